@@ -282,8 +282,8 @@ cone_device_projector_free (TdConeProjector *base)
   g_free (self);
 }
 
-/* Whole columns of voxels where there are enough slices: of the volume, since what a voxel becomes
-   must not depend on the slab that it comes in. */
+/* Whole columns of voxels where the volume has enough slices. The slab does not decide: what a
+   voxel becomes must not depend on it. */
 static gboolean
 has_columns (const TdConeTask *task)
 {
@@ -298,8 +298,8 @@ arithmetic_pack (const TdConeTask *task, TdPrecision precision)
   return td_cone_symmetric (task, 4) ? 4 : td_cone_symmetric (task, 2) ? 2 : 1;
 }
 
-/* Texels of a line of @n rows: even rows, then odd ones, half of the banks of local memory away
-   from them, so that neighbours who write one of each do not get into each other's way. */
+/* Texels of a line of @n rows: even rows, then odd ones. Odd rows begin half of local memory's
+   banks further on, so that neighbours writing one of each do not collide. */
 static guint
 line_texels (guint n, guint pack)
 {
@@ -420,9 +420,9 @@ one_view (const TdConeTask *task, TdPrecision precision)
 
 /* ── Adding a batch ── */
 
-/* Matrices in voxels from the axis, detector coordinates counted from the detector's middle (not
-   that of the given rows: what they see must not depend on those), scaled by 1 / sqrt (weight) so
-   that the kernel's 1 / w^2 carries the view's weight. */
+/* Matrices in voxels from the axis. Detector coordinates count from the detector's middle, not
+   from that of the given rows: what a view sees must not depend on those. Matrices are divided
+   by the root of the view's weight, so that the kernel's 1 / w^2 carries it. */
 static void
 cone_device_fill_table (const DeviceProjector *self, const guint *views, guint n, float *table)
 {
@@ -460,8 +460,9 @@ upload_matrices (DeviceProjector *self, TdQueue *queue, const guint *views, guin
   return self->tables[slot].read != NULL;
 }
 
-/* Rows of the texture. Where the texels are made here it is as high as it will ever be, with zeros
-   below what is given: a new texture for every slab costs milliseconds and makes the queue wait. */
+/* Rows of the texture. Where texels are made here the texture has its greatest height from the
+   start, with zeros below the given rows. A new texture for every slab costs milliseconds and
+   makes the queue wait. */
 static guint
 texel_rows (const DeviceProjector *self, guint n_rows)
 {

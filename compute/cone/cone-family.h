@@ -74,6 +74,6 @@ gboolean td_cone_projector_add (TdConeProjector *projector, TdQueue *queue,
 void td_cone_projector_free (TdConeProjector *projector);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdConeProjector, td_cone_projector_free)
 
-/* TRUE if view v + n_views / turns is view v turned by 360 / turns degrees, with the same weight,
-   and the volume is centred on the axis. */
+/* TRUE if view v + n_views / turns is view v turned by 360 / turns degrees, with the same
+   weight. The volume must be centred on the axis. */
 gboolean td_cone_symmetric (const TdConeTask *task, guint turns);

@@ -47,8 +47,8 @@ td_cone_matrix (const TdGeometry *geometry, double angle_rad, guint n_columns, g
   }
   cone_geometry_tilt_frame (frame, geometry->detector_tilt_rad);
 
-  /* With p - source = (a, b, n) in the detector's frame, the ray meets the detector at
-     (distance a / n, distance b / n) from the foot of the source's perpendicular. */
+  /* Let p - source = (a, b, n) in the detector's frame. The ray meets the detector at (distance
+     a / n, distance b / n) from the foot of the source's perpendicular. */
   const double distance = cone_geometry_dot (frame[2], to_detector);
   const double foot_u = u0 - cone_geometry_dot (frame[0], to_detector) / geometry->pixel_width_mm;
   const double foot_v = v0 - cone_geometry_dot (frame[1], to_detector) / geometry->pixel_height_mm;
@@ -100,7 +100,7 @@ td_cone_pixel (const double matrix[12], double u, double v, double point_mm[3])
 void
 td_cone_cosine (const double matrix[12], double coefficients[6])
 {
-  /* The ray of pixel (u, v) is A^-1 (u, v, 1), whose component along the detector's normal is the
+  /* The ray of pixel (u, v) is A^-1 (u, v, 1). Its component along the detector's normal is the
      same for every pixel: 1 / |third row|. Its length over that component is 1 / cosine. */
   const double normal = sqrt (cone_geometry_dot (matrix + 8, matrix + 8));
   double column[3][3];
@@ -155,9 +155,9 @@ td_cone_rows_seen (const TdConeTask *task, guint slice0, guint n, guint *first, 
       low = MIN (low, v);
       high = MAX (high, v);
     }
-  /* v is monotonic along each edge of the box (a ratio of linear functions, w > 0), so the corners
-     bound it; linear interpolation reads one row further. Who computes positions in single
-     precision must not find a row missing. */
+  /* v is a ratio of linear functions with w > 0, so it is monotonic along each edge of the box,
+     and the corners bound it. Linear interpolation reads one row further. Positions computed in
+     single precision must not find a row missing. */
   *first = (guint) CLAMP (floor (low - ROUNDING), 0, (double) task->n_rows);
   *end = (guint) CLAMP (floor (high + ROUNDING) + 2, 0, (double) task->n_rows);
   if (*end < *first)

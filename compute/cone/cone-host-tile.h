@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inner loops of cone-host.c. Included once for each instruction set, with FUNCS naming the
-   table. Along a column of voxels u and w are constant and v is linear: the two detector columns
-   around u are blended once, weights included, and 16 voxels at a time pick their rows from two
-   vectors by one permute each. What bounds it: about 20 instructions for 16 voxels, of which the
+/* The inner loops of cone-host.c, included once for each instruction set, with FUNCS naming the
+   table. Along a column of voxels u and w are constant and v is linear. The two detector columns
+   around u are blended once, weights included. Then 16 voxels at a time pick their rows from two
+   vectors by one permute each. The bound is about 20 instructions for 16 voxels, of which the
    permutes and the rounding share one port.
 
-   A voxel comes out the same to the last bit whatever slab and batch it is in: rows count from the
-   detector's first, slices from the volume's, in double precision; the sixteen voxels that share
-   one rounding begin with a slice whose number is a multiple of 16; sums go on from what is there.
- */
+   A voxel comes out the same to the last bit in whatever slab and batch it is. Rows count from
+   the detector's first and slices from the volume's, in double precision. The sixteen voxels
+   that share one rounding begin with a slice whose number is a multiple of 16. Sums go on from
+   what is there. */
 #include "cone-host.h"
 
 #include <math.h>
@@ -266,9 +266,9 @@ at_index (__m512d index, double start, double step)
   return _mm512_fmadd_pd (index, _mm512_set1_pd (step), _mm512_set1_pd (start));
 }
 
-/* Eight blocks of the strip's n voxels at once. Ratios of linear functions are monotonic: a block's
-   first and last voxel bound what lies between, and see no row that is not kept, unless it is
-   beyond the detector. Places of blocks that are not inside are never looked at. */
+/* Eight blocks of the strip's n voxels at once. Ratios of linear functions are monotonic, so a
+   block's first and last voxel bound what lies between. Within the detector they see no row that
+   is not kept. Places of blocks that are not inside are never looked at. */
 static inline void
 find_eight (const TdConeGeneral *general, const Line *line, int first, guint n,
             Footprints *footprints)

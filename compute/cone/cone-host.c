@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The host's family. Upright geometries interpolate each pair of detector columns once for a whole
-   column of voxels, then along v by permutes of vectors (iFDK, Algorithm 4, on a CPU). Others take
-   a plain bilinear loop. Both use all of the host's threads. */
+/* The host's family. Upright geometries interpolate each pair of detector columns once for a
+   whole column of voxels. Permutes of vectors then interpolate along v (iFDK, Algorithm 4, on a
+   CPU). Other geometries take a plain bilinear loop. Both use all of the host's threads. */
 #include "cone-host.h"
 
 #include <math.h>

@@ -7,8 +7,9 @@
 /**
  * Between cone-host.c and the code compiled for each instruction set (cone-host-tile.h).
  */
-#define TD_CONE_GROUP 16 /* voxels along z computed together; the first one's slice is a multiple  \
-                          */
+#define TD_CONE_GROUP                                                                              \
+  16 /* voxels along z computed together; the first one's slice is a multiple                      \
+      */
 /* Rows of zeros above and below: a group's rows (29), what a line has to spare (37), and a vector
    read ahead. */
 #define TD_CONE_PAD 80
@@ -56,8 +57,8 @@ typedef struct {
   void (*tile) (const TdConeUpright *batch, guint tile);
   /* Row index of voxels, counted over slices and y. */
   void (*row) (const TdConeGeneral *general, guint index);
-  /* The bench's baseline: one row of voxels by the plain loop of Algorithm 2 in single precision,
-     from all views' unpadded projections. matrices: [view][13], the weight last. */
+  /* The bench's baseline: one row of voxels by the plain loop of Algorithm 2, in single
+     precision and from all views' unpadded projections. matrices: [view][13], the weight last. */
   void (*naive) (const TdConeTask *task, const float *matrices, const float *projections,
                  guint slice, guint j, float *out);
   /* Volumes of up to this many slices do not fill the columns' vectors: rows are quicker

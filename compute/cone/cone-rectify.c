@@ -49,8 +49,8 @@ typedef struct {
   guint n_columns, n_rows;
 } Rectified;
 
-/* u and w as on any upright detector; v counts from where the origin is seen, however high the
-   source is, so that v stays the same as the source moves up and down. */
+/* u and w are as on any upright detector. v counts from where the view sees the origin, so that
+   v stays the same as the source moves up and down. */
 static void
 rectified_matrix (const Stand *stand, const Rectified *rectified, double matrix[12])
 {
@@ -121,8 +121,8 @@ side_of (double low, double high, double grid, double *zero)
   return (guint) CLAMP (ceil (high + *zero + 0.5 - 1e-3), 1, G_MAXINT);
 }
 
-/* As large as all views' images of the detector's outer edges, and with a pixel on one of the first
-   view's: what is nearly upright is nearly copied. */
+/* As large as the image of the detector's outer edges in every view. A pixel lies on one of the
+   first view's pixels, so that what is nearly upright is nearly copied. */
 static gboolean
 choose_size (const TdConeTask *task, Rectified *rectified)
 {

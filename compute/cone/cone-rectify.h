@@ -29,10 +29,10 @@
    in front of the source. */
 double td_cone_row_slope (const TdConeTask *task);
 /* Whether rectifying is worth its cost. Rows that slope by more than a tenth of a degree make
-   slices worse than resampling does: by 0.03 % of the peak with an offset detector, less otherwise
-   (docs/guide-cone.md). On a circular orbit any tilt is worth it. All views are then resampled
-   alike, the middle's pixels are copied, and upright detectors have faster kernels. Detectors of a
-   few rows are left alone. */
+   slices worse than resampling does. The error is 0.03 % of the peak with an offset detector,
+   and less otherwise (docs/guide-cone.md). On a circular orbit any tilt is worth it: all views
+   are then resampled alike, the middle's pixels are copied, and upright detectors have faster
+   kernels. Detectors of a few rows are left alone. */
 gboolean td_cone_rectify_helps (const TdConeTask *task, const TdGeometry *geometry,
                                 double slope_rad);
 

@@ -14,9 +14,9 @@
 
 /* ── Fan angles ── */
 
-/* The ray of pixel (u, v) runs along A^-1 (u, v, 1), A the matrix' left part; what counts is its
-   component towards the axis and the one to the right of that, both horizontal. With the source at
-   (D sin, -D cos) they are along (-x, -y) / D and (-y, x) / D of the source's place. */
+/* The ray of pixel (u, v) runs along A^-1 (u, v, 1), where A is the left part of the matrix. Two
+   horizontal components count: towards the axis, and to the right of that. With the source at (D
+   sin, -D cos) these directions are (-x, -y) / D and (-y, x) / D of the source's place. */
 gboolean
 td_cone_fan (const double matrix[12], TdConeFan *fan)
 {

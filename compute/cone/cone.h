@@ -7,21 +7,22 @@
 
 /**
  * Cone-beam FDK (Feldkamp, Davis, Kress, J. Opt. Soc. Am. A 1, 1984), as the iFDK paper
- * states it in its Algorithms 1 and 2. Every geometry is a 3x4 matrix a view:
+ * states it in its Algorithms 1 and 2. Every geometry is a 3x4 matrix M a view:
  *
  *     w (u, v, 1)' = M (x, y, z, 1)',   M scaled so that w = 1 on the rotation axis (the origin)
  *
- * x, y, z in mm, z up along the axis; u in columns, v in rows (row 0 at the top), pixel centres at
- * integers. w is the depth along the detector's normal in units of the source-axis distance. Then
+ * x, y and z are in mm, with z up along the axis. u counts columns and v rows, row 0 at the top,
+ * with pixel centres at integers. w is the depth along the detector's normal in units of the
+ * source-axis distance. Then
  *
  *     f (x, y, z) = sum over views  weight_v / w^2 * q_v (u, v)
  *
- * with q the weighted (td_cone_weights_…) and ramp-filtered projection, 0 outside the detector and
- * fading linearly to 0 over the pixel beyond its edges.
+ * where q is the weighted and ramp-filtered projection. It is 0 outside the detector and fades
+ * linearly to 0 over the pixel beyond its edges.
  *
- * Projections are float [view][row][column]; volumes float [slice][y][x], slice 0 at the top
- * (largest z), row 0 of a slice at the top (largest y): the parallel beam's conventions with slice
- * = row.
+ * Projections are float [view][row][column], volumes float [slice][y][x]. Slice 0 is at the top
+ * (largest z), and so is row 0 of a slice (largest y). These are the parallel beam's conventions
+ * with slice = row.
  */
 /* Detector rows [row0, row0 + n). */
 typedef struct {
@@ -68,9 +69,9 @@ typedef struct {
   TdConeTilted tilted;
 } TdConeTask;
 
-/* The volume that the detector sees at this geometry: voxel = pitch at the axis, nx = ny = columns
-   (for an offset detector, as many as its turn sees), nz = rows, unless the geometry proposes its
-   own. Angles in radians, one a view. */
+/* The volume that the detector sees, unless the geometry proposes its own. A voxel is the pitch
+   at the axis, nz = rows, and nx = ny = columns (for an offset detector, as many as its turn
+   sees). Angles in radians, one a view. */
 gboolean td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                             guint n_views, guint n_columns, guint n_rows, GError **error);
 /* As td_cone_task_init() for projections that are weighted and filtered already (RabbitCT): all
@@ -81,12 +82,12 @@ gboolean td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometr
 gboolean td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry,
                                  const double *angles_rad, guint n_views, guint n_columns,
                                  guint n_rows, GError **error);
-/* For an offset detector: lets the filtered projections reach as far to the short side of the axis
-   as to the long one, since what the ramp makes of a row does not end where the row does. Nothing
-   happens to any other. */
+/* Widens the filtered projections of an offset detector, so that they reach as far on the short
+   side of the axis as on the long one. What the ramp makes of a row does not end where the row
+   does. Other detectors stay as they are. */
 void td_cone_task_widen (TdConeTask *task);
-/* Whether the detector lies on its side, so that its columns, not its rows, run along the orbit:
-   what is reconstructed has then as many slices as it has columns. */
+/* Whether the detector lies on its side: its columns, not its rows, run along the orbit. The
+   volume then has as many slices as the detector has columns. */
 gboolean td_cone_portrait (const TdGeometry *geometry, guint n_columns, guint n_rows);
 /* Another volume: nx * ny * nz voxels of voxel_mm, centred on the axis and the mid-plane. */
 void td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm);
@@ -96,9 +97,9 @@ void td_cone_task_clear (TdConeTask *task);
 /* One view's matrix of a circular orbit (offsets and tilts included), before scaling. */
 void td_cone_matrix (const TdGeometry *geometry, double angle_rad, guint n_columns, guint n_rows,
                      double matrix[12]);
-/* What weights and ramp along the rows of a scaled matrix' detector come out too large by: the
-   column's pitch on the axis, mm, and less than that if the detector is not square to the ray
-   through the axis. */
+/* The factor by which weights and ramp along the rows of a scaled matrix' detector come out too
+   large. It is the column's pitch on the axis, mm, and less if the detector is not square to the
+   ray through the axis. */
 double td_cone_filter_gain (const double matrix[12]);
 /* Scales a matrix so that w = 1 at the origin; FALSE if the origin is on or behind the source. */
 gboolean td_cone_matrix_normalise (double matrix[12]);
@@ -119,15 +120,14 @@ void td_cone_rows_seen (const TdConeTask *task, guint slice0, guint n, guint *fi
 
 /* ── Weights before filtering ── */
 
-/* The cosine weight of pixel (u, v) in view: 1 / sqrt (q), q the quadratic form with coefficients
-   [uu, vv, 11, uv, u1, v1] (the cross terms already doubled). Holds for any matrix; for an upright
-   detector it is D / sqrt (D^2 + u_mm^2 + v_mm^2). */
+/* The cosine weight of pixel (u, v) in a view is 1 / sqrt (q). The quadratic form q has the
+   coefficients [uu, vv, 11, uv, u1, v1], the cross terms already doubled. It holds for any
+   matrix; for an upright detector the weight is D / sqrt (D^2 + u_mm^2 + v_mm^2). */
 void td_cone_cosine (const double matrix[12], double coefficients[6]);
 
-/* A pixel's fan angle: that of its ray seen along the axis, 0 on the ray through the axis, positive
-   to the side of the view's (cos, sin). Its tangent is right . (u, v, 1) / ahead . (u, v, 1),
-   whatever the detector's tilts: with a detector turned in its plane the fan angle depends on the
-   row too. */
+/* A pixel's fan angle: its ray's, seen along the axis. It is 0 on the ray through the axis and
+   positive to the side of the view's (cos, sin). Its tangent is right . (u, v, 1) / ahead . (u,
+   v, 1) for any tilts. On a detector rolled in its plane it depends on the row too. */
 typedef struct {
   double right[3], ahead[3];
 } TdConeFan;

@@ -675,8 +675,8 @@ ray_group_copy_row (TdRayGroup *group, Row from, Row to, float *values, GError *
   return TRUE;
 }
 
-/* What a member's gradient or divergence sees of its neighbours: the row behind its last of the
-   volume, or the row before its first of the field along y. */
+/* What a member's gradient or divergence sees of its neighbours. For the volume it is the row
+   behind its last, for the field along y the row before its first. */
 static gboolean
 ray_group_exchange (TdRayGroup *group, const Denoise *work, gboolean field, float *values,
                     GError **error)

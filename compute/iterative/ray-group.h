@@ -6,10 +6,10 @@
 /**
  * What solvers work with: a group of devices, each with some rows (y) of every volume. Line
  * integrals of parts of a volume add up to those of the whole, whatever the geometry. So the
- * devices exchange nothing but projections (and a row of voxels for total variation). The host has
- * the projections, adds what the members see of each, and sends them the differences. A device that
- * holds everything is a group of one without the host; one that has no room for the projections is
- * a group of one with it.
+ * devices exchange nothing but projections (and a row of voxels for total variation). The host
+ * has the projections, adds what the members see of each, and sends them the differences. A
+ * device that holds everything is a group of one without the host. A device with no room for the
+ * projections is a group of one with it.
  *
  * TdGroupVolume is a volume in parts. Projections are buffers of td_ray_group_lines_new(): the
  * device's own, or the host's. All calls are one thread's; they block.

@@ -4,10 +4,9 @@
 #include "rays.h"
 
 /**
- * Projections that the host's memory does not hold: all places in an unlinked file in the temporary
- * folder, a subset of them in memory. They come in rows, some at a time, and go in places: in the
- * file each place has its chunks of rows one after the other, [place][chunk][column][row], so that
- * both are pieces of it.
+ * Projections that the host's memory does not hold. All places are in an unlinked file in the
+ * temporary folder, and one subset of them in memory. They come in chunks of rows and are read
+ * in places. The file is [place][chunk][column][row], so that both are contiguous pieces of it.
  *
  * One thread at a time.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inner loops of rays-host.c. Included once for each instruction set, with FUNCS naming the
-   table. Positions are computed in double once for a plane and a few vectors, and within them
-   relative to a voxel or row nearby, so that both operators take the same weights whatever the
-   size. A vector of rows picks its voxels, and a vector of voxels its rows, from two loaded vectors
-   by a permutation, as long as it spans no more than those hold. */
+/* The inner loops of rays-host.c, included once for each instruction set, with FUNCS naming the
+   table. Positions are computed in double precision once for a plane and a few vectors. Within
+   these they are relative to a voxel or row nearby, so that both operators take the same weights
+   whatever the size. A vector of rows picks its voxels, and a vector of voxels its rows, by a
+   permutation of two loaded vectors. A vector that spans more than those hold gathers. */
 #include "rays-host.h"
 
 #include <math.h>

@@ -5,10 +5,10 @@
 #include "rays-private.h"
 
 /**
- * Between rays-host.c and the code compiled for each instruction set (rays-host-tile.h): the sums
- * of kernels/rays-project.cl and rays-back.cl for upright views, shaped for vectors along z. The
- * rays of one detector column lie in one upright plane: at every plane of voxels they pass between
- * the same two lines of voxels along z, evenly spaced.
+ * Between rays-host.c and the code compiled for each instruction set (rays-host-tile.h): the
+ * sums of kernels/rays-project.cl and rays-back.cl for upright views, shaped for vectors along
+ * z. The rays of one detector column lie in one upright plane. At every plane of voxels they
+ * pass between the same two lines of voxels along z, evenly spaced.
  */
 #define TD_RAY_HOST_TILE 8     /* lines of voxels a tile is wide and deep */
 #define TD_RAY_HOST_VECTORS 4  /* of rows, or of voxels along z, worked on at once */

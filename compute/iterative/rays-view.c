@@ -6,8 +6,8 @@
 #include "dataset/geometry-matrix.h"
 #include "rays-private.h"
 
-/* What one view's matrix says of its rays, mm: a point of the middle pixel's, how that moves by a
-   column and by a row, and the direction, which moves with them as much as @turn says. */
+/* What one view's matrix says of its rays, mm: a point of the middle pixel's ray and its steps
+   by a column and by a row. The direction moves with these steps as much as @turn says. */
 typedef struct {
   double point[3], column[3], row[3], direction[3];
   double turn;
@@ -136,8 +136,8 @@ td_rays_axes (const TdConeTask *task)
 {
   int axes = 0;
 
-  /* Along the rim every direction on the way from one axis to another comes by; 9 points a side and
-     the axes between neighbours find all but slivers, which a margin for them takes in. */
+  /* Along the detector's rim every direction between two axes occurs. Nine points a side find
+     all axes but for slivers, which a margin takes in. */
   for (guint index = 0; index < task->n_views; index++) {
     double u, v, d[3];
     View view;

@@ -4,18 +4,19 @@
 #include "compute/cone/cone.h"
 
 /**
- * Line integrals and their adjoint on a device, for any view that a 3x4 matrix describes: cone and
- * fan beams of any orbit, tilt and offset, and parallel beams (td_ray_task_parallel()). The method
- * is Joseph's (IEEE Trans. Med. Imaging 1, 1982): a ray is sampled bilinearly at every plane of
- * voxels along the axis that it is steepest against. The back-projection gathers with the same
- * weights, so that <A x, y> = <x, A' y> up to rounding.
+ * Line integrals and their adjoint on a device, for any view that a 3x4 matrix describes. These
+ * are cone and fan beams of any orbit, tilt and offset, and parallel beams
+ * (td_ray_task_parallel()). The method is Joseph's (IEEE Trans. Med. Imaging 1, 1982): a ray is
+ * sampled bilinearly at every plane of voxels along the axis that it is steepest against. The
+ * back-projection gathers with the same weights, so that <A x, y> = <x, A' y> up to rounding.
  *
  * On the device a volume is [y][x][z] with a border of zeros, and projections are
- * [place][column][row]. Places are the views in the order given to td_rays_new(), so that a subset
- * of views is a range of places. Values are per mm (per voxel_mm's unit), integrals in that unit.
+ * [place][column][row]. Places are the views in the order given to td_rays_new(), so that a
+ * subset of views is a range of places. Values are per mm (per voxel_mm's unit), integrals in
+ * that unit.
  *
- * One thread at a time. Long operations are cut into launches of a few hundredths of a second, and
- * look at the cancellable between them.
+ * One thread at a time. Long operations are cut into launches of a few hundredths of a second,
+ * and look at the cancellable between them.
  */
 typedef struct TdRayProjector TdRayProjector;
 

@@ -63,7 +63,7 @@ solver_cgls_descend (Cgls *cgls, double *square, GError **error)
   return TRUE;
 }
 
-/* The direction of an earlier run, if that ran on these projections and this geometry: what is
+/* The direction of an earlier run, if that ran on these projections and this geometry. What is
    missing of the projections is then what it was, but for rounding. */
 static gboolean
 solver_cgls_recall (Cgls *cgls, double norm, double *square, GError **error)

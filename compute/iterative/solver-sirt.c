@@ -90,9 +90,9 @@ solver_sirt_regularise (Sirt *sirt, GError **error)
                                    solver->cancellable, error);
 }
 
-/* Subsets differ, and momentum adds up by how much: where the residual rises it begins anew, and
-   grows to half of what was too much at most (after O'Donoghue and Candès, Found. Comput. Math. 15,
-   2015). */
+/* Subsets differ, and momentum adds their differences up. Where the residual rises, the momentum
+   starts again, and may grow to half of what was too much (after O'Donoghue and Candès, Found.
+   Comput. Math. 15, 2015). */
 static void
 solver_sirt_restrain (Sirt *sirt, double residual)
 {

@@ -37,7 +37,7 @@ typedef enum {
   TD_SOLVER_ASKED,   /* by the callback */
 } TdSolverEnd;
 
-/* Subsets for so many views when nobody says: each large enough to stand for all. */
+/* Subsets for so many views, unless the recipe says: each is large enough to stand for all. */
 guint td_solver_usual_subsets (TdSolverKind kind, guint n_views);
 /* Views in the order in which the solver wants their places: subset after subset, each evenly
    spread, consecutive ones far apart. n_views numbers. (transfer full) */
@@ -49,7 +49,8 @@ gboolean td_solver_can_store (const TdSolverSettings *settings);
 guint64 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings,
                          guint stored_rows);
 /* Memory of a group's member with @n rows of the volume that holds @batch views' projections at
-   once; and that of all projections, which are the host's then, with what @n_members send it. */
+   once. td_solver_lines_bytes(): memory of all projections, which are the host's then, with what
+   @n_members send it. */
 guint64 td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n,
                                 guint batch);
 guint64 td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings,

@@ -6,10 +6,10 @@
 
 /**
  * Where slabs begin and end, and in which order a device takes its own. A graphics card computes
- * nothing while it waits for the first rows and while its last slices are downloaded. So its first
- * slabs are small and see few rows, each slab is twice as large as the one before, and the last
- * slabs are small again. Slices far from the mid-plane see many rows: a device that owns only such
- * slices still begins with a few near the mid-plane.
+ * nothing while it waits for the first rows and while its last slices are downloaded. So its
+ * first slabs are small and see few rows. Each slab is twice as large as the one before, and the
+ * last slabs are small again. Slices far from the mid-plane see many rows: a device that owns
+ * only such slices still begins with a few near the mid-plane.
  */
 #define FIRST_PART 12 /* of a whole slab */
 #define LEAST_SLAB 16 /* slices: what a kernel's groups take at once */
@@ -36,9 +36,9 @@ typedef struct {
   guint n_devices; /* that end at the same time */
 } Way;
 
-/* The last slabs: each some eighths of the one before it, down to the least. The more devices, the
-   more of them: all come to their end at the same time, and the host takes the slices of all one
-   after the other. */
+/* The last slabs: each has some eighths of the one before it, down to the least. More devices
+   have more of them: all end at the same time, and the host takes one device's slices after the
+   other. */
 static guint
 last_size (guint left, guint n_devices)
 {
@@ -48,9 +48,9 @@ last_size (guint left, guint n_devices)
   return left < 3 * LEAST_SLAB / 2 ? left : (size + LEAST_SLAB / 2) / LEAST_SLAB * LEAST_SLAB;
 }
 
-/* The next slab's slices of those that are left. Where others follow, what is over when these are
-   cut into whole slabs comes before them: after one it would have to wait for that one's
-   download. */
+/* How many of the slices that are left the next slab has. Where other slabs follow, the
+   remainder of cutting them into whole slabs comes first. After a whole slab it would have to
+   wait for that one's download. */
 static guint
 next_size (const TdFdkPlan *fdk, const Way *way, guint left)
 {

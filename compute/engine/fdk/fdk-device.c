@@ -53,7 +53,7 @@ td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *event
   return TRUE;
 }
 
-/* Under the lock: somebody could compute what is left. */
+/* Under the lock: a device is left that could compute the rest. */
 static gboolean
 any_sound (const TdFdkRun *run)
 {

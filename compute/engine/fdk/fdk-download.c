@@ -108,7 +108,7 @@ slab_done (TdFdkRun *run)
 
 /* ── Sharing the volume ── */
 
-/* How many slices from @first on nobody has delivered, @most at the most. */
+/* How many slices from @first on are not delivered yet, @most at the most. */
 static guint
 fdk_download_undelivered (const TdFdkRun *run, guint first, guint most)
 {

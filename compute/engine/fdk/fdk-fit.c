@@ -2,9 +2,9 @@
 #include "compute/engine/plan-private.h"
 #include "fdk.h"
 
-/* Slices of a slab: enough for the CPU's vectors and for bringing each row of projections into a
-   kernel's order rarely; few enough that two slabs leave memory for rows. A GPU's first and last
-   slabs are smaller (fdk-cut.c). */
+/* Slices of a slab: enough for the CPU's vectors, and so many that each row of projections is
+   rarely brought into a kernel's order. Two slabs still leave memory for rows. A GPU's first and
+   last slabs are smaller (fdk-cut.c). */
 #define CPU_SLAB 128
 #define GPU_SLAB 192
 /* Views: as many as the kernels add in two launches; of half storage twice that. */

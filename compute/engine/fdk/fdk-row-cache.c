@@ -6,10 +6,10 @@
 #include "kernels/params.h"
 
 /**
- * Filtered rows on a device, in chunks. The feeding thread uploads raw chunks in the order in which
- * the slabs want them, as far ahead as there is memory. They are prepared and filtered in place, on
- * a queue that goes before the computing one: the filter needs a card's memory bandwidth, which the
- * kernels leave idle.
+ * Filtered rows on a device, in chunks. The feeding thread uploads raw chunks in the order in
+ * which the slabs want them, as far ahead as there is memory. A queue that goes before the
+ * computing one prepares and filters them in place. The filter needs a card's memory bandwidth,
+ * which the kernels leave idle.
  */
 typedef struct {
   TdBuffer *data; /* [row][view][column], halo included; NULL: not here */

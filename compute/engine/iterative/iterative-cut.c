@@ -111,7 +111,7 @@ most_rows (const TdPlan *plan, GPtrArray *devices, TdDevice *device, guint batch
   return low;
 }
 
-/* Shares by speed, unless somebody's is not known. */
+/* Shares by speed, unless one device's is not known. */
 static void
 set_speeds (const TdPlan *plan, GPtrArray *devices, double *speeds)
 {
@@ -127,8 +127,8 @@ set_speeds (const TdPlan *plan, GPtrArray *devices, double *speeds)
     speeds[i] = 1;
 }
 
-/* Rows for each device, no more than it has room for; what is left over goes to whoever has room.
- */
+/* Rows for each device, no more than it has room for. What is left over goes to any device that
+   has room. */
 static guint
 share_rows (guint rows, const double *speeds, const guint *most, guint n, guint *shares)
 {

@@ -6,9 +6,9 @@
 /**
  * The momentum of "fista-tv" and the direction of "cgls", in a file beside the volume that they
  * made: "VOLUME.momentum" (docs/formats.md). With both a run goes on as if it had never stopped.
- * The file is written if the job was asked to (td_job_keep_momentum()) or was ended early; it knows
- * its volume by a sum over the values, and the solver knows the projections again, so that nothing
- * goes on from what it does not belong to.
+ * The file is written if the job was asked to (td_job_keep_momentum()) or was ended early. A sum
+ * over the values ties it to its volume, and the solver recognises the projections, so that a
+ * run never goes on from another one's state.
  *
  * One thread at a time.
  */
@@ -23,7 +23,7 @@ gboolean td_iterative_momentum_new (TdJob *job, TdIterativeMomentum **momentum, 
  * NULL. */
 void td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound);
 
-/* The values that a slab begins with and those that it came to, in order; begin: there are none
+/* The values that a slab begins with and those that it came to, in order. begin: there are none
    yet, and nothing of the slab has been saved. */
 void td_iterative_momentum_begin (TdIterativeMomentum *momentum);
 void td_iterative_momentum_took (TdIterativeMomentum *momentum, const float *values, gsize n);

@@ -374,8 +374,8 @@ iterative_clear_attempt (Run *run, gboolean all)
   g_clear_pointer (&run->group, td_ray_group_free);
 }
 
-/* The others go on without the device that failed, at last the host; FALSE: nobody is left who
- * could. */
+/* The other devices go on without the one that failed, at last the host alone. FALSE: none is
+   left that could. */
 static gboolean
 go_on (Run *run, const GError *reason)
 {

@@ -69,8 +69,8 @@ char *td_iterative_rate_key (const TdPlan *plan); /* (transfer full) */
 /* Slices that are delivered at once. */
 guint td_iterative_give_slices (const TdIterativePlan *self);
 
-/* iterative-start.c: self->start as the recipe says, zeros if it leaves that open; refuses a file
-   that is not the plan's volume, and to filter what cannot be. */
+/* iterative-start.c: sets self->start as the recipe says, zeros if it leaves that open. It
+   refuses a file that is not the plan's volume, and a filtered start that cannot be made. */
 gboolean td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
                                   GError **error);
 /* If the recipe leaves it open: the filtered volume, if that can be made and @spare_bytes of host
