@@ -56,7 +56,8 @@ td_host_row_filter_set (TdHostRowFilter *self, const double *response, gboolean 
     self->response[i] = response[i / 2] / self->padded;
 }
 
-/* Both rows, from place @shift on, with zeros or their edges' values around them. */
+/* Both rows, from place @shift on, with zeros or their edges' values around them, as
+   kernels/filter.cl has it. */
 static void
 row_filter_host_pack (const TdHostRowFilter *self, const float *a, const float *b, guint shift,
                       fftwf_complex *line)
@@ -74,6 +75,8 @@ row_filter_host_pack (const TdHostRowFilter *self, const float *a, const float *
   }
   for (guint i = shift + n; i < self->padded; i++)
     memcpy (line[i], i < middle ? last : first, sizeof line[i]);
+  for (guint k = 0; k < 2 && (self->padded - wide) % 2 == 1; k++)
+    line[middle][k] = 0.5f * (first[k] + last[k]);
 }
 
 /* The second transform is the inverse read backwards. */

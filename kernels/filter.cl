@@ -22,23 +22,34 @@ filter_blend (const TdFilterParams p, int row, int column)
   return t * t * t * (10.0f + t * (6.0f * t - 15.0f));
 }
 
-/* What stands at place @x of the padded line: the row, then zeros or the edges' values, of the last
-   column up to the middle of the padding, of the first after it, as the line goes round. */
+TD_FN float
+filter_value (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int column)
+{
+  const float value = rows[filter_row_start (p, row) + (size_t) column];
+
+  return p.n_views > 0 ? value * filter_blend (p, row, column) : value;
+}
+
+/* What stands at place @x of the padded line: the row, then zeros or the edges' values. The line goes
+   round: the last column's value is taken up to the middle of the padding, the first column's after
+   it, and the mean of both in the middle of an odd padding. */
 TD_FN float
 filter_padded (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int x)
 {
   if (row >= p.n_rows)
     return 0;
-  if (x >= p.n_wide)
-    x = x - p.n_wide < (p.padded - p.n_wide) / 2 ? p.n_wide : -1;
+  const int beyond = x - p.n_wide, left = p.padded - p.n_wide;
+  if (p.extend_edges && beyond >= 0 && 2 * beyond + 1 == left)
+    return 0.5f * (filter_value (rows, p, row, 0) + filter_value (rows, p, row, p.n_columns - 1));
+  if (beyond >= 0)
+    x = beyond < left / 2 ? p.n_wide : -1;
   int column = x - p.shift;
   if (column < 0 || column >= p.n_columns) {
     if (!p.extend_edges)
       return 0;
     column = column < 0 ? 0 : p.n_columns - 1;
   }
-  const float value = rows[filter_row_start (p, row) + (size_t) column];
-  return p.n_views > 0 ? value * filter_blend (p, row, column) : value;
+  return filter_value (rows, p, row, column);
 }
 
 TD_KERNEL void

@@ -57,6 +57,8 @@ padded_value (const TdFilter *filter, const float *row, guint n_columns, guint n
     return row[i];
   if (!filter->extend_edges)
     return 0;
+  if (2 * (i - n_columns) + 1 == n - n_columns)
+    return ((double) row[0] + row[n_columns - 1]) / 2;
   return i < n_columns + (n - n_columns) / 2 ? row[n_columns - 1] : row[0];
 }
 

@@ -23,9 +23,10 @@ reference (const TdFilter *filter, guint n_columns, guint n_rows, const float *r
     const float *in = rows + (gsize) row * n_columns;
     guint middle = n_columns + (n - n_columns) / 2;
     for (guint i = 0; i < n; i++)
-      line[i] = i < n_columns           ? in[i]
-                : !filter->extend_edges ? 0
-                                        : in[i < middle ? n_columns - 1 : 0];
+      line[i] = i < n_columns                             ? in[i]
+                : !filter->extend_edges                   ? 0
+                : i == middle && (n - n_columns) % 2 == 1 ? ((double) in[0] + in[n_columns - 1]) / 2
+                                                          : in[i < middle ? n_columns - 1 : 0];
     fftw_execute (forward);
     for (guint i = 0; i < n; i++)
       line[i] *= response[i] / n;
@@ -101,6 +102,41 @@ test_filter (gconstpointer id)
   g_assert_cmpuint (td_device_live_objects (device), ==, 0);
 }
 
+/* Edges that go on lean to no side: a mirrored row comes out mirrored, also of an odd width. */
+static void
+test_mirrored (gconstpointer id)
+{
+  static const guint widths[] = { 3, 5, 7, 16, 21, 33, 64 };
+  const TdFilter filter = { TD_FILTER_RAM_LAK, 1, 0, TRUE };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+
+  g_assert_no_error (error);
+  for (guint k = 0; k < G_N_ELEMENTS (widths); k++) {
+    const guint n = widths[k];
+    g_autofree float *rows = g_new (float, 2 * n);
+    g_autoptr (TdBuffer) buffer = td_buffer_new (device, 2 * n * sizeof (float), &error);
+    g_autoptr (TdRowFilter) row_filter = td_row_filter_new (device, n, 2, &error);
+    double off = 0, norm = 0;
+
+    g_assert_no_error (error);
+    for (guint i = 0; i < n; i++)
+      rows[i] = rows[2 * n - 1 - i] = 1 + (float) i / n; /* other values at either edge */
+    g_assert_true (td_row_filter_set (row_filter, &filter, &error));
+    td_upload (queue, buffer, 0, rows, 2 * n * sizeof (float), &error);
+    g_assert_true (td_row_filter_run (row_filter, queue, (TdPlace) { buffer, 0 }, 2, &error));
+    td_download (queue, rows, buffer, 0, 2 * n * sizeof (float), &error);
+    g_assert_true (td_queue_finish (queue, &error));
+    for (guint i = 0; i < n; i++) {
+      off += pow (rows[i] - rows[2 * n - 1 - i], 2);
+      norm += pow (rows[i], 2);
+    }
+    g_test_message ("%u columns: %.1e", n, sqrt (off / norm));
+    g_assert_cmpfloat (sqrt (off), <=, 1e-5 * sqrt (norm));
+  }
+}
+
 /* More rows than the workspace takes at once. */
 static void
 test_chunks (gconstpointer id)
@@ -132,7 +168,9 @@ main (int argc, char **argv)
       continue;
     g_autofree char *path = g_strdup_printf ("/row-filter/%s/truth", entry->id);
     g_autofree char *chunks = g_strdup_printf ("/row-filter/%s/chunks", entry->id);
+    g_autofree char *mirrored = g_strdup_printf ("/row-filter/%s/mirrored", entry->id);
     g_test_add_data_func_full (path, g_strdup (entry->id), test_filter, g_free);
+    g_test_add_data_func_full (mirrored, g_strdup (entry->id), test_mirrored, g_free);
     g_test_add_data_func_full (chunks, g_strdup (entry->id), test_chunks, g_free);
   }
   return g_test_run ();
