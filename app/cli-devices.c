@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <stdio.h>
 
 #include "cli-verbs.h"
 #include "cli.h"
 #include "compute/device/device-probe.h"
+#include "compute/engine/fdk/fdk-self-test.h"
 #include "compute/device/device.h"
 #include "compute/recipe/recipe.h"
 #include "compute/parallel/self-test.h"
@@ -21,9 +23,10 @@ static const TdCliHelp help = {
 /* One device with its self-test, if that was asked for. */
 typedef struct {
   const TdDeviceEntry *entry;
-  const char *same_as; /* id of an earlier entry for the same hardware; NULL */
-  GPtrArray *tests;    /* NULL: not tested */
-  GError *error;       /* the test could not run */
+  const char *same_as;   /* id of an earlier entry for the same hardware; NULL */
+  GPtrArray *tests;      /* TdSelfTestRow; NULL: not tested */
+  GPtrArray *cone_tests; /* TdFdkSelfTestRow; NULL: not tested */
+  GError *error;         /* the test could not run */
 } Report;
 
 static void
@@ -32,6 +35,7 @@ cli_devices_report_free (gpointer data)
   Report *report = data;
 
   g_clear_pointer (&report->tests, g_ptr_array_unref);
+  g_clear_pointer (&report->cone_tests, g_ptr_array_unref);
   g_clear_error (&report->error);
   g_free (report);
 }
@@ -57,6 +61,8 @@ self_test (Report *report)
 
   if (device)
     report->tests = td_self_test_device (device, td_cli_cancellable (), &report->error);
+  if (report->tests)
+    report->cone_tests = td_fdk_self_test_device (device, td_cli_cancellable (), &report->error);
 }
 
 /* ── Text ── */
@@ -71,6 +77,12 @@ print_tests (const Report *report)
             td_interpolation_name (row->interpolation), td_precision_name (row->precision),
             row->n_slices, row->error, row->bound, row->reason ? ": " : "",
             row->reason ? row->reason : "");
+  }
+  for (guint i = 0; report->cone_tests && i < report->cone_tests->len; i++) {
+    const TdFdkSelfTestRow *row = report->cone_tests->pdata[i];
+    printf ("    %-4s cone %-16s %-17s  error %.1e of %.1e%s%s\n", row->passed ? "ok" : "FAIL",
+            row->family->name, td_precision_name (row->precision), row->error, row->bound,
+            row->reason ? ": " : "", row->reason ? row->reason : "");
   }
   if (report->error)
     printf ("    FAIL %s\n", report->error->message);
@@ -110,6 +122,21 @@ add_tests (JsonBuilder *builder, const Report *report)
     td_json_add_integer (builder, "slices", row->n_slices);
     td_json_add_boolean (builder, "passed", row->passed);
     td_json_add_number (builder, "error", row->error);
+    td_json_add_number (builder, "bound", row->bound);
+    td_json_add_string (builder, "reason", row->reason);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+  json_builder_set_member_name (builder, "cone_tests");
+  json_builder_begin_array (builder);
+  for (guint i = 0; report->cone_tests && i < report->cone_tests->len; i++) {
+    const TdFdkSelfTestRow *row = report->cone_tests->pdata[i];
+    json_builder_begin_object (builder);
+    td_json_add_string (builder, "family", row->family->name);
+    td_json_add_string (builder, "precision", td_precision_name (row->precision));
+    td_json_add_boolean (builder, "passed", row->passed);
+    if (isfinite (row->error))
+      td_json_add_number (builder, "error", row->error);
     td_json_add_number (builder, "bound", row->bound);
     td_json_add_string (builder, "reason", row->reason);
     json_builder_end_object (builder);
@@ -159,6 +186,8 @@ count_failures (GPtrArray *reports)
     const Report *report = reports->pdata[i];
     for (guint j = 0; report->tests && j < report->tests->len; j++)
       failed += !((const TdSelfTestRow *) report->tests->pdata[j])->passed;
+    for (guint j = 0; report->cone_tests && j < report->cone_tests->len; j++)
+      failed += !((const TdFdkSelfTestRow *) report->cone_tests->pdata[j])->passed;
     failed += report->error != NULL;
   }
   return failed;

@@ -14,20 +14,34 @@ td_cone_families (void)
   return families;
 }
 
+double
+td_cone_family_error_bound (const TdConeFamily *family, TdPrecision precision,
+                            const TdDeviceInfo *device)
+{
+  /* The standard family takes textures where the hardware has them. */
+  const gboolean exact = family == &td_cone_family_host || family == &td_cone_family_arithmetic
+                         || device->texture_slow;
+
+  return exact && precision == TD_PRECISION_SINGLE ? 1e-5 : 6e-3;
+}
+
 const TdConeFamily *
 td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision precision,
-                       TdDevice *device, GError **error)
+                       TdDevice *device, TdConeFamilyDisabled disabled, GError **error)
 {
   const TdDeviceInfo *info = td_device_info (device);
   const gboolean automatic = !name || g_str_equal (name, "auto");
-  const char *why = NULL;
+  g_autofree char *why = NULL;
 
   for (guint i = 0; families[i]; i++) {
     if (!automatic && !g_str_equal (families[i]->name, name))
       continue;
-    why = families[i]->unsupported (task, precision, info);
+    g_free (why);
+    why = g_strdup (families[i]->unsupported (task, precision, info));
+    if (!why && disabled)
+      why = disabled (families[i], info);
     if (!why && automatic && families[i]->textures && info->texture_slow)
-      why = "textures are emulated on it";
+      why = g_strdup ("textures are emulated on it");
     if (!why)
       return families[i];
   }
@@ -48,9 +62,9 @@ TdConeProjector *
 td_cone_projector_new (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
                        const TdConeLimits *limits, GError **error)
 {
-  TdConeProjector *projector = NULL;
+  TdConeProjector *projector = family->create (family, device, task, limits, error);
 
-  if (!family->create (family, device, task, limits, &projector, error))
+  if (!projector)
     return NULL;
   projector->family = family;
   projector->device = td_device_ref (device);

@@ -15,6 +15,7 @@ typedef struct TdConeFamily TdConeFamily;
 typedef struct {
   guint max_views, max_rows, max_slices;
   TdPrecision precision;
+  double half_scale; /* half storage keeps values times this power of two; 0: 1 */
 } TdConeLimits;
 
 /* Views added together: float [n_views][rows.n][n_columns], packed, view views[i] at place i. */
@@ -38,8 +39,8 @@ struct TdConeFamily {
   /* NULL if it can do the task, else why not (static string). */
   const char *(*unsupported) (const TdConeTask *task, TdPrecision precision,
                               const TdDeviceInfo *device);
-  gboolean (*create) (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-                      const TdConeLimits *limits, TdConeProjector **out, GError **error);
+  TdConeProjector *(*create) (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
+                              const TdConeLimits *limits, GError **error);
   /* Enqueues; see td_cone_projector_add(), which has checked the arguments. */
   gboolean (*add) (TdConeProjector *projector, TdQueue *queue, const TdConeBatch *batch,
                    const TdConeSlab *slab, GCancellable *cancellable, GError **error);
@@ -60,9 +61,19 @@ struct TdConeProjector {
 
 /* NULL-terminated, in the order in which auto considers them. */
 const TdConeFamily *const *td_cone_families (void);
-/* @name: NULL or "auto" takes the first family that can do the task. */
+/* Relative L2 bound against the double-precision reference, for random projections. The texture
+   unit's weights have 8 bits: an error below 2^-8 in u and in v, uniform, of a difference of two
+   values blended across (variance 4/3 of the noise), beside a signal of variance (2/3)^2. That is
+   2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3, and half storage adds 2^-11. All else is 1e-5, as iFDK
+   asks: coordinates in single precision are good to some 1e-6 pixel. */
+double td_cone_family_error_bound (const TdConeFamily *family, TdPrecision precision,
+                                   const TdDeviceInfo *device);
+/* Why the family is out of use on the device (transfer full); NULL: it is not. */
+typedef char *(*TdConeFamilyDisabled) (const TdConeFamily *family, const TdDeviceInfo *device);
+/* @name: NULL or "auto" takes the first family that can do the task. @disabled: NULL: none is. */
 const TdConeFamily *td_cone_family_choose (const char *name, const TdConeTask *task,
-                                           TdPrecision precision, TdDevice *device, GError **error);
+                                           TdPrecision precision, TdDevice *device,
+                                           TdConeFamilyDisabled disabled, GError **error);
 TdConeProjector *td_cone_projector_new (const TdConeFamily *family, TdDevice *device,
                                         const TdConeTask *task, const TdConeLimits *limits,
                                         GError **error);

@@ -253,15 +253,14 @@ cone_host_unsupported (const TdConeTask *task, TdPrecision precision, const TdDe
   return NULL;
 }
 
-static gboolean
+static TdConeProjector *
 cone_host_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-                  const TdConeLimits *limits, TdConeProjector **out, GError **error)
+                  const TdConeLimits *limits, GError **error)
 {
   HostProjector *self = g_new0 (HostProjector, 1);
 
   td_cone_task_copy (&self->task, task);
-  *out = &self->base;
-  return TRUE;
+  return &self->base;
 }
 
 /* The way is chosen for the volume, since slabs of a few slices must come out as those of many. */

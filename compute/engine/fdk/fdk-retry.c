@@ -2,6 +2,7 @@
 #include "compute/device/device-reaction.h"
 #include "compute/engine/job-private.h"
 #include "fdk-run.h"
+#include "fdk-self-test.h"
 
 /**
  * Another attempt after a failure that something smaller or something else gets around. Out of
@@ -54,7 +55,8 @@ another_family (TdFdkRun *run, const TdFdkDevice *device)
   while (families[*tried]) {
     const TdConeFamily *family = families[(*tried)++];
     if (family != device->family && !(family->textures && info->texture_slow)
-        && !family->unsupported (&run->fdk->input->task, run->plan->recipe.precision, info)) {
+        && td_fdk_family_choose (family->name, &run->fdk->input->task, run->plan->recipe.precision,
+                                 device->device, NULL)) {
       run->now.scheme.families[device->index] = family;
       return TRUE;
     }
@@ -64,7 +66,7 @@ another_family (TdFdkRun *run, const TdFdkDevice *device)
 
 /* FALSE: nothing is left to try on this device, and the run's plan is as it was. */
 static gboolean
-relieve (TdFdkRun *run, const TdFdkDevice *device)
+fdk_retry_relieve (TdFdkRun *run, const TdFdkDevice *device)
 {
   const TdReaction reaction = td_device_reaction (device->error);
   TdFdkScheme scheme = run->now.scheme;
@@ -95,7 +97,7 @@ relieve (TdFdkRun *run, const TdFdkDevice *device)
 /* ── Trying again ── */
 
 static void
-retire (TdFdkRun *run, guint index)
+fdk_retry_retire (TdFdkRun *run, guint index)
 {
   run->n_retired += !run->attempt.retired[index];
   run->attempt.retired[index] = TRUE;
@@ -113,7 +115,7 @@ td_fdk_go_on (TdFdkRun *run)
 {
   for (guint i = 0; i < run->n_devices; i++)
     if (run->devices[i].error)
-      retire (run, i);
+      fdk_retry_retire (run, i);
   cut_again (run);
 }
 
@@ -126,9 +128,9 @@ td_fdk_retry (TdFdkRun *run)
     return FALSE;
   for (guint i = 0; i < run->n_devices; i++)
     if (td_device_reaction (run->devices[i].error) == TD_REACTION_RETIRE)
-      retire (run, i);
-  if (!relieve (run, failed)) {
-    retire (run, failed->index);
+      fdk_retry_retire (run, i);
+  if (!fdk_retry_relieve (run, failed)) {
+    fdk_retry_retire (run, failed->index);
     if (run->n_retired == run->n_devices && run->n_devices > 1)
       td_prefix_error (&run->error, "No device is left; the last to fail was ");
     if (run->n_retired == run->n_devices)

@@ -3,6 +3,7 @@
 
 #include "compute/engine/engine-private.h"
 #include "compute/engine/plan-private.h"
+#include "fdk-self-test.h"
 #include "fdk.h"
 
 /* Taken until a job has measured them. Only their ratios decide. */
@@ -73,7 +74,7 @@ filters_on_device (TdPlan *plan)
   const gboolean on_device
       = wish == TD_FILTER_ON_DEVICE || (wish == TD_FILTER_ON_AUTO && gpus && device > cpu);
   if (wish == TD_FILTER_ON_AUTO && gpus)
-    td_plan_note (plan, "The %s filters: %.1f GB/s for %.1f on the %s (--filter-on).",
+    td_plan_note (plan, "The %s filters: %.1f GB/s for %.1f on the %s ({filter-on}).",
                   on_device ? "device" : "CPU", MAX (device, cpu) * 1e-9, MIN (device, cpu) * 1e-9,
                   on_device ? "CPU" : "device");
   return on_device;
@@ -170,7 +171,7 @@ td_fdk_decide (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdk
 
   scheme->families = g_new0 (const TdConeFamily *, n);
   for (guint i = 0; i < n; i++) {
-    scheme->families[i] = td_cone_family_choose (
+    scheme->families[i] = td_fdk_family_choose (
         plan->recipe.family, &input->task, plan->recipe.precision, plan->devices->pdata[i], error);
     if (!scheme->families[i])
       return FALSE;

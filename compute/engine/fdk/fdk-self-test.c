@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fdk-self-test.h"
+
+#include <math.h>
+
+#include "compute/parallel/tune-store.h"
+
+/* As many slices as columns of voxels want, and views that come in fours. */
+enum { COLUMNS = 42, ROWS = 38, VIEWS = 24, SIZE = 32, SLICES = 40 };
+
+/* The problem and its answer. */
+typedef struct {
+  TdConeTask task;
+  float *projections;
+  double *truth;
+  gsize n_voxels;
+} Problem;
+
+/* ── What is remembered ── */
+
+/* The parallel beam's families have some of these names. */
+static char *
+fdk_self_test_key (const TdConeFamily *family)
+{
+  return g_strconcat ("cone ", family->name, NULL);
+}
+
+gboolean
+td_fdk_family_disable (const TdConeFamily *family, TdDevice *device, const char *reason,
+                       GError **error)
+{
+  g_autofree char *key = fdk_self_test_key (family);
+
+  return td_tune_store_disable (td_device_info (device), key, reason, error);
+}
+
+static char *
+fdk_self_test_disabled (const TdConeFamily *family, const TdDeviceInfo *device)
+{
+  g_autofree char *key = fdk_self_test_key (family);
+
+  return td_tune_store_disabled (device, key);
+}
+
+const TdConeFamily *
+td_fdk_family_choose (const char *name, const TdConeTask *task, TdPrecision precision,
+                      TdDevice *device, GError **error)
+{
+  return td_cone_family_choose (name, task, precision, device, fdk_self_test_disabled, error);
+}
+
+/* ── The test ── */
+
+static void
+fdk_self_test_row_free (gpointer data)
+{
+  TdFdkSelfTestRow *row = data;
+
+  g_free (row->reason);
+  g_free (row);
+}
+
+static void
+problem_clear (Problem *problem)
+{
+  td_cone_task_clear (&problem->task);
+  g_free (problem->projections);
+  g_free (problem->truth);
+}
+
+static gboolean
+problem_init (Problem *problem, GError **error)
+{
+  const TdGeometry geometry = { .beam = TD_BEAM_CONE,
+                                .pixel_width_mm = 0.4,
+                                .pixel_height_mm = 0.4,
+                                .source_axis_mm = 400,
+                                .source_detector_mm = 600,
+                                .detector_offset_u_px = 0.7 };
+  g_autoptr (GRand) random = g_rand_new_with_seed (7);
+  const gsize n = (gsize) VIEWS * ROWS * COLUMNS;
+  double angles[VIEWS];
+
+  *problem = (Problem) { .n_voxels = (gsize) SLICES * SIZE * SIZE };
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 0.1 + 2 * G_PI * view / VIEWS;
+  if (!td_cone_task_init (&problem->task, &geometry, angles, VIEWS, COLUMNS, ROWS, error))
+    return FALSE;
+  td_cone_task_set_volume (&problem->task, SIZE, SIZE, SLICES, 1.03 * problem->task.pitch_mm);
+  problem->projections = g_new (float, n);
+  for (gsize i = 0; i < n; i++)
+    problem->projections[i] = (float) g_rand_double_range (random, -1, 1);
+  problem->truth = g_new (double, problem->n_voxels);
+  td_cone_reference (&problem->task, problem->projections, 0, SLICES, problem->truth);
+  return TRUE;
+}
+
+/* The whole volume by one call of the projector. */
+static gboolean
+fdk_self_test_run (const Problem *problem, TdDevice *device, const TdFdkSelfTestRow *row,
+                   float *out, GError **error)
+{
+  const TdConeLimits limits = { VIEWS, ROWS, SLICES, row->precision, 1 };
+  const gsize projection_bytes = (gsize) VIEWS * ROWS * COLUMNS * sizeof (float);
+  const gsize volume_bytes = problem->n_voxels * sizeof (float);
+  g_autoptr (TdQueue) queue = td_queue_new (device, error);
+  g_autoptr (TdBuffer) projections = queue ? td_buffer_new (device, projection_bytes, error) : NULL;
+  g_autoptr (TdBuffer) volume = projections ? td_buffer_new (device, volume_bytes, error) : NULL;
+  g_autoptr (TdConeProjector) projector
+      = volume ? td_cone_projector_new (row->family, device, &problem->task, &limits, error) : NULL;
+  guint views[VIEWS];
+  const TdConeBatch batch = { projections, { 0, ROWS }, views, VIEWS };
+  const TdConeSlab slab = { volume, 0, SLICES };
+
+  for (guint view = 0; view < VIEWS; view++)
+    views[view] = view;
+  return projector
+         && td_upload (queue, projections, 0, problem->projections, projection_bytes, error)
+         && td_fill_zero (queue, volume, 0, volume_bytes, error)
+         && td_cone_projector_add (projector, queue, &batch, &slab, NULL, error)
+         && td_download (queue, out, volume, 0, volume_bytes, error)
+         && td_queue_finish (queue, error);
+}
+
+static void
+test_family (const Problem *problem, TdDevice *device, TdFdkSelfTestRow *row)
+{
+  g_autofree float *got = g_new (float, problem->n_voxels);
+  g_autoptr (GError) error = NULL;
+  double off = 0, norm = 0;
+
+  row->bound = td_cone_family_error_bound (row->family, row->precision, td_device_info (device));
+  row->error = INFINITY;
+  if (!fdk_self_test_run (problem, device, row, got, &error)) {
+    row->reason = g_strdup (error->message);
+    return;
+  }
+  for (gsize i = 0; i < problem->n_voxels; i++) {
+    off += (got[i] - problem->truth[i]) * (got[i] - problem->truth[i]);
+    norm += problem->truth[i] * problem->truth[i];
+  }
+  row->error = sqrt (off / norm);
+  row->passed = row->error <= row->bound;
+  if (!row->passed)
+    row->reason
+        = g_strdup_printf ("its result is off by %.2g, more than %.2g", row->error, row->bound);
+}
+
+/* A family with any failure is out of use; one with none is in use again. */
+static gboolean
+fdk_self_test_remember (TdDevice *device, const GPtrArray *rows, GError **error)
+{
+  const TdConeFamily *const *families = td_cone_families ();
+
+  for (guint f = 0; families[f]; f++) {
+    const char *reason = NULL;
+    gboolean tested = FALSE;
+    for (guint i = 0; i < rows->len; i++) {
+      const TdFdkSelfTestRow *row = rows->pdata[i];
+      tested |= row->family == families[f];
+      if (row->family == families[f] && !row->passed && !reason)
+        reason = row->reason;
+    }
+    if (tested && !td_fdk_family_disable (families[f], device, reason, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+GPtrArray *
+td_fdk_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error)
+{
+  const TdConeFamily *const *families = td_cone_families ();
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (fdk_self_test_row_free);
+  Problem problem;
+  gboolean ok = problem_init (&problem, error);
+
+  for (guint f = 0; ok && families[f]; f++)
+    for (TdPrecision precision = TD_PRECISION_SINGLE; ok && precision <= TD_PRECISION_HALF;
+         precision++) {
+      ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
+      if (!ok || families[f]->unsupported (&problem.task, precision, td_device_info (device)))
+        continue;
+      TdFdkSelfTestRow *row = g_new0 (TdFdkSelfTestRow, 1);
+      *row = (TdFdkSelfTestRow) { .family = families[f], .precision = precision };
+      test_family (&problem, device, row);
+      g_ptr_array_add (rows, row);
+    }
+  problem_clear (&problem);
+  return ok && fdk_self_test_remember (device, rows, error) ? g_steal_pointer (&rows) : NULL;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/cone/cone-family.h"
+
+/* One family with one precision on the device that was tested. */
+typedef struct {
+  const TdConeFamily *family;
+  TdPrecision precision;
+  gboolean passed;
+  double error, bound; /* relative L2 against the double-precision reference */
+  char *reason;        /* why it failed; NULL */
+} TdFdkSelfTestRow;
+
+/**
+ * Runs a small cone with a known answer through every family that can do it, and remembers which
+ * failed: td_fdk_family_choose() does not use them on this device and driver until a later test
+ * passes. Blocks for seconds. Any thread.
+ *
+ * (transfer full) (element-type TdFdkSelfTestRow); NULL: the device itself fails.
+ */
+GPtrArray *td_fdk_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error);
+
+/* Takes a family out of use on the device for @reason; NULL: into use again. */
+gboolean td_fdk_family_disable (const TdConeFamily *family, TdDevice *device, const char *reason,
+                                GError **error);
+/* td_cone_family_choose() among those in use. */
+const TdConeFamily *td_fdk_family_choose (const char *name, const TdConeTask *task,
+                                          TdPrecision precision, TdDevice *device, GError **error);
