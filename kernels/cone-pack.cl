@@ -77,6 +77,10 @@ cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
     value[channel]
         = row < p.n_rows ? from[(layer + (size_t) channel * p.n_views_between) * view + pixel]
             : 0.0f;
+#if HALF
+  for (int channel = 0; channel < PACK; channel++)
+    value[channel] *= p.scale;
+#endif
   /* A texel at once: a quarter of the stores. */
 #if PACK == 4 && HALF
   td_store_half4 (to, texel, td_float4 (value[0], value[1], value[2], value[3]));

@@ -30,9 +30,9 @@ filter_value (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int 
   return p.n_views > 0 ? value * filter_blend (p, row, column) : value;
 }
 
-/* What stands at place @x of the padded line: the row, then zeros or the edges' values. The line goes
-   round: the last column's value is taken up to the middle of the padding, the first column's after
-   it, and the mean of both in the middle of an odd padding. */
+/* What stands at place @x of the padded line: the row, then zeros or the edges' values. The line
+   goes round: the last column's value is taken up to the middle of the padding, the first column's
+   after it, and the mean of both in the middle of an odd padding. */
 TD_FN float
 filter_padded (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int x)
 {

@@ -85,6 +85,7 @@ typedef struct {
   int n_views_between;        /* texel channels are views that far apart */
   int texel_rows;             /* of the texture: those beyond n_rows become zeros */
   int pitch, view_stride;     /* of the padded target; 0: texels, packed */
+  float scale;                /* half storage: values are kept times this power of two */
 } TdConePack;
 
 /* kernels/rows-gather.cl */

@@ -379,9 +379,9 @@ choose_way (DeviceProjector *self, const TdConeFamily *family)
   }
 }
 
-static gboolean
+static TdConeProjector *
 cone_device_create (const TdConeFamily *family, TdDevice *device, const TdConeTask *task,
-                    const TdConeLimits *limits, TdConeProjector **out, GError **error)
+                    const TdConeLimits *limits, GError **error)
 {
   DeviceProjector *self = g_new0 (DeviceProjector, 1);
 
@@ -395,10 +395,9 @@ cone_device_create (const TdConeFamily *family, TdDevice *device, const TdConeTa
   if (!build_kernel (self, error) || (staging_bytes (self) > 0 && !build_pack_kernel (self, error))
       || !cone_device_make_memory (self, error)) {
     cone_device_projector_free (&self->base);
-    return FALSE;
+    return NULL;
   }
-  *out = &self->base;
-  return TRUE;
+  return &self->base;
 }
 
 static guint64
@@ -420,6 +419,13 @@ one_view (const TdConeTask *task, TdPrecision precision)
 
 /* ── Adding a batch ── */
 
+/* What packed values are multiplied by. */
+static double
+cone_device_scale (const DeviceProjector *self)
+{
+  return self->half && self->base.limits.half_scale > 0 ? self->base.limits.half_scale : 1;
+}
+
 /* Matrices in voxels from the axis. Detector coordinates count from the detector's middle, not
    from that of the given rows: what a view sees must not depend on those. Matrices are divided
    by the root of the view's weight, so that the kernel's 1 / w^2 carries it. */
@@ -431,7 +437,8 @@ cone_device_fill_table (const DeviceProjector *self, const guint *views, guint n
   for (guint i = 0; i < n; i++) {
     const double *m = task->matrices + 12 * (gsize) views[i];
     /* A repeated view may have no weight of its own; the root of its inverse must stay finite. */
-    const double scale = 1 / sqrt (MAX (task->view_weights[views[i]], 1e-24));
+    const double scale
+        = 1 / sqrt (MAX (task->view_weights[views[i]], 1e-24) / cone_device_scale (self));
     float *out = table + (gsize) i * MATRIX_FLOATS;
 
     for (guint c = 0; c < 4; c++) {
@@ -482,6 +489,7 @@ cone_device_pack (DeviceProjector *self, TdQueue *queue, TdBuffer *projections, 
     .texel_rows = (int) high,
     .pitch = (int) n_columns + 2,
     .view_stride = (int) ((n_columns + 2) * (n_rows + 3)),
+    .scale = (float) cone_device_scale (self),
   };
   const gboolean squares = self->way == WAY_COLUMNS; /* of 32, which it transposes */
   const guint local[3] = { squares ? 32 : 64, squares ? 8 : 4, 1 };

@@ -16,8 +16,7 @@ typedef struct {
   TdFdkReader reader;
   TdPreparedRows *rows;
   TdConeFilter *filter;
-  float
-      *filtered; /* on the host; NULL: in the host memory of `rows`, of which none is read again */
+  float *filtered; /* on the host; NULL: in the host memory of rows that are not wanted again */
 } Stage;
 
 typedef struct {

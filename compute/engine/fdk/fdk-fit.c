@@ -115,6 +115,16 @@ set_filter_rows (TdFdkPlan *fdk, guint rows)
 
 /* ── Bytes ── */
 
+TdConeLimits
+td_fdk_limits (const TdPlan *plan, const TdFdkPlan *fdk)
+{
+  return (TdConeLimits) { .max_views = fdk->fit.batch,
+                          .max_rows = fdk->fit.slab_rows,
+                          .max_slices = fdk->fit.slab,
+                          .precision = plan->recipe.precision,
+                          .half_scale = fdk->input->half_scale };
+}
+
 static guint64
 filter_workspace (const TdPlan *plan, const TdFdkPlan *fdk)
 {
@@ -138,7 +148,7 @@ td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
   const TdDeviceInfo *info = td_device_info (plan->devices->pdata[index]);
   const TdFdkFit *fit = &fdk->fit;
   const TdConeTask *task = &fdk->input->task;
-  const TdConeLimits limits = { fit->batch, fit->slab_rows, fit->slab, plan->recipe.precision };
+  const TdConeLimits limits = td_fdk_limits (plan, fdk);
   const guint64 batch = (guint64) fit->batch * fit->slab_rows * task->n_columns * sizeof (float);
   const guint64 bytes = fit->volumes * slab_bytes (fdk)
                         + fdk->scheme.families[index]->workspace_bytes (task, &limits, info);

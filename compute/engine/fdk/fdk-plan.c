@@ -96,8 +96,44 @@ take_part (const TdPlan *plan, TdConeTask *task, GError **error)
   return TRUE;
 }
 
+/* Values of half storage lie between 6e-5 and 65504. Line integrals that are stated, not made here
+   of transmissions, may be in any unit: the largest of a few views is brought to about HALF_TOP,
+   which leaves room for views that were not looked at. */
+#define HALF_TOP 6 /* a power of two */
+#define HALF_VIEWS 4
+
 static gboolean
-fill_input (TdPlan *plan, TdFdkInput *input, GError **error)
+find_half_scale (const TdPlan *plan, TdFdkInput *input, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (input->scan);
+  const gsize pixels = (gsize) facts->n_columns * facts->n_rows;
+  double most = 0;
+  int exponent;
+
+  input->half_scale = 1;
+  if (plan->recipe.precision == TD_PRECISION_SINGLE
+      || !(facts->transmission_logged || facts->filtered))
+    return TRUE;
+  g_autofree float *frame = g_new (float, pixels);
+  for (guint i = 0; i < HALF_VIEWS; i++) {
+    const TdFrameRange range = { .kind = TD_FRAME_PROJECTION,
+                                 .first = (guint) ((guint64) i * facts->n_views / HALF_VIEWS),
+                                 .count = 1,
+                                 .n_rows = facts->n_rows };
+    if (!td_scan_read (input->scan, &range, frame, cancellable, error))
+      return FALSE;
+    for (gsize k = 0; k < pixels; k++)
+      if (isfinite (frame[k]))
+        most = MAX (most, fabs (frame[k]));
+  }
+  frexp (most, &exponent);
+  if (most > 0)
+    input->half_scale = ldexp (1, CLAMP (HALF_TOP - exponent, -40, 40));
+  return TRUE;
+}
+
+static gboolean
+fill_input (TdPlan *plan, TdFdkInput *input, GCancellable *cancellable, GError **error)
 {
   const TdConeTask *task = &input->task;
   guint end;
@@ -116,7 +152,7 @@ fill_input (TdPlan *plan, TdFdkInput *input, GError **error)
   input->halo
       = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, td_scan_facts (input->scan));
   input->projection_bytes = td_fdk_filtered_bytes (input, input->n_rows);
-  return TRUE;
+  return find_half_scale (plan, input, cancellable, error);
 }
 
 /* ── What was planned, for those who carry it out ── */
@@ -208,14 +244,13 @@ fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
 static void
 note_half (TdPlan *plan, const TdFdkPlan *fdk)
 {
-  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
+  int exponent;
 
-  if (plan->recipe.precision != TD_PRECISION_SINGLE
-      && (facts->transmission_logged || facts->filtered))
-    td_plan_note (
-        plan,
-        "Half storage takes filtered values as they are, from 6e-5 to 65504: line integrals should "
-        "not be far from 1; else take {precision=single}.");
+  frexp (fdk->input->half_scale, &exponent);
+  if (exponent != 1)
+    td_plan_note (plan,
+                  "Half storage keeps filtered values times 2^%d, as the line integrals want.",
+                  exponent - 1);
 }
 
 static void
@@ -301,7 +336,7 @@ td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *c
   fdk->input = input;
   plan->extra = fdk;
   plan->free_extra = fdk_plan_free;
-  if (!fill_input (plan, input, error)
+  if (!fill_input (plan, input, cancellable, error)
       || !td_fdk_decide (plan, input, &fdk->scheme, &fdk->fit, error))
     return FALSE;
   td_fdk_decide_spool (plan, input, &fdk->scheme, &fdk->fit);

@@ -35,8 +35,7 @@ open_worker (TdFdkWorker *worker, GError **error)
   TdFdkDevice *device = worker->device;
   const TdPlan *plan = device->run->plan;
   const TdFdkPlan *fdk = device->run->fdk;
-  const TdConeLimits limits
-      = { fdk->fit.batch, fdk->fit.slab_rows, fdk->fit.slab, plan->recipe.precision };
+  const TdConeLimits limits = td_fdk_limits (plan, fdk);
   const guint64 batch
       = (guint64) fdk->fit.batch * fdk->fit.slab_rows * fdk->input->task.n_columns * sizeof (float);
   const guint64 slab

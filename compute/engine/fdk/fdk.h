@@ -35,6 +35,7 @@ typedef struct {
   guint row0, n_rows;       /* rows of the task's detector that the slices see */
   guint halo;               /* rows around those of the scan that preparation wants */
   guint64 projection_bytes; /* filtered projections, all views */
+  double half_scale;        /* of half storage (TdConeLimits); 1 of single */
 } TdFdkInput;
 
 /* Where frames of a turned detector wait that are read once and wanted in rows
@@ -100,6 +101,9 @@ typedef struct {
 } TdFdkPlan;
 
 #define TD_FDK_RING 3
+
+/* What the plan's projectors are made for. */
+TdConeLimits td_fdk_limits (const TdPlan *plan, const TdFdkPlan *fdk);
 
 /* The planning half of td_method_fdk; see TdMethod. */
 const char *td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
