@@ -36,8 +36,14 @@ fail (GError **error)
 static gboolean
 due (gint *left, guint64 bytes)
 {
-  return bytes >= td_faulty.least_bytes && g_atomic_int_add (left, -1) <= 0
-         && g_atomic_int_add (&td_faulty.failures_left, -1) > 0;
+  if (bytes < td_faulty.least_bytes || g_atomic_int_add (left, -1) > 0)
+    return FALSE;
+  if (td_faulty.cancels) {
+    g_cancellable_cancel (td_faulty.cancels);
+    g_atomic_int_set (&failed, 1);
+    return FALSE;
+  }
+  return g_atomic_int_add (&td_faulty.failures_left, -1) > 0;
 }
 
 static gboolean

@@ -11,8 +11,9 @@ typedef struct {
   gint failures_left;      /* then all is well again */
   const char *unbuildable; /* a program; NULL: none */
   TdErrorCode code;
-  TdDevice *outlasts; /* td_faulty_outlast(); NULL: fails at once */
-  gboolean gave_up;   /* waiting for that */
+  GCancellable *cancels; /* is cancelled instead, and nothing fails; NULL: none */
+  TdDevice *outlasts;    /* td_faulty_outlast(); NULL: fails at once */
+  gboolean gave_up;      /* waiting for that */
 } TdFaulty;
 extern TdFaulty td_faulty;
 

@@ -318,6 +318,31 @@ test_foreign (gconstpointer data)
   test_folder_free (folder);
 }
 
+/* The same projections by another geometry: the direction of conjugate gradients is of no use then,
+   which only the residual tells. */
+static void
+test_other_geometry (void)
+{
+  const Going going = { "cgls", "host", TRUE, TD_VOLUME_HDF5, 0 };
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 32, 24, 20, 360, TRUE);
+  g_autoptr (GError) error = NULL;
+  TestFolder *folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "half.h5", NULL);
+  TdTestVolume volume;
+  TdRecipe recipe;
+
+  describe (&going, "zero", AT_FIRST, &recipe);
+  g_free (write_to (scan, &recipe, path, TRUE));
+  describe (&going, path, 1, &recipe);
+  g_assert_true (td_recipe_set (&recipe, "centre", "16.5", &error)); /* it is 15.5 */
+  td_test_reconstruct_well (engine, scan, &recipe, &volume);
+  g_autofree char *notes = all_notes (scan, &recipe, &volume);
+  g_assert_nonnull (strstr (notes, "or the geometry, is not what it belongs to"));
+  td_test_volume_clear (&volume);
+  test_folder_free (folder);
+}
+
 /* ── Ends ── */
 
 static void
@@ -418,6 +443,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/iterative-start/foreign/fista-tv", &goings[0], test_foreign);
   g_test_add_data_func ("/iterative-start/foreign/cgls",
                         &(Going) { "cgls", "host", TRUE, TD_VOLUME_HDF5, 0 }, test_foreign);
+  g_test_add_func ("/iterative-start/other-geometry", test_other_geometry);
   g_test_add_func ("/iterative-start/tolerance", test_tolerance);
   g_test_add_func ("/iterative-start/asked", test_asked);
   const int status = g_test_run ();

@@ -4,8 +4,11 @@
 
 #include "compute/cone/cone-families.h"
 #include "compute/cone/cone-filter.h"
+#include "compute/cone/cone-rectify.h"
+#include "compute/engine/fdk/fdk-self-test.h"
 #include "dataset/phantom.h"
 #include "tests/common/cone-slabs.h"
+#include "tests/common/devices.h"
 
 static TdGeometry
 plain_geometry (void)
@@ -222,6 +225,248 @@ test_wedge (void)
   memmove (all + 50, all + 51, 69 * sizeof *all);
   g_assert_true (td_cone_redundancy (&geometry, all, 119, 32, 16, &redundancy, &error));
   g_assert_cmpint (redundancy.kind, ==, TD_REDUNDANCY_FULL);
+}
+
+/* ── Just inside a limit and just outside ── */
+
+/* An axis up to a twentieth of the columns off the middle is a full scan's; beyond, Wang's weights
+   begin, and the longer side has them. */
+static void
+test_offset_limit (void)
+{
+  static const struct {
+    double offset_u; /* columns of 100 */
+    TdRedundancyKind kind;
+    double side;
+  } cases[] = { { 4.9, TD_REDUNDANCY_FULL, 0 },   { 5.1, TD_REDUNDANCY_WANG, -1 },
+                { -4.9, TD_REDUNDANCY_FULL, 0 },  { -5.1, TD_REDUNDANCY_WANG, 1 },
+                { 10.1, TD_REDUNDANCY_WANG, -1 }, { -10.1, TD_REDUNDANCY_WANG, 1 } };
+  g_autofree double *angle = angles (90, 2 * G_PI);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdGeometry geometry = plain_geometry ();
+    g_autoptr (GError) error = NULL;
+    TdRedundancy redundancy;
+
+    geometry.detector_offset_u_px = cases[i].offset_u;
+    g_assert_true (td_cone_redundancy (&geometry, angle, 90, 100, 16, &redundancy, &error));
+    g_assert_cmpint (redundancy.kind, ==, cases[i].kind);
+    if (cases[i].kind != TD_REDUNDANCY_WANG)
+      continue;
+    /* Columns from the edge to the axis, on the shorter side. */
+    const double shorter = 99 / 2.0 - fabs (cases[i].offset_u);
+    g_assert_cmpfloat (redundancy.side, ==, cases[i].side);
+    g_assert_cmpfloat_with_epsilon (redundancy.overlap_rad, atan (shorter * 0.4 / 600), 1e-9);
+    /* What only the longer side sees counts once, the rest is shared. */
+    const double beyond = 1.01 * redundancy.overlap_rad * cases[i].side;
+    g_assert_cmpfloat (td_cone_redundancy_weight (&redundancy, 1, beyond), ==, 1);
+    g_assert_cmpfloat (td_cone_redundancy_weight (&redundancy, 1, -beyond), ==, 0);
+    for (double part = 0; part < 1; part += 0.1)
+      g_assert_cmpfloat_with_epsilon (
+          td_cone_redundancy_weight (&redundancy, 1, part * redundancy.overlap_rad)
+              + td_cone_redundancy_weight (&redundancy, 2, -part * redundancy.overlap_rad),
+          1, 1e-12);
+  }
+}
+
+/* Half a turn and the fan: 194 degrees here. */
+static void
+test_range_limit (void)
+{
+  static const struct {
+    double range_deg;
+    gboolean enough;
+  } cases[] = { { 190, FALSE }, { 193.5, FALSE }, { 194.5, TRUE }, { 200, TRUE } };
+  const guint n = 2000; /* a step is worth 0.1 degrees */
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdGeometry geometry = plain_geometry ();
+    g_autoptr (GError) error = NULL;
+    g_autofree double *angle = g_new (double, n);
+    TdRedundancy redundancy;
+
+    geometry.pixel_width_mm = 600 * tan (7 * G_PI / 180) / (99 / 2.0);
+    for (guint view = 0; view < n; view++)
+      angle[view] = 0.3 + cases[i].range_deg * G_PI / 180 * view / (n - 1);
+    const gboolean ok = td_cone_redundancy (&geometry, angle, n, 100, 16, &redundancy, &error);
+    g_assert_cmpint (ok, ==, cases[i].enough);
+    if (ok) {
+      g_assert_cmpint (redundancy.kind, ==, TD_REDUNDANCY_PARKER);
+      g_assert_cmpfloat_with_epsilon (redundancy.overscan_rad,
+                                      (cases[i].range_deg - 180) * G_PI / 360, 1e-6);
+      continue;
+    }
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_nonnull (strstr (error->message, "194.0"));
+  }
+}
+
+/* Of a short scan's rays each counts once: alone, or shared with the same ray the other way round.
+   The first and the last view share all that they see again. */
+static void
+test_short_scan_weights (void)
+{
+  const TdRedundancy redundancy
+      = { .kind = TD_REDUNDANCY_PARKER, .overscan_rad = 0.2, .first_rad = 0.7 };
+  const double range = G_PI + 2 * redundancy.overscan_rad, last = redundancy.first_rad + range;
+
+  for (double fan = -0.15; fan < 0.16; fan += 0.03) {
+    for (double beta = 0; beta <= range; beta += 0.01) {
+      double sum = td_cone_redundancy_weight (&redundancy, redundancy.first_rad + beta, fan);
+
+      for (gint way = -1; way <= 1; way += 2) {
+        const double other = beta + way * G_PI - 2 * fan;
+        if (other >= 0 && other <= range)
+          sum += td_cone_redundancy_weight (&redundancy, redundancy.first_rad + other, -fan);
+      }
+      g_assert_cmpfloat_with_epsilon (sum, 1, 1e-9);
+    }
+    g_assert_cmpfloat (td_cone_redundancy_weight (&redundancy, redundancy.first_rad, fan), <,
+                       1e-12);
+    g_assert_cmpfloat (td_cone_redundancy_weight (&redundancy, last, fan), <, 1e-12);
+    /* Counted a turn further, or rounded to before the first view. */
+    g_assert_cmpfloat (
+        td_cone_redundancy_weight (&redundancy, redundancy.first_rad + 2 * G_PI - 1e-12, fan), <,
+        1e-12);
+  }
+}
+
+/* A roll of 0.08 degrees costs less than resampling where every view has its own matrix; on a
+   circular orbit resampling is exact in the middle, and worth it. */
+static void
+test_roll_limit (void)
+{
+  static const struct {
+    double roll_deg;
+    gboolean matrices, helps;
+  } cases[]
+      = { { 0.08, TRUE, FALSE }, { 0.12, TRUE, TRUE }, { 0.08, FALSE, TRUE }, { 0, FALSE, FALSE } };
+  const guint n_views = 24, n_columns = 256, n_rows = 200;
+  g_autofree double *angle = angles (n_views, 2 * G_PI);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdGeometry geometry = plain_geometry ();
+    g_autoptr (GError) error = NULL;
+    g_autofree double *matrices = g_new (double, 12 * n_views);
+    TdConeTask task;
+
+    geometry.detector_tilt_rad[2] = cases[i].roll_deg * G_PI / 180;
+    for (guint view = 0; view < n_views; view++)
+      td_cone_matrix (&geometry, angle[view], n_columns, n_rows, matrices + 12 * view);
+    if (cases[i].matrices) {
+      geometry.view_matrices = matrices;
+      geometry.n_view_matrices = n_views;
+    }
+    g_assert_true (td_cone_task_init (&task, &geometry, angle, n_views, n_columns, n_rows, &error));
+    const double slope = td_cone_row_slope (&task);
+    g_test_message ("roll %.2f: slope %.4f degrees", cases[i].roll_deg, slope * 180 / G_PI);
+    g_assert_cmpfloat_with_epsilon (slope, cases[i].roll_deg * G_PI / 180, 1e-5);
+    g_assert_cmpint (td_cone_rectify_helps (&task, &geometry, slope), ==, cases[i].helps);
+    td_cone_task_clear (&task);
+  }
+}
+
+/* On a rolled detector weights depend on the row: the kernel's are those of the host, whichever
+   side is the longer one and whatever the arc. */
+static void
+check_weights_by_row (const char *id, double offset_u, double range_deg)
+{
+  const guint n_views = 20, n_columns = 48, n_rows = 30;
+  const TdFilter none = { .kind = TD_FILTER_NONE, .cutoff = 1 };
+  const gsize n = (gsize) n_rows * n_views * n_columns;
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  g_autofree double *angle = angles (n_views, range_deg * G_PI / 180), *truth = g_new (double, n);
+  g_autofree float *data = noise (n);
+  TdConeTask task;
+
+  geometry.pixel_width_mm = geometry.pixel_height_mm = 2;
+  geometry.detector_offset_u_px = offset_u;
+  geometry.detector_tilt_rad[2] = 0.3;
+  g_assert_true (td_cone_task_init (&task, &geometry, angle, n_views, n_columns, n_rows, &error));
+  g_assert_true (task.redundancy.by_row);
+  for (guint row = 0; row < n_rows; row++)
+    for (guint view = 0; view < n_views; view++) {
+      const double *m = task.matrices + 12 * view;
+      double q[6];
+      TdConeFan fan;
+
+      td_cone_cosine (m, q);
+      g_assert_true (td_cone_fan (m, &fan));
+      for (guint column = 0; column < n_columns; column++) {
+        const gsize at = ((gsize) row * n_views + view) * n_columns + column;
+        const double u = column, v = row;
+        const double form = q[0] * u * u + q[1] * v * v + q[2] + q[3] * u * v + q[4] * u + q[5] * v;
+        truth[at] = data[at] / sqrt (form)
+                    * td_cone_redundancy_weight (&task.redundancy, angle[view],
+                                                 td_cone_fan_angle (&fan, u, v));
+      }
+    }
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+  g_autoptr (TdBuffer) rows = td_buffer_new (device, n * sizeof (float), &error);
+  g_autoptr (TdConeFilter) filter
+      = td_cone_filter_new (device, &task, &geometry, angle, &none, n_rows, &error);
+  g_assert_no_error (error);
+  td_upload (queue, rows, 0, data, n * sizeof (float), &error);
+  td_cone_filter_run (filter, queue, rows, (TdConeRows) { 0, n_rows }, &error);
+  td_download (queue, data, rows, 0, n * sizeof (float), &error);
+  td_queue_finish (queue, &error);
+  g_assert_no_error (error);
+  check_close (truth, data, n, 1e-5);
+  td_cone_task_clear (&task);
+}
+
+static void
+test_weights_by_row (void)
+{
+  g_autoptr (GPtrArray) list = td_device_list ();
+
+  for (guint d = 0; d < list->len; d++) {
+    const TdDeviceEntry *entry = list->pdata[d];
+    if (!entry->available)
+      continue;
+    check_weights_by_row (entry->id, 8, 360);
+    check_weights_by_row (entry->id, -8, 360);
+    check_weights_by_row (entry->id, 0, 230);
+    check_weights_by_row (entry->id, 3, 250);
+  }
+}
+
+/* ── Self-test ── */
+
+/* What a self-test finds good is taken; what one found wrong is not, until another finds it good.
+ */
+static void
+test_self_test (void)
+{
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  g_autofree double *angle = angles (24, 2 * G_PI);
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+  TdConeTask task;
+
+  g_assert_no_error (error);
+  g_assert_true (td_cone_task_init (&task, &geometry, angle, 24, 32, 16, &error));
+  const TdConeFamily *family
+      = td_fdk_family_choose ("auto", &task, TD_PRECISION_SINGLE, device, &error);
+  g_assert_true (family == &td_cone_family_host);
+  g_assert_true (td_fdk_family_disable (family, device, "it was wrong here", &error));
+  for (guint named = 0; named < 2; named++) {
+    g_assert_null (
+        td_fdk_family_choose (named ? "host" : "auto", &task, TD_PRECISION_SINGLE, device, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+    g_clear_error (&error);
+  }
+  g_autoptr (GPtrArray) rows = td_fdk_self_test_device (device, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (rows->len, ==, 1);
+  const TdFdkSelfTestRow *row = rows->pdata[0];
+  g_test_message ("error %.1e of %.1e", row->error, row->bound);
+  g_assert_true (row->passed);
+  g_assert_true (td_fdk_family_choose ("auto", &task, TD_PRECISION_SINGLE, device, &error)
+                 == family);
+  td_cone_task_clear (&task);
 }
 
 /* ── Back-projection against the reference ── */
@@ -479,8 +724,15 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  td_test_own_cache ("cone");
   g_test_add_func ("/cone/matrix", test_matrix);
   g_test_add_func ("/cone/tilted-cosine", test_tilted_cosine);
+  g_test_add_func ("/cone/self-test", test_self_test);
+  g_test_add_func ("/cone/offset-limit", test_offset_limit);
+  g_test_add_func ("/cone/range-limit", test_range_limit);
+  g_test_add_func ("/cone/short-scan-weights", test_short_scan_weights);
+  g_test_add_func ("/cone/roll-limit", test_roll_limit);
+  g_test_add_func ("/cone/weights-by-row", test_weights_by_row);
   g_test_add_func ("/cone/turned", test_turned);
   g_test_add_func ("/cone/refusals", test_refusals);
   g_test_add_func ("/cone/wrapped", test_wrapped);

@@ -6,6 +6,7 @@
 #include "compute/bench/cone-bench.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/random.h"
+#include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
 #include "tests/common/pipeline.h"
 
@@ -441,21 +442,79 @@ test_cut (void)
   }
 }
 
-/* ── Cancelling ── */
+/* ── Half storage ── */
 
-static gpointer
-cancel_soon (gpointer cancellable)
+/* Line integrals in whatever unit: half storage keeps them as well as single does, to its 11 bits.
+ */
+static void
+test_half_units (void)
 {
-  g_usleep (20000);
-  g_cancellable_cancel (cancellable);
-  return NULL;
+  static const double units[] = { 2e-6, 1, 3e5 };
+  static float projections[36 * TD_FDK_N * TD_FDK_N];
+  const TdScanFacts *facts = td_scan_facts (td_fdk_scan);
+  const TdFrameRange all = { TD_FRAME_PROJECTION, 0, facts->n_views, 0, facts->n_rows };
+  TdScan *phantom = td_fdk_scan;
+  g_autofree float *plain = g_new (float, G_N_ELEMENTS (projections));
+  g_autoptr (GError) error = NULL;
+
+  if (!td_test_two_alike ())
+    return;
+  g_assert_cmpuint (facts->n_views, ==, 36);
+  g_assert_true (td_scan_read (phantom, &all, plain, NULL, &error));
+  for (guint k = 0; k < G_N_ELEMENTS (units); k++) {
+    double off = 0, norm = 0;
+    g_auto (TdFdkVolume) single = { NULL }, halved = { NULL };
+
+    for (gsize i = 0; i < G_N_ELEMENTS (projections); i++)
+      projections[i] = (float) (plain[i] * units[k]);
+    td_fdk_scan = td_scan_new_from_memory (facts, projections, NULL, NULL, NULL, NULL);
+    for (guint half = 0; half < 2; half++) {
+      TdRecipe recipe;
+
+      td_recipe_init (&recipe);
+      g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+      g_strlcpy (recipe.family, "texture", sizeof recipe.family);
+      recipe.precision = half ? TD_PRECISION_HALF : TD_PRECISION_SINGLE;
+      g_autoptr (TdPlan) plan
+          = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
+      if (g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
+        g_test_skip (error->message);
+        td_scan_unref (td_fdk_scan);
+        td_fdk_scan = phantom;
+        return;
+      }
+      g_assert_no_error (error);
+      td_fdk_test_run (plan, half ? &halved : &single, &error);
+      g_assert_no_error (error);
+    }
+    for (gsize i = 0; i < (gsize) TD_FDK_N * TD_FDK_N * TD_FDK_N; i++) {
+      off += pow ((double) halved.slices[i] - single.slices[i], 2);
+      norm += pow (single.slices[i], 2);
+    }
+    g_test_message ("line integrals times %g: half differs by %.1e", units[k], sqrt (off / norm));
+    g_assert_cmpfloat (norm, >, 0);
+    g_assert_cmpfloat (sqrt (off / norm), <, 1e-3);
+    td_scan_unref (td_fdk_scan);
+    td_fdk_scan = phantom;
+  }
 }
 
+/* ── Cancelling ── */
+
+static void
+count_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  *(guint *) user += count;
+}
+
+/* Cancelled while the first slab is computed, the other device waiting: nothing is delivered. Where
+   devices share the projections and filter them, the first one filters, and is cancelled there. */
 static void
 test_cancel (void)
 {
   if (!td_test_two_alike ())
     return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0,opencl:1", NULL);
   for (guint i = 0; i < 4; i++) {
     g_autoptr (GError) error = NULL;
     g_autoptr (GCancellable) cancellable = g_cancellable_new ();
@@ -463,10 +522,20 @@ test_cancel (void)
         = td_fdk_test_plan ("opencl:0,opencl:1", i % 2 ? TD_SHARE_VOLUME : TD_SHARE_PROJECTION,
                             i < 2 ? TD_FILTER_ON_CPU : TD_FILTER_ON_DEVICE, 0);
     g_autoptr (TdJob) job = td_job_new (plan);
-    GThread *thread = g_thread_new ("cancel", cancel_soon, cancellable);
-    if (!td_job_run (job, cancellable, &error))
-      g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-    g_thread_join (thread);
+    guint slices = 0;
+
+    td_job_set_sink (job, count_slices, &slices);
+    td_faulty_begin (devices->pdata[i != 2]);
+    if (i != 2)
+      td_faulty_wait (devices->pdata[0]);
+    td_faulty.launches_left = 1;
+    td_faulty.cancels = cancellable;
+    const gboolean ok = td_job_run (job, cancellable, &error);
+    td_faulty_end ();
+    g_assert_true (td_faulty_failed ());
+    g_assert_false (ok);
+    g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+    g_assert_cmpuint (slices, ==, 0);
   }
 }
 
@@ -488,6 +557,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
   g_test_add_func ("/fdk/outwards", test_outwards);
   g_test_add_func ("/fdk/cut", test_cut);
+  g_test_add_func ("/fdk/half-units", test_half_units);
   g_test_add_func ("/fdk/cancel", test_cancel);
   const int status = g_test_run ();
   td_fdk_test_end ();

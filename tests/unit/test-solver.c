@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* When solvers end, what they say of it, and how strongly they denoise: on the host, without jobs.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compute/device/host.h"
+#include "compute/iterative/solver.h"
+
+#define N 24 /* columns, and voxels across */
+#define N_ROWS 5
+#define VIEWS 12
+
+typedef struct {
+  TdDevice *device;
+  TdConeTask task;
+  TdRayGroup *group;
+  TdBuffer *measured; /* of the object, places in the solver's order */
+  float *object;      /* [slice][y][x] */
+  gboolean begins;    /* with the object */
+  guint stop_after;   /* calls of progress; 0: never */
+  guint calls;
+  double residuals[400];
+  guint passes;
+} Fixture;
+
+/* Two materials, with a plane between them. */
+static float
+object_at (guint x)
+{
+  return x < N / 2 ? 0.2f : 0.8f;
+}
+
+static void
+fixture_init (Fixture *f, guint subsets)
+{
+  g_autoptr (GError) error = NULL;
+  double angles[VIEWS];
+  guint failed;
+
+  *f = (Fixture) { .device = td_device_open ("host", &error) };
+  g_assert_no_error (error);
+  for (guint i = 0; i < VIEWS; i++)
+    angles[i] = 0.1 + G_PI * i / VIEWS;
+  td_ray_task_parallel (&f->task, &(TdRayParallel) { .angles_rad = angles,
+                                                     .n_views = VIEWS,
+                                                     .n_columns = N + 12,
+                                                     .n_rows = N_ROWS,
+                                                     .centre_px = (N + 11) / 2.0,
+                                                     .nx = N,
+                                                     .voxel_mm = 1 });
+  g_autofree guint *order = td_solver_order (VIEWS, subsets);
+  const TdGroupMember member = { f->device, 0, N };
+  const TdGroupShares shares = { &member, 1, 0, f->device };
+  f->group = td_ray_group_new (&shares, &f->task, order, &failed, &error);
+  g_assert_no_error (error);
+
+  f->object = g_new (float, N *N *N_ROWS);
+  for (guint i = 0; i < N * N * N_ROWS; i++)
+    f->object[i] = object_at (i % N);
+  g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (f->group, &error);
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+  f->measured = td_ray_group_lines_new (f->group, VIEWS, &error);
+  g_assert_true (td_ray_group_put (f->group, f->object, &all, -G_MAXFLOAT, volume, NULL, &error));
+  g_assert_true (td_ray_group_project (f->group, volume, (TdRayViews) { 0, VIEWS }, f->measured,
+                                       NULL, &error));
+  g_assert_true (td_ray_group_finish (f->group, &error));
+}
+
+static void
+fixture_clear (Fixture *f)
+{
+  td_buffer_free (f->measured);
+  td_ray_group_free (f->group);
+  td_cone_task_clear (&f->task);
+  td_device_unref (f->device);
+  g_free (f->object);
+}
+
+static gboolean
+on_begin (TdGroupVolume *volume, gpointer user, GError **error)
+{
+  const Fixture *f = user;
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+
+  return td_ray_group_put (f->group, f->object, &all, -G_MAXFLOAT, volume, NULL, error);
+}
+
+static gboolean
+on_pass (guint pass, double residual, TdGroupVolume *volume, gpointer user, GError **error)
+{
+  Fixture *f = user;
+
+  g_assert_cmpuint (pass, ==, f->passes + 1);
+  f->residuals[f->passes++] = residual;
+  return TRUE;
+}
+
+static gboolean
+on_progress (double updates, gpointer user)
+{
+  Fixture *f = user;
+
+  return f->stop_after == 0 || ++f->calls < f->stop_after;
+}
+
+/* The volume as [slice][y][x]. (transfer full) */
+static float *
+run (Fixture *f, const TdSolverSettings *settings, TdSolverEnd *end)
+{
+  const TdSolverWatch watch = {
+    .begin = f->begins ? on_begin : NULL, .pass = on_pass, .progress = on_progress, .user = f
+  };
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+  g_autoptr (GError) error = NULL;
+  float *out = g_new (float, N *N *N_ROWS);
+
+  f->passes = f->calls = 0;
+  g_autoptr (TdGroupVolume) volume
+      = td_solver_run (f->group, settings, f->measured, &watch, end, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_ray_group_give (f->group, volume, &all, out, NULL, &error));
+  return out;
+}
+
+/* ── Ends ── */
+
+static gboolean
+is_little (const Fixture *f, guint pass, double tolerance)
+{
+  return pass > 0
+         && fabs (f->residuals[pass] - f->residuals[pass - 1]) < tolerance * f->residuals[pass - 1];
+}
+
+/* Just two passes that change the residual by less than the tolerance, and not one earlier. */
+static void
+test_tolerance (void)
+{
+  static const TdSolverKind kinds[] = { TD_SOLVER_SIRT, TD_SOLVER_FISTA_TV, TD_SOLVER_CGLS };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    const gboolean cgls = kinds[i] == TD_SOLVER_CGLS;
+    const TdSolverSettings settings = { .kind = kinds[i],
+                                        .iterations = G_N_ELEMENTS (((Fixture *) NULL)->residuals),
+                                        .subsets = cgls ? 1 : 3,
+                                        .relaxation = 1,
+                                        .tolerance = cgls ? 0.3 : 0.05 };
+    TdSolverEnd end;
+    Fixture f;
+
+    fixture_init (&f, settings.subsets);
+    g_free (run (&f, &settings, &end));
+    g_test_message ("solver %u: %u passes, residual %.2e", i, f.passes, f.residuals[f.passes - 1]);
+    g_assert_cmpint (end, ==, TD_SOLVER_SETTLED);
+    g_assert_cmpuint (f.passes, >=, 3);
+    for (guint pass = 1; pass < f.passes; pass++)
+      g_assert_cmpint (is_little (&f, pass, settings.tolerance)
+                           && is_little (&f, pass - 1, settings.tolerance),
+                       ==, pass + 1 == f.passes);
+    fixture_clear (&f);
+  }
+}
+
+static double
+square_of (const Fixture *f, guint n_views)
+{
+  const float *lines = td_buffer_map (f->measured);
+  double sum = 0;
+
+  for (gsize i = 0; i < (gsize) n_views * f->task.n_columns * f->task.n_rows; i++)
+    sum += (double) lines[i] * lines[i];
+  return sum;
+}
+
+/* A pass that is ended after some subsets tells the residual of those, as if they were all. */
+static void
+test_ended_early (void)
+{
+  const TdSolverSettings settings
+      = { .kind = TD_SOLVER_SIRT, .iterations = 9, .subsets = 4, .relaxation = 1 };
+  TdSolverEnd end;
+  Fixture f;
+
+  fixture_init (&f, settings.subsets);
+  f.stop_after = 1;
+  g_free (run (&f, &settings, &end));
+  g_assert_cmpint (end, ==, TD_SOLVER_ASKED);
+  g_assert_cmpuint (f.passes, ==, 1);
+  const guint done = VIEWS / 4;
+  const double expected = sqrt (square_of (&f, done) / square_of (&f, VIEWS) * VIEWS / done);
+  g_test_message ("residual %.5f, expected %.5f", f.residuals[0], expected);
+  g_assert_cmpfloat_with_epsilon (f.residuals[0], expected, 1e-4);
+  fixture_clear (&f);
+}
+
+/* ── Total variation ── */
+
+/* Denoising to the end takes strength / width off either side of a step between two slabs. */
+static void
+test_denoise (void)
+{
+  const double strength = 0.6;
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+  g_autoptr (GError) error = NULL;
+  Fixture f;
+
+  fixture_init (&f, 1);
+  TdGroupDenoise denoise = { .variation = { strength, FALSE }, .steps = 3000 };
+  TdGroupVolume *volume = td_ray_group_volume_new (f.group, &error);
+  denoise.spare = td_ray_group_volume_new (f.group, &error);
+  for (guint i = 0; i < 3; i++)
+    denoise.field[i] = td_ray_group_volume_new (f.group, &error);
+  g_assert_true (td_ray_group_put (f.group, f.object, &all, -G_MAXFLOAT, volume, NULL, &error));
+  g_assert_true (td_ray_group_denoise (f.group, volume, &denoise, NULL, &error));
+  g_autofree float *out = g_new (float, N *N *N_ROWS);
+  g_assert_true (td_ray_group_give (f.group, volume, &all, out, NULL, &error));
+  const double taken = strength / (N / 2);
+  g_test_message ("%.5f and %.5f, expected %.5f and %.5f", out[1], out[N - 2], 0.2 + taken,
+                  0.8 - taken);
+  for (guint i = 0; i < N * N * N_ROWS; i++)
+    g_assert_cmpfloat_with_epsilon (out[i], i % N < N / 2 ? 0.2 + taken : 0.8 - taken, 2e-3);
+  td_ray_group_volume_free (volume);
+  td_ray_group_volume_free (denoise.spare);
+  for (guint i = 0; i < 3; i++)
+    td_ray_group_volume_free (denoise.field[i]);
+  fixture_clear (&f);
+}
+
+/* A run that begins with the object corrects nothing: its second pass denoises the object by tv
+   times the volume's typical value, a share of it after each subset. */
+static void
+test_strength (void)
+{
+  const double tv = 0.1;
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+  const TdSolverSettings settings
+      = { .kind = TD_SOLVER_FISTA_TV, .iterations = 2, .subsets = 1, .relaxation = 1, .tv = tv };
+  g_autoptr (GError) error = NULL;
+  double squares = 0, sum = 0, moved = 0, off = 0;
+  TdSolverEnd end;
+  Fixture f;
+
+  fixture_init (&f, settings.subsets);
+  f.begins = TRUE;
+  g_autofree float *got = run (&f, &settings, &end);
+  g_assert_cmpuint (f.passes, ==, 2);
+  for (guint i = 0; i < N * N * N_ROWS; i++) {
+    squares += (double) f.object[i] * f.object[i];
+    sum += f.object[i];
+  }
+  TdGroupDenoise denoise = { .variation = { tv * squares / sum, FALSE }, .steps = 3 };
+  TdGroupVolume *volume = td_ray_group_volume_new (f.group, &error);
+  denoise.spare = td_ray_group_volume_new (f.group, &error);
+  for (guint i = 0; i < 3; i++)
+    denoise.field[i] = td_ray_group_volume_new (f.group, &error);
+  g_assert_true (td_ray_group_put (f.group, f.object, &all, -G_MAXFLOAT, volume, NULL, &error));
+  g_assert_true (td_ray_group_denoise (f.group, volume, &denoise, NULL, &error));
+  g_autofree float *expected = g_new (float, N *N *N_ROWS);
+  g_assert_true (td_ray_group_give (f.group, volume, &all, expected, NULL, &error));
+  for (guint i = 0; i < N * N * N_ROWS; i++) {
+    moved += pow (expected[i] - f.object[i], 2);
+    off += pow (got[i] - expected[i], 2);
+  }
+  g_test_message ("denoising moves by %.2e, the solver's differs by %.2e", sqrt (moved),
+                  sqrt (off));
+  g_assert_cmpfloat (moved, >, 0);
+  g_assert_cmpfloat (sqrt (off), <, 0.02 * sqrt (moved));
+  td_ray_group_volume_free (volume);
+  td_ray_group_volume_free (denoise.spare);
+  for (guint i = 0; i < 3; i++)
+    td_ray_group_volume_free (denoise.field[i]);
+  fixture_clear (&f);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/solver/tolerance", test_tolerance);
+  g_test_add_func ("/solver/ended-early", test_ended_early);
+  g_test_add_func ("/solver/denoise", test_denoise);
+  g_test_add_func ("/solver/strength", test_strength);
+  return g_test_run ();
+}
