@@ -6,6 +6,7 @@
 #include "compute/cone/cone-filter.h"
 #include "compute/cone/cone-rectify.h"
 #include "compute/engine/fdk/fdk-self-test.h"
+#include "compute/parallel/tune-store.h"
 #include "dataset/phantom.h"
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
@@ -451,7 +452,8 @@ test_self_test (void)
   const TdConeFamily *family
       = td_fdk_family_choose ("auto", &task, TD_PRECISION_SINGLE, device, &error);
   g_assert_true (family == &td_cone_family_host);
-  g_assert_true (td_fdk_family_disable (family, device, "it was wrong here", &error));
+  g_assert_true (
+      td_tune_store_disable (td_device_info (device), "cone host", "wrong here", &error));
   for (guint named = 0; named < 2; named++) {
     g_assert_null (
         td_fdk_family_choose (named ? "host" : "auto", &task, TD_PRECISION_SINGLE, device, &error));

@@ -25,15 +25,6 @@ fdk_self_test_key (const TdConeFamily *family)
   return g_strconcat ("cone ", family->name, NULL);
 }
 
-gboolean
-td_fdk_family_disable (const TdConeFamily *family, TdDevice *device, const char *reason,
-                       GError **error)
-{
-  g_autofree char *key = fdk_self_test_key (family);
-
-  return td_tune_store_disable (td_device_info (device), key, reason, error);
-}
-
 static char *
 fdk_self_test_disabled (const TdConeFamily *family, const TdDeviceInfo *device)
 {
@@ -161,7 +152,8 @@ fdk_self_test_remember (TdDevice *device, const GPtrArray *rows, GError **error)
       if (row->family == families[f] && !row->passed && !reason)
         reason = row->reason;
     }
-    if (tested && !td_fdk_family_disable (families[f], device, reason, error))
+    g_autofree char *key = fdk_self_test_key (families[f]);
+    if (tested && !td_tune_store_disable (td_device_info (device), key, reason, error))
       return FALSE;
   }
   return TRUE;

@@ -21,9 +21,6 @@ typedef struct {
  */
 GPtrArray *td_fdk_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error);
 
-/* Takes a family out of use on the device for @reason; NULL: into use again. */
-gboolean td_fdk_family_disable (const TdConeFamily *family, TdDevice *device, const char *reason,
-                                GError **error);
 /* td_cone_family_choose() among those in use. */
 const TdConeFamily *td_fdk_family_choose (const char *name, const TdConeTask *task,
                                           TdPrecision precision, TdDevice *device, GError **error);
