@@ -8,6 +8,7 @@
 #include "compute/engine/fdk/fdk-self-test.h"
 #include "compute/parallel/tune-store.h"
 #include "dataset/phantom.h"
+#include "kernels/params.h"
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
 
@@ -434,6 +435,63 @@ test_weights_by_row (void)
   }
 }
 
+/* ── Half storage ── */
+
+static double
+half_value (guint16 half)
+{
+  const guint exponent = half >> 10 & 31;
+  const double fraction = (half & 1023) / 1024.0;
+  const double size = exponent ? ldexp (1 + fraction, (gint) exponent - 15) : ldexp (fraction, -14);
+
+  return half & 0x8000 ? -size : size;
+}
+
+/* Line integrals that half storage would make 0 keep its 11 bits when they are scaled. */
+static void
+test_half_pack (void)
+{
+  enum { WIDTH = 33, HEIGHT = 9, LAYERS = 3 };
+  const char *const defines[] = { "PACK=1", "HALF=1", "PADDED=0", "COLUMNS=0", NULL };
+  const gsize n = WIDTH * HEIGHT * LAYERS;
+  const TdConePack params = { .n_columns = WIDTH,
+                              .n_rows = HEIGHT,
+                              .n_layers = LAYERS,
+                              .n_views_between = LAYERS,
+                              .texel_rows = HEIGHT,
+                              .scale = 0x1p25f };
+  const guint local[3] = { 64, 4, 1 }, groups[3] = { 1, (HEIGHT + 3) / 4, LAYERS };
+  g_autoptr (GPtrArray) list = td_device_list ();
+  g_autofree float *values = noise (n);
+
+  for (gsize i = 0; i < n; i++)
+    values[i] *= 2e-6f;
+  for (guint d = 0; d < list->len; d++) {
+    const TdDeviceEntry *entry = list->pdata[d];
+    g_autoptr (GError) error = NULL;
+    g_autofree guint16 *halves = g_new0 (guint16, n);
+
+    if (!entry->available || g_str_equal (entry->id, "host"))
+      continue;
+    g_autoptr (TdDevice) device = td_device_open (entry->id, &error);
+    g_autoptr (TdQueue) queue = td_queue_new (device, &error);
+    g_autoptr (TdBuffer) from = td_buffer_new (device, n * sizeof *values, &error);
+    g_autoptr (TdBuffer) to = td_buffer_new (device, n * sizeof *halves, &error);
+    g_autoptr (TdProgram) program = td_program_build (device, "cone-pack", defines, &error);
+    g_assert_no_error (error);
+    TdKernel *kernel = td_program_kernel (program, "cone_pack", &error);
+    const TdArg args[] = { TD_ARG_BUFFER (from), TD_ARG_BUFFER (to), TD_ARG_VALUE (params) };
+    td_upload (queue, from, 0, values, n * sizeof *values, &error);
+    td_launch (queue, kernel, groups, local, args, G_N_ELEMENTS (args), &error);
+    td_download (queue, halves, to, 0, n * sizeof *halves, &error);
+    td_queue_finish (queue, &error);
+    g_assert_no_error (error);
+    for (gsize i = 0; i < n; i++)
+      g_assert_cmpfloat_with_epsilon (half_value (halves[i]), values[i] * 0x1p25,
+                                      fabs (values[i]) * 0x1p25 * 0x1p-11 + 0x1p-24);
+  }
+}
+
 /* ── Self-test ── */
 
 /* What a self-test finds good is taken; what one found wrong is not, until another finds it good.
@@ -729,6 +787,7 @@ main (int argc, char **argv)
   td_test_own_cache ("cone");
   g_test_add_func ("/cone/matrix", test_matrix);
   g_test_add_func ("/cone/tilted-cosine", test_tilted_cosine);
+  g_test_add_func ("/cone/half-pack", test_half_pack);
   g_test_add_func ("/cone/self-test", test_self_test);
   g_test_add_func ("/cone/offset-limit", test_offset_limit);
   g_test_add_func ("/cone/range-limit", test_range_limit);
