@@ -69,7 +69,7 @@ test_share_is_chosen (void)
   g_autoptr (TdPlan) slice = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpint (((const TdFdkPlan *) slice->extra)->scheme.share, ==, TD_SHARE_PROJECTION);
-  g_autofree char *notes = g_strjoinv ("\n", td_plan_facts (slice)->notes);
+  g_autofree char *notes = td_messages_join (td_plan_facts (slice)->notes, "\n", NULL);
   g_assert_nonnull (strstr (notes, "share the projections"));
 
   recipe.row_first = recipe.row_end = 0;

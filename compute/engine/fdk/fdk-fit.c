@@ -203,11 +203,11 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, guint index, guint64 budget, GEr
 
   while ((need = td_fdk_device_bytes (plan, fdk, index)) > budget)
     if (!fdk_fit_shrink (fdk, sent)) {
-      g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-                   "%s has %" G_GUINT64_FORMAT
-                   " MiB for this, but one slice needs %" G_GUINT64_FORMAT
-                   " MiB; use another device, a higher memory limit or a smaller region.",
-                   info->name, budget >> 20, (need >> 20) + 1);
+      td_set_error (error, TD_ERROR_TOO_LARGE,
+                    "%s has %" G_GUINT64_FORMAT
+                    " MiB for this, but one slice needs %" G_GUINT64_FORMAT
+                    " MiB; use another device, a higher memory limit or a smaller region.",
+                    info->name, budget >> 20, (need >> 20) + 1);
       return FALSE;
     }
   return TRUE;
@@ -330,11 +330,11 @@ fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
     set_filter_rows (fdk, (fdk->fit.filter_rows + 1) / 2);
   if (filter_bytes (plan, fdk) <= host)
     return TRUE;
-  g_set_error (error, TD_ERROR, TD_ERROR_TOO_LARGE,
-               "The host has %" G_GUINT64_FORMAT
-               " MiB for this, but filtering one row of the detector needs %" G_GUINT64_FORMAT
-               " MiB; use a higher memory limit, or crop or bin the scan.",
-               host >> 20, (filter_bytes (plan, fdk) >> 20) + 1);
+  td_set_error (error, TD_ERROR_TOO_LARGE,
+                "The host has %" G_GUINT64_FORMAT
+                " MiB for this, but filtering one row of the detector needs %" G_GUINT64_FORMAT
+                " MiB; use a higher memory limit, or crop or bin the scan.",
+                host >> 20, (filter_bytes (plan, fdk) >> 20) + 1);
   return FALSE;
 }
 
@@ -385,10 +385,10 @@ check_rows (const TdFdkPlan *fdk, GError **error)
 {
   if (td_fdk_rows_fit (fdk->input, fdk->fit.chunk_rows))
     return TRUE;
-  g_set_error (
-      error, TD_ERROR, TD_ERROR_TOO_LARGE,
+  td_set_error (
+      error, TD_ERROR_TOO_LARGE,
       "The detector is tilted so much that %u of its rows make one row of a level one, which is "
-      "more than 2^31 samples; crop the scan or bin it (--crop, --bin).",
+      "more than 2^31 samples; crop the scan or bin it ({crop}, {bin}).",
       fdk->fit.chunk_rows);
   return FALSE;
 }

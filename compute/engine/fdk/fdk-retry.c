@@ -89,8 +89,8 @@ fdk_retry_relieve (TdFdkRun *run, const TdFdkDevice *device)
   td_job_note (run->job,
                "%s: %p; going on with slabs of %u slices, batches of %u views and the kernel "
                "\"%s\".",
-               td_device_info (device->device)->id, device->error->message, fit.slab, fit.batch,
-               scheme.families[device->index]->name);
+               td_device_info (device->device)->id, td_error_message (device->error), fit.slab,
+               fit.batch, scheme.families[device->index]->name);
   return TRUE;
 }
 
@@ -135,8 +135,8 @@ td_fdk_retry (TdFdkRun *run)
       td_prefix_error (&run->error, "No device is left; the last to fail was ");
     if (run->n_retired == run->n_devices)
       return FALSE;
-    td_job_note (run->job, "%s was retired, the other devices did its share: %s",
-                 td_device_info (failed->device)->id, failed->error->message);
+    td_job_note (run->job, "%s was retired, the other devices did its share: %p",
+                 td_device_info (failed->device)->id, td_error_message (failed->error));
   }
   cut_again (run);
   g_clear_error (&run->error);

@@ -255,9 +255,9 @@ row_cache_fill (TdFdkRowCache *cache, guint row0, guint end, float *to, GError *
         = upwards ? end - MIN (end - all.row0, rows) : MIN (row0, all.row0 + all.n - rows);
     const TdRowRange next = { first, MIN (rows, all.row0 + all.n - first) };
     if (!block->rows) {
-      g_set_error (error, TD_ERROR, TD_ERROR_IO,
-                   "Not enough host memory to read %u rows at once; set a memory limit.",
-                   fdk->fit.block_rows);
+      td_set_error (error, TD_ERROR_IO,
+                    "Not enough host memory to read %u rows at once; set a memory limit.",
+                    fdk->fit.block_rows);
       return FALSE;
     }
     if (!td_held_rows_move (block, &origin, next, run->cancellable, error))
