@@ -154,10 +154,10 @@ static inline float td_saturate (float x)
 /* See cuda.h: an ordinary copy, except where NVIDIA's compiler is known to take the instruction. */
 #if defined(TD_NV_ARCH) && TD_NV_ARCH >= 80
 #define td_copy16(to, from) \
-  asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"((ulong) (to)),
+  asm volatile ("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"((ulong) (to)), \
                 "l"((ulong) (from)) : "memory")
 #define td_copy8(to, from) \
-  asm volatile ("cp.async.ca.shared.global [%0], [%1], 8;" : : "l"((ulong) (to)),
+  asm volatile ("cp.async.ca.shared.global [%0], [%1], 8;" : : "l"((ulong) (to)), \
                 "l"((ulong) (from)) : "memory")
 #define td_copy_wait() asm volatile ("cp.async.wait_all;" : : : "memory")
 #else
