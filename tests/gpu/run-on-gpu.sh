@@ -30,6 +30,7 @@ results=$(realpath "$results")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_CACHE_HOME=$scratch/cache POCL_CACHE_DIR=$scratch/pocl TOMODESK_CLI=$cli
+export FAIL_LIBRARY=$build/tests/faults/fail-at.so
 export TOMODESK_SCANS=${TOMODESK_SCANS:-$build/../../shared/scans}
 export libraries=$build/lib results
 

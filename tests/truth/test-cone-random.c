@@ -138,17 +138,32 @@ task_error (const TdConeTask *task, const float *got, const double *truth, const
   return norm > 0 ? sqrt (off / norm) : sqrt (off);
 }
 
-/* What the views add to each voxel in absolute values, which do not cancel. A weight's error is a
- * part of that; of a voxel near the source, whose views nearly cancel, it may be a large part. */
+/* The largest absolute value of a pixel and its neighbours. */
+static float
+largest_near (const TdConeTask *task, const float *view, int row, int column)
+{
+  float most = 0;
+
+  for (int r = MAX (row - 1, 0); r <= MIN (row + 1, (int) task->n_rows - 1); r++)
+    for (int c = MAX (column - 1, 0); c <= MIN (column + 1, (int) task->n_columns - 1); c++)
+      most = MAX (most, fabsf (view[(gsize) r * task->n_columns + (gsize) c]));
+  return most;
+}
+
+/* What the views add to each voxel at the most, whatever the weights of interpolation are. The
+ * error of a weight is a part of that. Of one voxel near the source it may be a large part of the
+ * value. */
 static void
 absolute_sums (const TdConeTask *task, const float *projections, double *sums)
 {
-  const gsize pixels = (gsize) task->n_views * task->n_rows * task->n_columns;
-  g_autofree float *absolute = g_new (float, pixels);
+  const gsize pixels = (gsize) task->n_rows * task->n_columns;
+  g_autofree float *most = g_new (float, task->n_views *pixels);
 
-  for (gsize i = 0; i < pixels; i++)
-    absolute[i] = fabsf (projections[i]);
-  td_cone_reference (task, absolute, 0, task->nz, sums);
+  for (guint v = 0; v < task->n_views; v++)
+    for (gsize i = 0; i < pixels; i++)
+      most[v * pixels + i] = largest_near (
+          task, projections + v * pixels, (int) (i / task->n_columns), (int) (i % task->n_columns));
+  td_cone_reference (task, most, 0, task->nz, sums);
 }
 
 static void
