@@ -349,7 +349,13 @@ output_open_part (TdOutput *output, GError **error)
                     output->path);
       return FALSE;
     case PART_GONE: break;
-    case PART_FAILED: td_output_set_error (error, output->path, errno); return FALSE;
+    case PART_FAILED: {
+      const int code = errno;
+      if (created)
+        g_remove (output->part);
+      td_output_set_error (error, output->path, code);
+      return FALSE;
+    }
     }
   }
   td_output_set_error (error, output->path, errno);
