@@ -16,7 +16,7 @@ struct _TdOpenDialog {
   AdwEntryRow *angles, *dataset, *raw;
   TdNumberRow *pixel, *source_axis, *source_detector;
   AdwComboRow *values;
-  GtkSwitch *sinograms;
+  GtkSwitch *sinograms, *external;
 };
 
 enum { ACCEPTED, N_SIGNALS };
@@ -80,6 +80,7 @@ td_open_dialog_accept (TdOpenDialog *self)
   td_scan_statement_set (statement, TD_STATED_VALUES,
                          value_kinds[adw_combo_row_get_selected (self->values)]);
   statement->sinograms = gtk_switch_get_active (self->sinograms);
+  statement->allow_external = gtk_switch_get_active (self->external);
   statement->pixel_mm = td_number_row_get_value (self->pixel);
   statement->source_axis_mm = td_number_row_get_value (self->source_axis);
   statement->source_detector_mm = td_number_row_get_value (self->source_detector);
@@ -185,21 +186,31 @@ open_dialog_add_values (TdOpenDialog *self, AdwPreferencesGroup *group)
   adw_preferences_group_add (group, GTK_WIDGET (self->values));
 }
 
+static GtkSwitch *
+open_dialog_add_switch (AdwPreferencesGroup *group, const char *title, const char *subtitle)
+{
+  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", title, "subtitle", subtitle, NULL);
+  GtkWidget *widget = gtk_switch_new ();
+
+  gtk_widget_set_valign (widget, GTK_ALIGN_CENTER);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row), widget);
+  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), widget);
+  adw_preferences_group_add (group, row);
+  return GTK_SWITCH (widget);
+}
+
 static void
 add_layout_rows (TdOpenDialog *self, AdwPreferencesPage *page)
 {
   AdwPreferencesGroup *group = add_group (page, _ ("Files"), NULL);
-  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", _ ("Sinograms"), "subtitle",
-                                 _ ("Every file or page is one row’s sinogram"), NULL);
 
   open_dialog_add_values (self, group);
   self->dataset = open_dialog_add_entry (group, _ ("HDF5: data set of the projections"));
   self->raw = open_dialog_add_entry (group, _ ("No header: WIDTHxHEIGHT:TYPE, as 1024x768:uint16"));
-  self->sinograms = GTK_SWITCH (gtk_switch_new ());
-  gtk_widget_set_valign (GTK_WIDGET (self->sinograms), GTK_ALIGN_CENTER);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (row), GTK_WIDGET (self->sinograms));
-  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), GTK_WIDGET (self->sinograms));
-  adw_preferences_group_add (group, row);
+  self->sinograms = open_dialog_add_switch (group, _ ("Sinograms"),
+                                            _ ("Every file or page is one row’s sinogram"));
+  self->external = open_dialog_add_switch (
+      group, _ ("Raw files elsewhere"), _ ("HDF5 may take samples from outside the file’s folder"));
 }
 
 static GtkWidget *

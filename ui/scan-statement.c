@@ -49,8 +49,8 @@ td_scan_statement_is_plain (const TdScanStatement *statement)
   for (guint i = 0; i < TD_N_STATED; i++)
     if (*statement->texts[i])
       return FALSE;
-  return !statement->sinograms && statement->pixel_mm == 0 && statement->source_axis_mm == 0
-         && statement->source_detector_mm == 0;
+  return !statement->sinograms && !statement->allow_external && statement->pixel_mm == 0
+         && statement->source_axis_mm == 0 && statement->source_detector_mm == 0;
 }
 
 static const char *
@@ -79,6 +79,7 @@ td_scan_statement_options (const TdScanStatement *statement, TdScanOptions *opti
     .geometry = scan_statement_stated (statement, TD_STATED_GEOMETRY),
     .dataset = scan_statement_stated (statement, TD_STATED_DATASET),
     .sinograms = statement->sinograms,
+    .allow_external = statement->allow_external,
     .values = stated_values (statement),
     .pixel_mm = statement->pixel_mm,
     .source_axis_mm = statement->source_axis_mm,

@@ -22,6 +22,7 @@ typedef struct {
   char *path;
   char *texts[TD_N_STATED]; /* never NULL; "": not stated */
   gboolean sinograms;
+  gboolean allow_external; /* asked anew each time: it is not remembered with the scan */
   double pixel_mm, source_axis_mm, source_detector_mm; /* 0: not stated */
 } TdScanStatement;
 

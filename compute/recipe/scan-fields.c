@@ -50,7 +50,7 @@ static const TdField fields[] = {
   { "raw", "WxH:TYPE[:SKIP]", "Headerless files: frame size, sample type, bytes to skip", NULL,
     N_ ("Open with Details (Ctrl+D): no header"), &raw_kind },
   { "allow-external", NULL, "HDF5: samples may lie in raw files outside the file's folder", NULL,
-    N_ ("Open with Details (Ctrl+D): raw files elsewhere"), &td_kind_switch,
+    N_ ("Open with Details (Ctrl+D): Raw files elsewhere"), &td_kind_switch,
     offsetof (TdScanOptions, allow_external) },
   { NULL },
 };
