@@ -154,10 +154,10 @@ td_solver_pass_done (TdSolver *solver, double residual, TdGroupVolume *volume, G
   solver->settled = little ? solver->settled + 1 : 0;
   if (!solver->watch->pass (solver->passes, residual, volume, solver->watch->user, error))
     return FALSE;
-  solver->end = solver->asked                   ? TD_SOLVER_ASKED
-                : residual <= settings->stop_at ? TD_SOLVER_SMALL
-                : solver->settled >= 2          ? TD_SOLVER_SETTLED
-                                                : TD_SOLVER_ALL;
+  solver->end = solver->asked                                            ? TD_SOLVER_ASKED
+                : settings->stop_at > 0 && residual <= settings->stop_at ? TD_SOLVER_SMALL
+                : solver->settled >= 2                                   ? TD_SOLVER_SETTLED
+                                                                         : TD_SOLVER_ALL;
   return solver->end == TD_SOLVER_ALL && solver->passes < settings->iterations;
 }
 
