@@ -120,9 +120,9 @@ far_enough (const TdConeTask *task, guint i, guint j, guint k)
   return TRUE;
 }
 
-/* Relative to the mean square of @scale over all voxels that are compared; 0 if there are none. */
+/* Relative to the mean square of all voxels' that are compared; 0 if there are none. */
 static double
-task_error (const TdConeTask *task, const float *got, const double *truth, const double *scale)
+task_error (const TdConeTask *task, const float *got, const double *truth)
 {
   double off = 0, norm = 0;
 
@@ -133,7 +133,7 @@ task_error (const TdConeTask *task, const float *got, const double *truth, const
         if (!far_enough (task, i, j, k))
           continue;
         off += pow (got[at] - truth[at], 2);
-        norm += scale[at] * scale[at];
+        norm += truth[at] * truth[at];
       }
   return norm > 0 ? sqrt (off / norm) : sqrt (off);
 }
@@ -164,6 +164,21 @@ absolute_sums (const TdConeTask *task, const float *projections, double *sums)
       most[v * pixels + i] = largest_near (
           task, projections + v * pixels, (int) (i / task->n_columns), (int) (i % task->n_columns));
   td_cone_reference (task, most, 0, task->nz, sums);
+}
+
+/* Whether each voxel is off by no more than weights of 8 bits explain: 2^-8 in each direction, of
+ * the difference of two neighbours. */
+static gboolean
+within_weights (const TdConeTask *task, const float *got, const double *truth, const double *sums)
+{
+  const gsize n = (gsize) task->nz * task->ny * task->nx;
+
+  for (gsize i = 0; i < n; i++)
+    if (far_enough (task, (guint) (i % task->nx), (guint) (i / task->nx % task->ny),
+                    (guint) (i / task->nx / task->ny))
+        && !(fabs (got[i] - truth[i]) <= sums[i] / 64))
+      return FALSE;
+  return TRUE;
 }
 
 static void
@@ -199,11 +214,12 @@ test_families (void)
               = td_test_cone_exact ((*f)->name, precision, td_device_info (device));
           td_test_cone_slabs (&(TdTestConeSlabs) { *f, device, precision, slab, batch }, &task,
                               projections, got);
-          const double rms = task_error (&task, got, truth, exact ? truth : sums);
+          const double rms = task_error (&task, got, truth);
           runs++;
           /* 1e-5, as iFDK asks, where voxels are as far from the source as the axis: nearer ones
-           * are magnified. Weights of a texture have 8 bits, halves 11. */
-          if (!(rms <= (exact ? 6e-5 : 4e-3))) {
+           * are magnified. */
+          if (!(rms <= (exact ? 6e-5 : 1e-2))
+              && (exact || !within_weights (&task, got, truth, sums))) {
             failures++;
             g_test_message (
                 "FAILED: seed %" G_GUINT64_FORMAT ", %s, %s, precision %d, slabs of %u, batches "
