@@ -14,7 +14,8 @@ struct TdBackprojectFamily;
 typedef struct {
   const char *name;
   TdMethodKind kind;
-  gboolean by_name; /* never chosen by itself: it takes long, or wants to be understood */
+  gboolean by_name;    /* never chosen by itself: it takes long, or wants to be understood */
+  gboolean sums_views; /* it can add some of the views only (td_plan_new_part()) */
   /* The only family that the method back-projects with; NULL: the recipe and the device choose. */
   const struct TdBackprojectFamily *family;
   const char *(*unsupported) (const TdScanFacts *facts, const TdRecipe *recipe); /* NULL: can */
@@ -52,6 +53,7 @@ struct TdPlan {
   TdScan *scan;      /* what the method reconstructs: `measured`, or what the recipe's crop and bins
                         show of it */
   TdScanFrame frame; /* from the one to the other */
+  TdViewGroup views; /* of `scan`: those that are added; never 0 */
   double centre_px;  /* recipe.centre_px in columns of `scan` */
   TdEngine *engine;
   GPtrArray *devices; /* TdDevice */

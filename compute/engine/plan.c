@@ -239,6 +239,44 @@ check_turn (TdPlan *plan, GError **error)
   return TRUE;
 }
 
+/* Views that another part adds are never read. */
+static gboolean
+resolve_views (TdPlan *plan, GError **error)
+{
+  const TdRecipe *recipe = &plan->recipe;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  TdViewGroup *views = &plan->views;
+
+  if (views->count == 0)
+    *views = (TdViewGroup) { 0, facts->n_views };
+  if ((guint64) views->first + views->count > facts->n_views) {
+    td_set_error (error, TD_ERROR_INVALID, "Views %u to %u are not in the scan, which has %u views",
+                  views->first, views->first + views->count - 1, facts->n_views);
+    return FALSE;
+  }
+  if (views->count == facts->n_views)
+    return TRUE;
+  if (!plan->method->sums_views) {
+    td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "The method \"%s\" cannot add some of the views only: share its slices instead, or "
+        "take {method=fdk} for a cone beam",
+        plan->method->name);
+    return FALSE;
+  }
+  for (guint i = 0; i < recipe->n_steps; i++)
+    if (recipe->steps[i].enabled && !td_preparation_skips (&recipe->steps[i], facts)
+        && !td_prepare_step (recipe->steps[i].name, NULL)->by_view) {
+      td_set_error (
+          error, TD_ERROR_UNSUPPORTED,
+          "The step %s needs all views of a row, and these are views %u to %u of %u: share "
+          "slices only, or leave the step out",
+          recipe->steps[i].name, views->first, views->first + views->count - 1, facts->n_views);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 /* ── Making a plan ── */
 
 /* From here on the plan's devices are its own handles. */
@@ -260,18 +298,13 @@ list_devices (TdPlan *plan)
     plan->facts.devices[i] = g_strdup (td_device_info (g_ptr_array_index (plan->devices, i))->id);
 }
 
-TdPlan *
-td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
-             GCancellable *cancellable, GError **error)
+static gboolean
+plan_fill (TdPlan *plan, TdScan *scan, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (TdPlan) plan = g_new0 (TdPlan, 1);
+  const TdRecipe *recipe = &plan->recipe;
+  const char *output = plan->output;
 
-  g_atomic_ref_count_init (&plan->references);
-  plan->engine = td_engine_ref (engine);
-  plan->measured = td_engine_measured (engine, scan, recipe, error);
-  plan->recipe = *recipe;
-  plan->output = g_strdup (output);
-
+  plan->measured = td_engine_measured (plan->engine, scan, recipe, error);
   if (!plan->measured || !td_scan_complete (plan->measured, error)
       || (output
           && (!td_output_spares (output, td_scan_facts (plan->measured)->path, error)
@@ -280,27 +313,55 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
               || !td_output_spares (output, td_recipe_mask (recipe), error)))
       || !td_recipe_check (recipe, td_scan_facts (plan->measured), error)
       || !resolve_frame (plan, error))
-    return NULL;
+    return FALSE;
   if (recipe->view_end > 0)
     td_plan_note (plan, "Views %u to %u of the scan's %u are used.", recipe->view_first,
                   recipe->view_end - 1, td_scan_facts (scan)->n_views);
   plan->method = td_method_choose (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
-      || !td_plan_resolve_centre (plan, cancellable, error) || !check_turn (plan, error))
-    return NULL;
+      || !resolve_views (plan, error) || !td_plan_resolve_centre (plan, cancellable, error)
+      || !check_turn (plan, error))
+    return FALSE;
   note_unused (plan);
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;
   plan->facts.precision = recipe->precision;
-  plan->devices = td_engine_devices (engine, recipe->devices, error);
+  plan->devices = td_engine_devices (plan->engine, recipe->devices, error);
   if (!plan->devices)
-    return NULL;
+    return FALSE;
   open_accounts (plan);
   list_devices (plan);
-  if (g_cancellable_set_error_if_cancelled (cancellable, error)
-      || !plan->method->plan (plan, engine, plan->devices, cancellable, error))
-    return NULL;
-  return g_steal_pointer (&plan);
+  return !g_cancellable_set_error_if_cancelled (cancellable, error)
+         && plan->method->plan (plan, plan->engine, plan->devices, cancellable, error);
+}
+
+static TdPlan *
+plan_make (const TdPlan *wanted, TdEngine *engine, TdScan *scan, GCancellable *cancellable,
+           GError **error)
+{
+  g_autoptr (TdPlan) plan = g_memdup2 (wanted, sizeof *wanted);
+
+  g_atomic_ref_count_init (&plan->references);
+  plan->engine = td_engine_ref (engine);
+  return plan_fill (plan, scan, cancellable, error) ? g_steal_pointer (&plan) : NULL;
+}
+
+TdPlan *
+td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
+             GCancellable *cancellable, GError **error)
+{
+  const TdPlan wanted = { .recipe = *recipe, .output = g_strdup (output) };
+
+  return plan_make (&wanted, engine, scan, cancellable, error);
+}
+
+TdPlan *
+td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdViewGroup views,
+                  GCancellable *cancellable, GError **error)
+{
+  const TdPlan wanted = { .recipe = *recipe, .views = views };
+
+  return plan_make (&wanted, engine, scan, cancellable, error);
 }
 
 const TdPlanFacts *
@@ -336,8 +397,10 @@ td_plan_read_bytes (const TdPlan *plan, guint n_rows)
 {
   const TdScanFacts *facts = td_scan_facts (plan->measured);
   const guint64 rows = (guint64) n_rows * MAX (plan->frame.bin_rows, 1);
+  const guint64 views = MIN ((guint64) plan->views.count * MAX (plan->frame.bin_views, 1),
+                             (guint64) facts->n_views);
 
-  return rows * facts->n_views * facts->n_columns * td_sample_size (facts->sample_type);
+  return rows * views * facts->n_columns * td_sample_size (facts->sample_type);
 }
 
 TdDevice *

@@ -36,10 +36,22 @@ typedef struct {
   TdMessage **notes;    /* what was chosen and why */
 } TdPlanFacts;
 
+/* Some of a scan's views: [first, first + count); count 0: all. */
+typedef struct {
+  guint first, count;
+} TdViewGroup;
+
 /* The plan references @scan and copies @recipe. The call blocks: it opens devices, and finds the
    centre when the recipe says so. Any thread. */
 TdPlan *td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
                      GCancellable *cancellable, GError **error);
+/* One part of a volume whose views several processes share: the recipe's slices, summed over @views
+   alone, which are counted as the recipe's views, crop and bins leave them. A view has the weight
+   that it has in the whole scan, so the sums of all groups add up to the slices of td_plan_new().
+   The job hands the sums to its sink, float [slice][y][x]; it scales and writes nothing. FDK only.
+   TD_ERROR_UNSUPPORTED: another method, or a preparation step that needs all views of a row. */
+TdPlan *td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdViewGroup views,
+                          GCancellable *cancellable, GError **error);
 const TdPlanFacts *td_plan_facts (const TdPlan *plan);
 const TdRecipe *td_plan_recipe (const TdPlan *plan); /* with everything "auto" made concrete */
 char *td_plan_to_json (const TdPlan *plan);

@@ -48,6 +48,98 @@ test_shares (void)
       }
 }
 
+/* ── Some of the views ── */
+
+typedef struct {
+  float *sums;
+  gsize slice;
+} Sums;
+
+static void
+add_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  Sums *sums = user;
+
+  for (gsize i = 0; i < count * sums->slice; i++)
+    sums->sums[first * sums->slice + i] += slices[i];
+}
+
+static void
+run_part (const TdRecipe *recipe, TdViewGroup views, Sums *sums)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) plan
+      = td_plan_new_part (td_fdk_engine, td_fdk_scan, recipe, views, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  const TdPlanFacts *facts = td_plan_facts (plan);
+
+  g_assert_cmpfloat (facts->updates, ==,
+                     (double) facts->n_slices * facts->ny * facts->nx
+                         * (views.count ? views.count : td_scan_facts (td_fdk_scan)->n_views));
+  td_job_set_sink (job, add_slices, sums);
+  td_job_run (job, NULL, &error);
+  g_assert_no_error (error);
+}
+
+/* The sums of groups of views add up to the slices, wherever rows are filtered. */
+static void
+test_view_groups (void)
+{
+  static const char *const devices[] = { "host", "opencl:0" };
+  static const TdViewGroup groups[] = { { 0, 11 }, { 11, 1 }, { 12, 24 } };
+  const gsize slice = TD_FDK_N * TD_FDK_N, n = 20 * slice;
+
+  for (guint d = 0; d < G_N_ELEMENTS (devices); d++)
+    for (TdFilterPlace place = TD_FILTER_ON_CPU; place <= TD_FILTER_ON_DEVICE; place++) {
+      g_autofree float *whole = g_new0 (float, n), *parts = g_new0 (float, n);
+      double off = 0, norm = 0;
+      TdRecipe recipe;
+
+      td_recipe_init (&recipe);
+      g_strlcpy (recipe.devices, devices[d], sizeof recipe.devices);
+      recipe.filter_on = place;
+      recipe.row_first = 9;
+      recipe.row_end = 29;
+      run_part (&recipe, (TdViewGroup) { 0 }, &(Sums) { whole, slice });
+      for (guint g = 0; g < G_N_ELEMENTS (groups); g++)
+        run_part (&recipe, groups[g], &(Sums) { parts, slice });
+      for (gsize i = 0; i < n; i++) {
+        off += pow ((double) parts[i] - whole[i], 2);
+        norm += pow (whole[i], 2);
+      }
+      g_assert_cmpfloat (norm, >, 0);
+      g_assert_cmpfloat (sqrt (off / norm), <, 1e-6);
+    }
+}
+
+static void
+test_view_groups_refused (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, (TdViewGroup) { 30, 7 },
+                                   NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_clear_error (&error);
+  recipe.method = TD_METHOD_SIRT;
+  g_assert_null (
+      td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, (TdViewGroup) { 0, 7 }, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+  g_clear_error (&error);
+  recipe.method = TD_METHOD_AUTO;
+  td_recipe_set (&recipe, "prepare", "rings", &error);
+  g_assert_no_error (error);
+  g_assert_null (
+      td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, (TdViewGroup) { 0, 7 }, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+  g_assert_nonnull (strstr (error->message, "rings"));
+}
+
+/* ── What is chosen ── */
+
 /* One slice cannot be shared by slabs: the planner sees that it pays to share the projections. */
 static void
 test_share_is_chosen (void)
@@ -545,6 +637,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   td_fdk_test_begin ("fdk");
   g_test_add_func ("/fdk/shares", test_shares);
+  g_test_add_func ("/fdk/view-groups", test_view_groups);
+  g_test_add_func ("/fdk/view-groups-refused", test_view_groups_refused);
   g_test_add_func ("/fdk/share-is-chosen", test_share_is_chosen);
   g_test_add_func ("/fdk/unequal", test_unequal);
   g_test_add_func ("/fdk/large-plans", test_large_plans);

@@ -79,7 +79,6 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
 {
   TdFdkRun *run = stage->run;
   const TdFdkPlan *fdk = run->fdk;
-  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
   const TdFdkSpan span = td_fdk_span (fdk->input, row, n);
   const TdRowRange from = { span.from.row0, span.from.n };
   TdPreparationCounts counts;
@@ -94,8 +93,7 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   td_job_add_stage (run->job, "prepare", (g_get_monotonic_time () - start) * 1e-6);
 
   start = g_get_monotonic_time ();
-  const guint64 filtered_bytes
-      = (guint64) facts->n_views * fdk->input->task.n_columns * sizeof (float);
+  const guint64 filtered_bytes = td_fdk_filtered_bytes (fdk->input, 1);
   TdBuffer *rows = td_prepared_rows_left (stage->rows)->data;
   float *filtered = stage->filtered ? stage->filtered : td_prepared_rows_host (stage->rows);
   if ((stage->filter
@@ -106,7 +104,7 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
       || !td_queue_finish (stage->queue, error))
     return FALSE;
   Scatter scatter = { stage, filtered, row, n };
-  td_parallel_for (facts->n_views, scatter_view, &scatter);
+  td_parallel_for (fdk->input->task.n_views, scatter_view, &scatter);
   if (!td_fdk_file_sound (run, error))
     return FALSE;
   td_job_add_stage (run->job, "filter", (g_get_monotonic_time () - start) * 1e-6);
@@ -129,7 +127,8 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
   const TdFdkPlan *fdk = stage->run->fdk;
   const TdRecipe *recipe = &plan->recipe;
   const guint max_rows = td_fdk_most_rows (fdk->input, row, step);
-  const TdRowSource source = { stage->device, fdk->scan, NULL, recipe->steps, recipe->n_steps, 0 };
+  const TdRowSource source = { stage->device, fdk->scan,       NULL,
+                               recipe->steps, recipe->n_steps, fdk->input->task.n_views };
 
   stage->queue = td_queue_new (stage->device, error);
   if (!stage->queue)
@@ -145,6 +144,7 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
                                       td_fdk_rows_bytes (fdk->input, max_rows, step), error);
   if (!stage->rows)
     return FALSE;
+  td_prepared_rows_set_first_view (stage->rows, fdk->input->view0);
   td_prepared_rows_set_read (stage->rows, td_fdk_read, &stage->reader);
   if (!td_fdk_holds (fdk))
     return TRUE;
@@ -186,7 +186,8 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
   }
   close_stage (&stage);
   g_autofree char *key = td_fdk_filter_rate_key (device);
-  const double bytes = (double) (*row - first) * facts->n_views * facts->n_columns * sizeof (float);
+  const double bytes
+      = (double) (*row - first) * fdk->input->task.n_views * facts->n_columns * sizeof (float);
   if (ok && bytes > (64 << 20))
     td_engine_set_rate (run->plan->engine, key, bytes * 1e6 / (g_get_monotonic_time () - start));
   return ok;

@@ -39,9 +39,9 @@ fdk_fit_row_bytes (const TdFdkPlan *fdk)
 }
 
 static guint64
-fdk_fit_read_bytes (const TdScanFacts *facts)
+fdk_fit_read_bytes (const TdFdkInput *input)
 {
-  return (guint64) facts->n_views * facts->n_columns * sizeof (float);
+  return (guint64) input->task.n_views * td_scan_facts (input->scan)->n_columns * sizeof (float);
 }
 
 /* Rows to read at once on the host. Of turned frames (scan-turned.h) that are not copied any few
@@ -349,7 +349,7 @@ block_rows (const TdPlan *plan, const TdFdkPlan *fdk, guint64 left)
   return MIN (facts->n_rows,
               fdk->fit.chunk_rows
                   + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / plan->devices->len)
-                             / fdk_fit_read_bytes (facts)));
+                             / fdk_fit_read_bytes (fdk->input)));
 }
 
 /* What all of this takes. */
@@ -358,7 +358,7 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
 {
   const GPtrArray *devices = plan->devices;
   TdFdkFit *fit = &fdk->fit;
-  const guint64 read = fdk_fit_read_bytes (td_scan_facts (fdk->input->scan));
+  const guint64 read = fdk_fit_read_bytes (fdk->input);
 
   fit->filter_bytes = filter_bytes (plan, fdk);
   fit->device_bytes = fit->host_bytes = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <string.h>
 
 #include "compute/cone/cone-scan.h"
 #include "compute/engine/engine-private.h"
@@ -96,6 +97,25 @@ take_part (const TdPlan *plan, TdConeTask *task, GError **error)
   return TRUE;
 }
 
+/* The task of some of the views: each has the weight that it has among all. */
+static void
+take_views (const TdPlan *plan, TdFdkInput *input)
+{
+  const gsize first = plan->views.first, n = plan->views.count;
+  TdConeTask *task = &input->task;
+
+  input->view0 = plan->views.first;
+  memmove (task->matrices, task->matrices + 12 * first, 12 * n * sizeof *task->matrices);
+  memmove (task->view_weights, task->view_weights + first, n * sizeof *task->view_weights);
+  memmove (input->angles_rad, input->angles_rad + first, n * sizeof *input->angles_rad);
+  if (task->tilted.n > 1) {
+    double *forms = task->tilted.homographies;
+    memmove (forms, forms + 9 * first, 9 * n * sizeof *forms);
+    task->tilted.n = (guint) n;
+  }
+  task->n_views = (guint) n;
+}
+
 /* Values of half storage lie between 6e-5 and 65504. Line integrals that are stated, not made here
    of transmissions, may be in any unit: the largest of a few views is brought to about HALF_TOP,
    which leaves room for views that were not looked at. */
@@ -143,6 +163,7 @@ fill_input (TdPlan *plan, TdFdkInput *input, GCancellable *cancellable, GError *
   if (!turn_portrait (plan, input, error) || !make_task (input, error)
       || !take_part (plan, &input->task, error))
     return FALSE;
+  take_views (plan, input);
   td_cone_rows_seen (task, 0, task->nz, &input->row0, &end);
   if (end <= input->row0) {
     end = MIN (task->n_rows, input->row0 + 1);

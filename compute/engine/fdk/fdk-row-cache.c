@@ -235,7 +235,7 @@ row_cache_fill (TdFdkRowCache *cache, guint row0, guint end, float *to, GError *
   TdFdkRun *run = cache->device->run;
   const TdFdkPlan *fdk = run->fdk;
   const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
-  const gsize row = (gsize) facts->n_views * facts->n_columns;
+  const gsize row = (gsize) fdk->input->task.n_views * facts->n_columns;
 
   TdFdkReader reader = { run, cache->device->index };
   const TdRowsOrigin origin = { td_fdk_read, &reader, row };
@@ -275,7 +275,7 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
   TdFdkRun *run = cache->device->run;
   TdFdkChunk *chunk = &cache->chunks[index];
   const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
-  const guint64 row = (guint64) facts->n_views * facts->n_columns * sizeof (float);
+  const guint64 row = (guint64) run->fdk->input->task.n_views * facts->n_columns * sizeof (float);
   const gboolean used = chunk->data != NULL;
   const TdFdkSpan span = row_cache_span (cache, index);
   float *staging = td_fdk_ring_next (&cache->ring, error);
@@ -324,6 +324,7 @@ open_filter (TdFdkRowCache *cache, GError **error)
                                            recipe->n_steps, fdk->fit.chunk_rows, error);
   if (!cache->preparation)
     return FALSE;
+  td_preparation_set_views (cache->preparation, fdk->input->view0, fdk->input->task.n_views);
   if (facts->filtered)
     return TRUE;
   cache->filter = td_cone_filter_new (device, &fdk->input->task, &fdk->input->geometry,
@@ -377,7 +378,7 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
   if (!filtered)
     return FALSE;
   cache->filtered_bytes
-      += (double) span.from.n * facts->n_views * facts->n_columns * sizeof (float);
+      += (double) span.from.n * run->fdk->input->task.n_views * facts->n_columns * sizeof (float);
   g_mutex_lock (&run->lock);
   chunk->filtered = filtered;
   chunk->here = TRUE;

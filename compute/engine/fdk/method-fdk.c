@@ -399,6 +399,7 @@ run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
 const TdMethod td_method_fdk = {
   .name = "fdk",
   .kind = TD_METHOD_FDK,
+  .sums_views = TRUE,
   .unsupported = td_fdk_unsupported,
   .n_slices = td_cone_scan_slices,
   .stated_centre = td_cone_scan_centre,
