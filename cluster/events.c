@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compute/recipe/json.h"
+#include "dataset/json-text.h"
+#include "dataset/output.h"
+
+struct TdEvents {
+  int file;
+  JsonBuilder *builder; /* of the event that was begun */
+  gboolean complained;
+};
+
+TdEvents *
+td_events_open (const char *folder, GError **error)
+{
+  g_autofree char *path = g_build_filename (folder, "events.jsonl", NULL);
+  const int file = open (path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+
+  if (file < 0) {
+    td_output_set_error (error, path, errno);
+    return NULL;
+  }
+  TdEvents *events = g_new0 (TdEvents, 1);
+  events->file = file;
+  return events;
+}
+
+void
+td_events_free (TdEvents *events)
+{
+  if (!events)
+    return;
+  g_clear_object (&events->builder);
+  close (events->file);
+  g_free (events);
+}
+
+JsonBuilder *
+td_events_begin (TdEvents *events, const char *event)
+{
+  g_clear_object (&events->builder);
+  events->builder = json_builder_new ();
+  json_builder_begin_object (events->builder);
+  td_json_add_number (events->builder, "time", g_get_real_time () * 1e-6);
+  td_json_add_string (events->builder, "event", event);
+  return events->builder;
+}
+
+void
+td_events_end (TdEvents *events)
+{
+  json_builder_end_object (events->builder);
+  g_autoptr (JsonNode) root = json_builder_get_root (events->builder);
+  g_autofree char *text = td_json_text (root, FALSE);
+  g_autofree char *line = g_strconcat (text, "\n", NULL);
+  const gssize length = (gssize) strlen (line);
+
+  g_clear_object (&events->builder);
+  if (write (events->file, line, (gsize) length) == length || events->complained)
+    return;
+  events->complained = TRUE;
+  fprintf (stderr, "tomodesk-worker: events.jsonl cannot be written: %s\n", g_strerror (errno));
+}
+
+void
+td_events_add_message (TdEvents *events, const TdMessage *message)
+{
+  g_autofree char *field = td_message_field (message);
+  g_autofree char *text = td_message_text (message, NULL);
+
+  td_json_add_string (events->builder, "id", td_message_id (message));
+  td_json_add_string (events->builder, "field", field);
+  td_json_add_string (events->builder, "text", text);
+}

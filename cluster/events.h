@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <json-glib/json-glib.h>
+
+#include "dataset/message.h"
+
+/**
+ * TdEvents: what a cluster job tells, as the file "events.jsonl" in its folder. Each line is one
+ * JSON object with "time" (seconds since 1970) and "event". Lines are only ever appended, each by
+ * one write, so that a reader may follow the file while it grows. Rank 0 writes; one thread.
+ */
+typedef struct TdEvents TdEvents;
+
+TdEvents *td_events_open (const char *folder, GError **error);
+void td_events_free (TdEvents *events); /* NULL is allowed */
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEvents, td_events_free)
+
+/* Begins an event; add its members, then td_events_end(). */
+JsonBuilder *td_events_begin (TdEvents *events, const char *event);
+/* Appends it. A file that cannot be written is complained of once, on standard error: the job goes
+   on. */
+void td_events_end (TdEvents *events);
+/* What a note or an error says: the members "id", "field" and "text". */
+void td_events_add_message (TdEvents *events, const TdMessage *message);

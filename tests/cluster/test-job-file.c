@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a cluster job is asked to do comes back as it was written, and a file of another kind does
+   not. */
+#include <math.h>
+
+#include "cluster/events.h"
+#include "cluster/job-file.h"
+#include "compute/recipe/json.h"
+#include "dataset/json-walk.h"
+#include "dataset/scan-writer.h"
+#include "tests/unit/test-folder.h"
+
+static void
+fill_job (TdJobFile *job)
+{
+  static const char *const settings[] = { "pixel-mm", "0.25", "sinograms", "true", NULL };
+  g_autoptr (GError) error = NULL;
+
+  td_job_file_init (job);
+  job->id = g_strdup ("20261122-120000-0123abcd");
+  job->title = g_strdup ("Bone, “left”");
+  job->scan_path = g_strdup ("/data/a scan.nxs");
+  job->scan_settings = g_strdupv ((char **) settings);
+  job->output = g_strdup ("/data/out.h5");
+  job->overwrite = TRUE;
+  job->recipe.output_format = TD_VOLUME_HDF5;
+  g_assert_true (td_recipe_set (&job->recipe, "filter", "hann", &error));
+  job->cluster = (TdClusterWish) { .mode = TD_CLUSTER_IFDK,
+                                   .rows = 3,
+                                   .columns = 2,
+                                   .ordered = TRUE,
+                                   .device = g_strdup ("opencl:0"),
+                                   .memory_bytes = (guint64) 300 << 30,
+                                   .view_slice = 17 };
+  job->profile = g_strdup ("local:6");
+  job->submitted = g_strdup ("2026-11-22T12:00:00Z");
+}
+
+static void
+test_comes_back (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdJobFile) job, read;
+  g_autoptr (GError) error = NULL;
+
+  fill_job (&job);
+  g_assert_true (td_job_file_save (&job, folder->path, &error));
+  g_assert_cmpuint (test_folder_count (folder), ==, 1);
+  g_assert_true (td_job_file_load (&read, folder->path, &error));
+  g_assert_no_error (error);
+  g_assert_cmpstr (read.id, ==, job.id);
+  g_assert_cmpstr (read.title, ==, job.title);
+  g_assert_cmpstr (read.scan_path, ==, job.scan_path);
+  g_assert_cmpstr (read.output, ==, job.output);
+  g_assert_cmpstr (read.profile, ==, job.profile);
+  g_assert_cmpstr (read.submitted, ==, job.submitted);
+  g_assert_nonnull (strstr (read.program, "tomodesk "));
+  g_assert_true (read.overwrite);
+  g_assert_true (g_strv_equal ((const char *const *) read.scan_settings,
+                               (const char *const *) job.scan_settings));
+  g_assert_true (td_recipe_equal (&read.recipe, &job.recipe));
+  g_assert_cmpint (read.cluster.mode, ==, TD_CLUSTER_IFDK);
+  g_assert_cmpuint (read.cluster.rows, ==, 3);
+  g_assert_cmpuint (read.cluster.columns, ==, 2);
+  g_assert_true (read.cluster.ordered);
+  g_assert_cmpstr (read.cluster.device, ==, "opencl:0");
+  g_assert_cmpuint (read.cluster.memory_bytes, ==, (guint64) 300 << 30);
+  g_assert_cmpint (read.cluster.view_slice, ==, 17);
+}
+
+/* @change: text of the file, and what takes its place. */
+static const struct {
+  const char *name, *from, *to, *mentions;
+} faults[] = {
+  { "version", "\"version\" : 1", "\"version\" : 2", "version 2" },
+  { "format", "tomodesk-job", "tomodesk-lob", "“format”" },
+  { "mode", "\"ifdk\"", "\"fast\"", "“cluster/mode”" },
+  { "setting", "pixel-mm", "pixel-cm", "“scan/settings”" },
+  { "output", "/data/out.h5", "out.h5", "“output/path”" },
+  { "identity", "20261122-120000", "../20261122", "“id”" },
+  { "recipe", "\"hann\"", "\"hamster\"", "hamster" },
+  { "cut short", "}", "", NULL },
+};
+
+static void
+test_refused (gconstpointer data)
+{
+  const guint at = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "job.json");
+  g_autofree char *text = NULL;
+  g_auto (TdJobFile) job, read;
+  g_autoptr (GError) error = NULL;
+
+  fill_job (&job);
+  g_assert_true (td_job_file_save (&job, folder->path, &error));
+  g_assert_true (g_file_get_contents (path, &text, NULL, &error));
+  char *place = strstr (text, faults[at].from);
+  g_assert_nonnull (place);
+  g_autofree char *changed
+      = g_strdup_printf ("%.*s%s%s", (int) (place - text), text, faults[at].to,
+                         *faults[at].to ? place + strlen (faults[at].from) : "");
+  g_assert_true (g_file_set_contents (path, changed, -1, &error));
+  g_assert_false (td_job_file_load (&read, folder->path, &error));
+  test_assert_sentence (error, faults[at].mentions);
+}
+
+static char *
+write_scan (const TestFolder *folder, const char *name, float value)
+{
+  g_autofree float *frame = g_new (float, 16 * 12);
+  g_autofree double *angles_rad = g_new (double, 5);
+  const TdScanFacts facts = { .n_columns = 16,
+                              .n_rows = 12,
+                              .n_views = 5,
+                              .sample_type = TD_SAMPLE_UINT16,
+                              .angles_rad = angles_rad,
+                              .centre_px = NAN };
+  g_autoptr (GError) error = NULL;
+  char *path = test_folder_file (folder, name);
+
+  for (guint i = 0; i < 5; i++)
+    angles_rad[i] = i;
+  g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, TD_SCAN_TIFF, &facts, FALSE, &error);
+  g_assert_no_error (error);
+  for (guint view = 0; view < 5; view++) {
+    for (guint i = 0; i < 16 * 12; i++)
+      frame[i] = value + view;
+    g_assert_true (td_scan_writer_write (writer, TD_FRAME_PROJECTION, view, 1, frame, &error));
+  }
+  g_assert_true (td_scan_writer_finish (writer, &error));
+  return path;
+}
+
+static void
+test_scan_hash (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *one = write_scan (folder, "one", 1), *same = write_scan (folder, "same", 1);
+  g_autofree char *other = write_scan (folder, "other", 2);
+  g_auto (TdJobFile) job;
+  g_autoptr (GError) error = NULL;
+
+  td_job_file_init (&job);
+  job.scan_path = g_steal_pointer (&one);
+  g_autoptr (TdScan) scan = td_job_file_open_scan (&job, NULL, &error);
+  g_assert_no_error (error);
+  job.scan_hash = td_job_scan_hash (scan, &error);
+  g_assert_no_error (error);
+  g_assert_true (g_str_has_prefix (job.scan_hash, "sha256:"));
+
+  g_free (job.scan_path);
+  job.scan_path = g_steal_pointer (&same);
+  g_autoptr (TdScan) copy = td_job_file_open_scan (&job, NULL, &error);
+  g_assert_no_error (error);
+  g_free (job.scan_path);
+  job.scan_path = g_steal_pointer (&other);
+  g_assert_null (td_job_file_open_scan (&job, NULL, &error));
+  test_assert_sentence (error, "submitted for");
+}
+
+static void
+test_cancel (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *nowhere = test_folder_file (folder, "nowhere");
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (td_job_is_cancelled (folder->path));
+  for (guint i = 0; i < 2; i++)
+    g_assert_true (td_job_ask_cancel (folder->path, &error));
+  g_assert_true (td_job_is_cancelled (folder->path));
+  g_assert_false (td_job_ask_cancel (nowhere, &error));
+  test_assert_sentence (error, "nowhere");
+}
+
+static void
+test_events (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "events.jsonl"), *text = NULL;
+  g_autoptr (TdMessage) note = td_message_new ("Take {centre} of %u\nor so", 3u);
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 2; i++) { /* a restart goes on in the same file */
+    g_autoptr (TdEvents) events = td_events_open (folder->path, &error);
+    g_assert_no_error (error);
+    td_json_add_integer (td_events_begin (events, "start"), "ranks", 4);
+    td_events_end (events);
+    td_events_begin (events, "note");
+    td_events_add_message (events, note);
+    td_events_end (events);
+  }
+  g_assert_true (g_file_get_contents (path, &text, NULL, &error));
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 5);
+  for (guint i = 0; i < 4; i++) {
+    g_autoptr (JsonNode) root = td_json_parse (lines[i]);
+    g_assert_nonnull (root);
+    g_assert_cmpstr (td_json_string (root, "event"), ==, i % 2 ? "note" : "start");
+    g_assert_cmpfloat (td_json_number (root, "time"), >, 1.7e9);
+    if (i % 2)
+      g_assert_cmpstr (td_json_string (root, "field"), ==, "centre");
+    else
+      g_assert_cmpuint (td_json_count (root, "ranks"), ==, 4);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/job-file/comes-back", test_comes_back);
+  for (guint i = 0; i < G_N_ELEMENTS (faults); i++) {
+    g_autofree char *name = g_strconcat ("/job-file/refused/", faults[i].name, NULL);
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), test_refused);
+  }
+  g_test_add_func ("/job-file/scan-hash", test_scan_hash);
+  g_test_add_func ("/job-file/cancel", test_cancel);
+  g_test_add_func ("/job-file/events", test_events);
+  return g_test_run ();
+}
