@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
@@ -54,4 +57,36 @@ td_file_temporary (const char *what, guint64 bytes, GError **error)
   if (file >= 0)
     close (file);
   return -1;
+}
+
+gboolean
+td_file_lies_in_memory (int file)
+{
+  struct statfs status;
+
+  return fstatfs (file, &status) == 0 && (guint64) status.f_type == TMPFS_MAGIC;
+}
+
+int
+td_file_window_open (TdFileWindow *window, int file, gsize bytes, guint64 at)
+{
+  const guint64 page = (guint64) sysconf (_SC_PAGESIZE), first = at / page * page;
+
+  /* Without room a write to the window would end the program. */
+  while (fallocate (file, 0, (off_t) at, (off_t) bytes) != 0)
+    if (errno != EINTR)
+      return errno;
+  window->map_bytes = (gsize) (at + bytes - first);
+  window->map = mmap (NULL, window->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                      file, (off_t) first);
+  if (window->map == MAP_FAILED)
+    return errno;
+  window->bytes = (char *) window->map + (at - first);
+  return 0;
+}
+
+void
+td_file_window_close (TdFileWindow *window)
+{
+  munmap (window->map, window->map_bytes);
 }

@@ -13,3 +13,19 @@ int td_file_write (int file, const void *from, gsize bytes, guint64 at);
 /* An unlinked file of @bytes in the temporary folder, which has room for all of them; -1: not.
    @what, in the plural, begins the sentence that says so. Close it. */
 int td_file_temporary (const char *what, guint64 bytes, GError **error);
+
+/**
+ * TdFileWindow: some bytes of a file that lies in memory (tmpfs), to be written in place. Such a
+ * file's pages are filled side by side, where pwrite() would let one thread in at a time.
+ */
+typedef struct {
+  void *bytes;
+  void *map; /* with the rest of its first page */
+  gsize map_bytes;
+} TdFileWindow;
+
+gboolean td_file_lies_in_memory (int file);
+/* Takes room for the bytes, and makes the file that long. 0, or errno (ENOSPC: the disk is full).
+ */
+int td_file_window_open (TdFileWindow *window, int file, gsize bytes, guint64 at);
+void td_file_window_close (TdFileWindow *window);

@@ -7,17 +7,22 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "file-bytes.h"
 #include "output.h"
 
 /* Of everything that is not samples. */
 #define METADATA_BYTES ((guint64) 1 << 20)
 
 /* The library loses its footing when the disk fills under it, so the room is taken before. File
- * systems that cannot do that answer with another error, and are tried as they are. */
+ * systems that cannot do that answer with another error, and are tried as they are. In memory it
+ * would take as long as the work: whoever writes samples there takes their room. */
 static gboolean
 take_room (int fd, guint64 bytes)
 {
   struct rlimit limit;
+
+  if (td_file_lies_in_memory (fd))
+    bytes = METADATA_BYTES;
 
   if (getrlimit (RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
       && bytes > limit.rlim_cur) {
@@ -210,6 +215,15 @@ td_h5_add_frames (hid_t group, const char *name, TdSampleType type, gsize depth,
   H5Pset_fill_time (properties, H5D_FILL_TIME_NEVER);
   return H5Dcreate2 (group, name, td_h5_native_type (type), space, H5P_DEFAULT, properties,
                      H5P_DEFAULT);
+}
+
+guint64
+td_h5_frames_offset (hid_t dataset)
+{
+  TD_H5_GUARD;
+  const haddr_t offset = H5Dget_offset (dataset);
+
+  return offset == HADDR_UNDEF ? 0 : offset;
 }
 
 gboolean

@@ -29,6 +29,8 @@ gboolean td_h5_set_double (hid_t object, const char *attribute, double value);
 /* Contiguous [depth][rows][columns], its room taken at once, nothing filled in. */
 hid_t td_h5_add_frames (hid_t group, const char *name, TdSampleType type, gsize depth, gsize rows,
                         gsize columns);
+/* Where in the file its first frame begins; the others follow without gaps. 0: nowhere. */
+guint64 td_h5_frames_offset (hid_t dataset);
 /* One frame of it, in the stored type. */
 gboolean td_h5_write_frame (hid_t dataset, TdSampleType type, gsize number, gsize rows,
                             gsize columns, const void *samples);

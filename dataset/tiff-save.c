@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "file-bytes.h"
 #include "output.h"
 #include "sample.h"
 
@@ -30,22 +31,11 @@ struct TdTiffSave {
 static gboolean
 write_at (TdTiffSave *save, const void *bytes, gsize n, guint64 offset, GError **error)
 {
-  const guint8 *from = bytes;
+  const int code = td_file_write (save->fd, bytes, n, offset);
 
-  while (n > 0) {
-    gssize done = pwrite (save->fd, from, n, offset);
-
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0) {
-      td_output_set_error (error, save->name, done < 0 ? errno : ENOSPC);
-      return FALSE;
-    }
-    from += done;
-    n -= done;
-    offset += done;
-  }
-  return TRUE;
+  if (code != 0)
+    td_output_set_error (error, save->name, code == ENODATA ? ENOSPC : code);
+  return code == 0;
 }
 
 static void
@@ -233,8 +223,9 @@ td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, 
     return NULL;
   }
   /* The room is taken now where the file system can, so that a full disk is told before the work.
-   */
-  if (n_images > 1 && fallocate (save->fd, 0, 0, save->end) != 0
+     In memory that would take as long as the work: room is taken there as samples come. */
+  if (n_images > 1 && !td_file_lies_in_memory (save->fd)
+      && fallocate (save->fd, 0, 0, save->end) != 0
       && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     td_output_set_error (error, name, errno);
     return NULL;
@@ -249,6 +240,18 @@ td_tiff_save_image (TdTiffSave *save, guint number, const void *samples, GError 
 {
   return write_at (save, samples, save->image_bytes,
                    save->samples_at + (guint64) number * save->image_bytes, error);
+}
+
+int
+td_tiff_save_file (const TdTiffSave *save)
+{
+  return save->fd;
+}
+
+guint64
+td_tiff_save_samples_at (const TdTiffSave *save)
+{
+  return save->samples_at;
 }
 
 gboolean

@@ -7,8 +7,8 @@
 
 /**
  * TdTiffSave: writes an uncompressed TIFF or BigTIFF of equal images whose places in the file are
- * fixed from the start, so that images can come in any order (libtiff can only append) and each is
- * one write. One thread at a time.
+ * fixed from the start, so that images can come in any order (libtiff can only append). Images may
+ * be written by several threads at once; everything else is one thread's.
  */
 typedef struct {
   guint width, height;
@@ -27,6 +27,10 @@ TdTiffSave *td_tiff_save_new (const char *path, const char *name, const TdTiffIm
                               guint n_images, gboolean big, GError **error);
 /* @samples: width * height of the image's type, native byte order. */
 gboolean td_tiff_save_image (TdTiffSave *save, guint number, const void *samples, GError **error);
+/* The file, still the writer's, and where in it the first image begins. The others follow without
+   gaps: whoever fills their bytes need not go through this writer. */
+int td_tiff_save_file (const TdTiffSave *save);
+guint64 td_tiff_save_samples_at (const TdTiffSave *save);
 /* Replaces the first image's description, whatever its length. */
 gboolean td_tiff_save_describe (TdTiffSave *save, const char *description, GError **error);
 gboolean td_tiff_save_close (TdTiffSave *save, GError **error); /* frees too */

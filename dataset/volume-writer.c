@@ -1,22 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "volume-describe.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "error.h"
+#include "file-bytes.h"
 #include "hdf5-write.h"
-#include "sample.h"
-#include "tiff-save.h"
 #include "output.h"
 #include "sample.h"
+#include "storage-threads.h"
+#include "tiff-save.h"
 
-/* For volume*.c. One struct of functions a format; volume-writer.c checks, scales and counts. */
+#define PIECE_VOXELS ((gsize) 1 << 18) /* that a thread converts and writes at once */
+
+/* Where the first voxel of a slice goes. */
+typedef struct {
+  int file;
+  guint64 at;
+} SlicePlace;
+
+/* One struct of functions a format; what is below them checks, scales and counts. */
 typedef struct {
   gboolean (*begin) (TdVolumeWriter *writer, GError **error);
-  /* Slice @number (0 = the volume's first) in the stored sample type. */
-  gboolean (*write) (TdVolumeWriter *writer, guint number, const void *samples, GError **error);
+  /* Of a volume in one file, laid out by begin(): @samples_at is filled in. NULL: a file a slice.
+   */
+  void (*lay_out) (TdVolumeWriter *writer);
   /* @description: the volume's JSON with provenance; leaves the file closed. */
   gboolean (*finish) (TdVolumeWriter *writer, const char *description, GError **error);
   void (*free) (TdVolumeWriter *writer);
@@ -27,10 +40,15 @@ struct TdVolumeWriter {
   const VolumeWriterFormat *format;
   gpointer own;      /* the format's */
   TdSampleType type; /* as stored */
-  TdOutput *output;
-  guint8 *written; /* 1 for each slice that came */
-  void *samples;   /* one slice as stored */
-  guint64 clamped;
+  TdOutput *output;  /* NULL: another writer's, whose part is written to */
+  char *part;        /* where to write now */
+  int file;          /* of a volume in one file; -1: a file a slice */
+  gboolean in_memory;
+  guint64 samples_at; /* of slice 0 in the file; the others follow without gaps */
+  guint8 *written;    /* 1 for each slice that came */
+  guint64 clamped;    /* under the lock */
+  GMutex lock;
+  GCancellable *cancellable; /* NULL: none */
 };
 
 /* ── TIFF stacks and BigTIFF ── */
@@ -52,14 +70,14 @@ stack_begin (TdVolumeWriter *writer, GError **error)
   return TRUE;
 }
 
-static gboolean
-stack_write (TdVolumeWriter *writer, guint number, const void *samples, GError **error)
+static TdTiffSave *
+stack_open_slice (const TdVolumeWriter *writer, guint number, GError **error)
 {
   TdTiffImage image = image_of (writer, writer->own);
   g_autofree char *name = g_strdup_printf ("slice_%05u.tif", writer->spec.first_slice + number);
-  g_autofree char *path = g_build_filename (td_output_part (writer->output), name, NULL);
+  g_autofree char *path = g_build_filename (writer->part, name, NULL);
 
-  return td_tiff_save_single (path, writer->spec.path, &image, samples, error);
+  return td_tiff_save_new (path, writer->spec.path, &image, 1, FALSE, error);
 }
 
 static gboolean
@@ -75,7 +93,7 @@ stack_free (TdVolumeWriter *writer)
 }
 
 static const VolumeWriterFormat volume_stack_format
-    = { stack_begin, stack_write, stack_finish, stack_free };
+    = { stack_begin, NULL, stack_finish, stack_free };
 
 /* ---- one file ---- */
 
@@ -85,15 +103,15 @@ bigtiff_begin (TdVolumeWriter *writer, GError **error)
   g_autofree char *description = td_volume_describe (&writer->spec, NULL);
   TdTiffImage image = image_of (writer, description);
 
-  writer->own = td_tiff_save_new (td_output_part (writer->output), writer->spec.path, &image,
-                                  writer->spec.n_slices, TRUE, error);
+  writer->own = td_tiff_save_new (writer->part, writer->spec.path, &image, writer->spec.n_slices,
+                                  TRUE, error);
   return writer->own != NULL;
 }
 
-static gboolean
-bigtiff_write (TdVolumeWriter *writer, guint number, const void *samples, GError **error)
+static void
+bigtiff_lay_out (TdVolumeWriter *writer)
 {
-  return td_tiff_save_image (writer->own, number, samples, error);
+  writer->samples_at = td_tiff_save_samples_at (writer->own);
 }
 
 static gboolean
@@ -110,10 +128,11 @@ bigtiff_free (TdVolumeWriter *writer)
 }
 
 static const VolumeWriterFormat volume_bigtiff_format
-    = { bigtiff_begin, bigtiff_write, bigtiff_finish, bigtiff_free };
+    = { bigtiff_begin, bigtiff_lay_out, bigtiff_finish, bigtiff_free };
 
 /* ── HDF5 ── */
 
+/* The library makes the structure; the samples are written beside it, without its lock. */
 typedef struct {
   hid_t file, slices;
 } Hdf5Volume;
@@ -156,21 +175,17 @@ hdf5_begin (TdVolumeWriter *writer, GError **error)
 
   writer->own = own;
   own->slices = -1;
-  own->file = td_h5_create_sized (td_output_part (writer->output),
-                                  (guint64) spec->nx * spec->ny * spec->n_slices
-                                      * td_sample_size (writer->type));
-  return (own->file >= 0 && volume_writer_hdf5_add_entry (writer, own))
+  own->file = td_h5_create_sized (writer->part, (guint64) spec->nx * spec->ny * spec->n_slices
+                                                    * td_sample_size (writer->type));
+  return (own->file >= 0 && volume_writer_hdf5_add_entry (writer, own)
+          && td_h5_frames_offset (own->slices) > 0)
          || volume_writer_hdf5_fail (writer, error);
 }
 
-static gboolean
-hdf5_write (TdVolumeWriter *writer, guint number, const void *samples, GError **error)
+static void
+hdf5_lay_out (TdVolumeWriter *writer)
 {
-  Hdf5Volume *own = writer->own;
-
-  return td_h5_write_frame (own->slices, writer->type, number, writer->spec.ny, writer->spec.nx,
-                            samples)
-         || volume_writer_hdf5_fail (writer, error);
+  writer->samples_at = td_h5_frames_offset (((Hdf5Volume *) writer->own)->slices);
 }
 
 static void
@@ -215,7 +230,7 @@ volume_writer_hdf5_free (TdVolumeWriter *writer)
 }
 
 static const VolumeWriterFormat volume_hdf5_format
-    = { hdf5_begin, hdf5_write, hdf5_finish, volume_writer_hdf5_free };
+    = { hdf5_begin, hdf5_lay_out, hdf5_finish, volume_writer_hdf5_free };
 
 /* ── What the formats share ── */
 
@@ -251,15 +266,11 @@ check_spec (const TdVolumeSpec *spec, GError **error)
   return !wrong;
 }
 
-TdVolumeWriter *
-td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
+static TdVolumeWriter *
+volume_writer_alloc (const TdVolumeSpec *spec)
 {
-  g_autoptr (TdVolumeWriter) writer = NULL;
-  gsize slice_bytes;
+  TdVolumeWriter *writer = g_new0 (TdVolumeWriter, 1);
 
-  if (!check_spec (spec, error))
-    return NULL;
-  writer = g_new0 (TdVolumeWriter, 1);
   writer->spec = *spec;
   writer->spec.path = g_strdup (spec->path);
   writer->spec.units = g_strdup (spec->units);
@@ -268,19 +279,173 @@ td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
                  : spec->bits == 16 ? TD_SAMPLE_UINT16
                                     : TD_SAMPLE_UINT8;
   writer->written = g_new0 (guint8, spec->n_slices);
-  slice_bytes = (gsize) spec->nx * spec->ny * td_sample_size (writer->type);
-  writer->samples = g_try_malloc (slice_bytes);
-  if (!writer->samples) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "“%s” cannot be written: there is no memory for a slice of %u × %u voxels",
-                  spec->path, spec->nx, spec->ny);
-    return NULL;
+  writer->file = -1;
+  g_mutex_init (&writer->lock);
+  return writer;
+}
+
+/* A handle of its own: the format's belongs to its library. */
+static gboolean
+volume_writer_open_file (TdVolumeWriter *writer, GError **error)
+{
+  writer->file = open (writer->part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (writer->file < 0) {
+    td_output_set_error (error, writer->spec.path, errno);
+    return FALSE;
   }
-  writer->output = td_output_begin (spec->path, formats[spec->format].folder, spec->overwrite,
-                                    (guint64) slice_bytes * spec->n_slices, error);
-  if (!writer->output || !writer->format->begin (writer, error))
+  writer->in_memory = td_file_lies_in_memory (writer->file);
+  return TRUE;
+}
+
+TdVolumeWriter *
+td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
+{
+  g_autoptr (TdVolumeWriter) writer = NULL;
+  guint64 bytes;
+
+  if (!check_spec (spec, error))
+    return NULL;
+  writer = volume_writer_alloc (spec);
+  bytes = (guint64) spec->nx * spec->ny * td_sample_size (writer->type) * spec->n_slices;
+  writer->output
+      = td_output_begin (spec->path, formats[spec->format].folder, spec->overwrite, bytes, error);
+  if (!writer->output)
+    return NULL;
+  writer->part = g_strdup (td_output_part (writer->output));
+  if (!writer->format->begin (writer, error))
+    return NULL;
+  if (writer->format->lay_out) {
+    writer->format->lay_out (writer);
+    if (!volume_writer_open_file (writer, error))
+      return NULL;
+  }
+  return g_steal_pointer (&writer);
+}
+
+TdVolumeLayout
+td_volume_writer_layout (const TdVolumeWriter *writer)
+{
+  return (TdVolumeLayout) { writer->part, writer->samples_at };
+}
+
+TdVolumeWriter *
+td_volume_writer_join (const TdVolumeSpec *spec, const TdVolumeLayout *layout, GError **error)
+{
+  g_autoptr (TdVolumeWriter) writer = NULL;
+
+  if (!check_spec (spec, error))
+    return NULL;
+  writer = volume_writer_alloc (spec);
+  writer->part = g_strdup (layout->part);
+  writer->samples_at = layout->samples_at;
+  if (writer->format->lay_out ? !volume_writer_open_file (writer, error)
+                              : !writer->format->begin (writer, error))
     return NULL;
   return g_steal_pointer (&writer);
+}
+
+void
+td_volume_writer_set_cancellable (TdVolumeWriter *writer, GCancellable *cancellable)
+{
+  g_set_object (&writer->cancellable, cancellable);
+}
+
+/* ── Slices ── */
+
+/* Slices that came in one call. */
+typedef struct {
+  TdVolumeWriter *writer;
+  guint first, pieces; /* of a slice */
+  const float *slices;
+} VolumePortion;
+
+static gboolean
+volume_portion_told (const VolumePortion *portion, int code, GError **error)
+{
+  if (code != 0)
+    td_output_set_error (error, portion->writer->spec.path, code == ENODATA ? ENOSPC : code);
+  return code == 0;
+}
+
+/* @n voxels as they are stored. */
+static void
+volume_writer_convert (TdVolumeWriter *writer, const float *values, gsize n, void *to)
+{
+  const TdVolumeSpec *spec = &writer->spec;
+  const double largest = spec->bits == 16 ? 65535 : 255;
+  const double low = spec->bits == 32 ? 0 : spec->low;
+  const double gain = spec->bits == 32 ? 1 : largest / (spec->high - spec->low);
+  const guint64 clamped = td_samples_from_float (writer->type, low, gain, values, n, to);
+
+  g_mutex_lock (&writer->lock);
+  writer->clamped += clamped;
+  g_mutex_unlock (&writer->lock);
+}
+
+/* @n voxels to their place. @scratch: a piece. */
+static gboolean
+volume_portion_put (const VolumePortion *portion, const SlicePlace *place, const float *values,
+                    gsize n, void *scratch, GError **error)
+{
+  TdVolumeWriter *writer = portion->writer;
+  const gsize bytes = n * td_sample_size (writer->type);
+  TdFileWindow window;
+
+  if (writer->in_memory) {
+    const int code = td_file_window_open (&window, place->file, bytes, place->at);
+    if (code == 0) {
+      volume_writer_convert (writer, values, n, window.bytes);
+      td_file_window_close (&window);
+    }
+    return volume_portion_told (portion, code, error);
+  }
+  if (writer->type == TD_SAMPLE_FLOAT32)
+    return volume_portion_told (portion, td_file_write (place->file, values, bytes, place->at),
+                                error);
+  volume_writer_convert (writer, values, n, scratch);
+  return volume_portion_told (portion, td_file_write (place->file, scratch, bytes, place->at),
+                              error);
+}
+
+/* Piece @index of a volume in one file. */
+static gboolean
+volume_portion_write_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  const VolumePortion *portion = user;
+  const TdVolumeWriter *writer = portion->writer;
+  const gsize voxels = (gsize) writer->spec.nx * writer->spec.ny;
+  const guint slice = index / portion->pieces;
+  const gsize skip = index % portion->pieces * PIECE_VOXELS;
+  const guint64 voxel = (guint64) (portion->first + slice) * voxels + skip;
+  const SlicePlace place
+      = { writer->file, writer->samples_at + voxel * td_sample_size (writer->type) };
+
+  return volume_portion_put (portion, &place, portion->slices + slice * voxels + skip,
+                             MIN (PIECE_VOXELS, voxels - skip), scratch, error);
+}
+
+/* Slice @index of a volume of many files. */
+static gboolean
+volume_portion_write_slice (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  const VolumePortion *portion = user;
+  const TdVolumeWriter *writer = portion->writer;
+  const gsize voxels = (gsize) writer->spec.nx * writer->spec.ny;
+  g_autoptr (TdTiffSave) save = stack_open_slice (writer, portion->first + index, error);
+
+  if (!save)
+    return FALSE;
+  for (gsize done = 0; done < voxels; done += PIECE_VOXELS) {
+    const SlicePlace place
+        = { td_tiff_save_file (save),
+            td_tiff_save_samples_at (save) + done * td_sample_size (writer->type) };
+
+    if (g_cancellable_set_error_if_cancelled (writer->cancellable, error)
+        || !volume_portion_put (portion, &place, portion->slices + index * voxels + done,
+                                MIN (PIECE_VOXELS, voxels - done), scratch, error))
+      return FALSE;
+  }
+  return td_tiff_save_close (g_steal_pointer (&save), error);
 }
 
 gboolean
@@ -288,31 +453,36 @@ td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count, const 
                         GError **error)
 {
   const TdVolumeSpec *spec = &writer->spec;
-  gsize voxels = (gsize) spec->nx * spec->ny;
-  double largest = spec->bits == 16 ? 65535 : 255;
-  double low = spec->bits == 32 ? 0 : spec->low;
-  double gain = spec->bits == 32 ? 1 : largest / (spec->high - spec->low);
+  const gsize voxels = (gsize) spec->nx * spec->ny;
+  const guint pieces = writer->file >= 0 ? (guint) ((voxels + PIECE_VOXELS - 1) / PIECE_VOXELS) : 1;
+  VolumePortion portion = { writer, first, pieces, slices };
+  const TdStorageWork work = {
+    .count = pieces * count,
+    .scratch_bytes = writer->type == TD_SAMPLE_FLOAT32
+                         ? 0
+                         : MIN (PIECE_VOXELS, voxels) * td_sample_size (writer->type),
+    .body = writer->file >= 0 ? volume_portion_write_piece : volume_portion_write_slice,
+    .user = &portion,
+  };
 
-  for (guint i = 0; i < count; i++) {
-    guint number = first + i;
-    const void *samples = slices + i * voxels;
-
-    if (first > spec->n_slices || i >= spec->n_slices - first || writer->written[number]) {
+  for (guint i = 0; i < count; i++)
+    if (first > spec->n_slices || i >= spec->n_slices - first || writer->written[first + i]) {
       td_set_error (error, TD_ERROR_INVALID,
-                    "“%s”: slice %u of %u was written twice or does not exist", spec->path, number,
-                    spec->n_slices);
+                    "“%s”: slice %u of %u was written twice or does not exist", spec->path,
+                    first + i, spec->n_slices);
       return FALSE;
     }
-    if (writer->type != TD_SAMPLE_FLOAT32) {
-      writer->clamped += td_samples_from_float (writer->type, low, gain, slices + i * voxels,
-                                                voxels, writer->samples);
-      samples = writer->samples;
-    }
-    if (!writer->format->write (writer, number, samples, error))
-      return FALSE;
-    writer->written[number] = 1;
-  }
+  if (!td_storage_run (&work, writer->cancellable, error))
+    return FALSE;
+  memset (writer->written + first, 1, count);
   return TRUE;
+}
+
+void
+td_volume_writer_account (TdVolumeWriter *writer, guint first, guint count, guint64 clamped)
+{
+  memset (writer->written + first, 1, count);
+  writer->clamped += clamped;
 }
 
 guint64
@@ -321,19 +491,52 @@ td_volume_writer_clamped (TdVolumeWriter *writer)
   return writer->clamped;
 }
 
+/* ── The end ── */
+
+/* Network file systems tell of a full disk here. */
+static gboolean
+volume_writer_close_file (TdVolumeWriter *writer, gboolean flush, GError **error)
+{
+  const int file = writer->file;
+  gboolean closed = file < 0 || !flush || fsync (file) == 0;
+
+  writer->file = -1;
+  closed = (file < 0 || close (file) == 0) && closed;
+  if (!closed)
+    td_output_set_error (error, writer->spec.path, errno);
+  return closed;
+}
+
+gboolean
+td_volume_writer_leave (TdVolumeWriter *writer, GError **error)
+{
+  g_return_val_if_fail (!writer->output, FALSE);
+  if (writer->file >= 0)
+    return volume_writer_close_file (writer, TRUE, error);
+  const int folder = open (writer->part, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+  const gboolean flushed = folder >= 0 && syncfs (folder) == 0;
+  if (!flushed)
+    td_output_set_error (error, writer->spec.path, errno);
+  if (folder >= 0)
+    close (folder);
+  return flushed;
+}
+
 gboolean
 td_volume_writer_finish (TdVolumeWriter *writer, const char *provenance_json, GError **error)
 {
   const guint8 *gap = memchr (writer->written, 0, writer->spec.n_slices);
   g_autofree char *description = NULL;
 
+  g_return_val_if_fail (writer->output, FALSE);
   if (gap) {
     td_set_error (error, TD_ERROR_INVALID, "“%s” is not complete: slice %u of %u was never written",
                   writer->spec.path, (guint) (gap - writer->written), writer->spec.n_slices);
     return FALSE;
   }
   description = td_volume_describe (&writer->spec, provenance_json);
-  return writer->format->finish (writer, description, error)
+  return volume_writer_close_file (writer, FALSE, error)
+         && writer->format->finish (writer, description, error)
          && td_output_commit (writer->output, error);
 }
 
@@ -342,12 +545,16 @@ td_volume_writer_free (TdVolumeWriter *writer)
 {
   if (!writer)
     return;
+  if (writer->file >= 0)
+    close (writer->file);
   if (writer->own)
     writer->format->free (writer);
   g_clear_pointer (&writer->output, td_output_free);
+  g_clear_object (&writer->cancellable);
+  g_mutex_clear (&writer->lock);
   g_free (writer->spec.path);
   g_free ((char *) writer->spec.units);
+  g_free (writer->part);
   g_free (writer->written);
-  g_free (writer->samples);
   g_free (writer);
 }

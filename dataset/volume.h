@@ -32,9 +32,12 @@ typedef struct TdVolumeWriter TdVolumeWriter;
 /* Checks the target (folder writable, room on the disk, nothing overwritten) before any computing.
  */
 TdVolumeWriter *td_volume_writer_new (const TdVolumeSpec *spec, GError **error);
-/* Slices may come in any order, each once. One thread at a time. @slices: [count][ny][nx]. */
+/* Slices may come in any order, each once. One caller at a time; several threads write. @slices:
+   [count][ny][nx]. */
 gboolean td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count,
                                  const float *slices, GError **error);
+/* Asked for each MiB of every later write. */
+void td_volume_writer_set_cancellable (TdVolumeWriter *writer, GCancellable *cancellable);
 /* Number of samples that were outside [low, high] and clamped (16 and 8 bits). */
 guint64 td_volume_writer_clamped (TdVolumeWriter *writer);
 /* Stores @provenance, syncs and renames. Fails if a slice is missing. */
@@ -43,6 +46,26 @@ gboolean td_volume_writer_finish (TdVolumeWriter *writer, const char *provenance
 /* Frees; an unfinished volume's temporary files are removed. */
 void td_volume_writer_free (TdVolumeWriter *writer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdVolumeWriter, td_volume_writer_free)
+
+/**
+ * Several processes may write one volume, each its own slices, by the place of a slice in the file.
+ * One of them lays the volume out with td_volume_writer_new() and gives the others its layout; they
+ * join, write and leave. The first is then told what each wrote, and finishes the volume. All need
+ * one file system, one spec and one byte order.
+ */
+typedef struct {
+  const char *part;   /* path of the file or folder that is being written; the writer's */
+  guint64 samples_at; /* offset of slice 0 in the file; 0: a file a slice */
+} TdVolumeLayout;
+
+TdVolumeLayout td_volume_writer_layout (const TdVolumeWriter *writer);
+/* A writer into another one's volume; it cannot be finished. */
+TdVolumeWriter *td_volume_writer_join (const TdVolumeSpec *spec, const TdVolumeLayout *layout,
+                                       GError **error);
+/* Makes what a joined writer wrote durable; nothing may be written afterwards. */
+gboolean td_volume_writer_leave (TdVolumeWriter *writer, GError **error);
+/* The slices [first, first + count) were written by one that joined and has left. */
+void td_volume_writer_account (TdVolumeWriter *writer, guint first, guint count, guint64 clamped);
 
 typedef struct TdVolume TdVolume;
 

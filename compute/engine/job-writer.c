@@ -9,11 +9,10 @@
 /**
  * The writing thread of a job: slices come in by a bounded queue and go to the sink and to the
  * volume. It lives as long as its job: a device's thread may come late, after the end of a
- * cancelled one, and is turned away. Slices are written a few at a time, so that a cancelled job
- * need not wait for the disk.
+ * cancelled one, and is turned away. The volume writes with several threads, and asks the
+ * cancellable often enough that a cancelled job need not wait for the disk.
  */
 #define MAX_PENDING 4
-#define PORTION_BYTES (8u << 20)
 
 typedef struct {
   guint first, count;
@@ -55,18 +54,11 @@ write_volume (TdJob *job, const Item *item, GError **error)
 {
   TdJobWriter *writer = job->writer;
   gsize slice_floats = (gsize) job->plan->facts.nx * job->plan->facts.ny;
-  guint portion = (guint) CLAMP (PORTION_BYTES / (slice_floats * sizeof (float)), 1, item->count);
   gint64 start = g_get_monotonic_time ();
 
-  for (guint done = 0; done < item->count; done += portion) {
-    guint n = MIN (portion, item->count - done);
-    writer->says
-        = writer->says || job_writer_says (item->slices + done * slice_floats, n * slice_floats);
-    if (g_cancellable_set_error_if_cancelled (job->cancellable, error)
-        || !td_volume_writer_write (writer->volume, item->first + done, n,
-                                    item->slices + done * slice_floats, error))
-      return FALSE;
-  }
+  writer->says = writer->says || job_writer_says (item->slices, item->count * slice_floats);
+  if (!td_volume_writer_write (writer->volume, item->first, item->count, item->slices, error))
+    return FALSE;
   double seconds = (g_get_monotonic_time () - start) * 1e-6;
   writer->written_bytes += item->count * slice_floats * (job->plan->recipe.output_bits / 8);
   writer->written_s += seconds;
@@ -149,6 +141,7 @@ td_job_writer_start (TdJob *job, double low, double high, GError **error)
     writer->volume = td_volume_writer_new (&spec, error);
     if (!writer->volume)
       return FALSE;
+    td_volume_writer_set_cancellable (writer->volume, job->cancellable);
   }
   writer->thread = td_thread_start ("writer", writer_thread, job, error);
   if (!writer->thread)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataset/error.h"
+#include "dataset/storage-threads.h"
 #include "dataset/volume.h"
 #include "test-folder.h"
 
@@ -280,6 +281,199 @@ test_nan_passes (gconstpointer data)
   g_assert_true (isinf (read[6]));
 }
 
+/* ── Many pieces, many threads ── */
+
+/* More voxels than a thread writes at once, and no whole number of such pieces. */
+#define WIDE_X 701u
+#define WIDE_Y 803u
+#define WIDE_N 3u
+
+static float *
+make_wide_slices (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (77);
+  float *slices = g_new (float, (gsize) WIDE_X *WIDE_Y *WIDE_N);
+
+  for (gsize i = 0; i < (gsize) WIDE_X * WIDE_Y * WIDE_N; i++)
+    slices[i] = (float) g_rand_double_range (random, -1.5, 3.5);
+  return slices;
+}
+
+static TdVolumeSpec
+make_wide_spec (const char *path, TdVolumeFormat format, guint bits)
+{
+  TdVolumeSpec spec = make_spec (path, format, bits);
+
+  spec.nx = WIDE_X;
+  spec.ny = WIDE_Y;
+  spec.n_slices = WIDE_N;
+  return spec;
+}
+
+/* Writes with @threads; the second slice through a joined writer if @joined. */
+static guint64
+write_wide (const TdVolumeSpec *spec, const float *slices, guint threads, gboolean joined)
+{
+  const gsize slice = (gsize) WIDE_X * WIDE_Y;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (spec, &error);
+
+  g_assert_no_error (error);
+  td_storage_set_threads (threads);
+  if (joined) {
+    const TdVolumeLayout layout = td_volume_writer_layout (writer);
+    g_autoptr (TdVolumeWriter) other = td_volume_writer_join (spec, &layout, &error);
+
+    g_assert_no_error (error);
+    td_volume_writer_write (other, 1, 1, slices + slice, &error);
+    g_assert_no_error (error);
+    td_volume_writer_leave (other, &error);
+    g_assert_no_error (error);
+    td_volume_writer_account (writer, 1, 1, td_volume_writer_clamped (other));
+    td_volume_writer_write (writer, 2, 1, slices + 2 * slice, &error);
+    g_assert_no_error (error);
+    td_volume_writer_write (writer, 0, 1, slices, &error);
+  } else {
+    td_volume_writer_write (writer, 0, WIDE_N, slices, &error);
+  }
+  g_assert_no_error (error);
+  td_storage_set_threads (0);
+  td_volume_writer_finish (writer, "{}", &error);
+  g_assert_no_error (error);
+  return td_volume_writer_clamped (writer);
+}
+
+static void
+assert_same_bytes (const char *a, const char *b)
+{
+  g_autofree char *text_a = NULL, *text_b = NULL;
+  gsize n_a = 0, n_b = 0;
+
+  g_assert_true (g_file_get_contents (a, &text_a, &n_a, NULL));
+  g_assert_true (g_file_get_contents (b, &text_b, &n_b, NULL));
+  g_assert_cmpmem (text_a, n_a, text_b, n_b);
+}
+
+/* HDF5 files state the time at which they were made: their samples are compared. */
+static void
+assert_same_volume (const char *a, const char *b, TdVolumeFormat format)
+{
+  const gsize slice = (gsize) WIDE_X * WIDE_Y;
+  g_autoptr (TdVolume) volume_a = td_volume_open (a, NULL), volume_b = td_volume_open (b, NULL);
+  g_autofree float *read_a = g_new (float, slice), *read_b = g_new (float, slice);
+
+  if (format == TD_VOLUME_BIGTIFF)
+    assert_same_bytes (a, b);
+  for (guint i = 0; i < WIDE_N; i++) {
+    g_autofree char *name = g_strdup_printf ("slice_%05u.tif", 17 + i);
+    g_autofree char *file_a = g_build_filename (a, name, NULL);
+    g_autofree char *file_b = g_build_filename (b, name, NULL);
+
+    if (format == TD_VOLUME_TIFF_STACK)
+      assert_same_bytes (file_a, file_b);
+    g_assert_true (td_volume_read (volume_a, i, 1, read_a, NULL));
+    g_assert_true (td_volume_read (volume_b, i, 1, read_b, NULL));
+    g_assert_cmpmem (read_a, slice * sizeof *read_a, read_b, slice * sizeof *read_b);
+  }
+}
+
+/* One thread, many, two writers, and a file system in memory give the same bytes. */
+static void
+test_threads (gconstpointer data)
+{
+  const guint which = GPOINTER_TO_UINT (data), bits = which % 3 == 2 ? 32 : (which % 3 + 1) * 8;
+  const TdVolumeFormat format = which / 3;
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *memory = g_strdup ("/dev/shm/tomodesk-test-XXXXXX");
+  const gboolean has_memory = g_mkdtemp (memory) != NULL;
+  g_autofree float *slices = make_wide_slices ();
+  char *paths[4];
+  guint64 clamped[4] = { 0 };
+
+  for (guint i = 0; i < 4; i++) {
+    g_autofree char *name = g_strdup_printf ("%u-%s", i, names[format]);
+
+    paths[i] = g_build_filename (i < 3 || !has_memory ? folder->path : memory, name, NULL);
+    const TdVolumeSpec spec = make_wide_spec (paths[i], format, bits);
+    clamped[i] = write_wide (&spec, slices, i == 0 ? 1 : 7, i >= 2);
+    g_assert_cmpuint (clamped[i], ==, clamped[0]);
+    if (i > 0)
+      assert_same_volume (paths[0], paths[i], format);
+  }
+  g_assert_true ((clamped[0] > 0) == (bits < 32));
+  for (guint i = 0; i < 4; i++)
+    g_free (paths[i]);
+  if (has_memory)
+    test_folder_remove (memory);
+}
+
+static void
+test_cancelled (gconstpointer data)
+{
+  const TdVolumeFormat format = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, names[format], NULL);
+  g_autofree float *slices = make_slices (3);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) error = NULL;
+  TdVolumeSpec spec = make_spec (path, format, 32);
+  TdVolumeWriter *writer = td_volume_writer_new (&spec, &error);
+
+  td_volume_writer_set_cancellable (writer, cancellable);
+  g_assert_true (td_volume_writer_write (writer, 0, 2, slices, &error));
+  g_cancellable_cancel (cancellable);
+  g_assert_false (td_volume_writer_write (writer, 2, N - 2, slices, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  td_volume_writer_free (writer);
+  g_assert_cmpuint (test_folder_count (folder), ==, 0);
+}
+
+/* ── The threads ── */
+
+#define PIECES 1000u
+
+typedef struct {
+  gint done[PIECES]; /* atomic */
+  guint bad;         /* pieces from here on fail */
+} Pieces;
+
+static gboolean
+do_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  Pieces *pieces = user;
+
+  memset (scratch, (int) index, 100);
+  g_atomic_int_inc (&pieces->done[index]);
+  if (index % 7 == 0)
+    g_usleep (100);
+  if (index < pieces->bad)
+    return TRUE;
+  td_set_error (error, TD_ERROR_IO, "piece %u", index);
+  return FALSE;
+}
+
+/* Every piece is done once; of several failures that of the first piece is told. */
+static void
+test_pieces (void)
+{
+  for (guint bad = 0; bad <= PIECES; bad += 50) {
+    g_autofree Pieces *pieces = g_new0 (Pieces, 1);
+    g_autoptr (GError) error = NULL;
+    const TdStorageWork work = { PIECES, 100, do_piece, pieces };
+
+    pieces->bad = bad;
+    td_storage_set_threads (bad % 3 == 0 ? 1 : 13);
+    g_assert_true (td_storage_run (&work, NULL, &error) == (bad == PIECES));
+    if (bad < PIECES) {
+      g_autofree char *told = g_strdup_printf ("piece %u", bad);
+      g_assert_cmpstr (error->message, ==, told);
+    }
+    for (guint i = 0; i < PIECES; i++)
+      g_assert_true (i >= bad ? pieces->done[i] <= 1 : pieces->done[i] == 1);
+  }
+  td_storage_set_threads (0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -290,7 +484,11 @@ main (int argc, char **argv)
     g_autofree char *name
         = g_strdup_printf ("/volume/round-trip/%s/%s", names[i / 3], depths[i % 3]);
 
+    g_autofree char *threads
+        = g_strdup_printf ("/volume/threads/%s/%s", names[i / 3], depths[i % 3]);
+
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_round_trip);
+    g_test_add_data_func (threads, GUINT_TO_POINTER (i), test_threads);
   }
   for (guint i = 0; i < 3; i++) {
     g_autofree char *unfinished = g_strdup_printf ("/volume/unfinished/%s", names[i]);
@@ -299,10 +497,14 @@ main (int argc, char **argv)
 
     g_test_add_data_func (unfinished, GUINT_TO_POINTER (i), test_unfinished);
     g_test_add_data_func (existing, GUINT_TO_POINTER (i), test_existing);
+    g_autofree char *cancelled = g_strdup_printf ("/volume/cancelled/%s", names[i]);
+
     g_test_add_data_func (nan, GUINT_TO_POINTER (i), test_nan_passes);
+    g_test_add_data_func (cancelled, GUINT_TO_POINTER (i), test_cancelled);
   }
   g_test_add_func ("/volume/foreign-folder", test_foreign_folder);
   g_test_add_func ("/volume/foreign-images", test_foreign_images);
   g_test_add_func ("/volume/bad-specs", test_bad_specs);
+  g_test_add_func ("/volume/pieces", test_pieces);
   return g_test_run ();
 }

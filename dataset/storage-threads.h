@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+/**
+ * Threads that move samples between storage and memory. They mostly wait, or convert what they
+ * moved; so there are more of them than processors, and computing threads are others.
+ */
+
+/* Does piece @index of a transfer. @scratch: the thread's own memory. Any thread; pieces with
+   smaller numbers were begun before. */
+typedef gboolean (*TdStorageBody) (guint index, gpointer scratch, gpointer user, GError **error);
+
+typedef struct {
+  guint count; /* pieces */
+  gsize scratch_bytes;
+  TdStorageBody body;
+  gpointer user;
+} TdStorageWork;
+
+/**
+ * td_storage_run:
+ * Does all pieces, several at once, and returns when none is under way. After a failure or a
+ * cancellation no further piece is begun. @error is that of the first piece, by number, that
+ * failed: the same as if they had been done one after another.
+ */
+gboolean td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error);
+
+/* How many pieces are under way at once. TOMODESK_THREADS bounds it from above. */
+guint td_storage_threads (void);
+/* Benches measure with one thread and with many. 0: as many as suit this computer. */
+void td_storage_set_threads (guint threads);
