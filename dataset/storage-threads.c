@@ -15,8 +15,9 @@ td_storage_set_threads (guint threads)
   g_atomic_int_set (&stated_threads, threads);
 }
 
-guint
-td_storage_threads (void)
+/* How many pieces are under way at once. */
+static guint
+storage_thread_count (void)
 {
   const guint stated = g_atomic_int_get (&stated_threads);
   const char *wish = g_getenv ("TOMODESK_THREADS");
@@ -87,7 +88,7 @@ storage_thread (gpointer user)
 gboolean
 td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error)
 {
-  const guint most = MIN (td_storage_threads (), work->count);
+  const guint most = MIN (storage_thread_count (), work->count);
   StorageRun run = { .work = work, .cancellable = cancellable };
   GThread *threads[MOST_THREADS] = { NULL };
   guint n = 0;

@@ -27,7 +27,6 @@ typedef struct {
  */
 gboolean td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error);
 
-/* How many pieces are under way at once. TOMODESK_THREADS bounds it from above. */
-guint td_storage_threads (void);
-/* Benches measure with one thread and with many. 0: as many as suit this computer. */
+/* Benches measure with one thread and with many. 0: as many as suit this computer, and no more than
+   TOMODESK_THREADS says. */
 void td_storage_set_threads (guint threads);
