@@ -13,6 +13,8 @@ struct TdJob {
   TdPlan *plan;
   TdJobSlices sink;
   gpointer sink_user;
+  TdJobSums sums; /* NULL: slices begin with 0 */
+  gpointer sums_user;
   gboolean overwrite;
   gboolean keep_momentum;
   TdOutput *companion;       /* NULL: none */

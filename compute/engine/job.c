@@ -65,6 +65,13 @@ td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user)
 }
 
 void
+td_job_set_sums (TdJob *job, TdJobSums sums, gpointer user)
+{
+  job->sums = sums;
+  job->sums_user = user;
+}
+
+void
 td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user)
 {
   job->sinogram_sink = sink;

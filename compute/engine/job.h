@@ -72,6 +72,11 @@ typedef void (*TdJobSlices) (guint first, guint count, const float *slices, gpoi
    [view][column] of the plan's scan; (transfer full). */
 typedef void (*TdJobSinogram) (float *sinogram, gpointer user);
 
+/* Called on one of the job's threads, which waits: what slices [first, first + count) begin with
+   instead of 0, float [count][ny][nx]. Slices may be asked for again after a failure. */
+typedef gboolean (*TdJobSums) (guint first, guint count, float *sums, GCancellable *cancellable,
+                               GError **error, gpointer user);
+
 typedef struct TdJob TdJob;
 
 TdJob *td_job_new (TdPlan *plan);
@@ -84,6 +89,9 @@ void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
    never be called: only previews by filtered back-projection show a row, and no row that is too
    long to be kept. */
 void td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user);
+/* Of a td_plan_new_part(): sums that another process has begun, to which this job adds its views.
+   FDK only. */
+void td_job_set_sums (TdJob *job, TdJobSums sums, gpointer user);
 /* TRUE: the complete volume replaces an existing output. FALSE: the job refuses such an output. */
 void td_job_set_overwrite (TdJob *job, gboolean overwrite);
 /* Before the job runs: the job keeps all its spans, for a caller that shows where time goes. */

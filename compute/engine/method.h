@@ -54,6 +54,7 @@ struct TdPlan {
                         show of it */
   TdScanFrame frame; /* from the one to the other */
   TdViewGroup views; /* of `scan`: those that are added; never 0 */
+  gboolean is_part;  /* td_plan_new_part(): slices come from the first to the last */
   double centre_px;  /* recipe.centre_px in columns of `scan` */
   TdEngine *engine;
   GPtrArray *devices; /* TdDevice */

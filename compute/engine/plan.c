@@ -106,7 +106,7 @@ resolve_slices (TdPlan *plan, GError **error)
     return FALSE;
   }
   plan->facts.first_slice = plan->facts.first_row = recipe->row_first;
-  plan->facts.slice_rows = 1;
+  plan->facts.slice_rows = plan->facts.symmetric_views = 1;
   plan->facts.n_slices = recipe->row_end - recipe->row_first;
   return TRUE;
 }
@@ -277,6 +277,25 @@ resolve_views (TdPlan *plan, GError **error)
   return TRUE;
 }
 
+/* Of the slices that are resolved. */
+static gboolean
+plan_take_slices (TdPlan *plan, const TdPlanPart *part, GError **error)
+{
+  TdPlanFacts *facts = &plan->facts;
+
+  if (!part || part->n_slices == 0)
+    return TRUE;
+  if ((guint64) part->first_slice + part->n_slices > facts->n_slices) {
+    td_set_error (error, TD_ERROR_INVALID, "Slices %u to %u are not in the part's volume of %u",
+                  part->first_slice, part->first_slice + part->n_slices - 1, facts->n_slices);
+    return FALSE;
+  }
+  facts->first_slice += part->first_slice;
+  facts->first_row += part->first_slice * facts->slice_rows;
+  facts->n_slices = part->n_slices;
+  return TRUE;
+}
+
 /* ── Making a plan ── */
 
 /* From here on the plan's devices are its own handles. */
@@ -299,7 +318,8 @@ list_devices (TdPlan *plan)
 }
 
 static gboolean
-plan_fill (TdPlan *plan, TdScan *scan, GCancellable *cancellable, GError **error)
+plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *cancellable,
+           GError **error)
 {
   const TdRecipe *recipe = &plan->recipe;
   const char *output = plan->output;
@@ -320,7 +340,7 @@ plan_fill (TdPlan *plan, TdScan *scan, GCancellable *cancellable, GError **error
   plan->method = td_method_choose (td_scan_facts (plan->scan), recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
       || !resolve_views (plan, error) || !td_plan_resolve_centre (plan, cancellable, error)
-      || !check_turn (plan, error))
+      || !check_turn (plan, error) || !plan_take_slices (plan, part, error))
     return FALSE;
   note_unused (plan);
   plan->recipe.method = plan->method->kind;
@@ -336,14 +356,14 @@ plan_fill (TdPlan *plan, TdScan *scan, GCancellable *cancellable, GError **error
 }
 
 static TdPlan *
-plan_make (const TdPlan *wanted, TdEngine *engine, TdScan *scan, GCancellable *cancellable,
-           GError **error)
+plan_make (const TdPlan *wanted, TdEngine *engine, TdScan *scan, const TdPlanPart *part,
+           GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdPlan) plan = g_memdup2 (wanted, sizeof *wanted);
 
   g_atomic_ref_count_init (&plan->references);
   plan->engine = td_engine_ref (engine);
-  return plan_fill (plan, scan, cancellable, error) ? g_steal_pointer (&plan) : NULL;
+  return plan_fill (plan, scan, part, cancellable, error) ? g_steal_pointer (&plan) : NULL;
 }
 
 TdPlan *
@@ -352,16 +372,16 @@ td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char 
 {
   const TdPlan wanted = { .recipe = *recipe, .output = g_strdup (output) };
 
-  return plan_make (&wanted, engine, scan, cancellable, error);
+  return plan_make (&wanted, engine, scan, NULL, cancellable, error);
 }
 
 TdPlan *
-td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdViewGroup views,
+td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const TdPlanPart *part,
                   GCancellable *cancellable, GError **error)
 {
-  const TdPlan wanted = { .recipe = *recipe, .views = views };
+  const TdPlan wanted = { .recipe = *recipe, .views = part->views, .is_part = TRUE };
 
-  return plan_make (&wanted, engine, scan, cancellable, error);
+  return plan_make (&wanted, engine, scan, part, cancellable, error);
 }
 
 const TdPlanFacts *

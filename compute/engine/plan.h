@@ -23,9 +23,11 @@ typedef struct {
                                   cone beam: slices of the volume, and 1 */
   guint slab_slices;           /* slices a slab */
   guint n_slabs;
-  double centre_px; /* at the middle row; found or given */
-  double pixel_mm;  /* 0: unknown */
-  double scale;     /* 1/mm or 1/px, see units */
+  guint symmetric_views; /* that kernels add together, so that views are not added in their order;
+                            1: they are */
+  double centre_px;      /* at the middle row; found or given */
+  double pixel_mm;       /* 0: unknown */
+  double scale;          /* 1/mm or 1/px, see units */
   const char *units;
   guint64 read_bytes, write_bytes;
   guint64 host_bytes;   /* peak of host memory the job itself takes */
@@ -41,17 +43,24 @@ typedef struct {
   guint first, count;
 } TdViewGroup;
 
+/* What one of several processes does of a volume. */
+typedef struct {
+  TdViewGroup views;           /* as the recipe's views, crop and bins leave them */
+  guint first_slice, n_slices; /* of the recipe's; n_slices 0: all */
+} TdPlanPart;
+
 /* The plan references @scan and copies @recipe. The call blocks: it opens devices, and finds the
    centre when the recipe says so. Any thread. */
 TdPlan *td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
                      GCancellable *cancellable, GError **error);
-/* One part of a volume whose views several processes share: the recipe's slices, summed over @views
-   alone, which are counted as the recipe's views, crop and bins leave them. A view has the weight
-   that it has in the whole scan, so the sums of all groups add up to the slices of td_plan_new().
-   The job hands the sums to its sink, float [slice][y][x]; it scales and writes nothing. FDK only.
-   TD_ERROR_UNSUPPORTED: another method, or a preparation step that needs all views of a row. */
-TdPlan *td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdViewGroup views,
-                          GCancellable *cancellable, GError **error);
+/* One part of a volume that several processes share: some of the recipe's slices, summed over some
+   of its views. A voxel lies where it lies in the whole volume, and a view has the weight that it
+   has in the whole scan. So the sums of all groups add up to the slices of td_plan_new(). The job
+   hands them to its sink from the first slice to the last, float [slice][y][x]; it scales and
+   writes nothing. Some of the views: FDK only. TD_ERROR_UNSUPPORTED: another method, or a
+   preparation step that needs all views of a row. */
+TdPlan *td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
+                          const TdPlanPart *part, GCancellable *cancellable, GError **error);
 const TdPlanFacts *td_plan_facts (const TdPlan *plan);
 const TdRecipe *td_plan_recipe (const TdPlan *plan); /* with everything "auto" made concrete */
 char *td_plan_to_json (const TdPlan *plan);

@@ -68,8 +68,8 @@ static void
 run_part (const TdRecipe *recipe, TdViewGroup views, Sums *sums)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdPlan) plan
-      = td_plan_new_part (td_fdk_engine, td_fdk_scan, recipe, views, NULL, &error);
+  g_autoptr (TdPlan) plan = td_plan_new_part (td_fdk_engine, td_fdk_scan, recipe,
+                                              &(TdPlanPart) { .views = views }, NULL, &error);
   g_assert_no_error (error);
   g_autoptr (TdJob) job = td_job_new (plan);
   const TdPlanFacts *facts = td_plan_facts (plan);
@@ -120,22 +120,98 @@ test_view_groups_refused (void)
   TdRecipe recipe;
 
   td_recipe_init (&recipe);
-  g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, (TdViewGroup) { 30, 7 },
-                                   NULL, &error));
+  TdPlanPart part = { .views = { 30, 7 } };
+  g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_clear_error (&error);
+  part = (TdPlanPart) { .first_slice = TD_FDK_N - 3, .n_slices = 4 };
+  g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_clear_error (&error);
+  part = (TdPlanPart) { .views = { 0, 7 } };
   recipe.method = TD_METHOD_SIRT;
-  g_assert_null (
-      td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, (TdViewGroup) { 0, 7 }, NULL, &error));
+  g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
   g_clear_error (&error);
   recipe.method = TD_METHOD_AUTO;
   td_recipe_set (&recipe, "prepare", "rings", &error);
   g_assert_no_error (error);
-  g_assert_null (
-      td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, (TdViewGroup) { 0, 7 }, NULL, &error));
+  g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
   g_assert_nonnull (strstr (error->message, "rings"));
+}
+
+/* Slices as they come, from the first to the last. */
+typedef struct {
+  float *volume;
+  gsize slice;
+  guint first, next; /* of the part's slices in the volume; that comes next */
+} Ascending;
+
+static void
+take_ascending (guint first, guint count, const float *slices, gpointer user)
+{
+  Ascending *taken = user;
+
+  g_assert_cmpuint (first, ==, taken->next);
+  taken->next += count;
+  memcpy (taken->volume + (taken->first + first) * taken->slice, slices,
+          count * taken->slice * sizeof *slices);
+}
+
+static gboolean
+give_sums (guint first, guint count, float *sums, GCancellable *cancellable, GError **error,
+           gpointer user)
+{
+  const Ascending *taken = user;
+
+  memcpy (sums, taken->volume + (taken->first + first) * taken->slice,
+          count * taken->slice * sizeof *sums);
+  return TRUE;
+}
+
+/* Parts of the slices, and of these groups of views one after the other, each beginning with the
+   sums of those before it, have the bits of the whole. */
+static void
+test_part_bits (void)
+{
+  static const char *const devices[] = { "host", "opencl:0" };
+  static const TdViewGroup groups[] = { { 0, 12 }, { 12, 2 }, { 14, 22 } };
+  static const guint bounds[] = { 0, 7, 8, 20 };
+  const gsize slice = TD_FDK_N * TD_FDK_N, n = 20 * slice;
+
+  for (guint d = 0; d < G_N_ELEMENTS (devices); d++)
+    for (TdFilterPlace place = TD_FILTER_ON_CPU; place <= TD_FILTER_ON_DEVICE; place++) {
+      g_autofree float *whole = g_new0 (float, n), *parts = g_new0 (float, n);
+      TdRecipe recipe;
+
+      td_recipe_init (&recipe);
+      g_strlcpy (recipe.devices, devices[d], sizeof recipe.devices);
+      if (d > 0) /* it adds the views in their order */
+        g_strlcpy (recipe.family, "standard", sizeof recipe.family);
+      recipe.filter_on = place;
+      recipe.row_first = 9;
+      recipe.row_end = 29;
+      run_part (&recipe, (TdViewGroup) { 0 }, &(Sums) { whole, slice });
+      for (guint b = 0; b + 1 < G_N_ELEMENTS (bounds); b++)
+        for (guint g = 0; g < G_N_ELEMENTS (groups); g++) {
+          const TdPlanPart part = { groups[g], bounds[b], bounds[b + 1] - bounds[b] };
+          Ascending taken = { parts, slice, bounds[b], 0 };
+          g_autoptr (GError) error = NULL;
+          g_autoptr (TdPlan) plan
+              = td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error);
+          g_assert_no_error (error);
+          g_assert_cmpuint (td_plan_facts (plan)->symmetric_views, ==, 1);
+          g_autoptr (TdJob) job = td_job_new (plan);
+          td_job_set_sink (job, take_ascending, &taken);
+          if (g > 0)
+            td_job_set_sums (job, give_sums, &taken);
+          td_job_run (job, NULL, &error);
+          g_assert_no_error (error);
+          g_assert_cmpuint (taken.next, ==, part.n_slices);
+        }
+      g_assert_cmpmem (parts, n * sizeof *parts, whole, n * sizeof *whole);
+    }
 }
 
 /* ── What is chosen ── */
@@ -639,6 +715,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk/shares", test_shares);
   g_test_add_func ("/fdk/view-groups", test_view_groups);
   g_test_add_func ("/fdk/view-groups-refused", test_view_groups_refused);
+  g_test_add_func ("/fdk/part-bits", test_part_bits);
   g_test_add_func ("/fdk/share-is-chosen", test_share_is_chosen);
   g_test_add_func ("/fdk/unequal", test_unequal);
   g_test_add_func ("/fdk/large-plans", test_large_plans);

@@ -163,7 +163,7 @@ static void
 cut_evenly (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *slabs, guint *own)
 {
   for (guint i = 0; i < n_devices; i++) {
-    const guint end = fdk->fit.cached ? bounds[i + 1] : fdk->input->task.nz;
+    const guint end = fdk->fit.cached ? bounds[i + 1] : bounds[n_devices];
     for (guint a = fdk->fit.cached || i == 0 ? bounds[i] : end, n; a < end; a += n) {
       n = MIN (fdk->fit.slab, end - a);
       TdFdkSlabCut cut = make_cut (fdk, a, n);
@@ -178,8 +178,8 @@ cut_evenly (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *
 TdFdkCut
 td_fdk_cut (const TdPlan *plan, const TdFdkPlan *fdk, guint n_devices, const double *shares)
 {
-  const guint nz = fdk->input->task.nz;
-  const gboolean cards = fdk->fit.cached && fdk->fit.n_slabs > 1
+  const guint nz = fdk->input->n_slices, slice0 = fdk->input->slice0;
+  const gboolean cards = fdk->fit.cached && fdk->fit.n_slabs > 1 && !plan->is_part
                          && td_device_info (plan->devices->pdata[0])->kind != TD_DEVICE_CPU;
   const guint step = cards && nz >= 4 * LEAST_SLAB * n_devices ? LEAST_SLAB : 1;
   g_autoptr (GArray) slabs = g_array_new (FALSE, FALSE, sizeof (TdFdkSlabCut));
@@ -187,9 +187,11 @@ td_fdk_cut (const TdPlan *plan, const TdFdkPlan *fdk, guint n_devices, const dou
   guint *own = g_new0 (guint, n_devices + 1);
   double sum = 0;
 
+  bounds[0] = slice0;
   for (guint i = 0; i < n_devices; i++) {
     sum += shares[i];
-    bounds[i + 1] = i + 1 < n_devices ? (guint) MIN (lrint (nz * sum / step) * step, nz) : nz;
+    bounds[i + 1]
+        = slice0 + (i + 1 < n_devices ? (guint) MIN (lrint (nz * sum / step) * step, nz) : nz);
   }
   (cards ? cut_outwards : cut_evenly) (fdk, n_devices, bounds, slabs, own);
   const guint n_slabs = slabs->len;

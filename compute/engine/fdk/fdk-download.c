@@ -39,10 +39,12 @@ release_buffer (float *buffer, gpointer user)
   td_fdk_run_unref (user);
 }
 
+/* @first: of the task's slices. */
 static gboolean
 fdk_download_emit (TdFdkRun *run, guint first, guint count, float *buffer, GError **error)
 {
-  return td_job_emit (run->job, first, count, buffer, release_buffer, td_fdk_run_ref (run), error);
+  return td_job_emit (run->job, first - run->fdk->input->slice0, count, buffer, release_buffer,
+                      td_fdk_run_ref (run), error);
 }
 
 /* ── Downloading ── */

@@ -64,12 +64,12 @@ static void
 fdk_fit_set_slab (TdFdkPlan *fdk, guint slab)
 {
   fdk->fit.slab = slab;
-  fdk->fit.n_slabs = parts_of (fdk->input->task.nz, slab);
+  fdk->fit.n_slabs = parts_of (fdk->input->n_slices, slab);
   fdk->fit.slab_rows = 1;
   for (guint i = 0; i < fdk->fit.n_slabs; i++) {
     guint first, end;
-    td_cone_rows_seen (&fdk->input->task, i * slab, MIN (slab, fdk->input->task.nz - i * slab),
-                       &first, &end);
+    td_cone_rows_seen (&fdk->input->task, fdk->input->slice0 + i * slab,
+                       MIN (slab, fdk->input->n_slices - i * slab), &first, &end);
     fdk->fit.slab_rows = MAX (fdk->fit.slab_rows, end > first ? end - first : 0);
   }
   fdk->fit.volumes = fdk->fit.n_slabs > 1 ? 2 : 1;
@@ -289,7 +289,7 @@ static void
 fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
 {
   const TdConeTask *task = &fdk->input->task;
-  const guint nz = task->nz, n = plan->devices->len, n_rows = fdk->input->n_rows;
+  const guint nz = fdk->input->n_slices, n = plan->devices->len, n_rows = fdk->input->n_rows;
   const gboolean any_cpu = any_device (plan->devices, fdk_fit_is_cpu);
   const guint64 row = fdk_fit_row_bytes (fdk);
   const guint64 chunk = fdk->fit.cached ? CHUNK_BYTES << (row > CHUNK_BYTES / 8)

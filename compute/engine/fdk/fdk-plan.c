@@ -78,14 +78,14 @@ make_task (TdFdkInput *input, GError **error)
   return TRUE;
 }
 
-/* Of the whole volume, the slices and the region asked for. */
+/* Of the whole volume, the slices and the region that the recipe asks for. */
 static gboolean
 take_part (const TdPlan *plan, TdConeTask *task, GError **error)
 {
   const gint *region = plan->recipe.region;
 
-  task->first_mm[2] -= plan->facts.first_slice * task->voxel_mm;
-  task->nz = plan->facts.n_slices;
+  task->first_mm[2] -= plan->recipe.row_first * task->voxel_mm;
+  task->nz = plan->recipe.row_end - plan->recipe.row_first;
   if (!td_plan_check_region (plan, task->nx, task->ny, error))
     return FALSE;
   if (region[2] == 0)
@@ -164,7 +164,9 @@ fill_input (TdPlan *plan, TdFdkInput *input, GCancellable *cancellable, GError *
       || !take_part (plan, &input->task, error))
     return FALSE;
   take_views (plan, input);
-  td_cone_rows_seen (task, 0, task->nz, &input->row0, &end);
+  input->slice0 = plan->facts.first_slice - plan->recipe.row_first;
+  input->n_slices = plan->facts.n_slices;
+  td_cone_rows_seen (task, input->slice0, input->n_slices, &input->row0, &end);
   if (end <= input->row0) {
     end = MIN (task->n_rows, input->row0 + 1);
     input->row0 = end - 1;
@@ -289,6 +291,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.nx = task->nx;
   plan->facts.ny = task->ny;
   plan->facts.slab_slices = fdk->fit.slab;
+  plan->facts.symmetric_views = fdk->fit.symmetric_views;
   plan->facts.n_slabs = fdk->cut.n_slabs;
   plan->facts.device_bytes = fdk->fit.device_bytes;
   plan->facts.host_bytes = fdk->fit.host_bytes + td_plan_own_bytes (plan->devices);
@@ -298,8 +301,8 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.read_bytes = td_plan_read_bytes (
       plan, fdk->input->turned ? facts->n_columns : td_fdk_span_all (fdk->input).from.n);
   plan->facts.write_bytes
-      = (guint64) task->nz * task->ny * task->nx * (plan->recipe.output_bits / 8);
-  plan->facts.updates = (double) task->nz * task->ny * task->nx * task->n_views;
+      = (guint64) plan->facts.n_slices * task->ny * task->nx * (plan->recipe.output_bits / 8);
+  plan->facts.updates = (double) plan->facts.n_slices * task->ny * task->nx * task->n_views;
   g_autofree char *key = td_fdk_job_rate_key (plan, fdk);
   plan->facts.estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
   if (fdk->fit.cached)

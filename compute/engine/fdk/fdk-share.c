@@ -97,7 +97,7 @@ cost_of (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
   const gboolean volume = scheme->share == TD_SHARE_VOLUME;
   const TdConeTask *task = &input->task;
   const double row_bytes = (double) task->n_views * task->n_columns * sizeof (float);
-  const double volume_bytes = (double) task->nz * task->ny * task->nx * sizeof (float);
+  const double volume_bytes = (double) input->n_slices * task->ny * task->nx * sizeof (float);
   const double updates = volume_bytes / sizeof (float) * task->n_views;
   const double rows_sent = fit->cached
                                ? MIN (input->n_rows, (double) input->n_rows / n + fit->slab_rows)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "compute/engine/job-private.h"
 #include "dataset/file-bytes.h"
 #include "fdk-run.h"
 
@@ -13,6 +14,7 @@ struct TdFdkWorker {
   TdBuffer *rows[2]; /* batches of projections, in turns; a row cache needs one */
   TdEvent *filled[2], *used[2];
   TdFdkRing ring; /* host: what rows are filled through */
+  TdFdkRing sums; /* what slabs begin with, where that is not 0; its queue is the computing one */
   guint turn;     /* of rows */
   TdBuffer *volumes[2];
   guint *views;
@@ -65,6 +67,14 @@ open_worker (TdFdkWorker *worker, GError **error)
       return FALSE;
     g_queue_push_tail (&device->free_volumes, worker->volumes[i]);
   }
+  if (device->run->job->sums) {
+    worker->sums.queue = worker->queue;
+    worker->sums.pinned
+        = td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING,
+                              slab / fdk->fit.slab * fdk->fit.download_slices, error);
+    if (!worker->sums.pinned)
+      return FALSE;
+  }
   td_job_add_span (device->run->job, "open", device->index, start, g_get_monotonic_time ());
   if (fdk->fit.cached || td_device_info (device->device)->host_pointers)
     return TRUE;
@@ -85,6 +95,7 @@ td_fdk_worker_free (TdFdkWorker *worker)
   if (worker->ring.queue)
     sound = td_queue_finish (worker->ring.queue, NULL) && sound;
   td_fdk_ring_clear (&worker->ring, worker->device->run->plan->engine, sound);
+  td_fdk_ring_clear (&worker->sums, worker->device->run->plan->engine, sound);
   for (guint i = 0; i < 2; i++) {
     td_event_free (worker->filled[i]);
     td_event_free (worker->used[i]);
@@ -189,6 +200,30 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
 
 /* ── Adding a batch ── */
 
+/* What the part's slices begin with. */
+static gboolean
+fdk_worker_begin_part (TdFdkWorker *worker, TdFdkPart *part, GError **error)
+{
+  TdFdkRun *run = worker->device->run;
+  const TdFdkPlan *fdk = run->fdk;
+  const TdFdkSlabCut *cut = &fdk->cut.slabs[part->slab];
+  const guint64 slice = (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+  const TdJob *job = run->job;
+
+  if (!job->sums)
+    return td_fill_zero (worker->queue, part->volume, 0, part->volume->bytes, error);
+  for (guint first = 0, n; first < cut->n_slices; first += n) {
+    n = MIN (fdk->fit.download_slices, cut->n_slices - first);
+    float *to = td_fdk_ring_next (&worker->sums, error);
+    if (!to
+        || !job->sums (cut->slice0 - fdk->input->slice0 + first, n, to, run->cancellable, error,
+                       job->sums_user)
+        || !td_fdk_ring_send (&worker->sums, part->volume, first * slice, n * slice, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
 /* Blocks until a slab has been downloaded, if all wait for that. FALSE: the device has stopped.
  */
 static gboolean
@@ -267,8 +302,7 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
   const guint row0 = cut->row0, end = cut->row_end;
 
   if (!part->volume
-      && (!fdk_worker_take_volume (device, part)
-          || !td_fill_zero (worker->queue, part->volume, 0, part->volume->bytes, error)))
+      && (!fdk_worker_take_volume (device, part) || !fdk_worker_begin_part (worker, part, error)))
     return part->volume == NULL;
   if (row0 < end) {
     if (!ready_rows (worker, part, &batch, slot, row0, end - row0, error)

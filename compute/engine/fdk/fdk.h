@@ -26,15 +26,16 @@
 
 /* What is reconstructed from what; no decision and no failure changes it. */
 typedef struct {
-  TdScan *scan;         /* the plan's; with frames turned, if the detector lies on its side */
-  gboolean turned;      /* the latter */
-  TdConeTask task;      /* of the slices asked for (nz = n_slices) and the views that are added */
-  guint view0;          /* the first of those in the scan */
-  TdGeometry geometry;  /* the scan's, with the recipe's centre */
-  double *angles_rad;   /* of the task's views */
-  double row_slope_rad; /* of the detector's rows (cone-rectify.h) */
-  guint row0, n_rows;   /* rows of the task's detector that the slices see */
-  guint halo;           /* rows around those of the scan that preparation wants */
+  TdScan *scan;             /* the plan's; with frames turned, if the detector lies on its side */
+  gboolean turned;          /* the latter */
+  TdConeTask task;          /* of the recipe's slices and the views that are added */
+  guint slice0, n_slices;   /* of the task's: those that are computed */
+  guint view0;              /* the first of those in the scan */
+  TdGeometry geometry;      /* the scan's, with the recipe's centre */
+  double *angles_rad;       /* of the task's views */
+  double row_slope_rad;     /* of the detector's rows (cone-rectify.h) */
+  guint row0, n_rows;       /* rows of the task's detector that the slices see */
+  guint halo;               /* rows around those of the scan that preparation wants */
   guint64 projection_bytes; /* filtered projections, all views */
   double half_scale;        /* of half storage (TdConeLimits); 1 of single */
 } TdFdkInput;
