@@ -74,6 +74,20 @@ paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images,
 
 /* ── A row out of its neighbours (compute/prepare/paganin-terms.h) ───────────────────────────── */
 
+/* Rows that are added: values between two of them, and weights between two terms. */
+typedef struct {
+  int n;
+  size_t pitch;
+  int weights_pitch;
+} PaganinRows;
+
+/* Lines of two views, their ends continued, for each term; the terms' lines are term_pitch apart.
+   An item makes columns first to end; on the host all. */
+typedef struct {
+  int n_columns, nx, n_terms, first, end;
+  size_t term_pitch;
+} PaganinLines;
+
 #define PAGANIN_TERMS 8 /* summed at once */
 #define PAGANIN_ROWS 4  /* added at once: the weights come in such groups, those of no row are 0 */
 #ifdef TD_LANES
@@ -107,8 +121,8 @@ typedef float PaganinSums[PAGANIN_HOST_TERMS][PAGANIN_PIECE];
 
 /* The same rows to come are @ahead of these. */
 TD_FN void
-paganin_add_vectors (const float *data, const float *weights, int n_rows, size_t row_pitch,
-                     size_t ahead, int weights_pitch, int n_vectors, float *sums)
+paganin_add_vectors (const float *data, const float *weights, PaganinRows rows, size_t ahead,
+                     int n_vectors, float *sums)
 {
   PaganinVector sum[PAGANIN_TERMS][PAGANIN_VECTORS], value[PAGANIN_VECTORS];
 
@@ -117,8 +131,8 @@ paganin_add_vectors (const float *data, const float *weights, int n_rows, size_t
 #pragma GCC unroll 4
     for (int k = 0; k < n_vectors; k++)
       sum[t][k] = ((const PaganinLoose *) (sums + t * PAGANIN_PIECE))[k];
-  for (int row = 0; row < n_rows; row++) {
-    const float *line = data + row * row_pitch;
+  for (int row = 0; row < rows.n; row++) {
+    const float *line = data + row * rows.pitch;
 #pragma GCC unroll 4
     for (int k = 0; k < n_vectors; k++) {
       value[k] = ((const PaganinLoose *) line)[k];
@@ -128,7 +142,7 @@ paganin_add_vectors (const float *data, const float *weights, int n_rows, size_t
     for (int t = 0; t < PAGANIN_TERMS; t++)
 #pragma GCC unroll 4
       for (int k = 0; k < n_vectors; k++)
-        sum[t][k] += weights[t * weights_pitch + row] * value[k];
+        sum[t][k] += weights[t * rows.weights_pitch + row] * value[k];
   }
 #pragma GCC unroll 8
   for (int t = 0; t < PAGANIN_TERMS; t++)
@@ -140,109 +154,105 @@ paganin_add_vectors (const float *data, const float *weights, int n_rows, size_t
 /* @count columns of one view: sums[t] = sum of weights[t][row] data[row]; @n_terms in whole
    groups. */
 TD_FN void
-paganin_add_pieces (const float *data, const float *weights, int n_rows, size_t row_pitch,
-                    int weights_pitch, int n_terms, int count, PaganinSums sums)
+paganin_add_pieces (const float *data, const float *weights, PaganinRows rows, int n_terms,
+                    int count, PaganinSums sums)
 {
   memset (sums, 0, sizeof (PaganinSums));
-  for (int first = 0; first < n_rows; first += PAGANIN_HOST_ROWS) {
-    const int n = td_min (n_rows - first, PAGANIN_HOST_ROWS);
-    const size_t ahead = n_rows - first >= 2 * PAGANIN_HOST_ROWS ? PAGANIN_HOST_ROWS * row_pitch
-        : 0;
+  for (int first = 0; first < rows.n; first += PAGANIN_HOST_ROWS) {
+    const int left = rows.n - first, n = td_min (left, PAGANIN_HOST_ROWS);
+    const PaganinRows some = { n, rows.pitch, rows.weights_pitch };
+    const size_t ahead = left >= 2 * PAGANIN_HOST_ROWS ? PAGANIN_HOST_ROWS * rows.pitch : 0;
     for (int term = 0; term < n_terms; term += PAGANIN_TERMS) {
-      const float *from = data + first * row_pitch, *w = weights + term * weights_pitch + first;
+      const float *from = data + first * rows.pitch;
+      const float *w = weights + term * rows.weights_pitch + first;
       int k = 0;
       for (; k + PAGANIN_VECTORS * PAGANIN_WIDTH <= count; k += PAGANIN_VECTORS * PAGANIN_WIDTH)
-        paganin_add_vectors (from + k, w, n, row_pitch, ahead, weights_pitch, PAGANIN_VECTORS,
-                             sums[term] + k);
+        paganin_add_vectors (from + k, w, some, ahead, PAGANIN_VECTORS, sums[term] + k);
       for (; k + PAGANIN_WIDTH <= count; k += PAGANIN_WIDTH)
-        paganin_add_vectors (from + k, w, n, row_pitch, ahead, weights_pitch, 1, sums[term] + k);
+        paganin_add_vectors (from + k, w, some, ahead, 1, sums[term] + k);
       for (; k < count; k++)
         for (int t = 0; t < PAGANIN_TERMS; t++)
           for (int row = 0; row < n; row++)
-            sums[term + t][k] += w[t * weights_pitch + row] * from[row * row_pitch + k];
+            sums[term + t][k] += w[t * rows.weights_pitch + row] * from[row * rows.pitch + k];
     }
   }
 }
 
 /* As below; items have whole lines here. */
 TD_FN void
-paganin_sum_lines (const float *a, const float *b, float2 *images, const float *weights, int n_rows,
-                   int n_columns, int nx, int n_terms, size_t row_pitch, size_t term_pitch,
-                   int unused_first, int unused_end)
+paganin_sum_lines (const float *a, const float *b, const float *weights, PaganinRows rows,
+                   float2 *images, PaganinLines lines)
 {
-  const int weights_pitch = (n_rows + PAGANIN_ROWS - 1) / PAGANIN_ROWS * PAGANIN_ROWS;
-  const int n_groups = (n_terms + PAGANIN_TERMS - 1) / PAGANIN_TERMS;
+  const int n_columns = lines.n_columns, nx = lines.nx;
+  const int n_groups = (lines.n_terms + PAGANIN_TERMS - 1) / PAGANIN_TERMS;
 
-  for (int term = 0; term < n_terms; term += PAGANIN_HOST_TERMS) {
+  for (int term = 0; term < lines.n_terms; term += PAGANIN_HOST_TERMS) {
     const int summed = td_min (n_groups * PAGANIN_TERMS - term, PAGANIN_HOST_TERMS);
-    const float *w = weights + term * weights_pitch;
+    const float *w = weights + term * rows.weights_pitch;
     for (int column = 0; column < n_columns; column += PAGANIN_PIECE) {
       const int count = td_min (n_columns - column, PAGANIN_PIECE);
       PaganinSums sums[2];
-      paganin_add_pieces (a + column, w, n_rows, row_pitch, weights_pitch, summed, count, sums[0]);
-      paganin_add_pieces (b + column, w, n_rows, row_pitch, weights_pitch, summed, count, sums[1]);
-      for (int t = 0; t < td_min (n_terms - term, summed); t++) {
-        float2 *out = images + (term + t) * term_pitch + column;
+      paganin_add_pieces (a + column, w, rows, summed, count, sums[0]);
+      paganin_add_pieces (b + column, w, rows, summed, count, sums[1]);
+      for (int t = 0; t < td_min (lines.n_terms - term, summed); t++) {
+        float2 *out = images + (term + t) * lines.term_pitch + column;
         for (int k = 0; k < count; k++)
           out[k] = td_float2 (sums[0][t][k], sums[1][t][k]);
       }
     }
   }
-  for (int t = 0; t < n_terms; t++)
+  for (int t = 0; t < lines.n_terms; t++)
     for (int x = n_columns; x < nx; x++)
-      images[t * term_pitch + x]
-          = images[t * term_pitch + paganin_source (x, n_columns, (nx - n_columns + 1) / 2)];
+      images[t * lines.term_pitch + x]
+          = images[t * lines.term_pitch + paganin_source (x, n_columns, (nx - n_columns + 1) / 2)];
 }
 #else
 /* @count columns from @column on of one view: sums[t] += weights[t][row] data[row]. */
 TD_FN void
 paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data,
-                  TD_GLOBAL const float *TD_RESTRICT weights, int n_rows, size_t row_pitch,
-                  int weights_pitch, int count, float sums[PAGANIN_TERMS][PAGANIN_BLOCK])
+                  TD_GLOBAL const float *TD_RESTRICT weights, PaganinRows rows, int count,
+                  float sums[PAGANIN_TERMS][PAGANIN_BLOCK])
 {
   for (int t = 0; t < PAGANIN_TERMS; t++)
     for (int k = 0; k < PAGANIN_BLOCK; k++)
       sums[t][k] = 0;
-  for (int row = 0; row < n_rows; row += PAGANIN_ROWS) {
-    TD_GLOBAL const float *a = data + row * row_pitch;
-    TD_GLOBAL const float *b = data + td_min (row + 1, n_rows - 1) * row_pitch;
-    TD_GLOBAL const float *c = data + td_min (row + 2, n_rows - 1) * row_pitch;
-    TD_GLOBAL const float *d = data + td_min (row + 3, n_rows - 1) * row_pitch;
+  for (int row = 0; row < rows.n; row += PAGANIN_ROWS) {
+    TD_GLOBAL const float *a = data + row * rows.pitch;
+    TD_GLOBAL const float *b = data + td_min (row + 1, rows.n - 1) * rows.pitch;
+    TD_GLOBAL const float *c = data + td_min (row + 2, rows.n - 1) * rows.pitch;
+    TD_GLOBAL const float *d = data + td_min (row + 3, rows.n - 1) * rows.pitch;
     for (int t = 0; t < PAGANIN_TERMS; t++) {
-      TD_GLOBAL const float *w = weights + t * weights_pitch + row;
+      TD_GLOBAL const float *w = weights + t * rows.weights_pitch + row;
       float wa = w[0], wb = w[1], wc = w[2], wd = w[3];
       for (int k = 0; k < count; k++)
         sums[t][k] += wa * a[k] + wb * b[k] + wc * c[k] + wd * d[k];
     }
   }
 }
-/* Columns @first to @end of two views, their ends continued; the terms' lines are @term_pitch
-   apart. */
 TD_FN void
 paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a,
-                   TD_GLOBAL const float *TD_RESTRICT view_b, TD_GLOBAL float2 *TD_RESTRICT images,
-                   TD_GLOBAL const float *TD_RESTRICT weights, int n_rows, int n_columns, int nx,
-                   int n_terms, size_t row_pitch, size_t term_pitch, int first, int end)
+                   TD_GLOBAL const float *TD_RESTRICT view_b,
+                   TD_GLOBAL const float *TD_RESTRICT weights, PaganinRows rows,
+                   TD_GLOBAL float2 *TD_RESTRICT images, PaganinLines lines)
 {
-  int columns_after = (nx - n_columns + 1) / 2;
-  int weights_pitch = (n_rows + PAGANIN_ROWS - 1) / PAGANIN_ROWS * PAGANIN_ROWS;
+  const int n_columns = lines.n_columns, nx = lines.nx, end = lines.end;
+  const int columns_after = (nx - n_columns + 1) / 2;
 
-  for (int x = first; x < end;) {
+  for (int x = lines.first; x < end;) {
     int column = paganin_source (x, n_columns, columns_after);
     /* Beyond the columns one value goes on for many. */
     int same = x < n_columns ? 1 : x < n_columns + columns_after ? n_columns + columns_after - x
         : nx - x;
     int count = x < n_columns ? td_min (n_columns - x, PAGANIN_BLOCK) : 1;
     count = td_min (count, end - x);
-    for (int term = 0; term < n_terms; term += PAGANIN_TERMS) {
+    for (int term = 0; term < lines.n_terms; term += PAGANIN_TERMS) {
       float a[PAGANIN_TERMS][PAGANIN_BLOCK], b[PAGANIN_TERMS][PAGANIN_BLOCK];
-      paganin_add_rows (view_a + column, weights + term * weights_pitch, n_rows, row_pitch,
-                        weights_pitch, count, a);
-      paganin_add_rows (view_b + column, weights + term * weights_pitch, n_rows, row_pitch,
-                        weights_pitch, count, b);
+      TD_GLOBAL const float *w = weights + term * rows.weights_pitch;
+      paganin_add_rows (view_a + column, w, rows, count, a);
+      paganin_add_rows (view_b + column, w, rows, count, b);
       for (int t = 0; t < PAGANIN_TERMS; t++) {
-        TD_GLOBAL float2 *out = images + (term + t) * term_pitch + x;
-        if (term + t >= n_terms)
+        TD_GLOBAL float2 *out = images + (term + t) * lines.term_pitch + x;
+        if (term + t >= lines.n_terms)
           continue;
         for (int k = 0; k < count; k++)
           out[k] = td_float2 (a[t][k], b[t][k]);
@@ -265,12 +275,13 @@ paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 
   int first = td_global_x () * strip, pair = td_global_y ();
   int end = td_min (first + strip, nx), view = first_view + 2 * pair;
   int second = td_min (view + 1, n_views - 1);
-  size_t row_pitch = (size_t) n_views * n_columns;
+  int weights_pitch = (n_rows + PAGANIN_ROWS - 1) / PAGANIN_ROWS * PAGANIN_ROWS;
+  PaganinRows rows = { n_rows, (size_t) n_views * n_columns, weights_pitch };
+  PaganinLines lines = { n_columns, nx, n_terms, first, end, (size_t) n_pairs * nx };
 
   if (view < n_views)
     paganin_sum_lines (data + (size_t) view * n_columns, data + (size_t) second * n_columns,
-                       images + (size_t) pair * nx, weights, n_rows, n_columns, nx, n_terms,
-                       row_pitch, (size_t) n_pairs * nx, first, end);
+                       weights, rows, images + (size_t) pair * nx, lines);
 }
 
 /* The terms' spectra by their factors, [n_terms][nx], added up where the first one's are. */

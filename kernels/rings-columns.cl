@@ -243,25 +243,26 @@ rings_sum_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
 #define PREFETCH_VIEWS 8
 
 TD_FN void
-sum_roughness (TD_GLOBAL const float *data, TD_GLOBAL float *sums, int n_views, int n_columns,
-               int window, int first, int end, int width)
+sum_roughness (TD_GLOBAL const float *data, TD_GLOBAL float *sums, RingsLines views, int window,
+               int width)
 {
   float total[TD_LANES], mean[TD_LANES];
 
   for (int l = 0; l < width; l++)
     total[l] = 0;
-  for (int view = first; view < end; view++) {
+  for (int view = views.first; view < views.end; view++) {
     for (int l = 0; l < width; l++)
       mean[l] = 0;
     for (int j = -window / 2; j < window - window / 2; j++) {
-      TD_GLOBAL const float *line = data + (size_t) rings_mirrored (view + j, n_views) * n_columns;
+      TD_GLOBAL const float *line
+          = data + (size_t) rings_mirrored (view + j, views.n_lines) * views.n;
       for (int l = 0; l < width; l++)
         mean[l] += line[l];
     }
-    TD_GLOBAL const float *line = data + (size_t) view * n_columns;
+    TD_GLOBAL const float *line = data + (size_t) view * views.n;
     /* One line of memory from each of many rows: no CPU guesses the next. */
     TD_GLOBAL const float *ahead
-        = data + (size_t) td_min (view + window + PREFETCH_VIEWS, n_views - 1) * n_columns;
+        = data + (size_t) td_min (view + window + PREFETCH_VIEWS, views.n_lines - 1) * views.n;
     td_prefetch (ahead);
     td_prefetch (ahead + TD_LANES / 2);
     /* What the division rounds is no roughness: columns that stay the same have none. */
@@ -288,13 +289,13 @@ rings_sum_roughness (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
   if (piece >= n_pieces)
     return;
   int width = td_min (TD_LANES, n_columns - column), first = piece * length;
-  int end = td_min (first + length, n_views);
+  RingsLines views = { n_columns, n_views, first, td_min (first + length, n_views) };
   TD_GLOBAL const float *from = data + (size_t) (first_row + row) * n_views * n_columns + column;
   TD_GLOBAL float *out = sums + ((size_t) row * n_pieces + piece) * n_columns + column;
   if (width == TD_LANES)
-    sum_roughness (from, out, n_views, n_columns, window, first, end, TD_LANES);
+    sum_roughness (from, out, views, window, TD_LANES);
   else
-    sum_roughness (from, out, n_views, n_columns, window, first, end, width);
+    sum_roughness (from, out, views, window, width);
 }
 
 /* profile = scale × the sum of the pieces. An item takes a column. */

@@ -18,6 +18,11 @@ rings_item (int x, int y)
   return x + y;
 }
 
+/* Lines that an item takes, of all there are, and the values between two of them. */
+typedef struct {
+  int n, n_lines, first, end;
+} RingsLines;
+
 /* d c b a | a b c d | d c b a */
 TD_FN int
 rings_mirrored (int i, int n)

@@ -245,14 +245,15 @@ rings_unsort (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
    value in and the old one out: t = the window with the new value; everything from the old value on
    moves down by one. Without branches, so that CPUs do all places in vectors. */
 TD_FN void
-slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, int n, int n_lines, int size,
-              int first, int end, int width)
+slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, RingsLines lines, int size,
+              int width)
 {
   float window[TD_RINGS_MAX_MEDIAN][TD_LANES], carried[TD_LANES];
   int reach = size / 2;
 
   for (int j = 0; j < size; j++) {
-    TD_GLOBAL const float *in = from + (size_t) rings_mirrored (first - reach + j, n_lines) * n;
+    TD_GLOBAL const float *in
+        = from + (size_t) rings_mirrored (lines.first - reach + j, lines.n_lines) * lines.n;
     for (int l = 0; l < width; l++)
       window[j][l] = in[l];
     for (int i = j; i > 0; i--)
@@ -262,13 +263,15 @@ slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, int n, int n_lin
         window[i - 1][l] = low;
       }
   }
-  for (int line = first; line < end; line++) {
+  for (int line = lines.first; line < lines.end; line++) {
     for (int l = 0; l < width; l++)
-      to[(size_t) line * n + l] = window[reach][l];
-    if (line + 1 == end)
+      to[(size_t) line * lines.n + l] = window[reach][l];
+    if (line + 1 == lines.end)
       break;
-    TD_GLOBAL const float *in = from + (size_t) rings_mirrored (line + 1 + reach, n_lines) * n;
-    TD_GLOBAL const float *out = from + (size_t) rings_mirrored (line - reach, n_lines) * n;
+    TD_GLOBAL const float *in
+        = from + (size_t) rings_mirrored (line + 1 + reach, lines.n_lines) * lines.n;
+    TD_GLOBAL const float *out
+        = from + (size_t) rings_mirrored (line - reach, lines.n_lines) * lines.n;
     for (int l = 0; l < width; l++)
       carried[l] = td_min (window[0][l], in[l]);
     for (int i = 0; i < size - 1; i++)
@@ -295,12 +298,13 @@ rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *
 
   if (first >= n_lines)
     return;
-  int end = td_min (first + segment, n_lines), width = td_min (TD_LANES, n - place);
+  RingsLines lines = { n, n_lines, first, td_min (first + segment, n_lines) };
+  int width = td_min (TD_LANES, n - place);
   size_t at = (size_t) td_global_z () * n_lines * n + place;
   if (width == TD_LANES)
-    slide_median (from + at, to + at, n, n_lines, size, first, end, TD_LANES);
+    slide_median (from + at, to + at, lines, size, TD_LANES);
   else
-    slide_median (from + at, to + at, n, n_lines, size, first, end, width);
+    slide_median (from + at, to + at, lines, size, width);
 }
 
 /* ── Offsets ─────────────────────────────────────────────────────────────────────────────────── */
