@@ -27,6 +27,7 @@ typedef struct {
 } Options;
 
 typedef struct {
+  const TdVolumeFacts *a, *b; /* what is compared */
   guint64 samples;
   double squares, reference_squares; /* sums over the samples compared */
   double largest;                    /* |A - B| */
@@ -46,9 +47,11 @@ in_circle (const TdVolumeFacts *facts, guint x, guint y, double fraction)
 
 /* Adds slice @slice to the sums and leaves A - B in @a. */
 static gboolean
-cli_compare_add_slice (Difference *difference, const TdVolumeFacts *fa, const TdVolumeFacts *fb,
-                       guint slice, const Options *o, float *a, const float *b, GError **error)
+cli_compare_add_slice (Difference *difference, guint slice, double circle, float *a, const float *b,
+                       GError **error)
 {
+  const TdVolumeFacts *fa = difference->a, *fb = difference->b;
+
   for (guint y = 0; y < fa->ny; y++) {
     for (guint x = 0; x < fa->nx; x++) {
       gsize i = (gsize) y * fa->nx + x;
@@ -61,7 +64,7 @@ cli_compare_add_slice (Difference *difference, const TdVolumeFacts *fa, const Td
       }
       double d = (double) a[i] - b[i];
       a[i] = d;
-      if (!in_circle (fa, x, y, o->circle))
+      if (!in_circle (fa, x, y, circle))
         continue;
       difference->samples++;
       difference->squares += d * d;
@@ -119,7 +122,8 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
 
   if (!b || !check_sizes (td_volume_facts (a), td_volume_facts (b), error))
     return FALSE;
-  const TdVolumeFacts *fa = td_volume_facts (a), *fb = td_volume_facts (b);
+  const TdVolumeFacts *fa = difference->a = td_volume_facts (a);
+  difference->b = td_volume_facts (b);
   if (o->output
       && (!td_output_spares (o->output, path_a, error)
           || !td_output_spares (o->output, path_b, error)
@@ -132,7 +136,7 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
   for (guint i = 0; i < fa->n_slices; i++) {
     if (g_cancellable_set_error_if_cancelled (td_cli_cancellable (), error)
         || !td_volume_read (a, i, 1, slice_a, error) || !td_volume_read (b, i, 1, slice_b, error)
-        || !cli_compare_add_slice (difference, fa, fb, i, o, slice_a, slice_b, error)
+        || !cli_compare_add_slice (difference, i, o->circle, slice_a, slice_b, error)
         || (writer && !td_volume_writer_write (writer, i, 1, slice_a, error)))
       return FALSE;
     td_cli_progress ("comparing", (i + 1.0) / fa->n_slices, -1, NULL);
