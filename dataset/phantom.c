@@ -83,20 +83,6 @@ static const struct {
   { "boxes", boxes, G_N_ELEMENTS (boxes) },
 };
 
-const char *const *
-td_phantom_names (void)
-{
-  static const char *names[G_N_ELEMENTS (phantoms) + 1];
-  static gsize done;
-
-  if (g_once_init_enter (&done)) {
-    for (guint i = 0; i < G_N_ELEMENTS (phantoms); i++)
-      names[i] = phantoms[i].name;
-    g_once_init_leave (&done, 1);
-  }
-  return names;
-}
-
 TdPhantom *
 td_phantom_new (const char *name, GError **error)
 {
@@ -110,9 +96,11 @@ td_phantom_new (const char *name, GError **error)
     return phantom;
   }
 
-  g_autofree char *names = g_strjoinv (", ", (char **) td_phantom_names ());
+  g_autoptr (GString) names = g_string_new (phantoms[0].name);
+  for (guint i = 1; i < G_N_ELEMENTS (phantoms); i++)
+    g_string_append_printf (names, ", %s", phantoms[i].name);
   td_set_error (error, TD_ERROR_NOT_FOUND, "There is no phantom called “%s”; the phantoms are %s",
-                name ? name : "", names);
+                name ? name : "", names->str);
   return NULL;
 }
 
@@ -317,19 +305,6 @@ section_contains (const Section *section, double x, double y)
   double v = (dy * section->cosine - dx * section->sine) / section->b;
 
   return section->rectangle ? fabs (u) <= 1 && fabs (v) <= 1 : u * u + v * v <= 1;
-}
-
-double
-td_phantom_value (const TdPhantom *phantom, double x, double y, double z)
-{
-  double sum = 0;
-
-  for (guint i = 0; i < phantom->n_shapes; i++) {
-    Section section;
-    if (section_at (&phantom->shapes[i], z, &section) && section_contains (&section, x, y))
-      sum += section.value;
-  }
-  return sum;
 }
 
 /* How much of a pixel @size wide around (x, y) the section covers, from n x n samples. */

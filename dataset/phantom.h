@@ -35,7 +35,6 @@ typedef struct {
    is Kak and Slaney's), "disc" (value 1, radius 0.8), "discs", "sphere" (value 1, radius 0.7),
    "ellipsoids", "points", "boxes". NULL with @error listing the names. */
 TdPhantom *td_phantom_new (const char *name, GError **error);
-const char *const *td_phantom_names (void);
 void td_phantom_free (TdPhantom *phantom);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdPhantom, td_phantom_free)
 
@@ -52,8 +51,6 @@ double td_phantom_parallel_ray (const TdPhantom *phantom, double angle_rad, doub
    of what lies between the two points. */
 double td_phantom_ray (const TdPhantom *phantom, const double source[3], const double target[3]);
 
-/* The phantom's value at a point, in its units. */
-double td_phantom_value (const TdPhantom *phantom, double x, double y, double z);
 /* The phantom's slice at the height @z, in its units, of which one is @unit_px pixels. Each pixel
    is the mean of @oversample^2 samples. Slice and pixel conventions of geometry.h. */
 void td_phantom_slice_at (const TdPhantom *phantom, guint nx, guint ny, double unit_px, double z,
