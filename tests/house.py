@@ -69,6 +69,7 @@ WALLS = (
 
 # Functions of the program that only tests call, and why.
 FOR_TESTS = {
+    "td_axis_likeness_at": "the formula is compared with its plain form; a climb shows only where it is least",
 }
 
 LITERALS = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''

@@ -116,7 +116,6 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
   for (guint row = 0; row < band.count; row++)
     for (gsize i = 0; i < samples; i++)
       mean[i] += rows[row * samples + i] / band.count;
-  td_axis_destripe (mean, facts->n_views, facts->n_columns);
   return mean;
 }
 

@@ -18,8 +18,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisRows, td_axis_rows_free)
 guint td_axis_rows_count (const TdAxisRows *rows);
 guint td_axis_rows_row (const TdAxisRows *rows, guint index); /* middle of the band */
 
-/* Reads and prepares a band. Returns: (transfer full): float [n_views][n_columns], without the
-   stripes of single columns. Blocks. */
+/* Reads and prepares a band. Returns: (transfer full): float [n_views][n_columns]. Blocks. */
 float *td_axis_rows_read (TdAxisRows *rows, guint index, GCancellable *cancellable, GError **error);
 /* Frees what reading took, once all bands are read. */
 void td_axis_rows_end (TdAxisRows *rows);

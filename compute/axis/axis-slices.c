@@ -183,6 +183,7 @@ td_axis_trial_slices (const TdRowSource *source, guint row, const double *centre
   if (!sinogram)
     return NULL;
   td_axis_rows_end (rows);
+  td_axis_destripe (sinogram, facts->n_views, facts->n_columns);
   const TdAxisInput input = {
     .sinogram = sinogram,
     .n_views = facts->n_views,

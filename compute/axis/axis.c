@@ -302,6 +302,7 @@ axis_read_rows (Search *search, GError **error)
     search->sinograms[i] = td_axis_rows_read (search->rows, i, search->cancellable, error);
     if (!search->sinograms[i])
       return FALSE;
+    td_axis_destripe (search->sinograms[i], facts->n_views, facts->n_columns);
     if (td_axis_blank (search->sinograms[i], facts->n_views, facts->n_columns))
       g_clear_pointer (&search->sinograms[i], g_free);
     search->done += 1;

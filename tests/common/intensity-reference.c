@@ -6,8 +6,8 @@
 
 #include "dataset/sort.h"
 
-double
-td_step_value (const TdStep *step, const char *name)
+static double
+value_of (const TdStep *step, const char *name)
 {
   const TdStepKind *kind = td_prepare_step (step->name, NULL);
 
@@ -35,7 +35,7 @@ median (double *values, guint n)
 void
 td_reference_bad_pixels (const TdFrames *f, const TdStep *step, double *data)
 {
-  int reach = (int) td_step_value (step, "reach");
+  int reach = (int) value_of (step, "reach");
   gsize n = (gsize) f->n_rows * f->n_views * f->n_columns;
   g_autofree double *raw = g_memdup2 (data, n * sizeof *data);
   static const int directions[4][2] = { { 0, -1 }, { 0, 1 }, { -1, 0 }, { 1, 0 } };
@@ -81,7 +81,7 @@ stands_out (double value, double middle, double limit, guint kind)
 void
 td_reference_zingers (const TdFrames *f, const TdStep *step, double *data)
 {
-  int radius = td_step_value (step, "size") > 0 ? 2 : 1;
+  int radius = value_of (step, "size") > 0 ? 2 : 1;
   gsize n = (gsize) f->n_rows * f->n_views * f->n_columns;
   g_autofree double *raw = g_memdup2 (data, n * sizeof *data);
 
@@ -95,9 +95,8 @@ td_reference_zingers (const TdFrames *f, const TdStep *step, double *data)
             window[k++] = raw[at (f, reflect ((int) r + y, f->n_rows), v,
                                   reflect ((int) c + x, f->n_columns))];
         double middle = median (window, k);
-        double limit = MAX (td_step_value (step, "threshold") * fabs (middle),
-                            td_step_value (step, "least"));
-        if (stands_out (raw[at (f, r, v, c)], middle, limit, (guint) td_step_value (step, "kind")))
+        double limit = MAX (value_of (step, "threshold") * fabs (middle), value_of (step, "least"));
+        if (stands_out (raw[at (f, r, v, c)], middle, limit, (guint) value_of (step, "kind")))
           data[at (f, r, v, c)] = middle;
       }
 }
@@ -105,8 +104,8 @@ td_reference_zingers (const TdFrames *f, const TdStep *step, double *data)
 void
 td_reference_zingers_angle (const TdFrames *f, const TdStep *step, double *data)
 {
-  int radius = 1 + (int) td_step_value (step, "size");
-  guint kind = (guint) td_step_value (step, "kind");
+  int radius = 1 + (int) value_of (step, "size");
+  guint kind = (guint) value_of (step, "kind");
   gsize n = (gsize) f->n_rows * f->n_views * f->n_columns;
   g_autofree double *raw = g_memdup2 (data, n * sizeof *data);
 
@@ -119,7 +118,7 @@ td_reference_zingers_angle (const TdFrames *f, const TdStep *step, double *data)
           window[k++] = raw[at (f, r, reflect ((int) v + y, f->n_views), c)];
         double middle = median (window, k);
         /* A bright sample has a small line integral. */
-        if (stands_out (raw[at (f, r, v, c)], middle, td_step_value (step, "threshold"),
+        if (stands_out (raw[at (f, r, v, c)], middle, value_of (step, "threshold"),
                         kind == 0   ? 1
                         : kind == 1 ? 0
                                     : 2))
@@ -176,8 +175,8 @@ static double
 flat_at (const TdFrames *f, const TdStep *step, guint row, guint view, guint column)
 {
   const Group flats = { f->flats, f->n_flats, f->flat_positions };
-  gboolean use_median = td_step_value (step, "average") > 0;
-  double drift = td_step_value (step, "drift"), before = NAN, after = NAN;
+  gboolean use_median = value_of (step, "average") > 0;
+  double drift = value_of (step, "drift"), before = NAN, after = NAN;
 
   if (drift == 0 || !f->flat_positions)
     return average (f, &flats, NAN, row, column, use_median);
@@ -200,8 +199,8 @@ void
 td_reference_flat_field (const TdFrames *f, const TdStep *step, double *data)
 {
   const Group darks = { f->darks, f->n_darks, NULL };
-  const gboolean use_median = td_step_value (step, "average") > 0;
-  double white = td_step_value (step, "white");
+  const gboolean use_median = value_of (step, "average") > 0;
+  double white = value_of (step, "white");
 
   for (guint r = 0; r < f->n_rows; r++)
     for (guint c = 0; c < f->n_columns; c++) {
@@ -255,10 +254,10 @@ dose_of_rows (const TdFrames *f, guint width, double *data)
 void
 td_reference_dose (const TdFrames *f, const TdStep *step, double *data)
 {
-  guint air = (guint) td_step_value (step, "air");
-  guint width = CLAMP ((guint) td_step_value (step, "columns"), 1, MAX (f->n_columns / 2, 1));
-  guint x = (guint) td_step_value (step, "x"), y = (guint) td_step_value (step, "y");
-  guint w = (guint) td_step_value (step, "width"), h = (guint) td_step_value (step, "height");
+  guint air = (guint) value_of (step, "air");
+  guint width = CLAMP ((guint) value_of (step, "columns"), 1, MAX (f->n_columns / 2, 1));
+  guint x = (guint) value_of (step, "x"), y = (guint) value_of (step, "y");
+  guint w = (guint) value_of (step, "width"), h = (guint) value_of (step, "height");
   g_autofree double *values = g_new (double, (gsize) f->n_rows * 2 * f->n_columns);
 
   if (air == 1) {
@@ -288,7 +287,7 @@ td_reference_dose (const TdFrames *f, const TdStep *step, double *data)
 void
 td_reference_double_flat (const TdFrames *f, const TdStep *step, double *data)
 {
-  double width = td_step_value (step, "width");
+  double width = value_of (step, "width");
   int radius = (int) ceil (4 * width), n = (int) f->n_columns;
   g_autofree double *mean = g_new (double, n), *smooth = g_new (double, n);
 
@@ -320,7 +319,7 @@ void
 td_reference_minus_log (const TdFrames *f, const TdStep *step, double *data)
 {
   for (gsize i = 0; i < (gsize) f->n_rows * f->n_views * f->n_columns; i++)
-    data[i] = -log (MAX (data[i], td_step_value (step, "floor")));
+    data[i] = -log (MAX (data[i], value_of (step, "floor")));
 }
 
 void

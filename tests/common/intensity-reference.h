@@ -26,6 +26,3 @@ void td_reference_double_flat (const TdFrames *frames, const TdStep *step, doubl
 void td_reference_minus_log (const TdFrames *frames, const TdStep *step, double *data);
 void td_reference_zingers_angle (const TdFrames *frames, const TdStep *step, double *data);
 void td_reference_beam_hardening (const TdFrames *frames, const TdStep *step, double *data);
-
-/* A step's value by its parameter's name; asserts that it has one. */
-double td_step_value (const TdStep *step, const char *name);

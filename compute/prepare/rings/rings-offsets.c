@@ -11,8 +11,9 @@
 #define LEAST 2e-4      /* in -log; less is what a camera's whole counts make, and harms nobody */
 #define BLOCK 16        /* columns that are judged together, */
 #define AROUND 32       /* by those so far from their middle */
-#define GENERAL 2.0 /* columns in general have offsets if they differ by so many times the noise   \
-                     */
+#define GENERAL                                                                                    \
+  2.0 /* columns in general have offsets if they differ by so many times the noise                 \
+       */
 #define NOISE_SHARE 0.1 /* of a median's variance that no offset can explain */
 #define LEAST_REACH 3.0
 #define REWEIGHTINGS 3
