@@ -253,9 +253,3 @@ td_application_new (void)
                        G_APPLICATION_HANDLES_OPEN, "resource-base-path", "/org/tomodesk/Tomodesk",
                        NULL);
 }
-
-GSettings *
-td_application_settings (TdApplication *self)
-{
-  return self->settings;
-}

@@ -11,4 +11,3 @@
 G_DECLARE_FINAL_TYPE (TdApplication, td_application, TD, APPLICATION, AdwApplication)
 
 TdApplication *td_application_new (void);
-GSettings *td_application_settings (TdApplication *self);

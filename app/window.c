@@ -48,12 +48,16 @@ struct _TdWindow {
   GtkListBox *jobs_list;
 };
 
+enum { PROP_SESSION = 1, PROP_JOBS };
+
 G_DEFINE_FINAL_TYPE (TdWindow, td_window, ADW_TYPE_APPLICATION_WINDOW)
+
+static void window_open_statement (TdWindow *self, const TdScanStatement *statement);
 
 /* ── Messages ── */
 
-void
-td_window_toast (TdWindow *self, const char *text)
+static void
+window_toast (TdWindow *self, const char *text)
 {
   g_autofree char *escaped = g_markup_escape_text (text, -1);
 
@@ -218,7 +222,7 @@ free_statement (gpointer statement)
 static void
 on_details_accepted (TdOpenDialog *dialog, gpointer statement, TdWindow *self)
 {
-  td_window_open_statement (self, statement);
+  window_open_statement (self, statement);
 }
 
 static TdOpenDialog *
@@ -314,8 +318,8 @@ stop_opening (TdWindow *self)
   g_clear_object (&self->opening);
 }
 
-void
-td_window_open_statement (TdWindow *self, const TdScanStatement *statement)
+static void
+window_open_statement (TdWindow *self, const TdScanStatement *statement)
 {
   g_autofree char *name = g_path_get_basename (statement->path);
   g_autofree char *text = g_strdup_printf (_ ("Opening %s"), name);
@@ -337,14 +341,15 @@ td_window_open_path (TdWindow *self, const char *path)
   g_autoptr (TdScanStatement) statement
       = details ? td_scan_statement_from_variant (path, details) : td_scan_statement_new (path);
 
-  td_window_open_statement (self, statement);
+  window_open_statement (self, statement);
 }
 
 static void
 on_open_details (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
-  const gboolean failed = g_strcmp0 (td_window_state (self), "failed") == 0;
+  const char *state = gtk_stack_get_visible_child_name (self->stack);
+  const gboolean failed = g_strcmp0 (state, "failed") == 0;
 
   ask_details (self, self->statement, failed ? self->failure : NULL);
 }
@@ -420,7 +425,7 @@ on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 window_say_not_local (TdWindow *self)
 {
-  td_window_toast (self, _ ("Only files on this machine’s disks can be used"));
+  window_toast (self, _ ("Only files on this machine’s disks can be used"));
 }
 
 static void
@@ -463,7 +468,7 @@ window_save_recipe (const char *path, gpointer user)
   if (!path)
     window_say_not_local (self);
   else if (td_recipe_save (td_session_recipe (self->session), path, &error))
-    td_window_toast (self, _ ("Recipe saved"));
+    window_toast (self, _ ("Recipe saved"));
   else
     window_say_error (self, _ ("The recipe was not saved"), error);
 }
@@ -626,7 +631,7 @@ on_show_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
 {
   td_volume_view_show_job (self->volume_view, item);
   if (td_session_scan (self->session))
-    td_window_show_page (self, "volume");
+    adw_view_stack_set_visible_child_name (self->pages, "volume");
 }
 
 static void
@@ -921,7 +926,8 @@ on_toggle_sidebar (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_show_page (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  td_window_show_page (user, g_variant_get_string (parameter, NULL));
+  adw_view_stack_set_visible_child_name (TD_WINDOW (user)->pages,
+                                         g_variant_get_string (parameter, NULL));
 }
 
 static void
@@ -949,68 +955,6 @@ window_add_actions (TdWindow *self)
   g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries), self);
 }
 
-/* ── Interface ── */
-
-TdSession *
-td_window_session (TdWindow *self)
-{
-  return self->session;
-}
-
-TdScanView *
-td_window_scan_view (TdWindow *self)
-{
-  return self->scan_view;
-}
-
-TdCompareView *
-td_window_compare_view (TdWindow *self)
-{
-  return self->compare_view;
-}
-
-TdCentreGroup *
-td_window_centre_group (TdWindow *self)
-{
-  return td_recipe_panel_centre (self->panel);
-}
-
-TdGeometryView *
-td_window_geometry_view (TdWindow *self)
-{
-  return self->geometry_view;
-}
-
-TdVolumeView *
-td_window_volume_view (TdWindow *self)
-{
-  return self->volume_view;
-}
-
-TdJobQueue *
-td_window_jobs (TdWindow *self)
-{
-  return self->jobs;
-}
-
-const char *
-td_window_state (TdWindow *self)
-{
-  return gtk_stack_get_visible_child_name (self->stack);
-}
-
-const char *
-td_window_failure (TdWindow *self)
-{
-  return adw_status_page_get_description (self->failed_page);
-}
-
-void
-td_window_show_page (TdWindow *self, const char *page)
-{
-  adw_view_stack_set_visible_child_name (self->pages, page);
-}
-
 /* ── Object ── */
 
 static gboolean
@@ -1021,6 +965,15 @@ td_window_close_request (GtkWindow *window)
   if (!window_may_close (self))
     return TRUE;
   return GTK_WINDOW_CLASS (td_window_parent_class)->close_request (window);
+}
+
+static void
+td_window_get_property (GObject *object, guint id, GValue *value, GParamSpec *property)
+{
+  TdWindow *self = TD_WINDOW (object);
+
+  g_value_set_object (value,
+                      id == PROP_SESSION ? (GObject *) self->session : (GObject *) self->jobs);
 }
 
 static void
@@ -1083,6 +1036,13 @@ td_window_class_init (TdWindowClass *class)
   g_type_ensure (TD_TYPE_GEOMETRY_VIEW);
   g_type_ensure (TD_TYPE_VOLUME_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_window_dispose;
+  G_OBJECT_CLASS (class)->get_property = td_window_get_property;
+  g_object_class_install_property (
+      G_OBJECT_CLASS (class), PROP_SESSION,
+      g_param_spec_object ("session", NULL, NULL, TD_TYPE_SESSION, G_PARAM_READABLE));
+  g_object_class_install_property (
+      G_OBJECT_CLASS (class), PROP_JOBS,
+      g_param_spec_object ("jobs", NULL, NULL, TD_TYPE_JOB_QUEUE, G_PARAM_READABLE));
   GTK_WINDOW_CLASS (class)->close_request = td_window_close_request;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
   window_bind_children (widget);

@@ -31,7 +31,7 @@ axis_clear (Axis *axis)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Axis, axis_clear)
 
 static float
-fetch (const TdImage *image, double x, double y)
+soft_fetch (const TdImage *image, double x, double y)
 {
   guint i = (guint) CLAMP (x, 0, image->width - 1), j = (guint) CLAMP (y, 0, image->height - 1);
   return image->pixels[(gsize) j * image->width + i];
@@ -40,14 +40,14 @@ fetch (const TdImage *image, double x, double y)
 static float
 sample_linear (const TdImage *image, double x, double y)
 {
-  float nearest = fetch (image, floor (x), floor (y));
+  float nearest = soft_fetch (image, floor (x), floor (y));
   if (!isfinite (nearest))
     return nearest;
   double i = floor (x - 0.5), j = floor (y - 0.5), fx = x - 0.5 - i, fy = y - 0.5 - j;
   double sum = 0, weights = 0;
   for (guint k = 0; k < 4; k++) {
     guint dx = k & 1, dy = k >> 1;
-    float v = fetch (image, i + dx, j + dy);
+    float v = soft_fetch (image, i + dx, j + dy);
     double w = (dx ? fx : 1 - fx) * (dy ? fy : 1 - fy);
     if (isfinite (v)) {
       sum += w * v;

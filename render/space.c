@@ -49,13 +49,6 @@ td_space_free (TdSpace *space)
   g_free (space);
 }
 
-void
-td_space_clear (TdSpace *space)
-{
-  g_array_set_size (space->things, 0);
-  g_array_set_size (space->labels, 0);
-}
-
 static void
 space_add (TdSpace *space, TdShapeKind kind, const double a[3], const double b[3],
            const double c[3], TdInk ink, double width)
@@ -162,30 +155,6 @@ td_space_labels (const TdSpace *space, guint *n)
 {
   *n = space->labels->len;
   return (const TdSpaceLabel *) space->labels->data;
-}
-
-gboolean
-td_space_ball (const TdSpace *space, double centre[3], double *radius)
-{
-  double low[3] = { INFINITY, INFINITY, INFINITY }, high[3] = { -INFINITY, -INFINITY, -INFINITY };
-
-  for (guint t = 0; t < space->things->len; t++) {
-    const Thing *thing = &g_array_index (space->things, Thing, t);
-    for (guint i = 0; i < 9; i++) {
-      low[i % 3] = MIN (low[i % 3], thing->points[i / 3][i % 3]);
-      high[i % 3] = MAX (high[i % 3], thing->points[i / 3][i % 3]);
-    }
-  }
-  *radius = 0;
-  for (guint k = 0; k < 3; k++)
-    centre[k] = (low[k] + high[k]) / 2;
-  for (guint t = 0; t < space->things->len; t++)
-    for (guint p = 0; p < 3; p++) {
-      const double *point = g_array_index (space->things, Thing, t).points[p];
-      *radius = MAX (*radius, sqrt (pow (point[0] - centre[0], 2) + pow (point[1] - centre[1], 2)
-                                    + pow (point[2] - centre[2], 2)));
-    }
-  return *radius > 0;
 }
 
 /* ── Looking ── */

@@ -23,7 +23,6 @@ typedef struct {
 TdSpace *td_space_new (void);
 void td_space_free (TdSpace *space);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdSpace, td_space_free)
-void td_space_clear (TdSpace *space);
 
 void td_space_line (TdSpace *space, const double a[3], const double b[3], TdInk ink,
                     double width_px);
@@ -38,8 +37,6 @@ void td_space_dot (TdSpace *space, const double point[3], TdInk ink, double diam
 void td_space_label (TdSpace *space, const double point[3], const char *text, TdInk ink);
 
 const TdSpaceLabel *td_space_labels (const TdSpace *space, guint *n);
-/* The ball around everything; FALSE: there is nothing. */
-gboolean td_space_ball (const TdSpace *space, double centre[3], double *radius);
 
 /* What one sees of it, from far to near: to be painted one over the other. */
 typedef enum { TD_SHAPE_TRIANGLE, TD_SHAPE_LINE, TD_SHAPE_DOT } TdShapeKind;

@@ -36,8 +36,8 @@ td_axis_result_tilt (const TdAxisResult *result)
 /* ── Taking ── */
 
 /* A trial is of its row: the centre at the middle row follows by the tilt that is set. */
-void
-td_axis_answer_take (TdAxisAnswer *self, guint index)
+static void
+axis_answer_take (TdAxisAnswer *self, guint index)
 {
   const TdAxisTrial *trial = &self->result->trials[index];
   const TdAxisLine through_0 = td_axis_line (0, self->tilt_deg, self->n_rows);
@@ -49,13 +49,13 @@ td_axis_answer_take (TdAxisAnswer *self, guint index)
 static void
 on_trial_picked (TdAxisPlot *plot, guint index, TdAxisAnswer *self)
 {
-  td_axis_answer_take (self, index);
+  axis_answer_take (self, index);
 }
 
 static void
 on_trial_clicked (GtkButton *button, TdAxisAnswer *self)
 {
-  td_axis_answer_take (self, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "trial")));
+  axis_answer_take (self, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "trial")));
 }
 
 static void

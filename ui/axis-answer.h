@@ -16,8 +16,6 @@ G_DECLARE_FINAL_TYPE (TdAxisAnswer, td_axis_answer, TD, AXIS_ANSWER, GtkWidget)
 /* @result: (nullable): copied. */
 void td_axis_answer_set_result (TdAxisAnswer *self, const TdAxisResult *result, guint n_rows);
 const TdAxisResult *td_axis_answer_get_result (TdAxisAnswer *self);
-/* As pressing the button of that trial. */
-void td_axis_answer_take (TdAxisAnswer *self, guint trial);
 /* What is set now, shown in the plot. */
 void td_axis_answer_set_centre (TdAxisAnswer *self, double centre_px, double tilt_deg);
 /* The tilt to take with a consensus: 0 where it is no more than its uncertainty. */

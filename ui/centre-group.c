@@ -175,8 +175,8 @@ on_search (gpointer found, const GError *error, gboolean last, gpointer user)
   centre_group_show_state (self, error);
 }
 
-void
-td_centre_group_find (TdCentreGroup *self)
+static void
+on_find (GtkButton *button, TdCentreGroup *self)
 {
   if (!self->scan || td_latest_busy (self->finder))
     return;
@@ -190,40 +190,10 @@ td_centre_group_find (TdCentreGroup *self)
 }
 
 static void
-on_find (GtkButton *button, TdCentreGroup *self)
-{
-  td_centre_group_find (self);
-}
-
-void
-td_centre_group_cancel (TdCentreGroup *self)
+centre_group_on_cancel (GtkButton *button, TdCentreGroup *self)
 {
   td_latest_cancel (self->finder);
   centre_group_show_state (self, NULL);
-}
-
-static void
-centre_group_on_cancel (GtkButton *button, TdCentreGroup *self)
-{
-  td_centre_group_cancel (self);
-}
-
-void
-td_centre_group_take_trial (TdCentreGroup *self, guint trial)
-{
-  td_axis_answer_take (self->answer, trial);
-}
-
-gboolean
-td_centre_group_searching (TdCentreGroup *self)
-{
-  return td_latest_busy (self->finder);
-}
-
-const TdAxisResult *
-td_centre_group_found (TdCentreGroup *self)
-{
-  return td_axis_answer_get_result (self->answer);
 }
 
 void

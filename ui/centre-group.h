@@ -11,13 +11,6 @@ G_DECLARE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD, CENTRE_GROUP, TdRecipe
 
 /* What "Find" searches; @scan: (nullable). Ends a search that runs. */
 void td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan);
-/* As pressing "Find", "Cancel", and the button of one answer. */
-void td_centre_group_find (TdCentreGroup *self);
-void td_centre_group_cancel (TdCentreGroup *self);
-void td_centre_group_take_trial (TdCentreGroup *self, guint trial);
-gboolean td_centre_group_searching (TdCentreGroup *self);
-/* NULL: nothing was found yet, or looked for. */
-const TdAxisResult *td_centre_group_found (TdCentreGroup *self);
 void td_centre_group_nudge (TdCentreGroup *self, double by_px);
 /* As typing the centre; moves within a second are one step to undo. */
 void td_centre_group_move (TdCentreGroup *self, double centre_px);

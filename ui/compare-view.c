@@ -27,11 +27,10 @@ struct _TdCompareView {
   guint row;
   gboolean has_base, active, stale;
   gboolean linking;
-  double rms;
   TdSliceReadout readout;
 };
 
-enum { TAKE_REQUESTED, COMPARED, N_SIGNALS };
+enum { TAKE_REQUESTED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdCompareView, td_compare_view, GTK_TYPE_WIDGET)
@@ -77,7 +76,6 @@ compare_view_request (TdCompareView *self)
   if (!self->active || !self->scan || !self->has_base)
     return;
   self->stale = FALSE;
-  self->rms = NAN;
   td_latest_cancel (self->comparisons);
   for (guint i = 0; i < 2; i++) {
     g_clear_pointer (&self->images[i], td_image_unref);
@@ -137,7 +135,6 @@ on_compared (gpointer result, const GError *error, gboolean last, gpointer user)
     gtk_label_set_text (self->figures, words);
     return;
   }
-  self->rms = figures->rms;
   g_autofree char *text
       = figures->rms > 0
             ? g_strdup_printf (_ ("RMS difference %.3g %s (%.3g of A), largest %.3g, PSNR %.1f dB"),
@@ -147,7 +144,6 @@ on_compared (gpointer result, const GError *error, gboolean last, gpointer user)
   gtk_label_set_text (self->figures, text);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), text);
   show_difference (self, figures);
-  g_signal_emit (self, signals[COMPARED], 0);
 }
 
 static void
@@ -333,27 +329,6 @@ td_compare_view_set_colour_map (TdCompareView *self, const char *name)
   td_image_pane_set_colour_map (self->pane_b, name);
 }
 
-void
-td_compare_view_set_mode (TdCompareView *self, const char *mode)
-{
-  GtkToggleButton *button = g_strcmp0 (mode, "difference") == 0 ? self->difference
-                            : g_strcmp0 (mode, "side") == 0     ? self->side
-                                                                : self->wipe;
-  gtk_toggle_button_set_active (button, TRUE);
-}
-
-TdCompareSide *
-td_compare_view_side (TdCompareView *self, guint side)
-{
-  return side_at (self, side);
-}
-
-double
-td_compare_view_rms (TdCompareView *self)
-{
-  return self->rms;
-}
-
 /* ── Widget ── */
 
 static void
@@ -396,7 +371,6 @@ td_compare_view_class_init (TdCompareViewClass *class)
   gtk_widget_class_bind_template_callback (widget, on_mode);
   signals[TAKE_REQUESTED]
       = td_signal_new (TD_TYPE_COMPARE_VIEW, "take-requested", 1, G_TYPE_POINTER);
-  signals[COMPARED] = td_signal_new (TD_TYPE_COMPARE_VIEW, "compared", 0);
 }
 
 static void
@@ -423,7 +397,6 @@ static void
 td_compare_view_init (TdCompareView *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  self->rms = NAN;
   self->comparisons = td_latest_new (compare_in_thread, comparison_free, on_compared,
                                      (GDestroyNotify) td_compare_figures_free, self);
   td_compare_side_set_name (self->side_a, "A");

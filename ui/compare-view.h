@@ -11,7 +11,7 @@
 /**
  * TdCompareView: one slice by two recipes, A and B: under a wipe, side by side, or as their
  * difference with its figures. Zoom, position and contrast of A and B are one. Signals:
- * "take-requested" (gpointer recipe); "compared" (): the figures are new.
+ * "take-requested" (gpointer recipe).
  */
 #define TD_TYPE_COMPARE_VIEW (td_compare_view_get_type ())
 G_DECLARE_FINAL_TYPE (TdCompareView, td_compare_view, TD, COMPARE_VIEW, GtkWidget)
@@ -23,8 +23,3 @@ void td_compare_view_set_base (TdCompareView *self, const TdRecipe *recipe, guin
 /* Nothing is computed while it is not looked at. */
 void td_compare_view_set_active (TdCompareView *self, gboolean active);
 void td_compare_view_set_colour_map (TdCompareView *self, const char *name);
-/* "wipe", "side", "difference" */
-void td_compare_view_set_mode (TdCompareView *self, const char *mode);
-TdCompareSide *td_compare_view_side (TdCompareView *self, guint side); /* 0: A, 1: B */
-/* NAN: not compared yet. */
-double td_compare_view_rms (TdCompareView *self);

@@ -80,7 +80,7 @@ td_device_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   TdDeviceGroup *self = TD_DEVICE_GROUP (group);
 
   td_device_row_select (self->device, recipe->devices);
-  td_tuning_row_set_device (self->tuning, recipe->devices);
+  td_tuning_row_set_device (self->tuning, recipe->devices, 0);
   td_number_row_set_value (self->memory, td_gib_from_bytes (recipe->memory_limit_bytes));
   td_number_row_set_value (self->device_memory,
                            td_gib_from_bytes (recipe->device_memory_limit_bytes));

@@ -155,18 +155,6 @@ td_geometry_view_set_recipe (TdGeometryView *self, const TdRecipe *recipe)
   geometry_view_show (self);
 }
 
-void
-td_geometry_view_set_view (TdGeometryView *self, guint view)
-{
-  gtk_adjustment_set_value (self->view_adjustment, view);
-}
-
-TdSpaceView *
-td_geometry_view_space (TdGeometryView *self)
-{
-  return self->space;
-}
-
 /* ── By the user ── */
 
 static void

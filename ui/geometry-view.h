@@ -20,5 +20,3 @@ void td_geometry_view_set_scan (TdGeometryView *self, TdScan *scan);
 void td_geometry_view_set_recipe (TdGeometryView *self, const TdRecipe *recipe);
 /* Nothing is worked out for a page that nobody looks at. */
 void td_geometry_view_set_active (TdGeometryView *self, gboolean active);
-void td_geometry_view_set_view (TdGeometryView *self, guint view);
-TdSpaceView *td_geometry_view_space (TdGeometryView *self);

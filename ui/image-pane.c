@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "choose-file.h"
 #include "histogram.h"
 #include "labels.h"
 #include "picture-save.h"
@@ -25,7 +26,7 @@ struct _TdImagePane {
   TdProfile *profile;
   GtkWidget *footer;
   GSimpleActionGroup *actions;
-  gboolean auto_contrast, updating;
+  gboolean auto_contrast;
   guint spinner_timeout;
   TdReadout describe;
   gpointer describe_user;
@@ -167,15 +168,57 @@ image_pane_measure (TdImagePane *self, const double box[4])
 
 /* ── Saving ── */
 
+/* What was asked to be saved: another picture may be shown when the dialog is answered. */
+typedef struct {
+  TdImage *image;
+  TdStyle style;
+} Wanted;
+
+static void
+wanted_free (gpointer data)
+{
+  Wanted *wanted = data;
+
+  td_image_unref (wanted->image);
+  g_free (wanted);
+}
+
+static void
+image_pane_on_chosen (const char *path, gpointer user)
+{
+  const Wanted *wanted = g_object_get_data (user, "picture-wanted");
+  GtkRoot *root = gtk_widget_get_root (user);
+  g_autoptr (GError) error = NULL;
+
+  if (!path || td_picture_save (wanted->image, &wanted->style, path, &error))
+    return;
+  g_autofree char *words = td_label_error (error);
+  GtkWidget *dialog = adw_message_dialog_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
+                                              _ ("The picture was not saved"), words);
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
 static void
 on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
+  static const char *const png[] = { "*.png", NULL }, *const tiff[] = { "*.tif", "*.tiff", NULL };
   TdImagePane *self = user;
   TdImage *image = td_slice_view_get_image (self->view);
-  g_autofree char *name = g_utf8_strdown (gtk_label_get_text (self->title), -1);
+  g_autofree char *title = g_utf8_strdown (gtk_label_get_text (self->title), -1);
+  g_autofree char *name = g_strconcat (title, ".png", NULL);
 
-  if (image)
-    td_picture_save_ask (GTK_WIDGET (self), image, td_slice_view_get_style (self->view), name);
+  if (!image)
+    return;
+  Wanted *wanted = g_new (Wanted, 1);
+  *wanted = (Wanted) { td_image_ref (image), *td_slice_view_get_style (self->view) };
+  g_object_set_data_full (G_OBJECT (self), "picture-wanted", wanted, wanted_free);
+  GtkFileChooser *chooser
+      = td_choose_file (GTK_WIDGET (self), _ ("Save the Picture"), GTK_FILE_CHOOSER_ACTION_SAVE,
+                        image_pane_on_chosen, self);
+  td_choose_file_add_filter (chooser, _ ("PNG: as it looks"), png);
+  td_choose_file_add_filter (chooser, _ ("TIFF: the values (.tif)"), tiff);
+  gtk_file_chooser_set_current_name (chooser, name);
 }
 
 static void
@@ -304,14 +347,16 @@ on_spinner_timeout (gpointer user)
 void
 td_image_pane_set_updating (TdImagePane *self, gboolean updating)
 {
-  if (updating == self->updating)
+  if (updating == gtk_widget_has_css_class (GTK_WIDGET (self), "updating"))
     return;
-  self->updating = updating;
   g_clear_handle_id (&self->spinner_timeout, g_source_remove);
-  if (updating)
+  if (updating) {
+    gtk_widget_add_css_class (GTK_WIDGET (self), "updating");
     self->spinner_timeout = g_timeout_add (SPINNER_AFTER_MS, on_spinner_timeout, self);
-  else
+  } else {
+    gtk_widget_remove_css_class (GTK_WIDGET (self), "updating");
     show_spinner (self, FALSE);
+  }
 }
 
 void
@@ -412,12 +457,6 @@ td_image_pane_set_footer (TdImagePane *self, GtkWidget *widget)
   if (widget)
     gtk_box_insert_child_after (self->box, widget,
                                 gtk_widget_get_prev_sibling (GTK_WIDGET (self->histogram)));
-}
-
-gboolean
-td_image_pane_get_updating (TdImagePane *self)
-{
-  return self->updating;
 }
 
 /* ── Actions ── */

@@ -26,8 +26,8 @@ void td_image_pane_set_image (TdImagePane *self, TdImage *image);
 /* As td_image_pane_set_image(), but with the contrast as it is: to look from one to the other. */
 void td_image_pane_flip_image (TdImagePane *self, TdImage *image);
 TdImage *td_image_pane_get_image (TdImagePane *self);
+/* The style class "updating"; where it takes long, a spinner. */
 void td_image_pane_set_updating (TdImagePane *self, gboolean updating);
-gboolean td_image_pane_get_updating (TdImagePane *self);
 /* A sentence over the picture; NULL: none. */
 void td_image_pane_set_message (TdImagePane *self, const char *message);
 /* Why there is no picture, in the window's words. What was cancelled is no problem. */

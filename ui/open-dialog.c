@@ -62,8 +62,8 @@ take_text (TdScanStatement *statement, TdStated which, AdwEntryRow *row)
   td_scan_statement_set (statement, which, gtk_editable_get_text (GTK_EDITABLE (row)));
 }
 
-void
-td_open_dialog_accept (TdOpenDialog *self)
+static void
+open_dialog_accept (TdOpenDialog *self)
 {
   g_autoptr (TdScanStatement) statement = td_scan_statement_new (td_file_row_get_path (self->path));
 
@@ -221,7 +221,7 @@ new_header (TdOpenDialog *self)
   self->accept = gtk_button_new_with_mnemonic (_ ("_Open"));
   gtk_widget_add_css_class (self->accept, "suggested-action");
   g_signal_connect_swapped (cancel, "clicked", G_CALLBACK (gtk_window_close), self);
-  g_signal_connect_swapped (self->accept, "clicked", G_CALLBACK (td_open_dialog_accept), self);
+  g_signal_connect_swapped (self->accept, "clicked", G_CALLBACK (open_dialog_accept), self);
   adw_header_bar_set_show_start_title_buttons (ADW_HEADER_BAR (header), FALSE);
   adw_header_bar_set_show_end_title_buttons (ADW_HEADER_BAR (header), FALSE);
   adw_header_bar_pack_start (ADW_HEADER_BAR (header), cancel);

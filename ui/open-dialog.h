@@ -16,7 +16,5 @@ G_DECLARE_FINAL_TYPE (TdOpenDialog, td_open_dialog, TD, OPEN_DIALOG, AdwWindow)
 /* @statement: (nullable): to begin with; @problem: (nullable): why it did not open. */
 GtkWidget *td_open_dialog_new (GtkWindow *parent, const TdScanStatement *statement,
                                const char *problem);
-/* As the button does. */
-void td_open_dialog_accept (TdOpenDialog *self);
 /* The keyboard begins with the flats. */
 void td_open_dialog_ask_flats (TdOpenDialog *self);

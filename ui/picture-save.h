@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <gtk/gtk.h>
-
 #include "render/image.h"
 #include "render/view.h"
 
@@ -10,7 +8,3 @@
    the name ends in .tif or .tiff, its values as floats. Any thread. */
 gboolean td_picture_save (const TdImage *image, const TdStyle *style, const char *path,
                           GError **error);
-/* Asks where to, and writes; what goes wrong is said in a dialog. @name: offered, without an
- * ending. */
-void td_picture_save_ask (GtkWidget *parent, TdImage *image, const TdStyle *style,
-                          const char *name);

@@ -275,8 +275,10 @@ on_format_changed (GObject *object, GParamSpec *property, TdReconstructDialog *s
 static void
 reconstruct_dialog_on_chosen (const char *path, gpointer user)
 {
+  TdReconstructDialog *self = user;
+
   if (path)
-    td_reconstruct_dialog_set_output (user, path);
+    gtk_editable_set_text (GTK_EDITABLE (self->path), path);
 }
 
 static void
@@ -293,40 +295,14 @@ reconstruct_dialog_on_choose (GtkButton *button, TdReconstructDialog *self)
   gtk_file_chooser_set_current_name (chooser, name);
 }
 
-void
-td_reconstruct_dialog_set_output (TdReconstructDialog *self, const char *path)
-{
-  gtk_editable_set_text (GTK_EDITABLE (self->path), path);
-}
-
-gboolean
-td_reconstruct_dialog_ready (TdReconstructDialog *self)
-{
-  return gtk_widget_get_sensitive (self->accept);
-}
-
-const char *
-td_reconstruct_dialog_problem (TdReconstructDialog *self)
-{
-  return gtk_widget_get_visible (GTK_WIDGET (self->problem))
-             ? adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self->problem))
-             : NULL;
-}
-
-void
-td_reconstruct_dialog_accept (TdReconstructDialog *self)
+static void
+on_accept (GtkButton *button, TdReconstructDialog *self)
 {
   g_autofree char *output = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   TdRecipe recipe = self->recipe;
 
   g_signal_emit (self, signals[ACCEPTED], 0, &recipe, output);
   gtk_window_close (GTK_WINDOW (self));
-}
-
-static void
-on_accept (GtkButton *button, TdReconstructDialog *self)
-{
-  td_reconstruct_dialog_accept (self);
 }
 
 /* ── Object ── */

@@ -18,9 +18,3 @@ G_DECLARE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, TD, RECONSTRUC
 /* @folder: (nullable): where the last volume went. */
 GtkWidget *td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
                                       const TdRecipe *recipe, const char *folder);
-void td_reconstruct_dialog_set_output (TdReconstructDialog *self, const char *path);
-/* FALSE while the plan is being made or is not sound. */
-gboolean td_reconstruct_dialog_ready (TdReconstructDialog *self);
-/* Why the plan is not sound; NULL: it is, or is being made. */
-const char *td_reconstruct_dialog_problem (TdReconstructDialog *self);
-void td_reconstruct_dialog_accept (TdReconstructDialog *self);

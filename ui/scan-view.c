@@ -566,8 +566,8 @@ show_titles (TdScanView *self)
 
 /* ── Row and view ── */
 
-void
-td_scan_view_set_row (TdScanView *self, guint row)
+static void
+scan_view_set_row (TdScanView *self, guint row)
 {
   if (!self->scan)
     return;
@@ -589,8 +589,8 @@ td_scan_view_get_row (TdScanView *self)
   return self->row;
 }
 
-void
-td_scan_view_set_view (TdScanView *self, guint view)
+static void
+scan_view_set_view (TdScanView *self, guint view)
 {
   if (!self->scan)
     return;
@@ -607,13 +607,13 @@ td_scan_view_set_view (TdScanView *self, guint view)
 static void
 on_row_slider (GtkAdjustment *adjustment, TdScanView *self)
 {
-  td_scan_view_set_row (self, (guint) round (gtk_adjustment_get_value (adjustment)));
+  scan_view_set_row (self, (guint) round (gtk_adjustment_get_value (adjustment)));
 }
 
 static void
 on_view_slider (GtkAdjustment *adjustment, TdScanView *self)
 {
-  td_scan_view_set_view (self, (guint) round (gtk_adjustment_get_value (adjustment)));
+  scan_view_set_view (self, (guint) round (gtk_adjustment_get_value (adjustment)));
 }
 
 static void
@@ -638,16 +638,16 @@ static void
 move_row (TdScanView *self, double row)
 {
   if (self->scan)
-    td_scan_view_set_row (self,
-                          (guint) CLAMP (round (row), 0, td_scan_facts (self->scan)->n_rows - 1));
+    scan_view_set_row (self,
+                       (guint) CLAMP (round (row), 0, td_scan_facts (self->scan)->n_rows - 1));
 }
 
 static void
 move_view (TdScanView *self, double view)
 {
   if (self->scan)
-    td_scan_view_set_view (
-        self, (guint) CLAMP (round (view), 0, td_scan_facts (self->scan)->n_views - 1));
+    scan_view_set_view (self,
+                        (guint) CLAMP (round (view), 0, td_scan_facts (self->scan)->n_views - 1));
 }
 
 static void
@@ -851,31 +851,6 @@ td_scan_view_set_colour_map (TdScanView *self, const char *name)
   td_image_pane_set_colour_map (self->projection, name);
   td_image_pane_set_colour_map (self->sinogram, name);
   td_image_pane_set_colour_map (self->slice, name);
-}
-
-gboolean
-td_scan_view_settled (TdScanView *self)
-{
-  return !td_image_pane_get_updating (self->slice) && !td_image_pane_get_updating (self->sinogram)
-         && !td_image_pane_get_updating (self->projection);
-}
-
-TdImagePane *
-td_scan_view_slice_pane (TdScanView *self)
-{
-  return self->slice;
-}
-
-TdImagePane *
-td_scan_view_projection_pane (TdScanView *self)
-{
-  return self->projection;
-}
-
-TdImagePane *
-td_scan_view_sinogram_pane (TdScanView *self)
-{
-  return self->sinogram;
 }
 
 /* ── Widget ── */

@@ -30,15 +30,8 @@ void td_scan_view_set_engine (TdScanView *self, TdEngine *engine);
 /* @scan: (nullable): closes what was shown. The recipe follows with td_scan_view_set_recipe(). */
 void td_scan_view_set_scan (TdScanView *self, TdScan *scan);
 void td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe);
-void td_scan_view_set_row (TdScanView *self, guint row);
 guint td_scan_view_get_row (TdScanView *self);
-void td_scan_view_set_view (TdScanView *self, guint view);
 /* Slice and sinogram without the step of that name; "": without the steps that the presets do not
    have; NULL: by the recipe again. Contrast stays where the values can be compared. */
 void td_scan_view_set_before (TdScanView *self, const char *step);
 void td_scan_view_set_colour_map (TdScanView *self, const char *name);
-/* What is asked for is shown: nothing is on its way. */
-gboolean td_scan_view_settled (TdScanView *self);
-TdImagePane *td_scan_view_slice_pane (TdScanView *self);
-TdImagePane *td_scan_view_projection_pane (TdScanView *self);
-TdImagePane *td_scan_view_sinogram_pane (TdScanView *self);

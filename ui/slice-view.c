@@ -147,12 +147,6 @@ td_slice_view_set_colour_map (TdSliceView *self, TdColourMap map)
   slice_view_redraw (self);
 }
 
-TdColourMap
-td_slice_view_get_colour_map (TdSliceView *self)
-{
-  return self->scene.style.map;
-}
-
 const TdStyle *
 td_slice_view_get_style (TdSliceView *self)
 {
@@ -182,17 +176,8 @@ td_slice_view_set_filling (TdSliceView *self, gboolean filling)
     td_slice_view_fit (self);
 }
 
-void
-td_slice_view_one_to_one (TdSliceView *self)
-{
-  double factor = 1.0 / gtk_widget_get_scale_factor (GTK_WIDGET (self)) / self->scene.view.zoom;
-
-  self->scene.view.stretch = 1;
-  td_slice_view_zoom_by (self, factor);
-}
-
-void
-td_slice_view_zoom_by (TdSliceView *self, double factor)
+static void
+slice_view_zoom_by (TdSliceView *self, double factor)
 {
   double w = gtk_widget_get_width (GTK_WIDGET (self));
   double h = gtk_widget_get_height (GTK_WIDGET (self));
@@ -200,6 +185,15 @@ td_slice_view_zoom_by (TdSliceView *self, double factor)
   self->fitted = FALSE;
   td_view_zoom_about (&self->scene.view, w, h, w / 2, h / 2, factor);
   slice_view_moved (self);
+}
+
+void
+td_slice_view_one_to_one (TdSliceView *self)
+{
+  double factor = 1.0 / gtk_widget_get_scale_factor (GTK_WIDGET (self)) / self->scene.view.zoom;
+
+  self->scene.view.stretch = 1;
+  slice_view_zoom_by (self, factor);
 }
 
 const TdView *
@@ -248,8 +242,8 @@ td_slice_view_set_column_line (TdSliceView *self, double column, gboolean dragga
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
-void
-td_slice_view_set_measured (TdSliceView *self, double x, double y, double width, double height)
+static void
+slice_view_set_measured (TdSliceView *self, double x, double y, double width, double height)
 {
   const double box[4] = { x, y, width, height };
 
@@ -290,12 +284,6 @@ void
 td_slice_view_set_label (TdSliceView *self, const char *label)
 {
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-}
-
-gboolean
-td_slice_view_uses_gl (TdSliceView *self)
-{
-  return self->uses_gl;
 }
 
 /* Widget position to picture position; FALSE without a picture. */
@@ -638,7 +626,7 @@ drag_box (TdSliceView *self, double dx, double dy, double box[4])
 static void
 slice_view_measure (TdSliceView *self, const double box[4])
 {
-  td_slice_view_set_measured (self, box[0], box[1], box[2], box[3]);
+  slice_view_set_measured (self, box[0], box[1], box[2], box[3]);
   g_signal_emit (self, signals[MEASURED], 0, box[0], box[1], box[2], box[3]);
 }
 
@@ -718,7 +706,7 @@ slice_view_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkModifi
   if (td_key_arrow (key, &dx, &dy))
     slice_view_on_arrow (self, dx, dy, state);
   else if (td_key_zoom (key))
-    td_slice_view_zoom_by (self, td_key_zoom (key) > 0 ? 1.25 : 0.8);
+    slice_view_zoom_by (self, td_key_zoom (key) > 0 ? 1.25 : 0.8);
   else if (td_key_is_digit (key, 0))
     td_slice_view_fit (self);
   else if (td_key_is_digit (key, 1))

@@ -42,7 +42,6 @@ void td_slice_view_set_second (TdSliceView *self, TdImage *image);
 
 void td_slice_view_set_range (TdSliceView *self, double low, double high);
 void td_slice_view_set_colour_map (TdSliceView *self, TdColourMap map);
-TdColourMap td_slice_view_get_colour_map (TdSliceView *self);
 const TdStyle *td_slice_view_get_style (TdSliceView *self);
 void td_slice_view_set_smooth (TdSliceView *self, gboolean smooth);
 
@@ -50,7 +49,6 @@ void td_slice_view_fit (TdSliceView *self);
 /* Fitting stretches the picture over the whole widget: for sinograms, whose rows are angles. */
 void td_slice_view_set_filling (TdSliceView *self, gboolean filling);
 void td_slice_view_one_to_one (TdSliceView *self);
-void td_slice_view_zoom_by (TdSliceView *self, double factor);
 const TdView *td_slice_view_get_view (TdSliceView *self, gboolean *fitted);
 void td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fitted);
 
@@ -58,13 +56,8 @@ void td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fit
 void td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable);
 void td_slice_view_set_column_line (TdSliceView *self, double column, gboolean draggable);
 void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
-/* As if drawn by the user, and without a signal. Width 0: none. */
-void td_slice_view_set_measured (TdSliceView *self, double x, double y, double width,
-                                 double height);
 /* Size of a picture pixel for the scale bar; 0: pixels. Non-square pixels have no scale bar. */
 void td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm);
 double td_slice_view_get_pixel_mm (TdSliceView *self); /* the width */
 /* What assistive technology reads. */
 void td_slice_view_set_label (TdSliceView *self, const char *label);
-/* FALSE after "failed". */
-gboolean td_slice_view_uses_gl (TdSliceView *self);

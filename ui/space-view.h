@@ -21,7 +21,5 @@ void td_space_view_take_space (TdSpaceView *self, TdSpace *space);
 void td_space_view_set_ball (TdSpaceView *self, const double centre[3], double radius);
 void td_space_view_look_from (TdSpaceView *self, double yaw_deg, double pitch_deg);
 void td_space_view_reset (TdSpaceView *self);
-const TdCamera *td_space_view_camera (TdSpaceView *self);
 /* What assistive technology reads. */
 void td_space_view_set_label (TdSpaceView *self, const char *label);
-gboolean td_space_view_uses_gl (TdSpaceView *self);

@@ -117,7 +117,6 @@ steps_group_follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
 
 /* Scrolls @widget into sight, its top first. The scrolling follows while @widget is being opened
    and has not its size yet. */
-void td_scroll_to (GtkWidget *widget);
 static void
 steps_group_scroll_to (GtkWidget *widget)
 {
@@ -188,8 +187,8 @@ td_steps_group_open_step (TdStepsGroup *self, const char *name)
   }
 }
 
-void
-td_steps_group_add_step (TdStepsGroup *self, const char *name)
+static void
+steps_group_on_chosen (TdStepChooser *chooser, const char *name, TdStepsGroup *self)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
   g_autoptr (GError) error = NULL;
@@ -219,12 +218,6 @@ on_mask_taken (const char *path, gpointer user)
   }
   g_autofree char *words = td_label_error (error);
   td_file_row_set_problem (TD_FILE_ROW (td_mask_row_widget (self->mask)), words);
-}
-
-static void
-steps_group_on_chosen (TdStepChooser *chooser, const char *name, TdStepsGroup *self)
-{
-  td_steps_group_add_step (self, name);
 }
 
 /* ── Showing ── */

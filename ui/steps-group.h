@@ -19,5 +19,3 @@ void td_steps_group_open_step (TdStepsGroup *self, const char *name);
 void td_steps_group_set_before (TdStepsGroup *self, gboolean on);
 /* @scan: (nullable). */
 void td_steps_group_set_scan (TdStepsGroup *self, TdScan *scan);
-/* Adds a step with its presets, as chosen from the list. */
-void td_steps_group_add_step (TdStepsGroup *self, const char *name);

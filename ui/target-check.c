@@ -30,8 +30,9 @@ td_target_check (const char *path, GError **error)
   return FALSE;
 }
 
-guint64
-td_target_free_bytes (const char *path)
+/* G_MAXUINT64: the file system does not tell. */
+static guint64
+target_free_bytes (const char *path)
 {
   g_autofree char *folder = g_path_get_dirname (path);
   g_autoptr (GFile) file = g_file_new_for_path (folder);
@@ -46,7 +47,7 @@ td_target_free_bytes (const char *path)
 gboolean
 td_target_check_room (const char *path, guint64 bytes, GError **error)
 {
-  const guint64 available = td_target_free_bytes (path);
+  const guint64 available = target_free_bytes (path);
 
   if (bytes <= available)
     return TRUE;

@@ -15,6 +15,7 @@ struct _TdTuningRow {
   GPtrArray *rows; /* of the table; the expander's */
   TdLatest *latest;
   char *device;
+  guint size;
 };
 
 G_DEFINE_FINAL_TYPE (TdTuningRow, td_tuning_row, ADW_TYPE_EXPANDER_ROW)
@@ -174,21 +175,22 @@ tuning_row_show (gpointer result, const GError *error, gboolean last, gpointer u
 }
 
 void
-td_tuning_row_set_device (TdTuningRow *self, const char *devices)
+td_tuning_row_set_device (TdTuningRow *self, const char *devices, guint size)
 {
   g_auto (GStrv) ids = g_strsplit (devices, ",", 2);
 
+  self->size = size;
   g_free (self->device);
   self->device = ids[0] && *ids[0] && !g_str_equal (ids[0], "auto") ? g_strdup (ids[0]) : NULL;
 }
 
-void
-td_tuning_row_start (TdTuningRow *self, guint size)
+static void
+tuning_row_on_start (GtkButton *button, TdTuningRow *self)
 {
   Request *request = g_new0 (Request, 1);
 
   request->device = g_strdup (self->device);
-  request->size = size;
+  request->size = self->size;
   clear_table (self);
   gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), 0);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), _ ("Opening the device"));
@@ -196,37 +198,13 @@ td_tuning_row_start (TdTuningRow *self, guint size)
   tuning_row_show_state (self);
 }
 
-void
-td_tuning_row_cancel (TdTuningRow *self)
+static void
+tuning_row_on_cancel (GtkButton *button, TdTuningRow *self)
 {
   td_latest_cancel (self->latest);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),
                                  _ ("Stopped; what had been found until then is used"));
   tuning_row_show_state (self);
-}
-
-gboolean
-td_tuning_row_busy (TdTuningRow *self)
-{
-  return td_latest_busy (self->latest);
-}
-
-guint
-td_tuning_row_found (TdTuningRow *self)
-{
-  return self->rows->len;
-}
-
-static void
-tuning_row_on_start (GtkButton *button, TdTuningRow *self)
-{
-  td_tuning_row_start (self, 0);
-}
-
-static void
-tuning_row_on_cancel (GtkButton *button, TdTuningRow *self)
-{
-  td_tuning_row_cancel (self);
 }
 
 /* ── Life ── */

@@ -12,11 +12,6 @@
 #define TD_TYPE_TUNING_ROW (td_tuning_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdTuningRow, td_tuning_row, TD, TUNING_ROW, AdwExpanderRow)
 
-/* The device that the button means, as a recipe names it: the first of a list, or "auto". */
-void td_tuning_row_set_device (TdTuningRow *self, const char *devices);
-/* As the button does. @size: columns, views and slice width to measure with; 0: the usual. */
-void td_tuning_row_start (TdTuningRow *self, guint size);
-void td_tuning_row_cancel (TdTuningRow *self);
-gboolean td_tuning_row_busy (TdTuningRow *self);
-/* Lines of the table that is shown. */
-guint td_tuning_row_found (TdTuningRow *self);
+/* What the button tunes. @devices: as a recipe names them; the first of a list, or "auto". @size:
+   columns, views and slice width to measure with; 0: the usual. */
+void td_tuning_row_set_device (TdTuningRow *self, const char *devices, guint size);

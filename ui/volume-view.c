@@ -227,21 +227,9 @@ td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
 }
 
 void
-td_volume_view_set_slice (TdVolumeView *self, guint slice)
-{
-  gtk_adjustment_set_value (self->adjustment, slice);
-}
-
-void
 td_volume_view_set_colour_map (TdVolumeView *self, const char *name)
 {
   td_image_pane_set_colour_map (self->pane, name);
-}
-
-TdImagePane *
-td_volume_view_pane (TdVolumeView *self)
-{
-  return self->pane;
 }
 
 static void

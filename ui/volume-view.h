@@ -14,6 +14,4 @@
 G_DECLARE_FINAL_TYPE (TdVolumeView, td_volume_view, TD, VOLUME_VIEW, GtkWidget)
 
 void td_volume_view_show_job (TdVolumeView *self, TdJobItem *item); /* NULL: empty */
-void td_volume_view_set_slice (TdVolumeView *self, guint slice);
 void td_volume_view_set_colour_map (TdVolumeView *self, const char *name);
-TdImagePane *td_volume_view_pane (TdVolumeView *self);

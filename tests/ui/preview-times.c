@@ -43,12 +43,6 @@ tick (gpointer unused)
   return G_SOURCE_CONTINUE;
 }
 
-static TdScanView *
-view (void)
-{
-  return td_window_scan_view (td_test_window);
-}
-
 static double
 since_ms (const Times *times)
 {
@@ -70,9 +64,9 @@ is_settled (gpointer user)
   Times *times = user;
 
   if (times && times->sinogram_ms == 0
-      && !td_image_pane_get_updating (td_scan_view_sinogram_pane (view ())))
+      && !td_test_is_updating (td_test_part (td_test_scan_view (), "sinogram")))
     times->sinogram_ms = since_ms (times);
-  return td_scan_view_settled (view ());
+  return td_test_scan_view_is_settled (NULL);
 }
 
 /* One change of the step at @place, or of the first one, so that all are run. */
@@ -82,13 +76,14 @@ change (TdRecipe *recipe, guint place, guint i)
   td_test_wait (is_settled, NULL, "quiet");
   Times times = { g_get_monotonic_time (), 0, 0, 0, 0 };
   const double processor = processor_ms ();
-  gulong handler = g_signal_connect (view (), "slice-shown", G_CALLBACK (on_slice_shown), &times);
+  gulong handler
+      = g_signal_connect (td_test_scan_view (), "slice-shown", G_CALLBACK (on_slice_shown), &times);
   recipe->steps[place].values[TD_STEP_MAX_PARAMETERS - 1] += 1 + i; /* nothing asks for it … */
   recipe->angle_offset_deg
       = 1e-6 * (1 + i % 2); /* … and a session asks for what is another recipe */
-  td_session_edit (td_window_session (td_test_window), recipe, NULL);
+  td_session_edit (td_test_session (), recipe, NULL);
   td_test_wait (is_settled, &times, "the pictures");
-  g_signal_handler_disconnect (view (), handler);
+  g_signal_handler_disconnect (td_test_scan_view (), handler);
   times.processor_ms = processor_ms () - processor;
   return times;
 }
@@ -112,7 +107,7 @@ best_of (TdRecipe *recipe, guint place)
 static void
 measure (const TdStepKind *kind)
 {
-  TdSession *session = td_window_session (td_test_window);
+  TdSession *session = td_test_session ();
   TdRecipe recipe = *td_session_recipe (session);
   g_autoptr (GError) error = NULL;
 

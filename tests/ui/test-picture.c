@@ -2,6 +2,7 @@
 /* What needs no display: pictures and their statistics, views, the slices of a running job, the
    coarse stand-in, the comparison's figures, undoing. */
 #include <glib/gstdio.h>
+#include <gtk/gtk.h>
 #include <math.h>
 #include <string.h>
 

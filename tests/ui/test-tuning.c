@@ -4,14 +4,44 @@
 #include "compute/device/device.h"
 #include "ui-test.h"
 #include "ui/tuning-row.h"
+#include "window-test.h"
 
 static GtkWidget *window;
 static TdTuningRow *row;
 
 static gboolean
+is_busy (void)
+{
+  return gtk_widget_get_visible (td_test_button (row, "Stop"));
+}
+
+static gboolean
 ended (gpointer user)
 {
-  return !td_tuning_row_busy (row);
+  return !is_busy ();
+}
+
+/* Lines of the table; an expander row has one more in itself, its heading. */
+static gboolean
+count_line (GtkWidget *widget, gpointer count)
+{
+  ++*(guint *) count;
+  return FALSE;
+}
+
+static guint
+lines (void)
+{
+  guint n = 0;
+
+  td_test_find (GTK_WIDGET (row), ADW_TYPE_ACTION_ROW, count_line, &n);
+  return n - 1;
+}
+
+static void
+start (void)
+{
+  td_test_click (td_test_button (row, "Tune"));
 }
 
 static gboolean
@@ -27,7 +57,7 @@ laid_out (gpointer user)
 }
 
 static void
-open_row (const char *device)
+open_row (const char *device, guint size)
 {
   window = gtk_window_new ();
   row = g_object_new (TD_TYPE_TUNING_ROW, NULL);
@@ -35,8 +65,8 @@ open_row (const char *device)
   gtk_window_set_default_size (GTK_WINDOW (window), 340, 400);
   gtk_window_present (GTK_WINDOW (window));
   td_test_wait (laid_out, NULL, "the window");
-  td_tuning_row_set_device (row, device);
-  g_assert_false (td_tuning_row_busy (row));
+  td_tuning_row_set_device (row, device, size);
+  g_assert_false (is_busy ());
 }
 
 static void
@@ -48,36 +78,37 @@ close_row (void)
 static void
 test_table (void)
 {
-  open_row ("host,opencl:0");
-  td_tuning_row_start (row, 64);
-  g_assert_true (td_tuning_row_busy (row));
+  open_row ("host,opencl:0", 64);
+  start ();
+  g_assert_true (is_busy ());
   td_test_wait (ended, NULL, "the table");
-  g_assert_cmpuint (td_tuning_row_found (row), >, 0);
+  g_assert_cmpuint (lines (), >, 0);
   g_assert_true (
       g_str_has_prefix (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)), "host: "));
   adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
   /* Once more: the old table goes. */
-  const guint found = td_tuning_row_found (row);
-  td_tuning_row_start (row, 32);
-  g_assert_cmpuint (td_tuning_row_found (row), ==, 0);
+  const guint found = lines ();
+  td_tuning_row_set_device (row, "host", 32);
+  start ();
+  g_assert_cmpuint (lines (), ==, 0);
   td_test_wait (ended, NULL, "the table");
-  g_assert_cmpuint (td_tuning_row_found (row), ==, found);
+  g_assert_cmpuint (lines (), ==, found);
   close_row ();
 }
 
 static void
 test_stop (void)
 {
-  open_row ("host");
-  td_tuning_row_start (row, 1024);
+  open_row ("host", 1024);
+  start ();
   g_autofree char *opening = g_strdup (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)));
   td_test_wait (progressed, opening, "progress");
-  g_assert_true (td_tuning_row_busy (row));
-  td_tuning_row_cancel (row);
-  g_assert_false (td_tuning_row_busy (row));
-  g_assert_cmpuint (td_tuning_row_found (row), ==, 0);
+  g_assert_true (is_busy ());
+  td_test_click (td_test_button (row, "Stop"));
+  g_assert_false (is_busy ());
+  g_assert_cmpuint (lines (), ==, 0);
   /* And while it runs the window goes. */
-  td_tuning_row_start (row, 1024);
+  start ();
   close_row ();
 }
 
@@ -87,10 +118,10 @@ test_absent (void)
   g_autoptr (GError) error = NULL;
 
   g_assert_null (td_device_open ("cuda:97", &error));
-  open_row ("cuda:97");
-  td_tuning_row_start (row, 64);
+  open_row ("cuda:97", 64);
+  start ();
   td_test_wait (ended, NULL, "the reason");
-  g_assert_cmpuint (td_tuning_row_found (row), ==, 0);
+  g_assert_cmpuint (lines (), ==, 0);
   g_assert_cmpstr (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)), ==, error->message);
   close_row ();
 }

@@ -10,31 +10,37 @@
 
 static TdApplication *application;
 
-static TdSession *
-session (void)
+static gpointer
+group (const char *part)
 {
-  return td_window_session (td_test_window);
+  return td_test_part (td_test_part (td_test_window, "panel.centre"), part);
 }
 
-static TdCentreGroup *
-group (void)
+static gboolean
+is_searching (void)
 {
-  return td_window_centre_group (td_test_window);
+  return gtk_widget_get_visible (group ("searching"));
 }
 
 static gboolean
 is_found (gpointer user)
 {
-  return !td_centre_group_searching (group ());
+  return !is_searching ();
+}
+
+static const TdAxisResult *
+result_found (void)
+{
+  return td_axis_answer_get_result (group ("answer"));
 }
 
 static void
 forget_centre (void)
 {
-  TdRecipe recipe = *td_session_recipe (session ());
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
 
   recipe.centre_px = 128.5;
-  td_session_edit (session (), &recipe, NULL);
+  td_session_edit (td_test_session (), &recipe, NULL);
 }
 
 /* Cancelling ends it at once and leaves the recipe alone, also when the search comes to its end. */
@@ -42,48 +48,56 @@ static void
 test_cancel (void)
 {
   forget_centre ();
-  td_centre_group_find (group ());
-  g_assert_true (td_centre_group_searching (group ()));
-  td_centre_group_cancel (group ());
-  g_assert_false (td_centre_group_searching (group ()));
+  td_test_click (group ("find"));
+  g_assert_true (is_searching ());
+  td_test_click (td_test_button (group ("searching"), "Cancel"));
+  g_assert_false (is_searching ());
   for (guint i = 0; i < 20; i++)
     g_main_context_iteration (NULL, FALSE);
-  g_assert_null (td_centre_group_found (group ()));
-  g_assert_cmpfloat (td_session_recipe (session ())->centre_px, ==, 128.5);
+  g_assert_null (result_found ());
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 128.5);
 }
 
 static void
 test_find (void)
 {
-  td_centre_group_find (group ());
+  td_test_click (group ("find"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-searching");
   td_test_wait (is_found, NULL, "the axis");
-  const TdAxisResult *result = td_centre_group_found (group ());
+  const TdAxisResult *result = result_found ();
   g_assert_nonnull (result);
   g_test_message ("%.3f +- %.3f, %u trials", result->centre_px, result->uncertainty_px,
                   result->n_trials);
   g_assert_true (result->agreed);
-  g_assert_cmpfloat (fabs (td_session_recipe (session ())->centre_px - CENTRE), <, 0.2);
+  g_assert_cmpfloat (fabs (td_session_recipe (td_test_session ())->centre_px - CENTRE), <, 0.2);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre");
   td_test_activate ("undo", NULL);
-  g_assert_cmpfloat (td_session_recipe (session ())->centre_px, ==, 128.5);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 128.5);
+}
+
+static gboolean
+is_of_trial (GtkWidget *button, gpointer trial)
+{
+  return gtk_widget_has_css_class (button, "trial")
+         && g_object_get_data (G_OBJECT (button), "trial") == trial;
 }
 
 /* A click takes one method's answer of one row. */
 static void
 test_take (void)
 {
-  const TdAxisResult *result = td_centre_group_found (group ());
+  const TdAxisResult *result = result_found ();
   guint taken = 0;
 
   while (taken < result->n_trials && !isfinite (result->trials[taken].centre_px))
     taken++;
   g_assert_cmpuint (taken, <, result->n_trials);
   double centre = result->trials[taken].centre_px;
-  td_centre_group_take_trial (group (), taken);
-  g_assert_cmpfloat (fabs (td_session_recipe (session ())->centre_px - centre), <, 1e-9);
+  td_test_click (
+      td_test_find (group ("answer"), GTK_TYPE_BUTTON, is_of_trial, GUINT_TO_POINTER (taken)));
+  g_assert_cmpfloat (fabs (td_session_recipe (td_test_session ())->centre_px - centre), <, 1e-9);
   td_test_activate ("undo", NULL);
-  g_assert_cmpfloat (td_session_recipe (session ())->centre_px, ==, 128.5);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 128.5);
 }
 
 /* Nothing to be found in a scan of nothing: it says so and takes nothing. */
@@ -95,16 +109,16 @@ test_disagreement (void)
   g_autofree char *path = td_test_phantom ("little.nxs", options);
 
   td_test_open (path);
-  g_assert_null (td_centre_group_found (group ()));
-  double before = td_session_recipe (session ())->centre_px;
-  td_centre_group_find (group ());
+  g_assert_null (result_found ());
+  double before = td_session_recipe (td_test_session ())->centre_px;
+  td_test_click (group ("find"));
   td_test_wait (is_found, NULL, "the end of the search");
-  const TdAxisResult *result = td_centre_group_found (group ());
+  const TdAxisResult *result = result_found ();
   if (result) {
     g_assert_false (result->agreed);
     g_assert_nonnull (result->advice);
   }
-  double after = td_session_recipe (session ())->centre_px;
+  double after = td_session_recipe (td_test_session ())->centre_px;
   g_assert_true (after == before || (isnan (after) && isnan (before)));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-doubt");
 }
@@ -113,9 +127,9 @@ test_disagreement (void)
 static void
 test_close (void)
 {
-  td_centre_group_find (group ());
+  td_test_click (group ("find"));
   td_test_activate ("close-scan", NULL);
-  g_assert_false (td_centre_group_searching (group ()));
+  g_assert_false (is_searching ());
 }
 
 int

@@ -1,41 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The geometry page in the window. */
-#include <math.h>
-
 #include "ui-test.h"
 #include "window-test.h"
-
-static TdGeometryView *
-geometry (void)
-{
-  return td_window_geometry_view (td_test_window);
-}
 
 static void
 test_cone (void)
 {
-  td_window_show_page (td_test_window, "geometry");
+  td_test_show_page ("geometry");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry");
-  g_assert_cmpint (td_space_view_uses_gl (td_geometry_view_space (geometry ())), ==,
+  GtkWidget *space = td_test_part (td_test_window, "geometry_view.space");
+  g_assert_cmpint (td_test_find (space, GTK_TYPE_GL_AREA, NULL, NULL) != NULL, ==,
                    td_test_with_gl ());
 }
 
-/* The arrow keys turn it; 0 turns it back. */
+/* The buttons turn it, and turn it back; the slider turns the sample. */
 static void
-test_keys (void)
+test_turning (void)
 {
-  TdSpaceView *space = td_geometry_view_space (geometry ());
-  double yaw = td_space_view_camera (space)->yaw_rad;
+  GtkWidget *view = td_test_part (td_test_window, "geometry_view");
+  GtkWidget *space = td_test_part (view, "space");
+  g_autoptr (GBytes) first = td_test_picture (space);
 
-  td_space_view_look_from (space, 90, 0);
-  g_assert_cmpfloat (fabs (td_space_view_camera (space)->yaw_rad - G_PI / 2), <, 1e-9);
+  td_test_click (td_test_button (view, "Side"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry-side");
-  td_space_view_reset (space);
-  g_assert_cmpfloat (td_space_view_camera (space)->yaw_rad, ==, yaw);
-  td_geometry_view_set_view (geometry (), 40);
-  td_space_view_look_from (space, 0, 90);
+  g_autoptr (GBytes) side = td_test_picture (space);
+  g_assert_false (g_bytes_equal (side, first));
+  td_test_click (td_test_button (view, "As at first (0)"));
+  g_autoptr (GBytes) back = td_test_picture (space);
+  g_assert_true (g_bytes_equal (back, first));
+  gtk_adjustment_set_value (td_test_part (view, "view_adjustment"), 40);
+  g_autoptr (GBytes) later = td_test_picture (space);
+  g_assert_false (g_bytes_equal (later, first));
+  td_test_click (td_test_button (view, "Top"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry-top");
-  td_space_view_reset (space);
+  td_test_click (td_test_button (view, "As at first (0)"));
 }
 
 static void
@@ -45,7 +43,7 @@ test_parallel (void)
   g_autofree char *path = td_test_phantom ("parallel.nxs", options);
 
   td_test_open (path);
-  td_window_show_page (td_test_window, "geometry");
+  td_test_show_page ("geometry");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry-parallel");
   /* The page follows the recipe while it is shown, and comes through the closing of its scan. */
   g_signal_emit_by_name (td_image_pane_view (td_test_slice_pane ()), "nudged", 1, 0, FALSE);
@@ -64,7 +62,7 @@ main (int argc, char **argv)
   TdApplication *application = td_test_start ();
   td_test_open (path);
   g_test_add_func ("/window-geometry/cone", test_cone);
-  g_test_add_func ("/window-geometry/keys", test_keys);
+  g_test_add_func ("/window-geometry/turning", test_turning);
   g_test_add_func ("/window-geometry/parallel", test_parallel);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));

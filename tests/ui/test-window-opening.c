@@ -5,11 +5,18 @@
 #include <math.h>
 
 #include "ui-test.h"
+#include "ui/number-row.h"
 #include "ui/open-dialog.h"
 #include "ui/reconstruct-dialog.h"
 #include "window-test.h"
 
 static char *scan_path;
+
+static const char *
+failure (void)
+{
+  return adw_status_page_get_description (td_test_part (td_test_window, "failed_page"));
+}
 
 static void
 test_bad_file (void)
@@ -22,14 +29,14 @@ test_bad_file (void)
   /* With a scan open: a message, and the scan stays. */
   td_window_open_path (td_test_window, bad);
   td_test_wait (td_test_message_is_shown, NULL, "the message");
-  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  g_assert_cmpstr (td_test_state (), ==, "scan");
   gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
   /* With none: the message takes the window. */
   td_test_activate ("close-scan", NULL);
-  g_assert_cmpstr (td_window_state (td_test_window), ==, "empty");
+  g_assert_cmpstr (td_test_state (), ==, "empty");
   td_window_open_path (td_test_window, bad);
   td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
-  g_assert_cmpuint (strlen (td_window_failure (td_test_window)), >, 20);
+  g_assert_cmpuint (strlen (failure ()), >, 20);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-failed");
 }
 
@@ -38,7 +45,7 @@ test_bad_file (void)
 static void
 test_cancel_opening (void)
 {
-  TdSession *session = td_window_session (td_test_window);
+  TdSession *session = td_test_session ();
 
   td_test_open (scan_path);
   TdScan *scan = td_session_scan (session);
@@ -46,9 +53,9 @@ test_cancel_opening (void)
   recipe.centre_px = 41.25;
   td_session_edit (session, &recipe, NULL);
   td_window_open_path (td_test_window, scan_path);
-  g_assert_cmpstr (td_window_state (td_test_window), ==, "opening");
+  g_assert_cmpstr (td_test_state (), ==, "opening");
   td_test_activate ("cancel-opening", NULL);
-  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  g_assert_cmpstr (td_test_state (), ==, "scan");
   g_assert_true (td_session_scan (session) == scan);
   g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 41.25);
   g_assert_true (td_session_can_undo (session));
@@ -61,7 +68,7 @@ test_demonstration (void)
 {
   td_test_activate ("close-scan", NULL);
   td_test_activate ("open-demo", NULL);
-  g_assert_cmpstr (td_window_state (td_test_window), ==, "scan");
+  g_assert_cmpstr (td_test_state (), ==, "scan");
   td_test_wait (td_test_slice_is_there, NULL, "its slice");
   td_test_assert_shown_slice ();
   td_test_activate ("reconstruct", NULL);
@@ -75,7 +82,7 @@ test_demonstration (void)
 static void
 test_recall (void)
 {
-  TdSession *session = td_window_session (td_test_window);
+  TdSession *session = td_test_session ();
 
   td_test_activate ("close-scan", NULL);
   td_test_open (scan_path);
@@ -111,25 +118,22 @@ test_details (void)
   td_test_activate ("close-scan", NULL);
   td_window_open_path (td_test_window, folder);
   td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
-  g_assert_nonnull (strstr (td_window_failure (td_test_window), "angles"));
+  g_assert_nonnull (strstr (failure (), "angles"));
   td_test_activate ("open-details", NULL);
   TdOpenDialog *dialog = TD_OPEN_DIALOG (td_test_other_window (TD_TYPE_OPEN_DIALOG));
   td_test_screenshot (GTK_WIDGET (dialog), "window-details");
-  gtk_window_close (GTK_WINDOW (dialog));
-
-  g_autoptr (TdScanStatement) statement = td_scan_statement_new (folder);
-  td_scan_statement_set (statement, TD_STATED_ANGLES, " 0:180 ");
-  statement->pixel_mm = 0.25;
-  td_window_open_statement (td_test_window, statement);
+  gtk_editable_set_text (td_test_row (dialog, "First and last angle (°), for example 0:180"),
+                         " 0:180 ");
+  td_number_row_set_value (td_test_row (dialog, "Detector pixel (mm)"), 0.25);
+  td_test_click (td_test_button (dialog, "Open"));
   td_test_wait (td_test_in_state, (gpointer) "scan", "the scan with its angles");
-  const TdScanFacts *facts = td_session_facts (td_window_session (td_test_window));
+  const TdScanFacts *facts = td_session_facts (td_test_session ());
   g_assert_cmpfloat_with_epsilon (facts->angles_rad[59], G_PI, 1e-9);
   g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 0.25);
   td_test_activate ("close-scan", NULL);
   td_window_open_path (td_test_window, folder);
   td_test_wait (td_test_in_state, (gpointer) "scan", "the scan once more");
-  g_assert_cmpfloat (td_session_facts (td_window_session (td_test_window))->geometry.pixel_width_mm,
-                     ==, 0.25);
+  g_assert_cmpfloat (td_session_facts (td_test_session ())->geometry.pixel_width_mm, ==, 0.25);
   td_test_wait (td_test_slice_is_there, NULL, "its slice");
 }
 
@@ -157,7 +161,7 @@ test_details_dialog (void)
   statement->source_detector_mm = 410.5;
   GtkWidget *dialog = td_open_dialog_new (GTK_WINDOW (td_test_window), statement, NULL);
   g_signal_connect (dialog, "accepted", G_CALLBACK (on_accepted), &back);
-  td_open_dialog_accept (TD_OPEN_DIALOG (dialog));
+  td_test_click (td_test_button (dialog, "Open"));
   g_assert_nonnull (back);
   g_autoptr (GVariant) a = g_variant_ref_sink (td_scan_statement_to_variant (statement));
   g_autoptr (GVariant) b = g_variant_ref_sink (td_scan_statement_to_variant (back));

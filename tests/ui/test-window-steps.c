@@ -9,23 +9,12 @@
 #include "ui/detector-row.h"
 #include "ui/file-row.h"
 #include "ui/number-row.h"
+#include "ui/step-chooser.h"
 #include "ui/step-row.h"
 #include "ui/steps-group.h"
 #include "window-test.h"
 
 static TdApplication *application;
-
-static TdSession *
-session (void)
-{
-  return td_window_session (td_test_window);
-}
-
-static TdScanView *
-view (void)
-{
-  return td_window_scan_view (td_test_window);
-}
 
 static gboolean
 is_step (GtkWidget *row, gpointer name)
@@ -46,16 +35,17 @@ steps_group (void)
       td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_STEPS_GROUP, NULL, NULL));
 }
 
-static gboolean
-is_settled (gpointer user)
+static void
+add_step (const char *name)
 {
-  return td_scan_view_settled (view ());
+  g_signal_emit_by_name (
+      td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_STEP_CHOOSER, NULL, NULL), "chosen", name);
 }
 
 static gboolean
 has_step (const char *name)
 {
-  TdRecipe recipe = *td_session_recipe (session ());
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
   return td_recipe_step (&recipe, name) != NULL;
 }
 
@@ -65,42 +55,42 @@ static void
 test_before (void)
 {
   g_autoptr (TdImage) after = td_image_ref (td_test_shown_slice ());
-  TdImagePane *pane = td_scan_view_sinogram_pane (view ());
-  TdRecipe without = *td_session_recipe (session ());
+  TdImagePane *pane = td_test_part (td_test_scan_view (), "sinogram");
+  TdRecipe without = *td_session_recipe (td_test_session ());
 
-  td_test_wait (is_settled, NULL, "all pictures");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "all pictures");
   g_autoptr (TdImage) sinogram = td_image_ref (td_image_pane_get_image (pane));
   td_recipe_step (&without, "flat-field")->enabled = FALSE;
-  td_scan_view_set_before (view (), "flat-field");
-  td_test_wait (is_settled, NULL, "the pictures without a step");
+  td_scan_view_set_before (td_test_scan_view (), "flat-field");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures without a step");
   td_test_assert_slice_is_right (&without);
   g_assert_true (td_test_shown_slice () != after);
   g_assert_true (td_image_pane_get_image (pane) != sinogram);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-steps-before");
   /* Back at once: nothing is computed again. */
-  td_scan_view_set_before (view (), NULL);
+  td_scan_view_set_before (td_test_scan_view (), NULL);
   g_assert_true (td_test_shown_slice () == after);
   g_assert_true (td_image_pane_get_image (pane) == sinogram);
   /* And there again at once. */
-  td_scan_view_set_before (view (), "flat-field");
+  td_scan_view_set_before (td_test_scan_view (), "flat-field");
   g_assert_true (td_test_shown_slice () != after);
-  g_assert_true (is_settled (NULL));
-  td_scan_view_set_before (view (), NULL);
+  g_assert_true (td_test_scan_view_is_settled (NULL));
+  td_scan_view_set_before (td_test_scan_view (), NULL);
 }
 
 /* Another row while the pictures without a step are shown. */
 static void
 test_before_follows (void)
 {
-  TdRecipe without = *td_session_recipe (session ());
+  TdRecipe without = *td_session_recipe (td_test_session ());
 
   td_recipe_step (&without, "flat-field")->enabled = FALSE;
-  td_scan_view_set_before (view (), "flat-field");
-  td_scan_view_set_row (view (), 7);
-  td_test_wait (is_settled, NULL, "the pictures of another row");
+  td_scan_view_set_before (td_test_scan_view (), "flat-field");
+  gtk_adjustment_set_value (td_test_part (td_test_scan_view (), "row_adjustment"), 7);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures of another row");
   td_test_assert_slice_is_right (&without);
-  td_scan_view_set_before (view (), NULL);
-  td_test_wait (is_settled, NULL, "the recipe's pictures of another row");
+  td_scan_view_set_before (td_test_scan_view (), NULL);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures of another row");
   td_test_assert_shown_slice ();
 }
 
@@ -127,13 +117,13 @@ test_add_and_remove (void)
   }
   GtkWidget *row = step_row (kind->name);
   g_assert_false (gtk_widget_get_visible (row));
-  td_steps_group_add_step (steps_group (), kind->name);
+  add_step (kind->name);
   g_assert_true (has_step (kind->name));
   g_assert_true (gtk_widget_get_visible (row));
 
   /* Off stays in the list; the button shows what it would be without. */
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (row), FALSE);
-  TdRecipe recipe = *td_session_recipe (session ());
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
   g_assert_false (td_recipe_step (&recipe, kind->name)->enabled);
   g_assert_true (gtk_widget_get_visible (row));
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (row), TRUE);
@@ -156,16 +146,16 @@ test_all_steps (void)
 
   for (; kinds[n] && n < TD_RECIPE_MAX_STEPS; n++)
     if (!has_step (kinds[n]->name))
-      td_steps_group_add_step (steps_group (), kinds[n]->name);
-  g_assert_cmpuint (td_session_recipe (session ())->n_steps, ==, n);
+      add_step (kinds[n]->name);
+  g_assert_cmpuint (td_session_recipe (td_test_session ())->n_steps, ==, n);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-steps");
   for (guint i = 0; i < n; i++)
     if (!kinds[i]->preset_on)
       g_signal_emit_by_name (step_row (kinds[i]->name), "removed");
   TdRecipe presets;
   td_recipe_init (&presets);
-  g_assert_cmpuint (td_session_recipe (session ())->n_steps, ==, presets.n_steps);
-  td_test_wait (is_settled, NULL, "the recipe's pictures");
+  g_assert_cmpuint (td_session_recipe (td_test_session ())->n_steps, ==, presets.n_steps);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
 }
 
 static char *
@@ -192,7 +182,8 @@ mask_row (void)
 static gboolean
 has_mask (gpointer user)
 {
-  return td_recipe_mask (td_session_recipe (session ())) != NULL && is_settled (NULL);
+  return td_recipe_mask (td_session_recipe (td_test_session ())) != NULL
+         && td_test_scan_view_is_settled (NULL);
 }
 
 static gboolean
@@ -210,11 +201,11 @@ test_mask (void)
                   *other = write_mask ("other.tif", 96, 23);
   g_autoptr (TdImage) before = td_image_ref (td_test_shown_slice ());
 
-  td_steps_group_add_step (steps_group (), "bad-pixels");
+  add_step ("bad-pixels");
   g_signal_emit_by_name (mask_row (), "chosen", other);
   td_test_wait (has_problem, NULL, "the refusal of a mask of another size");
   g_assert_nonnull (strstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (mask_row ())), "96 × 23"));
-  g_assert_null (td_recipe_mask (td_session_recipe (session ())));
+  g_assert_null (td_recipe_mask (td_session_recipe (td_test_session ())));
   g_signal_emit_by_name (mask_row (), "chosen", mask);
   td_test_wait (has_mask, NULL, "the mask");
   g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (mask_row ())), ==, "mask.tif");
@@ -222,21 +213,21 @@ test_mask (void)
   td_test_assert_shown_slice ();
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-steps-mask");
   td_test_activate ("undo", NULL);
-  g_assert_null (td_recipe_mask (td_session_recipe (session ())));
+  g_assert_null (td_recipe_mask (td_session_recipe (td_test_session ())));
   g_assert_null (td_file_row_get_path (mask_row ()));
   td_test_activate ("redo", NULL);
   g_assert_cmpstr (td_file_row_get_path (mask_row ()), ==, mask);
   g_signal_emit_by_name (mask_row (), "chosen", NULL);
-  g_assert_null (td_recipe_mask (td_session_recipe (session ())));
+  g_assert_null (td_recipe_mask (td_session_recipe (td_test_session ())));
   g_signal_emit_by_name (step_row ("bad-pixels"), "removed");
-  td_test_wait (is_settled, NULL, "the recipe's pictures");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
 }
 
 /* Point and comma are both decimal signs; what is no number changes nothing. */
 static void
 test_decimals (void)
 {
-  td_steps_group_add_step (steps_group (), "zingers");
+  add_step ("zingers");
   GtkWidget *number = td_test_find (step_row ("zingers"), TD_TYPE_NUMBER_ROW, NULL, NULL);
   GtkSpinButton *spin = GTK_SPIN_BUTTON (td_test_find (number, GTK_TYPE_SPIN_BUTTON, NULL, NULL));
   const struct {
@@ -250,7 +241,7 @@ test_decimals (void)
     g_assert_cmpfloat_with_epsilon (gtk_spin_button_get_value (spin), typed[i].value, 1e-9);
   }
   g_signal_emit_by_name (step_row ("zingers"), "removed");
-  td_test_wait (is_settled, NULL, "the recipe's pictures");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
 }
 
 /* An edit shows what was edited. */
@@ -261,21 +252,21 @@ test_edit_ends_before (void)
 
   td_steps_group_set_before (group, TRUE);
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (step_row ("minus-log")), FALSE);
-  td_test_wait (is_settled, NULL, "the slice without the logarithm");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the slice without the logarithm");
   td_test_assert_shown_slice ();
   /* The key now leaves out the step that was touched; it is off, so nothing changes. */
   td_steps_group_set_before (group, TRUE);
-  td_test_wait (is_settled, NULL, "the slice without the logarithm, twice");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the slice without the logarithm, twice");
   td_test_assert_shown_slice ();
   td_steps_group_set_before (group, FALSE);
   td_test_activate ("undo", NULL);
-  td_test_wait (is_settled, NULL, "the slice with the logarithm");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the slice with the logarithm");
 }
 
 static void
 wait_for_recipe (void)
 {
-  td_test_wait (is_settled, NULL, "the pictures");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures");
   td_test_assert_shown_slice ();
 }
 
@@ -283,12 +274,12 @@ wait_for_recipe (void)
 static void
 test_crop (void)
 {
-  TdSliceView *projection = td_image_pane_view (td_scan_view_projection_pane (view ()));
+  TdSliceView *projection = td_image_pane_view (td_test_part (td_test_scan_view (), "projection"));
   const guint crop[4] = { 10, 2, 70, 20 };
 
   g_signal_emit_by_name (projection, "region-drawn", 10.0, 2.0, 70.0, 20.0);
-  g_assert_cmpmem (td_session_recipe (session ())->crop, sizeof crop, crop, sizeof crop);
-  td_test_wait (is_settled, NULL, "the slice of a part of the detector");
+  g_assert_cmpmem (td_session_recipe (td_test_session ())->crop, sizeof crop, crop, sizeof crop);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the slice of a part of the detector");
   g_assert_cmpuint (td_test_shown_slice ()->width, ==, 70);
   td_test_activate ("undo", NULL);
   wait_for_recipe ();
@@ -298,11 +289,11 @@ test_crop (void)
 static void
 test_bin (void)
 {
-  TdRecipe recipe = *td_session_recipe (session ());
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
 
   recipe.bin[0] = recipe.bin[1] = 2;
-  td_session_edit (session (), &recipe, NULL);
-  td_test_wait (is_settled, NULL, "the binned slice");
+  td_session_edit (td_test_session (), &recipe, NULL);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the binned slice");
   g_assert_cmpuint (td_test_shown_slice ()->width, ==, 48);
   TdDetectorRow *row = TD_DETECTOR_ROW (
       td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_DETECTOR_ROW, NULL, NULL));

@@ -21,31 +21,11 @@
 static TdApplication *application;
 static char *scan_path;
 
-static TdSession *
-session (void)
-{
-  return td_window_session (td_test_window);
-}
-
-static gboolean
-has_title (GtkWidget *row, gpointer title)
-{
-  return strcmp (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row)), title) == 0;
-}
-
-static GtkWidget *
-row_titled (const char *title)
-{
-  return td_test_find (GTK_WIDGET (td_test_window), ADW_TYPE_PREFERENCES_ROW, has_title,
-                       (gpointer) title);
-}
-
 /* A menu takes an underscore for a mnemonic; the file's name keeps its own. */
 static void
 test_recent_name (void)
 {
-  GObject *menu
-      = gtk_widget_get_template_child (GTK_WIDGET (td_test_window), TD_TYPE_WINDOW, "recent_menu");
+  gpointer menu = td_test_part (td_test_window, "recent_menu");
   g_autofree char *label = NULL;
 
   g_assert_true (g_menu_model_get_item_attribute (G_MENU_MODEL (menu), 0, G_MENU_ATTRIBUTE_LABEL,
@@ -78,11 +58,11 @@ test_focus_after_add (void)
   for (int i = 0; !choice || !gtk_widget_get_visible (GTK_WIDGET (choice)); i++)
     choice = gtk_list_box_get_row_at_index (GTK_LIST_BOX (list), i);
   gtk_widget_grab_focus (GTK_WIDGET (choice));
-  const guint before = td_session_recipe (session ())->n_steps;
+  const guint before = td_session_recipe (td_test_session ())->n_steps;
   g_signal_emit_by_name (list, "row-activated", choice);
   td_test_wait (is_unmapped, chooser, "the list of steps to close");
-  g_assert_cmpuint (td_session_recipe (session ())->n_steps, ==, before + 1);
-  TdRecipe recipe = *td_session_recipe (session ());
+  g_assert_cmpuint (td_session_recipe (td_test_session ())->n_steps, ==, before + 1);
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
   td_test_activate ("undo", NULL);
   td_test_activate ("redo", NULL);
   GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (td_test_window));
@@ -98,49 +78,49 @@ test_focus_after_add (void)
 static void
 test_axis_line (void)
 {
-  TdScanView *view = td_window_scan_view (td_test_window);
-  TdRecipe recipe = *td_session_recipe (session ());
-  const double middle = (td_session_facts (session ())->n_rows - 1) / 2.0;
+  TdScanView *view = td_test_scan_view ();
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  const double middle = (td_session_facts (td_test_session ())->n_rows - 1) / 2.0;
 
   recipe.tilt_deg = 2;
-  td_session_edit (session (), &recipe, NULL);
-  td_scan_view_set_row (view, 20);
-  g_signal_emit_by_name (td_image_pane_view (td_scan_view_sinogram_pane (view)), "column-moved",
+  td_session_edit (td_test_session (), &recipe, NULL);
+  gtk_adjustment_set_value (td_test_part (view, "row_adjustment"), 20);
+  g_signal_emit_by_name (td_image_pane_view (td_test_part (view, "sinogram")), "column-moved",
                          44.5);
   const double expected = 44.5 - tan (2 * G_PI / 180) * (20 - middle);
-  g_assert_cmpfloat_with_epsilon (td_session_recipe (session ())->centre_px, expected, 0.011);
-  g_signal_emit_by_name (td_image_pane_view (td_scan_view_projection_pane (view)), "column-moved",
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->centre_px, expected,
+                                  0.011);
+  g_signal_emit_by_name (td_image_pane_view (td_test_part (view, "projection")), "column-moved",
                          46.5);
-  g_assert_cmpfloat_with_epsilon (td_session_recipe (session ())->centre_px, expected + 2, 0.011);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->centre_px, expected + 2,
+                                  0.011);
   /* One drag is one step to undo. */
   td_test_activate ("undo", NULL);
-  g_assert_true (isnan (td_session_recipe (session ())->centre_px));
+  g_assert_true (isnan (td_session_recipe (td_test_session ())->centre_px));
   td_test_activate ("undo", NULL);
   td_test_wait (td_test_slice_is_there, NULL, "the slice");
 }
 
 static gboolean
-is_compared (gpointer view)
+is_compared (gpointer figures)
 {
-  return isfinite (td_compare_view_rms (view));
+  return g_str_has_prefix (gtk_label_get_text (figures), "RMS difference ");
 }
 
 /* The difference has the scale of what it is the difference of. */
 static void
 test_difference_scale (void)
 {
-  TdCompareView *view = td_window_compare_view (td_test_window);
+  gpointer view = td_test_part (td_test_window, "compare_view");
 
-  td_window_show_page (td_test_window, "compare");
-  td_test_wait (is_compared, view, "A and B to be compared");
+  td_test_show_page ("compare");
+  td_test_wait (is_compared, td_test_part (view, "figures"), "A and B to be compared");
   for (guint i = 0; i < 3; i++) {
     static const char *const panes[] = { "pane_a", "pane_b", "pane_d" };
-    GObject *pane
-        = gtk_widget_get_template_child (GTK_WIDGET (view), TD_TYPE_COMPARE_VIEW, panes[i]);
-    g_assert_cmpfloat (td_slice_view_get_pixel_mm (td_image_pane_view (TD_IMAGE_PANE (pane))), ==,
-                       0.25);
+    TdSliceView *picture = td_image_pane_view (td_test_part (view, panes[i]));
+    g_assert_cmpfloat (td_slice_view_get_pixel_mm (picture), ==, 0.25);
   }
-  td_window_show_page (td_test_window, "slices");
+  td_test_show_page ("slices");
 }
 
 static gboolean
@@ -155,19 +135,17 @@ both_problems_are_shown (gpointer figures)
 static void
 test_two_problems (void)
 {
-  TdCompareView *view = td_window_compare_view (td_test_window);
-  GObject *figures
-      = gtk_widget_get_template_child (GTK_WIDGET (view), TD_TYPE_COMPARE_VIEW, "figures");
-  TdRecipe recipe = *td_session_recipe (session ());
+  gpointer figures = td_test_part (td_test_window, "compare_view.figures");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
 
-  td_window_show_page (td_test_window, "compare");
+  td_test_show_page ("compare");
   g_strlcpy (recipe.devices, "cuda:77", sizeof recipe.devices);
-  td_session_edit (session (), &recipe, NULL);
+  td_session_edit (td_test_session (), &recipe, NULL);
   td_test_wait (both_problems_are_shown, figures, "both reasons");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-use-problems");
   td_test_activate ("undo", NULL);
-  td_test_wait (is_compared, view, "A and B to be compared again");
-  td_window_show_page (td_test_window, "slices");
+  td_test_wait (is_compared, figures, "A and B to be compared again");
+  td_test_show_page ("slices");
   td_test_wait (td_test_slice_is_there, NULL, "the slice");
 }
 
@@ -175,27 +153,26 @@ test_two_problems (void)
 static void
 test_iterative_label (void)
 {
-  TdRecipe recipe = *td_session_recipe (session ());
-  GObject *badge = gtk_widget_get_template_child (GTK_WIDGET (td_test_slice_pane ()),
-                                                  TD_TYPE_IMAGE_PANE, "badge");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  GtkWidget *badge = td_test_part (td_test_slice_pane (), "badge");
 
-  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (badge)));
+  g_assert_false (gtk_widget_get_visible (badge));
   recipe.method = TD_METHOD_SIRT;
-  td_session_edit (session (), &recipe, NULL);
-  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (badge)));
+  td_session_edit (td_test_session (), &recipe, NULL);
+  g_assert_true (gtk_widget_get_visible (badge));
   g_assert_nonnull (strstr (gtk_label_get_text (GTK_LABEL (badge)), "Filtered slice"));
   td_test_wait (td_test_slice_is_there, NULL, "the filtered slice");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-use-iterative");
   td_test_activate ("undo", NULL);
-  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (badge)));
+  g_assert_false (gtk_widget_get_visible (badge));
 }
 
 /* A kernel's name is not cut where it is chosen, and is the same in every list. */
 static void
 test_kernel_name (void)
 {
-  GtkWidget *kernel = row_titled ("Kernel");
-  GtkWidget *device = row_titled ("Compute on");
+  GtkWidget *kernel = td_test_row (td_test_window, "Kernel");
+  GtkWidget *device = td_test_row (td_test_window, "Compute on");
 
   g_assert_true (adw_combo_row_get_use_subtitle (ADW_COMBO_ROW (kernel)));
   g_assert_cmpint (adw_action_row_get_subtitle_lines (ADW_ACTION_ROW (kernel)), ==, 0);
@@ -297,8 +274,8 @@ test_labels (void)
   const TdField *const tables[] = { td_recipe_fields (), td_scan_fields () };
   GtkWidget *details = td_open_dialog_new (GTK_WINDOW (td_test_window), NULL, NULL);
   GtkWidget *reconstruct = td_reconstruct_dialog_new (
-      GTK_WINDOW (td_test_window), td_session_engine (session ()), td_session_scan (session ()),
-      td_session_recipe (session ()), NULL);
+      GTK_WINDOW (td_test_window), td_session_engine (td_test_session ()),
+      td_session_scan (td_test_session ()), td_session_recipe (td_test_session ()), NULL);
 
   collect_titles (GTK_WIDGET (td_test_window), "", titles);
   collect_titles (details, "", titles);
@@ -374,11 +351,12 @@ test_terminated (void)
   GtkWidget *dialog;
 
   td_test_open (path);
-  TdRecipe recipe = *td_session_recipe (session ());
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
   g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
-  g_autoptr (TdJobItem) item = td_job_item_new (td_session_engine (session ()),
-                                                td_session_scan (session ()), &recipe, output);
-  td_job_queue_add (td_window_jobs (td_test_window), item);
+  g_autoptr (TdJobItem) item
+      = td_job_item_new (td_session_engine (td_test_session ()),
+                         td_session_scan (td_test_session ()), &recipe, output);
+  td_job_queue_add (td_test_jobs (), item);
   td_test_wait (job_computes, item, "the job to begin");
   dialog = adw_message_dialog_new (GTK_WINDOW (td_test_window), "A question", "that stands open");
   gtk_window_present (GTK_WINDOW (dialog));

@@ -2,9 +2,12 @@
 /* The window as a person uses it, from an open scan to the written volume. The tests run in order
    in one window: what one leaves, the next goes on with. */
 #include <math.h>
+#include <string.h>
 
+#include "app/settings.h"
 #include "dataset/volume.h"
 #include "ui-test.h"
+#include "ui/compare-side.h"
 #include "ui/reconstruct-dialog.h"
 #include "window-test.h"
 
@@ -19,7 +22,7 @@ static char *scan_path;
 static gboolean
 no_job_is_active (gpointer user)
 {
-  return td_job_queue_active (td_window_jobs (td_test_window)) == 0;
+  return td_job_queue_active (td_test_jobs ()) == 0;
 }
 
 /* ── Tests ── */
@@ -27,7 +30,7 @@ no_job_is_active (gpointer user)
 static void
 test_empty (void)
 {
-  g_assert_cmpstr (td_window_state (td_test_window), ==, "empty");
+  g_assert_cmpstr (td_test_state (), ==, "empty");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-empty");
 }
 
@@ -36,8 +39,9 @@ test_open (void)
 {
   td_test_open (scan_path);
   td_test_assert_shown_slice ();
-  g_assert_cmpint (td_slice_view_uses_gl (td_image_pane_view (td_test_slice_pane ())), ==,
-                   td_test_with_gl ());
+  GtkWidget *drawn_by_gl
+      = td_test_find (GTK_WIDGET (td_test_slice_pane ()), GTK_TYPE_GL_AREA, NULL, NULL);
+  g_assert_cmpint (drawn_by_gl != NULL, ==, td_test_with_gl ());
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-slices");
 }
 
@@ -45,7 +49,7 @@ static void
 test_centre (void)
 {
   g_autoptr (TdImage) before = td_image_ref (td_test_shown_slice ());
-  TdSession *session = td_window_session (td_test_window);
+  TdSession *session = td_test_session ();
   TdSliceView *view = td_image_pane_view (td_test_slice_pane ());
 
   /* As the right arrow key in the slice. */
@@ -70,10 +74,10 @@ test_centre (void)
 static void
 test_row (void)
 {
-  TdScanView *view = td_window_scan_view (td_test_window);
+  TdScanView *view = td_test_scan_view ();
   g_autoptr (TdImage) before = td_image_ref (td_test_shown_slice ());
 
-  g_signal_emit_by_name (td_image_pane_view (td_scan_view_projection_pane (view)), "picked", 40.0,
+  g_signal_emit_by_name (td_image_pane_view (td_test_part (view, "projection")), "picked", 40.0,
                          5.2);
   g_assert_cmpuint (td_scan_view_get_row (view), ==, 5);
   td_test_wait (td_test_slice_is_there, before, "the slice of another row");
@@ -81,16 +85,26 @@ test_row (void)
 }
 
 static gboolean
-is_compared (gpointer view)
+is_compared (gpointer figures)
 {
-  return isfinite (td_compare_view_rms (view));
+  return g_str_has_prefix (gtk_label_get_text (figures), "RMS difference ");
+}
+
+static double
+rms_of (const TdImage *image)
+{
+  double sum = 0;
+  const gsize n = (gsize) image->width * image->height;
+
+  for (gsize i = 0; i < n; i++)
+    sum += (double) image->pixels[i] * image->pixels[i];
+  return sqrt (sum / (double) n);
 }
 
 static gboolean
 projection_is_another (gpointer before)
 {
-  TdImage *image = td_image_pane_get_image (
-      td_scan_view_projection_pane (td_window_scan_view (td_test_window)));
+  TdImage *image = td_image_pane_get_image (td_test_part (td_test_scan_view (), "projection"));
   return image && image != before;
 }
 
@@ -98,12 +112,11 @@ projection_is_another (gpointer before)
 static void
 test_view (void)
 {
-  TdScanView *view = td_window_scan_view (td_test_window);
-  TdImagePane *pane = td_scan_view_projection_pane (view);
+  TdScanView *view = td_test_scan_view ();
+  TdImagePane *pane = td_test_part (view, "projection");
   g_autoptr (TdImage) before = td_image_ref (td_image_pane_get_image (pane));
 
-  g_signal_emit_by_name (td_image_pane_view (td_scan_view_sinogram_pane (view)), "picked", 3.0,
-                         77.0);
+  g_signal_emit_by_name (td_image_pane_view (td_test_part (view, "sinogram")), "picked", 3.0, 77.0);
   td_test_wait (projection_is_another, before, "the projection of another view");
   g_assert_cmpuint (before->width, ==, COLUMNS);
   g_assert_cmpuint (before->height, ==, ROWS);
@@ -112,23 +125,28 @@ test_view (void)
 static void
 test_compare (void)
 {
-  TdCompareView *view = td_window_compare_view (td_test_window);
+  gpointer view = td_test_part (td_test_window, "compare_view");
+  GtkLabel *figures = td_test_part (view, "figures");
 
-  td_window_show_page (td_test_window, "compare");
-  td_test_wait (is_compared, view, "A and B to be compared");
+  td_test_show_page ("compare");
+  td_test_wait (is_compared, figures, "A and B to be compared");
   g_autofree float *a
-      = td_test_slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 0)), 5);
+      = td_test_slice_by_job (td_compare_side_recipe (td_test_part (view, "side_a")), 5);
   g_autofree float *b
-      = td_test_slice_by_job (td_compare_side_recipe (td_compare_view_side (view, 1)), 5);
+      = td_test_slice_by_job (td_compare_side_recipe (td_test_part (view, "side_b")), 5);
   double truth = td_test_rms_between (a, b, (gsize) COLUMNS * COLUMNS);
   g_assert_cmpfloat (truth, >, 0);
-  g_assert_cmpfloat (fabs (td_compare_view_rms (view) - truth), <, 1e-3 * truth);
+  const double rms = rms_of (td_image_pane_get_image (td_test_part (view, "pane_d")));
+  g_assert_cmpfloat (fabs (rms - truth), <, 1e-3 * truth);
+  const double said
+      = g_ascii_strtod (gtk_label_get_text (figures) + strlen ("RMS difference "), NULL);
+  g_assert_cmpfloat (fabs (said - truth), <, 6e-3 * truth); /* three digits */
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-compare");
-  td_compare_view_set_mode (view, "side");
+  gtk_toggle_button_set_active (td_test_part (view, "side"), TRUE);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-compare-side");
-  td_compare_view_set_mode (view, "difference");
+  gtk_toggle_button_set_active (td_test_part (view, "difference"), TRUE);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-compare-difference");
-  td_window_show_page (td_test_window, "slices");
+  td_test_show_page ("slices");
 }
 
 static TdReconstructDialog *
@@ -138,7 +156,7 @@ open_dialog (const char *output)
   TdReconstructDialog *dialog
       = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
   g_assert_nonnull (dialog);
-  td_reconstruct_dialog_set_output (dialog, output);
+  gtk_editable_set_text (td_test_part (dialog, "path"), output);
   return dialog;
 }
 
@@ -147,15 +165,15 @@ test_reconstruct (void)
 {
   g_autofree char *output = g_build_filename (td_test_folder (), "volume.tif", NULL);
   g_autoptr (GError) error = NULL;
-  TdRecipe recipe = *td_session_recipe (td_window_session (td_test_window));
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
 
   recipe.output_format = TD_VOLUME_BIGTIFF;
-  td_session_edit (td_window_session (td_test_window), &recipe, NULL);
+  td_session_edit (td_test_session (), &recipe, NULL);
   TdReconstructDialog *dialog = open_dialog (output);
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   td_test_screenshot (GTK_WIDGET (dialog), "reconstruct-dialog");
-  td_reconstruct_dialog_accept (dialog);
-  td_window_show_page (td_test_window, "volume");
+  td_test_click (td_test_part (dialog, "accept"));
+  td_test_show_page ("volume");
   td_test_wait (no_job_is_active, NULL, "the volume");
 
   g_autoptr (TdVolume) volume = td_volume_open (output, &error);
@@ -172,24 +190,24 @@ test_reconstruct (void)
 static gboolean
 volume_is_shown (gpointer user)
 {
-  return td_image_pane_get_image (td_volume_view_pane (td_window_volume_view (td_test_window)))
-         != NULL;
+  return td_image_pane_get_image (td_test_part (td_test_window, "volume_view.pane")) != NULL;
 }
 
 static void
 test_browse (void)
 {
-  td_volume_view_set_slice (td_window_volume_view (td_test_window), 5);
+  gtk_adjustment_set_value (td_test_part (td_test_window, "volume_view.adjustment"), 5);
   td_test_wait (volume_is_shown, NULL, "a slice of the volume");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-volume");
-  td_window_show_page (td_test_window, "slices");
+  td_test_show_page ("slices");
 }
 
 /* A target that is taken is refused before anything runs, with the reason. */
 static gboolean
 plan_is_refused (gpointer dialog)
 {
-  return !td_reconstruct_dialog_ready (dialog) && td_reconstruct_dialog_problem (dialog);
+  return !td_test_plan_is_ready (dialog)
+         && gtk_widget_get_visible (td_test_part (dialog, "problem"));
 }
 
 static void
@@ -199,7 +217,8 @@ test_taken_output (void)
   TdReconstructDialog *dialog = open_dialog (output);
 
   td_test_wait (plan_is_refused, dialog, "the plan to be refused");
-  g_test_message ("%s", td_reconstruct_dialog_problem (dialog));
+  const char *problem = adw_preferences_row_get_title (td_test_part (dialog, "problem"));
+  g_assert_nonnull (strstr (problem, "exists already"));
   gtk_window_close (GTK_WINDOW (dialog));
 }
 
@@ -208,7 +227,7 @@ test_cancel_and_close (void)
 {
   g_autofree char *first = g_build_filename (td_test_folder (), "first.h5", NULL);
   g_autofree char *second = g_build_filename (td_test_folder (), "second.h5", NULL);
-  TdSession *session = td_window_session (td_test_window);
+  TdSession *session = td_test_session ();
   TdRecipe recipe = *td_session_recipe (session);
 
   recipe.output_format = TD_VOLUME_HDF5;
@@ -216,8 +235,8 @@ test_cancel_and_close (void)
       = td_job_item_new (td_session_engine (session), td_session_scan (session), &recipe, first);
   g_autoptr (TdJobItem) two
       = td_job_item_new (td_session_engine (session), td_session_scan (session), &recipe, second);
-  td_job_queue_add (td_window_jobs (td_test_window), one);
-  td_job_queue_add (td_window_jobs (td_test_window), two);
+  td_job_queue_add (td_test_jobs (), one);
+  td_job_queue_add (td_test_jobs (), two);
 
   /* With jobs running the window asks, and stays. */
   gtk_window_close (GTK_WINDOW (td_test_window));
@@ -236,7 +255,7 @@ test_cancel_and_close (void)
   /* What was cancelled can be had all the same. */
   g_autoptr (TdJobItem) again = td_job_item_again (two);
   g_assert_nonnull (again);
-  td_job_queue_add (td_window_jobs (td_test_window), again);
+  td_job_queue_add (td_test_jobs (), again);
   g_assert_null (td_job_item_again (again));
   td_test_wait (no_job_is_active, NULL, "the volume after all");
   g_assert_cmpint (td_job_item_state (again), ==, TD_JOB_DONE);
@@ -273,7 +292,7 @@ test_coarse_first (void)
                             "--flats=1",     "--darks=1", NULL };
   g_autofree char *path = td_test_phantom ("large.nxs", options);
   Shown shown = { g_ptr_array_new_with_free_func ((GDestroyNotify) td_image_unref), 0, 0 };
-  TdScanView *view = td_window_scan_view (td_test_window);
+  TdScanView *view = td_test_scan_view ();
   gulong handler = g_signal_connect (view, "slice-shown", G_CALLBACK (on_slice_shown), &shown);
 
   td_window_open_path (td_test_window, path);
@@ -302,22 +321,23 @@ test_coarse_first (void)
 static gboolean
 slice_is_coloured (gpointer user)
 {
-  return td_slice_view_get_colour_map (td_image_pane_view (td_test_slice_pane ()))
+  return td_slice_view_get_style (td_image_pane_view (td_test_slice_pane ()))->map
          == TD_COLOUR_VIRIDIS;
 }
 
 static void
 test_preferences (void)
 {
-  g_settings_set_string (td_application_settings (application), "colour-map", "viridis");
+  g_autoptr (GSettings) settings = td_settings_new (NULL);
+
+  g_settings_set_string (settings, "colour-map", "viridis");
   td_test_wait (slice_is_coloured, NULL, "the colours");
-  g_settings_set_string (td_application_settings (application), "theme", "dark");
-  GSettings *settings = td_application_settings (application);
+  g_settings_set_string (settings, "theme", "dark");
   g_settings_set_double (settings, "memory-limit-gib", 6);
   g_settings_set_double (settings, "device-memory-limit-gib", 2.5);
   td_test_activate ("close-scan", NULL);
   td_test_open (scan_path);
-  const TdRecipe *recipe = td_session_recipe (td_window_session (td_test_window));
+  const TdRecipe *recipe = td_session_recipe (td_test_session ());
   g_assert_cmpuint (recipe->memory_limit_bytes, ==, G_GUINT64_CONSTANT (6) << 30);
   g_assert_cmpuint (recipe->device_memory_limit_bytes, ==, G_GUINT64_CONSTANT (5) << 29);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-dark");
@@ -340,14 +360,14 @@ static void
 test_leave (void)
 {
   g_autofree char *output = g_build_filename (td_test_folder (), "left", NULL);
-  TdSession *session = td_window_session (td_test_window);
+  TdSession *session = td_test_session ();
   g_autoptr (TdJobItem) one = td_job_item_new (
       td_session_engine (session), td_session_scan (session), td_session_recipe (session), output);
   g_autoptr (TdJobItem) two = td_job_item_new (
       td_session_engine (session), td_session_scan (session), td_session_recipe (session), output);
 
-  td_job_queue_add (td_window_jobs (td_test_window), one);
-  td_job_queue_add (td_window_jobs (td_test_window), two);
+  td_job_queue_add (td_test_jobs (), one);
+  td_job_queue_add (td_test_jobs (), two);
   gtk_window_close (GTK_WINDOW (td_test_window));
   td_test_wait (td_test_message_is_shown, NULL, "the question");
   adw_message_dialog_response (ADW_MESSAGE_DIALOG (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG)),

@@ -50,14 +50,10 @@ frames_are_drawn (gpointer user)
   return ((Frames *) user)->frames >= 4;
 }
 
-void
-td_test_screenshot (GtkWidget *widget, const char *name)
+static GdkTexture *
+draw (GtkWidget *widget)
 {
   Frames frames = { 0 };
-  g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
-  g_autofree char *folder = g_path_get_dirname (program);
-  g_autofree char *file = g_strconcat (name, ".png", NULL);
-  g_autofree char *path = g_build_filename (folder, file, NULL);
 
   gtk_widget_add_tick_callback (widget, count_frame, &frames, NULL);
   td_test_wait (frames_are_drawn, &frames, "frames");
@@ -68,8 +64,28 @@ td_test_screenshot (GtkWidget *widget, const char *name)
   GskRenderNode *node = gtk_snapshot_free_to_node (snapshot);
   g_assert_nonnull (node);
   GskRenderer *renderer = gtk_native_get_renderer (gtk_widget_get_native (widget));
-  g_autoptr (GdkTexture) texture = gsk_renderer_render_texture (renderer, node, NULL);
+  GdkTexture *texture = gsk_renderer_render_texture (renderer, node, NULL);
   gsk_render_node_unref (node);
+  return texture;
+}
+
+GBytes *
+td_test_picture (GtkWidget *widget)
+{
+  g_autoptr (GdkTexture) texture = draw (widget);
+
+  return gdk_texture_save_to_png_bytes (texture);
+}
+
+void
+td_test_screenshot (GtkWidget *widget, const char *name)
+{
+  g_autofree char *program = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *folder = g_path_get_dirname (program);
+  g_autofree char *file = g_strconcat (name, ".png", NULL);
+  g_autofree char *path = g_build_filename (folder, file, NULL);
+  g_autoptr (GdkTexture) texture = draw (widget);
+
   g_assert_true (gdk_texture_save_to_png (texture, path));
 }
 

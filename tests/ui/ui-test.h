@@ -8,7 +8,9 @@
 typedef gboolean (*TdCondition) (gpointer user);
 void td_test_wait (TdCondition condition, gpointer user, const char *what);
 
-/* The widget as it is drawn, GL areas included, as NAME.png beside the test program. */
+/* The widget as it is drawn, GL areas included: as a PNG file's bytes, or as NAME.png beside the
+   test program. */
+GBytes *td_test_picture (GtkWidget *widget);
 void td_test_screenshot (GtkWidget *widget, const char *name);
 
 /* A folder for the test's files, and the path of a scan made by tomodesk-cli in it. */

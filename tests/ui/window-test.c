@@ -2,10 +2,10 @@
 #include "window-test.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "compute/engine/job.h"
 #include "ui-test.h"
-#include "ui/reconstruct-dialog.h"
 
 TdWindow *td_test_window;
 
@@ -54,10 +54,67 @@ td_test_with_gl (void)
          && g_strcmp0 (g_getenv ("TOMODESK_DRAW"), "gl") == 0;
 }
 
+const char *
+td_test_state (void)
+{
+  return gtk_stack_get_visible_child_name (td_test_part (td_test_window, "stack"));
+}
+
+void
+td_test_show_page (const char *page)
+{
+  td_test_activate ("show-page", g_variant_new_string (page));
+}
+
+/* The window holds what its property has. */
+static gpointer
+window_object (const char *property)
+{
+  g_autoptr (GObject) object = NULL;
+
+  g_object_get (td_test_window, property, &object, NULL);
+  return object;
+}
+
+TdSession *
+td_test_session (void)
+{
+  return window_object ("session");
+}
+
+TdJobQueue *
+td_test_jobs (void)
+{
+  return window_object ("jobs");
+}
+
+TdScanView *
+td_test_scan_view (void)
+{
+  return td_test_part (td_test_window, "scan_view");
+}
+
 TdImagePane *
 td_test_slice_pane (void)
 {
-  return td_scan_view_slice_pane (td_window_scan_view (td_test_window));
+  return td_test_part (td_test_window, "scan_view.slice");
+}
+
+gboolean
+td_test_is_updating (gpointer pane)
+{
+  return gtk_widget_has_css_class (pane, "updating");
+}
+
+gboolean
+td_test_scan_view_is_settled (gpointer unused)
+{
+  static const char *const panes[] = { "slice", "sinogram", "projection" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (panes); i++)
+    if (td_test_is_updating (td_test_part (td_test_scan_view (), panes[i])))
+      return FALSE;
+  return TRUE;
 }
 
 TdImage *
@@ -69,24 +126,24 @@ td_test_shown_slice (void)
 gboolean
 td_test_slice_is_there (gpointer other)
 {
-  const TdScanFacts *facts = td_session_facts (td_window_session (td_test_window));
+  const TdScanFacts *facts = td_session_facts (td_test_session ());
   TdImage *image = td_test_shown_slice ();
 
   return image && image != other && facts && image->width == facts->n_columns
-         && !td_image_pane_get_updating (td_test_slice_pane ());
+         && !td_test_is_updating (td_test_slice_pane ());
 }
 
 gboolean
 td_test_in_state (gpointer state)
 {
-  return g_strcmp0 (td_window_state (td_test_window), state) == 0;
+  return g_strcmp0 (td_test_state (), state) == 0;
 }
 
 void
 td_test_open (const char *path)
 {
   td_window_open_path (td_test_window, path);
-  g_assert_cmpstr (td_window_state (td_test_window), ==, "opening");
+  g_assert_cmpstr (td_test_state (), ==, "opening");
   td_test_wait (td_test_in_state, (gpointer) "scan", "the scan to open");
   td_test_wait (td_test_slice_is_there, NULL, "the first slice");
 }
@@ -118,6 +175,59 @@ td_test_find (GtkWidget *parent, GType type, TdTestMatch matches, gpointer user)
   return NULL;
 }
 
+gpointer
+td_test_part (gpointer widget, const char *names)
+{
+  g_auto (GStrv) parts = g_strsplit (names, ".", -1);
+
+  for (guint i = 0; parts[i]; i++) {
+    widget = gtk_widget_get_template_child (widget, G_OBJECT_TYPE (widget), parts[i]);
+    g_assert_nonnull (widget);
+  }
+  return widget;
+}
+
+static gboolean
+button_has_label (GtkWidget *button, gpointer label)
+{
+  g_autoptr (GString) shown = g_string_new (gtk_button_get_label (GTK_BUTTON (button)));
+
+  g_string_replace (shown, "_", "", 0);
+  return g_strcmp0 (shown->str, label) == 0
+         || g_strcmp0 (gtk_widget_get_tooltip_text (button), label) == 0;
+}
+
+GtkWidget *
+td_test_button (gpointer parent, const char *label)
+{
+  GtkWidget *button = td_test_find (parent, GTK_TYPE_BUTTON, button_has_label, (gpointer) label);
+
+  g_assert_nonnull (button);
+  return button;
+}
+
+static gboolean
+row_has_title (GtkWidget *row, gpointer title)
+{
+  return strcmp (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row)), title) == 0;
+}
+
+gpointer
+td_test_row (gpointer parent, const char *title)
+{
+  GtkWidget *row = td_test_find (parent, ADW_TYPE_PREFERENCES_ROW, row_has_title, (gpointer) title);
+
+  g_assert_nonnull (row);
+  return row;
+}
+
+void
+td_test_click (gpointer button)
+{
+  g_assert_true (gtk_widget_is_sensitive (button));
+  g_signal_emit_by_name (button, "clicked");
+}
+
 gboolean
 td_test_message_is_shown (gpointer unused)
 {
@@ -127,7 +237,7 @@ td_test_message_is_shown (gpointer unused)
 gboolean
 td_test_plan_is_ready (gpointer dialog)
 {
-  return td_reconstruct_dialog_ready (dialog);
+  return gtk_widget_get_sensitive (td_test_part (dialog, "accept"));
 }
 
 /* ── The truth ── */
@@ -155,8 +265,8 @@ td_test_slice_by_job (const TdRecipe *recipe, guint row)
 
   single.row_first = row;
   single.row_end = row + 1;
-  g_autoptr (TdPlan) plan = td_plan_new (
-      engine, td_session_scan (td_window_session (td_test_window)), &single, NULL, NULL, &error);
+  g_autoptr (TdPlan) plan
+      = td_plan_new (engine, td_session_scan (td_test_session ()), &single, NULL, NULL, &error);
   g_assert_no_error (error);
   const TdPlanFacts *facts = td_plan_facts (plan);
   Kept kept = { NULL, (gsize) facts->nx * facts->ny };
@@ -182,8 +292,8 @@ void
 td_test_assert_slice_is_right (const TdRecipe *recipe)
 {
   g_autofree float *truth
-      = td_test_slice_by_job (recipe, td_scan_view_get_row (td_window_scan_view (td_test_window)));
-  const TdScanFacts *facts = td_session_facts (td_window_session (td_test_window));
+      = td_test_slice_by_job (recipe, td_scan_view_get_row (td_test_scan_view ()));
+  const TdScanFacts *facts = td_session_facts (td_test_session ());
   TdImage *image = td_test_shown_slice ();
   double scale = image->maximum - image->minimum;
 
@@ -197,5 +307,5 @@ td_test_assert_slice_is_right (const TdRecipe *recipe)
 void
 td_test_assert_shown_slice (void)
 {
-  td_test_assert_slice_is_right (td_session_recipe (td_window_session (td_test_window)));
+  td_test_assert_slice_is_right (td_session_recipe (td_test_session ()));
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "app/application.h"
+#include "ui/job-queue.h"
+#include "ui/scan-view.h"
 
 /**
  * One program with one window, for tests that use it as a person does. The window is NULL once it
@@ -11,13 +13,24 @@ extern TdWindow *td_test_window;
 
 TdApplication *td_test_start (void);
 void td_test_activate (const char *action, GVariant *parameter);
+/* "empty", "opening", "failed" or "scan". */
+const char *td_test_state (void);
+/* "slices", "compare", "volume" or "geometry". */
+void td_test_show_page (const char *page);
+TdSession *td_test_session (void);
+TdJobQueue *td_test_jobs (void);
 /* Opens a scan and waits for its slice. */
 void td_test_open (const char *path);
 
 /* Whether this run is meant to draw by OpenGL. */
 gboolean td_test_with_gl (void);
 
+TdScanView *td_test_scan_view (void);
 TdImagePane *td_test_slice_pane (void);
+/* A picture is on its way to the pane. */
+gboolean td_test_is_updating (gpointer pane);
+/* The scan view shows what was asked for: no picture is on its way. */
+gboolean td_test_scan_view_is_settled (gpointer unused);
 TdImage *td_test_shown_slice (void);
 /* A slice of the scan's size is shown that is not @other, and none is on its way. */
 gboolean td_test_slice_is_there (gpointer other);
@@ -27,6 +40,14 @@ GtkWindow *td_test_other_window (GType type);
 /* The first widget of a type below @parent for which @matches (NULL: always) holds. */
 typedef gboolean (*TdTestMatch) (GtkWidget *widget, gpointer user);
 GtkWidget *td_test_find (GtkWidget *parent, GType type, TdTestMatch matches, gpointer user);
+/* What a widget's template calls by that name; further names, behind dots, are of the templates
+   within. */
+gpointer td_test_part (gpointer widget, const char *names);
+/* The button below @parent that has this label, with or without a mnemonic, or this tooltip. */
+GtkWidget *td_test_button (gpointer parent, const char *label);
+/* The row of a list below @parent that has this title. */
+gpointer td_test_row (gpointer parent, const char *title);
+void td_test_click (gpointer button);
 gboolean td_test_message_is_shown (gpointer unused);
 gboolean td_test_plan_is_ready (gpointer dialog);
 
