@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include "compute/device/host.h"
+#include "compute/methods/methods.h"
 #include "config.h"
 #include "desktop-resources.h"
 #include "settings.h"
@@ -172,7 +173,7 @@ td_application_startup (GApplication *application)
   }
   td_ui_init ();
   add_icons ();
-  self->engine = td_engine_new ();
+  self->engine = td_engine_new (td_methods);
   application_add_actions (self);
   application_catch_signals (self);
   apply_theme (self);

@@ -8,6 +8,7 @@
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/centre.h"
+#include "compute/methods/methods.h"
 #include "dataset/number.h"
 #include "dataset/output.h"
 #include "dataset/sort.h"
@@ -254,7 +255,7 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
 
   if (!scan || (options->picture && !td_output_spares (options->picture, path, &error)))
     return td_cli_fail (error);
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   options->axis.row_first = recipe->recipe.row_first;
   options->axis.row_end = recipe->recipe.row_end;
   options->axis.progress = cli_centre_show_progress;

@@ -4,6 +4,7 @@
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/plan.h"
+#include "compute/methods/methods.h"
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
@@ -67,7 +68,7 @@ plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
   const int status = td_cli_recipe_check (recipe, "plan", td_scan_facts (scan));
   if (status >= 0)
     return status;
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   /* The output's size is part of the plan; where it goes is not. */
   g_autoptr (TdPlan) plan
       = td_plan_new (engine, scan, &recipe->recipe, "slices", td_cli_cancellable (), &error);

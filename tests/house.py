@@ -49,6 +49,7 @@ STOREYS = (
     ("compute/recipe",),
     ("compute/engine",),
     ("compute/engine/fbp", "compute/engine/fdk", "compute/engine/iterative"),
+    ("compute/methods",),
     ("compute/bench",),
 )
 STOREY = {folder: storey for storey, folders in enumerate(STOREYS) for folder in folders}

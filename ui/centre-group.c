@@ -6,6 +6,7 @@
 
 #include "axis-answer.h"
 #include "compute/engine/centre.h"
+#include "compute/engine/cone-scan.h"
 #include "labels.h"
 #include "latest.h"
 #include "number-row.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/engine/centre.h"
+#include "compute/engine/cone-scan.h"
 #include "dataset/geometry-matrix.h"
 #include "labels.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/engine/job.h"
+#include "compute/methods/methods.h"
 #include "dataset/random.h"
 #include "dataset/sort.h"
 
@@ -78,7 +79,7 @@ td_fbp_bench (const TdFbpBenchSpec *spec, TdFbpBenchResult *result, GError **err
   g_autofree TdFbpBenchRun *runs = g_new (TdFbpBenchRun, spec->runs);
   g_autofree char *device = NULL;
   g_autoptr (TdScan) scan = fbp_bench_noise_scan (spec, error);
-  g_autoptr (TdEngine) engine = scan ? td_engine_new () : NULL;
+  g_autoptr (TdEngine) engine = scan ? td_engine_new (td_methods) : NULL;
 
   if (!scan)
     return FALSE;

@@ -10,6 +10,7 @@
 #include "compute/device/host.h"
 #include "dataset/random.h"
 #include "compute/engine/fdk/fdk.h"
+#include "compute/methods/methods.h"
 
 #define PIECE (1u << 20) /* bytes that a thread copies at once */
 
@@ -116,7 +117,7 @@ td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error)
   g_autoptr (TdFdkBench) bench = g_new0 (TdFdkBench, 1);
 
   bench->spec = *spec;
-  bench->engine = td_engine_new ();
+  bench->engine = td_engine_new (td_methods);
   bench->projections = map_memory (projection_bytes (bench), error);
   bench->volume = bench->projections ? map_memory (volume_bytes (bench), error) : NULL;
   if (!bench->volume)

@@ -6,10 +6,6 @@
 #include "compute/axis/axis.h"
 #include "dataset/scan.h"
 
-/* Where the scan itself says that the axis is: the file's column, or what its geometry projects the
-   axis to (of matrices, the first view's); NAN: nowhere. What a recipe without a centre takes. */
-double td_stated_centre (const TdScanFacts *facts);
-
 /**
  * td_engine_find_axis:
  * @recipe: its preparation steps make the sinograms, its first device does the work, its memory

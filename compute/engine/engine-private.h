@@ -4,6 +4,8 @@
 #include "engine.h"
 #include "dataset/scan-view.h"
 
+typedef struct TdFoundAxes TdFoundAxes; /* found-axes.h */
+
 /**
  * What the engine keeps for its methods between jobs. Any thread.
  */
@@ -28,6 +30,12 @@ gpointer td_engine_take (TdEngine *engine, GDestroyNotify free,
 void td_engine_give (TdEngine *engine, gpointer item, guint64 bytes, GDestroyNotify free);
 /* Frees the idle working sets: a job is short of device memory. */
 void td_engine_drop_idle (TdEngine *engine);
+
+const TdMethod *const *td_engine_methods (const TdEngine *engine);
+/* The axes found lately. */
+TdFoundAxes *td_engine_axes (TdEngine *engine);
+/* A handle of @device with an account that holds what the recipe's limits say. (transfer full) */
+TdDevice *td_engine_account (const TdRecipe *recipe, TdDevice *device);
 
 /* Rates measured on this machine by earlier jobs, kept in the user's cache folder; 0: none yet. */
 double td_engine_rate (TdEngine *engine, const char *key);

@@ -4,10 +4,10 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "centre-private.h"
 #include "compute/device/host.h"
 #include "dataset/scan-mask.h"
 #include "engine-private.h"
+#include "found-axes.h"
 #include "rates.h"
 
 #define ROWS_BUDGET (256u << 20) /* raw rows kept */
@@ -39,6 +39,7 @@ typedef struct {
 
 struct TdEngine {
   gatomicrefcount references;
+  const TdMethod *const *methods;
   GMutex lock;
   GHashTable *devices; /* id -> TdDevice: keeps opened devices open */
   GQueue rows;         /* Rows, newest first */
@@ -53,11 +54,11 @@ struct TdEngine {
   } views[N_VIEWS];      /* newest first */
   Masked masks[N_MASKS]; /* newest first */
   TdRates *rates;
-  TdCentres *centres;
+  TdFoundAxes *axes;
 };
 
 TdEngine *
-td_engine_new (void)
+td_engine_new (const TdMethod *const *methods)
 {
   TdEngine *engine = g_new0 (TdEngine, 1);
 
@@ -65,8 +66,9 @@ td_engine_new (void)
   g_mutex_init (&engine->lock);
   engine->devices
       = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify) td_device_unref);
+  engine->methods = methods;
   engine->rates = td_rates_new ();
-  engine->centres = td_centres_new ();
+  engine->axes = td_found_axes_new ();
   return engine;
 }
 
@@ -85,9 +87,15 @@ td_engine_unref (TdEngine *engine)
   td_engine_trim (engine);
   g_hash_table_unref (engine->devices);
   td_rates_free (engine->rates);
-  td_centres_free (engine->centres);
+  td_found_axes_free (engine->axes);
   g_mutex_clear (&engine->lock);
   g_free (engine);
+}
+
+const TdMethod *const *
+td_engine_methods (const TdEngine *engine)
+{
+  return engine->methods;
 }
 
 /* ── Devices ── */
@@ -128,6 +136,17 @@ td_engine_devices (TdEngine *engine, const char *names, GError **error)
       g_ptr_array_add (devices, device);
   }
   return g_steal_pointer (&devices);
+}
+
+TdDevice *
+td_engine_account (const TdRecipe *recipe, TdDevice *device)
+{
+  const guint64 both = recipe->memory_limit_bytes, alone = recipe->device_memory_limit_bytes;
+  const gboolean host = td_device_info (device)->host_pointers;
+
+  return td_device_for_job (device, host || alone == 0 ? both
+                                    : both == 0        ? alone
+                                                       : MIN (both, alone));
 }
 
 /* ── Raw rows ── */
@@ -412,7 +431,7 @@ void
 td_engine_trim (TdEngine *engine)
 {
   td_engine_drop_idle (engine);
-  td_centres_clear (engine->centres);
+  td_found_axes_clear (engine->axes);
   g_mutex_lock (&engine->lock);
   while (engine->rows.length)
     rows_free (g_queue_pop_head (&engine->rows));
@@ -429,10 +448,10 @@ td_engine_trim (TdEngine *engine)
   g_mutex_unlock (&engine->lock);
 }
 
-TdCentres *
-td_engine_centres (TdEngine *engine)
+TdFoundAxes *
+td_engine_axes (TdEngine *engine)
 {
-  return engine->centres;
+  return engine->axes;
 }
 
 /* ── Rates ── */

@@ -14,7 +14,12 @@
  */
 typedef struct TdEngine TdEngine;
 
-TdEngine *td_engine_new (void);
+/* How a volume is reconstructed (method.h). */
+typedef struct TdMethod TdMethod;
+
+/* @methods: what plans choose from, in the order in which "auto" asks; NULL-terminated, static. The
+   program's are td_methods (compute/methods/methods.h). */
+TdEngine *td_engine_new (const TdMethod *const *methods);
 TdEngine *td_engine_ref (TdEngine *engine);
 void td_engine_unref (TdEngine *engine);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEngine, td_engine_unref)

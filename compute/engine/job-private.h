@@ -2,10 +2,11 @@
 #pragma once
 
 #include "dataset/output.h"
-#include "method.h"
+#include "job.h"
+#include "plan-private.h"
 
 /* The parts of a job: job.c (life, progress), job-writer.c (the writing thread), job-json.c (result
-   and provenance), job-range.c (the range of integer output). */
+   and provenance). */
 typedef struct TdJobWriter TdJobWriter;
 
 struct TdJob {
@@ -59,8 +60,32 @@ gboolean td_job_writer_start (TdJob *job, double low, double high, GError **erro
    From then on slices are released unseen. */
 gboolean td_job_writer_end (TdJob *job, gboolean keep, GError **error);
 
-/* Values of 0 and of the largest sample for 8 and 16 bits: from the recipe, or from a preview of
-   the middle slice. */
-gboolean td_job_output_range (TdJob *job, double *low, double *high, GError **error);
-
 char *td_job_provenance_json (TdJob *job);
+
+/* ── Services to the method; any of the job's threads ── */
+
+/* Hands finished slices to the writer, which writes and shows them. Blocks while the writer is
+   behind. The job owns @slices from then on, whatever this returns, and frees them with
+   @release (slices, user) on any thread. @first counts from the plan's first slice. */
+gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
+                      void (*release) (float *slices, gpointer user), gpointer user,
+                      GError **error);
+void td_job_add_updates (TdJob *job, double updates); /* drives progress and ETA */
+/* What the job takes may be remembered as its devices' rate: no kernel was built meanwhile, or the
+   job took so long that building did not count. */
+gboolean td_job_is_warm (TdJob *job);
+void td_job_add_pass (TdJob *job, double residual); /* of td_job_passes() */
+gboolean td_job_ends_early (TdJob *job);            /* td_job_finish_early() was called */
+void td_job_add_stage (TdJob *job, const char *stage, double seconds);
+/* g_get_monotonic_time() of both ends; does nothing unless the job keeps spans. */
+void td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us);
+gboolean td_job_keeps_spans (TdJob *job);
+void td_job_add_counts (TdJob *job, const TdPreparationCounts *counts);
+/* Host memory taken (> 0) or given back (< 0), for the peak in the result. */
+void td_job_add_host_bytes (TdJob *job, gint64 bytes);
+/* The peak of a device's memory account, for the result. The job books its plan's devices itself.
+ */
+void td_job_add_account (TdJob *job, TdDevice *account);
+void td_job_set_family (TdJob *job, const char *description);  /* what ran, in words */
+void td_job_set_precision (TdJob *job, TdPrecision precision); /* else the plan's */
+void td_job_note (TdJob *job, const char *id, ...) G_GNUC_PRINTF (2, 3);

@@ -3,17 +3,37 @@
 
 #include "compute/axis/axis-line.h"
 #include "compute/prepare/prepare.h"
+#include "dataset/scan-view.h"
 #include "method.h"
+#include "plan.h"
 
-/* What plan.c offers to the methods while they fill a plan. */
+/* A plan as the planner and the methods see it. */
+struct TdPlan {
+  gatomicrefcount references;
+  TdPlanFacts facts;
+  TdRecipe recipe;
+  TdScan *measured;  /* as opened, with the recipe's mask */
+  TdScan *scan;      /* what the method reconstructs: `measured`, or what the recipe's crop and bins
+                        show of it */
+  TdScanFrame frame; /* from the one to the other */
+  TdViewGroup views; /* of `scan`: those that are added; never 0 */
+  gboolean is_part;  /* td_plan_new_part(): slices come from the first to the last */
+  double centre_px;  /* recipe.centre_px in columns of `scan` */
+  TdEngine *engine;
+  GPtrArray *devices; /* TdDevice */
+  const TdMethod *method;
+  char *output;   /* NULL: preview */
+  gpointer extra; /* the method's own */
+  GDestroyNotify free_extra;
+};
+
+/* ── What plan.c offers to the methods while they fill a plan ── */
 
 void td_plan_note (TdPlan *plan, const char *id, ...) G_GNUC_PRINTF (2, 3);
 /* The recipe's region, if it has one, lies within slices of nx × ny pixels. */
 gboolean td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error);
 /* Bytes of the files read for @n_rows rows of plan->scan, all views. */
 guint64 td_plan_read_bytes (const TdPlan *plan, guint n_rows);
-/* A handle of @device with an account that holds what the recipe's limits say. (transfer full) */
-TdDevice *td_plan_account (const TdRecipe *recipe, TdDevice *device);
 /* The host with the plan's account, whether or not it is one of the plan's devices. (transfer full)
  */
 TdDevice *td_plan_host (const TdPlan *plan, GError **error);
@@ -26,7 +46,5 @@ guint64 td_plan_own_bytes (GPtrArray *devices);
    reading, computing and writing, for they overlap. */
 double td_plan_estimate (TdPlan *plan, double updates_per_s);
 
-/* plan-centre.c: makes the recipe's centre a number: given, stated by the scan, or found. */
-gboolean td_plan_resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error);
 /* The recipe's axis in columns and rows of plan->scan. */
 TdAxisLine td_plan_axis (const TdPlan *plan);

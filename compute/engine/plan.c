@@ -7,6 +7,8 @@
 #include "dataset/angles.h"
 #include "dataset/output.h"
 #include "compute/device/host.h"
+#include "centre.h"
+#include "cone-scan.h"
 #include "engine-private.h"
 #include "compute/recipe/json.h"
 #include "plan-private.h"
@@ -14,15 +16,10 @@
 
 #define OWN_BYTES ((guint64) 64 << 20)
 #define COMPILER_BYTES ((guint64) 256 << 20)
-
-/* In the order "auto" asks them. */
-static const TdMethod *const methods[] = {
-  &td_method_fbp,           &td_method_fdk,
-  &td_method_fourier,       &td_method_sirt_parallel,
-  &td_method_sirt_cone,     &td_method_fista_tv_parallel,
-  &td_method_fista_tv_cone, &td_method_cgls_parallel,
-  &td_method_cgls_cone,     NULL,
-};
+/* A tilt this many times its standard error is one. */
+#define SIGNIFICANT 3
+/* Columns between the detector's ends that a tilt must move the axis by to be worth correcting. */
+#define LEAST_MOVE_PX 0.1
 
 /* ── Life ── */
 
@@ -62,38 +59,11 @@ td_plan_note (TdPlan *plan, const char *id, ...)
 
 /* ── Choices that all methods share ── */
 
-double
-td_method_stated_centre (const TdMethod *method, const TdScanFacts *facts)
-{
-  return method->stated_centre ? method->stated_centre (facts) : facts->centre_px;
-}
-
-const TdMethod *
-td_method_choose (const TdScanFacts *facts, const TdRecipe *recipe, GError **error)
-{
-  const char *reason = NULL;
-
-  for (guint i = 0; methods[i]; i++) {
-    if (recipe->method == TD_METHOD_AUTO ? methods[i]->by_name : recipe->method != methods[i]->kind)
-      continue;
-    reason = methods[i]->unsupported ? methods[i]->unsupported (facts, recipe) : NULL;
-    if (!reason)
-      return methods[i];
-  }
-  if (reason)
-    td_set_error_plain (error, TD_ERROR_UNSUPPORTED, reason);
-  else
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "The method \"%s\" is not in this version; take {method=fbp}",
-                  td_method_name (recipe->method));
-  return NULL;
-}
-
 static gboolean
 resolve_slices (TdPlan *plan, GError **error)
 {
   TdRecipe *recipe = &plan->recipe;
-  const guint n = plan->method->n_slices (td_scan_facts (plan->scan));
+  const guint n = td_cone_scan_slices (td_scan_facts (plan->scan));
 
   if (recipe->row_end == 0) {
     recipe->row_first = 0;
@@ -120,7 +90,7 @@ resolve_rows (TdPlan *plan, GError **error)
   const guint n = td_scan_facts (plan->scan)->n_rows, bin = MAX (frame->bin_rows, 1);
   const guint first = frame->crop_row, end = first + n * bin;
 
-  if (plan->method->n_slices)
+  if (td_scan_facts (plan->scan)->geometry.beam != TD_BEAM_PARALLEL)
     return resolve_slices (plan, error);
   if (recipe->row_end == 0) {
     recipe->row_first = first;
@@ -296,6 +266,146 @@ plan_take_slices (TdPlan *plan, const TdPlanPart *part, GError **error)
   return TRUE;
 }
 
+/* ── The centre ── */
+
+static void
+plan_centre_take_stated (TdPlan *plan, double stated_px)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
+  const double middle_px = (facts->n_columns - 1) / 2.0;
+  /* A cone beam's geometry without an offset states nothing: the middle is assumed. */
+  const gboolean stated = isfinite (stated_px)
+                          && (facts->geometry.beam == TD_BEAM_PARALLEL
+                              || facts->geometry.view_matrices || stated_px != middle_px);
+
+  plan->recipe.centre_px = stated ? stated_px : middle_px;
+  td_plan_note (plan,
+                stated ? "The rotation axis is at column %.2f, as the scan says."
+                       : "The rotation axis is taken at the detector's middle, column %.2f.",
+                plan->recipe.centre_px);
+}
+
+/* "correlation and fourier" */
+static char *
+methods_used (const TdAxisResult *result)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  GString *text = g_string_new (NULL);
+
+  for (guint m = 0; m < TD_AXIS_COUNT; m++) {
+    gboolean used = FALSE;
+    for (guint i = 0; i < result->n_trials; i++)
+      used |= result->trials[i].method == m && result->trials[i].used;
+    if (used)
+      g_ptr_array_add (names, (gpointer) td_axis_method_name (m));
+  }
+  for (guint i = 0; i < names->len; i++)
+    g_string_append_printf (text, "%s%s",
+                            i == 0                ? ""
+                            : i + 1 == names->len ? " and "
+                                                  : ", ",
+                            (const char *) g_ptr_array_index (names, i));
+  return g_string_free (text, FALSE);
+}
+
+static void
+take_tilt (TdPlan *plan, const TdAxisResult *result)
+{
+  TdRecipe *recipe = &plan->recipe;
+  double move
+      = fabs (td_axis_line (0, result->tilt_deg, 1).slope) * td_scan_facts (plan->measured)->n_rows;
+
+  if (recipe->tilt_deg != 0 || move < LEAST_MOVE_PX
+      || fabs (result->tilt_deg) < SIGNIFICANT * result->tilt_uncertainty_deg)
+    return;
+  recipe->tilt_deg = result->tilt_deg;
+  td_plan_note (plan, "The rotation axis is tilted by %.3f ± %.3f degrees, which is corrected.",
+                result->tilt_deg, result->tilt_uncertainty_deg);
+}
+
+static gboolean
+take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError **error)
+{
+  g_autofree char *methods = methods_used (result);
+
+  if (result->agreed) {
+    plan->recipe.centre_px = result->centre_px;
+    td_plan_note (plan, "The rotation axis was found at column %.2f ± %.2f (%s agree).",
+                  result->centre_px, result->uncertainty_px, methods);
+    take_tilt (plan, result);
+    return TRUE;
+  }
+  if (isfinite (stated_px)) {
+    td_plan_note (plan, "Warning: the search for the rotation axis came to no agreement. %s.",
+                  result->advice);
+    plan_centre_take_stated (plan, stated_px);
+    return TRUE;
+  }
+  if (!isfinite (result->centre_px)) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "No rotation axis was found ({centre:PX} gives "
+                  "it by hand). %s",
+                  result->advice);
+    return FALSE;
+  }
+  plan->recipe.centre_px = result->centre_px;
+  td_plan_note (plan,
+                "Warning: the rotation axis is uncertain; column %.2f ± %.2f was taken (%s). %s.",
+                result->centre_px, result->uncertainty_px, methods, result->advice);
+  take_tilt (plan, result);
+  return TRUE;
+}
+
+static gboolean
+plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GError **error)
+{
+  GError *problem = NULL;
+  g_autoptr (TdAxisResult) result = td_engine_find_axis (
+      plan->engine, plan->measured, &plan->recipe, NULL, cancellable, &problem);
+
+  if (result)
+    return take_found (plan, result, stated_px, error);
+  if (isfinite (stated_px) && g_error_matches (problem, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
+    td_plan_note (plan, "%p.", td_error_message (problem));
+    plan_centre_take_stated (plan, stated_px);
+    g_error_free (problem);
+    return TRUE;
+  }
+  g_propagate_error (error, problem);
+  return FALSE;
+}
+
+/* On the whole detector, whatever the recipe's crop and bins leave of it: there the centre counts,
+   and there is more to be seen. */
+static gboolean
+resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
+  TdRecipe *recipe = &plan->recipe;
+  const double stated_px = td_stated_centre (facts);
+
+  if (recipe->centre_auto && facts->geometry.beam != TD_BEAM_PARALLEL) {
+    td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "The rotation axis is searched for in parallel beams only, and “%s” is a scan with "
+        "a %s beam; give the column of the axis ({centre:PX}), or leave {centre} out to "
+        "take the geometry's",
+        facts->title ? facts->title : facts->path,
+        facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");
+    return FALSE;
+  }
+  if (recipe->centre_auto) {
+    if (!plan_centre_find (plan, stated_px, cancellable, error))
+      return FALSE;
+  } else if (isnan (recipe->centre_px)) {
+    plan_centre_take_stated (plan, stated_px);
+  }
+  recipe->centre_auto = FALSE;
+  plan->facts.centre_px = recipe->centre_px;
+  plan->centre_px = td_scan_frame_column (&plan->frame, facts->n_columns, recipe->centre_px);
+  return TRUE;
+}
+
 /* ── Making a plan ── */
 
 /* From here on the plan's devices are its own handles. */
@@ -304,7 +414,7 @@ open_accounts (TdPlan *plan)
 {
   for (guint i = 0; i < plan->devices->len; i++) {
     TdDevice *device = plan->devices->pdata[i];
-    plan->devices->pdata[i] = td_plan_account (&plan->recipe, device);
+    plan->devices->pdata[i] = td_engine_account (&plan->recipe, device);
     td_device_unref (device);
   }
 }
@@ -337,9 +447,10 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
   if (recipe->view_end > 0)
     td_plan_note (plan, "Views %u to %u of the scan's %u are used.", recipe->view_first,
                   recipe->view_end - 1, td_scan_facts (scan)->n_views);
-  plan->method = td_method_choose (td_scan_facts (plan->scan), recipe, error);
+  plan->method = td_method_choose (td_engine_methods (plan->engine), td_scan_facts (plan->scan),
+                                   recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)
-      || !resolve_views (plan, error) || !td_plan_resolve_centre (plan, cancellable, error)
+      || !resolve_views (plan, error) || !resolve_centre (plan, cancellable, error)
       || !check_turn (plan, error) || !plan_take_slices (plan, part, error))
     return FALSE;
   note_unused (plan);
@@ -352,7 +463,7 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
   open_accounts (plan);
   list_devices (plan);
   return !g_cancellable_set_error_if_cancelled (cancellable, error)
-         && plan->method->plan (plan, plan->engine, plan->devices, cancellable, error);
+         && plan->method->plan (plan, cancellable, error);
 }
 
 static TdPlan *
@@ -396,6 +507,16 @@ td_plan_recipe (const TdPlan *plan)
   return &plan->recipe;
 }
 
+TdAxisLine
+td_plan_axis (const TdPlan *plan)
+{
+  const TdScanFacts *measured = td_scan_facts (plan->measured);
+  const TdAxisLine line
+      = td_axis_line (plan->recipe.centre_px, plan->recipe.tilt_deg, measured->n_rows);
+
+  return td_axis_line_seen (&line, measured, &plan->frame, td_scan_facts (plan->scan)->n_rows);
+}
+
 gboolean
 td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error)
 {
@@ -424,24 +545,13 @@ td_plan_read_bytes (const TdPlan *plan, guint n_rows)
 }
 
 TdDevice *
-td_plan_account (const TdRecipe *recipe, TdDevice *device)
-{
-  const guint64 both = recipe->memory_limit_bytes, alone = recipe->device_memory_limit_bytes;
-  const gboolean host = td_device_info (device)->host_pointers;
-
-  return td_device_for_job (device, host || alone == 0 ? both
-                                    : both == 0        ? alone
-                                                       : MIN (both, alone));
-}
-
-TdDevice *
 td_plan_host (const TdPlan *plan, GError **error)
 {
   g_autoptr (GPtrArray) host = td_engine_devices (plan->engine, "host", error);
 
   if (!host)
     return NULL;
-  g_autoptr (TdDevice) account = td_plan_account (&plan->recipe, host->pdata[0]);
+  g_autoptr (TdDevice) account = td_engine_account (&plan->recipe, host->pdata[0]);
   for (guint i = 0; i < plan->devices->len; i++)
     if (td_device_alike (plan->devices->pdata[i], account))
       return td_device_ref (plan->devices->pdata[i]);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "devices.h"
 #include "pipeline.h"
@@ -18,7 +19,7 @@ td_fdk_test_begin (const char *name)
   TdPhantomScan spec;
 
   td_test_own_cache (name);
-  td_fdk_engine = td_engine_new ();
+  td_fdk_engine = td_engine_new (td_methods);
   td_phantom_scan_init (&spec);
   spec.phantom = "shepp-logan";
   spec.n_columns = spec.n_rows = TD_FDK_N;

@@ -3,6 +3,7 @@
    reports, not in time, which says more of the machine. What was begun may end. */
 #include "compute/engine/centre.h"
 #include "compute/engine/job.h"
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "tests/common/inner-scan.h"
 
@@ -62,7 +63,7 @@ static gboolean
 search (TdScan *scan, Watched *watched, GError **error)
 {
   const TdAxisOptions options = { .progress = reported, .progress_user = watched };
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   TdRecipe recipe;
 
   td_recipe_init (&recipe);
@@ -78,7 +79,7 @@ search (TdScan *scan, Watched *watched, GError **error)
 static gboolean
 reconstruct (TdScan *scan, Watched *watched, GError **error)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   TdRecipe recipe;
 
   td_recipe_init (&recipe);

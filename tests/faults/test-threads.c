@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "compute/engine/job.h"
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "tests/unit/test-folder.h"
 
@@ -66,7 +67,7 @@ static void
 test_each (gconstpointer device)
 {
   g_autoptr (TdScan) scan = make_scan ();
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *output = test_folder_file (folder, "volume.tif");
   g_autoptr (GError) error = NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/engine/centre.h"
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 
 static gboolean big;
@@ -94,7 +95,7 @@ cancel_at_parts (TdEngine *engine, TdScan *scan)
 static void
 cancel_often (guint n_rows, gboolean logged)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   double worst = 0;
   guint ended = 0, cancelled = 0, after = 1;

@@ -9,6 +9,7 @@
 
 #include "compute/device/host.h"
 #include "compute/engine/centre.h"
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
 
@@ -171,7 +172,7 @@ static void
 find_axis (guint index, gpointer user)
 {
   Case *one = (Case *) user + index;
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_phantom_scan_new (&one->spec, &error);
   TdRecipe recipe;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/engine/centre.h"
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
 #include "dataset/scan-private.h"
@@ -63,7 +64,7 @@ pick (const TdPhantomScan *spec, const guint *views, guint n, guint n_extra)
 static TdAxisResult *
 find_within (TdScan *scan, guint methods, double first_px, double last_px)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   const TdAxisOptions options
       = { .methods = methods, .search_first_px = first_px, .search_last_px = last_px };

@@ -7,6 +7,7 @@
 
 #include "compute/engine/centre.h"
 #include "compute/engine/plan.h"
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-private.h"
 #include "dataset/sort.h"
@@ -49,7 +50,7 @@ static void
 test_i13 (gconstpointer device)
 {
   g_autoptr (TdScan) scan = td_test_open_measured ("i13_24737", NULL);
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
@@ -72,7 +73,7 @@ test_neutron (void)
 {
   const TdScanOptions options = { .angles = "0:360", .sinograms = TRUE };
   g_autoptr (TdScan) scan = td_test_open_measured ("sarepy_neutron360", &options);
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
@@ -149,7 +150,7 @@ test_nothing (void)
     { DISC, 3, 90, 1, 180 },      { DISC, 3, 90, 2, 360 },      { DISC, 3, 90, 5, 180 },
     { DISC, 3, 40, 64, 60 },
   };
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (TdScan) scan = plain_scan (cases[i].content, cases[i].rows, cases[i].views,
@@ -166,7 +167,7 @@ test_small (void)
     guint rows, views, columns;
     double range_deg;
   } cases[] = { { 1, 60, 48, 180 }, { 3, 61, 47, 180 }, { 2, 121, 51, 360 }, { 5, 32, 64, 360 } };
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (GError) error = NULL;
@@ -220,7 +221,7 @@ static void
 test_once (void)
 {
   g_autoptr (TdScan) scan = phantom (0);
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   guint calls = 0;
   TdAxisOptions options = { .progress = count_calls, .progress_user = &calls };
@@ -249,7 +250,7 @@ static void
 test_plan (void)
 {
   g_autoptr (TdScan) scan = phantom (0.5);
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
@@ -285,7 +286,7 @@ static void
 test_cancel (void)
 {
   g_autoptr (TdScan) scan = phantom (0);
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
   TdAxisOptions options = { .progress = cancel_soon, .progress_user = cancellable };
@@ -307,7 +308,7 @@ static void
 test_options (void)
 {
   g_autoptr (TdScan) scan = phantom (0);
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   static const TdAxisOptions wrong[] = {
     { .row_first = 40, .row_end = 46 },
     { .row_first = 9, .row_end = 9 },

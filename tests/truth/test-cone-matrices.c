@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "tests/common/cone-camera.h"
 #include "tests/unit/test-folder.h"
 
@@ -293,7 +294,7 @@ main (int argc, char **argv)
   static const char *const tables[] = { "json", "csv", "text", "lines", "vectors" };
 
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   for (guint i = 0; i < G_N_ELEMENTS (tables); i++) {
     g_autofree char *name = g_strdup_printf ("/cone-matrices/table/%s", tables[i]);
     g_test_add_data_func (name, tables[i], test_table);

@@ -3,6 +3,7 @@
    detector lies on its side; and what comes out is the same to the last bit. */
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-private.h"
 #include "tests/common/pipeline.h"
@@ -186,7 +187,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree char *path = g_strconcat ("/cone-once/", cases[i].name, NULL);
     g_test_add_data_func (path, &cases[i], test_once);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-rectify.h"
+#include "compute/methods/methods.h"
 #include "dataset/random.h"
 #include "tests/common/cases.h"
 #include "tests/common/cone-plain.h"
@@ -583,7 +584,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   td_test_cases (argc, argv, &first_seed, &n_cases);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/cone-random/families", test_families);
   g_test_add_func ("/cone-random/jobs", test_jobs);
   const int status = g_test_run ();

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "dataset/error.h"
 #include "dataset/phantom-scan.h"
 #include "tests/common/cone-camera.h"
@@ -328,7 +329,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/cone-readers/rtk", test_rtk);
   g_test_add_data_func ("/cone-readers/nikon/circular", nikon_plain, test_nikon);
   g_test_add_data_func ("/cone-readers/nikon/tilted", nikon_tilted, test_nikon);

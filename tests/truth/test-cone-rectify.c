@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-rectify.h"
+#include "compute/methods/methods.h"
 #include "tests/common/cone-plain.h"
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
@@ -427,7 +428,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/cone-rectify/geometry", test_geometry);
   g_test_add_func ("/cone-rectify/left-alone", test_left_alone);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-filter.h"
+#include "compute/methods/methods.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
@@ -231,7 +232,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/cone-rolls/fan", test_fan);
   g_test_add_func ("/cone-rolls/pairs", test_pairs);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "dataset/scan-writer.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/png.h"
@@ -331,7 +332,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_data_func ("/cone-scans/htc/ta", "ta", test_htc);
   g_test_add_data_func ("/cone-scans/htc/solid-disc", "solid_disc", test_htc);
   g_test_add_func ("/cone-scans/centre-and-tilt", test_centre_and_tilt);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "compute/prepare/steps.h"
 #include "dataset/scan-writer.h"
 #include "dataset/tiff-save.h"
@@ -425,7 +426,7 @@ try_output (Trial *trial, const TestFolder *folder)
 static void
 test_trial (guint number)
 {
-  Trial trial = { .engine = td_engine_new () };
+  Trial trial = { .engine = td_engine_new (td_methods) };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autoptr (GError) error = NULL;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compute/cone/cone.h"
+#include "compute/methods/methods.h"
 #include "tests/common/mesh.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/segment.h"
@@ -204,7 +205,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/ctsimu/projections", test_projections);
   g_test_add_func ("/ctsimu/overlap", test_overlap);
   g_test_add_func ("/ctsimu/iterative", test_iterative);

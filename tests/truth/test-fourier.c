@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compute/methods/methods.h"
 #include "compute/parallel/families.h"
 #include "compute/parallel/fourier-shape.h"
 #include "tests/common/devices.h"
@@ -334,7 +335,7 @@ static const JobCase jobs[] = {
 static void
 reconstruct (const JobCase *c, const char *device, const char *method, TdTestVolume *volume)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
   TdRecipe recipe;
@@ -421,7 +422,7 @@ test_two_devices (void)
 static void
 test_cone_is_refused (void)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
   TdRecipe recipe;

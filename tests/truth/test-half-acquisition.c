@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/axis/axis-line.h"
+#include "compute/methods/methods.h"
 #include "compute/parallel/backproject.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
@@ -533,7 +534,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_autoptr (GPtrArray) devices = td_test_devices ();
 
   g_test_add_func ("/half/choice", test_choice);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
@@ -131,7 +132,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/i13/facts", test_facts);
   g_test_add_func ("/i13/devices-agree", test_devices_agree);
   g_test_add_func ("/i13/sharpness", test_sharpness_peaks_at_the_centre);

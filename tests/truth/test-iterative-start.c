@@ -6,6 +6,7 @@
 
 #include <glib/gstdio.h>
 
+#include "compute/methods/methods.h"
 #include "tests/common/iterative.h"
 #include "tests/unit/test-folder.h"
 
@@ -430,7 +431,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/iterative-start/filtered/cone", test_filtered_cone);
   g_test_add_func ("/iterative-start/filtered/parallel", test_filtered_parallel);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);

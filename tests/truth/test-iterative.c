@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "tests/common/iterative.h"
 
 static TdEngine *engine;
@@ -275,7 +276,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/iterative/few/cone", test_few_cone);
   g_test_add_func ("/iterative/few/fan", test_few_fan);
   g_test_add_func ("/iterative/few/parallel", test_few_parallel);

@@ -3,6 +3,7 @@
    values beside each row there is no bright rim, and without them complete scans are right. */
 #include <math.h>
 
+#include "compute/methods/methods.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 
@@ -120,7 +121,7 @@ main (int argc, char **argv)
   };
 
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   td_test_each_device ("padding", tests, G_N_ELEMENTS (tests));
   int status = g_test_run ();
   td_engine_unref (engine);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
@@ -341,7 +342,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_autoptr (GPtrArray) devices = td_test_devices ();
 
   for (guint i = 0; i < devices->len; i++)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
@@ -251,7 +252,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/prepare-scans/drift", test_drift);
   g_test_add_func ("/prepare-scans/dose", test_dose);
   g_test_add_func ("/prepare-scans/dose-cropped", test_dose_cropped);

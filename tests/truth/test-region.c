@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
@@ -325,7 +326,7 @@ main (int argc, char **argv)
   };
 
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/region/refused", test_refused);
   td_test_each_device ("region", tests, G_N_ELEMENTS (tests));
   int status = g_test_run ();

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
@@ -377,7 +378,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/rings-scans/phantoms", test_phantoms);
   g_test_add_func ("/rings-scans/discs", test_discs);
   g_test_add_func ("/rings-scans/draws", test_draws);

@@ -11,6 +11,7 @@
 #include "render/image.h"
 #include "render/view.h"
 #include "compute/engine/preview.h"
+#include "compute/methods/methods.h"
 #include "ui/compare-figures.h"
 #include "ui/picture-save.h"
 #include "ui/slice-store.h"
@@ -189,7 +190,7 @@ set_centre (TdSession *session, double centre, const char *key)
 static void
 test_undo (void)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (TdSession) session = td_session_new (engine);
 
   set_centre (session, 10, "centre");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/engine/job.h"
+#include "compute/methods/methods.h"
 #include "ui-test.h"
 
 TdWindow *td_test_window;
@@ -259,7 +260,7 @@ keep (guint first, guint count, const float *slices, gpointer user)
 float *
 td_test_slice_by_job (const TdRecipe *recipe, guint row)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   TdRecipe single = *recipe;
 

@@ -2,7 +2,9 @@
 /* Plans, several devices, jobs: refusing, sharing, cancelling. */
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
+#include "compute/engine/job-private.h"
 #include "compute/device/host.h"
+#include "compute/methods/methods.h"
 #include "engine-scans.h"
 
 /* ── Plans ── */
@@ -381,7 +383,7 @@ static void
 test_building (void)
 {
   g_autoptr (TdScan) scan = phantom_scan (64, 40, 40);
-  g_autoptr (TdEngine) own = td_engine_new ();
+  g_autoptr (TdEngine) own = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
@@ -421,7 +423,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/engine/refusals", test_refusals);
   g_test_add_data_func ("/engine/memory/host", "host", test_memory);
   g_test_add_data_func ("/engine/memory/opencl", "opencl:0", test_memory);

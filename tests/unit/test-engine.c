@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Slices, previews and what is done about bad samples. */
+#include "compute/methods/methods.h"
 #include "engine-scans.h"
 
 /* ── A volume is its slices ── */
@@ -128,7 +129,7 @@ test_preview_reads_once (void)
     g_assert_cmpint (counting.reads, ==, reads);
 
     /* And it is the same as from the start. */
-    g_autoptr (TdEngine) other = td_engine_new ();
+    g_autoptr (TdEngine) other = td_engine_new (td_methods);
     td_test_reconstruct (other, inner, &recipe, &cold, &error);
     g_assert_no_error (error);
     assert_close (warm.slices, cold.slices, (gsize) cold.nx * cold.ny, 1e-6);
@@ -244,7 +245,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/engine/rows-and-regions", test_rows_and_regions);
   g_test_add_func ("/engine/turn", test_turn);
   g_test_add_func ("/engine/tilt", test_tilt);

@@ -3,6 +3,7 @@
 
 #include "compute/device/device-api.h"
 #include "compute/engine/centre.h"
+#include "compute/methods/methods.h"
 #include "tests/common/faulty.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
@@ -339,7 +340,7 @@ main (int argc, char **argv)
   TdPhantomScan spec;
 
   g_test_init (&argc, &argv, NULL);
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   td_phantom_scan_init (&spec);
   spec.n_columns = N;
   spec.n_rows = N_ROWS;

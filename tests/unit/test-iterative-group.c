@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/engine/engine-private.h"
+#include "compute/methods/methods.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
@@ -323,7 +324,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   td_test_own_cache ("iterative-group"); /* rates that others measured would cut otherwise */
-  engine = td_engine_new ();
+  engine = td_engine_new (td_methods);
   g_test_add_func ("/iterative-group/shared/cone", test_shared_cone);
   g_test_add_func ("/iterative-group/shared/parallel", test_shared_parallel);
   g_test_add_func ("/iterative-group/shared/tilted", test_shared_tilted);

@@ -5,6 +5,7 @@
 
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
+#include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "tests/common/pipeline.h"
 
@@ -83,7 +84,7 @@ assert_same (const Preview *a, const Preview *b)
 static void
 assert_as_from_the_start (TdEngine *warm, const TdRecipe *recipe)
 {
-  g_autoptr (TdEngine) cold = td_engine_new ();
+  g_autoptr (TdEngine) cold = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   g_auto (Preview) a = { 0 }, b = { 0 };
 
@@ -131,7 +132,7 @@ test_edits (gconstpointer device)
     { "rings", G_MAXUINT, 0 },
     { "zingers", G_MAXUINT, 0 },
   };
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   TdRecipe recipe;
 
   recipe_init (&recipe, device);
@@ -169,7 +170,7 @@ test_low_detector (gconstpointer device)
     { 2, 1e-4, 0.3 }, { 7, 1e-4, 0.3 }, { 3, 1e-3, 0.3 }, { 3, 1e-3, 0.5 },
     { 5, 1e-3, 0.5 }, { 5, 1e-4, 0.4 }, { 0, 1e-4, 0.4 }, { 8, 1e-3, 0.4 },
   };
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   TdRecipe recipe;
 
   recipe_init (&recipe, device);
@@ -189,7 +190,7 @@ test_low_detector (gconstpointer device)
 static void
 test_cancelled (gconstpointer device)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   TdRecipe recipe;
 
   recipe_init (&recipe, device);
@@ -213,7 +214,7 @@ test_cancelled (gconstpointer device)
 static void
 test_sinogram (gconstpointer id)
 {
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   g_auto (Preview) preview = { 0 };
   TdRecipe recipe;
@@ -257,7 +258,7 @@ test_projection (void)
 {
   static const guint views[] = { 0, 31, VIEWS - 1, 31 };
   TdScan *const before = scan;
-  g_autoptr (TdEngine) engine = td_engine_new ();
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
   TdRecipe recipe;

@@ -538,8 +538,7 @@ set_halo (const TdPlan *plan, TdFbp *fbp)
 }
 
 gboolean
-td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
-             GError **error)
+td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   TdFbp *fbp = g_new0 (TdFbp, 1);

@@ -49,5 +49,6 @@ TdPrecision td_fbp_precision (const TdPlan *plan, const TdBackprojectFamily *fam
 char *td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily *family);
 
 const char *td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
-gboolean td_fbp_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
-                      GError **error);
+gboolean td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error);
+
+extern const TdMethod td_method_fbp, td_method_fourier;

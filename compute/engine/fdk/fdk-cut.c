@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 
-#include "compute/engine/plan-private.h"
 #include "fdk.h"
 
 /**

@@ -6,7 +6,6 @@
 
 #include "compute/device/device-reaction.h"
 #include "compute/device/host.h"
-#include "compute/engine/plan-private.h"
 #include "fdk-run.h"
 
 typedef struct {

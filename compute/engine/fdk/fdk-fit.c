@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compute/engine/plan-private.h"
 #include "fdk.h"
 
 /* Slices of a slab: enough for the CPU's vectors, and so many that each row of projections is

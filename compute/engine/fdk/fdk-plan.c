@@ -2,9 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/cone/cone-scan.h"
+#include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
-#include "compute/engine/plan-private.h"
 #include "dataset/scan-spool.h"
 #include "fdk.h"
 
@@ -351,8 +350,7 @@ open_scan (const TdFdkInput *input, TdFdkSpool spool)
 }
 
 gboolean
-td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
-             GError **error)
+td_fdk_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
 {
   TdFdkPlan *fdk = g_new0 (TdFdkPlan, 1);
   TdFdkInput *input = g_new0 (TdFdkInput, 1);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "compute/device/device-reaction.h"
-#include "compute/engine/job-private.h"
 #include "fdk-run.h"
 #include "fdk-self-test.h"
 

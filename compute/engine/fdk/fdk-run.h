@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/engine/engine-private.h"
+#include "compute/engine/job-private.h"
 #include "compute/prepare/prepared-rows.h"
 #include "fdk.h"
 

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "compute/engine/engine-private.h"
-#include "compute/engine/plan-private.h"
 #include "fdk-self-test.h"
 #include "fdk.h"
 

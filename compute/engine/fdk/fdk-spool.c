@@ -3,7 +3,6 @@
    wanted. If the plan would read them several times, each is read once, and copied. */
 #include <sys/statvfs.h>
 
-#include "compute/engine/plan-private.h"
 #include "dataset/scan-spool.h"
 #include "fdk.h"
 

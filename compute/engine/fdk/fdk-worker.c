@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "compute/engine/job-private.h"
 #include "dataset/file-bytes.h"
 #include "fdk-run.h"
 

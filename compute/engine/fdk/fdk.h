@@ -4,7 +4,7 @@
 #include "compute/cone/cone-family.h"
 #include "compute/cone/cone-filter.h"
 #include "compute/cone/cone-rectify.h"
-#include "compute/engine/method.h"
+#include "compute/engine/plan-private.h"
 
 /**
  * FDK as a job, slab by slab of the volume. Each detector row is read and filtered once, in time
@@ -109,8 +109,7 @@ TdConeLimits td_fdk_limits (const TdPlan *plan, const TdFdkPlan *fdk);
 
 /* The planning half of td_method_fdk; see TdMethod. */
 const char *td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
-gboolean td_fdk_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices, GCancellable *cancellable,
-                      GError **error);
+gboolean td_fdk_plan (TdPlan *plan, GCancellable *cancellable, GError **error);
 
 /* fdk-share.c: families; who filters; volume or projections, by what either costs (Okitsu et al.,
    Table 1) and whether it fits. Notes say why. Free scheme->families. */
@@ -182,3 +181,5 @@ typedef struct {
 } TdFdkBatch;
 TdFdkBatch td_fdk_batch (const TdFdkPlan *fdk, guint index);
 guint td_fdk_batch_view (const TdFdkBatch *batch, guint place);
+
+extern const TdMethod td_method_fdk;

@@ -3,11 +3,10 @@
 #include <unistd.h>
 
 #include "compute/device/device-reaction.h"
-#include "compute/cone/cone-scan.h"
+#include "compute/engine/cone-scan.h"
 #include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
 #include "fdk-run.h"
-#include "compute/engine/job-private.h"
 
 /* Shorter times are not measured well enough to be remembered. */
 #define LEAST_KERNEL_S 0.05
@@ -401,8 +400,6 @@ const TdMethod td_method_fdk = {
   .kind = TD_METHOD_FDK,
   .sums_views = TRUE,
   .unsupported = td_fdk_unsupported,
-  .n_slices = td_cone_scan_slices,
-  .stated_centre = td_cone_scan_centre,
   .plan = td_fdk_plan,
   .run = run_fdk,
 };

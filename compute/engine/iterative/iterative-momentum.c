@@ -10,7 +10,6 @@
 #include "dataset/file-bytes.h"
 #include "dataset/output.h"
 #include "compute/engine/job-private.h"
-#include "compute/engine/plan-private.h"
 
 #define MAGIC "TDMOMENT"
 #define ORDER 0x01020304u

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What iterations begin with: nothing, what filtering makes of the scan, or a volume of an earlier
- * run. */
+#include "iterative-start.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "compute/engine/engine-private.h"
 #include "iterative-momentum.h"
-#include "compute/engine/plan-private.h"
 
 struct TdIterativeBeginning {
   gsize slice;      /* values */

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/iterative/solver.h"
-#include "compute/engine/method.h"
+#include "compute/engine/plan-private.h"
 
 /**
  * Iterative methods as jobs. They correct the whole volume by all of its projections: what of the
@@ -42,50 +42,7 @@ typedef struct {
   gboolean keeps; /* there is host memory for what passes came to, lest it goes with a device */
 } TdIterativePlan;
 
-gboolean td_iterative_plan (TdPlan *plan, TdEngine *engine, GPtrArray *devices,
-                            GCancellable *cancellable, GError **error);
-/* The running half: TdMethod's run. */
-gboolean td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error);
-/* iterative-cut.c: how @devices share the plan's slab, as their memory allows. FALSE: they have too
-   little, with what for and how much. @reason: (transfer full). @in_file: what was measured is; for
-   plans that can. */
-gboolean td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file,
-                           TdIterativeCut *cut, TdMessage **reason);
-/* A parallel beam's slices go in slabs instead. */
-gboolean td_iterative_can_store (const TdIterativePlan *self);
-void td_iterative_cut_clear (TdIterativeCut *cut);
-/* What a member takes; what the host takes for all of them. */
-guint64 td_iterative_member_bytes (const TdPlan *plan, const TdIterativeCut *cut, guint index);
-guint64 td_iterative_host_bytes (const TdPlan *plan, const TdIterativeCut *cut);
-/* Bytes of the whole slab, [slice][y][x]. */
-guint64 td_iterative_slab_bytes (const TdIterativePlan *self);
-/* What preparing and delivering take on the device that does it, beside the solver. */
-guint64 td_iterative_aside_bytes (const TdPlan *plan);
-/* The slab's task; clear it. Its first row and how many it has. */
-void td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint *row0,
-                        guint *n_rows);
-guint64 td_iterative_chunk_bytes (const TdPlan *plan);
-char *td_iterative_rate_key (const TdPlan *plan); /* (transfer full) */
-/* Slices that are delivered at once. */
-guint td_iterative_give_slices (const TdIterativePlan *self);
-
-/* iterative-start.c: sets self->start as the recipe says, zeros if it leaves that open. It
-   refuses a file that is not the plan's volume, and a filtered start that cannot be made. */
-gboolean td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
-                                  GError **error);
-/* If the recipe leaves it open: the filtered volume, if that can be made and @spare_bytes of host
-   memory hold it. TRUE: chosen. */
-gboolean td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
-                                    GCancellable *cancellable);
-/* Host memory that the start takes. */
-guint64 td_iterative_start_bytes (const TdIterativePlan *self);
-
-/* A volume to begin with, [slice][y][x] of all the plan's slabs. */
-typedef struct TdIterativeBeginning TdIterativeBeginning;
-/* NULL without error: zeros. Blocks: runs the filtered method. */
-TdIterativeBeginning *td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error);
-/* Slices [first, first + n) as float [n][ny][nx]. */
-gboolean td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n,
-                                      float *out, GError **error);
-void td_iterative_beginning_free (TdIterativeBeginning *beginning);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdIterativeBeginning, td_iterative_beginning_free)
+/* Each for parallel beams and for cones. */
+extern const TdMethod td_method_sirt_parallel, td_method_sirt_cone;
+extern const TdMethod td_method_fista_tv_parallel, td_method_fista_tv_cone;
+extern const TdMethod td_method_cgls_parallel, td_method_cgls_cone;

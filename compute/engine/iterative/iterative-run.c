@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "iterative.h"
-
 #include <string.h>
 
 #include "compute/device/device-reaction.h"
 #include "compute/prepare/prepared-rows.h"
+#include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
+#include "compute/engine/job-private.h"
 #include "iterative-momentum.h"
+#include "iterative-plan.h"
+#include "iterative-start.h"
 
 /* Shorter runs are not measured well enough to be remembered. */
 #define LEAST_S 0.2
@@ -478,8 +480,8 @@ run_slabs (Run *run, GError **error)
   return TRUE;
 }
 
-gboolean
-td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
+static gboolean
+iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
 {
   TdPlan *plan = td_job_plan (job);
   const TdIterativePlan *self = plan->extra;
@@ -516,3 +518,61 @@ td_iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
   td_iterative_momentum_free (run.momentum, ok);
   return ok;
 }
+
+/* ── Methods ── */
+
+static const char *
+method_iterative_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  if (facts->filtered)
+    return "The scan's projections are filtered already, and iterative methods compare with what "
+           "was "
+           "measured; take {method=fdk}";
+  if (recipe->precision != TD_PRECISION_SINGLE)
+    return "Iterative methods compute in single precision; leave {precision} out";
+  if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
+    return "Iterative methods interpolate linearly; leave {interpolation} out";
+  if (strcmp (recipe->family, "auto") != 0)
+    return "Iterative methods have one way of projecting; leave {kernel} out";
+  return NULL;
+}
+
+static const char *
+parallel_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? method_iterative_unsupported (facts, recipe)
+                                                  : "not a parallel beam";
+}
+
+static const char *
+cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  const char *reason = method_iterative_unsupported (facts, recipe);
+
+  if (reason)
+    return reason;
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? "not a cone or fan beam"
+                                                  : td_cone_scan_unsupported (facts, recipe);
+}
+
+#define METHOD(symbol, title, number)                                                              \
+  const TdMethod td_method_##symbol##_parallel = {                                                 \
+    .name = title,                                                                                 \
+    .kind = number,                                                                                \
+    .by_name = TRUE,                                                                               \
+    .unsupported = parallel_unsupported,                                                           \
+    .plan = td_iterative_plan,                                                                     \
+    .run = iterative_run,                                                                          \
+  };                                                                                               \
+  const TdMethod td_method_##symbol##_cone = {                                                     \
+    .name = title,                                                                                 \
+    .kind = number,                                                                                \
+    .by_name = TRUE,                                                                               \
+    .unsupported = cone_unsupported,                                                               \
+    .plan = td_iterative_plan,                                                                     \
+    .run = iterative_run,                                                                          \
+  };
+
+METHOD (sirt, "sirt", TD_METHOD_SIRT)
+METHOD (fista_tv, "fista-tv", TD_METHOD_FISTA_TV)
+METHOD (cgls, "cgls", TD_METHOD_CGLS)

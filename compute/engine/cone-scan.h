@@ -5,19 +5,19 @@
 #include "dataset/scan.h"
 
 /**
- * What a scan and a recipe say of a cone's geometry, for every method that reconstructs cones.
- * Pure; any thread.
+ * What a scan and a recipe say of a cone's geometry, for every method that reconstructs cones. The
+ * functions are pure; any thread may call them.
  */
 
 /* Why no method for cones can do what the recipe asks (static string); NULL: one can. */
 const char *td_cone_scan_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
-/* Slices of the whole volume. */
+/* Slices of the whole volume of a cone. */
 guint td_cone_scan_slices (const TdScanFacts *facts);
 /* The detector lies on its side, so that its columns run along the axis. */
 gboolean td_cone_scan_portrait (const TdScanFacts *facts);
-/* The column of the axis as the scan states it, else where the geometry projects it; NAN: the
-   source is in the axis' plane. */
-double td_cone_scan_centre (const TdScanFacts *facts);
+/* The column of the rotation axis that the scan itself states, for any beam: the file's, else where
+   a cone's geometry projects the axis (of matrices, the first view's). NAN: none. */
+double td_stated_centre (const TdScanFacts *facts);
 /* The scan's geometry with the recipe's tilt and angles and the axis at column @centre_px (NAN: as
    the scan says). Clear @geometry, free @angles_rad. */
 void td_cone_scan_geometry (const TdScanFacts *facts, const TdRecipe *recipe, double centre_px,

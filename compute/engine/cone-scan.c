@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cone.h"
+#include "compute/cone/cone.h"
 #include "dataset/geometry-matrix.h"
 
 const char *
@@ -56,9 +56,9 @@ cone_scan_axis_column (const TdGeometry *geometry, guint n_columns, guint n_rows
 }
 
 double
-td_cone_scan_centre (const TdScanFacts *facts)
+td_stated_centre (const TdScanFacts *facts)
 {
-  return isfinite (facts->centre_px)
+  return facts->geometry.beam == TD_BEAM_PARALLEL || isfinite (facts->centre_px)
              ? facts->centre_px
              : cone_scan_axis_column (&facts->geometry, facts->n_columns, facts->n_rows);
 }
@@ -70,7 +70,7 @@ cone_scan_apply_centre (TdGeometry *geometry, const TdScanFacts *facts, double c
   if (isnan (centre_px))
     return;
   if (geometry->view_matrices) {
-    const double off = centre_px - td_cone_scan_centre (facts);
+    const double off = centre_px - td_stated_centre (facts);
     for (guint view = 0; view < geometry->n_view_matrices && isfinite (off) && off != 0; view++)
       td_matrix_shift (geometry->view_matrices + 12 * (gsize) view, off);
     return;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/engine/job.h"
+#include "iterative.h"
+
+/* What iterations begin with: nothing, what filtering makes of the scan, or a volume of an earlier
+   run. */
+
+/* Sets self->start as the recipe says, zeros if it leaves that open. It
+   refuses a file that is not the plan's volume, and a filtered start that cannot be made. */
+gboolean td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
+                                  GError **error);
+/* If the recipe leaves it open: the filtered volume, if that can be made and @spare_bytes of host
+   memory hold it. TRUE: chosen. */
+gboolean td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
+                                    GCancellable *cancellable);
+/* Host memory that the start takes. */
+guint64 td_iterative_start_bytes (const TdIterativePlan *self);
+
+/* A volume to begin with, [slice][y][x] of all the plan's slabs. */
+typedef struct TdIterativeBeginning TdIterativeBeginning;
+/* NULL without error: zeros. Blocks: runs the filtered method. */
+TdIterativeBeginning *td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error);
+/* Slices [first, first + n) as float [n][ny][nx]. */
+gboolean td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n,
+                                      float *out, GError **error);
+void td_iterative_beginning_free (TdIterativeBeginning *beginning);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdIterativeBeginning, td_iterative_beginning_free)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "method.h"
+
+#include "dataset/error.h"
+
+const TdMethod *
+td_method_choose (const TdMethod *const *methods, const TdScanFacts *facts, const TdRecipe *recipe,
+                  GError **error)
+{
+  const char *reason = NULL;
+
+  for (guint i = 0; methods[i]; i++) {
+    if (recipe->method == TD_METHOD_AUTO ? methods[i]->by_name : recipe->method != methods[i]->kind)
+      continue;
+    reason = methods[i]->unsupported ? methods[i]->unsupported (facts, recipe) : NULL;
+    if (!reason)
+      return methods[i];
+  }
+  if (reason)
+    td_set_error_plain (error, TD_ERROR_UNSUPPORTED, reason);
+  else
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "The method \"%s\" is not in this version; take {method=fbp}",
+                  td_method_name (recipe->method));
+  return NULL;
+}
