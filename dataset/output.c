@@ -173,7 +173,7 @@ says_own_hdf5 (const char *path)
 static gboolean
 says_own_tiff (const char *path)
 {
-  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, NULL);
   const char *description = tiff ? td_tiff_description (tiff) : NULL;
 
   return description && strstr (description, "\"tomodesk_volume\"");

@@ -31,7 +31,7 @@ td_tiff_frames_count (const TdTiffFrames *frames)
 static gboolean
 tiff_frames_check_file (TdTiffFrames *frames, const char *path, GArray **pages, GError **error)
 {
-  g_autoptr (TdTiff) tiff = td_tiff_open (path, error);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, error);
   const TdTiffLayout *layout;
 
   if (!tiff)

@@ -15,17 +15,27 @@
 
 #define MAX_SIDE 1048576u
 
+/* How the file writes numbers, and how large its directories' parts are. */
+typedef struct {
+  gboolean big, little; /* BigTIFF; the smaller byte comes first */
+  guint entry_bytes, count_bytes, offset_bytes;
+} Form;
+
 struct TdTiff {
-  struct tiff *handle; /* libtiff's; closes fd */
+  struct tiff *handle; /* libtiff's */
   int fd;
-  guint64 size;  /* of the file */
+  guint64 size;       /* of the file */
+  guint64 position;   /* where libtiff reads next */
+  guint8 header[16];  /* the file's first bytes, as libtiff is shown them */
+  gsize header_bytes; /* how many of them the file has */
+  Form form;
   char *name;    /* for messages */
   char *message; /* libtiff's first complaint since the last report; NULL: none */
   TdTiffLayout layout;
   guint32 width, height; /* as stored */
   guint orientation;
   gboolean tiled, compressed, bits_reversed;
-  guint64 data_shift; /* of the selected page */
+  guint64 data_shift; /* of this page's samples */
   gsize block_bytes;  /* of a whole strip or tile */
   guint8 *block;      /* one strip, tile or piece of raw rows; made when needed */
   gsize block_allocated;
@@ -217,8 +227,98 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
   return TRUE;
 }
 
+static guint64
+form_get (const Form *form, const guint8 *bytes, guint size)
+{
+  guint64 value = 0;
+
+  for (guint i = 0; i < size; i++)
+    value |= (guint64) bytes[i] << 8 * (form->little ? i : size - 1 - i);
+  return value;
+}
+
+static void
+form_put (const Form *form, guint8 *bytes, guint size, guint64 value)
+{
+  for (guint i = 0; i < size; i++)
+    bytes[i] = (guint8) (value >> 8 * (form->little ? i : size - 1 - i));
+}
+
+/* Where the header says that the first directory is. */
+static guint8 *
+header_first (TdTiff *tiff)
+{
+  return tiff->header + (tiff->form.big ? 8 : 4);
+}
+
+/* FALSE: the file is too short for a header. */
+static gboolean
+header_read (TdTiff *tiff)
+{
+  Form *form = &tiff->form;
+  const gssize got = pread (tiff->fd, tiff->header, sizeof tiff->header, 0);
+
+  if (got < 8)
+    return FALSE;
+  tiff->header_bytes = got;
+  form->little = tiff->header[0] == 'I';
+  form->big = form_get (form, tiff->header + 2, 2) == 43;
+  form->count_bytes = form->big ? 8 : 2;
+  form->entry_bytes = form->big ? 20 : 12;
+  form->offset_bytes = form->big ? 8 : 4;
+  return !form->big || got == sizeof tiff->header;
+}
+
+/* ── What libtiff reads with ──
+ *
+ * libtiff looks for a directory in the chain, from the first one on, whenever it is sent to one:
+ * pages read one by one are then quadratic. So it is shown a header in which the page comes first.
+ */
+
+static tmsize_t
+client_read (thandle_t user, void *to, tmsize_t bytes)
+{
+  TdTiff *tiff = user;
+  const gssize got = pread (tiff->fd, to, bytes, tiff->position);
+
+  if (got > 0 && tiff->position < tiff->header_bytes)
+    memcpy (to, tiff->header + tiff->position,
+            MIN ((gsize) got, tiff->header_bytes - tiff->position));
+  tiff->position += MAX (got, 0);
+  return got;
+}
+
+static tmsize_t
+client_write (thandle_t user, void *from, tmsize_t bytes)
+{
+  return -1;
+}
+
+static toff_t
+client_seek (thandle_t user, toff_t offset, int whence)
+{
+  TdTiff *tiff = user;
+
+  tiff->position = whence == SEEK_SET   ? offset
+                   : whence == SEEK_CUR ? tiff->position + offset
+                                        : tiff->size + offset;
+  return tiff->position;
+}
+
+static toff_t
+client_size (thandle_t user)
+{
+  return ((TdTiff *) user)->size;
+}
+
+static int
+client_close (thandle_t user)
+{
+  return 0; /* td_tiff_close() does */
+}
+
 TdTiff *
-td_tiff_open (const char *path, GError **error)
+td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
 {
   g_autoptr (TdTiff) tiff = g_new0 (TdTiff, 1);
   TIFFOpenOptions *options;
@@ -233,16 +333,26 @@ td_tiff_open (const char *path, GError **error)
                   g_strerror (code));
     return NULL;
   }
+  if (!header_read (tiff)) {
+    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is not a readable TIFF file");
+    return NULL;
+  }
+  if (page) {
+    form_put (&tiff->form, header_first (tiff), tiff->form.offset_bytes, page->directory);
+    tiff->data_shift = page->data_shift;
+  }
   options = TIFFOpenOptionsAlloc ();
   TIFFOpenOptionsSetMaxSingleMemAlloc (options, MAX_BLOCK_BYTES);
   TIFFOpenOptionsSetErrorHandlerExtR (options, on_tiff_error, tiff);
   TIFFOpenOptionsSetWarningHandlerExtR (options, on_tiff_warning, tiff);
   /* m: no mapping, since a file cut short under a mapping kills the program; c: leave strips as
      they are, since rows of uncompressed ones are read directly. */
-  tiff->handle = TIFFFdOpenExt (tiff->fd, FILE_WORD, "rmc", options);
+  tiff->handle = TIFFClientOpenExt (FILE_WORD, "rmc", tiff, client_read, client_write, client_seek,
+                                    client_close, client_size, NULL, NULL, options);
   TIFFOpenOptionsFree (options);
   if (!tiff->handle) {
-    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is not a readable TIFF file");
+    tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+               page ? "has a damaged image directory" : "is not a readable TIFF file");
     return NULL;
   }
   if (!tiff_io_read_layout (tiff, error))
@@ -254,8 +364,8 @@ void
 td_tiff_close (TdTiff *tiff)
 {
   if (tiff->handle)
-    TIFFClose (tiff->handle); /* closes fd too */
-  else if (tiff->fd >= 0)
+    TIFFClose (tiff->handle);
+  if (tiff->fd >= 0)
     close (tiff->fd);
   g_free (tiff->block);
   g_free (tiff->message);
@@ -278,22 +388,13 @@ td_tiff_description (TdTiff *tiff)
 }
 
 gboolean
-td_tiff_select (TdTiff *tiff, const TdTiffPage *page, GError **error)
-{
-  if (!TIFFSetSubDirectory (tiff->handle, page->directory))
-    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has a damaged image directory");
-  tiff->data_shift = page->data_shift;
-  return tiff_io_read_layout (tiff, error);
-}
-
-gboolean
 td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout *expected,
                     guint row0, guint n_rows, float *out, GError **error)
 {
-  g_autoptr (TdTiff) tiff = td_tiff_open (path, error);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, page, error);
   const TdTiffLayout *layout;
 
-  if (!tiff || (page && !td_tiff_select (tiff, page, error)))
+  if (!tiff)
     return FALSE;
   layout = &tiff->layout;
   if (layout->width != expected->width || layout->height != expected->height
@@ -308,14 +409,7 @@ td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout
 
 /* ── Pages ── */
 
-/* The chain of directories is walked by hand: libtiff would parse every directory, and again from
- * the first for each page that is asked for, which makes a long stack quadratic. */
-typedef struct {
-  gboolean big;  /* BigTIFF */
-  gboolean swap; /* the other byte order */
-  guint entry_bytes, count_bytes, offset_bytes;
-} Walk;
-
+/* The chain of directories is walked by hand: libtiff would parse every directory. */
 typedef struct {
   guint64 next;
   guint32 subfile, width, height;
@@ -324,60 +418,34 @@ typedef struct {
 #define MAX_ENTRIES 1024u
 #define MAX_PAGES 16777216u
 
-static guint64
-tiff_pages_get (const Walk *walk, const guint8 *bytes, guint size)
-{
-  guint64 value = 0;
-  gboolean little = walk->swap != (G_BYTE_ORDER == G_LITTLE_ENDIAN);
-
-  for (guint i = 0; i < size; i++)
-    value |= (guint64) bytes[i] << 8 * (little ? i : size - 1 - i);
-  return value;
-}
-
 static gboolean
-read_directory (TdTiff *tiff, const Walk *walk, guint64 offset, Directory *directory)
+read_directory (TdTiff *tiff, guint64 offset, Directory *directory)
 {
+  const Form *form = &tiff->form;
   guint8 bytes[8 + MAX_ENTRIES * 20 + 8];
   gssize got = pread (tiff->fd, bytes, sizeof bytes, offset);
   guint64 n;
 
-  if (got < (gssize) walk->count_bytes)
+  if (got < (gssize) form->count_bytes)
     return FALSE;
-  n = tiff_pages_get (walk, bytes, walk->count_bytes);
+  n = form_get (form, bytes, form->count_bytes);
   if (n > MAX_ENTRIES
-      || got < (gssize) (walk->count_bytes + n * walk->entry_bytes + walk->offset_bytes))
+      || got < (gssize) (form->count_bytes + n * form->entry_bytes + form->offset_bytes))
     return FALSE;
   memset (directory, 0, sizeof *directory);
   for (guint i = 0; i < n; i++) {
-    const guint8 *entry = bytes + walk->count_bytes + i * walk->entry_bytes;
-    guint type = tiff_pages_get (walk, entry + 2, 2);
-    guint64 value = tiff_pages_get (walk, entry + (walk->big ? 12 : 8), type == TIFF_SHORT ? 2 : 4);
+    const guint8 *entry = bytes + form->count_bytes + i * form->entry_bytes;
+    guint type = form_get (form, entry + 2, 2);
+    guint64 value = form_get (form, entry + (form->big ? 12 : 8), type == TIFF_SHORT ? 2 : 4);
 
-    switch (tiff_pages_get (walk, entry, 2)) {
+    switch (form_get (form, entry, 2)) {
     case TIFFTAG_SUBFILETYPE: directory->subfile = value; break;
     case TIFFTAG_IMAGEWIDTH: directory->width = value; break;
     case TIFFTAG_IMAGELENGTH: directory->height = value; break;
     }
   }
-  directory->next = tiff_pages_get (walk, bytes + walk->count_bytes + n * walk->entry_bytes,
-                                    walk->offset_bytes);
-  return TRUE;
-}
-
-static gboolean
-start_walk (TdTiff *tiff, Walk *walk, guint64 *first)
-{
-  guint8 header[16] = { 0 };
-
-  if (pread (tiff->fd, header, sizeof header, 0) < 8)
-    return FALSE;
-  walk->swap = TIFFIsByteSwapped (tiff->handle);
-  walk->big = tiff_pages_get (walk, header + 2, 2) == 43;
-  walk->count_bytes = walk->big ? 8 : 2;
-  walk->entry_bytes = walk->big ? 20 : 12;
-  walk->offset_bytes = walk->big ? 8 : 4;
-  *first = tiff_pages_get (walk, header + (walk->big ? 8 : 4), walk->offset_bytes);
+  directory->next
+      = form_get (form, bytes + form->count_bytes + n * form->entry_bytes, form->offset_bytes);
   return TRUE;
 }
 
@@ -411,20 +479,15 @@ td_tiff_pages (TdTiff *tiff, GError **error)
 {
   g_autoptr (GArray) pages = g_array_new (FALSE, FALSE, sizeof (TdTiffPage));
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-  Walk walk = { 0 };
-  guint64 offset;
+  guint64 offset = form_get (&tiff->form, header_first (tiff), tiff->form.offset_bytes);
 
-  if (!start_walk (tiff, &walk, &offset)) {
-    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is cut short");
-    return NULL;
-  }
   while (offset != 0) {
     Directory directory;
     TdTiffPage page = { offset, 0 };
 
     if (g_hash_table_size (seen) >= MAX_PAGES
         || !g_hash_table_add (seen, g_memdup2 (&offset, sizeof offset))
-        || !read_directory (tiff, &walk, offset, &directory)) {
+        || !read_directory (tiff, offset, &directory)) {
       tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has a damaged chain of images behind image %u",
                  pages->len);
       return NULL;

@@ -30,20 +30,19 @@ typedef struct {
 /* Is there a TIFF signature at the start? Opens the file, reports nothing. */
 gboolean td_tiff_probe (const char *path);
 
-/* Opens and selects the first image. */
-TdTiff *td_tiff_open (const char *path, GError **error);
+/* Opens one image of the file: @page, or the first if that is NULL. */
+TdTiff *td_tiff_open (const char *path, const TdTiffPage *page, GError **error);
 void td_tiff_close (TdTiff *tiff);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiff, td_tiff_close)
 
-const TdTiffLayout *td_tiff_layout (const TdTiff *tiff); /* of the selected image */
+const TdTiffLayout *td_tiff_layout (const TdTiff *tiff); /* of that image */
 const char *td_tiff_description (TdTiff *tiff);          /* ImageDescription; NULL: none */
 
-/* All full-size images of the file, as TdTiffPage, without parsing each. Refuses a file whose
+/* All full-size images from this one on, as TdTiffPage, without parsing each. Refuses a file whose
    images differ in size. */
 GArray *td_tiff_pages (TdTiff *tiff, GError **error);
-gboolean td_tiff_select (TdTiff *tiff, const TdTiffPage *page, GError **error);
 
-/* Rows [row0, row0 + n_rows) of the selected image to @out[n_rows][width]; reads and decodes only
+/* Rows [row0, row0 + n_rows) of the image to @out[n_rows][width]; reads and decodes only
    the strips or tiles that hold them. */
 gboolean td_tiff_read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error);
 

@@ -70,7 +70,7 @@ take_descriptions (TdVolume *volume, const char *path, const TdTiffFrames *frame
 {
   TdVolumeFacts *facts = &volume->facts;
   g_autofree char *beside = g_build_filename (path, "provenance.json", NULL), *text = NULL;
-  g_autoptr (TdTiff) tiff = td_tiff_open (td_tiff_frames_path (frames, 0), NULL);
+  g_autoptr (TdTiff) tiff = td_tiff_open (td_tiff_frames_path (frames, 0), NULL, NULL);
   guint stated = 0;
 
   facts->complete = TRUE;

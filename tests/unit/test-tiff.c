@@ -116,7 +116,7 @@ static void
 check_rows (const char *path, const float *values, guint row0, guint n_rows)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdTiff) tiff = td_tiff_open (path, &error);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, &error);
   g_autofree float *read = g_new (float, WIDTH *n_rows + 1);
 
   g_assert_no_error (error);
@@ -169,7 +169,7 @@ test_round_trip (gconstpointer data)
       if (!TIFFIsCODECConfigured (ways[i].compression))
         continue;
       write_image (path, &make, values);
-      tiff = td_tiff_open (path, NULL);
+      tiff = td_tiff_open (path, NULL, NULL);
       g_assert_nonnull (tiff);
       g_assert_cmpint (td_tiff_layout (tiff)->type, ==, type);
       check_rows (path, values, 0, HEIGHT);
@@ -195,7 +195,7 @@ test_special_values (void)
                   WIDTH, HEIGHT };
 
     write_image (path, &make, values);
-    tiff = td_tiff_open (path, NULL);
+    tiff = td_tiff_open (path, NULL, NULL);
     g_assert_true (td_tiff_read_rows (tiff, 0, 1, read, NULL));
     g_clear_pointer (&tiff, td_tiff_close);
     g_assert_true (isnan (read[0]));
@@ -239,7 +239,7 @@ test_orientations (void)
       guint width = orientation > 4 ? HEIGHT : WIDTH;
 
       write_image (path, &make, values);
-      tiff = td_tiff_open (path, NULL);
+      tiff = td_tiff_open (path, NULL, NULL);
       g_assert_cmpuint (td_tiff_layout (tiff)->width, ==, width);
       g_assert_true (td_tiff_read_rows (tiff, 11, 9, read, NULL));
       for (guint row = 0; row < 9; row++)
@@ -266,7 +266,7 @@ test_min_is_white (void)
     g_autoptr (TdTiff) tiff = NULL;
 
     write_image (path, &make, values);
-    tiff = td_tiff_open (path, NULL);
+    tiff = td_tiff_open (path, NULL, NULL);
     g_assert_cmpint (td_tiff_layout (tiff)->inverted, ==, largest[which[i]] > 0);
     g_assert_true (td_tiff_read_rows (tiff, 2, 1, read, NULL));
     for (guint x = 0; x < WIDTH; x++)
@@ -309,19 +309,71 @@ test_pages (gconstpointer data)
     }
   }
   TIFFClose (file);
-  tiff = td_tiff_open (path, &error);
+  tiff = td_tiff_open (path, NULL, &error);
   g_assert_no_error (error);
   pages = td_tiff_pages (tiff, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (pages->len, ==, 7);
   for (guint i = 0; i < G_N_ELEMENTS (order); i++) {
-    td_tiff_select (tiff, &g_array_index (pages, TdTiffPage, order[i]), &error);
-    g_assert_no_error (error);
-    td_tiff_read_rows (tiff, 0, HEIGHT, read, &error);
+    td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, order[i]), td_tiff_layout (tiff),
+                        0, HEIGHT, read, &error);
     g_assert_no_error (error);
     g_assert_cmpmem (read, WIDTH * HEIGHT * sizeof *read, values + order[i] * WIDTH * HEIGHT,
                      WIDTH * HEIGHT * sizeof *read);
   }
+}
+
+/* How often this program has asked the kernel for bytes; 0: the kernel does not say. */
+static guint64
+count_reads (void)
+{
+  g_autofree char *text = NULL;
+  const char *at
+      = g_file_get_contents ("/proc/self/io", &text, NULL, NULL) ? strstr (text, "syscr:") : NULL;
+
+  return at ? g_ascii_strtoull (at + strlen ("syscr:"), NULL, 10) : 0;
+}
+
+/* A page costs as much wherever it stands: nothing walks through those before it. Both byte orders,
+   both kinds of offsets. */
+static void
+test_many_pages (gconstpointer mode)
+{
+  enum { N = 600, MOST_READS = 40 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "pages.tif");
+  Make make = { mode,
+                TD_SAMPLE_UINT16,
+                7,
+                COMPRESSION_LZW,
+                0,
+                PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT,
+                WIDTH,
+                HEIGHT };
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 5), *read = g_new (float, WIDTH *HEIGHT);
+  g_autoptr (GError) error = NULL;
+  TIFF *file = TIFFOpen (path, make.mode);
+
+  for (guint i = 0; i < N; i++) {
+    values[0] = i;
+    put_image (file, &make, values);
+  }
+  TIFFClose (file);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (GArray) pages = td_tiff_pages (tiff, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (pages->len, ==, N);
+  const guint64 before = count_reads ();
+  for (guint i = 0; i < N; i++) {
+    td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, i), td_tiff_layout (tiff), 0, 1,
+                        read, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat (read[0], ==, i);
+  }
+  if (before > 0)
+    g_assert_cmpuint (count_reads () - before, <, MOST_READS * N);
 }
 
 static void
@@ -347,7 +399,7 @@ test_pages_differ (void)
   make.width = WIDTH - 1;
   put_image (file, &make, values);
   TIFFClose (file);
-  tiff = td_tiff_open (path, NULL);
+  tiff = td_tiff_open (path, NULL, NULL);
   g_assert_null (td_tiff_pages (tiff, &error));
   test_assert_sentence (error, "pages.tif");
 }
@@ -380,7 +432,7 @@ test_pages_circle (void)
   g_assert_cmpint (pread (fd, &n, 2, directory), ==, 2);
   g_assert_cmpint (pwrite (fd, &directory, 4, directory + 2 + 12 * n), ==, 4);
   close (fd);
-  tiff = td_tiff_open (path, NULL);
+  tiff = td_tiff_open (path, NULL, NULL);
   g_assert_nonnull (tiff);
   g_assert_null (td_tiff_pages (tiff, &error));
   test_assert_sentence (error, "circle.tif");
@@ -422,14 +474,14 @@ test_imagej (void)
       g_assert_cmpint (pwrite (fd, &bytes, 4, directory + 2 + 12 * i + 8), ==, 4);
   }
   close (fd);
-  tiff = td_tiff_open (path, &error);
+  tiff = td_tiff_open (path, NULL, &error);
   g_assert_no_error (error);
   pages = td_tiff_pages (tiff, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (pages->len, ==, 3);
   for (guint i = 0; i < 3; i++) {
-    td_tiff_select (tiff, &g_array_index (pages, TdTiffPage, i), &error);
-    td_tiff_read_rows (tiff, 7, 2, read, &error);
+    td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, i), td_tiff_layout (tiff), 7, 2,
+                        read, &error);
     g_assert_no_error (error);
     g_assert_cmpmem (read, 2 * WIDTH * sizeof *read, values + (i * HEIGHT + 7) * WIDTH,
                      2 * WIDTH * sizeof *read);
@@ -464,7 +516,7 @@ test_refused (void)
     g_autofree char *base = g_path_get_basename (names[i]);
     g_autoptr (GError) error = NULL;
 
-    g_assert_null (td_tiff_open (names[i], &error));
+    g_assert_null (td_tiff_open (names[i], NULL, &error));
     test_assert_sentence (error, base);
   }
 }
@@ -479,7 +531,7 @@ test_pipe (void)
 
   g_assert_cmpint (mkfifo (path, 0600), ==, 0);
   g_assert_false (td_tiff_probe (path));
-  g_assert_null (td_tiff_open (path, &error));
+  g_assert_null (td_tiff_open (path, NULL, &error));
   test_assert_sentence (error, "pipe.tif");
 }
 
@@ -498,6 +550,10 @@ main (int argc, char **argv)
   g_test_add_data_func ("/tiff/pages/classic", "w", test_pages);
   g_test_add_data_func ("/tiff/pages/big", "wb8", test_pages);
   g_test_add_func ("/tiff/pages/differ", test_pages_differ);
+  g_test_add_data_func ("/tiff/many-pages/little", "wl", test_many_pages);
+  g_test_add_data_func ("/tiff/many-pages/big-endian", "wb", test_many_pages);
+  g_test_add_data_func ("/tiff/many-pages/bigtiff", "wl8", test_many_pages);
+  g_test_add_data_func ("/tiff/many-pages/bigtiff-big-endian", "wb8", test_many_pages);
   g_test_add_func ("/tiff/pages/circle", test_pages_circle);
   g_test_add_func ("/tiff/pages/imagej", test_imagej);
   g_test_add_func ("/tiff/refused", test_refused);
