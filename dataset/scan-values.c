@@ -3,101 +3,236 @@
 
 #include <math.h>
 
+#include "error.h"
 #include "scan-private.h"
 
 #define LEAST_COLUMNS 16u
+#define MOST_IMAGES 5u
 #define MOST_BYTES ((gsize) 64 << 20) /* looked at: opening is quick and small */
 
-/* What the detector's columns see, in the middle view or the middle row. NULL without error: there
-   is no memory for it. */
-static double *
-column_profile (TdScan *scan, GCancellable *cancellable, GError **error)
+/* What scan-values.h decides by. */
+typedef struct {
+  double low, high, peak, floor, nil;
+} Profile;
+
+/* By column: sums of what is finite, how much that is, and how much of it is at or below 0. */
+typedef struct {
+  double *sums;
+  guint *counts, *nils;
+} Columns;
+
+static void
+columns_add (Columns *columns, const float *line, gsize width)
+{
+  for (gsize x = 0; x < width; x++)
+    if (isfinite (line[x])) {
+      columns->sums[x] += line[x];
+      columns->counts[x]++;
+      columns->nils[x] += line[x] <= 0;
+    }
+}
+
+/* The first view from @view on that is not missing. */
+static guint
+view_there (const TdScanFacts *facts, guint view)
+{
+  while (facts->absent && view + 1 < facts->n_views && facts->absent[view])
+    view++;
+  return view;
+}
+
+/* Lines of @image, a view's or a row's, from the middle of it. */
+static gboolean
+columns_read (Columns *columns, TdScan *scan, guint image, guint n_lines, GCancellable *cancellable,
+              GError **error)
 {
   const TdScanFacts *facts = &scan->facts;
   const gsize width = facts->n_columns;
-  const guint all = facts->sinogram_order ? facts->n_views : facts->n_rows;
-  const guint n_lines = (guint) CLAMP (MOST_BYTES / (width * sizeof (float)), 1, all);
-  g_autofree float *image = g_try_new (float, n_lines *width);
-  g_autofree double *sums = g_new0 (double, width);
-  g_autofree guint *counts = g_new0 (guint, width);
+  const gboolean rows = facts->sinogram_order;
+  const guint first = ((rows ? facts->n_views : facts->n_rows) - n_lines) / 2;
+  const TdFrameRange range = {
+    .kind = TD_FRAME_PROJECTION,
+    .first = rows ? first : view_there (facts, image),
+    .count = rows ? n_lines : 1,
+    .row0 = rows ? image : first,
+    .n_rows = rows ? 1 : n_lines,
+  };
+  g_autofree float *lines = g_try_new (float, n_lines *width);
 
-  if (!image
-      || !(facts->sinogram_order
-               ? td_scan_read_sinograms (
-                   scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, n_lines, facts->n_rows / 2, 1 },
-                   image, cancellable, error)
-               : td_scan_read (scan,
-                               &(TdFrameRange) { TD_FRAME_PROJECTION, facts->n_views / 2, 1,
-                                                 (all - n_lines) / 2, n_lines },
-                               image, cancellable, error)))
-    return NULL;
-  for (gsize y = 0; y < n_lines; y++)
-    for (gsize x = 0; x < width; x++)
-      if (isfinite (image[y * width + x])) {
-        sums[x] += image[y * width + x];
-        counts[x]++;
-      }
-  for (gsize x = 0; x < width; x++)
-    sums[x] = counts[x] ? sums[x] / counts[x] : NAN;
-  return g_steal_pointer (&sums);
+  if (!lines) {
+    td_set_error (error, TD_ERROR_TOO_LARGE, "“%s”: there is no memory to look at its values",
+                  facts->path);
+    return FALSE;
+  }
+  if (!(rows ? td_scan_read_sinograms (scan, &range, lines, cancellable, error)
+             : td_scan_read (scan, &range, lines, cancellable, error)))
+    return FALSE;
+  for (guint i = 0; i < n_lines; i++)
+    if (!rows || !facts->absent || !facts->absent[first + i])
+      columns_add (columns, lines + i * width, width);
+  return TRUE;
+}
+
+/* The mean of columns [from, from + n); NAN: nothing is known of them. */
+static double
+columns_mean (const Columns *columns, gsize from, gsize n)
+{
+  double sum = 0;
+  guint64 count = 0;
+
+  for (gsize x = from; x < from + n; x++) {
+    sum += columns->sums[x];
+    count += columns->counts[x];
+  }
+  return count ? sum / count : NAN;
 }
 
 static double
-mean_of (const double *profile, gsize n)
+columns_nil (const Columns *columns, gsize from, gsize n)
 {
-  double sum = 0;
-  guint known = 0;
+  guint64 nils = 0, count = 0;
 
-  for (gsize x = 0; x < n; x++)
-    if (isfinite (profile[x])) {
-      sum += profile[x];
-      known++;
-    }
-  return known ? sum / known : INFINITY;
+  for (gsize x = from; x < from + n; x++) {
+    nils += columns->nils[x];
+    count += columns->counts[x];
+  }
+  return count ? (double) nils / count : 0;
 }
 
-/* Air is what the detector's sides see, or one of them where it is moved aside: there logarithms
-   are near 0, which transmissions are nowhere. */
-static gboolean
-looks_logged (const double *profile, gsize width)
+static Profile
+profile_of_columns (const Columns *columns, gsize width)
 {
-  const gsize side = MAX (width / 16, 1);
-  const double air = fmin (mean_of (profile, side), mean_of (profile + width - side, side));
-  double low = INFINITY, high = -INFINITY;
+  const gsize side = MAX (width / 16, 1), window = MAX (width / 32, 1);
+  const double left = columns_mean (columns, 0, side),
+               right = columns_mean (columns, width - side, side);
+  const gboolean left_lower = !(left > right);
+  Profile profile = { .peak = -INFINITY, .floor = INFINITY };
 
-  for (gsize x = 0; x < width; x++) {
-    low = fmin (low, profile[x]);
-    high = fmax (high, profile[x]);
+  profile.low = fmin (left, right);
+  profile.high = fmax (left, right);
+  profile.nil = columns_nil (columns, left_lower ? 0 : width - side, side);
+  for (gsize x = 0; x + window <= width; x++) {
+    const double mean = columns_mean (columns, x, window);
+
+    profile.peak = fmax (profile.peak, mean);
+    profile.floor = fmin (profile.floor, mean);
   }
-  return high > 0 && fabs (air) < high / 8 && air < low + (high - low) / 4;
+  return profile;
+}
+
+static gboolean
+profile_read (TdScan *scan, Profile *profile, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = &scan->facts;
+  const gsize width = facts->n_columns;
+  const guint all_lines = facts->sinogram_order ? facts->n_views : facts->n_rows;
+  const guint all_images = facts->sinogram_order ? facts->n_rows : facts->n_views;
+  const guint n_images = MIN (MOST_IMAGES, all_images);
+  const guint n_lines
+      = (guint) CLAMP (MOST_BYTES / n_images / (width * sizeof (float)), 1, all_lines);
+  g_autofree double *sums = g_new0 (double, width);
+  g_autofree guint *counts = g_new0 (guint, 2 * width);
+  Columns columns = { sums, counts, counts + width };
+
+  for (guint i = 0; i < n_images; i++)
+    if (!columns_read (&columns, scan,
+                       (guint) ((2 * i + 1) * (guint64) all_images / (2 * n_images)), n_lines,
+                       cancellable, error))
+      return FALSE;
+  *profile = profile_of_columns (&columns, width);
+  return TRUE;
+}
+
+/* By the rules of scan-values.h; @why: the one that was met. TD_SCAN_VALUES_FOUND: none was. */
+static TdScanValues
+profile_decide (const Profile *p, const char **why)
+{
+  if (!(p->peak > 0) || p->high <= p->peak / 2) {
+    *why = "both sides of the detector, which see air, hold the lowest values";
+    return TD_SCAN_VALUES_ATTENUATIONS;
+  }
+  if (p->nil >= 0.1 && p->low <= p->peak / 4) {
+    *why = "one side of the detector, which sees air, holds values at and below 0";
+    return TD_SCAN_VALUES_ATTENUATIONS;
+  }
+  if (p->peak <= 1.25 && p->high >= 0.8 && p->high >= 0.95 * p->peak) {
+    *why = "the detector's brighter side is near 1, which is air";
+    return TD_SCAN_VALUES_INTENSITIES;
+  }
+  if (p->low >= 0.7 * p->peak && p->floor <= 0.75 * p->low) {
+    *why = "the sides of the detector are brighter than its middle";
+    return TD_SCAN_VALUES_INTENSITIES;
+  }
+  return TD_SCAN_VALUES_FOUND;
+}
+
+static gboolean
+scan_holds_floats (const TdScanFacts *facts)
+{
+  return facts->sample_type == TD_SAMPLE_FLOAT32 || facts->sample_type == TD_SAMPLE_FLOAT64;
+}
+
+static gboolean
+scan_holds_unsigned (const TdScanFacts *facts)
+{
+  return facts->sample_type == TD_SAMPLE_UINT8 || facts->sample_type == TD_SAMPLE_UINT16
+         || facts->sample_type == TD_SAMPLE_UINT32;
+}
+
+/* What the samples look like, with a note. */
+static gboolean
+values_look (TdScan *scan, const Profile *profile, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  const char *why = NULL;
+  TdScanValues values = profile_decide (profile, &why);
+
+  if (!scan_holds_floats (facts)
+      && !(values == TD_SCAN_VALUES_ATTENUATIONS && profile->nil >= 0.1 && profile->low < 0))
+    return TRUE;
+  if (values == TD_SCAN_VALUES_FOUND) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "“%s” has no flats, and its values (%.4g and %.4g at the detector's sides, up to "
+                  "%.4g) may be intensities or attenuations: state which ({values=intensities} or "
+                  "{values=attenuations})",
+                  facts->path, profile->low, profile->high, profile->peak);
+    return FALSE;
+  }
+  facts->transmission_logged = values == TD_SCAN_VALUES_ATTENUATIONS;
+  td_scan_note (scan,
+                "There are no flats; the values look like %s: %s ({values} states it otherwise).",
+                facts->transmission_logged ? "attenuations, −log was taken already"
+                : profile->peak > 2        ? "counts"
+                                           : "transmissions",
+                why);
+  return TRUE;
 }
 
 gboolean
 td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellable, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
-  g_autoptr (GError) problem = NULL;
+  Profile profile;
 
   if (facts->filtered)
     return TRUE;
-  if (stated != TD_SCAN_VALUES_FOUND) {
+  if (stated != TD_SCAN_VALUES_FOUND)
     facts->transmission_logged = stated == TD_SCAN_VALUES_ATTENUATIONS;
+  if (facts->transmission_logged || facts->n_flats > 0 || scan_holds_unsigned (facts))
+    return TRUE;
+  if (facts->n_columns < LEAST_COLUMNS) {
+    if (stated == TD_SCAN_VALUES_FOUND && !scan->values_stated && scan_holds_floats (facts))
+      td_scan_note (scan,
+                    "There are no flats; %u columns are too few to tell: the values are taken "
+                    "as transmissions ({values} states it otherwise).",
+                    facts->n_columns);
     return TRUE;
   }
-  if (scan->values_stated || facts->transmission_logged || facts->n_flats > 0
-      || facts->n_columns < LEAST_COLUMNS
-      || (facts->sample_type != TD_SAMPLE_FLOAT32 && facts->sample_type != TD_SAMPLE_FLOAT64))
-    return TRUE;
-  g_autofree double *profile = column_profile (scan, cancellable, &problem);
-  if (problem) {
-    g_propagate_error (error, g_steal_pointer (&problem));
+  if (!profile_read (scan, &profile, cancellable, error))
     return FALSE;
-  }
-  if (!profile)
-    return TRUE;
-  facts->transmission_logged = looks_logged (profile, facts->n_columns);
-  td_scan_note (scan, "There are no flats; the values look like %s ({values} states it otherwise).",
-                facts->transmission_logged ? "attenuations: −log was taken already"
-                                           : "transmissions");
+  if (stated == TD_SCAN_VALUES_FOUND && !scan->values_stated
+      && !values_look (scan, &profile, error))
+    return FALSE;
+  facts->brightest = facts->transmission_logged ? 0 : profile.peak;
   return TRUE;
 }

@@ -60,7 +60,9 @@ typedef struct {
   guint8 *bad_pixels; /* [n_rows][n_columns]: not 0 where a detector pixel is useless; NULL: no
                          mask was given (scan-mask.h) */
   gboolean transmission_logged; /* values are already -log(I/I0): no flat field, no logarithm */
-  gboolean filtered;       /* weighted and ramp-filtered too: only the back-projection is left */
+  double brightest;  /* the largest mean of a column, where intensities without flats were looked
+                        at; 0: they were not */
+  gboolean filtered; /* weighted and ramp-filtered too: only the back-projection is left */
   gboolean sinogram_order; /* stored [row][view][column]: whole rows are cheap, whole views dear */
   gboolean in_memory;      /* reading is copying: a few rows at a time cost no more than many */
   double energy_kev;       /* 0: unknown */

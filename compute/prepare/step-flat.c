@@ -46,23 +46,34 @@ typedef struct {
   gint32 row, column, source;
 } Dead;
 
+/* Transmissions come near 1 at the most, and are floats. */
+static gboolean
+step_flat_is_done (const TdScanFacts *facts)
+{
+  return (facts->sample_type == TD_SAMPLE_FLOAT32 || facts->sample_type == TD_SAMPLE_FLOAT64)
+         && !(facts->brightest > 2);
+}
+
 static gboolean
 step_flat_skips (const TdStep *step, const TdScanFacts *facts)
 {
-  return td_flat_field_lacks (step, facts)
-         && (facts->sample_type == TD_SAMPLE_FLOAT32 || facts->sample_type == TD_SAMPLE_FLOAT64);
+  return td_flat_field_lacks (step, facts) && step_flat_is_done (facts);
 }
 
 static TdMessage *
 step_flat_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
-  if (!td_flat_field_lacks (step, facts))
+  if (!td_flat_field_lacks (step, facts) || step_flat_is_done (facts))
     return NULL;
+  g_autofree char *values
+      = facts->brightest > 2 ? g_strdup_printf ("values up to %.4g", facts->brightest)
+                             : g_strdup_printf ("%s values", td_sample_name (facts->sample_type));
   return td_message_new (
-      "%s has no flat field, and %s values cannot be transmissions; name the flats ({flats:PATH}), "
-      "or the intensity of the empty beam ({prepare=flat-field=65535}), or take the values as they "
-      "are ({prepare=none})",
-      facts->title ? facts->title : "The scan", td_sample_name (facts->sample_type));
+      "%s has no flat field, and %s cannot be transmissions; name the flats ({flats:PATH}), "
+      "or the intensity of the empty beam ({prepare=flat-field=65535}), or state that −log was "
+      "taken "
+      "({values=attenuations}), or take the values as they are ({prepare=none})",
+      facts->title ? facts->title : "The scan", values);
 }
 
 static guint64

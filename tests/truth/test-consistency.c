@@ -176,8 +176,9 @@ try_file (Trial *trial, const TestFolder *folder, TdScanFormat format, const cha
 {
   const TdScanFacts *facts = td_scan_facts (trial->of.scan);
   const guint counts[] = { facts->n_views, facts->n_flats, facts->n_darks };
-  const TdScanOptions options = { .values = facts->transmission_logged ? TD_SCAN_VALUES_ATTENUATIONS
-                                                                       : TD_SCAN_VALUES_FOUND };
+  const TdScanOptions options
+      = { .values
+          = facts->transmission_logged ? TD_SCAN_VALUES_ATTENUATIONS : TD_SCAN_VALUES_INTENSITIES };
   g_autofree char *path = test_folder_file (folder, name);
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, format, facts, FALSE, &error);

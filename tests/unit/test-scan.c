@@ -209,7 +209,8 @@ test_sinograms (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = NULL;
-  TdScanOptions options = { .angles = "0:360", .sinograms = TRUE };
+  TdScanOptions options
+      = { .angles = "0:360", .sinograms = TRUE, .values = TD_SCAN_VALUES_INTENSITIES };
   g_auto (Made) made = { 0 };
 
   make (&made, TD_SAMPLE_FLOAT32);
