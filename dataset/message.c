@@ -206,31 +206,27 @@ message_equal (const TdMessage *a, const TdMessage *b)
 
 /* ── Words ── */
 
-/* Length of "{field…}" at @at; 0: it is only a brace. */
+/* Length of "{field…}" or "{%s…}" at @at; 0: it is only a brace. */
 static gsize
 field_length (const char *at)
 {
   gsize n = 1;
 
-  if (at[0] != '{' || !g_ascii_islower (at[1]))
+  if (at[0] != '{')
     return 0;
-  while (g_ascii_islower (at[n]) || g_ascii_isdigit (at[n]) || at[n] == '-')
-    n++;
+  if (at[1] == '%')
+    n += conversion_length (at + 1);
+  else if (g_ascii_islower (at[1]))
+    while (g_ascii_islower (at[n]) || g_ascii_isdigit (at[n]) || at[n] == '-')
+      n++;
+  if (n == 1)
+    return 0;
   if (at[n] == '}')
     return n + 1;
   if (at[n] != '=' && at[n] != ':')
     return 0;
   const char *end = strchr (at, '}');
   return end ? (gsize) (end - at) + 1 : 0;
-}
-
-char *
-td_message_field (const TdMessage *message)
-{
-  for (const char *at = strchr (message->id, '{'); at; at = strchr (at + 1, '{'))
-    if (field_length (at))
-      return g_strndup (at + 1, strcspn (at + 1, "=:}"));
-  return message->rest ? td_message_field (message->rest) : NULL;
 }
 
 char *
@@ -275,14 +271,15 @@ add_field (GString *out, const TdMessage *message, const char *at, gsize n, guin
            TdNaming naming)
 {
   const gsize name_length = strcspn (at + 1, "=:}");
-  g_autofree char *field = g_strndup (at + 1, name_length);
+  g_autoptr (GString) field = g_string_new (NULL);
   g_autoptr (GString) more = g_string_new (NULL);
   const char kind = at[1 + name_length];
 
+  add_values (field, message, at + 1, name_length, next, naming);
   if (kind != '}')
     add_values (more, message, at + name_length + 2, n - name_length - 3, next, naming);
   g_autofree char *name
-      = naming (field, kind == '=' ? more->str : NULL, kind == ':' ? more->str : NULL);
+      = naming (field->str, kind == '=' ? more->str : NULL, kind == ':' ? more->str : NULL);
   g_string_append (out, name);
 }
 
@@ -308,12 +305,51 @@ add_text (GString *out, const TdMessage *message, TdNaming naming)
 }
 
 char *
+td_message_field (const TdMessage *message)
+{
+  g_autoptr (GString) before = g_string_new (NULL);
+  GString *field = g_string_new (NULL);
+  guint next = 0;
+
+  for (const char *at = strchr (message->id, '{'); at; at = strchr (at + 1, '{'))
+    if (field_length (at)) {
+      add_values (before, message, message->id, (gsize) (at - message->id), &next,
+                  td_naming_options);
+      add_values (field, message, at + 1, strcspn (at + 1, "=:}"), &next, td_naming_options);
+      return g_string_free (field, FALSE);
+    }
+  g_string_free (field, TRUE);
+  return message->rest ? td_message_field (message->rest) : NULL;
+}
+
+/* What a file holds, or what somebody typed, may be of any length. A reader wants the sentence: how
+   it begins, and what it says to do at its end. */
+#define LONGEST 4000 /* characters */
+#define KEPT_AT_END 1000
+
+static char *
+message_shorten (char *text)
+{
+  const glong n = g_utf8_strlen (text, -1);
+
+  if (n <= LONGEST)
+    return text;
+  const char *end = g_utf8_offset_to_pointer (text, LONGEST - KEPT_AT_END);
+  const char *begin = g_utf8_offset_to_pointer (text, n - KEPT_AT_END);
+  char *said = g_strdup_printf (_ ("%.*s… (%ld characters are left out here) …%s"),
+                                (int) (end - text), text, n - LONGEST, begin);
+  g_free (text);
+  return said;
+}
+
+char *
 td_message_text (const TdMessage *message, TdNaming naming)
 {
   GString *out = g_string_new (NULL);
 
   add_text (out, message, naming ? naming : td_naming_options);
-  return g_string_free (out, FALSE);
+  g_autofree char *text = g_string_free (out, FALSE);
+  return message_shorten (g_utf8_make_valid (text, -1));
 }
 
 /* ── Lists ── */

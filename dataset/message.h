@@ -8,8 +8,9 @@
  *
  * The id is the English sentence as printf() takes it, and gettext's key. It names what a person
  * can change in braces: "{centre}" is a field, "{method=fbp}" a field with a value to take, and
- * "{rows:A:B}" a field with what its option is given. A front end renders the message: options on
- * the command line ("--method fbp"), labels in the window.
+ * "{rows:A:B}" a field with what its option is given; "{%s}" is the field that a value names. A
+ * front end renders the message: options on the command line ("--method fbp"), labels in the
+ * window.
  *
  * Messages are immutable. Any thread.
  */
@@ -32,7 +33,8 @@ const char *td_message_id (const TdMessage *message);
 char *td_message_field (const TdMessage *message);
 /* A string for each conversion of the id, in its order. */
 const char *const *td_message_values (const TdMessage *message);
-/* In the reader's language. @naming: NULL for options. (transfer full) */
+/* In the reader's language, valid UTF-8. Of more than 4000 characters the middle is left out, which
+ * the text says. @naming: NULL for options. (transfer full) */
 char *td_message_text (const TdMessage *message, TdNaming naming);
 
 /* Lists of messages end with NULL; NULL is the empty list. Takes @message; one that is in the list

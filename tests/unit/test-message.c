@@ -85,12 +85,49 @@ test_errors (void)
   g_error_free (error);
 }
 
+/* A field that a value names: the front end names it as any other. */
+static void
+test_named_by_value (void)
+{
+  g_autoptr (TdMessage) message
+      = td_message_new ("%u of {%s}: {%s=%s}, {rows}", 3u, "cutoff", "method", "fbp");
+  g_autofree char *options = td_message_text (message, NULL);
+  g_autofree char *other = td_message_text (message, shout);
+  g_autofree char *field = td_message_field (message);
+
+  g_assert_cmpstr (options, ==, "3 of --cutoff: --method fbp, --rows");
+  g_assert_cmpstr (other, ==, "3 of <cutoff||>: <method|fbp|>, <rows||>");
+  g_assert_cmpstr (field, ==, "cutoff");
+}
+
+/* Of a long value the middle is left out, and the text says how much of it. */
+static void
+test_long (void)
+{
+  g_autofree char *value = g_strnfill (60000, 'x');
+  g_autoptr (GError) error = NULL;
+
+  td_set_error (&error, TD_ERROR_BAD_FILE, "“%s” is not a number; give another ({centre})", value);
+  g_assert_cmpuint (strlen (error->message), <, 4200);
+  g_assert_true (g_str_has_prefix (error->message, "“xxx"));
+  g_assert_true (
+      g_str_has_suffix (error->message, "xxx” is not a number; give another (--centre)"));
+  g_assert_nonnull (strstr (error->message, "characters are left out"));
+  /* One that is long, but not too long, stays. */
+  g_autofree char *fits = g_strnfill (3900, 'x');
+  g_autoptr (TdMessage) message = td_message_new ("%s", fits);
+  g_autofree char *text = td_message_text (message, NULL);
+  g_assert_cmpstr (text, ==, fits);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/message/words", test_words);
   g_test_add_func ("/message/inner", test_inner);
+  g_test_add_func ("/message/named-by-value", test_named_by_value);
+  g_test_add_func ("/message/long", test_long);
   g_test_add_func ("/message/lists", test_lists);
   g_test_add_func ("/message/errors", test_errors);
   return g_test_run ();
