@@ -251,9 +251,8 @@ td_field_find (const TdField *fields, const char *option)
   return NULL;
 }
 
-/* What the field wants, from its row. (transfer full) */
-static char *
-field_expects (const TdField *field)
+char *
+td_field_expects (const TdField *field)
 {
   if (field->expects)
     return g_strdup (field->expects);
@@ -281,9 +280,9 @@ field_expects (const TdField *field)
 gboolean
 td_field_refuse (const TdField *field, const char *text, GError **error)
 {
-  g_autofree char *expects = field_expects (field);
+  g_autofree char *expects = td_field_expects (field);
 
-  td_set_error (error, TD_ERROR_INVALID, "--%s \"%s\" is not %s", field->option, text, expects);
+  td_set_error (error, TD_ERROR_INVALID, "{%s} \"%s\" is not %s", field->option, text, expects);
   return FALSE;
 }
 

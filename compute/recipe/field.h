@@ -99,7 +99,9 @@ void td_field_write_integers (const TdField *field, gconstpointer record, JsonBu
 gboolean td_field_set (const TdField *field, gpointer record, const char *text, GError **error);
 /* The row of @option among @fields; NULL: there is none. */
 const TdField *td_field_find (const TdField *fields, const char *option);
-/* Sets @error, "--OPTION "TEXT" is not EXPECTED", and returns FALSE. */
+/* What the field wants, from its row: "a number from 0 to 1". (transfer full) */
+char *td_field_expects (const TdField *field);
+/* Sets @error, "{OPTION} "TEXT" is not EXPECTED", and returns FALSE. */
 gboolean td_field_refuse (const TdField *field, const char *text, GError **error);
 
 /* recipe-steps.c: the list of preparation steps. */

@@ -14,9 +14,7 @@ recipe_steps_set_parameter (TdStep *step, const TdStepKind *kind, guint index, c
                             GError **error)
 {
   const TdStepParameter *parameter = &kind->parameters[index];
-  g_autofree char *option = g_strdup_printf ("prepare %s:%s", kind->name, parameter->name);
   const TdField field = {
-    .option = option,
     .kind = parameter->choices       ? &td_kind_choice
             : parameter->digits == 0 ? &td_kind_count
                                      : &td_kind_number,
@@ -25,18 +23,19 @@ recipe_steps_set_parameter (TdStep *step, const TdStepKind *kind, guint index, c
     .names = parameter->choices,
   };
   double number = 0;
-  gint64 whole;
   int choice;
+  const gboolean taken = parameter->choices
+                             ? field.kind->set (&field, &choice, value, NULL)
+                             : td_parse_number (value, field.low, field.high, &number)
+                                   && (parameter->digits > 0 || number == (double) (gint64) number);
 
-  if (parameter->choices) {
-    if (!td_field_set (&field, &choice, value, error))
-      return FALSE;
-    number = choice;
-  } else if (!td_parse_number (value, field.low, field.high, &number)
-             || (parameter->digits == 0 && !(number == (double) (whole = (gint64) number)))) {
-    return td_field_refuse (&field, value, error);
+  if (!taken) {
+    g_autofree char *expects = td_field_expects (&field);
+    td_set_error (error, TD_ERROR_INVALID, "{prepare=%s:%s} \"%s\" is not %s", kind->name,
+                  parameter->name, value, expects);
+    return FALSE;
   }
-  step->values[index] = number;
+  step->values[index] = parameter->choices ? choice : number;
   return TRUE;
 }
 
@@ -53,7 +52,7 @@ recipe_steps_set_named (TdStep *step, const TdStepKind *kind, const char *word, 
   for (guint i = 0; i < kind->n_parameters; i++)
     g_string_append_printf (names, "%s%s", i ? ", " : "", kind->parameters[i].name);
   td_set_error (error, TD_ERROR_INVALID,
-                "--prepare %s: \"%s\" is not NAME=VALUE of one of its parameters (%s)", kind->name,
+                "{prepare=%s}: \"%s\" is not NAME=VALUE of one of its parameters (%s)", kind->name,
                 word, names->len ? names->str : "it has none");
   return FALSE;
 }
@@ -83,7 +82,7 @@ recipe_steps_set_one (TdRecipe *recipe, const char *text, GError **error)
   if (!step)
     return FALSE;
   if (head[1] && kind->n_parameters == 0) {
-    td_set_error (error, TD_ERROR_INVALID, "--prepare %s takes no value", name);
+    td_set_error (error, TD_ERROR_INVALID, "{prepare=%s} takes no value", name);
     return FALSE;
   }
   if (head[1] && !recipe_steps_set_parameter (step, kind, 0, head[1], error))

@@ -39,9 +39,11 @@ static const TdField fields[] = {
   { "sdd-mm", "MM", "Cone or fan beam: source to detector", NULL,
     N_ ("Open with Details (Ctrl+D): source to detector"), MM (source_detector_mm),
     .expects = "a distance in millimetres, above 0" },
-  { "dataset", "NAME", "HDF5: where the projections are", NULL, NULL, PATH (dataset) },
-  { "sinograms", NULL, "TIFF: every file or page is the sinogram of one row", NULL, NULL,
-    &td_kind_switch, offsetof (TdScanOptions, sinograms) },
+  { "dataset", "NAME", "HDF5: where the projections are", NULL,
+    N_ ("Open with Details (Ctrl+D): data set of the projections"), PATH (dataset) },
+  { "sinograms", NULL, "TIFF: every file or page is the sinogram of one row", NULL,
+    N_ ("Open with Details (Ctrl+D): sinograms"), &td_kind_switch,
+    offsetof (TdScanOptions, sinograms) },
   { "values", "KIND",
     "What the samples are, where that is not seen: intensities, or attenuations (−log was taken)",
     NULL, N_ ("Open with Details (Ctrl+D): samples are"), &td_kind_choice,
@@ -75,7 +77,7 @@ td_scan_options_set (TdScanOptions *options, const char *option, const char *val
 
   if (field && *value)
     return td_field_set (field, options, value, error);
-  td_set_error (error, TD_ERROR_INVALID, "--%s is %s", option,
+  td_set_error (error, TD_ERROR_INVALID, "{%s} is %s", option,
                 field ? "empty" : "no option of a scan");
   return FALSE;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Messages that name what a person can change, in the window's words. */
+#include <string.h>
+
 #include "compute/recipe/field.h"
 #include "ui/labels.h"
 
@@ -53,11 +55,34 @@ test_error (void)
                    "3 rows; take “Method: Cone beam (FDK)”, or fewer (“Region: first row”)");
 }
 
+/* What a recipe's file has wrong is named as the window names it. */
+static void
+test_refused (void)
+{
+  static const char *const cases[][2] = {
+    { "{\"tomodesk_recipe\": 1, \"filter\": {\"cutoff\": 7}}", "“Cut-off”" },
+    { "{\"tomodesk_recipe\": 1, \"method\": \"magic\"}", "“Method”" },
+    { "{\"tomodesk_recipe\": 1, \"prepare\": [{\"step\": \"zingers\", \"threshold\": -3}]}",
+      "“Preparation: Zingers in projections threshold”" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+    g_assert_false (td_recipe_from_json (&recipe, cases[i][0], &error));
+    g_autofree char *words = td_label_error (error);
+    g_test_message ("%s", words);
+    g_assert_nonnull (strstr (words, cases[i][1]));
+    g_assert_null (strstr (words, "--"));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/words/fields", test_fields);
   g_test_add_func ("/words/error", test_error);
+  g_test_add_func ("/words/refused", test_refused);
   return g_test_run ();
 }
