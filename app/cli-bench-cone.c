@@ -115,10 +115,9 @@ fit_preset (Options *o, TdDevice *device)
     by *= 2;
   }
   if (by > 1)
-    fprintf (stderr,
-             "tomodesk-cli: %s has %" G_GUINT64_FORMAT " MiB free: the preset's sides were divided "
-             "by %d\n",
-             td_device_info (device)->id, free_bytes >> 20, by);
+    td_cli_say ("%s has %" G_GUINT64_FORMAT " MiB free: the preset's sides were divided "
+                "by %d",
+                td_device_info (device)->id, free_bytes >> 20, by);
 }
 
 /* ── Options ── */

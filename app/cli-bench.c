@@ -170,7 +170,7 @@ cli_bench_add_row (Options *o, TdDevice *device, const TdBackprojectFamily *fami
     return TRUE;
   }
   if (skip && g_error_matches (reason, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
-    fprintf (stderr, "tomodesk-cli: left out: %s\n", reason->message);
+    td_cli_say ("left out: %s", reason->message);
     return TRUE;
   }
   g_propagate_error (error, g_steal_pointer (&reason));

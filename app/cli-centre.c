@@ -82,32 +82,33 @@ cli_centre_print_text (const TdAxisResult *result, double middle_row, const Pict
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     if (!was_tried (result, m))
       continue;
-    printf ("  %-12s", td_axis_method_name (m));
+    td_cli_print ("  %-12s", td_axis_method_name (m));
     for (guint i = 0; i < result->n_trials; i++) {
       const TdAxisTrial *trial = &result->trials[i];
       if (trial->method != m)
         continue;
       if (isfinite (trial->centre_px))
-        printf ("  row %u: %.2f%s", trial->row, trial->centre_px, trial->used ? "" : " (left out)");
+        td_cli_print ("  row %u: %.2f%s", trial->row, trial->centre_px,
+                      trial->used ? "" : " (left out)");
       else
-        printf ("  row %u: none", trial->row);
+        td_cli_print ("  row %u: none", trial->row);
     }
-    printf ("\n");
+    td_cli_print ("\n");
   }
   if (isfinite (result->centre_px))
-    printf ("  centre        column %.3f ± %.3f at row %g, tilt %.3f° ± %.3f°, %s\n",
-            result->centre_px, result->uncertainty_px, middle_row, result->tilt_deg,
-            result->tilt_uncertainty_deg, result->agreed ? "agreed" : "not agreed");
+    td_cli_print ("  centre        column %.3f ± %.3f at row %g, tilt %.3f° ± %.3f°, %s\n",
+                  result->centre_px, result->uncertainty_px, middle_row, result->tilt_deg,
+                  result->tilt_uncertainty_deg, result->agreed ? "agreed" : "not agreed");
   else
-    printf ("  centre        not found\n");
+    td_cli_print ("  centre        not found\n");
   if (result->advice)
-    printf ("  note          %s\n", result->advice);
+    td_cli_print ("  note          %s\n", result->advice);
   if (!picture)
     return;
-  printf ("  picture       row %u about these columns:\n", picture->row);
+  td_cli_print ("  picture       row %u about these columns:\n", picture->row);
   for (guint i = 0; i < G_N_ELEMENTS (offsets); i++)
-    printf ("%s%12.3f%s", i % ACROSS ? "" : "              ", picture->centres_px[i],
-            i % ACROSS == ACROSS - 1 ? "\n" : "");
+    td_cli_print ("%s%12.3f%s", i % ACROSS ? "" : "              ", picture->centres_px[i],
+                  i % ACROSS == ACROSS - 1 ? "\n" : "");
 }
 
 static void
@@ -270,7 +271,7 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
   if (options->json)
     return cli_centre_print_json (result, middle_row, options->picture,
                                   options->picture ? &picture : NULL);
-  printf ("%s\n", path);
+  td_cli_print ("%s\n", path);
   cli_centre_print_text (result, middle_row, options->picture ? &picture : NULL);
   return TD_CLI_DONE;
 }

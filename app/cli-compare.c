@@ -187,8 +187,7 @@ cli_compare_report (const Difference *difference, const Options *o)
   }
 
   if (status == TD_CLI_DONE && o->limit > 0 && relative > o->limit) {
-    fprintf (stderr, "tomodesk-cli: the relative RMS difference %.3g is above the limit of %.3g\n",
-             relative, o->limit);
+    td_cli_say ("the relative RMS difference %.3g is above the limit of %.3g", relative, o->limit);
     return TD_CLI_FAILED;
   }
   return status;

@@ -72,20 +72,21 @@ print_tests (const Report *report)
 {
   for (guint i = 0; report->tests && i < report->tests->len; i++) {
     const TdSelfTestRow *row = report->tests->pdata[i];
-    printf ("    %-4s %-12s %-8s %-8s %u slices  error %.1e of %.1e%s%s\n",
-            row->passed ? "ok" : "FAIL", row->family->name,
-            td_interpolation_name (row->interpolation), td_precision_name (row->precision),
-            row->n_slices, row->error, row->bound, row->reason ? ": " : "",
-            row->reason ? row->reason : "");
+    td_cli_print ("    %-4s %-12s %-8s %-8s %u slices  error %.1e of %.1e%s%s\n",
+                  row->passed ? "ok" : "FAIL", row->family->name,
+                  td_interpolation_name (row->interpolation), td_precision_name (row->precision),
+                  row->n_slices, row->error, row->bound, row->reason ? ": " : "",
+                  row->reason ? row->reason : "");
   }
   for (guint i = 0; report->cone_tests && i < report->cone_tests->len; i++) {
     const TdFdkSelfTestRow *row = report->cone_tests->pdata[i];
-    printf ("    %-4s cone %-16s %-17s  error %.1e of %.1e%s%s\n", row->passed ? "ok" : "FAIL",
-            row->family->name, td_precision_name (row->precision), row->error, row->bound,
-            row->reason ? ": " : "", row->reason ? row->reason : "");
+    td_cli_print ("    %-4s cone %-16s %-17s  error %.1e of %.1e%s%s\n",
+                  row->passed ? "ok" : "FAIL", row->family->name,
+                  td_precision_name (row->precision), row->error, row->bound,
+                  row->reason ? ": " : "", row->reason ? row->reason : "");
   }
   if (report->error)
-    printf ("    FAIL %s\n", report->error->message);
+    td_cli_print ("    FAIL %s\n", report->error->message);
 }
 
 static void
@@ -97,12 +98,12 @@ cli_devices_print_text (GPtrArray *reports)
     g_autofree char *memory
         = entry->memory_bytes ? g_format_size_full (entry->memory_bytes, G_FORMAT_SIZE_IEC_UNITS)
                               : g_strdup ("");
-    printf ("%-10s %s%s%s", entry->id, entry->name, *memory ? ", " : "", memory);
+    td_cli_print ("%-10s %s%s%s", entry->id, entry->name, *memory ? ", " : "", memory);
     if (report->same_as)
-      printf (" (the same hardware as %s)", report->same_as);
+      td_cli_print (" (the same hardware as %s)", report->same_as);
     if (!entry->available)
-      printf ("\n           not available: %s", entry->reason);
-    printf ("\n");
+      td_cli_print ("\n           not available: %s", entry->reason);
+    td_cli_print ("\n");
     print_tests (report);
   }
 }

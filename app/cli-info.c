@@ -36,37 +36,39 @@ cli_info_print_text (const TdScanFacts *facts)
 
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
   g_autofree char *words = td_turn_describe (&turn);
-  printf ("%s\n", facts->path);
-  printf ("  format       %s%s\n", facts->format, facts->sinogram_order ? ", sinogram order" : "");
-  printf ("  projections  %u of %u columns × %u rows, %s, %s\n", facts->n_views, facts->n_columns,
-          facts->n_rows, td_sample_name (facts->sample_type), size);
-  printf ("  flats        %u\n", facts->n_flats);
-  printf ("  darks        %u\n", facts->n_darks);
-  printf ("  angles       %.6g° to %.6g°: %s\n", td_degrees (facts->angles_rad[0]),
-          td_degrees (facts->angles_rad[facts->n_views - 1]), words);
-  printf ("  beam         %s\n", beam_name (geometry->beam));
+  td_cli_print ("%s\n", facts->path);
+  td_cli_print ("  format       %s%s\n", facts->format,
+                facts->sinogram_order ? ", sinogram order" : "");
+  td_cli_print ("  projections  %u of %u columns × %u rows, %s, %s\n", facts->n_views,
+                facts->n_columns, facts->n_rows, td_sample_name (facts->sample_type), size);
+  td_cli_print ("  flats        %u\n", facts->n_flats);
+  td_cli_print ("  darks        %u\n", facts->n_darks);
+  td_cli_print ("  angles       %.6g° to %.6g°: %s\n", td_degrees (facts->angles_rad[0]),
+                td_degrees (facts->angles_rad[facts->n_views - 1]), words);
+  td_cli_print ("  beam         %s\n", beam_name (geometry->beam));
   if (geometry->pixel_width_mm > 0)
-    printf ("  pixel        %g mm × %g mm\n", geometry->pixel_width_mm, geometry->pixel_height_mm);
+    td_cli_print ("  pixel        %g mm × %g mm\n", geometry->pixel_width_mm,
+                  geometry->pixel_height_mm);
   else
-    printf ("  pixel        size unknown: values come out per pixel (--pixel-mm)\n");
+    td_cli_print ("  pixel        size unknown: values come out per pixel (--pixel-mm)\n");
   if (geometry->beam != TD_BEAM_PARALLEL && geometry->source_detector_mm > 0)
-    printf ("  source       %g mm to the axis, %g mm to the detector\n", geometry->source_axis_mm,
-            geometry->source_detector_mm);
+    td_cli_print ("  source       %g mm to the axis, %g mm to the detector\n",
+                  geometry->source_axis_mm, geometry->source_detector_mm);
   else if (geometry->beam != TD_BEAM_PARALLEL)
-    printf ("  source       %g mm to the axis\n", geometry->source_axis_mm);
+    td_cli_print ("  source       %g mm to the axis\n", geometry->source_axis_mm);
   if (geometry->view_matrices)
-    printf ("  geometry     a projection matrix for each of the %u views\n",
-            geometry->n_view_matrices);
+    td_cli_print ("  geometry     a projection matrix for each of the %u views\n",
+                  geometry->n_view_matrices);
   if (facts->energy_kev > 0)
-    printf ("  energy       %g keV\n", facts->energy_kev);
+    td_cli_print ("  energy       %g keV\n", facts->energy_kev);
   if (facts->propagation_mm > 0)
-    printf ("  distance     %g mm from sample to detector\n", facts->propagation_mm);
+    td_cli_print ("  distance     %g mm from sample to detector\n", facts->propagation_mm);
   if (isfinite (facts->centre_px))
-    printf ("  centre       column %.2f, the file's estimate\n", facts->centre_px);
+    td_cli_print ("  centre       column %.2f, the file's estimate\n", facts->centre_px);
   if (facts->half_acquisition)
-    printf ("  field        half: the axis is near one edge of the detector\n");
+    td_cli_print ("  field        half: the axis is near one edge of the detector\n");
   if (facts->transmission_logged)
-    printf ("  values       -log of the transmission already\n");
+    td_cli_print ("  values       -log of the transmission already\n");
   td_cli_print_notes ("  note         ", facts->notes);
 }
 

@@ -32,28 +32,28 @@ cli_plan_print_text (const TdPlan *plan)
   g_autofree char *time = td_cli_duration (facts->estimate_s);
   const gboolean iterates = td_method_iterates (recipe->method);
 
-  printf ("  method   %s on %s, kernel %s", facts->method, devices, facts->family);
+  td_cli_print ("  method   %s on %s, kernel %s", facts->method, devices, facts->family);
   if (!iterates)
-    printf (", %s interpolation", td_interpolation_name (recipe->interpolation));
-  printf ("\n");
-  printf ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx, facts->ny,
-          recipe->row_first);
-  printf ("  centre   column %.3f\n", facts->centre_px);
-  printf ("  values   in %s\n", facts->units);
+    td_cli_print (", %s interpolation", td_interpolation_name (recipe->interpolation));
+  td_cli_print ("\n");
+  td_cli_print ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx,
+                facts->ny, recipe->row_first);
+  td_cli_print ("  centre   column %.3f\n", facts->centre_px);
+  td_cli_print ("  values   in %s\n", facts->units);
   if (!iterates)
-    printf ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind),
-            recipe->filter.cutoff);
-  printf ("  prepare  ");
+    td_cli_print ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind),
+                  recipe->filter.cutoff);
+  td_cli_print ("  prepare  ");
   for (guint i = 0, shown = 0; i < recipe->n_steps; i++)
     if (recipe->steps[i].enabled)
-      printf ("%s%s", shown++ ? ", " : "", recipe->steps[i].name);
-  printf ("\n  slabs    %u of up to %u slices\n", facts->n_slabs, facts->slab_slices);
-  printf ("  memory   %s on the host, %s on each device\n", host, device);
-  printf ("  disk     %s to read, %s to write\n", reads, writes);
+      td_cli_print ("%s%s", shown++ ? ", " : "", recipe->steps[i].name);
+  td_cli_print ("\n  slabs    %u of up to %u slices\n", facts->n_slabs, facts->slab_slices);
+  td_cli_print ("  memory   %s on the host, %s on each device\n", host, device);
+  td_cli_print ("  disk     %s to read, %s to write\n", reads, writes);
   if (facts->estimate_s > 0)
-    printf ("  time     about %s\n", time);
+    td_cli_print ("  time     about %s\n", time);
   else
-    printf ("  time     not known yet: no job has run on this device\n");
+    td_cli_print ("  time     not known yet: no job has run on this device\n");
   td_cli_print_notes ("  note     ", facts->notes);
 }
 
@@ -78,7 +78,7 @@ plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
     g_autofree char *text = td_plan_to_json (plan);
     return td_cli_print_text (text);
   }
-  printf ("%s\n", path);
+  td_cli_print ("%s\n", path);
   cli_plan_print_text (plan);
   return TD_CLI_DONE;
 }

@@ -19,8 +19,7 @@ cli_shared_print_help (GOptionContext *context)
 {
   g_autofree char *text = g_option_context_get_help (context, FALSE, NULL);
 
-  fputs (text, stdout);
-  return TD_CLI_DONE;
+  return td_cli_print_text (g_strchomp (text));
 }
 
 /* GOption leaves a leading "--" in the list of operands. */
@@ -106,6 +105,56 @@ td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *
   return -1;
 }
 
+/* ── Words ── */
+
+/* Names, contents of files and words that somebody typed may hold control characters, which a
+   terminal would obey. Text shows them as JSON writes them, which leaves JSON as it is. Line ends
+   stay; in a @line they are spaces. Invalid UTF-8 is replaced. */
+static char *
+cli_printable (const char *text, gboolean line)
+{
+  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  GString *out = g_string_new (NULL);
+
+  for (const char *at = valid; *at; at = g_utf8_next_char (at)) {
+    const gunichar c = g_utf8_get_char (at);
+    const gboolean ends_line = c == '\n' || (line && c == '\r');
+    /* These turn the direction of what follows. */
+    const gboolean turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    if (ends_line && line)
+      g_string_append_c (out, ' ');
+    else if (!ends_line && (turns || g_unichar_iscntrl (c)))
+      g_string_append_printf (out, "\\u%04x", c);
+    else
+      g_string_append_unichar (out, c);
+  }
+  return g_string_free (out, FALSE);
+}
+
+void
+td_cli_print (const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_autofree char *shown = cli_printable (text, FALSE);
+  fputs (shown, stdout);
+}
+
+void
+td_cli_say (const char *format, ...)
+{
+  va_list arguments;
+
+  va_start (arguments, format);
+  g_autofree char *text = g_strdup_vprintf (format, arguments);
+  va_end (arguments);
+  g_autofree char *line = cli_printable (text, TRUE);
+  fprintf (stderr, "tomodesk-cli: %s\n", line);
+}
+
 /* ── Ends ── */
 
 int
@@ -113,14 +162,12 @@ td_cli_fail (const GError *error)
 {
   td_cli_progress_clear ();
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
-    fprintf (stderr, "tomodesk-cli: cancelled\n");
+    td_cli_say ("cancelled");
     return TD_CLI_CANCELLED;
   }
-
-  /* One line, whatever a library put into the message. */
-  g_autofree char *line = g_strdup (error ? error->message : "failed without saying why");
-  g_strdelimit (line, "\r\n", ' ');
-  fprintf (stderr, "tomodesk-cli: %s\n", g_strstrip (line));
+  g_autofree char *text
+      = error ? td_error_text (error, NULL) : g_strdup ("failed without saying why");
+  td_cli_say ("%s", g_strstrip (text));
   return TD_CLI_FAILED;
 }
 
@@ -132,8 +179,7 @@ td_cli_usage (const char *verb, const char *format, ...)
   va_start (arguments, format);
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   va_end (arguments);
-  g_strdelimit (text, "\r\n", ' '); /* one line, whatever somebody typed */
-  fprintf (stderr, "tomodesk-cli: %s (tomodesk-cli %s --help shows the options)\n", text, verb);
+  td_cli_say ("%s (tomodesk-cli %s --help shows the options)", text, verb);
   return TD_CLI_USAGE;
 }
 
@@ -195,8 +241,10 @@ td_cli_cancellable (void)
 int
 td_cli_print_text (const char *text)
 {
-  if (fputs (text, stdout) < 0 || fputc ('\n', stdout) < 0 || fflush (stdout) != 0) {
-    fprintf (stderr, "tomodesk-cli: standard output cannot be written: %s\n", g_strerror (errno));
+  g_autofree char *shown = cli_printable (text, FALSE);
+
+  if (fputs (shown, stdout) < 0 || fputc ('\n', stdout) < 0 || fflush (stdout) != 0) {
+    td_cli_say ("standard output cannot be written: %s", g_strerror (errno));
     return TD_CLI_FAILED;
   }
   return TD_CLI_DONE;
@@ -247,9 +295,11 @@ td_cli_progress (const char *what, double fraction, double remaining_s, const ch
   memset (bar, '=', filled);
   bar[sizeof bar - 1] = 0;
   g_autofree char *left = remaining_s < 0 ? g_strdup ("") : td_cli_duration (remaining_s);
-  fprintf (stderr, "\r\033[K%s [%s] %3d %%%s%s%s%s", what, bar,
-           (int) (100 * CLAMP (fraction, 0, 1)), *left ? ", " : "", left, *left ? " left" : "",
-           detail ? detail : "");
+  g_autofree char *text
+      = g_strdup_printf ("%s [%s] %3d %%%s%s%s%s", what, bar, (int) (100 * CLAMP (fraction, 0, 1)),
+                         *left ? ", " : "", left, *left ? " left" : "", detail ? detail : "");
+  g_autofree char *line = cli_printable (text, TRUE);
+  fprintf (stderr, "\r\033[K%s", line);
   fflush (stderr);
   progress_shown = TRUE;
 }
@@ -269,5 +319,5 @@ td_cli_print_notes (const char *head, TdMessage *const *notes)
   g_autofree char *text = td_messages_join (notes, between, NULL);
 
   if (*text)
-    printf ("%s%s\n", head, text);
+    td_cli_print ("%s%s\n", head, text);
 }

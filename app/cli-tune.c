@@ -50,17 +50,18 @@ cli_tune_print_json (GPtrArray *rows)
 static void
 cli_tune_print_table (GPtrArray *rows)
 {
-  printf ("family       interp.  precision slices  tried  out  default GU/s  best GU/s  variant\n");
+  td_cli_print (
+      "family       interp.  precision slices  tried  out  default GU/s  best GU/s  variant\n");
   for (guint i = 0; i < rows->len; i++) {
     const TdTuneRow *row = rows->pdata[i];
-    printf ("%-12s %-8s %-9s %6u %6u %4u ", row->family->name,
-            td_interpolation_name (row->interpolation), td_precision_name (row->precision),
-            row->n_slices, row->candidates, row->rejected);
+    td_cli_print ("%-12s %-8s %-9s %6u %6u %4u ", row->family->name,
+                  td_interpolation_name (row->interpolation), td_precision_name (row->precision),
+                  row->n_slices, row->candidates, row->rejected);
     if (row->error)
-      printf ("  %s\n", row->error);
+      td_cli_print ("  %s\n", row->error);
     else
-      printf ("%13.1f %10.1f  %s\n", row->default_rate * 1e-9, row->best_rate * 1e-9,
-              *row->defines ? row->defines : "default");
+      td_cli_print ("%13.1f %10.1f  %s\n", row->default_rate * 1e-9, row->best_rate * 1e-9,
+                    *row->defines ? row->defines : "default");
   }
 }
 
@@ -100,8 +101,8 @@ td_cli_tune (int argc, char **argv)
     return td_cli_fail (error);
   if (json)
     return cli_tune_print_json (rows);
-  printf ("%s: %s, %s\n", td_device_info (device)->id, td_device_info (device)->name,
-          td_device_info (device)->driver);
+  td_cli_print ("%s: %s, %s\n", td_device_info (device)->id, td_device_info (device)->name,
+                td_device_info (device)->driver);
   cli_tune_print_table (rows);
   return TD_CLI_DONE;
 }

@@ -38,14 +38,14 @@ static const TdCliVerb verbs[] = {
 static void
 cli_print_help (void)
 {
-  printf ("Usage: tomodesk-cli VERB [OPTION…]\n"
-          "\n"
-          "Reconstructs computed-tomography scans: the same engine as the Tomodesk window.\n"
-          "\n"
-          "Verbs:\n");
+  td_cli_print ("Usage: tomodesk-cli VERB [OPTION…]\n"
+                "\n"
+                "Reconstructs computed-tomography scans: the same engine as the Tomodesk window.\n"
+                "\n"
+                "Verbs:\n");
   for (const TdCliVerb *verb = verbs; verb->name; verb++)
-    printf ("  %-12s %s\n", verb->name, verb->summary);
-  printf (
+    td_cli_print ("  %-12s %s\n", verb->name, verb->summary);
+  td_cli_print (
       "\n"
       "A first reconstruction:\n"
       "  tomodesk-cli phantom shepp-logan --output demo.nxs --columns 256 --rows 16 --views 361\n"
@@ -61,7 +61,7 @@ cli_print_help (void)
 static int
 no_such_verb (const char *word)
 {
-  fprintf (stderr, "tomodesk-cli: there is no verb \"%s\"; tomodesk-cli --help lists them\n", word);
+  td_cli_say ("there is no verb \"%s\"; tomodesk-cli --help lists them", word);
   return TD_CLI_USAGE;
 }
 
@@ -87,7 +87,7 @@ main (int argc, char **argv)
   g_set_prgname ("tomodesk-cli");
 
   if (argc < 2) {
-    fprintf (stderr, "tomodesk-cli: say what to do; tomodesk-cli --help lists the verbs\n");
+    td_cli_say ("say what to do; tomodesk-cli --help lists the verbs");
     return TD_CLI_USAGE;
   }
   if (g_str_equal (argv[1], "--help") || g_str_equal (argv[1], "-h")
@@ -96,7 +96,7 @@ main (int argc, char **argv)
     return TD_CLI_DONE;
   }
   if (g_str_equal (argv[1], "--version")) {
-    printf ("tomodesk-cli %s\n", TD_VERSION);
+    td_cli_print ("tomodesk-cli %s\n", TD_VERSION);
     return TD_CLI_DONE;
   }
 

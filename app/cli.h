@@ -34,6 +34,14 @@ typedef struct {
 int td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *entries,
                   GOptionGroup *group, guint operands, const char **out);
 
+/* ── Words ── */
+
+/* As printf(), with control characters shown instead of obeyed: every word for the terminal goes
+   through these two, td_cli_print_text() or the progress line. */
+void td_cli_print (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* A line on standard error, behind the program's name. */
+void td_cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
+
 /* ── Ends ── */
 
 /* One line on standard error; returns TD_CLI_FAILED, or TD_CLI_CANCELLED for a cancellation. */

@@ -341,6 +341,17 @@ def layout(tree):
         yield Breach(path, f"{path}:{line}: clang-format 14 would lay this out differently")
 
 
+def terminal(tree):
+    """Names and file contents may hold what a terminal obeys: one file of the command line prints."""
+    for path in tree.house_paths:
+        if not re.match(r"app/cli(-|\.)", path) or path == "app/cli-shared.c":
+            continue
+        for match in re.finditer(r"\b(v?f?printf|f?puts|f?putc|putchar|g_printerr?) \(", tree.code(path)):
+            line = tree.code(path).count("\n", 0, match.start()) + 1
+            yield Breach(f"{path} {match.group(1)}", f"{path}:{line}: {match.group(1)}() prints past "
+                                                     "td_cli_print() and td_cli_say()")
+
+
 CHECKS = (
     ("rooms", "a room includes only the rooms it may", rooms),
     ("storeys", "the folders of compute include downwards only", storeys),
@@ -351,6 +362,7 @@ CHECKS = (
     ("parameters", f"no function takes more than {PARAMETERS} parameters", parameters),
     ("static-names", "static functions say whose they are", static_names),
     ("unused", "every function is called", unused),
+    ("terminal", "the command line prints in one place", terminal),
     ("licences", "every source states its licence", licences),
     ("layout", "sources are laid out by clang-format 14", layout),
 )

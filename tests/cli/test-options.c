@@ -2,6 +2,8 @@
 /* Options that do nothing, numbers that cannot be, and views by number: done, or refused with the
    option's name, never taken in silence. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "dataset/volume.h"
 #include "tests/common/cli.h"
@@ -105,6 +107,42 @@ test_absurd (void)
   check_cases (cases, G_N_ELEMENTS (cases), 1);
 }
 
+static void
+assert_harmless (const char *text)
+{
+  for (const char *at = text; *at; at = g_utf8_next_char (at))
+    g_assert_true (*at == '\n' || !g_unichar_iscntrl (g_utf8_get_char (at)));
+}
+
+/* What a terminal would obey in a name is shown, in words and in JSON. */
+static void
+test_escapes (void)
+{
+  g_autoptr (TestFolder) folder = make_scans ();
+  static const char *const name = "a\033]0;title\007\033[31m\302\233 b\342\200\256c.nxs";
+  static const char *const shown = "a\\u001b]0;title\\u0007\\u001b[31m\\u009b b\\u202ec.nxs";
+  g_autofree char *from = g_build_filename (folder->path, "par.nxs", NULL);
+  g_autofree char *to = g_build_filename (folder->path, name, NULL);
+  const char *const lines[][4] = { { "info", name },
+                                   { "info", name, "--json" },
+                                   { "plan", name, "--method", name },
+                                   { "info", name, name },
+                                   { name } };
+
+  g_assert_cmpint (rename (from, to), ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, lines[i][0], lines[i][1], lines[i][2], lines[i][3], NULL);
+    assert_harmless (run.out);
+    assert_harmless (run.error);
+    g_assert_nonnull (strstr (i < 2 ? run.out : run.error, shown));
+    if (i != 1)
+      continue;
+    g_autoptr (JsonObject) scan = td_test_run_json (&run);
+    g_assert_true (g_str_has_suffix (json_object_get_string_member (scan, "path"), name));
+  }
+}
+
 /* 32 bits are not enough for what is typed, and nothing wraps around. */
 static void
 test_large_numbers (void)
@@ -187,6 +225,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli/options/unused", test_unused);
   g_test_add_func ("/cli/options/absurd", test_absurd);
+  g_test_add_func ("/cli/options/escapes", test_escapes);
   g_test_add_func ("/cli/options/large-numbers", test_large_numbers);
   g_test_add_func ("/cli/options/assumed-middle", test_assumed_middle);
   g_test_add_func ("/cli/options/views", test_views);
