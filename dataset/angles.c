@@ -378,7 +378,8 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
     td_set_error (
         error, TD_ERROR_ANGLES,
         "“%s” holds %u angles, but “%s” has %u projections, and no rule tells which belong "
-        "together; give a file with %u angles, or the first and the last, such as 0:180",
+        "together; give a file with %u angles, or the first and the last, such as 0:180 "
+        "({angles:FILE|FIRST:LAST})",
         spec, entries->len, scan_path, n_views, n_views);
   return angles;
 }

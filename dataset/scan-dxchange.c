@@ -192,7 +192,7 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
     return facts->angles_rad != NULL;
   td_set_error (error, TD_ERROR_ANGLES,
                 "%s holds %" G_GSIZE_FORMAT " angles for %u projections; give a file of angles, or "
-                "the first and the last, such as 0:180",
+                "the first and the last, such as 0:180 ({angles:FILE|FIRST:LAST})",
                 label, n, facts->n_views);
   return FALSE;
 }

@@ -25,6 +25,8 @@ may_be_scan (const char *name)
   return FALSE;
 }
 
+#define NAMED 5 /* scans that a refusal lists */
+
 /* The folder's scan files and their readers. */
 static GPtrArray *
 find_scans (const char *folder, const TdScanOptions *options, const TdScanReader **reader)
@@ -79,9 +81,14 @@ folder_open (const char *path, const TdScanOptions *options, GCancellable *cance
 
   if (found->len == 1)
     return reader->open (found->pdata[0], options, cancellable, error);
+  g_autoptr (GString) names = g_string_new (NULL);
+  for (guint i = 0; i < MIN (found->len, NAMED); i++) {
+    g_autofree char *name = g_path_get_basename (found->pdata[i]);
+    g_string_append_printf (names, "%s%s", i ? ", " : "", name);
+  }
   td_set_error (error, TD_ERROR_INVALID,
-                "“%s” holds %u scans; open one of the files, for example “%s”", path, found->len,
-                found->len ? (char *) found->pdata[0] : "");
+                "“%s” holds %u scans (%s%s); open one of the files instead of the folder", path,
+                found->len, names->str, found->len > NAMED ? ", …" : "");
   return NULL;
 }
 

@@ -15,6 +15,7 @@ typedef struct {
   char *entry;      /* path of the group that holds instrument, sample, data */
   gboolean defined; /* it says definition = NXtomo */
   guint n_entries;  /* how many such groups the file has; the first is taken */
+  char *entries;    /* their paths, the first few */
   char *detector;   /* path of the detector group; NULL: none, only entry/data */
   hid_t frames;     /* open data set; the caller's; -1: missing */
   char *frames_path;
@@ -26,6 +27,7 @@ static void
 nexus_place_clear (NexusPlace *place)
 {
   g_free (place->entry);
+  g_free (place->entries);
   g_free (place->detector);
   g_free (place->frames_path);
   g_free (place->missing);
@@ -256,6 +258,18 @@ find_detector (hid_t file, const char *file_name, const char *wanted, const Foun
 
 /* FALSE with @error naming the file when there is no scan in it, or @wanted is none of its frames.
    On success frames is open. */
+#define NAMED 5
+
+static char *
+name_some (const GPtrArray *entries)
+{
+  GString *names = g_string_new (NULL);
+
+  for (guint i = 0; i < MIN (entries->len, NAMED); i++)
+    g_string_append_printf (names, "%s%s", i ? ", " : "", (char *) entries->pdata[i]);
+  return g_string_free (g_string_append (names, entries->len > NAMED ? ", …" : ""), FALSE);
+}
+
 static gboolean
 nexus_find (hid_t file, const char *file_name, const char *wanted, NexusPlace *place,
             GError **error)
@@ -274,6 +288,7 @@ nexus_find (hid_t file, const char *file_name, const char *wanted, NexusPlace *p
   if (!entry)
     return set_not_found (error, file_name, wanted, place);
   place->n_entries = wanted ? 1 : found.entries->len;
+  place->entries = name_some (found.entries);
   place->defined = TRUE;
   place->entry = g_strdup (strcmp (entry, "/") == 0 ? "" : entry);
   if (is_below (wanted, entry) ? try_named (file, wanted, place)
@@ -410,12 +425,14 @@ nexus_read_angles (hid_t file, const NexusPlace *place, guint n_frames, guint n_
     angles = find_in_data_group (&search, n);
   if (!angles && search.missing)
     td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "“%s” has no angles: %s; copy it beside the file, or give the angles",
+                  "“%s” has no angles: %s; copy it beside the file, or give the angles "
+                  "({angles:FILE|FIRST:LAST})",
                   td_scan_facts (scan)->path, search.missing);
   else if (!angles)
     td_set_error (error, TD_ERROR_ANGLES,
                   "“%s” has no rotation angle for each of its %u frames: give a file of angles, or "
-                  "the first and the last angle in degrees, for example 0:180",
+                  "the first and the last angle in degrees, for example 0:180 "
+                  "({angles:FILE|FIRST:LAST})",
                   td_scan_facts (scan)->path, n_frames);
   g_free (search.missing);
   return angles;
@@ -746,7 +763,9 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
   td_h5_scan_take_size (scan, frames);
   scan->facts.format = g_strdup (place.defined ? "NXtomo (HDF5)" : "NeXus (HDF5)");
   if (place.n_entries > 1)
-    td_scan_note (scan, "The file holds %u scans; %s was taken.", place.n_entries, place.entry);
+    td_scan_note (scan,
+                  "The file holds %u scans (%s); %s was taken, {dataset:ENTRY} takes another.",
+                  place.n_entries, place.entries, place.entry);
   if (!place.defined)
     td_scan_note (scan, "The file defines no NXtomo entry; the frames of %s were taken.",
                   place.frames_path);

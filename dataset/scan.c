@@ -111,7 +111,7 @@ validate_angles (const TdScanFacts *facts, GError **error)
   if (!facts->angles_rad) {
     td_set_error (error, TD_ERROR_ANGLES,
                   "“%s” comes without angles: give a file of angles, or the first and the last "
-                  "angle in degrees, for example 0:180",
+                  "angle in degrees, for example 0:180 ({angles:FILE|FIRST:LAST})",
                   facts->path);
     return FALSE;
   }

@@ -199,7 +199,7 @@ check_turn (TdPlan *plan, GError **error)
     td_set_error (
         error, TD_ERROR_ANGLES,
         "All %u views of “%s” are at one angle, %.4g°, from which nothing can be reconstructed; "
-        "state the angles of its turn, for example 0:180",
+        "state the angles of its turn, for example 0:180 ({angles:FILE|FIRST:LAST})",
         facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
     return FALSE;
   }
