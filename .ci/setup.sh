@@ -5,7 +5,7 @@
 # distribution has it; without it the program is built with less.
 packages=(
   gcc libc6-dev meson ninja-build pkg-config python3 gettext
-  libglib2.0-dev libjson-glib-dev libtiff-dev libhdf5-dev libfftw3-dev
+  libglib2.0-dev libjson-glib-dev libtiff-dev libhdf5-dev libdeflate-dev libfftw3-dev
   libgtk-4-dev libadwaita-1-dev libepoxy-dev librsvg2-common gtk-update-icon-cache desktop-file-utils
   appstream libxml2-utils
 )

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "error.h"
+#include "frame-target.h"
+#include "hdf5-storage.h"
 #include "sample.h"
 #include "scan-private.h"
 
@@ -22,6 +24,7 @@ struct TdH5Frames {
   TdSampleType type;
   gboolean by_library; /* samples that the library turns into float (int64, half, …) */
   TdH5Absent absent;
+  TdH5Storage *storage; /* reads without the library; NULL: nothing but the library can */
 };
 
 static gboolean
@@ -162,12 +165,14 @@ td_h5_frames_new (hid_t dataset, const char *name, TdH5FramesFlags flags, GError
   if (!find_shape (frames, error) || !find_type (frames, error)
       || !check_storage (frames, flags, error) || !reopen_with_access (frames, error))
     return NULL;
+  frames->storage = td_h5_storage_new (frames->dataset);
   return g_steal_pointer (&frames);
 }
 
 void
 td_h5_frames_free (TdH5Frames *frames)
 {
+  td_h5_storage_free (frames->storage);
   td_h5_close (frames->dataset);
   td_h5_absent_clear (&frames->absent);
   g_free (frames->name);
@@ -227,6 +232,15 @@ stored_range (const TdH5Frames *frames, const TdFrameRange *range)
   return (TdFrameRange) { range->kind, range->row0, range->n_rows, range->first, range->count };
 }
 
+static gboolean
+hdf5_frames_say_damaged (const TdH5Frames *frames, guint stored, GError **error)
+{
+  td_set_error (error, TD_ERROR_BAD_FILE,
+                "%s: %s %u cannot be read; the file is damaged or cut short", frames->name,
+                frames->by_rows ? "row" : "frame", stored);
+  return FALSE;
+}
+
 /* Reads @range in one call of the library. */
 static gboolean
 hdf5_frames_read_piece (TdH5Frames *frames, const TdFrameRange *range, void *buffer, float *out,
@@ -248,12 +262,8 @@ hdf5_frames_read_piece (TdH5Frames *frames, const TdFrameRange *range, void *buf
       || H5Sselect_hyperslab (file_space, H5S_SELECT_SET, start + skip, NULL, size + skip, NULL) < 0
       || H5Dread (frames->dataset, type, memory_space, file_space, H5P_DEFAULT,
                   direct ? (void *) out : buffer)
-             < 0) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "%s: %s %u cannot be read; the file is damaged or cut short", frames->name,
-                  frames->by_rows ? "row" : "frame", range->first);
-    return FALSE;
-  }
+             < 0)
+    return hdf5_frames_say_damaged (frames, range->first, error);
   if (!direct)
     td_samples_to_float (frames->type, FALSE, buffer,
                          (gsize) range->count * range->n_rows * frames->n_columns, out);
@@ -301,15 +311,19 @@ hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, const TdFrame
   return TRUE;
 }
 
-/* Reads @range a block of frames after another, and transposes each block: @out is [row][frame]. */
+/* Reads @range a block of frames after another by the library, and takes their rows to where they
+   are wanted. */
 static gboolean
-hdf5_frames_read_transposed (TdH5Frames *frames, const TdFrameRange *range, float *out,
-                             GCancellable *cancellable, GError **error)
+hdf5_frames_read_blocks (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                         const TdFrameTarget *target, GCancellable *cancellable, GError **error)
 {
   const gsize columns = frames->n_columns, n_rows = range->n_rows;
   guint block = (guint) CLAMP (PIECE_BYTES / (n_rows * columns * sizeof (float)), 1, range->count);
-  g_autofree float *stored = g_try_new (float, block *n_rows *columns);
+  g_autofree float *stored = NULL;
 
+  if (target->row_step == columns && target->frame_step == n_rows * columns)
+    return hdf5_frames_read_stored (frames, indices, range, target->values, cancellable, error);
+  stored = g_try_new (float, block *n_rows *columns);
   if (!stored)
     return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
                                "needs more memory to be read than is free");
@@ -317,12 +331,58 @@ hdf5_frames_read_transposed (TdH5Frames *frames, const TdFrameRange *range, floa
     const guint now = MIN (block, range->count - done);
     const TdFrameRange part = { range->kind, range->first + done, now, range->row0, range->n_rows };
 
-    if (!hdf5_frames_read_stored (frames, NULL, &part, stored, cancellable, error))
+    if (!hdf5_frames_read_stored (frames, indices ? indices + done : NULL, &part, stored,
+                                  cancellable, error))
       return FALSE;
     for (gsize i = 0; i < now; i++)
       for (gsize j = 0; j < n_rows; j++)
-        memcpy (out + (j * range->count + done + i) * columns, stored + (i * n_rows + j) * columns,
-                columns * sizeof *out);
+        memcpy (td_frame_target_row (target, done + i, j), stored + (i * n_rows + j) * columns,
+                columns * sizeof *stored);
+  }
+  return TRUE;
+}
+
+/* @range in the file's order. By their places where these are known; what cannot be read so, the
+   library reads, or says what is wrong with it. */
+static gboolean
+hdf5_frames_read_range (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                        const TdFrameTarget *target, GCancellable *cancellable, GError **error)
+{
+  TdH5StorageResult result = TD_H5_STORAGE_UNREAD;
+  TdStoredFailure failure;
+
+  if (frames->by_rows && !check_present (frames, range->row0, range->n_rows, error))
+    return FALSE;
+  for (guint i = 0; !frames->by_rows && i < range->count; i++)
+    if (!check_present (frames, indices ? indices[i] : range->first + i, 1, error))
+      return FALSE;
+  if (frames->storage)
+    result = td_h5_storage_read (frames->storage, indices, range, target, &failure, cancellable,
+                                 error);
+  if (result == TD_H5_STORAGE_SHORT)
+    return hdf5_frames_say_damaged (frames, failure.frame, error);
+  return result == TD_H5_STORAGE_READ
+         || (result == TD_H5_STORAGE_UNREAD
+             && hdf5_frames_read_blocks (frames, indices, range, target, cancellable, error));
+}
+
+/* @range and @target: of frames as they are seen. */
+static gboolean
+hdf5_frames_read_seen (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                       const TdFrameTarget *target, GCancellable *cancellable, GError **error)
+{
+  const TdFrameRange stored = stored_range (frames, range);
+  const TdFrameTarget turned = td_frame_target_turned (target);
+
+  if (!frames->by_rows)
+    return hdf5_frames_read_range (frames, indices, &stored, target, cancellable, error);
+  if (!indices)
+    return hdf5_frames_read_range (frames, NULL, &stored, &turned, cancellable, error);
+  for (guint i = 0; i < range->count; i++) { /* flats and darks of which some are missing */
+    const TdFrameRange one = { range->kind, range->row0, range->n_rows, indices[i], 1 };
+    const TdFrameTarget place = { td_frame_target_row (target, i, 0), target->row_step, 0 };
+    if (!hdf5_frames_read_range (frames, NULL, &one, &place, cancellable, error))
+      return FALSE;
   }
   return TRUE;
 }
@@ -331,29 +391,16 @@ gboolean
 td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange *range, float *out,
                    GCancellable *cancellable, GError **error)
 {
-  const TdFrameRange stored = stored_range (frames, range);
-  const gsize pixels = (gsize) range->n_rows * frames->n_columns;
+  const TdFrameTarget target = td_frame_target_frames (range, frames->n_columns, out);
 
-  if (frames->by_rows && indices) { /* flats and darks of which some are missing: they are few */
-    for (guint i = 0; i < range->count; i++) {
-      const TdFrameRange one = { range->kind, range->row0, range->n_rows, indices[i], 1 };
-      if (!hdf5_frames_read_transposed (frames, &one, out + i * pixels, cancellable, error))
-        return FALSE;
-    }
-    return TRUE;
-  }
-  if (frames->by_rows)
-    return hdf5_frames_read_transposed (frames, &stored, out, cancellable, error);
-  return hdf5_frames_read_stored (frames, indices, &stored, out, cancellable, error);
+  return hdf5_frames_read_seen (frames, indices, range, &target, cancellable, error);
 }
 
 gboolean
-td_h5_frames_read_sinograms (TdH5Frames *frames, const TdFrameRange *range, float *out,
-                             GCancellable *cancellable, GError **error)
+td_h5_frames_read_sinograms (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                             float *out, GCancellable *cancellable, GError **error)
 {
-  const TdFrameRange stored = stored_range (frames, range);
+  const TdFrameTarget target = td_frame_target_sinograms (range, frames->n_columns, out);
 
-  if (frames->by_rows)
-    return hdf5_frames_read_stored (frames, NULL, &stored, out, cancellable, error);
-  return hdf5_frames_read_transposed (frames, &stored, out, cancellable, error);
+  return hdf5_frames_read_seen (frames, indices, range, &target, cancellable, error);
 }

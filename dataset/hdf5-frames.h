@@ -6,7 +6,8 @@
 
 /**
  * TdH5Frames: an open data set [frame][row][column] (or one frame, [row][column]) read by frames
- * and rows. Any thread, several at once; they take turns at the library's lock, piece by piece.
+ * and rows. Any thread, several at once. Where samples lie plainly in files they are read by
+ * several threads without the library; else all take turns at the library's lock, piece by piece.
  */
 typedef struct TdH5Frames TdH5Frames;
 
@@ -29,9 +30,10 @@ TdSampleType td_h5_frames_type (const TdH5Frames *frames);
 /* Which frames are not in the files. Reading one of them is an error. */
 const TdH5Absent *td_h5_frames_absent (const TdH5Frames *frames);
 
-/* Rows as sinograms, [row][frame][column]: the order of a set opened by rows. */
-gboolean td_h5_frames_read_sinograms (TdH5Frames *frames, const TdFrameRange *range, float *out,
-                                      GCancellable *cancellable, GError **error);
-/* The range's rows as float. @indices: of the file's frames to take (NULL: those of the range). */
+/* The range's rows as float, [frame][row][column], and as sinograms, [row][frame][column].
+   @indices: of the file's frames to take (NULL: those of the range). */
 gboolean td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
                             float *out, GCancellable *cancellable, GError **error);
+gboolean td_h5_frames_read_sinograms (TdH5Frames *frames, const guint *indices,
+                                      const TdFrameRange *range, float *out,
+                                      GCancellable *cancellable, GError **error);

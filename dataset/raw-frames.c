@@ -8,10 +8,8 @@
 
 #include "error.h"
 #include "file-bytes.h"
-#include "sample.h"
 #include "scan-private.h"
-
-#define PIECE_BYTES ((gsize) 1 << 20)
+#include "stored-frames.h"
 
 struct TdRawFrames {
   TdRawLayout layout;
@@ -102,28 +100,6 @@ td_raw_frames_count (const TdRawFrames *frames)
   return frames->ends->len ? g_array_index (frames->ends, guint, frames->ends->len - 1) : 0;
 }
 
-/* 0, or errno as td_file_read() has it. @buffer: PIECE_BYTES. */
-static int
-raw_frames_read_rows (const TdRawFrames *frames, int fd, guint64 offset, gsize samples,
-                      guint8 *buffer, float *out)
-{
-  gsize size = td_sample_size (frames->layout.type);
-  gboolean swap = frames->layout.big_endian != (G_BYTE_ORDER == G_BIG_ENDIAN);
-
-  while (samples > 0) {
-    const gsize now = MIN (samples, PIECE_BYTES / size);
-    const int code = td_file_read (fd, buffer, now * size, offset);
-
-    if (code != 0)
-      return code;
-    td_samples_to_float (frames->layout.type, swap, buffer, now, out);
-    samples -= now;
-    out += now;
-    offset += now * size;
-  }
-  return 0;
-}
-
 /* Frame @frame is which of which file. */
 static guint
 raw_frames_find_file (const TdRawFrames *frames, guint frame, guint *within)
@@ -142,49 +118,47 @@ raw_frames_find_file (const TdRawFrames *frames, guint frame, guint *within)
   return low;
 }
 
+/* As TdStoredFrames.read has it. */
+static int
+raw_frames_read_bytes (gconstpointer user, guint frame, guint64 skip, void *to, gsize bytes)
+{
+  const TdRawFrames *frames = user;
+  const TdRawLayout *layout = &frames->layout;
+  const guint64 step = frame_bytes (layout) + layout->frame_header_bytes;
+  guint within;
+  const guint number = raw_frames_find_file (frames, frame, &within);
+  const int file = open (frames->paths->pdata[number], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int code = file < 0 ? errno
+                            : td_file_read (file, to, bytes,
+                                            layout->file_header_bytes + within * step
+                                                + layout->frame_header_bytes + skip);
+
+  if (file >= 0)
+    close (file);
+  return code;
+}
+
 gboolean
-td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range, float *out,
-                    GCancellable *cancellable, GError **error)
+td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range,
+                    const TdFrameTarget *target, GCancellable *cancellable, GError **error)
 {
   const TdRawLayout *layout = &frames->layout;
-  gsize band = (gsize) range->n_rows * layout->n_columns;
-  guint64 step = frame_bytes (layout) + layout->frame_header_bytes;
-  guint64 skip = layout->file_header_bytes + layout->frame_header_bytes
-                 + (guint64) range->row0 * layout->n_columns * td_sample_size (layout->type);
-  g_autofree guint8 *buffer = g_malloc (PIECE_BYTES);
-  guint open_file = G_MAXUINT;
-  gboolean good = TRUE;
-  int fd = -1;
+  const TdStoredFrames stored
+      = { layout->n_rows,        layout->n_columns,
+          layout->type,          layout->big_endian != (G_BYTE_ORDER == G_BIG_ENDIAN),
+          raw_frames_read_bytes, frames };
+  TdStoredFailure failure = { 0 };
+  guint within;
 
-  for (guint i = 0; i < range->count && good; i++) {
-    guint within, file = raw_frames_find_file (frames, range->first + i, &within);
-    const char *path = frames->paths->pdata[file];
-
-    if (file != open_file) {
-      if (fd >= 0)
-        close (fd);
-      fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-      open_file = file;
-    }
-    if (fd < 0) {
-      td_set_error (error, TD_ERROR_IO, "“%s” cannot be opened: %s", path, g_strerror (errno));
-      return FALSE;
-    }
-    if (g_cancellable_set_error_if_cancelled (cancellable, error)) {
-      good = FALSE;
-      break;
-    }
-    const int code
-        = raw_frames_read_rows (frames, fd, within * step + skip, band, buffer, out + i * band);
-    good = code == 0;
-    if (!good)
-      td_set_error (
-          error, code == ENODATA ? TD_ERROR_BAD_FILE : TD_ERROR_IO, "“%s” cannot be read: %s", path,
-          code == ENODATA ? "it was cut short since the scan was opened" : g_strerror (code));
-  }
-  if (fd >= 0)
-    close (fd);
-  return good;
+  if (td_stored_frames_read (&stored, NULL, range, target, &failure, cancellable, error))
+    return TRUE;
+  if (failure.code != 0)
+    td_set_error (
+        error, failure.code == ENODATA ? TD_ERROR_BAD_FILE : TD_ERROR_IO, "“%s” cannot be read: %s",
+        (char *) frames->paths->pdata[raw_frames_find_file (frames, failure.frame, &within)],
+        failure.code == ENODATA ? "it was cut short since the scan was opened"
+                                : g_strerror (failure.code));
+  return FALSE;
 }
 
 typedef struct {
@@ -195,8 +169,20 @@ static gboolean
 raw_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
           GError **error)
 {
-  return td_raw_frames_read (((RawSource *) source)->frames[range->kind], range, out, cancellable,
-                             error);
+  const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
+  const TdFrameTarget target = td_frame_target_frames (range, frames->layout.n_columns, out);
+
+  return td_raw_frames_read (frames, range, &target, cancellable, error);
+}
+
+static gboolean
+raw_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
+                    GCancellable *cancellable, GError **error)
+{
+  const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
+  const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.n_columns, out);
+
+  return td_raw_frames_read (frames, range, &target, cancellable, error);
 }
 
 static void
@@ -209,7 +195,7 @@ raw_free (gpointer source)
   g_free (own);
 }
 
-static const TdScanSource raw_vtable = { .read = raw_read, .free = raw_free };
+static const TdScanSource raw_vtable = { raw_read, raw_read_sinograms, raw_free };
 
 TdScan *
 td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "scan.h"
+#include "frame-target.h"
 
 /**
  * TdRawFrames: headerless frames in one or several files, whose size and type somebody states. The
@@ -25,9 +25,10 @@ TdRawFrames *td_raw_frames_new (const char *const *paths, const TdRawLayout *lay
 void td_raw_frames_free (TdRawFrames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRawFrames, td_raw_frames_free)
 guint td_raw_frames_count (const TdRawFrames *frames);
-/* Any thread; each read opens the file anew. */
-gboolean td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range, float *out,
-                             GCancellable *cancellable, GError **error);
+/* Any thread; each piece opens its file anew. */
+gboolean td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range,
+                             const TdFrameTarget *target, GCancellable *cancellable,
+                             GError **error);
 
 /* A scan over raw frames of each kind (NULL: none), which it takes; size and counts are filled in.
  */

@@ -33,17 +33,19 @@ scan_hdf5_free (gpointer source)
   g_free (own);
 }
 
-/* Only for data sets by rows: transposing others is scan.c's. */
 static gboolean
 hdf5_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
                      GCancellable *cancellable, GError **error)
 {
-  return td_h5_frames_read_sinograms (((TdH5Source *) source)->frames[TD_FRAME_PROJECTION], range,
-                                      out, cancellable, error);
+  TdH5Source *own = source;
+  const guint *indices
+      = own->indices[range->kind] ? own->indices[range->kind] + range->first : NULL;
+
+  return td_h5_frames_read_sinograms (own->frames[range->kind], indices, range, out, cancellable,
+                                      error);
 }
 
-static const TdScanSource hdf5_vtable = { .read = scan_hdf5_read, .free = scan_hdf5_free };
-static const TdScanSource by_rows_vtable = { scan_hdf5_read, hdf5_read_sinograms, scan_hdf5_free };
+static const TdScanSource hdf5_vtable = { scan_hdf5_read, hdf5_read_sinograms, scan_hdf5_free };
 
 TdScan *
 td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)
@@ -51,7 +53,7 @@ td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)
   TdScan *scan;
 
   *source = g_new0 (TdH5Source, 1);
-  scan = td_scan_alloc (path, by_rows ? &by_rows_vtable : &hdf5_vtable, *source);
+  scan = td_scan_alloc (path, &hdf5_vtable, *source);
   scan->facts.sinogram_order = by_rows;
   return scan;
 }

@@ -20,59 +20,54 @@ scan_tiff_read_frames (gpointer source, const TdFrameRange *range, float *out,
                        GCancellable *cancellable, GError **error)
 {
   const TdTiffFrames *frames = ((TiffSource *) source)->frames[range->kind];
-  gsize band = (gsize) range->n_rows * frames->layout.width;
+  const TdFrameTarget target = td_frame_target_frames (range, frames->layout.width, out);
 
-  for (guint i = 0; i < range->count; i++)
-    if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !td_tiff_frames_read (frames, range->first + i, range->row0, range->n_rows,
-                                 out + i * band, error))
-      return FALSE;
-  return TRUE;
+  return td_tiff_frames_read (frames, range, &target, cancellable, error);
 }
 
-/* Sinogram stacks: image r holds row r, its lines are the views. */
 static gboolean
 scan_tiff_read_rows (gpointer source, const TdFrameRange *range, float *out,
                      GCancellable *cancellable, GError **error)
 {
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
-  gsize sinogram = (gsize) range->count * frames->layout.width;
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[range->kind];
+  const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.width, out);
 
-  for (guint i = 0; i < range->n_rows; i++)
-    if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !td_tiff_frames_read (frames, range->row0 + i, range->first, range->count,
-                                 out + i * sinogram, error))
-      return FALSE;
-  return TRUE;
+  return td_tiff_frames_read (frames, range, &target, cancellable, error);
+}
+
+/* Sinogram stacks: image r holds row r, its lines are the views. */
+static gboolean
+scan_tiff_read_stack (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+                      GCancellable *cancellable, GError **error)
+{
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
+  const TdFrameTarget turned = td_frame_target_turned (target);
+  const TdFrameRange images
+      = { range->kind, range->row0, range->n_rows, range->first, range->count };
+
+  return td_tiff_frames_read (frames, &images, &turned, cancellable, error);
 }
 
 static gboolean
-read_views (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-            GError **error)
+scan_tiff_stack_rows (gpointer source, const TdFrameRange *range, float *out,
+                      GCancellable *cancellable, GError **error)
 {
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[range->kind];
-  gsize columns = frames->layout.width;
-  g_autofree float *sinogram = NULL;
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
+  const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.width, out);
+
+  return scan_tiff_read_stack (source, range, &target, cancellable, error);
+}
+
+static gboolean
+scan_tiff_stack_views (gpointer source, const TdFrameRange *range, float *out,
+                       GCancellable *cancellable, GError **error)
+{
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
+  const TdFrameTarget target = td_frame_target_frames (range, frames->layout.width, out);
 
   if (range->kind != TD_FRAME_PROJECTION)
     return scan_tiff_read_frames (source, range, out, cancellable, error);
-  sinogram = g_try_new (float, range->count *columns);
-  if (!sinogram) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "“%s”: there is no memory to read %u views at once",
-                  td_tiff_frames_path (frames, range->row0), range->count);
-    return FALSE;
-  }
-  for (guint row = 0; row < range->n_rows; row++) {
-    if (!scan_tiff_read_rows (
-            source,
-            &(TdFrameRange) { range->kind, range->first, range->count, range->row0 + row, 1 },
-            sinogram, cancellable, error))
-      return FALSE;
-    for (gsize view = 0; view < range->count; view++)
-      memcpy (out + (view * range->n_rows + row) * columns, sinogram + view * columns,
-              columns * sizeof *out);
-  }
-  return TRUE;
+  return scan_tiff_read_stack (source, range, &target, cancellable, error);
 }
 
 static void
@@ -85,8 +80,10 @@ free_source (gpointer source)
   g_free (own);
 }
 
-static const TdScanSource frames_vtable = { .read = scan_tiff_read_frames, .free = free_source };
-static const TdScanSource sinograms_vtable = { read_views, scan_tiff_read_rows, free_source };
+static const TdScanSource frames_vtable
+    = { scan_tiff_read_frames, scan_tiff_read_rows, free_source };
+static const TdScanSource sinograms_vtable
+    = { scan_tiff_stack_views, scan_tiff_stack_rows, free_source };
 
 static gboolean
 tiff_probe (const char *path, const TdScanOptions *options)

@@ -560,7 +560,7 @@ td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error)
   View *view = g_new (View, 1);
   *view = (View) { td_scan_ref (scan), whole, whole.crop_columns / whole.bin_columns, NULL };
   g_autoptr (TdScan) out
-      = td_scan_alloc (facts->path, scan->vtable->read_sinograms ? &by_rows : &by_frames, view);
+      = td_scan_alloc (facts->path, facts->sinogram_order ? &by_rows : &by_frames, view);
   if (!scan_view_fill_facts (out, view, error) || !td_scan_validate (out, error))
     return NULL;
   return g_steal_pointer (&out);

@@ -6,6 +6,8 @@
 /* Storage that is reached through a network answers late, and serves many requests at once. */
 #define LEAST_THREADS 8u
 #define MOST_THREADS 32u
+/* That the threads of one run take together, if one does not take more. */
+#define SCRATCH_BYTES ((gsize) 128 << 20)
 
 static guint stated_threads; /* atomic; 0: none stated */
 
@@ -88,7 +90,9 @@ storage_thread (gpointer user)
 gboolean
 td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error)
 {
-  const guint most = MIN (storage_thread_count (), work->count);
+  const guint affordable
+      = (guint) CLAMP (SCRATCH_BYTES / MAX (work->scratch_bytes, 1), 1, MOST_THREADS);
+  const guint most = MIN (MIN (storage_thread_count (), affordable), work->count);
   StorageRun run = { .work = work, .cancellable = cancellable };
   GThread *threads[MOST_THREADS] = { NULL };
   guint n = 0;

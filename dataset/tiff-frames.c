@@ -2,6 +2,7 @@
 #include "tiff-frames.h"
 
 #include "error.h"
+#include "storage-threads.h"
 
 TdTiffFrames *
 td_tiff_frames_new (void)
@@ -121,13 +122,50 @@ td_tiff_frames_path (const TdTiffFrames *frames, guint frame)
   return frames->paths->pdata[own ? own->file : frame];
 }
 
-gboolean
-td_tiff_frames_read (const TdTiffFrames *frames, guint frame, guint row0, guint n_rows, float *out,
-                     GError **error)
-{
-  const TdTiffFrame *own = frame_of (frames, frame);
+/* ── Reading ── */
 
-  return td_tiff_read_frame (td_tiff_frames_path (frames, frame),
-                             own && own->page.directory ? &own->page : NULL, &frames->layout, row0,
-                             n_rows, out, error);
+/* Less of a frame is not read apart. */
+#define PART_BYTES ((gsize) 2 << 20)
+
+typedef struct {
+  const TdTiffFrames *frames;
+  const TdFrameRange *range;
+  const TdFrameTarget *target;
+  guint parts, part_rows; /* of a frame */
+} TiffRead;
+
+static gboolean
+tiff_read_part (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  const TiffRead *read = user;
+  const TdFrameRange *range = read->range;
+  const guint i = index / read->parts, row = index % read->parts * read->part_rows;
+  const guint frame = range->first + i;
+  const TdTiffFrame *own = frame_of (read->frames, frame);
+  const TdTiffRows rows = { range->row0 + row, MIN (read->part_rows, range->n_rows - row),
+                            td_frame_target_row (read->target, i, row), read->target->row_step };
+
+  return td_tiff_read_frame (td_tiff_frames_path (read->frames, frame),
+                             own && own->page.directory ? &own->page : NULL, &read->frames->layout,
+                             &rows, error);
+}
+
+gboolean
+td_tiff_frames_read (const TdTiffFrames *frames, const TdFrameRange *range,
+                     const TdFrameTarget *target, GCancellable *cancellable, GError **error)
+{
+  const TdTiffLayout *layout = &frames->layout;
+  const gsize row_bytes = MAX ((gsize) layout->width * td_sample_size (layout->type), 1);
+  /* Parts end where strips end, so that none is unpacked twice. */
+  const guint together = MAX (layout->rows_together, 1);
+  const guint64 least = MAX (PART_BYTES / row_bytes, 1);
+  const guint64 part_rows = (least + together - 1) / together * together;
+  TiffRead read = { frames, range, target, 1, MAX (range->n_rows, 1) };
+
+  if (range->row0 % together == 0 && part_rows < range->n_rows) {
+    read.part_rows = (guint) part_rows;
+    read.parts = (range->n_rows + read.part_rows - 1) / read.part_rows;
+  }
+  const TdStorageWork work = { range->count * read.parts, 0, tiff_read_part, &read };
+  return td_storage_run (&work, cancellable, error);
 }

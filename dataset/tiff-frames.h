@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "frame-target.h"
 #include "tiff-io.h"
 
 /**
@@ -28,6 +29,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiffFrames, td_tiff_frames_free)
 gboolean td_tiff_frames_add (TdTiffFrames *frames, const char *const *paths, GError **error);
 guint td_tiff_frames_count (const TdTiffFrames *frames);
 const char *td_tiff_frames_path (const TdTiffFrames *frames, guint frame);
-/* Rows of one frame; any thread. */
-gboolean td_tiff_frames_read (const TdTiffFrames *frames, guint frame, guint row0, guint n_rows,
-                              float *out, GError **error);
+/* Rows of frames; several threads read a frame each. Any thread, several at once. */
+gboolean td_tiff_frames_read (const TdTiffFrames *frames, const TdFrameRange *range,
+                              const TdFrameTarget *target, GCancellable *cancellable,
+                              GError **error);

@@ -192,6 +192,22 @@ check_samples (TdTiff *tiff, GError **error)
   return TRUE;
 }
 
+static guint
+rows_together (const TdTiff *tiff)
+{
+  guint32 n = tiff->height;
+
+  if (tiff->orientation > ORIENTATION_BOTLEFT)
+    return tiff->layout.height;
+  if (tiff->tiled)
+    TIFFGetField (tiff->handle, TIFFTAG_TILELENGTH, &n);
+  else if (!tiff->compressed)
+    n = 1;
+  else
+    TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_ROWSPERSTRIP, &n);
+  return CLAMP (n, 1, tiff->height);
+}
+
 /* Everything that is needed of the current directory, checked. */
 static gboolean
 tiff_io_read_layout (TdTiff *tiff, GError **error)
@@ -224,6 +240,7 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
                       "states a strip or tile of %" G_GUINT64_FORMAT " bytes: it is damaged",
                       block);
   tiff->block_bytes = block;
+  tiff->layout.rows_together = rows_together (tiff);
   return TRUE;
 }
 
@@ -389,7 +406,7 @@ td_tiff_description (TdTiff *tiff)
 
 gboolean
 td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout *expected,
-                    guint row0, guint n_rows, float *out, GError **error)
+                    const TdTiffRows *rows, GError **error)
 {
   g_autoptr (TdTiff) tiff = td_tiff_open (path, page, error);
   const TdTiffLayout *layout;
@@ -404,7 +421,7 @@ td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout
                       "remove or replace the file",
                       layout->width, layout->height, td_sample_name (layout->type), expected->width,
                       expected->height, td_sample_name (expected->type));
-  return td_tiff_read_rows (tiff, row0, n_rows, out, error);
+  return td_tiff_read_rows (tiff, rows, error);
 }
 
 /* ── Pages ── */
@@ -544,55 +561,73 @@ read_exactly (TdTiff *tiff, guint8 *to, gsize bytes, guint64 offset, GError **er
   return code == 0 || tiff_fail (tiff, error, TD_ERROR_IO, "cannot be read: %s", g_strerror (code));
 }
 
-/* Rows that lie in one uncompressed strip, straight from the file. */
+/* Those of @rows that are left once @done of them are there, but no more than @most. */
+static TdTiffRows
+tiff_rows_after (const TdTiffRows *rows, guint done, guint most)
+{
+  return (TdTiffRows) { rows->row0 + done, MIN (most, rows->n_rows - done),
+                        rows->values + done * rows->step, rows->step };
+}
+
+/* Samples of whole rows, one row behind the other, to where these are wanted. */
+static void
+tiff_rows_convert (const TdTiff *tiff, gboolean swap, const guint8 *from, const TdTiffRows *rows)
+{
+  const gsize row_bytes = tiff->width * td_sample_size (tiff->layout.type);
+
+  for (guint row = 0; row < rows->n_rows; row++)
+    td_samples_to_float (tiff->layout.type, swap, from + row * row_bytes, tiff->width,
+                         rows->values + row * rows->step);
+}
+
+/* Rows that lie in one uncompressed strip, from @offset on, straight from the file. */
 static gboolean
-read_raw_rows (TdTiff *tiff, guint64 offset, guint n_rows, float *out, GError **error)
+read_raw_rows (TdTiff *tiff, guint64 offset, const TdTiffRows *rows, GError **error)
 {
   gsize row_bytes = tiff->width * td_sample_size (tiff->layout.type);
-  guint piece = (guint) CLAMP (RAW_PIECE_BYTES / row_bytes, 1, n_rows);
+  guint piece = (guint) CLAMP (RAW_PIECE_BYTES / row_bytes, 1, rows->n_rows);
   gboolean swap = TIFFIsByteSwapped (tiff->handle);
 
   if (!need_block (tiff, piece * row_bytes, error))
     return FALSE;
-  for (guint done = 0; done < n_rows; done += piece) {
-    guint now = MIN (piece, n_rows - done);
+  for (guint done = 0; done < rows->n_rows; done += piece) {
+    const TdTiffRows now = tiff_rows_after (rows, done, piece);
 
-    if (!read_exactly (tiff, tiff->block, now * row_bytes, offset + done * row_bytes, error))
+    if (!read_exactly (tiff, tiff->block, now.n_rows * row_bytes, offset + done * row_bytes, error))
       return FALSE;
-    td_samples_to_float (tiff->layout.type, swap, tiff->block, (gsize) now * tiff->width,
-                         out + (gsize) done * tiff->width);
+    tiff_rows_convert (tiff, swap, tiff->block, &now);
   }
   return TRUE;
 }
 
 /* Rows that lie in one compressed strip, unpacked no further than the last of them. */
 static gboolean
-unpack_rows (TdTiff *tiff, guint strip, guint skip, guint n_rows, float *out, GError **error)
+unpack_rows (TdTiff *tiff, guint strip, guint skip, const TdTiffRows *rows, GError **error)
 {
   gsize row_bytes = tiff->width * td_sample_size (tiff->layout.type);
-  gsize bytes = (skip + n_rows) * row_bytes;
+  gsize bytes = (skip + rows->n_rows) * row_bytes;
 
   if (!need_block (tiff, bytes, error))
     return FALSE;
   if (TIFFReadEncodedStrip (tiff->handle, strip, tiff->block, bytes) != (tmsize_t) bytes)
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                       "is damaged or cut short: strip %u cannot be unpacked", strip);
-  td_samples_to_float (tiff->layout.type, FALSE, tiff->block + skip * row_bytes,
-                       (gsize) n_rows * tiff->width, out);
+  tiff_rows_convert (tiff, FALSE, tiff->block + skip * row_bytes, rows);
   return TRUE;
 }
 
 static gboolean
-read_strips (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+read_strips (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   guint32 rows_per_strip = tiff->height;
   gboolean raw = !tiff->compressed && !tiff->bits_reversed;
 
   TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_ROWSPERSTRIP, &rows_per_strip);
   rows_per_strip = CLAMP (rows_per_strip, 1, tiff->height);
-  while (n_rows > 0) {
-    guint strip = row0 / rows_per_strip, skip = row0 % rows_per_strip;
-    guint now = MIN (rows_per_strip - skip, n_rows);
+  for (guint done = 0; done < rows->n_rows;) {
+    const guint row = rows->row0 + done;
+    guint strip = row / rows_per_strip, skip = row % rows_per_strip;
+    const TdTiffRows now = tiff_rows_after (rows, done, rows_per_strip - skip);
 
     if (raw) {
       guint64 offset = TIFFGetStrileOffset (tiff->handle, strip);
@@ -602,23 +637,21 @@ read_strips (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
         return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                           "is damaged or cut short: strip %u is missing", strip);
       offset += tiff->data_shift + skip * row_bytes;
-      if (!read_raw_rows (tiff, offset, now, out, error))
+      if (!read_raw_rows (tiff, offset, &now, error))
         return FALSE;
-    } else if (!unpack_rows (tiff, strip, skip, now, out, error))
+    } else if (!unpack_rows (tiff, strip, skip, &now, error))
       return FALSE;
-    row0 += now;
-    n_rows -= now;
-    out += (gsize) now * tiff->width;
+    done += now.n_rows;
   }
   return TRUE;
 }
 
 static gboolean
-read_tiles (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   guint32 tile_width = 0, tile_height = 0;
   gsize size = td_sample_size (tiff->layout.type);
-  guint end = row0 + n_rows;
+  guint row0 = rows->row0, end = row0 + rows->n_rows;
 
   TIFFGetField (tiff->handle, TIFFTAG_TILEWIDTH, &tile_width);
   TIFFGetField (tiff->handle, TIFFTAG_TILELENGTH, &tile_height);
@@ -640,46 +673,47 @@ read_tiles (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
       for (guint64 row = from; row < to; row++)
         td_samples_to_float (tiff->layout.type, FALSE,
                              tiff->block + (row - top) * tile_width * size, columns,
-                             out + (row - row0) * tiff->width + left);
+                             rows->values + (row - row0) * rows->step + left);
     }
   return TRUE;
 }
 
 static gboolean
-tiff_rows_read_stored (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+tiff_rows_read_stored (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
-  if (tiff->tiled)
-    return read_tiles (tiff, row0, n_rows, out, error);
-  return read_strips (tiff, row0, n_rows, out, error);
+  return tiff->tiled ? read_tiles (tiff, rows, error) : read_strips (tiff, rows, error);
 }
 
 static void
-mirror_columns (float *rows, gsize width, gsize n_rows)
+mirror_columns (const TdTiffRows *rows, gsize width)
 {
-  for (gsize row = 0; row < n_rows; row++)
+  for (gsize row = 0; row < rows->n_rows; row++) {
+    float *values = rows->values + row * rows->step;
+
     for (gsize a = 0, b = width - 1; a < b; a++, b--) {
-      float left = rows[row * width + a];
+      float left = values[a];
 
-      rows[row * width + a] = rows[row * width + b];
-      rows[row * width + b] = left;
+      values[a] = values[b];
+      values[b] = left;
     }
+  }
 }
 
 static void
-mirror_rows (float *rows, gsize width, gsize n_rows)
+mirror_rows (const TdTiffRows *rows, gsize width)
 {
-  for (gsize a = 0, b = n_rows - 1; a < b; a++, b--)
+  for (gsize a = 0, b = rows->n_rows - 1; a < b; a++, b--)
     for (gsize i = 0; i < width; i++) {
-      float top = rows[a * width + i];
+      float top = rows->values[a * rows->step + i];
 
-      rows[a * width + i] = rows[b * width + i];
-      rows[b * width + i] = top;
+      rows->values[a * rows->step + i] = rows->values[b * rows->step + i];
+      rows->values[b * rows->step + i] = top;
     }
 }
 
 /* Orientations 5 to 8: rows of the picture are columns of the file, so the whole file is read. */
 static gboolean
-tiff_rows_read_turned (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+tiff_rows_read_turned (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   gsize width = tiff->width, height = tiff->height;
   gboolean from_right
@@ -690,55 +724,58 @@ tiff_rows_read_turned (TdTiff *tiff, guint row0, guint n_rows, float *out, GErro
 
   if (!stored)
     return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, "is too large to be turned upright");
-  if (!tiff_rows_read_stored (tiff, 0, tiff->height, stored, error))
+  if (!tiff_rows_read_stored (tiff, &(TdTiffRows) { 0, tiff->height, stored, width }, error))
     return FALSE;
   /* The file's row 0 is the picture's left (or right) side, its column 0 the top (or bottom). */
-  for (gsize row = 0; row < n_rows; row++)
+  for (gsize row = 0; row < rows->n_rows; row++)
     for (gsize column = 0; column < height; column++) {
-      gsize x = from_bottom ? width - 1 - (row0 + row) : row0 + row;
+      gsize x = from_bottom ? width - 1 - (rows->row0 + row) : rows->row0 + row;
       gsize y = from_right ? height - 1 - column : column;
 
-      out[row * height + column] = stored[y * width + x];
+      rows->values[row * rows->step + column] = stored[y * width + x];
     }
   return TRUE;
 }
 
 static gboolean
-read_upright (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+read_upright (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   gboolean from_bottom
       = tiff->orientation == ORIENTATION_BOTLEFT || tiff->orientation == ORIENTATION_BOTRIGHT;
   gboolean from_right
       = tiff->orientation == ORIENTATION_TOPRIGHT || tiff->orientation == ORIENTATION_BOTRIGHT;
+  TdTiffRows stored = *rows;
 
   if (tiff->orientation > ORIENTATION_BOTLEFT)
-    return tiff_rows_read_turned (tiff, row0, n_rows, out, error);
-  if (!tiff_rows_read_stored (tiff, from_bottom ? tiff->height - row0 - n_rows : row0, n_rows, out,
-                              error))
+    return tiff_rows_read_turned (tiff, rows, error);
+  if (from_bottom)
+    stored.row0 = tiff->height - rows->row0 - rows->n_rows;
+  if (!tiff_rows_read_stored (tiff, &stored, error))
     return FALSE;
   if (from_bottom)
-    mirror_rows (out, tiff->width, n_rows);
+    mirror_rows (rows, tiff->width);
   if (from_right)
-    mirror_columns (out, tiff->width, n_rows);
+    mirror_columns (rows, tiff->width);
   return TRUE;
 }
 
 gboolean
-td_tiff_read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+td_tiff_read_rows (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
-  if (row0 > tiff->layout.height || n_rows > tiff->layout.height - row0)
+  if (rows->row0 > tiff->layout.height || rows->n_rows > tiff->layout.height - rows->row0)
     return tiff_fail (tiff, error, TD_ERROR_INVALID, "has %u rows; rows %u to %u were asked for",
-                      tiff->layout.height, row0, row0 + n_rows);
-  if (n_rows == 0)
+                      tiff->layout.height, rows->row0, rows->row0 + rows->n_rows);
+  if (rows->n_rows == 0)
     return TRUE;
-  if (!read_upright (tiff, row0, n_rows, out, error))
+  if (!read_upright (tiff, rows, error))
     return FALSE;
   if (tiff->layout.inverted) {
     float largest
         = (float) ((G_GUINT64_CONSTANT (1) << 8 * td_sample_size (tiff->layout.type)) - 1);
 
-    for (gsize i = 0; i < (gsize) n_rows * tiff->layout.width; i++)
-      out[i] = largest - out[i];
+    for (gsize row = 0; row < rows->n_rows; row++)
+      for (gsize i = 0; i < tiff->layout.width; i++)
+        rows->values[row * rows->step + i] = largest - rows->values[row * rows->step + i];
   }
   return TRUE;
 }

@@ -18,8 +18,17 @@ typedef struct TdTiff TdTiff;
 typedef struct {
   guint width, height; /* as seen, that is, after the orientation was applied */
   TdSampleType type;
-  gboolean inverted; /* min-is-white unsigned samples: values are turned round (largest - v) */
+  gboolean inverted;   /* min-is-white unsigned samples: values are turned round (largest - v) */
+  guint rows_together; /* rows that must be unpacked for one of them */
 } TdTiffLayout;
+
+/* Rows [row0, row0 + n_rows) of an image, and where they are wanted: row r from
+   values + r * step on. */
+typedef struct {
+  guint row0, n_rows;
+  float *values;
+  gsize step; /* in floats, at least the width */
+} TdTiffRows;
 
 /* Where one image of a file lies. */
 typedef struct {
@@ -42,11 +51,10 @@ const char *td_tiff_description (TdTiff *tiff);          /* ImageDescription; NU
    images differ in size. */
 GArray *td_tiff_pages (TdTiff *tiff, GError **error);
 
-/* Rows [row0, row0 + n_rows) of the image to @out[n_rows][width]; reads and decodes only
-   the strips or tiles that hold them. */
-gboolean td_tiff_read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error);
+/* Rows of the image; reads and decodes only the strips or tiles that hold them. */
+gboolean td_tiff_read_rows (TdTiff *tiff, const TdTiffRows *rows, GError **error);
 
 /* Opens @path, checks that its image (@page, or the first if NULL) is @expected, reads rows,
  * closes. */
 gboolean td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout *expected,
-                             guint row0, guint n_rows, float *out, GError **error);
+                             const TdTiffRows *rows, GError **error);

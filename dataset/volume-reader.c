@@ -29,12 +29,10 @@ static gboolean
 tiff_read (gpointer source, guint first, guint count, float *out, GError **error)
 {
   const TdTiffFrames *frames = source;
-  gsize voxels = (gsize) frames->layout.width * frames->layout.height;
+  const TdFrameRange slices = { .first = first, .count = count, .n_rows = frames->layout.height };
+  const TdFrameTarget target = td_frame_target_frames (&slices, frames->layout.width, out);
 
-  for (guint i = 0; i < count; i++)
-    if (!td_tiff_frames_read (frames, first + i, 0, frames->layout.height, out + i * voxels, error))
-      return FALSE;
-  return TRUE;
+  return td_tiff_frames_read (frames, &slices, &target, NULL, error);
 }
 
 static void

@@ -18,6 +18,15 @@ typedef struct {
   guint bits, format;
 } Type;
 
+/* Rows of an image, one behind the other. */
+static gboolean
+read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
+{
+  const TdTiffRows rows = { row0, n_rows, out, td_tiff_layout (tiff)->width };
+
+  return td_tiff_read_rows (tiff, &rows, error);
+}
+
 static const Type types[] = {
   [TD_SAMPLE_UINT8] = { 8, SAMPLEFORMAT_UINT },
   [TD_SAMPLE_INT8] = { 8, SAMPLEFORMAT_INT },
@@ -121,7 +130,7 @@ check_rows (const char *path, const float *values, guint row0, guint n_rows)
 
   g_assert_no_error (error);
   read[WIDTH * n_rows] = -77; /* nothing behind what was asked for is touched */
-  td_tiff_read_rows (tiff, row0, n_rows, read, &error);
+  read_rows (tiff, row0, n_rows, read, &error);
   g_assert_no_error (error);
   g_assert_cmpmem (read, WIDTH * n_rows * sizeof *read, values + row0 * WIDTH,
                    WIDTH * n_rows * sizeof *read);
@@ -196,7 +205,7 @@ test_special_values (void)
 
     write_image (path, &make, values);
     tiff = td_tiff_open (path, NULL, NULL);
-    g_assert_true (td_tiff_read_rows (tiff, 0, 1, read, NULL));
+    g_assert_true (read_rows (tiff, 0, 1, read, NULL));
     g_clear_pointer (&tiff, td_tiff_close);
     g_assert_true (isnan (read[0]));
     g_assert_true (isinf (read[1]) && read[1] > 0);
@@ -241,7 +250,7 @@ test_orientations (void)
       write_image (path, &make, values);
       tiff = td_tiff_open (path, NULL, NULL);
       g_assert_cmpuint (td_tiff_layout (tiff)->width, ==, width);
-      g_assert_true (td_tiff_read_rows (tiff, 11, 9, read, NULL));
+      g_assert_true (read_rows (tiff, 11, 9, read, NULL));
       for (guint row = 0; row < 9; row++)
         for (guint column = 0; column < width; column++)
           g_assert_cmpfloat (read[row * width + column], ==,
@@ -268,7 +277,7 @@ test_min_is_white (void)
     write_image (path, &make, values);
     tiff = td_tiff_open (path, NULL, NULL);
     g_assert_cmpint (td_tiff_layout (tiff)->inverted, ==, largest[which[i]] > 0);
-    g_assert_true (td_tiff_read_rows (tiff, 2, 1, read, NULL));
+    g_assert_true (read_rows (tiff, 2, 1, read, NULL));
     for (guint x = 0; x < WIDTH; x++)
       g_assert_cmpfloat (read[x], ==,
                          largest[which[i]] > 0 ? (float) largest[which[i]] - values[2 * WIDTH + x]
@@ -315,8 +324,9 @@ test_pages (gconstpointer data)
   g_assert_no_error (error);
   g_assert_cmpuint (pages->len, ==, 7);
   for (guint i = 0; i < G_N_ELEMENTS (order); i++) {
+    const TdTiffRows rows = { 0, HEIGHT, read, WIDTH };
     td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, order[i]), td_tiff_layout (tiff),
-                        0, HEIGHT, read, &error);
+                        &rows, &error);
     g_assert_no_error (error);
     g_assert_cmpmem (read, WIDTH * HEIGHT * sizeof *read, values + order[i] * WIDTH * HEIGHT,
                      WIDTH * HEIGHT * sizeof *read);
@@ -367,8 +377,9 @@ test_many_pages (gconstpointer mode)
   g_assert_cmpuint (pages->len, ==, N);
   const guint64 before = count_reads ();
   for (guint i = 0; i < N; i++) {
-    td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, i), td_tiff_layout (tiff), 0, 1,
-                        read, &error);
+    const TdTiffRows rows = { 0, 1, read, td_tiff_layout (tiff)->width };
+    td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, i), td_tiff_layout (tiff), &rows,
+                        &error);
     g_assert_no_error (error);
     g_assert_cmpfloat (read[0], ==, i);
   }
@@ -480,8 +491,9 @@ test_imagej (void)
   g_assert_no_error (error);
   g_assert_cmpuint (pages->len, ==, 3);
   for (guint i = 0; i < 3; i++) {
-    td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, i), td_tiff_layout (tiff), 7, 2,
-                        read, &error);
+    const TdTiffRows rows = { 7, 2, read, WIDTH };
+    td_tiff_read_frame (path, &g_array_index (pages, TdTiffPage, i), td_tiff_layout (tiff), &rows,
+                        &error);
     g_assert_no_error (error);
     g_assert_cmpmem (read, 2 * WIDTH * sizeof *read, values + (i * HEIGHT + 7) * WIDTH,
                      2 * WIDTH * sizeof *read);

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Data sets of every layout, type and filter are read as the library reads them. */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dataset/hdf5-frames.h"
+#include "dataset/hdf5-storage.h"
+#include "dataset/hdf5-write.h"
+#include "dataset/storage-threads.h"
+#include "test-folder.h"
+
+/* Sizes of which chunks are no whole parts. */
+#define FRAMES 11u
+#define ROWS 23u
+#define COLUMNS 31u
+#define SAMPLES (FRAMES * ROWS * COLUMNS)
+
+typedef enum {
+  CONTIGUOUS,
+  CHUNKED,
+  EXTERNAL,
+  COMPACT,
+} Layout;
+
+typedef struct {
+  const char *name;
+  Layout layout;
+  const char *filters; /* a letter each: s shuffle, d deflate, f Fletcher's sum */
+  hsize_t chunk[3];
+  gboolean library; /* only the library can read it */
+  guint user_block;
+} Kind;
+
+static const Kind kinds[] = {
+  { "contiguous", CONTIGUOUS, "" },
+  { "contiguous-user-block", CONTIGUOUS, "", .user_block = 512 },
+  { "external", EXTERNAL, "" },
+  { "compact", COMPACT, "", .library = TRUE },
+  { "chunks", CHUNKED, "", { 2, 5, 7 } },
+  { "chunks-of-frames", CHUNKED, "", { 1, ROWS, COLUMNS } },
+  { "chunks-larger-than-frames", CHUNKED, "", { 4, ROWS, COLUMNS } },
+  { "deflate", CHUNKED, "d", { 3, 8, 31 } },
+  { "shuffle", CHUNKED, "s", { 3, 8, 10 } },
+  { "shuffle-deflate", CHUNKED, "sd", { 5, 4, 16 } },
+  { "shuffle-deflate-frames", CHUNKED, "sd", { 1, ROWS, COLUMNS } },
+  { "deflate-shuffle", CHUNKED, "ds", { 2, 23, 16 } },
+  { "fletcher", CHUNKED, "df", { 2, 23, 16 }, .library = TRUE },
+  { "chunks-user-block", CHUNKED, "sd", { 2, 5, 7 }, .library = TRUE, .user_block = 512 },
+};
+
+typedef struct {
+  const char *name;
+  gboolean library;
+} Type;
+
+static const Type types[] = { { "u8" },    { "i8" },    { "u16le" },       { "u16be" },
+                              { "i16be" }, { "u32le" }, { "i32be" },       { "f32le" },
+                              { "f32be" }, { "f64be" }, { "i64le", TRUE }, { "u12in16", TRUE } };
+
+static hid_t
+make_type (const char *name)
+{
+  const struct {
+    const char *name;
+    hid_t type;
+  } known[]
+      = { { "u8", H5T_STD_U8LE },      { "i8", H5T_STD_I8BE },      { "u16le", H5T_STD_U16LE },
+          { "u16be", H5T_STD_U16BE },  { "i16be", H5T_STD_I16BE },  { "u32le", H5T_STD_U32LE },
+          { "i32be", H5T_STD_I32BE },  { "f32le", H5T_IEEE_F32LE }, { "f32be", H5T_IEEE_F32BE },
+          { "f64be", H5T_IEEE_F64BE }, { "i64le", H5T_STD_I64LE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (known); i++)
+    if (strcmp (known[i].name, name) == 0)
+      return H5Tcopy (known[i].type);
+  hid_t type = H5Tcopy (H5T_STD_U16LE);
+  H5Tset_precision (type, 12);
+  return type;
+}
+
+/* Two raw files; the second frame-crossing boundary lies within a row. */
+static void
+add_raw_files (hid_t properties, const char *folder, gsize bytes)
+{
+  const gsize first = bytes / 3 + 1;
+
+  for (guint i = 0; i < 2; i++) {
+    g_autofree char *name = g_strdup_printf ("part%u.raw", i);
+    g_autofree char *path = g_build_filename (folder, name, NULL);
+    const int file = open (path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+    g_assert_cmpint (ftruncate (file, i == 0 ? 5 + (off_t) first : (off_t) (bytes - first)), ==, 0);
+    close (file);
+    g_assert_cmpint (
+        H5Pset_external (properties, name, i == 0 ? 5 : 0, i == 0 ? first : bytes - first), >=, 0);
+  }
+}
+
+static hid_t
+make_properties (const Kind *kind, const char *folder, gsize bytes)
+{
+  const hid_t properties = H5Pcreate (H5P_DATASET_CREATE);
+
+  if (kind->layout == COMPACT)
+    H5Pset_layout (properties, H5D_COMPACT);
+  if (kind->layout == EXTERNAL)
+    add_raw_files (properties, folder, bytes);
+  if (kind->layout == CHUNKED)
+    H5Pset_chunk (properties, 3, kind->chunk);
+  for (const char *filter = kind->filters; *filter; filter++)
+    g_assert_cmpint (*filter == 's'   ? H5Pset_shuffle (properties)
+                     : *filter == 'd' ? H5Pset_deflate (properties, 4)
+                                      : H5Pset_fletcher32 (properties),
+                     >=, 0);
+  return properties;
+}
+
+/* Whole numbers that every type holds. */
+static double
+value_at (guint i)
+{
+  return (i * 2654435761u >> 7) % 120;
+}
+
+static hid_t
+make_set (const TestFolder *folder, const Kind *kind, const char *type_name)
+{
+  TD_H5_GUARD;
+  g_autofree char *path = test_folder_file (folder, "set.h5");
+  const hsize_t shape[3] = { FRAMES, ROWS, COLUMNS };
+  g_autofree double *values = g_new (double, SAMPLES);
+  g_auto (TdH5Id) creation = H5Pcreate (H5P_FILE_CREATE);
+  g_auto (TdH5Id) type = make_type (type_name);
+  g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+  g_auto (TdH5Id) properties = make_properties (kind, folder->path, SAMPLES * H5Tget_size (type));
+  g_auto (TdH5Id) access = H5Pcreate (H5P_DATASET_ACCESS);
+  g_autoptr (GError) error = NULL;
+
+  H5Pset_userblock (creation, kind->user_block);
+  H5Pset_efile_prefix (access, "${ORIGIN}");
+  hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, creation, H5P_DEFAULT);
+  hid_t set = H5Dcreate2 (file, "data", type, space, H5P_DEFAULT, properties, access);
+  for (guint i = 0; i < SAMPLES; i++)
+    values[i] = value_at (i);
+  g_assert_cmpint (H5Dwrite (set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), >=, 0);
+  td_h5_close (set);
+  td_h5_close (file);
+  g_auto (TdH5Id) reopened = td_h5_open (path, &error);
+  g_assert_no_error (error);
+  return H5Dopen2 (reopened, "data", access);
+}
+
+/* Random ranges, frames and sinograms, some by a list of frames. */
+static void
+check_ranges (TdH5Frames *frames, gboolean by_rows, GRand *random)
+{
+  static const guint list[] = { 0, 1, 2, 5, 6, 9, 10, 3, 4 };
+  const guint n_frames = by_rows ? ROWS : FRAMES, n_rows = by_rows ? FRAMES : ROWS;
+  g_autofree float *out = g_new (float, SAMPLES);
+
+  for (guint trial = 0; trial < 12; trial++) {
+    const gboolean sinograms = trial % 2, listed = trial % 3 == 2;
+    const guint most = listed ? G_N_ELEMENTS (list) : n_frames;
+    TdFrameRange range = { .kind = TD_FRAME_PROJECTION };
+    g_autoptr (GError) error = NULL;
+
+    range.first = (guint) g_rand_int_range (random, 0, (gint) most);
+    range.count = (guint) g_rand_int_range (random, 1, (gint) (most - range.first) + 1);
+    range.row0 = (guint) g_rand_int_range (random, 0, (gint) n_rows);
+    range.n_rows = (guint) g_rand_int_range (random, 1, (gint) (n_rows - range.row0) + 1);
+    td_storage_set_threads (trial % 4 == 0 ? 1 : 5);
+    if (trial == 0)
+      range = (TdFrameRange) { TD_FRAME_PROJECTION, 0, most, 0, n_rows };
+    const guint *indices = listed ? list + range.first : NULL;
+    g_assert_true (sinograms
+                       ? td_h5_frames_read_sinograms (frames, indices, &range, out, NULL, &error)
+                       : td_h5_frames_read (frames, indices, &range, out, NULL, &error));
+    g_assert_no_error (error);
+    for (guint i = 0; i < range.count; i++)
+      for (guint row = 0; row < range.n_rows; row++)
+        for (guint column = 0; column < COLUMNS; column++) {
+          const guint frame = listed ? list[range.first + i] : range.first + i;
+          const guint seen = range.row0 + row;
+          const guint at = (by_rows ? seen * ROWS + frame : frame * ROWS + seen) * COLUMNS + column;
+          const gsize place
+              = sinograms ? (gsize) row * range.count + i : (gsize) i * range.n_rows + row;
+          g_assert_cmpfloat (out[place * COLUMNS + column], ==, (float) value_at (at));
+        }
+  }
+  td_storage_set_threads (0);
+}
+
+static void
+test_kind (gconstpointer data)
+{
+  const Kind *kind = data;
+  g_autoptr (GRand) random = g_rand_new_with_seed (5);
+
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    for (guint by_rows = 0; by_rows < 2; by_rows++) {
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      const hid_t set = make_set (folder, kind, types[i].name);
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TdH5Storage) storage = td_h5_storage_new (set);
+
+      g_test_message ("%s%s", types[i].name, by_rows ? ", by rows" : "");
+      g_assert_true ((storage == NULL) == (kind->library || types[i].library));
+      g_autoptr (TdH5Frames) frames
+          = td_h5_frames_new (set, "the set", by_rows ? TD_H5_FRAMES_BY_ROWS : 0, &error);
+      g_assert_no_error (error);
+      check_ranges (frames, by_rows, random);
+    }
+}
+
+/* A chunk whose filters were left out says so in its mask. */
+static void
+test_left_out_filter (void)
+{
+  static const Kind kind = { "", CHUNKED, "d", { 1, ROWS, COLUMNS } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "set.h5");
+  g_autoptr (GRand) random = g_rand_new_with_seed (6);
+  g_autoptr (GError) error = NULL;
+  guint16 plain[ROWS * COLUMNS];
+  const hsize_t place[3] = { 4, 0, 0 };
+
+  {
+    TD_H5_GUARD;
+    td_h5_close (make_set (folder, &kind, "u16le"));
+    for (guint i = 0; i < ROWS * COLUMNS; i++)
+      plain[i] = GUINT16_TO_LE ((guint16) value_at (4 * ROWS * COLUMNS + i));
+    g_auto (TdH5Id) file = H5Fopen (path, H5F_ACC_RDWR, H5P_DEFAULT);
+    g_auto (TdH5Id) set = H5Dopen2 (file, "data", H5P_DEFAULT);
+    g_assert_cmpint (H5Dwrite_chunk (set, H5P_DEFAULT, 1, place, sizeof plain, plain), >=, 0);
+  }
+  g_auto (TdH5Id) file = td_h5_open (path, &error);
+  const hid_t set = H5Dopen2 (file, "data", H5P_DEFAULT);
+  g_autoptr (TdH5Storage) storage = td_h5_storage_new (set);
+  g_autoptr (TdH5Frames) frames = td_h5_frames_new (set, "the set", 0, &error);
+
+  g_assert_nonnull (storage);
+  check_ranges (frames, FALSE, random);
+}
+
+/* Bytes of a chunk are changed, and the file is cut short after it was opened: a sentence, never
+   wrong samples. */
+static void
+test_damaged (gconstpointer data)
+{
+  static const Kind damaged[]
+      = { { "", CHUNKED, "sd", { 1, ROWS, COLUMNS } }, { "", CONTIGUOUS, "" } };
+  const guint which = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "set.h5");
+  g_autofree float *out = g_new (float, SAMPLES);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdH5Frames) frames
+      = td_h5_frames_new (make_set (folder, &damaged[which], "u16le"), "the set", 0, &error);
+  const TdFrameRange all = { TD_FRAME_PROJECTION, 0, FRAMES, 0, ROWS };
+
+  g_assert_no_error (error);
+  if (which == 0) {
+    const int file = open (path, O_RDWR | O_CLOEXEC);
+    const off_t end = lseek (file, 0, SEEK_END);
+    const guint8 noise[200] = { [0 ... 199] = 0xa5 };
+    g_assert_cmpint (pwrite (file, noise, sizeof noise, end - 300), ==, sizeof noise);
+    close (file);
+  } else {
+    g_assert_cmpint (truncate (path, SAMPLES), ==, 0);
+  }
+  g_assert_false (td_h5_frames_read (frames, NULL, &all, out, NULL, &error));
+  test_assert_sentence (error, "the set");
+}
+
+static void
+test_cancelled (void)
+{
+  static const Kind kind = { "", CHUNKED, "sd", { 1, 4, COLUMNS } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree float *out = g_new (float, SAMPLES);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdH5Frames) frames
+      = td_h5_frames_new (make_set (folder, &kind, "u16le"), "the set", 0, &error);
+  const TdFrameRange all = { TD_FRAME_PROJECTION, 0, FRAMES, 0, ROWS };
+
+  g_cancellable_cancel (cancellable);
+  g_assert_false (td_h5_frames_read (frames, NULL, &all, out, cancellable, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autofree char *name = g_strconcat ("/hdf5-storage/", kinds[i].name, NULL);
+    g_test_add_data_func (name, &kinds[i], test_kind);
+  }
+  g_test_add_func ("/hdf5-storage/left-out-filter", test_left_out_filter);
+  g_test_add_data_func ("/hdf5-storage/damaged-chunk", GUINT_TO_POINTER (0), test_damaged);
+  g_test_add_data_func ("/hdf5-storage/cut-short", GUINT_TO_POINTER (1), test_damaged);
+  g_test_add_func ("/hdf5-storage/cancelled", test_cancelled);
+  return g_test_run ();
+}
