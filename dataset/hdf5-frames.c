@@ -203,6 +203,12 @@ td_h5_frames_type (const TdH5Frames *frames)
   return frames->type;
 }
 
+guint
+td_h5_frames_rows_together (const TdH5Frames *frames)
+{
+  return frames->storage ? td_h5_storage_together (frames->storage, frames->by_rows ? 0 : 1) : 1;
+}
+
 const TdH5Absent *
 td_h5_frames_absent (const TdH5Frames *frames)
 {

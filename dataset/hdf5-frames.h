@@ -27,6 +27,8 @@ guint td_h5_frames_count (const TdH5Frames *frames);
 guint td_h5_frames_rows (const TdH5Frames *frames);
 guint td_h5_frames_columns (const TdH5Frames *frames);
 TdSampleType td_h5_frames_type (const TdH5Frames *frames);
+/* As TdScanFacts has it. */
+guint td_h5_frames_rows_together (const TdH5Frames *frames);
 /* Which frames are not in the files. Reading one of them is an error. */
 const TdH5Absent *td_h5_frames_absent (const TdH5Frames *frames);
 

@@ -229,9 +229,9 @@ td_h5_storage_free (TdH5Storage *storage)
 }
 
 guint
-td_h5_storage_rows_together (const TdH5Storage *storage)
+td_h5_storage_together (const TdH5Storage *storage, guint along)
 {
-  return storage->n_filters > 0 ? MIN (storage->chunk[1], storage->shape[1]) : 1;
+  return storage->n_filters > 0 ? MIN (storage->chunk[along], storage->shape[along]) : 1;
 }
 
 /* ── Contiguous samples ── */

@@ -33,5 +33,5 @@ TdH5StorageResult td_h5_storage_read (TdH5Storage *storage, const guint *indices
                                       TdStoredFailure *failure, GCancellable *cancellable,
                                       GError **error);
 
-/* How many rows are unpacked together, if one of them is wanted. */
-guint td_h5_storage_rows_together (const TdH5Storage *storage);
+/* How many along a dimension, 0 or 1, are unpacked together if one of them is wanted. */
+guint td_h5_storage_together (const TdH5Storage *storage, guint along);

@@ -131,6 +131,7 @@ take_size (TdScan *scan, const TdTiffFrames *frames, gboolean sinograms)
   facts->n_rows = sinograms ? td_tiff_frames_count (frames) : frames->layout.height;
   facts->n_views = sinograms ? frames->layout.height : td_tiff_frames_count (frames);
   facts->sample_type = frames->layout.type;
+  facts->rows_together = sinograms ? 1 : frames->layout.rows_together;
   facts->sinogram_order = sinograms;
   facts->format = g_strdup (sinograms                ? "TIFF sinograms"
                             : frames->paths->len > 1 ? "TIFF stack"
