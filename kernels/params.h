@@ -140,7 +140,6 @@ typedef struct {
 #define TD_RAY_FLOATS 28
 #define TD_RAY_LANES 16
 #define TD_RAY_BACK_LANES 128
-#define TD_RAY_BACK_VOXELS 4 /* of a GPU's */
 
 /* What becomes of a back-projection's sums: they are the volume; they move it by the weighted mean;
    they are added to it; and so are the weights, to another. */
@@ -159,7 +158,7 @@ typedef struct {
   int first, end;                  /* columns, or y, of this launch */
   int compare, non_negative;       /* rays_project: differences; back: TD_RAY_SUM, … */
   int more_y;                      /* total variation: rows go on behind the last */
-  int z_step;                      /* between the voxels of an item of upright views */
+  int z_step, row_step;            /* rays-upright.cl: between an item's voxels, and its rows */
   float u_middle, v_middle, voxel_mm, relaxation;
 } TdRays;
 
@@ -175,6 +174,7 @@ typedef struct {
 
 typedef struct {
   int first, end, length; /* lines of this launch; of each */
+  int lines, groups;      /* rays_sums_across(): all lines, and how many groups they are in */
 } TdRayLines;
 
 /* kernels/fourier.cl: sizes of groups; of those that gather a point together. */

@@ -2,29 +2,21 @@
 /* Back-projection with the weights of rays-project.cl: for each voxel the rays that sample it. */
 #include "rays-common.h"
 
-/* The voxels of an item along z: so many, step slices apart. */
-typedef struct {
-  int n, step;
-} RayVoxels;
-
-/* What becomes of an item's voxels, at most @most: the sum itself, or the volume moved by the
-   weighted mean. */
+/* What becomes of a voxel: the sum itself, or the volume moved by the weighted mean. */
 TD_FN void
 rays_finish (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, const float *sum,
-             const float *weight, const RayVoxels voxels, int most)
+             const float *weight, int lanes, int most)
 {
-  const int step = voxels.step;
-
   RAY_UNROLL
   for (int k = 0; k < most; k++) {
-    TD_GLOBAL float *at = volume + (size_t) k * step;
+    TD_GLOBAL float *at = volume + k;
 
-    if (k >= voxels.n)
+    if (k >= lanes)
       continue;
     if (p.compare != TD_RAY_CORRECT) {
       *at = p.compare == TD_RAY_SUM ? sum[k] : *at + sum[k];
       if (p.compare == TD_RAY_ADD_BOTH)
-        weights[(size_t) k * step] += weight[k];
+        weights[k] += weight[k];
       continue;
     }
     const float moved = *at + (weight[k] > 0 ? p.relaxation * sum[k] / weight[k] : 0.0f);
@@ -32,6 +24,7 @@ rays_finish (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, 
   }
 }
 
+#if TD_LANES > 1
 /* Columns [*first, *last] of rays that a voxel of (x, y) may lie on, in an upright view. */
 TD_FN void
 rays_columns (const TD_GLOBAL float *view, float x, float y, const TdRays p, int *first, int *last)
@@ -83,18 +76,16 @@ rays_column (const TD_GLOBAL float *view, int column, int x, int y, const TdRays
   return aside > 0;
 }
 
-#if TD_LANES > 1
-/* On CPUs an item takes a long piece of a column of voxels, and rows are shared out to the two
+/* An item takes a long piece of a column of voxels, and rows are shared out to the two
    voxels that each passes between: what they are worth is computed in vectors, and added one by
    one. */
-#define BACK_LANES TD_RAY_BACK_LANES
 
 TD_FN void
 rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p,
             float *sum, float *weight)
 {
   const float one = td_mad ((float) (z - 1) - c.z0, c.rows, p.v_middle);
-  const float other = td_mad ((float) (z + BACK_LANES) - c.z0, c.rows, p.v_middle);
+  const float other = td_mad ((float) (z + TD_RAY_BACK_LANES) - c.z0, c.rows, p.v_middle);
   const float low = ray_max (ray_min (one, other), 0.0f);
   const float high = ray_min (ray_max (one, other), (float) (p.n_rows - 1));
   const int end = low <= high ? (int) high + 1 : 0;
@@ -107,7 +98,7 @@ rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, c
     for (int k = 0; k < TD_RAY_LANES; k++) {
       const float v = (float) (row0 + k) - p.v_middle, slope = td_mad (v, c.slope_row, c.slope);
       const float at = td_mad (v, c.dz_row, c.z0) - (float) (z - 1);
-      const float inside = ray_min (ray_max (at, 0.0f), (float) BACK_LANES + 0.999f);
+      const float inside = ray_min (ray_max (at, 0.0f), (float) TD_RAY_BACK_LANES + 0.999f);
 
       place[k] = (int) inside;
       part[k] = inside - (float) place[k];
@@ -125,51 +116,19 @@ rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, c
   }
 }
 
-#else
-/* Elsewhere each voxel asks the rows about it: an item takes some far apart, so that neighbours
-   among the items are neighbours along z. */
-#define BACK_LANES TD_RAY_BACK_VOXELS
-
-TD_FN void
-rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p,
-            float *sum, float *weight)
-{
-  const float reach = td_abs (c.rows);
-
-  RAY_UNROLL
-  for (int k = 0; k < BACK_LANES; k++) {
-    const float here = (float) (z + k * p.z_step);
-    const float at = td_mad (here - c.z0, c.rows, p.v_middle);
-    const float low = ray_max (at - reach, 0.0f),
-        high = ray_min (at + reach, (float) (p.n_rows - 1));
-
-    for (float row = -td_floor (-low); row <= high; row += 1.0f) {
-      const float v = row - p.v_middle, slope = td_mad (v, c.slope_row, c.slope);
-      const float near = ray_max (1.0f - td_abs (td_mad (v, c.dz_row, c.z0) - here), 0.0f);
-      const float w = near * c.scale * td_sqrt (td_mad (slope, slope, c.level));
-
-      sum[1 + k] += w * line[(int) row];
-      weight[1 + k] += w;
-    }
-  }
-}
-#endif
-
-/* x: CPUs: pieces of BACK_LANES along z, elsewhere the first z_step; y: x, z: y. */
+/* x: pieces of TD_RAY_BACK_LANES along z, y: x, z: y. GPUs have rays-upright.cl. */
 TD_KERNEL void
 rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
                    const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
                    TD_GLOBAL float *weights, TdRays p)
 {
-  const int step = p.z_step;
-  const int z = td_global_x () * (step == 1 ? BACK_LANES : 1), x = td_global_y (),
-      y = td_global_z () + p.first;
-  float sum[BACK_LANES + 2], weight[BACK_LANES + 2]; /* from the voxel before on */
+  const int z = td_global_x () * TD_RAY_BACK_LANES;
+  const int x = td_global_y (), y = td_global_z () + p.first;
+  float sum[TD_RAY_BACK_LANES + 2], weight[TD_RAY_BACK_LANES + 2]; /* from the voxel before on */
 
-  if (z >= (step == 1 ? p.nz : step) || x >= p.nx || y >= p.end)
+  if (z >= p.nz || x >= p.nx || y >= p.end)
     return;
-  RAY_UNROLL
-  for (int k = 0; k < BACK_LANES + 2; k++)
+  for (int k = 0; k < TD_RAY_BACK_LANES + 2; k++)
     sum[k] = weight[k] = 0;
   for (int place = 0; place < p.n_views; place++) {
     const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
@@ -183,20 +142,15 @@ rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
                     weight);
     }
   }
-  const RayVoxels voxels = { (p.nz - z + step - 1) / step, step };
   rays_finish (volume + ray_voxel (p, x, y, z), weights + ray_voxel (p, x, y, z), p, sum + 1,
-               weight + 1, voxels, BACK_LANES);
+               weight + 1, p.nz - z, TD_RAY_BACK_LANES);
 }
+#endif
 
-/* A part of the detector. */
-typedef struct {
-  float u_low, u_high, v_low, v_high;
-} RayShadow;
-
-/* Widens @shadow to where the voxels within one of (x, y, z) in the planes along @axis project
-   to. */
+/* Where the voxels within one of (x, y, z) in the planes along @axis project to. */
 TD_FN void
-rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, RayShadow *shadow)
+rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, float *u_low,
+             float *u_high, float *v_low, float *v_high)
 {
   const int b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2;
   const float u = td_mad (view[0], x, td_mad (view[1], y, td_mad (view[2], z, view[3])));
@@ -209,10 +163,10 @@ rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, R
     const float at_u = (u + e * view[b] + f * view[c]) * inverse;
     const float at_v = (v + e * view[4 + b] + f * view[4 + c]) * inverse;
 
-    shadow->u_low = ray_min (shadow->u_low, at_u);
-    shadow->u_high = ray_max (shadow->u_high, at_u);
-    shadow->v_low = ray_min (shadow->v_low, at_v);
-    shadow->v_high = ray_max (shadow->v_high, at_v);
+    *u_low = ray_min (*u_low, at_u);
+    *u_high = ray_max (*u_high, at_u);
+    *v_low = ray_min (*v_low, at_v);
+    *v_high = ray_max (*v_high, at_v);
   }
 }
 
@@ -251,22 +205,20 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
     sum[k] = weight[k] = 0;
   for (int place = 0; place < p.n_views; place++) {
     const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
-    RayShadow shadow = { 1e9f, -1e9f, 0.0f, 0.0f };
-    float most = 0;
+    float first = 1e9f, last = -1e9f, most = 0;
 
     for (int k = 0; k < TD_LANES; k++) {
-      shadow.v_low = 1e9f;
-      shadow.v_high = -1e9f;
+      float low = 1e9f, high = -1e9f;
+
       for (int axis = 0; axis < 3; axis++)
         if (p.axes >> axis & 1)
-          rays_shadow (view, (float) x, (float) y, (float) (z + k), axis, &shadow);
-      row0[k]
-          = ray_min (ray_max (-td_floor (-(shadow.v_low + p.v_middle)), -1.0f), (float) p.n_rows);
-      most = ray_max (most, td_floor (shadow.v_high + p.v_middle) - row0[k] + 1);
+          rays_shadow (view, (float) x, (float) y, (float) (z + k), axis, &first, &last, &low,
+                       &high);
+      row0[k] = ray_min (ray_max (-td_floor (-(low + p.v_middle)), -1.0f), (float) p.n_rows);
+      most = ray_max (most, td_floor (high + p.v_middle) - row0[k] + 1);
     }
-    const int column0 = (int) ray_max (-td_floor (-(shadow.u_low + p.u_middle)), 0.0f);
-    const int column1
-        = (int) ray_min (td_floor (shadow.u_high + p.u_middle), (float) (p.n_columns - 1));
+    const int column0 = (int) ray_max (-td_floor (-(first + p.u_middle)), 0.0f);
+    const int column1 = (int) ray_min (td_floor (last + p.u_middle), (float) (p.n_columns - 1));
     const int count = (int) ray_min (most, (float) p.n_rows + 1.0f);
 
     for (int column = column0; column <= column1; column++) {
@@ -277,8 +229,9 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
         for (int k = 0; k < TD_LANES; k++) {
           const float row = row0[k] + (float) m;
           const int inside = (row >= 0.0f) & (row < (float) p.n_rows);
-          const float w = rays_weight (view, u, row - p.v_middle, (float) x, (float) y,
-                                       (float) (z + k), p.voxel_mm);
+          const float w
+              = rays_weight (view, u, row - p.v_middle, (float) x, (float) y, (float) (z + k),
+                                       p.voxel_mm);
           const float counted = inside ? w : 0.0f;
 
           sum[k] += counted * line[inside ? (int) row : 0];
@@ -286,7 +239,6 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
         }
     }
   }
-  const RayVoxels voxels = { td_min (p.nz - z, TD_LANES), 1 };
   rays_finish (volume + ray_voxel (p, x, y, z), weights + ray_voxel (p, x, y, z), p, sum, weight,
-               voxels, TD_LANES);
+               td_min (p.nz - z, TD_LANES), TD_LANES);
 }

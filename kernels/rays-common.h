@@ -75,3 +75,25 @@ ray_voxel (const TdRays p, int x, int y, int z)
 {
   return (size_t) p.base + (size_t) y * p.stride_y + (size_t) x * p.stride_x + z;
 }
+
+/* Planes where from + plane step lies in -1 … n. */
+TD_FN void
+rays_clip (float from, float step, int n, float *low, float *high)
+{
+  const float slope = td_abs (step) < 1e-9f ? 1e-9f : step;
+  const float a = (-1.0f - from) / slope, b = ((float) n - from) / slope;
+
+  *low = ray_max (*low, ray_min (a, b));
+  *high = ray_min (*high, ray_max (a, b));
+}
+
+/* What is missing of a measured integral, over the length of its ray. Less than a voxel of that is
+   too little to divide by. */
+TD_FN float
+rays_off (float measured, float sum, float length, const TdRays p, TD_GLOBAL float *misfit)
+{
+  const float off = length > 0.5f * p.voxel_mm ? measured - sum : 0.0f;
+
+  *misfit = off * off;
+  return off / ray_max (length, p.voxel_mm);
+}

@@ -60,6 +60,27 @@ rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,
   sums[2 * (size_t) line + 1] = magnitude;
 }
 
+/* The same where items beside each other had better read beside each other: an item sums the values
+   at one place of the lines of one group, which are p.groups apart. x: places of groups. */
+TD_KERNEL void
+rays_sums_across (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,
+                  TD_GLOBAL float *TD_RESTRICT sums, TdRayLines p)
+{
+  const int item = td_global_x () + p.first;
+  float product = 0, magnitude = 0;
+
+  if (item >= p.end)
+    return;
+  for (int line = item / p.length; line < p.lines; line += p.groups) {
+    const size_t at = (size_t) line * p.length + item % p.length;
+
+    product += a[at] * b[at];
+    magnitude += td_abs (a[at]);
+  }
+  sums[2 * (size_t) item] = product;
+  sums[2 * (size_t) item + 1] = magnitude;
+}
+
 /* to = scale to + factor from. x: values of lines. */
 TD_KERNEL void
 rays_combine (TD_ITEM TD_GLOBAL float *TD_RESTRICT to, const TD_GLOBAL float *TD_RESTRICT from,

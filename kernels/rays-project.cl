@@ -2,17 +2,6 @@
 /* Forward projection: line integrals of a volume, and how far they are from what was measured. */
 #include "rays-common.h"
 
-/* Planes where from + plane step lies in -1 … n. */
-TD_FN void
-rays_clip (float from, float step, int n, float *low, float *high)
-{
-  const float slope = td_abs (step) < 1e-9f ? 1e-9f : step;
-  const float a = (-1.0f - from) / slope, b = ((float) n - from) / slope;
-
-  *low = ray_max (*low, ray_min (a, b));
-  *high = ray_min (*high, ray_max (a, b));
-}
-
 /* A ray as planes along its steepest axis see it: at from + plane step along the others, and within
    the volume on planes low … high. */
 typedef struct {
@@ -47,17 +36,11 @@ rays_path (const TD_GLOBAL float *TD_RESTRICT view, float u, float v, int axis, 
   return path;
 }
 
-/* Rows of one detector column: so many from row on. */
-typedef struct {
-  float u, row;
-  int n;
-} RayLanes;
-
-/* Adds what the rays of @lanes that are steepest along @axis see, and how long they are in the
-   volume. */
+/* Adds what the rays of @lanes rows from @row on that are steepest along @axis see, and how long
+   they are in the volume. */
 TD_FN void
 rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT view,
-           const RayLanes lanes, const TdRays p, int axis, float *sum, float *length)
+           float u, float row, int lanes, const TdRays p, int axis, float *sum, float *length)
 {
   const int n_a = axis == 0 ? p.nx : axis == 1 ? p.ny : p.nz;
   const int n_b = axis == 0 ? p.ny : p.nx, n_c = axis == 2 ? p.ny : p.nz;
@@ -67,8 +50,7 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
   float part[TD_LANES], lows[TD_LANES], highs[TD_LANES];
 
   for (int k = 0; k < TD_LANES; k++) {
-    const RayPath path = rays_path (view, lanes.u, lanes.row + (float) k - p.v_middle, axis,
-                                    k < lanes.n, p);
+    const RayPath path = rays_path (view, u, row + (float) k - p.v_middle, axis, k < lanes, p);
 
     from_b[k] = path.from_b;
     step_b[k] = path.step_b;
@@ -107,17 +89,6 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
     sum[k] += part[k] * plane[k];
 }
 
-/* What is missing of a measured integral, over the length of its ray. Less than a voxel of that is
-   too little to divide by. */
-TD_FN float
-rays_off (float measured, float sum, float length, const TdRays p, TD_GLOBAL float *misfit)
-{
-  const float off = length > 0.5f * p.voxel_mm ? measured - sum : 0.0f;
-
-  *misfit = off * off;
-  return off / ray_max (length, p.voxel_mm);
-}
-
 /* out [place][column][row]: integrals; or, where @measured is wanted, its difference to them over
    the length of the ray in the volume, and in @misfit the square of the difference. x: rows, y:
    columns, z: places. */
@@ -139,13 +110,13 @@ rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
     sum[k] = length[k] = 0;
   for (int axis = 0; axis < 3; axis++)
     if (p.axes >> axis & 1) {
-      const RayLanes rows = { (float) column - p.u_middle, (float) row, lanes };
+      const float u = (float) column - p.u_middle;
       if (axis == 0)
-        rays_walk (volume, view, rows, p, 0, sum, length);
+        rays_walk (volume, view, u, (float) row, lanes, p, 0, sum, length);
       else if (axis == 1)
-        rays_walk (volume, view, rows, p, 1, sum, length);
+        rays_walk (volume, view, u, (float) row, lanes, p, 1, sum, length);
       else
-        rays_walk (volume, view, rows, p, 2, sum, length);
+        rays_walk (volume, view, u, (float) row, lanes, p, 2, sum, length);
     }
   const size_t line = ((size_t) place * p.n_columns + column) * p.n_rows + row;
   const size_t there = ((size_t) (p.first_view - p.held_view + place) * p.n_columns + column)

@@ -15,7 +15,7 @@ typedef struct {
   const TdRaysBenchSpec *spec;
   TdConeTask task;
   TdRayProjector *rays;
-  TdBuffer *volume, *measured, *lines, *squares;
+  TdBuffer *volume, *measured, *lines, *squares, *weights;
   TdBuffer *field[3], *spare;
 } Bench;
 
@@ -58,6 +58,23 @@ rays_bench_fill (Bench *bench, TdBuffer *buffer, guint64 bytes, GError **error)
   return td_queue_finish (td_rays_queue (bench->rays), error);
 }
 
+/* What the views weigh, which jobs keep from pass to pass. */
+static gboolean
+rays_bench_weigh (Bench *bench, GError **error)
+{
+  const guint64 view = td_rays_projection_bytes (&bench->task, 1);
+  g_autofree float *ones = g_new (float, view / sizeof (float));
+
+  for (guint64 i = 0; i < view / sizeof *ones; i++)
+    ones[i] = 1;
+  for (guint i = 0; i < bench->task.n_views; i++)
+    if (!td_upload (td_rays_queue (bench->rays), bench->lines, i * view, ones, view, error))
+      return FALSE;
+  return td_rays_back (bench->rays, bench->lines, (TdRayViews) { 0, bench->task.n_views },
+                       bench->weights, bench->spec->cancellable, error)
+         && td_queue_finish (td_rays_queue (bench->rays), error);
+}
+
 static gboolean
 bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **error)
 {
@@ -74,6 +91,8 @@ bench_init (Bench *bench, TdDevice *device, guint size, guint n_views, GError **
          && (bench->field[1] = td_rays_volume_new (bench->rays, error))
          && (bench->field[2] = td_rays_volume_new (bench->rays, error))
          && (bench->spare = td_rays_volume_new (bench->rays, error))
+         && (bench->weights = td_rays_volume_new (bench->rays, error))
+         && rays_bench_weigh (bench, error)
          && rays_bench_fill (bench, bench->measured, bytes, error)
          && td_rays_back (bench->rays, bench->measured, (TdRayViews) { 0, n_views }, bench->volume,
                           bench->spec->cancellable, error);
@@ -89,6 +108,7 @@ rays_bench_clear (Bench *bench)
   td_buffer_free (bench->lines);
   td_buffer_free (bench->squares);
   td_buffer_free (bench->spare);
+  td_buffer_free (bench->weights);
   for (guint i = 0; i < 3; i++)
     td_buffer_free (bench->field[i]);
   td_rays_free (bench->rays);
@@ -112,8 +132,8 @@ rays_bench_act (Bench *bench, guint what, GError **error)
   case 1: return td_rays_back (rays, bench->measured, all, bench->volume, cancellable, error);
   case 2:
     return td_rays_compare (rays, bench->volume, &measured, all, &missing, cancellable, error)
-           && td_rays_correct (rays, bench->lines, all, (TdRayStep) { 1, FALSE }, bench->volume,
-                               cancellable, error);
+           && td_rays_correct (rays, bench->lines, all, (TdRayStep) { 1, FALSE, bench->weights },
+                               bench->volume, cancellable, error);
   default:
     return td_rays_move (rays, bench->volume, bench->field, bench->spare, variation, cancellable,
                          error)

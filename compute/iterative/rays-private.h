@@ -21,15 +21,18 @@ struct TdRayProjector {
   guint lanes;
   gboolean upright;
   gboolean on_host; /* the pair is rays-host.h's */
+  gboolean tiled;   /* the pair is kernels/rays-upright.cl's */
   TdRays params;    /* of any launch */
   TdBuffer *table;  /* [place][TD_RAY_FLOATS] */
   double *views;    /* the table in double precision */
   double reach;     /* on_host: rows that a voxel sees */
   TdBuffer *places; /* int [view] */
-  TdProgram *programs[4];
+  TdProgram *programs[5];
   TdKernel *project, *back, *take, *give, *put, *apply, *differ, *sums, *combine, *beyond, *move,
       *climb;
-  TdBuffer *sums_device; /* two for each of n_sums lines */
+  TdKernel *weigh, *back_weighed; /* tiled */
+  TdBuffer *weighed;              /* lines times their rays' lengths, when first wanted */
+  TdBuffer *sums_device;          /* two for each of n_sums lines */
   float *sums_host;
   guint64 n_sums;
   /* How fast it goes: operations a second, those enqueued since the queue was last empty, and when.

@@ -120,12 +120,14 @@ td_rays_put (TdRayProjector *rays, TdBuffer *slices, const TdRayBox *box, double
 
 /* A launch counts its values in an int. */
 #define MOST_VALUES (1 << 28)
+/* Sums that a GPU is kept busy with. */
+#define SUM_ITEMS (1 << 18)
 
 typedef struct {
   TdKernel *kernel;
   TdBuffer *a, *b;
-  float scale, factor; /* combine: both; extrapolate: the latter */
-  int length;
+  float scale, factor;   /* combine: both; extrapolate: the latter */
+  int length, n, groups; /* of a line; sums: lines, rays_sums_across()'s groups */
 } Lines;
 
 /* Lines of a volume, with its borders, which are zeros, or of projections. */
@@ -152,7 +154,8 @@ launch_apply (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
   const guint most = MAX (MOST_VALUES / work->length, 1);
 
   for (guint line = first; line < end; line += most) {
-    const TdRayLines params = { line, MIN (end, line + most), work->length };
+    const TdRayLines params
+        = { .first = line, .end = MIN (end, line + most), .length = work->length };
     const TdArg args[] = { TD_ARG_BUFFER (work->volume),      TD_ARG_BUFFER (work->sums),
                            TD_ARG_BUFFER (work->weights),     TD_ARG_VALUE (work->relaxation),
                            TD_ARG_VALUE (work->non_negative), TD_ARG_VALUE (params) };
@@ -184,7 +187,8 @@ launch_lines (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
   const guint most = MAX (MOST_VALUES / lines->length, 1);
 
   for (guint line = first; line < end; line += most) {
-    const TdRayLines params = { line, MIN (end, line + most), lines->length };
+    const TdRayLines params
+        = { .first = line, .end = MIN (end, line + most), .length = lines->length };
     const TdArg combine[]
         = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b), TD_ARG_VALUE (lines->scale),
             TD_ARG_VALUE (lines->factor), TD_ARG_VALUE (params) };
@@ -205,7 +209,11 @@ gboolean
 td_rays_combine (TdRayProjector *rays, TdBuffer *to, TdRayBlend blend, TdBuffer *from,
                  guint n_views_or_0, GCancellable *cancellable, GError **error)
 {
-  Lines lines = { rays->combine, to, from, (float) blend.scale, (float) blend.factor, 0 };
+  Lines lines = { .kernel = rays->combine,
+                  .a = to,
+                  .b = from,
+                  .scale = (float) blend.scale,
+                  .factor = (float) blend.factor };
   const guint n = lines_of (rays, n_views_or_0, &lines);
 
   return td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_lines, &lines }, cancellable,
@@ -216,7 +224,7 @@ gboolean
 td_rays_extrapolate (TdRayProjector *rays, TdBuffer *here, TdBuffer *before, double factor,
                      GCancellable *cancellable, GError **error)
 {
-  Lines lines = { rays->beyond, here, before, 0, (float) factor, 0 };
+  Lines lines = { .kernel = rays->beyond, .a = here, .b = before, .factor = (float) factor };
   const guint n = lines_of (rays, 0, &lines);
 
   return td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_lines, &lines }, cancellable,
@@ -243,7 +251,7 @@ static gboolean
 launch_sums (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
 {
   const Lines *lines = user;
-  const TdRayLines params = { first, end, lines->length };
+  const TdRayLines params = { first, end, lines->length, lines->n, lines->groups };
   const TdArg args[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
                          TD_ARG_BUFFER (rays->sums_device), TD_ARG_VALUE (params) };
 
@@ -256,10 +264,16 @@ td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0
               GCancellable *cancellable, GError **error)
 {
   Lines lines = { .kernel = rays->sums, .a = a, .b = b };
-  const guint n = lines_of (rays, n_views_or_0, &lines);
+  guint n = lines_of (rays, n_views_or_0, &lines);
+  const double values = (double) n * lines.length;
 
+  lines.n = n;
+  if (rays->lanes == 1) { /* rays_sums_across() */
+    lines.groups = (int) CLAMP ((guint) (SUM_ITEMS / lines.length), 1, n);
+    n = (guint) (lines.groups * lines.length);
+  }
   if (!make_sums (rays, n, error)
-      || !td_rays_pace (rays, &(TdRayPace) { n, lines.length, launch_sums, &lines }, cancellable,
+      || !td_rays_pace (rays, &(TdRayPace) { n, values / n, launch_sums, &lines }, cancellable,
                         error)
       || !td_download (rays->queue, rays->sums_host, rays->sums_device, 0,
                        2 * (guint64) n * sizeof (float), error)

@@ -5,40 +5,84 @@
 
 /* Operations a second of anything on anything, until it is known better. */
 #define FIRST_RATE 2e7
+/* Lines that are weighed at once: many views, so that the volume is read and written seldom. */
+#define SCRATCH_BYTES ((guint64) 64 << 20)
 
 /* ── Life ── */
 
-static TdKernel *
-rays_build (TdRayProjector *rays, guint slot, const char *program, const char *kernel,
-            GError **error)
+typedef enum { RAYS_PROJECT, RAYS_BACK, RAYS_LINES, RAYS_VARIATION, RAYS_UPRIGHT } RaysProgram;
+
+/* Voxels along z and rows that an item of kernels/rays-upright.cl takes. Items fill warps first. */
+static guint
+rays_item_voxels (const TdConeTask *task)
 {
+  return task->nz >= 256 ? 8 : task->nz >= 128 ? 4 : task->nz >= 64 ? 2 : 1;
+}
+
+static guint
+rays_item_rows (const TdConeTask *task)
+{
+  return task->n_rows >= 64 ? 2 : 1;
+}
+
+static TdKernel *
+rays_build (TdRayProjector *rays, RaysProgram which, const char *kernel, GError **error)
+{
+  static const char *const names[]
+      = { "rays-project", "rays-back", "rays-lines", "total-variation", "rays-upright" };
   const TdDeviceInfo *info = td_device_info (rays->device);
+  g_autofree char *voxels = g_strdup_printf ("TD_RAY_VOXELS=%u", rays_item_voxels (&rays->task));
+  g_autofree char *rows = g_strdup_printf ("TD_RAY_ROWS=%u", rays_item_rows (&rays->task));
   const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_RAY_LANES), NULL };
+  const char *const tile[] = { voxels, rows, NULL };
   const char *const none[] = { NULL };
   const gboolean fat = info->cpu_shaped && !info->host_pointers; /* the host's are compiled so */
 
-  if (!rays->programs[slot])
-    rays->programs[slot] = td_program_build (rays->device, program, fat ? lanes : none, error);
-  return rays->programs[slot] ? td_program_kernel (rays->programs[slot], kernel, error) : NULL;
+  if (!rays->programs[which])
+    rays->programs[which] = td_program_build (rays->device, names[which],
+                                              which == RAYS_UPRIGHT ? tile
+                                              : fat                 ? lanes
+                                                                    : none,
+                                              error);
+  return rays->programs[which] ? td_program_kernel (rays->programs[which], kernel, error) : NULL;
+}
+
+/* The projector and its adjoint. */
+static gboolean
+rays_make_pair (TdRayProjector *rays, GError **error)
+{
+  const char *back = rays->upright ? "rays_back_upright" : "rays_back";
+
+  if (rays->tiled)
+    return (rays->project = rays_build (rays, RAYS_UPRIGHT, "rays_upright_project", error))
+           && (rays->back = rays_build (rays, RAYS_UPRIGHT, "rays_upright_back", error))
+           && (rays->weigh = rays_build (rays, RAYS_UPRIGHT, "rays_upright_weigh", error))
+           && (rays->back_weighed = rays_build (rays, RAYS_UPRIGHT, "rays_upright_sums", error));
+  return (rays->project = rays_build (rays, RAYS_PROJECT, "rays_project", error))
+         && (rays->back = rays_build (rays, RAYS_BACK, back, error));
 }
 
 static gboolean
 rays_make_kernels (TdRayProjector *rays, GError **error)
 {
-  const char *rays_back = rays->upright ? "rays_back_upright" : "rays_back";
+  return rays_make_pair (rays, error)
+         && (rays->take = rays_build (rays, RAYS_LINES, "rays_take", error))
+         && (rays->give = rays_build (rays, RAYS_LINES, "rays_give", error))
+         && (rays->differ = rays_build (rays, RAYS_PROJECT, "rays_differ", error))
+         && (rays->apply = rays_build (rays, RAYS_LINES, "rays_apply", error))
+         && (rays->put = rays_build (rays, RAYS_LINES, "rays_put", error))
+         && (rays->sums = rays_build (rays, RAYS_LINES,
+                                      rays->lanes == 1 ? "rays_sums_across" : "rays_sums", error))
+         && (rays->combine = rays_build (rays, RAYS_LINES, "rays_combine", error))
+         && (rays->beyond = rays_build (rays, RAYS_LINES, "rays_beyond", error))
+         && (rays->move = rays_build (rays, RAYS_VARIATION, "tv_move", error))
+         && (rays->climb = rays_build (rays, RAYS_VARIATION, "tv_climb", error));
+}
 
-  return (rays->project = rays_build (rays, 0, "rays-project", "rays_project", error))
-         && (rays->back = rays_build (rays, 1, "rays-back", rays_back, error))
-         && (rays->take = rays_build (rays, 2, "rays-lines", "rays_take", error))
-         && (rays->give = rays_build (rays, 2, "rays-lines", "rays_give", error))
-         && (rays->differ = rays_build (rays, 0, "rays-project", "rays_differ", error))
-         && (rays->apply = rays_build (rays, 2, "rays-lines", "rays_apply", error))
-         && (rays->put = rays_build (rays, 2, "rays-lines", "rays_put", error))
-         && (rays->sums = rays_build (rays, 2, "rays-lines", "rays_sums", error))
-         && (rays->combine = rays_build (rays, 2, "rays-lines", "rays_combine", error))
-         && (rays->beyond = rays_build (rays, 2, "rays-lines", "rays_beyond", error))
-         && (rays->move = rays_build (rays, 3, "total-variation", "tv_move", error))
-         && (rays->climb = rays_build (rays, 3, "total-variation", "tv_climb", error));
+static guint
+rays_items (guint n, guint lanes)
+{
+  return (n + lanes - 1) / lanes;
 }
 
 static void
@@ -59,7 +103,8 @@ fill_params (TdRayProjector *rays)
     .axes = td_rays_axes (task),
     .u_middle = (task->n_columns - 1) / 2.0f,
     .v_middle = (task->n_rows - 1) / 2.0f,
-    .z_step = rays->lanes > 1 ? 1 : (task->nz + TD_RAY_BACK_VOXELS - 1) / TD_RAY_BACK_VOXELS,
+    .z_step = rays_items (task->nz, rays_item_voxels (task)),
+    .row_step = rays_items (task->n_rows, rays_item_rows (task)),
     .voxel_mm = (float) task->voxel_mm,
   };
 }
@@ -112,6 +157,7 @@ td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order, GErro
                     ? TD_RAY_LANES
                     : 1;
   rays->upright = td_rays_upright (task);
+  rays->tiled = rays->upright && rays->lanes == 1;
   rays->rate = FIRST_RATE;
   fill_params (rays);
   rays->queue = td_queue_new (device, error);
@@ -131,6 +177,7 @@ td_rays_free (TdRayProjector *rays)
   if (rays->sums_host)
     td_device_host_free (rays->device, rays->sums_host);
   td_buffer_free (rays->sums_device);
+  td_buffer_free (rays->weighed);
   td_buffer_free (rays->table);
   td_buffer_free (rays->places);
   for (guint i = 0; i < G_N_ELEMENTS (rays->programs); i++)
@@ -170,13 +217,8 @@ td_rays_projections_new (TdRayProjector *rays, guint n_views, GError **error)
 typedef struct {
   TdRays params;
   TdBuffer *volume, *lines, *measured, *squares, *weights;
+  gboolean weighed; /* tiled: the lines are, and the weights known or not wanted */
 } Work;
-
-static guint
-rays_items (guint n, guint lanes)
-{
-  return (n + lanes - 1) / lanes;
-}
 
 static gboolean
 launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GError **error)
@@ -189,8 +231,9 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
                          TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
                          TD_ARG_BUFFER (work->squares),  TD_ARG_VALUE (work->params) };
 
-  const guint items[3]
-      = { rays_items (rays->task.n_rows, rays->lanes), end - first, work->params.n_views };
+  const guint rows
+      = rays->tiled ? (guint) rays->params.row_step : rays_items (rays->task.n_rows, rays->lanes);
+  const guint items[3] = { rows, end - first, work->params.n_views };
   return td_rays_launch (rays, rays->project, items, args, G_N_ELEMENTS (args), error);
 }
 
@@ -297,12 +340,17 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
       = { TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (rays->table), TD_ARG_BUFFER (work->volume),
           TD_ARG_BUFFER (work->weights ? work->weights : work->volume),
           TD_ARG_VALUE (work->params) };
+  const TdConeTask *task = &rays->task;
 
-  const guint nz = rays->task.nz;
-  const guint pieces = !rays->upright    ? rays_items (nz, rays->lanes)
-                       : rays->lanes > 1 ? rays_items (nz, TD_RAY_BACK_LANES)
-                                         : (guint) rays->params.z_step;
-  const guint items[3] = { pieces, rays->task.nx, end - first };
+  if (rays->tiled) {
+    const guint tiles[3]
+        = { rays->params.z_step, rays_items (task->nx, 2), rays_items (end - first, 2) };
+    return td_rays_launch (rays, work->weighed ? rays->back_weighed : rays->back, tiles, args,
+                           G_N_ELEMENTS (args), error);
+  }
+  const guint pieces
+      = rays_items (task->nz, rays->upright && rays->lanes > 1 ? TD_RAY_BACK_LANES : rays->lanes);
+  const guint items[3] = { pieces, task->nx, end - first };
   return td_rays_launch (rays, rays->back, items, args, G_N_ELEMENTS (args), error);
 }
 
@@ -324,13 +372,70 @@ rays_back (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *can
                        error);
 }
 
+/* Enqueues. Lines of @views, which begin at place @held, to @weighed; in place if they are all. */
+static gboolean
+rays_weigh (TdRayProjector *rays, TdBuffer *lines, guint held, TdRayViews views, TdBuffer *weighed,
+            GError **error)
+{
+  TdRays params = rays->params;
+  const guint items[3] = { rays->task.n_rows, rays->task.n_columns, views.n };
+
+  params.first = 0;
+  params.end = params.n_columns;
+  params.held_view = held;
+  params.first_view = views.first;
+  params.n_views = views.n;
+  const TdArg args[] = { TD_ARG_BUFFER (lines), TD_ARG_BUFFER (rays->table),
+                         TD_ARG_BUFFER (weighed), TD_ARG_VALUE (params) };
+  return td_rays_launch (rays, rays->weigh, items, args, G_N_ELEMENTS (args), error);
+}
+
+static guint
+rays_scratch_views (const TdConeTask *task)
+{
+  const guint64 view = td_rays_projection_bytes (task, 1);
+
+  return (guint) CLAMP (SCRATCH_BYTES / view, 1, task->n_views);
+}
+
+guint64
+td_rays_scratch_bytes (const TdConeTask *task)
+{
+  return td_rays_projection_bytes (task, rays_scratch_views (task));
+}
+
+/* Sums by the faster kernel, a few views after others. */
+static gboolean
+rays_back_sums (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *cancellable,
+                GError **error)
+{
+  const guint most = rays_scratch_views (&rays->task);
+  TdBuffer *lines = work->lines;
+
+  if (!rays->tiled)
+    return rays_back (rays, work, views, cancellable, error);
+  if (!rays->weighed && !(rays->weighed = td_rays_projections_new (rays, most, error)))
+    return FALSE;
+  work->weighed = TRUE;
+  work->lines = rays->weighed;
+  for (guint at = 0; at < views.n; at += most) {
+    const TdRayViews some = { views.first + at, MIN (most, views.n - at) };
+
+    if (!rays_weigh (rays, lines, views.first, some, rays->weighed, error)
+        || !rays_back (rays, work, some, cancellable, error))
+      return FALSE;
+    work->params.compare = TD_RAY_ADD;
+  }
+  return TRUE;
+}
+
 gboolean
 td_rays_back (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *volume,
               GCancellable *cancellable, GError **error)
 {
   Work work = { .params = rays->params, .volume = volume, .lines = lines };
 
-  return rays_back (rays, &work, views, cancellable, error);
+  return rays_back_sums (rays, &work, views, cancellable, error);
 }
 
 gboolean
@@ -342,6 +447,12 @@ td_rays_correct (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdRayS
   work.params.compare = TD_RAY_CORRECT;
   work.params.relaxation = (float) step.relaxation;
   work.params.non_negative = step.non_negative;
+  if (rays->tiled && step.weights) {
+    work.weights = step.weights;
+    work.weighed = TRUE;
+    if (!rays_weigh (rays, lines, views.first, views, lines, error))
+      return FALSE;
+  }
   return rays_back (rays, &work, views, cancellable, error);
 }
 
@@ -352,5 +463,6 @@ td_rays_add (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *
   Work work = { .params = rays->params, .volume = sums, .lines = lines, .weights = weights };
 
   work.params.compare = weights ? TD_RAY_ADD_BOTH : TD_RAY_ADD;
-  return rays_back (rays, &work, views, cancellable, error);
+  return weights ? rays_back (rays, &work, views, cancellable, error)
+                 : rays_back_sums (rays, &work, views, cancellable, error);
 }

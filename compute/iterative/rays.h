@@ -37,6 +37,8 @@ void td_ray_task_parallel (TdConeTask *task, const TdRayParallel *beam);
 gboolean td_rays_check (const TdConeTask *task, GError **error);
 guint64 td_rays_volume_bytes (const TdConeTask *task); /* with its border */
 guint64 td_rays_projection_bytes (const TdConeTask *task, guint n_views);
+/* What td_rays_back() and td_rays_add() may hold besides, from their first call on. */
+guint64 td_rays_scratch_bytes (const TdConeTask *task);
 
 /* @order: the view at each place, n_views of them; NULL: as they come. */
 TdRayProjector *td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order,
@@ -71,6 +73,7 @@ typedef struct {
 typedef struct {
   double relaxation;
   gboolean non_negative; /* no voxel falls below 0 */
+  TdBuffer *weights;     /* A' 1 of the same places, or NULL: the correction computes them */
 } TdRayStep;
 
 /* out = A volume. */
@@ -86,7 +89,7 @@ gboolean td_rays_differ (TdRayProjector *rays, const TdRayMeasured *measured, Td
 gboolean td_rays_back (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *volume,
                        GCancellable *cancellable, GError **error);
 /* volume += relaxation * (A' lines) / (A' 1). With td_rays_compare() this is an iteration of SIRT
-   (Gregor and Benson, IEEE Trans. Med. Imaging 27, 2008). */
+   (Gregor and Benson, IEEE Trans. Med. Imaging 27, 2008). The call overwrites @lines. */
 gboolean td_rays_correct (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdRayStep step,
                           TdBuffer *volume, GCancellable *cancellable, GError **error);
 /* The same in parts of the views: sums += A' lines and, unless @weights is NULL, weights += A' 1.

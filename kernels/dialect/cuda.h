@@ -104,6 +104,12 @@ TD_FN int td_forget (int x) /* x, which the compiler takes for another number: i
 #define td_log(x) logf (x)
 #define td_exp(x) expf (x)
 #define td_sqrt(x) sqrtf (x)
+TD_FN float td_rsqrt (float x) /* within two ulp; normal numbers */
+{
+  float y;
+  asm ("rsqrt.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
 #define td_cos(x) cosf (x)
 #define td_sin(x) sinf (x)
 #define td_atan(x) atanf (x)

@@ -56,6 +56,7 @@ typedef float float4 __attribute__ ((vector_size (16)));
 #define td_log(x) logf (x)
 #define td_exp(x) expf (x)
 #define td_sqrt(x) sqrtf (x)
+#define td_rsqrt(x) (1.0f / sqrtf (x))
 #define td_cos(x) cosf (x)
 #define td_sin(x) sinf (x)
 #define td_atan(x) atanf (x)

@@ -131,6 +131,7 @@ static inline int td_forget (int x) /* see cuda.h */
 #define td_log(x) log (x)
 #define td_exp(x) exp (x)
 #define td_sqrt(x) sqrt (x)
+#define td_rsqrt(x) rsqrt (x)
 #define td_cos(x) cos (x)
 #define td_sin(x) sin (x)
 #define td_atan(x) atan (x)

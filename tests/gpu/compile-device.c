@@ -407,6 +407,7 @@ static const struct {
   { "rays-back", { NULL } },
   { "rays-lines", { NULL } },
   { "rays-project", { NULL } },
+  { "rays-upright", { "TD_RAY_VOXELS=8", "TD_RAY_ROWS=2", NULL } },
   { "rings-columns", { NULL } },
   { "rings-sort", { NULL } },
   { "prepare-correct", { NULL } },

@@ -28,6 +28,7 @@ static const Setup setups[] = {
   { "tilted", 31, 35, 33, 30, 29, 0, { 0.05, -0.08, 0.1 }, -1.5, 0.7, 0, FALSE, 0 },
   { "laminography", 33, 31, 30, 31, 17, 0, { 0 }, 0, 0, 0.9, FALSE, 0 },
   { "fine voxels", 25, 19, 48, 45, 37, 0.13, { 0 }, 0, 0, 0, FALSE, 0 },
+  { "tall", 21, 150, 12, 11, 260, 0.3, { 0 }, 0.3, 0, 0, FALSE, 0 },
   { "coarse voxels", 45, 41, 17, 16, 15, 0.6, { 0 }, 0, 0, 0, FALSE, 0 },
   { "parallel", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0 },
   { "parallel, leaning axis", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0.03 },
@@ -85,7 +86,11 @@ typedef struct {
   TdConeTask task;
   TdRayProjector *rays;
   gsize n_voxels, n_pixels; /* of the volume; of all projections */
+  gboolean cpu_shaped;
 } Fixture;
+
+/* CPUs of OpenCL take the GPUs' kernels too, so that these are tested where there is no GPU. */
+static gboolean as_gpu;
 
 static void
 fixture_init (Fixture *f, gconstpointer id, const Setup *setup, const guint *order)
@@ -93,6 +98,9 @@ fixture_init (Fixture *f, gconstpointer id, const Setup *setup, const guint *ord
   g_autoptr (GError) error = NULL;
 
   f->device = td_test_open (id);
+  f->cpu_shaped = f->device->info.cpu_shaped;
+  if (as_gpu)
+    f->device->info.cpu_shaped = FALSE;
   make_task (setup, &f->task);
   f->rays = td_rays_new (f->device, &f->task, order, &error);
   g_assert_no_error (error);
@@ -105,6 +113,7 @@ fixture_clear (Fixture *f)
 {
   td_rays_free (f->rays);
   td_cone_task_clear (&f->task);
+  f->device->info.cpu_shaped = f->cpu_shaped;
   td_test_close (f->device);
 }
 
@@ -229,6 +238,28 @@ check_setup (gconstpointer id, const Setup *setup)
   fixture_clear (&f);
 }
 
+/* As a GPU, in whatever way the device's own kernels are. */
+static gboolean
+also_as_gpu (gconstpointer id)
+{
+  g_autoptr (TdDevice) device = td_device_open (id, NULL);
+
+  return device->info.cpu_shaped && !device->info.host_pointers;
+}
+
+static void
+test_gpu_reference (gconstpointer id)
+{
+  if (!also_as_gpu (id)) {
+    g_test_skip ("the device's own kernels are tested by /reference");
+    return;
+  }
+  as_gpu = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (setups); i++)
+    check_setup (id, &setups[i]);
+  as_gpu = FALSE;
+}
+
 static void
 test_reference (gconstpointer id)
 {
@@ -291,8 +322,8 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
     const TdRayViews views = { first, n };
 
     g_assert_true (td_rays_compare (f->rays, volume, &measured, views, &missing, NULL, &error));
-    g_assert_true (
-        td_rays_correct (f->rays, off, views, (TdRayStep) { 1, FALSE }, volume, NULL, &error));
+    g_assert_true (td_rays_correct (f->rays, off, views, (TdRayStep) { 1, FALSE, NULL }, volume,
+                                    NULL, &error));
     g_autofree float *moved = volume_read (f, volume);
     double before = 0, after = 0;
     for (gsize i = 0; i < f->n_voxels; i++) {
@@ -303,6 +334,57 @@ largest_eigenvalue (Fixture *f, guint first, guint n)
     norm = sqrt (after / before);
   }
   return norm;
+}
+
+/* A correction by weights that were kept is that which computes them. */
+static void
+check_kept (gconstpointer id, const Setup *setup)
+{
+  const TdRayViews views = { 1, VIEWS - 2 };
+  g_autoptr (GError) error = NULL;
+  Fixture f;
+
+  fixture_init (&f, id, setup, NULL);
+  g_autofree float *x = g_new (float, f.n_voxels), *y = g_new (float, f.n_pixels);
+  g_autofree float *ones = g_new (float, f.n_pixels);
+  g_autofree double *expected = g_new (double, f.n_voxels);
+  td_test_random (x, f.n_voxels, 41);
+  td_test_random (y, f.n_pixels, 42);
+  for (gsize i = 0; i < f.n_pixels; i++)
+    ones[i] = 1;
+  g_autoptr (TdBuffer) weights = volume_buffer (&f, x);
+  g_autoptr (TdBuffer) lines = lines_buffer (&f, ones);
+  g_assert_true (td_rays_back (f.rays, lines, views, weights, NULL, &error));
+  for (guint kept = 0; kept < 2; kept++) {
+    const TdRayStep step = { 0.7, TRUE, kept ? weights : NULL };
+    g_autoptr (TdBuffer) volume = volume_buffer (&f, x);
+    g_autoptr (TdBuffer) off = lines_buffer (&f, y);
+
+    g_assert_true (td_rays_correct (f.rays, off, views, step, volume, NULL, &error));
+    g_autofree float *moved = volume_read (&f, volume);
+    for (gsize i = 0; i < f.n_voxels && !kept; i++)
+      expected[i] = moved[i];
+    if (kept) {
+      const double difference = td_truth_relative_rms (moved, expected, f.n_voxels);
+      g_test_message ("%s: kept weights, off by %.1e", setup->name, difference);
+      g_assert_cmpfloat (difference, <, 1e-5);
+    }
+  }
+  g_clear_pointer (&weights, td_buffer_free);
+  g_clear_pointer (&lines, td_buffer_free);
+  fixture_clear (&f);
+}
+
+static void
+test_kept (gconstpointer id)
+{
+  for (gint gpu = 0; gpu <= also_as_gpu (id); gpu++) {
+    as_gpu = gpu;
+    check_kept (id, &setups[0]);
+    check_kept (id, &setups[2]);
+    check_kept (id, &setups[6]);
+  }
+  as_gpu = FALSE;
 }
 
 static void
@@ -389,10 +471,9 @@ int
 main (int argc, char **argv)
 {
   const TdDeviceTest tests[] = {
-    { "reference", test_reference },
-    { "places", test_places },
-    { "norms", test_norms },
-    { "phantom", test_phantom },
+    { "reference", test_reference }, { "gpu-reference", test_gpu_reference },
+    { "kept-weights", test_kept },   { "places", test_places },
+    { "norms", test_norms },         { "phantom", test_phantom },
   };
 
   g_test_init (&argc, &argv, NULL);
