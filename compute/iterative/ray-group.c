@@ -607,14 +607,16 @@ td_ray_group_back (TdRayGroup *group, TdBuffer *lines, TdRayViews views, TdGroup
 }
 
 gboolean
-td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views, TdRayStep step,
+td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views, const TdGroupStep *step,
                       TdGroupVolume *volume, GCancellable *cancellable, GError **error)
 {
   Work work = { .volume = volume,
                 .lines = lines,
                 .views = views,
                 .correct = TRUE,
-                .step = step,
+                .step = { .relaxation = step->relaxation,
+                          .non_negative = step->non_negative,
+                          .weights = step->weights ? step->weights->parts[0] : NULL },
                 .cancellable = cancellable };
 
   return ray_group_each (group, ray_group_back, &work, error);

@@ -62,8 +62,16 @@ gboolean td_ray_group_compare (TdRayGroup *group, TdGroupVolume *volume, TdBuffe
                                GError **error);
 gboolean td_ray_group_back (TdRayGroup *group, TdBuffer *lines, TdRayViews views,
                             TdGroupVolume *volume, GCancellable *cancellable, GError **error);
-gboolean td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views, TdRayStep step,
-                               TdGroupVolume *volume, GCancellable *cancellable, GError **error);
+/* @weights: A' 1 of these places, which only a group of one without the host is given; or NULL. */
+typedef struct {
+  double relaxation;
+  gboolean non_negative;
+  TdGroupVolume *weights;
+} TdGroupStep;
+
+gboolean td_ray_group_correct (TdRayGroup *group, TdBuffer *lines, TdRayViews views,
+                               const TdGroupStep *step, TdGroupVolume *volume,
+                               GCancellable *cancellable, GError **error);
 gboolean td_ray_group_combine (TdRayGroup *group, TdGroupVolume *to, TdRayBlend blend,
                                TdGroupVolume *from, GCancellable *cancellable, GError **error);
 gboolean td_ray_group_extrapolate (TdRayGroup *group, TdGroupVolume *here, TdGroupVolume *before,

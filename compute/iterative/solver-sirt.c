@@ -12,6 +12,7 @@ typedef struct {
   TdSolver *solver;
   TdGroupVolume *volume;
   TdRayMissing missing;  /* of one subset */
+  GPtrArray *weights;    /* of the subsets that were visited; NULL: they are not kept */
   TdGroupVolume *before; /* momentum: where the last step ended */
   TdGroupDenoise denoise;
   double momentum, most; /* Nesterov's t, and what it may grow to */
@@ -25,6 +26,7 @@ sirt_clear (Sirt *sirt)
   /* Nothing may go while a kernel uses it. */
   td_ray_group_finish (sirt->solver->group, NULL);
   td_ray_group_volume_free (sirt->volume);
+  g_clear_pointer (&sirt->weights, g_ptr_array_unref);
   td_buffer_free (sirt->missing.lines);
   td_buffer_free (sirt->missing.squares);
   td_ray_group_volume_free (sirt->before);
@@ -43,6 +45,8 @@ sirt_init (Sirt *sirt, GError **error)
       || !(sirt->missing.lines = td_ray_group_lines_new (solver->group, largest, error))
       || !(sirt->missing.squares = td_ray_group_lines_new (solver->group, largest, error)))
     return FALSE;
+  if (solver->settings->keep_weights)
+    sirt->weights = g_ptr_array_new_with_free_func ((GDestroyNotify) td_ray_group_volume_free);
   if (solver->settings->kind == TD_SOLVER_SIRT)
     return TRUE;
   for (guint i = 0; i < 3; i++)
@@ -103,6 +107,43 @@ solver_sirt_restrain (Sirt *sirt, double residual)
   sirt->best = MIN (sirt->best, residual);
 }
 
+/* What the views of the subset weigh, A' 1: the same in every pass. Subsets come in order. */
+static gboolean
+solver_sirt_weights (Sirt *sirt, guint index, TdRayViews views, TdGroupVolume **weights,
+                     GError **error)
+{
+  TdRayGroup *group = sirt->solver->group;
+  TdQueue *queue = td_rays_queue (td_ray_group_lead (group));
+
+  *weights = NULL;
+  if (!sirt->weights)
+    return TRUE;
+  if (index == sirt->weights->len) {
+    const guint64 view = td_rays_projection_bytes (sirt->solver->task, 1);
+    g_autofree float *ones = g_try_malloc (view);
+    g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (group, error);
+    gboolean ok = volume != NULL;
+
+    if (ok && !ones) {
+      td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                    "Not enough memory for one projection: close other programs.");
+      return FALSE;
+    }
+    for (guint64 i = 0; ok && i < view / sizeof *ones; i++)
+      ones[i] = 1;
+    for (guint i = 0; ok && i < views.n; i++)
+      ok = td_upload (queue, sirt->missing.lines, i * view, ones, view, error);
+    if (!ok
+        || !td_ray_group_back (group, sirt->missing.lines, views, volume, sirt->solver->cancellable,
+                               error)
+        || !td_queue_finish (queue, error))
+      return FALSE;
+    g_ptr_array_add (sirt->weights, g_steal_pointer (&volume));
+  }
+  *weights = sirt->weights->pdata[index];
+  return TRUE;
+}
+
 /* One subset; its squared residual is added to *@squares. */
 static gboolean
 solver_sirt_visit (Sirt *sirt, guint index, double *squares, GError **error)
@@ -110,14 +151,15 @@ solver_sirt_visit (Sirt *sirt, guint index, double *squares, GError **error)
   TdSolver *solver = sirt->solver;
   const TdSolverSettings *settings = solver->settings;
   const TdRayViews views = td_solver_subset (solver->task->n_views, settings->subsets, index);
-  const TdRayStep step = { settings->relaxation, settings->non_negative };
+  TdGroupStep step = { .relaxation = settings->relaxation, .non_negative = settings->non_negative };
   TdRaySums sums;
 
-  if (!td_ray_group_compare (solver->group, sirt->volume, solver->measured, views, &sirt->missing,
-                             solver->cancellable, error)
+  if (!solver_sirt_weights (sirt, index, views, &step.weights, error)
+      || !td_ray_group_compare (solver->group, sirt->volume, solver->measured, views,
+                                &sirt->missing, solver->cancellable, error)
       || !td_rays_sums (td_ray_group_lead (solver->group), sirt->missing.squares,
                         sirt->missing.squares, views.n, &sums, solver->cancellable, error)
-      || !td_ray_group_correct (solver->group, sirt->missing.lines, views, step, sirt->volume,
+      || !td_ray_group_correct (solver->group, sirt->missing.lines, views, &step, sirt->volume,
                                 solver->cancellable, error))
     return FALSE;
   *squares += sums.magnitude;

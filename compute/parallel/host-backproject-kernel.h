@@ -36,7 +36,7 @@ enum {
 /* All lanes set from memory: by the load port alone. Left to itself the compiler loads a scalar and
    spreads it with a shuffle, which takes a turn from the multiply-adds' port. */
 INLINE Vector
-vector_broadcast (const float *value)
+broadcast (const float *value)
 {
 #ifdef __AVX__
   Vector all;
@@ -101,8 +101,8 @@ typedef struct {
 } Places;
 
 INLINE void
-subtile_locate (const Starts *starts, guint first, const Rows *rows, gboolean nearest, guint x,
-                guint y, Places *places)
+locate (const Starts *starts, guint first, const Rows *rows, gboolean nearest, guint x, guint y,
+        Places *places)
 {
   const guint p = y % GY * GX + x % GX;
   const float ix = (float) x, iy = (float) y;
@@ -173,7 +173,7 @@ fetch_ahead (Ahead *ahead, guint lines)
 
 /* A group of pixels over VIEWS views (n of them real): sums in registers. */
 INLINE void
-subtile_group (const float *bins, const Places *places, guint n, Lookup lookup, float *const *sums)
+group (const float *bins, const Places *places, guint n, Lookup lookup, float *const *sums)
 {
   const guint vectors = lookup.vectors;
   Vector sum[PIXELS][2];
@@ -193,7 +193,7 @@ subtile_group (const float *bins, const Places *places, guint n, Lookup lookup, 
         for (guint k = 0; k < vectors; k++)
           sum[p][k] += bin[k];
       } else {
-        Vector right = vector_broadcast (&places->weight[p * VIEWS + v]), left = 1.0f - right;
+        Vector right = broadcast (&places->weight[p * VIEWS + v]), left = 1.0f - right;
 #pragma GCC unroll 2
         for (guint k = 0; k < vectors; k++) {
           sum[p][k] += left * bin[k];
@@ -211,8 +211,8 @@ subtile_group (const float *bins, const Places *places, guint n, Lookup lookup, 
 
 /* n views of one subtile; sums: [SUB][SUB][lanes]. */
 INLINE void
-subtile_add (const TdHostPass *pass, const Starts *starts, guint n, const float *bins,
-             Lookup lookup, float *sums, Ahead *ahead)
+subtile (const TdHostPass *pass, const Starts *starts, guint n, const float *bins, Lookup lookup,
+         float *sums, Ahead *ahead)
 {
   const guint lanes = lookup.vectors * VECTOR_FLOATS;
   const guint32 rounder = lookup.nearest ? 0 : ROUNDER_BITS;
@@ -234,18 +234,18 @@ subtile_add (const TdHostPass *pass, const Starts *starts, guint n, const float 
 #pragma GCC unroll 8
         for (guint p = 0; p < PIXELS; p++) {
           guint px = x + p % GX, py = y + p / GX;
-          subtile_locate (starts, block, &rows, lookup.nearest, px, py, &places);
+          locate (starts, block, &rows, lookup.nearest, px, py, &places);
           pixel[p] = sums + (gsize) (py * SUB + px) * lanes;
         }
         fetch_ahead (ahead, 3 * lookup.vectors);
-        subtile_group (block_bins, &places, count, lookup, pixel);
+        group (block_bins, &places, count, lookup, pixel);
       }
   }
 }
 
 /* Sums [SUB][SUB][lanes] of a subtile into the slices. */
 INLINE void
-subtile_store (const TdHostPass *pass, guint x, guint y, const float *sums, guint lanes)
+store (const TdHostPass *pass, guint x, guint y, const float *sums, guint lanes)
 {
   guint w = MIN ((guint) SUB, pass->nx - x), h = MIN ((guint) SUB, pass->ny - y);
 
@@ -263,7 +263,7 @@ subtile_store (const TdHostPass *pass, guint x, guint y, const float *sums, guin
 }
 
 INLINE void
-tile_wide_as (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, Lookup lookup)
+wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, Lookup lookup)
 {
   const guint lanes = lookup.vectors * VECTOR_FLOATS;
   const gsize subtile_floats = SUB * SUB * lanes;
@@ -282,25 +282,24 @@ tile_wide_as (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch
     for (guint y = 0; y < rows; y += SUB)
       for (guint x = 0; x < columns; x += SUB, sums += subtile_floats) {
         find_starts (pass, first, n, tile_x + x, tile_y + y, &starts);
-        subtile_add (pass, &starts, n, pass->bins + first * pass->view_stride, lookup, sums,
-                     &ahead);
+        subtile (pass, &starts, n, pass->bins + first * pass->view_stride, lookup, sums, &ahead);
       }
   }
   const float *sums = scratch;
   for (guint y = 0; y < rows; y += SUB)
     for (guint x = 0; x < columns; x += SUB, sums += subtile_floats)
-      subtile_store (pass, tile_x + x, tile_y + y, sums, lanes);
+      store (pass, tile_x + x, tile_y + y, sums, lanes);
 }
 
 static void
 tile_wide (const TdHostPass *pass, guint x, guint y, float *scratch)
 {
   if (pass->lanes == VECTOR_FLOATS)
-    pass->nearest ? tile_wide_as (pass, x, y, scratch, (Lookup) { 1, TRUE })
-                  : tile_wide_as (pass, x, y, scratch, (Lookup) { 1, FALSE });
+    pass->nearest ? wide (pass, x, y, scratch, (Lookup) { 1, TRUE })
+                  : wide (pass, x, y, scratch, (Lookup) { 1, FALSE });
   else
-    pass->nearest ? tile_wide_as (pass, x, y, scratch, (Lookup) { 2, TRUE })
-                  : tile_wide_as (pass, x, y, scratch, (Lookup) { 2, FALSE });
+    pass->nearest ? wide (pass, x, y, scratch, (Lookup) { 2, TRUE })
+                  : wide (pass, x, y, scratch, (Lookup) { 2, FALSE });
 }
 
 #include "host-backproject-single.h"
@@ -308,8 +307,8 @@ tile_wide (const TdHostPass *pass, guint x, guint y, float *scratch)
 /* ── Interleaving ── */
 
 static void
-host_interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_columns,
-                 float weight, guint lanes, float *row)
+interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_columns,
+            float weight, guint lanes, float *row)
 {
   memset (row, 0, (gsize) TD_HOST_PAD_LEFT * lanes * sizeof (float));
   row += (gsize) TD_HOST_PAD_LEFT * lanes;
@@ -362,6 +361,6 @@ const TdHostKernels TD_KERNELS = {
   .names = TD_NAMES,
   .wide = tile_wide,
   .single = tile_single,
-  .interleave = host_interleave,
+  .interleave = interleave,
   .baseline = baseline_row,
 };

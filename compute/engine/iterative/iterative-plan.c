@@ -227,7 +227,7 @@ td_iterative_cut_clear (TdIterativeCut *cut)
 {
   g_clear_pointer (&cut->members, g_free);
   cut->n = cut->batch_views = 0;
-  cut->in_file = FALSE;
+  cut->in_file = cut->keep_weights = FALSE;
 }
 
 guint64
@@ -282,15 +282,23 @@ stored_rows (const TdIterativePlan *self, gboolean in_file)
   return in_file ? self->chunk_rows : 0;
 }
 
+/* Of a device that holds everything, but for what is in a file. */
+static guint64
+iterative_alone_bytes (const TdPlan *plan, gboolean in_file, gboolean keep_weights)
+{
+  const TdIterativePlan *self = plan->extra;
+  TdSolverSettings settings = self->settings;
+
+  settings.keep_weights = keep_weights;
+  return td_solver_bytes (&self->task, &settings, stored_rows (self, in_file))
+         + iterative_aside_bytes (plan);
+}
+
 static guint64
 iterative_member_needs (const TdPlan *plan, const TdIterativeCut *cut, guint index)
 {
-  const TdIterativePlan *self = plan->extra;
-
-  return cut->batch_views
-             ? member_bytes (plan, cut->members[index].n, cut->batch_views)
-             : td_solver_bytes (&self->task, &self->settings, stored_rows (self, cut->in_file))
-                   + iterative_aside_bytes (plan);
+  return cut->batch_views ? member_bytes (plan, cut->members[index].n, cut->batch_views)
+                          : iterative_alone_bytes (plan, cut->in_file, cut->keep_weights);
 }
 
 guint64
@@ -420,9 +428,7 @@ iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
   const gboolean in_file = td_iterative_can_store (self);
-  g_autofree char *need
-      = g_format_size (td_solver_bytes (&self->task, &self->settings, stored_rows (self, in_file))
-                       + iterative_aside_bytes (plan));
+  g_autofree char *need = g_format_size (iterative_alone_bytes (plan, in_file, FALSE));
   g_autofree char *free = g_format_size (budget_of (plan, devices, devices->pdata[0]));
 
   const char *how
@@ -450,10 +456,21 @@ fits_alone (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
                                td_rays_projection_bytes (&self->task, self->task.n_views));
 
   return devices->len == 1 && (!in_file || info->host_pointers)
-         && td_solver_bytes (&self->task, &self->settings, stored_rows (self, in_file))
-                    + iterative_aside_bytes (plan)
-                <= budget_of (plan, devices, device)
+         && iterative_alone_bytes (plan, in_file, FALSE) <= budget_of (plan, devices, device)
          && (in_file || !info->max_alloc_bytes || largest <= info->max_alloc_bytes);
+}
+
+/* What the subsets weigh is kept where that takes no more than half of the device: other jobs want
+   some too. */
+static gboolean
+iterative_keeps_weights (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
+{
+  const TdIterativePlan *self = plan->extra;
+  TdDevice *device = devices->pdata[0];
+
+  return self->settings.kind != TD_SOLVER_CGLS && self->settings.iterations > 1
+         && !iterative_cut_is_cpu (device)
+         && iterative_alone_bytes (plan, in_file, TRUE) <= budget_of (plan, devices, device) / 2;
 }
 
 gboolean
@@ -470,6 +487,7 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIt
     cut->members = g_memdup2 (&all, sizeof all);
     cut->n = 1;
     cut->in_file = in_file;
+    cut->keep_weights = iterative_keeps_weights (plan, devices, in_file);
     return TRUE;
   }
   /* Views in parts cost less than rows that the host computes. */

@@ -15,8 +15,11 @@
 
 /* ── Running ── */
 
-/* Keeping what a pass came to may take this part of the time. */
+/* Keeping what a pass came to may take this part of the time. How long the first takes is guessed;
+   small volumes are kept at once. */
 #define KEEPING 0.05
+#define KEEPING_BYTES_US 1000
+#define KEEPING_SMALL_BYTES ((guint64) 64 << 20)
 
 typedef struct {
   TdJob *job;
@@ -148,7 +151,7 @@ iterative_keep (Run *run, TdGroupVolume *volume, GError **error)
   const guint at_once = slices_at_once (task), before = run->kept_passes;
   const gint64 start = g_get_monotonic_time ();
 
-  if (!run->kept || (before > 0 && run->keeping_us > KEEPING * (start - run->kept_us)))
+  if (!run->kept || run->keeping_us > KEEPING * (start - run->kept_us))
     return TRUE;
   run->kept_passes = 0; /* nothing whole is there while it is being replaced */
   for (guint z = 0; z < task->nz; z += at_once) {
@@ -346,6 +349,7 @@ iterative_iterate (Run *run, GError **error)
   td_ray_group_set_store (run->group, run->store);
   const gint64 start = g_get_monotonic_time ();
   settings.iterations -= run->kept_passes;
+  settings.keep_weights = run->cut.keep_weights;
   run->passes = run->kept_passes;
   TdGroupVolume *volume = td_solver_run (run->group, &settings, run->measured, &watch, &run->end,
                                          run->cancellable, error);
@@ -506,6 +510,9 @@ iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
   run.cut = self->cut;
   run.cut.members = g_memdup2 (self->cut.members, self->cut.n * sizeof *self->cut.members);
   run.kept = self->keeps ? g_try_malloc (td_iterative_slab_bytes (self)) : NULL;
+  run.kept_us = g_get_monotonic_time ();
+  if (td_iterative_slab_bytes (self) > KEEPING_SMALL_BYTES)
+    run.keeping_us = td_iterative_slab_bytes (self) / KEEPING_BYTES_US;
   td_job_add_host_bytes (job, taken);
   const gboolean ok = run_slabs (&run, error);
   td_job_add_host_bytes (job, -taken);

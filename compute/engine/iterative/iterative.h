@@ -21,8 +21,9 @@ typedef enum { TD_ITERATIVE_ZERO, TD_ITERATIVE_FILTERED, TD_ITERATIVE_FILE } TdI
 typedef struct {
   TdGroupMember *members; /* devices are not referenced */
   guint n;
-  guint batch_views; /* 0: everything is on the one device */
-  gboolean in_file;  /* but what was measured (compute/iterative/ray-store.h) */
+  guint batch_views;     /* 0: everything is on the one device */
+  gboolean in_file;      /* but what was measured (compute/iterative/ray-store.h) */
+  gboolean keep_weights; /* TdSolverSettings' */
 } TdIterativeCut;
 
 typedef struct {
