@@ -15,7 +15,12 @@ optional_packages=(
 )
 test_packages=(xvfb xauth libgl1-mesa-dri)
 # Debian 13 has no clang-format 14; the test of the layout is skipped there.
-optional_test_packages=(clang-format-14)
+optional_test_packages=(clang-format-14 rsync)
+# Tests start an sshd and a Slurm of their own. Installing these would start the system's, too, where
+# systemd runs: there it is left to the computer's owner, and the tests are skipped without them.
+[ -d /run/systemd/system ] || optional_test_packages+=(
+  openssh-server openssh-client slurmctld slurmd slurm-client munge libpmix2
+)
 
 say () { printf '%s\n' "$*" >&2; }
 

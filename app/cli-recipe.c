@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cli-paths.h"
 #include "compute/recipe/field.h"
 
 #define MASK "bad-pixels" /* the recipe's, but listed with the scan's options */
@@ -137,4 +138,27 @@ td_cli_recipe_check (const TdCliRecipe *recipe, const char *verb, const TdScanFa
       return td_cli_usage (verb, "--%s is not used here: %s", setting->option, reason);
   }
   return -1;
+}
+
+char **
+td_cli_recipe_scan_settings (const TdCliRecipe *recipe)
+{
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+
+  for (guint i = 0; i < recipe->settings->len; i++) {
+    const Setting *setting = g_ptr_array_index (recipe->settings, i);
+
+    if (td_scan_field (setting->option))
+      g_strv_builder_add_many (words, setting->option, setting->value, NULL);
+  }
+  return g_strv_builder_end (words);
+}
+
+void
+td_cli_recipe_choose_format (TdCliRecipe *recipe, const char *output)
+{
+  const TdVolumeFormat by_ending = td_cli_volume_format (output);
+
+  if (!recipe->format_given && (by_ending != TD_VOLUME_TIFF_STACK || !recipe->recipe_path))
+    recipe->recipe.output_format = by_ending;
 }

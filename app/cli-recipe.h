@@ -31,3 +31,9 @@ int td_cli_recipe_parse (TdCliRecipe *recipe, guint takes, int argc, char **argv
 /* An option that this scan and recipe make no use of is refused: -1 if there is none. "auto" leaves
    the choice to the program, which makes none. */
 int td_cli_recipe_check (const TdCliRecipe *recipe, const char *verb, const TdScanFacts *facts);
+/* The options about the scan as they were typed: option and value in turns, NULL at the end.
+   (transfer full) */
+char **td_cli_recipe_scan_settings (const TdCliRecipe *recipe);
+/* --format says the output's format; else the path's ending; else the recipe file; else one TIFF a
+   slice. */
+void td_cli_recipe_choose_format (TdCliRecipe *recipe, const char *output);

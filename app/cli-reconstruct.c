@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli-paths.h"
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/job.h"
@@ -152,16 +151,6 @@ cli_reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
   return td_cli_print_text (text);
 }
 
-/* --format says it; else the path's ending; else the recipe file; else one TIFF a slice. */
-static void
-choose_format (TdCliRecipe *recipe, const char *output)
-{
-  TdVolumeFormat by_ending = td_cli_volume_format (output);
-
-  if (!recipe->format_given && (by_ending != TD_VOLUME_TIFF_STACK || !recipe->recipe_path))
-    recipe->recipe.output_format = by_ending;
-}
-
 int
 td_cli_reconstruct (int argc, char **argv)
 {
@@ -185,7 +174,7 @@ td_cli_reconstruct (int argc, char **argv)
   if (status < 0 && !options.output)
     status = td_cli_usage (argv[0], "say with --output where the volume goes");
   if (status < 0) {
-    choose_format (&recipe, options.output);
+    td_cli_recipe_choose_format (&recipe, options.output);
     status = cli_reconstruct (&recipe, path, &options);
   }
   g_free (options.output);

@@ -233,41 +233,54 @@ td_texture_cell (TD_TEXTURE_PARAM float u, float row, float right, float down, c
 }
 #endif
 
+/* Projections in local memory: what sums need of each view, where the work-item's column lies in
+   it, its bins. */
+typedef struct {
+  TD_LOCAL_PTR const TdTileView *views;
+  TD_LOCAL_PTR const float *columns;
+  TD_LOCAL_PTR const TdBin *bins;
+} TdCached;
+
+/* The work-item's first cell in the tile; p.bias. */
+typedef struct {
+  float x, y;
+  int bias;
+} TdTilePlace;
+
 #if TD_SIDE == 2
-/* TD_STEP projections from @cache into sums[4 * cell + 2 * row + column] and @shared, the part all
-   four pixels of a cell have in common. */
+/* TD_STEP projections into sums[4 * cell + 2 * row + column] and @shared, the part all four pixels
+   of a cell have in common. */
 TD_FN void
-td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
-            TD_LOCAL_PTR const float *columns, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
-            int bias, const int flip, TdTerm *sums, TdTerm *shared, TdSum *by_texture)
+td_alu_sum (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, const int flip,
+            TdTerm *sums, TdTerm *shared, TdSum *by_texture)
 {
   /* the row that comes first along the detector */
   const int near = flip ? 2 : 0, far = flip ? 0 : 2;
 
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
   for (int i = 0; i < TD_STEP; i++) {
-    const float4 k = views[i].line;
+    const float4 k = cached.views[i].line;
 #if TD_COLUMNS
-    const float u0 = td_fma (ty, k.z, columns[i * TD_CELL_COLUMNS]);
+    const float u0 = td_fma (tile.y, k.z, cached.columns[i * TD_CELL_COLUMNS]);
 #else
-    const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
+    const float u0 = td_fma (tile.x, k.y, td_fma (tile.y, k.z, k.x));
 #endif
     TD_LOCAL_ROW (const TdCell) row
-      = td_local_row ((TD_LOCAL_PTR const TdCell *) (cache + i * TD_ROW), bias);
+      = td_local_row ((TD_LOCAL_PTR const TdCell *) (cached.bins + i * TD_ROW), tile.bias);
 #if TD_RUN
     TD_LOCAL_PTR const td_h2 *offsets
-      = (TD_LOCAL_PTR const td_h2 *) &views[i].offsets;
+      = (TD_LOCAL_PTR const td_h2 *) &cached.views[i].offsets;
     const td_h2 o0 = offsets[0], o1 = offsets[1], o2 = offsets[2];
 #if !TD_UNIT
     const td_h2 o3 = offsets[3];
 #endif
 #else
-    const float4 o = views[i].offsets;
+    const float4 o = cached.views[i].offsets;
     const float oy = flip ? -k.z : k.z;
 #endif
 #if TD_TEXTURE_CELLS
-    const float4 place = views[i].texture;
-    const float x = td_fma (tx, k.y, td_fma (ty, k.z, place.x));
+    const float4 place = cached.views[i].texture;
+    const float x = td_fma (tile.x, k.y, td_fma (tile.y, k.z, place.x));
     TD_UNROLL
     for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
       td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z,
@@ -278,10 +291,10 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
 #if TD_CACHE == 3
-      const TdCell window = td_local_get (td_local_at (row, const TdCell, b, bias), TdCell, 0);
+      const TdCell window = td_local_get (td_local_at (row, const TdCell, b, tile.bias), TdCell, 0);
       const TdTerm v = window.x, d0 = window.y, d1 = window.z, d2 = window.w;
 #else
-      TD_LOCAL_AT (const TdCell) bins = td_local_at (row, const TdCell, b, bias);
+      TD_LOCAL_AT (const TdCell) bins = td_local_at (row, const TdCell, b, tile.bias);
       const TdTerm v = td_term (td_bin_at (bins, 0, 0));
 #endif
 #if TD_CACHE == 1
@@ -322,23 +335,22 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
 }
 #else
 TD_FN void
-td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
-            TD_LOCAL_PTR const float *columns, TD_LOCAL_PTR const TdBin *cache, float tx, float ty,
-            int bias, const int flip, TdTerm *sums, TdTerm *shared, TdSum *by_texture)
+td_alu_sum (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, const int flip,
+            TdTerm *sums, TdTerm *shared, TdSum *by_texture)
 {
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
   for (int i = 0; i < TD_STEP; i++) {
-    const float4 k = views[i].line;
+    const float4 k = cached.views[i].line;
 #if TD_COLUMNS
-    const float u0 = td_fma (ty, k.z, columns[i * TD_CELL_COLUMNS]);
+    const float u0 = td_fma (tile.y, k.z, cached.columns[i * TD_CELL_COLUMNS]);
 #else
-    const float u0 = td_fma (tx, k.y, td_fma (ty, k.z, k.x));
+    const float u0 = td_fma (tile.x, k.y, td_fma (tile.y, k.z, k.x));
 #endif
     TD_LOCAL_ROW (const TdCell) row
-      = td_local_row ((TD_LOCAL_PTR const TdCell *) (cache + i * TD_ROW), bias);
+      = td_local_row ((TD_LOCAL_PTR const TdCell *) (cached.bins + i * TD_ROW), tile.bias);
 #if TD_TEXTURE_CELLS
-    const float4 place = views[i].texture;
-    const float x = td_fma (tx, k.y, td_fma (ty, k.z, place.x));
+    const float4 place = cached.views[i].texture;
+    const float x = td_fma (tile.x, k.y, td_fma (tile.y, k.z, place.x));
     TD_UNROLL
     for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
       td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z,
@@ -349,7 +361,7 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
 #if TD_CACHE == 2
-      const TdCell pair = td_local_get (td_local_at (row, const TdCell, b, bias), TdCell, 0);
+      const TdCell pair = td_local_get (td_local_at (row, const TdCell, b, tile.bias), TdCell, 0);
 #if TD_SLICES == 1
       const TdTerm v = pair.x, d = pair.y;
 #else
@@ -357,7 +369,7 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
           d = td_term (td_float2 (pair.z, pair.w));
 #endif
 #else
-      TD_LOCAL_AT (const TdCell) bins = td_local_at (row, const TdCell, b, bias);
+      TD_LOCAL_AT (const TdCell) bins = td_local_at (row, const TdCell, b, tile.bias);
       const TdTerm v = td_term (td_bin_at (bins, 0, 0));
 #endif
 #if !TD_LINEAR
@@ -378,9 +390,8 @@ td_alu_sum (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
 
 /* The cached projections into the tile's single-precision sums. */
 TD_FN void
-td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
-              TD_LOCAL_PTR const float *columns, TD_LOCAL_PTR const TdBin *cache, float tx,
-              float ty, int bias, const int flip, TdSum *sums, TdSum *shared)
+td_alu_batch (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, const int flip,
+              TdSum *sums, TdSum *shared)
 {
 #if TD_RUN
   for (int first = 0; first < TD_BATCH; first += TD_RUN) {
@@ -391,8 +402,9 @@ td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
     TD_UNROLL
     for (int n = 0; n < TD_CELLS; n++)
       run_shared[n] = td_term_zero ();
-    td_alu_sum (TD_TEXTURE_ARG views + first, columns + first * TD_CELL_COLUMNS,
-                cache + first * TD_ROW, tx, ty, bias, flip, run, run_shared, sums);
+    const TdCached part = { cached.views + first, cached.columns + first * TD_CELL_COLUMNS,
+                            cached.bins + first * TD_ROW };
+    td_alu_sum (TD_TEXTURE_ARG part, tile, flip, run, run_shared, sums);
     TD_UNROLL
     for (int n = 0; n < TD_PIXELS; n++)
       sums[n] = sums[n] + td_term_sum (run[n]);
@@ -403,7 +415,7 @@ td_alu_batch (TD_TEXTURE_PARAM TD_LOCAL_PTR const TdTileView *views,
 #endif
   }
 #else
-  td_alu_sum (TD_TEXTURE_ARG views, columns, cache, tx, ty, bias, flip, sums, shared, sums);
+  td_alu_sum (TD_TEXTURE_ARG cached, tile, flip, sums, shared, sums);
 #endif
 }
 
@@ -419,7 +431,8 @@ td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *packed,
   TD_LOCAL_PTR TdBin *cache = (TD_LOCAL_PTR TdBin *) (memory + TD_CACHE_OFFSET);
   const int own = td_cell_x (td_local_x ()) / TD_SIDE; /* the work-item's column */
   const int x0 = td_group_x () * TD_TILE, y0 = td_group_y () * TD_TILE;
-  const float tx = (float) td_cell_x (td_local_x ()), ty = (float) td_cell_y (td_local_x ());
+  const TdTilePlace tile = { (float) td_cell_x (td_local_x ()), (float) td_cell_y (td_local_x ()),
+                             p.bias };
 
   for (int first = 0; first < p.n_table; first += TD_AHEAD) {
     const int last = td_min (first + TD_AHEAD, p.n_table);
@@ -456,12 +469,11 @@ td_alu_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBin *packed,
       td_copy_wait ();
       td_barrier ();
 #endif
+      const TdCached cached = { ahead + (v - first), places, bins };
       if (TD_SIDE == 2 && v >= p.n_first)
-        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), places, bins, tx, ty, p.bias, 1, sums,
-                      shared);
+        td_alu_batch (TD_TEXTURE_ARG cached, tile, 1, sums, shared);
       else
-        td_alu_batch (TD_TEXTURE_ARG ahead + (v - first), places, bins, tx, ty, p.bias, 0, sums,
-                      shared);
+        td_alu_batch (TD_TEXTURE_ARG cached, tile, 0, sums, shared);
 #if TD_BUFFERS == 1
       td_barrier ();
 #endif

@@ -72,6 +72,11 @@ fourier_turn (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT lines,
 
 /* ── The grid ────────────────────────────────────────────────────────────────────────────────── */
 
+/* A point of the grid, counted from the frequency 0. */
+typedef struct {
+  int a, b;
+} FourierPoint;
+
 TD_FN float
 fourier_window (const TdFourierParams p, float u)
 {
@@ -132,13 +137,19 @@ fourier_add_view (TD_GLOBAL const Part *spectra, TD_GLOBAL const float4 *directi
   }
 }
 
-/* Adds what falls on the point (a, b), which may be one beyond an edge of the grid: every stride-th
-   view from the start-th on. */
+/* Every stride-th view from the start-th on. */
+typedef struct {
+  int start, stride;
+} FourierShare;
+
+/* Adds what falls on the point @at of the grid, which may be one beyond an edge, from a share of
+   the views. */
 TD_FN void
-fourier_add_point (TD_GLOBAL const Part *spectra,
-                   TD_GLOBAL const float4 *directions, TD_GLOBAL const int *bins,
-                   const TdFourierParams p, int a, int b, int start, int stride, Part *sums)
+fourier_add_point (TD_GLOBAL const Part *spectra, TD_GLOBAL const float4 *directions,
+                   TD_GLOBAL const int *bins, const TdFourierParams p, const FourierPoint at,
+                   const FourierShare share, Part *sums)
 {
+  const int a = at.a, b = at.b;
   const float x = (float) a * p.per_x, y = (float) b * p.per_y;
   const float square = x * x + y * y, reach = p.reach, most = (float) (p.padded / 2) + reach;
   int first = 0, end = p.n_views;
@@ -156,7 +167,7 @@ fourier_add_point (TD_GLOBAL const Part *spectra,
     end = fourier_first (bins, p, td_floor (middle + around) + 1.0f);
     end = td_min (end, first + p.n_views);
   }
-  for (int i = first + start; i < end; i += stride)
+  for (int i = first + share.start; i < end; i += share.stride)
     fourier_add_view (spectra, directions, p,
                       i < 0 ? i + p.n_views : i >= p.n_views ? i - p.n_views : i, (float) a,
                       (float) b, sums);
@@ -172,16 +183,18 @@ fourier_copies (const TdFourierParams p, int a, int n)
 }
 
 TD_FN void
-fourier_add_copies (TD_GLOBAL const Part *spectra,
-                    TD_GLOBAL const float4 *directions, TD_GLOBAL const int *bins,
-                    const TdFourierParams p, int a, int b, int start, int stride, Part *sums)
+fourier_add_copies (TD_GLOBAL const Part *spectra, TD_GLOBAL const float4 *directions,
+                    TD_GLOBAL const int *bins, const TdFourierParams p, const FourierPoint at,
+                    const FourierShare share, Part *sums)
 {
-  const int other_a = fourier_copies (p, a, p.gx), other_b = fourier_copies (p, b, p.gy);
+  const int other_a = fourier_copies (p, at.a, p.gx), other_b = fourier_copies (p, at.b, p.gy);
 
   for (int copy = 0; copy < 4; copy++)
-    if ((!(copy & 1) || other_a) && (!(copy & 2) || other_b))
-      fourier_add_point (spectra, directions, bins, p, copy & 1 ? a + other_a : a,
-                         copy & 2 ? b + other_b : b, start, stride, sums);
+    if ((!(copy & 1) || other_a) && (!(copy & 2) || other_b)) {
+      const FourierPoint there
+          = { copy & 1 ? at.a + other_a : at.a, copy & 2 ? at.b + other_b : at.b };
+      fourier_add_point (spectra, directions, bins, p, there, share, sums);
+    }
 }
 
 TD_FN void
@@ -225,8 +238,10 @@ fourier_gather (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
   if (a >= p.gx / 2 || b >= p.gy / 2
       || (a >= -p.middle && a <= p.middle && b >= -p.middle && b <= p.middle))
     return;
+  const FourierPoint at = { a, b };
+  const FourierShare all = { 0, 1 };
   fourier_clear (sums);
-  fourier_add_copies (spectra, directions, bins, p, a, b, 0, 1, sums);
+  fourier_add_copies (spectra, directions, bins, p, at, all, sums);
   fourier_store (grid, p, a, b, sums);
 }
 
@@ -244,8 +259,10 @@ fourier_middle (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
 
   if (a < -p.gx / 2 || a >= p.gx / 2 || b < -p.gy / 2 || b >= p.gy / 2)
     return;
+  const FourierPoint at = { a, b };
+  const FourierShare share = { item, TD_FOURIER_SHARE };
   fourier_clear (sums);
-  fourier_add_copies (spectra, directions, bins, p, a, b, item, TD_FOURIER_SHARE, sums);
+  fourier_add_copies (spectra, directions, bins, p, at, share, sums);
   for (int part = 0; part < PARTS; part++)
     shared[part * TD_FOURIER_SHARE + item] = sums[part];
   for (int others = TD_FOURIER_SHARE / 2; others > 0; others /= 2) {

@@ -2,7 +2,8 @@
 /* Back-projection with the weights of rays-project.cl: for each voxel the rays that sample it. */
 #include "rays-common.h"
 
-/* What becomes of a voxel: the sum itself, or the volume moved by the weighted mean. */
+/* What becomes of an item's voxels, at most @most: the sum itself, or the volume moved by the
+   weighted mean. */
 TD_FN void
 rays_finish (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, const float *sum,
              const float *weight, int lanes, int most)
@@ -147,10 +148,15 @@ rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
 }
 #endif
 
-/* Where the voxels within one of (x, y, z) in the planes along @axis project to. */
+/* A part of the detector. */
+typedef struct {
+  float u_low, u_high, v_low, v_high;
+} RayShadow;
+
+/* Widens @shadow to where the voxels within one of (x, y, z) in the planes along @axis project
+   to. */
 TD_FN void
-rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, float *u_low,
-             float *u_high, float *v_low, float *v_high)
+rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, RayShadow *shadow)
 {
   const int b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2;
   const float u = td_mad (view[0], x, td_mad (view[1], y, td_mad (view[2], z, view[3])));
@@ -163,10 +169,10 @@ rays_shadow (const TD_GLOBAL float *view, float x, float y, float z, int axis, f
     const float at_u = (u + e * view[b] + f * view[c]) * inverse;
     const float at_v = (v + e * view[4 + b] + f * view[4 + c]) * inverse;
 
-    *u_low = ray_min (*u_low, at_u);
-    *u_high = ray_max (*u_high, at_u);
-    *v_low = ray_min (*v_low, at_v);
-    *v_high = ray_max (*v_high, at_v);
+    shadow->u_low = ray_min (shadow->u_low, at_u);
+    shadow->u_high = ray_max (shadow->u_high, at_u);
+    shadow->v_low = ray_min (shadow->v_low, at_v);
+    shadow->v_high = ray_max (shadow->v_high, at_v);
   }
 }
 
@@ -205,20 +211,22 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
     sum[k] = weight[k] = 0;
   for (int place = 0; place < p.n_views; place++) {
     const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
-    float first = 1e9f, last = -1e9f, most = 0;
+    RayShadow shadow = { 1e9f, -1e9f, 0.0f, 0.0f };
+    float most = 0;
 
     for (int k = 0; k < TD_LANES; k++) {
-      float low = 1e9f, high = -1e9f;
-
+      shadow.v_low = 1e9f;
+      shadow.v_high = -1e9f;
       for (int axis = 0; axis < 3; axis++)
         if (p.axes >> axis & 1)
-          rays_shadow (view, (float) x, (float) y, (float) (z + k), axis, &first, &last, &low,
-                       &high);
-      row0[k] = ray_min (ray_max (-td_floor (-(low + p.v_middle)), -1.0f), (float) p.n_rows);
-      most = ray_max (most, td_floor (high + p.v_middle) - row0[k] + 1);
+          rays_shadow (view, (float) x, (float) y, (float) (z + k), axis, &shadow);
+      row0[k]
+          = ray_min (ray_max (-td_floor (-(shadow.v_low + p.v_middle)), -1.0f), (float) p.n_rows);
+      most = ray_max (most, td_floor (shadow.v_high + p.v_middle) - row0[k] + 1);
     }
-    const int column0 = (int) ray_max (-td_floor (-(first + p.u_middle)), 0.0f);
-    const int column1 = (int) ray_min (td_floor (last + p.u_middle), (float) (p.n_columns - 1));
+    const int column0 = (int) ray_max (-td_floor (-(shadow.u_low + p.u_middle)), 0.0f);
+    const int column1
+        = (int) ray_min (td_floor (shadow.u_high + p.u_middle), (float) (p.n_columns - 1));
     const int count = (int) ray_min (most, (float) p.n_rows + 1.0f);
 
     for (int column = column0; column <= column1; column++) {
@@ -229,9 +237,8 @@ rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
         for (int k = 0; k < TD_LANES; k++) {
           const float row = row0[k] + (float) m;
           const int inside = (row >= 0.0f) & (row < (float) p.n_rows);
-          const float w
-              = rays_weight (view, u, row - p.v_middle, (float) x, (float) y, (float) (z + k),
-                                       p.voxel_mm);
+          const float w = rays_weight (view, u, row - p.v_middle, (float) x, (float) y,
+                                       (float) (z + k), p.voxel_mm);
           const float counted = inside ? w : 0.0f;
 
           sum[k] += counted * line[inside ? (int) row : 0];

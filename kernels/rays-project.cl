@@ -36,11 +36,17 @@ rays_path (const TD_GLOBAL float *TD_RESTRICT view, float u, float v, int axis, 
   return path;
 }
 
-/* Adds what the rays of @lanes rows from @row on that are steepest along @axis see, and how long
-   they are in the volume. */
+/* Rows of one detector column: so many from row on. */
+typedef struct {
+  float u, row;
+  int n;
+} RayLanes;
+
+/* Adds what the rays of @lanes that are steepest along @axis see, and how long they are in the
+   volume. */
 TD_FN void
 rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT view,
-           float u, float row, int lanes, const TdRays p, int axis, float *sum, float *length)
+           const RayLanes lanes, const TdRays p, int axis, float *sum, float *length)
 {
   const int n_a = axis == 0 ? p.nx : axis == 1 ? p.ny : p.nz;
   const int n_b = axis == 0 ? p.ny : p.nx, n_c = axis == 2 ? p.ny : p.nz;
@@ -50,7 +56,8 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
   float part[TD_LANES], lows[TD_LANES], highs[TD_LANES];
 
   for (int k = 0; k < TD_LANES; k++) {
-    const RayPath path = rays_path (view, u, row + (float) k - p.v_middle, axis, k < lanes, p);
+    const RayPath path = rays_path (view, lanes.u, lanes.row + (float) k - p.v_middle, axis,
+                                    k < lanes.n, p);
 
     from_b[k] = path.from_b;
     step_b[k] = path.step_b;
@@ -110,13 +117,13 @@ rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
     sum[k] = length[k] = 0;
   for (int axis = 0; axis < 3; axis++)
     if (p.axes >> axis & 1) {
-      const float u = (float) column - p.u_middle;
+      const RayLanes rows = { (float) column - p.u_middle, (float) row, lanes };
       if (axis == 0)
-        rays_walk (volume, view, u, (float) row, lanes, p, 0, sum, length);
+        rays_walk (volume, view, rows, p, 0, sum, length);
       else if (axis == 1)
-        rays_walk (volume, view, u, (float) row, lanes, p, 1, sum, length);
+        rays_walk (volume, view, rows, p, 1, sum, length);
       else
-        rays_walk (volume, view, u, (float) row, lanes, p, 2, sum, length);
+        rays_walk (volume, view, rows, p, 2, sum, length);
     }
   const size_t line = ((size_t) place * p.n_columns + column) * p.n_rows + row;
   const size_t there = ((size_t) (p.first_view - p.held_view + place) * p.n_columns + column)

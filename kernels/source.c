@@ -4,8 +4,8 @@
 #include <glib.h>
 #include <string.h>
 
-const char *
-td_kernel_source_text (const char *file_name)
+static const char *
+source_text (const char *file_name)
 {
   for (const TdKernelSource *source = td_kernel_sources; source->name; source++)
     if (strcmp (source->name, file_name) == 0)
@@ -16,7 +16,7 @@ td_kernel_source_text (const char *file_name)
 static gboolean
 source_append (GString *out, GHashTable *seen, const char *file_name)
 {
-  const char *text = td_kernel_source_text (file_name);
+  const char *text = source_text (file_name);
 
   if (!text)
     return FALSE;

@@ -11,8 +11,6 @@ typedef struct {
 
 extern const TdKernelSource td_kernel_sources[];
 
-const char *td_kernel_source_text (const char *file_name); /* NULL: no such file */
-
 /**
  * The text a run-time compiler gets: the dialect header ("opencl.h", "cuda.h"), then @name ".cl"
  * with each #include "file" replaced by that file, once. (transfer full); NULL if there is no such

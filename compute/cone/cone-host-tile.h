@@ -31,7 +31,7 @@ row_of (const Ray *ray, guint slice)
 
 /* FALSE: the voxel column does not see this view's detector. */
 static inline gboolean
-aim (const TdConeUpright *batch, guint view, double x, double y, Ray *ray)
+cone_aim (const TdConeUpright *batch, guint view, double x, double y, Ray *ray)
 {
   const TdConeTask *task = batch->task;
   const double *m = task->matrices + 12 * (gsize) batch->numbers[view];
@@ -55,7 +55,8 @@ aim (const TdConeUpright *batch, guint view, double x, double y, Ray *ray)
 /* The voxels [*first, *end) of a chunk of n from @slice on, in steps of 16, that touch the kept
  * rows. */
 static inline gboolean
-touch (const TdConeUpright *batch, const Ray *ray, guint slice, guint n, guint *first, guint *end)
+cone_touch (const TdConeUpright *batch, const Ray *ray, guint slice, guint n, guint *first,
+            guint *end)
 {
   const double low = batch->rows.row0 + TD_CONE_PAD - 1.0, high = low + 1 + batch->rows.n;
   guint a = 0, b = (n + 15) / 16;
@@ -131,7 +132,7 @@ add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float 
 /* Slices [slice, end) of a column of voxels, @slice the first of a group; the batch may begin
  * later. */
 static void
-column (const TdConeUpright *batch, guint i, guint j, guint slice, guint end)
+cone_column (const TdConeUpright *batch, guint i, guint j, guint slice, guint end)
 {
   const TdConeTask *task = batch->task;
   float sums[TD_CONE_CHUNK] __attribute__ ((aligned (64))) = { 0 };
@@ -145,7 +146,7 @@ column (const TdConeUpright *batch, guint i, guint j, guint slice, guint end)
   for (guint view = 0; view < batch->n_views; view++) {
     Ray ray;
     guint a, b;
-    if (aim (batch, view, x, y, &ray) && touch (batch, &ray, slice, end - slice, &a, &b))
+    if (cone_aim (batch, view, x, y, &ray) && cone_touch (batch, &ray, slice, end - slice, &a, &b))
       add_ray (&ray, batch->rows.row0, slice, a, b, sums);
   }
   memcpy (voxels, sums + (from - slice), (end - from) * sizeof *sums);
@@ -162,7 +163,7 @@ tile_columns (const TdConeUpright *batch, guint tile)
   for (guint k = batch->slice0 / TD_CONE_GROUP * TD_CONE_GROUP; k < all; k += TD_CONE_CHUNK)
     for (guint j = j0; j < MIN (j0 + TD_CONE_TILE, task->ny); j++)
       for (guint i = i0; i < MIN (i0 + TD_CONE_TILE, task->nx); i++)
-        column (batch, i, j, k, MIN (k + TD_CONE_CHUNK, all));
+        cone_column (batch, i, j, k, MIN (k + TD_CONE_CHUNK, all));
 }
 
 /* ── Any geometry ── */
@@ -324,7 +325,7 @@ find_eight (const TdConeGeneral *general, const Line *line, int first, guint n,
 
 /* One row of a view under a block's voxels. */
 static inline __m512
-across (const float *from, __m512i at, __m512 fraction)
+cone_across (const float *from, __m512i at, __m512 fraction)
 {
   const __m512 left
       = _mm512_permutex2var_ps (_mm512_loadu_ps (from), at, _mm512_loadu_ps (from + 16));
@@ -335,7 +336,7 @@ across (const float *from, __m512i at, __m512 fraction)
 
 /* 1 / w to single precision: an estimate of 14 bits and one step of Newton's. */
 static inline __m512
-inverse (__m512 w)
+cone_inverse (__m512 w)
 {
   const __m512 guess = _mm512_rcp14_ps (w);
   return _mm512_mul_ps (guess, _mm512_fnmadd_ps (w, guess, _mm512_set1_ps (2)));
@@ -350,7 +351,7 @@ add_block (const Line *line, const Footprints *footprints, int i, gsize pitch, g
   const __m512 zero = _mm512_setzero_ps ();
   const __m512 w = _mm512_fmadd_ps (lanes, _mm512_set1_ps ((float) line->dw),
                                     _mm512_set1_ps (footprints->nw[i]));
-  const __m512 depth = inverse (w);
+  const __m512 depth = cone_inverse (w);
   const __m512 u = _mm512_max_ps (
       zero, _mm512_mul_ps (depth, _mm512_fmadd_ps (lanes, _mm512_set1_ps (footprints->du[i]),
                                                    _mm512_set1_ps (footprints->nu[i]))));
@@ -364,13 +365,13 @@ add_block (const Line *line, const Footprints *footprints, int i, gsize pitch, g
   const __m512 fu = _mm512_sub_ps (u, _mm512_cvtepi32_ps (at));
   const __m512 fv = _mm512_sub_ps (v, _mm512_cvtepi32_ps (down));
   const float *from = line->view + footprints->row[i] * pitch + footprints->column[i];
-  __m512 top = across (from, at, fu), bottom = across (from + pitch, at, fu);
+  __m512 top = cone_across (from, at, fu), bottom = cone_across (from + pitch, at, fu);
 
   for (int k = 1; k + 1 < footprints->rows[i]; k++) {
     const __mmask16 below = _mm512_cmpge_epi32_mask (down, _mm512_set1_epi32 (k));
     from += pitch;
     top = _mm512_mask_mov_ps (top, below, bottom);
-    bottom = _mm512_mask_mov_ps (bottom, below, across (from + pitch, at, fu));
+    bottom = _mm512_mask_mov_ps (bottom, below, cone_across (from + pitch, at, fu));
   }
   const __m512 weight
       = _mm512_mul_ps (_mm512_set1_ps ((float) line->scale), _mm512_mul_ps (depth, depth));

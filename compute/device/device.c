@@ -71,16 +71,6 @@ td_device_object_free (TdDevice *device)
   td_device_unref (device);
 }
 
-guint64
-td_device_live_objects (TdDevice *device)
-{
-  device = device->hardware;
-  g_mutex_lock (&device->lock);
-  guint64 live = device->live_objects;
-  g_mutex_unlock (&device->lock);
-  return live;
-}
-
 gboolean
 td_device_failed (TdDevice *device, GError **error)
 {

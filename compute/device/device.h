@@ -215,9 +215,11 @@ struct TdDevice {
   GMutex lock;
   GMutex program_lock;
   GHashTable *programs; /* name and defines → TdProgram; under program_lock */
-  guint64 live_objects; /* under lock */
-  gint building;        /* programs being built now; atomic */
-  gint builds;          /* programs built or loaded so far, but for those compiled in; atomic */
+  /* Buffers, textures, queues, events, FFTs, program handles and host memory not yet freed; each
+     keeps the device open. Under lock. */
+  guint64 live_objects;
+  gint building; /* programs being built now; atomic */
+  gint builds;   /* programs built or loaded so far, but for those compiled in; atomic */
 };
 
 /* Implementations embed these as their first member; the wrappers set the fields once the operation
@@ -293,9 +295,6 @@ guint64 td_device_peak_bytes (TdDevice *device);
 
 const TdDeviceInfo *td_device_info (TdDevice *device);
 guint64 td_device_memory_free (TdDevice *device); /* respects the limits */
-/* Buffers, textures, queues, events, FFTs, program handles and host memory not yet freed, for
-   tests. Each keeps the device open. */
-guint64 td_device_live_objects (TdDevice *device);
 
 TdBuffer *td_buffer_new (TdDevice *device, guint64 bytes, GError **error);
 void td_buffer_free (TdBuffer *buffer); /* NULL is allowed, as in every _free here */

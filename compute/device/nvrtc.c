@@ -85,8 +85,8 @@ nvrtc_installed (void)
   return all;
 }
 
-gboolean
-td_nvrtc_knows (const TdNvrtc *nvrtc, guint arch)
+static gboolean
+nvrtc_knows (const TdNvrtc *nvrtc, guint arch)
 {
   for (int i = 0; i < nvrtc->n_archs; i++)
     if (nvrtc->archs[i] == (int) arch)
@@ -107,7 +107,7 @@ td_nvrtc_for_arch (guint arch, GError **error)
     return NULL;
   }
   for (guint i = 0; i < all->len; i++)
-    if (td_nvrtc_knows (all->pdata[i], arch))
+    if (nvrtc_knows (all->pdata[i], arch))
       return all->pdata[i];
   return all->pdata[0];
 }
@@ -168,7 +168,7 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const TdNvrtcUnit *unit, GBytes **image,
   g_autoptr (GPtrArray) options = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *file = g_strconcat (unit->name, ".cl", NULL);
   const guint arch = unit->arch;
-  gboolean cubin = td_nvrtc_knows (nvrtc, arch);
+  gboolean cubin = nvrtc_knows (nvrtc, arch);
   guint newest = nvrtc->n_archs ? nvrtc->archs[nvrtc->n_archs - 1] : 75;
   NvrtcProgram program = NULL;
   NvrtcResult result;

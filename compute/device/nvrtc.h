@@ -13,7 +13,6 @@ typedef struct TdNvrtc TdNvrtc;
    by the process. */
 const TdNvrtc *td_nvrtc_for_arch (guint arch, GError **error);
 const char *td_nvrtc_version (const TdNvrtc *nvrtc); /* "nvrtc 13.0" */
-gboolean td_nvrtc_knows (const TdNvrtc *nvrtc, guint arch);
 
 typedef struct {
   const char *name;

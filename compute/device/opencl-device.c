@@ -53,8 +53,8 @@ td_opencl_check (cl_int status, const char *what, GError **error)
 
 /* ── Questions ── */
 
-char *
-td_opencl_string (cl_device_id device, cl_device_info what)
+static char *
+opencl_string (cl_device_id device, cl_device_info what)
 {
   size_t bytes = 0;
 
@@ -68,7 +68,7 @@ td_opencl_string (cl_device_id device, cl_device_info what)
 gboolean
 td_opencl_has_extension (cl_device_id device, const char *name)
 {
-  g_autofree char *all = td_opencl_string (device, CL_DEVICE_EXTENSIONS);
+  g_autofree char *all = opencl_string (device, CL_DEVICE_EXTENSIONS);
   g_auto (GStrv) words = g_strsplit (all, " ", -1);
 
   return g_strv_contains ((const char *const *) words, name);
@@ -155,7 +155,7 @@ warp_width (cl_device_id device)
 static const char *
 opencl_device_unusable (cl_device_id device)
 {
-  g_autofree char *version = td_opencl_string (device, CL_DEVICE_VERSION); /* "OpenCL 3.0 …" */
+  g_autofree char *version = opencl_string (device, CL_DEVICE_VERSION); /* "OpenCL 3.0 …" */
 
   if (!opencl_device_number (device, CL_DEVICE_AVAILABLE))
     return "the driver says that the device is not available";
@@ -199,7 +199,7 @@ td_opencl_list (GPtrArray *entries)
   for (guint i = 0; i < devices->len; i++) {
     cl_device_id device = g_array_index (devices, cl_device_id, i);
     g_autofree char *id = g_strdup_printf ("opencl:%u", i);
-    g_autofree char *name = td_opencl_string (device, CL_DEVICE_NAME);
+    g_autofree char *name = opencl_string (device, CL_DEVICE_NAME);
     g_autofree char *place = hardware_id (device);
     g_ptr_array_add (entries,
                      td_device_entry_new (id, name, "opencl", device_kind (device),
@@ -362,9 +362,9 @@ static const TdDeviceOps opencl_ops = {
 static char *
 driver_description (cl_device_id device)
 {
-  g_autofree char *driver = td_opencl_string (device, CL_DRIVER_VERSION);
-  g_autofree char *version = td_opencl_string (device, CL_DEVICE_VERSION);
-  g_autofree char *compiler = td_opencl_string (device, CL_DEVICE_OPENCL_C_VERSION);
+  g_autofree char *driver = opencl_string (device, CL_DRIVER_VERSION);
+  g_autofree char *version = opencl_string (device, CL_DEVICE_VERSION);
+  g_autofree char *compiler = opencl_string (device, CL_DEVICE_OPENCL_C_VERSION);
 
   return g_strdup_printf ("%s, %s, %s", driver, version, compiler);
 }
@@ -377,8 +377,8 @@ opencl_device_describe (TdOpenclDevice *self, guint index)
 
   self->base.info = (TdDeviceInfo) {
     .id = g_strdup_printf ("opencl:%u", index),
-    .name = td_opencl_string (device, CL_DEVICE_NAME),
-    .vendor = td_opencl_string (device, CL_DEVICE_VENDOR),
+    .name = opencl_string (device, CL_DEVICE_NAME),
+    .vendor = opencl_string (device, CL_DEVICE_VENDOR),
     .api = g_strdup ("opencl"),
     .driver = driver_description (device),
     .hardware_id = hardware_id (device),

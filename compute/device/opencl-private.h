@@ -40,8 +40,6 @@ typedef struct {
 
 /* TRUE: @status is success. @what: "upload"; the message says what it was and what to do. */
 gboolean td_opencl_check (cl_int status, const char *what, GError **error);
-/* A string of clGetDeviceInfo, trimmed. (transfer full) */
-char *td_opencl_string (cl_device_id device, cl_device_info what);
 gboolean td_opencl_has_extension (cl_device_id device, const char *name);
 /* Where NVIDIA's compiler takes PTX: 90 for sm_90; else 0. */
 guint td_opencl_nv_arch (cl_device_id device);

@@ -78,13 +78,13 @@ all_of (float value)
 }
 
 static inline Vector
-load (const float *from)
+vector_load (const float *from)
 {
   return *(const Loose *) from;
 }
 
 static inline Vector
-lanes (void)
+vector_lanes (void)
 {
   Vector count;
 
@@ -94,13 +94,13 @@ lanes (void)
 }
 
 static inline Vector
-magnitude (Vector a)
+vector_magnitude (Vector a)
 {
   return (Vector) ((Index) a & 0x7fffffff);
 }
 
 static inline Vector
-gather (const float *from, Index index)
+vector_gather (const float *from, Index index)
 {
   Vector picked;
 
@@ -160,11 +160,11 @@ typedef struct {
 
 /* Adds what @n vectors of rows see there. */
 static inline __attribute__ ((always_inline)) void
-sample (Pair lines, Hits hits, guint n, gboolean narrow, Vector *sums)
+rays_sample (Pair lines, Hits hits, guint n, gboolean narrow, Vector *sums)
 {
   const float *near = lines.near, *far = lines.far;
   const float share = lines.share, step = hits.step, top = hits.top;
-  const Vector steps = lanes () * step;
+  const Vector steps = vector_lanes () * step;
   float z = hits.z;
 
   for (guint k = 0; k < n; k++, z += LANES * step) {
@@ -177,25 +177,25 @@ sample (Pair lines, Hits hits, guint n, gboolean narrow, Vector *sums)
       const float least = (step < 0 ? z + (LANES - 1) * step : z) - MARGIN;
       const gint start = (gint) (least < 0 ? 0 : least > top ? top : least);
       const Index index = whole - start;
-      const Vector low = load (near + start), high = load (near + start + LANES);
-      const Vector lower = low + share * (load (far + start) - low);
-      const Vector upper = high + share * (load (far + start + LANES) - high);
+      const Vector low = vector_load (near + start), high = vector_load (near + start + LANES);
+      const Vector lower = low + share * (vector_load (far + start) - low);
+      const Vector upper = high + share * (vector_load (far + start + LANES) - high);
 
       here = vector_pick (lower, upper, index);
       next = vector_pick (lower, upper, index + 1);
     } else {
-      const Vector low = gather (near, whole), high = gather (near + 1, whole);
+      const Vector low = vector_gather (near, whole), high = vector_gather (near + 1, whole);
 
-      here = low + share * (gather (far, whole) - low);
-      next = high + share * (gather (far + 1, whole) - high);
+      here = low + share * (vector_gather (far, whole) - low);
+      next = high + share * (vector_gather (far + 1, whole) - high);
     }
     sums[k] += here + part * (next - here);
   }
 }
 
 static inline __attribute__ ((always_inline)) void
-walk (const TdRayHostWork *work, const TdRayPlane *plane, Planes planes, double v, guint n,
-      gboolean narrow, Vector *sums)
+rays_walk (const TdRayHostWork *work, const TdRayPlane *plane, Planes planes, double v, guint n,
+           gboolean narrow, Vector *sums)
 {
   const gint nz = work->p.nz;
 
@@ -211,15 +211,15 @@ walk (const TdRayHostWork *work, const TdRayPlane *plane, Planes planes, double 
     const float *near
         = work->volume + work->p.base + i * plane->stride_a + j * plane->stride_b + from;
 
-    sample ((Pair) { near, near + plane->stride_b, (float) (b - j) },
-            (Hits) { (float) (z - from), (float) step, (float) (nz - from) }, n, narrow, sums);
+    rays_sample ((Pair) { near, near + plane->stride_b, (float) (b - j) },
+                 (Hits) { (float) (z - from), (float) step, (float) (nz - from) }, n, narrow, sums);
   }
 }
 
 /* How long each row's ray is in the volume: planes that it passes within it. */
 static inline void
-measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, Planes planes,
-         float *lengths, float *parts)
+rays_measure (const TdRayHostWork *work, const TdRayPlane *plane, double v, Planes planes,
+              float *lengths, float *parts)
 {
   const float scale = (float) plane->scale, level = (float) plane->level, nz = (float) work->p.nz;
 
@@ -250,7 +250,7 @@ put_column (const TdRayHostWork *work, const TdRayPlane *plane, Planes planes, g
   float *out = work->lines + line, *squares = work->squares + line;
   float lengths[AT_ONCE], parts[AT_ONCE];
 
-  measure (work, plane, row - p->v_middle, planes, lengths, parts);
+  rays_measure (work, plane, row - p->v_middle, planes, lengths, parts);
   if (!p->compare) {
     for (guint k = 0; k < n; k++)
       out[k] = sums[k] * parts[k];
@@ -265,7 +265,7 @@ put_column (const TdRayHostWork *work, const TdRayPlane *plane, Planes planes, g
 }
 
 static void
-project (const TdRayHostWork *work, guint place, guint column, guint end_column, guint row)
+rays_project (const TdRayHostWork *work, guint place, guint column, guint end_column, guint row)
 {
   const guint n = MIN ((work->p.n_rows - row + LANES - 1) / LANES, TD_RAY_HOST_VECTORS);
   const double v = row - work->p.v_middle;
@@ -280,11 +280,11 @@ project (const TdRayHostWork *work, guint place, guint column, guint end_column,
     const double step = fmax (fabs (plane.row + planes.first * plane.row_step),
                               fabs (plane.row + planes.end * plane.row_step));
     if (!is_narrow (step, 2))
-      walk (work, &plane, planes, v, n, FALSE, sums);
+      rays_walk (work, &plane, planes, v, n, FALSE, sums);
     else if (n == TD_RAY_HOST_VECTORS)
-      walk (work, &plane, planes, v, TD_RAY_HOST_VECTORS, TRUE, sums);
+      rays_walk (work, &plane, planes, v, TD_RAY_HOST_VECTORS, TRUE, sums);
     else
-      walk (work, &plane, planes, v, n, TRUE, sums);
+      rays_walk (work, &plane, planes, v, n, TRUE, sums);
     put_column (work, &plane, planes, place, column, row, (const float *) sums);
   }
 }
@@ -372,14 +372,14 @@ typedef struct {
 
 /* Both sums of the @k-th vector of voxels. */
 static inline __attribute__ ((always_inline)) void
-collect (const Tile *tile, Sight sight, guint k, gboolean narrow, gboolean weighed, Vector *sum,
-         Vector *weight)
+rays_collect (const Tile *tile, Sight sight, guint k, gboolean narrow, gboolean weighed,
+              Vector *sum, Vector *weight)
 {
   const float at = sight.at, rows = sight.rows, step = sight.step;
   const float reach = fabsf (rows), first_at = at + k * LANES * rows;
   const guint count = (guint) ceilf (2 * reach - 1e-5f);
   const float top = (float) (tile->n_rows - 1) - (float) count;
-  const Vector place = lanes () * rows + first_at;
+  const Vector place = vector_lanes () * rows + first_at;
   const Vector from = vector_min (vector_max (place - reach, all_of (0)), all_of (top));
   Index row = __builtin_convertvector(from, Index) + 1;
   Vector off = (__builtin_convertvector(row, Vector) - place) * step;
@@ -390,24 +390,27 @@ collect (const Tile *tile, Sight sight, guint k, gboolean narrow, gboolean weigh
   *sum = *weight = all_of (0);
   if (narrow) {
     for (guint i = 0; i < 2; i++) {
-      values[i] = load (tile->values + start + i * LANES);
-      shares[i] = load (tile->shares + start + i * LANES);
+      values[i] = vector_load (tile->values + start + i * LANES);
+      shares[i] = vector_load (tile->shares + start + i * LANES);
     }
     row -= start;
   }
   for (guint m = 0; m < count; m++, row += 1, off += step) {
-    const Vector near = vector_max (1 - magnitude (off), all_of (0));
+    const Vector near = vector_max (1 - vector_magnitude (off), all_of (0));
 
-    *sum += near * (narrow ? vector_pick (values[0], values[1], row) : gather (tile->values, row));
+    *sum
+        += near
+           * (narrow ? vector_pick (values[0], values[1], row) : vector_gather (tile->values, row));
     if (weighed)
-      *weight
-          += near * (narrow ? vector_pick (shares[0], shares[1], row) : gather (tile->shares, row));
+      *weight += near
+                 * (narrow ? vector_pick (shares[0], shares[1], row)
+                           : vector_gather (tile->shares, row));
   }
 }
 
 /* What plane @i of a column's rays gives to the two lines of voxels that it passes between. */
 static inline __attribute__ ((always_inline)) void
-spread (Tile *tile, const TdRayPlane *plane, gint i, gboolean narrow, gboolean weighed)
+rays_spread (Tile *tile, const TdRayPlane *plane, gint i, gboolean narrow, gboolean weighed)
 {
   const guint a = plane->along_x ? 0 : 1, b = 1 - a;
   const double at_b = plane->b + i * plane->b_step, step = plane->row + i * plane->row_step;
@@ -423,8 +426,8 @@ spread (Tile *tile, const TdRayPlane *plane, gint i, gboolean narrow, gboolean w
   for (guint k = 0; k < tile->n; k++) {
     Vector sum, weight;
 
-    collect (tile, (Sight) { (float) at, (float) (1 / step), (float) step }, k, narrow, weighed,
-             &sum, &weight);
+    rays_collect (tile, (Sight) { (float) at, (float) (1 / step), (float) step }, k, narrow,
+                  weighed, &sum, &weight);
     if (has_near) {
       tile->sums[cell][k] += near * sum;
       if (weighed)
@@ -456,15 +459,15 @@ add_column (Tile *tile, guint place, guint column)
   const gboolean narrow = is_narrow (1 / least, ceil (2 / least) + 1);
   for (gint i = first; i < end; i++)
     if (narrow && weighed)
-      spread (tile, &plane, i, TRUE, TRUE);
+      rays_spread (tile, &plane, i, TRUE, TRUE);
     else if (narrow)
-      spread (tile, &plane, i, TRUE, FALSE);
+      rays_spread (tile, &plane, i, TRUE, FALSE);
     else
-      spread (tile, &plane, i, FALSE, weighed);
+      rays_spread (tile, &plane, i, FALSE, weighed);
 }
 
 static inline void
-finish (const Tile *tile)
+rays_finish (const Tile *tile)
 {
   const TdRays *p = &tile->work->p;
   const guint n = MIN (p->nz - tile->z, (gint) tile->n * LANES);
@@ -493,7 +496,7 @@ finish (const Tile *tile)
 }
 
 static void
-back (const TdRayHostWork *work, guint x, guint y, guint z)
+rays_back (const TdRayHostWork *work, guint x, guint y, guint z)
 {
   const TdRays *p = &work->p;
   const gsize room = (gsize) p->n_rows + 4 * (gsize) ceil (work->reach) + 16 + 2 * LANES;
@@ -512,7 +515,7 @@ back (const TdRayHostWork *work, guint x, guint y, guint z)
     for (gint column = first; column < end; column++)
       add_column (&tile, place, column);
   }
-  finish (&tile);
+  rays_finish (&tile);
 }
 
-const TdRayHostFuncs FUNCS = { AT_ONCE, project, back };
+const TdRayHostFuncs FUNCS = { AT_ONCE, rays_project, rays_back };

@@ -4,7 +4,7 @@
 #include <math.h>
 
 static const TdRayHostFuncs *
-funcs (void)
+rays_host_funcs (void)
 {
   switch (td_host_isa ()) {
 #ifdef __x86_64__
@@ -43,7 +43,7 @@ project_piece (guint index, gpointer user)
 gboolean
 td_rays_host_project (const TdRayHostWork *work, GCancellable *cancellable, GError **error)
 {
-  const TdRayHostFuncs *f = funcs ();
+  const TdRayHostFuncs *f = rays_host_funcs ();
   Pieces all = { work, f, rays_host_pieces (work->p.n_rows, f->rows),
                  rays_host_pieces (work->p.n_columns, TD_RAY_HOST_COLUMNS), cancellable };
 
@@ -65,7 +65,7 @@ rays_host_back_piece (guint index, gpointer user)
 gboolean
 td_rays_host_back (const TdRayHostWork *work, GCancellable *cancellable, GError **error)
 {
-  const TdRayHostFuncs *f = funcs ();
+  const TdRayHostFuncs *f = rays_host_funcs ();
   Pieces all = { work, f, rays_host_pieces (work->p.nz, f->rows),
                  rays_host_pieces (work->p.nx, TD_RAY_HOST_TILE), cancellable };
 

@@ -25,7 +25,7 @@ typedef gint32 WideMask __attribute__ ((vector_size (8 * POINTS)));
 typedef float Narrow __attribute__ ((vector_size (4 * POINTS)));
 
 INLINE Wide
-load (const float *from)
+wide_load (const float *from)
 {
   Wide value;
   memcpy (&value, from, sizeof value);
@@ -33,7 +33,7 @@ load (const float *from)
 }
 
 INLINE void
-store (float *to, Wide value)
+wide_store (float *to, Wide value)
 {
   memcpy (to, &value, sizeof value);
 }
@@ -41,7 +41,7 @@ store (float *to, Wide value)
 /* The window at @across, @across + 1, … in the first half and at @down, @down + 1, … in the second,
    by one polynomial; beyond the width they are 0. */
 INLINE Wide
-windows (const TdFourierShape *shape, int width, float across, float down)
+fourier_windows (const TdFourierShape *shape, int width, float across, float down)
 {
   const Wide place = { 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7 };
   const Wide first = { 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -63,7 +63,7 @@ first_point (double x, int width)
 
 /* One complex number all along a row: from memory as the 64 bits that it is. */
 INLINE Wide
-repeat (const float *complex)
+wide_repeat (const float *complex)
 {
   double both;
   memcpy (&both, complex, sizeof both);
@@ -75,10 +75,10 @@ INLINE void
 spread_sample (const TdFourierBand *band, int width, double x, double y, const float *value)
 {
   const int column = first_point (x, width), row = first_point (y, width);
-  const Wide both = windows (band->shape, width, (float) (column - x), (float) (row - y));
+  const Wide both = fourier_windows (band->shape, width, (float) (column - x), (float) (row - y));
   const Wide across
       = __builtin_shufflevector (both, both, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)
-        * repeat (value);
+        * wide_repeat (value);
   const Narrow down = __builtin_shufflevector (both, both, 8, 9, 10, 11, 12, 13, 14, 15);
   const gssize pitch = 2 * (gssize) band->pitch;
   float *at = band->rows + row * pitch + 2 * column;
@@ -87,11 +87,11 @@ spread_sample (const TdFourierBand *band, int width, double x, double y, const f
   memcpy (factors, &down, sizeof factors);
   if (row >= 0 && row + width <= band->n_rows) {
     for (int j = 0; j < width; j++)
-      store (at + j * pitch, load (at + j * pitch) + across * factors[j]);
+      wide_store (at + j * pitch, wide_load (at + j * pitch) + across * factors[j]);
     return;
   }
   for (int j = MAX (0, -row); j < MIN (width, band->n_rows - row); j++)
-    store (at + j * pitch, load (at + j * pitch) + across * factors[j]);
+    wide_store (at + j * pitch, wide_load (at + j * pitch) + across * factors[j]);
 }
 
 /* The samples of one view whose windows reach the band when they are moved by @shift rows. */
@@ -147,7 +147,7 @@ fold_pads (const TdFourierBand *band)
 }
 
 static void
-spread (const TdFourierBand *band)
+fourier_spread (const TdFourierBand *band)
 {
   if (band->shape->width == 4)
     spread_views (band, 4);
@@ -189,8 +189,8 @@ make_phases (const TdFourierShape *shape, const TdFourierView *view, const float
 }
 
 static void
-turn (const TdFourierShape *shape, const TdFourierView *view, const float *response,
-      const float *line, float *phases, float *spectrum)
+fourier_turn (const TdFourierShape *shape, const TdFourierView *view, const float *response,
+              const float *line, float *phases, float *spectrum)
 {
   const guint n = shape->padded / 2;
   float *re = phases, *im = phases + n + 16;
@@ -210,4 +210,4 @@ turn (const TdFourierShape *shape, const TdFourierView *view, const float *respo
   }
 }
 
-const TdFourierKernels TD_KERNELS = { .spread = spread, .turn = turn };
+const TdFourierKernels TD_KERNELS = { .spread = fourier_spread, .turn = fourier_turn };

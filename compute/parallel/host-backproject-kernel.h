@@ -36,7 +36,7 @@ enum {
 /* All lanes set from memory: by the load port alone. Left to itself the compiler loads a scalar and
    spreads it with a shuffle, which takes a turn from the multiply-adds' port. */
 INLINE Vector
-broadcast (const float *value)
+vector_broadcast (const float *value)
 {
 #ifdef __AVX__
   Vector all;
@@ -101,8 +101,8 @@ typedef struct {
 } Places;
 
 INLINE void
-locate (const Starts *starts, guint first, const Rows *rows, gboolean nearest, guint x, guint y,
-        Places *places)
+subtile_locate (const Starts *starts, guint first, const Rows *rows, gboolean nearest, guint x,
+                guint y, Places *places)
 {
   const guint p = y % GY * GX + x % GX;
   const float ix = (float) x, iy = (float) y;
@@ -173,7 +173,7 @@ fetch_ahead (Ahead *ahead, guint lines)
 
 /* A group of pixels over VIEWS views (n of them real): sums in registers. */
 INLINE void
-group (const float *bins, const Places *places, guint n, Lookup lookup, float *const *sums)
+subtile_group (const float *bins, const Places *places, guint n, Lookup lookup, float *const *sums)
 {
   const guint vectors = lookup.vectors;
   Vector sum[PIXELS][2];
@@ -193,7 +193,7 @@ group (const float *bins, const Places *places, guint n, Lookup lookup, float *c
         for (guint k = 0; k < vectors; k++)
           sum[p][k] += bin[k];
       } else {
-        Vector right = broadcast (&places->weight[p * VIEWS + v]), left = 1.0f - right;
+        Vector right = vector_broadcast (&places->weight[p * VIEWS + v]), left = 1.0f - right;
 #pragma GCC unroll 2
         for (guint k = 0; k < vectors; k++) {
           sum[p][k] += left * bin[k];
@@ -211,8 +211,8 @@ group (const float *bins, const Places *places, guint n, Lookup lookup, float *c
 
 /* n views of one subtile; sums: [SUB][SUB][lanes]. */
 INLINE void
-subtile (const TdHostPass *pass, const Starts *starts, guint n, const float *bins, Lookup lookup,
-         float *sums, Ahead *ahead)
+subtile_add (const TdHostPass *pass, const Starts *starts, guint n, const float *bins,
+             Lookup lookup, float *sums, Ahead *ahead)
 {
   const guint lanes = lookup.vectors * VECTOR_FLOATS;
   const guint32 rounder = lookup.nearest ? 0 : ROUNDER_BITS;
@@ -234,18 +234,18 @@ subtile (const TdHostPass *pass, const Starts *starts, guint n, const float *bin
 #pragma GCC unroll 8
         for (guint p = 0; p < PIXELS; p++) {
           guint px = x + p % GX, py = y + p / GX;
-          locate (starts, block, &rows, lookup.nearest, px, py, &places);
+          subtile_locate (starts, block, &rows, lookup.nearest, px, py, &places);
           pixel[p] = sums + (gsize) (py * SUB + px) * lanes;
         }
         fetch_ahead (ahead, 3 * lookup.vectors);
-        group (block_bins, &places, count, lookup, pixel);
+        subtile_group (block_bins, &places, count, lookup, pixel);
       }
   }
 }
 
 /* Sums [SUB][SUB][lanes] of a subtile into the slices. */
 INLINE void
-store (const TdHostPass *pass, guint x, guint y, const float *sums, guint lanes)
+subtile_store (const TdHostPass *pass, guint x, guint y, const float *sums, guint lanes)
 {
   guint w = MIN ((guint) SUB, pass->nx - x), h = MIN ((guint) SUB, pass->ny - y);
 
@@ -263,7 +263,7 @@ store (const TdHostPass *pass, guint x, guint y, const float *sums, guint lanes)
 }
 
 INLINE void
-wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, Lookup lookup)
+tile_wide_as (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, Lookup lookup)
 {
   const guint lanes = lookup.vectors * VECTOR_FLOATS;
   const gsize subtile_floats = SUB * SUB * lanes;
@@ -282,24 +282,25 @@ wide (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, Lookup
     for (guint y = 0; y < rows; y += SUB)
       for (guint x = 0; x < columns; x += SUB, sums += subtile_floats) {
         find_starts (pass, first, n, tile_x + x, tile_y + y, &starts);
-        subtile (pass, &starts, n, pass->bins + first * pass->view_stride, lookup, sums, &ahead);
+        subtile_add (pass, &starts, n, pass->bins + first * pass->view_stride, lookup, sums,
+                     &ahead);
       }
   }
   const float *sums = scratch;
   for (guint y = 0; y < rows; y += SUB)
     for (guint x = 0; x < columns; x += SUB, sums += subtile_floats)
-      store (pass, tile_x + x, tile_y + y, sums, lanes);
+      subtile_store (pass, tile_x + x, tile_y + y, sums, lanes);
 }
 
 static void
 tile_wide (const TdHostPass *pass, guint x, guint y, float *scratch)
 {
   if (pass->lanes == VECTOR_FLOATS)
-    pass->nearest ? wide (pass, x, y, scratch, (Lookup) { 1, TRUE })
-                  : wide (pass, x, y, scratch, (Lookup) { 1, FALSE });
+    pass->nearest ? tile_wide_as (pass, x, y, scratch, (Lookup) { 1, TRUE })
+                  : tile_wide_as (pass, x, y, scratch, (Lookup) { 1, FALSE });
   else
-    pass->nearest ? wide (pass, x, y, scratch, (Lookup) { 2, TRUE })
-                  : wide (pass, x, y, scratch, (Lookup) { 2, FALSE });
+    pass->nearest ? tile_wide_as (pass, x, y, scratch, (Lookup) { 2, TRUE })
+                  : tile_wide_as (pass, x, y, scratch, (Lookup) { 2, FALSE });
 }
 
 #include "host-backproject-single.h"
@@ -307,8 +308,8 @@ tile_wide (const TdHostPass *pass, guint x, guint y, float *scratch)
 /* ── Interleaving ── */
 
 static void
-interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_columns,
-            float weight, guint lanes, float *row)
+host_interleave (const float *sinogram, gsize slice_stride, guint n_slices, guint n_columns,
+                 float weight, guint lanes, float *row)
 {
   memset (row, 0, (gsize) TD_HOST_PAD_LEFT * lanes * sizeof (float));
   row += (gsize) TD_HOST_PAD_LEFT * lanes;
@@ -361,6 +362,6 @@ const TdHostKernels TD_KERNELS = {
   .names = TD_NAMES,
   .wide = tile_wide,
   .single = tile_single,
-  .interleave = interleave,
+  .interleave = host_interleave,
   .baseline = baseline_row,
 };

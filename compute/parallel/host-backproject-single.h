@@ -258,7 +258,7 @@ single (const TdHostPass *pass, guint tile_x, guint tile_y, float *scratch, gboo
 #if SINGLE_LAYERS == 2
       add_transposed (sums, sums + TILE * TILE);
 #endif
-      store (pass, tile_x + x, tile_y + y, sums, 1);
+      subtile_store (pass, tile_x + x, tile_y + y, sums, 1);
     }
 }
 

@@ -12,20 +12,22 @@
 static GMutex lock;
 static JsonArray *entries; /* of objects with "key" and what is known; NULL: not read yet */
 
-char *
-td_tune_store_file (void)
+static char *
+tune_store_file (void)
 {
   return g_build_filename (g_get_user_cache_dir (), "tomodesk", "tuned.json", NULL);
 }
 
-guint
-td_tune_slices_class (guint n_slices)
+/* 1, 2, 4: the class of a number of slices at once. */
+static guint
+tune_store_slices_class (guint n_slices)
 {
   return n_slices >= 4 ? 4 : n_slices >= 2 ? 2 : 1;
 }
 
-guint
-td_tune_size_class (const TdBackprojectTask *task)
+/* The power of two that a task belongs to. */
+static guint
+tune_store_size_class (const TdBackprojectTask *task)
 {
   guint largest = MAX (task->n_columns, MAX (task->nx, task->ny));
   guint size = 256;
@@ -51,7 +53,7 @@ is_entry (JsonNode *node)
 static JsonArray *
 read_file (void)
 {
-  g_autofree char *file = td_tune_store_file ();
+  g_autofree char *file = tune_store_file ();
   g_autoptr (JsonParser) parser = json_parser_new ();
   JsonArray *good = json_array_new ();
 
@@ -76,7 +78,7 @@ read_file (void)
 static gboolean
 write_file (GError **error)
 {
-  g_autofree char *file = td_tune_store_file ();
+  g_autofree char *file = tune_store_file ();
   g_autofree char *folder = g_path_get_dirname (file);
   g_autoptr (JsonNode) root = json_node_new (JSON_NODE_OBJECT);
   JsonObject *object = json_object_new ();
@@ -90,14 +92,6 @@ write_file (GError **error)
     return TRUE;
   td_prefix_error (error, "What was found out about this device could not be kept: ");
   return FALSE;
-}
-
-void
-td_tune_store_reload (void)
-{
-  g_mutex_lock (&lock);
-  g_clear_pointer (&entries, json_array_unref);
-  g_mutex_unlock (&lock);
 }
 
 /* ── Entries, under the lock ── */
@@ -149,8 +143,8 @@ task_key (const TdDeviceInfo *device, const char *family, const TdBackprojectTas
 
   return g_strdup_printf ("%s|%s|%s|%u slices|%u", start,
                           task->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
-                          precisions[task->precision], td_tune_slices_class (n_slices),
-                          td_tune_size_class (task));
+                          precisions[task->precision], tune_store_slices_class (n_slices),
+                          tune_store_size_class (task));
 }
 
 /* ── Tuned variants ── */

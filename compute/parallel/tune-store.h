@@ -32,12 +32,3 @@ char *td_tune_store_disabled (const TdDeviceInfo *device, const char *family);
 /* @reason NULL: takes it into use again. */
 gboolean td_tune_store_disable (const TdDeviceInfo *device, const char *family, const char *reason,
                                 GError **error);
-
-/* 1, 2, 4: the class of a number of slices at once; and the power of two a task belongs to. */
-guint td_tune_slices_class (guint n_slices);
-guint td_tune_size_class (const TdBackprojectTask *task);
-
-/* Where the store is. (transfer full) */
-char *td_tune_store_file (void);
-/* Forgets what was read, for tests that write the file themselves. */
-void td_tune_store_reload (void);

@@ -8,6 +8,7 @@
 #include "compute/device/cuda-api.h"
 #include "compute/device/device.h"
 #include "compute/device/nvrtc.h"
+#include "tests/common/devices.h"
 
 static const TdDeviceEntry *
 find (GPtrArray *entries, const char *api)
@@ -149,7 +150,7 @@ test_works (void)
     g_assert_no_error (error);
     td_program_free (program);
   }
-  g_assert_cmpuint (td_device_live_objects (device), ==, 2);
+  g_assert_cmpuint (td_test_live_objects (device), ==, 2);
 }
 
 static void
@@ -187,7 +188,7 @@ check_pinned (const char *plan)
     g_assert_cmpint (blocks[i][sizes[i] - 1], ==, i + 1);
     td_device_host_free (device, blocks[i]);
   }
-  g_assert_cmpuint (td_device_live_objects (device), ==, 0);
+  g_assert_cmpuint (td_test_live_objects (device), ==, 0);
 }
 
 static void

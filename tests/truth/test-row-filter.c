@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Row filtering on every device against a direct computation in double. */
 #include "compute/row-filter.h"
+#include "tests/common/devices.h"
 
 #include <complex.h>
 #include <fftw3.h>
@@ -99,7 +100,7 @@ test_filter (gconstpointer id)
   TdFilter hann = { TD_FILTER_HANN, 0.5, 0, TRUE }, none = { TD_FILTER_NONE, 1, 0, FALSE };
   check (device, &hann, 160, 33, 33);
   check (device, &none, 160, 33, 33);
-  g_assert_cmpuint (td_device_live_objects (device), ==, 0);
+  g_assert_cmpuint (td_test_live_objects (device), ==, 0);
 }
 
 /* Edges that go on lean to no side: a mirrored row comes out mirrored, also of an odd width. */

@@ -379,7 +379,7 @@ test_accounts (gconstpointer id)
   g_autoptr (TdDevice) tight = td_device_for_job (device, 4096);
   g_autoptr (TdDevice) roomy = td_device_for_job (tight, 0); /* of the device, not of the handle */
   g_autoptr (TdDevice) as_tight = td_device_for_job (device, 4096);
-  const guint64 live = td_device_live_objects (device), before = device->allocated_bytes;
+  const guint64 live = td_test_live_objects (device), before = device->allocated_bytes;
 
   g_assert_true (td_device_info (tight) == td_device_info (device));
   g_assert_true (td_device_alike (tight, as_tight));
@@ -405,7 +405,7 @@ test_accounts (gconstpointer id)
   td_buffer_free (large);
   g_assert_cmpuint (td_device_peak_bytes (roomy), ==, 100000);
   g_assert_cmpuint (device->allocated_bytes, ==, before);
-  g_assert_cmpuint (td_device_live_objects (device), ==, live + 1);
+  g_assert_cmpuint (td_test_live_objects (device), ==, live + 1);
 }
 
 /* One policy for every method. */

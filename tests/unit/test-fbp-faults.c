@@ -7,6 +7,7 @@
 #include "tests/common/faulty.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
+#include "tests/common/devices.h"
 
 /* Devices that fail during FBP: nothing is lost while one is left, and what
    comes out is what comes out without. */
@@ -47,7 +48,7 @@ settled (const char *id)
   TdDevice *device = device_of (id);
 
   td_engine_trim (engine);
-  for (guint ms = 0; ms < 10000 && td_device_live_objects (device) > 0; ms++)
+  for (guint ms = 0; ms < 10000 && td_test_live_objects (device) > 0; ms++)
     g_usleep (1000);
   return device;
 }
@@ -136,7 +137,7 @@ test_fault (gconstpointer data)
       strstr (two.notes, retires ? "the other devices took over its slices" : "opencl:1"));
   /* Other batches and other kernels round otherwise. */
   assert_same (&two, &one, retires ? 0 : 1e-6);
-  g_assert_cmpuint (td_device_live_objects (settled ("opencl:1")), ==, 0);
+  g_assert_cmpuint (td_test_live_objects (settled ("opencl:1")), ==, 0);
   td_test_volume_clear (&one);
   td_test_volume_clear (&two);
 }

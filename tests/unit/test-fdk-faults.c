@@ -7,6 +7,7 @@
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
 #include "tests/common/pipeline.h"
+#include "tests/common/devices.h"
 
 /* Devices that fail while they work, and threads that end: nothing is lost while one is left. */
 
@@ -81,7 +82,7 @@ test_fault (gconstpointer data)
   g_autoptr (TdPlan) plan = fault_plan (fault, "opencl:0,opencl:1");
   TdDevice *device = make_faulty ("opencl:1");
   td_engine_trim (td_fdk_engine);
-  const guint64 live = td_device_live_objects (device);
+  const guint64 live = td_test_live_objects (device);
   td_faulty.launches_left = fault->launches;
   td_faulty.downloads_left = fault->downloads;
   td_faulty.code = fault->code;
@@ -95,7 +96,7 @@ test_fault (gconstpointer data)
   g_assert_true (strstr (two.notes, "was retired") || strstr (two.notes, "going on with"));
   td_fdk_test_close (&two, &one);
   td_engine_trim (td_fdk_engine);
-  g_assert_cmpuint (td_device_live_objects (device), ==, live);
+  g_assert_cmpuint (td_test_live_objects (device), ==, live);
 }
 
 /* The other device has ended by then, and begins again for what comes back. */
@@ -169,7 +170,7 @@ test_hiccup (gconstpointer data)
   g_autoptr (TdPlan) plan = fault_plan (&fault, hiccup->devices);
   TdDevice *device = make_faulty ("opencl:1");
   td_engine_trim (td_fdk_engine);
-  const guint64 live = td_device_live_objects (device);
+  const guint64 live = td_test_live_objects (device);
   td_faulty.launches_left = hiccup->launches;
   td_faulty.downloads_left = hiccup->downloads;
   td_faulty.failures_left = hiccup->failures;
@@ -185,7 +186,7 @@ test_hiccup (gconstpointer data)
   g_assert_null (strstr (two.notes, "was retired"));
   td_fdk_test_close (&two, &one);
   td_engine_trim (td_fdk_engine);
-  g_assert_cmpuint (td_device_live_objects (device), ==, live);
+  g_assert_cmpuint (td_test_live_objects (device), ==, live);
 }
 
 /* Another kernel takes over from one that does not build. */

@@ -146,13 +146,30 @@ some_task (guint size)
                                .interpolation = TD_INTERPOLATION_LINEAR };
 }
 
+static char *
+store_file (void)
+{
+  return g_build_filename (g_get_user_cache_dir (), "tomodesk", "tuned.json", NULL);
+}
+
+/* Whoever writes reads the file first: what this process knew is forgotten. */
+static void
+reread (void)
+{
+  const TdDeviceInfo other = { .name = (char *) "Other", .api = (char *) "cuda" };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (td_tune_store_disable (&other, "alu", "only to write", &error));
+  g_assert_no_error (error);
+}
+
 static void
 clean (void)
 {
-  g_autofree char *file = td_tune_store_file ();
+  g_autofree char *file = store_file ();
 
   g_unlink (file);
-  td_tune_store_reload ();
+  reread ();
 }
 
 static void
@@ -169,7 +186,7 @@ test_store (void)
   updated.driver = (char *) "1.1";
   g_assert_false (td_tune_store_find (&card, "alu", &task, 2, &found));
   g_assert_true (td_tune_store_add (&card, "alu", &task, 3, &tuned, &error));
-  td_tune_store_reload ();
+  reread ();
   g_assert_true (td_tune_store_find (&card, "alu", &task, 2, &found));
   g_assert_cmpstrv (found.defines, defines);
   g_assert_cmpuint (found.slices, ==, 2);
@@ -181,7 +198,7 @@ test_store (void)
   g_assert_false (td_tune_store_find (&updated, "alu", &task, 2, &found));
 
   g_assert_true (td_tune_store_disable (&card, "alu", "off by 7", &error));
-  td_tune_store_reload ();
+  reread ();
   g_autofree char *reason = td_tune_store_disabled (&card, "alu");
   g_assert_cmpstr (reason, ==, "off by 7");
   g_assert_null (td_tune_store_disabled (&updated, "alu"));
@@ -194,7 +211,7 @@ test_store (void)
 static void
 test_damaged (gconstpointer text)
 {
-  g_autofree char *file = td_tune_store_file ();
+  g_autofree char *file = store_file ();
   g_autofree char *folder = g_path_get_dirname (file);
   TdDeviceInfo card = some_card ();
   TdBackprojectTask task = some_task (512);
@@ -204,6 +221,7 @@ test_damaged (gconstpointer text)
   clean ();
   g_mkdir_with_parents (folder, 0700);
   g_assert_true (g_file_set_contents (file, text, -1, NULL));
+  reread ();
   g_assert_false (td_tune_store_find (&card, "alu", &task, 1, &found));
   g_assert_null (td_tune_store_disabled (&card, "alu"));
   g_assert_true (td_tune_store_disable (&card, "alu", "wrong", &error));

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "remote-job.h"
+
+/* The jobs whose folders lie where profiles put them: nothing else keeps a list of them, so that
+   jobs of other computers and those started by hand are found, too. */
+
+/* All jobs of this computer and of the profiles' hosts, the newest first (TdRemoteJob, transfer
+   full); each was looked at once. @profile: (nullable): of this profile's place alone. @problems:
+   gets a sentence for each host that cannot be reached and for each profile that is none (transfer
+   full). Any thread; blocks. */
+GPtrArray *td_jobs_find (const TdClusterProfile *profile, char ***problems,
+                         GCancellable *cancellable);
+/* The job of an id, or of the only id that begins so. */
+TdRemoteJob *td_jobs_find_one (const char *id, GCancellable *cancellable, GError **error);

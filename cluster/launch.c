@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "launch.h"
+
+#include <string.h>
+
+#include "compute/recipe/json.h"
+#include "config.h"
+#include "dataset/json-text.h"
+#include "dataset/message.h"
+
+#define PLAIN "_-./:@%+,=" /* letters that a shell leaves alone, besides letters and digits */
+#define CHECK_LIMIT_S 60
+#define PROBE_LIMIT_S 300 /* Slurm may have to find nodes first */
+#define NOT_FOUND 127     /* a shell's status for a program that is not there */
+#define NOT_RUN 126
+
+/* MPIs bind a rank to one core, and refuse more ranks than cores. Each reads its own variables. */
+static const char *const mpi_settings[] = {
+  "OMPI_MCA_hwloc_base_binding_policy=none",
+  "OMPI_MCA_rmaps_base_oversubscribe=1",
+  "PRTE_MCA_hwloc_default_binding_policy=none",
+  "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
+};
+
+/* ── Words ── */
+
+static char *
+launch_quote (const char *word)
+{
+  for (const char *at = word; *at; at++)
+    if (!g_ascii_isalnum (*at) && !strchr (PLAIN, *at))
+      return g_shell_quote (word);
+  return *word ? g_strdup (word) : g_strdup ("''");
+}
+
+static char *
+launch_join (const char *const *words)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; words[i]; i++) {
+    g_autofree char *quoted = launch_quote (words[i]);
+    g_string_append_printf (text, "%s%s", i ? " " : "", quoted);
+  }
+  return g_string_free (text, FALSE);
+}
+
+static void
+launch_add_all (GPtrArray *words, char **more)
+{
+  for (guint i = 0; more[i]; i++)
+    g_ptr_array_add (words, g_strdup (more[i]));
+}
+
+/* The container's words, the worker, and @rest up to NULL. */
+static void
+launch_add_worker (const TdClusterProfile *profile, GPtrArray *words, const char *const *rest)
+{
+  launch_add_all (words, profile->container);
+  g_ptr_array_add (words, g_strdup (profile->worker));
+  for (guint i = 0; rest[i]; i++)
+    g_ptr_array_add (words, g_strdup (rest[i]));
+}
+
+/* What launches @ranks processes of the worker. */
+static GPtrArray *
+launch_command (const TdClusterProfile *profile, guint ranks, const char *const *rest)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *program
+      = profile->launcher[0] ? g_path_get_basename (profile->launcher[0]) : g_strdup ("");
+
+  if (profile->kind == TD_CLUSTER_LOCAL) {
+    g_ptr_array_add (words, g_strdup ("env"));
+    for (guint i = 0; i < G_N_ELEMENTS (mpi_settings); i++)
+      g_ptr_array_add (words, g_strdup (mpi_settings[i]));
+  }
+  launch_add_all (words, profile->launcher);
+  if (g_str_has_prefix (program, "mpirun") || g_str_has_prefix (program, "mpiexec")) {
+    g_ptr_array_add (words, g_strdup ("-n"));
+    g_ptr_array_add (words, g_strdup_printf ("%u", ranks));
+  }
+  launch_add_worker (profile, words, rest);
+  g_ptr_array_add (words, NULL);
+  return words;
+}
+
+/* ── run.sh ── */
+
+/* The status of the launcher is kept, so that an end without a word from the worker can be told
+   from a job that never started. The shell waits in the background of its traps, which a signal
+   then reaches at once. */
+static const char own_script[]
+    = "#!/bin/sh\n"
+      "# Job @ID@ of Tomodesk: starts the worker, and keeps the status of its launcher.\n"
+      "TOMODESK_JOB=@FOLDER@\n"
+      "export TOMODESK_JOB\n"
+      "cd \"$TOMODESK_JOB\" || exit 1\n"
+      "mkdir -p log\n"
+      "rm -f log/status log/signal\n"
+      "@SETUP@\n"
+      "@COMMAND@ &\n"
+      "child=$!\n"
+      "trap 'echo TERM > log/signal; kill -TERM $child 2>/dev/null' TERM INT HUP\n"
+      "wait $child\n"
+      "status=$?\n"
+      "while kill -0 $child 2>/dev/null; do wait $child; status=$?; done\n"
+      "echo $status > log/status.part && mv log/status.part log/status\n"
+      "exit $status\n";
+
+typedef struct {
+  const char *name;
+  char *value; /* as it stands in the script; NULL: nothing was said */
+} Variable;
+
+static const Variable *
+launch_find_variable (const Variable *variables, const char *name, gsize n)
+{
+  for (; variables->name; variables++)
+    if (strlen (variables->name) == n && strncmp (variables->name, name, n) == 0)
+      return variables;
+  return NULL;
+}
+
+/* The length of a NAME that is followed by an @; 0: it is none. */
+static gsize
+launch_name_length (const char *text)
+{
+  gsize n = 0;
+
+  while (g_ascii_isupper (text[n]) || text[n] == '_')
+    n++;
+  return text[n] == '@' ? n : 0;
+}
+
+/* One line with its variables; NULL: it is dropped, since it asks the scheduler for something that
+   the profile leaves open. */
+static char *
+launch_expand_line (const char *line, const Variable *variables, const char *name, GError **error)
+{
+  GString *text = g_string_new (NULL);
+  gboolean open = FALSE;
+
+  for (const char *at = line; *at; at++) {
+    const gsize n = *at == '@' ? launch_name_length (at + 1) : 0;
+    const Variable *variable = n ? launch_find_variable (variables, at + 1, n) : NULL;
+
+    if (n && !variable) {
+      td_set_error (error, TD_ERROR_BAD_FILE,
+                    "the template of the profile \"%s\" uses @%.*s@, which is no variable; the "
+                    "guide to clusters lists them",
+                    name, (int) n, at + 1);
+      g_string_free (text, TRUE);
+      return NULL;
+    }
+    if (!variable) {
+      g_string_append_c (text, *at);
+      continue;
+    }
+    open |= variable->value == NULL;
+    g_string_append (text, variable->value ? variable->value : "");
+    at += n + 1;
+  }
+  if (!open || !g_str_has_prefix (line, "#"))
+    return g_string_free (text, FALSE);
+  g_string_free (text, TRUE);
+  return NULL;
+}
+
+static char *
+launch_expand (const char *template, const Variable *variables, const char *name, GError **error)
+{
+  g_auto (GStrv) lines = g_strsplit (template, "\n", -1);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; lines[i]; i++) {
+    g_autoptr (GError) problem = NULL;
+    g_autofree char *line = launch_expand_line (lines[i], variables, name, &problem);
+
+    if (problem) {
+      g_propagate_error (error, g_steal_pointer (&problem));
+      return NULL;
+    }
+    if (line)
+      g_string_append_printf (text, "%s%s", line, lines[i + 1] ? "\n" : "");
+  }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+char *
+td_launch_script (const TdClusterProfile *profile, const char *id, const char *folder,
+                  GError **error)
+{
+  const char *const rest[] = { "run", folder, NULL };
+  const guint ranks = td_cluster_profile_ranks (profile);
+  g_autoptr (GPtrArray) command = launch_command (profile, ranks, rest);
+  const gboolean cards = profile->cards_per_rank > 0;
+  const char *given = cards ? profile->template_gpu : profile->template_cpu;
+  const Variable variables[] = {
+    { "ID", launch_quote (id) },
+    { "FOLDER", launch_quote (folder) },
+    { "COMMAND", launch_join ((const char *const *) command->pdata) },
+    { "LAUNCHER", launch_join ((const char *const *) profile->launcher) },
+    { "CONTAINER", launch_join ((const char *const *) profile->container) },
+    { "WORKER", launch_quote (profile->worker) },
+    { "SETUP", g_strdup (profile->setup ? profile->setup : "") },
+    { "NODES", g_strdup_printf ("%u", profile->nodes) },
+    { "RANKS", g_strdup_printf ("%u", ranks) },
+    { "RANKS_PER_NODE", g_strdup_printf ("%u", profile->ranks_per_node) },
+    { "CARDS_PER_RANK", cards ? g_strdup_printf ("%u", profile->cards_per_rank) : NULL },
+    { "CARDS_PER_NODE",
+      cards ? g_strdup_printf ("%u", profile->cards_per_rank * profile->ranks_per_node) : NULL },
+    { "PARTITION", profile->partition ? launch_quote (profile->partition) : NULL },
+    { "TIME", profile->time ? launch_quote (profile->time) : NULL },
+    { "ACCOUNT", profile->account ? launch_quote (profile->account) : NULL },
+    { NULL },
+  };
+  char *text = launch_expand (given ? given : own_script, variables, profile->name, error);
+
+  for (const Variable *at = variables; at->name; at++)
+    g_free (at->value);
+  return text;
+}
+
+/* ── sbatch ── */
+
+static void
+launch_add_option (GPtrArray *words, const char *option, const char *value)
+{
+  if (value)
+    g_ptr_array_add (words, g_strdup_printf ("--%s=%s", option, value));
+}
+
+char **
+td_launch_words (const TdClusterProfile *profile, const char *id, const char *folder)
+{
+  const gboolean given
+      = profile->cards_per_rank ? profile->template_gpu != NULL : profile->template_cpu != NULL;
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+
+  if (profile->kind != TD_CLUSTER_SLURM)
+    return NULL;
+  g_ptr_array_add (words, g_strdup ("--parsable"));
+  g_ptr_array_add (words, g_strdup ("--no-requeue"));
+  g_ptr_array_add (words, g_strdup_printf ("--job-name=tomodesk-%s", id));
+  g_ptr_array_add (words, g_strdup_printf ("--chdir=%s", folder));
+  g_ptr_array_add (words, g_strdup_printf ("--output=%s/log/stdout", folder));
+  g_ptr_array_add (words, g_strdup_printf ("--error=%s/log/stderr", folder));
+  if (!given) { /* a template asks for these itself */
+    g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
+    g_ptr_array_add (words, g_strdup_printf ("--ntasks-per-node=%u", profile->ranks_per_node));
+    if (profile->cards_per_rank)
+      g_ptr_array_add (words, g_strdup_printf ("--gpus-per-node=%u",
+                                               profile->cards_per_rank * profile->ranks_per_node));
+    launch_add_option (words, "partition", profile->partition);
+    launch_add_option (words, "time", profile->time);
+    launch_add_option (words, "account", profile->account);
+  }
+  launch_add_all (words, profile->scheduler_options);
+  g_ptr_array_add (words, g_build_filename (folder, "run.sh", NULL));
+  g_ptr_array_add (words, NULL);
+  return (char **) g_ptr_array_free (g_steal_pointer (&words), FALSE);
+}
+
+char *
+td_launch_record (const TdClusterProfile *profile, const char *const *words,
+                  const TdLaunchOutput *output)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_object (builder);
+  td_json_add_string (builder, "profile", profile->name);
+  td_json_add_string (builder, "kind", td_cluster_kind_name (profile->kind));
+  td_json_add_string (builder, "submit_host", profile->host);
+  td_json_add_strings (builder, "scheduler_words", (char **) words);
+  td_json_begin_object (builder, "output");
+  td_json_add_string (builder, "here", output->here);
+  td_json_add_string (builder, "there", output->there);
+  td_json_add_boolean (builder, "fetch", output->fetch);
+  json_builder_end_object (builder);
+  json_builder_end_object (builder);
+  g_autoptr (JsonNode) root = json_builder_get_root (builder);
+  char *text = td_json_text (root, FALSE);
+  *strrchr (text, '}') = '\0';
+  return text;
+}
+
+/* ── The worker there ── */
+
+static char *
+launch_first_line (const char *text)
+{
+  return g_strndup (text, strcspn (text, "\n"));
+}
+
+gboolean
+td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellable, GError **error)
+{
+  const char *const rest[] = { "--version", NULL };
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *script
+      = g_strdup_printf ("{ :\n%s\n} >&2\n\"$@\"", profile->setup ? profile->setup : "");
+  TdShell *shell = td_cluster_profile_shell (profile);
+  g_auto (TdShellResult) result = { 0 };
+
+  launch_add_worker (profile, words, rest);
+  g_ptr_array_add (words, NULL);
+  if (!td_shell_run (shell, script, (const char *const *) words->pdata, CHECK_LIMIT_S, &result,
+                     cancellable, error))
+    return FALSE;
+  if (result.status == NOT_FOUND || result.status == NOT_RUN) {
+    if (profile->kind == TD_CLUSTER_SLURM)
+      return TRUE;
+    td_set_error (
+        error, TD_ERROR_NOT_FOUND,
+        "%s has no program \"%s\": install Tomodesk %s there, or set \"worker\" or \"setup\" "
+        "in the profile \"%s\"",
+        td_shell_name (shell), profile->worker, TD_VERSION, profile->name);
+    return FALSE;
+  }
+  g_autofree char *line = launch_first_line (result.out);
+  g_auto (GStrv) parts = g_strsplit_set (line, " :", 3);
+  const char *version = g_strv_length (parts) >= 2 ? parts[1] : NULL;
+  if (result.status == 0 && g_str_equal (parts[0], "tomodesk-worker") && version
+      && g_str_equal (version, TD_VERSION))
+    return TRUE;
+  if (result.status == 0 && version && g_str_equal (parts[0], "tomodesk-worker"))
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "the worker on %s is of version %s, and this program is of version %s: install "
+                  "the same on both",
+                  td_shell_name (shell), version, TD_VERSION);
+  else
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "the worker \"%s\" on %s does not run: %s",
+                  profile->worker, td_shell_name (shell),
+                  *result.error ? result.error : "it says nothing");
+  return FALSE;
+}
+
+/* One process a node. */
+static void
+launch_add_probe_launcher (const TdClusterProfile *profile, GPtrArray *words)
+{
+  if (profile->kind == TD_CLUSTER_SLURM) {
+    const char *const options[][2]
+        = { { "partition", profile->partition }, { "account", profile->account } };
+    g_ptr_array_add (words, g_strdup ("srun"));
+    g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
+    g_ptr_array_add (words, g_strdup ("--ntasks-per-node=1"));
+    g_ptr_array_add (words, g_strdup ("--time=5"));
+    if (profile->cards_per_rank)
+      g_ptr_array_add (words, g_strdup_printf ("--gpus-per-node=%u",
+                                               profile->cards_per_rank * profile->ranks_per_node));
+    for (guint i = 0; i < G_N_ELEMENTS (options); i++)
+      launch_add_option (words, options[i][0], options[i][1]);
+    launch_add_all (words, profile->scheduler_options);
+  } else if (profile->nodes > 1) {
+    launch_add_all (words, profile->launcher);
+    g_ptr_array_add (words, g_strdup ("-n"));
+    g_ptr_array_add (words, g_strdup_printf ("%u", profile->nodes));
+    g_ptr_array_add (words, g_strdup ("-npernode"));
+    g_ptr_array_add (words, g_strdup ("1"));
+  }
+}
+
+char *
+td_launch_probe (const TdClusterProfile *profile, const char *const *paths, const char *folder,
+                 GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) rest = g_ptr_array_new ();
+  g_autofree char *script
+      = g_strdup_printf ("{ :\n%s\n} >&2\n\"$@\"", profile->setup ? profile->setup : "");
+  TdShell *shell = td_cluster_profile_shell (profile);
+  g_auto (TdShellResult) result = { 0 };
+
+  g_ptr_array_add (rest, "probe");
+  g_ptr_array_add (rest, "--json");
+  for (guint i = 0; paths[i]; i++) {
+    g_ptr_array_add (rest, "--read");
+    g_ptr_array_add (rest, (gpointer) paths[i]);
+  }
+  g_ptr_array_add (rest, "--write");
+  g_ptr_array_add (rest, (gpointer) folder);
+  g_ptr_array_add (rest, NULL);
+  launch_add_probe_launcher (profile, words);
+  launch_add_worker (profile, words, (const char *const *) rest->pdata);
+  g_ptr_array_add (words, NULL);
+  if (!td_shell_run (shell, script, (const char *const *) words->pdata, PROBE_LIMIT_S, &result,
+                     cancellable, error))
+    return NULL;
+  if (result.status == 0)
+    return g_steal_pointer (&result.out);
+  td_set_error (error, TD_ERROR_IO, "the probe on %s failed: %s", td_shell_name (shell),
+                *result.error ? result.error : "it said nothing");
+  return NULL;
+}

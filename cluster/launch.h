@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "profile.h"
+
+/**
+ * What starts a job: the script "run.sh" of its folder, the words that hand it to the host or the
+ * scheduler, and the record "launch.json" of what was started. Any thread.
+ */
+
+/* The text of run.sh for a job whose folder is @folder on the cluster: the profile's template with
+   its @NAMES@ filled in, or a script of ours. (transfer full) */
+char *td_launch_script (const TdClusterProfile *profile, const char *id, const char *folder,
+                        GError **error);
+
+/* sbatch's words after its own name, the script's path at the end; NULL: no scheduler is asked.
+   (transfer full) */
+char **td_launch_words (const TdClusterProfile *profile, const char *id, const char *folder);
+
+/* Where the volume goes: the desktop's path, the cluster's, and whether the desktop fetches it. */
+typedef struct {
+  const char *here, *there;
+  gboolean fetch;
+} TdLaunchOutput;
+
+/* launch.json but for its last members, which the host adds: what runs, and where. */
+char *td_launch_record (const TdClusterProfile *profile, const char *const *words,
+                        const TdLaunchOutput *output);
+
+/* The worker as the profile's host has it: FALSE with @error if it is missing or of another
+   version. A Slurm host without a worker passes, since only the nodes may have it. Blocks. */
+gboolean td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellable,
+                                 GError **error);
+
+/* Runs the worker's probe on each node of the profile; @paths: whether each can be read, and
+   @folder written. A line of JSON a node. (transfer full). Blocks. */
+char *td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
+                       const char *folder, GCancellable *cancellable, GError **error);

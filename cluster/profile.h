@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+#include "job-file.h"
+#include "shell.h"
+
+/**
+ * TdClusterProfile: where and how jobs of a cluster run, as an administrator or a user wrote it in
+ * NAME.ini (docs/guide-cluster.md has every key). Files lie in "tomodesk/profiles" below the
+ * system's data folders, the site's configuration folder and the user's; of equal names the last
+ * wins. Profiles hold no secrets: ssh knows how to log in. Immutable. Any thread.
+ */
+typedef enum {
+  TD_CLUSTER_LOCAL, /* mpirun on this computer */
+  TD_CLUSTER_SSH,   /* mpirun on a host */
+  TD_CLUSTER_SLURM, /* sbatch, here or on a host */
+} TdClusterKind;
+
+typedef struct {
+  char *name, *file; /* file NULL: "local:N" */
+  TdClusterKind kind;
+  char *description;            /* NULL: none */
+  char *host, *ssh_config;      /* as ssh takes them; NULL: this computer, the user's */
+  char *jobs_folder;            /* NULL: the user's data folder there */
+  char *worker;                 /* program, path or name */
+  char **container, **launcher; /* words before the worker, and before both; never NULL */
+  char *setup, *host_setup;     /* shell lines: of each node, of the host; NULL: none */
+  guint nodes, ranks_per_node, cards_per_rank;
+  char *partition, *time, *account;  /* NULL: the scheduler's own */
+  char **scheduler_options;          /* for sbatch; never NULL */
+  char **map;                        /* "LOCAL=REMOTE" folders; never NULL */
+  gboolean staging;                  /* rsync carries what no mapping reaches */
+  char *template_cpu, *template_gpu; /* batch scripts with @NAMES@; NULL: ours */
+  TdClusterWish wish;                /* what jobs ask for if nothing else is said */
+} TdClusterProfile;
+
+TdClusterProfile *td_cluster_profile_ref (TdClusterProfile *profile);
+void td_cluster_profile_unref (TdClusterProfile *profile);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdClusterProfile, td_cluster_profile_unref)
+
+/* "local:4", or the profile of that name. An error names the file, the line and the key. */
+TdClusterProfile *td_cluster_profile_find (const char *name, GError **error);
+/* All of them, by name (transfer full). @problems: (nullable): gets a sentence for each file that
+   is none (transfer full, to be freed as an array of strings). */
+GPtrArray *td_cluster_profiles (char ***problems);
+
+guint td_cluster_profile_ranks (const TdClusterProfile *profile);
+const char *td_cluster_kind_name (TdClusterKind kind); /* "local", "ssh", "slurm" */
+TdShell *td_cluster_profile_shell (const TdClusterProfile *profile);
+/* Where the cluster finds @path; NULL: nowhere. (transfer full) */
+char *td_cluster_profile_to_remote (const TdClusterProfile *profile, const char *path);

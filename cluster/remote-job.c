@@ -1,0 +1,1296 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "remote-job.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compute/recipe/field.h"
+#include "compute/recipe/json.h"
+#include "config.h"
+#include "dataset/json-walk.h"
+#include "dataset/message.h"
+#include "launch.h"
+#include "slurm.h"
+
+#define LOOK_LIMIT_S 30
+#define MOST_EVENT_BYTES (256 << 10) /* in one look */
+#define SILENT_S 4                   /* a worker says something each second */
+#define BY_HAND_S 60                 /* as long as a job without a record may be silent */
+#define FLAG_S 3                     /* a worker looks at its flag twice a second */
+#define SIGNAL_S 3
+#define STEP_US (G_USEC_PER_SEC / 4)
+
+/* launch.json: what runs. */
+typedef struct {
+  gboolean known;
+  char *scheduler_id; /* NULL: processes of the host */
+  char *session, *boot;
+  char *submit_host; /* NULL: this computer, or whichever has the folder */
+  char **words;      /* sbatch's */
+} Launched;
+
+/* events.jsonl, summed up. */
+typedef struct {
+  gboolean started;
+  TdRemoteState end; /* RUNNING: none yet */
+  char *text;        /* of the failure */
+  double first_s, last_s;
+} Told;
+
+struct TdRemoteJob {
+  gatomicrefcount references;
+  GMutex lock; /* facts */
+  TdRemoteFacts facts;
+  TdShell *shell;
+  gboolean submitting;
+
+  /* Of a job that is to be submitted. */
+  TdClusterProfile *profile;
+  TdScan *scan;
+  TdJobFile file;
+
+  /* Of the thread that looks. */
+  Launched launched;
+  Told told;
+  gint64 offset; /* bytes of events.jsonl that were taken */
+  gboolean read_files;
+};
+
+static const char *const state_names[]
+    = { "staged", "queued", "running", "done", "failed", "cancelled", "lost" };
+
+const char *
+td_remote_state_name (TdRemoteState state)
+{
+  return state_names[state];
+}
+
+gboolean
+td_remote_state_ended (TdRemoteState state)
+{
+  return state >= TD_REMOTE_DONE;
+}
+
+/* ── Facts ── */
+
+static void
+remote_slice_clear (gpointer data)
+{
+  g_free (((TdRemoteSlice *) data)->path);
+}
+
+static GArray *
+remote_slices_new (void)
+{
+  GArray *slices = g_array_new (FALSE, FALSE, sizeof (TdRemoteSlice));
+
+  g_array_set_clear_func (slices, remote_slice_clear);
+  return slices;
+}
+
+void
+td_remote_facts_clear (TdRemoteFacts *facts)
+{
+  g_free (facts->id);
+  g_free (facts->title);
+  g_free (facts->profile);
+  g_free (facts->folder);
+  g_free (facts->place);
+  g_free (facts->scheduler_id);
+  g_free (facts->output);
+  g_free (facts->output_there);
+  g_free (facts->why);
+  g_free (facts->stage);
+  g_free (facts->unit);
+  g_free (facts->units);
+  g_strfreev (facts->rank_lines);
+  g_strfreev (facts->notes);
+  g_clear_pointer (&facts->slices, g_array_unref);
+  *facts = (TdRemoteFacts) { 0 };
+}
+
+void
+td_remote_job_facts (TdRemoteJob *job, TdRemoteFacts *facts)
+{
+  const TdRemoteFacts *from = &job->facts;
+
+  g_mutex_lock (&job->lock);
+  *facts = *from;
+  facts->id = g_strdup (from->id);
+  facts->title = g_strdup (from->title);
+  facts->profile = g_strdup (from->profile);
+  facts->folder = g_strdup (from->folder);
+  facts->place = g_strdup (from->place);
+  facts->scheduler_id = g_strdup (from->scheduler_id);
+  facts->output = g_strdup (from->output);
+  facts->output_there = g_strdup (from->output_there);
+  facts->why = g_strdup (from->why);
+  facts->stage = g_strdup (from->stage);
+  facts->unit = g_strdup (from->unit);
+  facts->units = g_strdup (from->units);
+  facts->rank_lines = g_strdupv (from->rank_lines);
+  facts->notes = g_strdupv (from->notes);
+  facts->slices = remote_slices_new ();
+  for (guint i = 0; i < from->slices->len; i++) {
+    const TdRemoteSlice *slice = &g_array_index (from->slices, TdRemoteSlice, i);
+    const TdRemoteSlice copy = { slice->index, g_strdup (slice->path) };
+    g_array_append_val (facts->slices, copy);
+  }
+  g_mutex_unlock (&job->lock);
+}
+
+static void
+remote_set_text (char **text, const char *value)
+{
+  if (g_strcmp0 (*text, value) == 0)
+    return;
+  g_free (*text);
+  *text = g_strdup (value);
+}
+
+static void
+remote_job_set_state (TdRemoteJob *job, TdRemoteState state, const char *why)
+{
+  g_mutex_lock (&job->lock);
+  job->facts.state = state;
+  remote_set_text (&job->facts.why, why);
+  g_mutex_unlock (&job->lock);
+}
+
+static void
+remote_append (char ***list, const char *line)
+{
+  const guint n = g_strv_length (*list);
+
+  if (g_strv_contains ((const char *const *) *list, line))
+    return;
+  *list = g_renew (char *, *list, n + 2);
+  (*list)[n] = g_strdup (line);
+  (*list)[n + 1] = NULL;
+}
+
+char *
+td_remote_facts_line (const TdRemoteFacts *facts)
+{
+  GString *text = g_string_new (td_remote_state_name (facts->state));
+
+  if (facts->state == TD_REMOTE_RUNNING || facts->state == TD_REMOTE_STAGED) {
+    if (facts->stage)
+      g_string_append_printf (text, ", %s", facts->stage);
+    if (facts->fraction > 0)
+      g_string_append_printf (text, " %.0f %%", 100 * facts->fraction);
+    if (facts->rate > 0)
+      g_string_append_printf (text, ", %.3g %s/s", facts->rate, facts->unit ? facts->unit : "");
+    if (facts->left_s >= 0)
+      g_string_append_printf (text, ", %.0f s left", facts->left_s);
+  } else if (facts->state == TD_REMOTE_DONE && facts->seconds >= 0) {
+    g_string_append_printf (text, " in %.1f s", facts->seconds);
+  }
+  if (facts->why)
+    g_string_append_printf (text, ": %s", facts->why);
+  return g_string_free (text, FALSE);
+}
+
+/* ── Life ── */
+
+static TdRemoteJob *
+remote_job_new (TdShell *shell, const char *id)
+{
+  TdRemoteJob *job = g_new0 (TdRemoteJob, 1);
+  TdRemoteFacts *facts = &job->facts;
+
+  g_atomic_ref_count_init (&job->references);
+  g_mutex_init (&job->lock);
+  job->shell = shell;
+  td_job_file_init (&job->file);
+  job->told.end = TD_REMOTE_RUNNING;
+  facts->id = g_strdup (id);
+  facts->title = g_strdup (id);
+  facts->profile = g_strdup ("");
+  facts->place = g_strdup (td_shell_name (shell));
+  facts->left_s = facts->seconds = -1;
+  facts->rank_lines = g_new0 (char *, 1);
+  facts->notes = g_new0 (char *, 1);
+  facts->slices = remote_slices_new ();
+  return job;
+}
+
+TdRemoteJob *
+td_remote_job_of_folder (TdShell *shell, const char *folder)
+{
+  g_autofree char *id = g_path_get_basename (folder);
+  TdRemoteJob *job = remote_job_new (shell, id);
+
+  job->facts.folder = g_strdup (folder);
+  return job;
+}
+
+gboolean
+td_remote_job_is_home (const TdRemoteJob *job)
+{
+  return g_strcmp0 (job->launched.submit_host, td_shell_host (job->shell)) == 0;
+}
+
+static char *
+remote_job_new_id (void)
+{
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
+
+  return g_strdup_printf ("%s-%08x", time, g_random_int ());
+}
+
+TdRemoteJob *
+td_remote_job_new (TdClusterProfile *profile, const TdRemoteOrder *order)
+{
+  g_autofree char *id = remote_job_new_id ();
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  TdRemoteJob *job = remote_job_new (td_cluster_profile_shell (profile), id);
+  TdJobFile *file = &job->file;
+
+  job->profile = td_cluster_profile_ref (profile);
+  job->scan = td_scan_ref (order->scan);
+  file->id = g_strdup (id);
+  file->title = g_path_get_basename (order->output);
+  file->program = g_strdup ("tomodesk " TD_VERSION);
+  file->scan_settings = g_strdupv (order->scan_settings);
+  file->recipe = *order->recipe;
+  file->output = g_strdup (order->output);
+  file->overwrite = order->overwrite;
+  file->cluster = order->wish;
+  file->cluster.device = g_strdup (order->wish.device);
+  file->profile = g_strdup (profile->name);
+  file->submitted = g_date_time_format_iso8601 (now);
+  remote_set_text (&job->facts.title, file->title);
+  remote_set_text (&job->facts.profile, profile->name);
+  remote_set_text (&job->facts.output, order->output);
+  return job;
+}
+
+TdRemoteJob *
+td_remote_job_ref (TdRemoteJob *job)
+{
+  g_atomic_ref_count_inc (&job->references);
+  return job;
+}
+
+static void
+remote_launched_clear (Launched *launched)
+{
+  g_free (launched->scheduler_id);
+  g_free (launched->session);
+  g_free (launched->boot);
+  g_free (launched->submit_host);
+  g_strfreev (launched->words);
+  *launched = (Launched) { 0 };
+}
+
+void
+td_remote_job_unref (TdRemoteJob *job)
+{
+  if (!job || !g_atomic_ref_count_dec (&job->references))
+    return;
+  td_remote_facts_clear (&job->facts);
+  g_mutex_clear (&job->lock);
+  g_clear_pointer (&job->profile, td_cluster_profile_unref);
+  g_clear_pointer (&job->scan, td_scan_unref);
+  td_job_file_clear (&job->file);
+  remote_launched_clear (&job->launched);
+  g_free (job->told.text);
+  g_free (job);
+}
+
+/* ── Paths of the cluster ── */
+
+/* Where the cluster finds @path. A path that no mapping reaches is put on @copies, and lies below
+   the job's folder then. */
+static char *
+remote_job_place (TdRemoteJob *job, const char *path, GPtrArray *copies, GError **error)
+{
+  g_autofree char *whole = g_canonicalize_filename (path, NULL);
+  char *there = td_cluster_profile_to_remote (job->profile, whole);
+
+  if (there)
+    return there;
+  if (job->profile->staging) {
+    g_ptr_array_add (copies, g_strdup (whole));
+    return g_build_filename (job->facts.folder, "scan", whole, NULL);
+  }
+  td_set_error (
+      error, TD_ERROR_INVALID,
+      "%s does not see %s: name the folder that both see in \"map\" of the profile \"%s\", "
+      "or set staging = rsync there",
+      td_shell_name (job->shell), whole, job->profile->name);
+  return NULL;
+}
+
+/* A member of the recipe that may be a path. */
+static gboolean
+remote_job_place_in (TdRemoteJob *job, char *member, GPtrArray *copies, GError **error)
+{
+  if (!strchr (member, '/'))
+    return TRUE;
+  g_autofree char *there = remote_job_place (job, member, copies, error);
+  if (!there)
+    return FALSE;
+  if (g_strlcpy (member, there, TD_RECIPE_MAX_PATH) < TD_RECIPE_MAX_PATH)
+    return TRUE;
+  td_set_error (error, TD_ERROR_TOO_LARGE, "the path %s is too long", there);
+  return FALSE;
+}
+
+/* Options of the scan that name files. */
+static gboolean
+remote_job_place_settings (TdRemoteJob *job, GPtrArray *copies, GError **error)
+{
+  static const char *const paths[] = { "flats", "darks", "angles", "geometry", NULL };
+
+  for (char **at = job->file.scan_settings; at && at[0]; at += 2) {
+    if (!g_strv_contains (paths, at[0]) || !g_file_test (at[1], G_FILE_TEST_EXISTS))
+      continue;
+    char *there = remote_job_place (job, at[1], copies, error);
+    if (!there)
+      return FALSE;
+    g_free (at[1]);
+    at[1] = there;
+  }
+  return TRUE;
+}
+
+static gboolean
+remote_job_place_files (TdRemoteJob *job, GPtrArray *copies, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (job->scan);
+
+  job->file.scan_path = remote_job_place (job, facts->path, copies, error);
+  if (!job->file.scan_path)
+    return FALSE;
+  for (char **at = facts->sources; at && *at; at++) {
+    g_autofree char *there = remote_job_place (job, *at, copies, error);
+    if (!there)
+      return FALSE;
+  }
+  return remote_job_place_settings (job, copies, error)
+         && remote_job_place_in (job, job->file.recipe.mask, copies, error)
+         && remote_job_place_in (job, job->file.recipe.start, copies, error);
+}
+
+/* The output may be fetched, if the cluster does not write where it is wanted. */
+static gboolean
+remote_job_place_output (TdRemoteJob *job, GError **error)
+{
+  g_autofree char *here = g_canonicalize_filename (job->file.output, NULL);
+  g_autofree char *base = g_path_get_basename (here);
+  char *there = td_cluster_profile_to_remote (job->profile, here);
+  const gboolean fetch = there == NULL;
+
+  if (fetch && !job->profile->staging) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "%s cannot write %s: name the folder that both see in \"map\" of the profile "
+                  "\"%s\", or set staging = rsync there",
+                  td_shell_name (job->shell), here, job->profile->name);
+    return FALSE;
+  }
+  if (!job->file.overwrite && g_file_test (here, G_FILE_TEST_EXISTS)) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "%s exists already and is left as it is; choose another name", here);
+    g_free (there);
+    return FALSE;
+  }
+  if (fetch)
+    there = g_build_filename (job->facts.folder, "output", base, NULL);
+  g_free (job->file.output);
+  job->file.output = there;
+  g_mutex_lock (&job->lock);
+  remote_set_text (&job->facts.output, here);
+  remote_set_text (&job->facts.output_there, there);
+  job->facts.to_be_fetched = fetch;
+  g_mutex_unlock (&job->lock);
+  return TRUE;
+}
+
+/* ── Submitting ── */
+
+static gboolean
+remote_job_make_folder (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  static const char script[]
+      = "umask 077\n"
+        "root=$1\n"
+        "[ -n \"$root\" ] || root=${XDG_DATA_HOME:-$HOME/.local/share}/tomodesk/jobs\n"
+        "case $root in \"~/\"*) root=$HOME/${root#\"~/\"};; esac\n"
+        "mkdir -p -- \"$root\" && cd -- \"$root\" && mkdir -- \"$2\" && cd -- \"$2\" && mkdir log "
+        "output "
+        "&& pwd -P";
+  const char *const words[]
+      = { job->profile->jobs_folder ? job->profile->jobs_folder : "", job->facts.id, NULL };
+  g_autofree char *folder = NULL;
+
+  if (!td_shell_do (job->shell, script, words, &folder, cancellable, error))
+    return FALSE;
+  g_strchomp (folder);
+  g_mutex_lock (&job->lock);
+  remote_set_text (&job->facts.folder, folder);
+  g_mutex_unlock (&job->lock);
+  return TRUE;
+}
+
+static gboolean
+remote_job_write (TdRemoteJob *job, const char *name, const char *text, GCancellable *cancellable,
+                  GError **error)
+{
+  static const char script[] = "umask 077\ncd -- \"$1\" && printf %s \"$3\" > \"$2.part\" && "
+                               "{ sync \"$2.part\" 2>/dev/null; mv -- \"$2.part\" \"$2\"; }";
+  const char *const words[] = { job->facts.folder, name, text, NULL };
+
+  return td_shell_do (job->shell, script, words, NULL, cancellable, error);
+}
+
+/* The job's file is made by those who read it, in a folder of ours, and sent as it is. */
+static gboolean
+remote_job_write_file (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  g_autofree char *folder = g_dir_make_tmp ("tomodesk-XXXXXX", error);
+  g_autofree char *path = folder ? g_build_filename (folder, "job.json", NULL) : NULL;
+  g_autofree char *text = NULL;
+  const gboolean made = folder && td_job_file_save (&job->file, folder, error)
+                        && g_file_get_contents (path, &text, NULL, error);
+
+  if (folder) {
+    g_unlink (path);
+    g_rmdir (folder);
+  }
+  return made && remote_job_write (job, "job.json", text, cancellable, error);
+}
+
+static void
+remote_job_on_copied (double fraction, gpointer user)
+{
+  TdRemoteJob *job = user;
+
+  g_mutex_lock (&job->lock);
+  remote_set_text (&job->facts.stage, "copying the scan");
+  job->facts.fraction = fraction;
+  g_mutex_unlock (&job->lock);
+}
+
+static gboolean
+remote_job_stage (TdRemoteJob *job, GPtrArray *copies, GCancellable *cancellable, GError **error)
+{
+  g_autofree char *folder = g_build_filename (job->facts.folder, "scan", "", NULL);
+  g_autofree char *to = td_shell_remote_path (job->shell, folder);
+  const TdShellCopy copy = { TRUE, remote_job_on_copied, job };
+
+  if (copies->len == 0)
+    return TRUE;
+  remote_job_on_copied (0, job);
+  g_ptr_array_add (copies, NULL);
+  return td_shell_copy (job->shell, (const char *const *) copies->pdata, to, &copy, cancellable,
+                        error);
+}
+
+/* The host adds what only it knows to the record. Processes get a session of their own, which
+   outlives the connection. */
+static const char start_here[]
+    = "cd -- \"$1\" || return 1\n"
+      "record=$2\n"
+      "rm -f cancel log/status\n"
+      "setsid sh ./run.sh </dev/null >log/stdout 2>log/stderr &\n"
+      "pid=$!\n"
+      "boot=$(cat /proc/sys/kernel/random/boot_id)\n"
+      "printf '%s,\"host\":\"%s\",\"pid\":%s,\"session\":%s,\"boot\":\"%s\"}\\n' "
+      "\"$record\" \"$(uname -n)\" $pid $pid \"$boot\" > launch.part && mv launch.part launch.json";
+static const char start_by_scheduler[]
+    = "cd -- \"$1\" || return 1\n"
+      "record=$2\n"
+      "shift 2\n"
+      "rm -f cancel log/status\n"
+      "id=$(sbatch \"$@\") || return 1\n"
+      "id=${id%%;*}\n"
+      "printf '%s,\"host\":\"%s\",\"scheduler\":\"slurm\",\"id\":\"%s\"}\\n' "
+      "\"$record\" \"$(uname -n)\" \"$id\" > launch.part && mv launch.part launch.json";
+
+static gboolean
+remote_job_start (TdRemoteJob *job, const char *record, char **scheduler_words,
+                  GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  g_auto (TdShellResult) result = { 0 };
+
+  g_ptr_array_add (words, job->facts.folder);
+  g_ptr_array_add (words, (gpointer) record);
+  for (guint i = 0; scheduler_words && scheduler_words[i]; i++)
+    g_ptr_array_add (words, scheduler_words[i]);
+  g_ptr_array_add (words, NULL);
+  if (!td_shell_run (job->shell, scheduler_words ? start_by_scheduler : start_here,
+                     (const char *const *) words->pdata, LOOK_LIMIT_S, &result, cancellable, error))
+    return FALSE;
+  if (result.status == 0)
+    return TRUE;
+  g_strdelimit (result.error, "\n", ' ');
+  if (scheduler_words)
+    td_set_error (error, TD_ERROR_INVALID, "Slurm on %s refuses the job: %s",
+                  td_shell_name (job->shell), result.error);
+  else
+    td_set_error (error, TD_ERROR_IO, "the job cannot be started on %s: %s",
+                  td_shell_name (job->shell), result.error);
+  return FALSE;
+}
+
+static gboolean
+remote_job_launch (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  const TdLaunchOutput output
+      = { job->facts.output, job->facts.output_there, job->facts.to_be_fetched };
+  g_autofree char *script
+      = td_launch_script (job->profile, job->facts.id, job->facts.folder, error);
+  g_auto (GStrv) words = td_launch_words (job->profile, job->facts.id, job->facts.folder);
+  g_autofree char *record = td_launch_record (job->profile, (const char *const *) words, &output);
+
+  return script && remote_job_write (job, "run.sh", script, cancellable, error)
+         && remote_job_start (job, record, words, cancellable, error);
+}
+
+static gboolean
+remote_job_submit_parts (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GPtrArray) copies = g_ptr_array_new_with_free_func (g_free);
+
+  job->file.scan_hash = td_job_scan_hash (job->scan, error);
+  return job->file.scan_hash && remote_job_place_output (job, error)
+         && remote_job_place_files (job, copies, error)
+         && remote_job_stage (job, copies, cancellable, error)
+         && remote_job_write_file (job, cancellable, error)
+         && remote_job_launch (job, cancellable, error);
+}
+
+gboolean
+td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  static const char undo[] = "[ -n \"$1\" ] && [ ! -e \"$1/launch.json\" ] && rm -r -- \"$1\"";
+  gboolean done = FALSE;
+
+  g_return_val_if_fail (job->profile && !job->facts.folder, FALSE);
+  if (td_launch_check_worker (job->profile, cancellable, error)
+      && remote_job_make_folder (job, cancellable, error)) {
+    done = remote_job_submit_parts (job, cancellable, error);
+    const char *const words[] = { job->facts.folder, NULL };
+    if (!done)
+      td_shell_do (job->shell, undo, words, NULL, NULL, NULL);
+  }
+  g_mutex_lock (&job->lock);
+  g_clear_pointer (&job->facts.stage, g_free);
+  job->facts.fraction = 0;
+  job->facts.state = done ? TD_REMOTE_QUEUED : TD_REMOTE_FAILED;
+  if (!done && error && *error)
+    remote_set_text (&job->facts.why, (*error)->message);
+  g_mutex_unlock (&job->lock);
+  return done;
+}
+
+/* ── Looking ── */
+
+/* What one look brings: lines "NAME VALUE", and files as "file NAME BYTES" with the bytes after the
+   line. Processes are counted before the events are read: those that ended have said their last
+   word by then. */
+#define PROCESSES                                                                                  \
+  "processes () {\n"                                                                               \
+  "  ps -e -o pid=,sess=,stat= | while read -r p s t; do\n"                                        \
+  "    [ \"$s\" = \"$1\" ] || continue\n"                                                          \
+  "    case $t in Z*) continue;; esac\n"                                                           \
+  "    tr '\\000' '\\n' < \"/proc/$p/environ\" 2>/dev/null | grep -Fqx \"TOMODESK_JOB=$2\" && "    \
+  "echo \"$p\"\n"                                                                                  \
+  "  done\n"                                                                                       \
+  "}\n"
+
+static const char look_script[]
+    = PROCESSES "cd -- \"$1\" 2>/dev/null || { echo 'missing 1'; return 0; }\n"
+                "put () { [ -f \"$2\" ] && echo \"file $1 $(wc -c < \"$2\")\" && cat \"$2\"; }\n"
+                "alive=0\n"
+                "[ -n \"$3\" ] && alive=$(processes \"$3\" \"$1\" | wc -l)\n"
+                "echo \"alive $alive\"\n"
+                "echo \"boot $(cat /proc/sys/kernel/random/boot_id)\"\n"
+                "echo \"clock $(date +%s)\"\n"
+                "[ -e cancel ] && echo 'cancel 1'\n"
+                "[ -s log/status ] && echo \"status $(cat log/status)\"\n"
+                "if [ \"$4\" = 1 ]; then put job job.json; put launch launch.json; fi\n"
+                "[ \"$alive\" = 0 ] && [ -s log/stderr ] && echo \"file stderr $(tail -c 3000 "
+                "log/stderr | wc -c)\" "
+                "&& tail -c 3000 log/stderr\n"
+                "size=0\n"
+                "[ -f events.jsonl ] && size=$(wc -c < events.jsonl)\n"
+                "echo \"size $size\"\n"
+                "n=$((size - $2))\n"
+                "if [ $n -gt $5 ]; then n=$5; fi\n"
+                "if [ $n -gt 0 ]; then echo \"file events $n\"; tail -c +$(($2 + 1)) events.jsonl "
+                "| head -c $n; "
+                "fi\n"
+                "return 0";
+
+typedef struct {
+  gboolean missing, cancel;
+  gint64 alive, size, clock;
+  char *boot, *status;
+  char *job, *launch, *error, *events;
+} Look;
+
+static void
+remote_look_clear (Look *look)
+{
+  g_free (look->boot);
+  g_free (look->status);
+  g_free (look->job);
+  g_free (look->launch);
+  g_free (look->error);
+  g_free (look->events);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Look, remote_look_clear)
+
+static void
+remote_look_take_file (Look *look, const char *name, const char *bytes, gsize n)
+{
+  char **to = g_str_equal (name, "job")      ? &look->job
+              : g_str_equal (name, "launch") ? &look->launch
+              : g_str_equal (name, "stderr") ? &look->error
+                                             : &look->events;
+
+  g_free (*to);
+  *to = g_strndup (bytes, n);
+}
+
+static void
+remote_look_take_line (Look *look, const char *name, const char *value)
+{
+  const gint64 number = g_ascii_strtoll (value, NULL, 10);
+
+  if (g_str_equal (name, "missing"))
+    look->missing = TRUE;
+  else if (g_str_equal (name, "cancel"))
+    look->cancel = TRUE;
+  else if (g_str_equal (name, "alive"))
+    look->alive = number;
+  else if (g_str_equal (name, "size"))
+    look->size = number;
+  else if (g_str_equal (name, "clock"))
+    look->clock = number;
+  else if (g_str_equal (name, "boot") && !look->boot)
+    look->boot = g_strdup (value);
+  else if (g_str_equal (name, "status") && !look->status)
+    look->status = g_strdup (value);
+}
+
+static void
+remote_look_parse (Look *look, const char *text, gsize n)
+{
+  const char *at = text, *end = text + n;
+
+  while (at < end) {
+    const char *stop = memchr (at, '\n', end - at);
+    g_autofree char *line = g_strndup (at, (stop ? stop : end) - at);
+    g_auto (GStrv) words = g_strsplit (line, " ", 3);
+
+    at = stop ? stop + 1 : end;
+    if (g_strv_length (words) == 3 && g_str_equal (words[0], "file")) {
+      const gint64 bytes = g_ascii_strtoll (words[2], NULL, 10);
+      const gsize taken = (gsize) CLAMP (bytes, 0, end - at);
+      remote_look_take_file (look, words[1], at, taken);
+      at += taken;
+    } else if (g_strv_length (words) >= 2) {
+      remote_look_take_line (look, words[0], words[1]);
+    }
+  }
+}
+
+static gboolean
+remote_job_fetch_look (TdRemoteJob *job, Look *look, GCancellable *cancellable, GError **error)
+{
+  g_autofree char *offset = g_strdup_printf ("%" G_GINT64_FORMAT, job->offset);
+  g_autofree char *most = g_strdup_printf ("%d", MOST_EVENT_BYTES);
+  const char *const words[] = { job->facts.folder,
+                                offset,
+                                job->launched.session ? job->launched.session : "",
+                                job->launched.known && job->read_files ? "0" : "1",
+                                most,
+                                NULL };
+  g_auto (TdShellResult) result = { 0 };
+
+  if (!td_shell_run (job->shell, look_script, words, LOOK_LIMIT_S, &result, cancellable, error))
+    return FALSE;
+  remote_look_parse (look, result.out, result.out_bytes);
+  return TRUE;
+}
+
+static void
+remote_job_take_file (TdRemoteJob *job, const char *text)
+{
+  g_autoptr (JsonNode) root = td_json_parse (text);
+
+  if (!root)
+    return;
+  job->read_files = TRUE;
+  g_mutex_lock (&job->lock);
+  if (td_json_string (root, "title"))
+    remote_set_text (&job->facts.title, td_json_string (root, "title"));
+  if (td_json_string (root, "profile"))
+    remote_set_text (&job->facts.profile, td_json_string (root, "profile"));
+  if (td_json_string (root, "output/path"))
+    remote_set_text (&job->facts.output_there, td_json_string (root, "output/path"));
+  /* A job of this computer that was started by hand. */
+  if (!td_shell_host (job->shell) && !job->facts.output)
+    job->facts.output = g_strdup (job->facts.output_there);
+  g_mutex_unlock (&job->lock);
+}
+
+static char *
+remote_number_text (JsonNode *root, const char *path)
+{
+  const guint number = td_json_count (root, path);
+
+  return number ? g_strdup_printf ("%u", number) : NULL;
+}
+
+static void
+remote_job_take_launch (TdRemoteJob *job, const char *text)
+{
+  g_autoptr (JsonNode) root = td_json_parse (text);
+  Launched *launched = &job->launched;
+
+  if (!root)
+    return;
+  remote_launched_clear (launched);
+  launched->known = TRUE;
+  launched->scheduler_id = g_strdup (td_json_string (root, "id"));
+  launched->session = remote_number_text (root, "session");
+  launched->boot = g_strdup (td_json_string (root, "boot"));
+  launched->submit_host = g_strdup (td_json_string (root, "submit_host"));
+  JsonNode *words = td_json_at (root, "scheduler_words");
+  if (words && JSON_NODE_HOLDS_ARRAY (words)) {
+    g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+    JsonArray *array = json_node_get_array (words);
+    for (guint i = 0; i < json_array_get_length (array); i++)
+      if (JSON_NODE_HOLDS_VALUE (json_array_get_element (array, i)))
+        g_strv_builder_add (builder, json_array_get_string_element (array, i));
+    launched->words = g_strv_builder_end (builder);
+  }
+  g_mutex_lock (&job->lock);
+  if (td_json_string (root, "profile"))
+    remote_set_text (&job->facts.profile, td_json_string (root, "profile"));
+  remote_set_text (&job->facts.scheduler_id, launched->scheduler_id);
+  if (td_json_string (root, "output/here"))
+    remote_set_text (&job->facts.output, td_json_string (root, "output/here"));
+  job->facts.to_be_fetched = td_json_true (root, "output/fetch");
+  g_mutex_unlock (&job->lock);
+}
+
+/* ── Events ── */
+
+static double
+remote_number (JsonNode *root, const char *path, double otherwise)
+{
+  const double value = td_json_number (root, path);
+
+  return isnan (value) ? otherwise : value;
+}
+
+/* The lock is held by the callers of these. */
+static void
+remote_job_take_start (TdRemoteJob *job, JsonNode *event)
+{
+  TdRemoteFacts *facts = &job->facts;
+
+  job->told = (Told) { TRUE, TD_REMOTE_RUNNING, NULL, remote_number (event, "time", 0), 0 };
+  facts->ranks = td_json_count (event, "ranks");
+  facts->nx = td_json_count (event, "nx");
+  facts->ny = td_json_count (event, "ny");
+  facts->n_slices = td_json_count (event, "slices");
+  facts->first_row = td_json_count (event, "first_row");
+  facts->pixel_mm = remote_number (event, "pixel_mm", 0);
+  remote_set_text (&facts->units, td_json_string (event, "units"));
+  remote_set_text (&facts->stage, "starting");
+  facts->fraction = 0;
+}
+
+static void
+remote_job_take_rank (TdRemoteJob *job, JsonNode *event)
+{
+  const char *node = td_json_string (event, "node"), *device = td_json_string (event, "device");
+  const char *kernel = td_json_string (event, "kernel");
+  g_autofree char *line
+      = g_strdup_printf ("rank %u: %s, %s%s%s", td_json_count (event, "rank"), node ? node : "?",
+                         device ? device : "?", kernel ? ", " : "", kernel ? kernel : "");
+
+  remote_append (&job->facts.rank_lines, line);
+}
+
+static void
+remote_job_take_progress (TdRemoteJob *job, JsonNode *event)
+{
+  TdRemoteFacts *facts = &job->facts;
+  const double done = remote_number (event, "done", 0), total = remote_number (event, "total", 0);
+
+  if (td_json_string (event, "stage"))
+    remote_set_text (&facts->stage, td_json_string (event, "stage"));
+  facts->fraction = total > 0 ? CLAMP (done / total, 0, 1) : 0;
+  facts->rate = remote_number (event, "rate", 0);
+  facts->left_s = remote_number (event, "left_s", -1);
+  remote_set_text (&facts->unit, td_json_string (event, "unit"));
+}
+
+/* A path of the folder, and of nothing else. */
+static void
+remote_job_take_slice (TdRemoteJob *job, JsonNode *event)
+{
+  const char *path = td_json_string (event, "path");
+  const TdRemoteSlice slice = { td_json_count (event, "index"), g_strdup (path) };
+
+  if (path && !g_path_is_absolute (path) && !strstr (path, ".."))
+    g_array_append_val (job->facts.slices, slice);
+  else
+    g_free (slice.path);
+}
+
+static void
+remote_job_take_failure (TdRemoteJob *job, JsonNode *event)
+{
+  const char *text = td_json_string (event, "text"), *node = td_json_string (event, "node");
+  const char *stage = td_json_string (event, "stage");
+  const double rank = td_json_number (event, "rank");
+
+  job->told.end = TD_REMOTE_FAILED;
+  g_free (job->told.text);
+  job->told.text = isnan (rank) || !node
+                       ? g_strdup (text ? text : "the worker does not say why")
+                       : g_strdup_printf ("rank %.0f on %s%s%s: %s", rank, node, stage ? ", " : "",
+                                          stage ? stage : "", text ? text : "no reason was given");
+}
+
+static void
+remote_job_take_event (TdRemoteJob *job, JsonNode *event)
+{
+  const char *name = td_json_string (event, "event");
+  TdRemoteFacts *facts = &job->facts;
+
+  job->told.last_s = MAX (job->told.last_s, remote_number (event, "time", 0));
+  if (!name)
+    return;
+  if (g_str_equal (name, "start")) {
+    const double last_s = job->told.last_s;
+    g_free (job->told.text);
+    remote_job_take_start (job, event);
+    job->told.last_s = last_s;
+  } else if (g_str_equal (name, "rank")) {
+    remote_job_take_rank (job, event);
+  } else if (g_str_equal (name, "progress")) {
+    remote_job_take_progress (job, event);
+  } else if (g_str_equal (name, "slice")) {
+    remote_job_take_slice (job, event);
+  } else if (g_str_equal (name, "note") && td_json_string (event, "text")) {
+    remote_append (&facts->notes, td_json_string (event, "text"));
+  } else if (g_str_equal (name, "done")) {
+    job->told.end = TD_REMOTE_DONE;
+    facts->seconds = remote_number (event, "seconds", job->told.last_s - job->told.first_s);
+    facts->fraction = 1;
+  } else if (g_str_equal (name, "failed")) {
+    remote_job_take_failure (job, event);
+  } else if (g_str_equal (name, "cancelled")) {
+    job->told.end = TD_REMOTE_CANCELLED;
+  }
+}
+
+/* Whole lines only: what follows the last one is read again with its end. */
+static void
+remote_job_take_events (TdRemoteJob *job, const char *text)
+{
+  const char *at = text;
+
+  g_mutex_lock (&job->lock);
+  for (const char *stop; (stop = strchr (at, '\n')); at = stop + 1) {
+    g_autofree char *line = g_strndup (at, stop - at);
+    g_autoptr (JsonNode) event = td_json_parse (line);
+    if (event)
+      remote_job_take_event (job, event);
+  }
+  if (job->told.started && job->told.end != TD_REMOTE_DONE)
+    job->facts.seconds = job->told.last_s - job->told.first_s;
+  g_mutex_unlock (&job->lock);
+  job->offset += at - text;
+}
+
+/* ── The state ── */
+
+/* The line of the launcher's output that says most: the worker's own, else the first that is no
+   rule of dashes. */
+static char *
+remote_telling_line (const char *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
+  const char *first = NULL;
+
+  for (guint i = 0; lines[i]; i++) {
+    g_strstrip (lines[i]);
+    if (g_str_has_prefix (lines[i], "tomodesk-worker:"))
+      return g_utf8_make_valid (lines[i], -1);
+    if (!first && *lines[i] && lines[i][0] != '-')
+      first = lines[i];
+  }
+  return first ? g_utf8_make_valid (first, -1) : NULL;
+}
+
+/* The processes ended, and the worker said nothing. */
+static void
+remote_job_settle_silent (TdRemoteJob *job, const Look *look, const TdSlurmState *slurm)
+{
+  g_autofree char *line = remote_telling_line (look->error);
+  g_autofree char *said = slurm ? td_slurm_explain (slurm) : NULL;
+  g_autofree char *why = NULL;
+  TdRemoteState state = TD_REMOTE_FAILED;
+
+  if (look->cancel) {
+    remote_job_set_state (job, TD_REMOTE_CANCELLED, NULL);
+    return;
+  }
+  if (slurm && slurm->state && g_str_has_prefix (slurm->state, "CANCELLED"))
+    state = TD_REMOTE_CANCELLED;
+  if (said && !g_str_has_prefix (slurm->state, "FAILED")
+      && !g_str_has_prefix (slurm->state, "COMPLETED"))
+    why = g_strdup (said);
+  else if (g_strcmp0 (look->status, "127") == 0)
+    why = g_strdup_printf (
+        "a program was not found on the node: %s. Set \"worker\", \"launcher\" or "
+        "\"setup\" in the profile",
+        line ? line : "see the log");
+  else if (look->status)
+    why = g_strdup_printf ("the launcher ended with status %s: %s. The log has the rest",
+                           look->status, line ? line : "it printed nothing");
+  else if (said)
+    why = g_strdup_printf ("%s%s%s", said, line ? ": " : "", line ? line : "");
+  else {
+    state = TD_REMOTE_LOST;
+    why = g_strdup_printf (
+        "its processes are gone without a word%s%s. Look at the log, and submit the "
+        "job again",
+        line ? ": " : "", line ? line : "");
+  }
+  remote_job_set_state (job, state, why);
+}
+
+/* TRUE: the state is known; FALSE: processes ended, which must be looked at again. */
+static gboolean
+remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
+                         GCancellable *cancellable, GError **error)
+{
+  g_auto (TdSlurmState) slurm = { 0 };
+  const gboolean silent = job->told.started && look->clock - job->told.last_s > SILENT_S;
+  const gboolean urgent = silent || look->status || look->cancel || again
+                          || (!job->told.started && job->facts.state == TD_REMOTE_RUNNING);
+
+  if (!td_slurm_ask (job->shell, job->launched.scheduler_id, urgent, &slurm, cancellable, error))
+    return FALSE;
+  switch (slurm.phase) {
+  case TD_SLURM_PENDING: remote_job_set_state (job, TD_REMOTE_QUEUED, slurm.reason); break;
+  case TD_SLURM_RUNNING: remote_job_set_state (job, TD_REMOTE_RUNNING, NULL); break;
+  default:
+    if (slurm.phase == TD_SLURM_UNKNOWN && !look->status
+        && (job->facts.state == TD_REMOTE_STAGED || !silent) && !again) {
+      /* squeue has not been asked since the job came. */
+      remote_job_set_state (job, job->told.started ? TD_REMOTE_RUNNING : TD_REMOTE_QUEUED, NULL);
+      break;
+    }
+    if (!again)
+      return FALSE;
+    remote_job_settle_silent (job, look, &slurm);
+  }
+  return TRUE;
+}
+
+static gboolean
+remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancellable *cancellable,
+                   GError **error)
+{
+  const Launched *launched = &job->launched;
+
+  if (look->missing)
+    remote_job_set_state (job, TD_REMOTE_LOST, "its folder is gone");
+  else if (job->told.end != TD_REMOTE_RUNNING)
+    remote_job_set_state (job, job->told.end, job->told.text);
+  else if (launched->known && launched->scheduler_id)
+    return remote_job_settle_slurm (job, look, again, cancellable, error);
+  else if (launched->known && g_strcmp0 (launched->boot, look->boot) != 0)
+    remote_job_set_state (job, TD_REMOTE_LOST,
+                          "the computer was restarted, or this is another one of that name. Submit "
+                          "the job again");
+  else if (launched->known && look->alive > 0)
+    remote_job_set_state (job, TD_REMOTE_RUNNING, NULL);
+  else if (launched->known)
+    remote_job_settle_silent (job, look, NULL);
+  else if (job->told.started && look->clock - job->told.last_s < BY_HAND_S)
+    remote_job_set_state (job, TD_REMOTE_RUNNING, NULL);
+  else if (job->told.started)
+    remote_job_set_state (job, TD_REMOTE_LOST,
+                          "it was started by hand, and has said nothing for a minute");
+  else
+    remote_job_set_state (job, TD_REMOTE_STAGED, "it was not launched");
+  return TRUE;
+}
+
+static gboolean
+remote_job_look_once (TdRemoteJob *job, gboolean again, gboolean *settled,
+                      GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GError) problem = NULL;
+
+  *settled = FALSE;
+  for (;;) {
+    g_auto (Look) look = { 0 };
+    if (!remote_job_fetch_look (job, &look, cancellable, error))
+      return FALSE;
+    if (look.job)
+      remote_job_take_file (job, look.job);
+    const gboolean knew = job->launched.known;
+    if (look.launch)
+      remote_job_take_launch (job, look.launch);
+    if (look.size < job->offset) { /* another run began the file anew */
+      job->offset = 0;
+      continue;
+    }
+    const gint64 before = job->offset;
+    if (look.events)
+      remote_job_take_events (job, look.events);
+    const gboolean moved = job->offset > before;
+    /* More events wait, or processes can be counted only now that their session is known. */
+    if ((moved && look.size - job->offset >= MOST_EVENT_BYTES / 2) || knew != job->launched.known)
+      continue;
+    *settled = remote_job_settle (job, &look, again, cancellable, &problem);
+    if (!problem)
+      return TRUE;
+    g_propagate_error (error, g_steal_pointer (&problem));
+    return FALSE;
+  }
+}
+
+gboolean
+td_remote_job_look (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GError) problem = NULL;
+  gboolean settled;
+
+  if (!job->facts.folder)
+    return TRUE;
+  if (remote_job_look_once (job, FALSE, &settled, cancellable, &problem)
+      && (settled || remote_job_look_once (job, TRUE, &settled, cancellable, &problem)))
+    return TRUE;
+  if (!g_error_matches (problem, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    g_mutex_lock (&job->lock);
+    remote_set_text (&job->facts.why, problem->message);
+    g_mutex_unlock (&job->lock);
+  }
+  g_propagate_error (error, g_steal_pointer (&problem));
+  return FALSE;
+}
+
+/* ── Cancelling ── */
+
+static gboolean
+remote_job_is_over (TdRemoteJob *job, gint64 *left, GCancellable *cancellable, GError **error)
+{
+  static const char script[] = PROCESSES "processes \"$1\" \"$2\" | wc -l";
+  g_autofree char *text = NULL;
+  const char *const words[]
+      = { job->launched.session ? job->launched.session : "none", job->facts.folder, NULL };
+
+  *left = 0;
+  if (!td_remote_job_look (job, cancellable, error))
+    return FALSE;
+  if (!job->launched.scheduler_id) {
+    if (!td_shell_do (job->shell, script, words, &text, cancellable, error))
+      return FALSE;
+    *left = g_ascii_strtoll (text, NULL, 10);
+  } else if (!td_remote_state_ended (job->facts.state)) {
+    *left = 1;
+  }
+  return TRUE;
+}
+
+/* Looks until nothing of the job runs any more, or the time is over. */
+static gboolean
+remote_job_wait_over (TdRemoteJob *job, guint limit_s, gint64 *left, GCancellable *cancellable,
+                      GError **error)
+{
+  const gint64 deadline = g_get_monotonic_time () + limit_s * G_USEC_PER_SEC;
+
+  do {
+    if (!remote_job_is_over (job, left, cancellable, error))
+      return FALSE;
+    if (*left == 0 && (td_remote_state_ended (job->facts.state) || !job->launched.known))
+      return TRUE;
+    g_usleep (STEP_US);
+  } while (g_get_monotonic_time () < deadline);
+  return TRUE;
+}
+
+static gboolean
+remote_job_signal (TdRemoteJob *job, const char *signal, GCancellable *cancellable, GError **error)
+{
+  static const char script[] = PROCESSES
+      "for p in $(processes \"$1\" \"$2\"); do kill -\"$3\" \"$p\" 2>/dev/null; done\nreturn 0";
+  const char *const words[] = { job->launched.session, job->facts.folder, signal, NULL };
+
+  if (!job->launched.session)
+    return TRUE;
+  return td_shell_do (job->shell, script, words, NULL, cancellable, error);
+}
+
+/* Slurm sends its own signals, the last one after some time; --signal=KILL does it now. */
+static gboolean
+remote_job_scancel (TdRemoteJob *job, const char *option, GCancellable *cancellable, GError **error)
+{
+  const char *const words[] = { job->launched.scheduler_id, option, NULL };
+
+  return td_shell_do (job->shell, "scancel $2 \"$1\" 2>&1 || return 0", words, NULL, cancellable,
+                      error);
+}
+
+gboolean
+td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  const char *const folder[] = { job->facts.folder, NULL };
+  gint64 left = 0;
+
+  if (!td_remote_job_look (job, cancellable, error))
+    return FALSE;
+  if (td_remote_state_ended (job->facts.state))
+    return TRUE;
+  if (!td_shell_do (job->shell, "cd -- \"$1\" && : > cancel", folder, NULL, cancellable, error))
+    return FALSE;
+  const gboolean slurm = job->launched.scheduler_id != NULL;
+  if (slurm && !job->told.started) {
+    if (!remote_job_scancel (job, "", cancellable, error)
+        || !remote_job_wait_over (job, 2 * SIGNAL_S, &left, cancellable, error))
+      return FALSE;
+  } else if (!remote_job_wait_over (job, FLAG_S, &left, cancellable, error)) {
+    return FALSE;
+  }
+  for (guint hard = 0; hard < 2; hard++) {
+    if (left == 0)
+      return TRUE;
+    const gboolean sent
+        = slurm ? remote_job_scancel (job, hard ? "--signal=KILL" : "", cancellable, error)
+                : remote_job_signal (job, hard ? "KILL" : "TERM", cancellable, error);
+    if (!sent || !remote_job_wait_over (job, SIGNAL_S, &left, cancellable, error))
+      return FALSE;
+  }
+  if (left == 0)
+    return TRUE;
+  td_set_error (error, TD_ERROR_IO,
+                "%" G_GINT64_FORMAT " processes of the job %s on %s do not end: they may wait for "
+                "their file system",
+                left, job->facts.id, td_shell_name (job->shell));
+  return FALSE;
+}
+
+/* ── Again ── */
+
+gboolean
+td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  static const char prepare[]
+      = "cd -- \"$1\" && if [ -f events.jsonl ]; then mv events.jsonl events-$(date +%s).jsonl; "
+        "fi\n"
+        "rm -f cancel\n"
+        "sed 's/,\"host\":\"[^\"]*\",\\(\"pid\"\\|\"scheduler\"\\).*$//' launch.json";
+  const char *const folder[] = { job->facts.folder, NULL };
+  g_autofree char *record = NULL;
+
+  if (!td_remote_job_look (job, cancellable, error))
+    return FALSE;
+  if (!td_remote_state_ended (job->facts.state) || job->facts.state == TD_REMOTE_DONE
+      || !job->launched.known) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "the job %s is %s: only one that failed, was cancelled or was lost can go on",
+                  job->facts.id, td_remote_state_name (job->facts.state));
+    return FALSE;
+  }
+  if (!td_shell_do (job->shell, prepare, folder, &record, cancellable, error))
+    return FALSE;
+  g_strchomp (record);
+  g_auto (GStrv) words = g_strdupv (job->launched.words);
+  if (!remote_job_start (job, record, words && *words ? words : NULL, cancellable, error))
+    return FALSE;
+  remote_launched_clear (&job->launched);
+  g_free (job->told.text);
+  job->told = (Told) { .end = TD_REMOTE_RUNNING };
+  job->offset = 0;
+  remote_job_set_state (job, TD_REMOTE_QUEUED, NULL);
+  return TRUE;
+}
+
+/* ── Results ── */
+
+gboolean
+td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *cancellable,
+                     GError **error)
+{
+  g_auto (TdRemoteFacts) facts = { 0 };
+
+  td_remote_job_facts (job, &facts);
+  if (facts.state != TD_REMOTE_DONE || !facts.output || !facts.output_there) {
+    td_set_error (error, TD_ERROR_INVALID, "the job %s has no volume yet: it is %s", facts.id,
+                  td_remote_state_name (facts.state));
+    return FALSE;
+  }
+  if (!facts.to_be_fetched || g_file_test (facts.output, G_FILE_TEST_EXISTS))
+    return TRUE;
+  /* A folder's contents, or the file: rsync makes "PATH.part" of either. */
+  static const char kind_script[] = "[ -d \"$1\" ] && echo folder || echo file";
+  const char *const words[] = { facts.output_there, NULL };
+  g_autofree char *kind = NULL;
+  if (!td_shell_do (job->shell, kind_script, words, &kind, cancellable, error))
+    return FALSE;
+  const gboolean is_folder = g_str_has_prefix (kind, "folder");
+  g_autofree char *there = g_strconcat (facts.output_there, is_folder ? "/" : "", NULL);
+  g_autofree char *part = g_strconcat (facts.output, ".part", NULL);
+  g_autofree char *to = g_strconcat (part, is_folder ? "/" : "", NULL);
+  g_autofree char *from = td_shell_remote_path (job->shell, there);
+  const char *const files[] = { from, NULL };
+
+  if (!td_shell_copy (job->shell, files, to, copy, cancellable, error))
+    return FALSE;
+  if (g_rename (part, facts.output) == 0)
+    return TRUE;
+  td_set_error (error, TD_ERROR_IO, "%s was copied, but cannot get its name: %s", part,
+                g_strerror (errno));
+  return FALSE;
+}
+
+GBytes *
+td_remote_job_read (TdRemoteJob *job, const char *path, GCancellable *cancellable, GError **error)
+{
+  const char *const words[] = { job->facts.folder, path, NULL };
+  g_auto (TdShellResult) result = { 0 };
+
+  if (!td_shell_run (job->shell, "cd -- \"$1\" && cat -- \"$2\"", words, LOOK_LIMIT_S, &result,
+                     cancellable, error))
+    return NULL;
+  if (result.status == 0)
+    return g_bytes_new_take (g_steal_pointer (&result.out), result.out_bytes);
+  td_set_error (error, TD_ERROR_IO, "%s: %s", td_shell_name (job->shell), result.error);
+  return NULL;
+}
+
+char *
+td_remote_job_log (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  static const char script[]
+      = "cd -- \"$1\" || return 1\n"
+        "for f in launch.json log/stdout log/stderr log/status; do\n"
+        "  [ -s \"$f\" ] && echo \"── $f\" && tail -c 200000 \"$f\"\n"
+        "done\n"
+        "[ -f events.jsonl ] && echo '── events.jsonl, the last lines' && tail -n 40 events.jsonl\n"
+        "return 0";
+  const char *const words[] = { job->facts.folder, NULL };
+  char *text = NULL;
+
+  return td_shell_do (job->shell, script, words, &text, cancellable, error) ? text : NULL;
+}

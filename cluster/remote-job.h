@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "job-file.h"
+#include "profile.h"
+
+/**
+ * TdRemoteJob: a job of a cluster, as this computer sees it: submitted, followed, cancelled, its
+ * results brought here. The job's folder on the cluster is all there is of it: the same object
+ * comes of a folder that another computer or a person made.
+ *
+ * Calls that reach for the cluster block; any thread, one such call at a time. Facts can be taken
+ * at any time by any thread.
+ */
+typedef struct TdRemoteJob TdRemoteJob;
+
+typedef enum {
+  TD_REMOTE_STAGED, /* its files are on their way, or it was not launched */
+  TD_REMOTE_QUEUED,
+  TD_REMOTE_RUNNING,
+  TD_REMOTE_DONE,
+  TD_REMOTE_FAILED,
+  TD_REMOTE_CANCELLED,
+  TD_REMOTE_LOST, /* its processes are gone without a word */
+} TdRemoteState;
+
+const char *td_remote_state_name (TdRemoteState state); /* "staged", … */
+gboolean td_remote_state_ended (TdRemoteState state);
+
+/* A slice that can be looked at before the volume is complete. */
+typedef struct {
+  guint index;
+  char *path; /* from the job's folder on */
+} TdRemoteSlice;
+
+typedef struct {
+  TdRemoteState state;
+  char *id, *title, *profile, *folder;
+  char *place;        /* "this computer", or the host */
+  char *scheduler_id; /* NULL: none */
+  char *output;       /* the volume, as this computer calls it; NULL: it does not see it */
+  char *output_there; /* as the cluster calls it */
+  gboolean to_be_fetched;
+  char *why;         /* why it waits, failed or was lost; what happened to the connection; NULL */
+  char *stage;       /* that it is in; NULL: none yet */
+  double fraction;   /* of the stage, 0 … 1 */
+  double rate;       /* units a second; 0: unknown */
+  char *unit;        /* of the rate */
+  double left_s;     /* < 0: not known */
+  double seconds;    /* it took, or has taken; < 0: not started */
+  guint ranks;       /* 0: not known yet */
+  char **rank_lines; /* a line a rank: node, device, kernel; never NULL */
+  char **notes;      /* never NULL */
+  guint nx, ny, n_slices, first_row; /* of the volume; 0: not known yet */
+  double pixel_mm;
+  char *units;
+  GArray *slices; /* TdRemoteSlice, as they came */
+} TdRemoteFacts;
+
+void td_remote_facts_clear (TdRemoteFacts *facts);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdRemoteFacts, td_remote_facts_clear)
+
+/* What is to be computed. Everything is copied or referenced. */
+typedef struct {
+  TdScan *scan;
+  char **scan_settings; /* option and value in turns; NULL: none */
+  const TdRecipe *recipe;
+  const char *output; /* whole path on this computer */
+  gboolean overwrite;
+  TdClusterWish wish;
+} TdRemoteOrder;
+
+/* A job that is not submitted yet. */
+TdRemoteJob *td_remote_job_new (TdClusterProfile *profile, const TdRemoteOrder *order);
+/* The job of a folder on a host. */
+TdRemoteJob *td_remote_job_of_folder (TdShell *shell, const char *folder);
+/* Whether the job was launched through its shell's host. A folder that several hosts see gives a
+   job through each, and only this one sees the processes. After a look. */
+gboolean td_remote_job_is_home (const TdRemoteJob *job);
+TdRemoteJob *td_remote_job_ref (TdRemoteJob *job);
+void td_remote_job_unref (TdRemoteJob *job);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRemoteJob, td_remote_job_unref)
+
+/* Makes the folder, copies what must be copied, and launches. On an error nothing is left behind;
+   a scheduler's rejection is in its own words. */
+gboolean td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+/* Looks at the job once. FALSE: the host cannot be reached; the facts say so, too, and the next
+   look goes on where this one stopped. */
+gboolean td_remote_job_look (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+/* Ends every process of the job: by its flag, then by its scheduler or by signals. TRUE: none is
+   left, which was looked at. */
+gboolean td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+/* Launches a job again that has ended and is not done: what it finished is not computed again. */
+gboolean td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+/* Brings the volume of a job that is done to where it was wanted. TRUE: it is there. */
+gboolean td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *cancellable,
+                              GError **error);
+/* A file of the folder, such as a slice's. (transfer full) */
+GBytes *td_remote_job_read (TdRemoteJob *job, const char *path, GCancellable *cancellable,
+                            GError **error);
+/* What the launcher and the worker printed. (transfer full) */
+char *td_remote_job_log (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+
+void td_remote_job_facts (TdRemoteJob *job, TdRemoteFacts *facts);
+/* A line for people: state, stage, rate, time left. (transfer full) */
+char *td_remote_facts_line (const TdRemoteFacts *facts);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "slurm.h"
+
+#include <string.h>
+
+#include "dataset/message.h"
+
+#define SQUEUE_US (15 * G_USEC_PER_SEC)
+#define URGENT_US (4 * G_USEC_PER_SEC)
+#define LIMIT_S 30
+
+/* Of one host. */
+typedef struct {
+  GMutex lock;
+  GHashTable *states; /* id → TdSlurmState */
+  gint64 queue_time, urgent_time;
+} Queue;
+
+static GMutex registry_lock;
+static GHashTable *registry; /* TdShell → Queue */
+
+void
+td_slurm_state_clear (TdSlurmState *state)
+{
+  g_clear_pointer (&state->state, g_free);
+  g_clear_pointer (&state->reason, g_free);
+}
+
+static void
+slurm_state_free (gpointer data)
+{
+  td_slurm_state_clear (data);
+  g_free (data);
+}
+
+static Queue *
+slurm_queue (TdShell *shell)
+{
+  g_mutex_lock (&registry_lock);
+  if (!registry)
+    registry = g_hash_table_new (NULL, NULL);
+  Queue *queue = g_hash_table_lookup (registry, shell);
+  if (!queue) {
+    queue = g_new0 (Queue, 1);
+    g_mutex_init (&queue->lock);
+    queue->states = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, slurm_state_free);
+    g_hash_table_insert (registry, shell, queue);
+  }
+  g_mutex_unlock (&registry_lock);
+  return queue;
+}
+
+static TdSlurmPhase
+slurm_phase (const char *state)
+{
+  static const char *const waiting[]
+      = { "PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD" };
+  static const char *const running[] = { "RUNNING",   "CONFIGURING", "COMPLETING", "SUSPENDED",
+                                         "STAGE_OUT", "SIGNALING",   "STOPPED",    "RESIZING" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (waiting); i++)
+    if (g_str_equal (state, waiting[i]))
+      return TD_SLURM_PENDING;
+  for (guint i = 0; i < G_N_ELEMENTS (running); i++)
+    if (g_str_equal (state, running[i]))
+      return TD_SLURM_RUNNING;
+  return TD_SLURM_ENDED;
+}
+
+/* Lines "ID|STATE|REASON". */
+static void
+slurm_take_lines (Queue *queue, const char *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+
+  for (guint i = 0; lines[i]; i++) {
+    g_auto (GStrv) words = g_strsplit (lines[i], "|", 3);
+    if (g_strv_length (words) < 3 || !*words[0] || !*words[1])
+      continue;
+    TdSlurmState *state = g_new0 (TdSlurmState, 1);
+    state->phase = slurm_phase (words[1]);
+    state->state = g_strdup (words[1]);
+    state->reason = *words[2] && !g_str_equal (words[2], "None") ? g_strdup (words[2]) : NULL;
+    g_hash_table_replace (queue->states, g_strdup (words[0]), state);
+  }
+}
+
+/* One squeue for all jobs of the user; those that ended minutes ago are still in it. */
+static gboolean
+slurm_ask_queue (TdShell *shell, Queue *queue, GCancellable *cancellable, GError **error)
+{
+  g_auto (TdShellResult) result = { 0 };
+
+  if (!td_shell_run (shell, "squeue -h -t all -u \"$(id -un)\" -o '%i|%T|%r'", NULL, LIMIT_S,
+                     &result, cancellable, error))
+    return FALSE;
+  queue->queue_time = g_get_monotonic_time ();
+  if (result.status != 0) {
+    td_set_error (error, TD_ERROR_IO, "squeue on %s says: %s", td_shell_name (shell),
+                  *result.error ? result.error : "nothing");
+    return FALSE;
+  }
+  g_hash_table_remove_all (queue->states);
+  slurm_take_lines (queue, result.out);
+  return TRUE;
+}
+
+/* One job, by scontrol while Slurm remembers it, else by its accounts where it keeps any. */
+static gboolean
+slurm_ask_one (TdShell *shell, Queue *queue, const char *id, GCancellable *cancellable,
+               GError **error)
+{
+  static const char script[] = "scontrol -o show job \"$1\" 2>/dev/null | sed -n "
+                               "'s/^JobId=\\([0-9]*\\) .*JobState=\\([A-Z_]*\\) Reason=\\([^ "
+                               "]*\\).*/\\1|\\2|\\3/p' | grep . "
+                               "&& return 0\n"
+                               "command -v sacct >/dev/null 2>&1 || return 0\n"
+                               "sacct -n -X -P -j \"$1\" -o JobID,State,Reason 2>/dev/null\n"
+                               "return 0";
+  const char *const words[] = { id, NULL };
+  g_auto (TdShellResult) result = { 0 };
+
+  if (!td_shell_run (shell, script, words, LIMIT_S, &result, cancellable, error))
+    return FALSE;
+  queue->urgent_time = g_get_monotonic_time ();
+  slurm_take_lines (queue, result.out);
+  if (!g_hash_table_contains (queue->states, id))
+    g_hash_table_replace (queue->states, g_strdup (id), g_new0 (TdSlurmState, 1));
+  return TRUE;
+}
+
+gboolean
+td_slurm_ask (TdShell *shell, const char *id, gboolean urgent, TdSlurmState *state,
+              GCancellable *cancellable, GError **error)
+{
+  Queue *queue = slurm_queue (shell);
+  gboolean answered = TRUE;
+
+  *state = (TdSlurmState) { 0 };
+  g_mutex_lock (&queue->lock);
+  const gint64 now = g_get_monotonic_time ();
+  const TdSlurmState *known = g_hash_table_lookup (queue->states, id);
+  if (known && known->phase == TD_SLURM_ENDED)
+    ; /* nothing more happens to it */
+  else if (!queue->queue_time || now - queue->queue_time >= SQUEUE_US)
+    answered = slurm_ask_queue (shell, queue, cancellable, error);
+  known = g_hash_table_lookup (queue->states, id);
+  if (answered && (!known || (urgent && known->phase != TD_SLURM_ENDED))
+      && (!queue->urgent_time || now - queue->urgent_time >= URGENT_US)) {
+    answered = slurm_ask_one (shell, queue, id, cancellable, error);
+    known = g_hash_table_lookup (queue->states, id);
+  }
+  if (known)
+    *state = (TdSlurmState) { known->phase, g_strdup (known->state), g_strdup (known->reason) };
+  g_mutex_unlock (&queue->lock);
+  return answered;
+}
+
+char *
+td_slurm_explain (const TdSlurmState *state)
+{
+  static const struct {
+    const char *state, *text;
+  } ends[] = {
+    { "TIMEOUT", "the job reached its wall time. Raise \"time\" in the profile; submitted again, "
+                 "the job goes on from the parts that are finished" },
+    { "CANCELLED", "the job was cancelled outside this program (scancel)" },
+    { "NODE_FAIL", "a node failed. Submit the job again; it goes on from the finished parts" },
+    { "BOOT_FAIL", "a node did not start. Submit the job again" },
+    { "OUT_OF_MEMORY", "a node ran out of memory. Ask for more with scheduler-options = --mem=…, "
+                       "or lower \"memory\" in the profile" },
+    { "PREEMPTED", "the job gave way to another one. Submit the job again; it goes on from the "
+                   "finished parts" },
+    { "DEADLINE", "the job's deadline passed" },
+  };
+
+  for (guint i = 0; state->state && i < G_N_ELEMENTS (ends); i++)
+    if (g_str_has_prefix (state->state, ends[i].state))
+      return g_strdup_printf ("Slurm says %s: %s", state->state, ends[i].text);
+  if (state->state && state->reason)
+    return g_strdup_printf ("Slurm says %s, %s", state->state, state->reason);
+  return state->state ? g_strdup_printf ("Slurm says %s", state->state) : NULL;
+}

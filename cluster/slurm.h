@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "shell.h"
+
+/**
+ * What Slurm says of jobs, through the shell of the host where its commands are. However many jobs
+ * are asked about, a host's squeue runs every 15 s at most. A job that squeue no longer knows is
+ * looked up by sacct, once. Any thread; blocks.
+ */
+typedef enum {
+  TD_SLURM_UNKNOWN, /* neither squeue nor sacct know the job */
+  TD_SLURM_PENDING,
+  TD_SLURM_RUNNING, /* or about to: configuring, completing */
+  TD_SLURM_ENDED,
+} TdSlurmPhase;
+
+typedef struct {
+  TdSlurmPhase phase;
+  char *state;  /* Slurm's own: "PENDING", "TIMEOUT", "CANCELLED by 0", …; NULL: unknown */
+  char *reason; /* why it waits or ended, Slurm's own word; NULL: none */
+} TdSlurmState;
+
+void td_slurm_state_clear (TdSlurmState *state);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdSlurmState, td_slurm_state_clear)
+
+/* @urgent: the job is silent, and something may have happened to it: it alone is looked up anew, if
+   nobody asked so within 4 s. */
+gboolean td_slurm_ask (TdShell *shell, const char *id, gboolean urgent, TdSlurmState *state,
+                       GCancellable *cancellable, GError **error);
+/* A sentence on how the job ended and what to do; NULL: its end says nothing. (transfer full) */
+char *td_slurm_explain (const TdSlurmState *state);

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What tests of remote jobs run on: profiles for this computer, for an sshd on the loopback interface with
+keys of its own, and for a Slurm of one node with a munge of its own. All of it lies in a temporary folder,
+and every process is ended by its id."""
+import getpass
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+
+class Missing(Exception):
+    """A kind of cluster that cannot be had here, and why."""
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def wait_for(condition, limit_s, step_s=0.1):
+    """What the condition came to; None if it was never true."""
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(step_s)
+    return None
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise Missing(f"{program} is not installed")
+
+
+class Place:
+    """A folder for everything, and the command line that works in it."""
+
+    def __init__(self, cli, fake):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="td"))
+        self.cli, self.fake = cli, fake
+        self.profiles = self.folder / "config" / "tomodesk" / "profiles"
+        self.profiles.mkdir(parents=True)
+        self.environment = dict(
+            os.environ, XDG_CONFIG_HOME=str(self.folder / "config"), XDG_DATA_HOME=str(self.folder / "data"),
+            XDG_RUNTIME_DIR=str(self.folder / "runtime"), LANGUAGE="C", LC_ALL="C.UTF-8",
+            OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+            OMPI_MCA_rmaps_base_oversubscribe="1")
+        (self.folder / "runtime").mkdir(mode=0o700)
+        self.scan = self.folder / "scan.nxs"
+        self.run("phantom", "shepp-logan", "--cone", "--output", self.scan, "--columns", 48, "--rows", 32,
+                 "--views", 60)
+        self.children = []
+
+    def command(self, *words):
+        return [self.cli] + [str(word) for word in words]
+
+    def run(self, *words, limit_s=60):
+        return subprocess.run(self.command(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=self.environment, timeout=limit_s,
+                              check=False)
+
+    def start(self, *words):
+        return subprocess.Popen(self.command(*words), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, env=self.environment)
+
+    def spawn(self, name, *words, env=None):
+        log = open(self.folder / f"{name}.log", "ab")
+        child = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=log,
+                                 stderr=log, env=env or self.environment, start_new_session=True)
+        log.close()
+        self.children.append(child)
+        return child
+
+    @staticmethod
+    def stop(child):
+        """Ends the child and what it started: they form a session of their own."""
+        try:
+            os.killpg(child.pid, signal.SIGTERM)
+            child.wait(5)
+        except ProcessLookupError:
+            pass
+        except subprocess.TimeoutExpired:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+    def profile(self, name, **keys):
+        lines = "".join(f"{key.replace('_', '-')} = {value}\n" for key, value in keys.items())
+        (self.profiles / f"{name}.ini").write_text("[Profile]\n" + lines)
+        return name
+
+    def submit(self, profile, output, *options):
+        """The id of a job that is not followed."""
+        done = self.run("submit", self.scan, "--output", self.folder / output, "--profile", profile,
+                        "--detach", *options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def job(self, job_id):
+        listed = json.loads(self.run("jobs", "--json").stdout)["jobs"]
+        return next(job for job in listed if job["id"] == job_id)
+
+    @staticmethod
+    def processes(folder):
+        """Processes that were started for the job of this folder."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            try:
+                words = (entry / "environ").read_bytes().split(b"\0")
+                state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if f"TOMODESK_JOB={folder}".encode() in words and state != "Z":
+                found.append(entry.name)
+        return found
+
+    def close(self):
+        for child in reversed(self.children):
+            self.stop(child)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Sshd:
+    """An sshd of the user's own, and the configuration that reaches it as "loopback"."""
+
+    def __init__(self, place):
+        need("sshd", "ssh", "ssh-keygen")
+        self.place, self.port = place, free_port()
+        folder = place.folder / "ssh"
+        folder.mkdir(mode=0o700)
+        for name in ("host", "user"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+        shutil.copy(folder / "user.pub", folder / "authorized")
+        host_key = (folder / "host.pub").read_text()
+        (folder / "known").write_text(f"[127.0.0.1]:{self.port} {host_key}")
+        passed = "".join(f" {name}" for name in ("XDG_DATA_HOME", "SLURM_CONF") + tuple(
+            name for name in place.environment if name.startswith("OMPI_")))
+        (folder / "sshd_config").write_text(
+            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {folder}/host\nPidFile {folder}/pid\n"
+            f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nUsePAM no\n"
+            f"PasswordAuthentication no\nAcceptEnv{passed}\nSetEnv HOME={place.folder}\n")
+        self.config = folder / "config"
+        self.config.write_text(
+            f"Host loopback\n  HostName 127.0.0.1\n  Port {self.port}\n  User {getpass.getuser()}\n"
+            f"  IdentityFile {folder}/user\n  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known\n"
+            f"  SendEnv{passed}\n")
+        self.folder = folder
+        if os.getuid() == 0:
+            os.makedirs("/run/sshd", exist_ok=True)
+        self.start()
+        if not wait_for(self.answers, 5):
+            raise Missing("sshd does not start: " + (place.folder / "sshd.log").read_text()[-300:])
+
+    def start(self):
+        self.child = self.place.spawn("sshd", shutil.which("sshd"), "-D", "-e", "-f",
+                                      self.folder / "sshd_config")
+
+    def answers(self):
+        return subprocess.run(["ssh", "-F", self.config, "-o", "BatchMode=yes", "loopback", "true"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, env=self.place.environment,
+                              check=False).returncode == 0
+
+    def cut(self):
+        """The listener ends, and so does every connection."""
+        children = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,args="], stdout=subprocess.PIPE, text=True,
+                                  check=True).stdout
+        own = {self.child.pid}
+        for _ in range(3):
+            for line in children.splitlines():
+                pid, parent, words = line.split(None, 2)
+                if int(parent) in own and "sshd" in words:
+                    own.add(int(pid))
+        for pid in own:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.child.wait()
+
+
+class Slurm:
+    """munged, slurmctld and slurmd of one node, all as this user."""
+
+    def __init__(self, place):
+        need("munged", "slurmctld", "slurmd", "sbatch", "srun")
+        folder = place.folder / "slurm"
+        for name in ("", "state", "spool"):
+            (folder / name).mkdir(mode=0o700)
+        self.place, self.folder = place, folder
+        user, node = getpass.getuser(), socket.gethostname().split(".")[0]
+        key = folder / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o400)
+        munge = folder / "munge.socket"
+        (folder / "slurm.conf").write_text(f"""
+ClusterName=tomodesk
+SlurmctldHost={node}(127.0.0.1)
+SlurmctldPort={free_port()}
+SlurmdPort={free_port()}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={munge}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SwitchType=switch/none
+ReturnToService=2
+KillWait=2
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+NodeName={node} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
+PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP
+""")
+        (folder / "plain.conf").write_text("")
+        version = subprocess.run(["slurmd", "-V"], stdout=subprocess.PIPE, text=True, check=False).stdout
+        number = [int(part) for part in re.findall(r"\d+", version)[:2]]
+        if number >= [23, 11]:
+            (folder / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
+        place.environment["SLURM_CONF"] = str(folder / "slurm.conf")
+        place.spawn("munged", shutil.which("munged"), "--foreground", "--force", f"--key-file={key}",
+                    f"--socket={munge}", f"--pid-file={folder}/munge.pid", f"--seed-file={folder}/munge.seed",
+                    f"--log-file={folder}/munge.log")
+        if not wait_for(munge.exists, 5):
+            raise Missing("munged does not start: " + self.last_words("munged"))
+        place.spawn("slurmctld", shutil.which("slurmctld"), "-D", "-f", folder / "slurm.conf")
+        place.spawn("slurmd", shutil.which("slurmd"), "-D", "-f", folder / "slurm.conf", "-N", node)
+        if not wait_for(self.is_idle, 20, 0.3):
+            raise Missing("slurm does not start: " + self.last_words("slurmctld") + self.last_words("slurmd"))
+        listed = self.ask("srun", "--mpi=list")
+        self.launcher = "srun;--mpi=pmix" if "pmix" in listed else "mpirun"
+
+    def last_words(self, name):
+        return (self.place.folder / f"{name}.log").read_text(errors="replace")[-300:].replace("\n", " | ")
+
+    def ask(self, *words):
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, env=self.place.environment, check=False)
+        return done.stdout
+
+    def is_idle(self):
+        return "idle" in self.ask("sinfo", "-h", "-o", "%t")

@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Jobs on this computer, over ssh and by Slurm, for real: test-remote.py CLI FAKE-WORKER [--slow].
+
+Speaks TAP. A kind of cluster whose programs are not installed is skipped with the reason. The fake worker
+computes nothing; tests of what the real one computes are in tests/cluster.
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+import cluster
+
+FAULTS = 10  # seconds in which a fault is to be told
+
+
+def ended(place, job_id, limit_s):
+    return cluster.wait_for(lambda: next(
+        (job for job in [place.job(job_id)] if job["state"] in ("done", "failed", "cancelled", "lost")), None),
+        limit_s, 0.3)
+
+
+# ── What each kind of cluster does ──
+
+def submits_and_follows(place, kind):
+    output = place.folder / f"{kind}-done.tif"
+    done = place.run("submit", place.scan, "--output", output, "--profile", kind)
+    assert done.returncode == 0, done.stderr
+    assert output.read_text() == "a volume\n", "the volume is there"
+    job = json.loads(place.run("jobs", "--json").stdout)["jobs"][0]
+    assert (job["state"], job["profile"], job["slices"]) == ("done", kind, [1]), job
+
+
+def shows_a_slice_and_cancels(place, kind):
+    job_id = place.submit(kind, f"{kind}-slow.tif")
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 20, 0.3)
+    assert job and job["state"] == "running" and job["ranks"] == 2, job
+    assert len(place.processes(job["folder"])) >= 2, "ranks run"
+    slice_file = place.folder / f"{kind}-slice.tif"
+    follower = place.start("follow", job_id, "--slice", slice_file)
+    assert cluster.wait_for(slice_file.exists, 10)
+    follower.send_signal(signal.SIGINT)
+    _, said = follower.communicate(timeout=10)
+    assert follower.returncode == 130 and "goes on" in said, said
+    assert slice_file.read_bytes() == b"II*\0fake"
+    start = time.monotonic()
+    done = place.run("cancel", job_id)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - start < FAULTS
+    assert not place.processes(job["folder"]), "no process is left"
+    assert place.job(job_id)["state"] == "cancelled"
+    again = place.run("follow", job_id)
+    assert again.returncode == 130 and "was cancelled" in again.stderr, again
+
+
+def cancels_the_deaf(place, kind):
+    job_id = place.submit(kind, f"{kind}-slow-deaf.tif")
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 20, 0.3)
+    assert job, place.job(job_id)
+    done = place.run("cancel", job_id)
+    assert done.returncode == 0, done.stderr
+    time.sleep(0.5)
+    assert not place.processes(job["folder"]), "no process is left"
+    assert place.job(job_id)["state"] == "cancelled", place.job(job_id)
+
+
+def tells_that_a_rank_was_killed(place, kind):
+    job_id = place.submit(kind, f"{kind}-dies.tif")
+    job = ended(place, job_id, 8 + FAULTS)
+    assert job and job["state"] == "failed" and job["why"], job
+    assert not place.processes(job["folder"]), "no process is left"
+    log = place.run("follow", job_id, "--log")
+    assert "events.jsonl" in log.stdout
+
+
+def tells_the_worker_s_words(place, kind):
+    done = place.run("submit", place.scan, "--output", place.folder / f"{kind}-fails.tif", "--profile", kind)
+    assert done.returncode == 1, done
+    assert "rank 1 on node7, read: there is no space left" in done.stderr, done.stderr
+
+
+def goes_on_with_a_failed_job(place, kind):
+    job_id = place.submit(kind, f"{kind}-fails-again.tif")
+    job = ended(place, job_id, 20)
+    assert job["state"] == "failed", job
+    path = pathlib.Path(job["folder"]) / "job.json"
+    path.write_text(path.read_text().replace("-fails-again", "-succeeds"))
+    (pathlib.Path(job["folder"]) / "fake-end").unlink()
+    done = place.run("submit", "--again", job_id)
+    assert done.returncode == 0, done.stderr
+    assert place.job(job_id)["state"] == "done"
+    again = place.run("submit", "--again", job_id)
+    assert again.returncode == 1 and "is done" in again.stderr, again
+
+
+def refuses_a_worker_of_another_version(place, kind):
+    keys = dict(place.keys[kind], setup="export FAKE_VERSION=0.0.9")
+    place.profile("other", **keys)
+    done = place.run("submit", place.scan, "--output", place.folder / "o.tif", "--profile", "other")
+    assert done.returncode == 1 and "is of version 0.0.9, and this program is of version" in done.stderr, done
+
+
+def tells_that_the_worker_is_missing(place, kind):
+    place.profile("without", **dict(place.keys[kind], worker="/nowhere/tomodesk-worker"))
+    done = place.run("submit", place.scan, "--output", place.folder / "w.tif", "--profile", "without")
+    assert done.returncode == 1, done
+    assert "/nowhere/tomodesk-worker" in done.stderr and "worker" in done.stderr, done.stderr
+
+
+def probes_its_nodes(place, kind):
+    done = place.run("profiles", "test", kind, "--read", place.scan)
+    assert done.returncode == 0, done
+    assert f"reads {place.scan}: yes" in done.stdout and done.stdout.endswith(f"{kind}: ready\n"), done
+    done = place.run("profiles", "test", kind, "--read", place.folder / "nowhere")
+    assert done.returncode == 1 and "NO" in done.stdout, done
+
+
+# ── This computer ──
+
+def finds_jobs_started_by_hand(place, kind):
+    job_id = place.submit(kind, "hand.tif")
+    job = ended(place, job_id, 20)
+    by_hand = pathlib.Path(job["folder"]).parent / "20000101-000000-00000000"
+    by_hand.mkdir()
+    text = (pathlib.Path(job["folder"]) / "job.json").read_text()
+    (by_hand / "job.json").write_text(text.replace("hand.tif", "hand2-slow.tif"))
+    child = place.spawn("hand", place.fake, "run", by_hand)
+    assert cluster.wait_for(lambda: place.job(by_hand.name)["state"] == "running", 5), place.job(by_hand.name)
+    done = place.run("cancel", by_hand.name)
+    assert done.returncode == 0, done
+    assert child.wait(5) == 75
+    assert place.job(by_hand.name)["state"] == "cancelled"
+
+
+def quotes_whatever_it_is_given(place, kind):
+    """Names that a shell would take apart."""
+    name = "a b'c\"d $(touch pwned) `x` ;&|*"
+    output = place.folder / name
+    place.profile("odd", **dict(place.keys[kind], jobs_folder=f"{place.folder}/jobs $HOME 'x'"))
+    done = place.run("submit", place.scan, "--output", output, "--profile", "odd")
+    assert done.returncode == 0, done.stderr
+    assert output.read_text() == "a volume\n"
+    assert not list(place.folder.rglob("pwned"))
+
+
+def fills_in_a_template(place, kind):
+    (place.profiles / "t.sh").write_text(
+        "#!/bin/sh\n#SBATCH --nodes=@NODES@\n#SBATCH --partition=@PARTITION@\nexport TOMODESK_JOB=@FOLDER@\n"
+        "echo ranks @RANKS@ cards @CARDS_PER_RANK@.\nexec @COMMAND@\n")
+    place.profile("templated", **dict(place.keys[kind], template_cpu="t.sh"))
+    job_id = place.submit("templated", "templated.tif")
+    job = ended(place, job_id, 20)
+    assert job["state"] == "done", job
+    script = (pathlib.Path(job["folder"]) / "run.sh").read_text()
+    assert "#SBATCH --nodes=1\n" in script and "partition" not in script, script
+    assert "ranks 2 cards .\n" in place.run("follow", job_id, "--log").stdout
+    (place.profiles / "t.sh").write_text("echo @NO_SUCH@\n")
+    done = place.run("submit", place.scan, "--output", place.folder / "x.tif", "--profile", "templated")
+    assert done.returncode == 1 and "@NO_SUCH@, which is no variable" in done.stderr, done
+
+
+BAD = [
+    ("kind = tape\n", "line 2: \"kind\" is local, ssh or slurm"),
+    ("description = x\n", "has no line \"kind ="),
+    ("kind = local\nranks-per-node = many\n", "line 3: \"ranks-per-node\" is a whole number from 1"),
+    ("kind = local\nranks-per-node = 0\n", "line 3"),
+    ("kind = local\npartition = x\n", "line 3: \"partition\" is not used with kind = local"),
+    ("kind = ssh\n", "needs a \"host\""),
+    ("kind = ssh\nhost = -oProxyCommand=x\n", "line 3: \"host\" is no host"),
+    ("kind = ssh\nhost = a\npassword = b\n", "line 4: \"password\" is not kept here"),
+    ("kind = ssh\nhost = a\nmap = data\n", "line 4: \"map\" is a list of LOCAL=REMOTE"),
+    ("kind = local\ncolour = red\n", "line 3: \"colour\" is no key of a profile"),
+    ("kind = local\nmode = fast\n", "line 3: \"mode\" is slab, ifdk or slices"),
+    ("kind = local\nmemory = much\n", "line 3: \"memory\" is no size"),
+    ("kind = local\nworker =\n", "line 3: \"worker\" is empty"),
+    ("kind = local\ntemplate-cpu = nowhere.sh\n", "line 3: \"template-cpu\" names"),
+    ("kind = slurm\nstaging = rsync\n", "line 3: \"staging\" is for profiles with a \"host\""),
+    ("kind = local\nworker = a\\nb\n", "line 3: \"worker\" is one line"),
+    ("nonsense\n", "is not written as [Profile] and lines"),
+]
+
+
+def refuses_bad_profiles(place, kind):
+    for lines, words in BAD:
+        (place.profiles / "bad.ini").write_text("[Profile]\n" + lines)
+        done = place.run("submit", place.scan, "--output", place.folder / "x.tif", "--profile", "bad")
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, (lines, done)
+        assert "bad.ini" in done.stderr and words in done.stderr, (lines, done.stderr)
+        assert "bad.ini" in place.run("profiles").stderr
+    (place.profiles / "bad.ini").unlink()
+    done = place.run("submit", place.scan, "--output", place.folder / "x.tif", "--profile", "nowhere")
+    assert done.returncode == 1 and "there is no profile \"nowhere\"" in done.stderr, done
+
+
+def the_user_s_profile_wins(place, kind):
+    site = place.folder / "site"
+    (site / "tomodesk" / "profiles").mkdir(parents=True)
+    for name in ("shared", "mine"):
+        (site / "tomodesk" / "profiles" / f"{name}.ini").write_text(
+            "[Profile]\nkind = local\ndescription = the site's\n")
+    place.environment["XDG_DATA_DIRS"] = str(site)
+    place.profile("mine", kind="local", description="the user's")
+    listed = place.run("profiles").stdout
+    del place.environment["XDG_DATA_DIRS"]
+    assert re.search(r"^mine .*the user's$", listed, re.M), listed
+    assert re.search(r"^shared .*the site's$", listed, re.M), listed
+
+
+# ── ssh ──
+
+def goes_on_after_a_cut(place, kind):
+    job_id = place.submit(kind, "cut-slow.tif")
+    follower = place.start("follow", job_id)
+    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 20, 0.3)
+    folder = place.job(job_id)["folder"]
+    place.sshd.cut()
+    done = place.run("jobs")
+    assert "cannot be reached" in done.stderr, done
+    time.sleep(FAULTS - 4)
+    assert follower.poll() is None, "the follower waits"
+    assert place.processes(folder), "the job goes on"
+    place.sshd.start()
+    assert cluster.wait_for(lambda: place.job(job_id)["state"] == "running", FAULTS, 0.3)
+    assert place.run("cancel", job_id).returncode == 0
+    _, said = follower.communicate(timeout=15)
+    assert follower.returncode == 130 and "cannot be reached" in said and "was cancelled" in said, said
+
+
+def stages_and_fetches(place, kind):
+    cluster.need("rsync")
+    place.profile("staged", **dict(place.keys[kind], staging="rsync", map=""))
+    output = place.folder / "fetched.tif"
+    done = place.run("submit", place.scan, "--output", output, "--profile", "staged")
+    assert done.returncode == 0, done.stderr
+    assert output.read_text() == "a volume\n"
+    job = json.loads(place.run("jobs", "--json").stdout)["jobs"][0]
+    scan = json.loads((pathlib.Path(job["folder"]) / "job.json").read_text())["scan"]["path"]
+    assert scan.startswith(job["folder"]) and pathlib.Path(scan).read_bytes() == place.scan.read_bytes()
+
+
+def refuses_what_the_host_does_not_see(place, kind):
+    place.profile("unmapped", **dict(place.keys[kind], map="/nowhere=/nowhere"))
+    done = place.run("submit", place.scan, "--output", place.folder / "u.tif", "--profile", "unmapped")
+    assert done.returncode == 1 and "\"map\" of the profile \"unmapped\"" in done.stderr, done
+
+
+def tells_that_nobody_answers(place, kind):
+    config = place.folder / "closed"
+    config.write_text(f"Host closed\n  HostName 127.0.0.1\n  Port {cluster.free_port()}\n")
+    place.profile("closed", **dict(place.keys[kind], host="closed", ssh_config=config))
+    start = time.monotonic()
+    done = place.run("submit", place.scan, "--output", place.folder / "c.tif", "--profile", "closed")
+    (place.profiles / "closed.ini").unlink()
+    assert time.monotonic() - start < FAULTS
+    assert done.returncode == 1 and "closed cannot be reached" in done.stderr and "refused" in done.stderr, done
+
+
+# ── Slurm ──
+
+def shows_the_scheduler_s_words(place, kind):
+    place.profile("nowhere", **dict(place.keys[kind], partition="nowhere"))
+    done = place.run("submit", place.scan, "--output", place.folder / "r.tif", "--profile", "nowhere")
+    (place.profiles / "nowhere.ini").unlink()
+    assert done.returncode == 1 and "refuses the job" in done.stderr, done
+    assert "invalid partition specified: nowhere" in done.stderr, done
+
+
+def tells_of_an_scancel_from_outside(place, kind):
+    job_id = place.submit(kind, "outside-slow-deaf.tif")
+    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 20, 0.3)
+    follower = place.start("follow", job_id)
+    time.sleep(1)
+    subprocess.run(["scancel", place.job(job_id)["scheduler_id"]], env=place.environment, check=True)
+    start = time.monotonic()
+    _, said = follower.communicate(timeout=30)
+    assert time.monotonic() - start < FAULTS + 2, "with KillWait=2"
+    assert "cancelled outside this program" in said, said
+    assert not place.processes(place.job(job_id)["folder"])
+
+
+def asks_the_queue_rarely(place, kind):
+    """One squeue in 15 s, while a job waits for its turn."""
+    blocker = place.submit(kind, "blocker-slow.tif")
+    cluster.wait_for(lambda: place.job(blocker)["slices"], 20, 0.3)
+    place.profile("all", **dict(place.keys[kind], scheduler_options="--exclusive"))
+    waiting = place.submit("all", "waiting.tif")
+    calls = place.folder / "calls"
+    wrapper = place.folder / "bin"
+    wrapper.mkdir()
+    program = next(f"{folder}/squeue" for folder in os.environ["PATH"].split(":")
+                   if os.path.exists(f"{folder}/squeue"))
+    (wrapper / "squeue").write_text(f"#!/bin/sh\necho x >> {calls}\nexec {program} \"$@\"\n")
+    (wrapper / "squeue").chmod(0o755)
+    path = place.environment["PATH"]
+    place.environment["PATH"] = f"{wrapper}:{path}"
+    follower = place.start("follow", waiting)
+    place.environment["PATH"] = path
+    time.sleep(6)
+    n = len(calls.read_text().splitlines())
+    job = place.job(waiting)
+    assert job["state"] == "queued" and job["why"], job
+    assert place.run("cancel", waiting).returncode == 0
+    _, said = follower.communicate(timeout=20)
+    assert follower.returncode == 130 and "was cancelled" in said, said
+    assert place.run("cancel", blocker).returncode == 0
+    assert n == 1, f"{n} calls of squeue"
+
+
+def tells_that_the_wall_time_was_reached(place, kind):
+    place.profile("short", **dict(place.keys[kind], time="0:05"))
+    job_id = place.submit("short", "short-slow-deaf.tif")
+    job = ended(place, job_id, 120)
+    assert job["state"] == "failed" and "wall time" in job["why"], job
+
+
+COMMON = [submits_and_follows, shows_a_slice_and_cancels, cancels_the_deaf, tells_that_a_rank_was_killed,
+          tells_the_worker_s_words, tells_that_the_worker_is_missing]
+CASES = {
+    "local": COMMON + [goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
+                       finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
+                       refuses_bad_profiles, the_user_s_profile_wins],
+    "ssh": COMMON + [goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
+                     tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
+    "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
+                       tells_of_an_scancel_from_outside, asks_the_queue_rarely],
+}
+SLOW = {"slurm": [tells_that_the_wall_time_was_reached]}
+
+
+def prepare(place, kind):
+    """The profile of that kind, named after it, and its keys for those that change one."""
+    keys = {"kind": kind, "worker": place.fake, "ranks_per_node": 2}
+    if kind != "slurm":
+        cluster.need("mpirun")
+    if kind == "ssh":
+        place.sshd = cluster.Sshd(place)
+        keys.update(host="loopback", ssh_config=place.sshd.config, map=f"{place.folder}={place.folder}")
+    if kind == "slurm":
+        place.slurm = cluster.Slurm(place)
+        keys.update(launcher=place.slurm.launcher)
+    place.keys = {kind: keys}
+    place.profile(kind, **keys)
+
+
+def main():
+    cli, fake, kind = sys.argv[1:4]
+    cases = SLOW.get(kind, []) if "--slow" in sys.argv else CASES[kind]
+    only = [word for word in sys.argv[4:] if not word.startswith("--")]
+    cases = [case for case in cases if not only or case.__name__ in only]
+    print(f"1..{len(cases)}", flush=True)
+    place = cluster.Place(cli, fake)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        prepare(place, kind)
+        for number, case in enumerate(cases, 1):
+            name = f"{kind}: {case.__name__.replace('_s_', ' s ').replace('_', ' ')}"
+            start = time.monotonic()
+            try:
+                case(place, kind)
+                print(f"ok {number} {name} # {time.monotonic() - start:.1f} s", flush=True)
+            except cluster.Missing as reason:
+                print(f"ok {number} {name} # SKIP {reason}", flush=True)
+            except Exception:
+                print("# " + traceback.format_exc().replace("\n", "\n# "), flush=True)
+                print(f"not ok {number} {name}", flush=True)
+    except cluster.Missing as reason:
+        for number, case in enumerate(cases, 1):
+            print(f"ok {number} {kind}: {case.__name__} # SKIP {reason}", flush=True)
+    finally:
+        place.close()
+
+
+main()
