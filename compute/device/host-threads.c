@@ -117,6 +117,21 @@ td_thread_start (const char *name, GThreadFunc body, gpointer data, GError **err
   return thread;
 }
 
+gpointer
+td_host_malloc (guint64 bytes, GError **error)
+{
+  gpointer memory = g_try_malloc (MAX (bytes, 1));
+
+  if (!memory) {
+    g_autofree char *size = g_format_size (bytes);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "The system gives this program no %s of memory; close other programs, take a "
+                  "smaller {region}, or bin the scan ({bin=2})",
+                  size);
+  }
+  return memory;
+}
+
 /* ── The pool ── */
 
 /* One td_parallel_for call, on its caller's stack. @busy and the list are under pool.lock. */

@@ -14,6 +14,8 @@ typedef enum { TD_ISA_PLAIN, TD_ISA_AVX2, TD_ISA_AVX512 } TdIsa;
 TdIsa td_host_isa (void);
 /* As g_thread_try_new(), with a sentence: a process may be short of address space or of threads. */
 GThread *td_thread_start (const char *name, GThreadFunc body, gpointer data, GError **error);
+/* As g_try_malloc(), with a sentence that says how much was wanted. Free it with g_free(). */
+gpointer td_host_malloc (guint64 bytes, GError **error);
 /* Host memory that can still be had, bytes, within this process's control group. */
 guint64 td_host_memory_available (void);
 guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */

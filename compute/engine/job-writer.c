@@ -5,6 +5,7 @@
 #include "dataset/error.h"
 #include "engine-private.h"
 #include "job-private.h"
+#include "monitor.h"
 
 /**
  * The writing thread of a job: slices come in by a bounded queue and go to the sink and to the
@@ -24,12 +25,11 @@ typedef struct {
 struct TdJobWriter {
   GThread *thread;
   TdVolumeWriter *volume; /* NULL: no output */
-  GMutex lock;
-  GCond changed;
-  GQueue pending;        /* Item */
-  gboolean ended;        /* nothing more will come */
-  gboolean says;         /* the thread's: some value was finite and not 0 */
-  guint64 written_bytes; /* the thread's */
+  TdMonitor monitor;      /* of what follows */
+  GQueue pending;         /* Item */
+  gboolean ended;         /* nothing more will come */
+  gboolean says;          /* the thread's: some value was finite and not 0 */
+  guint64 written_bytes;  /* the thread's */
   double written_s;
 };
 
@@ -75,12 +75,11 @@ writer_thread (gpointer user)
   for (;;) {
     g_autoptr (GError) error = NULL;
 
-    g_mutex_lock (&writer->lock);
+    td_monitor_lock (&writer->monitor);
     while (!writer->pending.length && !writer->ended)
-      g_cond_wait (&writer->changed, &writer->lock);
+      td_monitor_wait (&writer->monitor);
     Item *item = g_queue_pop_head (&writer->pending);
-    g_cond_broadcast (&writer->changed);
-    g_mutex_unlock (&writer->lock);
+    td_monitor_release (&writer->monitor);
     if (!item)
       return NULL;
 
@@ -104,16 +103,14 @@ td_job_writer_new (void)
 {
   TdJobWriter *writer = g_new0 (TdJobWriter, 1);
 
-  g_mutex_init (&writer->lock);
-  g_cond_init (&writer->changed);
+  td_monitor_init (&writer->monitor);
   return writer;
 }
 
 void
 td_job_writer_free (TdJobWriter *writer)
 {
-  g_mutex_clear (&writer->lock);
-  g_cond_clear (&writer->changed);
+  td_monitor_clear (&writer->monitor);
   g_free (writer);
 }
 
@@ -149,34 +146,24 @@ td_job_writer_start (TdJob *job, double low, double high, GError **error)
   return writer->thread != NULL;
 }
 
-static void
-job_writer_wake (GCancellable *cancellable, gpointer user)
-{
-  TdJobWriter *writer = user;
-
-  g_mutex_lock (&writer->lock);
-  g_cond_broadcast (&writer->changed);
-  g_mutex_unlock (&writer->lock);
-}
-
 gboolean
 td_job_emit (TdJob *job, guint first, guint count, float *slices,
              void (*release) (float *slices, gpointer user), gpointer user, GError **error)
 {
   TdJobWriter *writer = job->writer;
   Item *item = g_new (Item, 1);
-  gulong handler
-      = g_cancellable_connect (job->cancellable, G_CALLBACK (job_writer_wake), writer, NULL);
+  gulong handler = g_cancellable_connect (job->cancellable, G_CALLBACK (td_monitor_wake),
+                                          &writer->monitor, NULL);
 
   *item = (Item) { first, count, slices, release, user };
-  g_mutex_lock (&writer->lock);
+  td_monitor_lock (&writer->monitor);
   while (writer->pending.length >= MAX_PENDING && !g_cancellable_is_cancelled (job->cancellable))
-    g_cond_wait (&writer->changed, &writer->lock);
+    td_monitor_wait (&writer->monitor);
   if (!writer->ended && !g_cancellable_is_cancelled (job->cancellable)) {
     g_queue_push_tail (&writer->pending, g_steal_pointer (&item));
-    g_cond_broadcast (&writer->changed);
+    g_cond_broadcast (&writer->monitor.changed);
   }
-  g_mutex_unlock (&writer->lock);
+  td_monitor_unlock (&writer->monitor);
   g_cancellable_disconnect (job->cancellable, handler);
 
   if (!item)
@@ -209,12 +196,11 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
   gboolean ok = keep;
   Item *item;
 
-  g_mutex_lock (&writer->lock);
+  td_monitor_lock (&writer->monitor);
   while (!keep && (item = g_queue_pop_head (&writer->pending)))
     item_free (item);
   writer->ended = TRUE;
-  g_cond_broadcast (&writer->changed);
-  g_mutex_unlock (&writer->lock);
+  td_monitor_release (&writer->monitor);
   g_thread_join (writer->thread);
 
   /* A failure of the last write, or a cancellation while it was under way. */

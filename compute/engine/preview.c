@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/axis/axis-line.h"
+#include "compute/device/host.h"
 #include "compute/prepare/dose.h"
 #include "compute/prepare/paganin.h"
 #include "compute/prepare/prepared-rows.h"
@@ -108,9 +109,11 @@ td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecip
                : NULL;
 
   if (!recipe || unsupported) {
-    g_autofree float *frame = g_new (float, pixels);
-    return td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, view, 1, 0, facts->n_rows },
-                         frame, cancellable, error)
+    g_autofree float *frame = td_host_malloc (pixels * sizeof *frame, error);
+    return frame
+                   && td_scan_read (
+                       scan, &(TdFrameRange) { TD_FRAME_PROJECTION, view, 1, 0, facts->n_rows },
+                       frame, cancellable, error)
                ? g_steal_pointer (&frame)
                : NULL;
   }
@@ -140,9 +143,10 @@ td_preview_sinogram (TdEngine *engine, TdScan *scan, guint row, const TdRecipe *
   const TdRowRange range = { row, 1 };
 
   if (!recipe) {
-    g_autofree float *stored = g_new (float, samples);
-    return td_rows_read_scan (scan, range, stored, cancellable, error) ? g_steal_pointer (&stored)
-                                                                       : NULL;
+    g_autofree float *stored = td_host_malloc (samples * sizeof *stored, error);
+    return stored && td_rows_read_scan (scan, range, stored, cancellable, error)
+               ? g_steal_pointer (&stored)
+               : NULL;
   }
   g_autoptr (TdScan) masked = td_engine_masked (engine, scan, td_recipe_mask (recipe), error);
   if (!masked)
@@ -196,9 +200,11 @@ coarse_read (TdScan *view, float *frames[3], GCancellable *cancellable, GError *
   for (guint i = 0; i < G_N_ELEMENTS (ranges); i++) {
     if (ranges[i].count == 0)
       continue;
-    frames[i] = g_new (float, (gsize) ranges[i].count * facts->n_columns);
-    if (!(i == 0 ? td_scan_read_sinograms : td_scan_read) (view, &ranges[i], frames[i], cancellable,
-                                                           error))
+    frames[i]
+        = td_host_malloc ((guint64) ranges[i].count * facts->n_columns * sizeof (float), error);
+    if (!frames[i]
+        || !(i == 0 ? td_scan_read_sinograms : td_scan_read) (view, &ranges[i], frames[i],
+                                                              cancellable, error))
       return FALSE;
   }
   return TRUE;

@@ -28,8 +28,13 @@ pthread_create (pthread_t *thread, const pthread_attr_t *attributes, void *(*bod
   return EAGAIN;
 }
 
+typedef struct {
+  TdBeam beam;
+  guint threads; /* without which the job cannot run */
+} Case;
+
 static TdScan *
-make_scan (void)
+make_scan (TdBeam beam)
 {
   g_autoptr (GError) error = NULL;
   TdPhantomScan spec;
@@ -38,6 +43,14 @@ make_scan (void)
   spec.n_columns = 48;
   spec.n_rows = 40;
   spec.n_views = 30;
+  if (beam == TD_BEAM_CONE) {
+    spec.range_deg = 360;
+    spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
+                                   .pixel_width_mm = 0.4,
+                                   .pixel_height_mm = 0.4,
+                                   .source_axis_mm = 300,
+                                   .source_detector_mm = 450 };
+  }
   TdScan *scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);
   return scan;
@@ -64,9 +77,10 @@ run_with (TdPlan *plan, const TestFolder *folder, gint threads)
 }
 
 static void
-test_each (gconstpointer device)
+test_each (gconstpointer data)
 {
-  g_autoptr (TdScan) scan = make_scan ();
+  const Case *test = data;
+  g_autoptr (TdScan) scan = make_scan (test->beam);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *output = test_folder_file (folder, "volume.tif");
@@ -74,20 +88,24 @@ test_each (gconstpointer device)
   TdRecipe recipe;
 
   td_recipe_init (&recipe);
-  g_strlcpy (recipe.devices, device, sizeof recipe.devices);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
   recipe.centre_px = 23.5;
   recipe.output_format = TD_VOLUME_BIGTIFF;
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, output, NULL, &error);
   g_assert_no_error (error);
-  for (gint threads = 0; threads < 3; threads++)
-    g_assert_false (run_with (plan, folder, threads));
+  for (guint threads = 0; threads < test->threads; threads++)
+    g_assert_false (run_with (plan, folder, (gint) threads));
   g_assert_true (run_with (plan, folder, 100));
 }
 
 int
 main (int argc, char **argv)
 {
+  /* The writer, and of fbp a reader and a device; of fdk one that filters and two of the device. */
+  static const Case fbp = { TD_BEAM_PARALLEL, .threads = 3 }, fdk = { TD_BEAM_CONE, .threads = 4 };
+
   g_test_init (&argc, &argv, NULL);
-  g_test_add_data_func ("/threads/host", "host", test_each);
+  g_test_add_data_func ("/threads/fbp", &fbp, test_each);
+  g_test_add_data_func ("/threads/fdk", &fdk, test_each);
   return g_test_run ();
 }

@@ -4,6 +4,7 @@
 
 #include "compute/recipe/field.h"
 #include "compute/bench/cone-bench.h"
+#include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/random.h"
 #include "tests/common/faulty.h"
@@ -46,6 +47,29 @@ test_shares (void)
         g_assert_no_error (error);
         td_fdk_test_close (&volume, &one);
       }
+}
+
+/* A job that builds kernels leaves no rates. */
+static void
+test_cold_rates (void)
+{
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) plan = td_fdk_test_plan ("opencl:0", TD_SHARE_AUTO, TD_FILTER_ON_DEVICE, 0);
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
+  g_autofree char *key = td_fdk_filter_rate_key (devices->pdata[0]);
+
+  td_engine_set_rate (td_fdk_engine, key, 1e6);
+  td_device_free_programs (devices->pdata[0]);
+  for (guint run = 0; run < 2; run++) {
+    g_auto (TdFdkVolume) volume = { NULL };
+
+    g_assert_cmpfloat (td_engine_rate (td_fdk_engine, key), ==, 1e6);
+    td_fdk_test_run (plan, &volume, &error);
+    g_assert_no_error (error);
+  }
+  g_assert_cmpfloat (td_engine_rate (td_fdk_engine, key), !=, 1e6);
 }
 
 /* ── Some of the views ── */
@@ -712,6 +736,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   td_fdk_test_begin ("fdk");
+  g_test_add_func ("/fdk/cold-rates", test_cold_rates);
   g_test_add_func ("/fdk/shares", test_shares);
   g_test_add_func ("/fdk/view-groups", test_view_groups);
   g_test_add_func ("/fdk/view-groups-refused", test_view_groups_refused);

@@ -5,6 +5,7 @@
 #include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
+#include "compute/engine/monitor.h"
 #include "compute/parallel/families.h"
 #include "compute/prepare/prepared-rows.h"
 #include "fbp-working-set.h"
@@ -37,13 +38,12 @@ typedef struct {
   guint n_slabs, slab_slices;
   gint64 slot_bytes;
 
-  GMutex lock; /* all below */
-  GCond changed;
+  TdMonitor monitor;        /* of all below */
   GQueue free_in, free_out; /* TdFbpSlot */
   GQueue ready;             /* Slab */
   guint unfinished;         /* slabs */
   guint threads, workers;
-  gboolean stop;
+  gboolean stop; /* a thread is missing */
 } Run;
 
 /* ── Life ── */
@@ -66,8 +66,7 @@ fbp_run_unref (Run *run)
   g_queue_clear (&run->free_out);
   g_queue_clear (&run->ready);
   g_free (run->slabs);
-  g_mutex_clear (&run->lock);
-  g_cond_clear (&run->changed);
+  td_monitor_clear (&run->monitor);
   td_plan_unref (run->plan);
   td_job_unref (run->job);
   g_free (run);
@@ -141,8 +140,7 @@ fbp_run_new (TdJob *job)
   run->plan = td_plan_ref (job->plan);
   run->fbp = job->plan->extra;
   run->slots = g_ptr_array_new_with_free_func ((GDestroyNotify) td_fbp_slot_free);
-  g_mutex_init (&run->lock);
-  g_cond_init (&run->changed);
+  td_monitor_init (&run->monitor);
   g_queue_init (&run->free_in);
   g_queue_init (&run->free_out);
   g_queue_init (&run->ready);
@@ -152,27 +150,12 @@ fbp_run_new (TdJob *job)
 
 /* ── Between the threads ── */
 
-static void
-fbp_run_put (Run *run, GQueue *queue, gpointer item)
+static gboolean
+fbp_run_stopped (gconstpointer user)
 {
-  g_mutex_lock (&run->lock);
-  g_queue_push_tail (queue, item);
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
-}
+  const Run *run = user;
 
-static gpointer
-fbp_run_get (Run *run, GQueue *queue)
-{
-  gpointer item = NULL;
-
-  g_mutex_lock (&run->lock);
-  while (!run->stop && !queue->length)
-    g_cond_wait (&run->changed, &run->lock);
-  if (!run->stop)
-    item = g_queue_pop_head (queue);
-  g_mutex_unlock (&run->lock);
-  return item;
+  return run->stop || g_cancellable_is_cancelled (run->job->cancellable);
 }
 
 static Slab *
@@ -180,59 +163,41 @@ fbp_run_next_slab (Run *run, gboolean wait)
 {
   Slab *slab = NULL;
 
-  g_mutex_lock (&run->lock);
-  while (wait && !run->stop && run->unfinished && !run->ready.length)
-    g_cond_wait (&run->changed, &run->lock);
-  if (!run->stop)
+  td_monitor_lock (&run->monitor);
+  while (wait && !fbp_run_stopped (run) && run->unfinished && !run->ready.length)
+    td_monitor_wait (&run->monitor);
+  if (!fbp_run_stopped (run))
     slab = g_queue_pop_head (&run->ready);
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   return slab;
 }
 
 static void
 fbp_run_give_back (Run *run, Slab *slab)
 {
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   if (slab->work.out)
     g_queue_push_tail (&run->free_out, g_steal_pointer (&slab->work.out));
   slab->read = slab->read && !run->fbp->direct; /* direct work changes the raw rows in place */
   g_queue_push_head (&run->ready, slab);
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
-}
-
-static void
-fbp_run_stop (Run *run)
-{
-  g_mutex_lock (&run->lock);
-  run->stop = TRUE;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
-}
-
-static void
-fbp_run_on_cancel (GCancellable *cancellable, gpointer user)
-{
-  fbp_run_stop (user);
+  td_monitor_release (&run->monitor);
 }
 
 static void
 fbp_run_slab_done (Run *run)
 {
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   run->unfinished--;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
 }
 
 /* The last that each of the run's threads does. */
 static void
 fbp_run_thread_ends (Run *run)
 {
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   run->threads--;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
   fbp_run_unref (run);
 }
 
@@ -298,20 +263,20 @@ static gpointer
 fbp_run_read (gpointer user)
 {
   Run *run = user;
-  TdHeldRows carry
-      = { .rows = g_malloc (MAX (2 * run->fbp->halo * td_fbp_row_bytes (run->fbp), 1)) };
+  const guint64 halo = 2 * run->fbp->halo * td_fbp_row_bytes (run->fbp);
   GError *error = NULL;
+  TdHeldRows carry = { .rows = td_host_malloc (halo, &error) };
   gint64 busy_us = 0;
 
   for (guint i = 0; i < run->n_slabs && !error; i++) {
     Slab *slab = &run->slabs[i];
-    slab->work.in = fbp_run_get (run, &run->free_in);
+    slab->work.in = td_monitor_get (&run->monitor, &run->free_in, fbp_run_stopped, run);
     if (!slab->work.in)
       break;
     gint64 start = g_get_monotonic_time ();
     if (fbp_run_read_slab (run, slab, NULL, &carry, &error)) {
       busy_us += g_get_monotonic_time () - start;
-      fbp_run_put (run, &run->ready, slab);
+      td_monitor_put (&run->monitor, &run->ready, slab);
       if (i + 1 == run->n_slabs)
         keep_read_rate (run, busy_us);
     }
@@ -349,7 +314,7 @@ release_slot (float *slices, gpointer user)
 {
   Emitted *emitted = user;
 
-  fbp_run_put (emitted->run, &emitted->run->free_out, emitted->slot);
+  td_monitor_put (&emitted->run->monitor, &emitted->run->free_out, emitted->slot);
   fbp_run_unref (emitted->run);
   g_free (emitted);
 }
@@ -362,7 +327,7 @@ fbp_worker_emit (Run *run, Slab *slab, GError **error)
   Emitted *emitted = g_new (Emitted, 1);
 
   *emitted = (Emitted) { fbp_run_ref (run), slot };
-  fbp_run_put (run, &run->free_in, g_steal_pointer (&work->in));
+  td_monitor_put (&run->monitor, &run->free_in, g_steal_pointer (&work->in));
   gboolean ok = td_job_emit (run->job, work->first - run->plan->facts.first_slice, work->count,
                              slot->host, release_slot, emitted, error);
   fbp_run_slab_done (run);
@@ -438,7 +403,7 @@ fbp_worker_ready (Worker *worker, guint lane, GError **error)
     if (!fbp_run_read_slab (run, slab, rows, NULL, error))
       return FALSE;
   }
-  slab->work.out = fbp_run_get (run, &run->free_out);
+  slab->work.out = td_monitor_get (&run->monitor, &run->free_out, fbp_run_stopped, run);
   if (!slab->work.out)
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "The run was stopped");
   return slab->work.out != NULL;
@@ -539,9 +504,9 @@ fbp_worker_retire (Worker *worker, GError *error)
 {
   Run *run = worker->run;
 
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   guint left = --run->workers;
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   if (left == 0 || !td_device_others_can (error)) {
     td_job_fail (run->job, error);
     return;
@@ -659,7 +624,7 @@ start_threads (Run *run, GError **error)
   GPtrArray *devices = run->plan->devices;
   gboolean ok = TRUE;
 
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   run->workers = MIN (devices->len, run->n_slabs);
   for (guint i = 0; i < run->workers && ok; i++) {
     Worker *worker = fbp_worker_new (run, g_ptr_array_index (devices, i), run->fbp->families[i]);
@@ -675,8 +640,7 @@ start_threads (Run *run, GError **error)
     ok = ok && start_thread (run, "reader", fbp_run_read, run, error);
   }
   run->stop = run->stop || !ok;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
   return ok;
 }
 
@@ -686,16 +650,16 @@ wait_for_threads (Run *run)
 {
   gint64 deadline = 0;
 
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   while (run->threads) {
-    if (run->stop && !deadline)
+    if (fbp_run_stopped (run) && !deadline)
       deadline = g_get_monotonic_time () + GRACE_US;
     if (!deadline)
-      g_cond_wait (&run->changed, &run->lock);
-    else if (!g_cond_wait_until (&run->changed, &run->lock, deadline))
+      td_monitor_wait (&run->monitor);
+    else if (!g_cond_wait_until (&run->monitor.changed, &run->monitor.lock, deadline))
       break;
   }
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
 }
 
 static gboolean
@@ -708,8 +672,8 @@ fbp_run_carry_out (TdJob *job, GCancellable *cancellable, GError **error)
     return FALSE;
   }
   cut_slabs (run);
-  const gulong handler = g_cancellable_connect (cancellable, G_CALLBACK (fbp_run_on_cancel),
-                                                fbp_run_ref (run), (GDestroyNotify) fbp_run_unref);
+  const gulong handler
+      = g_cancellable_connect (cancellable, G_CALLBACK (td_monitor_wake), &run->monitor, NULL);
   const gboolean started = start_threads (run, error);
   wait_for_threads (run);
   g_cancellable_disconnect (cancellable, handler);

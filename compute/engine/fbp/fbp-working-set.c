@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
 
@@ -530,8 +531,8 @@ show_row (TdFbpWorkingSet *set, const TdPlace *rows, GError **error)
 
   if (!td_job_wants_sinogram (set->job))
     return TRUE;
-  g_autofree float *row = g_malloc (bytes);
-  if (!td_download (set->compute, row, rows->buffer, rows->offset, bytes, error)
+  g_autofree float *row = td_host_malloc (bytes, error);
+  if (!row || !td_download (set->compute, row, rows->buffer, rows->offset, bytes, error)
       || !td_queue_finish (set->compute, error))
     return FALSE;
   td_job_give_sinogram (set->job, g_steal_pointer (&row));
@@ -654,11 +655,11 @@ td_fbp_working_set_book_counts (TdFbpWorkingSet *set, GError **error)
   return TRUE;
 }
 
-/* Kits of previews wait with the engine for the next job, and with them what they hold. */
+/* ── Between jobs ──
+
+   Working sets of previews wait with the engine for the next job, with all that they hold. */
 
 static const GDestroyNotify free_idle = (GDestroyNotify) td_fbp_working_set_free;
-
-/* ── Between jobs ── */
 
 typedef struct {
   const TdPlan *plan;

@@ -11,25 +11,14 @@
 static float *
 take_buffer (TdFdkDevice *device)
 {
-  TdFdkRun *run = device->run;
-  float *buffer = NULL;
-
-  g_mutex_lock (&run->lock);
-  while (g_queue_is_empty (&run->free_downloads) && !td_fdk_device_stopped (device))
-    g_cond_wait (&run->changed, &run->lock);
-  if (!td_fdk_device_stopped (device))
-    buffer = g_queue_pop_head (&run->free_downloads);
-  g_mutex_unlock (&run->lock);
-  return buffer;
+  return td_monitor_get (&device->run->monitor, &device->run->free_downloads, td_fdk_device_stopped,
+                         device);
 }
 
 static void
 put_buffer (TdFdkRun *run, float *buffer)
 {
-  g_mutex_lock (&run->lock);
-  g_queue_push_tail (&run->free_downloads, buffer);
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_put (&run->monitor, &run->free_downloads, buffer);
 }
 
 static void
@@ -92,20 +81,18 @@ close_part (TdFdkDevice *device, TdFdkPart *part)
 {
   TdFdkRun *run = device->run;
 
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   g_queue_push_tail (&device->free_volumes, part->volume);
   g_ptr_array_remove (device->open, part);
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
 }
 
 static void
 slab_done (TdFdkRun *run)
 {
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   run->unfinished--;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
 }
 
 /* ── Sharing the volume ── */
@@ -180,25 +167,25 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
   TdFdkSlab *slab = &run->slabs[index];
   const guint slice0 = fdk->cut.slabs[index].slice0, slices = fdk->cut.slabs[index].n_slices;
 
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   while (slab->sum) {
     float *other = g_steal_pointer (&slab->sum);
     batches += slab->summed;
-    g_mutex_unlock (&run->lock);
+    td_monitor_unlock (&run->monitor);
 
     const gint64 start = g_get_monotonic_time ();
     Sum sum = { mine, other, (gsize) slices * fdk->input->task.ny * fdk->input->task.nx };
     td_parallel_for ((guint) ((sum.n + SUM_FLOATS - 1) / SUM_FLOATS), add_piece, &sum);
     td_job_add_stage (run->job, "sum", (g_get_monotonic_time () - start) * 1e-6);
     put_buffer (run, other);
-    g_mutex_lock (&run->lock);
+    td_monitor_lock (&run->monitor);
   }
   const gboolean complete = batches == fdk->fit.n_batches;
   if (!complete) {
     slab->sum = mine;
     slab->summed = batches;
   }
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   for (guint i = 0; complete && i < slices; i++)
     run->delivered[slice0 + i] = TRUE;
   if (complete && !fdk_download_emit (run, slice0, slices, mine, error))
@@ -234,13 +221,13 @@ next_part (TdFdkDevice *device)
   TdFdkRun *run = device->run;
   TdFdkPart *part = NULL;
 
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   while (g_queue_is_empty (&device->computed) && !device->computed_all
          && !td_fdk_device_stopped (device))
-    g_cond_wait (&run->changed, &run->lock);
+    td_monitor_wait (&run->monitor);
   if (!td_fdk_device_stopped (device))
     part = g_queue_pop_head (&device->computed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   return part;
 }
 

@@ -113,10 +113,9 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
 static void
 rows_done (TdFdkRun *run, guint end)
 {
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   run->rows_done = end;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
 }
 
 static gboolean
@@ -187,7 +186,7 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
   g_autofree char *key = td_fdk_filter_rate_key (device);
   const double bytes
       = (double) (*row - first) * fdk->input->task.n_views * facts->n_columns * sizeof (float);
-  if (ok && bytes > (64 << 20))
+  if (ok && bytes > (64 << 20) && td_job_is_warm (run->job))
     td_engine_set_rate (run->plan->engine, key, bytes * 1e6 / (g_get_monotonic_time () - start));
   return ok;
 }
@@ -266,10 +265,10 @@ td_fdk_wait_rows (TdFdkDevice *device, guint end)
 {
   TdFdkRun *run = device->run;
 
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   while (run->rows_done < end && !td_fdk_device_stopped (device))
-    g_cond_wait (&run->changed, &run->lock);
+    td_monitor_wait (&run->monitor);
   const gboolean ok = !td_fdk_device_stopped (device);
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   return ok;
 }

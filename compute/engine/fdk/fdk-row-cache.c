@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "compute/prepare/prepare.h"
 #include "fdk-run.h"
 #include "kernels/params.h"
@@ -196,7 +197,7 @@ row_cache_choose (TdFdkRowCache *cache, guint *index, gboolean *send)
   gboolean found = FALSE, urgent;
 
   *send = FALSE;
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   while (!found && !device->computed_all && !td_fdk_device_stopped (device)) {
     TdFdkChunk *spare = NULL;
     if (cache->opened && !g_queue_is_empty (&cache->raw)) {
@@ -218,11 +219,11 @@ row_cache_choose (TdFdkRowCache *cache, guint *index, gboolean *send)
       *spare = (TdFdkChunk) { NULL };
     }
     if (!found)
-      g_cond_wait (&run->changed, &run->lock);
+      td_monitor_wait (&run->monitor);
   }
   if (*send)
     cache->chunks[*index].data = g_queue_pop_head (&cache->idle);
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   return found;
 }
 
@@ -245,8 +246,9 @@ row_cache_fill (TdFdkRowCache *cache, guint row0, guint end, float *to, GError *
   TdHeldRows *block = &cache->block;
   const TdRowRange here = block->range;
   if (row0 < here.first || end > here.first + here.count) {
-    if (!block->rows)
-      block->rows = g_try_new (float, fdk->fit.block_rows *row);
+    if (!block->rows
+        && !(block->rows = td_host_malloc (fdk->fit.block_rows * row * sizeof *to, error)))
+      return FALSE;
     /* Downwards, or upwards where the slabs go that way. */
     const TdConeRows all = td_fdk_span_all (fdk->input).from;
     const gboolean upwards = here.count > 0 && row0 < here.first;
@@ -254,12 +256,6 @@ row_cache_fill (TdFdkRowCache *cache, guint row0, guint end, float *to, GError *
     const guint first
         = upwards ? end - MIN (end - all.row0, rows) : MIN (row0, all.row0 + all.n - rows);
     const TdRowRange next = { first, MIN (rows, all.row0 + all.n - first) };
-    if (!block->rows) {
-      td_set_error (error, TD_ERROR_IO,
-                    "Not enough host memory to read %u rows at once; set a memory limit.",
-                    fdk->fit.block_rows);
-      return FALSE;
-    }
     if (!td_held_rows_move (block, &origin, next, run->cancellable, error))
       return FALSE;
   }
@@ -289,10 +285,10 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
       return FALSE;
     g_ptr_array_add (cache->memory, chunk->data);
   }
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   gboolean ok = !used || !cache->passed || td_event_wait (cache->ring.queue, cache->passed, error);
   ok = ok && (!used || td_event_wait (cache->ring.queue, cache->before, error));
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   if (!ok || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.n * row, error))
     return FALSE;
   chunk->sent = td_event_record (cache->ring.queue, error);
@@ -341,10 +337,9 @@ td_fdk_row_cache_open (TdFdkRowCache *cache, GError **error)
   if (!open_filter (cache, error))
     return FALSE;
   td_job_add_span (run->job, "open", cache->device->index, start, g_get_monotonic_time ());
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   cache->opened = TRUE;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
   return TRUE;
 }
 
@@ -379,11 +374,10 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
     return FALSE;
   cache->filtered_bytes
       += (double) span.from.n * run->fdk->input->task.n_views * facts->n_columns * sizeof (float);
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   chunk->filtered = filtered;
   chunk->here = TRUE;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
   return TRUE;
 }
 
@@ -401,7 +395,7 @@ row_cache_report (TdFdkRowCache *cache, GError **error)
   td_job_add_counts (device->run->job, &counts);
   td_job_add_stage (device->run->job, "filter", sum);
   g_autofree char *key = td_fdk_filter_rate_key (device->device);
-  if (sum > 0)
+  if (sum > 0 && td_job_is_warm (device->run->job))
     td_engine_set_rate (device->run->plan->engine, key, cache->filtered_bytes / sum);
   return TRUE;
 }
@@ -425,9 +419,9 @@ td_fdk_row_cache_feed (TdFdkDevice *device, GError **error)
   while (row_cache_choose (cache, &index, &send))
     if (!(send ? send_chunk : filter_chunk) (cache, index, error))
       return FALSE;
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   const gboolean complete = cache->opened && !td_fdk_device_stopped (device);
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   if (!complete)
     return TRUE;
   if (!row_cache_report (cache, error))
@@ -446,11 +440,11 @@ wait_for (TdFdkRowCache *cache, guint index)
 {
   TdFdkRun *run = cache->device->run;
 
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   while (!cache->chunks[index].here && !td_fdk_device_stopped (cache->device))
-    g_cond_wait (&run->changed, &run->lock);
+    td_monitor_wait (&run->monitor);
   const gboolean here = !td_fdk_device_stopped (cache->device);
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   return here;
 }
 
@@ -461,11 +455,10 @@ td_fdk_row_cache_ready (TdFdkRowCache *cache, TdQueue *queue, guint slab, GError
   guint first, end;
 
   row_cache_chunks (run->fdk, slab, &first, &end);
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   cache->need0 = first;
   cache->need_end = end;
-  g_cond_broadcast (&run->changed);
-  g_mutex_unlock (&run->lock);
+  td_monitor_release (&run->monitor);
   for (guint i = first; i < end; i++)
     if (!wait_for (cache, i) || !td_event_wait (queue, cache->chunks[i].filtered, error))
       return FALSE;
@@ -514,9 +507,9 @@ td_fdk_row_cache_passed (TdFdkRowCache *cache, TdQueue *queue, GError **error)
 
   if (!passed)
     return FALSE;
-  g_mutex_lock (&run->lock);
+  td_monitor_lock (&run->monitor);
   td_event_free (cache->passed);
   cache->passed = passed;
-  g_mutex_unlock (&run->lock);
+  td_monitor_unlock (&run->monitor);
   return TRUE;
 }

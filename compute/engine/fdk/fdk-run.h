@@ -3,14 +3,15 @@
 
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
+#include "compute/engine/monitor.h"
 #include "compute/prepare/prepared-rows.h"
 #include "fdk.h"
 
 /**
- * The running half of td_method_fdk. Each device has a thread that computes (fdk-worker.c) and one
- * that downloads finished slabs (fdk-download.c). With a row cache it has a third one, which feeds
- * the cache (fdk-row-cache.c). The last of them to end hands back what the device had not delivered
- * (fdk-device.c).
+ * The running half of td_method_fdk (fdk-run.c). Each device has a thread that computes
+ * (fdk-worker.c) and one that downloads finished slabs (fdk-download.c). With a row cache it has a
+ * third one, which feeds the cache (fdk-row-cache.c). The last of them to end hands back what the
+ * device had not delivered.
  */
 typedef struct TdFdkRun TdFdkRun;
 typedef struct TdFdkDevice TdFdkDevice;
@@ -50,7 +51,7 @@ gboolean td_fdk_ring_send (TdFdkRing *ring, TdBuffer *to, guint64 offset, guint6
 /* The queue has been finished; @sound: without failing. */
 void td_fdk_ring_clear (TdFdkRing *ring, TdEngine *engine, gboolean sound);
 
-/* ── Work (fdk-work.c) ── */
+/* ── Work (fdk-run.c) ── */
 
 /* A slab as the run sees it. */
 typedef struct {
@@ -74,14 +75,11 @@ typedef struct {
    there is none now. Where projections are shared, a call with @wait gives FALSE only when all is
    delivered, or when the run or the device has failed. */
 gboolean td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait);
-/* Under the lock: what @device took and did not deliver is free again. */
-void td_fdk_give_back (TdFdkDevice *device);
-void td_fdk_part_free (TdFdkPart *part);
 
-/* ── The run (method-fdk.c) ── */
+/* ── The run (fdk-run.c) ── */
 
-/* One attempt, or several if a failure can be got around (fdk-retry.c). Devices and slabs are an
-   attempt's, all else is kept. */
+/* One attempt, or several if a failure can be got around. Devices and slabs are an attempt's, all
+   else is kept. */
 struct TdFdkRun {
   gatomicrefcount references; /* slices on their way to the writer hold one */
   TdJob *job;
@@ -102,9 +100,8 @@ struct TdFdkRun {
   guint n_retired;
   gboolean dropped_idle;
 
-  GMutex lock; /* all below, and what TdFdkDevice says */
-  GCond changed;
-  guint rows_done; /* host: of n_rows, from the top */
+  TdMonitor monitor; /* of all below, and of what TdFdkDevice says */
+  guint rows_done;   /* host: of n_rows, from the top */
   TdFdkSlab *slabs;
   guint n_slabs;
   guint unfinished;      /* slabs not yet emitted */
@@ -135,19 +132,13 @@ struct TdFdkDevice {
   GQueue free_volumes;   /* TdBuffer of the worker */
 };
 
-void td_fdk_fail (TdFdkRun *run, GError *error);              /* takes @error */
-void td_fdk_device_fail (TdFdkDevice *device, GError *error); /* takes @error */
-/* fdk-device.c: seconds between pairs of events that have passed, each a span of the job. */
+/* The first error ends the attempt for all devices. Takes @error. */
+void td_fdk_fail (TdFdkRun *run, GError *error);
+/* Seconds between pairs of events that have passed, each a span of the job. */
 gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events,
                               double *sum, GError **error);
-/* Under the lock. */
-gboolean td_fdk_device_stopped (const TdFdkDevice *device);
-/* fdk-retry.c. All threads of the attempt have ended with run->error. TRUE: with what was changed
-   the next may do better. */
-gboolean td_fdk_retry (TdFdkRun *run);
-/* All threads of the attempt have ended without run->error, but a device failed after the others
-   had ended. They compute its slabs in the next attempt. */
-void td_fdk_go_on (TdFdkRun *run);
+/* Under the lock. For td_monitor_get(): @device is a TdFdkDevice. */
+gboolean td_fdk_device_stopped (gconstpointer device);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
 
@@ -157,7 +148,7 @@ typedef struct {
   guint device; /* its index, for the job's spans */
 } TdFdkReader;
 
-/* A TdRowsRead of a TdFdkReader, which books what it takes (fdk-read.c). */
+/* A TdRowsRead of a TdFdkReader, which books what it takes. */
 gboolean td_fdk_read (gpointer reader, TdRowRange range, float *out, GCancellable *cancellable,
                       GError **error);
 
@@ -193,8 +184,6 @@ gboolean td_fdk_row_cache_passed (TdFdkRowCache *cache, TdQueue *queue, GError *
 
 /* ── Threads of a device ── */
 
-/* Starts them (fdk-device.c). */
-void td_fdk_device_start (TdFdkDevice *device);
 /* Their bodies, each in its file; FALSE without @error: the device was stopped from outside. */
 gboolean td_fdk_compute (TdFdkDevice *device, GError **error);
 gboolean td_fdk_download (TdFdkDevice *device, GError **error);

@@ -223,18 +223,12 @@ fdk_worker_begin_part (TdFdkWorker *worker, TdFdkPart *part, GError **error)
   return TRUE;
 }
 
-/* Blocks until a slab has been downloaded, if all wait for that. FALSE: the device has stopped.
- */
+/* Blocks until a slab has been downloaded, if all wait for that. FALSE: the device has stopped. */
 static gboolean
 fdk_worker_take_volume (TdFdkDevice *device, TdFdkPart *part)
 {
-  TdFdkRun *run = device->run;
-
-  g_mutex_lock (&run->lock);
-  while (g_queue_is_empty (&device->free_volumes) && !td_fdk_device_stopped (device))
-    g_cond_wait (&run->changed, &run->lock);
-  part->volume = td_fdk_device_stopped (device) ? NULL : g_queue_pop_head (&device->free_volumes);
-  g_mutex_unlock (&run->lock);
+  part->volume = td_monitor_get (&device->run->monitor, &device->free_volumes,
+                                 td_fdk_device_stopped, device);
   return part->volume != NULL;
 }
 
@@ -330,19 +324,16 @@ hand_over (TdFdkWorker *worker, TdFdkPart *part, GError **error)
   part->computed = td_event_record (worker->queue, error);
   if (!part->computed)
     return FALSE;
-  g_mutex_lock (&device->run->lock);
-  g_queue_push_tail (&device->computed, part);
-  g_cond_broadcast (&device->run->changed);
-  g_mutex_unlock (&device->run->lock);
+  td_monitor_put (&device->run->monitor, &device->computed, part);
   return TRUE;
 }
 
 static gboolean
 fdk_worker_stopped (TdFdkDevice *device)
 {
-  g_mutex_lock (&device->run->lock);
+  td_monitor_lock (&device->run->monitor);
   const gboolean is = td_fdk_device_stopped (device);
-  g_mutex_unlock (&device->run->lock);
+  td_monitor_unlock (&device->run->monitor);
   return is;
 }
 
@@ -398,10 +389,9 @@ td_fdk_compute (TdFdkDevice *device, GError **error)
       || !td_queue_finish (worker->queue, error)
       || (worker->ring.queue && !td_queue_finish (worker->ring.queue, error)))
     return FALSE;
-  g_mutex_lock (&device->run->lock);
+  td_monitor_lock (&device->run->monitor);
   device->computed_all = TRUE;
-  g_cond_broadcast (&device->run->changed);
-  g_mutex_unlock (&device->run->lock);
+  td_monitor_release (&device->run->monitor);
   fdk_worker_release (worker);
   return TRUE;
 }

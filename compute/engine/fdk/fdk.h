@@ -115,7 +115,7 @@ gboolean td_fdk_plan (TdPlan *plan, GCancellable *cancellable, GError **error);
    Table 1) and whether it fits. Notes say why. Free scheme->families. */
 gboolean td_fdk_decide (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdkFit *fit,
                         GError **error);
-/* fdk-spool.c: whether frames that would be read several times are copied. */
+/* fdk-share.c: whether frames that would be read several times are copied. */
 void td_fdk_decide_spool (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme,
                           TdFdkFit *fit);
 /* fdk-fit.c: slabs, batches, chunks and buffers for the scheme. @attempt: NULL: the first. */
@@ -132,7 +132,7 @@ void td_fdk_cut_clear (TdFdkCut *cut);
 TdFdkCut td_fdk_cut_by_speed (const TdPlan *plan, const TdFdkPlan *fdk,
                               const TdFdkAttempt *attempt);
 
-/* fdk-spool.c: what the copy of the frames takes, 0 without one: in all; of memory while it is
+/* fdk-share.c: what the copy of the frames takes, 0 without one: in all; of memory while it is
    made. */
 guint64 td_fdk_spool_bytes (const TdFdkPlan *fdk);
 guint64 td_fdk_spool_work_bytes (const TdFdkPlan *fdk);
@@ -144,7 +144,7 @@ char *td_fdk_device_rate_key (TdDevice *device,
 char *td_fdk_filter_rate_key (TdDevice *device);           /* bytes/s */
 char *td_fdk_transfer_rate_key (TdDevice *device);         /* bytes/s */
 
-/* fdk-rows.c: what rows [row, row + n) of the input are made of. A rectified detector's rows are
+/* What rows [row, row + n) of the input are made of. A rectified detector's rows are
    made of others, and more, of the scan's; else they are the same. */
 typedef struct {
   TdConeRows from; /* the scan's, with the halo */

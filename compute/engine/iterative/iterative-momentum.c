@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compute/device/host.h"
 #include "dataset/file-bytes.h"
 #include "dataset/output.h"
 #include "compute/engine/job-private.h"
@@ -315,9 +316,11 @@ iterative_momentum_move (const TdIterativeMomentum *momentum, gboolean save, TdR
   const gsize slice = (gsize) task->nx * task->ny;
   const guint step
       = (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / (slice * sizeof (float)), 1, (guint64) task->nz);
-  g_autofree float *slices = g_new (float, step *slice);
+  g_autofree float *slices = td_host_malloc (step * slice * sizeof *slices, error);
 
   *failed = 0;
+  if (!slices)
+    return FALSE;
   for (guint i = 0; i < what->n_volumes * task->nz && !*failed;) {
     const guint z = i % task->nz, count = MIN (step, task->nz - z);
     const TdRayBox box = { { 0, 0, z }, { task->nx, task->ny, count } };

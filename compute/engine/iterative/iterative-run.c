@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compute/device/device-reaction.h"
+#include "compute/device/host.h"
 #include "compute/prepare/prepared-rows.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
@@ -239,8 +240,12 @@ iterative_begin (TdGroupVolume *volume, gpointer user, GError **error)
   const gsize slice = (gsize) task->nx * task->ny;
   const guint at_once = slices_at_once (task);
   const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
-  g_autofree float *staging = run->kept_passes > 0 ? NULL : g_new (float, at_once *slice);
+  const gboolean from_kept = run->kept_passes > 0;
+  g_autofree float *staging
+      = from_kept ? NULL : td_host_malloc (at_once * slice * sizeof *staging, error);
 
+  if (!from_kept && !staging)
+    return FALSE;
   td_iterative_momentum_begin (run->momentum);
   for (guint z = 0; z < task->nz; z += at_once) {
     const guint n = MIN (at_once, task->nz - z);
@@ -291,15 +296,10 @@ iterative_give (Run *run, TdGroupVolume *volume, guint z, guint n, guint first, 
     const guint count = MIN (at_once, n - done);
     const TdRayBox box
         = { { self->first[0], self->first[1], z + done }, { self->size[0], self->size[1], count } };
-    float *out = g_try_malloc (count * slice);
+    float *out = td_host_malloc (count * slice, error);
 
-    if (!out) {
-      td_set_error (error, TD_ERROR_TOO_LARGE,
-                    "Not enough memory for %u slices to be written; "
-                    "close other programs or take a smaller {region}",
-                    count);
+    if (!out)
       return FALSE;
-    }
     if (!volume)
       copy_box (&run->task, run->kept, &box, out);
     else if (!td_ray_group_give (run->group, volume, &box, out, run->cancellable, error)) {

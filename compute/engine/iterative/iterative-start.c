@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
 #include "iterative-momentum.h"
 
@@ -164,11 +165,9 @@ td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
     return (beginning->volume = td_volume_open (plan->recipe.start, error))
                ? g_steal_pointer (&beginning)
                : NULL;
-  beginning->slices = g_try_malloc (bytes);
+  beginning->slices = td_host_malloc (bytes, error);
   if (!beginning->slices) {
-    td_set_error (
-        error, TD_ERROR_TOO_LARGE,
-        "Not enough memory for the filtered volume that iterations begin with; take {start=zero}");
+    td_prefix_error (error, "The filtered volume that iterations begin with ({start}): ");
     return NULL;
   }
   return run_filtered (job, beginning, cancellable, error) ? g_steal_pointer (&beginning) : NULL;

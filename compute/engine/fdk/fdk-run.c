@@ -1,0 +1,849 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fdk-run.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "compute/device/device-reaction.h"
+#include "compute/device/host.h"
+#include "dataset/file-bytes.h"
+#include "dataset/scan-spool.h"
+#include "fdk-self-test.h"
+
+/* Shorter times are not measured well enough to be remembered. */
+#define LEAST_KERNEL_S 0.05
+#define LEAST_TRANSFER_S 0.005
+
+/* ── Failures ── */
+
+void
+td_fdk_fail (TdFdkRun *run, GError *error)
+{
+  td_monitor_lock (&run->monitor);
+  if (!run->error)
+    run->error = g_steal_pointer (&error);
+  td_monitor_release (&run->monitor);
+  g_clear_error (&error);
+  g_cancellable_cancel (run->cancellable);
+}
+
+static void
+device_fail (TdFdkDevice *device, GError *error)
+{
+  TdFdkRun *run = device->run;
+
+  td_monitor_lock (&run->monitor);
+  const gboolean again = td_device_may_retry (error) && !device->error;
+  const gboolean stop = again || !td_device_others_can (error);
+  if (stop && !run->error) {
+    run->error = g_error_copy (error);
+    run->failed = again ? device : NULL;
+  }
+  if (!device->error)
+    device->error = g_steal_pointer (&error);
+  td_monitor_release (&run->monitor);
+  if (stop)
+    g_cancellable_cancel (run->cancellable);
+  g_clear_error (&error);
+}
+
+static void
+cancel_run (GCancellable *from, gpointer run_cancellable)
+{
+  g_cancellable_cancel (run_cancellable);
+}
+
+gboolean
+td_fdk_device_stopped (gconstpointer user)
+{
+  const TdFdkDevice *device = user;
+
+  return device->error || device->run->error
+         || g_cancellable_is_cancelled (device->run->cancellable);
+}
+
+/* ── Reading and booking ── */
+
+gboolean
+td_fdk_read (gpointer user, TdRowRange range, float *out, GCancellable *cancellable, GError **error)
+{
+  const TdFdkReader *reader = user;
+  const TdFdkPlan *fdk = reader->run->fdk;
+  TdJob *job = reader->run->job;
+  const gint64 start = g_get_monotonic_time ();
+  const TdFrameRange part = { TD_FRAME_PROJECTION, fdk->input->view0, fdk->input->task.n_views,
+                              range.first, range.count };
+  gboolean ok;
+
+  if (part.count < td_scan_facts (fdk->scan)->n_views)
+    ok = td_scan_read_sinograms (fdk->scan, &part, out, cancellable, error);
+  else if (fdk->fit.n_chunks == 1) /* a preview: the engine remembers such */
+    ok = td_engine_read_rows (reader->run->plan->engine, fdk->scan, range.first, range.count, out,
+                              cancellable, error);
+  else
+    ok = td_rows_read_scan (fdk->scan, range, out, cancellable, error);
+
+  td_job_add_stage (job, "read", (g_get_monotonic_time () - start) * 1e-6);
+  td_job_add_span (job, "read", reader->device, start, g_get_monotonic_time ());
+  return ok;
+}
+
+gboolean
+td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events, double *sum,
+                     GError **error)
+{
+  TdJob *job = device->run->job;
+
+  *sum = 0;
+  for (guint i = 0; i + 1 < events->len; i += 2) {
+    TdEvent *from = g_array_index (events, TdEvent *, i),
+            *to = g_array_index (events, TdEvent *, i + 1);
+    double seconds, start = 0;
+    if (!td_event_elapsed (from, to, &seconds, error)
+        || (td_job_keeps_spans (job) && !td_event_elapsed (device->origin, from, &start, error)))
+      return FALSE;
+    *sum += seconds;
+    td_job_add_span (job, stage, device->index, device->origin_us + (gint64) (start * 1e6),
+                     device->origin_us + (gint64) ((start + seconds) * 1e6));
+  }
+  return TRUE;
+}
+
+/* ── Who does what next; under the lock ── */
+
+static void
+fdk_part_free (TdFdkPart *part)
+{
+  for (guint i = 0; i < part->events->len; i++)
+    td_event_free (g_array_index (part->events, TdEvent *, i));
+  g_array_unref (part->events);
+  g_array_unref (part->batches);
+  td_event_free (part->computed);
+  g_free (part);
+}
+
+static TdFdkPart *
+fdk_work_open_part (TdFdkDevice *device, guint slab)
+{
+  TdFdkPart *part = g_new0 (TdFdkPart, 1);
+
+  part->slab = slab;
+  part->batches = g_array_new (FALSE, FALSE, sizeof (guint));
+  part->events = g_array_new (FALSE, FALSE, sizeof (TdEvent *));
+  g_ptr_array_add (device->open, part);
+  return part;
+}
+
+/* ── Sharing the volume ── */
+
+/* The first of the device's own slabs, which follows the one before it. Else the last slab of the
+   device that has most left, which would come to it last. */
+static gboolean
+free_slab (const TdFdkDevice *device, guint *slab)
+{
+  const TdFdkRun *run = device->run;
+  const guint *own = run->fdk->cut.own;
+  guint most = 0;
+
+  for (*slab = own[device->index]; *slab < own[device->index + 1]; (*slab)++)
+    if (!run->slabs[*slab].taken)
+      return TRUE;
+  for (guint d = 0; d < run->n_devices; d++) {
+    guint left = 0, last = 0;
+    for (guint i = own[d]; i < own[d + 1]; i++) {
+      if (run->slabs[i].taken)
+        continue;
+      left += run->fdk->cut.slabs[i].n_slices;
+      /* On the host, rows are filtered from the top. */
+      last = run->fdk->fit.cached || left == run->fdk->cut.slabs[i].n_slices ? i : last;
+    }
+    if (left > most) {
+      most = left;
+      *slab = last;
+    }
+  }
+  return most > 0;
+}
+
+static gboolean
+take_of_volume (TdFdkDevice *device, TdFdkPart **part, guint *batch)
+{
+  guint slab;
+
+  if (*part && (*part)->batches->len < device->run->fdk->fit.n_batches) {
+    *batch = (*part)->batches->len;
+    return TRUE;
+  }
+  if (!free_slab (device, &slab))
+    return FALSE;
+  device->run->slabs[slab].taken = TRUE;
+  *part = fdk_work_open_part (device, slab);
+  *batch = 0;
+  return TRUE;
+}
+
+/* ── Sharing the projections ── */
+
+static gboolean
+take_of_projections (TdFdkDevice *device, TdFdkPart **part, guint *batch)
+{
+  TdFdkRun *run = device->run;
+  guint slab = *part ? (*part)->slab : 0;
+
+  if (!*part || g_queue_is_empty (&run->slabs[slab].todo)) {
+    for (slab = 0; slab < run->fdk->cut.n_slabs && g_queue_is_empty (&run->slabs[slab].todo);
+         slab++)
+      ;
+    if (slab == run->fdk->cut.n_slabs)
+      return FALSE;
+    *part = fdk_work_open_part (device, slab);
+  }
+  *batch = GPOINTER_TO_UINT (g_queue_pop_head (&run->slabs[slab].todo));
+  return TRUE;
+}
+
+/* ── Both ── */
+
+gboolean
+td_fdk_take (TdFdkDevice *device, TdFdkPart **part, guint *batch, gboolean wait)
+{
+  TdFdkRun *run = device->run;
+  const gboolean volume = run->fdk->scheme.share == TD_SHARE_VOLUME;
+  gboolean found = FALSE;
+
+  td_monitor_lock (&run->monitor);
+  while (!td_fdk_device_stopped (device)) {
+    found
+        = volume ? take_of_volume (device, part, batch) : take_of_projections (device, part, batch);
+    /* A device may still give batches back. Slabs that come back are another attempt's. */
+    if (found || volume || !wait || run->unfinished == 0)
+      break;
+    td_monitor_wait (&run->monitor);
+  }
+  if (found)
+    g_array_append_val ((*part)->batches, *batch);
+  td_monitor_unlock (&run->monitor);
+  return found;
+}
+
+/* What the device took and did not deliver is free again. */
+static void
+give_back (TdFdkDevice *device)
+{
+  TdFdkRun *run = device->run;
+
+  for (guint p = 0; p < device->open->len; p++) {
+    const TdFdkPart *part = device->open->pdata[p];
+    TdFdkSlab *slab = &run->slabs[part->slab];
+
+    slab->taken = FALSE;
+    for (guint i = 0; run->fdk->scheme.share == TD_SHARE_PROJECTION && i < part->batches->len; i++)
+      g_queue_push_tail (&slab->todo, GUINT_TO_POINTER (g_array_index (part->batches, guint, i)));
+    td_job_add_updates (run->job, -part->updates);
+  }
+  g_ptr_array_set_size (device->open, 0);
+}
+
+/* ── Memory ── */
+
+static guint64
+slice_bytes (const TdFdkPlan *fdk)
+{
+  return (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+}
+
+static gboolean
+make_projections (TdFdkRun *run, GError **error)
+{
+  const guint64 bytes = run->fdk->input->projection_bytes;
+
+  if (run->projections || run->projections_file >= 0)
+    return TRUE;
+  if (run->fdk->fit.on_disk) {
+    run->projections_file = td_file_temporary ("The filtered projections", bytes, error);
+    return run->projections_file >= 0;
+  }
+  void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    td_set_error (error, TD_ERROR_IO,
+                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of filtered projections.",
+                  bytes >> 20);
+    return FALSE;
+  }
+  madvise (memory, bytes, MADV_HUGEPAGE);
+  run->projections = memory;
+  return TRUE;
+}
+
+gboolean
+td_fdk_file_sound (TdFdkRun *run, GError **error)
+{
+  const int reason = g_atomic_int_get (&run->file_errno);
+
+  if (reason)
+    td_set_error (
+        error, TD_ERROR_IO,
+        "The temporary file of filtered projections in %s failed: %s; set TMPDIR to another "
+        "disk.",
+        g_get_tmp_dir (), g_strerror (reason));
+  return reason == 0;
+}
+
+static void
+free_projections (TdFdkRun *run)
+{
+  if (run->projections)
+    munmap (run->projections, run->fdk->input->projection_bytes);
+  if (run->projections_file >= 0)
+    close (run->projections_file);
+  run->projections = NULL;
+  run->projections_file = -1;
+}
+
+/* Pinned buffers for finished slices, of a device that copies, if there is one. */
+static gboolean
+make_downloads (TdFdkRun *run, GError **error)
+{
+  const TdFdkPlan *fdk = run->fdk;
+  const GPtrArray *devices = run->plan->devices;
+  TdDevice *device = devices->pdata[0];
+  guint slices = fdk->fit.download_slices;
+
+  for (guint i = 0; i < devices->len; i++)
+    if (!td_device_info (devices->pdata[i])->host_pointers)
+      device = devices->pdata[i];
+  for (;;) {
+    g_autoptr (GError) reason = NULL;
+
+    run->downloads = td_fdk_pinned_take (run->plan->engine, device, fdk->fit.n_downloads,
+                                         slices * slice_bytes (fdk), &reason);
+    if (run->downloads)
+      break;
+    /* Sums of projections' parts need whole slabs. */
+    if (td_device_reaction (reason) != TD_REACTION_RETRY_SMALLER || slices == 1
+        || fdk->scheme.share == TD_SHARE_PROJECTION) {
+      g_propagate_error (error, g_steal_pointer (&reason));
+      return FALSE;
+    }
+    td_engine_drop_idle (run->plan->engine);
+    slices = (slices + 1) / 2;
+    td_job_note (run->job, "Memory was short: %u slices are fetched at a time.", slices);
+  }
+  for (guint i = 0; i < run->downloads->n; i++)
+    g_queue_push_tail (&run->free_downloads, run->downloads->memory[i]);
+  return TRUE;
+}
+
+/* ── Life ── */
+
+static gboolean
+slab_delivered (const TdFdkRun *run, guint slab)
+{
+  const guint first = run->fdk->cut.slabs[slab].slice0, n = run->fdk->cut.slabs[slab].n_slices;
+  guint done = 0;
+
+  while (done < n && run->delivered[first + done])
+    done++;
+  return done == n;
+}
+
+static void
+make_slabs (TdFdkRun *run)
+{
+  const TdFdkPlan *fdk = run->fdk;
+
+  run->slabs = g_new0 (TdFdkSlab, fdk->cut.n_slabs);
+  run->n_slabs = run->unfinished = fdk->cut.n_slabs;
+  for (guint i = 0; i < fdk->cut.n_slabs; i++) {
+    g_queue_init (&run->slabs[i].todo);
+    run->slabs[i].taken = slab_delivered (run, i);
+    run->unfinished -= run->slabs[i].taken;
+    for (guint b = 0; fdk->scheme.share == TD_SHARE_PROJECTION && b < fdk->fit.n_batches; b++)
+      g_queue_push_tail (&run->slabs[i].todo, GUINT_TO_POINTER (b));
+  }
+}
+
+static void
+make_devices (TdFdkRun *run)
+{
+  const TdFdkPlan *fdk = run->fdk;
+
+  run->devices_left = run->n_devices - run->n_retired;
+  run->devices = g_new0 (TdFdkDevice, run->n_devices);
+  for (guint i = 0; i < run->n_devices; i++) {
+    TdFdkDevice *device = &run->devices[i];
+
+    device->run = run;
+    device->index = i;
+    device->device = run->plan->devices->pdata[i];
+    device->family = fdk->scheme.families[i];
+    device->open = g_ptr_array_new_with_free_func ((GDestroyNotify) fdk_part_free);
+    g_queue_init (&device->computed);
+    g_queue_init (&device->free_volumes);
+    if (run->attempt.retired[i])
+      continue;
+    device->worker = td_fdk_worker_new (device);
+    device->cache = fdk->fit.cached ? td_fdk_row_cache_new (device) : NULL;
+  }
+}
+
+/* What belongs to an attempt; the sums of slabs that it left incomplete can be used again. */
+static void
+fdk_run_clear_attempt (TdFdkRun *run)
+{
+  for (guint i = 0; run->devices && i < run->n_devices; i++) {
+    g_ptr_array_unref (run->devices[i].open);
+    g_queue_clear (&run->devices[i].computed);
+    g_queue_clear (&run->devices[i].free_volumes);
+    g_clear_error (&run->devices[i].error);
+  }
+  td_monitor_lock (&run->monitor);
+  for (guint i = 0; run->slabs && i < run->n_slabs; i++) {
+    g_queue_clear (&run->slabs[i].todo);
+    if (run->slabs[i].sum)
+      g_queue_push_tail (&run->free_downloads, run->slabs[i].sum);
+  }
+  td_monitor_unlock (&run->monitor);
+  g_clear_pointer (&run->devices, g_free);
+  g_clear_pointer (&run->slabs, g_free);
+  g_clear_object (&run->cancellable);
+}
+
+/* What attempts change is the copy's own. */
+static TdFdkPlan
+fdk_run_copy_plan (const TdFdkPlan *fdk, guint n_devices)
+{
+  TdFdkPlan copy = *fdk;
+
+  copy.scheme.families = g_memdup2 (fdk->scheme.families, n_devices * sizeof *fdk->scheme.families);
+  copy.cut.own = g_memdup2 (fdk->cut.own, (n_devices + 1) * sizeof *fdk->cut.own);
+  copy.cut.slabs = g_memdup2 (fdk->cut.slabs, fdk->cut.n_slabs * sizeof *fdk->cut.slabs);
+  return copy;
+}
+
+static TdFdkRun *
+fdk_run_new (TdJob *job)
+{
+  TdFdkRun *run = g_new0 (TdFdkRun, 1);
+
+  g_atomic_ref_count_init (&run->references);
+  run->job = td_job_ref (job);
+  run->plan = td_plan_ref (td_job_plan (job));
+  run->n_devices = run->plan->devices->len;
+  run->now = fdk_run_copy_plan (run->plan->extra, run->n_devices);
+  run->fdk = &run->now;
+  run->projections_file = -1;
+  run->delivered = g_new0 (gboolean, run->fdk->input->task.nz);
+  run->attempt.retired = g_new0 (gboolean, run->n_devices);
+  run->families_tried = g_new0 (guint, run->n_devices);
+  td_monitor_init (&run->monitor);
+  g_queue_init (&run->free_downloads);
+  return run;
+}
+
+TdFdkRun *
+td_fdk_run_ref (TdFdkRun *run)
+{
+  g_atomic_ref_count_inc (&run->references);
+  return run;
+}
+
+void
+td_fdk_run_unref (TdFdkRun *run)
+{
+  if (!g_atomic_ref_count_dec (&run->references))
+    return;
+  const gboolean sound = run->error == NULL;
+  fdk_run_clear_attempt (run);
+  g_free (run->now.scheme.families);
+  td_fdk_cut_clear (&run->now.cut);
+  g_free (run->attempt.budgets);
+  g_free (run->attempt.retired);
+  g_free (run->delivered);
+  g_free (run->families_tried);
+  g_queue_clear (&run->free_downloads);
+  td_fdk_pinned_give (run->plan->engine, run->downloads, sound);
+  g_clear_error (&run->error);
+  td_monitor_clear (&run->monitor);
+  td_plan_unref (run->plan);
+  td_job_unref (run->job);
+  g_free (run);
+}
+
+/* ── Threads of a device ── */
+
+/* Under the lock: a device is left that could compute the rest. */
+static gboolean
+any_sound (const TdFdkRun *run)
+{
+  for (guint i = 0; i < run->n_devices; i++)
+    if (!run->attempt.retired[i] && !run->devices[i].error)
+      return TRUE;
+  return FALSE;
+}
+
+/* The last thread of the device has ended: its memory goes, what it did not deliver is free again.
+ */
+static void
+close_device (TdFdkDevice *device)
+{
+  TdFdkRun *run = device->run;
+  const gint64 start = g_get_monotonic_time ();
+
+  td_fdk_worker_free (g_steal_pointer (&device->worker));
+  td_fdk_row_cache_free (g_steal_pointer (&device->cache), device->error == NULL);
+  td_job_add_span (run->job, "close", device->index, start, g_get_monotonic_time ());
+  td_monitor_lock (&run->monitor);
+  give_back (device);
+  const gboolean last
+      = --run->devices_left == 0 && run->unfinished > 0 && !run->error && !any_sound (run);
+  td_monitor_release (&run->monitor);
+  if (td_device_reaction (device->error) != TD_REACTION_RETIRE)
+    return;
+  if (last && run->n_devices > 1)
+    td_prefix_error (&device->error, "No device is left; the last to fail was ");
+  if (last)
+    td_fdk_fail (run, g_error_copy (device->error));
+  else
+    td_job_note (run->job, "%s was retired, the other devices did its share: %p",
+                 td_device_info (device->device)->id, td_error_message (device->error));
+}
+
+static void
+thread_ends (TdFdkDevice *device)
+{
+  td_monitor_lock (&device->run->monitor);
+  const gboolean last = --device->running == 0;
+  td_monitor_unlock (&device->run->monitor);
+  if (last)
+    close_device (device);
+}
+
+static void
+thread_body (TdFdkDevice *device, gboolean (*body) (TdFdkDevice *device, GError **error))
+{
+  GError *error = NULL;
+
+  if (!body (device, &error) && error)
+    device_fail (device, error);
+  thread_ends (device);
+}
+
+static gpointer
+compute_thread (gpointer device)
+{
+  thread_body (device, td_fdk_compute);
+  return NULL;
+}
+
+static gpointer
+download_thread (gpointer device)
+{
+  thread_body (device, td_fdk_download);
+  return NULL;
+}
+
+static gpointer
+feed_thread (gpointer device)
+{
+  thread_body (device, td_fdk_row_cache_feed);
+  return NULL;
+}
+
+/* Without one of its threads no device does its part, and the job ends. */
+static void
+device_start (TdFdkDevice *device)
+{
+  static const GThreadFunc bodies[] = { compute_thread, download_thread, feed_thread };
+  const guint n = device->running = device->cache ? 3 : 2;
+
+  for (guint i = 0; i < n; i++) {
+    GError *error = NULL;
+    device->threads[i] = td_thread_start ("fdk-device", bodies[i], device, &error);
+    if (device->threads[i])
+      continue;
+    td_fdk_fail (device->run, error);
+    thread_ends (device);
+  }
+}
+
+/* ── Another attempt ──
+
+   It follows a failure that something smaller or something else gets around. Out of memory halves
+   what the device takes, a watchdog halves the launches, and a kernel that does not build gives way
+   to another family. An attempt ends for all devices, since they share its cut. Slices that were
+   delivered and rows that were filtered into host memory stay. */
+
+static gboolean
+less_memory (TdFdkRun *run, const TdFdkDevice *device, TdFdkAttempt *next)
+{
+  const guint n = run->plan->devices->len;
+
+  td_engine_drop_idle (run->plan->engine);
+  if (!run->dropped_idle) {
+    run->dropped_idle = TRUE;
+    return TRUE;
+  }
+  if (!next->budgets) {
+    next->budgets = run->attempt.budgets = g_new (guint64, n);
+    for (guint i = 0; i < n; i++)
+      next->budgets[i] = G_MAXUINT64;
+  }
+  next->budgets[device->index] = td_fdk_device_bytes (run->plan, run->fdk, device->index) / 2;
+  next->halvings++;
+  return TRUE;
+}
+
+static gboolean
+smaller_launches (const TdFdkFit *fit, TdFdkAttempt *next)
+{
+  if (fit->batch > fit->symmetric_views)
+    next->most_batch = fit->batch / 2;
+  else if (fit->slab > 1)
+    next->most_slab = fit->slab / 2;
+  else
+    return FALSE;
+  return TRUE;
+}
+
+static gboolean
+another_family (TdFdkRun *run, const TdFdkDevice *device)
+{
+  const TdConeFamily *const *families = td_cone_families ();
+  const TdDeviceInfo *info = td_device_info (device->device);
+  guint *tried = &run->families_tried[device->index];
+
+  while (families[*tried]) {
+    const TdConeFamily *family = families[(*tried)++];
+    if (family != device->family && !(family->textures && info->texture_slow)
+        && td_fdk_family_choose (family->name, &run->fdk->input->task, run->plan->recipe.precision,
+                                 device->device, NULL)) {
+      run->now.scheme.families[device->index] = family;
+      return TRUE;
+    }
+  }
+  return FALSE;
+}
+
+/* FALSE: nothing is left to try on this device, and the run's plan is as it was. */
+static gboolean
+fdk_run_relieve (TdFdkRun *run, const TdFdkDevice *device)
+{
+  const TdReaction reaction = td_device_reaction (device->error);
+  TdFdkScheme scheme = run->now.scheme;
+  TdFdkAttempt next = run->attempt;
+  TdFdkFit fit;
+  gboolean changed;
+
+  if (reaction == TD_REACTION_RETRY_SMALLER)
+    changed = less_memory (run, device, &next);
+  else if (reaction == TD_REACTION_SMALLER_LAUNCHES)
+    changed = smaller_launches (&run->fdk->fit, &next);
+  else
+    changed = another_family (run, device);
+  scheme.share = TD_SHARE_VOLUME; /* slabs of another size find some of their slices delivered */
+  if (!changed || !td_fdk_fit (run->plan, run->fdk->input, &scheme, &next, &fit, NULL))
+    return FALSE;
+  run->attempt = next;
+  run->now.scheme = scheme;
+  run->now.fit = fit;
+  td_job_note (run->job,
+               "%s: %p; going on with slabs of %u slices, batches of %u views and the kernel "
+               "\"%s\".",
+               td_device_info (device->device)->id, td_error_message (device->error), fit.slab,
+               fit.batch, scheme.families[device->index]->name);
+  return TRUE;
+}
+
+static void
+fdk_run_retire (TdFdkRun *run, guint index)
+{
+  run->n_retired += !run->attempt.retired[index];
+  run->attempt.retired[index] = TRUE;
+}
+
+static void
+cut_again (TdFdkRun *run)
+{
+  td_fdk_cut_clear (&run->now.cut);
+  run->now.cut = td_fdk_cut_by_speed (run->plan, run->fdk, &run->attempt);
+}
+
+/* All threads of the attempt have ended without run->error, but a device failed after the others
+   had ended. They compute its slabs in the next attempt. */
+static void
+fdk_run_go_on (TdFdkRun *run)
+{
+  for (guint i = 0; i < run->n_devices; i++)
+    if (run->devices[i].error)
+      fdk_run_retire (run, i);
+  cut_again (run);
+}
+
+/* All threads of the attempt have ended with run->error. TRUE: with what was changed the next may
+   do better. */
+static gboolean
+fdk_run_retry (TdFdkRun *run)
+{
+  const TdFdkDevice *failed = run->failed;
+
+  if (!failed || g_cancellable_is_cancelled (run->job->cancellable))
+    return FALSE;
+  for (guint i = 0; i < run->n_devices; i++)
+    if (td_device_reaction (run->devices[i].error) == TD_REACTION_RETIRE)
+      fdk_run_retire (run, i);
+  if (!fdk_run_relieve (run, failed)) {
+    fdk_run_retire (run, failed->index);
+    if (run->n_retired == run->n_devices && run->n_devices > 1)
+      td_prefix_error (&run->error, "No device is left; the last to fail was ");
+    if (run->n_retired == run->n_devices)
+      return FALSE;
+    td_job_note (run->job, "%s was retired, the other devices did its share: %p",
+                 td_device_info (failed->device)->id, td_error_message (failed->error));
+  }
+  cut_again (run);
+  g_clear_error (&run->error);
+  run->failed = NULL;
+  return TRUE;
+}
+
+/* ── Running ── */
+
+/* What the job's result tells, and what later plans know, once it has ended well. */
+static void
+fdk_run_report (TdFdkRun *run, double seconds)
+{
+  const TdPlan *plan = run->plan;
+  const gboolean warm = td_job_is_warm (run->job);
+  g_autofree char *key = td_fdk_job_rate_key (plan, run->fdk);
+
+  if (warm)
+    td_engine_set_rate (plan->engine, key, plan->facts.updates / seconds);
+  for (guint i = 0; run->devices && i < run->n_devices; i++) {
+    const TdFdkDevice *device = &run->devices[i];
+    g_autofree char *kernel = td_fdk_device_rate_key (device->device, device->family);
+    g_autofree char *transfer = td_fdk_transfer_rate_key (device->device);
+    if (device->download_s > LEAST_TRANSFER_S)
+      td_engine_set_rate (plan->engine, transfer, device->download_bytes / device->download_s);
+    if (warm && device->kernel_s > LEAST_KERNEL_S)
+      td_engine_set_rate (plan->engine, kernel, device->kernel_updates / device->kernel_s);
+  }
+  td_job_set_family (run->job, run->fdk->scheme.families[0]->title);
+}
+
+static void
+fdk_run_threads (TdFdkRun *run)
+{
+  GError *error = NULL;
+  GThread *filter = run->fdk->fit.cached
+                        ? NULL
+                        : td_thread_start ("fdk-filter", td_fdk_filter_thread, run, &error);
+
+  if (error)
+    td_fdk_fail (run, error);
+  for (guint i = 0; i < run->n_devices; i++)
+    if (!run->attempt.retired[i])
+      device_start (&run->devices[i]);
+  td_monitor_lock (&run->monitor);
+  while (run->devices_left > 0)
+    td_monitor_wait (&run->monitor);
+  td_monitor_unlock (&run->monitor);
+  for (guint i = 0; i < run->n_devices; i++)
+    for (guint t = 0; t < G_N_ELEMENTS (run->devices[i].threads); t++)
+      if (run->devices[i].threads[t])
+        g_thread_join (run->devices[i].threads[t]);
+  if (filter)
+    g_thread_join (filter);
+}
+
+/* What there was no need for yet; what there is stays, attempt after attempt. */
+static gboolean
+fdk_run_make_memory (TdFdkRun *run, GError **error)
+{
+  if (!run->fdk->fit.cached && !make_projections (run, error))
+    return FALSE;
+  if (!run->downloads && !make_downloads (run, error))
+    return FALSE;
+  run->download_slices
+      = (guint) MIN (run->fdk->fit.download_slices, run->downloads->bytes / slice_bytes (run->fdk));
+  return TRUE;
+}
+
+static void
+fdk_run_attempt (TdFdkRun *run)
+{
+  const TdFdkPlan *fdk = run->fdk;
+  gint64 bytes = run->projections ? (gint64) fdk->input->projection_bytes : 0;
+  const guint64 block = (guint64) fdk->fit.block_rows * fdk->input->task.n_views
+                        * fdk->input->task.n_columns * sizeof (float);
+  bytes += run->downloads->n * run->downloads->bytes
+           + run->plan->devices->len * (TD_FDK_RING * fdk->fit.ring_bytes + block);
+  if (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY)
+    bytes += (gint64) td_fdk_spool_bytes (fdk);
+  td_job_add_host_bytes (run->job, bytes);
+  make_slabs (run);
+  if (run->unfinished > 0) { /* else all came before the failure that the last attempt ended with */
+    make_devices (run);
+    fdk_run_threads (run);
+  }
+  td_job_add_host_bytes (run->job, -bytes);
+}
+
+/* FALSE without @error: another attempt may do better. */
+static gboolean
+fdk_run_try (TdFdkRun *run, GCancellable *cancellable, GError **error)
+{
+  if (!fdk_run_make_memory (run, error))
+    return FALSE;
+  fdk_run_clear_attempt (run);
+  run->cancellable = g_cancellable_new ();
+  const gulong woken
+      = g_cancellable_connect (run->cancellable, G_CALLBACK (td_monitor_wake), &run->monitor, NULL);
+  const gulong handler
+      = cancellable ? g_cancellable_connect (cancellable, G_CALLBACK (cancel_run),
+                                             g_object_ref (run->cancellable), g_object_unref)
+                    : 0;
+  fdk_run_attempt (run);
+  g_cancellable_disconnect (cancellable, handler);
+  g_cancellable_disconnect (run->cancellable, woken);
+  if (!run->error && g_cancellable_set_error_if_cancelled (run->cancellable, error))
+    return FALSE;
+  if (!run->error && run->unfinished == 0)
+    return TRUE;
+  if (!run->error) {
+    fdk_run_go_on (run);
+    return FALSE;
+  }
+  if (!fdk_run_retry (run))
+    g_propagate_error (error, g_error_copy (run->error));
+  return FALSE;
+}
+
+static gboolean
+run_fdk (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  TdFdkRun *run = fdk_run_new (job);
+  const gint64 start = g_get_monotonic_time ();
+  GError *reason = NULL;
+  gboolean ok;
+
+  while (!(ok = fdk_run_try (run, cancellable, &reason)) && !reason)
+    ;
+  if (reason)
+    g_propagate_error (error, reason);
+  if (ok)
+    fdk_run_report (run, (g_get_monotonic_time () - start) * 1e-6);
+  free_projections (run);
+  td_scan_spool_drop (run->fdk->scan);
+  td_fdk_run_unref (run);
+  return ok;
+}
+
+const TdMethod td_method_fdk = {
+  .name = "fdk",
+  .kind = TD_METHOD_FDK,
+  .sums_views = TRUE,
+  .unsupported = td_fdk_unsupported,
+  .plan = td_fdk_plan,
+  .run = run_fdk,
+};
