@@ -14,8 +14,7 @@
 #define IDLE_BUDGET (768u << 20) /* working sets kept, host and device: this or … */
 #define IDLE_PART 16             /* … that part of the memory that is free */
 #define N_FLATS 2
-#define N_VIEWS 3
-#define N_MASKS 2
+#define N_SEEN 5
 
 typedef struct {
   TdScan *scan;
@@ -24,12 +23,13 @@ typedef struct {
   float *data; /* [row][view][column] */
 } Rows;
 
-/* A scan with a mask, and the state of the mask's file then. */
+/* A scan seen through a frame, or with a mask and the state of the mask's file then. */
 typedef struct {
-  TdScan *scan, *masked;
-  char *path;
+  TdScan *scan, *seen;
+  TdScanFrame frame;
+  char *mask; /* path; NULL: none */
   gint64 size, changed_s, changed_ns;
-} Masked;
+} Seen;
 
 typedef struct {
   gpointer item;
@@ -47,12 +47,8 @@ struct TdEngine {
   struct {
     TdScan *scan;
     TdFlats *flats;
-  } flats[N_FLATS]; /* newest first */
-  struct {
-    TdScan *scan, *seen;
-    TdScanFrame frame;
-  } views[N_VIEWS];      /* newest first */
-  Masked masks[N_MASKS]; /* newest first */
+  } flats[N_FLATS];  /* newest first */
+  Seen seen[N_SEEN]; /* newest first */
   TdRates *rates;
   TdFoundAxes *axes;
 };
@@ -166,7 +162,7 @@ copy_kept_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float 
   gsize row_floats = (gsize) facts->n_views * facts->n_columns;
   gboolean found = FALSE;
 
-  g_mutex_lock (&engine->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
   for (GList *link = engine->rows.head; link && !found; link = link->next) {
     Rows *rows = link->data;
     if (rows->scan != scan || row0 < rows->row0 || row0 + n_rows > rows->row0 + rows->n_rows)
@@ -177,7 +173,6 @@ copy_kept_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, float 
     g_queue_push_head_link (&engine->rows, link);
     found = TRUE;
   }
-  g_mutex_unlock (&engine->lock);
   return found;
 }
 
@@ -189,7 +184,7 @@ keep_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, const float
   guint64 total = 0;
 
   *rows = (Rows) { td_scan_ref (scan), row0, n_rows, bytes, g_memdup2 (data, bytes) };
-  g_mutex_lock (&engine->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
   g_queue_push_head (&engine->rows, rows);
   for (GList *link = engine->rows.head; link; link = link->next)
     total += ((Rows *) link->data)->bytes;
@@ -198,7 +193,6 @@ keep_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, const float
     total -= oldest->bytes;
     rows_free (oldest);
   }
-  g_mutex_unlock (&engine->lock);
 }
 
 gboolean
@@ -224,7 +218,7 @@ td_engine_flats (TdEngine *engine, TdScan *scan)
 {
   TdFlats *flats = NULL;
 
-  g_mutex_lock (&engine->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
   for (guint i = 0; i < N_FLATS && !flats; i++)
     if (engine->flats[i].scan == scan)
       flats = engine->flats[i].flats;
@@ -237,91 +231,73 @@ td_engine_flats (TdEngine *engine, TdScan *scan)
     engine->flats[0].flats = flats;
   }
   td_flats_ref (flats);
-  g_mutex_unlock (&engine->lock);
   return flats;
 }
 
+/* ── Scans seen otherwise ── */
+
 static void
-drop_view (TdEngine *engine, guint i)
+seen_clear (Seen *seen)
 {
-  g_clear_pointer (&engine->views[i].seen, td_scan_unref);
-  g_clear_pointer (&engine->views[i].scan, td_scan_unref);
+  td_scan_unref (seen->scan);
+  td_scan_unref (seen->seen);
+  g_free (seen->mask);
+  *seen = (Seen) { NULL };
+}
+
+/* A plan that is made of another's asks with a scan that has this mask already: it is that one. */
+static gboolean
+seen_matches (const Seen *kept, const Seen *wanted)
+{
+  return (kept->scan == wanted->scan || (kept->mask && kept->seen == wanted->scan))
+         && g_strcmp0 (kept->mask, wanted->mask) == 0 && kept->size == wanted->size
+         && kept->changed_s == wanted->changed_s && kept->changed_ns == wanted->changed_ns
+         && td_scan_frame_equal (&kept->frame, &wanted->frame);
+}
+
+/* Under the lock, as the next one. What is found becomes the newest. (transfer full) */
+static TdScan *
+seen_find (TdEngine *engine, const Seen *wanted)
+{
+  for (guint i = 0; i < N_SEEN && engine->seen[i].scan; i++)
+    if (seen_matches (&engine->seen[i], wanted)) {
+      const Seen found = engine->seen[i];
+      memmove (&engine->seen[1], &engine->seen[0], i * sizeof found);
+      engine->seen[0] = found;
+      return td_scan_ref (found.seen);
+    }
+  return NULL;
+}
+
+static void
+seen_keep (TdEngine *engine, const Seen *seen)
+{
+  seen_clear (&engine->seen[N_SEEN - 1]);
+  memmove (&engine->seen[1], &engine->seen[0], (N_SEEN - 1) * sizeof engine->seen[0]);
+  engine->seen[0] = *seen;
+  td_scan_ref (seen->scan);
+  td_scan_ref (seen->seen);
+  engine->seen[0].mask = g_strdup (seen->mask);
 }
 
 TdScan *
 td_engine_view (TdEngine *engine, TdScan *scan, const TdScanFrame *frame, GError **error)
 {
-  TdScan *seen = NULL;
+  Seen wanted = { .scan = scan, .frame = *frame };
 
   if (td_scan_frame_is_plain (frame))
     return td_scan_ref (scan);
-  g_mutex_lock (&engine->lock);
-  for (guint i = 0; i < N_VIEWS && !seen; i++)
-    if (engine->views[i].scan == scan && td_scan_frame_equal (&engine->views[i].frame, frame))
-      seen = td_scan_ref (engine->views[i].seen);
-  if (!seen)
-    seen = td_scan_view_new (scan, frame, error);
-  if (seen && seen != engine->views[0].seen) {
-    drop_view (engine, N_VIEWS - 1);
-    memmove (&engine->views[1], &engine->views[0], (N_VIEWS - 1) * sizeof engine->views[0]);
-    engine->views[0].scan = td_scan_ref (scan);
-    engine->views[0].seen = td_scan_ref (seen);
-    engine->views[0].frame = *frame;
-  }
-  g_mutex_unlock (&engine->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
+  TdScan *seen = seen_find (engine, &wanted);
+  if (!seen && (seen = wanted.seen = td_scan_view_new (scan, frame, error)))
+    seen_keep (engine, &wanted);
   return seen;
-}
-
-/* ── Masks ── */
-
-static void
-masked_clear (Masked *masked)
-{
-  g_clear_pointer (&masked->scan, td_scan_unref);
-  g_clear_pointer (&masked->masked, td_scan_unref);
-  g_clear_pointer (&masked->path, g_free);
-}
-
-/* Asked with a scan that has this mask already (by a plan that is made of another's), it is that
- * one. */
-static gboolean
-is_of (const Masked *kept, const Masked *wanted)
-{
-  return kept->path && (kept->scan == wanted->scan || kept->masked == wanted->scan)
-         && strcmp (kept->path, wanted->path) == 0 && kept->size == wanted->size
-         && kept->changed_s == wanted->changed_s && kept->changed_ns == wanted->changed_ns;
-}
-
-static TdScan *
-kept_masked (TdEngine *engine, const Masked *wanted)
-{
-  TdScan *masked = NULL;
-
-  g_mutex_lock (&engine->lock);
-  for (guint i = 0; i < N_MASKS && !masked; i++)
-    if (is_of (&engine->masks[i], wanted))
-      masked = td_scan_ref (engine->masks[i].masked);
-  g_mutex_unlock (&engine->lock);
-  return masked;
-}
-
-static void
-keep_masked (TdEngine *engine, const Masked *masked)
-{
-  g_mutex_lock (&engine->lock);
-  masked_clear (&engine->masks[N_MASKS - 1]);
-  memmove (&engine->masks[1], &engine->masks[0], (N_MASKS - 1) * sizeof engine->masks[0]);
-  engine->masks[0] = *masked;
-  engine->masks[0].scan = td_scan_ref (masked->scan);
-  engine->masks[0].masked = td_scan_ref (masked->masked);
-  engine->masks[0].path = g_strdup (masked->path);
-  g_mutex_unlock (&engine->lock);
 }
 
 TdScan *
 td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **error)
 {
-  Masked wanted = { .scan = scan, .path = (char *) mask };
+  Seen wanted = { .scan = scan, .mask = (char *) mask };
   GStatBuf state;
 
   if (!mask)
@@ -331,18 +307,21 @@ td_engine_masked (TdEngine *engine, TdScan *scan, const char *mask, GError **err
     wanted.changed_s = state.st_mtim.tv_sec;
     wanted.changed_ns = state.st_mtim.tv_nsec;
   }
-  TdScan *masked = kept_masked (engine, &wanted);
+  g_mutex_lock (&engine->lock);
+  TdScan *masked = seen_find (engine, &wanted);
+  g_mutex_unlock (&engine->lock);
   if (masked)
     return masked;
   /* Read without the lock. Who else did so meanwhile was first. */
   g_autoptr (TdScan) fresh = td_scan_with_mask (scan, mask, error);
   if (!fresh)
     return NULL;
-  masked = kept_masked (engine, &wanted);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
+  masked = seen_find (engine, &wanted);
   if (masked)
     return masked;
-  wanted.masked = fresh;
-  keep_masked (engine, &wanted);
+  wanted.seen = fresh;
+  seen_keep (engine, &wanted);
   return g_steal_pointer (&fresh);
 }
 
@@ -373,7 +352,7 @@ td_engine_take (TdEngine *engine, GDestroyNotify free,
 {
   gpointer item = NULL;
 
-  g_mutex_lock (&engine->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
   for (GList *link = engine->idle.head; link && !item; link = link->next) {
     Idle *idle = link->data;
     if (idle->free != free || !matches (idle->item, user))
@@ -383,7 +362,6 @@ td_engine_take (TdEngine *engine, GDestroyNotify free,
     g_queue_delete_link (&engine->idle, link);
     break;
   }
-  g_mutex_unlock (&engine->lock);
   return item;
 }
 
@@ -432,7 +410,7 @@ td_engine_trim (TdEngine *engine)
 {
   td_engine_drop_idle (engine);
   td_found_axes_clear (engine->axes);
-  g_mutex_lock (&engine->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
   while (engine->rows.length)
     rows_free (g_queue_pop_head (&engine->rows));
   for (guint i = 0; i < N_FLATS; i++) {
@@ -441,11 +419,8 @@ td_engine_trim (TdEngine *engine)
     engine->flats[i].flats = NULL;
     engine->flats[i].scan = NULL;
   }
-  for (guint i = 0; i < N_VIEWS; i++)
-    drop_view (engine, i);
-  for (guint i = 0; i < N_MASKS; i++)
-    masked_clear (&engine->masks[i]);
-  g_mutex_unlock (&engine->lock);
+  for (guint i = 0; i < N_SEEN; i++)
+    seen_clear (&engine->seen[i]);
 }
 
 TdFoundAxes *

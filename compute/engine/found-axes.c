@@ -44,9 +44,9 @@ td_found_axes_new (void)
 void
 td_found_axes_clear (TdFoundAxes *axes)
 {
-  g_mutex_lock (&axes->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&axes->lock);
+
   g_queue_clear_full (&axes->found, found_free);
-  g_mutex_unlock (&axes->lock);
 }
 
 void
@@ -76,21 +76,21 @@ td_found_axes_get (TdFoundAxes *axes, TdScan *scan, const char *key, GCancellabl
   TdAxisResult *result = NULL;
   gboolean cancelled = FALSE;
 
-  g_mutex_lock (&axes->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&axes->lock);
   while (!(result = look_up (axes, scan, key)) && axes->searching && !cancelled) {
     g_cond_wait_until (&axes->done, &axes->lock, g_get_monotonic_time () + LOOK_US);
     cancelled = g_cancellable_set_error_if_cancelled (cancellable, error);
   }
   if (!result && !cancelled)
     axes->searching = TRUE;
-  g_mutex_unlock (&axes->lock);
   return result;
 }
 
 void
 td_found_axes_put (TdFoundAxes *axes, TdScan *scan, const char *key, const TdAxisResult *result)
 {
-  g_mutex_lock (&axes->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&axes->lock);
+
   if (result) {
     Found *found = g_new (Found, 1);
     *found = (Found) { td_scan_ref (scan), g_strdup (key), td_axis_result_copy (result) };
@@ -100,5 +100,4 @@ td_found_axes_put (TdFoundAxes *axes, TdScan *scan, const char *key, const TdAxi
   }
   axes->searching = FALSE;
   g_cond_broadcast (&axes->done);
-  g_mutex_unlock (&axes->lock);
 }

@@ -83,10 +83,9 @@ td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user)
 gboolean
 td_job_wants_sinogram (TdJob *job)
 {
-  g_mutex_lock (&job->lock);
-  gboolean wants = job->sinogram_sink && !job->ended_us;
-  g_mutex_unlock (&job->lock);
-  return wants;
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
+  return job->sinogram_sink && !job->ended_us;
 }
 
 void
@@ -182,7 +181,7 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
   const TdPlanFacts *facts = &job->plan->facts;
   gint64 now = g_get_monotonic_time ();
 
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
   gint64 end = job->ended_us ? job->ended_us : now;
   progress->state = job->state;
   progress->slices_done = job->slices_done;
@@ -211,7 +210,6 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
                     : computed < 0.9999 ? "reconstructing"
                                         : "writing";
   job_pass_progress (job, progress);
-  g_mutex_unlock (&job->lock);
 }
 
 /* What follows is called by the job's threads. One that outlives its cancelled job speaks in vain:
@@ -220,21 +218,21 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
 void
 td_job_add_updates (TdJob *job, double updates)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   job->updates += updates;
   if (!job->first_update_us) {
     job->first_update_us = g_get_monotonic_time ();
     job->first_updates = job->updates;
   }
-  g_mutex_unlock (&job->lock);
 }
 
 void
 td_job_slices_done (TdJob *job, guint count)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   job->slices_done += count;
-  g_mutex_unlock (&job->lock);
 }
 
 void
@@ -242,14 +240,13 @@ td_job_add_stage (TdJob *job, const char *stage, double seconds)
 {
   guint i = 0;
 
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
   while (i < job->result.n_stages && strcmp (job->result.stages[i].name, stage) != 0)
     i++;
   if (i == job->result.n_stages && !job->ended_us && i < G_N_ELEMENTS (job->result.stages))
     job->result.stages[job->result.n_stages++] = (TdJobStage) { stage, 0 };
   if (i < job->result.n_stages && !job->ended_us)
     job->result.stages[i].seconds += seconds;
-  g_mutex_unlock (&job->lock);
 }
 
 gboolean
@@ -265,50 +262,49 @@ td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, g
     return;
   const TdJobSpan span
       = { stage, device, (start_us - job->started_us) * 1e-6, (end_us - job->started_us) * 1e-6 };
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
   if (!job->ended_us)
     g_array_append_val (job->spans, span);
-  g_mutex_unlock (&job->lock);
 }
 
 void
 td_job_add_counts (TdJob *job, const TdPreparationCounts *counts)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   if (!job->ended_us)
     td_preparation_counts_add (&job->result.counts, counts);
-  g_mutex_unlock (&job->lock);
 }
 
 void
 td_job_add_host_bytes (TdJob *job, gint64 bytes)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   job->host_bytes += bytes;
   if (!job->ended_us)
     job->result.host_peak_bytes
         = MAX (job->result.host_peak_bytes, (guint64) MAX (job->host_bytes, 0));
-  g_mutex_unlock (&job->lock);
 }
 
 void
 td_job_set_family (TdJob *job, const char *description)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   if (!job->ended_us) {
     g_free (job->result.family);
     job->result.family = g_strdup (description);
   }
-  g_mutex_unlock (&job->lock);
 }
 
 void
 td_job_set_precision (TdJob *job, TdPrecision precision)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   if (!job->ended_us)
     job->result.precision = td_precision_name (precision);
-  g_mutex_unlock (&job->lock);
 }
 
 void
@@ -319,9 +315,8 @@ td_job_note (TdJob *job, const char *id, ...)
   va_start (values, id);
   TdMessage *note = td_message_new_list (id, values);
   va_end (values);
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
   td_messages_add (&job->notes, note);
-  g_mutex_unlock (&job->lock);
 }
 
 void
@@ -340,12 +335,12 @@ td_job_fail (TdJob *job, GError *error)
 void
 td_job_add_pass (TdJob *job, double residual)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   if (!job->ended_us) {
     const TdJobPass pass = { (g_get_monotonic_time () - job->started_us) * 1e-6, residual };
     g_array_append_val (job->passes, pass);
   }
-  g_mutex_unlock (&job->lock);
 }
 
 const TdJobPass *
@@ -364,18 +359,17 @@ td_job_keep_momentum (TdJob *job)
 void
 td_job_finish_early (TdJob *job)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   job->ends_early = TRUE;
-  g_mutex_unlock (&job->lock);
 }
 
 gboolean
 td_job_ends_early (TdJob *job)
 {
-  g_mutex_lock (&job->lock);
-  const gboolean ends = job->ends_early;
-  g_mutex_unlock (&job->lock);
-  return ends;
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
+  return job->ends_early;
 }
 
 /* ── The range of integer output ── */
@@ -395,7 +389,7 @@ take_slice (guint first, guint count, const float *slices, gpointer user)
 {
   Middle *middle = user;
 
-  middle->slice = g_memdup2 (slices, middle->n * sizeof *slices);
+  memcpy (middle->slice, slices, middle->n * sizeof *slices);
 }
 
 static void
@@ -441,6 +435,9 @@ job_output_range (TdJob *job, double *low, double *high, GError **error)
   g_autoptr (TdPlan) preview
       = td_plan_new (plan->engine, plan->measured, &recipe, NULL, job->cancellable, error);
   if (!preview)
+    return FALSE;
+  middle.slice = td_host_malloc (middle.n * sizeof *middle.slice, error);
+  if (!middle.slice)
     return FALSE;
   g_autoptr (TdJob) one = td_job_new (preview);
   td_job_set_sink (one, take_slice, &middle);
@@ -516,13 +513,12 @@ static void
 finish_result (TdJob *job, TdJobState state)
 {
   add_count_notes (job);
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
   job->ended_us = g_get_monotonic_time ();
   job->result.seconds = (job->ended_us - job->started_us) * 1e-6;
   job->result.updates_per_s = job->result.seconds > 0 ? job->updates / job->result.seconds : 0;
   job->result.notes = g_steal_pointer (&job->notes);
   job->state = state;
-  g_mutex_unlock (&job->lock);
 }
 
 static void
@@ -534,12 +530,12 @@ forward_cancel (GCancellable *from, gpointer to)
 static void
 job_begin (TdJob *job)
 {
-  g_mutex_lock (&job->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
   g_assert (job->state == TD_JOB_WAITING);
   job->state = TD_JOB_RUNNING;
   job->started_us = g_get_monotonic_time ();
   job->builds = job_builds (job);
-  g_mutex_unlock (&job->lock);
 }
 
 gboolean

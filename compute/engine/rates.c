@@ -58,10 +58,9 @@ td_rates_set (TdRates *rates, const char *key, double per_second)
 
   if (!(per_second > 0) || !isfinite (per_second))
     return;
-  g_mutex_lock (&rates->lock);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&rates->lock);
   g_key_file_set_double (rates->file, GROUP, clean, per_second);
   /* A cache that cannot be written is no reason to trouble anybody. */
   if (g_mkdir_with_parents (folder, 0755) == 0)
     g_key_file_save_to_file (rates->file, rates->path, NULL);
-  g_mutex_unlock (&rates->lock);
 }
