@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verbs about jobs of a cluster: submit, jobs, follow, cancel, profiles. */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,7 +92,7 @@ static void
 cli_cluster_print_problems (char **problems)
 {
   for (guint i = 0; problems[i]; i++)
-    fprintf (stderr, "tomodesk-cli: note: %s\n", problems[i]);
+    td_cli_say ("note: %s", problems[i]);
 }
 
 /* ── Following ── */
@@ -120,15 +119,15 @@ cli_cluster_end (TdRemoteJob *job, gboolean json)
     cli_cluster_print_facts (&facts);
   if (facts.state == TD_REMOTE_DONE) {
     if (!json)
-      printf ("%s: %s, by job %s on %s\n", facts.output ? facts.output : facts.output_there,
-              td_remote_state_name (facts.state), facts.id, facts.place);
+      td_cli_print ("%s: %s, by job %s on %s\n", facts.output ? facts.output : facts.output_there,
+                    td_remote_state_name (facts.state), facts.id, facts.place);
     return TD_CLI_DONE;
   }
-  fprintf (stderr, "tomodesk-cli: job %s was %s%s%s\n", facts.id,
-           facts.state == TD_REMOTE_CANCELLED ? "cancelled"
-           : facts.state == TD_REMOTE_LOST    ? "lost"
-                                              : "not done",
-           facts.why ? ": " : "", facts.why ? facts.why : "");
+  td_cli_say ("job %s was %s%s%s", facts.id,
+              facts.state == TD_REMOTE_CANCELLED ? "cancelled"
+              : facts.state == TD_REMOTE_LOST    ? "lost"
+                                                 : "not done",
+              facts.why ? ": " : "", facts.why ? facts.why : "");
   return facts.state == TD_REMOTE_CANCELLED ? TD_CLI_CANCELLED : TD_CLI_FAILED;
 }
 
@@ -146,7 +145,7 @@ cli_cluster_show (const TdRemoteFacts *facts, char **shown)
                          : td_remote_state_name (facts->state),
                      facts->fraction, facts->left_s, NULL);
   if (!isatty (STDERR_FILENO) && g_strcmp0 (key, *shown) != 0)
-    fprintf (stderr, "%s\n", key);
+    td_cli_say ("%s", key);
   g_free (*shown);
   *shown = g_steal_pointer (&key);
 }
@@ -170,7 +169,7 @@ cli_cluster_save_slice (TdRemoteJob *job, const TdRemoteFacts *facts, const char
   if (!bytes
       || !g_file_set_contents (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes),
                                &error))
-    fprintf (stderr, "tomodesk-cli: note: the slice is not saved: %s\n", error->message);
+    td_cli_say ("note: the slice is not saved: %s", error->message);
   return TRUE;
 }
 
@@ -189,8 +188,7 @@ cli_cluster_follow (TdRemoteJob *job, const Following *following)
     td_remote_job_facts (job, &facts);
     if (g_cancellable_is_cancelled (cancellable)) {
       td_cli_progress_clear ();
-      fprintf (stderr, "tomodesk-cli: job %s goes on; \"tomodesk-cli cancel %s\" ends it\n",
-               facts.id, facts.id);
+      td_cli_say ("job %s goes on; \"tomodesk-cli cancel %s\" ends it", facts.id, facts.id);
       return TD_CLI_CANCELLED;
     }
     cli_cluster_show (&facts, &shown);
@@ -282,10 +280,10 @@ cli_cluster_submitted (TdRemoteJob *job, const Submission *submission)
   if (submission->detach && submission->json)
     return cli_cluster_print_facts (&facts);
   if (submission->detach) {
-    printf ("%s\n", facts.id);
+    td_cli_print ("%s\n", facts.id);
     return TD_CLI_DONE;
   }
-  fprintf (stderr, "job %s on %s\n", facts.id, facts.place);
+  td_cli_say ("job %s on %s", facts.id, facts.place);
   return cli_cluster_follow (job, &(Following) { submission->json, NULL });
 }
 
@@ -399,8 +397,8 @@ cli_cluster_print_jobs (GPtrArray *jobs, gboolean json)
     td_remote_job_facts (jobs->pdata[i], &facts);
     g_autofree char *line = td_remote_facts_line (&facts);
     if (!json)
-      printf ("%s  %-12s  %-20s  %s\n", facts.id, *facts.profile ? facts.profile : "by hand",
-              facts.title, line);
+      td_cli_print ("%s  %-12s  %-20s  %s\n", facts.id, *facts.profile ? facts.profile : "by hand",
+                    facts.title, line);
     cli_cluster_add_facts (builder, &facts);
   }
   json_builder_end_array (builder);
@@ -448,8 +446,8 @@ td_cli_cancel (int argc, char **argv)
     return td_cli_fail (error);
   g_auto (TdRemoteFacts) facts = { 0 };
   td_remote_job_facts (job, &facts);
-  printf ("%s: %s; none of its processes is left on %s\n", facts.id,
-          td_remote_state_name (facts.state), facts.place);
+  td_cli_print ("%s: %s; none of its processes is left on %s\n", facts.id,
+                td_remote_state_name (facts.state), facts.place);
   return TD_CLI_DONE;
 }
 
@@ -468,10 +466,10 @@ cli_cluster_list_profiles (gboolean json)
   for (guint i = 0; i < profiles->len; i++) {
     const TdClusterProfile *profile = profiles->pdata[i];
     if (!json)
-      printf ("%-16s %-6s %3u ranks  %-16s %s\n", profile->name,
-              td_cluster_kind_name (profile->kind), td_cluster_profile_ranks (profile),
-              profile->host ? profile->host : "this computer",
-              profile->description ? profile->description : "");
+      td_cli_print ("%-16s %-6s %3u ranks  %-16s %s\n", profile->name,
+                    td_cluster_kind_name (profile->kind), td_cluster_profile_ranks (profile),
+                    profile->host ? profile->host : "this computer",
+                    profile->description ? profile->description : "");
     json_builder_begin_object (builder);
     td_json_add_string (builder, "name", profile->name);
     td_json_add_string (builder, "file", profile->file);
@@ -484,7 +482,8 @@ cli_cluster_list_profiles (gboolean json)
   json_builder_end_object (builder);
   if (json)
     return td_cli_print_json (builder);
-  printf ("%-16s %-6s   N ranks  %-16s %s\n", "local:N", "local", "this computer", "always there");
+  td_cli_print ("%-16s %-6s   N ranks  %-16s %s\n", "local:N", "local", "this computer",
+                "always there");
   return TD_CLI_DONE;
 }
 
@@ -501,8 +500,8 @@ cli_cluster_print_paths (JsonNode *probe, const char *member, const char *what)
     const gboolean ok = td_json_true (path, "ok");
     const char *reason = td_json_string (path, "reason");
 
-    printf ("    %s %s: %s%s%s\n", what, td_json_string (path, "path"), ok ? "yes" : "NO",
-            !ok && reason ? ", " : "", !ok && reason ? reason : "");
+    td_cli_print ("    %s %s: %s%s%s\n", what, td_json_string (path, "path"), ok ? "yes" : "NO",
+                  !ok && reason ? ", " : "", !ok && reason ? reason : "");
     bad += !ok;
   }
   return bad;
@@ -519,11 +518,11 @@ cli_cluster_print_devices (JsonNode *probe)
     JsonNode *device = json_array_get_element (devices, i);
     const char *id = td_json_string (device, "id"), *name = td_json_string (device, "name");
     const char *test = td_json_string (device, "self_test");
-    printf ("    device %s: %s%s%s\n", id ? id : "?", name ? name : "?", test ? ", " : "",
-            test ? test : "");
+    td_cli_print ("    device %s: %s%s%s\n", id ? id : "?", name ? name : "?", test ? ", " : "",
+                  test ? test : "");
   }
   if (n == 0)
-    printf ("    no device that can compute: see \"tomodesk-cli devices\" there\n");
+    td_cli_print ("    no device that can compute: see \"tomodesk-cli devices\" there\n");
   return n == 0;
 }
 
@@ -535,17 +534,18 @@ cli_cluster_print_probe (JsonNode *probe, double now_s)
   const double clock = td_json_number (probe, "time") - now_s;
   guint bad = 0;
 
-  printf ("  node %s, worker %s\n", node ? node : "?", version ? version : "?");
+  td_cli_print ("  node %s, worker %s\n", node ? node : "?", version ? version : "?");
   if (g_strcmp0 (version, TD_VERSION) != 0) {
-    printf ("    the worker is of version %s, this program of %s: install the same on both\n",
-            version ? version : "?", TD_VERSION);
+    td_cli_print ("    the worker is of version %s, this program of %s: install the same on both\n",
+                  version ? version : "?", TD_VERSION);
     bad++;
   }
   bad += cli_cluster_print_devices (probe);
   bad += cli_cluster_print_paths (probe, "read", "reads");
   bad += cli_cluster_print_paths (probe, "write", "writes");
   if (clock > 60 || clock < -60)
-    printf ("    its clock is %.0f s off this computer's: times shown will be wrong\n", clock);
+    td_cli_print ("    its clock is %.0f s off this computer's: times shown will be wrong\n",
+                  clock);
   return bad;
 }
 
@@ -566,8 +566,8 @@ cli_cluster_test (const char *name, char **reads)
     if (there)
       g_ptr_array_add (paths, there);
     else
-      printf ("  %s is under no folder of \"map\": it %s\n", whole,
-              profile->staging ? "would be copied by rsync" : "cannot be read there");
+      td_cli_print ("  %s is under no folder of \"map\": it %s\n", whole,
+                    profile->staging ? "would be copied by rsync" : "cannot be read there");
   }
   g_ptr_array_add (paths, NULL);
   const double now_s = (double) g_get_real_time () / G_USEC_PER_SEC;
@@ -585,10 +585,10 @@ cli_cluster_test (const char *name, char **reads)
     bad += cli_cluster_print_probe (probe, now_s);
   }
   if (nodes < profile->nodes) {
-    printf ("  %u of %u nodes answered\n", nodes, profile->nodes);
+    td_cli_print ("  %u of %u nodes answered\n", nodes, profile->nodes);
     bad++;
   }
-  printf ("%s: %s\n", profile->name, bad ? "something must be changed, see above" : "ready");
+  td_cli_print ("%s: %s\n", profile->name, bad ? "something must be changed, see above" : "ready");
   return bad ? TD_CLI_FAILED : TD_CLI_DONE;
 }
 
