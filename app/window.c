@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cluster/jobs-index.h"
 #include "demo-scan.h"
 #include "settings.h"
 #include "ui/choose-file.h"
@@ -596,11 +597,28 @@ window_add_drop_target (TdWindow *self)
 
 /* ── Asking for a volume ── */
 
+static TdJobItem *
+window_new_job (TdWindow *self, TdClusterProfile *profile, const TdRecipe *recipe,
+                const char *output)
+{
+  TdScan *scan = td_session_scan (self->session);
+
+  if (!profile)
+    return td_job_item_new (td_session_engine (self->session), scan, recipe, output);
+  g_auto (GStrv) settings = td_scan_statement_settings (self->statement);
+  TdRemoteOrder order
+      = { .scan = scan, .scan_settings = settings, .recipe = recipe, .output = output };
+  order.wish = profile->wish;
+  order.wish.view_slice = (int) td_scan_facts (scan)->n_rows / 2;
+  g_autoptr (TdRemoteJob) job = td_remote_job_new (profile, &order);
+  return td_job_item_new_remote (job, TD_REMOTE_SUBMIT);
+}
+
 static void
 on_accepted (TdReconstructDialog *dialog, gpointer recipe, const char *output, TdWindow *self)
 {
-  g_autoptr (TdJobItem) item = td_job_item_new (td_session_engine (self->session),
-                                                td_session_scan (self->session), recipe, output);
+  g_autoptr (TdJobItem) item
+      = window_new_job (self, td_reconstruct_dialog_profile (dialog), recipe, output);
   g_autofree char *folder = g_path_get_dirname (output);
 
   /* Format and bits were chosen in the dialog: they are the recipe's from now on. */
@@ -667,6 +685,43 @@ static void
 on_jobs_changed (GListModel *model, guint position, guint removed, guint added, TdWindow *self)
 {
   gtk_revealer_set_reveal_child (self->jobs_revealer, g_list_model_get_n_items (model) > 0);
+}
+
+/* Jobs of clusters are found again by their folders. Those that run are followed; of the others the
+   last days' are shown. */
+#define DAYS_SHOWN 3
+
+static void
+window_find_jobs (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  g_task_return_pointer (task, td_jobs_find (NULL, NULL, cancellable),
+                         (GDestroyNotify) g_ptr_array_unref);
+}
+
+static gboolean
+window_shows_job (const TdRemoteFacts *facts)
+{
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autoptr (GDateTime) then = g_date_time_add_days (now, -DAYS_SHOWN);
+  g_autofree char *oldest = g_date_time_format (then, "%Y%m%d");
+
+  return !td_remote_state_ended (facts->state) || strcmp (facts->id, oldest) >= 0;
+}
+
+static void
+window_on_jobs_found (GObject *source, GAsyncResult *result, gpointer user)
+{
+  TdWindow *self = TD_WINDOW (source);
+  g_autoptr (GPtrArray) jobs = g_task_propagate_pointer (G_TASK (result), NULL);
+
+  for (guint i = jobs && self->jobs ? jobs->len : 0; i-- > 0;) {
+    g_auto (TdRemoteFacts) facts = { 0 };
+    td_remote_job_facts (jobs->pdata[i], &facts);
+    if (!window_shows_job (&facts))
+      continue;
+    g_autoptr (TdJobItem) item = td_job_item_new_remote (jobs->pdata[i], TD_REMOTE_WATCH);
+    td_job_queue_add (self->jobs, item);
+  }
 }
 
 /* ── At the end ── */
@@ -755,6 +810,9 @@ window_bind_jobs (TdWindow *self)
 {
   GListModel *model = td_job_queue_model (self->jobs);
 
+  g_autoptr (GTask) task = g_task_new (self, NULL, window_on_jobs_found, NULL);
+
+  g_task_run_in_thread (task, window_find_jobs);
   gtk_list_box_bind_model (self->jobs_list, model, window_make_job_row, self, NULL);
   g_signal_connect_object (model, "items-changed", G_CALLBACK (on_jobs_changed), self, 0);
   g_signal_connect (self->jobs, "ended", G_CALLBACK (on_job_ended), self);

@@ -233,6 +233,12 @@ td_remote_job_is_home (const TdRemoteJob *job)
   return g_strcmp0 (job->launched.submit_host, td_shell_host (job->shell)) == 0;
 }
 
+gboolean
+td_remote_job_was_launched (const TdRemoteJob *job)
+{
+  return job->launched.known;
+}
+
 static char *
 remote_job_new_id (void)
 {

@@ -77,6 +77,7 @@ TdRemoteJob *td_remote_job_of_folder (TdShell *shell, const char *folder);
 /* Whether the job was launched through its shell's host. A folder that several hosts see gives a
    job through each, and only this one sees the processes. After a look. */
 gboolean td_remote_job_is_home (const TdRemoteJob *job);
+gboolean td_remote_job_was_launched (const TdRemoteJob *job); /* after a look */
 TdRemoteJob *td_remote_job_ref (TdRemoteJob *job);
 void td_remote_job_unref (TdRemoteJob *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRemoteJob, td_remote_job_unref)

@@ -8,6 +8,7 @@
 #include "ui.h"
 
 #define POLL_MS 120
+#define REMOTE_POLL_MS 300
 
 struct _TdJobItem {
   GObject parent_instance;
@@ -25,6 +26,11 @@ struct _TdJobItem {
   double pixel_mm;
   char *units;
   char **notes;
+
+  TdRemoteJob *remote; /* NULL: the job runs here */
+  TdRemoteTask task;
+  TdRemoteFollower *follower;
+  TdRemoteFacts facts;
 };
 
 enum { CHANGED, SLICES, ENDED, N_SIGNALS };
@@ -148,9 +154,137 @@ on_planned (GObject *source, GAsyncResult *result, gpointer user)
   td_job_start (self->job, job_item_on_done, g_object_ref (self));
 }
 
+/* ── Running elsewhere ── */
+
+static TdJobState
+job_item_state_of (TdRemoteState state)
+{
+  switch (state) {
+  case TD_REMOTE_STAGED:
+  case TD_REMOTE_QUEUED: return TD_JOB_WAITING;
+  case TD_REMOTE_RUNNING: return TD_JOB_RUNNING;
+  case TD_REMOTE_DONE: return TD_JOB_DONE;
+  case TD_REMOTE_CANCELLED: return TD_JOB_CANCELLED;
+  default: return TD_JOB_FAILED;
+  }
+}
+
+static void
+job_item_take_facts (TdJobItem *self)
+{
+  td_remote_facts_clear (&self->facts);
+  td_remote_job_facts (self->remote, &self->facts);
+  g_free (self->title);
+  g_free (self->output);
+  g_free (self->units);
+  g_strfreev (self->notes);
+  self->title = g_strdup (self->facts.title);
+  self->output = g_strdup (self->facts.output ? self->facts.output : self->facts.output_there);
+  self->units = g_strdup (self->facts.units);
+  self->notes = g_strdupv (self->facts.notes);
+  self->first_row = self->facts.first_row;
+  self->slice_rows = 1;
+  self->pixel_mm = self->facts.pixel_mm;
+  self->progress.fraction = self->facts.fraction;
+}
+
+static gboolean
+job_item_poll_remote (gpointer user)
+{
+  TdJobItem *self = user;
+  g_autofree char *problem = NULL;
+  const gboolean over = td_remote_follower_is_over (self->follower, &problem);
+
+  job_item_take_facts (self);
+  if (!self->slices)
+    self->slices = td_remote_follower_slices (self->follower);
+  const TdJobState state = job_item_state_of (self->facts.state);
+  if (over && td_job_item_ended (self)) { /* it had ended when it was found */
+    self->poll = 0;
+    g_signal_emit (self, signals[CHANGED], 0);
+    return G_SOURCE_REMOVE;
+  }
+  if (over) {
+    /* A volume that could not be brought here is as good as none. */
+    const gboolean cancelled = state == TD_JOB_CANCELLED;
+    const TdJobState end = problem && state == TD_JOB_DONE ? TD_JOB_FAILED : state;
+    job_item_end (self, end == TD_JOB_WAITING ? TD_JOB_CANCELLED : end,
+                  problem     ? problem
+                  : cancelled ? NULL
+                              : self->facts.why);
+    return G_SOURCE_REMOVE;
+  }
+  if (!td_job_item_ended (self))
+    self->state = state == TD_JOB_RUNNING ? TD_JOB_RUNNING : TD_JOB_WAITING;
+  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit (self, signals[SLICES], 0);
+  return G_SOURCE_CONTINUE;
+}
+
+static char *
+job_item_remote_status (TdJobItem *self)
+{
+  const TdRemoteFacts *facts = &self->facts;
+  const char *stage = facts->stage ? facts->stage : _ ("starting");
+  g_autofree char *left = facts->left_s >= 0 ? td_duration_text (facts->left_s) : NULL;
+  g_autofree char *took = td_duration_text (MAX (facts->seconds, 0));
+
+  switch (facts->state) {
+  case TD_REMOTE_STAGED:
+    return g_strdup_printf (_ ("%s: sending the job, %.0f %%"), facts->place,
+                            100 * facts->fraction);
+  case TD_REMOTE_QUEUED:
+    return facts->why ? g_strdup_printf (_ ("%s: in the queue (%s)"), facts->place, facts->why)
+                      : g_strdup_printf (_ ("%s: in the queue"), facts->place);
+  case TD_REMOTE_RUNNING:
+    if (facts->why)
+      return g_strdup (facts->why);
+    return left ? g_strdup_printf (_ ("%s: %s, %.0f %%, %s left"), facts->place, stage,
+                                   100 * facts->fraction, left)
+                : g_strdup_printf (_ ("%s: %s, %.0f %%"), facts->place, stage,
+                                   100 * facts->fraction);
+  case TD_REMOTE_DONE: return g_strdup_printf (_ ("Done in %s, on %s"), took, facts->place);
+  case TD_REMOTE_CANCELLED:
+    return g_strdup_printf (_ ("Cancelled on %s; no process is left"), facts->place);
+  default: return g_strdup_printf (_ ("Failed: %s"), self->error ? self->error : facts->why);
+  }
+}
+
+static void
+job_item_start_remote (TdJobItem *self)
+{
+  self->follower = td_remote_follower_new (self->remote, self->task);
+  self->poll = g_timeout_add (REMOTE_POLL_MS, job_item_poll_remote, self);
+}
+
+TdRemoteJob *
+td_job_item_remote (TdJobItem *self)
+{
+  return self->remote;
+}
+
+TdJobItem *
+td_job_item_new_remote (TdRemoteJob *job, TdRemoteTask task)
+{
+  TdJobItem *self = g_object_new (TD_TYPE_JOB_ITEM, NULL);
+
+  self->remote = td_remote_job_ref (job);
+  self->task = task;
+  job_item_take_facts (self);
+  if (task == TD_REMOTE_WATCH) {
+    self->state = job_item_state_of (self->facts.state);
+    self->error = g_strdup (self->facts.why);
+  }
+  return self;
+}
+
 void
 td_job_item_start (TdJobItem *self)
 {
+  if (self->remote) {
+    job_item_start_remote (self);
+    return;
+  }
   g_return_if_fail (self->state == TD_JOB_WAITING);
   self->state = TD_JOB_RUNNING;
   self->progress.remaining_s = -1;
@@ -164,7 +298,9 @@ td_job_item_start (TdJobItem *self)
 void
 td_job_item_cancel (TdJobItem *self)
 {
-  if (self->state == TD_JOB_WAITING)
+  if (self->follower)
+    td_remote_follower_cancel_job (self->follower);
+  else if (self->state == TD_JOB_WAITING)
     job_item_end (self, TD_JOB_CANCELLED, NULL);
   else if (self->job)
     td_job_cancel (self->job);
@@ -223,6 +359,8 @@ td_job_item_status (TdJobItem *self)
 {
   g_autofree char *took = td_duration_text (self->progress.elapsed_s);
 
+  if (self->remote)
+    return job_item_remote_status (self);
   switch (self->state) {
   case TD_JOB_WAITING: return g_strdup (_ ("Waiting"));
   case TD_JOB_RUNNING: return td_progress_text (&self->progress);
@@ -289,6 +427,9 @@ td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const c
 TdJobItem *
 td_job_item_again (TdJobItem *self)
 {
+  if (self->remote && td_job_item_ended (self) && self->state != TD_JOB_DONE
+      && td_remote_job_was_launched (self->remote))
+    return td_job_item_new_remote (self->remote, TD_REMOTE_AGAIN);
   if (!td_job_item_ended (self) || !self->scan)
     return NULL;
   return td_job_item_new (self->engine, self->scan, &self->recipe, self->output);
@@ -299,6 +440,11 @@ td_job_item_finalize (GObject *object)
 {
   TdJobItem *self = TD_JOB_ITEM (object);
 
+  if (self->poll)
+    g_source_remove (self->poll);
+  g_clear_pointer (&self->follower, td_remote_follower_free);
+  g_clear_pointer (&self->remote, td_remote_job_unref);
+  td_remote_facts_clear (&self->facts);
   g_clear_pointer (&self->job, td_job_unref);
   g_clear_pointer (&self->slices, td_slice_store_unref);
   g_clear_pointer (&self->scan, td_scan_unref);

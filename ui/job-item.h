@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/engine/job.h"
-#include "slice-store.h"
+#include "remote-follower.h"
 
 /**
  * TdJobItem: one reconstruction the user asked for, from waiting in the queue to its end. Main
@@ -15,6 +15,11 @@ G_DECLARE_FINAL_TYPE (TdJobItem, td_job_item, TD, JOB_ITEM, GObject)
 /* @recipe is copied, @output is where the volume goes. */
 TdJobItem *td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
                             const char *output);
+/* A job of a cluster: to be submitted, or one that was found. Nothing is computed in this program:
+   such a job waits for no other, and goes on without the window. */
+TdJobItem *td_job_item_new_remote (TdRemoteJob *job, TdRemoteTask task);
+/* (transfer none); NULL: the job runs in this program. */
+TdRemoteJob *td_job_item_remote (TdJobItem *self);
 /* The same once more, of one that failed or was cancelled; NULL: the volume is there, or not yet.
    (transfer full) */
 TdJobItem *td_job_item_again (TdJobItem *self);

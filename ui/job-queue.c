@@ -20,16 +20,23 @@ item_at (TdJobQueue *self, guint i)
   return item; /* the store keeps it */
 }
 
+/* Whether the job computes in this program. */
+static gboolean
+job_queue_is_here (TdJobQueue *self, guint i)
+{
+  return !td_job_item_remote (item_at (self, i));
+}
+
 static void
 start_next (TdJobQueue *self)
 {
   guint n = g_list_model_get_n_items (G_LIST_MODEL (self->items));
 
   for (guint i = 0; i < n; i++)
-    if (td_job_item_state (item_at (self, i)) == TD_JOB_RUNNING)
+    if (job_queue_is_here (self, i) && td_job_item_state (item_at (self, i)) == TD_JOB_RUNNING)
       return;
   for (guint i = 0; i < n; i++)
-    if (td_job_item_state (item_at (self, i)) == TD_JOB_WAITING) {
+    if (job_queue_is_here (self, i) && td_job_item_state (item_at (self, i)) == TD_JOB_WAITING) {
       td_job_item_start (item_at (self, i));
       return;
     }
@@ -47,6 +54,9 @@ td_job_queue_add (TdJobQueue *self, TdJobItem *item)
 {
   g_signal_connect_object (item, "ended", G_CALLBACK (on_ended), self, 0);
   g_list_store_append (self->items, item);
+  if (td_job_item_remote (item)
+      && (!td_job_item_ended (item) || td_job_item_state (item) == TD_JOB_DONE))
+    td_job_item_start (item);
   start_next (self);
 }
 
@@ -64,7 +74,7 @@ td_job_queue_cancel_all (TdJobQueue *self)
 {
   /* Last first: ending the running one must not start the next. */
   for (guint i = g_list_model_get_n_items (G_LIST_MODEL (self->items)); i-- > 0;)
-    if (!td_job_item_ended (item_at (self, i)))
+    if (job_queue_is_here (self, i) && !td_job_item_ended (item_at (self, i)))
       td_job_item_cancel (item_at (self, i));
 }
 
@@ -74,7 +84,7 @@ td_job_queue_active (TdJobQueue *self)
   guint n = g_list_model_get_n_items (G_LIST_MODEL (self->items)), active = 0;
 
   for (guint i = 0; i < n; i++)
-    active += !td_job_item_ended (item_at (self, i));
+    active += job_queue_is_here (self, i) && !td_job_item_ended (item_at (self, i));
   return active;
 }
 

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "job-log.h"
 #include "ui.h"
 
 struct _TdJobRow {
@@ -11,7 +12,7 @@ struct _TdJobRow {
   GtkLabel *title, *status, *notes_label;
   GtkMenuButton *notes;
   GtkProgressBar *bar;
-  GtkWidget *again, *show, *folder, *finish, *cancel, *dismiss;
+  GtkWidget *again, *log, *show, *folder, *finish, *cancel, *dismiss;
 };
 
 enum { SHOW_REQUESTED, AGAIN_REQUESTED, DISMISS_REQUESTED, N_SIGNALS };
@@ -46,6 +47,7 @@ job_row_update (TdJobRow *self)
   gtk_widget_set_visible (self->show, td_job_item_slices (self->item)
                                           && (state == TD_JOB_RUNNING || state == TD_JOB_DONE));
   gtk_widget_set_visible (self->again, state == TD_JOB_FAILED || state == TD_JOB_CANCELLED);
+  gtk_widget_set_visible (self->log, td_job_item_remote (self->item) != NULL);
   gtk_widget_set_visible (self->folder, state == TD_JOB_DONE);
   gtk_widget_set_visible (self->finish, td_job_item_can_finish (self->item));
   gtk_widget_set_visible (self->cancel, !ended);
@@ -79,6 +81,13 @@ static void
 on_again (GtkButton *button, TdJobRow *self)
 {
   g_signal_emit (self, signals[AGAIN_REQUESTED], 0, self->item);
+}
+
+static void
+job_row_on_log (GtkButton *button, TdJobRow *self)
+{
+  td_job_log_show (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))),
+                   td_job_item_remote (self->item));
 }
 
 static void
@@ -126,6 +135,7 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_child (widget, TdJobRow, notes_label);
   gtk_widget_class_bind_template_child (widget, TdJobRow, bar);
   gtk_widget_class_bind_template_child (widget, TdJobRow, again);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, log);
   gtk_widget_class_bind_template_child (widget, TdJobRow, show);
   gtk_widget_class_bind_template_child (widget, TdJobRow, folder);
   gtk_widget_class_bind_template_child (widget, TdJobRow, finish);
@@ -134,6 +144,7 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_show);
   gtk_widget_class_bind_template_callback (widget, on_again);
   gtk_widget_class_bind_template_callback (widget, on_folder);
+  gtk_widget_class_bind_template_callback (widget, job_row_on_log);
   gtk_widget_class_bind_template_callback (widget, on_finish);
   gtk_widget_class_bind_template_callback (widget, job_row_on_cancel);
   gtk_widget_class_bind_template_callback (widget, on_dismiss);

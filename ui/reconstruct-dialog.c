@@ -40,7 +40,8 @@ struct _TdReconstructDialog {
   TdLatest *plans;
   GtkWidget *accept;
   AdwEntryRow *path;
-  AdwComboRow *format, *bits;
+  AdwComboRow *where, *format, *bits;
+  GPtrArray *profiles; /* TdClusterProfile; the list has this computer before them */
   GtkWidget *range_row;
   GtkSwitch *range_auto;
   TdNumberRow *low, *high;
@@ -55,6 +56,14 @@ enum { ACCEPTED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, ADW_TYPE_WINDOW)
+
+TdClusterProfile *
+td_reconstruct_dialog_profile (TdReconstructDialog *self)
+{
+  const guint at = adw_combo_row_get_selected (self->where);
+
+  return at > 0 && at <= self->profiles->len ? self->profiles->pdata[at - 1] : NULL;
+}
 
 /* ── Planning, off the main thread ── */
 
@@ -130,6 +139,23 @@ add_limit_row (TdReconstructDialog *self)
     reconstruct_dialog_add_row (self, _ ("Memory limit"), text);
 }
 
+/* What this computer's plan says of memory and devices does not hold on a cluster. */
+static void
+add_profile_rows (TdReconstructDialog *self, const TdClusterProfile *profile, const char *bytes)
+{
+  const guint ranks = td_cluster_profile_ranks (profile);
+  g_autofree char *place
+      = g_strdup_printf (ngettext ("%u process on %s", "%u processes on %s", ranks), ranks,
+                         profile->host ? profile->host : _ ("this computer"));
+
+  reconstruct_dialog_add_row (self, _ ("Computed by"), place);
+  if (profile->time)
+    reconstruct_dialog_add_row (self, _ ("Wall time"), profile->time);
+  reconstruct_dialog_add_row (self, _ ("To read, to write"), bytes);
+  if (profile->description)
+    reconstruct_dialog_add_row (self, profile->description, NULL);
+}
+
 static void
 add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
 {
@@ -151,6 +177,10 @@ add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
       = g_strdup_printf (_ ("%u of up to %u slices"), facts->n_slabs, facts->slab_slices);
 
   reconstruct_dialog_add_row (self, _ ("Slices"), slices);
+  if (td_reconstruct_dialog_profile (self)) {
+    add_profile_rows (self, td_reconstruct_dialog_profile (self), bytes);
+    return;
+  }
   reconstruct_dialog_add_row (self, _ ("Time"), time);
   reconstruct_dialog_add_row (self, _ ("To read, to write"), bytes);
   reconstruct_dialog_add_row (self, _ ("Memory"), memory);
@@ -370,6 +400,7 @@ td_reconstruct_dialog_dispose (GObject *object)
   g_clear_pointer (&self->scan, td_scan_unref);
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->plan_rows, g_ptr_array_unref);
+  g_clear_pointer (&self->profiles, g_ptr_array_unref);
   G_OBJECT_CLASS (td_reconstruct_dialog_parent_class)->dispose (object);
 }
 
@@ -384,6 +415,7 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/reconstruct-dialog.ui");
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, accept);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, path);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, where);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, format);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, bits);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, range_row);
@@ -401,6 +433,20 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_bind_template_callback (widget, reconstruct_dialog_on_number_changed);
   signals[ACCEPTED]
       = td_signal_new (TD_TYPE_RECONSTRUCT_DIALOG, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
+}
+
+/* This computer, and each profile; nothing to choose without one. */
+static void
+reconstruct_dialog_fill_where (TdReconstructDialog *self)
+{
+  g_autoptr (GtkStringList) places = gtk_string_list_new (NULL);
+
+  self->profiles = td_cluster_profiles (NULL);
+  gtk_string_list_append (places, _ ("This computer"));
+  for (guint i = 0; i < self->profiles->len; i++)
+    gtk_string_list_append (places, ((TdClusterProfile *) self->profiles->pdata[i])->name);
+  adw_combo_row_set_model (self->where, G_LIST_MODEL (places));
+  gtk_widget_set_visible (GTK_WIDGET (self->where), self->profiles->len > 0);
 }
 
 static void
@@ -425,6 +471,7 @@ td_reconstruct_dialog_init (TdReconstructDialog *self)
   self->plans = td_latest_new (reconstruct_dialog_make_plan, reconstruct_dialog_request_free,
                                on_plan, (GDestroyNotify) td_plan_unref, self);
   gtk_widget_init_template (GTK_WIDGET (self));
+  reconstruct_dialog_fill_where (self);
   fill_choices (self);
   td_number_row_set_range (self->low, -1e6, 1e6);
   td_number_row_set_steps (self->low, 0.001, 0.01, 5);

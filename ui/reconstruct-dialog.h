@@ -3,6 +3,7 @@
 
 #include <adwaita.h>
 
+#include "cluster/profile.h"
 #include "compute/engine/engine.h"
 #include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
@@ -18,3 +19,5 @@ G_DECLARE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, TD, RECONSTRUC
 /* @folder: (nullable): where the last volume went. */
 GtkWidget *td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
                                       const TdRecipe *recipe, const char *folder);
+/* The cluster that was chosen; NULL: this computer. */
+TdClusterProfile *td_reconstruct_dialog_profile (TdReconstructDialog *self);

@@ -90,6 +90,35 @@ td_scan_statement_options (const TdScanStatement *statement, TdScanOptions *opti
                                      error);
 }
 
+char **
+td_scan_statement_settings (const TdScanStatement *statement)
+{
+  static const char *const options[TD_N_STATED]
+      = { "flats", "darks", "angles", "geometry", "dataset", "raw", "values" };
+  const struct {
+    const char *option;
+    double value;
+  } sizes[] = { { "pixel-mm", statement->pixel_mm },
+                { "sod-mm", statement->source_axis_mm },
+                { "sdd-mm", statement->source_detector_mm } };
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+
+  for (guint i = 0; i < TD_N_STATED; i++)
+    if (*statement->texts[i])
+      g_strv_builder_add_many (words, options[i], statement->texts[i], NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    if (sizes[i].value > 0)
+      g_strv_builder_add_many (words, sizes[i].option,
+                               g_ascii_dtostr (text, sizeof text, sizes[i].value), NULL);
+  }
+  if (statement->sinograms)
+    g_strv_builder_add_many (words, "sinograms", "true", NULL);
+  if (statement->allow_external)
+    g_strv_builder_add_many (words, "allow-external", "true", NULL);
+  return g_strv_builder_end (words);
+}
+
 GVariant *
 td_scan_statement_to_variant (const TdScanStatement *statement)
 {

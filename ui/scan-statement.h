@@ -38,6 +38,9 @@ gboolean td_scan_statement_is_plain (const TdScanStatement *statement);
  */
 gboolean td_scan_statement_options (const TdScanStatement *statement, TdScanOptions *options,
                                     GError **error);
+/* What is stated as options of the command line: option and value in turns, NULL at the end.
+   (transfer full) */
+char **td_scan_statement_settings (const TdScanStatement *statement);
 /* All but the path, to be remembered. (transfer floating) */
 #define TD_SCAN_STATEMENT_TYPE "(asbddd)"
 GVariant *td_scan_statement_to_variant (const TdScanStatement *statement);

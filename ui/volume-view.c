@@ -199,7 +199,8 @@ on_item_changed (TdVolumeView *self)
   if (self->untouched && (self->shown_slice == G_MAXUINT || td_job_item_ended (self->item)))
     place_on_finished (self, store);
   if (self->shown_slice == G_MAXUINT || td_job_item_state (self->item) == TD_JOB_DONE)
-    if (td_slice_store_has (store, wanted_slice (self)))
+    if (td_slice_store_has (store, wanted_slice (self))
+        || td_job_item_state (self->item) == TD_JOB_DONE)
       volume_view_request_slice (self);
 }
 

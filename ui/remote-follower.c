@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "remote-follower.h"
+
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+#include "dataset/volume.h"
+
+#define LOOK_S 1
+#define RETRY_S 4 /* after the connection was cut */
+
+struct TdRemoteFollower {
+  gatomicrefcount references; /* the owner's and the thread's */
+  TdRemoteJob *job;
+  TdRemoteTask task;
+  GCancellable *stop;
+  GMutex lock; /* all below */
+  GCond wake;
+  gboolean cancel, over;
+  char *problem;
+  TdSliceStore *slices;
+  guint n_taken; /* slices of the job's list */
+};
+
+static void
+remote_follower_unref (TdRemoteFollower *follower)
+{
+  if (!g_atomic_ref_count_dec (&follower->references))
+    return;
+  td_remote_job_unref (follower->job);
+  g_object_unref (follower->stop);
+  g_mutex_clear (&follower->lock);
+  g_cond_clear (&follower->wake);
+  g_clear_pointer (&follower->slices, td_slice_store_unref);
+  g_free (follower->problem);
+  g_free (follower);
+}
+
+/* ── The thread ── */
+
+static void
+remote_follower_note (TdRemoteFollower *follower, const GError *error)
+{
+  g_mutex_lock (&follower->lock);
+  g_free (follower->problem);
+  follower->problem = g_strdup (error ? error->message : NULL);
+  g_mutex_unlock (&follower->lock);
+}
+
+/* A slice of the job's folder, by way of a file of ours: readers take files. */
+static void
+remote_follower_take_slice (TdRemoteFollower *follower, const TdRemoteSlice *slice)
+{
+  g_autofree char *path = NULL;
+  g_autoptr (GBytes) bytes = td_remote_job_read (follower->job, slice->path, follower->stop, NULL);
+  const int file = bytes ? g_file_open_tmp ("tomodesk-XXXXXX.tif", &path, NULL) : -1;
+
+  if (file < 0)
+    return;
+  close (file);
+  g_autoptr (TdVolume) volume
+      = g_file_set_contents (path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes), NULL)
+            ? td_volume_open (path, NULL)
+            : NULL;
+  const TdVolumeFacts *facts = volume ? td_volume_facts (volume) : NULL;
+  g_autofree float *pixels = facts ? g_try_new (float, (gsize) facts->nx * facts->ny) : NULL;
+  g_mutex_lock (&follower->lock);
+  TdSliceStore *store = follower->slices;
+  g_mutex_unlock (&follower->lock);
+  if (pixels && slice->index < td_slice_store_size (store)
+      && td_volume_read (volume, 0, 1, pixels, NULL))
+    td_slice_store_put (store, slice->index, 1, pixels);
+  g_unlink (path);
+}
+
+/* The store is made once the volume's size is known: by the job's events, or of the volume. */
+static void
+remote_follower_size (TdRemoteFollower *follower, const TdRemoteFacts *facts)
+{
+  guint nx = facts->nx, ny = facts->ny, n = facts->n_slices;
+
+  if (follower->slices)
+    return;
+  if (facts->state == TD_REMOTE_DONE && facts->output) {
+    g_autoptr (TdVolume) volume = td_volume_open (facts->output, NULL);
+    if (volume) {
+      nx = td_volume_facts (volume)->nx;
+      ny = td_volume_facts (volume)->ny;
+      n = td_volume_facts (volume)->n_slices;
+    }
+  }
+  if (nx == 0 || ny == 0 || n == 0)
+    return;
+  g_mutex_lock (&follower->lock);
+  follower->slices = td_slice_store_new (nx, ny, n, TD_SLICE_STORE_BYTES);
+  g_mutex_unlock (&follower->lock);
+}
+
+static void
+remote_follower_take (TdRemoteFollower *follower)
+{
+  g_auto (TdRemoteFacts) facts = { 0 };
+
+  td_remote_job_facts (follower->job, &facts);
+  remote_follower_size (follower, &facts);
+  if (!follower->slices || facts.state == TD_REMOTE_DONE)
+    return;
+  for (; follower->n_taken < facts.slices->len; follower->n_taken++)
+    remote_follower_take_slice (follower,
+                                &g_array_index (facts.slices, TdRemoteSlice, follower->n_taken));
+}
+
+/* The follower's lock is not held. */
+static gboolean
+remote_follower_begin (TdRemoteFollower *follower, GError **error)
+{
+  switch (follower->task) {
+  case TD_REMOTE_SUBMIT: return td_remote_job_submit (follower->job, follower->stop, error);
+  case TD_REMOTE_AGAIN: return td_remote_job_again (follower->job, follower->stop, error);
+  default: return TRUE;
+  }
+}
+
+static gboolean
+remote_follower_wants_cancel (TdRemoteFollower *follower)
+{
+  g_mutex_lock (&follower->lock);
+  const gboolean cancel = follower->cancel;
+  follower->cancel = FALSE;
+  g_mutex_unlock (&follower->lock);
+  return cancel;
+}
+
+static void
+remote_follower_wait (TdRemoteFollower *follower, guint seconds)
+{
+  const gint64 until = g_get_monotonic_time () + seconds * G_USEC_PER_SEC;
+
+  g_mutex_lock (&follower->lock);
+  while (!follower->cancel && !g_cancellable_is_cancelled (follower->stop)
+         && g_cond_wait_until (&follower->wake, &follower->lock, until))
+    ;
+  g_mutex_unlock (&follower->lock);
+}
+
+/* TRUE: the job has ended, and all of it is here. */
+static gboolean
+remote_follower_look (TdRemoteFollower *follower, gboolean *reached)
+{
+  g_auto (TdRemoteFacts) facts = { 0 };
+  g_autoptr (GError) error = NULL;
+  const TdShellCopy copy = { 0 };
+
+  if (remote_follower_wants_cancel (follower))
+    *reached = td_remote_job_cancel (follower->job, follower->stop, &error);
+  else
+    *reached = td_remote_job_look (follower->job, follower->stop, &error);
+  td_remote_job_facts (follower->job, &facts);
+  const gboolean ended = *reached && td_remote_state_ended (facts.state);
+  if (ended && facts.state == TD_REMOTE_DONE)
+    td_remote_job_fetch (follower->job, &copy, follower->stop, &error);
+  remote_follower_note (follower, error);
+  remote_follower_take (follower);
+  return ended;
+}
+
+static gpointer
+remote_follower_run (gpointer user)
+{
+  TdRemoteFollower *follower = user;
+  g_autoptr (GError) error = NULL;
+  gboolean over = !remote_follower_begin (follower, &error), reached = TRUE;
+
+  if (over)
+    remote_follower_note (follower, error);
+  while (!over && !g_cancellable_is_cancelled (follower->stop)) {
+    over = remote_follower_look (follower, &reached);
+    if (!over)
+      remote_follower_wait (follower, reached ? LOOK_S : RETRY_S);
+  }
+  g_mutex_lock (&follower->lock);
+  follower->over = over;
+  g_mutex_unlock (&follower->lock);
+  remote_follower_unref (follower);
+  return NULL;
+}
+
+/* ── Main thread ── */
+
+TdRemoteFollower *
+td_remote_follower_new (TdRemoteJob *job, TdRemoteTask task)
+{
+  TdRemoteFollower *follower = g_new0 (TdRemoteFollower, 1);
+
+  g_atomic_ref_count_init (&follower->references);
+  g_atomic_ref_count_inc (&follower->references);
+  g_mutex_init (&follower->lock);
+  g_cond_init (&follower->wake);
+  follower->job = td_remote_job_ref (job);
+  follower->task = task;
+  follower->stop = g_cancellable_new ();
+  g_thread_unref (g_thread_new ("remote job", remote_follower_run, follower));
+  return follower;
+}
+
+void
+td_remote_follower_free (TdRemoteFollower *follower)
+{
+  g_cancellable_cancel (follower->stop);
+  g_mutex_lock (&follower->lock);
+  g_cond_signal (&follower->wake);
+  g_mutex_unlock (&follower->lock);
+  remote_follower_unref (follower);
+}
+
+void
+td_remote_follower_cancel_job (TdRemoteFollower *follower)
+{
+  g_auto (TdRemoteFacts) facts = { 0 };
+
+  td_remote_job_facts (follower->job, &facts);
+  /* Files that are on their way stop at once; there is nothing else of the job yet. */
+  if (facts.state == TD_REMOTE_STAGED && follower->task == TD_REMOTE_SUBMIT)
+    g_cancellable_cancel (follower->stop);
+  g_mutex_lock (&follower->lock);
+  follower->cancel = TRUE;
+  g_cond_signal (&follower->wake);
+  g_mutex_unlock (&follower->lock);
+}
+
+TdSliceStore *
+td_remote_follower_slices (TdRemoteFollower *follower)
+{
+  g_mutex_lock (&follower->lock);
+  TdSliceStore *slices = follower->slices ? td_slice_store_ref (follower->slices) : NULL;
+  g_mutex_unlock (&follower->lock);
+  return slices;
+}
+
+gboolean
+td_remote_follower_is_over (TdRemoteFollower *follower, char **problem)
+{
+  g_mutex_lock (&follower->lock);
+  const gboolean over = follower->over;
+  *problem = g_strdup (follower->problem);
+  g_mutex_unlock (&follower->lock);
+  return over;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "cluster/remote-job.h"
+#include "slice-store.h"
+
+/**
+ * TdRemoteFollower: a thread that submits a job of a cluster, looks at it until it ends, brings the
+ * slices that can be shown early, and at the end the volume. Main thread, but for its thread.
+ */
+typedef struct TdRemoteFollower TdRemoteFollower;
+
+typedef enum {
+  TD_REMOTE_SUBMIT, /* the job is new */
+  TD_REMOTE_AGAIN,  /* it has ended without a volume, and goes on */
+  TD_REMOTE_WATCH,  /* it was launched */
+} TdRemoteTask;
+
+TdRemoteFollower *td_remote_follower_new (TdRemoteJob *job, TdRemoteTask task);
+/* Ends the thread's work soon; the job goes on. */
+void td_remote_follower_free (TdRemoteFollower *follower);
+/* Asks for the job's end. */
+void td_remote_follower_cancel_job (TdRemoteFollower *follower);
+/* The slices so far; NULL: the volume's size is not known yet. (transfer full) */
+TdSliceStore *td_remote_follower_slices (TdRemoteFollower *follower);
+/* TRUE: the job has ended, and its volume is here. @problem: (transfer full): what went wrong
+   besides, NULL for nothing. */
+gboolean td_remote_follower_is_over (TdRemoteFollower *follower, char **problem);
