@@ -8,6 +8,7 @@
 #include "error.h"
 #include "series.h"
 #include "sort.h"
+#include "text-file.h"
 
 #define MAX_TEXT_BYTES ((gsize) 256 << 20)
 
@@ -207,22 +208,19 @@ static GArray *
 load_entries (const char *path, GError **error)
 {
   g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Entry));
-  g_autoptr (GError) local = NULL;
   g_autofree char *text = NULL;
   gsize length;
 
   g_array_set_clear_func (entries, entry_clear);
-  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR)) {
+  if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
     td_set_error (error, TD_ERROR_NOT_FOUND,
                   "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
     return NULL;
   }
-  if (!g_file_get_contents (path, &text, &length, &local)) {
-    td_set_error (error, TD_ERROR_IO, "The angles in “%s” cannot be read: %s", path,
-                  local->message);
+  text = td_file_load (path, MAX_TEXT_BYTES, &length, error);
+  if (!text)
     return NULL;
-  }
-  if (length > MAX_TEXT_BYTES || strlen (text) != length || !g_utf8_validate (text, length, NULL)) {
+  if (strlen (text) != length || !g_utf8_validate (text, length, NULL)) {
     td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is no text file of angles", path);
     return NULL;
   }

@@ -5,12 +5,31 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
 
 #include "error.h"
+
+int
+td_file_open (const char *path, guint64 *size)
+{
+  const int file = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status;
+
+  if (file < 0)
+    return -1;
+  if (fstat (file, &status) == 0 && S_ISREG (status.st_mode)) {
+    if (size)
+      *size = (guint64) status.st_size;
+    return file;
+  }
+  close (file);
+  errno = EINVAL;
+  return -1;
+}
 
 static int
 file_bytes_transfer (int file, gboolean write, char *values, gsize bytes, guint64 at)

@@ -5,6 +5,9 @@
 
 /* Files as places for bytes: whole pieces of them, by any threads at once, and temporary ones. */
 
+/* Opens a regular file to read it, without waiting as for a named pipe. -1 with errno; EINVAL: it
+   is something else. @size: (out) (nullable). */
+int td_file_open (const char *path, guint64 *size);
 /* As pread() and pwrite(), whole, whatever interrupts them. 0, or errno; ENODATA: the file ends
  * before.
  */

@@ -2,7 +2,6 @@
 #include "raw-frames.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,7 +126,7 @@ raw_frames_read_bytes (gconstpointer user, guint frame, guint64 skip, void *to, 
   const guint64 step = frame_bytes (layout) + layout->frame_header_bytes;
   guint within;
   const guint number = raw_frames_find_file (frames, frame, &within);
-  const int file = open (frames->paths->pdata[number], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const int file = td_file_open (frames->paths->pdata[number], NULL);
   const int code = file < 0 ? errno
                             : td_file_read (file, to, bytes,
                                             layout->file_header_bytes + within * step

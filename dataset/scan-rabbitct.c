@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "file-bytes.h"
 #include "raw-frames.h"
 #include "scan-private.h"
 
@@ -32,16 +31,14 @@ typedef struct {
 static gboolean
 read_header (const char *path, Header *header)
 {
-  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = td_file_open (path, &header->size);
   guint8 bytes[HEADER_BYTES];
-  struct stat status;
   guint32 words[5];
   gboolean good;
 
   if (fd < 0)
     return FALSE;
-  good = fstat (fd, &status) == 0 && S_ISREG (status.st_mode)
-         && pread (fd, bytes, sizeof bytes, 0) == sizeof bytes;
+  good = td_file_read (fd, bytes, sizeof bytes, 0) == 0;
   close (fd);
   if (!good)
     return FALSE;
@@ -52,7 +49,6 @@ read_header (const char *path, Header *header)
   header->height = words[1];
   header->n_views = words[2];
   memcpy (header->hu, words + 3, sizeof header->hu);
-  header->size = status.st_size;
   return header->width > 0 && header->width <= MAX_SIDE && header->height > 0
          && header->height <= MAX_SIDE && header->n_views > 0 && header->n_views <= MAX_VIEWS
          && isfinite (header->hu[0]) && isfinite (header->hu[1]);
@@ -79,7 +75,7 @@ rabbitct_probe (const char *path, const TdScanOptions *options)
 static gboolean
 read_matrices (const char *path, const Header *header, double *matrices, GError **error)
 {
-  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int fd = td_file_open (path, NULL);
 
   for (guint view = 0; view < header->n_views; view++) {
     guint64 words[12];

@@ -2,80 +2,80 @@
 #include "text-file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "file-bytes.h"
 
-/* Up to @n bytes; -1 with errno if it is no regular file or cannot be read. */
-static gssize
-read_head (const char *path, char *buffer, gsize n)
+/* Up to @n bytes, with a '\0' behind them; NULL with errno if it cannot be read. Closes @file. */
+static char *
+text_file_read (int file, gsize n, gsize *length)
 {
-  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status;
-  gsize got = 0;
+  g_autofree char *buffer = g_try_malloc (n + 1);
   gssize part = 1;
+  int code = buffer ? 0 : ENOMEM;
 
-  if (fd < 0)
-    return -1;
-  if (fstat (fd, &status) != 0 || !S_ISREG (status.st_mode)) {
-    close (fd);
-    errno = EINVAL;
-    return -1;
+  *length = 0;
+  while (!code && *length < n && part != 0) {
+    part = read (file, buffer + *length, n - *length);
+    if (part > 0)
+      *length += (gsize) part;
+    else if (part < 0 && errno != EINTR)
+      code = errno;
   }
-  while (got < n && part > 0) {
-    part = read (fd, buffer + got, n - got);
-    if (part < 0 && errno == EINTR)
-      part = 1;
-    else if (part > 0)
-      got += part;
-  }
-  close (fd);
-  return part < 0 ? -1 : (gssize) got;
+  close (file);
+  errno = code;
+  if (code)
+    return NULL;
+  buffer[*length] = '\0';
+  return g_steal_pointer (&buffer);
 }
 
 char *
 td_text_head (const char *path, gsize n)
 {
-  g_autofree char *buffer = g_malloc (n + 1);
-  gssize got = read_head (path, buffer, n);
+  guint64 size;
+  gsize length;
+  const int file = td_file_open (path, &size);
 
-  if (got < 0)
+  return file >= 0 ? text_file_read (file, MIN (n, size), &length) : NULL;
+}
+
+char *
+td_file_load (const char *path, gsize max_bytes, gsize *length, GError **error)
+{
+  guint64 size;
+  const int file = td_file_open (path, &size);
+
+  if (file >= 0 && size > max_bytes) {
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "“%s” has more than %" G_GSIZE_FORMAT " MiB, which no file of its kind has", path,
+                  max_bytes >> 20);
+    close (file);
     return NULL;
-  buffer[got] = '\0';
-  return g_steal_pointer (&buffer);
+  }
+  char *bytes = file >= 0 ? text_file_read (file, (gsize) size, length) : NULL;
+  const int code = errno;
+  if (!bytes && code == EINVAL)
+    td_set_error (error, TD_ERROR_IO, "“%s” is not a file", path);
+  else if (!bytes)
+    td_set_error (error, code == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
+                  "“%s” cannot be read: %s", path, g_strerror (code));
+  return bytes;
 }
 
 char *
 td_text_load (const char *path, gsize max_bytes, GError **error)
 {
-  struct stat status;
-  g_autofree char *buffer = NULL;
-  gssize got;
+  gsize length;
+  g_autofree char *text = td_file_load (path, max_bytes, &length, error);
 
-  if (stat (path, &status) != 0) {
-    td_set_error (error, errno == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
-                  "“%s” cannot be read: %s", path, g_strerror (errno));
+  if (!text)
     return NULL;
-  }
-  if ((guint64) status.st_size > max_bytes) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "“%s” has more than %" G_GSIZE_FORMAT " MiB, which no text file of its kind has",
-                  path, max_bytes >> 20);
-    return NULL;
-  }
-  buffer = g_malloc (status.st_size + 1);
-  got = read_head (path, buffer, status.st_size);
-  if (got < 0) {
-    td_set_error (error, TD_ERROR_IO, "“%s” cannot be read: %s", path, g_strerror (errno));
-    return NULL;
-  }
-  buffer[got] = '\0';
-  if (strlen (buffer) != (gsize) got) {
+  if (strlen (text) != length) {
     td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is no text file", path);
     return NULL;
   }
-  return g_utf8_make_valid (buffer, got);
+  return g_utf8_make_valid (text, (gssize) length);
 }

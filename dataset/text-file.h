@@ -3,6 +3,8 @@
 
 #include <glib.h>
 
+/* A whole regular file of at most @max_bytes, with a '\0' behind its @length bytes. */
+char *td_file_load (const char *path, gsize max_bytes, gsize *length, GError **error);
 /* A whole text file of a stranger, ending in '\0': at most @max_bytes, without zero bytes. What is
    not UTF-8 is replaced, so that it can be shown. */
 char *td_text_load (const char *path, gsize max_bytes, GError **error);

@@ -2,10 +2,8 @@
 #include "tiff-io.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <tiffio.h>
 #include <unistd.h>
 
@@ -96,31 +94,12 @@ tiff_fail (TdTiff *tiff, GError **error, TdErrorCode code, const char *format, .
   return FALSE;
 }
 
-/* O_NONBLOCK, because opening a named pipe would wait for ever; then only regular files pass. */
-static int
-open_regular (const char *path, guint64 *size)
-{
-  int fd = open (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat status;
-
-  if (fd < 0)
-    return -1;
-  if (fstat (fd, &status) != 0 || !S_ISREG (status.st_mode)) {
-    close (fd);
-    errno = EINVAL;
-    return -1;
-  }
-  *size = status.st_size;
-  return fd;
-}
-
 gboolean
 td_tiff_probe (const char *path)
 {
   static const char signatures[][4] = { "II*", { 'M', 'M', 0, '*' }, "II+", { 'M', 'M', 0, '+' } };
-  guint64 size;
   char start[4];
-  int fd = open_regular (path, &size);
+  int fd = td_file_open (path, NULL);
   gboolean found = FALSE;
 
   if (fd < 0)
@@ -341,7 +320,7 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
   TIFFOpenOptions *options;
 
   tiff->name = g_filename_display_name (path);
-  tiff->fd = open_regular (path, &tiff->size);
+  tiff->fd = td_file_open (path, &tiff->size);
   if (tiff->fd < 0) {
     int code = errno;
 

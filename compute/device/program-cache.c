@@ -4,8 +4,11 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "dataset/text-file.h"
+
 #define MAGIC "tomodesk-program-1\n"
-#define DIGEST_LENGTH 64  /* SHA-256 in hexadecimal */
+#define DIGEST_LENGTH 64 /* SHA-256 in hexadecimal */
+#define MAX_BYTES ((gsize) 256 << 20)
 #define MOST_ENTRIES 2000 /* oldest first out: drivers and sources change, old entries stay */
 
 /* An entry is MAGIC, the digest of key and payload, a newline, the payload. */
@@ -64,11 +67,11 @@ entry_digest (const char *key, const void *data, gsize bytes)
 GBytes *
 td_program_cache_load (const char *key)
 {
-  g_autofree char *file = program_cache_file (key), *text = NULL, *digest = NULL;
-  gsize length;
+  gsize length = 0;
+  g_autofree char *file = program_cache_file (key), *digest = NULL;
+  g_autofree char *text = td_file_load (file, MAX_BYTES, &length, NULL);
 
-  if (!g_file_get_contents (file, &text, &length, NULL) || length < HEADER_LENGTH
-      || memcmp (text, MAGIC, sizeof MAGIC - 1) != 0)
+  if (!text || length < HEADER_LENGTH || memcmp (text, MAGIC, sizeof MAGIC - 1) != 0)
     return NULL;
   digest = entry_digest (key, text + HEADER_LENGTH, length - HEADER_LENGTH);
   if (memcmp (text + sizeof MAGIC - 1, digest, DIGEST_LENGTH) != 0)

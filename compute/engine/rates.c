@@ -3,6 +3,10 @@
 
 #include <math.h>
 
+#include "dataset/text-file.h"
+
+#define MAX_BYTES ((gsize) 16 << 20)
+
 #define GROUP "per second"
 
 struct TdRates {
@@ -19,7 +23,9 @@ td_rates_new (void)
   g_mutex_init (&rates->lock);
   rates->path = g_build_filename (g_get_user_cache_dir (), "tomodesk", "rates.ini", NULL);
   rates->file = g_key_file_new ();
-  g_key_file_load_from_file (rates->file, rates->path, G_KEY_FILE_NONE, NULL);
+  g_autofree char *text = td_text_load (rates->path, MAX_BYTES, NULL);
+  if (text)
+    g_key_file_load_from_data (rates->file, text, (gsize) -1, G_KEY_FILE_NONE, NULL);
   return rates;
 }
 

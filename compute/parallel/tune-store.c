@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "dataset/json-text.h"
+#include "dataset/json-walk.h"
 
 #include <json-glib/json-glib.h>
 #include <string.h>
@@ -54,13 +55,10 @@ static JsonArray *
 read_file (void)
 {
   g_autofree char *file = tune_store_file ();
-  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (JsonNode) root = td_json_load (file, NULL);
   JsonArray *good = json_array_new ();
 
-  if (!json_parser_load_from_file (parser, file, NULL))
-    return good;
-  JsonNode *root = json_parser_get_root (parser);
-  if (!root || !JSON_NODE_HOLDS_OBJECT (root))
+  if (!root)
     return good;
   JsonObject *object = json_node_get_object (root);
   JsonNode *format = json_object_get_member (object, "format");

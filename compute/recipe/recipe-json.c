@@ -5,6 +5,7 @@
 
 #include "dataset/error.h"
 #include "dataset/json-text.h"
+#include "dataset/json-walk.h"
 #include "field.h"
 #include "json.h"
 
@@ -181,6 +182,11 @@ td_recipe_from_json (TdRecipe *recipe, const char *json, GError **error)
   g_autoptr (GError) reason = NULL;
   TdRecipe read;
 
+  if (td_json_is_deep (json)) {
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "This is not a recipe: its brackets are nested deeper than any recipe's");
+    return FALSE;
+  }
   if (!json_parser_load_from_data (parser, json, -1, &reason)) {
     td_set_error (error, TD_ERROR_BAD_FILE, "The recipe is not JSON: %s", reason->message);
     return FALSE;

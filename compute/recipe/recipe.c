@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "dataset/error.h"
+#include "dataset/text-file.h"
+
+#define MAX_BYTES ((gsize) 16 << 20)
 
 TdStep *
 td_recipe_step (TdRecipe *recipe, const char *name)
@@ -144,11 +147,10 @@ find_from_folder (TdRecipe *recipe, const char *path, GError **error)
 gboolean
 td_recipe_load (TdRecipe *recipe, const char *path, GError **error)
 {
-  g_autofree char *text = NULL;
+  g_autofree char *text = td_text_load (path, MAX_BYTES, error);
   TdRecipe read;
-  gsize length;
 
-  if (!g_file_get_contents (path, &text, &length, error))
+  if (!text)
     return FALSE;
   if (!td_recipe_from_json (&read, text, error) || !find_from_folder (&read, path, error)) {
     td_prefix_error (error, "%s: ", path);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compute/device/host.h"
@@ -85,16 +84,15 @@ volumes_bytes (const Header *header, guint n)
 static int
 open_earlier (const char *path, const Header *wanted, const char **reason)
 {
-  const int file = open (path, O_RDONLY | O_CLOEXEC);
-  struct stat facts;
+  const int file = td_file_open (path, NULL);
   Header header;
 
   if (file < 0) {
-    *reason = "there is none beside it; {keep} writes it";
+    *reason = errno == EINVAL ? "what lies beside it is no file"
+                              : "there is none beside it; {keep} writes it";
     return -1;
   }
-  if (fstat (file, &facts) != 0 || !S_ISREG (facts.st_mode)
-      || td_file_read (file, &header, sizeof header, 0) != 0
+  if (td_file_read (file, &header, sizeof header, 0) != 0
       || memcmp (header.magic, wanted->magic, sizeof header.magic) != 0
       || header.order != wanted->order || header.version != wanted->version)
     *reason = "the file beside it is damaged, or of another machine or version";
