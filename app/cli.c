@@ -9,6 +9,7 @@
 #include "cli-verbs.h"
 #include "compute/device/device-probe.h"
 #include "config.h"
+#include "dataset/hdf5-trial.h"
 
 typedef struct {
   const char *name;
@@ -80,7 +81,7 @@ cli_end (int status)
 int
 main (int argc, char **argv)
 {
-  if (td_device_probe_helper (argc, argv))
+  if (td_device_probe_helper (argc, argv) || td_h5_trial_helper (argc, argv))
     return 0;
   setlocale (LC_ALL, "");
   setlocale (LC_NUMERIC, "C"); /* options, recipes and JSON have decimal points everywhere */

@@ -5,11 +5,12 @@
 #include "application.h"
 #include "compute/device/device-probe.h"
 #include "config.h"
+#include "dataset/hdf5-trial.h"
 
 int
 main (int argc, char **argv)
 {
-  if (td_device_probe_helper (argc, argv))
+  if (td_device_probe_helper (argc, argv) || td_h5_trial_helper (argc, argv))
     return 0;
   setlocale (LC_ALL, "");
   bindtextdomain (GETTEXT_PACKAGE, TD_LOCALEDIR);

@@ -120,7 +120,7 @@ h5_storage_open_file (TdH5Storage *storage)
 {
   g_autofree char *name = td_h5_file_name (storage->dataset);
 
-  storage->file = open (name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  storage->file = td_file_open (name, NULL);
   return storage->file >= 0;
 }
 
@@ -248,7 +248,7 @@ h5_storage_read_stretches (const TdH5Storage *storage, guint8 *to, gsize bytes, 
       continue;
     }
     const gsize now = (gsize) MIN (bytes, stretch->bytes - at);
-    const int file = open (stretch->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int file = td_file_open (stretch->path, NULL);
     const int code = file < 0 ? errno : td_file_read (file, to, now, stretch->offset + at);
     if (file >= 0)
       close (file);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "file-bytes.h"
 
 #define MAX_STRING_BYTES (16u << 20)
 #define MAX_NUMBERS ((gsize) 1 << 25)
@@ -72,9 +73,20 @@ td_h5_is_regular (const char *path)
 gboolean
 td_h5_probe (const char *path)
 {
-  TD_H5_GUARD;
+  static const guint8 signature[8] = { 0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n' };
+  guint64 size = 0, at = 0;
+  guint8 found[8];
+  gboolean known = FALSE;
+  const int file = td_file_open (path, &size);
 
-  return td_h5_is_regular (path) && H5Fis_hdf5 (path) > 0;
+  /* At the beginning, or behind a user's block of 512 bytes, 1024, and so on. */
+  while (file >= 0 && !known && at < size && td_file_read (file, found, sizeof found, at) == 0) {
+    known = memcmp (found, signature, sizeof found) == 0;
+    at = at ? 2 * at : 512;
+  }
+  if (file >= 0)
+    close (file);
+  return known;
 }
 
 hid_t
@@ -261,6 +273,19 @@ td_h5_attribute_string (hid_t object, const char *name)
   type = attribute < 0 ? -1 : H5Aget_type (attribute);
   space = attribute < 0 ? -1 : H5Aget_space (attribute);
   return type < 0 ? NULL : read_text (attribute, type, space, TRUE);
+}
+
+char *
+td_h5_program (const char *path)
+{
+  static const char *const places[] = { "/entry/program_name", "/entry/tomo_entry/program_name" };
+  TD_H5_GUARD;
+  g_auto (TdH5Id) file = td_h5_open (path, NULL);
+  char *program = NULL;
+
+  for (guint i = 0; file >= 0 && !program && i < G_N_ELEMENTS (places); i++)
+    program = td_h5_string (file, places[i]);
+  return program;
 }
 
 char *

@@ -31,7 +31,7 @@ hid_t td_h5_native_type (TdSampleType type);
 
 /* A file, and no pipe or device that opening would wait for. */
 gboolean td_h5_is_regular (const char *path);
-/* Is it a regular file with an HDF5 signature? */
+/* Is it a regular file with an HDF5 signature? Asks the file and not the library. */
 gboolean td_h5_probe (const char *path);
 /* Read only and without file locks (scans lie on read-only and network disks). */
 hid_t td_h5_open (const char *path, GError **error);
@@ -64,6 +64,9 @@ gboolean td_h5_number (hid_t location, const char *path, double *value);
 /* A whole 1-D (or scalar, or all-but-one dimensions 1) numeric data set, @n elements; NULL with
    @error. @name is what messages call it. */
 double *td_h5_numbers (hid_t dataset, const char *name, gsize *n, GError **error);
+
+/* The program that says of itself in the file @path that it wrote it; NULL: none. */
+char *td_h5_program (const char *path);
 
 /* The units attribute; NULL: none. */
 char *td_h5_units (hid_t dataset);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "hdf5-trial.h"
 #include "hdf5-util.h"
 #include "text-file.h"
 #include "tiff-io.h"
@@ -157,17 +158,9 @@ find_foreign (const char *path, guint depth)
 static gboolean
 says_own_hdf5 (const char *path)
 {
-  static const char *const places[] = { "/entry/program_name", "/entry/tomo_entry/program_name" };
-  TD_H5_GUARD;
-  g_auto (TdH5Id) file = td_h5_open (path, NULL);
-  gboolean own = FALSE;
+  g_autofree char *program = td_h5_trial_volume (path, NULL) ? td_h5_program (path) : NULL;
 
-  for (guint i = 0; file >= 0 && i < G_N_ELEMENTS (places); i++) {
-    g_autofree char *program = td_h5_string (file, places[i]);
-
-    own |= program && g_str_has_prefix (program, "Tomodesk");
-  }
-  return own;
+  return program && g_str_has_prefix (program, "Tomodesk");
 }
 
 static gboolean

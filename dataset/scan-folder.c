@@ -12,8 +12,8 @@ static const TdScanReader *const kinds[] = {
   &td_scan_reader_ctsimu,
 };
 
-static gboolean
-may_be_scan (const char *name)
+gboolean
+td_scan_folder_takes (const char *name)
 {
   static const char *const endings[]
       = { ".nxs", ".nx", ".h5", ".hdf", ".hdf5", ".tdf", ".json", NULL };
@@ -32,7 +32,7 @@ static GPtrArray *
 find_scans (const char *folder, const TdScanOptions *options, const TdScanReader **reader)
 {
   GPtrArray *found = g_ptr_array_new_with_free_func (g_free);
-  g_auto (GStrv) names = td_series_paths (folder, may_be_scan, NULL);
+  g_auto (GStrv) names = td_series_paths (folder, td_scan_folder_takes, NULL);
 
   for (guint i = 0; names && names[i]; i++)
     for (guint j = 0; j < G_N_ELEMENTS (kinds); j++)

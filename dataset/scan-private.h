@@ -52,6 +52,8 @@ extern const TdScanReader td_scan_reader_rabbitct;
 extern const TdScanReader td_scan_reader_raw;
 extern const TdScanReader td_scan_reader_tiff;
 
+/* A file by whose name a folder without images may be a scan. */
+gboolean td_scan_folder_takes (const char *name);
 /* Takes @source; facts are empty, parallel beam, centre unknown. */
 TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
 /* Deep copies of all but path; what @scan had is freed. */

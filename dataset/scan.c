@@ -7,6 +7,7 @@
 #include "error.h"
 #include "geometry-file.h"
 #include "geometry-matrix.h"
+#include "hdf5-trial.h"
 #include "scan-companions.h"
 #include "scan-values.h"
 #include "scan-view.h"
@@ -430,6 +431,8 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   /* A geometry that knows its angles has no need of others: the reader gets some to be content. */
   if (geometry && (geometry->angles_rad || geometry->kind != TD_VIEWS_NONE) && !own.angles)
     own.angles = "0:360";
+  if (!td_h5_trial_scan (path, &own, cancellable, error))
+    return NULL;
   g_autoptr (TdScan) scan = open_by_reader (path, &own, cancellable, error);
   if (options)
     own.angles = options->angles;

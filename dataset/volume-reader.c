@@ -5,10 +5,14 @@
 
 #include "error.h"
 #include "hdf5-frames.h"
+#include "hdf5-trial.h"
 #include "hdf5-util.h"
 #include "scan-hdf5.h"
 #include "series.h"
+#include "text-file.h"
 #include "tiff-frames.h"
+
+#define MAX_PROVENANCE_BYTES ((gsize) 64 << 20)
 
 /* Reading: one struct of functions a source; volume-reader.c checks and rescales. */
 typedef struct {
@@ -67,14 +71,15 @@ static void
 take_descriptions (TdVolume *volume, const char *path, const TdTiffFrames *frames)
 {
   TdVolumeFacts *facts = &volume->facts;
-  g_autofree char *beside = g_build_filename (path, "provenance.json", NULL), *text = NULL;
+  g_autofree char *beside = g_build_filename (path, "provenance.json", NULL);
+  g_autofree char *text = td_text_load (beside, MAX_PROVENANCE_BYTES, NULL);
   g_autoptr (TdTiff) tiff = td_tiff_open (td_tiff_frames_path (frames, 0), NULL, NULL);
   guint stated = 0;
 
   facts->complete = TRUE;
   if (tiff && td_volume_take_description (facts, td_tiff_description (tiff), &stated))
     facts->complete = stated == facts->n_slices;
-  if (g_file_get_contents (beside, &text, NULL, NULL))
+  if (text)
     td_volume_take_description (facts, text, &stated);
 }
 
@@ -246,6 +251,8 @@ td_volume_open (const char *path, GError **error)
     td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
     return NULL;
   }
+  if (!td_h5_trial_volume (path, error))
+    return NULL;
   volume = td_h5_probe (path) ? volume_open_hdf5 (path, error) : volume_open_tiff (path, error);
   if (!volume)
     return NULL;

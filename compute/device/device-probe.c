@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "device-probe.h"
 
-#include <errno.h>
 #include <glib/gstdio.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "dataset/helper.h"
+#include "dataset/text-file.h"
 #include "device-api.h"
 
 #define HELPER "--list-devices-of"
 #define LIMIT_S 20 /* a driver starts in one second, on a busy machine in a few */
-#define LOOK_US (5 * 1000)
+#define MAX_TEXT ((gsize) 1 << 20)
 #define VENDORS "/etc/OpenCL/vendors"
 
 typedef struct {
@@ -22,7 +19,7 @@ typedef struct {
 } Verdict;
 
 static GMutex lock; /* all below */
-static gboolean has_helper, anew;
+static gboolean anew;
 static GArray *verdicts; /* Verdict */
 
 /* ── The child ── */
@@ -30,66 +27,23 @@ static GArray *verdicts; /* Verdict */
 gboolean
 td_device_probe_helper (int argc, char **argv)
 {
-  const struct rlimit none = { 0, 0 };
-
-  if (argc != 3 || strcmp (argv[1], HELPER) != 0) {
-    g_mutex_lock (&lock);
-    has_helper = TRUE;
-    g_mutex_unlock (&lock);
+  if (!td_helper_begin (argc, argv, HELPER))
     return FALSE;
-  }
-  setrlimit (RLIMIT_CORE, &none);
-  prctl (PR_SET_PDEATHSIG, SIGKILL);
-  g_autoptr (GPtrArray) entries = td_device_list_api (argv[2]);
+  g_autoptr (GPtrArray) entries = argc == 3 ? td_device_list_api (argv[2]) : NULL;
   _exit (0); /* a driver that crashes while it is unloaded has been listed all the same */
 }
 
-/* How the child ended, in words; NULL: well, or it could not be started. */
-static char *
-device_probe_wait (GPid child)
-{
-  const char *seconds = g_getenv ("TOMODESK_PROBE_SECONDS"); /* for tests */
-  const gint64 limit_s = seconds ? g_ascii_strtoll (seconds, NULL, 10) : LIMIT_S;
-  const gint64 deadline = g_get_monotonic_time () + limit_s * G_USEC_PER_SEC;
-  int status = 0;
-
-  for (;;) {
-    const pid_t ended = waitpid (child, &status, WNOHANG);
-    if (ended == child)
-      break;
-    if (ended < 0 && errno != EINTR)
-      return NULL;
-    if (g_get_monotonic_time () > deadline) {
-      kill (child, SIGKILL);
-      while (waitpid (child, &status, 0) < 0 && errno == EINTR)
-        ;
-      return g_strdup_printf ("did not answer within %" G_GINT64_FORMAT " s", limit_s);
-    }
-    g_usleep (LOOK_US);
-  }
-  if (WIFSIGNALED (status))
-    return g_strdup_printf ("crashed (%s)", strsignal (WTERMSIG (status)));
-  if (WEXITSTATUS (status) != 0)
-    return g_strdup_printf ("ended the process (status %d)", WEXITSTATUS (status));
-  return NULL;
-}
-
-/* @vendor: the OpenCL driver to look at alone; NULL: all. */
+/* How the child ended, in words; NULL: well, or it could not be started. @vendor: the OpenCL driver
+   to look at alone; NULL: all. */
 static char *
 device_probe_run (const char *api, const char *vendor)
 {
-  const char *const arguments[] = { "/proc/self/exe", HELPER, api, NULL };
+  const char *const words[] = { HELPER, api, NULL };
   g_auto (GStrv) environment = g_get_environ ();
-  GPid child;
 
   if (vendor)
     environment = g_environ_setenv (environment, "OCL_ICD_VENDORS", vendor, TRUE);
-  if (!g_spawn_async (NULL, (char **) arguments, environment,
-                      G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL
-                          | G_SPAWN_STDERR_TO_DEV_NULL,
-                      NULL, NULL, &child, NULL))
-    return NULL;
-  return device_probe_wait (child);
+  return td_helper_run (words, environment, td_helper_seconds (LIMIT_S), NULL);
 }
 
 /* ── Which driver it is ── */
@@ -171,10 +125,9 @@ driver_state (const char *api)
       g_checksum_update (sum, (const guchar *) text, -1);
   }
   for (guint i = 0; i < vendors->len && strcmp (api, "opencl") == 0; i++) {
-    g_autofree char *library = NULL;
+    g_autofree char *library = td_text_load (vendors->pdata[i], MAX_TEXT, NULL);
     add_file (sum, vendors->pdata[i]);
-    if (g_file_get_contents (vendors->pdata[i], &library, NULL, NULL)
-        && g_path_is_absolute (g_strstrip (library)))
+    if (library && g_path_is_absolute (g_strstrip (library)))
       add_file (sum, library);
   }
   add_file (sum, "/sys/devices");
@@ -204,7 +157,9 @@ device_probe_ask (const char *api)
   g_autoptr (GKeyFile) file = g_key_file_new ();
   char *reason = NULL;
 
-  g_key_file_load_from_file (file, path, G_KEY_FILE_NONE, NULL);
+  g_autofree char *kept = td_text_load (path, MAX_TEXT, NULL);
+  if (kept)
+    g_key_file_load_from_data (file, kept, (gsize) -1, G_KEY_FILE_NONE, NULL);
   if (device_probe_recall (file, api, state, &reason))
     return reason;
   g_autofree char *how = device_probe_run (api, NULL);
@@ -245,7 +200,7 @@ td_device_probe (const char *api)
     known = strcmp (verdict->api, api) == 0;
     reason = known ? verdict->reason : NULL;
   }
-  if (!known && has_helper) {
+  if (!known && td_helper_exists ()) {
     const Verdict verdict = { g_strdup (api), device_probe_ask (api) };
     g_array_append_val (verdicts, verdict);
     reason = verdict.reason;

@@ -9,9 +9,7 @@
  * the driver's version until the machine starts anew: the child runs once, not at every start.
  */
 
-/* The first call of main(). TRUE: this process is such a child and has done its work; main()
-   returns 0. FALSE: go on; from then on the program's own file serves as the child. A program that
-   never calls this lists in its own process. */
+/* As td_helper_begin(), and does the child's work: it returns FALSE or not at all. */
 gboolean td_device_probe_helper (int argc, char **argv);
 /* NULL: the API ("opencl", "cuda") may be used in this process. Else a sentence that names the
    driver; owned by the process. Any thread; blocks the first time. */

@@ -6,7 +6,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "dataset/text-file.h"
+
 #define PLANNING_SECONDS 0.25
+#define PLANNER_BYTES ((gsize) 8 << 20)
+#define MAX_WISDOM_BYTES ((gsize) 16 << 20)
 
 static GMutex planner_lock;
 /* Wisdom only saves time: a file that cannot be read or written is no error. */
@@ -34,9 +38,9 @@ lock_wisdom (const char *file)
 static void
 read_wisdom (const char *file)
 {
-  g_autofree char *text = NULL;
+  g_autofree char *text = td_text_load (file, MAX_WISDOM_BYTES, NULL);
 
-  if (g_file_get_contents (file, &text, NULL, NULL))
+  if (text)
     fftwf_import_wisdom_from_string (text);
 }
 
@@ -48,6 +52,17 @@ write_wisdom (const char *file)
   if (text)
     g_file_set_contents (file, text, -1, NULL);
   free (text);
+}
+
+/* FFTW aborts the process where its own allocations fail: a plan's tables of @n numbers, and what
+   it tries ways of planning with. So that much must be free before it is asked. */
+static gboolean
+fftw_has_room (gsize n)
+{
+  void *room = g_try_malloc (PLANNER_BYTES + 16 * n * sizeof (fftw_complex));
+
+  g_free (room);
+  return room != NULL;
 }
 
 /* Plans that are measured twice may differ, and so may the last bits of what they transform: one
@@ -78,9 +93,10 @@ td_fftw_plan (guint n)
   fftwf_plan plan = NULL;
 
   g_mutex_lock (&planner_lock);
-  if (from && to)
+  const gboolean good = from && to && fftw_has_room (n);
+  if (good)
     plan = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
-  if (from && to && !plan)
+  if (good && !plan)
     plan = measure_plan (n, from, to);
   g_mutex_unlock (&planner_lock);
   fftwf_free (from);
@@ -98,7 +114,7 @@ td_fftw_plan_free (fftwf_plan plan)
   g_mutex_unlock (&planner_lock);
 }
 
-void
+gboolean
 td_fftw_even (double *values, guint period, guint count)
 {
   static GMutex planner; /* FFTW in double precision is another library, with another planner */
@@ -106,10 +122,13 @@ td_fftw_even (double *values, guint period, guint count)
   double *whole = fftw_alloc_real (period);
   fftw_complex *spectrum = fftw_alloc_complex (n);
 
+  fftw_plan plan = NULL;
+
   g_mutex_lock (&planner);
-  fftw_plan plan = fftw_plan_dft_r2c_1d ((int) period, whole, spectrum, FFTW_ESTIMATE);
+  if (whole && spectrum && fftw_has_room (period))
+    plan = fftw_plan_dft_r2c_1d ((int) period, whole, spectrum, FFTW_ESTIMATE);
   g_mutex_unlock (&planner);
-  for (double *line = values; line < values + (gsize) count * n; line += n) {
+  for (double *line = values; plan && line < values + (gsize) count * n; line += n) {
     for (guint i = 0; i < period; i++)
       whole[i] = line[MIN (i, period - i)];
     fftw_execute (plan);
@@ -117,8 +136,10 @@ td_fftw_even (double *values, guint period, guint count)
       line[i] = spectrum[i][0];
   }
   g_mutex_lock (&planner);
-  fftw_destroy_plan (plan);
+  if (plan)
+    fftw_destroy_plan (plan);
   g_mutex_unlock (&planner);
   fftw_free (spectrum);
   fftw_free (whole);
+  return plan != NULL;
 }

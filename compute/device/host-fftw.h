@@ -19,5 +19,5 @@ void td_fftw_plan_free (fftwf_plan plan); /* NULL is allowed */
 
 /* Transforms @count even sequences of that period, each given by its first period / 2 + 1 values,
    one after another in @values, in place: a real, even sequence's transform is one too. Double
-   precision, not divided by the period. Any thread. */
-void td_fftw_even (double *values, guint period, guint count);
+   precision, not divided by the period. Any thread. FALSE: no memory. */
+gboolean td_fftw_even (double *values, guint period, guint count);

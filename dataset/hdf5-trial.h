@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "scan.h"
+
+/**
+ * libhdf5 crashes in some damaged files, and in others it never ends while it holds its lock. So a
+ * child process (helper.h) first opens a file just as it is to be opened here. Where the child
+ * comes to an end, whatever it found, the same walk ends here. What was tried once is not tried
+ * again in this process, until the file changes.
+ *
+ * The child opens and does not read frames: damage in compressed samples can still crash.
+ */
+
+/* FALSE with @error: opening @path (a file, or a folder of them) with @options is no good, or was
+   cancelled. TRUE at once where there is no HDF5 file, or no child. */
+gboolean td_h5_trial_scan (const char *path, const TdScanOptions *options,
+                           GCancellable *cancellable, GError **error);
+/* The same for td_volume_open() and td_h5_program(). */
+gboolean td_h5_trial_volume (const char *path, GError **error);
+/* As td_helper_begin(), and does the child's work: it returns FALSE or not at all. */
+gboolean td_h5_trial_helper (int argc, char **argv);
