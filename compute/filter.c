@@ -34,16 +34,18 @@ td_filter_padded_size (guint n_columns)
 
 /* The ramp's response: the transform of the band-limited kernel, laid out around 0 with period n.
  */
-static void
+static gboolean
 ramp_response (guint n, double *response)
 {
   const guint half = n / 2;
 
   for (guint i = 0; i <= half; i++)
     response[i] = i == 0 ? 0.25 : i % 2 == 0 ? 0 : -1 / (G_PI * G_PI * i * i);
-  td_fftw_even (response, n, 1);
+  if (!td_fftw_even (response, n, 1))
+    return FALSE;
   for (guint i = half + 1; i < n; i++)
     response[i] = response[n - i];
+  return TRUE;
 }
 
 /* The window at @w, the frequency in units of the cut-off; 1 at 0 for all of them, so that every
@@ -69,7 +71,7 @@ window_at (const TdFilter *filter, double w)
   }
 }
 
-void
+gboolean
 td_filter_response (const TdFilter *filter, guint n, double *response)
 {
   double cutoff = filter->cutoff > 0 && filter->cutoff <= 1 ? filter->cutoff : 1;
@@ -77,10 +79,11 @@ td_filter_response (const TdFilter *filter, guint n, double *response)
   if (filter->kind == TD_FILTER_NONE) {
     for (guint i = 0; i < n; i++)
       response[i] = 1;
-    return;
+    return TRUE;
   }
-
-  ramp_response (n, response);
+  if (!ramp_response (n, response))
+    return FALSE;
   for (guint i = 0; i < n; i++)
     response[i] *= window_at (filter, 2.0 * MIN (i, n - i) / n / cutoff);
+  return TRUE;
 }

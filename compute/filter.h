@@ -33,5 +33,6 @@ const char *td_filter_name (TdFilterKind kind);
 
 /* Length the rows are padded to: td_fft_good_size (2 * n_columns), at least. */
 guint td_filter_padded_size (guint n_columns);
-/* The response at the n FFT frequencies in FFT order, in double: real, symmetric; in 1/pixel. */
-void td_filter_response (const TdFilter *filter, guint n, double *response);
+/* The response at the n FFT frequencies in FFT order, in double: real, symmetric; in 1/pixel.
+   FALSE: no memory. */
+gboolean td_filter_response (const TdFilter *filter, guint n, double *response);

@@ -106,7 +106,11 @@ td_row_filter_set (TdRowFilter *self, const TdFilter *spec, GError **error)
   g_autofree double *response = g_new (double, self->padded);
   g_autofree float *scaled = g_new (float, self->padded);
 
-  td_filter_response (spec, self->padded, response);
+  if (!td_filter_response (spec, self->padded, response)) {
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory to plan filters of %u columns",
+                  self->padded);
+    return FALSE;
+  }
   self->extend_edges = spec->extend_edges;
   if (self->host) {
     td_host_row_filter_set (self->host, response, spec->extend_edges);

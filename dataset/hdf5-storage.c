@@ -2,7 +2,6 @@
 #include "hdf5-storage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <libdeflate.h>
 #include <string.h>
 #include <unistd.h>

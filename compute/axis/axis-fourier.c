@@ -110,6 +110,15 @@ make_weights (const Halves *self, const float *rows, guint n_views)
   return weights;
 }
 
+static gboolean
+axis_fourier_no_memory (const Halves *self, guint n_views, GError **error)
+{
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                "There is no memory to transform %u views of %u columns", n_views,
+                self->input->n_columns);
+  return FALSE;
+}
+
 /* @rows: of @n views in rising order. */
 static gboolean
 load_half (Halves *self, const float *rows, guint n, guint most_views, GError **error)
@@ -119,7 +128,7 @@ load_half (Halves *self, const float *rows, guint n, guint most_views, GError **
 
   self->n_views[h] = n / by_views;
   g_autofree float *binned = td_axis_bin (rows, n, columns, columns, by_views, self->by_columns);
-  g_autofree double *weights = make_weights (self, binned, self->n_views[h]);
+  g_autofree double *weights = binned ? make_weights (self, binned, self->n_views[h]) : NULL;
   if (weights) {
     self->rows[h] = td_axis_spectrum_new (binned, self->n_views[h], self->n_columns, TRUE);
     self->wedges[h]
@@ -128,9 +137,7 @@ load_half (Halves *self, const float *rows, guint n, guint most_views, GError **
   }
   if (self->rows[h] && self->wedges[h])
     return TRUE;
-  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                "There is no memory to transform %u views of %u columns", n, columns);
-  return FALSE;
+  return axis_fourier_no_memory (self, n, error);
 }
 
 static gboolean
@@ -140,9 +147,11 @@ axis_fourier_load (Halves *self, guint most_views, guint most_columns, GError **
   double step = td_axis_step (input->angles_rad, input->n_views, NULL);
   g_autofree guint *order = td_axis_order (input->angles_rad, input->n_views);
   g_autofree guint *picked = g_new (guint, input->n_views);
-  g_autofree float *rows = g_new (float, (gsize) input->n_views * input->n_columns);
+  g_autofree float *rows = g_try_new (float, (gsize) input->n_views * input->n_columns);
   guint views[2] = { 0, 0 }, n = 0;
 
+  if (!rows)
+    return axis_fourier_no_memory (self, input->n_views, error);
   self->by_columns = (input->n_columns + most_columns - 1) / most_columns;
   self->n_columns = input->n_columns / self->by_columns;
   for (guint half = 0; half < 2 && (half == 0 || views[0]); half++) {
@@ -176,13 +185,15 @@ axis_fourier_unload (Halves *self)
 
 /* ── The search ── */
 
-/* Half turns moved by parts of a column: @first in binned columns is the first of @width. */
+/* Half turns moved by parts of a column: @first in binned columns is the first of @width. NULL: no
+   memory. */
 static float *
 axis_fourier_moved (const Halves *self, guint h, double first, guint width)
 {
-  float *rows = g_new (float, (gsize) self->n_views[h] * width);
+  float *rows = g_try_new (float, (gsize) self->n_views[h] * width);
 
-  td_axis_spectrum_rows (self->rows[h], 0, self->n_views[h], first, width, rows);
+  if (rows)
+    td_axis_spectrum_rows (self->rows[h], 0, self->n_views[h], first, width, rows);
   return rows;
 }
 
@@ -195,6 +206,8 @@ axis_fourier_merit (const Halves *self, double centre, guint reach, double *valu
     if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
       return FALSE;
     g_autofree float *half = axis_fourier_moved (self, h, centre - reach, 2 * reach + 1);
+    if (!half)
+      return axis_fourier_no_memory (self, self->n_views[h], error);
     *value += (1 - td_axis_wedge_spilled (self->wedges[h], half, 2 * reach + 1)) / self->n_halves;
   }
   return TRUE;
@@ -237,7 +250,9 @@ merit_of_all (const Halves *self, TdAxisCurve *curve, guint reach, GError **erro
   for (guint h = 0; h < self->n_halves; h++) {
     g_autofree float *whole = axis_fourier_moved (self, h, curve->first_px - reach, stride);
     g_autofree float *between = axis_fourier_moved (self, h, curve->first_px + 0.5 - reach, stride);
-    g_autofree float *half = g_new (float, (gsize) self->n_views[h] * width);
+    g_autofree float *half = g_try_new (float, (gsize) self->n_views[h] * width);
+    if (!whole || !between || !half)
+      return axis_fourier_no_memory (self, self->n_views[h], error);
     for (guint i = 0; i < curve->n; i++) {
       if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
         return FALSE;

@@ -55,14 +55,18 @@ td_axis_likeness_new (const float *rows, guint n_columns, const GArray *pairs,
   }
   self->first_off_rad = g_array_index (pairs, TdAxisPair, 0).off_rad;
   self->n_rows = views->len;
-  self->rows = g_new (float, (gsize) self->n_rows *n_columns);
+  self->rows = g_try_new (float, (gsize) self->n_rows *n_columns);
   self->fade = g_new (double, n_columns + 2 * LEAST_REACH + 1);
   for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
-    self->lines[i] = g_new (float, (gsize) pairs->len *n_columns);
-  for (guint i = 0; i < views->len; i++)
+    self->lines[i] = g_try_new (float, (gsize) pairs->len *n_columns);
+  gboolean good = self->rows != NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (self->lines); i++)
+    good = good && self->lines[i];
+  for (guint i = 0; good && i < views->len; i++)
     memcpy (self->rows + (gsize) i * n_columns,
             rows + (gsize) g_array_index (views, guint, i) * n_columns, n_columns * sizeof *rows);
-  self->spectrum = td_axis_spectrum_new (self->rows, self->n_rows, n_columns, TRUE);
+  if (good)
+    self->spectrum = td_axis_spectrum_new (self->rows, self->n_rows, n_columns, TRUE);
   if (!self->spectrum) {
     td_axis_likeness_free (self);
     return NULL;

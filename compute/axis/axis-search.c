@@ -104,10 +104,11 @@ td_axis_bin (const float *sinogram, guint n_views, gsize stride, guint n_columns
              guint by_columns)
 {
   const guint views = n_views / by_views, columns = n_columns / by_columns;
-  Bins bins
-      = { sinogram, g_new0 (float, (gsize) views *columns), stride, columns, by_views, by_columns };
+  Bins bins = { sinogram,  g_try_new0 (float, (gsize) views *columns), stride, columns, by_views,
+                by_columns };
 
-  td_parallel_for (views, bin_view, &bins);
+  if (bins.binned)
+    td_parallel_for (views, bin_view, &bins);
   return bins.binned;
 }
 
@@ -170,8 +171,10 @@ td_axis_whiten (const float *sinogram, guint n_views, guint n_columns)
   if (!spectrum)
     return NULL;
   g_autofree double *response = make_response (spectrum, n_views);
-  float *rows = g_new (float, (gsize) n_views *n_columns);
+  float *rows = response ? g_try_new (float, (gsize) n_views *n_columns) : NULL;
 
+  if (!rows)
+    return NULL;
   td_axis_spectrum_filter (spectrum, response);
   td_axis_spectrum_rows (spectrum, 0, n_views, 0, n_columns, rows);
   for (guint v = 0; v < n_views; v++)

@@ -25,7 +25,8 @@ double td_axis_taper (gint t, guint reach);
 
 /* Sums @by_columns columns and @by_views rows, which begin @stride floats apart, into one. Returns:
    (transfer full): float [n_views / by_views][n_columns / by_columns]; incomplete groups at the
-   ends are dropped. Column i of the result lies at (i + 1/2) * by_columns - 1/2. */
+   ends are dropped. Column i of the result lies at (i + 1/2) * by_columns - 1/2. NULL: no memory.
+ */
 float *td_axis_bin (const float *sinogram, guint n_views, gsize stride, guint n_columns,
                     guint by_views, guint by_columns);
 

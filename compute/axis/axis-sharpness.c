@@ -126,6 +126,11 @@ trials_init (Trials *trials, const TdAxisInput *input, guint most, TdAxisQuality
     trials->angles_rad[v] = input->angles_rad[v * every];
   trials->sinogram = td_axis_bin (input->sinogram, n_views, (gsize) every * input->n_columns,
                                   input->n_columns, 1, by);
+  if (!trials->sinogram) {
+    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory to bin %u views of %u columns",
+                  n_views, input->n_columns);
+    return FALSE;
+  }
   trials->binned.sinogram = trials->sinogram;
   trials->binned.angles_rad = trials->angles_rad;
   trials->binned.n_views = n_views;
@@ -204,7 +209,10 @@ ready_nodes (Trials *trials, const TdAxisCurve *curve, GError **error)
   for (guint k = 0; k < n; k++)
     trials->nodes_px[k] = curve->first_px + half * (1 + cos (G_PI * (2 * k + 1) / (2 * n)));
   g_free (trials->node_slices);
-  trials->node_slices = g_new (float, (gsize) n *side *side);
+  trials->n_nodes = 0;
+  trials->node_slices = g_try_new (float, (gsize) n *side *side);
+  if (!trials->node_slices)
+    return FALSE;
   trials->first_px = curve->first_px;
   trials->last_px = last_px;
   td_axis_slices_see (trials->slices, axis_sharpness_to_binned (trials, trials->first_px),
@@ -218,9 +226,14 @@ run_each (Trials *trials, TdAxisCurve *curve, double radius, GError **error)
 {
   const guint side = td_axis_slices_side (trials->slices),
               batch = td_axis_slices_batch (trials->slices);
-  g_autofree float *pixels = g_new (float, (gsize) batch *side *side);
+  g_autofree float *pixels = g_try_new (float, (gsize) batch *side *side);
   g_autofree double *centres = g_new (double, batch);
 
+  if (!pixels) {
+    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory for %u trial slices of %u × %u",
+                  batch, side, side);
+    return FALSE;
+  }
   td_axis_slices_see (trials->slices, INFINITY, -INFINITY);
   for (guint first = 0; first < curve->n; first += batch) {
     guint count = MIN (batch, curve->n - first);

@@ -25,15 +25,17 @@ struct TdAxisSlices {
   double first_px, last_px; /* centres about which slices are to see the same columns */
 };
 
-static void
+static gboolean
 axis_slices_filter_rows (TdAxisSpectrum *spectrum, double cutoff)
 {
   guint n = td_axis_spectrum_length (spectrum);
   g_autofree double *response = g_new (double, n);
   const TdFilter filter = { .kind = TD_FILTER_HANN, .cutoff = cutoff };
 
-  td_filter_response (&filter, n, response);
+  if (!td_filter_response (&filter, n, response))
+    return FALSE;
   td_axis_spectrum_filter (spectrum, response);
+  return TRUE;
 }
 
 static gboolean
@@ -83,13 +85,12 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError
   self->batch = (guint) CLAMP (BATCH_BYTES / one, 1, MOST_AT_ONCE);
   self->spectrum = td_axis_spectrum_new (input->sinogram, input->n_views, input->n_columns, TRUE);
   self->shifted = g_try_malloc (self->batch * row_bytes * input->n_views);
-  if (!self->spectrum || !self->shifted) {
+  if (!self->spectrum || !self->shifted || !axis_slices_filter_rows (self->spectrum, cutoff)) {
     td_set_error (error, TD_ERROR_DEVICE_MEMORY,
                   "There is no memory to filter %u views of %u columns", input->n_views,
                   input->n_columns);
     return NULL;
   }
-  axis_slices_filter_rows (self->spectrum, cutoff);
   if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error)))
     return NULL;
   self->sinograms = td_buffer_new (input->device, self->batch * row_bytes * input->n_views, error);

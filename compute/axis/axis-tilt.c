@@ -337,9 +337,12 @@ td_axis_tilt (const TdRowSource *source, const TdAxisLine *begin, TdAxisTilt *ti
   if (pairs->len == 0 || facts->n_rows < LEAST_ROWS)
     return TRUE;
   choose_rows (&self);
-  self.sheared = g_new (float, (gsize) self.count *self.n_frames *self.n_columns);
-  const gboolean done
-      = axis_tilt_load (&self, views, error) && axis_tilt_settle (&self, tilt, error);
+  self.sheared = g_try_new (float, (gsize) self.count *self.n_frames *self.n_columns);
+  if (!self.sheared)
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory to compare %u rows",
+                  self.count);
+  const gboolean done = self.sheared && axis_tilt_load (&self, views, error)
+                        && axis_tilt_settle (&self, tilt, error);
   td_prepared_rows_free (self.rows);
   g_free (self.sheared);
   g_free (self.places);

@@ -120,9 +120,15 @@ dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand 
   guint n_columns = td_scan_facts (scan)->n_columns;
   guint64 view_bytes = (guint64) band->n_rows * n_columns * sizeof (float);
   guint portion = (guint) CLAMP (PORTION_BYTES / view_bytes, 1, air->n_views);
-  g_autofree float *rows = g_new (float, (gsize) portion * band->n_rows * n_columns);
+  g_autofree float *rows = g_try_new (float, (gsize) portion * band->n_rows * n_columns);
   TdFlatBeam beam = { 0 };
 
+  if (!rows) {
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "There is no memory to read %u rows of %u views for their dose", band->n_rows,
+                  portion);
+    return FALSE;
+  }
   gboolean ok = !spec->flat_field.enabled
                 || td_flat_beam_read (&beam, flats, &spec->flat_field, band->row0, band->n_rows,
                                       cancellable, error);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dataset/error.h"
 #include "paganin-terms.h"
 
 #define THREAD_BYTES                                                                               \
@@ -109,6 +110,12 @@ static gboolean
 paganin_core_make (TdSlab *slab, Held *kept, Held *held, GError **error)
 {
   TdPaganinTerms *terms = td_paganin_terms_new (&held->paganin, held->nx, held->n_rows, held->row);
+
+  if (!terms) {
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "There is no memory to retrieve the phase of rows of %u columns", held->nx);
+    return FALSE;
+  }
   gboolean ok = td_queue_finish (slab->queue, error) /* work with the old ones may be on its way */
                 && send_weights (slab, terms, error) && send_factors (slab, terms, error);
 

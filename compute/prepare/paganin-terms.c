@@ -21,15 +21,16 @@ paganin_terms_distances (const TdPaganin *paganin, guint nx, guint n_half, guint
 {
   const guint n = n_long + 1, period = 2 * n_long;
   g_autofree float *across = g_new (float, nx), *down = g_new (float, period);
-  double *h = g_new (double, (gsize) n_half *n);
+  g_autofree double *h = g_try_new (double, (gsize) n_half *n);
 
+  if (!h)
+    return NULL;
   td_paganin_response (paganin, 0, nx, across);
   td_paganin_response (paganin, 1, period, down);
   for (guint k = 0; k < n_half; k++)
     for (guint l = 0; l < n; l++)
       h[(gsize) k * n + l] = 1 / ((1.0 + across[k] + down[l]) * period);
-  td_fftw_even (h, period, n_half);
-  return h;
+  return td_fftw_even (h, period, n_half) ? g_steal_pointer (&h) : NULL;
 }
 
 /* h of each row for each frequency, [n_half][n_rows]: what is beyond the rows counts for the
@@ -42,9 +43,9 @@ matrix_of (const TdPaganin *paganin, guint nx, guint n_half, guint n_rows, guint
   while (n_long < 2 * MAX (n_rows, paganin->reach_px[1]))
     n_long *= 2;
   g_autofree double *h = paganin_terms_distances (paganin, nx, n_half, n_long);
-  double *matrix = g_new0 (double, (gsize) n_half *n_rows);
+  double *matrix = h ? g_try_new0 (double, (gsize) n_half *n_rows) : NULL;
 
-  for (guint k = 0; k < n_half; k++) {
+  for (guint k = 0; matrix && k < n_half; k++) {
     const double *from = h + (gsize) k * (n_long + 1);
     double *to = matrix + (gsize) k * n_rows;
     for (gint v = 1 - (gint) n_long; v <= (gint) n_long; v++)
@@ -103,10 +104,12 @@ TdPaganinTerms *
 td_paganin_terms_new (const TdPaganin *paganin, guint nx, guint n_rows, guint row)
 {
   const guint most = td_paganin_terms_most (n_rows), n_half = nx / 2 + 1;
-  TdPaganinTerms *terms = g_new0 (TdPaganinTerms, 1);
   g_autofree double *left = matrix_of (paganin, nx, n_half, n_rows, row);
   gsize largest = 0;
 
+  if (!left)
+    return NULL;
+  TdPaganinTerms *terms = g_new0 (TdPaganinTerms, 1);
   terms->n_rows = n_rows;
   terms->nx = nx;
   terms->weights = g_new (float, (gsize) most *n_rows);

@@ -29,7 +29,8 @@ typedef struct {
 
 #define TD_PAGANIN_LEFT 5e-7
 
-/* For row @row of the @n_rows that there are; those beyond are like the first and the last. */
+/* For row @row of the @n_rows that there are; those beyond are like the first and the last. NULL:
+   no memory. */
 TdPaganinTerms *td_paganin_terms_new (const TdPaganin *paganin, guint nx, guint n_rows, guint row);
 void td_paganin_terms_free (TdPaganinTerms *terms);
 /* Never more for n_rows rows. */

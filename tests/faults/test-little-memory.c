@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
+
+/**
+ * Under "ulimit -v", where any allocation may fail and GLib and FFTW would abort: whatever the
+ * limit is, a job succeeds, or fails with one sentence and without an output.
+ */
+#define LEAST_KIB 60000
+#define MOST_KIB 600000
+
+typedef struct {
+  const char *name, *line;
+} Job;
+
+static const Job jobs[] = {
+  { "fbp", "reconstruct scan.nxs --method fbp --device host --output out.tif --format bigtiff" },
+  { "fourier",
+    "reconstruct scan.nxs --method fourier --device host --output out.tif --format bigtiff" },
+  { "paganin", "reconstruct scan.nxs --prepare paganin=100 --pixel-mm 0.001 --device host "
+               "--output out.tif --format bigtiff" },
+  { "rings",
+    "reconstruct scan.nxs --prepare rings --device host --output out.tif --format bigtiff" },
+  { "centre", "centre scan.nxs" },
+};
+
+static void
+run_within (const char *folder, const char *line, guint kib)
+{
+  g_autofree char *shell
+      = g_strdup_printf ("ulimit -v %u; exec '%s' %s", kib, g_getenv ("TOMODESK_CLI"), line);
+  const char *const words[] = { "sh", "-c", shell, NULL };
+  g_autofree char *said = NULL, *output = g_build_filename (folder, "out.tif", NULL);
+  g_autofree char *part = g_build_filename (folder, "out.tif.part", NULL);
+  g_autoptr (GError) error = NULL;
+  int status;
+
+  g_remove (output);
+  g_spawn_sync (folder, (char **) words, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL,
+                NULL, NULL, NULL, &said, &status, &error);
+  g_assert_no_error (error);
+  g_test_message ("%u KiB: %s", kib, said);
+  /* 127: the dynamic linker has no memory for the program's libraries. */
+  if (WIFEXITED (status) && WEXITSTATUS (status) == 127)
+    return;
+  if (!WIFEXITED (status) || WEXITSTATUS (status) > 1) {
+    g_test_fail_printf ("%u KiB: ended by status %#x: %s", kib, (guint) status, said);
+    return;
+  }
+  g_assert_false (g_file_test (part, G_FILE_TEST_EXISTS));
+  if (WEXITSTATUS (status) == 0)
+    return;
+  g_assert_true (g_str_has_prefix (said, "tomodesk-cli: "));
+  g_assert_true (strchr (said, '\n') == said + strlen (said) - 1);
+  g_assert_false (g_file_test (output, G_FILE_TEST_EXISTS));
+}
+
+static void
+test_job (gconstpointer user)
+{
+  const Job *job = user;
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *cache = test_folder_file (folder, "cache");
+  g_auto (TdTestRun) scan = { 0 };
+  const double step = g_test_slow () ? 1.03 : 1.2;
+
+  g_setenv ("XDG_CACHE_HOME", cache, TRUE);
+  g_setenv ("OCL_ICD_VENDORS", "/nowhere", TRUE);
+  td_test_cli (&scan, folder->path, "phantom", "shepp-logan", "--output", "scan.nxs", "--columns",
+               "384", "--rows", "8", "--views", "240", NULL);
+  g_assert_cmpint (scan.status, ==, 0);
+  for (double kib = LEAST_KIB; kib < MOST_KIB; kib *= step)
+    run_within (folder->path, job->line, (guint) kib);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
+    g_autofree char *path = g_strconcat ("/little-memory/", jobs[i].name, NULL);
+    g_test_add_data_func (path, &jobs[i], test_job);
+  }
+  return g_test_run ();
+}
