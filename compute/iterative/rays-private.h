@@ -31,7 +31,8 @@ struct TdRayProjector {
   TdKernel *project, *back, *take, *give, *put, *apply, *differ, *sums, *combine, *beyond, *move,
       *climb;
   TdKernel *weigh, *back_weighed; /* tiled */
-  TdBuffer *weighed;              /* lines times their rays' lengths, when first wanted */
+  TdBuffer *weighed;              /* lines times their rays' lengths, when first wanted … */
+  guint scratch_views;            /* … of so many views */
   TdBuffer *sums_device;          /* two for each of n_sums lines */
   float *sums_host;
   guint64 n_sums;

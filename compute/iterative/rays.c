@@ -391,17 +391,17 @@ rays_weigh (TdRayProjector *rays, TdBuffer *lines, guint held, TdRayViews views,
 }
 
 static guint
-rays_scratch_views (const TdConeTask *task)
+rays_scratch_views (const TdConeTask *task, guint n_views)
 {
   const guint64 view = td_rays_projection_bytes (task, 1);
 
-  return (guint) CLAMP (SCRATCH_BYTES / view, 1, task->n_views);
+  return (guint) CLAMP (SCRATCH_BYTES / view, 1, n_views);
 }
 
 guint64
-td_rays_scratch_bytes (const TdConeTask *task)
+td_rays_scratch_bytes (const TdConeTask *task, guint n_views)
 {
-  return td_rays_projection_bytes (task, rays_scratch_views (task));
+  return td_rays_projection_bytes (task, rays_scratch_views (task, n_views));
 }
 
 /* Sums by the faster kernel, a few views after others. */
@@ -409,13 +409,17 @@ static gboolean
 rays_back_sums (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *cancellable,
                 GError **error)
 {
-  const guint most = rays_scratch_views (&rays->task);
   TdBuffer *lines = work->lines;
 
   if (!rays->tiled)
     return rays_back (rays, work, views, cancellable, error);
-  if (!rays->weighed && !(rays->weighed = td_rays_projections_new (rays, most, error)))
-    return FALSE;
+  if (!rays->weighed) {
+    rays->scratch_views = rays_scratch_views (&rays->task, views.n);
+    rays->weighed = td_rays_projections_new (rays, rays->scratch_views, error);
+    if (!rays->weighed)
+      return FALSE;
+  }
+  const guint most = rays->scratch_views;
   work->weighed = TRUE;
   work->lines = rays->weighed;
   for (guint at = 0; at < views.n; at += most) {

@@ -37,8 +37,9 @@ void td_ray_task_parallel (TdConeTask *task, const TdRayParallel *beam);
 gboolean td_rays_check (const TdConeTask *task, GError **error);
 guint64 td_rays_volume_bytes (const TdConeTask *task); /* with its border */
 guint64 td_rays_projection_bytes (const TdConeTask *task, guint n_views);
-/* What td_rays_back() and td_rays_add() may hold besides, from their first call on. */
-guint64 td_rays_scratch_bytes (const TdConeTask *task);
+/* What td_rays_back() and td_rays_add() may hold besides, from their first call on, which is for
+   @n_views. */
+guint64 td_rays_scratch_bytes (const TdConeTask *task, guint n_views);
 
 /* @order: the view at each place, n_views of them; NULL: as they come. */
 TdRayProjector *td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order,

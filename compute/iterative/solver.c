@@ -98,15 +98,16 @@ guint64
 td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n,
                         guint batch)
 {
-  const gboolean batches = batch > 0 && batch < td_solver_most_views (task->n_views, settings);
-  const guint more = batches && settings->kind != TD_SOLVER_CGLS ? 2 : 0; /* sums, weights */
+  const guint most = td_solver_most_views (task->n_views, settings);
+  const gboolean cgls = settings->kind == TD_SOLVER_CGLS;
+  const guint more = batch > 0 && batch < most && !cgls ? 2 : 0; /* sums, weights */
   const guint kept = settings->keep_weights && batch == 0 ? settings->subsets : 0;
-  const gboolean sums = kept || settings->kind == TD_SOLVER_CGLS;
   const guint64 tables = (guint64) task->n_views * 33 * sizeof (float);
+  const guint64 scratch = cgls || kept ? td_rays_scratch_bytes (task, batch ? batch : most) : 0;
 
   return (n_volumes (settings) + more + kept) * td_ray_group_volume_bytes (task, n) + tables
          + 2 * ((guint64) task->nx + 3) * (n + 3) * sizeof (float)
-         + td_rays_projection_bytes (task, batch) + (sums ? td_rays_scratch_bytes (task) : 0);
+         + td_rays_projection_bytes (task, batch) + scratch;
 }
 
 guint64

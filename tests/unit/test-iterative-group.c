@@ -201,7 +201,7 @@ test_streamed (void)
     return;
   check_limit (scan, "sirt", 8, "up to 12 views");
   check_little (scan, "sirt", 1, 634880, "up to 24 views");
-  check_little (scan, "cgls", 1, 716800, "up to 48 views");
+  check_little (scan, "cgls", 1, 950000, "up to 48 views");
   check_little (scan, "fista-tv", 1, 1296000, "up to 24 views");
   check_limit (scan, "fista-tv", 4, "up to 24 views");
 }
