@@ -29,6 +29,8 @@ static const TdCliHelp help = {
   "  From sinograms in memory to slices in memory, with the transfers (bench --end-to-end "
   "--help):\n"
   "    tomodesk-cli bench --end-to-end --device cuda:0 --columns 2048 --rows-in-memory 256\n"
+  "  From disk to disk, beside what the disk does (bench --disk DIR --help):\n"
+  "    tomodesk-cli bench --disk /data/scratch\n"
   "  Preparation, with options of its own (bench --prepare --help):\n"
   "    tomodesk-cli bench --prepare --device host\n"
   "  Cone beam, with options of its own (bench --cone --help):\n"
@@ -358,6 +360,9 @@ td_cli_bench (int argc, char **argv)
   for (int i = 1; i < argc; i++)
     if (strcmp (argv[i], "--end-to-end") == 0)
       return td_cli_bench_end (argc, argv);
+  for (int i = 1; i < argc; i++)
+    if (strcmp (argv[i], "--disk") == 0 || g_str_has_prefix (argv[i], "--disk="))
+      return td_cli_bench_disk (argc, argv);
   int status = cli_bench_parse (argc, argv, &o);
   if (status >= 0 || (status = cli_bench_complete (&o)) >= 0)
     return status;

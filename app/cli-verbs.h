@@ -9,6 +9,7 @@ int td_cli_bench_cone (int argc, char **argv);    /* bench --cone */
 int td_cli_bench_prepare (int argc, char **argv); /* bench --prepare */
 int td_cli_bench_rays (int argc, char **argv);    /* bench --cone --project */
 int td_cli_bench_fdk (int argc, char **argv);     /* bench --cone --end-to-end */
+int td_cli_bench_disk (int argc, char **argv);    /* bench --disk */
 int td_cli_bench_end (int argc, char **argv);     /* bench --end-to-end, parallel beam */
 int td_cli_cancel (int argc, char **argv);
 int td_cli_centre (int argc, char **argv);

@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -76,6 +77,14 @@ td_file_temporary (const char *what, guint64 bytes, GError **error)
   if (file >= 0)
     close (file);
   return -1;
+}
+
+guint64
+td_file_temporary_room (void)
+{
+  struct statvfs facts;
+
+  return statvfs (g_get_tmp_dir (), &facts) == 0 ? (guint64) facts.f_bavail * facts.f_frsize : 0;
 }
 
 gboolean

@@ -17,6 +17,9 @@ int td_file_write (int file, const void *from, gsize bytes, guint64 at);
    @what, in the plural, begins the sentence that says so. Close it. */
 int td_file_temporary (const char *what, guint64 bytes, GError **error);
 
+/* Bytes that are free there. */
+guint64 td_file_temporary_room (void);
+
 /**
  * TdFileWindow: some bytes of a file that lies in memory (tmpfs), to be written in place. Such a
  * file's pages are filled side by side, where pwrite() would let one thread in at a time.

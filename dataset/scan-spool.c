@@ -4,17 +4,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <errno.h>
+
 #include "error.h"
 #include "file-bytes.h"
 #include "scan-private.h"
+#include "storage-threads.h"
+#include "stored-frames.h"
 
+#define PIECE_VALUES ((gsize) 1 << 18)   /* that a thread stores at once */
 #define PORTION_BYTES ((gsize) 16 << 20) /* copied at once */
 #define N_KINDS 3
 
 /* Frames of one kind: those before @done are there. */
 typedef struct {
   guint n, done;
-  guint64 base; /* of the first, in values */
+  guint base; /* number of the first among the frames of all kinds */
 } Frames;
 
 typedef struct {
@@ -24,17 +29,18 @@ typedef struct {
   gboolean in_memory;
   GMutex lock; /* all below, while frames are missing */
   Frames frames[N_KINDS];
-  float *values; /* [frame][row][column]; NULL: in the file, or nothing yet */
-  int file;      /* -1: none */
+  TdSampleType type; /* as copied */
+  guint8 *values;    /* [frame][row][column]; NULL: in the file, or nothing yet */
+  int file;          /* -1: none */
 } Spool;
 
 /* ── The copy ── */
 
 guint64
-td_scan_spool_bytes (const TdScanFacts *facts, guint n_rows)
+td_scan_spool_bytes (const TdScanFacts *facts, guint n_rows, TdSampleType type)
 {
   return ((guint64) facts->n_views + facts->n_flats + facts->n_darks) * n_rows * facts->n_columns
-         * sizeof (float);
+         * td_sample_size (type);
 }
 
 guint64
@@ -43,7 +49,9 @@ td_scan_spool_work_bytes (const TdScanFacts *facts, guint n_rows)
   const guint64 frame = (guint64) facts->n_rows * facts->n_columns * sizeof (float);
 
   /* A portion here, and one where frames are turned. */
-  return 2 * MIN (MAX (PORTION_BYTES, frame), td_scan_spool_bytes (facts, facts->n_rows));
+  return 2
+         * MIN (MAX (PORTION_BYTES, frame),
+                td_scan_spool_bytes (facts, facts->n_rows, TD_SAMPLE_FLOAT32));
 }
 
 static gboolean
@@ -55,7 +63,8 @@ is_there (const Spool *spool)
 static gboolean
 make_room (Spool *spool, GError **error)
 {
-  const guint64 bytes = td_scan_spool_bytes (td_scan_facts (spool->scan), spool->n_rows);
+  const guint64 bytes
+      = td_scan_spool_bytes (td_scan_facts (spool->scan), spool->n_rows, spool->type);
 
   if (is_there (spool))
     return TRUE;
@@ -71,31 +80,64 @@ make_room (Spool *spool, GError **error)
   return spool->file >= 0;
 }
 
-static gboolean
-scan_spool_transfer (Spool *spool, gboolean store, float *values, gsize n, guint64 at,
-                     GError **error)
+static void
+scan_spool_drop (Spool *spool)
 {
-  const gsize bytes = n * sizeof *values;
+  g_clear_pointer (&spool->values, g_free);
+  if (spool->file >= 0)
+    close (spool->file);
+  spool->file = -1;
+  for (guint i = 0; i < N_KINDS; i++)
+    spool->frames[i].done = 0;
+}
 
-  if (spool->values) {
-    memcpy (store ? spool->values + at : values, store ? values : spool->values + at, bytes);
-    return TRUE;
-  }
-  const int failed = store ? td_file_write (spool->file, values, bytes, at * sizeof *values)
-                           : td_file_read (spool->file, values, bytes, at * sizeof *values);
-  if (failed) {
+static gboolean
+scan_spool_say (int code, GError **error)
+{
+  if (code != 0)
     td_set_error (error, TD_ERROR_IO,
                   "The temporary file of the scan's frames in %s failed: %s; set TMPDIR to "
                   "another disk.",
-                  g_get_tmp_dir (), g_strerror (failed));
-    return FALSE;
-  }
+                  g_get_tmp_dir (), g_strerror (code));
+  return code == 0;
+}
+
+/* Values on their way into the copy. */
+typedef struct {
+  Spool *spool;
+  const float *values;
+  gsize n;
+  guint64 at;   /* of the first, in values */
+  gint inexact; /* atomic: some value is none of the type that is copied */
+} Portion;
+
+static gboolean
+spool_portion_store (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  Portion *portion = user;
+  const Spool *spool = portion->spool;
+  const gsize skip = index * PIECE_VALUES, n = MIN (PIECE_VALUES, portion->n - skip);
+  const gsize size = td_sample_size (spool->type);
+  const float *values = portion->values + skip;
+  const guint64 at = (portion->at + skip) * size;
+  float *again = scratch;
+  guint8 *stored = (guint8 *) (again + PIECE_VALUES);
+
+  td_samples_from_float (spool->type, 0, 1, values, n, stored);
+  td_samples_to_float (spool->type, FALSE, stored, n, again);
+  if (memcmp (again, values, n * sizeof *values) != 0)
+    g_atomic_int_set (&portion->inexact, TRUE);
+  if (!spool->values)
+    return scan_spool_say (td_file_write (spool->file, stored, n * size, at), error);
+  memcpy (spool->values + at, stored, n * size);
   return TRUE;
 }
 
-/* Under the lock. What a cancelled call has copied stays. */
+/* Under the lock. What a cancelled call has copied stays. @inexact: the frames are no samples of
+   the copy's type. */
 static gboolean
-copy_frames (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
+copy_frames (Spool *spool, TdFrameKind kind, gboolean *inexact, GCancellable *cancellable,
+             GError **error)
 {
   Frames *frames = &spool->frames[kind];
   const gsize frame = spool->n_rows * spool->n_columns;
@@ -108,64 +150,112 @@ copy_frames (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError *
                   spool->n_columns, spool->n_rows);
     return FALSE;
   }
-  while (frames->done < frames->n) {
+  while (frames->done < frames->n && !*inexact) {
     const guint n = MIN (portion, frames->n - frames->done);
+    Portion now = { spool, values, n * frame, (guint64) (frames->base + frames->done) * frame, 0 };
+    const TdStorageWork work = { (guint) ((now.n + PIECE_VALUES - 1) / PIECE_VALUES),
+                                 2 * PIECE_VALUES * sizeof (float), spool_portion_store, &now };
+
     if (!td_scan_read (spool->scan,
                        &(TdFrameRange) { kind, frames->done, n, spool->row0, spool->n_rows },
                        values, cancellable, error)
-        || !scan_spool_transfer (spool, TRUE, values, n * frame,
-                                 frames->base + frames->done * frame, error))
+        || !td_storage_run (&work, cancellable, error))
       return FALSE;
     frames->done += n;
+    *inexact = now.inexact;
   }
   return TRUE;
+}
+
+/* Under the lock. */
+static gboolean
+scan_spool_fill (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
+{
+  gboolean inexact = FALSE;
+
+  if (!make_room (spool, error))
+    return FALSE;
+  if (spool->frames[kind].done == spool->frames[kind].n)
+    return TRUE;
+  if (!copy_frames (spool, kind, &inexact, cancellable, error))
+    return FALSE;
+  if (!inexact)
+    return TRUE;
+  scan_spool_drop (spool);
+  spool->type = TD_SAMPLE_FLOAT32;
+  return scan_spool_fill (spool, kind, cancellable, error);
 }
 
 static gboolean
 scan_spool_ready (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
 {
   g_mutex_lock (&spool->lock);
-  const gboolean ok = make_room (spool, error)
-                      && (spool->frames[kind].done == spool->frames[kind].n
-                          || copy_frames (spool, kind, cancellable, error));
+  const gboolean ok = scan_spool_fill (spool, kind, cancellable, error);
   g_mutex_unlock (&spool->lock);
   return ok;
 }
 
 /* ── The scan ── */
 
+/* As TdStoredFrames.read has it. */
+static int
+scan_spool_read_bytes (gconstpointer user, guint frame, guint64 skip, void *to, gsize bytes)
+{
+  const Spool *spool = user;
+  const guint64 at
+      = (guint64) frame * spool->n_rows * spool->n_columns * td_sample_size (spool->type) + skip;
+
+  if (!spool->values)
+    return td_file_read (spool->file, to, bytes, at);
+  memcpy (to, spool->values + at, bytes);
+  return 0;
+}
+
+static gboolean
+scan_spool_read (Spool *spool, const TdFrameRange *range, const TdFrameTarget *target,
+                 GCancellable *cancellable, GError **error)
+{
+  const Frames *frames = &spool->frames[range->kind];
+  const TdFrameRange copied = { range->kind, frames->base + range->first, range->count,
+                                range->row0 - spool->row0, range->n_rows };
+  TdStoredFailure failure = { 0 };
+
+  if (!scan_spool_ready (spool, range->kind, cancellable, error))
+    return FALSE;
+  const TdStoredFrames stored = { spool->n_rows, (guint) spool->n_columns, spool->type,
+                                  FALSE,         scan_spool_read_bytes,    spool };
+  return td_stored_frames_read (&stored, NULL, &copied, target, &failure, cancellable, error)
+         || (failure.code != 0 && scan_spool_say (failure.code, error));
+}
+
+static gboolean
+scan_spool_has (const Spool *spool, const TdFrameRange *range)
+{
+  return range->row0 >= spool->row0 && range->row0 + range->n_rows <= spool->row0 + spool->n_rows
+         && range->first + range->count <= spool->frames[range->kind].n;
+}
+
 static gboolean
 spool_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
             GError **error)
 {
   Spool *spool = source;
-  const Frames *frames = &spool->frames[range->kind];
-  const gsize band = range->n_rows * spool->n_columns;
+  const TdFrameTarget target = td_frame_target_frames (range, spool->n_columns, out);
 
-  if (range->row0 < spool->row0 || range->row0 + range->n_rows > spool->row0 + spool->n_rows
-      || range->first + range->count > frames->n)
-    return td_scan_read (spool->scan, range, out, cancellable, error);
-  if (!scan_spool_ready (spool, range->kind, cancellable, error))
-    return FALSE;
-  for (guint i = 0; i < range->count; i++) {
-    const guint64 row = (guint64) (range->first + i) * spool->n_rows + range->row0 - spool->row0;
-    if (g_cancellable_set_error_if_cancelled (cancellable, error)
-        || !scan_spool_transfer (spool, FALSE, out + i * band, band,
-                                 frames->base + row * spool->n_columns, error))
-      return FALSE;
-  }
-  return TRUE;
+  return scan_spool_has (spool, range) ? scan_spool_read (spool, range, &target, cancellable, error)
+                                       : td_scan_read (spool->scan, range, out, cancellable, error);
 }
 
-static void
-scan_spool_drop (Spool *spool)
+static gboolean
+spool_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
+                      GCancellable *cancellable, GError **error)
 {
-  g_clear_pointer (&spool->values, g_free);
-  if (spool->file >= 0)
-    close (spool->file);
-  spool->file = -1;
-  for (guint i = 0; i < N_KINDS; i++)
-    spool->frames[i].done = 0;
+  Spool *spool = source;
+  const TdFrameTarget target = td_frame_target_sinograms (range, spool->n_columns, out);
+
+  return scan_spool_has (spool, range)
+             ? scan_spool_read (spool, range, &target, cancellable, error)
+             : td_scan_read_sinograms (spool->scan, range, out, cancellable, error);
 }
 
 static void
@@ -179,7 +269,7 @@ spool_free (gpointer source)
   g_free (spool);
 }
 
-static const TdScanSource vtable = { .read = spool_read, .free = spool_free };
+static const TdScanSource vtable = { spool_read, spool_read_sinograms, spool_free };
 
 TdScan *
 td_scan_spool_base (const TdScan *scan)
@@ -200,25 +290,26 @@ td_scan_spool_drop (TdScan *scan)
 }
 
 TdScan *
-td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, gboolean in_memory)
+td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, TdSampleType type, gboolean in_memory)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   Spool *spool = g_new0 (Spool, 1);
   const guint counts[N_KINDS] = { [TD_FRAME_PROJECTION] = facts->n_views,
                                   [TD_FRAME_FLAT] = facts->n_flats,
                                   [TD_FRAME_DARK] = facts->n_darks };
-  guint64 base = 0;
+  guint base = 0;
 
   *spool = (Spool) { .scan = td_scan_ref (scan),
                      .row0 = row0,
                      .n_rows = n_rows,
                      .n_columns = facts->n_columns,
                      .in_memory = in_memory,
+                     .type = type,
                      .file = -1 };
   g_mutex_init (&spool->lock);
   for (guint i = 0; i < N_KINDS; i++) {
     spool->frames[i] = (Frames) { .n = counts[i], .base = base };
-    base += (guint64) counts[i] * n_rows * facts->n_columns;
+    base += counts[i];
   }
   TdScan *out = td_scan_alloc (facts->path, &vtable, spool);
   td_scan_copy_facts (out, facts);

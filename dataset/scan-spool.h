@@ -6,14 +6,17 @@
 /**
  * A scan whose frames are read once: some rows of them are copied, into memory or into an unlinked
  * file in the temporary folder, when the first is asked for, frame after frame. For scans that are
- * wanted in rows but read in whole frames (scan-turned.h), and are too large to be read at once.
+ * wanted in rows but read in whole frames (scan-turned.h, TdScanFacts.rows_together), and are too
+ * large to be read at once.
  * The facts are those of the scan; rows beyond are read from it.
  */
-/* Rows [row0, row0 + n_rows). References @scan. (transfer full) */
-TdScan *td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, gboolean in_memory);
+/* Rows [row0, row0 + n_rows). @type: of the copy; if the frames turn out to hold other values than
+   that, they are copied as floats. References @scan. (transfer full) */
+TdScan *td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, TdSampleType type,
+                           gboolean in_memory);
 /* Of such a copy, of everything: projections, flats and darks; and of the host's memory while it is
  * made. */
-guint64 td_scan_spool_bytes (const TdScanFacts *facts, guint n_rows);
+guint64 td_scan_spool_bytes (const TdScanFacts *facts, guint n_rows, TdSampleType type);
 guint64 td_scan_spool_work_bytes (const TdScanFacts *facts, guint n_rows);
 /* The scan that is copied; NULL: @scan is no copy. */
 TdScan *td_scan_spool_base (const TdScan *scan);

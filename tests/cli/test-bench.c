@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The bench as it is typed. */
 #include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
 
 /* Every named problem is known, and shrunk ones come out in its proportions. */
 static void
@@ -34,10 +35,39 @@ test_presets (void)
   }
 }
 
+/* A job for each of the formats and depths that were asked for, and nothing is left in the folder.
+ */
+static void
+test_disk (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, NULL, "bench", "--disk", folder->path, "--device", "host", "--method",
+               "fourier", "--columns", "48", "--rows-in-scan", "20", "--views", "40",
+               "--storage-mb", "16", "--runs", "1", "--depths", "32,8", "--json", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_autoptr (JsonObject) object = td_test_run_json (&run);
+  g_assert_cmpfloat (json_object_get_double_member (object, "read_many_per_s"), >, 0);
+  g_assert_cmpfloat (json_object_get_double_member (object, "write_shared_per_s"), >, 0);
+  JsonArray *jobs = json_object_get_array_member (object, "jobs");
+  g_assert_cmpuint (json_array_get_length (jobs), ==, 3 * 3 * 2);
+  for (guint i = 0; i < json_array_get_length (jobs); i++) {
+    JsonObject *job = json_array_get_object_element (jobs, i);
+    g_assert_cmpfloat (json_object_get_double_member (job, "limit_s"), >, 0);
+    g_assert_cmpfloat_with_epsilon (json_object_get_double_member (job, "ratio"),
+                                    json_object_get_double_member (job, "total_s")
+                                        / json_object_get_double_member (job, "limit_s"),
+                                    1e-3);
+  }
+  g_assert_cmpuint (test_folder_count (folder), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli/bench/presets", test_presets);
+  g_test_add_func ("/cli/bench/disk", test_disk);
   return g_test_run ();
 }

@@ -419,6 +419,49 @@ test_building (void)
   g_assert_true (rate == before || rate > td_plan_facts (plan)->updates / 0.6);
 }
 
+/* ── Frames that are unpacked whole ── */
+
+static void
+halve (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+       float *frames)
+{
+  for (gsize i = 0; i < (gsize) count * n_rows * n_columns; i++)
+    frames[i] = kind == TD_FRAME_PROJECTION ? frames[i] * 0.5f : frames[i];
+}
+
+/* Such frames are read once, however many slabs want their rows, and give the same slices: whole
+   numbers copied as they are stored, and others as floats. */
+static void
+test_rows_together (gconstpointer data)
+{
+  const gboolean whole = GPOINTER_TO_INT (data);
+  const guint n_rows = 80;
+  g_autoptr (TdScan) inner = phantom_scan (64, n_rows, 60);
+  Counting counting = { .spoil = whole ? NULL : halve };
+  g_autoptr (TdScan) apart = counting_scan (&counting, inner);
+  g_autoptr (TdScan) together = counting_scan (&counting, inner);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume expected, volume;
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", 33.25);
+  apart->facts.in_memory = together->facts.in_memory = FALSE;
+  together->facts.rows_together = n_rows;
+  g_assert_cmpint (together->facts.sample_type, ==, TD_SAMPLE_UINT16);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, together, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (((TdFbp *) plan->extra)->spool);
+  reconstruct (apart, &recipe, &expected);
+  g_assert_cmpint (counting.reads, >=, (gint) td_plan_facts (plan)->n_slabs);
+  counting.reads = 0;
+  reconstruct (together, &recipe, &volume);
+  g_assert_cmpint (counting.reads, <=, whole ? 1 : 2);
+  g_assert_cmpmem (volume.slices, (gsize) volume.nx * volume.ny * n_rows * sizeof (float),
+                   expected.slices, (gsize) volume.nx * volume.ny * n_rows * sizeof (float));
+  td_test_volume_clear (&expected);
+  td_test_volume_clear (&volume);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -435,6 +478,9 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/two-lanes", test_two_lanes);
   g_test_add_data_func ("/engine/halo/host", "host", test_halo);
   g_test_add_data_func ("/engine/halo/opencl", "opencl:0", test_halo);
+  g_test_add_data_func ("/engine/rows-together/counts", GINT_TO_POINTER (TRUE), test_rows_together);
+  g_test_add_data_func ("/engine/rows-together/fractions", GINT_TO_POINTER (FALSE),
+                        test_rows_together);
   g_test_add_func ("/engine/cancel", test_cancel);
   g_test_add_func ("/engine/progress", test_progress);
   int status = g_test_run ();

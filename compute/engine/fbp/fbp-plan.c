@@ -5,6 +5,8 @@
 #include "compute/engine/engine-private.h"
 #include "compute/row-blend.h"
 #include "dataset/angles.h"
+#include "dataset/file-bytes.h"
+#include "dataset/scan-spool.h"
 #include "fbp.h"
 #include "compute/engine/field.h"
 
@@ -29,6 +31,7 @@ fbp_free (gpointer data)
   g_free (fbp->angles_rad);
   g_free (fbp->weights);
   g_free (fbp->families);
+  td_scan_unref (fbp->spool);
   g_free (fbp);
 }
 
@@ -271,6 +274,8 @@ job_bytes (const TdPlan *plan)
                                            td_scan_facts (plan->scan), rows);
   if (fbp->keep)
     bytes.host += in; /* the engine's copy of the raw rows */
+  if (fbp->spool)
+    bytes.host += td_scan_spool_work_bytes (td_scan_facts (plan->scan), fbp->n_rows);
   for (guint i = 0; i < plan->devices->len; i++) {
     const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, i));
     guint64 device = working_set_bytes (plan, i);
@@ -388,6 +393,10 @@ usual_slab (const TdPlan *plan, const TdFbp *fbp)
     return small_slab (plan, fbp);
   slab = CLAMP (slab, GRAIN, MAX_SLAB);
   slab = MAX (slab, (4 * fbp->halo + GRAIN - 1) / GRAIN * GRAIN); /* halos are work done twice */
+  /* Slabs end where rows end that are unpacked together. */
+  const guint together = td_scan_facts (plan->scan)->rows_together;
+  if (together > 1 && together <= MAX_SLAB && fbp->halo == 0)
+    slab = (slab + together - 1) / together * together;
   while (slab > GRAIN && slab * td_fbp_filtered_bytes (fbp) > LARGE_SLAB_BYTES)
     slab -= GRAIN;
   return MIN (slab, n);
@@ -446,6 +455,55 @@ td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
     return "The scan was taken with a fan or cone beam, and filtered back-projection for parallel "
            "beams ({method=fbp}) cannot reconstruct it";
   return NULL;
+}
+
+/* ── A copy of the frames ── */
+
+/* Rows that are unpacked for the slabs' sake, and of these the ones that are wanted. */
+static guint64
+unpacked_rows (const TdPlan *plan, const TdFbp *fbp, guint64 *wanted)
+{
+  const guint together = td_scan_facts (plan->scan)->rows_together;
+  const guint first = plan->facts.first_slice, end = first + plan->facts.n_slices;
+  guint64 unpacked = 0;
+  guint read = 0; /* up to here; the next slab reads on */
+
+  for (guint slab = first; slab < end; slab += fbp->slab_slices) {
+    const guint row0 = MAX (slab - MIN (fbp->halo, slab), read);
+    const guint row1 = MIN (MIN (slab + fbp->slab_slices, end) + fbp->halo, fbp->n_rows);
+    if (row1 > row0)
+      unpacked += (row1 + together - 1) / together * together - row0 / together * together;
+    read = MAX (read, row1);
+  }
+  *wanted = read - (first - MIN (fbp->halo, first));
+  return unpacked;
+}
+
+/* Frames whose rows are unpacked many at a time would be unpacked for each slab anew. */
+static void
+fbp_plan_decide_spool (TdPlan *plan, TdFbp *fbp)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const guint row0 = plan->facts.first_slice - MIN (fbp->halo, plan->facts.first_slice);
+  guint64 wanted = 0;
+
+  if (fbp->n_slabs < 2 || facts->in_memory || facts->rows_together < 2
+      || unpacked_rows (plan, fbp, &wanted) < 2 * wanted)
+    return;
+  const guint64 bytes = td_scan_spool_bytes (facts, (guint) wanted, facts->sample_type);
+  g_autofree char *size = g_format_size (bytes);
+  if (bytes > td_file_temporary_room ()) {
+    td_plan_note (plan,
+                  "The scan's frames are unpacked several times: a copy of them wants %s, which %s "
+                  "has no room for; set TMPDIR to a larger disk.",
+                  size, g_get_tmp_dir ());
+    return;
+  }
+  td_plan_note (plan,
+                "The scan's storage unpacks %u rows for one: frames are read once, and wait for "
+                "their rows to be wanted in a temporary file (%s).",
+                facts->rows_together, size);
+  fbp->spool = td_scan_spool_new (plan->scan, row0, (guint) wanted, facts->sample_type, FALSE);
 }
 
 /* ── The plan ── */
@@ -557,6 +615,7 @@ td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
     return FALSE;
   if (!fbp->blend && (fbp->centre_px < 0 || fbp->centre_px > fbp->n_columns - 1))
     td_plan_note (plan, "The rotation axis, column %.2f, is outside the detector.", fbp->centre_px);
+  fbp_plan_decide_spool (plan, fbp);
   fbp_plan_fill_facts (plan, fbp);
   return TRUE;
 }

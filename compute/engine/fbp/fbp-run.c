@@ -8,6 +8,7 @@
 #include "compute/engine/monitor.h"
 #include "compute/parallel/families.h"
 #include "compute/prepare/prepared-rows.h"
+#include "dataset/scan-spool.h"
 #include "fbp-working-set.h"
 
 /**
@@ -61,6 +62,8 @@ fbp_run_unref (Run *run)
   if (!g_atomic_ref_count_dec (&run->references))
     return;
   td_job_add_host_bytes (run->job, -run->slot_bytes);
+  if (run->fbp->spool)
+    td_scan_spool_drop (run->fbp->spool);
   g_ptr_array_unref (run->slots);
   g_queue_clear (&run->free_in);
   g_queue_clear (&run->free_out);
@@ -225,7 +228,9 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
   TdScan *scan = run->plan->scan;
   const TdRowsOrigin origin = {
     .read = run->fbp->keep ? fbp_run_read_kept : td_rows_read_scan,
-    .user = run->fbp->keep ? (gpointer) run->plan : scan,
+    .user = run->fbp->keep    ? (gpointer) run->plan
+            : run->fbp->spool ? run->fbp->spool
+                              : scan,
     .row_floats = td_fbp_row_bytes (run->fbp) / sizeof (float),
   };
   gint64 start = g_get_monotonic_time ();

@@ -30,6 +30,7 @@ typedef struct {
   gboolean direct; /* the slots are the only device's own buffers: nothing is copied */
   gboolean keep;   /* one slab, small: the working set stays with the engine for the next preview */
   const TdBackprojectFamily **families; /* one a device */
+  TdScan *spool; /* a copy that rows are read from; NULL: they are read from the plan's scan */
 } TdFbp;
 
 /* The task of the slice made from detector row @row. Points into @plan. */

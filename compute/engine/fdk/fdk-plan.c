@@ -438,7 +438,8 @@ open_scan (const TdFdkInput *input, TdFdkSpool spool)
 
   return spool == TD_FDK_SPOOL_NONE
              ? td_scan_ref (input->scan)
-             : td_scan_spool_new (input->scan, rows.row0, rows.n, spool == TD_FDK_SPOOL_MEMORY);
+             : td_scan_spool_new (input->scan, rows.row0, rows.n, TD_SAMPLE_FLOAT32,
+                                  spool == TD_FDK_SPOOL_MEMORY);
 }
 
 gboolean

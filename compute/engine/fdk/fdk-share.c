@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <sys/statvfs.h>
-
 #include "compute/engine/engine-private.h"
+#include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
 #include "fdk-self-test.h"
 #include "fdk.h"
@@ -197,7 +196,7 @@ td_fdk_spool_bytes (const TdFdkPlan *fdk)
   return fdk->scheme.spool == TD_FDK_SPOOL_NONE
              ? 0
              : td_scan_spool_bytes (td_scan_facts (fdk->input->scan),
-                                    td_fdk_span_all (fdk->input).from.n);
+                                    td_fdk_span_all (fdk->input).from.n, TD_SAMPLE_FLOAT32);
 }
 
 guint64
@@ -217,14 +216,6 @@ reads_once (const TdFdkInput *input, const TdFdkFit *fit, guint n_devices)
   return fit->cached && n_devices == 1 && fit->block_rows >= td_fdk_span_all (input).from.n;
 }
 
-static guint64
-disk_room (void)
-{
-  struct statvfs facts;
-
-  return statvfs (g_get_tmp_dir (), &facts) == 0 ? (guint64) facts.f_bavail * facts.f_frsize : 0;
-}
-
 /* Whether there is room for the copy, and the rest of the plan fits beside it. */
 static gboolean
 spool_fits (const TdPlan *plan, const TdFdkPlan *with, TdFdkFit *fit)
@@ -236,7 +227,8 @@ spool_fits (const TdPlan *plan, const TdFdkPlan *with, TdFdkFit *fit)
     return FALSE;
   if (!td_fdk_fit (plan, with->input, &with->scheme, NULL, fit, NULL))
     return FALSE;
-  return in_memory || bytes + (fit->on_disk ? with->input->projection_bytes : 0) <= disk_room ();
+  return in_memory
+         || bytes + (fit->on_disk ? with->input->projection_bytes : 0) <= td_file_temporary_room ();
 }
 
 void
