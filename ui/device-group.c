@@ -5,14 +5,11 @@
 
 #include "device-catalog.h"
 #include "device-row.h"
-#include "number-row.h"
-#include "quantity.h"
 #include "tuning-row.h"
 
 struct _TdDeviceGroup {
   TdRecipeGroup parent_instance;
   TdDeviceRow *device;
-  TdNumberRow *memory, *device_memory;
   TdTuningRow *tuning;
   AdwExpanderRow *absent; /* devices with a reason why not */
   GPtrArray *absent_rows;
@@ -29,28 +26,6 @@ on_picked (TdDeviceRow *row, const char *id, TdDeviceGroup *self)
     return;
   g_strlcpy (recipe->devices, id, sizeof recipe->devices);
   td_recipe_group_commit (TD_RECIPE_GROUP (self), "device");
-}
-
-static void
-device_group_on_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
-{
-  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
-
-  if (!recipe)
-    return;
-  recipe->memory_limit_bytes = td_bytes_from_gib (gib);
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), "memory");
-}
-
-static void
-device_group_on_device_memory_changed (TdNumberRow *row, double gib, TdDeviceGroup *self)
-{
-  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
-
-  if (!recipe)
-    return;
-  recipe->device_memory_limit_bytes = td_bytes_from_gib (gib);
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), "device-memory");
 }
 
 static void
@@ -81,9 +56,6 @@ td_device_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
 
   td_device_row_select (self->device, recipe->devices);
   td_tuning_row_set_device (self->tuning, recipe->devices, 0);
-  td_number_row_set_value (self->memory, td_gib_from_bytes (recipe->memory_limit_bytes));
-  td_number_row_set_value (self->device_memory,
-                           td_gib_from_bytes (recipe->device_memory_limit_bytes));
 }
 
 static void
@@ -103,26 +75,22 @@ td_device_group_class_init (TdDeviceGroupClass *class)
 static void
 td_device_group_init (TdDeviceGroup *self)
 {
+  static const TdRecipeRow limits[]
+      = { { "memory-limit", "memory", N_ ("0: all there is"), 0.5, 5, 1 },
+          { "device-memory-limit", "device-memory", N_ ("Each device but the host; 0: as above"),
+            0.5, 5, 1 } };
   AdwPreferencesGroup *group = ADW_PREFERENCES_GROUP (self);
 
   adw_preferences_group_set_title (group, _ ("Device"));
   self->absent_rows = g_ptr_array_new ();
   self->device = g_object_new (TD_TYPE_DEVICE_ROW, "title", _ ("Compute on"), NULL);
-  self->memory = TD_NUMBER_ROW (
-      td_number_row_new (_ ("Memory limit (GiB)"), _ ("0: all there is"), 0, 4096, 0.5, 1));
-  self->device_memory = TD_NUMBER_ROW (
-      td_number_row_new (_ ("Device memory limit (GiB)"),
-                         _ ("Each device but the host; 0: as above"), 0, 4096, 0.5, 1));
   self->tuning = g_object_new (TD_TYPE_TUNING_ROW, NULL);
   self->absent = g_object_new (ADW_TYPE_EXPANDER_ROW, "title", _ ("Not available here"), NULL);
   g_signal_connect (self->device, "picked", G_CALLBACK (on_picked), self);
-  g_signal_connect (self->memory, "changed", G_CALLBACK (device_group_on_memory_changed), self);
-  g_signal_connect (self->device_memory, "changed",
-                    G_CALLBACK (device_group_on_device_memory_changed), self);
   adw_preferences_group_add (group, GTK_WIDGET (self->device));
   adw_preferences_group_add (group, GTK_WIDGET (self->tuning));
-  adw_preferences_group_add (group, GTK_WIDGET (self->memory));
-  adw_preferences_group_add (group, GTK_WIDGET (self->device_memory));
+  for (guint i = 0; i < G_N_ELEMENTS (limits); i++)
+    td_recipe_group_add (TD_RECIPE_GROUP (self), &limits[i]);
   adw_preferences_group_add (group, GTK_WIDGET (self->absent));
   fill_absent (self);
   g_signal_connect_object (td_device_catalog_default (), "loaded", G_CALLBACK (fill_absent), self,

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 #include <gtk/gtk.h>
+#include <string.h>
 
 #include "compute/parallel/backproject.h"
 #include "compute/recipe/field.h"
@@ -42,6 +43,15 @@ kernel_label (const char *name, gboolean brief)
     if (g_strcmp0 (row->name, name) == 0)
       return brief && row->brief ? _ (row->brief) : _ (row->label);
   return name;
+}
+
+TdChoice
+td_choice_of (const char *option)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (options); i++)
+    if (strcmp (options[i], option) == 0)
+      return (TdChoice) i;
+  return TD_CHOICE_KERNEL;
 }
 
 const char *

@@ -17,6 +17,8 @@ typedef enum {
   TD_N_CHOICES
 } TdChoice;
 
+/* By the field's option. */
+TdChoice td_choice_of (const char *option);
 /* A list for a chooser, @brief where room is short. It lives as long as the program. (transfer
    none) */
 GListModel *td_choices (TdChoice choice, gboolean brief);

@@ -2,13 +2,20 @@
 #include "recipe-group.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
+#include <string.h>
 
 #include "compute/recipe/field.h"
+#include "method-choices.h"
 #include "number-row.h"
+#include "quantity.h"
 #include "ui.h"
 
+#define GIB_MOST 4096 /* of a limit of memory */
+
 typedef struct {
-  GtkWidget *control; /* a child of the group */
+  GtkWidget *control; /* below the group */
+  GtkWidget *row;     /* hidden where the field does not apply; NULL: always there */
   const TdField *field;
   const char *key;
 } Binding;
@@ -27,10 +34,38 @@ G_DEFINE_TYPE_WITH_PRIVATE (TdRecipeGroup, td_recipe_group, ADW_TYPE_PREFERENCES
 
 /* ── Bound controls ── */
 
-static gboolean
-binding_is_real (const Binding *binding)
+/* What a control shows of a field: a number, an index, or whether a switch is on. */
+static double
+binding_read (const TdField *field, const TdRecipe *recipe)
 {
-  return binding->field->kind == &td_kind_number;
+  const void *value = (const char *) recipe + field->offset;
+
+  if (field->kind == &td_kind_number)
+    return *(const double *) value;
+  if (field->kind == &td_kind_bytes)
+    return td_gib_from_bytes (*(const guint64 *) value);
+  if (strcmp (field->option, "kernel") == 0)
+    return td_family_choice_index (recipe->family);
+  if (strcmp (field->option, "start") == 0)
+    return g_str_equal (recipe->start, "auto") || g_str_equal (recipe->start, "filtered");
+  return *(const guint *) value;
+}
+
+static void
+binding_write (const TdField *field, double number, TdRecipe *recipe)
+{
+  void *value = (char *) recipe + field->offset;
+
+  if (field->kind == &td_kind_number)
+    *(double *) value = number;
+  else if (field->kind == &td_kind_bytes)
+    *(guint64 *) value = td_bytes_from_gib (number);
+  else if (strcmp (field->option, "kernel") == 0)
+    g_strlcpy (recipe->family, td_family_choice_value ((guint) number), sizeof recipe->family);
+  else if (strcmp (field->option, "start") == 0) /* a file to go on from stays until now */
+    g_strlcpy (recipe->start, number != 0 ? "auto" : "zero", sizeof recipe->start);
+  else
+    *(guint *) value = (guint) number;
 }
 
 static double
@@ -43,12 +78,11 @@ binding_control_value (const Binding *binding)
   return adw_combo_row_get_selected (ADW_COMBO_ROW (binding->control));
 }
 
-static void
+/* Returns whether the field applies. */
+static gboolean
 binding_show (const Binding *binding, const TdScanFacts *facts, const TdRecipe *recipe)
 {
-  const void *value = (const char *) recipe + binding->field->offset;
-  const double number
-      = binding_is_real (binding) ? *(const double *) value : (double) *(const guint *) value;
+  const double number = binding_read (binding->field, recipe);
   const char *reason;
 
   if (TD_IS_NUMBER_ROW (binding->control))
@@ -57,21 +91,12 @@ binding_show (const Binding *binding, const TdScanFacts *facts, const TdRecipe *
     gtk_switch_set_active (GTK_SWITCH (binding->control), number != 0);
   else
     adw_combo_row_set_selected (ADW_COMBO_ROW (binding->control), (guint) number);
-  gtk_widget_set_sensitive (binding->control,
-                            td_recipe_field_applies (binding->field, recipe, facts, &reason));
+  const gboolean applies = td_recipe_field_applies (binding->field, recipe, facts, &reason);
+  gtk_widget_set_sensitive (binding->control, applies);
   gtk_widget_set_tooltip_text (binding->control, reason ? _ (reason) : NULL);
-}
-
-static void
-binding_take (const Binding *binding, TdRecipe *recipe)
-{
-  void *value = (char *) recipe + binding->field->offset;
-  const double number = binding_control_value (binding);
-
-  if (binding_is_real (binding))
-    *(double *) value = number;
-  else
-    *(guint *) value = (guint) number;
+  if (binding->row)
+    gtk_widget_set_visible (binding->row, applies);
+  return applies;
 }
 
 static void
@@ -84,7 +109,7 @@ recipe_group_on_changed (TdRecipeGroup *self, gpointer control)
     const Binding *binding = &g_array_index (priv->bindings, Binding, i);
     if (binding->control != control)
       continue;
-    binding_take (binding, recipe);
+    binding_write (binding->field, binding_control_value (binding), recipe);
     td_recipe_group_commit (self, binding->key);
     return;
   }
@@ -102,19 +127,88 @@ recipe_group_on_choice (GObject *control, GParamSpec *property, TdRecipeGroup *s
   recipe_group_on_changed (self, control);
 }
 
-void
-td_recipe_group_bind (TdRecipeGroup *self, gpointer control, const char *option, const char *key)
+static void
+recipe_group_bind (TdRecipeGroup *self, const Binding *binding)
 {
   TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
-  const Binding binding = { control, td_recipe_field (option), key };
+  gpointer control = binding->control;
 
-  g_assert (binding.field != NULL);
-  g_array_append_val (priv->bindings, binding);
+  g_array_append_vals (priv->bindings, binding, 1);
   if (TD_IS_NUMBER_ROW (control))
     g_signal_connect (control, "changed", G_CALLBACK (recipe_group_on_number), self);
   else
     g_signal_connect (control, GTK_IS_SWITCH (control) ? "notify::active" : "notify::selected",
                       G_CALLBACK (recipe_group_on_choice), self);
+}
+
+void
+td_recipe_group_bind (TdRecipeGroup *self, gpointer control, const char *option, const char *key)
+{
+  const Binding binding = { control, NULL, td_recipe_field (option), key };
+
+  g_assert (binding.field != NULL);
+  recipe_group_bind (self, &binding);
+}
+
+static GtkWidget *
+number_row_of (const TdField *field, const TdRecipeRow *row)
+{
+  const gboolean bytes = field->kind == &td_kind_bytes;
+  const double least = field->kind == &td_kind_number ? pow (10, -(double) row->digits) : 1;
+  const double low = bytes ? 0 : field->none ? 0 : field->low + (field->above ? least : 0);
+  const double high = bytes ? GIB_MOST : field->high - (field->below ? least : 0);
+  GtkWidget *control
+      = td_number_row_new (_ (field->label), NULL, low, high, row->step, row->digits);
+
+  td_number_row_set_steps (TD_NUMBER_ROW (control), row->step, row->page, row->digits);
+  return control;
+}
+
+static GtkWidget *
+combo_row_of (const TdField *field)
+{
+  const TdChoice choice = td_choice_of (field->option);
+  GtkWidget *control = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ (field->label), "model",
+                                     td_choices (choice, FALSE), NULL);
+
+  if (choice == TD_CHOICE_KERNEL) { /* names that have no room beside the title */
+    adw_combo_row_set_use_subtitle (ADW_COMBO_ROW (control), TRUE);
+    adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (control), 0);
+  }
+  return control;
+}
+
+static GtkWidget *
+switch_row_of (const TdField *field, GtkWidget **control)
+{
+  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", _ (field->label), NULL);
+
+  *control = gtk_switch_new ();
+  gtk_widget_set_valign (*control, GTK_ALIGN_CENTER);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row), *control);
+  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), *control);
+  return row;
+}
+
+GtkWidget *
+td_recipe_group_add (TdRecipeGroup *self, const TdRecipeRow *row)
+{
+  const TdField *field = td_recipe_field (row->option);
+  GtkWidget *control = NULL, *widget;
+
+  g_assert (field != NULL);
+  if (row->step > 0)
+    widget = number_row_of (field, row);
+  else if (field->kind == &td_kind_switch || strcmp (field->option, "start") == 0)
+    widget = switch_row_of (field, &control);
+  else
+    widget = combo_row_of (field);
+  if (row->subtitle)
+    adw_action_row_set_subtitle (ADW_ACTION_ROW (widget), _ (row->subtitle));
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), widget);
+  recipe_group_bind (
+      self, &(Binding) { control ? control : widget, row->hides ? widget : NULL, field, row->key });
+  return widget;
 }
 
 /* ── The group ── */
@@ -127,8 +221,12 @@ td_recipe_group_show (TdRecipeGroup *self, const TdScanFacts *facts, const TdRec
   priv->recipe = *recipe;
   priv->known = TRUE;
   priv->showing++;
-  for (guint i = 0; i < priv->bindings->len; i++)
-    binding_show (&g_array_index (priv->bindings, Binding, i), facts, recipe);
+  gboolean any = priv->bindings->len == 0;
+  for (guint i = 0; i < priv->bindings->len; i++) {
+    const Binding *binding = &g_array_index (priv->bindings, Binding, i);
+    any |= binding_show (binding, facts, recipe) || !binding->row;
+  }
+  gtk_widget_set_visible (GTK_WIDGET (self), any);
   if (TD_RECIPE_GROUP_GET_CLASS (self)->show)
     TD_RECIPE_GROUP_GET_CLASS (self)->show (self, facts, recipe);
   priv->showing--;

@@ -7,8 +7,8 @@
 #include "dataset/scan.h"
 
 /**
- * TdRecipeGroup: a titled group of controls for one part of a recipe. Subclasses bind the
- * controls of single fields. For other controls they implement show, which sets them from a recipe,
+ * TdRecipeGroup: a titled group of controls for one part of a recipe. Rows of single fields are
+ * added and bound. For other controls, subclasses implement show, which sets them from a recipe,
  * and call td_recipe_group_edit() … td_recipe_group_commit() when the user changes one.
  *
  * Signal "edited" (gpointer recipe, const char *key): a new recipe value (const TdRecipe *, valid
@@ -29,6 +29,19 @@ void td_recipe_group_show (TdRecipeGroup *self, const TdScanFacts *facts, const 
 TdRecipe *td_recipe_group_edit (TdRecipeGroup *self);
 void td_recipe_group_commit (TdRecipeGroup *self, const char *key);
 
+/* The row of one field: a number if step is set, else a switch or a list. The field's table has its
+   title and range. */
+typedef struct {
+  const char *option;
+  const char *key;      /* NULL: edits are never joined */
+  const char *subtitle; /* nullable; to be translated */
+  double step, page;
+  guint digits;
+  gboolean hides; /* while the field does not apply, instead of being insensitive */
+} TdRecipeRow;
+
+/* Adds the row and binds it. A group of which all rows are hidden is hidden, too. */
+GtkWidget *td_recipe_group_add (TdRecipeGroup *self, const TdRecipeRow *row);
 /* Binds a control to a field of the recipe (compute/recipe/field.h) by its option. The group shows
    the field in the control and commits under @key (NULL: never joined) when the user changes it. A
    control of a field that does not apply is insensitive, and its tooltip says why. A TdNumberRow

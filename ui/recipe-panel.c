@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "recipe-panel.h"
 
+#include <glib/gi18n.h>
+
 #include "device-group.h"
 #include "facts-group.h"
-#include "filter-group.h"
-#include "iterative-group.h"
-#include "method-group.h"
 #include "region-group.h"
 #include "ui.h"
 
@@ -86,9 +85,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
 
   g_type_ensure (TD_TYPE_FACTS_GROUP);
   g_type_ensure (TD_TYPE_CENTRE_GROUP);
-  g_type_ensure (TD_TYPE_FILTER_GROUP);
-  g_type_ensure (TD_TYPE_METHOD_GROUP);
-  g_type_ensure (TD_TYPE_ITERATIVE_GROUP);
+  g_type_ensure (TD_TYPE_RECIPE_GROUP);
   g_type_ensure (TD_TYPE_DEVICE_GROUP);
   g_type_ensure (TD_TYPE_STEPS_GROUP);
   g_type_ensure (TD_TYPE_REGION_GROUP);
@@ -107,8 +104,48 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   signals[BEFORE] = td_signal_new (TD_TYPE_RECIPE_PANEL, "before", 1, G_TYPE_STRING);
 }
 
+/* Groups of rows that their fields' table describes. */
+static const TdRecipeRow filter_rows[] = {
+  { "filter", "filter" },
+  { "cutoff", "cutoff", N_ ("Of the Nyquist frequency"), 0.05, 0.1, 2 },
+  { "order", "order", NULL, 1, 1, 0, TRUE },
+  { "extend-edges", "extend-edges", N_ ("For samples wider than the detector: no bright rim") },
+  { NULL },
+};
+static const TdRecipeRow method_rows[] = {
+  { "method", "method" },
+  { "interpolation", "method" },
+  { "precision", "method" },
+  { "kernel", "method" },
+  { "angle-offset", "angle", NULL, 1, 15, 1 },
+  { "reverse-rotation", "method", N_ ("The stage turned the other way") },
+  { NULL },
+};
+static const TdRecipeRow iterative_rows[] = {
+  { "iterations", "iterative", NULL, 1, 10, 0, TRUE },
+  { "subsets", "iterative", N_ ("0: as the method likes it"), 1, 10, 0, TRUE },
+  { "relaxation", "iterative", NULL, 0.05, 0.25, 2, TRUE },
+  { "tv", "iterative", N_ ("Larger is smoother"), 0.001, 0.01, 4, TRUE },
+  { "tolerance", "iterative",
+    N_ ("Ends when a pass changes the residual by less than this part; 0: all passes"), 0.001, 0.01,
+    3, TRUE },
+  { "start", "start", N_ ("Saves passes, where filtering can"), .hides = TRUE },
+  { "non-negative", "non-negative", .hides = TRUE },
+  { NULL },
+};
+
+static void
+recipe_panel_add_rows (TdRecipeGroup *group, const TdRecipeRow *rows)
+{
+  for (; rows->option; rows++)
+    td_recipe_group_add (group, rows);
+}
+
 static void
 td_recipe_panel_init (TdRecipePanel *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  recipe_panel_add_rows (self->filter, filter_rows);
+  recipe_panel_add_rows (self->method, method_rows);
+  recipe_panel_add_rows (self->iterative, iterative_rows);
 }

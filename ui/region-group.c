@@ -4,13 +4,11 @@
 #include <glib/gi18n.h>
 
 #include "detector-row.h"
-#include "method-choices.h"
 #include "number-row.h"
 
 struct _TdRegionGroup {
   TdRecipeGroup parent_instance;
   TdNumberRow *first, *last;
-  AdwComboRow *field; /* TdFieldOfView */
   TdDetectorRow *detector;
   AdwActionRow *region;
   GtkWidget *whole;
@@ -80,8 +78,6 @@ td_region_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   adw_action_row_set_subtitle (self->region, text);
   gtk_widget_set_visible (self->whole, r[2] > 0);
   td_detector_row_show (self->detector, facts, recipe);
-  gtk_widget_set_visible (GTK_WIDGET (self->field),
-                          facts && facts->geometry.beam == TD_BEAM_PARALLEL);
 }
 
 static void
@@ -102,11 +98,7 @@ td_region_group_init (TdRegionGroup *self)
   self->whole = gtk_button_new_with_label (_ ("Whole"));
   gtk_widget_set_valign (self->whole, GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (self->region, self->whole);
-  self->field = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ ("Field of view"), "subtitle",
-                              _ ("Wide: a full turn about an axis near the detector’s edge"),
-                              "model", td_choices (TD_CHOICE_FIELD_OF_VIEW, FALSE), NULL);
   self->detector = TD_DETECTOR_ROW (td_detector_row_new ());
-  td_recipe_group_bind (TD_RECIPE_GROUP (self), self->field, "field-of-view", NULL);
   g_signal_connect (self->detector, "changed", G_CALLBACK (on_detector_changed), self);
   g_signal_connect (self->first, "changed", G_CALLBACK (on_rows_changed), self);
   g_signal_connect (self->last, "changed", G_CALLBACK (on_rows_changed), self);
@@ -115,5 +107,8 @@ td_region_group_init (TdRegionGroup *self)
   adw_preferences_group_add (group, GTK_WIDGET (self->last));
   adw_preferences_group_add (group, GTK_WIDGET (self->region));
   adw_preferences_group_add (group, GTK_WIDGET (self->detector));
-  adw_preferences_group_add (group, GTK_WIDGET (self->field));
+  td_recipe_group_add (
+      TD_RECIPE_GROUP (self),
+      &(TdRecipeRow) { "field-of-view", NULL,
+                       N_ ("Wide: a full turn about an axis near the detector’s edge") });
 }
