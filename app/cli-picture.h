@@ -4,9 +4,9 @@
 #include <gio/gio.h>
 
 /**
- * Slices side by side in one picture, in reading order, with a gap between them: .png (8 bits grey,
- * the window of values between the 0.5 and 99.5 percentiles of all) or .tif (32-bit values, the gap
- * their least). @slices: float [n][side][side].
+ * Slices side by side in one picture, in reading order, with a gap between them. A .png has 8 bits
+ * of grey between the 0.5 and 99.5 percentiles of all values. A .tif has the 32-bit values, and
+ * their least in the gap. @slices: float [n][side][side].
  */
 gboolean td_cli_picture (const char *path, const float *slices, guint n, guint side, guint across,
                          GError **error);

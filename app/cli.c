@@ -67,7 +67,7 @@ no_such_verb (const char *word)
 }
 
 /* A job that was cancelled or failed may have left a thread in a long kernel, or a driver that
-   still compiles one: nothing waits for these, and nothing is taken from under them. */
+   still compiles one. The program waits for neither, and frees nothing that they use. */
 static int
 cli_end (int status)
 {

@@ -4,10 +4,10 @@
 #include <glib.h>
 
 /**
- * TdCamera: from where a space is looked at. z is up; at yaw 0 one looks along +y (x to the right),
- * a positive yaw walks to the right around the space, pitch is above the horizon. The eye is always
- * outside: zooming narrows the field instead of coming nearer, so nothing is ever behind it. A
- * plain value.
+ * TdCamera: from where a space is looked at. z is up. At yaw 0 the eye looks along +y, with x to
+ * the right; a positive yaw walks to the right around the space. Pitch is above the horizon. The
+ * eye is always outside: zooming narrows the field instead of coming nearer, so nothing is ever
+ * behind it. A plain value.
  */
 typedef struct {
   double centre[3], radius; /* of the ball that is looked at */

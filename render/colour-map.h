@@ -5,8 +5,8 @@
 
 /**
  * Colour maps. viridis, magma, inferno and cividis are matplotlib's (CC0), turbo is Google's
- * (Apache-2.0), the diverging one is ColorBrewer's RdBu; each kept as 33 nodes, which is within
- * 5/255 of the original tables.
+ * (Apache-2.0), the diverging one is ColorBrewer's RdBu. Each is kept as 33 nodes, within 5/255 of
+ * the original tables.
  */
 typedef enum {
   TD_COLOUR_GREY,

@@ -5,9 +5,9 @@
 #include "image.h"
 
 /**
- * TdImageTexture: a TdImage in graphics memory, as tiles no larger than the largest texture, each
- * with a border texel from its neighbours so that filtering shows no seam. Uploading is done in
- * portions: a large picture must not hold up the main thread.
+ * TdImageTexture: a TdImage in graphics memory, as tiles no larger than the largest texture. Each
+ * tile has a border texel from its neighbours, so that filtering shows no seam. A large picture is
+ * uploaded in portions, so that it does not hold up the main thread.
  *
  * All calls, freeing included, with the GL context current that made it.
  */

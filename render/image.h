@@ -8,8 +8,8 @@
  * reference counted, any thread. Making one costs a pass over the pixels: do it off the main
  * thread.
  *
- * A coarse picture stands for a larger one: it is drawn centred over extent_width x extent_height
- * picture units, so that a coarse and a full picture of the same thing lie on each other.
+ * A coarse picture stands for a larger one. It is drawn centred over extent_width x extent_height
+ * picture units. So a coarse and a full picture of the same thing lie on each other.
  */
 #define TD_IMAGE_BINS 256
 #define TD_IMAGE_QUANTILES 201

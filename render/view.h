@@ -9,9 +9,9 @@
  * Where a picture lies in its widget, and how its values become colours. Plain values.
  *
  * The middle of the widget shows the picture point (x, y), counted in picture pixels from the
- * picture's own middle, x right, y down; one picture pixel is @zoom widget pixels wide, and
- * @stretch times as high. Counting from the middle keeps what is looked at in place when pictures
- * of another size are shown.
+ * picture's own middle, x right, y down. One picture pixel is @zoom widget pixels wide, and
+ * @stretch times as high. Counting from the middle keeps a place in view when pictures of another
+ * size are shown.
  */
 typedef struct {
   double zoom;

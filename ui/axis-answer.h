@@ -6,8 +6,8 @@
 #include "compute/axis/axis.h"
 
 /**
- * TdAxisAnswer: what the search for the axis found: the consensus with its uncertainty, a warning
- * where the methods disagree, and every method's answer in every row, to be taken by a click.
+ * TdAxisAnswer: what the search for the axis found. It shows the consensus with its uncertainty,
+ * and a warning where the methods disagree. A click takes the answer of one method in one row.
  * Signal "taken" (double centre_px, double tilt_deg): at the middle row; tilt NAN: as it is.
  */
 #define TD_TYPE_AXIS_ANSWER (td_axis_answer_get_type ())

@@ -6,9 +6,9 @@
 #include "compute/recipe/recipe.h"
 
 /**
- * TdCompareSide: one of the two recipes that are compared: the window's recipe with some choices
- * made otherwise, or one that is held while the window's goes on changing. Signals: "edited" (),
- * "take-requested" (): make it the window's recipe.
+ * TdCompareSide: one of the two recipes that are compared. It is the window's recipe with some
+ * other choices, or a recipe that is held while the window's goes on changing. Signals: "edited"
+ * (), "take-requested" (): make it the window's recipe.
  */
 #define TD_TYPE_COMPARE_SIDE (td_compare_side_get_type ())
 G_DECLARE_FINAL_TYPE (TdCompareSide, td_compare_side, TD, COMPARE_SIDE, GtkBox)

@@ -6,8 +6,8 @@
 #include "scan-statement.h"
 
 /**
- * TdOpenDialog: opens a scan with what its files do not say: flats, darks and angles that lie
- * elsewhere, a geometry, the pixel's size, the order of headerless samples. Signal "accepted"
+ * TdOpenDialog: opens a scan with what its files do not say. That may be flats, darks and angles
+ * elsewhere, a geometry, the pixel's size, or the order of headerless samples. Signal "accepted"
  * (gpointer statement): a TdScanStatement, valid during the call.
  */
 #define TD_TYPE_OPEN_DIALOG (td_open_dialog_get_type ())

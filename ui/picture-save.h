@@ -4,7 +4,7 @@
 #include "render/image.h"
 #include "render/view.h"
 
-/* Writes a picture: as PNG with its contrast and colours, a picture pixel a file's pixel; or, where
-   the name ends in .tif or .tiff, its values as floats. Any thread. */
+/* Writes a picture. A name that ends in .tif or .tiff gets its values as floats. Any other gets a
+   PNG with its contrast and colours, a pixel of the picture a pixel of the file. Any thread. */
 gboolean td_picture_save (const TdImage *image, const TdStyle *style, const char *path,
                           GError **error);

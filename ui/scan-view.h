@@ -9,8 +9,8 @@
 #include "image-pane.h"
 
 /**
- * TdScanView: a scan as projection, sinogram and reconstructed slice, linked: a line on the
- * projection is the row of the other two, a line on the sinogram is the projection's view, and the
+ * TdScanView: a scan as projection, sinogram and reconstructed slice, linked. A line on the
+ * projection is the row of the other two. A line on the sinogram is the projection's view. The
  * slice follows the recipe live.
  *
  * Signals:

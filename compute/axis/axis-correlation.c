@@ -12,14 +12,15 @@
  * Correlation of views half a turn apart, one of them mirrored: it peaks at twice the centre. All
  * pairs of a full turn are correlated together.
  *
- * A scan of just under half a turn has no exact pair. Then pairs are taken that miss half a turn by
- * a few steps. Each moves the centre by the angle that it misses, times a slope, in columns a
- * radian, which depends on how far along the beam the sample lies. The centre is the value at 0.
+ * A scan of just under half a turn has no exact pair. Then the method takes pairs that miss half a
+ * turn by a few steps. Each pair's centre is off by the missing angle times a slope, in columns a
+ * radian. The slope depends on how far along the beam the sample lies. The centre is the value at a
+ * missing angle of 0.
  *
  * A phase correlation (Kuglin and Hines, 1975) gives each frequency the same weight and amplifies
- * noise. Here rows are whitened only where they exceed the noise (td_axis_whiten()). The
- * correlation is divided by the energy in the columns that the two views have in common, so that
- * a centre far from the middle has the same chance:
+ * noise. Here rows are whitened only where they exceed the noise (td_axis_whiten()). The energy in
+ * the columns that the two views have in common divides the correlation. So a centre far from the
+ * middle has the same chance:
  *
  *   M (c) = sum a (u) b (2c - u) / sqrt (sum a (u)^2 sum b (u)^2)
  *

@@ -10,14 +10,16 @@
 
 /**
  * Vo et al., Reliable method for calculating the center of rotation in parallel-beam tomography,
- * Opt. Express 22 (2014): half a turn's sinogram joined with its own mirror image is the sinogram
- * of a whole turn if, and only if, it was mirrored at the right centre. The two-dimensional Fourier
- * transform of a whole turn lives inside a double wedge, |m| <= 2 pi r |f| (m cycles a turn, f
- * cycles a pixel, r the sample's radius); a seam that does not fit spills over its edges: the merit
- * of a centre is 1 - td_axis_wedge_spilled(). The sinogram is faded to zero towards the ends of the
- * columns that both halves have: what only one half sees would be a seam by itself. Frequencies
- * count by how far they stand out of the noise (td_axis_response()). A whole turn is two half
- * turns, each joined with its own mirror image.
+ * Opt. Express 22 (2014). Half a turn's sinogram is joined with its own mirror image. The result is
+ * the sinogram of a whole turn only if it was mirrored at the right centre.
+ *
+ * The two-dimensional Fourier transform of a whole turn lives inside a double wedge, |m| <= 2 pi r
+ * |f|: m in cycles a turn, f in cycles a pixel, r the sample's radius. A seam that does not fit
+ * spills over its edges. So the merit of a centre is 1 - td_axis_wedge_spilled().
+ *
+ * The sinogram fades to zero towards the ends of the columns that both halves have, since columns
+ * of one half only would make a seam. Frequencies count by how far they exceed the noise
+ * (td_axis_response()). A whole turn is two half turns, each joined with its own mirror image.
  */
 
 /* Larger sinograms are binned: the seam is found in the middle frequencies. The search goes from

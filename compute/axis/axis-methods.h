@@ -5,15 +5,15 @@
 
 /**
  * What every method of finding the rotation axis is: one row's sinogram in, one centre out. Methods
- * know nothing of scans, files and preparation steps, and nothing of one another; axis.c reads and
- * prepares the rows, asks those methods that suit, and weighs what they say.
+ * know nothing of scans, files, preparation steps or one another. axis.c reads and prepares the
+ * rows, asks the methods that suit, and weighs their answers.
  *
  * With u - centre = x cos (angle) + y sin (angle), the view at angle + pi is the view at angle
  * mirrored at the centre: p (angle + pi, u) = p (angle, 2 centre - u).
  *
  * A method runs on the thread that searches, blocks, and looks at the cancellable at least every
- * 100 ms. FALSE with @error only when cancelled, or when the device or memory failed: a sinogram
- * that says nothing is no error but an estimate of NAN.
+ * 100 ms. It returns FALSE with @error only when it was cancelled, or when the device or memory
+ * failed. A sinogram without an answer is no error but an estimate of NAN.
  */
 typedef struct {
   const float *sinogram; /* [n_views][n_columns]: -log values, finite */

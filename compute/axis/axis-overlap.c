@@ -10,16 +10,17 @@
 
 /**
  * Overlap search: with views all round, each view is compared with the mirrored opposite one for
- * every centre at once. Where they overlap about a centre c, columns k - (n - 1) to k of k = 2 c,
+ * every centre at once. About a centre c the two overlap in columns k - (n - 1) to k of k = 2 c,
+ * and
  *
  *     r (c) = 2 sum a (u) b (k - u) / sum (a (u)^2 + b (k - u)^2)
  *
- * over all pairs of opposite views: 1 where they agree in shape and size, which a correlation
- * coefficient does not ask for; that is what tells a true narrow overlap from a likely wide one.
+ * sums over all pairs of opposite views. It is 1 where they agree in shape and size. A correlation
+ * coefficient does not ask for the size, which tells a true narrow overlap from a likely wide one.
  * The products are one convolution a pair, by FFT; the squares are running sums over the columns.
  *
- * Before, each column loses what changes slowly from view to view: rows of the detector that are
- * brighter (stripes) would agree with themselves, and slow parts agree about every centre.
+ * Before that, each column loses what changes slowly from view to view. Stripes would agree with
+ * themselves, and slow parts agree about every centre.
  */
 #define LEAST_VIEWS 16
 #define LEAST_OVERLAP 3      /* columns */

@@ -5,7 +5,7 @@
 
 #include "axis-pairs.h"
 
-/* The mean of the outermost columns, of the largest column's. */
+/* A sample is cut off if the outermost columns' mean exceeds this part of the largest one's. */
 #define CUT_OFF 0.1
 #define WHOLE_TURN_RAD (1.6 * G_PI)
 

@@ -4,8 +4,8 @@
 #include <glib.h>
 
 /**
- * How good a reconstructed slice looks, the higher the better; compared between slices of the same
- * sinogram about different centres only.
+ * How good a reconstructed slice looks; higher is better. Only slices of the same sinogram about
+ * different centres can be compared.
  */
 typedef enum {
   /* sum min (f, 0): attenuation cannot be negative, but beside arcs it is. Donath et al., J. Opt.

@@ -4,9 +4,9 @@
 #include "axis-methods.h"
 
 /**
- * One sinogram reconstructed about many centres on the input's device: filtered once in the
- * frequency domain, shifted there without smoothing to each centre, and back-projected several at a
- * time as if they were slices.
+ * One sinogram reconstructed about many centres on the input's device. The sinogram is filtered
+ * once in the frequency domain and shifted there to each centre without smoothing. Several centres
+ * are back-projected at a time as if they were slices.
  */
 typedef struct TdAxisSlices TdAxisSlices;
 
@@ -17,8 +17,8 @@ TdAxisSlices *td_axis_slices_new (const TdAxisInput *input, double cutoff, doubl
 guint td_axis_slices_side (const TdAxisSlices *slices);  /* pixels; the input's columns */
 guint td_axis_slices_batch (const TdAxisSlices *slices); /* at most this many at once */
 /* From now on slices show only what lies on the detector for all centres from @first_px to
-   @last_px, so that nothing appears or vanishes from one to the next. INFINITY, -INFINITY: as much
-   as each has. */
+   @last_px. So nothing appears or vanishes from one slice to the next. INFINITY, -INFINITY: each
+   slice shows all it has. */
 void td_axis_slices_see (TdAxisSlices *slices, double first_px, double last_px);
 /* out: [n][side][side], n <= batch. Blocks; cancelled between views by the input's cancellable. */
 gboolean td_axis_slices_run (TdAxisSlices *slices, const double *centres_px, guint n, float *out,

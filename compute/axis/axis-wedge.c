@@ -72,7 +72,7 @@ edge_of (const TdAxisWedge *wedge, guint m)
   return (guint) MIN (edge, wedge->length / 2 + 1.0);
 }
 
-/* Columns 2 i and 2 i + 1, the second nothing beyond the reach. */
+/* Columns @first and @first + 1; the second is 0 beyond the reach. */
 static void
 axis_wedge_join_columns (const Joined *joined, guint first, fftwf_complex *line)
 {

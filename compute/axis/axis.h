@@ -6,13 +6,14 @@
 
 /**
  * Finding the rotation axis of a parallel-beam scan. Each method gives a centre for one row's
- * prepared sinogram (flat field and -log done: before -log the answer is far off); the consensus
- * runs several on several rows, fits the tilt and says how far it can be trusted.
+ * prepared sinogram, flat field and -log done; before -log the answer is far off. The consensus
+ * runs several methods on several rows, fits the tilt and says how far the result can be trusted.
  *
- * Centres are in columns, the first column's centre is 0. Everything here blocks, for seconds on
- * big scans, and may be called from any thread but the main one; the progress is called on the
- * calling thread, cancelling takes effect within 200 ms. Most callers want td_engine_find_axis()
- * (compute/engine/centre.h), which takes a recipe and remembers what it found.
+ * Centres are in columns, and the first column's centre is 0. Every function here blocks, for
+ * seconds on big scans. Any thread but the main one may call it. The calling thread makes the calls
+ * of the progress, and cancelling takes effect within 200 ms. Most callers want
+ * td_engine_find_axis() (compute/engine/centre.h), which takes a recipe and remembers what it
+ * found.
  */
 typedef enum {
   TD_AXIS_CORRELATION, /* views 180 degrees apart: correlation with a sub-pixel peak */
