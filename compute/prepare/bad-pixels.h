@@ -4,17 +4,19 @@
 #include "flat-beam.h"
 
 /**
- * Bad detector pixels: those of the scan's mask and those that flats and darks give away, and what
+ * Bad detector pixels: those of the scan's mask and those that flats and darks reveal, and what
  * replaces each.
  *
- * Found: a pixel is bad if its mean dark, its mean response (flat - dark) or its noise (standard
- * deviation over the flats) is further than @deviations robust standard deviations (1.4826 times
- * the median absolute deviation over the detector) from the median of the 5 x 5 pixels around it;
- * or if it never changes over five flats or more while its neighbours do.
+ * Detection looks at three numbers of a pixel: its mean dark, its mean response (flat - dark) and
+ * its noise, the standard deviation over the flats. Each is compared with the median of the 5 x 5
+ * pixels around. A pixel is bad if one of them is further away than @deviations robust standard
+ * deviations. A robust standard deviation is 1.4826 times the median absolute deviation over the
+ * detector. A pixel that never changes over five flats or more, while its neighbours do, is bad
+ * too.
  *
- * Replaced: by the mean of the nearest good pixels to the left, right, above and below, weighted
- * with 1 / distance^2 (Shepard, Proc. 23rd ACM National Conference, 1968). Above and below are
- * looked for no further than the reach, so that a row needs no more than that many neighbours.
+ * The mean of the nearest good pixels to the left, right, above and below replaces a bad one,
+ * weighted with 1 / distance^2 (Shepard, Proc. 23rd ACM National Conference, 1968). The search
+ * above and below ends at the reach, so that a row needs no more neighbours than that.
  */
 #define TD_BAD_PIXELS_MAX_REACH 8
 

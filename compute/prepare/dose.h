@@ -5,17 +5,17 @@
 #include "step.h"
 
 /**
- * The dose of each frame: the transmission where no sample is, which a steady beam leaves at 1. It
- * is read from the scan itself, from the same pixels for every slab and device, whatever part of
- * the detector is cropped.
+ * The dose of each frame: the transmission where no sample is, which a steady beam leaves at 1. The
+ * scan itself gives it, from the same pixels for every slab and device, whatever part of the
+ * detector is cropped.
  *
- * A view's dose is the mean over its air pixels of the transmission, without those further than
- * TD_DOSE_CLIP robust standard deviations (1.4826 times the median absolute deviation) from their
- * median; 1 if that is not above 0.
+ * A view's dose is the mean transmission over its air pixels. Pixels further than TD_DOSE_CLIP
+ * robust standard deviations from their median are left out; such a deviation is 1.4826 times the
+ * median absolute deviation. A dose that is not above 0 becomes 1.
  *
- * At the borders, what the sample or its holder shadows is left out: first a row's first or last
- * columns, then a column of all rows, if its mean is below TD_DOSE_AIR of the brightest one's in
- * any of the TD_DOSE_PARTS parts of the scan.
+ * At the borders, the sample or its holder may shadow air pixels. Left out are first a row's first
+ * or last columns, then a column of all rows. The condition is a mean below TD_DOSE_AIR of the
+ * brightest one's in any of the TD_DOSE_PARTS parts of the scan.
  */
 #define TD_DOSE_CLIP 4.0
 #define TD_DOSE_AIR 0.9

@@ -4,8 +4,8 @@
 #include "dataset/scan.h"
 
 /**
- * TdFlats: the averaged flats and darks of a scan, read by rows when they are first asked for and
- * shared by all devices, and what else is worked out once for a scan. Reference counted; any
+ * TdFlats: the averaged flats and darks of a scan, and what else is worked out once for it. Rows
+ * are read when they are first asked for, and all devices share them. Reference counted; any
  * thread. The last rows read are kept, so that the reading thread of a job can fetch them ahead of
  * the device's.
  */
@@ -50,14 +50,14 @@ guint td_flats_groups (const TdScanFacts *facts, gboolean one_group, double *pos
 typedef enum { TD_FLATS_BY_VIEW, TD_FLATS_BY_ANGLE } TdFlatsBy;
 
 /* Where each view lies among @n_groups at @positions: out[n_views][2] is a group a and the share w
-   of group a + 1; before the first and after the last group w is 0. By view: views follow each
+   of group a + 1. Before the first and after the last group w is 0. By view: views follow each
    other at a constant rate; view v lies at v + 1/2. By angle: along the angle turned. */
 void td_flats_places (const TdScanFacts *facts, TdFlatsBy by, const double *positions,
                       guint n_groups, float *out);
 
 /* Something that is worked out once for the scan and then shared: the bytes that @make returned
    when
-   @key was first asked for; other threads wait for it. The last few are kept. (transfer full) */
+   @key was first asked for. Other threads wait for it. The last few are kept. (transfer full) */
 typedef GBytes *(*TdFlatsMake) (TdFlats *flats, gconstpointer user, GCancellable *cancellable,
                                 GError **error);
 GBytes *td_flats_once (TdFlats *flats, const char *key, TdFlatsMake make, gconstpointer user,

@@ -165,21 +165,9 @@ paganin_core_hold (TdSlab *slab, const TdPaganin *paganin, guint row, GError **e
 
 /* ── Running ── */
 
-typedef struct {
-  TdKernel *sums, *combine, *unpack;
-} Kernels;
-
 static gboolean
-paganin_core_load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
-{
-  return (kernels->sums = td_slab_kernel (slab, "paganin", "paganin_sums", error))
-         && (kernels->combine = td_slab_kernel (slab, "paganin", "paganin_combine", error))
-         && (kernels->unpack = td_slab_kernel (slab, "paganin", "paganin_unpack", error));
-}
-
-static gboolean
-paganin_core_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view,
-                        TdBuffer *out, guint out_row, GError **error)
+paganin_core_run_batch (TdSlab *slab, const Held *held, guint first_view, TdBuffer *out,
+                        guint out_row, GError **error)
 {
   const guint nx = held->nx, n_terms = held->n_terms, n_pairs = held->n_pairs, one = 1;
   const guint strip = td_device_info (slab->device)->cpu_shaped ? nx : 1,
@@ -215,14 +203,14 @@ paganin_core_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, 
     TD_ARG_VALUE (out_row),
     TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, kernels->sums, (guint[]) { strips, n_pairs, 1 }, sums,
+  return td_slab_launch (slab, "paganin", "paganin_sums", (guint[]) { strips, n_pairs, 1 }, sums,
                          G_N_ELEMENTS (sums), error)
          && td_fft_run (slab->queue, held->there, images, 0, FALSE, error)
-         && td_slab_launch (slab, kernels->combine, (guint[]) { strips, n_pairs, 1 }, combine,
-                            G_N_ELEMENTS (combine), error)
+         && td_slab_launch (slab, "paganin", "paganin_combine", (guint[]) { strips, n_pairs, 1 },
+                            combine, G_N_ELEMENTS (combine), error)
          && td_fft_run (slab->queue, held->back, images, 0, TRUE, error)
-         && td_slab_launch (slab, kernels->unpack, (guint[]) { own_strips, 1, n_pairs }, unpack,
-                            G_N_ELEMENTS (unpack), error);
+         && td_slab_launch (slab, "paganin", "paganin_unpack", (guint[]) { own_strips, 1, n_pairs },
+                            unpack, G_N_ELEMENTS (unpack), error);
 }
 
 gboolean
@@ -230,22 +218,19 @@ td_paganin_run_core (const TdStep *step, TdSlab *slab, guint first, guint count,
                      GError **error)
 {
   TdPaganin paganin;
-  Kernels kernels = { NULL };
   g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
 
   if (reason) {
     td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
     return FALSE;
   }
-  if (!paganin_core_load_kernels (slab, &kernels, error))
-    return FALSE;
   for (guint row = 0; row < count; row++) {
     const Held *held = paganin_core_hold (slab, &paganin, first + row, error);
     if (!held)
       return FALSE;
     for (guint view = 0; view < slab->n_views; view += 2 * held->n_pairs)
       if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)
-          || !paganin_core_run_batch (slab, held, &kernels, view, out, row, error))
+          || !paganin_core_run_batch (slab, held, view, out, row, error))
         return FALSE;
   }
   return TRUE;

@@ -4,9 +4,9 @@
 #include <glib.h>
 
 /**
- * Phase retrieval on a host_pointers device: what the kernels and transforms of step-paganin.c do
- * one after another, each through all of the images, is done here in three passes, a line or a few
- * columns at a time in the cache. The same numbers but for rounding.
+ * Phase retrieval on a host_pointers device. The kernels and transforms of step-paganin.c each go
+ * through all images, one after another. The host makes three passes instead, a line or a few
+ * columns at a time in its caches. The numbers are the same but for rounding.
  */
 typedef struct TdPaganinHost TdPaganinHost;
 

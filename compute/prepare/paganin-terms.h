@@ -4,22 +4,23 @@
 #include "paganin.h"
 
 /**
- * Phase retrieval of one row out of its neighbours. The transform along a row of what is wanted is
+ * Phase retrieval of one row out of its neighbours. The wanted row's transform is
  *
  *   out (k) = sum over rows v of h (k, v) row_v (k),   h (k, v): the inverse transform of
  *                                                      1 / (1 + L^2 k^2 + L^2 l^2) over l
  *
- * that is one transform a row. But h hardly differs from a sum of few products,
+ * which takes one transform a row. But a sum of few products comes close to h:
  *
- *   h (k, v) = sum over terms t of factor_t (k) weight_t (v),
+ *   h (k, v) = sum over terms t of factor_t (k) weight_t (v)
  *
- * since it falls along v as exp (-|v| sqrt (k^2 + 1 / L^2)), and sums of exponentials approximate
- * each other: 7 terms do for the 25 rows about one with L = 0.9 pixels, 16 for 415 rows with L
- * = 16. So rows are added up by their weights as they are, and only one sum a term is transformed.
+ * The reason is that h falls along v as exp (-|v| sqrt (k^2 + 1 / L^2)), and sums of exponentials
+ * approximate each other. 7 terms suffice for the 25 rows about one with L = 0.9 pixels, and 16
+ * terms for 415 rows with L = 16. So the rows themselves are added up by their weights, and only
+ * one sum a term is transformed.
  *
- * The terms come from crosses: the row and the column of h through the largest of what is left,
- * again and again, until what is left, summed over rows, is at most TD_PAGANIN_LEFT for every k: by
- * so much, and no more, transmissions of up to 1 come out differently. In double precision.
+ * The terms come from crosses: the row and the column of h through the largest remaining value.
+ * Crosses are taken until the remainder, summed over rows, is at most TD_PAGANIN_LEFT for every k.
+ * A transmission of up to 1 changes by no more than that. All of it is in double precision.
  */
 typedef struct {
   guint n_rows, nx, n_terms;

@@ -6,8 +6,8 @@
 
 /**
  * Single-distance phase retrieval: Paganin et al., J. Microscopy 206 (2002), and the form of
- * Paganin et al., J. Optics 22 (2020), whose Laplacian is that of the pixels. Of a homogeneous
- * object, whose refractive index is 1 - delta + i beta everywhere, the transmission behind a
+ * Paganin et al., J. Optics 22 (2020), whose Laplacian is that of the pixels. The object is
+ * homogeneous: its refractive index is 1 - delta + i beta everywhere. The transmission behind a
  * distance z is
  *
  *   T_z = (1 - L^2 laplacian) exp (-mu t),   L^2 = z delta / mu = z lambda (delta / beta) / 4 pi
@@ -15,14 +15,15 @@
  * and dividing the spectrum of T_z by 1 + L^2 k^2 gives exp (-mu t) back. Against a point source
  * that is magnified by M, z / M and pixels of size p / M take the place of z and p.
  *
- * The division is a convolution with a kernel that falls as exp (-r / L): over both directions
- * across, its sum beyond a distance d is exp (-d / L), since it integrates to exp (-|y| / L) / 2 L
- * along a line. So what is further away than d changes a transmission by at most exp (-d / L) times
- * what the transmissions there differ from those at the edge, by which they are replaced. With the
- * pixels' Laplacian that is exact with exp (-d t), 4 sinh^2 (t / 2) = 1 / L^2 in pixels, as all its
- * terms are positive. The continuous one, cut off at the highest frequency, has beside it a tail of
- * alternating sign, of which the n-th term is at most 4 f / (1 + f)^2 / (2 pi n)^2 with f = pi^2
- * L^2: it acts on differences from one row to the next only.
+ * The division is a convolution with a kernel that falls as exp (-r / L). Along a line the kernel
+ * integrates to exp (-|y| / L) / 2 L, so over both directions across, its sum beyond a distance d
+ * is exp (-d / L). Rows beyond d are replaced by those at the edge. This changes a transmission by
+ * at most exp (-d / L) times the difference between the two.
+ *
+ * With the pixels' Laplacian all terms are positive, and the bound is exact with exp (-d t), 4
+ * sinh^2 (t / 2) = 1 / L^2 in pixels. The continuous Laplacian, cut off at the highest frequency,
+ * also has a tail of alternating sign. Its n-th term is at most 4 f / (1 + f)^2 / (2 pi n)^2 with f
+ * = pi^2 L^2, and acts only on differences from one row to the next.
  */
 typedef struct {
   double length_px[2]; /* L along a row, and along a column */

@@ -126,8 +126,8 @@ td_slab_buffer (TdSlab *slab, const char *key, guint64 bytes, GError **error)
   return buffer;
 }
 
-TdKernel *
-td_slab_kernel (TdSlab *slab, const char *program_name, const char *kernel_name, GError **error)
+static TdKernel *
+slab_kernel (TdSlab *slab, const char *program_name, const char *kernel_name, GError **error)
 {
   TdPreparation *preparation = slab->state;
   g_autofree char *key = g_strconcat (program_name, "/", kernel_name, NULL);
@@ -170,15 +170,16 @@ td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify free)
 }
 
 gboolean
-td_slab_launch (TdSlab *slab, TdKernel *kernel, const guint items[3], const TdArg *args,
-                guint n_args, GError **error)
+td_slab_launch (TdSlab *slab, const char *program, const char *kernel, const guint items[3],
+                const TdArg *args, guint n_args, GError **error)
 {
+  TdKernel *built = slab_kernel (slab, program, kernel, error);
   const TdDeviceInfo *info = td_device_info (slab->device);
   guint width = info->cpu_shaped ? 1 : MIN (128, info->max_group_size);
   const guint groups[3] = { (items[0] + width - 1) / width, items[1], items[2] };
   const guint local[3] = { width, 1, 1 };
 
-  return td_launch (slab->queue, kernel, groups, local, args, n_args, error);
+  return built && td_launch (slab->queue, built, groups, local, args, n_args, error);
 }
 
 guint
@@ -300,11 +301,8 @@ prepare_repair (TdSlab *slab, GError **error)
   guint strip = td_slab_strip (slab);
   const int counter = TD_COUNTER_BAD;
   TdBuffer *view_bad = td_slab_buffer (slab, "bad samples of each view", bytes, error);
-  TdKernel *find = td_slab_kernel (slab, "prepare", "prepare_find_bad", error);
-  TdKernel *mend = find ? td_slab_kernel (slab, "prepare", "prepare_repair_view", error) : NULL;
-  TdKernel *lost = mend ? td_slab_kernel (slab, "prepare", "prepare_repair_lost", error) : NULL;
 
-  if (!view_bad || !lost || !td_fill_zero (slab->queue, view_bad, 0, bytes, error))
+  if (!view_bad || !td_fill_zero (slab->queue, view_bad, 0, bytes, error))
     return FALSE;
 
   const TdArg find_args[] = {
@@ -323,11 +321,14 @@ prepare_repair (TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_columns),
   };
   guint strips = (slab->n_columns + strip - 1) / strip;
-  return td_slab_launch (slab, find, (guint[]) { strips, slab->n_views, slab->n_rows }, find_args,
+  return td_slab_launch (slab, "prepare", "prepare_find_bad",
+                         (guint[]) { strips, slab->n_views, slab->n_rows }, find_args,
                          G_N_ELEMENTS (find_args), error)
-         && td_slab_launch (slab, mend, (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
+         && td_slab_launch (slab, "prepare", "prepare_repair_view",
+                            (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
                             G_N_ELEMENTS (repair_args), error)
-         && td_slab_launch (slab, lost, (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
+         && td_slab_launch (slab, "prepare", "prepare_repair_lost",
+                            (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
                             G_N_ELEMENTS (repair_args), error);
 }
 

@@ -27,8 +27,8 @@ void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCou
    do. (transfer full) */
 TdMessage *td_preparation_unsupported (const TdStep *steps, guint n_steps,
                                        const TdScanFacts *facts);
-/* The step changes nothing for this scan: switched off, already done by the instrument, or there
-   are no flats and the values are floats, which are then taken as transmissions. */
+/* The step changes nothing for this scan: it is switched off, or the instrument did it already.
+   Floats without flats are taken as transmissions. */
 gboolean td_preparation_skips (const TdStep *step, const TdScanFacts *facts);
 
 /* @steps are copied. @flats may be shared with the preparations of other devices; NULL: its own.

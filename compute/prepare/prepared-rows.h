@@ -4,8 +4,8 @@
 #include "prepare.h"
 
 /**
- * The one way from a scan's rows to prepared ones: which rows a range needs, reading them into
- * host memory, sending them to a device and running the steps there. Methods with a pipeline use
+ * The one way from a scan's rows to prepared ones. It finds which rows a range needs, reads them
+ * into host memory, sends them to a device and runs the steps there. Methods with a pipeline use
  * the parts; TdPreparedRows does all of it.
  */
 

@@ -15,17 +15,15 @@
    slab to slab unless it had to grow. NULL with @error set when there is no memory. */
 TdBuffer *td_slab_buffer (TdSlab *slab, const char *key, guint64 bytes, GError **error);
 
-/* A kernel of kernels/@program.cl, built without defines, but for TD_LANES on CPUs
- * (rings-common.h). */
-TdKernel *td_slab_kernel (TdSlab *slab, const char *program, const char *kernel, GError **error);
-
 /* Anything else a step wants to keep (an FFT plan, which rows a table holds). */
 gpointer td_slab_kept (TdSlab *slab, const char *key);
 void td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify free);
 
-/* Launches one work-item for each of items x × y × z; the kernel checks x against its range. */
-gboolean td_slab_launch (TdSlab *slab, TdKernel *kernel, const guint items[3], const TdArg *args,
-                         guint n_args, GError **error);
+/* Launches one work-item for each of items x × y × z; the kernel checks x against its range.
+   Kernels are built once and kept: of kernels/@program.cl, without defines but for TD_LANES on
+   CPUs (rings-common.h). */
+gboolean td_slab_launch (TdSlab *slab, const char *program, const char *kernel,
+                         const guint items[3], const TdArg *args, guint n_args, GError **error);
 
 /* Columns a work-item should take one after another: 1 where neighbouring items share memory
    transactions, the whole row where one item is one thread with vectors. */

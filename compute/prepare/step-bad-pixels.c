@@ -130,9 +130,6 @@ step_bad_pixels_run (const TdStep *step, TdSlab *slab, GError **error)
   if (n_bad == 0)
     return TRUE;
 
-  TdKernel *kernel = td_slab_kernel (slab, "prepare-correct", "prepare_bad_pixels", error);
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),
     TD_ARG_BUFFER (td_slab_buffer (slab, "bad-pixels places", 0, NULL)),
@@ -141,8 +138,8 @@ step_bad_pixels_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns),
   };
-  return td_slab_launch (slab, kernel, (guint[]) { n_bad, slab->n_views, 1 }, args,
-                         G_N_ELEMENTS (args), error);
+  return td_slab_launch (slab, "prepare-correct", "prepare_bad_pixels",
+                         (guint[]) { n_bad, slab->n_views, 1 }, args, G_N_ELEMENTS (args), error);
 }
 
 const GArray *

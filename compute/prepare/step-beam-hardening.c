@@ -30,12 +30,9 @@ static const TdStepParameter parameters[N_COEFFICIENTS] = {
 static gboolean
 step_beam_hardening_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  TdKernel *kernel = td_slab_kernel (slab, "prepare-correct", "prepare_polynomial", error);
   guint strip = td_slab_strip (slab);
   float a[N_COEFFICIENTS];
 
-  if (!kernel)
-    return FALSE;
   for (guint i = 0; i < N_COEFFICIENTS; i++)
     a[i] = (float) step->values[i];
   const TdArg args[] = {
@@ -44,7 +41,7 @@ step_beam_hardening_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (a[2]),        TD_ARG_VALUE (a[3]),          TD_ARG_VALUE (a[4]),
   };
   return td_slab_launch (
-      slab, kernel,
+      slab, "prepare-correct", "prepare_polynomial",
       (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
       G_N_ELEMENTS (args), error);
 }

@@ -4,10 +4,10 @@
 #include "steps.h"
 
 /**
- * Dose: the source gives every frame another exposure. Either each frame is divided by its dose
- * (dose.h), from the borders or a region (TomoPy's normalize_roi, made robust), or each row of each
- * frame by the straight line between the means of its first and last columns (TomoPy's
- * normalize_bg), which follows a beam that moves, too, but adds the noise of those few pixels.
+ * Dose: the source gives every frame another exposure. The borders or a region give each frame's
+ * dose (dose.h), by which the frame is divided (TomoPy's normalize_roi, made robust). Or each row
+ * of each frame is divided by the straight line between the means of its first and last columns
+ * (TomoPy's normalize_bg). That follows a moving beam, too, but adds the noise of those few pixels.
  */
 enum { AIR, COLUMNS, X, Y, WIDTH, HEIGHT };
 enum { BORDERS, ROWS, REGION };
@@ -60,12 +60,8 @@ step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
   guint strip = td_slab_strip (slab);
   const guint width = MIN ((guint) step->values[COLUMNS], MAX (slab->n_columns / 2, 1));
   TdBuffer *ends = td_slab_buffer (slab, "dose ends", bytes, error);
-  TdKernel *measure
-      = ends ? td_slab_kernel (slab, "prepare-correct", "prepare_dose_ends", error) : NULL;
-  TdKernel *divide
-      = measure ? td_slab_kernel (slab, "prepare-correct", "prepare_dose_rows", error) : NULL;
 
-  if (!divide)
+  if (!ends)
     return FALSE;
   const TdArg measure_args[] = {
     TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
@@ -75,10 +71,11 @@ step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, measure, (guint[]) { slab->n_views, slab->n_rows, 1 }, measure_args,
+  return td_slab_launch (slab, "prepare-correct", "prepare_dose_ends",
+                         (guint[]) { slab->n_views, slab->n_rows, 1 }, measure_args,
                          G_N_ELEMENTS (measure_args), error)
          && td_slab_launch (
-             slab, divide,
+             slab, "prepare-correct", "prepare_dose_rows",
              (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows },
              divide_args, G_N_ELEMENTS (divide_args), error);
 }
@@ -144,11 +141,9 @@ static gboolean
 run_frames (const TdStep *step, TdSlab *slab, GError **error)
 {
   const Held *held = hold_doses (step, slab, error);
-  TdKernel *kernel
-      = held ? td_slab_kernel (slab, "prepare-correct", "prepare_dose_frames", error) : NULL;
   guint strip = td_slab_strip (slab);
 
-  if (!kernel)
+  if (!held)
     return FALSE;
   td_slab_add_dose (slab, held->low, held->high);
   const TdArg args[] = {
@@ -157,7 +152,7 @@ run_frames (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (strip),
   };
   return td_slab_launch (
-      slab, kernel,
+      slab, "prepare-correct", "prepare_dose_frames",
       (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
       G_N_ELEMENTS (args), error);
 }

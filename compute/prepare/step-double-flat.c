@@ -5,9 +5,9 @@
 #include "steps.h"
 
 /**
- * Double flat field: what the mean over all views still shows of single pixels is the detector's,
- * since a turning sample blurs. T' = T G (m) / m, where m is the pixel's mean transmission over the
- * views and G a Gaussian along the row, cut off at four standard deviations and mirrored at the
+ * Double flat field: a turning sample blurs in the mean over all views, so that single pixels seen
+ * there are the detector's. T' = T G (m) / m, where m is the pixel's mean transmission over the
+ * views. G is a Gaussian along the row, cut off at four standard deviations and mirrored at the
  * edges (Nabu's double flat field with a high-pass).
  */
 enum { WIDTH };
@@ -68,14 +68,9 @@ send_taps (TdSlab *slab, double width, GError **error)
 static gboolean
 launch_means (TdSlab *slab, TdBuffer *sums, TdBuffer *means, GError **error)
 {
-  TdKernel *add = td_slab_kernel (slab, "prepare-correct", "prepare_sum_views", error);
-  TdKernel *divide
-      = add ? td_slab_kernel (slab, "prepare-correct", "prepare_mean_views", error) : NULL;
   guint strip = td_slab_strip (slab), strips = (slab->n_columns + strip - 1) / strip;
   const guint span = SPAN, n_spans = (slab->n_views + SPAN - 1) / SPAN;
 
-  if (!divide)
-    return FALSE;
   const TdArg add_args[] = {
     TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (sums),   TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (span),
@@ -85,9 +80,11 @@ launch_means (TdSlab *slab, TdBuffer *sums, TdBuffer *means, GError **error)
     TD_ARG_BUFFER (sums),           TD_ARG_BUFFER (means),  TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, add, (guint[]) { strips, n_spans, slab->n_rows }, add_args,
+  return td_slab_launch (slab, "prepare-correct", "prepare_sum_views",
+                         (guint[]) { strips, n_spans, slab->n_rows }, add_args,
                          G_N_ELEMENTS (add_args), error)
-         && td_slab_launch (slab, divide, (guint[]) { strips, 1, slab->n_rows }, divide_args,
+         && td_slab_launch (slab, "prepare-correct", "prepare_mean_views",
+                            (guint[]) { strips, 1, slab->n_rows }, divide_args,
                             G_N_ELEMENTS (divide_args), error);
 }
 
@@ -95,12 +92,8 @@ static gboolean
 launch_gain (TdSlab *slab, TdBuffer *means, TdBuffer *gain, TdBuffer *taps, guint radius,
              GError **error)
 {
-  TdKernel *smooth = td_slab_kernel (slab, "prepare-correct", "prepare_double_flat_gain", error);
-  TdKernel *apply = smooth ? td_slab_kernel (slab, "prepare-correct", "prepare_gain", error) : NULL;
   guint strip = td_slab_strip (slab), strips = (slab->n_columns + strip - 1) / strip;
 
-  if (!apply)
-    return FALSE;
   const TdArg smooth_args[] = {
     TD_ARG_BUFFER (means),          TD_ARG_BUFFER (gain),  TD_ARG_BUFFER (taps),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (radius), TD_ARG_VALUE (strip),
@@ -109,10 +102,12 @@ launch_gain (TdSlab *slab, TdBuffer *means, TdBuffer *gain, TdBuffer *taps, guin
     TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (gain), TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, smooth, (guint[]) { strips, 1, slab->n_rows }, smooth_args,
+  return td_slab_launch (slab, "prepare-correct", "prepare_double_flat_gain",
+                         (guint[]) { strips, 1, slab->n_rows }, smooth_args,
                          G_N_ELEMENTS (smooth_args), error)
-         && td_slab_launch (slab, apply, (guint[]) { strips, slab->n_views, slab->n_rows },
-                            apply_args, G_N_ELEMENTS (apply_args), error);
+         && td_slab_launch (slab, "prepare-correct", "prepare_gain",
+                            (guint[]) { strips, slab->n_views, slab->n_rows }, apply_args,
+                            G_N_ELEMENTS (apply_args), error);
 }
 
 static gboolean

@@ -6,10 +6,10 @@
 #include "steps.h"
 
 /**
- * Flat field: (I - dark) / (flat - dark). Flats taken at several moments of the scan are averaged a
- * moment and interpolated to each view. A pixel whose flat is not above its dark knows nothing: it
- * takes the transmission of the nearest sound pixel of its row, and a row without any is left
- * empty.
+ * Flat field: (I - dark) / (flat - dark). Flats taken at several moments of the scan are averaged
+ * for each moment and interpolated to each view. A pixel whose flat is not above its dark measures
+ * nothing. It takes the transmission of the nearest sound pixel of its row; a row without any is
+ * left empty.
  */
 static const char *const averages[] = { "mean", "median", NULL };
 static const char *const drifts[] = { "none", "views", "angles", NULL };
@@ -254,11 +254,9 @@ static gboolean
 step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   const Held *held = hold_tables (step, slab, error);
-  TdKernel *kernel = held ? td_slab_kernel (slab, "prepare", "prepare_flat_field", error) : NULL;
-  TdKernel *fill = kernel ? td_slab_kernel (slab, "prepare", "prepare_fill_dead", error) : NULL;
   guint strip = td_slab_strip (slab);
 
-  if (!fill)
+  if (!held)
     return FALSE;
   td_slab_add_dead_pixels (slab, held->n_dead);
 
@@ -282,11 +280,12 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (empty),
   };
   return td_slab_launch (
-             slab, kernel,
+             slab, "prepare", "prepare_flat_field",
              (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
              G_N_ELEMENTS (args), error)
          && (held->n_dead == 0
-             || td_slab_launch (slab, fill, (guint[]) { held->n_dead, slab->n_views, 1 }, fill_args,
+             || td_slab_launch (slab, "prepare", "prepare_fill_dead",
+                                (guint[]) { held->n_dead, slab->n_views, 1 }, fill_args,
                                 G_N_ELEMENTS (fill_args), error));
 }
 

@@ -16,13 +16,10 @@ static const TdStepParameter parameters[] = {
 static gboolean
 step_log_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  TdKernel *kernel = td_slab_kernel (slab, "prepare", "prepare_minus_log", error);
   guint strip = td_slab_strip (slab);
   const int counter = TD_COUNTER_CLAMPED;
   const float smallest = (float) step->values[FLOOR];
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_counters (slab)),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
@@ -30,7 +27,7 @@ step_log_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_VALUE (counter),
   };
   return td_slab_launch (
-      slab, kernel,
+      slab, "prepare", "prepare_minus_log",
       (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
       G_N_ELEMENTS (args), error);
 }

@@ -174,13 +174,8 @@ step_paganin_hold (TdSlab *slab, const TdPaganin *paganin, GError **error)
   return held;
 }
 
-typedef struct {
-  TdKernel *pack, *divide, *unpack;
-} Kernels;
-
 static gboolean
-step_paganin_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, guint first_view,
-                        GError **error)
+step_paganin_run_batch (TdSlab *slab, const Held *held, guint first_view, GError **error)
 {
   guint nx = held->shape.nx, ny = held->shape.ny, n_pairs = held->shape.n_pairs;
   guint strip = td_slab_strip (slab), strips = (nx + strip - 1) / strip, row0 = 0;
@@ -220,14 +215,15 @@ step_paganin_run_batch (TdSlab *slab, const Held *held, const Kernels *kernels, 
     TD_ARG_VALUE (row0),
     TD_ARG_VALUE (strip),
   };
-  return td_slab_launch (slab, kernels->pack, (guint[]) { strips, ny, n_pairs }, pack,
+  return td_slab_launch (slab, "paganin", "paganin_pack", (guint[]) { strips, ny, n_pairs }, pack,
                          G_N_ELEMENTS (pack), error)
          && td_fft_run (slab->queue, held->fft, images, 0, FALSE, error)
-         && td_slab_launch (slab, kernels->divide, (guint[]) { strips, ny, n_pairs }, divide,
-                            G_N_ELEMENTS (divide), error)
+         && td_slab_launch (slab, "paganin", "paganin_divide", (guint[]) { strips, ny, n_pairs },
+                            divide, G_N_ELEMENTS (divide), error)
          && td_fft_run (slab->queue, held->fft, images, 0, TRUE, error)
-         && td_slab_launch (slab, kernels->unpack, (guint[]) { own_strips, slab->n_rows, n_pairs },
-                            unpack, G_N_ELEMENTS (unpack), error);
+         && td_slab_launch (slab, "paganin", "paganin_unpack",
+                            (guint[]) { own_strips, slab->n_rows, n_pairs }, unpack,
+                            G_N_ELEMENTS (unpack), error);
 }
 
 static gboolean
@@ -255,18 +251,9 @@ run_host_batch (TdSlab *slab, const Held *held, guint first_view, GError **error
 }
 
 static gboolean
-step_paganin_load_kernels (TdSlab *slab, Kernels *kernels, GError **error)
-{
-  return (kernels->pack = td_slab_kernel (slab, "paganin", "paganin_pack", error))
-         && (kernels->divide = td_slab_kernel (slab, "paganin", "paganin_divide", error))
-         && (kernels->unpack = td_slab_kernel (slab, "paganin", "paganin_unpack", error));
-}
-
-static gboolean
 step_paganin_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   TdPaganin paganin;
-  Kernels kernels = { NULL };
   g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
 
   if (reason) {
@@ -274,12 +261,12 @@ step_paganin_run (const TdStep *step, TdSlab *slab, GError **error)
     return FALSE;
   }
   const Held *held = step_paganin_hold (slab, &paganin, error);
-  if (!held || (!held->host && !step_paganin_load_kernels (slab, &kernels, error)))
+  if (!held)
     return FALSE;
   for (guint view = 0; view < slab->n_views; view += 2 * held->shape.n_pairs)
     if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)
         || !(held->host ? run_host_batch (slab, held, view, error)
-                        : step_paganin_run_batch (slab, held, &kernels, view, error)))
+                        : step_paganin_run_batch (slab, held, view, error)))
       return FALSE;
   return TRUE;
 }

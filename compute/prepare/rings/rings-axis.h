@@ -4,12 +4,13 @@
 #include <glib.h>
 
 /**
- * About where the axis is, from one row alone: the centre of mass of every view, axis + x cos + y
- * sin, is that of the object (Helgason and Ludwig's first condition). Good to a part of a column
- * where the whole object is seen, and no better than what the columns' offsets add to it. These are
- * not in the difference of two views, and two such differences half a turn apart mirror each other
- * about the axis. Of what is round about it they say nothing. What has to be exact searches by
- * itself (axis.h).
+ * An estimate of the axis from one row alone. The centre of mass of every view, axis + x cos + y
+ * sin, is that of the object (Helgason and Ludwig's first condition). The estimate is good to a
+ * part of a column where the whole object is seen. Offsets of columns add their own errors to it.
+ *
+ * The difference of two views is free of these offsets, and two such differences half a turn apart
+ * mirror each other about the axis. They say nothing of what is round about the axis. Whoever needs
+ * an exact axis searches for it (axis.h).
  */
 #define TD_RINGS_AXIS_MODES 3
 #define TD_RINGS_AXIS_PAIRS 4

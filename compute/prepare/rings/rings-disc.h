@@ -4,12 +4,14 @@
 #include "rings-edges.h"
 
 /**
- * Where the edges of a disc about the axis are, as far as columns' offsets let them be known. With
- * offsets that do not depend on each other and an object that is smooth but for the disc, how
- * likely a pair of edges is follows from what td_rings_solve() leaves to be explained; the axis has
- * a part in it. What is taken from the profile is the mean over all pairs of edges, by how likely
- * they are: where an edge is known to a part of a column only, its steepest column would else be
- * wrong by more than any offset. Pure; any thread.
+ * The edges of a disc about the axis, as far as the offsets of columns leave them visible. Two
+ * assumptions are made: offsets are independent of each other, and the object is smooth but for the
+ * disc. How likely a pair of edges is then follows from what td_rings_solve() leaves unexplained,
+ * and from the axis.
+ *
+ * The mean over all pairs, weighted by how likely they are, is taken from the profile. A single
+ * pair would leave an error larger than any offset in its steepest column, where the edge is known
+ * to a part of a column only. Pure; any thread.
  */
 typedef struct {
   double left, right; /* in columns, the likeliest means */

@@ -44,16 +44,14 @@ gboolean
 td_rings_to_lines (const TdRings *rings, TdBuffer *to, GError **error)
 {
   const TdSlab *slab = rings->slab;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_to_lines", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (to),
     TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns),
   };
-  return td_rings_launch (rings, kernel, td_rings_tiles (rings), args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_to_lines", td_rings_tiles (rings), args,
+                          G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -61,17 +59,15 @@ td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *marks, GErr
 {
   const TdSlab *slab = rings->slab;
   const int only_marked = marks != NULL;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_from_lines", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (from),         TD_ARG_BUFFER (marks ? marks : from),
     TD_ARG_BUFFER (slab->data),   TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (only_marked),
   };
-  return td_rings_launch (rings, kernel, td_rings_tiles (rings), args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_from_lines", td_rings_tiles (rings), args,
+                          G_N_ELEMENTS (args), error);
 }
 
 /* ── Sorting ── */
@@ -87,11 +83,8 @@ rings_lines_swap (TdRingsLines *lines)
 static gboolean
 sort_on_cpu (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, GError **error)
 {
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_sort_lines", error);
   const guint block = 16;
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (lines->lines[0]),
     TD_ARG_BUFFER (lines->order[0]),
@@ -101,18 +94,14 @@ sort_on_cpu (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, 
     TD_ARG_VALUE (n_lines),
     TD_ARG_VALUE (block),
   };
-  return td_rings_launch (rings, kernel, (n_lines + block - 1) / block, args, G_N_ELEMENTS (args),
-                          error);
+  return td_rings_launch (rings, "rings-sort", "rings_sort_lines", (n_lines + block - 1) / block,
+                          args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean
 rings_lines_merge (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, guint run,
                    GError **error)
 {
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_merge_runs", error);
-
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (lines->lines[0]),
     TD_ARG_BUFFER (lines->order[0]),
@@ -122,7 +111,8 @@ rings_lines_merge (const TdRings *rings, TdRingsLines *lines, guint n, guint n_l
     TD_ARG_VALUE (n_lines),
     TD_ARG_VALUE (run),
   };
-  if (!td_rings_launch (rings, kernel, (guint64) n * n_lines, args, G_N_ELEMENTS (args), error))
+  if (!td_rings_launch (rings, "rings-sort", "rings_merge_runs", (guint64) n * n_lines, args,
+                        G_N_ELEMENTS (args), error))
     return FALSE;
   rings_lines_swap (lines);
   return TRUE;
@@ -134,15 +124,13 @@ td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines
   if (td_device_info (rings->slab->device)->cpu_shaped)
     return sort_on_cpu (rings, lines, n, n_lines, error);
 
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_sort_runs", error);
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]),
     TD_ARG_BUFFER (lines->order[1]), TD_ARG_VALUE (n),
     TD_ARG_VALUE (n_lines),
   };
-  if (!td_rings_launch (rings, kernel, (guint64) n * n_lines, args, G_N_ELEMENTS (args), error))
+  if (!td_rings_launch (rings, "rings-sort", "rings_sort_runs", (guint64) n * n_lines, args,
+                        G_N_ELEMENTS (args), error))
     return FALSE;
   rings_lines_swap (lines);
   for (guint64 run = RUN; run < n; run *= 2)
@@ -155,17 +143,15 @@ gboolean
 td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks, GError **error)
 {
   guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_resort_lines", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->order[0]),
     TD_ARG_BUFFER (lines->lines[1]), TD_ARG_BUFFER (lines->order[1]),
     TD_ARG_BUFFER (marks),           TD_ARG_VALUE (n),
     TD_ARG_VALUE (n_lines),
   };
-  return td_rings_launch (rings, kernel, n_lines, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_resort_lines", n_lines, args,
+                          G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -174,16 +160,13 @@ td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer
 {
   guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
   guint strip = td_device_info (rings->slab->device)->cpu_shaped ? n : 1;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_unsort", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (from), TD_ARG_BUFFER (order),  TD_ARG_BUFFER (to),
     TD_ARG_VALUE (n),     TD_ARG_VALUE (n_lines), TD_ARG_VALUE (strip),
   };
-  return td_rings_launch (rings, kernel, (guint64) n_lines * (n / strip), args, G_N_ELEMENTS (args),
-                          error);
+  return td_rings_launch (rings, "rings-sort", "rings_unsort", (guint64) n_lines * (n / strip),
+                          args, G_N_ELEMENTS (args), error);
 }
 
 /* ── Medians and means ── */
@@ -196,16 +179,13 @@ td_rings_median (const TdRings *rings, TdBuffer *from, TdBuffer *to, guint n, gu
   guint odd = MIN (size | 1, TD_RINGS_MAX_MEDIAN), lanes = td_rings_lanes (rings);
   guint segment = cpu ? 512 : 128; /* every segment fills its window anew */
   guint blocks = (n + lanes - 1) / lanes, segments = (n_lines + segment - 1) / segment;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_median", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (from),   TD_ARG_BUFFER (to), TD_ARG_VALUE (n),
     TD_ARG_VALUE (n_lines), TD_ARG_VALUE (odd), TD_ARG_VALUE (segment),
   };
-  return td_rings_launch (rings, kernel, (guint64) blocks * segments, args, G_N_ELEMENTS (args),
-                          error);
+  return td_rings_launch (rings, "rings-sort", "rings_median", (guint64) blocks * segments, args,
+                          G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -216,17 +196,15 @@ td_rings_line_means (const TdRings *rings, TdBuffer *lines, guint first, guint e
   guint length = td_device_info (rings->slab->device)->cpu_shaped ? n : PIECE;
   guint n_pieces = (end - first + length - 1) / length;
   TdBuffer *sums = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * n_lines, error);
-  TdKernel *kernel
-      = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_lines", error) : NULL;
 
-  if (!kernel)
+  if (!sums)
     return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (lines), TD_ARG_BUFFER (sums), TD_ARG_VALUE (n),      TD_ARG_VALUE (n_lines),
     TD_ARG_VALUE (first),  TD_ARG_VALUE (end),   TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
   };
-  return td_rings_launch (rings, kernel, (guint64) n_pieces * n_lines, args, G_N_ELEMENTS (args),
-                          error)
+  return td_rings_launch (rings, "rings-columns", "rings_sum_lines", (guint64) n_pieces * n_lines,
+                          args, G_N_ELEMENTS (args), error)
          && td_rings_join_sums (rings, sums, n_pieces, 1.0f / (float) (end - first), profile,
                                 error);
 }

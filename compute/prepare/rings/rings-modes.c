@@ -15,16 +15,14 @@ td_rings_project (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuffer
   const TdSlab *slab = rings->slab;
   guint lanes = td_rings_lanes (rings), groups = (n_modes + MODES - 1) / MODES;
   guint64 blocks = (slab->n_columns + lanes - 1) / lanes;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_project", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),
     TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (n_modes),
   };
-  return td_rings_launch (rings, kernel, blocks * groups, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_project", blocks * groups, args,
+                          G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -35,17 +33,15 @@ td_rings_add_modes (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuff
   guint lanes = td_rings_lanes (rings);
   guint views = td_device_info (slab->device)->cpu_shaped ? 64 : 8;
   guint64 blocks = (slab->n_columns + lanes - 1) / lanes;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_add_modes", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),
     TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (n_modes),          TD_ARG_VALUE (views),
   };
-  return td_rings_launch (rings, kernel, blocks * ((slab->n_views + views - 1) / views), args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_add_modes",
+                          blocks * ((slab->n_views + views - 1) / views), args, G_N_ELEMENTS (args),
+                          error);
 }
 
 gboolean
@@ -54,10 +50,7 @@ td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdRingsSm
 {
   guint n_columns = rings->slab->n_columns, lanes = td_rings_lanes (rings);
   guint64 blocks = (n_columns + lanes - 1) / lanes;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_smooth_profile", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (modes),
     TD_ARG_BUFFER (smoothing.weights),
@@ -67,7 +60,8 @@ td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdRingsSm
     TD_ARG_VALUE (smoothing.radius),
     TD_ARG_VALUE (smoothing.subtract),
   };
-  return td_rings_launch (rings, kernel, blocks * n_modes, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_smooth_profile", blocks * n_modes, args,
+                          G_N_ELEMENTS (args), error);
 }
 
 /* ── Low frequencies ── */

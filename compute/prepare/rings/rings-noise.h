@@ -4,11 +4,11 @@
 #include <glib.h>
 
 /**
- * What noise a row has, and so how its columns' second differences are best told. A median leaves
- * edges alone, but where noise is all there is it is worse than the mean, and worse than that: what
- * the medians of neighbours are wrong by does not fit together as second differences do, so that it
- * spreads over many columns. Huber's location goes from one to the other by its bound, a few
- * standard deviations of the noise. Pure; any thread.
+ * The noise of a row, and the estimate of second differences that suits it. A median leaves edges
+ * alone, but among pure noise it is worse than the mean. Worse still, the errors of neighbouring
+ * medians do not fit together as second differences do, so that they spread over many columns.
+ * Huber's location lies between mean and median by its bound, here a few standard deviations of the
+ * noise. Pure; any thread.
  */
 #define TD_RINGS_ROUGHNESS 3 /* views that a view is compared with the mean of */
 

@@ -6,20 +6,20 @@
 #include "rings-axis.h"
 
 /**
- * What the columns of one row add to all their samples, from a few numbers of each: the part of the
- * step "rings" that looks at columns, not at samples. It is little work, in double precision on the
- * host, whatever device has the samples. Pure; any thread.
+ * The offsets of one row's columns, from a few numbers of each column: this part of the step
+ * "rings" looks at columns, not at samples. It is little work, and the host does it in double
+ * precision for every device. Pure; any thread.
  *
- * The numbers are of a column's second differences, 2 p - left - right: m = L (q + o), q being the
- * offsets sought and o the object. Edges that move along the turn leave the median m alone; what of
- * o stays are edges of round things about the axis, which rings-edges.h takes out, and what is
- * smooth.
+ * The numbers belong to a column's second differences, 2 p - left - right: m = L (q + o), with the
+ * offsets q that are sought and the object o. Edges that move along the turn leave the median m
+ * alone. Two parts of o remain: edges of round things about the axis, which rings-edges.h removes,
+ * and what is smooth.
  *
- * q is the least of sum w (m - L q)^2 + sum s q^2: w is 0 where a dead pixel spoils m, and the
- * stiffness s = 1 / reach^4 says how far an error in m may spread. Where columns in general have
- * offsets, the reach is what their size against the noise allows. Elsewhere only columns beside
- * those that stand out are looked at, and s is less where q is large, more where it is small, until
- * few columns explain it all.
+ * q minimises sum w (m - L q)^2 + sum s q^2. The weight w is 0 where a dead pixel spoils m. The
+ * stiffness s = 1 / reach^4 says how far an error in m may spread. Where most columns have offsets,
+ * their size against the noise sets the reach. Elsewhere only columns beside those that stand out
+ * take part. There s is smaller where q is large and larger where q is small, until few columns
+ * explain all of m.
  */
 typedef struct {
   guint n_columns;

@@ -4,18 +4,20 @@
 #include "rings-slopes.h"
 
 /**
- * The broad part of what columns add. rings-offsets.h tells an offset from its neighbours'; what
- * changes slowly across columns looks in a profile as the object does, and stays behind as shade.
- * In a slice it does not: along a radius an object is level between its edges, in most directions,
- * and shade slopes alike in all of them. So the row is reconstructed in few directions, from few
- * views, which blurs along circles only; the slope at each radius is a robust mean over the
- * directions; and the shade is the likeliest that makes such slopes, a broken line of knots. Rings
- * are half circles where the views make half a turn: the slopes that the shade found makes in each
- * direction are taken out before the next round.
+ * The broad part of the columns' offsets. rings-offsets.h compares a column with its neighbours. An
+ * offset that changes slowly across columns looks like the object in a profile, and remains as
+ * shade.
  *
- * How large shade can be is known: columns' offsets do not depend on each other, and are as large
- * as those found. So slopes that their directions do not agree upon count little, and those that no
- * offsets of that size make, edges about the axis, nothing. Pure but for FFTW's plans; any thread.
+ * A slice tells the two apart. Along a radius an object is level between its edges in most
+ * directions, while shade slopes alike in all of them. So the row is reconstructed in few
+ * directions from few views, which blurs along circles only. The slope at each radius is a robust
+ * mean over the directions. The shade is the likeliest broken line of knots that makes such slopes.
+ * Where the views make half a turn, rings are half circles. So each round first removes the slopes
+ * that the shade found so far makes in each direction.
+ *
+ * The size of shade is known: offsets of columns are independent of each other and as large as
+ * those found. Slopes on which their directions disagree count little. Slopes that no offsets of
+ * that size make, edges about the axis, count nothing. Pure but for FFTW's plans; any thread.
  */
 typedef struct {
   TdRingsTurn turn;      /* half_turns: td_rings_half_turns(); n_bins: td_rings_shade_bins() */

@@ -36,8 +36,8 @@ td_rings_workspace_bytes (guint n_rows, guint64 row_bytes)
 }
 
 gboolean
-td_rings_launch (const TdRings *rings, TdKernel *kernel, guint64 n_items, const TdArg *args,
-                 guint n_args, GError **error)
+td_rings_launch (const TdRings *rings, const char *program, const char *kernel, guint64 n_items,
+                 const TdArg *args, guint n_args, GError **error)
 {
   gboolean cpu = td_device_info (rings->slab->device)->cpu_shaped;
 
@@ -48,7 +48,7 @@ td_rings_launch (const TdRings *rings, TdKernel *kernel, guint64 n_items, const 
     return FALSE;
   }
   return td_slab_launch (
-      rings->slab, kernel,
+      rings->slab, program, kernel,
       (guint[]) { cpu ? 1 : (guint) n_items, cpu ? (guint) n_items : 1, rings->n_rows }, args,
       n_args, error);
 }
@@ -99,16 +99,14 @@ gboolean
 td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float scale,
                     TdBuffer *profile, GError **error)
 {
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_join_sums", error);
   guint n_columns = rings->slab->n_columns;
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (sums),    TD_ARG_BUFFER (profile), TD_ARG_VALUE (n_columns),
     TD_ARG_VALUE (n_pieces), TD_ARG_VALUE (scale),
   };
-  return td_rings_launch (rings, kernel, n_columns, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_join_sums", n_columns, args,
+                          G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -119,17 +117,15 @@ td_rings_roughness (const TdRings *rings, guint window, TdBuffer *profile, GErro
   guint n_pieces = (slab->n_views + length - 1) / length, lanes = td_rings_lanes (rings);
   TdBuffer *sums
       = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * slab->n_columns, error);
-  TdKernel *kernel
-      = sums ? td_slab_kernel (rings->slab, "rings-columns", "rings_sum_roughness", error) : NULL;
 
-  if (!kernel)
+  if (!sums)
     return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (sums),           TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (window),
     TD_ARG_VALUE (length),        TD_ARG_VALUE (n_pieces),
   };
-  return td_rings_launch (rings, kernel,
+  return td_rings_launch (rings, "rings-columns", "rings_sum_roughness",
                           (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes), args,
                           G_N_ELEMENTS (args), error)
          && td_rings_join_sums (rings, sums, n_pieces, 1, profile, error);
@@ -139,17 +135,15 @@ static gboolean
 make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffer *ratio,
             GError **error)
 {
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_ratio", error);
   guint n_columns = rings->slab->n_columns;
   const float factor = (float) most;
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (a),        TD_ARG_BUFFER (b),     TD_ARG_BUFFER (ratio),
     TD_ARG_VALUE (n_columns), TD_ARG_VALUE (factor),
   };
-  return td_rings_launch (rings, kernel, n_columns, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_ratio", n_columns, args,
+                          G_N_ELEMENTS (args), error);
 }
 
 static gboolean
@@ -159,13 +153,8 @@ rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, TdRingsTest
   guint n_columns = rings->slab->n_columns;
   const float least = (float) test.snr;
   TdBuffer *thresholds = td_rings_buffer (rings, "rings thresholds", 2, error);
-  TdKernel *find = thresholds
-                       ? td_slab_kernel (rings->slab, "rings-columns", "rings_thresholds", error)
-                       : NULL;
-  TdKernel *kernel
-      = find ? td_slab_kernel (rings->slab, "rings-columns", "rings_mark", error) : NULL;
 
-  if (!kernel)
+  if (!thresholds)
     return FALSE;
   const TdArg find_args[] = {
     TD_ARG_BUFFER (sorted),
@@ -177,8 +166,10 @@ rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, TdRingsTest
     TD_ARG_BUFFER (ratio),    TD_ARG_BUFFER (thresholds), TD_ARG_BUFFER (marks),
     TD_ARG_VALUE (n_columns), TD_ARG_VALUE (test.margin),
   };
-  return td_rings_launch (rings, find, 1, find_args, G_N_ELEMENTS (find_args), error)
-         && td_rings_launch (rings, kernel, n_columns, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_thresholds", 1, find_args,
+                          G_N_ELEMENTS (find_args), error)
+         && td_rings_launch (rings, "rings-columns", "rings_mark", n_columns, args,
+                             G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -210,13 +201,11 @@ td_rings_bridge (const TdRings *rings, TdBuffer *marks, GError **error)
   const TdSlab *slab = rings->slab;
   guint strip = td_slab_strip (slab);
   guint64 strips = (slab->n_columns + strip - 1) / strip;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_bridge", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (marks),          TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
-  return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_bridge", strips * slab->n_views, args,
+                          G_N_ELEMENTS (args), error);
 }

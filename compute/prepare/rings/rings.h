@@ -27,8 +27,8 @@ gboolean td_rings_each (TdSlab *slab, guint64 row_bytes, TdRingsBody body, gcons
 guint64 td_rings_workspace_bytes (guint n_rows, guint64 row_bytes);
 
 /* One item for each of @n_items in each row of the chunk. */
-gboolean td_rings_launch (const TdRings *rings, TdKernel *kernel, guint64 n_items,
-                          const TdArg *args, guint n_args, GError **error);
+gboolean td_rings_launch (const TdRings *rings, const char *program, const char *kernel,
+                          guint64 n_items, const TdArg *args, guint n_args, GError **error);
 /* Columns that an item takes beside each other. */
 guint td_rings_lanes (const TdRings *rings);
 /* float [n_rows][row_floats], kept under @key. */

@@ -6,10 +6,10 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Vo et al., Opt. Express 26 (2018), algorithm 2: of each column's low frequencies along the angle,
- * where stripes of full length live, the median across columns is taken; the high ones stay. The
- * Gaussian window stands at frequency 0 (the published program's is half a frequency off for even
- * lengths).
+ * Vo et al., Opt. Express 26 (2018), algorithm 2. Stripes of full length live in each column's low
+ * frequencies along the angle. The step takes the median of these across columns and keeps the high
+ * frequencies. The Gaussian window stands at frequency 0; the published program's is half a
+ * frequency off for even lengths.
  */
 enum { SIZE, SIGMA };
 
@@ -70,31 +70,27 @@ make_lines (const TdRings *rings, TdBuffer *table, TdBuffer *modes, guint n_mode
   const TdSlab *slab = rings->slab;
   guint lanes = td_rings_lanes (rings);
   guint64 items = (guint64) ((slab->n_views + lanes - 1) / lanes) * slab->n_columns;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_modes_to_lines", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),          TD_ARG_BUFFER (lines),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_modes),
   };
-  return td_rings_launch (rings, kernel, items, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_modes_to_lines", items, args,
+                          G_N_ELEMENTS (args), error);
 }
 
 static gboolean
 add_difference (const TdRings *rings, const TdRingsLines *lines, GError **error)
 {
   const TdSlab *slab = rings->slab;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-sort", "rings_add_difference", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]),
     TD_ARG_BUFFER (slab->data),      TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views),    TD_ARG_VALUE (slab->n_columns),
   };
-  return td_rings_launch (rings, kernel, td_rings_tiles (rings), args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_add_difference", td_rings_tiles (rings), args,
+                          G_N_ELEMENTS (args), error);
 }
 
 static gboolean

@@ -5,10 +5,10 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Vo et al., Opt. Express 26 (2018), algorithm 1: a polynomial of low order is fitted to each
- * column along the angle; the fits are smoothed across columns, and what the smoothing took away is
- * taken from the column: as a factor, as published for intensities, or as a difference, which suits
- * line integrals, where a pixel's gain is a sum and a fit may be 0.
+ * Vo et al., Opt. Express 26 (2018), algorithm 1. A polynomial of low order is fitted to each
+ * column along the angle, and the fits are smoothed across columns. The smoothing's change is taken
+ * from the column. For intensities it is a factor, as published. For line integrals it is a
+ * difference, since a pixel's gain is a sum there and a fit may be 0.
  *
  * A fit is a sum of orthonormal polynomials, so that smoothing its coefficients smooths it.
  */
@@ -103,10 +103,7 @@ step_rings_fitting_divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit,
   guint strip = td_slab_strip (slab);
   guint64 strips = (slab->n_columns + strip - 1) / strip;
   const float most = MOST_FACTOR;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_divide_modes", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),
     TD_ARG_BUFFER (table),
@@ -119,7 +116,8 @@ step_rings_fitting_divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit,
     TD_ARG_VALUE (strip),
     TD_ARG_VALUE (most),
   };
-  return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_divide_modes", strips * slab->n_views,
+                          args, G_N_ELEMENTS (args), error);
 }
 
 static gboolean

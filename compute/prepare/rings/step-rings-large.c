@@ -4,10 +4,10 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Vo et al., Opt. Express 26 (2018), algorithm 5: columns whose mean over the middle of the sorted
- * values differs from the median of the columns around are stripes (algorithm 4); they take their
- * neighbours' sorted values in their own order. As published, but that means which differ by more
- * than MOST_RATIO are not compared.
+ * Vo et al., Opt. Express 26 (2018), algorithm 5. The mean of a column over the middle of its
+ * sorted values is compared with the median of the columns around (algorithm 4). A column that
+ * differs is a stripe and takes its neighbours' sorted values in its own order. One thing is not as
+ * published: means that differ by more than MOST_RATIO are not compared.
  */
 enum { SIZE, SNR, DROP, NORMALISE };
 
@@ -53,15 +53,13 @@ step_rings_large_divide (const TdRings *rings, TdBuffer *factors, GError **error
   const TdSlab *slab = rings->slab;
   guint strip = td_slab_strip (slab);
   guint64 strips = (slab->n_columns + strip - 1) / strip;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-columns", "rings_divide_columns", error);
 
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (factors),        TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
-  return td_rings_launch (rings, kernel, strips * slab->n_views, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_divide_columns", strips * slab->n_views,
+                          args, G_N_ELEMENTS (args), error);
 }
 
 gboolean

@@ -5,15 +5,14 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Titarenko, Withers and Yagola, Appl. Math. Lett. 23 (2010): a stripe adds q to its column, and
- * the q sought are small and make the columns' mean p smooth: they minimise
+ * Titarenko, Withers and Yagola, Appl. Math. Lett. 23 (2010). A stripe adds q to its column. The q
+ * sought are small and make the columns' mean p smooth: they minimise
  *
  *   sum over columns of (p + q)'^2 + alpha q^2, thus (alpha + L) q = -L p
  *
  * with L the second difference, mirrored at the ends. Its inverse is a convolution, alpha / (alpha
- * + L) = tanh (t / 2) exp (-|i| t) with alpha = 4 sinh^2 (t / 2); so q is a smoothed p less p, and
- * 1 / t, the reach of the smoothing in columns, is the strength. In blocks of views each has a q of
- * its own.
+ * + L) = tanh (t / 2) exp (-|i| t) with alpha = 4 sinh^2 (t / 2). So q is a smoothed p less p. The
+ * strength is 1 / t, the reach of the smoothing in columns. Each block of views has a q of its own.
  */
 enum { SIZE, BLOCKS };
 

@@ -4,11 +4,10 @@
 #include "compute/prepare/steps.h"
 
 /**
- * Vo et al., Opt. Express 26 (2018), algorithm 3: each column is sorted along the angle, the sorted
- * sinogram is smoothed across columns by a median, and every value goes back to where it came from.
- * What a column's pixel adds to all its samples goes; what the object does in single views does not
- * take part, since it stands elsewhere in the neighbouring columns but at the same place once
- * sorted.
+ * Vo et al., Opt. Express 26 (2018), algorithm 3. Each column is sorted along the angle, a median
+ * smooths the sorted sinogram across columns, and every value returns to its view. This removes
+ * what a pixel adds to all samples of its column. What the object does in single views takes no
+ * part: once sorted, it stands at the same place in neighbouring columns.
  */
 enum { SIZE };
 

@@ -7,16 +7,16 @@
 #include "wavelet.h"
 
 /**
- * Muench et al., Opt. Express 17 (2009): in a wavelet decomposition of the sinogram, stripes are in
- * the details across columns of every level, and there in the low frequencies along the angle,
- * which are damped by 1 - exp (-k^2 / 2 sigma^2).
+ * Muench et al., Opt. Express 17 (2009). In a wavelet decomposition of the sinogram, stripes are
+ * details across columns of every level, and low frequencies along the angle there. The method
+ * damps these by 1 - exp (-k^2 / 2 sigma^2).
  *
- * Of each level's band across columns, that takes away a linear function along the angle (the
- * level's low pass, then the low frequencies, then back), of low rank: few analysing and as many
- * synthesising functions of the view, made here once. So the sinogram is projected on the former,
- * only their few profiles go through the wavelet transform across columns, and the latter bring
- * them back: the same result as with the whole two-dimensional transform and its FFTs, for a
- * fraction of the work.
+ * For each level's band across columns this is a linear function along the angle: the level's low
+ * pass, the low frequencies, and back. Its rank is low, so few analysing and synthesising functions
+ * of the view, made here once, describe it. The sinogram is projected on the analysing functions.
+ * Only the few profiles go through the wavelet transform across columns, and the synthesising
+ * functions bring them back. The result equals that of the whole two-dimensional transform and its
+ * FFTs, for a fraction of the work.
  */
 enum { SIZE, SIGMA, WAVELET };
 
@@ -187,11 +187,6 @@ step_rings_wavelet_scale (const TdRings *rings, gboolean up, const Levels *level
 {
   const guint lanes = td_rings_lanes (rings), n_lines = up ? from->lines : to->lines;
   const guint64 blocks = (to->n + lanes - 1) / lanes;
-  TdKernel *kernel = td_slab_kernel (rings->slab, "rings-wavelet",
-                                     up ? "rings_wavelet_up" : "rings_wavelet_down", error);
-
-  if (!kernel)
-    return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (from->buffer),
     TD_ARG_BUFFER (filter),
@@ -204,7 +199,8 @@ step_rings_wavelet_scale (const TdRings *rings, gboolean up, const Levels *level
     up ? (TdArg) TD_ARG_VALUE (to->lines) : (TdArg) TD_ARG_VALUE (to->n),
     up ? (TdArg) TD_ARG_VALUE (to->first) : (TdArg) TD_ARG_VALUE (to->lines),
   };
-  return td_rings_launch (rings, kernel, blocks * n_lines, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-wavelet", up ? "rings_wavelet_up" : "rings_wavelet_down",
+                          blocks * n_lines, args, G_N_ELEMENTS (args), error);
 }
 
 /* Low and high pass; two buffers for lines on their way; all profiles, before and after. */

@@ -11,12 +11,14 @@
 #include "compute/prepare/steps.h"
 
 /**
- * The one to begin with. What a pixel's gain adds to its column is the same in every view; what the
- * object does is not. So the median over the views of a column's second difference across columns
- * is that of the offsets sought, however sharp the object's edges are; where there is noise,
- * rings-noise.h says what is better. The device finds the medians, and how sure they are;
- * rings-offsets.h tells from them what each column adds, and rings-shade.h what too many columns
- * add to be told from the object there; the device takes it away, and bridges the dead columns.
+ * The step to begin with. A pixel's gain adds the same to its column in every view; the object does
+ * not. So the median over the views of a column's second difference across columns is that of the
+ * offsets sought, however sharp the object's edges are. Where there is noise, rings-noise.h has a
+ * better estimate.
+ *
+ * The device finds the medians and how certain they are. rings-offsets.h finds from them what each
+ * column adds. rings-shade.h finds the part that too many neighbouring columns share. The device
+ * subtracts both and bridges the dead columns.
  */
 enum { SIZE, THRESHOLD, DEAD };
 
@@ -117,20 +119,17 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
   const TdSlab *slab = rings->slab;
   guint n_blocks = CLAMP (slab->n_views / LEAST_BLOCK, 1, MAX_BLOCKS), n = slab->n_views / n_blocks;
   const guint n_used = n_blocks * n;
-  TdKernel *turn = td_slab_kernel (rings->slab, "rings-sort", "rings_curvature_to_lines", error);
-  TdKernel *medians
-      = turn ? td_slab_kernel (rings->slab, "rings-sort", "rings_block_medians", error) : NULL;
   TdRingsLines lines;
 
   profiles->n_samples = n_used;
-  if (!medians || !td_rings_lines (rings, TRUE, &lines, error))
+  if (!td_rings_lines (rings, TRUE, &lines, error))
     return FALSE;
   const TdArg turn_args[] = {
     TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (lines.lines[0]), TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_used),
   };
-  if (!td_rings_launch (rings, turn, td_rings_tiles (rings), turn_args, G_N_ELEMENTS (turn_args),
-                        error)
+  if (!td_rings_launch (rings, "rings-sort", "rings_curvature_to_lines", td_rings_tiles (rings),
+                        turn_args, G_N_ELEMENTS (turn_args), error)
       || !td_rings_sort (rings, &lines, n, slab->n_columns * n_blocks, error))
     return FALSE;
   const TdArg median_args[] = {
@@ -138,8 +137,8 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
     TD_ARG_BUFFER (profiles->found), TD_ARG_VALUE (n),
     TD_ARG_VALUE (slab->n_columns),  TD_ARG_VALUE (n_blocks),
   };
-  return td_rings_launch (rings, medians, slab->n_columns, median_args, G_N_ELEMENTS (median_args),
-                          error);
+  return td_rings_launch (rings, "rings-sort", "rings_block_medians", slab->n_columns, median_args,
+                          G_N_ELEMENTS (median_args), error);
 }
 
 /* The table of the axis; its key is the scan's, which has the same angles as long as it lives. */
@@ -311,17 +310,16 @@ fetch_bins (const TdRings *rings, Profiles *profiles, GError **error)
   if (row == rings->n_rows || half_turns (slab) == 0)
     return TRUE;
   TdBuffer *bins = td_rings_buffer (rings, "rings bins", floats, error);
-  TdKernel *kernel
-      = bins ? td_slab_kernel (rings->slab, "rings-columns", "rings_bin_views", error) : NULL;
-  if (!kernel)
+  if (!bins)
     return FALSE;
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (bins),           TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_bins),
   };
   profiles->host_bins = g_new (float, rings->n_rows *floats);
-  return td_rings_launch (rings, kernel, (guint64) n_bins * ((slab->n_columns + lanes - 1) / lanes),
-                          args, G_N_ELEMENTS (args), error)
+  return td_rings_launch (rings, "rings-columns", "rings_bin_views",
+                          (guint64) n_bins * ((slab->n_columns + lanes - 1) / lanes), args,
+                          G_N_ELEMENTS (args), error)
          && td_download (slab->queue, profiles->host_bins, bins, 0,
                          rings->n_rows * floats * sizeof (float), error)
          && td_queue_finish (slab->queue, error);

@@ -5,8 +5,8 @@
 
 /**
  * TdWavelet: Daubechies' orthogonal wavelets of extremal phase. One level of the transform takes a
- * line to its low (or, with the other filter, its high) half; lines are mirrored at their ends,
- * half a sample beyond the last, so that a half has (n + taps - 1) / 2 samples.
+ * line to its low half, or with the other filter to its high half. Lines are mirrored at their
+ * ends, half a sample beyond the last. So a half has (n + taps - 1) / 2 samples.
  */
 typedef struct {
   const char *name; /* "db5" */
