@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "compute/device/device.h"
-#include "compute/device/host-fftw.h"
+#include "compute/device/host-fft.h"
 
 const char *const td_filter_names[] = {
   [TD_FILTER_NONE] = "none",

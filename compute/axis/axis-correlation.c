@@ -6,7 +6,7 @@
 #include "axis-pairs.h"
 #include "axis-search.h"
 #include "axis-spectrum.h"
-#include "compute/device/host-fftw.h"
+#include "compute/device/host-fft.h"
 
 /**
  * Correlation of views half a turn apart, one of them mirrored: it peaks at twice the centre. All

@@ -5,7 +5,7 @@
 
 #include "axis-methods.h"
 #include "axis-pairs.h"
-#include "compute/device/host-fftw.h"
+#include "compute/device/host-fft.h"
 #include "dataset/sort.h"
 
 /**

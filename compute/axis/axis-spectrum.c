@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compute/device/device.h"
-#include "compute/device/host-fftw.h"
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 
 #define ROWS_A_PIECE 16

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "axis-search.h"
-#include "compute/device/host-fftw.h"
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 
 /* Transforms that one thread does at a time: neighbouring columns share cache lines. */

@@ -4,10 +4,9 @@
 #include "device.h"
 
 /**
- * For implementations of the device contract, nobody else: how an API is found and opened, and what
- * the wrappers share.
+ * For implementations of the device contract, nobody else: how an API is found and opened.
  *
- * To add a device API: write NAME-*.c behind a const TdDeviceOps, add its row to the table in
+ * To add a device API: write NAME.c behind a const TdDeviceOps, add its row to the table in
  * device-list.c and its files to meson.build. tests/unit/test-device.c then runs over it.
  */
 typedef struct {
@@ -41,12 +40,3 @@ void td_device_init (TdDevice *device, const TdDeviceOps *ops);
 void td_device_clear (TdDevice *device);
 /* PCI function as all APIs write it in hardware_id. (transfer full) */
 char *td_device_pci_id (guint domain, guint bus, guint slot, guint function);
-
-/* ── Shared by the wrappers ── */
-
-void
-td_device_object_new (TdDevice *device); /* counts one more live object, references the device */
-void td_device_object_free (TdDevice *device);
-/* Puts the device's name before an implementation's message; returns FALSE. */
-gboolean td_device_failed (TdDevice *device, GError **error);
-void td_device_free_programs (TdDevice *device);

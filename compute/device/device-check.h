@@ -9,3 +9,11 @@
  * self-test; takes milliseconds once programs are built. Any thread; blocks.
  */
 gboolean td_device_check (TdDevice *device, GError **error);
+
+/**
+ * Whether textures of @texel do what the contract says here: values, filtering, 0 outside, layers.
+ * Drivers exist that accept a format and then fetch something else. FALSE with @error: it could not
+ * be tried. Any thread; blocks.
+ */
+gboolean td_texture_check (TdDevice *device, TdTexel texel, gboolean linear, gboolean layered,
+                           gboolean *right, GError **error);

@@ -1,11 +1,153 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* FFTs on the host by FFTW. Only single contiguous 1-D transforms are planned, so that measured
-   plans are few and quick to make; batches and the columns of 2-D transforms are spread over the
-   threads here. */
-#include "host-fftw.h"
-#include "host-private.h"
+#include "host-fft.h"
 
+#include "host.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "dataset/text-file.h"
+
+#define PLANNING_SECONDS 0.25
+#define PLANNER_BYTES ((gsize) 8 << 20)
+#define MAX_WISDOM_BYTES ((gsize) 16 << 20)
+
+static GMutex planner_lock;
+/* Wisdom only saves time: a file that cannot be read or written is no error. */
+static char *
+wisdom_file (void)
+{
+  g_autofree char *folder = g_build_filename (g_get_user_cache_dir (), "tomodesk", NULL);
+
+  g_mkdir_with_parents (folder, 0700);
+  return g_build_filename (folder, "fftwf-wisdom", NULL);
+}
+
+/* The caller closes what comes back, which ends the lock; -1: nobody could lock. */
+static int
+lock_wisdom (const char *file)
+{
+  g_autofree char *path = g_strconcat (file, ".lock", NULL);
+  const int lock = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+  if (lock >= 0)
+    flock (lock, LOCK_EX);
+  return lock;
+}
+
+static void
+read_wisdom (const char *file)
+{
+  g_autofree char *text = td_text_load (file, MAX_WISDOM_BYTES, NULL);
+
+  if (text)
+    fftwf_import_wisdom_from_string (text);
+}
+
+static void
+write_wisdom (const char *file)
+{
+  char *text = fftwf_export_wisdom_to_string ();
+
+  if (text)
+    g_file_set_contents (file, text, -1, NULL);
+  free (text);
+}
+
+/* FFTW aborts the process where its own allocations fail: a plan's tables of @n numbers, and what
+   it tries ways of planning with. So that much must be free before it is asked. */
+static gboolean
+fftw_has_room (gsize n)
+{
+  void *room = g_try_malloc (PLANNER_BYTES + 16 * n * sizeof (fftw_complex));
+
+  g_free (room);
+  return room != NULL;
+}
+
+/* Plans that are measured twice may differ, and so may the last bits of what they transform: one
+ * process at a time measures a length, and the others take what it found. */
+static fftwf_plan
+measure_plan (guint n, fftwf_complex *from, fftwf_complex *to)
+{
+  g_autofree char *file = wisdom_file ();
+  const int lock = lock_wisdom (file);
+
+  read_wisdom (file);
+  fftwf_plan plan
+      = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+  if (!plan) {
+    fftwf_set_timelimit (PLANNING_SECONDS);
+    plan = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE);
+    write_wisdom (file);
+  }
+  if (lock >= 0)
+    close (lock);
+  return plan;
+}
+
+fftwf_plan
+td_fftw_plan (guint n)
+{
+  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  fftwf_plan plan = NULL;
+
+  g_mutex_lock (&planner_lock);
+  const gboolean good = from && to && fftw_has_room (n);
+  if (good)
+    plan = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+  if (good && !plan)
+    plan = measure_plan (n, from, to);
+  g_mutex_unlock (&planner_lock);
+  fftwf_free (from);
+  fftwf_free (to);
+  return plan;
+}
+
+void
+td_fftw_plan_free (fftwf_plan plan)
+{
+  if (!plan)
+    return;
+  g_mutex_lock (&planner_lock);
+  fftwf_destroy_plan (plan);
+  g_mutex_unlock (&planner_lock);
+}
+
+gboolean
+td_fftw_even (double *values, guint period, guint count)
+{
+  static GMutex planner; /* FFTW in double precision is another library, with another planner */
+  const guint n = period / 2 + 1;
+  double *whole = fftw_alloc_real (period);
+  fftw_complex *spectrum = fftw_alloc_complex (n);
+
+  fftw_plan plan = NULL;
+
+  g_mutex_lock (&planner);
+  if (whole && spectrum && fftw_has_room (period))
+    plan = fftw_plan_dft_r2c_1d ((int) period, whole, spectrum, FFTW_ESTIMATE);
+  g_mutex_unlock (&planner);
+  for (double *line = values; plan && line < values + (gsize) count * n; line += n) {
+    for (guint i = 0; i < period; i++)
+      whole[i] = line[MIN (i, period - i)];
+    fftw_execute (plan);
+    for (guint i = 0; i < n; i++)
+      line[i] = spectrum[i][0];
+  }
+  g_mutex_lock (&planner);
+  if (plan)
+    fftw_destroy_plan (plan);
+  g_mutex_unlock (&planner);
+  fftw_free (spectrum);
+  fftw_free (whole);
+  return plan != NULL;
+}
+
+/* ── Batches and two dimensions ── */
 
 #define COLUMNS_AT_ONCE 8 /* a cache line of complex floats */
 
@@ -118,40 +260,4 @@ td_host_fft_execute (const TdHostFft *self, void *data, gboolean inverse)
                    &run);
   if (self->columns)
     td_parallel_for (strips * self->batch, host_fft_run_columns, &run);
-}
-
-/* ── The contract's operations ── */
-
-typedef struct {
-  TdFft base;
-  TdHostFft *fft;
-} FftObject;
-
-gboolean
-td_host_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
-                 GError **error)
-{
-  TdHostFft *made = td_host_fft_make (kind, n, batch, error);
-
-  if (!made)
-    return FALSE;
-  FftObject *self = g_new0 (FftObject, 1);
-  self->fft = made;
-  *fft = &self->base;
-  return TRUE;
-}
-
-gboolean
-td_host_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
-                 GError **error)
-{
-  td_host_fft_execute (((FftObject *) fft)->fft, (guint8 *) td_buffer_map (data) + offset, inverse);
-  return TRUE;
-}
-
-void
-td_host_fft_free (TdFft *fft)
-{
-  td_host_fft_destroy (((FftObject *) fft)->fft);
-  g_free (fft);
 }

@@ -16,7 +16,8 @@ TdIsa td_host_isa (void);
 GThread *td_thread_start (const char *name, GThreadFunc body, gpointer data, GError **error);
 /* As g_try_malloc(), with a sentence that says how much was wanted. Free it with g_free(). */
 gpointer td_host_malloc (guint64 bytes, GError **error);
-/* Host memory that can still be had, bytes, within this process's control group. */
+/* Host memory, bytes, within this process's control group: all of it, and what can still be had. */
+guint64 td_host_memory_bytes (void);
 guint64 td_host_memory_available (void);
 guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */
 

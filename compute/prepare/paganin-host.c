@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "compute/device/host-fftw.h"
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/device/host-fftw.h"
+#include "compute/device/host-fft.h"
 
 #define MOST_TERMS 32
 

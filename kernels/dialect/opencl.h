@@ -9,7 +9,7 @@
 #define TD_ITEM
 #define TD_GROUP_SIZE(x, y, z) __attribute__ ((reqd_work_group_size (x, y, z)))
 #define TD_FN static inline
-#ifdef TD_REGISTER_LIMIT /* an option of the build instead: compute/device/opencl-program.c */
+#ifdef TD_REGISTER_LIMIT /* an option of the build instead: compute/device/opencl.c */
 #define TD_GROUP_SIZE_RESIDENT(x, y, z, groups)
 #else
 #define TD_GROUP_SIZE_RESIDENT(x, y, z, groups) TD_GROUP_SIZE (x, y, z)

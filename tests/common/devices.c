@@ -30,6 +30,12 @@ td_test_live_objects (TdDevice *device)
 }
 
 void
+td_test_free_programs (TdDevice *device)
+{
+  g_clear_pointer (&device->programs, g_hash_table_unref);
+}
+
+void
 td_test_close (TdDevice *device)
 {
   g_assert_cmpuint (td_test_live_objects (device), ==, 0);

@@ -18,6 +18,8 @@ void td_test_each_device (const char *prefix, const TdDeviceTest *tests, guint n
 void td_test_own_cache (const char *name);
 
 TdDevice *td_test_open (gconstpointer id);
+/* The device forgets its programs: it builds or loads them again. */
+void td_test_free_programs (TdDevice *device);
 /* What the device's hardware counts as not yet freed. */
 guint64 td_test_live_objects (TdDevice *device);
 /* Asserts that nothing of the test is left, as the wrappers counted: drivers hide leaks from the

@@ -4,7 +4,6 @@
 #include "compute/device/device-reaction.h"
 #include "compute/device/device-check.h"
 #include "compute/device/host.h"
-#include "compute/device/texture-check.h"
 #include "kernels/params.h"
 #include "tests/common/devices.h"
 

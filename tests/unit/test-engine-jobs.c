@@ -6,6 +6,7 @@
 #include "compute/device/host.h"
 #include "compute/methods/methods.h"
 #include "engine-scans.h"
+#include "tests/common/devices.h"
 
 /* ── Plans ── */
 
@@ -401,7 +402,7 @@ test_building (void)
   g_autofree char *key = td_fbp_rate_key (plan, device, fbp->families[0]);
   const double before = td_engine_rate (own, key); /* of other tests */
   g_autoptr (TdJob) job = td_job_new (plan);
-  td_device_free_programs (device);
+  td_test_free_programs (device);
   slow.sound = device->ops;
   slow.job = job;
   slow.launches = slow.stages = 0;

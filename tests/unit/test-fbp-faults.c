@@ -225,7 +225,7 @@ test_build (void)
 
     reconstruct ("opencl:0", &one);
     TdDevice *device = settled ("opencl:1");
-    td_device_free_programs (device); /* else they would not be built again */
+    td_test_free_programs (device); /* else they would not be built again */
     td_faulty_begin (device);
     td_faulty.unbuildable = programs[step];
     td_faulty_wait (device_of ("opencl:0"));
@@ -244,7 +244,7 @@ test_build (void)
       td_test_volume_clear (&two);
     }
     td_test_volume_clear (&one);
-    td_device_free_programs (settled ("opencl:1"));
+    td_test_free_programs (settled ("opencl:1"));
   }
 }
 

@@ -204,7 +204,7 @@ test_build (void)
   const TdConeFamily *planned = ((const TdFdkPlan *) plan->extra)->scheme.families[0];
   TdDevice *device = make_faulty ("opencl:1");
   td_engine_trim (td_fdk_engine);
-  td_device_free_programs (device); /* else they would not be built again */
+  td_test_free_programs (device); /* else they would not be built again */
   td_faulty.unbuildable = "cone-columns";
   td_fdk_test_run (plan, &two, &error);
   td_faulty_end ();

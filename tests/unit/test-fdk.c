@@ -7,6 +7,7 @@
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/random.h"
+#include "tests/common/devices.h"
 #include "tests/common/faulty.h"
 #include "tests/common/fdk.h"
 #include "tests/common/pipeline.h"
@@ -61,7 +62,7 @@ test_cold_rates (void)
   g_autofree char *key = td_fdk_filter_rate_key (devices->pdata[0]);
 
   td_engine_set_rate (td_fdk_engine, key, 1e6);
-  td_device_free_programs (devices->pdata[0]);
+  td_test_free_programs (devices->pdata[0]);
   for (guint run = 0; run < 2; run++) {
     g_auto (TdFdkVolume) volume = { NULL };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include "compute/device/host-fftw.h"
+#include "compute/device/host-fft.h"
 
 /**
  * Slopes of a slice along lines through the axis, reconstructed from one row, and those that

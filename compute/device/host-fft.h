@@ -2,7 +2,7 @@
 #pragma once
 
 #include <fftw3.h>
-#include <glib.h>
+#include "device.h"
 
 /**
  * FFTW in single precision for everybody on the host: its planner is not thread-safe, so all plans
@@ -21,3 +21,11 @@ void td_fftw_plan_free (fftwf_plan plan); /* NULL is allowed */
    one after another in @values, in place: a real, even sequence's transform is one too. Double
    precision, not divided by the period. Any thread. FALSE: no memory. */
 gboolean td_fftw_even (double *values, guint period, guint count);
+
+/* FFTs of the device contract: the host's, and OpenCL's on a CPU. Only single contiguous 1-D
+   transforms are planned, so that measured plans are few and quick to make; batches and the columns
+   of 2-D transforms are spread over the threads. execute blocks; one run may go beside another. */
+typedef struct TdHostFft TdHostFft;
+TdHostFft *td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error);
+void td_host_fft_execute (const TdHostFft *fft, void *data, gboolean inverse);
+void td_host_fft_destroy (TdHostFft *fft);

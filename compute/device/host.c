@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* ── What this CPU has ── */
 
@@ -262,4 +263,56 @@ td_host_copy (void *to, const void *from, gsize bytes)
   Copy copy = { to, from, bytes };
 
   td_parallel_for ((guint) ((bytes + COPY_PIECE - 1) / COPY_PIECE), copy_piece, &copy);
+}
+
+/* ── Memory ── */
+
+/* The number in a one-number file; G_MAXUINT64 for "max" or no such file. */
+static guint64
+number_in_file (const char *path)
+{
+  g_autofree char *text = NULL;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL) || !g_ascii_isdigit (text[0]))
+    return G_MAXUINT64;
+  return g_ascii_strtoull (text, NULL, 10);
+}
+
+/* The number after a word at the start of a line; @missing if there is none. */
+static guint64
+number_after (const char *path, const char *word, guint64 missing)
+{
+  g_autofree char *text = NULL;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL))
+    return missing;
+  for (const char *line = text; line; line = strchr (line, '\n'), line = line ? line + 1 : NULL)
+    if (g_str_has_prefix (line, word))
+      return g_ascii_strtoull (line + strlen (word), NULL, 10);
+  return missing;
+}
+
+guint64
+td_host_memory_bytes (void)
+{
+  const guint64 pages = (guint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE);
+
+  return MIN (number_after ("/proc/meminfo", "MemTotal:", pages >> 10) << 10,
+              number_in_file ("/sys/fs/cgroup/memory.max"));
+}
+
+guint64
+td_host_memory_available (void)
+{
+  guint64 free_kib = number_after ("/proc/meminfo", "MemAvailable:", 2 << 20);
+  guint64 available = free_kib << 10;
+  guint64 limit = number_in_file ("/sys/fs/cgroup/memory.max");
+  guint64 used = number_in_file ("/sys/fs/cgroup/memory.current");
+
+  if (limit != G_MAXUINT64 && used != G_MAXUINT64) {
+    /* The file cache is given back when memory is asked for. */
+    used -= MIN (used, number_after ("/sys/fs/cgroup/memory.stat", "file ", 0));
+    available = MIN (available, limit > used ? limit - used : 0);
+  }
+  return available;
 }
