@@ -5,7 +5,7 @@
 #include "cone-family.h"
 
 /**
- * Between cone-host.c and the code compiled for each instruction set (cone-host-tile.h).
+ * Between cone-host.c and the code compiled for each instruction set (cone-host-isa.c).
  */
 #define TD_CONE_GROUP                                                                              \
   16 /* voxels along z computed together; the first one's slice is a multiple                      \

@@ -5,7 +5,7 @@
 #include "rays-private.h"
 
 /**
- * Between rays-host.c and the code compiled for each instruction set (rays-host-tile.h): the
+ * Between rays-host.c and the code compiled for each instruction set (rays-host-isa.c): the
  * sums of kernels/rays-project.cl and rays-back.cl for upright views, shaped for vectors along
  * z. The rays of one detector column lie in one upright plane. At every plane of voxels they
  * pass between the same two lines of voxels along z, evenly spaced.

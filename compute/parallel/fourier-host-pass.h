@@ -4,7 +4,7 @@
 #include "fourier-shape.h"
 
 /**
- * The host's inner loops of the Fourier method (fourier-host-kernel.h), compiled once for each
+ * The host's inner loops of the Fourier method (fourier-host-isa.c), compiled once for each
  * instruction set; fourier-host.c spreads them over threads. Complex numbers are two floats.
  */
 enum { TD_FOURIER_PAD = 16 }; /* points before and after a grid row: windows reach over the edge */

@@ -4,7 +4,7 @@
 #include <glib.h>
 
 /**
- * What the host's back-projection kernels work on. The same source (host-backproject-kernel.h) is
+ * What the host's back-projection kernels work on. The same source (host-backproject-isa.c) is
  * compiled once for each instruction set; host-backproject.c picks one and spreads the tiles over
  * threads.
  *

@@ -4,7 +4,7 @@
 #include "backproject.h"
 
 /**
- * Back-projection by the host's own vector code: the kernels of host-backproject-kernel.h for the
+ * Back-projection by the host's own vector code: the kernels of host-backproject-isa.c for the
  * best instruction set there is (td_host_isa), spread over the host's threads tile by tile. Memory
  * to memory; the "host" family wraps it for devices with host_pointers.
  */

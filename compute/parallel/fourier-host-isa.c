@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * The host's inner loops of the Fourier method, included by fourier-host-{plain,avx2,avx512}.c,
- * each compiled for its instruction set, after TD_KERNELS was defined.
+ * The host's inner loops of the Fourier method, compiled once for each instruction set.
  *
  * A sample goes to width² points: a vector holds a row of them, real and imaginary parts in turn,
  * and there is one multiply-add a row. The window's values come out of one polynomial for all
@@ -210,4 +209,5 @@ fourier_turn (const TdFourierShape *shape, const TdFourierView *view, const floa
   }
 }
 
-const TdFourierKernels TD_KERNELS = { .spread = fourier_spread, .turn = fourier_turn };
+const TdFourierKernels TD_ISA_NAME (td_fourier_kernels)
+    = { .spread = fourier_spread, .turn = fourier_turn };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inner loops of rays-host.c, included once for each instruction set, with FUNCS naming the
-   table. Positions are computed in double precision once for a plane and a few vectors. Within
-   these they are relative to a voxel or row nearby, so that both operators take the same weights
-   whatever the size. A vector of rows picks its voxels, and a vector of voxels its rows, by a
-   permutation of two loaded vectors. A vector that spans more than those hold gathers. */
+/* The inner loops of rays-host.c, compiled once for each instruction set. Positions are computed in
+   double precision once for a plane and a few vectors. Within these they are relative to a voxel or
+   row nearby, so that both operators take the same weights whatever the size. A vector of rows
+   picks its voxels, and a vector of voxels its rows, by a permutation of two loaded vectors. A
+   vector that spans more than those hold gathers. */
 #include "rays-host.h"
 
 #include <math.h>
@@ -518,4 +518,4 @@ rays_back (const TdRayHostWork *work, guint x, guint y, guint z)
   rays_finish (&tile);
 }
 
-const TdRayHostFuncs FUNCS = { AT_ONCE, rays_project, rays_back };
+const TdRayHostFuncs TD_ISA_NAME (td_ray_host_funcs) = { AT_ONCE, rays_project, rays_back };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inner loops of cone-host.c, included once for each instruction set, with FUNCS naming the
-   table. Along a column of voxels u and w are constant and v is linear. The two detector columns
-   around u are blended once, weights included. Then 16 voxels at a time pick their rows from two
-   vectors by one permute each. The bound is about 20 instructions for 16 voxels, of which the
-   permutes and the rounding share one port.
+/* The inner loops of cone-host.c, compiled once for each instruction set (meson.build). Along a
+   column of voxels u and w are constant and v is linear. The two detector columns around u are
+   blended once, weights included. Then 16 voxels at a time pick their rows from two vectors by one
+   permute each. The bound is about 20 instructions for 16 voxels, of which the permutes and the
+   rounding share one port.
 
    A voxel comes out the same to the last bit in whatever slab and batch it is. Rows count from
    the detector's first and slices from the volume's, in double precision. The sixteen voxels
@@ -465,4 +465,4 @@ naive_row (const TdConeTask *task, const float *matrices, const float *projectio
 #define ROWS_UP_TO 11 /* gathers are slower than permutes */
 #endif
 
-const TdConeFuncs FUNCS = { tile_columns, any_row, naive_row, ROWS_UP_TO };
+const TdConeFuncs TD_ISA_NAME (td_cone_funcs) = { tile_columns, any_row, naive_row, ROWS_UP_TO };

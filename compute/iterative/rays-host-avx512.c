@@ -1,3 +1,0 @@
-/* SPDX-License-Identifier: GPL-3.0-or-later */
-#define FUNCS td_ray_host_funcs_avx512
-#include "rays-host-tile.h"
