@@ -194,12 +194,6 @@ row_filter_holds (TdPlace place, guint64 values)
          && values * sizeof (float) <= place.buffer->bytes - place.offset;
 }
 
-static float *
-row_filter_mapped (TdPlace place)
-{
-  return (float *) ((guint8 *) td_buffer_map (place.buffer) + place.offset);
-}
-
 gboolean
 td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_rows,
                       const TdRowBlend *blend, TdPlace wide, GError **error)
@@ -216,8 +210,7 @@ td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_r
     return FALSE;
   }
   if (self->host) {
-    td_host_row_filter_run (self->host, row_filter_mapped (rows), n_rows, blend,
-                            row_filter_mapped (wide));
+    td_host_row_filter_run (self->host, td_place_map (rows), n_rows, blend, td_place_map (wide));
     return TRUE;
   }
   for (guint row = 0; row < n_rows; row += MIN (2 * self->pairs, n_rows - row))

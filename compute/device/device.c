@@ -210,6 +210,12 @@ td_buffer_map (TdBuffer *buffer)
 }
 
 void *
+td_place_map (TdPlace place)
+{
+  return (char *) td_buffer_map (place.buffer) + place.offset;
+}
+
+void *
 td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error)
 {
   device = device->hardware;

@@ -299,6 +299,7 @@ guint64 td_device_memory_free (TdDevice *device); /* respects the limits */
 TdBuffer *td_buffer_new (TdDevice *device, guint64 bytes, GError **error);
 void td_buffer_free (TdBuffer *buffer); /* NULL is allowed, as in every _free here */
 void *td_buffer_map (TdBuffer *buffer);
+void *td_place_map (TdPlace place); /* of such a buffer */
 void *td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error);
 void td_device_host_free (TdDevice *device, void *memory);
 

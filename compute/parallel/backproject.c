@@ -280,16 +280,14 @@ td_backprojector_free (TdBackprojector *projector)
   g_free (projector->description);
   g_clear_object (&projector->cancellable);
   g_clear_pointer (&projector->kernel_events, g_ptr_array_unref);
-  projector->family->free (projector);
+  projector->ops->free (projector);
   td_device_unref (device);
 }
 
 gboolean
 td_backprojector_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
-  if (!projector->family->update)
-    return FALSE;
-  return check_task (task, error) && projector->family->update (projector, task, error);
+  return check_task (task, error) && projector->ops->update (projector, task, error);
 }
 
 void
@@ -309,7 +307,7 @@ td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinogr
 
   if (projector->kernel_events)
     g_ptr_array_set_size (projector->kernel_events, 0);
-  return projector->family->run (projector, queue, sinograms, slices, n_slices, error);
+  return projector->ops->run (projector, queue, sinograms, slices, n_slices, error);
 }
 
 /* ── Time of the kernels alone ── */

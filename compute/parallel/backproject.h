@@ -61,13 +61,6 @@ struct TdBackprojectFamily {
   TdBackprojector *(*create) (const TdBackprojectFamily *family, TdDevice *device,
                               const TdBackprojectTask *task, const TdBackprojectVariant *variant,
                               guint max_slices, GError **error);
-  /* New centre, angles, scale, region of the same size without a rebuild. May be NULL: recreate. */
-  gboolean (*update) (TdBackprojector *projector, const TdBackprojectTask *task, GError **error);
-  /* Enqueues. sinograms: float [slice][view][column], packed; slices: float [slice][ny][nx],
-     overwritten. n_slices <= max_slices. */
-  gboolean (*run) (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
-                   guint n_slices, GError **error);
-  void (*free) (TdBackprojector *projector);
   /* Candidates for the tuner, best guess first; (transfer full) (element-type
      TdBackprojectVariant). NULL: nothing to tune. */
   GPtrArray *(*candidates) (const TdBackprojectTask *task, const TdDeviceInfo *device);
@@ -81,8 +74,21 @@ struct TdBackprojectFamily {
   void (*reference) (const TdBackprojectTask *task, const float *sinogram, double *out);
 };
 
+/* What a projector does; create sets it, since a family may have several kinds. */
+typedef struct {
+  /* New centre, angles, scale, region of the same size without a rebuild. FALSE without @error:
+     recreate. */
+  gboolean (*update) (TdBackprojector *projector, const TdBackprojectTask *task, GError **error);
+  /* Enqueues. sinograms: float [slice][view][column], packed; slices: float [slice][ny][nx],
+     overwritten. n_slices <= max_slices. */
+  gboolean (*run) (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+                   guint n_slices, GError **error);
+  void (*free) (TdBackprojector *projector);
+} TdBackprojectorOps;
+
 /* Implementations embed this first. */
 struct TdBackprojector {
+  const TdBackprojectorOps *ops;
   const TdBackprojectFamily *family;
   TdDevice *device;
   guint max_slices;

@@ -1,6 +1,367 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "alu-projector.h"
+/**
+ * The "alu", "hybrid" and "oversampling" families: one projector, one kernel source
+ * (kernels/backproject-alu-core.h), one shape (alu-shape.h).
+ */
+#include "alu-shape.h"
 #include "families.h"
+#include "packed-sinograms.h"
+
+#include <math.h>
+
+typedef struct {
+  TdBackprojector base;
+  TdAluShape shape;
+  guint n_columns, n_views, nx, ny; /* of the task it was built for */
+  double step;
+  TdInterpolation interpolation;
+  TdPrecision precision;
+  TdPackedSinograms *packed, *texels; /* texels: hybrid only */
+  TdTexture *texture;
+  TdBuffer *counters;
+  TdProgram *program;
+  TdKernel *kernel;
+} AluProjector;
+
+static guint
+alu_projector_slices (const TdBackprojectTask *task, guint max_slices)
+{
+  guint least = task->precision == TD_PRECISION_SINGLE ? 1 : 2;
+  return MAX (least, max_slices >= 3 ? 4 : max_slices);
+}
+
+static const char *
+alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device, guint samples)
+{
+  if (device->host_pointers)
+    return "it is made for GPUs";
+  if (task->precision != TD_PRECISION_SINGLE && !device->half_storage)
+    return "the device cannot store half-precision numbers";
+  if (task->precision == TD_PRECISION_HALF_RUN && !device->half_arithmetic
+      && device->kind == TD_DEVICE_GPU)
+    return "the device cannot calculate in half precision";
+  if (task->n_views > 60000)
+    return "it takes at most 60000 views";
+
+  TdAluShape shape = td_alu_shape_default (task, device, alu_projector_slices (task, 4), samples);
+  if (!td_alu_shape_fit (&shape, task, device))
+    return "the pixels are so much wider than the detector's that a tile's bins pass the local "
+           "memory";
+  return NULL;
+}
+
+/**
+ * Relative L2 error for random (white) sinograms, where an interpolated value's size is sqrt (2/3)
+ * of a bin's and a neighbour's difference sqrt (2): an error e of the position costs sqrt (3) e.
+ *
+ * Position: below 128 bins (tile of 64; times 4 samples; times wider steps), summed in single
+ * twice: 2^-18 of a bin rms, so many times more. Nearest: a share 2 e of the updates takes the
+ * neighbour, each off by sqrt (2), and ties go up by another 2^-17 on purpose: sqrt (2 (2 e +
+ * 2^-17)). Oversampling: the value a uniform +-1/8 bin away: sqrt (3) / (4 sqrt (12)) = 0.125, in
+ * the mean of many views; of few, by chance more. Half: value and difference round to 2^-11 at
+ * most, 2^-12.5 rms or so, twice. Runs: weights round too (two roundings of up to 2^-11), and each
+ * addition of a run of R rounds the sum so far, of size sqrt (r): sqrt (R / 2) 2^-11.8 of the run,
+ * and independent between runs. Sums of n views in single: 2^-25 sqrt (n).
+ */
+static double
+alu_projector_bound (const TdBackprojectTask *task, guint samples)
+{
+  double position = 0x1p-18 * MAX (1, task->step);
+  double sums = sqrt (task->n_views) * 0x1p-25;
+  double bound = sums;
+
+  if (samples > 1)
+    bound += 0.13 + 0.3 / sqrt (task->n_views) + sqrt (3) * position;
+  else if (task->interpolation == TD_INTERPOLATION_NEAREST)
+    bound += sqrt (2 * (2 * position + 0x1p-17)) * 2;
+  else
+    bound += sqrt (3) * position;
+  if (task->precision != TD_PRECISION_SINGLE)
+    bound += 1e-3;
+  if (task->precision == TD_PRECISION_HALF_RUN)
+    bound += 3e-3;
+  return bound;
+}
+
+static TdPackSpec
+alu_projector_pack_spec (const TdAluShape *shape)
+{
+  return (TdPackSpec) {
+    .slices = shape->slices,
+    .planes = td_alu_shape_planes (shape),
+    .samples = shape->samples,
+    .bins = shape->bins,
+    .batch = shape->batch,
+    .fold = shape->side == 2,
+    .half = shape->half,
+    .scaled = shape->half || shape->run,
+    .pairs = shape->linear && shape->cache == 2,
+    .split = shape->split,
+  };
+}
+
+/* Plain texels in the same order of views. */
+static TdPackSpec
+texel_spec (const TdAluShape *shape)
+{
+  TdPackSpec spec = alu_projector_pack_spec (shape);
+
+  spec.planes = 1;
+  spec.bins = 0;
+  spec.pairs = spec.split = FALSE;
+  return spec;
+}
+
+static guint64
+alu_projector_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device, guint max_slices,
+                     guint samples, gboolean hybrid)
+{
+  TdAluShape shape
+      = td_alu_shape_default (task, device, alu_projector_slices (task, max_slices), samples);
+
+  if (!td_alu_shape_fit (&shape, task, device))
+    return 0;
+  TdPackSpec packed = alu_projector_pack_spec (&shape), texels = texel_spec (&shape);
+  return td_packed_sinograms_bytes (task, &packed)
+         + (hybrid ? 2 * td_packed_sinograms_bytes (task, &texels) + TD_COUNTERS * sizeof (int)
+                   : 0);
+}
+
+static TdTexel
+alu_projector_texel (guint slices, gboolean half)
+{
+  if (half)
+    return slices == 2 ? TD_TEXEL_RG16F : TD_TEXEL_RGBA16F;
+  return slices == 1 ? TD_TEXEL_R32F : slices == 2 ? TD_TEXEL_RG32F : TD_TEXEL_RGBA32F;
+}
+
+static gboolean
+build_texture (AluProjector *self, TdDevice *device, const TdBackprojectTask *task, GError **error)
+{
+  TdPackSpec spec = texel_spec (&self->shape);
+
+  if (!(self->texels = td_packed_sinograms_new (device, task, &spec, error)))
+    return FALSE;
+  TdTextureSpec texture = {
+    .texel = alu_projector_texel (self->shape.slices, self->shape.half),
+    .width = task->n_columns,
+    .height = td_packed_sinograms_params (self->texels, 1).n_table,
+    .linear = self->shape.linear,
+  };
+  return (self->texture = td_texture_new (device, &texture, error))
+         && (self->counters = td_buffer_new (device, TD_COUNTERS * sizeof (int), error));
+}
+
+static gboolean
+build_program (AluProjector *self, TdDevice *device, GError **error)
+{
+  gboolean hybrid = self->shape.hybrid;
+  g_auto (GStrv) defines = td_alu_shape_defines (&self->shape);
+
+  g_clear_pointer (&self->program, td_program_free);
+  self->program = td_program_build (device, hybrid ? "backproject-hybrid" : "backproject-alu",
+                                    (const char *const *) defines, error);
+  self->kernel = self->program ? td_program_kernel (
+                     self->program, hybrid ? "td_backproject_hybrid" : "td_backproject_alu", error)
+                               : NULL;
+  return self->kernel != NULL;
+}
+
+static gboolean
+alu_projector_spills (const AluProjector *self, const TdDeviceInfo *info)
+{
+  TdKernelInfo kernel;
+
+  return info->kind == TD_DEVICE_GPU && td_kernel_info (self->kernel, &kernel, NULL)
+         && kernel.spill_bytes > 0;
+}
+
+/* Fewer groups at once where the compiler is told how many, which leaves more registers to each;
+   then fewer pixels a work-item. FALSE: there is nothing smaller. */
+static gboolean
+alu_projector_shrink (AluProjector *self, const TdBackprojectTask *task, const TdDeviceInfo *info)
+{
+  TdAluShape *shape = &self->shape;
+
+  if (info->arch > 0 && shape->resident > 1) {
+    shape->resident = 1;
+    return TRUE;
+  }
+  if (shape->tile <= 32 && shape->threads >= 256)
+    return FALSE;
+  shape->threads = shape->tile > 32 ? 128 : 256;
+  shape->tile = 32;
+  shape->lanes = 16;
+  return td_alu_shape_fit (shape, task, info);
+}
+
+/* @chosen: by the tuner or a person, spills and all; a default that spills becomes smaller. */
+static gboolean
+alu_projector_build (AluProjector *self, TdDevice *device, const TdBackprojectTask *task,
+                     gboolean chosen, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+
+  if (!build_program (self, device, error))
+    return FALSE;
+  while (!chosen && alu_projector_spills (self, info) && alu_projector_shrink (self, task, info))
+    if (!build_program (self, device, error))
+      return FALSE;
+  TdPackSpec spec = alu_projector_pack_spec (&self->shape);
+  self->base.description = td_alu_shape_describe (&self->shape);
+  return (self->packed = td_packed_sinograms_new (device, task, &spec, error))
+         && (!self->shape.hybrid || build_texture (self, device, task, error));
+}
+
+static void
+alu_projector_remember (AluProjector *self, const TdBackprojectTask *task)
+{
+  self->n_columns = task->n_columns;
+  self->n_views = task->n_views;
+  self->nx = task->nx;
+  self->ny = task->ny;
+  self->step = task->step;
+  self->interpolation = task->interpolation;
+  self->precision = task->precision;
+}
+
+static void
+alu_projector_free (TdBackprojector *projector)
+{
+  AluProjector *self = (AluProjector *) projector;
+
+  td_texture_free (self->texture);
+  td_buffer_free (self->counters);
+  td_packed_sinograms_free (self->packed);
+  td_packed_sinograms_free (self->texels);
+  td_program_free (self->program);
+  g_free (self);
+}
+
+/* The texture has as many rows as the table: with the views' directions their number may change. */
+static gboolean
+alu_projector_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
+{
+  AluProjector *self = (AluProjector *) projector;
+
+  if (task->n_columns != self->n_columns || task->n_views != self->n_views || task->nx != self->nx
+      || task->ny != self->ny || task->step != self->step || self->texels
+      || task->interpolation != self->interpolation || task->precision != self->precision)
+    return FALSE;
+  return td_packed_sinograms_update (self->packed, task, error);
+}
+
+static gboolean
+alu_projector_launch (AluProjector *self, TdQueue *queue, TdPlace slices, guint slice0,
+                      guint n_slices, GError **error)
+{
+  const TdAluShape *shape = &self->shape;
+  const guint local[3] = { shape->threads, 1, 1 };
+  const guint groups[3] = { (self->nx + shape->tile - 1) / shape->tile,
+                            (self->ny + shape->tile - 1) / shape->tile, 1 };
+  TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
+  gint64 to = slices.offset / sizeof (float);
+  gint32 first = slice0;
+  guint64 local_bytes = td_alu_shape_local_bytes (shape);
+  TdBuffer *rows = td_packed_sinograms_rows (self->packed);
+  TdBuffer *views = td_packed_sinograms_views (self->packed);
+  TdArg plain[] = { TD_ARG_BUFFER (rows),
+                    TD_ARG_BUFFER (views),
+                    TD_ARG_VALUE (params),
+                    TD_ARG_VALUE (first),
+                    TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
+                    TD_ARG_BUFFER (slices.buffer),
+                    TD_ARG_VALUE (to),
+                    TD_ARG_LOCAL (local_bytes) };
+  TdArg hybrid[] = { TD_ARG_BUFFER (rows),
+                     TD_ARG_TEXTURE (self->texture),
+                     TD_ARG_BUFFER (views),
+                     TD_ARG_VALUE (params),
+                     TD_ARG_VALUE (first),
+                     TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
+                     TD_ARG_BUFFER (self->counters),
+                     TD_ARG_BUFFER (slices.buffer),
+                     TD_ARG_VALUE (to),
+                     TD_ARG_LOCAL (local_bytes) };
+
+  return td_backprojector_mark (&self->base, queue, error)
+         && td_launch (queue, self->kernel, groups, local, self->texture ? hybrid : plain,
+                       self->texture ? G_N_ELEMENTS (hybrid) : G_N_ELEMENTS (plain), error)
+         && td_backprojector_mark (&self->base, queue, error);
+}
+
+static gboolean
+alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+                   guint n_slices, GError **error)
+{
+  AluProjector *self = (AluProjector *) projector;
+
+  if (!td_packed_sinograms_measure (self->packed, queue, sinograms, n_slices, error)
+      || (self->texels
+          && !td_packed_sinograms_measure (self->texels, queue, sinograms, n_slices, error)))
+    return FALSE;
+  for (guint s = 0; s < n_slices; s += self->shape.slices) {
+    if (!td_packed_sinograms_pack (self->packed, queue, sinograms, s, n_slices, error))
+      return FALSE;
+    if (self->texture
+        && (!td_packed_sinograms_pack (self->texels, queue, sinograms, s, n_slices, error)
+            || !td_texture_write (queue, self->texture, 0, 1,
+                                  td_packed_sinograms_rows (self->texels), 0, error)
+            || !td_fill_zero (queue, self->counters, 0, TD_COUNTERS * sizeof (int), error)))
+      return FALSE;
+    if (!alu_projector_launch (self, queue, slices, s, n_slices, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static const TdBackprojectorOps alu_ops = {
+  .update = alu_projector_update,
+  .run = alu_projector_run,
+  .free = alu_projector_free,
+};
+
+/* @samples a bin; @hybrid: by the texture engine too. */
+static TdBackprojector *
+alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
+                   const TdBackprojectVariant *variant, guint max_slices, guint samples,
+                   gboolean hybrid, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  guint least = alu_projector_slices (task, 1);
+  guint slices = variant && variant->slices ? MAX (variant->slices, least)
+                                            : alu_projector_slices (task, max_slices);
+  TdAluShape shape = td_alu_shape_default (task, info, slices, samples);
+
+  shape.hybrid = hybrid;
+  shape.texture_cells = hybrid ? 1 : 0;
+  if (variant && variant->defines) {
+    shape.texture_cells = 0;
+    if (!td_alu_shape_apply (&shape, (const char *const *) variant->defines, error))
+      return NULL;
+  }
+  if (!td_alu_shape_fit (&shape, task, info)) {
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "The back-projection kernel needs more local memory than the %" G_GUINT64_FORMAT
+                  " bytes %s has; choose another family",
+                  info->local_memory_bytes, info->id);
+    return NULL;
+  }
+
+  AluProjector *self = g_new0 (AluProjector, 1);
+  self->base.ops = &alu_ops;
+  self->base.device = device;
+  self->shape = shape;
+  alu_projector_remember (self, task);
+  if (!alu_projector_build (self, device, task, variant && variant->defines, error)) {
+    g_free (self->base.description);
+    alu_projector_free (&self->base);
+    return NULL;
+  }
+  return &self->base;
+}
+
+/* ── ALU ── */
 
 /**
  * The "alu" family: the review's §6, arithmetic on bins cached in local memory. Its own step beyond
@@ -9,13 +370,13 @@
 static const char *
 family_alu_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  return td_alu_projector_unsupported (task, device, 1);
+  return alu_projector_unsupported (task, device, 1);
 }
 
 static double
 family_alu_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  return td_alu_projector_bound (task, 1);
+  return alu_projector_bound (task, 1);
 }
 
 static TdBackprojector *
@@ -23,7 +384,7 @@ family_alu_create (const TdBackprojectFamily *family, TdDevice *device,
                    const TdBackprojectTask *task, const TdBackprojectVariant *variant,
                    guint max_slices, GError **error)
 {
-  return td_alu_projector_new (device, task, variant, max_slices, 1, FALSE, error);
+  return alu_projector_new (device, task, variant, max_slices, 1, FALSE, error);
 }
 
 /* What was best or near it on some card; the first, without defines, is the default. */
@@ -76,7 +437,7 @@ static guint64
 family_alu_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
                             guint max_slices)
 {
-  return td_alu_projector_bytes (task, device, max_slices, 1, FALSE);
+  return alu_projector_bytes (task, device, max_slices, 1, FALSE);
 }
 
 const TdBackprojectFamily td_family_alu = {
@@ -85,10 +446,227 @@ const TdBackprojectFamily td_family_alu = {
   .error_bound = family_alu_error_bound,
   .unsupported = family_alu_unsupported,
   .create = family_alu_create,
-  .update = td_alu_projector_update,
-  .run = td_alu_projector_run,
-  .free = td_alu_projector_free,
   .candidates = family_alu_candidates,
   .preference = family_alu_preference,
   .workspace_bytes = family_alu_workspace_bytes,
+};
+
+/* ── Hybrid ── */
+
+/**
+ * The "hybrid" family (review, §7.1): the texture engine and the arithmetic of the ALU family at
+ * once, by pixel within a work-item or by group and multiprocessor.
+ */
+static gboolean
+has_texel (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)
+{
+  return (device->texels
+          & 1u << alu_projector_texel (slices, task->precision != TD_PRECISION_SINGLE))
+         != 0;
+}
+
+static guint
+family_hybrid_slices_for (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                          guint max_slices)
+{
+  guint slices = alu_projector_slices (task, max_slices);
+
+  if (task->precision != TD_PRECISION_SINGLE)
+    return slices == 2 && !has_texel (task, device, 2) ? 4 : slices;
+  if (slices == 4 && has_texel (task, device, 2))
+    slices = 2; /* four floats filter at a quarter of the rate */
+  while (slices > 1 && !has_texel (task, device, slices))
+    slices = slices == 2 && has_texel (task, device, 4) ? 4 : slices / 2;
+  return slices;
+}
+
+static const char *
+family_hybrid_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  const char *reason = alu_projector_unsupported (task, device, 1);
+
+  if (reason)
+    return reason;
+  if (!has_texel (task, device, task->precision == TD_PRECISION_SINGLE ? 1 : 4)
+      || (task->interpolation == TD_INTERPOLATION_LINEAR && !device->texture_linear))
+    return "the device's textures cannot do it";
+  if (task->n_columns > device->texture_max[0] || task->n_views + 128 > device->texture_max[1])
+    return "the sinogram is larger than a texture";
+  return NULL;
+}
+
+/* See family-standard.c: the texture engine rounds weights to 1/256, positions to single; in all
+   pixels at most. */
+static double
+family_hybrid_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
+  double u_error = width * 0x1p-23;
+
+  return alu_projector_bound (task, 1)
+         + (task->interpolation == TD_INTERPOLATION_NEAREST ? 2e-3 + 2 * sqrt (u_error)
+                                                            : 4e-3 + sqrt (3) * u_error);
+}
+
+static TdBackprojector *
+family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
+                      const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                      guint max_slices, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  TdBackprojectVariant usual
+      = { .family = "hybrid", .slices = family_hybrid_slices_for (task, info, max_slices) };
+
+  if (!variant) {
+    /* few views cached: local memory and the texture cache share their room */
+    static char *in_thread[]
+        = { (char *) "TD_SIDE=1",      (char *) "TD_TEXTURE_CELLS=4", (char *) "TD_BATCH=16",
+            (char *) "TD_THREADS=256", (char *) "TD_RESIDENT=2",      NULL };
+    static char *in_squares[] = { (char *) "TD_TEXTURE_CELLS=1", (char *) "TD_BATCH=16",
+                                  (char *) "TD_THREADS=256", (char *) "TD_RESIDENT=2", NULL };
+    static char *in_fours[]
+        = { (char *) "TD_SIDE=1",      (char *) "TD_TEXTURE_CELLS=2", (char *) "TD_BATCH=16",
+            (char *) "TD_THREADS=512", (char *) "TD_RESIDENT=1",      NULL };
+    usual.defines = task->precision == TD_PRECISION_SINGLE ? in_thread
+                    : usual.slices == 4                    ? in_fours
+                                                           : in_squares;
+    variant = &usual;
+  } else if (!has_texel (task, info, variant->slices)) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "%s has no textures of %u slices side by side; choose another variant", info->id,
+                  variant->slices);
+    return NULL;
+  }
+  return alu_projector_new (device, task, variant, max_slices, 1, TRUE, error);
+}
+
+static GPtrArray *
+family_hybrid_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  static const char *const pixels[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=4", "TD_BATCH=16", NULL };
+  static const char *const fewer[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", "TD_BATCH=16", NULL };
+  static const char *const squares[] = { "TD_TEXTURE_CELLS=1", NULL };
+  static const char *const tall[] = { "TD_SIDE=1",      "TD_TEXTURE_CELLS=2", "TD_BATCH=16",
+                                      "TD_THREADS=512", "TD_RESIDENT=1",      NULL };
+  static const char *const large_squares[]
+      = { "TD_TEXTURE_CELLS=1", "TD_BATCH=16", "TD_THREADS=256", "TD_RESIDENT=2", NULL };
+  static const char *const eighth[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=8", NULL };
+  static const char *const half[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=2", NULL };
+  static const char *const review[] = { "TD_SIDE=1", "TD_TEXTURE_SHARE=3", "TD_ALL_SHARE=8", NULL };
+  static const char *const *const all[]
+      = { pixels, fewer, squares, tall, large_squares, eighth, half, review };
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
+
+  for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
+    if (has_texel (task, device, slices)) {
+      /* the default first: the model looks at it */
+      const char *const *usual = task->precision == TD_PRECISION_SINGLE ? pixels
+                                 : slices == 4                          ? tall
+                                                                        : large_squares;
+      g_ptr_array_add (list, td_backproject_variant_new ("hybrid", slices, usual));
+      for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+        if (all[i] != usual)
+          g_ptr_array_add (list, td_backproject_variant_new ("hybrid", slices, all[i]));
+    }
+  return list;
+}
+
+/* Behind the ALU family where arithmetic alone is ahead; the tuner may find otherwise. */
+static guint
+family_hybrid_preference (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices)
+{
+  return device->texture_slow || device->cpu_shaped ? 0 : 40;
+}
+
+static guint64
+family_hybrid_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                               guint max_slices)
+{
+  return alu_projector_bytes (task, device, family_hybrid_slices_for (task, device, max_slices), 1,
+                              TRUE);
+}
+
+const TdBackprojectFamily td_family_hybrid = {
+  .name = "hybrid",
+  .title = "Hybrid: texture engine and arithmetic together",
+  .error_bound = family_hybrid_error_bound,
+  .unsupported = family_hybrid_unsupported,
+  .create = family_hybrid_create,
+  .candidates = family_hybrid_candidates,
+  .preference = family_hybrid_preference,
+  .workspace_bytes = family_hybrid_workspace_bytes,
+};
+
+/* ── Oversampling ── */
+
+/**
+ * The "oversampling" family (review, §7.2): linear interpolation approximated by four samples a bin
+ * and a nearest lookup. Chosen by name only: it is as fast as nearest and nearly as good as linear
+ * on smooth data, but it is not linear.
+ */
+enum { SAMPLES = 4 };
+
+static const char *
+family_oversampling_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  if (task->interpolation != TD_INTERPOLATION_LINEAR)
+    return "it approximates linear interpolation; nearest needs no samples between the bins";
+  return alu_projector_unsupported (task, device, SAMPLES);
+}
+
+static double
+family_oversampling_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  return alu_projector_bound (task, SAMPLES);
+}
+
+static TdBackprojector *
+family_oversampling_create (const TdBackprojectFamily *family, TdDevice *device,
+                            const TdBackprojectTask *task, const TdBackprojectVariant *variant,
+                            guint max_slices, GError **error)
+{
+  return alu_projector_new (device, task, variant, max_slices, SAMPLES, FALSE, error);
+}
+
+static GPtrArray *
+family_oversampling_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
+{
+  static const char *const wide[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", NULL };
+  static const char *const deep[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", NULL };
+  static const char *const narrow[]
+      = { "TD_TILE=32", "TD_THREADS=128", "TD_BATCH=8", "TD_RESIDENT=4", NULL };
+  static const char *const single[]
+      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_BUFFERS=1", NULL };
+  static const char *const *const all[] = { NULL, wide, deep, narrow, single };
+  GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
+
+  for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
+    for (guint i = 0; i < G_N_ELEMENTS (all); i++)
+      g_ptr_array_add (list, td_backproject_variant_new ("oversampling", slices, all[i]));
+  return list;
+}
+
+static guint
+family_oversampling_preference (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                guint n_slices)
+{
+  return 0;
+}
+
+static guint64
+family_oversampling_workspace_bytes (const TdBackprojectTask *task, const TdDeviceInfo *device,
+                                     guint max_slices)
+{
+  return alu_projector_bytes (task, device, max_slices, SAMPLES, FALSE);
+}
+
+const TdBackprojectFamily td_family_oversampling = {
+  .name = "oversampling",
+  .title = "Oversampling: four samples a bin, nearest lookup",
+  .error_bound = family_oversampling_error_bound,
+  .unsupported = family_oversampling_unsupported,
+  .create = family_oversampling_create,
+  .candidates = family_oversampling_candidates,
+  .preference = family_oversampling_preference,
+  .workspace_bytes = family_oversampling_workspace_bytes,
 };

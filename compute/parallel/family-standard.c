@@ -156,6 +156,12 @@ family_standard_free_projector (TdBackprojector *projector)
   g_free (self);
 }
 
+static const TdBackprojectorOps standard_ops = {
+  .update = family_standard_update,
+  .run = family_standard_run,
+  .free = family_standard_free_projector,
+};
+
 static gboolean
 family_standard_build (StandardProjector *self, TdDevice *device, const TdBackprojectTask *task,
                        GError **error)
@@ -197,6 +203,7 @@ family_standard_create (const TdBackprojectFamily *family, TdDevice *device,
 {
   StandardProjector *self = g_new0 (StandardProjector, 1);
 
+  self->base.ops = &standard_ops;
   self->base.device = device;
   self->task = *task;
   self->textured = use_texture (task, td_device_info (device), variant);
@@ -240,9 +247,6 @@ const TdBackprojectFamily td_family_standard = {
   .error_bound = family_standard_error_bound,
   .unsupported = family_standard_unsupported,
   .create = family_standard_create,
-  .update = family_standard_update,
-  .run = family_standard_run,
-  .free = family_standard_free_projector,
   .candidates = family_standard_candidates,
   .workspace_bytes = family_standard_workspace_bytes,
 };

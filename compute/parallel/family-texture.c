@@ -206,6 +206,12 @@ family_texture_free_projector (TdBackprojector *projector)
   g_free (self);
 }
 
+static const TdBackprojectorOps texture_ops = {
+  .update = family_texture_update,
+  .run = family_texture_run,
+  .free = family_texture_free_projector,
+};
+
 /* The choices a variant may make, with their defaults. */
 static const struct {
   const char *key;
@@ -321,6 +327,7 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
     return NULL;
   }
   TextureProjector *self = g_new0 (TextureProjector, 1);
+  self->base.ops = &texture_ops;
   self->base.device = device;
   self->slices = slices;
   self->n_columns = task->n_columns;
@@ -384,9 +391,6 @@ const TdBackprojectFamily td_family_texture = {
   .error_bound = family_texture_error_bound,
   .unsupported = family_texture_unsupported,
   .create = family_texture_create,
-  .update = family_texture_update,
-  .run = family_texture_run,
-  .free = family_texture_free_projector,
   .candidates = family_texture_candidates,
   .preference = family_texture_preference,
   .workspace_bytes = family_texture_workspace_bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "fourier-device.h"
-
+#include "families.h"
+#include "fourier-shape.h"
 #include "kernels/params.h"
 
 #include <math.h>
@@ -15,7 +15,8 @@ enum {
 };
 #define WORKSPACE_BYTES ((guint64) 2 << 30) /* for more than one pair */
 
-struct TdFourierDevice {
+typedef struct {
+  TdBackprojector base;
   TdDevice *device;
   TdFourierShape shape;
   guint pairs, n_bins;
@@ -25,7 +26,7 @@ struct TdFourierDevice {
   TdBuffer *lines, *spectra, *grid;
   TdBuffer *turns, *directions, *bins, *response, *factors_x, *factors_y;
   TdQueue *uploads;
-};
+} FourierDevice;
 
 static guint64
 fourier_device_lines_bytes (const TdFourierShape *shape, guint pairs)
@@ -128,7 +129,7 @@ fourier_device_inverse (double step)
 }
 
 static gboolean
-upload_views (TdFourierDevice *self, const TdBackprojectTask *task, GError **error)
+upload_views (FourierDevice *self, const TdBackprojectTask *task, GError **error)
 {
   const TdFourierShape *shape = &self->shape;
   const guint n = shape->n_views;
@@ -161,7 +162,7 @@ upload_views (TdFourierDevice *self, const TdBackprojectTask *task, GError **err
 }
 
 static gboolean
-upload_response (TdFourierDevice *self, TdInterpolation interpolation, GError **error)
+upload_response (FourierDevice *self, TdInterpolation interpolation, GError **error)
 {
   const guint n = self->shape.padded / 2;
   g_autofree float *response
@@ -173,7 +174,7 @@ upload_response (TdFourierDevice *self, TdInterpolation interpolation, GError **
 }
 
 static gboolean
-upload_factors (TdFourierDevice *self, GError **error)
+upload_factors (FourierDevice *self, GError **error)
 {
   const TdFourierShape *shape = &self->shape;
   g_autofree float *x = g_new (float, shape->nx), *y = g_new (float, shape->ny);
@@ -188,7 +189,7 @@ upload_factors (TdFourierDevice *self, GError **error)
 /* ── Life ── */
 
 static gboolean
-fourier_device_make_kernels (TdFourierDevice *self, GError **error)
+fourier_device_make_kernels (FourierDevice *self, GError **error)
 {
   g_autofree char *define = g_strdup_printf ("PAIRS=%u", self->pairs);
   const char *defines[] = { define, NULL };
@@ -202,7 +203,7 @@ fourier_device_make_kernels (TdFourierDevice *self, GError **error)
 }
 
 static gboolean
-fourier_device_make_buffers (TdFourierDevice *self, GError **error)
+fourier_device_make_buffers (FourierDevice *self, GError **error)
 {
   const TdFourierShape *shape = &self->shape;
   const guint64 n = shape->n_views;
@@ -228,7 +229,7 @@ fourier_device_make_buffers (TdFourierDevice *self, GError **error)
 }
 
 static gboolean
-fourier_device_make_transforms (TdFourierDevice *self, GError **error)
+fourier_device_make_transforms (FourierDevice *self, GError **error)
 {
   const TdFourierShape *shape = &self->shape;
 
@@ -241,31 +242,10 @@ fourier_device_make_transforms (TdFourierDevice *self, GError **error)
   return self->grid_fft != NULL;
 }
 
-TdFourierDevice *
-td_fourier_device_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
-                       GError **error)
+static void
+fourier_device_free (TdBackprojector *projector)
 {
-  TdFourierDevice *self = g_new0 (TdFourierDevice, 1);
-
-  self->device = td_device_ref (device);
-  td_fourier_shape_init (&self->shape, task);
-  self->pairs = pairs_for (&self->shape, max_slices);
-  self->n_bins = bins_for (&self->shape);
-  self->uploads = td_queue_new (device, error);
-  if (self->uploads && fourier_device_make_kernels (self, error)
-      && fourier_device_make_buffers (self, error) && fourier_device_make_transforms (self, error)
-      && upload_views (self, task, error) && upload_response (self, task->interpolation, error)
-      && upload_factors (self, error))
-    return self;
-  td_fourier_device_free (self);
-  return NULL;
-}
-
-void
-td_fourier_device_free (TdFourierDevice *self)
-{
-  if (!self)
-    return;
+  FourierDevice *self = (FourierDevice *) projector;
   TdBuffer *buffers[]
       = { self->lines, self->spectra,  self->grid,      self->turns,    self->directions,
           self->bins,  self->response, self->factors_x, self->factors_y };
@@ -279,9 +259,11 @@ td_fourier_device_free (TdFourierDevice *self)
   g_free (self);
 }
 
-gboolean
-td_fourier_device_update (TdFourierDevice *self, const TdBackprojectTask *task, GError **error)
+static gboolean
+fourier_device_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
+  FourierDevice *self = (FourierDevice *) projector;
+
   return td_fourier_shape_fits (&self->shape, task) && upload_views (self, task, error)
          && upload_response (self, task->interpolation, error);
 }
@@ -289,7 +271,7 @@ td_fourier_device_update (TdFourierDevice *self, const TdBackprojectTask *task, 
 /* ── Running ── */
 
 static TdFourierParams
-make_params (const TdFourierDevice *self, guint64 from, guint64 to, guint n_slices)
+make_params (const FourierDevice *self, guint64 from, guint64 to, guint n_slices)
 {
   const TdFourierShape *shape = &self->shape;
   const float *window = shape->window;
@@ -349,8 +331,7 @@ fourier_device_launch (TdQueue *queue, TdKernel *kernel, WorkItems items, const 
 }
 
 static gboolean
-fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params,
-           TdBackprojector *timing, GError **error)
+fill_grid (FourierDevice *self, TdQueue *queue, const TdFourierParams *params, GError **error)
 {
   const guint across = 2 * params->middle + 1, parts = MAX (self->pairs / 2, 1);
   const gsize shared = TD_FOURIER_SHARE * parts * (self->pairs > 1 ? 4 : 2) * sizeof (float);
@@ -358,7 +339,7 @@ fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params,
                    TD_ARG_BUFFER (self->bins),    TD_ARG_BUFFER (self->grid),
                    TD_ARG_VALUE (*params),        TD_ARG_LOCAL (shared) };
 
-  return td_backprojector_mark (timing, queue, error)
+  return td_backprojector_mark (&self->base, queue, error)
          && fourier_device_launch (
              queue, self->middle,
              (WorkItems) { across * TD_FOURIER_SHARE, across, 1, TD_FOURIER_SHARE, 1 }, args,
@@ -367,12 +348,12 @@ fill_grid (TdFourierDevice *self, TdQueue *queue, const TdFourierParams *params,
              queue, self->gather,
              (WorkItems) { params->gx, params->gy, 1, TD_FOURIER_GROUP_X, TD_FOURIER_GROUP_Y },
              args, G_N_ELEMENTS (args) - 1, error)
-         && td_backprojector_mark (timing, queue, error);
+         && td_backprojector_mark (&self->base, queue, error);
 }
 
 static gboolean
-run_pairs (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer *slices,
-           const TdFourierParams *params, TdBackprojector *timing, GError **error)
+run_pairs (FourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer *slices,
+           const TdFourierParams *params, GError **error)
 {
   TdArg pack[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (*params) };
   TdArg turn[]
@@ -389,17 +370,18 @@ run_pairs (TdFourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer 
          && fourier_device_launch (queue, self->turn,
                                    (WorkItems) { params->padded, params->n_views, 1, 64, 4 }, turn,
                                    G_N_ELEMENTS (turn), error)
-         && fill_grid (self, queue, params, timing, error)
+         && fill_grid (self, queue, params, error)
          && td_fft_run (queue, self->grid_fft, self->grid, 0, TRUE, error)
          && fourier_device_launch (queue, self->pixels,
                                    (WorkItems) { params->nx, params->ny, self->pairs, 64, 4 },
                                    pixels, G_N_ELEMENTS (pixels), error);
 }
 
-gboolean
-td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdPlace sinograms, TdPlace slices,
-                       guint n_slices, TdBackprojector *timing, GError **error)
+static gboolean
+fourier_device_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+                    guint n_slices, GError **error)
 {
+  FourierDevice *self = (FourierDevice *) projector;
   const TdFourierShape *shape = &self->shape;
   const guint64 sinogram = (guint64) shape->n_views * shape->n_columns;
   const guint64 slice = (guint64) shape->nx * shape->ny;
@@ -408,9 +390,36 @@ td_fourier_device_run (TdFourierDevice *self, TdQueue *queue, TdPlace sinograms,
     const TdFourierParams params = make_params (
         self, sinograms.offset / sizeof (float) + s * sinogram,
         slices.offset / sizeof (float) + s * slice, MIN (n_slices - s, 2 * self->pairs));
-    if (g_cancellable_set_error_if_cancelled (timing->cancellable, error)
-        || !run_pairs (self, queue, sinograms.buffer, slices.buffer, &params, timing, error))
+    if (g_cancellable_set_error_if_cancelled (projector->cancellable, error)
+        || !run_pairs (self, queue, sinograms.buffer, slices.buffer, &params, error))
       return FALSE;
   }
   return TRUE;
+}
+
+static const TdBackprojectorOps fourier_device_ops = {
+  .update = fourier_device_update,
+  .run = fourier_device_run,
+  .free = fourier_device_free,
+};
+
+TdBackprojector *
+td_fourier_device_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
+                       GError **error)
+{
+  FourierDevice *self = g_new0 (FourierDevice, 1);
+
+  self->base.ops = &fourier_device_ops;
+  self->device = td_device_ref (device);
+  td_fourier_shape_init (&self->shape, task);
+  self->pairs = pairs_for (&self->shape, max_slices);
+  self->n_bins = bins_for (&self->shape);
+  self->uploads = td_queue_new (device, error);
+  if (self->uploads && fourier_device_make_kernels (self, error)
+      && fourier_device_make_buffers (self, error) && fourier_device_make_transforms (self, error)
+      && upload_views (self, task, error) && upload_response (self, task->interpolation, error)
+      && upload_factors (self, error))
+    return &self->base;
+  fourier_device_free (&self->base);
+  return NULL;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "fourier-host.h"
-
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
+#include "families.h"
 #include "fourier-host-pass.h"
 
 #include <string.h>
@@ -14,7 +13,8 @@ enum {
   COLUMNS = 16, /* columns at once: a cache line of a slice's row */
 };
 
-struct TdFourierHost {
+typedef struct {
+  TdBackprojector base;
   const TdFourierKernels *kernels;
   TdFourierShape shape;
   TdFourierView *views;
@@ -23,11 +23,11 @@ struct TdFourierHost {
   float *spectra;               /* [view][padded] complex */
   float *columns;               /* [nx][column_pitch] complex */
   GAsyncQueue *scratch;         /* one piece for each thread */
-};
+} FourierHost;
 
 /* One pair of slices, as the threads see it. */
 typedef struct {
-  TdFourierHost *host;
+  FourierHost *host;
   const float *sinograms[2]; /* the second may be NULL */
   float *slices[2];
   GCancellable *cancellable;
@@ -92,14 +92,14 @@ kernels_of_host (void)
 }
 
 static void
-fourier_host_make_tables (TdFourierHost *host, const TdBackprojectTask *task)
+fourier_host_make_tables (FourierHost *host, const TdBackprojectTask *task)
 {
   td_fourier_views (&host->shape, task, host->views);
   td_fourier_response (&host->shape, task->interpolation, host->response);
 }
 
 static gboolean
-fourier_host_make_memory (TdFourierHost *host)
+fourier_host_make_memory (FourierHost *host)
 {
   const TdFourierShape *shape = &host->shape;
   gboolean complete = TRUE;
@@ -119,37 +119,11 @@ fourier_host_make_memory (TdFourierHost *host)
   return complete && host->row && host->across && host->down && host->spectra && host->columns;
 }
 
-TdFourierHost *
-td_fourier_host_new (const TdBackprojectTask *task, GError **error)
+static void
+fourier_host_free (TdBackprojector *projector)
 {
-  TdFourierHost *host = g_new0 (TdFourierHost, 1);
-  TdFourierShape *shape = &host->shape;
+  FourierHost *host = (FourierHost *) projector;
 
-  host->kernels = kernels_of_host ();
-  host->scratch = g_async_queue_new_full (fftwf_free);
-  td_fourier_shape_init (shape, task);
-  host->views = g_new (TdFourierView, shape->n_views);
-  host->response = g_new (float, shape->padded / 2);
-  host->factors_x = g_new (float, shape->nx);
-  host->factors_y = g_new (float, shape->ny);
-  td_fourier_deapodise (shape, shape->nx, shape->centre_x, shape->gx, host->factors_x);
-  td_fourier_deapodise (shape, shape->ny, shape->centre_y, shape->gy, host->factors_y);
-  fourier_host_make_tables (host, task);
-  if (fourier_host_make_memory (host))
-    return host;
-  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                "The Fourier method could not get %" G_GUINT64_FORMAT
-                " MiB of memory; close other programs, take a smaller region or {method=fbp}",
-                td_fourier_host_workspace_bytes (shape) >> 20);
-  td_fourier_host_free (host);
-  return NULL;
-}
-
-void
-td_fourier_host_free (TdFourierHost *host)
-{
-  if (!host)
-    return;
   td_fftw_plan_free (host->row);
   td_fftw_plan_free (host->across);
   td_fftw_plan_free (host->down);
@@ -163,9 +137,11 @@ td_fourier_host_free (TdFourierHost *host)
   g_free (host);
 }
 
-gboolean
-td_fourier_host_update (TdFourierHost *host, const TdBackprojectTask *task)
+static gboolean
+fourier_host_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
+  FourierHost *host = (FourierHost *) projector;
+
   if (!td_fourier_shape_fits (&host->shape, task))
     return FALSE;
   fourier_host_make_tables (host, task);
@@ -179,7 +155,7 @@ static void
 fourier_host_transform_rows (guint index, gpointer data)
 {
   const Pair *pair = data;
-  TdFourierHost *host = pair->host;
+  FourierHost *host = pair->host;
   const TdFourierShape *shape = &host->shape;
   const guint n = shape->n_columns, end = MIN ((index + 1) * VIEWS_A_PIECE, shape->n_views);
   float *scratch = g_async_queue_pop (host->scratch);
@@ -210,7 +186,7 @@ fourier_host_place (guint i, guint centre, guint grid)
 
 /* Rows first … first + count - 1 of the grid, transformed into the pixels' columns. */
 static void
-transform_band (TdFourierHost *host, float *rows, float *lines, guint first, guint count)
+transform_band (FourierHost *host, float *rows, float *lines, guint first, guint count)
 {
   const TdFourierShape *shape = &host->shape;
   const gsize pitch = odd_lines (shape->gx), column = odd_lines (shape->gy);
@@ -250,7 +226,7 @@ static void
 make_band (guint index, gpointer data)
 {
   const Pair *pair = data;
-  TdFourierHost *host = pair->host;
+  FourierHost *host = pair->host;
   const TdFourierShape *shape = &host->shape;
   const guint middle = pair->slices[1] ? 0 : shape->gy / 2;
   const gboolean its_own = !pair->slices[1] && index == bands_of (pair) - 1;
@@ -291,7 +267,7 @@ fourier_host_join_columns (const fftwf_complex *a, const fftwf_complex *b, guint
 static void
 store_pair (const Pair *pair, const fftwf_complex *lines, guint first, guint n)
 {
-  const TdFourierHost *host = pair->host;
+  const FourierHost *host = pair->host;
   const TdFourierShape *shape = &host->shape;
   const gsize pitch = odd_lines (shape->gy);
 
@@ -308,7 +284,7 @@ store_pair (const Pair *pair, const fftwf_complex *lines, guint first, guint n)
 static void
 store_one (const Pair *pair, const fftwf_complex *lines, guint first, guint n)
 {
-  const TdFourierHost *host = pair->host;
+  const FourierHost *host = pair->host;
   const TdFourierShape *shape = &host->shape;
   const gsize pitch = odd_lines (shape->gy);
 
@@ -324,7 +300,7 @@ static void
 make_pixels (guint index, gpointer data)
 {
   const Pair *pair = data;
-  TdFourierHost *host = pair->host;
+  FourierHost *host = pair->host;
   const TdFourierShape *shape = &host->shape;
   const guint first = index * COLUMNS, n = MIN (COLUMNS, shape->nx - first);
   const gsize pitch = odd_lines (shape->gy);
@@ -350,13 +326,19 @@ make_pixels (guint index, gpointer data)
   g_async_queue_push (host->scratch, scratch);
 }
 
-gboolean
-td_fourier_host_run (TdFourierHost *host, const float *sinograms, float *slices, guint n_slices,
-                     GCancellable *cancellable, GError **error)
+static gboolean
+fourier_host_run (TdBackprojector *projector, TdQueue *queue, TdPlace from, TdPlace to,
+                  guint n_slices, GError **error)
 {
+  FourierHost *host = (FourierHost *) projector;
   const TdFourierShape *shape = &host->shape;
   const gsize sinogram = (gsize) shape->n_views * shape->n_columns,
               slice = (gsize) shape->nx * shape->ny;
+
+  if (!td_queue_finish (queue, error))
+    return FALSE;
+  const float *sinograms = td_place_map (from);
+  float *slices = td_place_map (to);
 
   for (guint s = 0; s < n_slices; s += 2) {
     const gboolean two = s + 1 < n_slices;
@@ -364,14 +346,47 @@ td_fourier_host_run (TdFourierHost *host, const float *sinograms, float *slices,
       .host = host,
       .sinograms = { sinograms + s * sinogram, two ? sinograms + (s + 1) * sinogram : NULL },
       .slices = { slices + s * slice, two ? slices + (s + 1) * slice : NULL },
-      .cancellable = cancellable,
+      .cancellable = projector->cancellable,
     };
     td_parallel_for (fourier_host_pieces (shape->n_views, VIEWS_A_PIECE),
                      fourier_host_transform_rows, &pair);
     td_parallel_for (bands_of (&pair), make_band, &pair);
     td_parallel_for (fourier_host_pieces (shape->nx, COLUMNS), make_pixels, &pair);
-    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    if (g_cancellable_set_error_if_cancelled (projector->cancellable, error))
       return FALSE;
   }
   return TRUE;
+}
+
+static const TdBackprojectorOps fourier_host_ops = {
+  .update = fourier_host_update,
+  .run = fourier_host_run,
+  .free = fourier_host_free,
+};
+
+TdBackprojector *
+td_fourier_host_new (const TdBackprojectTask *task, GError **error)
+{
+  FourierHost *host = g_new0 (FourierHost, 1);
+  TdFourierShape *shape = &host->shape;
+
+  host->base.ops = &fourier_host_ops;
+  host->kernels = kernels_of_host ();
+  host->scratch = g_async_queue_new_full (fftwf_free);
+  td_fourier_shape_init (shape, task);
+  host->views = g_new (TdFourierView, shape->n_views);
+  host->response = g_new (float, shape->padded / 2);
+  host->factors_x = g_new (float, shape->nx);
+  host->factors_y = g_new (float, shape->ny);
+  td_fourier_deapodise (shape, shape->nx, shape->centre_x, shape->gx, host->factors_x);
+  td_fourier_deapodise (shape, shape->ny, shape->centre_y, shape->gy, host->factors_y);
+  fourier_host_make_tables (host, task);
+  if (fourier_host_make_memory (host))
+    return &host->base;
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                "The Fourier method could not get %" G_GUINT64_FORMAT
+                " MiB of memory; close other programs, take a smaller region or {method=fbp}",
+                td_fourier_host_workspace_bytes (shape) >> 20);
+  fourier_host_free (&host->base);
+  return NULL;
 }

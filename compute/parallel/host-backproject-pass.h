@@ -5,7 +5,7 @@
 
 /**
  * What the host's back-projection kernels work on. The same source (host-backproject-isa.c) is
- * compiled once for each instruction set; host-backproject.c picks one and spreads the tiles over
+ * compiled once for each instruction set; family-host.c picks one and spreads the tiles over
  * threads.
  *
  * A pass is a run of views and up to `lanes` slices. Bins lie interleaved, [view][column][lane], so

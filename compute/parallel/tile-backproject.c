@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "tile-backproject.h"
-
+/* Back-projection on CPU-shaped devices (OpenCL on CPUs): kernels/backproject-host.cl, a work-item
+   a tile, in launches of a few tiles. */
+#include "families.h"
 #include "kernels/params.h"
 
 #include <math.h>
@@ -25,14 +26,15 @@ typedef struct {
   TdKernel *interleave, *tiles;
 } Shape;
 
-struct TdTileBackproject {
+typedef struct {
+  TdBackprojector base;
   TdDevice *device;
   TdBackprojectTask task; /* arrays are not kept */
   guint launch_tiles;
   Shape shapes[N_SHAPES]; /* those that max_slices can need */
   TdBuffer *bins, *sums;
   TdBuffer *starts, *weights; /* see the kernel */
-};
+} TileProjector;
 
 static guint
 shape_for (guint n_slices)
@@ -42,7 +44,7 @@ shape_for (guint n_slices)
                                                          : WIDE;
 }
 
-/* An odd number of cache lines, see host-backproject.c. */
+/* An odd number of cache lines, see family-host.c. */
 static guint64
 tile_backproject_view_stride (guint n_columns, guint lanes)
 {
@@ -87,8 +89,8 @@ td_tile_backproject_workspace_bytes (const TdBackprojectTask *task, const TdDevi
          + task->n_views * (3 * sizeof (gint64) + sizeof (float));
 }
 
-const char *
-td_tile_backproject_description (guint n_slices)
+static const char *
+tile_backproject_description (guint n_slices)
 {
   static const char *const names[N_SHAPES]
       = { "a work-item a tile, slice by slice", "a work-item a tile, 16 slices at once",
@@ -97,7 +99,7 @@ td_tile_backproject_description (guint n_slices)
 }
 
 static gboolean
-tile_backproject_build (TdTileBackproject *tiles, guint shape, GError **error)
+tile_backproject_build (TileProjector *tiles, guint shape, GError **error)
 {
   g_autofree char *vectors = g_strdup_printf ("VECTORS=%u", shape_lanes[shape] / 16);
   gboolean nearest = tiles->task.interpolation == TD_INTERPOLATION_NEAREST;
@@ -112,36 +114,11 @@ tile_backproject_build (TdTileBackproject *tiles, guint shape, GError **error)
   return to->tiles != NULL;
 }
 
-TdTileBackproject *
-td_tile_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
-                         GError **error)
+static void
+tile_backproject_free (TdBackprojector *projector)
 {
-  g_autoptr (TdTileBackproject) tiles = g_new0 (TdTileBackproject, 1);
-  const TdDeviceInfo *info = td_device_info (device);
-  guint largest = shape_for (max_slices);
-  guint64 views = task->n_views;
+  TileProjector *tiles = (TileProjector *) projector;
 
-  tiles->device = device;
-  tiles->task = *task;
-  tiles->launch_tiles = launch_tiles (info);
-  for (guint shape = SINGLE; shape <= largest; shape++)
-    if (!tile_backproject_build (tiles, shape, error))
-      return NULL;
-  if (!(tiles->bins = td_buffer_new (device, bins_bytes (task, shape_lanes[largest]), error))
-      || !(tiles->sums = td_buffer_new (
-               device, tile_backproject_sums_bytes (info, shape_lanes[largest]), error))
-      || !(tiles->starts = td_buffer_new (device, views * 3 * sizeof (gint64), error))
-      || !(tiles->weights = td_buffer_new (device, views * sizeof (float), error))
-      || !td_tile_backproject_update (tiles, task, error))
-    return NULL;
-  return g_steal_pointer (&tiles);
-}
-
-void
-td_tile_backproject_free (TdTileBackproject *tiles)
-{
-  if (!tiles)
-    return;
   for (guint shape = 0; shape < N_SHAPES; shape++)
     td_program_free (tiles->shapes[shape].program);
   td_buffer_free (tiles->bins);
@@ -151,9 +128,10 @@ td_tile_backproject_free (TdTileBackproject *tiles)
   g_free (tiles);
 }
 
-gboolean
-td_tile_backproject_update (TdTileBackproject *tiles, const TdBackprojectTask *task, GError **error)
+static gboolean
+tile_backproject_update (TdBackprojector *projector, const TdBackprojectTask *task, GError **error)
 {
+  TileProjector *tiles = (TileProjector *) projector;
   guint n = task->n_views;
 
   if (task->n_columns != tiles->task.n_columns || n != tiles->task.n_views
@@ -190,9 +168,10 @@ tile_backproject_launch (TdQueue *queue, TdKernel *kernel, guint count, const Td
 
 /* Slices that one shape does at once, all views. */
 static gboolean
-run_shape (TdTileBackproject *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slices,
-           guint n_slices, GCancellable *cancellable, GError **error)
+run_shape (TileProjector *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slices, guint n_slices,
+           GError **error)
 {
+  GCancellable *cancellable = tiles->base.cancellable;
   const TdBackprojectTask *task = &tiles->task;
   const guint shape = shape_for (n_slices);
   const guint64 from = sinograms.offset / sizeof (float), to = slices.offset / sizeof (float);
@@ -238,20 +217,58 @@ run_shape (TdTileBackproject *tiles, TdQueue *queue, TdPlace sinograms, TdPlace 
   return TRUE;
 }
 
-gboolean
-td_tile_backproject_run (TdTileBackproject *tiles, TdQueue *queue, TdPlace sinograms,
-                         TdPlace slices, guint n_slices, GCancellable *cancellable, GError **error)
+/* Enqueues; with a cancellable it blocks instead and looks at it between launches. */
+static gboolean
+tile_backproject_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms, TdPlace slices,
+                      guint n_slices, GError **error)
 {
+  TileProjector *tiles = (TileProjector *) projector;
   const TdBackprojectTask *task = &tiles->task;
 
   for (guint done = 0; done < n_slices;) {
     guint count = MIN (shape_lanes[shape_for (n_slices - done)], n_slices - done);
 
-    if (!run_shape (tiles, queue, sinograms, slices, count, cancellable, error))
+    if (!run_shape (tiles, queue, sinograms, slices, count, error))
       return FALSE;
     sinograms.offset += count * (guint64) task->n_views * task->n_columns * sizeof (float);
     slices.offset += count * (guint64) task->nx * task->ny * sizeof (float);
     done += count;
   }
   return TRUE;
+}
+
+static const TdBackprojectorOps tile_ops = {
+  .update = tile_backproject_update,
+  .run = tile_backproject_run,
+  .free = tile_backproject_free,
+};
+
+TdBackprojector *
+td_tile_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint max_slices,
+                         GError **error)
+{
+  TileProjector *tiles = g_new0 (TileProjector, 1);
+  const TdDeviceInfo *info = td_device_info (device);
+  guint largest = shape_for (max_slices);
+  guint64 views = task->n_views;
+
+  tiles->base.ops = &tile_ops;
+  tiles->base.description = g_strdup (tile_backproject_description (max_slices));
+  tiles->device = device;
+  tiles->task = *task;
+  tiles->launch_tiles = launch_tiles (info);
+  gboolean built = TRUE;
+  for (guint shape = SINGLE; built && shape <= largest; shape++)
+    built = tile_backproject_build (tiles, shape, error);
+  if (built
+      && (tiles->bins = td_buffer_new (device, bins_bytes (task, shape_lanes[largest]), error))
+      && (tiles->sums
+          = td_buffer_new (device, tile_backproject_sums_bytes (info, shape_lanes[largest]), error))
+      && (tiles->starts = td_buffer_new (device, views * 3 * sizeof (gint64), error))
+      && (tiles->weights = td_buffer_new (device, views * sizeof (float), error))
+      && tile_backproject_update (&tiles->base, task, error))
+    return &tiles->base;
+  g_free (tiles->base.description);
+  tile_backproject_free (&tiles->base);
+  return NULL;
 }
