@@ -247,15 +247,16 @@ typedef struct {
   int bias;
 } TdTilePlace;
 
-#if TD_SIDE == 2
-/* TD_STEP projections into sums[4 * cell + 2 * row + column] and @shared, the part all four pixels
-   of a cell have in common. */
+/* TD_STEP projections into the cells' sums. Squares have sums[4 * cell + 2 * row + column], and in
+   @shared what all four pixels of a cell have in common. */
 TD_FN void
 td_alu_sum (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, const int flip,
             TdTerm *sums, TdTerm *shared, TdSum *by_texture)
 {
+#if TD_SIDE == 2
   /* the row that comes first along the detector */
   const int near = flip ? 2 : 0, far = flip ? 0 : 2;
+#endif
 
   TD_UNROLL_BY (TD_UNROLL_VIEWS)
   for (int i = 0; i < TD_STEP; i++) {
@@ -267,14 +268,14 @@ td_alu_sum (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, cons
 #endif
     TD_LOCAL_ROW (const TdCell) row
       = td_local_row ((TD_LOCAL_PTR const TdCell *) (cached.bins + i * TD_ROW), tile.bias);
-#if TD_RUN
+#if TD_SIDE == 2 && TD_RUN
     TD_LOCAL_PTR const td_h2 *offsets
       = (TD_LOCAL_PTR const td_h2 *) &cached.views[i].offsets;
     const td_h2 o0 = offsets[0], o1 = offsets[1], o2 = offsets[2];
 #if !TD_UNIT
     const td_h2 o3 = offsets[3];
 #endif
-#else
+#elif TD_SIDE == 2
     const float4 o = cached.views[i].offsets;
     const float oy = flip ? -k.z : k.z;
 #endif
@@ -290,6 +291,7 @@ td_alu_sum (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, cons
     for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
       float f;
       const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
+#if TD_SIDE == 2
 #if TD_CACHE == 3
       const TdCell window = td_local_get (td_local_at (row, const TdCell, b, tile.bias), TdCell, 0);
       const TdTerm v = window.x, d0 = window.y, d1 = window.z, d2 = window.w;
@@ -330,36 +332,7 @@ td_alu_sum (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, cons
       s[far + 1] = td_term_fma (td_saturate (f + k.w), d0, s[far + 1]);
 #endif
       s[far + 1] = td_term_fma (z2, d2, td_term_fma (z1, d1, s[far + 1]));
-    }
-  }
-}
 #else
-TD_FN void
-td_alu_sum (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, const int flip,
-            TdTerm *sums, TdTerm *shared, TdSum *by_texture)
-{
-  TD_UNROLL_BY (TD_UNROLL_VIEWS)
-  for (int i = 0; i < TD_STEP; i++) {
-    const float4 k = cached.views[i].line;
-#if TD_COLUMNS
-    const float u0 = td_fma (tile.y, k.z, cached.columns[i * TD_CELL_COLUMNS]);
-#else
-    const float u0 = td_fma (tile.x, k.y, td_fma (tile.y, k.z, k.x));
-#endif
-    TD_LOCAL_ROW (const TdCell) row
-      = td_local_row ((TD_LOCAL_PTR const TdCell *) (cached.bins + i * TD_ROW), tile.bias);
-#if TD_TEXTURE_CELLS
-    const float4 place = cached.views[i].texture;
-    const float x = td_fma (tile.x, k.y, td_fma (tile.y, k.z, place.x));
-    TD_UNROLL
-    for (int n = TD_CELLS - TD_TEXTURE_CELLS; n < TD_CELLS; n++)
-      td_texture_cell (TD_TEXTURE_ARG td_fma ((float) (n * TD_STRIDE), k.z, x), place.y, k.y, k.z,
-                       flip, by_texture + n * TD_SIDE * TD_SIDE);
-#endif
-    TD_UNROLL
-    for (int n = 0; n < TD_CELLS - TD_TEXTURE_CELLS; n++) {
-      float f;
-      const int b = td_bin_index (td_fma ((float) (n * TD_STRIDE), k.z, u0), &f);
 #if TD_CACHE == 2
       const TdCell pair = td_local_get (td_local_at (row, const TdCell, b, tile.bias), TdCell, 0);
 #if TD_SLICES == 1
@@ -383,10 +356,10 @@ td_alu_sum (TD_TEXTURE_PARAM const TdCached cached, const TdTilePlace tile, cons
 #endif
       sums[n] = td_term_add (sums[n], td_term_fma (td_weight (f), d, v));
 #endif
+#endif
     }
   }
 }
-#endif
 
 /* The cached projections into the tile's single-precision sums. */
 TD_FN void
