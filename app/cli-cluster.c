@@ -513,17 +513,19 @@ cli_cluster_print_devices (JsonNode *probe)
   JsonNode *node = td_json_at (probe, "devices");
   JsonArray *devices = node && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
   const guint n = devices ? json_array_get_length (devices) : 0;
+  guint sound = 0;
 
   for (guint i = 0; i < n; i++) {
     JsonNode *device = json_array_get_element (devices, i);
     const char *id = td_json_string (device, "id"), *name = td_json_string (device, "name");
     const char *test = td_json_string (device, "self_test");
-    td_cli_print ("    device %s: %s%s%s\n", id ? id : "?", name ? name : "?", test ? ", " : "",
-                  test ? test : "");
+    td_cli_print ("    device %s: %s%s%s\n", id ? id : "?", name ? name : "?",
+                  test ? ", NOT SOUND: " : "", test ? test : "");
+    sound += !test;
   }
-  if (n == 0)
+  if (sound == 0)
     td_cli_print ("    no device that can compute: see \"tomodesk-cli devices\" there\n");
-  return n == 0;
+  return sound == 0;
 }
 
 /* A node's answer; returns how many things must be changed. */
@@ -572,8 +574,7 @@ cli_cluster_test (const char *name, char **reads)
   g_ptr_array_add (paths, NULL);
   const double now_s = (double) g_get_real_time () / G_USEC_PER_SEC;
   g_autofree char *text
-      = td_launch_probe (profile, (const char *const *) paths->pdata,
-                         profile->jobs_folder ? profile->jobs_folder : ".", cancellable, &error);
+      = td_launch_probe (profile, (const char *const *) paths->pdata, cancellable, &error);
   if (!text)
     return td_cli_fail (error);
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);

@@ -38,14 +38,11 @@ jobs_index_add_job (Index *index, TdRemoteJob *job)
 static void
 jobs_index_add_place (Index *index, TdShell *shell, const char *folder)
 {
-  static const char script[]
-      = "root=$1\n"
-        "[ -n \"$root\" ] || root=${XDG_DATA_HOME:-$HOME/.local/share}/tomodesk/jobs\n"
-        "case $root in \"~/\"*) root=$HOME/${root#\"~/\"};; esac\n"
-        "cd -- \"$root\" 2>/dev/null || return 0\n"
-        "root=$(pwd -P)\n"
-        "for f in \"$2\"*/job.json; do [ -f \"$f\" ] && echo \"$root/${f%/job.json}\"; done\n"
-        "return 0";
+  static const char script[] = TD_CLUSTER_JOBS_ROOT
+      "cd -- \"$root\" 2>/dev/null || return 0\n"
+      "root=$(pwd -P)\n"
+      "for f in \"$2\"*/job.json; do [ -f \"$f\" ] && echo \"$root/${f%/job.json}\"; done\n"
+      "return 0";
   const char *const words[] = { folder ? folder : "", index->begins ? index->begins : "", NULL };
   g_autofree char *key = g_strdup_printf ("%p %s", (gpointer) shell, words[0]);
   g_autofree char *text = NULL;

@@ -363,13 +363,14 @@ launch_add_probe_launcher (const TdClusterProfile *profile, GPtrArray *words)
 }
 
 char *
-td_launch_probe (const TdClusterProfile *profile, const char *const *paths, const char *folder,
+td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
                  GCancellable *cancellable, GError **error)
 {
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GPtrArray) rest = g_ptr_array_new ();
   g_autofree char *script
-      = g_strdup_printf ("{ :\n%s\n} >&2\n\"$@\"", profile->setup ? profile->setup : "");
+      = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT "shift\n\"$@\" --write \"$root\"",
+                         profile->setup ? profile->setup : "");
   TdShell *shell = td_cluster_profile_shell (profile);
   g_auto (TdShellResult) result = { 0 };
 
@@ -379,9 +380,8 @@ td_launch_probe (const TdClusterProfile *profile, const char *const *paths, cons
     g_ptr_array_add (rest, "--read");
     g_ptr_array_add (rest, (gpointer) paths[i]);
   }
-  g_ptr_array_add (rest, "--write");
-  g_ptr_array_add (rest, (gpointer) folder);
   g_ptr_array_add (rest, NULL);
+  g_ptr_array_add (words, g_strdup (profile->jobs_folder ? profile->jobs_folder : ""));
   launch_add_probe_launcher (profile, words);
   launch_add_worker (profile, words, (const char *const *) rest->pdata);
   g_ptr_array_add (words, NULL);

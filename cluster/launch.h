@@ -32,7 +32,7 @@ char *td_launch_record (const TdClusterProfile *profile, const char *const *word
 gboolean td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellable,
                                  GError **error);
 
-/* Runs the worker's probe on each node of the profile; @paths: whether each can be read, and
-   @folder written. A line of JSON a node. (transfer full). Blocks. */
+/* Runs the worker's probe on each node of the profile: whether each of @paths can be read, and the
+   jobs' folder be written. A line of JSON a node. (transfer full). Blocks. */
 char *td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
-                       const char *folder, GCancellable *cancellable, GError **error);
+                       GCancellable *cancellable, GError **error);

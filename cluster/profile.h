@@ -46,6 +46,13 @@ TdClusterProfile *td_cluster_profile_find (const char *name, GError **error);
    is none (transfer full, to be freed as an array of strings). */
 GPtrArray *td_cluster_profiles (char ***problems);
 
+/* For scripts of the profile's shell: makes the jobs' folder, "$root", of the profile's own word
+   for it, "$1" ("": none). */
+#define TD_CLUSTER_JOBS_ROOT                                                                       \
+  "root=$1\n"                                                                                      \
+  "[ -n \"$root\" ] || root=${XDG_DATA_HOME:-$HOME/.local/share}/tomodesk/jobs\n"                  \
+  "case $root in \"~/\"*) root=$HOME/${root#\"~/\"};; esac\n"
+
 guint td_cluster_profile_ranks (const TdClusterProfile *profile);
 const char *td_cluster_kind_name (TdClusterKind kind); /* "local", "ssh", "slurm" */
 TdShell *td_cluster_profile_shell (const TdClusterProfile *profile);

@@ -423,10 +423,7 @@ static gboolean
 remote_job_make_folder (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 {
   static const char script[]
-      = "umask 077\n"
-        "root=$1\n"
-        "[ -n \"$root\" ] || root=${XDG_DATA_HOME:-$HOME/.local/share}/tomodesk/jobs\n"
-        "case $root in \"~/\"*) root=$HOME/${root#\"~/\"};; esac\n"
+      = "umask 077\n" TD_CLUSTER_JOBS_ROOT
         "mkdir -p -- \"$root\" && cd -- \"$root\" && mkdir -- \"$2\" && cd -- \"$2\" && mkdir log "
         "output "
         "&& pwd -P";
@@ -498,13 +495,16 @@ remote_job_stage (TdRemoteJob *job, GPtrArray *copies, GCancellable *cancellable
 }
 
 /* The host adds what only it knows to the record. Processes get a session of their own, which
-   outlives the connection. */
+   outlives the connection; it has begun when the record is there, so that nobody counts too early.
+ */
 static const char start_here[]
     = "cd -- \"$1\" || return 1\n"
       "record=$2\n"
       "rm -f cancel log/status\n"
-      "setsid sh ./run.sh </dev/null >log/stdout 2>log/stderr &\n"
+      "TOMODESK_JOB=$1 setsid sh ./run.sh </dev/null >log/stdout 2>log/stderr &\n"
       "pid=$!\n"
+      "while kill -0 $pid 2>/dev/null && ! tr '\\000' '\\n' < /proc/$pid/environ 2>/dev/null | "
+      "grep -Fqx \"TOMODESK_JOB=$1\"; do sleep 0.05; done\n"
       "boot=$(cat /proc/sys/kernel/random/boot_id)\n"
       "printf '%s,\"host\":\"%s\",\"pid\":%s,\"session\":%s,\"boot\":\"%s\"}\\n' "
       "\"$record\" \"$(uname -n)\" $pid $pid \"$boot\" > launch.part && mv launch.part launch.json";

@@ -5,22 +5,32 @@
 #include <fcntl.h>
 #include <gio/gunixinputstream.h>
 #include <glib/gstdio.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "dataset/message.h"
 
-#define SSH_FAILED 255     /* ssh's own status: no connection */
-#define SOCKET_EXTRA 20    /* what ssh adds to the socket's name while it makes it */
-#define DO_LIMIT_S 60      /* a host that answers at all answers in a second or two */
+#define SSH_FAILED 255  /* ssh's own status: no connection */
+#define SOCKET_EXTRA 20 /* what ssh adds to the socket's name while it makes it */
+#define DO_LIMIT_S 60   /* a host that answers at all answers in a second or two */
+#define POLL_MS 100
 #define COPY_LIMIT_S 86400 /* files: as long as they take */
 
 struct TdShell {
   char *host, *config, *prelude;
   char *socket; /* ControlPath */
+
+  /* A shell on the host that waits for scripts: the user's login files are run once, and what they
+     print is in nobody's way. */
+  GMutex lock;
+  GSubprocess *session; /* NULL: none yet, or its connection is gone */
+  int line;             /* its input and output */
+  int complaints;       /* its standard error, a file without a name */
 };
 
 static GMutex registry_lock;
@@ -99,6 +109,7 @@ td_shell_get (const char *host, const char *config, const char *prelude)
     shell->config = g_strdup (config);
     shell->prelude = g_strdup (prelude);
     shell->socket = host ? shell_socket_path (key) : NULL;
+    g_mutex_init (&shell->lock);
     g_hash_table_insert (registry, g_steal_pointer (&key), shell);
   }
   g_mutex_unlock (&registry_lock);
@@ -146,6 +157,15 @@ shell_set_error (const TdShell *shell, const char *words, GError **error)
                   shell->host, *why ? why : "the connection was closed", shell->host);
 }
 
+static void
+shell_set_late (const TdShell *shell, guint limit_s, GError **error)
+{
+  td_set_error (error, TD_ERROR_IO,
+                "%s did not answer within %u s: its file system or network may hang; jobs there go "
+                "on",
+                td_shell_name (shell), limit_s);
+}
+
 /* ── Running ── */
 
 void
@@ -155,10 +175,10 @@ td_shell_result_clear (TdShellResult *result)
   g_clear_pointer (&result->error, g_free);
 }
 
-/* The words become the positional parameters. A function is read whole before it runs, so that no
-   command of the script can read the rest of the script as its input. */
+/* The words become the positional parameters, and the script a function. A function is read whole
+   before it runs, so that no command of the script can read the rest of the script as its input. */
 static char *
-shell_input (const TdShell *shell, const char *script, const char *const *words)
+shell_function (const TdShell *shell, const char *script, const char *const *words)
 {
   GString *text = g_string_new ("set --");
 
@@ -169,8 +189,33 @@ shell_input (const TdShell *shell, const char *script, const char *const *words)
   g_string_append (text, "\ntomodesk_script () {\n");
   if (shell->prelude)
     g_string_append_printf (text, "{ :\n%s\n} >/dev/null 2>&1\n", shell->prelude);
-  g_string_append_printf (text, "%s\n}\ntomodesk_script \"$@\" </dev/null\nexit $?\n", script);
+  g_string_append_printf (text, "%s\n}\n", script);
   return g_string_free (text, FALSE);
+}
+
+static char *
+shell_input (const TdShell *shell, const char *script, const char *const *words)
+{
+  g_autofree char *function = shell_function (shell, script, words);
+
+  return g_strconcat (function, "tomodesk_script \"$@\" </dev/null\nexit $?\n", NULL);
+}
+
+/* A shell that reads its script, here or there. */
+static GPtrArray *
+shell_command (const TdShell *shell)
+{
+  GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+
+  if (shell->host) {
+    shell_add_ssh_words (shell, words);
+    g_ptr_array_add (words, g_strdup ("--"));
+    g_ptr_array_add (words, g_strdup (shell->host));
+  }
+  g_ptr_array_add (words, g_strdup ("sh"));
+  g_ptr_array_add (words, g_strdup ("-s"));
+  g_ptr_array_add (words, NULL);
+  return words;
 }
 
 /* A file without a name that holds @text. -1: there is no memory for it. */
@@ -208,6 +253,21 @@ shell_read_back (int file)
   char *valid = g_utf8_make_valid (text->str, -1);
   g_string_free (text, TRUE);
   return valid;
+}
+
+/* With a '\0' behind it. (transfer full) */
+static char *
+shell_text_of (GBytes *bytes, gsize *n)
+{
+  const char *data = bytes ? g_bytes_get_data (bytes, n) : NULL;
+  char *text = g_malloc ((data ? *n : 0) + 1);
+
+  if (!data)
+    *n = 0;
+  if (*n)
+    memcpy (text, data, *n);
+  text[*n] = '\0';
+  return text;
 }
 
 /* One child, with a loop of its own, so that any thread can wait for it for a limited time. */
@@ -336,10 +396,7 @@ shell_spawn (const TdShell *shell, Running *running, TdShellResult *result,
       td_prefix_error (&running->error, "%s cannot be run: ", running->words[0]);
     g_propagate_error (error, g_steal_pointer (&running->error));
   } else if (running->late) {
-    td_set_error (error, TD_ERROR_IO,
-                  "%s did not answer within %u s: its file system or network may hang; jobs there "
-                  "go on",
-                  td_shell_name (shell), running->limit_s);
+    shell_set_late (shell, running->limit_s, error);
   } else {
     result->status = g_subprocess_get_if_exited (running->process)
                          ? g_subprocess_get_exit_status (running->process)
@@ -351,41 +408,245 @@ shell_spawn (const TdShell *shell, Running *running, TdShellResult *result,
   return FALSE;
 }
 
+/* A shell of its own for one script. */
+static gboolean
+shell_run_alone (TdShell *shell, const char *input, guint limit_s, TdShellResult *result,
+                 GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GPtrArray) argv = shell_command (shell);
+  Running running = { .words = (char **) argv->pdata, .input = input, .limit_s = limit_s };
+
+  if (!shell_spawn (shell, &running, result, cancellable, error)) {
+    td_shell_result_clear (result);
+    return FALSE;
+  }
+  result->out = shell_text_of (running.out, &result->out_bytes);
+  g_clear_pointer (&running.out, g_bytes_unref);
+  if (!shell->host || result->status != SSH_FAILED)
+    return TRUE;
+  shell_set_error (shell, result->error, error);
+  td_shell_result_clear (result);
+  return FALSE;
+}
+
+/* ── The shell that waits ── */
+
+/* Between a script's output and what follows it. No file of a job has it by chance. */
+#define MARK "tomodesk-5d1f0c4e8a7b4c39"
+
+/* The script runs in a shell of its own, so that it leaves nothing behind. */
+static char *
+shell_session_input (const TdShell *shell, const char *script, const char *const *words)
+{
+  g_autofree char *function = shell_function (shell, script, words);
+
+  return g_strdup_printf ("{\n%s( tomodesk_script \"$@\" ) </dev/null 2>\"$tomodesk_said\"\n"
+                          "printf '\\n" MARK " %%d %%d\\n' $? $(wc -c < \"$tomodesk_said\")\n"
+                          "cat \"$tomodesk_said\"\n}\n",
+                          function);
+}
+
+static void
+shell_session_end (TdShell *shell)
+{
+  if (!shell->session)
+    return;
+  g_subprocess_force_exit (shell->session);
+  g_subprocess_wait (shell->session, NULL, NULL);
+  g_clear_object (&shell->session);
+  close (shell->line);
+  close (shell->complaints);
+}
+
+static gboolean
+shell_session_is_there (const TdShell *shell)
+{
+  char byte;
+
+  return shell->session
+         && (recv (shell->line, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0 || errno == EAGAIN);
+}
+
+/* The connection is gone: ssh's words say why. */
+static void
+shell_session_fail (TdShell *shell, GError **error)
+{
+  g_subprocess_wait (shell->session, NULL, NULL);
+  g_autofree char *words = shell_read_back (shell->complaints);
+  shell_set_error (shell, words, error);
+  shell_session_end (shell);
+}
+
+/* One exchange with the shell: until when, and what came. */
+typedef struct {
+  gint64 deadline;
+  guint limit_s;
+  GCancellable *cancellable;
+  GString *bytes;
+} Exchange;
+
+static gboolean
+shell_session_read (TdShell *shell, Exchange *exchange, GError **error)
+{
+  char block[16384];
+  struct pollfd ready = { .fd = shell->line, .events = POLLIN };
+
+  for (;;) {
+    if (g_cancellable_set_error_if_cancelled (exchange->cancellable, error)) {
+      shell_session_end (shell);
+      return FALSE;
+    }
+    if (g_get_monotonic_time () > exchange->deadline) {
+      shell_set_late (shell, exchange->limit_s, error);
+      shell_session_end (shell);
+      return FALSE;
+    }
+    if (poll (&ready, 1, POLL_MS) <= 0)
+      continue;
+    const gssize n = recv (shell->line, block, sizeof block, 0);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n <= 0) {
+      shell_session_fail (shell, error);
+      return FALSE;
+    }
+    g_string_append_len (exchange->bytes, block, n);
+    return TRUE;
+  }
+}
+
+/* Writing waits for the other side, too, but scripts are short: the socket takes them at once. */
+static gboolean
+shell_session_write (TdShell *shell, const char *text, GError **error)
+{
+  const gsize n = strlen (text);
+
+  for (gsize done = 0; done < n;) {
+    const gssize step = send (shell->line, text + done, n - done, MSG_NOSIGNAL);
+    if (step < 0 && errno == EINTR)
+      continue;
+    if (step < 0) {
+      shell_session_fail (shell, error);
+      return FALSE;
+    }
+    done += (gsize) step;
+  }
+  return TRUE;
+}
+
+/* Reads until @words and the line that they begin are there; their place. -1 with @error. */
+static gssize
+shell_session_read_to (TdShell *shell, const char *words, gsize from, Exchange *exchange,
+                       GError **error)
+{
+  const gsize n = strlen (words);
+
+  for (;;) {
+    const GString *bytes = exchange->bytes;
+    const char *at
+        = from < bytes->len ? memmem (bytes->str + from, bytes->len - from, words, n) : NULL;
+    if (at && memchr (at + n, '\n', bytes->str + bytes->len - at - n))
+      return at - bytes->str;
+    if (!at)
+      from = bytes->len > n ? bytes->len - n : 0;
+    if (!shell_session_read (shell, exchange, error))
+      return -1;
+  }
+}
+
+static gboolean
+shell_session_begin (TdShell *shell, Exchange *exchange, GError **error)
+{
+  static const char greeting[]
+      = "tomodesk_said=$(mktemp 2>/dev/null) || tomodesk_said=/dev/null\n"
+        "trap '[ \"$tomodesk_said\" = /dev/null ] || rm -f \"$tomodesk_said\"' EXIT\n"
+        "trap 'exit 1' HUP TERM INT\n"
+        "printf '\\n" MARK " ready\\n'\n";
+  g_autoptr (GPtrArray) argv = shell_command (shell);
+  g_autoptr (GSubprocessLauncher) launcher = g_subprocess_launcher_new (G_SUBPROCESS_FLAGS_NONE);
+  g_autoptr (GError) problem = NULL;
+  int ends[2];
+
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    td_set_error (error, TD_ERROR_IO, "%s cannot be reached: %s", shell->host, g_strerror (errno));
+    return FALSE;
+  }
+  shell->complaints = shell_memory_file ("");
+  g_subprocess_launcher_take_stdin_fd (launcher, ends[1]);
+  g_subprocess_launcher_take_stdout_fd (launcher, fcntl (ends[1], F_DUPFD_CLOEXEC, 3));
+  g_subprocess_launcher_take_stderr_fd (launcher, fcntl (shell->complaints, F_DUPFD_CLOEXEC, 3));
+  shell->session
+      = g_subprocess_launcher_spawnv (launcher, (const char *const *) argv->pdata, &problem);
+  g_subprocess_launcher_close (launcher);
+  if (!shell->session) {
+    td_set_error (error, TD_ERROR_IO, "%s cannot be run: %s", (char *) argv->pdata[0],
+                  problem->message);
+    close (ends[0]);
+    close (shell->complaints);
+    return FALSE;
+  }
+  shell->line = ends[0];
+  return shell_session_write (shell, greeting, error)
+         && shell_session_read_to (shell, "\n" MARK " ready", 0, exchange, error) >= 0;
+}
+
+/* "MARK STATUS BYTES", and then so many bytes of standard error. */
+static gboolean
+shell_session_take (TdShell *shell, Exchange *exchange, TdShellResult *result, GError **error)
+{
+  const gssize at = shell_session_read_to (shell, "\n" MARK " ", 0, exchange, error);
+  guint64 bytes = 0;
+
+  if (at < 0)
+    return FALSE;
+  const char *numbers = exchange->bytes->str + at + strlen ("\n" MARK " ");
+  char *rest;
+  result->status = (int) g_ascii_strtoll (numbers, &rest, 10);
+  bytes = g_ascii_strtoull (rest, &rest, 10);
+  const gsize begin = (gsize) (rest + 1 - exchange->bytes->str);
+  while (exchange->bytes->len < begin + bytes)
+    if (!shell_session_read (shell, exchange, error))
+      return FALSE;
+  g_autoptr (GBytes) out = g_bytes_new (exchange->bytes->str, (gsize) at);
+  result->out = shell_text_of (out, &result->out_bytes);
+  result->error = g_utf8_make_valid (exchange->bytes->str + begin, (gssize) bytes);
+  g_strchomp (result->error);
+  return TRUE;
+}
+
+static gboolean
+shell_run_in_session (TdShell *shell, const char *input, guint limit_s, TdShellResult *result,
+                      GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GString) bytes = g_string_new (NULL);
+  Exchange exchange
+      = { g_get_monotonic_time () + limit_s * G_USEC_PER_SEC, limit_s, cancellable, bytes };
+
+  g_mutex_lock (&shell->lock);
+  if (!shell_session_is_there (shell))
+    shell_session_end (shell);
+  gboolean ran = shell->session || shell_session_begin (shell, &exchange, error);
+  if (ran) {
+    g_string_truncate (bytes, 0);
+    ran = shell_session_write (shell, input, error)
+          && shell_session_take (shell, &exchange, result, error);
+  }
+  g_mutex_unlock (&shell->lock);
+  return ran;
+}
+
 gboolean
 td_shell_run (TdShell *shell, const char *script, const char *const *words, guint limit_s,
               TdShellResult *result, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *input = shell_input (shell, script, words);
-  Running running = { .input = input, .limit_s = limit_s };
+  /* What may take long would hold up all others. */
+  const gboolean waits = shell->host && limit_s <= DO_LIMIT_S;
+  g_autofree char *input
+      = waits ? shell_session_input (shell, script, words) : shell_input (shell, script, words);
 
   *result = (TdShellResult) { 0 };
-  if (shell->host) {
-    shell_add_ssh_words (shell, argv);
-    g_ptr_array_add (argv, g_strdup ("--"));
-    g_ptr_array_add (argv, g_strdup (shell->host));
-  }
-  g_ptr_array_add (argv, g_strdup ("sh"));
-  g_ptr_array_add (argv, g_strdup ("-s"));
-  g_ptr_array_add (argv, NULL);
-  running.words = (char **) argv->pdata;
-  const gboolean ran = shell_spawn (shell, &running, result, cancellable, error);
-  if (ran && running.out) {
-    const char *bytes = g_bytes_get_data (running.out, &result->out_bytes);
-    result->out = g_malloc (result->out_bytes + 1);
-    if (result->out_bytes)
-      memcpy (result->out, bytes, result->out_bytes);
-    result->out[result->out_bytes] = '\0';
-  }
-  g_clear_pointer (&running.out, g_bytes_unref);
-  if (ran && shell->host && result->status == SSH_FAILED) {
-    shell_set_error (shell, result->error, error);
-    td_shell_result_clear (result);
-    return FALSE;
-  }
-  if (!ran)
-    td_shell_result_clear (result);
-  return ran;
+  return (waits ? shell_run_in_session : shell_run_alone) (shell, input, limit_s, result,
+                                                           cancellable, error);
 }
 
 gboolean

@@ -152,7 +152,7 @@ def quotes_whatever_it_is_given(place, kind):
 
 def fills_in_a_template(place, kind):
     (place.profiles / "t.sh").write_text(
-        "#!/bin/sh\n#SBATCH --nodes=@NODES@\n#SBATCH --partition=@PARTITION@\nexport TOMODESK_JOB=@FOLDER@\n"
+        "#!/bin/sh\n#SBATCH --nodes=@NODES@\n#SBATCH --partition=@PARTITION@\n"
         "echo ranks @RANKS@ cards @CARDS_PER_RANK@.\nexec @COMMAND@\n")
     place.profile("templated", **dict(place.keys[kind], template_cpu="t.sh"))
     job_id = place.submit("templated", "templated.tif")
