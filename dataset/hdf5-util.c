@@ -275,6 +275,24 @@ td_h5_attribute_string (hid_t object, const char *name)
   return type < 0 ? NULL : read_text (attribute, type, space, TRUE);
 }
 
+gboolean
+td_h5_attribute_numbers (hid_t object, const char *name, double *values, guint n)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) attribute
+      = H5Aexists (object, name) > 0 ? H5Aopen (object, name, H5P_DEFAULT) : -1;
+  g_auto (TdH5Id) type = attribute < 0 ? -1 : H5Aget_type (attribute);
+  g_auto (TdH5Id) space = attribute < 0 ? -1 : H5Aget_space (attribute);
+  const H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class (type);
+  gboolean good = (class == H5T_INTEGER || class == H5T_FLOAT)
+                  && H5Sget_simple_extent_npoints (space) == (hssize_t) n
+                  && H5Aread (attribute, H5T_NATIVE_DOUBLE, values) >= 0;
+
+  for (guint i = 0; i < n && good; i++)
+    good = isfinite (values[i]);
+  return good;
+}
+
 char *
 td_h5_program (const char *path)
 {

@@ -59,6 +59,8 @@ int td_h5_shape (hid_t dataset, hsize_t *shape, int max);
 /* A scalar or one-element string; NULL: it is something else. At most 64 KiB. */
 char *td_h5_string (hid_t location, const char *path);
 char *td_h5_attribute_string (hid_t object, const char *name);
+/* Exactly @n numbers, all finite; FALSE: the attribute is absent or something else. */
+gboolean td_h5_attribute_numbers (hid_t object, const char *name, double *values, guint n);
 /* The first number of a data set; FALSE: absent or no number. */
 gboolean td_h5_number (hid_t location, const char *path, double *value);
 /* A whole 1-D (or scalar, or all-but-one dimensions 1) numeric data set, @n elements; NULL with

@@ -643,38 +643,177 @@ take_pixel_size (TdScan *scan, hid_t detector, hid_t entry)
     geometry->pixel_height_mm = geometry->pixel_width_mm;
 }
 
-static void
-take_centre (TdScan *scan, hid_t detector)
+/* Since nxtomo 3.1 half_acquisition says it, before that field_of_view. TRUE: one of them does. */
+static gboolean
+take_half (TdScan *scan, hid_t detector)
 {
-  TdScanFacts *facts = &scan->facts;
-  double middle = (facts->n_columns - 1) / 2.0, value;
+  g_autofree char *view = td_h5_string (detector, "field_of_view");
+  const gboolean by_view = view && g_ascii_strcasecmp (view, "half") == 0;
+  double half = 0;
+  const gboolean stated = td_h5_number (detector, "half_acquisition", &half);
 
-  if (!td_h5_number (detector, "estimated_cor_from_motor", &value))
-    return;
-  /* Relative to the middle by convention; some files state the column itself. */
-  facts->centre_px = fabs (value) <= middle + 0.5 ? middle + value : value;
-  td_scan_note (scan,
-                "The file's own estimate of the centre of rotation, from the motor position "
-                "(%g), is column %.2f%s.",
-                value, facts->centre_px,
-                scan->flip_columns ? " of the frames as they are stored" : "");
+  scan->facts.half_acquisition = stated ? half != 0 : by_view;
+  if (stated && view && by_view != (half != 0))
+    td_scan_note (scan, "half_acquisition and field_of_view disagree: half_acquisition was taken.");
+  return stated || view;
+}
+
+/* Is a column as far from the middle as an axis is in half acquisition, and only there? */
+static gboolean
+is_aside (const TdScanFacts *facts, double column)
+{
+  return fabs (column - (facts->n_columns - 1) / 2.0) > facts->n_columns / 8.0;
+}
+
+/* nxtomo's documents call the position absolute, but the programs that write and read it
+   (nxtomomill, nabu) count it from the middle. So does this, unless that is outside the detector or
+   contradicts what is known of half acquisition, and the column itself does not. */
+static double
+axis_column (const TdScanFacts *facts, double value, gboolean half_known)
+{
+  const double middle = (facts->n_columns - 1) / 2.0, relative = middle + value;
+  const gboolean inside = value >= 0 && value <= facts->n_columns - 1;
+
+  if (fabs (value) > middle + 0.5)
+    return value;
+  if (half_known && inside && is_aside (facts, relative) != facts->half_acquisition
+      && is_aside (facts, value) == facts->half_acquisition)
+    return value;
+  return relative;
 }
 
 static void
-take_flips (TdScan *scan, hid_t detector)
+take_centre (TdScan *scan, hid_t detector, gboolean half_known)
+{
+  static const char *const names[]
+      = { "x_rotation_axis_pixel_position", "estimated_cor_from_motor" };
+  TdScanFacts *facts = &scan->facts;
+  double value;
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    if (!td_h5_number (detector, names[i], &value))
+      continue;
+    facts->centre_px = axis_column (facts, value, half_known);
+    td_scan_note (
+        scan, "The file's own estimate of the centre of rotation (%s, %g, %s) is column %.2f%s.",
+        names[i], value,
+        facts->centre_px == value ? "counted from the first column" : "counted from the middle",
+        facts->centre_px, scan->flip_columns ? " of the frames as they are stored" : "");
+    return;
+  }
+}
+
+/* ── Mirrored frames ── */
+
+/* The detector's horizontal and vertical axis among x, y and z: those of NeXus (McStas), or those
+   of the ESRF, which files of nxtomo before its version 2 have without saying so. */
+static void
+detector_axes (hid_t entry, guint *across, guint *up)
+{
+  g_autofree char *system = td_h5_attribute_string (entry, "NeXus_Coordinate_System");
+  double version = 2;
+  const gboolean esrf
+      = system ? g_ascii_strcasecmp (system, "ESRF") == 0
+               : td_h5_attribute_numbers (entry, "version", &version, 1) && version < 2;
+
+  *across = esrf ? 1 : 0;
+  *up = esrf ? 2 : 1;
+}
+
+/* Which of x, y and z @rotation turns about; -1: none of them. */
+static int
+rotation_axis (hid_t rotation)
+{
+  double vector[3];
+
+  if (!td_h5_attribute_numbers (rotation, "vector", vector, 3))
+    return -1;
+  for (int axis = 0; axis < 3; axis++)
+    if (fabs (fabs (vector[axis]) - 1) < 1e-6 && vector[(axis + 1) % 3] == 0
+        && vector[(axis + 2) % 3] == 0)
+      return axis;
+  return -1;
+}
+
+/* A half turn of the detector about an axis mirrors what is across it; half turns commute. */
+static void
+take_rotation (TdScan *scan, hid_t group, const char *group_name, const char *name, hid_t entry)
+{
+  g_auto (TdH5Id) rotation = td_h5_find_dataset (group, name, NULL);
+  g_autofree char *kind
+      = rotation >= 0 ? td_h5_attribute_string (rotation, "transformation_type") : NULL;
+  double value = 0;
+  guint across, up;
+
+  if (!kind || g_ascii_strcasecmp (kind, "rotation") != 0 || !td_h5_number (group, name, &value))
+    return;
+  const double angle = fabs (remainder (value * td_h5_angle_unit (rotation), 2 * G_PI));
+  const int axis = rotation_axis (rotation);
+  if (value == 0 || (angle < 1e-3 && td_h5_angle_unit (rotation) > 0))
+    return;
+  if (axis < 0 || fabs (angle - G_PI) > 1e-3) {
+    td_scan_note (scan,
+                  "The file turns its detector (%.60s/%.60s, %g): only half turns about x, "
+                  "y and z are undone, and this one is left.",
+                  group_name, name, value);
+    return;
+  }
+  detector_axes (entry, &across, &up);
+  scan->flip_columns ^= axis != (int) across;
+  scan->flip_rows ^= axis != (int) up;
+}
+
+/* The NXtransformations of the detector; FALSE: it has none. */
+static gboolean
+take_transformations (TdScan *scan, hid_t detector, hid_t entry)
+{
+  g_auto (GStrv) names = td_h5_names (detector);
+  gboolean any = FALSE;
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_auto (TdH5Id) group = td_h5_find (detector, names[i], NULL);
+
+    if (group < 0 || H5Iget_type (group) != H5I_GROUP
+        || !(has_class (group, "NX_transformations") || has_class (group, "NXtransformations")))
+      continue;
+    g_auto (GStrv) own = td_h5_names (group);
+    for (guint k = 0; own && own[k]; k++)
+      take_rotation (scan, group, names[i], own[k], entry);
+    any = TRUE;
+  }
+  return any;
+}
+
+static void
+take_flips (TdScan *scan, hid_t detector, hid_t entry)
 {
   double x = 0, y = 0;
 
-  td_h5_number (detector, "x_flipped", &x);
-  td_h5_number (detector, "y_flipped", &y);
-  scan->flip_columns = x != 0;
-  scan->flip_rows = y != 0;
-  if (x != 0 || y != 0)
-    td_scan_note (scan,
-                  "The file says that its frames are mirrored (%s%s%s): they are turned over as "
-                  "they are read.",
-                  x != 0 ? "x_flipped" : "", x != 0 && y != 0 ? ", " : "",
-                  y != 0 ? "y_flipped" : "");
+  if (!take_transformations (scan, detector, entry)) {
+    td_h5_number (detector, "x_flipped", &x);
+    td_h5_number (detector, "y_flipped", &y);
+    scan->flip_columns = x != 0;
+    scan->flip_rows = y != 0;
+  }
+  if (scan->flip_columns || scan->flip_rows)
+    td_scan_note (
+        scan,
+        "The file says that its frames are mirrored (%s): they are turned over as they are "
+        "read.",
+        !scan->flip_rows      ? "left to right"
+        : !scan->flip_columns ? "upside down"
+                              : "left to right and upside down");
+}
+
+/* What the acquisition was to take. */
+static void
+note_planned (TdScan *scan, hid_t detector)
+{
+  double planned;
+
+  if (td_h5_number (detector, "tomo_n", &planned) && planned > scan->facts.n_views)
+    td_scan_note (scan, "The acquisition was to take %.0f projections; the file holds %u.", planned,
+                  scan->facts.n_views);
 }
 
 static void
@@ -722,7 +861,6 @@ scan_nexus_take_details (TdScan *scan, hid_t file, const NexusPlace *place, GErr
 {
   g_auto (TdH5Id) entry = td_h5_find (file, *place->entry ? place->entry : "/", NULL);
   g_auto (TdH5Id) detector = place->detector ? td_h5_find (file, place->detector, NULL) : -1;
-  g_autofree char *view = NULL;
 
   if (entry < 0)
     return TRUE;
@@ -730,10 +868,9 @@ scan_nexus_take_details (TdScan *scan, hid_t file, const NexusPlace *place, GErr
   take_energy (scan, entry);
   if (detector >= 0) {
     take_pixel_size (scan, detector, entry);
-    take_flips (scan, detector);
-    take_centre (scan, detector);
-    view = td_h5_string (detector, "field_of_view");
-    scan->facts.half_acquisition = view && g_ascii_strcasecmp (view, "half") == 0;
+    take_flips (scan, detector, entry);
+    take_centre (scan, detector, take_half (scan, detector));
+    note_planned (scan, detector);
     scan->facts.propagation_mm = td_h5_length_mm (detector, "distance", 1e3);
   }
   return scan_nexus_take_geometry (scan, entry, error);

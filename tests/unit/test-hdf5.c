@@ -77,15 +77,79 @@ test_esrf (void)
   check_frame (all, TD_FRAME_FLAT, 0, 1);
 }
 
+/* How a file may say that its frames are mirrored. */
+typedef enum {
+  FLIPS_PLAIN,  /* x_flipped, y_flipped */
+  FLIPS_MCSTAS, /* NXtransformations: x across, y up, z along the beam */
+  FLIPS_ESRF,   /* the same, x along the beam, y across, z up; by the file's version */
+  FLIPS_FORMS,
+} FlipsForm;
+
+typedef struct {
+  FlipsForm form;
+  gboolean x, y;
+} Flips;
+
+static void
+put_number (hid_t object, const char *name, hid_t type, const void *values, hsize_t n)
+{
+  g_auto (TdH5Id) space = n ? H5Screate_simple (1, &n, NULL) : H5Screate (H5S_SCALAR);
+  g_auto (TdH5Id) attribute = H5Acreate2 (object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+
+  g_assert_cmpint (H5Awrite (attribute, type, values), >=, 0);
+}
+
+/* As nxtomo writes one transformation. */
+static void
+put_transformation (hid_t group, const char *name, const char *kind, double value, guint axis)
+{
+  gint64 vector[3] = { 0 };
+
+  vector[axis] = 1;
+  g_assert_true (td_h5_add_doubles (group, name, &value, 0,
+                                    g_str_equal (kind, "rotation") ? "deg" : "m / s ** 2"));
+  g_auto (TdH5Id) set = td_h5_find (group, name, NULL);
+  g_assert_true (td_h5_set_string (set, "transformation_type", kind));
+  put_number (set, "vector", H5T_NATIVE_INT64, vector, 3);
+}
+
+static void
+put_flips (hid_t file, const Flips *flips)
+{
+  TD_H5_GUARD;
+  static const guint across[] = { [FLIPS_MCSTAS] = 0, [FLIPS_ESRF] = 1 };
+  g_auto (TdH5Id) entry = td_h5_find (file, "/entry", NULL);
+  g_auto (TdH5Id) detector = td_h5_find (entry, "instrument/detector", NULL);
+  const double x = flips->x, y = flips->y, version = flips->form == FLIPS_ESRF ? 1.4 : 2.1;
+
+  if (flips->form == FLIPS_PLAIN) {
+    g_assert_true (td_h5_add_doubles (detector, "x_flipped", &x, 0, NULL));
+    g_assert_true (td_h5_add_doubles (detector, "y_flipped", &y, 0, NULL));
+    return;
+  }
+  put_number (entry, "version", H5T_NATIVE_DOUBLE, &version, 0);
+  g_auto (TdH5Id) group = td_h5_add_group (detector, "transformations", "NX_transformations");
+  put_transformation (group, "gravity", "gravity", 9.80665, 2);
+  if (flips->x && flips->y) { /* half a turn in the detector's own plane is both */
+    put_transformation (group, "rz", "rotation", -180, flips->form == FLIPS_ESRF ? 0 : 2);
+    return;
+  }
+  /* Turning about the vertical mirrors from left to right. */
+  put_transformation (group, "ra", "rotation", flips->x ? 180 : 360, across[flips->form] + 1);
+  put_transformation (group, "rb", "rotation", flips->y ? 180 : 0, across[flips->form]);
+}
+
 /* Frames that are stored mirrored come out the right way round, with all that belongs to them. */
 static void
 test_flips (gconstpointer which)
 {
-  const gboolean x = GPOINTER_TO_UINT (which) & 1, y = GPOINTER_TO_UINT (which) & 2;
+  const guint number = GPOINTER_TO_UINT (which);
+  const gboolean x = number & 1, y = number & 2;
+  const Flips flips = { number / 4, x, y };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nx");
   g_autoptr (GError) error = NULL;
-  const double flips[2] = { x, y }, cor = 2.25;
+  const double cor = 2.25;
   double control[VIEWS + 4];
   float frame[ROWS][COLUMNS], rows[2][VIEWS][COLUMNS];
   hid_t file = td_h5_create (path);
@@ -96,9 +160,11 @@ test_flips (gconstpointer which)
     for (guint i = 0; i < VIEWS + 4; i++)
       control[i] = i == 12 ? -1 : i == 5 ? 0 : keys[i];
     g_assert_true (td_h5_add_doubles (detector, "image_key_control", control, VIEWS + 4, NULL));
-    g_assert_true (td_h5_add_doubles (detector, "x_flipped", &flips[0], 0, NULL));
-    g_assert_true (td_h5_add_doubles (detector, "y_flipped", &flips[1], 0, NULL));
-    g_assert_true (td_h5_add_doubles (detector, "estimated_cor_from_motor", &cor, 0, "pixel"));
+    g_assert_true (td_h5_add_doubles (detector,
+                                      flips.form == FLIPS_PLAIN ? "estimated_cor_from_motor"
+                                                                : "x_rotation_axis_pixel_position",
+                                      &cor, 0, NULL));
+    put_flips (file, &flips);
   }
   g_assert_true (td_h5_finish (file));
   g_autoptr (TdScan) scan = open_scan (path, NULL);
@@ -122,6 +188,87 @@ test_flips (gconstpointer which)
                           &rows[0][0][0], NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpfloat (rows[1][3][4], ==, value_of (5, y ? ROWS - 3 : 2, x ? COLUMNS - 5 : 4));
+}
+
+/* A Boolean as h5py writes it. */
+static void
+put_boolean (hid_t group, const char *name, gint8 value)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) type = H5Tenum_create (H5T_NATIVE_INT8);
+  g_auto (TdH5Id) space = H5Screate (H5S_SCALAR);
+
+  H5Tenum_insert (type, "FALSE", &(gint8) { 0 });
+  H5Tenum_insert (type, "TRUE", &(gint8) { 1 });
+  g_auto (TdH5Id) set
+      = H5Dcreate2 (group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  g_assert_cmpint (H5Dwrite (set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value), >=, 0);
+}
+
+/* What nxtomo 2 and 3 say of the axis: half acquisition, and a position that is counted from the
+   middle unless that contradicts it. */
+static void
+test_nxtomo_axis (void)
+{
+  static const struct {
+    const char *view; /* field_of_view; NULL: half_acquisition says it */
+    gint8 half;       /* -1: neither does */
+    double position, column;
+  } cases[] = {
+    { NULL, 1, -3.25, 1.75 },   { NULL, 1, 3.25, 8.25 }, { NULL, 0, 0.5, 5.5 },
+    { NULL, 0, 5.25, 5.25 },    { NULL, 1, 1, 1 },       { NULL, -1, 5, 10 },
+    { NULL, -1, 8.5, 8.5 },     { "Half", -1, 3, 8 },    { "Full", -1, 5.25, 5.25 },
+    { "Half", 0, -0.25, 4.75 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nx");
+    hid_t file = td_h5_create (path);
+
+    add_nxtomo (file, "entry", "degree", 1);
+    {
+      g_auto (TdH5Id) detector = td_h5_find (file, "/entry/instrument/detector", NULL);
+
+      if (cases[i].half >= 0)
+        put_boolean (detector, "half_acquisition", cases[i].half);
+      if (cases[i].view)
+        g_assert_true (td_h5_add_string (detector, "field_of_view", cases[i].view));
+      g_assert_true (td_h5_add_doubles (detector, "x_rotation_axis_pixel_position",
+                                        &cases[i].position, 0, NULL));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    g_assert_cmpfloat (td_scan_facts (scan)->centre_px, ==, cases[i].column);
+    g_assert_cmpint (td_scan_facts (scan)->half_acquisition, ==,
+                     cases[i].half >= 0 ? cases[i].half : g_strcmp0 (cases[i].view, "Half") == 0);
+    g_assert_cmpuint (
+        td_messages_length (td_scan_facts (scan)->notes), ==,
+        2 + (cases[i].half >= 0 && cases[i].view)); /* one says that a frame is invalid */
+  }
+}
+
+/* A turn of the detector that is none of the mirrorings is said to be left. */
+static void
+test_nxtomo_turned (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nx");
+  hid_t file = td_h5_create (path);
+
+  add_nxtomo (file, "entry", "degree", 1);
+  {
+    g_auto (TdH5Id) detector = td_h5_find (file, "/entry/instrument/detector", NULL);
+    g_auto (TdH5Id) group = td_h5_add_group (detector, "placed", "NXtransformations");
+
+    put_transformation (group, "rz", "rotation", 90, 2);
+    put_transformation (group, "z", "translation", 180, 2);
+  }
+  g_assert_true (td_h5_finish (file));
+  g_autoptr (TdScan) scan = open_scan (path, NULL);
+  g_autofree char *note = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+  g_assert_nonnull (strstr (note, "placed/rz"));
+  check_frame (scan, TD_FRAME_PROJECTION, 0, 2);
 }
 
 static void
@@ -342,10 +489,17 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/nxtomo/radians", "rad", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/no-unit", NULL, test_nxtomo);
   g_test_add_func ("/hdf5/nxtomo/esrf", test_esrf);
-  g_test_add_data_func ("/hdf5/nxtomo/as-stored", GUINT_TO_POINTER (0), test_flips);
-  g_test_add_data_func ("/hdf5/nxtomo/x-flipped", GUINT_TO_POINTER (1), test_flips);
-  g_test_add_data_func ("/hdf5/nxtomo/y-flipped", GUINT_TO_POINTER (2), test_flips);
-  g_test_add_data_func ("/hdf5/nxtomo/both-flipped", GUINT_TO_POINTER (3), test_flips);
+  for (guint i = 0; i < 4 * FLIPS_FORMS; i++) {
+    static const char *const forms[] = { "plain", "mcstas", "esrf" }, *const flips[]
+                                                                      = { "none", "x", "y",
+                                                                          "both" };
+    g_autofree char *name
+        = g_strdup_printf ("/hdf5/nxtomo/flips/%s/%s", forms[i / 4], flips[i % 4]);
+
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), test_flips);
+  }
+  g_test_add_func ("/hdf5/nxtomo/axis", test_nxtomo_axis);
+  g_test_add_func ("/hdf5/nxtomo/turned", test_nxtomo_turned);
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
   g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
   g_test_add_func ("/hdf5/unknown-unit", test_unknown_unit);
