@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "error.h"
+#include "number.h"
+#include "scan-private.h"
 #include "series.h"
 #include "sort.h"
 #include "text-file.h"
@@ -37,10 +39,17 @@ td_angles_range (double first_deg, double last_deg, guint n_views)
 static gboolean
 parse_number (const char *text, double *value)
 {
+  return td_parse_number (text, -G_MAXDOUBLE, G_MAXDOUBLE, value);
+}
+
+/* Neither a number nor one that is infinite or undefined. */
+static gboolean
+is_word (const char *text)
+{
   char *end;
 
-  *value = g_ascii_strtod (text, &end);
-  return end != text && *end == '\0';
+  g_ascii_strtod (text, &end);
+  return end == text || *end != '\0';
 }
 
 static gboolean
@@ -49,8 +58,7 @@ parse_range (const char *spec, double *first, double *last)
   const char *colon = strchr (spec, ':');
   g_autofree char *left = colon ? g_strndup (spec, colon - spec) : NULL;
 
-  return colon && parse_number (left, first) && parse_number (colon + 1, last) && isfinite (*first)
-         && isfinite (*last);
+  return colon && parse_number (left, first) && parse_number (colon + 1, last);
 }
 
 gboolean
@@ -76,11 +84,11 @@ angles_parse_line (char **words, guint n, GArray *entries)
 {
   double value;
 
-  if (n == 2 && parse_number (words[0], &value) && !parse_number (words[1], &(double) { 0 })) {
+  if (n == 2 && parse_number (words[0], &value) && is_word (words[1])) {
     angles_add_entry (entries, value, words[1]);
     return TRUE;
   }
-  if (n == 2 && !parse_number (words[0], &(double) { 0 }) && parse_number (words[1], &value)) {
+  if (n == 2 && is_word (words[0]) && parse_number (words[1], &value)) {
     angles_add_entry (entries, value, words[0]);
     return TRUE;
   }
@@ -179,8 +187,8 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
     words = comment ? NULL : angles_split_words (lines[i], &n);
     if (comment || n == 0)
       continue;
-    heading = entries->len == 0 && n_lines == 0 && !parse_number (words[0], &(double) { 0 })
-              && (n == 1 || !parse_number (words[1], &(double) { 0 }));
+    heading
+        = entries->len == 0 && n_lines == 0 && is_word (words[0]) && (n == 1 || is_word (words[1]));
     if (heading)
       unit = unit > 0 ? unit : unit_of_heading (lines[i]);
     else if (!angles_parse_line (words, n, entries)) {
@@ -194,12 +202,12 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
   for (guint i = 0; i < entries->len; i++) {
     Entry *entry = &g_array_index (entries, Entry, i);
 
+    if (unit > 0)
+      entry->degrees *= unit;
     if (!isfinite (entry->degrees)) {
       td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: entry %u is not a finite angle", path, i);
       return FALSE;
     }
-    if (unit > 0)
-      entry->degrees *= unit;
   }
   return TRUE;
 }
@@ -356,8 +364,16 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
 
   if (note)
     *note = NULL;
-  if (parse_range (spec, &first, &last))
-    return td_angles_range (first, last, n_views);
+  if (parse_range (spec, &first, &last)) {
+    if (n_views != 1 || first == last)
+      return td_angles_range (first, last, n_views);
+    td_set_error (
+        error, TD_ERROR_ANGLES,
+        "The angles %s are those of a turn, but “%s” holds one projection; if that image is "
+        "a sinogram, state it ({sinograms}), else open all projections",
+        spec, scan_path);
+    return NULL;
+  }
   entries = load_entries (spec, error);
   if (!entries)
     return NULL;
@@ -372,7 +388,9 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
     angles = take_by_number (entries, names, n_views, note);
   if (!angles)
     angles = take_between_rests (entries, n_views, note);
-  if (!angles)
+  if (!angles && n_views == 1)
+    td_scan_refuse_views (error, spec, entries->len, "angles", scan_path, n_views);
+  else if (!angles)
     td_set_error (
         error, TD_ERROR_ANGLES,
         "“%s” holds %u angles, but “%s” has %u projections, and no rule tells which belong "

@@ -18,27 +18,43 @@ static const char *const after_words[] = { "after", "post", "end", NULL };
 static const char *const other_words[] = { "field",  "fields", "image", "images", "img", "frame",
                                            "frames", "file",   "files", "deg",    NULL };
 
-/* The words of a name in lower case: runs of letters, split where a capital follows a small letter.
- */
+/* The next word from @at on, before @end: letters, split where a capital follows a small letter.
+   NULL: there is none. */
+static const char *
+frame_names_next_word (const char *at, const char *end, gsize *length)
+{
+  gsize n = 1;
+
+  while (at < end && !g_ascii_isalpha (*at))
+    at++;
+  if (at >= end)
+    return NULL;
+  while (at + n < end && g_ascii_isalpha (at[n])
+         && !(g_ascii_isupper (at[n]) && g_ascii_islower (at[n - 1])))
+    n++;
+  *length = n;
+  return at;
+}
+
+/* Where a name's extension begins, or its end. */
+static const char *
+frame_names_stem_end (const char *name)
+{
+  const char *dot = strrchr (name, '.');
+
+  return dot && dot != name ? dot : name + strlen (name);
+}
+
+/* The words of a name in lower case. */
 static GPtrArray *
 frame_names_split_words (const char *name)
 {
-  const char *dot = strrchr (name, '.');
-  gsize length = dot && dot != name ? (gsize) (dot - name) : strlen (name);
   GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
+  const char *end = frame_names_stem_end (name);
+  gsize n = 0;
 
-  for (gsize i = 0; i < length;) {
-    gsize begin = i;
-
-    if (!g_ascii_isalpha (name[i])) {
-      i++;
-      continue;
-    }
-    while (i < length && g_ascii_isalpha (name[i])
-           && (i == begin || !(g_ascii_isupper (name[i]) && g_ascii_islower (name[i - 1]))))
-      i++;
-    g_ptr_array_add (words, g_ascii_strdown (name + begin, i - begin));
-  }
+  for (const char *at = name; (at = frame_names_next_word (at, end, &n)); at += n)
+    g_ptr_array_add (words, g_ascii_strdown (at, n));
   return words;
 }
 
@@ -83,6 +99,53 @@ td_name_role_strict (const char *name)
       return TD_NAME_PROJECTION;
   }
   return role;
+}
+
+/* Does a word say what companions are, rather than whose? */
+static gboolean
+frame_names_is_role (const char *word, gsize length)
+{
+  static const char *const others[] = { "parameters", "geometry", NULL };
+  g_autofree char *low = g_ascii_strdown (word, length);
+
+  return g_strv_contains (flat_words, low) || g_strv_contains (dark_words, low)
+         || g_strv_contains (others, low) || strstr (low, "angle") || strstr (low, "theta");
+}
+
+/* @begin to @end without separators around it; NULL: nothing is left. */
+static char *
+frame_names_trimmed (const char *begin, const char *end)
+{
+  static const char separators[] = "_-. ";
+
+  while (begin < end && strchr (separators, *begin))
+    begin++;
+  while (end > begin && strchr (separators, end[-1]))
+    end--;
+  return end > begin ? g_ascii_strdown (begin, end - begin) : NULL;
+}
+
+char *
+td_name_owner (const char *name)
+{
+  g_autofree char *low = g_ascii_strdown (name, -1);
+  const char *end = frame_names_stem_end (name), *half = strstr (low, "180deg");
+  gsize n = 0;
+
+  half = half ? half : strstr (low, "180_deg");
+  if (half)
+    return frame_names_trimmed (name, name + (half - low));
+  for (const char *at = name; (at = frame_names_next_word (at, end, &n)); at += n) {
+    if (!frame_names_is_role (at, n))
+      continue;
+    char *before = frame_names_trimmed (name, at);
+    if (before)
+      return before;
+    while (end > at + n && g_ascii_isdigit (end[-1]))
+      end--;
+    return frame_names_trimmed (at + n, end);
+  }
+  return NULL;
 }
 
 double

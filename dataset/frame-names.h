@@ -22,6 +22,9 @@ TdNameRole td_name_role_strict (const char *name);
    number of an ESRF refHST file; NAN: it does not say. */
 double td_name_flat_position (const char *folder, const char *name, guint n_views);
 gboolean td_name_is_sinogram (const char *name);
+/* Whose the flats, darks, angles or parameters of this name are, where it says so: "sampleB" of
+   "sampleB_flat_0001.tif" and of "angles-sampleB.txt"; NULL: nobody's. (transfer full) */
+char *td_name_owner (const char *name);
 /* A text file of angles. */
 gboolean td_name_is_angles (const char *name);
 /* A folder that projections are usually put into ("tiffs", "projections", "tomo" …). */

@@ -162,7 +162,8 @@ static gboolean
 check_scan (const TdGeometryFile *file, const TdScanFacts *facts, GError **error)
 {
   if (file->n_views && file->n_views != facts->n_views)
-    return geometry_file_refuse (error, file, facts, "views", file->n_views, facts->n_views);
+    return td_scan_refuse_views (error, file->path, file->n_views, "views", facts->path,
+                                 facts->n_views);
   if (file->n_columns && file->n_columns != facts->n_columns)
     return geometry_file_refuse (error, file, facts, "detector columns", file->n_columns,
                                  facts->n_columns);
@@ -234,10 +235,16 @@ geometry_file_take_angles (const TdGeometryFile *file, TdScan *scan, gboolean ow
 {
   TdScanFacts *facts = &scan->facts;
 
-  if (!file->angles_rad || (own_angles && file->kind == TD_VIEWS_NONE))
+  const gboolean others = file->n_angles && file->n_angles != facts->n_views;
+
+  if (others && (!own_angles || facts->n_views == 1))
+    return td_scan_refuse_views (error, file->path, file->n_angles, "views", facts->path,
+                                 facts->n_views);
+  if (others)
+    td_scan_note (scan, "%s states %u views; the scan has %u views, with the angles stated for it.",
+                  file->path, file->n_angles, facts->n_views);
+  if (!file->angles_rad || others || (own_angles && file->kind == TD_VIEWS_NONE))
     return TRUE;
-  if (file->n_angles != facts->n_views)
-    return geometry_file_refuse (error, file, facts, "angles", file->n_angles, facts->n_views);
   g_free (facts->angles_rad);
   facts->angles_rad = g_memdup2 (file->angles_rad, file->n_angles * sizeof (double));
   return TRUE;

@@ -23,8 +23,8 @@ typedef struct {
   TdViewsKind kind;
   double *views; /* n_views x 12 */
   guint n_views;
-  double *angles_rad; /* n_angles; NULL: the file gives none */
-  guint n_angles;
+  double *angles_rad;      /* n_angles; NULL: the file gives none */
+  guint n_angles;          /* views that the file states; 0: none */
   guint n_columns, n_rows; /* detector that the file states; 0: none */
   gboolean mirrored;       /* images show the detector from behind: columns run the other way */
   double white_level; /* of the open beam, where the images are flat-field corrected; 0: none */

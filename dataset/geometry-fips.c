@@ -64,5 +64,6 @@ td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error)
   }
   geometry->pixel_width_mm = geometry->pixel_height_mm = pixel_mm;
   file->n_columns = td_json_count (root, "numDetectorsPost");
+  file->n_angles = td_json_count (root, "numberImages");
   return g_steal_pointer (&file);
 }

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "geometry-file.h"
 #include "ini-text.h"
+#include "number.h"
 #include "scan-private.h"
 #include "series.h"
 #include "text-file.h"
@@ -107,14 +108,13 @@ measured_angles (const char *path)
   g_autoptr (GArray) angles = g_array_new (FALSE, FALSE, sizeof (double));
 
   for (guint i = 0; lines && lines[i]; i++) {
-    char *end, *last;
-    const double view = g_ascii_strtod (lines[i], &end);
+    const char *at = lines[i];
+    double view, angle;
 
-    if (end == lines[i] || view != angles->len + 1)
+    if (!td_next_number (&at, &view) || view != angles->len + 1)
       continue;
-    end += strspn (end, ": \t,");
-    const double angle = g_ascii_strtod (end, &last);
-    if (last != end && isfinite (angle))
+    at += strspn (at, ": \t,");
+    if (td_next_number (&at, &angle))
       g_array_append_val (angles, angle);
   }
   return g_steal_pointer (&angles);

@@ -4,6 +4,7 @@
 
 #include "error.h"
 #include "geometry-file.h"
+#include "number.h"
 #include "text-file.h"
 
 /* RTK's ThreeDCircularProjectionGeometry, versions 2 and 3.
@@ -187,14 +188,9 @@ on_text (GMarkupParseContext *context, const char *text, gsize length, gpointer 
 static gboolean
 read_numbers (const char *text, double *out, guint n)
 {
-  for (guint i = 0; i < n; i++) {
-    char *end;
-
-    out[i] = g_ascii_strtod (text, &end);
-    if (end == text || !isfinite (out[i]))
+  for (guint i = 0; i < n; i++)
+    if (!td_next_number (&text, &out[i]))
       return FALSE;
-    text = end;
-  }
   return text[strspn (text, " \t\r\n")] == '\0';
 }
 

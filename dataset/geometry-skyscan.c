@@ -5,6 +5,7 @@
 #include "error.h"
 #include "geometry-file.h"
 #include "ini-text.h"
+#include "number.h"
 #include "scan-private.h"
 #include "series.h"
 
@@ -63,8 +64,11 @@ take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
       = geometry_skyscan_number (ini, SYSTEM, "Camera Pixel Size (um)", "Camera Pixel Size") / 1000;
   const double ratio = geometry_skyscan_number (ini, SYSTEM, "CameraXYRatio", "Camera X/Y Ratio");
   const char *binning = td_ini_string (ini, ACQUISITION, "Camera binning");
-  const double binned = camera * (binning ? CLAMP (g_ascii_strtod (binning, NULL), 1, 16) : 1);
+  double pixels = 1; /* of the camera to one of the image: "2x2" */
 
+  if (binning && td_next_number (&binning, &pixels))
+    pixels = CLAMP (pixels, 1, 16);
+  const double binned = camera * pixels;
   if (!(image > 0) && !(camera > 0))
     return geometry_skyscan_refuse (error, file, "it states no pixel size (Image Pixel Size (um))");
   geometry->pixel_width_mm = image;

@@ -7,6 +7,7 @@
 #include "geometry-file.h"
 #include "geometry-json.h"
 #include "json-walk.h"
+#include "number.h"
 #include "text-file.h"
 
 /* Twelve numbers a view, as JSON arrays or as text. */
@@ -162,15 +163,13 @@ td_geometry_file_load_json (const char *path, GError **error)
 static gboolean
 read_line (char *line, GArray *numbers)
 {
-  g_strdelimit (line, ",;\t\r|", ' ');
-  for (char *at = line; *(at += strspn (at, " "));) {
-    char *end;
-    const double value = g_ascii_strtod (at, &end);
+  const char *at = g_strdelimit (line, ",;\t\r|", ' ');
+  double value;
 
-    if (end == at || (*end && *end != ' '))
+  while (*(at += strspn (at, " "))) {
+    if (!td_next_number (&at, &value) || (*at && *at != ' '))
       return FALSE;
     g_array_append_val (numbers, value);
-    at = end;
   }
   return TRUE;
 }
@@ -210,7 +209,9 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
     if (!*line || strchr ("#%!", *line))
       continue;
     if (!read_line (line, numbers)) {
-      const gboolean heading = before == 0 && numbers->len == 0;
+      char *end;
+      const gboolean heading
+          = before == 0 && numbers->len == 0 && (g_ascii_strtod (line, &end), end == line);
 
       g_array_set_size (numbers, before);
       if (heading)

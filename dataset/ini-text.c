@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "number.h"
 #include "text-file.h"
 
 #define MAX_BYTES ((gsize) 4 << 20)
@@ -94,12 +95,10 @@ td_ini_number (const TdIni *ini, const char *section, const char *key)
 {
   const char *text = td_ini_string (ini, section, key);
   g_autofree char *point = g_strdup (text ? text : "");
-  char *end;
   double value;
 
-  g_strdelimit (point, ",", '.');
-  value = g_ascii_strtod (point, &end);
-  return end != point && *g_strchug (end) == '\0' && isfinite (value) ? value : NAN;
+  g_strdelimit (g_strstrip (point), ",", '.');
+  return td_parse_number (point, -G_MAXDOUBLE, G_MAXDOUBLE, &value) ? value : NAN;
 }
 
 guint

@@ -7,12 +7,24 @@
 #define MOST_BYTES ((gint64) 1 << 62)
 
 gboolean
-td_parse_number (const char *text, double low, double high, double *value)
+td_next_number (const char **at, double *value)
 {
   char *end = NULL;
-  const double parsed = g_ascii_strtod (text, &end);
+  const double parsed = g_ascii_strtod (*at, &end);
 
-  if (end == text || *end || !isfinite (parsed) || parsed < low || parsed > high)
+  if (end == *at || !isfinite (parsed))
+    return FALSE;
+  *at = end;
+  *value = parsed;
+  return TRUE;
+}
+
+gboolean
+td_parse_number (const char *text, double low, double high, double *value)
+{
+  double parsed;
+
+  if (!td_next_number (&text, &parsed) || *text || parsed < low || parsed > high)
     return FALSE;
   *value = parsed;
   return TRUE;

@@ -13,5 +13,7 @@ gboolean td_parse_integer (const char *text, gint64 low, gint64 high, gint64 *va
 /* Exactly @n whole numbers with @separator between them, each from @low to @high. */
 gboolean td_parse_integers (const char *text, char separator, gint64 low, gint64 high,
                             gint64 *values, guint n);
+/* The finite number that @at points to, after white space; @at then points behind it. */
+gboolean td_next_number (const char **at, double *value);
 /* "512M", "1.5G", "2GiB", "1000000": bytes, in powers of 1024; at most 2^62. */
 gboolean td_parse_size (const char *text, guint64 *bytes);

@@ -137,9 +137,9 @@ raw_frames_read_bytes (gconstpointer user, guint frame, guint64 skip, void *to, 
   return code;
 }
 
-gboolean
-td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range,
-                    const TdFrameTarget *target, GCancellable *cancellable, GError **error)
+static gboolean
+raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range, const TdFrameTarget *target,
+                 GCancellable *cancellable, GError **error)
 {
   const TdRawLayout *layout = &frames->layout;
   const TdStoredFrames stored
@@ -171,7 +171,7 @@ raw_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *
   const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
   const TdFrameTarget target = td_frame_target_frames (range, frames->layout.n_columns, out);
 
-  return td_raw_frames_read (frames, range, &target, cancellable, error);
+  return raw_frames_read (frames, range, &target, cancellable, error);
 }
 
 static gboolean
@@ -181,7 +181,7 @@ raw_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
   const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
   const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.n_columns, out);
 
-  return td_raw_frames_read (frames, range, &target, cancellable, error);
+  return raw_frames_read (frames, range, &target, cancellable, error);
 }
 
 static void
@@ -196,18 +196,58 @@ raw_free (gpointer source)
 
 static const TdScanSource raw_vtable = { raw_read, raw_read_sinograms, raw_free };
 
+/* Stacks of sinograms: frame r is row r, its lines are the views. */
+static gboolean
+raw_read_stack (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+                GCancellable *cancellable, GError **error)
+{
+  const TdRawFrames *frames = ((RawSource *) source)->frames[TD_FRAME_PROJECTION];
+  const TdFrameTarget turned = td_frame_target_turned (target);
+  const TdFrameRange rows = { range->kind, range->row0, range->n_rows, range->first, range->count };
+
+  return raw_frames_read (frames, &rows, &turned, cancellable, error);
+}
+
+static gboolean
+raw_stack_rows (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+                GError **error)
+{
+  const TdRawFrames *frames = ((RawSource *) source)->frames[TD_FRAME_PROJECTION];
+  const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.n_columns, out);
+
+  return raw_read_stack (source, range, &target, cancellable, error);
+}
+
+static gboolean
+raw_stack_views (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+                 GError **error)
+{
+  const TdRawFrames *frames = ((RawSource *) source)->frames[TD_FRAME_PROJECTION];
+  const TdFrameTarget target = td_frame_target_frames (range, frames->layout.n_columns, out);
+
+  if (range->kind != TD_FRAME_PROJECTION)
+    return raw_read (source, range, out, cancellable, error);
+  return raw_read_stack (source, range, &target, cancellable, error);
+}
+
+static const TdScanSource raw_stack_vtable = { raw_stack_views, raw_stack_rows, raw_free };
+
 TdScan *
-td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3])
+td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],
+                 gboolean sinograms)
 {
   RawSource *source = g_new0 (RawSource, 1);
-  TdScan *scan = td_scan_alloc (path, &raw_vtable, source);
+  TdScan *scan = td_scan_alloc (path, sinograms ? &raw_stack_vtable : &raw_vtable, source);
+  guint n;
 
   for (guint kind = 0; kind < 3; kind++)
     source->frames[kind] = g_steal_pointer (&frames[kind]);
+  n = td_raw_frames_count (source->frames[TD_FRAME_PROJECTION]);
   scan->facts.n_columns = layout->n_columns;
-  scan->facts.n_rows = layout->n_rows;
+  scan->facts.n_rows = sinograms ? n : layout->n_rows;
+  scan->facts.n_views = sinograms ? layout->n_rows : n;
+  scan->facts.sinogram_order = sinograms;
   scan->facts.sample_type = layout->type;
-  scan->facts.n_views = td_raw_frames_count (source->frames[TD_FRAME_PROJECTION]);
   if (source->frames[TD_FRAME_FLAT])
     scan->facts.n_flats = td_raw_frames_count (source->frames[TD_FRAME_FLAT]);
   if (source->frames[TD_FRAME_DARK])

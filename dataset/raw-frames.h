@@ -25,11 +25,9 @@ TdRawFrames *td_raw_frames_new (const char *const *paths, const TdRawLayout *lay
 void td_raw_frames_free (TdRawFrames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRawFrames, td_raw_frames_free)
 guint td_raw_frames_count (const TdRawFrames *frames);
-/* Any thread; each piece opens its file anew. */
-gboolean td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range,
-                             const TdFrameTarget *target, GCancellable *cancellable,
-                             GError **error);
 
 /* A scan over raw frames of each kind (NULL: none), which it takes; size and counts are filled in.
- */
-TdScan *td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3]);
+   @sinograms: the frames of projections are sinograms: frame r is row r, its lines are the views.
+   Any thread may read it; each read opens the file anew. */
+TdScan *td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],
+                         gboolean sinograms);

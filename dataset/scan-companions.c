@@ -97,7 +97,7 @@ static const TdScanSource sinograms_vtable
 static gboolean
 find_in_scan (const char *path, TdFrameKind kind, Stated *stated)
 {
-  static const TdScanOptions options = { .angles = "0:180" };
+  static const TdScanOptions options = { .angles = TD_ANGLES_LATER };
   g_autoptr (TdScan) seen = td_h5_probe (path) ? td_scan_open (path, &options, NULL, NULL) : NULL;
   TdScanFrame frame;
 

@@ -115,12 +115,13 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
   const char *direction = td_json_string (root, "acquisition/direction");
   guint stated = td_json_count (root, "acquisition/number_of_projections"), steps;
 
-  if (!isfinite (start) || !isfinite (stop) || stated != n_views) {
+  if (!isfinite (start) || !isfinite (stop)) {
     td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” states %u projections, but the scan has %u; give the angles", path, stated,
-                  n_views);
+                  "“%s” states no first and last angle; give the angles ({angles:FILE|FIRST:LAST})", path);
     return FALSE;
   }
+  if (stated != n_views)
+    return td_scan_refuse_views (error, path, stated, "projections", path, n_views);
   steps = td_json_true (root, "acquisition/include_final_angle") ? MAX (n_views - 1, 1) : n_views;
   *angles_rad = g_new (double, n_views);
   for (guint i = 0; i < n_views; i++) {
@@ -135,7 +136,8 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
    centres and by the vectors u and w, with v = w × u. The stage turns about its w,
    counter-clockwise where our angles turn it clockwise, so the angles' signs are reversed
    (geometry.h). Slices then lie in the stage as x = -v, y = u, z = w. TdGeometry's circular orbit
-   holds no deviations, no drifts and no tilted stage: they are refused. */
+   holds no deviations, no drifts and no tilted stage: they are refused. @angles_rad: NULL where the
+   user states them. */
 static gboolean
 ctsimu_geometry_load (const char *path, guint n_views, TdGeometry *geometry, double **angles_rad,
                       GError **error)
@@ -155,7 +157,7 @@ ctsimu_geometry_load (const char *path, guint n_views, TdGeometry *geometry, dou
   if (!read_frame (root, path, "source", &source, error)
       || !read_frame (root, path, "stage", &stage, error)
       || !read_frame (root, path, "detector", &detector, error)
-      || !ctsimu_geometry_read_angles (root, path, n_views, angles_rad, error))
+      || (angles_rad && !ctsimu_geometry_read_angles (root, path, n_views, angles_rad, error)))
     return FALSE;
   geometry->beam = type && strcmp (type, "parallel") == 0 ? TD_BEAM_PARALLEL : TD_BEAM_CONE;
   return ctsimu_geometry_place (&source, &stage, &detector, path, geometry, error);
@@ -329,11 +331,11 @@ scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *op
   take_proposals (root, &facts->geometry);
   if (!path)
     return scan_ctsimu_refuse (error, facts->path, "acquisition_geometry/path_to_CTSimU_JSON");
-  if (!ctsimu_geometry_load (path, facts->n_views, &facts->geometry, &facts->angles_rad, error))
+  if (!ctsimu_geometry_load (path, facts->n_views, &facts->geometry,
+                             options->angles ? NULL : &facts->angles_rad, error))
     return FALSE;
   if (!options->angles)
     return TRUE;
-  g_free (facts->angles_rad);
   facts->angles_rad
       = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views, &note, error);
   if (note)
@@ -363,7 +365,7 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
   if (!root || !scan_ctsimu_read_layout (root, path, &layout, error)
       || !scan_ctsimu_open_all (root, path, &layout, frames, error))
     return NULL;
-  scan = td_raw_scan_new (path, &layout, frames);
+  scan = td_raw_scan_new (path, &layout, frames, FALSE);
   scan->facts.format = g_strdup ("CTSimU metadata (raw)");
   name = td_json_string (root, "file/name");
   if (name && *name) {

@@ -93,7 +93,7 @@ described_open (const char *path, const TdScanOptions *options, GCancellable *ca
     return NULL;
   /* The description's angles and geometry replace what the images' reader finds. */
   if (!images.angles)
-    images.angles = "0:360";
+    images.angles = TD_ANGLES_LATER;
   images.geometry = own;
   scan = td_scan_reader_tiff.open (first, &images, cancellable, error);
   if (!scan)

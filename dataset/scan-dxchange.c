@@ -159,6 +159,8 @@ take_default_angles (TdScan *scan, hid_t file)
                   start, step);
     return;
   }
+  if (facts->n_views == 1)
+    return; /* validation says so */
   facts->angles_rad = td_angles_range (0, 180, facts->n_views);
   td_scan_note (scan, "There are no angles; 0° to 180°, both ends included, were taken, as the "
                       "format has it. State the angles if the scan was another.");
@@ -190,11 +192,7 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
   facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
   if (!facts->angles_rad || n == facts->n_views)
     return facts->angles_rad != NULL;
-  td_set_error (error, TD_ERROR_ANGLES,
-                "%s holds %" G_GSIZE_FORMAT " angles for %u projections; give a file of angles, or "
-                "the first and the last, such as 0:180 ({angles:FILE|FIRST:LAST})",
-                label, n, facts->n_views);
-  return FALSE;
+  return td_scan_refuse_views (error, label, (guint) n, "angles", facts->path, facts->n_views);
 }
 
 static void
@@ -247,8 +245,10 @@ dxchange_open (const char *path, const TdScanOptions *options, GCancellable *can
   if (good) {
     scan->facts.format = g_strdup (place.layout->format);
     if (place.n_groups > 1)
-      td_scan_note (scan, "The file holds %u stages of the data; %s was taken.", place.n_groups,
-                    place.group);
+      td_scan_note (scan,
+                    "The file holds %u stages of the data; %s was taken ({dataset:/GROUP} takes "
+                    "another).",
+                    place.n_groups, place.group);
     scan_dxchange_take_details (scan, file);
   }
   g_free (place.group);

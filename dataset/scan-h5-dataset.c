@@ -52,7 +52,8 @@ choose_dataset (hid_t file, const char *path, GError **error)
   g_ptr_array_add (paths, NULL);
   list = g_strjoinv (", ", (char **) paths->pdata);
   td_set_error (error, TD_ERROR_INVALID,
-                "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take: %s",
+                "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take "
+                "({dataset}): %s",
                 path, list);
   return NULL;
 }

@@ -63,6 +63,12 @@ void td_scan_take_extra (TdScan *scan, const double *angles_rad, guint n);
 /* Files that @scan reads. */
 void td_scan_add_sources (TdScan *scan, const char *const *paths, guint n);
 void td_scan_note (TdScan *scan, const char *id, ...) G_GNUC_PRINTF (2, 3);
+/* FALSE with @error: @source states @stated @what (views, angles), but the scan at @path has
+   @n_views, not so many. Says what to do; a lone image may be a sinogram. */
+gboolean td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,
+                               const char *path, guint n_views);
+/* A range of angles for a scan whose own angles come later; good for any number of views. */
+#define TD_ANGLES_LATER "0:0"
 /* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of
    every open. */
 gboolean td_scan_validate (TdScan *scan, GError **error);

@@ -121,7 +121,7 @@ rabbitct_open (const char *path, const TdScanOptions *options, GCancellable *can
       = td_raw_frames_new ((const char *const[]) { path, NULL }, &layout, error);
   if (!frames[TD_FRAME_PROJECTION])
     return NULL;
-  scan = td_raw_scan_new (path, &layout, frames);
+  scan = td_raw_scan_new (path, &layout, frames, FALSE);
   TdGeometry *geometry = &scan->facts.geometry;
   scan->facts.format = g_strdup ("RabbitCT");
   scan->facts.transmission_logged = TRUE;

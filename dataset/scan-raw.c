@@ -17,6 +17,27 @@ raw_probe (const char *path, const TdScanOptions *options)
   return options->raw_columns > 0 && options->raw_rows > 0;
 }
 
+/* The files of a folder, which must be one series: each may be of any size. */
+static char **
+scan_raw_list (const char *folder, GError **error)
+{
+  g_auto (GStrv) names = td_series_list (folder, NULL, error);
+  g_autofree char *first = names && names[0] ? td_series_pattern (names[0]) : NULL;
+
+  for (guint i = 1; names && names[0] && names[i]; i++) {
+    g_autofree char *pattern = td_series_pattern (names[i]);
+
+    if (strcmp (pattern, first) == 0)
+      continue;
+    td_set_error (error, TD_ERROR_INVALID,
+                  "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
+                  "into a folder of their own, or open one file",
+                  folder, names[0], names[i]);
+    return NULL;
+  }
+  return names ? td_series_paths (folder, NULL, error) : NULL;
+}
+
 /* @path's frames; NULL without error if @path is NULL. */
 static TdRawFrames *
 scan_raw_open_frames (const char *path, const TdRawLayout *layout, GError **error)
@@ -26,7 +47,7 @@ scan_raw_open_frames (const char *path, const TdRawLayout *layout, GError **erro
   if (!path)
     return NULL;
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    paths = td_series_paths (path, NULL, error);
+    paths = scan_raw_list (path, error);
   else
     paths = g_strdupv ((char *[]) { (char *) path, NULL });
   return paths ? td_raw_frames_new ((const char *const *) paths, layout, error) : NULL;
@@ -37,10 +58,14 @@ scan_raw_open_all (const char *path, const TdScanOptions *options, const TdRawLa
                    TdRawFrames *frames[3], GError **error)
 {
   const char *paths[] = { path, options->flats, options->darks };
+  TdRawLayout own = *layout;
   g_autoptr (GError) local = NULL;
 
-  for (guint kind = 0; kind < 3 && !local; kind++)
-    frames[kind] = scan_raw_open_frames (paths[kind], layout, &local);
+  for (guint kind = 0; kind < 3 && !local; kind++) {
+    frames[kind] = scan_raw_open_frames (paths[kind], &own, &local);
+    if (kind == TD_FRAME_PROJECTION && options->sinograms && !local)
+      own.n_rows = td_raw_frames_count (frames[kind]); /* flats are frames all the same */
+  }
   if (!local)
     return TRUE;
   for (guint kind = 0; kind < 3; kind++)
@@ -60,8 +85,8 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
 
   if (!scan_raw_open_all (path, options, &layout, frames, error))
     return NULL;
-  scan = td_raw_scan_new (path, &layout, frames);
-  scan->facts.format = g_strdup ("raw frames");
+  scan = td_raw_scan_new (path, &layout, frames, options->sinograms);
+  scan->facts.format = g_strdup (options->sinograms ? "raw sinograms" : "raw frames");
   if (options->angles) {
     scan->facts.angles_rad
         = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views, &note, error);

@@ -231,10 +231,16 @@ take_flat_positions (TdScan *scan, const TdTiffFrames *flats)
 }
 
 static void
-note_companions (TdScan *scan, const TdTiffSet *set)
+note_companions (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames)
 {
   const TdScanFacts *facts = &scan->facts;
 
+  if (frames->frames->len > 0 && frames->paths->len > 1)
+    td_scan_note (
+        scan,
+        "%u files hold several images each: all %u images were taken, one file behind the "
+        "other.",
+        frames->paths->len, frames->frames->len);
   for (guint i = 0; set->notes && set->notes[i]; i++)
     td_messages_add (&scan->facts.notes, td_message_ref (set->notes[i]));
   if (facts->n_flats > 0)
@@ -302,7 +308,7 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
   }
   if (source->frames[TD_FRAME_DARK])
     scan->facts.n_darks = td_tiff_frames_count (source->frames[TD_FRAME_DARK]);
-  note_companions (scan, set);
+  note_companions (scan, set, frames);
   if (!scan_tiff_take_angles (scan, set, frames, options, error)
       || !scan_tiff_take_geometry (scan, options->geometry ? NULL : set->geometry,
                                    scan->facts.angles_rad != NULL, error))

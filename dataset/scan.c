@@ -106,9 +106,34 @@ td_scan_complete (const TdScan *scan, GError **error)
   return FALSE;
 }
 
+gboolean
+td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,
+                      const char *path, guint n_views)
+{
+  if (n_views == 1)
+    td_set_error (error, TD_ERROR_ANGLES,
+                  "“%s” states %u %s, but “%s” holds one projection; if that image is a sinogram, "
+                  "state it ({sinograms}), else open all projections",
+                  source, stated, what, path);
+  else
+    td_set_error (error, TD_ERROR_ANGLES,
+                  "“%s” states %u %s, but “%s” has %u projections; open all of them, or give the "
+                  "angles of those that are there ({angles:FILE|FIRST:LAST})",
+                  source, stated, what, path, n_views);
+  return FALSE;
+}
+
 static gboolean
 validate_angles (const TdScanFacts *facts, GError **error)
 {
+  if (!facts->angles_rad && facts->n_views == 1) {
+    td_set_error (
+        error, TD_ERROR_ANGLES,
+        "“%s” holds one projection, without its angle; if that image is a sinogram, state "
+        "it ({sinograms}), else open all projections",
+        facts->path);
+    return FALSE;
+  }
   if (!facts->angles_rad) {
     td_set_error (error, TD_ERROR_ANGLES,
                   "“%s” comes without angles: give a file of angles, or the first and the last "
@@ -153,13 +178,9 @@ angles_of_matrices (TdScan *scan, GError **error)
   g_autofree double *angles = NULL;
   gboolean same = facts->angles_rad != NULL;
 
-  if (g->n_view_matrices != facts->n_views) {
-    td_set_error (
-        error, TD_ERROR_INVALID,
-        "The geometry describes %u views, but “%s” has %u; give the geometry of this scan",
-        g->n_view_matrices, facts->path, facts->n_views);
-    return FALSE;
-  }
+  if (g->n_view_matrices != facts->n_views)
+    return td_scan_refuse_views (error, facts->path, g->n_view_matrices, "projection matrices",
+                                 facts->path, facts->n_views);
   angles = g_new (double, facts->n_views);
   if (!td_matrices_angles (g->view_matrices, facts->n_views, facts->n_columns, facts->n_rows,
                            facts->path, angles, error))
@@ -430,7 +451,7 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return NULL;
   /* A geometry that knows its angles has no need of others: the reader gets some to be content. */
   if (geometry && (geometry->angles_rad || geometry->kind != TD_VIEWS_NONE) && !own.angles)
-    own.angles = "0:360";
+    own.angles = TD_ANGLES_LATER;
   if (!td_h5_trial_scan (path, &own, cancellable, error))
     return NULL;
   g_autoptr (TdScan) scan = open_by_reader (path, &own, cancellable, error);

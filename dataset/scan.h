@@ -90,7 +90,8 @@ typedef enum {
 /**
  * td_scan_open:
  * @path: a file or a folder. A folder is searched for projections, flats, darks and angles by the
- *   names of the field (docs/formats); a file that belongs to a stack opens the whole stack.
+ *   names of the field (docs/formats). A file of one projection opens its whole series; one that is
+ * a scan by itself (a sinogram, a stack) is opened alone.
  * @options: (nullable): what the user states instead of what the files say.
  *
  * Blocks for the headers; call it off the main thread.
@@ -103,8 +104,8 @@ typedef struct {
   const char *geometry; /* path of a geometry file (geometry-file.h); NULL: what the files say */
   const char *dataset;  /* HDF5: the scan's group, or the data set of frames, to take when several
                            could  be meant; NULL */
-  gboolean sinograms; /* TIFF: every file (page) is one row's sinogram; DXchange and other HDF5 data
-                         sets: stored [row][view][column]. Refused of what cannot be read so */
+  gboolean sinograms; /* TIFF, raw: every file (page) is one row's sinogram; DXchange and other HDF5
+                         data sets: stored [row][view][column]. Refused of what cannot be read so */
   TdScanValues values;
   double pixel_mm; /* detector pixel, both ways; 0: what the files say */
   double

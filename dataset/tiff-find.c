@@ -7,6 +7,7 @@
 #include "frame-names.h"
 #include "geometry-file.h"
 #include "series.h"
+#include "tiff-io.h"
 
 /* The files of one folder that are named alike. */
 typedef struct {
@@ -88,10 +89,22 @@ refuse_several (const char *folder, const GPtrArray *all, GError **error)
     g_string_append_printf (list, "%s%s (%u)", i ? ", " : "", series->pattern, series->names->len);
   }
   td_set_error (error, TD_ERROR_INVALID,
-                "“%s” holds several series of images: %s%s; open one file of the series that is "
-                "meant",
+                "“%s” holds several series of images: %s%s; open one file of the one that is meant "
+                "instead of the folder",
                 folder, list->str, all->len > 3 ? " and others" : "");
   return FALSE;
+}
+
+/* Is the file a scan by itself: a sinogram, or a stack of images? */
+static gboolean
+is_whole (const TdTiffSet *set, const char *path)
+{
+  g_autofree char *name = g_path_get_basename (path);
+  const gboolean sinogram = set->sinograms || td_name_is_sinogram (name);
+  g_autoptr (TdTiff) tiff = sinogram ? NULL : td_tiff_open (path, NULL, NULL);
+  g_autoptr (GArray) pages = tiff ? td_tiff_pages (tiff, NULL) : NULL;
+
+  return sinogram || (pages && pages->len > 1);
 }
 
 /* The series that a folder is opened for: the only one, or by far the largest. */
@@ -112,9 +125,19 @@ take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
   if (total == 0)
     return TRUE;
   if (largest->names->len == 1) { /* no running number at all: the names' order must do */
+    g_autofree char *first = g_build_filename (folder, largest->names->pdata[0], NULL);
+
+    if (total > 1 && is_whole (set, first))
+      return refuse_several (folder, all, error);
     for (guint i = 0; names[i]; i++)
       if (td_name_role (names[i]) == TD_NAME_PROJECTION)
         add_path (set->projections, folder, names[i]);
+    if (total > 1)
+      tiff_find_note (
+          set,
+          "The names of the %u images in %s have no running number: the images were taken "
+          "in the order of their names.",
+          total, folder);
     return TRUE;
   }
   if (largest->names->len * 10 < total * 9)
@@ -127,7 +150,8 @@ take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
   return TRUE;
 }
 
-/* The series that one opened file belongs to, whatever its name says that it is. */
+/* The series that one opened file belongs to, whatever its name says that it is; the file alone, if
+   that is a scan. */
 static gboolean
 take_series_of (TdTiffSet *set, const char *path, GError **error)
 {
@@ -145,6 +169,15 @@ take_series_of (TdTiffSet *set, const char *path, GError **error)
 
     if (strcmp (own, pattern) == 0 && !is_folder (folder, names[i]))
       add_path (set->projections, folder, names[i]);
+  }
+  if (names && set->projections->len > 1 && is_whole (set, path)) {
+    tiff_find_note (
+        set,
+        "%s is a scan by itself and was taken alone; %u more files are named %s: open their "
+        "folder for all of them.",
+        name, set->projections->len - 1, pattern);
+    g_ptr_array_set_size (set->projections, 0);
+    g_ptr_array_add (set->projections, g_strdup (path));
   }
   return names != NULL;
 }
@@ -177,6 +210,37 @@ find_projection_folder (const char *folder)
   return found ? found : only;
 }
 
+/* Does @name, by the owner that it states, belong to another scan in @folder than the one whose
+   file or folder there is called @own? */
+static gboolean
+is_anothers (const char *folder, const char *name, const char *own)
+{
+  g_autofree char *owner = td_name_owner (name), *own_low = g_ascii_strdown (own, -1);
+  g_auto (GStrv) names = NULL;
+
+  if (!owner || g_str_has_prefix (own_low, owner))
+    return FALSE;
+  names = td_series_list (folder, NULL, NULL);
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *low = g_ascii_strdown (names[i], -1);
+
+    if (g_str_has_prefix (low, owner) && td_name_role (names[i]) == TD_NAME_PROJECTION
+        && (td_series_is_tiff (names[i]) || is_folder (folder, names[i])))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* What the scan goes by in @folder: its first image's name, or that of the folder it is in. */
+static char *
+name_in (const TdTiffSet *set, const char *folder)
+{
+  const char *first = set->projections->pdata[0];
+  g_autofree char *own = g_path_get_dirname (first);
+
+  return g_path_get_basename (strcmp (folder, own) == 0 ? first : own);
+}
+
 /* Flats (or darks) of @folder: named files and all images of named folders. The projections' own
  * folder and files are not looked at again; in other folders names must be plain. */
 static void
@@ -185,6 +249,8 @@ collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNam
 {
   gboolean own = strcmp (folder, projections) == 0;
   g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
+  g_autofree char *scan = name_in (set, folder);
+  guint n_others = 0;
 
   for (guint i = 0; names && names[i]; i++) {
     g_autofree char *path = g_build_filename (folder, names[i], NULL);
@@ -193,6 +259,10 @@ collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNam
     if ((own && !below ? td_name_role (names[i]) : td_name_role_strict (names[i])) != role
         || strcmp (path, projections) == 0)
       continue;
+    if (is_anothers (folder, names[i], scan)) {
+      n_others++;
+      continue;
+    }
     if (below) {
       g_auto (GStrv) images = td_series_list (path, td_series_is_tiff, NULL);
 
@@ -202,6 +272,11 @@ collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNam
                && !g_ptr_array_find_with_equal_func (set->projections, path, g_str_equal, NULL))
       g_ptr_array_add (paths, g_steal_pointer (&path));
   }
+  if (n_others)
+    tiff_find_note (set,
+                    "%u images in %s belong to another scan by their names and were left out "
+                    "({flats} and {darks} take them).",
+                    n_others, folder);
 }
 
 static gsize
@@ -216,14 +291,19 @@ common_prefix (const char *a, const char *b)
 
 /* A file of angles; among several, the one whose name begins most like the projections'. */
 static char *
-find_angles (const char *folder, const char *projection)
+find_angles (TdTiffSet *set, const char *folder)
 {
   g_auto (GStrv) names = td_series_list (folder, td_name_is_angles, NULL);
-  g_autofree char *like = g_path_get_basename (projection);
+  g_autofree char *like = g_path_get_basename (set->projections->pdata[0]);
+  g_autofree char *scan = name_in (set, folder);
   const char *best = NULL;
 
   for (guint i = 0; names && names[i]; i++)
-    if (!best || common_prefix (names[i], like) > common_prefix (best, like))
+    if (is_anothers (folder, names[i], scan))
+      tiff_find_note (
+          set, "%s belongs to another scan by its name and was left out ({angles} takes it).",
+          names[i]);
+    else if (!best || common_prefix (names[i], like) > common_prefix (best, like))
       best = names[i];
   return best ? g_build_filename (folder, best, NULL) : NULL;
 }
@@ -272,11 +352,11 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
       return TRUE;
     }
     if (n_own > 0) {
-      td_set_error (
-          error, TD_ERROR_INVALID,
-          "“%s” holds several scans, for %s belongs to %u of %u images: open one image of the "
-          "scan that is meant",
-          folder, names[i], n_own, set->projections->len);
+      td_set_error (error, TD_ERROR_INVALID,
+                    "“%s” holds several scans, for %s belongs to %u of %u images: open one file of "
+                    "the one that "
+                    "is meant instead of the folder",
+                    folder, names[i], n_own, set->projections->len);
       return FALSE;
     }
   }
@@ -322,7 +402,7 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
     if (half_turns->len == 0)
       collect_role (set, folders[i], own, TD_NAME_HALF_TURN, half_turns);
     if (!set->angles && !options->angles)
-      set->angles = find_angles (folders[i], set->projections->pdata[0]);
+      set->angles = find_angles (set, folders[i]);
     if (!set->geometry)
       set->geometry = tiff_find_file (folders[i], "geometry.json");
     if (!set->geometry && !options->geometry && !find_parameters (set, folders[i], error))
@@ -365,18 +445,20 @@ td_tiff_find (const char *path, const TdScanOptions *options, GError **error)
   g_autoptr (TdTiffSet) set = g_new0 (TdTiffSet, 1);
   gboolean folder = g_file_test (path, G_FILE_TEST_IS_DIR);
   g_autofree char *opened = folder ? g_strdup (path) : g_path_get_dirname (path);
-  g_autofree char *name = NULL, *parent = NULL, *parent_name = NULL;
+  g_autofree char *name = g_path_get_basename (path), *parent_name = g_path_get_basename (opened);
 
+  set->sinograms
+      = options->sinograms || td_name_is_sinogram (name) || td_name_is_sinogram (parent_name);
   set->projections = g_ptr_array_new_with_free_func (g_free);
   set->flats = g_ptr_array_new_with_free_func (g_free);
   set->darks = g_ptr_array_new_with_free_func (g_free);
   if (!(folder ? tiff_find_in_folder (set, path, error) : take_series_of (set, path, error)))
     return NULL;
-  name = g_path_get_basename (set->projections->pdata[0]);
-  parent = g_path_get_dirname (set->projections->pdata[0]);
-  parent_name = g_path_get_basename (parent);
-  set->sinograms
-      = options->sinograms || td_name_is_sinogram (name) || td_name_is_sinogram (parent_name);
+  /* In a folder that was opened, the images' names say it too. */
+  g_autofree char *first = g_path_get_basename (set->projections->pdata[0]);
+  g_autofree char *own = g_path_get_dirname (set->projections->pdata[0]);
+  g_autofree char *own_name = g_path_get_basename (own);
+  set->sinograms = set->sinograms || td_name_is_sinogram (first) || td_name_is_sinogram (own_name);
   if (set->sinograms && !options->sinograms)
     tiff_find_note (set,
                     "By its name this is a stack of sinograms: every image is one detector row.");

@@ -41,7 +41,7 @@ static const TdField fields[] = {
     .expects = "a distance in millimetres, above 0" },
   { "dataset", "NAME", "HDF5: where the projections are", NULL,
     N_ ("Open with Details (Ctrl+D): data set of the projections"), PATH (dataset) },
-  { "sinograms", NULL, "TIFF: every file or page is the sinogram of one row", NULL,
+  { "sinograms", NULL, "TIFF and raw: every file or page is the sinogram of one row", NULL,
     N_ ("Open with Details (Ctrl+D): sinograms"), &td_kind_switch,
     offsetof (TdScanOptions, sinograms) },
   { "values", "KIND",

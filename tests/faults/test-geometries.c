@@ -283,7 +283,7 @@ static const struct {
   { 0, "AngularStep=60", "", "AngularStep" },
   { 0, "ObjectTilt=0.25", "ObjectTilt=80", "ObjectTilt" },
   { 0, "Name=part", "Name=other", "other_" },
-  { 1, "Number of Files=6", "Number of Files=5", "5 angles" },
+  { 1, "Number of Files=6", "Number of Files=5", "5 views" },
   { 1, "Number of Rows=10", "Number of Rows=12", "12 detector rows" },
   { 1, "Camera to Source (mm)=300", "Camera to Source (mm)=50", "Camera to Source" },
   { 1, "Rotation Step (deg)=60", "Rotation Step (deg)=0", "Rotation Step" },
@@ -305,7 +305,7 @@ static const struct {
   { 3, "]]}", ", 1]]}", "73 numbers" },
   { 3, "{\"matrices\"", "{\"vectors\"", NULL },
   { 4, "600,", "600, 600,", "have 13" },
-  { 4, "600,", "inf,", "not finite" },
+  { 4, "600,", "inf,", "than numbers" },
   { 4, "950,", "x950,", "than numbers" },
 };
 

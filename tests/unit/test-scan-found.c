@@ -214,6 +214,202 @@ test_late_stack (void)
   g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 5), ==, 14);
 }
 
+static void
+save_stack (const TestFolder *folder, const char *name, guint n, guint16 value)
+{
+  g_autofree char *path = test_folder_file (folder, name);
+  g_autofree guint16 *samples = g_new0 (guint16, COLUMNS * ROWS);
+  const TdTiffImage image = { COLUMNS, ROWS, TD_SAMPLE_UINT16, 0, NULL };
+  g_autoptr (TdTiffSave) save = td_tiff_save_new (path, name, &image, n, FALSE, NULL);
+
+  for (guint i = 0; i < n; i++) {
+    samples[0] = value + i;
+    g_assert_true (td_tiff_save_image (save, i, samples, NULL));
+  }
+  g_assert_true (td_tiff_save_close (g_steal_pointer (&save), NULL));
+}
+
+static void
+save_text (const TestFolder *folder, const char *name, const char *text)
+{
+  g_autofree char *path = test_folder_file (folder, name);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+/* A lone image with the angles, or the number of views, of a turn is a sinogram or lacks the
+   others: nothing is reconstructed of it unasked. */
+static void
+test_lone_image (void)
+{
+  static const struct {
+    const char *angles, *file, *text; /* @file beside the image */
+  } cases[] = {
+    { "0:360", NULL, NULL },
+    { NULL, NULL, NULL },
+    { NULL, "a_angles.txt", "0 1 2 3 4 5 6 7 8\n" },
+    { "0:0", "a_parameters.json",
+      "{\"distanceSourceOrigin\": 10, \"distanceSourceDetector\": 30, \"distanceUnit\": \"cm\", "
+      "\"numberImages\": 9.0, \"pixelSizePost\": 0.05, \"numDetectorsPost\": 17.0}" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "a_image.tif");
+    TdScanOptions options = { .angles = cases[i].angles };
+    g_autoptr (GError) error = NULL;
+
+    save_frame (folder, "a_image.tif", COLUMNS, ROWS, 1);
+    if (cases[i].file)
+      save_text (folder, cases[i].file, cases[i].text);
+    g_assert_null (td_scan_open (path, &options, NULL, &error));
+    test_assert_sentence (error, "--sinograms");
+    options.sinograms = TRUE;
+    options.angles = "0:360";
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+    g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, ROWS);
+    g_assert_cmpuint (td_scan_facts (scan)->n_rows, ==, 1);
+  }
+}
+
+/* The same where a scanner's own description states more projections than there are. */
+static void
+test_lone_described (void)
+{
+  static const struct {
+    const char *file, *text;
+  } cases[] = {
+    { "part.xtekct", "[XTekCT]\nName=part\nProjections=721\nDetectorPixelsX=17\nDetectorPixelsY=9\n"
+                     "DetectorPixelSizeX=0.5\nDetectorPixelSizeY=0.5\nSrcToObject=100\n"
+                     "SrcToDetector=300\nInitialAngle=0\nAngularStep=0.5\n" },
+    { "part_.log", "[System]\nScanner=SkyScan1172\nCamera Pixel Size (um)=11.2\n[Acquisition]\n"
+                   "Filename Prefix=part_\nNumber of Files=721\nNumber of Rows=9\n"
+                   "Number of Columns=17\nObject to Source (mm)=100\nCamera to Source (mm)=300\n"
+                   "Image Pixel Size (um)=150\nRotation Step (deg)=0.5\n" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint n = 1; n <= 2; n++) {
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      g_autofree char *path = test_folder_file (folder, cases[i].file);
+      TdScanOptions options = { 0 };
+      g_autoptr (GError) error = NULL;
+
+      for (guint k = 0; k < n; k++)
+        save_frame (folder, k ? "part_0002.tif" : "part_0001.tif", COLUMNS, ROWS, k);
+      save_text (folder, cases[i].file, cases[i].text);
+      g_assert_null (td_scan_open (path, &options, NULL, &error));
+      test_assert_sentence (error, "721");
+      g_clear_error (&error);
+      options.angles = "0:10"; /* who states the angles of two views knows that there are two */
+      g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+      g_assert_cmpint (scan != NULL, ==, n == 2);
+    }
+}
+
+/* A file that is a scan by itself is opened alone, whatever is called like it. */
+static void
+test_alone (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new (), stacks = test_folder_new (),
+                         words = test_folder_new ();
+  g_autofree char *one = test_folder_file (folder, "s_2.tif"),
+                  *stack = test_folder_file (stacks, "m_2.tif");
+  TdScanOptions options = { .angles = "0:180", .sinograms = TRUE };
+  g_autoptr (GError) error = NULL;
+
+  save_frame (folder, "s_1.tif", COLUMNS, ROWS, 1);
+  save_frame (folder, "s_2.tif", COLUMNS, ROWS, 2);
+  save_frame (folder, "s_3.tif", COLUMNS, ROWS, 3);
+  g_autoptr (TdScan) alone = open_scan (one, &options);
+  g_assert_cmpuint (td_scan_facts (alone)->n_rows, ==, 1);
+  g_assert_cmpfloat (first_value (alone, TD_FRAME_PROJECTION, 0), ==, 2);
+  g_autofree char *note = td_message_text (td_scan_facts (alone)->notes[0], NULL);
+  g_assert_nonnull (strstr (note, "2 more"));
+  g_autoptr (TdScan) all = open_scan (folder->path, &options);
+  g_assert_cmpuint (td_scan_facts (all)->n_rows, ==, 3);
+
+  save_frame (words, "left.tif", COLUMNS, ROWS, 1);
+  save_frame (words, "right.tif", COLUMNS, ROWS, 1);
+  g_assert_null (td_scan_open (words->path, &options, NULL, &error));
+  test_assert_sentence (error, "several");
+
+  save_stack (stacks, "m_1.tif", 5, 10);
+  save_stack (stacks, "m_2.tif", 4, 20);
+  options.sinograms = FALSE;
+  g_autoptr (TdScan) pages = open_scan (stack, &options);
+  g_assert_cmpuint (td_scan_facts (pages)->n_views, ==, 4);
+  g_assert_cmpfloat (first_value (pages, TD_FRAME_PROJECTION, 0), ==, 20);
+  g_autoptr (TdScan) both = open_scan (stacks->path, &options);
+  g_assert_cmpuint (td_scan_facts (both)->n_views, ==, 9);
+}
+
+/* What another scan in the folder owns by its name stays with that one. */
+static void
+test_others_companions (void)
+{
+  static const char *const files[]
+      = { "sampleA_1.tif",          "sampleA_2.tif",      "sampleB_1.tif",
+          "sampleB_2.tif",          "sampleB_flat_1.tif", "flat_1.tif",
+          "sampleA_dark_1.tif",     "dark-sampleB.tif",   "sampleB_180deg.tif",
+          "other_flat_before_1.tif" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "sampleA_1.tif");
+  const TdScanOptions options = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    save_frame (folder, files[i], COLUMNS, ROWS, i + 1);
+  save_text (folder, "sampleB_angles.txt", "0\n90\n");
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_ANGLES);
+  save_text (folder, "angles_sampleA.txt", "0\n45\n");
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_assert_cmpuint (facts->n_flats, ==, 2); /* "other" is no scan here */
+  g_assert_cmpfloat (first_value (scan, TD_FRAME_FLAT, 0), ==, 6);
+  g_assert_cmpfloat (first_value (scan, TD_FRAME_FLAT, 1), ==, 10);
+  g_assert_cmpuint (facts->n_darks, ==, 1);
+  g_assert_cmpfloat (first_value (scan, TD_FRAME_DARK, 0), ==, 7);
+  g_assert_cmpfloat (facts->angles_rad[1], ==, G_PI / 4);
+  g_assert_cmpuint (td_scan_extra_frames (scan), ==, 0);
+}
+
+/* Headerless sinograms; a folder of them is one series. */
+static void
+test_raw_sinograms (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  TdScanOptions options = { .angles = "0:180",
+                            .sinograms = TRUE,
+                            .raw_columns = COLUMNS,
+                            .raw_rows = VIEWS,
+                            .raw_type = TD_SAMPLE_UINT16 };
+  guint16 image[VIEWS][COLUMNS];
+  float line[2][3][COLUMNS];
+  g_autoptr (GError) error = NULL;
+
+  for (guint row = 0; row < 3; row++) {
+    g_autofree char *name = g_strdup_printf ("row_%u.raw", row),
+                    *path = test_folder_file (folder, name);
+
+    for (guint i = 0; i < VIEWS * COLUMNS; i++)
+      image[i / COLUMNS][i % COLUMNS] = 1000 * row + i;
+    g_assert_true (g_file_set_contents (path, (const char *) image, sizeof image, NULL));
+  }
+  g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
+  g_assert_cmpuint (td_scan_facts (scan)->n_rows, ==, 3);
+  const TdFrameRange range = { TD_FRAME_PROJECTION, 5, 3, 1, 2 };
+  g_assert_true (td_scan_read_sinograms (scan, &range, &line[0][0][0], NULL, NULL));
+  g_assert_cmpfloat (line[1][2][4], ==, 2000 + 7 * COLUMNS + 4);
+  g_assert_true (td_scan_read (scan, &range, &line[0][0][0], NULL, NULL));
+  g_assert_cmpfloat ((&line[0][0][0])[(2 * 2 + 1) * COLUMNS + 4], ==, 2000 + 7 * COLUMNS + 4);
+  save_text (folder, "notes.txt", "of that day");
+  g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
+  test_assert_sentence (error, "not named alike");
+}
+
 /* Angles spread over files of which some are missing are told. */
 static void
 test_gaps (void)
@@ -442,7 +638,7 @@ test_htc_folder (void)
   if (!path)
     return;
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
-  test_assert_sentence (error, "one image");
+  test_assert_sentence (error, "one file");
 }
 
 static void
@@ -550,6 +746,11 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/scan/middle-frame", test_middle_frame);
   g_test_add_func ("/scan/gaps", test_gaps);
+  g_test_add_func ("/scan/lone-image", test_lone_image);
+  g_test_add_func ("/scan/lone-described", test_lone_described);
+  g_test_add_func ("/scan/alone", test_alone);
+  g_test_add_func ("/scan/others-companions", test_others_companions);
+  g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
   g_test_add_func ("/scan/late-stack", test_late_stack);
   g_test_add_func ("/scan/names", test_names);
   g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);
