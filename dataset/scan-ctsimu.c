@@ -117,7 +117,8 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
 
   if (!isfinite (start) || !isfinite (stop)) {
     td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” states no first and last angle; give the angles ({angles:FILE|FIRST:LAST})", path);
+                  "“%s” states no first and last angle; give the angles ({angles:FILE|FIRST:LAST})",
+                  path);
     return FALSE;
   }
   if (stated != n_views)
