@@ -23,6 +23,7 @@ struct _TdWindow {
   TdJobQueue *jobs;
   GCancellable *opening;      /* NULL: nothing is being opened */
   TdScanStatement *statement; /* of the scan that is open, or was to be; NULL: none */
+  TdProvenance *volume;       /* whose scan is being opened; NULL: none is */
   char *failure;              /* why the last one did not open; NULL: none failed */
   guint n_recalls;            /* scans that were asked for an earlier recipe of theirs */
   gboolean leaving;           /* the user said to close with jobs running */
@@ -180,6 +181,21 @@ window_recall_recipe (TdWindow *self)
 
 /* ── Opening ── */
 
+/* What opening a path came to: a scan, or a volume of this program's, which names its scan. */
+typedef struct {
+  TdScan *scan;
+  TdProvenance *volume;
+} Opened;
+
+static void
+opened_free (Opened *opened)
+{
+  g_clear_pointer (&opened->scan, td_scan_unref);
+  td_provenance_free (opened->volume);
+  g_free (opened);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Opened, opened_free)
+
 static void
 open_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
@@ -190,10 +206,18 @@ open_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cance
                      ? td_scan_open (statement->path, &options, cancellable, &error)
                      : NULL;
 
-  if (scan)
-    g_task_return_pointer (task, scan, (GDestroyNotify) td_scan_unref);
-  else
+  TdProvenance *volume = scan || g_cancellable_is_cancelled (cancellable)
+                             ? NULL
+                             : td_provenance_read (statement->path);
+
+  if (!scan && !volume) {
     g_task_return_error (task, error);
+    return;
+  }
+  g_clear_error (&error);
+  Opened *opened = g_new (Opened, 1);
+  *opened = (Opened) { scan, volume };
+  g_task_return_pointer (task, opened, (GDestroyNotify) opened_free);
 }
 
 static void
@@ -279,35 +303,75 @@ show_failure (TdWindow *self, const TdScanStatement *statement, const GError *er
   gtk_stack_set_visible_child_name (self->stack, "failed");
 }
 
+/* A volume's scan is opened next, as it was stated when it was opened last. */
+static void
+window_on_no_scan (TdWindow *self, const TdScanStatement *statement, Opened *opened,
+                   const GError *error)
+{
+  g_autoptr (TdProvenance) made = g_steal_pointer (&self->volume);
+  g_autoptr (GError) said = error ? g_error_copy (error) : NULL;
+
+  if (opened && !made) {
+    td_window_open_path (self, opened->volume->scan);
+    self->volume = g_steal_pointer (&opened->volume);
+    return;
+  }
+  if (!said)
+    td_set_error (&said, TD_ERROR_BAD_FILE, _ ("“%s” is a volume, not a scan"), statement->path);
+  if (made)
+    td_prefix_error (&said, _ ("The volume “%s” was made of “%s”, which does not open: "),
+                     made->volume, made->scan);
+  show_failure (self, statement, said);
+}
+
+/* The slices of a volume, beside the scan and the recipe that made them. */
+static void
+window_show_volume (TdWindow *self)
+{
+  g_autoptr (TdProvenance) volume = g_steal_pointer (&self->volume);
+  g_autoptr (TdJobItem) item = td_job_item_new_done (volume);
+
+  td_volume_view_show_job (self->volume_view, item);
+  adw_view_stack_set_visible_child_name (self->pages, "volume");
+}
+
 static void
 on_opened (GObject *source, GAsyncResult *result, gpointer user)
 {
   TdWindow *self = TD_WINDOW (source);
   const TdScanStatement *statement = g_task_get_task_data (G_TASK (result));
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = g_task_propagate_pointer (G_TASK (result), &error);
+  g_autoptr (Opened) opened = g_task_propagate_pointer (G_TASK (result), &error);
 
   /* A newer opening, or the window's end, has taken the place of this one. */
   if (self->opening != g_task_get_cancellable (G_TASK (result)))
     return;
   g_clear_object (&self->opening);
-  if (!scan) {
-    show_failure (self, statement, error);
+  if (!opened || !opened->scan) {
+    window_on_no_scan (self, statement, opened, error);
     return;
   }
   const gboolean stated_anew
-      = is_same_detector (td_session_facts (self->session), td_scan_facts (scan));
-  TdRecipe recipe = *td_session_recipe (self->session);
-  if (!stated_anew)
-    window_preset_recipe (self, &recipe);
+      = !self->volume
+        && is_same_detector (td_session_facts (self->session), td_scan_facts (opened->scan));
+  TdRecipe preset, recipe = *td_session_recipe (self->session);
+  window_preset_recipe (self, &preset);
+  if (self->volume) {
+    recipe = self->volume->recipe;
+    take_machine (&recipe, &preset);
+  } else if (!stated_anew) {
+    recipe = preset;
+  }
   window_remember_recipe (self);
   keep_statement (self, statement);
   td_settings_add_recent (self->settings, statement->path);
   td_settings_set_details (
       self->settings, statement->path,
       td_scan_statement_is_plain (statement) ? NULL : td_scan_statement_to_variant (statement));
-  td_session_open (self->session, scan, &recipe);
-  if (!stated_anew)
+  td_session_open (self->session, opened->scan, &recipe);
+  if (self->volume)
+    window_show_volume (self);
+  else if (!stated_anew)
     window_recall_recipe (self);
 }
 
@@ -317,6 +381,7 @@ stop_opening (TdWindow *self)
   if (self->opening)
     g_cancellable_cancel (self->opening);
   g_clear_object (&self->opening);
+  g_clear_pointer (&self->volume, td_provenance_free);
 }
 
 static void
@@ -1045,6 +1110,7 @@ td_window_dispose (GObject *object)
   window_remember_recipe (self);
   g_clear_pointer (&self->statement, td_scan_statement_free);
   g_clear_pointer (&self->failure, g_free);
+  g_clear_pointer (&self->volume, td_provenance_free);
   if (self->jobs)
     td_job_queue_cancel_all (self->jobs);
   if (self->session)

@@ -412,6 +412,29 @@ td_job_item_units (TdJobItem *self)
 /* ── Object ── */
 
 TdJobItem *
+td_job_item_new_done (const TdProvenance *provenance)
+{
+  TdJobItem *self = g_object_new (TD_TYPE_JOB_ITEM, NULL);
+  const TdRecipe *recipe = &provenance->recipe;
+
+  self->recipe = *recipe;
+  self->output = g_strdup (provenance->volume);
+  self->title = g_path_get_basename (provenance->volume);
+  self->state = TD_JOB_DONE;
+  /* Nothing is kept here: all slices are on the disk. */
+  self->slices = td_slice_store_new (provenance->nx, provenance->ny, provenance->n_slices, 0);
+  self->progress = (TdJobProgress) { .fraction = 1,
+                                     .slices_done = provenance->n_slices,
+                                     .n_slices = provenance->n_slices,
+                                     .elapsed_s = provenance->seconds };
+  self->first_row = recipe->row_first;
+  self->slice_rows = MAX (recipe->bin[1], 1);
+  self->pixel_mm = provenance->pixel_mm;
+  self->units = g_strdup (provenance->units);
+  return self;
+}
+
+TdJobItem *
 td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output)
 {
   TdJobItem *self = g_object_new (TD_TYPE_JOB_ITEM, NULL);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/engine/job.h"
+#include "compute/engine/provenance.h"
 #include "remote-follower.h"
 
 /**
@@ -15,6 +16,8 @@ G_DECLARE_FINAL_TYPE (TdJobItem, td_job_item, TD, JOB_ITEM, GObject)
 /* @recipe is copied, @output is where the volume goes. */
 TdJobItem *td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
                             const char *output);
+/* The job that an earlier session, or the command line, has done: its volume is read back. */
+TdJobItem *td_job_item_new_done (const TdProvenance *provenance);
 /* A job of a cluster: to be submitted, or one that was found. Nothing is computed in this program:
    such a job waits for no other, and goes on without the window. */
 TdJobItem *td_job_item_new_remote (TdRemoteJob *job, TdRemoteTask task);

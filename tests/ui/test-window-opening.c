@@ -169,6 +169,71 @@ test_details_dialog (void)
   g_assert_cmpstr (back->path, ==, "/scan");
 }
 
+static gboolean
+volume_is_shown (gpointer unused)
+{
+  return td_image_pane_get_image (td_test_part (td_test_window, "volume_view.pane")) != NULL;
+}
+
+/* A volume brings back its scan, its recipe and its slices, by whichever of its files. */
+static void
+test_volume (void)
+{
+  static const struct {
+    const char *name, *inside;
+    const char *options[8];
+  } cases[] = {
+    { "slices", NULL, { "--centre=47.25", "--filter=hann", "--rows=3:9", "--device=host" } },
+    { "slices", "provenance.json", { NULL } },
+    { "volume.tif", NULL, { "--format=bigtiff", "--centre=47.25", "--filter=hann", "--rows=3:9" } },
+    { "volume.h5", NULL, { "--format=hdf5", "--centre=47.25", "--filter=hann", "--rows=3:9" } },
+  };
+  TdSession *session = td_test_session ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *made
+        = cases[i].inside
+              ? g_build_filename (td_test_folder (), cases[i].name, NULL)
+              : td_test_made ("reconstruct", scan_path, cases[i].name, cases[i].options);
+    g_autofree char *path = g_build_filename (made, cases[i].inside, NULL);
+    td_test_activate ("close-scan", NULL);
+    td_window_open_path (td_test_window, path);
+    td_test_wait (td_test_in_state, (gpointer) "scan", "the volume's scan");
+    const TdRecipe *recipe = td_session_recipe (session);
+    g_assert_cmpstr (td_session_facts (session)->path, ==, scan_path);
+    g_assert_cmpfloat (recipe->centre_px, ==, 47.25);
+    g_assert_cmpint (recipe->filter.kind, ==, TD_FILTER_HANN);
+    g_assert_cmpuint (recipe->row_first, ==, 3);
+    g_assert_cmpuint (recipe->row_end, ==, 9);
+    g_assert_cmpstr (recipe->devices, ==, "auto"); /* the machine's, not the volume's */
+    g_assert_cmpstr (adw_view_stack_get_visible_child_name (td_test_part (td_test_window, "pages")),
+                     ==, "volume");
+    td_test_wait (volume_is_shown, NULL, "a slice of the volume");
+    TdImage *image = td_image_pane_get_image (td_test_part (td_test_window, "volume_view.pane"));
+    g_autofree float *truth = td_test_slice_by_job (recipe, 5); /* the third of six */
+    g_assert_cmpuint (image->width, ==, 96);
+    g_assert_cmpfloat (td_test_rms_between (image->pixels, truth, 96 * 96), <,
+                       1e-4 * (image->maximum - image->minimum));
+  }
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-volume-opened");
+}
+
+/* A volume whose scan is gone says so, and keeps the window as it was. */
+static void
+test_lone_volume (void)
+{
+  const char *options[] = { "--columns=32", "--rows=2", "--views=40", NULL }, *none[] = { NULL };
+  g_autofree char *scan = td_test_phantom ("gone.nxs", options);
+  g_autofree char *volume = td_test_made ("reconstruct", scan, "of-gone", none);
+
+  g_assert_cmpint (g_unlink (scan), ==, 0);
+  td_test_activate ("close-scan", NULL);
+  td_window_open_path (td_test_window, volume);
+  td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
+  g_assert_nonnull (strstr (failure (), "gone.nxs"));
+  g_assert_nonnull (strstr (failure (), "was made of"));
+}
+
 /* Scans come and go while slices are on their way. */
 static void
 test_replace (void)
@@ -203,6 +268,8 @@ main (int argc, char **argv)
   g_test_add_func ("/window-opening/recall", test_recall);
   g_test_add_func ("/window-opening/details", test_details);
   g_test_add_func ("/window-opening/details-dialog", test_details_dialog);
+  g_test_add_func ("/window-opening/volume", test_volume);
+  g_test_add_func ("/window-opening/lone-volume", test_lone_volume);
   g_test_add_func ("/window-opening/replace", test_replace);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));

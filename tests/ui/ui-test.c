@@ -102,12 +102,11 @@ td_test_folder (void)
 }
 
 char *
-td_test_phantom (const char *name, const char *const *options)
+td_test_made (const char *verb, const char *of, const char *name, const char *const *options)
 {
   char *path = g_build_filename (td_test_folder (), name, NULL);
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-  const char *head[]
-      = { g_getenv ("TOMODESK_CLI"), "phantom", "shepp-logan", "--output", path, NULL };
+  const char *head[] = { g_getenv ("TOMODESK_CLI"), verb, of, "--output", path, NULL };
   g_autoptr (GError) error = NULL;
   int status = 0;
 
@@ -133,6 +132,12 @@ remove_entry (const char *path)
     remove_entry (child);
   }
   return g_remove (path);
+}
+
+char *
+td_test_phantom (const char *name, const char *const *options)
+{
+  return td_test_made ("phantom", "shepp-logan", name, options);
 }
 
 void

@@ -13,7 +13,9 @@ void td_test_wait (TdCondition condition, gpointer user, const char *what);
 GBytes *td_test_picture (GtkWidget *widget);
 void td_test_screenshot (GtkWidget *widget, const char *name);
 
-/* A folder for the test's files, and the path of a scan made by tomodesk-cli in it. */
+/* A folder for the test's files, and the path of what a verb of tomodesk-cli makes in it: a scan of
+   an object, or a volume of a scan. */
 const char *td_test_folder (void);
+char *td_test_made (const char *verb, const char *of, const char *name, const char *const *options);
 char *td_test_phantom (const char *name, const char *const *options);
 void td_test_folder_remove (void);
