@@ -992,7 +992,8 @@ remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
   const gboolean urgent = silent || look->status || look->cancel || again
                           || (!job->told.started && job->facts.state == TD_REMOTE_RUNNING);
 
-  if (!td_slurm_ask (job->shell, job->launched.scheduler_id, urgent, &slurm, cancellable, error))
+  if (!td_slurm_ask (job->shell, job->launched.scheduler_id, urgent ? SILENT_S : 0, &slurm,
+                     cancellable, error))
     return FALSE;
   switch (slurm.phase) {
   case TD_SLURM_PENDING: remote_job_set_state (job, TD_REMOTE_QUEUED, slurm.reason); break;
@@ -1109,13 +1110,17 @@ remote_job_is_over (TdRemoteJob *job, gint64 *left, GCancellable *cancellable, G
   *left = 0;
   if (!td_remote_job_look (job, cancellable, error))
     return FALSE;
-  if (!job->launched.scheduler_id) {
-    if (!td_shell_do (job->shell, script, words, &text, cancellable, error))
+  if (job->launched.scheduler_id) {
+    /* The worker may have said its last word with a rank still hanging. */
+    g_auto (TdSlurmState) slurm = { 0 };
+    if (!td_slurm_ask (job->shell, job->launched.scheduler_id, 1, &slurm, cancellable, error))
       return FALSE;
-    *left = g_ascii_strtoll (text, NULL, 10);
-  } else if (!td_remote_state_ended (job->facts.state)) {
-    *left = 1;
+    *left = slurm.phase == TD_SLURM_PENDING || slurm.phase == TD_SLURM_RUNNING;
+    return TRUE;
   }
+  if (!td_shell_do (job->shell, script, words, &text, cancellable, error))
+    return FALSE;
+  *left = g_ascii_strtoll (text, NULL, 10);
   return TRUE;
 }
 
@@ -1148,14 +1153,17 @@ remote_job_signal (TdRemoteJob *job, const char *signal, GCancellable *cancellab
   return td_shell_do (job->shell, script, words, NULL, cancellable, error);
 }
 
-/* Slurm sends its own signals, the last one after some time; --signal=KILL does it now. */
+/* Signals reach the script as well; a job that does not run yet leaves the queue. scancel alone
+   would wait for half a minute before it kills. */
 static gboolean
-remote_job_scancel (TdRemoteJob *job, const char *option, GCancellable *cancellable, GError **error)
+remote_job_scancel (TdRemoteJob *job, const char *signal, GCancellable *cancellable, GError **error)
 {
-  const char *const words[] = { job->launched.scheduler_id, option, NULL };
+  static const char script[] = "[ -z \"$2\" ] || scancel --full --signal=\"$2\" \"$1\" >&2\n"
+                               "[ \"$2\" = TERM ] || scancel \"$1\" >&2\n"
+                               "return 0";
+  const char *const words[] = { job->launched.scheduler_id, signal, NULL };
 
-  return td_shell_do (job->shell, "scancel $2 \"$1\" 2>&1 || return 0", words, NULL, cancellable,
-                      error);
+  return td_shell_do (job->shell, script, words, NULL, cancellable, error);
 }
 
 gboolean
@@ -1181,9 +1189,9 @@ td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   for (guint hard = 0; hard < 2; hard++) {
     if (left == 0)
       return TRUE;
-    const gboolean sent
-        = slurm ? remote_job_scancel (job, hard ? "--signal=KILL" : "", cancellable, error)
-                : remote_job_signal (job, hard ? "KILL" : "TERM", cancellable, error);
+    const gboolean sent = slurm
+                              ? remote_job_scancel (job, hard ? "KILL" : "TERM", cancellable, error)
+                              : remote_job_signal (job, hard ? "KILL" : "TERM", cancellable, error);
     if (!sent || !remote_job_wait_over (job, SIGNAL_S, &left, cancellable, error))
       return FALSE;
   }

@@ -6,7 +6,7 @@
 #include "dataset/message.h"
 
 #define SQUEUE_US (15 * G_USEC_PER_SEC)
-#define URGENT_US (4 * G_USEC_PER_SEC)
+#define FIRST_S 4 /* until a job that squeue does not list is looked up again */
 #define LIMIT_S 30
 
 /* Of one host. */
@@ -130,7 +130,7 @@ slurm_ask_one (TdShell *shell, Queue *queue, const char *id, GCancellable *cance
 }
 
 gboolean
-td_slurm_ask (TdShell *shell, const char *id, gboolean urgent, TdSlurmState *state,
+td_slurm_ask (TdShell *shell, const char *id, guint patience_s, TdSlurmState *state,
               GCancellable *cancellable, GError **error)
 {
   Queue *queue = slurm_queue (shell);
@@ -145,8 +145,9 @@ td_slurm_ask (TdShell *shell, const char *id, gboolean urgent, TdSlurmState *sta
   else if (!queue->queue_time || now - queue->queue_time >= SQUEUE_US)
     answered = slurm_ask_queue (shell, queue, cancellable, error);
   known = g_hash_table_lookup (queue->states, id);
-  if (answered && (!known || (urgent && known->phase != TD_SLURM_ENDED))
-      && (!queue->urgent_time || now - queue->urgent_time >= URGENT_US)) {
+  const gint64 patience_us = (patience_s ? patience_s : FIRST_S) * G_USEC_PER_SEC;
+  if (answered && (!known || (patience_s && known->phase != TD_SLURM_ENDED))
+      && (!queue->urgent_time || now - queue->urgent_time >= patience_us)) {
     answered = slurm_ask_one (shell, queue, id, cancellable, error);
     known = g_hash_table_lookup (queue->states, id);
   }

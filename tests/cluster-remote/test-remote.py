@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs on this computer, over ssh and by Slurm, for real: test-remote.py CLI FAKE-WORKER [--slow].
+"""Jobs on this computer, over ssh and by Slurm: test-remote.py CLI WORKER KIND [--slow|--real] [CASE…].
 
-Speaks TAP. A kind of cluster whose programs are not installed is skipped with the reason. The fake worker
-computes nothing; tests of what the real one computes are in tests/cluster.
+Speaks TAP. A kind of cluster whose programs are not installed is skipped with the reason. The worker is one
+that computes nothing, or with --real the program's own.
 """
 import json
 import os
@@ -320,6 +320,65 @@ def tells_that_the_wall_time_was_reached(place, kind):
     assert job["state"] == "failed" and "wall time" in job["why"], job
 
 
+# ── The real worker ──
+
+def computes_what_one_process_does(place, kind):
+    """The volume, and the slice that is computed first."""
+    alone, row, shared, early = (place.folder / name for name in ("one.tif", "row.tif", "real.tif", "early.tif"))
+    for output, rows in ((alone, "0:32"), (row, "20:21")):
+        done = place.run("reconstruct", place.scan, "--output", output, "--rows", rows, "--device", "host")
+        assert done.returncode == 0, done.stderr
+    job_id = place.submit(kind, shared.name, "--device", "host", "--ordered", "--view-slice", 20, "--format",
+                          "bigtiff")
+    done = place.run("follow", job_id, "--slice", early)
+    assert done.returncode == 0, done.stderr
+    for ours, theirs in ((shared, alone), (early, row)):
+        figures = json.loads(place.run("compare", ours, theirs, "--json").stdout)
+        assert figures["relative_rms"] <= 1e-6, (ours, figures)
+    assert place.job(job_id)["slices"] == [20]
+
+
+def hold_a_rank(place, kind, output):
+    """A job that cannot end, since one of its ranks is stopped while it computes: its id, its folder, the rank."""
+    scan = place.folder / "larger.nxs"
+    if not scan.exists():
+        place.run("phantom", "shepp-logan", "--cone", "--output", scan, "--columns", 256, "--rows", 192,
+                  "--views", 180)
+    done = place.run("submit", scan, "--output", place.folder / output, "--profile", kind, "--device", "host",
+                     "--detach")
+    assert done.returncode == 0, done.stderr
+    job_id = done.stdout.strip()
+    folder = pathlib.Path(place.job(job_id)["folder"])
+    events = folder / "events.jsonl"
+    assert cluster.wait_for(lambda: events.exists() and '"start"' in events.read_text(), 30, 0.01)
+    ranks = [pid for pid in place.processes(folder)
+             if pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("tomodesk-worker")]
+    os.kill(int(ranks[-1]), signal.SIGSTOP)
+    return job_id, folder, int(ranks[-1])
+
+
+def cancels_a_rank_that_hangs(place, kind):
+    job_id, folder, _ = hold_a_rank(place, kind, f"{kind}-held.tif")
+    start = time.monotonic()
+    done = place.run("cancel", job_id)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - start < FAULTS + 2, "the looking included"
+    assert place.job(job_id)["state"] == "cancelled", place.job(job_id)
+    assert not place.processes(folder), "no process is left"
+    assert not (place.folder / f"{kind}-held.tif").exists(), "nothing half done has the name"
+
+
+def tells_that_a_real_rank_was_killed(place, kind):
+    job_id, folder, rank = hold_a_rank(place, kind, f"{kind}-killed.tif")
+    os.kill(rank, signal.SIGKILL)
+    job = ended(place, job_id, FAULTS)
+    assert job and job["state"] == "failed" and job["why"], job
+    assert cluster.wait_for(lambda: not place.processes(folder), FAULTS), "no process is left"
+    done = place.run("submit", "--again", job_id)
+    assert done.returncode == 0, done.stderr
+    assert (place.folder / f"{kind}-killed.tif").exists()
+
+
 COMMON = [submits_and_follows, shows_a_slice_and_cancels, cancels_the_deaf, tells_that_a_rank_was_killed,
           tells_the_worker_s_words, tells_that_the_worker_is_missing]
 CASES = {
@@ -331,6 +390,8 @@ CASES = {
     "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
                        tells_of_an_scancel_from_outside, asks_the_queue_rarely],
 }
+REAL = [computes_what_one_process_does, cancels_a_rank_that_hangs, tells_that_a_real_rank_was_killed,
+        probes_its_nodes]
 SLOW = {"slurm": [tells_that_the_wall_time_was_reached]}
 
 
@@ -351,7 +412,7 @@ def prepare(place, kind):
 
 def main():
     cli, fake, kind = sys.argv[1:4]
-    cases = SLOW.get(kind, []) if "--slow" in sys.argv else CASES[kind]
+    cases = SLOW[kind] if "--slow" in sys.argv else REAL if "--real" in sys.argv else CASES[kind]
     only = [word for word in sys.argv[4:] if not word.startswith("--")]
     cases = [case for case in cases if not only or case.__name__ in only]
     print(f"1..{len(cases)}", flush=True)
