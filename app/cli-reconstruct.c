@@ -6,6 +6,7 @@
 #include "cli-verbs.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
+#include "dataset/output.h"
 
 static const TdCliHelp help = {
   "SCAN --output PATH [OPTION…]",
@@ -131,6 +132,8 @@ cli_reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
     return status;
   if (options->keep && !td_method_iterates (recipe->recipe.method))
     return td_cli_usage ("reconstruct", "--keep is not used here: only iterative methods use it");
+  if (!td_output_spares (options->output, recipe->recipe_path, &error))
+    return td_cli_fail (error);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (TdPlan) plan
       = td_plan_new (engine, scan, &recipe->recipe, options->output, cancellable, &error);

@@ -74,12 +74,6 @@ find_loader (const char *path)
                                                                         : NULL;
 }
 
-gboolean
-td_geometry_file_probe (const char *path)
-{
-  return find_loader (path) != NULL;
-}
-
 TdGeometryFile *
 td_geometry_file_load (const char *path, GError **error)
 {

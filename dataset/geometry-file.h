@@ -31,8 +31,6 @@ typedef struct {
   TdMessage **notes;
 } TdGeometryFile;
 
-/* Looks at the first bytes. */
-gboolean td_geometry_file_probe (const char *path);
 TdGeometryFile *td_geometry_file_load (const char *path, GError **error);
 void td_geometry_file_free (TdGeometryFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdGeometryFile, td_geometry_file_free)

@@ -33,6 +33,19 @@ take_room (int fd, guint64 bytes)
          || (errno != ENOSPC && errno != EDQUOT && errno != EFBIG);
 }
 
+/* Without locks of the library's own, in a format that HDF5 1.8 reads. */
+static hid_t
+hdf5_write_create (const char *path)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS);
+
+  errno = 0;
+  H5Pset_file_locking (access, FALSE, TRUE);
+  H5Pset_libver_bounds (access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
+  return H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+}
+
 hid_t
 td_h5_create_sized (const char *path, guint64 bytes)
 {
@@ -46,7 +59,7 @@ td_h5_create_sized (const char *path, guint64 bytes)
   if (fd >= 0)
     close (fd);
   if (room)
-    file = td_h5_create (path); /* which lets go of the room for a moment */
+    file = hdf5_write_create (path); /* which lets go of the room for a moment */
   else
     errno = code;
   if (file >= 0 && H5Fget_vfd_handle (file, H5P_DEFAULT, (void **) &own) >= 0 && own
@@ -57,18 +70,6 @@ td_h5_create_sized (const char *path, guint64 bytes)
     return -1;
   }
   return file;
-}
-
-hid_t
-td_h5_create (const char *path)
-{
-  TD_H5_GUARD;
-  g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS);
-
-  errno = 0;
-  H5Pset_file_locking (access, FALSE, TRUE);
-  H5Pset_libver_bounds (access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
-  return H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
 }
 
 gboolean

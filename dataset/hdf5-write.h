@@ -8,9 +8,8 @@
  * library fails, and td_h5_set_write_error() says why.
  */
 
-/* A new file without locks of the library's own, in a format that HDF5 1.8 reads. */
-hid_t td_h5_create (const char *path);
-/* The same with room on the disk for @bytes of samples, where the file system can promise it. */
+/* A new file without locks of the library's own, in a format that HDF5 1.8 reads, with room on the
+   disk for @bytes of samples, where the file system can promise it. */
 hid_t td_h5_create_sized (const char *path, guint64 bytes);
 /* Flushes and closes; @file is gone either way. */
 gboolean td_h5_finish (hid_t file);

@@ -12,7 +12,6 @@
 
 struct TdIni {
   GHashTable *values; /* "section\nkey", folded -> value */
-  GHashTable *sections;
 };
 
 static char *
@@ -36,7 +35,6 @@ ini_text_parse_line (TdIni *ini, char *line, char **section)
     *end = '\0';
     g_free (*section);
     *section = g_ascii_strdown (g_strstrip (line + 1), -1);
-    g_hash_table_add (ini->sections, g_strdup (*section));
     return;
   }
   equals = strchr (line, '=');
@@ -59,7 +57,6 @@ td_ini_load (const char *path, GError **error)
     return NULL;
   ini = g_new (TdIni, 1);
   ini->values = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  ini->sections = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   lines = g_strsplit (text, "\n", -1);
   for (guint i = 0; lines[i]; i++)
     ini_text_parse_line (ini, lines[i], &section);
@@ -70,16 +67,7 @@ void
 td_ini_free (TdIni *ini)
 {
   g_hash_table_unref (ini->values);
-  g_hash_table_unref (ini->sections);
   g_free (ini);
-}
-
-gboolean
-td_ini_has_section (const TdIni *ini, const char *section)
-{
-  g_autofree char *name = g_ascii_strdown (section, -1);
-
-  return g_hash_table_contains (ini->sections, name);
 }
 
 const char *

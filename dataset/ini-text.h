@@ -14,7 +14,6 @@ TdIni *td_ini_load (const char *path, GError **error);
 void td_ini_free (TdIni *ini);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdIni, td_ini_free)
 
-gboolean td_ini_has_section (const TdIni *ini, const char *section);
 const char *td_ini_string (const TdIni *ini, const char *section, const char *key); /* NULL: none */
 /* NAN: none, or no finite number. A decimal comma is read as a point. */
 double td_ini_number (const TdIni *ini, const char *section, const char *key);

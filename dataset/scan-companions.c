@@ -10,11 +10,12 @@
 #include "scan-view.h"
 #include "volume.h"
 
-/* Frames that the user named: of another scan's file those of their kind (its projections if it has
-   nothing else), of any other file all images. */
+/* Frames that the user named, or a level that images were corrected to: of another scan's file
+   those of their kind (its projections if it has nothing else), of any other file all images. */
 typedef struct {
   TdVolume *images;
   TdScan *scan;     /* instead; as it is stored */
+  float level;      /* instead: of every pixel; 0: none of it */
   TdFrameKind kind; /* in that */
   guint n_columns, n_rows, n_frames;
 } Stated;
@@ -62,6 +63,11 @@ companions_read (gpointer source, const TdFrameRange *range, float *out, GCancel
         stated->scan,
         &(TdFrameRange) { stated->kind, range->first, range->count, range->row0, range->n_rows },
         out, cancellable, error);
+  if (stated->level > 0) {
+    for (gsize i = 0; i < (gsize) range->count * range->n_rows * stated->n_columns; i++)
+      out[i] = stated->level;
+    return TRUE;
+  }
   if (stated->images)
     return read_images (stated->images, range, out, cancellable, error);
   return own->vtable->read (own->source, range, out, cancellable, error);
@@ -81,7 +87,8 @@ companions_free (gpointer source)
 {
   Companions *own = source;
 
-  own->vtable->free (own->source);
+  if (own->vtable->free)
+    own->vtable->free (own->source);
   for (guint kind = 0; kind < 3; kind++) {
     td_volume_free (own->stated[kind].images);
     td_scan_unref (own->stated[kind].scan);
@@ -168,78 +175,37 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
   return TRUE;
 }
 
-gboolean
-td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **error)
+/* What @scan reads with from now on: its own source until something is stated. */
+static Companions *
+companions_new (TdScan *scan)
 {
-  Companions *own;
+  Companions *own = g_new0 (Companions, 1);
 
-  if (!options->flats && !options->darks)
-    return TRUE;
-  own = g_new0 (Companions, 1);
   own->vtable = scan->vtable;
   own->source = scan->source;
   scan->vtable = own->vtable->read_sinograms ? &sinograms_vtable : &frames_vtable;
   scan->source = own;
+  return own;
+}
+
+gboolean
+td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **error)
+{
+  if (!options->flats && !options->darks)
+    return TRUE;
+  Companions *own = companions_new (scan);
   return open_stated (scan, own, TD_FRAME_FLAT, options->flats, error)
          && open_stated (scan, own, TD_FRAME_DARK, options->darks, error);
 }
-
-/* ── A flat of one level ── */
-
-/* All but the flat is the scan's own source's. */
-typedef struct {
-  const TdScanSource *vtable;
-  gpointer source;
-  gsize n_columns;
-  float level;
-} White;
-
-static gboolean
-white_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-            GError **error)
-{
-  White *own = source;
-
-  if (range->kind != TD_FRAME_FLAT)
-    return own->vtable->read (own->source, range, out, cancellable, error);
-  for (gsize i = 0; i < (gsize) range->count * range->n_rows * own->n_columns; i++)
-    out[i] = own->level;
-  return TRUE;
-}
-
-static gboolean
-white_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
-                      GCancellable *cancellable, GError **error)
-{
-  White *own = source;
-
-  return own->vtable->read_sinograms (own->source, range, out, cancellable, error);
-}
-
-static void
-white_free (gpointer source)
-{
-  White *own = source;
-
-  if (own->vtable->free)
-    own->vtable->free (own->source);
-  g_free (own);
-}
-
-static const TdScanSource white_frames_vtable = { white_read, NULL, white_free };
-static const TdScanSource white_sinograms_vtable = { white_read, white_read_sinograms, white_free };
 
 void
 td_scan_take_white (TdScan *scan, double level)
 {
   TdScanFacts *facts = &scan->facts;
-  White *own;
 
   if (!(level > 0) || facts->n_flats > 0 || facts->transmission_logged)
     return;
-  own = g_new0 (White, 1);
-  *own = (White) { scan->vtable, scan->source, facts->n_columns, (float) level };
-  scan->vtable = own->vtable->read_sinograms ? &white_sinograms_vtable : &white_frames_vtable;
-  scan->source = own;
+  companions_new (scan)->stated[TD_FRAME_FLAT]
+      = (Stated) { .level = (float) level, .n_columns = facts->n_columns };
   facts->n_flats = 1;
 }

@@ -25,31 +25,14 @@ td_scan_extra_frames (const TdScan *scan)
   return frame.crop_views > 0 ? 0 : td_scan_extra_frames (base);
 }
 
-static gboolean
-extra_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-            GError **error)
-{
-  TdScan *scan = source;
-
-  return scan->vtable->read (scan->source, range, out, cancellable, error);
-}
-
-static void
-extra_free (gpointer source)
-{
-  td_scan_unref (source);
-}
-
-static const TdScanSource extra_vtable = { .read = extra_read, .free = extra_free };
-
 static TdScan *
 with_extra (TdScan *scan)
 {
   const TdScanFacts *whole = &scan->facts;
-  TdScan *out = td_scan_alloc (whole->path, &extra_vtable, td_scan_ref (scan));
+  TdScan *out = td_scan_new_over (scan);
   TdScanFacts *facts = &out->facts;
 
-  td_scan_copy_facts (out, whole);
+  td_scan_take_extra (out, NULL, 0);
   if (facts->absent) {
     facts->absent = g_realloc (facts->absent, whole->n_views + scan->n_extra);
     memset (facts->absent + whole->n_views, 0, scan->n_extra);

@@ -64,33 +64,6 @@ scan_mask_read_mask (const TdScan *scan, const char *path, GError **error)
 
 /* ── The scan ── */
 
-static gboolean
-masked_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-             GError **error)
-{
-  TdScan *scan = source;
-
-  return scan->vtable->read (scan->source, range, out, cancellable, error);
-}
-
-static gboolean
-masked_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
-                       GCancellable *cancellable, GError **error)
-{
-  TdScan *scan = source;
-
-  return scan->vtable->read_sinograms (scan->source, range, out, cancellable, error);
-}
-
-static void
-masked_free (gpointer source)
-{
-  td_scan_unref (source);
-}
-
-static const TdScanSource by_frames = { masked_read, NULL, masked_free };
-static const TdScanSource by_rows = { masked_read, masked_read_sinograms, masked_free };
-
 static TdScan *
 with_mask (TdScan *scan, const char *path, GError **error)
 {
@@ -98,12 +71,9 @@ with_mask (TdScan *scan, const char *path, GError **error)
 
   if (!bad)
     return NULL;
-  TdScan *out = td_scan_alloc (
-      scan->facts.path, scan->vtable->read_sinograms ? &by_rows : &by_frames, td_scan_ref (scan));
-  td_scan_copy_facts (out, &scan->facts);
+  TdScan *out = td_scan_new_over (scan);
   g_free (out->facts.bad_pixels);
   out->facts.bad_pixels = bad;
-  td_scan_take_extra (out, scan->extra_rad, scan->n_extra);
   return out;
 }
 

@@ -23,6 +23,7 @@ struct TdScan {
   TdScanFacts facts;
   const TdScanSource *vtable;
   gpointer source;                  /* the reader's; freed by vtable->free */
+  TdScan *owner;                    /* whose source it is; NULL: its own */
   double *extra_rad;                /* angles of frames beside the views; owned */
   guint n_extra;                    /* they are read as projections n_views … */
   gboolean values_stated;           /* the file says whether its values are attenuations */
@@ -56,6 +57,9 @@ extern const TdScanReader td_scan_reader_tiff;
 gboolean td_scan_folder_takes (const char *name);
 /* Takes @source; facts are empty, parallel beam, centre unknown. */
 TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
+/* A scan that reads the source of @scan, which it keeps, with a copy of its facts and of what
+   stands behind its views. */
+TdScan *td_scan_new_over (TdScan *scan);
 /* Deep copies of all but path; what @scan had is freed. */
 void td_scan_copy_facts (TdScan *scan, const TdScanFacts *facts);
 /* The source has @n projections more behind its views, taken at these angles for alignment. */

@@ -73,13 +73,6 @@ td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row)
 }
 
 double
-td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column)
-{
-  return scan_view_unseen (column, frame->flip_columns, n_columns, frame->crop_column,
-                           frame->bin_columns);
-}
-
-double
 td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row)
 {
   return scan_view_unseen (row, frame->flip_rows, n_rows, frame->crop_row, frame->bin_rows);

@@ -30,7 +30,6 @@ gboolean td_scan_frame_equal (const TdScanFrame *a, const TdScanFrame *b);
    too. The width or height of the scan as opened is needed for flips. */
 double td_scan_frame_column (const TdScanFrame *frame, guint n_columns, double column);
 double td_scan_frame_row (const TdScanFrame *frame, guint n_rows, double row);
-double td_scan_frame_column_back (const TdScanFrame *frame, guint n_columns, double column);
 double td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double row);
 
 /* The scan seen, and how, but for whether it is turned; NULL, and a frame that changes nothing, if

@@ -298,6 +298,17 @@ td_scan_copy_facts (TdScan *scan, const TdScanFacts *from)
 }
 
 TdScan *
+td_scan_new_over (TdScan *scan)
+{
+  TdScan *over = td_scan_alloc (scan->facts.path, scan->vtable, scan->source);
+
+  over->owner = td_scan_ref (scan);
+  td_scan_copy_facts (over, &scan->facts);
+  td_scan_take_extra (over, scan->extra_rad, scan->n_extra);
+  return over;
+}
+
+TdScan *
 td_scan_ref (TdScan *scan)
 {
   g_atomic_ref_count_inc (&scan->references);
@@ -309,7 +320,9 @@ td_scan_unref (TdScan *scan)
 {
   if (!scan || !g_atomic_ref_count_dec (&scan->references))
     return;
-  if (scan->source && scan->vtable->free)
+  if (scan->owner)
+    td_scan_unref (scan->owner);
+  else if (scan->source && scan->vtable->free)
     scan->vtable->free (scan->source);
   facts_clear (&scan->facts);
   g_free (scan->extra_rad);

@@ -440,7 +440,8 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
           && (!td_output_spares (output, td_scan_facts (plan->measured)->path, error)
               || !td_output_spares_all (
                   output, (const char *const *) td_scan_facts (plan->measured)->sources, error)
-              || !td_output_spares (output, td_recipe_mask (recipe), error)))
+              || !td_output_spares (output, td_recipe_mask (recipe), error)
+              || !td_output_spares (output, td_recipe_start_volume (recipe), error)))
       || !td_recipe_check (recipe, td_scan_facts (plan->measured), error)
       || !resolve_frame (plan, error))
     return FALSE;

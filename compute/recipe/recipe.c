@@ -104,6 +104,16 @@ td_recipe_set_mask (TdRecipe *recipe, const char *path, GError **error)
 }
 
 const char *
+td_recipe_start_volume (const TdRecipe *recipe)
+{
+  static const char *const words[] = { "auto", "zero", "filtered", NULL };
+
+  return td_method_iterates (recipe->method) && !g_strv_contains (words, recipe->start)
+             ? recipe->start
+             : NULL;
+}
+
+const char *
 td_recipe_mask (const TdRecipe *recipe)
 {
   for (guint i = 0; i < recipe->n_steps; i++)

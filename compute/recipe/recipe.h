@@ -106,6 +106,8 @@ TdStep *td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error);
    added, taking the mask only, or switched on as it is. NULL: no mask. FALSE: the path is too long,
    or there is no room for the step. */
 gboolean td_recipe_set_mask (TdRecipe *recipe, const char *path, GError **error);
+/* The volume that iterations go on from; NULL: they do not. */
+const char *td_recipe_start_volume (const TdRecipe *recipe);
 /* The mask that is used; NULL: none, or its step is off. */
 const char *td_recipe_mask (const TdRecipe *recipe);
 

@@ -41,8 +41,13 @@ static void
 test_input_is_output (void)
 {
   static const struct {
-    const char *words[8];
+    const char *words[10];
   } runs[] = {
+    { { "reconstruct", "scan.nxs", "--output", "a.tif", "--method", "sirt", "--start", "a.tif" } },
+    { { "reconstruct", "scan.nxs", "--output", "slices", "--format", "tiff", "--method", "sirt",
+        "--start", "slices" } },
+    { { "reconstruct", "scan.nxs", "--output", "kept", "--format", "tiff", "--recipe",
+        "kept/provenance.json" } },
     { { "reconstruct", "scan.nxs", "--output", "scan.nxs" } },
     { { "reconstruct", "scan.nxs", "--output", "./frames/../scan.nxs", "--format", "hdf5" } },
     { { "reconstruct", "scan.nxs", "--output", "alias.h5" } },
@@ -61,16 +66,22 @@ test_input_is_output (void)
   phantom (folder->path, "frames", "4");
   td_test_cli (&made, folder->path, "reconstruct", "scan.nxs", "--output", "a.tif", NULL);
   g_assert_cmpint (made.status, ==, 0);
+  g_auto (TdTestRun) slices = { 0 };
+  td_test_cli (&slices, folder->path, "reconstruct", "scan.nxs", "--output", "slices", "--format",
+               "tiff", NULL);
+  g_assert_cmpint (slices.status, ==, 0);
   g_autofree char *shell
       = g_strdup_printf ("cd '%s' && cp a.tif b.tif && ln -s scan.nxs alias.h5 && "
-                         "ln -s frames folder",
+                         "ln -s frames folder && mkdir kept && "
+                         "echo '{\"tomodesk_recipe\": 1}' > kept/provenance.json",
                          folder->path);
   g_assert_cmpint (system (shell), ==, 0);
   g_autofree char *before = sums (folder->path);
   for (guint i = 0; i < G_N_ELEMENTS (runs); i++) {
     const char *const *w = runs[i].words;
     g_auto (TdTestRun) run = { 0 };
-    td_test_cli (&run, folder->path, w[0], "--overwrite", w[1], w[2], w[3], w[4], w[5], w[6], NULL);
+    td_test_cli (&run, folder->path, w[0], "--overwrite", w[1], w[2], w[3], w[4], w[5], w[6], w[7],
+                 w[8], w[9], NULL);
     td_test_run_assert_refused (&run, 1, "is not replaced");
     g_autofree char *after = sums (folder->path);
     g_assert_cmpstr (after, ==, before);

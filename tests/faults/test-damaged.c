@@ -53,8 +53,8 @@ write_scan (const char *path, const char *self)
   double angles[VIEWS];
   TD_H5_GUARD;
   /* Virtual data sets need a newer format than this program's own files have. */
-  hid_t file
-      = self ? H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT) : td_h5_create (path);
+  hid_t file = self ? H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)
+                    : td_h5_create_sized (path, 0);
   {
     g_auto (TdH5Id) entry = H5Gcreate2 (file, "entry", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     add_variable_string (entry, "NX_class", "NXentry", TRUE);

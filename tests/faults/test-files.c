@@ -109,7 +109,7 @@ make_file (const char *path, guint which)
   } else {
     TD_H5_GUARD;
     hsize_t shape[3] = { VIEWS, ROWS, COLUMNS }, chunk[3] = { 2, ROWS, 16 };
-    hid_t file = td_h5_create (path);
+    hid_t file = td_h5_create_sized (path, 0);
 
     {
       g_auto (TdH5Id) group = td_h5_add_group (file, "exchange", "NXcollection");
@@ -241,7 +241,7 @@ make_huge_tiff (const char *path)
 static gboolean
 make_huge_hdf5 (const char *path)
 {
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   {
     g_auto (TdH5Id) group = td_h5_add_group (file, "exchange", "NXcollection");

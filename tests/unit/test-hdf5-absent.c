@@ -23,7 +23,7 @@ static void
 make_source (const TestFolder *folder, const char *name, guint base, guint n)
 {
   g_autofree char *path = test_folder_file (folder, name);
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_frames (file, "frames", base, n, FALSE, 0);
   g_assert_true (td_h5_finish (file));
@@ -37,7 +37,7 @@ make_chunked (const char *path, guint depth, guint end)
   hsize_t shape[3] = { VIEWS, ROWS, COLUMNS }, chunk[3] = { depth, 4, 5 };
   hsize_t start[3] = { 0 }, count[3] = { end, ROWS, COLUMNS };
   g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
   {
     g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
     g_auto (TdH5Id) memory = H5Screate_simple (3, count, NULL);

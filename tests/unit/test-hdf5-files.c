@@ -5,7 +5,7 @@
 static void
 make_dxchange (const char *path, gboolean theta, gboolean by_rows, gboolean tdf)
 {
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   {
     g_auto (TdH5Id) own = tdf ? -1 : add_group (file, "exchange");
@@ -59,7 +59,7 @@ test_dxchange_step (void)
   g_autofree char *path = test_folder_file (folder, "scan.h5");
   g_autoptr (TdScan) scan = NULL;
   double start = 5, step = 0.25;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   {
     g_auto (TdH5Id) exchange = add_group (file, "exchange");
@@ -87,11 +87,11 @@ test_companions (void)
   TdScanOptions options = { .angles = "0:180", .flats = flats };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = NULL;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_frames (file, "frames", 0, VIEWS, FALSE, 0);
   g_assert_true (td_h5_finish (file));
-  file = td_h5_create (flats);
+  file = td_h5_create_sized (flats, 0);
   add_frames (file, "frames", 50, 3, FALSE, 0);
   g_assert_true (td_h5_finish (file));
   scan = open_scan (path, &options);
@@ -106,7 +106,7 @@ test_companions (void)
   test_assert_sentence (error, "/none");
   g_clear_error (&error);
   g_clear_pointer (&scan, td_scan_unref); /* the library does not overwrite what it has open */
-  file = td_h5_create (flats);
+  file = td_h5_create_sized (flats, 0);
   {
     g_auto (TdH5Id) small = td_h5_add_frames (file, "data", TD_SAMPLE_UINT8, 2, ROWS - 1, COLUMNS);
 
@@ -131,15 +131,15 @@ test_companion_scans (void)
   g_autofree char *undark = test_folder_file (folder, "undark.h5");
   g_autoptr (GError) error = NULL;
   TdScanOptions options = { .angles = "0:180", .flats = other, .darks = nexus };
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_frames (file, "frames", 0, VIEWS, FALSE, 0);
   g_assert_true (td_h5_finish (file));
   make_dxchange (other, TRUE, FALSE, FALSE);
-  file = td_h5_create (nexus);
+  file = td_h5_create_sized (nexus, 0);
   add_nxtomo (file, "entry", "deg", 1);
   g_assert_true (td_h5_finish (file));
-  file = td_h5_create (bare);
+  file = td_h5_create_sized (bare, 0);
   {
     g_auto (TdH5Id) exchange = add_group (file, "exchange");
 
@@ -155,7 +155,7 @@ test_companion_scans (void)
   g_autoptr (TdScan) second = open_scan (path, &options);
   g_assert_cmpuint (td_scan_facts (second)->n_flats, ==, 4);
   check_frame (second, TD_FRAME_FLAT, 3, 63);
-  file = td_h5_create (undark);
+  file = td_h5_create_sized (undark, 0);
   {
     g_auto (TdH5Id) exchange = add_group (file, "exchange");
 
@@ -177,7 +177,7 @@ test_other_files (void)
   TdScanOptions options = { .angles = "0:180" };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = NULL;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_frames (file, "a", 0, VIEWS, FALSE, 0);
   add_frames (file, "b", 20, VIEWS, FALSE, 0);
@@ -189,7 +189,7 @@ test_other_files (void)
   scan = open_scan (path, &options);
   check_frame (scan, TD_FRAME_PROJECTION, 3, 23);
   g_clear_pointer (&scan, td_scan_unref);
-  file = td_h5_create (path);
+  file = td_h5_create_sized (path, 0);
   g_assert_true (td_h5_add_string (file, "note", "nothing here"));
   g_assert_true (td_h5_finish (file));
   options.dataset = NULL;
@@ -216,7 +216,7 @@ test_named (void)
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5");
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   {
     g_auto (TdH5Id) exchange = add_group (file, "exchange"), next = add_group (file, "exchange1");
@@ -251,7 +251,7 @@ test_stated_sinograms (void)
   g_autofree char *path = test_folder_file (folder, "scan.h5"),
                   *nexus = test_folder_file (folder, "scan.nxs");
   g_autoptr (GError) error = NULL;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   {
     g_auto (TdH5Id) exchange = add_group (file, "exchange");
@@ -263,7 +263,7 @@ test_stated_sinograms (void)
   g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
   check_frame (scan, TD_FRAME_PROJECTION, 3, 13);
 
-  file = td_h5_create (nexus);
+  file = td_h5_create_sized (nexus, 0);
   add_nxtomo (file, "entry", "deg", 1);
   g_assert_true (td_h5_finish (file));
   g_assert_null (td_scan_open (nexus, &options, NULL, &error));
@@ -298,7 +298,7 @@ test_values (void)
     const gboolean logged = which & 1, exchange = which & 2;
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *path = test_folder_file (folder, "scan.h5");
-    hid_t file = td_h5_create (path);
+    hid_t file = td_h5_create_sized (path, 0);
 
     {
       g_auto (TdH5Id) group = add_group (file, exchange ? "exchange" : "any");
@@ -328,7 +328,7 @@ test_never_written (void)
   TdScanOptions options = { .angles = "0:180" };
   hsize_t shape[3] = { VIEWS, ROWS, COLUMNS };
   g_autoptr (GError) error = NULL;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   {
     g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
@@ -357,7 +357,7 @@ test_threads (void)
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   g_autoptr (TdScan) scan = NULL;
   GThread *threads[4];
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry", "deg", 1);
   g_assert_true (td_h5_finish (file));

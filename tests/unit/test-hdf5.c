@@ -9,7 +9,7 @@ test_nxtomo (gconstpointer data)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   g_autoptr (TdScan) scan = NULL;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "deep", units, units && strcmp (units, "rad") == 0 ? G_PI / 180 : 1);
   g_assert_true (td_h5_finish (file));
@@ -30,7 +30,7 @@ test_esrf (void)
   const TdScanFacts *facts;
   double pixel = 6.5e-6, distance = 0.15, energy = 19, cor = 2.25;
   double signed_control[VIEWS + 4];
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry0000", "degree", 1);
   add_nxtomo (file, "entry0001", "degree", 1);
@@ -72,6 +72,7 @@ test_esrf (void)
   g_autoptr (TdScan) all = td_scan_with_extra (scan);
   g_assert_cmpuint (td_scan_facts (all)->n_views, ==, VIEWS + 1);
   g_assert_cmpfloat_with_epsilon (td_scan_facts (all)->angles_rad[VIEWS], 42 * G_PI / 180, 1e-12);
+  check_sinograms (all);
   check_frame (all, TD_FRAME_PROJECTION, VIEWS - 1, 11);
   check_frame (all, TD_FRAME_PROJECTION, VIEWS, 12);
   check_frame (all, TD_FRAME_FLAT, 0, 1);
@@ -152,7 +153,7 @@ test_flips (gconstpointer which)
   const double cor = 2.25;
   double control[VIEWS + 4];
   float frame[ROWS][COLUMNS], rows[2][VIEWS][COLUMNS];
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry", "degree", 1);
   {
@@ -224,7 +225,7 @@ test_nxtomo_axis (void)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *path = test_folder_file (folder, "scan.nx");
-    hid_t file = td_h5_create (path);
+    hid_t file = td_h5_create_sized (path, 0);
 
     add_nxtomo (file, "entry", "degree", 1);
     {
@@ -254,7 +255,7 @@ test_nxtomo_turned (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nx");
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry", "degree", 1);
   {
@@ -278,7 +279,7 @@ test_nxtomo_wrong (void)
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   static const TdScanOptions angles = { .angles = "0:180" };
   g_autoptr (GError) error = NULL;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry", NULL, 1);
   {
@@ -307,7 +308,7 @@ test_unknown_unit (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   const double size = 3;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry", "deg", 1);
   {
@@ -342,7 +343,7 @@ test_nxtomo_named (void)
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "first", "deg", 1);
   add_nxtomo (file, "second", "deg", 2);
@@ -370,7 +371,7 @@ test_short_key (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   g_autoptr (GError) error = NULL;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   {
     g_auto (TdH5Id) entry = add_group (file, "entry");
@@ -394,7 +395,7 @@ test_external_link (void)
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   g_autofree char *data = test_folder_file (folder, "frames.h5");
   g_autoptr (GError) error = NULL;
-  hid_t file = td_h5_create (path), other = td_h5_create (data);
+  hid_t file = td_h5_create_sized (path, 0), other = td_h5_create_sized (data, 0);
 
   add_frames (other, "frames", 0, VIEWS + 4, FALSE, 0);
   g_assert_true (td_h5_finish (other));
@@ -428,7 +429,7 @@ test_circular_links (void)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   g_autoptr (GError) error = NULL;
-  hid_t file = td_h5_create (path);
+  hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry", "deg", 1);
   {
@@ -456,7 +457,7 @@ test_virtual (void)
   static const TdScanOptions options = { .angles = "0:180" };
   hsize_t shape[3] = { VIEWS, ROWS, COLUMNS };
   g_autoptr (GError) error = NULL;
-  hid_t file = td_h5_create (data);
+  hid_t file = td_h5_create_sized (data, 0);
 
   add_frames (file, "frames", 0, VIEWS, FALSE, 0);
   g_assert_true (td_h5_finish (file));
