@@ -76,7 +76,9 @@ td_provenance_read (const char *path)
   g_autofree char *name = g_path_get_basename (path);
   g_autofree char *own = g_str_equal (name, BESIDE_SLICES) ? g_path_get_dirname (path)
                                                            : g_canonicalize_filename (path, NULL);
-  g_autoptr (TdVolume) volume = td_volume_open (own, NULL);
+  const gboolean is_file = g_file_test (own, G_FILE_TEST_IS_REGULAR); /* nothing waits for a pipe */
+  g_autoptr (TdVolume) volume
+      = is_file || g_file_test (own, G_FILE_TEST_IS_DIR) ? td_volume_open (own, NULL) : NULL;
 
   if (!volume || !td_volume_facts (volume)->provenance_json)
     return NULL;

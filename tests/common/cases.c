@@ -2,12 +2,14 @@
 #include "cases.h"
 
 void
-td_test_cases (int argc, char **argv, guint64 *first_seed, int *n_cases)
+td_test_options (int *argc, char ***argv, const GOptionEntry *entries)
 {
-  for (int i = 1; i + 1 < argc; i++) {
-    if (g_str_equal (argv[i], "--first"))
-      *first_seed = g_ascii_strtoull (argv[i + 1], NULL, 10);
-    if (g_str_equal (argv[i], "--cases"))
-      *n_cases = (int) g_ascii_strtoull (argv[i + 1], NULL, 10);
-  }
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_option_context_add_main_entries (context, entries, NULL);
+  g_option_context_set_help_enabled (context, FALSE);
+  g_option_context_set_ignore_unknown_options (context, TRUE);
+  g_option_context_parse (context, argc, argv, &error);
+  g_assert_no_error (error);
 }

@@ -3,5 +3,5 @@
 
 #include <glib.h>
 
-/* Which random cases: --first SEED, --cases N; what is not given stays as it is. */
-void td_test_cases (int argc, char **argv, guint64 *first_seed, int *n_cases);
+/* Takes a test's own options from its words, before g_test_init() takes the others. */
+void td_test_options (int *argc, char ***argv, const GOptionEntry *entries);

@@ -12,6 +12,7 @@
 #include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
+#include "tests/common/cases.h"
 
 /* Columns that count as found, and parts of a hundred scans. */
 #define FOUND_PX 0.1
@@ -230,32 +231,19 @@ test_study (void)
     g_assert_cmpuint (flagged * 100, >=, lost * LEAST_FLAGGED);
 }
 
-static void
-take_options (int *argc, char **argv)
-{
-  int kept = 1;
-
-  for (int i = 1; i < *argc; i++) {
-    if (g_str_equal (argv[i], "--scans") && i + 1 < *argc)
-      n_scans = (guint) atoi (argv[++i]);
-    else if (g_str_equal (argv[i], "--first") && i + 1 < *argc)
-      first_scan = (guint) atoi (argv[++i]);
-    else if (g_str_equal (argv[i], "--seed") && i + 1 < *argc)
-      seed = (guint) atoi (argv[++i]);
-    else if (g_str_equal (argv[i], "--kind") && i + 1 < *argc)
-      only_kind = argv[++i];
-    else if (g_str_equal (argv[i], "--trials"))
-      show_trials = TRUE;
-    else
-      argv[kept++] = argv[i];
-  }
-  *argc = kept;
-}
-
 int
 main (int argc, char **argv)
 {
-  take_options (&argc, argv);
+  const GOptionEntry options[] = {
+    { "scans", 0, 0, G_OPTION_ARG_INT, &n_scans, NULL, NULL },
+    { "first", 0, 0, G_OPTION_ARG_INT, &first_scan, NULL, NULL },
+    { "seed", 0, 0, G_OPTION_ARG_INT, &seed, NULL, NULL },
+    { "kind", 0, 0, G_OPTION_ARG_STRING, &only_kind, NULL, NULL },
+    { "trials", 0, 0, G_OPTION_ARG_NONE, &show_trials, NULL, NULL },
+    { NULL },
+  };
+
+  td_test_options (&argc, &argv, options);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/axis/study", test_study);
   return g_test_run ();

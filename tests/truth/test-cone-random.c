@@ -583,7 +583,13 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  td_test_cases (argc, argv, &first_seed, &n_cases);
+  const GOptionEntry options[] = {
+    { "first", 0, 0, G_OPTION_ARG_INT64, &first_seed, NULL, NULL },
+    { "cases", 0, 0, G_OPTION_ARG_INT, &n_cases, NULL, NULL },
+    { NULL },
+  };
+
+  td_test_options (&argc, &argv, options);
   engine = td_engine_new (td_methods);
   g_test_add_func ("/cone-random/families", test_families);
   g_test_add_func ("/cone-random/jobs", test_jobs);

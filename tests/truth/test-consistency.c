@@ -10,6 +10,7 @@
 #include "compute/prepare/steps.h"
 #include "dataset/scan-writer.h"
 #include "dataset/tiff-save.h"
+#include "tests/common/cases.h"
 #include "tests/common/invented.h"
 #include "tests/common/pipeline.h"
 #include "tests/unit/test-folder.h"
@@ -467,30 +468,18 @@ test_trials (void)
     test_trial (first_scan + i);
 }
 
-static void
-take_options (int *argc, char **argv)
-{
-  int kept = 1;
-
-  for (int i = 1; i < *argc; i++) {
-    guint *number = g_str_equal (argv[i], "--scans")   ? &n_scans
-                    : g_str_equal (argv[i], "--first") ? &first_scan
-                    : g_str_equal (argv[i], "--seed")  ? &seed
-                                                       : NULL;
-    if (number && i + 1 < *argc)
-      *number = (guint) atoi (argv[++i]);
-    else if (g_str_equal (argv[i], "--talk"))
-      talk = TRUE;
-    else
-      argv[kept++] = argv[i];
-  }
-  *argc = kept;
-}
-
 int
 main (int argc, char **argv)
 {
-  take_options (&argc, argv);
+  const GOptionEntry options[] = {
+    { "scans", 0, 0, G_OPTION_ARG_INT, &n_scans, NULL, NULL },
+    { "first", 0, 0, G_OPTION_ARG_INT, &first_scan, NULL, NULL },
+    { "seed", 0, 0, G_OPTION_ARG_INT, &seed, NULL, NULL },
+    { "talk", 0, 0, G_OPTION_ARG_NONE, &talk, NULL, NULL },
+    { NULL },
+  };
+
+  td_test_options (&argc, &argv, options);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/consistency", test_trials);
   return g_test_run ();
