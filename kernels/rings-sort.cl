@@ -155,6 +155,84 @@ rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_
   }
 }
 
+/* ── Sorting on CPUs without an order: as many lines as a vector has lanes, side by side ────────── */
+
+#define SORT_LANES 16
+
+/* The smaller of two values in each lane to the first place. */
+TD_FN void
+sort_exchange (TD_GLOBAL int *first, TD_GLOBAL int *second)
+{
+  int low[SORT_LANES], high[SORT_LANES];
+
+  for (int l = 0; l < SORT_LANES; l++) {
+    low[l] = td_min (first[l], second[l]);
+    high[l] = td_max (first[l], second[l]);
+  }
+  for (int l = 0; l < SORT_LANES; l++)
+    first[l] = low[l];
+  for (int l = 0; l < SORT_LANES; l++)
+    second[l] = high[l];
+}
+
+/* Batcher's merge exchange (Knuth, The Art of Computer Programming 3, algorithm 5.2.2M). */
+TD_FN void
+sort_lanes (TD_GLOBAL int *keys, int n)
+{
+  int top = 1;
+
+  while (2 * top < n)
+    top *= 2;
+  for (int p = top; p > 0; p /= 2) {
+    int q = top, r = 0, d = p;
+    for (;;) {
+      for (int i = 0; i + d < n; i++)
+        if ((i & p) == r)
+          sort_exchange (keys + (size_t) i * SORT_LANES, keys + (size_t) (i + d) * SORT_LANES);
+      if (q == p)
+        break;
+      d = q - p;
+      q /= 2;
+      r = p;
+    }
+  }
+}
+
+/* Lines in place, as rings_sort_lines() sorts them. An item takes SORT_LANES lines; what it needs of
+   spare is as large as those lines. */
+TD_KERNEL void
+rings_sort_values (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT spare,
+                   int n, int n_lines)
+{
+  int first = rings_item (td_global_x (), td_global_y ()) * SORT_LANES;
+  size_t at = ((size_t) td_global_z () * n_lines + first) * n;
+  int count = td_min (SORT_LANES, n_lines - first);
+
+  if (count == SORT_LANES) {
+    TD_GLOBAL int *keys = spare + at;
+    for (int l = 0; l < SORT_LANES; l++)
+      for (int i = 0; i < n; i++)
+        keys[(size_t) i * SORT_LANES + l] = (int) (rings_key (lines[at + (size_t) l * n + i]) ^ 0x80000000u);
+    sort_lanes (keys, n);
+    for (int l = 0; l < SORT_LANES; l++)
+      for (int i = 0; i < n; i++) {
+        int key = keys[(size_t) i * SORT_LANES + l];
+        lines[at + (size_t) l * n + i] = td_int_as_float (key ^ (key >> 31 & 0x7fffffff));
+      }
+    return;
+  }
+  /* The last lines are fewer: one after another, by insertion. */
+  for (int l = 0; l < count; l++)
+    for (int i = 1; i < n; i++) {
+      TD_GLOBAL float *line = lines + at + (size_t) l * n;
+      float value = line[i];
+      int place = i;
+      for (; place > 0 && rings_key (line[place - 1]) > rings_key (value); place--)
+        line[place] = line[place - 1];
+      line[place] = value;
+    }
+}
+
 /* The marked ones of sorted lines take other values, which stand in spare in the same ranks, and
    are sorted again as if they had been columns: those values go where the sorted ones came from
    first. */

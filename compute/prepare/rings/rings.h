@@ -55,6 +55,9 @@ gboolean td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *ma
 /* Each of @n_lines lines of @n samples; stable. */
 gboolean td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
                         GError **error);
+/* The same where nobody asks which value stood where: lines[0] alone is sorted. */
+gboolean td_rings_sort_values (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
+                               GError **error);
 /* On CPUs: of sorted lines of the slab's columns those with @marks take the values of lines[1],
    which stand in the same ranks, and are sorted again; what they were in the columns comes to the
    same. */

@@ -130,7 +130,7 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
   };
   if (!td_rings_launch (rings, "rings-sort", "rings_curvature_to_lines", td_rings_tiles (rings),
                         turn_args, G_N_ELEMENTS (turn_args), error)
-      || !td_rings_sort (rings, &lines, n, slab->n_columns * n_blocks, error))
+      || !td_rings_sort_values (rings, &lines, n, slab->n_columns * n_blocks, error))
     return FALSE;
   const TdArg median_args[] = {
     TD_ARG_BUFFER (lines.lines[0]),  TD_ARG_BUFFER (profiles->offsets),
