@@ -3,15 +3,6 @@
 
 #include <math.h>
 
-static void
-median_swap (float *values, gsize a, gsize b)
-{
-  const float value = values[a];
-
-  values[a] = values[b];
-  values[b] = value;
-}
-
 /* Of three, so that values that are sorted already take no longer than others. */
 static float
 middle_of (float a, float b, float c)
@@ -19,29 +10,40 @@ middle_of (float a, float b, float c)
   return a < b ? (b < c ? b : MAX (a, c)) : (a < c ? a : MAX (b, c));
 }
 
-/* Moves what is smaller than the @k-th value before it and what is larger behind it (Hoare). */
+/* Moves values of [@first, @end) that are smaller than @pivot, or with @equal also those that are
+   the pivot, to the front. Without branches, whose guesses are wrong half of the time. Returns the
+   end of these. */
+static gsize
+median_part (float *values, gsize first, gsize end, float pivot, gboolean equal)
+{
+  for (gsize i = first; i < end; i++) {
+    const float value = values[i];
+
+    values[i] = values[first];
+    values[first] = value;
+    first += equal ? value <= pivot : value < pivot;
+  }
+  return first;
+}
+
+/* Moves what is smaller than the @k-th value before it and what is larger behind it. */
 static void
 select_value (float *values, gsize n, gsize k)
 {
-  gsize first = 0, last = n - 1;
+  gsize first = 0, end = n;
 
-  while (first < last) {
-    const float pivot = middle_of (values[first], values[first + (last - first) / 2], values[last]);
-    gsize left = first, right = last;
-    for (;;) {
-      while (values[left] < pivot)
-        left++;
-      while (pivot < values[right])
-        right--;
-      if (left >= right)
-        break;
-      median_swap (values, left++, right--);
+  while (end - first > 1) {
+    const float pivot
+        = middle_of (values[first], values[first + (end - 1 - first) / 2], values[end - 1]);
+    const gsize smaller = median_part (values, first, end, pivot, FALSE);
+
+    if (k < smaller) {
+      end = smaller;
+      continue;
     }
-    /* All before left are at most the pivot, all behind right at least; one between is it. */
-    if (k > right)
-      first = right + 1;
-    else
-      last = right;
+    first = median_part (values, smaller, end, pivot, TRUE);
+    if (k < first)
+      return;
   }
 }
 
