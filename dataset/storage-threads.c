@@ -19,7 +19,7 @@ td_storage_set_threads (guint threads)
 
 /* How many pieces are under way at once. */
 static guint
-storage_thread_count (void)
+storage_thread_count (gboolean small)
 {
   const guint stated = g_atomic_int_get (&stated_threads);
   const char *wish = g_getenv ("TOMODESK_THREADS");
@@ -29,7 +29,8 @@ storage_thread_count (void)
     return stated;
   if (!wish || !g_ascii_string_to_unsigned (wish, 10, 1, MOST_THREADS, &most, NULL))
     most = MOST_THREADS;
-  return MIN (CLAMP (g_get_num_processors (), LEAST_THREADS, MOST_THREADS), (guint) most);
+  return MIN (small ? MOST_THREADS : CLAMP (g_get_num_processors (), LEAST_THREADS, MOST_THREADS),
+              (guint) most);
 }
 
 /* A run of pieces, on the stack of the thread that waits for it. */
@@ -92,7 +93,7 @@ td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **e
 {
   const guint affordable
       = (guint) CLAMP (SCRATCH_BYTES / MAX (work->scratch_bytes, 1), 1, MOST_THREADS);
-  const guint most = MIN (MIN (storage_thread_count (), affordable), work->count);
+  const guint most = MIN (MIN (storage_thread_count (work->small), affordable), work->count);
   StorageRun run = { .work = work, .cancellable = cancellable };
   GThread *threads[MOST_THREADS] = { NULL };
   guint n = 0;

@@ -17,6 +17,7 @@ typedef struct {
   gsize scratch_bytes;
   TdStorageBody body;
   gpointer user;
+  gboolean small; /* pieces are so small that storage answers later than it takes to move them */
 } TdStorageWork;
 
 /**

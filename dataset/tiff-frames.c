@@ -166,6 +166,7 @@ td_tiff_frames_read (const TdTiffFrames *frames, const TdFrameRange *range,
     read.part_rows = (guint) part_rows;
     read.parts = (range->n_rows + read.part_rows - 1) / read.part_rows;
   }
-  const TdStorageWork work = { range->count * read.parts, 0, tiff_read_part, &read };
+  const TdStorageWork work = { range->count * read.parts, 0, tiff_read_part, &read,
+                               range->n_rows * row_bytes < PART_BYTES / 8 };
   return td_storage_run (&work, cancellable, error);
 }

@@ -155,7 +155,7 @@ rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_
   }
 }
 
-/* ── Sorting on CPUs without an order: as many lines as a vector has lanes, side by side ────────── */
+/* ── Sorting on CPUs without an order: as many lines side by side as a vector has lanes ── */
 
 #define SORT_LANES 16
 
@@ -198,8 +198,8 @@ sort_lanes (TD_GLOBAL int *keys, int n)
   }
 }
 
-/* Lines in place, as rings_sort_lines() sorts them. An item takes SORT_LANES lines; what it needs of
-   spare is as large as those lines. */
+/* Lines in place, as rings_sort_lines() sorts them. An item takes SORT_LANES lines; what it needs
+   of spare is as large as those lines. */
 TD_KERNEL void
 rings_sort_values (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT spare,
                    int n, int n_lines)
@@ -212,7 +212,8 @@ rings_sort_values (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD
     TD_GLOBAL int *keys = spare + at;
     for (int l = 0; l < SORT_LANES; l++)
       for (int i = 0; i < n; i++)
-        keys[(size_t) i * SORT_LANES + l] = (int) (rings_key (lines[at + (size_t) l * n + i]) ^ 0x80000000u);
+        keys[(size_t) i * SORT_LANES + l]
+            = (int) (rings_key (lines[at + (size_t) l * n + i]) ^ 0x80000000u);
     sort_lanes (keys, n);
     for (int l = 0; l < SORT_LANES; l++)
       for (int i = 0; i < n; i++) {
