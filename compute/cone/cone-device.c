@@ -585,10 +585,10 @@ cone_device_project (DeviceProjector *self, TdQueue *queue, const TdConeBatch *b
     .y_count = (int) (self->pack > 1 ? task->ny / 2 : task->ny),
     .n_layers = (int) (batch->n_views / self->pack),
     .n_columns = (int) task->n_columns,
-    .n_rows = (int) batch->rows.n,
-    .row0 = (int) batch->rows.row0,
+    .n_rows = (int) batch->rows.count,
+    .row0 = (int) batch->rows.first,
     .pitch = (int) (self->way == WAY_COLUMNS ? self->line : task->n_columns + 2),
-    .view_stride = (int) ((task->n_columns + 2) * (batch->rows.n + 3)),
+    .view_stride = (int) ((task->n_columns + 2) * (batch->rows.count + 3)),
     .x_first = (float) (task->first_mm[0] / task->voxel_mm),
     .y_first = (float) (task->first_mm[1] / task->voxel_mm),
     .z_first = (float) (task->first_mm[2] / task->voxel_mm),
@@ -622,9 +622,9 @@ cone_device_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch
 
   return upload_matrices (self, queue, batch->views, n_layers, error)
          && (!self->staging
-             || cone_device_pack (self, queue, batch->projections, batch->rows.n, n_layers, error))
+             || cone_device_pack (self, queue, batch->projections, batch->rows.count, n_layers, error))
          && (!self->textures
-             || fill_texture (self, queue, batch->projections, batch->rows.n, n_layers, error))
+             || fill_texture (self, queue, batch->projections, batch->rows.count, n_layers, error))
          && cone_device_project (self, queue, batch, slab, error);
 }
 

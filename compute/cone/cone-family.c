@@ -82,10 +82,10 @@ td_cone_projector_add (TdConeProjector *projector, TdQueue *queue, const TdConeB
   g_return_val_if_fail (queue->device == projector->device->hardware, FALSE);
   g_return_val_if_fail (slab->n_slices > 0 && slab->n_slices <= limits->max_slices, FALSE);
   if (batch->n_views % projector->symmetric_views != 0 || batch->n_views > limits->max_views
-      || batch->rows.n > limits->max_rows) {
+      || batch->rows.count > limits->max_rows) {
     td_set_error (error, TD_ERROR_DEVICE_BUG,
                   "A batch of %u views of %u rows does not fit the projector (%u, %u).",
-                  batch->n_views, batch->rows.n, limits->max_views, limits->max_rows);
+                  batch->n_views, batch->rows.count, limits->max_views, limits->max_rows);
     return FALSE;
   }
   return projector->family->add (projector, queue, batch, slab, cancellable, error);

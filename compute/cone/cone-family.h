@@ -18,10 +18,11 @@ typedef struct {
   double half_scale; /* half storage keeps values times this power of two; 0: 1 */
 } TdConeLimits;
 
-/* Views added together: float [n_views][rows.n][n_columns], packed, view views[i] at place i. */
+/* Views added together: float [n_views][rows.count][n_columns], packed, view views[i] at place i.
+ */
 typedef struct {
   TdBuffer *projections;
-  TdConeRows rows; /* of the detector */
+  TdRowRange rows; /* of the detector */
   const guint *views;
   guint n_views;
 } TdConeBatch;

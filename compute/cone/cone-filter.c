@@ -195,13 +195,13 @@ run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, gu
 }
 
 static gboolean
-run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdConeRows which, GError **error)
+run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdRowRange which, GError **error)
 {
   const TdConeWeight params = {
     .n_columns = (int) filter->n_columns,
     .n_views = (int) filter->n_views,
-    .n_rows = (int) which.n,
-    .row0 = (int) which.row0,
+    .n_rows = (int) which.count,
+    .row0 = (int) which.first,
     .u_middle = (float) filter->u_middle,
     .v_middle = (float) filter->v_middle,
     .overlap = (float) filter->shares.overlap_rad,
@@ -209,7 +209,7 @@ run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdConeRows wh
     .overscan = (float) filter->shares.overscan_rad,
   };
   const guint local[3] = { 256, 1, 1 };
-  const guint groups[3] = { (filter->n_columns + 255) / 256, filter->n_views, which.n };
+  const guint groups[3] = { (filter->n_columns + 255) / 256, filter->n_views, which.count };
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (filter->cosine),
                          TD_ARG_BUFFER (filter->redundancy), TD_ARG_VALUE (params) };
 
@@ -217,27 +217,28 @@ run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdConeRows wh
 }
 
 gboolean
-td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdConeRows which,
+td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdRowRange which,
                     GError **error)
 {
   g_return_val_if_fail (!filter->resample, FALSE);
   if (!run_weights (filter, queue, rows, which, error)
-      || !run_ramp (filter, queue, rows, filter->wide ? filter->wide : rows, which.n, error))
+      || !run_ramp (filter, queue, rows, filter->wide ? filter->wide : rows, which.count, error))
     return FALSE;
   return !filter->wide
          || td_copy (queue, rows, 0, filter->wide, 0,
-                     (guint64) which.n * filter->n_views * filter->n_wide * sizeof (float), error);
+                     (guint64) which.count * filter->n_views * filter->n_wide * sizeof (float),
+                     error);
 }
 
 gboolean
 td_cone_filter_run_rectified (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows,
-                              TdConeRows given, TdConeRows which, GError **error)
+                              TdRowRange given, TdRowRange which, GError **error)
 {
   g_return_val_if_fail (filter->resample, FALSE);
   return td_cone_resample_run (filter->resample, queue, rows, given, filter->rectified, which,
                                error)
          && run_weights (filter, queue, filter->rectified, which, error)
-         && run_ramp (filter, queue, filter->rectified, rows, which.n, error);
+         && run_ramp (filter, queue, filter->rectified, rows, which.count, error);
 }
 
 guint64

@@ -16,12 +16,12 @@ TdConeFilter *td_cone_filter_new (TdDevice *device, const TdConeTask *task,
                                   const TdFilter *filter, guint max_rows, GError **error);
 /* Enqueues; in place. Detector rows @which lie in @rows, as wide as the task's n_measured. Filtered
    rows are as wide as its n_columns, and @rows must hold them. */
-gboolean td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdConeRows which,
+gboolean td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdRowRange which,
                              GError **error);
 /* For tasks of a rectified detector (cone-rectify.h). Detector rows @given lie in @rows, at least
    the td_cone_rectify_rows() of rectified rows @which. The latter take their place. */
 gboolean td_cone_filter_run_rectified (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows,
-                                       TdConeRows given, TdConeRows which, GError **error);
+                                       TdRowRange given, TdRowRange which, GError **error);
 guint64 td_cone_filter_workspace_bytes (const TdConeTask *task, guint max_rows);
 void td_cone_filter_free (TdConeFilter *filter);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdConeFilter, td_cone_filter_free)

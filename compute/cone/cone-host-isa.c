@@ -58,7 +58,7 @@ static inline gboolean
 cone_touch (const TdConeUpright *batch, const Ray *ray, guint slice, guint n, guint *first,
             guint *end)
 {
-  const double low = batch->rows.row0 + TD_CONE_PAD - 1.0, high = low + 1 + batch->rows.n;
+  const double low = batch->rows.first + TD_CONE_PAD - 1.0, high = low + 1 + batch->rows.count;
   guint a = 0, b = (n + 15) / 16;
 
   while (a < b && row_of (ray, slice + 16 * a + 15) <= low)
@@ -147,7 +147,7 @@ cone_column (const TdConeUpright *batch, guint i, guint j, guint slice, guint en
     Ray ray;
     guint a, b;
     if (cone_aim (batch, view, x, y, &ray) && cone_touch (batch, &ray, slice, end - slice, &a, &b))
-      add_ray (&ray, batch->rows.row0, slice, a, b, sums);
+      add_ray (&ray, batch->rows.first, slice, a, b, sums);
   }
   memcpy (voxels, sums + (from - slice), (end - from) * sizeof *sums);
 }
@@ -186,11 +186,11 @@ static inline void
 find_places (const TdConeGeneral *general, const Line *line, guint n, Places *places)
 {
   const double right = general->task->n_columns;
-  const double above = general->rows.row0 - 1.0, bottom = above + 1 + general->rows.n;
+  const double above = general->rows.first - 1.0, bottom = above + 1 + general->rows.count;
   const double u0 = line->u, v0 = line->v, w0 = line->w, du = line->du, dv = line->dv,
                dw = line->dw;
   const double scale = line->scale;
-  const int pitch = (int) general->pitch, row0 = (int) general->rows.row0;
+  const int pitch = (int) general->pitch, row0 = (int) general->rows.first;
 
   for (int i = 0; i < (int) n; i++) {
     const double w = w0 + i * dw;
@@ -281,8 +281,8 @@ find_eight (const TdConeGeneral *general, const Line *line, int first, guint n,
       = _mm512_min_pd (_mm512_add_pd (index, _mm512_set1_pd (BLOCK - 1)), _mm512_set1_pd (n - 1.0));
   const __m512d one = _mm512_set1_pd (1), near = _mm512_set1_pd (1e-8);
   const __m512d left = _mm512_set1_pd (-1), right = _mm512_set1_pd (general->task->n_columns);
-  const __m512d above = _mm512_set1_pd (general->rows.row0 - 1.0);
-  const __m512d bottom = _mm512_set1_pd ((double) general->rows.row0 + general->rows.n);
+  const __m512d above = _mm512_set1_pd (general->rows.first - 1.0);
+  const __m512d bottom = _mm512_set1_pd ((double) general->rows.first + general->rows.count);
   const __m512d u = at_index (index, line->u, line->du), v = at_index (index, line->v, line->dv);
   const __m512d w = at_index (index, line->w, line->dw), end = at_index (last, line->w, line->dw);
   const __m512d near_depth = _mm512_div_pd (one, w), far_depth = _mm512_div_pd (one, end);
@@ -308,7 +308,7 @@ find_eight (const TdConeGeneral *general, const Line *line, int first, guint n,
   good &= _mm256_cmplt_epi32_mask (wide, _mm256_set1_epi32 (31));
   _mm256_storeu_si256 ((__m256i *) (footprints->column + first), column);
   _mm256_storeu_si256 ((__m256i *) (footprints->row + first),
-                       _mm256_sub_epi32 (row, _mm256_set1_epi32 ((int) general->rows.row0)));
+                       _mm256_sub_epi32 (row, _mm256_set1_epi32 ((int) general->rows.first)));
   _mm256_storeu_si256 ((__m256i *) (footprints->rows + first), _mm256_maskz_mov_epi32 (good, rows));
 
   const __m512d uc = _mm512_sub_pd (_mm512_cvtepi32_pd (column), one);

@@ -64,7 +64,7 @@ transpose_view (guint index, gpointer user)
   float *to = work->views + index * batch->view_stride + batch->column_stride + TD_CONE_PAD;
 
   for (guint c0 = 0; c0 < n_columns; c0 += 16)
-    for (guint row = 0; row < batch->rows.n; row++)
+    for (guint row = 0; row < batch->rows.count; row++)
       for (guint c = c0; c < MIN (c0 + 16, n_columns); c++)
         to[c * batch->column_stride + row] = from[(gsize) row * n_columns + c];
 }
@@ -112,16 +112,16 @@ store_row (guint j, gpointer user)
 
 /* The detector rows that are both given and seen, and the sizes that follow. */
 static void
-cone_host_lay_out (TdConeUpright *batch, TdConeRows given)
+cone_host_lay_out (TdConeUpright *batch, TdRowRange given)
 {
   const TdConeTask *task = batch->task;
   guint first, end;
 
   td_cone_rows_seen (task, batch->slice0, batch->n_slices, &first, &end);
-  first = MAX (first, given.row0);
-  end = MIN (end, given.row0 + given.n);
-  batch->rows = (TdConeRows) { first, end > first ? end - first : 0 };
-  batch->column_stride = (batch->rows.n + 2 * TD_CONE_PAD + 15) / 16 * 16;
+  first = MAX (first, given.first);
+  end = MIN (end, given.first + given.count);
+  batch->rows = (TdRowRange) { first, end > first ? end - first : 0 };
+  batch->column_stride = (batch->rows.count + 2 * TD_CONE_PAD + 15) / 16 * 16;
   batch->view_stride = batch->column_stride * (task->n_columns + 2);
   batch->tiles_x = (task->nx + TD_CONE_TILE - 1) / TD_CONE_TILE;
 }
@@ -137,9 +137,9 @@ cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const T
   TdConeUpright *batch = &work.batch;
 
   cone_host_lay_out (batch, given->rows);
-  if (batch->rows.n == 0)
+  if (batch->rows.count == 0)
     return TRUE;
-  work.view_floats = (gsize) given->rows.n * task->n_columns;
+  work.view_floats = (gsize) given->rows.count * task->n_columns;
   batch->volume = g_try_new (float, (gsize) slab->n_slices * task->ny * task->nx);
   work.views = g_try_new0 (float, batch->view_stride *TD_CONE_BATCH);
   gboolean ok = batch->volume && work.views;
@@ -154,7 +154,7 @@ cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const T
     batch->numbers = given->views + view;
     batch->n_views = MIN (TD_CONE_BATCH, given->n_views - view);
     work.projections = projections + view * work.view_floats
-                       + (gsize) (batch->rows.row0 - given->rows.row0) * task->n_columns;
+                       + (gsize) (batch->rows.first - given->rows.first) * task->n_columns;
     td_parallel_for (batch->n_views, transpose_view, &work);
     td_parallel_for (batch->tiles_x * ((task->ny + TD_CONE_TILE - 1) / TD_CONE_TILE), run_tile,
                      &work);
@@ -182,10 +182,10 @@ pad_view (guint index, gpointer user)
   const General *work = user;
   const TdConeGeneral *general = &work->general;
   const guint n_columns = general->task->n_columns;
-  const float *from = work->projections + (gsize) index * general->rows.n * n_columns;
+  const float *from = work->projections + (gsize) index * general->rows.count * n_columns;
   float *to = work->views + index * general->view_stride + general->pitch + 1;
 
-  for (guint row = 0; row < general->rows.n; row++)
+  for (guint row = 0; row < general->rows.count; row++)
     memcpy (to + (gsize) row * general->pitch, from + (gsize) row * n_columns,
             n_columns * sizeof *to);
 }
@@ -211,10 +211,10 @@ cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const T
   TdConeGeneral *general = &work.general;
   gboolean ok = TRUE;
 
-  general->view_stride = (gsize) general->pitch * (given->rows.n + 3);
+  general->view_stride = (gsize) general->pitch * (given->rows.count + 3);
   if (general->view_stride > G_MAXINT) {
     td_set_error (error, TD_ERROR_TOO_LARGE, "A view of %u × %u pixels is too large.",
-                  task->n_columns, given->rows.n);
+                  task->n_columns, given->rows.count);
     return FALSE;
   }
   general->views = work.views
@@ -227,7 +227,7 @@ cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const T
   for (guint view = 0; ok && view < given->n_views; view += TD_CONE_BATCH) {
     general->numbers = given->views + view;
     general->n_views = MIN (TD_CONE_BATCH, given->n_views - view);
-    work.projections = projections + (gsize) view * given->rows.n * task->n_columns;
+    work.projections = projections + (gsize) view * given->rows.count * task->n_columns;
     td_parallel_for (general->n_views, pad_view, &work);
     td_parallel_for (slab->n_slices * task->ny, run_row, &work);
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);

@@ -27,7 +27,7 @@ typedef struct {
   guint slice0, n_slices;
   guint n_views;
   const guint *numbers; /* the views' numbers in the task */
-  TdConeRows rows;      /* the detector rows kept */
+  TdRowRange rows;      /* the detector rows kept */
   gsize column_stride;  /* floats: the rows and both pads */
   gsize view_stride;    /* floats: all columns and both zero columns */
   const float *views;   /* [view][column + 1][row + TD_CONE_PAD] */
@@ -42,7 +42,7 @@ typedef struct {
   guint slice0;
   guint n_views;
   const guint *numbers;
-  TdConeRows rows;
+  TdRowRange rows;
   guint pitch; /* floats from row to row */
   gsize view_stride;
   const float *views;

@@ -271,8 +271,8 @@ rows_bound (const double h[9])
   return fabs (h[4]) >= fabs (h[1]);
 }
 
-TdConeRows
-td_cone_rectify_rows (const TdConeTask *task, TdConeRows rows)
+TdRowRange
+td_cone_rectify_rows (const TdConeTask *task, TdRowRange rows)
 {
   const TdConeTilted *tilted = &task->tilted;
   const double last = tilted->n_rows - 1.0;
@@ -287,7 +287,7 @@ td_cone_rectify_rows (const TdConeTask *task, TdConeRows rows)
     /* v is a ratio of linear functions with no pole among the rows: the corners bound it. */
     for (guint corner = 0; corner < 4; corner++) {
       const double u = corner & 1 ? task->n_measured - 1.0 : 0;
-      const double v = corner & 2 ? rows.row0 + rows.n - 1.0 : rows.row0;
+      const double v = corner & 2 ? rows.first + rows.count - 1.0 : rows.first;
       const double at = (h[3] * u + h[4] * v + h[5]) / (h[6] * u + h[7] * v + h[8]);
       low = MIN (low, at);
       high = MAX (high, at);
@@ -297,7 +297,7 @@ td_cone_rectify_rows (const TdConeTask *task, TdConeRows rows)
       = (guint) CLAMP (floor (CLAMP (low, 0, last) - ROUNDING) - (LOBES - 1), 0, last);
   const guint end
       = (guint) CLAMP (floor (CLAMP (high, 0, last) + ROUNDING) + LOBES + 1, 1, last + 1);
-  return (TdConeRows) { first, end - first };
+  return (TdRowRange) { first, end - first };
 }
 
 /* The line that row (or column) @at of the detector is on the rectified one: form . (x, y, 1) = 0.

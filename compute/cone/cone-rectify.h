@@ -42,7 +42,7 @@ gboolean td_cone_rectify_helps (const TdConeTask *task, const TdGeometry *geomet
 gboolean td_cone_task_rectify (TdConeTask *task);
 
 /* The detector's rows that rectified rows @rows are made of. */
-TdConeRows td_cone_rectify_rows (const TdConeTask *task, TdConeRows rows);
+TdRowRange td_cone_rectify_rows (const TdConeTask *task, TdRowRange rows);
 
 /* What the kernel takes of each view, as floats. First H, row by row, between pixels counted from
    the middle of either detector. Then a and b of the two lines y = a x + b beyond which the nearest

@@ -56,20 +56,20 @@ td_cone_resample_new (TdDevice *device, const TdConeTask *task, GError **error)
 }
 
 gboolean
-td_cone_resample_run (TdConeResample *self, TdQueue *queue, TdBuffer *from, TdConeRows given,
-                      TdBuffer *to, TdConeRows rows, GError **error)
+td_cone_resample_run (TdConeResample *self, TdQueue *queue, TdBuffer *from, TdRowRange given,
+                      TdBuffer *to, TdRowRange rows, GError **error)
 {
   TdConeRectifyRows params = self->params;
   const guint items = (guint) (params.n_columns / params.columns), wide = MIN (items, 64);
   const guint local[3] = { wide, 1, 1 };
-  const guint groups[3] = { (items + wide - 1) / wide, (guint) params.n_views, rows.n };
+  const guint groups[3] = { (items + wide - 1) / wide, (guint) params.n_views, rows.count };
   const TdArg args[] = { TD_ARG_BUFFER (from), TD_ARG_BUFFER (to), TD_ARG_BUFFER (self->forms),
                          TD_ARG_VALUE (params) };
 
-  params.n_rows = (int) rows.n;
-  params.row0 = (int) rows.row0;
-  params.from_rows = (int) given.n;
-  params.from_row0 = (int) given.row0;
+  params.n_rows = (int) rows.count;
+  params.row0 = (int) rows.first;
+  params.from_rows = (int) given.count;
+  params.from_row0 = (int) given.first;
   return td_launch (queue, self->kernel, groups, local, args, G_N_ELEMENTS (args), error);
 }
 

@@ -11,6 +11,6 @@ TdConeResample *td_cone_resample_new (TdDevice *device, const TdConeTask *task, 
 /* Enqueues. @from: float [row][view][column], the detector's rows @given, at least those of
    td_cone_rectify_rows(). @to: rectified rows @rows, n_measured wide. */
 gboolean td_cone_resample_run (TdConeResample *self, TdQueue *queue, TdBuffer *from,
-                               TdConeRows given, TdBuffer *to, TdConeRows rows, GError **error);
+                               TdRowRange given, TdBuffer *to, TdRowRange rows, GError **error);
 void td_cone_resample_free (TdConeResample *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdConeResample, td_cone_resample_free)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/device/device.h"
+#include "compute/row-range.h"
 #include "compute/sampling.h"
 #include "dataset/geometry.h"
 
@@ -24,11 +25,6 @@
  * (largest z), and so is row 0 of a slice (largest y). These are the parallel beam's conventions
  * with slice = row.
  */
-/* Detector rows [row0, row0 + n). */
-typedef struct {
-  guint row0, n;
-} TdConeRows;
-
 typedef enum {
   TD_REDUNDANCY_FULL,   /* 360 degrees: every ray twice */
   TD_REDUNDANCY_PARKER, /* short scan: Parker, Med. Phys. 9 (1982) */

@@ -424,7 +424,7 @@ list_devices (TdPlan *plan)
 {
   plan->facts.devices = g_new0 (char *, plan->devices->len + 1);
   for (guint i = 0; i < plan->devices->len; i++)
-    plan->facts.devices[i] = g_strdup (td_device_info (g_ptr_array_index (plan->devices, i))->id);
+    plan->facts.devices[i] = g_strdup (td_device_info (plan->devices->pdata[i])->id);
 }
 
 static gboolean

@@ -229,10 +229,11 @@ ray_group_each (TdRayGroup *group, Act act, gpointer user, GError **error)
   }
   for (guint i = 0; i < group->n; i++) {
     turns[i] = (Turn) { .group = group, .index = i, .act = act, .user = user };
-    threads[i] = g_thread_new ("rays", take_turn, &turns[i]);
+    threads[i] = td_thread_start ("rays", take_turn, &turns[i], &turns[i].error);
   }
   for (guint i = 0; i < group->n; i++) {
-    g_thread_join (threads[i]);
+    if (threads[i])
+      g_thread_join (threads[i]);
     ok = ok && turns[i].ok;
     take_error (group, &turns[i], &reason);
   }

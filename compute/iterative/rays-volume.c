@@ -69,19 +69,19 @@ td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const field[3],
 /* ── In and out ── */
 
 gboolean
-td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, TdConeRows which, guint origin,
+td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, TdRowRange which, guint origin,
               TdBuffer *measured, GError **error)
 {
   const TdConeTask *task = &rays->task;
   const TdRayRows params = { .n_columns = task->n_columns,
                              .n_views = task->n_views,
-                             .from_row = which.row0 - from,
-                             .n_taken = which.n,
-                             .to_row = which.row0 - origin,
+                             .from_row = which.first - from,
+                             .n_taken = which.count,
+                             .to_row = which.first - origin,
                              .n_rows = task->n_rows };
   const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (rays->places),
                          TD_ARG_BUFFER (measured), TD_ARG_VALUE (params) };
-  const guint items[3] = { task->n_columns, task->n_views, which.n };
+  const guint items[3] = { task->n_columns, task->n_views, which.count };
 
   return td_rays_launch (rays, rays->take, items, args, G_N_ELEMENTS (args), error);
 }

@@ -118,7 +118,7 @@ gboolean td_rays_climb (TdRayProjector *rays, TdBuffer *out, TdBuffer *const fie
 
 /* Rows @which of prepared sinograms into @measured, whose first row is @origin. @rows, float
    [row][view][column], begins at row @from. Enqueues, as the next two. */
-gboolean td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, TdConeRows which,
+gboolean td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, TdRowRange which,
                        guint origin, TdBuffer *measured, GError **error);
 
 /* Voxels from first on (x, y, z); outside the device float [slice][y][x]. */

@@ -59,15 +59,6 @@ td_rows_read_scan (gpointer user, TdRowRange range, float *out, GCancellable *ca
   return FALSE;
 }
 
-TdRowRange
-td_row_range_with_halo (TdRowRange range, guint halo, guint n_rows)
-{
-  const guint first = range.first - MIN (range.first, halo);
-  const guint64 end = MIN ((guint64) range.first + range.count + halo, n_rows);
-
-  return (TdRowRange) { first, (guint) (end - first) };
-}
-
 gboolean
 td_rows_read_beside (const TdRowsOrigin *origin, const TdHeldRows *held, TdRowRange range,
                      float *out, GCancellable *cancellable, GError **error)

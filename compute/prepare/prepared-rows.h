@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/row-range.h"
 #include "prepare.h"
 
 /**
@@ -8,14 +9,6 @@
  * into host memory, sends them to a device and runs the steps there. Methods with a pipeline use
  * the parts; TdPreparedRows does all of it.
  */
-
-/* Detector rows [first, first + count). */
-typedef struct {
-  guint first, count;
-} TdRowRange;
-
-/* The range with @halo more rows on either side, as far as a detector of @n_rows reaches. */
-TdRowRange td_row_range_with_halo (TdRowRange range, guint halo, guint n_rows);
 
 /* ── Reading ── */
 

@@ -13,10 +13,10 @@ typedef struct {
 
 /* Views from @v on of each of the parts of a turn that come together. */
 static void
-add_views (const Slabs *s, TdBuffer *projections, TdConeRows rows, guint v, const TdConeSlab *slab)
+add_views (const Slabs *s, TdBuffer *projections, TdRowRange rows, guint v, const TdConeSlab *slab)
 {
   const TdConeTask *task = s->task;
-  const gsize view_floats = (gsize) rows.n * task->n_columns;
+  const gsize view_floats = (gsize) rows.count * task->n_columns;
   const guint parts = s->projector->symmetric_views, a_part = task->n_views / parts;
   const guint count = MIN (s->how->per_turn, a_part - v);
   g_autofree guint *views = g_new (guint, count * parts);
@@ -26,7 +26,7 @@ add_views (const Slabs *s, TdBuffer *projections, TdConeRows rows, guint v, cons
   for (guint i = 0; i < batch.n_views; i++) {
     views[i] = v + i % count + i / count * a_part;
     td_upload (s->queue, projections, i * view_floats * sizeof (float),
-               s->projections + ((gsize) views[i] * task->n_rows + rows.row0) * task->n_columns,
+               s->projections + ((gsize) views[i] * task->n_rows + rows.first) * task->n_columns,
                view_floats * sizeof (float), &error);
   }
   g_assert_no_error (error);
@@ -48,11 +48,11 @@ make_slab (const Slabs *s, guint slice0, guint n, float *out)
     first = 0;
     end = 1;
   }
-  const TdConeRows rows = { first, end - first };
+  const TdRowRange rows = { first, end - first };
   g_autoptr (TdBuffer) volume = td_buffer_new (s->how->device, bytes, &error);
   g_autoptr (TdBuffer) projections = td_buffer_new (
-      s->how->device, (gsize) s->how->per_turn * parts * rows.n * task->n_columns * sizeof (float),
-      &error);
+      s->how->device,
+      (gsize) s->how->per_turn * parts * rows.count * task->n_columns * sizeof (float), &error);
   const TdConeSlab slab = { volume, slice0, n };
   g_assert_no_error (error);
   td_fill_zero (s->queue, volume, 0, bytes, &error);

@@ -98,6 +98,38 @@ test_each (gconstpointer data)
   g_assert_true (run_with (plan, folder, 100));
 }
 
+/* Devices that iterate together have a thread each. */
+static void
+test_group (void)
+{
+  g_autoptr (TdScan) scan = make_scan (TD_BEAM_PARALLEL);
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *output = test_folder_file (folder, "volume.tif");
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "host,opencl:0", NULL);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  if (!devices) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host,opencl:0", sizeof recipe.devices);
+  recipe.centre_px = 23.5;
+  recipe.method = TD_METHOD_SIRT;
+  recipe.iterations = 1;
+  g_strlcpy (recipe.start, "zero", sizeof recipe.start);
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_autoptr (TdPlan) preview = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (run_with (preview, folder, 100)); /* builds what PoCL builds with threads */
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, output, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_false (run_with (plan, folder, 1));
+  g_assert_true (run_with (plan, folder, 100));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -107,5 +139,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/threads/fbp", &fbp, test_each);
   g_test_add_data_func ("/threads/fdk", &fdk, test_each);
+  g_test_add_func ("/threads/group", test_group);
   return g_test_run ();
 }

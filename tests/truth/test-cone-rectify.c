@@ -373,8 +373,8 @@ test_geometry (void)
     g_assert_cmpfloat (td_cone_row_slope (&task), <, 1e-9);
     for (guint view = 0; view < c->n_views; view += 5)
       for (guint row = 0; row < task.n_rows; row += 3) {
-        const TdConeRows rows = td_cone_rectify_rows (&task, (TdConeRows) { row, 3 });
-        const guint first = rows.row0, end = first + rows.n;
+        const TdRowRange rows = td_cone_rectify_rows (&task, (TdRowRange) { row, 3 });
+        const guint first = rows.first, end = first + rows.count;
         g_assert_cmpuint (first, <, end);
         g_assert_cmpuint (end, <=, c->n_rows);
         for (guint column = 0; column < task.n_measured; column++) {

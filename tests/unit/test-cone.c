@@ -411,7 +411,7 @@ check_weights_by_row (const char *id, double offset_u, double range_deg)
       = td_cone_filter_new (device, &task, &geometry, angle, &none, n_rows, &error);
   g_assert_no_error (error);
   td_upload (queue, rows, 0, data, n * sizeof (float), &error);
-  td_cone_filter_run (filter, queue, rows, (TdConeRows) { 0, n_rows }, &error);
+  td_cone_filter_run (filter, queue, rows, (TdRowRange) { 0, n_rows }, &error);
   td_download (queue, data, rows, 0, n * sizeof (float), &error);
   td_queue_finish (queue, &error);
   g_assert_no_error (error);
@@ -725,7 +725,7 @@ check_sphere (TdGeometry *geometry, double range_rad, guint n_views)
   g_autoptr (TdConeFilter) filter
       = td_cone_filter_new (device, &task, geometry, angle, &spec, n, &error);
   g_assert_no_error (error);
-  td_cone_filter_run (filter, queue, rows, (TdConeRows) { 0, n }, &error);
+  td_cone_filter_run (filter, queue, rows, (TdRowRange) { 0, n }, &error);
   td_queue_finish (queue, &error);
   g_assert_no_error (error);
 

@@ -56,15 +56,6 @@ set_slice (TdPlan *plan, TdFbp *fbp, GError **error)
 }
 
 static void
-set_axis (const TdPlan *plan, TdFbp *fbp)
-{
-  const TdAxisLine axis = td_plan_axis (plan);
-
-  fbp->centre_px = axis.centre_px;
-  fbp->tilt = axis.slope;
-}
-
-static void
 set_scale (TdPlan *plan, TdFbp *fbp)
 {
   double pixel_mm = td_scan_facts (plan->scan)->geometry.pixel_width_mm;
@@ -94,6 +85,12 @@ td_fbp_task (const TdPlan *plan, double row, TdBackprojectTask *task)
     .interpolation = plan->recipe.interpolation,
     .precision = plan->recipe.precision,
   };
+}
+
+guint
+td_fbp_most_rows (const TdFbp *fbp, guint slices)
+{
+  return MIN (slices + 2 * fbp->halo, fbp->n_rows);
 }
 
 guint64
@@ -240,8 +237,8 @@ working_set_bytes (const TdPlan *plan, guint index)
 {
   const TdFbp *fbp = plan->extra;
   const TdRecipe *recipe = &plan->recipe;
-  const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, index));
-  guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
+  const TdDeviceInfo *info = td_device_info (plan->devices->pdata[index]);
+  guint rows = td_fbp_most_rows (fbp, fbp->slab_slices);
   guint64 in = rows * td_fbp_row_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
   TdBackprojectTask task;
 
@@ -263,7 +260,7 @@ static Bytes
 job_bytes (const TdPlan *plan)
 {
   const TdFbp *fbp = plan->extra;
-  guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
+  guint rows = td_fbp_most_rows (fbp, fbp->slab_slices);
   guint64 in = rows * td_fbp_row_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
   Bytes bytes = { .host = td_plan_own_bytes (plan->devices) };
 
@@ -277,7 +274,7 @@ job_bytes (const TdPlan *plan)
   if (fbp->spool)
     bytes.host += td_scan_spool_work_bytes (td_scan_facts (plan->scan), fbp->n_rows);
   for (guint i = 0; i < plan->devices->len; i++) {
-    const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, i));
+    const TdDeviceInfo *info = td_device_info (plan->devices->pdata[i]);
     guint64 device = working_set_bytes (plan, i);
     bytes.device = MAX (bytes.device, device);
     if (is_host_memory (info))
@@ -300,12 +297,12 @@ fbp_plan_set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
               && slab * td_fbp_filtered_bytes (fbp) <= KEEP_BYTES / 2
               && slab * td_fbp_slice_bytes (fbp) <= KEEP_BYTES / 2;
   for (guint i = 0; i < plan->devices->len; i++) {
-    const TdDeviceInfo *info = td_device_info (g_ptr_array_index (plan->devices, i));
+    const TdDeviceInfo *info = td_device_info (plan->devices->pdata[i]);
     cpu = cpu && info->cpu_shaped;
     lanes += td_fbp_lanes (fbp, info);
   }
   fbp->direct = plan->devices->len == 1 && !fbp->keep
-                && td_device_info (g_ptr_array_index (plan->devices, 0))->host_pointers;
+                && td_device_info (plan->devices->pdata[0])->host_pointers;
   fbp->in_slots = MIN (lanes + 1, fbp->n_slabs);
   fbp->out_slots = MIN (lanes + 1, fbp->n_slabs);
 
@@ -338,7 +335,7 @@ fbp_plan_too_large (const TdPlan *plan)
   const TdFbp *fbp = plan->extra;
   Bytes bytes = job_bytes (plan);
   guint64 budget = td_plan_host_budget (plan);
-  guint rows = MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows);
+  guint rows = td_fbp_most_rows (fbp, fbp->slab_slices);
   guint64 largest
       = MAX (rows * td_fbp_row_bytes (fbp), fbp->slab_slices * td_fbp_slice_bytes (fbp));
 
@@ -350,7 +347,7 @@ fbp_plan_too_large (const TdPlan *plan)
     return g_strdup_printf ("%s of host memory, and %s may be used", need, have);
   }
   for (guint i = 0; i < plan->devices->len; i++) {
-    TdDevice *device = g_ptr_array_index (plan->devices, i);
+    TdDevice *device = plan->devices->pdata[i];
     const TdDeviceInfo *info = td_device_info (device);
     guint64 set = working_set_bytes (plan, i), free = device_budget (device);
     if (set > free) {
@@ -376,7 +373,7 @@ small_slab (const TdPlan *plan, const TdFbp *fbp)
   guint slab = MIN (GRAIN, plan->facts.n_slices);
 
   for (guint i = 0; i < plan->devices->len; i++)
-    if (td_device_info (g_ptr_array_index (plan->devices, i))->kind != TD_DEVICE_GPU)
+    if (td_device_info (plan->devices->pdata[i])->kind != TD_DEVICE_GPU)
       return slab;
   while (slab > 4 && slab * each > SMALL_SLAB_BYTES)
     slab -= 4;
@@ -531,7 +528,7 @@ fbp_plan_choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
   fbp->families = g_new0 (const TdBackprojectFamily *, plan->devices->len);
   td_fbp_task (plan, (fbp->n_rows - 1) / 2.0, &task);
   for (guint i = 0; i < plan->devices->len; i++) {
-    TdDevice *device = g_ptr_array_index (plan->devices, i);
+    TdDevice *device = plan->devices->pdata[i];
     fbp->families[i] = plan->method->family ? own_family (plan, &task, device, error)
                                             : td_backproject_choose (plan->recipe.family, &task,
                                                                      device, slices, error);
@@ -545,8 +542,7 @@ fbp_plan_choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
       td_plan_note (plan,
                     "The kernel \"%s\" on %s computes in single precision: nothing here is faster "
                     "in the precision \"%s\", which was asked for.",
-                    fbp->families[i]->name,
-                    td_device_info (g_ptr_array_index (plan->devices, i))->id,
+                    fbp->families[i]->name, td_device_info (plan->devices->pdata[i])->id,
                     td_precision_name (plan->recipe.precision));
   if (plan->method->family && strcmp (plan->recipe.family, "auto") != 0)
     td_plan_note (plan, "The Fourier method has kernels of its own: \"%s\" is not used.",
@@ -566,7 +562,7 @@ fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
   facts->ny = fbp->ny;
   facts->slab_slices = fbp->slab_slices;
   facts->n_slabs = fbp->n_slabs;
-  facts->read_bytes = td_plan_read_bytes (plan, MIN (facts->n_slices + 2 * fbp->halo, fbp->n_rows));
+  facts->read_bytes = td_plan_read_bytes (plan, td_fbp_most_rows (fbp, facts->n_slices));
   facts->write_bytes = plan->output ? (guint64) facts->n_slices * fbp->nx * fbp->ny
                                           * (plan->recipe.output_bits / 8)
                                     : 0;
@@ -574,8 +570,7 @@ fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
   facts->device_bytes = bytes.device;
   facts->updates = (double) facts->n_slices * fbp->nx * fbp->ny * fbp->n_views;
   for (guint i = 0; i < plan->devices->len; i++) {
-    g_autofree char *key
-        = td_fbp_rate_key (plan, g_ptr_array_index (plan->devices, i), fbp->families[i]);
+    g_autofree char *key = td_fbp_rate_key (plan, plan->devices->pdata[i], fbp->families[i]);
     double one = td_engine_rate (plan->engine, key);
     rate = one > 0 && (i == 0 || rate > 0) ? rate + one : 0;
   }
@@ -599,6 +594,7 @@ gboolean
 td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdAxisLine axis = td_plan_axis (plan);
   TdFbp *fbp = g_new0 (TdFbp, 1);
 
   plan->extra = fbp;
@@ -606,7 +602,8 @@ td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
   fbp->n_columns = facts->n_columns;
   fbp->n_views = facts->n_views;
   fbp->n_rows = facts->n_rows;
-  set_axis (plan, fbp);
+  fbp->centre_px = axis.centre_px;
+  fbp->tilt = axis.slope;
   set_halo (plan, fbp);
   set_scale (plan, fbp);
   if (!fbp_plan_field (plan, fbp, error) || !set_slice (plan, fbp, error)

@@ -75,6 +75,17 @@ fbp_run_unref (Run *run)
   g_free (run);
 }
 
+/* The raw rows that the work's slices need. */
+static void
+set_rows (TdFbpWork *work, const TdFbp *fbp)
+{
+  const TdRowRange rows
+      = td_row_range_with_halo ((TdRowRange) { work->first, work->count }, fbp->halo, fbp->n_rows);
+
+  work->row0 = rows.first;
+  work->n_rows = rows.count;
+}
+
 static void
 cut_slabs (Run *run)
 {
@@ -87,8 +98,8 @@ cut_slabs (Run *run)
     TdFbpWork *work = &run->slabs[i].work;
     work->first = work->out_first = facts->first_slice + i * run->slab_slices;
     work->count = MIN (run->slab_slices, end - work->first);
-    work->row0 = work->in_row0 = work->first - MIN (run->fbp->halo, work->first);
-    work->n_rows = MIN (work->first + work->count + run->fbp->halo, run->fbp->n_rows) - work->row0;
+    set_rows (work, run->fbp);
+    work->in_row0 = work->row0;
   }
 }
 
@@ -100,9 +111,9 @@ slot_device (const Run *run)
   GPtrArray *devices = run->plan->devices;
 
   for (guint i = 0; i < devices->len; i++)
-    if (!td_device_info (g_ptr_array_index (devices, i))->host_pointers)
-      return g_ptr_array_index (devices, i);
-  return g_ptr_array_index (devices, 0);
+    if (!td_device_info (devices->pdata[i])->host_pointers)
+      return devices->pdata[i];
+  return devices->pdata[0];
 }
 
 static gboolean
@@ -126,9 +137,9 @@ static gboolean
 make_all_slots (Run *run, GError **error)
 {
   const TdFbp *fbp = run->fbp;
-  guint rows = MIN (run->slab_slices + 2 * fbp->halo, fbp->n_rows);
 
-  return make_slots (run, &run->free_in, fbp->in_slots, rows * td_fbp_row_bytes (fbp), error)
+  return make_slots (run, &run->free_in, fbp->in_slots,
+                     td_fbp_most_rows (fbp, run->slab_slices) * td_fbp_row_bytes (fbp), error)
          && make_slots (run, &run->free_out, fbp->out_slots,
                         run->slab_slices * td_fbp_slice_bytes (fbp), error);
 }
@@ -366,8 +377,7 @@ work_in_parts (Worker *worker, guint lane, GError **error)
     TdFbpWork work = slab->work;
     work.first += done;
     work.count = MIN (part, slab->work.count - done);
-    work.row0 = work.first - MIN (fbp->halo, work.first);
-    work.n_rows = MIN (work.first + work.count + fbp->halo, fbp->n_rows) - work.row0;
+    set_rows (&work, fbp);
     if (!td_fbp_working_set_submit (worker->set, lane, &work, error)
         || !td_fbp_working_set_complete (worker->set, lane, error))
       return FALSE;
@@ -632,7 +642,7 @@ start_threads (Run *run, GError **error)
   td_monitor_lock (&run->monitor);
   run->workers = MIN (devices->len, run->n_slabs);
   for (guint i = 0; i < run->workers && ok; i++) {
-    Worker *worker = fbp_worker_new (run, g_ptr_array_index (devices, i), run->fbp->families[i]);
+    Worker *worker = fbp_worker_new (run, devices->pdata[i], run->fbp->families[i]);
     ok = start_thread (run, "device", fbp_worker_run, worker, error);
     if (!ok)
       g_free (worker);

@@ -196,7 +196,7 @@ td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily 
   set->scan = td_scan_ref (plan->scan);
   set->recipe = plan->recipe;
   set->max_slices = max_slices;
-  set->max_rows = MIN (max_slices + 2 * fbp->halo, fbp->n_rows);
+  set->max_rows = td_fbp_most_rows (fbp, max_slices);
   set->batch = MIN (batch, max_slices);
   set->filter_rows = MIN (fbp->filter_rows, max_slices * fbp->n_views);
   set->n_lanes = td_fbp_lanes (fbp, td_device_info (device));
@@ -677,8 +677,7 @@ working_set_matches (gpointer item, gpointer user)
 
   return td_device_alike (set->device, wanted->device) && set->family == wanted->family
          && set->scan == plan->scan && set->max_slices == fbp->slab_slices
-         && set->batch == fbp->batch
-         && set->max_rows == MIN (fbp->slab_slices + 2 * fbp->halo, fbp->n_rows)
+         && set->batch == fbp->batch && set->max_rows == td_fbp_most_rows (fbp, fbp->slab_slices)
          && set->recipe.interpolation == plan->recipe.interpolation
          && set->recipe.precision == plan->recipe.precision;
 }

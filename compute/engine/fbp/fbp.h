@@ -37,6 +37,8 @@ typedef struct {
 void td_fbp_task (const TdPlan *plan, double row, TdBackprojectTask *task);
 /* Slabs in flight on a device: 2 where transfers can overlap kernels. */
 guint td_fbp_lanes (const TdFbp *fbp, const TdDeviceInfo *info);
+/* Raw rows that so many slices need at most. */
+guint td_fbp_most_rows (const TdFbp *fbp, guint slices);
 guint64 td_fbp_row_bytes (const TdFbp *fbp);      /* one raw row, all views */
 guint64 td_fbp_filtered_bytes (const TdFbp *fbp); /* the same when filtered */
 /* Where the axis is at detector row @row, in measured columns. */

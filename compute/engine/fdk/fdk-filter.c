@@ -79,13 +79,12 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   TdFdkRun *run = stage->run;
   const TdFdkPlan *fdk = run->fdk;
   const TdFdkSpan span = td_fdk_span (fdk->input, row, n);
-  const TdRowRange from = { span.from.row0, span.from.n };
   TdPreparationCounts counts;
 
-  if (!td_prepared_rows_read (stage->rows, from, run->cancellable, error))
+  if (!td_prepared_rows_read (stage->rows, span.from, run->cancellable, error))
     return FALSE;
   gint64 start = g_get_monotonic_time ();
-  if (!td_prepared_rows_run (stage->rows, from, run->cancellable, error)
+  if (!td_prepared_rows_run (stage->rows, span.from, run->cancellable, error)
       || !td_prepared_rows_counts (stage->rows, &counts, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);
@@ -98,7 +97,7 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   if ((stage->filter
        && !td_fdk_filter_span (fdk->input, stage->filter, stage->queue, rows, &span, error))
       || !td_download (stage->queue, filtered, rows,
-                       (span.rows.row0 - span.data_row0) * filtered_bytes, n * filtered_bytes,
+                       (span.rows.first - span.data_row0) * filtered_bytes, n * filtered_bytes,
                        error)
       || !td_queue_finish (stage->queue, error))
     return FALSE;

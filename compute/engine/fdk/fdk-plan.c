@@ -192,15 +192,12 @@ TdFdkSpan
 td_fdk_span (const TdFdkInput *input, guint row, guint n)
 {
   const guint n_rows = is_rectified (input) ? input->task.tilted.n_rows : input->task.n_rows;
-  const TdConeRows rows = { input->row0 + row, n };
-  const TdConeRows made_of
+  const TdRowRange rows = { input->row0 + row, n };
+  const TdRowRange made_of
       = is_rectified (input) ? td_cone_rectify_rows (&input->task, rows) : rows;
-  const guint first = made_of.row0 - MIN (made_of.row0, input->halo);
-  const guint end = MIN (n_rows, made_of.row0 + made_of.n + input->halo);
+  const TdRowRange from = td_row_range_with_halo (made_of, input->halo, n_rows);
 
-  return (TdFdkSpan) { .from = { first, end - first },
-                       .rows = rows,
-                       .data_row0 = is_rectified (input) ? rows.row0 : first };
+  return (TdFdkSpan) { from, rows, is_rectified (input) ? rows.first : from.first };
 }
 
 TdFdkSpan
@@ -215,7 +212,7 @@ td_fdk_most_rows (const TdFdkInput *input, guint row, guint step)
   guint most = 0;
 
   for (; row < input->n_rows; row += MIN (step, input->n_rows - row))
-    most = MAX (most, td_fdk_span (input, row, MIN (step, input->n_rows - row)).from.n);
+    most = MAX (most, td_fdk_span (input, row, MIN (step, input->n_rows - row)).from.count);
   return most;
 }
 
@@ -390,7 +387,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";
   plan->facts.read_bytes = td_plan_read_bytes (
-      plan, fdk->input->turned ? facts->n_columns : td_fdk_span_all (fdk->input).from.n);
+      plan, fdk->input->turned ? facts->n_columns : td_fdk_span_all (fdk->input).from.count);
   plan->facts.write_bytes
       = (guint64) plan->facts.n_slices * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) plan->facts.n_slices * task->ny * task->nx * task->n_views;
@@ -434,11 +431,11 @@ fdk_plan_free (gpointer data)
 static TdScan *
 open_scan (const TdFdkInput *input, TdFdkSpool spool)
 {
-  const TdConeRows rows = td_fdk_span_all (input).from;
+  const TdRowRange rows = td_fdk_span_all (input).from;
 
   return spool == TD_FDK_SPOOL_NONE
              ? td_scan_ref (input->scan)
-             : td_scan_spool_new (input->scan, rows.row0, rows.n, TD_SAMPLE_FLOAT32,
+             : td_scan_spool_new (input->scan, rows.first, rows.count, TD_SAMPLE_FLOAT32,
                                   spool == TD_FDK_SPOOL_MEMORY);
 }
 

@@ -231,7 +231,7 @@ row_cache_choose (TdFdkRowCache *cache, guint *index, gboolean *send)
 
 /* Rows into pinned memory. Files are read in large pieces, and once. */
 static gboolean
-row_cache_fill (TdFdkRowCache *cache, guint row0, guint end, float *to, GError **error)
+row_cache_fill (TdFdkRowCache *cache, TdRowRange range, float *to, GError **error)
 {
   TdFdkRun *run = cache->device->run;
   const TdFdkPlan *fdk = run->fdk;
@@ -242,20 +242,21 @@ row_cache_fill (TdFdkRowCache *cache, guint row0, guint end, float *to, GError *
   const TdRowsOrigin origin = { td_fdk_read, &reader, row };
 
   if (fdk->fit.block_rows == 0)
-    return td_fdk_read (&reader, (TdRowRange) { row0, end - row0 }, to, run->cancellable, error);
+    return td_fdk_read (&reader, range, to, run->cancellable, error);
   TdHeldRows *block = &cache->block;
   const TdRowRange here = block->range;
+  const guint row0 = range.first, end = row0 + range.count;
   if (row0 < here.first || end > here.first + here.count) {
     if (!block->rows
         && !(block->rows = td_host_malloc (fdk->fit.block_rows * row * sizeof *to, error)))
       return FALSE;
     /* Downwards, or upwards where the slabs go that way. */
-    const TdConeRows all = td_fdk_span_all (fdk->input).from;
+    const TdRowRange all = td_fdk_span_all (fdk->input).from;
     const gboolean upwards = here.count > 0 && row0 < here.first;
-    const guint rows = MIN (fdk->fit.block_rows, all.n);
+    const guint rows = MIN (fdk->fit.block_rows, all.count);
     const guint first
-        = upwards ? end - MIN (end - all.row0, rows) : MIN (row0, all.row0 + all.n - rows);
-    const TdRowRange next = { first, MIN (rows, all.row0 + all.n - first) };
+        = upwards ? end - MIN (end - all.first, rows) : MIN (row0, all.first + all.count - rows);
+    const TdRowRange next = { first, MIN (rows, all.first + all.count - first) };
     if (!td_held_rows_move (block, &origin, next, run->cancellable, error))
       return FALSE;
   }
@@ -276,8 +277,7 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
   const TdFdkSpan span = row_cache_span (cache, index);
   float *staging = td_fdk_ring_next (&cache->ring, error);
 
-  if (!staging
-      || !row_cache_fill (cache, span.from.row0, span.from.row0 + span.from.n, staging, error))
+  if (!staging || !row_cache_fill (cache, span.from, staging, error))
     return FALSE;
   if (!chunk->data) {
     chunk->data = td_buffer_new (cache->device->device, td_fdk_chunk_bytes (run->fdk), error);
@@ -289,7 +289,7 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
   gboolean ok = !used || !cache->passed || td_event_wait (cache->ring.queue, cache->passed, error);
   ok = ok && (!used || td_event_wait (cache->ring.queue, cache->before, error));
   td_monitor_unlock (&run->monitor);
-  if (!ok || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.n * row, error))
+  if (!ok || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.count * row, error))
     return FALSE;
   chunk->sent = td_event_record (cache->ring.queue, error);
   if (!chunk->sent)
@@ -363,8 +363,8 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
   const TdFdkSpan span = row_cache_span (cache, index);
 
   if (!td_event_wait (queue, chunk->sent, error) || !row_cache_record (cache, error)
-      || !td_preparation_run (cache->preparation, queue, chunk->data, span.from.row0, span.from.n,
-                              run->cancellable, error)
+      || !td_preparation_run (cache->preparation, queue, chunk->data, span.from.first,
+                              span.from.count, run->cancellable, error)
       || (cache->filter
           && !td_fdk_filter_span (run->fdk->input, cache->filter, queue, chunk->data, &span, error))
       || !row_cache_record (cache, error))
@@ -372,8 +372,8 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
   TdEvent *filtered = td_event_record (queue, error);
   if (!filtered)
     return FALSE;
-  cache->filtered_bytes
-      += (double) span.from.n * run->fdk->input->task.n_views * facts->n_columns * sizeof (float);
+  cache->filtered_bytes += (double) span.from.count * run->fdk->input->task.n_views
+                           * facts->n_columns * sizeof (float);
   td_monitor_lock (&run->monitor);
   chunk->filtered = filtered;
   chunk->here = TRUE;

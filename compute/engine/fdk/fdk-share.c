@@ -196,7 +196,7 @@ td_fdk_spool_bytes (const TdFdkPlan *fdk)
   return fdk->scheme.spool == TD_FDK_SPOOL_NONE
              ? 0
              : td_scan_spool_bytes (td_scan_facts (fdk->input->scan),
-                                    td_fdk_span_all (fdk->input).from.n, TD_SAMPLE_FLOAT32);
+                                    td_fdk_span_all (fdk->input).from.count, TD_SAMPLE_FLOAT32);
 }
 
 guint64
@@ -205,7 +205,7 @@ td_fdk_spool_work_bytes (const TdFdkPlan *fdk)
   return fdk->scheme.spool == TD_FDK_SPOOL_NONE
              ? 0
              : td_scan_spool_work_bytes (td_scan_facts (fdk->input->scan),
-                                         td_fdk_span_all (fdk->input).from.n);
+                                         td_fdk_span_all (fdk->input).from.count);
 }
 
 static gboolean
@@ -213,7 +213,7 @@ reads_once (const TdFdkInput *input, const TdFdkFit *fit, guint n_devices)
 {
   if (fit->n_chunks == 1)
     return !fit->cached || n_devices == 1;
-  return fit->cached && n_devices == 1 && fit->block_rows >= td_fdk_span_all (input).from.n;
+  return fit->cached && n_devices == 1 && fit->block_rows >= td_fdk_span_all (input).from.count;
 }
 
 /* Whether there is room for the copy, and the rest of the plan fits beside it. */

@@ -147,8 +147,8 @@ char *td_fdk_transfer_rate_key (TdDevice *device);         /* bytes/s */
 /* What rows [row, row + n) of the input are made of. A rectified detector's rows are
    made of others, and more, of the scan's; else they are the same. */
 typedef struct {
-  TdConeRows from; /* the scan's, with the halo */
-  TdConeRows rows; /* those filtered, counted on the task's detector */
+  TdRowRange from; /* the scan's, with the halo */
+  TdRowRange rows; /* those filtered, counted on the task's detector */
   guint data_row0; /* the first that their buffer holds when they are filtered */
 } TdFdkSpan;
 

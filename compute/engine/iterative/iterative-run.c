@@ -91,8 +91,7 @@ load_chunk (Run *run, TdPreparedRows *rows, TdRowRange chunk, GError **error)
   if (!td_prepared_rows_run (rows, needed, run->cancellable, error)
       || !td_prepared_rows_counts (rows, &counts, error)
       || (run->measured
-          && !td_rays_take (lead, left->data, left->row0, (TdConeRows) { chunk.first, chunk.count },
-                            run->row0, run->measured, error))
+          && !td_rays_take (lead, left->data, left->row0, chunk, run->row0, run->measured, error))
       || !td_queue_finish (td_rays_queue (lead), error)
       || (!run->measured && !store_rows (run, left, chunk, error)))
     return FALSE;
