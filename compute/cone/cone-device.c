@@ -622,7 +622,8 @@ cone_device_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch
 
   return upload_matrices (self, queue, batch->views, n_layers, error)
          && (!self->staging
-             || cone_device_pack (self, queue, batch->projections, batch->rows.count, n_layers, error))
+             || cone_device_pack (self, queue, batch->projections, batch->rows.count, n_layers,
+                                  error))
          && (!self->textures
              || fill_texture (self, queue, batch->projections, batch->rows.count, n_layers, error))
          && cone_device_project (self, queue, batch, slab, error);
