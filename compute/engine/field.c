@@ -56,11 +56,11 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
     return TRUE;
   const guint64 columns = wide_columns (facts, axis);
   if (columns > WIDEST) {
-    td_set_error (
-        error, TD_ERROR_TOO_LARGE,
-        "The rotation axis, column %.2f, is so far from the detector that slices would be "
-        "%" G_GUINT64_FORMAT " pixels wide; mend {centre}, or take {field-of-view=full}",
-        axis->centre_px, columns);
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "The rotation axis, column %.2f, is so far from the detector that slices would "
+                  "be %" G_GUINT64_FORMAT
+                  " pixels wide; mend {centre}, or take {field-of-view=full}",
+                  axis->centre_px, columns);
     return FALSE;
   }
   field->columns = (guint) columns;

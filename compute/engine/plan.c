@@ -343,9 +343,7 @@ take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError *
   }
   if (!isfinite (result->centre_px)) {
     td_set_error (error, TD_ERROR_INVALID,
-                  "No rotation axis was found ({centre:PX} gives "
-                  "it by hand). %s",
-                  result->advice);
+                  "No rotation axis was found ({centre:PX} gives it by hand). %s", result->advice);
     return FALSE;
   }
   plan->recipe.centre_px = result->centre_px;

@@ -48,7 +48,8 @@ field_count_set (const TdField *field, gpointer record, const char *text, GError
   gint64 value = 0;
 
   if ((!field->none || strcmp (text, field->none) != 0)
-      && !td_parse_integer (text, (gint64) field->low, (gint64) field->high, &value))
+      && (!td_parse_integer (text, (gint64) field->low, (gint64) field->high, &value)
+          || (field->names && !g_strv_contains (field->names, text))))
     return FALSE;
   *AT (guint, field, record) = (guint) value;
   return TRUE;

@@ -50,7 +50,7 @@ struct TdField {
   const char *none;          /* the word for 0: "auto", "all" */
   const char *preset;        /* as text; NULL: nothing is chosen */
   const char *expects;       /* what is wanted, for errors; NULL: follows from the rest */
-  const char *const *names;  /* of an enumeration, in its order, NULL-terminated */
+  const char *const *names;  /* of an enumeration, in its order; of a count; NULL-terminated */
   const char *const *labels; /* the same in the window, to be translated */
   const char *const *brief;  /* and where room is short; NULL: as labels */
   /* NULL: it applies; else one sentence that says why not. @facts NULL: no scan is known. */
@@ -78,8 +78,8 @@ gboolean td_scan_options_set (TdScanOptions *options, const char *option, const 
 /* ── Kinds (field-kinds.c) ── */
 
 extern const TdFieldKind td_kind_number; /* double */
-extern const TdFieldKind
-    td_kind_count; /* guint; 0 is td_field.none, else the least stands for it */
+/* guint; 0 is TdField.none, else the least stands for it. TdField.names: the only values. */
+extern const TdFieldKind td_kind_count;
 extern const TdFieldKind td_kind_switch; /* gboolean */
 extern const TdFieldKind td_kind_choice; /* an enumeration */
 extern const TdFieldKind td_kind_text;   /* char[n], UTF-8, not empty */

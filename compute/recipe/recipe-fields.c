@@ -46,6 +46,7 @@ static const char *const view_labels[]
 static const char *const share_names[] = { "auto", "volume", "projection", NULL };
 static const char *const filter_place_names[] = { "auto", "cpu", "device", NULL };
 static const char *const format_names[] = { "tiff", "bigtiff", "hdf5", NULL };
+static const char *const bits_names[] = { "8", "16", "32", NULL };
 static const char *const format_labels[]
     = { N_ ("TIFF stack"), N_ ("BigTIFF, one file"), N_ ("HDF5 (NeXus)"), NULL };
 
@@ -233,32 +234,6 @@ recipe_fields_equal_bin (const TdField *field, gconstpointer a, gconstpointer b)
 
 static const TdFieldKind bin_kind = { TD_FIELD_LIST, recipe_fields_set_bin, recipe_fields_write_bin,
                                       recipe_fields_equal_bin, NULL };
-
-static gboolean
-recipe_fields_set_bits (const TdField *field, gpointer record, const char *text, GError **error)
-{
-  gint64 bits;
-
-  if (!td_parse_integer (text, 8, 32, &bits) || (bits != 8 && bits != 16 && bits != 32))
-    return FALSE;
-  ((TdRecipe *) record)->output_bits = (guint) bits;
-  return TRUE;
-}
-
-static void
-recipe_fields_write_bits (const TdField *field, gconstpointer record, JsonBuilder *builder)
-{
-  json_builder_add_int_value (builder, ((const TdRecipe *) record)->output_bits);
-}
-
-static gboolean
-recipe_fields_equal_bits (const TdField *field, gconstpointer a, gconstpointer b)
-{
-  return ((const TdRecipe *) a)->output_bits == ((const TdRecipe *) b)->output_bits;
-}
-
-static const TdFieldKind bits_kind = { TD_FIELD_NUMBER, recipe_fields_set_bits,
-                                       recipe_fields_write_bits, recipe_fields_equal_bits, NULL };
 
 static gboolean
 recipe_fields_set_range (const TdField *field, gpointer record, const char *text, GError **error)
@@ -537,7 +512,8 @@ static const TdField fields[] = {
     "output.format", N_ ("Format"), CHOICE (output_format, format_names),
     .labels = format_labels, .preset = "tiff" },
   { "bits", "N", "32 (float), 16 or 8",
-    "output.bits", N_ ("Samples"), &bits_kind, .preset = "32", .expects = "one of 8, 16, 32" },
+    "output.bits", N_ ("Samples"), COUNT (output_bits, 8, 32), .names = bits_names,
+    .preset = "32" },
   { "range", "LOW:HIGH", "16 and 8 bits: values of 0 and of the largest sample; or auto",
     "output.range", N_ ("Range"), &range_kind, .n = 2, .separator = ':', .preset = "auto",
     .expects = "LOW:HIGH with LOW below HIGH, nor \"auto\"", .applies = recipe_fields_scales },

@@ -17,9 +17,9 @@
 #define TD_RECIPE_MAX_BIN 64
 #define TD_RECIPE_MAX_PATH 1024
 
-/* What a slice shows: the detector's width about the axis, or, where the axis is near one edge and
-   the stage made a full turn, all that is seen from both sides. Auto: half if the scan says so, or
-   if the axis is nearer to an edge than to the middle of the detector in a scan of a full turn. */
+/* What a slice shows. Full: the detector's width about the axis. Half: all that is seen from both
+   sides, where the axis is near one edge and the stage made a full turn. Auto: half if the scan
+   says so, or if the axis of a full turn is nearer to an edge than to the detector's middle. */
 typedef enum { TD_FIELD_AUTO, TD_FIELD_FULL, TD_FIELD_HALF } TdFieldOfView;
 
 typedef enum {
@@ -31,9 +31,9 @@ typedef enum {
   TD_METHOD_FISTA_TV,
   TD_METHOD_CGLS,
 } TdMethodKind;
-/* Cone beam, what several devices share among them: the slabs of the volume, or the projections. */
+/* Cone beams: what several devices share, the slabs of the volume or the projections. */
 typedef enum { TD_SHARE_AUTO, TD_SHARE_VOLUME, TD_SHARE_PROJECTION } TdShareKind;
-/* Cone beam, who weights and filters the projections. */
+/* Cone beams: who weights and filters the projections. */
 typedef enum { TD_FILTER_ON_AUTO, TD_FILTER_ON_CPU, TD_FILTER_ON_DEVICE } TdFilterPlace;
 
 typedef struct {
@@ -115,8 +115,7 @@ const char *td_recipe_mask (const TdRecipe *recipe);
    values here, so that they mean the same everywhere. On an error the recipe is as it was. */
 gboolean td_recipe_set (TdRecipe *recipe, const char *option, const char *value, GError **error);
 
-/* Whether the numbers of a scan and its recipe are such as a scan can have: FALSE, and which one is
-   absurd, if nothing could come of it. */
+/* FALSE with @error: a number of the scan or the recipe is one that no scan can have. */
 gboolean td_recipe_check (const TdRecipe *recipe, const TdScanFacts *facts, GError **error);
 
 const char *td_method_name (TdMethodKind kind); /* "auto", "fbp", "fdk", "sirt", … */

@@ -10,8 +10,8 @@
 #include "fbp.h"
 #include "compute/engine/field.h"
 
-/* Slabs are small enough that the first slices come soon and the pipeline fills fast, and large
-   enough for the projectors, which take 16 slices at once. */
+/* Small slabs give the first slices soon and fill the pipeline fast. The projectors want slabs of
+   16 slices at least, since they take so many at once. */
 #define USUAL_SLABS 24
 #define GRAIN 16
 #define MAX_SLAB 64
@@ -231,7 +231,7 @@ is_host_memory (const TdDeviceInfo *info)
   return info->kind == TD_DEVICE_CPU || info->host_pointers;
 }
 
-/* On device @index: what fbp-working set.c allocates. */
+/* What fbp-working-set.c allocates on device @index. */
 static guint64
 working_set_bytes (const TdPlan *plan, guint index)
 {
@@ -363,9 +363,9 @@ fbp_plan_too_large (const TdPlan *plan)
   return NULL;
 }
 
-/* Slabs as small as graphics cards still do at their full rate, where small ones cost nothing to
-   read: the first one is under way sooner, the last one ends sooner, and less memory has to be
-   pinned. */
+/* Slabs as small as graphics cards still do at their full rate, for scans that cost nothing to read
+   in small pieces. The first slab starts sooner, the last one ends sooner, and less memory has to
+   be pinned. */
 static guint
 small_slab (const TdPlan *plan, const TdFbp *fbp)
 {
@@ -438,8 +438,7 @@ check_elements (const TdFbp *fbp, GError **error)
     return TRUE;
   td_set_error (
       error, TD_ERROR_TOO_LARGE,
-      "A %s of this scan has more than 2^31 values (%u views × %u columns, %u × %u pixels); "
-      "%s",
+      "A %s of this scan has more than 2^31 values (%u views × %u columns, %u × %u pixels); %s",
       sinogram > MAX_ELEMENTS ? "sinogram" : "slice", fbp->n_views, fbp->n_filtered, fbp->nx,
       fbp->ny, sinogram > MAX_ELEMENTS ? "bin the projections" : "take a smaller {region}");
   return FALSE;

@@ -267,7 +267,7 @@ working_set_mark (TdQueue *queue, TdFbpLane *lane, guint place, GError **error)
   return lane->marks[place] != NULL;
 }
 
-/* On a device that shares the host's threads this waits for each piece of work, so that cancelling
+/* A device that shares the host's threads ends each piece of work before the next. So cancelling
    and progress need not wait for a whole slab. */
 static gboolean
 end_of_piece (TdFbpWorkingSet *set, GError **error)
@@ -434,7 +434,7 @@ working_set_holds_early (const TdFbpWorkingSet *set, const TdFbpWork *work)
          && working_set_serves (&set->early_made, work);
 }
 
-/* Rows as far as the last changed step: `early`, or raw ones. Sets @done to the steps run. */
+/* Loads `early` rows, or raw ones. Sets @done to the number of steps that have run on them. */
 static gboolean
 load_rows (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows,
            guint *done, GError **error)
@@ -445,7 +445,7 @@ load_rows (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, TdPrepa
     *rows = set->early_left;
     return working_set_mark (set->compute, lane, START, error);
   }
-  /* Other rows leave their marks on what steps keep: what is early of these is over. */
+  /* Other rows change what steps keep, so `early` rows no longer count. */
   set->early_rows = 0;
   memset (&set->early_counts, 0, sizeof set->early_counts);
   *rows = (TdPreparationRows) { lane->data, work->row0, work->n_rows };
@@ -454,8 +454,8 @@ load_rows (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, TdPrepa
                                    work->n_rows, error);
 }
 
-/* The lane's rows become `early`, and what was early before makes room for what follows. Only saves
-   time: without memory for it, it is left. */
+/* The lane's rows become `early`, and the lane takes the buffer of the former ones. This only saves
+   time: nothing is kept without memory for it. */
 static gboolean
 keep_early (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, TdPreparationRows *rows,
             GError **error)
@@ -497,7 +497,7 @@ working_set_prepare_kept (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork
   set->uncounted = TRUE;
   if (!load_rows (set, lane, work, &rows, &done, error))
     return FALSE;
-  /* Of the first step too, for what is raw need not be copied and repaired anew. */
+  /* The first step has `early` rows too: raw rows then need not be copied and repaired again. */
   if (set->changed_step != G_MAXUINT
       && (done < set->changed_step || !working_set_holds_early (set, work))) {
     if (!td_preparation_run_steps (preparation, set->compute, &rows,
@@ -523,7 +523,7 @@ working_set_holds (const TdFbpWorkingSet *set, const TdFbpWork *work)
          && working_set_serves (&set->prepared, work);
 }
 
-/* The first of the prepared rows, for a job that is asked to show it. */
+/* Gives the job the first of the prepared rows, if it was asked to show it. */
 static gboolean
 show_row (TdFbpWorkingSet *set, const TdPlace *rows, GError **error)
 {

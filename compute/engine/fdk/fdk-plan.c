@@ -16,8 +16,7 @@ td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam == TD_BEAM_PARALLEL)
     return "FDK is for cone and fan beams, and this scan is a parallel beam's; take {method=fbp}, "
-           "or "
-           "give the source's distances";
+           "or give the source's distances";
   if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
     return "FDK interpolates linearly only; take {interpolation=linear}";
   return td_cone_scan_unsupported (facts, recipe);
@@ -347,8 +346,7 @@ fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
   if (task->redundancy.kind != TD_REDUNDANCY_WANG && off > WORTH_TELLING_COLUMNS)
     td_plan_note (plan,
                   "The axis is %.1f columns off the detector's middle: values are right within "
-                  "%.4g mm of it, "
-                  "and too low where the detector sees from one side only.",
+                  "%.4g mm of it, and too low where the detector sees from one side only.",
                   off, (task->n_columns / 2.0 - off) * task->pitch_mm);
 }
 

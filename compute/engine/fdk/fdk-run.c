@@ -283,8 +283,7 @@ td_fdk_file_sound (TdFdkRun *run, GError **error)
   if (reason)
     td_set_error (
         error, TD_ERROR_IO,
-        "The temporary file of filtered projections in %s failed: %s; set TMPDIR to another "
-        "disk.",
+        "The temporary file of filtered projections in %s failed: %s; set TMPDIR to another disk.",
         g_get_tmp_dir (), g_strerror (reason));
   return reason == 0;
 }

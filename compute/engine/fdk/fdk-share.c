@@ -246,9 +246,8 @@ td_fdk_decide_spool (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme,
       g_autofree char *size = g_format_size (td_fdk_spool_bytes (&with));
       td_plan_note (
           plan,
-          "The turned frames are too many to be turned at once: each is read once, and waits "
-          "for its rows to be "
-          "wanted in %s (%s).",
+          "The turned frames are too many to be turned at once: each is read once, and waits for "
+          "its rows to be wanted in %s (%s).",
           with.scheme.spool == TD_FDK_SPOOL_MEMORY ? "memory" : "a temporary file", size);
       *scheme = with.scheme;
       *fit = fit_with;
@@ -258,8 +257,7 @@ td_fdk_decide_spool (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme,
   g_autofree char *wanted = g_format_size (td_fdk_spool_bytes (&with));
   td_plan_note (plan,
                 "The turned frames are read several times: a copy of them wants %s, which %s has "
-                "no room for; set "
-                "TMPDIR to a larger disk.",
+                "no room for; set TMPDIR to a larger disk.",
                 wanted, g_get_tmp_dir ());
 }
 

@@ -7,8 +7,8 @@
  * The momentum of "fista-tv" and the direction of "cgls", in a file beside the volume that they
  * made: "VOLUME.momentum" (docs/formats.md). With both a run goes on as if it had never stopped.
  * The file is written if the job was asked to (td_job_keep_momentum()) or was ended early. A sum
- * over the values ties it to its volume, and the solver recognises the projections, so that a
- * run never goes on from another one's state.
+ * over the values ties it to its volume, and the solver recognises the projections. So a run never
+ * goes on from another one's state.
  *
  * One thread at a time.
  */

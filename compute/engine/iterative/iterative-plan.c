@@ -576,9 +576,8 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
 
   if (cut->in_file)
     td_plan_note (plan,
-                  "The projections, %s, are kept in a temporary file, because memory is short, and "
-                  "read for each "
-                  "subset.",
+                  "The projections, %s, are kept in a temporary file, because memory is short, "
+                  "and read for each subset.",
                   all);
   if (cut->batch_views == 0)
     return;

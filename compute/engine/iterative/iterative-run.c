@@ -422,9 +422,8 @@ give_kept (Run *run, const GError *reason)
   run->passes = run->kept_passes;
   run->end = TD_SOLVER_ALL;
   td_job_note (run->job,
-               "The iterations ended early: %p. What was written is what %u of %u passes came to; "
-               "{start} goes "
-               "on from it.",
+               "The iterations ended early: %p. What was written is what %u of %u passes came "
+               "to; {start} goes on from it.",
                td_error_message (reason), run->kept_passes, run->self->settings.iterations);
   return TRUE;
 }
@@ -532,8 +531,7 @@ method_iterative_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->filtered)
     return "The scan's projections are filtered already, and iterative methods compare with what "
-           "was "
-           "measured; take {method=fdk}";
+           "was measured; take {method=fdk}";
   if (recipe->precision != TD_PRECISION_SINGLE)
     return "Iterative methods compute in single precision; leave {precision} out";
   if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
