@@ -121,6 +121,8 @@ cli_cluster_end (TdRemoteJob *job, gboolean json)
     if (!json)
       td_cli_print ("%s: %s, by job %s on %s\n", facts.output ? facts.output : facts.output_there,
                     td_remote_state_name (facts.state), facts.id, facts.place);
+    for (guint i = 0; !json && facts.notes[i]; i++)
+      td_cli_print ("  note  %s\n", facts.notes[i]);
     return TD_CLI_DONE;
   }
   td_cli_say ("job %s was %s%s%s", facts.id,

@@ -872,6 +872,30 @@ remote_job_take_failure (TdRemoteJob *job, JsonNode *event)
                                           stage ? stage : "", text ? text : "no reason was given");
 }
 
+/* What each stage took, beside what the worker's model had said, if it had. */
+static void
+remote_job_note_stages (TdRemoteJob *job, JsonNode *event)
+{
+  JsonNode *stages = td_json_at (event, "stages");
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (!stages || !JSON_NODE_HOLDS_OBJECT (stages))
+    return;
+  g_autoptr (GList) names = json_object_get_members (json_node_get_object (stages));
+  for (GList *at = names; at; at = at->next) {
+    g_autofree char *predicted = g_strdup_printf ("predicted/%s", (char *) at->data);
+    const double took_s = remote_number (stages, at->data, 0);
+    const double said_s = td_json_number (event, predicted);
+
+    g_string_append_printf (text, "%s%s %.3g s", text->len ? ", " : "Stages: ", (char *) at->data,
+                            took_s);
+    if (!isnan (said_s))
+      g_string_append_printf (text, " (%.3g s predicted)", said_s);
+  }
+  if (text->len)
+    remote_append (&job->facts.notes, text->str);
+}
+
 static void
 remote_job_take_event (TdRemoteJob *job, JsonNode *event)
 {
@@ -898,6 +922,7 @@ remote_job_take_event (TdRemoteJob *job, JsonNode *event)
     job->told.end = TD_REMOTE_DONE;
     facts->seconds = remote_number (event, "seconds", job->told.last_s - job->told.first_s);
     facts->fraction = 1;
+    remote_job_note_stages (job, event);
   } else if (g_str_equal (name, "failed")) {
     remote_job_take_failure (job, event);
   } else if (g_str_equal (name, "cancelled")) {

@@ -33,6 +33,7 @@ def submits_and_follows(place, kind):
     done = place.run("submit", place.scan, "--output", output, "--profile", kind)
     assert done.returncode == 0, done.stderr
     assert output.read_text() == "a volume\n", "the volume is there"
+    assert "Stages: read 0.5 s (0.4 s predicted), store 0.25 s\n" in done.stdout, done.stdout
     job = json.loads(place.run("jobs", "--json").stdout)["jobs"][0]
     assert (job["state"], job["profile"], job["slices"]) == ("done", kind, [1]), job
 
