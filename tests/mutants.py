@@ -12,6 +12,7 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import queue
@@ -51,7 +52,11 @@ ROOMS = (
     ("compute/filter", ("filter", "row-filter")),
     ("compute/row-", ("row-filter", "half-acquisition")),
     ("compute", ("filter", "angles", "row-filter", "half-acquisition")),
-    ("dataset", ("scan", "scan-found", "scan-view", "tiff", "hdf5", "volume", "phantom")),
+    ("dataset/geometry", ("scan", "geometries", "cone-readers", "cone-matrices")),
+    ("dataset/output", ("output", "volume")),
+    ("dataset/hdf5", ("hdf5", "hdf5-absent", "volume")),
+    ("dataset", ("scan", "scan-found", "scan-view", "tiff", "hdf5", "hdf5-absent", "volume", "phantom",
+                 "message", "output", "angles", "geometries")),
 )
 # Built from, not tested for what it computes.
 LEFT_OUT = ("compute/bench/", "kernels/dialect/")
@@ -111,6 +116,15 @@ def mutants_of(root, path):
                 for new in news:
                     new = {"+1": str(int(old) + 1) if old.isdigit() else old, "drop": ";"}.get(new, new)
                     yield Mutant(path, number, match.start(), old, new)
+
+
+def in_turns(mutants):
+    """The folders take turns, so that a large one has no more mutants than a small one."""
+    folders = collections.defaultdict(list)
+    for mutant in mutants:
+        folders["/".join(os.path.dirname(mutant.path).split("/")[:2])].append(mutant)
+    rows = itertools.zip_longest(*(folders[name] for name in sorted(folders)))
+    return [mutant for row in rows for mutant in row if mutant]
 
 
 class Copy:
@@ -202,6 +216,7 @@ def main():
               and (not options.rooms or f.startswith(tuple(options.rooms)))]
     mutants = [m for f in chosen for m in mutants_of(root, f)]
     random.Random(options.seed).shuffle(mutants)
+    mutants = in_turns(mutants)
     if not mutants:
         sys.exit("there is no place to change in these rooms")
     score = collections.defaultdict(lambda: [0, 0])

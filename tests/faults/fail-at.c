@@ -9,7 +9,8 @@
  *     FAIL_TRACE=1         the failing call's stack goes to standard error
  *
  * Kinds: memory (pieces of 64 KiB or more, which grow with what is computed), open, read, write,
- * name (renaming and removing), thread, device (OpenCL).
+ * sync (to the disk), space (that is free on it), name (renaming and removing), thread, device
+ * (OpenCL).
  */
 #undef _FILE_OFFSET_BITS /* both open() and open64() are told apart here */
 #include <dlfcn.h>
@@ -25,15 +26,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #define LARGE (64u << 10)
 #define MOST_FILES 4096
 
-enum { MEMORY, OPEN, READ, WRITE, NAME, THREAD, DEVICE, N_KINDS };
+enum { MEMORY, OPEN, READ, WRITE, SYNC, SPACE, NAME, THREAD, DEVICE, N_KINDS };
 static const char *const kind_names[N_KINDS]
-    = { "memory", "open", "read", "write", "name", "thread", "device" };
+    = { "memory", "open", "read", "write", "sync", "space", "name", "thread", "device" };
 
 static atomic_long calls[N_KINDS];
 static int failing_kind = -1;
@@ -248,8 +250,23 @@ TRANSFER (ssize_t, pwrite64, WRITE, ENOSPC, (int fd, const void *from, size_t n,
 TRANSFER (ssize_t, writev, WRITE, ENOSPC, (int fd, const struct iovec *from, int n), fd, from, n)
 TRANSFER (int, ftruncate, WRITE, ENOSPC, (int fd, off_t n), fd, n)
 TRANSFER (int, ftruncate64, WRITE, ENOSPC, (int fd, off_t n), fd, n)
-TRANSFER (int, fsync, WRITE, EIO, (int fd), fd)
-TRANSFER (int, fdatasync, WRITE, EIO, (int fd), fd)
+TRANSFER (int, fsync, SYNC, EIO, (int fd), fd)
+TRANSFER (int, fdatasync, SYNC, EIO, (int fd), fd)
+TRANSFER (int, syncfs, SYNC, EIO, (int fd), fd)
+
+/* The disk is all but full; both names, for sizes are of 64 bits. */
+#define SPACE_OF(name, type)                                                                       \
+  int name (const char *path, struct type *space)                                                  \
+  {                                                                                                \
+    REAL (name);                                                                                   \
+    const int done = real (path, space);                                                           \
+    if (done == 0 && in_folder (path) && fail_at (SPACE))                                          \
+      space->f_bavail = 1;                                                                         \
+    return done;                                                                                   \
+  }
+
+SPACE_OF (statvfs, statvfs)
+SPACE_OF (statvfs64, statvfs64)
 
 #define NAMES(name, parameters, path, ...)                                                         \
   int name parameters                                                                              \

@@ -26,14 +26,14 @@ typedef struct {
 /* Each kind where it says something: host jobs for memory and files. */
 static const Job jobs[] = {
   { "parallel-hdf5-to-bigtiff",
-    "memory open read write name thread",
+    "memory open read write sync space name thread",
     { "reconstruct", "scan.nxs", "--device", "host", "--output", "out.tif", "--format",
       "bigtiff" } },
   { "parallel-tiff-to-tiff",
-    "open read write name",
+    "open read write sync space name",
     { "reconstruct", "frames", "--device", "host", "--output", "out", "--format", "tiff" } },
   { "parallel-to-hdf5",
-    "open read write name",
+    "open read write sync space name",
     { "reconstruct", "scan.nxs", "--device", "host", "--output", "out.h5" } },
   { "cone",
     "memory read write",
