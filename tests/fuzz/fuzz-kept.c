@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libFuzzer target: any bytes as what the program keeps for the next time: what tuning found,
- * rates. */
+ * rates, a compiled program. */
 #include <glib/gstdio.h>
 
+#include "compute/device/program-cache.h"
 #include "compute/engine/rates.h"
 #include "compute/parallel/tune-store.h"
 #include "fuzz.h"
@@ -38,5 +39,13 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   TdRates *rates = td_rates_new ();
   td_rates_get (rates, "fdk kernel card alu");
   td_rates_free (rates);
+  g_autofree char *programs = g_build_filename (beside, "programs", NULL);
+  g_autofree char *program = g_build_filename (programs, "key", NULL);
+  g_mkdir_with_parents (programs, 0700);
+  if (!g_file_set_contents (program, (const char *) data, (gssize) size, NULL))
+    g_error ("no file");
+  GBytes *loaded = td_program_cache_load ("key");
+  if (loaded)
+    g_bytes_unref (loaded);
   return 0;
 }
