@@ -167,7 +167,12 @@ trial_run (GPtrArray *words, const char *path, GCancellable *cancellable, GError
     trial_keep (g_steal_pointer (&key));
     return TRUE;
   }
-  if (trial_is_tight ())
+  if (strcmp (how, TD_HELPER_NO_MEMORY) == 0)
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "Opening “%s” takes more memory than there is: close other programs, or get "
+                  "another copy of the file, which may be damaged",
+                  path);
+  else if (trial_is_tight ())
     td_set_error (error, TD_ERROR_TOO_LARGE,
                   "The HDF5 library %s reading “%s”: the file is damaged, or this process may take "
                   "too little memory (ulimit -v)",

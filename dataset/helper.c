@@ -119,6 +119,8 @@ td_helper_run (const char *const *words, char **environment, guint seconds,
   }
   if (WIFSIGNALED (status) && WTERMSIG (status) == SIGXCPU)
     return g_strdup ("computed without an end");
+  if (WIFSIGNALED (status) && WTERMSIG (status) == SIGTRAP) /* as g_error() ends a process */
+    return g_strdup (TD_HELPER_NO_MEMORY);
   if (WIFSIGNALED (status))
     return g_strdup_printf ("crashed (%s)", strsignal (WTERMSIG (status)));
   if (WEXITSTATUS (status) != 0)

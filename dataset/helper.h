@@ -17,6 +17,9 @@ void td_helper_limit (guint seconds, guint64 bytes);
 /* In this process: td_helper_begin() was called. */
 gboolean td_helper_exists (void);
 
+/* How a child ends that GLib gave no memory. */
+#define TD_HELPER_NO_MEMORY "ran out of memory"
+
 /**
  * td_helper_run:
  * @words: what the child's main() is given, the word first.

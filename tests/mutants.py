@@ -46,6 +46,7 @@ ROOMS = (
     ("compute/iterative", ("rays", "iterative")),
     ("compute/axis", ("axis-formulas", "axis-overlap", "axis")),
     ("compute/recipe", ("recipe",)),
+    ("compute/engine/iterative", ("iterative", "iterative-group", "iterative-start")),
     ("compute/engine", ("engine", "engine-jobs", "fdk", "fbp-faults")),
     ("compute/device", ("device", "device-program")),
     ("compute/angles", ("angles",)),

@@ -309,14 +309,17 @@ axis_correlation_search (const Correlation *self, TdAxisEstimate *estimate, GErr
   return axis_correlation_refine (self, slope_of[at], estimate, error);
 }
 
-/* A copy of the sinogram without what stands still in the paired views. */
+/* A copy of the sinogram without what stands still in the paired views. NULL: no memory. */
 static float *
 moving_part (const TdAxisInput *input, const GArray *pairs)
 {
   g_autofree gboolean *paired = g_new0 (gboolean, input->n_views);
-  float *rows
-      = g_memdup2 (input->sinogram, (gsize) input->n_views * input->n_columns * sizeof *rows);
+  const gsize n = (gsize) input->n_views * input->n_columns;
+  float *rows = g_try_new (float, n);
 
+  if (!rows)
+    return NULL;
+  memcpy (rows, input->sinogram, n * sizeof *rows);
   for (guint i = 0; i < pairs->len; i++) {
     const TdAxisPair *pair = &g_array_index (pairs, TdAxisPair, i);
     paired[pair->view] = paired[pair->below] = paired[pair->above] = TRUE;
@@ -341,6 +344,8 @@ axis_correlation_find (const TdAxisInput *given, TdAxisEstimate *estimate, GErro
   g_array_set_clear_func (self.groups, group_clear);
   if (pairs->len == 0)
     estimate->reason = "no two views are half a turn apart";
+  else if (!input.sinogram)
+    done = no_memory (&self, error);
   else
     done = make_groups (&self, error) && axis_correlation_search (&self, estimate, error);
   g_array_unref (self.groups);

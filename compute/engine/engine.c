@@ -180,10 +180,14 @@ static void
 keep_rows (TdEngine *engine, TdScan *scan, guint row0, guint n_rows, const float *data,
            guint64 bytes)
 {
-  Rows *rows = g_new (Rows, 1);
+  float *copy = g_try_malloc (bytes);
   guint64 total = 0;
 
-  *rows = (Rows) { td_scan_ref (scan), row0, n_rows, bytes, g_memdup2 (data, bytes) };
+  if (!copy)
+    return; /* they are read again */
+  memcpy (copy, data, bytes);
+  Rows *rows = g_new (Rows, 1);
+  *rows = (Rows) { td_scan_ref (scan), row0, n_rows, bytes, copy };
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&engine->lock);
   g_queue_push_head (&engine->rows, rows);
   for (GList *link = engine->rows.head; link; link = link->next)

@@ -94,6 +94,14 @@ frames_bytes (const TdScanFacts *facts)
          * (3 + td_flats_groups (facts, FALSE, NULL, NULL));
 }
 
+static float *
+preview_copy (const float *values, gsize n, GError **error)
+{
+  float *copy = td_host_malloc (n * sizeof *copy, error);
+
+  return copy ? memcpy (copy, values, n * sizeof *copy) : NULL;
+}
+
 float *
 td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecipe *recipe,
                        GCancellable *cancellable, GError **error)
@@ -121,13 +129,13 @@ td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecip
   if (!frames)
     return NULL;
   td_prepared_rows_set_first_view (frames->rows, view);
-  float *out
+  const float *made
       = td_prepared_rows_make (frames->rows, (TdRowRange) { 0, facts->n_rows }, cancellable, error);
+  float *out = made ? preview_copy (made, pixels, error) : NULL;
   if (!out) {
     frames_free (frames);
     return NULL;
   }
-  out = g_memdup2 (out, pixels * sizeof *out);
   td_engine_give (engine, frames, frames_bytes (facts), frames_free);
   return out;
 }
@@ -156,7 +164,7 @@ td_preview_sinogram (TdEngine *engine, TdScan *scan, guint row, const TdRecipe *
   g_autoptr (TdPreparedRows) rows
       = preview_rows_new (engine, &source, MIN (facts->n_rows, 1 + 2 * halo), error);
   const float *out = rows ? td_prepared_rows_make (rows, range, cancellable, error) : NULL;
-  return out ? g_memdup2 (out, samples * sizeof *out) : NULL;
+  return out ? preview_copy (out, samples, error) : NULL;
 }
 
 /* ── Coarse slices ── */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "steps.h"
 
 TdFlatsHow
@@ -59,9 +60,16 @@ td_flat_beam_read (TdFlatBeam *beam, TdFlats *flats, const TdStep *step, guint r
   beam->n_groups = td_flats_groups (facts, how.one_group, positions, NULL);
   beam->n_rows = n_rows;
   beam->n_columns = facts->n_columns;
-  beam->beam = g_new (float, beam->n_groups *pixels);
-  beam->dark = g_new (float, pixels);
-  beam->places = g_new (float, 2 * (gsize) facts->n_views);
+  beam->beam = td_host_malloc (beam->n_groups * pixels * sizeof (float), error);
+  if (beam->beam)
+    beam->dark = td_host_malloc (pixels * sizeof (float), error);
+  if (beam->dark)
+    beam->places = td_host_malloc (2 * (gsize) facts->n_views * sizeof (float), error);
+  if (!beam->places) {
+    td_flat_beam_clear (beam);
+    memset (beam, 0, sizeof *beam);
+    return FALSE;
+  }
   td_flats_places (facts, by, positions, beam->n_groups, beam->places);
   flat_beam_fill (beam, rows, step->values[TD_FLAT_FIELD_WHITE]);
   return TRUE;

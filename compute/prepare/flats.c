@@ -160,10 +160,15 @@ flats_read_mean (const Frames *frames, float *out, GError **error)
 {
   gsize pixels = frames->n_rows * frames->row, all = pixels * frames->n_groups;
   guint portion = frames_in_portion ((guint) frames->row, frames->n_rows, frames->n_frames);
-  g_autofree double *sum = g_new0 (double, all);
-  g_autofree guint *count = g_new0 (guint, all);
-  g_autofree float *samples = g_new (float, pixels *portion);
+  g_autofree double *sum = td_host_malloc (all * sizeof *sum, error);
+  g_autofree guint *count = sum ? td_host_malloc (all * sizeof *count, error) : NULL;
+  g_autofree float *samples
+      = count ? td_host_malloc (pixels * portion * sizeof *samples, error) : NULL;
 
+  if (!samples)
+    return FALSE;
+  memset (sum, 0, all * sizeof *sum);
+  memset (count, 0, all * sizeof *count);
   for (guint first = 0; first < frames->n_frames; first += portion) {
     guint n = MIN (portion, frames->n_frames - first);
     if (!td_scan_read (frames->scan,
@@ -218,8 +223,11 @@ static gboolean
 read_median (const Frames *frames, float *out, GError **error)
 {
   guint portion = rows_in_portion ((guint) frames->row, frames->n_rows, frames->n_frames);
-  g_autofree float *samples = g_new (float, frames->row *portion *MAX (frames->n_frames, 1));
+  g_autofree float *samples
+      = td_host_malloc (frames->row * portion * MAX (frames->n_frames, 1) * sizeof *samples, error);
 
+  if (!samples)
+    return FALSE;
   for (guint first = 0; first < frames->n_rows; first += portion) {
     guint n = MIN (portion, frames->n_rows - first);
     Medians medians = { frames, samples, first, n, out };
@@ -258,7 +266,10 @@ read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, TdFlatRows *row
 
   if (kind == TD_FRAME_FLAT)
     rows->n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
-  g_autofree float *out = g_new (float, frames.n_groups * rows->n_rows * frames.row);
+  g_autofree float *out
+      = td_host_malloc (frames.n_groups * rows->n_rows * frames.row * sizeof *out, error);
+  if (!out)
+    return NULL;
   if (how.median ? !read_median (&frames, out, error) : !flats_read_mean (&frames, out, error))
     return NULL;
   return g_steal_pointer (&out);

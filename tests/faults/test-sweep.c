@@ -35,13 +35,24 @@ static const Job jobs[] = {
   { "parallel-to-hdf5",
     "open read write sync space name",
     { "reconstruct", "scan.nxs", "--device", "host", "--output", "out.h5" } },
+  { "fourier",
+    "memory write thread",
+    { "reconstruct", "scan.nxs", "--device", "host", "--method", "fourier", "--output", "out.tif",
+      "--format", "bigtiff" } },
   { "cone",
-    "memory read write",
+    "memory read write thread",
     { "reconstruct", "cone", "--device", "host", "--output", "out.tif", "--format", "bigtiff" } },
   { "iterative",
-    "write thread",
+    "memory write thread",
     { "reconstruct", "scan.nxs", "--device", "host", "--method", "sirt", "--iterations", "2",
       "--output", "out.tif", "--format", "bigtiff" } },
+  { "iterative-cone",
+    "memory thread",
+    { "reconstruct", "cone", "--device", "host", "--method", "sirt", "--iterations", "2",
+      "--output", "out.tif", "--format", "bigtiff" } },
+  { "info", "memory open read", { "info", "scan.nxs" } },
+  { "plan", "memory open read thread", { "plan", "scan.nxs", "--device", "host" } },
+  { "centre", "memory open read thread", { "centre", "scan.nxs", "--device", "host" } },
   { "parallel-opencl",
     "device",
     { "reconstruct", "scan.nxs", "--device", "opencl:0", "--output", "out.tif", "--format",
@@ -97,7 +108,8 @@ run (const Job *job, const char *folder, const char *fail, char **said)
   g_ptr_array_add (words, (char *) g_getenv ("TOMODESK_CLI"));
   for (guint i = 0; job->words[i]; i++)
     g_ptr_array_add (words, (char *) job->words[i]);
-  g_ptr_array_add (words, "--overwrite");
+  if (output_of (job))
+    g_ptr_array_add (words, "--overwrite");
   g_ptr_array_add (words, NULL);
   environment = g_environ_setenv (environment, "FAIL_UNDER", folder, TRUE);
   environment = g_environ_setenv (environment, "XDG_CACHE_HOME", cache, TRUE);
@@ -127,25 +139,35 @@ count_of (const char *folder, const char *kind)
   return (guint) strtoul (at + strlen (kind), NULL, 10);
 }
 
-/* Why the run is not as it should be, or NULL. (transfer full) */
+/* What holds of every run: it ends by itself, a failure with one sentence. NULL: well. */
 static char *
-fault (const Job *job, const char *folder, int status, const char *said)
+fault_of_end (int status, const char *said)
 {
-  g_autofree char *output = g_build_filename (folder, output_of (job), NULL);
-  g_autofree char *part = g_strconcat (output, ".part", NULL);
-  const gboolean there = g_file_test (output, G_FILE_TEST_EXISTS);
   const char *end = strchr (said, '\n');
 
   if (status == 137 || status == 124)
     return g_strdup ("it did not end within " LONGEST_S " s");
   if (status != 0 && status != 1)
     return g_strdup_printf ("it ended with %d: %.300s", status, said);
+  if (status == 1 && (!end || end[1] || !g_str_has_prefix (said, "tomodesk-cli: ")))
+    return g_strdup_printf ("it did not fail with one sentence: %.300s", said);
+  return NULL;
+}
+
+/* Why the run is not as it should be, or NULL. (transfer full) */
+static char *
+fault (const Job *job, const char *folder, int status, const char *said)
+{
+  char *ended = fault_of_end (status, said);
+  if (ended || !output_of (job))
+    return ended;
+  g_autofree char *output = g_build_filename (folder, output_of (job), NULL);
+  g_autofree char *part = g_strconcat (output, ".part", NULL);
+  const gboolean there = g_file_test (output, G_FILE_TEST_EXISTS);
   if (g_file_test (part, G_FILE_TEST_EXISTS))
     return g_strdup ("it left a .part behind");
   if (status == 1 && there)
     return g_strdup_printf ("it failed, and the output is there: %.200s", said);
-  if (status == 1 && (!end || end[1] || !g_str_has_prefix (said, "tomodesk-cli: ")))
-    return g_strdup_printf ("it did not fail with one sentence: %.300s", said);
   if (status == 1)
     return NULL;
   if (!there)
@@ -158,9 +180,10 @@ fault (const Job *job, const char *folder, int status, const char *said)
 static void
 clean (const Job *job, const char *folder)
 {
+  if (!output_of (job))
+    return;
   g_autofree char *shell
       = g_strdup_printf ("cd '%s' && rm -rf %s %s.part", folder, output_of (job), output_of (job));
-
   g_assert_cmpint (system (shell), ==, 0);
 }
 
@@ -211,14 +234,19 @@ test_job (gconstpointer data)
   for (guint i = 0; i < 2; i++) {
     clean (job, folder->path);
     g_clear_pointer (&said, g_free);
-    if (run (job, folder->path, NULL, &said) != 0) {
-      g_test_skip (said);
+    const int status = run (job, folder->path, NULL, &said);
+    if (status != 0 && strstr (job->kinds, "device")) {
+      g_test_skip (said); /* there is no OpenCL device */
       return;
     }
+    g_test_message ("%s", said);
+    g_assert_cmpint (status, ==, 0);
   }
-  g_autofree char *shell
-      = g_strdup_printf ("cd '%s' && mv %s truth", folder->path, output_of (job));
-  g_assert_cmpint (system (shell), ==, 0);
+  if (output_of (job)) {
+    g_autofree char *shell
+        = g_strdup_printf ("cd '%s' && mv %s truth", folder->path, output_of (job));
+    g_assert_cmpint (system (shell), ==, 0);
+  }
   for (guint i = 0; kinds[i]; i++)
     failures += sweep (job, folder->path, kinds[i]);
   g_assert_cmpuint (failures, ==, 0);
