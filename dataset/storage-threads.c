@@ -6,6 +6,7 @@
 /* Storage that is reached through a network answers late, and serves many requests at once. */
 #define LEAST_THREADS 8u
 #define MOST_THREADS 32u
+#define PAGE_THREADS 6u
 /* That the threads of one run take together, if one does not take more. */
 #define SCRATCH_BYTES ((gsize) 128 << 20)
 
@@ -15,6 +16,14 @@ void
 td_storage_set_threads (guint threads)
 {
   g_atomic_int_set (&stated_threads, threads);
+}
+
+gboolean
+td_storage_fills_pages (void)
+{
+  const guint stated = g_atomic_int_get (&stated_threads);
+
+  return stated ? stated >= PAGE_THREADS : g_get_num_processors () >= PAGE_THREADS;
 }
 
 /* How many pieces are under way at once. */

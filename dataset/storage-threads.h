@@ -28,6 +28,9 @@ typedef struct {
  */
 gboolean td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error);
 
+/* Whether so many threads can work at once that filling the pages of a file in memory side by side
+   makes up for what mapping them costs. */
+gboolean td_storage_fills_pages (void);
 /* Benches measure with one thread and with many. 0: as many as suit this computer, and no more than
    TOMODESK_THREADS says. */
 void td_storage_set_threads (guint threads);

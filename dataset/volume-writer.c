@@ -391,7 +391,7 @@ volume_portion_put (const VolumePortion *portion, const SlicePlace *place, const
   const gsize bytes = n * td_sample_size (writer->type);
   TdFileWindow window;
 
-  if (writer->in_memory) {
+  if (writer->in_memory && td_storage_fills_pages ()) {
     const int code = td_file_window_open (&window, place->file, bytes, place->at);
     if (code == 0) {
       volume_writer_convert (writer, values, n, window.bytes);

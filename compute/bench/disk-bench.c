@@ -41,7 +41,8 @@ storage_piece (guint index, gpointer scratch, gpointer user, GError **error)
 
   if (!t->write) {
     code = td_file_read (file, scratch, PIECE_BYTES, at);
-  } else if (t->n_files == 1 && td_file_lies_in_memory (file)) { /* as volumes are written there */
+  } else if (t->n_files == 1 && td_file_lies_in_memory (file)
+             && td_storage_fills_pages ()) { /* as volumes are written there */
     code = td_file_window_open (&window, file, PIECE_BYTES, at);
     if (code == 0) {
       memcpy (window.bytes, t->noise, PIECE_BYTES);
