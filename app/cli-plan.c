@@ -70,8 +70,8 @@ plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
     return status;
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   /* The output's size is part of the plan; where it goes is not. */
-  g_autoptr (TdPlan) plan
-      = td_plan_new (engine, scan, &recipe->recipe, "slices", td_cli_cancellable (), &error);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe->recipe, ".tomodesk-plan",
+                                         td_cli_cancellable (), &error);
   if (!plan)
     return td_cli_fail (error);
   if (json) {
@@ -80,6 +80,7 @@ plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
   }
   td_cli_print ("%s\n", path);
   cli_plan_print_text (plan);
+  td_cli_print_notes ("  note     ", td_scan_facts (scan)->notes);
   return TD_CLI_DONE;
 }
 

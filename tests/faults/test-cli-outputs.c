@@ -76,6 +76,12 @@ test_input_is_output (void)
                          "echo '{\"tomodesk_recipe\": 1}' > kept/provenance.json",
                          folder->path);
   g_assert_cmpint (system (shell), ==, 0);
+  /* A plan writes nothing, whatever there is; it says what the scan's reader concluded. */
+  g_auto (TdTestRun) plan = { 0 };
+  td_test_cli (&plan, folder->path, "plan", "frames/projections", "--angles", "0:180", "--flats",
+               "frames/flats", "--method", "sirt", "--start", "slices", NULL);
+  g_assert_cmpint (plan.status, ==, 0);
+  g_assert_nonnull (strstr (plan.out, "Flats: "));
   g_autofree char *before = sums (folder->path);
   for (guint i = 0; i < G_N_ELEMENTS (runs); i++) {
     const char *const *w = runs[i].words;
