@@ -39,10 +39,13 @@ find_window (const float *values, gsize n, float *low, float *high)
   g_autofree float *some = g_new (float, n / every + 1);
 
   for (gsize i = 0; i < n; i += every)
-    some[count++] = values[i];
-  qsort (some, count, sizeof *some, td_compare_floats);
-  *low = some[count / 200];
-  *high = some[count - 1 - count / 200];
+    if (isfinite (values[i]))
+      some[count++] = values[i];
+  *low = *high = 0;
+  if (count == 0)
+    return;
+  *low = td_float_at_rank (some, count, count / 200);
+  *high = td_float_at_rank (some, count, count - 1 - count / 200);
 }
 
 /* ── PNG ── */

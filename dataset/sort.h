@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-/* Orders for qsort(): smallest first. NaN has no place among the others: take it out before. */
+#include <glib.h>
+
+/* NaN has no place among other values: take it out before. */
+
+/* The order for qsort(): smallest first. */
 int td_compare_doubles (const void *a, const void *b);
-int td_compare_floats (const void *a, const void *b);
+
+/* The value that sorting would put at @rank, 0 being the smallest, in time that grows as @n does:
+   reorders @values, with no smaller ones behind @rank and no larger ones before it (Hoare, Comm.
+   ACM 4, 1961, algorithm 65). */
+float td_float_at_rank (float *values, gsize n, gsize rank);

@@ -404,9 +404,9 @@ range_of (float *values, gsize n, double *low, double *high)
   *high = 1;
   if (finite == 0)
     return;
-  qsort (values, finite, sizeof *values, td_compare_floats);
   gsize tail = (gsize) (TAIL * finite);
-  double first = values[tail], last = values[finite - 1 - tail];
+  double first = td_float_at_rank (values, finite, tail);
+  double last = td_float_at_rank (values, finite, finite - 1 - tail);
   double margin = last > first ? MARGIN * (last - first) : 0.5;
   *low = first - margin;
   *high = last + margin;

@@ -5,6 +5,7 @@
 
 #include "dataset/error.h"
 #include "dataset/output.h"
+#include "dataset/sort.h"
 #include "dataset/volume.h"
 #include "test-folder.h"
 
@@ -128,6 +129,40 @@ test_old_part (void)
   g_assert_cmpuint (n, ==, 2); /* nothing is left of what was replaced */
 }
 
+static int
+compare_floats (const void *a, const void *b)
+{
+  const float x = *(const float *) a, y = *(const float *) b;
+
+  return (x > y) - (x < y);
+}
+
+/* Ranks of random, of few different, of sorted and of falling values. */
+static void
+test_rank (void)
+{
+  enum { N = 1000 };
+  float values[N], sorted[N], moved[N];
+
+  for (guint kind = 0; kind < 4; kind++) {
+    for (guint i = 0; i < N; i++)
+      values[i] = kind == 0   ? (float) g_test_rand_double ()
+                  : kind == 1 ? (float) g_test_rand_int_range (0, 3)
+                  : kind == 2 ? (float) i
+                              : -(float) i;
+    for (guint n = 1; n < N; n = 3 * n + 1) {
+      memcpy (sorted, values, n * sizeof *sorted);
+      qsort (sorted, n, sizeof *sorted, compare_floats);
+      for (guint rank = 0; rank < n; rank += 1 + n / 17) {
+        memcpy (moved, values, n * sizeof *moved);
+        g_assert_cmpfloat (td_float_at_rank (moved, n, rank), ==, sorted[rank]);
+        for (guint i = 0; i < n; i++)
+          g_assert_true (i < rank ? moved[i] <= sorted[rank] : moved[i] >= sorted[rank]);
+      }
+    }
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -135,5 +170,6 @@ main (int argc, char **argv)
   g_test_add_func ("/output/race", test_race);
   g_test_add_func ("/output/foreign-file", test_foreign_file);
   g_test_add_func ("/output/old-part", test_old_part);
+  g_test_add_func ("/output/rank", test_rank);
   return g_test_run ();
 }
