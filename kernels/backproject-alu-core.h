@@ -106,8 +106,8 @@ TD_FN float4 td_join (float2 a, float2 b) { return td_float4 (a.x, a.y, b.x, b.y
 #define td_bin_at(bins, plane, n) td_local_get ((bins), TdBin, (plane) * TD_BINS + (n))
 #endif
 
-/* Where a work-item's first cell lies in the tile: 32 work-items cover 8 x 4 cells, 8 cover 4 x 2,
-   so that their bins fall into different banks or are the same bin (§6.3). */
+/* Where a work-item's first cell lies in the tile. 32 work-items cover 8 x 4 cells, 8 cover 4 x
+   2. So their bins fall into different banks or are the same bin (§6.3). */
 TD_FN int td_cell_x (int id)
 {
   return TD_SIDE * ((id / 32 % TD_WARPS_X) * 8 + (id & 3) + ((id >> 4) & 1) * 4);
@@ -196,10 +196,10 @@ td_alu_copy (TD_GLOBAL const TdBin *packed, TdBackprojectParams p, int first,
   }
 }
 
-/* The bin of position u (u >= 1), from TD_BACKPROJECT_BIAS on, and the place in it, 0 … 1. At 2^23
-   a float's steps are 1; just below they are 1/2, so 2^23 - 1/2 is a float and u + (2^23 - 1/2)
-   rounds u - 1/2 to an integer. An integer u may give either neighbour: with place 1 or 0, both the
-   same value. */
+/* The bin of position u (u >= 1), from TD_BACKPROJECT_BIAS on, and the place in it, 0 … 1. At
+   2^23 a float's steps are 1, just below they are 1/2. So 2^23 - 1/2 is a float, and u + (2^23 -
+   1/2) rounds u - 1/2 to an integer. An integer u may give either neighbour: with place 1 or 0,
+   both the same value. */
 TD_FN int
 td_bin_index (float u, float *place)
 {

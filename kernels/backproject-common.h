@@ -146,8 +146,8 @@ TD_FN td_long td_fixed (int whole, uint fraction) { return ((td_long) whole << 3
 TD_FN float td_fixed_float (td_long x) { return (float) x * 2.3283064365386963e-10f; }
 TD_FN td_long td_fixed_min (td_long a, td_long b) { return a < b ? a : b; }
 
-/* Half storage and runs: a power of two brings the greatest absolute value, @greatest, to 512 …
-   1024, so that a run of 32 stays below half's 65504 and small values keep their digits. */
+/* For half storage and runs a power of two brings the greatest absolute value, @greatest, to 512
+   … 1024. A run of 32 then stays below half's 65504, and small values keep their digits. */
 TD_FN float td_half_factor (float greatest)
 {
   int exponent = ((td_float_as_int (greatest) >> 23) & 255) - 127;

@@ -132,9 +132,9 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
 }
 
 #else
-/* Upright, arithmetic, few slices (cone-columns.cl does many): along z the thread keeps the two
-   blended detector rows around v and loads a new one only when v passes a row: two loads an update
-   instead of four. */
+/* Upright, arithmetic, few slices; cone-columns.cl does many. Along z the thread keeps the two
+   blended detector rows around v. It loads a new row only when v passes one, so that an update
+   takes two loads instead of four. */
 TD_KERNEL void
 cone_backproject (TD_ITEM const TD_GLOBAL float *TD_RESTRICT projections,
                   const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,

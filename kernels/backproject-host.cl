@@ -225,8 +225,8 @@ project (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int
 #else
 
 /* One slice: 16 pixels of a row are a vector, a subtile's rows the sums. A subtile that spans at
-   most 32 columns keeps a view's bins in two registers, from which a permute takes any 16; else
-   (coarse steps, or no such instruction) bins are loaded one by one. */
+   most 32 columns keeps a view's bins in two registers, from which a permute takes any 16. With
+   coarse steps, or without such an instruction, bins are loaded one by one. */
 TD_FN void
 project (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int n,
               TD_GLOBAL float *sums)

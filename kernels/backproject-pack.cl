@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sinograms as the back-projection kernels want them: TD_SLICES slices side by side, rows in the
-   table's order, weighted, mirrored where the table says so, zeros on both sides, single or half.
+/* Sinograms in the back-projection kernels' order: TD_SLICES slices side by side, rows in the
+   table's order. Rows are weighted, mirrored where the table says so, and have zeros on both
+   sides. They are single or half.
 
-   TD_PLANES 1: the values; 2: behind a row of values one of differences to the next bin, or, with
-   TD_PAIRS, every bin followed by its difference; 4 (one slice): every bin followed by the next
-   three differences. TD_SPLIT: four slices as two rows of two. TD_SAMPLES: 1, or 4 samples a
-   column, linearly interpolated. TD_SCALED: values fit half's range. */
+   TD_PLANES 1: the values; 2: behind a row of values one of differences to the next bin, or,
+   with TD_PAIRS, every bin followed by its difference; 4 (one slice): every bin followed by the
+   next three differences. TD_SPLIT: four slices as two rows of two. TD_SAMPLES: 1, or 4 samples
+   a column, linearly interpolated. TD_SCALED: values fit half's range. */
 #include "backproject-common.h"
 
 /* Column @column of slices slice0 …, 0 outside the detector. @row: the view's first column in

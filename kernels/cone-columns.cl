@@ -26,13 +26,13 @@
 #define LANES 32
 #define COLUMNS 8 /* of voxels a group, one above the other: they share most of what they load */
 
-/* Adding 1.5 * 2^23 to a number rounds it to the next whole one (or down, td_floor_plus), and
-   leaves that in the low bits: the sum's bits are WHOLE and the number. */
+/* Adding 1.5 * 2^23 to a number rounds it to the next whole number (or down, td_floor_plus) and
+   leaves that in the low bits. The sum's bits are WHOLE and the number. */
 #define ROUND 12582912.0f
 #define WHOLE 0x4b400000
 
-/* One view (of PACK turned ones) as one column of voxels sees it: all LANES * VOXELS of it, whether
-   the slab has them or not, so that every position lies on the line. */
+/* One view (of PACK turned ones) as one column of voxels sees it. All LANES * VOXELS voxels
+   count, whether the slab has them or not, so that every position lies on the line. */
 typedef struct {
   float4 line; /* weights of columns u0 and u0 + 1; in pairs of rows: where height 0 is seen, what a
                   voxel of height takes */

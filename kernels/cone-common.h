@@ -20,12 +20,12 @@ typedef float4 Texel;
 #define EACH(f) td_float4 (f (.x), f (.y), f (.z), f (.w))
 #endif
 
-/* A voxel must come out the same to the last bit however the volume is cut into slabs, the views
-   into batches and the detector's rows into windows: textures filter with weights of 8 bits, and a
-   position that rounds otherwise takes another weight. Hence everything is a function of the
-   voxel's place in the whole volume; positions are detector rows from the first of all, from which
-   a window's first row, an integer, is taken away without rounding; sums go on from what the volume
-   holds, view after view; and where a compiler might round a product or not, it is told. */
+/* A voxel must come out the same to the last bit, however volume, views and detector rows are
+   cut into slabs, batches and windows. Textures filter with weights of 8 bits, and a position
+   that rounds otherwise takes another weight. Hence everything is a function of the voxel's
+   place in the whole volume. Positions are detector rows from the first of all; a window's first
+   row, an integer, is subtracted without rounding. Sums continue from what the volume holds,
+   view after view. Where a compiler might round a product or not, the code says which. */
 
 /* sum + s t; s a + t b; from a to b by t. */
 TD_FN Texel
@@ -71,8 +71,8 @@ aim (const TD_GLOBAL float4 *matrix, float x, float y, float u_middle, float v_m
   return a;
 }
 
-/* (x, y) turned @turn times by a half (PACK 2) or a quarter (PACK 4) of a turn: channel c fetched
-   there belongs to the voxel turned c + @turn times, which from_turned () puts first. */
+/* (x, y) turned @turn times by a half (PACK 2) or a quarter (PACK 4) of a turn. Channel c
+   fetched there belongs to the voxel turned c + @turn times; from_turned () puts that first. */
 TD_FN float2
 turned (int turn, float x, float y)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Filtered projections [view][row][column] into what backproject-cone.cl reads: texels of PACK
-   views that lie n_views_between apart, in single or half (HALF) storage, or (PADDED) single values
-   with a border of zeros, or (COLUMNS) as [layer][column][row] with a column of zeros on either
-   side, for cone-columns.cl. */
+/* These kernels bring filtered projections [view][row][column] into the order that
+   backproject-cone.cl reads: texels of PACK views that lie n_views_between apart. Storage is
+   single or half (HALF). PADDED makes single values with a border of zeros. COLUMNS makes
+   [layer][column][row] with a column of zeros on either side, for cone-columns.cl. */
 #ifndef PACK
 #define PACK 1
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Projections resampled to a level detector (compute/cone/cone-rectify.h): each pixel's ray is
-   found on the detector by a homography, and read there with Lanczos' weights of three lobes.
+/* Projections resampled to a rectified detector (compute/cone/cone-rectify.h). A homography
+   finds each pixel's ray on the detector, and Lanczos' weights of three lobes read it there.
    Positions count from the middle of either detector, so that single precision is enough. */
 typedef struct {
   float a, b, c, d, e, f; /* of the samples at -2, -1, 0, 1, 2 and 3 from the one before */
 } ConeLanczos;
 
 /* Adding up to 1, for a place @part beyond the sample before. Lanczos' weight at distance d is
-   sin (pi d) sin (pi d / 3) / d^2: from sample to sample the first only changes its sign, and the
-   second turns by 60 degrees. */
+   sin (pi d) sin (pi d / 3) / d^2. From sample to sample the first sine only changes its sign,
+   and the second turns by 60 degrees. */
 TD_FN ConeLanczos
 cone_lanczos (float part)
 {

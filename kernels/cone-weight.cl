@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* FDK's weights before the ramp filter (iFDK, Algorithm 1): the cosine of the ray's angle with
-   the detector's normal, and the redundancy of the ray. The cosine is 1 / sqrt of a quadratic form
-   in the pixel's place, which holds for any matrix; forms are centred on the detector so that
+   the detector's normal, and the redundancy of the ray. The cosine is 1 / sqrt of a quadratic
+   form in the pixel's place, for any matrix. The forms are centred on the detector, so that
    single precision is enough. */
 TD_FN float
 cone_cosine (const TD_GLOBAL float *q, float u, float v)

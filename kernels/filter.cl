@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Filtering rows by FFT: two real rows make one complex line, since a real, symmetric response
-   keeps them apart. compute/parallel/row-filter.c launches these over x = columns, y = pairs of
-   rows. A filtered row may be wider than the measured one. */
+/* These kernels filter rows by FFT. Two real rows make one complex line, since a real, symmetric
+   response keeps them apart. compute/parallel/row-filter.c launches these over x = columns, y =
+   pairs of rows. A filtered row may be wider than the measured one. */
 
 TD_FN size_t
 filter_row_start (const TdFilterParams p, int row)
@@ -31,8 +31,8 @@ filter_value (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int 
 }
 
 /* What stands at place @x of the padded line: the row, then zeros or the edges' values. The line
-   goes round: the last column's value is taken up to the middle of the padding, the first column's
-   after it, and the mean of both in the middle of an odd padding. */
+   is periodic. The padding has the last column's value up to its middle and the first column's
+   value after it. The middle of an odd padding has the mean of both. */
 TD_FN float
 filter_padded (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int x)
 {

@@ -4,7 +4,7 @@
    samples lie beside each other, spectra[view][frequency][pair].
 
    A thread gathers what falls on its point of the grid, view after view in the order of their
-   directions: nothing is added to the same place by two, and sums do not depend on who is first. */
+   directions. No two threads add to the same place, so sums do not depend on the threads' order. */
 
 #if PAIRS == 1
 #define PARTS 1
@@ -93,8 +93,8 @@ fourier_window (const TdFourierParams p, float u)
   return td_mad (value, q, p.window0);
 }
 
-/* Place of the first view whose direction is not before @turn, in parts of half a turn; directions
-   go on round, with places below 0 and from n_views on. */
+/* The place of the first view whose direction is not before @turn, in parts of half a turn.
+   Directions are periodic: places may be below 0 or from n_views on. */
 TD_FN int
 fourier_first (TD_GLOBAL const int *bins, const TdFourierParams p, float bin)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Phase retrieval: two frames, which are real, make one complex image, since a real, symmetric
-   response keeps them apart. data is [row][view][column], images [pair][y][x]; an item takes
-   `strip` columns of one row of one pair. Pair 0 holds the views first_view and the one after. */
+/* Phase retrieval. Two real frames make one complex image, since a real, symmetric response
+   keeps them apart. data is [row][view][column], images is [pair][y][x]. An item takes `strip`
+   columns of one row of one pair. Pair 0 holds the views first_view and the one after. */
 
-/* What stands at place @i of a padded line: the line of @n, then its last value `after` times, then
-   its first one, as the transform goes round. */
+/* The value at place @i of a padded line: the line of @n, then its last value `after` times,
+   then its first value, since the transform is periodic. */
 TD_FN int
 paganin_source (int i, int n, int after)
 {
@@ -97,10 +97,10 @@ typedef struct {
 #endif
 
 #ifdef TD_HOST
-/* Rows are far apart, often by a multiple of the caches' size, and few lines of the same place fit
-   them: so few rows are added at once, long pieces of them that come from memory in order, while
-   the next are fetched. Sums of a few columns are in registers meanwhile, and in the nearest cache
-   between. */
+/* Rows are far apart, often by a multiple of the caches' size, so that few of them fit the
+   caches at once. So the kernel adds few rows at a time, in long pieces that come from memory in
+   order, and fetches the next meanwhile. Sums of a few columns are in registers meanwhile, and
+   in the nearest cache between. */
 #define PAGANIN_HOST_TERMS 16
 #define PAGANIN_HOST_ROWS 8
 #define PAGANIN_PIECE 384 /* columns */
@@ -265,8 +265,8 @@ paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a,
 }
 #endif
 
-/* Sums of rows for each term, two views to a complex line as above, their ends continued: images is
-   [term][pair][x]. weights is [n_terms][rows], both rounded up to their groups. */
+/* Sums of rows for each term, two views to a complex line as above, their ends continued. images
+   is [term][pair][x]. weights is [n_terms][rows], both rounded up to their groups. */
 TD_KERNEL void
 paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
               TD_GLOBAL const float *TD_RESTRICT weights, int first_view, int n_views, int n_rows,

@@ -141,8 +141,8 @@ typedef struct {
 #define TD_RAY_LANES 16
 #define TD_RAY_BACK_LANES 128
 
-/* What becomes of a back-projection's sums: they are the volume; they move it by the weighted mean;
-   they are added to it; and so are the weights, to another. */
+/* What becomes of a back-projection's sums: they are the volume, they move it by the weighted
+   mean, or they are added to it. In the last case the weights may be added to another volume. */
 #define TD_RAY_SUM 0
 #define TD_RAY_CORRECT 1
 #define TD_RAY_ADD 2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Corrections of intensities, transmissions and line integrals. data is [row][view][column]
-   throughout; an item takes `strip` columns of one view of one row: x counts strips, y views, z
+   throughout. An item takes `strip` columns of one view of one row: x counts strips, y views, z
    rows, unless said otherwise. */
 #include "prepare-common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Zingers: samples that stand out from the median of their neighbourhood take its value. data is
-   [row][view][column]; the samples of a part of it are copied aside first, so that each is compared
-   with what was measured. An item takes `strip` columns of one view of one row: x counts strips, y
-   views (of the part), z rows. */
+   [row][view][column]. The samples of a part of it are copied aside first, so that each is
+   compared with what was measured. An item takes `strip` columns of one view of one row: x
+   counts strips, y views (of the part), z rows. */
 #include "prepare-common.h"
 
 TD_FN float

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Raw intensities to -log of the transmission. data is [row][view][column] throughout; an item
+/* Raw intensities to -log of the transmission. data is [row][view][column] throughout. An item
    takes `strip` columns of one view of one row: x counts strips, y views, z rows. */
 #include "prepare-common.h"
 

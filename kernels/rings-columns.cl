@@ -346,8 +346,8 @@ rings_thresholds (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
   if (count < 2)
     return;
 
-  /* Place j of the falling list is n - 1 - j of the rising one; places and values are taken from
-     the middle, so that single precision is enough. */
+  /* Place j of the falling list is n - 1 - j of the rising one. Places and values count from the
+     middle, so that single precision is enough. */
   float middle = 0.5f * (float) (count - 1), base = rising[n_columns - 1 - dropped - count / 2];
   float sum = 0, slanted = 0, places = 0;
   for (int i = 0; i < count; i++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the kernels of ring removal share. data is [row][view][column]; lines are [row][line][n], a
-   line being all views of one column. An item's number is x + y: GPUs count along x, CPUs, whose
-   threads take rows of items, along y. z counts the rows of a chunk, which begins at first_row of
-   data. An item takes TD_LANES neighbours beside each other: vectors on CPUs, one elsewhere. */
+/* What the kernels of ring removal share. data is [row][view][column]; lines are [row][line][n],
+   a line being all views of one column. An item's number is x + y. GPUs count along x. CPUs
+   count along y, since their threads take rows of items. z counts the rows of a chunk, which
+   begins at first_row of data. An item takes TD_LANES neighbours beside each other: vectors on
+   CPUs, one elsewhere. */
 #pragma once
 
 #ifdef TD_HOST

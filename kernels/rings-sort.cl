@@ -234,9 +234,8 @@ rings_sort_values (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD
     }
 }
 
-/* The marked ones of sorted lines take other values, which stand in spare in the same ranks, and
-   are sorted again as if they had been columns: those values go where the sorted ones came from
-   first. */
+/* The marked values of sorted lines take other values, which spare has in the same ranks. They
+   are sorted again as if they had been columns: they go where the sorted values came from first. */
 TD_KERNEL void
 rings_resort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT order,
                     TD_GLOBAL float *TD_RESTRICT spare, TD_GLOBAL int *TD_RESTRICT spare_order,
@@ -320,9 +319,10 @@ rings_unsort (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
 
 /* ── Medians across lines ────────────────────────────────────────────────────────────────────── */
 
-/* A sorted window slides over the lines at `width` places at once. One pass over it takes the new
-   value in and the old one out: t = the window with the new value; everything from the old value on
-   moves down by one. Without branches, so that CPUs do all places in vectors. */
+/* A sorted window slides over the lines at `width` places at once. One pass over the window
+   inserts the new value and removes the old one. t is the window with the new value; everything
+   from the old value on moves down by one. Without branches, so that CPUs do all places in
+   vectors. */
 TD_FN void
 slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, RingsLines lines, int size,
               int width)
@@ -472,10 +472,11 @@ huber_location (TD_GLOBAL const float *values, int n, float start, float bound)
   return at;
 }
 
-/* sorted is [row][column][block][n]; found is [row][4][column]. Of each column the median of the
-   blocks' medians, or where bounds[row][column] is above 0, Huber's location of all values; what
-   the blocks' medians differ by, but for the two that differ most; how far the quartiles are apart,
-   and how far their middle lies from the median, in the median block. */
+/* sorted is [row][column][block][n]; found is [row][4][column]. Four values of each column.
+   First the median of the blocks' medians or, where bounds[row][column] is above 0, Huber's
+   location of all values. Then what the blocks' medians differ by, without the two that differ
+   most. Then, in the median block, how far the quartiles are apart, and how far their middle
+   lies from the median. */
 TD_KERNEL void
 rings_block_medians (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
                      TD_GLOBAL const float *TD_RESTRICT bounds, TD_GLOBAL float *TD_RESTRICT found,

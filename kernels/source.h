@@ -12,9 +12,9 @@ typedef struct {
 extern const TdKernelSource td_kernel_sources[];
 
 /**
- * The text a run-time compiler gets: the dialect header ("opencl.h", "cuda.h"), then @name ".cl"
- * with each #include "file" replaced by that file, once. (transfer full); NULL if there is no such
- * kernel.
+ * The text that a run-time compiler gets. It begins with the dialect header ("opencl.h", "cuda.h").
+ * Then comes @name ".cl" with each #include "file" replaced by that file, once. (transfer full);
+ * NULL if there is no such kernel.
  */
 char *td_kernel_source_expand (const char *name, const char *dialect);
 

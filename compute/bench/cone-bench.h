@@ -5,10 +5,10 @@
 #include "times.h"
 
 /**
- * Measures cone-beam back-projection of n_columns^2 x n_views random projections onto size^2 x
- * slices voxels, all of which the detector sees, on one device, in GUPS as the iFDK paper defines
- * it: 2^30 voxel updates a second. The time is that of adding all views to the volume in device
- * memory, packing included.
+ * This bench measures cone-beam back-projection on one device. It adds n_columns^2 x n_views random
+ * projections to size^2 x slices voxels, all of which the detector sees. Rates are GUPS as the iFDK
+ * paper defines them: 2^30 voxel updates a second. The time is that of adding all views to the
+ * volume in device memory, packing included.
  */
 typedef struct {
   guint size;                /* voxels along x and y */

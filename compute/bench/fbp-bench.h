@@ -5,8 +5,9 @@
 #include "times.h"
 
 /**
- * Measures whole jobs of parallel beams, from random projections in host memory to slices in host
- * memory, beside the slowest single stage: the kernels or a transfer. No disk takes part.
+ * This bench measures whole parallel-beam jobs, from random projections in host memory to slices in
+ * host memory. It compares them with the slowest single stage: the kernels or a transfer. No disk
+ * takes part.
  */
 typedef struct {
   guint n_columns, n_rows, n_views;

@@ -44,8 +44,8 @@ TdFdkBench *td_fdk_bench_new (const TdFdkBenchSpec *spec, GError **error);
    compared with. */
 gboolean td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit *limit,
                            TdFdkBenchRow *row, GError **error);
-/* The kernel alone, on projections and volume that are in the device's memory: seconds; 0: they do
-   not fit there, or it is no device that copies. */
+/* The seconds of the kernel alone, with projections and volume in the device's memory. 0: they
+   do not fit there, or the device shares the host's memory. */
 gboolean td_fdk_bench_kernel (TdFdkBench *bench, const char *device, double *seconds,
                               GError **error);
 void td_fdk_bench_row_clear (TdFdkBenchRow *row);

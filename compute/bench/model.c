@@ -9,8 +9,8 @@
 
 /**
  * Counts are for one work-item and one view first, then divided by the updates it does there. A
- * load from local memory costs what its 32 work-items touch together: bins that several of them
- * want are read once (review, §6.3), but no load costs less than one turn of 32 banks, 4 bytes
+ * load from local memory costs what its 32 work-items touch together. The memory reads bins that
+ * several of them want once (review, §6.3). No load costs less than one turn of 32 banks, 4 bytes
  * each.
  */
 enum { BANKS = 32, BANK_BYTES = 4 };

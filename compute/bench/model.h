@@ -4,9 +4,10 @@
 #include "compute/parallel/backproject.h"
 
 /**
- * The performance model of the review (§6.5): how many operations of each kind of unit an update
- * takes, how many of them the device does in a second, and so which unit holds a family up and at
- * what rate. Rough on purpose: latency, occupancy and the memory behind the caches are left out.
+ * The performance model of the review (§6.5). It counts the operations that an update takes of each
+ * kind of unit, and those that the device does in a second. So it finds the unit that limits a
+ * family, and the rate. Rough on purpose: latency, occupancy and the memory behind the caches are
+ * left out.
  */
 typedef enum {
   TD_UNIT_TEXTURE, /* fetches of one texel, whatever its size */

@@ -5,9 +5,9 @@
 #include "times.h"
 
 /**
- * Measures parallel-beam back-projection on one device, always against a baseline in the same run:
- * the plain per-pixel loop in C (host-baseline.h) on CPUs, the standard family on GPUs. Runs of the
- * two alternate, so that whatever else the machine does hits both.
+ * This bench measures parallel-beam back-projection on one device, against a baseline in the same
+ * run. The baseline is the plain per-pixel loop in C (host-baseline.h) on CPUs and the standard
+ * family on GPUs. Runs of the two alternate, so that whatever else the machine does hits both.
  */
 typedef struct {
   guint size; /* the slice's width and height; 0: as n_columns */

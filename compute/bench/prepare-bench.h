@@ -5,12 +5,13 @@
 #include "compute/prepare/prepare.h"
 
 /**
- * Measures each preparation step, at its presets, on generated data: beside a copy of the same
- * bytes within the device's memory, and beside the back-projection of the same rows. Times are the
- * caller's clock around work and waiting for it; each timed run starts from the same data.
+ * This bench measures each preparation step, at its presets, on generated data. It also measures a
+ * copy of the same bytes within the device's memory, and the back-projection of the same rows.
+ * Times are the caller's clock around work and waiting for it; each timed run starts from the same
+ * data.
  *
- * A step that looks far along a column (phase retrieval) is given all rows it asks for around those
- * wanted, and, view by view as it works, as many views as fit 512 MiB.
+ * A step that looks far along a column (phase retrieval) gets all rows that it needs around those
+ * wanted. It works view by view, so it gets as many views as fit 512 MiB.
  */
 typedef struct {
   guint n_columns, n_views;

@@ -5,8 +5,9 @@
 #include "times.h"
 
 /**
- * Measures what iterative methods spend their time on, on one device: size^3 random voxels, a
- * detector of size^2, views over a full turn, in GUPS (2^30 voxels times views a second).
+ * This bench measures what iterative methods spend their time on, on one device. It has size^3
+ * random voxels, a detector of size^2 and views over a full turn. Rates are GUPS: 2^30 voxels times
+ * views a second.
  */
 typedef struct {
   guint size, n_views, runs;

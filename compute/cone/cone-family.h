@@ -5,8 +5,8 @@
 
 /**
  * Cone-beam back-projection families. A projector adds a batch of views to a slab of the volume,
- * unlike the parallel beam's. Volumes and sets of projections larger than the device can thus be
- * streamed (Okitsu et al.), and the next views can be filtered meanwhile (iFDK, section 3.1).
+ * unlike the parallel beam's. The engine can thus stream volumes and projections larger than the
+ * device (Okitsu et al.). Meanwhile it can filter the next views (iFDK, section 3.1).
  */
 typedef struct TdConeProjector TdConeProjector;
 typedef struct TdConeFamily TdConeFamily;

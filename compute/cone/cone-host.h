@@ -58,7 +58,8 @@ typedef struct {
   /* Row index of voxels, counted over slices and y. */
   void (*row) (const TdConeGeneral *general, guint index);
   /* The bench's baseline: one row of voxels by the plain loop of Algorithm 2, in single
-     precision and from all views' unpadded projections. matrices: [view][13], the weight last. */
+     precision. It takes all views' unpadded projections. matrices is [view][13], the weight
+     last. */
   void (*naive) (const TdConeTask *task, const float *matrices, const float *projections,
                  guint slice, guint j, float *out);
   /* Volumes of up to this many slices do not fill the columns' vectors: rows are quicker

@@ -49,8 +49,8 @@ typedef struct {
   guint n_columns, n_rows;
 } Rectified;
 
-/* u and w are as on any upright detector. v counts from where the view sees the origin, so that
-   v stays the same as the source moves up and down. */
+/* u and w are as on any upright detector. v counts from the row where the view sees the origin.
+   So v stays the same as the source moves up and down. */
 static void
 rectified_matrix (const Stand *stand, const Rectified *rectified, double matrix[12])
 {

@@ -30,9 +30,9 @@
 double td_cone_row_slope (const TdConeTask *task);
 /* Whether rectifying is worth its cost. Rows that slope by more than a tenth of a degree make
    slices worse than resampling does. The error is 0.03 % of the peak with an offset detector,
-   and less otherwise (docs/guide-cone.md). On a circular orbit any tilt is worth it: all views
-   are then resampled alike, the middle's pixels are copied, and upright detectors have faster
-   kernels. Detectors of a few rows are left alone. */
+   and less otherwise (docs/guide-cone.md). On a circular orbit any tilt is worth rectifying. All
+   views are then resampled alike, pixels in the middle are copied, and upright detectors have
+   faster kernels. Detectors of a few rows are left alone. */
 gboolean td_cone_rectify_helps (const TdConeTask *task, const TdGeometry *geometry,
                                 double slope_rad);
 

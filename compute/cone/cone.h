@@ -78,7 +78,7 @@ gboolean td_cone_task_init_filtered (TdConeTask *task, const TdGeometry *geometr
 gboolean td_cone_task_init_rays (TdConeTask *task, const TdGeometry *geometry,
                                  const double *angles_rad, guint n_views, guint n_columns,
                                  guint n_rows, GError **error);
-/* Widens the filtered projections of an offset detector, so that they reach as far on the short
+/* Widens the filtered projections of an offset detector. They then reach as far on the short
    side of the axis as on the long one. What the ramp makes of a row does not end where the row
    does. Other detectors stay as they are. */
 void td_cone_task_widen (TdConeTask *task);

@@ -4,9 +4,10 @@
 #include <glib.h>
 
 /**
- * The part of NVIDIA's interfaces that this program calls, declared here so that the build needs no
- * toolkit, and loaded at run time so that one binary starts everywhere. Names and layouts are those
- * of cuda.h and cufft.h; tests/gpu/test-cuda-layout.c compares them where a toolkit is installed.
+ * The part of NVIDIA's interfaces that this program calls. They are declared here, so that the
+ * build needs no toolkit. They are loaded at run time, so that one binary starts everywhere. Names
+ * and layouts are those of cuda.h and cufft.h; tests/gpu/test-cuda-layout.c compares them where a
+ * toolkit is installed.
  */
 
 /* ── Driver ── */
@@ -234,8 +235,9 @@ typedef struct {
 const TdCuDriver *td_cu_driver (GError **error);
 const TdCufft *td_cufft (GError **error);
 
-/* dlopen() of the first of @names found: in the folders of TOMODESK_CUDA_PATH (if that is set, only
-   there), by the loader's own search, in CUDA_PATH, CUDA_HOME and the toolkit's usual places. */
+/* Opens the first of @names that dlopen() finds. It looks in the folders of TOMODESK_CUDA_PATH,
+   and only there if that is set. Else the loader searches by itself, then in CUDA_PATH,
+   CUDA_HOME and the toolkit's usual places. */
 void *td_cuda_open_library (const char *const *names, GError **error);
 /* Fills an array of function pointers from exported names. */
 gboolean td_cuda_load_symbols (void *library, const char *const *names, void **pointers,

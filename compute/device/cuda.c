@@ -176,9 +176,10 @@ cuda_buffer_map (TdBuffer *base)
 
 /* ── Pinned memory of the host ── */
 
-/* Pinned host memory. cuMemHostAlloc() gets its pages one by one from one thread: half a second for
-   a GiB, as long as many a whole reconstruction. Large blocks are therefore mapped here, in large
-   pages where the system has them, touched by all threads, and registered: a tenth of that. */
+/* Pinned host memory. cuMemHostAlloc() gets its pages one by one from one thread. That takes
+   half a second for a GiB, as long as many a whole reconstruction. Large blocks are therefore
+   mapped here, in large pages where the system has them, touched by all threads, and registered:
+   a tenth of that. */
 #define LARGE_PAGE ((gsize) 2 << 20)
 #define SMALL_PAGE ((gsize) 4096)
 

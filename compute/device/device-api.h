@@ -6,7 +6,7 @@
 /**
  * For implementations of the device contract, nobody else: how an API is found and opened.
  *
- * To add a device API: write NAME.c behind a const TdDeviceOps, add its row to the table in
+ * To add a device API, write NAME.c behind a const TdDeviceOps. Add its row to the table in
  * device-list.c and its files to meson.build. tests/unit/test-device.c then runs over it.
  */
 typedef struct {

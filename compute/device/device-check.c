@@ -133,8 +133,8 @@ fill_texels (guint8 *bytes, TdTexel texel, guint layers)
             ((float *) bytes)[i] = texel_value (x, y, layer, channel);
 }
 
-/* Everywhere in the texture and up to two texels outside, at quarters, which filters of 8 bits have
-   exactly; never on the edge between two nearest texels. */
+/* The places lie everywhere in the texture and up to two texels outside. They lie at quarters,
+   which filters of 8 bits have exactly, and never on the edge between two nearest texels. */
 static void
 choose_places (Place *places, guint layers)
 {

@@ -280,8 +280,8 @@ TdDevice *td_device_open (const char *id, GError **error);
 TdDevice *td_device_ref (TdDevice *device);
 void td_device_unref (TdDevice *device);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdDevice, td_device_unref)
-/* A job's handle of the device, with a memory account of its own: what the job allocates through
-   the handle may not pass @limit_bytes (0: no limit), and what other jobs allocate does not count.
+/* A job's handle of the device, with a memory account of its own. What the job allocates through
+   the handle may not pass @limit_bytes (0: no limit). What other jobs allocate does not count.
    In every other way the handle is the device. Objects made through it belong to the device, so
    that handles may share them. (transfer full). Any thread. */
 TdDevice *td_device_for_job (TdDevice *device, guint64 limit_bytes);

@@ -6,10 +6,10 @@
 
 /**
  * FFTW in single precision for everybody on the host: its planner is not thread-safe, so all plans
- * come from here. There is one kind, which is the fastest and quickest to plan for: n complex
- * numbers forward, from one buffer of fftwf_alloc_complex() to another, by fftwf_execute_dft(). The
- * inverse is the same read backwards: element x of the (unnormalised) inverse is element (n - x) %
- * n of the forward transform.
+ * come from here. There is one kind of plan, the fastest to run and the quickest to make: n complex
+ * numbers forward, from one buffer of fftwf_alloc_complex() to another. fftwf_execute_dft() runs
+ * it. The inverse is the same read backwards: element x of the (unnormalised) inverse is element (n
+ * - x) % n of the forward transform.
  *
  * Plans are measured, for a quarter of a second at most, and remembered as wisdom in the user's
  * cache folder. Any thread; blocks. NULL: no memory.
@@ -17,14 +17,14 @@
 fftwf_plan td_fftw_plan (guint n);
 void td_fftw_plan_free (fftwf_plan plan); /* NULL is allowed */
 
-/* Transforms @count even sequences of that period, each given by its first period / 2 + 1 values,
-   one after another in @values, in place: a real, even sequence's transform is one too. Double
-   precision, not divided by the period. Any thread. FALSE: no memory. */
+/* Transforms @count even sequences of that period in place. @values has the first period / 2 + 1
+   values of each, one sequence after another. A real, even sequence's transform is real and even
+   too. Double precision, not divided by the period. Any thread. FALSE: no memory. */
 gboolean td_fftw_even (double *values, guint period, guint count);
 
-/* FFTs of the device contract: the host's, and OpenCL's on a CPU. Only single contiguous 1-D
-   transforms are planned, so that measured plans are few and quick to make; batches and the columns
-   of 2-D transforms are spread over the threads. execute blocks; one run may go beside another. */
+/* FFTs of the device contract: the host's, and OpenCL's on a CPU. FFTW plans only single
+   contiguous 1-D transforms, so that measured plans are few and quick to make. The threads share
+   batches and the columns of 2-D transforms. execute blocks; one run may go beside another. */
 typedef struct TdHostFft TdHostFft;
 TdHostFft *td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error);
 void td_host_fft_execute (const TdHostFft *fft, void *data, gboolean inverse);

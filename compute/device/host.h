@@ -21,9 +21,9 @@ guint64 td_host_memory_bytes (void);
 guint64 td_host_memory_available (void);
 guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */
 
-/* In a program with a window, threads that compute give way to the one that draws: the first says,
-   before any starts, that there is a window; the second each thread calls that computes. What it
-   starts does as it does. */
+/* In a program with a window, threads that compute have a lower priority than the one that
+   draws. The program calls the first function before any such thread starts. Each thread that
+   computes calls the second; the threads that it starts inherit the priority. */
 void td_host_set_background (void);
 void td_host_enter_background (void);
 

@@ -558,9 +558,10 @@ with_defines (const char *source, const char *const *defines)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-/* What NVIDIA's compiler takes beside OpenCL C: its architecture, for copies past the registers
-   (TD_NV_ARCH), and the occupancy a kernel aims at as a limit of registers (TD_REGISTERS), which it
-   hears only of kernels without a required group size (TD_REGISTER_LIMIT). (transfer full) */
+/* What NVIDIA's compiler takes beside OpenCL C. TD_NV_ARCH is its architecture, for copies past
+   the registers. TD_REGISTERS is the occupancy that a kernel aims at, as a limit of registers.
+   The compiler applies it only to kernels without a required group size (TD_REGISTER_LIMIT).
+   (transfer full) */
 static char *
 build_options (OpenclDevice *device, const char *const *defines)
 {
@@ -927,9 +928,9 @@ opencl_texture_probe (OpenclDevice *device)
 
 /* ── FFTs ── */
 
-/* FFTs by clFFT, in place, complex interleaved. On a CPU by FFTW instead, called from the
-   queue as a native kernel: clFFT's kernels are shaped for GPUs and take 2 to 5 times as long
-   there, and seconds to build. TOMODESK_CLFFT=1 takes clFFT everywhere: tests try both. */
+/* FFTs by clFFT, in place, complex interleaved. On a CPU FFTW makes them instead, called from
+   the queue as a native kernel. clFFT's kernels are shaped for GPUs. On CPUs they take 2 to 5
+   times as long, and seconds to build. TOMODESK_CLFFT=1 takes clFFT everywhere: tests try both. */
 typedef struct {
   TdFft base;
   OpenclDevice *device;

@@ -171,8 +171,9 @@ td_alu_shape_local_bytes (const TdAluShape *shape)
                * bin_bytes (shape);
 }
 
-/* The tile's diagonal, which begins up to four bins into the window (one below it, up to three so
-   that the window begins at a multiple of four), and the bins beyond its last position. */
+/* The window holds the tile's diagonal and the bins beyond its last position. The diagonal
+   begins up to four bins into the window: one below it, and up to three so that the window
+   begins at a multiple of four. */
 static guint
 bins_needed (const TdAluShape *shape, double step)
 {
@@ -196,9 +197,9 @@ alu_shape_fits (const TdAluShape *shape, const TdDeviceInfo *device)
                          : bytes <= (shape->batch > 4 ? limit / 6 * 5 : limit);
 }
 
-/* One step towards less local memory, in the order that cost least on an H100 with 48 KiB a group
-   (docs/benchmarks.md): 16 views in one buffer beat 8 in two, but 4 in two beat 8 in one. FALSE:
-   there is none. */
+/* One step towards less local memory, in the order that cost least on an H100 with 48 KiB a
+   group (docs/benchmarks.md). There 16 views in one buffer are faster than 8 in two, but 4 in
+   two are faster than 8 in one. FALSE: there is none. */
 static gboolean
 alu_shape_shrink (TdAluShape *shape, const TdDeviceInfo *device)
 {

@@ -66,8 +66,8 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
   return NULL;
 }
 
-/* The families that can do the task and passed the self-test, by the tuner's measurement; those it
-   has not measured by preference, after all that it has. */
+/* The best of the families that can do the task and passed the self-test. The tuner's
+   measurements decide. Families that it has not measured come after, by preference. */
 static const TdBackprojectFamily *
 choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_slices, char **reason)
 {

@@ -64,8 +64,8 @@ struct TdBackprojectFamily {
   /* Candidates for the tuner, best guess first; (transfer full) (element-type
      TdBackprojectVariant). NULL: nothing to tune. */
   GPtrArray *(*candidates) (const TdBackprojectTask *task, const TdDeviceInfo *device);
-  /* How much "auto" likes it for n_slices at once on this device, among those that can: the highest
-     wins, the first of equals; 0: only when named. NULL: 1. */
+  /* The family's rank for "auto", for n_slices at once on this device. The highest of the families
+     that can do the task wins, the first of equals. 0: only when named. NULL: 1. */
   guint (*preference) (const TdBackprojectTask *task, const TdDeviceInfo *device, guint n_slices);
   /* Device memory besides sinograms and slices. */
   guint64 (*workspace_bytes) (const TdBackprojectTask *task, const TdDeviceInfo *device,
@@ -116,12 +116,12 @@ gboolean td_backprojector_update (TdBackprojector *projector, const TdBackprojec
                                   GError **error); /* FALSE without error: recreate */
 gboolean td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms,
                                TdPlace slices, guint n_slices, GError **error);
-/* A run that works in the calling thread (the host's) looks at it between tiles and then fails with
-   G_IO_ERROR_CANCELLED; families that only enqueue may ignore it. NULL: none. */
+/* A run that works in the calling thread (the host's) looks at @cancellable between tiles, and
+   fails with G_IO_ERROR_CANCELLED. Families that only enqueue may ignore it. NULL: none. */
 void td_backprojector_set_cancellable (TdBackprojector *projector, GCancellable *cancellable);
-/* From now on runs keep the time of the summing kernels alone, without what prepares their input;
-   td_backprojector_kernel_seconds() gives what the last run's took, once the queue has finished. 0:
-   the family does not tell (the host's is all kernel). */
+/* From now on runs keep the time of the summing kernels alone, without what prepares their input.
+   td_backprojector_kernel_seconds() returns the last run's time, once the queue has finished. 0:
+   the family does not measure it (the host's time is all kernel). */
 void td_backprojector_time_kernels (TdBackprojector *projector);
 gboolean td_backprojector_kernel_seconds (TdBackprojector *projector, double *seconds,
                                           GError **error);

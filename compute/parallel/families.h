@@ -21,8 +21,8 @@ guint64 td_tile_backproject_workspace_bytes (const TdBackprojectTask *task,
 
 /**
  * The Fourier method where the host's memory is the device's: FFTs by FFTW, windows by vector code.
- * Two slices at a time. Only half of the 2-D transform's intermediate plane is ever in memory: the
- * grid's rows are transformed where they were made, in the cache, and cropped.
+ * Two slices at a time. Only half of the 2-D transform's intermediate plane is ever in memory. A
+ * thread transforms the grid's rows where it made them, in its cache, and crops them.
  */
 TdBackprojector *td_fourier_host_new (const TdBackprojectTask *task, GError **error);
 guint64 td_fourier_host_workspace_bytes (const TdFourierShape *shape);

@@ -51,17 +51,17 @@ alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *de
 }
 
 /**
- * Relative L2 error for random (white) sinograms, where an interpolated value's size is sqrt (2/3)
- * of a bin's and a neighbour's difference sqrt (2): an error e of the position costs sqrt (3) e.
+ * Relative L2 error for random (white) sinograms. An interpolated value's size is sqrt (2/3) of a
+ * bin's, and a neighbour's difference is sqrt (2). So an error e of the position costs sqrt (3) e.
  *
- * Position: below 128 bins (tile of 64; times 4 samples; times wider steps), summed in single
- * twice: 2^-18 of a bin rms, so many times more. Nearest: a share 2 e of the updates takes the
- * neighbour, each off by sqrt (2), and ties go up by another 2^-17 on purpose: sqrt (2 (2 e +
- * 2^-17)). Oversampling: the value a uniform +-1/8 bin away: sqrt (3) / (4 sqrt (12)) = 0.125, in
- * the mean of many views; of few, by chance more. Half: value and difference round to 2^-11 at
- * most, 2^-12.5 rms or so, twice. Runs: weights round too (two roundings of up to 2^-11), and each
- * addition of a run of R rounds the sum so far, of size sqrt (r): sqrt (R / 2) 2^-11.8 of the run,
- * and independent between runs. Sums of n views in single: 2^-25 sqrt (n).
+ * Position: it is below 128 bins (tile of 64) and summed in single twice: 2^-18 of a bin rms.
+ * Samples and wider steps multiply it. Nearest: a share 2 e of the updates takes the neighbour,
+ * each off by sqrt (2). Ties go up by another 2^-17 on purpose. Together: sqrt (2 (2 e + 2^-17)).
+ * Oversampling: the value a uniform +-1/8 bin away: sqrt (3) / (4 sqrt (12)) = 0.125, in the mean
+ * of many views; of few, by chance more. Half: value and difference round to 2^-11 at most, 2^-12.5
+ * rms or so, twice. Runs: weights round too (two roundings of up to 2^-11). Each addition of a run
+ * of R rounds the sum so far, of size sqrt (r): sqrt (R / 2) 2^-11.8 of the run. Runs are
+ * independent. Sums of n views in single: 2^-25 sqrt (n).
  */
 static double
 alu_projector_bound (const TdBackprojectTask *task, guint samples)
@@ -406,8 +406,9 @@ family_alu_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device
       = { "TD_SIDE=1", "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_CACHE=1", NULL };
   static const char *const values[]
       = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_CACHE=0", NULL };
-  /* The review's own caches: a bin with its difference (§6.4), columns' places (h_x, §6.8), split
-     vectors and 64-bit writes (§6.3), no look ahead; last, for half sums only, of single bins. */
+  /* The review's own caches: a bin with its difference (§6.4), columns' places (h_x, §6.8),
+     split vectors and 64-bit writes (§6.3), no look ahead. The last one, of single bins, is for
+     half sums only. */
   static const char *const pairs[] = { "TD_SIDE=1", "TD_CACHE=2", "TD_BATCH=16", NULL };
   static const char *const columns[] = { "TD_COLUMNS=1", NULL };
   static const char *const split[] = { "TD_SPLIT=1", "TD_COPY=8", "TD_CACHE=1", NULL };
@@ -454,8 +455,8 @@ const TdBackprojectFamily td_family_alu = {
 /* ── Hybrid ── */
 
 /**
- * The "hybrid" family (review, §7.1): the texture engine and the arithmetic of the ALU family at
- * once, by pixel within a work-item or by group and multiprocessor.
+ * The "hybrid" family (review, §7.1) uses the texture engine and the arithmetic of the ALU family
+ * at once. They share pixels within a work-item, or groups by multiprocessor.
  */
 static gboolean
 has_texel (const TdBackprojectTask *task, const TdDeviceInfo *device, guint slices)

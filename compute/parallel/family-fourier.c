@@ -6,9 +6,8 @@
 
 /**
  * The "fourier" family: gridding in the frequency domain (fourier-shape.h), the work of a slice
- * growing with N² log N. It is not in the table that "auto" and --kernel choose from, for it is a
- * method of its own
- * (--method fourier) with a truth of its own.
+ * growing with N² log N. It is a method of its own (--method fourier) with a reference of its own.
+ * So it is not in the table that "auto" and --kernel choose from.
  */
 static const char *
 family_fourier_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * The "host" family: CPUs (§6.10 of the review taken further: slices interleaved so that each bin
- * is one vector load, tiles that fit the caches, sums in registers). On a device whose memory is
- * the host's it runs the vector code of host-backproject-isa.c, spread over the threads tile by
- * tile; on other CPU-shaped devices (OpenCL) the kernel written to the same plan
+ * The "host" family is for CPUs and takes §6.10 of the review further. Slices are interleaved, so
+ * that each bin is one vector load. Tiles fit the caches, and sums stay in registers. On a device
+ * whose memory is the host's it runs the vector code of host-backproject-isa.c, and the threads
+ * share the tiles. On other CPU-shaped devices (OpenCL) it runs a kernel of the same design
  * (tile-backproject.c).
  */
 #include "compute/device/host.h"
@@ -318,16 +318,15 @@ family_host_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *devi
 /**
  * Relative L2 error for random (white) sinograms.
  *
- * Linear: within a subtile u < 32 in single, so each u is off by up to 2^-20 (half a unit in the
- * last place of numbers up to 32, twice: start and product), about 3e-7 rms; times the slope, sqrt
- * (2) of a bin's own size against the interpolated sqrt (2/3): 6e-7. The table p - i d of the
- * single-slice path rounds numbers up to 32 times a bin's size, another 1e-6. Sums of n views in
- * single: each addition rounds half a unit of a sum that grows as sqrt (n): 2^-25 sqrt (n) or so.
+ * Linear: within a subtile u < 32 in single. Start and product round by half a unit in the last
+ * place, so each u is off by up to 2^-20, about 3e-7 rms. The slope is sqrt (2) of a bin's size and
+ * the interpolated value sqrt (2/3), which makes 6e-7. The table p - i d of the single-slice path
+ * rounds numbers up to 32 times a bin's size, another 1e-6. Sums of n views in single: each
+ * addition rounds half a unit of a sum that grows as sqrt (n): 2^-25 sqrt (n) or so.
  *
- * Nearest: the value itself is exact, but a u within about 2^-20 of a tie may take the neighbour,
- * as right an answer for data known to a pixel, and off by sqrt (2). n such among all updates: the
- * error is sqrt (2 n / updates), where n is at most the expected share, 2e-6, five deviations and a
- * few.
+ * Nearest: the value itself is exact, but a u within about 2^-20 of a tie may take the neighbour.
+ * That is as right for data known to a pixel, and off by sqrt (2). With n such updates the error is
+ * sqrt (2 n / updates). n is at most the expected share, 2e-6, five deviations and a few.
  *
  * Coarse steps make the subtile's u, and so its rounding, larger.
  */

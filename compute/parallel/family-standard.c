@@ -50,7 +50,7 @@ family_standard_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *
 
 /**
  * Relative L2 error for random (white) sinograms. A neighbour's difference is sqrt (2) of a bin, an
- * interpolated value sqrt (2/3): an error e of u or of the weight costs sqrt (3) e.
+ * interpolated value sqrt (2/3). So an error e of u or of the weight costs sqrt (3) e.
  *
  * Texture, linear: the engine rounds the weight to 1/256: e = 2^-9 / sqrt (3) rms; and u in single
  * rounds at the detector's width. Texture, nearest: a share 2 e of updates takes the neighbour.

@@ -8,7 +8,7 @@
 
 /**
  * The "texture" family (review, §5): slices side by side in a texel, several pixels a work-item,
- * Z-order within a warp; its own step beyond the review: tiles of three sizes.
+ * Z-order within a warp. Tiles of three sizes go beyond the review.
  */
 typedef struct {
   TdBackprojector base;
@@ -129,8 +129,8 @@ typedef struct {
   guint groups;
 } Tiling;
 
-/* All but as many tiles as groups fit the device at once are taken whole; the last quarter of a
-   tile for each multiprocessor in sixteenths. */
+/* As many tiles as groups fit the device at once go in quarters, and the last quarter of a tile
+   for each multiprocessor in sixteenths. All other tiles go whole. */
 static Tiling
 family_texture_tile (const TextureProjector *self)
 {

@@ -2,8 +2,8 @@
 /**
  * The host's inner loops of the Fourier method, compiled once for each instruction set.
  *
- * A sample goes to width² points: a vector holds a row of them, real and imaginary parts in turn,
- * and there is one multiply-add a row. The window's values come out of one polynomial for all
+ * A sample goes to width² points. A vector holds a row of them, real and imaginary parts in turn,
+ * so that a row takes one multiply-add. The window's values come out of one polynomial for all
  * points of a row.
  */
 #include "fourier-host-pass.h"
@@ -37,8 +37,8 @@ wide_store (float *to, Wide value)
   memcpy (to, &value, sizeof value);
 }
 
-/* The window at @across, @across + 1, … in the first half and at @down, @down + 1, … in the second,
-   by one polynomial; beyond the width they are 0. */
+/* The first half has the window at @across, @across + 1, …, the second half at @down, @down + 1,
+   … One polynomial gives all values. Beyond the width they are 0. */
 INLINE Wide
 fourier_windows (const TdFourierShape *shape, int width, float across, float down)
 {
@@ -157,8 +157,8 @@ fourier_spread (const TdFourierBand *band)
 
 /* ── Rows ── */
 
-/* exp (2 pi i k turns) weight A (k) for k = 0 … P/2 - 1, real parts and then imaginary ones: in
-   steps of BLOCK in double, within them by a table. */
+/* exp (2 pi i k turns) weight A (k) for k = 0 … P/2 - 1, real parts and then imaginary ones.
+   Steps of BLOCK are in double precision; a table has the values within a step. */
 static void
 make_phases (const TdFourierShape *shape, const TdFourierView *view, const float *response,
              float *re, float *im)

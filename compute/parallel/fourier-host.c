@@ -213,7 +213,8 @@ fourier_host_pieces (guint n, guint size)
 }
 
 /* One slice alone is real, and its grid's rows of negative frequencies are the conjugates of the
-   others: those of 0 and more are made, and the first, which is its own. */
+   others. So only the rows of frequency 0 and more are made, and the first row, its own
+   conjugate. */
 static guint
 bands_of (const Pair *pair)
 {

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* The transform of @n values @stride apart, by its smallest factor; roots: exp (-2 pi i j / all)
-   for j = 0 … all - 1, real and imaginary parts in turn, as everywhere here. */
+/* The transform of @n values @stride apart, by its smallest factor. roots is exp (-2 pi i j /
+   all) for j = 0 … all - 1, real and imaginary parts in turn. */
 static void
 fourier_reference_transform (const double *values, guint n, guint stride, const double *roots,
                              guint all, double *out)
@@ -66,8 +66,8 @@ row_spectrum (const TdBackprojectTask *task, const float *row, guint padded, con
   }
 }
 
-/* The real row's value at @u: twice the real part of the positive frequencies, by Clenshaw's
-   recurrence for sum a_k cos (k w) - b_k sin (k w). */
+/* The real row's value at @u is twice the real part of the positive frequencies. Clenshaw's
+   recurrence gives sum a_k cos (k w) - b_k sin (k w). */
 static double
 row_value (const double *spectrum, guint padded, double u)
 {

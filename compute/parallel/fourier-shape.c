@@ -12,8 +12,8 @@
   2.0 /* that beta follows: with small regions on the smallest grid it would                       \
          pass what the polynomial can follow */
 
-/* Distance of the farthest corner from the axis: of the region, and of a slice as wide as a row, so
-   that a region of it comes out as it is there. */
+/* The distance of the farthest corner from the axis, of the region and of a slice as wide as a
+   row. So a region comes out as it does in the whole slice. */
 static double
 fourier_shape_reach (const TdBackprojectTask *task)
 {
@@ -55,8 +55,8 @@ bessel_i0 (double x)
   return sum;
 }
 
-/* I0 (beta sqrt (q)) / I0 (beta) has a power series in q that converges everywhere; the polynomial
-   takes its values at Chebyshev's points of 0 … 1, in Newton's form first. */
+/* I0 (beta sqrt (q)) / I0 (beta) has a power series in q that converges everywhere. The
+   polynomial takes its values at Chebyshev's points of 0 … 1, in Newton's form first. */
 static void
 fit_window (double beta, float *coefficients)
 {

@@ -62,7 +62,7 @@ void td_fourier_views (const TdFourierShape *shape, const TdBackprojectTask *tas
 void td_fourier_response (const TdFourierShape *shape, TdInterpolation interpolation,
                           float *response);
 /* One over phi's transform at the n pixels of a side about pixel @centre, on a grid of @grid
-   points, with the sign that a spectrum in ascending order of frequency brings along. */
+   points. It has the sign of a spectrum in ascending order of frequency. */
 void td_fourier_deapodise (const TdFourierShape *shape, guint n, guint centre, guint grid,
                            float *factors);
 /* Relative L2 error of the gridding for random data: of its aliases, over the slice. */

@@ -3,12 +3,11 @@
  * The host's back-projection kernels, compiled once for each instruction set.
  *
  * Wide path: [view][column][lane] bins; a vector load gives one bin of all slices. A group of
- * pixels keeps its sums in registers over a block of views. Bins and weights cost two loads a slice
- * vector and the weight one broadcast: the load ports bound it, so two vectors of slices share a
- * weight.
+ * pixels keeps its sums in registers over a block of views. Bins cost two loads a slice vector and
+ * the weight one broadcast. The load ports limit the rate, so two vectors of slices share a weight.
  *
- * Indices and weights: u is made in double for the subtile's lowest corner, split into a whole
- * column and a remainder; within the subtile it is single, below 32, so good to 2^-20.
+ * Indices and weights: for the subtile's lowest corner u is computed in double, and split into a
+ * whole column and a remainder. Within the subtile u is single and below 32, so good to 2^-20.
  */
 #include "host-backproject-pass.h"
 
@@ -142,8 +141,8 @@ subtile_locate (const Starts *starts, guint first, const Rows *rows, gboolean ne
   }
 }
 
-/* The bins of a tile for the next block of views, to be fetched into L2 little by little while this
-   block is worked on: what they cost from memory otherwise is a tenth of the whole. */
+/* The bins of a tile for the next block of views. They are fetched into L2 little by little
+   during this block; from memory they would cost a tenth of the whole. */
 typedef struct {
   const char *at[VIEWS_L2];
   guint lines[VIEWS_L2];
@@ -376,9 +375,9 @@ find_windows (const TdHostPass *pass, guint first, guint n, guint x, guint y, Wi
 }
 
 #if defined(__AVX512F__)
-/* A subtile spans at most 15 (|cos| + |sin|) + 1 < 24 columns: they fit two registers, and a bin is
-   fetched by one two-register permute. Linear: p + (u - i) d = (p - i d) + u d, so the table holds
-   p - i d and d, and u serves as weight without its integer part taken off. */
+/* A subtile spans at most 15 (|cos| + |sin|) + 1 < 24 columns: they fit two registers, and a bin
+   is fetched by one two-register permute. Linear: p + (u - i) d = (p - i d) + u d. So the table
+   holds p - i d and d, and u is the weight, integer part included. */
 INLINE void
 subtile_single (const Windows *windows, guint n, const float *bins, gboolean nearest, float *sums)
 {
@@ -420,9 +419,10 @@ subtile_single (const Windows *windows, guint n, const float *bins, gboolean nea
 }
 #define SINGLE_LAYERS 1
 #elif defined(__AVX2__)
-/* A register holds eight bins, a permute takes any of them: enough for eight pixels along the
-   slice's axis that the view runs slower along, 7 sqrt (1/2) columns. Views that run slower along y
-   keep their sums transposed, in a second layer. Tables as for AVX-512, 8 x 8 pixels at a time. */
+/* A register holds eight bins, and a permute takes any of them. That suffices for eight pixels
+   along the slice's axis that the view is less steep along: 7 sqrt (1/2) columns. Views that run
+   slower along y keep their sums transposed, in a second layer. Tables as for AVX-512, 8 x 8
+   pixels at a time. */
 typedef struct {
   float level[TD_HOST_WINDOW + 8], slope[TD_HOST_WINDOW + 8];
 } Table;

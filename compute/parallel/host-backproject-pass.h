@@ -9,10 +9,9 @@
  * threads.
  *
  * A pass is a run of views and up to `lanes` slices. Bins lie interleaved, [view][column][lane], so
- * that one vector load fetches the same bin of all slices and no gather is ever needed; columns are
- * padded with zeros (TD_HOST_PAD_LEFT before, TD_HOST_PAD_RIGHT after), so that every index a
- * kernel can form is inside the row. Pixel (ix, iy) of the region is seen at u = start[v] + ix
- * du_x[v] + iy du_y[v].
+ * that one vector load fetches the same bin of all slices. Columns are padded with zeros,
+ * TD_HOST_PAD_LEFT before and TD_HOST_PAD_RIGHT after. So every index that a kernel can form is
+ * inside the row. Pixel (ix, iy) of the region is seen at u = start[v] + ix du_x[v] + iy du_y[v].
  */
 enum {
   TD_HOST_PAD_LEFT

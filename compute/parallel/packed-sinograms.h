@@ -7,7 +7,7 @@
 /**
  * Sinograms packed for the tiled kernels (kernels/backproject-pack.cl) and the table of views that
  * goes with them. The table's first part holds the views whose positions rise down the rows, the
- * second the others; with @fold, views whose positions fall to the right are mirrored, so that they
+ * second the others. With @fold, views whose positions fall to the right are mirrored, so that they
  * rise. Each part is filled up with rows of zeros to a multiple of @batch.
  */
 typedef struct {
@@ -38,8 +38,9 @@ gboolean td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, T
 gboolean td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdPlace sinograms,
                                    guint slice0, guint n_slices, GError **error);
 
-/* Owned by self: packed rows, the table, as kernels take them; the table's constants as float4 for
-   texture kernels (position of the region's first pixel + 1/2, right, down, row + 1/2). */
+/* Owned by self: packed rows and the table, as kernels take them. Texture kernels take the
+   table's constants as float4: position of the region's first pixel + 1/2, right, down, row +
+   1/2. */
 TdBuffer *td_packed_sinograms_rows (TdPackedSinograms *self);
 TdBuffer *td_packed_sinograms_views (TdPackedSinograms *self);
 TdBuffer *td_packed_sinograms_constants (TdPackedSinograms *self);

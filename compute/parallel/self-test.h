@@ -16,9 +16,9 @@ typedef struct {
 
 /**
  * After td_device_check(), runs a small problem with a known answer through every family in every
- * kind of task it takes, and remembers (tune-store.h) which families failed:
- * td_backproject_choose() does not use them on this device and driver until a later test passes.
- * Blocks: seconds, mostly building. Any thread.
+ * kind of task it takes. The tuner's store remembers which families failed. td_backproject_choose()
+ * does not use those on this device and driver until a later test passes. Blocks: seconds, mostly
+ * building. Any thread.
  *
  * (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.
  */

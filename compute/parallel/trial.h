@@ -31,14 +31,14 @@ void td_trial_release (TdTrial *trial);
 
 /* All slices of the last run. (transfer full): n_slices * ny * nx floats. */
 float *td_trial_slices (TdTrial *trial, GError **error);
-/* Relative L2 error of the last run against the double-precision reference, over the first and last
-   slice: whole if they are small, else three squares (middle, side, corner). */
+/* Relative L2 error of the last run against the double-precision reference, over the first and
+   last slice. Small slices count whole, large ones by three squares (middle, side, corner). */
 gboolean td_trial_error (TdTrial *trial, double *relative, GError **error);
 
 /* ||a - b|| / ||b||; NaN or infinite values make it infinite. */
 double td_relative_l2 (const float *a, const float *b, guint64 n);
 
-/* A full-turn-less scan for trials: @n_columns columns, @n_views views over half a turn, a slice of
-   @n x @n pixels around the axis, a centre a little off the middle. Free task->angles_rad. */
+/* A scan for trials: @n_columns columns, @n_views views over half a turn, a centre a little off
+   the middle. The slice has @n x @n pixels around the axis. Free task->angles_rad. */
 void td_trial_task_init (TdBackprojectTask *task, guint n_columns, guint n_views, guint n,
                          TdInterpolation interpolation, TdPrecision precision);

@@ -5,9 +5,9 @@
 
 /**
  * What tuning and self-tests found out, kept as JSON in the user's cache folder
- * ($XDG_CACHE_HOME/tomodesk/tuned.json) by device, driver and program version: after a new driver
- * nothing old is believed. A damaged or foreign file counts as empty. Any thread; several processes
- * may write, the last one wins.
+ * ($XDG_CACHE_HOME/tomodesk/tuned.json). The key is device, driver and program version, so that old
+ * findings do not count after a new driver. A damaged or foreign file counts as empty. Any thread;
+ * several processes may write, the last one wins.
  */
 typedef struct {
   char **defines;            /* the family's own, NULL-terminated; NULL: its default */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The kernel dialect for the host: the same sources compiled as C, one call a work-item, only for
-   kernels without barriers, local memory and textures. kernels/embed.py writes the loop over
-   work-items and unpacks the arguments. Siblings: opencl.h, cuda.h. */
+/* The kernel dialect for the host: the same sources compiled as C, one call a work-item. Only
+   kernels without barriers, local memory and textures can use it. kernels/embed.py writes the
+   loop over work-items and unpacks the arguments. Siblings: opencl.h, cuda.h. */
 #pragma once
 #define TD_HOST 1
 

@@ -176,8 +176,8 @@ typedef half td_half;
 #define td_store_half2(p, i, v) vstore_half2_rte ((v), (i), (p))
 #define td_store_half4(p, i, v) vstore_half4_rte ((v), (i), (p))
 
-/* Half arithmetic on two values in one 32-bit register: the extension's where there is one, else
-   computed in float and rounded to half after every operation, which is slow but the same
+/* Half arithmetic on two values in one 32-bit register, by the extension where there is one.
+   Else it is computed in float and rounded to half after every operation: slow, but the same
    numbers. */
 #ifdef cl_khr_fp16
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
