@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "parallel-bench.h"
 
-#include "host-baseline.h"
+#include "compute/device/host.h"
+#include "compute/parallel/host-backproject-pass.h"
 #include "compute/parallel/trial.h"
 #include "compute/row-filter.h"
+#include "dataset/random.h"
 
 static gboolean
 baseline_is_host (TdDevice *device)
@@ -19,6 +21,55 @@ td_bench_baseline_name (TdDevice *device)
 }
 
 /* ── The baseline ── */
+
+typedef struct {
+  TdHostBaseline base;
+  TdHostBaselineRow row;
+  guint row_step;
+} HostLoop;
+
+static void
+host_baseline_row (guint index, gpointer user)
+{
+  const HostLoop *baseline = user;
+
+  baseline->row (&baseline->base, index * baseline->row_step);
+}
+
+/* The plain per-pixel loop in C that the CPU's figures are compared to. The compiler has its
+   best flags for the same instruction set, and the rows go to the same threads. One slice
+   [ny][nx] from one sinogram [view][column]; only every @row_step-th row, since it is slow:
+   their number is returned. Blocks. */
+static guint
+host_baseline (const TdBackprojectTask *task, const float *sinogram, guint row_step, float *slice)
+{
+  guint n = task->n_views, rows = (task->ny + row_step - 1) / row_step;
+  g_autofree double *start = g_new (double, n), *du_x = g_new (double, n),
+                    *du_y = g_new (double, n);
+  g_autofree float *tables = g_new (float, 4 * (gsize) n);
+  HostLoop baseline = {
+    .row = td_host_kernels ()->baseline,
+    .row_step = row_step,
+    .base = {
+      .sinogram = sinogram,
+      .start = tables, .du_x = tables + n, .du_y = tables + 2 * (gsize) n,
+      .weight = tables + 3 * (gsize) n,
+      .n_columns = task->n_columns, .n_views = n, .nx = task->nx,
+      .nearest = task->interpolation == TD_INTERPOLATION_NEAREST,
+      .slice = slice,
+    },
+  };
+
+  td_backproject_views (task, start, du_x, du_y);
+  for (guint v = 0; v < n; v++) {
+    tables[v] = start[v];
+    tables[n + v] = du_x[v];
+    tables[2 * (gsize) n + v] = du_y[v];
+    tables[3 * (gsize) n + v] = task->scale * (task->weights ? task->weights[v] : 1);
+  }
+  td_parallel_for (rows, host_baseline_row, &baseline);
+  return rows;
+}
 
 typedef struct {
   TdBackprojectTask task;  /* single precision; arrays are the caller's */
@@ -46,11 +97,9 @@ baseline_init (Baseline *baseline, TdDevice *device, const TdBackprojectTask *ta
   baseline->updates = (double) task->nx * task->ny * task->n_views;
   if (baseline_is_host (device)) {
     gsize n = (gsize) task->n_views * task->n_columns;
-    g_autoptr (GRand) random = g_rand_new_with_seed (1);
     baseline->sinogram = g_new (float, n);
     baseline->slice = g_new (float, (gsize) task->nx * task->ny);
-    for (gsize i = 0; i < n; i++)
-      baseline->sinogram[i] = (float) g_rand_double_range (random, -1, 1);
+    td_random_noise (baseline->sinogram, n, 1);
     return TRUE;
   }
   const TdBackprojectFamily *standard = td_backproject_family ("standard", error);
@@ -64,8 +113,8 @@ baseline_run (Baseline *baseline, double *seconds, GError **error)
   if (baseline->trial)
     return td_trial_run (baseline->trial, seconds, error);
   gint64 from = g_get_monotonic_time ();
-  guint rows = td_host_baseline (&baseline->task, baseline->sinogram,
-                                 MAX (1, baseline->task.ny / BASELINE_ROWS), baseline->slice);
+  guint rows = host_baseline (&baseline->task, baseline->sinogram,
+                              MAX (1, baseline->task.ny / BASELINE_ROWS), baseline->slice);
   *seconds = 1e-6 * (g_get_monotonic_time () - from);
   baseline->updates = (double) rows * baseline->task.nx * baseline->task.n_views;
   return TRUE;
@@ -92,11 +141,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Filtering, filtering_clear)
 static gboolean
 fill_random (Filtering *filtering, guint64 n, GError **error)
 {
-  g_autoptr (GRand) random = g_rand_new_with_seed (3);
   g_autofree float *values = g_new (float, n);
 
-  for (guint64 i = 0; i < n; i++)
-    values[i] = (float) g_rand_double_range (random, -1, 1);
+  td_random_noise (values, n, 3);
   for (guint s = 0; s < filtering->n_slices; s++)
     if (!td_upload (filtering->queue, filtering->rows, s * n * sizeof (float), values,
                     n * sizeof (float), error))

@@ -6,7 +6,7 @@
 
 /**
  * This bench measures parallel-beam back-projection on one device, against a baseline in the same
- * run. The baseline is the plain per-pixel loop in C (host-baseline.h) on CPUs and the standard
+ * run. The baseline is the plain per-pixel loop in C on CPUs and the standard
  * family on GPUs. Runs of the two alternate, so that whatever else the machine does hits both.
  */
 typedef struct {

@@ -46,7 +46,7 @@ typedef void (*TdHostTileBody) (const TdHostPass *pass, guint x, guint y, float 
 typedef void (*TdHostInterleave) (const float *sinogram, gsize slice_stride, guint n_slices,
                                   guint n_columns, float weight, guint lanes, float *row);
 
-/* The bench's baseline: one row of one slice, pixel by pixel; see host-baseline.h. */
+/* The bench's baseline: one row of one slice, pixel by pixel (parallel-bench.c). */
 typedef struct {
   const float *sinogram;                     /* [view][column] */
   const float *start, *du_x, *du_y, *weight; /* n_views each */
