@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Back-projection by arithmetic from a cache in local memory (review, §6): a group of TD_THREADS
    work-items sums a tile of TD_TILE² pixels. For TD_AHEAD views at a time it computes where the
-   tile's shadow begins (§6.8, the third stage), then copies the bins the tile can need, TD_BATCH
-   views at a time, the next batch while the last is summed (two buffers).
+   tile's footprint begins (§6.8, the third stage). Then it copies the bins that the tile can need,
+   TD_BATCH views at a time. With two buffers it copies a batch while it sums the one before.
 
    TD_LINEAR       1: linear, 0: nearest
    TD_CACHE        what linear keeps: 0 values; 1 values, then differences to the next bin; 2 every
@@ -13,7 +13,7 @@
    TD_COPY         bytes a work-item copies at once: 16, or 8 (the 64-bit writes of Algorithm 7)
    TD_SIDE         1: pixels one by one; 2: squares of 2 x 2 that share one lookup (see below)
    TD_UNIT         the pixel is as wide as a column (only used by squares)
-   TD_BINS         bins cached a view: a tile's shadow, 1 to 4 below it, 3 above
+   TD_BINS         bins cached a view: a tile's footprint, 1 to 4 below it, 3 above
    TD_LANES        work-items that copy one view's bins together (§6.3)
    TD_SAMPLES      1, or 4 samples a bin (§7.2)
    TD_FLOAT_ROUND  rounding by adding 2^23 (§6.6) instead of floor and conversion
@@ -21,11 +21,11 @@
    TD_BUFFERS      1 or 2
    TD_TEXTURE_CELLS how many of a work-item's cells the texture engine sums instead (hybrid; else 0)
 
-   Squares: four neighbours fall within 1.42 columns, so with f the first one's place in its bin,
-   the others are at f + o, o < 1.42: d0 min (f + o, 1) + d1 clamp (f + o - 1) + d2 clamp (f + o -
-   2) on top of the bin's value, which all four share. One rounding, one address and four loads
-   serve four pixels, instead of four and eight. It needs right >= 0 (the host mirrors the other
-   views) and a step of at most one column. */
+   Squares: four neighbours fall within 1.42 columns. With f the first one's place in its bin, the
+   others are at f + o, o < 1.42. Their values are d0 min (f + o, 1) + d1 clamp (f + o - 1) + d2
+   clamp (f + o - 2) on top of the bin's value, which all four share. One rounding, one address and
+   four loads serve four pixels, instead of four and eight. It needs right >= 0 (the host mirrors
+   the other views) and a step of at most one column. */
 #pragma once
 #include "backproject-common.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Back-projection for CPUs behind OpenCL: what compute/parallel/host-backproject-kernel.h does by
-   hand, for a compiler that knows explicit vectors. One work-item does a tile of 64 x 64 pixels; no
-   local memory, no barriers, no images (they are emulated there).
+/* Back-projection for CPUs through OpenCL: what compute/parallel/host-backproject-isa.c does, in
+   OpenCL's explicit vectors. One work-item computes a tile of 64 x 64 pixels. There is no local
+   memory, no barrier and no image, since CPUs emulate them.
 
    VECTORS  slices at once, in vectors of 16: 1, 2; 0: a single slice
    NEAREST=1

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The hybrid family (review, §7.1): the arithmetic of backproject-alu.cl and the texture engine at
-   once. TD_TEXTURE_CELLS > 0: within a work-item, that many of its cells. TD_TEXTURE_SHARE T of
-   TD_ALL_SHARE groups (0: none): T tiles of so many as a whole, counted on each multiprocessor
-   where its number is known, so that both kinds run beside each other; round robin elsewhere. */
+   once. TD_TEXTURE_CELLS > 0: the texture engine sums that many cells of a work-item.
+   TD_TEXTURE_SHARE T of TD_ALL_SHARE groups (0: none) go to the texture engine as a whole. Each
+   multiprocessor counts its own groups where its number is known, so that both kinds run beside
+   each other. Elsewhere groups take turns. */
 #include "backproject-alu-core.h"
 
 #if TD_TEXTURE_SHARE

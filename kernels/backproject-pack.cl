@@ -3,8 +3,8 @@
    table's order. Rows are weighted, mirrored where the table says so, and have zeros on both
    sides. They are single or half.
 
-   TD_PLANES 1: the values; 2: behind a row of values one of differences to the next bin, or,
-   with TD_PAIRS, every bin followed by its difference; 4 (one slice): every bin followed by the
+   TD_PLANES 1: the values. 2: a row of differences to the next bin follows a row of values; with
+   TD_PAIRS every bin is followed by its difference. 4 (one slice): every bin is followed by the
    next three differences. TD_SPLIT: four slices as two rows of two. TD_SAMPLES: 1, or 4 samples
    a column, linearly interpolated. TD_SCALED: values fit half's range. */
 #include "backproject-common.h"

@@ -4,9 +4,8 @@
    NEAREST=1   nearest neighbour, else linear
    TEXTURED=1  bins by the texture engine, u in single: what the review measures. A texture filters
                with weights of 8 bits.
-   else        bins from memory; u in fixed point with 32 bits after the point, so that the result
-   is
-               as good for 10000 columns as for 100. */
+   else        bins from memory; u in fixed point with 32 bits after the point, so that 10000
+               columns are as exact as 100. */
 
 #ifdef TEXTURED
 

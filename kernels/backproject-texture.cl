@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The texture family (review, §5). 16 work-items follow a Z-order curve in a square of 4 x 4 pixels
-   (Algorithm 2); a group of 256 takes 16 squares, or a quarter of them over every fourth view, and
-   each work-item several pixels, some rows apart (Algorithm 3). The texture holds TD_SLICES slices
+   (Algorithm 2). A group of 256 takes 16 squares, or a quarter of them over every fourth view. Each
+   work-item takes several pixels, some rows apart (Algorithm 3). The texture holds TD_SLICES slices
    side by side, a row a table entry.
 
-   The grid is one-dimensional: tiles of 256 TD_ROWS pixels first, for a texture cache reads the
-   fewer lines the larger the tile; then, so that all multiprocessors end together, tiles in
-   quarters over every fourth view, then in sixteenths over every sixteenth. Without TD_LARGE all
+   The grid is one-dimensional. Tiles of 256 TD_ROWS pixels come first, since the texture cache
+   reads fewer lines for larger tiles. Then come tiles in quarters over every fourth view and in
+   sixteenths over every sixteenth, so that all multiprocessors end together. Without TD_LARGE all
    tiles are of 16 x 4 TD_ROWS, as in the review.
 
    TD_LARGE         1: tiles as above; 0: the review's
@@ -16,7 +16,7 @@
    TD_FORGED        four halves in a texel declared as two floats (§5.3)
    TD_LOCAL_VIEWS   1: the views' constants through local memory, TD_AHEAD at a time (Algorithm 5);
                     0: from constant memory
-   TD_SHUFFLE       1: the partial sums meet by shuffles (Algorithm 4), 0: in local memory
+   TD_SHUFFLE       1: shuffles add the partial sums (Algorithm 4); 0: through local memory
    TD_UNROLL_VIEWS  how often the view loop is unrolled
    TD_RESIDENT      groups a multiprocessor should hold at once (§5.7) */
 #include "backproject-common.h"

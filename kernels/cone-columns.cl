@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cone-beam back-projection by arithmetic alone, for upright detectors: u and the weight are
-   constant along a column of voxels, so 32 work-items take a column, interpolate the projection
-   along u once into a line in local memory, and then only along v from there (the iFDK paper's
-   Algorithm 4 turned round: its shuffles are the line here, which any slope and any device allows).
+/* Cone-beam back-projection by arithmetic alone, for upright detectors. u and the weight are
+   constant along a column of voxels, so 32 work-items take a column. They interpolate the
+   projection along u once, into a line in local memory, and then only along v from there. This is
+   the iFDK paper's Algorithm 4 with a line instead of its shuffles, for any slope and any device.
 
-   A line lies in local memory as even rows and, after them, odd ones. Of the two rows about a
-   position one is even, so its index goes by half a row from one work-item to the next: neighbours
-   never want two values of one bank while a voxel takes less than two rows, as they do of rows one
-   after another from one up.
+   A line lies in local memory as even rows and, after them, odd ones. One of the two rows about a
+   position is even, so its index grows by half a row from one work-item to the next. So neighbours
+   never need two values of one bank while a voxel takes less than two rows. With rows one after
+   another they would from one row up.
 
      PACK    1: one view a texel; 2: views 180 degrees apart; 4: views 90 degrees apart
              (cone-common.h)

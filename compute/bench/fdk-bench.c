@@ -88,7 +88,7 @@ fdk_bench_fill (float *to, const float *from, guint64 bytes)
   td_parallel_for ((guint) ((bytes + PIECE - 1) / PIECE), fill_piece, &copy);
 }
 
-/* ── Life ── */
+/* ── Creation ── */
 
 static TdScan *
 fdk_bench_make_scan (const TdFdkBench *bench)

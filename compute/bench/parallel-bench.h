@@ -6,8 +6,8 @@
 
 /**
  * This bench measures parallel-beam back-projection on one device, against a baseline in the same
- * run. The baseline is the plain per-pixel loop in C on CPUs and the standard
- * family on GPUs. Runs of the two alternate, so that whatever else the machine does hits both.
+ * run. The baseline is the plain per-pixel loop in C on CPUs and the standard family on GPUs. Runs
+ * of the two alternate, so that whatever else the machine does slows both.
  */
 typedef struct {
   guint size; /* the slice's width and height; 0: as n_columns */

@@ -21,7 +21,7 @@ td_texel_bytes (TdTexel texel)
   return texels[texel].bytes;
 }
 
-/* ── Life ── */
+/* ── Creation ── */
 
 void
 td_device_init (TdDevice *device, const TdDeviceOps *ops)

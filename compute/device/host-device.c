@@ -26,7 +26,7 @@ typedef struct {
   double seconds;
 } HostEvent;
 
-/* ── What the machine has ── */
+/* ── The machine ── */
 
 static guint64
 memory_free (TdDevice *device)

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* ── What this CPU has ── */
+/* ── Instruction sets and threads ── */
 
 static TdIsa
 detect_isa (void)
@@ -83,7 +83,7 @@ td_host_threads (void)
   return once;
 }
 
-/* ── Giving way ── */
+/* ── Priority ── */
 
 #define BACKGROUND_NICE 5
 

@@ -88,7 +88,7 @@ opencl_check (cl_int status, const char *what, GError **error)
   return FALSE;
 }
 
-/* ── Questions ── */
+/* ── Device queries ── */
 
 static char *
 opencl_string (cl_device_id device, cl_device_info what)
@@ -831,7 +831,7 @@ opencl_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 lay
                        "texture", error);
 }
 
-/* ── What is really there ── */
+/* ── Textures that work ── */
 
 static gboolean
 claims_format (OpenclDevice *device, cl_mem_object_type type, TdTexel texel)

@@ -186,7 +186,7 @@ upload_factors (FourierDevice *self, GError **error)
          && td_queue_finish (self->uploads, error);
 }
 
-/* ── Life ── */
+/* ── Creation ── */
 
 static gboolean
 fourier_device_make_kernels (FourierDevice *self, GError **error)

@@ -33,7 +33,7 @@ typedef struct {
   GCancellable *cancellable;
 } Pair;
 
-/* ── Life ── */
+/* ── Creation ── */
 
 /* An odd number of cache lines: rows a power of two apart would share a few sets of the cache. */
 static gsize

@@ -5,26 +5,26 @@
 
 /**
  * Back-projection by the Fourier slice theorem ("Fourier" in DESIGN.md, Papers: O'Sullivan; Fessler
- * and Sutton; gridrec, Dowd et al.). A row's spectrum is the slice's along the view's direction, so
- * that a slice is, with band-limited interpolation between columns,
+ * and Sutton; gridrec, Dowd et al.). A row's spectrum is the slice's along the view's direction.
+ * With band-limited interpolation between columns a slice therefore is
  *
- *     slice (x, y) = scale sum_v weight_v q_v (u),     u = centre_v + x cos (angle_v) + y sin
- * (angle_v) q_v (u) = 1/P sum_{|k| < P/2} A (k) Q_v (k) exp (2 pi i k u / P)
+ *     slice (x, y) = scale sum_v weight_v q_v (u)
+ *                u = centre_v + x cos (angle_v) + y sin (angle_v)
+ *          q_v (u) = 1/P sum_{|k| < P/2} A (k) Q_v (k) exp (2 pi i k u / P)
  *
- * with Q_v the discrete transform of the row, padded with zeros to P, and A the response of the
+ * Q_v is the discrete transform of the row, padded with zeros to P. A is the response of the
  * recipe's interpolation within the band: sinc (k/P)^2 of linear, sinc (k/P) of nearest. Images
- * look as those of the other families; what these let through beyond the band, and fold back into
- * it, is not there.
+ * look as those of the other families, without the aliases that those fold back into the band.
  *
- * The double sum is a transform from points on a polar raster to a Cartesian one: the samples go to
- * the grid of a padded plane, about each the window phi of `width` points across, then one inverse
- * 2-D FFT, and the slice is divided by phi's transform. Two slices are one complex one. phi is
- * Kaiser and Bessel's with Beatty's beta (IEEE Trans. Med. Imaging 24 (2005) 799), as a polynomial
- * in q = 1 - (2 t / width)^2, so that every device computes the same with additions and products
- * alone.
+ * The double sum is a transform from points on a polar raster to a Cartesian one. The samples go to
+ * the grid of a padded plane, each with the window phi of `width` points across. One inverse 2-D
+ * FFT follows, and the slice is divided by phi's transform. Two slices are one complex slice. phi
+ * is Kaiser and Bessel's window with Beatty's beta (IEEE Trans. Med. Imaging 24 (2005) 799). It is
+ * a polynomial in q = 1 - (2 t / width)^2, so that every device computes the same by additions and
+ * products alone.
  *
- * P is such that no pixel sees a periodic copy of a row: outside the detector a projection is 0 as
- * it is for the other families (but for the ringing of a band-limited edge).
+ * P is such that no pixel sees a periodic copy of a row. Outside the detector a projection is 0, as
+ * for the other families, but for the ringing of a band-limited edge.
  */
 enum {
   TD_FOURIER_TERMS = 10, /* of phi's polynomial */
@@ -52,7 +52,7 @@ guint td_fourier_padded (const TdBackprojectTask *task);
 
 /* FALSE: td_fourier_padded() is 0. */
 gboolean td_fourier_shape_init (TdFourierShape *shape, const TdBackprojectTask *task);
-/* Whether the shape does for @task too: then views, response and so on are made anew, the rest
+/* Whether the shape suits @task too. Views, response and so on are then made anew, the rest
  * stays. */
 gboolean td_fourier_shape_fits (const TdFourierShape *shape, const TdBackprojectTask *task);
 /* n_views of them. */

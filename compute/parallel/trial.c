@@ -44,7 +44,7 @@ td_trial_task_init (TdBackprojectTask *task, guint n_columns, guint n_views, gui
   };
 }
 
-/* ── Life ── */
+/* ── Creation ── */
 
 static double *
 copy_array (const double *values, guint n)
