@@ -263,22 +263,21 @@ alu_projector_launch (AluProjector *self, TdQueue *queue, TdPlace slices, guint 
   gint64 to = slices.offset / sizeof (float);
   gint32 first = slice0;
   guint64 local_bytes = td_alu_shape_local_bytes (shape);
-  TdBuffer *rows = td_packed_sinograms_rows (self->packed);
-  TdBuffer *views = td_packed_sinograms_views (self->packed);
-  TdArg plain[] = { TD_ARG_BUFFER (rows),
-                    TD_ARG_BUFFER (views),
+  const TdPackedBuffers *packed = td_packed_sinograms_buffers (self->packed);
+  TdArg plain[] = { TD_ARG_BUFFER (packed->rows),
+                    TD_ARG_BUFFER (packed->views),
                     TD_ARG_VALUE (params),
                     TD_ARG_VALUE (first),
-                    TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
+                    TD_ARG_BUFFER (packed->greatest),
                     TD_ARG_BUFFER (slices.buffer),
                     TD_ARG_VALUE (to),
                     TD_ARG_LOCAL (local_bytes) };
-  TdArg hybrid[] = { TD_ARG_BUFFER (rows),
+  TdArg hybrid[] = { TD_ARG_BUFFER (packed->rows),
                      TD_ARG_TEXTURE (self->texture),
-                     TD_ARG_BUFFER (views),
+                     TD_ARG_BUFFER (packed->views),
                      TD_ARG_VALUE (params),
                      TD_ARG_VALUE (first),
-                     TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
+                     TD_ARG_BUFFER (packed->greatest),
                      TD_ARG_BUFFER (self->counters),
                      TD_ARG_BUFFER (slices.buffer),
                      TD_ARG_VALUE (to),
@@ -306,7 +305,7 @@ alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms
     if (self->texture
         && (!td_packed_sinograms_pack (self->texels, queue, sinograms, s, n_slices, error)
             || !td_texture_write (queue, self->texture, 0, 1,
-                                  td_packed_sinograms_rows (self->texels), 0, error)
+                                  td_packed_sinograms_buffers (self->texels)->rows, 0, error)
             || !td_fill_zero (queue, self->counters, 0, TD_COUNTERS * sizeof (int), error)))
       return FALSE;
     if (!alu_projector_launch (self, queue, slices, s, n_slices, error))

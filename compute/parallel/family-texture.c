@@ -161,12 +161,13 @@ family_texture_launch (TextureProjector *self, TdQueue *queue, TdPlace slices, g
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
   gint64 to = slices.offset / sizeof (float);
   gint32 first = slice0;
+  const TdPackedBuffers *packed = td_packed_sinograms_buffers (self->packed);
   TdArg args[] = { TD_ARG_TEXTURE (self->texture),
-                   TD_ARG_BUFFER (td_packed_sinograms_views (self->packed)),
-                   TD_ARG_BUFFER (td_packed_sinograms_constants (self->packed)),
+                   TD_ARG_BUFFER (packed->views),
+                   TD_ARG_BUFFER (packed->constants),
                    TD_ARG_VALUE (params),
                    TD_ARG_VALUE (first),
-                   TD_ARG_BUFFER (td_packed_sinograms_greatest (self->packed)),
+                   TD_ARG_BUFFER (packed->greatest),
                    TD_ARG_BUFFER (slices.buffer),
                    TD_ARG_VALUE (to),
                    TD_ARG_VALUE (tiling.tiles_x),
@@ -188,8 +189,8 @@ family_texture_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinogram
     return FALSE;
   for (guint s = 0; s < n_slices; s += self->slices)
     if (!td_packed_sinograms_pack (self->packed, queue, sinograms, s, n_slices, error)
-        || !td_texture_write (queue, self->texture, 0, 1, td_packed_sinograms_rows (self->packed),
-                              0, error)
+        || !td_texture_write (queue, self->texture, 0, 1,
+                              td_packed_sinograms_buffers (self->packed)->rows, 0, error)
         || !family_texture_launch (self, queue, slices, s, n_slices, error))
       return FALSE;
   return TRUE;

@@ -12,7 +12,7 @@ struct TdPackedSinograms {
   guint capacity; /* table entries there is room for */
   TdProgram *program;
   TdKernel *pack, *greatest_kernel;
-  TdBuffer *rows, *views, *constants, *greatest;
+  TdPackedBuffers on; /* the device */
 };
 
 enum { GROUP = 256 };
@@ -150,9 +150,10 @@ td_packed_sinograms_update (TdPackedSinograms *self, const TdBackprojectTask *ta
     self->greatest_weight
         = MAX (self->greatest_weight, task->weights ? fabs (task->weights[v]) : 1);
   return queue
-         && td_upload (queue, self->views, 0, table->data, table->len * sizeof (TdBackprojectView),
+         && td_upload (queue, self->on.views, 0, table->data,
+                       table->len * sizeof (TdBackprojectView), error)
+         && td_upload (queue, self->on.constants, 0, constants, table->len * 4 * sizeof (float),
                        error)
-         && td_upload (queue, self->constants, 0, constants, table->len * 4 * sizeof (float), error)
          && td_queue_finish (queue, error);
 }
 
@@ -175,14 +176,14 @@ packed_sinograms_build (TdPackedSinograms *self, const TdBackprojectTask *task, 
          && (self->pack = td_program_kernel (self->program, "td_backproject_pack", error))
          && (self->greatest_kernel
              = td_program_kernel (self->program, "td_backproject_greatest", error))
-         && (self->rows = td_buffer_new (
+         && (self->on.rows = td_buffer_new (
                  self->device, self->capacity * packed_sinograms_row_bytes (task, &self->spec),
                  error))
-         && (self->views
+         && (self->on.views
              = td_buffer_new (self->device, self->capacity * sizeof (TdBackprojectView), error))
-         && (self->constants
+         && (self->on.constants
              = td_buffer_new (self->device, self->capacity * 4 * sizeof (float), error))
-         && (self->greatest = td_buffer_new (self->device, sizeof (float), error));
+         && (self->on.greatest = td_buffer_new (self->device, sizeof (float), error));
 }
 
 TdPackedSinograms *
@@ -205,10 +206,10 @@ td_packed_sinograms_free (TdPackedSinograms *self)
 {
   if (!self)
     return;
-  td_buffer_free (self->rows);
-  td_buffer_free (self->views);
-  td_buffer_free (self->constants);
-  td_buffer_free (self->greatest);
+  td_buffer_free (self->on.rows);
+  td_buffer_free (self->on.views);
+  td_buffer_free (self->on.constants);
+  td_buffer_free (self->on.greatest);
   td_program_free (self->program);
   g_free (self);
 }
@@ -222,10 +223,10 @@ td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdPlace si
   gint64 count = (gint64) n_slices * self->params.n_views * self->params.n_columns;
   const guint groups[3] = { CLAMP (count / (4 * GROUP), 1, 1024), 1, 1 };
   TdArg args[] = { TD_ARG_BUFFER (sinograms.buffer), TD_ARG_VALUE (first), TD_ARG_VALUE (count),
-                   TD_ARG_VALUE (self->greatest_weight), TD_ARG_BUFFER (self->greatest) };
+                   TD_ARG_VALUE (self->greatest_weight), TD_ARG_BUFFER (self->on.greatest) };
 
   return !self->spec.scaled
-         || (td_fill_zero (queue, self->greatest, 0, sizeof (float), error)
+         || (td_fill_zero (queue, self->on.greatest, 0, sizeof (float), error)
              && td_launch (queue, self->greatest_kernel, groups, local, args, G_N_ELEMENTS (args),
                            error));
 }
@@ -241,37 +242,19 @@ td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdPlace sinog
   gint32 from = slice0;
   TdArg args[] = { TD_ARG_BUFFER (sinograms.buffer),
                    TD_ARG_VALUE (first),
-                   TD_ARG_BUFFER (self->views),
+                   TD_ARG_BUFFER (self->on.views),
                    TD_ARG_VALUE (params),
                    TD_ARG_VALUE (from),
-                   TD_ARG_BUFFER (self->greatest),
-                   TD_ARG_BUFFER (self->rows) };
+                   TD_ARG_BUFFER (self->on.greatest),
+                   TD_ARG_BUFFER (self->on.rows) };
 
   return td_launch (queue, self->pack, groups, local, args, G_N_ELEMENTS (args), error);
 }
 
-TdBuffer *
-td_packed_sinograms_rows (TdPackedSinograms *self)
+const TdPackedBuffers *
+td_packed_sinograms_buffers (TdPackedSinograms *self)
 {
-  return self->rows;
-}
-
-TdBuffer *
-td_packed_sinograms_views (TdPackedSinograms *self)
-{
-  return self->views;
-}
-
-TdBuffer *
-td_packed_sinograms_constants (TdPackedSinograms *self)
-{
-  return self->constants;
-}
-
-TdBuffer *
-td_packed_sinograms_greatest (TdPackedSinograms *self)
-{
-  return self->greatest;
+  return &self->on;
 }
 
 TdBackprojectParams

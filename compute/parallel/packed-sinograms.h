@@ -23,6 +23,15 @@ typedef struct {
   gboolean split;  /* four slices as two rows of two */
 } TdPackSpec;
 
+/* On the device, as kernels take them. */
+typedef struct {
+  TdBuffer *rows, *views; /* packed rows; the table */
+  /* The table's constants as float4 for texture kernels: position of the region's first pixel +
+     1/2, right, down, row + 1/2. */
+  TdBuffer *constants;
+  TdBuffer *greatest; /* absolute value; what half storage is scaled by */
+} TdPackedBuffers;
+
 typedef struct TdPackedSinograms TdPackedSinograms;
 
 TdPackedSinograms *td_packed_sinograms_new (TdDevice *device, const TdBackprojectTask *task,
@@ -38,13 +47,7 @@ gboolean td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, T
 gboolean td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdPlace sinograms,
                                    guint slice0, guint n_slices, GError **error);
 
-/* Owned by self: packed rows and the table, as kernels take them. Texture kernels take the
-   table's constants as float4: position of the region's first pixel + 1/2, right, down, row +
-   1/2. */
-TdBuffer *td_packed_sinograms_rows (TdPackedSinograms *self);
-TdBuffer *td_packed_sinograms_views (TdPackedSinograms *self);
-TdBuffer *td_packed_sinograms_constants (TdPackedSinograms *self);
-TdBuffer *td_packed_sinograms_greatest (TdPackedSinograms *self);
+const TdPackedBuffers *td_packed_sinograms_buffers (TdPackedSinograms *self);
 TdBackprojectParams td_packed_sinograms_params (TdPackedSinograms *self, guint n_slices);
 
 /* Bytes of device memory; also before there is one. */
