@@ -8,14 +8,14 @@
  * cache when it is converted. */
 #define PIECE_BYTES ((gsize) 512 << 10)
 
-/* A read cut into pieces: some rows of some frames each. */
+/* A read cut into pieces: some rows of a frame each. */
 typedef struct {
   const TdStoredFrames *frames;
   const guint *indices;
   const TdFrameRange *range;
   const TdFrameTarget *target;
-  guint piece_frames, piece_rows; /* of a piece */
-  guint parts;                    /* pieces a frame */
+  guint piece_rows; /* of a piece */
+  guint parts;      /* pieces a frame */
   GMutex lock;
   TdStoredFailure failure; /* of the first frame; under the lock */
   gboolean failed;
@@ -38,24 +38,22 @@ stored_read_piece (guint index, gpointer scratch, gpointer user, GError **error)
   const TdStoredFrames *frames = read->frames;
   const TdFrameRange *range = read->range;
   const gsize size = td_sample_size (frames->type), row_bytes = frames->n_columns * size;
-  const guint first = index / read->parts * read->piece_frames;
+  const guint i = index / read->parts;
+  const guint frame = read->indices ? read->indices[i] : range->first + i;
   const guint row = index % read->parts * read->piece_rows;
   const guint n_rows = MIN (read->piece_rows, range->n_rows - row);
 
-  for (guint i = first; i < MIN (first + read->piece_frames, range->count); i++) {
-    const guint frame = read->indices ? read->indices[i] : range->first + i;
-    const int code = frames->read (frames->user, frame, (range->row0 + row) * (guint64) row_bytes,
-                                   scratch, n_rows * row_bytes);
+  const int code = frames->read (frames->user, frame, (range->row0 + row) * (guint64) row_bytes,
+                                 scratch, n_rows * row_bytes);
 
-    if (code != 0) {
-      stored_read_fail (read, frame, code);
-      td_set_error (error, TD_ERROR_IO, "Frame %u cannot be read", frame);
-      return FALSE;
-    }
-    for (guint r = 0; r < n_rows; r++)
-      td_samples_to_float (frames->type, frames->swap, (guint8 *) scratch + r * row_bytes,
-                           frames->n_columns, td_frame_target_row (read->target, i, row + r));
+  if (code != 0) {
+    stored_read_fail (read, frame, code);
+    td_set_error (error, TD_ERROR_IO, "Frame %u cannot be read", frame);
+    return FALSE;
   }
+  for (guint r = 0; r < n_rows; r++)
+    td_samples_to_float (frames->type, frames->swap, (guint8 *) scratch + r * row_bytes,
+                         frames->n_columns, td_frame_target_row (read->target, i, row + r));
   return TRUE;
 }
 
@@ -67,17 +65,17 @@ td_stored_frames_read (const TdStoredFrames *frames, const guint *indices,
   const gsize row_bytes = frames->n_columns * td_sample_size (frames->type);
   const guint piece_rows = (guint) CLAMP (PIECE_BYTES / row_bytes, 1, range->n_rows);
   const guint parts = (range->n_rows + piece_rows - 1) / piece_rows;
-  const guint piece_frames
-      = (guint) CLAMP (PIECE_BYTES / (range->n_rows * row_bytes), 1, range->count);
   StoredRead read = { .frames = frames,
                       .indices = indices,
                       .range = range,
                       .target = target,
-                      .piece_frames = piece_frames,
                       .piece_rows = piece_rows,
                       .parts = parts };
-  const TdStorageWork work = { (range->count + piece_frames - 1) / piece_frames * parts,
-                               piece_rows * row_bytes, stored_read_piece, &read };
+  const TdStorageWork work = { .count = range->count * parts,
+                               .scratch_bytes = piece_rows * row_bytes,
+                               .body = stored_read_piece,
+                               .user = &read,
+                               .small = piece_rows * row_bytes < PIECE_BYTES / 2 };
   g_autoptr (GError) reason = NULL;
 
   g_mutex_init (&read.lock);
