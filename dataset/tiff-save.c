@@ -161,8 +161,9 @@ tiff_save_lay_out (TdTiffSave *save, const TdTiffImage *image)
   save->end = save->samples_at + (guint64) save->n_images * save->image_bytes;
 }
 
-guint64
-td_tiff_save_bytes (const TdTiffImage *image, guint n_images)
+/* How many bytes the file will have. */
+static guint64
+tiff_save_bytes (const TdTiffImage *image, guint n_images)
 {
   TdTiffSave save = { .big = TRUE, .n_images = n_images };
 
@@ -215,7 +216,7 @@ td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, 
 
   save->name = g_strdup (name);
   save->n_images = n_images;
-  save->big = big || td_tiff_save_bytes (image, n_images) >= G_MAXUINT32;
+  save->big = big || tiff_save_bytes (image, n_images) >= G_MAXUINT32;
   tiff_save_lay_out (save, image);
   save->fd = open (path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0666);
   if (save->fd < 0) {

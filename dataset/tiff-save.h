@@ -19,8 +19,6 @@ typedef struct {
 
 typedef struct TdTiffSave TdTiffSave;
 
-/* How many bytes the file will have. */
-guint64 td_tiff_save_bytes (const TdTiffImage *image, guint n_images);
 /* Creates (or overwrites) @path; @name is what messages call it. BigTIFF if @big or if it must be.
  */
 TdTiffSave *td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image,
