@@ -2,18 +2,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cluster/cluster.h"
+#include "cluster/worker.h"
 #include "config.h"
 
-/* The MPI worker. This version says what it is and refuses work, so that a launcher that finds it
-   can tell its user why the job did not start. */
+static int
+usage (FILE *to)
+{
+  fprintf (to,
+           "Usage: tomodesk-worker run FOLDER\n"
+           "       tomodesk-worker --version\n"
+           "\n"
+           "One rank of a cluster job, for mpirun or srun to start. FOLDER is the job's: it has\n"
+           "the file job.json.\n");
+  return to == stdout ? 0 : 2;
+}
+
 int
 main (int argc, char **argv)
 {
-  if (argc == 2 && (strcmp (argv[1], "--version") == 0 || strcmp (argv[1], "--help") == 0)) {
-    printf ("tomodesk-worker %s: %s\n", TD_VERSION, td_cluster_description ());
+  if (argc == 2 && strcmp (argv[1], "--version") == 0) {
+    printf ("tomodesk-worker %s\n", TD_VERSION);
     return 0;
   }
-  fprintf (stderr, "tomodesk-worker: %s\n", td_cluster_description ());
-  return 1;
+  if (argc == 2 && strcmp (argv[1], "--help") == 0)
+    return usage (stdout);
+  if (argc == 3 && strcmp (argv[1], "run") == 0)
+    return td_worker_run (argv[2]);
+  return usage (stderr);
 }

@@ -72,6 +72,27 @@ td_h5_create_sized (const char *path, guint64 bytes)
   return file;
 }
 
+hid_t
+td_h5_reopen (const char *path)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS);
+
+  errno = 0;
+  H5Pset_file_locking (access, FALSE, TRUE);
+  H5Pset_libver_bounds (access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18);
+  return H5Fopen (path, H5F_ACC_RDWR, access);
+}
+
+gboolean
+td_h5_flush (hid_t file)
+{
+  TD_H5_GUARD;
+
+  errno = 0;
+  return H5Fflush (file, H5F_SCOPE_GLOBAL) >= 0;
+}
+
 gboolean
 td_h5_finish (hid_t file)
 {

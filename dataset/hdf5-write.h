@@ -8,9 +8,12 @@
  * library fails, and td_h5_set_write_error() says why.
  */
 
+/* An existing one, to add to it. */
+hid_t td_h5_reopen (const char *path);
 /* A new file without locks of the library's own, in a format that HDF5 1.8 reads, with room on the
    disk for @bytes of samples, where the file system can promise it. */
 hid_t td_h5_create_sized (const char *path, guint64 bytes);
+gboolean td_h5_flush (hid_t file);
 /* Flushes and closes; @file is gone either way. */
 gboolean td_h5_finish (hid_t file);
 /* To be called right after the failure: “NAME” cannot be written, for what errno says. */

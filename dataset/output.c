@@ -23,7 +23,8 @@
 struct TdOutput {
   char *path, *part, *parent;
   gboolean folder;
-  int lock; /* the part, locked while it is being written; -1: none yet */
+  gboolean keep; /* the part, when it is freed */
+  int lock;      /* the part, locked while it is being written; -1: none yet */
 };
 
 void
@@ -355,24 +356,64 @@ output_open_part (TdOutput *output, GError **error)
   return FALSE;
 }
 
-TdOutput *
-td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
-                 GError **error)
+/* @job: NULL: the output is one process'. */
+static TdOutput *
+output_new (const char *path, gboolean folder, const char *job)
 {
-  g_autoptr (TdOutput) output = g_new0 (TdOutput, 1);
+  TdOutput *output = g_new0 (TdOutput, 1);
   gsize length = strlen (path);
 
   while (length > 1 && path[length - 1] == '/')
     length--;
   output->path = g_strndup (path, length);
-  output->part = g_strconcat (output->path, ".part", NULL);
+  output->part = job ? g_strconcat (output->path, ".", job, ".part", NULL)
+                     : g_strconcat (output->path, ".part", NULL);
   output->parent = g_path_get_dirname (output->path);
   output->folder = folder;
+  output->keep = job != NULL;
   output->lock = -1;
+  return output;
+}
+
+TdOutput *
+td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
+                 GError **error)
+{
+  g_autoptr (TdOutput) output = output_new (path, folder, NULL);
+
   if (!check_target (output, overwrite, error) || !check_space (output, bytes, error)
       || !output_open_part (output, error))
     return NULL;
   return g_steal_pointer (&output);
+}
+
+TdOutput *
+td_output_begin_shared (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
+                        const char *job, gboolean go_on, GError **error)
+{
+  g_autoptr (TdOutput) output = output_new (path, folder, job);
+  PartLock state = PART_LOCKED;
+
+  if (!check_target (output, overwrite, error))
+    return NULL;
+  if (!go_on)
+    return check_space (output, bytes, error) && output_open_part (output, error)
+               ? g_steal_pointer (&output)
+               : NULL;
+  state = lock_part (output, &output->lock);
+  if (state == PART_BUSY)
+    td_set_error (error, TD_ERROR_IO,
+                  "“%s” is being written by another run of this job; wait for it", output->path);
+  else if (state != PART_LOCKED)
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "What an earlier run of the job wrote of “%s” is no longer there", output->path);
+  return state == PART_LOCKED ? g_steal_pointer (&output) : NULL;
+}
+
+void
+td_output_discard (TdOutput *output)
+{
+  output->keep = FALSE;
 }
 
 const char *
@@ -461,7 +502,8 @@ void
 td_output_free (TdOutput *output)
 {
   if (output->lock >= 0) {
-    remove_tree (output->part);
+    if (!output->keep)
+      remove_tree (output->part);
     close (output->lock);
   }
   g_free (output->path);

@@ -18,6 +18,12 @@ typedef struct TdOutput TdOutput;
    nothing else, or a file that says so. */
 TdOutput *td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
                            GError **error);
+/* The same for what several processes write, with this one answering for it: as "PATH.JOB.part",
+   which stays until td_output_commit() or td_output_discard(). @go_on: with the part that an
+   earlier run of the job left, which must be there; else such a part is replaced. */
+TdOutput *td_output_begin_shared (const char *path, gboolean folder, gboolean overwrite,
+                                  guint64 bytes, const char *job, gboolean go_on, GError **error);
+void td_output_discard (TdOutput *output);           /* the part is removed when it is freed */
 const char *td_output_part (const TdOutput *output); /* where to write now */
 const char *td_output_path (const TdOutput *output); /* where it will be */
 /* A small text file @name inside a folder that is being written. */

@@ -188,10 +188,10 @@ put_header (TdTiffSave *save, const TdTiffImage *image, GByteArray *bytes)
                          strlen (image->description) + 1);
 }
 
-static gboolean
-write_structure (TdTiffSave *save, const TdTiffImage *image, GError **error)
+static GByteArray *
+make_structure (TdTiffSave *save, const TdTiffImage *image)
 {
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  GByteArray *bytes = g_byte_array_new ();
 
   put_header (save, image, bytes);
   for (guint i = 0; i < save->n_images; i++) {
@@ -205,12 +205,13 @@ write_structure (TdTiffSave *save, const TdTiffImage *image, GError **error)
     if (i == 0)
       save->description_entry = entry;
   }
-  return write_at (save, bytes->data, bytes->len, 0, error);
+  return bytes;
 }
 
-TdTiffSave *
-td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, guint n_images,
-                  gboolean big, GError **error)
+/* @flags: of open(), besides O_RDWR. */
+static TdTiffSave *
+tiff_save_open (const char *path, const char *name, const TdTiffImage *image, guint n_images,
+                gboolean big, int flags, GError **error)
 {
   g_autoptr (TdTiffSave) save = g_new0 (TdTiffSave, 1);
 
@@ -218,11 +219,22 @@ td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, 
   save->n_images = n_images;
   save->big = big || tiff_save_bytes (image, n_images) >= G_MAXUINT32;
   tiff_save_lay_out (save, image);
-  save->fd = open (path, O_CREAT | O_RDWR | O_CLOEXEC | O_TRUNC, 0666);
-  if (save->fd < 0) {
-    td_output_set_error (error, name, errno);
+  save->fd = open (path, O_RDWR | O_CLOEXEC | flags, 0666);
+  if (save->fd >= 0)
+    return g_steal_pointer (&save);
+  td_output_set_error (error, name, errno);
+  return NULL;
+}
+
+TdTiffSave *
+td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, guint n_images,
+                  gboolean big, GError **error)
+{
+  g_autoptr (TdTiffSave) save
+      = tiff_save_open (path, name, image, n_images, big, O_CREAT | O_TRUNC, error);
+
+  if (!save)
     return NULL;
-  }
   /* The room is taken now where the file system can, so that a full disk is told before the work.
      In memory that would take as long as the work: room is taken there as samples come. */
   if (n_images > 1 && !td_file_lies_in_memory (save->fd)
@@ -231,9 +243,19 @@ td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, 
     td_output_set_error (error, name, errno);
     return NULL;
   }
-  if (!write_structure (save, image, error))
-    return NULL;
-  return g_steal_pointer (&save);
+  g_autoptr (GByteArray) bytes = make_structure (save, image);
+  return write_at (save, bytes->data, bytes->len, 0, error) ? g_steal_pointer (&save) : NULL;
+}
+
+TdTiffSave *
+td_tiff_save_reopen (const char *path, const char *name, const TdTiffImage *image, guint n_images,
+                     GError **error)
+{
+  TdTiffSave *save = tiff_save_open (path, name, image, n_images, TRUE, 0, error);
+
+  if (save) /* it says where the description is stated */
+    g_byte_array_unref (make_structure (save, image));
+  return save;
 }
 
 gboolean

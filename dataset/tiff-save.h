@@ -23,6 +23,10 @@ typedef struct TdTiffSave TdTiffSave;
  */
 TdTiffSave *td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image,
                               guint n_images, gboolean big, GError **error);
+/* Opens the BigTIFF that td_tiff_save_new() laid out with the same arguments, to write more of it.
+ */
+TdTiffSave *td_tiff_save_reopen (const char *path, const char *name, const TdTiffImage *image,
+                                 guint n_images, GError **error);
 /* @samples: width * height of the image's type, native byte order. */
 gboolean td_tiff_save_image (TdTiffSave *save, guint number, const void *samples, GError **error);
 /* The file, still the writer's, and where in it the first image begins. The others follow without

@@ -103,8 +103,10 @@ bigtiff_begin (TdVolumeWriter *writer, GError **error)
   g_autofree char *description = td_volume_describe (&writer->spec, NULL);
   TdTiffImage image = image_of (writer, description);
 
-  writer->own = td_tiff_save_new (writer->part, writer->spec.path, &image, writer->spec.n_slices,
-                                  TRUE, error);
+  writer->own = writer->spec.go_on ? td_tiff_save_reopen (writer->part, writer->spec.path, &image,
+                                                          writer->spec.n_slices, error)
+                                   : td_tiff_save_new (writer->part, writer->spec.path, &image,
+                                                       writer->spec.n_slices, TRUE, error);
   return writer->own != NULL;
 }
 
@@ -167,6 +169,20 @@ volume_writer_hdf5_add_entry (TdVolumeWriter *writer, Hdf5Volume *own)
              || td_h5_add_doubles (data, "voxel_size", &spec->voxel_mm, 0, "mm"));
 }
 
+/* What hdf5_begin() of an earlier run left. */
+static gboolean
+hdf5_go_on (TdVolumeWriter *writer, GError **error)
+{
+  Hdf5Volume *own = writer->own;
+
+  own->file = td_h5_reopen (writer->part);
+  if (own->file < 0)
+    return volume_writer_hdf5_fail (writer, error);
+  own->slices = td_h5_find (own->file, "/entry/data/data", NULL);
+  return (own->slices >= 0 && td_h5_frames_offset (own->slices) > 0)
+         || volume_writer_hdf5_fail (writer, error);
+}
+
 static gboolean
 hdf5_begin (TdVolumeWriter *writer, GError **error)
 {
@@ -174,11 +190,13 @@ hdf5_begin (TdVolumeWriter *writer, GError **error)
   Hdf5Volume *own = g_new0 (Hdf5Volume, 1);
 
   writer->own = own;
-  own->slices = -1;
+  own->file = own->slices = -1;
+  if (spec->go_on)
+    return hdf5_go_on (writer, error);
   own->file = td_h5_create_sized (writer->part, (guint64) spec->nx * spec->ny * spec->n_slices
                                                     * td_sample_size (writer->type));
   return (own->file >= 0 && volume_writer_hdf5_add_entry (writer, own)
-          && td_h5_frames_offset (own->slices) > 0)
+          && td_h5_frames_offset (own->slices) > 0 && td_h5_flush (own->file))
          || volume_writer_hdf5_fail (writer, error);
 }
 
@@ -274,6 +292,7 @@ volume_writer_alloc (const TdVolumeSpec *spec)
   writer->spec = *spec;
   writer->spec.path = g_strdup (spec->path);
   writer->spec.units = g_strdup (spec->units);
+  writer->spec.job = g_strdup (spec->job);
   writer->format = formats[spec->format].format;
   writer->type = spec->bits == 32   ? TD_SAMPLE_FLOAT32
                  : spec->bits == 16 ? TD_SAMPLE_UINT16
@@ -307,8 +326,10 @@ td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
     return NULL;
   writer = volume_writer_alloc (spec);
   bytes = (guint64) spec->nx * spec->ny * td_sample_size (writer->type) * spec->n_slices;
-  writer->output
-      = td_output_begin (spec->path, formats[spec->format].folder, spec->overwrite, bytes, error);
+  const gboolean folder = formats[spec->format].folder;
+  writer->output = spec->job ? td_output_begin_shared (spec->path, folder, spec->overwrite, bytes,
+                                                       spec->job, spec->go_on, error)
+                             : td_output_begin (spec->path, folder, spec->overwrite, bytes, error);
   if (!writer->output)
     return NULL;
   writer->part = g_strdup (td_output_part (writer->output));
@@ -495,31 +516,37 @@ td_volume_writer_clamped (TdVolumeWriter *writer)
 
 /* Network file systems tell of a full disk here. */
 static gboolean
-volume_writer_close_file (TdVolumeWriter *writer, gboolean flush, GError **error)
+volume_writer_close_file (TdVolumeWriter *writer, GError **error)
 {
-  const int file = writer->file;
-  gboolean closed = file < 0 || !flush || fsync (file) == 0;
+  const gboolean closed = writer->file < 0 || close (writer->file) == 0;
 
   writer->file = -1;
-  closed = (file < 0 || close (file) == 0) && closed;
   if (!closed)
     td_output_set_error (error, writer->spec.path, errno);
   return closed;
 }
 
+/* A folder's files are flushed all at once: fsync for each of thousands would take minutes. */
 gboolean
-td_volume_writer_leave (TdVolumeWriter *writer, GError **error)
+td_volume_writer_sync (TdVolumeWriter *writer, GError **error)
 {
-  g_return_val_if_fail (!writer->output, FALSE);
-  if (writer->file >= 0)
-    return volume_writer_close_file (writer, TRUE, error);
-  const int folder = open (writer->part, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-  const gboolean flushed = folder >= 0 && syncfs (folder) == 0;
+  const int folder
+      = writer->file < 0 ? open (writer->part, O_RDONLY | O_CLOEXEC | O_DIRECTORY) : -1;
+  const gboolean flushed
+      = writer->file >= 0 ? fdatasync (writer->file) == 0 : folder >= 0 && syncfs (folder) == 0;
+
   if (!flushed)
     td_output_set_error (error, writer->spec.path, errno);
   if (folder >= 0)
     close (folder);
   return flushed;
+}
+
+void
+td_volume_writer_discard (TdVolumeWriter *writer)
+{
+  td_output_discard (writer->output);
+  g_clear_pointer (&writer->output, td_output_free);
 }
 
 gboolean
@@ -535,7 +562,7 @@ td_volume_writer_finish (TdVolumeWriter *writer, const char *provenance_json, GE
     return FALSE;
   }
   description = td_volume_describe (&writer->spec, provenance_json);
-  return volume_writer_close_file (writer, FALSE, error)
+  return volume_writer_close_file (writer, error)
          && writer->format->finish (writer, description, error)
          && td_output_commit (writer->output, error);
 }
@@ -554,6 +581,7 @@ td_volume_writer_free (TdVolumeWriter *writer)
   g_mutex_clear (&writer->lock);
   g_free (writer->spec.path);
   g_free ((char *) writer->spec.units);
+  g_free ((char *) writer->spec.job);
   g_free (writer->part);
   g_free (writer->written);
   g_free (writer);

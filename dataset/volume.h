@@ -25,6 +25,9 @@ typedef struct {
   double voxel_mm;    /* 0: unknown */
   const char *units;  /* "1/mm" or "1/px" */
   gboolean overwrite; /* FALSE: an existing target is refused */
+  const char *job;    /* NULL: none; else what is temporary is "PATH.JOB.part", which stays if the
+                         volume is not finished, for another run of this job */
+  gboolean go_on;     /* with what an earlier run of the job left, which must be there */
 } TdVolumeSpec;
 
 typedef struct TdVolumeWriter TdVolumeWriter;
@@ -50,7 +53,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdVolumeWriter, td_volume_writer_free)
 /**
  * Several processes may write one volume, each its own slices, by the place of a slice in the file.
  * One of them lays the volume out with td_volume_writer_new() and gives the others its layout; they
- * join, write and leave. The first is then told what each wrote, and finishes the volume. All need
+ * join and write. The first is then told what each wrote, and finishes the volume. All need
  * one file system, one spec and one byte order.
  */
 typedef struct {
@@ -62,9 +65,12 @@ TdVolumeLayout td_volume_writer_layout (const TdVolumeWriter *writer);
 /* A writer into another one's volume; it cannot be finished. */
 TdVolumeWriter *td_volume_writer_join (const TdVolumeSpec *spec, const TdVolumeLayout *layout,
                                        GError **error);
-/* Makes what a joined writer wrote durable; nothing may be written afterwards. */
-gboolean td_volume_writer_leave (TdVolumeWriter *writer, GError **error);
-/* The slices [first, first + count) were written by one that joined and has left. */
+/* Makes what this writer has written durable. */
+gboolean td_volume_writer_sync (TdVolumeWriter *writer, GError **error);
+/* A job's volume, which will not be finished: nothing of it stays. */
+void td_volume_writer_discard (TdVolumeWriter *writer);
+/* The slices [first, first + count) were written, durably, by one that joined, or by an earlier run
+   of the job. */
 void td_volume_writer_account (TdVolumeWriter *writer, guint first, guint count, guint64 clamped);
 
 typedef struct TdVolume TdVolume;

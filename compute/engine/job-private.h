@@ -60,8 +60,6 @@ gboolean td_job_writer_start (TdJob *job, double low, double high, GError **erro
    From then on slices are released unseen. */
 gboolean td_job_writer_end (TdJob *job, gboolean keep, GError **error);
 
-char *td_job_provenance_json (TdJob *job);
-
 /* ── Services to the method; any of the job's threads ── */
 
 /* Hands finished slices to the writer, which writes and shows them. Blocks while the writer is

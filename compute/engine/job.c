@@ -412,10 +412,8 @@ range_of (float *values, gsize n, double *low, double *high)
   *high = last + margin;
 }
 
-/* Values of 0 and of the largest sample for 8 and 16 bits: from the recipe, or from a preview of
-   the middle slice. */
-static gboolean
-job_output_range (TdJob *job, double *low, double *high, GError **error)
+gboolean
+td_job_output_range (TdJob *job, double *low, double *high, GError **error)
 {
   TdPlan *plan = job->plan;
   TdRecipe recipe = plan->recipe;
@@ -549,7 +547,7 @@ td_job_run (TdJob *job, GCancellable *cancellable, GError **error)
 
   job_begin (job);
   gboolean ok = !g_cancellable_set_error_if_cancelled (job->cancellable, &reason)
-                && job_output_range (job, &low, &high, &reason)
+                && td_job_output_range (job, &low, &high, &reason)
                 && td_job_writer_start (job, low, high, &reason);
   if (ok) {
     ok = job->plan->method->run (job, job->cancellable, &reason);

@@ -119,4 +119,9 @@ void td_job_progress (TdJob *job, TdJobProgress *progress); /* any thread, any t
 /* After the end. Owned by the job. */
 const TdJobResult *td_job_result (TdJob *job);
 char *td_job_result_json (TdJob *job);
+/* What is stored with a volume: program, scan, recipe, and what was done so far. (transfer full) */
+char *td_job_provenance_json (TdJob *job);
+/* Values of 0 and of the largest sample for 8 and 16 bits: the recipe's, or those of a preview of
+   the middle slice. Blocks. */
+gboolean td_job_output_range (TdJob *job, double *low, double *high, GError **error);
 TdPlan *td_job_plan (TdJob *job);

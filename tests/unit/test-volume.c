@@ -327,7 +327,7 @@ write_wide (const TdVolumeSpec *spec, const float *slices, guint threads, gboole
     g_assert_no_error (error);
     td_volume_writer_write (other, 1, 1, slices + slice, &error);
     g_assert_no_error (error);
-    td_volume_writer_leave (other, &error);
+    td_volume_writer_sync (other, &error);
     g_assert_no_error (error);
     td_volume_writer_account (writer, 1, 1, td_volume_writer_clamped (other));
     td_volume_writer_write (writer, 2, 1, slices + 2 * slice, &error);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "grid.h"
+
+#include "dataset/error.h"
+
+/* Two lines go through one transform of the filter: groups of views begin with even ones. */
+#define VIEW_STEP 2
+
+static gboolean
+grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
+{
+  if ((guint64) grid->rows * grid->columns > grid->ranks)
+    td_set_error (error, TD_ERROR_INVALID,
+                  "A grid of %u rows and %u columns needs %" G_GUINT64_FORMAT
+                  " ranks, and there are %u; start more of them or ask for a smaller grid",
+                  grid->rows, grid->columns, (guint64) grid->rows * grid->columns, grid->ranks);
+  else if (grid->rows > limits->n_slices)
+    td_set_error (error, TD_ERROR_INVALID,
+                  "A grid of %u rows cannot share %u slices; ask for fewer rows", grid->rows,
+                  limits->n_slices);
+  else if (grid->columns > 1 && limits->one_column)
+    td_set_error (error, TD_ERROR_INVALID, "A grid of %u columns cannot share the views: %s",
+                  grid->columns, limits->one_column);
+  else if (grid->columns > MAX (1, limits->n_views / VIEW_STEP))
+    td_set_error (error, TD_ERROR_INVALID,
+                  "A grid of %u columns cannot share %u views; ask for fewer columns",
+                  grid->columns, limits->n_views);
+  else
+    return TRUE;
+  return FALSE;
+}
+
+gboolean
+td_grid_choose (guint ranks, const TdClusterWish *wish, const TdGridLimits *limits, TdGrid *grid,
+                GError **error)
+{
+  guint rows = wish->rows, columns = wish->columns;
+
+  if (rows == 0 && columns == 0 && limits->one_column) {
+    rows = MIN (ranks, limits->n_slices);
+    columns = 1;
+  } else if (rows == 0 && columns == 0) {
+    for (rows = MIN (ranks, limits->n_slices); ranks % rows != 0; rows--)
+      ;
+    columns = MIN (ranks / rows, MAX (1, limits->n_views / VIEW_STEP));
+  } else if (rows == 0) {
+    rows = MAX (1, MIN (ranks / columns, limits->n_slices));
+  } else if (columns == 0) {
+    columns
+        = limits->one_column ? 1 : CLAMP (ranks / rows, 1, MAX (1, limits->n_views / VIEW_STEP));
+  }
+  *grid = (TdGrid) { ranks, rows, columns };
+  return grid_check (grid, limits, error);
+}
+
+TdGridShare
+td_grid_share (guint n, guint step, const double *shares, guint n_shares, guint index)
+{
+  const guint steps = n / step;
+  double all = 0, sum = 0;
+  guint bound = 0;
+  TdGridShare share = { 0 };
+
+  for (guint i = 0; i < n_shares; i++)
+    all += shares[i];
+  for (guint i = 0; i <= index; i++) {
+    sum += shares[i];
+    share.first = bound * step;
+    /* Room for one step of each place before and after. */
+    const guint least = MIN (i + 1, steps), after = n_shares - 1 - i;
+    const guint most = steps > after ? steps - after : least;
+    bound
+        = i + 1 == n_shares ? steps : MAX (MIN ((guint) (steps * (sum / all) + 0.5), most), least);
+    share.count = (i + 1 == n_shares ? n : bound * step) - share.first;
+  }
+  return share;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "job-file.h"
+
+/**
+ * TdGrid: how ranks divide a volume and its views (iFDK, section 4.1.1, Figure 3). R rows of C
+ * ranks: a row has one sub-volume, and each of its ranks adds one group of views to it. Rank r is
+ * in row r / C and column r % C. Pure; any thread.
+ */
+typedef struct {
+  guint ranks;         /* that there are */
+  guint rows, columns; /* R, C; ranks from R C on are idle */
+} TdGrid;
+
+/* What the volume and the job leave to choose. */
+typedef struct {
+  guint n_slices, n_views;
+  const char *one_column; /* why all views must be added by one rank, as a clause; NULL: they need
+                             not */
+} TdGridLimits;
+
+/* The grid that @wish asks for. Where it leaves the choice: as many rows as there are slices for,
+   since rows exchange nothing, and every rank at work. TD_ERROR_INVALID: there is none. */
+gboolean td_grid_choose (guint ranks, const TdClusterWish *wish, const TdGridLimits *limits,
+                         TdGrid *grid, GError **error);
+
+/* [first, first + count) of @n things for place @index of @shares->len, in proportion to the
+   shares (double), in multiples of @step; the last place has the remainder too. Each has at least
+   @step, if there are as many. */
+typedef struct {
+  guint first, count;
+} TdGridShare;
+TdGridShare td_grid_share (guint n, guint step, const double *shares, guint n_shares, guint index);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "parts.h"
+
+#include <string.h>
+
+#include "compute/recipe/json.h"
+#include "dataset/error.h"
+#include "dataset/json-walk.h"
+
+#define FORMAT "tomodesk-parts"
+#define VERSION 1
+
+struct TdParts {
+  char *path, *job, *output, *hash;
+  guint n_slices;
+  guint8 *there;
+};
+
+/* Of all that must be the same. */
+static char *
+parts_hash (const TdPartsOf *of)
+{
+  g_autofree char *text = g_strdup_printf ("%u %u %u %s", of->nx, of->ny, of->n_slices, of->recipe);
+
+  return g_compute_checksum_for_string (G_CHECKSUM_SHA256, text, -1);
+}
+
+TdParts *
+td_parts_new (const char *folder, const TdPartsOf *of)
+{
+  TdParts *parts = g_new0 (TdParts, 1);
+
+  parts->path = g_build_filename (folder, "parts.json", NULL);
+  parts->job = g_strdup (of->job);
+  parts->output = g_strdup (of->output);
+  parts->hash = parts_hash (of);
+  parts->n_slices = of->n_slices;
+  parts->there = g_new0 (guint8, of->n_slices);
+  return parts;
+}
+
+void
+td_parts_free (TdParts *parts)
+{
+  g_free (parts->path);
+  g_free (parts->job);
+  g_free (parts->output);
+  g_free (parts->hash);
+  g_free (parts->there);
+  g_free (parts);
+}
+
+void
+td_parts_note (TdParts *parts, guint first, guint count)
+{
+  if (first < parts->n_slices)
+    memset (parts->there + first, 1, MIN (count, parts->n_slices - first));
+}
+
+gboolean
+td_parts_resume (TdParts *parts)
+{
+  g_autoptr (JsonNode) root = td_json_load (parts->path, NULL);
+  JsonNode *node = root ? td_json_at (root, "done") : NULL;
+
+  if (!node || !JSON_NODE_HOLDS_ARRAY (node)
+      || g_strcmp0 (td_json_string (root, "format"), FORMAT) != 0
+      || td_json_number (root, "version") != VERSION
+      || g_strcmp0 (td_json_string (root, "id"), parts->job) != 0
+      || g_strcmp0 (td_json_string (root, "output"), parts->output) != 0
+      || g_strcmp0 (td_json_string (root, "what"), parts->hash) != 0)
+    return FALSE;
+  JsonArray *list = json_node_get_array (node);
+  for (guint i = 0; i < json_array_get_length (list); i++) {
+    JsonNode *range = json_array_get_element (list, i);
+    td_parts_note (parts, td_json_count (range, "first"), td_json_count (range, "count"));
+  }
+  return TRUE;
+}
+
+GArray *
+td_parts_list (const TdParts *parts, gboolean there)
+{
+  GArray *ranges = g_array_new (FALSE, FALSE, sizeof (TdGridShare));
+
+  for (guint i = 0; i < parts->n_slices;) {
+    TdGridShare range = { i, 0 };
+    while (i < parts->n_slices && !parts->there[i] == !there)
+      i++, range.count++;
+    if (range.count > 0)
+      g_array_append_val (ranges, range);
+    while (i < parts->n_slices && !parts->there[i] != !there)
+      i++;
+  }
+  return ranges;
+}
+
+gboolean
+td_parts_save (TdParts *parts, GError **error)
+{
+  g_autoptr (GArray) ranges = td_parts_list (parts, TRUE);
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+  g_autoptr (GError) reason = NULL;
+
+  json_builder_begin_object (builder);
+  td_json_add_string (builder, "format", FORMAT);
+  td_json_add_integer (builder, "version", VERSION);
+  td_json_add_string (builder, "id", parts->job);
+  td_json_add_string (builder, "output", parts->output);
+  td_json_add_string (builder, "what", parts->hash);
+  td_json_begin_list (builder, "done");
+  for (guint i = 0; i < ranges->len; i++) {
+    const TdGridShare *range = &g_array_index (ranges, TdGridShare, i);
+    json_builder_begin_object (builder);
+    td_json_add_integer (builder, "first", range->first);
+    td_json_add_integer (builder, "count", range->count);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+  json_builder_end_object (builder);
+  g_autofree char *text = td_json_print (builder);
+  if (g_file_set_contents_full (parts->path, text, -1,
+                                G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600,
+                                &reason))
+    return TRUE;
+  td_set_error (error, TD_ERROR_IO, "What was computed cannot be noted in the job's folder: %s",
+                reason->message);
+  return FALSE;
+}
+
+GArray *
+td_parts_share (const GArray *ranges, const double *shares, guint n_shares, guint index)
+{
+  GArray *mine = g_array_new (FALSE, FALSE, sizeof (TdGridShare));
+  guint all = 0, at = 0;
+
+  for (guint i = 0; i < ranges->len; i++)
+    all += g_array_index (ranges, TdGridShare, i).count;
+  const TdGridShare share = td_grid_share (all, 1, shares, n_shares, index);
+  for (guint i = 0; i < ranges->len; i++) {
+    const TdGridShare *range = &g_array_index (ranges, TdGridShare, i);
+    const guint first = MAX (share.first, at);
+    const guint end = MIN (share.first + share.count, at + range->count);
+    if (first < end)
+      g_array_append_vals (mine, &(TdGridShare) { range->first + first - at, end - first }, 1);
+    at += range->count;
+  }
+  return mine;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pipeline.h"
+
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/device/host.h"
+#include "dataset/error.h"
+#include "dataset/tiff-save.h"
+#include "reduce.h"
+
+/* Slices are noted as done once they are on the disk, which is asked for this often. */
+#define NOTE_US (2 * G_USEC_PER_SEC)
+
+/* One call of td_pipeline_run(). */
+typedef struct {
+  TdPipeline *pipeline;
+  TdGridShare slices;
+  const char *preview;
+  TdPlan *plan;
+  TdJob *job;
+  TdReduce *reduce;
+  GCancellable *cancellable; /* by the first failure, too */
+  GArray *written;           /* TdGridShare: not noted yet */
+  gint64 noted_us;
+  double store_s;
+
+  GMutex lock;
+  GError *error; /* the first */
+} Run;
+
+/* ── Failures ── */
+
+static void
+run_fail (Run *run, GError *error)
+{
+  g_mutex_lock (&run->lock);
+  if (!run->error && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    run->error = g_steal_pointer (&error);
+  g_mutex_unlock (&run->lock);
+  g_clear_error (&error);
+  g_cancellable_cancel (run->cancellable);
+}
+
+static void
+forward_cancel (GCancellable *from, gpointer to)
+{
+  g_cancellable_cancel (to);
+}
+
+/* ── Computing ── */
+
+static void
+run_take_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  Run *run = user;
+  GError *error = NULL;
+
+  if (!td_reduce_put (run->reduce, first, count, slices, run->cancellable, &error))
+    run_fail (run, error);
+}
+
+static gboolean
+run_give_sums (guint first, guint count, float *sums, GCancellable *cancellable, GError **error,
+               gpointer user)
+{
+  Run *run = user;
+
+  return td_reduce_begin (run->reduce, first, count, sums, cancellable, error);
+}
+
+static gpointer
+run_compute (gpointer user)
+{
+  Run *run = user;
+  GError *error = NULL;
+
+  if (!td_job_run (run->job, run->cancellable, &error))
+    run_fail (run, error);
+  return NULL;
+}
+
+/* ── Writing ── */
+
+/* What was written is on the disk: rank 0 notes it. */
+static gboolean
+run_note_written (Run *run, GError **error)
+{
+  if (run->written->len == 0)
+    return TRUE;
+  if (!td_volume_writer_sync (run->pipeline->volume, error))
+    return FALSE;
+  for (guint i = 0; i < run->written->len; i++) {
+    const TdGridShare *part = &g_array_index (run->written, TdGridShare, i);
+    td_watch_part (run->pipeline->watch, part->first, part->count);
+  }
+  g_array_set_size (run->written, 0);
+  run->noted_us = g_get_monotonic_time ();
+  return TRUE;
+}
+
+static gboolean
+run_write_preview (Run *run, const float *slice, GError **error)
+{
+  const TdPlanFacts *facts = td_plan_facts (run->plan);
+  const TdTiffImage image = { facts->nx, facts->ny, TD_SAMPLE_FLOAT32, facts->pixel_mm, NULL };
+  g_autofree char *part = g_strconcat (run->preview, ".part", NULL);
+
+  if (!td_tiff_save_single (part, run->preview, &image, slice, error))
+    return FALSE;
+  if (g_rename (part, run->preview) == 0)
+    return TRUE;
+  td_set_error (error, TD_ERROR_IO, "“%s” cannot be written", run->preview);
+  return FALSE;
+}
+
+static gboolean
+run_says (const float *values, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    if (isfinite (values[i]) && values[i] != 0)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+run_write (Run *run, const TdReduceSum *sum, GError **error)
+{
+  const gint64 start = g_get_monotonic_time ();
+  const TdGridShare part = { run->slices.first + sum->first, sum->count };
+  const TdPlanFacts *facts = td_plan_facts (run->plan);
+  gboolean ok;
+
+  run->pipeline->says
+      = run->pipeline->says || run_says (sum->slices, (gsize) sum->count * facts->ny * facts->nx);
+  if (run->preview) {
+    ok = run_write_preview (run, sum->slices, error);
+    g_autofree char *name = g_path_get_basename (run->preview);
+    g_autofree char *path = g_build_filename ("preview", name, NULL);
+    if (ok)
+      td_watch_slice (run->pipeline->watch, run->slices.first, path);
+  } else {
+    ok = td_volume_writer_write (run->pipeline->volume, part.first, part.count, sum->slices, error);
+    g_array_append_val (run->written, part);
+    if (ok && start - run->noted_us > NOTE_US)
+      ok = run_note_written (run, error);
+  }
+  run->store_s += (g_get_monotonic_time () - start) * 1e-6;
+  return ok;
+}
+
+static gpointer
+run_store (gpointer user)
+{
+  Run *run = user;
+  TdReduceSum sum;
+  GError *error = NULL;
+
+  while (td_reduce_next (run->reduce, &sum, run->cancellable)) {
+    if (!run_write (run, &sum, &error)) {
+      run_fail (run, error);
+      return NULL;
+    }
+    td_reduce_written (run->reduce, &sum);
+  }
+  if (!run_note_written (run, &error))
+    run_fail (run, error);
+  return NULL;
+}
+
+/* ── All together ── */
+
+static gboolean
+run_open (Run *run, GError **error)
+{
+  TdPipeline *pipeline = run->pipeline;
+  const TdPlanPart part = { pipeline->views, run->slices.first, run->slices.count };
+  static const int alone = 0;
+
+  run->plan = td_plan_new_part (pipeline->engine, pipeline->scan, pipeline->recipe, &part,
+                                run->cancellable, error);
+  if (!run->plan)
+    return FALSE;
+  const TdPlanFacts *facts = td_plan_facts (run->plan);
+  const TdReduceSpec spec = {
+    .row = pipeline->row == MPI_COMM_NULL ? MPI_COMM_SELF : pipeline->row,
+    .nodes = pipeline->row == MPI_COMM_NULL ? &alone : pipeline->nodes,
+    .chain = pipeline->ordered,
+    .n_slices = facts->n_slices,
+    .slice_floats = (gsize) facts->nx * facts->ny,
+    .chain_slices = facts->slab_slices,
+    .memory = pipeline->memory,
+  };
+  run->reduce = td_reduce_new (&spec);
+  run->job = td_job_new (run->plan);
+  td_job_set_sink (run->job, run_take_slices, run);
+  if (pipeline->ordered && pipeline->views.first > 0)
+    td_job_set_sums (run->job, run_give_sums, run);
+  return TRUE;
+}
+
+static void
+run_report (Run *run)
+{
+  TdPipelineTimes *times = &run->pipeline->times;
+  const TdJobResult *result = td_job_result (run->job);
+  double add_s;
+  guint64 bytes;
+  static const struct {
+    const char *stage;
+    gsize time;
+  } stages[] = {
+    { "read", G_STRUCT_OFFSET (TdPipelineTimes, read) },
+    { "prepare", G_STRUCT_OFFSET (TdPipelineTimes, filter) },
+    { "filter", G_STRUCT_OFFSET (TdPipelineTimes, filter) },
+    { "upload", G_STRUCT_OFFSET (TdPipelineTimes, transfer) },
+    { "download", G_STRUCT_OFFSET (TdPipelineTimes, transfer) },
+    { "back-project", G_STRUCT_OFFSET (TdPipelineTimes, back_project) },
+  };
+
+  for (guint i = 0; i < result->n_stages; i++)
+    for (guint k = 0; k < G_N_ELEMENTS (stages); k++)
+      if (strcmp (result->stages[i].name, stages[k].stage) == 0)
+        *(double *) ((char *) times + stages[k].time) += result->stages[i].seconds;
+  td_reduce_report (run->reduce, &add_s, &bytes);
+  times->reduce += add_s;
+  times->store += run->store_s;
+  run->pipeline->peak_bytes
+      = MAX (run->pipeline->peak_bytes, result->host_peak_bytes + td_reduce_bytes (run->reduce));
+}
+
+/* After a failure segments may still be on their way into memory, which stays: the process ends. */
+static void
+run_clear (Run *run, gboolean ok)
+{
+  if (ok)
+    g_clear_pointer (&run->reduce, td_reduce_free);
+  g_clear_pointer (&run->job, td_job_unref);
+  g_clear_pointer (&run->plan, td_plan_unref);
+  g_array_unref (run->written);
+  g_object_unref (run->cancellable);
+  g_clear_error (&run->error);
+  g_mutex_clear (&run->lock);
+}
+
+static gboolean
+run_threads (Run *run, GError **error)
+{
+  TdPipeline *pipeline = run->pipeline;
+  const double updates = td_plan_facts (run->plan)->updates;
+  GThread *compute = td_thread_start ("compute", run_compute, run, error);
+  GThread *store = compute ? td_thread_start ("store", run_store, run, error) : NULL;
+  GError *reason = NULL;
+
+  if (!store)
+    g_cancellable_cancel (run->cancellable);
+  td_watch_follow (pipeline->watch, run->job, pipeline->updates_before, pipeline->updates);
+  if (store && !td_reduce_run (run->reduce, run->cancellable, &reason))
+    run_fail (run, reason);
+  if (compute)
+    g_thread_join (compute);
+  if (store)
+    g_thread_join (store);
+  td_watch_follow (pipeline->watch, NULL, pipeline->updates_before + updates, pipeline->updates);
+  if (run->error) {
+    g_propagate_error (error, g_steal_pointer (&run->error));
+    return FALSE;
+  }
+  if (!store || g_cancellable_set_error_if_cancelled (run->cancellable, error))
+    return FALSE;
+  if (!run->preview)
+    pipeline->updates_before += updates;
+  return TRUE;
+}
+
+gboolean
+td_pipeline_run (TdPipeline *pipeline, TdGridShare slices, const char *preview, GError **error)
+{
+  Run run = { .pipeline = pipeline,
+              .slices = slices,
+              .preview = preview,
+              .cancellable = g_cancellable_new (),
+              .written = g_array_new (FALSE, FALSE, sizeof (TdGridShare)),
+              .noted_us = g_get_monotonic_time () };
+  const gint64 start = g_get_monotonic_time ();
+
+  g_mutex_init (&run.lock);
+  const gulong handler = g_cancellable_connect (pipeline->cancellable, G_CALLBACK (forward_cancel),
+                                                run.cancellable, NULL);
+  const gboolean ok = run_open (&run, error) && run_threads (&run, error);
+  g_cancellable_disconnect (pipeline->cancellable, handler);
+  if (ok)
+    run_report (&run);
+  pipeline->times.all += (g_get_monotonic_time () - start) * 1e-6;
+  run_clear (&run, ok);
+  return ok;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <mpi.h>
+
+#include "compute/engine/job.h"
+#include "dataset/volume.h"
+#include "grid.h"
+#include "watch.h"
+
+/**
+ * TdPipeline: what a rank does with a sub-volume. As in iFDK (Figure 4a), reading and filtering,
+ * back-projecting and communicating go on at once, and writing with them: the first two are the
+ * threads of a TdJob (compute/engine/fdk), the third is the caller's. Bounded buffers connect them.
+ */
+
+/* Seconds of each stage, of one rank. They overlap. */
+typedef struct {
+  double read, filter, back_project, transfer, reduce, store;
+  double all;
+} TdPipelineTimes;
+
+typedef struct {
+  TdEngine *engine;
+  TdScan *scan;
+  const TdRecipe *recipe; /* concrete, with the rank's device */
+  TdViewGroup views;      /* that the rank adds */
+  MPI_Comm row;           /* ranks that add the others; MPI_COMM_NULL: there are none */
+  const int *nodes;       /* of those */
+  gboolean ordered;
+  guint64 memory; /* bytes for segments in flight */
+  TdWatch *watch;
+  GCancellable *cancellable;
+  TdVolumeWriter *volume;
+  double updates_before, updates; /* that the rank has done in all, and will do in all */
+  TdPipelineTimes times;          /* of all that was run */
+  gboolean says;                  /* some value was finite and not 0 */
+  guint64 peak_bytes;             /* host memory that jobs and segments took at most */
+} TdPipeline;
+
+/* Slices [first, first + count) of the recipe's, into the volume. @preview: NULL, or the path of
+   the TIFF file that slice `first` goes to instead. */
+gboolean td_pipeline_run (TdPipeline *pipeline, TdGridShare slices, const char *preview,
+                          GError **error);

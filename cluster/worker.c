@@ -1,0 +1,749 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "worker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "compute/engine/job.h"
+#include "compute/recipe/json.h"
+#include "config.h"
+#include "dataset/error.h"
+#include "dataset/json-text.h"
+#include "dataset/json-walk.h"
+#include "job-file.h"
+#include "parts.h"
+#include "pipeline.h"
+#include "watch.h"
+
+/* Of a rank's memory, for segments in flight. */
+#define SEGMENTS_PART 8
+
+/* What all ranks know of each. */
+typedef struct {
+  char node[64], device[64], kernel[64], precision[16];
+  double estimate_s;                         /* of the whole volume on this rank; 0: not known */
+  guint64 host_bytes, device_bytes, updates; /* of the plan */
+  guint nx, ny, n_slices, symmetric_views;
+} RankFacts;
+
+/* What rank 0 has decided. */
+typedef struct {
+  double low, high; /* of integer output */
+  gboolean go_on;   /* with the output of an earlier run */
+  guint64 samples_at;
+  char part[PATH_MAX]; /* where the output is written (TdVolumeLayout) */
+} Decided;
+
+typedef struct {
+  const char *folder;
+  int rank, size;
+  int local_rank, node; /* among those of the node; the first rank there */
+  TdJobFile job;
+  TdEngine *engine;
+  TdScan *scan;
+  TdRecipe recipe; /* concrete; devices: this rank's */
+  TdPlan *whole;
+  RankFacts *ranks;
+  int *nodes; /* of all ranks */
+  TdGrid grid;
+  Decided decided;
+  TdVolumeSpec spec;
+  TdVolumeWriter *volume;
+  TdParts *parts; /* rank 0 */
+  TdEvents *events;
+  TdWatch *watch;
+  GCancellable *cancellable;
+  MPI_Comm row;
+  TdPipeline pipeline;
+  gint64 started_us;
+} Worker;
+
+/* ── MPI without spinning ── */
+
+/* Ranks that wait for others leave them the processors. */
+static void
+worker_await (MPI_Request *request)
+{
+  int done = 0;
+
+  while (MPI_Test (request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+    g_usleep (500);
+}
+
+static void
+worker_share (void *data, gsize bytes)
+{
+  MPI_Request request;
+
+  MPI_Ibcast (data, (int) bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
+  worker_await (&request);
+}
+
+/* Rank 0's text, on all ranks. (transfer full) */
+static char *
+worker_share_text (const Worker *worker, const char *text)
+{
+  guint64 length = worker->rank == 0 ? strlen (text) + 1 : 0;
+
+  worker_share (&length, sizeof length);
+  char *copy = worker->rank == 0 ? g_strdup (text) : g_malloc (length);
+  worker_share (copy, length);
+  return copy;
+}
+
+static void
+worker_meet (void)
+{
+  MPI_Request request;
+
+  MPI_Ibarrier (MPI_COMM_WORLD, &request);
+  worker_await (&request);
+}
+
+/* ── Where this rank is ── */
+
+static void
+worker_find_node (Worker *worker)
+{
+  MPI_Comm node;
+  int size;
+
+  MPI_Comm_split_type (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, worker->rank, MPI_INFO_NULL, &node);
+  MPI_Comm_rank (node, &worker->local_rank);
+  MPI_Comm_size (node, &size);
+  worker->node = worker->rank;
+  MPI_Bcast (&worker->node, 1, MPI_INT, 0, node);
+  MPI_Comm_free (&node);
+  /* Ranks that are bound to processors have them alone; else they share the node's. */
+  const guint own = g_get_num_processors ();
+  if (own == (guint) sysconf (_SC_NPROCESSORS_ONLN)) {
+    g_autofree char *threads = g_strdup_printf ("%u", MAX (1, own / (guint) size));
+    g_setenv ("TOMODESK_THREADS", threads, FALSE);
+  }
+}
+
+/* Ranks of a node take its devices in turns. */
+static gboolean
+worker_choose_device (Worker *worker, GError **error)
+{
+  const char *wish = worker->job.cluster.device ? worker->job.cluster.device : "auto";
+  g_autoptr (GPtrArray) devices = td_engine_devices (worker->engine, wish, error);
+
+  if (!devices)
+    return FALSE;
+  TdDevice *device = devices->pdata[(guint) worker->local_rank % devices->len];
+  g_strlcpy (worker->recipe.devices, td_device_info (device)->id, sizeof worker->recipe.devices);
+  const guint64 memory = worker->job.cluster.memory_bytes;
+  if (memory)
+    worker->recipe.memory_limit_bytes = memory - memory / SEGMENTS_PART;
+  return TRUE;
+}
+
+/* ── The plan of the whole ── */
+
+/* Rank 0 makes everything "auto" concrete, so that the centre is looked for once. */
+static gboolean
+worker_make_plan (Worker *worker, GError **error)
+{
+  g_autofree char *text = NULL;
+  char devices[sizeof worker->recipe.devices];
+  const guint64 memory = worker->recipe.memory_limit_bytes;
+
+  td_watch_stage (worker->watch, "planning");
+  g_strlcpy (devices, worker->recipe.devices, sizeof devices);
+  if (worker->rank == 0) {
+    worker->whole = td_plan_new (worker->engine, worker->scan, &worker->recipe, worker->job.output,
+                                 worker->cancellable, error);
+    if (!worker->whole)
+      return FALSE;
+    text = td_recipe_to_json (td_plan_recipe (worker->whole));
+  }
+  g_autofree char *shared = worker_share_text (worker, text);
+  if (!td_recipe_from_json (&worker->recipe, shared, error))
+    return FALSE;
+  g_strlcpy (worker->recipe.devices, devices, sizeof devices);
+  worker->recipe.memory_limit_bytes = memory;
+  if (worker->rank != 0)
+    worker->whole = td_plan_new (worker->engine, worker->scan, &worker->recipe, NULL,
+                                 worker->cancellable, error);
+  return worker->whole != NULL;
+}
+
+static void
+worker_tell_ranks (Worker *worker)
+{
+  for (int i = 0; worker->rank == 0 && i < worker->size; i++) {
+    const RankFacts *facts = &worker->ranks[i];
+    JsonBuilder *builder = td_watch_event_begin (worker->watch, "rank");
+    td_json_add_integer (builder, "rank", (guint64) i);
+    td_json_add_string (builder, "node", facts->node);
+    td_json_add_string (builder, "device", facts->device);
+    td_json_add_string (builder, "kernel", facts->kernel);
+    td_json_add_string (builder, "precision", facts->precision);
+    td_json_add_integer (builder, "memory", facts->host_bytes);
+    td_json_add_integer (builder, "device_memory", facts->device_bytes);
+    td_watch_event_end (worker->watch);
+  }
+}
+
+/* All ranks learn of each other. */
+static gboolean
+worker_meet_ranks (Worker *worker, GError **error)
+{
+  const TdPlanFacts *facts = td_plan_facts (worker->whole);
+  RankFacts own = { .estimate_s = facts->estimate_s,
+                    .host_bytes = facts->host_bytes,
+                    .device_bytes = facts->device_bytes,
+                    .nx = facts->nx,
+                    .ny = facts->ny,
+                    .n_slices = facts->n_slices,
+                    .symmetric_views = facts->symmetric_views };
+  MPI_Request request;
+
+  g_strlcpy (own.node, g_get_host_name (), sizeof own.node);
+  g_strlcpy (own.device, facts->devices[0], sizeof own.device);
+  g_strlcpy (own.kernel, facts->family, sizeof own.kernel);
+  g_strlcpy (own.precision, td_precision_name (facts->precision), sizeof own.precision);
+  worker->ranks = g_new0 (RankFacts, worker->size);
+  worker->nodes = g_new0 (int, worker->size);
+  MPI_Iallgather (&own, sizeof own, MPI_BYTE, worker->ranks, sizeof own, MPI_BYTE, MPI_COMM_WORLD,
+                  &request);
+  worker_await (&request);
+  MPI_Iallgather (&worker->node, 1, MPI_INT, worker->nodes, 1, MPI_INT, MPI_COMM_WORLD, &request);
+  worker_await (&request);
+  worker_tell_ranks (worker);
+  for (int i = 1; i < worker->size; i++) {
+    const RankFacts *other = &worker->ranks[i], *first = worker->ranks;
+    if (other->nx == first->nx && other->ny == first->ny && other->n_slices == first->n_slices)
+      continue;
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "Rank %d (%s) sees another scan than rank 0 (%s): %u × %u × %u voxels instead of "
+                  "%u × %u × %u; give all nodes the same files",
+                  i, other->node, first->node, other->nx, other->ny, other->n_slices, first->nx,
+                  first->ny, first->n_slices);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+/* ── The grid ── */
+
+/* Why one rank must add all views of its slices; NULL: it need not. (transfer full) */
+static char *
+worker_one_column (Worker *worker)
+{
+  const TdPlanPart part = { .views = { 0, 2 } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) some = NULL;
+
+  if (!worker->job.cluster.ordered) {
+    some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
+    return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
+               ? NULL
+               : td_error_text (error, NULL);
+  }
+  for (int i = 0; i < worker->size; i++)
+    if (worker->ranks[i].symmetric_views > 1)
+      return g_strdup ("its kernel adds views half a turn or a quarter apart together, and the "
+                       "order of the views was asked for; take another kernel, or one column");
+    else if (strcmp (worker->ranks[i].kernel, worker->ranks[0].kernel) != 0)
+      return g_strdup ("the ranks have different kernels, and the bits of one process were asked "
+                       "for; name the device, or take one column");
+  some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
+  return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
+             ? NULL
+             : td_error_text (error, NULL);
+}
+
+/* What each rank does of what all do: by the speeds that earlier jobs left, if they differ. */
+static double
+worker_speed (const Worker *worker, int rank)
+{
+  gboolean alike = TRUE, known = TRUE;
+
+  for (int i = 0; i < worker->size; i++) {
+    alike = alike && strcmp (worker->ranks[i].kernel, worker->ranks[0].kernel) == 0;
+    known = known && worker->ranks[i].estimate_s > 0;
+  }
+  return alike || !known ? 1 : 1 / worker->ranks[rank].estimate_s;
+}
+
+static guint
+worker_views (const Worker *worker)
+{
+  const TdRecipe *recipe = &worker->recipe;
+  const guint all = recipe->view_end > 0 ? recipe->view_end - recipe->view_first
+                                         : td_scan_facts (worker->scan)->n_views;
+  const guint bin = MAX (recipe->bin_views, 1);
+
+  return (all + bin - 1) / bin;
+}
+
+static void
+worker_tell_start (Worker *worker)
+{
+  const char *scheduler = g_getenv ("SLURM_JOB_ID");
+
+  if (worker->rank != 0)
+    return;
+  JsonBuilder *builder = td_watch_event_begin (worker->watch, "start");
+  td_json_add_integer (builder, "ranks", (guint64) worker->size);
+  td_json_add_integer (builder, "rows", worker->grid.rows);
+  td_json_add_integer (builder, "columns", worker->grid.columns);
+  td_json_add_string (builder, "mode", td_cluster_mode_name (worker->job.cluster.mode));
+  td_json_begin_list (builder, "nodes");
+  for (int i = 0; i < worker->size; i++)
+    if (worker->nodes[i] == i)
+      json_builder_add_string_value (builder, worker->ranks[i].node);
+  json_builder_end_array (builder);
+  td_json_add_string (builder, "version", TD_VERSION);
+  td_json_add_string (builder, "job", scheduler);
+  td_watch_event_end (worker->watch);
+}
+
+static void
+worker_note_idle (Worker *worker)
+{
+  const guint used = worker->grid.rows * worker->grid.columns;
+
+  if (worker->rank != 0 || used == (guint) worker->size)
+    return;
+  g_autoptr (TdMessage) note
+      = td_message_new ("Ranks %u to %d have nothing to do: the grid has %u rows of %u.", used,
+                        worker->size - 1, worker->grid.rows, worker->grid.columns);
+  td_watch_note (worker->watch, note);
+}
+
+static gboolean
+worker_make_grid (Worker *worker, GError **error)
+{
+  g_autofree char *one_column = worker_one_column (worker);
+  const TdGridLimits limits
+      = { td_plan_facts (worker->whole)->n_slices, worker_views (worker), one_column };
+
+  if (!td_grid_choose ((guint) worker->size, &worker->job.cluster, &limits, &worker->grid, error))
+    return FALSE;
+  const guint used = worker->grid.rows * worker->grid.columns, rank = (guint) worker->rank;
+  MPI_Comm_split (MPI_COMM_WORLD, rank < used ? (int) (rank / worker->grid.columns) : MPI_UNDEFINED,
+                  worker->rank, &worker->row);
+  if (worker->row != MPI_COMM_NULL)
+    MPI_Comm_set_errhandler (worker->row, MPI_ERRORS_RETURN);
+  worker_tell_start (worker);
+  worker_note_idle (worker);
+  return TRUE;
+}
+
+/* ── The output ── */
+
+static void
+on_part (guint first, guint count, gpointer user)
+{
+  Worker *worker = user;
+  g_autoptr (GError) error = NULL;
+
+  td_parts_note (worker->parts, first, count);
+  if (!td_parts_save (worker->parts, &error)) /* a restart then computes it again */
+    fprintf (stderr, "tomodesk-worker: %s\n", error->message);
+}
+
+static void
+on_discard (gpointer user)
+{
+  Worker *worker = user;
+
+  if (worker->volume)
+    td_volume_writer_discard (worker->volume);
+}
+
+static void
+worker_fill_spec (Worker *worker)
+{
+  const TdPlanFacts *facts = td_plan_facts (worker->whole);
+
+  worker->spec = (TdVolumeSpec) {
+    .path = worker->job.output,
+    .format = worker->recipe.output_format,
+    .bits = worker->recipe.output_bits,
+    .low = worker->decided.low,
+    .high = worker->decided.high,
+    .nx = facts->nx,
+    .ny = facts->ny,
+    .n_slices = facts->n_slices,
+    .first_slice = facts->first_slice,
+    .voxel_mm = facts->pixel_mm,
+    .units = facts->units,
+    .overwrite = worker->job.overwrite,
+    .job = worker->job.id,
+    .go_on = worker->decided.go_on,
+  };
+}
+
+/* Rank 0 lays the volume out, or finds what an earlier run of the job left. */
+static gboolean
+worker_begin_output (Worker *worker, GError **error)
+{
+  const TdPlanFacts *facts = td_plan_facts (worker->whole);
+  g_autofree char *recipe = td_recipe_to_json (&worker->recipe);
+  g_autoptr (TdJob) job = td_job_new (worker->whole);
+
+  if (!td_job_output_range (job, &worker->decided.low, &worker->decided.high, error))
+    return FALSE;
+  const TdPartsOf of
+      = { worker->job.id, worker->job.output, recipe, facts->nx, facts->ny, facts->n_slices };
+  worker->parts = td_parts_new (worker->folder, &of);
+  if (td_parts_resume (worker->parts)) {
+    worker->decided.go_on = TRUE;
+    worker_fill_spec (worker);
+    worker->volume = td_volume_writer_new (&worker->spec, NULL);
+  }
+  if (!worker->volume) {
+    g_clear_pointer (&worker->parts, td_parts_free);
+    worker->parts = td_parts_new (worker->folder, &of);
+    worker->decided.go_on = FALSE;
+    worker_fill_spec (worker);
+    worker->volume = td_volume_writer_new (&worker->spec, error);
+  }
+  if (!worker->volume || !td_parts_save (worker->parts, error))
+    return FALSE;
+  const TdVolumeLayout layout = td_volume_writer_layout (worker->volume);
+  worker->decided.samples_at = layout.samples_at;
+  if (g_strlcpy (worker->decided.part, layout.part, sizeof worker->decided.part)
+      >= sizeof worker->decided.part) {
+    td_set_error (error, TD_ERROR_INVALID, "The output's path “%s” is too long", layout.part);
+    return FALSE;
+  }
+  const TdWatchCalls calls = { .part = on_part, .discard = on_discard, .user = worker };
+  td_watch_set_calls (worker->watch, &calls);
+  return TRUE;
+}
+
+static gboolean
+worker_open_output (Worker *worker, GError **error)
+{
+  td_watch_stage (worker->watch, "opening the output");
+  if (worker->rank == 0 && !worker_begin_output (worker, error))
+    return FALSE;
+  worker_share (&worker->decided, sizeof worker->decided);
+  if (worker->rank == 0)
+    return TRUE;
+  worker_fill_spec (worker);
+  const TdVolumeLayout layout = { worker->decided.part, worker->decided.samples_at };
+  worker->volume = td_volume_writer_join (&worker->spec, &layout, error);
+  return worker->volume != NULL;
+}
+
+/* Ranges (TdGridShare) that are missing, on all ranks. (transfer full) */
+static GArray *
+worker_missing (Worker *worker)
+{
+  GArray *missing = worker->rank == 0 ? td_parts_list (worker->parts, FALSE)
+                                      : g_array_new (FALSE, TRUE, sizeof (TdGridShare));
+  guint n = missing->len;
+
+  worker_share (&n, sizeof n);
+  g_array_set_size (missing, n);
+  worker_share (missing->data, n * sizeof (TdGridShare));
+  if (worker->rank == 0 && worker->decided.go_on) {
+    guint left = 0;
+    for (guint i = 0; i < n; i++)
+      left += g_array_index (missing, TdGridShare, i).count;
+    g_autoptr (TdMessage) note
+        = td_message_new ("An earlier run of the job left %u of %u slices, which stay.",
+                          worker->spec.n_slices - left, worker->spec.n_slices);
+    td_watch_note (worker->watch, note);
+  }
+  return missing;
+}
+
+/* ── The work ── */
+
+/* The slice in view comes first, from the row that computes it anyway. */
+static gboolean
+worker_show_slice (Worker *worker, const GArray *ranges, GError **error)
+{
+  const gint slice = worker->job.cluster.view_slice - (gint) worker->spec.first_slice;
+
+  for (guint i = 0; i < ranges->len; i++) {
+    const TdGridShare *range = &g_array_index (ranges, TdGridShare, i);
+    if (slice < (gint) range->first || slice >= (gint) (range->first + range->count))
+      continue;
+    g_autofree char *preview = g_build_filename (worker->folder, "preview", NULL);
+    g_autofree char *name = g_strdup_printf ("%06u.tif", worker->job.cluster.view_slice);
+    g_autofree char *path = g_build_filename (preview, name, NULL);
+    if (g_mkdir_with_parents (preview, 0700) != 0) {
+      td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", preview, g_strerror (errno));
+      return FALSE;
+    }
+    return td_pipeline_run (&worker->pipeline, (TdGridShare) { (guint) slice, 1 }, path, error);
+  }
+  return TRUE;
+}
+
+/* The sub-volumes of this rank's row, with the rank's views. */
+static gboolean
+worker_do_slabs (Worker *worker, const GArray *missing, GError **error)
+{
+  const guint rows = worker->grid.rows, columns = worker->grid.columns;
+  const guint rank = (guint) worker->rank, row = rank / columns;
+  g_autofree double *of_rows = g_new0 (double, rows), *of_row = g_new0 (double, columns);
+  const double slice_updates
+      = td_plan_facts (worker->whole)->updates / td_plan_facts (worker->whole)->n_slices;
+
+  if (rank >= rows * columns)
+    return TRUE;
+  for (guint i = 0; i < rows * columns; i++)
+    of_rows[i / columns] += worker_speed (worker, (int) i);
+  for (guint i = 0; i < columns; i++)
+    of_row[i] = worker_speed (worker, (int) (row * columns + i));
+  const TdGridShare views
+      = td_grid_share (worker_views (worker), 2, of_row, columns, rank % columns);
+  g_autoptr (GArray) ranges = td_parts_share (missing, of_rows, rows, row);
+  worker->pipeline.views = (TdViewGroup) { views.first, views.count };
+  for (guint i = 0; i < ranges->len; i++)
+    worker->pipeline.updates += g_array_index (ranges, TdGridShare, i).count * slice_updates
+                                * views.count / worker_views (worker);
+  if (!worker_show_slice (worker, ranges, error))
+    return FALSE;
+  for (guint i = 0; i < ranges->len; i++)
+    if (!td_pipeline_run (&worker->pipeline, g_array_index (ranges, TdGridShare, i), NULL, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+worker_compute (Worker *worker, GError **error)
+{
+  const guint64 memory = worker->job.cluster.memory_bytes;
+  g_autoptr (GArray) missing = worker_missing (worker);
+  g_autofree int *nodes = NULL;
+
+  worker->pipeline = (TdPipeline) {
+    .engine = worker->engine,
+    .scan = worker->scan,
+    .recipe = &worker->recipe,
+    .row = worker->row,
+    .ordered = worker->job.cluster.ordered,
+    .memory = memory ? memory / SEGMENTS_PART : G_MAXUINT64,
+    .watch = worker->watch,
+    .cancellable = worker->cancellable,
+    .volume = worker->volume,
+    .says = worker->decided.go_on,
+  };
+  if (worker->row != MPI_COMM_NULL) {
+    nodes = g_new (int, worker->grid.columns);
+    const guint first = (guint) worker->rank / worker->grid.columns * worker->grid.columns;
+    for (guint i = 0; i < worker->grid.columns; i++)
+      nodes[i] = worker->nodes[first + i];
+    worker->pipeline.nodes = nodes;
+  }
+  return worker_do_slabs (worker, missing, error);
+}
+
+/* ── The end ── */
+
+static const struct {
+  const char *name;
+  gsize offset;
+} stages[] = {
+  { "read", G_STRUCT_OFFSET (TdPipelineTimes, read) },
+  { "filter", G_STRUCT_OFFSET (TdPipelineTimes, filter) },
+  { "back-project", G_STRUCT_OFFSET (TdPipelineTimes, back_project) },
+  { "transfer", G_STRUCT_OFFSET (TdPipelineTimes, transfer) },
+  { "reduce", G_STRUCT_OFFSET (TdPipelineTimes, reduce) },
+  { "store", G_STRUCT_OFFSET (TdPipelineTimes, store) },
+  { "compute", G_STRUCT_OFFSET (TdPipelineTimes, all) },
+};
+
+/* What each rank reports at the end. */
+typedef struct {
+  TdPipelineTimes times;
+  guint64 clamped, peak_bytes;
+  gint32 says;
+} Report;
+
+static void
+worker_tell_done (Worker *worker, const Report *reports)
+{
+  JsonBuilder *builder = td_watch_event_begin (worker->watch, "done");
+  guint64 peak = 0;
+
+  td_json_add_string (builder, "output", worker->job.output);
+  td_json_add_number (builder, "seconds", (g_get_monotonic_time () - worker->started_us) * 1e-6);
+  td_json_begin_object (builder, "stages");
+  for (guint i = 0; i < G_N_ELEMENTS (stages); i++) {
+    double most = 0;
+    for (int r = 0; r < worker->size; r++)
+      most = MAX (most, *(const double *) ((const char *) &reports[r].times + stages[i].offset));
+    td_json_add_number (builder, stages[i].name, most);
+  }
+  json_builder_end_object (builder);
+  for (int r = 0; r < worker->size; r++)
+    peak = MAX (peak, reports[r].peak_bytes);
+  td_json_add_integer (builder, "peak_bytes", peak);
+  td_watch_event_end (worker->watch);
+}
+
+/* What the desktop writes with a volume, and how ranks shared the work. (transfer full) */
+static char *
+worker_provenance (Worker *worker)
+{
+  g_autoptr (TdJob) job = td_job_new (worker->whole);
+  g_autofree char *text = td_job_provenance_json (job);
+  g_autoptr (JsonNode) root = td_json_parse (text);
+  JsonObject *all = json_node_get_object (root), *cluster = json_object_new ();
+
+  json_object_set_string_member (cluster, "id", worker->job.id);
+  json_object_set_int_member (cluster, "ranks", worker->size);
+  json_object_set_int_member (cluster, "rows", worker->grid.rows);
+  json_object_set_int_member (cluster, "columns", worker->grid.columns);
+  json_object_set_string_member (cluster, "mode", td_cluster_mode_name (worker->job.cluster.mode));
+  json_object_set_object_member (all, "cluster", cluster);
+  json_object_set_double_member (all, "seconds",
+                                 (g_get_monotonic_time () - worker->started_us) * 1e-6);
+  return td_json_text (root, TRUE);
+}
+
+static gboolean
+worker_finish_output (Worker *worker, const Report *reports, GError **error)
+{
+  g_autoptr (GArray) there = td_parts_list (worker->parts, TRUE);
+  g_autofree char *provenance = worker_provenance (worker);
+  gboolean says = FALSE;
+
+  for (int r = 0; r < worker->size; r++)
+    says = says || reports[r].says;
+  if (!says) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
+                  "projections, their flat fields and the centre of rotation ({centre:PX})");
+    return FALSE;
+  }
+  for (guint i = 0; i < there->len; i++) {
+    const TdGridShare *range = &g_array_index (there, TdGridShare, i);
+    td_volume_writer_account (worker->volume, range->first, range->count, 0);
+  }
+  return td_volume_writer_finish (worker->volume, provenance, error);
+}
+
+static gboolean
+worker_finish (Worker *worker, GError **error)
+{
+  const Report own = { worker->pipeline.times, td_volume_writer_clamped (worker->volume),
+                       worker->pipeline.peak_bytes, worker->pipeline.says };
+  g_autofree Report *reports = g_new0 (Report, worker->size);
+  MPI_Request request;
+  guint64 clamped = 0;
+
+  td_watch_stage (worker->watch, "waiting for the other ranks");
+  if (worker->rank != 0)
+    g_clear_pointer (&worker->volume, td_volume_writer_free);
+  MPI_Igather (&own, sizeof own, MPI_BYTE, reports, sizeof own, MPI_BYTE, 0, MPI_COMM_WORLD,
+               &request);
+  worker_await (&request);
+  td_watch_finish (worker->watch);
+  if (g_cancellable_set_error_if_cancelled (worker->cancellable, error))
+    return FALSE;
+  if (worker->rank == 0) {
+    td_watch_stage (worker->watch, "finishing the output");
+    if (!worker_finish_output (worker, reports, error))
+      return FALSE;
+    for (int r = 0; r < worker->size; r++)
+      clamped += reports[r].clamped;
+    if (clamped > 0) {
+      g_autoptr (TdMessage) note = td_message_new (
+          "%" G_GUINT64_FORMAT " output samples were outside the range and clamped "
+          "({range}).",
+          clamped);
+      td_watch_note (worker->watch, note);
+      td_watch_finish (worker->watch);
+    }
+    worker_tell_done (worker, reports);
+  }
+  worker_meet ();
+  return TRUE;
+}
+
+/* ── All together ── */
+
+static gboolean
+worker_open (Worker *worker, GError **error)
+{
+  if (!td_job_file_load (&worker->job, worker->folder, error))
+    return FALSE;
+  if (worker->job.cluster.mode != TD_CLUSTER_SLAB) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "This worker does not know the mode “%s”; take slab",
+                  td_cluster_mode_name (worker->job.cluster.mode));
+    return FALSE;
+  }
+  worker->recipe = worker->job.recipe;
+  td_watch_stage (worker->watch, "opening the scan");
+  worker->scan = td_job_file_open_scan (&worker->job, worker->cancellable, error);
+  return worker->scan && worker_choose_device (worker, error);
+}
+
+static void
+worker_clear (Worker *worker)
+{
+  g_clear_pointer (&worker->volume, td_volume_writer_free);
+  g_clear_pointer (&worker->parts, td_parts_free);
+  g_clear_pointer (&worker->whole, td_plan_unref);
+  g_clear_pointer (&worker->scan, td_scan_unref);
+  g_clear_pointer (&worker->engine, td_engine_unref);
+  g_clear_pointer (&worker->events, td_events_free);
+  g_object_unref (worker->cancellable);
+  td_job_file_clear (&worker->job);
+  g_free (worker->ranks);
+  g_free (worker->nodes);
+}
+
+int
+td_worker_run (const char *folder)
+{
+  Worker worker = { .folder = folder,
+                    .cancellable = g_cancellable_new (),
+                    .row = MPI_COMM_NULL,
+                    .started_us = g_get_monotonic_time () };
+  g_autoptr (GError) error = NULL;
+  MPI_Comm watched;
+  int provided;
+
+  MPI_Init_thread (NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank (MPI_COMM_WORLD, &worker.rank);
+  MPI_Comm_size (MPI_COMM_WORLD, &worker.size);
+  MPI_Comm_set_errhandler (MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_dup (MPI_COMM_WORLD, &watched);
+  MPI_Comm_set_errhandler (watched, MPI_ERRORS_RETURN);
+  if (worker.rank == 0)
+    worker.events = td_events_open (folder, &error);
+  if (provided < MPI_THREAD_MULTIPLE || (worker.rank == 0 && !worker.events)) {
+    fprintf (stderr, "tomodesk-worker: %s\n",
+             error ? error->message
+                   : "this MPI lets only one thread talk; take one with MPI_THREAD_MULTIPLE");
+    MPI_Abort (MPI_COMM_WORLD, TD_WORKER_FAILED);
+  }
+  td_job_file_init (&worker.job);
+  worker.watch = td_watch_new (watched, folder, worker.events, worker.cancellable);
+  worker_find_node (&worker);
+  worker.engine = td_engine_new ();
+  const gboolean ok = worker_open (&worker, &error) && worker_make_plan (&worker, &error)
+                      && worker_meet_ranks (&worker, &error) && worker_make_grid (&worker, &error)
+                      && worker_open_output (&worker, &error) && worker_compute (&worker, &error)
+                      && worker_finish (&worker, &error);
+  if (!ok && g_cancellable_is_cancelled (worker.cancellable))
+    td_watch_cancelled (worker.watch);
+  if (!ok)
+    td_watch_fail (worker.watch, error);
+  td_watch_free (worker.watch);
+  worker_clear (&worker);
+  if (worker.row != MPI_COMM_NULL)
+    MPI_Comm_free (&worker.row);
+  MPI_Comm_free (&watched);
+  MPI_Finalize ();
+  return TD_WORKER_DONE;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * The worker: one rank of a job, started by mpirun or srun. The same ranks read the job's file,
+ * agree on a grid, and carry out its sub-volumes with the Plan and Job of the desktop.
+ */
+
+/* Exit statuses. */
+#define TD_WORKER_DONE 0
+#define TD_WORKER_FAILED 1
+#define TD_WORKER_CANCELLED 75
+
+/* Carries out the job in @folder; the main thread. Starts MPI and ends it. */
+int td_worker_run (const char *folder);
