@@ -6,7 +6,7 @@
 #include "config.h"
 
 static int
-usage (FILE *to)
+worker_usage (FILE *to)
 {
   fprintf (to,
            "Usage: tomodesk-worker run FOLDER\n"
@@ -25,8 +25,8 @@ main (int argc, char **argv)
     return 0;
   }
   if (argc == 2 && strcmp (argv[1], "--help") == 0)
-    return usage (stdout);
+    return worker_usage (stdout);
   if (argc == 3 && strcmp (argv[1], "run") == 0)
     return td_worker_run (argv[2]);
-  return usage (stderr);
+  return worker_usage (stderr);
 }

@@ -68,14 +68,3 @@ td_events_end (TdEvents *events)
   events->complained = TRUE;
   fprintf (stderr, "tomodesk-worker: events.jsonl cannot be written: %s\n", g_strerror (errno));
 }
-
-void
-td_events_add_message (TdEvents *events, const TdMessage *message)
-{
-  g_autofree char *field = td_message_field (message);
-  g_autofree char *text = td_message_text (message, NULL);
-
-  td_json_add_string (events->builder, "id", td_message_id (message));
-  td_json_add_string (events->builder, "field", field);
-  td_json_add_string (events->builder, "text", text);
-}

@@ -3,7 +3,7 @@
 
 #include <json-glib/json-glib.h>
 
-#include "dataset/message.h"
+#include <glib.h>
 
 /**
  * TdEvents: what a cluster job tells, as the file "events.jsonl" in its folder. Each line is one
@@ -21,5 +21,3 @@ JsonBuilder *td_events_begin (TdEvents *events, const char *event);
 /* Appends it. A file that cannot be written is complained of once, on standard error: the job goes
    on. */
 void td_events_end (TdEvents *events);
-/* What a note or an error says: the members "id", "field" and "text". */
-void td_events_add_message (TdEvents *events, const TdMessage *message);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "compute/engine/job.h"
+#include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
 #include "config.h"
 #include "dataset/error.h"
@@ -730,7 +731,7 @@ td_worker_run (const char *folder)
   td_job_file_init (&worker.job);
   worker.watch = td_watch_new (watched, folder, worker.events, worker.cancellable);
   worker_find_node (&worker);
-  worker.engine = td_engine_new ();
+  worker.engine = td_engine_new (td_methods);
   const gboolean ok = worker_open (&worker, &error) && worker_make_plan (&worker, &error)
                       && worker_meet_ranks (&worker, &error) && worker_make_grid (&worker, &error)
                       && worker_open_output (&worker, &error) && worker_compute (&worker, &error)

@@ -24,7 +24,7 @@ static const struct {
   { "full", "--columns 37 --rows 29 --views 45 --wander 0.1 --drift 0.05" },
   { "short", "--columns 40 --rows 24 --views 60 --range 225 --detector-tilt 1,0.5,-2" },
   { "offset", "--columns 36 --rows 20 --views 64 --detector-offset-u 9" },
-  { "long", "--columns 200 --rows 200 --views 240 --logged" },
+  { "long", "--columns 180 --rows 180 --views 300 --logged" },
 };
 
 static void
@@ -408,6 +408,8 @@ test_refused (gconstpointer data)
 
 /* ── Faults ── */
 
+/* Slabs of a few slices, so that the job takes its time. */
+static const TdClusterWish long_wish = { .view_slice = -1, .memory_bytes = 112 << 20 };
 static const Case long_case = { 4, 2, 2, TRUE, "long", "host", NULL, NULL };
 
 /* The process of a rank; 0: not there. */
@@ -480,17 +482,24 @@ static const struct {
   { "storing", has_part, 3 },
 };
 
+static gboolean
+work_runs (const Work *work)
+{
+  siginfo_t info = { 0 };
+
+  return waitid (P_PID, (id_t) work->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0
+         && info.si_pid == 0;
+}
+
 /* TRUE: the moment came before the job's end. */
 static gboolean
 work_await (const Work *work, gboolean (*when) (const Work *work))
 {
   gboolean came = FALSE;
 
-  for (guint i = 0;
-       i < 100 * LONGEST_S && !came && waitpid (work->pid, NULL, WNOHANG | WNOWAIT) == 0; i++) {
+  while (!came && work_runs (work)) {
     came = when (work);
-    if (!came)
-      g_usleep (10000);
+    g_usleep (5000);
   }
   return came;
 }
@@ -501,11 +510,10 @@ static void
 test_death (gconstpointer data)
 {
   const guint at = GPOINTER_TO_UINT (data);
-  const TdClusterWish wish = { .view_slice = -1 };
   g_autofree char *single = single_volume (&long_case);
   g_auto (Work) work;
 
-  work_submit (&work, &long_case, &wish);
+  work_submit (&work, &long_case, &long_wish);
   work_start (&work, long_case.ranks, NULL);
   g_assert_true (work_await (&work, deaths[at].when));
   const pid_t victim = find_rank (&work, deaths[at].rank);
@@ -531,10 +539,9 @@ test_death (gconstpointer data)
 static void
 test_hang (void)
 {
-  const TdClusterWish wish = { .view_slice = -1 };
   g_auto (Work) work;
 
-  work_submit (&work, &long_case, &wish);
+  work_submit (&work, &long_case, &long_wish);
   work_start (&work, long_case.ranks, NULL);
   g_assert_true (work_await (&work, computes));
   const pid_t victim = find_rank (&work, 1);
@@ -550,11 +557,10 @@ test_hang (void)
 static void
 test_cancel (void)
 {
-  const TdClusterWish wish = { .view_slice = -1 };
   g_autoptr (GError) error = NULL;
   g_auto (Work) work;
 
-  work_submit (&work, &long_case, &wish);
+  work_submit (&work, &long_case, &long_wish);
   work_start (&work, long_case.ranks, NULL);
   g_assert_true (work_await (&work, computes));
   g_assert_true (td_job_ask_cancel (work.folder, &error));
@@ -573,11 +579,10 @@ test_cancel (void)
 static void
 test_disk_full (void)
 {
-  const TdClusterWish wish = { .view_slice = -1 };
   const char *preload = g_getenv ("TOMODESK_FAIL_AT");
   g_auto (Work) work;
 
-  work_submit (&work, &long_case, &wish);
+  work_submit (&work, &long_case, &long_wish);
   g_setenv ("FAIL_AT", "write:12+", TRUE);
   g_setenv ("FAIL_UNDER", work.folder, TRUE);
   work_start (&work, long_case.ranks, preload);
