@@ -1,25 +1,52 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/node-probe.h"
 #include "cluster/worker.h"
+#include "compute/device/device-probe.h"
 #include "config.h"
 
 static int
 worker_usage (FILE *to)
 {
-  fprintf (to,
-           "Usage: tomodesk-worker run FOLDER\n"
-           "       tomodesk-worker --version\n"
-           "\n"
-           "One rank of a cluster job, for mpirun or srun to start. FOLDER is the job's: it has\n"
-           "the file job.json.\n");
+  static const char text[]
+      = "Usage: tomodesk-worker run FOLDER\n"
+        "       tomodesk-worker probe [--json] [--read PATH]... [--write PATH]...\n"
+        "       tomodesk-worker --version\n"
+        "\n"
+        "run: one rank of a cluster job, for mpirun or srun to start. FOLDER is the job's: it\n"
+        "has the file job.json. probe: what this node can do, as one line of JSON.\n";
+
+  fputs (text, to);
   return to == stdout ? 0 : 2;
+}
+
+static int
+worker_probe (int argc, char **argv)
+{
+  g_autoptr (GPtrArray) reads = g_ptr_array_new (), writes = g_ptr_array_new ();
+
+  for (int i = 2; i < argc; i++)
+    if (i + 1 < argc && strcmp (argv[i], "--read") == 0)
+      g_ptr_array_add (reads, argv[++i]);
+    else if (i + 1 < argc && strcmp (argv[i], "--write") == 0)
+      g_ptr_array_add (writes, argv[++i]);
+    else if (strcmp (argv[i], "--json") != 0)
+      return worker_usage (stderr);
+  g_ptr_array_add (reads, NULL);
+  g_ptr_array_add (writes, NULL);
+  td_node_probe ((char **) reads->pdata, (char **) writes->pdata);
+  return 0;
 }
 
 int
 main (int argc, char **argv)
 {
+  if (td_device_probe_helper (argc, argv))
+    return 0;
+  setlocale (LC_NUMERIC, "C");
   if (argc == 2 && strcmp (argv[1], "--version") == 0) {
     printf ("tomodesk-worker %s\n", TD_VERSION);
     return 0;
@@ -28,5 +55,7 @@ main (int argc, char **argv)
     return worker_usage (stdout);
   if (argc == 3 && strcmp (argv[1], "run") == 0)
     return td_worker_run (argv[2]);
+  if (argc >= 2 && strcmp (argv[1], "probe") == 0)
+    return worker_probe (argc, argv);
   return worker_usage (stderr);
 }

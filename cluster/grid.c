@@ -66,11 +66,11 @@ td_grid_share (guint n, guint step, const double *shares, guint n_shares, guint 
   for (guint i = 0; i <= index; i++) {
     sum += shares[i];
     share.first = bound * step;
-    /* Room for one step of each place before and after. */
-    const guint least = MIN (i + 1, steps), after = n_shares - 1 - i;
-    const guint most = steps > after ? steps - after : least;
-    bound
-        = i + 1 == n_shares ? steps : MAX (MIN ((guint) (steps * (sum / all) + 0.5), most), least);
+    /* One step at least for each place, if there are as many. */
+    const gboolean enough = steps >= n_shares;
+    const guint least = share.first / step + enough;
+    const guint most = enough ? steps - (n_shares - 1 - i) : steps;
+    bound = i + 1 == n_shares ? steps : CLAMP ((guint) (steps * (sum / all) + 0.5), least, most);
     share.count = (i + 1 == n_shares ? n : bound * step) - share.first;
   }
   return share;

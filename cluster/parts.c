@@ -50,6 +50,12 @@ td_parts_free (TdParts *parts)
   g_free (parts);
 }
 
+gboolean
+td_parts_has (const TdParts *parts, guint first, guint count)
+{
+  return !memchr (parts->there + first, 0, count);
+}
+
 void
 td_parts_note (TdParts *parts, guint first, guint count)
 {

@@ -20,6 +20,7 @@ void td_parts_free (TdParts *parts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdParts, td_parts_free)
 /* Takes what an earlier run noted. FALSE: there is no such run, or it computed something else. */
 gboolean td_parts_resume (TdParts *parts);
+gboolean td_parts_has (const TdParts *parts, guint first, guint count); /* all of them */
 void td_parts_note (TdParts *parts, guint first, guint count);
 /* Whole and on the disk, or not at all. */
 gboolean td_parts_save (TdParts *parts, GError **error);

@@ -433,6 +433,10 @@ watch_look_for_signal (TdWatch *watch)
 
   if (!said || watch->stopping_us)
     return;
+  if (watch->rank == 0 && td_job_is_cancelled (watch->folder)) {
+    watch_stop (watch, EXIT_CANCELLED);
+    return;
+  }
   if (watch->rank != 0)
     watch_fail_alone (watch, said);
   watch_fail_rank (watch, 0, watch->node, watch->stage, said);

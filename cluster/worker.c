@@ -17,6 +17,7 @@
 #include "dataset/error.h"
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
+#include "handout.h"
 #include "job-file.h"
 #include "parts.h"
 #include "pipeline.h"
@@ -56,7 +57,8 @@ typedef struct {
   Decided decided;
   TdVolumeSpec spec;
   TdVolumeWriter *volume;
-  TdParts *parts; /* rank 0 */
+  TdParts *parts;     /* rank 0 */
+  TdHandout *handout; /* rank 0, and rows are handed out */
   TdEvents *events;
   TdWatch *watch;
   GCancellable *cancellable;
@@ -235,6 +237,12 @@ worker_meet_ranks (Worker *worker, GError **error)
 
 /* ── The grid ── */
 
+static gboolean
+worker_hands_out (const Worker *worker)
+{
+  return worker->job.cluster.mode == TD_CLUSTER_SLICES;
+}
+
 /* Why one rank must add all views of its slices; NULL: it need not. (transfer full) */
 static char *
 worker_one_column (Worker *worker)
@@ -243,6 +251,8 @@ worker_one_column (Worker *worker)
   g_autoptr (GError) error = NULL;
   g_autoptr (TdPlan) some = NULL;
 
+  if (worker_hands_out (worker))
+    return g_strdup ("rows are handed out whole in the mode slices; take the mode slab");
   if (!worker->job.cluster.ordered) {
     some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
     return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
@@ -303,8 +313,15 @@ worker_tell_start (Worker *worker)
     if (worker->nodes[i] == i)
       json_builder_add_string_value (builder, worker->ranks[i].node);
   json_builder_end_array (builder);
+  const TdPlanFacts *facts = td_plan_facts (worker->whole);
   td_json_add_string (builder, "version", TD_VERSION);
   td_json_add_string (builder, "job", scheduler);
+  td_json_add_integer (builder, "nx", facts->nx);
+  td_json_add_integer (builder, "ny", facts->ny);
+  td_json_add_integer (builder, "slices", facts->n_slices);
+  td_json_add_integer (builder, "first_row", facts->first_row);
+  td_json_add_number (builder, "pixel_mm", facts->pixel_mm);
+  td_json_add_string (builder, "units", facts->units);
   td_watch_event_end (worker->watch);
 }
 
@@ -324,6 +341,14 @@ worker_note_idle (Worker *worker)
 static gboolean
 worker_make_grid (Worker *worker, GError **error)
 {
+  if (worker_hands_out (worker)
+      && td_scan_facts (worker->scan)->geometry.beam != TD_BEAM_PARALLEL) {
+    td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "The mode slices hands out rows of parallel beams, and this scan is a cone beam's; "
+        "take the mode slab");
+    return FALSE;
+  }
   g_autofree char *one_column = worker_one_column (worker);
   const TdGridLimits limits
       = { td_plan_facts (worker->whole)->n_slices, worker_views (worker), one_column };
@@ -351,6 +376,22 @@ on_part (guint first, guint count, gpointer user)
   td_parts_note (worker->parts, first, count);
   if (!td_parts_save (worker->parts, &error)) /* a restart then computes it again */
     fprintf (stderr, "tomodesk-worker: %s\n", error->message);
+}
+
+static TdGridShare
+on_grant (guint rank, gboolean *later, gpointer user)
+{
+  Worker *worker = user;
+  guint slow;
+  const TdGridShare share = td_handout_grant (worker->handout, rank, worker->parts, later, &slow);
+
+  if (slow != G_MAXUINT) {
+    g_autoptr (TdMessage) note
+        = td_message_new ("Rank %u is slow: its slices %u to %u are computed by rank %u, too.",
+                          slow, share.first, share.first + share.count - 1, rank);
+    td_watch_note (worker->watch, note);
+  }
+  return share;
 }
 
 static void
@@ -419,7 +460,8 @@ worker_begin_output (Worker *worker, GError **error)
     td_set_error (error, TD_ERROR_INVALID, "The output's path “%s” is too long", layout.part);
     return FALSE;
   }
-  const TdWatchCalls calls = { .part = on_part, .discard = on_discard, .user = worker };
+  const TdWatchCalls calls
+      = { .part = on_part, .grant = on_grant, .discard = on_discard, .user = worker };
   td_watch_set_calls (worker->watch, &calls);
   return TRUE;
 }
@@ -447,6 +489,8 @@ worker_missing (Worker *worker)
                                       : g_array_new (FALSE, TRUE, sizeof (TdGridShare));
   guint n = missing->len;
 
+  if (worker->rank == 0 && worker_hands_out (worker))
+    worker->handout = td_handout_new (missing, (guint) worker->size);
   worker_share (&n, sizeof n);
   g_array_set_size (missing, n);
   worker_share (missing->data, n * sizeof (TdGridShare));
@@ -517,6 +561,21 @@ worker_do_slabs (Worker *worker, const GArray *missing, GError **error)
   return TRUE;
 }
 
+/* Rows as rank 0 hands them out: who is fast gets more. */
+static gboolean
+worker_do_slices (Worker *worker, const GArray *missing, GError **error)
+{
+  TdGridShare share;
+
+  worker->pipeline.updates = td_plan_facts (worker->whole)->updates / worker->size;
+  if (worker->rank == 0 && !worker_show_slice (worker, missing, error))
+    return FALSE;
+  while (td_watch_want (worker->watch, &share) && share.count > 0)
+    if (!td_pipeline_run (&worker->pipeline, share, NULL, error))
+      return FALSE;
+  return !g_cancellable_set_error_if_cancelled (worker->cancellable, error);
+}
+
 static gboolean
 worker_compute (Worker *worker, GError **error)
 {
@@ -543,7 +602,8 @@ worker_compute (Worker *worker, GError **error)
       nodes[i] = worker->nodes[first + i];
     worker->pipeline.nodes = nodes;
   }
-  return worker_do_slabs (worker, missing, error);
+  return worker_hands_out (worker) ? worker_do_slices (worker, missing, error)
+                                   : worker_do_slabs (worker, missing, error);
 }
 
 /* ── The end ── */
@@ -677,9 +737,10 @@ worker_open (Worker *worker, GError **error)
 {
   if (!td_job_file_load (&worker->job, worker->folder, error))
     return FALSE;
-  if (worker->job.cluster.mode != TD_CLUSTER_SLAB) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "This worker does not know the mode “%s”; take slab",
-                  td_cluster_mode_name (worker->job.cluster.mode));
+  if (worker->job.cluster.mode == TD_CLUSTER_IFDK) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "This worker does not gather filtered views in columns of ranks (the mode ifdk); "
+                  "take the mode slab, in which no views are exchanged");
     return FALSE;
   }
   worker->recipe = worker->job.recipe;
@@ -693,6 +754,7 @@ worker_clear (Worker *worker)
 {
   g_clear_pointer (&worker->volume, td_volume_writer_free);
   g_clear_pointer (&worker->parts, td_parts_free);
+  g_clear_pointer (&worker->handout, td_handout_free);
   g_clear_pointer (&worker->whole, td_plan_unref);
   g_clear_pointer (&worker->scan, td_scan_unref);
   g_clear_pointer (&worker->engine, td_engine_unref);

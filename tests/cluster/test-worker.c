@@ -21,10 +21,11 @@ static TestFolder *home; /* of all scans and jobs */
 static const struct {
   const char *name, *options;
 } scans[] = {
-  { "full", "--columns 37 --rows 29 --views 45 --wander 0.1 --drift 0.05" },
-  { "short", "--columns 40 --rows 24 --views 60 --range 225 --detector-tilt 1,0.5,-2" },
-  { "offset", "--columns 36 --rows 20 --views 64 --detector-offset-u 9" },
-  { "long", "--columns 180 --rows 180 --views 300 --logged" },
+  { "parallel", "--columns 41 --rows 23 --views 57" },
+  { "full", "--cone --columns 37 --rows 29 --views 45 --wander 0.1 --drift 0.05" },
+  { "short", "--cone --columns 40 --rows 24 --views 60 --range 225 --detector-tilt 1,0.5,-2" },
+  { "offset", "--cone --columns 36 --rows 20 --views 64 --detector-offset-u 9" },
+  { "long", "--cone --columns 180 --rows 180 --views 300 --logged" },
 };
 
 static void
@@ -52,7 +53,7 @@ scan_path (const char *name)
   for (guint i = 0; i < G_N_ELEMENTS (scans) && !g_file_test (path, G_FILE_TEST_EXISTS); i++)
     if (strcmp (name, scans[i].name) == 0) {
       g_autofree char *words
-          = g_strdup_printf ("phantom ellipsoids --cone --output %s %s", name, scans[i].options);
+          = g_strdup_printf ("phantom ellipsoids --output %s %s", name, scans[i].options);
       run_cli (words);
     }
   return path;
@@ -336,6 +337,32 @@ test_formats (void)
     check_case (&cases[i]);
 }
 
+/* Rows are handed out; a slab of them is a slab of a parallel beam. */
+static void
+test_parallel (void)
+{
+  static const Case cases[] = {
+    { 3, 0, 0, FALSE, "parallel", "host", NULL, NULL },
+    { 2, 0, 0, FALSE, "parallel", "opencl:0", NULL, "tiff" },
+    { 3, 0, 0, FALSE, "parallel", "host", "--prepare rings --rows 3:20", "hdf5" },
+  };
+
+  for (TdClusterMode mode = TD_CLUSTER_SLAB; mode <= TD_CLUSTER_SLICES; mode += TD_CLUSTER_SLICES)
+    for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+      const TdClusterWish wish = { .mode = mode, .view_slice = 7 };
+      g_autofree char *single = single_volume (&cases[i]);
+      g_auto (Work) work;
+
+      work_submit (&work, &cases[i], &wish);
+      work_start (&work, cases[i].ranks, NULL);
+      work_wait (&work);
+      work_assert_done (&work);
+      assert_same (work.output, single, FALSE);
+      g_autoptr (JsonNode) slice = work_event (&work, "slice");
+      g_assert_nonnull (slice);
+    }
+}
+
 /* ── What a job tells ── */
 
 static void
@@ -614,6 +641,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/worker/opencl", test_opencl);
   g_test_add_func ("/worker/scans", test_scans);
+  g_test_add_func ("/worker/parallel", test_parallel);
   g_test_add_func ("/worker/formats", test_formats);
   g_test_add_func ("/worker/slice-first", test_slice_first);
   g_test_add_func ("/worker/idle-ranks", test_idle_ranks);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "parts.h"
+
+/**
+ * TdHandout: rows of a parallel beam, given to ranks as they ask, a few at a time. Fast ranks get
+ * more. Rows that a rank has had for too long go to another as well: both write the same values.
+ * One thread.
+ */
+typedef struct TdHandout TdHandout;
+
+/* @missing: ranges (TdGridShare) to be computed. */
+TdHandout *td_handout_new (const GArray *missing, guint ranks);
+void td_handout_free (TdHandout *handout);
+/* For @rank, which has done what it had; count 0: there are none, or none yet (*@later). *@slow:
+   the rank whose rows these are, too; G_MAXUINT: nobody's. */
+TdGridShare td_handout_grant (TdHandout *handout, guint rank, const TdParts *parts, gboolean *later,
+                              guint *slow);

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dataset/error.h"
+#include "dataset/text-file.h"
+
+#define BATCH 32 /* views (N_batch) */
+#define SLABS 8  /* of a sub-volume, which go through the stages one after the other */
+
+/* ── Machines ── */
+
+static const struct {
+  const char *name;
+  gsize offset;
+  const char *unit;
+} model_costs[] = {
+  { "load", G_STRUCT_OFFSET (TdModelMachine, load), "byte" },
+  { "filter", G_STRUCT_OFFSET (TdModelMachine, filter), "byte" },
+  { "copy", G_STRUCT_OFFSET (TdModelMachine, copy), "byte" },
+  { "network", G_STRUCT_OFFSET (TdModelMachine, network), "byte" },
+  { "update", G_STRUCT_OFFSET (TdModelMachine, update), "update" },
+  { "link", G_STRUCT_OFFSET (TdModelMachine, link), "byte" },
+  { "reduce", G_STRUCT_OFFSET (TdModelMachine, reduce), "byte" },
+  { "store", G_STRUCT_OFFSET (TdModelMachine, store), "byte" },
+};
+
+static const struct {
+  const char *name;
+  gsize offset;
+} model_numbers[] = {
+  { "memory", G_STRUCT_OFFSET (TdModelMachine, memory_bytes) },
+  { "column", G_STRUCT_OFFSET (TdModelMachine, column) },
+  { "overlap", G_STRUCT_OFFSET (TdModelMachine, overlap) },
+  { "start", G_STRUCT_OFFSET (TdModelMachine, start_s) },
+  { "queue", G_STRUCT_OFFSET (TdModelMachine, queue_s) },
+};
+
+static const struct {
+  const char *name;
+  gsize offset;
+} model_counts[] = {
+  { "nodes", G_STRUCT_OFFSET (TdModelMachine, nodes) },
+  { "gpu", G_STRUCT_OFFSET (TdModelMachine, ranks) },
+  { "ranks", G_STRUCT_OFFSET (TdModelMachine, ranks) },
+  { "links", G_STRUCT_OFFSET (TdModelMachine, links) },
+};
+
+/* abci: section 5.1 and Table 5. Two links of 11.9 GB/s, 8 GB reduced in 2.7 s and 28.5 GB/s to
+   storage are the paper's own figures. Table 5 gives the others: filtering 4096 projections on 8
+   nodes; the all-gather, as 7 GB/s into a node and 12.7 GB/s between its ranks; the kernel, from
+   sub-volumes of 128 and of 32 slices; how much of the shorter stages is not hidden, and the
+   start.
+   h100: measured on one card (kernel, filter, link) and round figures for the rest. */
+static const struct {
+  const char *name, *words;
+} model_presets[] = {
+  { "abci",
+    "nodes:64 gpu:4 links:2 memory:16G load:105G filter:1.54G copy:12.7G network:7G update:259G "
+    "column:35.3 link:11.9G reduce:3.18G store:28.5G overlap:0.4 start:1.5" },
+  { "h100",
+    "nodes:1 gpu:8 links:8 memory:80G load:10G filter:50G copy:100G network:25G update:1.84T "
+    "column:0 link:50G reduce:10G store:10G overlap:0.1" },
+};
+
+/* "3", "10G", "1.84T"; FALSE: no such number above 0. */
+static gboolean
+model_parse_number (const char *text, double *value)
+{
+  static const char suffixes[] = "kMGT";
+  char *end;
+
+  *value = g_ascii_strtod (text, &end);
+  const char *suffix = *end ? strchr (suffixes, *end) : NULL;
+  if (suffix) {
+    *value *= pow (1000, suffix - suffixes + 1);
+    end++;
+  }
+  return end != text && *end == '\0' && isfinite (*value) && *value >= 0;
+}
+
+static gboolean
+model_parse_cost (const char *text, TdModelCost *cost)
+{
+  const char *plus = strchr (text, '+');
+  g_autofree char *first = plus ? g_strndup (text, (gsize) (plus - text)) : NULL;
+  double rate;
+
+  cost->c = 0;
+  if (first && !model_parse_number (first, &cost->c))
+    return FALSE;
+  if (!model_parse_number (plus ? plus + 1 : text, &rate) || rate <= 0)
+    return FALSE;
+  cost->m = 1 / rate;
+  return TRUE;
+}
+
+/* FALSE: no such key, or the value is none. */
+static gboolean
+model_take_word (TdModelMachine *machine, const char *key, const char *value)
+{
+  double number;
+
+  for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++)
+    if (strcmp (key, model_costs[i].name) == 0)
+      return model_parse_cost (value, (TdModelCost *) ((char *) machine + model_costs[i].offset));
+  for (guint i = 0; i < G_N_ELEMENTS (model_numbers); i++)
+    if (strcmp (key, model_numbers[i].name) == 0)
+      return model_parse_number (value, (double *) ((char *) machine + model_numbers[i].offset));
+  for (guint i = 0; i < G_N_ELEMENTS (model_counts); i++)
+    if (strcmp (key, model_counts[i].name) == 0 && model_parse_number (value, &number)
+        && number >= 1 && number <= 1e6 && number == floor (number)) {
+      *(guint *) ((char *) machine + model_counts[i].offset) = (guint) number;
+      return TRUE;
+    }
+  return FALSE;
+}
+
+static const char *
+model_preset (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (model_presets); i++)
+    if (strcmp (name, model_presets[i].name) == 0)
+      return model_presets[i].words;
+  return NULL;
+}
+
+static gboolean
+model_take_words (TdModelMachine *machine, const char *text, GError **error)
+{
+  g_auto (GStrv) words = g_strsplit_set (text, " \t\r\n,", -1);
+
+  for (guint i = 0; words[i]; i++) {
+    const char *preset = model_preset (words[i]), *colon = strchr (words[i], ':');
+    g_autofree char *key = colon ? g_strndup (words[i], (gsize) (colon - words[i])) : NULL;
+    const gboolean good = !*words[i] ? TRUE
+                          : preset   ? model_take_words (machine, preset, error)
+                          : colon    ? model_take_word (machine, key, colon + 1)
+                                     : FALSE;
+    if (good)
+      continue;
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "“%s” says nothing of a cluster: give a preset (abci, h100), a file of such words, "
+        "or words such as nodes:4, gpu:8, memory:80G, load:10G, update:1.8T and store:10G",
+        words[i]);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
+td_model_machine_parse (TdModelMachine *machine, const char *text, GError **error)
+{
+  g_autofree char *file = NULL;
+
+  *machine = (TdModelMachine) { 0 };
+  if (!model_take_words (machine, "h100", error))
+    return FALSE;
+  if (strchr (text, '/') || g_file_test (text, G_FILE_TEST_IS_REGULAR)) {
+    file = td_text_load (text, 1 << 16, error);
+    if (!file)
+      return FALSE;
+  }
+  return model_take_words (machine, file ? file : text, error);
+}
+
+char *
+td_model_machine_describe (const TdModelMachine *machine)
+{
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%u nodes of %u devices with %.4g GB and %u links\n",
+                          machine->nodes, machine->ranks, machine->memory_bytes * 1e-9,
+                          machine->links);
+  for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++) {
+    const TdModelCost *cost
+        = (const TdModelCost *) ((const char *) machine + model_costs[i].offset);
+    g_string_append_printf (text, "%-8s %.3g s + %.3g s a %s\n", model_costs[i].name, cost->c,
+                            cost->m, model_costs[i].unit);
+  }
+  return g_string_free (text, FALSE);
+}
+
+/* ── Stages ── */
+
+static double
+cost_of (const TdModelCost *cost, double n)
+{
+  return n > 0 ? cost->c + cost->m * n : 0;
+}
+
+static double
+projection_bytes (const TdModelProblem *problem)
+{
+  return (double) problem->n_columns * problem->n_rows * problem->n_views;
+}
+
+static double
+voxels (const TdModelProblem *problem)
+{
+  return (double) problem->nx * problem->ny * problem->nz;
+}
+
+/* The detector rows that a slab of 1 / R of the slices sees, as a part of all, mean over the slabs.
+   A slice at height z lies between rows z / (1 + k) and z / (1 - k), k the fan. */
+static double
+rows_seen (const TdModelProblem *problem, guint rows)
+{
+  const double k = MIN (problem->fan, 0.9);
+  double sum = 0;
+
+  for (guint r = 0; r < rows; r++) {
+    const double low = 2.0 * r / rows - 1, high = 2.0 * (r + 1) / rows - 1;
+    const double from = low < 0 ? low / (1 - k) : low / (1 + k);
+    const double to = high > 0 ? high / (1 - k) : high / (1 + k);
+    sum += MIN (MIN (to, 1) - MAX (from, -1), 2) / 2;
+  }
+  return sum / rows;
+}
+
+guint
+td_model_least_rows (const TdModelMachine *machine, const TdModelProblem *problem)
+{
+  const double batch = 4.0 * problem->n_columns * problem->n_rows * BATCH;
+  guint rows = 1;
+
+  /* Half of the memory for the sub-volume, as the paper has 8 of 16 GB. */
+  while (rows < problem->nz
+         && (4 * voxels (problem) / rows > machine->memory_bytes / 2 * 1.0738
+             || 4 * voxels (problem) / rows + batch > machine->memory_bytes))
+    rows *= 2;
+  return rows;
+}
+
+/* Equation 12 without the upload: a column of voxels costs some voxels more. */
+static double
+back_project_s (const TdModelMachine *machine, const TdModelProblem *problem, guint rows,
+                guint columns)
+{
+  const double slices = (double) problem->nz / rows;
+
+  return cost_of (&machine->update, (double) problem->nx * problem->ny * (slices + machine->column)
+                                        * problem->n_views / columns);
+}
+
+/* Nodes that a grid takes, and the ranks on each. */
+static guint
+grid_nodes (const TdModelMachine *machine, guint ranks, guint *each)
+{
+  *each = MIN (machine->ranks, ranks);
+  return (ranks + machine->ranks - 1) / machine->ranks;
+}
+
+/* Ranks of a node that belong to different columns get different views: their bytes cross the
+   network once each, and are then copied to every rank of the node. */
+static double
+gather_s (const TdModelMachine *machine, double bytes, guint rows, guint columns)
+{
+  guint each;
+  const guint nodes = grid_nodes (machine, rows * columns, &each);
+
+  if (rows == 1)
+    return 0;
+  return cost_of (&machine->copy, each * bytes)
+         + (nodes > 1 ? cost_of (&machine->network, MIN (each, columns) * bytes) : 0);
+}
+
+static void
+model_ifdk (const TdModelMachine *machine, const TdModelProblem *problem, guint rows, guint columns,
+            TdModelTimes *times)
+{
+  guint each;
+  grid_nodes (machine, rows * columns, &each);
+  const double pixels = projection_bytes (problem), links = MIN (machine->links, each);
+
+  times->load = cost_of (&machine->load, pixels * problem->sample_bytes);        /* Eq. 8 */
+  times->filter = cost_of (&machine->filter, 4 * pixels / rows / columns);       /* Eq. 9 */
+  times->gather = gather_s (machine, 4 * pixels / columns, rows, columns);       /* Eq. 10 */
+  times->upload = cost_of (&machine->link, each / links * 4 * pixels / columns); /* Eq. 11 */
+  times->back_project
+      = times->upload + back_project_s (machine, problem, rows, columns); /* Eq. 12 */
+  times->download
+      = cost_of (&machine->link, each / links * 4 * voxels (problem) / rows); /* Eq. 14 */
+  times->reduce
+      = columns > 1 ? cost_of (&machine->reduce, 4 * voxels (problem) / rows) : 0;   /* Eq. 15 */
+  times->store = cost_of (&machine->store, voxels (problem) * problem->voxel_bytes); /* Eq. 16 */
+}
+
+/* Nothing is gathered: each rank reads and filters what its slab sees. Ranks exchange all but their
+   own part of a sub-volume. */
+static void
+model_slab (const TdModelMachine *machine, const TdModelProblem *problem, guint rows, guint columns,
+            TdModelTimes *times)
+{
+  guint each;
+  grid_nodes (machine, rows * columns, &each);
+  const double seen = rows_seen (problem, rows), links = MIN (machine->links, each);
+  const double pixels = projection_bytes (problem) * seen / columns;
+
+  times->load = cost_of (&machine->load, pixels * problem->sample_bytes * rows * columns);
+  times->filter = cost_of (&machine->filter, 4 * pixels);
+  times->upload = cost_of (&machine->link, each / links * 4 * pixels);
+  times->back_project = back_project_s (machine, problem, rows, columns);
+  times->download = cost_of (&machine->link, each / links * 4 * voxels (problem) / rows);
+  times->reduce
+      = cost_of (&machine->reduce, 4 * voxels (problem) / rows * (columns - 1.0) / columns);
+  times->store = cost_of (&machine->store, voxels (problem) * problem->voxel_bytes);
+}
+
+/* ── Overlap ── */
+
+typedef struct {
+  const char *name;
+  double seconds;
+} Stage;
+
+/* Equation 17, with the part of what comes before the longest stage that is not hidden: that stage
+   waits for it now and then. */
+static double
+overlapped (const Stage *stages, guint n, double left, const char **bound)
+{
+  double longest = 0, before = 0, sum = 0;
+
+  for (guint i = 0; i < n; i++) {
+    if (stages[i].seconds > longest) {
+      longest = stages[i].seconds;
+      before = sum;
+      *bound = stages[i].name;
+    }
+    sum += stages[i].seconds;
+  }
+  return longest + left * before;
+}
+
+void
+td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, TdClusterMode mode,
+                  guint rows, guint columns, TdModelTimes *times)
+{
+  *times = (TdModelTimes) { 0 };
+  if (mode == TD_CLUSTER_IFDK) {
+    model_ifdk (machine, problem, rows, columns, times);
+    const Stage stages[] = { { "load", times->load },
+                             { "filter", times->filter },
+                             { "gather", times->gather },
+                             { "back-project", times->back_project } };
+    times->compute = overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
+                     + machine->start_s;
+    /* Equations 18 and 19: what follows is not hidden. */
+    times->total
+        = times->compute + times->download + times->reduce + times->store + machine->queue_s;
+    if (times->store > times->compute)
+      times->bound = "store";
+    return;
+  }
+  model_slab (machine, problem, rows, columns, times);
+  const Stage stages[] = { { "load", times->load },         { "filter", times->filter },
+                           { "upload", times->upload },     { "back-project", times->back_project },
+                           { "download", times->download }, { "reduce", times->reduce },
+                           { "store", times->store } };
+  times->compute = overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
+                   + machine->start_s;
+  /* The first slab is read, filtered and sent before, and the last one fetched, added and stored
+     after all others. */
+  times->fill = (times->load + times->filter + times->upload + times->back_project + times->download
+                 + times->reduce + times->store
+                 - overlapped (stages, G_N_ELEMENTS (stages), 0, &times->bound))
+                / SLABS;
+  times->total = times->compute + times->fill + machine->queue_s;
+}
+
+static gint
+compare_grids (gconstpointer a, gconstpointer b)
+{
+  const double one = ((const TdModelGrid *) a)->times.total;
+  const double other = ((const TdModelGrid *) b)->times.total;
+
+  return one < other ? -1 : one > other;
+}
+
+GArray *
+td_model_grids (const TdModelMachine *machine, const TdModelProblem *problem, TdClusterMode mode)
+{
+  GArray *grids = g_array_new (FALSE, FALSE, sizeof (TdModelGrid));
+  const guint ranks = machine->nodes * machine->ranks;
+  const guint least = mode == TD_CLUSTER_IFDK ? td_model_least_rows (machine, problem) : 1;
+
+  for (guint rows = least; rows <= MIN (ranks, problem->nz); rows++) {
+    TdModelGrid grid = { .rows = rows, .columns = ranks / rows };
+    if (ranks % rows != 0 || grid.columns > MAX (1, problem->n_views / 2)
+        || (mode == TD_CLUSTER_SLICES && grid.columns > 1))
+      continue;
+    td_model_predict (machine, problem, mode, rows, grid.columns, &grid.times);
+    g_array_append_val (grids, grid);
+  }
+  g_array_sort (grids, compare_grids);
+  return grids;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "job-file.h"
+
+/**
+ * How long a cluster takes, stage by stage: iFDK, section 4.2, Equations 7 to 19, and the terms of
+ * the modes that the paper does not have. A stage of N units takes c + m N seconds. Pure; any
+ * thread.
+ */
+typedef struct {
+  double c, m; /* seconds; seconds a unit */
+} TdModelCost;
+
+/* A machine of equal nodes, with a rank for each device. */
+typedef struct {
+  guint nodes, ranks;  /* ranks of a node: its devices */
+  guint links;         /* of a node, between its devices and its memory (N_PCIe) */
+  double memory_bytes; /* of a device */
+  TdModelCost load;    /* a byte from storage, by all ranks together (BW_load) */
+  TdModelCost filter;  /* a byte of projections, by one rank (TH_flt) */
+  TdModelCost copy;    /* a byte between ranks of a node, by all of them together */
+  TdModelCost network; /* a byte into a node */
+  TdModelCost update;  /* a voxel of a view, by one device (TH_bp) */
+  double column;       /* voxels that a view's column of voxels costs besides its own */
+  TdModelCost link;    /* a byte through a link (BW_PCIe) */
+  TdModelCost reduce;  /* a byte of a rank's sub-volume, exchanged and added (TH_reduce) */
+  TdModelCost store;   /* a byte to storage, by all ranks together (BW_store) */
+  double overlap;      /* of the stages before the longest one, the part that is not hidden */
+  double start_s;      /* until the pipeline runs: threads, buffers, the first batch */
+  double queue_s;      /* the scheduler's wait */
+} TdModelMachine;
+
+/* A preset or a list of words, each "KEY:VALUE", which later words change: "nodes:4 gpu:8
+   store:10G". Presets: "abci" (iFDK's, section 5.1), "h100". Costs are rates with k, M, G or T, or
+   "SECONDS+RATE". A file's path is read as such words, one a line. */
+gboolean td_model_machine_parse (TdModelMachine *machine, const char *text, GError **error);
+/* One line a cost, as c + m N. (transfer full) */
+char *td_model_machine_describe (const TdModelMachine *machine);
+
+/* N_u, N_v, N_p and N_x, N_y, N_z. */
+typedef struct {
+  guint n_columns, n_rows, n_views;
+  guint nx, ny, nz;
+  guint sample_bytes, voxel_bytes; /* as they are stored */
+  double fan; /* half the volume's width over the source's distance; 0: parallel beams */
+} TdModelProblem;
+
+/* Seconds. Stages overlap; "fill" is what comes before the first slab and after the last. */
+typedef struct {
+  double load, filter, gather, back_project, upload, download, reduce, store, fill;
+  double compute;    /* Equation 17 */
+  double total;      /* Equation 19, and the queue's wait */
+  const char *bound; /* the longest stage, static */
+} TdModelTimes;
+
+/* A grid of @rows x @columns ranks, which need not be all of the machine's. */
+void td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem,
+                       TdClusterMode mode, guint rows, guint columns, TdModelTimes *times);
+/* R: sub-volumes that fit a device's memory with a batch of 32 views, a power of two (Equation 7
+   and the condition after it). */
+guint td_model_least_rows (const TdModelMachine *machine, const TdModelProblem *problem);
+
+typedef struct {
+  guint rows, columns;
+  TdModelTimes times;
+} TdModelGrid;
+
+/* Every grid of all ranks that can do the problem, the fastest first. (transfer full) */
+GArray *td_model_grids (const TdModelMachine *machine, const TdModelProblem *problem,
+                        TdClusterMode mode);

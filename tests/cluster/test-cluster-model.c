@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The performance model gives what iFDK measured (its Table 5 and section 5.3), and answers what a
+   machine would do. */
+#include <math.h>
+
+#include "cluster/model.h"
+#include "tests/unit/test-folder.h"
+
+/* Table 5: seconds on so many GPUs. */
+static const struct {
+  guint side, rows, gpus;
+  double gather, back_project, compute;
+} table5[] = {
+  { 4096, 32, 32, 31.4, 54.8, 70.2 },    { 4096, 32, 64, 20.7, 27.5, 35.6 },
+  { 4096, 32, 128, 15.2, 14.0, 18.9 },   { 4096, 32, 256, 7.4, 7.0, 10.2 },
+  { 8192, 256, 256, 46.9, 83.0, 101.3 }, { 8192, 256, 512, 26.9, 41.5, 53.1 },
+  { 8192, 256, 1024, 17.0, 20.8, 29.7 }, { 8192, 256, 2048, 8.6, 10.4, 17.2 },
+};
+
+static TdModelProblem
+ifdk_problem (guint side)
+{
+  return (TdModelProblem) { .n_columns = 2048,
+                            .n_rows = 2048,
+                            .n_views = 4096,
+                            .nx = side,
+                            .ny = side,
+                            .nz = side,
+                            .sample_bytes = 4,
+                            .voxel_bytes = 4,
+                            .fan = 0.2 };
+}
+
+static void
+assert_within (double value, double measured, double part)
+{
+  if (fabs (value - measured) > part * measured)
+    g_error ("%g is not within %g %% of %g", value, 100 * part, measured);
+}
+
+static void
+test_table5 (void)
+{
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (table5); i++) {
+    const TdModelProblem problem = ifdk_problem (table5[i].side);
+    g_autofree char *words = g_strdup_printf ("abci nodes:%u", table5[i].gpus / 4);
+    TdModelMachine machine;
+    TdModelTimes times;
+
+    g_assert_true (td_model_machine_parse (&machine, words, &error));
+    g_assert_cmpuint (td_model_least_rows (&machine, &problem), ==, table5[i].rows);
+    td_model_predict (&machine, &problem, TD_CLUSTER_IFDK, table5[i].rows,
+                      table5[i].gpus / table5[i].rows, &times);
+    g_test_message ("%u on %u: gather %.1f (%.1f), back-project %.1f (%.1f), compute %.1f (%.1f), "
+                    "all %.1f s",
+                    table5[i].side, table5[i].gpus, times.gather, table5[i].gather,
+                    times.back_project, table5[i].back_project, times.compute, table5[i].compute,
+                    times.total);
+    assert_within (times.back_project, table5[i].back_project, 0.15);
+    assert_within (times.compute, table5[i].compute, 0.15);
+    if (table5[i].side == 4096) /* larger columns of ranks gather more slowly than links explain */
+      assert_within (times.gather, table5[i].gather, 0.15);
+    g_assert_cmpstr (times.bound, ==, times.store > times.compute ? "store" : times.bound);
+  }
+}
+
+/* "Within 30 seconds and 2 minutes". */
+static void
+test_instant (void)
+{
+  static const struct {
+    guint side, rows, nodes;
+    double least, most;
+  } claims[] = { { 4096, 32, 64, 20, 30 }, { 8192, 256, 512, 90, 120 } };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (claims); i++) {
+    const TdModelProblem problem = ifdk_problem (claims[i].side);
+    g_autofree char *words = g_strdup_printf ("abci nodes:%u", claims[i].nodes);
+    TdModelMachine machine;
+    TdModelTimes times;
+
+    g_assert_true (td_model_machine_parse (&machine, words, &error));
+    td_model_predict (&machine, &problem, TD_CLUSTER_IFDK, claims[i].rows,
+                      claims[i].nodes * 4 / claims[i].rows, &times);
+    g_test_message ("%u: %.1f s", claims[i].side, times.total);
+    g_assert_cmpfloat (times.total, >=, claims[i].least);
+    g_assert_cmpfloat (times.total, <=, claims[i].most);
+    g_assert_cmpstr (times.bound, ==, "store");
+  }
+}
+
+/* 4096³ on eight cards of today with 10 GB/s of storage: at most 90 s from disk to disk. */
+static void
+test_today (void)
+{
+  const TdModelProblem problem = ifdk_problem (4096);
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine;
+
+  g_assert_true (td_model_machine_parse (&machine, "h100 gpu:8 load:10G store:10G", &error));
+  g_autoptr (GArray) grids = td_model_grids (&machine, &problem, TD_CLUSTER_SLAB);
+  g_assert_cmpuint (grids->len, ==, 4);
+  for (guint i = 0; i < grids->len; i++) {
+    const TdModelGrid *grid = &g_array_index (grids, TdModelGrid, i);
+    g_test_message ("%u x %u: %.1f s, bound by %s", grid->rows, grid->columns, grid->times.total,
+                    grid->times.bound);
+    g_assert_cmpuint (grid->rows * grid->columns, ==, 8);
+    if (i > 0)
+      g_assert_cmpfloat (grid->times.total, >=, grid[-1].times.total);
+  }
+  const TdModelGrid *best = &g_array_index (grids, TdModelGrid, 0);
+  g_assert_cmpfloat (best->times.total, <=, 90);
+  g_assert_cmpstr (best->times.bound, ==, "store");
+}
+
+/* More of anything never takes longer, and what bounds is what helps. */
+static void
+test_sense (void)
+{
+  const TdModelProblem problem = ifdk_problem (2048);
+  static const char *const better[] = { "load:20G",   "filter:100G", "update:3T", "link:100G",
+                                        "reduce:20G", "store:20G",   "overlap:0" };
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine;
+  TdModelTimes before, after;
+
+  for (TdClusterMode mode = TD_CLUSTER_SLAB; mode <= TD_CLUSTER_IFDK; mode++)
+    for (guint i = 0; i < G_N_ELEMENTS (better); i++) {
+      g_assert_true (td_model_machine_parse (&machine, "h100", &error));
+      td_model_predict (&machine, &problem, mode, 4, 2, &before);
+      g_assert_true (td_model_machine_parse (&machine, better[i], &error));
+      td_model_predict (&machine, &problem, mode, 4, 2, &after);
+      g_assert_cmpfloat (after.total, <=, before.total);
+    }
+  g_assert_true (td_model_machine_parse (&machine, "queue:600", &error));
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 8, 1, &after);
+  g_assert_cmpfloat (after.total, >, 600);
+}
+
+static void
+test_words (void)
+{
+  static const char *const wrong[] = { "nodes:0", "nodes:2.5", "load:0",   "load:-1",
+                                       "speed:3", "h200x",     "store:1+", "update:3Q" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "hall.txt");
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine;
+
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++) {
+    g_assert_false (td_model_machine_parse (&machine, wrong[i], &error));
+    test_assert_sentence (error, wrong[i]);
+    g_clear_error (&error);
+  }
+  g_assert_true (g_file_set_contents (path, "abci\nnodes:3\nstore:0.25+2G\n", -1, &error));
+  g_assert_true (td_model_machine_parse (&machine, path, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (machine.nodes, ==, 3);
+  g_assert_cmpuint (machine.ranks, ==, 4);
+  g_assert_cmpfloat (machine.store.c, ==, 0.25);
+  g_assert_cmpfloat (fabs (machine.store.m - 5e-10), <, 1e-20);
+  g_autofree char *described = td_model_machine_describe (&machine);
+  g_assert_nonnull (strstr (described, "store    0.25 s + 5e-10 s a byte"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cluster-model/table-5", test_table5);
+  g_test_add_func ("/cluster-model/instant", test_instant);
+  g_test_add_func ("/cluster-model/today", test_today);
+  g_test_add_func ("/cluster-model/sense", test_sense);
+  g_test_add_func ("/cluster-model/words", test_words);
+  return g_test_run ();
+}

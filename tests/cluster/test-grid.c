@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How ranks divide a volume, and what is left to do after an earlier run. */
+#include "cluster/handout.h"
+#include "tests/unit/test-folder.h"
+
+static const struct {
+  guint ranks, rows, columns; /* 0: free */
+  guint n_slices, n_views;
+  gboolean one_column;
+  guint got_rows, got_columns;
+} grids[] = {
+  { 1, 0, 0, 10, 20, FALSE, 1, 1 },  { 6, 0, 0, 100, 20, FALSE, 6, 1 },
+  { 6, 0, 0, 4, 20, FALSE, 3, 2 },   { 6, 0, 0, 4, 20, TRUE, 4, 1 },
+  { 6, 2, 0, 100, 20, FALSE, 2, 3 }, { 6, 0, 3, 100, 20, FALSE, 2, 3 },
+  { 7, 0, 2, 100, 20, FALSE, 3, 2 }, { 8, 1, 0, 100, 6, FALSE, 1, 3 },
+  { 4, 2, 3, 100, 20, FALSE, 0, 0 }, { 4, 4, 1, 3, 20, FALSE, 0, 0 },
+  { 4, 1, 2, 100, 20, TRUE, 0, 0 },  { 4, 1, 4, 100, 6, FALSE, 0, 0 },
+};
+
+static void
+test_choice (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (grids); i++) {
+    const TdClusterWish wish = { .rows = grids[i].rows, .columns = grids[i].columns };
+    const TdGridLimits limits = { grids[i].n_slices, grids[i].n_views,
+                                  grids[i].one_column ? "rows want all views" : NULL };
+    g_autoptr (GError) error = NULL;
+    TdGrid grid;
+    const gboolean found = td_grid_choose (grids[i].ranks, &wish, &limits, &grid, &error);
+
+    g_assert_cmpint (found, ==, grids[i].got_rows > 0);
+    if (!found) {
+      test_assert_sentence (error, "grid");
+      continue;
+    }
+    g_assert_cmpuint (grid.rows, ==, grids[i].got_rows);
+    g_assert_cmpuint (grid.columns, ==, grids[i].got_columns);
+  }
+}
+
+/* Shares follow one another, cover all, and nobody goes without. */
+static void
+test_shares (void)
+{
+  for (guint round = 0; round < 2000; round++) {
+    const guint n = (guint) g_test_rand_int_range (1, 200),
+                step = (guint) g_test_rand_int_range (1, 3);
+    const guint n_shares = (guint) g_test_rand_int_range (1, 9);
+    double shares[8];
+    guint next = 0;
+
+    for (guint i = 0; i < n_shares; i++)
+      shares[i] = g_test_rand_double_range (0.1, 10);
+    for (guint i = 0; i < n_shares; i++) {
+      const TdGridShare share = td_grid_share (n, step, shares, n_shares, i);
+      g_assert_cmpuint (share.first, ==, next);
+      g_assert_cmpuint (share.first % step, ==, 0);
+      if (n / step >= n_shares)
+        g_assert_cmpuint (share.count, >=, step);
+      next += share.count;
+    }
+    g_assert_cmpuint (next, ==, n);
+  }
+}
+
+static void
+assert_ranges (GArray *ranges, guint n, const TdGridShare *wanted)
+{
+  g_assert_cmpuint (ranges->len, ==, n);
+  g_assert_cmpmem (ranges->data, n * sizeof *wanted, wanted, n * sizeof *wanted);
+  g_array_unref (ranges);
+}
+
+static void
+test_parts (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  TdPartsOf of = { "20261122-120000-0123abcd", "/data/out.h5", "{}", 8, 9, 30 };
+  static const double equal[] = { 1, 1 };
+  static const TdGridShare there[] = { { 0, 10 }, { 12, 3 } },
+                           missing[] = { { 10, 2 }, { 15, 15 } };
+  static const TdGridShare first[] = { { 10, 2 }, { 15, 7 } }, second[] = { { 22, 8 } };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdParts) parts = td_parts_new (folder->path, &of);
+
+  g_assert_false (td_parts_resume (parts));
+  td_parts_note (parts, 0, 5);
+  td_parts_note (parts, 12, 3);
+  td_parts_note (parts, 5, 5);
+  g_assert_true (td_parts_has (parts, 2, 8));
+  g_assert_false (td_parts_has (parts, 2, 9));
+  g_assert_true (td_parts_save (parts, &error));
+
+  g_autoptr (TdParts) again = td_parts_new (folder->path, &of);
+  g_assert_true (td_parts_resume (again));
+  assert_ranges (td_parts_list (again, TRUE), 2, there);
+  assert_ranges (td_parts_list (again, FALSE), 2, missing);
+  g_autoptr (GArray) left = td_parts_list (again, FALSE);
+  assert_ranges (td_parts_share (left, equal, 2, 0), 2, first);
+  assert_ranges (td_parts_share (left, equal, 2, 1), 1, second);
+
+  of.recipe = "{ }"; /* another job in the same folder */
+  g_autoptr (TdParts) other = td_parts_new (folder->path, &of);
+  g_assert_false (td_parts_resume (other));
+}
+
+/* Every slice is granted once, unless its rank is slow. */
+static void
+test_handout (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  const TdPartsOf of = { "20261122-120000-0123abcd", "/data/out.h5", "{}", 8, 9, 100 };
+  g_autoptr (TdParts) parts = td_parts_new (folder->path, &of);
+  g_autoptr (GArray) missing = NULL;
+  gboolean later = FALSE;
+  guint slow, granted = 0;
+
+  td_parts_note (parts, 40, 20);
+  missing = td_parts_list (parts, FALSE);
+  TdHandout *handout = td_handout_new (missing, 2);
+  const TdGridShare held = td_handout_grant (handout, 1, parts, &later, &slow);
+  for (TdGridShare share;
+       (share = td_handout_grant (handout, 0, parts, &later, &slow)).count > 0;) {
+    g_assert_cmpuint (slow, ==, G_MAXUINT);
+    g_assert_false (td_parts_has (parts, share.first, 1));
+    td_parts_note (parts, share.first, share.count);
+    granted += share.count;
+  }
+  g_assert_true (later); /* rank 1 may still fail */
+  g_assert_cmpuint (granted + held.count, ==, 80);
+  td_parts_note (parts, held.first, held.count);
+  later = FALSE;
+  g_assert_cmpuint (td_handout_grant (handout, 1, parts, &later, &slow).count, ==, 0);
+  g_assert_false (later);
+  td_handout_free (handout);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/grid/choice", test_choice);
+  g_test_add_func ("/grid/shares", test_shares);
+  g_test_add_func ("/grid/parts", test_parts);
+  g_test_add_func ("/grid/handout", test_handout);
+  return g_test_run ();
+}
