@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 
+#include "cli-plan-cluster.h"
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/plan.h"
 #include "compute/methods/methods.h"
+#include "dataset/json-text.h"
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
@@ -16,7 +18,9 @@ static const TdCliHelp help = {
   "    tomodesk-cli plan scan.nxs --memory-limit 8G --device cuda:0\n"
   "  The recipe with every automatic choice made, to keep and run later:\n"
   "    tomodesk-cli plan scan.nxs --filter hann --json | jq .recipe > hann.json\n"
-  "    tomodesk-cli reconstruct scan.nxs --recipe hann.json --output slices\n",
+  "    tomodesk-cli reconstruct scan.nxs --recipe hann.json --output slices\n"
+  "  How long eight cards would take, for every way to share the work:\n"
+  "    tomodesk-cli plan cone.nxs --cluster \"h100 nodes:1 gpu:8 store:10G\"\n",
 };
 
 static void
@@ -57,8 +61,22 @@ cli_plan_print_text (const TdPlan *plan)
   td_cli_print_notes ("  note     ", facts->notes);
 }
 
+/* The plan as JSON, with what @cluster (NULL: none) would take. (transfer full) */
+static char *
+cli_plan_json (const TdScan *scan, const TdPlan *plan, const char *cluster, GError **error)
+{
+  g_autofree char *text = td_plan_to_json (plan);
+  g_autoptr (JsonNode) root = cluster ? json_from_string (text, error) : NULL;
+
+  if (!cluster)
+    return g_steal_pointer (&text);
+  if (!root || !td_cli_plan_cluster (scan, plan, cluster, json_node_get_object (root), error))
+    return NULL;
+  return td_json_text (root, TRUE);
+}
+
 static int
-plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
+plan_scan (TdCliRecipe *recipe, const char *path, const char *cluster, gboolean json)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
@@ -75,12 +93,14 @@ plan_scan (TdCliRecipe *recipe, const char *path, gboolean json)
   if (!plan)
     return td_cli_fail (error);
   if (json) {
-    g_autofree char *text = td_plan_to_json (plan);
-    return td_cli_print_text (text);
+    g_autofree char *text = cli_plan_json (scan, plan, cluster, &error);
+    return text ? td_cli_print_text (text) : td_cli_fail (error);
   }
   td_cli_print ("%s\n", path);
   cli_plan_print_text (plan);
   td_cli_print_notes ("  note     ", td_scan_facts (scan)->notes);
+  if (cluster && !td_cli_plan_cluster (scan, plan, cluster, NULL, &error))
+    return td_cli_fail (error);
   return TD_CLI_DONE;
 }
 
@@ -88,7 +108,10 @@ int
 td_cli_plan (int argc, char **argv)
 {
   gboolean json = FALSE;
+  g_autofree char *cluster = NULL;
   const GOptionEntry entries[] = {
+    { "cluster", 0, 0, G_OPTION_ARG_STRING, &cluster,
+      "What a cluster would take: a profile, or \"nodes:4 gpu:8 store:10G\"", "CLUSTER" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
     { NULL },
   };
@@ -98,6 +121,6 @@ td_cli_plan (int argc, char **argv)
   int status = td_cli_recipe_parse (&recipe, TD_CLI_SCAN | TD_CLI_RECIPE, argc, argv, &help,
                                     entries, &path);
   if (status < 0)
-    status = plan_scan (&recipe, path, json);
+    status = plan_scan (&recipe, path, cluster, json);
   return status;
 }
