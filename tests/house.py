@@ -355,6 +355,14 @@ def terminal(tree):
                                                      "td_cli_print() and td_cli_say()")
 
 
+def reductions(tree):
+    """Open MPI crashes on non-blocking reductions of device memory (ompi#12045): ranks add up by segments."""
+    for path in tree.house_paths:
+        for name in sorted(tree.words(path)):
+            if re.fullmatch(r"P?MPI_(Ireduce|Iallreduce)\w*", name):
+                yield Breach(f"{path} {name}", f"{path}: {name}() is not used: see cluster/reduce.h")
+
+
 CHECKS = (
     ("rooms", "a room includes only the rooms it may", rooms),
     ("storeys", "the folders of compute include downwards only", storeys),
@@ -366,6 +374,7 @@ CHECKS = (
     ("static-names", "static functions say whose they are", static_names),
     ("unused", "every function is called", unused),
     ("terminal", "the command line prints in one place", terminal),
+    ("reductions", "no reduction that MPI cannot do of device memory", reductions),
     ("licences", "every source states its licence", licences),
     ("layout", "sources are laid out by clang-format 14", layout),
 )
