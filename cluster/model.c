@@ -199,7 +199,7 @@ projection_bytes (const TdModelProblem *problem)
 }
 
 static double
-voxels (const TdModelProblem *problem)
+model_voxels (const TdModelProblem *problem)
 {
   return (double) problem->nx * problem->ny * problem->nz;
 }
@@ -221,16 +221,17 @@ rows_seen (const TdModelProblem *problem, guint rows)
   return sum / rows;
 }
 
-guint
-td_model_least_rows (const TdModelMachine *machine, const TdModelProblem *problem)
+/* R of Equation 7, a power of two. */
+static guint
+model_least_rows (const TdModelMachine *machine, const TdModelProblem *problem)
 {
   const double batch = 4.0 * problem->n_columns * problem->n_rows * BATCH;
   guint rows = 1;
 
   /* Half of the memory for the sub-volume, as the paper has 8 of 16 GB. */
   while (rows < problem->nz
-         && (4 * voxels (problem) / rows > machine->memory_bytes / 2 * 1.0738
-             || 4 * voxels (problem) / rows + batch > machine->memory_bytes))
+         && (4 * model_voxels (problem) / rows > machine->memory_bytes / 2 * 1.0738
+             || 4 * model_voxels (problem) / rows + batch > machine->memory_bytes))
     rows *= 2;
   return rows;
 }
@@ -283,10 +284,11 @@ model_ifdk (const TdModelMachine *machine, const TdModelProblem *problem, guint 
   times->back_project
       = times->upload + back_project_s (machine, problem, rows, columns); /* Eq. 12 */
   times->download
-      = cost_of (&machine->link, each / links * 4 * voxels (problem) / rows); /* Eq. 14 */
-  times->reduce
-      = columns > 1 ? cost_of (&machine->reduce, 4 * voxels (problem) / rows) : 0;   /* Eq. 15 */
-  times->store = cost_of (&machine->store, voxels (problem) * problem->voxel_bytes); /* Eq. 16 */
+      = cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows); /* Eq. 14 */
+  times->reduce = columns > 1 ? cost_of (&machine->reduce, 4 * model_voxels (problem) / rows)
+                              : 0; /* Eq. 15 */
+  times->store
+      = cost_of (&machine->store, model_voxels (problem) * problem->voxel_bytes); /* Eq. 16 */
 }
 
 /* Nothing is gathered: each rank reads and filters what its slab sees. Ranks exchange all but their
@@ -304,10 +306,10 @@ model_slab (const TdModelMachine *machine, const TdModelProblem *problem, guint 
   times->filter = cost_of (&machine->filter, 4 * pixels);
   times->upload = cost_of (&machine->link, each / links * 4 * pixels);
   times->back_project = back_project_s (machine, problem, rows, columns);
-  times->download = cost_of (&machine->link, each / links * 4 * voxels (problem) / rows);
+  times->download = cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows);
   times->reduce
-      = cost_of (&machine->reduce, 4 * voxels (problem) / rows * (columns - 1.0) / columns);
-  times->store = cost_of (&machine->store, voxels (problem) * problem->voxel_bytes);
+      = cost_of (&machine->reduce, 4 * model_voxels (problem) / rows * (columns - 1.0) / columns);
+  times->store = cost_of (&machine->store, model_voxels (problem) * problem->voxel_bytes);
 }
 
 /* ── Overlap ── */
@@ -320,7 +322,7 @@ typedef struct {
 /* Equation 17, with the part of what comes before the longest stage that is not hidden: that stage
    waits for it now and then. */
 static double
-overlapped (const Stage *stages, guint n, double left, const char **bound)
+model_overlapped (const Stage *stages, guint n, double left, const char **bound)
 {
   double longest = 0, before = 0, sum = 0;
 
@@ -346,8 +348,9 @@ td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, 
                              { "filter", times->filter },
                              { "gather", times->gather },
                              { "back-project", times->back_project } };
-    times->compute = overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
-                     + machine->start_s;
+    times->compute
+        = model_overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
+          + machine->start_s;
     /* Equations 18 and 19: what follows is not hidden. */
     times->total
         = times->compute + times->download + times->reduce + times->store + machine->queue_s;
@@ -360,13 +363,13 @@ td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, 
                            { "upload", times->upload },     { "back-project", times->back_project },
                            { "download", times->download }, { "reduce", times->reduce },
                            { "store", times->store } };
-  times->compute = overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
+  times->compute = model_overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
                    + machine->start_s;
   /* The first slab is read, filtered and sent before, and the last one fetched, added and stored
      after all others. */
   times->fill = (times->load + times->filter + times->upload + times->back_project + times->download
                  + times->reduce + times->store
-                 - overlapped (stages, G_N_ELEMENTS (stages), 0, &times->bound))
+                 - model_overlapped (stages, G_N_ELEMENTS (stages), 0, &times->bound))
                 / SLABS;
   times->total = times->compute + times->fill + machine->queue_s;
 }
@@ -385,7 +388,7 @@ td_model_grids (const TdModelMachine *machine, const TdModelProblem *problem, Td
 {
   GArray *grids = g_array_new (FALSE, FALSE, sizeof (TdModelGrid));
   const guint ranks = machine->nodes * machine->ranks;
-  const guint least = mode == TD_CLUSTER_IFDK ? td_model_least_rows (machine, problem) : 1;
+  const guint least = mode == TD_CLUSTER_IFDK ? model_least_rows (machine, problem) : 1;
 
   for (guint rows = least; rows <= MIN (ranks, problem->nz); rows++) {
     TdModelGrid grid = { .rows = rows, .columns = ranks / rows };

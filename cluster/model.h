@@ -57,15 +57,13 @@ typedef struct {
 /* A grid of @rows x @columns ranks, which need not be all of the machine's. */
 void td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem,
                        TdClusterMode mode, guint rows, guint columns, TdModelTimes *times);
-/* R: sub-volumes that fit a device's memory with a batch of 32 views, a power of two (Equation 7
-   and the condition after it). */
-guint td_model_least_rows (const TdModelMachine *machine, const TdModelProblem *problem);
-
 typedef struct {
   guint rows, columns;
   TdModelTimes times;
 } TdModelGrid;
 
-/* Every grid of all ranks that can do the problem, the fastest first. (transfer full) */
+/* Every grid of all ranks that can do the problem, the fastest first. With TD_CLUSTER_IFDK a
+   sub-volume fits half of a device's memory, and with a batch of 32 views all of it (Equation 7 and
+   the condition after it). (transfer full) */
 GArray *td_model_grids (const TdModelMachine *machine, const TdModelProblem *problem,
                         TdClusterMode mode);

@@ -11,6 +11,7 @@
 #include "dataset/error.h"
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
+#include "worker.h"
 
 #define PACE_US 20000
 #define BEAT_US 500000
@@ -20,9 +21,6 @@
 #define LOST_US (7 * G_USEC_PER_SEC)
 /* Ranks have so long to end their threads. */
 #define UNWIND_US (3 * G_USEC_PER_SEC)
-
-#define EXIT_FAILED 1
-#define EXIT_CANCELLED 75
 
 /* What rank 0 knows of a rank. */
 typedef struct {
@@ -143,7 +141,7 @@ watch_fail_rank (TdWatch *watch, guint rank, const char *node, const char *stage
   if (watch->stopping_us)
     return;
   watch_tell_failed (watch, rank, node, stage, text);
-  watch_stop (watch, EXIT_FAILED);
+  watch_stop (watch, TD_WORKER_FAILED);
 }
 
 /* Whether the job's end has been told: the last event says so. */
@@ -174,7 +172,7 @@ watch_fail_alone (TdWatch *watch, const char *text)
     if (watch->events)
       watch_tell_failed (watch, (guint) watch->rank, watch->node, watch->stage, text);
   }
-  watch_abort (watch, EXIT_FAILED);
+  watch_abort (watch, TD_WORKER_FAILED);
 }
 
 /* ── Rank 0 ── */
@@ -434,7 +432,7 @@ watch_look_for_signal (TdWatch *watch)
   if (!said || watch->stopping_us)
     return;
   if (watch->rank == 0 && td_job_is_cancelled (watch->folder)) {
-    watch_stop (watch, EXIT_CANCELLED);
+    watch_stop (watch, TD_WORKER_CANCELLED);
     return;
   }
   if (watch->rank != 0)
@@ -442,7 +440,7 @@ watch_look_for_signal (TdWatch *watch)
   watch_fail_rank (watch, 0, watch->node, watch->stage, said);
   /* Who sends SIGTERM soon sends SIGKILL. */
   watch_send (watch);
-  watch_abort (watch, EXIT_FAILED);
+  watch_abort (watch, TD_WORKER_FAILED);
 }
 
 /* Rank 0: the ranks' threads have ended, or had time to. */
@@ -455,14 +453,14 @@ watch_look_for_end (TdWatch *watch, gint64 now)
     return;
   if (watch->rank != 0) {
     if (now - watch->stopping_us > 2 * UNWIND_US)
-      watch_abort (watch, EXIT_FAILED);
+      watch_abort (watch, TD_WORKER_FAILED);
     return;
   }
   for (int i = 0; i < watch->size; i++)
     all = all && watch->peers[i].stopped;
   if (!all && now - watch->stopping_us < UNWIND_US)
     return;
-  if (watch->exit_status == EXIT_CANCELLED) {
+  if (watch->exit_status == TD_WORKER_CANCELLED) {
     if (watch->calls.discard)
       watch->calls.discard (watch->calls.user);
     td_watch_event_begin (watch, "cancelled");
@@ -490,7 +488,7 @@ watch_thread (gpointer user)
     if (watch->rank == 0 && now - watch->looked_us > FLAG_US) {
       watch->looked_us = now;
       if (td_job_is_cancelled (watch->folder))
-        watch_stop (watch, EXIT_CANCELLED);
+        watch_stop (watch, TD_WORKER_CANCELLED);
     }
     if (watch->rank == 0 && now - watch->told_us > TELL_US && !watch->stopping_us) {
       watch->told_us = now;

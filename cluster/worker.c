@@ -19,6 +19,7 @@
 #include "dataset/json-walk.h"
 #include "handout.h"
 #include "job-file.h"
+#include "model.h"
 #include "parts.h"
 #include "pipeline.h"
 #include "watch.h"
@@ -338,6 +339,60 @@ worker_note_idle (Worker *worker)
   td_watch_note (worker->watch, note);
 }
 
+/* What the grid should take, if the job's folder says what the machine can do ("machine.txt", as
+   td_model_machine_parse() takes it). FALSE: it does not. */
+static gboolean
+worker_predict (const Worker *worker, TdModelTimes *times)
+{
+  const TdPlanFacts *facts = td_plan_facts (worker->whole);
+  const TdScanFacts *scan = td_scan_facts (worker->scan);
+  const double distance = scan->geometry.source_axis_mm;
+  g_autofree char *path = g_build_filename (worker->folder, "machine.txt", NULL);
+  TdModelMachine machine;
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS) || !td_model_machine_parse (&machine, path, NULL))
+    return FALSE;
+  const TdModelProblem problem = {
+    .n_columns = scan->n_columns,
+    .n_rows = scan->n_rows,
+    .n_views = scan->n_views,
+    .nx = facts->nx,
+    .ny = facts->ny,
+    .nz = facts->n_slices,
+    .sample_bytes = (guint) td_sample_size (scan->sample_type),
+    .voxel_bytes = worker->recipe.output_bits / 8,
+    .fan = distance > 0 ? facts->nx * facts->pixel_mm / 2 / distance : 0,
+  };
+  td_model_predict (&machine, &problem, worker->job.cluster.mode, worker->grid.rows,
+                    worker->grid.columns, times);
+  return TRUE;
+}
+
+static void
+worker_add_prediction (const TdModelTimes *times, JsonBuilder *builder)
+{
+  td_json_add_number (builder, "load", times->load);
+  td_json_add_number (builder, "filter", times->filter);
+  td_json_add_number (builder, "back-project", times->back_project);
+  td_json_add_number (builder, "transfer", times->upload + times->download);
+  td_json_add_number (builder, "reduce", times->reduce);
+  td_json_add_number (builder, "store", times->store);
+  td_json_add_number (builder, "all", times->total);
+  td_json_add_string (builder, "bound", times->bound);
+}
+
+static void
+worker_tell_plan (Worker *worker)
+{
+  TdModelTimes times;
+
+  if (worker->rank != 0 || !worker_predict (worker, &times))
+    return;
+  JsonBuilder *builder = td_watch_event_begin (worker->watch, "plan");
+  worker_add_prediction (&times, builder);
+  td_watch_event_end (worker->watch);
+}
+
 static gboolean
 worker_make_grid (Worker *worker, GError **error)
 {
@@ -362,6 +417,7 @@ worker_make_grid (Worker *worker, GError **error)
     MPI_Comm_set_errhandler (worker->row, MPI_ERRORS_RETURN);
   worker_tell_start (worker);
   worker_note_idle (worker);
+  worker_tell_plan (worker);
   return TRUE;
 }
 
@@ -647,6 +703,12 @@ worker_tell_done (Worker *worker, const Report *reports)
   for (int r = 0; r < worker->size; r++)
     peak = MAX (peak, reports[r].peak_bytes);
   td_json_add_integer (builder, "peak_bytes", peak);
+  TdModelTimes times;
+  if (worker_predict (worker, &times)) {
+    td_json_begin_object (builder, "predicted");
+    worker_add_prediction (&times, builder);
+    json_builder_end_object (builder);
+  }
   td_watch_event_end (worker->watch);
 }
 

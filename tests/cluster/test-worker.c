@@ -375,9 +375,14 @@ test_slice_first (void)
   g_auto (Work) work;
 
   work_submit (&work, &test, &wish);
+  g_autofree char *machine = g_build_filename (work.folder, "machine.txt", NULL);
+  g_assert_true (g_file_set_contents (machine, "ranks:4 update:1G", -1, NULL));
   work_start (&work, test.ranks, NULL);
   work_wait (&work);
   work_assert_done (&work);
+  g_autoptr (JsonNode) done = work_event (&work, "done");
+  g_assert_cmpfloat (td_json_number (done, "predicted/back-project"), >, 0);
+  g_assert_cmpfloat (td_json_number (done, "stages/back-project"), >, 0);
   g_autoptr (JsonNode) event = work_event (&work, "slice"), part = work_event (&work, "part");
   g_assert_nonnull (event);
   g_assert_cmpuint (td_json_count (event, "index"), ==, 18);
