@@ -300,7 +300,6 @@ test_opencl (void)
     { 2, 2, 1, FALSE, "full", "opencl:0", NULL, NULL },
     { 4, 2, 2, FALSE, "offset", "opencl:0", NULL, NULL },
     { 4, 2, 2, TRUE, "full", "opencl:0", "--kernel standard", NULL },
-    { 2, 2, 1, FALSE, "offset", "opencl:0", "--precision half", NULL },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
