@@ -7,6 +7,7 @@
 #include "cluster/worker.h"
 #include "compute/device/device-probe.h"
 #include "config.h"
+#include "dataset/hdf5-trial.h"
 
 static int
 worker_usage (FILE *to)
@@ -44,7 +45,7 @@ worker_probe (int argc, char **argv)
 int
 main (int argc, char **argv)
 {
-  if (td_device_probe_helper (argc, argv))
+  if (td_device_probe_helper (argc, argv) || td_h5_trial_helper (argc, argv))
     return 0;
   setlocale (LC_NUMERIC, "C");
   if (argc == 2 && strcmp (argv[1], "--version") == 0) {
