@@ -112,8 +112,8 @@ class Place:
         return next(job for job in listed if job["id"] == job_id)
 
     @staticmethod
-    def processes(folder):
-        """Processes that were started for the job of this folder."""
+    def processes(folder, name=""):
+        """Processes that were started for the job of this folder; of this name alone."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             if not entry.name.isdigit():
@@ -121,9 +121,10 @@ class Place:
             try:
                 words = (entry / "environ").read_bytes().split(b"\0")
                 state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                its_name = (entry / "comm").read_text()
             except OSError:
                 continue
-            if f"TOMODESK_JOB={folder}".encode() in words and state != "Z":
+            if f"TOMODESK_JOB={folder}".encode() in words and state != "Z" and its_name.startswith(name):
                 found.append(entry.name)
         return found
 

@@ -343,17 +343,15 @@ def hold_a_rank(place, kind, output):
     """A job that cannot end, since one of its ranks is stopped while it computes: its id, its folder, the rank."""
     scan = place.folder / "larger.nxs"
     if not scan.exists():
-        place.run("phantom", "shepp-logan", "--cone", "--output", scan, "--columns", 256, "--rows", 192,
-                  "--views", 180)
+        place.run("phantom", "sphere", "--cone", "--output", scan, "--columns", 320, "--rows", 256, "--views", 240)
     done = place.run("submit", scan, "--output", place.folder / output, "--profile", kind, "--device", "host",
                      "--detach")
     assert done.returncode == 0, done.stderr
     job_id = done.stdout.strip()
-    folder = pathlib.Path(place.job(job_id)["folder"])
+    folder = place.folder / "data" / "tomodesk" / "jobs" / job_id
     events = folder / "events.jsonl"
     assert cluster.wait_for(lambda: events.exists() and '"start"' in events.read_text(), 30, 0.01)
-    ranks = [pid for pid in place.processes(folder)
-             if pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("tomodesk-worker")]
+    ranks = place.processes(folder, "tomodesk-worker")
     os.kill(int(ranks[-1]), signal.SIGSTOP)
     return job_id, folder, int(ranks[-1])
 
