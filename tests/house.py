@@ -70,6 +70,7 @@ WALLS = (
 
 # Functions of the program that only tests call, and why.
 FOR_TESTS = {
+    "td_job_ask_cancel": "a desktop asks hosts by a shell; tests and programs here by this",
     "td_axis_likeness_at": "the formula is compared with its plain form; a climb shows only where it is least",
 }
 

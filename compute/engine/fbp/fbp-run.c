@@ -647,8 +647,9 @@ start_threads (Run *run, GError **error)
     if (!ok)
       g_free (worker);
   }
-  if (run->fbp->keep) {
-    /* A preview's device may hold the rows: it reads them itself if it must. */
+  if (run->fbp->keep && run->n_slabs == 1) {
+    /* A preview's device may hold the rows: it reads them itself if it must. Where memory was too
+       short for a single slab, a thread reads all. */
     run->slabs[0].work.in = g_queue_pop_head (&run->free_in);
     g_queue_push_tail (&run->ready, &run->slabs[0]);
   } else {
