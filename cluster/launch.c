@@ -369,7 +369,8 @@ td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GPtrArray) rest = g_ptr_array_new ();
   g_autofree char *script
-      = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT "shift\n\"$@\" --write \"$root\"",
+      = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT
+                         "shift\numask 077\nmkdir -p -- \"$root\"\n\"$@\" --write \"$root\"",
                          profile->setup ? profile->setup : "");
   TdShell *shell = td_cluster_profile_shell (profile);
   g_auto (TdShellResult) result = { 0 };

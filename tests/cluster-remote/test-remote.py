@@ -389,8 +389,9 @@ CASES = {
     "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
                        tells_of_an_scancel_from_outside, asks_the_queue_rarely],
 }
-REAL = [computes_what_one_process_does, cancels_a_rank_that_hangs, tells_that_a_real_rank_was_killed,
-        probes_its_nodes]
+# The probe comes first: it makes the jobs' folder, as on a cluster that is new.
+REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs,
+        tells_that_a_real_rank_was_killed]
 SLOW = {"slurm": [tells_that_the_wall_time_was_reached]}
 
 
