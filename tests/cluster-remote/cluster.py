@@ -129,6 +129,13 @@ class Place:
         return found
 
     def close(self):
+        """Jobs that a failed test left behind end first: Slurm's own end would leave their processes."""
+        for folder in self.folder.glob("**/jobs*/*/job.json"):
+            for pid in self.processes(folder.parent):
+                try:
+                    os.kill(int(pid), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
         for child in reversed(self.children):
             self.stop(child)
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -40,7 +40,7 @@ def submits_and_follows(place, kind):
 
 def shows_a_slice_and_cancels(place, kind):
     job_id = place.submit(kind, f"{kind}-slow.tif")
-    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 20, 0.3)
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
     assert job and job["state"] == "running" and job["ranks"] == 2, job
     assert len(place.processes(job["folder"])) >= 2, "ranks run"
     slice_file = place.folder / f"{kind}-slice.tif"
@@ -63,7 +63,7 @@ def shows_a_slice_and_cancels(place, kind):
 
 def cancels_the_deaf(place, kind):
     job_id = place.submit(kind, f"{kind}-slow-deaf.tif")
-    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 20, 0.3)
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
     assert job, place.job(job_id)
     done = place.run("cancel", job_id)
     assert done.returncode == 0, done.stderr
@@ -219,7 +219,7 @@ def the_user_s_profile_wins(place, kind):
 def goes_on_after_a_cut(place, kind):
     job_id = place.submit(kind, "cut-slow.tif")
     follower = place.start("follow", job_id)
-    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 20, 0.3)
+    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3)
     folder = place.job(job_id)["folder"]
     place.sshd.cut()
     done = place.run("jobs")
@@ -275,7 +275,7 @@ def shows_the_scheduler_s_words(place, kind):
 
 def tells_of_an_scancel_from_outside(place, kind):
     job_id = place.submit(kind, "outside-slow-deaf.tif")
-    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 20, 0.3)
+    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3)
     follower = place.start("follow", job_id)
     time.sleep(1)
     subprocess.run(["scancel", place.job(job_id)["scheduler_id"]], env=place.environment, check=True)
@@ -289,7 +289,7 @@ def tells_of_an_scancel_from_outside(place, kind):
 def asks_the_queue_rarely(place, kind):
     """One squeue in 15 s, while a job waits for its turn."""
     blocker = place.submit(kind, "blocker-slow.tif")
-    cluster.wait_for(lambda: place.job(blocker)["slices"], 20, 0.3)
+    cluster.wait_for(lambda: place.job(blocker)["slices"], 60, 0.3)
     place.profile("all", **dict(place.keys[kind], scheduler_options="--exclusive"))
     waiting = place.submit("all", "waiting.tif")
     calls = place.folder / "calls"
