@@ -48,6 +48,7 @@ struct TdWatch {
   GPtrArray *sending; /* Message; the thread's */
   Peer *peers;        /* rank 0: of all; else peers[0] only */
   gint64 beaten_us, told_us, looked_us;
+  double began_s; /* since 1970, as events have it */
 
   GMutex lock; /* all below */
   GCond changed;
@@ -135,31 +136,34 @@ watch_stop (TdWatch *watch, int status)
   g_cancellable_cancel (watch->cancellable);
 }
 
-static void
-watch_fail_rank (TdWatch *watch, guint rank, const char *node, const char *stage, const char *text)
-{
-  if (watch->stopping_us)
-    return;
-  watch_tell_failed (watch, rank, node, stage, text);
-  watch_stop (watch, TD_WORKER_FAILED);
-}
-
-/* Whether the job's end has been told: the last event says so. */
+/* Whether this run's end has been told. */
 static gboolean
 watch_end_told (const TdWatch *watch)
 {
+  static const char *const ends[] = { "failed", "cancelled", "done", NULL };
   g_autofree char *path = g_build_filename (watch->folder, "events.jsonl", NULL);
   g_autofree char *text = NULL;
+  gboolean told = FALSE, ours = TRUE;
 
   if (!g_file_get_contents (path, &text, NULL, NULL))
     return FALSE;
-  g_strchomp (text);
-  const char *line = strrchr (text, '\n');
-  g_autoptr (JsonNode) root = td_json_parse (line ? line + 1 : text);
-  const char *event = root ? td_json_string (root, "event") : NULL;
-  return event
-         && (strcmp (event, "failed") == 0 || strcmp (event, "cancelled") == 0
-             || strcmp (event, "done") == 0);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = g_strv_length (lines); i-- > 0 && ours && !told;) {
+    g_autoptr (JsonNode) root = td_json_parse (lines[i]);
+    const char *event = root ? td_json_string (root, "event") : NULL;
+    ours = !event || td_json_number (root, "time") > watch->began_s;
+    told = event && ours && g_strv_contains (ends, event);
+  }
+  return told;
+}
+
+static void
+watch_fail_rank (TdWatch *watch, guint rank, const char *node, const char *stage, const char *text)
+{
+  if (watch->stopping_us || watch_end_told (watch)) /* what comes after "done" changes nothing */
+    return;
+  watch_tell_failed (watch, rank, node, stage, text);
+  watch_stop (watch, TD_WORKER_FAILED);
 }
 
 /* Another rank: rank 0 may be gone. The first of those that are left tells. */
@@ -515,6 +519,7 @@ td_watch_new (MPI_Comm comm, const char *folder, TdEvents *events, GCancellable 
   watch->comm = comm;
   MPI_Comm_rank (comm, &watch->rank);
   MPI_Comm_size (comm, &watch->size);
+  watch->began_s = g_get_real_time () * 1e-6;
   watch->folder = g_strdup (folder);
   watch->node = g_strdup (g_get_host_name ());
   watch->events = events;

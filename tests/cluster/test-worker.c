@@ -25,7 +25,7 @@ static const struct {
   { "full", "--cone --columns 37 --rows 29 --views 45 --wander 0.1 --drift 0.05" },
   { "short", "--cone --columns 40 --rows 24 --views 60 --range 225 --detector-tilt 1,0.5,-2" },
   { "offset", "--cone --columns 36 --rows 20 --views 64 --detector-offset-u 9" },
-  { "long", "--cone --columns 180 --rows 180 --views 300 --logged" },
+  { "long", "--cone --columns 220 --rows 220 --views 440 --logged" },
 };
 
 static void
@@ -440,7 +440,7 @@ test_refused (gconstpointer data)
 /* ── Faults ── */
 
 /* Slabs of a few slices, so that the job takes its time. */
-static const TdClusterWish long_wish = { .view_slice = -1, .memory_bytes = 112 << 20 };
+static const TdClusterWish long_wish = { .view_slice = -1, .memory_bytes = 128 << 20 };
 static const Case long_case = { 4, 2, 2, TRUE, "long", "host", NULL, NULL };
 
 /* The process of a rank; 0: not there. */
