@@ -120,9 +120,6 @@ td_rays_put (TdRayProjector *rays, TdBuffer *slices, const TdRayBox *box, double
 
 /* A launch counts its values in an int. */
 #define MOST_VALUES (1 << 28)
-/* Sums that a GPU is kept busy with. */
-#define SUM_ITEMS (1 << 18)
-
 typedef struct {
   TdKernel *kernel;
   TdBuffer *a, *b;
@@ -268,8 +265,8 @@ td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0
   const double values = (double) n * lines.length;
 
   lines.n = n;
-  if (rays->lanes == 1) { /* rays_sums_across() */
-    lines.groups = (int) CLAMP ((guint) (SUM_ITEMS / lines.length), 1, n);
+  if (rays->lanes == 1) {                           /* rays_sums_across() */
+    lines.groups = MAX ((int) n / lines.length, 1); /* as many sums as of lines */
     n = (guint) (lines.groups * lines.length);
   }
   if (!make_sums (rays, n, error)

@@ -91,7 +91,7 @@ td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings,
                                   : td_rays_projection_bytes (task, task->n_views);
 
   return (settings->kind == TD_SOLVER_CGLS ? 3 * all : all + 2 * part) + (n_members - 1) * part
-         + 2 * (guint64) task->n_views * task->n_columns * sizeof (float);
+         + 2 * MAX ((guint64) task->n_views * task->n_columns, task->n_rows) * sizeof (float);
 }
 
 guint64
@@ -106,7 +106,7 @@ td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings
   const guint64 scratch = cgls || kept ? td_rays_scratch_bytes (task, batch ? batch : most) : 0;
 
   return (n_volumes (settings) + more + kept) * td_ray_group_volume_bytes (task, n) + tables
-         + 2 * ((guint64) task->nx + 3) * (n + 3) * sizeof (float)
+         + 2 * MAX (((guint64) task->nx + 3) * (n + 3), task->nz + 3) * sizeof (float)
          + td_rays_projection_bytes (task, batch) + scratch;
 }
 
