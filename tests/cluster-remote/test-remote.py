@@ -387,12 +387,12 @@ CASES = {
     "ssh": COMMON + [goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
     "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
-                       tells_of_an_scancel_from_outside, asks_the_queue_rarely],
+                       tells_of_an_scancel_from_outside],
 }
 # The probe comes first: it makes the jobs' folder, as on a cluster that is new.
 REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs,
         tells_that_a_real_rank_was_killed]
-SLOW = {"slurm": [tells_that_the_wall_time_was_reached]}
+SLOW = {"slurm": [tells_that_the_wall_time_was_reached, asks_the_queue_rarely]}
 
 
 def prepare(place, kind):
