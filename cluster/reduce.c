@@ -12,7 +12,6 @@
 #define OWN_SEGMENTS 4
 #define OTHER_SEGMENTS 3
 #define IDLE_US 200
-#define ADD_FLOATS (1u << 16)
 
 typedef struct {
   guint first, count; /* slices */
@@ -329,29 +328,12 @@ segment_send (TdReduce *reduce, Segment *segment, int to, GError **error)
                        error);
 }
 
-typedef struct {
-  float *to;
-  const float *from;
-  gsize n;
-} Sum;
-
-static void
-reduce_add_piece (guint index, gpointer user)
-{
-  const Sum *sum = user;
-  const gsize first = (gsize) index * ADD_FLOATS, end = MIN (first + ADD_FLOATS, sum->n);
-
-  for (gsize i = first; i < end; i++)
-    sum->to[i] += sum->from[i];
-}
-
 static void
 segment_add (TdReduce *reduce, Segment *segment)
 {
   const gint64 start = g_get_monotonic_time ();
-  Sum sum = { segment->mine, segment->other, (gsize) segment_floats (reduce, segment) };
 
-  td_parallel_for ((guint) ((sum.n + ADD_FLOATS - 1) / ADD_FLOATS), reduce_add_piece, &sum);
+  td_host_add (segment->mine, segment->other, (gsize) segment_floats (reduce, segment));
   reduce->add_s += (g_get_monotonic_time () - start) * 1e-6;
 }
 

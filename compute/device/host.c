@@ -265,6 +265,32 @@ td_host_copy (void *to, const void *from, gsize bytes)
   td_parallel_for ((guint) ((bytes + COPY_PIECE - 1) / COPY_PIECE), copy_piece, &copy);
 }
 
+#define ADD_FLOATS (1u << 16)
+
+typedef struct {
+  float *to;
+  const float *from;
+  gsize n;
+} Addition;
+
+static void
+add_piece (guint index, gpointer user)
+{
+  const Addition *addition = user;
+  const gsize first = (gsize) index * ADD_FLOATS, end = MIN (first + ADD_FLOATS, addition->n);
+
+  for (gsize i = first; i < end; i++)
+    addition->to[i] += addition->from[i];
+}
+
+void
+td_host_add (float *to, const float *from, gsize n)
+{
+  Addition addition = { to, from, n };
+
+  td_parallel_for ((guint) ((n + ADD_FLOATS - 1) / ADD_FLOATS), add_piece, &addition);
+}
+
 /* ── Memory ── */
 
 /* The number in a one-number file; G_MAXUINT64 for "max" or no such file. */

@@ -34,3 +34,5 @@ void td_parallel_for (guint count, TdParallelBody body, gpointer user);
 
 /* memcpy() by all of them, where that is worth it: one core does not use the memory fully. */
 void td_host_copy (void *to, const void *from, gsize bytes);
+/* to[i] += from[i] by all of them. */
+void td_host_add (float *to, const float *from, gsize n);

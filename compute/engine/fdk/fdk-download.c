@@ -141,24 +141,6 @@ download_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
 
 /* ── Sharing the projections ── */
 
-#define SUM_FLOATS (1u << 16)
-
-typedef struct {
-  float *to;
-  const float *from;
-  gsize n;
-} Sum;
-
-static void
-add_piece (guint index, gpointer user)
-{
-  const Sum *sum = user;
-  const gsize first = (gsize) index * SUM_FLOATS, end = MIN (first + SUM_FLOATS, sum->n);
-
-  for (gsize i = first; i < end; i++)
-    sum->to[i] += sum->from[i];
-}
-
 /* Adds parts in pairs: the sum of two is what the next part finds. */
 static gboolean
 add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
@@ -174,8 +156,7 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
     td_monitor_unlock (&run->monitor);
 
     const gint64 start = g_get_monotonic_time ();
-    Sum sum = { mine, other, (gsize) slices * fdk->input->task.ny * fdk->input->task.nx };
-    td_parallel_for ((guint) ((sum.n + SUM_FLOATS - 1) / SUM_FLOATS), add_piece, &sum);
+    td_host_add (mine, other, (gsize) slices * fdk->input->task.ny * fdk->input->task.nx);
     td_job_add_stage (run->job, "sum", (g_get_monotonic_time () - start) * 1e-6);
     put_buffer (run, other);
     td_monitor_lock (&run->monitor);
