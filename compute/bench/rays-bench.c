@@ -62,16 +62,11 @@ rays_bench_fill (Bench *bench, TdBuffer *buffer, guint64 bytes, GError **error)
 static gboolean
 rays_bench_weigh (Bench *bench, GError **error)
 {
-  const guint64 view = td_rays_projection_bytes (&bench->task, 1);
-  g_autofree float *ones = g_new (float, view / sizeof (float));
+  const guint n_views = bench->task.n_views;
 
-  for (guint64 i = 0; i < view / sizeof *ones; i++)
-    ones[i] = 1;
-  for (guint i = 0; i < bench->task.n_views; i++)
-    if (!td_upload (td_rays_queue (bench->rays), bench->lines, i * view, ones, view, error))
-      return FALSE;
-  return td_rays_back (bench->rays, bench->lines, (TdRayViews) { 0, bench->task.n_views },
-                       bench->weights, bench->spec->cancellable, error)
+  return td_rays_fill_ones (bench->rays, n_views, bench->lines, error)
+         && td_rays_back (bench->rays, bench->lines, (TdRayViews) { 0, n_views }, bench->weights,
+                          bench->spec->cancellable, error)
          && td_queue_finish (td_rays_queue (bench->rays), error);
 }
 

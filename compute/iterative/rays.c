@@ -470,3 +470,17 @@ td_rays_add (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *
   return weights ? rays_back (rays, &work, views, cancellable, error)
                  : rays_back_sums (rays, &work, views, cancellable, error);
 }
+
+gboolean
+td_rays_fill_ones (TdRayProjector *rays, guint n_views, TdBuffer *lines, GError **error)
+{
+  const guint64 view = td_rays_projection_bytes (&rays->task, 1);
+  g_autofree float *ones = td_host_malloc (view, error);
+  gboolean ok = ones != NULL;
+
+  for (guint64 i = 0; ok && i < view / sizeof *ones; i++)
+    ones[i] = 1;
+  for (guint i = 0; ok && i < n_views; i++)
+    ok = td_upload (rays->queue, lines, i * view, ones, view, error);
+  return ok && td_queue_finish (rays->queue, error);
+}

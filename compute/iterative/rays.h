@@ -86,6 +86,8 @@ gboolean td_rays_compare (TdRayProjector *rays, TdBuffer *volume, const TdRayMea
 /* The second half of td_rays_compare(), for integrals that are in out->lines already. */
 gboolean td_rays_differ (TdRayProjector *rays, const TdRayMeasured *measured, TdRayViews views,
                          const TdRayMissing *out, GCancellable *cancellable, GError **error);
+/* Projections of @n_views that are 1 everywhere: td_rays_back() of them is A' 1. Blocks. */
+gboolean td_rays_fill_ones (TdRayProjector *rays, guint n_views, TdBuffer *lines, GError **error);
 /* volume = A' lines. */
 gboolean td_rays_back (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdBuffer *volume,
                        GCancellable *cancellable, GError **error);

@@ -113,30 +113,18 @@ solver_sirt_weights (Sirt *sirt, guint index, TdRayViews views, TdGroupVolume **
                      GError **error)
 {
   TdRayGroup *group = sirt->solver->group;
-  TdQueue *queue = td_rays_queue (td_ray_group_lead (group));
+  TdRayProjector *lead = td_ray_group_lead (group);
 
   *weights = NULL;
   if (!sirt->weights)
     return TRUE;
   if (index == sirt->weights->len) {
-    const guint64 view = td_rays_projection_bytes (sirt->solver->task, 1);
-    g_autofree float *ones = g_try_malloc (view);
     g_autoptr (TdGroupVolume) volume = td_ray_group_volume_new (group, error);
-    gboolean ok = volume != NULL;
 
-    if (ok && !ones) {
-      td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                    "Not enough memory for one projection: close other programs.");
-      return FALSE;
-    }
-    for (guint64 i = 0; ok && i < view / sizeof *ones; i++)
-      ones[i] = 1;
-    for (guint i = 0; ok && i < views.n; i++)
-      ok = td_upload (queue, sirt->missing.lines, i * view, ones, view, error);
-    if (!ok
+    if (!volume || !td_rays_fill_ones (lead, views.n, sirt->missing.lines, error)
         || !td_ray_group_back (group, sirt->missing.lines, views, volume, sirt->solver->cancellable,
                                error)
-        || !td_queue_finish (queue, error))
+        || !td_queue_finish (td_rays_queue (lead), error))
       return FALSE;
     g_ptr_array_add (sirt->weights, g_steal_pointer (&volume));
   }
