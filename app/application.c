@@ -10,6 +10,7 @@
 #include "config.h"
 #include "desktop-resources.h"
 #include "settings.h"
+#include "ui/guide-window.h"
 #include "ui/preferences-window.h"
 #include "ui/ui.h"
 
@@ -34,6 +35,18 @@ on_preferences (GSimpleAction *action, GVariant *parameter, gpointer user)
   GtkWindow *window = gtk_application_get_active_window (GTK_APPLICATION (self));
 
   gtk_window_present (GTK_WINDOW (td_preferences_window_new (window, self->settings)));
+}
+
+/* One window of it, wherever it is asked for. */
+static void
+on_guide (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  for (GList *l = gtk_application_get_windows (user); l; l = l->next)
+    if (TD_IS_GUIDE_WINDOW (l->data)) {
+      gtk_window_present (l->data);
+      return;
+    }
+  gtk_window_present (GTK_WINDOW (td_guide_window_new (gtk_application_get_active_window (user))));
 }
 
 static void
@@ -70,8 +83,8 @@ on_new_window (GSimpleAction *action, GVariant *parameter, gpointer user)
       GTK_WINDOW (td_window_new (ADW_APPLICATION (self), self->settings, self->engine)));
 }
 
-/* A signal ends the program as closing its windows does, but without a question: nobody may be
-   there to answer. Jobs remove what they wrote, and hold the program until then. */
+/* A signal ends the program as closing its windows does. Jobs are processes of their own and go on.
+ */
 static gboolean
 application_on_signal (gpointer user)
 {
@@ -105,6 +118,7 @@ application_add_actions (TdApplication *self)
   static const GActionEntry entries[] = {
     { .name = "preferences", .activate = on_preferences },
     { .name = "about", .activate = on_about },
+    { .name = "guide", .activate = on_guide },
     { .name = "quit", .activate = on_quit },
     { .name = "new-window", .activate = on_new_window },
   };
@@ -113,19 +127,23 @@ application_add_actions (TdApplication *self)
   } keys[] = {
     { "app.quit", { "<Control>q" } },
     { "app.new-window", { "<Control>n" } },
+    { "app.guide", { "F1" } },
     { "app.preferences", { "<Control>comma" } },
     { "win.open", { "<Control>o" } },
     { "win.open-folder", { "<Control><Shift>o" } },
     { "win.open-details", { "<Control>d" } },
     { "win.close-scan", { "<Control>w" } },
     { "win.undo", { "<Control>z" } },
+    { "win.do-next", { "<Control>Return" } },
+    { "win.show-trials", { "<Control>t" } },
     { "win.redo", { "<Control><Shift>z", "<Control>y" } },
     { "win.reconstruct", { "<Control>r" } },
+    { "win.show-jobs", { "<Control>j" } },
     { "win.save-recipe", { "<Control>s" } },
     { "win.load-recipe", { "<Control>l" } },
     { "win.toggle-sidebar", { "F9" } },
     { "win.show-page('slices')", { "<Alt>1" } },
-    { "win.show-page('compare')", { "<Alt>2" } },
+    { "win.show-page('lab')", { "<Alt>2" } },
     { "win.show-page('volume')", { "<Alt>3" } },
     { "win.show-page('geometry')", { "<Alt>4" } },
   };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,7 +116,7 @@ fit_preset (Options *o, TdDevice *device)
     by *= 2;
   }
   if (by > 1)
-    td_cli_say ("%s has %" G_GUINT64_FORMAT " MiB free: the preset's sides were divided "
+    td_cli_say ("%s has %" PRIu64 " MiB free: the preset's sides were divided "
                 "by %d",
                 td_device_info (device)->id, free_bytes >> 20, by);
 }

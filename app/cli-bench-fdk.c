@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli-table.h"
@@ -143,10 +144,9 @@ cli_bench_fdk_say_row (TdCliTable *table, const Options *o, const TdFdkBenchRow 
                       row->median_s / (kernel_s / row->n_devices),
                       row->n_devices > 1 ? " on as many" : "");
   if (row->speed_up > 0)
-    td_cli_table_say (table,
-                      "\n  speed-up %.2f, difference from the first %.1e, %" G_GUINT64_FORMAT
-                      " voxels not the same",
-                      row->speed_up, row->difference, row->different);
+    td_cli_table_say (
+        table, "\n  speed-up %.2f, difference from the first %.1e, %" PRIu64 " voxels not the same",
+        row->speed_up, row->difference, row->different);
   td_cli_table_say (table, "\n  memory %.1f GiB host, %.1f GiB device\n  busy, seconds a device:",
                     (double) row->host_peak_bytes / (1 << 30),
                     (double) row->device_peak_bytes / (1 << 30));

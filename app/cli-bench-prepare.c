@@ -15,15 +15,20 @@ static const TdCliHelp help = {
   "slab\", what they\n"
   "take in a volume, where rows are each other's neighbours, and that in parts of their "
   "back-projection.\n"
-  "Phase retrieval is measured on fewer views and extrapolated to all.",
+  "Phase retrieval is measured on fewer views and extrapolated to all. Only with --rings does a "
+  "row\n"
+  "have rings that the step \"rings\" finds.",
   "  One row, a preview's case:\n"
   "    tomodesk-cli bench --prepare --device host\n"
   "  A slab of rows, where neighbours are shared:\n"
-  "    tomodesk-cli bench --prepare --device cuda:0 --rows 16 --csv\n",
+  "    tomodesk-cli bench --prepare --device cuda:0 --rows 16 --csv\n"
+  "  Ring removal of rows that have rings, discs about the axis and noise:\n"
+  "    tomodesk-cli bench --prepare --device cuda:0 --step rings --rings 0.02 --rows 256\n",
 };
 
 typedef struct {
-  char *device;
+  char *device, *step;
+  double rings;
   int columns, views, rows, runs;
   gboolean prepare, json, csv;
 } Options;
@@ -40,6 +45,9 @@ cli_bench_prepare_parse (int argc, char **argv, Options *o)
     { "views", 0, 0, G_OPTION_ARG_INT, &o->views, "Views (1800)", "N" },
     { "rows", 0, 0, G_OPTION_ARG_INT, &o->rows, "Rows wanted at a time (1)", "N" },
     { "runs", 0, 0, G_OPTION_ARG_INT, &o->runs, "Timed runs, after one to warm up (11)", "N" },
+    { "step", 0, 0, G_OPTION_ARG_STRING, &o->step, "Measure this step only", "NAME" },
+    { "rings", 0, 0, G_OPTION_ARG_DOUBLE, &o->rings,
+      "Gain error of the columns, relative, on line integrals (0)", "F" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { "csv", 0, 0, G_OPTION_ARG_NONE, &o->csv, "Print comma-separated values", NULL },
     { NULL },
@@ -54,6 +62,8 @@ cli_bench_prepare_parse (int argc, char **argv, Options *o)
     return td_cli_usage ("bench", "--rows goes from 1 to 4096");
   if (o->runs < 5 || o->runs > 1000)
     return td_cli_usage ("bench", "--runs goes from 5 to 1000: fewer say little");
+  if (!(o->rings >= 0 && o->rings <= 1))
+    return td_cli_usage ("bench", "--rings goes from 0 to 1");
   if (o->json && o->csv)
     return td_cli_usage ("bench", "--json and --csv exclude each other");
   return -1;
@@ -179,9 +189,11 @@ td_cli_bench_prepare (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   int status = cli_bench_prepare_parse (argc, argv, &o);
 
-  g_autofree char *id = o.device;
+  g_autofree char *id = o.device, *step = o.step;
   if (status >= 0)
     return status;
+  if (step && !td_prepare_step (step, &error))
+    return td_cli_fail (error);
   g_autoptr (TdDevice) device = td_device_open (id, &error);
   if (!device)
     return td_cli_fail (error);
@@ -190,6 +202,8 @@ td_cli_bench_prepare (int argc, char **argv)
     .n_views = o.views,
     .n_rows = o.rows,
     .runs = o.runs,
+    .rings = o.rings,
+    .step = step,
     .cancellable = td_cli_cancellable (),
   };
   td_cli_progress ("measuring", 0, -1, "each step");

@@ -105,9 +105,9 @@ cli_bench_complete (Options *o)
       = cli_bench_index_of (o->interpolation ? o->interpolation : "linear", td_interpolation_names);
   int precision = cli_bench_index_of (o->precision ? o->precision : "single", td_precision_names);
 
-  if (interpolation < 0)
+  if (interpolation < 0 || interpolation == TD_INTERPOLATION_AUTO)
     return td_cli_usage ("bench", "--interpolation is linear or nearest, not %s", o->interpolation);
-  if (precision < 0)
+  if (precision < 0 || precision == TD_PRECISION_AUTO)
     return td_cli_usage ("bench", "--precision is single, half or half-run, not %s", o->precision);
   if (!o->columns)
     o->columns = o->size;

@@ -233,7 +233,7 @@ cli_centre_draw (Picture *picture, const TdAxisResult *result, TdEngine *engine,
       = { g_ptr_array_index (devices, 0), masked, NULL, recipe->steps, recipe->n_steps };
   g_autofree float *slices
       = td_axis_trial_slices (&source, picture->row, picture->centres_px, G_N_ELEMENTS (offsets),
-                              td_cli_cancellable (), error);
+                              NULL, td_cli_cancellable (), error);
   return slices
          && td_cli_picture (options->picture, slices, G_N_ELEMENTS (offsets), facts->n_columns,
                             ACROSS, error);

@@ -7,6 +7,9 @@
 #include "cli-verbs.h"
 #include "cluster/jobs-index.h"
 #include "cluster/launch.h"
+#include "cluster/model.h"
+#include "cluster/own-job.h"
+#include "cluster/worker.h"
 #include "config.h"
 #include "dataset/json-walk.h"
 #include "dataset/number.h"
@@ -19,12 +22,18 @@ static const TdCliHelp submit_help = {
   "Reconstructs a scan on a cluster: the same recipe, computed by several processes. The profile\n"
   "says where and how; local:N runs N processes on this computer. Control-C ends the watching, "
   "not\n"
-  "the job.",
+  "the job. The profile \"here\" is this computer alone, without MPI, as the window's jobs are.",
   "  tomodesk-cli submit scan.nxs --output volume.h5 --profile local:2\n"
   "  On a cluster, and on with other work:\n"
   "    tomodesk-cli submit scan.nxs -o volume.h5 --profile hall --detach\n"
   "  The job that failed once more; finished parts are not computed again:\n"
   "    tomodesk-cli submit --again 20261122-151800-3f2a91c0\n",
+};
+static const TdCliHelp run_help = {
+  "FOLDER",
+  "Carries out the job in a folder, as the window and \"submit --profile here\" start it: in the\n"
+  "background of whatever else computes, one job after the other.",
+  "  tomodesk-cli run ~/.local/share/tomodesk/jobs/20261122-151800-3f2a91c0\n",
 };
 static const TdCliHelp jobs_help = {
   "[OPTION…]",
@@ -44,11 +53,13 @@ static const TdCliHelp cancel_help = {
   "  tomodesk-cli cancel 20261122-151800-3f2a91c0\n",
 };
 static const TdCliHelp profiles_help = {
-  "[OPTION…]   or   profiles test NAME [OPTION…]",
+  "[OPTION…]   or   profiles test NAME [OPTION…]   or   profiles benchmark NAME",
   "Lists the clusters that jobs can go to. With \"test\", runs a probe on each node of one: "
   "worker,\n"
-  "devices, files, clock; and says what to change.",
-  "  tomodesk-cli profiles\n  tomodesk-cli profiles test hall --read /data/scan.nxs\n",
+  "devices, files, clock; and says what to change. With \"benchmark\", measures what its ranks do\n"
+  "together, for \"plan --cluster\" and for the prediction that stands beside a job's times.",
+  "  tomodesk-cli profiles\n  tomodesk-cli profiles test hall --read /data/scan.nxs\n"
+  "  tomodesk-cli profiles benchmark hall\n",
 };
 
 /* ── Telling ── */
@@ -63,7 +74,8 @@ cli_cluster_add_facts (JsonBuilder *builder, const TdRemoteFacts *facts)
   td_json_add_string (builder, "place", facts->place);
   td_json_add_string (builder, "folder", facts->folder);
   td_json_add_string (builder, "state", td_remote_state_name (facts->state));
-  td_json_add_string (builder, "why", facts->why);
+  g_autofree char *why = td_remote_words (facts->why, NULL);
+  td_json_add_string (builder, "why", why);
   td_json_add_string (builder, "scheduler_id", facts->scheduler_id);
   td_json_add_string (builder, "output", facts->output);
   td_json_add_string (builder, "stage", facts->stage);
@@ -75,7 +87,12 @@ cli_cluster_add_facts (JsonBuilder *builder, const TdRemoteFacts *facts)
   for (guint i = 0; i < facts->slices->len; i++)
     json_builder_add_int_value (builder, g_array_index (facts->slices, TdRemoteSlice, i).index);
   json_builder_end_array (builder);
-  td_json_add_strings (builder, "notes", facts->notes);
+  td_json_begin_list (builder, "notes");
+  for (guint i = 0; facts->notes[i]; i++) {
+    g_autofree char *words = td_remote_words (facts->notes[i], NULL);
+    json_builder_add_string_value (builder, words);
+  }
+  json_builder_end_array (builder);
   json_builder_end_object (builder);
 }
 
@@ -121,15 +138,18 @@ cli_cluster_end (TdRemoteJob *job, gboolean json)
     if (!json)
       td_cli_print ("%s: %s, by job %s on %s\n", facts.output ? facts.output : facts.output_there,
                     td_remote_state_name (facts.state), facts.id, facts.place);
-    for (guint i = 0; !json && facts.notes[i]; i++)
-      td_cli_print ("  note  %s\n", facts.notes[i]);
+    for (guint i = 0; !json && facts.notes[i]; i++) {
+      g_autofree char *words = td_remote_words (facts.notes[i], NULL);
+      td_cli_print ("  note  %s\n", words);
+    }
     return TD_CLI_DONE;
   }
+  g_autofree char *why = td_remote_words (facts.why, NULL);
   td_cli_say ("job %s was %s%s%s", facts.id,
               facts.state == TD_REMOTE_CANCELLED ? "cancelled"
               : facts.state == TD_REMOTE_LOST    ? "lost"
                                                  : "not done",
-              facts.why ? ": " : "", facts.why ? facts.why : "");
+              why ? ": " : "", why ? why : "");
   return facts.state == TD_REMOTE_CANCELLED ? TD_CLI_CANCELLED : TD_CLI_FAILED;
 }
 
@@ -385,6 +405,24 @@ td_cli_submit (int argc, char **argv)
   return cli_cluster_submit (&recipe, path, &submission);
 }
 
+/* ── The process of a job ── */
+
+int
+td_cli_run (int argc, char **argv)
+{
+  const GOptionEntry entries[] = { { NULL } };
+  const char *folder = NULL;
+  int status = td_cli_parse (argc, argv, &run_help, entries, NULL, 1, &folder);
+
+  if (status >= 0)
+    return status;
+  g_autofree char *whole = g_canonicalize_filename (folder, NULL);
+  status = td_own_job_run (whole);
+  return status == TD_WORKER_DONE        ? TD_CLI_DONE
+         : status == TD_WORKER_CANCELLED ? TD_CLI_CANCELLED
+                                         : TD_CLI_FAILED;
+}
+
 /* ── Lists ── */
 
 static int
@@ -486,6 +524,8 @@ cli_cluster_list_profiles (gboolean json)
     return td_cli_print_json (builder);
   td_cli_print ("%-16s %-6s   N ranks  %-16s %s\n", "local:N", "local", "this computer",
                 "always there");
+  td_cli_print ("%-16s %-6s   1 rank   %-16s %s\n", "here", "here", "this computer",
+                "always there, without MPI");
   return TD_CLI_DONE;
 }
 
@@ -595,6 +635,40 @@ cli_cluster_test (const char *name, char **reads)
   return bad ? TD_CLI_FAILED : TD_CLI_DONE;
 }
 
+/* Measures a profile's machine, and keeps the constants for plans and jobs. */
+static int
+cli_cluster_benchmark (const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdClusterProfile) profile = td_cluster_profile_find (name, &error);
+  g_autofree char *file = td_cluster_profile_machine_file (name);
+  g_autofree char *folder = g_path_get_dirname (file);
+  const char *words = NULL;
+  TdModelMachine machine;
+
+  if (!profile || !td_launch_check_worker (profile, td_cli_cancellable (), &error))
+    return td_cli_fail (error);
+  g_autofree char *text = td_launch_benchmark (profile, td_cli_cancellable (), &error);
+  if (!text)
+    return td_cli_fail (error);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i]; i++)
+    if (g_str_has_prefix (lines[i], "machine "))
+      words = lines[i] + strlen ("machine ");
+    else if (g_str_has_prefix (lines[i], "note "))
+      td_cli_say ("note: %s", lines[i] + strlen ("note "));
+  if (!words)
+    td_set_error (&error, TD_ERROR_IO, "the benchmark of %s ended without a result", name);
+  g_mkdir_with_parents (folder, 0700);
+  if (!words || !td_model_machine_parse (&machine, words, &error)
+      || !g_file_set_contents (file, words, -1, &error))
+    return td_cli_fail (error);
+  g_autofree char *described = td_model_machine_describe (&machine);
+  td_cli_print ("%s%s: \"plan --cluster %s\" and jobs take these from now on\n", described, file,
+                name);
+  return TD_CLI_DONE;
+}
+
 int
 td_cli_profiles (int argc, char **argv)
 {
@@ -608,9 +682,13 @@ td_cli_profiles (int argc, char **argv)
   };
   const char *words[2] = { NULL };
   const gboolean test = argc > 1 && g_str_equal (argv[1], "test");
-  const int status = td_cli_parse (argc, argv, &profiles_help, entries, NULL, test ? 2 : 0, words);
+  const gboolean benchmark = argc > 1 && g_str_equal (argv[1], "benchmark");
+  const int status
+      = td_cli_parse (argc, argv, &profiles_help, entries, NULL, test || benchmark ? 2 : 0, words);
 
   if (status >= 0)
     return status;
-  return test ? cli_cluster_test (words[1], reads) : cli_cluster_list_profiles (json);
+  return benchmark ? cli_cluster_benchmark (words[1])
+         : test    ? cli_cluster_test (words[1], reads)
+                   : cli_cluster_list_profiles (json);
 }

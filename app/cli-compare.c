@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -180,7 +181,7 @@ cli_compare_report (const Difference *difference, const Options *o)
     g_autofree char *text
         = g_strdup_printf ("RMS difference    %.6g\nrelative to B     %.6g\nlargest           %.6g "
                            "at pixel (%u, %u) of "
-                           "slice %u\nPSNR              %s\nsamples compared  %" G_GUINT64_FORMAT,
+                           "slice %u\nPSNR              %s\nsamples compared  %" PRIu64,
                            rms, relative, difference->largest, difference->at[0], difference->at[1],
                            difference->at[2], peak, difference->samples);
     status = td_cli_print_text (text);

@@ -4,17 +4,24 @@
 
 #include "cli-recipe.h"
 #include "cli-verbs.h"
+#include "cli-volume.h"
+#include "compute/engine/advice.h"
 #include "compute/engine/turn.h"
+#include "compute/methods/methods.h"
 #include "dataset/angles.h"
 #include "dataset/scan-mask.h"
 
 static const TdCliHelp help = {
   "SCAN [OPTION…]",
   "Says what a scan is: its frames, flats, darks, angles and geometry, and where each was found.\n"
-  "SCAN is a file or a folder; only headers are read.",
+  "SCAN is a file or a folder; only headers are read, but for --advice, which looks at three rows.",
   "  tomodesk-cli info scan.nxs\n"
   "  A folder of TIFF projections whose angles nobody wrote down:\n"
   "    tomodesk-cli info projections --angles 0:180\n"
+  "  What somebody's volume is:\n"
+  "    tomodesk-cli info slices --volume\n"
+  "  What the data show of rings, drift, missing flats and the like, and what helps:\n"
+  "    tomodesk-cli info scan.nxs --advice\n"
   "  The number of projections, for a script:\n"
   "    tomodesk-cli info scan.nxs --json | jq .views\n",
 };
@@ -91,8 +98,25 @@ cli_info_add_turn (JsonBuilder *builder, const TdScanFacts *facts)
   json_builder_end_object (builder);
 }
 
+static void
+cli_info_add_advice (JsonBuilder *builder, GPtrArray *advice)
+{
+  json_builder_set_member_name (builder, "advice");
+  json_builder_begin_array (builder);
+  for (guint i = 0; i < advice->len; i++) {
+    const TdAdvice *one = advice->pdata[i];
+    g_autofree char *text = td_message_text (one->message, NULL);
+    json_builder_begin_object (builder);
+    td_json_add_string (builder, "name", td_advice_name (one->kind));
+    td_json_add_string (builder, "text", text);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
+}
+
+/* @advice: (nullable) */
 static int
-cli_info_print_json (const TdScanFacts *facts)
+cli_info_print_json (const TdScanFacts *facts, GPtrArray *advice)
 {
   const TdGeometry *geometry = &facts->geometry;
   g_autoptr (JsonBuilder) builder = json_builder_new ();
@@ -128,12 +152,14 @@ cli_info_print_json (const TdScanFacts *facts)
   td_json_add_boolean (builder, "logged", facts->transmission_logged);
   td_json_add_boolean (builder, "sinogram_order", facts->sinogram_order);
   td_json_add_notes (builder, facts->notes);
+  if (advice)
+    cli_info_add_advice (builder, advice);
   json_builder_end_object (builder);
   return td_cli_print_json (builder);
 }
 
 static int
-cli_info (TdCliRecipe *recipe, const char *path, gboolean json)
+cli_info (TdCliRecipe *recipe, const char *path, gboolean advise, gboolean json)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
@@ -141,17 +167,33 @@ cli_info (TdCliRecipe *recipe, const char *path, gboolean json)
 
   if (!scan || (mask && !td_scan_mask_fits (scan, mask, &error)))
     return td_cli_fail (error);
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  g_autoptr (GPtrArray) advice
+      = advise ? td_engine_advise (engine, scan, &recipe->recipe, td_cli_cancellable (), &error)
+               : NULL;
+  if (advise && !advice)
+    return td_cli_fail (error);
   if (json)
-    return cli_info_print_json (td_scan_facts (scan));
+    return cli_info_print_json (td_scan_facts (scan), advice);
   cli_info_print_text (td_scan_facts (scan));
+  for (guint i = 0; advice && i < advice->len; i++) {
+    g_autofree char *text = td_message_text (((TdAdvice *) advice->pdata[i])->message, NULL);
+    td_cli_print ("  advice       %s\n", text);
+  }
+  if (advice && advice->len == 0)
+    td_cli_print ("  advice       none: nothing was seen that spoils slices\n");
   return TD_CLI_DONE;
 }
 
 int
 td_cli_info (int argc, char **argv)
 {
-  gboolean json = FALSE;
+  gboolean json = FALSE, volume = FALSE, advise = FALSE;
   const GOptionEntry entries[] = {
+    { "volume", 0, 0, G_OPTION_ARG_NONE, &volume, "SCAN is a volume: slices, not projections",
+      NULL },
+    { "advice", 0, 0, G_OPTION_ARG_NONE, &advise,
+      "Look at three rows: rings, drift, background, rim, few views, missing flats", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
     { NULL },
   };
@@ -160,6 +202,9 @@ td_cli_info (int argc, char **argv)
 
   int status = td_cli_recipe_parse (&recipe, TD_CLI_SCAN, argc, argv, &help, entries, &path);
   if (status < 0)
-    status = cli_info (&recipe, path, json);
+    status = volume && advise
+                 ? td_cli_usage ("info", "--advice is about scans, and --volume says it is none")
+             : volume ? td_cli_volume_info (path, &recipe.scan, json)
+                      : cli_info (&recipe, path, advise, json);
   return status;
 }

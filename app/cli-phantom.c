@@ -64,6 +64,8 @@ cli_phantom_parse (int argc, char **argv, Options *o, const char **name)
       "N" },
     { "centre", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.centre_px,
       "Rotation axis in columns; the first column's centre is 0 (the middle)", "PX" },
+    { "centre-unsaid", 0, 0, G_OPTION_ARG_NONE, &o->spec.centre_unsaid,
+      "Parallel beam: the scan does not say where its axis is", NULL },
     { "tilt", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.tilt_deg, "Tilt of the axis (0)", "DEGREES" },
     { "first-angle", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.first_deg, "First angle (0)", "DEGREES" },
     { "range", 0, 0, G_OPTION_ARG_DOUBLE, &o->spec.range_deg, "Angular range (180; cone 360)",
@@ -362,9 +364,12 @@ cli_phantom_report (const Options *o, TdScan *scan, double seconds)
   td_cli_progress_clear ();
   if (!o->json) {
     g_autofree char *time = td_cli_duration (seconds);
-    g_autofree char *text = g_strdup_printf (
-        "%s: %u views of %u × %u pixels, centre %.2f px, written in %s", o->output, facts->n_views,
-        facts->n_columns, facts->n_rows, facts->centre_px, time);
+    g_autofree char *centre = o->spec.centre_unsaid
+                                  ? g_strdup ("centre not said")
+                                  : g_strdup_printf ("centre %.2f px", facts->centre_px);
+    g_autofree char *text
+        = g_strdup_printf ("%s: %u views of %u × %u pixels, %s, written in %s", o->output,
+                           facts->n_views, facts->n_columns, facts->n_rows, centre, time);
     return td_cli_print_text (text);
   }
 

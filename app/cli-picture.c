@@ -148,6 +148,40 @@ write_tiff (const char *path, const float *mosaic, guint width, guint height, GE
          && td_volume_writer_finish (writer, "{}", error);
 }
 
+static gboolean
+cli_picture_refuse_name (const char *path, GError **error)
+{
+  td_set_error (error, TD_ERROR_INVALID,
+                "A picture's name must end in .png or .tif, not as in “%s”", path);
+  return FALSE;
+}
+
+static gboolean
+cli_picture_is_tiff (const char *path)
+{
+  return g_str_has_suffix (path, ".tif") || g_str_has_suffix (path, ".tiff");
+}
+
+gboolean
+td_cli_picture_save (const char *path, const float *values, guint width, guint height,
+                     GError **error)
+{
+  const gsize pixels = (gsize) width * height;
+  float low, high;
+
+  if (cli_picture_is_tiff (path))
+    return write_tiff (path, values, width, height, error);
+  if (!g_str_has_suffix (path, ".png"))
+    return cli_picture_refuse_name (path, error);
+  if (pixels > G_MAXUINT32 / 2) {
+    td_set_error (error, TD_ERROR_TOO_LARGE,
+                  "%u × %u pixels are too many for one picture; a .tif holds them", width, height);
+    return FALSE;
+  }
+  find_window (values, pixels, &low, &high);
+  return write_png (path, values, width, height, low, high, error);
+}
+
 gboolean
 td_cli_picture (const char *path, const float *slices, guint n, guint side, guint across,
                 GError **error)
@@ -161,16 +195,11 @@ td_cli_picture (const char *path, const float *slices, guint n, guint side, guin
                   "%u slices of %u × %u pixels are too large for one picture", n, side, side);
     return FALSE;
   }
+  if (!cli_picture_is_tiff (path) && !g_str_has_suffix (path, ".png"))
+    return cli_picture_refuse_name (path, error);
   find_window (slices, pixels, &low, &high);
-  if (g_str_has_suffix (path, ".png")) {
-    g_autofree float *mosaic = make_mosaic (slices, n, side, across, high, &width, &height);
-    return write_png (path, mosaic, width, height, low, high, error);
-  }
-  if (g_str_has_suffix (path, ".tif") || g_str_has_suffix (path, ".tiff")) {
-    g_autofree float *mosaic = make_mosaic (slices, n, side, across, low, &width, &height);
-    return write_tiff (path, mosaic, width, height, error);
-  }
-  td_set_error (error, TD_ERROR_INVALID,
-                "A picture's name must end in .png or .tif, not as in \"%s\" (--picture)", path);
-  return FALSE;
+  const float gap = cli_picture_is_tiff (path) ? low : high;
+  g_autofree float *mosaic = make_mosaic (slices, n, side, across, gap, &width, &height);
+  return cli_picture_is_tiff (path) ? write_tiff (path, mosaic, width, height, error)
+                                    : write_png (path, mosaic, width, height, low, high, error);
 }

@@ -10,3 +10,6 @@
  */
 gboolean td_cli_picture (const char *path, const float *slices, guint n, guint side, guint across,
                          GError **error);
+/* One picture of any shape, float [height][width], in the same two formats. */
+gboolean td_cli_picture_save (const char *path, const float *values, guint width, guint height,
+                              GError **error);

@@ -38,8 +38,14 @@ plan_cluster_machine (const char *cluster, TdModelMachine *machine, GError **err
 
   if (!profile)
     return td_model_machine_parse (machine, cluster, error);
-  if (!td_model_machine_parse (machine, "", error))
+  g_autofree char *measured = td_cluster_profile_machine_file (cluster);
+  const gboolean there = g_file_test (measured, G_FILE_TEST_EXISTS);
+  if (!td_model_machine_parse (machine, there ? measured : "", error))
     return FALSE;
+  if (!there)
+    td_cli_say ("note: \"%s\" was never measured, its speeds are guesses: \"tomodesk-cli profiles "
+                "benchmark %s\" measures it",
+                cluster, cluster);
   machine->nodes = MAX (1, profile->nodes);
   machine->ranks = MAX (1, td_cluster_profile_ranks (profile) / machine->nodes);
   return TRUE;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <stdio.h>
 
 #include "cli-plan-cluster.h"
 #include "cli-recipe.h"
 #include "cli-verbs.h"
-#include "compute/engine/plan.h"
+#include "compute/engine/preflight.h"
 #include "compute/methods/methods.h"
 #include "dataset/json-text.h"
 
@@ -23,6 +24,88 @@ static const TdCliHelp help = {
   "    tomodesk-cli plan cone.nxs --cluster \"h100 nodes:1 gpu:8 store:10G\"\n",
 };
 
+static char *
+cli_plan_seconds (double seconds)
+{
+  return isnan (seconds) ? g_strdup ("not known yet") : td_cli_duration (seconds);
+}
+
+/* Nothing, if no stage's time is known. */
+static void
+cli_plan_print_stages (const TdPlan *plan)
+{
+  TdPlanTimes times;
+
+  td_plan_times (plan, &times);
+  g_autofree char *read = cli_plan_seconds (times.read);
+  g_autofree char *compute = cli_plan_seconds (times.compute);
+  g_autofree char *write = cli_plan_seconds (times.write);
+  if (!isnan (times.read) || !isnan (times.compute) || !isnan (times.write))
+    td_cli_print ("  stages   reading %s, computing %s, writing %s; they overlap\n", read, compute,
+                  write);
+}
+
+/* What each device would take, as text or into @json (nullable). */
+static gboolean
+cli_plan_devices (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, JsonObject *json,
+                  GError **error)
+{
+  g_autoptr (GPtrArray) rows
+      = td_preflight_devices (engine, scan, recipe, ".tomodesk-plan", td_cli_cancellable (), error);
+  JsonArray *list = json ? json_array_new () : NULL;
+
+  if (!rows) {
+    g_clear_pointer (&list, json_array_unref);
+    return FALSE;
+  }
+  for (guint i = 0; i < rows->len; i++) {
+    const TdPreflight *row = rows->pdata[i];
+    g_autofree char *problem = row->problem ? td_message_text (row->problem, NULL) : NULL;
+    g_autofree char *time
+        = row->estimate_s > 0 ? td_cli_duration (row->estimate_s) : g_strdup ("time not known yet");
+    g_autofree char *host = g_format_size (row->host_bytes);
+    g_autofree char *device = g_format_size (row->device_bytes);
+    if (!json && problem)
+      td_cli_print ("  %-10s cannot: %s\n", row->id, problem);
+    else if (!json)
+      td_cli_print ("  %-10s %s, %s on the host, %s on the device\n", row->id, time, host, device);
+    if (!json)
+      continue;
+    JsonObject *object = json_object_new ();
+    json_object_set_string_member (object, "id", row->id);
+    if (row->estimate_s > 0)
+      json_object_set_double_member (object, "estimate_seconds", row->estimate_s);
+    else
+      json_object_set_null_member (object, "estimate_seconds");
+    json_object_set_int_member (object, "host_bytes", (gint64) row->host_bytes);
+    json_object_set_int_member (object, "device_bytes", (gint64) row->device_bytes);
+    json_object_set_string_member (object, "problem", problem);
+    json_array_add_object_element (list, object);
+  }
+  if (json)
+    json_object_set_array_member (json, "each_device", list);
+  return TRUE;
+}
+
+static void
+cli_plan_print_ways (const TdPlanFacts *facts)
+{
+  for (guint i = 0; i < facts->n_ways; i++) {
+    const TdPlanWay *way = &facts->ways[i];
+    td_cli_print ("  %s %s, %s kernel, %s: exact to %.2g", i ? "        " : "accuracy", way->method,
+                  way->family, td_precision_name (way->precision), way->error_bound);
+    if (i == 0)
+      td_cli_print (", taken");
+    else
+      td_cli_print (", %.2g times the computing", way->cost);
+    if (i > 0 && way->estimate_s > 0) {
+      g_autofree char *time = td_cli_duration (way->estimate_s);
+      td_cli_print (", about %s", time);
+    }
+    td_cli_print ("\n");
+  }
+}
+
 static void
 cli_plan_print_text (const TdPlan *plan)
 {
@@ -40,6 +123,7 @@ cli_plan_print_text (const TdPlan *plan)
   if (!iterates)
     td_cli_print (", %s interpolation", td_interpolation_name (recipe->interpolation));
   td_cli_print ("\n");
+  cli_plan_print_ways (facts);
   td_cli_print ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx,
                 facts->ny, recipe->row_first);
   td_cli_print ("  centre   column %.3f\n", facts->centre_px);
@@ -57,26 +141,37 @@ cli_plan_print_text (const TdPlan *plan)
   if (facts->estimate_s > 0)
     td_cli_print ("  time     about %s\n", time);
   else
-    td_cli_print ("  time     not known yet: no job has run on this device\n");
+    td_cli_print ("  time     not known yet: no such job has run on this device and storage\n");
+  cli_plan_print_stages (plan);
   td_cli_print_notes ("  note     ", facts->notes);
 }
 
-/* The plan as JSON, with what @cluster (NULL: none) would take. (transfer full) */
+/* What besides the plan is asked for. */
+typedef struct {
+  char *cluster; /* NULL: none */
+  char *output;  /* NULL: into this folder */
+  gboolean each_device, json;
+} Options;
+
+/* The plan as JSON, with what else is asked for. (transfer full) */
 static char *
-cli_plan_json (const TdScan *scan, const TdPlan *plan, const char *cluster, GError **error)
+cli_plan_json (TdEngine *engine, TdScan *scan, const TdPlan *plan, const TdRecipe *recipe,
+               const Options *options, GError **error)
 {
   g_autofree char *text = td_plan_to_json (plan);
-  g_autoptr (JsonNode) root = cluster ? json_from_string (text, error) : NULL;
+  g_autoptr (JsonNode) root = json_from_string (text, error);
 
-  if (!cluster)
-    return g_steal_pointer (&text);
-  if (!root || !td_cli_plan_cluster (scan, plan, cluster, json_node_get_object (root), error))
+  if (!root)
+    return NULL;
+  JsonObject *object = json_node_get_object (root);
+  if ((options->cluster && !td_cli_plan_cluster (scan, plan, options->cluster, object, error))
+      || (options->each_device && !cli_plan_devices (engine, scan, recipe, object, error)))
     return NULL;
   return td_json_text (root, TRUE);
 }
 
 static int
-plan_scan (TdCliRecipe *recipe, const char *path, const char *cluster, gboolean json)
+plan_scan (TdCliRecipe *recipe, const char *path, const Options *options)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
@@ -87,19 +182,21 @@ plan_scan (TdCliRecipe *recipe, const char *path, const char *cluster, gboolean 
   if (status >= 0)
     return status;
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
-  /* The output's size is part of the plan; where it goes is not. */
-  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe->recipe, ".tomodesk-plan",
+  /* The output's size is part of the plan, wherever it goes. */
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe->recipe,
+                                         options->output ? options->output : ".tomodesk-plan",
                                          td_cli_cancellable (), &error);
   if (!plan)
     return td_cli_fail (error);
-  if (json) {
-    g_autofree char *text = cli_plan_json (scan, plan, cluster, &error);
+  if (options->json) {
+    g_autofree char *text = cli_plan_json (engine, scan, plan, &recipe->recipe, options, &error);
     return text ? td_cli_print_text (text) : td_cli_fail (error);
   }
   td_cli_print ("%s\n", path);
   cli_plan_print_text (plan);
-  td_cli_print_notes ("  note     ", td_scan_facts (scan)->notes);
-  if (cluster && !td_cli_plan_cluster (scan, plan, cluster, NULL, &error))
+  if (options->cluster && !td_cli_plan_cluster (scan, plan, options->cluster, NULL, &error))
+    return td_cli_fail (error);
+  if (options->each_device && !cli_plan_devices (engine, scan, &recipe->recipe, NULL, &error))
     return td_cli_fail (error);
   return TD_CLI_DONE;
 }
@@ -107,12 +204,15 @@ plan_scan (TdCliRecipe *recipe, const char *path, const char *cluster, gboolean 
 int
 td_cli_plan (int argc, char **argv)
 {
-  gboolean json = FALSE;
-  g_autofree char *cluster = NULL;
+  Options options = { NULL };
   const GOptionEntry entries[] = {
-    { "cluster", 0, 0, G_OPTION_ARG_STRING, &cluster,
+    { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+      "Where the volume would go: the time is for that storage (this folder's)", "PATH" },
+    { "cluster", 0, 0, G_OPTION_ARG_STRING, &options.cluster,
       "What a cluster would take: a profile, or \"nodes:4 gpu:8 store:10G\"", "CLUSTER" },
-    { "json", 0, 0, G_OPTION_ARG_NONE, &json, "Print one JSON object", NULL },
+    { "each-device", 0, 0, G_OPTION_ARG_NONE, &options.each_device,
+      "Also what each device of this computer would take", NULL },
+    { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON object", NULL },
     { NULL },
   };
   const char *path = NULL;
@@ -121,6 +221,8 @@ td_cli_plan (int argc, char **argv)
   int status = td_cli_recipe_parse (&recipe, TD_CLI_SCAN | TD_CLI_RECIPE, argc, argv, &help,
                                     entries, &path);
   if (status < 0)
-    status = plan_scan (&recipe, path, cluster, json);
+    status = plan_scan (&recipe, path, &options);
+  g_free (options.cluster);
+  g_free (options.output);
   return status;
 }

@@ -154,6 +154,14 @@ td_cli_recipe_scan_settings (const TdCliRecipe *recipe)
   return g_strv_builder_end (words);
 }
 
+gboolean
+td_cli_recipe_setting_is_recipe (const TdCliRecipe *recipe, guint index)
+{
+  const Setting *setting = g_ptr_array_index (recipe->settings, index);
+
+  return td_scan_field (setting->option) == NULL;
+}
+
 void
 td_cli_recipe_choose_format (TdCliRecipe *recipe, const char *output)
 {

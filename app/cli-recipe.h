@@ -5,7 +5,8 @@
 #include "compute/recipe/recipe.h"
 
 /**
- * The options that info, plan, reconstruct and centre share: how to read the scan, and the recipe.
+ * The options that info, plan, reconstruct, centre and lab share: how to read the scan, and the
+ * recipe.
  */
 typedef struct {
   TdRecipe recipe;
@@ -34,6 +35,8 @@ int td_cli_recipe_check (const TdCliRecipe *recipe, const char *verb, const TdSc
 /* The options about the scan as they were typed: option and value in turns, NULL at the end.
    (transfer full) */
 char **td_cli_recipe_scan_settings (const TdCliRecipe *recipe);
+/* Whether the setting at @index is the recipe's, and not about how to read the scan. */
+gboolean td_cli_recipe_setting_is_recipe (const TdCliRecipe *recipe, guint index);
 /* --format says the output's format; else the path's ending; else the recipe file; else one TIFF a
    slice. */
 void td_cli_recipe_choose_format (TdCliRecipe *recipe, const char *output);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "cli-job.h"
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "compute/engine/job.h"
@@ -81,8 +82,8 @@ on_signal_keep (GCancellable *cancellable, gpointer job)
   td_job_finish_early (job);
 }
 
-static gboolean
-cli_reconstruct_run (TdJob *job, gboolean keep, GError **error)
+gboolean
+td_cli_run_job (TdJob *job, gboolean keep, GError **error)
 {
   Running running = { g_main_loop_new (NULL, FALSE), job, NULL };
   guint timer = g_timeout_add (200, cli_reconstruct_show_progress, &running);
@@ -143,8 +144,8 @@ cli_reconstruct (TdCliRecipe *recipe, const char *path, const Options *options)
   td_job_set_overwrite (job, options->overwrite);
   if (options->keep)
     td_job_keep_momentum (job);
-  if (!cli_reconstruct_run (
-          job, options->keep && td_method_iterates (td_plan_recipe (plan)->method), &error))
+  if (!td_cli_run_job (job, options->keep && td_method_iterates (td_plan_recipe (plan)->method),
+                       &error))
     return td_cli_fail (error);
   if (!options->json) {
     cli_reconstruct_print_text (job);

@@ -3,6 +3,8 @@
 
 #include "cli.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,9 +124,13 @@ td_cli_table_text (TdCliTable *table, const char *key, const char *value)
 {
   td_json_add_string (table->builder, key, value);
   if (table->form == TD_CLI_TABLE_CSV) {
-    g_autofree char *quoted
-        = value && strpbrk (value, ", \"") ? g_strdup_printf ("\"%s\"", value) : g_strdup (value);
-    cli_table_add_value (table, key, quoted ? quoted : "");
+    g_autoptr (GString) quoted = g_string_new (value);
+    if (strpbrk (quoted->str, ", \"\n")) {
+      g_string_replace (quoted, "\"", "\"\"", 0);
+      g_string_prepend_c (quoted, '"');
+      g_string_append_c (quoted, '"');
+    }
+    cli_table_add_value (table, key, quoted->str);
   }
 }
 
@@ -133,7 +139,7 @@ td_cli_table_integer (TdCliTable *table, const char *key, gint64 value)
 {
   td_json_add_integer (table->builder, key, value);
   if (table->form == TD_CLI_TABLE_CSV) {
-    g_autofree char *text = g_strdup_printf ("%" G_GINT64_FORMAT, value);
+    g_autofree char *text = g_strdup_printf ("%" PRId64, value);
     cli_table_add_value (table, key, text);
   }
 }
@@ -143,7 +149,7 @@ td_cli_table_number (TdCliTable *table, const char *key, double value)
 {
   td_json_add_number (table->builder, key, value);
   if (table->form == TD_CLI_TABLE_CSV) {
-    g_autofree char *text = g_strdup_printf ("%.6g", value);
+    g_autofree char *text = isnan (value) ? g_strdup ("") : g_strdup_printf ("%.6g", value);
     cli_table_add_value (table, key, text);
   }
 }

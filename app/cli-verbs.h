@@ -4,6 +4,7 @@
 /* The verbs of tomodesk-cli, one file each; the table that names them is in cli.c. argv[0] is the
    verb, the return value the exit status (see cli.h). */
 
+int td_cli_batch (int argc, char **argv);
 int td_cli_bench (int argc, char **argv);
 int td_cli_bench_cone (int argc, char **argv);    /* bench --cone */
 int td_cli_bench_prepare (int argc, char **argv); /* bench --prepare */
@@ -18,9 +19,13 @@ int td_cli_devices (int argc, char **argv);
 int td_cli_follow (int argc, char **argv);
 int td_cli_info (int argc, char **argv);
 int td_cli_jobs (int argc, char **argv);
+int td_cli_lab (int argc, char **argv);
 int td_cli_phantom (int argc, char **argv);
 int td_cli_plan (int argc, char **argv);
 int td_cli_profiles (int argc, char **argv);
 int td_cli_reconstruct (int argc, char **argv);
+int td_cli_run (int argc, char **argv);
+int td_cli_slice (int argc, char **argv);
 int td_cli_submit (int argc, char **argv);
 int td_cli_tune (int argc, char **argv);
+int td_cli_watch (int argc, char **argv);

@@ -10,7 +10,9 @@ td_demo_scan_new (GError **error)
 
   td_phantom_scan_init (&spec);
   spec.n_rows = 96;
+  /* Of which the scan says nothing, so that there is something to find. */
   spec.centre_px = 131.4;
+  spec.centre_unsaid = TRUE;
   spec.photons = 20000;
   spec.rings = 0.002;
   spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 0.02;

@@ -93,35 +93,51 @@ td_session_can_undo (TdSession *self)
   return self->before->len > 0;
 }
 
+guint
+td_session_n_done (TdSession *self)
+{
+  return self->before->len;
+}
+
+const TdRecipe *
+td_session_done (TdSession *self, guint back)
+{
+  return back == 0
+             ? &self->recipe
+             : g_ptr_array_index (self->before, self->before->len - MIN (back, self->before->len));
+}
+
 gboolean
 td_session_can_redo (TdSession *self)
 {
   return self->after->len > 0;
 }
 
-/* Takes the nearest of @from, and keeps the present one in @to. */
+/* Takes the @n nearest of @from one after another, and keeps the present one in @to each time. */
 static void
-session_step (TdSession *self, GPtrArray *from, GPtrArray *to)
+session_step (TdSession *self, GPtrArray *from, GPtrArray *to, guint n)
 {
-  if (from->len == 0)
+  if (from->len == 0 || n == 0)
     return;
-  g_autofree TdRecipe *recipe = g_ptr_array_steal_index (from, from->len - 1);
-  g_ptr_array_add (to, g_memdup2 (&self->recipe, sizeof self->recipe));
-  self->recipe = *recipe;
+  for (; from->len > 0 && n > 0; n--) {
+    g_autofree TdRecipe *recipe = g_ptr_array_steal_index (from, from->len - 1);
+    g_ptr_array_add (to, g_memdup2 (&self->recipe, sizeof self->recipe));
+    self->recipe = *recipe;
+  }
   end_joining (self);
   g_signal_emit (self, signals[RECIPE_CHANGED], 0);
 }
 
 void
-td_session_undo (TdSession *self)
+td_session_undo (TdSession *self, guint n)
 {
-  session_step (self, self->before, self->after);
+  session_step (self, self->before, self->after, n);
 }
 
 void
 td_session_redo (TdSession *self)
 {
-  session_step (self, self->after, self->before);
+  session_step (self, self->after, self->before, 1);
 }
 
 static void

@@ -27,5 +27,9 @@ void td_session_open (TdSession *self, TdScan *scan, const TdRecipe *recipe);
 void td_session_edit (TdSession *self, const TdRecipe *recipe, const char *key);
 gboolean td_session_can_undo (TdSession *self);
 gboolean td_session_can_redo (TdSession *self);
-void td_session_undo (TdSession *self);
+/* How many edits can be undone, and the recipe before the last @back of them; 0: the present one.
+ */
+guint td_session_n_done (TdSession *self);
+const TdRecipe *td_session_done (TdSession *self, guint back);
+void td_session_undo (TdSession *self, guint n); /* the last @n edits */
 void td_session_redo (TdSession *self);

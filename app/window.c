@@ -7,14 +7,19 @@
 
 #include "cluster/jobs-index.h"
 #include "demo-scan.h"
+#include "presets.h"
 #include "settings.h"
+#include "ui/axis-strip.h"
 #include "ui/choose-file.h"
+#include "ui/devices-window.h"
 #include "ui/job-row.h"
+#include "ui/jobs-window.h"
 #include "ui/labels.h"
 #include "ui/open-dialog.h"
 #include "ui/quantity.h"
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
+#include "ui/volume-window.h"
 
 struct _TdWindow {
   AdwApplicationWindow parent_instance;
@@ -26,24 +31,27 @@ struct _TdWindow {
   TdProvenance *volume;       /* whose scan is being opened; NULL: none is */
   char *failure;              /* why the last one did not open; NULL: none failed */
   guint n_recalls;            /* scans that were asked for an earlier recipe of theirs */
-  gboolean leaving;           /* the user said to close with jobs running */
+  gboolean leaving;           /* the program ends */
 
   AdwToastOverlay *toasts;
   GtkStack *stack;
   AdwViewStack *pages;
   AdwViewSwitcherTitle *switcher;
   AdwFlap *flap;
+  GtkWindow *message; /* the last error's dialog; NULL: none is open */
   GtkToggleButton *sidebar_button;
   AdwStatusPage *failed_page;
   GtkLabel *opening_label;
   GtkListBox *recent_list;
   GtkWidget *recent_box, *reconstruct_button;
-  GMenu *recent_menu;
+  GMenu *recent_menu, *done_menu, *preset_menu, *remove_menu;
   GtkInfoBar *notice;
   GtkLabel *notice_label;
   TdRecipePanel *panel;
   TdScanView *scan_view;
-  TdCompareView *compare_view;
+  GtkRevealer *strip_revealer;
+  TdAxisStrip *strip;
+  TdLabView *lab_view;
   TdGeometryView *geometry_view;
   TdVolumeView *volume_view;
   GtkRevealer *jobs_revealer;
@@ -66,13 +74,23 @@ window_toast (TdWindow *self, const char *text)
   adw_toast_overlay_add_toast (self->toasts, adw_toast_new (escaped));
 }
 
+/* Takes the place of the last one: what went wrong before is no news any more. */
+static void
+window_present_message (TdWindow *self, GtkWidget *dialog)
+{
+  if (self->message)
+    gtk_window_destroy (self->message);
+  g_set_weak_pointer (&self->message, GTK_WINDOW (dialog));
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
 static void
 window_error_dialog (TdWindow *self, const char *heading, const char *text)
 {
   GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), heading, text);
 
   adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
-  gtk_window_present (GTK_WINDOW (dialog));
+  window_present_message (self, dialog);
 }
 
 static void
@@ -238,6 +256,14 @@ is_same_detector (const TdScanFacts *open, const TdScanFacts *opened)
          && open->geometry.beam == opened->geometry.beam;
 }
 
+/* Another scan of the same file. */
+static gboolean
+is_other_entry (const TdScanStatement *open, const TdScanStatement *opened)
+{
+  return open && strcmp (open->path, opened->path) == 0
+         && strcmp (open->texts[TD_STATED_DATASET], opened->texts[TD_STATED_DATASET]) != 0;
+}
+
 static void
 free_statement (gpointer statement)
 {
@@ -260,12 +286,24 @@ ask_details (TdWindow *self, const TdScanStatement *statement, const char *probl
   return TD_OPEN_DIALOG (dialog);
 }
 
+/* A volume by itself, with no scan: in a window of its own. */
+static void
+window_view_volume (TdWindow *self, const char *path)
+{
+  g_autofree char *colours = g_settings_get_string (self->settings, "colour-map");
+
+  td_volume_window_open (gtk_window_get_application (GTK_WINDOW (self)), path, colours);
+}
+
 static void
 on_failure_response (AdwMessageDialog *dialog, const char *response, TdWindow *self)
 {
+  const TdScanStatement *statement = g_object_get_data (G_OBJECT (dialog), "statement");
+
   if (g_strcmp0 (response, "details") == 0)
-    ask_details (self, g_object_get_data (G_OBJECT (dialog), "statement"),
-                 adw_message_dialog_get_body (dialog));
+    ask_details (self, statement, adw_message_dialog_get_body (dialog));
+  else if (g_strcmp0 (response, "volume") == 0)
+    window_view_volume (self, statement->path);
 }
 
 static void
@@ -275,13 +313,14 @@ offer_details (TdWindow *self, const TdScanStatement *statement, const char *pro
       = adw_message_dialog_new (GTK_WINDOW (self), _ ("This scan does not open"), problem);
 
   adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "details",
-                                    _ ("Open with _Details…"), "close", _ ("_Close"), NULL);
+                                    _ ("Open with _Details…"), "volume", _ ("Open as a _Volume"),
+                                    "close", _ ("_Close"), NULL);
   adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
   adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "close");
   g_object_set_data_full (G_OBJECT (dialog), "statement", td_scan_statement_copy (statement),
                           free_statement);
   g_signal_connect_object (dialog, "response", G_CALLBACK (on_failure_response), self, 0);
-  gtk_window_present (GTK_WINDOW (dialog));
+  window_present_message (self, dialog);
 }
 
 static void
@@ -318,9 +357,11 @@ window_on_no_scan (TdWindow *self, const TdScanStatement *statement, Opened *ope
   }
   if (!said)
     td_set_error (&said, TD_ERROR_BAD_FILE, _ ("“%s” is a volume, not a scan"), statement->path);
-  if (made)
+  if (made) {
     td_prefix_error (&said, _ ("The volume “%s” was made of “%s”, which does not open: "),
                      made->volume, made->scan);
+    window_view_volume (self, made->volume);
+  }
   show_failure (self, statement, said);
 }
 
@@ -351,8 +392,9 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
     window_on_no_scan (self, statement, opened, error);
     return;
   }
+  const gboolean other_entry = is_other_entry (self->statement, statement);
   const gboolean stated_anew
-      = !self->volume
+      = !self->volume && !other_entry
         && is_same_detector (td_session_facts (self->session), td_scan_facts (opened->scan));
   TdRecipe preset, recipe = *td_session_recipe (self->session);
   window_preset_recipe (self, &preset);
@@ -371,7 +413,7 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
   td_session_open (self->session, opened->scan, &recipe);
   if (self->volume)
     window_show_volume (self);
-  else if (!stated_anew)
+  else if (!stated_anew && !other_entry) /* recipes are remembered by the file */
     window_recall_recipe (self);
 }
 
@@ -418,6 +460,19 @@ on_open_details (GSimpleAction *action, GVariant *parameter, gpointer user)
   const gboolean failed = g_strcmp0 (state, "failed") == 0;
 
   ask_details (self, self->statement, failed ? self->failure : NULL);
+}
+
+/* Another scan of the same file. */
+static void
+on_take_entry (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+
+  if (!self->statement)
+    return;
+  g_autoptr (TdScanStatement) statement = td_scan_statement_copy (self->statement);
+  td_scan_statement_set (statement, TD_STATED_DATASET, g_variant_get_string (parameter, NULL));
+  window_open_statement (self, statement);
 }
 
 static void
@@ -523,6 +578,44 @@ on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
                   window_on_scan_chosen, user);
 }
 
+static void
+window_on_volume_chosen (const char *path, gpointer user)
+{
+  if (path)
+    window_view_volume (user, path);
+  else
+    window_say_not_local (user);
+}
+
+static void
+on_open_volume (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  static const char *const volumes[] = { "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.h5", "*.hdf5",
+                                         "*.hdf", "*.nxs",  "*.raw", "*.vol",  NULL };
+  GtkFileChooser *chooser = td_choose_file (
+      user, _ ("Open as a Volume"), GTK_FILE_CHOOSER_ACTION_OPEN, window_on_volume_chosen, user);
+
+  td_choose_file_add_filter (chooser, _ ("Volumes"), volumes);
+  td_choose_file_add_filter (chooser, _ ("All files"), NULL);
+}
+
+static void
+on_open_volume_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  td_choose_file (user, _ ("Open a Folder of Slices"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                  window_on_volume_chosen, user);
+}
+
+/* What did not open as a scan. */
+static void
+on_view_volume (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+
+  if (self->statement)
+    window_view_volume (self, self->statement->path);
+}
+
 /* ── Recipes ── */
 
 static void
@@ -574,6 +667,102 @@ on_load_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
                                             window_load_recipe, user);
 
   td_choose_file_add_filter (chooser, _ ("Recipes"), recipes);
+}
+
+/* ── Presets ── */
+
+static void
+window_add_preset (GMenu *menu, const char *name, const char *action)
+{
+  g_auto (GStrv) parts = g_strsplit (name, "_", -1);
+  g_autofree char *label = g_strjoinv ("__", parts); /* one alone is a mnemonic */
+  g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
+
+  g_menu_item_set_action_and_target (item, action, "s", name);
+  g_menu_append_item (menu, item);
+}
+
+static void
+window_show_presets (TdWindow *self)
+{
+  g_auto (GStrv) names = td_presets_list ();
+
+  g_menu_remove_all (self->preset_menu);
+  g_menu_remove_all (self->remove_menu);
+  for (guint i = 0; names[i]; i++) {
+    window_add_preset (self->preset_menu, names[i], "win.apply-preset");
+    window_add_preset (self->remove_menu, names[i], "win.remove-preset");
+  }
+}
+
+static void
+on_apply_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  TdRecipe recipe = *td_session_recipe (self->session);
+  g_autoptr (GError) error = NULL;
+
+  if (td_presets_apply (g_variant_get_string (parameter, NULL), &recipe, &error))
+    td_session_edit (self->session, &recipe, NULL);
+  else
+    window_say_error (self, _ ("The preset cannot be applied"), error);
+}
+
+static void
+on_remove_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  g_autoptr (GError) error = NULL;
+
+  if (!td_presets_remove (g_variant_get_string (parameter, NULL), &error))
+    window_say_error (self, _ ("The preset was not removed"), error);
+  window_show_presets (self);
+}
+
+static void
+on_preset_named (AdwMessageDialog *dialog, const char *response, TdWindow *self)
+{
+  const char *name
+      = gtk_editable_get_text (GTK_EDITABLE (adw_message_dialog_get_extra_child (dialog)));
+  g_autoptr (GError) error = NULL;
+
+  if (g_strcmp0 (response, "save") != 0)
+    return;
+  if (td_presets_save (name, td_session_recipe (self->session), &error))
+    window_toast (self, _ ("Preset saved"));
+  else
+    window_say_error (self, _ ("The preset was not saved"), error);
+  window_show_presets (self);
+}
+
+static void
+on_preset_typed (GtkEditable *entry, AdwMessageDialog *dialog)
+{
+  adw_message_dialog_set_response_enabled (dialog, "save", *gtk_editable_get_text (entry) != 0);
+}
+
+static void
+on_save_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
+      GTK_WINDOW (self), _ ("Save as Preset"),
+      _ ("Preparation, filter, method and output for other scans. The axis, regions and devices "
+         "stay each scan’s own. A preset of that name is replaced.")));
+  GtkWidget *entry = gtk_entry_new ();
+
+  gtk_entry_set_activates_default (GTK_ENTRY (entry), TRUE);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Name of the preset"), -1);
+  g_signal_connect (entry, "changed", G_CALLBACK (on_preset_typed), dialog);
+  adw_message_dialog_set_extra_child (dialog, entry);
+  adw_message_dialog_add_responses (dialog, "cancel", _ ("_Cancel"), "save", _ ("_Save"), NULL);
+  adw_message_dialog_set_response_appearance (dialog, "save", ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_response_enabled (dialog, "save", FALSE);
+  adw_message_dialog_set_default_response (dialog, "save");
+  adw_message_dialog_set_close_response (dialog, "cancel");
+  g_signal_connect_object (dialog, "response", G_CALLBACK (on_preset_named), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
 }
 
 /* ── Recent scans ── */
@@ -667,16 +856,17 @@ window_new_job (TdWindow *self, TdClusterProfile *profile, const TdRecipe *recip
                 const char *output)
 {
   TdScan *scan = td_session_scan (self->session);
+  g_autoptr (TdClusterProfile) here = td_cluster_profile_find (TD_CLUSTER_OWN, NULL);
+  g_auto (GStrv) settings = self->statement ? td_scan_statement_settings (self->statement) : NULL;
 
   if (!profile)
-    return td_job_item_new (td_session_engine (self->session), scan, recipe, output);
-  g_auto (GStrv) settings = td_scan_statement_settings (self->statement);
+    profile = here;
   TdRemoteOrder order
       = { .scan = scan, .scan_settings = settings, .recipe = recipe, .output = output };
   order.wish = profile->wish;
   order.wish.view_slice = (int) td_scan_facts (scan)->n_rows / 2;
   g_autoptr (TdRemoteJob) job = td_remote_job_new (profile, &order);
-  return td_job_item_new_remote (job, TD_REMOTE_SUBMIT);
+  return td_job_item_new (job, TD_REMOTE_SUBMIT);
 }
 
 static void
@@ -694,6 +884,20 @@ on_accepted (TdReconstructDialog *dialog, gpointer recipe, const char *output, T
   td_volume_view_show_job (self->volume_view, item);
 }
 
+/* What the latest job of each cluster reached. Jobs are listed from the oldest on. */
+static void
+window_tell_rates (TdWindow *self, TdReconstructDialog *dialog)
+{
+  GListModel *model = td_job_queue_model (self->jobs);
+
+  for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
+    const TdRemoteFacts *facts = td_job_item_facts (item);
+    if (facts->state == TD_REMOTE_DONE && facts->rate > 0)
+      td_reconstruct_dialog_set_rate (dialog, facts->profile, facts->rate);
+  }
+}
+
 static void
 on_reconstruct (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
@@ -703,6 +907,7 @@ on_reconstruct (GSimpleAction *action, GVariant *parameter, gpointer user)
       GTK_WINDOW (self), td_session_engine (self->session), td_session_scan (self->session),
       td_session_recipe (self->session), folder);
 
+  window_tell_rates (self, TD_RECONSTRUCT_DIALOG (dialog));
   g_signal_connect_object (dialog, "accepted", G_CALLBACK (on_accepted), self, 0);
   gtk_window_present (GTK_WINDOW (dialog));
 }
@@ -720,6 +925,7 @@ on_show_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
 static void
 on_dismiss_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
 {
+  td_job_item_forget (item);
   td_job_queue_dismiss (self->jobs, item);
 }
 
@@ -735,15 +941,117 @@ on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
   td_volume_view_show_job (self->volume_view, again);
 }
 
+/* Only what can be had for this scan is taken; the user can undo it. */
+static void
+window_on_recipe_requested (gpointer row, TdJobItem *item, TdWindow *self)
+{
+  TdRecipe recipe, preset;
+
+  if (!td_session_scan (self->session)) {
+    window_toast (self, _ ("Open a scan first: the recipe is for the scan that is open"));
+    return;
+  }
+  if (!td_job_item_recipe (item, &recipe))
+    return;
+  window_preset_recipe (self, &preset);
+  take_machine (&recipe, &preset);
+  td_session_edit (self->session, &recipe, NULL);
+  window_toast (self, _ ("The recipe is the job’s"));
+}
+
+/* What shows jobs asks for the same things. */
+static void
+window_connect_jobs (TdWindow *self, gpointer shows)
+{
+  g_signal_connect_object (shows, "show-requested", G_CALLBACK (on_show_requested), self, 0);
+  g_signal_connect_object (shows, "again-requested", G_CALLBACK (on_again_requested), self, 0);
+  g_signal_connect_object (shows, "dismiss-requested", G_CALLBACK (on_dismiss_requested), self, 0);
+  g_signal_connect_object (shows, "recipe-requested", G_CALLBACK (window_on_recipe_requested), self,
+                           0);
+}
+
+static void
+window_on_show_jobs (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  GtkWidget *jobs = td_jobs_window_new (GTK_WINDOW (self), self->jobs);
+
+  window_connect_jobs (self, jobs);
+  gtk_window_present (GTK_WINDOW (jobs));
+}
+
+/* ── Devices ── */
+
+static void
+window_on_devices_picked (TdDevicesWindow *devices, const char *ids, TdWindow *self)
+{
+  TdRecipe recipe = *td_session_recipe (self->session);
+
+  if (!td_session_scan (self->session))
+    return;
+  g_strlcpy (recipe.devices, ids, sizeof recipe.devices);
+  td_session_edit (self->session, &recipe, "device");
+}
+
+static void
+window_tell_devices (TdDevicesWindow *devices, gboolean coarse, TdScanView *view)
+{
+  const char *device;
+  const double seconds = td_scan_view_slice_seconds (view, &device);
+
+  if (!coarse && device)
+    td_devices_window_took (devices, device, seconds);
+}
+
+static void
+window_recipe_to_devices (TdDevicesWindow *devices, TdSession *session)
+{
+  td_devices_window_set_devices (
+      devices, td_session_scan (session) ? td_session_recipe (session)->devices : NULL);
+}
+
+static void
+window_on_slice_to_devices (TdScanView *view, gboolean coarse, TdDevicesWindow *devices)
+{
+  window_tell_devices (devices, coarse, view);
+}
+
+static void
+window_session_to_devices (TdSession *session, TdDevicesWindow *devices)
+{
+  window_recipe_to_devices (devices, session);
+}
+
+static void
+window_on_show_devices (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  GtkWidget *devices = td_devices_window_new (GTK_WINDOW (self), NULL);
+
+  window_recipe_to_devices (TD_DEVICES_WINDOW (devices), self->session);
+  window_tell_devices (TD_DEVICES_WINDOW (devices), FALSE, self->scan_view);
+  g_signal_connect_object (devices, "picked", G_CALLBACK (window_on_devices_picked), self, 0);
+  g_signal_connect_object (self->scan_view, "slice-shown", G_CALLBACK (window_on_slice_to_devices),
+                           devices, 0);
+  g_signal_connect_object (self->session, "recipe-changed", G_CALLBACK (window_session_to_devices),
+                           devices, 0);
+  gtk_window_present (GTK_WINDOW (devices));
+}
+
 static GtkWidget *
 window_make_job_row (gpointer item, gpointer user)
 {
   GtkWidget *row = td_job_row_new (item);
 
-  g_signal_connect_object (row, "show-requested", G_CALLBACK (on_show_requested), user, 0);
-  g_signal_connect_object (row, "again-requested", G_CALLBACK (on_again_requested), user, 0);
-  g_signal_connect_object (row, "dismiss-requested", G_CALLBACK (on_dismiss_requested), user, 0);
+  window_connect_jobs (user, row);
   return row;
+}
+
+/* Jobs of earlier days are in the jobs' window alone. */
+static gboolean
+window_lists_job (gpointer item, gpointer user)
+{
+  return !td_job_item_is_old (item);
 }
 
 static void
@@ -754,7 +1062,7 @@ on_jobs_changed (GListModel *model, guint position, guint removed, guint added, 
 
 /* Jobs of clusters are found again by their folders. Those that run are followed; of the others the
    last days' are shown. */
-#define DAYS_SHOWN 3
+#define DAYS_SHOWN 30
 
 static void
 window_find_jobs (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
@@ -773,6 +1081,20 @@ window_shows_job (const TdRemoteFacts *facts)
   return !td_remote_state_ended (facts->state) || strcmp (facts->id, oldest) >= 0;
 }
 
+/* One that was submitted while the others were looked for. */
+static gboolean
+window_has_job (TdWindow *self, const char *id)
+{
+  GListModel *model = td_job_queue_model (self->jobs);
+
+  for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
+    if (g_strcmp0 (td_job_item_facts (item)->id, id) == 0)
+      return TRUE;
+  }
+  return FALSE;
+}
+
 static void
 window_on_jobs_found (GObject *source, GAsyncResult *result, gpointer user)
 {
@@ -782,9 +1104,9 @@ window_on_jobs_found (GObject *source, GAsyncResult *result, gpointer user)
   for (guint i = jobs && self->jobs ? jobs->len : 0; i-- > 0;) {
     g_auto (TdRemoteFacts) facts = { 0 };
     td_remote_job_facts (jobs->pdata[i], &facts);
-    if (!window_shows_job (&facts))
+    if (!window_shows_job (&facts) || window_has_job (self, facts.id))
       continue;
-    g_autoptr (TdJobItem) item = td_job_item_new_remote (jobs->pdata[i], TD_REMOTE_WATCH);
+    g_autoptr (TdJobItem) item = td_job_item_new (jobs->pdata[i], TD_REMOTE_WATCH);
     td_job_queue_add (self->jobs, item);
   }
 }
@@ -836,38 +1158,9 @@ td_window_leave (TdWindow *self)
   if (self->leaving)
     return;
   self->leaving = TRUE;
-  td_job_queue_cancel_all (self->jobs);
   /* After its dialogs, which still know the window as their parent. */
   g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, window_close_later, g_object_ref (self),
                    g_object_unref);
-}
-
-static void
-on_close_response (AdwMessageDialog *dialog, const char *response, TdWindow *self)
-{
-  if (g_strcmp0 (response, "stop") != 0)
-    return;
-  td_window_leave (self);
-}
-
-static gboolean
-window_may_close (TdWindow *self)
-{
-  guint active = td_job_queue_active (self->jobs);
-
-  if (active == 0 || self->leaving)
-    return TRUE;
-  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (
-      GTK_WINDOW (self), _ ("Stop the reconstruction?"),
-      _ ("A volume is still being written. If the window closes now, nothing of it is kept.")));
-  adw_message_dialog_add_responses (dialog, "keep", _ ("_Keep Running"), "stop",
-                                    _ ("_Stop and Close"), NULL);
-  adw_message_dialog_set_response_appearance (dialog, "stop", ADW_RESPONSE_DESTRUCTIVE);
-  adw_message_dialog_set_default_response (dialog, "keep");
-  adw_message_dialog_set_close_response (dialog, "keep");
-  g_signal_connect_object (dialog, "response", G_CALLBACK (on_close_response), self, 0);
-  gtk_window_present (GTK_WINDOW (dialog));
-  return FALSE;
 }
 
 static void
@@ -878,9 +1171,58 @@ window_bind_jobs (TdWindow *self)
   g_autoptr (GTask) task = g_task_new (self, NULL, window_on_jobs_found, NULL);
 
   g_task_run_in_thread (task, window_find_jobs);
-  gtk_list_box_bind_model (self->jobs_list, model, window_make_job_row, self, NULL);
-  g_signal_connect_object (model, "items-changed", G_CALLBACK (on_jobs_changed), self, 0);
+  GtkFilter *lists = GTK_FILTER (gtk_custom_filter_new (window_lists_job, NULL, NULL));
+  g_autoptr (GtkFilterListModel) listed = gtk_filter_list_model_new (g_object_ref (model), lists);
+  gtk_list_box_bind_model (self->jobs_list, G_LIST_MODEL (listed), window_make_job_row, self, NULL);
+  g_signal_connect_object (listed, "items-changed", G_CALLBACK (on_jobs_changed), self, 0);
   g_signal_connect (self->jobs, "ended", G_CALLBACK (on_job_ended), self);
+}
+
+/* ── Trials of the axis ── */
+
+#define TRIALS_REACH_PX 2.0 /* to either side of the centre that is set */
+
+static void
+window_show_trials (TdWindow *self, double first_px, double last_px)
+{
+  const double span[2] = { first_px, last_px };
+
+  adw_view_stack_set_visible_child_name (self->pages, "slices");
+  gtk_revealer_set_reveal_child (self->strip_revealer, TRUE);
+  td_axis_strip_request (self->strip, td_session_engine (self->session),
+                         td_session_scan (self->session), td_session_recipe (self->session),
+                         td_scan_view_get_row (self->scan_view), span);
+}
+
+static void
+window_on_trials_wanted (TdCentreGroup *group, double first_px, double last_px, TdWindow *self)
+{
+  window_show_trials (self, first_px, last_px);
+}
+
+static void
+window_on_trials_closed (TdAxisStrip *strip, TdWindow *self)
+{
+  gtk_revealer_set_reveal_child (self->strip_revealer, FALSE);
+  td_axis_strip_clear (self->strip);
+}
+
+static void
+window_on_trial_taken (TdAxisStrip *strip, double centre_px, TdWindow *self)
+{
+  td_centre_group_move (td_recipe_panel_centre (self->panel), centre_px);
+}
+
+static void
+on_show_trials (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+  const double centre = td_centre_group_get_centre (td_recipe_panel_centre (self->panel));
+
+  if (gtk_revealer_get_reveal_child (self->strip_revealer))
+    window_on_trials_closed (self->strip, self);
+  else
+    window_show_trials (self, centre - TRIALS_REACH_PX, centre + TRIALS_REACH_PX);
 }
 
 /* ── The session ── */
@@ -902,9 +1244,44 @@ update_actions (TdWindow *self)
   window_enable (self, "reconstruct", has_scan);
   window_enable (self, "save-recipe", has_scan);
   window_enable (self, "load-recipe", has_scan);
+  window_enable (self, "save-preset", has_scan);
+  window_enable (self, "apply-preset", has_scan);
+  window_enable (self, "do-next", has_scan);
+  window_enable (self, "show-trials",
+                 has_scan && td_session_facts (self->session)->geometry.beam == TD_BEAM_PARALLEL);
   gtk_widget_set_visible (self->reconstruct_button, has_scan);
   gtk_widget_set_visible (GTK_WIDGET (self->sidebar_button), has_scan);
   adw_view_switcher_title_set_view_switcher_enabled (self->switcher, has_scan);
+}
+
+/* What was done, the last first; going back to before one undoes those after it too. */
+#define MOST_TOLD 20
+
+static void
+window_show_done (TdWindow *self)
+{
+  const guint n = MIN (td_session_n_done (self->session), MOST_TOLD);
+
+  g_menu_remove_all (self->done_menu);
+  for (guint i = 1; i <= n; i++) {
+    g_autofree char *change = td_label_change (td_session_done (self->session, i),
+                                               td_session_done (self->session, i - 1));
+    g_auto (GStrv) parts = g_strsplit (change, "_", -1);
+    g_autofree char *label = g_strjoinv ("__", parts);
+    g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
+    g_menu_item_set_action_and_target (item, "win.undo-to", "u", i);
+    g_menu_append_item (self->done_menu, item);
+  }
+}
+
+/* One button of the window is what comes next. */
+static void
+window_on_next (TdRecipePanel *panel, TdWindow *self)
+{
+  if (td_recipe_panel_next (panel) == TD_FLOW_RECONSTRUCT)
+    gtk_widget_add_css_class (self->reconstruct_button, "suggested-action");
+  else
+    gtk_widget_remove_css_class (self->reconstruct_button, "suggested-action");
 }
 
 static void
@@ -915,8 +1292,11 @@ on_recipe_changed (TdSession *session, TdWindow *self)
 
   td_recipe_panel_show_recipe (self->panel, facts, recipe);
   td_scan_view_set_recipe (self->scan_view, recipe);
-  td_compare_view_set_base (self->compare_view, recipe, td_scan_view_get_row (self->scan_view));
+  td_axis_strip_set_centre (self->strip,
+                            td_centre_group_get_centre (td_recipe_panel_centre (self->panel)));
+  td_lab_view_set_base (self->lab_view, recipe, td_scan_view_get_row (self->scan_view));
   td_geometry_view_set_recipe (self->geometry_view, recipe);
+  window_show_done (self);
   update_actions (self);
 }
 
@@ -928,8 +1308,9 @@ on_scan_changed (TdSession *session, TdWindow *self)
 
   td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
   td_recipe_panel_set_scan (self->panel, td_session_engine (session), scan);
+  window_on_trials_closed (self->strip, self);
   td_scan_view_set_scan (self->scan_view, scan);
-  td_compare_view_set_scan (self->compare_view, scan);
+  td_lab_view_set_scan (self->lab_view, scan);
   td_geometry_view_set_scan (self->geometry_view, scan);
   gtk_window_set_title (GTK_WINDOW (self), facts ? facts->title : "Tomodesk");
   adw_view_switcher_title_set_title (self->switcher, facts ? facts->title : "Tomodesk");
@@ -938,6 +1319,7 @@ on_scan_changed (TdSession *session, TdWindow *self)
     on_recipe_changed (session, self);
   }
   gtk_stack_set_visible_child_name (self->stack, facts ? "scan" : "empty");
+  window_show_done (self);
   update_actions (self);
 }
 
@@ -1004,11 +1386,11 @@ on_crop_drawn (TdScanView *view, int x, int y, int width, int height, TdWindow *
 static void
 on_row_changed (TdScanView *view, guint row, TdWindow *self)
 {
-  td_compare_view_set_base (self->compare_view, td_session_recipe (self->session), row);
+  td_lab_view_set_base (self->lab_view, td_session_recipe (self->session), row);
 }
 
 static void
-on_take_requested (TdCompareView *view, gpointer recipe, TdWindow *self)
+on_take_requested (TdLabView *view, gpointer recipe, TdWindow *self)
 {
   td_session_edit (self->session, recipe, NULL);
   adw_view_stack_set_visible_child_name (self->pages, "slices");
@@ -1019,8 +1401,8 @@ on_page_changed (GObject *object, GParamSpec *property, TdWindow *self)
 {
   const char *page = adw_view_stack_get_visible_child_name (self->pages);
 
-  /* Two more slices for each edit are computed only while somebody looks at them. */
-  td_compare_view_set_active (self->compare_view, g_strcmp0 (page, "compare") == 0);
+  /* More slices for each edit are computed only while somebody looks at them. */
+  td_lab_view_set_active (self->lab_view, g_strcmp0 (page, "lab") == 0);
   td_geometry_view_set_active (self->geometry_view, g_strcmp0 (page, "geometry") == 0);
 }
 
@@ -1029,7 +1411,19 @@ on_page_changed (GObject *object, GParamSpec *property, TdWindow *self)
 static void
 on_undo (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  td_session_undo (TD_WINDOW (user)->session);
+  td_session_undo (TD_WINDOW (user)->session, 1);
+}
+
+static void
+on_undo_to (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  td_session_undo (TD_WINDOW (user)->session, g_variant_get_uint32 (parameter));
+}
+
+static void
+on_do_next (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  td_recipe_panel_do_next (TD_WINDOW (user)->panel);
 }
 
 static void
@@ -1060,8 +1454,12 @@ window_add_actions (TdWindow *self)
     { .name = "open", .activate = on_open },
     { .name = "open-details", .activate = on_open_details },
     { .name = "open-folder", .activate = on_open_folder },
+    { .name = "open-volume", .activate = on_open_volume },
+    { .name = "open-volume-folder", .activate = on_open_volume_folder },
+    { .name = "view-volume", .activate = on_view_volume },
     { .name = "open-demo", .activate = on_open_demo },
     { .name = "open-path", .activate = on_open_path, .parameter_type = "s" },
+    { .name = "take-entry", .activate = on_take_entry, .parameter_type = "s" },
     { .name = "choose-flats", .activate = on_choose_flats },
     { .name = "state-empty-beam", .activate = on_state_empty_beam },
     { .name = "close-scan", .activate = on_close_scan },
@@ -1069,7 +1467,15 @@ window_add_actions (TdWindow *self)
     { .name = "save-recipe", .activate = on_save_recipe },
     { .name = "load-recipe", .activate = on_load_recipe },
     { .name = "reconstruct", .activate = on_reconstruct },
+    { .name = "show-jobs", .activate = window_on_show_jobs },
+    { .name = "show-devices", .activate = window_on_show_devices },
+    { .name = "save-preset", .activate = on_save_preset },
+    { .name = "apply-preset", .activate = on_apply_preset, .parameter_type = "s" },
+    { .name = "remove-preset", .activate = on_remove_preset, .parameter_type = "s" },
+    { .name = "do-next", .activate = on_do_next },
+    { .name = "show-trials", .activate = on_show_trials },
     { .name = "undo", .activate = on_undo },
+    { .name = "undo-to", .activate = on_undo_to, .parameter_type = "u" },
     { .name = "redo", .activate = on_redo },
     { .name = "toggle-sidebar", .activate = on_toggle_sidebar },
     { .name = "show-page", .activate = on_show_page, .parameter_type = "s" },
@@ -1079,16 +1485,6 @@ window_add_actions (TdWindow *self)
 }
 
 /* ── Object ── */
-
-static gboolean
-td_window_close_request (GtkWindow *window)
-{
-  TdWindow *self = TD_WINDOW (window);
-
-  if (!window_may_close (self))
-    return TRUE;
-  return GTK_WINDOW_CLASS (td_window_parent_class)->close_request (window);
-}
 
 static void
 td_window_get_property (GObject *object, guint id, GValue *value, GParamSpec *property)
@@ -1110,9 +1506,8 @@ td_window_dispose (GObject *object)
   window_remember_recipe (self);
   g_clear_pointer (&self->statement, td_scan_statement_free);
   g_clear_pointer (&self->failure, g_free);
+  g_clear_weak_pointer (&self->message);
   g_clear_pointer (&self->volume, td_provenance_free);
-  if (self->jobs)
-    td_job_queue_cancel_all (self->jobs);
   if (self->session)
     g_signal_handlers_disconnect_by_data (self->session, self);
   if (self->jobs)
@@ -1137,12 +1532,17 @@ window_bind_children (GtkWidgetClass *widget)
   gtk_widget_class_bind_template_child (widget, TdWindow, recent_list);
   gtk_widget_class_bind_template_child (widget, TdWindow, recent_box);
   gtk_widget_class_bind_template_child (widget, TdWindow, recent_menu);
+  gtk_widget_class_bind_template_child (widget, TdWindow, done_menu);
+  gtk_widget_class_bind_template_child (widget, TdWindow, preset_menu);
+  gtk_widget_class_bind_template_child (widget, TdWindow, remove_menu);
   gtk_widget_class_bind_template_child (widget, TdWindow, reconstruct_button);
   gtk_widget_class_bind_template_child (widget, TdWindow, notice);
   gtk_widget_class_bind_template_child (widget, TdWindow, notice_label);
   gtk_widget_class_bind_template_child (widget, TdWindow, panel);
   gtk_widget_class_bind_template_child (widget, TdWindow, scan_view);
-  gtk_widget_class_bind_template_child (widget, TdWindow, compare_view);
+  gtk_widget_class_bind_template_child (widget, TdWindow, strip_revealer);
+  gtk_widget_class_bind_template_child (widget, TdWindow, strip);
+  gtk_widget_class_bind_template_child (widget, TdWindow, lab_view);
   gtk_widget_class_bind_template_child (widget, TdWindow, geometry_view);
   gtk_widget_class_bind_template_child (widget, TdWindow, volume_view);
   gtk_widget_class_bind_template_child (widget, TdWindow, jobs_revealer);
@@ -1156,7 +1556,8 @@ td_window_class_init (TdWindowClass *class)
 
   g_type_ensure (TD_TYPE_RECIPE_PANEL);
   g_type_ensure (TD_TYPE_SCAN_VIEW);
-  g_type_ensure (TD_TYPE_COMPARE_VIEW);
+  g_type_ensure (TD_TYPE_AXIS_STRIP);
+  g_type_ensure (TD_TYPE_LAB_VIEW);
   g_type_ensure (TD_TYPE_GEOMETRY_VIEW);
   g_type_ensure (TD_TYPE_VOLUME_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_window_dispose;
@@ -1167,12 +1568,14 @@ td_window_class_init (TdWindowClass *class)
   g_object_class_install_property (
       G_OBJECT_CLASS (class), PROP_JOBS,
       g_param_spec_object ("jobs", NULL, NULL, TD_TYPE_JOB_QUEUE, G_PARAM_READABLE));
-  GTK_WINDOW_CLASS (class)->close_request = td_window_close_request;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
   window_bind_children (widget);
   gtk_widget_class_bind_template_callback (widget, on_notice_response);
   gtk_widget_class_bind_template_callback (widget, on_recent_activated);
   gtk_widget_class_bind_template_callback (widget, window_on_before);
+  gtk_widget_class_bind_template_callback (widget, window_on_next);
+  gtk_widget_class_bind_template_callback (widget, window_on_trial_taken);
+  gtk_widget_class_bind_template_callback (widget, window_on_trials_closed);
   gtk_widget_class_bind_template_callback (widget, on_nudge_centre);
   gtk_widget_class_bind_template_callback (widget, on_centre_moved);
   gtk_widget_class_bind_template_callback (widget, on_region_drawn);
@@ -1194,7 +1597,7 @@ apply_colour_map (TdWindow *self)
   g_autofree char *name = g_settings_get_string (self->settings, "colour-map");
 
   td_scan_view_set_colour_map (self->scan_view, name);
-  td_compare_view_set_colour_map (self->compare_view, name);
+  td_lab_view_set_colour_map (self->lab_view, name);
   td_volume_view_set_colour_map (self->volume_view, name);
 }
 
@@ -1207,7 +1610,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   self->session = td_session_new (engine);
   self->jobs = td_job_queue_new ();
   td_scan_view_set_engine (self->scan_view, engine);
-  td_compare_view_set_engine (self->compare_view, engine);
+  td_lab_view_set_engine (self->lab_view, engine);
   window_add_actions (self);
   window_bind_jobs (self);
   window_add_drop_target (self);
@@ -1216,6 +1619,8 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   g_signal_connect (keys, "key-released", G_CALLBACK (on_key_released), self);
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
   td_recipe_panel_on_edited (self->panel, G_CALLBACK (td_session_edit), self->session);
+  g_signal_connect_object (td_recipe_panel_centre (self->panel), "trials-wanted",
+                           G_CALLBACK (window_on_trials_wanted), self, 0);
   g_signal_connect (self->session, "scan-changed", G_CALLBACK (on_scan_changed), self);
   g_signal_connect (self->session, "recipe-changed", G_CALLBACK (on_recipe_changed), self);
   g_signal_connect (self->pages, "notify::visible-child", G_CALLBACK (on_page_changed), self);
@@ -1228,6 +1633,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
                            G_CONNECT_SWAPPED);
   apply_colour_map (self);
   window_show_recent (self);
+  window_show_presets (self);
   update_actions (self);
   return self;
 }

@@ -5,9 +5,9 @@
 
 #include "session.h"
 #include "ui/centre-group.h"
-#include "ui/compare-view.h"
 #include "ui/geometry-view.h"
 #include "ui/job-queue.h"
+#include "ui/lab-view.h"
 #include "ui/scan-statement.h"
 #include "ui/scan-view.h"
 #include "ui/volume-view.h"

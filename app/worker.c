@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/benchmark.h"
 #include "cluster/node-probe.h"
 #include "cluster/worker.h"
 #include "compute/device/device-probe.h"
@@ -15,10 +16,12 @@ worker_usage (FILE *to)
   static const char text[]
       = "Usage: tomodesk-worker run FOLDER\n"
         "       tomodesk-worker probe [--json] [--read PATH]... [--write PATH]...\n"
+        "       tomodesk-worker benchmark FOLDER\n"
         "       tomodesk-worker --version\n"
         "\n"
         "run: one rank of a cluster job, for mpirun or srun to start. FOLDER is the job's: it\n"
-        "has the file job.json. probe: what this node can do, as one line of JSON.\n";
+        "has the file job.json. probe: what this node can do, as one line of JSON. benchmark:\n"
+        "how fast all ranks together are, with files in FOLDER; also for mpirun or srun.\n";
 
   fputs (text, to);
   return to == stdout ? 0 : 2;
@@ -56,6 +59,8 @@ main (int argc, char **argv)
     return worker_usage (stdout);
   if (argc == 3 && strcmp (argv[1], "run") == 0)
     return td_worker_run (argv[2]);
+  if (argc == 3 && strcmp (argv[1], "benchmark") == 0)
+    return td_worker_benchmark (argv[2]);
   if (argc >= 2 && strcmp (argv[1], "probe") == 0)
     return worker_probe (argc, argv);
   return worker_usage (stderr);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "grid.h"
 
+#include <inttypes.h>
+
 #include "dataset/error.h"
 
 /* Two lines go through one transform of the filter: groups of views begin with even ones. */
@@ -11,7 +13,7 @@ grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
 {
   if ((guint64) grid->rows * grid->columns > grid->ranks)
     td_set_error (error, TD_ERROR_INVALID,
-                  "A grid of %u rows and %u columns needs %" G_GUINT64_FORMAT
+                  "A grid of %u rows and %u columns needs %" PRIu64
                   " ranks, and there are %u; start more of them or ask for a smaller grid",
                   grid->rows, grid->columns, (guint64) grid->rows * grid->columns, grid->ranks);
   else if (grid->rows > limits->n_slices)
@@ -30,6 +32,30 @@ grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
   return FALSE;
 }
 
+guint
+td_grid_least_rows (double volume_bytes, double batch_bytes, double memory_bytes, guint most)
+{
+  const double half = memory_bytes / 2 * 1.0738; /* 8 GiB of 16 GB */
+  guint rows = 1;
+
+  while (rows < most
+         && (volume_bytes / rows > half || volume_bytes / rows + batch_bytes > memory_bytes))
+    rows *= 2;
+  return rows;
+}
+
+/* Of the numbers of rows with which every rank is at work: the fewest from @least on. */
+static guint
+grid_few_rows (guint ranks, const TdGridLimits *limits)
+{
+  const guint most = MIN (ranks, limits->n_slices);
+  guint rows = MIN (limits->least_rows, most);
+
+  while (rows < most && (ranks % rows != 0 || ranks / rows > MAX (1, limits->n_views / VIEW_STEP)))
+    rows++;
+  return rows;
+}
+
 gboolean
 td_grid_choose (guint ranks, const TdClusterWish *wish, const TdGridLimits *limits, TdGrid *grid,
                 GError **error)
@@ -39,6 +65,9 @@ td_grid_choose (guint ranks, const TdClusterWish *wish, const TdGridLimits *limi
   if (rows == 0 && columns == 0 && limits->one_column) {
     rows = MIN (ranks, limits->n_slices);
     columns = 1;
+  } else if (rows == 0 && columns == 0 && limits->least_rows > 0) {
+    rows = grid_few_rows (ranks, limits);
+    columns = MIN (ranks / rows, MAX (1, limits->n_views / VIEW_STEP));
   } else if (rows == 0 && columns == 0) {
     for (rows = MIN (ranks, limits->n_slices); ranks % rows != 0; rows--)
       ;

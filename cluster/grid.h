@@ -16,12 +16,19 @@ typedef struct {
 /* What the volume and the job leave to choose. */
 typedef struct {
   guint n_slices, n_views;
+  guint least_rows;       /* as few rows as there may be are best; 0: as many as possible are */
   const char *one_column; /* why all views must be added by one rank, as a clause; NULL: they need
                              not */
 } TdGridLimits;
 
+/* R of Equation 7, a power of two, and the condition after it: of so many sub-volumes each fits
+   half of a device's memory (the paper has 8 of 16 GB), and with @batch_bytes of views all of it.
+ */
+guint td_grid_least_rows (double volume_bytes, double batch_bytes, double memory_bytes, guint most);
+
 /* The grid that @wish asks for. Where it leaves the choice: as many rows as there are slices for,
-   since rows exchange nothing, and every rank at work. TD_ERROR_INVALID: there is none. */
+   since rows exchange nothing, or with least_rows as few as there may be; and every rank at work.
+   TD_ERROR_INVALID: there is none. */
 gboolean td_grid_choose (guint ranks, const TdClusterWish *wish, const TdGridLimits *limits,
                          TdGrid *grid, GError **error);
 

@@ -321,10 +321,11 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
   g_autofree char *line = launch_first_line (result.out);
   g_auto (GStrv) parts = g_strsplit_set (line, " :", 3);
   const char *version = g_strv_length (parts) >= 2 ? parts[1] : NULL;
-  if (result.status == 0 && g_str_equal (parts[0], "tomodesk-worker") && version
-      && g_str_equal (version, TD_VERSION))
+  const char *name = profile->kind == TD_CLUSTER_HERE ? "tomodesk-cli" : "tomodesk-worker";
+  const gboolean ours = result.status == 0 && version && g_str_equal (parts[0], name);
+  if (ours && g_str_equal (version, TD_VERSION))
     return TRUE;
-  if (result.status == 0 && version && g_str_equal (parts[0], "tomodesk-worker"))
+  if (ours)
     td_set_error (error, TD_ERROR_UNSUPPORTED,
                   "the worker on %s is of version %s, and this program is of version %s: install "
                   "the same on both",
@@ -336,23 +337,29 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
   return FALSE;
 }
 
+/* Of srun and salloc. */
+static void
+launch_add_nodes (const TdClusterProfile *profile, guint ranks_per_node, const char *minutes,
+                  GPtrArray *words)
+{
+  g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
+  g_ptr_array_add (words, g_strdup_printf ("--ntasks-per-node=%u", ranks_per_node));
+  launch_add_option (words, "time", minutes);
+  if (profile->cards_per_rank)
+    g_ptr_array_add (words, g_strdup_printf ("--gpus-per-node=%u",
+                                             profile->cards_per_rank * profile->ranks_per_node));
+  launch_add_option (words, "partition", profile->partition);
+  launch_add_option (words, "account", profile->account);
+  launch_add_all (words, profile->scheduler_options);
+}
+
 /* One process a node. */
 static void
 launch_add_probe_launcher (const TdClusterProfile *profile, GPtrArray *words)
 {
   if (profile->kind == TD_CLUSTER_SLURM) {
-    const char *const options[][2]
-        = { { "partition", profile->partition }, { "account", profile->account } };
     g_ptr_array_add (words, g_strdup ("srun"));
-    g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
-    g_ptr_array_add (words, g_strdup ("--ntasks-per-node=1"));
-    g_ptr_array_add (words, g_strdup ("--time=5"));
-    if (profile->cards_per_rank)
-      g_ptr_array_add (words, g_strdup_printf ("--gpus-per-node=%u",
-                                               profile->cards_per_rank * profile->ranks_per_node));
-    for (guint i = 0; i < G_N_ELEMENTS (options); i++)
-      launch_add_option (words, options[i][0], options[i][1]);
-    launch_add_all (words, profile->scheduler_options);
+    launch_add_nodes (profile, 1, "5", words);
   } else if (profile->nodes > 1) {
     launch_add_all (words, profile->launcher);
     g_ptr_array_add (words, g_strdup ("-n"));
@@ -362,18 +369,52 @@ launch_add_probe_launcher (const TdClusterProfile *profile, GPtrArray *words)
   }
 }
 
+/* Runs @words after the profile's set-up, the jobs' folder being "$root". */
+static char *
+launch_run (const TdClusterProfile *profile, const char *what, const char *last_line,
+            GPtrArray *words, GCancellable *cancellable, GError **error)
+{
+  g_autofree char *script = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT
+                                             "shift\numask 077\nmkdir -p -- \"$root\"\n%s",
+                                             profile->setup ? profile->setup : "", last_line);
+  TdShell *shell = td_cluster_profile_shell (profile);
+  g_auto (TdShellResult) result = { 0 };
+
+  if (!td_shell_run (shell, script, (const char *const *) words->pdata, PROBE_LIMIT_S, &result,
+                     cancellable, error))
+    return NULL;
+  if (result.status == 0)
+    return g_steal_pointer (&result.out);
+  td_set_error (error, TD_ERROR_IO, "the %s on %s failed: %s", what, td_shell_name (shell),
+                *result.error ? result.error : "it said nothing");
+  return NULL;
+}
+
+char *
+td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable, GError **error)
+{
+  const char *const rest[] = { "benchmark", NULL };
+  g_autoptr (GPtrArray) command
+      = launch_command (profile, td_cluster_profile_ranks (profile), rest);
+  g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+
+  g_ptr_array_add (words, g_strdup (profile->jobs_folder ? profile->jobs_folder : ""));
+  if (profile->kind == TD_CLUSTER_SLURM) {
+    g_ptr_array_add (words, g_strdup ("salloc"));
+    g_ptr_array_add (words, g_strdup ("--quiet"));
+    launch_add_nodes (profile, profile->ranks_per_node, "5", words);
+  }
+  launch_add_all (words, (char **) command->pdata);
+  g_ptr_array_add (words, NULL);
+  return launch_run (profile, "benchmark", "\"$@\" \"$root\"", words, cancellable, error);
+}
+
 char *
 td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
                  GCancellable *cancellable, GError **error)
 {
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GPtrArray) rest = g_ptr_array_new ();
-  g_autofree char *script
-      = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT
-                         "shift\numask 077\nmkdir -p -- \"$root\"\n\"$@\" --write \"$root\"",
-                         profile->setup ? profile->setup : "");
-  TdShell *shell = td_cluster_profile_shell (profile);
-  g_auto (TdShellResult) result = { 0 };
 
   g_ptr_array_add (rest, "probe");
   g_ptr_array_add (rest, "--json");
@@ -386,12 +427,5 @@ td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
   launch_add_probe_launcher (profile, words);
   launch_add_worker (profile, words, (const char *const *) rest->pdata);
   g_ptr_array_add (words, NULL);
-  if (!td_shell_run (shell, script, (const char *const *) words->pdata, PROBE_LIMIT_S, &result,
-                     cancellable, error))
-    return NULL;
-  if (result.status == 0)
-    return g_steal_pointer (&result.out);
-  td_set_error (error, TD_ERROR_IO, "the probe on %s failed: %s", td_shell_name (shell),
-                *result.error ? result.error : "it said nothing");
-  return NULL;
+  return launch_run (profile, "probe", "\"$@\" --write \"$root\"", words, cancellable, error);
 }

@@ -32,6 +32,11 @@ char *td_launch_record (const TdClusterProfile *profile, const char *const *word
 gboolean td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellable,
                                  GError **error);
 
+/* Runs the worker's benchmark with all ranks of the profile, with files in the jobs' folder: its
+   lines. (transfer full). Blocks. */
+char *td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable,
+                           GError **error);
+
 /* Runs the worker's probe on each node of the profile: whether each of @paths can be read, and the
    jobs' folder be written. A line of JSON a node. (transfer full). Blocks. */
 char *td_launch_probe (const TdClusterProfile *profile, const char *const *paths,

@@ -6,6 +6,7 @@
 
 #include "dataset/error.h"
 #include "dataset/text-file.h"
+#include "grid.h"
 
 #define BATCH 32 /* views (N_batch) */
 #define SLABS 8  /* of a sub-volume, which go through the stages one after the other */
@@ -168,6 +169,24 @@ td_model_machine_parse (TdModelMachine *machine, const char *text, GError **erro
 }
 
 char *
+td_model_machine_words (const TdModelMachine *machine)
+{
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "nodes:%u ranks:%u links:%u", machine->nodes, machine->ranks,
+                          machine->links);
+  for (guint i = 0; i < G_N_ELEMENTS (model_numbers); i++)
+    g_string_append_printf (text, " %s:%.9g", model_numbers[i].name,
+                            *(const double *) ((const char *) machine + model_numbers[i].offset));
+  for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++) {
+    const TdModelCost *cost
+        = (const TdModelCost *) ((const char *) machine + model_costs[i].offset);
+    g_string_append_printf (text, " %s:%.9f+%.6g", model_costs[i].name, cost->c, 1 / cost->m);
+  }
+  return g_string_free (text, FALSE);
+}
+
+char *
 td_model_machine_describe (const TdModelMachine *machine)
 {
   GString *text = g_string_new (NULL);
@@ -219,21 +238,6 @@ rows_seen (const TdModelProblem *problem, guint rows)
     sum += MIN (MIN (to, 1) - MAX (from, -1), 2) / 2;
   }
   return sum / rows;
-}
-
-/* R of Equation 7, a power of two. */
-static guint
-model_least_rows (const TdModelMachine *machine, const TdModelProblem *problem)
-{
-  const double batch = 4.0 * problem->n_columns * problem->n_rows * BATCH;
-  guint rows = 1;
-
-  /* Half of the memory for the sub-volume, as the paper has 8 of 16 GB. */
-  while (rows < problem->nz
-         && (4 * model_voxels (problem) / rows > machine->memory_bytes / 2 * 1.0738
-             || 4 * model_voxels (problem) / rows + batch > machine->memory_bytes))
-    rows *= 2;
-  return rows;
 }
 
 /* Equation 12 without the upload: a column of voxels costs some voxels more. */
@@ -388,7 +392,10 @@ td_model_grids (const TdModelMachine *machine, const TdModelProblem *problem, Td
 {
   GArray *grids = g_array_new (FALSE, FALSE, sizeof (TdModelGrid));
   const guint ranks = machine->nodes * machine->ranks;
-  const guint least = mode == TD_CLUSTER_IFDK ? model_least_rows (machine, problem) : 1;
+  const double batch = 4.0 * problem->n_columns * problem->n_rows * BATCH;
+  const guint least = mode == TD_CLUSTER_IFDK ? td_grid_least_rows (
+                          4 * model_voxels (problem), batch, machine->memory_bytes, problem->nz)
+                                              : 1;
 
   for (guint rows = least; rows <= MIN (ranks, problem->nz); rows++) {
     TdModelGrid grid = { .rows = rows, .columns = ranks / rows };

@@ -35,6 +35,8 @@ typedef struct {
    store:10G". Presets: "abci" (iFDK's, section 5.1), "h100". Costs are rates with k, M, G or T, or
    "SECONDS+RATE". A file's path is read as such words, one a line. */
 gboolean td_model_machine_parse (TdModelMachine *machine, const char *text, GError **error);
+/* What td_model_machine_parse() takes for it. (transfer full) */
+char *td_model_machine_words (const TdModelMachine *machine);
 /* One line a cost, as c + m N. (transfer full) */
 char *td_model_machine_describe (const TdModelMachine *machine);
 

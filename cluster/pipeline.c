@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "compute/engine/gathered.h"
 #include "dataset/error.h"
 #include "dataset/tiff-save.h"
+#include "gather.h"
 #include "reduce.h"
 
 /* Slices are noted as done once they are on the disk, which is asked for this often. */
@@ -21,6 +23,7 @@ typedef struct {
   TdPlan *plan;
   TdJob *job;
   TdReduce *reduce;
+  TdGather *gather;          /* NULL: the job filters what its slices see */
   GCancellable *cancellable; /* by the first failure, too */
   GArray *written;           /* TdGridShare: not noted yet */
   gint64 noted_us;
@@ -171,11 +174,41 @@ run_store (gpointer user)
 
 /* ── All together ── */
 
+/* Ranks of the column filter for each other. */
+static gboolean
+run_open_gather (Run *run, GError **error)
+{
+  const TdPipeline *pipeline = run->pipeline;
+  const TdFilteredRows filtered = td_plan_filtered_rows (run->plan);
+  const TdGatherSpec spec = { .column = pipeline->column,
+                              .n_views = pipeline->views.count,
+                              .chunk = pipeline->gathered,
+                              .n_columns = filtered.n_columns,
+                              .seen = filtered.rows };
+  int rank, size;
+
+  run->gather = td_gather_new (&spec, run->cancellable, error);
+  if (!run->gather)
+    return FALSE;
+  MPI_Comm_rank (pipeline->column, &rank);
+  MPI_Comm_size (pipeline->column, &size);
+  const TdJobGathered gathered = { .rows = td_gather_rows (run->gather),
+                                   .jobs = (guint) size,
+                                   .index = (guint) rank,
+                                   .put = td_gather_put,
+                                   .take = td_gather_take,
+                                   .user = run->gather };
+  td_job_set_gathered (run->job, &gathered);
+  return TRUE;
+}
+
 static gboolean
 run_open (Run *run, GError **error)
 {
   TdPipeline *pipeline = run->pipeline;
-  const TdPlanPart part = { pipeline->views, run->slices.first, run->slices.count };
+  const gboolean gathers = pipeline->column != MPI_COMM_NULL && !run->preview;
+  const TdPlanPart part
+      = { pipeline->views, run->slices.first, run->slices.count, gathers ? pipeline->gathered : 0 };
   static const int alone = 0;
 
   run->plan = td_plan_new_part (pipeline->engine, pipeline->scan, pipeline->recipe, &part,
@@ -197,7 +230,7 @@ run_open (Run *run, GError **error)
   td_job_set_sink (run->job, run_take_slices, run);
   if (pipeline->ordered && pipeline->views.first > 0)
     td_job_set_sums (run->job, run_give_sums, run);
-  return TRUE;
+  return !gathers || run_open_gather (run, error);
 }
 
 static void
@@ -225,17 +258,21 @@ run_report (Run *run)
         *(double *) ((char *) times + stages[k].time) += result->stages[i].seconds;
   td_reduce_report (run->reduce, &add_s, &bytes);
   times->reduce += add_s;
+  times->gather += run->gather ? td_gather_seconds (run->gather) : 0;
   times->store += run->store_s;
-  run->pipeline->peak_bytes
-      = MAX (run->pipeline->peak_bytes, result->host_peak_bytes + td_reduce_bytes (run->reduce));
+  const guint64 exchanged
+      = td_reduce_bytes (run->reduce) + (run->gather ? td_gather_bytes (run->gather) : 0);
+  run->pipeline->peak_bytes = MAX (run->pipeline->peak_bytes, result->host_peak_bytes + exchanged);
 }
 
 /* After a failure segments may still be on their way into memory, which stays: the process ends. */
 static void
 run_clear (Run *run, gboolean ok)
 {
-  if (ok)
+  if (ok) {
     g_clear_pointer (&run->reduce, td_reduce_free);
+    g_clear_pointer (&run->gather, td_gather_free);
+  }
   g_clear_pointer (&run->job, td_job_unref);
   g_clear_pointer (&run->plan, td_plan_unref);
   g_array_unref (run->written);
@@ -267,7 +304,8 @@ run_threads (Run *run, GError **error)
     g_propagate_error (error, g_steal_pointer (&run->error));
     return FALSE;
   }
-  if (!store || g_cancellable_set_error_if_cancelled (run->cancellable, error))
+  if (!store || g_cancellable_set_error_if_cancelled (run->cancellable, error)
+      || (run->gather && !td_gather_finish (run->gather, run->cancellable, error)))
     return FALSE;
   if (!run->preview)
     pipeline->updates_before += updates;

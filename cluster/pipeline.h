@@ -16,7 +16,7 @@
 
 /* Seconds of each stage, of one rank. They overlap. */
 typedef struct {
-  double read, filter, back_project, transfer, reduce, store;
+  double read, filter, gather, back_project, transfer, reduce, store;
   double all;
 } TdPipelineTimes;
 
@@ -27,6 +27,8 @@ typedef struct {
   TdViewGroup views;      /* that the rank adds */
   MPI_Comm row;           /* ranks that add the others; MPI_COMM_NULL: there are none */
   const int *nodes;       /* of those */
+  MPI_Comm column;        /* ranks that filter views for each other; MPI_COMM_NULL: none do */
+  guint gathered;         /* views that they give each other at once */
   gboolean ordered;
   guint64 memory; /* bytes for segments in flight */
   TdWatch *watch;
@@ -39,6 +41,6 @@ typedef struct {
 } TdPipeline;
 
 /* Slices [first, first + count) of the recipe's, into the volume. @preview: NULL, or the path of
-   the TIFF file that slice `first` goes to instead. */
+   the TIFF file that slice `first` goes to instead; that slice's row filters for itself. */
 gboolean td_pipeline_run (TdPipeline *pipeline, TdGridShare slices, const char *preview,
                           GError **error);

@@ -5,15 +5,18 @@
 
 #include "dataset/message.h"
 #include "dataset/number.h"
+#include "dataset/text-file.h"
 
 #define GROUP "Profile"
 #define FOLDER "tomodesk", "profiles"
 #define SUFFIX ".ini"
 #define LOCAL "local:"
 #define MAX_COUNT 100000
+#define MAX_BYTES ((gsize) 1 << 20)
 #define WORKER "tomodesk-worker"
+#define OWN_WORKER "tomodesk-cli"
 
-static const char *const kinds[] = { "local", "ssh", "slurm", NULL };
+static const char *const kinds[] = { "local", "ssh", "slurm", NULL }; /* of files */
 
 typedef struct {
   gatomicrefcount references;
@@ -179,7 +182,8 @@ profile_read_file (const Source *source, const Key *key, const char *text, char 
   g_autofree char *path
       = g_path_is_absolute (text) ? g_strdup (text) : g_build_filename (folder, text, NULL);
 
-  if (g_file_get_contents (path, value, NULL, NULL))
+  *value = td_text_load (path, MAX_BYTES, NULL);
+  if (*value)
     return TRUE;
   g_autofree char *why = g_strdup_printf ("names %s, which cannot be read", path);
   return profile_refuse (source, key->key, why, error);
@@ -292,14 +296,17 @@ profile_complete (TdClusterProfile *profile)
     if (!*lists[i])
       *lists[i] = g_strdupv ((char **) empty);
   if (!profile->launcher)
-    profile->launcher = g_strdupv ((char **) (profile->kind == TD_CLUSTER_SLURM ? srun : mpirun));
+    profile->launcher = g_strdupv ((char **) (profile->kind == TD_CLUSTER_SLURM  ? srun
+                                              : profile->kind == TD_CLUSTER_HERE ? empty
+                                                                                 : mpirun));
   if (!profile->worker) {
+    const char *name = profile->kind == TD_CLUSTER_HERE ? OWN_WORKER : WORKER;
     /* Here the worker lies beside this program; elsewhere the search path has it. */
     g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
     g_autofree char *folder = self ? g_path_get_dirname (self) : g_strdup ("");
-    g_autofree char *beside = g_build_filename (folder, WORKER, NULL);
+    g_autofree char *beside = g_build_filename (folder, name, NULL);
     const gboolean take = !profile->host && g_file_test (beside, G_FILE_TEST_IS_EXECUTABLE);
-    profile->worker = take ? g_steal_pointer (&beside) : g_strdup (WORKER);
+    profile->worker = take ? g_steal_pointer (&beside) : g_strdup (name);
   }
 }
 
@@ -324,18 +331,17 @@ profile_kind (const Source *source, TdClusterKind *kind, GError **error)
 static TdClusterProfile *
 profile_load (const char *path, GError **error)
 {
-  g_autofree char *text = NULL;
   g_autofree char *base = g_path_get_basename (path);
   g_autoptr (GKeyFile) file = g_key_file_new ();
   g_autoptr (GError) problem = NULL;
-  const Source source = { path, NULL, file };
+  g_autofree char *text = td_text_load (path, MAX_BYTES, &problem);
+  const Source source = { path, text, file };
   TdClusterKind kind = TD_CLUSTER_LOCAL;
 
-  if (!g_file_get_contents (path, &text, NULL, &problem)) {
+  if (!text) {
     td_set_error (error, TD_ERROR_IO, "the profile %s cannot be read: %s", path, problem->message);
     return NULL;
   }
-  ((Source *) &source)->text = text;
   if (!g_key_file_load_from_data (file, text, -1, G_KEY_FILE_NONE, &problem)) {
     td_set_error (error, TD_ERROR_BAD_FILE,
                   "the profile %s is not written as [Profile] and lines "
@@ -386,6 +392,17 @@ profile_new_local (const char *name, GError **error)
   return profile;
 }
 
+/* Tests have the program elsewhere, and say where. */
+static TdClusterProfile *
+profile_new_here (void)
+{
+  TdClusterProfile *profile = profile_new (TD_CLUSTER_OWN, NULL, TD_CLUSTER_HERE);
+
+  profile->worker = g_strdup (g_getenv ("TOMODESK_CLI"));
+  profile_complete (profile);
+  return profile;
+}
+
 TdClusterProfile *
 td_cluster_profile_find (const char *name, GError **error)
 {
@@ -394,6 +411,8 @@ td_cluster_profile_find (const char *name, GError **error)
 
   if (g_str_has_prefix (name, LOCAL))
     return profile_new_local (name, error);
+  if (g_str_equal (name, TD_CLUSTER_OWN))
+    return profile_new_here ();
   for (guint i = 0; !strchr (name, '/') && i < folders->len; i++) {
     g_autofree char *path = g_build_filename (folders->pdata[i], file, NULL);
     if (g_file_test (path, G_FILE_TEST_EXISTS))
@@ -444,6 +463,15 @@ td_cluster_profiles (char ***problems)
 
 /* ── Telling ── */
 
+char *
+td_cluster_profile_machine_file (const char *name)
+{
+  g_autofree char *base = g_strconcat (name, ".txt", NULL);
+
+  g_strdelimit (base, "/", '-');
+  return g_build_filename (g_get_user_data_dir (), "tomodesk", "machines", base, NULL);
+}
+
 guint
 td_cluster_profile_ranks (const TdClusterProfile *profile)
 {
@@ -453,7 +481,7 @@ td_cluster_profile_ranks (const TdClusterProfile *profile)
 const char *
 td_cluster_kind_name (TdClusterKind kind)
 {
-  return kinds[kind];
+  return kind == TD_CLUSTER_HERE ? TD_CLUSTER_OWN : kinds[kind];
 }
 
 TdShell *

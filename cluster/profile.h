@@ -16,7 +16,11 @@ typedef enum {
   TD_CLUSTER_LOCAL, /* mpirun on this computer */
   TD_CLUSTER_SSH,   /* mpirun on a host */
   TD_CLUSTER_SLURM, /* sbatch, here or on a host */
+  TD_CLUSTER_HERE,  /* one process on this computer, without MPI; no file has this kind */
 } TdClusterKind;
+
+/* The name of the profile of that kind, which is always there. */
+#define TD_CLUSTER_OWN "here"
 
 typedef struct {
   char *name, *file; /* file NULL: "local:N" */
@@ -40,7 +44,7 @@ TdClusterProfile *td_cluster_profile_ref (TdClusterProfile *profile);
 void td_cluster_profile_unref (TdClusterProfile *profile);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdClusterProfile, td_cluster_profile_unref)
 
-/* "local:4", or the profile of that name. An error names the file, the line and the key. */
+/* "here", "local:4", or the profile of that name. An error names the file, the line and the key. */
 TdClusterProfile *td_cluster_profile_find (const char *name, GError **error);
 /* All of them, by name (transfer full). @problems: (nullable): gets a sentence for each file that
    is none (transfer full, to be freed as an array of strings). */
@@ -53,8 +57,11 @@ GPtrArray *td_cluster_profiles (char ***problems);
   "[ -n \"$root\" ] || root=${XDG_DATA_HOME:-$HOME/.local/share}/tomodesk/jobs\n"                  \
   "case $root in \"~/\"*) root=$HOME/${root#\"~/\"};; esac\n"
 
+/* Where the benchmark of a profile keeps what it measured, as td_model_machine_parse() takes it.
+   (transfer full) */
+char *td_cluster_profile_machine_file (const char *name);
 guint td_cluster_profile_ranks (const TdClusterProfile *profile);
-const char *td_cluster_kind_name (TdClusterKind kind); /* "local", "ssh", "slurm" */
+const char *td_cluster_kind_name (TdClusterKind kind); /* "local", "ssh", "slurm", "here" */
 TdShell *td_cluster_profile_shell (const TdClusterProfile *profile);
 /* Where the cluster finds @path; NULL: nowhere. (transfer full) */
 char *td_cluster_profile_to_remote (const TdClusterProfile *profile, const char *path);

@@ -5,6 +5,7 @@
 
 #include "compute/device/host.h"
 #include "dataset/error.h"
+#include "mpi-error.h"
 
 /* Of a segment: large enough for a link's full speed, small enough that many overlap. */
 #define SEGMENT_BYTES ((guint64) 16 << 20)
@@ -285,20 +286,6 @@ td_reduce_written (TdReduce *reduce, const TdReduceSum *sum)
 
 /* ── Exchange ── */
 
-static gboolean
-reduce_check (int code, GError **error)
-{
-  char text[MPI_MAX_ERROR_STRING];
-  int length;
-
-  if (code == MPI_SUCCESS)
-    return TRUE;
-  MPI_Error_string (code, text, &length);
-  td_set_error (error, TD_ERROR_IO,
-                "Ranks can no longer exchange data (%s); another rank has probably ended", text);
-  return FALSE;
-}
-
 static int
 segment_floats (const TdReduce *reduce, const Segment *segment)
 {
@@ -312,7 +299,7 @@ segment_receive (TdReduce *reduce, Segment *segment, int from, GError **error)
   const int tag = (int) ((guint) (segment - reduce->segments) % 32768);
 
   segment->receiving = TRUE;
-  return reduce_check (MPI_Irecv (segment->other, segment_floats (reduce, segment), MPI_FLOAT, from,
+  return td_mpi_check (MPI_Irecv (segment->other, segment_floats (reduce, segment), MPI_FLOAT, from,
                                   tag, reduce->spec.row, &segment->receive),
                        error);
 }
@@ -323,7 +310,7 @@ segment_send (TdReduce *reduce, Segment *segment, int to, GError **error)
   const int tag = (int) ((guint) (segment - reduce->segments) % 32768);
 
   segment->sending = TRUE;
-  return reduce_check (MPI_Isend (segment->mine, segment_floats (reduce, segment), MPI_FLOAT, to,
+  return td_mpi_check (MPI_Isend (segment->mine, segment_floats (reduce, segment), MPI_FLOAT, to,
                                   tag, reduce->spec.row, &segment->send),
                        error);
 }
@@ -383,7 +370,7 @@ segment_test (TdReduce *reduce, Segment *segment, gboolean *moved, GError **erro
   int done = 0;
 
   if (segment->receive != MPI_REQUEST_NULL) {
-    if (!reduce_check (MPI_Test (&segment->receive, &done, MPI_STATUS_IGNORE), error))
+    if (!td_mpi_check (MPI_Test (&segment->receive, &done, MPI_STATUS_IGNORE), error))
       return FALSE;
     if (done) {
       reduce->received_bytes += (guint64) segment_floats (reduce, segment) * sizeof (float);
@@ -395,7 +382,7 @@ segment_test (TdReduce *reduce, Segment *segment, gboolean *moved, GError **erro
     }
   }
   if (segment->send != MPI_REQUEST_NULL) {
-    if (!reduce_check (MPI_Test (&segment->send, &done, MPI_STATUS_IGNORE), error))
+    if (!td_mpi_check (MPI_Test (&segment->send, &done, MPI_STATUS_IGNORE), error))
       return FALSE;
     if (done) {
       g_mutex_lock (&reduce->lock);

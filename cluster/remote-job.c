@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "remote-job.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "compute/device/host-fft.h"
 #include "compute/recipe/field.h"
 #include "compute/recipe/json.h"
 #include "config.h"
+#include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/message.h"
+#include "dataset/text-file.h"
+#include "dataset/scan-writer.h"
 #include "launch.h"
 #include "slurm.h"
 
@@ -33,7 +39,7 @@ typedef struct {
 
 /* events.jsonl, summed up. */
 typedef struct {
-  gboolean started;
+  gboolean started, queued;
   TdRemoteState end; /* RUNNING: none yet */
   char *text;        /* of the failure */
   double first_s, last_s;
@@ -105,9 +111,13 @@ td_remote_facts_clear (TdRemoteFacts *facts)
   g_free (facts->stage);
   g_free (facts->unit);
   g_free (facts->units);
+  g_free (facts->scan);
+  g_free (facts->recipe);
+  g_free (facts->method);
   g_strfreev (facts->rank_lines);
   g_strfreev (facts->notes);
   g_clear_pointer (&facts->slices, g_array_unref);
+  g_clear_pointer (&facts->residuals, g_array_unref);
   *facts = (TdRemoteFacts) { 0 };
 }
 
@@ -130,12 +140,16 @@ td_remote_job_facts (TdRemoteJob *job, TdRemoteFacts *facts)
   facts->stage = g_strdup (from->stage);
   facts->unit = g_strdup (from->unit);
   facts->units = g_strdup (from->units);
+  facts->scan = g_strdup (from->scan);
+  facts->recipe = g_strdup (from->recipe);
+  facts->method = g_strdup (from->method);
+  facts->residuals = g_array_copy (from->residuals);
   facts->rank_lines = g_strdupv (from->rank_lines);
   facts->notes = g_strdupv (from->notes);
   facts->slices = remote_slices_new ();
   for (guint i = 0; i < from->slices->len; i++) {
     const TdRemoteSlice *slice = &g_array_index (from->slices, TdRemoteSlice, i);
-    const TdRemoteSlice copy = { slice->index, g_strdup (slice->path) };
+    const TdRemoteSlice copy = { slice->index, slice->pass, g_strdup (slice->path) };
     g_array_append_val (facts->slices, copy);
   }
   g_mutex_unlock (&job->lock);
@@ -172,8 +186,17 @@ remote_append (char ***list, const char *line)
 }
 
 char *
+td_remote_words (const char *text, TdNaming naming)
+{
+  g_autoptr (TdMessage) message = text ? td_message_new_plain (text) : NULL;
+
+  return message ? td_message_text (message, naming) : NULL;
+}
+
+char *
 td_remote_facts_line (const TdRemoteFacts *facts)
 {
+  g_autofree char *why = td_remote_words (facts->why, NULL);
   GString *text = g_string_new (td_remote_state_name (facts->state));
 
   if (facts->state == TD_REMOTE_RUNNING || facts->state == TD_REMOTE_STAGED) {
@@ -188,8 +211,12 @@ td_remote_facts_line (const TdRemoteFacts *facts)
   } else if (facts->state == TD_REMOTE_DONE && facts->seconds >= 0) {
     g_string_append_printf (text, " in %.1f s", facts->seconds);
   }
-  if (facts->why)
-    g_string_append_printf (text, ": %s", facts->why);
+  if (facts->state == TD_REMOTE_QUEUED && facts->paused)
+    g_string_append (text, ", all jobs of this computer pause");
+  else if (facts->state == TD_REMOTE_QUEUED && facts->ahead)
+    g_string_append_printf (text, ", %u before it", facts->ahead);
+  if (why)
+    g_string_append_printf (text, ": %s", why);
   return g_string_free (text, FALSE);
 }
 
@@ -214,6 +241,7 @@ remote_job_new (TdShell *shell, const char *id)
   facts->rank_lines = g_new0 (char *, 1);
   facts->notes = g_new0 (char *, 1);
   facts->slices = remote_slices_new ();
+  facts->residuals = g_array_new (FALSE, FALSE, sizeof (double));
   return job;
 }
 
@@ -272,6 +300,8 @@ td_remote_job_new (TdClusterProfile *profile, const TdRemoteOrder *order)
   remote_set_text (&job->facts.title, file->title);
   remote_set_text (&job->facts.profile, profile->name);
   remote_set_text (&job->facts.output, order->output);
+  remote_set_text (&job->facts.scan, td_scan_facts (order->scan)->path);
+  job->facts.recipe = td_recipe_to_json (order->recipe);
   return job;
 }
 
@@ -370,6 +400,7 @@ remote_job_place_files (TdRemoteJob *job, GPtrArray *copies, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (job->scan);
 
+  g_free (job->file.scan_path);
   job->file.scan_path = remote_job_place (job, facts->path, copies, error);
   if (!job->file.scan_path)
     return FALSE;
@@ -468,6 +499,21 @@ remote_job_write_file (TdRemoteJob *job, GCancellable *cancellable, GError **err
   return made && remote_job_write (job, "job.json", text, cancellable, error);
 }
 
+/* What this computer has measured and the ranks may use. With its Fourier transforms their bits are
+   those of a process here; else they measure anew. With the machine's constants they predict. */
+static gboolean
+remote_job_write_measured (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  g_autofree char *wisdom_path = td_fftw_wisdom_file (NULL);
+  g_autofree char *name = g_path_get_basename (wisdom_path);
+  g_autofree char *machine_path = td_cluster_profile_machine_file (job->profile->name);
+  g_autofree char *wisdom = td_text_load (wisdom_path, TD_FFTW_WISDOM_BYTES, NULL);
+  g_autofree char *machine = td_text_load (machine_path, MOST_EVENT_BYTES, NULL);
+
+  return (!wisdom || remote_job_write (job, name, wisdom, cancellable, error))
+         && (!machine || remote_job_write (job, "machine.txt", machine, cancellable, error));
+}
+
 static void
 remote_job_on_copied (double fraction, gpointer user)
 {
@@ -559,16 +605,52 @@ remote_job_launch (TdRemoteJob *job, GCancellable *cancellable, GError **error)
          && remote_job_start (job, record, words, cancellable, error);
 }
 
+/* A scan of the memory, such as the demonstration, becomes a file of the job's folder. */
+static gboolean
+remote_job_save_scan (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (job->scan);
+  g_autofree char *folder = g_build_filename (job->facts.folder, "scan", NULL);
+  g_autofree char *title = g_strdup (facts->title);
+  g_autofree char *name = g_strconcat (g_strdelimit (title, "/ :", '_'), ".nxs", NULL);
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+
+  if (g_file_test (facts->path, G_FILE_TEST_EXISTS))
+    return TRUE;
+  if (td_shell_host (job->shell)) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "“%s” is no file that %s could read; reconstruct it on this computer",
+                  facts->title, td_shell_name (job->shell));
+    return FALSE;
+  }
+  if (g_mkdir_with_parents (folder, 0700) != 0) {
+    td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", folder, g_strerror (errno));
+    return FALSE;
+  }
+  if (!td_scan_save (job->scan, path, TD_SCAN_NXTOMO, cancellable, error))
+    return FALSE;
+  TdScan *saved = td_scan_open (path, NULL, cancellable, error);
+  if (!saved)
+    return FALSE;
+  td_scan_unref (job->scan);
+  job->scan = saved;
+  return TRUE;
+}
+
 static gboolean
 remote_job_submit_parts (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GPtrArray) copies = g_ptr_array_new_with_free_func (g_free);
 
+  if (!remote_job_save_scan (job, cancellable, error))
+    return FALSE;
+  g_free (job->file.scan_hash);
   job->file.scan_hash = td_job_scan_hash (job->scan, error);
   return job->file.scan_hash && remote_job_place_output (job, error)
          && remote_job_place_files (job, copies, error)
          && remote_job_stage (job, copies, cancellable, error)
          && remote_job_write_file (job, cancellable, error)
+         && remote_job_write_measured (job, cancellable, error)
          && remote_job_launch (job, cancellable, error);
 }
 
@@ -589,7 +671,11 @@ td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   g_mutex_lock (&job->lock);
   g_clear_pointer (&job->facts.stage, g_free);
   job->facts.fraction = 0;
-  job->facts.state = done ? TD_REMOTE_QUEUED : TD_REMOTE_FAILED;
+  job->facts.state = done                                       ? TD_REMOTE_QUEUED
+                     : g_cancellable_is_cancelled (cancellable) ? TD_REMOTE_CANCELLED
+                                                                : TD_REMOTE_FAILED;
+  if (!done) /* it can be submitted once more */
+    g_clear_pointer (&job->facts.folder, g_free);
   if (!done && error && *error)
     remote_set_text (&job->facts.why, (*error)->message);
   g_mutex_unlock (&job->lock);
@@ -712,7 +798,7 @@ remote_look_parse (Look *look, const char *text, gsize n)
 static gboolean
 remote_job_fetch_look (TdRemoteJob *job, Look *look, GCancellable *cancellable, GError **error)
 {
-  g_autofree char *offset = g_strdup_printf ("%" G_GINT64_FORMAT, job->offset);
+  g_autofree char *offset = g_strdup_printf ("%" PRId64, job->offset);
   g_autofree char *most = g_strdup_printf ("%d", MOST_EVENT_BYTES);
   const char *const words[] = { job->facts.folder,
                                 offset,
@@ -743,6 +829,10 @@ remote_job_take_file (TdRemoteJob *job, const char *text)
     remote_set_text (&job->facts.profile, td_json_string (root, "profile"));
   if (td_json_string (root, "output/path"))
     remote_set_text (&job->facts.output_there, td_json_string (root, "output/path"));
+  remote_set_text (&job->facts.scan, td_json_string (root, "scan/path"));
+  JsonNode *recipe = td_json_at (root, "recipe");
+  g_free (job->facts.recipe);
+  job->facts.recipe = recipe ? td_json_text (recipe, FALSE) : NULL;
   /* A job of this computer that was started by hand. */
   if (!td_shell_host (job->shell) && !job->facts.output)
     job->facts.output = g_strdup (job->facts.output_there);
@@ -806,7 +896,13 @@ remote_job_take_start (TdRemoteJob *job, JsonNode *event)
 {
   TdRemoteFacts *facts = &job->facts;
 
-  job->told = (Told) { TRUE, TD_REMOTE_RUNNING, NULL, remote_number (event, "time", 0), 0 };
+  job->told = (Told) { .started = TRUE,
+                       .end = TD_REMOTE_RUNNING,
+                       .first_s = remote_number (event, "time", 0) };
+  facts->ahead = facts->paused = facts->slices_done = facts->n_passes = 0;
+  g_array_set_size (facts->residuals, 0);
+  facts->slice_rows = MAX (td_json_count (event, "slice_rows"), 1);
+  remote_set_text (&facts->method, td_json_string (event, "method"));
   facts->ranks = td_json_count (event, "ranks");
   facts->nx = td_json_count (event, "nx");
   facts->ny = td_json_count (event, "ny");
@@ -842,6 +938,17 @@ remote_job_take_progress (TdRemoteJob *job, JsonNode *event)
   facts->rate = remote_number (event, "rate", 0);
   facts->left_s = remote_number (event, "left_s", -1);
   remote_set_text (&facts->unit, td_json_string (event, "unit"));
+  facts->slices_done = td_json_count (event, "slices_done");
+  facts->n_passes = td_json_count (event, "passes");
+  JsonNode *residuals = td_json_at (event, "residuals");
+  if (!residuals || !JSON_NODE_HOLDS_ARRAY (residuals))
+    return;
+  g_array_set_size (facts->residuals, 0);
+  for (guint i = 0; i < json_array_get_length (json_node_get_array (residuals)); i++) {
+    JsonNode *node = json_array_get_element (json_node_get_array (residuals), i);
+    const double residual = JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : NAN;
+    g_array_append_val (facts->residuals, residual);
+  }
 }
 
 /* A path of the folder, and of nothing else. */
@@ -849,7 +956,8 @@ static void
 remote_job_take_slice (TdRemoteJob *job, JsonNode *event)
 {
   const char *path = td_json_string (event, "path");
-  const TdRemoteSlice slice = { td_json_count (event, "index"), g_strdup (path) };
+  const TdRemoteSlice slice
+      = { td_json_count (event, "index"), td_json_count (event, "pass"), g_strdup (path) };
 
   if (path && !g_path_is_absolute (path) && !strstr (path, ".."))
     g_array_append_val (job->facts.slices, slice);
@@ -910,6 +1018,10 @@ remote_job_take_event (TdRemoteJob *job, JsonNode *event)
     g_free (job->told.text);
     remote_job_take_start (job, event);
     job->told.last_s = last_s;
+  } else if (g_str_equal (name, "queue")) {
+    job->told.queued = TRUE;
+    facts->ahead = td_json_count (event, "ahead");
+    facts->paused = td_json_true (event, "paused");
   } else if (g_str_equal (name, "rank")) {
     remote_job_take_rank (job, event);
   } else if (g_str_equal (name, "progress")) {
@@ -1054,7 +1166,8 @@ remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancella
                           "the computer was restarted, or this is another one of that name. Submit "
                           "the job again");
   else if (launched->known && look->alive > 0)
-    remote_job_set_state (job, TD_REMOTE_RUNNING, NULL);
+    remote_job_set_state (
+        job, job->told.queued && !job->told.started ? TD_REMOTE_QUEUED : TD_REMOTE_RUNNING, NULL);
   else if (launched->known)
     remote_job_settle_silent (job, look, NULL);
   else if (job->told.started && look->clock - job->told.last_s < BY_HAND_S)
@@ -1223,7 +1336,7 @@ td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   if (left == 0)
     return TRUE;
   td_set_error (error, TD_ERROR_IO,
-                "%" G_GINT64_FORMAT " processes of the job %s on %s do not end: they may wait for "
+                "%" PRId64 " processes of the job %s on %s do not end: they may wait for "
                 "their file system",
                 left, job->facts.id, td_shell_name (job->shell));
   return FALSE;
@@ -1237,7 +1350,7 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
   static const char prepare[]
       = "cd -- \"$1\" && if [ -f events.jsonl ]; then mv events.jsonl events-$(date +%s).jsonl; "
         "fi\n"
-        "rm -f cancel\n"
+        "rm -f cancel keep\n"
         "sed 's/,\"host\":\"[^\"]*\",\\(\"pid\"\\|\"scheduler\"\\).*$//' launch.json";
   const char *const folder[] = { job->facts.folder, NULL };
   g_autofree char *record = NULL;
@@ -1263,6 +1376,66 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
   job->offset = 0;
   remote_job_set_state (job, TD_REMOTE_QUEUED, NULL);
   return TRUE;
+}
+
+/* ── Flags and places ── */
+
+gboolean
+td_remote_job_keep (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  const char *const words[] = { job->facts.folder, NULL };
+
+  return td_shell_do (job->shell, "cd -- \"$1\" && : > keep", words, NULL, cancellable, error);
+}
+
+gboolean
+td_remote_job_set_place (TdRemoteJob *job, gint place, GCancellable *cancellable, GError **error)
+{
+  g_autofree char *text = g_strdup_printf ("%d", place);
+
+  return remote_job_write (job, "place", text, cancellable, error);
+}
+
+gboolean
+td_remote_job_forget (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  const char *const words[] = { job->facts.folder, NULL };
+
+  if (!td_remote_job_look (job, cancellable, error))
+    return FALSE;
+  if (!td_remote_state_ended (job->facts.state)) {
+    td_set_error (error, TD_ERROR_INVALID, "the job %s has not ended; cancel it first",
+                  job->facts.id);
+    return FALSE;
+  }
+  /* Nothing but a job's folder is removed. */
+  return td_shell_do (job->shell, "[ ! -f \"$1/job.json\" ] || rm -r -- \"$1\"", words, NULL,
+                      cancellable, error);
+}
+
+static char *
+remote_jobs_pause_path (void)
+{
+  return g_build_filename (g_get_user_data_dir (), "tomodesk", "jobs", "pause", NULL);
+}
+
+gboolean
+td_remote_jobs_pause (gboolean pause, GError **error)
+{
+  g_autofree char *path = remote_jobs_pause_path ();
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  if (!pause)
+    return g_unlink (path) == 0 || errno == ENOENT;
+  return g_mkdir_with_parents (folder, 0700) == 0 && g_file_set_contents (path, "", 0, error);
+}
+
+gboolean
+td_remote_jobs_are_paused (void)
+{
+  g_autofree char *path = remote_jobs_pause_path ();
+
+  return g_file_test (path, G_FILE_TEST_EXISTS);
 }
 
 /* ── Results ── */

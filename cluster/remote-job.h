@@ -30,6 +30,7 @@ gboolean td_remote_state_ended (TdRemoteState state);
 /* A slice that can be looked at before the volume is complete. */
 typedef struct {
   guint index;
+  guint pass; /* of the iterations that it shows; 0: it is finished */
   char *path; /* from the job's folder on */
 } TdRemoteSlice;
 
@@ -50,11 +51,17 @@ typedef struct {
   double seconds;    /* it took, or has taken; < 0: not started */
   guint ranks;       /* 0: not known yet */
   char **rank_lines; /* a line a rank: node, device, kernel; never NULL */
-  char **notes;      /* never NULL */
-  guint nx, ny, n_slices, first_row; /* of the volume; 0: not known yet */
+  char **notes;      /* never NULL; as @why for td_remote_words() */
+  guint nx, ny, n_slices, first_row, slice_rows; /* of the volume; 0: not known yet */
+  guint slices_done, n_passes; /* n_passes 0: the method has none, or it is not known */
+  guint ahead;                 /* jobs of this computer that go before it */
+  gboolean paused;             /* no job of this computer begins */
+  char *scan, *recipe;         /* path, and JSON; NULL: not known */
+  char *method;                /* "sirt"; NULL: not known */
   double pixel_mm;
   char *units;
-  GArray *slices; /* TdRemoteSlice, as they came */
+  GArray *slices;    /* TdRemoteSlice, as they came */
+  GArray *residuals; /* double: relative, of the passes that are done */
 } TdRemoteFacts;
 
 void td_remote_facts_clear (TdRemoteFacts *facts);
@@ -93,6 +100,17 @@ gboolean td_remote_job_look (TdRemoteJob *job, GCancellable *cancellable, GError
 gboolean td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **error);
 /* Launches a job again that has ended and is not done: what it finished is not computed again. */
 gboolean td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+/* Iterations end after the pass that runs, and what they came to is written. The worker of a
+   cluster does not look. */
+gboolean td_remote_job_keep (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+/* A job of this computer that waits goes before the others, or after them. */
+gboolean td_remote_job_set_place (TdRemoteJob *job, gint place, GCancellable *cancellable,
+                                  GError **error);
+/* Removes the folder of a job that has ended, not its volume. */
+gboolean td_remote_job_forget (TdRemoteJob *job, GCancellable *cancellable, GError **error);
+/* No job of this computer begins from now on, or they do again; the one that runs goes on. */
+gboolean td_remote_jobs_pause (gboolean pause, GError **error);
+gboolean td_remote_jobs_are_paused (void);
 /* Brings the volume of a job that is done to where it was wanted. TRUE: it is there. */
 gboolean td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *cancellable,
                               GError **error);
@@ -103,5 +121,8 @@ GBytes *td_remote_job_read (TdRemoteJob *job, const char *path, GCancellable *ca
 char *td_remote_job_log (TdRemoteJob *job, GCancellable *cancellable, GError **error);
 
 void td_remote_job_facts (TdRemoteJob *job, TdRemoteFacts *facts);
+/* What a job says, with the fields that it names as the reader calls them (NULL: options).
+   (transfer full); NULL for NULL. */
+char *td_remote_words (const char *text, TdNaming naming);
 /* A line for people: state, stage, rate, time left. (transfer full) */
 char *td_remote_facts_line (const TdRemoteFacts *facts);

@@ -11,12 +11,14 @@
 #include "dataset/error.h"
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
+#include "dataset/text-file.h"
 #include "worker.h"
 
 #define PACE_US 20000
 #define BEAT_US 500000
 #define TELL_US 900000
 #define FLAG_US 300000
+#define MOST_EVENT_BYTES ((gsize) 1 << 30)
 /* A rank that was silent for so long has ended. */
 #define LOST_US (7 * G_USEC_PER_SEC)
 /* Ranks have so long to end their threads. */
@@ -142,10 +144,10 @@ watch_end_told (const TdWatch *watch)
 {
   static const char *const ends[] = { "failed", "cancelled", "done", NULL };
   g_autofree char *path = g_build_filename (watch->folder, "events.jsonl", NULL);
-  g_autofree char *text = NULL;
+  g_autofree char *text = td_text_load (path, MOST_EVENT_BYTES, NULL);
   gboolean told = FALSE, ours = TRUE;
 
-  if (!g_file_get_contents (path, &text, NULL, NULL))
+  if (!text)
     return FALSE;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   for (guint i = g_strv_length (lines); i-- > 0 && ours && !told;) {

@@ -2,6 +2,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compute/device/host-fft.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
@@ -17,6 +19,8 @@
 #include "dataset/error.h"
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
+#include "dataset/text-file.h"
+#include "gather.h"
 #include "handout.h"
 #include "job-file.h"
 #include "model.h"
@@ -24,14 +28,16 @@
 #include "pipeline.h"
 #include "watch.h"
 
-/* Of a rank's memory, for segments in flight. */
+/* Of a rank's memory, for segments in flight, and as much for views that are gathered. */
 #define SEGMENTS_PART 8
+#define BATCH 32 /* views (iFDK's N_batch) */
 
 /* What all ranks know of each. */
 typedef struct {
   char node[64], device[64], kernel[64], precision[16];
   double estimate_s;                         /* of the whole volume on this rank; 0: not known */
   guint64 host_bytes, device_bytes, updates; /* of the plan */
+  guint64 device_memory;                     /* that the rank may take */
   guint nx, ny, n_slices, symmetric_views;
 } RankFacts;
 
@@ -63,7 +69,8 @@ typedef struct {
   TdEvents *events;
   TdWatch *watch;
   GCancellable *cancellable;
-  MPI_Comm row;
+  MPI_Comm row, column;  /* of the grid; column: with the mode ifdk */
+  guint64 device_memory; /* that it may take */
   TdPipeline pipeline;
   gint64 started_us;
 } Worker;
@@ -112,6 +119,17 @@ worker_meet (void)
 
 /* ── Where this rank is ── */
 
+void
+td_worker_share_processors (guint node_ranks)
+{
+  const guint own = g_get_num_processors ();
+
+  if (own != (guint) sysconf (_SC_NPROCESSORS_ONLN))
+    return;
+  g_autofree char *threads = g_strdup_printf ("%u", MAX (1, own / node_ranks));
+  g_setenv ("TOMODESK_THREADS", threads, FALSE);
+}
+
 static void
 worker_find_node (Worker *worker)
 {
@@ -124,12 +142,20 @@ worker_find_node (Worker *worker)
   worker->node = worker->rank;
   MPI_Bcast (&worker->node, 1, MPI_INT, 0, node);
   MPI_Comm_free (&node);
-  /* Ranks that are bound to processors have them alone; else they share the node's. */
-  const guint own = g_get_num_processors ();
-  if (own == (guint) sysconf (_SC_NPROCESSORS_ONLN)) {
-    g_autofree char *threads = g_strdup_printf ("%u", MAX (1, own / (guint) size));
-    g_setenv ("TOMODESK_THREADS", threads, FALSE);
-  }
+  td_worker_share_processors ((guint) size);
+}
+
+static gboolean
+worker_gathers (const Worker *worker)
+{
+  return worker->job.cluster.mode == TD_CLUSTER_IFDK;
+}
+
+/* Of the rank's memory, where that is limited, for what ranks exchange. */
+static guint64
+worker_exchange_bytes (const Worker *worker)
+{
+  return worker->job.cluster.memory_bytes / SEGMENTS_PART * (worker_gathers (worker) ? 2 : 1);
 }
 
 /* Ranks of a node take its devices in turns. */
@@ -144,8 +170,11 @@ worker_choose_device (Worker *worker, GError **error)
   TdDevice *device = devices->pdata[(guint) worker->local_rank % devices->len];
   g_strlcpy (worker->recipe.devices, td_device_info (device)->id, sizeof worker->recipe.devices);
   const guint64 memory = worker->job.cluster.memory_bytes;
-  if (memory)
-    worker->recipe.memory_limit_bytes = memory - memory / SEGMENTS_PART;
+  worker->device_memory = td_device_info (device)->memory_bytes;
+  if (memory) {
+    worker->recipe.memory_limit_bytes = memory - worker_exchange_bytes (worker);
+    worker->device_memory = MIN (worker->device_memory, worker->recipe.memory_limit_bytes);
+  }
   return TRUE;
 }
 
@@ -202,8 +231,9 @@ worker_meet_ranks (Worker *worker, GError **error)
 {
   const TdPlanFacts *facts = td_plan_facts (worker->whole);
   RankFacts own = { .estimate_s = facts->estimate_s,
-                    .host_bytes = facts->host_bytes,
+                    .host_bytes = facts->host_bytes + worker_exchange_bytes (worker),
                     .device_bytes = facts->device_bytes,
+                    .device_memory = worker->device_memory,
                     .nx = facts->nx,
                     .ny = facts->ny,
                     .n_slices = facts->n_slices,
@@ -297,6 +327,25 @@ worker_views (const Worker *worker)
   return (all + bin - 1) / bin;
 }
 
+/* R of Equation 7 for the rank with the least memory; 0: the mode wants as many rows as there may
+ * be.
+ */
+static guint
+worker_least_rows (const Worker *worker)
+{
+  const TdPlanFacts *facts = td_plan_facts (worker->whole);
+  const TdScanFacts *scan = td_scan_facts (worker->scan);
+  double memory = INFINITY;
+
+  if (!worker_gathers (worker))
+    return 0;
+  for (int i = 0; i < worker->size; i++)
+    memory = MIN (memory, (double) worker->ranks[i].device_memory);
+  return td_grid_least_rows ((double) sizeof (float) * facts->nx * facts->ny * facts->n_slices,
+                             (double) sizeof (float) * scan->n_columns * scan->n_rows * BATCH,
+                             memory, facts->n_slices);
+}
+
 static void
 worker_tell_start (Worker *worker)
 {
@@ -373,6 +422,7 @@ worker_add_prediction (const TdModelTimes *times, JsonBuilder *builder)
 {
   td_json_add_number (builder, "load", times->load);
   td_json_add_number (builder, "filter", times->filter);
+  td_json_add_number (builder, "gather", times->gather);
   td_json_add_number (builder, "back-project", times->back_project);
   td_json_add_number (builder, "transfer", times->upload + times->download);
   td_json_add_number (builder, "reduce", times->reduce);
@@ -396,6 +446,12 @@ worker_tell_plan (Worker *worker)
 static gboolean
 worker_make_grid (Worker *worker, GError **error)
 {
+  if (worker_gathers (worker) && td_scan_facts (worker->scan)->geometry.beam == TD_BEAM_PARALLEL) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "The mode ifdk gathers views of cone beams, and this scan is a parallel beam's; "
+                  "take the mode slices");
+    return FALSE;
+  }
   if (worker_hands_out (worker)
       && td_scan_facts (worker->scan)->geometry.beam != TD_BEAM_PARALLEL) {
     td_set_error (
@@ -405,8 +461,10 @@ worker_make_grid (Worker *worker, GError **error)
     return FALSE;
   }
   g_autofree char *one_column = worker_one_column (worker);
-  const TdGridLimits limits
-      = { td_plan_facts (worker->whole)->n_slices, worker_views (worker), one_column };
+  const TdGridLimits limits = { .n_slices = td_plan_facts (worker->whole)->n_slices,
+                                .n_views = worker_views (worker),
+                                .least_rows = worker_least_rows (worker),
+                                .one_column = one_column };
 
   if (!td_grid_choose ((guint) worker->size, &worker->job.cluster, &limits, &worker->grid, error))
     return FALSE;
@@ -415,6 +473,12 @@ worker_make_grid (Worker *worker, GError **error)
                   worker->rank, &worker->row);
   if (worker->row != MPI_COMM_NULL)
     MPI_Comm_set_errhandler (worker->row, MPI_ERRORS_RETURN);
+  MPI_Comm_split (MPI_COMM_WORLD,
+                  worker_gathers (worker) && rank < used ? (int) (rank % worker->grid.columns)
+                                                         : MPI_UNDEFINED,
+                  worker->rank, &worker->column);
+  if (worker->column != MPI_COMM_NULL)
+    MPI_Comm_set_errhandler (worker->column, MPI_ERRORS_RETURN);
   worker_tell_start (worker);
   worker_note_idle (worker);
   worker_tell_plan (worker);
@@ -586,13 +650,47 @@ worker_show_slice (Worker *worker, const GArray *ranges, GError **error)
   return TRUE;
 }
 
+/* What the rank's row does of @ranges. Where views are gathered, all rows do something of each
+   range, since all filter for it: where there is too little, several rows write the same. */
+static GArray *
+worker_share_ranges (const Worker *worker, const GArray *ranges, const double *of_rows)
+{
+  const guint rows = worker->grid.rows, row = (guint) worker->rank / worker->grid.columns;
+
+  if (!worker_gathers (worker))
+    return td_parts_share (ranges, of_rows, rows, row);
+  GArray *mine = g_array_new (FALSE, FALSE, sizeof (TdGridShare));
+  for (guint i = 0; i < ranges->len; i++) {
+    const TdGridShare *range = &g_array_index (ranges, TdGridShare, i);
+    TdGridShare share = td_grid_share (range->count, 1, of_rows, rows, row);
+    share = (TdGridShare) { range->first + MIN (share.first, range->count - 1),
+                            MAX (share.count, 1) };
+    g_array_append_val (mine, share);
+  }
+  return mine;
+}
+
+/* How the rank's views travel to the other rows. */
+static void
+worker_gather_views (Worker *worker)
+{
+  const TdScanFacts *scan = td_scan_facts (worker->scan);
+  const guint64 memory = worker->job.cluster.memory_bytes;
+
+  worker->pipeline.column = worker->column;
+  worker->pipeline.gathered
+      = td_gather_chunk (memory ? memory / SEGMENTS_PART : G_MAXUINT64,
+                         (guint64) scan->n_columns * scan->n_rows * sizeof (float),
+                         worker->pipeline.views.count, worker->grid.rows);
+}
+
 /* The sub-volumes of this rank's row, with the rank's views. */
 static gboolean
 worker_do_slabs (Worker *worker, const GArray *missing, GError **error)
 {
   const guint rows = worker->grid.rows, columns = worker->grid.columns;
   const guint rank = (guint) worker->rank, row = rank / columns;
-  g_autofree double *of_rows = g_new0 (double, rows), *of_row = g_new0 (double, columns);
+  g_autofree double *of_rows = g_new0 (double, rows), *of_columns = g_new0 (double, columns);
   const double slice_updates
       = td_plan_facts (worker->whole)->updates / td_plan_facts (worker->whole)->n_slices;
 
@@ -600,12 +698,15 @@ worker_do_slabs (Worker *worker, const GArray *missing, GError **error)
     return TRUE;
   for (guint i = 0; i < rows * columns; i++)
     of_rows[i / columns] += worker_speed (worker, (int) i);
-  for (guint i = 0; i < columns; i++)
-    of_row[i] = worker_speed (worker, (int) (row * columns + i));
+  /* Ranks that gather have the same views as the others of their column. */
+  for (guint i = 0; i < rows * columns; i++)
+    if (worker_gathers (worker) || i / columns == row)
+      of_columns[i % columns] += worker_speed (worker, (int) i);
   const TdGridShare views
-      = td_grid_share (worker_views (worker), 2, of_row, columns, rank % columns);
-  g_autoptr (GArray) ranges = td_parts_share (missing, of_rows, rows, row);
+      = td_grid_share (worker_views (worker), 2, of_columns, columns, rank % columns);
+  g_autoptr (GArray) ranges = worker_share_ranges (worker, missing, of_rows);
   worker->pipeline.views = (TdViewGroup) { views.first, views.count };
+  worker_gather_views (worker);
   for (guint i = 0; i < ranges->len; i++)
     worker->pipeline.updates += g_array_index (ranges, TdGridShare, i).count * slice_updates
                                 * views.count / worker_views (worker);
@@ -644,6 +745,7 @@ worker_compute (Worker *worker, GError **error)
     .scan = worker->scan,
     .recipe = &worker->recipe,
     .row = worker->row,
+    .column = MPI_COMM_NULL,
     .ordered = worker->job.cluster.ordered,
     .memory = memory ? memory / SEGMENTS_PART : G_MAXUINT64,
     .watch = worker->watch,
@@ -670,6 +772,7 @@ static const struct {
 } stages[] = {
   { "read", G_STRUCT_OFFSET (TdPipelineTimes, read) },
   { "filter", G_STRUCT_OFFSET (TdPipelineTimes, filter) },
+  { "gather", G_STRUCT_OFFSET (TdPipelineTimes, gather) },
   { "back-project", G_STRUCT_OFFSET (TdPipelineTimes, back_project) },
   { "transfer", G_STRUCT_OFFSET (TdPipelineTimes, transfer) },
   { "reduce", G_STRUCT_OFFSET (TdPipelineTimes, reduce) },
@@ -779,10 +882,10 @@ worker_finish (Worker *worker, GError **error)
     for (int r = 0; r < worker->size; r++)
       clamped += reports[r].clamped;
     if (clamped > 0) {
-      g_autoptr (TdMessage) note = td_message_new (
-          "%" G_GUINT64_FORMAT " output samples were outside the range and clamped "
-          "({range}).",
-          clamped);
+      g_autoptr (TdMessage) note
+          = td_message_new ("%" PRIu64 " output samples were outside the range and clamped "
+                            "({range}).",
+                            clamped);
       td_watch_note (worker->watch, note);
       td_watch_finish (worker->watch);
     }
@@ -794,17 +897,30 @@ worker_finish (Worker *worker, GError **error)
 
 /* ── All together ── */
 
+/* All ranks plan their transforms alike, lest bits depend on whose home a rank has. What the
+   submitter had measured is in the job's folder; else rank 0 brings its own before the others
+   plan: they wait for its recipe (worker_make_plan()). */
+static void
+worker_share_wisdom (const Worker *worker)
+{
+  g_autofree char *shared = td_fftw_wisdom_file (worker->folder);
+  g_autofree char *own = td_fftw_wisdom_file (NULL);
+  g_autofree char *text = NULL;
+
+  td_fftw_keep_wisdom_in (worker->folder);
+  if (worker->rank != 0 || g_file_test (shared, G_FILE_TEST_EXISTS))
+    return;
+  text = td_text_load (own, TD_FFTW_WISDOM_BYTES, NULL);
+  if (text)
+    g_file_set_contents (shared, text, -1, NULL);
+}
+
 static gboolean
 worker_open (Worker *worker, GError **error)
 {
+  worker_share_wisdom (worker);
   if (!td_job_file_load (&worker->job, worker->folder, error))
     return FALSE;
-  if (worker->job.cluster.mode == TD_CLUSTER_IFDK) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "This worker does not gather filtered views in columns of ranks (the mode ifdk); "
-                  "take the mode slab, in which no views are exchanged");
-    return FALSE;
-  }
   worker->recipe = worker->job.recipe;
   td_watch_stage (worker->watch, "opening the scan");
   worker->scan = td_job_file_open_scan (&worker->job, worker->cancellable, error);
@@ -833,6 +949,7 @@ td_worker_run (const char *folder)
   Worker worker = { .folder = folder,
                     .cancellable = g_cancellable_new (),
                     .row = MPI_COMM_NULL,
+                    .column = MPI_COMM_NULL,
                     .started_us = g_get_monotonic_time () };
   g_autoptr (GError) error = NULL;
   MPI_Comm watched;
@@ -868,6 +985,8 @@ td_worker_run (const char *folder)
   worker_clear (&worker);
   if (worker.row != MPI_COMM_NULL)
     MPI_Comm_free (&worker.row);
+  if (worker.column != MPI_COMM_NULL)
+    MPI_Comm_free (&worker.column);
   MPI_Comm_free (&watched);
   MPI_Finalize ();
   return TD_WORKER_DONE;

@@ -13,5 +13,9 @@
 #define TD_WORKER_FAILED 1
 #define TD_WORKER_CANCELLED 75
 
+/* Ranks that are bound to processors have them alone; else so many share the node's. Before the
+   first device is opened. */
+void td_worker_share_processors (guint node_ranks);
+
 /* Carries out the job in @folder; the main thread. Starts MPI and ends it. */
 int td_worker_run (const char *folder);

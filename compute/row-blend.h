@@ -12,11 +12,11 @@
  *     w (u) + w (-u) = 1,    w = 0 where only the other view measures, 1 where only this one does,
  *
  * the filtered back-projection of w p over the full turn is that of the complete projections over
- * half a turn, for the ramp and any window, whatever the angles and wherever between two columns
- * the axis lies: nothing is paired, shifted or interpolated. Between, where both measure, w rises
- * as t^3 (10 - 15 t + 6 t^2) with t = (u + o) / 2 o, o being the distance from the axis to the
- * nearer edge: two continuous derivatives, so that the ramp sees no edge, and nearly no trust in
- * the outermost columns. A row is weighted where it is measured and filtered into one that reaches
+ * half a turn, for the ramp and any window. Angles may be anything, and the axis may lie between
+ * two columns: nothing is paired, shifted or interpolated. Between, where both measure, w rises as
+ * t^3 (10 - 15 t + 6 t^2) with t = (u + o) / 2 o. Here o is the distance from the axis to the
+ * nearer edge. Two derivatives are continuous, so that the ramp sees no edge; the outermost columns
+ * get nearly no trust. A row is weighted where it is measured. It is filtered into one that reaches
  * as far to the other side of the axis, for the filtered projection does not end where the measured
  * one does.
  *
@@ -32,8 +32,8 @@ typedef struct {
   double centre_step_px; /* added from one sinogram to the next: a tilted axis */
 } TdRowBlend;
 
-/* Columns that a slice and a filtered row need to hold all that is seen about @centre_px: twice the
-   distance to the farther edge, and one; never fewer than @n_columns. */
+/* Columns that a slice and a filtered row need to hold all that is seen about @centre_px. They are
+   twice the distance to the farther edge, and one; never fewer than @n_columns. */
 guint64 td_row_blend_width (guint n_columns, double centre_px);
 /* What each of the columns of a row about @centre_px counts for. */
 void td_row_blend_weights (guint n_columns, double centre_px, float *weights);

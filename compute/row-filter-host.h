@@ -4,8 +4,8 @@
 #include "filter.h"
 #include "row-blend.h"
 
-/* Rows filtered where the host's memory is the device's: two at a time as one
-   complex line, which FFTW does in half the time of two real ones, in the cache. */
+/* Rows filtered where the host's memory is the device's, in the cache. Two rows make one complex
+   line, which FFTW transforms in half the time of two real ones. */
 typedef struct TdHostRowFilter TdHostRowFilter;
 
 /* From rows of @n_columns to rows of @n_wide. */

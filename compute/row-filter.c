@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Filtering rows of sinograms on a device: two rows to a complex line, FFT, response, inverse FFT,
-   a chunk of rows at a time so that the workspace stays small (and in a large cache). Relative
-   error 2 log2 (padded) roundings of single precision at random signs: 5e-7 at most. */
+/* Filtering rows of sinograms on a device: two rows to a complex line, FFT, response, inverse FFT.
+   A chunk of rows at a time keeps the workspace small (and in a large cache). Relative error 2 log2
+   (padded) roundings of single precision at random signs: 5e-7 at most. */
 #include "row-filter.h"
 #include "row-filter-host.h"
 #include "kernels/params.h"

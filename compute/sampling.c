@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sampling.h"
 
-const char *const td_interpolation_names[] = { "nearest", "linear", NULL };
-const char *const td_precision_names[] = { "single", "half", "half-run", NULL };
+const char *const td_interpolation_names[] = { "nearest", "linear", "auto", NULL };
+const char *const td_precision_names[] = { "single", "half", "half-run", "auto", NULL };
+const char *const td_accuracy_names[] = { "single", "standard", "draft", NULL };
+
+double
+td_accuracy_limit (TdAccuracy accuracy)
+{
+  static const double limits[] = { 1e-5, 2e-4, 5e-3 };
+
+  return limits[accuracy];
+}
 
 const char *
 td_interpolation_name (TdInterpolation kind)

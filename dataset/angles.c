@@ -327,8 +327,8 @@ turning_step (const GArray *entries)
   return steps[n / 2];
 }
 
-/* The stage stands still while flats and darks are taken before and after the turn: what is left
- * between the last entry of the first rest and the first entry of the last one are the views. */
+/* The stage stands still while flats and darks are taken before and after the turn. The views are
+   from the last entry of the first rest to the first entry of the last one. */
 static double *
 take_between_rests (const GArray *entries, guint n_views, char **note)
 {

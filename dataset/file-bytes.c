@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gio/gunixmounts.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -71,7 +73,7 @@ td_file_temporary (const char *what, guint64 bytes, GError **error)
   if (file >= 0 && posix_fallocate (file, 0, (off_t) bytes) == 0)
     return file;
   td_set_error (error, TD_ERROR_IO,
-                "%s need %" G_GUINT64_FORMAT
+                "%s need %" PRIu64
                 " MiB in %s, which has not that much room; set TMPDIR to a larger disk.",
                 what, bytes >> 20, g_get_tmp_dir ());
   if (file >= 0)
@@ -85,6 +87,25 @@ td_file_temporary_room (void)
   struct statvfs facts;
 
   return statvfs (g_get_tmp_dir (), &facts) == 0 ? (guint64) facts.f_bavail * facts.f_frsize : 0;
+}
+
+char *
+td_file_storage (const char *path)
+{
+  g_autofree char *place = g_canonicalize_filename (path ? path : "/", NULL);
+  GUnixMountEntry *mount = NULL;
+
+  while (!(mount = g_unix_mount_for (place, NULL)) && strcmp (place, "/") != 0) {
+    char *above = g_path_get_dirname (place);
+    g_free (place);
+    place = above;
+  }
+  if (!mount)
+    return g_strdup ("/");
+  char *storage = g_strdup_printf ("%s %s", g_unix_mount_get_fs_type (mount),
+                                   g_unix_mount_get_mount_path (mount));
+  g_unix_mount_free (mount);
+  return storage;
 }
 
 gboolean

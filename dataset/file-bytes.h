@@ -19,6 +19,9 @@ int td_file_temporary (const char *what, guint64 bytes, GError **error);
 
 /* Bytes that are free there. */
 guint64 td_file_temporary_room (void);
+/* The file system that @path (nullable: "/") lies on or will lie on, by its kind and where it is
+   mounted: "ext4 /". (transfer full) */
+char *td_file_storage (const char *path);
 
 /**
  * TdFileWindow: some bytes of a file that lies in memory (tmpfs), to be written in place. Such a

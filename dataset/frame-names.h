@@ -4,8 +4,8 @@
 #include <glib.h>
 
 /**
- * What a file or folder is by its name, as the programs of the field call them: words are runs of
- * letters, and "refHST", "Flat_Before", "ff0001", "darks" all say something.
+ * What a file or folder is by its name, as the programs of the field call them. Words are runs of
+ * letters: "refHST", "Flat_Before", "ff0001" and "darks" all say something.
  */
 typedef enum {
   TD_NAME_PROJECTION, /* nothing special is said */
@@ -15,8 +15,8 @@ typedef enum {
 } TdNameRole;
 
 TdNameRole td_name_role (const char *name);
-/* The same for names that stand among strangers' (folders, files beside the scan's folder): a role
-   only if all words of the name speak of it, as in "Flat_Before" but not in "run-FF1". */
+/* The same for names that stand among strangers' (folders, files beside the scan's folder). A name
+   has a role only if all its words speak of it: "Flat_Before" has one, "run-FF1" none. */
 TdNameRole td_name_role_strict (const char *name);
 /* Before which view flats of this name were taken: 0 (before, pre), @n_views (after, post), the
    number of an ESRF refHST file; NAN: it does not say. */

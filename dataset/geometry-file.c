@@ -115,8 +115,7 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
   file->views = numbers;
   if (n == 0 || n % 12 != 0 || n / 12 > TD_SCAN_MAX_FRAMES) {
     td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s” holds %" G_GSIZE_FORMAT
-                  " numbers, but a projection matrix a view takes twelve "
+                  "“%s” holds %zu numbers, but a projection matrix a view takes twelve "
                   "each",
                   file->path, n);
     return FALSE;

@@ -29,10 +29,9 @@ void td_matrix_turn (double matrix[12], double angle_rad);
 /* Moves what is seen by @columns to larger columns. */
 void td_matrix_shift (double matrix[12], double columns);
 
-/* The angles (geometry.h) at which the sources of @n views stand around z: within one turn that
-   begins behind the widest gap, whatever the order of the views, rising or falling as most of them
-   do. FALSE with @error where the matrices are not those of an orbit about z seen by a detector of
-   this size;
-   @name is whose they are. */
+/* The angles (geometry.h) at which the sources of @n views stand around z. They lie within one turn
+   that begins behind the widest gap, whatever the order of the views. They rise or fall as most
+   views do. FALSE with @error where the matrices are not those of an orbit about z seen by a
+   detector of this size; @name is whose they are. */
 gboolean td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_rows,
                              const char *name, double *angles_rad, GError **error);

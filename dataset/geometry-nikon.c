@@ -13,22 +13,21 @@
 /* Nikon's .xtekct, read as the Core Imaging Library does, which was held against Nikon's own
  * volumes:
  *
- * Seen from the source, x to the right, y along the beam, z up: the source stands at 0, the axis
- * passes
- * (-ObjectOffsetX, SrcToObject, 0), the detector's middle lies at (0, SrcToDetector, 0), and the
- * images' first pixel is at the top right: they show the detector from behind. The reader turns
- * their rows round (mirrored), after which columns run along +x as ours. View i is taken at
- * InitialAngle + i AngularStep, and source and detector, seen from the sample, have turned by that
- * much from -180 degrees, anticlockwise: the direction of our angles (a CIL angle is minus a
- * source's).
+ * Seen from the source, x points to the right, y along the beam, z up. The source stands at 0, the
+ * axis passes (-ObjectOffsetX, SrcToObject, 0), and the detector's middle lies at (0,
+ * SrcToDetector, 0). The images' first pixel is at the top right: they show the detector from
+ * behind. The reader turns their rows round (mirrored), after which columns run along +x as ours.
+ * View i is taken at InitialAngle + i AngularStep. Seen from the sample, source and detector have
+ * turned by that much from -180 degrees, anticlockwise. That is the direction of our angles (a CIL
+ * angle is minus a source's).
  *
  * ObjectRoll leans the axis to +x, ObjectTilt to +y: its direction is (sin r, sin t cos r, cos t
  * cos r). Without tilt, turning everything by -r about the beam makes it upright: a detector turned
  * by -r about the beam. With tilt each view's source and detector are placed as they stand about
  * the axis.
  *
- * Older files have CentreOfRotationTop and Bottom instead: mm at the detector where the axis is
- * seen at its upper and lower edge, to the other side than ours. */
+ * Older files have CentreOfRotationTop and Bottom instead. These are mm at the detector where the
+ * axis is seen at its upper and lower edge, to the other side than ours. */
 
 #define SECTION "XTekCT"
 #define MAX_TEXT ((gsize) 64 << 20)
@@ -121,7 +120,7 @@ measured_angles (const char *path)
 }
 
 /* How far measured angles are from the nominal ones at most, after their first view and direction
-   were made the same; what is left are steps the stage missed. */
+   were made the same. What is left are steps the stage missed. */
 static double
 largest_deviation (const double *nominal, const double *measured, guint n, double *direction)
 {
@@ -134,8 +133,8 @@ largest_deviation (const double *nominal, const double *measured, guint n, doubl
   return largest;
 }
 
-/* Programs disagree on whether to trust the measured angles: those that differ by less than a step
-   say where the stage stood, others were counted in another way. */
+/* Programs disagree on whether to trust the measured angles. Those that differ by less than a step
+   say where the stage stood; others were counted in another way. */
 static void
 refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, const char *path)
 {
@@ -220,8 +219,8 @@ take_circular (TdGeometry *geometry, const Setup *setup)
   geometry->detector_offset_v_px = setup->detector[1] / setup->pixel[1];
 }
 
-/* Source, detector and its axes in the axis' own frame: z along it, y as nearly along the beam as
-   can be, the origin where the axis passes the source's height. */
+/* Source, detector and its axes in the axis' own frame. There z is along the axis, y as nearly
+   along the beam as can be; the origin is where the axis passes the source's height. */
 static void
 geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
 {

@@ -9,15 +9,14 @@
 #include "scan-private.h"
 #include "series.h"
 
-/* SkyScan's (Bruker's) .log. Bruker publishes no axes; taken as ASTRA's SkyScan parser has them,
- * which was held against NRecon: images show the detector from behind (their rows are turned
- * round), with "Rotation Direction=CC" source and detector go clockwise about the sample (our angle
- * falls), the optical axis is a line counted from 0 at the top, and a positive Postalignment moves
- * the axis to larger columns once rows are turned round.
+/* SkyScan's (Bruker's) .log. Bruker publishes no axes: they are those of ASTRA's SkyScan parser,
+ * which was held against NRecon. Images show the detector from behind (their rows are turned
+ * round). With "Rotation Direction=CC" source and detector go clockwise about the sample (our angle
+ * falls). The optical axis is a line counted from 0 at the top. A positive Postalignment moves the
+ * axis to larger columns once rows are turned round.
  *
- * "Image Pixel Size (um)" is the calibrated pixel at the axis; the camera's nominal pixel with its
- * distances misses it by percents on some scanners, so the detector's pixel follows from the
- * former. */
+ * "Image Pixel Size (um)" is the calibrated pixel at the axis, and the detector's pixel follows
+ * from it. The camera's nominal pixel with its distances misses it by percents on some scanners. */
 
 #define SYSTEM "System"
 #define ACQUISITION "Acquisition"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hdf5-absent.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -377,7 +378,7 @@ source_path (const Mappings *m, const char *name)
 static char *
 block_name (const char *pattern, guint64 block)
 {
-  g_autofree char *number = g_strdup_printf ("%" G_GUINT64_FORMAT, block);
+  g_autofree char *number = g_strdup_printf ("%" PRIu64, block);
   g_autoptr (GString) name = g_string_new (pattern);
 
   g_string_replace (name, "%b", number, 0);

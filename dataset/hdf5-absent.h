@@ -5,9 +5,9 @@
 
 /**
  * TdH5Absent: which frames of a data set are not in its files. The library reads them as its fill
- * value, mostly zero, and reports no error. Frames are missing where a chunk was never written,
- * where the source of a virtual data set is missing, damaged or too small, where nothing is mapped,
- * and behind the end of external raw data.
+ * value, mostly zero, and reports no error. Frames are missing where a chunk was never written, and
+ * behind the end of external raw data. In a virtual data set they are missing where nothing is
+ * mapped, or where the source is missing, damaged or too small.
  */
 typedef struct {
   guint n;         /* frames */

@@ -6,8 +6,8 @@
 
 /**
  * TdH5Frames: an open data set [frame][row][column] (or one frame, [row][column]) read by frames
- * and rows. Any thread, several at once. Where samples lie plainly in files they are read by
- * several threads without the library; else all take turns at the library's lock, piece by piece.
+ * and rows. Any thread, several at once. Several threads read samples that lie plainly in files,
+ * without the library. Else all take turns at the library's lock, piece by piece.
  */
 typedef struct TdH5Frames TdH5Frames;
 

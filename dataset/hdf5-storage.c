@@ -2,6 +2,7 @@
 #include "hdf5-storage.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libdeflate.h>
 #include <string.h>
 #include <unistd.h>
@@ -513,8 +514,7 @@ chunk_read_piece (guint index, gpointer scratch, gpointer user, GError **error)
                                                      : chunk_read_plain (read, chunk, scratch);
 
   if (!good)
-    td_set_error (error, TD_ERROR_BAD_FILE, "A chunk at byte %" G_GUINT64_FORMAT " is damaged",
-                  chunk->at);
+    td_set_error (error, TD_ERROR_BAD_FILE, "A chunk at byte %" PRIu64 " is damaged", chunk->at);
   return good;
 }
 

@@ -6,8 +6,8 @@
 
 /**
  * TdH5Storage: where the samples of an HDF5 data set lie, so that several threads read them without
- * the library and its lock: contiguous ones, those in raw files beside it, and chunks that are
- * stored plain, shuffled or deflated. Everything else stays the library's.
+ * the library and its lock. It knows contiguous samples, raw files beside the data set, and chunks
+ * that are stored plain, shuffled or deflated. Everything else stays the library's.
  *
  * Ranges are in the data set's own order: frames are its first dimension, rows its second.
  */

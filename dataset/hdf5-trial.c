@@ -75,7 +75,10 @@ td_h5_trial_helper (int argc, char **argv)
   if (!td_helper_begin (argc, argv, HELPER))
     return FALSE;
   td_helper_limit (td_helper_seconds (LIMIT_S), LIMIT_BYTES);
-  if (argc > PATH && strcmp (argv[KIND], "volume") == 0) {
+  if (argc == OPTIONS + 1 && strcmp (argv[KIND], "volume") == 0) {
+    const TdScanOptions stated = { .dataset = argv[OPTIONS] };
+    td_volume_free (td_volume_open_stated (argv[PATH], &stated, NULL));
+  } else if (argc > PATH && strcmp (argv[KIND], "volume") == 0) {
     td_volume_free (td_volume_open (argv[PATH], NULL));
     td_scan_unref (td_scan_open (argv[PATH], &beside, NULL, NULL)); /* flats of another scan */
     g_free (td_h5_program (argv[PATH]));
@@ -196,13 +199,15 @@ trial_words (const char *kind, const char *path)
 }
 
 gboolean
-td_h5_trial_volume (const char *path, GError **error)
+td_h5_trial_volume (const char *path, const char *dataset, GError **error)
 {
   g_autoptr (GPtrArray) words = NULL;
 
   if (!td_helper_exists () || !td_h5_probe (path))
     return TRUE;
   words = trial_words ("volume", path);
+  if (dataset)
+    g_ptr_array_add (words, g_strdup (dataset));
   return trial_run (words, path, NULL, error);
 }
 
@@ -215,8 +220,8 @@ td_h5_trial_scan (const char *path, const TdScanOptions *options, GCancellable *
   if (!td_helper_exists () || options->raw_columns > 0 || !trial_concerns (path, TRUE))
     return TRUE;
   /* By themselves first, so that the one at fault is named. */
-  if ((options->flats && !td_h5_trial_volume (options->flats, error))
-      || (options->darks && !td_h5_trial_volume (options->darks, error)))
+  if ((options->flats && !td_h5_trial_volume (options->flats, NULL, error))
+      || (options->darks && !td_h5_trial_volume (options->darks, NULL, error)))
     return FALSE;
   words = trial_words ("scan", path);
   trial_add_options (words, options);

@@ -159,7 +159,7 @@ find_foreign (const char *path, guint depth)
 static gboolean
 says_own_hdf5 (const char *path)
 {
-  g_autofree char *program = td_h5_trial_volume (path, NULL) ? td_h5_program (path) : NULL;
+  g_autofree char *program = td_h5_trial_volume (path, NULL, NULL) ? td_h5_program (path) : NULL;
 
   return program && g_str_has_prefix (program, "Tomodesk");
 }

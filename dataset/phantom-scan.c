@@ -476,6 +476,8 @@ phantom_scan_check (const TdPhantomScan *spec, GError **error)
                "the second no less than the first");
   if (!(g->pixel_width_mm > 0 && g->pixel_height_mm > 0))
     return phantom_scan_refuse (error, "a cone beam needs the detector's pixel size");
+  if (spec->centre_unsaid)
+    return phantom_scan_refuse (error, "a cone beam's geometry says where its axis is");
   if (g->view_matrices || spec->tilt_deg != 0)
     return phantom_scan_refuse (
         error, "a cone beam turns about an upright axis; tilt the detector instead");
@@ -528,7 +530,7 @@ phantom_scan_fill_facts (TdScan *scan, const PhantomSource *source)
     for (guint i = 0; i < facts->n_flats; i++)
       facts->flat_positions[i] = i < (facts->n_flats + 1) / 2 ? 0 : facts->n_views;
   }
-  facts->centre_px = source->centre_px;
+  facts->centre_px = spec->centre_unsaid ? NAN : source->centre_px;
   facts->energy_kev = spec->energy_kev;
   facts->propagation_mm = spec->propagation_mm;
   facts->half_acquisition = spec->offset_field;

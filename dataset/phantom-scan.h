@@ -6,8 +6,8 @@
 
 /**
  * A phantom as a camera would have measured it: flats, darks, noise, a wandering beam, dead pixels,
- * rings. The scan computes its frames when they are read, so that one of any size takes no memory;
- * the same description gives the same samples in whatever order they are read. Strings and arrays
+ * rings. The scan computes its frames when they are read, so that one of any size takes no memory.
+ * The same description gives the same samples in whatever order they are read. Strings and arrays
  * are borrowed until td_phantom_scan_new() returns.
  */
 typedef struct {
@@ -15,8 +15,9 @@ typedef struct {
   guint n_columns, n_rows, n_views;
   double centre_px; /* of rotation, at the middle row; NAN: the detector's middle. Cone: where the
                        axis is seen at the middle row */
-  double tilt_deg;  /* of the axis in the detector plane: the centre moves by tan (tilt) columns
-                       a row downwards (parallel beam) */
+  gboolean centre_unsaid; /* parallel beam: the scan does not say where its axis is */
+  double tilt_deg; /* of the axis in the detector plane: the centre moves by tan (tilt) columns
+                      a row downwards (parallel beam) */
   double first_deg, range_deg;
   gboolean end_point;    /* the last view lies at first + range, not one step before */
   gboolean offset_field; /* the object fills the field that a 360 degree scan about an off-middle

@@ -4,7 +4,7 @@
 #include <glib.h>
 
 /**
- * A small generator (PCG-XSH-RR 64/32, O'Neill 2014) with streams: the same seed and stream give
+ * A small generator (PCG-XSH-RR 64/32, O'Neill 2014) with streams. The same seed and stream give
  * the same numbers on every machine, whatever thread draws them and in whatever order.
  */
 typedef struct {

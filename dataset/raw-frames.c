@@ -2,6 +2,7 @@
 #include "raw-frames.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,8 +41,7 @@ raw_frames_add_file (TdRawFrames *frames, const char *path, GError **error)
 
     if (size < stated) {
       td_set_error (error, TD_ERROR_BAD_FILE,
-                    "“%s” has %" G_GUINT64_FORMAT
-                    " bytes, but %u frames of %u × %u pixels take %" G_GUINT64_FORMAT
+                    "“%s” has %" PRIu64 " bytes, but %u frames of %u × %u pixels take %" PRIu64
                     ": it was cut short",
                     path, size, frames->layout.n_frames, frames->layout.n_columns,
                     frames->layout.n_rows, stated);
@@ -51,9 +51,8 @@ raw_frames_add_file (TdRawFrames *frames, const char *path, GError **error)
   }
   if (size <= header || (size - header) % step != 0 || (size - header) / step > G_MAXINT32 - end) {
     td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s” has %" G_GUINT64_FORMAT " bytes, which are no whole number of frames of "
-                  "%u × %u pixels of %s behind %" G_GUINT64_FORMAT
-                  " bytes of header; state the size "
+                  "“%s” has %" PRIu64 " bytes, which are no whole number of frames of "
+                  "%u × %u pixels of %s behind %" PRIu64 " bytes of header; state the size "
                   "and type of the frames anew",
                   path, size, frames->layout.n_columns, frames->layout.n_rows,
                   td_sample_name (frames->layout.type), header);
@@ -137,9 +136,9 @@ raw_frames_read_bytes (gconstpointer user, guint frame, guint64 skip, void *to, 
   return code;
 }
 
-static gboolean
-raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range, const TdFrameTarget *target,
-                 GCancellable *cancellable, GError **error)
+gboolean
+td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range,
+                    const TdFrameTarget *target, GCancellable *cancellable, GError **error)
 {
   const TdRawLayout *layout = &frames->layout;
   const TdStoredFrames stored
@@ -171,7 +170,7 @@ raw_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *
   const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
   const TdFrameTarget target = td_frame_target_frames (range, frames->layout.n_columns, out);
 
-  return raw_frames_read (frames, range, &target, cancellable, error);
+  return td_raw_frames_read (frames, range, &target, cancellable, error);
 }
 
 static gboolean
@@ -181,7 +180,7 @@ raw_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
   const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
   const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.n_columns, out);
 
-  return raw_frames_read (frames, range, &target, cancellable, error);
+  return td_raw_frames_read (frames, range, &target, cancellable, error);
 }
 
 static void
@@ -205,7 +204,7 @@ raw_read_stack (gpointer source, const TdFrameRange *range, const TdFrameTarget 
   const TdFrameTarget turned = td_frame_target_turned (target);
   const TdFrameRange rows = { range->kind, range->row0, range->n_rows, range->first, range->count };
 
-  return raw_frames_read (frames, &rows, &turned, cancellable, error);
+  return td_raw_frames_read (frames, &rows, &turned, cancellable, error);
 }
 
 static gboolean

@@ -25,6 +25,10 @@ TdRawFrames *td_raw_frames_new (const char *const *paths, const TdRawLayout *lay
 void td_raw_frames_free (TdRawFrames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRawFrames, td_raw_frames_free)
 guint td_raw_frames_count (const TdRawFrames *frames);
+/* Rows of frames. Any thread, several at once; each read opens the file anew. */
+gboolean td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range,
+                             const TdFrameTarget *target, GCancellable *cancellable,
+                             GError **error);
 
 /* A scan over raw frames of each kind (NULL: none), which it takes; size and counts are filled in.
    @sinograms: the frames of projections are sinograms: frame r is row r, its lines are the views.

@@ -10,8 +10,9 @@
 #include "scan-view.h"
 #include "volume.h"
 
-/* Frames that the user named, or a level that images were corrected to: of another scan's file
-   those of their kind (its projections if it has nothing else), of any other file all images. */
+/* Frames that the user named, or a level that images were corrected to. Another scan's file gives
+   those of their kind, or its projections if it has nothing else; any other file gives all
+   images. */
 typedef struct {
   TdVolume *images;
   TdScan *scan;     /* instead; as it is stored */

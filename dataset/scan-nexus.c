@@ -287,7 +287,7 @@ nexus_find (hid_t file, const char *file_name, const char *wanted, NexusPlace *p
   entry = wanted_entry (&found, wanted);
   if (!entry)
     return set_not_found (error, file_name, wanted, place);
-  place->n_entries = wanted ? 1 : found.entries->len;
+  place->n_entries = found.entries->len;
   place->entries = name_some (found.entries);
   place->defined = TRUE;
   place->entry = g_strdup (strcmp (entry, "/") == 0 ? "" : entry);
@@ -486,8 +486,7 @@ read_keys (hid_t file, const NexusPlace *place, const char *name, gsize n, const
   }
   if (other)
     td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s”: %s has %" G_GSIZE_FORMAT " entries for %" G_GSIZE_FORMAT
-                  " frames; the scan "
+                  "“%s”: %s has %zu entries for %zu frames; the scan "
                   "was probably cut short",
                   file_name, name, other, n);
   return NULL;
@@ -705,7 +704,7 @@ take_centre (TdScan *scan, hid_t detector, gboolean half_known)
 
 /* ── Mirrored frames ── */
 
-/* The detector's horizontal and vertical axis among x, y and z: those of NeXus (McStas), or those
+/* The detector's horizontal and vertical axis among x, y and z. They are those of NeXus (McStas) or
    of the ESRF, which files of nxtomo before its version 2 have without saying so. */
 static void
 detector_axes (hid_t entry, guint *across, guint *up)

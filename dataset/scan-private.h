@@ -4,8 +4,8 @@
 #include "scan.h"
 
 /**
- * For readers only. A reader is a row in the table of scan.c: a probe that is cheap and opens no
- * more than one file, and an open that fills the facts. To add one, see DESIGN.md, "add a reader".
+ * For readers only. A reader is a row in the table of scan.c. Its probe is cheap and opens no more
+ * than one file; its open fills the facts. To add one, see DESIGN.md, "add a reader".
  */
 typedef struct {
   /* The frames' rows as float [frame][row][column]. The caller has checked the range. Any thread,

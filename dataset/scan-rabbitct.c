@@ -9,12 +9,11 @@
 #include "scan-private.h"
 
 /* RabbitCT (.rctd), little-endian: u32 width, height, number of views, float a and b (Hounsfield
- * units are a f + b); then for each view a 3x4 matrix of doubles, column by column, and the
- * projection's floats, which are weighted and filtered already; reference volumes may follow. Its
- * volume is a cube of 256 mm about the origin, stored with x, y and z growing; ours has y and z
- * falling, so that the world is turned half about x: ours (x, y, z) = theirs (x, -y, -z), and both
- * arrays hold the same voxels in order. The sum is over I (u, v) / w^2 with w as the matrices give
- * it. */
+ * units are a f + b). Each view has a 3x4 matrix of doubles, column by column, and the projection's
+ * floats, which are weighted and filtered already. Reference volumes may follow. Its volume is a
+ * cube of 256 mm about the origin, stored with x, y and z growing; ours has y and z falling. So the
+ * world is turned half about x, ours (x, y, z) = theirs (x, -y, -z), and both arrays hold the same
+ * voxels in order. The sum is over I (u, v) / w^2 with w as the matrices give it. */
 
 #define HEADER_BYTES 20
 #define MATRIX_BYTES (12 * sizeof (double))

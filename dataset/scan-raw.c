@@ -17,27 +17,6 @@ raw_probe (const char *path, const TdScanOptions *options)
   return options->raw_columns > 0 && options->raw_rows > 0;
 }
 
-/* The files of a folder, which must be one series: each may be of any size. */
-static char **
-scan_raw_list (const char *folder, GError **error)
-{
-  g_auto (GStrv) names = td_series_list (folder, NULL, error);
-  g_autofree char *first = names && names[0] ? td_series_pattern (names[0]) : NULL;
-
-  for (guint i = 1; names && names[0] && names[i]; i++) {
-    g_autofree char *pattern = td_series_pattern (names[i]);
-
-    if (strcmp (pattern, first) == 0)
-      continue;
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
-                  "into a folder of their own, or open one file",
-                  folder, names[0], names[i]);
-    return NULL;
-  }
-  return names ? td_series_paths (folder, NULL, error) : NULL;
-}
-
 /* @path's frames; NULL without error if @path is NULL. */
 static TdRawFrames *
 scan_raw_open_frames (const char *path, const TdRawLayout *layout, GError **error)
@@ -47,7 +26,7 @@ scan_raw_open_frames (const char *path, const TdRawLayout *layout, GError **erro
   if (!path)
     return NULL;
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    paths = scan_raw_list (path, error);
+    paths = td_series_only (path, NULL, error);
   else
     paths = g_strdupv ((char *[]) { (char *) path, NULL });
   return paths ? td_raw_frames_new ((const char *const *) paths, layout, error) : NULL;

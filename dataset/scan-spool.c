@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "scan-spool.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -72,8 +73,7 @@ make_room (Spool *spool, GError **error)
     spool->values = g_try_malloc (bytes);
     if (!spool->values)
       td_set_error (error, TD_ERROR_IO,
-                    "Not enough memory for the %" G_GUINT64_FORMAT " MiB of the scan's frames.",
-                    bytes >> 20);
+                    "Not enough memory for the %" PRIu64 " MiB of the scan's frames.", bytes >> 20);
     return spool->values != NULL;
   }
   spool->file = td_file_temporary ("The scan's frames, each read once,", bytes, error);

@@ -203,9 +203,9 @@ scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *f
   if (missing > 0)
     td_scan_note (
         scan,
-        "%u file number%s missing among the %u projections: the angles were spread evenly "
+        "File numbers that are missing among the %u projections: %u. The angles were spread evenly "
         "over the files that are there; if views were lost, give a file with the angle of each.",
-        missing, missing == 1 ? " is" : "s are", facts->n_views);
+        facts->n_views, missing);
   if (note)
     td_scan_note (scan, "%s", note);
   return facts->angles_rad != NULL;

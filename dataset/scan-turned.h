@@ -7,7 +7,7 @@
  * A scan whose frames are turned by a quarter to the left: the last column becomes the first row,
  * and rows become columns. For detectors that lie on their side, whose columns run along the rows
  * of what is reconstructed. The facts (sizes, pixels, bad pixels, cone-beam geometry) are those of
- * the turned frames; a column of the axis that was stated is a row now, and is dropped.
+ * the turned frames. A column of the axis that was stated is a row now, and is dropped.
  *
  * Every read takes whole frames, however few of their columns it wants: read many at once.
  */

@@ -7,10 +7,10 @@
  * What the samples of @scan are: as the user states it; else as the file does; else, without flats,
  * as they look. A note says what was taken and why. For td_scan_open().
  *
- * Some views (of sinograms: some rows) are averaged over rows and views. Of this profile over the
- * columns the decision takes the mean of the outer sixteenth on either side, `low` and `high`; the
- * largest and the smallest column, smoothed, `peak` and `floor`; and the share of samples at or
- * below 0 in the lower side, `nil`. In this order:
+ * Some views (of sinograms: some rows) are averaged over rows and views. `low` and `high` are the
+ * means of the outer sixteenths of this profile over the columns. `peak` and `floor` are its
+ * largest and smallest column, smoothed. `nil` is the share of samples at or below 0 in the lower
+ * side. In this order:
  *
  * 1. peak ≤ 0, or high ≤ peak / 2: attenuations. Both sides see air, where logarithms are near 0 in
  *    any unit, and transmissions are highest.

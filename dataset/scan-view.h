@@ -5,13 +5,13 @@
 
 /**
  * A scan seen through a frame: turned over, cut to some of its views, cropped and binned, in that
- * order. It is a scan like
- * any other, whose facts (sizes, angles, pixel size, centre, cone-beam geometry) say what is seen,
- * and whose frames are read and averaged when they are asked for; nothing behind it needs to know.
+ * order. It is a scan like any other: nothing behind it needs to know. Its facts (sizes, angles,
+ * pixel size, centre, cone-beam geometry) say what is seen. Its frames are read and averaged when
+ * they are asked for.
  *
- * Binning averages raw values, of flats and darks too, over the finite ones of each group that are
- * not marked as bad pixels; a group is bad if all of it is. Columns and rows that do not fill a
- * group at the end are left out; the last views make a smaller group.
+ * Binning averages raw values, of flats and darks too: those of each group that are finite and not
+ * marked as bad pixels. A group is bad if all of it is. Columns and rows that do not fill a group
+ * at the end are left out; the last views make a smaller group.
  */
 typedef struct {
   gboolean flip_columns, flip_rows;       /* the stored image is mirrored: undo it */
@@ -35,7 +35,6 @@ double td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double ro
 /* The scan seen, and how, but for whether it is turned; NULL, and a frame that changes nothing, if
    @scan is no view. */
 TdScan *td_scan_view_base (const TdScan *scan, TdScanFrame *frame);
-/* References @scan. Returns: (transfer full): NULL with @error set if the crop is not inside the
-   frames, groups are larger than what there is, or views that would be averaged look in different
-   directions. */
+/* References @scan. Returns: (transfer full): NULL with @error where the crop is not inside the
+   frames, groups are larger than what there is, or averaged views look in different directions. */
 TdScan *td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error);

@@ -64,8 +64,8 @@ scan_writer_tiff_begin (TdScanWriter *writer, GError **error)
   return TRUE;
 }
 
-/* Flats say in their names when they were taken, if that was before the scan and after it; behind
-   the number, which keeps them in order. */
+/* Flats that were taken before the scan and after it say so in their names. The number comes first
+   and keeps them in order. */
 static const char *
 scan_writer_tiff_moment_of (const TdScanFacts *facts, TdFrameKind kind, guint number)
 {
@@ -413,4 +413,29 @@ td_scan_writer_free (TdScanWriter *writer)
   g_free (writer->samples);
   td_scan_unref (writer->scan);
   g_free (writer);
+}
+
+gboolean
+td_scan_save (TdScan *scan, const char *path, TdScanFormat format, GCancellable *cancellable,
+              GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, format, facts, FALSE, error);
+  g_autofree float *frame = g_try_new (float, (gsize) facts->n_columns * facts->n_rows);
+
+  if (!writer)
+    return FALSE;
+  if (!frame) {
+    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory for a frame of %u × %u pixels",
+                  facts->n_columns, facts->n_rows);
+    return FALSE;
+  }
+  for (guint kind = 0; kind < G_N_ELEMENTS (kinds); kind++)
+    for (guint i = 0; i < count_of (facts, kind); i++) {
+      const TdFrameRange range = { kind, i, 1, 0, facts->n_rows };
+      if (!td_scan_read (scan, &range, frame, cancellable, error)
+          || !td_scan_writer_write (writer, kind, i, 1, frame, error))
+        return FALSE;
+    }
+  return td_scan_writer_finish (writer, error);
 }

@@ -38,5 +38,9 @@ gboolean td_scan_writer_finish (TdScanWriter *writer, GError **error);
 void td_scan_writer_free (TdScanWriter *writer);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdScanWriter, td_scan_writer_free)
 
+/* All of @scan, frame by frame; nothing is overwritten. Blocks. */
+gboolean td_scan_save (TdScan *scan, const char *path, TdScanFormat format,
+                       GCancellable *cancellable, GError **error);
+
 /* "tiff" or "nxtomo"; FALSE if unknown. */
 gboolean td_scan_format_parse (const char *text, TdScanFormat *format);

@@ -11,8 +11,8 @@
  * several at once (readers lock inside where their library asks for it).
  *
  * Opening reads headers only: a 100 GB scan opens in under a second and in under 200 MB. Every file
- * is untrusted: sizes are checked in 64 bits before anything is allocated, and a scan that
- * contradicts itself is refused with the reason and the remedy.
+ * is untrusted: sizes are checked in 64 bits before anything is allocated. A scan that contradicts
+ * itself is refused with the reason and the remedy.
  */
 typedef struct TdScan TdScan;
 

@@ -130,6 +130,26 @@ td_series_paths (const char *folder, gboolean (*accept) (const char *name), GErr
   return names;
 }
 
+char **
+td_series_only (const char *folder, gboolean (*accept) (const char *name), GError **error)
+{
+  g_auto (GStrv) names = td_series_list (folder, accept, error);
+  g_autofree char *first = names && names[0] ? td_series_pattern (names[0]) : NULL;
+
+  for (guint i = 1; names && names[0] && names[i]; i++) {
+    g_autofree char *pattern = td_series_pattern (names[i]);
+
+    if (strcmp (pattern, first) == 0)
+      continue;
+    td_set_error (error, TD_ERROR_INVALID,
+                  "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
+                  "or volume into a folder of their own, or open one file",
+                  folder, names[0], names[i]);
+    return NULL;
+  }
+  return names ? td_series_paths (folder, accept, error) : NULL;
+}
+
 gboolean
 td_series_is_tiff (const char *name)
 {

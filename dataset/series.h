@@ -4,8 +4,8 @@
 #include <glib.h>
 
 /**
- * Numbered files. The number of "name_0010.tif" is the last run of digits before the extension;
- * what stands before and behind it tells one series in a folder from another.
+ * Numbered files. The number of "name_0010.tif" is the last run of digits before the extension.
+ * What stands before and behind it tells one series in a folder from another.
  */
 
 /* Natural order: runs of digits compare as numbers, so that img_9 comes before img_10. */
@@ -19,4 +19,6 @@ char *td_series_pattern (const char *name);
 char **td_series_list (const char *folder, gboolean (*accept) (const char *name), GError **error);
 /* The same as paths. */
 char **td_series_paths (const char *folder, gboolean (*accept) (const char *name), GError **error);
+/* As td_series_paths(), where the files must be one series: all named alike. */
+char **td_series_only (const char *folder, gboolean (*accept) (const char *name), GError **error);
 gboolean td_series_is_tiff (const char *name); /* by its extension */

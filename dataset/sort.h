@@ -8,7 +8,7 @@
 /* The order for qsort(): smallest first. */
 int td_compare_doubles (const void *a, const void *b);
 
-/* The value that sorting would put at @rank, 0 being the smallest, in time that grows as @n does:
-   reorders @values, with no smaller ones behind @rank and no larger ones before it (Hoare, Comm.
+/* The value that sorting would put at @rank, 0 being the smallest, in time that grows as @n does.
+   @values are reordered: no smaller ones stand behind @rank, no larger ones before it (Hoare, Comm.
    ACM 4, 1961, algorithm 65). */
 float td_float_at_rank (float *values, gsize n, gsize rank);

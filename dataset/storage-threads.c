@@ -7,10 +7,15 @@
 #define LEAST_THREADS 8u
 #define MOST_THREADS 32u
 #define PAGE_THREADS 6u
-/* That the threads of one run take together, if one does not take more. */
+/* Where pieces take longer than this, they mostly wait: threads are added, up to so many. */
+#define LATE_US 4000
+#define LATE_THREADS 128u
+/* That the threads of one run take together, if one does not take more; with those added. */
 #define SCRATCH_BYTES ((gsize) 128 << 20)
+#define LATE_SCRATCH_BYTES ((gsize) 32 << 20)
 
 static guint stated_threads; /* atomic; 0: none stated */
+static guint late_threads;   /* atomic; that the last run came to, if its pieces were late */
 
 void
 td_storage_set_threads (guint threads)
@@ -26,32 +31,119 @@ td_storage_fills_pages (void)
   return stated ? stated >= PAGE_THREADS : g_get_num_processors () >= PAGE_THREADS;
 }
 
-/* How many pieces are under way at once. */
+/* @wanted, but no more than was asked for. */
 static guint
-storage_thread_count (gboolean small)
+storage_thread_limit (guint wanted)
 {
   const guint stated = g_atomic_int_get (&stated_threads);
   const char *wish = g_getenv ("TOMODESK_THREADS");
-  guint64 most = MOST_THREADS;
+  guint64 most = LATE_THREADS;
 
   if (stated)
     return stated;
   if (!wish || !g_ascii_string_to_unsigned (wish, 10, 1, MOST_THREADS, &most, NULL))
-    most = MOST_THREADS;
-  return MIN (small ? MOST_THREADS : CLAMP (g_get_num_processors (), LEAST_THREADS, MOST_THREADS),
-              (guint) most);
+    most = LATE_THREADS;
+  return MIN (wanted, (guint) most);
 }
+
+/* How many pieces are under way at once. */
+static guint
+storage_thread_count (gboolean small)
+{
+  return storage_thread_limit (
+      small ? MOST_THREADS : CLAMP (g_get_num_processors (), LEAST_THREADS, MOST_THREADS));
+}
+
+/* ── Turns ── */
+
+/* Of the thread that began it. */
+static _Thread_local TdStorageTurns *storage_turns;
+static _Thread_local guint storage_turn;
+
+void
+td_storage_turns_init (TdStorageTurns *turns)
+{
+  g_mutex_init (&turns->lock);
+  g_cond_init (&turns->changed);
+  turns->next = 0;
+}
+
+void
+td_storage_turns_clear (TdStorageTurns *turns)
+{
+  g_mutex_clear (&turns->lock);
+  g_cond_clear (&turns->changed);
+}
+
+void
+td_storage_turn_begin (TdStorageTurns *turns, guint number)
+{
+  g_mutex_lock (&turns->lock);
+  while (turns->next < number)
+    g_cond_wait (&turns->changed, &turns->lock);
+  g_mutex_unlock (&turns->lock);
+  storage_turns = turns;
+  storage_turn = number;
+}
+
+static void
+storage_turn_pass (TdStorageTurns *turns, guint number)
+{
+  g_mutex_lock (&turns->lock);
+  turns->next = MAX (turns->next, number + 1);
+  g_cond_broadcast (&turns->changed);
+  g_mutex_unlock (&turns->lock);
+}
+
+void
+td_storage_turn_end (void)
+{
+  storage_turn_pass (storage_turns, storage_turn);
+  storage_turns = NULL;
+}
+
+/* ── Runs ── */
 
 /* A run of pieces, on the stack of the thread that waits for it. */
 typedef struct {
   const TdStorageWork *work;
   GCancellable *cancellable;
-  guint next; /* atomic */
+  guint next;            /* atomic */
+  TdStorageTurns *turns; /* the caller's turn, to be passed on; NULL: none */
+  guint turn;
   GMutex lock;
   GError *error; /* of the piece @failed, the smallest so far; under the lock */
   guint failed;
-  gboolean stop; /* atomic */
+  GThread *threads[LATE_THREADS];
+  guint n_threads, most_threads, n_late; /* under the lock; n_late: pieces */
+  gboolean stop;                         /* atomic */
 } StorageRun;
+
+static gpointer storage_thread (gpointer user);
+
+/* With fewer threads than wanted the work is done all the same. Under the lock. */
+static gboolean
+storage_run_add_thread (StorageRun *run)
+{
+  GThread *thread = g_thread_try_new ("storage", storage_thread, run, NULL);
+
+  if (thread)
+    run->threads[run->n_threads++] = thread;
+  return thread != NULL;
+}
+
+/* A piece took so long: more of them shall be under way. */
+static void
+storage_run_was_late (StorageRun *run)
+{
+  g_mutex_lock (&run->lock);
+  run->n_late++;
+  if (run->n_threads < run->most_threads
+      && (guint) g_atomic_int_get ((gint *) &run->next) < run->work->count
+      && !storage_run_add_thread (run))
+    run->most_threads = run->n_threads;
+  g_mutex_unlock (&run->lock);
+}
 
 /* Takes @error. */
 static void
@@ -83,9 +175,14 @@ storage_run_work (StorageRun *run)
 
     if (index >= work->count)
       break;
+    if (index + 1 == work->count && run->turns)
+      storage_turn_pass (run->turns, run->turn);
+    const gint64 begun = g_get_monotonic_time ();
     if (g_cancellable_set_error_if_cancelled (run->cancellable, &error)
         || !work->body (index, scratch, work->user, &error))
       storage_run_fail (run, index, error);
+    else if (g_get_monotonic_time () - begun > LATE_US)
+      storage_run_was_late (run);
   }
   return TRUE;
 }
@@ -97,31 +194,49 @@ storage_thread (gpointer user)
   return NULL;
 }
 
+/* Ends when no thread is left that could start another. */
+static void
+storage_run_join (StorageRun *run)
+{
+  GThread *thread = NULL;
+
+  for (guint i = 0; i == 0 || thread; i++) {
+    g_mutex_lock (&run->lock);
+    thread = i < run->n_threads ? run->threads[i] : NULL;
+    g_mutex_unlock (&run->lock);
+    if (thread)
+      g_thread_join (thread);
+  }
+}
+
 gboolean
 td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error)
 {
-  const guint affordable
-      = (guint) CLAMP (SCRATCH_BYTES / MAX (work->scratch_bytes, 1), 1, MOST_THREADS);
-  const guint most = MIN (MIN (storage_thread_count (work->small), affordable), work->count);
-  StorageRun run = { .work = work, .cancellable = cancellable };
-  GThread *threads[MOST_THREADS] = { NULL };
-  guint n = 0;
+  const gsize each = MAX (work->scratch_bytes, 1);
+  const guint affordable = (guint) CLAMP (SCRATCH_BYTES / each, 1, MOST_THREADS);
+  const guint wanted = storage_thread_count (work->small);
+  const guint late = storage_thread_limit ((guint) MIN (LATE_SCRATCH_BYTES / each, LATE_THREADS));
+  const guint before = MIN ((guint) g_atomic_int_get ((gint *) &late_threads), late);
+  const guint most = MIN (MAX (MIN (wanted, affordable), before), work->count);
+  StorageRun run
+      = { .work = work, .cancellable = cancellable, .turns = storage_turns, .turn = storage_turn };
 
   if (work->count == 0)
     return !g_cancellable_set_error_if_cancelled (cancellable, error);
   g_mutex_init (&run.lock);
-  /* With fewer threads than wanted the work is done all the same. */
-  while (n + 1 < MIN (most, MOST_THREADS)
-         && (threads[n] = g_thread_try_new ("storage", storage_thread, &run, NULL)))
-    n++;
+  g_mutex_lock (&run.lock);
+  while (run.n_threads + 1 < most && storage_run_add_thread (&run))
+    ;
+  run.most_threads = MIN (MAX (wanted, late), work->count) - 1;
+  g_mutex_unlock (&run.lock);
   if (!storage_run_work (&run)) {
     GError *reason = NULL;
 
     td_set_error (&reason, TD_ERROR_TOO_LARGE, "There is no memory left to read or write with");
     storage_run_fail (&run, 0, reason);
   }
-  for (guint i = 0; i < n; i++)
-    g_thread_join (threads[i]);
+  storage_run_join (&run);
+  g_atomic_int_set ((gint *) &late_threads, run.n_late > work->count / 2 ? run.n_threads + 1 : 0);
   g_mutex_clear (&run.lock);
   if (!run.error)
     return TRUE;

@@ -5,7 +5,8 @@
 
 /**
  * Threads that move samples between storage and memory. They mostly wait, or convert what they
- * moved; so there are more of them than processors, and computing threads are others.
+ * moved; so there are more of them than processors, and computing threads are others. Where storage
+ * answers late, threads are added: it serves many requests at once.
  */
 
 /* Does piece @index of a transfer. @scratch: the thread's own memory. Any thread; pieces with
@@ -28,8 +29,24 @@ typedef struct {
  */
 gboolean td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error);
 
-/* Whether so many threads can work at once that filling the pages of a file in memory side by side
-   makes up for what mapping them costs. */
+/**
+ * TdStorageTurns: reads that follow each other without a pause. Each has a thread of its own and a
+ * number, from 0. A thread waits in td_storage_turn_begin() until the read before it has no piece
+ * left to begin; its answers may still be under way. Each turn that began ends, even if it failed.
+ */
+typedef struct {
+  GMutex lock;
+  GCond changed;
+  guint next;
+} TdStorageTurns;
+
+void td_storage_turns_init (TdStorageTurns *turns);
+void td_storage_turns_clear (TdStorageTurns *turns);
+void td_storage_turn_begin (TdStorageTurns *turns, guint number);
+void td_storage_turn_end (void); /* of the calling thread */
+
+/* Whether enough threads can work at once: filling the pages of a mapped file side by side must
+   make up for what mapping them costs. */
 gboolean td_storage_fills_pages (void);
 /* Benches measure with one thread and with many. 0: as many as suit this computer, and no more than
    TOMODESK_THREADS says. */

@@ -50,7 +50,7 @@ td_file_load (const char *path, gsize max_bytes, gsize *length, GError **error)
 
   if (file >= 0 && size > max_bytes) {
     td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "“%s” has more than %" G_GSIZE_FORMAT " MiB, which no file of its kind has", path,
+                  "“%s” has more than %zu MiB, which no file of its kind has", path,
                   max_bytes >> 20);
     close (file);
     return NULL;

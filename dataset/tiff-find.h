@@ -4,8 +4,8 @@
 #include "scan.h"
 
 /**
- * Where the files of a TIFF scan are, given one of them or a folder: the series of projections, and
- * flats, darks, angles and geometry in the same folder, in folders below it, and beside it.
+ * Where the files of a TIFF scan are, given one of them or a folder. Flats, darks, angles and
+ * geometry may lie beside the series of projections, in folders below it, and beside its folder.
  */
 typedef struct {
   GPtrArray *projections, *flats, *darks; /* paths */

@@ -6,8 +6,8 @@
 
 /**
  * TdTiffFrames: a list of equally sized TIFF images, in one file each or several to a file. Only
- * the first and the last file are looked at when the list is made; each of the others is checked
- * against the first when it is read, so that thousands of files open at once.
+ * the first and the last file are looked at when the list is made, so that thousands of files open
+ * at once. Each of the others is checked against the first when it is read.
  */
 typedef struct {
   GPtrArray *paths;    /* of the files, in order */

@@ -2,6 +2,7 @@
 #include "tiff-io.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tiffio.h>
@@ -216,8 +217,7 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
   block = tiff->tiled ? TIFFTileSize64 (tiff->handle) : TIFFStripSize64 (tiff->handle);
   if (block == 0 || (block > MAX_BLOCK_BYTES && (tiff->tiled || tiff->compressed)))
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                      "states a strip or tile of %" G_GUINT64_FORMAT " bytes: it is damaged",
-                      block);
+                      "states a strip or tile of %" PRIu64 " bytes: it is damaged", block);
   tiff->block_bytes = block;
   tiff->layout.rows_together = rows_together (tiff);
   return TRUE;
@@ -267,8 +267,9 @@ header_read (TdTiff *tiff)
 
 /* ── What libtiff reads with ──
  *
- * libtiff looks for a directory in the chain, from the first one on, whenever it is sent to one:
- * pages read one by one are then quadratic. So it is shown a header in which the page comes first.
+ * libtiff looks for a directory in the chain, from the first one on, whenever it is sent to one.
+ * Reading pages one by one would then take quadratic time. So it is shown a header in which the
+ * page comes first.
  */
 
 static tmsize_t
@@ -524,7 +525,7 @@ need_block (TdTiff *tiff, gsize bytes, GError **error)
   tiff->block_allocated = tiff->block ? bytes : 0;
   if (!tiff->block)
     return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE,
-                      "needs %" G_GSIZE_FORMAT " bytes to be unpacked, which are not free", bytes);
+                      "needs %zu bytes to be unpacked, which are not free", bytes);
   return TRUE;
 }
 

@@ -6,7 +6,7 @@
 #include "scan.h"
 
 /**
- * TdTiffSave: writes an uncompressed TIFF or BigTIFF of equal images whose places in the file are
+ * TdTiffSave: writes an uncompressed TIFF or BigTIFF of equal images. Their places in the file are
  * fixed from the start, so that images can come in any order (libtiff can only append). Images may
  * be written by several threads at once; everything else is one thread's.
  */

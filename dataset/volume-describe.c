@@ -95,6 +95,9 @@ td_volume_take_description (TdVolumeFacts *facts, const char *json, guint *n_sli
   facts->low = get_double (object, "low", facts->low);
   facts->high = get_double (object, "high", facts->high);
   facts->voxel_mm = get_double (object, "voxel_mm", 0);
+  JsonNode *units = json_object_get_member (object, "units");
+  if (units && json_node_get_value_type (units) == G_TYPE_STRING && !facts->units)
+    facts->units = json_node_dup_string (units);
   provenance = json_object_get_member (object, "provenance");
   if (provenance && !facts->provenance_json)
     facts->provenance_json = td_json_text (provenance, TRUE);

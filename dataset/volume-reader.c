@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "volume-describe.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "error.h"
 #include "hdf5-frames.h"
 #include "hdf5-trial.h"
 #include "hdf5-util.h"
+#include "raw-frames.h"
 #include "scan-hdf5.h"
 #include "series.h"
 #include "text-file.h"
 #include "tiff-frames.h"
 
 #define MAX_PROVENANCE_BYTES ((gsize) 64 << 20)
+#define MAX_LISTED 64u /* data sets of a file */
 
 /* Reading: one struct of functions a source; volume-reader.c checks and rescales. */
 typedef struct {
-  /* Slices as stored values; the ranges were checked. */
-  gboolean (*read) (gpointer source, guint first, guint count, float *out, GError **error);
+  /* Rows of slices as stored values; the ranges were checked. */
+  gboolean (*read) (gpointer source, const TdFrameRange *part, float *out,
+                    GCancellable *cancellable, GError **error);
   void (*free) (gpointer source);
 } VolumeSource;
 
@@ -30,13 +34,13 @@ struct TdVolume {
 /* ── TIFF ── */
 
 static gboolean
-tiff_read (gpointer source, guint first, guint count, float *out, GError **error)
+tiff_read (gpointer source, const TdFrameRange *part, float *out, GCancellable *cancellable,
+           GError **error)
 {
   const TdTiffFrames *frames = source;
-  const TdFrameRange slices = { .first = first, .count = count, .n_rows = frames->layout.height };
-  const TdFrameTarget target = td_frame_target_frames (&slices, frames->layout.width, out);
+  const TdFrameTarget target = td_frame_target_frames (part, frames->layout.width, out);
 
-  return td_tiff_frames_read (frames, &slices, &target, NULL, error);
+  return td_tiff_frames_read (frames, part, &target, cancellable, error);
 }
 
 static void
@@ -47,9 +51,10 @@ tiff_free (gpointer source)
 
 static const VolumeSource tiff_vtable = { tiff_read, tiff_free };
 
-/* The slices of a folder, or the one file; NULL with @error. */
+/* The slices of a folder, or the one file; NULL with @error. @alone: the folder must hold nothing
+   but one series. */
 static char **
-list_files (const char *path, GError **error)
+list_files (const char *path, gboolean alone, GError **error)
 {
   char **names;
 
@@ -58,7 +63,8 @@ list_files (const char *path, GError **error)
     names[0] = g_strdup (path);
     return names;
   }
-  names = td_series_paths (path, td_series_is_tiff, error);
+  names = alone ? td_series_only (path, td_series_is_tiff, error)
+                : td_series_paths (path, td_series_is_tiff, error);
   if (names && !names[0]) {
     td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no TIFF files", path);
     g_clear_pointer (&names, g_strfreev);
@@ -83,38 +89,63 @@ take_descriptions (TdVolume *volume, const char *path, const TdTiffFrames *frame
     td_volume_take_description (facts, text, &stated);
 }
 
+static void
+take_type (TdVolumeFacts *facts, TdSampleType type)
+{
+  const gsize size = td_sample_size (type);
+
+  facts->type = type;
+  facts->bits = 8 * size;
+  if (facts->high == 0 && facts->low == 0)
+    facts->high = size == 1 ? 255 : size == 2 ? 65535 : 1;
+}
+
+/* Files that are missing between others shift what follows them. */
+static void
+note_gap (TdVolumeFacts *facts, char **names)
+{
+  const guint n = g_strv_length (names);
+  g_autofree char *first = g_path_get_basename (names[0]);
+  g_autofree char *last = g_path_get_basename (names[n - 1]);
+  const gint64 from = td_series_number (first), to = td_series_number (last);
+
+  if (n < 2 || from < 0 || to - from + 1 == n)
+    return;
+  facts->note
+      = td_message_new ("There are %u files from “%s” to “%s”: their numbers have gaps, and "
+                        "slices are counted as if there were none.",
+                        n, first, last);
+}
+
 static TdVolume *
-volume_open_tiff (const char *path, GError **error)
+volume_open_tiff (const char *path, gboolean alone, GError **error)
 {
   g_autoptr (TdVolume) volume = g_new0 (TdVolume, 1);
-  g_auto (GStrv) names = list_files (path, error);
+  g_auto (GStrv) names = list_files (path, alone, error);
   TdTiffFrames *frames = td_tiff_frames_new ();
-  gsize size;
 
   volume->vtable = &tiff_vtable;
   volume->source = frames;
   if (!names || !td_tiff_frames_add (frames, (const char *const *) names, error))
     return NULL;
-  size = td_sample_size (frames->layout.type);
+  volume->facts.format = names[1] ? "TIFF stack" : "TIFF file";
   volume->facts.nx = frames->layout.width;
   volume->facts.ny = frames->layout.height;
   volume->facts.n_slices = td_tiff_frames_count (frames);
-  volume->facts.bits = 8 * size;
-  volume->facts.high = size == 1 ? 255 : size == 2 ? 65535 : 1;
+  take_type (&volume->facts, frames->layout.type);
   take_descriptions (volume, path, frames);
+  if (!volume->facts.provenance_json)
+    note_gap (&volume->facts, names);
   return g_steal_pointer (&volume);
 }
 
 /* ── HDF5 ── */
 
 static gboolean
-volume_reader_hdf5_read (gpointer source, guint first, guint count, float *out, GError **error)
+volume_reader_hdf5_read (gpointer source, const TdFrameRange *part, float *out,
+                         GCancellable *cancellable, GError **error)
 {
-  TdH5Frames *frames = source;
-  const TdFrameRange slices
-      = { .first = first, .count = count, .n_rows = td_h5_frames_rows (frames) };
-
-  return td_h5_frames_read (frames, NULL, &slices, out, NULL, error);
+  return td_h5_frames_read (source, NULL, part, out, cancellable, error);
 }
 
 static void
@@ -139,10 +170,10 @@ find_array (hid_t group, const char *path)
   return dataset;
 }
 
-/* The signal of the first NXdata group, else the first array of three dimensions. */
+/* The signal of the first NXdata group, and all arrays of three dimensions. */
 typedef struct {
-  hid_t signal, other;
-  char *signal_path, *other_path;
+  char *signal;      /* path; NULL: none */
+  GPtrArray *arrays; /* paths */
 } Found;
 
 static gboolean
@@ -151,44 +182,49 @@ volume_reader_hdf5_visit (hid_t group, const char *path, gpointer user)
   Found *found = user;
   g_autofree char *signal = td_h5_attribute_string (group, "signal");
   const char *base = strcmp (path, "/") == 0 ? "" : path;
-  g_auto (GStrv) names = NULL;
+  g_auto (GStrv) names = td_h5_names (group);
+  g_auto (TdH5Id) named = signal ? find_array (group, signal) : -1;
   hsize_t shape[3];
 
-  if (signal && (found->signal = find_array (group, signal)) >= 0) {
-    found->signal_path = g_strconcat (base, "/", signal, NULL);
-    return TRUE;
+  if (named >= 0 && !found->signal)
+    found->signal = g_strconcat (base, "/", signal, NULL);
+  for (guint i = 0; names[i]; i++) {
+    g_auto (TdH5Id) other = find_array (group, names[i]);
+
+    if (other >= 0 && td_h5_shape (other, shape, 3) == 3)
+      g_ptr_array_add (found->arrays, g_strconcat (base, "/", names[i], NULL));
   }
-  names = td_h5_names (group);
-  for (guint i = 0; names[i] && found->other < 0; i++) {
-    found->other = find_array (group, names[i]);
-    if (found->other >= 0 && td_h5_shape (found->other, shape, 3) == 3)
-      found->other_path = g_strconcat (base, "/", names[i], NULL);
-    else if (found->other >= 0) {
-      td_h5_close (found->other);
-      found->other = -1;
-    }
-  }
-  return FALSE;
+  return found->arrays->len > MAX_LISTED;
 }
 
-/* The data set to show; its path for messages. */
-static hid_t
-find_slices (hid_t file, char **path)
+/* The path of the data set to show. @alone: one of several is not guessed. */
+static char *
+find_slices (hid_t file, const char *path, gboolean alone, GError **error)
 {
-  Found found = { -1, -1, NULL, NULL };
-  hid_t usual = find_array (file, "/entry/data/data");
+  g_autoptr (GPtrArray) arrays = g_ptr_array_new_with_free_func (g_free);
+  Found found = { NULL, arrays };
+  g_auto (TdH5Id) usual = find_array (file, "/entry/data/data");
 
-  if (usual >= 0) {
-    *path = g_strdup ("/entry/data/data");
-    return usual;
-  }
+  if (usual >= 0)
+    return g_strdup ("/entry/data/data");
   td_h5_visit_groups (file, volume_reader_hdf5_visit, &found);
-  *path = found.signal >= 0 ? found.signal_path : found.other_path;
-  if (found.signal >= 0 && found.other >= 0) {
-    td_h5_close (found.other);
-    g_free (found.other_path);
+  if (found.signal)
+    return found.signal;
+  if (arrays->len == 1 || (arrays->len > 1 && !alone))
+    return g_strdup (arrays->pdata[0]);
+  if (arrays->len > 1) {
+    const guint n = arrays->len;
+    g_ptr_array_set_size (arrays, MIN (n, 6) + 1); /* ends with NULL */
+    g_autofree char *list = g_strjoinv (", ", (char **) arrays->pdata);
+    td_set_error (error, TD_ERROR_INVALID,
+                  "“%s” holds %u data sets of three dimensions; name the one to take ({dataset}): "
+                  "%s",
+                  path, n, list);
+    return NULL;
   }
-  return found.signal >= 0 ? found.signal : found.other;
+  td_set_error (error, TD_ERROR_UNSUPPORTED,
+                "“%s” holds no data set of two or three dimensions to show", path);
+  return NULL;
 }
 
 static void
@@ -204,8 +240,9 @@ take_description (TdVolume *volume, hid_t file, hid_t dataset)
   td_volume_take_description (&volume->facts, provenance, &stated);
 }
 
+/* @stated: (nullable): the data set that a person named. */
 static TdVolume *
-volume_open_hdf5 (const char *path, GError **error)
+volume_open_hdf5 (const char *path, const char *stated, gboolean alone, GError **error)
 {
   TD_H5_GUARD;
   g_autoptr (TdVolume) volume = g_new0 (TdVolume, 1);
@@ -213,14 +250,16 @@ volume_open_hdf5 (const char *path, GError **error)
   g_autofree char *place = NULL, *label = NULL;
   hid_t dataset;
   TdH5Frames *frames;
-  gsize size;
 
   if (file < 0)
     return NULL;
-  dataset = find_slices (file, &place);
+  place = stated ? g_strdup (stated) : find_slices (file, path, alone, error);
+  if (!place)
+    return NULL;
+  dataset = td_h5_find_dataset (file, place, NULL);
   if (dataset < 0) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "“%s” holds no data set of two or three dimensions to show", path);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s” ({dataset})", path,
+                  place);
     return NULL;
   }
   label = td_h5_label (path, place);
@@ -230,36 +269,153 @@ volume_open_hdf5 (const char *path, GError **error)
     return NULL;
   volume->vtable = &hdf5_vtable;
   volume->source = frames;
-  size = td_sample_size (td_h5_frames_type (frames));
+  volume->facts.format = "HDF5";
+  volume->facts.dataset = g_steal_pointer (&place);
   volume->facts.nx = td_h5_frames_columns (frames);
   volume->facts.ny = td_h5_frames_rows (frames);
   volume->facts.n_slices = td_h5_frames_count (frames);
-  volume->facts.bits = 8 * size;
-  if (volume->facts.high == 0 && volume->facts.low == 0)
-    volume->facts.high = size == 1 ? 255 : size == 2 ? 65535 : 1;
+  take_type (&volume->facts, td_h5_frames_type (frames));
   return g_steal_pointer (&volume);
+}
+
+char **
+td_volume_datasets (const char *path, GError **error)
+{
+  if (!td_h5_trial_volume (path, NULL, error))
+    return NULL;
+  TD_H5_GUARD;
+  g_autoptr (GPtrArray) arrays = g_ptr_array_new_with_free_func (g_free);
+  GPtrArray *lines = g_ptr_array_new ();
+  g_auto (TdH5Id) file = td_h5_open (path, error);
+  Found found = { NULL, arrays };
+
+  if (file >= 0)
+    td_h5_visit_groups (file, volume_reader_hdf5_visit, &found);
+  g_free (found.signal);
+  for (guint i = 0; i < MIN (arrays->len, MAX_LISTED); i++) {
+    g_auto (TdH5Id) dataset = find_array (file, arrays->pdata[i]);
+    hsize_t shape[3] = { 0 };
+
+    td_h5_shape (dataset, shape, 3);
+    g_ptr_array_add (lines, g_strdup (arrays->pdata[i]));
+    g_ptr_array_add (lines,
+                     g_strdup_printf ("%" PRIu64 " × %" PRIu64 " × %" PRIu64, (guint64) shape[2],
+                                      (guint64) shape[1], (guint64) shape[0]));
+  }
+  g_ptr_array_add (lines, NULL);
+  char **list = (char **) g_ptr_array_free (lines, FALSE);
+  if (file < 0)
+    g_clear_pointer (&list, g_strfreev);
+  return list;
+}
+
+/* ── Raw ── */
+
+typedef struct {
+  TdRawFrames *frames;
+  guint n_columns;
+} RawSlices;
+
+static gboolean
+volume_reader_raw_read (gpointer source, const TdFrameRange *part, float *out,
+                        GCancellable *cancellable, GError **error)
+{
+  const RawSlices *slices = source;
+  const TdFrameTarget target = td_frame_target_frames (part, slices->n_columns, out);
+
+  return td_raw_frames_read (slices->frames, part, &target, cancellable, error);
+}
+
+static void
+volume_reader_raw_free (gpointer source)
+{
+  RawSlices *slices = source;
+
+  td_raw_frames_free (slices->frames);
+  g_free (slices);
+}
+
+static const VolumeSource raw_vtable = { volume_reader_raw_read, volume_reader_raw_free };
+
+static TdVolume *
+volume_open_raw (const char *path, const TdScanOptions *options, GError **error)
+{
+  const TdRawLayout layout
+      = { options->raw_columns,    options->raw_rows,         options->raw_type,
+          options->raw_big_endian, options->raw_header_bytes, 0 };
+  g_auto (GStrv) names = g_file_test (path, G_FILE_TEST_IS_DIR)
+                             ? td_series_only (path, NULL, error)
+                             : g_strdupv ((char *[]) { (char *) path, NULL });
+  TdRawFrames *frames
+      = names ? td_raw_frames_new ((const char *const *) names, &layout, error) : NULL;
+  RawSlices *slices = NULL;
+
+  if (!frames)
+    return NULL;
+  if (td_raw_frames_count (frames) == 0) {
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no files", path);
+    td_raw_frames_free (frames);
+    return NULL;
+  }
+  slices = g_new0 (RawSlices, 1);
+  *slices = (RawSlices) { frames, layout.n_columns };
+  TdVolume *volume = g_new0 (TdVolume, 1);
+  volume->vtable = &raw_vtable;
+  volume->source = slices;
+  volume->facts = (TdVolumeFacts) { .format = "raw",
+                                    .nx = layout.n_columns,
+                                    .ny = layout.n_rows,
+                                    .n_slices = td_raw_frames_count (frames),
+                                    .complete = TRUE };
+  take_type (&volume->facts, layout.type);
+  return volume;
 }
 
 /* ── What the formats share ── */
 
-TdVolume *
-td_volume_open (const char *path, GError **error)
+/* @options: NULL: nothing is stated, and what is there is taken. */
+static TdVolume *
+volume_open (const char *path, const TdScanOptions *options, GError **error)
 {
+  const char *dataset = options ? options->dataset : NULL;
+  const gboolean alone = options != NULL;
   g_autoptr (TdVolume) volume = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
     td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
     return NULL;
   }
-  if (!td_h5_trial_volume (path, error))
+  if (options && options->raw_columns > 0)
+    volume = volume_open_raw (path, options, error);
+  else if (!td_h5_trial_volume (path, dataset, error))
     return NULL;
-  volume = td_h5_probe (path) ? volume_open_hdf5 (path, error) : volume_open_tiff (path, error);
+  else if (td_h5_probe (path))
+    volume = volume_open_hdf5 (path, dataset, alone, error);
+  else if (dataset)
+    td_set_error (error, TD_ERROR_INVALID,
+                  "“%s” is no HDF5 file: it holds no data set “%s” ({dataset})", path, dataset);
+  else
+    volume = volume_open_tiff (path, alone, error);
   if (!volume)
     return NULL;
   volume->facts.path = g_strdup (path);
   if (g_str_has_suffix (path, ".part"))
     volume->facts.complete = FALSE;
+  if (options && options->pixel_mm > 0)
+    volume->facts.voxel_mm = options->pixel_mm;
   return g_steal_pointer (&volume);
+}
+
+TdVolume *
+td_volume_open (const char *path, GError **error)
+{
+  return volume_open (path, NULL, error);
+}
+
+TdVolume *
+td_volume_open_stated (const char *path, const TdScanOptions *options, GError **error)
+{
+  return volume_open (path, options, error);
 }
 
 const TdVolumeFacts *
@@ -269,27 +425,41 @@ td_volume_facts (const TdVolume *volume)
 }
 
 gboolean
-td_volume_read (TdVolume *volume, guint first, guint count, float *out, GError **error)
+td_volume_read_part (TdVolume *volume, const TdFrameRange *part, float *out,
+                     GCancellable *cancellable, GError **error)
 {
   const TdVolumeFacts *facts = &volume->facts;
   double largest = facts->bits == 16 ? 65535 : 255;
 
-  if (first > facts->n_slices || count > facts->n_slices - first) {
+  if (part->first > facts->n_slices || part->count > facts->n_slices - part->first) {
     td_set_error (error, TD_ERROR_INVALID, "“%s” has %u slices; slices %u to %u were asked for",
-                  facts->path, facts->n_slices, first, first + count);
+                  facts->path, facts->n_slices, part->first, part->first + part->count);
     return FALSE;
   }
-  if (count == 0)
+  if (part->row0 > facts->ny || part->n_rows > facts->ny - part->row0) {
+    td_set_error (error, TD_ERROR_INVALID, "“%s” has %u rows; rows %u to %u were asked for",
+                  facts->path, facts->ny, part->row0, part->row0 + part->n_rows);
+    return FALSE;
+  }
+  if (part->count == 0 || part->n_rows == 0)
     return TRUE;
-  if (!volume->vtable->read (volume->source, first, count, out, error))
+  if (!volume->vtable->read (volume->source, part, out, cancellable, error))
     return FALSE;
   if (facts->bits <= 16 && (facts->low != 0 || facts->high != largest)) {
     double gain = (facts->high - facts->low) / largest;
 
-    for (gsize i = 0; i < (gsize) count * facts->nx * facts->ny; i++)
+    for (gsize i = 0; i < (gsize) part->count * part->n_rows * facts->nx; i++)
       out[i] = (float) (facts->low + gain * out[i]);
   }
   return TRUE;
+}
+
+gboolean
+td_volume_read (TdVolume *volume, guint first, guint count, float *out, GError **error)
+{
+  const TdFrameRange slices = { .first = first, .count = count, .n_rows = volume->facts.ny };
+
+  return td_volume_read_part (volume, &slices, out, NULL, error);
 }
 
 void
@@ -300,6 +470,9 @@ td_volume_free (TdVolume *volume)
   if (volume->source)
     volume->vtable->free (volume->source);
   g_free (volume->facts.path);
+  g_free (volume->facts.dataset);
+  g_free (volume->facts.units);
+  g_clear_pointer (&volume->facts.note, td_message_unref);
   g_free (volume->facts.provenance_json);
   g_free (volume);
 }

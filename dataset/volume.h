@@ -3,10 +3,12 @@
 
 #include <gio/gio.h>
 
+#include "scan.h"
+
 /**
  * Volumes, [slice][y][x] float32, x fastest: written while computing, and read back to browse and
- * compare. A volume is complete or marked incomplete: everything is written under temporary names
- * ("NAME.part") and renamed by td_volume_writer_finish(); provenance (JSON: recipe, scan, device,
+ * compare. A volume is complete or marked incomplete. Everything is written under temporary names
+ * ("NAME.part") and renamed by td_volume_writer_finish(). Provenance (JSON: recipe, scan, device,
  * version, times) goes inside every format.
  */
 typedef enum {
@@ -77,17 +79,38 @@ typedef struct TdVolume TdVolume;
 
 typedef struct {
   char *path;
+  const char *format; /* "TIFF stack", …; static */
+  char *dataset;      /* HDF5: the data set's path; NULL: another format */
   guint nx, ny, n_slices;
   guint bits;
-  double low, high; /* see TdVolumeSpec; integers are rescaled on reading */
-  double voxel_mm;
+  TdSampleType type;     /* as stored */
+  double low, high;      /* see TdVolumeSpec; integers are rescaled on reading */
+  double voxel_mm;       /* 0: unknown */
+  char *units;           /* of the values, as the file says; NULL: it does not */
   char *provenance_json; /* NULL: none */
+  TdMessage *note;       /* what was taken for granted; NULL: nothing */
   gboolean complete;
 } TdVolumeFacts;
 
 /* Opens what the writer wrote, and any single image, TIFF stack or NXdata as well. */
 TdVolume *td_volume_open (const char *path, GError **error);
+/**
+ * td_volume_open_stated:
+ * @options: what a person states: its dataset, pixel_mm and raw_… are asked, and no other.
+ *
+ * Opens anybody's volume: headers only, from any thread. A folder must hold one series of files,
+ * and a file of several data sets says which to name: nothing is guessed.
+ */
+TdVolume *td_volume_open_stated (const char *path, const TdScanOptions *options, GError **error);
 const TdVolumeFacts *td_volume_facts (const TdVolume *volume);
+/* Whole slices, [slice][y][x]. These two: any thread, several at once. */
 gboolean td_volume_read (TdVolume *volume, guint first, guint count, float *out, GError **error);
+/* Rows of slices, [slice][row][x]: @part's frames are slices; its kind is not asked. */
+gboolean td_volume_read_part (TdVolume *volume, const TdFrameRange *part, float *out,
+                              GCancellable *cancellable, GError **error);
 void td_volume_free (TdVolume *volume);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdVolume, td_volume_free)
+
+/* The arrays of three dimensions in an HDF5 file, a line of path, size and type each behind its
+   path: path, line, path, line … NULL. NULL with @error. (transfer full) */
+char **td_volume_datasets (const char *path, GError **error);

@@ -130,10 +130,32 @@ typedef struct {
 /* kernels/backproject-hybrid.cl: more than any device has multiprocessors */
 #define TD_COUNTERS 1024
 
-/* kernels/rings-*.cl: columns that an item on a CPU takes beside each other, and the widest
-   median. */
+/* kernels/rings-*.cl: columns that an item on a CPU takes beside each other, those that it sorts
+   beside each other, and the widest median. */
 #define TD_CPU_LANES 32
+#define TD_SORT_LANES 16
 #define TD_RINGS_MAX_MEDIAN 201
+
+/* kernels/rings-shade.cl: lines through the axis, columns from one knot to the next, and what the
+   number of knots is rounded up to. */
+#define TD_SHADE_DIRECTIONS 48
+#define TD_SHADE_KNOTS 8
+#define TD_SHADE_TILE 8
+
+typedef struct {
+  int n_columns, n_bins, bin_rows; /* rows that hold the bins: an even number */
+  int per_half;                    /* bins of half a turn */
+  int n_knots, padded;
+  int spacing, lag;  /* columns from place to place; places from a slope's one end to its other */
+  int max_places;    /* of any row: from one to the next in memory */
+  float slope_scale; /* pi / n_bins */
+} TdShadeParams;
+
+/* A row that has shade. */
+typedef struct {
+  int reach, n_places, n_slopes; /* places to either side of the axis; all; slopes between them */
+  float axis;
+} TdShadeRow;
 
 /* kernels/rays-*.cl, total-variation.cl: iterative reconstruction. Numbers of a view, and rays or
    voxels that an item on a CPU takes beside each other. */

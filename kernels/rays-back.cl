@@ -44,8 +44,8 @@ rays_columns (const TD_GLOBAL float *view, float x, float y, const TdRays p, int
   *last = (int) ray_min (td_floor (high + p.u_middle), (float) (p.n_columns - 1));
 }
 
-/* Upright views: a column's rays lie in one upright plane, so how far that is from the voxel, where
-   they pass it and how far apart are the column's, and the rest goes by row. */
+/* Upright views: a column's rays lie in one upright plane. How far that is from the voxel, where
+   the rays pass it and how far apart they are is the column's; the rest goes by row. */
 typedef struct {
   float z0, dz_row;          /* ray v passes at z0 + v dz_row */
   float rows;                /* 1 / dz_row */
@@ -77,9 +77,8 @@ rays_column (const TD_GLOBAL float *view, int column, int x, int y, const TdRays
   return aside > 0;
 }
 
-/* An item takes a long piece of a column of voxels, and rows are shared out to the two
-   voxels that each passes between: what they are worth is computed in vectors, and added one by
-   one. */
+/* An item takes a long piece of a column of voxels, and shares each row out to the two voxels that
+   it passes between. The shares are computed in vectors, and added one by one. */
 
 TD_FN void
 rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p,

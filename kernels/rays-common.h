@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the kernels of iterative reconstruction share. The volume is [y][x][z] with a border of
-   zeros, one voxel before and two behind along every axis, projections are [view][column][row]:
-   neighbours along z are seen by neighbours of one detector column, so items beside each other read
-   beside each other. An item takes TD_LANES of them: vectors on CPUs, one elsewhere.
+   zeros, one voxel before and two behind along every axis. Projections are [view][column][row].
+   Neighbours of one detector column see neighbours along z, so items beside each other read beside
+   each other. An item takes TD_LANES of them: vectors on CPUs, one elsewhere.
 
-   Lines are Joseph's (IEEE Trans. Med. Imaging 1, 1982): along the axis a ray is steepest against
-   it is sampled at every plane of voxels, bilinearly within the plane; the back-projection uses the
-   very same weights, found from the voxel's side. A view is TD_RAY_FLOATS numbers, in voxels
-   counted from the first voxel, columns and rows counted from the middle of the detector:
+   Lines are Joseph's (IEEE Trans. Med. Imaging 1, 1982). Along the axis that it is steepest
+   against, a ray is sampled at every plane of voxels, bilinearly within the plane. The
+   back-projection uses the very same weights, found from the voxel's side. A view is TD_RAY_FLOATS
+   numbers, in voxels counted from the first voxel, columns and rows counted from the middle of the
+   detector:
      0-11   w (u, v, 1)' = M (x, y, z, 1)'
      12-20  the pixel's point: X + u U + v V
      21-24  its direction: D + t (u U + v V); t is 1 for cones, 0 for parallel rays */

@@ -60,7 +60,7 @@ rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,
   sums[2 * (size_t) line + 1] = magnitude;
 }
 
-/* The same where items beside each other had better read beside each other: an item sums the values
+/* The same where items beside each other had better read beside each other. An item sums the values
    at one place of the lines of one group, which are p.groups apart. x: places of groups. */
 TD_KERNEL void
 rays_sums_across (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,

@@ -96,9 +96,9 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
     sum[k] += part[k] * plane[k];
 }
 
-/* out [place][column][row]: integrals; or, where @measured is wanted, its difference to them over
-   the length of the ray in the volume, and in @misfit the square of the difference. x: rows, y:
-   columns, z: places. */
+/* out [place][column][row]: integrals. Where @measured is wanted, it is their difference to it,
+   divided by the length of the ray in the volume; @misfit gets the square of the difference. x:
+   rows, y: columns, z: places. */
 TD_KERNEL void
 rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
               /* [place][column][row] */

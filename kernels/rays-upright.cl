@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pair of rays-project.cl and rays-back.cl on GPUs, for upright views: the rays of one detector
+/* The pair of rays-project.cl and rays-back.cl on GPUs, for upright views. The rays of one detector
    column lie in one plane along z, and none is steepest along z. What such rays share is computed
    once: along the planes of voxels where they pass, along z only the row. Items beside each other
    are neighbours along z. */

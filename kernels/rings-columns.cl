@@ -155,27 +155,30 @@ rings_modes_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT table,
     to[l] = sums[l];
 }
 
-/* bins[row][bin][column] = mean of data over the bin's views, which are cut evenly. An item takes a
-   bin of TD_LANES columns. */
+/* bins[slot][bin][column] = mean of data over the bin's views, which are cut evenly, less
+   offsets[slot][column]. A slot is the row rows[slot] of the chunk. bin_rows are written, those
+   beyond n_bins with 0. An item takes a bin of TD_LANES columns. */
 TD_KERNEL void
-rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float *TD_RESTRICT bins,
-                 int first_row, int n_views, int n_columns, int n_bins)
+rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
+                 TD_GLOBAL const int *TD_RESTRICT rows, TD_GLOBAL const float *TD_RESTRICT offsets,
+                 TD_GLOBAL float *TD_RESTRICT bins, int first_row, int n_views, int n_columns,
+                 int n_bins, int bin_rows)
 {
-  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int item = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
   int column = item % blocks * TD_LANES, bin = item / blocks;
   float sums[TD_LANES];
 
-  if (bin >= n_bins)
+  if (bin >= bin_rows)
     return;
-  int first = (int) ((size_t) bin * n_views / n_bins),
-      end = (int) ((size_t) (bin + 1) * n_views / n_bins);
+  int first = bin < n_bins ? (int) ((size_t) bin * n_views / n_bins) : 0,
+      end = bin < n_bins ? (int) ((size_t) (bin + 1) * n_views / n_bins) : 0;
   int width = td_min (TD_LANES, n_columns - column);
   for (int l = 0; l < TD_LANES; l++)
     sums[l] = 0;
   for (int view = first; view < end; view++) {
-    TD_GLOBAL const float *in = data + ((size_t) (first_row + row) * n_views + view) * n_columns
-        + column;
+    TD_GLOBAL const float *in
+        = data + ((size_t) (first_row + rows[slot]) * n_views + view) * n_columns + column;
     if (width == TD_LANES)
       for (int l = 0; l < TD_LANES; l++)
         sums[l] += in[l];
@@ -183,9 +186,25 @@ rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL floa
       for (int l = 0; l < width; l++)
         sums[l] += in[l];
   }
-  TD_GLOBAL float *to = bins + ((size_t) row * n_bins + bin) * n_columns + column;
+  TD_GLOBAL const float *offset = offsets + (size_t) slot * n_columns + column;
+  TD_GLOBAL float *to = bins + ((size_t) slot * bin_rows + bin) * n_columns + column;
   for (int l = 0; l < width; l++)
-    to[l] = sums[l] / (float) (end - first);
+    to[l] = bin < n_bins ? sums[l] / (float) (end - first) - offset[l] : 0.0f;
+}
+
+/* taken[row][i][column]: two views of each row, the first of them views[i / 2]. */
+TD_KERNEL void
+rings_take_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
+                  TD_GLOBAL const int *TD_RESTRICT views, TD_GLOBAL float *TD_RESTRICT taken,
+                  int first_row, int n_views, int n_columns, int n_taken)
+{
+  int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
+  int column = item % n_columns, i = item / n_columns;
+
+  if (i >= n_taken)
+    return;
+  size_t from = (size_t) (first_row + row) * n_views + views[i / 2] + i % 2;
+  taken[((size_t) row * n_taken + i) * n_columns + column] = data[from * n_columns + column];
 }
 
 /* ── Profiles ────────────────────────────────────────────────────────────────────────────────── */

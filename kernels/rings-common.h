@@ -19,6 +19,14 @@ rings_item (int x, int y)
   return x + y;
 }
 
+/* Numbers in the order of the floats, so that ties and zeros fall alike on all devices. */
+TD_FN uint
+rings_key (float value)
+{
+  int bits = td_float_as_int (value);
+  return (uint) (bits ^ (bits >> 31 & 0x7fffffff)) ^ 0x80000000u;
+}
+
 /* Lines that an item takes, of all there are, and the values between two of them. */
 typedef struct {
   int n, n_lines, first, end;

@@ -6,14 +6,6 @@
    set. */
 #define TILE_VIEWS 8
 
-/* Numbers in the order of the floats, so that ties and zeros fall alike on all devices. */
-TD_FN uint
-rings_key (float value)
-{
-  int bits = td_float_as_int (value);
-  return (uint) (bits ^ (bits >> 31 & 0x7fffffff)) ^ 0x80000000u;
-}
-
 /* What an item turns: @width columns of @height views, and where it begins in data and in lines. */
 typedef struct {
   int column, width, height; /* 0: nothing */
@@ -157,7 +149,7 @@ rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_
 
 /* ── Sorting on CPUs without an order: as many lines side by side as a vector has lanes ── */
 
-#define SORT_LANES 16
+#define SORT_LANES TD_SORT_LANES
 
 /* The smaller of two values in each lane to the first place. */
 TD_FN void
@@ -196,42 +188,6 @@ sort_lanes (TD_GLOBAL int *keys, int n)
       r = p;
     }
   }
-}
-
-/* Lines in place, as rings_sort_lines() sorts them. An item takes SORT_LANES lines; what it needs
-   of spare is as large as those lines. */
-TD_KERNEL void
-rings_sort_values (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT spare,
-                   int n, int n_lines)
-{
-  int first = rings_item (td_global_x (), td_global_y ()) * SORT_LANES;
-  size_t at = ((size_t) td_global_z () * n_lines + first) * n;
-  int count = td_min (SORT_LANES, n_lines - first);
-
-  if (count == SORT_LANES) {
-    TD_GLOBAL int *keys = spare + at;
-    for (int l = 0; l < SORT_LANES; l++)
-      for (int i = 0; i < n; i++)
-        keys[(size_t) i * SORT_LANES + l]
-            = (int) (rings_key (lines[at + (size_t) l * n + i]) ^ 0x80000000u);
-    sort_lanes (keys, n);
-    for (int l = 0; l < SORT_LANES; l++)
-      for (int i = 0; i < n; i++) {
-        int key = keys[(size_t) i * SORT_LANES + l];
-        lines[at + (size_t) l * n + i] = td_int_as_float (key ^ (key >> 31 & 0x7fffffff));
-      }
-    return;
-  }
-  /* The last lines are fewer: one after another, by insertion. */
-  for (int l = 0; l < count; l++)
-    for (int i = 1; i < n; i++) {
-      TD_GLOBAL float *line = lines + at + (size_t) l * n;
-      float value = line[i];
-      int place = i;
-      for (; place > 0 && rings_key (line[place - 1]) > rings_key (value); place--)
-        line[place] = line[place - 1];
-      line[place] = value;
-    }
 }
 
 /* The marked values of sorted lines take other values, which spare has in the same ranks. They
@@ -388,32 +344,99 @@ rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *
 
 /* ── Offsets ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* lines[column][view] = the second difference across columns, 2 x - left - right, mirrored at the
-   ends, of the first n views. */
+/* Second differences across columns lie as keys in the order of the numbers, [row][column /
+   SORT_LANES][view][SORT_LANES]: what a CPU sorts side by side, and a GPU reads in whole lines of
+   memory. An item takes OFFSET_LANES columns. */
+#if TD_LANES > 1
+#define OFFSET_LANES SORT_LANES
+#else
+#define OFFSET_LANES 1
+#endif
+
+TD_FN int
+offset_key (float value)
+{
+  return (int) (rings_key (value) ^ 0x80000000u);
+}
+
+TD_FN float
+offset_value (int key)
+{
+  return td_int_as_float (key ^ (key >> 31 & 0x7fffffff));
+}
+
+/* Where the keys of @column begin; views follow each other SORT_LANES apart. */
+TD_FN size_t
+offset_place (int row, int column, int n_columns, int n)
+{
+  size_t blocks = (n_columns + SORT_LANES - 1) / SORT_LANES;
+
+  return ((row * blocks + column / SORT_LANES) * n) * SORT_LANES + column % SORT_LANES;
+}
+
+/* keys of 2 x - left - right, mirrored at the ends, of the first n views. An item takes TILE_VIEWS
+   views. */
 TD_KERNEL void
-rings_curvature_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                          TD_GLOBAL float *TD_RESTRICT lines, int first_row, int n_views,
-                          int n_columns, int n)
+rings_curvature (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL int *TD_RESTRICT keys,
+                 int first_row, int n_views, int n_columns, int n)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
-  int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
-  int column = item % blocks * TD_LANES, view = item / blocks * TILE_VIEWS;
+  int blocks = (n_columns + OFFSET_LANES - 1) / OFFSET_LANES;
+  int column = item % blocks * OFFSET_LANES, view = item / blocks * TILE_VIEWS;
+  int width = td_min (OFFSET_LANES, n_columns - column), end = td_min (view + TILE_VIEWS, n);
+  size_t to = offset_place (row, column, n_columns, n);
 
-  if (view >= n)
-    return;
-  int width = td_min (TD_LANES, n_columns - column), height = td_min (TILE_VIEWS, n - view);
-  TD_GLOBAL const float *from = data + ((size_t) (first_row + row) * n_views + view) * n_columns;
-  TD_GLOBAL float *to = lines + ((size_t) row * n_columns + column) * n + view;
-  for (int c = 0; c < width; c++) {
-    int left = td_max (column + c - 1, 0), right = td_min (column + c + 1, n_columns - 1);
-    for (int v = 0; v < height; v++) {
-      TD_GLOBAL const float *in = from + (size_t) v * n_columns;
-      to[(size_t) c * n + v] = (in[column + c] - in[left]) + (in[column + c] - in[right]);
-    }
+  for (; view < end; view++) {
+    TD_GLOBAL const float *in = data + ((size_t) (first_row + row) * n_views + view) * n_columns;
+    TD_GLOBAL int *out = keys + to + (size_t) view * SORT_LANES;
+    if (column > 0 && column + OFFSET_LANES < n_columns)
+      for (int l = 0; l < OFFSET_LANES; l++) {
+        int c = column + l;
+        out[l] = offset_key ((in[c] - in[c - 1]) + (in[c] - in[c + 1]));
+      }
+    else
+      for (int l = 0; l < OFFSET_LANES; l++) {
+        int c = column + td_min (l, width - 1);
+        int left = td_max (c - 1, 0), right = td_min (c + 1, n_columns - 1);
+        out[l] = offset_key ((in[c] - in[left]) + (in[c] - in[right]));
+      }
   }
 }
 
 #define MAX_BLOCKS 8
+#define RANKS 4
+
+/* The numbers at four ranks among @n keys, found[rank][lane]. CPUs sort the keys in place. */
+TD_FN void
+offset_ranks (TD_GLOBAL int *keys, int n, const int *ranks, float (*found)[OFFSET_LANES])
+{
+#if TD_LANES > 1
+  sort_lanes (keys, n);
+  for (int k = 0; k < RANKS; k++)
+    for (int l = 0; l < OFFSET_LANES; l++)
+      found[k][l] = offset_value (keys[(size_t) ranks[k] * SORT_LANES + l]);
+#else
+  uint at[RANKS];
+  for (int k = 0; k < RANKS; k++)
+    at[k] = 0;
+  for (int bit = 31; bit >= 0; bit--) {
+    int limits[RANKS], below[RANKS];
+    for (int k = 0; k < RANKS; k++) {
+      limits[k] = (int) ((at[k] | 1u << bit) ^ 0x80000000u);
+      below[k] = 0;
+    }
+    for (int i = 0; i < n; i++) {
+      int key = keys[(size_t) i * SORT_LANES];
+      for (int k = 0; k < RANKS; k++)
+        below[k] += key < limits[k] ? 1 : 0;
+    }
+    for (int k = 0; k < RANKS; k++)
+      at[k] |= below[k] <= ranks[k] ? 1u << bit : 0u;
+  }
+  for (int k = 0; k < RANKS; k++)
+    found[k][0] = offset_value ((int) (at[k] ^ 0x80000000u));
+#endif
+}
 
 /* Takes @value into the rising list of @count values. */
 TD_FN void
@@ -431,75 +454,82 @@ middle (const float *list, int count)
 }
 
 #define STEPS 8 /* of Newton's method, which few need */
-#define SUMS 16 /* side by side, for CPUs' vectors */
 
-/* Huber's location of @n values: the least of their distances from it, which count by their square
-   up to @bound and straight beyond. The median as the bound goes to 0, the mean as it goes to
-   infinity. */
-TD_FN float
-huber_location (TD_GLOBAL const float *values, int n, float start, float bound)
+/* Huber's location of @n values of each lane: the least of their distances from it, which count by
+   their square up to @bounds and straight beyond. The median as the bound goes to 0, the mean as it
+   goes to infinity. @at: where it starts and ends. */
+TD_FN void
+huber_location (TD_GLOBAL const int *keys, int n, const float *bounds, float *at)
 {
-  float at = start, sums[SUMS], inside[SUMS];
+  float moving[OFFSET_LANES];
+  int left = 1;
 
-  for (int step = 0; step < STEPS; step++) {
-    for (int l = 0; l < SUMS; l++)
+  for (int l = 0; l < OFFSET_LANES; l++)
+    moving[l] = bounds[l] > 0.0f ? 1.0f : 0.0f;
+  for (int step = 0; step < STEPS && left > 0; step++) {
+    float sums[OFFSET_LANES], inside[OFFSET_LANES];
+    for (int l = 0; l < OFFSET_LANES; l++)
       sums[l] = inside[l] = 0;
-    for (int i = 0; i < n; i += SUMS) {
-      int width = td_min (SUMS, n - i);
-      if (width == SUMS)
-        for (int l = 0; l < SUMS; l++) {
-          float away = values[i + l] - at;
-          sums[l] += td_max (-bound, td_min (away, bound));
-          inside[l] += td_abs (away) < bound ? 1.0f : 0.0f;
-        }
-      else
-        for (int l = 0; l < width; l++) {
-          float away = values[i + l] - at;
-          sums[l] += td_max (-bound, td_min (away, bound));
-          inside[l] += td_abs (away) < bound ? 1.0f : 0.0f;
-        }
+    for (int i = 0; i < n; i++)
+      for (int l = 0; l < OFFSET_LANES; l++) {
+        float away = offset_value (keys[(size_t) i * SORT_LANES + l]) - at[l];
+        sums[l] += td_max (-bounds[l], td_min (away, bounds[l]));
+        inside[l] += td_abs (away) < bounds[l] ? 1.0f : 0.0f;
+      }
+    left = 0;
+    for (int l = 0; l < OFFSET_LANES; l++) {
+      float move = sums[l] / td_max (inside[l], 1.0f);
+      move = moving[l] * td_max (-bounds[l], td_min (move, bounds[l]));
+      at[l] += move;
+      moving[l] = td_abs (move) > 1e-6f * bounds[l] ? 1.0f : 0.0f;
+      left += moving[l] > 0.0f ? 1 : 0;
     }
-    float sum = 0, count = 0;
-    for (int l = 0; l < SUMS; l++) {
-      sum += sums[l];
-      count += inside[l];
-    }
-    float move = td_max (-bound, td_min (sum / td_max (count, 1.0f), bound));
-    at += move;
-    if (td_abs (move) <= 1e-6f * bound)
-      break;
   }
-  return at;
 }
 
-/* sorted is [row][column][block][n]; found is [row][4][column]. Four values of each column.
-   First the median of the blocks' medians or, where bounds[row][column] is above 0, Huber's
+/* found is [row][4][column]. Four values of each column, from n_blocks parts of the turn of n views
+   each. First the median of the blocks' medians or, where bounds[row][column] is above 0, Huber's
    location of all values. Then what the blocks' medians differ by, without the two that differ
    most. Then, in the median block, how far the quartiles are apart, and how far their middle
    lies from the median. */
 TD_KERNEL void
-rings_block_medians (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
+rings_block_medians (TD_ITEM TD_GLOBAL int *TD_RESTRICT keys,
                      TD_GLOBAL const float *TD_RESTRICT bounds, TD_GLOBAL float *TD_RESTRICT found,
                      int n, int n_columns, int n_blocks)
 {
-  int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
-  float medians[MAX_BLOCKS], widths[MAX_BLOCKS], skews[MAX_BLOCKS];
+  int column = rings_item (td_global_x (), td_global_y ()) * OFFSET_LANES, row = td_global_z ();
+  float medians[OFFSET_LANES][MAX_BLOCKS], widths[OFFSET_LANES][MAX_BLOCKS],
+      skews[OFFSET_LANES][MAX_BLOCKS], ranked[RANKS][OFFSET_LANES];
+  float bound[OFFSET_LANES], location[OFFSET_LANES];
+  int ranks[RANKS];
 
   if (column >= n_columns)
     return;
-  TD_GLOBAL const float *all = sorted + ((size_t) row * n_columns + column) * n_blocks * n;
+  int width = td_min (OFFSET_LANES, n_columns - column);
+  TD_GLOBAL int *all = keys + offset_place (row, column, n_columns, n_blocks * n);
+  ranks[0] = n / 4;
+  ranks[1] = (n - 1) / 2;
+  ranks[2] = n / 2;
+  ranks[3] = n - 1 - n / 4;
   for (int block = 0; block < n_blocks; block++) {
-    TD_GLOBAL const float *values = all + (size_t) block * n;
-    float median = 0.5f * (values[(n - 1) / 2] + values[n / 2]);
-    float low = values[n / 4], high = values[n - 1 - n / 4];
-    insert (medians, block, median);
-    insert (widths, block, high - low);
-    insert (skews, block, 0.5f * (low + high) - median);
+    offset_ranks (all + (size_t) block * n * SORT_LANES, n, ranks, ranked);
+    for (int l = 0; l < width; l++) {
+      float median = 0.5f * (ranked[1][l] + ranked[2][l]), low = ranked[0][l], high = ranked[3][l];
+      insert (medians[l], block, median);
+      insert (widths[l], block, high - low);
+      insert (skews[l], block, 0.5f * (low + high) - median);
+    }
   }
+  for (int l = 0; l < OFFSET_LANES; l++) {
+    bound[l] = l < width ? bounds[(size_t) row * n_columns + column + l] : 0.0f;
+    location[l] = l < width ? middle (medians[l], n_blocks) : 0.0f;
+  }
+  huber_location (all, n * n_blocks, bound, location);
   TD_GLOBAL float *out = found + (size_t) row * 4 * n_columns + column;
-  float bound = bounds[(size_t) row * n_columns + column], location = middle (medians, n_blocks);
-  out[0] = bound > 0 ? huber_location (all, n * n_blocks, location, bound) : location;
-  out[n_columns] = medians[n_blocks - 1 - n_blocks / 8] - medians[n_blocks / 8];
-  out[(size_t) 2 * n_columns] = middle (widths, n_blocks);
-  out[(size_t) 3 * n_columns] = td_abs (middle (skews, n_blocks));
+  for (int l = 0; l < width; l++) {
+    out[l] = location[l];
+    out[n_columns + l] = medians[l][n_blocks - 1 - n_blocks / 8] - medians[l][n_blocks / 8];
+    out[(size_t) 2 * n_columns + l] = middle (widths[l], n_blocks);
+    out[(size_t) 3 * n_columns + l] = td_abs (middle (skews[l], n_blocks));
+  }
 }

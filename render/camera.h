@@ -20,3 +20,7 @@ void td_camera_init (TdCamera *camera, const double centre[3], double radius);
 /* Picture position (first pixel's corner 0, 0; y down) and the distance from the eye. */
 void td_camera_project (const TdCamera *camera, double width, double height, const double point[3],
                         double *x, double *y, double *depth);
+/* The ray that td_camera_project() brings to (x, y): from the eye along @direction, whose length is
+   any. The direction is linear in x and y. */
+void td_camera_ray (const TdCamera *camera, double width, double height, double x, double y,
+                    double eye[3], double direction[3]);

@@ -177,11 +177,12 @@ td_image_quantile (const TdImage *image, double fraction)
 }
 
 void
-td_image_auto_range (const TdImage *image, double *low, double *high)
+td_image_range (const TdImage *image, double fraction, double *low, double *high)
 {
-  *low = td_image_quantile (image, 0.005);
-  *high = td_image_quantile (image, 0.995);
-  if (!(*high > *low)) {
+  *low = td_image_quantile (image, fraction);
+  *high = td_image_quantile (image, 1 - fraction);
+  /* Quantiles are of a sample: the ends are of all. */
+  if (fraction == 0 || !(*high > *low)) {
     *low = image->minimum;
     *high = image->maximum;
   }

@@ -12,7 +12,7 @@
  * picture units. So a coarse and a full picture of the same thing lie on each other.
  */
 #define TD_IMAGE_BINS 256
-#define TD_IMAGE_QUANTILES 201
+#define TD_IMAGE_QUANTILES 1001
 
 typedef struct {
   gatomicrefcount references;
@@ -21,7 +21,7 @@ typedef struct {
   double extent_width, extent_height;  /* in full-resolution pixels; width, height if not coarse */
   float minimum, maximum;              /* of the finite values; 0, 1 if there are none */
   guint64 n_bad;                       /* NaN or infinite */
-  float quantiles[TD_IMAGE_QUANTILES]; /* of the finite values, every half per cent */
+  float quantiles[TD_IMAGE_QUANTILES]; /* of the finite values, every 0.1 per cent */
   float bins_low, bins_high; /* what the histogram spans: values beyond are in the end bins */
   guint bins[TD_IMAGE_BINS];
 } TdImage;
@@ -36,8 +36,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdImage, td_image_unref)
 
 /* @fraction: 0 … 1, interpolated between the stored quantiles. */
 double td_image_quantile (const TdImage *image, double fraction);
-/* A contrast that shows most of the picture: 0.5 to 99.5 per cent, never empty. */
-void td_image_auto_range (const TdImage *image, double *low, double *high);
+/* A contrast from @fraction of the finite values to as many from the top, never empty; 0: from the
+   least to the largest. */
+void td_image_range (const TdImage *image, double fraction, double *low, double *high);
 /* The sample under (column, row) in full-resolution pixels, first pixel's centre 0; FALSE: outside.
  */
 gboolean td_image_value (const TdImage *image, double column, double row, float *value);

@@ -50,7 +50,7 @@ STOREYS = (
     ("compute/engine",),
     ("compute/engine/fbp", "compute/engine/fdk", "compute/engine/iterative"),
     ("compute/methods",),
-    ("compute/bench",),
+    ("compute/bench", "compute/lab"),
 )
 STOREY = {folder: storey for storey, folders in enumerate(STOREYS) for folder in folders}
 

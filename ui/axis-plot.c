@@ -13,7 +13,6 @@
 #define FOOT_PX 16.0
 #define DOT_PX 3.5
 #define PICK_PX 14.0
-#define WEAK 0.2 /* TdAxisTrial: no better than chance below it */
 
 struct _TdAxisPlot {
   GtkWidget parent_instance;
@@ -56,7 +55,7 @@ axis_plot_find_range (TdAxisPlot *self)
 
   for (guint i = 0; i < result->n_trials; i++) {
     const TdAxisTrial *trial = &result->trials[i];
-    gboolean counts = trial->used || (!result->agreed && trial->confidence >= WEAK);
+    gboolean counts = trial->used || (!result->agreed && trial->confidence >= TD_AXIS_WEAK);
     if (counts && isfinite (trial->centre_px))
       centres[n++] = trial->centre_px;
   }

@@ -10,8 +10,10 @@
 #include "labels.h"
 #include "latest.h"
 #include "number-row.h"
+#include "ui.h"
 
 #define SLIDER_LEAST_PX 5.0   /* the slider spans at least this to either side */
+#define LEAST_SPAN_PX 1.0     /* of the trials */
 #define SLIDER_FRACTION 0.025 /* of the detector's width */
 
 struct _TdCentreGroup {
@@ -20,7 +22,7 @@ struct _TdCentreGroup {
   GtkAdjustment *adjustment, *slider_adjustment;
   GtkScale *slider;
   TdNumberRow *tilt;
-  GtkWidget *find, *searching, *found;
+  GtkWidget *find, *trials, *searching, *found;
   GtkLabel *search_label;
   GtkProgressBar *search_bar;
   AdwPreferencesRow *failed;
@@ -29,8 +31,12 @@ struct _TdCentreGroup {
   TdEngine *engine;
   TdScan *scan;
   TdRecipe recipe; /* shown */
+  gboolean known;
   double middle; /* where a recipe without a centre stands: the file's, or the detector's middle */
 };
+
+enum { TRIALS_WANTED, N_SIGNALS };
+static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD_TYPE_RECIPE_GROUP)
 
@@ -56,6 +62,18 @@ static void
 on_slider_changed (GtkRange *range, TdCentreGroup *self)
 {
   set_centre (self, round (gtk_range_get_value (range) * 100) / 100);
+}
+
+double
+td_centre_group_get_centre (TdCentreGroup *self)
+{
+  return gtk_spin_button_get_value (self->spin);
+}
+
+gboolean
+td_centre_group_is_known (TdCentreGroup *self)
+{
+  return self->known;
 }
 
 void
@@ -160,6 +178,25 @@ centre_group_show_progress (double fraction, const char *what, gpointer user)
   gtk_label_set_text (self->search_label, what);
 }
 
+/* Where the methods disagree: around what those better than chance found, for eyes to decide. */
+static void
+centre_group_want_trials (TdCentreGroup *self, const TdAxisResult *result)
+{
+  double span[2] = { INFINITY, -INFINITY };
+
+  for (guint i = 0; i < result->n_trials; i++) {
+    const TdAxisTrial *trial = &result->trials[i];
+    if (!isfinite (trial->centre_px) || trial->confidence < TD_AXIS_WEAK)
+      continue;
+    span[0] = MIN (span[0], trial->centre_px);
+    span[1] = MAX (span[1], trial->centre_px);
+  }
+  if (!(span[0] <= span[1]))
+    return;
+  const double margin = MAX (0.1 * (span[1] - span[0]), LEAST_SPAN_PX / 2);
+  g_signal_emit (self, signals[TRIALS_WANTED], 0, span[0] - margin, span[1] + margin);
+}
+
 /* The group takes what the methods agree about; else the person decides. Undo goes back either way.
  */
 static void
@@ -172,12 +209,14 @@ on_search (gpointer found, const GError *error, gboolean last, gpointer user)
     td_axis_answer_set_result (self->answer, result, td_scan_facts (self->scan)->n_rows);
     if (result->agreed && isfinite (result->centre_px))
       centre_group_take (self, result->centre_px, td_axis_result_tilt (result));
+    else
+      centre_group_want_trials (self, result);
   }
   centre_group_show_state (self, error);
 }
 
-static void
-on_find (GtkButton *button, TdCentreGroup *self)
+void
+td_centre_group_find (TdCentreGroup *self)
 {
   if (!self->scan || td_latest_busy (self->finder))
     return;
@@ -188,6 +227,18 @@ on_find (GtkButton *button, TdCentreGroup *self)
   *search = (Search) { td_engine_ref (self->engine), td_scan_ref (self->scan), self->recipe };
   td_latest_request (self->finder, search);
   centre_group_show_state (self, NULL);
+}
+
+static void
+on_find (GtkButton *button, TdCentreGroup *self)
+{
+  td_centre_group_find (self);
+}
+
+GtkWidget *
+td_centre_group_find_button (TdCentreGroup *self)
+{
+  return self->find;
 }
 
 static void
@@ -207,8 +258,9 @@ td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan)
   self->scan = scan ? td_scan_ref (scan) : NULL;
   td_axis_answer_set_result (self->answer, NULL, 0);
   centre_group_show_state (self, NULL);
-  gtk_widget_set_visible (self->find,
-                          scan && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL);
+  const gboolean parallel = scan && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL;
+  gtk_widget_set_visible (self->find, parallel);
+  gtk_widget_set_visible (self->trials, parallel);
 }
 
 /* ── Showing ── */
@@ -234,11 +286,14 @@ centre_group_place_slider (TdCentreGroup *self, double centre, guint n_columns)
 static void
 show_known (TdCentreGroup *self, gboolean known)
 {
+  self->known = known;
   adw_preferences_group_set_description (
       ADW_PREFERENCES_GROUP (self), known ? _ ("In columns; the first column’s centre is 0")
                                           : _ ("Not known yet: the detector’s middle is taken"));
-  gtk_widget_add_css_class (self->find, known ? "flat" : "suggested-action");
-  gtk_widget_remove_css_class (self->find, known ? "suggested-action" : "flat");
+  if (known)
+    gtk_widget_remove_css_class (self->find, "suggested-action");
+  else
+    gtk_widget_add_css_class (self->find, "suggested-action");
 }
 
 static void
@@ -252,7 +307,8 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   self->middle = isfinite (stated) ? stated : (n - 1) / 2.0;
   if (!isfinite (centre))
     centre = self->middle;
-  show_known (self, !facts || isfinite (recipe->centre_px) || isfinite (stated));
+  show_known (self, !facts || recipe->centre_auto || isfinite (recipe->centre_px)
+                        || isfinite (stated) || facts->geometry.beam != TD_BEAM_PARALLEL);
   /* Off the detector is allowed: half-acquisition scans and large offsets come near. */
   gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
   centre_group_place_slider (self, centre, n);
@@ -286,6 +342,9 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider_adjustment);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, tilt);
+  signals[TRIALS_WANTED]
+      = td_signal_new (TD_TYPE_CENTRE_GROUP, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  gtk_widget_class_bind_template_child (widget, TdCentreGroup, trials);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, find);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, searching);
   gtk_widget_class_bind_template_child (widget, TdCentreGroup, search_label);

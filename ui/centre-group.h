@@ -5,12 +5,20 @@
 #include "compute/axis/axis.h"
 #include "recipe-group.h"
 
-/* TdCentreGroup: the centre of rotation and the tilt of the axis, set by hand or found. */
+/* TdCentreGroup: the centre of rotation and the tilt of the axis, set by hand or found. Signal
+   "trials-wanted" (double first_px, double last_px): the methods disagree, and found centres there.
+ */
 #define TD_TYPE_CENTRE_GROUP (td_centre_group_get_type ())
 G_DECLARE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD, CENTRE_GROUP, TdRecipeGroup)
 
 /* What "Find" searches; @scan: (nullable). Ends a search that runs. */
 void td_centre_group_set_scan (TdCentreGroup *self, TdEngine *engine, TdScan *scan);
+double td_centre_group_get_centre (TdCentreGroup *self); /* in use, set or not */
+/* Something says where the axis is: the recipe, the file, or a geometry that is no parallel beam's.
+ */
+gboolean td_centre_group_is_known (TdCentreGroup *self);
+void td_centre_group_find (TdCentreGroup *self);
+GtkWidget *td_centre_group_find_button (TdCentreGroup *self); /* insensitive while it searches */
 void td_centre_group_nudge (TdCentreGroup *self, double by_px);
 /* As typing the centre; moves within a second are one step to undo. */
 void td_centre_group_move (TdCentreGroup *self, double centre_px);

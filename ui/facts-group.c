@@ -12,6 +12,8 @@
 struct _TdFactsGroup {
   AdwPreferencesGroup parent_instance;
   AdwExpanderRow *facts, *notes;
+  AdwComboRow *entries; /* of a file that holds several scans */
+  gboolean showing;
   GPtrArray *fact_rows, *note_rows;
 };
 
@@ -105,6 +107,47 @@ show_notes (TdFactsGroup *self, TdMessage *const *notes)
   gtk_widget_set_visible (GTK_WIDGET (self->notes), n > 0);
 }
 
+/* ── Which scan of a file ── */
+
+static void
+facts_group_on_entry (AdwComboRow *row, GParamSpec *property, TdFactsGroup *self)
+{
+  GtkStringObject *entry = adw_combo_row_get_selected_item (row);
+
+  if (!self->showing && entry)
+    gtk_widget_activate_action (GTK_WIDGET (self), "win.take-entry", "s",
+                                gtk_string_object_get_string (entry));
+}
+
+/* The note that names them: their number, their names, and the one that was taken. */
+static void
+show_entries (TdFactsGroup *self, TdMessage *const *notes)
+{
+  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
+  guint taken = 0;
+
+  for (guint i = 0; i < td_messages_length (notes); i++) {
+    g_autofree char *field = td_message_field (notes[i]);
+    const char *const *values = td_message_values (notes[i]);
+    if (g_strcmp0 (field, "dataset") != 0 || g_strv_length ((char **) values) != 3)
+      continue;
+    g_auto (GStrv) names = g_strsplit (values[1], ", ", -1);
+    for (guint k = 0; names[k]; k++) {
+      if (g_str_has_prefix (names[k], "…"))
+        continue;
+      if (strcmp (names[k], values[2]) == 0)
+        taken = g_list_model_get_n_items (G_LIST_MODEL (list));
+      gtk_string_list_append (list, names[k]);
+    }
+  }
+  self->showing = TRUE;
+  adw_combo_row_set_model (self->entries, G_LIST_MODEL (list));
+  adw_combo_row_set_selected (self->entries, taken);
+  gtk_widget_set_visible (GTK_WIDGET (self->entries),
+                          g_list_model_get_n_items (G_LIST_MODEL (list)) > 1);
+  self->showing = FALSE;
+}
+
 void
 td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
 {
@@ -129,6 +172,7 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
   add_fact (self, _ ("Detector pixel"), pixel_text (&facts->geometry));
   add_optional_facts (self, facts);
   add_fact (self, _ ("Path"), g_strdup (facts->path));
+  show_entries (self, facts->notes);
   show_notes (self, facts->notes);
 }
 
@@ -155,6 +199,10 @@ td_facts_group_init (TdFactsGroup *self)
   self->note_rows = g_ptr_array_new ();
   self->facts = g_object_new (ADW_TYPE_EXPANDER_ROW, "use-markup", FALSE, NULL);
   self->notes = g_object_new (ADW_TYPE_EXPANDER_ROW, "use-markup", FALSE, NULL);
+  self->entries = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ ("Scan in the file"), "use-subtitle",
+                                TRUE, NULL);
+  g_signal_connect (self->entries, "notify::selected", G_CALLBACK (facts_group_on_entry), self);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), GTK_WIDGET (self->facts));
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), GTK_WIDGET (self->entries));
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), GTK_WIDGET (self->notes));
 }

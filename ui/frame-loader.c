@@ -14,7 +14,10 @@ struct TdFrameLoader {
 typedef struct {
   TdScan *scan;
   gboolean sinogram;
-  guint index; /* view or row */
+  guint index;       /* view or row */
+  gboolean mirrored; /* less @opposite, mirrored at @axis */
+  guint opposite;
+  TdAxisLine axis;
   TdEngine *engine;
   TdRecipe *recipe; /* NULL: raw */
 } Request;
@@ -37,8 +40,13 @@ frame_loader_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, G
 {
   const Request *request = user;
   const TdScanFacts *facts = td_scan_facts (request->scan);
-  float *pixels = (request->sinogram ? td_preview_sinogram : td_preview_projection) (
-      request->engine, request->scan, request->index, request->recipe, cancellable, error);
+  const guint views[2] = { request->index, request->opposite };
+  float *pixels = request->mirrored
+                      ? td_preview_opposite (request->engine, request->scan, views, request->recipe,
+                                             &request->axis, cancellable, error)
+                      : (request->sinogram ? td_preview_sinogram : td_preview_projection) (
+                          request->engine, request->scan, request->index, request->recipe,
+                          cancellable, error);
 
   return pixels ? td_image_new_take (pixels, facts->n_columns,
                                      request->sinogram ? facts->n_views : facts->n_rows)
@@ -68,30 +76,44 @@ td_frame_loader_new (TdEngine *engine, TdFrameShow show_image, gpointer user)
   return loader;
 }
 
-static void
-frame_loader_request (TdFrameLoader *loader, TdScan *scan, guint index, gboolean sinogram,
-                      const TdRecipe *recipe)
+/* (transfer full) */
+static Request *
+frame_loader_new_request (TdFrameLoader *loader, TdScan *scan, guint index, const TdRecipe *recipe)
 {
   Request *request = g_new0 (Request, 1);
 
   request->scan = td_scan_ref (scan);
   request->engine = td_engine_ref (loader->engine);
-  request->sinogram = sinogram;
   request->index = index;
   request->recipe = recipe ? g_memdup2 (recipe, sizeof *recipe) : NULL;
-  td_latest_request (loader->latest, request);
+  return request;
 }
 
 void
 td_frame_loader_projection (TdFrameLoader *loader, TdScan *scan, guint view, const TdRecipe *recipe)
 {
-  frame_loader_request (loader, scan, view, FALSE, recipe);
+  td_latest_request (loader->latest, frame_loader_new_request (loader, scan, view, recipe));
+}
+
+void
+td_frame_loader_opposite (TdFrameLoader *loader, TdScan *scan, const guint views[2],
+                          const TdRecipe *recipe, const TdAxisLine *axis)
+{
+  Request *request = frame_loader_new_request (loader, scan, views[0], recipe);
+
+  request->mirrored = TRUE;
+  request->opposite = views[1];
+  request->axis = *axis;
+  td_latest_request (loader->latest, request);
 }
 
 void
 td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row, const TdRecipe *recipe)
 {
-  frame_loader_request (loader, scan, row, TRUE, recipe);
+  Request *request = frame_loader_new_request (loader, scan, row, recipe);
+
+  request->sinogram = TRUE;
+  td_latest_request (loader->latest, request);
 }
 
 void

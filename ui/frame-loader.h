@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/axis/axis-line.h"
 #include "compute/engine/engine.h"
 #include "compute/recipe/recipe.h"
 #include "render/image.h"
@@ -18,6 +19,9 @@ TdFrameLoader *td_frame_loader_new (TdEngine *engine, TdFrameShow show, gpointer
 /* @recipe: (nullable): its steps, with its mask, are run; NULL: as stored. */
 void td_frame_loader_projection (TdFrameLoader *loader, TdScan *scan, guint view,
                                  const TdRecipe *recipe);
+/* The difference of two opposite views, as td_preview_opposite() makes it. */
+void td_frame_loader_opposite (TdFrameLoader *loader, TdScan *scan, const guint views[2],
+                               const TdRecipe *recipe, const TdAxisLine *axis);
 void td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row,
                                const TdRecipe *recipe);
 void td_frame_loader_cancel (TdFrameLoader *loader);

@@ -2,6 +2,7 @@
 #include "image-pane.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct _TdImagePane {
   GtkWidget *footer;
   GSimpleActionGroup *actions;
   gboolean auto_contrast;
+  double auto_fraction; /* of the values, left out at either end */
   guint spinner_timeout;
   TdReadout describe;
   gpointer describe_user;
@@ -63,7 +65,7 @@ set_auto_contrast (TdImagePane *self, gboolean automatic)
   g_simple_action_set_state (G_SIMPLE_ACTION (action), g_variant_new_boolean (automatic));
   if (automatic && image) {
     double low, high;
-    td_image_auto_range (image, &low, &high);
+    td_image_range (image, self->auto_fraction, &low, &high);
     image_pane_show_range (self, low, high);
   }
 }
@@ -95,6 +97,23 @@ td_image_pane_set_range (TdImagePane *self, double low, double high)
   image_pane_show_range (self, low, high);
 }
 
+void
+td_image_pane_set_automatic (TdImagePane *self, gboolean automatic)
+{
+  set_auto_contrast (self, automatic);
+}
+
+/* Per cent, as the menu has them. */
+static void
+image_pane_on_levels (GSimpleAction *action, GVariant *state, gpointer user)
+{
+  TdImagePane *self = user;
+
+  g_simple_action_set_state (action, state);
+  self->auto_fraction = g_ascii_strtod (g_variant_get_string (state, NULL), NULL) / 100;
+  set_auto_contrast (self, TRUE);
+}
+
 /* ── A profile along the row under the pointer ── */
 
 static void
@@ -123,7 +142,7 @@ on_profile (GSimpleAction *action, GVariant *state, gpointer user)
 static char *
 statistics_text (const TdImageStatistics *s, const char *units, double width, double height)
 {
-  g_autofree char *bad = g_strdup_printf ("%" G_GUINT64_FORMAT, s->n_bad);
+  g_autofree char *bad = g_strdup_printf ("%" PRIu64, s->n_bad);
   /* σ: the standard deviation. */
   g_autofree char *text
       = g_strdup_printf (_ ("mean %.5g  σ %.3g  %.5g … %.5g %s (%.0f × %.0f)"), s->mean,
@@ -172,6 +191,7 @@ image_pane_measure (TdImagePane *self, const double box[4])
 typedef struct {
   TdImage *image;
   TdStyle style;
+  GArray *marks; /* NULL: none */
 } Wanted;
 
 static void
@@ -180,6 +200,7 @@ wanted_free (gpointer data)
   Wanted *wanted = data;
 
   td_image_unref (wanted->image);
+  g_clear_pointer (&wanted->marks, g_array_unref);
   g_free (wanted);
 }
 
@@ -190,7 +211,7 @@ image_pane_on_chosen (const char *path, gpointer user)
   GtkRoot *root = gtk_widget_get_root (user);
   g_autoptr (GError) error = NULL;
 
-  if (!path || td_picture_save (wanted->image, &wanted->style, path, &error))
+  if (!path || td_picture_save (wanted->image, &wanted->style, wanted->marks, path, &error))
     return;
   g_autofree char *words = td_label_error (error);
   GtkWidget *dialog = adw_message_dialog_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
@@ -211,7 +232,9 @@ on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
   if (!image)
     return;
   Wanted *wanted = g_new (Wanted, 1);
-  *wanted = (Wanted) { td_image_ref (image), *td_slice_view_get_style (self->view) };
+  const GArray *marks = td_slice_view_get_marks (self->view);
+  *wanted = (Wanted) { td_image_ref (image), *td_slice_view_get_style (self->view),
+                       marks ? g_array_copy ((GArray *) marks) : NULL };
   g_object_set_data_full (G_OBJECT (self), "picture-wanted", wanted, wanted_free);
   GtkFileChooser *chooser
       = td_choose_file (GTK_WIDGET (self), _ ("Save the Picture"), GTK_FILE_CHOOSER_ACTION_SAVE,
@@ -568,6 +591,10 @@ td_image_pane_init (TdImagePane *self)
     { .name = "fit", .activate = on_fit },
     { .name = "one-to-one", .activate = on_one_to_one },
     { .name = "auto-contrast", .state = "true", .change_state = on_auto_contrast },
+    { .name = "levels",
+      .parameter_type = "s",
+      .state = "'0.5'",
+      .change_state = image_pane_on_levels },
     { .name = "colours", .parameter_type = "s", .state = "'grey'", .change_state = on_colours },
     { .name = "option", .state = "true", .change_state = image_pane_on_option },
     { .name = "smooth", .state = "false", .change_state = on_smooth },
@@ -576,6 +603,7 @@ td_image_pane_init (TdImagePane *self)
   };
 
   self->auto_contrast = TRUE;
+  self->auto_fraction = 0.005;
   self->column = self->row = NAN;
   self->actions = g_simple_action_group_new ();
   g_action_map_add_action_entries (G_ACTION_MAP (self->actions), entries, G_N_ELEMENTS (entries),

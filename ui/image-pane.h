@@ -42,6 +42,8 @@ void td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer u
 /* A colour map by its name in the preferences; a name that is unknown: grey. */
 void td_image_pane_set_colour_map (TdImagePane *self, const char *name);
 void td_image_pane_set_range (TdImagePane *self, double low, double high); /* ends automatic */
+/* Whether each new picture gets a contrast of its own; FALSE: it stays. */
+void td_image_pane_set_automatic (TdImagePane *self, gboolean automatic);
 void td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged);
 void td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can);
 TdSliceView *td_image_pane_view (TdImagePane *self);

@@ -2,35 +2,34 @@
 #include "job-item.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
 
 #include "labels.h"
 #include "quantity.h"
 #include "ui.h"
 
-#define POLL_MS 120
 #define REMOTE_POLL_MS 300
 
 struct _TdJobItem {
   GObject parent_instance;
-  TdEngine *engine;
-  TdScan *scan; /* let go once the volume is there */
-  TdRecipe recipe;
   char *title, *output, *error;
   TdJobState state;
-  GCancellable *planning;
-  TdJob *job;
-  TdJobProgress progress;
   TdSliceStore *slices;
-  guint slices_seen, poll;
   guint first_row, slice_rows;
   double pixel_mm;
   char *units;
   char **notes;
 
-  TdRemoteJob *remote; /* NULL: the job runs here */
+  TdRemoteJob *remote; /* NULL: a volume that was opened */
   TdRemoteTask task;
   TdRemoteFollower *follower;
   TdRemoteFacts facts;
+  guint poll;
+  gboolean is_old;
+  gboolean holds; /* the program, until the job is launched */
+
+  TdRecipe recipe; /* of a volume that was opened */
+  TdJobProgress progress;
 };
 
 enum { CHANGED, SLICES, ENDED, N_SIGNALS };
@@ -38,7 +37,7 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdJobItem, td_job_item, G_TYPE_OBJECT)
 
-/* ── Running ── */
+/* ── Following ── */
 
 static void
 job_item_end (TdJobItem *self, TdJobState state, const char *error)
@@ -49,112 +48,28 @@ job_item_end (TdJobItem *self, TdJobState state, const char *error)
   self->state = state;
   g_free (self->error);
   self->error = g_strdup (error);
-  if (state == TD_JOB_DONE)
-    g_clear_pointer (&self->scan, td_scan_unref);
   g_signal_emit (self, signals[CHANGED], 0);
   g_signal_emit (self, signals[ENDED], 0);
 }
 
-/* The program stays until a cancelled job has removed what it wrote, windows or not. */
+/* A job that was asked for is launched, even if the window is closed meanwhile. */
 static void
-hold_program (gboolean hold)
+job_item_hold (TdJobItem *self, gboolean hold)
 {
   GApplication *application = g_application_get_default ();
 
+  if (hold == self->holds)
+    return;
+  self->holds = hold;
   if (application && hold)
     g_application_hold (application);
   else if (application)
     g_application_release (application);
-}
-
-static void
-job_item_end_with (TdJobItem *self, const GError *error)
-{
-  if (!error)
-    job_item_end (self, TD_JOB_DONE, NULL);
-  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
-    job_item_end (self, TD_JOB_CANCELLED, NULL);
-  else {
-    g_autofree char *words = td_label_error (error);
-    job_item_end (self, TD_JOB_FAILED, words);
-  }
-}
-
-static gboolean
-poll_progress (gpointer user)
-{
-  TdJobItem *self = user;
-
-  td_job_progress (self->job, &self->progress);
-  g_signal_emit (self, signals[CHANGED], 0);
-  if (self->progress.slices_done != self->slices_seen) {
-    self->slices_seen = self->progress.slices_done;
-    g_signal_emit (self, signals[SLICES], 0);
-  }
-  return G_SOURCE_CONTINUE;
-}
-
-/* The job's threads. */
-static void
-on_slices (guint first, guint count, const float *slices, gpointer user)
-{
-  td_slice_store_put (user, first, count, slices);
-}
-
-static void
-job_item_on_done (TdJob *job, const GError *error, gpointer user)
-{
-  TdJobItem *self = user;
-
-  td_job_progress (job, &self->progress);
-  if (!error)
-    self->notes = td_messages_texts (td_job_result (job)->notes, td_label_naming);
-  g_signal_emit (self, signals[SLICES], 0);
-  job_item_end_with (self, error);
-  g_clear_pointer (&self->job, td_job_unref);
-  hold_program (FALSE);
-  g_object_unref (self);
-}
-
-static void
-plan_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
-{
-  TdJobItem *self = source;
-  GError *error = NULL;
-  TdPlan *plan
-      = td_plan_new (self->engine, self->scan, &self->recipe, self->output, cancellable, &error);
-
-  if (plan)
-    g_task_return_pointer (task, plan, (GDestroyNotify) td_plan_unref);
+  if (hold)
+    g_object_ref (self);
   else
-    g_task_return_error (task, error);
+    g_object_unref (self);
 }
-
-static void
-on_planned (GObject *source, GAsyncResult *result, gpointer user)
-{
-  TdJobItem *self = TD_JOB_ITEM (source);
-  g_autoptr (GError) error = NULL;
-  g_autoptr (TdPlan) plan = g_task_propagate_pointer (G_TASK (result), &error);
-
-  if (!plan) {
-    job_item_end_with (self, error);
-    hold_program (FALSE);
-    return;
-  }
-  const TdPlanFacts *facts = td_plan_facts (plan);
-  self->first_row = facts->first_row;
-  self->slice_rows = facts->slice_rows;
-  self->pixel_mm = facts->pixel_mm;
-  self->units = g_strdup (facts->units);
-  self->slices = td_slice_store_new (facts->nx, facts->ny, facts->n_slices, TD_SLICE_STORE_BYTES);
-  self->job = td_job_new (plan);
-  td_job_set_sink (self->job, on_slices, self->slices);
-  self->poll = g_timeout_add (POLL_MS, poll_progress, self);
-  td_job_start (self->job, job_item_on_done, g_object_ref (self));
-}
-
-/* ── Running elsewhere ── */
 
 static TdJobState
 job_item_state_of (TdRemoteState state)
@@ -169,33 +84,67 @@ job_item_state_of (TdRemoteState state)
   }
 }
 
+static char **
+job_item_words (char **texts)
+{
+  char **words = g_new0 (char *, g_strv_length (texts) + 1);
+
+  for (guint i = 0; texts[i]; i++)
+    words[i] = td_remote_words (texts[i], td_label_naming);
+  return words;
+}
+
 static void
 job_item_take_facts (TdJobItem *self)
 {
+  const TdRemoteFacts *facts = &self->facts;
+
   td_remote_facts_clear (&self->facts);
   td_remote_job_facts (self->remote, &self->facts);
   g_free (self->title);
   g_free (self->output);
   g_free (self->units);
   g_strfreev (self->notes);
-  self->title = g_strdup (self->facts.title);
-  self->output = g_strdup (self->facts.output ? self->facts.output : self->facts.output_there);
-  self->units = g_strdup (self->facts.units);
-  self->notes = g_strdupv (self->facts.notes);
-  self->first_row = self->facts.first_row;
-  self->slice_rows = 1;
-  self->pixel_mm = self->facts.pixel_mm;
-  self->progress.fraction = self->facts.fraction;
+  self->title = g_strdup (facts->title);
+  self->output = g_strdup (facts->output ? facts->output : facts->output_there);
+  self->units = g_strdup (facts->units);
+  self->notes = job_item_words (facts->notes);
+  self->first_row = facts->first_row;
+  self->slice_rows = MAX (facts->slice_rows, 1);
+  self->pixel_mm = facts->pixel_mm;
+  self->progress = (TdJobProgress) {
+    .fraction = facts->fraction,
+    .elapsed_s = MAX (facts->seconds, 0),
+    .remaining_s = facts->left_s,
+    .updates_per_s = facts->rate,
+    .stage = facts->stage,
+    .slices_done = facts->slices_done,
+    .n_slices = facts->n_slices,
+    .pass = facts->residuals->len,
+    .n_passes = facts->n_passes,
+    .residual = facts->residuals->len
+                    ? g_array_index (facts->residuals, double, facts->residuals->len - 1)
+                    : NAN,
+  };
+}
+
+static gboolean
+job_item_is_launched (const TdRemoteFacts *facts)
+{
+  return facts->state == TD_REMOTE_QUEUED || facts->state == TD_REMOTE_RUNNING
+         || facts->state == TD_REMOTE_DONE;
 }
 
 static gboolean
 job_item_poll_remote (gpointer user)
 {
-  TdJobItem *self = user;
+  g_autoptr (TdJobItem) self = g_object_ref (user);
   g_autofree char *problem = NULL;
   const gboolean over = td_remote_follower_is_over (self->follower, &problem);
 
   job_item_take_facts (self);
+  if (over || job_item_is_launched (&self->facts))
+    job_item_hold (self, FALSE);
   if (!self->slices)
     self->slices = td_remote_follower_slices (self->follower);
   const TdJobState state = job_item_state_of (self->facts.state);
@@ -208,10 +157,12 @@ job_item_poll_remote (gpointer user)
     /* A volume that could not be brought here is as good as none. */
     const gboolean cancelled = state == TD_JOB_CANCELLED;
     const TdJobState end = problem && state == TD_JOB_DONE ? TD_JOB_FAILED : state;
+    g_autofree char *words
+        = problem || cancelled ? NULL : td_remote_words (self->facts.why, td_label_naming);
     job_item_end (self, end == TD_JOB_WAITING ? TD_JOB_CANCELLED : end,
-                  problem     ? problem
-                  : cancelled ? NULL
-                              : self->facts.why);
+                  cancelled ? NULL
+                  : problem ? problem
+                            : words);
     return G_SOURCE_REMOVE;
   }
   if (!td_job_item_ended (self))
@@ -221,6 +172,38 @@ job_item_poll_remote (gpointer user)
   return G_SOURCE_CONTINUE;
 }
 
+/* Of a job that waits here. */
+static char *
+job_item_turn_text (const TdRemoteFacts *facts)
+{
+  if (facts->paused)
+    return g_strdup (_ ("Waiting: no job begins until the queue goes on"));
+  if (facts->ahead)
+    return g_strdup_printf (ngettext ("Waiting for %u job", "Waiting for %u jobs", facts->ahead),
+                            facts->ahead);
+  return g_strdup (_ ("Waiting"));
+}
+
+static char *
+job_item_own_status (TdJobItem *self)
+{
+  const TdRemoteFacts *facts = &self->facts;
+  g_autofree char *took = td_duration_text (self->progress.elapsed_s);
+
+  switch (self->state) {
+  case TD_JOB_WAITING:
+    return facts->state == TD_REMOTE_STAGED ? g_strdup (_ ("Preparing"))
+                                            : job_item_turn_text (facts);
+  case TD_JOB_RUNNING: return td_progress_text (&self->progress);
+  case TD_JOB_DONE:
+    return g_strdup_printf (
+        ngettext ("Done: %u slice in %s", "Done: %u slices in %s", facts->n_slices),
+        facts->n_slices, took);
+  case TD_JOB_CANCELLED: return g_strdup (_ ("Cancelled; nothing was kept"));
+  default: return g_strdup_printf (_ ("Failed: %s"), self->error);
+  }
+}
+
 static char *
 job_item_remote_status (TdJobItem *self)
 {
@@ -228,17 +211,18 @@ job_item_remote_status (TdJobItem *self)
   const char *stage = facts->stage ? facts->stage : _ ("starting");
   g_autofree char *left = facts->left_s >= 0 ? td_duration_text (facts->left_s) : NULL;
   g_autofree char *took = td_duration_text (MAX (facts->seconds, 0));
+  g_autofree char *why = td_remote_words (facts->why, td_label_naming);
 
   switch (facts->state) {
   case TD_REMOTE_STAGED:
     return g_strdup_printf (_ ("%s: sending the job, %.0f %%"), facts->place,
                             100 * facts->fraction);
   case TD_REMOTE_QUEUED:
-    return facts->why ? g_strdup_printf (_ ("%s: in the queue (%s)"), facts->place, facts->why)
-                      : g_strdup_printf (_ ("%s: in the queue"), facts->place);
+    return why ? g_strdup_printf (_ ("%s: in the queue (%s)"), facts->place, why)
+               : g_strdup_printf (_ ("%s: in the queue"), facts->place);
   case TD_REMOTE_RUNNING:
-    if (facts->why)
-      return g_strdup (facts->why);
+    if (why)
+      return g_steal_pointer (&why);
     return left ? g_strdup_printf (_ ("%s: %s, %.0f %%, %s left"), facts->place, stage,
                                    100 * facts->fraction, left)
                 : g_strdup_printf (_ ("%s: %s, %.0f %%"), facts->place, stage,
@@ -246,15 +230,8 @@ job_item_remote_status (TdJobItem *self)
   case TD_REMOTE_DONE: return g_strdup_printf (_ ("Done in %s, on %s"), took, facts->place);
   case TD_REMOTE_CANCELLED:
     return g_strdup_printf (_ ("Cancelled on %s; no process is left"), facts->place);
-  default: return g_strdup_printf (_ ("Failed: %s"), self->error ? self->error : facts->why);
+  default: return g_strdup_printf (_ ("Failed: %s"), self->error ? self->error : why);
   }
-}
-
-static void
-job_item_start_remote (TdJobItem *self)
-{
-  self->follower = td_remote_follower_new (self->remote, self->task);
-  self->poll = g_timeout_add (REMOTE_POLL_MS, job_item_poll_remote, self);
 }
 
 TdRemoteJob *
@@ -263,8 +240,20 @@ td_job_item_remote (TdJobItem *self)
   return self->remote;
 }
 
+gboolean
+td_job_item_is_old (TdJobItem *self)
+{
+  return self->is_old;
+}
+
+gboolean
+td_job_item_is_own (TdJobItem *self)
+{
+  return self->remote && g_strcmp0 (self->facts.profile, TD_CLUSTER_OWN) == 0;
+}
+
 TdJobItem *
-td_job_item_new_remote (TdRemoteJob *job, TdRemoteTask task)
+td_job_item_new (TdRemoteJob *job, TdRemoteTask task)
 {
   TdJobItem *self = g_object_new (TD_TYPE_JOB_ITEM, NULL);
 
@@ -273,7 +262,8 @@ td_job_item_new_remote (TdRemoteJob *job, TdRemoteTask task)
   job_item_take_facts (self);
   if (task == TD_REMOTE_WATCH) {
     self->state = job_item_state_of (self->facts.state);
-    self->error = g_strdup (self->facts.why);
+    self->error = td_remote_words (self->facts.why, td_label_naming);
+    self->is_old = td_job_item_ended (self);
   }
   return self;
 }
@@ -281,31 +271,17 @@ td_job_item_new_remote (TdRemoteJob *job, TdRemoteTask task)
 void
 td_job_item_start (TdJobItem *self)
 {
-  if (self->remote) {
-    job_item_start_remote (self);
-    return;
-  }
-  g_return_if_fail (self->state == TD_JOB_WAITING);
-  self->state = TD_JOB_RUNNING;
-  self->progress.remaining_s = -1;
-  self->planning = g_cancellable_new ();
-  hold_program (TRUE);
-  g_autoptr (GTask) task = g_task_new (self, self->planning, on_planned, NULL);
-  g_task_run_in_thread (task, plan_in_thread);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_return_if_fail (self->remote && !self->follower);
+  self->follower = td_remote_follower_new (self->remote, self->task);
+  self->poll = g_timeout_add (REMOTE_POLL_MS, job_item_poll_remote, self);
+  job_item_hold (self, self->task != TD_REMOTE_WATCH);
 }
 
 void
 td_job_item_cancel (TdJobItem *self)
 {
   if (self->follower)
-    td_remote_follower_cancel_job (self->follower);
-  else if (self->state == TD_JOB_WAITING)
-    job_item_end (self, TD_JOB_CANCELLED, NULL);
-  else if (self->job)
-    td_job_cancel (self->job);
-  else if (self->planning)
-    g_cancellable_cancel (self->planning);
+    td_remote_follower_ask (self->follower, TD_REMOTE_CANCEL);
 }
 
 gboolean
@@ -318,8 +294,35 @@ td_job_item_can_finish (TdJobItem *self)
 void
 td_job_item_finish (TdJobItem *self)
 {
-  if (self->job)
-    td_job_finish_early (self->job);
+  if (self->follower)
+    td_remote_follower_ask (self->follower, TD_REMOTE_KEEP);
+}
+
+void
+td_job_item_go_first (TdJobItem *self)
+{
+  if (self->follower)
+    td_remote_follower_ask (self->follower, TD_REMOTE_GO_FIRST);
+}
+
+static void
+job_item_forget_in_thread (GTask *task, gpointer source, gpointer job, GCancellable *cancellable)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!td_remote_job_forget (job, NULL, &error))
+    g_warning ("%s", error->message);
+}
+
+void
+td_job_item_forget (TdJobItem *self)
+{
+  if (!td_job_item_is_own (self) || !td_job_item_ended (self))
+    return;
+  g_autoptr (GTask) task = g_task_new (NULL, NULL, NULL, NULL);
+  g_task_set_task_data (task, td_remote_job_ref (self->remote),
+                        (GDestroyNotify) td_remote_job_unref);
+  g_task_run_in_thread (task, job_item_forget_in_thread);
 }
 
 /* ── Telling ── */
@@ -360,17 +363,10 @@ td_job_item_status (TdJobItem *self)
   g_autofree char *took = td_duration_text (self->progress.elapsed_s);
 
   if (self->remote)
-    return job_item_remote_status (self);
-  switch (self->state) {
-  case TD_JOB_WAITING: return g_strdup (_ ("Waiting"));
-  case TD_JOB_RUNNING: return td_progress_text (&self->progress);
-  case TD_JOB_DONE:
-    return g_strdup_printf (
-        ngettext ("Done: %u slice in %s", "Done: %u slices in %s", self->progress.n_slices),
-        self->progress.n_slices, took);
-  case TD_JOB_CANCELLED: return g_strdup (_ ("Cancelled; nothing was kept"));
-  default: return g_strdup_printf (_ ("Failed: %s"), self->error);
-  }
+    return td_job_item_is_own (self) ? job_item_own_status (self) : job_item_remote_status (self);
+  return g_strdup_printf (
+      ngettext ("Done: %u slice in %s", "Done: %u slices in %s", self->progress.n_slices),
+      self->progress.n_slices, took);
 }
 
 const char *
@@ -409,6 +405,22 @@ td_job_item_units (TdJobItem *self)
   return self->units ? self->units : "";
 }
 
+gboolean
+td_job_item_recipe (TdJobItem *self, TdRecipe *recipe)
+{
+  if (!self->remote) {
+    *recipe = self->recipe;
+    return TRUE;
+  }
+  return self->facts.recipe && td_recipe_from_json (recipe, self->facts.recipe, NULL);
+}
+
+const TdRemoteFacts *
+td_job_item_facts (TdJobItem *self)
+{
+  return &self->facts;
+}
+
 /* ── Object ── */
 
 TdJobItem *
@@ -435,27 +447,13 @@ td_job_item_new_done (const TdProvenance *provenance)
 }
 
 TdJobItem *
-td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output)
-{
-  TdJobItem *self = g_object_new (TD_TYPE_JOB_ITEM, NULL);
-
-  self->engine = td_engine_ref (engine);
-  self->scan = td_scan_ref (scan);
-  self->recipe = *recipe;
-  self->output = g_strdup (output);
-  self->title = g_path_get_basename (output);
-  return self;
-}
-
-TdJobItem *
 td_job_item_again (TdJobItem *self)
 {
-  if (self->remote && td_job_item_ended (self) && self->state != TD_JOB_DONE
-      && td_remote_job_was_launched (self->remote))
-    return td_job_item_new_remote (self->remote, TD_REMOTE_AGAIN);
-  if (!td_job_item_ended (self) || !self->scan)
+  if (!self->remote || !td_job_item_ended (self) || self->state == TD_JOB_DONE)
     return NULL;
-  return td_job_item_new (self->engine, self->scan, &self->recipe, self->output);
+  /* One that was never launched has no folder: it is as new. */
+  return td_job_item_new (
+      self->remote, td_remote_job_was_launched (self->remote) ? TD_REMOTE_AGAIN : TD_REMOTE_SUBMIT);
 }
 
 static void
@@ -468,11 +466,7 @@ td_job_item_finalize (GObject *object)
   g_clear_pointer (&self->follower, td_remote_follower_free);
   g_clear_pointer (&self->remote, td_remote_job_unref);
   td_remote_facts_clear (&self->facts);
-  g_clear_pointer (&self->job, td_job_unref);
   g_clear_pointer (&self->slices, td_slice_store_unref);
-  g_clear_pointer (&self->scan, td_scan_unref);
-  g_clear_pointer (&self->engine, td_engine_unref);
-  g_clear_object (&self->planning);
   g_free (self->title);
   g_free (self->output);
   g_free (self->error);

@@ -6,23 +6,24 @@
 #include "remote-follower.h"
 
 /**
- * TdJobItem: one reconstruction the user asked for, from waiting in the queue to its end. Main
- * thread. Signals: "changed" (): state or progress; "slices" (): more slices are finished; "ended"
- * ().
+ * TdJobItem: one reconstruction the user asked for, from waiting in the queue to its end. No job
+ * computes in this program: each is a folder and processes of its own, here or on a cluster, and
+ * goes on without the window. Main thread. Signals: "changed" (): state or progress; "slices" ():
+ * more slices are finished; "ended" ().
  */
 #define TD_TYPE_JOB_ITEM (td_job_item_get_type ())
 G_DECLARE_FINAL_TYPE (TdJobItem, td_job_item, TD, JOB_ITEM, GObject)
 
-/* @recipe is copied, @output is where the volume goes. */
-TdJobItem *td_job_item_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
-                            const char *output);
-/* The job that an earlier session, or the command line, has done: its volume is read back. */
+/* A job to be submitted, or one that was found. */
+TdJobItem *td_job_item_new (TdRemoteJob *job, TdRemoteTask task);
+/* A volume that was opened: it is read back. */
 TdJobItem *td_job_item_new_done (const TdProvenance *provenance);
-/* A job of a cluster: to be submitted, or one that was found. Nothing is computed in this program:
-   such a job waits for no other, and goes on without the window. */
-TdJobItem *td_job_item_new_remote (TdRemoteJob *job, TdRemoteTask task);
-/* (transfer none); NULL: the job runs in this program. */
+/* (transfer none); NULL: a volume that was opened. */
 TdRemoteJob *td_job_item_remote (TdJobItem *self);
+/* A job that had ended when it was found: it belongs to an earlier day's work. */
+gboolean td_job_item_is_old (TdJobItem *self);
+/* A job of this computer alone, which waits for the others. */
+gboolean td_job_item_is_own (TdJobItem *self);
 /* The same once more, of one that failed or was cancelled; NULL: the volume is there, or not yet.
    (transfer full) */
 TdJobItem *td_job_item_again (TdJobItem *self);
@@ -31,6 +32,10 @@ void td_job_item_cancel (TdJobItem *self);
 /* Iterations that have made a pass can end with what they have come to. */
 gboolean td_job_item_can_finish (TdJobItem *self);
 void td_job_item_finish (TdJobItem *self);
+/* A job that waits goes before all others. */
+void td_job_item_go_first (TdJobItem *self);
+/* One that has ended is not found again; its volume stays. */
+void td_job_item_forget (TdJobItem *self);
 TdJobState td_job_item_state (TdJobItem *self);
 gboolean td_job_item_ended (TdJobItem *self);
 const char *td_job_item_title (TdJobItem *self);
@@ -45,3 +50,7 @@ TdSliceStore *td_job_item_slices (TdJobItem *self);   /* (transfer none); NULL: 
 guint td_job_item_row (TdJobItem *self, guint slice); /* its first detector row */
 double td_job_item_pixel_mm (TdJobItem *self);
 const char *td_job_item_units (TdJobItem *self);
+/* How it is made; FALSE: not known. */
+gboolean td_job_item_recipe (TdJobItem *self, TdRecipe *recipe);
+/* What the job tells, as it was told last; owned by the item. */
+const TdRemoteFacts *td_job_item_facts (TdJobItem *self);

@@ -4,8 +4,8 @@
 #include "job-item.h"
 
 /**
- * TdJobQueue: the reconstructions asked for, as a list model of TdJobItem; one runs at a time, in
- * order. Jobs of clusters run beside them. Main thread.
+ * TdJobQueue: the reconstructions asked for, as a list model of TdJobItem. Their processes decide
+ * whose turn it is, so that they go on without the window. Main thread.
  * Signal "ended" (TdJobItem *item).
  */
 #define TD_TYPE_JOB_QUEUE (td_job_queue_get_type ())
@@ -15,7 +15,4 @@ TdJobQueue *td_job_queue_new (void);
 void td_job_queue_add (TdJobQueue *self, TdJobItem *item);
 /* Takes an ended job off the list. */
 void td_job_queue_dismiss (TdJobQueue *self, TdJobItem *item);
-/* Both of jobs that this program computes: those of clusters go on without it. */
-void td_job_queue_cancel_all (TdJobQueue *self);
-guint td_job_queue_active (TdJobQueue *self); /* waiting and running */
 GListModel *td_job_queue_model (TdJobQueue *self);

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "job-log.h"
+#include "job-picture.h"
 #include "ui.h"
 
 struct _TdJobRow {
@@ -12,10 +13,12 @@ struct _TdJobRow {
   GtkLabel *title, *status, *notes_label;
   GtkMenuButton *notes;
   GtkProgressBar *bar;
-  GtkWidget *again, *log, *show, *folder, *finish, *cancel, *dismiss;
+  GtkPicture *picture;
+  gboolean has_picture; /* or was looked for */
+  GtkWidget *again, *first, *recipe, *log, *show, *folder, *finish, *cancel, *dismiss;
 };
 
-enum { SHOW_REQUESTED, AGAIN_REQUESTED, DISMISS_REQUESTED, N_SIGNALS };
+enum { SHOW_REQUESTED, AGAIN_REQUESTED, DISMISS_REQUESTED, RECIPE_REQUESTED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdJobRow, td_job_row, GTK_TYPE_BOX)
@@ -44,16 +47,22 @@ job_row_update (TdJobRow *self)
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->status), td_job_item_error (self->item));
   gtk_progress_bar_set_fraction (self->bar, td_job_item_fraction (self->item));
   gtk_widget_set_visible (GTK_WIDGET (self->bar), !ended);
-  gtk_widget_set_visible (self->show, td_job_item_slices (self->item)
-                                          && (state == TD_JOB_RUNNING || state == TD_JOB_DONE));
+  gtk_widget_set_visible (self->show,
+                          state == TD_JOB_DONE
+                              || (state == TD_JOB_RUNNING && td_job_item_slices (self->item)));
   gtk_widget_set_visible (self->again, state == TD_JOB_FAILED || state == TD_JOB_CANCELLED);
   gtk_widget_set_visible (self->log, td_job_item_remote (self->item) != NULL);
+  gtk_widget_set_visible (self->first, td_job_item_is_own (self->item) && state == TD_JOB_WAITING);
+  gtk_widget_set_visible (self->recipe, ended && td_job_item_remote (self->item));
   gtk_widget_set_visible (self->folder, state == TD_JOB_DONE);
   gtk_widget_set_visible (self->finish, td_job_item_can_finish (self->item));
   gtk_widget_set_visible (self->cancel, !ended);
   gtk_widget_set_visible (self->dismiss, ended);
   if (ended)
     show_notes (self);
+  if (state == TD_JOB_DONE && !self->has_picture)
+    td_job_picture_load (self->picture, self->item);
+  self->has_picture = self->has_picture || state == TD_JOB_DONE;
   if (state == TD_JOB_FAILED)
     gtk_widget_add_css_class (GTK_WIDGET (self->status), "error");
 }
@@ -110,6 +119,18 @@ job_row_on_cancel (GtkButton *button, TdJobRow *self)
 }
 
 static void
+job_row_on_first (GtkButton *button, TdJobRow *self)
+{
+  td_job_item_go_first (self->item);
+}
+
+static void
+job_row_on_recipe (GtkButton *button, TdJobRow *self)
+{
+  g_signal_emit (self, signals[RECIPE_REQUESTED], 0, self->item);
+}
+
+static void
 on_dismiss (GtkButton *button, TdJobRow *self)
 {
   g_signal_emit (self, signals[DISMISS_REQUESTED], 0, self->item);
@@ -135,6 +156,9 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_child (widget, TdJobRow, notes_label);
   gtk_widget_class_bind_template_child (widget, TdJobRow, bar);
   gtk_widget_class_bind_template_child (widget, TdJobRow, again);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, picture);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, first);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, recipe);
   gtk_widget_class_bind_template_child (widget, TdJobRow, log);
   gtk_widget_class_bind_template_child (widget, TdJobRow, show);
   gtk_widget_class_bind_template_child (widget, TdJobRow, folder);
@@ -145,12 +169,16 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_again);
   gtk_widget_class_bind_template_callback (widget, on_folder);
   gtk_widget_class_bind_template_callback (widget, job_row_on_log);
+  gtk_widget_class_bind_template_callback (widget, job_row_on_first);
+  gtk_widget_class_bind_template_callback (widget, job_row_on_recipe);
   gtk_widget_class_bind_template_callback (widget, on_finish);
   gtk_widget_class_bind_template_callback (widget, job_row_on_cancel);
   gtk_widget_class_bind_template_callback (widget, on_dismiss);
   signals[SHOW_REQUESTED] = td_signal_new (TD_TYPE_JOB_ROW, "show-requested", 1, TD_TYPE_JOB_ITEM);
   signals[AGAIN_REQUESTED]
       = td_signal_new (TD_TYPE_JOB_ROW, "again-requested", 1, TD_TYPE_JOB_ITEM);
+  signals[RECIPE_REQUESTED]
+      = td_signal_new (TD_TYPE_JOB_ROW, "recipe-requested", 1, TD_TYPE_JOB_ITEM);
   signals[DISMISS_REQUESTED]
       = td_signal_new (TD_TYPE_JOB_ROW, "dismiss-requested", 1, TD_TYPE_JOB_ITEM);
 }

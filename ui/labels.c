@@ -8,6 +8,8 @@
 #include "compute/recipe/field.h"
 #include "method-choices.h"
 
+#define MOST_CHANGES 2 /* that are told one by one */
+
 /* A value as the field's list has it; one that is in no list, as it is. */
 static const char *
 label_of_value (const TdField *field, const char *value)
@@ -52,4 +54,108 @@ char *
 td_label_error (const GError *error)
 {
   return td_error_text (error, td_label_naming);
+}
+
+/* ── What was done ── */
+
+/* The JSON's value in words. */
+static char *
+label_of_node (const TdField *field, JsonNode *node)
+{
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (JSON_NODE_HOLDS_NULL (node))
+    return g_strdup (field->none ? field->none : _ ("none"));
+  if (JSON_NODE_HOLDS_ARRAY (node)) {
+    JsonArray *array = json_node_get_array (node);
+    g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+    for (guint i = 0; i < json_array_get_length (array); i++) {
+      g_autofree char *word = label_of_node (field, json_array_get_element (array, i));
+      g_strv_builder_add (words, word);
+    }
+    g_auto (GStrv) list = g_strv_builder_end (words);
+    return g_strjoinv (", ", list);
+  }
+  if (json_node_get_value_type (node) == G_TYPE_STRING)
+    return g_strdup (label_of_value (field, json_node_get_string (node)));
+  if (json_node_get_value_type (node) == G_TYPE_BOOLEAN)
+    return g_strdup (json_node_get_boolean (node) ? _ ("on") : _ ("off"));
+  return g_strdup (g_ascii_formatd (number, sizeof number, "%.6g", json_node_get_double (node)));
+}
+
+char *
+td_label_value (const char *option, const TdRecipe *recipe)
+{
+  const TdField *field = td_recipe_field (option);
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  json_builder_begin_array (builder);
+  field->kind->write (field, recipe, builder);
+  json_builder_end_array (builder);
+  g_autoptr (JsonNode) root = json_builder_get_root (builder);
+  return label_of_node (field, json_array_get_element (json_node_get_array (root), 0));
+}
+
+/* NULL: the step is the same in both. */
+static char *
+label_step_change (const TdStep *from, const TdStep *to)
+{
+  const TdStepKind *kind = td_prepare_step (from ? from->name : to->name, NULL);
+  const char *title = _ (kind->title);
+
+  if (!from || !to)
+    return g_strdup_printf (to ? _ ("%s: added") : _ ("%s: removed"), title);
+  if (from->enabled != to->enabled)
+    return g_strdup_printf (to->enabled ? _ ("%s: on") : _ ("%s: off"), title);
+  for (guint i = 0; i < kind->n_parameters; i++)
+    if (from->values[i] != to->values[i]) {
+      const TdStepParameter *parameter = &kind->parameters[i];
+      if (parameter->choices)
+        return g_strdup_printf (_ ("%s: %s → %s"), title,
+                                _ (parameter->choices[(guint) from->values[i]]),
+                                _ (parameter->choices[(guint) to->values[i]]));
+      return g_strdup_printf (_ ("%s: %.*f → %.*f"), title, (int) parameter->digits,
+                              from->values[i], (int) parameter->digits, to->values[i]);
+    }
+  return NULL;
+}
+
+static void
+label_add_steps (GPtrArray *changes, const TdRecipe *from, const TdRecipe *to)
+{
+  TdRecipe old = *from, new = *to;
+
+  for (guint i = 0; i < old.n_steps; i++) {
+    char *change = label_step_change (&old.steps[i], td_recipe_step (&new, old.steps[i].name));
+    if (change)
+      g_ptr_array_add (changes, change);
+  }
+  for (guint i = 0; i < new.n_steps; i++)
+    if (!td_recipe_step (&old, new.steps[i].name))
+      g_ptr_array_add (changes, label_step_change (NULL, &new.steps[i]));
+}
+
+char *
+td_label_change (const TdRecipe *from, const TdRecipe *to)
+{
+  g_autoptr (GPtrArray) changes = g_ptr_array_new_with_free_func (g_free);
+
+  for (const TdField *field = td_recipe_fields (); field->option; field++) {
+    if (!field->json || field->kind->equal (field, from, to))
+      continue;
+    if (field->kind == &td_kind_steps) {
+      label_add_steps (changes, from, to);
+      continue;
+    }
+    g_autofree char *old = td_label_value (field->option, from);
+    g_autofree char *new = td_label_value (field->option, to);
+    g_ptr_array_add (changes,
+                     g_strdup_printf (_ ("%s: %s → %s"),
+                                      field->label ? _ (field->label) : field->option, old, new));
+  }
+  if (changes->len > MOST_CHANGES)
+    return g_strdup_printf (ngettext ("%u change at once", "%u changes at once", changes->len),
+                            changes->len);
+  g_ptr_array_add (changes, NULL);
+  return g_strjoinv (", ", (char **) changes->pdata);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/recipe/recipe.h"
 #include "dataset/message.h"
 
 /**
@@ -11,3 +12,8 @@
 char *td_label_naming (const char *field, const char *value, const char *argument);
 /* An error in the window's words. (transfer full) */
 char *td_label_error (const GError *error);
+/* The value of the field of that option: "Hann (smooth)", "132.5", "on". (transfer full) */
+char *td_label_value (const char *option, const TdRecipe *recipe);
+/* What makes the one recipe of the other, in words: "Filter: Ram-Lak (sharpest) → Hann (smooth)";
+   "": they are equal. (transfer full) */
+char *td_label_change (const TdRecipe *from, const TdRecipe *to);

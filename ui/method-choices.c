@@ -34,6 +34,7 @@ static const char *const options[] = {
   [TD_CHOICE_INTERPOLATION] = "interpolation",
   [TD_CHOICE_PRECISION] = "precision",
   [TD_CHOICE_FIELD_OF_VIEW] = "field-of-view",
+  [TD_CHOICE_ACCURACY] = "accuracy",
 };
 
 static const char *

@@ -8,11 +8,12 @@
 /* What a person may choose from. Every list and sentence of the window takes its words from here.
    Main thread. */
 typedef enum {
-  TD_CHOICE_FILTER, /* of the first five, indices are the enumerations' */
+  TD_CHOICE_FILTER, /* of all but the kernels, indices are the enumerations' */
   TD_CHOICE_METHOD,
   TD_CHOICE_INTERPOLATION,
   TD_CHOICE_PRECISION,
   TD_CHOICE_FIELD_OF_VIEW,
+  TD_CHOICE_ACCURACY,
   TD_CHOICE_KERNEL, /* "auto", then every family of this build */
   TD_N_CHOICES
 } TdChoice;

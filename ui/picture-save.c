@@ -3,13 +3,57 @@
 
 #include <glib/gi18n.h>
 #include <gtk/gtk.h>
+#include <string.h>
 
 #include "dataset/error.h"
 #include "dataset/tiff-save.h"
 #include "render/soft-renderer.h"
 
+static void
+picture_save_place (const double point[2], double *x, double *y, gpointer user)
+{
+  const TdImage *image = user;
+
+  *x = (point[0] + 0.5) * image->width / image->extent_width;
+  *y = (point[1] + 0.5) * image->height / image->extent_height;
+}
+
+/* Lines as wide as they are on a screen that shows all of it in 800 pixels. */
+static void
+picture_save_draw (const TdImage *image, const GArray *marks, guint8 *rgba)
+{
+  const int width = (int) image->width, height = (int) image->height;
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, height);
+  guint8 *data = cairo_image_surface_get_data (surface);
+  const gsize stride = (gsize) cairo_image_surface_get_stride (surface);
+
+  for (gsize y = 0; data && y < image->height; y++)
+    for (gsize x = 0; x < image->width; x++) {
+      const guint8 *from = rgba + 4 * (y * image->width + x);
+      const guint32 pixel = (guint32) from[0] << 16 | (guint32) from[1] << 8 | from[2];
+      memcpy (data + y * stride + 4 * x, &pixel, sizeof pixel);
+    }
+  cairo_surface_mark_dirty (surface);
+  cairo_t *cr = cairo_create (surface);
+  td_marks_draw (cr, marks, picture_save_place, (gpointer) image,
+                 MAX (MAX (width, height) / 800.0, 0.5));
+  cairo_destroy (cr);
+  cairo_surface_flush (surface);
+  for (gsize y = 0; data && y < image->height; y++)
+    for (gsize x = 0; x < image->width; x++) {
+      guint8 *to = rgba + 4 * (y * image->width + x);
+      guint32 pixel;
+      memcpy (&pixel, data + y * stride + 4 * x, sizeof pixel);
+      to[0] = (guint8) (pixel >> 16);
+      to[1] = (guint8) (pixel >> 8);
+      to[2] = (guint8) pixel;
+    }
+  cairo_surface_destroy (surface);
+}
+
 static gboolean
-save_png (const TdImage *image, const TdStyle *style, const char *path, GError **error)
+save_png (const TdImage *image, const TdStyle *style, const GArray *marks, const char *path,
+          GError **error)
 {
   const TdView whole = { .zoom = image->width / image->extent_width };
   const gsize stride = (gsize) image->width * 4;
@@ -18,6 +62,8 @@ save_png (const TdImage *image, const TdStyle *style, const char *path, GError *
 
   td_soft_clear (style, image->width, image->height, rgba);
   td_soft_render (image, &whole, style, NULL, &screen, rgba);
+  if (marks && marks->len > 0)
+    picture_save_draw (image, marks, rgba);
   g_autoptr (GBytes) bytes = g_bytes_new_take (rgba, stride * image->height);
   g_autoptr (GdkTexture) texture = gdk_memory_texture_new ((int) image->width, (int) image->height,
                                                            GDK_MEMORY_R8G8B8A8, bytes, stride);
@@ -29,7 +75,8 @@ save_png (const TdImage *image, const TdStyle *style, const char *path, GError *
 }
 
 gboolean
-td_picture_save (const TdImage *image, const TdStyle *style, const char *path, GError **error)
+td_picture_save (const TdImage *image, const TdStyle *style, const GArray *marks, const char *path,
+                 GError **error)
 {
   const TdTiffImage tiff
       = { .width = image->width, .height = image->height, .type = TD_SAMPLE_FLOAT32 };
@@ -37,5 +84,5 @@ td_picture_save (const TdImage *image, const TdStyle *style, const char *path, G
 
   if (g_str_has_suffix (lower, ".tif") || g_str_has_suffix (lower, ".tiff"))
     return td_tiff_save_single (path, path, &tiff, image->pixels, error);
-  return save_png (image, style, path, error);
+  return save_png (image, style, marks, path, error);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/recipe/field.h"
+#include "labels.h"
 #include "method-choices.h"
 #include "number-row.h"
 #include "quantity.h"
@@ -18,6 +19,8 @@ typedef struct {
   GtkWidget *row;     /* hidden where the field does not apply; NULL: always there */
   const TdField *field;
   const char *key;
+  GtkWidget *reset; /* shown while the value is not the preset; NULL: none */
+  char **reasons;   /* one a choice, "": it can be taken; NULL: all can, or there are none */
 } Binding;
 
 typedef struct {
@@ -31,6 +34,12 @@ enum { EDITED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_TYPE_WITH_PRIVATE (TdRecipeGroup, td_recipe_group, ADW_TYPE_PREFERENCES_GROUP)
+
+static void
+recipe_group_binding_clear (gpointer binding)
+{
+  g_strfreev (((Binding *) binding)->reasons);
+}
 
 /* ── Bound controls ── */
 
@@ -78,6 +87,134 @@ binding_control_value (const Binding *binding)
   return adw_combo_row_get_selected (ADW_COMBO_ROW (binding->control));
 }
 
+/* ── Choices that the scan or another choice rules out ── */
+
+static const char *
+binding_reason (const Binding *binding, guint index)
+{
+  return binding->reasons && index < g_strv_length (binding->reasons) ? binding->reasons[index]
+                                                                      : "";
+}
+
+static const Binding *
+recipe_group_binding (TdRecipeGroup *self, gpointer control)
+{
+  TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
+
+  for (guint i = 0; i < priv->bindings->len; i++)
+    if (g_array_index (priv->bindings, Binding, i).control == control)
+      return &g_array_index (priv->bindings, Binding, i);
+  return NULL;
+}
+
+static void
+recipe_group_set_up_item (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer combo)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  for (guint i = 0; i < 2; i++) {
+    GtkWidget *label = gtk_label_new (NULL);
+    gtk_label_set_xalign (GTK_LABEL (label), 0);
+    gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+    gtk_label_set_max_width_chars (GTK_LABEL (label), 34);
+    if (i > 0)
+      gtk_widget_add_css_class (label, "caption");
+    gtk_box_append (GTK_BOX (box), label);
+  }
+  gtk_list_item_set_child (item, box);
+}
+
+/* A choice that cannot be taken is grey, says why, and takes no click. */
+static void
+recipe_group_bind_item (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer combo)
+{
+  TdRecipeGroup *self = TD_RECIPE_GROUP (gtk_widget_get_ancestor (combo, TD_TYPE_RECIPE_GROUP));
+  GtkWidget *box = gtk_list_item_get_child (item), *name = gtk_widget_get_first_child (box);
+  GtkWidget *why = gtk_widget_get_next_sibling (name);
+  const Binding *binding = self ? recipe_group_binding (self, combo) : NULL;
+  const char *reason = binding ? binding_reason (binding, gtk_list_item_get_position (item)) : "";
+
+  gtk_label_set_text (GTK_LABEL (name),
+                      gtk_string_object_get_string (gtk_list_item_get_item (item)));
+  gtk_label_set_text (GTK_LABEL (why), reason);
+  gtk_widget_set_visible (why, *reason != 0);
+  gtk_widget_set_sensitive (box, *reason == 0);
+  gtk_list_item_set_activatable (item, *reason == 0);
+  gtk_list_item_set_selectable (item, *reason == 0);
+}
+
+static void
+recipe_group_show_reasons (AdwComboRow *combo)
+{
+  g_autoptr (GtkListItemFactory) factory = gtk_signal_list_item_factory_new ();
+
+  g_signal_connect (factory, "setup", G_CALLBACK (recipe_group_set_up_item), combo);
+  g_signal_connect (factory, "bind", G_CALLBACK (recipe_group_bind_item), combo);
+  adw_combo_row_set_list_factory (combo, factory);
+}
+
+void
+td_recipe_group_set_reasons (TdRecipeGroup *self, TdChoiceReason reason_of, gpointer user)
+{
+  TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
+
+  for (guint i = 0; i < priv->bindings->len; i++) {
+    Binding *binding = &g_array_index (priv->bindings, Binding, i);
+    if (!ADW_IS_COMBO_ROW (binding->control))
+      continue;
+    g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+    const guint n
+        = g_list_model_get_n_items (adw_combo_row_get_model (ADW_COMBO_ROW (binding->control)));
+    for (guint k = 0; k < n; k++) {
+      const char *reason = reason_of (binding->field->option, k, user);
+      g_strv_builder_add (builder, reason ? reason : "");
+    }
+    g_auto (GStrv) reasons = g_strv_builder_end (builder);
+    if (binding->reasons
+        && g_strv_equal ((const char *const *) binding->reasons, (const char *const *) reasons))
+      continue;
+    g_strfreev (binding->reasons);
+    binding->reasons = g_steal_pointer (&reasons);
+    recipe_group_show_reasons (ADW_COMBO_ROW (binding->control));
+  }
+}
+
+/* ── Back to the preset ── */
+
+static void
+recipe_group_on_reset (GtkButton *button, TdRecipeGroup *self)
+{
+  const Binding *binding
+      = recipe_group_binding (self, g_object_get_data (G_OBJECT (button), "control"));
+  TdRecipe *recipe = td_recipe_group_edit (self), preset;
+
+  if (!recipe)
+    return;
+  td_recipe_init (&preset);
+  binding_write (binding->field, binding_read (binding->field, &preset), recipe);
+  td_recipe_group_commit (self, NULL);
+}
+
+static GtkWidget *
+recipe_group_add_reset (TdRecipeGroup *self, GtkWidget *row, const TdField *field, gpointer control)
+{
+  GtkWidget *reset = gtk_button_new_from_icon_name ("edit-undo-symbolic");
+  TdRecipe preset;
+
+  td_recipe_init (&preset);
+  g_autofree char *value = td_label_value (field->option, &preset);
+  g_autofree char *tip = g_strdup_printf (_ ("Back to the preset: %s"), value);
+  gtk_widget_set_tooltip_text (reset, tip);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (reset), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
+  gtk_widget_set_valign (reset, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (reset, "flat");
+  gtk_widget_add_css_class (reset, "reset");
+  g_object_set_data (G_OBJECT (reset), "control", control);
+  g_signal_connect (reset, "clicked", G_CALLBACK (recipe_group_on_reset), self);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row), reset);
+  return reset;
+}
+
 /* Returns whether the field applies. */
 static gboolean
 binding_show (const Binding *binding, const TdScanFacts *facts, const TdRecipe *recipe)
@@ -96,6 +233,12 @@ binding_show (const Binding *binding, const TdScanFacts *facts, const TdRecipe *
   gtk_widget_set_tooltip_text (binding->control, reason ? _ (reason) : NULL);
   if (binding->row)
     gtk_widget_set_visible (binding->row, applies);
+  if (binding->reset) {
+    TdRecipe preset;
+    td_recipe_init (&preset);
+    gtk_widget_set_visible (binding->reset,
+                            applies && number != binding_read (binding->field, &preset));
+  }
   return applies;
 }
 
@@ -124,6 +267,16 @@ recipe_group_on_number (TdNumberRow *row, double value, TdRecipeGroup *self)
 static void
 recipe_group_on_choice (GObject *control, GParamSpec *property, TdRecipeGroup *self)
 {
+  TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
+  const Binding *binding = recipe_group_binding (self, control);
+
+  /* Whatever way it was chosen: the list shows what the recipe has. */
+  if (priv->showing == 0 && ADW_IS_COMBO_ROW (control)
+      && *binding_reason (binding, (guint) binding_control_value (binding))) {
+    adw_combo_row_set_selected (ADW_COMBO_ROW (control),
+                                (guint) binding_read (binding->field, &priv->recipe));
+    return;
+  }
   recipe_group_on_changed (self, control);
 }
 
@@ -144,9 +297,12 @@ recipe_group_bind (TdRecipeGroup *self, const Binding *binding)
 void
 td_recipe_group_bind (TdRecipeGroup *self, gpointer control, const char *option, const char *key)
 {
-  const Binding binding = { control, NULL, td_recipe_field (option), key };
+  const TdField *field = td_recipe_field (option);
 
-  g_assert (binding.field != NULL);
+  g_assert (field != NULL);
+  GtkWidget *reset
+      = ADW_IS_ACTION_ROW (control) ? recipe_group_add_reset (self, control, field, control) : NULL;
+  const Binding binding = { control, NULL, field, key, reset, NULL };
   recipe_group_bind (self, &binding);
 }
 
@@ -167,15 +323,10 @@ number_row_of (const TdField *field, const TdRecipeRow *row)
 static GtkWidget *
 combo_row_of (const TdField *field)
 {
-  const TdChoice choice = td_choice_of (field->option);
-  GtkWidget *control = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ (field->label), "model",
-                                     td_choices (choice, FALSE), NULL);
-
-  if (choice == TD_CHOICE_KERNEL) { /* names that have no room beside the title */
-    adw_combo_row_set_use_subtitle (ADW_COMBO_ROW (control), TRUE);
-    adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (control), 0);
-  }
-  return control;
+  /* Names have no room beside the title. */
+  return g_object_new (ADW_TYPE_COMBO_ROW, "title", _ (field->label), "model",
+                       td_choices (td_choice_of (field->option), FALSE), "use-subtitle", TRUE,
+                       "subtitle-lines", 0, NULL);
 }
 
 static GtkWidget *
@@ -206,8 +357,10 @@ td_recipe_group_add (TdRecipeGroup *self, const TdRecipeRow *row)
   if (row->subtitle)
     adw_action_row_set_subtitle (ADW_ACTION_ROW (widget), _ (row->subtitle));
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (self), widget);
+  control = control ? control : widget;
+  GtkWidget *reset = recipe_group_add_reset (self, widget, field, control);
   recipe_group_bind (
-      self, &(Binding) { control ? control : widget, row->hides ? widget : NULL, field, row->key });
+      self, &(Binding) { control, row->hides ? widget : NULL, field, row->key, reset, NULL });
   return widget;
 }
 
@@ -272,4 +425,5 @@ td_recipe_group_init (TdRecipeGroup *self)
   TdRecipeGroupPrivate *priv = td_recipe_group_get_instance_private (self);
 
   priv->bindings = g_array_new (FALSE, FALSE, sizeof (Binding));
+  g_array_set_clear_func (priv->bindings, recipe_group_binding_clear);
 }

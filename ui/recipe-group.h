@@ -42,6 +42,10 @@ typedef struct {
 
 /* Adds the row and binds it. A group of which all rows are hidden is hidden, too. */
 GtkWidget *td_recipe_group_add (TdRecipeGroup *self, const TdRecipeRow *row);
+/* Why a choice of a field cannot be taken now; NULL: it can. */
+typedef const char *(*TdChoiceReason) (const char *option, guint index, gpointer user);
+/* Greys the choices of all bound lists that cannot be taken. */
+void td_recipe_group_set_reasons (TdRecipeGroup *self, TdChoiceReason reason, gpointer user);
 /* Binds a control to a field of the recipe (compute/recipe/field.h) by its option. The group shows
    the field in the control and commits under @key (NULL: never joined) when the user changes it. A
    control of a field that does not apply is insensitive, and its tooltip says why. A TdNumberRow

@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "advice-group.h"
+#include "choice-check.h"
 #include "device-group.h"
 #include "facts-group.h"
 #include "region-group.h"
@@ -10,12 +12,16 @@
 
 struct _TdRecipePanel {
   GtkWidget parent_instance;
-  GtkWidget *scroller;
+  GtkWidget *box, *scroller, *next_button;
+  GtkWidget *headings[TD_N_FLOW]; /* boxes: number, title, what is next */
   TdFactsGroup *facts;
-  TdRecipeGroup *centre, *filter, *method, *iterative, *device, *steps, *region;
+  TdRecipeGroup *advice, *centre, *filter, *method, *iterative, *device, *steps, *region;
+  TdChoiceCheck *check; /* NULL: no scan was opened yet */
+  TdScan *scan;
+  TdFlow next;
 };
 
-enum { BEFORE, N_SIGNALS };
+enum { BEFORE, NEXT_CHANGED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, GTK_TYPE_WIDGET)
@@ -26,32 +32,178 @@ recipe_panel_on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *se
   g_signal_emit (self, signals[BEFORE], 0, step);
 }
 
+/* ── What comes next ── */
+
+static const char *
+flow_hint (TdFlow flow)
+{
+  const char *const hints[TD_N_FLOW] = { [TD_FLOW_DATA] = _ ("Next: see what was found"),
+                                         [TD_FLOW_PREPARE] = _ ("Next: mend what was seen"),
+                                         [TD_FLOW_AXIS] = _ ("Next: find the axis"),
+                                         [TD_FLOW_RECONSTRUCT] = _ ("Next: reconstruct") };
+
+  return hints[flow];
+}
+
+/* Counts without a beam first, then the axis, then what spoils the slices. */
+static TdFlow
+recipe_panel_choose_next (TdRecipePanel *self)
+{
+  const TdAdvice *advice = td_advice_group_first (TD_ADVICE_GROUP (self->advice));
+
+  if (!self->scan || (advice && advice->kind == TD_ADVICE_NO_FLATS))
+    return TD_FLOW_DATA;
+  if (!td_centre_group_is_known (TD_CENTRE_GROUP (self->centre)))
+    return TD_FLOW_AXIS;
+  return advice ? TD_FLOW_PREPARE : TD_FLOW_RECONSTRUCT;
+}
+
+/* The button does it, wherever the panel is scrolled to. */
+static void
+recipe_panel_show_button (TdRecipePanel *self)
+{
+  const TdAdvice *advice = td_advice_group_first (TD_ADVICE_GROUP (self->advice));
+  const char *label = self->next == TD_FLOW_AXIS ? _ ("Find the Axis")
+                      : advice                   ? td_advice_group_verb (advice)
+                                                 : _ ("Reconstruct…");
+
+  gtk_widget_set_visible (self->next_button, self->scan != NULL);
+  gtk_button_set_label (GTK_BUTTON (self->next_button), label);
+}
+
+static void
+recipe_panel_show_busy (TdRecipePanel *self)
+{
+  if (td_advice_group_busy (TD_ADVICE_GROUP (self->advice))
+      || (self->check && td_choice_check_busy (self->check)))
+    gtk_widget_add_css_class (GTK_WIDGET (self), "updating");
+  else
+    gtk_widget_remove_css_class (GTK_WIDGET (self), "updating");
+}
+
+static void
+recipe_panel_show_next (TdRecipePanel *self)
+{
+  const TdFlow old = self->next;
+
+  self->next = recipe_panel_choose_next (self);
+  for (guint i = 0; i < TD_N_FLOW; i++) {
+    GtkWidget *hint = gtk_widget_get_last_child (self->headings[i]);
+    const gboolean next = self->scan && self->next == i;
+    gtk_label_set_text (GTK_LABEL (hint), next ? flow_hint (i) : "");
+    if (next)
+      gtk_widget_add_css_class (self->headings[i], "next");
+    else
+      gtk_widget_remove_css_class (self->headings[i], "next");
+  }
+  td_advice_group_mark (TD_ADVICE_GROUP (self->advice),
+                        self->next == TD_FLOW_DATA || self->next == TD_FLOW_PREPARE);
+  recipe_panel_show_button (self);
+  recipe_panel_show_busy (self);
+  if (self->next != old)
+    g_signal_emit (self, signals[NEXT_CHANGED], 0);
+}
+
+/* The step comes to the top of the panel, with what is found there. */
+static void
+recipe_panel_scroll_to (TdRecipePanel *self, TdFlow flow)
+{
+  GtkWidget *heading = self->headings[flow];
+  graphene_rect_t bounds;
+
+  if (gtk_widget_compute_bounds (heading, gtk_widget_get_parent (heading), &bounds))
+    gtk_adjustment_set_value (
+        gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)),
+        bounds.origin.y);
+}
+
+void
+td_recipe_panel_do_next (TdRecipePanel *self)
+{
+  if (!self->scan || !gtk_widget_is_sensitive (self->next_button))
+    return;
+  if (self->next == TD_FLOW_AXIS) {
+    td_centre_group_find (TD_CENTRE_GROUP (self->centre));
+    recipe_panel_scroll_to (self, TD_FLOW_AXIS);
+  } else if (td_advice_group_first (TD_ADVICE_GROUP (self->advice))) {
+    td_advice_group_follow_first (TD_ADVICE_GROUP (self->advice));
+  } else {
+    gtk_widget_activate_action (GTK_WIDGET (self), "win.reconstruct", NULL);
+  }
+}
+
+static void
+recipe_panel_on_next (GtkButton *button, TdRecipePanel *self)
+{
+  td_recipe_panel_do_next (self);
+}
+
+TdFlow
+td_recipe_panel_next (TdRecipePanel *self)
+{
+  return self->next;
+}
+
+/* ── The scan and its recipe ── */
+
+static void
+recipe_panel_show_reasons (gpointer user)
+{
+  TdRecipePanel *self = user;
+  TdRecipeGroup *groups[] = { self->filter, self->method, self->region };
+
+  for (guint i = 0; i < G_N_ELEMENTS (groups); i++)
+    td_recipe_group_set_reasons (groups[i], td_choice_check_reason, self->check);
+  recipe_panel_show_busy (self);
+}
+
 void
 td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan)
 {
-  if (scan)
+  g_clear_pointer (&self->scan, td_scan_unref);
+  self->scan = scan ? td_scan_ref (scan) : NULL;
+  if (!self->check)
+    self->check = td_choice_check_new (engine, recipe_panel_show_reasons, self);
+  if (scan) {
+    const gboolean parallel = td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL;
+    GtkWidget *title
+        = gtk_widget_get_next_sibling (gtk_widget_get_first_child (self->headings[TD_FLOW_AXIS]));
+    gtk_label_set_text (GTK_LABEL (title), parallel ? _ ("Axis") : _ ("Geometry"));
     td_facts_group_show (self->facts, td_scan_facts (scan));
+  } else {
+    td_choice_check_request (self->check, NULL, &(TdRecipe) { 0 });
+  }
   gtk_adjustment_set_value (
       gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->scroller)), 0);
   td_steps_group_set_scan (TD_STEPS_GROUP (self->steps), scan);
   td_centre_group_set_scan (TD_CENTRE_GROUP (self->centre), engine, scan);
+  td_advice_group_set_scan (TD_ADVICE_GROUP (self->advice), engine, scan);
+  recipe_panel_show_next (self);
 }
+
+/* All groups that show a recipe, in the order of the panel. */
+#define GROUPS(self)                                                                               \
+  {                                                                                                \
+    self->advice, self->steps, self->centre, self->filter, self->iterative, self->method,          \
+        self->device, self->region                                                                 \
+  }
 
 void
 td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts, const TdRecipe *recipe)
 {
-  TdRecipeGroup *groups[] = { self->centre, self->filter, self->method, self->iterative,
-                              self->device, self->steps,  self->region };
+  TdRecipeGroup *groups[] = GROUPS (self);
 
   for (guint i = 0; i < G_N_ELEMENTS (groups); i++)
     td_recipe_group_show (groups[i], facts, recipe);
+  if (self->scan)
+    td_choice_check_request (self->check, self->scan, recipe);
+  recipe_panel_show_next (self);
 }
 
 void
 td_recipe_panel_on_edited (TdRecipePanel *self, GCallback edited, gpointer object)
 {
-  TdRecipeGroup *groups[] = { self->centre, self->filter, self->method, self->iterative,
-                              self->device, self->steps,  self->region };
+  TdRecipeGroup *groups[] = GROUPS (self);
 
   for (guint i = 0; i < G_N_ELEMENTS (groups); i++)
     g_signal_connect_object (groups[i], "edited", edited, object, G_CONNECT_SWAPPED);
@@ -74,9 +226,17 @@ td_recipe_panel_dispose (GObject *object)
 {
   TdRecipePanel *self = TD_RECIPE_PANEL (object);
 
-  g_clear_pointer (&self->scroller, gtk_widget_unparent);
+  g_clear_pointer (&self->check, td_choice_check_free);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  g_clear_pointer (&self->box, gtk_widget_unparent);
   G_OBJECT_CLASS (td_recipe_panel_parent_class)->dispose (object);
 }
+
+static const char *const heading_names[TD_N_FLOW]
+    = { [TD_FLOW_DATA] = "data_heading",
+        [TD_FLOW_PREPARE] = "prepare_heading",
+        [TD_FLOW_AXIS] = "axis_heading",
+        [TD_FLOW_RECONSTRUCT] = "reconstruct_heading" };
 
 static void
 td_recipe_panel_class_init (TdRecipePanelClass *class)
@@ -84,6 +244,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
 
   g_type_ensure (TD_TYPE_FACTS_GROUP);
+  g_type_ensure (TD_TYPE_ADVICE_GROUP);
   g_type_ensure (TD_TYPE_CENTRE_GROUP);
   g_type_ensure (TD_TYPE_RECIPE_GROUP);
   g_type_ensure (TD_TYPE_DEVICE_GROUP);
@@ -91,8 +252,11 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   g_type_ensure (TD_TYPE_REGION_GROUP);
   G_OBJECT_CLASS (class)->dispose = td_recipe_panel_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/recipe-panel.ui");
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, box);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, next_button);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, scroller);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, facts);
+  gtk_widget_class_bind_template_child (widget, TdRecipePanel, advice);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, centre);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, filter);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, method);
@@ -100,12 +264,18 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, device);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, steps);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);
+  for (guint i = 0; i < TD_N_FLOW; i++)
+    gtk_widget_class_bind_template_child_full (widget, heading_names[i], FALSE, 0);
   gtk_widget_class_bind_template_callback (widget, recipe_panel_on_before);
+  gtk_widget_class_bind_template_callback (widget, recipe_panel_on_next);
+  signals[NEXT_CHANGED] = td_signal_new (TD_TYPE_RECIPE_PANEL, "next-changed", 0);
   signals[BEFORE] = td_signal_new (TD_TYPE_RECIPE_PANEL, "before", 1, G_TYPE_STRING);
 }
 
 /* Groups of rows that their fields' table describes. */
 static const TdRecipeRow filter_rows[] = {
+  { "method", "method" },
+  { "accuracy", "method", N_ ("The fastest way within it is taken of what is automatic") },
   { "filter", "filter" },
   { "cutoff", "cutoff", N_ ("Of the Nyquist frequency"), 0.05, 0.1, 2 },
   { "order", "order", NULL, 1, 1, 0, TRUE },
@@ -113,7 +283,6 @@ static const TdRecipeRow filter_rows[] = {
   { NULL },
 };
 static const TdRecipeRow method_rows[] = {
-  { "method", "method" },
   { "interpolation", "method" },
   { "precision", "method" },
   { "kernel", "method" },
@@ -145,6 +314,12 @@ static void
 td_recipe_panel_init (TdRecipePanel *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  for (guint i = 0; i < TD_N_FLOW; i++)
+    self->headings[i] = GTK_WIDGET (
+        gtk_widget_get_template_child (GTK_WIDGET (self), TD_TYPE_RECIPE_PANEL, heading_names[i]));
+  g_object_bind_property (td_centre_group_find_button (TD_CENTRE_GROUP (self->centre)), "sensitive",
+                          self->next_button, "sensitive", G_BINDING_SYNC_CREATE);
+  g_signal_connect_swapped (self->advice, "changed", G_CALLBACK (recipe_panel_show_next), self);
   recipe_panel_add_rows (self->filter, filter_rows);
   recipe_panel_add_rows (self->method, method_rows);
   recipe_panel_add_rows (self->iterative, iterative_rows);

@@ -2,10 +2,11 @@
 #include "reconstruct-dialog.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
 #include <string.h>
 
 #include "choose-file.h"
-#include "compute/engine/plan.h"
+#include "compute/engine/preflight.h"
 #include "labels.h"
 #include "latest.h"
 #include "method-choices.h"
@@ -49,6 +50,10 @@ struct _TdReconstructDialog {
   GtkSpinner *spinner;
   AdwActionRow *problem;
   GPtrArray *plan_rows;
+  AdwPreferencesGroup *each_device;
+  TdLatest *preflights;
+  GPtrArray *device_rows;
+  GHashTable *rates; /* name of a profile → double */
   gboolean filling;
 };
 
@@ -98,6 +103,56 @@ reconstruct_dialog_make_plan (gpointer user, TdLatestRun *run, GCancellable *can
   if (!plan || !td_target_check_room (request->output, td_plan_facts (plan)->write_bytes, error))
     return NULL;
   return g_steal_pointer (&plan);
+}
+
+static gpointer
+reconstruct_dialog_make_preflight (gpointer user, TdLatestRun *run, GCancellable *cancellable,
+                                   GError **error)
+{
+  const Request *request = user;
+
+  return td_preflight_devices (request->engine, request->scan, &request->recipe, request->output,
+                               cancellable, error);
+}
+
+static char *
+reconstruct_dialog_time_text (double seconds)
+{
+  return seconds > 0 ? td_duration_text (seconds) : g_strdup (_ ("not known yet"));
+}
+
+static char *
+reconstruct_dialog_preflight_text (const TdPreflight *row)
+{
+  g_autofree char *time = reconstruct_dialog_time_text (row->estimate_s);
+  g_autofree char *host = g_format_size_full (row->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *device = g_format_size_full (row->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
+
+  return row->problem
+             ? td_message_text (row->problem, td_label_naming)
+             : g_strdup_printf (_ ("Time: %s. Memory: %s, %s on the device"), time, host, device);
+}
+
+/* With one device there is nothing to compare. */
+static void
+reconstruct_dialog_on_preflight (gpointer rows, const GError *error, gboolean last, gpointer user)
+{
+  TdReconstructDialog *self = user;
+  const guint n = rows ? ((GPtrArray *) rows)->len : 0;
+
+  for (guint i = 0; i < self->device_rows->len; i++)
+    adw_preferences_group_remove (self->each_device, self->device_rows->pdata[i]);
+  g_ptr_array_set_size (self->device_rows, 0);
+  for (guint i = 0; n > 1 && i < n; i++) {
+    const TdPreflight *preflight = ((GPtrArray *) rows)->pdata[i];
+    g_autofree char *title = g_strdup_printf ("%s (%s)", preflight->name, preflight->id);
+    g_autofree char *text = reconstruct_dialog_preflight_text (preflight);
+    GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
+                                   "subtitle", text, "subtitle-lines", 0, NULL);
+    adw_preferences_group_add (self->each_device, row);
+    g_ptr_array_add (self->device_rows, row);
+  }
+  gtk_widget_set_visible (GTK_WIDGET (self->each_device), n > 1);
 }
 
 static void
@@ -157,8 +212,69 @@ add_profile_rows (TdReconstructDialog *self, const TdClusterProfile *profile, co
 }
 
 static void
-add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
+add_way_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
 {
+  for (guint i = 0; i < facts->n_ways; i++) {
+    const TdPlanWay *way = &facts->ways[i];
+    g_autofree char *name
+        = g_strdup_printf ("%s, %s, %s", td_choice_label (TD_CHOICE_METHOD, way->method),
+                           td_choice_label (TD_CHOICE_KERNEL, way->family),
+                           td_choice_text (TD_CHOICE_PRECISION, way->precision, TRUE));
+    g_autofree char *bound = g_strdup_printf (_ ("exact to %.2g"), way->error_bound);
+    g_autofree char *time = way->estimate_s > 0 ? td_duration_text (way->estimate_s) : NULL;
+    g_autofree char *words
+        = i == 0 ? g_strdup (bound)
+          : time ? g_strdup_printf (_ ("%s, %.2g times the computing, %s in all"), bound, way->cost,
+                                    time)
+                 : g_strdup_printf (_ ("%s, %.2g times the computing"), bound, way->cost);
+    g_autofree char *title
+        = i == 0 ? g_strdup (_ ("Accuracy")) : g_strdup_printf (_ ("Or by %s"), name);
+    reconstruct_dialog_add_row (self, title, words);
+  }
+}
+
+/* Each stage alone; they overlap. */
+static void
+reconstruct_dialog_add_stages (TdReconstructDialog *self, const TdPlan *plan)
+{
+  TdPlanTimes times;
+
+  td_plan_times (plan, &times);
+  g_autofree char *read = reconstruct_dialog_time_text (times.read);
+  g_autofree char *compute = reconstruct_dialog_time_text (times.compute);
+  g_autofree char *write = reconstruct_dialog_time_text (times.write);
+  reconstruct_dialog_add_row (self, _ ("Reading alone"), read);
+  reconstruct_dialog_add_row (self, _ ("Computing alone"), compute);
+  reconstruct_dialog_add_row (self, _ ("Writing alone"), write);
+}
+
+/* Each place with the time that earlier jobs there let expect. */
+static void
+reconstruct_dialog_label_places (TdReconstructDialog *self, const TdPlanFacts *facts)
+{
+  g_autoptr (GtkStringList) places = gtk_string_list_new (NULL);
+  const guint selected = adw_combo_row_get_selected (self->where);
+
+  for (guint i = 0; i <= self->profiles->len; i++) {
+    const char *name
+        = i ? ((TdClusterProfile *) self->profiles->pdata[i - 1])->name : _ ("This computer");
+    const double *rate = i ? g_hash_table_lookup (self->rates, name) : NULL;
+    const double seconds = i == 0 ? facts->estimate_s : rate ? facts->updates / *rate : 0;
+    g_autofree char *time
+        = seconds > 0 ? td_duration_text (seconds) : g_strdup (_ ("time not known yet"));
+    g_autofree char *label = g_strdup_printf ("%s: %s", name, time);
+    gtk_string_list_append (places, label);
+  }
+  self->filling = TRUE;
+  adw_combo_row_set_model (self->where, G_LIST_MODEL (places));
+  adw_combo_row_set_selected (self->where, selected);
+  self->filling = FALSE;
+}
+
+static void
+add_plan_rows (TdReconstructDialog *self, const TdPlan *plan)
+{
+  const TdPlanFacts *facts = td_plan_facts (plan);
   g_autofree char *slices
       = g_strdup_printf (_ ("%u of %u × %u pixels"), facts->n_slices, facts->nx, facts->ny);
   g_autofree char *read = g_format_size (facts->read_bytes);
@@ -171,8 +287,7 @@ add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
   g_autofree char *method
       = g_strdup_printf ("%s, %s", td_choice_label (TD_CHOICE_METHOD, facts->method),
                          td_choice_label (TD_CHOICE_KERNEL, facts->family));
-  g_autofree char *time = facts->estimate_s > 0 ? td_duration_text (facts->estimate_s)
-                                                : g_strdup (_ ("known once it runs"));
+  g_autofree char *time = reconstruct_dialog_time_text (facts->estimate_s);
   g_autofree char *slabs
       = g_strdup_printf (_ ("%u of up to %u slices"), facts->n_slabs, facts->slab_slices);
 
@@ -182,11 +297,13 @@ add_plan_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
     return;
   }
   reconstruct_dialog_add_row (self, _ ("Time"), time);
+  reconstruct_dialog_add_stages (self, plan);
   reconstruct_dialog_add_row (self, _ ("To read, to write"), bytes);
   reconstruct_dialog_add_row (self, _ ("Memory"), memory);
   add_limit_row (self);
   reconstruct_dialog_add_row (self, _ ("Computed on"), devices);
   reconstruct_dialog_add_row (self, _ ("Method, kernel"), method);
+  add_way_rows (self, facts);
   reconstruct_dialog_add_row (self, _ ("Slabs"), slabs);
   for (guint i = 0; facts->notes && facts->notes[i]; i++) {
     g_autofree char *words = td_message_text (facts->notes[i], td_label_naming);
@@ -211,7 +328,8 @@ on_plan (gpointer plan, const GError *error, gboolean last, gpointer user)
   clear_plan (self);
   gtk_spinner_set_spinning (self->spinner, td_latest_busy (self->plans));
   if (plan) {
-    add_plan_rows (self, td_plan_facts (plan));
+    add_plan_rows (self, plan);
+    reconstruct_dialog_label_places (self, td_plan_facts (plan));
   } else {
     g_autofree char *words = td_label_error (error);
     adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words);
@@ -220,8 +338,8 @@ on_plan (gpointer plan, const GError *error, gboolean last, gpointer user)
   gtk_widget_set_sensitive (self->accept, plan && !td_latest_busy (self->plans));
 }
 
-static void
-request_plan (TdReconstructDialog *self)
+static Request *
+reconstruct_dialog_request (TdReconstructDialog *self)
 {
   Request *request = g_new0 (Request, 1);
 
@@ -229,9 +347,16 @@ request_plan (TdReconstructDialog *self)
   request->scan = td_scan_ref (self->scan);
   request->recipe = self->recipe;
   request->output = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->path)));
+  return request;
+}
+
+static void
+request_plan (TdReconstructDialog *self)
+{
   gtk_widget_set_sensitive (self->accept, FALSE);
   gtk_spinner_set_spinning (self->spinner, TRUE);
-  td_latest_request (self->plans, request);
+  td_latest_request (self->plans, reconstruct_dialog_request (self));
+  td_latest_request (self->preflights, reconstruct_dialog_request (self));
 }
 
 /* ── Choices ── */
@@ -397,6 +522,9 @@ td_reconstruct_dialog_dispose (GObject *object)
   TdReconstructDialog *self = TD_RECONSTRUCT_DIALOG (object);
 
   g_clear_pointer (&self->plans, td_latest_free);
+  g_clear_pointer (&self->preflights, td_latest_free);
+  g_clear_pointer (&self->device_rows, g_ptr_array_unref);
+  g_clear_pointer (&self->rates, g_hash_table_unref);
   g_clear_pointer (&self->scan, td_scan_unref);
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->plan_rows, g_ptr_array_unref);
@@ -423,6 +551,7 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, low);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, high);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, plan);
+  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, each_device);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, spinner);
   gtk_widget_class_bind_template_child (widget, TdReconstructDialog, problem);
   gtk_widget_class_bind_template_callback (widget, on_accept);
@@ -433,6 +562,14 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_bind_template_callback (widget, reconstruct_dialog_on_number_changed);
   signals[ACCEPTED]
       = td_signal_new (TD_TYPE_RECONSTRUCT_DIALOG, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
+}
+
+void
+td_reconstruct_dialog_set_rate (TdReconstructDialog *self, const char *profile,
+                                double updates_per_s)
+{
+  g_hash_table_replace (self->rates, g_strdup (profile),
+                        g_memdup2 (&updates_per_s, sizeof updates_per_s));
 }
 
 /* This computer, and each profile; nothing to choose without one. */
@@ -470,6 +607,11 @@ td_reconstruct_dialog_init (TdReconstructDialog *self)
   self->plan_rows = g_ptr_array_new ();
   self->plans = td_latest_new (reconstruct_dialog_make_plan, reconstruct_dialog_request_free,
                                on_plan, (GDestroyNotify) td_plan_unref, self);
+  self->device_rows = g_ptr_array_new ();
+  self->rates = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->preflights
+      = td_latest_new (reconstruct_dialog_make_preflight, reconstruct_dialog_request_free,
+                       reconstruct_dialog_on_preflight, (GDestroyNotify) g_ptr_array_unref, self);
   gtk_widget_init_template (GTK_WIDGET (self));
   reconstruct_dialog_fill_where (self);
   fill_choices (self);

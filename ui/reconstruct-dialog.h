@@ -19,5 +19,9 @@ G_DECLARE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, TD, RECONSTRUC
 /* @folder: (nullable): where the last volume went. */
 GtkWidget *td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
                                       const TdRecipe *recipe, const char *folder);
+/* What jobs on a cluster have reached, updates a second, for the time beside its name; before the
+   dialog is presented. */
+void td_reconstruct_dialog_set_rate (TdReconstructDialog *self, const char *profile,
+                                     double updates_per_s);
 /* The cluster that was chosen; NULL: this computer. */
 TdClusterProfile *td_reconstruct_dialog_profile (TdReconstructDialog *self);

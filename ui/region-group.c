@@ -107,8 +107,5 @@ td_region_group_init (TdRegionGroup *self)
   adw_preferences_group_add (group, GTK_WIDGET (self->last));
   adw_preferences_group_add (group, GTK_WIDGET (self->region));
   adw_preferences_group_add (group, GTK_WIDGET (self->detector));
-  td_recipe_group_add (
-      TD_RECIPE_GROUP (self),
-      &(TdRecipeRow) { "field-of-view", NULL,
-                       N_ ("Wide: a full turn about an axis near the detector’s edge") });
+  td_recipe_group_add (TD_RECIPE_GROUP (self), &(TdRecipeRow) { "field-of-view" });
 }

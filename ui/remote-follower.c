@@ -6,17 +6,22 @@
 
 #include "dataset/volume.h"
 
-#define LOOK_S 1
-#define RETRY_S 4 /* after the connection was cut */
+#define LOOK_MS 1000
+#define RETRY_MS 4000 /* after the connection was cut */
+/* A job of this computer is looked at more often in the beginning: it may end soon. */
+#define SOON_MS 200
+#define SOON_LOOKS 25
 
 struct TdRemoteFollower {
   gatomicrefcount references; /* the owner's and the thread's */
   TdRemoteJob *job;
   TdRemoteTask task;
-  GCancellable *stop;
-  GMutex lock; /* all below */
+  gboolean own;       /* a job of this computer alone */
+  GCancellable *stop; /* of files that are on their way */
+  GMutex lock;        /* all below */
   GCond wake;
-  gboolean cancel, over;
+  guint wishes, looks; /* TdRemoteWish */
+  gboolean over, left; /* left: the owner has gone */
   char *problem;
   TdSliceStore *slices;
   guint n_taken; /* slices of the job's list */
@@ -121,23 +126,30 @@ remote_follower_begin (TdRemoteFollower *follower, GError **error)
   }
 }
 
-static gboolean
-remote_follower_wants_cancel (TdRemoteFollower *follower)
+static guint
+remote_follower_take_wishes (TdRemoteFollower *follower)
 {
   g_mutex_lock (&follower->lock);
-  const gboolean cancel = follower->cancel;
-  follower->cancel = FALSE;
+  const guint wishes = follower->wishes;
+  follower->wishes = 0;
   g_mutex_unlock (&follower->lock);
-  return cancel;
+  return wishes;
+}
+
+/* Jobs that are asked to go first do so in the order in which the last was asked. */
+static gint
+remote_follower_first_place (void)
+{
+  return -(gint) (g_get_real_time () / G_USEC_PER_SEC % G_MAXINT);
 }
 
 static void
-remote_follower_wait (TdRemoteFollower *follower, guint seconds)
+remote_follower_wait (TdRemoteFollower *follower, guint ms)
 {
-  const gint64 until = g_get_monotonic_time () + seconds * G_USEC_PER_SEC;
+  const gint64 until = g_get_monotonic_time () + (gint64) ms * 1000;
 
   g_mutex_lock (&follower->lock);
-  while (!follower->cancel && !g_cancellable_is_cancelled (follower->stop)
+  while (!follower->wishes && !follower->left
          && g_cond_wait_until (&follower->wake, &follower->lock, until))
     ;
   g_mutex_unlock (&follower->lock);
@@ -151,7 +163,14 @@ remote_follower_look (TdRemoteFollower *follower, gboolean *reached)
   g_autoptr (GError) error = NULL;
   const TdShellCopy copy = { 0 };
 
-  if (remote_follower_wants_cancel (follower))
+  const guint wishes = remote_follower_take_wishes (follower);
+  if (wishes & TD_REMOTE_KEEP)
+    td_remote_job_keep (follower->job, follower->stop, &error);
+  if (wishes & TD_REMOTE_GO_FIRST && !error)
+    td_remote_job_set_place (follower->job, remote_follower_first_place (), follower->stop, &error);
+  if (error)
+    *reached = TRUE;
+  else if (wishes & TD_REMOTE_CANCEL)
     *reached = td_remote_job_cancel (follower->job, follower->stop, &error);
   else
     *reached = td_remote_job_look (follower->job, follower->stop, &error);
@@ -164,6 +183,15 @@ remote_follower_look (TdRemoteFollower *follower, gboolean *reached)
   return ended;
 }
 
+static gboolean
+remote_follower_is_left (TdRemoteFollower *follower)
+{
+  g_mutex_lock (&follower->lock);
+  const gboolean left = follower->left;
+  g_mutex_unlock (&follower->lock);
+  return left;
+}
+
 static gpointer
 remote_follower_run (gpointer user)
 {
@@ -173,10 +201,12 @@ remote_follower_run (gpointer user)
 
   if (over)
     remote_follower_note (follower, error);
-  while (!over && !g_cancellable_is_cancelled (follower->stop)) {
+  while (!over && !remote_follower_is_left (follower)) {
     over = remote_follower_look (follower, &reached);
     if (!over)
-      remote_follower_wait (follower, reached ? LOOK_S : RETRY_S);
+      remote_follower_wait (follower, !reached                                          ? RETRY_MS
+                                      : follower->own && follower->looks++ < SOON_LOOKS ? SOON_MS
+                                                                                        : LOOK_MS);
   }
   g_mutex_lock (&follower->lock);
   follower->over = over;
@@ -199,31 +229,37 @@ td_remote_follower_new (TdRemoteJob *job, TdRemoteTask task)
   follower->job = td_remote_job_ref (job);
   follower->task = task;
   follower->stop = g_cancellable_new ();
+  g_auto (TdRemoteFacts) facts = { 0 };
+  td_remote_job_facts (job, &facts);
+  follower->own = g_strcmp0 (facts.profile, TD_CLUSTER_OWN) == 0;
   g_thread_unref (g_thread_new ("remote job", remote_follower_run, follower));
   return follower;
 }
 
+/* The thread is not cancelled in the middle of a look: GLib may use the thread's
+   context when it is gone, if a call and its cancellation end at once. */
 void
 td_remote_follower_free (TdRemoteFollower *follower)
 {
-  g_cancellable_cancel (follower->stop);
   g_mutex_lock (&follower->lock);
+  follower->left = TRUE;
   g_cond_signal (&follower->wake);
   g_mutex_unlock (&follower->lock);
   remote_follower_unref (follower);
 }
 
 void
-td_remote_follower_cancel_job (TdRemoteFollower *follower)
+td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish)
 {
   g_auto (TdRemoteFacts) facts = { 0 };
 
   td_remote_job_facts (follower->job, &facts);
   /* Files that are on their way stop at once; there is nothing else of the job yet. */
-  if (facts.state == TD_REMOTE_STAGED && follower->task == TD_REMOTE_SUBMIT)
+  if (wish == TD_REMOTE_CANCEL && facts.state == TD_REMOTE_STAGED
+      && follower->task == TD_REMOTE_SUBMIT)
     g_cancellable_cancel (follower->stop);
   g_mutex_lock (&follower->lock);
-  follower->cancel = TRUE;
+  follower->wishes |= wish;
   g_cond_signal (&follower->wake);
   g_mutex_unlock (&follower->lock);
 }

@@ -19,8 +19,13 @@ typedef enum {
 TdRemoteFollower *td_remote_follower_new (TdRemoteJob *job, TdRemoteTask task);
 /* Ends the thread's work soon; the job goes on. */
 void td_remote_follower_free (TdRemoteFollower *follower);
-/* Asks for the job's end. */
-void td_remote_follower_cancel_job (TdRemoteFollower *follower);
+typedef enum {
+  TD_REMOTE_CANCEL = 1,   /* the job's end */
+  TD_REMOTE_KEEP = 2,     /* the end of its iterations, with what they came to */
+  TD_REMOTE_GO_FIRST = 4, /* before the jobs of this computer that wait */
+} TdRemoteWish;
+
+void td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish);
 /* The slices so far; NULL: the volume's size is not known yet. (transfer full) */
 TdSliceStore *td_remote_follower_slices (TdRemoteFollower *follower);
 /* TRUE: the job has ended, and its volume is here. @problem: (transfer full): what went wrong

@@ -2,10 +2,12 @@
 #include "scan-view.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "compute/axis/axis-line.h"
+#include "compute/engine/preview.h"
 #include "compute/prepare/flat-beam.h"
 #include "dataset/angles.h"
 #include "frame-loader.h"
@@ -16,7 +18,7 @@
 #include "ui.h"
 
 #define NUDGE_PX 0.5
-#define NUDGE_FINE_PX 0.05
+#define NUDGE_FINE_PX 0.1
 
 /* The pictures without a step, kept beside those of the recipe so that going from one to the other
    takes no time. */
@@ -37,6 +39,7 @@ struct _TdScanView {
   TdImagePane *projection, *sinogram, *slice;
   GtkWidget *view_footer, *row_footer;
   GtkAdjustment *view_adjustment, *row_adjustment;
+  GtkToggleButton *opposite_button;
   TdPreview *preview;
   TdFrameLoader *projections, *sinograms;
   TdBefore before;
@@ -47,6 +50,8 @@ struct _TdScanView {
   guint row, view;
   TdSliceReadout slice_readout;
   gboolean told_no_gl;
+  char *slice_device; /* that computed the last whole slice */
+  double slice_seconds;
 };
 
 enum {
@@ -332,13 +337,40 @@ scan_view_before_clear (TdScanView *self)
   scan_view_before_forget (&self->before);
 }
 
+/* The axis that the recipe has on the detector. */
+static TdAxisLine
+scan_view_axis (TdScanView *self)
+{
+  const TdScanFacts *facts = td_scan_facts (self->scan);
+  double centre = self->recipe.centre_px;
+
+  if (!isfinite (centre))
+    centre = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+  return td_axis_line (centre, self->recipe.tilt_deg, facts->n_rows);
+}
+
 /* ── Asking for pictures ── */
+
+/* The opposite view's number; FALSE: none is looked at, or there is none. */
+static gboolean
+scan_view_is_opposite (TdScanView *self, guint *opposite)
+{
+  return self->scan && self->has_recipe && gtk_toggle_button_get_active (self->opposite_button)
+         && td_preview_opposite_view (td_scan_facts (self->scan), self->view, opposite);
+}
 
 static void
 request_projection (TdScanView *self)
 {
   const gboolean corrected = td_image_pane_get_option (self->projection) && self->has_recipe;
+  guint views[2] = { self->view, 0 };
 
+  if (scan_view_is_opposite (self, &views[1])) {
+    const TdAxisLine axis = scan_view_axis (self);
+    td_frame_loader_opposite (self->projections, self->scan, views, &self->recipe, &axis);
+    scan_view_show_busy (self);
+    return;
+  }
   td_frame_loader_projection (self->projections, self->scan, self->view,
                               corrected ? &self->recipe : NULL);
   scan_view_show_busy (self);
@@ -448,7 +480,7 @@ on_sinogram (TdImage *image, const GError *error, gpointer user)
 static char *
 count_text (guint64 count)
 {
-  return g_strdup_printf ("%" G_GUINT64_FORMAT, count);
+  return g_strdup_printf ("%" PRIu64, count);
 }
 
 static char *
@@ -478,6 +510,11 @@ static void
 scan_view_show_slice (TdScanView *self, const TdPreviewResult *result)
 {
   g_autofree char *subtitle = slice_subtitle (result);
+  if (!result->coarse) {
+    g_free (self->slice_device);
+    self->slice_device = g_strdup (result->device);
+    self->slice_seconds = result->seconds;
+  }
 
   self->slice_readout.pixel_mm = result->pixel_mm;
   g_strlcpy (self->slice_readout.units, result->units, sizeof self->slice_readout.units);
@@ -524,18 +561,6 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
 
 /* ── Lines ── */
 
-/* The axis that the recipe has on the detector. */
-static TdAxisLine
-scan_view_axis (TdScanView *self)
-{
-  const TdScanFacts *facts = td_scan_facts (self->scan);
-  double centre = self->recipe.centre_px;
-
-  if (!isfinite (centre))
-    centre = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
-  return td_axis_line (centre, self->recipe.tilt_deg, facts->n_rows);
-}
-
 static void
 show_lines (TdScanView *self)
 {
@@ -562,6 +587,48 @@ show_titles (TdScanView *self)
 
   td_image_pane_set_subtitle (self->projection, view);
   td_image_pane_set_subtitle (self->sinogram, row);
+}
+
+/* ── Opposite views ── */
+
+/* What the picture is then, and what is wrong with the view that is shown. */
+static void
+show_opposite (TdScanView *self)
+{
+  guint opposite;
+  const gboolean on = gtk_toggle_button_get_active (self->opposite_button);
+
+  td_image_pane_set_badge (self->projection, !on ? NULL
+                                             : scan_view_is_opposite (self, &opposite)
+                                                 ? _ ("Less the opposite view")
+                                                 : _ ("No view is opposite"));
+}
+
+static void
+on_opposite_toggled (GtkToggleButton *button, TdScanView *self)
+{
+  if (!self->scan)
+    return;
+  show_opposite (self);
+  request_projection (self);
+}
+
+/* Of half a turn only the first and the last view have one. */
+static void
+scan_view_offer_opposite (TdScanView *self)
+{
+  const TdScanFacts *facts = td_scan_facts (self->scan);
+  guint opposite;
+  const gboolean there = facts->geometry.beam == TD_BEAM_PARALLEL && facts->n_rows > 1
+                         && td_preview_opposite_view (facts, 0, &opposite);
+
+  gtk_toggle_button_set_active (self->opposite_button, FALSE);
+  gtk_widget_set_sensitive (GTK_WIDGET (self->opposite_button), there);
+  gtk_widget_set_tooltip_text (
+      GTK_WIDGET (self->opposite_button),
+      there ? _ ("0° less 180°, mirrored at the axis: nothing but noise is left where the axis is "
+                 "right. Drag the line or use the arrows in the slice")
+            : _ ("The scan has no views half a turn apart, or is no parallel beam’s"));
 }
 
 /* ── Row and view ── */
@@ -601,6 +668,7 @@ scan_view_set_view (TdScanView *self, guint view)
   gtk_adjustment_set_value (self->view_adjustment, view);
   show_lines (self);
   show_titles (self);
+  show_opposite (self);
   request_projection (self);
 }
 
@@ -821,6 +889,8 @@ td_scan_view_set_scan (TdScanView *self, TdScan *scan)
   td_image_pane_set_readout (self->projection, td_projection_readout, scan);
   td_image_pane_set_readout (self->sinogram, td_sinogram_readout, scan);
   show_titles (self);
+  scan_view_offer_opposite (self);
+  show_opposite (self);
   request_projection (self);
 }
 
@@ -837,12 +907,21 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
   self->recipe = *recipe;
   self->has_recipe = TRUE;
   show_lines (self);
-  if (steps_changed && td_image_pane_get_option (self->projection))
+  guint opposite;
+  if ((steps_changed && td_image_pane_get_option (self->projection))
+      || scan_view_is_opposite (self, &opposite))
     request_projection (self);
   if (steps_changed || follows != sinogram_follows_slice (self))
     request_sinogram (self);
   scan_view_request_slice (self);
   show_badges (self);
+}
+
+double
+td_scan_view_slice_seconds (TdScanView *self, const char **device)
+{
+  *device = self->slice_device;
+  return self->slice_seconds;
 }
 
 void
@@ -860,6 +939,7 @@ td_scan_view_dispose (GObject *object)
 {
   TdScanView *self = TD_SCAN_VIEW (object);
 
+  g_clear_pointer (&self->slice_device, g_free);
   scan_view_before_clear (self);
   g_clear_pointer (&self->preview, td_preview_free);
   g_clear_pointer (&self->projections, td_frame_loader_free);
@@ -878,10 +958,12 @@ scan_view_bind_children (GtkWidgetClass *widget)
   gtk_widget_class_bind_template_child (widget, TdScanView, sinogram);
   gtk_widget_class_bind_template_child (widget, TdScanView, slice);
   gtk_widget_class_bind_template_child (widget, TdScanView, view_footer);
+  gtk_widget_class_bind_template_child (widget, TdScanView, opposite_button);
   gtk_widget_class_bind_template_child (widget, TdScanView, row_footer);
   gtk_widget_class_bind_template_child (widget, TdScanView, view_adjustment);
   gtk_widget_class_bind_template_child (widget, TdScanView, row_adjustment);
   gtk_widget_class_bind_template_callback (widget, on_enlarge);
+  gtk_widget_class_bind_template_callback (widget, on_opposite_toggled);
   gtk_widget_class_bind_template_callback (widget, on_view_slider);
   gtk_widget_class_bind_template_callback (widget, on_row_slider);
   gtk_widget_class_bind_template_callback (widget, on_corrected_toggled);

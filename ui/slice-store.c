@@ -5,7 +5,8 @@ struct TdSliceStore {
   gatomicrefcount references;
   guint nx, ny, n_slices, factor;
   GMutex lock;
-  float **slices; /* NULL: not finished; immutable once set */
+  guint replaced;
+  float **slices; /* NULL: not finished */
 };
 
 TdSliceStore *
@@ -71,10 +72,9 @@ td_slice_store_put (TdSliceStore *store, guint first, guint count, const float *
   for (guint s = 0; s < count && first + s < store->n_slices; s++) {
     float *kept = slice_store_reduce (store, slices + s * n);
     g_mutex_lock (&store->lock);
-    if (store->slices[first + s])
-      g_free (kept);
-    else
-      store->slices[first + s] = kept;
+    store->replaced += store->slices[first + s] != NULL;
+    g_free (store->slices[first + s]);
+    store->slices[first + s] = kept;
     g_mutex_unlock (&store->lock);
   }
 }
@@ -93,10 +93,21 @@ td_slice_store_image (TdSliceStore *store, guint slice)
 {
   guint nx = store->nx / store->factor, ny = store->ny / store->factor;
 
-  if (!td_slice_store_has (store, slice))
-    return NULL;
-  float *copy = g_memdup2 (store->slices[slice], (gsize) nx * ny * sizeof (float));
-  return td_image_new_coarse_take (copy, nx, ny, store->nx, store->ny);
+  g_mutex_lock (&store->lock);
+  float *copy = slice < store->n_slices && store->slices[slice]
+                    ? g_memdup2 (store->slices[slice], (gsize) nx * ny * sizeof (float))
+                    : NULL;
+  g_mutex_unlock (&store->lock);
+  return copy ? td_image_new_coarse_take (copy, nx, ny, store->nx, store->ny) : NULL;
+}
+
+guint
+td_slice_store_replaced (TdSliceStore *store)
+{
+  g_mutex_lock (&store->lock);
+  const guint replaced = store->replaced;
+  g_mutex_unlock (&store->lock);
+  return replaced;
 }
 
 guint

@@ -15,7 +15,9 @@ typedef struct TdSliceStore TdSliceStore;
 TdSliceStore *td_slice_store_new (guint nx, guint ny, guint n_slices, gsize budget_bytes);
 TdSliceStore *td_slice_store_ref (TdSliceStore *store);
 void td_slice_store_unref (TdSliceStore *store);
+/* A slice that comes again, of a later pass of iterations, takes the place of the one before. */
 void td_slice_store_put (TdSliceStore *store, guint first, guint count, const float *slices);
+guint td_slice_store_replaced (TdSliceStore *store); /* how often one did */
 gboolean td_slice_store_has (TdSliceStore *store, guint slice);
 /* (transfer full); NULL: not finished. Costs a pass over the slice. */
 TdImage *td_slice_store_image (TdSliceStore *store, guint slice);

@@ -23,9 +23,14 @@ struct _TdSliceView {
   gboolean fitted;  /* stays fitted when the widget or the picture changes size */
   double row_line, column_line;
   gboolean row_draggable, column_draggable;
+  gboolean wheel_steps;
+  double stepped;     /* turned of the wheel, less than a step */
   double region[4];   /* width 0: none */
   double measured[4]; /* width 0: none */
   double pixel_mm[2];
+  GArray *marks;  /* TdMark; NULL: none */
+  int tool;       /* a TdMeasureKind; -1: none */
+  TdMark drawing; /* n_points 0: nothing is being drawn */
 
   /* Input */
   double pointer_x, pointer_y; /* where it was last, widget pixels */
@@ -35,9 +40,11 @@ struct _TdSliceView {
     DRAG_RANGE,
     DRAG_LINE,
     DRAG_COLUMN,
+    DRAG_CROSS,
     DRAG_WIPE,
     DRAG_REGION,
-    DRAG_MEASURE
+    DRAG_MEASURE,
+    DRAG_DRAW
   } drag;
   TdView drag_view;
   double drag_range[2];
@@ -53,9 +60,11 @@ enum {
   COLUMN_MOVED,
   NUDGED,
   VIEW_CHANGED,
+  STEPPED,
   RANGE_CHANGED,
   REGION_DRAWN,
   MEASURED,
+  DRAWN,
   FAILED,
   N_SIGNALS
 };
@@ -265,6 +274,34 @@ td_slice_view_set_region (TdSliceView *self, double x, double y, double width, d
 }
 
 void
+td_slice_view_set_wheel_steps (TdSliceView *self, gboolean steps)
+{
+  self->wheel_steps = steps;
+}
+
+void
+td_slice_view_set_tool (TdSliceView *self, int kind)
+{
+  self->tool = kind;
+  self->drawing.n_points = 0;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+td_slice_view_take_marks (TdSliceView *self, GArray *marks)
+{
+  g_clear_pointer (&self->marks, g_array_unref);
+  self->marks = marks;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+const GArray *
+td_slice_view_get_marks (TdSliceView *self)
+{
+  return self->marks;
+}
+
+void
 td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm)
 {
   if (width_mm == self->pixel_mm[0] && height_mm == self->pixel_mm[1])
@@ -429,6 +466,29 @@ draw_scale_bar (TdSliceView *self, GtkSnapshot *snapshot, double width, double h
 }
 
 static void
+slice_view_place_mark (const double point[2], double *x, double *y, gpointer self)
+{
+  slice_view_place (self, point[0], point[1], x, y);
+}
+
+static void
+slice_view_draw_marks (TdSliceView *self, GtkSnapshot *snapshot, double width, double height)
+{
+  if ((!self->marks || self->marks->len == 0) && self->drawing.n_points == 0)
+    return;
+  cairo_t *cr = gtk_snapshot_append_cairo (
+      snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+
+  td_marks_draw (cr, self->marks, slice_view_place_mark, self, 1);
+  if (self->drawing.n_points > 0) {
+    g_autoptr (GArray) one = g_array_new (FALSE, FALSE, sizeof (TdMark));
+    g_array_append_val (one, self->drawing);
+    td_marks_draw (cr, one, slice_view_place_mark, self, 1);
+  }
+  cairo_destroy (cr);
+}
+
+static void
 slice_view_draw_overlay (TdSliceView *self, GtkSnapshot *snapshot)
 {
   double width = gtk_widget_get_width (GTK_WIDGET (self));
@@ -437,6 +497,7 @@ slice_view_draw_overlay (TdSliceView *self, GtkSnapshot *snapshot)
   draw_lines (self, snapshot, width, height);
   draw_box (self, snapshot, self->region, &accent);
   draw_box (self, snapshot, self->measured, &measuring);
+  slice_view_draw_marks (self, snapshot, width, height);
   draw_scale_bar (self, snapshot, width, height);
   td_draw_focus (GTK_WIDGET (self), snapshot);
 }
@@ -487,7 +548,9 @@ near_wipe (TdSliceView *self, double wx)
 static void
 on_motion (GtkEventControllerMotion *motion, double x, double y, TdSliceView *self)
 {
+  const gboolean cross = near_row_line (self, y) && near_column_line (self, x);
   const char *cursor = near_wipe (self, x)          ? "col-resize"
+                       : cross                      ? "move"
                        : near_row_line (self, y)    ? "row-resize"
                        : near_column_line (self, x) ? "col-resize"
                                                     : "crosshair";
@@ -516,8 +579,19 @@ zoom_about (TdSliceView *self, double wx, double wy, double factor)
 static gboolean
 slice_view_on_scroll (GtkEventControllerScroll *scroll, double dx, double dy, TdSliceView *self)
 {
+  const GdkModifierType state
+      = gtk_event_controller_get_current_event_state (GTK_EVENT_CONTROLLER (scroll));
+
   if (!self->scene.image)
     return FALSE;
+  if (self->wheel_steps && !(state & GDK_CONTROL_MASK)) {
+    self->stepped += dy;
+    const int whole = (int) self->stepped;
+    self->stepped -= whole;
+    if (whole != 0)
+      g_signal_emit (self, signals[STEPPED], 0, whole);
+    return TRUE;
+  }
   zoom_about (self, self->pointer_x, self->pointer_y, pow (WHEEL_FACTOR, -dy));
   emit_pointed (self, self->pointer_x, self->pointer_y);
   return TRUE;
@@ -540,6 +614,49 @@ slice_view_on_pinch (GtkGestureZoom *gesture, double scale, TdSliceView *self)
 
 /* ── Dragging ── */
 
+/* The second arm of an angle goes on from the first; anything else begins anew. */
+static void
+drag_draw_begin (TdSliceView *self)
+{
+  TdMark *mark = &self->drawing;
+
+  if (mark->measure.kind == TD_MEASURE_ANGLE && mark->n_points == 2
+      && self->tool == TD_MEASURE_ANGLE)
+    mark->n_points = 3;
+  else
+    *mark = (TdMark) { .measure.kind = (TdMeasureKind) self->tool, .n_points = 2 };
+  slice_view_locate (self, self->drag_x, self->drag_y, &mark->measure.points[mark->n_points - 1][0],
+                     &mark->measure.points[mark->n_points - 1][1]);
+  if (mark->n_points == 2)
+    memcpy (mark->measure.points[0], mark->measure.points[1], sizeof mark->measure.points[0]);
+}
+
+static void
+drag_draw (TdSliceView *self, double wx, double wy)
+{
+  double *point = self->drawing.measure.points[self->drawing.n_points - 1];
+
+  slice_view_locate (self, wx, wy, &point[0], &point[1]);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+/* A click draws nothing, but places an angle's last point. */
+static void
+drag_draw_end (TdSliceView *self)
+{
+  TdMark *mark = &self->drawing;
+  const guint wanted = td_measure_points (mark->measure.kind);
+  const TdMeasure measure = mark->measure;
+
+  if (mark->n_points < wanted && self->drag_moved)
+    return;
+  const gboolean whole = mark->n_points == wanted && (self->drag_moved || wanted == 3);
+  mark->n_points = 0;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+  if (whole)
+    g_signal_emit (self, signals[DRAWN], 0, &measure);
+}
+
 static void
 slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceView *self)
 {
@@ -560,14 +677,20 @@ slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceVi
     self->drag = DRAG_PAN;
   else if (near_wipe (self, x))
     self->drag = DRAG_WIPE;
+  else if (near_row_line (self, y) && near_column_line (self, x))
+    self->drag = DRAG_CROSS;
   else if (near_row_line (self, y))
     self->drag = DRAG_LINE;
   else if (near_column_line (self, x))
     self->drag = DRAG_COLUMN;
+  else if (self->tool >= 0 && self->scene.image && !(state & (GDK_SHIFT_MASK | GDK_CONTROL_MASK)))
+    self->drag = DRAG_DRAW;
   else
     self->drag = state & GDK_SHIFT_MASK     ? DRAG_REGION
                  : state & GDK_CONTROL_MASK ? DRAG_MEASURE
                                             : DRAG_PAN;
+  if (self->drag == DRAG_DRAW)
+    drag_draw_begin (self);
 }
 
 static void
@@ -648,6 +771,11 @@ slice_view_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSlic
   case DRAG_RANGE: drag_range (self, dx, dy); break;
   case DRAG_LINE: drag_line (self, self->drag_x + dx, self->drag_y + dy); break;
   case DRAG_COLUMN: drag_column (self, self->drag_x + dx, self->drag_y + dy); break;
+  case DRAG_DRAW: drag_draw (self, self->drag_x + dx, self->drag_y + dy); break;
+  case DRAG_CROSS:
+    drag_line (self, self->drag_x + dx, self->drag_y + dy);
+    drag_column (self, self->drag_x + dx, self->drag_y + dy);
+    break;
   case DRAG_WIPE:
     self->scene.wipe
         = CLAMP ((self->drag_x + dx) / gtk_widget_get_width (GTK_WIDGET (self)), 0.02, 0.98);
@@ -674,6 +802,8 @@ slice_view_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceVi
   if (self->drag == DRAG_REGION && self->drag_moved)
     g_signal_emit (self, signals[REGION_DRAWN], 0, self->region[0], self->region[1],
                    self->region[2], self->region[3]);
+  else if (self->drag == DRAG_DRAW)
+    drag_draw_end (self);
   else if (self->drag == DRAG_MEASURE && !self->drag_moved)
     slice_view_measure (self, (double[4]) { 0 });
   else if (!self->drag_moved && button == GDK_BUTTON_PRIMARY
@@ -802,6 +932,7 @@ td_slice_view_dispose (GObject *object)
   TdSliceView *self = TD_SLICE_VIEW (object);
 
   g_clear_pointer (&self->canvas, gtk_widget_unparent);
+  g_clear_pointer (&self->marks, g_array_unref);
   g_clear_pointer (&self->scene.image, td_image_unref);
   g_clear_pointer (&self->scene.second, td_image_unref);
   G_OBJECT_CLASS (td_slice_view_parent_class)->dispose (object);
@@ -832,9 +963,11 @@ td_slice_view_class_init (TdSliceViewClass *class)
   signals[COLUMN_MOVED] = add_signal ("column-moved", 1, number, none, none, none);
   signals[NUDGED] = add_signal ("nudged", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
   signals[VIEW_CHANGED] = add_signal ("view-changed", 0, none, none, none, none);
+  signals[STEPPED] = add_signal ("stepped", 1, G_TYPE_INT, none, none, none);
   signals[RANGE_CHANGED] = add_signal ("range-changed", 2, number, number, none, none);
   signals[REGION_DRAWN] = add_signal ("region-drawn", 4, number, number, number, number);
   signals[MEASURED] = add_signal ("measured", 4, number, number, number, number);
+  signals[DRAWN] = add_signal ("drawn", 1, G_TYPE_POINTER, none, none, none);
   signals[FAILED] = add_signal ("failed", 1, G_TYPE_STRING, none, none, none);
 }
 
@@ -847,6 +980,7 @@ td_slice_view_init (TdSliceView *self)
     .low = 0, .high = 1, .bad_rgb = { 0.90f, 0.20f, 0.75f }, .background = { 0.11f, 0.11f, 0.12f }
   };
   self->fitted = TRUE;
+  self->tool = -1;
   self->row_line = self->column_line = NAN;
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_hexpand (GTK_WIDGET (self), TRUE);

@@ -3,6 +3,7 @@
 
 #include <gtk/gtk.h>
 
+#include "marks.h"
 #include "render/image.h"
 #include "render/view.h"
 
@@ -13,10 +14,10 @@
  * 0.
  *
  * Mouse: wheel and pinch zoom about the pointer; primary drag pans, moves a line or the wipe when
- * it begins on one, with Shift draws a region and with Ctrl a box to measure in; middle drag pans;
- * secondary drag changes the display range (across: its width, along: its middle); a click picks.
- * Keys: + and - zoom, 0 fits, 1 is one to one, the arrows are handed to the owner as "nudged"
- * (Shift: fine), Ctrl with arrows pans.
+ * it begins on one (or both where they cross), with Shift draws a region and with Ctrl a box to
+ * measure in; middle drag pans; secondary drag changes the display range (across: its width, along:
+ * its middle); a click picks. Keys: + and - zoom, 0 fits, 1 is one to one, the arrows are handed to
+ * the owner as "nudged" (Shift: fine), Ctrl with arrows pans.
  *
  * Signals:
  *   "pointed" (double column, double row, gboolean inside)
@@ -25,10 +26,12 @@
  *   "column-moved" (double column)        the vertical line was dragged, to a hundredth of a pixel
  *   "nudged" (int dx, int dy, gboolean fine)
  *   "view-changed" ()                     zoom or position, by the user or a new picture
+ *   "stepped" (int by)                    the wheel, where it steps
  *   "range-changed" (double low, double high)  contrast, by the user
  *   "region-drawn" (double x, double y, double width, double height)
  *   "measured" (double x, double y, double width, double height)  the box, while it is drawn; width
  *                                         0: taken away by a click with Ctrl
+ *   "drawn" (gpointer measure)            a TdMeasure, by the tool
  *   "failed" (const char *reason)         OpenGL is missing; drawing goes on without it
  */
 #define TD_TYPE_SLICE_VIEW (td_slice_view_get_type ())
@@ -56,6 +59,14 @@ void td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fit
 void td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable);
 void td_slice_view_set_column_line (TdSliceView *self, double column, gboolean draggable);
 void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
+/* The primary drag draws a measure of that kind instead of panning; an angle's second arm is drawn
+   after its first, from the end of it. -1: no tool. */
+void td_slice_view_set_tool (TdSliceView *self, int kind);
+/* Measures that are shown. (element-type TdMark) (transfer full) (nullable) */
+void td_slice_view_take_marks (TdSliceView *self, GArray *marks);
+const GArray *td_slice_view_get_marks (TdSliceView *self); /* (nullable) */
+/* The wheel is handed to the owner as "stepped", and zooms with Ctrl. */
+void td_slice_view_set_wheel_steps (TdSliceView *self, gboolean steps);
 /* Size of a picture pixel for the scale bar; 0: pixels. Non-square pixels have no scale bar. */
 void td_slice_view_set_pixel_mm (TdSliceView *self, double width_mm, double height_mm);
 double td_slice_view_get_pixel_mm (TdSliceView *self); /* the width */

@@ -3,9 +3,11 @@
 
 #include <math.h>
 
+#include "latest.h"
 #include "picture-input.h"
 #include "render/soft-renderer.h"
 #include "render/space-renderer.h"
+#include "render/voxel-renderer.h"
 #include "ui.h"
 
 #define FIRST_YAW_DEG 38.0
@@ -19,7 +21,9 @@
 
 /* What a canvas draws; owned by the space view, which outlives its canvas. */
 typedef struct {
-  TdSpace *space; /* NULL: nothing */
+  TdSpace *space;   /* NULL: nothing */
+  TdVoxels *voxels; /* NULL: none */
+  TdCast cast;
   TdCamera camera;
   TdInk background;
 } TdSpaceScene;
@@ -38,6 +42,7 @@ struct _TdSpaceCanvas {
   TdSpaceFailed failed;
   gpointer failed_user;
   TdSpaceRenderer *renderer;
+  TdVoxelRenderer *voxel_renderer; /* NULL: none were drawn yet */
 };
 
 G_DEFINE_FINAL_TYPE (TdSpaceCanvas, td_space_canvas, GTK_TYPE_GL_AREA)
@@ -57,6 +62,11 @@ td_space_canvas_render (GtkGLArea *area, GdkGLContext *context)
             ? td_space_project (self->scene->space, &self->scene->camera, width, height, scale)
             : g_array_new (FALSE, FALSE, sizeof (TdShape));
   td_space_renderer_draw (self->renderer, shapes, self->scene->background, width, height);
+  if (self->scene->voxels && !self->voxel_renderer)
+    self->voxel_renderer = td_voxel_renderer_new (NULL);
+  if (self->scene->voxels && self->voxel_renderer)
+    td_voxel_renderer_draw (self->voxel_renderer, self->scene->voxels, &self->scene->cast,
+                            &self->scene->camera, width, height);
   return TRUE;
 }
 
@@ -79,8 +89,10 @@ td_space_canvas_unrealize (GtkWidget *widget)
   TdSpaceCanvas *self = TD_SPACE_CANVAS (widget);
 
   gtk_gl_area_make_current (GTK_GL_AREA (widget));
-  if (!gtk_gl_area_get_error (GTK_GL_AREA (widget)))
+  if (!gtk_gl_area_get_error (GTK_GL_AREA (widget))) {
     g_clear_pointer (&self->renderer, td_space_renderer_free);
+    g_clear_pointer (&self->voxel_renderer, td_voxel_renderer_free);
+  }
   GTK_WIDGET_CLASS (td_space_canvas_parent_class)->unrealize (widget);
 }
 
@@ -116,6 +128,8 @@ struct _TdSpaceView {
   GtkWidget parent_instance;
   GtkWidget *canvas; /* NULL: drawn by the processor */
   TdSpaceScene scene;
+  TdLatest *casting;    /* by the processor */
+  GdkTexture *picture;  /* of the voxels, by the processor; NULL: none */
   TdCamera drag_camera; /* as the drag began */
   gboolean drag_moves;
   double pinch_zoom;
@@ -123,9 +137,88 @@ struct _TdSpaceView {
 
 G_DEFINE_FINAL_TYPE (TdSpaceView, td_space_view, GTK_TYPE_WIDGET)
 
+/* ── Voxels by the processor ── */
+
+/* Rays of the first picture, which follows the pointer, and of the one that stays. */
+#define COARSE_SIDE 96.0
+#define FINE_SIDE 420.0
+
+typedef struct {
+  TdVoxels *voxels;
+  TdCast cast;
+  TdCamera camera;
+  int width, height;
+} Casting;
+
+static void
+casting_free (gpointer user)
+{
+  Casting *casting = user;
+
+  td_voxels_unref (casting->voxels);
+  g_free (casting);
+}
+
+static GdkTexture *
+casting_draw (const Casting *casting, double side, GCancellable *cancellable)
+{
+  const double scale = MIN (side / MIN (casting->width, casting->height), 1);
+  const guint width = (guint) MAX (casting->width * scale, 1);
+  const guint height = (guint) MAX (casting->height * scale, 1);
+  guint8 *rgba = g_malloc ((gsize) 4 * width * height);
+
+  if (!td_voxels_cast (casting->voxels, &casting->cast, &casting->camera, width, height,
+                       cancellable, rgba)) {
+    g_free (rgba);
+    return NULL;
+  }
+  g_autoptr (GBytes) bytes = g_bytes_new_take (rgba, (gsize) 4 * width * height);
+  return gdk_memory_texture_new ((int) width, (int) height, GDK_MEMORY_R8G8B8A8_PREMULTIPLIED,
+                                 bytes, (gsize) 4 * width);
+}
+
+static gpointer
+casting_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  GdkTexture *coarse = casting_draw (user, COARSE_SIDE, cancellable);
+
+  if (coarse)
+    td_latest_post (run, coarse, TRUE);
+  GdkTexture *fine = casting_draw (user, FINE_SIDE, cancellable);
+  if (!fine)
+    g_cancellable_set_error_if_cancelled (cancellable, error);
+  return fine;
+}
+
+static void
+casting_show (gpointer texture, const GError *error, gboolean last, gpointer user)
+{
+  TdSpaceView *self = user;
+
+  if (!texture)
+    return;
+  g_set_object (&self->picture, texture);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+static void
+space_view_cast (TdSpaceView *self)
+{
+  const int width = gtk_widget_get_width (GTK_WIDGET (self));
+  const int height = gtk_widget_get_height (GTK_WIDGET (self));
+
+  if (self->canvas || !self->scene.voxels || width <= 0 || height <= 0)
+    return;
+  Casting *casting = g_new (Casting, 1);
+  *casting = (Casting) { td_voxels_ref (self->scene.voxels), self->scene.cast, self->scene.camera,
+                         width, height };
+  td_latest_request (self->casting, casting);
+}
+
 static void
 space_view_redraw (TdSpaceView *self)
 {
+  space_view_cast (self);
   if (self->canvas)
     gtk_gl_area_queue_render (GTK_GL_AREA (self->canvas));
   gtk_widget_queue_draw (GTK_WIDGET (self));
@@ -136,6 +229,21 @@ td_space_view_take_space (TdSpaceView *self, TdSpace *space)
 {
   td_space_free (self->scene.space);
   self->scene.space = space;
+  space_view_redraw (self);
+}
+
+void
+td_space_view_set_voxels (TdSpaceView *self, TdVoxels *voxels, const TdCast *cast)
+{
+  TdVoxels *before = self->scene.voxels;
+
+  self->scene.voxels = voxels ? td_voxels_ref (voxels) : NULL;
+  g_clear_pointer (&before, td_voxels_unref);
+  self->scene.cast = *cast;
+  if (!voxels) {
+    td_latest_cancel (self->casting);
+    g_clear_object (&self->picture);
+  }
   space_view_redraw (self);
 }
 
@@ -272,6 +380,9 @@ td_space_view_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     gtk_widget_snapshot_child (widget, self->canvas, snapshot);
   else
     draw_soft (self, snapshot, width, height);
+  if (!self->canvas && self->picture)
+    gtk_snapshot_append_texture (snapshot, self->picture,
+                                 &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
   g_autofree graphene_rect_t *taken = g_new (graphene_rect_t, n);
   for (guint i = 0; i < n; i++)
     draw_label (self, snapshot, &labels[i], taken, i);
@@ -407,6 +518,7 @@ td_space_view_size_allocate (GtkWidget *widget, int width, int height, int basel
 
   if (self->canvas)
     gtk_widget_size_allocate (self->canvas, &(GtkAllocation) { 0, 0, width, height }, -1);
+  space_view_cast (self);
 }
 
 static void
@@ -425,6 +537,9 @@ td_space_view_dispose (GObject *object)
 
   g_clear_pointer (&self->canvas, gtk_widget_unparent);
   g_clear_pointer (&self->scene.space, td_space_free);
+  g_clear_pointer (&self->casting, td_latest_free);
+  g_clear_pointer (&self->scene.voxels, td_voxels_unref);
+  g_clear_object (&self->picture);
   G_OBJECT_CLASS (td_space_view_parent_class)->dispose (object);
 }
 
@@ -453,6 +568,7 @@ td_space_view_init (TdSpaceView *self)
   };
   const double origin[3] = { 0 };
 
+  self->casting = td_latest_new (casting_work, casting_free, casting_show, g_object_unref, self);
   self->scene.background = (TdInk) { { 0.11f, 0.11f, 0.12f, 1 } };
   td_camera_init (&self->scene.camera, origin, 1);
   td_space_view_reset (self);

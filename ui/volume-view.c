@@ -4,8 +4,9 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
-#include "dataset/volume.h"
 #include "done-strip.h"
+#include "residual-curve.h"
+#include "method-choices.h"
 #include "latest.h"
 #include "scan-readout.h"
 
@@ -13,15 +14,17 @@ struct _TdVolumeView {
   GtkWidget parent_instance;
   GtkStack *stack;
   TdImagePane *pane;
+  TdVolumeBrowser *browser;
   GtkWidget *footer;
   GtkAdjustment *adjustment;
   TdDoneStrip *strip;
+  TdResidualCurve *curve;
   TdJobItem *item;
   TdLatest *latest;
-  guint shown_slice;   /* what the pane shows; G_MAXUINT: nothing */
-  gboolean shown_full; /* from the written volume, or kept whole */
-  gboolean untouched;  /* the user has not chosen a slice of this job: any finished one will do */
-  gboolean placing;    /* the slider is being moved from here */
+  guint shown_slice;    /* what the pane shows; G_MAXUINT: nothing */
+  guint shown_replaced; /* td_slice_store_replaced() */
+  gboolean untouched;   /* the user has not chosen a slice of this job: any finished one will do */
+  gboolean placing;     /* the slider is being moved from here */
   TdSliceReadout readout;
 };
 
@@ -31,7 +34,6 @@ G_DEFINE_FINAL_TYPE (TdVolumeView, td_volume_view, GTK_TYPE_WIDGET)
 
 typedef struct {
   TdSliceStore *store;
-  char *path; /* the written volume; NULL: it is not complete */
   guint slice;
 } Request;
 
@@ -41,39 +43,19 @@ volume_view_request_free (gpointer user)
   Request *request = user;
 
   td_slice_store_unref (request->store);
-  g_free (request->path);
   g_free (request);
-}
-
-static TdImage *
-read_written (const char *path, guint slice, GError **error)
-{
-  g_autoptr (TdVolume) volume = td_volume_open (path, error);
-  if (!volume)
-    return NULL;
-  const TdVolumeFacts *facts = td_volume_facts (volume);
-  g_autofree float *pixels = g_new (float, (gsize) facts->nx * facts->ny);
-
-  if (!td_volume_read (volume, slice, 1, pixels, error))
-    return NULL;
-  return td_image_new_take (g_steal_pointer (&pixels), facts->nx, facts->ny);
 }
 
 static gpointer
 volume_view_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Request *request = user;
+  TdImage *image = td_slice_store_image (request->store, request->slice);
 
-  /* What the store keeps whole need not be read from the disk. */
-  if (td_slice_store_factor (request->store) == 1 || !request->path) {
-    TdImage *image = td_slice_store_image (request->store, request->slice);
-    if (image)
-      return image;
-  }
-  if (request->path)
-    return read_written (request->path, request->slice, error);
-  g_set_error (error, G_IO_ERROR, G_IO_ERROR_PENDING, "%s", _ ("This slice is not finished yet."));
-  return NULL;
+  if (!image)
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_PENDING, "%s",
+                 _ ("This slice is not finished yet."));
+  return image;
 }
 
 /* ── Main thread ── */
@@ -88,7 +70,7 @@ static void
 show_subtitle (TdVolumeView *self)
 {
   guint factor = td_slice_store_factor (td_job_item_slices (self->item));
-  gboolean reduced = factor > 1 && td_job_item_state (self->item) != TD_JOB_DONE;
+  gboolean reduced = factor > 1;
   g_autofree char *state = td_job_item_status (self->item);
   guint row = td_job_item_row (self->item, wanted_slice (self));
   g_autofree char *text = reduced ? g_strdup_printf (_ ("row %u; %s; shown at 1/%u until written"),
@@ -123,16 +105,14 @@ volume_view_request_slice (TdVolumeView *self)
 
   if (!store)
     return;
-  gboolean written = td_job_item_state (self->item) == TD_JOB_DONE;
-  gboolean full = written || td_slice_store_factor (store) == 1;
-  if (slice == self->shown_slice && full == self->shown_full)
+  const guint replaced = td_slice_store_replaced (store);
+  if (slice == self->shown_slice && replaced == self->shown_replaced)
     return;
   Request *request = g_new0 (Request, 1);
   request->store = td_slice_store_ref (store);
-  request->path = written ? g_strdup (td_job_item_output (self->item)) : NULL;
   request->slice = slice;
   self->shown_slice = slice;
-  self->shown_full = full;
+  self->shown_replaced = replaced;
   td_latest_request (self->latest, request);
   td_image_pane_set_updating (self->pane, TRUE);
 }
@@ -175,12 +155,45 @@ place_on_finished (TdVolumeView *self, TdSliceStore *store)
   volume_view_request_slice (self);
 }
 
+/* The volume is written: its planes across all axes. */
+static void
+volume_view_browse (TdVolumeView *self)
+{
+  if (g_strcmp0 (gtk_stack_get_visible_child_name (self->stack), "browser") == 0)
+    return;
+  td_latest_cancel (self->latest);
+  td_done_strip_set_store (self->strip, NULL);
+  td_volume_browser_open (self->browser, td_job_item_output (self->item), NULL);
+  gtk_stack_set_visible_child_name (self->stack, "browser");
+}
+
+/* By which method the picture is made, and how far that has come. */
+static void
+volume_view_show_method (TdVolumeView *self)
+{
+  const TdRemoteFacts *facts = td_job_item_facts (self->item);
+  const char *method = facts->method ? td_choice_label (TD_CHOICE_METHOD, facts->method) : NULL;
+  const guint passes = facts->residuals ? facts->residuals->len : 0;
+  const gboolean iterates = passes > 0 && facts->slices_done == 0;
+  g_autofree char *text = method && iterates
+                              ? g_strdup_printf (_ ("%s: the estimate after %u of %u passes"),
+                                                 method, passes, facts->n_passes)
+                              : g_strdup (method);
+
+  td_image_pane_set_badge (self->pane, text);
+  td_residual_curve_set (self->curve, facts->residuals, facts->n_passes);
+}
+
 /* The plan is made, or more slices are there, or the job ended. */
 static void
 on_item_changed (TdVolumeView *self)
 {
   TdSliceStore *store = td_job_item_slices (self->item);
 
+  if (td_job_item_state (self->item) == TD_JOB_DONE) {
+    volume_view_browse (self);
+    return;
+  }
   gtk_stack_set_visible_child_name (self->stack, store ? "volume" : "empty");
   if (!store)
     return;
@@ -192,16 +205,14 @@ on_item_changed (TdVolumeView *self)
   td_image_pane_set_units (self->pane, self->readout.units);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->pane), self->readout.pixel_mm,
                               self->readout.pixel_mm);
-  td_done_strip_set_store (self->strip,
-                           td_job_item_state (self->item) == TD_JOB_DONE ? NULL : store);
+  td_done_strip_set_store (self->strip, store);
+  volume_view_show_method (self);
   show_subtitle (self);
-  /* At the end the middle one, unless another was chosen. */
-  if (self->untouched && (self->shown_slice == G_MAXUINT || td_job_item_ended (self->item)))
+  if (self->untouched && self->shown_slice == G_MAXUINT)
     place_on_finished (self, store);
-  if (self->shown_slice == G_MAXUINT || td_job_item_state (self->item) == TD_JOB_DONE)
-    if (td_slice_store_has (store, wanted_slice (self))
-        || td_job_item_state (self->item) == TD_JOB_DONE)
-      volume_view_request_slice (self);
+  if ((self->shown_slice == G_MAXUINT || td_slice_store_replaced (store) != self->shown_replaced)
+      && td_slice_store_has (store, wanted_slice (self)))
+    volume_view_request_slice (self);
 }
 
 void
@@ -216,6 +227,7 @@ td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
   self->shown_slice = G_MAXUINT;
   td_image_pane_set_image (self->pane, NULL);
   td_done_strip_set_store (self->strip, NULL);
+  td_volume_browser_close (self->browser);
   gtk_stack_set_visible_child_name (self->stack, "empty");
   if (!item)
     return;
@@ -231,6 +243,7 @@ void
 td_volume_view_set_colour_map (TdVolumeView *self, const char *name)
 {
   td_image_pane_set_colour_map (self->pane, name);
+  td_volume_browser_set_colour_map (self->browser, name);
 }
 
 static void
@@ -260,13 +273,17 @@ td_volume_view_class_init (TdVolumeViewClass *class)
 
   g_type_ensure (TD_TYPE_IMAGE_PANE);
   g_type_ensure (TD_TYPE_DONE_STRIP);
+  g_type_ensure (TD_TYPE_RESIDUAL_CURVE);
+  g_type_ensure (TD_TYPE_VOLUME_BROWSER);
   G_OBJECT_CLASS (class)->dispose = td_volume_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-view.ui");
   gtk_widget_class_bind_template_child (widget, TdVolumeView, stack);
   gtk_widget_class_bind_template_child (widget, TdVolumeView, pane);
+  gtk_widget_class_bind_template_child (widget, TdVolumeView, browser);
   gtk_widget_class_bind_template_child (widget, TdVolumeView, footer);
   gtk_widget_class_bind_template_child (widget, TdVolumeView, adjustment);
   gtk_widget_class_bind_template_child (widget, TdVolumeView, strip);
+  gtk_widget_class_bind_template_child (widget, TdVolumeView, curve);
   gtk_widget_class_bind_template_callback (widget, on_slider);
 }
 

@@ -5,10 +5,11 @@
 
 #include "image-pane.h"
 #include "job-item.h"
+#include "volume-browser.h"
 
 /**
  * TdVolumeView: browses the slices of a running job as they are finished, and of the written volume
- * when it is done; also any volume on disk. Slices are read off the main thread.
+ * when it is done, with planes across all axes. Slices are read off the main thread.
  */
 #define TD_TYPE_VOLUME_VIEW (td_volume_view_get_type ())
 G_DECLARE_FINAL_TYPE (TdVolumeView, td_volume_view, TD, VOLUME_VIEW, GtkWidget)

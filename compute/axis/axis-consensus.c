@@ -7,8 +7,6 @@
 
 #include "dataset/sort.h"
 
-/* Confidence below which a trial is no better than chance. */
-#define CHANCE 0.2
 /* A guess by weak trials needs so many near one line, and half of all. Its error is at least the
    second figure, in columns. */
 #define LEAST_GUESS 3
@@ -27,7 +25,7 @@
 /* Trials have more outliers than a normal distribution. With this factor 95 of 100 centres of the
    study lie within two standard errors (tests/truth/test-axis-study.c). */
 #define TAILS 1.4
-/* What rows alone may miss of the tilt, in columns between the first and the last of them: about a
+/* What rows alone may miss of the tilt, in columns between the first and the last of them. About a
    tilted axis, all rows of one large body tell the same centre. */
 #define MISSED_PX 0.3
 /* From this excess on (excess_of()), the advice names the difference between the methods. */
@@ -68,7 +66,7 @@ make_sigmas (const TdAxisTrial *trials, guint n)
   for (guint i = 0; i < n; i++) {
     double own = isfinite (trials[i].spread_px) ? trials[i].spread_px : 0;
     double floor = floor_of (trials[i].method);
-    if (isfinite (trials[i].centre_px) && trials[i].confidence >= CHANCE)
+    if (isfinite (trials[i].centre_px) && trials[i].confidence >= TD_AXIS_WEAK)
       sigma[i] = hypot (floor, own) / sqrt (trials[i].confidence);
   }
   return sigma;

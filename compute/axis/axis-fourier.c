@@ -36,9 +36,9 @@ static const struct {
 #define MOST_NEAR 12
 #define LAST_STEP 0.1
 #define LAST_STEPS 3
-/* Of the standard error that noise alone would make, by half turns there are to compare: a seam of
-   one also shows what the beam and the detector did meanwhile. And what comes to that where a
-   sample is cut off. */
+/* The standard error as a multiple of what noise alone would make, by the half turns to compare.
+   The seam of one half turn also shows what the beam and the detector did meanwhile. The last
+   figure is added where a sample is cut off. */
 static const double spread_parts[] = { 3, 1 };
 #define CUT_OFF_SPREAD_PX 0.04
 /* The wedge's radius, of the width. What lies beyond the ends moves faster than all that is inside.

@@ -340,7 +340,7 @@ width_of (const Agreement *agreement, guint first, guint last, guint peak)
 }
 
 /* The top of the parabola through the agreement by least squares, over as much of the peak as is
-   one: the wider a peak, the more its single values are noise. */
+   one. The wider a peak, the more its single values are noise. */
 static void
 axis_overlap_refine (const Agreement *agreement, guint first, guint last, guint peak,
                      TdAxisEstimate *estimate)

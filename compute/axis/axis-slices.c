@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "axis-quality.h"
 #include "axis-rows.h"
 #include "axis-spectrum.h"
 #include "compute/angles.h"
@@ -174,7 +175,7 @@ td_axis_slices_free (TdAxisSlices *self)
 
 float *
 td_axis_trial_slices (const TdRowSource *source, guint row, const double *centres_px, guint n,
-                      GCancellable *cancellable, GError **error)
+                      double *sharpness, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (source->scan);
   const TdAxisOptions options = { .row_first = row, .row_end = row + 1, .n_rows = 1 };
@@ -208,5 +209,10 @@ td_axis_trial_slices (const TdRowSource *source, guint row, const double *centre
     if (!td_axis_slices_run (slices, centres_px + first, MIN (batch, n - first),
                              out + first * pixels, error))
       return NULL;
+  const TdAxisQuality quality
+      = td_axis_quality_for (sinogram, facts->n_views, facts->n_columns, facts->angles_rad);
+  for (guint i = 0; sharpness && i < n; i++)
+    sharpness[i]
+        = td_axis_quality (quality, out + i * pixels, facts->n_columns, 0.45 * facts->n_columns);
   return g_steal_pointer (&out);
 }

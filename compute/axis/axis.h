@@ -24,11 +24,14 @@ typedef enum {
   TD_AXIS_COUNT
 } TdAxisMethod;
 
+/* An answer of less confidence is no better than chance. */
+#define TD_AXIS_WEAK 0.2
+
 typedef struct {
   TdAxisMethod method;
   guint row;
   double centre_px;  /* NAN: the method gave none */
-  double confidence; /* 0 … 1; below 0.2 it is no better than chance */
+  double confidence; /* 0 … 1 */
   double spread_px;  /* the method's own standard error; NAN: it knows none */
   gboolean used;     /* the consensus took it; FALSE: weak, or far from the others */
 } TdAxisTrial;
@@ -77,6 +80,7 @@ void td_axis_result_free (TdAxisResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisResult, td_axis_result_free)
 
 /* One row reconstructed about each of @n centres, for people to compare: float [n][side][side] with
-   as many pixels to a side as the detector has columns. (transfer full) */
+   as many pixels to a side as the detector has columns. @sharpness: how sharp each is (NULL: not
+   asked for); larger is sharper, in no unit. (transfer full) */
 float *td_axis_trial_slices (const TdRowSource *source, guint row, const double *centres_px,
-                             guint n, GCancellable *cancellable, GError **error);
+                             guint n, double *sharpness, GCancellable *cancellable, GError **error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cone-bench.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -82,8 +83,8 @@ td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error
   const guint64 bytes = projection_floats (bench) * sizeof (float);
   bench->projections = g_try_malloc (bytes);
   if (!bench->projections) {
-    td_set_error (error, TD_ERROR_IO,
-                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of projections.", bytes >> 20);
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for %" PRIu64 " MiB of projections.",
+                  bytes >> 20);
     return NULL;
   }
   td_random_noise (bench->projections, projection_floats (bench), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fbp-bench.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,8 @@ fbp_bench_noise_scan (const TdFbpBenchSpec *spec, GError **error)
   };
 
   if (!projections) {
-    td_set_error (error, TD_ERROR_IO,
-                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of projections", n >> 18);
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for %" PRIu64 " MiB of projections",
+                  n >> 18);
     return NULL;
   }
   for (guint i = 0; i < spec->n_views; i++)

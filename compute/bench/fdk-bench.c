@@ -2,6 +2,7 @@
 #include "fdk-bench.h"
 #include "times.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,8 +53,7 @@ map_memory (guint64 bytes, GError **error)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
   if (memory == MAP_FAILED) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for %" G_GUINT64_FORMAT " MiB.",
-                  bytes >> 20);
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for %" PRIu64 " MiB.", bytes >> 20);
     return NULL;
   }
   madvise (memory, bytes, MADV_HUGEPAGE);

@@ -70,18 +70,26 @@ prepare_bench_make_scan (const TdPrepareBenchSpec *spec, guint n_rows, guint n_v
 
 /* ── The data ── */
 
-/* The samples of one row that a step may meet: a disc that wanders, and noise. */
+/* The samples of one row that a step may meet: a disc that wanders, and noise. With rings there is
+   a disc about the axis, too, so that "rings" has all to do that it may have to. */
 static float *
 prepare_bench_make_row (const TdPrepareBenchSpec *spec, guint n_views, TdStepStage stage,
                         gboolean counts)
 {
   g_autoptr (GRand) random = g_rand_new_with_seed (11);
+  g_autofree double *offsets = g_new0 (double, spec->n_columns);
   float *row = g_new (float, (gsize) n_views * spec->n_columns), *to = row;
 
+  for (guint c = 0; c < spec->n_columns && spec->rings > 0; c++) {
+    double x = (c + 0.5) / spec->n_columns * 2.4 - 1.2;
+    offsets[c] = 0.5 * sqrt (MAX (0, 0.5 - x * x))
+                 + spec->rings * sqrt (3) * (2 * g_rand_double (random) - 1);
+  }
   for (guint v = 0; v < n_views; v++)
     for (guint c = 0; c < spec->n_columns; c++) {
       double x = (c + 0.5) / spec->n_columns * 2.4 - 1.2 - 0.2 * sin (3.0 * v / n_views);
-      double p = 2 * sqrt (MAX (0, 0.8 - x * x)) + 0.02 * (2 * g_rand_double (random) - 1);
+      double p
+          = 2 * sqrt (MAX (0, 0.8 - x * x)) + 0.02 * (2 * g_rand_double (random) - 1) + offsets[c];
       *to++ = (float) (stage == TD_STEP_ABSORPTION ? p
                        : counts                    ? 200 + 40000 * exp (-p)
                                                    : exp (-p));
@@ -295,10 +303,11 @@ td_prepare_bench_run (TdDevice *device, const TdPrepareBenchSpec *spec, GError *
                    ? prepare_bench_make_scan (spec, spec->n_rows + FEW_ROWS, spec->n_views, error)
                    : NULL;
   bench.queue = bench.scan ? td_queue_new (device, error) : NULL;
-  if (!bench.queue || !prepare_bench_add_row (&bench, result, NULL, error))
+  if (!bench.queue || (!spec->step && !prepare_bench_add_row (&bench, result, NULL, error)))
     return NULL;
   for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++)
-    if (!prepare_bench_add_row (&bench, result, *kind, error))
+    if ((!spec->step || g_str_equal (spec->step, (*kind)->name))
+        && !prepare_bench_add_row (&bench, result, *kind, error))
       return NULL;
   return time_backprojection (&bench, result, error) ? g_steal_pointer (&result) : NULL;
 }

@@ -17,6 +17,8 @@ typedef struct {
   guint n_columns, n_views;
   guint n_rows;              /* wanted; a step that needs neighbours works on more */
   guint runs;                /* timed ones, after one to warm up */
+  double rings;              /* the detector's gain error, relative; 0: columns without offsets */
+  const char *step;          /* the only one to measure; NULL: all */
   GCancellable *cancellable; /* may be NULL */
 } TdPrepareBenchSpec;
 

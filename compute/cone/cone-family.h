@@ -63,10 +63,10 @@ struct TdConeProjector {
 /* NULL-terminated, in the order in which auto considers them. */
 const TdConeFamily *const *td_cone_families (void);
 /* Relative L2 bound against the double-precision reference, for random projections. The texture
-   unit's weights have 8 bits: an error below 2^-8 in u and in v, uniform, of a difference of two
-   values blended across (variance 4/3 of the noise), beside a signal of variance (2/3)^2. That is
-   2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3, and half storage adds 2^-11. All else is 1e-5, as iFDK
-   asks: coordinates in single precision are good to some 1e-6 pixel. */
+   unit's weights have 8 bits: their error is uniform and below 2^-8 in u and in v. It multiplies a
+   difference of two blended values (variance 4/3 of the noise); the signal's variance is (2/3)^2.
+   That is 2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3, and half storage adds 2^-11. All else is 1e-5, as
+   iFDK asks: coordinates in single precision are good to some 1e-6 pixel. */
 double td_cone_family_error_bound (const TdConeFamily *family, TdPrecision precision,
                                    const TdDeviceInfo *device);
 /* Why the family is out of use on the device (transfer full); NULL: it is not. */

@@ -266,6 +266,22 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   return g_steal_pointer (&filter);
 }
 
+gboolean
+td_cone_filter_set_views (TdConeFilter *filter, const TdConeTask *task, const TdGeometry *geometry,
+                          const double *angles_rad, GError **error)
+{
+  g_return_val_if_fail (task->n_views == filter->n_views, FALSE);
+  g_clear_pointer (&filter->cosine, td_buffer_free);
+  g_clear_pointer (&filter->redundancy, td_buffer_free);
+  if (!cone_filter_make_tables (filter, task, geometry, angles_rad, error))
+    return FALSE;
+  if (!filter->resample || task->tilted.n == 1)
+    return TRUE;
+  td_buffer_free (filter->resample->forms);
+  filter->resample->forms = upload_forms (filter->device, task, error);
+  return filter->resample->forms != NULL;
+}
+
 static gboolean
 run_ramp (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdBuffer *to, guint n_rows,
           GError **error)

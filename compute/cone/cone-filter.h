@@ -14,6 +14,11 @@ typedef struct TdConeFilter TdConeFilter;
 TdConeFilter *td_cone_filter_new (TdDevice *device, const TdConeTask *task,
                                   const TdGeometry *geometry, const double *angles_rad,
                                   const TdFilter *filter, guint max_rows, GError **error);
+/* From now on rows have the views of @task, as many as before, which else is the filter's own. What
+   was enqueued has ended. Blocks. */
+gboolean td_cone_filter_set_views (TdConeFilter *filter, const TdConeTask *task,
+                                   const TdGeometry *geometry, const double *angles_rad,
+                                   GError **error);
 /* Enqueues; in place. Detector rows @which lie in @rows, as wide as the task's n_measured. Filtered
    rows are as wide as its n_columns, and @rows must hold them. */
 gboolean td_cone_filter_run (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdRowRange which,

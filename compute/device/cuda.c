@@ -985,6 +985,7 @@ fill_info (TdDeviceInfo *info, const TdCuDriver *cu, TdCuDevice card, guint inde
   info->texture_linear = TRUE;
   info->half_storage = TRUE;
   info->half_arithmetic = info->arch >= 53;
+  info->double_arithmetic = TRUE;
   info->shuffle = TRUE;
 }
 

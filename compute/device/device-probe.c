@@ -2,6 +2,7 @@
 #include "device-probe.h"
 
 #include <glib/gstdio.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -98,8 +99,8 @@ add_file (GChecksum *sum, const char *path)
 
   if (g_stat (path, &state) != 0)
     memset (&state, 0, sizeof state);
-  text = g_strdup_printf ("%s %" G_GINT64_FORMAT " %" G_GINT64_FORMAT "\n", path,
-                          (gint64) state.st_size, (gint64) state.st_mtime);
+  text = g_strdup_printf ("%s %" PRId64 " %" PRId64 "\n", path, (gint64) state.st_size,
+                          (gint64) state.st_mtime);
   g_checksum_update (sum, (const guchar *) text, -1);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "device-api.h"
+
+#include <inttypes.h>
 #include "kernels/source.h"
 
 static const struct {
@@ -268,9 +270,8 @@ texture_check (const TdDeviceInfo *info, const TdTextureSpec *spec, GError **err
   if (spec->width > info->texture_max[0] || spec->height > info->texture_max[1]
       || spec->layers > info->texture_max_layers) {
     td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "a texture of %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
-                  " is larger than this device's %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
-                  " × %" G_GUINT64_FORMAT,
+                  "a texture of %" PRIu64 " × %" PRIu64 " × %" PRIu64
+                  " is larger than this device's %" PRIu64 " × %" PRIu64 " × %" PRIu64,
                   spec->width, spec->height, spec->layers, info->texture_max[0],
                   info->texture_max[1], info->texture_max_layers);
     return FALSE;
@@ -327,7 +328,7 @@ td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
   if (!layers || layer0 > all || layers > all - layer0 || offset > from->bytes
       || bytes > from->bytes - offset) {
     td_set_error (error, TD_ERROR_DEVICE_BUG,
-                  "layers %" G_GUINT64_FORMAT " + %" G_GUINT64_FORMAT " are outside the texture or "
+                  "layers %" PRIu64 " + %" PRIu64 " are outside the texture or "
                   "its buffer",
                   layer0, layers);
     return device_failed (device, error);
@@ -391,8 +392,8 @@ range_check (TdQueue *queue, const char *what, TdBuffer *buffer, guint64 offset,
   if (buffer->device == queue->device && offset <= buffer->bytes && bytes <= buffer->bytes - offset)
     return TRUE;
   td_set_error (error, TD_ERROR_DEVICE_BUG,
-                "%s of %" G_GUINT64_FORMAT " bytes at %" G_GUINT64_FORMAT
-                " is outside a buffer of %" G_GUINT64_FORMAT " bytes or of another device",
+                "%s of %" PRIu64 " bytes at %" PRIu64 " is outside a buffer of %" PRIu64
+                " bytes or of another device",
                 what, bytes, offset, buffer->bytes);
   return device_failed (queue->device, error);
 }

@@ -67,9 +67,10 @@ typedef struct {
   gboolean texture_slow;      /* textures are emulated (CPU devices): never use them for speed */
   gboolean half_storage;      /* td_load_half/td_store_half */
   gboolean half_arithmetic;
-  gboolean shuffle;       /* td_shuffle_* in the dialect */
-  gboolean host_pointers; /* td_buffer_map() gives the memory itself: no transfers needed */
-  gboolean cpu_shaped;    /* wants few fat work-items with vectors over slices */
+  gboolean double_arithmetic; /* kernels may compute in double precision */
+  gboolean shuffle;           /* td_shuffle_* in the dialect */
+  gboolean host_pointers;     /* td_buffer_map() gives the memory itself: no transfers needed */
+  gboolean cpu_shaped;        /* wants few fat work-items with vectors over slices */
 } TdDeviceInfo;
 
 typedef struct {

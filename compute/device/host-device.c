@@ -519,6 +519,7 @@ td_host_open (guint index, TdDevice **device, GError **error)
     .warp_width = 1,
     .max_group_size = 1024,
     .host_pointers = TRUE,
+    .double_arithmetic = TRUE,
     .cpu_shaped = TRUE,
   };
   *device = self;

@@ -13,35 +13,58 @@
 
 #define PLANNING_SECONDS 0.25
 #define PLANNER_BYTES ((gsize) 8 << 20)
-#define MAX_WISDOM_BYTES ((gsize) 16 << 20)
 
 static GMutex planner_lock;
+static char *wisdom_folder; /* NULL: the user's */
+
+char *
+td_fftw_wisdom_file (const char *folder)
+{
+  g_autofree char *own
+      = folder ? NULL : g_build_filename (g_get_user_cache_dir (), "tomodesk", NULL);
+
+  return g_build_filename (folder ? folder : own, "fftwf-wisdom", NULL);
+}
+
+void
+td_fftw_keep_wisdom_in (const char *folder)
+{
+  g_mutex_lock (&planner_lock);
+  g_free (wisdom_folder);
+  wisdom_folder = g_strdup (folder);
+  fftwf_forget_wisdom ();
+  g_mutex_unlock (&planner_lock);
+}
+
 /* Wisdom only saves time: a file that cannot be read or written is no error. */
 static char *
 wisdom_file (void)
 {
-  g_autofree char *folder = g_build_filename (g_get_user_cache_dir (), "tomodesk", NULL);
+  char *file = td_fftw_wisdom_file (wisdom_folder);
+  g_autofree char *folder = g_path_get_dirname (file);
 
   g_mkdir_with_parents (folder, 0700);
-  return g_build_filename (folder, "fftwf-wisdom", NULL);
+  return file;
 }
 
-/* The caller closes what comes back, which ends the lock; -1: nobody could lock. */
+/* The caller closes what comes back, which ends the lock; -1: nobody could lock. Some shared file
+   systems lock nothing. */
 static int
 lock_wisdom (const char *file)
 {
   g_autofree char *path = g_strconcat (file, ".lock", NULL);
   const int lock = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-  if (lock >= 0)
-    flock (lock, LOCK_EX);
-  return lock;
+  if (lock < 0 || flock (lock, LOCK_EX) == 0)
+    return lock;
+  close (lock);
+  return -1;
 }
 
 static void
 read_wisdom (const char *file)
 {
-  g_autofree char *text = td_text_load (file, MAX_WISDOM_BYTES, NULL);
+  g_autofree char *text = td_text_load (file, TD_FFTW_WISDOM_BYTES, NULL);
 
   if (text)
     fftwf_import_wisdom_from_string (text);
@@ -68,8 +91,9 @@ fftw_has_room (gsize n)
   return room != NULL;
 }
 
-/* Plans that are measured twice may differ, and so may the last bits of what they transform: one
- * process at a time measures a length, and the others take what it found. */
+/* Plans that are measured twice may differ, and so may the last bits of what they transform. One
+ * process at a time measures a length, and the others take what it found. Processes that cannot
+ * take turns estimate, which gives all of them the same plan. */
 static fftwf_plan
 measure_plan (guint n, fftwf_complex *from, fftwf_complex *to)
 {
@@ -79,6 +103,8 @@ measure_plan (guint n, fftwf_complex *from, fftwf_complex *to)
   read_wisdom (file);
   fftwf_plan plan
       = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+  if (!plan && lock < 0 && wisdom_folder)
+    return fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_ESTIMATE);
   if (!plan) {
     fftwf_set_timelimit (PLANNING_SECONDS);
     plan = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE);
@@ -117,20 +143,47 @@ td_fftw_plan_free (fftwf_plan plan)
   g_mutex_unlock (&planner_lock);
 }
 
+/* FFTW in double precision is another library, with another planner. */
+static GMutex double_planner_lock;
+
+fftw_plan
+td_fftw_plan_double (guint n)
+{
+  fftw_complex *from = fftw_alloc_complex (n), *to = fftw_alloc_complex (n);
+  fftw_plan plan = NULL;
+
+  g_mutex_lock (&double_planner_lock);
+  if (from && to && fftw_has_room (n))
+    plan = fftw_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_ESTIMATE);
+  g_mutex_unlock (&double_planner_lock);
+  fftw_free (from);
+  fftw_free (to);
+  return plan;
+}
+
+void
+td_fftw_plan_double_free (fftw_plan plan)
+{
+  if (!plan)
+    return;
+  g_mutex_lock (&double_planner_lock);
+  fftw_destroy_plan (plan);
+  g_mutex_unlock (&double_planner_lock);
+}
+
 gboolean
 td_fftw_even (double *values, guint period, guint count)
 {
-  static GMutex planner; /* FFTW in double precision is another library, with another planner */
   const guint n = period / 2 + 1;
   double *whole = fftw_alloc_real (period);
   fftw_complex *spectrum = fftw_alloc_complex (n);
 
   fftw_plan plan = NULL;
 
-  g_mutex_lock (&planner);
+  g_mutex_lock (&double_planner_lock);
   if (whole && spectrum && fftw_has_room (period))
     plan = fftw_plan_dft_r2c_1d ((int) period, whole, spectrum, FFTW_ESTIMATE);
-  g_mutex_unlock (&planner);
+  g_mutex_unlock (&double_planner_lock);
   for (double *line = values; plan && line < values + (gsize) count * n; line += n) {
     for (guint i = 0; i < period; i++)
       whole[i] = line[MIN (i, period - i)];
@@ -138,10 +191,7 @@ td_fftw_even (double *values, guint period, guint count)
     for (guint i = 0; i < n; i++)
       line[i] = spectrum[i][0];
   }
-  g_mutex_lock (&planner);
-  if (plan)
-    fftw_destroy_plan (plan);
-  g_mutex_unlock (&planner);
+  td_fftw_plan_double_free (plan);
   fftw_free (spectrum);
   fftw_free (whole);
   return plan != NULL;

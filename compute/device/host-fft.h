@@ -17,6 +17,18 @@
 fftwf_plan td_fftw_plan (guint n);
 void td_fftw_plan_free (fftwf_plan plan); /* NULL is allowed */
 
+#define TD_FFTW_WISDOM_BYTES ((gsize) 16 << 20) /* of a file at most */
+/* Where wisdom lies in @folder; NULL: the user's. (transfer full) */
+char *td_fftw_wisdom_file (const char *folder);
+/* From now on wisdom is kept in @folder, and the user's is not looked at. Processes that share the
+   folder make the same plans, and so the same bits. Before the first plan. */
+void td_fftw_keep_wisdom_in (const char *folder);
+
+/* The same in double precision, made quickly and not measured: forward, not in place, for buffers
+   of fftw_alloc_complex(). fftw_execute_dft() runs it. */
+fftw_plan td_fftw_plan_double (guint n);
+void td_fftw_plan_double_free (fftw_plan plan); /* NULL is allowed */
+
 /* Transforms @count even sequences of that period in place. @values has the first period / 2 + 1
    values of each, one sequence after another. A real, even sequence's transform is real and even
    too. Double precision, not divided by the period. Any thread. FALSE: no memory. */

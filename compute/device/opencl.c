@@ -1232,6 +1232,7 @@ opencl_describe (OpenclDevice *self, guint index)
     /* NVIDIA's has no extension for it, but takes the instructions: kernels/dialect/opencl.h */
     .half_arithmetic
     = opencl_has_extension (device, "cl_khr_fp16") || opencl_nv_arch (device) >= 60,
+    .double_arithmetic = opencl_has_extension (device, "cl_khr_fp64"),
     .cpu_shaped = is_cpu,
   };
   self->sub_buffer_alignment = MAX (1, opencl_number (device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);

@@ -12,9 +12,9 @@
  * limit holds; its rows and its centre are not looked at.
  * @options: (nullable)
  *
- * td_axis_find() with a memory: the same scan with the same steps and options is searched once, by
- * whoever comes first; who comes while it is searched waits for that. The progress of a search that
- * another one runs is not told.
+ * td_axis_find() with a memory. The first caller searches a scan with its steps and options;
+ * callers that come meanwhile wait for that result. The progress of a search that another one runs
+ * is not told.
  *
  * Blocks for seconds: any thread but the main one, several at once. The progress is called on the
  * calling thread. Cancelling takes effect within 200 ms, and a cancelled search is not remembered.

@@ -15,8 +15,8 @@ const char *td_cone_scan_unsupported (const TdScanFacts *facts, const TdRecipe *
 guint td_cone_scan_slices (const TdScanFacts *facts);
 /* The detector lies on its side, so that its columns run along the axis. */
 gboolean td_cone_scan_portrait (const TdScanFacts *facts);
-/* The column of the rotation axis that the scan itself states, for any beam: the file's, else where
-   a cone's geometry projects the axis (of matrices, the first view's). NAN: none. */
+/* The column of the rotation axis that the scan itself states, for any beam. It is the file's, else
+   where a cone's geometry projects the axis (of matrices, the first view's). NAN: none. */
 double td_stated_centre (const TdScanFacts *facts);
 /* The scan's geometry with the recipe's tilt and angles and the axis at column @centre_px (NAN: as
    the scan says). Clear @geometry, free @angles_rad. */

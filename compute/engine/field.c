@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "field.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "compute/row-blend.h"
@@ -58,8 +59,7 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
   if (columns > WIDEST) {
     td_set_error (error, TD_ERROR_TOO_LARGE,
                   "The rotation axis, column %.2f, is so far from the detector that slices would "
-                  "be %" G_GUINT64_FORMAT
-                  " pixels wide; mend {centre}, or take {field-of-view=full}",
+                  "be %" PRIu64 " pixels wide; mend {centre}, or take {field-of-view=full}",
                   axis->centre_px, columns);
     return FALSE;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dataset/output.h"
+#include "gathered.h"
 #include "job.h"
 #include "plan-private.h"
 
@@ -14,8 +15,11 @@ struct TdJob {
   TdPlan *plan;
   TdJobSlices sink;
   gpointer sink_user;
+  TdJobEstimate estimate_sink; /* NULL: nobody looks */
+  gpointer estimate_user;
   TdJobSums sums; /* NULL: slices begin with 0 */
   gpointer sums_user;
+  TdJobGathered gathered; /* put NULL: none */
   gboolean overwrite;
   gboolean keep_momentum;
   TdOutput *companion;       /* NULL: none */
@@ -69,11 +73,13 @@ gboolean td_job_emit (TdJob *job, guint first, guint count, float *slices,
                       void (*release) (float *slices, gpointer user), gpointer user,
                       GError **error);
 void td_job_add_updates (TdJob *job, double updates); /* drives progress and ETA */
-/* What the job takes may be remembered as its devices' rate: no kernel was built meanwhile, or the
-   job took so long that building did not count. */
+/* The job's time may be remembered as its devices' rate. No kernel was built meanwhile, or the job
+   took so long that building did not count. */
 gboolean td_job_is_warm (TdJob *job);
 void td_job_add_pass (TdJob *job, double residual); /* of td_job_passes() */
-gboolean td_job_ends_early (TdJob *job);            /* td_job_finish_early() was called */
+gboolean td_job_wants_estimate (TdJob *job);
+void td_job_give_estimate (TdJob *job, guint slice, guint pass, const float *pixels);
+gboolean td_job_ends_early (TdJob *job); /* td_job_finish_early() was called */
 void td_job_add_stage (TdJob *job, const char *stage, double seconds);
 /* g_get_monotonic_time() of both ends; does nothing unless the job keeps spans. */
 void td_job_add_span (TdJob *job, const char *stage, guint device, gint64 start_us, gint64 end_us);
@@ -84,6 +90,7 @@ void td_job_add_host_bytes (TdJob *job, gint64 bytes);
 /* The peak of a device's memory account, for the result. The job books its plan's devices itself.
  */
 void td_job_add_account (TdJob *job, TdDevice *account);
-void td_job_set_family (TdJob *job, const char *description);  /* what ran, in words */
+/* What ran: a family's name (static), and in words. */
+void td_job_set_family (TdJob *job, const char *name, const char *description);
 void td_job_set_precision (TdJob *job, TdPrecision precision); /* else the plan's */
 void td_job_note (TdJob *job, const char *id, ...) G_GNUC_PRINTF (2, 3);

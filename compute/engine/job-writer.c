@@ -182,10 +182,9 @@ static void
 keep_rate (TdJob *job)
 {
   TdJobWriter *writer = job->writer;
-  g_autofree char *key
-      = g_strconcat ("write ", td_volume_format_name (job->plan->recipe.output_format), NULL);
+  g_autofree char *key = td_plan_write_key (job->plan);
 
-  if (writer->written_s > 0.2)
+  if (writer->written_s > TD_RATE_LEAST_S)
     td_engine_set_rate (job->plan->engine, key, writer->written_bytes / writer->written_s);
 }
 
@@ -217,7 +216,9 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
 
     ok = td_volume_writer_finish (writer->volume, provenance, error);
     ok = ok && (!job->companion || td_output_commit (job->companion, error));
-    td_job_add_stage (job, "write", (g_get_monotonic_time () - start) * 1e-6);
+    const double seconds = (g_get_monotonic_time () - start) * 1e-6;
+    td_job_add_stage (job, "write", seconds);
+    writer->written_s += seconds;
     job->result.clamped_output = td_volume_writer_clamped (writer->volume);
     keep_rate (job);
   }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +75,23 @@ td_job_set_sums (TdJob *job, TdJobSums sums, gpointer user)
 }
 
 void
+td_job_set_gathered (TdJob *job, const TdJobGathered *gathered)
+{
+  job->gathered = *gathered;
+}
+
+void
 td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user)
 {
   job->sinogram_sink = sink;
   job->sinogram_user = user;
+}
+
+void
+td_job_set_estimate_sink (TdJob *job, TdJobEstimate sink, gpointer user)
+{
+  job->estimate_sink = sink;
+  job->estimate_user = user;
 }
 
 gboolean
@@ -288,13 +302,14 @@ td_job_add_host_bytes (TdJob *job, gint64 bytes)
 }
 
 void
-td_job_set_family (TdJob *job, const char *description)
+td_job_set_family (TdJob *job, const char *name, const char *description)
 {
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
 
   if (!job->ended_us) {
     g_free (job->result.family);
     job->result.family = g_strdup (description);
+    job->result.kernel = name;
   }
 }
 
@@ -348,6 +363,26 @@ td_job_passes (TdJob *job, guint *n)
 {
   *n = job->passes->len;
   return (const TdJobPass *) job->passes->data;
+}
+
+GArray *
+td_job_passes_so_far (TdJob *job)
+{
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
+  return g_array_copy (job->passes);
+}
+
+gboolean
+td_job_wants_estimate (TdJob *job)
+{
+  return job->estimate_sink != NULL;
+}
+
+void
+td_job_give_estimate (TdJob *job, guint slice, guint pass, const float *pixels)
+{
+  job->estimate_sink (slice, pass, pixels, job->estimate_user);
 }
 
 void
@@ -471,17 +506,16 @@ add_count_notes (TdJob *job)
   const TdPreparationCounts *counts = &result->counts;
 
   if (counts->bad_values)
-    td_job_note (job, "%" G_GUINT64_FORMAT " NaN or infinite samples took their neighbour's value.",
+    td_job_note (job, "%" PRIu64 " NaN or infinite samples took their neighbour's value.",
                  counts->bad_values);
   if (counts->bad_pixels)
-    td_job_note (job, "%" G_GUINT64_FORMAT " bad detector pixels were replaced in every view.",
+    td_job_note (job, "%" PRIu64 " bad detector pixels were replaced in every view.",
                  counts->bad_pixels);
   if (counts->zingers)
-    td_job_note (job, "%" G_GUINT64_FORMAT " zingers were removed from the projections.",
-                 counts->zingers);
+    td_job_note (job, "%" PRIu64 " zingers were removed from the projections.", counts->zingers);
   if (counts->dead_pixels)
     td_job_note (job,
-                 "%" G_GUINT64_FORMAT " detector pixels have no usable flat field and took "
+                 "%" PRIu64 " detector pixels have no usable flat field and took "
                  "their neighbour's value.",
                  counts->dead_pixels);
   if (counts->dose_high > 0)
@@ -494,15 +528,14 @@ add_count_notes (TdJob *job)
                  "or leave the step dose out.");
   if (counts->clamped_transmissions)
     td_job_note (job,
-                 "%" G_GUINT64_FORMAT " zero or negative transmissions were raised before the "
+                 "%" PRIu64 " zero or negative transmissions were raised before the "
                  "logarithm.",
                  counts->clamped_transmissions);
   if (counts->zingers_angle)
-    td_job_note (job, "%" G_GUINT64_FORMAT " zingers were removed over the angle.",
-                 counts->zingers_angle);
+    td_job_note (job, "%" PRIu64 " zingers were removed over the angle.", counts->zingers_angle);
   if (result->clamped_output)
     td_job_note (job,
-                 "%" G_GUINT64_FORMAT " output samples were outside the range and clamped "
+                 "%" PRIu64 " output samples were outside the range and clamped "
                  "({range}).",
                  result->clamped_output);
 }

@@ -43,7 +43,8 @@ typedef struct {
 typedef struct {
   char *output;          /* NULL: none */
   char *device;          /* names, comma-separated */
-  char *family;          /* the variant that ran */
+  const char *kernel;    /* the family that ran, by its name; static; NULL: it has none */
+  char *family;          /* the variant that ran, in words */
   const char *precision; /* that it computed in; static */
   double centre_px;
   double seconds;
@@ -72,6 +73,10 @@ typedef void (*TdJobSlices) (guint first, guint count, const float *slices, gpoi
    [view][column] of the plan's scan; (transfer full). */
 typedef void (*TdJobSinogram) (float *sinogram, gpointer user);
 
+/* Called on one of the job's threads, which waits: what a slice (counted from the plan's first) has
+   come to after @pass passes of an iterative method, [ny][nx]; valid during the call. */
+typedef void (*TdJobEstimate) (guint slice, guint pass, const float *pixels, gpointer user);
+
 /* Called on one of the job's threads, which waits: what slices [first, first + count) begin with
    instead of 0, float [count][ny][nx]. Slices may be asked for again after a failure. */
 typedef gboolean (*TdJobSums) (guint first, guint count, float *sums, GCancellable *cancellable,
@@ -89,6 +94,9 @@ void td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user);
    never be called: only previews by filtered back-projection show a row, and no row that is too
    long to be kept. */
 void td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user);
+/* Asks iterative methods for a middle slice of the running estimate after each pass; before the job
+   runs. Other methods never call it. */
+void td_job_set_estimate_sink (TdJob *job, TdJobEstimate sink, gpointer user);
 /* Of a td_plan_new_part(): sums that another process has begun, to which this job adds its views.
    FDK only. */
 void td_job_set_sums (TdJob *job, TdJobSums sums, gpointer user);
@@ -115,6 +123,8 @@ void td_job_finish_early (TdJob *job);
 void td_job_keep_momentum (TdJob *job);
 /* After the end, owned by the job; of all slabs, one after another. */
 const TdJobPass *td_job_passes (TdJob *job, guint *n);
+/* The same (TdJobPass) while the job runs; any thread. (transfer full) */
+GArray *td_job_passes_so_far (TdJob *job);
 void td_job_progress (TdJob *job, TdJobProgress *progress); /* any thread, any time */
 /* After the end. Owned by the job. */
 const TdJobResult *td_job_result (TdJob *job);

@@ -5,27 +5,35 @@
 #include "compute/prepare/prepare.h"
 #include "dataset/scan-view.h"
 #include "method.h"
+#include "plan-times.h"
 #include "plan.h"
 
 /* A plan as the planner and the methods see it. */
 struct TdPlan {
   gatomicrefcount references;
   TdPlanFacts facts;
-  TdRecipe recipe;
+  TdRecipe asked;    /* as it was given */
+  TdRecipe recipe;   /* with what was "auto" made concrete as the plan is filled */
   TdScan *measured;  /* as opened, with the recipe's mask */
   TdScan *scan;      /* what the method reconstructs: `measured`, or what the recipe's crop and bins
                         show of it */
   TdScanFrame frame; /* from the one to the other */
   TdViewGroup views; /* of `scan`: those that are added; never 0 */
-  gboolean is_part;  /* td_plan_new_part(): slices come from the first to the last */
-  double centre_px;  /* recipe.centre_px in columns of `scan` */
+  guint
+      gathered; /* td_plan_new_gathered(): views_at_once; 0: rows are filtered as slabs want them */
+  gboolean is_part; /* td_plan_new_part(): slices come from the first to the last */
+  double centre_px; /* recipe.centre_px in columns of `scan` */
   TdEngine *engine;
   GPtrArray *devices; /* TdDevice */
   const TdMethod *method;
-  char *output;   /* NULL: preview */
-  gpointer extra; /* the method's own */
+  double updates_per_s; /* that earlier jobs reached so; 0: none did */
+  char *output;         /* NULL: preview */
+  gpointer extra;       /* the method's own */
   GDestroyNotify free_extra;
 };
+
+/* Storage's rates are taken of work that lasted as long. */
+#define TD_RATE_LEAST_S 0.05
 
 /* ── What plan.c offers to the methods while they fill a plan ── */
 
@@ -40,11 +48,17 @@ TdDevice *td_plan_host (const TdPlan *plan, GError **error);
 /* Host memory the job may take: the recipe's limit, else most of what is free. */
 guint64 td_plan_host_budget (const TdPlan *plan);
 /* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and
-   writers' own buffers, and a run-time compiler for each CPU device that has one. */
+   writers' own buffers. Each CPU device that has a run-time compiler adds that. */
 guint64 td_plan_own_bytes (GPtrArray *devices);
-/* Seconds, by the rate given and those that earlier jobs left; 0: not known. The longest of
-   reading, computing and writing, for they overlap. */
-double td_plan_estimate (TdPlan *plan, double updates_per_s);
+/* Seconds, by the rate given and the storages' @times; 0: not known. Reading, computing and
+   writing overlap: it is the longest of them, and what the others take for one of @n_slabs. 0
+   slabs: rates of storage that are not known are left out. */
+double td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_per_s,
+                         guint n_slabs);
+/* The storages' rates are kept by what is moved and the file system that it lies on. (transfer
+   full) */
+char *td_plan_read_key (const TdPlan *plan);
+char *td_plan_write_key (const TdPlan *plan);
 
 /* The recipe's axis in columns and rows of plan->scan. */
 TdAxisLine td_plan_axis (const TdPlan *plan);

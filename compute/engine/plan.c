@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataset/angles.h"
+#include "dataset/file-bytes.h"
 #include "dataset/output.h"
 #include "compute/device/host.h"
 #include "centre.h"
@@ -172,6 +173,18 @@ check_recipe (TdPlan *plan, GError **error)
   return TRUE;
 }
 
+/* What every method can do; those for which the accuracy decides choose anew. */
+static void
+plan_settle_sampling (TdPlan *plan)
+{
+  TdRecipe *recipe = &plan->recipe;
+
+  if (recipe->interpolation == TD_INTERPOLATION_AUTO)
+    recipe->interpolation = TD_INTERPOLATION_LINEAR;
+  if (recipe->precision == TD_PRECISION_AUTO)
+    recipe->precision = TD_PRECISION_SINGLE;
+}
+
 /* What was chosen and changes nothing must not seem to. */
 static void
 note_unused (TdPlan *plan)
@@ -181,6 +194,12 @@ note_unused (TdPlan *plan)
   if (*recipe->mask && !td_recipe_mask (recipe))
     td_plan_note (plan, "The mask of bad pixels “%s” is not used: the step bad-pixels is off.",
                   recipe->mask);
+  if (recipe->accuracy != TD_ACCURACY_STANDARD
+      && (td_scan_facts (plan->scan)->geometry.beam != TD_BEAM_PARALLEL
+          || td_method_iterates (plan->method->kind)))
+    td_plan_note (plan,
+                  "The accuracy ({accuracy}) chooses among the ways of parallel beams: it is not "
+                  "used here.");
   if (plan->output && !recipe->output_range_auto && recipe->output_bits == 32)
     td_plan_note (plan,
                   "The range %g to %g is for values of 16 and 8 bits: those of 32 are written as "
@@ -224,7 +243,7 @@ resolve_views (TdPlan *plan, GError **error)
                   views->first, views->first + views->count - 1, facts->n_views);
     return FALSE;
   }
-  if (views->count == facts->n_views)
+  if (views->count == facts->n_views && !plan->gathered)
     return TRUE;
   if (!plan->method->sums_views) {
     td_set_error (
@@ -239,9 +258,9 @@ resolve_views (TdPlan *plan, GError **error)
         && !td_prepare_step (recipe->steps[i].name, NULL)->by_view) {
       td_set_error (
           error, TD_ERROR_UNSUPPORTED,
-          "The step %s needs all views of a row, and these are views %u to %u of %u: share "
-          "slices only, or leave the step out",
-          recipe->steps[i].name, views->first, views->first + views->count - 1, facts->n_views);
+          "The step %s needs all views of a row, and here each process has some of the %u: share "
+          "slices only, without gathering views, or leave the step out",
+          recipe->steps[i].name, facts->n_views);
       return FALSE;
     }
   return TRUE;
@@ -439,8 +458,10 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
               || !td_output_spares_all (
                   output, (const char *const *) td_scan_facts (plan->measured)->sources, error)
               || !td_output_spares (output, td_recipe_mask (recipe), error)
-              || !td_output_spares (output, td_recipe_start_volume (recipe), error)))
-      || !td_recipe_check (recipe, td_scan_facts (plan->measured), error)
+              || !td_output_spares (output, td_recipe_start_volume (recipe), error))))
+    return FALSE;
+  plan->facts.notes = td_messages_copy (td_scan_facts (plan->measured)->notes);
+  if (!td_recipe_check (recipe, td_scan_facts (plan->measured), error)
       || !resolve_frame (plan, error))
     return FALSE;
   if (recipe->view_end > 0)
@@ -453,6 +474,7 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
       || !check_turn (plan, error) || !plan_take_slices (plan, part, error))
     return FALSE;
   note_unused (plan);
+  plan_settle_sampling (plan);
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;
   plan->facts.precision = recipe->precision;
@@ -472,6 +494,7 @@ plan_make (const TdPlan *wanted, TdEngine *engine, TdScan *scan, const TdPlanPar
   g_autoptr (TdPlan) plan = g_memdup2 (wanted, sizeof *wanted);
 
   g_atomic_ref_count_init (&plan->references);
+  plan->asked = plan->recipe;
   plan->engine = td_engine_ref (engine);
   return plan_fill (plan, scan, part, cancellable, error) ? g_steal_pointer (&plan) : NULL;
 }
@@ -489,7 +512,8 @@ TdPlan *
 td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const TdPlanPart *part,
                   GCancellable *cancellable, GError **error)
 {
-  const TdPlan wanted = { .recipe = *recipe, .views = part->views, .is_part = TRUE };
+  const TdPlan wanted
+      = { .recipe = *recipe, .views = part->views, .gathered = part->gathered, .is_part = TRUE };
 
   return plan_make (&wanted, engine, scan, part, cancellable, error);
 }
@@ -581,24 +605,78 @@ td_plan_own_bytes (GPtrArray *devices)
   return bytes;
 }
 
-double
-td_plan_estimate (TdPlan *plan, double updates_per_s)
+char *
+td_plan_read_key (const TdPlan *plan)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-  g_autofree char *read_key = g_strconcat ("read ", facts->format, NULL);
-  g_autofree char *write_key
-      = g_strconcat ("write ", td_volume_format_name (plan->recipe.output_format), NULL);
-  double reading = td_engine_rate (plan->engine, read_key);
-  double writing = td_engine_rate (plan->engine, write_key);
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
+  g_autofree char *storage = td_file_storage (facts->path);
 
-  if (updates_per_s <= 0)
+  return g_strdup_printf ("read %s %s%s from %s", facts->format,
+                          td_sample_name (facts->sample_type),
+                          facts->rows_together > 1 ? " packed" : "", storage);
+}
+
+char *
+td_plan_write_key (const TdPlan *plan)
+{
+  g_autofree char *storage = td_file_storage (plan->output);
+
+  return g_strdup_printf ("write %s %u to %s", td_volume_format_name (plan->recipe.output_format),
+                          plan->recipe.output_bits, storage);
+}
+
+/* Seconds for @bytes; NAN: no job has shown the rate. To name a file system takes a look at all
+   that are mounted, so that @key is made only for what is moved. */
+static double
+plan_storage_s (const TdPlan *plan, guint64 bytes, char *(*key) (const TdPlan *plan))
+{
+  if (!bytes)
     return 0;
-  double longest = plan->facts.updates / updates_per_s;
-  if (reading > 0)
-    longest = MAX (longest, plan->facts.read_bytes / reading);
-  if (writing > 0)
-    longest = MAX (longest, plan->facts.write_bytes / writing);
-  return longest;
+  g_autofree char *name = key (plan);
+  const double rate = td_engine_rate (plan->engine, name);
+  return rate > 0 ? bytes / rate : NAN;
+}
+
+void
+td_plan_times (const TdPlan *plan, TdPlanTimes *times)
+{
+  const TdPlanFacts *facts = &plan->facts;
+  const guint64 read = td_scan_facts (plan->scan)->in_memory ? 0 : facts->read_bytes;
+  const guint64 write = plan->output ? facts->write_bytes : 0;
+
+  times->read = plan_storage_s (plan, read, td_plan_read_key);
+  times->compute = plan->updates_per_s > 0 ? facts->updates / plan->updates_per_s : NAN;
+  times->write = plan_storage_s (plan, write, td_plan_write_key);
+}
+
+double
+td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_per_s, guint n_slabs)
+{
+  if (updates_per_s <= 0 || (n_slabs > 0 && isnan (times->read + times->write)))
+    return 0;
+  const double reading = isnan (times->read) ? 0 : times->read;
+  const double writing = isnan (times->write) ? 0 : times->write;
+  const double computing = plan->facts.updates / updates_per_s;
+  const double longest = MAX (computing, MAX (reading, writing));
+  return longest + (n_slabs > 0 ? (reading + computing + writing - longest) / n_slabs : 0);
+}
+
+static void
+plan_json_ways (JsonBuilder *builder, const TdPlanFacts *facts)
+{
+  json_builder_set_member_name (builder, "ways");
+  json_builder_begin_array (builder);
+  for (const TdPlanWay *way = facts->ways; way < facts->ways + facts->n_ways; way++) {
+    json_builder_begin_object (builder);
+    td_json_add_string (builder, "method", way->method);
+    td_json_add_string (builder, "kernel", way->family);
+    td_json_add_string (builder, "precision", td_precision_name (way->precision));
+    td_json_add_number (builder, "error_bound", way->error_bound);
+    td_json_add_number (builder, "relative_cost", way->cost);
+    td_json_add_number (builder, "estimate_seconds", way->estimate_s > 0 ? way->estimate_s : NAN);
+    json_builder_end_object (builder);
+  }
+  json_builder_end_array (builder);
 }
 
 char *
@@ -629,6 +707,7 @@ td_plan_to_json (const TdPlan *plan)
   td_json_add_integer (builder, "device_bytes", facts->device_bytes);
   td_json_add_number (builder, "updates", facts->updates);
   td_json_add_number (builder, "estimate_seconds", facts->estimate_s > 0 ? facts->estimate_s : NAN);
+  plan_json_ways (builder, facts);
   td_json_add_notes (builder, facts->notes);
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));

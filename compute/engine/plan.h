@@ -12,6 +12,16 @@
  */
 typedef struct TdPlan TdPlan;
 
+/* One way to make the slices. */
+typedef struct {
+  const char *method, *family; /* family: on the first device */
+  TdPrecision precision;
+  double error_bound; /* relative L2, of the double-precision truth of the way's own formula */
+  double cost;        /* of computing, by a model; the way that is taken: 1 */
+  double estimate_s;  /* of the whole job; 0: not known yet on this machine */
+} TdPlanWay;
+#define TD_PLAN_MOST_WAYS 5
+
 typedef struct {
   const char *method;          /* "fbp", "fdk", "fourier" */
   const char *family;          /* back-projection family chosen for the first device */
@@ -34,8 +44,12 @@ typedef struct {
   guint64 device_bytes; /* peak on each device */
   double updates;       /* n_slices * nx * ny * n_views */
   double estimate_s;    /* 0: not known yet on this machine */
-  char **devices;       /* ids, NULL-terminated */
-  TdMessage **notes;    /* what was chosen and why */
+  /* Parallel beams, filtered: the way that is taken, then the others that the recipe leaves open,
+     exact enough or not; 0: the method has one way */
+  TdPlanWay ways[TD_PLAN_MOST_WAYS];
+  guint n_ways;
+  char **devices;    /* ids, NULL-terminated */
+  TdMessage **notes; /* what the scan's reader noted; what was chosen and why */
 } TdPlanFacts;
 
 /* Some of a scan's views: [first, first + count); count 0: all. */
@@ -47,6 +61,9 @@ typedef struct {
 typedef struct {
   TdViewGroup views;           /* as the recipe's views, crop and bins leave them */
   guint first_slice, n_slices; /* of the recipe's; n_slices 0: all */
+  /* Processes filter views for each other (gathered.h): so many at once, an even number, since two
+     lines go through one transform. 0: each filters what its slices see. */
+  guint gathered;
 } TdPlanPart;
 
 /* The plan references @scan and copies @recipe. The call blocks: it opens devices, and finds the

@@ -142,6 +142,82 @@ td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecip
 
 /* ── Sinograms ── */
 
+/* How far @angle is from half a turn, 0 … pi. */
+static double
+preview_from_half (double angle)
+{
+  return fabs (remainder (angle - G_PI, 2 * G_PI));
+}
+
+gboolean
+td_preview_opposite_view (const TdScanFacts *facts, guint view, guint *opposite)
+{
+  const double *angles = facts->angles_rad;
+  double nearest = INFINITY, step = INFINITY;
+
+  for (guint v = 0; v < facts->n_views; v++) {
+    const double away = preview_from_half (angles[v] - angles[view]);
+    if (away < nearest) {
+      nearest = away;
+      *opposite = v;
+    }
+    if (v > 0 && angles[v] != angles[v - 1])
+      step = MIN (step, fabs (angles[v] - angles[v - 1]));
+  }
+  return nearest <= 1.5 * step;
+}
+
+/* Between four samples of a frame; FALSE: outside. */
+static gboolean
+preview_sample (const float *frame, const TdScanFacts *facts, double column, double row,
+                float *value)
+{
+  const double x = floor (column), y = floor (row);
+
+  if (!(x >= 0 && x + 1 < facts->n_columns && y >= 0 && row <= facts->n_rows - 1.0))
+    return FALSE;
+  const float *p = frame + (gsize) y * facts->n_columns + (gsize) x;
+  const float *q = y + 1 < facts->n_rows ? p + facts->n_columns : p;
+  const float fx = (float) (column - x), fy = (float) (row - y);
+  *value = (1 - fy) * ((1 - fx) * p[0] + fx * p[1]) + fy * ((1 - fx) * q[0] + fx * q[1]);
+  return TRUE;
+}
+
+/* @a less @b mirrored at the line, in place. A tilted line takes samples to other rows. */
+static void
+preview_less_mirrored (float *a, const float *b, const TdScanFacts *facts, const TdAxisLine *axis)
+{
+  const double norm = hypot (axis->slope, 1), dx = axis->slope / norm, dy = 1 / norm;
+
+  for (guint row = 0; row < facts->n_rows; row++)
+    for (guint column = 0; column < facts->n_columns; column++) {
+      const double x = column - axis->centre_px, y = row - axis->middle_row;
+      const double along = 2 * (x * dx + y * dy);
+      float *sample = a + (gsize) row * facts->n_columns + column, other;
+      /* Exactly on its row where the axis is upright. */
+      const double there = axis->slope == 0 ? row : axis->middle_row + along * dy - y;
+      *sample = preview_sample (b, facts, axis->centre_px + along * dx - x, there, &other)
+                    ? *sample - other
+                    : 0;
+    }
+}
+
+float *
+td_preview_opposite (TdEngine *engine, TdScan *scan, const guint views[2], const TdRecipe *recipe,
+                     const TdAxisLine *axis, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  g_autofree float *first
+      = td_preview_projection (engine, scan, views[0], recipe, cancellable, error);
+  g_autofree float *second
+      = first ? td_preview_projection (engine, scan, views[1], recipe, cancellable, error) : NULL;
+
+  if (!second)
+    return NULL;
+  preview_less_mirrored (first, second, facts, axis);
+  return g_steal_pointer (&first);
+}
+
 float *
 td_preview_sinogram (TdEngine *engine, TdScan *scan, guint row, const TdRecipe *recipe,
                      GCancellable *cancellable, GError **error)

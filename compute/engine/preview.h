@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/axis/axis-line.h"
 #include "compute/recipe/recipe.h"
 #include "engine.h"
 
@@ -16,6 +17,15 @@
    projection. */
 float *td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecipe *recipe,
                               GCancellable *cancellable, GError **error);
+/* The view that looks from the other side, as near to half a turn on as there is. FALSE: none is
+   within one and a half steps of it. */
+gboolean td_preview_opposite_view (const TdScanFacts *facts, guint view, guint *opposite);
+/* The first of two opposite @views less the second mirrored at the axis, each as
+   td_preview_projection() has it: what is left is the axis' error, and noise. 0 where one of them
+   does not see. Parallel beams. (transfer full) */
+float *td_preview_opposite (TdEngine *engine, TdScan *scan, const guint views[2],
+                            const TdRecipe *recipe, const TdAxisLine *axis,
+                            GCancellable *cancellable, GError **error);
 /* One row's sinogram: float [view][column], (transfer full), after all steps of @recipe; NULL: as
    it is stored. */
 float *td_preview_sinogram (TdEngine *engine, TdScan *scan, guint row, const TdRecipe *recipe,

@@ -4,8 +4,8 @@
 #include "compute/angles.h"
 
 /**
- * TdTurn: how the stage turned, as the list of angles shows it: for "info", the plan's notes and
- * the window's facts, and for those who must know whether opposite views were taken.
+ * TdTurn: how the stage turned, as the list of angles shows it. "info", the plan's notes and the
+ * window's facts show it; others must know whether opposite views were taken.
  */
 typedef enum {
   TD_TURN_PART, /* less than half a turn, or with wedges left out */

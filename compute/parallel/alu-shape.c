@@ -171,9 +171,9 @@ td_alu_shape_local_bytes (const TdAluShape *shape)
                * bin_bytes (shape);
 }
 
-/* The window holds the tile's diagonal and the bins beyond its last position. The diagonal
-   begins up to four bins into the window: one below it, and up to three so that the window
-   begins at a multiple of four. */
+/* The window holds the tile's diagonal and the bins beyond its last position. The diagonal begins
+   up to four bins into the window. One lies below it, and up to three let the window begin at a
+   multiple of four. */
 static guint
 bins_needed (const TdAluShape *shape, double step)
 {

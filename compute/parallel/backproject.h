@@ -29,8 +29,9 @@ typedef struct {
   double scale;
   TdInterpolation interpolation;
   TdPrecision precision;
-  double disc; /* pixels from the axis beyond which nobody looks: they may be left as they
-                  were; 0: all are wanted */
+  double most_error; /* "auto" takes no family with a larger error bound; 0: any */
+  double disc;       /* pixels from the axis beyond which nobody looks: they may be left as they
+                        were; 0: all are wanted */
 } TdBackprojectTask;
 
 typedef struct TdBackprojector TdBackprojector;

@@ -7,6 +7,7 @@
 #include "families.h"
 #include "packed-sinograms.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 typedef struct {
@@ -341,7 +342,7 @@ alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
   }
   if (!td_alu_shape_fit (&shape, task, info)) {
     td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                  "The back-projection kernel needs more local memory than the %" G_GUINT64_FORMAT
+                  "The back-projection kernel needs more local memory than the %" PRIu64
                   " bytes %s has; choose another family",
                   info->local_memory_bytes, info->id);
     return NULL;

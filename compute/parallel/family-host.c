@@ -10,6 +10,7 @@
 #include "families.h"
 #include "host-backproject-pass.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,7 +29,7 @@ typedef struct {
   gboolean wide_window;
   float *bins;
   guint64 bins_floats;
-  GAsyncQueue *scratch; /* one piece for each thread */
+  GAsyncQueue *scratch; /* a piece for each thread that has a tile */
 } HostProjector;
 
 /* One block of views of one run, as the threads see it. */
@@ -86,13 +87,31 @@ bins_floats (const TdHostKernels *kernels, guint n_columns, guint n_views, guint
          * host_backproject_views_per_block (n_columns, n_views, lanes);
 }
 
+/* A thread's sums of one tile. The kernels for single slices keep them twice. */
+static gsize
+scratch_bytes (guint lanes)
+{
+  return TD_HOST_TILE * TD_HOST_TILE * MAX (lanes, 2) * sizeof (float);
+}
+
+/* Threads that find a tile to work on. */
+static guint
+scratch_pieces (const TdBackprojectTask *task)
+{
+  const guint64 tiles = (guint64) ((task->nx + TD_HOST_TILE - 1) / TD_HOST_TILE)
+                        * ((task->ny + TD_HOST_TILE - 1) / TD_HOST_TILE);
+
+  return (guint) MIN (td_host_threads (), tiles);
+}
+
 static guint64
 host_backproject_bytes (const TdBackprojectTask *task, guint max_slices)
 {
   const TdHostKernels *kernels = td_host_kernels ();
 
   return bins_floats (kernels, task->n_columns, task->n_views, max_slices) * sizeof (float)
-         + td_host_threads () * kernels->scratch_bytes + task->n_views * 28ull;
+         + scratch_pieces (task) * scratch_bytes (lanes_for (kernels, max_slices))
+         + task->n_views * 28ull;
 }
 
 /* "AVX-512, 32 slices at once" */
@@ -284,8 +303,8 @@ host_backproject_new (const TdBackprojectTask *task, guint max_slices, GError **
   host->bins_floats = bins_floats (host->kernels, task->n_columns, task->n_views, max_slices);
   host->bins = aligned_alloc (64, host->bins_floats * sizeof (float));
   gboolean complete = host->bins != NULL;
-  for (guint i = 0; i < td_host_threads (); i++) {
-    float *piece = aligned_alloc (64, host->kernels->scratch_bytes);
+  for (guint i = 0; i < scratch_pieces (task); i++) {
+    float *piece = aligned_alloc (64, scratch_bytes (lanes_for (host->kernels, max_slices)));
     if (piece)
       g_async_queue_push (host->scratch, piece);
     else
@@ -295,7 +314,7 @@ host_backproject_new (const TdBackprojectTask *task, guint max_slices, GError **
     return &host->base;
 
   td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                "Back-projection on the host could not get %" G_GUINT64_FORMAT
+                "Back-projection on the host could not get %" PRIu64
                 " MiB of memory; close other programs or lower the memory limit",
                 host->bins_floats * sizeof (float) >> 20);
   g_free (host->base.description);

@@ -4,6 +4,7 @@
 #include "families.h"
 #include "fourier-host-pass.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -385,7 +386,7 @@ td_fourier_host_new (const TdBackprojectTask *task, GError **error)
   if (fourier_host_make_memory (host))
     return &host->base;
   td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                "The Fourier method could not get %" G_GUINT64_FORMAT
+                "The Fourier method could not get %" PRIu64
                 " MiB of memory; close other programs, take a smaller region or {method=fbp}",
                 td_fourier_host_workspace_bytes (shape) >> 20);
   fourier_host_free (&host->base);

@@ -197,6 +197,17 @@ td_fourier_views (const TdFourierShape *shape, const TdBackprojectTask *task, Td
   }
 }
 
+double
+td_fourier_cost (const TdBackprojectTask *task)
+{
+  TdFourierShape shape;
+
+  td_fourier_shape_init (&shape, task);
+  const double samples = (double) shape.n_views * shape.padded / 2 * shape.width * shape.width;
+  const double grid = (double) shape.gx * shape.gy;
+  return 5 * samples + 3.3 * grid * log2 (grid);
+}
+
 static double
 fourier_shape_sinc (double x)
 {

@@ -65,6 +65,10 @@ void td_fourier_response (const TdFourierShape *shape, TdInterpolation interpola
    points. It has the sign of a spectrum in ascending order of frequency. */
 void td_fourier_deapodise (const TdFourierShape *shape, guint n, guint centre, guint grid,
                            float *factors);
+/* What a slice costs, in updates of a filtered back-projection on the same device: samples that are
+   spread over windows, and FFTs of the grid. The factors are from slices of 1024² and 2048² on CPUs
+   and graphics cards (docs/benchmarks.md). */
+double td_fourier_cost (const TdBackprojectTask *task);
 /* Relative L2 error of the gridding for random data: of its aliases, over the slice. */
 double td_fourier_alias_error (const TdFourierShape *shape);
 

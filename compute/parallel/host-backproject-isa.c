@@ -643,7 +643,6 @@ const TdHostKernels TD_ISA_NAME (td_host_kernels) = {
   .lanes = 2 * VECTOR_FLOATS,
   .lanes_small = VECTOR_FLOATS,
   .single_cost = SINGLE_LAYERS == 1 ? VECTOR_FLOATS * 3 / 4 : VECTOR_FLOATS / 2,
-  .scratch_bytes = TILE * TILE * 2 * VECTOR_BYTES,
   .names = NAMES,
   .wide = tile_wide,
   .single = tile_single,

@@ -38,7 +38,8 @@ typedef struct {
   guint n_slices;
 } TdHostPass;
 
-/* One tile (its first pixel) of a pass; scratch: scratch_bytes, 64-byte aligned, of this thread. */
+/* One tile (its first pixel) of a pass. @scratch: MAX (2, lanes) × TD_HOST_TILE² values of a
+   thread, 64-byte aligned. */
 typedef void (*TdHostTileBody) (const TdHostPass *pass, guint x, guint y, float *scratch);
 
 /* Copies one view of n_slices sinograms, times @weight, into an interleaved padded row.
@@ -57,10 +58,9 @@ typedef struct {
 typedef void (*TdHostBaselineRow) (const TdHostBaseline *baseline, guint y);
 
 typedef struct {
-  guint lanes;       /* slices at once of the wide path */
-  guint lanes_small; /* of its narrow variant */
-  guint single_cost; /* up to so many slices the single-slice path is the faster one */
-  gsize scratch_bytes;
+  guint lanes;           /* slices at once of the wide path */
+  guint lanes_small;     /* of its narrow variant */
+  guint single_cost;     /* up to so many slices the single-slice path is the faster one */
   const char *names[3];  /* for people: single, narrow, wide */
   TdHostTileBody wide;   /* lanes or lanes_small */
   TdHostTileBody single; /* 1 lane */

@@ -169,13 +169,20 @@ td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify free)
   g_hash_table_replace (preparation->kept, g_strdup (key), kept);
 }
 
+guint
+td_slab_team (const TdSlab *slab)
+{
+  const TdDeviceInfo *info = td_device_info (slab->device);
+
+  return info->cpu_shaped ? 1 : MIN (128, info->max_group_size);
+}
+
 gboolean
 td_slab_launch (TdSlab *slab, const char *program, const char *kernel, const guint items[3],
                 const TdArg *args, guint n_args, GError **error)
 {
   TdKernel *built = slab_kernel (slab, program, kernel, error);
-  const TdDeviceInfo *info = td_device_info (slab->device);
-  guint width = info->cpu_shaped ? 1 : MIN (128, info->max_group_size);
+  guint width = td_slab_team (slab);
   const guint groups[3] = { (items[0] + width - 1) / width, items[1], items[2] };
   const guint local[3] = { width, 1, 1 };
 
@@ -193,6 +200,52 @@ td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes,
 {
   return td_upload (slab->queue, buffer, 0, data, bytes, error)
          && td_queue_finish (slab->queue, error);
+}
+
+typedef struct {
+  TdPreparation *preparation;
+  TdQueue *queue;
+  TdSlab slab;
+} OnHost;
+
+static void
+on_host_free (gpointer data)
+{
+  OnHost *host = data;
+
+  td_preparation_free (host->preparation);
+  td_queue_free (host->queue);
+  g_free (host);
+}
+
+TdSlab *
+td_slab_on_host (TdSlab *slab, GError **error)
+{
+  OnHost *host = td_slab_kept (slab, "host");
+
+  if (td_device_info (slab->device)->host_pointers)
+    return slab;
+  if (host)
+    return &host->slab;
+  g_autoptr (TdDevice) device = td_device_open ("host", error);
+  if (!device)
+    return NULL;
+  host = g_new0 (OnHost, 1);
+  host->preparation
+      = td_preparation_new (device, slab->scan, td_slab_flats (slab), NULL, 0, 0, error);
+  host->queue = host->preparation ? td_queue_new (device, error) : NULL;
+  if (!host->queue) {
+    on_host_free (host);
+    return NULL;
+  }
+  host->slab = *slab;
+  host->slab.device = host->preparation->device;
+  host->slab.queue = host->queue;
+  host->slab.data = NULL;
+  host->slab.n_rows = 0;
+  host->slab.state = host->preparation;
+  td_slab_keep (slab, "host", host, on_host_free);
+  return &host->slab;
 }
 
 const TdStep *

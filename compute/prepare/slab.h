@@ -29,6 +29,14 @@ gboolean td_slab_launch (TdSlab *slab, const char *program, const char *kernel,
    transactions, the whole row where one item is one thread with vectors. */
 guint td_slab_strip (const TdSlab *slab);
 
+/* Work-items of a group of td_slab_launch(): as many x items are one group, which may meet at
+   barriers. 1 on CPUs. */
+guint td_slab_team (const TdSlab *slab);
+
+/* The host as a slab of no rows, with buffers of its own, for what @slab's device cannot do. It is
+   @slab itself where that is the host's. */
+TdSlab *td_slab_on_host (TdSlab *slab, GError **error);
+
 /* Sends a table to @buffer (blocks; the memory is free afterwards). */
 gboolean td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes,
                          GError **error);

@@ -34,8 +34,8 @@ static const TdStepParameter parameters[] = {
 #define MOST_PAIRS 65535 /* work-groups in z on every API */
 
 /* The images that frames are padded to, and how many at once. Rows that are cut off have their
-   neighbours in the halo: what the transform brings round from the other end is as far from the
-   slab's own rows as what the halo leaves out. So only the detector's own ends are continued. */
+   neighbours in the halo. What the transform brings round from the other end lies as far from the
+   slab's own rows as what the halo omits. So only the detector's own ends are continued. */
 typedef struct {
   guint nx, ny, n_pairs;
   guint rows_after; /* of the padding, those that continue the last row */

@@ -35,11 +35,15 @@ static const char *const filter_brief[]
     = { N_ ("None"), N_ ("Ram-Lak"), N_ ("Shepp-Logan"), N_ ("Cosine"), N_ ("Hamming"),
         N_ ("Hann"), N_ ("Parzen"),  N_ ("Butterworth"), NULL };
 static const char *const padding_names[] = { "zero", "edge", NULL };
-static const char *const interpolation_labels[] = { N_ ("Nearest"), N_ ("Linear"), NULL };
+static const char *const accuracy_labels[]
+    = { N_ ("As single precision (1e-5)"), N_ ("Standard (2e-4)"), N_ ("Draft (5e-3)"), NULL };
+static const char *const interpolation_labels[]
+    = { N_ ("Nearest"), N_ ("Linear"), N_ ("Automatic"), NULL };
 static const char *const precision_labels[]
     = { N_ ("Single (32 bits)"), N_ ("Half storage (16 bits)"), N_ ("Half, short half sums"),
-        NULL };
-static const char *const precision_brief[] = { N_ ("Single"), N_ ("Half"), N_ ("Half sums"), NULL };
+        N_ ("Automatic"), NULL };
+static const char *const precision_brief[]
+    = { N_ ("Single"), N_ ("Half"), N_ ("Half sums"), N_ ("Automatic"), NULL };
 static const char *const view_names[] = { "auto", "full", "half", NULL };
 static const char *const view_labels[]
     = { N_ ("Automatic"), N_ ("As the detector"), N_ ("Wide: half acquisition"), NULL };
@@ -363,6 +367,13 @@ recipe_fields_parallel (const TdRecipe *recipe, const TdScanFacts *facts)
 }
 
 static const char *
+recipe_fields_chooses (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return td_method_iterates (recipe->method) ? N_ ("Iterative methods have one way of projecting")
+                                             : recipe_fields_parallel (recipe, facts);
+}
+
+static const char *
 recipe_fields_cone (const TdRecipe *recipe, const TdScanFacts *facts)
 {
   const TdMethodKind method = recipe_fields_method (recipe, facts);
@@ -404,7 +415,7 @@ static const TdField fields[] = {
     "tilt_deg", N_ ("Tilt of the axis (°)"), NUMBER (tilt_deg, -45, 45), .preset = "0",
     .applies = recipe_fields_tilts },
   { "filter", "NAME", "none, ram-lak, shepp-logan, cosine, hamming, hann, parzen or butterworth",
-    "filter.kind", N_ ("Window"), CHOICE (filter.kind, td_filter_names), .labels = filter_labels,
+    "filter.kind", N_ ("Filter"), CHOICE (filter.kind, td_filter_names), .labels = filter_labels,
     .brief = filter_brief, .preset = "ram-lak",
     .applies = recipe_fields_filters },
   { "cutoff", "F", "Width of the filter's window, of the Nyquist frequency (1)",
@@ -459,12 +470,17 @@ static const TdField fields[] = {
     "turned, texture, arithmetic, standard or host",
     "kernel", N_ ("Kernel"), &kernel_kind, TEXT_IN (family), .preset = "auto",
     .applies = recipe_fields_has_kernels },
-  { "interpolation", "NAME", "nearest or linear",
+  { "accuracy", "NAME",
+    "Parallel beams: single (1e-5), standard (2e-4) or draft (5e-3); the fastest way within it is "
+    "taken of the methods, kernels, interpolations and precisions that are left to auto",
+    "accuracy", N_ ("Accuracy"), CHOICE (accuracy, td_accuracy_names), .labels = accuracy_labels,
+    .preset = "standard", .applies = recipe_fields_chooses },
+  { "interpolation", "NAME", "nearest, linear or auto",
     "interpolation", N_ ("Interpolation"), CHOICE (interpolation, td_interpolation_names),
-    .labels = interpolation_labels, .preset = "linear" },
-  { "precision", "NAME", "single, half or half-run",
+    .labels = interpolation_labels, .preset = "auto" },
+  { "precision", "NAME", "single, half, half-run or auto",
     "precision", N_ ("Precision"), CHOICE (precision, td_precision_names),
-    .labels = precision_labels, .brief = precision_brief, .preset = "single" },
+    .labels = precision_labels, .brief = precision_brief, .preset = "auto" },
   { "crop", "X,Y,W,H", "Only these columns and rows of the detector: the first ones, and how many",
     "crop", N_ ("Detector"), BOX (crop, 0),
     .expects = "COLUMN,ROW,COLUMNS,ROWS of the detector, nor \"all\"" },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A recipe as JSON, by the table of its fields. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ recipe_json_add_number (GString *text, JsonNode *node)
   char number[G_ASCII_DTOSTR_BUF_SIZE];
 
   if (json_node_get_value_type (node) == G_TYPE_INT64)
-    g_string_append_printf (text, "%" G_GINT64_FORMAT, json_node_get_int (node));
+    g_string_append_printf (text, "%" PRId64, json_node_get_int (node));
   else
     g_string_append (text, g_ascii_dtostr (number, sizeof number, json_node_get_double (node)));
 }
@@ -97,13 +98,13 @@ static gboolean
 recipe_json_read_version (JsonNode *node, GError **error)
 {
   if (recipe_json_type (node) != TD_FIELD_NUMBER) {
-    td_set_error (error, TD_ERROR_INVALID, "The recipe's \"" VERSION_KEY "\" is not a number");
+    td_set_error (error, TD_ERROR_INVALID, "The recipe's \"%s\" is not a number", VERSION_KEY);
     return FALSE;
   }
   if (json_node_get_int (node) == TD_RECIPE_VERSION)
     return TRUE;
   td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "The recipe is of version %" G_GINT64_FORMAT
+                "The recipe is of version %" PRId64
                 ", this program reads version %d; use the version of Tomodesk that wrote it",
                 json_node_get_int (node), TD_RECIPE_VERSION);
   return FALSE;
@@ -195,8 +196,8 @@ td_recipe_from_json (TdRecipe *recipe, const char *json, GError **error)
   if (!root || !JSON_NODE_HOLDS_OBJECT (root)
       || !json_object_has_member (json_node_get_object (root), VERSION_KEY)) {
     td_set_error (error, TD_ERROR_BAD_FILE,
-                  "This is not a recipe: a JSON object with a member \"" VERSION_KEY
-                  "\" is expected");
+                  "This is not a recipe: a JSON object with a member \"%s\" is expected",
+                  VERSION_KEY);
     return FALSE;
   }
 

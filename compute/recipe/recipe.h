@@ -61,13 +61,15 @@ typedef struct {
   /* Where iterations begin: "auto", "zero", "filtered" (what fbp or fdk makes of the scan), or the
      path of a volume that they go on from. */
   char start[TD_RECIPE_MAX_PATH];
-  char family[24]; /* "auto", "standard", "texture", … */
+  char family[24];     /* "auto", "standard", "texture", … */
+  TdAccuracy accuracy; /* parallel beams: what of method, kernel, interpolation and precision is
+                          "auto" is the fastest way within it */
   TdInterpolation interpolation;
   TdPrecision precision;
 
   /* What of the measured frames is used (dataset/scan-view.h). The centre, the tilt and the rows of
-     a parallel beam are of the detector as it was measured whatever is cropped and binned;
-     cone-beam rows and the region are of the volume that comes out. */
+     a parallel beam are of the detector as it was measured, whatever is cropped and binned.
+     Cone-beam rows and the region are of the volume. */
   guint crop[4];           /* first column, first row, columns, rows; columns 0: all */
   guint bin[2], bin_views; /* columns, rows and views averaged to one; 0 as 1 */
 
@@ -102,8 +104,8 @@ gboolean td_recipe_load (TdRecipe *recipe, const char *path, GError **error);
 gboolean td_recipe_save (const TdRecipe *recipe, const char *path, GError **error);
 TdStep *td_recipe_step (TdRecipe *recipe, const char *name); /* NULL: not in it */
 TdStep *td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error); /* in order */
-/* Takes the mask at @path, made absolute, and sees to it that it is used: the step bad-pixels is
-   added, taking the mask only, or switched on as it is. NULL: no mask. FALSE: the path is too long,
+/* Takes the mask at @path, made absolute, and sees to it that it is used. The step bad-pixels is
+   switched on, or added so that it takes the mask only. NULL: no mask. FALSE: the path is too long,
    or there is no room for the step. */
 gboolean td_recipe_set_mask (TdRecipe *recipe, const char *path, GError **error);
 /* The volume that iterations go on from; NULL: they do not. */

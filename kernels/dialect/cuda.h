@@ -49,6 +49,7 @@ typedef unsigned int uint;
 #define td_groups_x() ((int) gridDim.x)
 #define td_groups_y() ((int) gridDim.y)
 #define td_barrier() __syncthreads ()
+#define td_barrier_global() __syncthreads () /* global memory is seen, too */
 /* For what the 32 work-items of one row of a group share; everybody in the group must still come
    here. */
 #define td_warp_barrier() __syncwarp ()

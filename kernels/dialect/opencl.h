@@ -89,6 +89,7 @@ typedef long td_long;
 #define td_groups_x() ((int) get_num_groups (0))
 #define td_groups_y() ((int) get_num_groups (1))
 #define td_barrier() barrier (CLK_LOCAL_MEM_FENCE)
+#define td_barrier_global() barrier (CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #if defined(TD_NV_ARCH) && TD_NV_ARCH >= 70
 #define td_warp_barrier() asm volatile ("bar.warp.sync 0xffffffff;" : : : "memory")
 #else

@@ -128,11 +128,13 @@ main (int argc, char **argv)
   static const Size portrait = { TRUE, "128", "40", "8M", "each is read once", "0,0,90" };
   /* Memory that holds the projections but not a slice beside them. */
   static const Size rolled = { TRUE, "128", "40", "8M", "temporary file", "0,0,8" };
-  static const Size small = { FALSE, "160", "91", "80M", "" };
+  static const Size small = { FALSE, "160", "91", "70M", "to fit into memory" };
   static const Size large_cone = { TRUE, "512", "120", "120M", "temporary file" };
   static const Size large = { FALSE, "512", "400", "128M", "" };
 
   g_test_init (&argc, &argv, NULL);
+  /* Limits hold on a machine of many processors too. */
+  g_setenv ("TOMODESK_THREADS", "64", TRUE);
   if (g_test_slow ()) {
     g_test_add_data_func ("/out-of-core/large-cone", &large_cone, test_size);
     g_test_add_data_func ("/out-of-core/large", &large, test_size);

@@ -244,6 +244,60 @@ test_compare_refusals (void)
   g_assert_cmpuint (test_folder_count (folder), ==, 2);
 }
 
+/* A plane of 1 … 12 across each axis, as values and as figures; what is not there is refused. */
+static void
+test_slice (void)
+{
+  static const struct {
+    const char *axis, *at;
+    guint n;
+    float values[6];
+  } cases[] = {
+    { "x", "2", 4, { 3, 6, 9, 12 } },
+    { "y", "0", 6, { 1, 2, 3, 7, 8, 9 } },
+    { "z", "1", 6, { 7, 8, 9, 10, 11, 12 } },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *plane = test_folder_file (folder, "plane.tif");
+  float values[12];
+
+  for (guint i = 0; i < 12; i++)
+    values[i] = i + 1;
+  write_volume (folder, "v.h5", TD_VOLUME_HDF5, 3, 2, values);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    float out[6];
+    double sum = 0;
+
+    td_test_cli (&run, folder->path, "slice", "v.h5", "--axis", cases[i].axis, "--at", cases[i].at,
+                 "--output", "plane.tif", "--overwrite", "--json", NULL);
+    g_autoptr (JsonObject) json = td_test_run_json (&run);
+    g_autoptr (TdVolume) volume = td_volume_open (plane, NULL);
+    g_assert_nonnull (volume);
+    g_assert_true (td_volume_read (volume, 0, 1, out, NULL));
+    for (guint k = 0; k < cases[i].n; k++) {
+      g_assert_cmpfloat (out[k], ==, cases[i].values[k]);
+      sum += out[k];
+    }
+    g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "mean"), sum / cases[i].n,
+                                    1e-12);
+  }
+  g_auto (TdTestRun) all = { 0 }, exists = { 0 }, beyond = { 0 }, name = { 0 }, info = { 0 };
+  td_test_cli (&all, folder->path, "slice", "v.h5", "--statistics", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&all);
+  g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "deviation"), sqrt (13.0),
+                                  1e-12);
+  td_test_cli (&exists, folder->path, "slice", "v.h5", "--output", "plane.tif", NULL);
+  td_test_run_assert_refused (&exists, 1, "--overwrite");
+  td_test_cli (&beyond, folder->path, "slice", "v.h5", "--axis", "x", "--at", "3", NULL);
+  td_test_run_assert_refused (&beyond, 1, "3 planes across x");
+  td_test_cli (&name, folder->path, "slice", "v.h5", "--output", "plane.jpg", NULL);
+  td_test_run_assert_refused (&name, 1, ".png");
+  td_test_cli (&info, folder->path, "info", "v.h5", "--volume", "--json", NULL);
+  g_autoptr (JsonObject) facts = td_test_run_json (&info);
+  g_assert_cmpint (json_object_get_int_member (facts, "slices"), ==, 2);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -256,5 +310,6 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/phantom/overwrite", test_overwrite);
   g_test_add_func ("/cli/compare", test_compare);
   g_test_add_func ("/cli/compare/refusals", test_compare_refusals);
+  g_test_add_func ("/cli/slice", test_slice);
   return g_test_run ();
 }

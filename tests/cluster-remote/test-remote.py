@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs on this computer, over ssh and by Slurm: test-remote.py CLI WORKER KIND [--slow|--real] [CASE…].
+"""Jobs on this computer, over ssh and by Slurm: test-remote.py CLI WORKER KIND [--all|--slow|--real] [CASE…].
 
 Speaks TAP. A kind of cluster whose programs are not installed is skipped with the reason. The worker is one
 that computes nothing, or with --real the program's own.
@@ -123,6 +123,19 @@ def probes_its_nodes(place, kind):
     assert done.returncode == 1 and "NO" in done.stdout, done
 
 
+def measures_its_machine(place, kind):
+    """The constants are kept, plans take them, and jobs of the profile find them beside their file."""
+    plan = ("plan", place.scan, "--cluster", kind)
+    assert "was never measured" in place.run(*plan).stderr
+    done = place.run("profiles", "benchmark", kind)
+    assert done.returncode == 0 and "network is a guess" in done.stderr, done
+    assert re.search(r"^load +0\.25 s \+ 5e-10 s a byte$", done.stdout, re.M), done.stdout
+    planned = place.run(*plan)
+    assert "never measured" not in planned.stderr and "load     0.25 s + 5e-10 s a byte" in planned.stdout, planned
+    job = place.job(place.submit(kind, f"{kind}-measured.tif"))
+    assert "load:0.25+2e9" in (pathlib.Path(job["folder"]) / "machine.txt").read_text()
+
+
 # ── This computer ──
 
 def finds_jobs_started_by_hand(place, kind):
@@ -196,6 +209,10 @@ def refuses_bad_profiles(place, kind):
         assert "bad.ini" in done.stderr and words in done.stderr, (lines, done.stderr)
         assert "bad.ini" in place.run("profiles").stderr
     (place.profiles / "bad.ini").unlink()
+    os.mkfifo(place.profiles / "bad.ini")
+    done = place.run("submit", place.scan, "--output", place.folder / "x.tif", "--profile", "bad", limit_s=10)
+    (place.profiles / "bad.ini").unlink()
+    assert done.returncode == 1 and "is not a file" in done.stderr, done
     done = place.run("submit", place.scan, "--output", place.folder / "x.tif", "--profile", "nowhere")
     assert done.returncode == 1 and "there is no profile \"nowhere\"" in done.stderr, done
 
@@ -289,7 +306,7 @@ def tells_of_an_scancel_from_outside(place, kind):
 def asks_the_queue_rarely(place, kind):
     """One squeue in 15 s, while a job waits for its turn."""
     blocker = place.submit(kind, "blocker-slow.tif")
-    cluster.wait_for(lambda: place.job(blocker)["slices"], 60, 0.3)
+    assert cluster.wait_for(lambda: place.job(blocker)["slices"], 100, 0.3), place.job(blocker)
     place.profile("all", **dict(place.keys[kind], scheduler_options="--exclusive"))
     waiting = place.submit("all", "waiting.tif")
     calls = place.folder / "calls"
@@ -301,17 +318,20 @@ def asks_the_queue_rarely(place, kind):
     (wrapper / "squeue").chmod(0o755)
     path = place.environment["PATH"]
     place.environment["PATH"] = f"{wrapper}:{path}"
+    start = time.monotonic()
     follower = place.start("follow", waiting)
     place.environment["PATH"] = path
+    assert cluster.wait_for(calls.exists, 30), "it asks"
     time.sleep(6)
+    most = 1 + int((time.monotonic() - start) / 15)
     n = len(calls.read_text().splitlines())
-    job = place.job(waiting)
-    assert job["state"] == "queued" and job["why"], job
+    job = cluster.wait_for(lambda: next((j for j in [place.job(waiting)] if j["why"]), None), 30, 0.3)
+    assert job and job["state"] == "queued", place.job(waiting)
     assert place.run("cancel", waiting).returncode == 0
     _, said = follower.communicate(timeout=20)
     assert follower.returncode == 130 and "was cancelled" in said, said
     assert place.run("cancel", blocker).returncode == 0
-    assert n == 1, f"{n} calls of squeue"
+    assert n <= most, f"{n} calls of squeue instead of {most}"
 
 
 def tells_that_the_wall_time_was_reached(place, kind):
@@ -333,9 +353,10 @@ def computes_what_one_process_does(place, kind):
                           "bigtiff")
     done = place.run("follow", job_id, "--slice", early)
     assert done.returncode == 0, done.stderr
-    for ours, theirs in ((shared, alone), (early, row)):
+    # The order of sums is promised for the volume; the early slice is of the groups' sums as they come.
+    for ours, theirs, most in ((shared, alone, 0), (early, row, 1e-6)):
         figures = json.loads(place.run("compare", ours, theirs, "--json").stdout)
-        assert figures["relative_rms"] <= 1e-6, (ours, figures)
+        assert figures["relative_rms"] <= most, (ours, figures)
     assert place.job(job_id)["slices"] == [20]
 
 
@@ -378,7 +399,7 @@ def tells_that_a_real_rank_was_killed(place, kind):
     assert (place.folder / f"{kind}-killed.tif").exists()
 
 
-COMMON = [submits_and_follows, shows_a_slice_and_cancels, cancels_the_deaf, tells_that_a_rank_was_killed,
+COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, cancels_the_deaf, tells_that_a_rank_was_killed,
           tells_the_worker_s_words, tells_that_the_worker_is_missing]
 CASES = {
     "local": COMMON + [goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
@@ -388,6 +409,16 @@ CASES = {
                      tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
     "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
                        tells_of_an_scancel_from_outside],
+}
+# Each fault and each way of launching once.
+QUICK = {
+    "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed, tells_that_the_worker_is_missing,
+              goes_on_with_a_failed_job, refuses_a_worker_of_another_version, finds_jobs_started_by_hand,
+              fills_in_a_template, refuses_bad_profiles, the_user_s_profile_wins],
+    "ssh": [shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
+            tells_that_nobody_answers, quotes_whatever_it_is_given],
+    "slurm": [submits_and_follows, tells_the_worker_s_words, shows_the_scheduler_s_words, probes_its_nodes,
+              tells_of_an_scancel_from_outside],
 }
 # The probe comes first: it makes the jobs' folder, as on a cluster that is new.
 REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs,
@@ -412,8 +443,10 @@ def prepare(place, kind):
 
 def main():
     cli, fake, kind = sys.argv[1:4]
-    cases = SLOW[kind] if "--slow" in sys.argv else REAL if "--real" in sys.argv else CASES[kind]
+    cases = (SLOW[kind] if "--slow" in sys.argv else REAL if "--real" in sys.argv
+             else CASES[kind] if "--all" in sys.argv else QUICK[kind])
     only = [word for word in sys.argv[4:] if not word.startswith("--")]
+    cases = CASES[kind] if only and cases is QUICK[kind] else cases
     cases = [case for case in cases if not only or case.__name__ in only]
     print(f"1..{len(cases)}", flush=True)
     place = cluster.Place(cli, fake)

@@ -170,6 +170,29 @@ test_words (void)
   g_assert_nonnull (strstr (described, "store    0.25 s + 5e-10 s a byte"));
 }
 
+/* A machine's words make the same machine. */
+static void
+test_machine_words (void)
+{
+  TdModelMachine machine, again;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (td_model_machine_parse (
+      &machine, "abci nodes:3 load:0.125+3G update:0.0625+7.5G reduce:2e9", &error));
+  g_autofree char *words = td_model_machine_words (&machine);
+  g_assert_true (td_model_machine_parse (&again, words, &error));
+  g_assert_cmpuint (again.nodes, ==, 3);
+  g_assert_cmpuint (again.ranks, ==, machine.ranks);
+  g_assert_cmpfloat (again.load.c, ==, 0.125);
+  g_assert_cmpfloat_with_epsilon (again.load.m * 3e9, 1, 1e-5);
+  g_assert_cmpfloat (again.update.c, ==, 0.0625);
+  g_assert_cmpfloat_with_epsilon (again.update.m * 7.5e9, 1, 1e-5);
+  g_assert_cmpfloat_with_epsilon (again.copy.m / machine.copy.m, 1, 1e-5);
+  g_assert_cmpfloat (again.column, ==, machine.column);
+  g_assert_cmpfloat (again.overlap, ==, machine.overlap);
+  g_assert_cmpfloat (again.memory_bytes, ==, machine.memory_bytes);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -179,5 +202,6 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster-model/today", test_today);
   g_test_add_func ("/cluster-model/sense", test_sense);
   g_test_add_func ("/cluster-model/words", test_words);
+  g_test_add_func ("/cluster-model/machine-words", test_machine_words);
   return g_test_run ();
 }

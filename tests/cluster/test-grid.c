@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How ranks divide a volume, and what is left to do after an earlier run. */
+#include <math.h>
+
 #include "cluster/handout.h"
 #include "tests/unit/test-folder.h"
 
@@ -8,13 +10,17 @@ static const struct {
   guint n_slices, n_views;
   gboolean one_column;
   guint got_rows, got_columns;
+  guint least_rows; /* 0: as many as possible */
 } grids[] = {
-  { 1, 0, 0, 10, 20, FALSE, 1, 1 },  { 6, 0, 0, 100, 20, FALSE, 6, 1 },
-  { 6, 0, 0, 4, 20, FALSE, 3, 2 },   { 6, 0, 0, 4, 20, TRUE, 4, 1 },
-  { 6, 2, 0, 100, 20, FALSE, 2, 3 }, { 6, 0, 3, 100, 20, FALSE, 2, 3 },
-  { 7, 0, 2, 100, 20, FALSE, 3, 2 }, { 8, 1, 0, 100, 6, FALSE, 1, 3 },
-  { 4, 2, 3, 100, 20, FALSE, 0, 0 }, { 4, 4, 1, 3, 20, FALSE, 0, 0 },
-  { 4, 1, 2, 100, 20, TRUE, 0, 0 },  { 4, 1, 4, 100, 6, FALSE, 0, 0 },
+  { 1, 0, 0, 10, 20, FALSE, 1, 1 },     { 6, 0, 0, 100, 20, FALSE, 6, 1 },
+  { 6, 0, 0, 4, 20, FALSE, 3, 2 },      { 6, 0, 0, 4, 20, TRUE, 4, 1 },
+  { 6, 2, 0, 100, 20, FALSE, 2, 3 },    { 6, 0, 3, 100, 20, FALSE, 2, 3 },
+  { 7, 0, 2, 100, 20, FALSE, 3, 2 },    { 8, 1, 0, 100, 6, FALSE, 1, 3 },
+  { 4, 2, 3, 100, 20, FALSE, 0, 0 },    { 4, 4, 1, 3, 20, FALSE, 0, 0 },
+  { 8, 0, 0, 100, 20, FALSE, 1, 8, 1 }, { 8, 0, 0, 100, 20, FALSE, 4, 2, 4 },
+  { 6, 0, 0, 100, 20, FALSE, 6, 1, 4 }, { 4, 1, 0, 100, 20, FALSE, 1, 4, 2 },
+  { 8, 0, 0, 100, 6, FALSE, 4, 2, 1 },  { 4, 0, 0, 3, 20, FALSE, 3, 1, 8 },
+  { 4, 1, 2, 100, 20, TRUE, 0, 0 },     { 4, 1, 4, 100, 6, FALSE, 0, 0 },
 };
 
 static void
@@ -22,7 +28,7 @@ test_choice (void)
 {
   for (guint i = 0; i < G_N_ELEMENTS (grids); i++) {
     const TdClusterWish wish = { .rows = grids[i].rows, .columns = grids[i].columns };
-    const TdGridLimits limits = { grids[i].n_slices, grids[i].n_views,
+    const TdGridLimits limits = { grids[i].n_slices, grids[i].n_views, grids[i].least_rows,
                                   grids[i].one_column ? "rows want all views" : NULL };
     g_autoptr (GError) error = NULL;
     TdGrid grid;
@@ -36,6 +42,20 @@ test_choice (void)
     g_assert_cmpuint (grid.rows, ==, grids[i].got_rows);
     g_assert_cmpuint (grid.columns, ==, grids[i].got_columns);
   }
+}
+
+/* iFDK, section 5.3: 4096³ on 16 GB takes 32 rows, and 8192³ takes 256; a device that holds all
+   takes one. */
+static void
+test_least_rows (void)
+{
+  g_assert_cmpuint (td_grid_least_rows (4 * pow (4096, 3), 4.0 * 32 * 2048 * 2048, 16e9, 4096), ==,
+                    32);
+  g_assert_cmpuint (td_grid_least_rows (4 * pow (8192, 3), 4.0 * 32 * 2048 * 2048, 16e9, 8192), ==,
+                    256);
+  g_assert_cmpuint (td_grid_least_rows (4e9, 1e9, 16e9, 1000), ==, 1);
+  g_assert_cmpuint (td_grid_least_rows (4e9, 1e9, 5.5e9, 1000), ==, 2);
+  g_assert_cmpuint (td_grid_least_rows (4e9, 8e9, 5.5e9, 1), ==, 1);
 }
 
 /* Shares follow one another, cover all, and nobody goes without. */
@@ -140,6 +160,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/grid/choice", test_choice);
+  g_test_add_func ("/grid/least-rows", test_least_rows);
   g_test_add_func ("/grid/shares", test_shares);
   g_test_add_func ("/grid/parts", test_parts);
   g_test_add_func ("/grid/handout", test_handout);

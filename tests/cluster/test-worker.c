@@ -5,9 +5,13 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "cluster/job-file.h"
+#include "cluster/model.h"
+#include "compute/device/host-fft.h"
+#include "compute/filter.h"
 #include "dataset/json-walk.h"
 #include "dataset/volume.h"
 #include "tests/common/cli.h"
@@ -24,12 +28,14 @@ static const struct {
   { "parallel", "--columns 41 --rows 23 --views 57" },
   { "full", "--cone --columns 37 --rows 29 --views 45 --wander 0.1 --drift 0.05" },
   { "short", "--cone --columns 40 --rows 24 --views 60 --range 225 --detector-tilt 1,0.5,-2" },
+  { "sideways", "--cone --columns 20 --rows 34 --views 50 --detector-tilt 0,0,90" },
   { "offset", "--cone --columns 36 --rows 20 --views 64 --detector-offset-u 9" },
   { "long", "--cone --columns 220 --rows 220 --views 440 --logged" },
 };
 
-static void
-run_cli (const char *words)
+/* What the command line said on standard error; NULL: it did what was asked. (transfer full) */
+static char *
+try_cli (const char *words)
 {
   g_autofree char *line = g_strdup_printf ("%s %s", g_getenv ("TOMODESK_CLI"), words);
   g_auto (GStrv) argv = NULL;
@@ -41,8 +47,16 @@ run_cli (const char *words)
   g_spawn_sync (home->path, argv, NULL, G_SPAWN_STDOUT_TO_DEV_NULL, NULL, NULL, NULL, &said,
                 &status, &error);
   g_assert_no_error (error);
-  if (status != 0)
-    g_error ("%s: %s", line, said);
+  return status == 0 ? NULL : g_steal_pointer (&said);
+}
+
+static void
+run_cli (const char *words)
+{
+  g_autofree char *said = try_cli (words);
+
+  if (said)
+    g_error ("%s: %s", words, said);
 }
 
 static char *
@@ -64,6 +78,7 @@ typedef struct {
   gboolean ordered;
   const char *scan, *device, *recipe; /* options of the command line; NULL: none */
   const char *format;                 /* NULL: bigtiff */
+  TdClusterMode mode;
 } Case;
 
 static char *
@@ -146,6 +161,7 @@ work_submit (Work *work, const Case *test, const TdClusterWish *wish)
     recipe_take (&job.recipe, format);
   }
   job.cluster = *wish;
+  job.cluster.mode = test->mode;
   job.cluster.device = g_strdup (test->device);
   job.cluster.rows = test->rows;
   job.cluster.columns = test->columns;
@@ -154,16 +170,10 @@ work_submit (Work *work, const Case *test, const TdClusterWish *wish)
 }
 
 static void
-work_start (Work *work, guint ranks, const char *preload)
+work_spawn (Work *work, const char *const *argv, char **environment)
 {
-  g_autofree char *n = g_strdup_printf ("%u", ranks);
-  g_auto (GStrv) environment = g_get_environ ();
-  const char *argv[] = { g_getenv ("TOMODESK_MPIRUN"), "--bind-to", "none",       "-n", n,
-                         g_getenv ("TOMODESK_WORKER"), "run",       work->folder, NULL };
   g_autoptr (GError) error = NULL;
 
-  if (preload)
-    environment = g_environ_setenv (environment, "LD_PRELOAD", preload, TRUE);
   g_spawn_async (NULL, (char **) argv, environment,
                  G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_STDOUT_TO_DEV_NULL
                      | G_SPAWN_STDERR_TO_DEV_NULL,
@@ -171,18 +181,31 @@ work_start (Work *work, guint ranks, const char *preload)
   g_assert_no_error (error);
 }
 
+static void
+work_start (Work *work, guint ranks, const char *preload)
+{
+  g_autofree char *n = g_strdup_printf ("%u", ranks);
+  g_auto (GStrv) environment = g_get_environ ();
+  const char *const argv[] = { g_getenv ("TOMODESK_MPIRUN"), "--bind-to", "none",       "-n", n,
+                               g_getenv ("TOMODESK_WORKER"), "run",       work->folder, NULL };
+
+  if (preload)
+    environment = g_environ_setenv (environment, "LD_PRELOAD", preload, TRUE);
+  work_spawn (work, argv, environment);
+}
+
 /* A job that has not ended by then never will. */
 #define LONGEST_S 120
 
 static void
-work_wait (Work *work)
+work_wait_for (Work *work, guint longest_s)
 {
   const gint64 start = g_get_monotonic_time ();
   int status;
   pid_t ended;
 
   while ((ended = waitpid (work->pid, &status, WNOHANG)) == 0
-         && g_get_monotonic_time () - start < LONGEST_S * G_USEC_PER_SEC)
+         && g_get_monotonic_time () - start < longest_s * G_USEC_PER_SEC)
     g_usleep (20000);
   if (ended == 0) {
     kill (work->pid, SIGKILL);
@@ -190,6 +213,12 @@ work_wait (Work *work)
   }
   work->taken = (g_get_monotonic_time () - start) * 1e-6;
   work->status = WIFEXITED (status) ? WEXITSTATUS (status) : -1;
+}
+
+static void
+work_wait (Work *work)
+{
+  work_wait_for (work, LONGEST_S);
 }
 
 /* The last event of that name; NULL: none. (transfer full) */
@@ -271,7 +300,8 @@ check_case (const Case *test)
   g_autofree char *single = single_volume (test);
   g_auto (Work) work;
 
-  g_test_message ("%u ranks, %u x %u%s, %s on %s %s", test->ranks, test->rows, test->columns,
+  g_test_message ("%u ranks, %s %u x %u%s, %s on %s %s", test->ranks,
+                  td_cluster_mode_name (test->mode), test->rows, test->columns,
                   test->ordered ? " in order" : "", test->scan, test->device,
                   test->recipe ? test->recipe : "");
   work_submit (&work, test, &wish);
@@ -281,59 +311,139 @@ check_case (const Case *test)
   assert_same (work.output, single, test->ordered || test->columns == 1);
 }
 
-/* Every grid of these ranks, as sums and in order. */
+/* Every grid of these ranks, in both modes, as sums and in order. */
 static void
 test_grids (gconstpointer data)
 {
   const guint ranks = GPOINTER_TO_UINT (data);
 
   for (guint rows = 1; rows <= ranks; rows++)
-    for (guint ordered = 0; ranks % rows == 0 && ordered < 2; ordered++)
-      check_case (&(Case) { ranks, rows, ranks / rows, ordered, "full", "host", NULL, NULL });
+    for (guint way = 0; ranks % rows == 0 && way < 4; way++)
+      check_case (&(Case) { ranks, rows, ranks / rows, way % 2 == 1, "full", "host",
+                            .mode = way / 2 ? TD_CLUSTER_IFDK : TD_CLUSTER_SLAB });
+}
+
+/* The first of some cases are for every day, and all for the slow suite. */
+static void
+check_cases (const Case *cases, guint n, guint quick)
+{
+  for (guint i = 0; i < (g_test_slow () ? n : quick); i++)
+    check_case (&cases[i]);
+}
+
+static void
+test_few_grids (void)
+{
+  static const Case cases[] = {
+    { 6, 3, 2, TRUE, "full", "host" },
+    { 4, 2, 2, FALSE, "full", "host" },
+    { 6, 3, 2, TRUE, "full", "host", .mode = TD_CLUSTER_IFDK },
+    { 4, 2, 2, FALSE, "full", "host", .mode = TD_CLUSTER_IFDK },
+  };
+
+  check_cases (cases, G_N_ELEMENTS (cases), G_N_ELEMENTS (cases));
 }
 
 static void
 test_opencl (void)
 {
   static const Case cases[] = {
-    { 2, 1, 2, FALSE, "full", "opencl:0", NULL, NULL },
-    { 2, 2, 1, FALSE, "full", "opencl:0", NULL, NULL },
-    { 4, 2, 2, FALSE, "offset", "opencl:0", NULL, NULL },
-    { 4, 2, 2, TRUE, "full", "opencl:0", "--kernel standard", NULL },
+    { 4, 2, 2, TRUE, "full", "opencl:0", "--kernel standard" },
+    { 4, 2, 2, FALSE, "offset", "opencl:0", .mode = TD_CLUSTER_IFDK },
+    { 2, 1, 2, FALSE, "full", "opencl:0" },
+    { 2, 2, 1, FALSE, "full", "opencl:0" },
+    { 4, 2, 2, FALSE, "offset", "opencl:0" },
+    { 2, 2, 1, FALSE, "full", "opencl:0", .mode = TD_CLUSTER_IFDK },
+    { 3, 1, 3, TRUE, "full", "opencl:0", "--kernel standard", .mode = TD_CLUSTER_IFDK },
+    { 6, 3, 2, FALSE, "short", "opencl:0", .mode = TD_CLUSTER_IFDK },
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    check_case (&cases[i]);
+  check_cases (cases, G_N_ELEMENTS (cases), 2);
 }
 
 static void
 test_scans (void)
 {
   static const Case cases[] = {
-    { 4, 2, 2, FALSE, "short", "host", NULL, NULL },
-    { 3, 1, 3, TRUE, "short", "host", NULL, NULL },
-    { 4, 2, 2, FALSE, "offset", "host", NULL, NULL },
-    { 4, 1, 4, TRUE, "offset", "host", NULL, NULL },
-    { 3, 3, 1, FALSE, "full", "host", "--prepare rings", NULL }, /* all views of a row */
-    { 2, 1, 2, TRUE, "full", "host", "--rows 5:17 --views 3:40", NULL },
+    { 3, 1, 3, TRUE, "short", "host" },
+    { 4, 2, 2, FALSE, "offset", "host", .mode = TD_CLUSTER_IFDK },
+    { 2, 1, 2, TRUE, "full", "host", "--rows 5:17 --views 3:40", .mode = TD_CLUSTER_IFDK },
+    { 4, 2, 2, FALSE, "short", "host" },
+    { 4, 2, 2, FALSE, "offset", "host" },
+    { 4, 1, 4, TRUE, "offset", "host" },
+    { 3, 3, 1, FALSE, "full", "host", "--prepare rings" }, /* all views of a row */
+    { 2, 1, 2, TRUE, "full", "host", "--rows 5:17 --views 3:40" },
+    { 6, 3, 2, TRUE, "short", "host", .mode = TD_CLUSTER_IFDK },
+    { 4, 2, 2, FALSE, "short", "host", .mode = TD_CLUSTER_IFDK },
+    { 4, 1, 4, TRUE, "offset", "host", .mode = TD_CLUSTER_IFDK },
+    { 3, 3, 1, FALSE, "offset", "host", .mode = TD_CLUSTER_IFDK },
+    { 6, 2, 3, FALSE, "sideways", "host", .mode = TD_CLUSTER_IFDK },
+    { 6, 2, 3, TRUE, "sideways", "host" },
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    check_case (&cases[i]);
+  check_cases (cases, G_N_ELEMENTS (cases), 2);
+}
+
+/* Half storage is for cards. */
+static void
+test_half (void)
+{
+  static const Case cases[] = {
+    { 4, 2, 2, TRUE, "full", "auto", "--precision half" },
+    { 4, 2, 2, FALSE, "offset", "auto", "--precision half", .mode = TD_CLUSTER_IFDK },
+    { 2, 2, 1, FALSE, "short", "auto", "--precision half" },
+    { 3, 1, 3, TRUE, "short", "auto", "--precision half", .mode = TD_CLUSTER_IFDK },
+  };
+  g_autofree char *scan = scan_path ("full"), *volume = test_folder_file (home, "half.tif");
+  g_autofree char *words
+      = g_strdup_printf ("reconstruct %s --output %s --precision half", scan, volume);
+  g_autofree char *said = try_cli (words);
+
+  if (said && strstr (said, "stores projections in single precision"))
+    g_test_skip ("no device here keeps projections in half precision");
+  else
+    check_cases (cases, G_N_ELEMENTS (cases), G_N_ELEMENTS (cases));
 }
 
 static void
 test_formats (void)
 {
   static const Case cases[] = {
+    { 2, 2, 1, FALSE, "full", "host", "--bits 16", "hdf5" },
     { 3, 3, 1, FALSE, "full", "host", NULL, "tiff" },
     { 3, 3, 1, FALSE, "full", "host", NULL, "hdf5" },
-    { 2, 2, 1, FALSE, "full", "host", "--bits 16", "hdf5" },
     { 2, 2, 1, FALSE, "full", "host", "--bits 8", "bigtiff" },
+    { 4, 2, 2, FALSE, "full", "host", NULL, "hdf5", .mode = TD_CLUSTER_IFDK },
   };
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
-    check_case (&cases[i]);
+  check_cases (cases, G_N_ELEMENTS (cases), 1);
+}
+
+/* Ranks of one job on devices of two kinds, which share by what they did before, if they did. The
+   sum is that of either kind to its rounding. */
+static void
+test_mixed (void)
+{
+  static const Case alone = { 2, 1, 1, FALSE, "full", "host" };
+  static const Case cases[] = {
+    { 4, 2, 2, FALSE, "full", "host,opencl:0" },
+    { 4, 2, 2, FALSE, "full", "host,opencl:0", .mode = TD_CLUSTER_IFDK },
+    { 3, 3, 1, FALSE, "full", "host,opencl:0" },
+    { 3, 1, 3, FALSE, "full", "host,opencl:0" },
+  };
+  const TdClusterWish wish = { .view_slice = -1 };
+  g_autofree char *single = single_volume (&alone);
+
+  for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (cases) : 1); i++) {
+    g_auto (Work) work;
+    work_submit (&work, &cases[i], &wish);
+    work_start (&work, cases[i].ranks, NULL);
+    work_wait (&work);
+    work_assert_done (&work);
+    assert_same (work.output, single, FALSE);
+    g_autoptr (JsonNode) rank = work_event (&work, "rank");
+    g_assert_cmpstr (td_json_string (rank, "device"), ==, cases[i].ranks % 2 ? "host" : "opencl:0");
+  }
 }
 
 /* Rows are handed out; a slab of them is a slab of a parallel beam. */
@@ -341,18 +451,21 @@ static void
 test_parallel (void)
 {
   static const Case cases[] = {
-    { 3, 0, 0, FALSE, "parallel", "host", NULL, NULL },
+    { 3, 0, 0, FALSE, "parallel", "host" },
     { 2, 0, 0, FALSE, "parallel", "opencl:0", NULL, "tiff" },
     { 3, 0, 0, FALSE, "parallel", "host", "--prepare rings --rows 3:20", "hdf5" },
   };
 
-  for (TdClusterMode mode = TD_CLUSTER_SLAB; mode <= TD_CLUSTER_SLICES; mode += TD_CLUSTER_SLICES)
-    for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-      const TdClusterWish wish = { .mode = mode, .view_slice = 7 };
+  for (TdClusterMode mode = g_test_slow () ? TD_CLUSTER_SLAB : TD_CLUSTER_SLICES;
+       mode <= TD_CLUSTER_SLICES; mode += TD_CLUSTER_SLICES)
+    for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (cases) : 1); i++) {
+      const TdClusterWish wish = { .view_slice = 7 };
       g_autofree char *single = single_volume (&cases[i]);
+      Case test = cases[i];
       g_auto (Work) work;
 
-      work_submit (&work, &cases[i], &wish);
+      test.mode = mode;
+      work_submit (&work, &test, &wish);
       work_start (&work, cases[i].ranks, NULL);
       work_wait (&work);
       work_assert_done (&work);
@@ -367,7 +480,7 @@ test_parallel (void)
 static void
 test_slice_first (void)
 {
-  static const Case test = { 4, 2, 2, TRUE, "full", "host", NULL, NULL };
+  static const Case test = { 4, 2, 2, TRUE, "full", "host" };
   const TdClusterWish wish = { .view_slice = 18 };
   g_autofree char *single = single_volume (&test);
   gsize n, n_slice;
@@ -408,17 +521,85 @@ test_idle_ranks (void)
   g_assert_nonnull (strstr (td_json_string (note, "text"), "Ranks 2 to 2"));
 }
 
+/* Another plan of the same transform than anybody measures: one without vectors, whose wisdom is
+   then told apart from a measured one no more. */
+static void
+plant_wisdom (const char *home_of_rank)
+{
+  const guint n = td_filter_padded_size (37); /* columns of the scan "full" */
+  g_autofree char *folder = g_build_filename (home_of_rank, "tomodesk", NULL);
+  g_autofree char *path = td_fftw_wisdom_file (folder);
+  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  const guint no_vectors = 1u << 17;
+  fftwf_plan plan = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE | no_vectors);
+  char *text = fftwf_export_wisdom_to_string ();
+  g_auto (GStrv) parts = g_strsplit (text, "#x13b", -1);
+  g_autofree char *planted = g_strjoinv ("#x11b", parts);
+
+  g_assert_cmpuint (g_strv_length (parts), >, 1);
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (path, planted, -1, NULL));
+  free (text);
+  fftwf_destroy_plan (plan);
+  fftwf_free (from);
+  fftwf_free (to);
+}
+
+/* Ranks whose homes know another plan of the filter's transform. */
+static void
+test_wisdom (void)
+{
+  static const Case test = { 2, 1, 2, TRUE, "full", "host" };
+  const TdClusterWish wish = { .view_slice = -1 };
+  g_autofree char *single = single_volume (&test), *other = test_folder_file (home, "other-home");
+  g_autofree char *cache = g_strconcat ("XDG_CACHE_HOME=", other, NULL);
+  g_auto (GStrv) environment = g_get_environ ();
+  g_auto (Work) work;
+
+  plant_wisdom (other);
+  work_submit (&work, &test, &wish);
+  const char *const argv[] = { g_getenv ("TOMODESK_MPIRUN"),
+                               "--bind-to",
+                               "none",
+                               "-n",
+                               "1",
+                               g_getenv ("TOMODESK_WORKER"),
+                               "run",
+                               work.folder,
+                               ":",
+                               "-n",
+                               "1",
+                               "env",
+                               cache,
+                               g_getenv ("TOMODESK_WORKER"),
+                               "run",
+                               work.folder,
+                               NULL };
+  work_spawn (&work, argv, environment);
+  work_wait (&work);
+  work_assert_done (&work);
+  assert_same (work.output, single, TRUE);
+}
+
 static const struct {
   const char *name;
   Case test;
   const char *mentions;
 } refused[] = {
-  { "ranks", { 2, 2, 2, FALSE, "full", "host", NULL, NULL }, "needs 4 ranks" },
+  { "gathered",
+    { 2, 2, 1, FALSE, "full", "host", "--prepare rings", .mode = TD_CLUSTER_IFDK },
+    "without gathering views" },
   { "slices", { 3, 3, 1, FALSE, "full", "host", "--rows 5:7", NULL }, "2 slices" },
+  { "device", { 2, 0, 0, FALSE, "full", "opencl:97" }, "opencl:97" },
+  { "ranks", { 2, 2, 2, FALSE, "full", "host" }, "needs 4 ranks" },
   { "steps", { 2, 1, 2, FALSE, "full", "host", "--prepare rings", NULL }, "rings" },
-  { "device", { 2, 0, 0, FALSE, "full", "opencl:97", NULL, NULL }, "opencl:97" },
-  { "scan", { 2, 0, 0, FALSE, "absent", "host", NULL, NULL }, "absent" },
+  { "parallel",
+    { 2, 0, 0, FALSE, "parallel", "host", .mode = TD_CLUSTER_IFDK },
+    "take the mode slices" },
+  { "scan", { 2, 0, 0, FALSE, "absent", "host" }, "absent" },
 };
+
+#define QUICK_REFUSED 3
 
 static void
 test_refused (gconstpointer data)
@@ -437,11 +618,109 @@ test_refused (gconstpointer data)
   g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
 }
 
+/* Two ranks measure this machine: every stage's cost, in words that a plan takes, and no file
+ * stays. */
+static void
+test_benchmark (void)
+{
+  g_autofree char *folder = test_folder_file (home, "measured"), *said = NULL;
+  const char *const argv[] = { g_getenv ("TOMODESK_MPIRUN"), "--bind-to", "none", "-n", "2",
+                               g_getenv ("TOMODESK_WORKER"), "benchmark", folder, NULL };
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine, preset;
+  int status;
+
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  g_spawn_sync (NULL, (char **) argv, NULL, G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, &said, NULL,
+                &status, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (status, ==, 0);
+  const char *words = strstr (said, "machine ");
+  g_assert_nonnull (words);
+  g_test_message ("%s", words);
+  g_assert_true (td_model_machine_parse (&machine, words + strlen ("machine "), &error));
+  g_assert_true (td_model_machine_parse (&preset, "", &error));
+  g_assert_cmpuint (machine.nodes, ==, 1);
+  g_assert_cmpuint (machine.ranks, ==, 2);
+  const TdModelCost *const costs[][2] = {
+    { &machine.load, &preset.load },   { &machine.filter, &preset.filter },
+    { &machine.copy, &preset.copy },   { &machine.update, &preset.update },
+    { &machine.link, &preset.link },   { &machine.reduce, &preset.reduce },
+    { &machine.store, &preset.store },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (costs); i++) {
+    g_assert_cmpfloat (costs[i][0]->m, >, 0);
+    g_assert_cmpfloat (costs[i][0]->m, !=, costs[i][1]->m);
+  }
+  g_assert_cmpint (g_rmdir (folder), ==, 0);
+}
+
+/* ── Memory ── */
+
+/* A volume of many times the memory of its ranks: the most that a rank had is what its plan says,
+   as the kernel saw it. It remembers the most of all, so that the smaller case comes first and no
+   other test before. */
+static void
+test_memory (void)
+{
+  static const struct {
+    const char *scan, *geometry;
+    guint side;
+    guint64 memory;
+    TdClusterMode mode;
+  } cases[] = {
+    { "--columns 256 --rows 256 --views 180", "0.390625", 512, 64 << 20, TD_CLUSTER_IFDK },
+    { "--columns 512 --rows 512 --views 360", "0.1953125", 1024, 256 << 20, TD_CLUSTER_SLAB },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *name = g_strdup_printf ("cube-%u", cases[i].side);
+    g_autofree char *scan = test_folder_file (home, name);
+    g_autofree char *geometry = g_strconcat (scan, ".json", NULL);
+    g_autofree char *words
+        = g_strdup_printf ("phantom ellipsoids --cone %s --output %s", cases[i].scan, name);
+    g_autofree char *text = g_strdup_printf (
+        "{\"beam\": \"cone\", \"source_axis_mm\": 200, \"source_detector_mm\": 400, "
+        "\"pixel_width_mm\": %s, \"pixel_height_mm\": %s, \"voxel_mm\": %.9g, "
+        "\"volume_size\": [%u, %u, %u]}",
+        cases[i].geometry, cases[i].geometry, 50.0 / cases[i].side, cases[i].side, cases[i].side,
+        cases[i].side);
+    const TdClusterWish wish
+        = { .mode = cases[i].mode, .view_slice = -1, .memory_bytes = cases[i].memory };
+    const Case test = { 2, 2, 1, FALSE, name, "host", .mode = cases[i].mode };
+    char *settings[] = { "geometry", geometry, NULL };
+    struct rusage usage;
+    g_autoptr (GError) error = NULL;
+    g_auto (TdJobFile) job;
+    g_auto (Work) work;
+
+    run_cli (words);
+    g_assert_true (g_file_set_contents (geometry, text, -1, NULL));
+    work_submit (&work, &test, &wish);
+    g_assert_true (td_job_file_load (&job, work.folder, &error));
+    job.scan_settings = g_strdupv (settings);
+    g_assert_true (td_job_file_save (&job, work.folder, &error));
+    work_start (&work, test.ranks, NULL);
+    work_wait_for (&work, 7200);
+    work_assert_done (&work);
+    getrusage (RUSAGE_CHILDREN, &usage);
+    g_autoptr (JsonNode) rank = work_event (&work, "rank"), done = work_event (&work, "done");
+    const double stated = td_json_number (rank, "memory"), had = usage.ru_maxrss * 1024.0;
+    g_test_message ("%u³, %" G_GUINT64_FORMAT " MiB a rank: %.0f MiB stated, %.0f MiB had, "
+                    "%.0f MiB counted, %.0f s",
+                    cases[i].side, cases[i].memory >> 20, stated / (1 << 20), had / (1 << 20),
+                    td_json_number (done, "peak_bytes") / (1 << 20), work.taken);
+    g_assert_cmpfloat (had, <=, stated);
+    g_assert_cmpfloat (td_json_number (done, "peak_bytes"), <=, (double) cases[i].memory);
+    g_unlink (work.output);
+  }
+}
+
 /* ── Faults ── */
 
 /* Slabs of a few slices, so that the job takes its time. */
 static const TdClusterWish long_wish = { .view_slice = -1, .memory_bytes = 128 << 20 };
-static const Case long_case = { 4, 2, 2, TRUE, "long", "host", NULL, NULL };
+static const Case long_case = { 4, 2, 2, TRUE, "long", "host" };
 
 /* The process of a rank; 0: not there. */
 static pid_t
@@ -506,12 +785,17 @@ static const struct {
   const char *name;
   gboolean (*when) (const Work *work);
   guint rank;
+  TdClusterMode mode;
 } deaths[] = {
-  { "planning", has_ranks, 1 },
-  { "computing", computes, 2 },
-  { "computing-first", computes, 0 },
-  { "storing", has_part, 3 },
+  { "gathering", computes, 1, TD_CLUSTER_IFDK }, /* each day's */
+  { "computing", computes, 2, TD_CLUSTER_SLAB },
+  { "planning", has_ranks, 1, TD_CLUSTER_SLAB },
+  { "computing-first", computes, 0, TD_CLUSTER_SLAB },
+  { "storing", has_part, 3, TD_CLUSTER_SLAB },
+  { "gathering-first", computes, 0, TD_CLUSTER_IFDK },
+  { "gathered-storing", has_part, 3, TD_CLUSTER_IFDK },
 };
+#define QUICK_DEATHS 1
 
 static gboolean
 work_runs (const Work *work)
@@ -542,9 +826,11 @@ test_death (gconstpointer data)
 {
   const guint at = GPOINTER_TO_UINT (data);
   g_autofree char *single = single_volume (&long_case);
+  Case test = long_case;
   g_auto (Work) work;
 
-  work_submit (&work, &long_case, &long_wish);
+  test.mode = deaths[at].mode;
+  work_submit (&work, &test, &long_wish);
   work_start (&work, long_case.ranks, NULL);
   g_assert_true (work_await (&work, deaths[at].when));
   const pid_t victim = find_rank (&work, deaths[at].rank);
@@ -639,21 +925,33 @@ main (int argc, char **argv)
   g_setenv ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", TRUE);
   g_setenv ("OMPI_MCA_rmaps_base_oversubscribe", "1", TRUE);
   home = test_folder_new ();
-  for (guint i = 0; i < G_N_ELEMENTS (ranks); i++) {
+  if (argc > 1 && strcmp (argv[1], "memory") == 0) {
+    g_test_add_func ("/worker/memory", test_memory);
+    const int status = g_test_run ();
+    test_folder_free (home);
+    return status;
+  }
+  for (guint i = 0; g_test_slow () && i < G_N_ELEMENTS (ranks); i++) {
     g_autofree char *name = g_strdup_printf ("/worker/grids/%u", ranks[i]);
     g_test_add_data_func (name, GUINT_TO_POINTER (ranks[i]), test_grids);
   }
+  g_test_add_func ("/worker/few-grids", test_few_grids);
   g_test_add_func ("/worker/opencl", test_opencl);
+  g_test_add_func ("/worker/half", test_half);
+  g_test_add_func ("/worker/mixed", test_mixed);
   g_test_add_func ("/worker/scans", test_scans);
   g_test_add_func ("/worker/parallel", test_parallel);
   g_test_add_func ("/worker/formats", test_formats);
   g_test_add_func ("/worker/slice-first", test_slice_first);
   g_test_add_func ("/worker/idle-ranks", test_idle_ranks);
-  for (guint i = 0; i < G_N_ELEMENTS (refused); i++) {
+  g_test_add_func ("/worker/wisdom", test_wisdom);
+  if (g_test_slow ())
+    g_test_add_func ("/worker/benchmark", test_benchmark);
+  for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (refused) : QUICK_REFUSED); i++) {
     g_autofree char *name = g_strconcat ("/worker/refused/", refused[i].name, NULL);
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_refused);
   }
-  for (guint i = 0; i < G_N_ELEMENTS (deaths); i++) {
+  for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (deaths) : QUICK_DEATHS); i++) {
     g_autofree char *name = g_strconcat ("/worker/death/", deaths[i].name, NULL);
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_death);
   }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "devices.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 void
 td_test_random (float *values, gsize n, guint32 seed)
 {
@@ -84,6 +87,22 @@ td_test_own_cache (const char *name)
   g_autofree char *own = g_build_filename (base ? base : g_get_tmp_dir (), name, NULL);
 
   g_setenv ("XDG_CACHE_HOME", own, TRUE);
+}
+
+void
+td_test_own_rates (const char *name)
+{
+  const char *base = g_getenv ("XDG_CACHE_HOME");
+  g_autofree char *all
+      = g_build_filename (base ? base : g_get_tmp_dir (), "tomodesk", "programs", NULL);
+
+  td_test_own_cache (name);
+  g_autofree char *own = g_build_filename (g_getenv ("XDG_CACHE_HOME"), "tomodesk", NULL);
+  g_autofree char *programs = g_build_filename (own, "programs", NULL);
+  g_mkdir_with_parents (all, 0700);
+  g_mkdir_with_parents (own, 0700);
+  if (symlink (all, programs) != 0) /* there is one of an earlier run */
+    g_assert_cmpint (errno, ==, EEXIST);
 }
 
 void

@@ -18,6 +18,7 @@ typedef struct {
   char *notes;
   gboolean seen[TD_FDK_N];
   guint64 host_bytes, device_bytes; /* peaks */
+  double bound;                     /* of its kernels' error: textures filter by 8 bits */
 } TdFdkVolume;
 
 void td_fdk_volume_clear (TdFdkVolume *volume);

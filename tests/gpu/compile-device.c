@@ -409,6 +409,7 @@ static const struct {
   { "rays-project", { NULL } },
   { "rays-upright", { "TD_RAY_VOXELS=8", "TD_RAY_ROWS=2", NULL } },
   { "rings-columns", { NULL } },
+  { "rings-shade", { NULL } },
   { "rings-sort", { NULL } },
   { "prepare-correct", { NULL } },
   { "prepare-zingers", { NULL } },

@@ -158,6 +158,7 @@ test_card (gconstpointer data)
     .texture_linear = TRUE,
     .half_storage = TRUE,
     .half_arithmetic = TRUE,
+    .double_arithmetic = TRUE,
   };
 
   if (!clang || !bitcode) {

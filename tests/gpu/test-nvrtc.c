@@ -106,6 +106,7 @@ test_card (gconstpointer data)
     .texture_linear = TRUE,
     .half_storage = TRUE,
     .half_arithmetic = TRUE,
+    .double_arithmetic = TRUE,
     .shuffle = TRUE,
   };
   g_autoptr (GError) error = NULL;

@@ -81,7 +81,7 @@ cancel_at_parts (TdEngine *engine, TdScan *scan)
   g_assert_nonnull (whole);
   g_assert_cmpuint (n, >, 3);
   td_engine_trim (engine);
-  for (guint at = 0; at < n; at += MAX (1, n / 12)) {
+  for (guint at = 0; at < n; at += MAX (1, n / 6)) {
     g_autoptr (GCancellable) cancellable = g_cancellable_new ();
     g_autoptr (GError) error = NULL;
 
@@ -111,7 +111,7 @@ cancel_often (guint n_rows, gboolean logged)
   spec.logged = logged;
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);
-  for (; after < 600000; after += MAX (after / 3, 7)) {
+  for (; after < 600000; after += MAX (after * 2 / 3, 7)) {
     double took = cancel_after (engine, scan, "host", after);
     if (took < 0) {
       ended++;

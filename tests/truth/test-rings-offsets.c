@@ -6,7 +6,6 @@
 #include "compute/prepare/rings/rings-disc.h"
 #include "compute/prepare/rings/rings-noise.h"
 #include "compute/prepare/rings/rings-offsets.h"
-#include "compute/prepare/rings/rings-shade.h"
 
 /* sum w (m - L q)^2 + sum s q^2, whose least has no slope in any direction. */
 static double
@@ -228,81 +227,6 @@ test_columns (void)
   }
 }
 
-/* Which turns shade can be told from: whole halves, evenly. */
-static void
-test_turns (void)
-{
-  enum { VIEWS = 300 };
-  double angles[VIEWS];
-  static const struct {
-    double range;
-    guint half_turns;
-  } turns[] = {
-    { G_PI, 1 },        { -G_PI, 1 },      { 2 * G_PI, 2 },
-    { 0.94 * G_PI, 0 }, { 1.5 * G_PI, 0 }, { 3 * G_PI, 0 },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (turns); i++) {
-    for (guint v = 0; v < VIEWS; v++)
-      angles[v] = 0.7 + turns[i].range * v / VIEWS;
-    g_assert_cmpuint (td_rings_half_turns (angles, VIEWS), ==, turns[i].half_turns);
-    angles[VIEWS / 2] += 0.1;
-    g_assert_cmpuint (td_rings_half_turns (angles, VIEWS), ==, 0);
-  }
-  for (guint v = 0; v < 20; v++)
-    angles[v] = G_PI * v / 20;
-  g_assert_cmpuint (td_rings_half_turns (angles, 20), ==, 0);
-  g_assert_cmpuint (td_rings_shade_bins (1), ==, 1);
-  g_assert_cmpuint (td_rings_shade_bins (256), ==, 256);
-  g_assert_cmpuint (td_rings_shade_bins (1800), ==, 225);
-}
-
-/* A row of air, of which only shade is left: what a wave across columns adds is all found again,
-   and nothing on an axis that is hardly seen. */
-static void
-test_shade (void)
-{
-  enum { COLUMNS = 150, BINS = 128 };
-  g_autofree float *sinogram = g_new (float, COLUMNS *BINS);
-  float offsets[COLUMNS], dead[COLUMNS] = { 0 };
-  double wave[COLUMNS], left = 0, all = 0;
-  float sums[COLUMNS];
-  TdRingsShade shade = { { COLUMNS, BINS, 1, 72.4 }, 6, sinogram, dead, sums, BINS, 0, INFINITY };
-
-  for (guint c = 0; c < COLUMNS; c++) {
-    offsets[c] = c % 2 ? 0.02f : -0.02f;
-    wave[c] = 0.004 * sin (c / 7.0);
-    sums[c] = 1e3; /* no air */
-    for (guint b = 0; b < BINS; b++)
-      sinogram[b * COLUMNS + c] = offsets[c] + (float) wave[c];
-  }
-  g_assert_true (td_rings_have_shade (offsets, COLUMNS));
-  td_rings_add_shade (&shade, offsets);
-  for (guint c = 20; c < COLUMNS - 20; c++) {
-    left += pow (offsets[c] - (c % 2 ? 0.02 : -0.02) - wave[c], 2);
-    all += pow (wave[c], 2);
-  }
-  g_test_message ("%.2f of the shade is left", sqrt (left / all));
-  g_assert_cmpfloat (sqrt (left / all), <=, 0.3);
-  /* Where the ends of the row are air, all of it shows. */
-  double known = 0;
-  for (guint c = 0; c < COLUMNS; c++) {
-    offsets[c] = c % 2 ? 0.02f : -0.02f;
-    sums[c] = fabs (c - 74.5) > 30 ? BINS * (offsets[c] + (float) wave[c]) : 1e3f;
-  }
-  td_rings_add_shade (&shade, offsets);
-  for (guint c = 0; c < 24; c++)
-    known = MAX (known, fabs (offsets[c] - (c % 2 ? 0.02 : -0.02) - wave[c]));
-  g_test_message ("%.5f of it at most is left in air", known);
-  g_assert_cmpfloat (known, <=, 1e-3);
-  shade.turn.axis = 1;
-  for (guint c = 0; c < COLUMNS; c++)
-    offsets[c] = 1;
-  td_rings_add_shade (&shade, offsets);
-  for (guint c = 0; c < COLUMNS; c++)
-    g_assert_cmpfloat (offsets[c], ==, 1);
-}
-
 int
 main (int argc, char **argv)
 {
@@ -313,7 +237,5 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-offsets/noise-bounds", test_noise_bounds);
   g_test_add_func ("/rings-offsets/disc", test_disc);
   g_test_add_func ("/rings-offsets/columns", test_columns);
-  g_test_add_func ("/rings-offsets/turns", test_turns);
-  g_test_add_func ("/rings-offsets/shade", test_shade);
   return g_test_run ();
 }

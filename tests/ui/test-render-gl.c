@@ -6,6 +6,7 @@
 #include "render/image-renderer.h"
 #include "render/soft-renderer.h"
 #include "render/space-renderer.h"
+#include "render/voxel-renderer.h"
 
 #define WIDTH 200
 #define HEIGHT 150
@@ -268,6 +269,78 @@ test_space (gconstpointer es)
   gdk_gl_context_clear_current ();
 }
 
+/* ── Voxels ── */
+
+/* Values that change slowly, so that half floats and the card's filter agree with the truth. */
+static TdVoxels *
+random_voxels (void)
+{
+  static const guint n[3] = { 31, 23, 27 };
+  static const double size[3] = { 3.1, 4.6, 2.7 };
+  g_autofree float *values = g_new (float, n[0] * n[1] * n[2]);
+  double phase[3];
+
+  for (guint i = 0; i < 3; i++)
+    phase[i] = g_test_rand_double_range (0, 6);
+  for (guint k = 0; k < n[2]; k++)
+    for (guint j = 0; j < n[1]; j++)
+      for (guint i = 0; i < n[0]; i++)
+        values[(k * n[1] + j) * n[0] + i]
+            = (float) (3 * sin (0.3 * i + phase[0]) * sin (0.4 * j + phase[1])
+                       * sin (0.35 * k + phase[2]));
+  return td_voxels_new (values, n, size);
+}
+
+static void
+test_voxels (gconstpointer es)
+{
+  g_autoptr (GdkGLContext) context = new_context (GPOINTER_TO_INT (es));
+  g_autoptr (GError) error = NULL;
+
+  if (!context) {
+    g_test_skip ("no such OpenGL here");
+    return;
+  }
+  g_autoptr (TdVoxels) voxels = random_voxels ();
+  TdVoxelRenderer *renderer = td_voxel_renderer_new (&error);
+  g_assert_no_error (error);
+  for (TdCastKind kind = TD_CAST_MAXIMUM; kind <= TD_CAST_COMPOSITE; kind++) {
+    const TdCast cast = { .kind = kind,
+                          .map = TD_COLOUR_VIRIDIS,
+                          .low = -1,
+                          .high = 2.5,
+                          .opacity = 4,
+                          .clip = { { 0.2, 1 }, { 0, 0.9 }, { 0, 1 } } };
+    g_autofree guint8 *gl = g_malloc0 (4 * WIDTH * HEIGHT), *soft = g_malloc0 (4 * WIDTH * HEIGHT);
+    TdCamera camera;
+    double sum = 0;
+
+    td_camera_init (&camera, (double[3]) { 0 }, 3);
+    camera.yaw_rad = 0.6 + kind;
+    camera.pitch_rad = 0.5 - 0.4 * kind;
+    camera.zoom = 1.2;
+    camera.pan_x = 0.1;
+    Target target = new_target ();
+    glClearColor (0, 0, 0, 0);
+    glClear (GL_COLOR_BUFFER_BIT);
+    td_voxel_renderer_draw (renderer, voxels, &cast, &camera, WIDTH, HEIGHT);
+    read_target (target, gl);
+    g_assert_true (td_voxels_cast (voxels, &cast, &camera, WIDTH, HEIGHT, NULL, soft));
+    guint seen = 0;
+    for (guint y = 0; y < HEIGHT; y++)
+      for (guint x = 0; x < 4 * WIDTH; x++) {
+        sum += abs (gl[4 * (HEIGHT - 1 - y) * WIDTH + x] - soft[4 * y * WIDTH + x]);
+        seen += x % 4 == 3 && soft[4 * y * WIDTH + x] > 20;
+      }
+    g_test_message ("kind %d: mean difference %.3f, %u pixels seen", kind,
+                    sum / (4 * WIDTH * HEIGHT), seen);
+    g_assert_cmpuint (seen, >, WIDTH * HEIGHT / 10);
+    g_assert_cmpfloat (sum / (4 * WIDTH * HEIGHT), <, 1);
+  }
+  td_voxel_renderer_free (renderer);
+  gdk_gl_context_clear_current ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -278,6 +351,8 @@ main (int argc, char **argv)
   g_test_add_func ("/render-gl/tiles", test_tiles);
   g_test_add_func ("/render-gl/span", test_span);
   g_test_add_data_func ("/render-gl/space", GINT_TO_POINTER (FALSE), test_space);
+  g_test_add_data_func ("/render-gl/voxels", GINT_TO_POINTER (FALSE), test_voxels);
+  g_test_add_data_func ("/render-gl/voxels-es", GINT_TO_POINTER (TRUE), test_voxels);
   g_test_add_data_func ("/render-gl/space-es", GINT_TO_POINTER (TRUE), test_space);
   return g_test_run ();
 }

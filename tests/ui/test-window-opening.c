@@ -8,6 +8,7 @@
 #include "ui/number-row.h"
 #include "ui/open-dialog.h"
 #include "ui/reconstruct-dialog.h"
+#include "ui/volume-window.h"
 #include "window-test.h"
 
 static char *scan_path;
@@ -172,7 +173,7 @@ test_details_dialog (void)
 static gboolean
 volume_is_shown (gpointer unused)
 {
-  return td_image_pane_get_image (td_test_part (td_test_window, "volume_view.pane")) != NULL;
+  return td_image_pane_get_image (td_test_part (td_test_window, "volume_view.browser.z")) != NULL;
 }
 
 /* A volume brings back its scan, its recipe and its slices, by whichever of its files. */
@@ -209,13 +210,22 @@ test_volume (void)
     g_assert_cmpstr (adw_view_stack_get_visible_child_name (td_test_part (td_test_window, "pages")),
                      ==, "volume");
     td_test_wait (volume_is_shown, NULL, "a slice of the volume");
-    TdImage *image = td_image_pane_get_image (td_test_part (td_test_window, "volume_view.pane"));
+    TdImage *image
+        = td_image_pane_get_image (td_test_part (td_test_window, "volume_view.browser.z"));
     g_autofree float *truth = td_test_slice_by_job (recipe, 5); /* the third of six */
     g_assert_cmpuint (image->width, ==, 96);
     g_assert_cmpfloat (td_test_rms_between (image->pixels, truth, 96 * 96), <,
                        1e-4 * (image->maximum - image->minimum));
   }
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-volume-opened");
+}
+
+static gboolean
+lone_volume_is_shown (gpointer alone)
+{
+  GtkWidget *browser = td_test_find (alone, TD_TYPE_VOLUME_BROWSER, NULL, NULL);
+
+  return td_image_pane_get_image (td_test_part (browser, "z")) != NULL;
 }
 
 /* A volume whose scan is gone says so, and keeps the window as it was. */
@@ -232,6 +242,10 @@ test_lone_volume (void)
   td_test_wait (td_test_in_state, (gpointer) "failed", "the message in the window");
   g_assert_nonnull (strstr (failure (), "gone.nxs"));
   g_assert_nonnull (strstr (failure (), "was made of"));
+  /* Its slices are there all the same, in a window of their own. */
+  GtkWindow *alone = td_test_other_window (TD_TYPE_VOLUME_WINDOW);
+  td_test_wait (lone_volume_is_shown, alone, "its slices");
+  gtk_window_close (alone);
 }
 
 /* Scans come and go while slices are on their way. */

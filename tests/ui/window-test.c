@@ -27,6 +27,9 @@ write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpoint
 TdApplication *
 td_test_start (void)
 {
+  /* Jobs are processes that look for their place in the queue among the folders there. */
+  g_setenv ("XDG_DATA_HOME", td_test_folder (), TRUE);
+  g_setenv ("TOMODESK_JOB_NICE", "0", TRUE);
   TdApplication *application = td_application_new ();
   g_autoptr (GError) error = NULL;
 
@@ -87,6 +90,32 @@ TdJobQueue *
 td_test_jobs (void)
 {
   return window_object ("jobs");
+}
+
+TdJobItem *
+td_test_submit (const TdRecipe *recipe, const char *output)
+{
+  g_autoptr (TdClusterProfile) here = td_cluster_profile_find (TD_CLUSTER_OWN, NULL);
+  const TdRemoteOrder order
+      = { .scan = td_session_scan (td_test_session ()), .recipe = recipe, .output = output };
+  g_autoptr (TdRemoteJob) job = td_remote_job_new (here, &order);
+  g_autoptr (TdJobItem) item = td_job_item_new (job, TD_REMOTE_SUBMIT);
+
+  td_job_queue_add (td_test_jobs (), item);
+  return g_steal_pointer (&item);
+}
+
+guint
+td_test_active_jobs (void)
+{
+  GListModel *model = td_job_queue_model (td_test_jobs ());
+  guint active = 0;
+
+  for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
+    active += !td_job_item_ended (item);
+  }
+  return active;
 }
 
 TdScanView *

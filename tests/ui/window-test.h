@@ -15,10 +15,14 @@ TdApplication *td_test_start (void);
 void td_test_activate (const char *action, GVariant *parameter);
 /* "empty", "opening", "failed" or "scan". */
 const char *td_test_state (void);
-/* "slices", "compare", "volume" or "geometry". */
+/* "slices", "lab", "volume" or "geometry". */
 void td_test_show_page (const char *page);
 TdSession *td_test_session (void);
 TdJobQueue *td_test_jobs (void);
+/* A job of the scan that is open, as the dialog's button submits it. (transfer full) */
+TdJobItem *td_test_submit (const TdRecipe *recipe, const char *output);
+/* How many have not ended. */
+guint td_test_active_jobs (void);
 /* Opens a scan and waits for its slice. */
 void td_test_open (const char *path);
 

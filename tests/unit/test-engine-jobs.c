@@ -309,6 +309,22 @@ test_progress (void)
 
 /* ── What was really done ── */
 
+/* What the reader noted about the scan is among the plan's notes. */
+static void
+test_reader_notes (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdScan) scan = phantom_scan (64, 8, 40);
+  TdRecipe recipe;
+
+  td_scan_note (scan, "Image %u is missing.", 3u);
+  recipe_init (&recipe, "host", 33.25);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autofree char *json = td_plan_to_json (plan);
+  g_assert_nonnull (strstr (json, "Image 3 is missing."));
+}
+
 /* What computes in single precision says so, whatever was asked for. */
 static void
 test_precision (gconstpointer device)
@@ -399,7 +415,8 @@ test_building (void)
   g_autoptr (TdPlan) plan = td_plan_new (own, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   const TdFbp *fbp = plan->extra;
-  g_autofree char *key = td_fbp_rate_key (plan, device, fbp->families[0]);
+  g_autofree char *key
+      = td_fbp_rate_key (device, fbp->families[0], TD_INTERPOLATION_LINEAR, TD_PRECISION_SINGLE);
   const double before = td_engine_rate (own, key); /* of other tests */
   g_autoptr (TdJob) job = td_job_new (plan);
   td_test_free_programs (device);
@@ -484,6 +501,7 @@ main (int argc, char **argv)
                         test_rows_together);
   g_test_add_func ("/engine/cancel", test_cancel);
   g_test_add_func ("/engine/progress", test_progress);
+  g_test_add_func ("/engine/reader-notes", test_reader_notes);
   int status = g_test_run ();
   td_engine_unref (engine);
   return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Slices, previews and what is done about bad samples. */
+#include "compute/engine/engine-private.h"
 #include "compute/methods/methods.h"
 #include "engine-scans.h"
 
@@ -241,6 +242,45 @@ test_zero_flats (void)
   td_engine_trim (engine);
 }
 
+/* Reading, computing and writing overlap but for one slab, and each storage has its own rate. */
+static void
+test_estimate (void)
+{
+  g_autoptr (TdScan) scan = phantom_scan (64, 96, 40);
+  g_autofree char *output = g_build_filename (g_get_tmp_dir (), "tomodesk-not-made", NULL);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", 33.25);
+  recipe.method = TD_METHOD_FBP;
+  for (guint slowest = 0; slowest < 3; slowest++) {
+    g_autoptr (TdPlan) before = td_plan_new (engine, scan, &recipe, output, NULL, &error);
+    g_assert_no_error (error);
+    const TdFbp *fbp = before->extra;
+    const double bytes[] = { before->facts.read_bytes, before->facts.write_bytes };
+    char *keys[] = { td_plan_read_key (before), td_plan_write_key (before),
+                     td_fbp_rate_key (before->devices->pdata[0], fbp->families[0],
+                                      TD_INTERPOLATION_LINEAR, TD_PRECISION_SINGLE) };
+    double seconds[3] = { 2, 3, 4 };
+    seconds[slowest] = 20;
+    for (guint i = 0; i < 3; i++)
+      td_engine_set_rate (engine, keys[i], (i < 2 ? bytes[i] : before->facts.updates) / seconds[i]);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, output, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (plan->facts.n_slabs, >, 1);
+    const double others = seconds[0] + seconds[1] + seconds[2] - 20;
+    g_assert_cmpfloat_with_epsilon (plan->facts.estimate_s, 20 + others / plan->facts.n_slabs,
+                                    1e-6);
+    for (guint i = 0; i < G_N_ELEMENTS (keys); i++)
+      g_free (keys[i]);
+  }
+  /* Storage that nothing was written to yet. */
+  recipe.output_bits = 8;
+  g_autoptr (TdPlan) other = td_plan_new (engine, scan, &recipe, output, NULL, &error);
+  g_autofree char *key = td_plan_write_key (other);
+  g_assert_true (td_engine_rate (engine, key) > 0 || other->facts.estimate_s == 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -248,6 +288,7 @@ main (int argc, char **argv)
   engine = td_engine_new (td_methods);
   g_test_add_func ("/engine/rows-and-regions", test_rows_and_regions);
   g_test_add_func ("/engine/turn", test_turn);
+  g_test_add_func ("/engine/estimate", test_estimate);
   g_test_add_func ("/engine/tilt", test_tilt);
   g_test_add_func ("/engine/preview-reads-once", test_preview_reads_once);
   g_test_add_func ("/engine/volume-reads-once", test_volume_reads_once);

@@ -65,10 +65,15 @@ test_cold_rates (void)
   td_test_free_programs (devices->pdata[0]);
   for (guint run = 0; run < 2; run++) {
     g_auto (TdFdkVolume) volume = { NULL };
+    const gint64 start = g_get_monotonic_time ();
 
     g_assert_cmpfloat (td_engine_rate (td_fdk_engine, key), ==, 1e6);
     td_fdk_test_run (plan, &volume, &error);
     g_assert_no_error (error);
+    if (run == 0 && g_get_monotonic_time () - start > 20 * G_USEC_PER_SEC) {
+      g_test_skip ("a job of so many seconds counts, whatever it built (job.c)");
+      return;
+    }
   }
   g_assert_cmpfloat (td_engine_rate (td_fdk_engine, key), !=, 1e6);
 }

@@ -323,7 +323,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
-  td_test_own_cache ("iterative-group"); /* rates that others measured would cut otherwise */
+  td_test_own_rates ("iterative-group"); /* rates that others measured would cut otherwise */
   engine = td_engine_new (td_methods);
   g_test_add_func ("/iterative-group/shared/cone", test_shared_cone);
   g_test_add_func ("/iterative-group/shared/parallel", test_shared_parallel);

@@ -313,6 +313,44 @@ test_projection (void)
   scan = before;
 }
 
+/* Opposite views cancel at the axis and nowhere else; a tilted axis is followed. */
+static void
+test_opposite (void)
+{
+  TdPhantomScan spec;
+  double rms[3] = { 0 };
+  guint views[2] = { 0, 0 };
+  TdRecipe recipe;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = COLUMNS;
+  spec.n_rows = 24;
+  spec.n_views = 91;
+  spec.end_point = TRUE;
+  spec.centre_px = 50.3;
+  spec.tilt_deg = 8;
+  g_autoptr (TdScan) tilted = td_phantom_scan_new (&spec, NULL);
+  const TdScanFacts *facts = td_scan_facts (tilted);
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  td_recipe_init (&recipe);
+  g_assert_true (td_preview_opposite_view (facts, 0, &views[1]));
+  g_assert_cmpuint (views[1], ==, 90);
+  g_assert_false (td_preview_opposite_view (facts, 45, &views[1]));
+  views[1] = 90;
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (GError) error = NULL;
+    const TdAxisLine axis = td_axis_line (50.3 + (i == 1 ? 1 : 0), i == 2 ? 0 : 8, facts->n_rows);
+    g_autofree float *rest
+        = td_preview_opposite (engine, tilted, views, &recipe, &axis, NULL, &error);
+    g_assert_no_error (error);
+    for (guint k = 0; k < COLUMNS * facts->n_rows; k++)
+      rms[i] += rest[k] * rest[k];
+  }
+  g_test_message ("%g at the axis, %g a column off, %g without the tilt", rms[0], rms[1], rms[2]);
+  g_assert_cmpfloat (rms[0], <, 0.2 * rms[1]);
+  g_assert_cmpfloat (rms[0], <, 0.2 * rms[2]);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -342,6 +380,7 @@ main (int argc, char **argv)
     g_test_add_data_func (sinogram, device, test_sinogram);
   }
   g_test_add_func ("/previews/projection", test_projection);
+  g_test_add_func ("/previews/opposite", test_opposite);
   int status = g_test_run ();
   td_scan_unref (scan);
   return status;

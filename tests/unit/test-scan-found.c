@@ -420,8 +420,8 @@ test_gaps (void)
   } cases[] = {
     { { 3, 4, 5, 6, 7 }, NULL },
     { { 0, 10, 20, 30, 40 }, NULL },
-    { { 0, 1, 2, 4, 5 }, "1 file number" },
-    { { 0, 10, 30, 40, 80 }, "4 file numbers" },
+    { { 0, 1, 2, 4, 5 }, "5 projections: 1." },
+    { { 0, 10, 30, 40, 80 }, "5 projections: 4." },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {

@@ -10,11 +10,13 @@
 #include "fbp.h"
 #include "compute/engine/field.h"
 
-/* Small slabs give the first slices soon and fill the pipeline fast. The projectors want slabs of
-   16 slices at least, since they take so many at once. */
+/* Small slabs give the first slices soon and fill the pipeline fast. */
 #define USUAL_SLABS 24
-#define GRAIN 16
+#define GRAIN TD_FBP_GRAIN
 #define MAX_SLAB 64
+/* Storage that answers late is asked for pieces of so many bytes, while enough slabs remain. */
+#define PIECE_BYTES (64u << 10)
+#define LEAST_SLABS 8
 #define LARGE_SLAB_BYTES ((guint64) 1 << 30)
 #define SMALL_SLAB_BYTES ((guint64) 128 << 20)
 #define FILTER_BYTES ((guint64) 32 << 20)
@@ -30,7 +32,7 @@ fbp_free (gpointer data)
 
   g_free (fbp->angles_rad);
   g_free (fbp->weights);
-  g_free (fbp->families);
+  g_clear_pointer (&fbp->ways, g_ptr_array_unref);
   td_scan_unref (fbp->spool);
   g_free (fbp);
 }
@@ -138,13 +140,11 @@ td_fbp_precision (const TdPlan *plan, const TdBackprojectFamily *family)
 }
 
 char *
-td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily *family)
+td_fbp_rate_key (TdDevice *device, const TdBackprojectFamily *family, TdInterpolation interpolation,
+                 TdPrecision precision)
 {
-  const TdDeviceInfo *info = td_device_info (device);
-
-  return g_strdup_printf ("fbp %s %s %s %s", info->name, family->name,
-                          td_interpolation_name (plan->recipe.interpolation),
-                          td_precision_name (plan->recipe.precision));
+  return g_strdup_printf ("fbp %s %s %s %s", td_device_info (device)->name, family->name,
+                          td_interpolation_name (interpolation), td_precision_name (precision));
 }
 
 /* ── The field of view ── */
@@ -380,6 +380,15 @@ small_slab (const TdPlan *plan, const TdFbp *fbp)
   return slab;
 }
 
+/* Bytes of one view's row as the scan has it. */
+static guint
+fbp_plan_stored_row (const TdPlan *plan)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
+
+  return (guint) (facts->n_columns * td_sample_size (facts->sample_type));
+}
+
 static guint
 usual_slab (const TdPlan *plan, const TdFbp *fbp)
 {
@@ -388,6 +397,8 @@ usual_slab (const TdPlan *plan, const TdFbp *fbp)
 
   if (td_scan_facts (plan->scan)->in_memory && fbp->halo == 0)
     return small_slab (plan, fbp);
+  slab
+      = MAX (slab, MIN (PIECE_BYTES / fbp_plan_stored_row (plan), n / LEAST_SLABS) / GRAIN * GRAIN);
   slab = CLAMP (slab, GRAIN, MAX_SLAB);
   slab = MAX (slab, (4 * fbp->halo + GRAIN - 1) / GRAIN * GRAIN); /* halos are work done twice */
   /* Slabs end where rows end that are unpacked together. */
@@ -504,49 +515,27 @@ fbp_plan_decide_spool (TdPlan *plan, TdFbp *fbp)
 
 /* ── The plan ── */
 
-/* The family of a method that has one of its own. */
-static const TdBackprojectFamily *
-own_family (const TdPlan *plan, const TdBackprojectTask *task, TdDevice *device, GError **error)
-{
-  const TdBackprojectFamily *family = plan->method->family;
-  const char *reason = family->unsupported (task, td_device_info (device));
-
-  if (!reason)
-    return family;
-  td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "The Fourier method cannot reconstruct this: %s; take {method=fbp}", reason);
-  return NULL;
-}
-
+/* The first of the ways that fits into memory; the index. */
 static gboolean
-fbp_plan_choose_families (TdPlan *plan, TdFbp *fbp, GError **error)
+fbp_plan_take_way (TdPlan *plan, TdFbp *fbp, guint *taken, GError **error)
 {
-  guint slices = fbp->tilt != 0 ? 1 : MIN (plan->facts.n_slices, GRAIN);
-  TdBackprojectTask task;
-
-  fbp->families = g_new0 (const TdBackprojectFamily *, plan->devices->len);
-  td_fbp_task (plan, (fbp->n_rows - 1) / 2.0, &task);
-  for (guint i = 0; i < plan->devices->len; i++) {
-    TdDevice *device = plan->devices->pdata[i];
-    fbp->families[i] = plan->method->family ? own_family (plan, &task, device, error)
-                                            : td_backproject_choose (plan->recipe.family, &task,
-                                                                     device, slices, error);
-    if (!fbp->families[i])
+  for (guint i = 0; i < fbp->ways->len; i++) {
+    const TdFbpWay *way = fbp->ways->pdata[i];
+    GError *problem = NULL;
+    td_fbp_take_way (plan, way);
+    *taken = i;
+    if (choose_slab (plan, fbp, &problem))
+      return TRUE;
+    const TdFbpWay *next = i + 1 < fbp->ways->len ? fbp->ways->pdata[i + 1] : NULL;
+    if (!next || next->exact_enough < way->exact_enough) {
+      g_propagate_error (error, problem);
       return FALSE;
+    }
+    td_plan_note (plan, "The method %s does not fit: %p.", way->method->name,
+                  td_error_message (problem));
+    g_error_free (problem);
   }
-  plan->facts.family = fbp->families[0]->name;
-  plan->facts.precision = td_fbp_precision (plan, fbp->families[0]);
-  for (guint i = 0; i < plan->devices->len; i++)
-    if (td_fbp_precision (plan, fbp->families[i]) != plan->recipe.precision)
-      td_plan_note (plan,
-                    "The kernel \"%s\" on %s computes in single precision: nothing here is faster "
-                    "in the precision \"%s\", which was asked for.",
-                    fbp->families[i]->name, td_device_info (plan->devices->pdata[i])->id,
-                    td_precision_name (plan->recipe.precision));
-  if (plan->method->family && strcmp (plan->recipe.family, "auto") != 0)
-    td_plan_note (plan, "The Fourier method has kernels of its own: \"%s\" is not used.",
-                  plan->recipe.family);
-  return TRUE;
+  g_return_val_if_reached (FALSE);
 }
 
 static void
@@ -554,7 +543,6 @@ fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
 {
   TdPlanFacts *facts = &plan->facts;
   Bytes bytes = job_bytes (plan);
-  double rate = 0;
 
   facts->half_acquisition = fbp->blend;
   facts->nx = fbp->nx;
@@ -568,12 +556,6 @@ fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
   facts->host_bytes = bytes.host;
   facts->device_bytes = bytes.device;
   facts->updates = (double) facts->n_slices * fbp->nx * fbp->ny * fbp->n_views;
-  for (guint i = 0; i < plan->devices->len; i++) {
-    g_autofree char *key = td_fbp_rate_key (plan, plan->devices->pdata[i], fbp->families[i]);
-    double one = td_engine_rate (plan->engine, key);
-    rate = one > 0 && (i == 0 || rate > 0) ? rate + one : 0;
-  }
-  facts->estimate_s = td_plan_estimate (plan, rate);
 }
 
 static void
@@ -595,6 +577,7 @@ td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const TdAxisLine axis = td_plan_axis (plan);
   TdFbp *fbp = g_new0 (TdFbp, 1);
+  guint way = 0;
 
   plan->extra = fbp;
   plan->free_extra = fbp_free;
@@ -606,12 +589,13 @@ td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
   set_halo (plan, fbp);
   set_scale (plan, fbp);
   if (!fbp_plan_field (plan, fbp, error) || !set_slice (plan, fbp, error)
-      || !check_elements (fbp, error) || !fbp_plan_choose_families (plan, fbp, error)
-      || !choose_slab (plan, fbp, error))
+      || !check_elements (fbp, error) || !td_fbp_list_ways (plan, error)
+      || !fbp_plan_take_way (plan, fbp, &way, error))
     return FALSE;
   if (!fbp->blend && (fbp->centre_px < 0 || fbp->centre_px > fbp->n_columns - 1))
     td_plan_note (plan, "The rotation axis, column %.2f, is outside the detector.", fbp->centre_px);
   fbp_plan_decide_spool (plan, fbp);
   fbp_plan_fill_facts (plan, fbp);
+  td_fbp_describe_ways (plan, way);
   return TRUE;
 }

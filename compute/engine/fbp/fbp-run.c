@@ -9,6 +9,7 @@
 #include "compute/parallel/families.h"
 #include "compute/prepare/prepared-rows.h"
 #include "dataset/scan-spool.h"
+#include "dataset/storage-threads.h"
 #include "fbp-working-set.h"
 
 /**
@@ -34,7 +35,8 @@ typedef struct {
   TdJob *job;
   TdPlan *plan;
   const TdFbp *fbp;
-  GPtrArray *slots; /* TdFbpSlot: all of them */
+  GPtrArray *slots;     /* TdFbpSlot: all of them */
+  TdStorageTurns turns; /* of the threads that read */
   Slab *slabs;
   guint n_slabs, slab_slices;
   gint64 slot_bytes;
@@ -42,6 +44,9 @@ typedef struct {
   TdMonitor monitor;        /* of all below */
   GQueue free_in, free_out; /* TdFbpSlot */
   GQueue ready;             /* Slab */
+  guint next_read, n_read;  /* the slab that is read next; how many were */
+  gint64 read_until_us;     /* when the last of them was */
+  gint64 read_us;           /* while any was being read */
   guint unfinished;         /* slabs */
   guint threads, workers;
   gboolean stop; /* a thread is missing */
@@ -70,6 +75,7 @@ fbp_run_unref (Run *run)
   g_queue_clear (&run->ready);
   g_free (run->slabs);
   td_monitor_clear (&run->monitor);
+  td_storage_turns_clear (&run->turns);
   td_plan_unref (run->plan);
   td_job_unref (run->job);
   g_free (run);
@@ -155,6 +161,7 @@ fbp_run_new (TdJob *job)
   run->fbp = job->plan->extra;
   run->slots = g_ptr_array_new_with_free_func ((GDestroyNotify) td_fbp_slot_free);
   td_monitor_init (&run->monitor);
+  td_storage_turns_init (&run->turns);
   g_queue_init (&run->free_in);
   g_queue_init (&run->free_out);
   g_queue_init (&run->ready);
@@ -228,6 +235,19 @@ fbp_run_read_kept (gpointer user, TdRowRange range, float *out, GCancellable *ca
                               error);
 }
 
+/* Slabs that are read at once take their time once. */
+static void
+fbp_run_add_read_time (Run *run, gint64 start_us)
+{
+  td_monitor_lock (&run->monitor);
+  const gint64 now_us = g_get_monotonic_time ();
+  const gint64 took_us = now_us - MAX (start_us, run->read_until_us);
+  run->read_until_us = now_us;
+  run->read_us += took_us;
+  td_monitor_unlock (&run->monitor);
+  td_job_add_stage (run->job, "read", took_us * 1e-6);
+}
+
 /* To @to; NULL: to the slot. @carry (may be NULL): the last rows of the slab before, which the next
    one needs again. */
 static gboolean
@@ -260,21 +280,53 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
   if (!td_preparation_fetch (flats, run->plan->recipe.steps, run->plan->recipe.n_steps, work->row0,
                              work->n_rows, run->job->cancellable, error))
     return FALSE;
-  td_job_add_stage (run->job, "read", (g_get_monotonic_time () - start) * 1e-6);
+  fbp_run_add_read_time (run, start);
   slab->read = !to; /* what a device has is lost with it */
   return TRUE;
 }
 
+/* The last one knows how fast the storage was. */
 static void
-keep_read_rate (Run *run, gint64 busy_us)
+fbp_run_slab_was_read (Run *run, Slab *slab)
 {
-  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
-  g_autofree char *key = g_strconcat ("read ", facts->format, NULL);
-
-  if (busy_us > 200 * 1000)
-    td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes / (busy_us * 1e-6));
+  td_monitor_lock (&run->monitor);
+  const gboolean all = ++run->n_read == run->n_slabs;
+  const double seconds = run->read_us * 1e-6;
+  td_monitor_unlock (&run->monitor);
+  td_monitor_put (&run->monitor, &run->ready, slab);
+  if (all && seconds > TD_RATE_LEAST_S && !td_scan_facts (run->plan->scan)->in_memory) {
+    g_autofree char *key = td_plan_read_key (run->plan);
+    td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes / seconds);
+  }
 }
 
+/* Slabs share rows where steps want neighbours: these are read one after another, for a slab takes
+   the shared rows from the one before. */
+static guint
+fbp_run_readers (const Run *run)
+{
+  return run->fbp->halo == 0 && !run->fbp->keep ? MIN (run->fbp->in_slots, 2) : 1;
+}
+
+/* The slab to be read next, with a slot; NULL: there is none. */
+static Slab *
+fbp_run_slab_to_read (Run *run)
+{
+  Slab *slab = NULL;
+
+  td_monitor_lock (&run->monitor);
+  while (!fbp_run_stopped (run) && run->next_read < run->n_slabs && !run->free_in.length)
+    td_monitor_wait (&run->monitor);
+  if (!fbp_run_stopped (run) && run->next_read < run->n_slabs) {
+    slab = &run->slabs[run->next_read++];
+    slab->work.in = g_queue_pop_head (&run->free_in);
+  }
+  td_monitor_unlock (&run->monitor);
+  return slab;
+}
+
+/* One of the threads that read. While the last answers of one slab are awaited, the next slab's
+   first rows are asked for. */
 static gpointer
 fbp_run_read (gpointer user)
 {
@@ -282,20 +334,14 @@ fbp_run_read (gpointer user)
   const guint64 halo = 2 * run->fbp->halo * td_fbp_row_bytes (run->fbp);
   GError *error = NULL;
   TdHeldRows carry = { .rows = td_host_malloc (halo, &error) };
-  gint64 busy_us = 0;
+  Slab *slab;
 
-  for (guint i = 0; i < run->n_slabs && !error; i++) {
-    Slab *slab = &run->slabs[i];
-    slab->work.in = td_monitor_get (&run->monitor, &run->free_in, fbp_run_stopped, run);
-    if (!slab->work.in)
-      break;
-    gint64 start = g_get_monotonic_time ();
-    if (fbp_run_read_slab (run, slab, NULL, &carry, &error)) {
-      busy_us += g_get_monotonic_time () - start;
-      td_monitor_put (&run->monitor, &run->ready, slab);
-      if (i + 1 == run->n_slabs)
-        keep_read_rate (run, busy_us);
-    }
+  while (!error && (slab = fbp_run_slab_to_read (run))) {
+    td_storage_turn_begin (&run->turns, (guint) (slab - run->slabs));
+    const gboolean good = fbp_run_read_slab (run, slab, NULL, &carry, &error);
+    td_storage_turn_end ();
+    if (good)
+      fbp_run_slab_was_read (run, slab);
   }
   if (error)
     td_job_fail (run->job, error);
@@ -481,7 +527,7 @@ fbp_worker_another_family (Worker *worker)
   const TdBackprojectFamily *const *families = td_backproject_families ();
   TdBackprojectTask task;
 
-  if (worker->run->plan->method->family)
+  if (worker->run->plan->asked.method == TD_METHOD_FOURIER)
     return FALSE; /* the method has no other */
   td_fbp_task (worker->run->plan, worker->run->plan->facts.first_slice, &task);
   while (families[worker->families_tried]) {
@@ -654,6 +700,9 @@ start_threads (Run *run, GError **error)
     g_queue_push_tail (&run->ready, &run->slabs[0]);
   } else {
     ok = ok && start_thread (run, "reader", fbp_run_read, run, error);
+    /* The first can do without the others. */
+    for (guint i = 1; ok && i < fbp_run_readers (run); i++)
+      start_thread (run, "reader", fbp_run_read, run, NULL);
   }
   run->stop = run->stop || !ok;
   td_monitor_release (&run->monitor);

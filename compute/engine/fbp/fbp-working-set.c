@@ -162,6 +162,14 @@ working_set_make_field (TdFbpWorkingSet *set, const TdPlan *plan, GError **error
 }
 
 static void
+working_set_tell_family (const TdFbpWorkingSet *set)
+{
+  const char *description = set->projector->description;
+
+  td_job_set_family (set->job, set->family->name, description ? description : set->family->name);
+}
+
+static void
 working_set_free_field (TdFbpWorkingSet *set)
 {
   g_clear_pointer (&set->projector, td_backprojector_free);
@@ -211,7 +219,7 @@ td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily 
     td_fbp_working_set_free (set);
     return NULL;
   }
-  td_job_set_family (job, set->projector->description ? set->projector->description : family->name);
+  working_set_tell_family (set);
   td_job_set_precision (job, td_fbp_precision (plan, set->family));
   return set;
 }
@@ -649,7 +657,8 @@ td_fbp_working_set_book_counts (TdFbpWorkingSet *set, GError **error)
   set->uncounted = FALSE;
   td_job_add_counts (set->job, &set->counts);
   if (set->busy_s > 0.2) {
-    g_autofree char *key = td_fbp_rate_key (plan, set->device, set->family);
+    g_autofree char *key = td_fbp_rate_key (set->device, set->family, plan->recipe.interpolation,
+                                            plan->recipe.precision);
     td_engine_set_rate (plan->engine, key, set->updates / set->busy_s);
   }
   return TRUE;
@@ -757,8 +766,7 @@ make_ready (TdFbpWorkingSet *set, TdJob *job, GError **error)
       return FALSE;
   }
   set->recipe = plan->recipe;
-  td_job_set_family (job,
-                     set->projector->description ? set->projector->description : set->family->name);
+  working_set_tell_family (set);
   td_job_set_precision (job, td_fbp_precision (plan, set->family));
   td_backprojector_set_cancellable (set->projector, job->cancellable);
   return td_backprojector_update (set->projector, &task, error);

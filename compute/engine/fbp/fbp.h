@@ -9,12 +9,16 @@
 /**
  * Parallel-beam filtered back-projection:
  *   fbp-plan.c         the geometry, the field of view, the weights, slabs and buffers: fills TdFbp
+ *   fbp-way.c          which method, kernels and precision: the fastest that are exact enough
  *   fbp-working-set.c  what one device needs to turn a slab of raw rows into slices
  *   fbp-run.c          the threads: the reader -> slabs -> a worker for each device -> the writer
  *
  * Rows are detector rows; slice i of the volume is row first_slice + i. A slab is read with `halo`
  * rows more on either side where the preparation needs them.
  */
+/* The projectors want slabs of so many slices at least, since they take so many at once. */
+enum { TD_FBP_GRAIN = 16 };
+
 typedef struct {
   guint n_columns, n_views, n_rows;
   double *angles_rad, *weights; /* as the projector wants them: offset and direction applied */
@@ -29,7 +33,8 @@ typedef struct {
   guint in_slots, out_slots;
   gboolean direct; /* the slots are the only device's own buffers: nothing is copied */
   gboolean keep;   /* one slab, small: the working set stays with the engine for the next preview */
-  const TdBackprojectFamily **families; /* one a device */
+  const TdBackprojectFamily **families; /* one a device; of the way that was taken last */
+  GPtrArray *ways;                      /* TdFbpWay, the ones to try first first (fbp-way.c) */
   TdScan *spool; /* a copy that rows are read from; NULL: they are read from the plan's scan */
 } TdFbp;
 
@@ -49,7 +54,25 @@ guint64 td_fbp_slice_bytes (const TdFbp *fbp);
 /* What the family computes in for this plan. */
 TdPrecision td_fbp_precision (const TdPlan *plan, const TdBackprojectFamily *family);
 /* The key of a device's rate in the engine's store. (transfer full) */
-char *td_fbp_rate_key (const TdPlan *plan, TdDevice *device, const TdBackprojectFamily *family);
+char *td_fbp_rate_key (TdDevice *device, const TdBackprojectFamily *family,
+                       TdInterpolation interpolation, TdPrecision precision);
+
+/* One way to make the slices: method, kernels, precision. */
+typedef struct {
+  const TdMethod *method;
+  TdPrecision precision;
+  const TdBackprojectFamily **families; /* one a device */
+  double error_bound;                   /* the largest of the devices' */
+  double cost;                          /* of a slice, in updates of the first family of fbp */
+  gboolean exact_enough;
+} TdFbpWay;
+
+/* Fills fbp->ways with what the recipe leaves open and the devices can do. */
+gboolean td_fbp_list_ways (TdPlan *plan, GError **error);
+/* The plan is for this one from now on. */
+void td_fbp_take_way (TdPlan *plan, const TdFbpWay *way);
+/* Tells of it and of the others; @taken is an index of fbp->ways. The plan's bytes are known. */
+void td_fbp_describe_ways (TdPlan *plan, guint taken);
 
 const char *td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
 gboolean td_fbp_plan (TdPlan *plan, GCancellable *cancellable, GError **error);

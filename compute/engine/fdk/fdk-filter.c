@@ -11,6 +11,7 @@
 typedef struct {
   TdFdkRun *run;
   TdDevice *device;
+  TdFdkInput input; /* the plan's, or some of its views */
   TdQueue *queue;
   TdFdkReader reader;
   TdPreparedRows *rows;
@@ -21,7 +22,8 @@ typedef struct {
 typedef struct {
   const Stage *stage;
   const float *from; /* [row][view][column] */
-  guint row, n_rows; /* first of them in the run's rows */
+  guint row, n_rows; /* first of them in the input's rows */
+  float *to;         /* [view][input's row][column]; NULL: the run's file */
 } Scatter;
 
 /* As writev() at @offset, whole; 0 or errno. */
@@ -51,17 +53,17 @@ scatter_view (guint view, gpointer user)
 {
   const Scatter *work = user;
   TdFdkRun *run = work->stage->run;
-  const TdFdkPlan *fdk = run->fdk;
-  const gsize n_columns = fdk->input->task.n_columns, bytes = n_columns * sizeof (float);
-  const gsize first = ((gsize) view * fdk->input->n_rows + work->row) * n_columns;
-  g_autofree struct iovec *pieces = run->projections ? NULL : g_new (struct iovec, work->n_rows);
+  const TdFdkInput *input = &work->stage->input;
+  const gsize n_columns = input->task.n_columns, bytes = n_columns * sizeof (float);
+  const gsize first = ((gsize) view * input->n_rows + work->row) * n_columns;
+  g_autofree struct iovec *pieces = work->to ? NULL : g_new (struct iovec, work->n_rows);
 
   for (guint row = 0; row < work->n_rows; row++) {
-    const float *from = work->from + ((gsize) row * fdk->input->task.n_views + view) * n_columns;
+    const float *from = work->from + ((gsize) row * input->task.n_views + view) * n_columns;
     if (pieces)
       pieces[row] = (struct iovec) { (gpointer) from, bytes };
     else
-      memcpy (run->projections + first + row * n_columns, from, bytes);
+      memcpy (work->to + first + row * n_columns, from, bytes);
   }
   if (!pieces)
     return;
@@ -71,14 +73,14 @@ scatter_view (guint view, gpointer user)
     g_atomic_int_set (&run->file_errno, failed);
 }
 
-/* Detector rows [row, row + n) of the run: read with the halo that preparation needs, filter,
- * store. */
+/* Detector rows [row, row + n) of the stage's input: read with the halo that preparation needs,
+   filtered, and stored at @to as Scatter has it. */
 static gboolean
-fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
+fdk_filter_rows (Stage *stage, guint row, guint n, float *to, GError **error)
 {
   TdFdkRun *run = stage->run;
-  const TdFdkPlan *fdk = run->fdk;
-  const TdFdkSpan span = td_fdk_span (fdk->input, row, n);
+  const TdFdkInput *input = &stage->input;
+  const TdFdkSpan span = td_fdk_span (input, row, n);
   TdPreparationCounts counts;
 
   if (!td_prepared_rows_read (stage->rows, span.from, run->cancellable, error))
@@ -91,18 +93,18 @@ fdk_filter_rows (Stage *stage, guint row, guint n, GError **error)
   td_job_add_stage (run->job, "prepare", (g_get_monotonic_time () - start) * 1e-6);
 
   start = g_get_monotonic_time ();
-  const guint64 filtered_bytes = td_fdk_filtered_bytes (fdk->input, 1);
+  const guint64 filtered_bytes = td_fdk_filtered_bytes (input, 1);
   TdBuffer *rows = td_prepared_rows_left (stage->rows)->data;
   float *filtered = stage->filtered ? stage->filtered : td_prepared_rows_host (stage->rows);
   if ((stage->filter
-       && !td_fdk_filter_span (fdk->input, stage->filter, stage->queue, rows, &span, error))
+       && !td_fdk_filter_span (input, stage->filter, stage->queue, rows, &span, error))
       || !td_download (stage->queue, filtered, rows,
                        (span.rows.first - span.data_row0) * filtered_bytes, n * filtered_bytes,
                        error)
       || !td_queue_finish (stage->queue, error))
     return FALSE;
-  Scatter scatter = { stage, filtered, row, n };
-  td_parallel_for (fdk->input->task.n_views, scatter_view, &scatter);
+  Scatter scatter = { stage, filtered, row, n, to };
+  td_parallel_for (input->task.n_views, scatter_view, &scatter);
   if (!td_fdk_file_sound (run, error))
     return FALSE;
   td_job_add_stage (run->job, "filter", (g_get_monotonic_time () - start) * 1e-6);
@@ -117,47 +119,57 @@ rows_done (TdFdkRun *run, guint end)
   td_monitor_release (&run->monitor);
 }
 
+/* From now on those of the stage's input. */
+static void
+stage_read_views (Stage *stage)
+{
+  stage->reader = (TdFdkReader) { stage->run, 0, &stage->input };
+  td_prepared_rows_set_first_view (stage->rows, stage->input.view0);
+  td_prepared_rows_set_read (stage->rows, td_fdk_read, &stage->reader);
+}
+
 static gboolean
 open_stage (Stage *stage, guint row, guint step, GError **error)
 {
   const TdPlan *plan = stage->run->plan;
   const TdFdkPlan *fdk = stage->run->fdk;
+  const TdFdkInput *input = &stage->input;
   const TdRecipe *recipe = &plan->recipe;
-  const guint max_rows = td_fdk_most_rows (fdk->input, row, step);
-  const TdRowSource source = { stage->device, fdk->scan,       NULL,
-                               recipe->steps, recipe->n_steps, fdk->input->task.n_views };
+  const guint max_rows = td_fdk_most_rows (input, row, step);
+  const TdRowSource source
+      = { stage->device, fdk->scan, NULL, recipe->steps, recipe->n_steps, input->task.n_views };
 
   stage->queue = td_queue_new (stage->device, error);
   if (!stage->queue)
     return FALSE;
   if (!td_scan_facts (fdk->scan)->filtered) {
-    stage->filter = td_cone_filter_new (stage->device, &fdk->input->task, &fdk->input->geometry,
-                                        fdk->input->angles_rad, &recipe->filter,
-                                        td_fdk_most_filtered (fdk->input, max_rows, step), error);
+    stage->filter
+        = td_cone_filter_new (stage->device, &input->task, &input->geometry, input->angles_rad,
+                              &recipe->filter, td_fdk_most_filtered (input, max_rows, step), error);
     if (!stage->filter)
       return FALSE;
   }
   stage->rows = td_prepared_rows_new (&source, stage->queue, max_rows,
-                                      td_fdk_rows_bytes (fdk->input, max_rows, step), error);
+                                      td_fdk_rows_bytes (input, max_rows, step), error);
   if (!stage->rows)
     return FALSE;
-  td_prepared_rows_set_first_view (stage->rows, fdk->input->view0);
-  td_prepared_rows_set_read (stage->rows, td_fdk_read, &stage->reader);
+  stage_read_views (stage);
   if (!td_fdk_holds (fdk))
     return TRUE;
   stage->filtered
-      = td_device_host_alloc (stage->device, td_fdk_filtered_bytes (fdk->input, step), error);
+      = td_device_host_alloc (stage->device, td_fdk_filtered_bytes (input, step), error);
   return stage->filtered != NULL;
 }
 
 static void
 close_stage (Stage *stage)
 {
-  td_prepared_rows_free (stage->rows);
+  g_clear_pointer (&stage->rows, td_prepared_rows_free);
   if (stage->filtered)
     td_device_host_free (stage->device, stage->filtered);
-  td_cone_filter_free (stage->filter);
-  td_queue_free (stage->queue);
+  stage->filtered = NULL;
+  g_clear_pointer (&stage->filter, td_cone_filter_free);
+  g_clear_pointer (&stage->queue, td_queue_free);
 }
 
 /* Rows from *@row on, @step at a time; *@row tells how far it came. */
@@ -166,7 +178,7 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
 {
   const TdFdkPlan *fdk = run->fdk;
   const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
-  Stage stage = { .run = run, .device = device, .reader = { run, 0 } };
+  Stage stage = { .run = run, .device = device, .input = *fdk->input };
   const gint64 start = g_get_monotonic_time ();
   const guint first = *row;
 
@@ -177,7 +189,7 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
   while (ok && *row < fdk->input->n_rows) {
     const guint n = MIN (step, fdk->input->n_rows - *row);
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
-         && fdk_filter_rows (&stage, *row, n, error);
+         && fdk_filter_rows (&stage, *row, n, run->projections, error);
     if (ok)
       rows_done (run, *row += n);
   }
@@ -190,12 +202,142 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
   return ok;
 }
 
+/* ── This job's part of gathered views ── */
+
+/* Views from @first on: the stage is opened, or moved to them, and all rows that any job sees are
+   filtered and handed out. */
+static gboolean
+fdk_filter_own (Stage *stage, guint first, float *views, GError **error)
+{
+  TdFdkRun *run = stage->run;
+  const TdJobGathered *gathered = &run->job->gathered;
+  const TdFdkInput *all = run->fdk->input;
+  const TdFdkInput now
+      = td_fdk_some_views (all, (TdViewGroup) { first, run->plan->gathered }, gathered->rows);
+  const guint before = stage->input.task.n_views;
+
+  stage->input = now;
+  if (stage->rows && before != now.task.n_views)
+    close_stage (stage);
+  if (!stage->rows) {
+    if (!open_stage (stage, 0, now.n_rows, error))
+      return FALSE;
+  } else {
+    stage_read_views (stage);
+    if (stage->filter
+        && !td_cone_filter_set_views (stage->filter, &now.task, &now.geometry, now.angles_rad,
+                                      error))
+      return FALSE;
+  }
+  return fdk_filter_rows (stage, 0, now.n_rows, views, error)
+         && gathered->put (first, now.task.n_views, views, run->cancellable, error, gathered->user);
+}
+
+static gboolean
+filter_own_views (TdFdkRun *run, TdDevice *device, GError **error)
+{
+  const TdFdkInput *input = run->fdk->input;
+  const TdJobGathered *gathered = &run->job->gathered;
+  const guint chunk = run->plan->gathered;
+  Stage stage = { .run = run, .device = device };
+  g_autofree float *views
+      = g_try_new (float, (gsize) chunk * gathered->rows.count * input->task.n_columns);
+  gboolean ok = TRUE;
+
+  if (!views) {
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for %u filtered views.", chunk);
+    return FALSE;
+  }
+  while (ok && run->own_views < input->task.n_views) {
+    ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
+         && fdk_filter_own (&stage, run->own_views, views, error);
+    run->own_views += ok ? chunk * gathered->jobs : 0;
+  }
+  close_stage (&stage);
+  return ok;
+}
+
+/* Where the views of a chunk wait: their place in memory, or memory on their way to the file. */
+static gboolean
+fdk_filter_take (TdFdkRun *run, guint first, guint n, float *passing, GError **error)
+{
+  const TdFdkInput *input = run->fdk->input;
+  const TdJobGathered *gathered = &run->job->gathered;
+  const gsize floats = (gsize) input->n_rows * input->task.n_columns;
+  float *to = passing ? passing : run->projections + first % run->fdk->fit.held_views * floats;
+
+  if (!gathered->take (first, n, to, run->cancellable, error, gathered->user))
+    return FALSE;
+  if (!passing)
+    return TRUE;
+  struct iovec piece = { passing, n * floats * sizeof (float) };
+  const int failed
+      = write_whole (run->projections_file, &piece, 1, (off_t) (first * floats * sizeof (float)));
+  if (failed)
+    g_atomic_int_set (&run->file_errno, failed);
+  return td_fdk_file_sound (run, error);
+}
+
+/* Waits until the store has room for views up to @end. */
+static gboolean
+fdk_filter_await_room (TdFdkRun *run, guint end)
+{
+  td_monitor_lock (&run->monitor);
+  while (end > run->views_passed + run->fdk->fit.held_views && !run->error
+         && !g_cancellable_is_cancelled (run->cancellable))
+    td_monitor_wait (&run->monitor);
+  const gboolean ok = !run->error && !g_cancellable_is_cancelled (run->cancellable);
+  td_monitor_unlock (&run->monitor);
+  return ok;
+}
+
+gpointer
+td_fdk_gather_thread (gpointer data)
+{
+  TdFdkRun *run = data;
+  const TdFdkInput *input = run->fdk->input;
+  const guint all = input->task.n_views, chunk = run->plan->gathered;
+  const gsize floats = (gsize) chunk * input->n_rows * input->task.n_columns;
+  g_autofree float *passing = run->projections ? NULL : g_try_new (float, floats);
+  GError *error = NULL;
+  gboolean ok = run->projections || passing;
+
+  if (!ok)
+    td_set_error (&error, TD_ERROR_IO, "Not enough memory for %u filtered views.", chunk);
+  for (guint first = run->views_done, n; ok && first < all; first += n) {
+    n = MIN (chunk, all - first);
+    ok = fdk_filter_await_room (run, first + n) && fdk_filter_take (run, first, n, passing, &error);
+    if (!ok)
+      break;
+    td_monitor_lock (&run->monitor);
+    run->views_done = first + n;
+    td_monitor_release (&run->monitor);
+  }
+  if (error)
+    td_fdk_fail (run, error);
+  return NULL;
+}
+
+void
+td_fdk_pass_views (TdFdkRun *run, const TdFdkBatch *batch)
+{
+  if (!td_fdk_passes_views (run->fdk))
+    return;
+  td_monitor_lock (&run->monitor);
+  run->views_passed = batch->first + batch->n;
+  td_monitor_release (&run->monitor);
+}
+
+/* ── Trying ── */
+
 /* As often as fewer rows at once may help. */
 static gboolean
 filter_on (TdFdkRun *run, TdDevice *device, guint *row, GError **error)
 {
   GError *reason = NULL;
 
+  if (run->plan->gathered)
+    return filter_own_views (run, device, error);
   for (guint step = run->fdk->fit.filter_rows; !filter_from (run, device, step, row, &reason);) {
     const TdReaction reaction = td_device_reaction (reason);
     if (step == 1
@@ -260,12 +402,14 @@ td_fdk_filter_thread (gpointer data)
 }
 
 gboolean
-td_fdk_wait_rows (TdFdkDevice *device, guint end)
+td_fdk_wait_rows (TdFdkDevice *device, const TdFdkBatch *batch, guint end)
 {
   TdFdkRun *run = device->run;
+  const guint views = td_fdk_batch_view (batch, batch->n - 1) + 1;
 
   td_monitor_lock (&run->monitor);
-  while (run->rows_done < end && !td_fdk_device_stopped (device))
+  while ((run->plan->gathered ? run->views_done < views : run->rows_done < end)
+         && !td_fdk_device_stopped (device))
     td_monitor_wait (&run->monitor);
   const gboolean ok = !td_fdk_device_stopped (device);
   td_monitor_unlock (&run->monitor);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fdk.h"
 
+#include <inttypes.h>
+
 /* Slices of a slab: enough for the CPU's vectors, and so many that each row of projections is
    rarely brought into a kernel's order. Two slabs still leave memory for rows. A GPU's first and
    last slabs are smaller (fdk-cut.c). */
@@ -8,6 +10,8 @@
 #define GPU_SLAB 192
 /* Views: as many as the kernels add in two launches; of half storage twice that. */
 #define GPU_BATCH 256
+/* Of views that pass by: the kernel begins as soon as so many have come (iFDK takes 32). */
+#define PASSED_BATCH 64
 /* Below the GOOD sizes every launch and every row costs more than it should, below the MIN sizes
    much more. */
 #define GOOD_SLAB 16
@@ -99,9 +103,25 @@ enough_chunks (const TdFdkPlan *fdk)
               least_chunks (fdk) + 2 * parts_of (fdk->fit.slab_rows, fdk->fit.filter_rows));
 }
 
+/* What goes through the filter at once: a chunk of rows, or some of the views with all rows that
+   anybody may see. */
+static TdFdkInput
+fdk_fit_filtered (const TdFdkPlan *fdk)
+{
+  return fdk->gathered ? td_fdk_some_views (fdk->input, (TdViewGroup) { 0, fdk->gathered },
+                                            (TdRowRange) { 0, fdk->input->task.n_rows })
+                       : *fdk->input;
+}
+
 static void
 set_filter_rows (TdFdkPlan *fdk, guint rows)
 {
+  if (fdk->gathered) {
+    const TdFdkInput whole = fdk_fit_filtered (fdk);
+    fdk->fit.filter_rows = fdk->fit.n_chunks = 1;
+    fdk->fit.chunk_rows = td_fdk_span_all (&whole).from.count;
+    return;
+  }
   fdk->fit.filter_rows = rows;
   fdk->fit.chunk_rows = td_fdk_most_rows (fdk->input, 0, rows);
   if (rows > 1 && !td_fdk_rows_fit (fdk->input, fdk->fit.chunk_rows)) {
@@ -127,12 +147,13 @@ td_fdk_limits (const TdPlan *plan, const TdFdkPlan *fdk)
 static guint64
 filter_workspace (const TdPlan *plan, const TdFdkPlan *fdk)
 {
-  const TdFdkInput *input = fdk->input;
-  const guint filtered = td_fdk_most_filtered (input, fdk->fit.chunk_rows, fdk->fit.filter_rows);
+  const TdFdkInput input = fdk_fit_filtered (fdk);
+  const guint filtered = td_fdk_most_filtered (&input, fdk->fit.chunk_rows,
+                                               fdk->gathered ? input.n_rows : fdk->fit.filter_rows);
 
-  return td_cone_filter_workspace_bytes (&input->task, filtered)
+  return td_cone_filter_workspace_bytes (&input.task, filtered)
          + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
-                                           td_scan_facts (input->scan), fdk->fit.chunk_rows);
+                                           td_scan_facts (input.scan), fdk->fit.chunk_rows);
 }
 
 static guint64
@@ -168,7 +189,7 @@ fdk_fit_shrink (TdFdkPlan *fdk, gboolean sent)
 {
   if (fdk->fit.cached && fdk->fit.cached_chunks > least_chunks (fdk))
     fdk->fit.cached_chunks = MAX (least_chunks (fdk), fdk->fit.cached_chunks * 3 / 4);
-  else if (sent && fdk->scheme.filter_on_device
+  else if (sent && fdk->scheme.filter_on_device && !fdk->gathered
            && fdk->fit.filter_rows * fdk_fit_row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
     set_filter_rows (fdk, fdk->fit.filter_rows / 2);
   else if (fdk->fit.batch >= 2 * (sent ? GOOD_SENT_BATCH : GOOD_BATCH))
@@ -203,8 +224,7 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, guint index, guint64 budget, GEr
   while ((need = td_fdk_device_bytes (plan, fdk, index)) > budget)
     if (!fdk_fit_shrink (fdk, sent)) {
       td_set_error (error, TD_ERROR_TOO_LARGE,
-                    "%s has %" G_GUINT64_FORMAT
-                    " MiB for this, but one slice needs %" G_GUINT64_FORMAT
+                    "%s has %" PRIu64 " MiB for this, but one slice needs %" PRIu64
                     " MiB; use another device, a higher memory limit or a smaller region.",
                     info->name, budget >> 20, (need >> 20) + 1);
       return FALSE;
@@ -303,6 +323,10 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
   if (fdk->scheme.share == TD_SHARE_PROJECTION) {
     fdk_fit_set_slab (fdk, MIN (GPU_SLAB, nz));
     set_batch (fdk, task->n_views / (4 * n));
+  } else if (fdk->gathered && n == 1) {
+    /* iFDK, section 4.1.5: the whole sub-volume, so that each view is wanted once. */
+    fdk_fit_set_slab (fdk, nz);
+    set_batch (fdk, MIN (task->n_views, GPU_BATCH));
   } else {
     if (any_cpu)
       fdk_fit_set_slab (fdk,
@@ -330,8 +354,8 @@ fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
   if (filter_bytes (plan, fdk) <= host)
     return TRUE;
   td_set_error (error, TD_ERROR_TOO_LARGE,
-                "The host has %" G_GUINT64_FORMAT
-                " MiB for this, but filtering one row of the detector needs %" G_GUINT64_FORMAT
+                "The host has %" PRIu64
+                " MiB for this, but filtering one row of the detector needs %" PRIu64
                 " MiB; use a higher memory limit, or crop or bin the scan.",
                 host >> 20, (filter_bytes (plan, fdk) >> 20) + 1);
   return FALSE;
@@ -372,7 +396,8 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
                      + devices->len * (TD_FDK_RING * fit->ring_bytes + fit->block_rows * read);
   if (!fit->cached)
     fit->host_bytes
-        += (fit->on_disk ? 0 : fdk->input->projection_bytes) + td_fdk_chunk_bytes (fdk)
+        += (fit->on_disk ? 0 : td_fdk_store_bytes (fdk))
+           + td_fdk_chunk_bytes (fdk) * (fdk->gathered ? 2 : 1) /* rows in, and views out */
            + (td_fdk_holds (fdk) ? td_fdk_filtered_bytes (fdk->input, fit->filter_rows) : 0)
            + (fdk->scheme.filter_on_device || any_device (plan->devices, is_host)
                   ? 0
@@ -382,7 +407,9 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
 static gboolean
 check_rows (const TdFdkPlan *fdk, GError **error)
 {
-  if (td_fdk_rows_fit (fdk->input, fdk->fit.chunk_rows))
+  const TdFdkInput filtered = fdk_fit_filtered (fdk);
+
+  if (td_fdk_rows_fit (&filtered, fdk->fit.chunk_rows))
     return TRUE;
   td_set_error (
       error, TD_ERROR_TOO_LARGE,
@@ -392,23 +419,44 @@ check_rows (const TdFdkPlan *fdk, GError **error)
   return FALSE;
 }
 
-/* @spill: filtered projections go to a file, whatever room there is for them. */
+/* Where filtered projections wait on the host. */
+typedef enum {
+  FDK_FIT_KEPT,   /* in memory, if half of it holds them, else in a file */
+  FDK_FIT_FILED,  /* in a file, whatever room there is for them */
+  FDK_FIT_PASSED, /* gathered: they pass through a circular buffer, for one slab */
+} FdkFitStore;
+
+static void
+fdk_fit_set_store (TdFdkPlan *fdk, FdkFitStore store)
+{
+  const guint n_views = fdk->input->task.n_views, chunk = fdk->gathered;
+
+  fdk->fit.held_views = n_views;
+  if (store != FDK_FIT_PASSED)
+    return;
+  set_batch (fdk, MIN (fdk->fit.batch, PASSED_BATCH));
+  /* Chunks lie whole in it. */
+  fdk->fit.held_views = MIN (n_views, (parts_of (2 * fdk->fit.batch, chunk) + 1) * chunk);
+}
+
 static gboolean
-fit_place (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt, gboolean spill,
+fit_place (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt, FdkFitStore store,
            GError **error)
 {
   const GPtrArray *devices = plan->devices;
-  const guint64 projections = fdk->input->projection_bytes;
   guint64 host = td_plan_host_budget (plan);
 
   fdk_fit_wish (plan, fdk, attempt);
+  fdk_fit_set_store (fdk, store);
+  const guint64 projections = td_fdk_store_bytes (fdk);
   if (!check_rows (fdk, error))
     return FALSE;
   if (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY)
     host -= MIN (td_fdk_spool_bytes (fdk), host);
   /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
-  fdk->fit.on_disk = !fdk->fit.cached && (spill || projections > host / 2);
-  const guint64 left = fdk->fit.cached || fdk->fit.on_disk ? host : host - projections;
+  fdk->fit.on_disk = !fdk->fit.cached && store != FDK_FIT_PASSED
+                     && (store == FDK_FIT_FILED || projections > host / 2);
+  const guint64 left = fdk->fit.cached || fdk->fit.on_disk ? host : host - MIN (projections, host);
   fit_pinned (fdk, devices->len, attempt->halvings, left);
   for (guint i = 0; i < devices->len; i++) {
     TdDevice *device = devices->pdata[i];
@@ -435,19 +483,23 @@ td_fdk_fit (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *sche
             const TdFdkAttempt *attempt, TdFdkFit *fit, GError **error)
 {
   const TdFdkAttempt first = { 0 };
-  TdFdkPlan fdk = { .input = input, .scheme = *scheme };
+  TdFdkPlan fdk = { .input = input, .gathered = plan->gathered, .scheme = *scheme };
   gboolean ok = FALSE;
 
   attempt = attempt ? attempt : &first;
   fdk.fit.cached = scheme->filter_on_device && scheme->share == TD_SHARE_VOLUME
-                   && !any_device (plan->devices, is_host);
+                   && !any_device (plan->devices, is_host) && !plan->gathered;
   if (fdk.fit.cached)
-    ok = fit_place (plan, &fdk, attempt, FALSE, NULL);
+    ok = fit_place (plan, &fdk, attempt, FDK_FIT_KEPT, NULL);
+  if (!ok && plan->gathered && plan->devices->len == 1)
+    ok = fit_place (plan, &fdk, attempt, FDK_FIT_PASSED, NULL) && fdk.fit.n_slabs == 1
+         && fdk.fit.symmetric_views == 1
+         && td_fdk_store_bytes (&fdk) <= td_plan_host_budget (plan) / 2;
   if (!ok) {
     fdk.fit = (TdFdkFit) { 0 };
     /* Projections in memory may leave too little of it for a slice. */
-    ok = fit_place (plan, &fdk, attempt, FALSE, NULL)
-         || fit_place (plan, &fdk, attempt, TRUE, error);
+    ok = fit_place (plan, &fdk, attempt, FDK_FIT_KEPT, NULL)
+         || fit_place (plan, &fdk, attempt, FDK_FIT_FILED, error);
   }
   *fit = fdk.fit;
   return ok;

@@ -5,6 +5,7 @@
 #include "compute/device/host.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
+#include "compute/engine/gathered.h"
 #include "dataset/scan-spool.h"
 #include "fdk.h"
 
@@ -17,7 +18,7 @@ td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   if (facts->geometry.beam == TD_BEAM_PARALLEL)
     return "FDK is for cone and fan beams, and this scan is a parallel beam's; take {method=fbp}, "
            "or give the source's distances";
-  if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
+  if (recipe->interpolation == TD_INTERPOLATION_NEAREST)
     return "FDK interpolates linearly only; take {interpolation=linear}";
   return td_cone_scan_unsupported (facts, recipe);
 }
@@ -116,8 +117,8 @@ take_views (const TdPlan *plan, TdFdkInput *input)
 }
 
 /* Values of half storage lie between 6e-5 and 65504. Line integrals that are stated, not made here
-   of transmissions, may be in any unit: the largest of a few views is brought to about HALF_TOP,
-   which leaves room for views that were not looked at. */
+   of transmissions, may be in any unit. The largest of a few views is brought to about HALF_TOP:
+   views that were not looked at have room above it. */
 #define HALF_TOP 6 /* a power of two */
 #define HALF_VIEWS 4
 
@@ -175,7 +176,6 @@ fill_input (TdPlan *plan, TdFdkInput *input, GCancellable *cancellable, GError *
   input->n_rows = end - input->row0;
   input->halo
       = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, td_scan_facts (input->scan));
-  input->projection_bytes = td_fdk_filtered_bytes (input, input->n_rows);
   return find_half_scale (plan, input, cancellable, error);
 }
 
@@ -247,7 +247,53 @@ td_fdk_filtered_bytes (const TdFdkInput *input, guint n)
 guint64
 td_fdk_chunk_bytes (const TdFdkPlan *fdk)
 {
-  return td_fdk_rows_bytes (fdk->input, fdk->fit.chunk_rows, fdk->fit.filter_rows);
+  const TdFdkInput *input = fdk->input;
+
+  if (!fdk->gathered)
+    return td_fdk_rows_bytes (input, fdk->fit.chunk_rows, fdk->fit.filter_rows);
+  const TdFdkInput whole = td_fdk_some_views (input, (TdViewGroup) { 0, fdk->gathered },
+                                              (TdRowRange) { 0, input->task.n_rows });
+  return td_fdk_rows_bytes (&whole, td_fdk_span_all (&whole).from.count, whole.n_rows);
+}
+
+guint64
+td_fdk_store_bytes (const TdFdkPlan *fdk)
+{
+  return (guint64) fdk->fit.held_views * fdk->input->n_rows * fdk->input->task.n_columns
+         * sizeof (float);
+}
+
+gboolean
+td_fdk_passes_views (const TdFdkPlan *fdk)
+{
+  return fdk->fit.held_views < fdk->input->task.n_views;
+}
+
+TdFdkInput
+td_fdk_some_views (const TdFdkInput *input, TdViewGroup views, TdRowRange rows)
+{
+  TdFdkInput some = *input;
+
+  some.view0 += views.first;
+  some.task.n_views = MIN (views.count, input->task.n_views - views.first);
+  some.task.matrices += 12 * (gsize) views.first;
+  some.task.view_weights += views.first;
+  some.angles_rad += views.first;
+  if (some.task.tilted.n > 1) {
+    some.task.tilted.homographies += 9 * (gsize) views.first;
+    some.task.tilted.n = some.task.n_views;
+  }
+  some.row0 = rows.first;
+  some.n_rows = rows.count;
+  return some;
+}
+
+TdFilteredRows
+td_plan_filtered_rows (const TdPlan *plan)
+{
+  const TdFdkInput *input = ((const TdFdkPlan *) plan->extra)->input;
+
+  return (TdFilteredRows) { { input->row0, input->n_rows }, input->task.n_columns };
 }
 
 guint
@@ -390,7 +436,10 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
       = (guint64) plan->facts.n_slices * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) plan->facts.n_slices * task->ny * task->nx * task->n_views;
   g_autofree char *key = td_fdk_job_rate_key (plan, fdk);
-  plan->facts.estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
+  plan->updates_per_s = td_engine_rate (plan->engine, key);
+  TdPlanTimes times;
+  td_plan_times (plan, &times);
+  plan->facts.estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);
   if (fdk->fit.cached)
     td_plan_note (plan,
                   "Detector rows %u to %u are filtered on the device that needs them, %u at a "
@@ -444,12 +493,14 @@ td_fdk_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
   TdFdkInput *input = g_new0 (TdFdkInput, 1);
 
   fdk->input = input;
+  fdk->gathered = plan->gathered;
   plan->extra = fdk;
   plan->free_extra = fdk_plan_free;
   if (!fill_input (plan, input, cancellable, error)
       || !td_fdk_decide (plan, input, &fdk->scheme, &fdk->fit, error))
     return FALSE;
-  td_fdk_decide_spool (plan, input, &fdk->scheme, &fdk->fit);
+  if (!plan->gathered) /* else frames are read whole */
+    td_fdk_decide_spool (plan, input, &fdk->scheme, &fdk->fit);
   fdk->scan = open_scan (input, fdk->scheme.spool);
   fdk->cut = td_fdk_cut_by_speed (plan, fdk, NULL);
   fdk_plan_describe (plan, fdk);

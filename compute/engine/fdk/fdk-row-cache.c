@@ -238,7 +238,7 @@ row_cache_fill (TdFdkRowCache *cache, TdRowRange range, float *to, GError **erro
   const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
   const gsize row = (gsize) fdk->input->task.n_views * facts->n_columns;
 
-  TdFdkReader reader = { run, cache->device->index };
+  TdFdkReader reader = { run, cache->device->index, run->fdk->input };
   const TdRowsOrigin origin = { td_fdk_read, &reader, row };
 
   if (fdk->fit.block_rows == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fdk-run.h"
 
+#include <inttypes.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,8 +72,8 @@ td_fdk_read (gpointer user, TdRowRange range, float *out, GCancellable *cancella
   const TdFdkPlan *fdk = reader->run->fdk;
   TdJob *job = reader->run->job;
   const gint64 start = g_get_monotonic_time ();
-  const TdFrameRange part = { TD_FRAME_PROJECTION, fdk->input->view0, fdk->input->task.n_views,
-                              range.first, range.count };
+  const TdFrameRange part = { TD_FRAME_PROJECTION, reader->input->view0,
+                              reader->input->task.n_views, range.first, range.count };
   gboolean ok;
 
   if (part.count < td_scan_facts (fdk->scan)->n_views)
@@ -255,7 +256,7 @@ slice_bytes (const TdFdkPlan *fdk)
 static gboolean
 make_projections (TdFdkRun *run, GError **error)
 {
-  const guint64 bytes = run->fdk->input->projection_bytes;
+  const guint64 bytes = td_fdk_store_bytes (run->fdk);
 
   if (run->projections || run->projections_file >= 0)
     return TRUE;
@@ -266,8 +267,7 @@ make_projections (TdFdkRun *run, GError **error)
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     td_set_error (error, TD_ERROR_IO,
-                  "Not enough memory for %" G_GUINT64_FORMAT " MiB of filtered projections.",
-                  bytes >> 20);
+                  "Not enough memory for %" PRIu64 " MiB of filtered projections.", bytes >> 20);
     return FALSE;
   }
   madvise (memory, bytes, MADV_HUGEPAGE);
@@ -292,7 +292,7 @@ static void
 free_projections (TdFdkRun *run)
 {
   if (run->projections)
-    munmap (run->projections, run->fdk->input->projection_bytes);
+    munmap (run->projections, td_fdk_store_bytes (run->fdk));
   if (run->projections_file >= 0)
     close (run->projections_file);
   run->projections = NULL;
@@ -432,6 +432,7 @@ fdk_run_new (TdJob *job)
   run->now = fdk_run_copy_plan (run->plan->extra, run->n_devices);
   run->fdk = &run->now;
   run->projections_file = -1;
+  run->own_views = run->job->gathered.index * run->plan->gathered;
   run->delivered = g_new0 (gboolean, run->fdk->input->task.nz);
   run->attempt.retired = g_new0 (gboolean, run->n_devices);
   run->families_tried = g_new0 (guint, run->n_devices);
@@ -643,6 +644,11 @@ fdk_run_relieve (TdFdkRun *run, const TdFdkDevice *device)
   scheme.share = TD_SHARE_VOLUME; /* slabs of another size find some of their slices delivered */
   if (!changed || !td_fdk_fit (run->plan, run->fdk->input, &scheme, &next, &fit, NULL))
     return FALSE;
+  /* Views that have come stay where they are, and those that have passed do not come again. */
+  if (run->plan->gathered
+      && (fit.held_views != run->fdk->fit.held_views
+          || (td_fdk_passes_views (run->fdk) && run->views_passed > 0)))
+    return FALSE;
   run->attempt = next;
   run->now.scheme = scheme;
   run->now.fit = fit;
@@ -727,7 +733,8 @@ fdk_run_report (TdFdkRun *run, double seconds)
     if (warm && device->kernel_s > LEAST_KERNEL_S)
       td_engine_set_rate (plan->engine, kernel, device->kernel_updates / device->kernel_s);
   }
-  td_job_set_family (run->job, run->fdk->scheme.families[0]->title);
+  const TdConeFamily *family = run->fdk->scheme.families[0];
+  td_job_set_family (run->job, family->name, family->title);
 }
 
 static void
@@ -737,6 +744,9 @@ fdk_run_threads (TdFdkRun *run)
   GThread *filter = run->fdk->fit.cached
                         ? NULL
                         : td_thread_start ("fdk-filter", td_fdk_filter_thread, run, &error);
+  GThread *gather = run->plan->gathered && filter
+                        ? td_thread_start ("fdk-gather", td_fdk_gather_thread, run, &error)
+                        : NULL;
 
   if (error)
     td_fdk_fail (run, error);
@@ -753,6 +763,8 @@ fdk_run_threads (TdFdkRun *run)
         g_thread_join (run->devices[i].threads[t]);
   if (filter)
     g_thread_join (filter);
+  if (gather)
+    g_thread_join (gather);
 }
 
 /* What there was no need for yet; what there is stays, attempt after attempt. */
@@ -772,7 +784,7 @@ static void
 fdk_run_attempt (TdFdkRun *run)
 {
   const TdFdkPlan *fdk = run->fdk;
-  gint64 bytes = run->projections ? (gint64) fdk->input->projection_bytes : 0;
+  gint64 bytes = run->projections ? (gint64) td_fdk_store_bytes (fdk) : 0;
   const guint64 block = (guint64) fdk->fit.block_rows * fdk->input->task.n_views
                         * fdk->input->task.n_columns * sizeof (float);
   bytes += run->downloads->n * run->downloads->bytes

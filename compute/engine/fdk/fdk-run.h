@@ -88,7 +88,7 @@ struct TdFdkRun {
   TdFdkAttempt attempt;      /* what they taught */
   const TdFdkPlan *fdk;      /* now */
   GCancellable *cancellable; /* the attempt's, cancelled by the first failure too */
-  float *projections;        /* host: [view][n_rows][column]; NULL: in the file */
+  float *projections;        /* host: [held view][n_rows][column]; NULL: in the file */
   int projections_file; /* -1: in memory. Not mapped: its pages would count as the process' own */
   gint file_errno;      /* atomic: reading or writing it failed */
   TdFdkPinned *downloads;
@@ -100,8 +100,11 @@ struct TdFdkRun {
   guint n_retired;
   gboolean dropped_idle;
 
-  TdMonitor monitor; /* of all below, and of what TdFdkDevice says */
-  guint rows_done;   /* host: of n_rows, from the top */
+  TdMonitor monitor;  /* of all below, and of what TdFdkDevice says */
+  guint rows_done;    /* host: of n_rows, from the top */
+  guint own_views;    /* gathered: the next chunk of views that this job filters begins there */
+  guint views_done;   /* gathered: of all views, those that have come */
+  guint views_passed; /* gathered: those whose place may be used again */
   TdFdkSlab *slabs;
   guint n_slabs;
   guint unfinished;      /* slabs not yet emitted */
@@ -146,6 +149,7 @@ TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
 typedef struct {
   TdFdkRun *run;
   guint device; /* its index, for the job's spans */
+  const TdFdkInput *input;
 } TdFdkReader;
 
 /* A TdRowsRead of a TdFdkReader, which books what it takes. */
@@ -154,14 +158,18 @@ gboolean td_fdk_read (gpointer reader, TdRowRange range, float *out, GCancellabl
 
 /* ── The host's store (fdk-filter.c) ── */
 
-/* Blocks until detector rows up to @end (counted in n_rows) are filtered; FALSE: the run or the
-   device has failed. */
-gboolean td_fdk_wait_rows (TdFdkDevice *device, guint end);
+/* Blocks until detector rows up to @end (counted in n_rows) of the batch are filtered; FALSE: the
+   run or the device has failed. */
+gboolean td_fdk_wait_rows (TdFdkDevice *device, const TdFdkBatch *batch, guint end);
+/* The batch was copied out of the store, and no slab will want it again. */
+void td_fdk_pass_views (TdFdkRun *run, const TdFdkBatch *batch);
 /* FALSE with @error: the file of the projections could not be read or written. */
 gboolean td_fdk_file_sound (TdFdkRun *run, GError **error);
 /* The thread's body filters all rows. A device that fails leaves the rest to the next one.
  */
 gpointer td_fdk_filter_thread (gpointer run);
+/* Gathered: the body of the thread that takes views as they come. */
+gpointer td_fdk_gather_thread (gpointer run);
 
 /* ── The devices' row caches (fdk-row-cache.c) ── */
 

@@ -14,7 +14,7 @@ typedef struct {
 
 /**
  * Runs a small cone with a known answer through every family that can do it, and remembers which
- * failed: td_fdk_family_choose() does not use them on this device and driver until a later test
+ * failed. td_fdk_family_choose() does not use those on this device and driver until a later test
  * passes. Blocks for seconds. Any thread.
  *
  * (transfer full) (element-type TdFdkSelfTestRow); NULL: the device itself fails.

@@ -228,7 +228,8 @@ spool_fits (const TdPlan *plan, const TdFdkPlan *with, TdFdkFit *fit)
   if (!td_fdk_fit (plan, with->input, &with->scheme, NULL, fit, NULL))
     return FALSE;
   return in_memory
-         || bytes + (fit->on_disk ? with->input->projection_bytes : 0) <= td_file_temporary_room ();
+         || bytes + (fit->on_disk ? td_fdk_filtered_bytes (with->input, with->input->n_rows) : 0)
+                <= td_file_temporary_room ();
 }
 
 void

@@ -127,7 +127,8 @@ gather_view (guint index, gpointer user)
   const TdFdkPlan *fdk = work->run->fdk;
   const gsize floats = (gsize) work->n_rows * fdk->input->task.n_columns;
   const gsize view = td_fdk_batch_view (&work->batch, work->first + index);
-  const gsize first = (view * fdk->input->n_rows + work->row0) * fdk->input->task.n_columns;
+  const gsize first
+      = (view % fdk->fit.held_views * fdk->input->n_rows + work->row0) * fdk->input->task.n_columns;
   float *to = work->to + index * floats;
 
   if (work->run->projections) {
@@ -175,7 +176,7 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
 
   if (fdk->fit.cached)
     return TRUE;
-  if (work.n_rows == 0 || !td_fdk_wait_rows (device, cut->row_end))
+  if (work.n_rows == 0 || !td_fdk_wait_rows (device, &work.batch, cut->row_end))
     return TRUE; /* nothing is seen, or nothing more will be computed */
 
   const gint64 start = g_get_monotonic_time ();
@@ -193,6 +194,7 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
   }
   if (!td_fdk_file_sound (device->run, error))
     return FALSE;
+  td_fdk_pass_views (device->run, &work.batch);
   td_job_add_stage (device->run->job, "upload", (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
 }

@@ -26,18 +26,17 @@
 
 /* What is reconstructed from what; no decision and no failure changes it. */
 typedef struct {
-  TdScan *scan;             /* the plan's; with frames turned, if the detector lies on its side */
-  gboolean turned;          /* the latter */
-  TdConeTask task;          /* of the recipe's slices and the views that are added */
-  guint slice0, n_slices;   /* of the task's: those that are computed */
-  guint view0;              /* the first of those in the scan */
-  TdGeometry geometry;      /* the scan's, with the recipe's centre */
-  double *angles_rad;       /* of the task's views */
-  double row_slope_rad;     /* of the detector's rows (cone-rectify.h) */
-  guint row0, n_rows;       /* rows of the task's detector that the slices see */
-  guint halo;               /* rows around those of the scan that preparation wants */
-  guint64 projection_bytes; /* filtered projections, all views */
-  double half_scale;        /* of half storage (TdConeLimits); 1 of single */
+  TdScan *scan;           /* the plan's; with frames turned, if the detector lies on its side */
+  gboolean turned;        /* the latter */
+  TdConeTask task;        /* of the recipe's slices and the views that are added */
+  guint slice0, n_slices; /* of the task's: those that are computed */
+  guint view0;            /* the first of those in the scan */
+  TdGeometry geometry;    /* the scan's, with the recipe's centre */
+  double *angles_rad;     /* of the task's views */
+  double row_slope_rad;   /* of the detector's rows (cone-rectify.h) */
+  guint row0, n_rows;     /* rows of the task's detector that the slices see */
+  guint halo;             /* rows around those of the scan that preparation wants */
+  double half_scale;      /* of half storage (TdConeLimits); 1 of single */
 } TdFdkInput;
 
 /* Where frames of a turned detector wait that are read once and wanted in rows
@@ -60,6 +59,7 @@ typedef struct {
   guint chunk_rows;                 /* most rows of the scan that one is made of, halo included */
   guint64 filter_bytes;             /* host: of whoever filters, a chunk and its workspace */
   guint n_chunks, cached_chunks;    /* of all rows; that a device keeps at most */
+  guint held_views;                 /* host: of the filtered views, those that have room */
   guint block_rows;                 /* cache: rows read at once from a file; 0: a chunk's */
   guint slab, n_slabs;              /* most slices of one, and slabs of so many */
   guint slab_rows;                  /* most detector rows that one slab sees */
@@ -96,6 +96,7 @@ typedef struct {
 
 typedef struct {
   const TdFdkInput *input;
+  guint gathered; /* the plan's (gathered.h) */
   TdFdkScheme scheme;
   TdFdkFit fit;
   TdFdkCut cut;
@@ -163,6 +164,12 @@ guint64 td_fdk_rows_bytes (const TdFdkInput *input, guint from_rows, guint n);
 guint64 td_fdk_filtered_bytes (const TdFdkInput *input, guint n);
 /* Of a chunk. */
 guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
+/* Of what is filtered views on the host. */
+guint64 td_fdk_store_bytes (const TdFdkPlan *fdk);
+/* Only few of the views have room: a circular buffer, since one slab takes each view once. */
+gboolean td_fdk_passes_views (const TdFdkPlan *fdk);
+/* The input of some of the views and other rows of the detector; it borrows what it points to. */
+TdFdkInput td_fdk_some_views (const TdFdkInput *input, TdViewGroup views, TdRowRange rows);
 /* Whether so many of the scan's rows can be resampled at once: kernels count samples in 31 bits. */
 gboolean td_fdk_rows_fit (const TdFdkInput *input, guint from_rows);
 /* How many rows the filter takes at once for that. */

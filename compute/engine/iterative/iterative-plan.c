@@ -625,7 +625,10 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   }
   facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views
                    * settings->iterations * (self->slabs ? self->n_rows : self->task.nz);
-  facts->estimate_s = td_plan_estimate (plan, td_engine_rate (plan->engine, key));
+  plan->updates_per_s = td_engine_rate (plan->engine, key);
+  TdPlanTimes times;
+  td_plan_times (plan, &times);
+  facts->estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);
   td_plan_note (plan,
                 settings->kind == TD_SOLVER_CGLS ? "%u iterations over all %u views."
                                                  : "%u iterations over %u views in %u subsets.",

@@ -169,6 +169,26 @@ iterative_keep (Run *run, TdGroupVolume *volume, GError **error)
   return TRUE;
 }
 
+/* The middle slice of the slab, for those who look on. */
+static gboolean
+iterative_show (Run *run, TdGroupVolume *volume, GError **error)
+{
+  const TdIterativePlan *self = run->self;
+  const guint z = self->slabs ? run->n_rows / 2 : self->first[2] + self->size[2] / 2;
+  const guint slice = self->slabs ? run->slab * self->slab_rows + z : self->size[2] / 2;
+  const TdRayBox box
+      = { { self->first[0], self->first[1], z }, { self->size[0], self->size[1], 1 } };
+
+  if (!td_job_wants_estimate (run->job))
+    return TRUE;
+  g_autofree float *pixels
+      = td_host_malloc ((guint64) self->size[0] * self->size[1] * sizeof (float), error);
+  if (!pixels || !td_ray_group_give (run->group, volume, &box, pixels, run->cancellable, error))
+    return FALSE;
+  td_job_give_estimate (run->job, slice, run->passes, pixels);
+  return TRUE;
+}
+
 static gboolean
 on_pass (guint pass, double residual, TdGroupVolume *volume, gpointer user, GError **error)
 {
@@ -177,7 +197,7 @@ on_pass (guint pass, double residual, TdGroupVolume *volume, gpointer user, GErr
   run->residual = residual;
   run->passes++;
   td_job_add_pass (run->job, residual);
-  return iterative_keep (run, volume, error);
+  return iterative_show (run, volume, error) && iterative_keep (run, volume, error);
 }
 
 static gboolean
@@ -454,7 +474,7 @@ iterative_report (Run *run)
   g_autofree char *key = td_iterative_rate_key (run->plan);
   g_autofree char *family = g_strdup_printf ("Joseph's rays, %u subsets", settings->subsets);
 
-  td_job_set_family (run->job, family);
+  td_job_set_family (run->job, NULL, family);
   static const char *const ends[] = {
     [TD_SOLVER_ALL] = "",
     [TD_SOLVER_SMALL] = N_ (", which is small enough ({stop-at})"),
@@ -532,9 +552,9 @@ method_iterative_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   if (facts->filtered)
     return "The scan's projections are filtered already, and iterative methods compare with what "
            "was measured; take {method=fdk}";
-  if (recipe->precision != TD_PRECISION_SINGLE)
+  if (recipe->precision == TD_PRECISION_HALF || recipe->precision == TD_PRECISION_HALF_RUN)
     return "Iterative methods compute in single precision; leave {precision} out";
-  if (recipe->interpolation != TD_INTERPOLATION_LINEAR)
+  if (recipe->interpolation == TD_INTERPOLATION_NEAREST)
     return "Iterative methods interpolate linearly; leave {interpolation} out";
   if (strcmp (recipe->family, "auto") != 0)
     return "Iterative methods have one way of projecting; leave {kernel} out";

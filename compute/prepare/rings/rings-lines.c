@@ -98,24 +98,6 @@ sort_on_cpu (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, 
                           args, G_N_ELEMENTS (args), error);
 }
 
-gboolean
-td_rings_sort_values (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
-                      GError **error)
-{
-  const guint lanes = 16; /* SORT_LANES */
-  const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]),
-    TD_ARG_BUFFER (lines->lines[1]),
-    TD_ARG_VALUE (n),
-    TD_ARG_VALUE (n_lines),
-  };
-
-  if (!td_device_info (rings->slab->device)->cpu_shaped)
-    return td_rings_sort (rings, lines, n, n_lines, error);
-  return td_rings_launch (rings, "rings-sort", "rings_sort_values", (n_lines + lanes - 1) / lanes,
-                          args, G_N_ELEMENTS (args), error);
-}
-
 static gboolean
 rings_lines_merge (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, guint run,
                    GError **error)

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rings-shade.h"
 
-#include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "compute/prepare/median.h"
+#include "compute/row-filter.h"
+#include "kernels/params.h"
 #include "rings-offsets.h"
-#include "rings-slopes.h"
 
 #define LEAST_VIEWS 64
 #define MOST_BINS 256
+#define LAG 3    /* columns a slope is taken over */
+#define FINE 768 /* places of wider rows are LAG columns apart, else one */
 #define ROUNDS 3
-#define REWEIGHTINGS 4
 #define AROUND 32    /* columns that offsets are compared over */
 #define DRAWS 4      /* rows of random offsets that say how steep shade is */
-#define STEEPEST 8.0 /* times as steep as these are usually */
 #define LEAK 2e-3    /* in -log, what objects leave in offsets */
-#define ERROR 0.1    /* of that which slopes are wrong by at least */
-#define BESIDE 2     /* times a slope's columns that are as bad as one that is too steep */
 #define NO_AIR 4.0   /* times as much as offsets of that size */
 #define LEAST 2e-4   /* in -log, of an offset */
+#define KNOWN 4      /* numbers of a knot that the host finds; as in kernels/rings-shade.cl */
+#define FILTERED 256 /* rows at a time: the same FFTs, and so the same bits, for every slab */
 
 guint
 td_rings_half_turns (const double *angles_rad, guint n_views)
@@ -44,8 +44,8 @@ td_rings_shade_bins (guint n_views)
   return (n_views + views / 2) / MAX (views, 1);
 }
 
-gboolean
-td_rings_have_shade (const float *offsets, guint n_columns)
+static gboolean
+has_shade (const float *offsets, guint n_columns)
 {
   guint count = 0;
 
@@ -54,7 +54,181 @@ td_rings_have_shade (const float *offsets, guint n_columns)
   return count > n_columns / 4;
 }
 
-/* ── How steep shade is ── */
+static TdShadeParams
+shade_params (guint n_columns, guint n_views, guint half_turns)
+{
+  guint n_bins = td_rings_shade_bins (n_views), spacing = n_columns > FINE ? LAG : 1;
+  guint n_knots = (n_columns - 1) / TD_SHADE_KNOTS + 2;
+
+  return (TdShadeParams) {
+    .n_columns = n_columns,
+    .n_bins = n_bins,
+    .bin_rows = n_bins + n_bins % 2, /* two rows are filtered together: both of one slot */
+    .per_half = n_bins / MAX (half_turns, 1),
+    .n_knots = n_knots,
+    .padded = (n_knots + TD_SHADE_TILE - 1) / TD_SHADE_TILE * TD_SHADE_TILE,
+    .spacing = spacing,
+    .lag = LAG / spacing,
+    .max_places = 2 * ((n_columns - 1) / 2 / spacing) + 1,
+    .slope_scale = (float) (G_PI / n_bins),
+  };
+}
+
+static TdShadeRow
+shade_row (const TdShadeParams *p, double axis)
+{
+  double radius = MIN (axis, p->n_columns - 1 - axis);
+  int reach = (int) (radius / p->spacing);
+
+  return (TdShadeRow) { reach, 2 * reach + 1, 2 * reach + 1 - p->lag, (float) axis };
+}
+
+/* ── Buffers ── */
+
+enum {
+  ROWS,
+  LIST,
+  OFFSETS,
+  DEAD,
+  KNOWN_PLACE,
+  DRAWN,
+  BINS,
+  PLACES,
+  RINGS,
+  STEEP, /* places of what was drawn, and then of the knots */
+  RESPONSE,
+  SQUARES,
+  TALLEST,
+  COMMON,
+  WEIGHTS,
+  SOUND,
+  TARGETS,
+  EQUATIONS,
+  KNOTS,
+  LINES,
+  N_PLACES
+};
+
+static const char *const keys[N_PLACES] = {
+  "rings shade rows",    "rings shade list",      "rings shade offsets",  "rings shade dead",
+  "rings shade known",   "rings shade drawn",     "rings shade bins",     "rings shade places",
+  "rings shade rings",   "rings shade steep",     "rings shade response", "rings shade squares",
+  "rings shade tallest", "rings shade common",    "rings shade weights",  "rings shade sound",
+  "rings shade targets", "rings shade equations", "rings shade knots",    "rings shade lines",
+};
+
+/* Floats of a slot. */
+static guint64
+shade_floats (const TdShadeParams *p, guint place)
+{
+  const guint64 n = p->n_columns, lines = (guint64) TD_SHADE_DIRECTIONS * p->max_places;
+  const guint64 response = (guint64) p->max_places * p->padded;
+
+  switch (place) {
+  case ROWS: return sizeof (TdShadeRow) / sizeof (float);
+  case LIST: return 1;
+  case OFFSETS:
+  case DEAD: return n;
+  case KNOWN_PLACE: return 2 * KNOWN * (guint64) p->padded;
+  case DRAWN: return DRAWS * n;
+  case BINS: return p->bin_rows * n;
+  case PLACES:
+  case RINGS: return lines;
+  case STEEP: return MAX (DRAWS * lines, response);
+  case RESPONSE: return response;
+  case EQUATIONS: return 2 * (guint64) p->padded * (p->padded + TD_SHADE_TILE);
+  case KNOTS: return 2 * (guint64) p->padded;
+  case LINES: return 2 * n;
+  default: /* doubles of slopes */ return 2 * (guint64) p->max_places;
+  }
+}
+
+guint64
+td_rings_shade_row_bytes (const TdScanFacts *facts)
+{
+  const TdShadeParams p = shade_params (facts->n_columns, facts->n_views, 1);
+  guint64 floats = 0;
+
+  for (guint place = 0; place < N_PLACES; place++)
+    floats += shade_floats (&p, place);
+  return floats * sizeof (float);
+}
+
+guint64
+td_rings_shade_bytes (const TdScanFacts *facts)
+{
+  const TdShadeParams p = shade_params (facts->n_columns, facts->n_views, 1);
+
+  return td_row_filter_workspace_bytes (facts->n_columns, FILTERED)
+         + (2 * (guint64) p.n_bins + 2 * TD_SHADE_KNOTS * (guint64) p.padded) * sizeof (float);
+}
+
+/* ── Tables ── */
+
+static TdShadeParams
+shade_params_of (const double *made_for)
+{
+  /* A bin more makes no difference to what tables ask. */
+  TdShadeParams p = shade_params ((guint) made_for[0], LEAST_VIEWS, (guint) made_for[2]);
+
+  p.n_bins = (int) made_for[1];
+  p.per_half = p.n_bins / MAX ((int) made_for[2], 1);
+  return p;
+}
+
+/* Cosines of the angle between bins. */
+static void
+fill_turns (float *table, const double *made_for)
+{
+  const TdShadeParams p = shade_params_of (made_for);
+
+  for (int b = 0; b < p.n_bins; b++)
+    table[b] = (float) cos (G_PI * made_for[2] * b / p.n_bins);
+}
+
+/* In how many of the directions a bin so far away, on either side, exists; and a bin's weight. */
+static void
+fill_shares (float *table, const double *made_for)
+{
+  const TdShadeParams p = shade_params_of (made_for);
+
+  for (int apart = 0; apart < p.n_bins; apart++) {
+    guint count = 0;
+    for (int d = 0; d < TD_SHADE_DIRECTIONS; d++) {
+      int own = (2 * d + 1) * p.per_half / (2 * TD_SHADE_DIRECTIONS);
+      count += (apart <= own) + (apart > 0 && apart < p.n_bins - own);
+    }
+    table[apart] = (float) (G_PI / p.n_bins * count / TD_SHADE_DIRECTIONS);
+  }
+}
+
+static double
+ramp_at (gint64 i)
+{
+  return i == 0 ? 0.25 : i % 2 != 0 ? -1 / (G_PI * G_PI * (double) (i * i)) : 0;
+}
+
+/* What a knot of height 1 gives once filtered, by how far knots are from the one at or before a
+   column: [column % TD_SHADE_KNOTS][padded + distance]. */
+static void
+fill_knots (float *table, const double *made_for)
+{
+  const TdShadeParams p = shade_params_of (made_for);
+  guint n = TD_SHADE_KNOTS * ((guint) p.padded + 2);
+  g_autofree float *knot = g_new (float, n);
+
+  for (guint c = 0; c < n; c++) {
+    double sum = 0;
+    for (int i = 1 - TD_SHADE_KNOTS; i < TD_SHADE_KNOTS; i++)
+      sum += (1 - abs (i) / (double) TD_SHADE_KNOTS) * ramp_at ((gint64) c - i);
+    knot[c] = (float) sum;
+  }
+  for (int place = 0; place < TD_SHADE_KNOTS; place++)
+    for (int k = -p.padded; k < p.padded; k++)
+      *table++ = knot[abs (place - k * TD_SHADE_KNOTS)];
+}
+
+/* ── What the host finds of each row ── */
 
 /* Takes out of @offsets what td_rings_offsets() finds. */
 static void
@@ -76,137 +250,26 @@ leave_shade (double *offsets, guint n, double reach)
 
 /* Root of the mean square around each of @n places. */
 static void
-find_sizes (const double *values, guint n, double *sizes)
+find_sizes (const float *values, guint n, double *sizes)
 {
   g_autofree double *sums = g_new (double, n + 1);
 
   sums[0] = 0;
   for (guint c = 0; c < n; c++)
-    sums[c + 1] = sums[c] + values[c] * values[c];
+    sums[c + 1] = sums[c] + (double) values[c] * values[c];
   for (guint c = 0; c < n; c++) {
     guint from = c > AROUND ? c - AROUND : 0, end = MIN (c + AROUND + 1, n);
     sizes[c] = sqrt (MAX (0, sums[end] - sums[from]) / (end - from));
   }
 }
 
-/* As steep as what random offsets of these @sizes leave, around each place. */
-static void
-find_tallest (const TdRingsSlopes *lines, const double *sizes, double reach, double *tallest)
-{
-  guint n = lines->turn.n_columns, n_slopes = lines->n_slopes;
-  g_autoptr (GRand) random = g_rand_new_with_seed (1);
-  g_autofree double *drawn = g_new (double, n);
-  g_autofree double *means = g_new0 (double, n_slopes);
-
-  for (guint i = 0; i < DRAWS; i++) {
-    for (guint c = 0; c < n; c++)
-      drawn[c] = sizes[c] * g_rand_double_range (random, -1, 1) * sqrt (3);
-    leave_shade (drawn, n, reach);
-    td_rings_slopes_of_rings (lines, drawn, lines->rings);
-    for (guint s = 0; s < n_slopes; s++)
-      for (guint d = 0; d < TD_RINGS_DIRECTIONS; d++)
-        means[s] += pow (lines->rings[(gsize) d * n_slopes + s], 2) / (DRAWS * TD_RINGS_DIRECTIONS);
-  }
-  for (guint s = 0; s < n_slopes; s++)
-    means[s] = sqrt (means[s]);
-  find_sizes (means, n_slopes, tallest);
-}
-
-/* ── What all directions agree upon ── */
-
-/* A robust mean (Geman and McClure's weights), and the standard error if every direction were one
- * value. */
-static double
-rings_shade_agree (float *values, guint n, double *error)
-{
-  g_autofree float *spare = g_memdup2 (values, n * sizeof *values);
-  double mean = td_median (spare, n);
-
-  for (guint i = 0; i < n; i++)
-    spare[i] = fabs (values[i] - mean);
-  double deviation = 1.4826 * td_median (spare, n);
-  *error = deviation / sqrt (TD_RINGS_DIRECTIONS);
-  for (guint i = 0; i < REWEIGHTINGS && deviation > 0; i++) {
-    double sum = 0, weights = 0;
-    for (guint k = 0; k < n; k++) {
-      double apart = (values[k] - mean) / (2 * deviation), far = 1 + apart * apart;
-      double weight = 1 / (far * far);
-      sum += weight * values[k];
-      weights += weight;
-    }
-    mean = sum / weights;
-  }
-  return mean;
-}
-
+/* A row on its way; the numbers of its columns. */
 typedef struct {
-  const TdRingsSlopes *lines;
-  const double *tallest;
-  double *common, *weights;
-  guint8 *impossible;
-} Common;
-
-static void
-find_common_at (guint s, gpointer user)
-{
-  const Common *all = user;
-  const TdRingsSlopes *lines = all->lines;
-  const guint n = lines->n_slopes, beside = lines->lag, width = 2 * beside + 1;
-  g_autofree float *values = g_new (float, (gsize) TD_RINGS_DIRECTIONS *width);
-  guint count = 0;
-
-  for (guint i = s > beside ? s - beside : 0; i <= MIN (s + beside, n - 1); i++)
-    for (guint d = 0; d < TD_RINGS_DIRECTIONS; d++)
-      values[count++] = lines->slopes[(gsize) d * n + i] - lines->rings[(gsize) d * n + i];
-  double error, usual = all->tallest[s];
-  all->common[s] = rings_shade_agree (values, count, &error);
-  all->impossible[s] = !(fabs (all->common[s]) < STEEPEST * usual);
-  all->weights[s] = 1 / (error * error + ERROR * ERROR * usual * usual) / width;
-}
-
-/* What is left of slopes once those of @lines->rings are taken out, and what they count: 0 where no
-   shade can be as steep. */
-static void
-rings_shade_find_common (const TdRingsSlopes *lines, const double *tallest, double *common,
-                         double *weights)
-{
-  guint n = lines->n_slopes, beside = lines->lag;
-  g_autofree guint8 *impossible = g_new (guint8, n);
-  Common all = { lines, tallest, common, weights, impossible };
-
-  td_parallel_for (n, find_common_at, &all);
-  for (guint s = 0; s < n; s++)
-    for (guint i = s > BESIDE * beside ? s - BESIDE * beside : 0;
-         i <= MIN (s + BESIDE * beside, n - 1) && impossible[s]; i++)
-      weights[i] = 0;
-}
-
-/* Solves a x = b, a symmetric and positive, of which the lower half is used up; x replaces b. */
-static void
-rings_shade_solve (double *a, double *b, guint n)
-{
-  for (guint i = 0; i < n; i++) {
-    double *row = a + (gsize) i * n;
-    for (guint j = 0; j <= i; j++) {
-      const double *other = a + (gsize) j * n;
-      double sum = row[j];
-      for (guint k = 0; k < j; k++)
-        sum -= row[k] * other[k];
-      row[j] = j < i ? sum / other[j] : sqrt (MAX (sum, DBL_MIN));
-    }
-    double sum = b[i];
-    for (guint k = 0; k < i; k++)
-      sum -= row[k] * b[k];
-    b[i] = sum / row[i];
-  }
-  for (guint i = n; i-- > 0;) {
-    b[i] /= a[(gsize) i * n + i];
-    for (guint k = 0; k < i; k++)
-      b[k] -= a[(gsize) i * n + k] * b[i];
-  }
-}
-
-/* ── What is known besides ── */
+  guint n, n_views;
+  const float *offsets, *dead, *sums;
+  const double *sizes;
+  double axis, moment, moment_error;
+} ShadeColumns;
 
 /* Offsets show in columns that see nothing but air all the time. */
 typedef struct {
@@ -214,45 +277,52 @@ typedef struct {
   double level;      /* of air, which is not nothing where the flats had another exposure */
 } Air;
 
+static double
+mean_at (const ShadeColumns *row, guint c)
+{
+  return row->sums[c] / row->n_views;
+}
+
 /* The columns from one end on, until those around are not what offsets make. */
 static guint
-count_air (const TdRingsShade *shade, const double *sizes, gboolean right)
+count_air (const ShadeColumns *row, gboolean right)
 {
-  guint n = shade->turn.n_columns, count = 0;
+  guint n = row->n, count = 0;
   double sum = 0;
 
   for (; count < n / 4; count++) {
     guint c = right ? n - 1 - count : count;
-    double value = shade->sums[c] / shade->n_views;
+    double value = mean_at (row, c);
     sum += value
-           - (count >= TD_RINGS_KNOTS
-                  ? shade->sums[right ? c + TD_RINGS_KNOTS : c - TD_RINGS_KNOTS] / shade->n_views
+           - (count >= TD_SHADE_KNOTS
+                  ? mean_at (row, right ? c + TD_SHADE_KNOTS : c - TD_SHADE_KNOTS)
                   : 0);
-    guint of = MIN (count + 1, TD_RINGS_KNOTS);
-    if (fabs (value) > NO_AIR * sizes[c] || fabs (sum / of) > 0.75 * NO_AIR * sizes[c] / sqrt (of))
+    guint of = MIN (count + 1, TD_SHADE_KNOTS);
+    if (fabs (value) > NO_AIR * row->sizes[c]
+        || fabs (sum / of) > 0.75 * NO_AIR * row->sizes[c] / sqrt (of))
       break;
   }
-  return count > TD_RINGS_KNOTS ? count - TD_RINGS_KNOTS : 0;
+  return count > TD_SHADE_KNOTS ? count - TD_SHADE_KNOTS : 0;
 }
 
-static double
-mean_at (const TdRingsShade *shade, guint c)
+static gboolean
+is_air (const ShadeColumns *row, const Air *air, guint c)
 {
-  return shade->sums[c] / shade->n_views;
+  return (c < air->left || c + air->right >= row->n) && !row->dead[c];
 }
 
 static Air
-find_air (const TdRingsShade *shade, const double *sizes)
+find_air (const ShadeColumns *row)
 {
-  guint n = shade->turn.n_columns, count = 0;
-  Air air = { count_air (shade, sizes, FALSE), count_air (shade, sizes, TRUE), 0 };
+  guint count = 0;
+  Air air = { count_air (row, FALSE), count_air (row, TRUE), 0 };
   double sum = 0, size = 0;
 
-  for (guint c = 0; c < n; c++) {
-    if ((c >= air.left && c + air.right < n) || shade->dead[c])
+  for (guint c = 0; c < row->n; c++) {
+    if (!is_air (row, &air, c))
       continue;
-    sum += mean_at (shade, c);
-    size += sizes[c];
+    sum += mean_at (row, c);
+    size += row->sizes[c];
     count++;
   }
   if (count > 0 && fabs (sum) > NO_AIR * size / sqrt (count))
@@ -260,143 +330,422 @@ find_air (const TdRingsShade *shade, const double *sizes)
   return air;
 }
 
-/* An equation more for the knots: @weight (sum of @row times knots - @value)^2. */
+/* The knots' own sizes, the air and the moment, as equations: @known of kernels/rings-shade.cl. */
 static void
-add_equation (double *a, double *b, guint n, const double *row, double value, double weight)
+find_known (const ShadeColumns *row, const TdShadeParams *p, double *known)
 {
-  for (guint i = 0; i < n; i++) {
-    if (row[i] == 0)
-      continue;
-    b[i] += weight * row[i] * value;
-    for (guint k = 0; k <= i; k++)
-      a[(gsize) i * n + k] += weight * row[i] * row[k];
-  }
-}
-
-/* Equations of the air and of the moment, which stay the same. */
-static void
-add_known (const TdRingsShade *shade, const Air *air, const float *offsets, double *a, double *b,
-           guint n_knots)
-{
-  guint n = shade->turn.n_columns;
-  g_autofree double *row = g_new0 (double, n_knots), *moments = g_new0 (double, n_knots);
+  const guint n = p->padded;
+  double *diagonal = known, *left = known + n, *right = known + 2 * n, *shared = known + 3 * n;
+  double moment = row->moment, weight = 1 / (TD_SHADE_KNOTS * LEAK * LEAK);
   gboolean all = TRUE; /* the moment is that of all columns */
-  double moment = shade->moment, weight = 1 / (TD_RINGS_KNOTS * LEAK * LEAK);
+  const Air air = find_air (row);
 
-  for (guint c = 0; c < n; c++) {
-    guint knot = c / TD_RINGS_KNOTS;
-    double along = (c % TD_RINGS_KNOTS) / (double) TD_RINGS_KNOTS, arm = c - shade->turn.axis;
-    all = all && !shade->dead[c];
-    moment -= arm * offsets[c];
-    moments[knot] += (1 - along) * arm;
-    moments[knot + 1] += along * arm;
-    if ((c >= air->left && c + air->right < n) || shade->dead[c])
+  memset (known, 0, KNOWN * n * sizeof *known);
+  for (guint k = 0; k < n; k++) {
+    double size = row->sizes[MIN (k * TD_SHADE_KNOTS, row->n - 1)];
+    diagonal[k] = (int) k < p->n_knots ? 1 / (size * size / TD_SHADE_KNOTS + LEAK * LEAK) : 1;
+  }
+  for (guint c = 0; c < row->n; c++) {
+    guint knot = c / TD_SHADE_KNOTS;
+    double along = (c % TD_SHADE_KNOTS) / (double) TD_SHADE_KNOTS, before = 1 - along;
+    double arm = c - row->axis, value = mean_at (row, c) - air.level - row->offsets[c];
+    all = all && !row->dead[c];
+    moment -= arm * row->offsets[c];
+    shared[knot] += before * arm;
+    shared[knot + 1] += along * arm;
+    if (!is_air (row, &air, c))
       continue;
-    row[knot] = 1 - along;
-    row[knot + 1] = along;
-    add_equation (a, b, n_knots, row, mean_at (shade, c) - air->level - offsets[c], weight);
-    row[knot] = row[knot + 1] = 0;
+    diagonal[knot] += weight * before * before;
+    diagonal[knot + 1] += weight * along * along;
+    left[knot + 1] += weight * before * along;
+    right[knot] += weight * before * value;
+    right[knot + 1] += weight * along * value;
   }
-  if (all && isfinite (shade->moment_error))
-    add_equation (a, b, n_knots, moments, moment, pow (shade->moment_error, -2));
+  double factor = all && isfinite (row->moment_error) ? 1 / row->moment_error : 0;
+  for (guint k = 0; k < n; k++) {
+    shared[k] *= factor;
+    right[k] += shared[k] * factor * moment;
+  }
 }
 
-/* The likeliest @knots: what is left of slopes against what offsets of that size leave, and what is
- * @known. */
-static void
-move_knots (const TdRingsSlopes *lines, const double *common, const double *weights,
-            const double *known, double *knots)
-{
-  guint n = lines->n_knots;
-  g_autofree double *a = g_memdup2 (known, (gsize) n * n * sizeof *known);
-  g_autofree double *b = g_memdup2 (known + (gsize) n * n, n * sizeof *known);
+/* ── All rows ── */
 
-  for (guint s = 0; s < lines->n_slopes; s++) {
-    const double *response = lines->response + (gsize) s * n;
-    double slope = common[s];
-    if (weights[s] == 0)
-      continue;
-    for (guint k = 0; k < n; k++)
-      slope += response[k] * knots[k];
-    for (guint i = 0; i < n; i++) {
-      double weighted = weights[s] * response[i];
-      b[i] += weighted * slope;
-      for (guint k = 0; k <= i; k++)
-        a[(gsize) i * n + k] += weighted * response[k];
-    }
-  }
-  rings_shade_solve (a, b, n);
-  memcpy (knots, b, n * sizeof *knots);
-}
+typedef struct {
+  const TdRings *rings;
+  const TdRingsShade *shade;
+  const float *offsets; /* [row][column] */
+  TdShadeParams params;
+  guint n_slots;
+  guint *list; /* [slot]: rows of the chunk */
+  TdShadeRow *rows;
+  float *slot_offsets, *slot_dead, *drawn;
+  double *known;
+  double *random; /* [DRAWS][column], -1 to 1 */
+  TdSlab *slab;   /* of the device that does it */
+  TdBuffer *places[N_PLACES];
+  TdBuffer *turns, *shares, *knots;
+  TdRowFilter *ramp;
+} Shade;
 
 static void
-join_knots (const TdRingsSlopes *lines, const double *knots, double *offsets)
+shade_clear (Shade *shade)
 {
-  for (guint c = 0; c < lines->turn.n_columns; c++) {
-    double along = (c % TD_RINGS_KNOTS) / (double) TD_RINGS_KNOTS;
-    offsets[c] = (1 - along) * knots[c / TD_RINGS_KNOTS] + along * knots[c / TD_RINGS_KNOTS + 1];
-  }
+  g_free (shade->list);
+  g_free (shade->rows);
+  g_free (shade->slot_offsets);
+  g_free (shade->slot_dead);
+  g_free (shade->drawn);
+  g_free (shade->known);
+  g_free (shade->random);
 }
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Shade, shade_clear)
 
-/* ── All of it ── */
-
-/* The filtered row without @offsets; dead columns take the straight line between their neighbours.
- */
-static float *
-rings_shade_prepare (const TdRingsSlopes *lines, const TdRingsShade *shade, const float *offsets)
+static void
+prepare_slot (guint slot, gpointer data)
 {
-  guint n = shade->turn.n_columns, n_bins = shade->turn.n_bins;
-  float *rows = g_memdup2 (shade->sinogram, (gsize) n_bins * n * sizeof *rows);
+  const Shade *self = data;
+  const TdShadeParams *p = &self->params;
+  const guint row = self->list[slot], n = p->n_columns;
+  const gsize at = (gsize) row * n, to = (gsize) slot * n;
+  const TdRingsAxis mass = self->shade->masses[row], axis = self->shade->axes[row];
+  g_autofree double *sizes = g_new (double, n), *drawn = g_new (double, n);
+  const ShadeColumns columns = {
+    .n = n,
+    .n_views = self->rings->slab->n_views,
+    .offsets = self->offsets + at,
+    .dead = self->shade->dead + at,
+    .sums = self->shade->sums + TD_RINGS_AXIS_MODES * at,
+    .sizes = sizes,
+    .axis = axis.axis,
+    .moment = td_rings_axis_moment (mass, axis),
+    .moment_error = td_rings_axis_moment_error (mass, axis),
+  };
 
-  for (guint b = 0; b < n_bins; b++) {
-    float *row = rows + (gsize) b * n;
+  find_sizes (columns.offsets, n, sizes);
+  find_known (&columns, p, self->known + (gsize) slot * KNOWN * p->padded);
+  memcpy (self->slot_offsets + to, columns.offsets, n * sizeof (float));
+  memcpy (self->slot_dead + to, columns.dead, n * sizeof (float));
+  /* As steep as what random offsets of these sizes leave. */
+  for (guint i = 0; i < DRAWS; i++) {
     for (guint c = 0; c < n; c++)
-      row[c] -= offsets[c];
-    for (guint c = 1, end; c + 1 < n; c = end + 1) {
-      for (end = c; end + 1 < n && shade->dead[end]; end++)
-        continue;
-      for (guint i = c; i < end; i++)
-        row[i] = row[c - 1] + (row[end] - row[c - 1]) * (i - c + 1) / (end - c + 1);
-    }
+      drawn[c] = sizes[c] * self->random[(gsize) i * n + c] * sqrt (3);
+    leave_shade (drawn, n, self->shade->reach);
+    for (guint c = 0; c < n; c++)
+      self->drawn[(DRAWS * (gsize) slot + i) * n + c] = (float) drawn[c];
   }
-  td_rings_slopes_filter (lines, rows, n_bins);
-  return rows;
 }
 
-void
-td_rings_add_shade (const TdRingsShade *shade, float *offsets)
+/* Which rows have shade, and what the host says of them. */
+static void
+shade_prepare (Shade *self)
 {
-  guint n = shade->turn.n_columns;
-  g_auto (TdRingsSlopes) lines = { 0 };
+  const TdRings *rings = self->rings;
+  const TdShadeParams *p = &self->params;
+  const guint n = p->n_columns;
+  g_autoptr (GRand) random = g_rand_new_with_seed (1);
 
-  if (!td_rings_slopes_init (&lines, &shade->turn))
-    return;
-  g_autofree float *rows = rings_shade_prepare (&lines, shade, offsets);
-  g_autofree double *found = g_new0 (double, n), *sizes = g_new (double, n);
-  g_autofree double *common = g_new (double, lines.n_slopes),
-                    *weights = g_new (double, lines.n_slopes);
-  g_autofree double *tallest = g_new (double, lines.n_slopes);
-  g_autofree double *knots = g_new0 (double, lines.n_knots);
-  g_autofree double *known = g_new0 (double, (gsize) lines.n_knots *(lines.n_knots + 1));
-  td_rings_slopes_of_rows (&lines, rows);
-  for (guint c = 0; c < n; c++)
-    found[c] = offsets[c];
-  find_sizes (found, n, sizes);
-  find_tallest (&lines, sizes, shade->reach, tallest);
-  for (guint k = 0; k < lines.n_knots; k++)
-    known[(gsize) k * lines.n_knots + k]
-        = 1 / (pow (sizes[MIN (k * TD_RINGS_KNOTS, n - 1)], 2) / TD_RINGS_KNOTS + LEAK * LEAK);
-  const Air air = find_air (shade, sizes);
-  add_known (shade, &air, offsets, known, known + (gsize) lines.n_knots * lines.n_knots,
-             lines.n_knots);
-  memset (lines.rings, 0, (gsize) TD_RINGS_DIRECTIONS * lines.n_slopes * sizeof *lines.rings);
-  for (guint i = 0; i < ROUNDS; i++) {
-    rings_shade_find_common (&lines, tallest, common, weights);
-    move_knots (&lines, common, weights, known, knots);
-    join_knots (&lines, knots, found);
-    if (i + 1 < ROUNDS)
-      td_rings_slopes_of_rings (&lines, found, lines.rings);
+  self->list = g_new (guint, rings->n_rows);
+  self->rows = g_new (TdShadeRow, rings->n_rows);
+  for (guint row = 0; row < rings->n_rows; row++) {
+    double axis = self->shade->axes[row].axis;
+    if (!isfinite (axis) || !has_shade (self->offsets + (gsize) row * n, n))
+      continue;
+    self->rows[self->n_slots] = shade_row (p, axis);
+    self->list[self->n_slots] = row;
+    self->n_slots += self->rows[self->n_slots].n_slopes > 0;
   }
-  for (guint c = 0; c < n; c++)
-    offsets[c] += shade->dead[c] ? 0 : (float) found[c];
+  const gsize floats = (gsize) self->n_slots * n;
+  self->slot_offsets = g_new (float, floats);
+  self->slot_dead = g_new (float, floats);
+  self->drawn = g_new (float, DRAWS *floats);
+  self->known = g_new (double, (gsize) self->n_slots *KNOWN * p->padded);
+  self->random = g_new (double, DRAWS *(gsize) n);
+  for (gsize i = 0; i < DRAWS * (gsize) n; i++)
+    self->random[i] = g_rand_double_range (random, -1, 1);
+  td_parallel_for (self->n_slots, prepare_slot, self);
+}
+
+/* ── The device's part ── */
+
+static TdRings
+shade_rings (const Shade *self)
+{
+  return (TdRings) { self->slab, 0, self->n_slots };
+}
+
+static gboolean
+shade_allocate (Shade *self, GError **error)
+{
+  const TdRings rings = shade_rings (self);
+  const TdShadeParams *p = &self->params;
+  const double made_for[TD_RINGS_TABLE_KEYS] = { p->n_columns, p->n_bins, self->shade->half_turns };
+
+  for (guint place = 0; place < N_PLACES; place++)
+    if (!(self->places[place]
+          = td_rings_buffer (&rings, keys[place], shade_floats (p, place), error)))
+      return FALSE;
+  self->turns
+      = td_rings_table (self->slab, "rings shade turns", made_for, p->n_bins, fill_turns, error);
+  self->shares = self->turns ? td_rings_table (self->slab, "rings shade shares", made_for,
+                                               p->n_bins, fill_shares, error)
+                             : NULL;
+  self->knots = self->shares
+                    ? td_rings_table (self->slab, "rings shade filtered knots", made_for,
+                                      2 * TD_SHADE_KNOTS * (guint64) p->padded, fill_knots, error)
+                    : NULL;
+  if (!self->knots)
+    return FALSE;
+  self->ramp = td_slab_kept (self->slab, "rings shade ramp");
+  if (self->ramp)
+    return TRUE;
+  static const TdFilter ramp = { .kind = TD_FILTER_RAM_LAK, .cutoff = 1 };
+  g_autoptr (TdRowFilter) made
+      = td_row_filter_new (self->slab->device, p->n_columns, FILTERED, error);
+  if (!made || !td_row_filter_set (made, &ramp, error))
+    return FALSE;
+  self->ramp = g_steal_pointer (&made);
+  td_slab_keep (self->slab, "rings shade ramp", self->ramp, (GDestroyNotify) td_row_filter_free);
+  return TRUE;
+}
+
+static gboolean
+shade_send (const Shade *self, GError **error)
+{
+  const TdShadeParams *p = &self->params;
+  const void *const from[]
+      = { self->rows, self->list, self->slot_offsets, self->slot_dead, self->known, self->drawn };
+
+  for (guint place = 0; place < G_N_ELEMENTS (from); place++)
+    if (!td_upload (self->slab->queue, self->places[place], 0, from[place],
+                    self->n_slots * shade_floats (p, place) * sizeof (float), error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+shade_launch (const Shade *self, const char *kernel, guint64 n_items, const TdArg *args,
+              guint n_args, GError **error)
+{
+  const TdRings rings = shade_rings (self);
+
+  return td_rings_launch (&rings, "rings-shade", kernel, n_items, args, n_args, error);
+}
+
+/* Items of which each takes the device's lanes of @n, for @times lines of them. */
+static guint64
+shade_blocks (const Shade *self, guint n, guint64 times)
+{
+  const TdRings rings = shade_rings (self);
+  guint lanes = td_rings_lanes (&rings);
+
+  return times * ((n + lanes - 1) / lanes);
+}
+
+static gboolean
+shade_filter (const Shade *self, guint place, guint rows_a_slot, GError **error)
+{
+  guint n_rows = self->n_slots * rows_a_slot;
+
+  for (guint row = 0; row < n_rows; row += FILTERED) {
+    const TdPlace rows
+        = { self->places[place], (guint64) row * self->params.n_columns * sizeof (float) };
+    if (!td_row_filter_run (self->ramp, self->slab->queue, rows, MIN (FILTERED, n_rows - row),
+                            error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* The rows' bins without offsets, on the device that has the data, and then where they are wanted.
+ */
+static gboolean
+shade_bin (Shade *self, GError **error)
+{
+  const TdSlab *from = self->rings->slab;
+  const TdRings rings = { self->rings->slab, self->rings->first_row, self->n_slots };
+  const TdShadeParams *p = &self->params;
+  const guint64 floats = shade_floats (p, BINS), bytes = self->n_slots * floats * sizeof (float);
+  TdBuffer *list = td_rings_buffer (&rings, keys[LIST], 1, error);
+  TdBuffer *offsets = list ? td_rings_buffer (&rings, keys[OFFSETS], p->n_columns, error) : NULL;
+  TdBuffer *bins = offsets ? td_rings_buffer (&rings, keys[BINS], floats, error) : NULL;
+  guint lanes = td_rings_lanes (&rings);
+
+  if (!bins)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (from->data),  TD_ARG_BUFFER (list),           TD_ARG_BUFFER (offsets),
+    TD_ARG_BUFFER (bins),        TD_ARG_VALUE (rings.first_row), TD_ARG_VALUE (from->n_views),
+    TD_ARG_VALUE (p->n_columns), TD_ARG_VALUE (p->n_bins),       TD_ARG_VALUE (p->bin_rows),
+  };
+  if (!td_upload (from->queue, list, 0, self->list, self->n_slots * sizeof *self->list, error)
+      || !td_upload (from->queue, offsets, 0, self->slot_offsets,
+                     (guint64) self->n_slots * p->n_columns * sizeof (float), error)
+      || !td_rings_launch (&rings, "rings-columns", "rings_bin_views",
+                           (guint64) p->bin_rows * ((p->n_columns + lanes - 1) / lanes), args,
+                           G_N_ELEMENTS (args), error))
+    return FALSE;
+  if (self->slab == from)
+    return TRUE;
+  g_autofree float *host = g_malloc (bytes);
+  return td_download (from->queue, host, bins, 0, bytes, error)
+         && td_queue_finish (from->queue, error)
+         && td_slab_upload (self->slab, self->places[BINS], host, bytes, error);
+}
+
+/* What the rows and the drawn offsets give along the lines. */
+static gboolean
+shade_look (const Shade *self, GError **error)
+{
+  TdBuffer *const *at = self->places;
+  const TdShadeParams params = self->params;
+  const guint strip = td_slab_strip (self->slab), first_row = 0, lines = DRAWS;
+  const guint64 strips = (params.n_columns + strip - 1) / strip;
+  const TdArg bridge[] = {
+    TD_ARG_BUFFER (at[BINS]),       TD_ARG_BUFFER (at[DEAD]),        TD_ARG_VALUE (first_row),
+    TD_ARG_VALUE (params.bin_rows), TD_ARG_VALUE (params.n_columns), TD_ARG_VALUE (strip),
+  };
+  const TdArg places[]
+      = { TD_ARG_BUFFER (at[BINS]), TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (at[ROWS]),
+          TD_ARG_BUFFER (at[PLACES]), TD_ARG_VALUE (params) };
+  const TdArg drawn[]
+      = { TD_ARG_BUFFER (at[DRAWN]), TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (at[ROWS]),
+          TD_ARG_BUFFER (at[STEEP]), TD_ARG_VALUE (lines),        TD_ARG_VALUE (lines),
+          TD_ARG_VALUE (params) };
+  const TdArg squares[]
+      = { TD_ARG_BUFFER (at[STEEP]), TD_ARG_BUFFER (at[ROWS]), TD_ARG_BUFFER (at[SQUARES]),
+          TD_ARG_VALUE (lines), TD_ARG_VALUE (params) };
+  const TdArg tallest[] = { TD_ARG_BUFFER (at[SQUARES]), TD_ARG_BUFFER (at[ROWS]),
+                            TD_ARG_BUFFER (at[TALLEST]), TD_ARG_VALUE (params) };
+  const TdRings rings = shade_rings (self);
+
+  return td_rings_launch (&rings, "rings-columns", "rings_bridge", strips * params.bin_rows, bridge,
+                          G_N_ELEMENTS (bridge), error)
+         && shade_filter (self, BINS, params.bin_rows, error)
+         && shade_launch (self, "rings_shade_places",
+                          shade_blocks (self, params.max_places, TD_SHADE_DIRECTIONS), places,
+                          G_N_ELEMENTS (places), error)
+         && shade_filter (self, DRAWN, DRAWS, error)
+         && shade_launch (self, "rings_shade_rings", shade_blocks (self, params.max_places, DRAWS),
+                          drawn, G_N_ELEMENTS (drawn), error)
+         && shade_launch (self, "rings_shade_squares", params.max_places, squares,
+                          G_N_ELEMENTS (squares), error)
+         && shade_launch (self, "rings_shade_tallest", params.max_places, tallest,
+                          G_N_ELEMENTS (tallest), error);
+}
+
+/* What knots do along the lines. */
+static gboolean
+shade_respond (const Shade *self, GError **error)
+{
+  TdBuffer *const *at = self->places;
+  const TdShadeParams params = self->params;
+  const guint64 blocks = shade_blocks (self, params.padded, params.max_places);
+  const TdArg knots[]
+      = { TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (self->shares), TD_ARG_BUFFER (self->knots),
+          TD_ARG_BUFFER (at[ROWS]),    TD_ARG_BUFFER (at[STEEP]),    TD_ARG_VALUE (params) };
+  const TdArg response[] = { TD_ARG_BUFFER (at[STEEP]), TD_ARG_BUFFER (at[ROWS]),
+                             TD_ARG_BUFFER (at[RESPONSE]), TD_ARG_VALUE (params) };
+
+  return shade_launch (self, "rings_shade_knots", blocks, knots, G_N_ELEMENTS (knots), error)
+         && shade_launch (self, "rings_shade_response", blocks, response, G_N_ELEMENTS (response),
+                          error);
+}
+
+/* The equations of a round, from what is left of slopes; and the broken line that solves them. */
+static gboolean
+shade_solve (const Shade *self, guint round, GError **error)
+{
+  TdBuffer *const *at = self->places;
+  const TdShadeParams params = self->params;
+  const int has_rings = round > 0;
+  const guint64 tiles = (guint64) params.padded / TD_SHADE_TILE;
+  const guint team = td_slab_team (self->slab);
+  const TdArg common[]
+      = { TD_ARG_BUFFER (at[PLACES]), TD_ARG_BUFFER (at[RINGS]),  TD_ARG_BUFFER (at[TALLEST]),
+          TD_ARG_BUFFER (at[ROWS]),   TD_ARG_BUFFER (at[COMMON]), TD_ARG_BUFFER (at[WEIGHTS]),
+          TD_ARG_VALUE (has_rings),   TD_ARG_VALUE (params) };
+  const TdArg targets[]
+      = { TD_ARG_BUFFER (at[COMMON]),  TD_ARG_BUFFER (at[WEIGHTS]), TD_ARG_BUFFER (at[RESPONSE]),
+          TD_ARG_BUFFER (at[KNOTS]),   TD_ARG_BUFFER (at[ROWS]),    TD_ARG_BUFFER (at[SOUND]),
+          TD_ARG_BUFFER (at[TARGETS]), TD_ARG_VALUE (params) };
+  const TdArg equations[]
+      = { TD_ARG_BUFFER (at[KNOWN_PLACE]), TD_ARG_BUFFER (at[RESPONSE]),  TD_ARG_BUFFER (at[SOUND]),
+          TD_ARG_BUFFER (at[ROWS]),        TD_ARG_BUFFER (at[EQUATIONS]), TD_ARG_VALUE (params) };
+  const TdArg right[] = { TD_ARG_BUFFER (at[KNOWN_PLACE]), TD_ARG_BUFFER (at[RESPONSE]),
+                          TD_ARG_BUFFER (at[TARGETS]),     TD_ARG_BUFFER (at[ROWS]),
+                          TD_ARG_BUFFER (at[EQUATIONS]),   TD_ARG_VALUE (params) };
+  const TdArg solve[] = { TD_ARG_BUFFER (at[EQUATIONS]), TD_ARG_BUFFER (at[KNOTS]),
+                          TD_ARG_VALUE (team), TD_ARG_VALUE (params) };
+  const TdArg join[]
+      = { TD_ARG_BUFFER (at[KNOTS]), TD_ARG_BUFFER (at[LINES]), TD_ARG_VALUE (params) };
+
+  return shade_launch (self, "rings_shade_common", params.max_places, common, G_N_ELEMENTS (common),
+                       error)
+         && shade_launch (self, "rings_shade_targets", params.max_places, targets,
+                          G_N_ELEMENTS (targets), error)
+         && shade_launch (self, "rings_shade_equations", 2 * tiles * tiles, equations,
+                          G_N_ELEMENTS (equations), error)
+         && shade_launch (self, "rings_shade_right", tiles, right, G_N_ELEMENTS (right), error)
+         && shade_launch (self, "rings_shade_solve", team, solve, G_N_ELEMENTS (solve), error)
+         && shade_launch (self, "rings_shade_join", params.n_columns, join, G_N_ELEMENTS (join),
+                          error);
+}
+
+static gboolean
+shade_rounds (const Shade *self, GError **error)
+{
+  TdBuffer *const *at = self->places;
+  const TdShadeParams params = self->params;
+  const int lines = 2, n_used = 1;
+  const TdArg rings[]
+      = { TD_ARG_BUFFER (at[LINES]), TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (at[ROWS]),
+          TD_ARG_BUFFER (at[RINGS]), TD_ARG_VALUE (lines),        TD_ARG_VALUE (n_used),
+          TD_ARG_VALUE (params) };
+
+  if (!td_fill_zero (self->slab->queue, at[KNOTS], 0,
+                     self->n_slots * shade_floats (&params, KNOTS) * sizeof (float), error))
+    return FALSE;
+  for (guint round = 0; round < ROUNDS; round++)
+    if (!shade_solve (self, round, error)
+        || (round + 1 < ROUNDS
+            && (!shade_filter (self, LINES, lines, error)
+                || !shade_launch (self, "rings_shade_rings",
+                                  shade_blocks (self, params.max_places, n_used), rings,
+                                  G_N_ELEMENTS (rings), error))))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+td_rings_add_shade (const TdRings *rings, const TdRingsShade *shade, float *offsets, GError **error)
+{
+  const guint n = rings->slab->n_columns;
+  g_auto (Shade) self = {
+    .rings = rings,
+    .shade = shade,
+    .offsets = offsets,
+    .params = shade_params (n, rings->slab->n_views, shade->half_turns),
+  };
+
+  if (shade->half_turns == 0)
+    return TRUE;
+  shade_prepare (&self);
+  if (self.n_slots == 0)
+    return TRUE;
+  const TdDeviceInfo *info = td_device_info (rings->slab->device);
+  self.slab = info->double_arithmetic ? rings->slab : td_slab_on_host (rings->slab, error);
+  const guint64 floats = self.n_slots * shade_floats (&self.params, LINES);
+  g_autofree float *found = g_new (float, floats);
+  if (!self.slab || !shade_allocate (&self, error) || !shade_send (&self, error)
+      || !shade_bin (&self, error) || !shade_look (&self, error) || !shade_respond (&self, error)
+      || !shade_rounds (&self, error)
+      || !td_download (self.slab->queue, found, self.places[LINES], 0, floats * sizeof (float),
+                       error)
+      || !td_queue_finish (self.slab->queue, error))
+    return FALSE;
+  for (guint slot = 0; slot < self.n_slots; slot++)
+    for (guint c = 0; c < n; c++)
+      if (!self.slot_dead[(gsize) slot * n + c])
+        offsets[(gsize) self.list[slot] * n + c] += found[2 * (gsize) slot * n + c];
+  return TRUE;
 }

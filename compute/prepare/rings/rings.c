@@ -5,7 +5,9 @@
 
 #include "kernels/params.h"
 
+/* A CPU has enough to do with few rows. Graphics cards, whose slabs are large, want many. */
 #define CHUNK_BYTES (128u << 20)
+#define LEAST_PART 8  /* of a slab's rows that are a chunk at least */
 #define CPU_PIECE 256 /* views that one item adds up where items are few and large */
 
 static guint
@@ -18,8 +20,12 @@ gboolean
 td_rings_each (TdSlab *slab, guint64 row_bytes, TdRingsBody body, gconstpointer user,
                GError **error)
 {
-  guint most = rows_in_chunk (slab->n_rows, row_bytes);
+  return td_rings_each_rows (slab, rows_in_chunk (slab->n_rows, row_bytes), body, user, error);
+}
 
+gboolean
+td_rings_each_rows (TdSlab *slab, guint most, TdRingsBody body, gconstpointer user, GError **error)
+{
   for (guint row = 0; row < slab->n_rows; row += most) {
     TdRings rings = { slab, row, MIN (most, slab->n_rows - row) };
     if (g_cancellable_set_error_if_cancelled (slab->cancellable, error)

@@ -23,6 +23,9 @@ typedef gboolean (*TdRingsBody) (const TdRings *rings, gconstpointer user, GErro
 /* Calls @body for chunk after chunk of the slab's rows, with @row_bytes of workspace a row. */
 gboolean td_rings_each (TdSlab *slab, guint64 row_bytes, TdRingsBody body, gconstpointer user,
                         GError **error);
+/* The same with @most rows at a time. */
+gboolean td_rings_each_rows (TdSlab *slab, guint most, TdRingsBody body, gconstpointer user,
+                             GError **error);
 /* The most that td_rings_each() has a step take. */
 guint64 td_rings_workspace_bytes (guint n_rows, guint64 row_bytes);
 
@@ -55,9 +58,6 @@ gboolean td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *ma
 /* Each of @n_lines lines of @n samples; stable. */
 gboolean td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
                         GError **error);
-/* The same where nobody asks which value stood where: lines[0] alone is sorted. */
-gboolean td_rings_sort_values (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
-                               GError **error);
 /* On CPUs: of sorted lines of the slab's columns those with @marks take the values of lines[1],
    which stand in the same ranks, and are sorted again; what they were in the columns comes to the
    same. */

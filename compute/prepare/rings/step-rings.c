@@ -39,22 +39,43 @@ static const TdStepParameter parameters[] = {
 
 #define MAX_BLOCKS 8  /* as in kernels/rings-sort.cl */
 #define LEAST_BLOCK 8 /* views */
+#define TILE_VIEWS 8  /* as in kernels/rings-sort.cl */
 #define LEAST_VIEWS 16
 #define FOUND 4 /* profiles of kernels/rings-sort.cl */
+
+/* Places of the second differences: kernels/rings-sort.cl. */
+static guint64
+curvature_floats (guint n_views, guint n_columns)
+{
+  return (guint64) n_views * ((n_columns + TD_SORT_LANES - 1) / TD_SORT_LANES) * TD_SORT_LANES;
+}
 
 static guint64
 step_rings_row_bytes (const TdScanFacts *facts)
 {
   guint64 profiles = FOUND + TD_RINGS_AXIS_MODES + 2; /* and offsets, dead columns */
-  profiles += td_rings_shade_bins (facts->n_views);
-  return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts)
-         + profiles * sizeof (float) * facts->n_columns;
+  profiles += 4 * TD_RINGS_AXIS_PAIRS;
+  return td_rings_shade_row_bytes (facts) + td_rings_profiles_bytes (facts)
+         + sizeof (float)
+               * (profiles * facts->n_columns
+                  + curvature_floats (facts->n_views, facts->n_columns));
+}
+
+/* As many rows as other steps take, or half of the slab: only many rows at once keep a graphics
+   card busy where it solves equations for each. */
+static guint
+step_rings_rows (const TdScanFacts *facts, guint n_rows)
+{
+  guint64 row_bytes = step_rings_row_bytes (facts);
+
+  return MAX (td_rings_workspace_bytes (n_rows, row_bytes) / row_bytes, (n_rows + 1) / 2);
 }
 
 static guint64
 step_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return td_rings_workspace_bytes (n_rows, step_rings_row_bytes (facts))
+  return step_rings_rows (facts, n_rows) * step_rings_row_bytes (facts)
+         + td_rings_shade_bytes (facts) + 2 * TD_RINGS_AXIS_PAIRS * sizeof (int)
          + (1 + TD_RINGS_AXIS_MODES) * sizeof (float) * (guint64) facts->n_views;
 }
 
@@ -64,7 +85,6 @@ step_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint 
 typedef struct {
   TdBuffer *found, *modes, *roughness, *offsets, *dead;
   float *host_found, *host_modes, *host_roughness, *host_offsets, *host_dead;
-  float *host_bins;           /* NULL: no row needs them */
   float *host_views;          /* for the axis */
   TdRingsAxis *masses, *axes; /* by the centre of mass, and with all that is known */
   TdRingsPair pairs[TD_RINGS_AXIS_PAIRS];
@@ -80,7 +100,6 @@ profiles_clear (Profiles *profiles)
   g_free (profiles->host_roughness);
   g_free (profiles->host_offsets);
   g_free (profiles->host_dead);
-  g_free (profiles->host_bins);
   g_free (profiles->host_views);
   g_free (profiles->masses);
   g_free (profiles->axes);
@@ -118,27 +137,28 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
 {
   const TdSlab *slab = rings->slab;
   guint n_blocks = CLAMP (slab->n_views / LEAST_BLOCK, 1, MAX_BLOCKS), n = slab->n_views / n_blocks;
+  guint lanes = td_rings_lanes (rings) > 1 ? TD_SORT_LANES : 1;
+  const guint64 items = (slab->n_columns + lanes - 1) / lanes;
   const guint n_used = n_blocks * n;
-  TdRingsLines lines;
+  TdBuffer *keys = td_rings_buffer (rings, "rings curvature",
+                                    curvature_floats (slab->n_views, slab->n_columns), error);
 
   profiles->n_samples = n_used;
-  if (!td_rings_lines (rings, TRUE, &lines, error))
+  if (!keys)
     return FALSE;
-  const TdArg turn_args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (lines.lines[0]), TD_ARG_VALUE (rings->first_row),
+  const TdArg curvature_args[] = {
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (keys),           TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_used),
   };
-  if (!td_rings_launch (rings, "rings-sort", "rings_curvature_to_lines", td_rings_tiles (rings),
-                        turn_args, G_N_ELEMENTS (turn_args), error)
-      || !td_rings_sort_values (rings, &lines, n, slab->n_columns * n_blocks, error))
-    return FALSE;
   const TdArg median_args[] = {
-    TD_ARG_BUFFER (lines.lines[0]),  TD_ARG_BUFFER (profiles->offsets),
-    TD_ARG_BUFFER (profiles->found), TD_ARG_VALUE (n),
-    TD_ARG_VALUE (slab->n_columns),  TD_ARG_VALUE (n_blocks),
+    TD_ARG_BUFFER (keys), TD_ARG_BUFFER (profiles->offsets), TD_ARG_BUFFER (profiles->found),
+    TD_ARG_VALUE (n),     TD_ARG_VALUE (slab->n_columns),    TD_ARG_VALUE (n_blocks),
   };
-  return td_rings_launch (rings, "rings-sort", "rings_block_medians", slab->n_columns, median_args,
-                          G_N_ELEMENTS (median_args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_curvature",
+                          items * ((n_used + TILE_VIEWS - 1) / TILE_VIEWS), curvature_args,
+                          G_N_ELEMENTS (curvature_args), error)
+         && td_rings_launch (rings, "rings-sort", "rings_block_medians", items, median_args,
+                             G_N_ELEMENTS (median_args), error);
 }
 
 /* The table of the axis; its key is the scan's, which has the same angles as long as it lives. */
@@ -161,21 +181,49 @@ axis_table (const TdRings *rings, GError **error)
 static gboolean
 fetch_views (const TdRings *rings, Profiles *profiles, GError **error)
 {
-  const TdSlab *slab = rings->slab;
-  gsize n = slab->n_columns;
-  float *to = profiles->host_views;
+  TdSlab *slab = rings->slab;
+  const guint n_taken = 4 * profiles->n_pairs;
+  int first[2 * TD_RINGS_AXIS_PAIRS];
 
-  for (guint row = 0; row < rings->n_rows; row++)
-    for (guint i = 0; i < profiles->n_pairs; i++)
-      for (guint k = 0; k < 2; k++, to += 2 * n) {
-        guint64 from
-            = ((guint64) (rings->first_row + row) * slab->n_views + profiles->pairs[i].views[k])
-              * n;
-        if (!td_download (slab->queue, to, slab->data, from * sizeof (float),
-                          2 * n * sizeof (float), error))
-          return FALSE;
-      }
-  return TRUE;
+  for (guint i = 0; i < 2 * profiles->n_pairs; i++)
+    first[i] = (int) profiles->pairs[i / 2].views[i % 2];
+  if (n_taken == 0)
+    return TRUE;
+  TdBuffer *views = td_slab_buffer (slab, "rings axis views", sizeof first, error);
+  TdBuffer *taken = views ? td_rings_buffer (rings, "rings axis taken",
+                                             (guint64) n_taken * slab->n_columns, error)
+                          : NULL;
+  if (!taken)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (views),        TD_ARG_BUFFER (taken),
+    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (n_taken),
+  };
+  return td_slab_upload (slab, views, first, 2 * profiles->n_pairs * sizeof *first, error)
+         && td_rings_launch (rings, "rings-columns", "rings_take_views",
+                             (guint64) n_taken * slab->n_columns, args, G_N_ELEMENTS (args), error)
+         && td_download (slab->queue, profiles->host_views, taken, 0,
+                         (guint64) rings->n_rows * n_taken * slab->n_columns * sizeof (float),
+                         error);
+}
+
+typedef struct {
+  const TdSlab *slab;
+  Profiles *profiles;
+} Bounds;
+
+static void
+find_bounds (guint row, gpointer data)
+{
+  const Bounds *bounds = data;
+  const Profiles *profiles = bounds->profiles;
+  const guint n = bounds->slab->n_columns;
+  const gsize at = (gsize) row * n;
+
+  td_rings_noise_bounds (profiles->host_modes + TD_RINGS_AXIS_MODES * at,
+                         profiles->host_roughness + at, n, bounds->slab->n_views,
+                         profiles->host_offsets + at);
 }
 
 /* How the medians are to be told, by the noise; in the place of the offsets, which come later. */
@@ -183,18 +231,15 @@ static gboolean
 send_bounds (const TdRings *rings, Profiles *profiles, GError **error)
 {
   TdSlab *slab = rings->slab;
-  gsize n = slab->n_columns;
-  guint64 bytes = (guint64) rings->n_rows * n * sizeof (float);
+  guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
+  Bounds bounds = { slab, profiles };
 
   if (!td_download (slab->queue, profiles->host_modes, profiles->modes, 0,
                     TD_RINGS_AXIS_MODES * bytes, error)
       || !td_download (slab->queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
       || !fetch_views (rings, profiles, error) || !td_queue_finish (slab->queue, error))
     return FALSE;
-  for (guint row = 0; row < rings->n_rows; row++)
-    td_rings_noise_bounds (profiles->host_modes + TD_RINGS_AXIS_MODES * row * n,
-                           profiles->host_roughness + row * n, slab->n_columns, slab->n_views,
-                           profiles->host_offsets + row * n);
+  td_parallel_for (rings->n_rows, find_bounds, &bounds);
   return td_slab_upload (slab, profiles->offsets, profiles->host_offsets, bytes, error);
 }
 
@@ -265,66 +310,6 @@ half_turns (const TdSlab *slab)
              : 0;
 }
 
-static gboolean
-has_shade (const Profiles *profiles, const TdSlab *slab, guint row)
-{
-  return isfinite (profiles->axes[row].axis)
-         && td_rings_have_shade (profiles->host_offsets + (gsize) row * slab->n_columns,
-                                 slab->n_columns);
-}
-
-/* What of the offsets is too broad for their neighbours to tell. */
-static void
-decide_shade (guint row, gpointer data)
-{
-  const Decision *decision = data;
-  const Profiles *profiles = decision->profiles;
-  const TdSlab *slab = decision->rings->slab;
-  gsize n = slab->n_columns;
-  guint n_bins = td_rings_shade_bins (slab->n_views);
-  const TdRingsShade shade = {
-    .turn = { slab->n_columns, n_bins, half_turns (slab), profiles->axes[row].axis },
-    .reach = decision->step->values[SIZE],
-    .sinogram = profiles->host_bins + row * n_bins * n,
-    .dead = profiles->host_dead + row * n,
-    .sums = profiles->host_modes + TD_RINGS_AXIS_MODES * row * n,
-    .n_views = slab->n_views,
-    .moment = td_rings_axis_moment (profiles->masses[row], profiles->axes[row]),
-    .moment_error = td_rings_axis_moment_error (profiles->masses[row], profiles->axes[row]),
-  };
-
-  if (has_shade (profiles, slab, row))
-    td_rings_add_shade (&shade, profiles->host_offsets + row * n);
-}
-
-/* The views of a few neighbours together, if there is a row that needs them. */
-static gboolean
-fetch_bins (const TdRings *rings, Profiles *profiles, GError **error)
-{
-  const TdSlab *slab = rings->slab;
-  guint n_bins = td_rings_shade_bins (slab->n_views), lanes = td_rings_lanes (rings), row = 0;
-  guint64 floats = (guint64) n_bins * slab->n_columns;
-
-  while (row < rings->n_rows && !has_shade (profiles, slab, row))
-    row++;
-  if (row == rings->n_rows || half_turns (slab) == 0)
-    return TRUE;
-  TdBuffer *bins = td_rings_buffer (rings, "rings bins", floats, error);
-  if (!bins)
-    return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (bins),           TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_bins),
-  };
-  profiles->host_bins = g_new (float, rings->n_rows *floats);
-  return td_rings_launch (rings, "rings-columns", "rings_bin_views",
-                          (guint64) n_bins * ((slab->n_columns + lanes - 1) / lanes), args,
-                          G_N_ELEMENTS (args), error)
-         && td_download (slab->queue, profiles->host_bins, bins, 0,
-                         rings->n_rows * floats * sizeof (float), error)
-         && td_queue_finish (slab->queue, error);
-}
-
 static void
 fill_ones (float *ones, const double *made_for)
 {
@@ -346,10 +331,16 @@ step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
       || !step_rings_measure (rings, &profiles, error))
     return FALSE;
   td_parallel_for (rings->n_rows, decide_row, &decision);
-  if (!fetch_bins (rings, &profiles, error))
+  const TdRingsShade shade = {
+    .half_turns = half_turns (slab),
+    .reach = decision.step->values[SIZE],
+    .dead = profiles.host_dead,
+    .sums = profiles.host_modes,
+    .masses = profiles.masses,
+    .axes = profiles.axes,
+  };
+  if (!td_rings_add_shade (rings, &shade, profiles.host_offsets, error))
     return FALSE;
-  if (profiles.host_bins)
-    td_parallel_for (rings->n_rows, decide_shade, &decision);
   for (gsize i = 0; i < bytes / sizeof (float); i++)
     profiles.host_offsets[i] *= -1; /* to be added */
   return td_slab_upload (slab, profiles.offsets, profiles.host_offsets, bytes, error)
@@ -364,8 +355,8 @@ step_rings_run (const TdStep *step, TdSlab *slab, GError **error)
   /* What stays the same cannot be told from so little. */
   if (slab->n_views < LEAST_VIEWS)
     return TRUE;
-  return td_rings_each (slab, step_rings_row_bytes (td_scan_facts (slab->scan)),
-                        step_rings_run_chunk, step, error);
+  return td_rings_each_rows (slab, step_rings_rows (td_scan_facts (slab->scan), slab->n_rows),
+                             step_rings_run_chunk, step, error);
 }
 
 const TdStepKind td_step_rings = {

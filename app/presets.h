@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/recipe/recipe.h"
+
+/**
+ * Presets: recipes under a name, for other scans, each a file NAME.recipe.json in the user's data
+ * folder (tomodesk/recipes). What is of one scan or one machine stays out of a preset that is
+ * applied: the axis, regions, views, the mask of bad pixels, volumes to go on from, devices and
+ * memory. Main thread; the files are small.
+ */
+
+/* The names, sorted. (transfer full) */
+char **td_presets_list (void);
+/* FALSE with @error: the name cannot be a file's, or the file cannot be written. One of that name
+   is replaced. */
+gboolean td_presets_save (const char *name, const TdRecipe *recipe, GError **error);
+/* Into @recipe, which keeps what is its scan's and its machine's. */
+gboolean td_presets_apply (const char *name, TdRecipe *recipe, GError **error);
+gboolean td_presets_remove (const char *name, GError **error);

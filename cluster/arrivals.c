@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "arrivals.h"
+
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "dataset/message.h"
+
+#define DEPTH 3
+
+/* How a file or a folder looks: any write changes it. */
+typedef struct {
+  guint64 files, bytes;
+  gint64 newest_ns;
+} Look;
+
+typedef struct {
+  Look look;
+  gint64 since_us;
+  gboolean told, seen; /* seen: in this round */
+} Entry;
+
+struct TdArrivals {
+  char *folder, *but;
+  gint64 settle_us;
+  GHashTable *entries; /* name → Entry */
+};
+
+static gboolean
+arrivals_is_scan (const char *name, const char *path)
+{
+  static const char *const endings[]
+      = { ".nxs", ".nx", ".h5", ".hdf5", ".hdf", ".xtekct", ".rctd", ".tif", ".tiff" };
+  g_autofree char *lower = g_ascii_strdown (name, -1);
+
+  if (*name == '.' || g_str_has_suffix (lower, ".part"))
+    return FALSE;
+  if (g_file_test (path, G_FILE_TEST_IS_DIR))
+    return TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (endings); i++)
+    if (g_str_has_suffix (lower, endings[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+arrivals_add_look (const char *path, guint depth, Look *look)
+{
+  GStatBuf status;
+
+  if (g_stat (path, &status) != 0)
+    return;
+  look->files++;
+  look->newest_ns
+      = MAX (look->newest_ns, (gint64) status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec);
+  if (!S_ISDIR (status.st_mode)) {
+    look->bytes += (guint64) status.st_size;
+    return;
+  }
+  g_autoptr (GDir) dir = depth < DEPTH ? g_dir_open (path, 0, NULL) : NULL;
+  const char *name;
+  while (dir && (name = g_dir_read_name (dir))) {
+    g_autofree char *child = g_build_filename (path, name, NULL);
+    arrivals_add_look (child, depth + 1, look);
+  }
+}
+
+TdArrivals *
+td_arrivals_new (const char *folder, const char *but, double settle_s)
+{
+  TdArrivals *arrivals = g_new0 (TdArrivals, 1);
+
+  arrivals->folder = g_canonicalize_filename (folder, NULL);
+  arrivals->but = but ? g_canonicalize_filename (but, NULL) : NULL;
+  arrivals->settle_us = (gint64) (settle_s * G_USEC_PER_SEC);
+  arrivals->entries = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  return arrivals;
+}
+
+void
+td_arrivals_free (TdArrivals *arrivals)
+{
+  g_free (arrivals->folder);
+  g_free (arrivals->but);
+  g_hash_table_unref (arrivals->entries);
+  g_free (arrivals);
+}
+
+/* TRUE: the entry has become still, which was not told yet. */
+static gboolean
+arrivals_look_at (TdArrivals *arrivals, const char *name, const char *path, gint64 now,
+                  guint *moving)
+{
+  Entry *entry = g_hash_table_lookup (arrivals->entries, name);
+  Look look = { 0 };
+
+  arrivals_add_look (path, 0, &look);
+  if (!entry) {
+    entry = g_new0 (Entry, 1);
+    g_hash_table_insert (arrivals->entries, g_strdup (name), entry);
+  }
+  entry->seen = TRUE;
+  if (memcmp (&look, &entry->look, sizeof look) != 0) {
+    entry->look = look;
+    entry->since_us = now;
+    entry->told = FALSE;
+  }
+  const gboolean still = now - entry->since_us >= arrivals->settle_us;
+  *moving += !still;
+  if (!still || entry->told)
+    return FALSE;
+  entry->told = TRUE;
+  return TRUE;
+}
+
+static gboolean
+arrivals_is_gone (gpointer name, gpointer entry, gpointer user)
+{
+  const gboolean gone = !((Entry *) entry)->seen;
+
+  ((Entry *) entry)->seen = FALSE;
+  return gone;
+}
+
+static int
+arrivals_by_name (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(char *const *) a, *(char *const *) b);
+}
+
+char **
+td_arrivals_look (TdArrivals *arrivals, guint *moving, GError **error)
+{
+  g_autoptr (GError) reason = NULL;
+  g_autoptr (GDir) dir = g_dir_open (arrivals->folder, 0, &reason);
+  GPtrArray *paths = g_ptr_array_new ();
+  const gint64 now = g_get_monotonic_time ();
+  guint n_moving = 0;
+  const char *name;
+
+  if (!dir) {
+    td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be read: %s", arrivals->folder,
+                  reason->message);
+    g_ptr_array_unref (paths);
+    return NULL;
+  }
+  while ((name = g_dir_read_name (dir))) {
+    g_autofree char *path = g_build_filename (arrivals->folder, name, NULL);
+    if (g_strcmp0 (path, arrivals->but) != 0 && arrivals_is_scan (name, path)
+        && arrivals_look_at (arrivals, name, path, now, &n_moving))
+      g_ptr_array_add (paths, g_steal_pointer (&path));
+  }
+  g_hash_table_foreach_remove (arrivals->entries, arrivals_is_gone, NULL);
+  g_ptr_array_sort (paths, arrivals_by_name);
+  g_ptr_array_add (paths, NULL);
+  if (moving)
+    *moving = n_moving;
+  return (char **) g_ptr_array_free (paths, FALSE);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+/**
+ * TdArrivals: scans that come into a folder: its files of the scans' kinds, and its folders. One is
+ * there when nothing of it has changed for a while. One thread.
+ */
+typedef struct TdArrivals TdArrivals;
+
+/* @but: (nullable): a folder of it that is none, such as where volumes go. @settle_s: so long a
+   scan must have been as it is. */
+TdArrivals *td_arrivals_new (const char *folder, const char *but, double settle_s);
+void td_arrivals_free (TdArrivals *arrivals);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdArrivals, td_arrivals_free)
+/* Looks once: the paths that have become still since, each told once, and again if it changes.
+   *@moving: (nullable): how many are there that still change. NULL with @error: the folder cannot
+   be read. (transfer full) */
+char **td_arrivals_look (TdArrivals *arrivals, guint *moving, GError **error);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/**
+ * What the machine of a job does, measured by the ranks that a job would have, all at once: the
+ * constants of model.h. Each stage is measured at two sizes, so that c and m of c + m N are told
+ * apart. Starts MPI and ends it; the main thread. Files go to @folder and are removed.
+ *
+ * Rank 0 prints a line "machine WORDS", words as td_model_machine_parse() takes them.
+ * Returns: an exit status.
+ */
+int td_worker_benchmark (const char *folder);

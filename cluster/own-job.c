@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "own-job.h"
+
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <glib-unix.h>
+#include <glib/gi18n.h>
+#include <glib/gstdio.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "compute/engine/job.h"
+#include "compute/methods/methods.h"
+#include "compute/recipe/json.h"
+#include "dataset/tiff-save.h"
+#include "events.h"
+#include "job-file.h"
+#include "own-turn.h"
+#include "worker.h"
+
+#define LOOK_MS 200  /* at the flags */
+#define TELL_LOOKS 2 /* progress is told after so many looks */
+/* Slices to look at before the volume is there: so often, and so much of the disk. */
+#define SLICE_US (G_USEC_PER_SEC / 2)
+#define SLICES_BYTES ((guint64) 512 << 20)
+#define SLICES "slices"
+/* Who waited for less has not gone away. */
+#define NOTIFY_US (20 * G_USEC_PER_SEC)
+#define NOTIFY_LIMIT_MS 2000
+#define GIVES_WAY 10 /* nice; threads of the window that compute have 5 */
+
+typedef struct {
+  const char *folder;
+  TdJobFile file;
+  GMutex telling; /* events */
+  TdEvents *events;
+  GCancellable *cancellable;
+  GMainLoop *loop;
+  TdEngine *engine;
+  TdScan *scan;
+  TdPlan *plan;
+  TdJob *job; /* atomic: the main thread looks */
+  GError *error;
+  guint looks;
+  gint64 began_us;
+  const char *stage;
+  gboolean from_outside; /* a signal came without the flag "cancel" */
+
+  /* Of the job's writing thread. */
+  gint64 shown_us;
+  guint64 shown_bytes;
+} OwnJob;
+
+/* ── Telling ── */
+
+static JsonBuilder *
+own_job_begin (OwnJob *self, const char *event)
+{
+  g_mutex_lock (&self->telling);
+  return td_events_begin (self->events, event);
+}
+
+static void
+own_job_end (OwnJob *self)
+{
+  td_events_end (self->events);
+  g_mutex_unlock (&self->telling);
+}
+
+/* Fields stay in braces: who reads the event names them (td_remote_words()). */
+static char *
+own_job_keep_field (const char *field, const char *value, const char *argument)
+{
+  return value      ? g_strdup_printf ("{%s=%s}", field, value)
+         : argument ? g_strdup_printf ("{%s:%s}", field, argument)
+                    : g_strdup_printf ("{%s}", field);
+}
+
+static void
+own_job_tell_notes (OwnJob *self, TdMessage *const *notes)
+{
+  for (guint i = 0; notes && notes[i]; i++) {
+    g_autofree char *text = td_message_text (notes[i], own_job_keep_field);
+    JsonBuilder *builder = own_job_begin (self, "note");
+    td_json_add_string (builder, "text", text);
+    own_job_end (self);
+  }
+}
+
+static void
+own_job_tell_start (OwnJob *self)
+{
+  const TdPlanFacts *facts = td_plan_facts (self->plan);
+  g_autofree char *devices = g_strjoinv (", ", facts->devices);
+  JsonBuilder *builder = own_job_begin (self, "start");
+
+  td_json_add_integer (builder, "ranks", 1);
+  td_json_add_integer (builder, "nx", facts->nx);
+  td_json_add_integer (builder, "ny", facts->ny);
+  td_json_add_integer (builder, "slices", facts->n_slices);
+  td_json_add_integer (builder, "first_row", facts->first_row);
+  td_json_add_integer (builder, "slice_rows", facts->slice_rows);
+  td_json_add_number (builder, "pixel_mm", facts->pixel_mm);
+  td_json_add_string (builder, "units", facts->units);
+  td_json_add_string (builder, "method", facts->method);
+  td_json_add_number (builder, "centre_px", facts->centre_px);
+  own_job_end (self);
+  builder = own_job_begin (self, "rank");
+  td_json_add_integer (builder, "rank", 0);
+  td_json_add_string (builder, "node", g_get_host_name ());
+  td_json_add_string (builder, "device", devices);
+  td_json_add_string (builder, "kernel", facts->family);
+  own_job_end (self);
+  own_job_tell_notes (self, facts->notes);
+}
+
+static void
+own_job_tell_progress (OwnJob *self)
+{
+  TdJobProgress progress;
+  JsonBuilder *builder = own_job_begin (self, "progress");
+
+  td_job_progress (self->job, &progress);
+  self->stage = progress.stage;
+  td_json_add_string (builder, "stage", progress.stage);
+  td_json_add_number (builder, "done", progress.fraction);
+  td_json_add_number (builder, "total", 1);
+  td_json_add_string (builder, "unit", "updates");
+  td_json_add_number (builder, "rate", progress.updates_per_s);
+  td_json_add_number (builder, "left_s", progress.remaining_s < 0 ? NAN : progress.remaining_s);
+  td_json_add_integer (builder, "slices_done", progress.slices_done);
+  if (progress.n_passes > 0) {
+    td_json_add_integer (builder, "passes", progress.n_passes);
+    td_json_begin_list (builder, "residuals");
+    g_autoptr (GArray) passes = td_job_passes_so_far (self->job);
+    for (guint i = 0; i < passes->len; i++)
+      json_builder_add_double_value (builder, g_array_index (passes, TdJobPass, i).residual);
+    json_builder_end_array (builder);
+  }
+  own_job_end (self);
+}
+
+static void
+own_job_tell_done (OwnJob *self)
+{
+  const TdJobResult *result = td_job_result (self->job);
+
+  own_job_tell_notes (self, result->notes);
+  JsonBuilder *builder = own_job_begin (self, "done");
+  td_json_add_string (builder, "output", result->output);
+  td_json_add_number (builder, "seconds", result->seconds);
+  td_json_add_number (builder, "centre_px", result->centre_px);
+  td_json_begin_object (builder, "stages");
+  for (guint i = 0; i < result->n_stages; i++)
+    td_json_add_number (builder, result->stages[i].name, result->stages[i].seconds);
+  json_builder_end_object (builder);
+  td_json_add_integer (builder, "peak_bytes", result->host_peak_bytes);
+  own_job_end (self);
+}
+
+static void
+own_job_tell_failed (OwnJob *self, const GError *error)
+{
+  g_autoptr (TdMessage) message = td_error_message (error);
+  g_autofree char *text = td_message_text (message, own_job_keep_field);
+  g_autofree char *words = td_error_text (error, NULL);
+  JsonBuilder *builder = own_job_begin (self, "failed");
+
+  td_json_add_string (builder, "stage", self->stage);
+  td_json_add_string (builder, "text", text);
+  own_job_end (self);
+  fprintf (stderr, "tomodesk-cli: %s\n", words);
+}
+
+/* ── Slices to look at ── */
+
+static void
+own_job_show (OwnJob *self, guint index, guint pass, const float *slice)
+{
+  const TdPlanFacts *facts = td_plan_facts (self->plan);
+  g_autofree char *name = pass ? g_strdup_printf (SLICES "/%06u-pass-%u.tif", index, pass)
+                               : g_strdup_printf (SLICES "/%06u.tif", index);
+  g_autofree char *path = g_build_filename (self->folder, name, NULL);
+  const TdTiffImage image = { facts->nx, facts->ny, TD_SAMPLE_FLOAT32, facts->pixel_mm, NULL };
+
+  /* A job does not fail for want of a picture. */
+  if (!td_tiff_save_single (path, name, &image, slice, NULL))
+    return;
+  JsonBuilder *builder = own_job_begin (self, "slice");
+  td_json_add_integer (builder, "index", index);
+  td_json_add_string (builder, "path", name);
+  if (pass)
+    td_json_add_integer (builder, "pass", pass);
+  own_job_end (self);
+}
+
+/* The middle slice always, the others now and then. */
+static void
+own_job_on_slices (guint first, guint count, const float *slices, gpointer user)
+{
+  OwnJob *self = user;
+  const TdPlanFacts *facts = td_plan_facts (self->plan);
+  const gsize slice = (gsize) facts->nx * facts->ny;
+  const guint middle = facts->n_slices / 2;
+  const gint64 now = g_get_monotonic_time ();
+  const gboolean has_middle = first <= middle && middle < first + count;
+
+  if (!has_middle
+      && (now - self->shown_us < SLICE_US
+          || self->shown_bytes + slice * sizeof *slices > SLICES_BYTES))
+    return;
+  self->shown_us = now;
+  self->shown_bytes += slice * sizeof *slices;
+  const guint index = has_middle ? middle : first;
+  own_job_show (self, index, 0, slices + (index - first) * slice);
+}
+
+static void
+own_job_on_estimate (guint slice, guint pass, const float *pixels, gpointer user)
+{
+  OwnJob *self = user;
+  g_autofree char *old = g_strdup_printf ("%06u-pass-%u.tif", slice, pass - 3);
+  g_autofree char *path = g_build_filename (self->folder, SLICES, old, NULL);
+
+  own_job_show (self, slice, pass, pixels);
+  /* Who follows the job has seen the last but two by now. */
+  if (pass > 3)
+    g_unlink (path);
+}
+
+/* Of an earlier run, or of this one but for the last, which stays as the job's picture. */
+static void
+own_job_remove_slices (const OwnJob *self, const char *but)
+{
+  g_autofree char *folder = g_build_filename (self->folder, SLICES, NULL);
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while (dir && (name = g_dir_read_name (dir))) {
+    g_autofree char *path = g_build_filename (folder, name, NULL);
+    if (g_strcmp0 (name, but) != 0)
+      g_unlink (path);
+  }
+}
+
+/* ── Running ── */
+
+static gboolean
+own_job_has_flag (const OwnJob *self, const char *name)
+{
+  g_autofree char *path = g_build_filename (self->folder, name, NULL);
+
+  return g_file_test (path, G_FILE_TEST_EXISTS);
+}
+
+static gboolean
+own_job_look (gpointer user)
+{
+  OwnJob *self = user;
+
+  if (td_job_is_cancelled (self->folder))
+    g_cancellable_cancel (self->cancellable);
+  TdJob *job = g_atomic_pointer_get (&self->job);
+  if (!job)
+    return G_SOURCE_CONTINUE;
+  if (own_job_has_flag (self, "keep"))
+    td_job_finish_early (job);
+  if (++self->looks % TELL_LOOKS == 0)
+    own_job_tell_progress (self);
+  return G_SOURCE_CONTINUE;
+}
+
+static gboolean
+own_job_on_signal (gpointer user)
+{
+  OwnJob *self = user;
+
+  self->from_outside = !td_job_is_cancelled (self->folder);
+  g_cancellable_cancel (self->cancellable);
+  return G_SOURCE_CONTINUE;
+}
+
+/* Whatever else computes goes first. A session has a share of its own where the kernel groups
+   processes by sessions, and its priority is that of the group. */
+static void
+own_job_give_way (void)
+{
+  const char *asked = g_getenv ("TOMODESK_JOB_NICE"); /* tests on a busy machine */
+  const char *text = asked ? asked : G_STRINGIFY (GIVES_WAY);
+  const int file = open ("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+
+  if (setpriority (PRIO_PROCESS, 0, atoi (text)) != 0)
+    g_debug ("the job keeps its priority");
+  if (file < 0)
+    return;
+  if (write (file, text, strlen (text)) < 0)
+    g_debug ("the job's session keeps its priority");
+  close (file);
+}
+
+static void
+own_job_on_wait (guint ahead, gboolean paused, gpointer user)
+{
+  OwnJob *self = user;
+  JsonBuilder *builder = own_job_begin (self, "queue");
+
+  td_json_add_integer (builder, "ahead", ahead);
+  td_json_add_boolean (builder, "paused", paused);
+  own_job_end (self);
+}
+
+static gboolean
+own_job_plan (OwnJob *self, GError **error)
+{
+  self->stage = "opening the scan";
+  self->scan = td_job_file_open_scan (&self->file, self->cancellable, error);
+  if (!self->scan)
+    return FALSE;
+  self->stage = "planning";
+  self->engine = td_engine_new (td_methods);
+  self->plan = td_plan_new (self->engine, self->scan, &self->file.recipe, self->file.output,
+                            self->cancellable, error);
+  return self->plan != NULL;
+}
+
+static gboolean
+own_job_carry_out (OwnJob *self, GError **error)
+{
+  g_autofree char *slices = g_build_filename (self->folder, SLICES, NULL);
+
+  if (g_mkdir_with_parents (slices, 0700) == 0)
+    own_job_remove_slices (self, NULL);
+  own_job_tell_start (self);
+  self->stage = "reading";
+  TdJob *job = td_job_new (self->plan);
+  td_job_set_overwrite (job, self->file.overwrite);
+  td_job_set_sink (job, own_job_on_slices, self);
+  td_job_set_estimate_sink (job, own_job_on_estimate, self);
+  g_atomic_pointer_set (&self->job, job);
+  const gboolean ok = td_job_run (job, self->cancellable, error);
+  g_autofree char *middle = g_strdup_printf ("%06u.tif", td_plan_facts (self->plan)->n_slices / 2);
+  own_job_remove_slices (self, middle);
+  return ok;
+}
+
+/* The thread that may block; the main one looks at flags and signals. */
+static gpointer
+own_job_thread (gpointer user)
+{
+  OwnJob *self = user;
+  g_autoptr (TdOwnTurn) turn
+      = td_own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, &self->error);
+  const gboolean ok
+      = turn && own_job_plan (self, &self->error) && own_job_carry_out (self, &self->error);
+
+  if (!ok)
+    g_assert (self->error);
+  g_main_loop_quit (self->loop);
+  return NULL;
+}
+
+/* On the desktop, whether a window of the program is open or not. Where there is none, nothing is
+   said. */
+static void
+own_job_notify (OwnJob *self, const char *summary)
+{
+  g_autofree char *socket = g_build_filename (g_get_user_runtime_dir (), "bus", NULL);
+  GVariantBuilder actions, hints;
+
+  if (g_get_monotonic_time () - self->began_us < NOTIFY_US
+      || !(g_getenv ("DBUS_SESSION_BUS_ADDRESS") || g_file_test (socket, G_FILE_TEST_EXISTS)))
+    return;
+  g_autoptr (GDBusConnection) bus = g_bus_get_sync (G_BUS_TYPE_SESSION, NULL, NULL);
+  if (!bus)
+    return;
+  g_variant_builder_init (&actions, G_VARIANT_TYPE ("as"));
+  g_variant_builder_init (&hints, G_VARIANT_TYPE ("a{sv}"));
+  g_variant_builder_add (&hints, "{sv}", "desktop-entry",
+                         g_variant_new_string ("org.tomodesk.Tomodesk"));
+  g_autoptr (GVariant) answer = g_dbus_connection_call_sync (
+      bus, "org.freedesktop.Notifications", "/org/freedesktop/Notifications",
+      "org.freedesktop.Notifications", "Notify",
+      g_variant_new ("(susssasa{sv}i)", "Tomodesk", 0, "org.tomodesk.Tomodesk", summary,
+                     self->file.output, &actions, &hints, -1),
+      NULL, G_DBUS_CALL_FLAGS_NONE, NOTIFY_LIMIT_MS, NULL, NULL);
+  if (!answer)
+    g_debug ("the desktop takes no notification");
+}
+
+static int
+own_job_tell_end (OwnJob *self)
+{
+  g_autoptr (GError) signalled = NULL;
+
+  if (!self->error) {
+    own_job_tell_progress (self);
+    own_job_tell_done (self);
+    own_job_notify (self, _ ("The volume is written"));
+    return TD_WORKER_DONE;
+  }
+  if (!g_error_matches (self->error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    own_job_tell_failed (self, self->error);
+    own_job_notify (self, _ ("The volume was not reconstructed"));
+    return TD_WORKER_FAILED;
+  }
+  if (self->from_outside) {
+    td_set_error (&signalled, TD_ERROR_IO,
+                  "The job was ended from outside, by a signal; start it again");
+    own_job_tell_failed (self, signalled);
+    return TD_WORKER_FAILED;
+  }
+  own_job_begin (self, "cancelled");
+  own_job_end (self);
+  return TD_WORKER_CANCELLED;
+}
+
+static void
+own_job_clear (OwnJob *self)
+{
+  g_clear_pointer (&self->job, td_job_unref);
+  g_clear_pointer (&self->plan, td_plan_unref);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  g_clear_pointer (&self->engine, td_engine_unref);
+  g_clear_pointer (&self->events, td_events_free);
+  g_clear_error (&self->error);
+  g_main_loop_unref (self->loop);
+  g_object_unref (self->cancellable);
+  g_mutex_clear (&self->telling);
+  td_job_file_clear (&self->file);
+}
+
+int
+td_own_job_run (const char *folder)
+{
+  OwnJob self = { .folder = folder,
+                  .stage = "waiting",
+                  .began_us = g_get_monotonic_time (),
+                  .cancellable = g_cancellable_new (),
+                  .loop = g_main_loop_new (NULL, FALSE) };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *keep = g_build_filename (folder, "keep", NULL);
+  int status = TD_WORKER_FAILED;
+
+  g_mutex_init (&self.telling);
+  td_job_file_init (&self.file);
+  own_job_give_way ();
+  g_unlink (keep);
+  self.events = td_events_open (folder, &error);
+  if (!self.events) {
+    fprintf (stderr, "tomodesk-cli: %s\n", error->message);
+  } else if (!td_job_file_load (&self.file, folder, &error)) {
+    own_job_tell_failed (&self, error);
+  } else {
+    g_unix_signal_add (SIGTERM, own_job_on_signal, &self);
+    g_unix_signal_add (SIGINT, own_job_on_signal, &self);
+    g_timeout_add (LOOK_MS, own_job_look, &self);
+    GThread *thread = g_thread_new ("job", own_job_thread, &self);
+    g_main_loop_run (self.loop);
+    g_thread_join (thread);
+    status = own_job_tell_end (&self);
+  }
+  /* A job that ended otherwise may have threads left, which use all of it. */
+  if (status == TD_WORKER_DONE)
+    own_job_clear (&self);
+  return status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+/**
+ * A job of this computer alone: one process carries out the job in a folder, as the worker's ranks
+ * do together, and tells the same events. The window's jobs are such processes, so that they
+ * outlive it. The job waits for its turn (own-turn.h), and gives way to whatever else computes.
+ *
+ * Flags are files in the folder: "cancel", and "keep", which ends iterations with what they came
+ * to.
+ */
+
+/* Carries out the job in @folder; the main thread. Returns TD_WORKER_DONE and so on (worker.h). */
+int td_own_job_run (const char *folder);

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lab-report.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ── Curves ── */
+
+static const char *
+lab_report_name (const TdLab *lab, int index)
+{
+  return index < 0 ? "reference, double" : ((TdLabVariant *) lab->variants->pdata[index])->name;
+}
+
+static const TdLabOutcome *
+lab_report_outcome (const TdLabResult *result, int index)
+{
+  const TdLabOutcome *outcome = index < 0 ? result->reference : result->outcomes[index];
+
+  return outcome && outcome->pixels ? outcome : NULL;
+}
+
+static TdLabSeries *
+lab_report_add_profile (TdLabPlot *plot, const char *name, int index, const TdLabOutcome *outcome,
+                        const TdLabLine *line)
+{
+  const guint n = td_lab_profile_length (line);
+  const double length = hypot (line->x1 - line->x0, line->y1 - line->y0);
+  TdLabSeries *series = td_lab_plot_add (plot, name, td_lab_plot_colour (index), n);
+
+  td_lab_profile (outcome->pixels, outcome->nx, outcome->ny, line, n, series->y);
+  for (guint i = 0; i < n; i++)
+    series->x[i] = n > 1 ? length * i / (n - 1) : 0;
+  return series;
+}
+
+TdLabPlot *
+td_lab_plot_profile (const TdLab *lab, const TdLabResult *result)
+{
+  TdLabPlot *plot = td_lab_plot_new ("Profile", "pixels along the line", "value");
+
+  for (int i = -1; i < (int) result->n; i++) {
+    const TdLabOutcome *outcome = lab_report_outcome (result, i);
+    if (outcome)
+      lab_report_add_profile (plot, lab_report_name (lab, i), i, outcome, &result->line);
+  }
+  td_lab_plot_fit (plot);
+  return plot;
+}
+
+static void
+lab_report_add_level (TdLabPlot *plot, const char *name, double x0, double x1, double level)
+{
+  TdLabSeries *series = td_lab_plot_add (plot, name, 0x777777, 2);
+
+  series->dashed = TRUE;
+  series->x[0] = x0;
+  series->x[1] = x1;
+  series->y[0] = series->y[1] = level;
+}
+
+TdLabPlot *
+td_lab_plot_differences (const TdLab *lab, const TdLabResult *result)
+{
+  const TdLabOutcome *against = td_lab_against (result);
+  g_autofree char *title
+      = against ? g_strdup_printf ("Difference from %s", lab_report_name (lab, result->against))
+                : g_strdup ("Difference");
+  TdLabPlot *plot = td_lab_plot_new (title, "pixels along the line", "|difference|");
+  double length = hypot (result->line.x1 - result->line.x0, result->line.y1 - result->line.y0);
+
+  plot->y_log = TRUE;
+  for (int i = 0; against && i < (int) result->n; i++) {
+    const TdLabOutcome *outcome = lab_report_outcome (result, i);
+    if (!outcome || !outcome->compared || i == result->against)
+      continue;
+    TdLabSeries *series
+        = lab_report_add_profile (plot, lab_report_name (lab, i), i, outcome, &result->line);
+    g_autofree double *values = g_new (double, series->n);
+    td_lab_profile (against->pixels, against->nx, against->ny, &result->line, series->n, values);
+    for (guint k = 0; k < series->n; k++)
+      series->y[k] = fabs (series->y[k] - values[k]);
+  }
+  if (result->noise > 0)
+    lab_report_add_level (plot, "the data's noise", 0, length, result->noise);
+  td_lab_plot_fit (plot);
+  return plot;
+}
+
+TdLabPlot *
+td_lab_plot_frc (const TdLab *lab, const TdLabResult *result)
+{
+  TdLabPlot *plot = td_lab_plot_new ("Fourier ring correlation, even against odd views",
+                                     "cycles a pixel", "correlation");
+  const TdLabFrc *any = NULL;
+
+  for (guint i = 0; i < result->n; i++) {
+    const TdLabOutcome *outcome = lab_report_outcome (result, (int) i);
+    if (!outcome || !outcome->frc)
+      continue;
+    any = outcome->frc;
+    TdLabSeries *series = td_lab_plot_add (plot, lab_report_name (lab, (int) i),
+                                           td_lab_plot_colour ((int) i), any->n);
+    memcpy (series->x, any->frequency, any->n * sizeof (double));
+    memcpy (series->y, any->correlation, any->n * sizeof (double));
+  }
+  if (any) {
+    TdLabSeries *series = td_lab_plot_add (plot, "half bit", 0x777777, any->n);
+    series->dashed = TRUE;
+    memcpy (series->x, any->frequency, any->n * sizeof (double));
+    memcpy (series->y, any->half_bit, any->n * sizeof (double));
+    lab_report_add_level (plot, "1/7", 0, 0.5, 1.0 / 7);
+  }
+  td_lab_plot_fit (plot);
+  return plot;
+}
+
+TdLabPlot *
+td_lab_plot_scatter (const TdLab *lab, const TdLabResult *result)
+{
+  TdLabPlot *plot = td_lab_plot_new ("Time against error", "seconds, warm", "RMS difference");
+
+  plot->x_log = plot->y_log = TRUE;
+  for (guint i = 0; i < result->n; i++) {
+    const TdLabOutcome *outcome = lab_report_outcome (result, (int) i);
+    TdLabSeries *series
+        = td_lab_plot_add (plot, lab_report_name (lab, (int) i), td_lab_plot_colour ((int) i), 1);
+    series->dots = TRUE;
+    series->x[0] = series->y[0] = NAN;
+    if (!outcome || !outcome->compared)
+      continue;
+    series->x[0] = isfinite (outcome->warm_s) ? outcome->warm_s : outcome->first_s;
+    series->y[0] = outcome->difference.rms;
+  }
+  td_lab_plot_fit (plot);
+  return plot;
+}
+
+char *
+td_lab_svg (const TdLab *lab, const TdLabResult *result)
+{
+  g_autoptr (TdLabPlot) profile = td_lab_plot_profile (lab, result);
+  g_autoptr (TdLabPlot) differences = td_lab_plot_differences (lab, result);
+  g_autoptr (TdLabPlot) frc = td_lab_plot_frc (lab, result);
+  g_autoptr (TdLabPlot) scatter = td_lab_plot_scatter (lab, result);
+  TdLabPlot *plots[] = { profile, frc, differences, scatter };
+
+  return td_lab_plots_svg (plots, G_N_ELEMENTS (plots), 2, 620, 320);
+}
+
+/* ── Numbers ── */
+
+static void
+lab_report_text (GString *out, const char *text)
+{
+  g_autofree char *valid = g_utf8_make_valid (text ? text : "", -1);
+
+  if (out->len > 0 && out->str[out->len - 1] != '\n')
+    g_string_append_c (out, ',');
+  if (!strpbrk (valid, ",\"\r\n")) {
+    g_string_append (out, valid);
+    return;
+  }
+  g_string_append_c (out, '"');
+  for (const char *at = valid; *at; at++)
+    g_string_append_printf (out, *at == '"' ? "\"%c" : "%c", *at);
+  g_string_append_c (out, '"');
+}
+
+/* Empty where there is none. */
+static void
+lab_report_number (GString *out, double value)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  g_string_append_c (out, ',');
+  if (isfinite (value))
+    g_string_append (out, g_ascii_formatd (text, sizeof text, "%.9g", value));
+}
+
+static void
+lab_report_difference (GString *out, const TdLabDifference *difference, double noise)
+{
+  lab_report_number (out, difference ? difference->rms : NAN);
+  lab_report_number (out, difference ? difference->relative_rms : NAN);
+  lab_report_number (out, difference ? difference->max_abs : NAN);
+  lab_report_number (out, difference ? difference->psnr_db : NAN);
+  lab_report_number (out, difference && noise > 0 ? difference->rms / noise : NAN);
+}
+
+static void
+lab_report_row (GString *out, const TdLab *lab, const TdLabResult *result, int index)
+{
+  const TdLabOutcome *outcome = index < 0 ? result->reference : result->outcomes[index];
+  const TdLabVariant *variant = index < 0 ? NULL : lab->variants->pdata[index];
+  g_autofree char *astray = td_messages_join (outcome->astray, "; ", NULL);
+  g_autofree char *error = outcome->error ? td_error_text (outcome->error, NULL) : NULL;
+
+  lab_report_text (out, lab_report_name (lab, index));
+  lab_report_text (out, variant ? variant->options : "");
+  lab_report_text (out, error ? error : astray);
+  lab_report_text (out, outcome->device);
+  lab_report_text (out, outcome->method);
+  lab_report_text (out, outcome->kernel);
+  lab_report_text (out, outcome->words);
+  lab_report_text (out, outcome->precision);
+  lab_report_number (out, outcome->first_s);
+  lab_report_number (out, outcome->warm_s);
+  lab_report_number (out, outcome->updates_per_s * 1e-9);
+  lab_report_number (out, outcome->host_bytes ? outcome->host_bytes : NAN);
+  lab_report_number (out, outcome->device_bytes ? outcome->device_bytes : NAN);
+  lab_report_difference (out, outcome->compared ? &outcome->difference : NULL, result->noise);
+  lab_report_number (out, outcome->arithmetic);
+  lab_report_number (out, outcome->bound);
+  lab_report_number (out, outcome->noise);
+  lab_report_number (out, outcome->frc && outcome->frc->half_bit_px > 0 ? outcome->frc->half_bit_px
+                                                                        : NAN);
+  lab_report_number (out,
+                     outcome->frc && outcome->frc->seventh_px > 0 ? outcome->frc->seventh_px : NAN);
+  lab_report_text (out, outcome->units);
+  g_string_append (out, "\r\n");
+}
+
+char *
+td_lab_csv (const TdLab *lab, const TdLabResult *result)
+{
+  GString *out = g_string_new (
+      "variant,options,remark,device,method,kernel,kernel_words,precision,first_s,warm_s,gups,"
+      "host_bytes,device_bytes,rms,relative_rms,largest,psnr_db,rms_in_noise,arithmetic_error,"
+      "bound,noise,resolution_half_bit_px,resolution_seventh_px,units\r\n");
+
+  for (int i = 0; i < (int) result->n; i++)
+    lab_report_row (out, lab, result, i);
+  if (result->reference)
+    lab_report_row (out, lab, result, -1);
+  for (guint i = 0; i < result->budget_n; i++) {
+    const TdLabBudgetRow *row = &result->budget[i];
+    lab_report_text (out, row->id);
+    g_string_append (out, ",,budget,,,,,,,,,,");
+    lab_report_difference (out, &row->difference, result->noise);
+    g_string_append (out, ",,,,,,\r\n");
+  }
+  return g_string_free (out, FALSE);
+}

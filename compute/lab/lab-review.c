@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lab-review.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dataset/phantom-scan.h"
+
+#define OVERSAMPLE 4 /* samples a pixel and direction of the phantom itself */
+
+enum { LINEAR, HALF, NEAREST, OVERSAMPLING, N_VARIANTS };
+
+static const char *const variants[N_VARIANTS] = {
+  [LINEAR] = "linear, single: --method fbp --interpolation linear --precision single",
+  [HALF] = "linear, half: --method fbp --interpolation linear --precision half",
+  [NEAREST] = "nearest: --method fbp --interpolation nearest --precision single",
+  [OVERSAMPLING]
+  = "oversampling: --method fbp --kernel oversampling --interpolation linear --precision single",
+};
+
+gboolean
+td_lab_review_add (TdLab *lab, GError **error)
+{
+  for (guint i = 0; i < N_VARIANTS; i++)
+    if (!td_lab_add (lab, variants[i], error))
+      return FALSE;
+  lab->emulate = TRUE;
+  return TRUE;
+}
+
+/* ── The phantom ── */
+
+static void
+lab_review_describe (const TdScanFacts *facts, TdPhantomScan *spec)
+{
+  double low = INFINITY, high = -INFINITY;
+
+  for (guint i = 0; i < facts->n_views; i++) {
+    low = fmin (low, facts->angles_rad[i]);
+    high = fmax (high, facts->angles_rad[i]);
+  }
+  td_phantom_scan_init (spec);
+  spec->n_columns = facts->n_columns;
+  spec->n_rows = 1;
+  spec->n_views = facts->n_views;
+  spec->logged = TRUE;
+  spec->range_deg = high - low > 1.5 * G_PI ? 360 : 180;
+}
+
+/* Of the lab, what concerns kernels; the scan's own preparation, axis and region do not. */
+static TdLab *
+lab_review_phantom_lab (const TdLab *lab, const TdPhantomScan *spec, GError **error)
+{
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  base.n_steps = 0;
+  base.centre_auto = FALSE;
+  base.centre_px = (spec->n_columns - 1) / 2.0;
+  base.filter = lab->base.filter;
+  memcpy (base.devices, lab->base.devices, sizeof base.devices);
+  g_autoptr (TdLab) phantom = td_lab_new (&base, 0);
+  return td_lab_review_add (phantom, error) ? g_steal_pointer (&phantom) : NULL;
+}
+
+static gboolean
+lab_review_run_phantom (TdLabReview *review, TdEngine *engine, TdScan *scan,
+                        GCancellable *cancellable, GError **error)
+{
+  TdPhantomScan spec;
+
+  lab_review_describe (td_scan_facts (scan), &spec);
+  g_autoptr (TdLab) lab = lab_review_phantom_lab (review->lab, &spec, error);
+  g_autoptr (TdScan) phantom = lab ? td_phantom_scan_new (&spec, error) : NULL;
+  if (!phantom)
+    return FALSE;
+  review->phantom = td_lab_run (lab, engine, phantom, NULL, NULL, cancellable, error);
+  if (!review->phantom)
+    return FALSE;
+  const TdLabOutcome *any = td_lab_against (review->phantom);
+  const gsize n = (gsize) any->nx * any->ny;
+  review->truth = g_new (float, n);
+  td_phantom_scan_truth (&spec, 0, any->nx, any->ny, OVERSAMPLE, review->truth);
+  g_autofree double *truth = g_new (double, n);
+  for (gsize i = 0; i < n; i++)
+    truth[i] = review->truth[i];
+  for (guint i = 0; i < N_VARIANTS; i++) {
+    const TdLabOutcome *outcome = review->phantom->outcomes[i];
+    if (outcome->pixels)
+      td_lab_difference (outcome->pixels, truth, any->nx, any->ny, NULL, &review->errors[i]);
+  }
+  return TRUE;
+}
+
+TdLabReview *
+td_lab_review_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gpointer user,
+                   GCancellable *cancellable, GError **error)
+{
+  if (td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "The review's figures are of parallel beams, and this scan was taken with a fan "
+                  "or cone beam");
+    return NULL;
+  }
+  g_autoptr (TdLabReview) review = g_new0 (TdLabReview, 1);
+  review->lab = td_lab_copy (lab);
+  review->scan = td_lab_run (lab, engine, scan, show, user, cancellable, error);
+  if (!review->scan || !lab_review_run_phantom (review, engine, scan, cancellable, error))
+    return NULL;
+  return g_steal_pointer (&review);
+}
+
+void
+td_lab_review_free (TdLabReview *review)
+{
+  if (!review)
+    return;
+  td_lab_free (review->lab);
+  td_lab_result_free (review->scan);
+  td_lab_result_free (review->phantom);
+  g_free (review->truth);
+  g_free (review);
+}
+
+/* ── Figures ── */
+
+/* A figure: which variants, and what they are subtracted from. */
+typedef struct {
+  const char *title;
+  gboolean phantom;
+  guint shown[3], n_shown;
+  int from; /* a variant; -1: the phantom itself */
+} Figure;
+
+static const Figure figures[] = {
+  { "Figure 7: single and half precision, phantom", TRUE, { LINEAR, HALF }, 2, LINEAR },
+  { "Figure 8: single and half precision, this scan", FALSE, { LINEAR, HALF }, 2, LINEAR },
+  { "Figure 18: interpolation, phantom", TRUE, { NEAREST, LINEAR, OVERSAMPLING }, 3, -1 },
+  { "Figure 19: interpolation, this scan", FALSE, { NEAREST, LINEAR, OVERSAMPLING }, 3, LINEAR },
+};
+
+typedef struct {
+  const float *pixels;
+  guint nx, ny;
+  const TdLabLine *line;
+} Source;
+
+static void
+lab_review_add_curve (TdLabPlot *plot, const char *name, guint32 colour, const Source *source,
+                      const double *from)
+{
+  const guint n = td_lab_profile_length (source->line);
+  TdLabSeries *series = td_lab_plot_add (plot, name, colour, n);
+
+  td_lab_profile (source->pixels, source->nx, source->ny, source->line, n, series->y);
+  for (guint i = 0; i < n; i++) {
+    series->x[i] = i;
+    if (from)
+      series->y[i] = fabs (series->y[i] - from[i]);
+  }
+}
+
+/* The profile above, the difference below. */
+static void
+lab_review_draw (const TdLabReview *review, const Figure *figure, TdLabPlot **above,
+                 TdLabPlot **below)
+{
+  const TdLabResult *result = figure->phantom ? review->phantom : review->scan;
+  const TdLabOutcome *any = td_lab_against (result);
+  const TdLabOutcome *from = figure->from >= 0 ? result->outcomes[figure->from] : NULL;
+  Source source = { from ? from->pixels : review->truth, any->nx, any->ny, &result->line };
+  g_autofree double *values = g_new (double, td_lab_profile_length (source.line));
+
+  *above = td_lab_plot_new (figure->title, "pixels along the line", "value");
+  *below = td_lab_plot_new (figure->from < 0       ? "Absolute difference from the phantom"
+                            : figure->n_shown == 2 ? "Absolute difference of the two"
+                                                   : "Absolute difference from linear",
+                            "pixels along the line", "|difference|");
+  if (source.pixels)
+    td_lab_profile (source.pixels, source.nx, source.ny, source.line,
+                    td_lab_profile_length (source.line), values);
+  if (figure->from < 0)
+    lab_review_add_curve (*above, "phantom", td_lab_plot_colour (-1), &source, NULL);
+  for (guint i = 0; i < figure->n_shown; i++) {
+    const guint shown = figure->shown[i];
+    const TdLabOutcome *outcome = result->outcomes[shown];
+    const TdLabVariant *variant = review->lab->variants->pdata[shown];
+    g_autofree char *name
+        = g_strdup_printf ("%s%s", variant->name, outcome->emulated ? " (emulated)" : "");
+    if (!outcome->pixels)
+      continue;
+    source.pixels = outcome->pixels;
+    lab_review_add_curve (*above, name, td_lab_plot_colour ((int) shown), &source, NULL);
+    if ((int) shown != figure->from)
+      lab_review_add_curve (*below, name, td_lab_plot_colour ((int) shown), &source, values);
+  }
+  td_lab_plot_fit (*above);
+  td_lab_plot_fit (*below);
+}
+
+void
+td_lab_review_plots (const TdLabReview *review, TdLabPlot *plots[TD_LAB_REVIEW_PLOTS])
+{
+  for (guint i = 0; i < G_N_ELEMENTS (figures); i++)
+    lab_review_draw (review, &figures[i], &plots[i / 2 * 4 + i % 2], &plots[i / 2 * 4 + 2 + i % 2]);
+}
+
+char *
+td_lab_review_svg (TdLabPlot *const plots[TD_LAB_REVIEW_PLOTS])
+{
+  return td_lab_plots_svg (plots, TD_LAB_REVIEW_PLOTS, 2, 620, 280);
+}

@@ -1,0 +1,744 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <string.h>
+
+#include "compute/engine/fbp/fbp.h"
+#include "compute/engine/fdk/fdk.h"
+#include "compute/engine/job.h"
+#include "compute/recipe/field.h"
+#include "lab-rows.h"
+#include "lab.h"
+
+#define WARM_RUNS 3
+#define WARM_S 1.5 /* no more warm runs after so long */
+
+/* What a run knows besides its result. */
+typedef struct {
+  const TdLab *lab;
+  TdEngine *engine;
+  TdScan *scan;
+  TdLabShow show;
+  gpointer user;
+  GCancellable *cancellable;
+  TdLabResult *result;
+  TdPlan *plans[TD_LAB_MOST]; /* of the variants; NULL: none could be made */
+  TdPlan *base_plan;          /* the reference's */
+  GPtrArray *rows;            /* TdLabRows, one a preparation */
+  GPtrArray *truths;          /* Known, one a recipe in double precision */
+  double *against;            /* [ny][nx] */
+  guint steps_done, n_steps;
+} Run;
+
+typedef struct {
+  TdRecipe recipe; /* without what double precision has no use for */
+  double *slice;
+} Known;
+
+/* ── Outcomes ── */
+
+static TdLabOutcome *
+lab_outcome_new (void)
+{
+  TdLabOutcome *outcome = g_new0 (TdLabOutcome, 1);
+
+  g_atomic_ref_count_init (&outcome->references);
+  outcome->units = "1/px";
+  outcome->first_s = outcome->warm_s = outcome->updates_per_s = NAN;
+  outcome->arithmetic = outcome->bound = outcome->noise = NAN;
+  return outcome;
+}
+
+static void
+lab_outcome_unref (TdLabOutcome *outcome)
+{
+  if (!outcome || !g_atomic_ref_count_dec (&outcome->references))
+    return;
+  g_clear_error (&outcome->error);
+  if (outcome->pixels)
+    g_atomic_rc_box_release (outcome->pixels);
+  g_free (outcome->device);
+  g_free (outcome->words);
+  td_messages_free (outcome->astray);
+  td_messages_free (outcome->notes);
+  td_lab_frc_unref (outcome->frc);
+  g_free (outcome);
+}
+
+/* To be changed, for what was shown is not. */
+static TdLabOutcome *
+lab_outcome_copy (const TdLabOutcome *outcome)
+{
+  TdLabOutcome *copy = g_memdup2 (outcome, sizeof *outcome);
+
+  g_atomic_ref_count_init (&copy->references);
+  copy->error = outcome->error ? g_error_copy (outcome->error) : NULL;
+  if (copy->pixels)
+    g_atomic_rc_box_acquire (copy->pixels);
+  copy->device = g_strdup (outcome->device);
+  copy->words = g_strdup (outcome->words);
+  copy->astray = td_messages_copy (outcome->astray);
+  copy->notes = td_messages_copy (outcome->notes);
+  copy->frc = outcome->frc ? td_lab_frc_ref (outcome->frc) : NULL;
+  return copy;
+}
+
+TdLabResult *
+td_lab_result_copy (const TdLabResult *result)
+{
+  TdLabResult *copy = g_memdup2 (result, sizeof *result);
+
+  for (guint i = 0; i < result->n; i++)
+    if (copy->outcomes[i])
+      g_atomic_ref_count_inc (&copy->outcomes[i]->references);
+  if (copy->reference)
+    g_atomic_ref_count_inc (&copy->reference->references);
+  if (copy->no_reference)
+    td_message_ref (copy->no_reference);
+  if (copy->no_measure)
+    td_message_ref (copy->no_measure);
+  return copy;
+}
+
+void
+td_lab_result_free (TdLabResult *result)
+{
+  if (!result)
+    return;
+  for (guint i = 0; i < result->n; i++)
+    lab_outcome_unref (result->outcomes[i]);
+  lab_outcome_unref (result->reference);
+  g_clear_pointer (&result->no_reference, td_message_unref);
+  g_clear_pointer (&result->no_measure, td_message_unref);
+  g_free (result);
+}
+
+double
+td_lab_in_noise (const TdLabResult *result, guint variant)
+{
+  const TdLabOutcome *outcome = result->outcomes[variant];
+
+  return outcome && outcome->compared && result->noise > 0 ? outcome->difference.rms / result->noise
+                                                           : NAN;
+}
+
+const TdLabOutcome *
+td_lab_against (const TdLabResult *result)
+{
+  return result->against == -1  ? result->reference
+         : result->against >= 0 ? result->outcomes[result->against]
+                                : NULL;
+}
+
+/* ── Pictures ── */
+
+typedef struct {
+  float *pixels;
+  gsize n;
+} Sink;
+
+static void
+lab_keep_slice (guint first, guint count, const float *slices, gpointer user)
+{
+  Sink *sink = user;
+
+  if (count == 0 || sink->pixels)
+    return;
+  sink->pixels = g_atomic_rc_box_alloc (sink->n * sizeof (float));
+  memcpy (sink->pixels, slices, sink->n * sizeof (float));
+}
+
+/* Runs the plan's job. @pixels: (transfer full): an atomic reference-counted box. */
+static gboolean
+lab_run_job (TdPlan *plan, TdJob *job, float **pixels, GCancellable *cancellable, GError **error)
+{
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  Sink sink = { NULL, (gsize) facts->nx * facts->ny };
+
+  td_job_set_sink (job, lab_keep_slice, &sink);
+  const gboolean done = td_job_run (job, cancellable, error);
+  if (done && sink.pixels) {
+    *pixels = sink.pixels;
+    return TRUE;
+  }
+  if (done)
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
+  if (sink.pixels)
+    g_atomic_rc_box_release (sink.pixels);
+  return FALSE;
+}
+
+/* What was asked for by name and came out otherwise. */
+static void
+lab_find_astray (TdLabOutcome *outcome, const TdRecipe *asked, const TdJobResult *job)
+{
+  if (asked->precision != TD_PRECISION_AUTO
+      && g_strcmp0 (td_precision_name (asked->precision), job->precision) != 0)
+    td_messages_add (&outcome->astray,
+                     td_message_new (N_ ("precision %s was asked for, %s was computed"),
+                                     td_precision_name (asked->precision), job->precision));
+  if (!g_str_equal (asked->family, "auto") && g_strcmp0 (asked->family, job->kernel) != 0)
+    td_messages_add (&outcome->astray,
+                     td_message_new (N_ ("the kernel %s was asked for, %s ran"), asked->family,
+                                     job->kernel ? job->kernel : outcome->method));
+}
+
+static double
+lab_bound (const TdPlan *plan)
+{
+  const TdDeviceInfo *info = td_device_info (plan->devices->pdata[0]);
+
+  if (plan->method == &td_method_fbp || plan->method == &td_method_fourier) {
+    const TdFbp *fbp = plan->extra;
+    TdBackprojectTask task;
+
+    td_fbp_task (plan, plan->facts.first_slice, &task);
+    task.precision = td_fbp_precision (plan, fbp->families[0]);
+    return fbp->families[0]->error_bound (&task, info);
+  }
+  if (plan->method == &td_method_fdk) {
+    const TdFdkPlan *fdk = plan->extra;
+
+    return td_cone_family_error_bound (fdk->scheme.families[0], plan->recipe.precision, info);
+  }
+  return NAN;
+}
+
+static void
+lab_take_facts (TdLabOutcome *outcome, const TdPlan *plan)
+{
+  outcome->nx = plan->facts.nx;
+  outcome->ny = plan->facts.ny;
+  outcome->pixel_mm = plan->facts.pixel_mm;
+  outcome->units = plan->facts.units;
+  outcome->method = plan->facts.method;
+}
+
+/* An option that this scan and recipe make no use of is refused, as the command line does. */
+static gboolean
+lab_check_options (const TdLabVariant *variant, const TdScanFacts *facts, GError **error)
+{
+  for (char **option = variant->given; *option; option++) {
+    const char *reason = NULL;
+    if (td_recipe_field_applies (td_recipe_field (*option), &variant->recipe, facts, &reason))
+      continue;
+    td_set_error (error, TD_ERROR_INVALID, "{%s} is not used here: %s", *option, reason);
+    return FALSE;
+  }
+  return TRUE;
+}
+
+static TdLabOutcome *
+lab_make_picture (Run *run, guint index)
+{
+  const TdLabVariant *variant = run->lab->variants->pdata[index];
+  TdLabOutcome *outcome = lab_outcome_new ();
+  TdPlan *plan = lab_check_options (variant, td_scan_facts (run->scan), &outcome->error)
+                     ? td_plan_new (run->engine, run->scan, &variant->recipe, NULL,
+                                    run->cancellable, &outcome->error)
+                     : NULL;
+
+  if (!plan)
+    return outcome;
+  lab_take_facts (outcome, plan);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  if (!lab_run_job (plan, job, &outcome->pixels, run->cancellable, &outcome->error)) {
+    td_plan_unref (plan);
+    return outcome;
+  }
+  const TdJobResult *result = td_job_result (job);
+  run->plans[index] = plan;
+  outcome->kernel = result->kernel;
+  outcome->precision = result->precision;
+  outcome->device = g_strdup (result->device);
+  outcome->words = g_strdup (result->family);
+  outcome->first_s = result->seconds;
+  outcome->host_bytes = result->host_peak_bytes;
+  outcome->device_bytes = result->device_peak_bytes;
+  outcome->notes = td_messages_copy (plan->facts.notes);
+  for (guint i = 0; i < td_messages_length (result->notes); i++)
+    td_messages_add (&outcome->notes, td_message_ref (result->notes[i]));
+  outcome->bound = lab_bound (plan);
+  lab_find_astray (outcome, &variant->recipe, result);
+  return outcome;
+}
+
+static void
+lab_replace (TdLabOutcome **at, TdLabOutcome *by)
+{
+  lab_outcome_unref (*at);
+  *at = by;
+}
+
+static gboolean
+lab_step (Run *run, GError **error)
+{
+  if (g_cancellable_set_error_if_cancelled (run->cancellable, error))
+    return FALSE;
+  run->steps_done++;
+  if (run->show)
+    run->show (run->result, (double) run->steps_done / run->n_steps, run->user);
+  return TRUE;
+}
+
+/* ── Double precision ── */
+
+/* (transfer none) NULL with @error: none could be made. */
+static const TdLabRows *
+lab_rows (Run *run, const TdPlan *plan, GError **error)
+{
+  for (guint i = 0; i < run->rows->len; i++)
+    if (td_lab_rows_serve (run->rows->pdata[i], &plan->recipe))
+      return run->rows->pdata[i];
+  TdLabRows *rows = td_lab_rows_new (plan, run->engine, run->scan, run->cancellable, error);
+  if (rows)
+    g_ptr_array_add (run->rows, rows);
+  return rows;
+}
+
+static void
+lab_known_free (gpointer data)
+{
+  Known *known = data;
+
+  g_free (known->slice);
+  g_free (known);
+}
+
+static const double *
+lab_truth_of (Run *run, const TdPlan *plan, GError **error)
+{
+  TdRecipe recipe = plan->recipe;
+
+  g_strlcpy (recipe.family, "auto", sizeof recipe.family);
+  g_strlcpy (recipe.devices, "auto", sizeof recipe.devices);
+  recipe.precision = TD_PRECISION_SINGLE;
+  for (guint i = 0; i < run->truths->len; i++) {
+    const Known *known = run->truths->pdata[i];
+    if (td_recipe_equal (&known->recipe, &recipe))
+      return known->slice;
+  }
+  const TdLabRows *rows = lab_rows (run, plan, error);
+  double *slice = rows ? td_lab_truth (plan, rows->sinogram, NULL, run->cancellable, error) : NULL;
+  if (!slice)
+    return NULL;
+  Known *known = g_new (Known, 1);
+  *known = (Known) { recipe, slice };
+  g_ptr_array_add (run->truths, known);
+  return slice;
+}
+
+/* Any kernel, but the formula of the one that was named: those of back-projection interpolate
+   linearly unless told otherwise. */
+static void
+lab_leave_kernel_open (TdRecipe *recipe)
+{
+  if (!g_str_equal (recipe->family, "auto") && recipe->interpolation == TD_INTERPOLATION_AUTO)
+    recipe->interpolation = TD_INTERPOLATION_LINEAR;
+  g_strlcpy (recipe->family, "auto", sizeof recipe->family);
+}
+
+/* The base recipe's plan for what double precision can do. */
+static TdPlan *
+lab_base_plan (const Run *run, GError **error)
+{
+  TdRecipe recipe = run->lab->base;
+
+  if (td_method_iterates (recipe.method))
+    recipe.method = TD_METHOD_AUTO;
+  recipe.precision = TD_PRECISION_SINGLE;
+  lab_leave_kernel_open (&recipe);
+  return td_plan_new (run->engine, run->scan, &recipe, NULL, run->cancellable, error);
+}
+
+static void
+lab_make_reference (Run *run)
+{
+  TdLabResult *result = run->result;
+  g_autoptr (GError) error = NULL;
+  const char *why = td_lab_truth_unsupported (run->base_plan);
+
+  if (why) {
+    result->no_reference = td_message_new_plain (why);
+    return;
+  }
+  const gint64 start = g_get_monotonic_time ();
+  const double *truth = lab_truth_of (run, run->base_plan, &error);
+  if (!truth) {
+    result->no_reference = td_error_message (error);
+    return;
+  }
+  TdLabOutcome *outcome = lab_outcome_new ();
+  lab_take_facts (outcome, run->base_plan);
+  const gsize n = (gsize) outcome->nx * outcome->ny;
+  outcome->pixels = g_atomic_rc_box_alloc (n * sizeof (float));
+  for (gsize i = 0; i < n; i++)
+    outcome->pixels[i] = (float) truth[i];
+  outcome->precision = "double";
+  outcome->device = g_strdup ("host");
+  outcome->first_s = (g_get_monotonic_time () - start) * 1e-6;
+  result->reference = outcome;
+  run->against = g_memdup2 (truth, n * sizeof *truth);
+  result->against = -1;
+}
+
+/* Without a reference the first picture is what others are compared with. */
+static void
+lab_choose_against (Run *run)
+{
+  TdLabResult *result = run->result;
+
+  for (guint i = 0; i < result->n && result->against == -2; i++) {
+    const TdLabOutcome *outcome = result->outcomes[i];
+    if (outcome->error)
+      continue;
+    const gsize n = (gsize) outcome->nx * outcome->ny;
+    result->against = (int) i;
+    run->against = g_new (double, n);
+    for (gsize k = 0; k < n; k++)
+      run->against[k] = outcome->pixels[k];
+  }
+}
+
+static void
+lab_compare (Run *run, guint index)
+{
+  const TdLabOutcome *against = td_lab_against (run->result);
+  const TdLabOutcome *old = run->result->outcomes[index];
+
+  if (old->error)
+    return;
+  TdLabOutcome *outcome = lab_outcome_copy (old);
+  if (outcome->nx != against->nx || outcome->ny != against->ny) {
+    td_messages_add (&outcome->astray,
+                     td_message_new (N_ ("%u × %u pixels are not compared with %u × %u"),
+                                     outcome->nx, outcome->ny, against->nx, against->ny));
+  } else {
+    td_lab_difference (outcome->pixels, run->against, outcome->nx, outcome->ny, NULL,
+                       &outcome->difference);
+    outcome->compared = TRUE;
+  }
+  lab_replace (&run->result->outcomes[index], outcome);
+}
+
+/* Against the same recipe in double precision: what the kernels' arithmetic alone does. */
+static void
+lab_measure_arithmetic (Run *run, guint index)
+{
+  const TdLabOutcome *old = run->result->outcomes[index];
+
+  if (old->error || td_lab_truth_unsupported (run->plans[index]))
+    return;
+  const double *truth = lab_truth_of (run, run->plans[index], NULL);
+  if (!truth)
+    return;
+  TdLabDifference difference;
+  TdLabOutcome *outcome = lab_outcome_copy (old);
+  td_lab_difference (outcome->pixels, truth, outcome->nx, outcome->ny, NULL, &difference);
+  outcome->arithmetic = difference.relative_rms;
+  lab_replace (&run->result->outcomes[index], outcome);
+}
+
+/* ── Emulation ── */
+
+/* The shortcuts that the recipe asks for by name; FALSE: there are none. */
+static gboolean
+lab_shortcuts (const TdRecipe *recipe, TdLabShortcuts *cuts)
+{
+  *cuts = (TdLabShortcuts) { .half_storage = recipe->precision == TD_PRECISION_HALF
+                                             || recipe->precision == TD_PRECISION_HALF_RUN };
+  if (g_str_equal (recipe->family, "oversampling"))
+    cuts->samples = 4;
+  else if (g_str_equal (recipe->family, "texture"))
+    cuts->samples = 256;
+  if (recipe->precision == TD_PRECISION_HALF_RUN)
+    cuts->half_run = 16;
+  return cuts->half_storage || cuts->samples;
+}
+
+/* What no device here can do, or did otherwise than asked. */
+static void
+lab_emulate (Run *run, guint index)
+{
+  const TdLabOutcome *old = run->result->outcomes[index];
+  const TdLabVariant *variant = run->lab->variants->pdata[index];
+  TdLabShortcuts cuts;
+  TdRecipe plain = variant->recipe;
+
+  if ((!old->error && !old->astray) || !lab_shortcuts (&plain, &cuts))
+    return;
+  plain.precision = TD_PRECISION_SINGLE;
+  lab_leave_kernel_open (&plain);
+  /* The shortcuts are those of back-projection. */
+  if (plain.interpolation == TD_INTERPOLATION_AUTO)
+    plain.interpolation = TD_INTERPOLATION_LINEAR;
+  g_strlcpy (plain.devices, "auto", sizeof plain.devices);
+  g_autoptr (TdPlan) plan
+      = td_plan_new (run->engine, run->scan, &plain, NULL, run->cancellable, NULL);
+  if (!plan || plan->method != &td_method_fbp)
+    return;
+  const TdLabRows *rows = lab_rows (run, plan, NULL);
+  g_autofree double *slice
+      = rows ? td_lab_truth (plan, rows->sinogram, &cuts, run->cancellable, NULL) : NULL;
+  if (!slice)
+    return;
+  TdLabOutcome *outcome = lab_outcome_new ();
+  lab_take_facts (outcome, plan);
+  const gsize n = (gsize) outcome->nx * outcome->ny;
+  outcome->pixels = g_atomic_rc_box_alloc (n * sizeof (float));
+  for (gsize i = 0; i < n; i++)
+    outcome->pixels[i] = (float) slice[i];
+  outcome->emulated = TRUE;
+  outcome->precision = td_precision_name (variant->recipe.precision);
+  outcome->device = g_strdup ("host");
+  td_messages_add (&outcome->astray,
+                   td_message_new_plain (N_ ("no device here does it: emulated in double precision "
+                                             "by its shortcuts alone")));
+  g_clear_pointer (&run->plans[index], td_plan_unref);
+  run->plans[index] = td_plan_ref (plan);
+  lab_replace (&run->result->outcomes[index], outcome);
+}
+
+/* ── Time ── */
+
+static void
+lab_time (Run *run, guint index)
+{
+  TdPlan *plan = run->plans[index];
+  double best = INFINITY, project = INFINITY, spent = 0;
+
+  if (run->result->outcomes[index]->error || run->result->outcomes[index]->emulated
+      || td_method_iterates (plan->recipe.method))
+    return;
+  for (guint i = 0; i < WARM_RUNS && spent < WARM_S; i++) {
+    float *pixels = NULL;
+    g_autoptr (TdJob) job = td_job_new (plan);
+    if (!lab_run_job (plan, job, &pixels, run->cancellable, NULL))
+      return;
+    g_atomic_rc_box_release (pixels);
+    const TdJobResult *result = td_job_result (job);
+    spent += result->seconds;
+    best = fmin (best, result->seconds);
+    for (guint s = 0; s < result->n_stages; s++)
+      if (g_str_equal (result->stages[s].name, "back-project") && result->stages[s].seconds > 0)
+        project = fmin (project, result->stages[s].seconds);
+  }
+  TdLabOutcome *outcome = lab_outcome_copy (run->result->outcomes[index]);
+  outcome->warm_s = best;
+  outcome->updates_per_s = plan->facts.updates / (isfinite (project) ? project : best);
+  lab_replace (&run->result->outcomes[index], outcome);
+}
+
+/* ── Even and odd views ── */
+
+static float *
+lab_make_half (Run *run, const TdLabRows *rows, const TdRecipe *recipe, guint parity,
+               GError **error)
+{
+  float *pixels = NULL;
+  TdRecipe half;
+
+  td_lab_rows_half_recipe (rows, recipe, &half);
+  g_autoptr (TdPlan) plan
+      = td_plan_new (run->engine, rows->halves[parity], &half, NULL, run->cancellable, error);
+  g_autoptr (TdJob) job = plan ? td_job_new (plan) : NULL;
+  return job && lab_run_job (plan, job, &pixels, run->cancellable, error) ? pixels : NULL;
+}
+
+/* Noise and Fourier ring correlation of what @plan's recipe makes of both halves. */
+static gboolean
+lab_measure_halves (Run *run, const TdPlan *plan, double *noise, TdLabFrc **frc, GError **error)
+{
+  const TdLabRows *rows = lab_rows (run, plan, error);
+
+  if (!rows)
+    return FALSE;
+  if (!rows->halves[0]) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "%u views are too few to be halved: noise is measured from four on",
+                  rows->n_views);
+    return FALSE;
+  }
+  float *even = lab_make_half (run, rows, &plan->recipe, 0, error);
+  float *odd = even ? lab_make_half (run, rows, &plan->recipe, 1, error) : NULL;
+  if (odd) {
+    *noise = td_lab_noise (even, odd, (gsize) plan->facts.nx * plan->facts.ny);
+    if (frc)
+      *frc = td_lab_frc_new (even, odd, plan->facts.nx, plan->facts.ny);
+  }
+  if (even)
+    g_atomic_rc_box_release (even);
+  if (odd)
+    g_atomic_rc_box_release (odd);
+  return odd != NULL;
+}
+
+static void
+lab_measure (Run *run, guint index)
+{
+  const TdLabOutcome *old = run->result->outcomes[index];
+  TdLabFrc *frc = NULL;
+  double noise = NAN;
+
+  if (old->error || old->emulated || run->result->no_measure
+      || !lab_measure_halves (run, run->plans[index], &noise, &frc, NULL))
+    return;
+  TdLabOutcome *outcome = lab_outcome_copy (old);
+  outcome->noise = noise;
+  outcome->frc = frc;
+  lab_replace (&run->result->outcomes[index], outcome);
+}
+
+/* The data's noise, in the base recipe's picture. */
+static void
+lab_measure_noise (Run *run)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (td_scan_facts (run->scan)->geometry.beam != TD_BEAM_PARALLEL)
+    run->result->no_measure
+        = td_message_new_plain (N_ ("even and odd views are compared of parallel beams only"));
+  else if (!lab_measure_halves (run, run->base_plan, &run->result->noise, NULL, &error))
+    run->result->no_measure = td_error_message (error);
+}
+
+/* ── Budget ── */
+
+static const struct {
+  const char *id, *label;
+  TdLabShortcuts cuts;
+} budget[] = {
+  { "storage", N_ ("Rows stored in half precision"), { .half_storage = TRUE } },
+  { "weights-8-bits", N_ ("Weights of 8 bits, a texture unit's"), { .samples = 256 } },
+  { "weights-4-samples", N_ ("Four samples a bin, oversampling's"), { .samples = 4 } },
+  { "weights-nearest", N_ ("Nearest bin"), { .samples = 1 } },
+  { "sums-single", N_ ("Sums in single precision"), { .single_sums = TRUE } },
+  { "sums-half-runs", N_ ("Sums in half precision over 16 views"), { .half_run = 16 } },
+  { "filter-single", N_ ("Filter in single precision"), { .single_filter = TRUE } },
+};
+
+/* The Fourier method has neither weights nor sums over views; the rest is the same. */
+static gboolean
+lab_has_budget (const Run *run, guint row)
+{
+  return run->base_plan->method == &td_method_fbp
+         || !(budget[row].cuts.samples || budget[row].cuts.single_sums
+              || budget[row].cuts.half_run);
+}
+
+static gboolean
+lab_make_budget (Run *run, GError **error)
+{
+  TdLabResult *result = run->result;
+
+  if (!result->reference)
+    return TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (budget); i++) {
+    const TdLabRows *rows = lab_rows (run, run->base_plan, error);
+    if (!rows)
+      return FALSE;
+    if (!lab_has_budget (run, i))
+      continue;
+    g_autofree double *slice
+        = td_lab_truth (run->base_plan, rows->sinogram, &budget[i].cuts, run->cancellable, error);
+    if (!slice)
+      return FALSE;
+    const gsize n = (gsize) result->reference->nx * result->reference->ny;
+    TdLabBudgetRow *row = &result->budget[result->budget_n++];
+    *row = (TdLabBudgetRow) { .id = budget[i].id, .label = budget[i].label };
+    td_lab_difference_double (slice, run->against, n, &row->difference);
+    if (!lab_step (run, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+/* ── All of it ── */
+
+static gboolean
+lab_make_pictures (Run *run, GError **error)
+{
+  TdLabResult *result = run->result;
+  const GError *first = NULL;
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < result->n; i++) {
+    result->outcomes[i] = lab_make_picture (run, i);
+    if (run->lab->emulate)
+      lab_emulate (run, i);
+    if (!lab_step (run, error))
+      return FALSE;
+    any |= !result->outcomes[i]->error;
+    if (!first)
+      first = result->outcomes[i]->error;
+  }
+  if (!any && error)
+    *error = g_error_copy (first);
+  return any;
+}
+
+static gboolean
+lab_measure_all (Run *run, GError **error)
+{
+  TdLabResult *result = run->result;
+  const TdLab *lab = run->lab;
+
+  if (lab->reference || lab->measure) {
+    run->base_plan = lab_base_plan (run, error);
+    if (!run->base_plan)
+      return FALSE;
+  }
+  if (lab->reference)
+    lab_make_reference (run);
+  lab_choose_against (run);
+  const TdLabOutcome *against = td_lab_against (result);
+  if (!lab->has_line)
+    result->line = td_lab_busiest_line (against->pixels, against->nx, against->ny);
+  for (guint i = 0; i < result->n; i++)
+    lab_compare (run, i);
+  if (!lab_step (run, error))
+    return FALSE;
+  if (lab->measure)
+    lab_measure_noise (run);
+  for (guint i = 0; i < result->n; i++) {
+    lab_time (run, i);
+    if (lab->reference)
+      lab_measure_arithmetic (run, i);
+    if (lab->measure)
+      lab_measure (run, i);
+    if (!lab_step (run, error))
+      return FALSE;
+  }
+  return !lab->budget || lab_make_budget (run, error);
+}
+
+TdLabResult *
+td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gpointer user,
+            GCancellable *cancellable, GError **error)
+{
+  const guint n = lab->variants->len;
+  Run run = { lab, engine, scan, show, user, cancellable };
+
+  if (n < TD_LAB_LEAST) {
+    td_set_error (error, TD_ERROR_INVALID, "A lab compares 2 to %d variants, and these are %u",
+                  TD_LAB_MOST, n);
+    return NULL;
+  }
+  run.n_steps = 2 * n + 1 + (lab->budget ? G_N_ELEMENTS (budget) : 0);
+  run.result = g_new0 (TdLabResult, 1);
+  run.result->n = n;
+  run.result->against = -2;
+  run.result->noise = NAN;
+  run.result->line = lab->line;
+  run.rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_lab_rows_free);
+  run.truths = g_ptr_array_new_with_free_func (lab_known_free);
+  const gboolean done = lab_make_pictures (&run, error) && lab_measure_all (&run, error);
+  for (guint i = 0; i < n; i++)
+    g_clear_pointer (&run.plans[i], td_plan_unref);
+  g_clear_pointer (&run.base_plan, td_plan_unref);
+  g_ptr_array_unref (run.rows);
+  g_ptr_array_unref (run.truths);
+  g_free (run.against);
+  if (!done)
+    g_clear_pointer (&run.result, td_lab_result_free);
+  return run.result;
+}

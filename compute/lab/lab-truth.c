@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lab-truth.h"
+
+#include <fftw3.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/device/host-fft.h"
+#include "compute/device/host.h"
+#include "compute/engine/fbp/fbp.h"
+#include "compute/parallel/fourier-shape.h"
+#include "compute/row-filter-host.h"
+
+/* Rows of the slice that a thread sums at a time: their sums stay in its cache. */
+#define BAND 8
+/* Views whose tables are held at once, in doubles of table. */
+#define TABLE_DOUBLES ((gsize) 1 << 23)
+/* Of a band-limited row, values a column. Cubic pieces between them are off by (pi / FINE)^4 / 384,
+   which is 2.4e-7 of what lies at the Nyquist frequency. */
+#define FINE 32
+
+/* A view's filtered row as a function of the position u: pieces of 1 / fine columns from column
+   @first on, each a polynomial of @terms coefficients in the place within the piece. */
+typedef struct {
+  double first, fine;
+  guint terms; /* 2: linear, 4: cubic */
+  gsize n;     /* pieces; beyond them the row is 0 */
+} Shape;
+
+typedef struct {
+  const TdFbp *fbp;
+  TdBackprojectTask task;
+  TdFilter filter;
+  TdLabShortcuts cuts;
+  const float *sinogram;
+  double *rows; /* filtered, [view][n_filtered] */
+  Shape shape;
+  guint padded;           /* Fourier: of a row; else 0 */
+  float *response;        /* Fourier: padded / 2 */
+  fftw_plan plan;         /* of the filter */
+  fftw_plan narrow, wide; /* Fourier: of a padded row and of a fine one */
+  double *filter_values;  /* the filter's response, divided by its length */
+  double *start, *du_x, *du_y;
+  guint view0, n_views; /* whose tables are held */
+  double *tables;
+  double *sums, *run; /* [ny][nx]; of the present half run */
+  GCancellable *cancellable;
+} Truth;
+
+/* ── Rounding ── */
+
+/* To 11 significant bits (Veltkamp's splitting): binary16 within its normal range. */
+static double
+truth_half (double value)
+{
+  const double c = value * (0x1p42 + 1);
+
+  return c - (c - value);
+}
+
+/* Scaled so that the greatest value comes to 2^15, as kernels that store halves do: what is below
+   2^-14 is rounded to multiples of 2^-24. */
+static void
+truth_store_half (double *values, gsize n)
+{
+  double greatest = 0;
+  int exponent;
+
+  for (gsize i = 0; i < n; i++)
+    greatest = fmax (greatest, fabs (values[i]));
+  if (greatest == 0)
+    return;
+  frexp (greatest, &exponent);
+  const double scale = ldexp (1, 15 - exponent);
+  for (gsize i = 0; i < n; i++) {
+    const double scaled = values[i] * scale;
+    const double half
+        = fabs (scaled) < 0x1p-14 ? nearbyint (scaled * 0x1p24) * 0x1p-24 : truth_half (scaled);
+    values[i] = half / scale;
+  }
+}
+
+/* ── Filter ── */
+
+/* The row's values with zeros or its ends' values around them, as td_row_filter_run_to() has it. */
+static void
+truth_pack (const Truth *truth, const float *row, const float *weights, guint padded,
+            fftw_complex *line)
+{
+  const TdFbp *fbp = truth->fbp;
+  const guint n = fbp->n_columns, wide = fbp->n_filtered, shift = fbp->shift;
+  const guint middle = wide + (padded - wide) / 2;
+  const gboolean extend = truth->filter.extend_edges;
+  const double first = extend ? row[0] * (weights ? weights[0] : 1.0) : 0;
+  const double last = extend ? row[n - 1] * (weights ? weights[n - 1] : 1.0) : 0;
+
+  for (guint i = 0; i < padded; i++) {
+    line[i][0] = i < shift       ? first
+                 : i < shift + n ? row[i - shift] * (weights ? (double) weights[i - shift] : 1)
+                 : i < middle    ? last
+                                 : first;
+    line[i][1] = 0;
+  }
+  if ((padded - wide) % 2 == 1)
+    line[middle][0] = (first + last) / 2;
+}
+
+static void
+truth_filter_view (guint view, gpointer user)
+{
+  const Truth *truth = user;
+  const TdFbp *fbp = truth->fbp;
+  const guint padded = td_filter_padded_size (fbp->n_filtered);
+  fftw_complex *from = fftw_alloc_complex (padded), *to = fftw_alloc_complex (padded);
+  g_autofree float *weights = NULL;
+  double *row = truth->rows + (gsize) view * fbp->n_filtered;
+
+  if (fbp->blend) {
+    weights = g_new (float, fbp->n_columns);
+    td_row_blend_weights (fbp->n_columns, truth->task.centre_px - fbp->shift, weights);
+  }
+  truth_pack (truth, truth->sinogram + (gsize) view * fbp->n_columns, weights, padded, from);
+  fftw_execute_dft (truth->plan, from, to);
+  for (guint i = 0; i < padded; i++) {
+    to[i][0] *= truth->filter_values[i];
+    to[i][1] *= truth->filter_values[i];
+  }
+  /* The inverse is the forward transform read backwards. */
+  fftw_execute_dft (truth->plan, to, from);
+  for (guint i = 0; i < fbp->n_filtered; i++)
+    row[i] = from[(padded - i) % padded][0];
+  fftw_free (from);
+  fftw_free (to);
+}
+
+static gboolean
+truth_filter_single (Truth *truth, guint padded, const double *response, GError **error)
+{
+  const TdFbp *fbp = truth->fbp;
+  const gsize n = (gsize) fbp->n_views * fbp->n_filtered;
+  TdHostRowFilter *filter = td_host_row_filter_new (fbp->n_columns, fbp->n_filtered, padded, error);
+  g_autofree float *wide = g_new (float, n);
+  const TdRowBlend blend = {
+    .shift = fbp->shift,
+    .n_views = fbp->n_views,
+    .centre_px = truth->task.centre_px - fbp->shift,
+  };
+
+  if (!filter)
+    return FALSE;
+  td_host_row_filter_set (filter, response, truth->filter.extend_edges);
+  td_host_row_filter_run (filter, truth->sinogram, fbp->n_views, fbp->blend ? &blend : NULL, wide);
+  td_host_row_filter_free (filter);
+  for (gsize i = 0; i < n; i++)
+    truth->rows[i] = wide[i];
+  return TRUE;
+}
+
+static gboolean
+truth_filter_rows (Truth *truth, GError **error)
+{
+  const TdFbp *fbp = truth->fbp;
+  const guint padded = td_filter_padded_size (fbp->n_filtered);
+  const gsize n = (gsize) fbp->n_views * fbp->n_filtered;
+
+  truth->filter_values = g_new (double, padded);
+  truth->plan = td_fftw_plan_double (padded);
+  if (!truth->plan || !td_filter_response (&truth->filter, padded, truth->filter_values)) {
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for a filter of %u frequencies", padded);
+    return FALSE;
+  }
+  if (truth->cuts.single_filter) {
+    if (!truth_filter_single (truth, padded, truth->filter_values, error))
+      return FALSE;
+  } else {
+    for (guint i = 0; i < padded; i++)
+      truth->filter_values[i] /= padded;
+    td_parallel_for (fbp->n_views, truth_filter_view, truth);
+  }
+  if (truth->cuts.half_storage)
+    truth_store_half (truth->rows, n);
+  return TRUE;
+}
+
+/* ── Tables of rows ── */
+
+/* Linear pieces between columns, with a column of zeros at either end: it fades to 0 there. */
+static void
+truth_table_linear (const Truth *truth, const double *row, double factor, double *table)
+{
+  const guint n = truth->task.n_columns;
+
+  for (guint k = 0; k <= n; k++) {
+    const double left = k > 0 ? factor * row[k - 1] : 0, right = k < n ? factor * row[k] : 0;
+    table[2 * k] = left;
+    table[2 * k + 1] = right - left;
+  }
+}
+
+/* Cubic pieces through the band-limited row's values and derivatives. Both come of one transform:
+   the derivative is its imaginary part. */
+static void
+truth_table_fine (const Truth *truth, const double *row, double factor, double *table)
+{
+  const guint padded = truth->padded, half = padded / 2;
+  const gsize fine = (gsize) padded * FINE;
+  fftw_complex *from = fftw_alloc_complex (fine), *to = fftw_alloc_complex (fine);
+
+  for (guint i = 0; i < padded; i++) {
+    from[i][0] = i < truth->task.n_columns ? row[i] : 0;
+    from[i][1] = 0;
+  }
+  fftw_execute_dft (truth->narrow, from, to);
+  memset (from, 0, fine * sizeof *from);
+  /* q + i q' of the real row: (1 - w) Q at frequency k and (1 + w) conj Q at -k, with
+     w = 2 pi k / P, read backwards because the transform is the forward one. */
+  for (guint k = 0; k < half; k++) {
+    const double scale = factor * truth->response[k] / padded, w = 2 * G_PI * k / padded;
+    const double re = scale * to[k][0], im = scale * to[k][1];
+    const gsize up = k ? fine - k : 0;
+
+    from[up][0] += (1 - w) * re;
+    from[up][1] += (1 - w) * im;
+    if (k > 0) {
+      from[k][0] += (1 + w) * re;
+      from[k][1] -= (1 + w) * im;
+    }
+  }
+  fftw_execute_dft (truth->wide, from, to);
+  const gint64 offset = (gint64) truth->shape.first * FINE;
+  for (gsize k = 0; k < truth->shape.n; k++) {
+    const gsize at
+        = (gsize) (((offset + (gint64) k) % (gint64) fine + (gint64) fine) % (gint64) fine);
+    const double *a = to[at], *b = to[(at + 1) % fine];
+    const double m0 = a[1] / FINE, m1 = b[1] / FINE, rise = b[0] - a[0];
+
+    table[4 * k] = a[0];
+    table[4 * k + 1] = m0;
+    table[4 * k + 2] = 3 * rise - 2 * m0 - m1;
+    table[4 * k + 3] = m0 + m1 - 2 * rise;
+  }
+  fftw_free (from);
+  fftw_free (to);
+}
+
+static void
+truth_make_table (guint index, gpointer user)
+{
+  const Truth *truth = user;
+  const guint view = truth->view0 + index;
+  const double factor = truth->task.scale * truth->task.weights[view];
+  const double *row = truth->rows + (gsize) view * truth->task.n_columns;
+  double *table = truth->tables + index * truth->shape.n * truth->shape.terms;
+
+  if (g_cancellable_is_cancelled (truth->cancellable))
+    return;
+  if (truth->padded)
+    truth_table_fine (truth, row, factor, table);
+  else
+    truth_table_linear (truth, row, factor, table);
+}
+
+/* ── Sums ── */
+
+/* A row of pixels as a view sees it. */
+typedef struct {
+  double p, dp; /* pixel i lies at p + i dp, in pieces of the table */
+  guint lo, hi; /* the pixels [lo, hi) lie within the table */
+} Line;
+
+static void
+truth_clip (Line *line, guint n, double end)
+{
+  const double p = line->p, dp = line->dp;
+  double from = 0, to = n;
+
+  if (fabs (dp) > 1e-12) {
+    const double a = -p / dp, b = (end - p) / dp;
+    from = CLAMP (floor (fmin (a, b)), 0, n);
+    to = CLAMP (ceil (fmax (a, b)) + 1, 0, n);
+  }
+  line->lo = (guint) from;
+  line->hi = (guint) to;
+  while (line->lo < line->hi && !(p + line->lo * dp >= 0 && p + line->lo * dp < end))
+    line->lo++;
+  while (line->lo < line->hi && !(p + (line->hi - 1) * dp >= 0 && p + (line->hi - 1) * dp < end))
+    line->hi--;
+}
+
+static void
+truth_add_linear (const double *table, const Line *line, double *sums)
+{
+  const double p = line->p, dp = line->dp;
+
+  for (guint i = line->lo; i < line->hi; i++) {
+    const double at = p + i * dp;
+    const gint32 k = (gint32) at;
+    sums[i] += table[2 * k] + (at - k) * table[2 * k + 1];
+  }
+}
+
+static void
+truth_add_cubic (const double *table, const Line *line, double *sums)
+{
+  const double p = line->p, dp = line->dp;
+
+  for (guint i = line->lo; i < line->hi; i++) {
+    const double at = p + i * dp;
+    const gint32 k = (gint32) at;
+    const double *c = table + 4 * (gsize) k, f = at - k;
+    sums[i] += c[0] + f * (c[1] + f * (c[2] + f * c[3]));
+  }
+}
+
+/* With shortcuts. @row: of the line's first pixel. */
+static void
+truth_add_short (const Truth *truth, const double *table, const Line *line, gsize row)
+{
+  const double p = line->p, dp = line->dp;
+  double *sums = truth->sums + row, *run = truth->run ? truth->run + row : NULL;
+
+  for (guint i = line->lo; i < line->hi; i++) {
+    const double at = p + i * dp;
+    const guint k = (guint) at;
+    double f = at - k;
+    if (truth->cuts.samples)
+      f = floor (f * truth->cuts.samples + 0.5) / truth->cuts.samples;
+    const double term = table[2 * k] + f * table[2 * k + 1];
+    if (run)
+      run[i] = truth_half (run[i] + truth_half (term));
+    else if (truth->cuts.single_sums)
+      sums[i] = (float) (sums[i] + term);
+    else
+      sums[i] += term;
+  }
+}
+
+/* Rounds the half run's sum into the slice's. */
+static void
+truth_end_run (const Truth *truth, gsize first, gsize n)
+{
+  for (gsize i = first; i < first + n; i++) {
+    truth->sums[i] = (float) (truth->sums[i] + truth->run[i]);
+    truth->run[i] = 0;
+  }
+}
+
+static void
+truth_add_band (guint index, gpointer user)
+{
+  const Truth *truth = user;
+  const TdBackprojectTask *task = &truth->task;
+  const Shape *shape = &truth->shape;
+  const guint first = index * BAND, end = MIN (first + BAND, task->ny);
+  const gboolean is_short = truth->cuts.samples || truth->cuts.single_sums || truth->cuts.half_run;
+
+  for (guint v = 0; v < truth->n_views; v++) {
+    const guint view = truth->view0 + v;
+    const double *table = truth->tables + v * shape->n * shape->terms;
+
+    if (g_cancellable_is_cancelled (truth->cancellable))
+      return;
+    for (guint j = first; j < end; j++) {
+      const gsize row = (gsize) j * task->nx;
+      Line line = {
+        .p = (truth->start[view] + j * truth->du_y[view] - shape->first) * shape->fine,
+        .dp = truth->du_x[view] * shape->fine,
+      };
+      truth_clip (&line, task->nx, shape->n);
+      if (is_short)
+        truth_add_short (truth, table, &line, row);
+      else if (shape->terms == 2)
+        truth_add_linear (table, &line, truth->sums + row);
+      else
+        truth_add_cubic (table, &line, truth->sums + row);
+    }
+    if (truth->run && ((view + 1) % truth->cuts.half_run == 0 || view + 1 == task->n_views))
+      truth_end_run (truth, (gsize) first * task->nx, (gsize) (end - first) * task->nx);
+  }
+}
+
+/* ── All of it ── */
+
+/* Where pixels lie: the table of a band-limited row reaches as far. */
+static void
+truth_reach (const Truth *truth, double *least, double *most)
+{
+  const TdBackprojectTask *task = &truth->task;
+
+  *least = INFINITY;
+  *most = -INFINITY;
+  for (guint v = 0; v < task->n_views; v++)
+    for (guint corner = 0; corner < 4; corner++) {
+      const double u = truth->start[v] + (corner & 1 ? (task->nx - 1) * truth->du_x[v] : 0)
+                       + (corner & 2 ? (task->ny - 1) * truth->du_y[v] : 0);
+      *least = fmin (*least, u);
+      *most = fmax (*most, u);
+    }
+}
+
+static gboolean
+truth_shape (Truth *truth, gboolean fourier, GError **error)
+{
+  double least, most;
+
+  truth->shape = (Shape) { .first = -1, .fine = 1, .terms = 2, .n = truth->task.n_columns + 1 };
+  if (!fourier)
+    return TRUE;
+  TdFourierShape shape;
+  td_fourier_shape_init (&shape, &truth->task);
+  truth_reach (truth, &least, &most);
+  truth->padded = shape.padded;
+  truth->response = g_new (float, shape.padded / 2);
+  td_fourier_response (&shape, truth->task.interpolation, truth->response);
+  truth->narrow = td_fftw_plan_double (shape.padded);
+  truth->wide = td_fftw_plan_double (shape.padded * FINE);
+  if (!truth->narrow || !truth->wide) {
+    td_set_error (error, TD_ERROR_IO, "Not enough memory for rows of %u values",
+                  shape.padded * FINE);
+    return FALSE;
+  }
+  truth->shape.first = floor (least) - 1;
+  truth->shape.fine = FINE;
+  truth->shape.terms = 4;
+  truth->shape.n = (gsize) (ceil (most) + 1 - truth->shape.first) * FINE;
+  return TRUE;
+}
+
+static gboolean
+truth_run (Truth *truth, GError **error)
+{
+  const TdBackprojectTask *task = &truth->task;
+  const gsize n = (gsize) task->nx * task->ny, table = truth->shape.n * truth->shape.terms;
+  const guint at_once = (guint) CLAMP (TABLE_DOUBLES / table, 1, task->n_views);
+
+  truth->tables = g_try_new (double, at_once *table);
+  truth->sums = g_try_new0 (double, n);
+  truth->run = truth->cuts.half_run ? g_try_new0 (double, n) : NULL;
+  if (!truth->tables || !truth->sums || (truth->cuts.half_run && !truth->run)) {
+    td_set_error (error, TD_ERROR_IO,
+                  "Not enough memory for a slice of %u × %u pixels in double precision", task->nx,
+                  task->ny);
+    return FALSE;
+  }
+  for (truth->view0 = 0; truth->view0 < task->n_views; truth->view0 += at_once) {
+    truth->n_views = MIN (at_once, task->n_views - truth->view0);
+    td_parallel_for (truth->n_views, truth_make_table, truth);
+    td_parallel_for ((task->ny + BAND - 1) / BAND, truth_add_band, truth);
+    if (g_cancellable_set_error_if_cancelled (truth->cancellable, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+truth_clear (Truth *truth)
+{
+  td_fftw_plan_double_free (truth->plan);
+  td_fftw_plan_double_free (truth->narrow);
+  td_fftw_plan_double_free (truth->wide);
+  g_free (truth->rows);
+  g_free (truth->response);
+  g_free (truth->filter_values);
+  g_free (truth->start);
+  g_free (truth->du_x);
+  g_free (truth->du_y);
+  g_free (truth->tables);
+  g_free (truth->sums);
+  g_free (truth->run);
+}
+
+const char *
+td_lab_truth_unsupported (const TdPlan *plan)
+{
+  if (plan->method != &td_method_fbp && plan->method != &td_method_fourier)
+    return N_ ("only parallel beams by filtered back-projection or the Fourier method have a "
+               "reference in double precision");
+  return NULL;
+}
+
+double *
+td_lab_truth (const TdPlan *plan, const float *sinogram, const TdLabShortcuts *shortcuts,
+              GCancellable *cancellable, GError **error)
+{
+  const gboolean fourier = plan->method == &td_method_fourier;
+  Truth truth = {
+    .fbp = plan->extra,
+    .filter = plan->recipe.filter,
+    .sinogram = sinogram,
+    .cancellable = cancellable,
+  };
+
+  g_return_val_if_fail (!td_lab_truth_unsupported (plan), NULL);
+  if (shortcuts)
+    truth.cuts = *shortcuts;
+  td_fbp_task (plan, plan->facts.first_slice, &truth.task);
+  if (truth.task.interpolation == TD_INTERPOLATION_NEAREST && !truth.cuts.samples && !fourier)
+    truth.cuts.samples = 1;
+  const guint n_views = truth.task.n_views;
+  truth.rows = g_new (double, (gsize) n_views *truth.fbp->n_filtered);
+  truth.start = g_new (double, n_views);
+  truth.du_x = g_new (double, n_views);
+  truth.du_y = g_new (double, n_views);
+  td_backproject_views (&truth.task, truth.start, truth.du_x, truth.du_y);
+  const gboolean good = truth_filter_rows (&truth, error) && truth_shape (&truth, fourier, error)
+                        && truth_run (&truth, error);
+  double *slice = good ? g_steal_pointer (&truth.sums) : NULL;
+  truth_clear (&truth);
+  return slice;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/engine/plan.h"
+
+/**
+ * A slice of a parallel beam in double precision: what a plan's job makes of a prepared sinogram,
+ * with the same filter, field of view, weights of views and region, but without the kernels'
+ * shortcuts. The sums are td_backproject_reference()'s, or for the Fourier method
+ * td_fourier_reference()'s, in a time that a person can wait for.
+ *
+ * Each shortcut can be taken alone, so that its share of a kernel's error is known.
+ */
+typedef struct {
+  gboolean half_storage;  /* filtered rows as binary16, scaled into its range */
+  guint samples;          /* a bin that interpolation may take: 256 is a texture unit's weight of
+                             8 bits, 4 the review's oversampling (section 7.2); 0: any */
+  gboolean single_sums;   /* each view is added in single precision */
+  guint half_run;         /* so many views are added in binary16, and the run's sum in single; 0:
+                             none are */
+  gboolean single_filter; /* rows go through the host's filter, in single precision */
+} TdLabShortcuts;
+
+/* What stands against a reference of this plan; NULL: nothing does (static, to be translated). */
+const char *td_lab_truth_unsupported (const TdPlan *plan);
+/* The plan's first slice of @sinogram, prepared rows [view][column] of the plan's scan
+   (td_job_set_sinogram_sink()). @shortcuts: NULL: none. All threads of the host; blocks.
+   Returns: (transfer full): [ny][nx]. */
+double *td_lab_truth (const TdPlan *plan, const float *sinogram, const TdLabShortcuts *shortcuts,
+                      GCancellable *cancellable, GError **error);

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verbs batch, watch and run: many scans, one of them damaged; a scan that comes slowly. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "dataset/volume.h"
+#include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
+
+#define CENTRE 43.3
+
+static void
+make_scan (TestFolder *folder, const char *name)
+{
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder->path, "phantom", "discs", "--output", name, "--columns", "81",
+               "--rows", "6", "--views", "120", "--centre", "43.3", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+}
+
+static void
+run_batch (TestFolder *folder, TdTestRun *run, const char *more)
+{
+  td_test_cli (run, folder->path, "batch", "one.nxs", "damaged.nxs", "two.nxs", "--output",
+               "volumes", "--device", "host", "--json", more, NULL);
+}
+
+static JsonObject *
+row_of (JsonObject *json, guint i)
+{
+  return json_array_get_object_element (json_object_get_array_member (json, "scans"), i);
+}
+
+static const char *
+state_of (JsonObject *json, guint i)
+{
+  return json_object_get_string_member (row_of (json, i), "state");
+}
+
+/* What failed is said, and the others are there; again, only what is missing is computed. */
+static void
+test_batch (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *damaged = g_build_filename (folder->path, "damaged.nxs", NULL);
+  g_autofree char *second = g_build_filename (folder->path, "volumes", "two.tif", NULL);
+  g_autofree char *first = g_build_filename (folder->path, "volumes", "one.tif", NULL);
+  GStatBuf before, after;
+
+  make_scan (folder, "one.nxs");
+  make_scan (folder, "two.nxs");
+  g_assert_true (g_file_set_contents (damaged, "\211HDF\r\n\032\nand no more", -1, NULL));
+  for (guint round = 0; round < 3; round++) {
+    g_auto (TdTestRun) run = { 0 };
+    run_batch (folder, &run, NULL);
+    g_assert_cmpint (run.status, ==, 1);
+    g_assert_nonnull (strstr (run.error, "1 of 3 scans failed"));
+    run.status = 0; /* the table is whole all the same */
+    g_autoptr (JsonObject) json = td_test_run_json (&run);
+    g_assert_cmpstr (state_of (json, 0), ==, round == 0 ? "done" : "there");
+    g_assert_cmpstr (state_of (json, 1), ==, "failed");
+    g_assert_nonnull (
+        strstr (json_object_get_string_member (row_of (json, 1), "error"), "damaged.nxs"));
+    g_assert_cmpstr (state_of (json, 2), ==, round == 1 ? "there" : "done");
+    if (round == 0) {
+      g_assert_cmpfloat_with_epsilon (json_object_get_double_member (row_of (json, 0), "centre_px"),
+                                      CENTRE, 0.1);
+      g_assert_cmpfloat (json_object_get_double_member (row_of (json, 0), "sigma_px"), >, 0);
+      g_assert_cmpstr (json_object_get_string_member (row_of (json, 0), "agreed"), ==, "yes");
+      g_assert_cmpint (g_stat (first, &before), ==, 0);
+    }
+    g_assert_true (g_file_test (second, G_FILE_TEST_EXISTS));
+    if (round == 1)
+      g_assert_cmpint (g_unlink (second), ==, 0);
+  }
+  g_assert_cmpint (g_stat (first, &after), ==, 0);
+  g_assert_cmpuint (before.st_ino, ==, after.st_ino);
+}
+
+/* Another recipe does not take a volume for its own. */
+static void
+test_other_recipe (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) first = { 0 }, second = { 0 }, third = { 0 };
+
+  make_scan (folder, "one.nxs");
+  td_test_cli (&first, folder->path, "batch", "one.nxs", "-o", "volumes", "--device", "host",
+               "--centre", "43.3", NULL);
+  g_assert_cmpint (first.status, ==, 0);
+  td_test_cli (&second, folder->path, "batch", "one.nxs", "-o", "volumes", "--device", "host",
+               "--centre", "43.3", "--filter", "hann", NULL);
+  g_assert_cmpint (second.status, ==, 1);
+  g_assert_nonnull (strstr (second.error, "not what this recipe makes"));
+  td_test_cli (&third, folder->path, "batch", "one.nxs", "-o", "volumes", "--device", "host",
+               "--centre", "43.3", "--filter", "hann", "--overwrite", "--csv", NULL);
+  g_assert_cmpint (third.status, ==, 0);
+  g_assert_nonnull (strstr (third.out, "\none.nxs,done,43.3,"));
+}
+
+static gpointer
+grow (gpointer user)
+{
+  const char *folder = user;
+  g_autofree char *from = g_build_filename (folder, "whole.nxs", NULL);
+  g_autofree char *to = g_build_filename (folder, "incoming", "slow.nxs", NULL);
+  g_autofree char *bytes = NULL;
+  gsize n;
+
+  g_assert_true (g_file_get_contents (from, &bytes, &n, NULL));
+  for (guint part = 1; part <= 6; part++) {
+    FILE *file = fopen (to, "ab");
+    const gsize begin = n * (part - 1) / 6, end = n * part / 6;
+    g_assert_cmpuint (fwrite (bytes + begin, 1, end - begin, file), ==, end - begin);
+    fclose (file);
+    g_usleep (G_USEC_PER_SEC / 5);
+  }
+  return NULL;
+}
+
+/* A file that grows is not read before it is whole, and only once. */
+static void
+test_watch (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *incoming = g_build_filename (folder->path, "incoming", NULL);
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder, "whole.nxs");
+  g_assert_cmpint (g_mkdir (incoming, 0700), ==, 0);
+  GThread *thread = g_thread_new ("grow", grow, folder->path);
+  td_test_cli (&run, folder->path, "watch", "incoming", "-o", "incoming/volumes", "--device",
+               "host", "--centre", "43.3", "--settle", "0.7", "--idle", "2", "--json", NULL);
+  g_thread_join (thread);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (json, "scans")), ==, 1);
+  g_assert_cmpstr (state_of (json, 0), ==, "done");
+  g_autofree char *output = g_build_filename (incoming, "volumes", "slow.tif", NULL);
+  g_autoptr (TdVolume) volume = td_volume_open (output, NULL);
+  g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 6);
+}
+
+static void
+test_names (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) twice = { 0 }, nothing = { 0 };
+
+  td_test_cli (&twice, folder->path, "batch", "a/x.nxs", "a/x.h5", "-o", "volumes", NULL);
+  td_test_run_assert_refused (&twice, 1, "two of the scans");
+  td_test_cli (&nothing, folder->path, "batch", "-o", "volumes", NULL);
+  td_test_run_assert_refused (&nothing, 2, "name the scans");
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/batch/one-damaged", test_batch);
+  g_test_add_func ("/batch/other-recipe", test_other_recipe);
+  g_test_add_func ("/batch/names", test_names);
+  g_test_add_func ("/watch/slow", test_watch);
+  return g_test_run ();
+}

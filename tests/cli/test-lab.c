@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verb lab. */
+#include <string.h>
+
+#include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
+
+static void
+make_scan (TestFolder *folder)
+{
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder->path, "phantom", "discs", "--output", "scan.nxs", "--columns", "80",
+               "--rows", "6", "--views", "120", "--photons", "5000", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+}
+
+static char *
+contents (TestFolder *folder, const char *name)
+{
+  g_autofree char *path = g_build_filename (folder->path, name, NULL);
+  char *text = NULL;
+
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return text;
+}
+
+/* The contract of --json, and the files beside it. */
+static void
+test_outputs (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder);
+  td_test_cli (&run, folder->path, "lab", "scan.nxs", "--device", "host", "--row", "2",
+               "--reference", "--variant", "", "--variant", "Half: --precision half", "--variant",
+               "--interpolation nearest", "--csv", "lab.csv", "--picture", "lab.svg", "--save",
+               "lab.json", "--json", NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpint (json_object_get_int_member (json, "row"), ==, 2);
+  g_assert_cmpint (json_object_get_int_member (json, "nx"), ==, 80);
+  g_assert_cmpstr (json_object_get_string_member (json, "compared_with"), ==, "reference");
+  g_assert_cmpfloat (json_object_get_double_member (json, "noise"), >, 0);
+  JsonArray *variants = json_object_get_array_member (json, "variants");
+  g_assert_cmpuint (json_array_get_length (variants), ==, 3);
+  JsonObject *single = json_array_get_object_element (variants, 0);
+  JsonObject *half = json_array_get_object_element (variants, 1);
+  JsonObject *nearest = json_array_get_object_element (variants, 2);
+  g_assert_cmpfloat (json_object_get_double_member (single, "arithmetic_error"), <,
+                     json_object_get_double_member (single, "bound"));
+  g_assert_true (json_object_get_null_member (single, "otherwise_than_asked"));
+  g_assert_cmpstr (json_object_get_string_member (half, "name"), ==, "Half");
+  g_assert_nonnull (json_object_get_string_member (half, "otherwise_than_asked"));
+  g_assert_cmpstr (json_object_get_string_member (half, "precision"), ==, "single");
+  g_assert_cmpfloat (json_object_get_double_member (nearest, "rms"), >,
+                     100 * json_object_get_double_member (single, "rms"));
+
+  g_autofree char *csv = contents (folder, "lab.csv"), *svg = contents (folder, "lab.svg");
+  g_assert_true (g_str_has_prefix (csv, "variant,options,"));
+  g_assert_nonnull (strstr (csv, "\r\nHalf,--precision half,"));
+  g_assert_nonnull (strstr (svg, "Fourier ring correlation"));
+  g_assert_true (g_str_has_suffix (svg, "</svg>\n"));
+}
+
+/* What was kept is the same lab again. */
+static void
+test_again (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) first = { 0 }, second = { 0 }, wrong = { 0 };
+
+  make_scan (folder);
+  td_test_cli (&first, folder->path, "lab", "scan.nxs", "--device", "host", "--filter", "hann",
+               "--region", "10,12,40,32", "--quick", "--variant", "", "--variant",
+               "--interpolation nearest", "--save", "kept.json", "--json", NULL);
+  g_autoptr (JsonObject) a = td_test_run_json (&first);
+  td_test_cli (&second, folder->path, "lab", "scan.nxs", "--variants", "kept.json", "--json", NULL);
+  g_autoptr (JsonObject) b = td_test_run_json (&second);
+  g_assert_cmpint (json_object_get_int_member (b, "nx"), ==, 40);
+  g_assert_cmpstr (json_object_get_string_member (b, "compared_with"), ==, "variant");
+  JsonArray *of_a = json_object_get_array_member (a, "variants");
+  JsonArray *of_b = json_object_get_array_member (b, "variants");
+  g_assert_cmpfloat (
+      json_object_get_double_member (json_array_get_object_element (of_a, 1), "rms"), ==,
+      json_object_get_double_member (json_array_get_object_element (of_b, 1), "rms"));
+  td_test_cli (&wrong, folder->path, "lab", "scan.nxs", "--variants", "kept.json", "--filter",
+               "none", NULL);
+  td_test_run_assert_refused (&wrong, 2, "the recipe is in the variants file");
+}
+
+static void
+test_preset (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder);
+  td_test_cli (&run, folder->path, "lab", "scan.nxs", "--device", "host", "--preset", "review",
+               "--picture", "review.svg", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_assert_nonnull (strstr (run.out, "emulated in double precision"));
+  g_autofree char *svg = contents (folder, "review.svg");
+  for (const char *const *words
+       = (const char *const[]) { "Figure 7", "Figure 8", "Figure 18", "Figure 19", NULL };
+       *words; words++)
+    g_assert_nonnull (strstr (svg, *words));
+}
+
+static void
+test_refused (void)
+{
+  static const struct {
+    const char *words[4];
+    int status;
+    const char *says;
+  } cases[] = {
+    { { "--variant", "" }, 2, "say what to compare" },
+    { { "--preset", "figures" }, 2, "no preset" },
+    { { "--preset", "review", "--line", "1,2,3" }, 2, "--line" },
+    { { "--preset", "review", "--rows", "1:2" }, 2, "--row says which" },
+    { { "--preset", "review", "--picture", "a.jpg" }, 2, "ends in none" },
+    { { "--preset", "review", "--row", "77" }, 1, "77" },
+    { { "--preset", "review", "--csv", "scan.nxs" }, 1, "scan.nxs" },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  make_scan (folder);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    const char *const *w = cases[i].words;
+    td_test_cli (&run, folder->path, "lab", "scan.nxs", w[0], w[1], w[2], w[3], NULL);
+    td_test_run_assert_refused (&run, cases[i].status, cases[i].says);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cli-lab/outputs", test_outputs);
+  g_test_add_func ("/cli-lab/again", test_again);
+  g_test_add_func ("/cli-lab/preset", test_preset);
+  g_test_add_func ("/cli-lab/refused", test_refused);
+  return g_test_run ();
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What "auto" takes is within the recipe's accuracy of the double-precision truth of the formula
+   that it takes; what is named is done as it says. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/methods/methods.h"
+#include "compute/parallel/fourier-shape.h"
+#include "tests/common/devices.h"
+#include "tests/common/pipeline.h"
+#include "tests/common/truth.h"
+
+/* Enough views for the Fourier method to be worth it. */
+enum { N = 256, VIEWS = 400, ROWS = 2, STEP = 51 };
+
+static TdEngine *engine;
+
+typedef struct {
+  const char *device; /* borrowed from the list of devices */
+  gboolean random;
+} Case;
+
+static TdScan *
+make_scan (gboolean random, TdBackprojectTask *task, float *sinograms)
+{
+  const gsize n = (gsize) VIEWS * N;
+
+  td_truth_task_init (task, N, VIEWS, 180);
+  task->centre_px = 125.7;
+  if (random) {
+    td_test_random (sinograms, ROWS * n, 5);
+  } else {
+    g_autoptr (TdPhantom) phantom = td_phantom_new ("shepp-logan", NULL);
+    for (guint row = 0; row < ROWS; row++) {
+      g_autofree float *one = td_truth_sinogram (phantom, task, ROWS, row);
+      memcpy (sinograms + row * n, one, n * sizeof *one);
+    }
+  }
+  return td_test_scan (sinograms, ROWS, VIEWS, N, task->angles_rad);
+}
+
+/* Every STEP-th line of the slice against the formula in double. */
+static double
+error_of (const TdBackprojectTask *task, gboolean fourier, const float *filtered,
+          const float *slice)
+{
+  double difference = 0, norm = 0, line[N];
+
+  for (guint y = 0; y < N; y += STEP) {
+    TdBackprojectTask one = *task;
+    one.y0 -= y;
+    one.ny = 1;
+    one.interpolation = TD_INTERPOLATION_LINEAR;
+    if (fourier)
+      td_fourier_reference (&one, filtered, line);
+    else
+      td_backproject_reference (&one, filtered, line);
+    for (guint x = 0; x < N; x++) {
+      const double off = slice[(gsize) y * N + x] - line[x];
+      difference += off * off;
+      norm += line[x] * line[x];
+    }
+  }
+  return sqrt (difference / norm);
+}
+
+static void
+test_within (gconstpointer data)
+{
+  static const double limits[] = { 1e-5, 2e-4, 5e-3 };
+  const Case *c = data;
+  TdBackprojectTask task;
+  g_autofree float *sinograms = g_new (float, (gsize) ROWS *VIEWS *N);
+  g_autoptr (TdScan) scan = make_scan (c->random, &task, sinograms);
+  g_autofree float *filtered = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_assert_cmpint (recipe.accuracy, ==, TD_ACCURACY_STANDARD);
+  filtered = td_truth_filter (&recipe.filter, sinograms, VIEWS, N);
+  recipe.centre_px = task.centre_px;
+  g_assert_true (td_recipe_set (&recipe, "device", c->device, NULL));
+  for (TdAccuracy accuracy = TD_ACCURACY_SINGLE; accuracy <= TD_ACCURACY_DRAFT; accuracy++) {
+    g_autoptr (GError) error = NULL;
+    TdTestVolume volume;
+    recipe.accuracy = accuracy;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    const TdPlanFacts *facts = td_plan_facts (plan);
+    const gboolean fourier = strcmp (facts->method, "fourier") == 0;
+    g_assert_cmpint (fourier, ==, accuracy != TD_ACCURACY_SINGLE);
+    g_assert_cmpuint (facts->n_ways, >=, 2);
+    g_assert_cmpstr (facts->ways[0].method, ==, facts->method);
+    g_assert_cmpfloat (facts->ways[0].error_bound, <=, limits[accuracy]);
+    td_test_reconstruct (engine, scan, &recipe, &volume, &error);
+    g_assert_no_error (error);
+    g_assert_cmpint (g_str_has_prefix (volume.family, "Fourier"), ==, fourier);
+    const double found = error_of (&task, fourier, filtered, volume.slices);
+    g_test_message ("%s: %s, %.3g, bound %.3g, limit %g", td_accuracy_names[accuracy],
+                    volume.family, found, facts->ways[0].error_bound, limits[accuracy]);
+    g_assert_cmpfloat (found, <=, limits[accuracy]);
+    td_test_volume_clear (&volume);
+  }
+  td_truth_task_clear (&task);
+}
+
+/* ── What is taken ── */
+
+typedef struct {
+  const char *options[3][2];
+  const char *method;
+  TdPrecision precision;
+  gboolean too_coarse; /* the plan says that the accuracy is not held */
+} Choice;
+
+static const Choice choices[] = {
+  { { { NULL } }, "fourier", TD_PRECISION_SINGLE, FALSE },
+  { { { "accuracy", "single" } }, "fbp", TD_PRECISION_SINGLE, FALSE },
+  { { { "accuracy", "draft" } }, "fourier", TD_PRECISION_HALF, FALSE },
+  { { { "accuracy", "draft" }, { "precision", "single" } }, "fourier", TD_PRECISION_SINGLE, FALSE },
+  { { { "method", "fbp" } }, "fbp", TD_PRECISION_SINGLE, FALSE },
+  { { { "method", "fourier" }, { "accuracy", "single" } }, "fourier", TD_PRECISION_SINGLE, TRUE },
+  { { { "method", "fourier" }, { "precision", "half" } }, "fourier", TD_PRECISION_HALF, TRUE },
+  { { { "method", "fourier" }, { "interpolation", "nearest" } },
+    "fourier",
+    TD_PRECISION_SINGLE,
+    FALSE },
+  { { { "interpolation", "linear" } }, "fbp", TD_PRECISION_SINGLE, FALSE },
+  { { { "interpolation", "nearest" } }, "fbp", TD_PRECISION_SINGLE, TRUE },
+  { { { "kernel", "host" } }, "fbp", TD_PRECISION_SINGLE, FALSE },
+  { { { "views", "0:20" } }, "fbp", TD_PRECISION_SINGLE, FALSE },
+};
+
+static void
+test_choices (void)
+{
+  TdBackprojectTask task;
+  g_autofree float *sinograms = g_new (float, (gsize) ROWS *VIEWS *N);
+  g_autoptr (TdScan) scan = make_scan (TRUE, &task, sinograms);
+
+  for (guint i = 0; i < G_N_ELEMENTS (choices); i++) {
+    const Choice *choice = &choices[i];
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+    td_recipe_init (&recipe);
+    g_assert_true (td_recipe_set (&recipe, "device", "host", NULL));
+    for (guint k = 0; k < G_N_ELEMENTS (choice->options) && choice->options[k][0]; k++)
+      g_assert_true (td_recipe_set (&recipe, choice->options[k][0], choice->options[k][1], &error));
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    const TdPlanFacts *facts = td_plan_facts (plan);
+    const TdRecipe *made = td_plan_recipe (plan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_test_message ("%u: %s, %s", i, facts->method, td_precision_name (facts->precision));
+    g_assert_cmpstr (facts->method, ==, choice->method);
+    g_assert_cmpint (facts->precision, ==, choice->precision);
+    g_assert_cmpint (made->interpolation, !=, TD_INTERPOLATION_AUTO);
+    g_assert_cmpint (made->precision, !=, TD_PRECISION_AUTO);
+    g_assert_cmpint (strstr (notes, "exact to") != NULL, ==, choice->too_coarse);
+    g_assert_cmpfloat (facts->ways[0].cost, ==, 1);
+  }
+  td_truth_task_clear (&task);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  engine = td_engine_new (td_methods);
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+
+  g_test_add_func ("/accuracy/choices", test_choices);
+  for (guint i = 0; i < 2 * devices->len; i++) {
+    const Case c = { devices->pdata[i / 2], i % 2 };
+    g_autofree char *path
+        = g_strdup_printf ("/accuracy/%s/%s", c.device, c.random ? "random" : "phantom");
+    g_test_add_data_func_full (path, g_memdup2 (&c, sizeof c), test_within, g_free);
+  }
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}

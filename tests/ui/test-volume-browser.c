@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A volume by three planes: they are those of the array, move with one cross-hair, and share their
+   levels. Files of several data sets and headerless ones are asked about. The tests run in order.
+ */
+#include <math.h>
+
+#include "dataset/scan.h"
+#include "dataset/volume-cut.h"
+#include "ui-test.h"
+#include "ui/measure-list.h"
+#include "ui/volume-window.h"
+#include "window-test.h"
+
+#define NX 70u
+#define NY 50u
+#define N 40u
+
+static float *voxels; /* [slice][y][x] */
+static TdVolumeBrowser *browser;
+static TdVolumeWindow *window;
+
+static float
+voxel (guint x, guint y, guint z)
+{
+  return voxels[((gsize) z * NY + y) * NX + x];
+}
+
+/* A ball in a box, with some noise: something to see in every plane. */
+static void
+make_voxels (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (9);
+
+  voxels = g_new (float, (gsize) NX *NY *N);
+  for (guint z = 0; z < N; z++)
+    for (guint y = 0; y < NY; y++)
+      for (guint x = 0; x < NX; x++) {
+        const double r = sqrt (pow (x - 30.0, 2) + pow (y - 22.0, 2) + pow (z - 25.0, 2));
+        voxels[((gsize) z * NY + y) * NX + x]
+            = (float) ((r < 14) + 0.3 * (x > 5 && x < 60 && y > 8 && z > 4)
+                       + g_rand_double_range (random, -0.05, 0.05));
+      }
+}
+
+static char *
+save_volume (const char *name, TdVolumeFormat format)
+{
+  char *path = g_build_filename (td_test_folder (), name, NULL);
+  const TdVolumeSpec spec = { .path = path,
+                              .format = format,
+                              .bits = 32,
+                              .nx = NX,
+                              .ny = NY,
+                              .n_slices = N,
+                              .voxel_mm = 0.01,
+                              .units = "1/mm" };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+
+  g_assert_true (td_volume_writer_write (writer, 0, N, voxels, &error));
+  g_assert_true (td_volume_writer_finish (writer, NULL, &error));
+  return path;
+}
+
+static TdImagePane *
+pane (const char *name)
+{
+  return td_test_part (browser, name);
+}
+
+static gboolean
+planes_are_settled (gpointer unused)
+{
+  static const char *const names[] = { "x", "y", "z" };
+
+  for (guint i = 0; i < 3; i++)
+    if (!td_image_pane_get_image (pane (names[i])) || td_test_is_updating (pane (names[i])))
+      return FALSE;
+  return TRUE;
+}
+
+static void
+assert_planes (const guint at[3])
+{
+  td_test_wait (planes_are_settled, NULL, "the planes");
+  const TdImage *x = td_image_pane_get_image (pane ("x")),
+                *y = td_image_pane_get_image (pane ("y"));
+  const TdImage *z = td_image_pane_get_image (pane ("z"));
+  g_assert_cmpuint (x->width, ==, NY);
+  g_assert_cmpuint (x->height, ==, N);
+  g_assert_cmpuint (y->width, ==, NX);
+  for (guint row = 0; row < N; row++) {
+    for (guint i = 0; i < NY; i++)
+      g_assert_cmpfloat (x->pixels[row * NY + i], ==, voxel (at[0], i, row));
+    for (guint i = 0; i < NX; i++)
+      g_assert_cmpfloat (y->pixels[row * NX + i], ==, voxel (i, at[1], row));
+  }
+  for (guint row = 0; row < NY; row++)
+    for (guint i = 0; i < NX; i++)
+      g_assert_cmpfloat (z->pixels[row * NX + i], ==, voxel (i, row, at[2]));
+}
+
+/* As by clicks into two planes. */
+static void
+go_to (guint x, guint y, guint z)
+{
+  g_signal_emit_by_name (td_image_pane_view (pane ("z")), "picked", (double) x, (double) y);
+  g_signal_emit_by_name (td_image_pane_view (pane ("y")), "picked", (double) x, (double) z);
+}
+
+static gboolean
+survey_is_there (gpointer unused)
+{
+  return gtk_label_get_text (td_test_part (browser, "survey"))[0] != 0;
+}
+
+static void
+test_planes (void)
+{
+  assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
+  td_test_wait (survey_is_there, NULL, "the figures of the whole volume");
+  g_assert_true (gtk_widget_get_visible (td_test_part (browser, "space")));
+  for (guint kind = 0; kind < 3; kind++) {
+    static const char *const names[] = { "volume-browser", "volume-average", "volume-composite" };
+    gtk_drop_down_set_selected (td_test_part (browser, "cast"), kind);
+    gtk_toggle_button_set_active (td_test_part (browser, "clip_y"), kind == 2);
+    td_test_screenshot (GTK_WIDGET (window), names[kind]);
+  }
+  go_to (31, 0, N - 1);
+  assert_planes ((guint[]) { 31, 0, N - 1 });
+}
+
+/* What a pointer, the wheel and the arrows do, as their signals say it. */
+static void
+test_cross_hair (void)
+{
+  go_to (10, 11, 12);
+  g_signal_emit_by_name (td_image_pane_view (pane ("z")), "picked", 40.2, 20.8);
+  assert_planes ((guint[]) { 40, 21, 12 });
+  g_signal_emit_by_name (td_image_pane_view (pane ("y")), "picked", 41.0, 25.0);
+  assert_planes ((guint[]) { 41, 21, 25 });
+  g_signal_emit_by_name (td_image_pane_view (pane ("x")), "line-moved", 26.0);
+  g_signal_emit_by_name (td_image_pane_view (pane ("x")), "column-moved", 22.3);
+  assert_planes ((guint[]) { 41, 22, 26 });
+  g_signal_emit_by_name (td_image_pane_view (pane ("x")), "stepped", 3);
+  g_signal_emit_by_name (td_image_pane_view (pane ("z")), "nudged", -1, 0, FALSE);
+  assert_planes ((guint[]) { 43, 22, 26 });
+  g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", 1000);
+  assert_planes ((guint[]) { 43, 22, N - 1 });
+}
+
+static const TdStyle *
+style_of (const char *name)
+{
+  return td_slice_view_get_style (td_image_pane_view (pane (name)));
+}
+
+/* One contrast for all; stepping keeps it; unlinked, each has its own; presets are percentiles. */
+static void
+test_levels (void)
+{
+  g_assert_cmpfloat (style_of ("x")->high, ==, style_of ("z")->high);
+  td_image_pane_set_range (pane ("y"), -0.5, 0.75);
+  g_assert_cmpfloat (style_of ("z")->low, ==, -0.5);
+  g_assert_cmpfloat (style_of ("x")->high, ==, 0.75);
+  go_to (20, 20, 20);
+  assert_planes ((guint[]) { 20, 20, 20 });
+  g_assert_cmpfloat (style_of ("z")->high, ==, 0.75);
+  gtk_widget_activate_action (GTK_WIDGET (pane ("z")), "pane.levels", "s", "0");
+  const TdImage *z = td_image_pane_get_image (pane ("z"));
+  g_assert_cmpfloat (style_of ("z")->low, ==, z->minimum);
+  g_assert_cmpfloat (style_of ("x")->high, ==, z->maximum);
+  gtk_widget_activate_action (GTK_WIDGET (pane ("z")), "pane.levels", "s", "1");
+  g_assert_cmpfloat (style_of ("z")->low, ==, td_image_quantile (z, 0.01));
+  gtk_toggle_button_set_active (td_test_part (browser, "link"), FALSE);
+  td_image_pane_set_range (pane ("z"), 1, 2);
+  g_assert_cmpfloat (style_of ("x")->high, <, 1.5);
+  gtk_toggle_button_set_active (td_test_part (browser, "link"), TRUE);
+}
+
+/* ── Measuring ── */
+
+static void
+draw (const char *plane, const TdMeasure *measure)
+{
+  g_signal_emit_by_name (td_image_pane_view (pane (plane)), "drawn", measure);
+}
+
+static const GArray *
+marks_of (const char *plane)
+{
+  return td_slice_view_get_marks (td_image_pane_view (pane (plane)));
+}
+
+/* The numbers of a line of the export, by the names in its head. */
+static double
+exported (char **lines, guint line, const char *name)
+{
+  g_auto (GStrv) names = g_strsplit (lines[0], ",", -1);
+  g_auto (GStrv) values = g_strsplit (lines[line], ",", -1);
+
+  for (guint i = 0; names[i]; i++)
+    if (g_str_equal (names[i], name))
+      return values[i][0] ? g_ascii_strtod (values[i], NULL) : NAN;
+  g_assert_not_reached ();
+}
+
+/* Each kind against what its points and the array say; they stay with their plane and go out. */
+static void
+test_measures (void)
+{
+  static const TdMeasure measures[] = {
+    { TD_MEASURE_DISTANCE, { { 3, 4 }, { 33, 44 } } },
+    { TD_MEASURE_ANGLE, { { 10, 10 }, { 20, 10 }, { 30, 20 } } },
+    { TD_MEASURE_LINE, { { 2, 7 }, { 42, 7 } } },
+    { TD_MEASURE_REGION, { { 24.3, 25.8 }, { 19.6, 16.4 } } },
+  };
+  g_autofree char *path = g_build_filename (td_test_folder (), "measures.csv", NULL);
+  g_autofree char *beside = g_build_filename (td_test_folder (), "measures-3.csv", NULL);
+  g_autofree char *text = NULL, *profile = NULL;
+  g_autoptr (GError) error = NULL;
+  double sum = 0, squares = 0;
+
+  go_to (31, 22, 24);
+  assert_planes ((guint[]) { 31, 22, 24 });
+  for (guint i = 0; i < G_N_ELEMENTS (measures); i++)
+    draw ("z", &measures[i]);
+  g_assert_cmpuint (marks_of ("z")->len, ==, 4);
+  g_assert_cmpuint (marks_of ("x")->len, ==, 0);
+  td_test_screenshot (GTK_WIDGET (window), "volume-measures");
+  g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", 1);
+  g_assert_cmpuint (marks_of ("z")->len, ==, 0);
+  g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", -1);
+  g_assert_cmpuint (marks_of ("z")->len, ==, 4);
+  g_assert_true (td_measure_list_export (td_test_part (browser, "measures"), path, &error));
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  g_assert_cmpfloat (exported (lines, 1, "length_px"), ==, 50);
+  g_assert_cmpfloat_with_epsilon (exported (lines, 1, "length_mm"), 0.5, 1e-9);
+  g_assert_true (isnan (exported (lines, 1, "mean")));
+  g_assert_cmpfloat_with_epsilon (exported (lines, 2, "angle_deg"), 135, 1e-6);
+  for (guint y = 16; y <= 26; y++)
+    for (guint x = 20; x <= 24; x++) {
+      sum += voxel (x, y, 24);
+      squares += (double) voxel (x, y, 24) * voxel (x, y, 24);
+    }
+  g_assert_cmpfloat (exported (lines, 4, "samples"), ==, 55);
+  g_assert_cmpfloat_with_epsilon (exported (lines, 4, "mean"), sum / 55, 1e-7);
+  g_assert_cmpfloat_with_epsilon (exported (lines, 4, "deviation"),
+                                  sqrt ((squares - sum * sum / 55) / 54), 1e-6);
+  g_assert_cmpfloat_with_epsilon (exported (lines, 4, "area_mm2"), 55e-4, 1e-9);
+  g_assert_true (g_file_get_contents (beside, &profile, NULL, NULL));
+  g_auto (GStrv) samples = g_strsplit (profile, "\n", -1);
+  for (guint i = 0; i <= 40; i++)
+    g_assert_cmpfloat_with_epsilon (exported (samples, i + 1, "value"), voxel (2 + i, 7, 24), 1e-6);
+  td_test_click (td_test_button (td_test_part (browser, "measures"), "Remove"));
+  g_assert_cmpuint (marks_of ("z")->len, ==, 3);
+}
+
+static gboolean
+shows_first_slice (gpointer unused)
+{
+  const TdImage *z = td_image_pane_get_image (pane ("z"));
+
+  return z && z->pixels[0] == voxel (0, 0, 0);
+}
+
+static void
+test_play (void)
+{
+  go_to (5, 5, N - 1);
+  gtk_toggle_button_set_active (td_test_part (browser, "play"), TRUE);
+  td_test_wait (shows_first_slice, NULL, "the movie to begin anew");
+  gtk_toggle_button_set_active (td_test_part (browser, "play"), FALSE);
+  td_test_wait (planes_are_settled, NULL, "the planes");
+}
+
+static gboolean
+is_asked (gpointer unused)
+{
+  return td_test_other_window (ADW_TYPE_MESSAGE_DIALOG) != NULL;
+}
+
+static void
+open_window (const char *path)
+{
+  window = td_volume_window_open (gtk_window_get_application (GTK_WINDOW (td_test_window)), path,
+                                  "viridis");
+  browser
+      = (TdVolumeBrowser *) td_test_find (GTK_WIDGET (window), TD_TYPE_VOLUME_BROWSER, NULL, NULL);
+}
+
+/* Headerless samples: the window asks how they lie, once more where the answer is none. */
+static void
+test_raw (void)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "volume.raw", NULL);
+  static const char *const answers[] = { "70 by 50", "70x50:float32" };
+
+  g_assert_true (g_file_set_contents (path, (const char *) voxels,
+                                      (gssize) ((gsize) NX * NY * N * sizeof *voxels), NULL));
+  gtk_window_close (GTK_WINDOW (window));
+  open_window (path);
+  for (guint i = 0; i < G_N_ELEMENTS (answers); i++) {
+    td_test_wait (is_asked, NULL, "the question");
+    GtkWindow *dialog = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
+    GtkWidget *row = td_test_find (GTK_WIDGET (dialog), ADW_TYPE_ENTRY_ROW, NULL, NULL);
+    gtk_editable_set_text (GTK_EDITABLE (row), answers[i]);
+    if (i == 0)
+      td_test_screenshot (GTK_WIDGET (dialog), "volume-question");
+    adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog), "open");
+    gtk_window_destroy (dialog);
+  }
+  assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  make_voxels ();
+  g_autofree char *path = save_volume ("slices", TD_VOLUME_TIFF_STACK);
+  TdApplication *application = td_test_start ();
+  open_window (path);
+  g_test_add_func ("/volume-browser/planes", test_planes);
+  g_test_add_func ("/volume-browser/cross-hair", test_cross_hair);
+  g_test_add_func ("/volume-browser/levels", test_levels);
+  g_test_add_func ("/volume-browser/measures", test_measures);
+  g_test_add_func ("/volume-browser/play", test_play);
+  g_test_add_func ("/volume-browser/raw", test_raw);
+  int status = g_test_run ();
+  gtk_window_close (GTK_WINDOW (window));
+  gtk_window_close (GTK_WINDOW (td_test_window));
+  g_object_unref (application);
+  td_test_folder_remove ();
+  g_free (voxels);
+  return status;
+}

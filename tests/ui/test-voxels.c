@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Volumes seen from outside, by the processor: where voxels appear, and what rays add up to. */
+#include <math.h>
+
+#include "render/voxels.h"
+
+#define SIDE 160u
+#define NX 20u
+#define NY 14u
+#define NZ 24u
+
+static const guint n[3] = { NX, NY, NZ };
+static const double size[3] = { 20, 28, 24 }; /* voxels are twice as long along y */
+
+static TdCast
+plain_cast (TdCastKind kind)
+{
+  return (TdCast) { .kind = kind,
+                    .map = TD_COLOUR_GREY,
+                    .low = 0,
+                    .high = 1,
+                    .opacity = 2,
+                    .clip = { { 0, 1 }, { 0, 1 }, { 0, 1 } } };
+}
+
+static TdCamera
+camera_from (double yaw_rad, double pitch_rad)
+{
+  TdCamera camera;
+
+  td_camera_init (&camera, (double[3]) { 0 }, 0.5 * sqrt (20 * 20 + 28 * 28 + 24 * 24));
+  camera.yaw_rad = yaw_rad;
+  camera.pitch_rad = pitch_rad;
+  return camera;
+}
+
+static guint8 *
+cast_picture (const float *values, const TdCast *cast, const TdCamera *camera)
+{
+  g_autoptr (TdVoxels) voxels = td_voxels_new (values, n, size);
+  guint8 *rgba = g_malloc (4 * SIDE * SIDE);
+
+  g_assert_true (td_voxels_cast (voxels, cast, camera, SIDE, SIDE, NULL, rgba));
+  return rgba;
+}
+
+static guint
+opacity_at (const guint8 *rgba, double x, double y)
+{
+  return rgba[4 * ((guint) floor (y) * SIDE + (guint) floor (x)) + 3];
+}
+
+/* Where the middle of voxel (i, j, k) appears. */
+static void
+place_voxel (const TdCamera *camera, const guint at[3], double *x, double *y)
+{
+  static const double sign[3] = { 1, -1, -1 };
+  double point[3], depth;
+
+  for (guint c = 0; c < 3; c++)
+    point[c] = sign[c] * ((at[c] + 0.5) / n[c] - 0.5) * size[c];
+  td_camera_project (camera, SIDE, SIDE, point, x, y, &depth);
+}
+
+/* One bright voxel is brightest where the camera says that it lies, from whichever side. */
+static void
+test_place (void)
+{
+  static const guint places[][3] = { { 3, 2, 20 }, { 16, 11, 4 }, { 10, 1, 1 }, { 1, 12, 12 } };
+
+  for (guint p = 0; p < G_N_ELEMENTS (places); p++) {
+    g_autofree float *values = g_new0 (float, NX *NY *NZ);
+    const TdCamera camera = camera_from (0.4 + 1.3 * p, -0.7 + 0.4 * p);
+    const TdCast cast = plain_cast (TD_CAST_MAXIMUM);
+    double x, y, sum = 0, column = 0, row = 0;
+    guint most = 0;
+
+    values[(places[p][2] * NY + places[p][1]) * NX + places[p][0]] = 1;
+    g_autofree guint8 *rgba = cast_picture (values, &cast, &camera);
+    for (guint i = 0; i < SIDE * SIDE; i++) {
+      const double weight = rgba[4 * i + 3] > 60 ? rgba[4 * i + 3] : 0;
+      sum += weight;
+      column += weight * (i % SIDE + 0.5);
+      row += weight * (i / SIDE + 0.5);
+      most = MAX (most, rgba[4 * i + 3]);
+    }
+    place_voxel (&camera, places[p], &x, &y);
+    g_test_message ("%u: (%.1f, %.1f), brightest %u about (%.1f, %.1f)", p, x, y, most,
+                    column / sum, row / sum);
+    g_assert_cmpfloat (sum, >, 0);
+    g_assert_cmpfloat (hypot (column / sum - x, row / sum - y), <, 1.2);
+    g_assert_cmpuint (most, >, 100); /* rays pass beside its middle */
+  }
+}
+
+/* A projection of the largest values is the array's: along y, through what does not change there.
+ */
+static void
+test_maximum (void)
+{
+  g_autofree float *values = g_new (float, NX *NY *NZ);
+  const TdCamera camera = camera_from (0, 0);
+  TdCast cast = plain_cast (TD_CAST_MAXIMUM);
+
+  for (guint k = 0; k < NZ; k++)
+    for (guint j = 0; j < NY; j++)
+      for (guint i = 0; i < NX; i++)
+        values[(k * NY + j) * NX + i] = (float) (0.2 + 0.6 * i / (NX - 1) * k / (NZ - 1))
+                                        + (i == 0 && k == 0 ? -0.2f : 0)
+                                        + (i == NX - 1 && k == NZ - 1 ? 0.2f : 0);
+  cast.clip[1][0] = 0.48; /* rays diverge: a thin part has one value on each */
+  cast.clip[1][1] = 0.52;
+  g_autofree guint8 *rgba = cast_picture (values, &cast, &camera);
+  for (guint k = 2; k < NZ - 2; k++)
+    for (guint i = 2; i < NX - 2; i++) {
+      double x, y;
+      float most = 0;
+      for (guint j = 0; j < NY; j++)
+        most = fmaxf (most, values[(k * NY + j) * NX + i]);
+      place_voxel (&camera, (guint[3]) { i, NY / 2, k }, &x, &y);
+      g_assert_cmpint (abs ((int) opacity_at (rgba, x, y) - (int) (255 * most)), <=, 6);
+    }
+}
+
+/* Closed forms through the middle of one value: what is absorbed, the mean, what is cut away. */
+static void
+test_rays (void)
+{
+  g_autofree float *values = g_new (float, NX *NY *NZ);
+  const TdCamera camera = camera_from (0, 0);
+  TdCast composite = plain_cast (TD_CAST_COMPOSITE), average = plain_cast (TD_CAST_AVERAGE);
+
+  for (guint i = 0; i < NX * NY * NZ; i++)
+    values[i] = 0.5f;
+  values[0] = 0;
+  values[NX * NY * NZ - 1] = 1; /* the range of values, in two corners */
+  g_autofree guint8 *absorbed = cast_picture (values, &composite, &camera);
+  /* As far as the longest side, whose extinction is 2 at the value 1. */
+  g_assert_cmpint (
+      abs ((int) opacity_at (absorbed, SIDE / 2, SIDE / 2) - (int) (255 * (1 - exp (-1)))), <=, 2);
+  g_autofree guint8 *mean = cast_picture (values, &average, &camera);
+  g_assert_cmpint (abs ((int) opacity_at (mean, SIDE / 2, SIDE / 2) - 127), <=, 2);
+  g_assert_cmpuint (opacity_at (mean, 1, 1), ==, 0);
+  average.clip[0][0] = 0.5;
+  g_autofree guint8 *cut = cast_picture (values, &average, &camera);
+  g_assert_cmpuint (opacity_at (cut, SIDE / 2 - 8, SIDE / 2), ==, 0);
+  g_assert_cmpint (abs ((int) opacity_at (cut, SIDE / 2 + 8, SIDE / 2) - 127), <=, 2);
+  composite.clip[1][0] = 0.75;
+  g_autofree guint8 *quarter = cast_picture (values, &composite, &camera);
+  g_assert_cmpint (
+      abs ((int) opacity_at (quarter, SIDE / 2, SIDE / 2) - (int) (255 * (1 - exp (-0.25)))), <=,
+      2);
+}
+
+/* What is not finite is the least, and a cancelled picture is none. */
+static void
+test_bad (void)
+{
+  g_autofree float *values = g_new (float, NX *NY *NZ);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  const TdCast cast = plain_cast (TD_CAST_AVERAGE);
+  const TdCamera camera = camera_from (1, 1);
+  g_autofree guint8 *rgba = g_malloc (4 * SIDE * SIDE);
+
+  for (guint i = 0; i < NX * NY * NZ; i++)
+    values[i] = i % 3 ? NAN : INFINITY;
+  g_autoptr (TdVoxels) voxels = td_voxels_new (values, n, size);
+  g_assert_true (td_voxels_cast (voxels, &cast, &camera, SIDE, SIDE, NULL, rgba));
+  g_assert_cmpuint (opacity_at (rgba, SIDE / 2, SIDE / 2), ==, 0);
+  g_cancellable_cancel (cancellable);
+  g_assert_false (td_voxels_cast (voxels, &cast, &camera, SIDE, SIDE, cancellable, rgba));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/voxels/place", test_place);
+  g_test_add_func ("/voxels/maximum", test_maximum);
+  g_test_add_func ("/voxels/rays", test_rays);
+  g_test_add_func ("/voxels/bad", test_bad);
+  return g_test_run ();
+}

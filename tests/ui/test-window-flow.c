@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From opening to a volume as the window leads through it, and what takes steps back. The tests run
+   in order in one window, on a scan that does not say where its axis is. */
+#include <math.h>
+#include <string.h>
+
+#include "app/presets.h"
+#include "ui-test.h"
+#include "ui/advice-group.h"
+#include "ui/axis-strip.h"
+#include "ui/facts-group.h"
+#include "ui/guide-window.h"
+#include "ui/recipe-panel.h"
+#include "window-test.h"
+
+#define CENTRE 131.4
+
+static TdApplication *application;
+
+static TdRecipePanel *
+panel (void)
+{
+  return td_test_part (td_test_window, "panel");
+}
+
+static const TdRecipe *
+recipe (void)
+{
+  return td_session_recipe (td_test_session ());
+}
+
+static gboolean
+panel_is_quiet (gpointer user)
+{
+  return !td_test_is_updating (panel ());
+}
+
+static const char *
+next_label (void)
+{
+  return gtk_button_get_label (td_test_part (panel (), "next_button"));
+}
+
+static gboolean
+axis_is_found (gpointer user)
+{
+  return gtk_widget_get_sensitive (td_test_part (panel (), "next_button"))
+         && isfinite (recipe ()->centre_px);
+}
+
+static gboolean
+reconstruct_is_marked (void)
+{
+  return gtk_widget_has_css_class (td_test_part (td_test_window, "reconstruct_button"),
+                                   "suggested-action");
+}
+
+/* Find, rings, reconstruct: the same button three times. */
+static void
+test_next (void)
+{
+  const char *options[]
+      = { "--columns=256",   "--rows=16", "--photons=20000", "--rings=0.003", "--centre=131.4",
+          "--centre-unsaid", NULL };
+  g_autofree char *path = td_test_phantom ("flow_demo.nxs", options);
+
+  td_test_open (path);
+  td_test_wait (panel_is_quiet, NULL, "the data to be looked at");
+  g_assert_true (isnan (td_session_facts (td_test_session ())->centre_px));
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-1");
+  g_assert_cmpint (td_recipe_panel_next (panel ()), ==, TD_FLOW_AXIS);
+  g_assert_cmpstr (next_label (), ==, "Find the Axis");
+  g_assert_false (reconstruct_is_marked ());
+  td_test_click (td_test_part (panel (), "next_button"));
+  td_test_wait (axis_is_found, NULL, "the axis");
+  g_assert_cmpfloat (fabs (recipe ()->centre_px - CENTRE), <, 0.2);
+  g_assert_cmpint (td_recipe_panel_next (panel ()), ==, TD_FLOW_PREPARE);
+  g_assert_cmpstr (next_label (), ==, "Remove Rings");
+  td_test_wait (td_test_slice_is_there, NULL, "the centred slice");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-2");
+  td_test_activate ("do-next", NULL);
+  TdRecipe copy = *recipe ();
+  g_assert_nonnull (td_recipe_step (&copy, "rings"));
+  g_assert_cmpint (td_recipe_panel_next (panel ()), ==, TD_FLOW_RECONSTRUCT);
+  g_assert_true (reconstruct_is_marked ());
+  td_test_wait (td_test_slice_is_there, NULL, "the clean slice");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-3");
+}
+
+/* What was done stands in words, and one click goes back to before it. */
+static void
+test_done (void)
+{
+  GMenuModel *menu = G_MENU_MODEL (
+      gtk_widget_get_template_child (GTK_WIDGET (td_test_window), TD_TYPE_WINDOW, "done_menu"));
+  g_autofree char *last = NULL, *first = NULL;
+  const TdRecipe now = *recipe ();
+
+  g_assert_cmpint (g_menu_model_get_n_items (menu), ==, 2);
+  g_menu_model_get_item_attribute (menu, 0, "label", "s", &last);
+  g_menu_model_get_item_attribute (menu, 1, "label", "s", &first);
+  g_test_message ("%s; %s", first, last);
+  g_assert_cmpstr (last, ==, "Rings: added");
+  g_assert_true (g_str_has_prefix (first, "Centre of rotation: none → 131."));
+  td_test_activate ("undo-to", g_variant_new_uint32 (2));
+  g_assert_true (isnan (recipe ()->centre_px));
+  g_assert_cmpint (g_menu_model_get_n_items (menu), ==, 0);
+  td_test_activate ("redo", NULL);
+  td_test_activate ("redo", NULL);
+  g_assert_true (td_recipe_equal (recipe (), &now));
+}
+
+static gboolean
+is_reset_of (GtkWidget *button, gpointer row)
+{
+  return gtk_widget_has_css_class (button, "reset")
+         && gtk_widget_is_ancestor (button, GTK_WIDGET (row));
+}
+
+/* A row that was changed goes back by itself. */
+static void
+test_reset (void)
+{
+  gpointer row = td_test_row (panel (), "Filter");
+  GtkWidget *reset = td_test_find (row, GTK_TYPE_BUTTON, is_reset_of, row);
+  const TdRecipe before = *recipe ();
+
+  g_assert_nonnull (reset);
+  g_assert_false (gtk_widget_get_visible (reset));
+  adw_combo_row_set_selected (row, TD_FILTER_HANN);
+  g_assert_cmpint (recipe ()->filter.kind, ==, TD_FILTER_HANN);
+  g_assert_true (gtk_widget_get_visible (reset));
+  td_test_click (reset);
+  g_assert_true (td_recipe_equal (recipe (), &before));
+  g_assert_false (gtk_widget_get_visible (reset));
+}
+
+/* What the planner would refuse is not selected, whatever way it is tried. */
+static void
+test_impossible (void)
+{
+  gpointer row = td_test_row (panel (), "Method");
+  const TdRecipe before = *recipe ();
+
+  td_test_wait (panel_is_quiet, NULL, "the choices");
+  adw_combo_row_set_selected (row, TD_METHOD_FDK);
+  g_assert_true (td_recipe_equal (recipe (), &before));
+  g_assert_cmpuint (adw_combo_row_get_selected (row), ==, TD_METHOD_AUTO);
+  /* What it can do stays free. */
+  adw_combo_row_set_selected (row, TD_METHOD_FOURIER);
+  g_assert_cmpint (recipe ()->method, ==, TD_METHOD_FOURIER);
+  td_test_activate ("undo", NULL);
+  g_assert_true (td_recipe_equal (recipe (), &before));
+  td_test_wait (panel_is_quiet, NULL, "the choices");
+}
+
+static gboolean
+has_preset (const char *name)
+{
+  g_auto (GStrv) names = td_presets_list ();
+
+  return g_strv_contains ((const char *const *) names, name);
+}
+
+/* A preset brings how, and leaves where: the axis is the scan's. */
+static void
+test_presets (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe smooth = *recipe ();
+  const double centre = smooth.centre_px;
+
+  smooth.filter.kind = TD_FILTER_HANN;
+  smooth.centre_px = 7;
+  smooth.row_first = 2;
+  smooth.row_end = 3;
+  g_strlcpy (smooth.devices, "cuda:7", sizeof smooth.devices);
+  g_assert_true (td_presets_save ("test_of flow", &smooth, &error));
+  g_assert_true (has_preset ("test_of flow"));
+  td_test_activate ("apply-preset", g_variant_new_string ("test_of flow"));
+  g_assert_cmpint (recipe ()->filter.kind, ==, TD_FILTER_HANN);
+  g_assert_cmpfloat (recipe ()->centre_px, ==, centre);
+  g_assert_cmpuint (recipe ()->row_end, ==, 0);
+  g_assert_cmpstr (recipe ()->devices, !=, "cuda:7");
+  td_test_activate ("undo", NULL);
+  td_test_activate ("remove-preset", g_variant_new_string ("test_of flow"));
+  g_assert_false (has_preset ("test_of flow"));
+  g_assert_false (td_presets_save ("../away", &smooth, &error));
+  g_assert_nonnull (strstr (error->message, "slash"));
+}
+
+static gboolean
+trials_are_there (gpointer strip)
+{
+  return !gtk_spinner_get_spinning (td_test_part (strip, "spinner"));
+}
+
+static gboolean
+is_sensitive_trial (GtkWidget *button, gpointer number)
+{
+  return gtk_widget_has_css_class (button, "trial-picture") && gtk_widget_is_sensitive (button)
+         && g_object_get_data (G_OBJECT (button), "trial") == number;
+}
+
+/* Trials stand around the centre that is set; a click takes one, and undo gives it back. */
+static void
+test_trials (void)
+{
+  GtkWidget *strip = td_test_part (td_test_window, "strip");
+  const double centre = recipe ()->centre_px;
+
+  td_test_activate ("show-trials", NULL);
+  g_assert_true (gtk_revealer_get_reveal_child (td_test_part (td_test_window, "strip_revealer")));
+  td_test_wait (trials_are_there, strip, "the trials");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-trials");
+  GtkWidget *third
+      = td_test_find (strip, GTK_TYPE_BUTTON, is_sensitive_trial, GUINT_TO_POINTER (2));
+  g_assert_nonnull (third);
+  td_test_click (third);
+  g_assert_cmpfloat_with_epsilon (recipe ()->centre_px, centre - 1, 1e-6);
+  g_assert_true (gtk_widget_has_css_class (third, "current"));
+  td_test_activate ("undo", NULL);
+  g_assert_cmpfloat (recipe ()->centre_px, ==, centre);
+  td_test_click (td_test_button (strip, "Finer"));
+  td_test_wait (trials_are_there, strip, "finer trials");
+  td_test_click (third);
+  g_assert_cmpfloat_with_epsilon (recipe ()->centre_px, centre - 0.5, 1e-6);
+  td_test_activate ("undo", NULL);
+  td_test_activate ("show-trials", NULL);
+  g_assert_false (gtk_revealer_get_reveal_child (td_test_part (td_test_window, "strip_revealer")));
+}
+
+/* Where the methods disagree, the trials come by themselves. */
+static void
+test_disagreement (void)
+{
+  TdCentreGroup *group = td_recipe_panel_centre (panel ());
+
+  g_signal_emit_by_name (group, "trials-wanted", 120.0, 136.0);
+  g_assert_true (gtk_revealer_get_reveal_child (td_test_part (td_test_window, "strip_revealer")));
+  td_test_wait (trials_are_there, td_test_part (td_test_window, "strip"), "the trials");
+  td_test_activate ("show-trials", NULL);
+}
+
+static double
+left_over (void)
+{
+  TdImage *image = td_image_pane_get_image (td_test_part (td_test_scan_view (), "projection"));
+  TdImageStatistics statistics;
+
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures");
+  image = td_image_pane_get_image (td_test_part (td_test_scan_view (), "projection"));
+  g_assert_true (td_image_statistics (image, 60, 0, 140, 16, &statistics));
+  return statistics.deviation;
+}
+
+/* Opposite views cancel where the axis is right, and follow it; a fine nudge is a tenth. */
+static void
+test_opposite (void)
+{
+  GtkToggleButton *toggle = td_test_part (td_test_scan_view (), "opposite_button");
+  TdSliceView *slice = td_image_pane_view (td_test_slice_pane ());
+  const double centre = recipe ()->centre_px, plain = left_over ();
+
+  g_assert_true (gtk_widget_is_sensitive (GTK_WIDGET (toggle)));
+  gtk_toggle_button_set_active (toggle, TRUE);
+  const double right = left_over ();
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-opposite");
+  for (guint i = 0; i < 30; i++)
+    g_signal_emit_by_name (slice, "nudged", 1, 0, TRUE);
+  g_assert_cmpfloat_with_epsilon (recipe ()->centre_px, centre + 3, 1e-6);
+  const double wrong = left_over ();
+  g_test_message ("%g left of %g, %g three columns off", right, plain, wrong);
+  g_assert_cmpfloat (right, <, 0.3 * plain);
+  g_assert_cmpfloat (wrong, >, 1.5 * right);
+  gtk_toggle_button_set_active (toggle, FALSE);
+  td_test_activate ("undo", NULL);
+  g_assert_cmpfloat_with_epsilon (left_over (), plain, 1e-9);
+}
+
+/* A file that holds several scans lists them, the one that is open marked. */
+static void
+test_entries (void)
+{
+  TdScanFacts facts = *td_session_facts (td_test_session ());
+  g_autoptr (TdFactsGroup) group = g_object_ref_sink (g_object_new (TD_TYPE_FACTS_GROUP, NULL));
+
+  facts.notes = NULL;
+  td_facts_group_show (group, &facts);
+  g_assert_false (gtk_widget_get_visible (td_test_row (group, "Scan in the file")));
+  td_messages_add (&facts.notes,
+                   td_message_new ("The file holds %u scans (%s); %s was taken, {dataset:ENTRY} "
+                                   "takes another.",
+                                   2, "/entry0000, /entry0001", "/entry0001"));
+  td_facts_group_show (group, &facts);
+  AdwComboRow *row = td_test_row (group, "Scan in the file");
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (row)));
+  g_assert_cmpuint (g_list_model_get_n_items (adw_combo_row_get_model (row)), ==, 2);
+  g_assert_cmpuint (adw_combo_row_get_selected (row), ==, 1);
+  td_messages_free (facts.notes);
+}
+
+/* The pages of the guide are in the program, and links lead from one to the next. */
+static void
+test_guide (void)
+{
+  g_action_group_activate_action (G_ACTION_GROUP (application), "guide", NULL);
+  GtkWindow *guide = td_test_other_window (TD_TYPE_GUIDE_WINDOW);
+
+  g_assert_nonnull (guide);
+  g_assert_true (td_guide_window_show (TD_GUIDE_WINDOW (guide), "guide-centre.md"));
+  g_assert_false (td_guide_window_show (TD_GUIDE_WINDOW (guide), "nowhere.md"));
+  td_test_screenshot (GTK_WIDGET (guide), "window-flow-guide");
+  gtk_window_close (guide);
+}
+
+/* Labels below @widget whose words are shortened, or that lie outside of it. */
+static guint
+n_cut (GtkWidget *widget, GtkWidget *within)
+{
+  guint n = 0;
+
+  if (!gtk_widget_get_mapped (widget))
+    return 0;
+  if (GTK_IS_LABEL (widget)) {
+    graphene_rect_t bounds;
+    const gboolean shortened
+        = pango_layout_is_ellipsized (gtk_label_get_layout (GTK_LABEL (widget)));
+    const gboolean outside
+        = gtk_widget_compute_bounds (widget, within, &bounds)
+          && (bounds.origin.x < -1
+              || bounds.origin.x + bounds.size.width > gtk_widget_get_width (within) + 1);
+    if (shortened || outside) {
+      g_test_message ("%s: “%s”", shortened ? "shortened" : "outside",
+                      gtk_label_get_text (GTK_LABEL (widget)));
+      n++;
+    }
+  }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    n += n_cut (child, within);
+  return n;
+}
+
+/* Where there is little room the panel folds away; it is asked for again. */
+static gboolean
+panel_is_there (gpointer user)
+{
+  gtk_toggle_button_set_active (td_test_part (td_test_window, "sidebar_button"), TRUE);
+  return gtk_widget_get_mapped (GTK_WIDGET (panel ()));
+}
+
+static void
+assert_nothing_cut (const char *name)
+{
+  td_test_wait (panel_is_there, NULL, "the panel");
+  td_test_screenshot (GTK_WIDGET (td_test_window), name);
+  td_test_wait (panel_is_there, NULL, "the panel");
+  g_assert_cmpuint (n_cut (GTK_WIDGET (panel ()), GTK_WIDGET (panel ())), ==, 0);
+}
+
+/* In 800 pixels, and with text of twice the size in as few as the window takes: all words of the
+   panel are there. */
+static void
+test_large_text (void)
+{
+  GtkSettings *settings = gtk_settings_get_default ();
+  int dpi;
+
+  g_object_get (settings, "gtk-xft-dpi", &dpi, NULL);
+  gtk_toggle_button_set_active (
+      GTK_TOGGLE_BUTTON (td_test_button (panel (), "More: kernel, device, region")), TRUE);
+  gtk_window_set_default_size (GTK_WINDOW (td_test_window), 800, 760);
+  assert_nothing_cut ("window-flow-narrow");
+  g_object_set (settings, "gtk-xft-dpi", 2 * 96 * 1024, NULL);
+  assert_nothing_cut ("window-flow-large");
+  g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
+  gtk_window_set_default_size (GTK_WINDOW (td_test_window), 1280, 800);
+}
+
+static guint
+n_messages (void)
+{
+  GListModel *windows = gtk_window_get_toplevels ();
+  guint n = 0;
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++) {
+    g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
+    n += ADW_IS_MESSAGE_DIALOG (window) && gtk_widget_get_visible (window);
+  }
+  return n;
+}
+
+/* The next thing that goes wrong takes the message's place. */
+static void
+test_messages (void)
+{
+  td_test_activate ("apply-preset", g_variant_new_string ("not there"));
+  g_assert_cmpuint (n_messages (), ==, 1);
+  td_test_activate ("apply-preset", g_variant_new_string ("nor there"));
+  g_assert_cmpuint (n_messages (), ==, 1);
+  gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  application = td_test_start ();
+  g_test_add_func ("/window-flow/next", test_next);
+  g_test_add_func ("/window-flow/done", test_done);
+  g_test_add_func ("/window-flow/reset", test_reset);
+  g_test_add_func ("/window-flow/impossible", test_impossible);
+  g_test_add_func ("/window-flow/presets", test_presets);
+  g_test_add_func ("/window-flow/trials", test_trials);
+  g_test_add_func ("/window-flow/disagreement", test_disagreement);
+  g_test_add_func ("/window-flow/opposite", test_opposite);
+  g_test_add_func ("/window-flow/entries", test_entries);
+  g_test_add_func ("/window-flow/guide", test_guide);
+  g_test_add_func ("/window-flow/large-text", test_large_text);
+  g_test_add_func ("/window-flow/messages", test_messages);
+  int status = g_test_run ();
+  gtk_window_close (GTK_WINDOW (td_test_window));
+  g_object_unref (application);
+  td_test_folder_remove ();
+  return status;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Jobs of this computer in the window: their queue, what is left of one that was cancelled, and one
+   that goes on while the window is closed. The tests run in order. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "dataset/volume.h"
+#include "ui-test.h"
+#include "ui/job-row.h"
+#include "ui/devices-window.h"
+#include "ui/jobs-window.h"
+#include "ui/volume-view.h"
+#include "window-test.h"
+
+#define COLUMNS 128
+#define ROWS 8
+
+static TdApplication *application;
+
+static gboolean
+folder_is_gone (gpointer folder)
+{
+  return !g_file_test (folder, G_FILE_TEST_EXISTS);
+}
+
+static gboolean
+item_has_ended (gpointer item)
+{
+  return td_job_item_ended (item);
+}
+
+static gboolean
+item_waits (gpointer item)
+{
+  return td_job_item_state (item) == TD_JOB_WAITING && td_job_item_facts (item)->paused;
+}
+
+static gboolean
+item_waits_for_one (gpointer item)
+{
+  return td_job_item_facts (item)->ahead == 1;
+}
+
+/* Processes of the job in the folder: they have its name in their environment. */
+static guint
+count_processes (const char *folder)
+{
+  g_autofree char *wanted = g_strconcat ("TOMODESK_JOB=", folder, NULL);
+  g_autoptr (GDir) dir = g_dir_open ("/proc", 0, NULL);
+  const char *name;
+  guint n = 0;
+
+  while ((name = g_dir_read_name (dir))) {
+    g_autofree char *path = g_build_filename ("/proc", name, "environ", NULL);
+    g_autofree char *text = NULL;
+    gsize length = 0;
+    if (!g_ascii_isdigit (*name) || !g_file_get_contents (path, &text, &length, NULL))
+      continue;
+    for (const char *at = text; at < text + length; at += strlen (at) + 1)
+      n += strcmp (at, wanted) == 0;
+  }
+  return n;
+}
+
+static char *
+output_named (const char *name)
+{
+  return g_build_filename (td_test_folder (), name, NULL);
+}
+
+static gboolean
+window_is_gone (gpointer user)
+{
+  return td_test_window == NULL;
+}
+
+/* Nothing begins while the queue pauses; who was asked to go first does. */
+static void
+test_queue (void)
+{
+  char *outputs[] = { output_named ("one.tif"), output_named ("two.tif") };
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_assert_true (td_remote_jobs_pause (TRUE, NULL));
+  g_autoptr (TdJobItem) one = td_test_submit (&recipe, outputs[0]);
+  td_test_wait (item_waits, one, "the first job to wait");
+  g_autoptr (TdJobItem) two = td_test_submit (&recipe, outputs[1]);
+  td_test_wait (item_waits_for_one, two, "the second job to stand behind it");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-queue");
+  td_job_item_go_first (two);
+  td_test_wait (item_waits_for_one, one, "the first job to stand behind the second");
+  g_assert_true (td_remote_jobs_pause (FALSE, NULL));
+  td_test_wait (item_has_ended, two, "the second job");
+  td_test_wait (item_has_ended, one, "the first job");
+  g_assert_cmpint (td_job_item_state (one), ==, TD_JOB_DONE);
+  g_assert_cmpint (td_job_item_state (two), ==, TD_JOB_DONE);
+  GStatBuf status[2];
+  for (guint i = 0; i < 2; i++)
+    g_assert_cmpint (g_stat (outputs[i], &status[i]), ==, 0);
+  const gint64 apart_ns
+      = (gint64) (status[0].st_mtim.tv_sec - status[1].st_mtim.tv_sec) * 1000000000
+        + status[0].st_mtim.tv_nsec - status[1].st_mtim.tv_nsec;
+  g_assert_cmpint (apart_ns, >, 0);
+  g_free (outputs[0]);
+  g_free (outputs[1]);
+}
+
+/* A job that waits and one that runs: nothing of either is left. */
+static void
+test_cancel (void)
+{
+  g_autofree char *output = output_named ("cancelled.tif");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_assert_true (td_remote_jobs_pause (TRUE, NULL));
+  g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
+  td_test_wait (item_waits, item, "the job to wait");
+  g_autofree char *folder = g_strdup (td_job_item_facts (item)->folder);
+  g_assert_cmpuint (count_processes (folder), >, 0);
+  td_job_item_cancel (item);
+  td_test_wait (item_has_ended, item, "the job's end");
+  g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_CANCELLED);
+  g_assert_cmpuint (count_processes (folder), ==, 0);
+  g_assert_false (g_file_test (output, G_FILE_TEST_EXISTS));
+  g_assert_true (td_remote_jobs_pause (FALSE, NULL));
+  td_job_item_forget (item);
+  td_job_queue_dismiss (td_test_jobs (), item);
+}
+
+static gboolean
+is_found (gpointer title)
+{
+  GListModel *model = td_job_queue_model (td_test_jobs ());
+
+  for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
+    if (g_strcmp0 (td_job_item_title (item), title) == 0)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static TdJobItem *
+item_titled (const char *title)
+{
+  GListModel *model = td_job_queue_model (td_test_jobs ());
+
+  for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
+    if (g_strcmp0 (td_job_item_title (item), title) == 0)
+      return item; /* the queue keeps it */
+  }
+  return NULL;
+}
+
+static void
+check_volume (const char *output, const TdRecipe *recipe)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolume) volume = td_volume_open (output, &error);
+  g_autofree float *written = g_new (float, COLUMNS *COLUMNS);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, ROWS);
+  for (guint row = 0; row < ROWS; row += 3) {
+    g_autofree float *expected = td_test_slice_by_job (recipe, row);
+    g_assert_true (td_volume_read (volume, row, 1, written, &error));
+    g_assert_cmpfloat (td_test_rms_between (written, expected, (gsize) COLUMNS * COLUMNS), <, 1e-6);
+  }
+}
+
+/* The window is closed with a job that has not even begun; another window finds the job, and its
+   volume is that of a job in this program. */
+static void
+test_survives (void)
+{
+  g_autofree char *output = output_named ("survives.tif");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_autoptr (TdScan) scan = td_scan_ref (td_session_scan (td_test_session ()));
+  g_assert_true (td_remote_jobs_pause (TRUE, NULL));
+  g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
+  gtk_window_close (GTK_WINDOW (td_test_window));
+  td_test_wait (window_is_gone, NULL, "the window to be freed");
+  td_test_wait (item_waits, item, "the job to be launched all the same");
+  g_clear_object (&item);
+  g_assert_true (td_remote_jobs_pause (FALSE, NULL));
+
+  g_application_activate (G_APPLICATION (application));
+  td_test_window = TD_WINDOW (gtk_application_get_active_window (GTK_APPLICATION (application)));
+  g_object_add_weak_pointer (G_OBJECT (td_test_window), (gpointer *) &td_test_window);
+  td_test_wait (is_found, (gpointer) "survives.tif", "the job to be found");
+  TdJobItem *found = item_titled ("survives.tif");
+  td_test_wait (item_has_ended, found, "the job's end");
+  g_assert_cmpint (td_job_item_state (found), ==, TD_JOB_DONE);
+  g_assert_true (td_job_item_recipe (found, &recipe));
+  td_test_open (td_scan_facts (scan)->path);
+  check_volume (output, &recipe);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-found");
+}
+
+static gboolean
+has_picture (GtkWidget *row, gpointer unused)
+{
+  return gtk_picture_get_paintable (td_test_part (row, "picture")) != NULL;
+}
+
+static gboolean
+picture_is_there (gpointer jobs)
+{
+  return td_test_find (jobs, TD_TYPE_JOB_ROW, has_picture, NULL) != NULL;
+}
+
+/* All jobs with their pictures; a recipe is taken; one is forgotten, and its volume stays. */
+static void
+test_history (void)
+{
+  g_autofree char *output = output_named ("survives.tif");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  TdJobItem *item = item_titled ("survives.tif");
+  g_autofree char *folder = g_strdup (td_job_item_facts (item)->folder);
+
+  td_test_activate ("show-jobs", NULL);
+  GtkWindow *jobs = td_test_other_window (TD_TYPE_JOBS_WINDOW);
+  g_assert_nonnull (jobs);
+  td_test_wait (picture_is_there, jobs, "a picture");
+  td_test_screenshot (GTK_WIDGET (jobs), "jobs-window");
+  recipe.filter.kind = TD_FILTER_HANN;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  GtkWidget *row = td_test_find (GTK_WIDGET (jobs), TD_TYPE_JOB_ROW, has_picture, NULL);
+  td_test_click (td_test_part (row, "recipe"));
+  g_assert_cmpint (td_session_recipe (td_test_session ())->filter.kind, !=, TD_FILTER_HANN);
+  td_job_item_forget (item);
+  td_job_queue_dismiss (td_test_jobs (), item);
+  td_test_wait (folder_is_gone, folder, "the job's folder to go");
+  g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
+  gtk_window_close (jobs);
+}
+
+static gboolean
+iterates_visibly (gpointer item)
+{
+  TdSliceStore *store = td_job_item_slices (item);
+
+  g_assert_false (td_job_item_ended (item));
+  return td_job_item_can_finish (item) && td_job_item_facts (item)->residuals->len >= 3 && store
+         && td_slice_store_has (store, ROWS / 2);
+}
+
+static gboolean
+estimate_is_shown (gpointer pane)
+{
+  GtkWidget *badge = td_test_part (pane, "badge");
+
+  return td_image_pane_get_image (pane) != NULL && gtk_widget_get_visible (badge)
+         && strstr (gtk_label_get_text (GTK_LABEL (badge)), "passes");
+}
+
+/* The estimate after each pass is shown with its method and its residuals; what it came to can be
+   kept. */
+static void
+test_iterations (void)
+{
+  g_autofree char *output = output_named ("iterations.tif");
+  gpointer view = td_test_part (td_test_window, "volume_view");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  recipe.method = TD_METHOD_SIRT;
+  recipe.iterations = 1000;
+  recipe.tolerance = 0;
+  g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
+  td_test_show_page ("volume");
+  td_volume_view_show_job (view, item);
+  td_test_wait (iterates_visibly, item, "three passes and an estimate");
+  const GArray *residuals = td_job_item_facts (item)->residuals;
+  g_assert_cmpfloat (g_array_index (residuals, double, 2), <, g_array_index (residuals, double, 0));
+  td_test_wait (estimate_is_shown, td_test_part (view, "pane"), "the estimate in the window");
+  g_assert_true (gtk_widget_get_visible (td_test_part (view, "curve")));
+  td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-iterations");
+  td_job_item_finish (item);
+  td_test_wait (item_has_ended, item, "the iterations to end");
+  g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_DONE);
+  g_assert_cmpuint (td_job_item_facts (item)->residuals->len, <, 1000);
+  g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
+  td_test_show_page ("slices");
+}
+
+static gboolean
+demo_is_open (gpointer user)
+{
+  return td_session_scan (td_test_session ())
+         && !g_file_test (td_session_facts (td_test_session ())->path, G_FILE_TEST_EXISTS);
+}
+
+/* The demonstration is no file: the job gets one. */
+static void
+test_demonstration (void)
+{
+  g_autofree char *output = output_named ("demonstration.tif");
+
+  td_test_activate ("open-demo", NULL);
+  td_test_wait (demo_is_open, NULL, "the demonstration");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  recipe.row_first = 40;
+  recipe.row_end = 44;
+  g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
+  td_test_wait (item_has_ended, item, "the job's end");
+  g_assert_cmpstr (td_job_item_error (item), ==, NULL);
+  g_autoptr (TdVolume) volume = td_volume_open (output, NULL);
+  g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 4);
+}
+
+static gboolean
+switch_is_there (GtkWidget *widget, gpointer unused)
+{
+  return gtk_widget_is_sensitive (widget);
+}
+
+static gboolean
+time_is_shown (gpointer row)
+{
+  g_autofree char *head = g_strconcat (td_session_recipe (td_test_session ())->devices, ": ", NULL);
+  return strstr (adw_action_row_get_subtitle (row), head) != NULL;
+}
+
+/* Devices are switched live: the recipe has them, and the slice's time is shown. */
+static void
+test_devices (void)
+{
+  td_test_activate ("show-devices", NULL);
+  GtkWindow *devices = td_test_other_window (TD_TYPE_DEVICES_WINDOW);
+  g_assert_nonnull (devices);
+  GtkWidget *use = td_test_find (GTK_WIDGET (devices), GTK_TYPE_SWITCH, switch_is_there, NULL);
+  g_assert_nonnull (use);
+  g_assert_cmpstr (td_session_recipe (td_test_session ())->devices, ==, "auto");
+  gtk_switch_set_active (GTK_SWITCH (use), TRUE);
+  /* The first that is listed: "opencl:0" or "host". */
+  g_assert_cmpstr (td_session_recipe (td_test_session ())->devices, !=, "auto");
+  td_test_wait (time_is_shown, td_test_row (devices, "The slice in the window"), "the time");
+  td_test_screenshot (GTK_WIDGET (devices), "devices-window");
+  td_test_activate ("undo", NULL);
+  g_assert_false (gtk_switch_get_active (GTK_SWITCH (use)));
+  gtk_window_close (devices);
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *options[] = { "--columns=128", "--rows=8",  "--views=120", "--centre=64.7",
+                            "--flats=1",     "--darks=1", NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  g_autofree char *path = td_test_phantom ("scan.nxs", options);
+  application = td_test_start ();
+  td_test_open (path);
+  g_test_add_func ("/window-jobs/queue", test_queue);
+  g_test_add_func ("/window-jobs/cancel", test_cancel);
+  g_test_add_func ("/window-jobs/survives", test_survives);
+  g_test_add_func ("/window-jobs/history", test_history);
+  g_test_add_func ("/window-jobs/iterations", test_iterations);
+  g_test_add_func ("/window-jobs/devices", test_devices);
+  g_test_add_func ("/window-jobs/demonstration", test_demonstration);
+  int status = g_test_run ();
+  g_object_unref (application);
+  td_test_folder_remove ();
+  return status;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The precision lab as a person uses it. The tests run in order in one window. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/lab/lab-review.h"
+#include "ui-test.h"
+#include "ui/lab-chart.h"
+#include "ui/lab-editor.h"
+#include "ui/lab-pictures.h"
+#include "window-test.h"
+
+#define COLUMNS 96
+#define ROW 12
+
+static TdApplication *application;
+static char *scan_path;
+
+static gpointer
+lab (const char *part)
+{
+  return td_test_part (td_test_window, part);
+}
+
+static void
+activate (const char *action, GVariant *parameter)
+{
+  g_assert_true (gtk_widget_activate_action_variant (lab ("lab_view"), action, parameter));
+}
+
+static gboolean
+is_measured (gpointer unused)
+{
+  return !gtk_widget_get_visible (lab ("lab_view.progress"))
+         && g_str_has_prefix (gtk_label_get_text (lab ("lab_view.figures")), "noise of the data ");
+}
+
+static void
+choose_mode (const char *mode)
+{
+  g_autofree char *name = g_strconcat ("lab_view.pictures.", mode, NULL);
+
+  gtk_toggle_button_set_active (lab (name), TRUE);
+}
+
+static TdImagePane *
+big (void)
+{
+  return lab ("lab_view.pictures.big");
+}
+
+static gboolean
+pane_is (GtkWidget *pane, gpointer title)
+{
+  return g_str_has_prefix (gtk_label_get_text (td_test_part (pane, "title")), title);
+}
+
+static TdImagePane *
+pane_of (const char *title)
+{
+  gpointer pane = td_test_find (lab ("lab_view.pictures.panes_grid"), TD_TYPE_IMAGE_PANE, pane_is,
+                                (gpointer) title);
+  g_assert_nonnull (pane);
+  return pane;
+}
+
+static double
+rms_of (const TdImage *image)
+{
+  double sum = 0;
+  const gsize n = (gsize) image->width * image->height;
+
+  for (gsize i = 0; i < n; i++)
+    sum += (double) image->pixels[i] * image->pixels[i];
+  return sqrt (sum / (double) n);
+}
+
+static gboolean
+difference_is_there (gpointer unused)
+{
+  return td_image_pane_get_image (big ())
+         && !gtk_widget_has_css_class (GTK_WIDGET (big ()), "updating")
+         && strstr (gtk_label_get_text (td_test_part (big (), "title")), "A − B");
+}
+
+/* Two variants without a click: linear and nearest, beside the reference. */
+static void
+test_pictures (void)
+{
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  const gsize n = (gsize) COLUMNS * COLUMNS;
+
+  td_test_show_page ("lab");
+  td_test_wait (is_measured, NULL, "the lab to be measured");
+  g_autofree float *linear = td_test_slice_by_job (&recipe, ROW);
+  recipe.interpolation = TD_INTERPOLATION_NEAREST;
+  g_autofree float *nearest = td_test_slice_by_job (&recipe, ROW);
+  const TdImage *a = td_image_pane_get_image (pane_of ("A: 1"));
+  const TdImage *b = td_image_pane_get_image (pane_of ("B: 2"));
+  const TdImage *reference = td_image_pane_get_image (pane_of ("Reference"));
+  const double truth = td_test_rms_between (linear, nearest, n);
+  g_assert_cmpfloat (td_test_rms_between (a->pixels, linear, n), <, 1e-3 * truth);
+  g_assert_cmpfloat (td_test_rms_between (b->pixels, nearest, n), <, 1e-3 * truth);
+  g_assert_cmpfloat (td_test_rms_between (reference->pixels, linear, n), <, 1e-3 * truth);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab");
+
+  choose_mode ("difference");
+  td_test_wait (difference_is_there, NULL, "the difference");
+  const double rms = rms_of (td_image_pane_get_image (big ()));
+  g_assert_cmpfloat (fabs (rms - truth), <, 1e-3 * truth);
+  /* The difference has the scale of what it is the difference of. */
+  g_assert_cmpfloat (td_slice_view_get_pixel_mm (td_image_pane_view (big ())), ==, 0.25);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-difference");
+}
+
+/* F held: B in the place of A, at the same place and contrast. Let go: A. */
+static void
+test_flicker (void)
+{
+  gboolean fitted;
+
+  choose_mode ("single");
+  const TdImage *a = td_image_pane_get_image (big ());
+  g_assert_true (a == td_image_pane_get_image (pane_of ("A: 1")));
+  TdView view = *td_slice_view_get_view (td_image_pane_view (big ()), &fitted);
+  view.zoom *= 3;
+  td_slice_view_set_view (td_image_pane_view (big ()), &view, FALSE);
+  g_signal_emit_by_name (td_image_pane_view (big ()), "view-changed");
+  const TdStyle style = *td_slice_view_get_style (td_image_pane_view (big ()));
+
+  td_lab_pictures_hold (lab ("lab_view.pictures"), TRUE);
+  const TdImage *b = td_image_pane_get_image (big ());
+  g_assert_true (b != a && b == td_image_pane_get_image (pane_of ("B: 2")));
+  const TdView *held = td_slice_view_get_view (td_image_pane_view (big ()), &fitted);
+  g_assert_cmpfloat (held->zoom, ==, view.zoom);
+  g_assert_cmpfloat (held->x, ==, view.x);
+  const TdStyle *held_style = td_slice_view_get_style (td_image_pane_view (big ()));
+  g_assert_cmpfloat (held_style->low, ==, style.low);
+  g_assert_cmpfloat (held_style->high, ==, style.high);
+  td_lab_pictures_hold (lab ("lab_view.pictures"), FALSE);
+  g_assert_true (td_image_pane_get_image (big ()) == a);
+
+  choose_mode ("wipe");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-wipe");
+  choose_mode ("grid");
+}
+
+/* Linked: zoom and contrast of one are those of all; not linked: they are not. */
+static void
+test_link (void)
+{
+  TdSliceView *one = td_image_pane_view (pane_of ("A: 1"));
+  TdSliceView *two = td_image_pane_view (pane_of ("B: 2"));
+  gboolean fitted;
+  TdView view = *td_slice_view_get_view (one, &fitted);
+
+  view.zoom = 7;
+  td_slice_view_set_view (one, &view, FALSE);
+  g_signal_emit_by_name (one, "view-changed");
+  g_assert_cmpfloat (td_slice_view_get_view (two, NULL)->zoom, ==, 7);
+  td_image_pane_set_range (pane_of ("B: 2"), -0.25, 0.75);
+  g_assert_cmpfloat (td_slice_view_get_style (one)->low, ==, -0.25);
+  gtk_toggle_button_set_active (lab ("lab_view.pictures.link"), FALSE);
+  view.zoom = 2;
+  td_slice_view_set_view (one, &view, FALSE);
+  g_signal_emit_by_name (one, "view-changed");
+  g_assert_cmpfloat (td_slice_view_get_view (two, NULL)->zoom, ==, 7);
+  gtk_toggle_button_set_active (lab ("lab_view.pictures.link"), TRUE);
+  g_assert_cmpfloat (td_slice_view_get_view (two, NULL)->zoom, ==, 2);
+  td_slice_view_fit (one);
+}
+
+static gboolean
+sheet_settled (gpointer unused)
+{
+  return gtk_stack_get_transition_running (lab ("lab_view.sheets")) == FALSE;
+}
+
+static void
+test_sheets (void)
+{
+  static const char *const sheets[] = { "profile", "resolution", "scatter", "blind" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sheets); i++) {
+    g_autofree char *name = g_strconcat ("window-lab-", sheets[i], NULL);
+    gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), sheets[i]);
+    td_test_wait (sheet_settled, NULL, "the sheet");
+    td_test_screenshot (GTK_WIDGET (td_test_window), name);
+  }
+}
+
+static gboolean
+budget_is_there (gpointer unused)
+{
+  return is_measured (NULL) && gtk_widget_get_first_child (lab ("lab_view.budget"));
+}
+
+static void
+test_budget (void)
+{
+  gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), "budget");
+  activate ("lab.budget", NULL);
+  td_test_wait (budget_is_there, NULL, "the budget");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-budget");
+  gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), "table");
+}
+
+/* X is A or B; the answers are counted, and the names are back at the end. */
+static void
+test_blind (void)
+{
+  gpointer blind = lab ("lab_view.blind");
+
+  g_signal_emit_by_name (td_test_part (blind, "begin"), "clicked");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (big (), "title")), ==, "X");
+  g_assert_false (gtk_widget_get_sensitive (lab ("lab_view.pictures.tools")));
+  const TdImage *x = td_image_pane_get_image (big ());
+  gtk_toggle_button_set_active (td_test_part (blind, "show_b"), TRUE);
+  const TdImage *b = td_image_pane_get_image (big ());
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (big (), "title")), ==, "B");
+  g_signal_emit_by_name (td_test_part (blind, x == b ? "is_b" : "is_a"), "clicked");
+  g_assert_true (g_str_has_prefix (gtk_label_get_text (td_test_part (blind, "score")),
+                                   "1 of 1 right: by guessing that happens with p = 0.5."));
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-blind-running");
+  g_signal_emit_by_name (td_test_part (blind, "begin"), "clicked");
+  g_assert_true (gtk_widget_get_visible (lab ("lab_view.pictures.panes")));
+}
+
+static gboolean
+there_are (gpointer n)
+{
+  GtkDropDown *chooser = lab ("lab_view.pictures.choose_a");
+
+  return g_list_model_get_n_items (gtk_drop_down_get_model (chooser)) == GPOINTER_TO_UINT (n)
+         && is_measured (NULL);
+}
+
+static TdLabEditor *
+editor (void)
+{
+  return TD_LAB_EDITOR (td_test_find (lab ("lab_view"), TD_TYPE_LAB_EDITOR, NULL, NULL));
+}
+
+static void
+test_variants (void)
+{
+  activate ("lab.add", NULL);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-editor");
+  g_signal_emit_by_name (editor (), "applied", "--filter nonsense");
+  g_assert_true (gtk_widget_get_visible (td_test_part (editor (), "problem")));
+  g_signal_emit_by_name (editor (), "applied", "Smooth: --filter hann --cutoff 0.5");
+  td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants and the reference");
+  activate ("lab.duplicate", g_variant_new_uint32 (2));
+  activate ("lab.add", NULL);
+  g_signal_emit_by_name (editor (), "applied", "--precision half --device host");
+  activate ("lab.add", NULL);
+  g_signal_emit_by_name (editor (), "applied", "--kernel texture --device host");
+  td_test_wait (there_are, GUINT_TO_POINTER (7), "six variants and the reference");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-six");
+  /* What fell back says so, what cannot be made says why. */
+  g_assert_true (gtk_widget_get_visible (td_test_part (pane_of ("5"), "badge")));
+  g_assert_true (gtk_widget_get_visible (td_test_part (pane_of ("6"), "message_box")));
+  for (guint i = 6; i > 3; i--)
+    activate ("lab.remove", g_variant_new_uint32 (i - 1));
+  td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
+}
+
+/* A variant becomes the window's recipe. */
+static void
+test_use (void)
+{
+  const TdRecipe before = *td_session_recipe (td_test_session ());
+
+  activate ("lab.use", g_variant_new_uint32 (2));
+  const TdRecipe *now = td_session_recipe (td_test_session ());
+  g_assert_cmpint (now->filter.kind, ==, TD_FILTER_HANN);
+  g_assert_cmpfloat (now->filter.cutoff, ==, 0.5);
+  g_assert_cmpuint (now->row_first, ==, before.row_first);
+  g_assert_cmpuint (now->row_end, ==, before.row_end);
+  td_test_activate ("undo", NULL);
+  td_test_show_page ("lab");
+  td_test_wait (is_measured, NULL, "the lab");
+}
+
+static gboolean
+both_problems_are_shown (gpointer unused)
+{
+  return gtk_widget_get_visible (td_test_part (pane_of ("A: 1"), "message_box"))
+         && gtk_widget_get_visible (td_test_part (pane_of ("B: 2"), "message_box"));
+}
+
+/* Neither variant's reason takes the place of the other's. */
+static void
+test_two_problems (void)
+{
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  g_strlcpy (recipe.devices, "cuda:77", sizeof recipe.devices);
+  td_session_edit (td_test_session (), &recipe, NULL);
+  td_test_wait (both_problems_are_shown, NULL, "both reasons");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-problems");
+  td_test_activate ("undo", NULL);
+  td_test_wait (is_measured, NULL, "the lab again");
+}
+
+static gboolean
+figures_are_there (gpointer unused)
+{
+  return g_strcmp0 (gtk_stack_get_visible_child_name (lab ("lab_view.sheets")), "review") == 0
+         && !gtk_widget_get_visible (lab ("lab_view.progress"));
+}
+
+/* One menu entry makes the review's figures. */
+static void
+test_review (void)
+{
+  activate ("lab.preset", g_variant_new_string ("review"));
+  td_test_wait (figures_are_there, NULL, "the figures");
+  guint n = 0;
+  for (GtkWidget *child = gtk_widget_get_first_child (lab ("lab_view.review")); child;
+       child = gtk_widget_get_next_sibling (child))
+    n += td_test_find (child, TD_TYPE_LAB_CHART, NULL, NULL) != NULL;
+  g_assert_cmpuint (n, ==, TD_LAB_REVIEW_PLOTS);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-review");
+  activate ("lab.preset", g_variant_new_string ("filters"));
+  td_test_wait (is_measured, NULL, "the filters");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-filters");
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *options[] = { "--columns=96",  "--rows=24",       "--views=120",
+                            "--centre=48.7", "--photons=20000", "--pixel-mm=0.25",
+                            "--flats=2",     "--darks=2",       NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  scan_path = td_test_phantom ("scan.nxs", options);
+  application = td_test_start ();
+  td_test_open (scan_path);
+  g_test_add_func ("/window-lab/pictures", test_pictures);
+  g_test_add_func ("/window-lab/flicker", test_flicker);
+  g_test_add_func ("/window-lab/link", test_link);
+  g_test_add_func ("/window-lab/sheets", test_sheets);
+  g_test_add_func ("/window-lab/budget", test_budget);
+  g_test_add_func ("/window-lab/blind", test_blind);
+  g_test_add_func ("/window-lab/variants", test_variants);
+  g_test_add_func ("/window-lab/use", test_use);
+  g_test_add_func ("/window-lab/two-problems", test_two_problems);
+  g_test_add_func ("/window-lab/review", test_review);
+  int status = g_test_run ();
+  g_object_unref (application);
+  td_test_folder_remove ();
+  g_free (scan_path);
+  return status;
+}

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The lab's arithmetic: references in double precision, differences, noise, Fourier ring
+   correlation, profiles, and a whole lab of a phantom. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/lab/lab-abx.h"
+#include "compute/lab/lab-report.h"
+#include "compute/lab/lab-review.h"
+#include "compute/methods/methods.h"
+#include "compute/parallel/fourier-shape.h"
+#include "dataset/phantom-scan.h"
+#include "dataset/random.h"
+#include "tests/common/devices.h"
+#include "tests/common/pipeline.h"
+#include "tests/common/truth.h"
+
+static TdEngine *engine;
+
+/* ── The reference ── */
+
+typedef struct {
+  const char *name;
+  guint n_columns, n_views;
+  double centre_px;
+  gint region[4];
+  const char *options[7]; /* option and value in turns */
+} TruthCase;
+
+static const TruthCase truths[] = {
+  { "linear", 61, 47, 28.3, { 0 }, { NULL } },
+  { "nearest", 61, 47, 31.2, { 0 }, { "interpolation", "nearest", NULL } },
+  { "region", 64, 33, 30.1, { 3, 17, 40, 21 }, { "filter", "hann", NULL } },
+  { "edges", 53, 31, 20, { 0 }, { "padding", "edge", "filter", "cosine", NULL } },
+  { "fourier", 40, 30, 18.7, { 0 }, { "method", "fourier", NULL } },
+  { "fourier-region",
+    31,
+    29,
+    15.4,
+    { 5, 9, 20, 17 },
+    { "method", "fourier", "interpolation", "nearest", NULL } },
+};
+
+static void
+take_sinogram (float *sinogram, gpointer user)
+{
+  *(float **) user = sinogram;
+}
+
+static void
+ignore_slices (guint first, guint count, const float *slices, gpointer user)
+{
+}
+
+static void
+test_truth (gconstpointer data)
+{
+  const TruthCase *c = data;
+  const gsize samples = (gsize) c->n_views * c->n_columns;
+  g_autofree float *rows = g_new (float, samples);
+  g_autofree float *sinogram = NULL;
+  g_autoptr (GError) error = NULL;
+  TdBackprojectTask task;
+  TdRecipe recipe;
+
+  td_test_random (rows, samples, 5 + c->n_columns);
+  td_truth_task_init (&task, c->n_columns, c->n_views, 180);
+  g_autoptr (TdScan) scan = td_test_scan (rows, 1, c->n_views, c->n_columns, task.angles_rad);
+  td_recipe_init (&recipe);
+  recipe.centre_auto = FALSE;
+  recipe.centre_px = c->centre_px;
+  memcpy (recipe.region, c->region, sizeof recipe.region);
+  for (guint i = 0; c->options[i]; i += 2)
+    g_assert_true (td_recipe_set (&recipe, c->options[i], c->options[i + 1], NULL));
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_sink (job, ignore_slices, NULL);
+  td_job_set_sinogram_sink (job, take_sinogram, &sinogram);
+  g_assert_true (td_job_run (job, NULL, NULL));
+  g_assert_nonnull (sinogram);
+  g_autofree double *got = td_lab_truth (plan, sinogram, NULL, NULL, &error);
+  g_assert_no_error (error);
+
+  task.centre_px = c->centre_px;
+  /* As the plan chose on this computer's devices. */
+  task.interpolation = td_plan_recipe (plan)->interpolation;
+  if (c->region[2]) {
+    task.x0 += c->region[0];
+    task.y0 -= c->region[1];
+    task.nx = (guint) c->region[2];
+    task.ny = (guint) c->region[3];
+  }
+  const gsize n = (gsize) task.nx * task.ny;
+  g_autofree float *filtered = td_truth_filter (&recipe.filter, sinogram, c->n_views, c->n_columns);
+  g_autofree double *expected = g_new (double, n);
+  if (td_plan_recipe (plan)->method == TD_METHOD_FOURIER)
+    td_fourier_reference (&task, filtered, expected);
+  else
+    td_backproject_reference (&task, filtered, expected);
+  TdLabDifference difference;
+  td_lab_difference_double (got, expected, n, &difference);
+  g_test_message ("relative %.2e, largest %.2e", difference.relative_rms, difference.max_abs);
+  /* The expected rows were rounded to single precision: 2^-25 or so. */
+  g_assert_cmpfloat (difference.relative_rms, <, 2e-7);
+  td_truth_task_clear (&task);
+}
+
+/* Half acquisition: weights and shift, against the job itself. */
+static void
+test_truth_half (void)
+{
+  TdPhantomScan spec;
+  TdRecipe recipe;
+  g_autofree float *sinogram = NULL;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 64;
+  spec.n_rows = 1;
+  spec.n_views = 120;
+  spec.centre_px = 11.4;
+  spec.range_deg = 360;
+  spec.offset_field = TRUE;
+  spec.logged = TRUE;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
+  td_recipe_init (&recipe);
+  recipe.n_steps = 0;
+  recipe.centre_auto = FALSE;
+  recipe.centre_px = spec.centre_px;
+  recipe.field_of_view = TD_FIELD_HALF;
+  recipe.accuracy = TD_ACCURACY_SINGLE;
+  TdTestVolume volume;
+  g_assert_true (td_test_reconstruct (engine, scan, &recipe, &volume, NULL));
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_sink (job, ignore_slices, NULL);
+  td_job_set_sinogram_sink (job, take_sinogram, &sinogram);
+  g_assert_true (td_job_run (job, NULL, NULL));
+  g_autofree double *truth = td_lab_truth (plan, sinogram, NULL, NULL, NULL);
+  TdLabDifference difference;
+  td_lab_difference (volume.slices, truth, volume.nx, volume.ny, NULL, &difference);
+  g_assert_cmpuint (volume.nx, >, spec.n_columns);
+  g_assert_cmpfloat (difference.relative_rms, <, 1e-5);
+  td_test_volume_clear (&volume);
+}
+
+/* Each shortcut makes an error of the size that it must. */
+static void
+test_shortcuts (void)
+{
+  static const struct {
+    const char *name;
+    TdLabShortcuts cuts;
+    double least, most; /* relative, for white sinograms */
+  } all[] = {
+    /* Rounding to 11 bits: a relative error of 2^-12 / sqrt (3) to 2^-11 / sqrt (3), and linear
+       interpolation averages values and errors alike. */
+    { "storage", { .half_storage = TRUE }, 1.3e-4, 3e-4 },
+    /* A weight off by 2^-9 at most, of a difference of two values: 2^-9 / sqrt (3) * sqrt (2) over
+       a signal of sqrt (2/3), and about half as much again, for the ramp makes neighbours unlike.
+     */
+    { "weights", { .samples = 256 }, 1.8e-3, 4e-3 },
+    /* The same with 1/8 at most: 64 times that. */
+    { "samples", { .samples = 4 }, 0.11, 0.25 },
+    { "single", { .single_sums = TRUE }, 1e-8, 1e-6 },
+    { "half-runs", { .half_run = 16 }, 1e-4, 1e-3 },
+    { "filter", { .single_filter = TRUE }, 1e-8, 1e-6 },
+  };
+  const guint n = 64, n_views = 90;
+  g_autofree float *rows = g_new (float, n *n_views);
+  TdBackprojectTask task;
+  TdRecipe recipe;
+
+  td_test_random (rows, n * n_views, 77);
+  td_truth_task_init (&task, n, n_views, 180);
+  g_autoptr (TdScan) scan = td_test_scan (rows, 1, n_views, n, task.angles_rad);
+  td_recipe_init (&recipe);
+  recipe.centre_auto = FALSE;
+  recipe.centre_px = 31.37;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  g_autofree double *truth = td_lab_truth (plan, rows, NULL, NULL, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++) {
+    TdLabDifference difference;
+    g_autofree double *slice = td_lab_truth (plan, rows, &all[i].cuts, NULL, NULL);
+    td_lab_difference_double (slice, truth, (gsize) n * n, &difference);
+    g_test_message ("%s: %.3e", all[i].name, difference.relative_rms);
+    g_assert_cmpfloat (difference.relative_rms, >, all[i].least);
+    g_assert_cmpfloat (difference.relative_rms, <, all[i].most);
+  }
+  td_truth_task_clear (&task);
+}
+
+/* ── Measures ── */
+
+static void
+test_difference (void)
+{
+  const guint nx = 23, ny = 17, n = nx * ny;
+  g_autofree float *a = g_new (float, n), *out = g_new (float, n);
+  g_autofree double *b = g_new (double, n);
+  double squares = 0, reference = 0, largest = 0, low = INFINITY, high = -INFINITY;
+  TdLabDifference difference;
+
+  td_test_random (a, n, 3);
+  for (guint i = 0; i < n; i++)
+    b[i] = a[i] + 0.01 * sin (i);
+  a[40] = NAN;
+  a[101] += 5;
+  for (guint i = 0; i < n; i++) {
+    if (i == 40)
+      continue;
+    const double d = a[i] - b[i];
+    squares += d * d;
+    reference += b[i] * b[i];
+    largest = fmax (largest, fabs (d));
+    low = fmin (low, b[i]);
+    high = fmax (high, b[i]);
+  }
+  td_lab_difference (a, b, nx, ny, out, &difference);
+  g_assert_cmpuint (difference.n, ==, n - 1);
+  g_assert_cmpfloat_with_epsilon (difference.rms, sqrt (squares / (n - 1)), 1e-12);
+  g_assert_cmpfloat_with_epsilon (difference.relative_rms, sqrt (squares / reference), 1e-12);
+  g_assert_cmpfloat_with_epsilon (difference.max_abs, largest, 1e-12);
+  g_assert_cmpuint (difference.max_x, ==, 101 % nx);
+  g_assert_cmpuint (difference.max_y, ==, 101 / nx);
+  g_assert_cmpfloat_with_epsilon (difference.psnr_db,
+                                  20 * log10 ((high - low) / sqrt (squares / (n - 1))), 1e-9);
+  g_assert_cmpfloat_with_epsilon (out[7], a[7] - b[7], 1e-7);
+  for (guint i = 0; i < n; i++)
+    a[i] = (float) (b[i] = i);
+  td_lab_difference (a, b, nx, ny, NULL, &difference);
+  g_assert_cmpfloat (difference.rms, ==, 0);
+  g_assert_true (isinf (difference.psnr_db));
+}
+
+/* Noise of deviation s in the whole is sqrt (2) s in either half. */
+static void
+test_noise (void)
+{
+  const gsize n = 40000;
+  const double s = 0.37;
+  g_autofree float *even = g_new (float, n), *odd = g_new (float, n);
+  TdRandom random;
+
+  td_random_init (&random, 8, 0);
+  for (gsize i = 0; i < n; i++) {
+    const double object = 3 + sin (i * 0.01);
+    even[i] = (float) (object + sqrt (2) * s * td_random_normal (&random));
+    odd[i] = (float) (object + sqrt (2) * s * td_random_normal (&random));
+  }
+  g_assert_cmpfloat_with_epsilon (td_lab_noise (even, odd, n), s, 0.01 * s);
+}
+
+/* White signal and noise: every ring's correlation is the signal's share of the power. */
+static void
+test_frc_white (void)
+{
+  const guint n = 128;
+  const double signal = 1, noise = 0.7;
+  const double share = signal * signal / (signal * signal + noise * noise);
+  g_autofree float *a = g_new (float, n *n), *b = g_new (float, n *n);
+  TdRandom random;
+  double sum = 0;
+
+  td_random_init (&random, 21, 0);
+  for (guint i = 0; i < n * n; i++) {
+    const double both = 9 + signal * td_random_normal (&random);
+    a[i] = (float) (both + noise * td_random_normal (&random));
+    b[i] = (float) (both + noise * td_random_normal (&random));
+  }
+  g_autoptr (TdLabFrc) frc = td_lab_frc_new (a, b, n, n);
+  g_assert_cmpuint (frc->n, ==, n / 2 + 1);
+  for (guint r = 8; r < frc->n; r++) {
+    sum += frc->correlation[r] / (frc->n - 8);
+    g_assert_cmpfloat_with_epsilon (frc->correlation[r], share, 0.25);
+    g_assert_cmpfloat_with_epsilon (frc->frequency[r], r / (double) n, 1e-12);
+  }
+  g_assert_cmpfloat_with_epsilon (sum, share, 0.02);
+  g_assert_cmpfloat (frc->half_bit_px, ==, 0); /* above the threshold to the end */
+}
+
+/* Waves up to 0.2 cycles a pixel in common, and noise of either picture's own. */
+static void
+test_frc_resolution (void)
+{
+  enum { WAVES = 400 };
+  const guint nx = 120, ny = 110;
+  g_autofree float *a = g_new0 (float, nx *ny), *b = g_new0 (float, nx *ny);
+  TdRandom random;
+
+  td_random_init (&random, 4, 0);
+  for (guint w = 0; w < WAVES; w++) {
+    const double f = 0.2 * sqrt (td_random_uniform (&random));
+    const double turn = 2 * G_PI * td_random_uniform (&random),
+                 phase = 7 * td_random_uniform (&random);
+    for (guint i = 0; i < nx * ny; i++)
+      a[i] += (float) cos (2 * G_PI * f * (cos (turn) * (i % nx) + sin (turn) * (i / nx)) + phase);
+  }
+  for (guint i = 0; i < nx * ny; i++) {
+    b[i] = a[i] + (float) (20 * td_random_normal (&random));
+    a[i] += (float) (20 * td_random_normal (&random));
+  }
+  g_autoptr (TdLabFrc) frc = td_lab_frc_new (a, b, nx, ny);
+  g_assert_cmpuint (frc->side, ==, ny);
+  g_test_message ("half bit %.3f px, 1/7 %.3f px", frc->half_bit_px, frc->seventh_px);
+  g_assert_cmpfloat_with_epsilon (frc->half_bit_px, 5, 0.4);
+  g_assert_cmpfloat_with_epsilon (frc->seventh_px, 5, 0.5);
+  /* Ring 30 of 110: half of some 190 frequencies, eq. 17 by hand. */
+  g_assert_cmpfloat_with_epsilon (frc->half_bit[30], 0.3, 0.05);
+  g_autoptr (TdLabFrc) same = td_lab_frc_new (a, a, nx, ny);
+  for (guint r = 0; r < same->n; r++)
+    g_assert_cmpfloat_with_epsilon (same->correlation[r], 1, 1e-9);
+  g_assert_null (td_lab_frc_new (a, b, 15, 15));
+}
+
+static void
+test_profile (void)
+{
+  const guint nx = 20, ny = 12;
+  g_autofree float *plane = g_new (float, nx *ny);
+  const TdLabLine line = { 2, 1, 14, 10 };
+
+  for (guint i = 0; i < nx * ny; i++)
+    plane[i] = 3.0f * (i % nx) - 2.0f * (i / nx) + 1;
+  const guint n = td_lab_profile_length (&line);
+  g_assert_cmpuint (n, ==, 16); /* 15 pixels long */
+  g_autofree double *values = g_new (double, n);
+  td_lab_profile (plane, nx, ny, &line, n, values);
+  for (guint i = 0; i < n; i++) {
+    const double t = i / (n - 1.0);
+    g_assert_cmpfloat_with_epsilon (values[i], 3 * (2 + 12 * t) - 2 * (1 + 9 * t) + 1, 1e-5);
+  }
+  td_lab_profile (plane, nx, ny, &(TdLabLine) { -3, 0, 3, 0 }, 7, values);
+  g_assert_true (isnan (values[2]));
+  g_assert_cmpfloat_with_epsilon (values[3], 1, 1e-6);
+  memset (plane, 0, nx * ny * sizeof *plane);
+  for (guint x = 4; x < 16; x += 4)
+    plane[5 * nx + x] = plane[5 * nx + x + 1] = 1;
+  const TdLabLine busiest = td_lab_busiest_line (plane, nx, ny);
+  g_assert_cmpfloat (busiest.y0, ==, 5);
+  g_assert_cmpfloat (busiest.y1, ==, 5);
+  g_assert_cmpfloat (busiest.x0, <, busiest.x1);
+}
+
+/* Of tables of the binomial distribution with probability 1/2. */
+static void
+test_abx (void)
+{
+  static const struct {
+    guint right, trials;
+    double p;
+  } table[] = {
+    { 0, 0, 1 },
+    { 1, 1, 0.5 },
+    { 5, 10, 0.62304688 },
+    { 7, 10, 0.171875 },
+    { 8, 10, 0.0546875 },
+    { 9, 10, 0.01074219 },
+    { 10, 10, 0.00097656 },
+    { 12, 16, 0.03840637 },
+    { 15, 20, 0.02069473 },
+    { 60, 100, 0.02844397 },
+    { 0, 12, 1 },
+  };
+  TdLabAbx abx;
+  guint b = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (table); i++)
+    g_assert_cmpfloat_with_epsilon (td_lab_abx_p_value (table[i].right, table[i].trials),
+                                    table[i].p, 1e-7);
+  td_lab_abx_begin (&abx, 3);
+  for (guint i = 0; i < 1000; i++) {
+    b += abx.x_is_b;
+    td_lab_abx_answer (&abx, i % 4 ? abx.x_is_b : !abx.x_is_b);
+  }
+  g_assert_cmpuint (abx.trials, ==, 1000);
+  g_assert_cmpuint (abx.right, ==, 750);
+  g_assert_cmpuint (b, >, 430); /* a fair coin: within four and a half deviations */
+  g_assert_cmpuint (b, <, 570);
+}
+
+/* ── The file ── */
+
+static void
+test_file (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  base.filter.kind = TD_FILTER_HANN;
+  g_autoptr (TdLab) lab = td_lab_new (&base, 12);
+  g_assert_true (td_lab_add (lab, "", NULL));
+  g_assert_true (td_lab_add (lab, " Half : --precision half --kernel=texture ", NULL));
+  g_assert_true (td_lab_add (lab, "--reverse-rotation --filter none", NULL));
+  lab->reference = lab->budget = TRUE;
+  lab->has_line = TRUE;
+  lab->line = (TdLabLine) { 1, 2.5, 30, 4 };
+  g_autofree char *json = td_lab_to_json (lab);
+  g_autoptr (TdLab) read = td_lab_from_json (json, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (read->variants->len, ==, 3);
+  for (guint i = 0; i < 3; i++) {
+    const TdLabVariant *a = lab->variants->pdata[i], *b = read->variants->pdata[i];
+    g_assert_true (td_recipe_equal (&a->recipe, &b->recipe));
+    g_assert_cmpstr (a->name, ==, b->name);
+    g_assert_cmpstr (a->options, ==, b->options);
+  }
+  const TdLabVariant *half = read->variants->pdata[1];
+  g_assert_cmpstr (half->name, ==, "Half");
+  g_assert_cmpint (half->recipe.precision, ==, TD_PRECISION_HALF);
+  g_assert_cmpint (half->recipe.filter.kind, ==, TD_FILTER_HANN);
+  g_assert_cmpuint (half->recipe.row_first, ==, 12);
+  g_assert_true (((TdLabVariant *) read->variants->pdata[2])->recipe.reverse_rotation);
+  g_assert_true (read->reference && read->budget && !read->measure && read->has_line);
+  g_assert_cmpfloat (read->line.y0, ==, 2.5);
+}
+
+/* A held variant keeps its recipe when the base becomes another one, and in the file. */
+static void
+test_held (void)
+{
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  base.filter.kind = TD_FILTER_HANN;
+  g_autoptr (TdLab) lab = td_lab_new (&base, 2);
+  for (guint i = 0; i < 2; i++)
+    g_assert_true (td_lab_add (lab, "--precision half", NULL));
+  ((TdLabVariant *) lab->variants->pdata[0])->held = TRUE;
+  base.filter.kind = TD_FILTER_COSINE;
+  base.region[2] = base.region[3] = 9;
+  g_assert_true (td_lab_set_base (lab, &base, NULL));
+  g_autofree char *json = td_lab_to_json (lab);
+  g_autoptr (TdLab) read = td_lab_from_json (json, NULL);
+  const TdLab *const labs[] = { lab, read };
+  for (guint i = 0; i < 2; i++) {
+    const TdLabVariant *held = labs[i]->variants->pdata[0], *other = labs[i]->variants->pdata[1];
+    g_assert_cmpint (held->recipe.filter.kind, ==, TD_FILTER_HANN);
+    g_assert_cmpint (other->recipe.filter.kind, ==, TD_FILTER_COSINE);
+    g_assert_cmpint (held->recipe.region[2], ==, 9);
+    g_assert_cmpuint (held->recipe.row_first, ==, 2);
+    g_assert_cmpint (held->recipe.precision, ==, TD_PRECISION_HALF);
+  }
+}
+
+static void
+test_faults (void)
+{
+  static const struct {
+    const char *text, *says;
+  } variants[] = {
+    { "--precision octuple", "octuple" },   { "--nothing 3", "--nothing" },
+    { "precision half", "no variant" },     { "--precision", "wants a value" },
+    { "--rows 3", "belongs to the whole" }, { "A: half", "“half” is no option" },
+    { "--filter 'hann", "cannot be read" },
+  };
+  static const struct {
+    const char *json, *says;
+  } files[] = {
+    { "[]", "no variants file" },
+    { "{\"tomodesk_lab\": 2, \"base\": {}, \"variants\": []}", "version 1" },
+    { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1}, \"variants\": []}", "one row" },
+    { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4]}, \"variants\": "
+      "[]}",
+      "2 to 9" },
+    { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4]}, \"variants\": "
+      "[7]}",
+      "Variant 1" },
+    { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4]}, \"variant\": "
+      "[]}",
+      "\"variant\"" },
+    { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4]}, \"line\": [1, "
+      "2]}",
+      "four numbers" },
+  };
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (variants); i++) {
+    g_autoptr (GError) error = NULL;
+    g_assert_false (td_lab_add (lab, variants[i].text, &error));
+    g_autofree char *text = td_error_text (error, NULL);
+    g_test_message ("%s", text);
+    g_assert_nonnull (strstr (text, variants[i].says));
+  }
+  g_assert_cmpuint (lab->variants->len, ==, 0);
+  for (guint i = 0; i < TD_LAB_MOST; i++)
+    g_assert_true (td_lab_add (lab, "", NULL));
+  g_assert_false (td_lab_add (lab, "", NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autoptr (GError) error = NULL;
+    g_assert_null (td_lab_from_json (files[i].json, &error));
+    g_autofree char *text = td_error_text (error, NULL);
+    g_test_message ("%s", text);
+    g_assert_nonnull (strstr (text, files[i].says));
+  }
+}
+
+/* ── A whole lab ── */
+
+static TdScan *
+noisy_scan (void)
+{
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 96;
+  spec.n_rows = 3;
+  spec.n_views = 161;
+  spec.photons = 3000;
+  spec.attenuation = 1;
+  return td_phantom_scan_new (&spec, NULL);
+}
+
+static guint shown;
+
+static void
+count_shown (const TdLabResult *result, double fraction, gpointer user)
+{
+  shown++;
+  g_assert_cmpfloat (fraction, <=, 1);
+}
+
+static void
+test_run (void)
+{
+  static const char *const variants[]
+      = { "--device host", "--device host --precision half",
+          "--device host --interpolation nearest", "--method fourier --device host",
+          "--device host --relaxation 0.5" };
+  g_autoptr (TdScan) scan = noisy_scan ();
+  g_autoptr (GError) error = NULL;
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+  for (guint i = 0; i < G_N_ELEMENTS (variants); i++)
+    g_assert_true (td_lab_add (lab, variants[i], NULL));
+  lab->reference = lab->measure = lab->budget = TRUE;
+  g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, count_shown, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (shown, >, 10);
+  g_assert_nonnull (result->reference);
+  g_assert_cmpint (result->against, ==, -1);
+  g_assert_cmpfloat (result->noise, >, 0);
+
+  const TdLabOutcome *single = result->outcomes[0], *half = result->outcomes[1];
+  const TdLabOutcome *nearest = result->outcomes[2], *fourier = result->outcomes[3];
+  g_assert_null (single->astray);
+  g_assert_cmpstr (single->kernel, ==, "host");
+  g_assert_cmpfloat (single->arithmetic, <, single->bound);
+  g_assert_cmpfloat (single->difference.relative_rms, <, 1e-5);
+  g_assert_cmpfloat (td_lab_in_noise (result, 0), <, 1e-2);
+  g_assert_cmpfloat (single->warm_s, >, 0);
+  g_assert_nonnull (single->frc);
+  /* The host computes in single precision, and the lab says that it was asked for half. */
+  g_assert_nonnull (half->astray);
+  g_assert_cmpstr (half->precision, ==, "single");
+  g_assert_cmpfloat (nearest->difference.relative_rms, >, 1e-3);
+  g_assert_cmpfloat (nearest->arithmetic, <, nearest->bound);
+  g_assert_cmpfloat (fourier->arithmetic, <, fourier->bound);
+  g_assert_cmpstr (fourier->method, ==, "fourier");
+  /* An option that this method has no use for is refused, as on the command line. */
+  g_assert_error (result->outcomes[4]->error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_null (result->outcomes[4]->pixels);
+  /* The noise of the base recipe is that of its own variant. */
+  g_assert_cmpfloat_with_epsilon (result->noise, single->noise, 1e-4 * result->noise);
+  g_assert_cmpuint (result->budget_n, ==, 7);
+
+  g_autofree char *csv = td_lab_csv (lab, result), *svg = td_lab_svg (lab, result);
+  g_auto (GStrv) lines = g_strsplit (csv, "\r\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 1 + 5 + 1 + 7 + 1);
+  for (guint i = 0; i < 14; i++) {
+    guint commas = 0, quotes = 0;
+    for (const char *at = lines[i]; *at; at++) {
+      quotes += *at == '"';
+      commas += *at == ',' && quotes % 2 == 0;
+    }
+    g_assert_cmpuint (commas, ==, 23);
+  }
+  g_assert_true (g_str_has_prefix (svg, "<svg"));
+  g_assert_null (strstr (svg, "nan"));
+}
+
+static void
+cancel_first (const TdLabResult *result, double fraction, gpointer user)
+{
+  g_cancellable_cancel (user);
+}
+
+static void
+test_cancel (void)
+{
+  g_autoptr (TdScan) scan = noisy_scan ();
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) error = NULL;
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+  g_assert_true (td_lab_add (lab, "--device host", NULL));
+  g_assert_null (td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID); /* one variant is no lab */
+  g_clear_error (&error);
+  g_assert_true (td_lab_add (lab, "--device host --filter hann", NULL));
+  g_assert_null (td_lab_run (lab, engine, scan, cancel_first, cancellable, cancellable, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+/* What no device does is emulated, and says so; oversampling is nearer to linear than nearest is,
+   as the review's Figure 18 shows. */
+static void
+test_review (void)
+{
+  g_autoptr (TdScan) scan = noisy_scan ();
+  g_autoptr (GError) error = NULL;
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  g_strlcpy (base.devices, "host", sizeof base.devices);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+  g_assert_true (td_lab_review_add (lab, &error));
+  g_autoptr (TdLabReview) review = td_lab_review_run (lab, engine, scan, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  TdLabResult *const results[] = { review->scan, review->phantom };
+  for (guint i = 0; i < 2; i++) {
+    TdLabOutcome *const *outcomes = results[i]->outcomes;
+    g_assert_false (outcomes[0]->emulated);
+    g_assert_true (outcomes[1]->emulated && outcomes[1]->astray);
+    g_assert_true (outcomes[3]->emulated && outcomes[3]->astray);
+  }
+  TdLabDifference d[4];
+  const TdLabOutcome *linear = review->scan->outcomes[0];
+  const gsize n = (gsize) linear->nx * linear->ny;
+  g_autofree double *reference = g_new (double, n);
+  for (gsize i = 0; i < n; i++)
+    reference[i] = linear->pixels[i];
+  for (guint i = 1; i < 4; i++)
+    td_lab_difference (review->scan->outcomes[i]->pixels, reference, linear->nx, linear->ny, NULL,
+                       &d[i]);
+  g_assert_cmpfloat (d[1].rms, <, 0.01 * d[2].rms); /* half: lines that overlap completely */
+  g_assert_cmpfloat (d[3].rms, <, 0.5 * d[2].rms);
+  for (guint i = 0; i < 4; i++)
+    g_assert_cmpfloat (review->errors[i].rms, >, 0);
+  TdLabPlot *plots[TD_LAB_REVIEW_PLOTS];
+  td_lab_review_plots (review, plots);
+  g_autofree char *svg = td_lab_review_svg (plots);
+  for (guint i = 0; i < TD_LAB_REVIEW_PLOTS; i++)
+    td_lab_plot_unref (plots[i]);
+  for (const char *const *words = (const char *const[]) { "Figure 7", "Figure 8", "Figure 18",
+                                                          "Figure 19", "emulated", NULL };
+       *words; words++)
+    g_assert_nonnull (strstr (svg, *words));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  engine = td_engine_new (td_methods);
+  for (guint i = 0; i < G_N_ELEMENTS (truths); i++) {
+    g_autofree char *name = g_strconcat ("/lab/truth/", truths[i].name, NULL);
+    g_test_add_data_func (name, &truths[i], test_truth);
+  }
+  g_test_add_func ("/lab/truth/half-acquisition", test_truth_half);
+  g_test_add_func ("/lab/shortcuts", test_shortcuts);
+  g_test_add_func ("/lab/difference", test_difference);
+  g_test_add_func ("/lab/noise", test_noise);
+  g_test_add_func ("/lab/frc/white", test_frc_white);
+  g_test_add_func ("/lab/frc/resolution", test_frc_resolution);
+  g_test_add_func ("/lab/profile", test_profile);
+  g_test_add_func ("/lab/abx", test_abx);
+  g_test_add_func ("/lab/file", test_file);
+  g_test_add_func ("/lab/held", test_held);
+  g_test_add_func ("/lab/faults", test_faults);
+  g_test_add_func ("/lab/run", test_run);
+  g_test_add_func ("/lab/cancel", test_cancel);
+  g_test_add_func ("/lab/review", test_review);
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}

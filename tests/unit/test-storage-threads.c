@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "dataset/storage-threads.h"
+
+#define PATIENCE_US (20 * G_TIME_SPAN_SECOND) /* then something that should come does not */
+
+/* ── Storage that answers late ── */
+
+typedef struct {
+  guint under_way, most; /* atomic */
+  guint done[4000];      /* atomic: how often each piece was done */
+} Late;
+
+static gboolean
+late_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  Late *late = user;
+  const guint now = (guint) g_atomic_int_add ((gint *) &late->under_way, 1) + 1;
+  guint most = (guint) g_atomic_int_get ((gint *) &late->most);
+
+  while (now > most
+         && !g_atomic_int_compare_and_exchange ((gint *) &late->most, (gint) most, (gint) now))
+    most = (guint) g_atomic_int_get ((gint *) &late->most);
+  g_usleep (6000);
+  g_atomic_int_inc ((gint *) &late->done[index]);
+  g_atomic_int_add ((gint *) &late->under_way, -1);
+  return TRUE;
+}
+
+/* More and more is asked for at once, until the storage has enough to do. */
+static void
+test_late (void)
+{
+  g_autofree Late *late = g_new0 (Late, 1);
+  const TdStorageWork work
+      = { .count = G_N_ELEMENTS (late->done), .body = late_piece, .user = late, .small = TRUE };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (td_storage_run (&work, NULL, &error));
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (late->done); i++)
+    g_assert_cmpuint (late->done[i], ==, 1);
+  g_test_message ("%u at once", late->most);
+  g_assert_cmpuint (late->most, >, 64);
+}
+
+/* Benches that state a number of threads get these. */
+static void
+test_stated (void)
+{
+  g_autofree Late *late = g_new0 (Late, 1);
+  const TdStorageWork work = { .count = 30, .body = late_piece, .user = late, .small = TRUE };
+
+  td_storage_set_threads (3);
+  g_assert_true (td_storage_run (&work, NULL, NULL));
+  td_storage_set_threads (0);
+  g_assert_cmpuint (late->most, <=, 3);
+}
+
+/* ── Turns ── */
+
+enum { PIECES = 6, READS = 3 };
+
+typedef struct {
+  TdStorageTurns turns;
+  GMutex lock;
+  GCond changed;
+  guint begun[READS]; /* pieces; under the lock */
+} Turns;
+
+typedef struct {
+  Turns *turns;
+  guint number;
+} Reader;
+
+/* The last piece of each read is answered when the next read has begun, and that begins when no
+   piece of the one before is left. A read has one thread here, which does its pieces in turn. */
+static gboolean
+turn_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  const Reader *reader = user;
+  Turns *turns = reader->turns;
+  const gint64 deadline = g_get_monotonic_time () + PATIENCE_US;
+
+  g_mutex_lock (&turns->lock);
+  if (reader->number > 0)
+    g_assert_cmpuint (turns->begun[reader->number - 1], >=, PIECES - 1);
+  turns->begun[reader->number]++;
+  g_cond_broadcast (&turns->changed);
+  while (index + 1 == PIECES && reader->number + 1 < READS && turns->begun[reader->number + 1] == 0)
+    g_assert_true (g_cond_wait_until (&turns->changed, &turns->lock, deadline));
+  g_mutex_unlock (&turns->lock);
+  return TRUE;
+}
+
+static gpointer
+turn_thread (gpointer user)
+{
+  Reader *reader = user;
+  const TdStorageWork work = { .count = PIECES, .body = turn_piece, .user = reader };
+
+  td_storage_turn_begin (&reader->turns->turns, reader->number);
+  g_assert_true (td_storage_run (&work, NULL, NULL));
+  td_storage_turn_end ();
+  return NULL;
+}
+
+static void
+test_turns (void)
+{
+  Turns turns = { .begun = { 0 } };
+  Reader readers[READS];
+  GThread *threads[READS];
+
+  td_storage_set_threads (1);
+  td_storage_turns_init (&turns.turns);
+  g_mutex_init (&turns.lock);
+  g_cond_init (&turns.changed);
+  for (guint i = 0; i < READS; i++) { /* the last one first: it waits */
+    readers[READS - 1 - i] = (Reader) { &turns, READS - 1 - i };
+    threads[i] = g_thread_new ("reader", turn_thread, &readers[READS - 1 - i]);
+  }
+  for (guint i = 0; i < READS; i++)
+    g_thread_join (threads[i]);
+  for (guint i = 0; i < READS; i++)
+    g_assert_cmpuint (turns.begun[i], ==, PIECES);
+  td_storage_set_threads (0);
+  td_storage_turns_clear (&turns.turns);
+  g_mutex_clear (&turns.lock);
+  g_cond_clear (&turns.changed);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/storage-threads/late", test_late);
+  g_test_add_func ("/storage-threads/stated", test_stated);
+  g_test_add_func ("/storage-threads/turns", test_turns);
+  return g_test_run ();
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include "compute/engine/advice.h"
+#include "recipe-group.h"
+
+/**
+ * TdAdviceGroup: what the scan's data say about its recipe, a row each, with one click to follow it
+ * and one to leave it be. What the recipe follows is not shown. Signal "changed": another advice is
+ * the first one now.
+ */
+#define TD_TYPE_ADVICE_GROUP (td_advice_group_get_type ())
+G_DECLARE_FINAL_TYPE (TdAdviceGroup, td_advice_group, TD, ADVICE_GROUP, TdRecipeGroup)
+
+/* @scan: (nullable). The data are looked at when the recipe comes. */
+void td_advice_group_set_scan (TdAdviceGroup *self, TdEngine *engine, TdScan *scan);
+gboolean td_advice_group_busy (TdAdviceGroup *self);
+/* The first advice shown; NULL: none is. (transfer none) */
+const TdAdvice *td_advice_group_first (TdAdviceGroup *self);
+const char *td_advice_group_verb (const TdAdvice *advice); /* what following it does */
+void td_advice_group_follow_first (TdAdviceGroup *self);
+/* The first advice is what comes next. */
+void td_advice_group_mark (TdAdviceGroup *self, gboolean next);

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "devices-window.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "compute/engine/fdk/fdk-self-test.h"
+#include "compute/parallel/self-test.h"
+#include "device-catalog.h"
+#include "labels.h"
+#include "tuning-row.h"
+#include "ui.h"
+
+/* The rows of one device. */
+typedef struct {
+  const TdDeviceEntry *entry; /* the catalogue's */
+  TdDevicesWindow *window;
+  GtkWidget *use, *first, *test; /* buttons */
+  AdwActionRow *use_row, *test_row;
+} Device;
+
+struct _TdDevicesWindow {
+  AdwWindow parent_instance;
+  AdwPreferencesPage *page;
+  AdwActionRow *time;
+  GPtrArray *groups;  /* widgets of the page */
+  GPtrArray *devices; /* Device, those that are available */
+  GCancellable *cancellable;
+  char **order; /* of the recipe; "auto" is the empty list; NULL: no recipe */
+  char *timed_on, *timed_on_before;
+  double seconds, seconds_before;
+  gboolean filling;
+};
+
+enum { PICKED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdDevicesWindow, td_devices_window, ADW_TYPE_WINDOW)
+
+/* ── The preview's time ── */
+
+static void
+devices_window_show_time (TdDevicesWindow *self)
+{
+  g_autofree char *now = self->timed_on ? g_strdup_printf (_ ("%s: %.0f ms a slice"),
+                                                           self->timed_on, 1e3 * self->seconds)
+                                        : NULL;
+  g_autofree char *text = !now ? g_strdup (_ ("No slice was computed yet"))
+                          : self->timed_on_before
+                              ? g_strdup_printf (_ ("%s; before, %s: %.0f ms"), now,
+                                                 self->timed_on_before, 1e3 * self->seconds_before)
+                              : g_strdup (now);
+
+  adw_action_row_set_subtitle (self->time, text);
+}
+
+void
+td_devices_window_took (TdDevicesWindow *self, const char *device, double seconds)
+{
+  if (self->timed_on && g_strcmp0 (self->timed_on, device) != 0) {
+    g_free (self->timed_on_before);
+    self->timed_on_before = g_steal_pointer (&self->timed_on);
+    self->seconds_before = self->seconds;
+  }
+  g_free (self->timed_on);
+  self->timed_on = g_strdup (device);
+  self->seconds = seconds;
+  devices_window_show_time (self);
+}
+
+/* ── The order ── */
+
+static int
+devices_window_place (TdDevicesWindow *self, const char *id)
+{
+  for (int i = 0; self->order && self->order[i]; i++)
+    if (g_str_equal (self->order[i], id))
+      return i;
+  return -1;
+}
+
+static void
+devices_window_show_order (TdDevicesWindow *self)
+{
+  self->filling = TRUE;
+  for (guint i = 0; i < self->devices->len; i++) {
+    Device *device = self->devices->pdata[i];
+    const int place = devices_window_place (self, device->entry->id);
+    const guint n = self->order ? g_strv_length (self->order) : 0;
+    g_autofree char *number = g_strdup_printf (_ ("Used, number %d of %u"), place + 1, n);
+
+    gtk_switch_set_active (GTK_SWITCH (device->use), place >= 0);
+    gtk_widget_set_sensitive (device->use, self->order != NULL);
+    gtk_widget_set_visible (device->first, place > 0);
+    adw_action_row_set_subtitle (device->use_row,
+                                 !self->order ? _ ("Open a scan to choose devices for it")
+                                 : place >= 0 ? number
+                                 : n == 0     ? _ ("As the program chooses: all are automatic")
+                                              : _ ("Not used"));
+  }
+  self->filling = FALSE;
+}
+
+void
+td_devices_window_set_devices (TdDevicesWindow *self, const char *devices)
+{
+  g_strfreev (self->order);
+  self->order = !devices                                            ? NULL
+                : g_str_equal (devices, "auto") || *devices == '\0' ? g_new0 (char *, 1)
+                                                                    : g_strsplit (devices, ",", -1);
+  devices_window_show_order (self);
+}
+
+static void
+devices_window_pick (TdDevicesWindow *self, GPtrArray *ids)
+{
+  g_ptr_array_add (ids, NULL);
+  g_autofree char *text = ids->len > 1 ? g_strjoinv (",", (char **) ids->pdata) : g_strdup ("auto");
+
+  td_devices_window_set_devices (self, text);
+  g_signal_emit (self, signals[PICKED], 0, text);
+}
+
+/* @first: @id goes before the others; else it is put at the end, or taken out. */
+static void
+devices_window_change (TdDevicesWindow *self, const char *id, gboolean used, gboolean first)
+{
+  g_autoptr (GPtrArray) ids = g_ptr_array_new_with_free_func (g_free);
+
+  if (used && first)
+    g_ptr_array_add (ids, g_strdup (id));
+  for (guint i = 0; self->order && self->order[i]; i++)
+    if (!g_str_equal (self->order[i], id))
+      g_ptr_array_add (ids, g_strdup (self->order[i]));
+  if (used && !first)
+    g_ptr_array_add (ids, g_strdup (id));
+  devices_window_pick (self, ids);
+}
+
+static void
+devices_window_on_use (GtkSwitch *button, GParamSpec *property, Device *device)
+{
+  if (!device->window->filling)
+    devices_window_change (device->window, device->entry->id, gtk_switch_get_active (button),
+                           FALSE);
+}
+
+static void
+devices_window_on_first (GtkButton *button, Device *device)
+{
+  devices_window_change (device->window, device->entry->id, TRUE, TRUE);
+}
+
+/* ── Self-test ── */
+
+/* In words; the failures are named. */
+static char *
+devices_window_test (const char *id, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (TdDevice) device = td_device_open (id, error);
+  g_autoptr (GPtrArray) rows = device ? td_self_test_device (device, cancellable, error) : NULL;
+  g_autoptr (GPtrArray) cones = rows ? td_fdk_self_test_device (device, cancellable, error) : NULL;
+  g_autoptr (GString) bad = g_string_new (NULL);
+  guint failed = 0;
+
+  if (!cones)
+    return NULL;
+  for (guint i = 0; i < rows->len; i++) {
+    const TdSelfTestRow *row = rows->pdata[i];
+    failed += !row->passed;
+    if (!row->passed)
+      g_string_append_printf (bad, "; %s: %s", row->family->name,
+                              row->reason ? row->reason : _ ("wrong values"));
+  }
+  for (guint i = 0; i < cones->len; i++) {
+    const TdFdkSelfTestRow *row = cones->pdata[i];
+    failed += !row->passed;
+    if (!row->passed)
+      g_string_append_printf (bad, "; %s: %s", row->family->name,
+                              row->reason ? row->reason : _ ("wrong values"));
+  }
+  if (failed == 0)
+    return g_strdup_printf (_ ("All %u tests passed"), rows->len + cones->len);
+  return g_strdup_printf (_ ("%u of %u tests failed, and these kernels are no longer used%s"),
+                          failed, rows->len + cones->len, bad->str);
+}
+
+static void
+devices_window_test_in_thread (GTask *task, gpointer source, gpointer id, GCancellable *cancellable)
+{
+  GError *error = NULL;
+  char *text = devices_window_test (id, cancellable, &error);
+
+  if (text)
+    g_task_return_pointer (task, text, g_free);
+  else
+    g_task_return_error (task, error);
+}
+
+/* The row may be gone with its window; the task holds it. */
+static void
+devices_window_on_tested (GObject *row, GAsyncResult *result, gpointer button)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = g_task_propagate_pointer (G_TASK (result), &error);
+  g_autoptr (GtkWidget) held = button;
+
+  if (!text)
+    text = td_label_error (error);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (row), text);
+  gtk_widget_set_sensitive (held, TRUE);
+}
+
+static void
+devices_window_on_test (GtkButton *button, Device *device)
+{
+  g_autoptr (GTask) task = g_task_new (device->test_row, device->window->cancellable,
+                                       devices_window_on_tested, g_object_ref (button));
+
+  gtk_widget_set_sensitive (GTK_WIDGET (button), FALSE);
+  adw_action_row_set_subtitle (device->test_row, _ ("Testing; kernels are built first"));
+  g_task_set_task_data (task, g_strdup (device->entry->id), g_free);
+  g_task_run_in_thread (task, devices_window_test_in_thread);
+}
+
+/* ── The groups ── */
+
+static AdwActionRow *
+devices_window_add_row (GtkWidget *group, const char *title, const char *subtitle)
+{
+  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
+                                 "subtitle", subtitle ? subtitle : "", "subtitle-lines", 0, NULL);
+
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
+  return ADW_ACTION_ROW (row);
+}
+
+static void
+devices_window_add_suffix (AdwActionRow *row, GtkWidget *widget)
+{
+  gtk_widget_set_valign (widget, GTK_ALIGN_CENTER);
+  adw_action_row_add_suffix (row, widget);
+}
+
+static void
+devices_window_add_available (TdDevicesWindow *self, GtkWidget *group, const TdDeviceEntry *entry)
+{
+  Device *device = g_new0 (Device, 1);
+  GtkWidget *tuning = g_object_new (TD_TYPE_TUNING_ROW, NULL);
+
+  device->entry = entry;
+  device->window = self;
+  device->use_row = devices_window_add_row (group, _ ("Use"), NULL);
+  device->first = gtk_button_new_with_label (_ ("First"));
+  device->use = gtk_switch_new ();
+  device->test_row = devices_window_add_row (
+      group, _ ("Self-test"), _ ("Whether every kernel computes the right thing here"));
+  device->test = gtk_button_new_with_label (_ ("Test"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (device->use), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  entry->name, -1);
+  devices_window_add_suffix (device->use_row, device->first);
+  devices_window_add_suffix (device->use_row, device->use);
+  devices_window_add_suffix (device->test_row, device->test);
+  td_tuning_row_set_device (TD_TUNING_ROW (tuning), entry->id, 0);
+  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), tuning);
+  g_signal_connect (device->use, "notify::active", G_CALLBACK (devices_window_on_use), device);
+  g_signal_connect (device->first, "clicked", G_CALLBACK (devices_window_on_first), device);
+  g_signal_connect (device->test, "clicked", G_CALLBACK (devices_window_on_test), device);
+  g_ptr_array_add (self->devices, device);
+}
+
+static const char *
+devices_window_same_as (GPtrArray *entries, guint index)
+{
+  const TdDeviceEntry *entry = entries->pdata[index];
+
+  for (guint i = 0; entry->hardware_id && *entry->hardware_id && i < index; i++)
+    if (g_strcmp0 (((TdDeviceEntry *) entries->pdata[i])->hardware_id, entry->hardware_id) == 0)
+      return ((TdDeviceEntry *) entries->pdata[i])->id;
+  return NULL;
+}
+
+static void
+devices_window_add_entry (TdDevicesWindow *self, GPtrArray *entries, guint index)
+{
+  const TdDeviceEntry *entry = entries->pdata[index];
+  const char *same = devices_window_same_as (entries, index);
+  g_autofree char *memory = entry->memory_bytes
+                                ? g_format_size_full (entry->memory_bytes, G_FORMAT_SIZE_IEC_UNITS)
+                                : g_strdup ("");
+  g_autofree char *also
+      = same ? g_strdup_printf (_ ("; the same hardware as %s"), same) : g_strdup ("");
+  g_autofree char *text
+      = g_strdup_printf ("%s%s%s%s", entry->id, *memory ? ", " : "", memory, also);
+  g_autofree char *title = g_markup_escape_text (entry->name ? entry->name : entry->id, -1);
+  g_autofree char *description = g_markup_escape_text (text, -1);
+  GtkWidget *group
+      = g_object_new (ADW_TYPE_PREFERENCES_GROUP, "title", title, "description", description, NULL);
+
+  if (entry->available)
+    devices_window_add_available (self, group, entry);
+  else
+    devices_window_add_row (group, _ ("Not available here"), entry->reason);
+  adw_preferences_page_add (self->page, ADW_PREFERENCES_GROUP (group));
+  g_ptr_array_add (self->groups, group);
+}
+
+static void
+devices_window_fill (TdDevicesWindow *self)
+{
+  GPtrArray *entries = td_device_catalog_entries (td_device_catalog_default ());
+
+  for (guint i = 0; i < self->groups->len; i++)
+    adw_preferences_page_remove (self->page, self->groups->pdata[i]);
+  g_ptr_array_set_size (self->groups, 0);
+  g_ptr_array_set_size (self->devices, 0);
+  for (guint i = 0; entries && i < entries->len; i++)
+    devices_window_add_entry (self, entries, i);
+  devices_window_show_order (self);
+}
+
+/* ── Life ── */
+
+static void
+td_devices_window_dispose (GObject *object)
+{
+  g_cancellable_cancel (TD_DEVICES_WINDOW (object)->cancellable);
+  G_OBJECT_CLASS (td_devices_window_parent_class)->dispose (object);
+}
+
+static void
+td_devices_window_finalize (GObject *object)
+{
+  TdDevicesWindow *self = TD_DEVICES_WINDOW (object);
+
+  g_ptr_array_unref (self->groups);
+  g_ptr_array_unref (self->devices);
+  g_object_unref (self->cancellable);
+  g_strfreev (self->order);
+  g_free (self->timed_on);
+  g_free (self->timed_on_before);
+  G_OBJECT_CLASS (td_devices_window_parent_class)->finalize (object);
+}
+
+static void
+td_devices_window_class_init (TdDevicesWindowClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = td_devices_window_dispose;
+  G_OBJECT_CLASS (class)->finalize = td_devices_window_finalize;
+  gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (class), GDK_KEY_Escape, 0, "window.close",
+                                       NULL);
+  signals[PICKED] = td_signal_new (TD_TYPE_DEVICES_WINDOW, "picked", 1, G_TYPE_STRING);
+}
+
+static void
+td_devices_window_init (TdDevicesWindow *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *preview = adw_preferences_group_new ();
+
+  self->cancellable = g_cancellable_new ();
+  self->groups = g_ptr_array_new ();
+  self->devices = g_ptr_array_new_with_free_func (g_free);
+  self->page = ADW_PREFERENCES_PAGE (adw_preferences_page_new ());
+  self->time = devices_window_add_row (preview, _ ("The slice in the window"), NULL);
+  adw_preferences_page_add (self->page, ADW_PREFERENCES_GROUP (preview));
+  gtk_widget_set_vexpand (GTK_WIDGET (self->page), TRUE);
+  gtk_box_append (GTK_BOX (box), adw_header_bar_new ());
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->page));
+  adw_window_set_content (ADW_WINDOW (self), box);
+}
+
+GtkWidget *
+td_devices_window_new (GtkWindow *parent, const char *devices)
+{
+  TdDevicesWindow *self
+      = g_object_new (TD_TYPE_DEVICES_WINDOW, "transient-for", parent, "title", _ ("Devices"),
+                      "default-width", 600, "default-height", 640, NULL);
+
+  devices_window_show_time (self);
+  devices_window_fill (self);
+  td_devices_window_set_devices (self, devices);
+  g_signal_connect_object (td_device_catalog_default (), "loaded", G_CALLBACK (devices_window_fill),
+                           self, G_CONNECT_SWAPPED);
+  return GTK_WIDGET (self);
+}

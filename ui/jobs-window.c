@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "jobs-window.h"
+
+#include "job-row.h"
+#include "ui.h"
+
+struct _TdJobsWindow {
+  AdwWindow parent_instance;
+  GListModel *jobs;
+  GtkStack *stack;
+  GtkListBox *list;
+  GtkToggleButton *pause;
+};
+
+static const char *const row_signals[]
+    = { "show-requested", "again-requested", "dismiss-requested", "recipe-requested" };
+
+G_DEFINE_FINAL_TYPE (TdJobsWindow, td_jobs_window, ADW_TYPE_WINDOW)
+
+static void
+jobs_window_on_pause (GtkToggleButton *button, TdJobsWindow *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (!td_remote_jobs_pause (gtk_toggle_button_get_active (button), &error))
+    g_warning ("%s", error ? error->message : "the queue goes on as it was");
+}
+
+static void
+jobs_window_on_changed (TdJobsWindow *self)
+{
+  gtk_stack_set_visible_child_name (self->stack,
+                                    g_list_model_get_n_items (self->jobs) > 0 ? "jobs" : "empty");
+}
+
+static void
+jobs_window_on_show (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
+{
+  g_signal_emit_by_name (self, row_signals[0], item);
+}
+
+static void
+jobs_window_on_again (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
+{
+  g_signal_emit_by_name (self, row_signals[1], item);
+}
+
+static void
+jobs_window_on_dismiss (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
+{
+  g_signal_emit_by_name (self, row_signals[2], item);
+}
+
+static void
+jobs_window_on_recipe (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
+{
+  g_signal_emit_by_name (self, row_signals[3], item);
+}
+
+/* Ids begin with the time. */
+static int
+jobs_window_newest_first (gconstpointer a, gconstpointer b, gpointer user)
+{
+  return -g_strcmp0 (td_job_item_facts ((gpointer) a)->id, td_job_item_facts ((gpointer) b)->id);
+}
+
+static GtkWidget *
+jobs_window_make_row (gpointer item, gpointer self)
+{
+  static void (*const handlers[]) (GtkWidget *, TdJobItem *, TdJobsWindow *)
+      = { jobs_window_on_show, jobs_window_on_again, jobs_window_on_dismiss,
+          jobs_window_on_recipe };
+  GtkWidget *row = td_job_row_new (item);
+
+  for (guint i = 0; i < G_N_ELEMENTS (handlers); i++)
+    g_signal_connect_object (row, row_signals[i], G_CALLBACK (handlers[i]), self, 0);
+  return row;
+}
+
+static void
+td_jobs_window_dispose (GObject *object)
+{
+  g_clear_object (&TD_JOBS_WINDOW (object)->jobs);
+  G_OBJECT_CLASS (td_jobs_window_parent_class)->dispose (object);
+}
+
+static void
+td_jobs_window_class_init (TdJobsWindowClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  G_OBJECT_CLASS (class)->dispose = td_jobs_window_dispose;
+  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/jobs-window.ui");
+  gtk_widget_class_bind_template_child (widget, TdJobsWindow, stack);
+  gtk_widget_class_bind_template_child (widget, TdJobsWindow, list);
+  gtk_widget_class_bind_template_child (widget, TdJobsWindow, pause);
+  gtk_widget_class_bind_template_callback (widget, jobs_window_on_pause);
+  for (guint i = 0; i < G_N_ELEMENTS (row_signals); i++)
+    td_signal_new (TD_TYPE_JOBS_WINDOW, row_signals[i], 1, TD_TYPE_JOB_ITEM);
+}
+
+static void
+td_jobs_window_init (TdJobsWindow *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_toggle_button_set_active (self->pause, td_remote_jobs_are_paused ());
+}
+
+GtkWidget *
+td_jobs_window_new (GtkWindow *parent, TdJobQueue *jobs)
+{
+  TdJobsWindow *self = g_object_new (TD_TYPE_JOBS_WINDOW, "transient-for", parent, NULL);
+
+  self->jobs = g_object_ref (td_job_queue_model (jobs));
+  GtkSorter *newest = GTK_SORTER (gtk_custom_sorter_new (jobs_window_newest_first, NULL, NULL));
+  g_autoptr (GtkSortListModel) sorted = gtk_sort_list_model_new (g_object_ref (self->jobs), newest);
+  gtk_list_box_bind_model (self->list, G_LIST_MODEL (sorted), jobs_window_make_row, self, NULL);
+  g_signal_connect_object (self->jobs, "items-changed", G_CALLBACK (jobs_window_on_changed), self,
+                           G_CONNECT_SWAPPED);
+  jobs_window_on_changed (self);
+  return GTK_WIDGET (self);
+}

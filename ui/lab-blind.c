@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lab-blind.h"
+
+#include <glib/gi18n.h>
+
+#include "compute/lab/lab-abx.h"
+#include "ui.h"
+
+struct _TdLabBlind {
+  GtkWidget parent_instance;
+  GtkWidget *box, *test;
+  GtkLabel *words, *score;
+  GtkToggleButton *show_a, *show_b, *show_x;
+  GtkButton *is_a, *is_b, *begin;
+  TdLabAbx abx;
+  gboolean running;
+  char *names[2];
+};
+
+enum { BEGIN_REQUESTED, SHOWN, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdLabBlind, td_lab_blind, GTK_TYPE_WIDGET)
+
+const char *
+td_lab_blind_title (TdLabBlind *self)
+{
+  return gtk_toggle_button_get_active (self->show_a)   ? "A"
+         : gtk_toggle_button_get_active (self->show_b) ? "B"
+                                                       : "X";
+}
+
+static void
+lab_blind_show (TdLabBlind *self)
+{
+  const char *title = td_lab_blind_title (self);
+
+  if (self->running)
+    g_signal_emit (self, signals[SHOWN], 0,
+                   *title == 'A'   ? 0
+                   : *title == 'B' ? 1
+                                   : (int) self->abx.x_is_b);
+}
+
+static void
+lab_blind_on_show (GtkToggleButton *button, TdLabBlind *self)
+{
+  if (gtk_toggle_button_get_active (button))
+    lab_blind_show (self);
+}
+
+static void
+lab_blind_show_score (TdLabBlind *self)
+{
+  const TdLabAbx *abx = &self->abx;
+  const double p = td_lab_abx_p_value (abx->right, abx->trials);
+  g_autofree char *text = NULL;
+
+  if (abx->trials == 0) {
+    gtk_label_set_text (self->score, "");
+    return;
+  }
+  text = g_strdup_printf (
+      p < 0.05 ? _ ("%u of %u right: by guessing that happens with p = %.3g. You can tell them "
+                    "apart.")
+               : _ ("%u of %u right: by guessing that happens with p = %.3g. No difference was "
+                    "shown (yet)."),
+      abx->right, abx->trials, p);
+  gtk_label_set_text (self->score, text);
+}
+
+static void
+lab_blind_answer (TdLabBlind *self, gboolean b)
+{
+  td_lab_abx_answer (&self->abx, b);
+  lab_blind_show_score (self);
+  gtk_toggle_button_set_active (self->show_x, TRUE);
+  lab_blind_show (self);
+}
+
+static void
+lab_blind_on_is_a (GtkButton *button, TdLabBlind *self)
+{
+  lab_blind_answer (self, FALSE);
+}
+
+static void
+lab_blind_on_is_b (GtkButton *button, TdLabBlind *self)
+{
+  lab_blind_answer (self, TRUE);
+}
+
+static void
+lab_blind_on_begin (GtkButton *button, TdLabBlind *self)
+{
+  if (self->running)
+    td_lab_blind_end (self);
+  else
+    g_signal_emit (self, signals[BEGIN_REQUESTED], 0);
+}
+
+static void
+lab_blind_set_running (TdLabBlind *self, gboolean running)
+{
+  self->running = running;
+  gtk_widget_set_visible (self->test, running);
+  gtk_button_set_label (self->begin, running ? _ ("_End the Test") : _ ("_Begin the Blind Test"));
+}
+
+void
+td_lab_blind_begin (TdLabBlind *self, const char *a, const char *b)
+{
+  g_free (self->names[0]);
+  g_free (self->names[1]);
+  self->names[0] = g_strdup (a);
+  self->names[1] = g_strdup (b);
+  td_lab_abx_begin (&self->abx, (guint64) g_get_real_time ());
+  g_autofree char *text
+      = g_strdup_printf (_ ("A is “%s”, B is “%s”. Which of the two is X?"), a, b);
+  gtk_label_set_text (self->words, text);
+  lab_blind_set_running (self, TRUE);
+  lab_blind_show_score (self);
+  gtk_toggle_button_set_active (self->show_x, TRUE);
+  lab_blind_show (self);
+}
+
+void
+td_lab_blind_end (TdLabBlind *self)
+{
+  if (!self->running)
+    return;
+  lab_blind_set_running (self, FALSE);
+  g_signal_emit (self, signals[SHOWN], 0, -1);
+}
+
+static void
+td_lab_blind_dispose (GObject *object)
+{
+  TdLabBlind *self = TD_LAB_BLIND (object);
+
+  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_pointer (&self->names[0], g_free);
+  g_clear_pointer (&self->names[1], g_free);
+  G_OBJECT_CLASS (td_lab_blind_parent_class)->dispose (object);
+}
+
+static void
+td_lab_blind_class_init (TdLabBlindClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  G_OBJECT_CLASS (class)->dispose = td_lab_blind_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-blind.ui");
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, box);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, test);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, words);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, score);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, show_a);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, show_b);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, show_x);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, is_a);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, is_b);
+  gtk_widget_class_bind_template_child (widget, TdLabBlind, begin);
+  gtk_widget_class_bind_template_callback (widget, lab_blind_on_show);
+  gtk_widget_class_bind_template_callback (widget, lab_blind_on_is_a);
+  gtk_widget_class_bind_template_callback (widget, lab_blind_on_is_b);
+  gtk_widget_class_bind_template_callback (widget, lab_blind_on_begin);
+  signals[BEGIN_REQUESTED] = td_signal_new (TD_TYPE_LAB_BLIND, "begin-requested", 0);
+  signals[SHOWN] = td_signal_new (TD_TYPE_LAB_BLIND, "shown", 1, G_TYPE_INT);
+}
+
+static void
+td_lab_blind_init (TdLabBlind *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+}

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lab-pictures.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+#include <string.h>
+
+#include "labels.h"
+#include "latest.h"
+#include "scan-readout.h"
+#include "ui.h"
+
+#define MOST (TD_LAB_MOST + 1)
+#define CHOICE_CHARS 16
+
+typedef struct {
+  TdImagePane *pane;
+  char *name;
+  TdImage *image;
+  char *problem; /* why there is no picture */
+} Slot;
+
+struct _TdLabPictures {
+  GtkWidget parent_instance;
+  GtkWidget *box, *tools, *area, *panes;
+  GtkGrid *panes_grid;
+  GtkDrawingArea *line_area;
+  TdImagePane *big;
+  GtkToggleButton *grid, *single, *wipe, *difference, *in_noise, *draw_line, *link;
+  GtkDropDown *choose_a, *choose_b;
+  Slot slots[MOST];
+  guint n; /* variants; slot n is the reference */
+  gboolean held, showing, linking;
+  int blind; /* the slot shown without its name; -1: no test */
+  char *blind_title;
+  double noise, pixel_mm;
+  double range[2];       /* the contrast of all; low = high: none yet */
+  gboolean range_chosen; /* by the user; else the first picture's */
+  char *map;
+  gboolean has_line;
+  TdLabLine line;
+  double drag[2]; /* where a line begins, picture pixels */
+  TdImagePane *drag_pane;
+  TdLatest *differences;
+  TdSliceReadout readout;
+};
+
+enum { LINE_DRAWN, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdLabPictures, td_lab_pictures, GTK_TYPE_WIDGET)
+
+static gboolean
+lab_pictures_in (GtkToggleButton *button)
+{
+  return gtk_toggle_button_get_active (button);
+}
+
+static guint
+lab_pictures_a (TdLabPictures *self)
+{
+  return MIN (gtk_drop_down_get_selected (self->choose_a), self->n);
+}
+
+static guint
+lab_pictures_b (TdLabPictures *self)
+{
+  return MIN (gtk_drop_down_get_selected (self->choose_b), self->n);
+}
+
+/* ── The difference ── */
+
+typedef struct {
+  TdImage *a, *b;
+  double divide;
+} Pair;
+
+static void
+lab_pictures_pair_free (gpointer user)
+{
+  Pair *pair = user;
+
+  td_image_unref (pair->a);
+  td_image_unref (pair->b);
+  g_free (pair);
+}
+
+static gpointer
+lab_pictures_subtract (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Pair *pair = user;
+  g_autoptr (TdImage) plain = td_image_difference (pair->a, pair->b);
+
+  if (!plain) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  _ ("A is %u × %u pixels and B %u × %u: they have no difference"), pair->a->width,
+                  pair->a->height, pair->b->width, pair->b->height);
+    return NULL;
+  }
+  if (pair->divide == 1)
+    return g_steal_pointer (&plain);
+  const gsize n = (gsize) plain->width * plain->height;
+  float *pixels = g_new (float, n);
+  for (gsize i = 0; i < n; i++)
+    pixels[i] = (float) (plain->pixels[i] / pair->divide);
+  return td_image_new_take (pixels, plain->width, plain->height);
+}
+
+static void
+lab_pictures_on_subtracted (gpointer result, const GError *error, gboolean last, gpointer user)
+{
+  TdLabPictures *self = user;
+  TdImage *image = result;
+
+  if (!lab_pictures_in (self->difference) || self->blind >= 0 || self->held)
+    return;
+  td_image_pane_set_updating (self->big, FALSE);
+  if (!image) {
+    td_image_pane_set_problem (self->big, error);
+    return;
+  }
+  double reach = MAX (-td_image_quantile (image, 0.005), td_image_quantile (image, 0.995));
+  if (!(reach > 0))
+    reach = MAX (MAX (fabs (image->minimum), fabs (image->maximum)), 1e-12);
+  self->linking = TRUE;
+  td_image_pane_set_image (self->big, image);
+  td_image_pane_set_range (self->big, -reach, reach); /* white is no difference */
+  self->linking = FALSE;
+}
+
+/* ── Showing ── */
+
+static TdImagePane *
+lab_pictures_pane_of (TdLabPictures *self, guint index)
+{
+  return index < MOST ? self->slots[index].pane : self->big;
+}
+
+static void
+lab_pictures_set_pane (TdLabPictures *self, TdImagePane *pane, guint slot, const char *title)
+{
+  const Slot *from = &self->slots[slot];
+
+  td_image_pane_set_title (pane, title);
+  td_image_pane_flip_image (pane, from->image);
+  if (!from->image && from->problem)
+    td_image_pane_set_message (pane, from->problem);
+  td_slice_view_set_pixel_mm (td_image_pane_view (pane), self->pixel_mm, self->pixel_mm);
+  if (from->image && self->range[1] > self->range[0] && lab_pictures_in (self->link)) {
+    self->linking = TRUE;
+    td_image_pane_set_range (pane, self->range[0], self->range[1]);
+    self->linking = FALSE;
+  }
+}
+
+static char *
+lab_pictures_title (TdLabPictures *self, guint slot)
+{
+  const char *name = self->slots[slot].name ? self->slots[slot].name : "";
+  const char *letter = slot == lab_pictures_a (self)   ? "A: "
+                       : slot == lab_pictures_b (self) ? "B: "
+                                                       : "";
+
+  return slot < self->n ? g_strdup_printf ("%s%u  %s", letter, slot + 1, name)
+                        : g_strdup_printf ("%s%s", letter, name);
+}
+
+static void
+lab_pictures_show_difference (TdLabPictures *self)
+{
+  const Slot *a = &self->slots[lab_pictures_a (self)], *b = &self->slots[lab_pictures_b (self)];
+  const gboolean noise = lab_pictures_in (self->in_noise) && self->noise > 0;
+
+  td_image_pane_set_colour_map (self->big, td_colour_map_name (TD_COLOUR_DIVERGING));
+  td_slice_view_set_second (td_image_pane_view (self->big), NULL);
+  td_image_pane_set_title (self->big, noise ? _ ("A − B, in units of the noise") : _ ("A − B"));
+  td_image_pane_set_units (self->big, noise ? "σ" : self->readout.units);
+  if (!a->image || !b->image) {
+    td_image_pane_set_image (self->big, NULL);
+    td_image_pane_set_message (self->big, a->problem ? a->problem : b->problem);
+    return;
+  }
+  const double pixel_mm = td_slice_view_get_pixel_mm (td_image_pane_view (a->pane));
+  td_slice_view_set_pixel_mm (td_image_pane_view (self->big), pixel_mm, pixel_mm);
+  Pair *pair = g_new0 (Pair, 1);
+  *pair = (Pair) { td_image_ref (a->image), td_image_ref (b->image), noise ? self->noise : 1 };
+  td_latest_request (self->differences, pair);
+}
+
+static void
+lab_pictures_show_big (TdLabPictures *self)
+{
+  const guint a = lab_pictures_a (self), b = lab_pictures_b (self);
+
+  if (self->blind >= 0) {
+    td_image_pane_set_colour_map (self->big, self->map);
+    td_slice_view_set_second (td_image_pane_view (self->big), NULL);
+    td_image_pane_set_units (self->big, self->readout.units);
+    lab_pictures_set_pane (self, self->big, (guint) self->blind, self->blind_title);
+    return;
+  }
+  if (lab_pictures_in (self->difference) && !self->held) {
+    lab_pictures_show_difference (self);
+    return;
+  }
+  td_latest_cancel (self->differences);
+  const gboolean wipe = lab_pictures_in (self->wipe) && !self->held;
+  g_autofree char *title
+      = wipe ? g_strdup (_ ("A | B")) : lab_pictures_title (self, self->held ? b : a);
+  td_image_pane_set_colour_map (self->big, self->map);
+  td_image_pane_set_units (self->big, self->readout.units);
+  lab_pictures_set_pane (self, self->big, self->held ? b : a, title);
+  td_slice_view_set_second (td_image_pane_view (self->big), wipe ? self->slots[b].image : NULL);
+}
+
+static void
+lab_pictures_show (TdLabPictures *self)
+{
+  const gboolean grid = lab_pictures_in (self->grid) && self->blind < 0;
+
+  gtk_widget_set_visible (self->panes, grid);
+  gtk_widget_set_visible (GTK_WIDGET (self->big), !grid);
+  gtk_widget_set_visible (GTK_WIDGET (self->in_noise), lab_pictures_in (self->difference));
+  gtk_widget_set_sensitive (GTK_WIDGET (self->in_noise), self->noise > 0);
+  gtk_widget_set_sensitive (self->tools, self->blind < 0);
+  if (!grid) {
+    lab_pictures_show_big (self);
+    return;
+  }
+  for (guint i = 0; i <= self->n; i++) {
+    Slot *slot = &self->slots[i];
+    if (!slot->pane)
+      continue;
+    const guint shown = self->held && i == lab_pictures_a (self) ? lab_pictures_b (self) : i;
+    g_autofree char *title = lab_pictures_title (self, shown);
+    gtk_widget_set_visible (GTK_WIDGET (slot->pane), i < self->n || slot->image || slot->problem);
+    lab_pictures_set_pane (self, slot->pane, shown, title);
+  }
+  gtk_widget_queue_draw (GTK_WIDGET (self->line_area));
+}
+
+static void
+lab_pictures_on_mode (GtkToggleButton *button, TdLabPictures *self)
+{
+  if (gtk_toggle_button_get_active (button) || button == self->in_noise)
+    lab_pictures_show (self);
+}
+
+static void
+lab_pictures_on_pair (GObject *object, GParamSpec *property, TdLabPictures *self)
+{
+  if (!self->showing)
+    lab_pictures_show (self);
+}
+
+/* ── Linked ── */
+
+static void
+lab_pictures_on_view_changed (TdSliceView *view, TdLabPictures *self)
+{
+  gboolean fitted;
+  const TdView *where = td_slice_view_get_view (view, &fitted);
+
+  gtk_widget_queue_draw (GTK_WIDGET (self->line_area));
+  if (self->linking || !lab_pictures_in (self->link))
+    return;
+  self->linking = TRUE;
+  for (guint i = 0; i <= MOST; i++) {
+    TdImagePane *pane = lab_pictures_pane_of (self, i);
+    if (pane && td_image_pane_view (pane) != view)
+      td_slice_view_set_view (td_image_pane_view (pane), where, fitted);
+  }
+  self->linking = FALSE;
+}
+
+/* All under one contrast: another one would be a difference that is not there. */
+static void
+lab_pictures_on_contrast (TdImagePane *pane, double low, double high, TdLabPictures *self)
+{
+  if (self->linking || !lab_pictures_in (self->link)
+      || (pane == self->big && lab_pictures_in (self->difference)))
+    return;
+  self->range[0] = low;
+  self->range[1] = high;
+  self->range_chosen = TRUE;
+  self->linking = TRUE;
+  for (guint i = 0; i <= MOST; i++) {
+    TdImagePane *other = lab_pictures_pane_of (self, i);
+    if (other && other != pane && !(other == self->big && lab_pictures_in (self->difference)))
+      td_image_pane_set_range (other, low, high);
+  }
+  self->linking = FALSE;
+}
+
+static void
+lab_pictures_on_link (GtkToggleButton *button, TdLabPictures *self)
+{
+  if (gtk_toggle_button_get_active (button) && self->slots[0].pane) {
+    lab_pictures_on_view_changed (td_image_pane_view (self->slots[0].pane), self);
+    lab_pictures_show (self);
+  }
+}
+
+static void
+lab_pictures_join (TdLabPictures *self, TdImagePane *pane)
+{
+  td_image_pane_set_can_enlarge (pane, FALSE);
+  td_image_pane_set_readout (pane, td_slice_readout, &self->readout);
+  td_image_pane_set_units (pane, self->readout.units);
+  g_signal_connect (td_image_pane_view (pane), "view-changed",
+                    G_CALLBACK (lab_pictures_on_view_changed), self);
+  g_signal_connect (pane, "contrast-changed", G_CALLBACK (lab_pictures_on_contrast), self);
+}
+
+/* ── The line ── */
+
+/* Where the pane's picture lies in the area; FALSE: it is not shown. */
+static gboolean
+lab_pictures_bounds (TdLabPictures *self, TdImagePane *pane, graphene_rect_t *bounds)
+{
+  return pane && gtk_widget_get_mapped (GTK_WIDGET (td_image_pane_view (pane)))
+         && td_image_pane_get_image (pane)
+         && gtk_widget_compute_bounds (GTK_WIDGET (td_image_pane_view (pane)),
+                                       GTK_WIDGET (self->line_area), bounds);
+}
+
+static void
+lab_pictures_draw_line (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
+{
+  TdLabPictures *self = user;
+  graphene_rect_t bounds;
+
+  for (guint i = 0; self->has_line && i <= MOST; i++) {
+    TdImagePane *pane = lab_pictures_pane_of (self, i);
+    double x0, y0, x1, y1;
+    if (!lab_pictures_bounds (self, pane, &bounds))
+      continue;
+    const TdImage *image = td_image_pane_get_image (pane);
+    const TdView *view = td_slice_view_get_view (td_image_pane_view (pane), NULL);
+    const double w = bounds.size.width, h = bounds.size.height;
+    const double mx = (image->extent_width - 1) / 2, my = (image->extent_height - 1) / 2;
+    td_view_from_picture (view, w, h, self->line.x0 - mx, self->line.y0 - my, &x0, &y0);
+    td_view_from_picture (view, w, h, self->line.x1 - mx, self->line.y1 - my, &x1, &y1);
+    cairo_save (cr);
+    cairo_rectangle (cr, bounds.origin.x, bounds.origin.y, w, h);
+    cairo_clip (cr);
+    cairo_translate (cr, bounds.origin.x, bounds.origin.y);
+    cairo_move_to (cr, x0, y0);
+    cairo_line_to (cr, x1, y1);
+    cairo_set_source_rgba (cr, 0, 0, 0, 0.6);
+    cairo_set_line_width (cr, 3);
+    cairo_stroke_preserve (cr);
+    cairo_set_source_rgb (cr, 1, 0.8, 0.1);
+    cairo_set_line_width (cr, 1.2);
+    cairo_stroke (cr);
+    cairo_restore (cr);
+  }
+}
+
+/* The picture's pixel under a place of the area; NULL: there is no picture. @only: NULL: any. */
+static TdImagePane *
+lab_pictures_locate (TdLabPictures *self, double x, double y, TdImagePane *only, double at[2])
+{
+  graphene_rect_t bounds;
+
+  for (guint i = 0; i <= MOST; i++) {
+    TdImagePane *pane = lab_pictures_pane_of (self, i);
+    if ((only && pane != only) || !lab_pictures_bounds (self, pane, &bounds)
+        || (!only
+            && !graphene_rect_contains_point (&bounds,
+                                              &GRAPHENE_POINT_INIT ((float) x, (float) y))))
+      continue;
+    const TdImage *image = td_image_pane_get_image (pane);
+    td_view_to_picture (td_slice_view_get_view (td_image_pane_view (pane), NULL), bounds.size.width,
+                        bounds.size.height, x - bounds.origin.x, y - bounds.origin.y, &at[0],
+                        &at[1]);
+    at[0] = CLAMP (at[0] + (image->extent_width - 1) / 2, 0, image->extent_width - 1);
+    at[1] = CLAMP (at[1] + (image->extent_height - 1) / 2, 0, image->extent_height - 1);
+    return pane;
+  }
+  return NULL;
+}
+
+static void
+lab_pictures_on_drag_begin (GtkGestureDrag *drag, double x, double y, TdLabPictures *self)
+{
+  self->drag_pane = lab_pictures_locate (self, x, y, NULL, self->drag);
+}
+
+static void
+lab_pictures_drag (GtkGestureDrag *drag, double dx, double dy, TdLabPictures *self, gboolean end)
+{
+  double x, y, at[2];
+
+  gtk_gesture_drag_get_start_point (drag, &x, &y);
+  if (!self->drag_pane || hypot (dx, dy) < 4
+      || !lab_pictures_locate (self, x + dx, y + dy, self->drag_pane, at))
+    return;
+  self->line = (TdLabLine) { self->drag[0], self->drag[1], at[0], at[1] };
+  self->has_line = TRUE;
+  gtk_widget_queue_draw (GTK_WIDGET (self->line_area));
+  if (end)
+    g_signal_emit (self, signals[LINE_DRAWN], 0, self->drag[0], self->drag[1], at[0], at[1]);
+}
+
+static void
+lab_pictures_on_drag_update (GtkGestureDrag *drag, double dx, double dy, TdLabPictures *self)
+{
+  lab_pictures_drag (drag, dx, dy, self, FALSE);
+}
+
+static void
+lab_pictures_on_drag_end (GtkGestureDrag *drag, double dx, double dy, TdLabPictures *self)
+{
+  lab_pictures_drag (drag, dx, dy, self, TRUE);
+}
+
+static void
+lab_pictures_on_draw_line (GtkToggleButton *button, TdLabPictures *self)
+{
+  const gboolean on = gtk_toggle_button_get_active (button);
+
+  gtk_widget_set_can_target (GTK_WIDGET (self->line_area), on);
+  gtk_widget_set_cursor_from_name (GTK_WIDGET (self->line_area), on ? "crosshair" : NULL);
+}
+
+void
+td_lab_pictures_set_line (TdLabPictures *self, const TdLabLine *line)
+{
+  self->has_line = line != NULL;
+  if (line)
+    self->line = *line;
+  gtk_widget_queue_draw (GTK_WIDGET (self->line_area));
+}
+
+/* ── Interface ── */
+
+static void
+lab_pictures_clear_slot (TdLabPictures *self, guint i)
+{
+  Slot *slot = &self->slots[i];
+
+  if (slot->pane)
+    gtk_grid_remove (self->panes_grid, GTK_WIDGET (slot->pane));
+  slot->pane = NULL;
+  g_clear_pointer (&slot->image, td_image_unref);
+  g_clear_pointer (&slot->name, g_free);
+  g_clear_pointer (&slot->problem, g_free);
+}
+
+/* Panes that are there stay: making one takes time, and the view would be lost. */
+static void
+lab_pictures_make_panes (TdLabPictures *self, guint n)
+{
+  const guint columns = n <= 4 ? 2 : n <= 6 ? 3 : n <= 9 ? 3 : 4;
+
+  for (guint i = n; i < MOST; i++)
+    lab_pictures_clear_slot (self, i);
+  for (guint i = 0; i < n; i++) {
+    Slot *slot = &self->slots[i];
+    if (!slot->pane) {
+      slot->pane = g_object_new (TD_TYPE_IMAGE_PANE, "hexpand", TRUE, "vexpand", TRUE, NULL);
+      lab_pictures_join (self, slot->pane);
+      td_image_pane_set_colour_map (slot->pane, self->map);
+      if (i > 0)
+        td_image_pane_set_range (slot->pane, 0, 1); /* not automatic: it has the first one's */
+    } else {
+      g_object_ref (slot->pane);
+      gtk_grid_remove (self->panes_grid, GTK_WIDGET (slot->pane));
+    }
+    const gboolean kept = g_object_is_floating (slot->pane);
+    gtk_grid_attach (self->panes_grid, GTK_WIDGET (slot->pane), (int) (n == 3 ? i : i % columns),
+                     (int) (n == 3 ? 0 : i / columns), 1, 1);
+    if (!kept)
+      g_object_unref (slot->pane);
+  }
+}
+
+void
+td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint n)
+{
+  g_autoptr (GtkStringList) list = gtk_string_list_new (NULL);
+  const guint a = lab_pictures_a (self), b = lab_pictures_b (self);
+  const gboolean was_reference = b == self->n && self->n > 0;
+
+  self->linking = TRUE;
+  lab_pictures_make_panes (self, n + 1);
+  self->linking = FALSE;
+  self->n = n;
+  for (guint i = 0; i <= n; i++) {
+    Slot *slot = &self->slots[i];
+    g_clear_pointer (&slot->image, td_image_unref);
+    g_clear_pointer (&slot->problem, g_free);
+    g_free (slot->name);
+    slot->name = g_strdup (i < n ? names[i] : _ ("Reference, double precision"));
+    /* Choosers are as wide as their longest line. */
+    const gboolean longer = i < n && g_utf8_strlen (names[i], -1) > CHOICE_CHARS;
+    g_autofree char *brief
+        = i < n ? g_utf8_substring (names[i], 0, longer ? CHOICE_CHARS : -1) : NULL;
+    g_autofree char *label = i < n ? g_strdup_printf ("%u  %s%s", i + 1, brief, longer ? "…" : "")
+                                   : g_strdup (_ ("Reference"));
+    gtk_string_list_append (list, label);
+  }
+  self->showing = TRUE;
+  gtk_drop_down_set_model (self->choose_a, G_LIST_MODEL (list));
+  gtk_drop_down_set_model (self->choose_b, G_LIST_MODEL (list));
+  gtk_drop_down_set_selected (self->choose_a, MIN (a, n));
+  gtk_drop_down_set_selected (self->choose_b, was_reference ? n
+                                              : a == b      ? (a + 1) % (n + 1)
+                                                            : MIN (b, n));
+  self->showing = FALSE;
+  self->range[0] = self->range[1] = 0;
+  self->range_chosen = FALSE;
+  lab_pictures_show (self);
+}
+
+static void
+lab_pictures_take_units (TdLabPictures *self, const TdImage *image, const TdLabOutcome *outcome)
+{
+  self->pixel_mm = outcome->pixel_mm;
+  self->readout.pixel_mm = outcome->pixel_mm;
+  self->readout.width = image->extent_width;
+  self->readout.height = image->extent_height;
+  g_strlcpy (self->readout.units, outcome->units, sizeof self->readout.units);
+  for (guint i = 0; i <= MOST; i++)
+    if (lab_pictures_pane_of (self, i))
+      td_image_pane_set_units (lab_pictures_pane_of (self, i), outcome->units);
+}
+
+void
+td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image, const TdLabOutcome *outcome)
+{
+  Slot *at = &self->slots[slot];
+
+  if (slot > self->n)
+    return;
+  td_image_pane_set_updating (at->pane, FALSE);
+  if (slot == lab_pictures_a (self) || slot == lab_pictures_b (self))
+    td_image_pane_set_updating (self->big, FALSE);
+  if (image && image == at->image)
+    return;
+  g_clear_pointer (&at->image, td_image_unref);
+  g_clear_pointer (&at->problem, g_free);
+  if (image) {
+    at->image = td_image_ref (image);
+    lab_pictures_take_units (self, image, outcome);
+    if (self->range[1] <= self->range[0] || (slot == 0 && !self->range_chosen))
+      td_image_range (image, 0.005, &self->range[0], &self->range[1]);
+  } else if (outcome && outcome->error) {
+    at->problem = td_label_error (outcome->error);
+  }
+  g_autofree char *astray
+      = outcome ? td_messages_join (outcome->astray, "\n", td_label_naming) : NULL;
+  td_image_pane_set_badge (at->pane, astray && *astray ? astray : NULL);
+  lab_pictures_show (self);
+}
+
+void
+td_lab_pictures_set_updating (TdLabPictures *self, gboolean updating)
+{
+  for (guint i = 0; i <= MOST; i++)
+    if (lab_pictures_pane_of (self, i))
+      td_image_pane_set_updating (lab_pictures_pane_of (self, i), updating);
+}
+
+void
+td_lab_pictures_set_noise (TdLabPictures *self, double noise)
+{
+  self->noise = noise;
+  gtk_widget_set_sensitive (GTK_WIDGET (self->in_noise), noise > 0);
+}
+
+void
+td_lab_pictures_get_pair (TdLabPictures *self, guint *a, guint *b)
+{
+  *a = lab_pictures_a (self);
+  *b = lab_pictures_b (self);
+}
+
+void
+td_lab_pictures_hold (TdLabPictures *self, gboolean held)
+{
+  if (held == self->held || self->blind >= 0)
+    return;
+  self->held = held;
+  lab_pictures_show (self);
+}
+
+void
+td_lab_pictures_show_blind (TdLabPictures *self, int slot, const char *title)
+{
+  self->blind = slot;
+  g_free (self->blind_title);
+  self->blind_title = g_strdup (title);
+  self->held = FALSE;
+  lab_pictures_show (self);
+}
+
+void
+td_lab_pictures_set_colour_map (TdLabPictures *self, const char *name)
+{
+  g_free (self->map);
+  self->map = g_strdup (name);
+  for (guint i = 0; i <= self->n; i++)
+    if (self->slots[i].pane)
+      td_image_pane_set_colour_map (self->slots[i].pane, name);
+  lab_pictures_show (self);
+}
+
+GtkWidget *
+td_lab_pictures_area (TdLabPictures *self)
+{
+  return self->area;
+}
+
+static void
+td_lab_pictures_dispose (GObject *object)
+{
+  TdLabPictures *self = TD_LAB_PICTURES (object);
+
+  g_clear_pointer (&self->differences, td_latest_free);
+  if (self->box)
+    for (guint i = 0; i < MOST; i++)
+      lab_pictures_clear_slot (self, i);
+  g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_pointer (&self->map, g_free);
+  g_clear_pointer (&self->blind_title, g_free);
+  G_OBJECT_CLASS (td_lab_pictures_parent_class)->dispose (object);
+}
+
+static void
+td_lab_pictures_class_init (TdLabPicturesClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_IMAGE_PANE);
+  G_OBJECT_CLASS (class)->dispose = td_lab_pictures_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-pictures.ui");
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, box);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, tools);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, area);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, panes);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, panes_grid);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, line_area);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, big);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, grid);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, single);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, wipe);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, difference);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, in_noise);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, draw_line);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, link);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, choose_a);
+  gtk_widget_class_bind_template_child (widget, TdLabPictures, choose_b);
+  gtk_widget_class_bind_template_callback (widget, lab_pictures_on_mode);
+  gtk_widget_class_bind_template_callback (widget, lab_pictures_on_pair);
+  gtk_widget_class_bind_template_callback (widget, lab_pictures_on_link);
+  gtk_widget_class_bind_template_callback (widget, lab_pictures_on_draw_line);
+  signals[LINE_DRAWN] = td_signal_new (TD_TYPE_LAB_PICTURES, "line-drawn", 4, G_TYPE_DOUBLE,
+                                       G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+}
+
+static void
+td_lab_pictures_init (TdLabPictures *self)
+{
+  GtkGesture *drag = gtk_gesture_drag_new ();
+
+  self->blind = -1;
+  self->noise = NAN;
+  self->map = g_strdup ("grey");
+  self->showing = TRUE;
+  gtk_widget_init_template (GTK_WIDGET (self));
+  self->showing = FALSE;
+  self->differences
+      = td_latest_new (lab_pictures_subtract, lab_pictures_pair_free, lab_pictures_on_subtracted,
+                       (GDestroyNotify) td_image_unref, self);
+  lab_pictures_join (self, self->big);
+  td_image_pane_set_range (self->big, 0, 1);
+  gtk_drawing_area_set_draw_func (self->line_area, lab_pictures_draw_line, self, NULL);
+  g_signal_connect (drag, "drag-begin", G_CALLBACK (lab_pictures_on_drag_begin), self);
+  g_signal_connect (drag, "drag-update", G_CALLBACK (lab_pictures_on_drag_update), self);
+  g_signal_connect (drag, "drag-end", G_CALLBACK (lab_pictures_on_drag_end), self);
+  gtk_widget_add_controller (GTK_WIDGET (self->line_area), GTK_EVENT_CONTROLLER (drag));
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lab-table.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "compute/lab/lab-plot.h"
+#include "labels.h"
+#include "method-choices.h"
+
+/* ── A row ── */
+
+#define TD_TYPE_LAB_ROW (td_lab_row_get_type ())
+G_DECLARE_FINAL_TYPE (TdLabRow, td_lab_row, TD, LAB_ROW, GObject)
+
+struct _TdLabRow {
+  GObject parent_instance;
+  guint index;
+};
+
+G_DEFINE_FINAL_TYPE (TdLabRow, td_lab_row, G_TYPE_OBJECT)
+
+static void
+td_lab_row_class_init (TdLabRowClass *class)
+{
+}
+
+static void
+td_lab_row_init (TdLabRow *self)
+{
+}
+
+/* ── The table ── */
+
+struct _TdLabTable {
+  GtkWidget parent_instance;
+  GtkWidget *scrolled;
+  GtkColumnView *view;
+  GListStore *rows;
+  const TdLab *lab;
+  const TdLabResult *result;
+};
+
+G_DEFINE_FINAL_TYPE (TdLabTable, td_lab_table, GTK_TYPE_WIDGET)
+
+/* NAN: there is none; such rows come last. */
+typedef double (*Value) (const TdLabResult *result, guint index);
+
+typedef struct {
+  const char *title, *tip;
+  Value value;
+  const char *format;
+} Column;
+
+static const TdLabOutcome *
+lab_table_outcome (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *outcome = result && index < result->n ? result->outcomes[index] : NULL;
+
+  return outcome && outcome->pixels ? outcome : NULL;
+}
+
+static double
+lab_table_rms (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o && o->compared ? o->difference.rms : NAN;
+}
+
+static double
+lab_table_largest (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o && o->compared ? o->difference.max_abs : NAN;
+}
+
+static double
+lab_table_psnr (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o && o->compared ? o->difference.psnr_db : NAN;
+}
+
+static double
+lab_table_in_noise (const TdLabResult *result, guint index)
+{
+  return lab_table_outcome (result, index) ? td_lab_in_noise (result, index) : NAN;
+}
+
+static double
+lab_table_arithmetic (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o ? o->arithmetic : NAN;
+}
+
+static double
+lab_table_bound (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o ? o->bound : NAN;
+}
+
+static double
+lab_table_first (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o ? o->first_s * 1e3 : NAN;
+}
+
+static double
+lab_table_warm (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o ? o->warm_s * 1e3 : NAN;
+}
+
+static double
+lab_table_rate (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o ? o->updates_per_s * 1e-9 : NAN;
+}
+
+static double
+lab_table_memory (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  const guint64 bytes = o ? MAX (o->host_bytes, o->device_bytes) : 0;
+  return bytes ? (double) bytes / (1 << 20) : NAN;
+}
+
+static double
+lab_table_resolution (const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+  return o && o->frc && o->frc->half_bit_px > 0 ? o->frc->half_bit_px : NAN;
+}
+
+static const Column columns[] = {
+  { N_ ("RMS"), N_ ("Root mean square of the difference"), lab_table_rms, "%.3g" },
+  { N_ ("÷ noise"),
+    N_ ("RMS difference in units of the data’s own noise: below 1 it hides in the noise"),
+    lab_table_in_noise, "%.2g" },
+  { N_ ("Largest"), N_ ("Largest difference of a pixel"), lab_table_largest, "%.3g" },
+  { N_ ("PSNR dB"), N_ ("Range of the reference over the RMS difference"), lab_table_psnr, "%.1f" },
+  { N_ ("Error"), N_ ("Relative error against the same recipe in double precision"),
+    lab_table_arithmetic, "%.1e" },
+  { N_ ("Bound"), N_ ("The kernel’s derived bound for that error"), lab_table_bound, "%.1e" },
+  { N_ ("Warm ms"), N_ ("A run once kernels are built and rows are prepared"), lab_table_warm,
+    "%.1f" },
+  { N_ ("First ms"), N_ ("The first run, with reading, preparing and building kernels"),
+    lab_table_first, "%.0f" },
+  { N_ ("GU/s"), N_ ("Billion pixels × views a second, warm"), lab_table_rate, "%.2f" },
+  { N_ ("MiB"), N_ ("Most memory that the job took"), lab_table_memory, "%.0f" },
+  { N_ ("Resolution"),
+    N_ ("Pixels, where even and odd views’ Fourier ring correlation falls below half a bit"),
+    lab_table_resolution, "%.2f" },
+};
+
+/* ── Cells ── */
+
+static void
+lab_table_bind_value (GtkSignalListItemFactory *factory, GtkListItem *item, const Column *column)
+{
+  TdLabTable *self = g_object_get_data (G_OBJECT (factory), "table");
+  TdLabRow *row = gtk_list_item_get_item (item);
+  const double value = column->value (self->result, row->index);
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)),
+                      isinf (value) ? "∞"
+                      : isfinite (value)
+                          ? g_ascii_formatd (text, sizeof text, column->format, value)
+                          : "–");
+}
+
+static void
+lab_table_setup_value (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
+{
+  GtkWidget *label = gtk_label_new (NULL);
+
+  gtk_label_set_xalign (GTK_LABEL (label), 1);
+  gtk_widget_add_css_class (label, "numeric");
+  gtk_list_item_set_child (item, label);
+}
+
+/* What really ran, or why nothing did. */
+static char *
+lab_table_used (TdLabTable *self, guint index)
+{
+  const TdLabOutcome *o = self->result ? self->result->outcomes[index] : NULL;
+
+  if (!o)
+    return g_strdup ("…");
+  if (o->error)
+    return td_label_error (o->error);
+  if (o->astray)
+    return td_messages_join (o->astray, "; ", td_label_naming);
+  return g_strdup_printf ("%s, %s, %s",
+                          o->kernel ? td_choice_label (TD_CHOICE_KERNEL, o->kernel)
+                                    : td_choice_label (TD_CHOICE_METHOD, o->method),
+                          td_choice_label (TD_CHOICE_PRECISION, o->precision), o->device);
+}
+
+static GMenu *
+lab_table_menu (guint index, gboolean held)
+{
+  static const char *const entries[][2] = {
+    { N_ ("_Edit…"), "lab.edit" },
+    { N_ ("_Duplicate"), "lab.duplicate" },
+    { N_ ("_Hold as It Is"), "lab.hold" },
+    { N_ ("_Remove"), "lab.remove" },
+    { N_ ("_Use as the Recipe"), "lab.use" },
+  };
+  GMenu *menu = g_menu_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (entries); i++) {
+    g_autoptr (GMenuItem) item = g_menu_item_new (
+        i == 2 && held ? _ ("_Follow the Recipe Again") : _ (entries[i][0]), NULL);
+    g_menu_item_set_action_and_target (item, entries[i][1], "u", index);
+    g_menu_append_item (menu, item);
+  }
+  return menu;
+}
+
+static void
+lab_table_setup_name (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
+  GtkWidget *button = gtk_menu_button_new (), *texts = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *name = gtk_label_new (NULL), *used = gtk_label_new (NULL);
+
+  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), "view-more-symbolic");
+  gtk_widget_set_tooltip_text (button, _ ("Edit, duplicate, remove or use this variant"));
+  gtk_widget_add_css_class (button, "flat");
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_label_set_xalign (GTK_LABEL (name), 0);
+  gtk_label_set_xalign (GTK_LABEL (used), 0);
+  gtk_label_set_ellipsize (GTK_LABEL (used), PANGO_ELLIPSIZE_END);
+  gtk_label_set_max_width_chars (GTK_LABEL (used), 44);
+  gtk_label_set_width_chars (GTK_LABEL (used), 24);
+  gtk_widget_add_css_class (used, "caption");
+  gtk_widget_set_hexpand (texts, TRUE);
+  gtk_box_append (GTK_BOX (texts), name);
+  gtk_box_append (GTK_BOX (texts), used);
+  gtk_box_append (GTK_BOX (box), button);
+  gtk_box_append (GTK_BOX (box), texts);
+  gtk_list_item_set_child (item, box);
+}
+
+static void
+lab_table_bind_name (GtkSignalListItemFactory *factory, GtkListItem *item, TdLabTable *self)
+{
+  TdLabRow *row = gtk_list_item_get_item (item);
+  GtkWidget *button = gtk_widget_get_first_child (gtk_list_item_get_child (item));
+  GtkWidget *texts = gtk_widget_get_next_sibling (button);
+  GtkLabel *name = GTK_LABEL (gtk_widget_get_first_child (texts));
+  GtkLabel *used = GTK_LABEL (gtk_widget_get_last_child (texts));
+  const TdLabVariant *variant = self->lab->variants->pdata[row->index];
+  const TdLabOutcome *o = self->result ? self->result->outcomes[row->index] : NULL;
+  g_autoptr (GMenu) menu = lab_table_menu (row->index, variant->held);
+  g_autofree char *escaped = g_markup_escape_text (variant->name, -1);
+  g_autofree char *markup = g_strdup_printf ("<span color=\"#%06x\">■</span> %u  %s%s",
+                                             td_lab_plot_colour ((int) row->index), row->index + 1,
+                                             escaped, variant->held ? _ (" (held)") : "");
+  g_autofree char *words = lab_table_used (self, row->index);
+  g_autofree char *tip = g_strdup_printf ("%s\n%s", variant->options, words);
+
+  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
+  gtk_label_set_markup (name, markup);
+  gtk_label_set_text (used, words);
+  gtk_widget_set_tooltip_text (texts, tip);
+  if (o && (o->error || o->astray))
+    gtk_widget_add_css_class (GTK_WIDGET (used), "warning");
+  else
+    gtk_widget_remove_css_class (GTK_WIDGET (used), "warning");
+}
+
+/* ── Order ── */
+
+typedef struct {
+  TdLabTable *table; /* borrowed: the sorter is a part of it */
+  const Column *column;
+} Order;
+
+static int
+lab_table_compare (gconstpointer a, gconstpointer b, gpointer user)
+{
+  const Order *order = user;
+  const TdLabResult *result = order->table->result;
+  const double x = order->column->value (result, TD_LAB_ROW ((gpointer) a)->index);
+  const double y = order->column->value (result, TD_LAB_ROW ((gpointer) b)->index);
+
+  if (isnan (x) || isnan (y))
+    return isnan (x) ? isnan (y) ? GTK_ORDERING_EQUAL : GTK_ORDERING_LARGER : GTK_ORDERING_SMALLER;
+  return x < y ? GTK_ORDERING_SMALLER : x > y ? GTK_ORDERING_LARGER : GTK_ORDERING_EQUAL;
+}
+
+static int
+lab_table_compare_names (gconstpointer a, gconstpointer b, gpointer user)
+{
+  const guint x = TD_LAB_ROW ((gpointer) a)->index, y = TD_LAB_ROW ((gpointer) b)->index;
+
+  return x < y ? GTK_ORDERING_SMALLER : x > y ? GTK_ORDERING_LARGER : GTK_ORDERING_EQUAL;
+}
+
+static void
+lab_table_add_value (TdLabTable *self, const Column *column)
+{
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+  Order *order = g_new (Order, 1);
+
+  *order = (Order) { self, column };
+  g_object_set_data (G_OBJECT (factory), "table", self);
+  g_signal_connect (factory, "setup", G_CALLBACK (lab_table_setup_value), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (lab_table_bind_value), (gpointer) column);
+  g_autoptr (GtkColumnViewColumn) added = gtk_column_view_column_new (_ (column->title), factory);
+  g_autoptr (GtkSorter) sorter
+      = GTK_SORTER (gtk_custom_sorter_new (lab_table_compare, order, g_free));
+  gtk_column_view_column_set_sorter (added, sorter);
+  gtk_column_view_append_column (self->view, added);
+}
+
+static void
+lab_table_add_name (TdLabTable *self)
+{
+  GtkListItemFactory *factory = gtk_signal_list_item_factory_new ();
+
+  g_signal_connect (factory, "setup", G_CALLBACK (lab_table_setup_name), NULL);
+  g_signal_connect (factory, "bind", G_CALLBACK (lab_table_bind_name), self);
+  g_autoptr (GtkColumnViewColumn) added = gtk_column_view_column_new (_ ("Variant"), factory);
+  g_autoptr (GtkSorter) sorter
+      = GTK_SORTER (gtk_custom_sorter_new (lab_table_compare_names, NULL, NULL));
+  gtk_column_view_column_set_sorter (added, sorter);
+  gtk_column_view_column_set_expand (added, TRUE);
+  gtk_column_view_append_column (self->view, added);
+}
+
+/* The header's buttons are the view's own: what a column is stands in their tooltips. */
+static void
+lab_table_explain (TdLabTable *self)
+{
+  GtkWidget *header = gtk_widget_get_first_child (GTK_WIDGET (self->view));
+  GtkWidget *title = header ? gtk_widget_get_first_child (header) : NULL;
+
+  title = title ? gtk_widget_get_next_sibling (title) : NULL;
+  for (guint i = 0; title && i < G_N_ELEMENTS (columns); i++) {
+    gtk_widget_set_tooltip_text (title, _ (columns[i].tip));
+    title = gtk_widget_get_next_sibling (title);
+  }
+}
+
+void
+td_lab_table_show (TdLabTable *self, const TdLab *lab, const TdLabResult *result)
+{
+  const guint n = lab->variants->len;
+
+  self->lab = lab;
+  self->result = result;
+  /* New rows are bound anew, and sorted by what is known now. */
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_object_unref);
+  for (guint i = 0; i < n; i++) {
+    TdLabRow *row = g_object_new (TD_TYPE_LAB_ROW, NULL);
+    row->index = i;
+    g_ptr_array_add (rows, row);
+  }
+  g_list_store_splice (self->rows, 0, g_list_model_get_n_items (G_LIST_MODEL (self->rows)),
+                       rows->pdata, n);
+}
+
+static void
+td_lab_table_dispose (GObject *object)
+{
+  TdLabTable *self = TD_LAB_TABLE (object);
+
+  g_clear_pointer (&self->scrolled, gtk_widget_unparent);
+  g_clear_object (&self->rows);
+  G_OBJECT_CLASS (td_lab_table_parent_class)->dispose (object);
+}
+
+static void
+td_lab_table_class_init (TdLabTableClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = td_lab_table_dispose;
+  gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (class), GTK_TYPE_BIN_LAYOUT);
+}
+
+static void
+td_lab_table_init (TdLabTable *self)
+{
+  self->rows = g_list_store_new (TD_TYPE_LAB_ROW);
+  self->view = GTK_COLUMN_VIEW (gtk_column_view_new (NULL));
+  lab_table_add_name (self);
+  for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
+    lab_table_add_value (self, &columns[i]);
+  lab_table_explain (self);
+  GtkSortListModel *sorted
+      = gtk_sort_list_model_new (G_LIST_MODEL (g_object_ref (self->rows)),
+                                 g_object_ref (gtk_column_view_get_sorter (self->view)));
+  g_autoptr (GtkNoSelection) model = gtk_no_selection_new (G_LIST_MODEL (sorted));
+  gtk_column_view_set_model (self->view, GTK_SELECTION_MODEL (model));
+  gtk_widget_add_css_class (GTK_WIDGET (self->view), "data-table");
+  self->scrolled = gtk_scrolled_window_new ();
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scrolled), GTK_WIDGET (self->view));
+  gtk_widget_set_parent (self->scrolled, GTK_WIDGET (self));
+}

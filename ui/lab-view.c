@@ -1,0 +1,789 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lab-view.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+#include <string.h>
+
+#include "choose-file.h"
+#include "compute/lab/lab-report.h"
+#include "dataset/output.h"
+#include "lab-blind.h"
+#include "lab-chart.h"
+#include "lab-editor.h"
+#include "lab-pictures.h"
+#include "lab-table.h"
+#include "lab-work.h"
+#include "labels.h"
+#include "ui.h"
+
+struct _TdLabView {
+  GtkWidget parent_instance;
+  GtkWidget *paned;
+  TdLabPictures *pictures;
+  TdLabTable *table;
+  TdLabChart *profile, *differences, *frc, *scatter;
+  TdLabBlind *blind;
+  GtkStack *sheets;
+  GtkStackPage *figures_page;
+  GtkGrid *budget, *review;
+  GtkMenuButton *add;
+  GtkProgressBar *progress;
+  GtkLabel *figures;
+  TdLabEditor *editor;
+  int edited; /* the editor's variant; -1: a new one */
+  GSimpleActionGroup *actions;
+  TdEngine *engine;
+  TdScan *scan;
+  TdLab *lab;
+  guint rows[2]; /* the window's recipe's */
+  gboolean has_base, active, stale;
+  gboolean reviews; /* the variants are the review's */
+  TdLatest *work;
+  TdLabNews *news;
+};
+
+enum { TAKE_REQUESTED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdLabView, td_lab_view, GTK_TYPE_WIDGET)
+
+static TdLabVariant *
+lab_view_variant (TdLabView *self, guint index)
+{
+  return self->lab->variants->pdata[index];
+}
+
+/* ── Showing ── */
+
+static void
+lab_view_budget_cell (TdLabView *self, guint column, guint row, const char *text)
+{
+  GtkWidget *label = gtk_label_new (text);
+
+  gtk_label_set_xalign (GTK_LABEL (label), column ? 1 : 0);
+  gtk_widget_add_css_class (label, row ? "numeric" : "dim-label");
+  gtk_grid_attach (self->budget, label, (int) column, (int) row, 1, 1);
+}
+
+static void
+lab_view_show_budget (TdLabView *self)
+{
+  static const char *const heads[]
+      = { N_ ("Shortcut"), N_ ("Relative error"), N_ ("Largest"), N_ ("÷ noise") };
+  const TdLabResult *result = self->news ? self->news->result : NULL;
+
+  for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->budget)));)
+    gtk_grid_remove (self->budget, child);
+  if (!result || !result->budget_n)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (heads); i++)
+    lab_view_budget_cell (self, i, 0, _ (heads[i]));
+  for (guint i = 0; i < result->budget_n; i++) {
+    const TdLabBudgetRow *row = &result->budget[i];
+    g_autofree char *relative = g_strdup_printf ("%.2e", row->difference.relative_rms);
+    g_autofree char *largest = g_strdup_printf ("%.2e", row->difference.max_abs);
+    g_autofree char *noise = result->noise > 0
+                                 ? g_strdup_printf ("%.2g", row->difference.rms / result->noise)
+                                 : g_strdup ("–");
+    lab_view_budget_cell (self, 0, i + 1, _ (row->label));
+    lab_view_budget_cell (self, 1, i + 1, relative);
+    lab_view_budget_cell (self, 2, i + 1, largest);
+    lab_view_budget_cell (self, 3, i + 1, noise);
+  }
+}
+
+/* How A and B differ, and whether it shows. */
+static void
+lab_view_show_words (TdLabView *self)
+{
+  const TdLabResult *result = self->news ? self->news->result : NULL;
+  const TdLabOutcome *against = result ? td_lab_against (result) : NULL;
+  GString *text = g_string_new (NULL);
+
+  if (against && result->noise > 0)
+    g_string_append_printf (text, _ ("noise of the data %.3g %s"), result->noise, against->units);
+  TdMessage *const missing[]
+      = { result ? result->no_reference : NULL, result ? result->no_measure : NULL };
+  for (guint i = 0; i < G_N_ELEMENTS (missing); i++)
+    if (missing[i]) {
+      g_autofree char *words = td_message_text (missing[i], td_label_naming);
+      g_string_append_printf (text, "%s%s", text->len ? "; " : "", words);
+    }
+  if (against && result->against >= 0)
+    g_string_append_printf (text, _ ("%scompared with variant %d"), text->len ? "; " : "",
+                            result->against + 1);
+  gtk_label_set_text (self->figures, text->str);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), text->str);
+  g_string_free (text, TRUE);
+}
+
+static void
+lab_view_show_charts (TdLabView *self)
+{
+  const TdLabNews *news = self->news;
+  const gboolean there = news && td_lab_against (news->result);
+
+  td_lab_chart_take (self->profile, there ? td_lab_plot_profile (news->lab, news->result) : NULL);
+  td_lab_chart_take (self->differences,
+                     there ? td_lab_plot_differences (news->lab, news->result) : NULL);
+  td_lab_chart_take (self->frc, there ? td_lab_plot_frc (news->lab, news->result) : NULL);
+  td_lab_chart_take (self->scatter, there ? td_lab_plot_scatter (news->lab, news->result) : NULL);
+  td_lab_pictures_set_line (self->pictures, there ? &news->result->line : NULL);
+}
+
+static void
+lab_view_show_review (TdLabView *self)
+{
+  TdLabNews *news = self->news;
+
+  if (!news || !news->figures[0])
+    return;
+  for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->review)));)
+    gtk_grid_remove (self->review, child);
+  for (int i = 0; i < TD_LAB_REVIEW_PLOTS; i++) {
+    GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+    GtkWidget *title = gtk_label_new (news->figures[i]->title);
+    TdLabChart *chart = g_object_new (TD_TYPE_LAB_CHART, "hexpand", TRUE, NULL);
+    gtk_widget_add_css_class (title, "caption-heading");
+    td_lab_chart_set_label (chart, news->figures[i]->title);
+    td_lab_chart_take (chart, td_lab_plot_ref (news->figures[i]));
+    gtk_box_append (GTK_BOX (box), title);
+    gtk_box_append (GTK_BOX (box), GTK_WIDGET (chart));
+    gtk_grid_attach (self->review, box, i % 2, i / 2, 1, 1);
+  }
+  gtk_stack_page_set_visible (self->figures_page, TRUE);
+  gtk_stack_set_visible_child_name (self->sheets, "review");
+}
+
+static void
+lab_view_show_news (TdLabView *self)
+{
+  const TdLabNews *news = self->news;
+  const TdLabResult *result = news->result;
+
+  for (guint i = 0; i < result->n; i++)
+    if (result->outcomes[i])
+      td_lab_pictures_set (self->pictures, i, news->images[i], result->outcomes[i]);
+  if (result->reference)
+    td_lab_pictures_set (self->pictures, result->n, news->images[result->n], result->reference);
+  else if (result->no_reference)
+    td_lab_pictures_set (self->pictures, result->n, NULL, NULL);
+  td_lab_pictures_set_noise (self->pictures, result->noise);
+  td_lab_table_show (self->table, news->lab, result);
+  lab_view_show_charts (self);
+  lab_view_show_budget (self);
+  lab_view_show_words (self);
+  lab_view_show_review (self);
+}
+
+static void
+lab_view_on_news (gpointer data, const GError *error, gboolean last, gpointer user)
+{
+  TdLabView *self = user;
+
+  if (data) {
+    TdLabNews *old = g_steal_pointer (&self->news);
+    self->news = td_lab_news_ref (data);
+    lab_view_show_news (self);
+    td_lab_news_unref (old);
+    gtk_progress_bar_set_fraction (self->progress, self->news->fraction);
+  } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    g_autofree char *words = td_label_error (error);
+    gtk_label_set_text (self->figures, words);
+    gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), words);
+    td_lab_pictures_set (self->pictures, self->lab->variants->len, NULL, NULL);
+  }
+  gtk_widget_set_visible (GTK_WIDGET (self->progress), !last);
+  if (last)
+    td_lab_pictures_set_updating (self->pictures, FALSE);
+}
+
+/* ── Computing ── */
+
+static void
+lab_view_request (TdLabView *self)
+{
+  self->stale = TRUE;
+  if (!self->active || !self->scan || !self->has_base || !self->engine)
+    return;
+  self->stale = FALSE;
+  td_lab_blind_end (self->blind);
+  gtk_widget_set_visible (GTK_WIDGET (self->progress), TRUE);
+  gtk_progress_bar_set_fraction (self->progress, 0);
+  td_lab_pictures_set_updating (self->pictures, TRUE);
+  td_lab_work_request (self->work, self->engine, self->scan, self->lab, self->reviews);
+}
+
+/* The variants are others than they were. */
+static void
+lab_view_variants_changed (TdLabView *self)
+{
+  const guint n = self->lab->variants->len;
+  g_autofree const char **names = g_new (const char *, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    names[i] = lab_view_variant (self, i)->name;
+  td_latest_cancel (self->work);
+  td_lab_table_show (self->table, self->lab, NULL);
+  g_clear_pointer (&self->news, td_lab_news_unref);
+  td_lab_pictures_set_names (self->pictures, names, n);
+  lab_view_show_charts (self);
+  lab_view_show_budget (self);
+  lab_view_show_words (self);
+  gtk_stack_page_set_visible (self->figures_page, FALSE);
+  lab_view_request (self);
+}
+
+/* ── Variants ── */
+
+static const char *const presets[][TD_LAB_MOST + 2] = {
+  { "interpolations", "", "--interpolation nearest", NULL },
+  { "precisions", "--precision single", "--precision half", "--precision half-run", NULL },
+  { "methods", "--method fbp", "--method fourier", NULL },
+  { "filters", "--filter ram-lak", "--filter shepp-logan", "--filter cosine", "--filter hann",
+    "--filter parzen", NULL },
+};
+
+static gboolean
+lab_view_fill (TdLabView *self, const char *name, GError **error)
+{
+  g_ptr_array_set_size (self->lab->variants, 0);
+  self->reviews = self->lab->emulate = FALSE;
+  if (g_str_equal (name, "review")) {
+    self->reviews = TRUE;
+    return td_lab_review_add (self->lab, error);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (presets); i++)
+    for (guint k = 1; g_str_equal (presets[i][0], name) && presets[i][k]; k++)
+      if (!td_lab_add (self->lab, presets[i][k], error))
+        return FALSE;
+  return TRUE;
+}
+
+static void
+lab_view_on_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdLabView *self = user;
+  g_autoptr (GError) error = NULL;
+
+  lab_view_fill (self, g_variant_get_string (parameter, NULL), &error);
+  lab_view_variants_changed (self);
+}
+
+static void
+lab_view_edit (TdLabView *self, int index, GtkWidget *from)
+{
+  graphene_rect_t bounds;
+
+  if (!gtk_widget_compute_bounds (from, GTK_WIDGET (self), &bounds))
+    return;
+  self->edited = index;
+  gtk_popover_set_pointing_to (GTK_POPOVER (self->editor),
+                               &(GdkRectangle) { (int) bounds.origin.x, (int) bounds.origin.y,
+                                                 (int) MIN (bounds.size.width, 300), 24 });
+  td_lab_editor_show (self->editor, index < 0 ? NULL : lab_view_variant (self, (guint) index));
+}
+
+static void
+lab_view_on_add (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  lab_view_edit (user, -1, GTK_WIDGET (TD_LAB_VIEW (user)->add));
+}
+
+static void
+lab_view_on_edit (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  lab_view_edit (user, (int) g_variant_get_uint32 (parameter),
+                 GTK_WIDGET (TD_LAB_VIEW (user)->table));
+}
+
+/* In the place of another: the new one comes last and is moved there. */
+static void
+lab_view_on_applied (TdLabEditor *editor, const char *text, TdLabView *self)
+{
+  g_autoptr (GError) error = NULL;
+  GPtrArray *variants = self->lab->variants;
+  const int at = self->edited;
+  TdLabVariant *old = at >= 0 ? g_ptr_array_steal_index (variants, (guint) at) : NULL;
+
+  if (!td_lab_add (self->lab, text, &error)) {
+    g_autofree char *words = td_label_error (error);
+    if (old)
+      g_ptr_array_insert (variants, at, old);
+    td_lab_editor_set_problem (editor, words);
+    return;
+  }
+  if (old) {
+    g_ptr_array_insert (variants, at, g_ptr_array_steal_index (variants, variants->len - 1));
+    td_lab_variant_free (old);
+  }
+  self->reviews = FALSE;
+  td_lab_editor_set_problem (editor, NULL);
+  lab_view_variants_changed (self);
+}
+
+static void
+lab_view_say (TdLabView *self, const GError *error)
+{
+  g_autofree char *words = td_label_error (error);
+
+  gtk_label_set_text (self->figures, words);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), words);
+}
+
+static void
+lab_view_on_duplicate (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdLabView *self = user;
+  const TdLabVariant *variant = lab_view_variant (self, g_variant_get_uint32 (parameter));
+  g_autofree char *text
+      = g_str_equal (variant->name, variant->options) || !*variant->options
+            ? g_strdup (variant->options)
+            : g_strdup_printf (_ ("%s, copy: %s"), variant->name, variant->options);
+  g_autoptr (GError) error = NULL;
+
+  if (td_lab_add (self->lab, text, &error))
+    lab_view_variants_changed (self);
+  else
+    lab_view_say (self, error);
+}
+
+static void
+lab_view_on_remove (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdLabView *self = user;
+
+  if (self->lab->variants->len <= TD_LAB_LEAST) {
+    gtk_label_set_text (self->figures, _ ("A lab compares two variants at least"));
+    return;
+  }
+  g_ptr_array_remove_index (self->lab->variants, g_variant_get_uint32 (parameter));
+  self->reviews = FALSE;
+  lab_view_variants_changed (self);
+}
+
+static void
+lab_view_on_hold (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdLabView *self = user;
+  TdLabVariant *variant = lab_view_variant (self, g_variant_get_uint32 (parameter));
+  TdRecipe base = self->lab->base;
+
+  variant->held = !variant->held;
+  td_lab_set_base (self->lab, &base, NULL);
+  lab_view_request (self);
+}
+
+/* The window's rows and region stay the window's. */
+static void
+lab_view_use (TdLabView *self, guint index)
+{
+  const TdRecipe *base = &self->lab->base;
+  TdRecipe recipe = lab_view_variant (self, index)->recipe;
+
+  recipe.row_first = self->rows[0];
+  recipe.row_end = self->rows[1];
+  memcpy (recipe.region, base->region, sizeof recipe.region);
+  g_signal_emit (self, signals[TAKE_REQUESTED], 0, &recipe);
+}
+
+static void
+lab_view_on_use (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  lab_view_use (user, g_variant_get_uint32 (parameter));
+}
+
+static void
+lab_view_on_scatter_picked (TdLabChart *chart, guint series, TdLabView *self)
+{
+  lab_view_use (self, series);
+}
+
+static void
+lab_view_on_budget (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdLabView *self = user;
+
+  self->lab->budget = TRUE;
+  lab_view_request (self);
+}
+
+static void
+lab_view_on_line_drawn (TdLabPictures *pictures, double x0, double y0, double x1, double y1,
+                        TdLabView *self)
+{
+  self->lab->has_line = TRUE;
+  self->lab->line = (TdLabLine) { x0, y0, x1, y1 };
+  gtk_stack_set_visible_child_name (self->sheets, "profile");
+  if (!self->news)
+    return;
+  self->news->result->line = self->lab->line;
+  lab_view_show_charts (self);
+}
+
+/* ── Blind test ── */
+
+static void
+lab_view_on_blind_begin (TdLabBlind *blind, TdLabView *self)
+{
+  guint a, b;
+
+  td_lab_pictures_get_pair (self->pictures, &a, &b);
+  const guint n = self->lab->variants->len;
+  const char *reference = _ ("Reference");
+  if (!self->news || !self->news->images[a] || !self->news->images[b] || a == b)
+    return;
+  td_lab_blind_begin (blind, a < n ? lab_view_variant (self, a)->name : reference,
+                      b < n ? lab_view_variant (self, b)->name : reference);
+}
+
+static void
+lab_view_on_blind_shown (TdLabBlind *blind, int which, TdLabView *self)
+{
+  guint pair[2];
+
+  td_lab_pictures_get_pair (self->pictures, &pair[0], &pair[1]);
+  td_lab_pictures_show_blind (self->pictures, which < 0 ? -1 : (int) pair[which],
+                              td_lab_blind_title (blind));
+}
+
+/* ── Files ── */
+
+typedef enum { SAVE_PNG, SAVE_SVG, SAVE_CSV, SAVE_VARIANTS, N_SAVES } Save;
+
+static char *
+lab_view_text (TdLabView *self, Save what)
+{
+  const TdLabNews *news = self->news;
+
+  if (what == SAVE_VARIANTS)
+    return td_lab_to_json (self->lab);
+  if (!news)
+    return NULL;
+  if (what == SAVE_CSV)
+    return td_lab_csv (news->lab, news->result);
+  return news->figures[0] ? td_lab_review_svg (news->figures)
+                          : td_lab_svg (news->lab, news->result);
+}
+
+static gboolean
+lab_view_write (const char *path, gconstpointer data, gsize n, GError **error)
+{
+  g_autoptr (TdOutput) output = td_output_begin (path, FALSE, TRUE, n, error);
+
+  return output
+         && g_file_set_contents_full (td_output_part (output), data, (gssize) n,
+                                      G_FILE_SET_CONTENTS_NONE, 0666, error)
+         && td_output_commit (output, error);
+}
+
+/* As it looks on the screen. */
+static GBytes *
+lab_view_png (TdLabView *self)
+{
+  GtkWidget *area = td_lab_pictures_area (self->pictures);
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (area);
+  g_autoptr (GtkSnapshot) snapshot = gtk_snapshot_new ();
+  const int width = gtk_widget_get_width (area), height = gtk_widget_get_height (area);
+
+  gdk_paintable_snapshot (paintable, snapshot, width, height);
+  g_autoptr (GskRenderNode) node = gtk_snapshot_to_node (snapshot);
+  GskRenderer *renderer = gtk_native_get_renderer (gtk_widget_get_native (GTK_WIDGET (self)));
+  g_autoptr (GdkTexture) texture
+      = node && renderer ? gsk_renderer_render_texture (
+            renderer, node, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height))
+                         : NULL;
+  return texture ? gdk_texture_save_to_png_bytes (texture) : NULL;
+}
+
+static void
+lab_view_on_save_chosen (const char *path, gpointer user)
+{
+  TdLabView *self = user;
+  const Save what = GPOINTER_TO_UINT (g_object_get_data (user, "save"));
+  g_autoptr (GError) error = NULL;
+
+  if (!path)
+    return;
+  if (what == SAVE_PNG) {
+    g_autoptr (GBytes) png = lab_view_png (self);
+    if (png && lab_view_write (path, g_bytes_get_data (png, NULL), g_bytes_get_size (png), &error))
+      return;
+  } else {
+    g_autofree char *text = lab_view_text (self, what);
+    if (text && lab_view_write (path, text, strlen (text), &error))
+      return;
+  }
+  if (error)
+    lab_view_say (self, error);
+}
+
+static void
+lab_view_save (TdLabView *self, Save what)
+{
+  static const char *const names[N_SAVES]
+      = { "lab.png", "lab.svg", "lab.csv", "lab-variants.json" };
+
+  g_object_set_data (G_OBJECT (self), "save", GUINT_TO_POINTER (what));
+  GtkFileChooser *chooser
+      = td_choose_file (GTK_WIDGET (self), _ ("Export from the Lab"), GTK_FILE_CHOOSER_ACTION_SAVE,
+                        lab_view_on_save_chosen, self);
+  gtk_file_chooser_set_current_name (chooser, names[what]);
+}
+
+static void
+lab_view_on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  static const char *const names[N_SAVES] = { "save-png", "save-svg", "save-csv", "save-variants" };
+
+  for (guint i = 0; i < N_SAVES; i++)
+    if (g_str_equal (g_action_get_name (G_ACTION (action)), names[i]))
+      lab_view_save (user, (Save) i);
+}
+
+/* The file's variants over the window's recipe: its base is another scan's. */
+static void
+lab_view_on_load_chosen (const char *path, gpointer user)
+{
+  TdLabView *self = user;
+  g_autoptr (GError) error = NULL;
+  TdLab *lab = path ? td_lab_load (path, &error) : NULL;
+  TdRecipe base = self->lab->base;
+
+  if (!lab || !td_lab_set_base (lab, &base, &error)) {
+    if (error)
+      lab_view_say (self, error);
+    td_lab_free (lab);
+    return;
+  }
+  lab->base.row_first = base.row_first;
+  lab->base.row_end = base.row_end;
+  td_lab_set_base (lab, &lab->base, NULL);
+  lab->reference = lab->measure = TRUE;
+  td_lab_free (self->lab);
+  self->lab = lab;
+  self->reviews = FALSE;
+  lab_view_variants_changed (self);
+}
+
+static void
+lab_view_on_load (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  static const char *const json[] = { "*.json", NULL };
+  GtkFileChooser *chooser = td_choose_file (user, _ ("Load Variants"), GTK_FILE_CHOOSER_ACTION_OPEN,
+                                            lab_view_on_load_chosen, user);
+
+  td_choose_file_add_filter (chooser, _ ("Variants (.json)"), json);
+}
+
+/* ── Keys ── */
+
+/* B in the place of A while F is held: pressed again and again by the keyboard's repeat. */
+static gboolean
+lab_view_on_key_pressed (GtkEventControllerKey *controller, guint key, guint code,
+                         GdkModifierType state, TdLabView *self)
+{
+  GtkWidget *focus = gtk_root_get_focus (gtk_widget_get_root (GTK_WIDGET (self)));
+
+  if (!self->active || (key != GDK_KEY_f && key != GDK_KEY_F)
+      || (state & (GDK_CONTROL_MASK | GDK_ALT_MASK)) || GTK_IS_EDITABLE (focus))
+    return GDK_EVENT_PROPAGATE;
+  td_lab_pictures_hold (self->pictures, TRUE);
+  return GDK_EVENT_STOP;
+}
+
+static void
+lab_view_on_key_released (GtkEventControllerKey *controller, guint key, guint code,
+                          GdkModifierType state, TdLabView *self)
+{
+  if (key == GDK_KEY_f || key == GDK_KEY_F)
+    td_lab_pictures_hold (self->pictures, FALSE);
+}
+
+/* The page gets its keys wherever the focus is in the window. */
+static void
+lab_view_on_root (TdLabView *self)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+
+  if (!root)
+    return;
+  GtkEventController *keys = gtk_event_controller_key_new ();
+  gtk_event_controller_set_propagation_phase (keys, GTK_PHASE_CAPTURE);
+  g_signal_connect_object (keys, "key-pressed", G_CALLBACK (lab_view_on_key_pressed), self, 0);
+  g_signal_connect_object (keys, "key-released", G_CALLBACK (lab_view_on_key_released), self, 0);
+  gtk_widget_add_controller (GTK_WIDGET (root), keys);
+}
+
+/* ── Interface ── */
+
+void
+td_lab_view_set_engine (TdLabView *self, TdEngine *engine)
+{
+  self->engine = td_engine_ref (engine);
+}
+
+void
+td_lab_view_set_scan (TdLabView *self, TdScan *scan)
+{
+  td_latest_cancel (self->work);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  self->scan = scan ? td_scan_ref (scan) : NULL;
+  self->has_base = FALSE;
+  self->lab->has_line = FALSE;
+  lab_view_variants_changed (self);
+}
+
+void
+td_lab_view_set_base (TdLabView *self, const TdRecipe *recipe, guint row)
+{
+  g_autoptr (GError) error = NULL;
+
+  self->rows[0] = recipe->row_first;
+  self->rows[1] = recipe->row_end;
+  self->lab->base.row_first = row;
+  self->lab->base.row_end = row + 1;
+  self->has_base = TRUE;
+  self->lab->budget = FALSE;
+  if (td_lab_set_base (self->lab, recipe, &error))
+    lab_view_request (self);
+  else
+    lab_view_say (self, error);
+}
+
+void
+td_lab_view_set_active (TdLabView *self, gboolean active)
+{
+  self->active = active;
+  if (!active) {
+    td_lab_pictures_hold (self->pictures, FALSE);
+    td_lab_blind_end (self->blind);
+  } else if (self->stale) {
+    lab_view_request (self);
+  }
+}
+
+void
+td_lab_view_set_colour_map (TdLabView *self, const char *name)
+{
+  td_lab_pictures_set_colour_map (self->pictures, name);
+}
+
+/* ── Widget ── */
+
+static void
+td_lab_view_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum,
+                     int *natural, int *minimum_baseline, int *natural_baseline)
+{
+  gtk_widget_measure (TD_LAB_VIEW (widget)->paned, orientation, for_size, minimum, natural,
+                      minimum_baseline, natural_baseline);
+}
+
+/* A popover wants to hear of it, which no layout manager tells. */
+static void
+td_lab_view_size_allocate (GtkWidget *widget, int width, int height, int baseline)
+{
+  gtk_widget_allocate (TD_LAB_VIEW (widget)->paned, width, height, baseline, NULL);
+  gtk_popover_present (GTK_POPOVER (TD_LAB_VIEW (widget)->editor));
+}
+
+static void
+td_lab_view_dispose (GObject *object)
+{
+  TdLabView *self = TD_LAB_VIEW (object);
+
+  g_clear_pointer (&self->work, td_latest_free);
+  if (self->editor)
+    gtk_widget_unparent (GTK_WIDGET (self->editor));
+  self->editor = NULL;
+  g_clear_pointer (&self->paned, gtk_widget_unparent);
+  g_clear_pointer (&self->news, td_lab_news_unref);
+  g_clear_pointer (&self->lab, td_lab_free);
+  g_clear_pointer (&self->scan, td_scan_unref);
+  g_clear_pointer (&self->engine, td_engine_unref);
+  g_clear_object (&self->actions);
+  G_OBJECT_CLASS (td_lab_view_parent_class)->dispose (object);
+}
+
+static void
+td_lab_view_class_init (TdLabViewClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_LAB_PICTURES);
+  g_type_ensure (TD_TYPE_LAB_TABLE);
+  g_type_ensure (TD_TYPE_LAB_CHART);
+  g_type_ensure (TD_TYPE_LAB_BLIND);
+  G_OBJECT_CLASS (class)->dispose = td_lab_view_dispose;
+  widget->measure = td_lab_view_measure;
+  widget->size_allocate = td_lab_view_size_allocate;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-view.ui");
+  gtk_widget_class_bind_template_child (widget, TdLabView, paned);
+  gtk_widget_class_bind_template_child (widget, TdLabView, pictures);
+  gtk_widget_class_bind_template_child (widget, TdLabView, table);
+  gtk_widget_class_bind_template_child (widget, TdLabView, profile);
+  gtk_widget_class_bind_template_child (widget, TdLabView, differences);
+  gtk_widget_class_bind_template_child (widget, TdLabView, frc);
+  gtk_widget_class_bind_template_child (widget, TdLabView, scatter);
+  gtk_widget_class_bind_template_child (widget, TdLabView, blind);
+  gtk_widget_class_bind_template_child (widget, TdLabView, sheets);
+  gtk_widget_class_bind_template_child (widget, TdLabView, figures_page);
+  gtk_widget_class_bind_template_child (widget, TdLabView, budget);
+  gtk_widget_class_bind_template_child (widget, TdLabView, review);
+  gtk_widget_class_bind_template_child (widget, TdLabView, add);
+  gtk_widget_class_bind_template_child (widget, TdLabView, progress);
+  gtk_widget_class_bind_template_child (widget, TdLabView, figures);
+  gtk_widget_class_bind_template_callback (widget, lab_view_on_line_drawn);
+  gtk_widget_class_bind_template_callback (widget, lab_view_on_scatter_picked);
+  gtk_widget_class_bind_template_callback (widget, lab_view_on_blind_begin);
+  gtk_widget_class_bind_template_callback (widget, lab_view_on_blind_shown);
+  signals[TAKE_REQUESTED] = td_signal_new (TD_TYPE_LAB_VIEW, "take-requested", 1, G_TYPE_POINTER);
+}
+
+static void
+lab_view_label_charts (TdLabView *self)
+{
+  td_lab_chart_set_label (self->profile, _ ("Profile along the line"));
+  td_lab_chart_set_label (self->differences, _ ("Difference along the line"));
+  td_lab_chart_set_label (self->frc, _ ("Fourier ring correlation of even and odd views"));
+  td_lab_chart_set_label (self->scatter, _ ("Time against error"));
+}
+
+static void
+td_lab_view_init (TdLabView *self)
+{
+  static const GActionEntry entries[] = {
+    { .name = "add", .activate = lab_view_on_add },
+    { .name = "edit", .activate = lab_view_on_edit, .parameter_type = "u" },
+    { .name = "duplicate", .activate = lab_view_on_duplicate, .parameter_type = "u" },
+    { .name = "hold", .activate = lab_view_on_hold, .parameter_type = "u" },
+    { .name = "remove", .activate = lab_view_on_remove, .parameter_type = "u" },
+    { .name = "use", .activate = lab_view_on_use, .parameter_type = "u" },
+    { .name = "preset", .activate = lab_view_on_preset, .parameter_type = "s" },
+    { .name = "budget", .activate = lab_view_on_budget },
+    { .name = "load", .activate = lab_view_on_load },
+    { .name = "save-png", .activate = lab_view_on_save },
+    { .name = "save-svg", .activate = lab_view_on_save },
+    { .name = "save-csv", .activate = lab_view_on_save },
+    { .name = "save-variants", .activate = lab_view_on_save },
+  };
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  self->lab = td_lab_new (&recipe, 0);
+  self->lab->reference = self->lab->measure = TRUE;
+  self->work = td_lab_work_new (lab_view_on_news, self);
+  self->actions = g_simple_action_group_new ();
+  g_action_map_add_action_entries (G_ACTION_MAP (self->actions), entries, G_N_ELEMENTS (entries),
+                                   self);
+  gtk_widget_insert_action_group (GTK_WIDGET (self), "lab", G_ACTION_GROUP (self->actions));
+  gtk_widget_init_template (GTK_WIDGET (self));
+  self->editor = g_object_new (TD_TYPE_LAB_EDITOR, NULL);
+  gtk_widget_set_parent (GTK_WIDGET (self->editor), GTK_WIDGET (self));
+  g_signal_connect (self->editor, "applied", G_CALLBACK (lab_view_on_applied), self);
+  g_signal_connect (self, "notify::root", G_CALLBACK (lab_view_on_root), NULL);
+  lab_view_label_charts (self);
+  lab_view_fill (self, "interpolations", NULL);
+  lab_view_variants_changed (self);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "volume-window.h"
+
+#include <glib/gi18n.h>
+#include <string.h>
+
+#include "dataset/volume.h"
+#include "labels.h"
+#include "number-row.h"
+
+struct _TdVolumeWindow {
+  AdwWindow parent_instance;
+  AdwWindowTitle *title;
+  TdVolumeBrowser *browser;
+  char *path;
+  char *dataset;         /* as it was stated; NULL: it was not */
+  TdScanOptions options; /* what was stated last */
+  GCancellable *asking;  /* ends with the window */
+};
+
+G_DEFINE_FINAL_TYPE (TdVolumeWindow, td_volume_window, ADW_TYPE_WINDOW)
+
+/* ── Asking what the files do not say ── */
+
+typedef struct {
+  TdVolumeWindow *window;
+  char **datasets; /* path, size, path, size …; NULL: it is no HDF5 file */
+  GtkWidget *dataset, *raw, *voxel;
+} Question;
+
+static void
+question_free (gpointer user, GClosure *closure)
+{
+  Question *question = user;
+
+  g_strfreev (question->datasets);
+  g_free (question);
+}
+
+static void
+question_on_response (AdwMessageDialog *dialog, const char *response, Question *question)
+{
+  TdVolumeWindow *self = question->window;
+  g_autoptr (GError) error = NULL;
+
+  if (strcmp (response, "open") != 0) {
+    gtk_window_close (GTK_WINDOW (self));
+    return;
+  }
+  g_clear_pointer (&self->dataset, g_free);
+  self->options
+      = (TdScanOptions) { .pixel_mm = td_number_row_get_value (TD_NUMBER_ROW (question->voxel)) };
+  if (question->dataset) {
+    const guint i = adw_combo_row_get_selected (ADW_COMBO_ROW (question->dataset));
+    self->options.dataset = self->dataset = g_strdup (question->datasets[2 * i]);
+  } else {
+    g_autofree char *raw = g_strdup (gtk_editable_get_text (GTK_EDITABLE (question->raw)));
+    g_strstrip (raw);
+    if (raw[0] && !td_scan_options_set_raw (&self->options, raw, &error)) {
+      g_signal_emit_by_name (self->browser, "failed", error);
+      return;
+    }
+  }
+  td_volume_browser_open (self->browser, self->path, &self->options);
+}
+
+static GtkWidget *
+question_make_datasets (char **datasets)
+{
+  g_autoptr (GtkStringList) names = gtk_string_list_new (NULL);
+
+  for (guint i = 0; datasets[i]; i += 2) {
+    g_autofree char *line = g_strdup_printf ("%s (%s)", datasets[i], datasets[i + 1]);
+    gtk_string_list_append (names, line);
+  }
+  return g_object_new (ADW_TYPE_COMBO_ROW, "title", _ ("Data set"), "model", names, NULL);
+}
+
+static void
+volume_window_ask (TdVolumeWindow *self, const char *problem, char **datasets)
+{
+  GtkWidget *dialog
+      = adw_message_dialog_new (GTK_WINDOW (self), _ ("What is this volume?"), problem);
+  GtkWidget *list = gtk_list_box_new ();
+  Question *question = g_new0 (Question, 1);
+
+  question->window = self;
+  if (datasets && datasets[0]) {
+    question->datasets = datasets;
+    question->dataset = question_make_datasets (datasets);
+    gtk_list_box_append (GTK_LIST_BOX (list), question->dataset);
+  } else {
+    g_strfreev (datasets);
+    question->raw = g_object_new (
+        ADW_TYPE_ENTRY_ROW, "title",
+        _ ("Headerless slices: WIDTHxHEIGHT:TYPE[be][:SKIP], for example 512x512:uint16"), NULL);
+    gtk_list_box_append (GTK_LIST_BOX (list), question->raw);
+  }
+  question->voxel = td_number_row_new (_ ("Voxel (mm)"), _ ("0: not known"), 0, 1000, 0.001, 6);
+  gtk_list_box_append (GTK_LIST_BOX (list), question->voxel);
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
+  gtk_widget_add_css_class (list, "boxed-list");
+  adw_message_dialog_set_extra_child (ADW_MESSAGE_DIALOG (dialog), list);
+  adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"), "open",
+                                    _ ("_Open"), NULL);
+  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "open",
+                                              ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "open");
+  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  g_signal_connect_data (dialog, "response", G_CALLBACK (question_on_response), question,
+                         question_free, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+volume_window_list (GTask *task, gpointer object, gpointer path, GCancellable *cancellable)
+{
+  g_task_return_pointer (task, td_volume_datasets (path, NULL), (GDestroyNotify) g_strfreev);
+}
+
+static void
+volume_window_on_listed (GObject *object, GAsyncResult *result, gpointer problem)
+{
+  TdVolumeWindow *self = TD_VOLUME_WINDOW (object);
+  g_autofree char *words = problem;
+  char **datasets = g_task_propagate_pointer (G_TASK (result), NULL);
+
+  if (g_cancellable_is_cancelled (self->asking))
+    g_strfreev (datasets);
+  else
+    volume_window_ask (self, words, datasets);
+}
+
+static void
+volume_window_on_failed (TdVolumeBrowser *browser, const GError *error, TdVolumeWindow *self)
+{
+  g_autoptr (GTask) task
+      = g_task_new (self, self->asking, volume_window_on_listed, td_label_error (error));
+
+  g_task_set_check_cancellable (task, FALSE);
+  g_task_set_task_data (task, g_strdup (self->path), g_free);
+  g_task_run_in_thread (task, volume_window_list);
+}
+
+/* ── Object ── */
+
+TdVolumeWindow *
+td_volume_window_open (GtkApplication *application, const char *path, const char *colour_map)
+{
+  TdVolumeWindow *self = g_object_new (TD_TYPE_VOLUME_WINDOW, "application", application,
+                                       "default-width", 1100, "default-height", 800, NULL);
+  g_autofree char *name = g_path_get_basename (path);
+  g_autofree char *folder = g_path_get_dirname (path);
+
+  self->path = g_strdup (path);
+  gtk_window_set_title (GTK_WINDOW (self), name);
+  adw_window_title_set_title (self->title, name);
+  adw_window_title_set_subtitle (self->title, folder);
+  td_volume_browser_set_colour_map (self->browser, colour_map);
+  td_volume_browser_open (self->browser, path, &self->options);
+  gtk_window_present (GTK_WINDOW (self));
+  return self;
+}
+
+static void
+td_volume_window_dispose (GObject *object)
+{
+  TdVolumeWindow *self = TD_VOLUME_WINDOW (object);
+
+  g_cancellable_cancel (self->asking);
+  G_OBJECT_CLASS (td_volume_window_parent_class)->dispose (object);
+}
+
+static void
+td_volume_window_finalize (GObject *object)
+{
+  TdVolumeWindow *self = TD_VOLUME_WINDOW (object);
+
+  g_object_unref (self->asking);
+  g_free (self->path);
+  g_free (self->dataset);
+  G_OBJECT_CLASS (td_volume_window_parent_class)->finalize (object);
+}
+
+static void
+td_volume_window_class_init (TdVolumeWindowClass *class)
+{
+  G_OBJECT_CLASS (class)->dispose = td_volume_window_dispose;
+  G_OBJECT_CLASS (class)->finalize = td_volume_window_finalize;
+}
+
+static void
+td_volume_window_init (TdVolumeWindow *self)
+{
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *bar = adw_header_bar_new ();
+
+  self->asking = g_cancellable_new ();
+  self->title = ADW_WINDOW_TITLE (adw_window_title_new ("", ""));
+  adw_header_bar_set_title_widget (ADW_HEADER_BAR (bar), GTK_WIDGET (self->title));
+  self->browser = g_object_new (TD_TYPE_VOLUME_BROWSER, "vexpand", TRUE, NULL);
+  g_signal_connect_object (self->browser, "failed", G_CALLBACK (volume_window_on_failed), self, 0);
+  gtk_box_append (GTK_BOX (box), bar);
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (self->browser));
+  adw_window_set_content (ADW_WINDOW (self), box);
+}
