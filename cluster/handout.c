@@ -45,7 +45,7 @@ td_handout_free (TdHandout *handout)
 }
 
 static void
-handout_drop_done (TdHandout *handout, const TdParts *parts, gint64 now)
+handout_drop_done (TdHandout *handout, TdParts *parts, gint64 now)
 {
   for (guint i = handout->out->len; i-- > 0;) {
     const Grant *grant = &g_array_index (handout->out, Grant, i);
@@ -58,8 +58,7 @@ handout_drop_done (TdHandout *handout, const TdParts *parts, gint64 now)
 }
 
 TdGridShare
-td_handout_grant (TdHandout *handout, guint rank, const TdParts *parts, gboolean *later,
-                  guint *slow)
+td_handout_grant (TdHandout *handout, guint rank, TdParts *parts, gboolean *later, guint *slow)
 {
   const gint64 now = g_get_monotonic_time ();
   Grant grant = { .rank = rank, .since_us = now };

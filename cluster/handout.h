@@ -15,5 +15,5 @@ TdHandout *td_handout_new (const GArray *missing, guint ranks);
 void td_handout_free (TdHandout *handout);
 /* For @rank, which has done what it had; count 0: there are none, or none yet (*@later). *@slow:
    the rank whose rows these are, too; G_MAXUINT: nobody's. */
-TdGridShare td_handout_grant (TdHandout *handout, guint rank, const TdParts *parts, gboolean *later,
+TdGridShare td_handout_grant (TdHandout *handout, guint rank, TdParts *parts, gboolean *later,
                               guint *slow);

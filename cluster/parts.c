@@ -13,6 +13,7 @@
 struct TdParts {
   char *path, *job, *output, *hash;
   guint n_slices;
+  GMutex lock; /* below */
   guint8 *there;
 };
 
@@ -36,6 +37,7 @@ td_parts_new (const char *folder, const TdPartsOf *of)
   parts->hash = parts_hash (of);
   parts->n_slices = of->n_slices;
   parts->there = g_new0 (guint8, of->n_slices);
+  g_mutex_init (&parts->lock);
   return parts;
 }
 
@@ -47,18 +49,23 @@ td_parts_free (TdParts *parts)
   g_free (parts->output);
   g_free (parts->hash);
   g_free (parts->there);
+  g_mutex_clear (&parts->lock);
   g_free (parts);
 }
 
 gboolean
-td_parts_has (const TdParts *parts, guint first, guint count)
+td_parts_has (TdParts *parts, guint first, guint count)
 {
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&parts->lock);
+
   return !memchr (parts->there + first, 0, count);
 }
 
 void
 td_parts_note (TdParts *parts, guint first, guint count)
 {
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&parts->lock);
+
   if (first < parts->n_slices)
     memset (parts->there + first, 1, MIN (count, parts->n_slices - first));
 }
@@ -85,9 +92,10 @@ td_parts_resume (TdParts *parts)
 }
 
 GArray *
-td_parts_list (const TdParts *parts, gboolean there)
+td_parts_list (TdParts *parts, gboolean there)
 {
   GArray *ranges = g_array_new (FALSE, FALSE, sizeof (TdGridShare));
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&parts->lock);
 
   for (guint i = 0; i < parts->n_slices;) {
     TdGridShare range = { i, 0 };

@@ -19,14 +19,21 @@
 #define TELL_US 900000
 #define FLAG_US 300000
 #define MOST_EVENT_BYTES ((gsize) 1 << 30)
-/* A rank that was silent for so long has ended. */
-#define LOST_US (7 * G_USEC_PER_SEC)
+/* A rank that was silent for so long has ended, unless its process is seen to live. */
+#define LOST_S 7
+#define MOST_LOST_S 3600
+#define SILENCE_VARIABLE "TOMODESK_SILENCE_S"
+/* A living process may be silent for so many times that long: its disk or its processor is busy. */
+#define LIVING_TIMES 9
 /* Ranks have so long to end their threads. */
 #define UNWIND_US (3 * G_USEC_PER_SEC)
+/* The most by which one turn of the watching thread moves its clock. */
+#define TURN_US (G_USEC_PER_SEC / 4)
 
 /* What rank 0 knows of a rank. */
 typedef struct {
-  gint64 heard_us;
+  gint64 heard_us; /* as TdWatch.awake_us */
+  pid_t process;   /* that this rank can look at; 0: none */
   char stage[32];
   double done, total, rate;
   gboolean finished, stopped;
@@ -50,6 +57,11 @@ struct TdWatch {
   GPtrArray *sending; /* Message; the thread's */
   Peer *peers;        /* rank 0: of all; else peers[0] only */
   gint64 beaten_us, told_us, looked_us;
+  gint64 lost_us; /* a rank may be silent for so long */
+  /* The time in which the watching thread ran. It stands still while the process, or the whole
+     computer, is stopped, lest the others seem silent when they were stopped as well. */
+  gint64 awake_us, woken_us;
+  char *place;    /* where a number means the same process */
   double began_s; /* since 1970, as events have it */
 
   GMutex lock; /* all below */
@@ -131,7 +143,7 @@ watch_stop (TdWatch *watch, int status)
 {
   if (watch->stopping_us)
     return;
-  watch->stopping_us = g_get_monotonic_time ();
+  watch->stopping_us = watch->awake_us;
   watch->exit_status = status;
   for (int i = 1; i < watch->size; i++)
     watch_post (watch, i, message_begin ("stop"));
@@ -207,7 +219,7 @@ watch_tell_progress (TdWatch *watch)
   td_json_begin_list (builder, "silent_s");
   for (int i = 0; i < watch->size; i++)
     json_builder_add_double_value (
-        builder, rint ((g_get_monotonic_time () - watch->peers[i].heard_us) * 1e-5) * 0.1);
+        builder, rint ((watch->awake_us - watch->peers[i].heard_us) * 1e-5) * 0.1);
   json_builder_end_array (builder);
   td_watch_event_end (watch);
 }
@@ -290,11 +302,13 @@ watch_handle (TdWatch *watch, guint from, const char *text)
   const char *kind = root ? td_json_string (root, "kind") : "";
   Peer *peer = &watch->peers[watch->rank == 0 ? from : 0];
 
-  peer->heard_us = g_get_monotonic_time ();
+  peer->heard_us = watch->awake_us;
+  if (strcmp (kind, "beat") == 0 && g_strcmp0 (td_json_string (root, "place"), watch->place) == 0)
+    peer->process = (pid_t) td_json_number (root, "process");
   if (strcmp (kind, "grant") == 0) {
     watch_take_grant (watch, root);
   } else if (strcmp (kind, "stop") == 0) {
-    watch->stopping_us = g_get_monotonic_time ();
+    watch->stopping_us = watch->awake_us;
     g_cancellable_cancel (watch->cancellable);
   } else if (watch->rank != 0) {
     return;
@@ -383,11 +397,21 @@ watch_receive (TdWatch *watch)
   }
 }
 
-static void
-watch_beat (TdWatch *watch)
+/* (transfer full) */
+static JsonBuilder *
+watch_begin_beat (const TdWatch *watch)
 {
   JsonBuilder *builder = message_begin ("beat");
 
+  td_json_add_string (builder, "place", watch->place);
+  td_json_add_integer (builder, "process", (guint64) getpid ());
+  return builder;
+}
+
+static void
+watch_beat (TdWatch *watch)
+{
+  JsonBuilder *builder = watch_begin_beat (watch);
   TdJobProgress progress = { 0 };
 
   g_mutex_lock (&watch->lock);
@@ -403,23 +427,80 @@ watch_beat (TdWatch *watch)
   g_mutex_unlock (&watch->lock);
   watch_post (watch, 0, builder);
   for (int i = 1; watch->rank == 0 && i < watch->size; i++)
-    watch_post (watch, i, message_begin ("beat"));
+    watch_post (watch, i, watch_begin_beat (watch));
+}
+
+/* ── Silence ── */
+
+/* The kernel that runs, and its name space of processes: ranks with the same see each other. */
+static char *
+watch_find_place (void)
+{
+  g_autofree char *space = g_file_read_link ("/proc/self/ns/pid", NULL);
+  g_autofree char *boot = NULL;
+
+  g_file_get_contents ("/proc/sys/kernel/random/boot_id", &boot, NULL, NULL);
+  if (!boot || !space)
+    return g_uuid_string_random (); /* nobody's */
+  return g_strconcat (g_strchomp (boot), " ", space, NULL);
+}
+
+/* Whether the process is there and is not stopped. */
+static gboolean
+watch_sees_living (pid_t process)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/stat", (int) process);
+  g_autofree char *text = NULL;
+
+  if (process <= 0 || !g_file_get_contents (path, &text, NULL, NULL))
+    return FALSE;
+  const char *name_end = strrchr (text, ')');
+  return name_end && name_end[1] == ' ' && name_end[2] && !strchr ("TtZXx", name_end[2]);
+}
+
+static gboolean
+watch_has_lost (const TdWatch *watch, const Peer *peer)
+{
+  const gint64 silent_us = watch->awake_us - peer->heard_us;
+
+  return silent_us > watch->lost_us
+         && (silent_us > LIVING_TIMES * watch->lost_us || !watch_sees_living (peer->process));
+}
+
+static gint64
+watch_find_limit (void)
+{
+  const char *wish = g_getenv (SILENCE_VARIABLE);
+  guint64 seconds = LOST_S;
+
+  if (wish && !g_ascii_string_to_unsigned (wish, 10, 1, MOST_LOST_S, &seconds, NULL))
+    fprintf (stderr, "tomodesk-worker: %s is a whole number from 1 to %d, not “%s”; it is %d\n",
+             SILENCE_VARIABLE, MOST_LOST_S, wish, LOST_S);
+  return (gint64) seconds * G_USEC_PER_SEC;
+}
+
+/* Moves the watch's own clock on. */
+static void
+watch_wake (TdWatch *watch, gint64 now)
+{
+  watch->awake_us += MIN (now - watch->woken_us, TURN_US);
+  watch->woken_us = now;
 }
 
 /* Who is silent. */
 static void
-watch_look_for_lost (TdWatch *watch, gint64 now)
+watch_look_for_lost (TdWatch *watch)
 {
   for (int i = 1; watch->rank == 0 && i < watch->size; i++)
-    if (now - watch->peers[i].heard_us > LOST_US) {
+    if (watch_has_lost (watch, &watch->peers[i])) {
       g_autofree char *text = g_strdup_printf (
           "Rank %d has not been heard of for %d seconds: its process or its node has ended, or the "
           "network is cut; look at the job's log, and start the job again, which goes on where it "
           "was",
-          i, (int) (LOST_US / G_USEC_PER_SEC));
+          i, (int) ((watch->awake_us - watch->peers[i].heard_us) / G_USEC_PER_SEC));
       watch_fail_rank (watch, (guint) i, NULL, watch->peers[i].stage, text);
     }
-  if (watch->rank != 0 && now - watch->peers[0].heard_us > LOST_US)
+  if (watch->rank != 0 && watch_has_lost (watch, &watch->peers[0]))
     watch_fail_alone (watch,
                       "Rank 0 has not been heard of: its process or its node has ended; look "
                       "at the job's log, and start the job again, which goes on where it "
@@ -451,20 +532,20 @@ watch_look_for_signal (TdWatch *watch)
 
 /* Rank 0: the ranks' threads have ended, or had time to. */
 static void
-watch_look_for_end (TdWatch *watch, gint64 now)
+watch_look_for_end (TdWatch *watch)
 {
   gboolean all = TRUE;
 
   if (!watch->stopping_us)
     return;
   if (watch->rank != 0) {
-    if (now - watch->stopping_us > 2 * UNWIND_US)
+    if (watch->awake_us - watch->stopping_us > 2 * UNWIND_US)
       watch_abort (watch, TD_WORKER_FAILED);
     return;
   }
   for (int i = 0; i < watch->size; i++)
     all = all && watch->peers[i].stopped;
-  if (!all && now - watch->stopping_us < UNWIND_US)
+  if (!all && watch->awake_us - watch->stopping_us < UNWIND_US)
     return;
   if (watch->exit_status == TD_WORKER_CANCELLED) {
     if (watch->calls.discard)
@@ -484,6 +565,7 @@ watch_thread (gpointer user)
   while (!ended) {
     const gint64 now = g_get_monotonic_time ();
 
+    watch_wake (watch, now);
     if (now - watch->beaten_us > BEAT_US) {
       watch->beaten_us = now;
       watch_beat (watch);
@@ -500,8 +582,8 @@ watch_thread (gpointer user)
       watch->told_us = now;
       watch_tell_progress (watch);
     }
-    watch_look_for_lost (watch, now);
-    watch_look_for_end (watch, now);
+    watch_look_for_lost (watch);
+    watch_look_for_end (watch);
     g_usleep (PACE_US);
     g_mutex_lock (&watch->lock);
     ended = watch->ended && g_queue_is_empty (&watch->out) && watch->sending->len == 0;
@@ -516,7 +598,6 @@ TdWatch *
 td_watch_new (MPI_Comm comm, const char *folder, TdEvents *events, GCancellable *cancellable)
 {
   TdWatch *watch = g_new0 (TdWatch, 1);
-  const gint64 now = g_get_monotonic_time ();
 
   watch->comm = comm;
   MPI_Comm_rank (comm, &watch->rank);
@@ -529,8 +610,10 @@ td_watch_new (MPI_Comm comm, const char *folder, TdEvents *events, GCancellable 
   watch->stage = "starting";
   watch->sending = g_ptr_array_new_with_free_func (message_free);
   watch->peers = g_new0 (Peer, watch->size);
-  for (int i = 0; i < watch->size; i++)
-    watch->peers[i].heard_us = now;
+  watch->lost_us = watch_find_limit ();
+  watch->woken_us = g_get_monotonic_time ();
+  watch->awake_us = 1; /* 0 is no time at which a job stops */
+  watch->place = watch_find_place ();
   g_mutex_init (&watch->lock);
   g_mutex_init (&watch->telling);
   g_cond_init (&watch->changed);
@@ -560,6 +643,7 @@ td_watch_free (TdWatch *watch)
   g_free (watch->peers);
   g_free (watch->folder);
   g_free (watch->node);
+  g_free (watch->place);
   g_mutex_clear (&watch->lock);
   g_mutex_clear (&watch->telling);
   g_cond_clear (&watch->changed);

@@ -65,6 +65,7 @@ typedef struct {
   TdVolumeSpec spec;
   TdVolumeWriter *volume;
   TdParts *parts;     /* rank 0 */
+  GThreadPool *notes; /* rank 0: one thread, which saves the parts */
   TdHandout *handout; /* rank 0, and rows are handed out */
   TdEvents *events;
   TdWatch *watch;
@@ -488,14 +489,24 @@ worker_make_grid (Worker *worker, GError **error)
 /* ── The output ── */
 
 static void
-on_part (guint first, guint count, gpointer user)
+on_note (gpointer data, gpointer user)
 {
   Worker *worker = user;
   g_autoptr (GError) error = NULL;
 
-  td_parts_note (worker->parts, first, count);
   if (!td_parts_save (worker->parts, &error)) /* a restart then computes it again */
     fprintf (stderr, "tomodesk-worker: %s\n", error->message);
+}
+
+/* A busy disk may take seconds, for which the watching thread does not wait. */
+static void
+on_part (guint first, guint count, gpointer user)
+{
+  Worker *worker = user;
+
+  td_parts_note (worker->parts, first, count);
+  if (g_thread_pool_unprocessed (worker->notes) == 0)
+    g_thread_pool_push (worker->notes, worker, NULL); /* its thread is there since it was made */
 }
 
 static TdGridShare
@@ -572,6 +583,9 @@ worker_begin_output (Worker *worker, GError **error)
     worker->volume = td_volume_writer_new (&worker->spec, error);
   }
   if (!worker->volume || !td_parts_save (worker->parts, error))
+    return FALSE;
+  worker->notes = g_thread_pool_new (on_note, worker, 1, TRUE, error);
+  if (!worker->notes)
     return FALSE;
   const TdVolumeLayout layout = td_volume_writer_layout (worker->volume);
   worker->decided.samples_at = layout.samples_at;
@@ -876,6 +890,7 @@ worker_finish (Worker *worker, GError **error)
   if (g_cancellable_set_error_if_cancelled (worker->cancellable, error))
     return FALSE;
   if (worker->rank == 0) {
+    g_thread_pool_free (g_steal_pointer (&worker->notes), FALSE, TRUE);
     td_watch_stage (worker->watch, "finishing the output");
     if (!worker_finish_output (worker, reports, error))
       return FALSE;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -182,16 +183,23 @@ work_spawn (Work *work, const char *const *argv, char **environment)
 }
 
 static void
-work_start (Work *work, guint ranks, const char *preload)
+work_start_in (Work *work, guint ranks, char **environment)
 {
   g_autofree char *n = g_strdup_printf ("%u", ranks);
-  g_auto (GStrv) environment = g_get_environ ();
   const char *const argv[] = { g_getenv ("TOMODESK_MPIRUN"), "--bind-to", "none",       "-n", n,
                                g_getenv ("TOMODESK_WORKER"), "run",       work->folder, NULL };
 
+  work_spawn (work, argv, environment);
+}
+
+static void
+work_start (Work *work, guint ranks, const char *preload)
+{
+  g_auto (GStrv) environment = g_get_environ ();
+
   if (preload)
     environment = g_environ_setenv (environment, "LD_PRELOAD", preload, TRUE);
-  work_spawn (work, argv, environment);
+  work_start_in (work, ranks, environment);
 }
 
 /* A job that has not ended by then never will. */
@@ -852,15 +860,69 @@ test_death (gconstpointer data)
   assert_same (work.output, single, TRUE);
 }
 
-/* A rank that hangs is as good as dead. */
 static void
-test_hang (void)
+send_all (const Work *work, guint ranks, int number)
 {
+  for (guint i = 0; i < ranks; i++) {
+    const pid_t rank = find_rank (work, i);
+    if (rank > 0)
+      kill (rank, number);
+  }
+}
+
+/* The thread of a process that has this name; 0: none. */
+static pid_t
+find_thread (pid_t process, const char *wanted)
+{
+  g_autofree char *tasks = g_strdup_printf ("/proc/%d/task", (int) process);
+  g_autoptr (GDir) dir = g_dir_open (tasks, 0, NULL);
+
+  for (const char *name; dir && (name = g_dir_read_name (dir));) {
+    g_autofree char *path = g_build_filename (tasks, name, "comm", NULL), *text = NULL;
+    if (g_file_get_contents (path, &text, NULL, NULL) && strcmp (g_strchomp (text), wanted) == 0)
+      return (pid_t) atoi (name);
+  }
+  return 0;
+}
+
+/* A rank's watching thread stands still, as one does that waits for its disk; its process lives. */
+static void
+hold_watch (pid_t rank, gulong held_us)
+{
+  const pid_t thread = find_thread (rank, "watch");
+  int status;
+
+  g_assert_cmpint (thread, >, 0);
+  if (ptrace (PTRACE_SEIZE, thread, NULL, NULL) != 0) {
+    g_test_message ("threads of others cannot be held here: %s", g_strerror (errno));
+    return;
+  }
+  g_assert_cmpint (ptrace (PTRACE_INTERRUPT, thread, NULL, NULL), ==, 0);
+  g_assert_cmpint (waitpid (thread, &status, __WALL), ==, thread);
+  g_usleep (held_us);
+  g_assert_cmpint (ptrace (PTRACE_DETACH, thread, NULL, NULL), ==, 0);
+}
+
+/* Ranks may be silent for a second. A computer that stood still for longer, and a process that is
+   seen to live, end no job. A process that is stopped is as good as dead. */
+static void
+test_silence (void)
+{
+  g_auto (GStrv) environment = g_get_environ ();
   g_auto (Work) work;
 
+  environment = g_environ_setenv (environment, "TOMODESK_SILENCE_S", "1", TRUE);
   work_submit (&work, &long_case, &long_wish);
-  work_start (&work, long_case.ranks, NULL);
+  work_start_in (&work, long_case.ranks, environment);
   g_assert_true (work_await (&work, computes));
+  send_all (&work, long_case.ranks, SIGSTOP);
+  g_usleep (2 * G_USEC_PER_SEC);
+  send_all (&work, long_case.ranks, SIGCONT);
+  hold_watch (find_rank (&work, 1), 2 * G_USEC_PER_SEC);
+  g_assert_true (work_runs (&work));
+  g_autoptr (JsonNode) early = work_event (&work, "failed");
+  g_assert_null (early);
+
   const pid_t victim = find_rank (&work, 1);
   kill (victim, SIGSTOP);
   work_wait (&work);
@@ -955,7 +1017,7 @@ main (int argc, char **argv)
     g_autofree char *name = g_strconcat ("/worker/death/", deaths[i].name, NULL);
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_death);
   }
-  g_test_add_func ("/worker/hang", test_hang);
+  g_test_add_func ("/worker/silence", test_silence);
   g_test_add_func ("/worker/cancel", test_cancel);
   g_test_add_func ("/worker/disk-full", test_disk_full);
   const int status = g_test_run ();
