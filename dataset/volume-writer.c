@@ -377,7 +377,8 @@ td_volume_writer_set_cancellable (TdVolumeWriter *writer, GCancellable *cancella
 typedef struct {
   TdVolumeWriter *writer;
   guint first, pieces; /* of a slice */
-  const float *slices;
+  const void *slices;
+  gboolean stored; /* as the volume stores them; else floats */
 } VolumePortion;
 
 static gboolean
@@ -388,16 +389,28 @@ volume_portion_told (const VolumePortion *portion, int code, GError **error)
   return code == 0;
 }
 
+/* Bytes of a voxel that came. */
+static gsize
+volume_portion_voxel (const VolumePortion *portion)
+{
+  return portion->stored ? td_sample_size (portion->writer->type) : sizeof (float);
+}
+
 /* @n voxels as they are stored. */
 static void
-volume_writer_convert (TdVolumeWriter *writer, const float *values, gsize n, void *to)
+volume_portion_convert (const VolumePortion *portion, const void *values, gsize n, void *to)
 {
+  TdVolumeWriter *writer = portion->writer;
   const TdVolumeSpec *spec = &writer->spec;
   const double largest = spec->bits == 16 ? 65535 : 255;
   const double low = spec->bits == 32 ? 0 : spec->low;
   const double gain = spec->bits == 32 ? 1 : largest / (spec->high - spec->low);
-  const guint64 clamped = td_samples_from_float (writer->type, low, gain, values, n, to);
 
+  if (portion->stored) {
+    memcpy (to, values, n * td_sample_size (writer->type));
+    return;
+  }
+  const guint64 clamped = td_samples_from_float (writer->type, low, gain, values, n, to);
   g_mutex_lock (&writer->lock);
   writer->clamped += clamped;
   g_mutex_unlock (&writer->lock);
@@ -405,7 +418,7 @@ volume_writer_convert (TdVolumeWriter *writer, const float *values, gsize n, voi
 
 /* @n voxels to their place. @scratch: a piece. */
 static gboolean
-volume_portion_put (const VolumePortion *portion, const SlicePlace *place, const float *values,
+volume_portion_put (const VolumePortion *portion, const SlicePlace *place, const void *values,
                     gsize n, void *scratch, GError **error)
 {
   TdVolumeWriter *writer = portion->writer;
@@ -415,15 +428,15 @@ volume_portion_put (const VolumePortion *portion, const SlicePlace *place, const
   if (writer->in_memory && td_storage_fills_pages ()) {
     const int code = td_file_window_open (&window, place->file, bytes, place->at);
     if (code == 0) {
-      volume_writer_convert (writer, values, n, window.bytes);
+      volume_portion_convert (portion, values, n, window.bytes);
       td_file_window_close (&window);
     }
     return volume_portion_told (portion, code, error);
   }
-  if (writer->type == TD_SAMPLE_FLOAT32)
+  if (portion->stored || writer->type == TD_SAMPLE_FLOAT32)
     return volume_portion_told (portion, td_file_write (place->file, values, bytes, place->at),
                                 error);
-  volume_writer_convert (writer, values, n, scratch);
+  volume_portion_convert (portion, values, n, scratch);
   return volume_portion_told (portion, td_file_write (place->file, scratch, bytes, place->at),
                               error);
 }
@@ -437,12 +450,14 @@ volume_portion_write_piece (guint index, gpointer scratch, gpointer user, GError
   const gsize voxels = (gsize) writer->spec.nx * writer->spec.ny;
   const guint slice = index / portion->pieces;
   const gsize skip = index % portion->pieces * PIECE_VOXELS;
+  const char *from
+      = (const char *) portion->slices + (slice * voxels + skip) * volume_portion_voxel (portion);
   const guint64 voxel = (guint64) (portion->first + slice) * voxels + skip;
   const SlicePlace place
       = { writer->file, writer->samples_at + voxel * td_sample_size (writer->type) };
 
-  return volume_portion_put (portion, &place, portion->slices + slice * voxels + skip,
-                             MIN (PIECE_VOXELS, voxels - skip), scratch, error);
+  return volume_portion_put (portion, &place, from, MIN (PIECE_VOXELS, voxels - skip), scratch,
+                             error);
 }
 
 /* Slice @index of a volume of many files. */
@@ -460,30 +475,33 @@ volume_portion_write_slice (guint index, gpointer scratch, gpointer user, GError
     const SlicePlace place
         = { td_tiff_save_file (save),
             td_tiff_save_samples_at (save) + done * td_sample_size (writer->type) };
+    const char *from
+        = (const char *) portion->slices + (index * voxels + done) * volume_portion_voxel (portion);
 
     if (g_cancellable_set_error_if_cancelled (writer->cancellable, error)
-        || !volume_portion_put (portion, &place, portion->slices + index * voxels + done,
-                                MIN (PIECE_VOXELS, voxels - done), scratch, error))
+        || !volume_portion_put (portion, &place, from, MIN (PIECE_VOXELS, voxels - done), scratch,
+                                error))
       return FALSE;
   }
   return td_tiff_save_close (g_steal_pointer (&save), error);
 }
 
-gboolean
-td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count, const float *slices,
-                        GError **error)
+/* @portion: all but the writer's pieces are filled in. */
+static gboolean
+volume_portion_write (VolumePortion *portion, guint count, GError **error)
 {
+  TdVolumeWriter *writer = portion->writer;
   const TdVolumeSpec *spec = &writer->spec;
+  const guint first = portion->first;
   const gsize voxels = (gsize) spec->nx * spec->ny;
-  const guint pieces = writer->file >= 0 ? (guint) ((voxels + PIECE_VOXELS - 1) / PIECE_VOXELS) : 1;
-  VolumePortion portion = { writer, first, pieces, slices };
+  const gboolean as_it_is = portion->stored || writer->type == TD_SAMPLE_FLOAT32;
+
+  portion->pieces = writer->file >= 0 ? (guint) ((voxels + PIECE_VOXELS - 1) / PIECE_VOXELS) : 1;
   const TdStorageWork work = {
-    .count = pieces * count,
-    .scratch_bytes = writer->type == TD_SAMPLE_FLOAT32
-                         ? 0
-                         : MIN (PIECE_VOXELS, voxels) * td_sample_size (writer->type),
+    .count = portion->pieces * count,
+    .scratch_bytes = as_it_is ? 0 : MIN (PIECE_VOXELS, voxels) * td_sample_size (writer->type),
     .body = writer->file >= 0 ? volume_portion_write_piece : volume_portion_write_slice,
-    .user = &portion,
+    .user = portion,
   };
 
   for (guint i = 0; i < count; i++)
@@ -497,6 +515,24 @@ td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count, const 
     return FALSE;
   memset (writer->written + first, 1, count);
   return TRUE;
+}
+
+gboolean
+td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count, const float *slices,
+                        GError **error)
+{
+  return volume_portion_write (
+      &(VolumePortion) { .writer = writer, .first = first, .slices = slices }, count, error);
+}
+
+gboolean
+td_volume_writer_write_stored (TdVolumeWriter *writer, guint first, guint count,
+                               const void *samples, guint64 clamped, GError **error)
+{
+  writer->clamped += clamped;
+  return volume_portion_write (
+      &(VolumePortion) { .writer = writer, .first = first, .slices = samples, .stored = TRUE },
+      count, error);
 }
 
 void

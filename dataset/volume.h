@@ -41,6 +41,10 @@ TdVolumeWriter *td_volume_writer_new (const TdVolumeSpec *spec, GError **error);
    [count][ny][nx]. */
 gboolean td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count,
                                  const float *slices, GError **error);
+/* The same of samples as they are stored, by td_samples_from_float() or as if; @clamped of them
+   were outside the range. */
+gboolean td_volume_writer_write_stored (TdVolumeWriter *writer, guint first, guint count,
+                                        const void *samples, guint64 clamped, GError **error);
 /* Asked for each MiB of every later write. */
 void td_volume_writer_set_cancellable (TdVolumeWriter *writer, GCancellable *cancellable);
 /* Number of samples that were outside [low, high] and clamped (16 and 8 bits). */

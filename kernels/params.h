@@ -224,3 +224,12 @@ typedef struct {
   float weight;
   int unused;
 } TdFourierTurn;
+
+/* kernels/stored-samples.cl */
+typedef struct {
+  unsigned from_low, from_high;   /* where the values begin, 64 bits in two */
+  unsigned first_low, first_high; /* of these, and of the samples: this launch's first */
+  int n;                          /* of this launch */
+  int counter;                    /* the first of this launch's two */
+  int items, a_group;             /* of a group; values that it takes */
+} TdStoredParams;

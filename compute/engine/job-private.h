@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/stored-samples.h"
 #include "dataset/output.h"
 #include "gathered.h"
 #include "job.h"
@@ -21,6 +22,7 @@ struct TdJob {
   gpointer sums_user;
   TdJobGathered gathered; /* put NULL: none */
   gboolean overwrite;
+  double output_low, output_high; /* the range of integer output, from its start on */
   gboolean keep_momentum;
   TdOutput *companion;       /* NULL: none */
   GCancellable *cancellable; /* the job's own: cancelled by td_job_cancel() and by its failures */
@@ -65,6 +67,22 @@ gboolean td_job_writer_start (TdJob *job, double low, double high, GError **erro
 gboolean td_job_writer_end (TdJob *job, gboolean keep, GError **error);
 
 /* ── Services to the method; any of the job's threads ── */
+
+/* Finished slices. */
+typedef struct {
+  guint first, count; /* @first counts from the plan's first slice */
+  void *slices;       /* floats, or samples */
+  gboolean stored;    /* samples as the volume stores them, of which stored_counts tells */
+  TdStoredCounts stored_counts;
+  void (*release) (float *slices, gpointer user);
+  gpointer user;
+} TdJobPortion;
+
+/* td_job_emit() says what becomes of them. */
+gboolean td_job_emit_portion (TdJob *job, const TdJobPortion *portion, GError **error);
+/* The job's volume takes integers, and nobody else looks at the slices: methods may emit samples.
+   Fills in @scale. */
+gboolean td_job_wants_stored (const TdJob *job, TdStoredScale *scale);
 
 /* Hands finished slices to the writer, which writes and shows them. Blocks while the writer is
    behind. The job owns @slices from then on, whatever this returns, and frees them with

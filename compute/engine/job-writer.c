@@ -15,18 +15,11 @@
  */
 #define MAX_PENDING 4
 
-typedef struct {
-  guint first, count;
-  float *slices;
-  void (*release) (float *slices, gpointer user);
-  gpointer user;
-} Item;
-
 struct TdJobWriter {
   GThread *thread;
   TdVolumeWriter *volume; /* NULL: no output */
   TdMonitor monitor;      /* of what follows */
-  GQueue pending;         /* Item */
+  GQueue pending;         /* TdJobPortion */
   gboolean ended;         /* nothing more will come */
   gboolean says;          /* the thread's: some value was finite and not 0 */
   guint64 written_bytes;  /* the thread's */
@@ -34,7 +27,7 @@ struct TdJobWriter {
 };
 
 static void
-item_free (Item *item)
+item_free (TdJobPortion *item)
 {
   item->release (item->slices, item->user);
   g_free (item);
@@ -50,14 +43,20 @@ job_writer_says (const float *values, gsize n)
 }
 
 static gboolean
-write_volume (TdJob *job, const Item *item, GError **error)
+write_volume (TdJob *job, const TdJobPortion *item, GError **error)
 {
   TdJobWriter *writer = job->writer;
   gsize slice_floats = (gsize) job->plan->facts.nx * job->plan->facts.ny;
   gint64 start = g_get_monotonic_time ();
 
-  writer->says = writer->says || job_writer_says (item->slices, item->count * slice_floats);
-  if (!td_volume_writer_write (writer->volume, item->first, item->count, item->slices, error))
+  writer->says = writer->says
+                 || (item->stored ? item->stored_counts.says
+                                  : job_writer_says (item->slices, item->count * slice_floats));
+  if (!(item->stored
+            ? td_volume_writer_write_stored (writer->volume, item->first, item->count, item->slices,
+                                             item->stored_counts.clamped, error)
+            : td_volume_writer_write (writer->volume, item->first, item->count, item->slices,
+                                      error)))
     return FALSE;
   double seconds = (g_get_monotonic_time () - start) * 1e-6;
   writer->written_bytes += item->count * slice_floats * (job->plan->recipe.output_bits / 8);
@@ -78,7 +77,7 @@ writer_thread (gpointer user)
     td_monitor_lock (&writer->monitor);
     while (!writer->pending.length && !writer->ended)
       td_monitor_wait (&writer->monitor);
-    Item *item = g_queue_pop_head (&writer->pending);
+    TdJobPortion *item = g_queue_pop_head (&writer->pending);
     td_monitor_release (&writer->monitor);
     if (!item)
       return NULL;
@@ -120,6 +119,8 @@ td_job_writer_start (TdJob *job, double low, double high, GError **error)
   const TdPlanFacts *facts = &job->plan->facts;
   TdJobWriter *writer = job->writer;
 
+  job->output_low = low;
+  job->output_high = high;
   if (job->plan->output) {
     TdVolumeSpec spec = {
       .path = job->plan->output,
@@ -150,12 +151,30 @@ gboolean
 td_job_emit (TdJob *job, guint first, guint count, float *slices,
              void (*release) (float *slices, gpointer user), gpointer user, GError **error)
 {
+  return td_job_emit_portion (
+      job,
+      &(TdJobPortion) {
+          .first = first, .count = count, .slices = slices, .release = release, .user = user },
+      error);
+}
+
+gboolean
+td_job_wants_stored (const TdJob *job, TdStoredScale *scale)
+{
+  const guint bits = job->plan->recipe.output_bits;
+
+  *scale = (TdStoredScale) { bits, job->output_low, job->output_high };
+  return job->plan->output && !job->sink && bits < 32;
+}
+
+gboolean
+td_job_emit_portion (TdJob *job, const TdJobPortion *portion, GError **error)
+{
   TdJobWriter *writer = job->writer;
-  Item *item = g_new (Item, 1);
+  TdJobPortion *item = g_memdup2 (portion, sizeof *portion);
   gulong handler = g_cancellable_connect (job->cancellable, G_CALLBACK (td_monitor_wake),
                                           &writer->monitor, NULL);
 
-  *item = (Item) { first, count, slices, release, user };
   td_monitor_lock (&writer->monitor);
   while (writer->pending.length >= MAX_PENDING && !g_cancellable_is_cancelled (job->cancellable))
     td_monitor_wait (&writer->monitor);
@@ -193,7 +212,7 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
 {
   TdJobWriter *writer = job->writer;
   gboolean ok = keep;
-  Item *item;
+  TdJobPortion *item;
 
   td_monitor_lock (&writer->monitor);
   while (!keep && (item = g_queue_pop_head (&writer->pending)))

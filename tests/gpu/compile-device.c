@@ -414,6 +414,8 @@ static const struct {
   { "prepare-correct", { NULL } },
   { "prepare-zingers", { NULL } },
   { "rings-wavelet", { NULL } },
+  { "stored-samples", { NULL } },
+  { "stored-samples", { "TD_STORED_BYTES=1", NULL } },
   { "total-variation", { NULL } },
 };
 

@@ -4,6 +4,7 @@
 
 #include "compute/engine/engine-private.h"
 #include "compute/row-blend.h"
+#include "compute/stored-samples.h"
 #include "dataset/angles.h"
 #include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
@@ -125,6 +126,12 @@ guint64
 td_fbp_slice_bytes (const TdFbp *fbp)
 {
   return (guint64) fbp->nx * fbp->ny * sizeof (float);
+}
+
+guint64
+td_fbp_slab_voxels (const TdFbp *fbp, guint slices)
+{
+  return (guint64) slices * fbp->nx * fbp->ny;
 }
 
 guint
@@ -253,6 +260,9 @@ working_set_bytes (const TdPlan *plan, guint index)
     return bytes + fbp->in_slots * in + fbp->out_slots * out;
   if (fbp->keep)
     bytes += in; /* what the first of the steps made of the rows */
+  if (fbp->stores)
+    out += td_stored_samples_bytes (recipe->output_bits,
+                                    td_fbp_slab_voxels (fbp, fbp->slab_slices));
   return bytes + td_fbp_lanes (fbp, info) * (in + out);
 }
 
@@ -264,6 +274,7 @@ job_bytes (const TdPlan *plan)
   guint64 in = rows * td_fbp_row_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
   Bytes bytes = { .host = td_plan_own_bytes (plan->devices) };
 
+  /* Whoever looks at the slices wants floats, whatever the volume stores. */
   if (!fbp->direct)
     bytes.host += fbp->in_slots * in + fbp->out_slots * out;
   bytes.host += 2 * fbp->halo * td_fbp_row_bytes (fbp);
@@ -303,6 +314,9 @@ fbp_plan_set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
   }
   fbp->direct = plan->devices->len == 1 && !fbp->keep
                 && td_device_info (plan->devices->pdata[0])->host_pointers;
+  fbp->stores = plan->output && plan->recipe.output_bits < 32 && !fbp->keep;
+  for (guint i = 0; i < plan->devices->len; i++)
+    fbp->stores = fbp->stores && td_stored_samples_supported (plan->devices->pdata[i]);
   fbp->in_slots = MIN (lanes + 1, fbp->n_slabs);
   fbp->out_slots = MIN (lanes + 1, fbp->n_slabs);
 

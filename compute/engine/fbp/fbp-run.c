@@ -40,6 +40,8 @@ typedef struct {
   Slab *slabs;
   guint n_slabs, slab_slices;
   gint64 slot_bytes;
+  gboolean stores;     /* the devices make samples of the slices */
+  TdStoredScale scale; /* of these */
 
   TdMonitor monitor;        /* of all below */
   GQueue free_in, free_out; /* TdFbpSlot */
@@ -122,32 +124,74 @@ slot_device (const Run *run)
   return devices->pdata[0];
 }
 
+/* (transfer full) */
 static gboolean
-make_slots (Run *run, GQueue *queue, guint n, guint64 bytes, GError **error)
+fbp_run_add_slot (Run *run, GQueue *queue, TdFbpSlot *slot, guint64 bytes)
 {
-  for (guint i = 0; i < n; i++) {
-    TdFbpSlot *slot = td_fbp_slot_new (slot_device (run), run->fbp->direct, bytes, error);
-    if (!slot)
-      return FALSE;
-    g_ptr_array_add (run->slots, slot);
-    g_queue_push_tail (queue, slot);
-    if (!slot->buffer) {
-      run->slot_bytes += bytes;
-      td_job_add_host_bytes (run->job, bytes);
-    }
+  if (!slot)
+    return FALSE;
+  g_ptr_array_add (run->slots, slot);
+  g_queue_push_tail (queue, slot);
+  if (!slot->buffer) {
+    run->slot_bytes += bytes;
+    td_job_add_host_bytes (run->job, bytes);
   }
   return TRUE;
 }
 
 static gboolean
-make_all_slots (Run *run, GError **error)
+fbp_run_add_in_slot (Run *run, GError **error)
 {
   const TdFbp *fbp = run->fbp;
+  const guint64 bytes = td_fbp_most_rows (fbp, run->slab_slices) * td_fbp_row_bytes (fbp);
+  TdFbpSlot *slot = td_fbp_slot_new (slot_device (run), fbp->direct, bytes, error);
 
-  return make_slots (run, &run->free_in, fbp->in_slots,
-                     td_fbp_most_rows (fbp, run->slab_slices) * td_fbp_row_bytes (fbp), error)
-         && make_slots (run, &run->free_out, fbp->out_slots,
-                        run->slab_slices * td_fbp_slice_bytes (fbp), error);
+  return fbp_run_add_slot (run, &run->free_in, slot, bytes);
+}
+
+static gboolean
+fbp_run_add_out_slot (Run *run, GError **error)
+{
+  const guint64 voxels = td_fbp_slab_voxels (run->fbp, run->slab_slices);
+  const guint64 bytes
+      = run->stores ? td_fbp_slot_stored_bytes (run->scale.bits, voxels) : voxels * sizeof (float);
+  TdFbpSlot *slot = run->stores
+                        ? td_fbp_slot_new_stored (slot_device (run), run->scale.bits, voxels, error)
+                        : td_fbp_slot_new (slot_device (run), run->fbp->direct, bytes, error);
+
+  return fbp_run_add_slot (run, &run->free_out, slot, bytes);
+}
+
+static gboolean
+make_all_slots (Run *run, GError **error)
+{
+  gboolean made = TRUE;
+
+  for (guint i = 0; made && i < run->fbp->in_slots; i++)
+    made = fbp_run_add_in_slot (run, error);
+  for (guint i = 0; made && i < run->fbp->out_slots; i++)
+    made = fbp_run_add_out_slot (run, error);
+  return made;
+}
+
+/* Whether the devices convert the slices. The host does where a device's compiler fails. */
+static gboolean
+fbp_run_stores (Run *run)
+{
+  const GPtrArray *devices = run->plan->devices;
+
+  if (!run->fbp->stores || !td_job_wants_stored (run->job, &run->scale))
+    return FALSE;
+  for (guint i = 0; i < devices->len; i++) {
+    g_autoptr (GError) error = NULL;
+    if (!td_stored_samples_build (devices->pdata[i], run->scale.bits, &error)) {
+      td_job_note (run->job, "%s: %p; the host converts the slices to %u bits.",
+                   td_device_info (devices->pdata[i])->id, td_error_message (error),
+                   run->scale.bits);
+      return FALSE;
+    }
+  }
+  return TRUE;
 }
 
 static Run *
@@ -166,6 +210,7 @@ fbp_run_new (TdJob *job)
   g_queue_init (&run->free_out);
   g_queue_init (&run->ready);
   run->slab_slices = run->fbp->slab_slices;
+  run->stores = fbp_run_stores (run);
   return run;
 }
 
@@ -390,8 +435,16 @@ fbp_worker_emit (Run *run, Slab *slab, GError **error)
 
   *emitted = (Emitted) { fbp_run_ref (run), slot };
   td_monitor_put (&run->monitor, &run->free_in, g_steal_pointer (&work->in));
-  gboolean ok = td_job_emit (run->job, work->first - run->plan->facts.first_slice, work->count,
-                             slot->host, release_slot, emitted, error);
+  const TdJobPortion portion = {
+    .first = work->first - run->plan->facts.first_slice,
+    .count = work->count,
+    .slices = slot->host,
+    .stored = run->stores,
+    .stored_counts = slot->stored,
+    .release = release_slot,
+    .user = emitted,
+  };
+  const gboolean ok = td_job_emit_portion (run->job, &portion, error);
   fbp_run_slab_done (run);
   return ok;
 }
@@ -443,7 +496,8 @@ ready_working_set (Worker *worker, GError **error)
     worker->set = td_fbp_working_set_take (worker->run->job, worker->device, worker->family, error);
   else
     worker->set = td_fbp_working_set_new (worker->run->job, worker->device, worker->family,
-                                          worker->max_slices, worker->batch, error);
+                                          worker->max_slices, worker->batch,
+                                          worker->run->stores ? &worker->run->scale : NULL, error);
   return worker->set != NULL;
 }
 
@@ -467,6 +521,8 @@ fbp_worker_ready (Worker *worker, guint lane, GError **error)
   slab->work.out = td_monitor_get (&run->monitor, &run->free_out, fbp_run_stopped, run);
   if (!slab->work.out)
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED, "The run was stopped");
+  else
+    slab->work.out->stored = (TdStoredCounts) { 0 };
   return slab->work.out != NULL;
 }
 

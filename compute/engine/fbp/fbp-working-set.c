@@ -8,10 +8,12 @@
 #include "compute/engine/job-private.h"
 
 /* Points on the device's clock; the work's stages lie between them. */
-enum { UP, UPPED, START, PREPARED, FILTERED, PROJECTED, DOWN, DOWNED, N_MARKS };
+enum { UP, UPPED, START, PREPARED, FILTERED, PROJECTED, CONVERTED, DOWN, DOWNED, N_MARKS };
 
 typedef struct {
   TdBuffer *data, *slices; /* NULL on direct runs: the slots are used */
+  TdStoredSamples *stored; /* NULL: slices come down as floats */
+  TdFbpSlot *out;          /* of the work that is under way */
   TdEvent *marks[N_MARKS];
   gboolean downloads;
   gboolean warm;  /* a slab went through the set before: nothing is built any more */
@@ -52,7 +54,8 @@ struct TdFbpWorkingSet {
       held_count;     /* rows prepared; rows filtered (count 0: none) */
   TdFbpMade prepared; /* rows that were prepared, for whose sake */
   guint nx, ny, n_filtered;
-  gboolean blend; /* the filtered rows were blended, about centre_px */
+  guint64 voxel_bytes; /* that come down */
+  gboolean blend;      /* the filtered rows were blended, about centre_px */
   double centre_px;
   const TdBackprojectFamily *family;
 
@@ -89,6 +92,29 @@ td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, GError **erro
   return slot;
 }
 
+/* The counts lie behind the samples. */
+static guint64
+slot_counts_at (guint bits, guint64 values)
+{
+  return (values * (bits / 8) + 63) / 64 * 64;
+}
+
+guint64
+td_fbp_slot_stored_bytes (guint bits, guint64 values)
+{
+  return slot_counts_at (bits, values) + td_stored_samples_counts_bytes (values);
+}
+
+TdFbpSlot *
+td_fbp_slot_new_stored (TdDevice *device, guint bits, guint64 values, GError **error)
+{
+  TdFbpSlot *slot = td_fbp_slot_new (device, FALSE, td_fbp_slot_stored_bytes (bits, values), error);
+
+  if (slot)
+    slot->counts = (guint32 *) ((char *) slot->host + slot_counts_at (bits, values));
+  return slot;
+}
+
 void
 td_fbp_slot_free (TdFbpSlot *slot)
 {
@@ -122,6 +148,20 @@ make_inputs (TdFbpWorkingSet *set, const TdFbp *fbp, GError **error)
   for (guint i = 0; i < set->n_lanes && !fbp->direct; i++) {
     set->lanes[i].data = td_buffer_new (set->device, set->max_rows * td_fbp_row_bytes (fbp), error);
     if (!set->lanes[i].data)
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+make_stored (TdFbpWorkingSet *set, const TdFbp *fbp, const TdStoredScale *scale, GError **error)
+{
+  const guint64 values = (guint64) set->max_slices * fbp->nx * fbp->ny;
+
+  set->voxel_bytes = scale ? scale->bits / 8 : sizeof (float);
+  for (guint i = 0; i < set->n_lanes && scale; i++) {
+    set->lanes[i].stored = td_stored_samples_new (set->device, scale, values, error);
+    if (!set->lanes[i].stored)
       return FALSE;
   }
   return TRUE;
@@ -192,7 +232,7 @@ make_preparation (TdFbpWorkingSet *set, const TdPlan *plan, GError **error)
 
 TdFbpWorkingSet *
 td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily *family,
-                        guint max_slices, guint batch, GError **error)
+                        guint max_slices, guint batch, const TdStoredScale *scale, GError **error)
 {
   const TdPlan *plan = job->plan;
   const TdFbp *fbp = plan->extra;
@@ -215,7 +255,8 @@ td_fbp_working_set_new (TdJob *job, TdDevice *device, const TdBackprojectFamily 
   set->centre_px = fbp->centre_px;
   set->projector_row = plan->facts.first_slice;
   if (!make_queues (set, error) || !make_inputs (set, fbp, error)
-      || !make_preparation (set, plan, error) || !working_set_make_field (set, plan, error)) {
+      || !make_preparation (set, plan, error) || !make_stored (set, fbp, scale, error)
+      || !working_set_make_field (set, plan, error)) {
     td_fbp_working_set_free (set);
     return NULL;
   }
@@ -248,6 +289,7 @@ td_fbp_working_set_free (TdFbpWorkingSet *set)
   td_buffer_free (set->early);
   for (guint i = 0; i < G_N_ELEMENTS (set->lanes); i++) {
     clear_marks (&set->lanes[i]);
+    td_stored_samples_free (set->lanes[i].stored);
     td_buffer_free (set->lanes[i].data);
   }
   if (set->up != set->compute)
@@ -394,19 +436,36 @@ working_set_project (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *wor
   return TRUE;
 }
 
+/* Slices become samples, where those are what comes down. */
+static gboolean
+working_set_convert (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, GError **error)
+{
+  const TdFbp *fbp = set->job->plan->extra;
+
+  if (!lane->stored)
+    return TRUE;
+  return td_stored_samples_run (lane->stored, set->compute, (TdPlace) { lane->slices, 0 },
+                                (guint64) work->count * fbp->nx * fbp->ny, error)
+         && working_set_mark (set->compute, lane, CONVERTED, error);
+}
+
 static gboolean
 working_set_download (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = set->job->plan->extra;
-  guint64 slice = td_fbp_slice_bytes (fbp);
+  const guint64 slice = (guint64) fbp->nx * fbp->ny * set->voxel_bytes;
   char *to = (char *) work->out->host + (work->first - work->out_first) * slice;
+  TdEvent *made = lane->marks[lane->stored ? CONVERTED : PROJECTED];
 
   lane->downloads = lane->slices != NULL;
+  lane->out = work->out;
   if (!lane->slices)
     return TRUE;
-  return (set->down == set->compute || td_event_wait (set->down, lane->marks[PROJECTED], error))
+  return (set->down == set->compute || td_event_wait (set->down, made, error))
          && working_set_mark (set->down, lane, DOWN, error)
-         && td_download (set->down, to, lane->slices, 0, work->count * slice, error)
+         && (lane->stored
+                 ? td_stored_samples_fetch (lane->stored, set->down, to, work->out->counts, error)
+                 : td_download (set->down, to, lane->slices, 0, work->count * slice, error))
          && working_set_mark (set->down, lane, DOWNED, error);
 }
 
@@ -604,6 +663,7 @@ td_fbp_working_set_submit (TdFbpWorkingSet *set, guint index, const TdFbpWork *w
   return working_set_mark (set->compute, lane, FILTERED, error)
          && working_set_project (set, lane, work, &rows, &slices, error)
          && working_set_mark (set->compute, lane, PROJECTED, error)
+         && working_set_convert (set, lane, work, error)
          && working_set_download (set, lane, work, error);
 }
 
@@ -635,8 +695,11 @@ td_fbp_working_set_complete (TdFbpWorkingSet *set, guint index, GError **error)
       || !working_set_book (set, lane, START, PREPARED, "prepare", error)
       || !working_set_book (set, lane, PREPARED, FILTERED, "filter", error)
       || !working_set_book (set, lane, FILTERED, PROJECTED, "back-project", error)
+      || !working_set_book (set, lane, PROJECTED, CONVERTED, "convert", error)
       || !working_set_book (set, lane, DOWN, DOWNED, "download", error))
     return FALSE;
+  if (lane->stored)
+    td_stored_samples_add (lane->stored, lane->out->counts, &lane->out->stored);
   clear_marks (lane);
   set->warm = TRUE;
   if (lane->updates > 0)
@@ -786,7 +849,7 @@ td_fbp_working_set_take (TdJob *job, TdDevice *device, const TdBackprojectFamily
     return set;
   }
   td_fbp_working_set_free (set);
-  return td_fbp_working_set_new (job, device, family, fbp->slab_slices, fbp->batch, error);
+  return td_fbp_working_set_new (job, device, family, fbp->slab_slices, fbp->batch, NULL, error);
 }
 
 void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/stored-samples.h"
 #include "fbp.h"
 
 /* ── Slots ── */
@@ -10,9 +11,14 @@ typedef struct {
   float *host;
   TdBuffer *buffer; /* NULL unless direct */
   TdDevice *device; /* owner of buffer or of pinned memory */
+  guint32 *counts;  /* within host, of the part that came down last; NULL: slices come as floats */
+  TdStoredCounts stored; /* of all parts */
 } TdFbpSlot;
 
 TdFbpSlot *td_fbp_slot_new (TdDevice *device, gboolean direct, guint64 bytes, GError **error);
+/* For @values as samples, with their counts. */
+TdFbpSlot *td_fbp_slot_new_stored (TdDevice *device, guint bits, guint64 values, GError **error);
+guint64 td_fbp_slot_stored_bytes (guint bits, guint64 values);
 void td_fbp_slot_free (TdFbpSlot *slot);
 
 /* ── Working set ── */
@@ -30,10 +36,11 @@ typedef struct {
   guint out_first;
 } TdFbpWork;
 
-/* @max_slices, @batch: at most the plan's; smaller after the device ran out of memory. */
+/* @max_slices, @batch: at most the plan's; smaller after the device ran out of memory. @scale: of
+   the samples that come down; NULL: floats do. */
 TdFbpWorkingSet *td_fbp_working_set_new (TdJob *job, TdDevice *device,
                                          const TdBackprojectFamily *family, guint max_slices,
-                                         guint batch, GError **error);
+                                         guint batch, const TdStoredScale *scale, GError **error);
 void td_fbp_working_set_free (TdFbpWorkingSet *set);
 guint td_fbp_working_set_max_slices (const TdFbpWorkingSet *set);
 /* Enqueues the work on lane 0 … lanes-1, which must be idle. Checks the job's cancellable between

@@ -31,6 +31,7 @@ typedef struct {
   guint batch;       /* slices a projector call */
   guint filter_rows; /* sinogram rows a filter call */
   guint in_slots, out_slots;
+  gboolean stores; /* the devices can make the samples that the volume stores */
   gboolean direct; /* the slots are the only device's own buffers: nothing is copied */
   gboolean keep;   /* one slab, small: the working set stays with the engine for the next preview */
   const TdBackprojectFamily **families; /* one a device; of the way that was taken last */
@@ -51,6 +52,7 @@ double td_fbp_centre (const TdFbp *fbp, double row);
 /* Whether filtered rows go to a buffer of their own. */
 gboolean td_fbp_filters_apart (const TdFbp *fbp);
 guint64 td_fbp_slice_bytes (const TdFbp *fbp);
+guint64 td_fbp_slab_voxels (const TdFbp *fbp, guint slices);
 /* What the family computes in for this plan. */
 TdPrecision td_fbp_precision (const TdPlan *plan, const TdBackprojectFamily *family);
 /* The key of a device's rate in the engine's store. (transfer full) */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "stored-samples.h"
+
+#include "kernels/params.h"
+
+#define MOST_VALUES ((guint64) 1 << 30) /* of a launch: its counters are ints */
+#define GROUP 256
+#define SHARE 16       /* values of an item */
+#define CPU_SHARE 4096 /* where an item is a group */
+
+struct TdStoredSamples {
+  TdDevice *device;
+  TdStoredScale scale;
+  guint64 max_values, n; /* n: of the last run */
+  TdBuffer *samples, *counts;
+  TdProgram *program;
+  TdKernel *kernel;
+};
+
+gboolean
+td_stored_samples_supported (TdDevice *device)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+
+  return info->double_arithmetic && !info->host_pointers;
+}
+
+static guint
+stored_samples_launches (guint64 n)
+{
+  return (guint) ((n + MOST_VALUES - 1) / MOST_VALUES);
+}
+
+guint64
+td_stored_samples_counts_bytes (guint64 max_values)
+{
+  return 2 * sizeof (guint32) * stored_samples_launches (max_values);
+}
+
+guint64
+td_stored_samples_bytes (guint bits, guint64 max_values)
+{
+  return max_values * (bits / 8) + td_stored_samples_counts_bytes (max_values);
+}
+
+static TdProgram *
+stored_samples_program (TdDevice *device, guint bits, GError **error)
+{
+  const char *const bytes[] = { "TD_STORED_BYTES=1", NULL };
+
+  return td_program_build (device, "stored-samples", bits == 8 ? bytes : NULL, error);
+}
+
+gboolean
+td_stored_samples_build (TdDevice *device, guint bits, GError **error)
+{
+  TdProgram *program = stored_samples_program (device, bits, error);
+
+  td_program_free (program);
+  return program != NULL;
+}
+
+TdStoredSamples *
+td_stored_samples_new (TdDevice *device, const TdStoredScale *scale, guint64 max_values,
+                       GError **error)
+{
+  TdStoredSamples *self = g_new0 (TdStoredSamples, 1);
+
+  self->device = td_device_ref (device);
+  self->scale = *scale;
+  self->max_values = max_values;
+  self->program = stored_samples_program (device, scale->bits, error);
+  if (self->program && (self->kernel = td_program_kernel (self->program, "stored_samples", error))
+      && (self->samples = td_buffer_new (device, max_values * (scale->bits / 8), error))
+      && (self->counts
+          = td_buffer_new (device, td_stored_samples_counts_bytes (max_values), error)))
+    return self;
+  td_stored_samples_free (self);
+  return NULL;
+}
+
+/* @n values from @first on, of those that begin at element @from of @values. */
+static gboolean
+stored_samples_launch (TdStoredSamples *self, TdQueue *queue, TdBuffer *values, guint64 from,
+                       guint64 first, guint n, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (self->device);
+  const guint items = info->cpu_shaped ? 1 : MIN (GROUP, info->max_group_size);
+  const double largest = self->scale.bits == 16 ? 65535 : 255;
+  const double low = self->scale.low, gain = largest / (self->scale.high - self->scale.low);
+  const guint a_group = info->cpu_shaped ? CPU_SHARE : items * SHARE;
+  const TdStoredParams params = {
+    .from_low = from & G_MAXUINT32,
+    .from_high = from >> 32,
+    .first_low = first & G_MAXUINT32,
+    .first_high = first >> 32,
+    .n = (int) n,
+    .counter = (int) (2 * (first / MOST_VALUES)),
+    .items = (int) items,
+    .a_group = (int) a_group,
+  };
+  const TdArg args[] = {
+    TD_ARG_BUFFER (values),       TD_ARG_BUFFER (self->samples),
+    TD_ARG_BUFFER (self->counts), TD_ARG_VALUE (params),
+    TD_ARG_VALUE (low),           TD_ARG_VALUE (gain),
+    TD_ARG_VALUE (largest),       TD_ARG_LOCAL (2 * sizeof (int)),
+  };
+
+  return td_launch (queue, self->kernel, (guint[]) { (n + a_group - 1) / a_group, 1, 1 },
+                    (guint[]) { items, 1, 1 }, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_stored_samples_run (TdStoredSamples *self, TdQueue *queue, TdPlace values, guint64 n,
+                       GError **error)
+{
+  const guint64 from = values.offset / sizeof (float);
+
+  g_assert (n <= self->max_values && values.offset % sizeof (float) == 0
+            && values.offset + n * sizeof (float) <= values.buffer->bytes);
+  self->n = n;
+  if (!td_fill_zero (queue, self->counts, 0, self->counts->bytes, error))
+    return FALSE;
+  for (guint64 first = 0; first < n; first += MOST_VALUES)
+    if (!stored_samples_launch (self, queue, values.buffer, from, first,
+                                (guint) MIN (MOST_VALUES, n - first), error))
+      return FALSE;
+  return TRUE;
+}
+
+gboolean
+td_stored_samples_fetch (TdStoredSamples *self, TdQueue *queue, void *samples, guint32 *counts,
+                         GError **error)
+{
+  return td_download (queue, samples, self->samples, 0, self->n * (self->scale.bits / 8), error)
+         && td_download (queue, counts, self->counts, 0, self->counts->bytes, error);
+}
+
+void
+td_stored_samples_add (const TdStoredSamples *self, const guint32 *counts, TdStoredCounts *sum)
+{
+  for (guint i = 0; i < stored_samples_launches (self->n); i++) {
+    sum->clamped += counts[2 * i];
+    sum->says = sum->says || counts[2 * i + 1] != 0;
+  }
+}
+
+void
+td_stored_samples_free (TdStoredSamples *self)
+{
+  if (!self)
+    return;
+  td_buffer_free (self->samples);
+  td_buffer_free (self->counts);
+  td_program_free (self->program);
+  td_device_unref (self->device);
+  g_free (self);
+}
