@@ -139,6 +139,7 @@ application_add_actions (TdApplication *self)
     { "win.redo", { "<Control><Shift>z", "<Control>y" } },
     { "win.reconstruct", { "<Control>r" } },
     { "win.show-jobs", { "<Control>j" } },
+    { "win.batch", { "<Control>b" } },
     { "win.save-recipe", { "<Control>s" } },
     { "win.load-recipe", { "<Control>l" } },
     { "win.toggle-sidebar", { "F9" } },

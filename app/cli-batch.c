@@ -10,11 +10,9 @@
 #include "cli-verbs.h"
 #include "cluster/arrivals.h"
 #include "cluster/batch.h"
-#include "compute/engine/centre.h"
 #include "compute/methods/methods.h"
 
 #define LOOK_US (G_USEC_PER_SEC / 2)
-#define SETTLE_S 10
 
 static const TdCliHelp batch_help = {
   "SCAN… --output FOLDER [OPTION…]",
@@ -43,155 +41,89 @@ typedef struct {
   char **scans; /* batch */
 } Options;
 
-/* One scan's end. */
-typedef struct {
-  const char *state; /* "done", "there", "failed", "cancelled" */
-  double centre_px, sigma_px, seconds;
-  gboolean searched, agreed;
-  char *error; /* NULL: none */
-} Outcome;
-
 typedef struct {
   TdCliRecipe *recipe;
   const Options *options;
   TdEngine *engine;
-  TdCliTable *table;
+  GPtrArray *rows;
   guint n, failed;
   gint64 started_us;
 } Batch;
 
 /* ── One scan ── */
 
-/* The search that the plan would make; the engine remembers what it found. */
-static gboolean
-cli_batch_find_axis (Batch *batch, TdScan *scan, const TdRecipe *recipe, Outcome *outcome,
-                     GError **error)
+static void
+cli_batch_on_search (gpointer user)
 {
-  GCancellable *cancellable = td_cli_cancellable ();
-  g_autoptr (TdScan) measured = td_engine_measured (batch->engine, scan, recipe, error);
-
-  if (!measured)
-    return FALSE;
   td_cli_progress ("finding the axis", 0, -1, NULL);
-  g_autoptr (TdAxisResult) found
-      = td_engine_find_axis (batch->engine, measured, recipe, NULL, cancellable, error);
-  if (!found)
-    return FALSE;
-  outcome->searched = TRUE;
-  outcome->agreed = found->agreed;
-  outcome->sigma_px = found->uncertainty_px / 2;
-  return TRUE;
 }
 
 static gboolean
-cli_batch_reconstruct (Batch *batch, TdScan *scan, const TdRecipe *recipe, const char *output,
-                       Outcome *outcome, GError **error)
+cli_batch_run_job (TdJob *job, gpointer user, GError **error)
 {
-  GCancellable *cancellable = td_cli_cancellable ();
-  const gboolean searches
-      = recipe->centre_auto && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL;
-
-  if (searches && !cli_batch_find_axis (batch, scan, recipe, outcome, error))
-    return FALSE;
-  g_autoptr (TdPlan) plan = td_plan_new (batch->engine, scan, recipe, output, cancellable, error);
-  if (!plan)
-    return FALSE;
-  g_autoptr (TdJob) job = td_job_new (plan);
-  td_job_set_overwrite (job, batch->options->overwrite);
-  if (!td_cli_run_job (job, FALSE, error))
-    return FALSE;
-  outcome->centre_px = td_job_result (job)->centre_px;
-  return TRUE;
-}
-
-static gboolean
-cli_batch_scan (Batch *batch, const char *path, const char *output, Outcome *outcome,
-                GError **error)
-{
-  GCancellable *cancellable = td_cli_cancellable ();
-  g_autoptr (TdScan) scan = td_scan_open (path, &batch->recipe->scan, cancellable, error);
-  TdRecipe recipe;
-
-  if (!scan)
-    return FALSE;
-  td_batch_recipe (&batch->recipe->recipe, td_scan_facts (scan), &recipe);
-  const TdBatchFound found = td_batch_find (batch->engine, scan, &recipe, output, cancellable);
-  if (found == TD_BATCH_DONE && !batch->options->overwrite) {
-    outcome->state = "there";
-    return TRUE;
-  }
-  if (found == TD_BATCH_OTHER && !batch->options->overwrite) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” exists, and it is not what this recipe makes of this scan now; take "
-                  "another folder, or --overwrite",
-                  output);
-    return FALSE;
-  }
-  outcome->state = "done";
-  return cli_batch_reconstruct (batch, scan, &recipe, output, outcome, error);
+  return td_cli_run_job (job, FALSE, error);
 }
 
 static void
-cli_batch_add_row (Batch *batch, const char *path, const char *output, const Outcome *outcome)
+cli_batch_add_row (TdCliTable *table, const TdBatchRow *row)
 {
-  g_autofree char *name = g_path_get_basename (path);
-  g_autofree char *time = td_cli_duration (outcome->seconds);
-  g_autofree char *axis
-      = isnan (outcome->centre_px) ? g_strdup ("")
-        : outcome->searched ? g_strdup_printf ("%.3f ± %.3f", outcome->centre_px, outcome->sigma_px)
-                            : g_strdup_printf ("%.3f", outcome->centre_px);
-  const char *agreed = !outcome->searched ? "" : outcome->agreed ? "yes" : "no";
+  g_autofree char *name = g_path_get_basename (row->path);
+  g_autofree char *time = isnan (row->seconds) ? NULL : td_cli_duration (row->seconds);
+  g_autofree char *axis = isnan (row->centre_px) ? g_strdup ("")
+                          : row->searched
+                              ? g_strdup_printf ("%.3f ± %.3f", row->centre_px, row->sigma_px)
+                              : g_strdup_printf ("%.3f", row->centre_px);
+  const char *agreed = !row->searched ? "" : row->agreed ? "yes" : "no";
+  const char *state = td_batch_state_name (row->state);
 
-  td_cli_table_row (batch->table);
-  td_cli_table_show (batch->table, "scan", "%-24s", name);
-  td_cli_table_show (batch->table, "state", "%-9s", outcome->state);
-  td_cli_table_show (batch->table, "axis", "%-18s", axis);
-  td_cli_table_show (batch->table, "agreed", "%-6s", agreed);
-  td_cli_table_show (batch->table, "time", "%-10s", time);
-  td_cli_table_show (batch->table, "output or error", "%-15s",
-                     outcome->error ? outcome->error : output);
-  td_cli_table_text (batch->table, "scan", path);
-  td_cli_table_text (batch->table, "state", outcome->state);
-  td_cli_table_number (batch->table, "centre_px", outcome->centre_px);
-  td_cli_table_number (batch->table, "sigma_px", outcome->sigma_px);
-  td_cli_table_text (batch->table, "agreed", *agreed ? agreed : NULL);
-  td_cli_table_number (batch->table, "seconds", outcome->seconds);
-  td_cli_table_text (batch->table, "output", outcome->error ? NULL : output);
-  td_cli_table_text (batch->table, "error", outcome->error);
+  td_cli_table_row (table);
+  td_cli_table_show (table, "scan", "%-24s", name);
+  td_cli_table_show (table, "state", "%-11s", state);
+  td_cli_table_show (table, "axis", "%-18s", axis);
+  td_cli_table_show (table, "agreed", "%-6s", agreed);
+  td_cli_table_show (table, "time", "%-10s", time ? time : "");
+  td_cli_table_show (table, "output or error", "%-15s", row->why ? row->why : row->output);
+  td_cli_table_text (table, "scan", row->path);
+  td_cli_table_text (table, "state", state);
+  td_cli_table_number (table, "centre_px", row->centre_px);
+  td_cli_table_number (table, "sigma_px", row->sigma_px);
+  td_cli_table_text (table, "agreed", *agreed ? agreed : NULL);
+  td_cli_table_number (table, "seconds", row->seconds);
+  td_cli_table_text (table, "output", row->why ? NULL : row->output);
+  td_cli_table_text (table, "error", row->why);
 }
 
-/* A line for each as it ends: the table comes last. */
+/* A line for each as it ends: the table comes last. @of: how many there are; 0: nobody knows. */
 static void
-cli_batch_say (const Batch *batch, const char *path, const Outcome *outcome, guint of)
+cli_batch_say (const Batch *batch, const TdBatchRow *row, guint of)
 {
   g_autofree char *number
       = of ? g_strdup_printf ("%u of %u", batch->n, of) : g_strdup_printf ("%u", batch->n);
 
   td_cli_progress_clear ();
-  td_cli_say ("%s: %s %s%s%s", number, path, outcome->state, outcome->error ? ": " : "",
-              outcome->error ? outcome->error : "");
+  td_cli_say ("%s: %s %s%s%s", number, row->path, td_batch_state_name (row->state),
+              row->why ? ": " : "", row->why ? row->why : "");
 }
 
-/* @of: how many there are; 0: nobody knows. */
 static void
 cli_batch_do (Batch *batch, const char *path, const char *output, guint of)
 {
-  Outcome outcome = { .state = "failed", .centre_px = NAN, .sigma_px = NAN };
+  TdBatchRow *row = td_batch_row_new (path, output);
   g_autoptr (GError) error = NULL;
-  const gint64 start = g_get_monotonic_time ();
+  const TdBatchWork work = { .engine = batch->engine,
+                             .options = &batch->recipe->scan,
+                             .recipe = &batch->recipe->recipe,
+                             .overwrite = batch->options->overwrite,
+                             .searches = cli_batch_on_search,
+                             .run = cli_batch_run_job };
 
   batch->n++;
-  if (!cli_batch_scan (batch, path, output, &outcome, &error)) {
-    const gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-    outcome.state = cancelled ? "cancelled" : "failed";
-    outcome.error = cancelled ? NULL : td_error_text (error, NULL);
-    batch->failed += !cancelled;
-  }
-  outcome.seconds = (g_get_monotonic_time () - start) * 1e-6;
-  cli_batch_say (batch, path, &outcome, of);
-  cli_batch_add_row (batch, path, output, &outcome);
-  td_engine_trim (batch->engine);
-  g_free (outcome.error);
+  td_batch_do (&work, row, td_cli_cancellable (), &error);
+  if (row->state == TD_BATCH_FAILED)
+    row->why = td_error_text (error, NULL);
+  batch->failed += row->state == TD_BATCH_FAILED;
+  cli_batch_say (batch, row, of);
+  g_ptr_array_add (batch->rows, row);
 }
 
 /* ── Both verbs ── */
@@ -208,18 +140,32 @@ cli_batch_begin (Batch *batch, GError **error)
     return FALSE;
   }
   batch->engine = td_engine_new (td_methods);
-  batch->table = td_cli_table_new (td_cli_table_form (options->json, options->csv));
-  td_cli_table_rows (batch->table, "scans");
+  batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_batch_row_free);
   batch->started_us = g_get_monotonic_time ();
   return TRUE;
 }
 
 static int
+cli_batch_print (Batch *batch)
+{
+  const Options *options = batch->options;
+  g_autofree char *csv = options->csv ? td_batch_csv (batch->rows) : NULL;
+
+  if (csv)
+    return td_cli_print_text (g_strchomp (csv));
+  g_autoptr (TdCliTable) table = td_cli_table_new (td_cli_table_form (options->json, FALSE));
+  td_cli_table_rows (table, "scans");
+  for (guint i = 0; i < batch->rows->len; i++)
+    cli_batch_add_row (table, batch->rows->pdata[i]);
+  return td_cli_table_print (table);
+}
+
+static int
 cli_batch_end (Batch *batch)
 {
-  const int status = batch->n ? td_cli_table_print (batch->table) : TD_CLI_DONE;
+  const int status = batch->rows->len ? cli_batch_print (batch) : TD_CLI_DONE;
 
-  td_cli_table_free (batch->table);
+  g_ptr_array_unref (batch->rows);
   td_engine_unref (batch->engine);
   if (status != TD_CLI_DONE)
     return status;
@@ -247,6 +193,17 @@ cli_batch_run (TdCliRecipe *recipe, const Options *options)
 
 /* ── Watching ── */
 
+static void
+cli_batch_pass_over (Batch *batch, const char *path)
+{
+  TdBatchRow *row = td_batch_row_new (path, NULL);
+
+  row->state = TD_BATCH_PASSED;
+  row->why = g_strdup (td_arrivals_passed_why ());
+  cli_batch_say (batch, row, 0);
+  g_ptr_array_add (batch->rows, row);
+}
+
 /* FALSE: the folder is gone. */
 static gboolean
 cli_batch_watch_round (Batch *batch, TdArrivals *arrivals, guint *moving, guint *came,
@@ -263,6 +220,8 @@ cli_batch_watch_round (Batch *batch, TdArrivals *arrivals, guint *moving, guint 
       return FALSE;
     cli_batch_do (batch, paths[i], outputs[0], 0);
   }
+  for (guint i = 0; paths && td_arrivals_passed (arrivals)[i]; i++)
+    cli_batch_pass_over (batch, td_arrivals_passed (arrivals)[i]);
   return paths != NULL;
 }
 
@@ -339,12 +298,13 @@ td_cli_batch (int argc, char **argv)
 int
 td_cli_watch (int argc, char **argv)
 {
-  g_auto (Options) options = { .settle_s = SETTLE_S };
+  g_auto (Options) options = { .settle_s = TD_ARRIVALS_SETTLE_S };
   g_auto (TdCliRecipe) recipe = { 0 };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Where the volumes go", "FOLDER" },
     { "settle", 0, 0, G_OPTION_ARG_DOUBLE, &options.settle_s,
-      "So long a scan must have been as it is, s (" G_STRINGIFY (SETTLE_S) ")", "SECONDS" },
+      "So long a scan must have been as it is, s (" G_STRINGIFY (TD_ARRIVALS_SETTLE_S) ")",
+      "SECONDS" },
     { "idle", 0, 0, G_OPTION_ARG_DOUBLE, &options.idle_s,
       "End when nothing has come for so long; 0: never (0)", "SECONDS" },
     { "overwrite", 0, 0, G_OPTION_ARG_NONE, &options.overwrite,

@@ -12,6 +12,8 @@
 #include "ui/axis-strip.h"
 #include "ui/choose-file.h"
 #include "ui/devices-window.h"
+#include "ui/batch-dialog.h"
+#include "ui/batch-window.h"
 #include "ui/job-row.h"
 #include "ui/jobs-window.h"
 #include "ui/labels.h"
@@ -938,7 +940,8 @@ on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
     return;
   td_job_queue_dismiss (self->jobs, item);
   td_job_queue_add (self->jobs, again);
-  td_volume_view_show_job (self->volume_view, again);
+  if (!td_job_item_is_batch (again))
+    td_volume_view_show_job (self->volume_view, again);
 }
 
 /* Only what can be had for this scan is taken; the user can undo it. */
@@ -959,6 +962,60 @@ window_on_recipe_requested (gpointer row, TdJobItem *item, TdWindow *self)
   window_toast (self, _ ("The recipe is the job’s"));
 }
 
+static void
+window_on_open_requested (gpointer table, const char *path, TdWindow *self)
+{
+  td_window_open_path (self, path);
+}
+
+static void
+window_show_table (gpointer shows, TdJobItem *item, TdWindow *self)
+{
+  GtkWindow *parent = GTK_IS_WINDOW (shows) ? shows : GTK_WINDOW (self);
+  GtkWidget *table = td_batch_window_new (parent, self->jobs, item);
+
+  g_signal_connect_object (table, "again-requested", G_CALLBACK (on_again_requested), self, 0);
+  g_signal_connect_object (table, "open-requested", G_CALLBACK (window_on_open_requested), self, 0);
+  gtk_window_present (GTK_WINDOW (table));
+}
+
+static void
+window_on_batch_accepted (TdBatchDialog *dialog, gpointer job, TdWindow *self)
+{
+  g_autoptr (TdJobItem) item = td_job_item_new (job, TD_REMOTE_SUBMIT);
+
+  g_settings_set_string (self->settings, "output-folder", td_job_item_output (item));
+  td_job_queue_add (self->jobs, item);
+  window_show_table (gtk_window_get_transient_for (GTK_WINDOW (dialog)), item, self);
+}
+
+static void
+window_ask_for_batch (TdWindow *self, GtkWindow *parent)
+{
+  g_autofree char *folder = g_settings_get_string (self->settings, "output-folder");
+  g_auto (GStrv) settings = self->statement ? td_scan_statement_settings (self->statement) : NULL;
+  GtkWidget *dialog
+      = td_batch_dialog_new (parent, td_session_recipe (self->session), settings, folder);
+
+  if (td_session_scan (self->session) && self->statement
+      && g_file_test (self->statement->path, G_FILE_TEST_EXISTS))
+    td_batch_dialog_add (TD_BATCH_DIALOG (dialog), self->statement->path);
+  g_signal_connect_object (dialog, "accepted", G_CALLBACK (window_on_batch_accepted), self, 0);
+  gtk_window_present (GTK_WINDOW (dialog));
+}
+
+static void
+window_on_batch (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  window_ask_for_batch (user, GTK_WINDOW (user));
+}
+
+static void
+window_on_batch_requested (gpointer jobs, TdWindow *self)
+{
+  window_ask_for_batch (self, jobs);
+}
+
 /* What shows jobs asks for the same things. */
 static void
 window_connect_jobs (TdWindow *self, gpointer shows)
@@ -968,6 +1025,7 @@ window_connect_jobs (TdWindow *self, gpointer shows)
   g_signal_connect_object (shows, "dismiss-requested", G_CALLBACK (on_dismiss_requested), self, 0);
   g_signal_connect_object (shows, "recipe-requested", G_CALLBACK (window_on_recipe_requested), self,
                            0);
+  g_signal_connect_object (shows, "table-requested", G_CALLBACK (window_show_table), self, 0);
 }
 
 static void
@@ -977,6 +1035,8 @@ window_on_show_jobs (GSimpleAction *action, GVariant *parameter, gpointer user)
   GtkWidget *jobs = td_jobs_window_new (GTK_WINDOW (self), self->jobs);
 
   window_connect_jobs (self, jobs);
+  g_signal_connect_object (jobs, "batch-requested", G_CALLBACK (window_on_batch_requested), self,
+                           0);
   gtk_window_present (GTK_WINDOW (jobs));
 }
 
@@ -1128,7 +1188,12 @@ unref_item (gpointer item, GClosure *closure)
 static void
 on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
 {
-  if (td_job_item_state (item) == TD_JOB_FAILED) {
+  /* The table says which scans failed, and why. */
+  if (td_job_item_is_batch (item) && td_job_item_state (item) == TD_JOB_FAILED
+      && td_job_item_facts (item)->scans->len > 0) {
+    g_autofree char *status = td_job_item_status (item);
+    window_toast (self, status);
+  } else if (td_job_item_state (item) == TD_JOB_FAILED) {
     g_autofree char *heading
         = g_strdup_printf (_ ("“%s” was not reconstructed"), td_job_item_title (item));
     window_error_dialog (self, heading, td_job_item_error (item));
@@ -1468,6 +1533,7 @@ window_add_actions (TdWindow *self)
     { .name = "load-recipe", .activate = on_load_recipe },
     { .name = "reconstruct", .activate = on_reconstruct },
     { .name = "show-jobs", .activate = window_on_show_jobs },
+    { .name = "batch", .activate = window_on_batch },
     { .name = "show-devices", .activate = window_on_show_devices },
     { .name = "save-preset", .activate = on_save_preset },
     { .name = "apply-preset", .activate = on_apply_preset, .parameter_type = "s" },

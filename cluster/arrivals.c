@@ -24,6 +24,7 @@ struct TdArrivals {
   char *folder, *but;
   gint64 settle_us;
   GHashTable *entries; /* name → Entry */
+  GPtrArray *passed;   /* paths of this look that are no scans */
 };
 
 static gboolean
@@ -33,14 +34,21 @@ arrivals_is_scan (const char *name, const char *path)
       = { ".nxs", ".nx", ".h5", ".hdf5", ".hdf", ".xtekct", ".rctd", ".tif", ".tiff" };
   g_autofree char *lower = g_ascii_strdown (name, -1);
 
-  if (*name == '.' || g_str_has_suffix (lower, ".part"))
-    return FALSE;
   if (g_file_test (path, G_FILE_TEST_IS_DIR))
     return TRUE;
   for (guint i = 0; i < G_N_ELEMENTS (endings); i++)
     if (g_str_has_suffix (lower, endings[i]))
       return TRUE;
   return FALSE;
+}
+
+/* Hidden, or on its way. */
+static gboolean
+arrivals_is_quiet (const char *name)
+{
+  g_autofree char *lower = g_ascii_strdown (name, -1);
+
+  return *name == '.' || g_str_has_suffix (lower, ".part");
 }
 
 static void
@@ -74,6 +82,7 @@ td_arrivals_new (const char *folder, const char *but, double settle_s)
   arrivals->but = but ? g_canonicalize_filename (but, NULL) : NULL;
   arrivals->settle_us = (gint64) (settle_s * G_USEC_PER_SEC);
   arrivals->entries = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  arrivals->passed = g_ptr_array_new_with_free_func (g_free);
   return arrivals;
 }
 
@@ -83,6 +92,7 @@ td_arrivals_free (TdArrivals *arrivals)
   g_free (arrivals->folder);
   g_free (arrivals->but);
   g_hash_table_unref (arrivals->entries);
+  g_ptr_array_unref (arrivals->passed);
   g_free (arrivals);
 }
 
@@ -128,6 +138,40 @@ arrivals_by_name (gconstpointer a, gconstpointer b)
   return strcmp (*(char *const *) a, *(char *const *) b);
 }
 
+/* A scan, or something else that is told once. */
+static void
+arrivals_take (TdArrivals *arrivals, const char *name, gint64 now, GPtrArray *paths, guint *moving)
+{
+  g_autofree char *path = g_build_filename (arrivals->folder, name, NULL);
+
+  if (g_strcmp0 (path, arrivals->but) == 0 || arrivals_is_quiet (name))
+    return;
+  if (arrivals_is_scan (name, path)) {
+    if (arrivals_look_at (arrivals, name, path, now, moving))
+      g_ptr_array_add (paths, g_steal_pointer (&path));
+    return;
+  }
+  Entry *entry = g_hash_table_lookup (arrivals->entries, name);
+  if (!entry) {
+    entry = g_new0 (Entry, 1);
+    g_hash_table_insert (arrivals->entries, g_strdup (name), entry);
+    g_ptr_array_add (arrivals->passed, g_steal_pointer (&path));
+  }
+  entry->seen = TRUE;
+}
+
+const char *const *
+td_arrivals_passed (const TdArrivals *arrivals)
+{
+  return (const char *const *) arrivals->passed->pdata;
+}
+
+const char *
+td_arrivals_passed_why (void)
+{
+  return N_ ("neither a folder nor a file of a kind that scans have");
+}
+
 char **
 td_arrivals_look (TdArrivals *arrivals, guint *moving, GError **error)
 {
@@ -144,12 +188,11 @@ td_arrivals_look (TdArrivals *arrivals, guint *moving, GError **error)
     g_ptr_array_unref (paths);
     return NULL;
   }
-  while ((name = g_dir_read_name (dir))) {
-    g_autofree char *path = g_build_filename (arrivals->folder, name, NULL);
-    if (g_strcmp0 (path, arrivals->but) != 0 && arrivals_is_scan (name, path)
-        && arrivals_look_at (arrivals, name, path, now, &n_moving))
-      g_ptr_array_add (paths, g_steal_pointer (&path));
-  }
+  g_ptr_array_set_size (arrivals->passed, 0);
+  while ((name = g_dir_read_name (dir)))
+    arrivals_take (arrivals, name, now, paths, &n_moving);
+  g_ptr_array_sort (arrivals->passed, arrivals_by_name);
+  g_ptr_array_add (arrivals->passed, NULL);
   g_hash_table_foreach_remove (arrivals->entries, arrivals_is_gone, NULL);
   g_ptr_array_sort (paths, arrivals_by_name);
   g_ptr_array_add (paths, NULL);

@@ -18,3 +18,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdArrivals, td_arrivals_free)
    *@moving: (nullable): how many are there that still change. NULL with @error: the folder cannot
    be read. (transfer full) */
 char **td_arrivals_look (TdArrivals *arrivals, guint *moving, GError **error);
+/* What came since the look before the last and is no scan by its name, each told once. Owned by
+   @arrivals, until the next look; after one that was answered. */
+const char *const *td_arrivals_passed (const TdArrivals *arrivals);
+const char *td_arrivals_passed_why (void);
+/* So long a scan must have been as it is. */
+#define TD_ARRIVALS_SETTLE_S 10

@@ -5,7 +5,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/engine/centre.h"
 #include "compute/engine/provenance.h"
+#include "compute/recipe/json.h"
+#include "dataset/json-walk.h"
 #include "dataset/message.h"
 
 /* ── Names ── */
@@ -78,6 +81,12 @@ td_batch_outputs (const char *const *scans, const char *folder, TdVolumeFormat f
 
 /* ── What is there ── */
 
+typedef enum {
+  BATCH_IS_MISSING,
+  BATCH_IS_DONE,  /* complete, of this scan, by this recipe, and younger than the scan */
+  BATCH_IS_OTHER, /* something else has that name */
+} BatchFound;
+
 static gboolean
 batch_is_same_scan (const TdProvenance *made, const TdScanFacts *facts)
 {
@@ -121,25 +130,265 @@ batch_is_same_recipe (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
   return td_recipe_equal (&now, &made->recipe);
 }
 
-TdBatchFound
-td_batch_find (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
-               GCancellable *cancellable)
+/* What lies at @output, by its provenance. An axis that the recipe leaves to be found is the one
+   that was found then. */
+static BatchFound
+batch_find (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
+            GCancellable *cancellable)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
 
   if (!g_file_test (output, G_FILE_TEST_EXISTS))
-    return TD_BATCH_MISSING;
+    return BATCH_IS_MISSING;
   g_autoptr (TdProvenance) made = td_provenance_read (output);
   return made && batch_is_same_scan (made, facts) && batch_is_older (facts->path, output)
                  && batch_is_same_recipe (engine, scan, recipe, made, cancellable)
-             ? TD_BATCH_DONE
-             : TD_BATCH_OTHER;
+             ? BATCH_IS_DONE
+             : BATCH_IS_OTHER;
 }
 
-void
-td_batch_recipe (const TdRecipe *recipe, const TdScanFacts *facts, TdRecipe *out)
+/* The recipe for one scan of a batch: the axis is found, unless the recipe states it or the beam
+   has none that could be found. */
+static void
+batch_recipe (const TdRecipe *recipe, const TdScanFacts *facts, TdRecipe *out)
 {
   *out = *recipe;
   out->centre_auto = recipe->centre_auto
                      || (isnan (recipe->centre_px) && facts->geometry.beam == TD_BEAM_PARALLEL);
+}
+
+/* ── Rows ── */
+
+static const char *const state_names[]
+    = { "waiting", "running", "done", "there", "failed", "cancelled", "passed over" };
+
+const char *
+td_batch_state_name (TdBatchState state)
+{
+  return state_names[state];
+}
+
+static TdBatchState
+batch_state_from_name (const char *name)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (state_names); i++)
+    if (g_strcmp0 (name, state_names[i]) == 0)
+      return (TdBatchState) i;
+  return TD_BATCH_WAITING;
+}
+
+TdBatchRow *
+td_batch_row_new (const char *path, const char *output)
+{
+  TdBatchRow *row = g_new0 (TdBatchRow, 1);
+
+  row->path = g_strdup (path);
+  row->output = g_strdup (output);
+  row->centre_px = row->sigma_px = row->seconds = NAN;
+  return row;
+}
+
+TdBatchRow *
+td_batch_row_copy (const TdBatchRow *row)
+{
+  TdBatchRow *copy = g_memdup2 (row, sizeof *row);
+
+  copy->path = g_strdup (row->path);
+  copy->output = g_strdup (row->output);
+  copy->why = g_strdup (row->why);
+  return copy;
+}
+
+void
+td_batch_row_free (TdBatchRow *row)
+{
+  g_free (row->path);
+  g_free (row->output);
+  g_free (row->why);
+  g_free (row);
+}
+
+static void
+batch_add_text (GString *csv, const char *text)
+{
+  if (!text || !*text)
+    return;
+  if (!strpbrk (text, ",\"\r\n")) {
+    g_string_append (csv, text);
+    return;
+  }
+  g_string_append_c (csv, '"');
+  for (const char *at = text; *at; at++) {
+    if (*at == '"')
+      g_string_append_c (csv, '"');
+    g_string_append_c (csv, *at);
+  }
+  g_string_append_c (csv, '"');
+}
+
+static void
+batch_add_number (GString *csv, double number)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+  if (!isnan (number))
+    g_string_append (csv, g_ascii_formatd (text, sizeof text, "%.9g", number));
+}
+
+static void
+batch_add_row (GString *csv, const TdBatchRow *row)
+{
+  const gboolean has_volume = row->state == TD_BATCH_WRITTEN || row->state == TD_BATCH_THERE;
+
+  batch_add_text (csv, row->path);
+  g_string_append_c (csv, ',');
+  batch_add_text (csv, td_batch_state_name (row->state));
+  g_string_append_c (csv, ',');
+  batch_add_number (csv, row->centre_px);
+  g_string_append_c (csv, ',');
+  batch_add_number (csv, row->sigma_px);
+  g_string_append_c (csv, ',');
+  batch_add_text (csv, row->searched ? row->agreed ? "yes" : "no" : NULL);
+  g_string_append_c (csv, ',');
+  batch_add_number (csv, row->seconds);
+  g_string_append_c (csv, ',');
+  batch_add_text (csv, has_volume ? row->output : NULL);
+  g_string_append_c (csv, ',');
+  batch_add_text (csv, row->why);
+  g_string_append_c (csv, '\n');
+}
+
+char *
+td_batch_csv (const GPtrArray *rows)
+{
+  GString *csv = g_string_new ("scan,state,centre_px,sigma_px,agreed,seconds,output,error\n");
+
+  for (guint i = 0; i < rows->len; i++)
+    batch_add_row (csv, rows->pdata[i]);
+  return g_string_free (csv, FALSE);
+}
+
+void
+td_batch_row_add_json (const TdBatchRow *row, JsonBuilder *builder)
+{
+  td_json_add_string (builder, "path", row->path);
+  td_json_add_string (builder, "output", row->output);
+  td_json_add_string (builder, "state", td_batch_state_name (row->state));
+  td_json_add_number (builder, "centre_px", row->centre_px);
+  td_json_add_number (builder, "sigma_px", row->sigma_px);
+  td_json_add_boolean (builder, "searched", row->searched);
+  td_json_add_boolean (builder, "agreed", row->agreed);
+  td_json_add_number (builder, "seconds", row->seconds);
+  td_json_add_number (builder, "fraction", row->fraction);
+  td_json_add_string (builder, "why", row->why);
+}
+
+TdBatchRow *
+td_batch_row_of_json (JsonNode *event)
+{
+  const double fraction = td_json_number (event, "fraction");
+  const char *path = td_json_string (event, "path"), *output = td_json_string (event, "output");
+
+  if (!path)
+    return NULL;
+  TdBatchRow *row = td_batch_row_new (path, output);
+  row->state = batch_state_from_name (td_json_string (event, "state"));
+  row->centre_px = td_json_number (event, "centre_px");
+  row->sigma_px = td_json_number (event, "sigma_px");
+  row->searched = td_json_true (event, "searched");
+  row->agreed = td_json_true (event, "agreed");
+  row->seconds = td_json_number (event, "seconds");
+  row->fraction = isnan (fraction) ? 0 : CLAMP (fraction, 0, 1);
+  row->why = g_strdup (td_json_string (event, "why"));
+  return row;
+}
+
+/* ── One scan ── */
+
+/* The search that the plan would make; the engine remembers what it found. */
+static gboolean
+batch_find_axis (const TdBatchWork *work, TdScan *scan, const TdRecipe *recipe, TdBatchRow *row,
+                 GCancellable *cancellable, GError **error)
+{
+  g_autoptr (TdScan) measured = td_engine_measured (work->engine, scan, recipe, error);
+
+  if (!measured)
+    return FALSE;
+  work->searches (work->user);
+  g_autoptr (TdAxisResult) found
+      = td_engine_find_axis (work->engine, measured, recipe, NULL, cancellable, error);
+  if (!found)
+    return FALSE;
+  row->searched = TRUE;
+  row->agreed = found->agreed;
+  row->sigma_px = found->uncertainty_px / 2;
+  return TRUE;
+}
+
+static gboolean
+batch_reconstruct (const TdBatchWork *work, TdScan *scan, const TdRecipe *recipe, TdBatchRow *row,
+                   GCancellable *cancellable, GError **error)
+{
+  const gboolean searches
+      = recipe->centre_auto && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL;
+
+  if (searches && !batch_find_axis (work, scan, recipe, row, cancellable, error))
+    return FALSE;
+  g_autoptr (TdPlan) plan
+      = td_plan_new (work->engine, scan, recipe, row->output, cancellable, error);
+  if (!plan)
+    return FALSE;
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_overwrite (job, work->overwrite);
+  if (!work->run (job, work->user, error))
+    return FALSE;
+  row->centre_px = td_job_result (job)->centre_px;
+  row->state = TD_BATCH_WRITTEN;
+  return TRUE;
+}
+
+static gboolean
+batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable, GError **error)
+{
+  g_autoptr (TdScan) scan = td_scan_open (row->path, work->options, cancellable, error);
+  TdRecipe recipe;
+
+  if (!scan)
+    return FALSE;
+  batch_recipe (work->recipe, td_scan_facts (scan), &recipe);
+  const BatchFound found = work->overwrite
+                               ? BATCH_IS_MISSING
+                               : batch_find (work->engine, scan, &recipe, row->output, cancellable);
+  if (found == BATCH_IS_DONE) {
+    g_autoptr (TdProvenance) made = td_provenance_read (row->output);
+    row->state = TD_BATCH_THERE;
+    row->centre_px = made ? made->recipe.centre_px : NAN;
+    return TRUE;
+  }
+  if (found == BATCH_IS_OTHER) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "“%s” exists, and it is not what this recipe makes of this scan now; take "
+                  "another folder, or have it replaced",
+                  row->output);
+    return FALSE;
+  }
+  return batch_reconstruct (work, scan, &recipe, row, cancellable, error);
+}
+
+gboolean
+td_batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable, GError **error)
+{
+  const gint64 start = g_get_monotonic_time ();
+  g_autoptr (GError) reason = NULL;
+
+  row->state = TD_BATCH_RUNNING;
+  const gboolean done = batch_do (work, row, cancellable, &reason);
+  if (!done)
+    row->state = g_error_matches (reason, G_IO_ERROR, G_IO_ERROR_CANCELLED) ? TD_BATCH_CANCELLED
+                                                                            : TD_BATCH_FAILED;
+  row->seconds = (g_get_monotonic_time () - start) * 1e-6;
+  td_engine_trim (work->engine);
+  if (reason)
+    g_propagate_error (error, g_steal_pointer (&reason));
+  return done;
 }

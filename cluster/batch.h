@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <json-glib/json-glib.h>
+
+#include "compute/engine/job.h"
 #include "compute/engine/plan.h"
 #include "dataset/volume.h"
 
-/* One recipe for many scans: where each volume goes, and which are there already. Any thread. */
+/* One recipe for many scans: where each volume goes, which are there already, and what is done to
+   each. The command line's batches and the window's are both made of this. Any thread. */
 
 /* @folder/NAME for each of @scans, with the format's ending; NAME is the scan's, without ".nxs" and
    the like. Scans of one name get the name of their folder before it. NULL with @error: two would
@@ -13,16 +17,53 @@ char **td_batch_outputs (const char *const *scans, const char *folder, TdVolumeF
                          GError **error);
 
 typedef enum {
-  TD_BATCH_MISSING,
-  TD_BATCH_DONE,  /* complete, of this scan, by this recipe, and younger than the scan */
-  TD_BATCH_OTHER, /* something else has that name */
-} TdBatchFound;
+  TD_BATCH_WAITING,
+  TD_BATCH_RUNNING,
+  TD_BATCH_WRITTEN,
+  TD_BATCH_THERE, /* the volume was there before: nothing was computed */
+  TD_BATCH_FAILED,
+  TD_BATCH_CANCELLED,
+  TD_BATCH_PASSED, /* what came is no scan */
+} TdBatchState;
 
-/* What lies at @output, by its provenance. An axis that the recipe leaves to be found is the one
-   that was found then. Blocks: opens the volume, and plans. */
-TdBatchFound td_batch_find (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
-                            const char *output, GCancellable *cancellable);
+const char *td_batch_state_name (TdBatchState state); /* "waiting", "running", "done", … */
 
-/* The recipe for one scan of a batch: the axis is found, unless the recipe states it or the beam
-   has none that could be found. */
-void td_batch_recipe (const TdRecipe *recipe, const TdScanFacts *facts, TdRecipe *out);
+/* One scan of a batch: a row of its table. */
+typedef struct {
+  char *path, *output;
+  TdBatchState state;
+  double centre_px, sigma_px; /* NAN: not known; not searched */
+  gboolean searched, agreed;  /* the axis was found; by methods that agree */
+  double seconds;             /* NAN: not known */
+  double fraction;            /* of the work, while it runs */
+  char *why;                  /* it failed or was passed over; NULL */
+} TdBatchRow;
+
+TdBatchRow *td_batch_row_new (const char *path, const char *output);
+TdBatchRow *td_batch_row_copy (const TdBatchRow *row);
+void td_batch_row_free (TdBatchRow *row);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBatchRow, td_batch_row_free)
+/* The table as comma-separated values with a line of names before it. @rows: TdBatchRow. (transfer
+   full) */
+char *td_batch_csv (const GPtrArray *rows);
+
+/* A row as members of an event, and back; NULL: it is none. */
+void td_batch_row_add_json (const TdBatchRow *row, JsonBuilder *builder);
+TdBatchRow *td_batch_row_of_json (JsonNode *event);
+
+/* What a batch does to each of its scans. */
+typedef struct {
+  TdEngine *engine;
+  const TdScanOptions *options; /* of every scan */
+  const TdRecipe *recipe;
+  gboolean overwrite;
+  /* The calling thread's: the axis is being found; and whoever runs the job shows its progress. */
+  void (*searches) (gpointer user);
+  gboolean (*run) (TdJob *job, gpointer user, GError **error);
+  gpointer user;
+} TdBatchWork;
+
+/* Opens the scan of @row, finds its axis, and writes its volume, unless it is there. The row gets
+   all but its @why, which @error is. Blocks. */
+gboolean td_batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable,
+                      GError **error);

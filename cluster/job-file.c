@@ -57,6 +57,8 @@ td_job_file_clear (TdJobFile *job)
   g_free (job->title);
   g_free (job->program);
   g_free (job->scan_path);
+  g_strfreev (job->batch.scans);
+  g_free (job->batch.watch);
   g_strfreev (job->scan_settings);
   g_free (job->scan_hash);
   g_free (job->output);
@@ -64,6 +66,12 @@ td_job_file_clear (TdJobFile *job)
   g_free (job->profile);
   g_free (job->submitted);
   td_job_file_init (job);
+}
+
+gboolean
+td_job_file_is_batch (const TdJobFile *job)
+{
+  return job->batch.scans || job->batch.watch;
 }
 
 /* ── Writing ── */
@@ -78,6 +86,19 @@ job_file_add_scan (const TdJobFile *job, JsonBuilder *builder)
     td_json_add_string (builder, at[0], at[1]);
   json_builder_end_object (builder);
   td_json_add_string (builder, "hash", job->scan_hash);
+  json_builder_end_object (builder);
+}
+
+static void
+job_file_add_batch (const TdJobBatch *batch, JsonBuilder *builder)
+{
+  td_json_begin_object (builder, "batch");
+  td_json_begin_list (builder, "scans");
+  for (char **at = batch->scans; at && *at; at++)
+    json_builder_add_string_value (builder, *at);
+  json_builder_end_array (builder);
+  td_json_add_string (builder, "watch", batch->watch);
+  td_json_add_number (builder, "settle_s", batch->settle_s);
   json_builder_end_object (builder);
 }
 
@@ -122,6 +143,8 @@ td_job_file_save (const TdJobFile *job, const char *folder, GError **error)
   td_json_add_string (builder, "title", job->title);
   td_json_add_string (builder, "program", job->program ? job->program : "tomodesk " TD_VERSION);
   job_file_add_scan (job, builder);
+  if (td_job_file_is_batch (job))
+    job_file_add_batch (&job->batch, builder);
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));
   job_file_add_output (job, builder);
@@ -190,6 +213,31 @@ job_file_read_settings (TdJobFile *job, JsonNode *root, const char *path, GError
 }
 
 static gboolean
+job_file_read_batch (TdJobFile *job, JsonNode *root, const char *path, GError **error)
+{
+  JsonNode *scans = td_json_at (root, "batch/scans");
+  const double settle_s = td_json_number (root, "batch/settle_s");
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  if (!td_json_at (root, "batch"))
+    return TRUE;
+  job->batch.watch = g_strdup (td_json_string (root, "batch/watch"));
+  job->batch.settle_s = settle_s >= 0 && settle_s < 1e6 ? settle_s : 0;
+  if (job->batch.watch)
+    return TRUE;
+  if (!scans || !JSON_NODE_HOLDS_ARRAY (scans))
+    return job_file_refuse (path, "batch/scans", error);
+  for (guint i = 0; i < json_array_get_length (json_node_get_array (scans)); i++) {
+    JsonNode *scan = json_array_get_element (json_node_get_array (scans), i);
+    if (!JSON_NODE_HOLDS_VALUE (scan) || json_node_get_value_type (scan) != G_TYPE_STRING)
+      return job_file_refuse (path, "batch/scans", error);
+    g_strv_builder_add (builder, json_node_get_string (scan));
+  }
+  job->batch.scans = g_strv_builder_end (builder);
+  return TRUE;
+}
+
+static gboolean
 job_file_read_cluster (TdClusterWish *wish, JsonNode *root, const char *path, GError **error)
 {
   const double memory = td_json_number (root, "cluster/memory");
@@ -242,11 +290,12 @@ td_job_file_load (TdJobFile *job, const char *folder, GError **error)
   job->profile = job_file_copy (root, "profile");
   job->submitted = job_file_copy (root, "submitted");
   const char *lacks = !job->id || strpbrk (job->id, "/\n")                ? "id"
-                      : !job->scan_path                                   ? "scan/path"
+                      : !job->scan_path && !td_json_at (root, "batch")    ? "scan/path"
                       : !job->output || !g_path_is_absolute (job->output) ? "output/path"
                                                                           : NULL;
   const gboolean good = lacks ? job_file_refuse (path, lacks, error)
                               : job_file_read_settings (job, root, path, error)
+                                    && job_file_read_batch (job, root, path, error)
                                     && job_file_read_recipe (job, root, path, error)
                                     && job_file_read_cluster (&job->cluster, root, path, error);
   if (!good)
@@ -339,14 +388,30 @@ td_job_scan_hash (const TdScan *scan, GError **error)
   return g_strconcat ("sha256:", g_checksum_get_string (sum), NULL);
 }
 
+gboolean
+td_job_file_options (const TdJobFile *job, TdScanOptions *options, GError **error)
+{
+  *options = (TdScanOptions) { 0 };
+  for (char **at = job->scan_settings; at && at[0]; at += 2)
+    if (!td_scan_options_set (options, at[0], at[1], error))
+      return FALSE;
+  return TRUE;
+}
+
 TdScan *
 td_job_file_open_scan (const TdJobFile *job, GCancellable *cancellable, GError **error)
 {
-  TdScanOptions options = { 0 };
+  TdScanOptions options;
 
-  for (char **at = job->scan_settings; at && at[0]; at += 2)
-    if (!td_scan_options_set (&options, at[0], at[1], error))
-      return NULL;
+  if (!td_job_file_options (job, &options, error))
+    return NULL;
+  if (td_job_file_is_batch (job)) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "the job %s is a batch, which “tomodesk-cli run” carries out and a worker does "
+                  "not; submit its scans one by one",
+                  job->id);
+    return NULL;
+  }
   g_autoptr (TdScan) scan = td_scan_open (job->scan_path, &options, cancellable, error);
   if (!scan)
     return NULL;

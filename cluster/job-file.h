@@ -28,11 +28,19 @@ typedef struct {
   gint view_slice;      /* the slice that is computed and shown first; -1: none */
 } TdClusterWish;
 
+/* Many scans by one recipe, each into a volume of the output, which is a folder. */
 typedef struct {
-  char *id;      /* the folder's name: YYYYMMDD-HHMMSS-xxxxxxxx */
-  char *title;   /* for lists of jobs */
-  char *program; /* that wrote the file: "tomodesk 0.1.0" */
-  char *scan_path;
+  char **scans;    /* NULL: those that come into @watch */
+  char *watch;     /* a folder; NULL: @scans */
+  double settle_s; /* so long what came must have been as it is */
+} TdJobBatch;
+
+typedef struct {
+  char *id;        /* the folder's name: YYYYMMDD-HHMMSS-xxxxxxxx */
+  char *title;     /* for lists of jobs */
+  char *program;   /* that wrote the file: "tomodesk 0.1.0" */
+  char *scan_path; /* NULL: a batch */
+  TdJobBatch batch;
   char **scan_settings; /* option and value in turns, as td_scan_options_set() takes them, and NULL
                            at the end; NULL: none */
   char *scan_hash;      /* td_job_scan_hash(); NULL: not checked */
@@ -52,6 +60,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdJobFile, td_job_file_clear)
 gboolean td_job_file_load (TdJobFile *job, const char *folder, GError **error);
 /* Into @folder: whole and on the disk, or not at all. */
 gboolean td_job_file_save (const TdJobFile *job, const char *folder, GError **error);
+gboolean td_job_file_is_batch (const TdJobFile *job);
+/* What the job states of its scan, or of each of them. */
+gboolean td_job_file_options (const TdJobFile *job, TdScanOptions *options, GError **error);
 /* Opens the scan as the job says, and refuses one that has another hash. Blocks. */
 TdScan *td_job_file_open_scan (const TdJobFile *job, GCancellable *cancellable, GError **error);
 

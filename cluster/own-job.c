@@ -16,7 +16,11 @@
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
+#include "dataset/json-walk.h"
+#include "dataset/text-file.h"
 #include "dataset/tiff-save.h"
+#include "arrivals.h"
+#include "batch.h"
 #include "events.h"
 #include "job-file.h"
 #include "own-turn.h"
@@ -24,6 +28,8 @@
 
 #define LOOK_MS 200  /* at the flags */
 #define TELL_LOOKS 2 /* progress is told after so many looks */
+#define WATCH_US (G_USEC_PER_SEC / 2)
+#define MOST_RECALLED_BYTES (64 << 20)
 /* Slices to look at before the volume is there: so often, and so much of the disk. */
 #define SLICE_US (G_USEC_PER_SEC / 2)
 #define SLICES_BYTES ((guint64) 512 << 20)
@@ -43,12 +49,19 @@ typedef struct {
   TdEngine *engine;
   TdScan *scan;
   TdPlan *plan;
-  TdJob *job; /* atomic: the main thread looks */
+  GMutex lock; /* job, and the batch's numbers: the main thread looks */
+  TdJob *job;
   GError *error;
   guint looks;
   gint64 began_us;
   const char *stage;
   gboolean from_outside; /* a signal came without the flag "cancel" */
+
+  /* Of a batch. */
+  guint index, n_rows, n_ended, n_failed, n_timed; /* n_rows 0: nobody knows */
+  double timed_s;
+  GHashTable *recalled; /* path → TdBatchRow: as an earlier run wrote it */
+  gboolean started;
 
   /* Of the job's writing thread. */
   gint64 shown_us;
@@ -119,27 +132,57 @@ own_job_tell_start (OwnJob *self)
 }
 
 static void
-own_job_tell_progress (OwnJob *self)
+own_job_add_passes (TdJob *job, guint n_passes, JsonBuilder *builder)
 {
-  TdJobProgress progress;
-  JsonBuilder *builder = own_job_begin (self, "progress");
+  td_json_add_integer (builder, "passes", n_passes);
+  td_json_begin_list (builder, "residuals");
+  g_autoptr (GArray) passes = td_job_passes_so_far (job);
+  for (guint i = 0; i < passes->len; i++)
+    json_builder_add_double_value (builder, g_array_index (passes, TdJobPass, i).residual);
+  json_builder_end_array (builder);
+}
 
-  td_job_progress (self->job, &progress);
+/* Of a batch: scans that wait will take what those took that were computed. */
+static double
+own_job_left_s (const OwnJob *self, const TdJobProgress *progress)
+{
+  const guint more = self->n_rows - MIN (self->n_ended + 1, self->n_rows);
+
+  if (progress->remaining_s < 0 || self->n_rows == 0 || (more && !self->n_timed))
+    return NAN;
+  return progress->remaining_s + (more ? more * self->timed_s / self->n_timed : 0);
+}
+
+static void
+own_job_tell_progress (OwnJob *self, TdJob *job)
+{
+  const gboolean is_batch = td_job_file_is_batch (&self->file);
+  TdJobProgress progress;
+
+  td_job_progress (job, &progress);
   self->stage = progress.stage;
+  g_mutex_lock (&self->lock);
+  const guint index = self->index;
+  const double total = is_batch ? self->n_rows : 1;
+  const double done = is_batch ? self->n_ended + progress.fraction : progress.fraction;
+  const double left_s = is_batch                   ? own_job_left_s (self, &progress)
+                        : progress.remaining_s < 0 ? NAN
+                                                   : progress.remaining_s;
+  g_mutex_unlock (&self->lock);
+  JsonBuilder *builder = own_job_begin (self, "progress");
   td_json_add_string (builder, "stage", progress.stage);
-  td_json_add_number (builder, "done", progress.fraction);
-  td_json_add_number (builder, "total", 1);
+  td_json_add_number (builder, "done", done);
+  td_json_add_number (builder, "total", total);
   td_json_add_string (builder, "unit", "updates");
   td_json_add_number (builder, "rate", progress.updates_per_s);
-  td_json_add_number (builder, "left_s", progress.remaining_s < 0 ? NAN : progress.remaining_s);
-  td_json_add_integer (builder, "slices_done", progress.slices_done);
-  if (progress.n_passes > 0) {
-    td_json_add_integer (builder, "passes", progress.n_passes);
-    td_json_begin_list (builder, "residuals");
-    g_autoptr (GArray) passes = td_job_passes_so_far (self->job);
-    for (guint i = 0; i < passes->len; i++)
-      json_builder_add_double_value (builder, g_array_index (passes, TdJobPass, i).residual);
-    json_builder_end_array (builder);
+  td_json_add_number (builder, "left_s", left_s);
+  if (is_batch) {
+    td_json_add_integer (builder, "scan", index);
+    td_json_add_number (builder, "scan_done", progress.fraction);
+  } else {
+    td_json_add_integer (builder, "slices_done", progress.slices_done);
+    if (progress.n_passes > 0)
+      own_job_add_passes (job, progress.n_passes, builder);
   }
   own_job_end (self);
 }
@@ -147,8 +190,15 @@ own_job_tell_progress (OwnJob *self)
 static void
 own_job_tell_done (OwnJob *self)
 {
-  const TdJobResult *result = td_job_result (self->job);
+  const TdJobResult *result = td_job_file_is_batch (&self->file) ? NULL : td_job_result (self->job);
 
+  if (!result) {
+    JsonBuilder *ended = own_job_begin (self, "done");
+    td_json_add_string (ended, "output", self->file.output);
+    own_job_end (self);
+    return;
+  }
+  own_job_tell_progress (self, self->job);
   own_job_tell_notes (self, result->notes);
   JsonBuilder *builder = own_job_begin (self, "done");
   td_json_add_string (builder, "output", result->output);
@@ -257,6 +307,26 @@ own_job_has_flag (const OwnJob *self, const char *name)
   return g_file_test (path, G_FILE_TEST_EXISTS);
 }
 
+/* (transfer full); NULL: nothing is computed now. */
+static TdJob *
+own_job_present (OwnJob *self)
+{
+  g_mutex_lock (&self->lock);
+  TdJob *job = self->job ? td_job_ref (self->job) : NULL;
+  g_mutex_unlock (&self->lock);
+  return job;
+}
+
+/* Takes @job. */
+static void
+own_job_set_present (OwnJob *self, TdJob *job)
+{
+  g_mutex_lock (&self->lock);
+  g_clear_pointer (&self->job, td_job_unref);
+  self->job = job;
+  g_mutex_unlock (&self->lock);
+}
+
 static gboolean
 own_job_look (gpointer user)
 {
@@ -264,13 +334,13 @@ own_job_look (gpointer user)
 
   if (td_job_is_cancelled (self->folder))
     g_cancellable_cancel (self->cancellable);
-  TdJob *job = g_atomic_pointer_get (&self->job);
+  g_autoptr (TdJob) job = own_job_present (self);
   if (!job)
     return G_SOURCE_CONTINUE;
   if (own_job_has_flag (self, "keep"))
     td_job_finish_early (job);
   if (++self->looks % TELL_LOOKS == 0)
-    own_job_tell_progress (self);
+    own_job_tell_progress (self, job);
   return G_SOURCE_CONTINUE;
 }
 
@@ -340,22 +410,256 @@ own_job_carry_out (OwnJob *self, GError **error)
   td_job_set_overwrite (job, self->file.overwrite);
   td_job_set_sink (job, own_job_on_slices, self);
   td_job_set_estimate_sink (job, own_job_on_estimate, self);
-  g_atomic_pointer_set (&self->job, job);
+  own_job_set_present (self, job);
   const gboolean ok = td_job_run (job, self->cancellable, error);
   g_autofree char *middle = g_strdup_printf ("%06u.tif", td_plan_facts (self->plan)->n_slices / 2);
   own_job_remove_slices (self, middle);
   return ok;
 }
 
+static gboolean
+own_job_run (OwnJob *self, GError **error)
+{
+  g_autoptr (TdOwnTurn) turn
+      = td_own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
+
+  return turn && own_job_plan (self, error) && own_job_carry_out (self, error);
+}
+
+/* ── Batches ── */
+
+static void
+own_batch_tell_row (OwnJob *self, guint index, const TdBatchRow *row)
+{
+  JsonBuilder *builder = own_job_begin (self, "scan");
+
+  td_json_add_integer (builder, "index", index);
+  td_batch_row_add_json (row, builder);
+  own_job_end (self);
+}
+
+static void
+own_batch_tell_start (OwnJob *self)
+{
+  if (self->started)
+    return;
+  self->started = TRUE;
+  JsonBuilder *builder = own_job_begin (self, "start");
+  td_json_add_integer (builder, "ranks", 1);
+  own_job_end (self);
+}
+
+static void
+own_batch_on_search (gpointer user)
+{
+  OwnJob *self = user;
+
+  self->stage = "finding the axis";
+  JsonBuilder *builder = own_job_begin (self, "progress");
+  td_json_add_string (builder, "stage", self->stage);
+  td_json_add_number (builder, "done", self->n_ended);
+  td_json_add_number (builder, "total", self->n_rows);
+  own_job_end (self);
+}
+
+static gboolean
+own_batch_run_job (TdJob *job, gpointer user, GError **error)
+{
+  OwnJob *self = user;
+
+  own_job_set_present (self, td_job_ref (job));
+  const gboolean ok = td_job_run (job, self->cancellable, error);
+  own_job_set_present (self, NULL);
+  return ok;
+}
+
+/* The axis of a volume that an earlier run of this batch wrote. */
+static void
+own_batch_recall_axis (OwnJob *self, TdBatchRow *row)
+{
+  const TdBatchRow *old = g_hash_table_lookup (self->recalled, row->path);
+
+  if (row->state != TD_BATCH_THERE || !old || g_strcmp0 (old->output, row->output) != 0)
+    return;
+  row->centre_px = old->centre_px;
+  row->sigma_px = old->sigma_px;
+  row->searched = old->searched;
+  row->agreed = old->agreed;
+}
+
+static void
+own_batch_count (OwnJob *self, const TdBatchRow *row)
+{
+  g_mutex_lock (&self->lock);
+  self->n_ended++;
+  self->n_failed += row->state == TD_BATCH_FAILED;
+  if (row->state == TD_BATCH_WRITTEN) {
+    self->timed_s += row->seconds;
+    self->n_timed++;
+  }
+  g_mutex_unlock (&self->lock);
+}
+
+/* One scan, when it is this job's turn. FALSE: the batch ends; a scan that fails does not end it.
+ */
+static gboolean
+own_batch_do (OwnJob *self, const TdScanOptions *options, TdBatchRow *row, guint index,
+              GError **error)
+{
+  const TdBatchWork work = { .engine = self->engine,
+                             .options = options,
+                             .recipe = &self->file.recipe,
+                             .overwrite = self->file.overwrite,
+                             .searches = own_batch_on_search,
+                             .run = own_batch_run_job,
+                             .user = self };
+  g_autoptr (GError) reason = NULL;
+
+  self->stage = "waiting";
+  g_autoptr (TdOwnTurn) turn
+      = td_own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
+  if (!turn)
+    return FALSE;
+  own_batch_tell_start (self);
+  g_mutex_lock (&self->lock);
+  self->index = index;
+  g_mutex_unlock (&self->lock);
+  row->state = TD_BATCH_RUNNING;
+  own_batch_tell_row (self, index, row);
+  self->stage = "opening the scan";
+  td_batch_do (&work, row, self->cancellable, &reason);
+  if (row->state == TD_BATCH_FAILED) {
+    g_autoptr (TdMessage) message = td_error_message (reason);
+    row->why = td_message_text (message, own_job_keep_field);
+  }
+  own_batch_recall_axis (self, row);
+  own_batch_count (self, row);
+  own_batch_tell_row (self, index, row);
+  return !g_cancellable_set_error_if_cancelled (self->cancellable, error);
+}
+
+static gboolean
+own_batch_run_scans (OwnJob *self, const TdScanOptions *options, GError **error)
+{
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_batch_row_free);
+  g_auto (GStrv) outputs
+      = td_batch_outputs ((const char *const *) self->file.batch.scans, self->file.output,
+                          self->file.recipe.output_format, error);
+
+  if (!outputs)
+    return FALSE;
+  for (guint i = 0; outputs[i]; i++) {
+    g_ptr_array_add (rows, td_batch_row_new (self->file.batch.scans[i], outputs[i]));
+    own_batch_tell_row (self, i, rows->pdata[i]);
+  }
+  self->n_rows = rows->len;
+  for (guint i = 0; i < rows->len; i++)
+    if (!own_batch_do (self, options, rows->pdata[i], i, error))
+      return FALSE;
+  if (self->n_failed == 0)
+    return TRUE;
+  td_set_error (error, TD_ERROR_INVALID, "%u of %u scans failed; the others are written",
+                self->n_failed, self->n_rows);
+  return FALSE;
+}
+
+/* What came since the last look. */
+static gboolean
+own_batch_run_arrivals (OwnJob *self, const TdScanOptions *options, TdArrivals *arrivals, guint *n,
+                        GError **error)
+{
+  g_auto (GStrv) paths = td_arrivals_look (arrivals, NULL, error);
+
+  if (!paths)
+    return FALSE;
+  for (guint i = 0; td_arrivals_passed (arrivals)[i]; i++) {
+    g_autoptr (TdBatchRow) row = td_batch_row_new (td_arrivals_passed (arrivals)[i], NULL);
+    row->state = TD_BATCH_PASSED;
+    row->why = g_strdup (td_arrivals_passed_why ());
+    own_batch_tell_row (self, (*n)++, row);
+  }
+  for (guint i = 0; paths[i]; i++) {
+    const char *const one[] = { paths[i], NULL };
+    g_auto (GStrv) outputs
+        = td_batch_outputs (one, self->file.output, self->file.recipe.output_format, error);
+    g_autoptr (TdBatchRow) row = outputs ? td_batch_row_new (paths[i], outputs[0]) : NULL;
+    if (!row || !own_batch_do (self, options, row, (*n)++, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+own_batch_watch (OwnJob *self, const TdScanOptions *options, GError **error)
+{
+  g_autoptr (TdArrivals) arrivals
+      = td_arrivals_new (self->file.batch.watch, self->file.output, self->file.batch.settle_s);
+  guint n = 0;
+
+  own_batch_tell_start (self);
+  while (!g_cancellable_set_error_if_cancelled (self->cancellable, error)) {
+    self->stage = "watching";
+    if (!own_batch_run_arrivals (self, options, arrivals, &n, error))
+      return FALSE;
+    g_usleep (WATCH_US);
+  }
+  return FALSE;
+}
+
+/* What earlier runs found out, of their events. */
+static void
+own_batch_recall (OwnJob *self)
+{
+  g_autoptr (GDir) dir = g_dir_open (self->folder, 0, NULL);
+  const char *name;
+
+  self->recalled
+      = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify) td_batch_row_free);
+  while (dir && (name = g_dir_read_name (dir))) {
+    g_autofree char *path = g_build_filename (self->folder, name, NULL);
+    g_autofree char *text = g_str_has_prefix (name, "events-")
+                                ? td_text_load (path, MOST_RECALLED_BYTES, NULL)
+                                : NULL;
+    g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
+    for (guint i = 0; lines[i]; i++) {
+      g_autoptr (JsonNode) event = strstr (lines[i], "\"scan\"") ? td_json_parse (lines[i]) : NULL;
+      TdBatchRow *row = event ? td_batch_row_of_json (event) : NULL;
+      if (row
+          && (row->state == TD_BATCH_WRITTEN || (row->state == TD_BATCH_THERE && row->searched)))
+        g_hash_table_replace (self->recalled, row->path, row);
+      else
+        g_clear_pointer (&row, td_batch_row_free);
+    }
+  }
+}
+
+static gboolean
+own_batch_carry_out (OwnJob *self, GError **error)
+{
+  TdScanOptions options;
+
+  own_batch_recall (self);
+  if (!td_job_file_options (&self->file, &options, error))
+    return FALSE;
+  if (g_mkdir_with_parents (self->file.output, 0777) != 0) {
+    td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be made: %s", self->file.output,
+                  g_strerror (errno));
+    return FALSE;
+  }
+  self->engine = td_engine_new (td_methods);
+  return self->file.batch.watch ? own_batch_watch (self, &options, error)
+                                : own_batch_run_scans (self, &options, error);
+}
+
+/* ── Both ── */
+
 /* The thread that may block; the main one looks at flags and signals. */
 static gpointer
 own_job_thread (gpointer user)
 {
   OwnJob *self = user;
-  g_autoptr (TdOwnTurn) turn
-      = td_own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, &self->error);
-  const gboolean ok
-      = turn && own_job_plan (self, &self->error) && own_job_carry_out (self, &self->error);
+  const gboolean ok = td_job_file_is_batch (&self->file) ? own_batch_carry_out (self, &self->error)
+                                                         : own_job_run (self, &self->error);
 
   if (!ok)
     g_assert (self->error);
@@ -397,14 +701,16 @@ own_job_tell_end (OwnJob *self)
   g_autoptr (GError) signalled = NULL;
 
   if (!self->error) {
-    own_job_tell_progress (self);
     own_job_tell_done (self);
-    own_job_notify (self, _ ("The volume is written"));
+    own_job_notify (self, td_job_file_is_batch (&self->file) ? _ ("The volumes are written")
+                                                             : _ ("The volume is written"));
     return TD_WORKER_DONE;
   }
   if (!g_error_matches (self->error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
     own_job_tell_failed (self, self->error);
-    own_job_notify (self, _ ("The volume was not reconstructed"));
+    own_job_notify (self, td_job_file_is_batch (&self->file)
+                              ? _ ("Not all scans were reconstructed")
+                              : _ ("The volume was not reconstructed"));
     return TD_WORKER_FAILED;
   }
   if (self->from_outside) {
@@ -429,7 +735,9 @@ own_job_clear (OwnJob *self)
   g_clear_error (&self->error);
   g_main_loop_unref (self->loop);
   g_object_unref (self->cancellable);
+  g_clear_pointer (&self->recalled, g_hash_table_unref);
   g_mutex_clear (&self->telling);
+  g_mutex_clear (&self->lock);
   td_job_file_clear (&self->file);
 }
 
@@ -446,6 +754,7 @@ td_own_job_run (const char *folder)
   int status = TD_WORKER_FAILED;
 
   g_mutex_init (&self.telling);
+  g_mutex_init (&self.lock);
   td_job_file_init (&self.file);
   own_job_give_way ();
   g_unlink (keep);

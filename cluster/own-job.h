@@ -6,6 +6,10 @@
  * do together, and tells the same events. The window's jobs are such processes, so that they
  * outlive it. The job waits for its turn (own-turn.h), and gives way to whatever else computes.
  *
+ * A batch is such a job, too: one process for all its scans, in their order or as they come into a
+ * folder. It takes a turn for each scan, so that others may go between, and tells an event "scan"
+ * whenever a row of its table changes.
+ *
  * Flags are files in the folder: "cancel", and "keep", which ends iterations with what they came
  * to.
  */

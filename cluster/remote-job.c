@@ -118,7 +118,22 @@ td_remote_facts_clear (TdRemoteFacts *facts)
   g_strfreev (facts->notes);
   g_clear_pointer (&facts->slices, g_array_unref);
   g_clear_pointer (&facts->residuals, g_array_unref);
+  g_clear_pointer (&facts->scans, g_ptr_array_unref);
+  g_free (facts->watch);
   *facts = (TdRemoteFacts) { 0 };
+}
+
+static gpointer
+remote_copy_row (gconstpointer row, gpointer unused)
+{
+  return td_batch_row_copy (row);
+}
+
+static void
+remote_copy_batch (const TdRemoteFacts *from, TdRemoteFacts *facts)
+{
+  facts->watch = g_strdup (from->watch);
+  facts->scans = from->scans ? g_ptr_array_copy (from->scans, remote_copy_row, NULL) : NULL;
 }
 
 void
@@ -146,6 +161,7 @@ td_remote_job_facts (TdRemoteJob *job, TdRemoteFacts *facts)
   facts->residuals = g_array_copy (from->residuals);
   facts->rank_lines = g_strdupv (from->rank_lines);
   facts->notes = g_strdupv (from->notes);
+  remote_copy_batch (from, facts);
   facts->slices = remote_slices_new ();
   for (guint i = 0; i < from->slices->len; i++) {
     const TdRemoteSlice *slice = &g_array_index (from->slices, TdRemoteSlice, i);
@@ -267,17 +283,20 @@ td_remote_job_was_launched (const TdRemoteJob *job)
   return job->launched.known;
 }
 
+/* Of two jobs of one second the older has the smaller id, for queues go by it: microseconds come
+   before what makes ids of several programs differ. */
 static char *
 remote_job_new_id (void)
 {
   g_autoptr (GDateTime) now = g_date_time_new_now_local ();
   g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
 
-  return g_strdup_printf ("%s-%08x", time, g_random_int ());
+  return g_strdup_printf ("%s-%05x%03x", time, (guint) g_date_time_get_microsecond (now),
+                          g_random_int () & 0xfff);
 }
 
-TdRemoteJob *
-td_remote_job_new (TdClusterProfile *profile, const TdRemoteOrder *order)
+static TdRemoteJob *
+remote_job_new_of (TdClusterProfile *profile, const TdRecipe *recipe, const char *output)
 {
   g_autofree char *id = remote_job_new_id ();
   g_autoptr (GDateTime) now = g_date_time_new_now_local ();
@@ -285,23 +304,58 @@ td_remote_job_new (TdClusterProfile *profile, const TdRemoteOrder *order)
   TdJobFile *file = &job->file;
 
   job->profile = td_cluster_profile_ref (profile);
-  job->scan = td_scan_ref (order->scan);
   file->id = g_strdup (id);
-  file->title = g_path_get_basename (order->output);
+  file->title = g_path_get_basename (output);
   file->program = g_strdup ("tomodesk " TD_VERSION);
-  file->scan_settings = g_strdupv (order->scan_settings);
-  file->recipe = *order->recipe;
-  file->output = g_strdup (order->output);
-  file->overwrite = order->overwrite;
-  file->cluster = order->wish;
-  file->cluster.device = g_strdup (order->wish.device);
+  file->recipe = *recipe;
+  file->output = g_strdup (output);
   file->profile = g_strdup (profile->name);
   file->submitted = g_date_time_format_iso8601 (now);
   remote_set_text (&job->facts.title, file->title);
   remote_set_text (&job->facts.profile, profile->name);
-  remote_set_text (&job->facts.output, order->output);
+  remote_set_text (&job->facts.output, output);
+  job->facts.recipe = td_recipe_to_json (recipe);
+  return job;
+}
+
+TdRemoteJob *
+td_remote_job_new (TdClusterProfile *profile, const TdRemoteOrder *order)
+{
+  TdRemoteJob *job = remote_job_new_of (profile, order->recipe, order->output);
+  TdJobFile *file = &job->file;
+
+  job->scan = td_scan_ref (order->scan);
+  file->scan_settings = g_strdupv (order->scan_settings);
+  file->overwrite = order->overwrite;
+  file->cluster = order->wish;
+  file->cluster.device = g_strdup (order->wish.device);
   remote_set_text (&job->facts.scan, td_scan_facts (order->scan)->path);
-  job->facts.recipe = td_recipe_to_json (order->recipe);
+  return job;
+}
+
+static GPtrArray *
+remote_rows_new (void)
+{
+  return g_ptr_array_new_with_free_func ((GDestroyNotify) td_batch_row_free);
+}
+
+TdRemoteJob *
+td_remote_job_new_batch (const TdJobBatch *batch, char *const *scan_settings,
+                         const TdRecipe *recipe, const char *folder, gboolean overwrite)
+{
+  g_autoptr (TdClusterProfile) here = td_cluster_profile_find (TD_CLUSTER_OWN, NULL);
+  TdRemoteJob *job = remote_job_new_of (here, recipe, folder);
+  TdJobFile *file = &job->file;
+
+  file->batch.scans = g_strdupv (batch->scans);
+  file->batch.watch = g_strdup (batch->watch);
+  file->batch.settle_s = batch->settle_s;
+  file->scan_settings = g_strdupv ((char **) scan_settings);
+  file->overwrite = overwrite;
+  job->facts.watch = g_strdup (batch->watch);
+  job->facts.scans = remote_rows_new ();
+  for (guint i = 0; batch->scans && batch->scans[i]; i++)
+    g_ptr_array_add (job->facts.scans, td_batch_row_new (batch->scans[i], NULL));
   return job;
 }
 
@@ -642,6 +696,10 @@ remote_job_submit_parts (TdRemoteJob *job, GCancellable *cancellable, GError **e
 {
   g_autoptr (GPtrArray) copies = g_ptr_array_new_with_free_func (g_free);
 
+  if (td_job_file_is_batch (&job->file))
+    return remote_job_write_file (job, cancellable, error)
+           && remote_job_write_measured (job, cancellable, error)
+           && remote_job_launch (job, cancellable, error);
   if (!remote_job_save_scan (job, cancellable, error))
     return FALSE;
   g_free (job->file.scan_hash);
@@ -833,6 +891,9 @@ remote_job_take_file (TdRemoteJob *job, const char *text)
   JsonNode *recipe = td_json_at (root, "recipe");
   g_free (job->facts.recipe);
   job->facts.recipe = recipe ? td_json_text (recipe, FALSE) : NULL;
+  remote_set_text (&job->facts.watch, td_json_string (root, "batch/watch"));
+  if (td_json_at (root, "batch") && !job->facts.scans)
+    job->facts.scans = remote_rows_new ();
   /* A job of this computer that was started by hand. */
   if (!td_shell_host (job->shell) && !job->facts.output)
     job->facts.output = g_strdup (job->facts.output_there);
@@ -940,6 +1001,10 @@ remote_job_take_progress (TdRemoteJob *job, JsonNode *event)
   remote_set_text (&facts->unit, td_json_string (event, "unit"));
   facts->slices_done = td_json_count (event, "slices_done");
   facts->n_passes = td_json_count (event, "passes");
+  if (facts->scans && td_json_at (event, "scan")
+      && td_json_count (event, "scan") < facts->scans->len)
+    ((TdBatchRow *) facts->scans->pdata[td_json_count (event, "scan")])->fraction
+        = remote_number (event, "scan_done", 0);
   JsonNode *residuals = td_json_at (event, "residuals");
   if (!residuals || !JSON_NODE_HOLDS_ARRAY (residuals))
     return;
@@ -963,6 +1028,27 @@ remote_job_take_slice (TdRemoteJob *job, JsonNode *event)
     g_array_append_val (job->facts.slices, slice);
   else
     g_free (slice.path);
+}
+
+/* Rows come in their order; one that was told before is told anew. */
+static void
+remote_job_take_scan (TdRemoteJob *job, JsonNode *event)
+{
+  TdRemoteFacts *facts = &job->facts;
+  const guint index = td_json_count (event, "index");
+  TdBatchRow *row = td_batch_row_of_json (event);
+
+  if (!row || !facts->scans || index > facts->scans->len) {
+    g_clear_pointer (&row, td_batch_row_free);
+    return;
+  }
+  facts->ahead = facts->paused = 0;
+  if (index == facts->scans->len) {
+    g_ptr_array_add (facts->scans, row);
+    return;
+  }
+  td_batch_row_free (facts->scans->pdata[index]);
+  facts->scans->pdata[index] = row;
 }
 
 static void
@@ -1026,6 +1112,8 @@ remote_job_take_event (TdRemoteJob *job, JsonNode *event)
     remote_job_take_rank (job, event);
   } else if (g_str_equal (name, "progress")) {
     remote_job_take_progress (job, event);
+  } else if (g_str_equal (name, "scan")) {
+    remote_job_take_scan (job, event);
   } else if (g_str_equal (name, "slice")) {
     remote_job_take_slice (job, event);
   } else if (g_str_equal (name, "note") && td_json_string (event, "text")) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "batch.h"
 #include "job-file.h"
 #include "profile.h"
 
@@ -62,6 +63,8 @@ typedef struct {
   char *units;
   GArray *slices;    /* TdRemoteSlice, as they came */
   GArray *residuals; /* double: relative, of the passes that are done */
+  GPtrArray *scans;  /* TdBatchRow; NULL: no batch */
+  char *watch;       /* the folder that a batch watches; NULL */
 } TdRemoteFacts;
 
 void td_remote_facts_clear (TdRemoteFacts *facts);
@@ -79,6 +82,11 @@ typedef struct {
 
 /* A job that is not submitted yet. */
 TdRemoteJob *td_remote_job_new (TdClusterProfile *profile, const TdRemoteOrder *order);
+/* Many scans: @scans, or those that come into @batch->watch. @folder: where the volumes go. For
+   this computer alone. */
+TdRemoteJob *td_remote_job_new_batch (const TdJobBatch *batch, char *const *scan_settings,
+                                      const TdRecipe *recipe, const char *folder,
+                                      gboolean overwrite);
 /* The job of a folder on a host. */
 TdRemoteJob *td_remote_job_of_folder (TdShell *shell, const char *folder);
 /* Whether the job was launched through its shell's host. A folder that several hosts see gives a

@@ -6,9 +6,11 @@ choose_file_on_response (GtkNativeDialog *dialog, int response, gpointer user)
 {
   TdFileChosen chosen = g_object_get_data (G_OBJECT (dialog), "chosen");
 
-  if (response == GTK_RESPONSE_ACCEPT) {
-    g_autoptr (GFile) file = gtk_file_chooser_get_file (GTK_FILE_CHOOSER (dialog));
-    g_autofree char *path = file ? g_file_get_path (file) : NULL;
+  g_autoptr (GListModel) files = gtk_file_chooser_get_files (GTK_FILE_CHOOSER (dialog));
+  const guint n = response == GTK_RESPONSE_ACCEPT ? g_list_model_get_n_items (files) : 0;
+  for (guint i = 0; i < n; i++) {
+    g_autoptr (GFile) file = g_list_model_get_item (files, i);
+    g_autofree char *path = g_file_get_path (file);
     chosen (path, user);
   }
   g_object_unref (dialog);
@@ -35,6 +37,16 @@ td_choose_file (GtkWidget *parent, const char *title, GtkFileChooserAction actio
   /* Later: a desktop portal is told of names and filters once, when the dialog is shown. */
   g_idle_add_full (G_PRIORITY_DEFAULT, choose_file_show, g_object_ref (dialog), g_object_unref);
   return GTK_FILE_CHOOSER (dialog);
+}
+
+GtkFileChooser *
+td_choose_files (GtkWidget *parent, const char *title, GtkFileChooserAction action,
+                 TdFileChosen chosen, gpointer user)
+{
+  GtkFileChooser *chooser = td_choose_file (parent, title, action, chosen, user);
+
+  gtk_file_chooser_set_select_multiple (chooser, TRUE);
+  return chooser;
 }
 
 void

@@ -11,6 +11,9 @@ typedef void (*TdFileChosen) (const char *path, gpointer user);
    (transfer none) */
 GtkFileChooser *td_choose_file (GtkWidget *parent, const char *title, GtkFileChooserAction action,
                                 TdFileChosen chosen, gpointer user);
+/* The same of several: @chosen is called for each. */
+GtkFileChooser *td_choose_files (GtkWidget *parent, const char *title, GtkFileChooserAction action,
+                                 TdFileChosen chosen, gpointer user);
 /* @patterns: NULL-terminated; NULL: every file. */
 void td_choose_file_add_filter (GtkFileChooser *chooser, const char *name,
                                 const char *const *patterns);

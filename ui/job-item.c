@@ -184,6 +184,67 @@ job_item_turn_text (const TdRemoteFacts *facts)
   return g_strdup (_ ("Waiting"));
 }
 
+/* ── Batches ── */
+
+static guint
+job_item_count (const TdJobItem *self, TdBatchState state)
+{
+  const GPtrArray *rows = self->facts.scans;
+  guint n = 0;
+
+  for (guint i = 0; i < rows->len; i++)
+    n += ((const TdBatchRow *) rows->pdata[i])->state == state;
+  return n;
+}
+
+/* How many have a volume, and how many failed. */
+static char *
+job_item_batch_counts (TdJobItem *self)
+{
+  const guint done
+      = job_item_count (self, TD_BATCH_WRITTEN) + job_item_count (self, TD_BATCH_THERE);
+  const guint failed = job_item_count (self, TD_BATCH_FAILED);
+  const guint n = self->facts.scans->len - job_item_count (self, TD_BATCH_PASSED);
+  g_autofree char *counts = g_strdup_printf (
+      ngettext ("%u of %u scan reconstructed", "%u of %u scans reconstructed", n), done, n);
+
+  return failed ? g_strdup_printf (_ ("%s, %u failed"), counts, failed) : g_steal_pointer (&counts);
+}
+
+static char *
+job_item_batch_status (TdJobItem *self)
+{
+  const TdRemoteFacts *facts = &self->facts;
+  g_autofree char *counts = job_item_batch_counts (self);
+  g_autofree char *left = facts->left_s >= 0 ? td_duration_text (facts->left_s) : NULL;
+
+  switch (self->state) {
+  case TD_JOB_WAITING:
+    return facts->state == TD_REMOTE_STAGED ? g_strdup (_ ("Preparing"))
+                                            : job_item_turn_text (facts);
+  case TD_JOB_RUNNING:
+    if (facts->paused || facts->ahead) {
+      g_autofree char *turn = job_item_turn_text (facts);
+      return g_strdup_printf ("%s. %s", counts, turn);
+    }
+    if (facts->watch)
+      return g_strdup_printf (_ ("Watching “%s”: %s"), facts->watch, counts);
+    return left ? g_strdup_printf (_ ("%s, %s left"), counts, left) : g_steal_pointer (&counts);
+  case TD_JOB_DONE: return g_steal_pointer (&counts);
+  case TD_JOB_CANCELLED: return g_strdup_printf (_ ("Stopped: %s"), counts);
+  default:
+    if (job_item_count (self, TD_BATCH_FAILED))
+      return g_steal_pointer (&counts);
+    return g_strdup_printf (_ ("Failed: %s"), self->error);
+  }
+}
+
+gboolean
+td_job_item_is_batch (TdJobItem *self)
+{
+  return self->facts.scans != NULL;
+}
+
 static char *
 job_item_own_status (TdJobItem *self)
 {
@@ -362,6 +423,8 @@ td_job_item_status (TdJobItem *self)
 {
   g_autofree char *took = td_duration_text (self->progress.elapsed_s);
 
+  if (td_job_item_is_batch (self))
+    return job_item_batch_status (self);
   if (self->remote)
     return td_job_item_is_own (self) ? job_item_own_status (self) : job_item_remote_status (self);
   return g_strdup_printf (

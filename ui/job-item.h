@@ -24,6 +24,8 @@ TdRemoteJob *td_job_item_remote (TdJobItem *self);
 gboolean td_job_item_is_old (TdJobItem *self);
 /* A job of this computer alone, which waits for the others. */
 gboolean td_job_item_is_own (TdJobItem *self);
+/* Many scans: td_job_item_facts() has the rows of their table. */
+gboolean td_job_item_is_batch (TdJobItem *self);
 /* The same once more, of one that failed or was cancelled; NULL: the volume is there, or not yet.
    (transfer full) */
 TdJobItem *td_job_item_again (TdJobItem *self);

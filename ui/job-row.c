@@ -15,10 +15,17 @@ struct _TdJobRow {
   GtkProgressBar *bar;
   GtkPicture *picture;
   gboolean has_picture; /* or was looked for */
-  GtkWidget *again, *first, *recipe, *log, *show, *folder, *finish, *cancel, *dismiss;
+  GtkWidget *again, *table, *first, *recipe, *log, *show, *folder, *finish, *cancel, *dismiss;
 };
 
-enum { SHOW_REQUESTED, AGAIN_REQUESTED, DISMISS_REQUESTED, RECIPE_REQUESTED, N_SIGNALS };
+enum {
+  SHOW_REQUESTED,
+  AGAIN_REQUESTED,
+  DISMISS_REQUESTED,
+  RECIPE_REQUESTED,
+  TABLE_REQUESTED,
+  N_SIGNALS
+};
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdJobRow, td_job_row, GTK_TYPE_BOX)
@@ -41,26 +48,29 @@ job_row_update (TdJobRow *self)
 {
   TdJobState state = td_job_item_state (self->item);
   gboolean ended = td_job_item_ended (self->item);
+  const gboolean is_batch = td_job_item_is_batch (self->item);
+  const gboolean is_watch = is_batch && td_job_item_facts (self->item)->watch;
   g_autofree char *status = td_job_item_status (self->item);
 
   gtk_label_set_text (self->status, status);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->status), td_job_item_error (self->item));
   gtk_progress_bar_set_fraction (self->bar, td_job_item_fraction (self->item));
-  gtk_widget_set_visible (GTK_WIDGET (self->bar), !ended);
+  gtk_widget_set_visible (GTK_WIDGET (self->bar), !ended && !is_watch);
+  gtk_widget_set_visible (self->table, is_batch);
   gtk_widget_set_visible (self->show,
-                          state == TD_JOB_DONE
+                          (state == TD_JOB_DONE && !is_batch)
                               || (state == TD_JOB_RUNNING && td_job_item_slices (self->item)));
   gtk_widget_set_visible (self->again, state == TD_JOB_FAILED || state == TD_JOB_CANCELLED);
   gtk_widget_set_visible (self->log, td_job_item_remote (self->item) != NULL);
   gtk_widget_set_visible (self->first, td_job_item_is_own (self->item) && state == TD_JOB_WAITING);
   gtk_widget_set_visible (self->recipe, ended && td_job_item_remote (self->item));
-  gtk_widget_set_visible (self->folder, state == TD_JOB_DONE);
+  gtk_widget_set_visible (self->folder, state == TD_JOB_DONE || (is_batch && ended));
   gtk_widget_set_visible (self->finish, td_job_item_can_finish (self->item));
   gtk_widget_set_visible (self->cancel, !ended);
   gtk_widget_set_visible (self->dismiss, ended);
   if (ended)
     show_notes (self);
-  if (state == TD_JOB_DONE && !self->has_picture)
+  if (state == TD_JOB_DONE && !self->has_picture && !is_batch)
     td_job_picture_load (self->picture, self->item);
   self->has_picture = self->has_picture || state == TD_JOB_DONE;
   if (state == TD_JOB_FAILED)
@@ -70,7 +80,9 @@ job_row_update (TdJobRow *self)
 void
 td_job_show_folder (GtkWindow *window, TdJobItem *item)
 {
-  g_autofree char *folder = g_path_get_dirname (td_job_item_output (item));
+  g_autofree char *folder = td_job_item_is_batch (item)
+                                ? g_strdup (td_job_item_output (item))
+                                : g_path_get_dirname (td_job_item_output (item));
   g_autoptr (GError) error = NULL;
   g_autofree char *uri = g_filename_to_uri (folder, NULL, &error);
 
@@ -131,6 +143,12 @@ job_row_on_recipe (GtkButton *button, TdJobRow *self)
 }
 
 static void
+job_row_on_table (GtkButton *button, TdJobRow *self)
+{
+  g_signal_emit (self, signals[TABLE_REQUESTED], 0, self->item);
+}
+
+static void
 on_dismiss (GtkButton *button, TdJobRow *self)
 {
   g_signal_emit (self, signals[DISMISS_REQUESTED], 0, self->item);
@@ -157,6 +175,7 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_child (widget, TdJobRow, bar);
   gtk_widget_class_bind_template_child (widget, TdJobRow, again);
   gtk_widget_class_bind_template_child (widget, TdJobRow, picture);
+  gtk_widget_class_bind_template_child (widget, TdJobRow, table);
   gtk_widget_class_bind_template_child (widget, TdJobRow, first);
   gtk_widget_class_bind_template_child (widget, TdJobRow, recipe);
   gtk_widget_class_bind_template_child (widget, TdJobRow, log);
@@ -170,6 +189,7 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_bind_template_callback (widget, on_folder);
   gtk_widget_class_bind_template_callback (widget, job_row_on_log);
   gtk_widget_class_bind_template_callback (widget, job_row_on_first);
+  gtk_widget_class_bind_template_callback (widget, job_row_on_table);
   gtk_widget_class_bind_template_callback (widget, job_row_on_recipe);
   gtk_widget_class_bind_template_callback (widget, on_finish);
   gtk_widget_class_bind_template_callback (widget, job_row_on_cancel);
@@ -179,6 +199,8 @@ td_job_row_class_init (TdJobRowClass *class)
       = td_signal_new (TD_TYPE_JOB_ROW, "again-requested", 1, TD_TYPE_JOB_ITEM);
   signals[RECIPE_REQUESTED]
       = td_signal_new (TD_TYPE_JOB_ROW, "recipe-requested", 1, TD_TYPE_JOB_ITEM);
+  signals[TABLE_REQUESTED]
+      = td_signal_new (TD_TYPE_JOB_ROW, "table-requested", 1, TD_TYPE_JOB_ITEM);
   signals[DISMISS_REQUESTED]
       = td_signal_new (TD_TYPE_JOB_ROW, "dismiss-requested", 1, TD_TYPE_JOB_ITEM);
 }

@@ -7,8 +7,8 @@
 
 /**
  * TdJobRow: a job in the list: name, progress, time left, cancel; at the end its folder.
- * Signals: "show-requested", "again-requested", "dismiss-requested", "recipe-requested" (TdJobItem
- * *).
+ * Signals: "show-requested", "again-requested", "dismiss-requested", "recipe-requested",
+ * "table-requested" (TdJobItem *).
  */
 #define TD_TYPE_JOB_ROW (td_job_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdJobRow, td_job_row, TD, JOB_ROW, GtkBox)

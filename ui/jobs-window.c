@@ -12,8 +12,8 @@ struct _TdJobsWindow {
   GtkToggleButton *pause;
 };
 
-static const char *const row_signals[]
-    = { "show-requested", "again-requested", "dismiss-requested", "recipe-requested" };
+static const char *const row_signals[] = { "show-requested", "again-requested", "dismiss-requested",
+                                           "recipe-requested", "table-requested" };
 
 G_DEFINE_FINAL_TYPE (TdJobsWindow, td_jobs_window, ADW_TYPE_WINDOW)
 
@@ -24,6 +24,12 @@ jobs_window_on_pause (GtkToggleButton *button, TdJobsWindow *self)
 
   if (!td_remote_jobs_pause (gtk_toggle_button_get_active (button), &error))
     g_warning ("%s", error ? error->message : "the queue goes on as it was");
+}
+
+static void
+jobs_window_on_batch (GtkButton *button, TdJobsWindow *self)
+{
+  g_signal_emit_by_name (self, "batch-requested");
 }
 
 static void
@@ -57,6 +63,12 @@ jobs_window_on_recipe (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
   g_signal_emit_by_name (self, row_signals[3], item);
 }
 
+static void
+jobs_window_on_table (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
+{
+  g_signal_emit_by_name (self, row_signals[4], item);
+}
+
 /* Ids begin with the time. */
 static int
 jobs_window_newest_first (gconstpointer a, gconstpointer b, gpointer user)
@@ -68,8 +80,8 @@ static GtkWidget *
 jobs_window_make_row (gpointer item, gpointer self)
 {
   static void (*const handlers[]) (GtkWidget *, TdJobItem *, TdJobsWindow *)
-      = { jobs_window_on_show, jobs_window_on_again, jobs_window_on_dismiss,
-          jobs_window_on_recipe };
+      = { jobs_window_on_show, jobs_window_on_again, jobs_window_on_dismiss, jobs_window_on_recipe,
+          jobs_window_on_table };
   GtkWidget *row = td_job_row_new (item);
 
   for (guint i = 0; i < G_N_ELEMENTS (handlers); i++)
@@ -96,6 +108,8 @@ td_jobs_window_class_init (TdJobsWindowClass *class)
   gtk_widget_class_bind_template_child (widget, TdJobsWindow, list);
   gtk_widget_class_bind_template_child (widget, TdJobsWindow, pause);
   gtk_widget_class_bind_template_callback (widget, jobs_window_on_pause);
+  gtk_widget_class_bind_template_callback (widget, jobs_window_on_batch);
+  td_signal_new (TD_TYPE_JOBS_WINDOW, "batch-requested", 0);
   for (guint i = 0; i < G_N_ELEMENTS (row_signals); i++)
     td_signal_new (TD_TYPE_JOBS_WINDOW, row_signals[i], 1, TD_TYPE_JOB_ITEM);
 }

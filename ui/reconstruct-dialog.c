@@ -24,6 +24,12 @@ static const struct {
   { ".h5", N_ ("HDF5 (NeXus)") },
 };
 
+const char *
+td_volume_format_label (TdVolumeFormat format)
+{
+  return _ (formats[format].label);
+}
+
 static const struct {
   guint bits;
   const char *label;
@@ -593,7 +599,7 @@ fill_choices (TdReconstructDialog *self)
   g_autoptr (GtkStringList) sample_list = gtk_string_list_new (NULL);
 
   for (guint i = 0; i < G_N_ELEMENTS (formats); i++)
-    gtk_string_list_append (format_list, _ (formats[i].label));
+    gtk_string_list_append (format_list, td_volume_format_label (i));
   for (guint i = 0; i < G_N_ELEMENTS (samples); i++)
     gtk_string_list_append (sample_list, _ (samples[i].label));
   adw_combo_row_set_model (self->format, G_LIST_MODEL (format_list));

@@ -8,6 +8,9 @@
 #include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
 
+/* A volume's format as people call it. */
+const char *td_volume_format_label (TdVolumeFormat format);
+
 /**
  * TdReconstructDialog: where the volume goes and in which format, and what the plan says: will it
  * fit, how long, how many bytes. Nothing starts before the plan is sound. Signal "accepted"

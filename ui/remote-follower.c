@@ -84,7 +84,7 @@ remote_follower_size (TdRemoteFollower *follower, const TdRemoteFacts *facts)
 {
   guint nx = facts->nx, ny = facts->ny, n = facts->n_slices;
 
-  if (follower->slices)
+  if (follower->slices || facts->scans)
     return;
   if (facts->state == TD_REMOTE_DONE && facts->output) {
     g_autoptr (TdVolume) volume = td_volume_open (facts->output, NULL);

@@ -129,13 +129,16 @@ test_watch (void)
 
   make_scan (folder, "whole.nxs");
   g_assert_cmpint (g_mkdir (incoming, 0700), ==, 0);
+  g_autofree char *notes = g_build_filename (incoming, "notes.txt", NULL);
+  g_assert_true (g_file_set_contents (notes, "no scan", -1, NULL));
   GThread *thread = g_thread_new ("grow", grow, folder->path);
   td_test_cli (&run, folder->path, "watch", "incoming", "-o", "incoming/volumes", "--device",
                "host", "--centre", "43.3", "--settle", "0.7", "--idle", "2", "--json", NULL);
   g_thread_join (thread);
   g_autoptr (JsonObject) json = td_test_run_json (&run);
-  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (json, "scans")), ==, 1);
-  g_assert_cmpstr (state_of (json, 0), ==, "done");
+  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (json, "scans")), ==, 2);
+  g_assert_cmpstr (state_of (json, 0), ==, "passed over");
+  g_assert_cmpstr (state_of (json, 1), ==, "done");
   g_autofree char *output = g_build_filename (incoming, "volumes", "slow.tif", NULL);
   g_autoptr (TdVolume) volume = td_volume_open (output, NULL);
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 6);

@@ -68,6 +68,32 @@ test_comes_back (void)
   g_assert_cmpint (read.cluster.view_slice, ==, 17);
 }
 
+/* A batch has no scan of its own, and no worker takes it for one. */
+static void
+test_batch (void)
+{
+  static const char *const scans[] = { "/data/one.nxs", "/data/two, “left”", NULL };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdJobFile) job, read;
+  g_autoptr (GError) error = NULL;
+
+  fill_job (&job);
+  g_clear_pointer (&job.scan_path, g_free);
+  g_assert_true (td_job_file_save (&job, folder->path, &error));
+  g_assert_false (td_job_file_load (&read, folder->path, &error));
+  test_assert_sentence (error, "“scan/path”");
+  g_clear_error (&error);
+  job.batch.scans = g_strdupv ((char **) scans);
+  job.batch.settle_s = 2.5;
+  g_assert_true (td_job_file_save (&job, folder->path, &error));
+  g_assert_true (td_job_file_load (&read, folder->path, &error));
+  g_assert_true (td_job_file_is_batch (&read));
+  g_assert_true (g_strv_equal ((const char *const *) read.batch.scans, scans));
+  g_assert_cmpfloat (read.batch.settle_s, ==, 2.5);
+  g_assert_null (td_job_file_open_scan (&read, NULL, &error));
+  test_assert_sentence (error, "batch");
+}
+
 /* @change: text of the file, and what takes its place. */
 static const struct {
   const char *name, *from, *to, *mentions;
@@ -208,6 +234,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/job-file/batch", test_batch);
   g_test_add_func ("/job-file/comes-back", test_comes_back);
   for (guint i = 0; i < G_N_ELEMENTS (faults); i++) {
     g_autofree char *name = g_strconcat ("/job-file/refused/", faults[i].name, NULL);

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Batches in the window: several scans by its recipe, what failed again, a folder that is watched
+   while the window is closed. The tests run in order. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "dataset/volume.h"
+#include "ui-test.h"
+#include "ui/batch-dialog.h"
+#include "ui/batch-window.h"
+#include "ui/job-row.h"
+#include "ui/jobs-window.h"
+#include "ui/number-row.h"
+#include "window-test.h"
+
+#define ROWS 4
+
+static TdApplication *application;
+static char *scans[3], *outputs;
+
+static gboolean
+item_has_ended (gpointer item)
+{
+  return td_job_item_ended (item);
+}
+
+static TdJobItem *
+last_item (void)
+{
+  GListModel *model = td_job_queue_model (td_test_jobs ());
+  g_autoptr (TdJobItem) item = g_list_model_get_item (model, g_list_model_get_n_items (model) - 1);
+
+  return item; /* the queue keeps it */
+}
+
+static const TdBatchRow *
+row_of (TdJobItem *item, const char *path)
+{
+  const GPtrArray *rows = td_job_item_facts (item)->scans;
+
+  for (guint i = 0; i < rows->len; i++)
+    if (g_str_equal (((const TdBatchRow *) rows->pdata[i])->path, path))
+      return rows->pdata[i];
+  return NULL;
+}
+
+static gboolean
+has_text (GtkWidget *label, gpointer text)
+{
+  return strstr (gtk_label_get_text (GTK_LABEL (label)), text) != NULL;
+}
+
+static gboolean
+table_says (gpointer window, const char *text)
+{
+  return td_test_find (td_test_part (window, "table"), GTK_TYPE_LABEL, has_text, (gpointer) text)
+         != NULL;
+}
+
+static TdBatchDialog *
+open_dialog (void)
+{
+  td_test_activate ("show-jobs", NULL);
+  GtkWindow *jobs = td_test_other_window (TD_TYPE_JOBS_WINDOW);
+  td_test_click (td_test_button (jobs, "Batch…"));
+  GtkWindow *dialog = td_test_other_window (TD_TYPE_BATCH_DIALOG);
+  g_assert_nonnull (dialog);
+  return TD_BATCH_DIALOG (dialog);
+}
+
+/* The scan in the window is in the list; the others are added. */
+static void
+test_dialog (void)
+{
+  TdBatchDialog *dialog = open_dialog ();
+  GtkWidget *accept = td_test_part (dialog, "accept");
+  g_autofree char *folder = g_path_get_dirname (scans[0]);
+  g_autofree char *twin = g_build_filename (folder, "one.h5", NULL);
+
+  gtk_editable_set_text (td_test_part (dialog, "folder"), "");
+  g_assert_false (gtk_widget_get_sensitive (accept));
+  gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
+  g_assert_true (gtk_widget_get_sensitive (accept));
+  td_batch_dialog_add (dialog, twin);
+  g_assert_false (gtk_widget_get_sensitive (accept)); /* two volumes of one name */
+  g_assert_true (gtk_widget_get_visible (td_test_part (dialog, "problem")));
+  td_test_click (td_test_button (dialog, "Take one.h5 off the list"));
+  g_assert_true (gtk_widget_get_sensitive (accept));
+  td_batch_dialog_add_all (dialog, folder);
+  g_assert_nonnull (td_test_row (dialog, "damaged.nxs"));
+  td_test_click (td_test_button (dialog, "Take one.nxs off the list"));
+  td_batch_dialog_add (dialog, scans[0]);
+  adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
+  td_test_screenshot (GTK_WIDGET (dialog), "batch-dialog");
+  gtk_window_close (GTK_WINDOW (dialog));
+  gtk_window_close (td_test_other_window (TD_TYPE_JOBS_WINDOW));
+}
+
+/* Each scan has an axis of its own; the damaged one does not stop the others. */
+static void
+test_batch (void)
+{
+  TdBatchDialog *dialog = open_dialog ();
+
+  td_batch_dialog_add (dialog, scans[1]);
+  td_batch_dialog_add (dialog, scans[2]);
+  gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
+  adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
+  td_test_click (td_test_part (dialog, "accept"));
+  TdJobItem *item = last_item ();
+  GtkWindow *table = td_test_other_window (TD_TYPE_BATCH_WINDOW);
+  g_assert_nonnull (table);
+  td_test_wait (item_has_ended, item, "the batch");
+  g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_FAILED);
+  const TdBatchRow *one = row_of (item, scans[0]), *bad = row_of (item, scans[1]),
+                   *two = row_of (item, scans[2]);
+  g_assert_cmpint (one->state, ==, TD_BATCH_WRITTEN);
+  g_assert_cmpint (bad->state, ==, TD_BATCH_FAILED);
+  g_assert_cmpint (two->state, ==, TD_BATCH_WRITTEN);
+  g_assert_cmpfloat_with_epsilon (one->centre_px, 64.7, 0.3);
+  g_assert_cmpfloat_with_epsilon (two->centre_px, 58.2, 0.3);
+  g_assert_cmpfloat (one->sigma_px, >, 0);
+  g_autoptr (TdVolume) volume = td_volume_open (two->output, NULL);
+  g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, ROWS);
+  g_assert_true (table_says (table, "damaged.nxs"));
+  g_autofree char *axis = g_strdup_printf ("%.3f ± ", two->centre_px);
+  g_assert_true (table_says (table, axis));
+  g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (table, "status")), "1 failed"));
+  td_test_screenshot (GTK_WIDGET (table), "batch-window");
+}
+
+static char *
+saved_table (gpointer table)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "table.csv", NULL);
+  char *text = NULL;
+
+  g_assert_true (td_batch_window_save (table, path, NULL));
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  return text;
+}
+
+/* By the axis, the smaller first; the file has the table's order. */
+static void
+test_sorted (void)
+{
+  gpointer table = td_test_other_window (TD_TYPE_BATCH_WINDOW);
+  g_autofree char *before = saved_table (table);
+
+  g_assert_true (g_str_has_prefix (before, "scan,state,centre_px,sigma_px,agreed,seconds,output,"
+                                           "error\n"));
+  g_assert_true (strstr (before, "one.nxs,done,64.") < strstr (before, "two.nxs,done,58."));
+  gtk_drop_down_set_selected (td_test_part (table, "order"), 3);
+  g_autofree char *after = saved_table (table);
+  g_assert_true (strstr (after, "two.nxs,done,58.") < strstr (after, "one.nxs,done,64."));
+}
+
+static gboolean
+again_has_ended (gpointer old)
+{
+  return last_item () != old && td_job_item_ended (last_item ());
+}
+
+/* The damaged scan is whole now: it alone is computed, and the others keep their axes. */
+static void
+test_again (void)
+{
+  gpointer table = td_test_other_window (TD_TYPE_BATCH_WINDOW);
+  TdJobItem *old = last_item ();
+  g_autofree char *bytes = NULL;
+  gsize n;
+  GStatBuf before, after;
+  g_autofree char *first = g_build_filename (outputs, "one.tif", NULL);
+
+  g_assert_true (g_file_get_contents (scans[2], &bytes, &n, NULL));
+  g_assert_true (g_file_set_contents (scans[1], bytes, (gssize) n, NULL));
+  g_assert_cmpint (g_stat (first, &before), ==, 0);
+  td_test_click (td_test_part (table, "again"));
+  td_test_wait (again_has_ended, old, "the retry");
+  TdJobItem *item = last_item ();
+  g_assert_cmpstr (td_job_item_error (item), ==, NULL);
+  g_assert_cmpint (row_of (item, scans[0])->state, ==, TD_BATCH_THERE);
+  g_assert_cmpint (row_of (item, scans[1])->state, ==, TD_BATCH_WRITTEN);
+  g_assert_cmpfloat (row_of (item, scans[0])->sigma_px, >, 0);
+  g_assert_cmpint (g_stat (first, &after), ==, 0);
+  g_assert_cmpuint (before.st_ino, ==, after.st_ino);
+  g_assert_true (table_says (table, "Was there"));
+  gtk_window_close (table);
+  gtk_window_close (td_test_other_window (TD_TYPE_JOBS_WINDOW));
+}
+
+static gboolean
+window_is_gone (gpointer user)
+{
+  return td_test_window == NULL;
+}
+
+static gboolean
+item_runs (gpointer item)
+{
+  return td_job_item_state (item) == TD_JOB_RUNNING;
+}
+
+static gboolean
+file_is_there (gpointer path)
+{
+  return g_file_test (path, G_FILE_TEST_EXISTS);
+}
+
+static gboolean
+watch_is_found (gpointer unused)
+{
+  GListModel *model = td_job_queue_model (td_test_jobs ());
+  const guint n = g_list_model_get_n_items (model);
+
+  return n > 0 && td_job_item_is_batch (last_item ()) && td_job_item_facts (last_item ())->watch;
+}
+
+static gboolean
+both_came (gpointer item)
+{
+  return td_job_item_facts (item)->scans->len == 2;
+}
+
+/* A scan comes while no window is open; the watching is found again, says what it passed over, and
+   stops. */
+static void
+test_watch (void)
+{
+  TdBatchDialog *dialog = open_dialog ();
+  g_autofree char *incoming = g_build_filename (td_test_folder (), "incoming", NULL);
+  g_autofree char *volumes = g_build_filename (td_test_folder (), "came", NULL);
+  g_autofree char *output = g_build_filename (volumes, "late.tif", NULL);
+  g_autofree char *notes = g_build_filename (incoming, "notes.txt", NULL);
+  g_autofree char *late = g_build_filename (incoming, "late.nxs", NULL);
+  g_autofree char *bytes = NULL;
+  gsize n;
+
+  g_assert_cmpint (g_mkdir (incoming, 0700), ==, 0);
+  adw_combo_row_set_selected (td_test_part (dialog, "which"), 1);
+  gtk_editable_set_text (td_test_part (dialog, "folder"), volumes);
+  g_assert_false (gtk_widget_get_sensitive (td_test_part (dialog, "accept")));
+  gtk_editable_set_text (td_test_part (dialog, "watch"), incoming);
+  td_number_row_set_value (td_test_part (dialog, "settle"), 0);
+  adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
+  td_test_screenshot (GTK_WIDGET (dialog), "batch-watch-dialog");
+  td_test_click (td_test_part (dialog, "accept"));
+  td_test_wait (item_runs, last_item (), "the watching to begin");
+  td_window_leave (td_test_window);
+  td_test_wait (window_is_gone, NULL, "the window to be freed");
+
+  g_assert_true (g_file_set_contents (notes, "no scan", -1, NULL));
+  g_assert_true (g_file_get_contents (scans[0], &bytes, &n, NULL));
+  g_assert_true (g_file_set_contents (late, bytes, (gssize) n, NULL));
+  td_test_wait (file_is_there, output, "the volume");
+
+  g_application_activate (G_APPLICATION (application));
+  td_test_window = TD_WINDOW (gtk_application_get_active_window (GTK_APPLICATION (application)));
+  g_object_add_weak_pointer (G_OBJECT (td_test_window), (gpointer *) &td_test_window);
+  td_test_wait (watch_is_found, NULL, "the watching to be found");
+  TdJobItem *item = last_item ();
+  td_test_wait (both_came, item, "both rows");
+  g_assert_cmpint (row_of (item, notes)->state, ==, TD_BATCH_PASSED);
+  g_assert_nonnull (row_of (item, notes)->why);
+  td_test_activate ("show-jobs", NULL);
+  GtkWidget *row = td_test_find (GTK_WIDGET (td_test_other_window (TD_TYPE_JOBS_WINDOW)),
+                                 TD_TYPE_JOB_ROW, NULL, NULL);
+  td_test_screenshot (GTK_WIDGET (td_test_other_window (TD_TYPE_JOBS_WINDOW)), "batch-jobs");
+  td_test_click (td_test_part (row, "table"));
+  GtkWindow *table = td_test_other_window (TD_TYPE_BATCH_WINDOW);
+  td_test_screenshot (GTK_WIDGET (table), "batch-watch");
+  td_test_click (td_test_part (table, "stop"));
+  td_test_wait (item_has_ended, item, "the watching to stop");
+  g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_CANCELLED);
+  g_autofree char *status = td_job_item_status (item);
+  g_assert_cmpstr (status, ==, "Stopped: 1 of 1 scan reconstructed");
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *one[] = { "--columns=128", "--rows=4", "--views=120", "--centre=64.7", NULL };
+  const char *two[] = { "--columns=128", "--rows=4", "--views=120", "--centre=58.2", NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  g_autofree char *folder = g_build_filename (td_test_folder (), "night", NULL);
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  scans[0] = td_test_phantom ("night/one.nxs", one);
+  scans[1] = g_build_filename (folder, "damaged.nxs", NULL);
+  scans[2] = td_test_phantom ("night/two.nxs", two);
+  outputs = g_build_filename (td_test_folder (), "volumes", NULL);
+  g_assert_true (g_file_set_contents (scans[1], "\211HDF\r\n\032\nand no more", -1, NULL));
+  application = td_test_start ();
+  td_test_open (scans[0]);
+  g_test_add_func ("/window-batch/dialog", test_dialog);
+  g_test_add_func ("/window-batch/batch", test_batch);
+  g_test_add_func ("/window-batch/sorted", test_sorted);
+  g_test_add_func ("/window-batch/again", test_again);
+  g_test_add_func ("/window-batch/watch", test_watch);
+  int status = g_test_run ();
+  g_object_unref (application);
+  td_test_folder_remove ();
+  for (guint i = 0; i < 3; i++)
+    g_free (scans[i]);
+  g_free (outputs);
+  return status;
+}

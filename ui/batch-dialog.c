@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "batch-dialog.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+
+#include "choose-file.h"
+#include "cluster/arrivals.h"
+#include "labels.h"
+#include "number-row.h"
+#include "reconstruct-dialog.h"
+#include "target-check.h"
+#include "ui.h"
+
+struct _TdBatchDialog {
+  AdwWindow parent_instance;
+  TdRecipe recipe;
+  char **settings;
+  GPtrArray *paths; /* char *, in the list's order */
+  AdwComboRow *which, *format;
+  GtkWidget *accept, *list, *chosen, *watched, *none, *stated;
+  AdwEntryRow *watch, *folder;
+  TdNumberRow *settle;
+  GtkSwitch *find, *overwrite;
+  AdwActionRow *find_row, *recipe_row, *problem;
+  gboolean filling;
+};
+
+enum { CHOSEN, WATCHED };
+enum { ACCEPTED, N_SIGNALS };
+static guint signals[N_SIGNALS];
+
+G_DEFINE_FINAL_TYPE (TdBatchDialog, td_batch_dialog, ADW_TYPE_WINDOW)
+
+/* ── What is wrong ── */
+
+static gboolean
+batch_dialog_watches (TdBatchDialog *self)
+{
+  return adw_combo_row_get_selected (self->which) == WATCHED;
+}
+
+static char **
+batch_dialog_scans (TdBatchDialog *self)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  for (guint i = 0; i < self->paths->len; i++)
+    g_strv_builder_add (builder, self->paths->pdata[i]);
+  return g_strv_builder_end (builder);
+}
+
+/* The volumes' folder may exist, and is made if its parent does. */
+static gboolean
+batch_dialog_check_folder (const char *folder, GError **error)
+{
+  if (!g_file_test (folder, G_FILE_TEST_EXISTS))
+    return td_target_check (folder, error);
+  if (g_path_is_absolute (folder) && g_file_test (folder, G_FILE_TEST_IS_DIR))
+    return TRUE;
+  td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", folder);
+  return FALSE;
+}
+
+static gboolean
+batch_dialog_check (TdBatchDialog *self, GError **error)
+{
+  const char *folder = gtk_editable_get_text (GTK_EDITABLE (self->folder));
+  const char *watch = gtk_editable_get_text (GTK_EDITABLE (self->watch));
+  g_auto (GStrv) scans = batch_dialog_scans (self);
+
+  if (batch_dialog_watches (self)) {
+    if (*watch && !(g_path_is_absolute (watch) && g_file_test (watch, G_FILE_TEST_IS_DIR))) {
+      td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", watch);
+      return FALSE;
+    }
+    return !*folder || batch_dialog_check_folder (folder, error);
+  }
+  g_auto (GStrv) outputs
+      = td_batch_outputs ((const char *const *) scans, folder, self->recipe.output_format, error);
+  return outputs && (!*folder || batch_dialog_check_folder (folder, error));
+}
+
+/* What is still empty is no fault, but nothing can start. */
+static gboolean
+batch_dialog_is_complete (TdBatchDialog *self)
+{
+  const char *from = gtk_editable_get_text (GTK_EDITABLE (self->watch));
+
+  return *gtk_editable_get_text (GTK_EDITABLE (self->folder))
+         && (batch_dialog_watches (self) ? *from != '\0' : self->paths->len > 0);
+}
+
+static void
+batch_dialog_update (TdBatchDialog *self)
+{
+  g_autoptr (GError) error = NULL;
+  const gboolean sound = batch_dialog_check (self, &error);
+  g_autofree char *words = error ? td_label_error (error) : NULL;
+
+  gtk_widget_set_visible (self->chosen, !batch_dialog_watches (self));
+  gtk_widget_set_visible (self->watched, batch_dialog_watches (self));
+  gtk_widget_set_visible (self->none, self->paths->len == 0);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words ? words : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->problem), words != NULL);
+  gtk_widget_set_sensitive (self->accept, sound && batch_dialog_is_complete (self));
+}
+
+/* ── The list ── */
+
+/* The focus goes on to what follows, so that a key removes the next. */
+static void
+batch_dialog_on_remove (GtkButton *button, TdBatchDialog *self)
+{
+  GtkWidget *row = gtk_widget_get_ancestor (GTK_WIDGET (button), ADW_TYPE_ACTION_ROW);
+  const char *path = g_object_get_data (G_OBJECT (row), "path");
+  guint at;
+
+  if (!g_ptr_array_find_with_equal_func (self->paths, path, g_str_equal, &at))
+    return;
+  GtkWidget *next = gtk_widget_get_next_sibling (row);
+  gtk_widget_child_focus (next ? next : self->chosen, GTK_DIR_TAB_FORWARD);
+  gtk_list_box_remove (GTK_LIST_BOX (self->list), row);
+  g_ptr_array_remove_index (self->paths, at);
+  batch_dialog_update (self);
+}
+
+static GtkWidget *
+batch_dialog_new_row (TdBatchDialog *self, const char *path)
+{
+  g_autofree char *name = g_path_get_basename (path);
+  g_autofree char *parent = g_path_get_dirname (path);
+  g_autofree char *tip = g_strdup_printf (_ ("Take %s off the list"), name);
+  GtkWidget *row
+      = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name, "title-lines", 0,
+                      "subtitle", parent, "subtitle-lines", 0, "activatable", FALSE, NULL);
+  GtkWidget *remove = gtk_button_new_from_icon_name ("list-remove-symbolic");
+
+  gtk_widget_set_valign (remove, GTK_ALIGN_CENTER);
+  gtk_widget_set_tooltip_text (remove, tip);
+  gtk_widget_add_css_class (remove, "flat");
+  g_signal_connect (remove, "clicked", G_CALLBACK (batch_dialog_on_remove), self);
+  adw_action_row_add_suffix (ADW_ACTION_ROW (row), remove);
+  g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);
+  return row;
+}
+
+void
+td_batch_dialog_add (TdBatchDialog *self, const char *path)
+{
+  g_autofree char *whole = g_canonicalize_filename (path, NULL);
+
+  if (g_ptr_array_find_with_equal_func (self->paths, whole, g_str_equal, NULL))
+    return;
+  gtk_list_box_append (GTK_LIST_BOX (self->list), batch_dialog_new_row (self, whole));
+  g_ptr_array_add (self->paths, g_steal_pointer (&whole));
+  batch_dialog_update (self);
+}
+
+/* As a folder that is watched is looked at, once. */
+void
+td_batch_dialog_add_all (TdBatchDialog *self, const char *folder)
+{
+  g_autoptr (TdArrivals) arrivals
+      = td_arrivals_new (folder, gtk_editable_get_text (GTK_EDITABLE (self->folder)), 0);
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) paths = td_arrivals_look (arrivals, NULL, &error);
+
+  for (guint i = 0; paths && paths[i]; i++)
+    td_batch_dialog_add (self, paths[i]);
+  if (paths && *paths)
+    return;
+  g_autofree char *words
+      = error ? td_label_error (error) : g_strdup_printf (_ ("No scan lies in “%s”"), folder);
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words);
+  gtk_widget_set_visible (GTK_WIDGET (self->problem), TRUE);
+}
+
+/* ── Choosing ── */
+
+static void
+batch_dialog_on_scan (const char *path, gpointer user)
+{
+  if (path)
+    td_batch_dialog_add (user, path);
+}
+
+static void
+batch_dialog_on_folder_of_scans (const char *path, gpointer user)
+{
+  if (path)
+    td_batch_dialog_add_all (user, path);
+}
+
+static void
+batch_dialog_on_watch (const char *path, gpointer user)
+{
+  TdBatchDialog *self = user;
+
+  if (path)
+    gtk_editable_set_text (GTK_EDITABLE (self->watch), path);
+}
+
+static void
+batch_dialog_on_folder (const char *path, gpointer user)
+{
+  TdBatchDialog *self = user;
+
+  if (path)
+    gtk_editable_set_text (GTK_EDITABLE (self->folder), path);
+}
+
+static void
+batch_dialog_on_add_files (GtkButton *button, TdBatchDialog *self)
+{
+  td_choose_files (GTK_WIDGET (self), _ ("Scans of the Batch"), GTK_FILE_CHOOSER_ACTION_OPEN,
+                   batch_dialog_on_scan, self);
+}
+
+static void
+batch_dialog_on_add_folders (GtkButton *button, TdBatchDialog *self)
+{
+  td_choose_files (GTK_WIDGET (self), _ ("Folders That Are Scans"),
+                   GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, batch_dialog_on_scan, self);
+}
+
+static void
+batch_dialog_on_add_all (GtkButton *button, TdBatchDialog *self)
+{
+  td_choose_file (GTK_WIDGET (self), _ ("A Folder of Scans"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                  batch_dialog_on_folder_of_scans, self);
+}
+
+static void
+batch_dialog_on_choose_watch (GtkButton *button, TdBatchDialog *self)
+{
+  td_choose_file (GTK_WIDGET (self), _ ("Folder to Watch"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                  batch_dialog_on_watch, self);
+}
+
+static void
+batch_dialog_on_choose_folder (GtkButton *button, TdBatchDialog *self)
+{
+  td_choose_file (GTK_WIDGET (self), _ ("Write the Volumes To"),
+                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, batch_dialog_on_folder, self);
+}
+
+/* ── The recipe ── */
+
+static void
+batch_dialog_show_axis (TdBatchDialog *self)
+{
+  g_autofree char *stated = isnan (self->recipe.centre_px)
+                                ? g_strdup (_ ("Off: the middle of the detector for each"))
+                                : g_strdup_printf (_ ("Off: %.3f px for each, as in the window"),
+                                                   self->recipe.centre_px);
+
+  adw_action_row_set_subtitle (self->find_row, gtk_switch_get_active (self->find) ? _ (
+                                                   "Of parallel beams; a cone beam’s is its scan’s")
+                                                                                  : stated);
+}
+
+static void
+batch_dialog_on_changed (gpointer object, gpointer property, TdBatchDialog *self)
+{
+  if (self->filling)
+    return;
+  self->recipe.output_format = adw_combo_row_get_selected (self->format);
+  batch_dialog_show_axis (self);
+  batch_dialog_update (self);
+}
+
+static void
+batch_dialog_on_text (GtkEditable *editable, TdBatchDialog *self)
+{
+  if (!self->filling)
+    batch_dialog_update (self);
+}
+
+static void
+batch_dialog_on_accept (GtkButton *button, TdBatchDialog *self)
+{
+  const gboolean watches = batch_dialog_watches (self);
+  g_auto (GStrv) scans = watches ? NULL : batch_dialog_scans (self);
+  const TdJobBatch batch
+      = { .scans = scans,
+          .watch = watches ? (char *) gtk_editable_get_text (GTK_EDITABLE (self->watch)) : NULL,
+          .settle_s = td_number_row_get_value (self->settle) };
+  TdRecipe recipe = self->recipe;
+
+  recipe.centre_auto = recipe.centre_auto || gtk_switch_get_active (self->find);
+  g_autoptr (TdRemoteJob) job = td_remote_job_new_batch (
+      &batch, self->settings, &recipe, gtk_editable_get_text (GTK_EDITABLE (self->folder)),
+      gtk_switch_get_active (self->overwrite));
+  g_signal_emit (self, signals[ACCEPTED], 0, job);
+  gtk_window_close (GTK_WINDOW (self));
+}
+
+/* ── Object ── */
+
+static void
+td_batch_dialog_dispose (GObject *object)
+{
+  TdBatchDialog *self = TD_BATCH_DIALOG (object);
+
+  g_clear_pointer (&self->paths, g_ptr_array_unref);
+  g_clear_pointer (&self->settings, g_strfreev);
+  G_OBJECT_CLASS (td_batch_dialog_parent_class)->dispose (object);
+}
+
+static void
+batch_dialog_bind_parts (GtkWidgetClass *widget)
+{
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, which);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, format);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, accept);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, list);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, chosen);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, watched);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, none);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, stated);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, watch);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, folder);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, settle);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, find);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, overwrite);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, find_row);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, recipe_row);
+  gtk_widget_class_bind_template_child (widget, TdBatchDialog, problem);
+}
+
+static void
+td_batch_dialog_class_init (TdBatchDialogClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
+  G_OBJECT_CLASS (class)->dispose = td_batch_dialog_dispose;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/batch-dialog.ui");
+  batch_dialog_bind_parts (widget);
+  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_accept);
+  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_add_files);
+  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_add_folders);
+  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_add_all);
+  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_choose_watch);
+  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_choose_folder);
+  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_changed);
+  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_text);
+  signals[ACCEPTED] = td_signal_new (TD_TYPE_BATCH_DIALOG, "accepted", 1, G_TYPE_POINTER);
+}
+
+static void
+batch_dialog_fill (TdBatchDialog *self)
+{
+  const char *const which[] = { _ ("These scans"), _ ("A watched folder’s"), NULL };
+  g_autoptr (GtkStringList) whiches = gtk_string_list_new (which);
+  g_autoptr (GtkStringList) formats = gtk_string_list_new (NULL);
+
+  for (guint i = 0; i <= TD_VOLUME_HDF5; i++)
+    gtk_string_list_append (formats, td_volume_format_label (i));
+  adw_combo_row_set_model (self->which, G_LIST_MODEL (whiches));
+  adw_combo_row_set_model (self->format, G_LIST_MODEL (formats));
+  td_number_row_set_range (self->settle, 0, 86400);
+  td_number_row_set_steps (self->settle, 1, 10, 0);
+  td_number_row_set_value (self->settle, TD_ARRIVALS_SETTLE_S);
+}
+
+static void
+td_batch_dialog_init (TdBatchDialog *self)
+{
+  self->filling = TRUE;
+  self->paths = g_ptr_array_new_with_free_func (g_free);
+  gtk_widget_init_template (GTK_WIDGET (self));
+  batch_dialog_fill (self);
+}
+
+static void
+batch_dialog_show_recipe (TdBatchDialog *self)
+{
+  TdRecipe preset;
+
+  td_recipe_init (&preset);
+  preset.centre_px = self->recipe.centre_px;
+  preset.centre_auto = self->recipe.centre_auto;
+  preset.output_format = self->recipe.output_format;
+  g_autofree char *change = td_label_change (&preset, &self->recipe);
+  adw_action_row_set_subtitle (self->recipe_row,
+                               *change ? change : _ ("All steps and values are the presets"));
+}
+
+GtkWidget *
+td_batch_dialog_new (GtkWindow *parent, const TdRecipe *recipe, char *const *settings,
+                     const char *folder)
+{
+  TdBatchDialog *self = g_object_new (TD_TYPE_BATCH_DIALOG, "transient-for", parent, NULL);
+  g_autofree char *stated = settings ? g_strjoinv (" ", (char **) settings) : NULL;
+
+  self->recipe = *recipe;
+  self->settings = g_strdupv ((char **) settings);
+  adw_combo_row_set_selected (self->format, recipe->output_format);
+  batch_dialog_show_recipe (self);
+  gtk_widget_set_visible (self->stated, stated && *stated);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->stated), stated ? stated : "");
+  gtk_editable_set_text (GTK_EDITABLE (self->folder), folder ? folder : "");
+  batch_dialog_show_axis (self);
+  self->filling = FALSE;
+  batch_dialog_update (self);
+  return GTK_WIDGET (self);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <adwaita.h>
+
+#include "job-queue.h"
+
+/**
+ * TdBatchWindow: the table of a batch while it runs and after: each scan's state, axis, time and
+ * volume, sortable, as a file of comma-separated values. What failed can be tried again; the table
+ * goes on with the same rows then. Signals: "again-requested" (TdJobItem *), "open-requested"
+ * (const char *path): a volume.
+ */
+#define TD_TYPE_BATCH_WINDOW (td_batch_window_get_type ())
+G_DECLARE_FINAL_TYPE (TdBatchWindow, td_batch_window, TD, BATCH_WINDOW, AdwWindow)
+
+GtkWidget *td_batch_window_new (GtkWindow *parent, TdJobQueue *jobs, TdJobItem *item);
+/* FALSE with @error: nothing was written. */
+gboolean td_batch_window_save (TdBatchWindow *self, const char *path, GError **error);
