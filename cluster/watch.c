@@ -498,6 +498,7 @@ watch_look_for_lost (TdWatch *watch)
           "network is cut; look at the job's log, and start the job again, which goes on where it "
           "was",
           i, (int) ((watch->awake_us - watch->peers[i].heard_us) / G_USEC_PER_SEC));
+      watch->peers[i].stopped = TRUE; /* nobody waits for it */
       watch_fail_rank (watch, (guint) i, NULL, watch->peers[i].stage, text);
     }
   if (watch->rank != 0 && watch_has_lost (watch, &watch->peers[0]))
@@ -543,8 +544,10 @@ watch_look_for_end (TdWatch *watch)
       watch_abort (watch, TD_WORKER_FAILED);
     return;
   }
-  for (int i = 0; i < watch->size; i++)
-    all = all && watch->peers[i].stopped;
+  for (int i = 0; i < watch->size; i++) {
+    const Peer *peer = &watch->peers[i];
+    all = all && (peer->stopped || (peer->process && !watch_sees_living (peer->process)));
+  }
   if (!all && watch->awake_us - watch->stopping_us < UNWIND_US)
     return;
   if (watch->exit_status == TD_WORKER_CANCELLED) {

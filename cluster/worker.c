@@ -78,23 +78,27 @@ typedef struct {
 
 /* ── MPI without spinning ── */
 
-/* Ranks that wait for others leave them the processors. */
+/* Ranks that wait for others leave them the processors. Where the job ends meanwhile, nobody waits
+   for those that failed. */
 static void
-worker_await (MPI_Request *request)
+worker_await (const Worker *worker, MPI_Request *request)
 {
   int done = 0;
 
-  while (MPI_Test (request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+  while (MPI_Test (request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+    if (g_cancellable_is_cancelled (worker->cancellable))
+      td_watch_cancelled (worker->watch);
     g_usleep (500);
+  }
 }
 
 static void
-worker_share (void *data, gsize bytes)
+worker_share (const Worker *worker, void *data, gsize bytes)
 {
   MPI_Request request;
 
   MPI_Ibcast (data, (int) bytes, MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-  worker_await (&request);
+  worker_await (worker, &request);
 }
 
 /* Rank 0's text, on all ranks. (transfer full) */
@@ -103,19 +107,19 @@ worker_share_text (const Worker *worker, const char *text)
 {
   guint64 length = worker->rank == 0 ? strlen (text) + 1 : 0;
 
-  worker_share (&length, sizeof length);
+  worker_share (worker, &length, sizeof length);
   char *copy = worker->rank == 0 ? g_strdup (text) : g_malloc (length);
-  worker_share (copy, length);
+  worker_share (worker, copy, length);
   return copy;
 }
 
 static void
-worker_meet (void)
+worker_meet (const Worker *worker)
 {
   MPI_Request request;
 
   MPI_Ibarrier (MPI_COMM_WORLD, &request);
-  worker_await (&request);
+  worker_await (worker, &request);
 }
 
 /* ── Where this rank is ── */
@@ -249,9 +253,9 @@ worker_meet_ranks (Worker *worker, GError **error)
   worker->nodes = g_new0 (int, worker->size);
   MPI_Iallgather (&own, sizeof own, MPI_BYTE, worker->ranks, sizeof own, MPI_BYTE, MPI_COMM_WORLD,
                   &request);
-  worker_await (&request);
+  worker_await (worker, &request);
   MPI_Iallgather (&worker->node, 1, MPI_INT, worker->nodes, 1, MPI_INT, MPI_COMM_WORLD, &request);
-  worker_await (&request);
+  worker_await (worker, &request);
   worker_tell_ranks (worker);
   for (int i = 1; i < worker->size; i++) {
     const RankFacts *other = &worker->ranks[i], *first = worker->ranks;
@@ -606,7 +610,7 @@ worker_open_output (Worker *worker, GError **error)
   td_watch_stage (worker->watch, "opening the output");
   if (worker->rank == 0 && !worker_begin_output (worker, error))
     return FALSE;
-  worker_share (&worker->decided, sizeof worker->decided);
+  worker_share (worker, &worker->decided, sizeof worker->decided);
   if (worker->rank == 0)
     return TRUE;
   worker_fill_spec (worker);
@@ -625,9 +629,9 @@ worker_missing (Worker *worker)
 
   if (worker->rank == 0 && worker_hands_out (worker))
     worker->handout = td_handout_new (missing, (guint) worker->size);
-  worker_share (&n, sizeof n);
+  worker_share (worker, &n, sizeof n);
   g_array_set_size (missing, n);
-  worker_share (missing->data, n * sizeof (TdGridShare));
+  worker_share (worker, missing->data, n * sizeof (TdGridShare));
   if (worker->rank == 0 && worker->decided.go_on) {
     guint left = 0;
     for (guint i = 0; i < n; i++)
@@ -885,7 +889,7 @@ worker_finish (Worker *worker, GError **error)
     g_clear_pointer (&worker->volume, td_volume_writer_free);
   MPI_Igather (&own, sizeof own, MPI_BYTE, reports, sizeof own, MPI_BYTE, 0, MPI_COMM_WORLD,
                &request);
-  worker_await (&request);
+  worker_await (worker, &request);
   td_watch_finish (worker->watch);
   if (g_cancellable_set_error_if_cancelled (worker->cancellable, error))
     return FALSE;
@@ -906,7 +910,7 @@ worker_finish (Worker *worker, GError **error)
     }
     worker_tell_done (worker, reports);
   }
-  worker_meet ();
+  worker_meet (worker);
   return TRUE;
 }
 

@@ -361,14 +361,14 @@ def computes_what_one_process_does(place, kind):
 
 
 def hold_a_rank(place, kind, output):
-    """A job that cannot end, since one of its ranks is stopped while it computes: its id, its folder, the rank."""
-    scan = place.folder / "larger.nxs"
-    if not scan.exists():
-        place.run("phantom", "sphere", "--cone", "--output", scan, "--columns", 320, "--rows", 256, "--views", 240)
-    done = place.run("submit", scan, "--output", place.folder / output, "--profile", kind, "--device", "host",
-                     "--detach")
-    assert done.returncode == 0, done.stderr
-    job_id = done.stdout.strip()
+    """A job that cannot end, since one of its ranks is stopped while it reads: its id, its folder, the rank.
+
+    Its storage is slow, unless there is a file "quick".
+    """
+    place.profile("held", **dict(
+        place.keys[kind], setup=f"[ -e {place.folder}/quick ] || export LD_PRELOAD={os.environ['TOMODESK_SLOW_STORAGE']} "
+        f"SLOW_STORAGE={place.scan} SLOW_RATE=0.25 SLOW_LATENCY=0"))
+    job_id = place.submit("held", output, "--device", "host")
     folder = place.folder / "data" / "tomodesk" / "jobs" / job_id
     events = folder / "events.jsonl"
     assert cluster.wait_for(lambda: events.exists() and '"start"' in events.read_text(), 30, 0.01)
@@ -394,6 +394,7 @@ def tells_that_a_real_rank_was_killed(place, kind):
     job = ended(place, job_id, FAULTS)
     assert job and job["state"] == "failed" and job["why"], job
     assert cluster.wait_for(lambda: not place.processes(folder), FAULTS), "no process is left"
+    (place.folder / "quick").touch()
     done = place.run("submit", "--again", job_id)
     assert done.returncode == 0, done.stderr
     assert (place.folder / f"{kind}-killed.tif").exists()
@@ -421,8 +422,8 @@ QUICK = {
               tells_of_an_scancel_from_outside],
 }
 # The probe comes first: it makes the jobs' folder, as on a cluster that is new.
-REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs,
-        tells_that_a_real_rank_was_killed]
+REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs]
+REAL_DEATHS = {"local": [tells_that_a_real_rank_was_killed], "slurm": [tells_that_a_real_rank_was_killed]}
 SLOW = {"slurm": [tells_that_the_wall_time_was_reached, asks_the_queue_rarely]}
 
 
@@ -443,7 +444,7 @@ def prepare(place, kind):
 
 def main():
     cli, fake, kind = sys.argv[1:4]
-    cases = (SLOW[kind] if "--slow" in sys.argv else REAL if "--real" in sys.argv
+    cases = (SLOW[kind] if "--slow" in sys.argv else REAL + REAL_DEATHS.get(kind, []) if "--real" in sys.argv
              else CASES[kind] if "--all" in sys.argv else QUICK[kind])
     only = [word for word in sys.argv[4:] if not word.startswith("--")]
     cases = CASES[kind] if only and cases is QUICK[kind] else cases
