@@ -2,6 +2,7 @@
 #include "row-filter-host.h"
 #include "compute/device/device.h"
 #include "compute/device/host-fft.h"
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 
 #include <string.h>
@@ -12,7 +13,9 @@ struct TdHostRowFilter {
   guint n_columns, n_wide, padded;
   gboolean extend_edges;
   fftwf_plan plan;
-  float *response; /* each twice, for the real and the imaginary part; divided by padded */
+  TdHostScratch *lines;  /* two padded rows as one of complex numbers, and their transform */
+  TdHostScratch *blends; /* two weighted rows and the weights */
+  float *response;       /* each twice, for the real and the imaginary part; divided by padded */
 };
 
 typedef struct {
@@ -39,11 +42,18 @@ td_host_row_filter_new (guint n_columns, guint n_wide, guint padded, GError **er
   self->n_columns = n_columns;
   self->n_wide = n_wide;
   self->padded = padded;
-  self->response = g_new0 (float, 2 * (gsize) padded);
-  self->plan = td_fftw_plan (padded);
+  self->response = td_host_malloc (2 * (gsize) padded * sizeof *self->response, error);
+  self->plan = self->response ? td_fftw_plan (padded) : NULL;
   if (self->plan)
+    self->lines = td_host_scratch_new (padded * sizeof (fftwf_complex),
+                                       padded * sizeof (fftwf_complex), error);
+  else if (self->response)
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan the length %u", padded);
+  if (self->lines)
+    self->blends = td_host_scratch_new (2 * (gsize) n_columns * sizeof (float),
+                                        n_columns * sizeof (float), error);
+  if (self->blends)
     return self;
-  td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan the length %u", padded);
   td_host_row_filter_free (self);
   return NULL;
 }
@@ -137,20 +147,20 @@ row_filter_host_run_piece (guint index, gpointer data)
   const Run *run = data;
   const TdHostRowFilter *filter = run->filter;
   guint end = MIN (((guint64) index + 1) * 2 * PAIRS_A_PIECE, run->n_rows);
+  const TdHostPieces lines = td_host_scratch_take (filter->lines);
+  const TdHostPieces blends = td_host_scratch_take (filter->blends);
   Piece piece = {
-    .from = fftwf_alloc_complex (filter->padded),
-    .to = fftwf_alloc_complex (filter->padded),
-    .copies = run->blend ? g_new (float, 2 * (gsize) filter->n_columns) : NULL,
-    .weights = run->blend ? g_new (float, filter->n_columns) : NULL,
+    .from = lines.from,
+    .to = lines.to,
+    .copies = blends.from,
+    .weights = blends.to,
     .sinogram = -1,
   };
 
   for (guint row = index * 2 * PAIRS_A_PIECE; row < end; row += 2)
     filter_pair (run, &piece, row);
-  fftwf_free (piece.from);
-  fftwf_free (piece.to);
-  g_free (piece.copies);
-  g_free (piece.weights);
+  td_host_scratch_give (filter->blends, &blends);
+  td_host_scratch_give (filter->lines, &lines);
 }
 
 void
@@ -170,6 +180,8 @@ td_host_row_filter_free (TdHostRowFilter *self)
   if (!self)
     return;
   td_fftw_plan_free (self->plan);
+  td_host_scratch_free (self->lines);
+  td_host_scratch_free (self->blends);
   g_free (self->response);
   g_free (self);
 }

@@ -4,6 +4,7 @@
    (padded) roundings of single precision at random signs: 5e-7 at most. */
 #include "row-filter.h"
 #include "row-filter-host.h"
+#include "compute/device/host.h"
 #include "kernels/params.h"
 
 #define WORKSPACE_BYTES (64u << 20)
@@ -103,9 +104,12 @@ td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide, guint m
 gboolean
 td_row_filter_set (TdRowFilter *self, const TdFilter *spec, GError **error)
 {
-  g_autofree double *response = g_new (double, self->padded);
-  g_autofree float *scaled = g_new (float, self->padded);
+  g_autofree double *response = td_host_malloc (self->padded * sizeof *response, error);
+  g_autofree float *scaled
+      = response ? td_host_malloc (self->padded * sizeof *scaled, error) : NULL;
 
+  if (!scaled)
+    return FALSE;
   if (!td_filter_response (spec, self->padded, response)) {
     td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory to plan filters of %u columns",
                   self->padded);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "dataset/sort.h"
 
 #define ROWS_TRIED 5
@@ -112,7 +113,10 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
 
   if (!rows)
     return NULL;
-  float *mean = g_new0 (float, samples);
+  float *mean = td_host_malloc (samples * sizeof *mean, error);
+  if (!mean)
+    return NULL;
+  memset (mean, 0, samples * sizeof *mean);
   for (guint row = 0; row < band.count; row++)
     for (gsize i = 0; i < samples; i++)
       mean[i] += rows[row * samples + i] / band.count;

@@ -7,6 +7,7 @@
 #include "axis-quality.h"
 #include "axis-search.h"
 #include "axis-slices.h"
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 
 /**
@@ -62,7 +63,8 @@ typedef struct {
 
 typedef struct {
   const Trials *trials;
-  const float *slices; /* NULL: between the nodes */
+  const float *slices;    /* NULL: between the nodes */
+  TdHostScratch *scratch; /* without slices: of one */
   const TdAxisCurve *curve;
   double radius;
   double *values;
@@ -98,14 +100,19 @@ judge_slice (guint index, gpointer data)
   const Judging *judging = data;
   const guint side = td_axis_slices_side (judging->trials->slices);
   const gsize pixels = (gsize) side * side;
-  g_autofree float *between = judging->slices ? NULL : g_new (float, pixels);
 
-  if (between)
-    axis_sharpness_interpolate (
-        judging->trials, judging->curve->first_px + index * judging->curve->step_px, side, between);
-  judging->values[index] = td_axis_quality (judging->trials->quality,
-                                            between ? between : judging->slices + index * pixels,
-                                            side, judging->radius);
+  if (judging->slices) {
+    judging->values[index] = td_axis_quality (
+        judging->trials->quality, judging->slices + index * pixels, side, judging->radius);
+    return;
+  }
+  const TdHostPieces pieces = td_host_scratch_take (judging->scratch);
+  axis_sharpness_interpolate (judging->trials,
+                              judging->curve->first_px + index * judging->curve->step_px, side,
+                              pieces.from);
+  judging->values[index]
+      = td_axis_quality (judging->trials->quality, pieces.from, side, judging->radius);
+  td_host_scratch_give (judging->scratch, &pieces);
 }
 
 /* ── Less of a large sinogram ── */
@@ -241,7 +248,7 @@ run_each (Trials *trials, TdAxisCurve *curve, double radius, GError **error)
       centres[i] = curve->first_px + (first + i) * curve->step_px;
     if (!make_slices (trials, centres, count, pixels, error))
       return FALSE;
-    Judging judging = { trials, pixels, curve, radius, curve->merit + first };
+    Judging judging = { trials, pixels, NULL, curve, radius, curve->merit + first };
     td_parallel_for (count, judge_slice, &judging);
   }
   return TRUE;
@@ -255,7 +262,12 @@ trials_run (Trials *trials, TdAxisCurve *curve, GError **error)
   g_autoptr (GError) reason = NULL;
 
   if (ready_nodes (trials, curve, &reason)) {
-    Judging judging = { trials, NULL, curve, radius, curve->merit };
+    const guint side = td_axis_slices_side (trials->slices);
+    g_autoptr (TdHostScratch) scratch
+        = td_host_scratch_new ((gsize) side * side * sizeof (float), 0, error);
+    if (!scratch)
+      return FALSE;
+    Judging judging = { trials, NULL, scratch, curve, radius, curve->merit };
     td_parallel_for (curve->n, judge_slice, &judging);
     return TRUE;
   }

@@ -6,6 +6,7 @@
 
 #include "compute/device/device.h"
 #include "compute/device/host-fft.h"
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 
 #define ROWS_A_PIECE 16
@@ -13,6 +14,7 @@
 struct TdAxisSpectrum {
   guint n_rows, n_columns, length, n_bins;
   fftwf_plan plan;
+  TdHostScratch *scratch;
   fftwf_complex *bins; /* [n_rows][n_bins] */
 };
 
@@ -47,7 +49,8 @@ transform_piece (guint index, gpointer data)
   const Run *run = data;
   TdAxisSpectrum *spectrum = run->spectrum;
   guint n = spectrum->length, end = MIN ((index + 1) * ROWS_A_PIECE, spectrum->n_rows);
-  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  const TdHostPieces pieces = td_host_scratch_take (spectrum->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint row = index * ROWS_A_PIECE; row < end; row += 2) {
     const float *rows = run->rows + (gsize) row * spectrum->n_columns;
@@ -68,8 +71,7 @@ transform_piece (guint index, gpointer data)
       }
     }
   }
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (spectrum->scratch, &pieces);
 }
 
 /* How much of the padding is the first column's, the rest being the last one's. */
@@ -94,7 +96,9 @@ td_axis_spectrum_new (const float *rows, guint n_rows, guint n_columns, gboolean
   spectrum->n_bins = spectrum->length / 2 + 1;
   spectrum->plan = td_fftw_plan (spectrum->length);
   spectrum->bins = fftwf_alloc_complex ((gsize) n_rows * spectrum->n_bins);
-  if (!spectrum->plan || !spectrum->bins) {
+  spectrum->scratch = td_host_scratch_new (spectrum->length * sizeof (fftwf_complex),
+                                           spectrum->length * sizeof (fftwf_complex), NULL);
+  if (!spectrum->plan || !spectrum->bins || !spectrum->scratch) {
     td_axis_spectrum_free (spectrum);
     return NULL;
   }
@@ -111,6 +115,7 @@ td_axis_spectrum_free (TdAxisSpectrum *spectrum)
     return;
   td_fftw_plan_free (spectrum->plan);
   fftwf_free (spectrum->bins);
+  td_host_scratch_free (spectrum->scratch);
   g_free (spectrum);
 }
 
@@ -149,7 +154,8 @@ axis_spectrum_back_piece (guint index, gpointer data)
   const TdAxisSpectrum *spectrum = run->spectrum;
   guint n = spectrum->length, half = n / 2;
   guint end = MIN ((index + 1) * ROWS_A_PIECE, run->count);
-  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  const TdHostPieces pieces = td_host_scratch_take (spectrum->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
   const float *phase = run->phase;
 
   for (guint row = index * ROWS_A_PIECE; row < end; row += 2) {
@@ -178,8 +184,7 @@ axis_spectrum_back_piece (guint index, gpointer data)
       at = at + 1 < n ? at + 1 : 0;
     }
   }
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (spectrum->scratch, &pieces);
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include "axis-search.h"
 #include "compute/device/host-fft.h"
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 
 /* Transforms that one thread does at a time: neighbouring columns share cache lines. */
@@ -15,7 +16,9 @@ struct TdAxisWedge {
   guint n_views, length;
   fftwf_plan along_views, along_columns;
   double radius;
-  float *squares; /* [length / 2 + 1] the weights' */
+  float *squares;         /* [length / 2 + 1] the weights' */
+  TdHostScratch *scratch; /* of a line of either transform */
+  fftwf_complex *mixed;   /* what td_axis_wedge_spilled() works in: Joined */
 };
 
 TdAxisWedge *
@@ -31,7 +34,10 @@ td_axis_wedge_new (guint n_views, guint length, double radius, const double *wei
     wedge->squares[k] = (float) (weights[k] * weights[k]);
   wedge->along_views = td_fftw_plan (2 * n_views);
   wedge->along_columns = td_fftw_plan (length);
-  if (!wedge->along_views || !wedge->along_columns)
+  const gsize line = MAX (2 * (gsize) n_views, length) * sizeof (fftwf_complex);
+  wedge->scratch = td_host_scratch_new (line, line, NULL);
+  wedge->mixed = fftwf_alloc_complex ((gsize) (n_views + 1) * (length / 2 + 1));
+  if (!wedge->along_views || !wedge->along_columns || !wedge->scratch || !wedge->mixed)
     g_clear_pointer (&wedge, td_axis_wedge_free);
   return wedge;
 }
@@ -43,6 +49,8 @@ td_axis_wedge_free (TdAxisWedge *wedge)
     return;
   td_fftw_plan_free (wedge->along_views);
   td_fftw_plan_free (wedge->along_columns);
+  td_host_scratch_free (wedge->scratch);
+  fftwf_free (wedge->mixed);
   g_free (wedge->squares);
   g_free (wedge);
 }
@@ -115,7 +123,8 @@ transform_columns (guint index, gpointer data)
   Joined *joined = data;
   guint n = 2 * joined->n_views, columns = joined->reach + 1;
   guint first = index * 2 * BLOCK, end = MIN (first + 2 * BLOCK, columns);
-  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  const TdHostPieces pieces = td_host_scratch_take (joined->wedge->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint t = first; t < end; t += 2) {
     axis_wedge_join_columns (joined, t, from);
@@ -131,8 +140,7 @@ transform_columns (guint index, gpointer data)
       }
     }
   }
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (joined->wedge->scratch, &pieces);
 }
 
 /* Adds G (m, t) to the line, for positive and negative t. */
@@ -179,7 +187,8 @@ axis_wedge_transform_rows (guint index, gpointer data)
   guint n = joined->wedge->length;
   guint first = TD_AXIS_WEDGE_DROP + 1 + index * 2 * BLOCK;
   guint end = MIN (first + 2 * BLOCK, joined->n_views + 1);
-  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  const TdHostPieces pieces = td_host_scratch_take (joined->wedge->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint m = first; m < end; m += 2) {
     memset (from, 0, n * sizeof *from);
@@ -191,8 +200,7 @@ axis_wedge_transform_rows (guint index, gpointer data)
     if (m + 1 < end)
       axis_wedge_add_row (joined, m + 1, to, m % 2 ? 1 : -1);
   }
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (joined->wedge->scratch, &pieces);
 }
 
 /* Values outside the wedge, and all, of the same rows and frequencies. */
@@ -227,7 +235,7 @@ td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width)
     .n_views = n_views,
     .width = width,
     .reach = reach,
-    .mixed = fftwf_alloc_complex ((gsize) (n_views + 1) * (reach + 1)),
+    .mixed = wedge->mixed,
     .fade = g_new (float, reach + 1),
     .means = g_new (float, n_views),
     .outside = g_new0 (double, n_views + 1),
@@ -244,7 +252,6 @@ td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width)
     all += joined.all[m];
   }
   count_values (wedge, &n_outside, &n_all);
-  fftwf_free (joined.mixed);
   g_free (joined.fade);
   g_free (joined.means);
   g_free (joined.outside);

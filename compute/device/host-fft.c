@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "host-fft.h"
 
+#include "host-scratch.h"
 #include "host.h"
 
 #include <fcntl.h>
@@ -171,13 +172,26 @@ td_fftw_plan_double_free (fftw_plan plan)
   g_mutex_unlock (&double_planner_lock);
 }
 
+void
+td_fftw_begin (void)
+{
+  fftwf_complex from[1] = { { 0 } }, to[1];
+  fftwf_plan plan = NULL;
+
+  g_mutex_lock (&planner_lock);
+  if (fftw_has_room (1))
+    plan = fftwf_plan_dft_1d (1, from, to, FFTW_FORWARD, FFTW_ESTIMATE);
+  g_mutex_unlock (&planner_lock);
+  td_fftw_plan_free (plan);
+  td_fftw_plan_double_free (td_fftw_plan_double (1));
+}
+
 gboolean
 td_fftw_even (double *values, guint period, guint count)
 {
   const guint n = period / 2 + 1;
   double *whole = fftw_alloc_real (period);
   fftw_complex *spectrum = fftw_alloc_complex (n);
-
   fftw_plan plan = NULL;
 
   g_mutex_lock (&double_planner_lock);
@@ -204,6 +218,7 @@ td_fftw_even (double *values, guint period, guint count)
 struct TdHostFft {
   guint n[2], batch;
   fftwf_plan rows, columns; /* columns: 2-D only */
+  TdHostScratch *scratch;   /* of a row, or of some columns */
 };
 
 typedef struct {
@@ -213,10 +228,20 @@ typedef struct {
   guint64 lines, lines_a_piece;
 } Run;
 
+/* From column to column: lines stay aligned, on different cache sets. */
+static gsize
+host_fft_pitch (gsize ny)
+{
+  return (ny + 15) / 8 * 8;
+}
+
 TdHostFft *
 td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error)
 {
   TdHostFft *self = g_new0 (TdHostFft, 1);
+  const gsize line
+      = sizeof (fftwf_complex)
+        * MAX ((gsize) n[0], COLUMNS_AT_ONCE * host_fft_pitch (kind == TD_FFT_C2C_2D ? n[1] : 1));
 
   self->n[0] = n[0];
   self->n[1] = kind == TD_FFT_C2C_2D ? n[1] : 1;
@@ -225,9 +250,12 @@ td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error)
   if (kind == TD_FFT_C2C_2D)
     self->columns = td_fftw_plan (n[1]);
   if (self->rows && (self->columns || kind == TD_FFT_C2C_1D))
+    self->scratch = td_host_scratch_new (line, line, error);
+  else
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", self->n[0],
+                  self->n[1]);
+  if (self->scratch)
     return self;
-  td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", self->n[0],
-                self->n[1]);
   td_host_fft_destroy (self);
   return NULL;
 }
@@ -239,6 +267,7 @@ td_host_fft_destroy (TdHostFft *self)
     return;
   td_fftw_plan_free (self->rows);
   td_fftw_plan_free (self->columns);
+  td_host_scratch_free (self->scratch);
   g_free (self);
 }
 
@@ -255,7 +284,8 @@ host_fft_run_rows (guint index, gpointer data)
   const Run *run = data;
   guint n = run->fft->n[0];
   guint64 end = MIN ((index + 1) * run->lines_a_piece, run->lines);
-  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+  const TdHostPieces pieces = td_host_scratch_take (run->fft->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint64 row = index * run->lines_a_piece; row < end; row++) {
     fftwf_complex *line = run->data + row * n;
@@ -267,8 +297,7 @@ host_fft_run_rows (guint index, gpointer data)
       for (guint x = 0; x < n; x++)
         memcpy (line[x], to[host_fft_place (x, n, TRUE)], sizeof (fftwf_complex));
   }
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (run->fft->scratch, &pieces);
 }
 
 /* Columns are gathered a cache line's worth at a time: strides of a power of two thrash the cache.
@@ -281,9 +310,9 @@ host_fft_run_columns (guint index, gpointer data)
   guint strips = (nx + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
   guint x0 = index % strips * COLUMNS_AT_ONCE, width = MIN (COLUMNS_AT_ONCE, nx - x0);
   fftwf_complex *image = run->data + (guint64) (index / strips) * nx * ny + x0;
-  gsize pitch = (ny + 15) / 8 * 8; /* lines stay aligned, on different cache sets */
-  fftwf_complex *from = fftwf_alloc_complex (pitch * width);
-  fftwf_complex *to = fftwf_alloc_complex (pitch * width);
+  const gsize pitch = host_fft_pitch (ny);
+  const TdHostPieces pieces = td_host_scratch_take (run->fft->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint y = 0; y < ny; y++)
     for (guint x = 0; x < width; x++)
@@ -294,8 +323,7 @@ host_fft_run_columns (guint index, gpointer data)
     for (guint x = 0; x < width; x++)
       memcpy (image[(gsize) y * nx + x], to[x * pitch + host_fft_place (y, ny, run->inverse)],
               sizeof (fftwf_complex));
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (run->fft->scratch, &pieces);
 }
 
 void

@@ -17,6 +17,10 @@
 fftwf_plan td_fftw_plan (guint n);
 void td_fftw_plan_free (fftwf_plan plan); /* NULL is allowed */
 
+/* Has both planners made, of which most is allocated at their first plan: FFTW ends the process
+   where that fails. Called before a job's threads fill the memory. Any thread. */
+void td_fftw_begin (void);
+
 #define TD_FFTW_WISDOM_BYTES ((gsize) 16 << 20) /* of a file at most */
 /* Where wisdom lies in @folder; NULL: the user's. (transfer full) */
 char *td_fftw_wisdom_file (const char *folder);

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "dataset/scan-mask.h"
 #include "engine-private.h"
@@ -65,6 +66,7 @@ td_engine_new (const TdMethod *const *methods)
   engine->methods = methods;
   engine->rates = td_rates_new ();
   engine->axes = td_found_axes_new ();
+  td_fftw_begin ();
   return engine;
 }
 

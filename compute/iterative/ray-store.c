@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "dataset/file-bytes.h"
@@ -13,7 +14,8 @@ struct TdRayStore {
   guint chunk_rows, most;
   guint *order; /* the view at each place */
   TdBuffer *subset;
-  guint first, n; /* places that are there */
+  TdHostScratch *scratch; /* of a view's chunk */
+  guint first, n;         /* places that are there */
   int file;
   gint failed; /* atomic: errno */
 };
@@ -47,7 +49,10 @@ td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *ord
   store->order = g_memdup2 (order, task->n_views * sizeof *order);
   store->file = td_file_temporary ("The projections",
                                    td_rays_projection_bytes (task, task->n_views), error);
-  if (store->file < 0 || !(store->subset = td_rays_projections_new (rays, most_views, error))) {
+  if (store->file >= 0)
+    store->scratch
+        = td_host_scratch_new ((gsize) task->n_columns * chunk_rows * sizeof (float), 0, error);
+  if (!store->scratch || !(store->subset = td_rays_projections_new (rays, most_views, error))) {
     td_ray_store_free (store);
     return NULL;
   }
@@ -60,6 +65,7 @@ td_ray_store_free (TdRayStore *store)
   if (!store)
     return;
   td_buffer_free (store->subset);
+  td_host_scratch_free (store->scratch);
   if (store->file >= 0)
     close (store->file);
   g_free (store->order);
@@ -101,7 +107,8 @@ take_place (guint place, gpointer user)
   const Piece *piece = user;
   TdRayStore *store = piece->store;
   const gsize columns = store->n_columns, n = piece->n;
-  g_autofree float *values = g_new (float, columns *n);
+  const TdHostPieces pieces = td_host_scratch_take (store->scratch);
+  float *values = pieces.from;
 
   for (gsize k = 0; k < n; k++) {
     const float *from = piece->rows + (k * store->n_views + store->order[place]) * columns;
@@ -109,6 +116,7 @@ take_place (guint place, gpointer user)
       values[column * n + k] = from[column];
   }
   ray_store_transfer (store, TRUE, place, piece->row, values, columns * n * sizeof *values);
+  td_host_scratch_give (store->scratch, &pieces);
 }
 
 static void
@@ -118,7 +126,8 @@ bring_place (guint index, gpointer user)
   TdRayStore *store = piece->store;
   const gsize columns = store->n_columns;
   float *to = (float *) td_buffer_map (store->subset) + index * ray_store_view_values (store);
-  g_autofree float *values = g_new (float, columns * store->chunk_rows);
+  const TdHostPieces pieces = td_host_scratch_take (store->scratch);
+  float *values = pieces.from;
 
   for (guint row = 0; row < store->n_rows; row += store->chunk_rows) {
     const guint n = MIN (store->chunk_rows, store->n_rows - row);
@@ -127,6 +136,7 @@ bring_place (guint index, gpointer user)
     for (gsize column = 0; column < columns; column++)
       memcpy (to + column * store->n_rows + row, values + column * n, n * sizeof *values);
   }
+  td_host_scratch_give (store->scratch, &pieces);
 }
 
 static gboolean

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "compute/device/host-fft.h"
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 
 #define LEAST_SIDE 16
@@ -15,14 +16,24 @@
 typedef struct {
   guint n;
   fftw_plan plan;
+  TdHostScratch *scratch;
   fftw_complex *plane; /* [n][n] */
 } Plane;
+
+static void
+frc_plane_clear (Plane *plane)
+{
+  td_fftw_plan_double_free (plane->plan);
+  td_host_scratch_free (plane->scratch);
+  fftw_free (plane->plane);
+}
 
 static void
 frc_transform_row (guint row, gpointer user)
 {
   const Plane *plane = user;
-  fftw_complex *line = fftw_alloc_complex (plane->n), *to = fftw_alloc_complex (plane->n);
+  const TdHostPieces pieces = td_host_scratch_take (plane->scratch);
+  fftw_complex *line = pieces.from, *to = pieces.to;
   fftw_complex *values = plane->plane + (gsize) row * plane->n;
 
   for (guint i = 0; i < plane->n; i++) {
@@ -34,8 +45,7 @@ frc_transform_row (guint row, gpointer user)
     values[i][0] = to[i][0];
     values[i][1] = to[i][1];
   }
-  fftw_free (line);
-  fftw_free (to);
+  td_host_scratch_give (plane->scratch, &pieces);
 }
 
 static void
@@ -43,7 +53,8 @@ frc_transform_columns (guint index, gpointer user)
 {
   const Plane *plane = user;
   const guint n = plane->n;
-  fftw_complex *line = fftw_alloc_complex (n), *to = fftw_alloc_complex (n);
+  const TdHostPieces pieces = td_host_scratch_take (plane->scratch);
+  fftw_complex *line = pieces.from, *to = pieces.to;
 
   for (guint x = index * COLUMNS_AT_ONCE; x < MIN ((index + 1) * COLUMNS_AT_ONCE, n); x++) {
     for (guint y = 0; y < n; y++) {
@@ -56,8 +67,7 @@ frc_transform_columns (guint index, gpointer user)
       plane->plane[(gsize) y * n + x][1] = to[y][1];
     }
   }
-  fftw_free (line);
-  fftw_free (to);
+  td_host_scratch_give (plane->scratch, &pieces);
 }
 
 static double
@@ -173,9 +183,9 @@ td_lab_frc_new (const float *a, const float *b, guint nx, guint ny)
     return NULL;
   plane.plan = td_fftw_plan_double (n);
   plane.plane = fftw_alloc_complex ((gsize) n * n);
-  if (!plane.plan || !plane.plane) {
-    td_fftw_plan_double_free (plane.plan);
-    fftw_free (plane.plane);
+  plane.scratch = td_host_scratch_new (n * sizeof (fftw_complex), n * sizeof (fftw_complex), NULL);
+  if (!plane.plan || !plane.plane || !plane.scratch) {
+    frc_plane_clear (&plane);
     return NULL;
   }
   frc_fill (&plane, a, b, nx, (gsize) ((ny - n) / 2) * nx + (nx - n) / 2);
@@ -193,8 +203,7 @@ td_lab_frc_new (const float *a, const float *b, guint nx, guint ny)
   g_autofree guint *counts = g_new0 (guint, frc->n);
   frc_add_rings (&plane, frc, first, second, counts);
   frc_finish (frc, first, second, counts);
-  td_fftw_plan_double_free (plane.plan);
-  fftw_free (plane.plane);
+  frc_plane_clear (&plane);
   return frc;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/device/host-fft.h"
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "compute/engine/fbp/fbp.h"
 #include "compute/parallel/fourier-shape.h"
@@ -35,11 +36,12 @@ typedef struct {
   const float *sinogram;
   double *rows; /* filtered, [view][n_filtered] */
   Shape shape;
-  guint padded;           /* Fourier: of a row; else 0 */
-  float *response;        /* Fourier: padded / 2 */
-  fftw_plan plan;         /* of the filter */
-  fftw_plan narrow, wide; /* Fourier: of a padded row and of a fine one */
-  double *filter_values;  /* the filter's response, divided by its length */
+  guint padded;                                /* Fourier: of a row; else 0 */
+  float *response;                             /* Fourier: padded / 2 */
+  fftw_plan plan;                              /* of the filter */
+  fftw_plan narrow, wide;                      /* Fourier: of a padded row and of a fine one */
+  TdHostScratch *lines, *fine_lines, *weights; /* of the filter, of the fine row, of the blend */
+  double *filter_values;                       /* the filter's response, divided by its length */
   double *start, *du_x, *du_y;
   guint view0, n_views; /* whose tables are held */
   double *tables;
@@ -111,14 +113,14 @@ truth_filter_view (guint view, gpointer user)
   const Truth *truth = user;
   const TdFbp *fbp = truth->fbp;
   const guint padded = td_filter_padded_size (fbp->n_filtered);
-  fftw_complex *from = fftw_alloc_complex (padded), *to = fftw_alloc_complex (padded);
-  g_autofree float *weights = NULL;
+  const TdHostPieces pieces = td_host_scratch_take (truth->lines);
+  fftw_complex *from = pieces.from, *to = pieces.to;
+  const TdHostPieces aside = td_host_scratch_take (truth->weights);
+  float *weights = fbp->blend ? aside.from : NULL;
   double *row = truth->rows + (gsize) view * fbp->n_filtered;
 
-  if (fbp->blend) {
-    weights = g_new (float, fbp->n_columns);
+  if (fbp->blend)
     td_row_blend_weights (fbp->n_columns, truth->task.centre_px - fbp->shift, weights);
-  }
   truth_pack (truth, truth->sinogram + (gsize) view * fbp->n_columns, weights, padded, from);
   fftw_execute_dft (truth->plan, from, to);
   for (guint i = 0; i < padded; i++) {
@@ -129,8 +131,8 @@ truth_filter_view (guint view, gpointer user)
   fftw_execute_dft (truth->plan, to, from);
   for (guint i = 0; i < fbp->n_filtered; i++)
     row[i] = from[(padded - i) % padded][0];
-  fftw_free (from);
-  fftw_free (to);
+  td_host_scratch_give (truth->weights, &aside);
+  td_host_scratch_give (truth->lines, &pieces);
 }
 
 static gboolean
@@ -173,6 +175,12 @@ truth_filter_rows (Truth *truth, GError **error)
     if (!truth_filter_single (truth, padded, truth->filter_values, error))
       return FALSE;
   } else {
+    truth->lines = td_host_scratch_new (padded * sizeof (fftw_complex),
+                                        padded * sizeof (fftw_complex), error);
+    truth->weights
+        = truth->lines ? td_host_scratch_new (fbp->n_columns * sizeof (float), 0, error) : NULL;
+    if (!truth->weights)
+      return FALSE;
     for (guint i = 0; i < padded; i++)
       truth->filter_values[i] /= padded;
     td_parallel_for (fbp->n_views, truth_filter_view, truth);
@@ -204,7 +212,8 @@ truth_table_fine (const Truth *truth, const double *row, double factor, double *
 {
   const guint padded = truth->padded, half = padded / 2;
   const gsize fine = (gsize) padded * FINE;
-  fftw_complex *from = fftw_alloc_complex (fine), *to = fftw_alloc_complex (fine);
+  const TdHostPieces pieces = td_host_scratch_take (truth->fine_lines);
+  fftw_complex *from = pieces.from, *to = pieces.to;
 
   for (guint i = 0; i < padded; i++) {
     from[i][0] = i < truth->task.n_columns ? row[i] : 0;
@@ -239,8 +248,7 @@ truth_table_fine (const Truth *truth, const double *row, double factor, double *
     table[4 * k + 2] = 3 * rise - 2 * m0 - m1;
     table[4 * k + 3] = m0 + m1 - 2 * rise;
   }
-  fftw_free (from);
-  fftw_free (to);
+  td_host_scratch_give (truth->fine_lines, &pieces);
 }
 
 static void
@@ -419,6 +427,10 @@ truth_shape (Truth *truth, gboolean fourier, GError **error)
                   shape.padded * FINE);
     return FALSE;
   }
+  const gsize line = (gsize) shape.padded * FINE * sizeof (fftw_complex);
+  truth->fine_lines = td_host_scratch_new (line, line, error);
+  if (!truth->fine_lines)
+    return FALSE;
   truth->shape.first = floor (least) - 1;
   truth->shape.fine = FINE;
   truth->shape.terms = 4;
@@ -455,6 +467,9 @@ truth_run (Truth *truth, GError **error)
 static void
 truth_clear (Truth *truth)
 {
+  td_host_scratch_free (truth->lines);
+  td_host_scratch_free (truth->fine_lines);
+  td_host_scratch_free (truth->weights);
   td_fftw_plan_double_free (truth->plan);
   td_fftw_plan_double_free (truth->narrow);
   td_fftw_plan_double_free (truth->wide);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "dataset/scan-view.h"
@@ -30,6 +31,7 @@ typedef struct {
   gsize pixels;  /* of a view: [row][strip][column] */
   float *values; /* [view][pixel]: transmissions; NaN: unknown */
   float *doses;
+  TdHostScratch *scratch; /* two views' */
 } Air;
 
 static void
@@ -37,6 +39,7 @@ air_clear (Air *air)
 {
   g_free (air->values);
   g_free (air->doses);
+  td_host_scratch_free (air->scratch);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Air, air_clear)
 
@@ -212,17 +215,15 @@ average_view (guint view, gpointer user)
 {
   Air *air = user;
   const float *values = air->values + view * air->pixels;
-  g_autofree float *finite = g_new (float, air->pixels), *away = g_new (float, air->pixels);
+  const TdHostPieces pieces = td_host_scratch_take (air->scratch);
+  float *finite = pieces.from, *away = pieces.to;
   double sum = 0;
   gsize n = 0, within = 0;
 
   for (gsize i = 0; i < air->pixels; i++)
     if (isfinite (values[i]))
       finite[n++] = values[i];
-  air->doses[view] = 1;
-  if (n == 0)
-    return;
-  double median = td_median (finite, n);
+  double median = n > 0 ? td_median (finite, n) : 1;
   for (gsize i = 0; i < n; i++)
     away[i] = (float) fabs (finite[i] - median);
   double limit = TD_DOSE_CLIP * 1.4826 * td_median (away, n);
@@ -231,9 +232,9 @@ average_view (guint view, gpointer user)
       sum += finite[i];
       within++;
     }
+  td_host_scratch_give (air->scratch, &pieces);
   double dose = within ? sum / within : median;
-  if (dose > 0 && isfinite (1 / (float) dose))
-    air->doses[view] = (float) dose;
+  air->doses[view] = dose > 0 && isfinite (1 / (float) dose) ? (float) dose : 1;
 }
 
 guint64
@@ -294,6 +295,10 @@ make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GErro
     drop_shadowed (&air, strip_of, air.n_rows * air.n_strips);
     drop_shadowed (&air, column_of, air.width * air.n_strips);
   }
+  air.scratch
+      = td_host_scratch_new (air.pixels * sizeof (float), air.pixels * sizeof (float), error);
+  if (!air.scratch)
+    return NULL;
   td_parallel_for (air.n_views, average_view, &air);
   return bin_doses (air.doses + frame.crop_view, frame.crop_views ? frame.crop_views : air.n_views,
                     MAX (frame.bin_views, 1));

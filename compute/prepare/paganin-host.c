@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compute/device/host-fft.h"
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 
@@ -13,6 +14,7 @@
 struct TdPaganinHost {
   guint nx, ny;
   fftwf_plan rows, columns; /* columns: NULL if there is one row only */
+  TdHostScratch *scratch;   /* of a row, or of some columns */
   float *across, *down;     /* 1 is added to across */
   float scale;              /* the transforms do not divide by the number of pixels */
 };
@@ -25,10 +27,19 @@ typedef struct {
   guint lines_a_piece;
 } Run;
 
+/* From column to column: lines stay aligned, on different cache sets. */
+static gsize
+paganin_host_pitch (gsize ny)
+{
+  return (ny + 15) / 8 * 8;
+}
+
 TdPaganinHost *
 td_paganin_host_new (guint nx, guint ny, const float *across, const float *down, GError **error)
 {
   TdPaganinHost *self = g_new0 (TdPaganinHost, 1);
+  const gsize line
+      = sizeof (fftwf_complex) * MAX ((gsize) nx, COLUMNS_AT_ONCE * paganin_host_pitch (ny));
 
   self->nx = nx;
   self->ny = ny;
@@ -40,8 +51,11 @@ td_paganin_host_new (guint nx, guint ny, const float *across, const float *down,
   self->rows = td_fftw_plan (nx);
   self->columns = ny > 1 ? td_fftw_plan (ny) : NULL;
   if (self->rows && (self->columns || ny == 1))
+    self->scratch = td_host_scratch_new (line, line, error);
+  else
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", nx, ny);
+  if (self->scratch)
     return self;
-  td_set_error (error, TD_ERROR_DEVICE_MEMORY, "FFTW could not plan %u × %u", nx, ny);
   td_paganin_host_free (self);
   return NULL;
 }
@@ -53,6 +67,7 @@ td_paganin_host_free (TdPaganinHost *self)
     return;
   td_fftw_plan_free (self->rows);
   td_fftw_plan_free (self->columns);
+  td_host_scratch_free (self->scratch);
   g_free (self->across);
   g_free (self->down);
   g_free (self);
@@ -120,7 +135,8 @@ run_there (guint index, gpointer data)
   const Run *run = data;
   const TdPaganinHost *self = run->self;
   const guint64 end = MIN (((guint64) index + 1) * run->lines_a_piece, run->lines);
-  fftwf_complex *from = fftwf_alloc_complex (self->nx), *to = fftwf_alloc_complex (self->nx);
+  const TdHostPieces pieces = td_host_scratch_take (self->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint64 i = (guint64) index * run->lines_a_piece; i < end; i++) {
     const guint pair = (guint) (i / self->ny), y = (guint) (i % self->ny);
@@ -134,8 +150,7 @@ run_there (guint index, gpointer data)
     fftwf_execute_dft (self->rows, from, to);
     paganin_host_unpack (run, pair, y, to);
   }
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (self->scratch, &pieces);
 }
 
 /* Lines of the frames themselves: the padding is not wanted back. */
@@ -146,7 +161,8 @@ run_back (guint index, gpointer data)
   const TdPaganinHost *self = run->self;
   const guint n_rows = run->frames->n_rows;
   const guint64 end = MIN (((guint64) index + 1) * run->lines_a_piece, run->lines);
-  fftwf_complex *from = fftwf_alloc_complex (self->nx), *to = fftwf_alloc_complex (self->nx);
+  const TdHostPieces pieces = td_host_scratch_take (self->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint64 i = (guint64) index * run->lines_a_piece; i < end; i++) {
     const guint pair = (guint) (i / n_rows), y = (guint) (i % n_rows);
@@ -154,8 +170,7 @@ run_back (guint index, gpointer data)
     fftwf_execute_dft (self->rows, from, to);
     paganin_host_unpack (run, pair, y, to);
   }
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (self->scratch, &pieces);
 }
 
 /* ── Columns ── */
@@ -172,9 +187,9 @@ paganin_host_run_columns (guint index, gpointer data)
   const guint strips = (nx + COLUMNS_AT_ONCE - 1) / COLUMNS_AT_ONCE;
   const guint x0 = index % strips * COLUMNS_AT_ONCE, width = MIN (COLUMNS_AT_ONCE, nx - x0);
   fftwf_complex *image = run->images + (gsize) (index / strips) * nx * ny + x0;
-  const gsize pitch = (ny + 15) / 8 * 8; /* lines stay aligned, on different cache sets */
-  fftwf_complex *from = fftwf_alloc_complex (pitch * width);
-  fftwf_complex *to = fftwf_alloc_complex (pitch * width);
+  const gsize pitch = paganin_host_pitch (ny);
+  const TdHostPieces pieces = td_host_scratch_take (self->scratch);
+  fftwf_complex *from = pieces.from, *to = pieces.to;
 
   for (guint y = 0; y < ny; y++)
     for (guint x = 0; x < width; x++)
@@ -188,8 +203,7 @@ paganin_host_run_columns (guint index, gpointer data)
   for (guint y = 0; y < n_rows; y++)
     for (guint x = 0; x < width; x++)
       memcpy (image[(gsize) y * nx + x], to[x * pitch + (y ? ny - y : 0)], sizeof *to);
-  fftwf_free (from);
-  fftwf_free (to);
+  td_host_scratch_give (self->scratch, &pieces);
 }
 
 /* ── All of it ── */

@@ -7,6 +7,8 @@
  * it FAIL_COUNTS=FILE     at the end, the number of calls of each kind goes to this file
  *     FAIL_UNDER=FOLDER    opens, reads, writes and names count in this folder only
  *     FAIL_TRACE=1         the failing call's stack goes to standard error
+ *     FAIL_SEGV=99         a wrong address ends the program with this status; an overflow of the
+ *                          stack, on which no handler can run, still ends it by a signal
  *
  * Kinds: memory (pieces of 64 KiB or more, which grow with what is computed), open, read, write,
  * sync (to the disk), space (that is free on it), name (renaming and removing), thread, device
@@ -19,6 +21,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -58,11 +61,25 @@ fail_at (int kind)
   return 1;
 }
 
+static int segv_status;
+
+static void
+fail_at_segv (int number)
+{
+  (void) number;
+  _exit (segv_status);
+}
+
 __attribute__ ((constructor)) static void
 fail_at_begin (void)
 {
+  const char *segv = getenv ("FAIL_SEGV");
   const char *what = getenv ("FAIL_AT"), *colon = what ? strchr (what, ':') : NULL;
 
+  if (segv) {
+    segv_status = (int) strtol (segv, NULL, 10);
+    signal (SIGSEGV, fail_at_segv);
+  }
   folder = getenv ("FAIL_UNDER");
   tracing = getenv ("FAIL_TRACE") != NULL;
   if (tracing) {
@@ -103,19 +120,24 @@ void *__libc_calloc (size_t n, size_t size);
 void *__libc_realloc (void *old, size_t size);
 void *__libc_memalign (size_t alignment, size_t size);
 
-/* libhdf5 1.10 follows the null pointer that it gets; what fails is what others ask for. */
+/* libhdf5 1.10 follows the null pointer that it gets, and FFTW's plans end the process; what fails
+   is what others ask for. The program asks whether there is room before it plans (host-fft.c). */
 static int
-is_of_hdf5 (void *caller)
+is_of_library (void *caller)
 {
   Dl_info info;
 
-  return dladdr (caller, &info) && info.dli_fname && strstr (info.dli_fname, "libhdf5");
+  if (!dladdr (caller, &info) || !info.dli_fname)
+    return 0;
+  return strstr (info.dli_fname, "libhdf5")
+         || (strstr (info.dli_fname, "libfftw") && info.dli_sname
+             && strstr (info.dli_sname, "malloc_plain"));
 }
 
 static int
 no_memory (size_t size, void *caller)
 {
-  if (size < LARGE || is_of_hdf5 (caller) || !fail_at (MEMORY))
+  if (size < LARGE || is_of_library (caller) || !fail_at (MEMORY))
     return 0;
   errno = ENOMEM;
   return 1;

@@ -12,7 +12,7 @@
  * Every call of the system that a reconstruction makes fails in turn, once and for ever
  * (fail-at.c; after SQLite's anomaly tests). Whatever fails, the program ends by itself: with what
  * it would have written anyway, or with one sentence and nothing written. Quick: some calls of each
- * kind; slow (-m slow): all, up to MOST of them.
+ * kind, and all of one job; slow (-m slow): all, up to MOST of them.
  */
 #define SOME 3
 #define MOST 400
@@ -20,7 +20,8 @@
 
 typedef struct {
   const char *name, *kinds;
-  const char *words[14];
+  const char *words[20];
+  gboolean all; /* quick too: every call */
 } Job;
 
 /* Each kind where it says something: host jobs for memory and files. */
@@ -50,6 +51,13 @@ static const Job jobs[] = {
     "memory thread",
     { "reconstruct", "cone", "--device", "host", "--method", "sirt", "--iterations", "2",
       "--output", "out.tif", "--format", "bigtiff" } },
+  /* Rows so wide that what is allocated for one line counts. */
+  { "wide",
+    "memory",
+    { "reconstruct", "wide.nxs", "--device", "host", "--method", "fbp", "--prepare",
+      "paganin=100:energy=25:distance=20", "--pixel-mm", "0.001", "--region", "4400,4400,64,64",
+      "--output", "out.tif", "--format", "bigtiff" },
+    TRUE },
   { "info", "memory open read", { "info", "scan.nxs" } },
   { "plan", "memory open read thread", { "plan", "scan.nxs", "--device", "host" } },
   { "centre", "memory open read thread", { "centre", "scan.nxs", "--device", "host" } },
@@ -75,7 +83,7 @@ output_of (const Job *job)
 static void
 make_scans (const char *folder)
 {
-  g_auto (TdTestRun) file = { 0 }, frames = { 0 }, cone = { 0 };
+  g_auto (TdTestRun) file = { 0 }, frames = { 0 }, cone = { 0 }, wide = { 0 };
 
   td_test_cli (&file, folder, "phantom", "disc", "--output", "scan.nxs", "--columns", "96",
                "--rows", "12", "--views", "60", NULL);
@@ -86,6 +94,9 @@ make_scans (const char *folder)
   td_test_cli (&cone, folder, "phantom", "sphere", "--cone", "--output", "cone", "--columns", "48",
                "--rows", "40", "--views", "40", NULL);
   g_assert_cmpint (cone.status, ==, 0);
+  td_test_cli (&wide, folder, "phantom", "disc", "--output", "wide.nxs", "--columns", "9000",
+               "--rows", "2", "--views", "6", NULL);
+  g_assert_cmpint (wide.status, ==, 0);
 }
 
 /* Runs the job with the call failing; the exit status, or minus the signal that ended it. */
@@ -189,9 +200,9 @@ clean (const Job *job, const char *folder)
 
 /* The calls to be tried of @n: all, or some from the first to the last. */
 static guint
-pick (guint n, guint i)
+pick (const Job *job, guint n, guint i)
 {
-  const guint most = g_test_slow () ? MOST : SOME;
+  const guint most = g_test_slow () || job->all ? MOST : SOME;
 
   if (n <= most)
     return i < n ? i + 1 : 0;
@@ -204,7 +215,7 @@ sweep (const Job *job, const char *folder, const char *kind)
   const guint n = count_of (folder, kind);
   guint runs = 0, failures = 0, call;
 
-  for (guint i = 0; (call = pick (n, i)) > 0; i++)
+  for (guint i = 0; (call = pick (job, n, i)) > 0; i++)
     for (guint on = 0; on < 2; on++) {
       g_autofree char *fail = g_strdup_printf ("%s:%u%s", kind, call, on ? "+" : "");
       g_autofree char *said = NULL;
