@@ -655,19 +655,33 @@ from_source (OpenclDevice *device, const char *name, const char *source, const c
   return NULL;
 }
 
+/* PoCL keeps what it compiled by itself. Asked for a program's binary it compiles each kernel a
+   second time, for groups of any size. The variable is the tests'. */
+static gboolean
+driver_keeps_programs (OpenclDevice *device)
+{
+  char platform[64] = "";
+
+  clGetPlatformInfo (device->platform, CL_PLATFORM_NAME, sizeof platform, platform, NULL);
+  return strcmp (platform, "Portable Computing Language") == 0
+         && !g_getenv ("TOMODESK_KEEP_PROGRAMS");
+}
+
 static gboolean
 opencl_program_build (TdDevice *device, const char *name, const char *source,
                       const char *const *defines, TdProgram **program, GError **error)
 {
   OpenclDevice *opencl = (OpenclDevice *) device;
+  const gboolean kept = driver_keeps_programs (opencl);
   g_autofree char *key = td_program_cache_key (&device->info, OPTIONS, source, defines);
-  cl_program built = from_cache (opencl, key);
+  cl_program built = kept ? NULL : from_cache (opencl, key);
 
   if (!built) {
     built = from_source (opencl, name, source, defines, error);
     if (!built)
       return FALSE;
-    to_cache (built, key);
+    if (!kept)
+      to_cache (built, key);
   }
   OpenclProgram *self = g_new0 (OpenclProgram, 1);
   self->device = opencl;

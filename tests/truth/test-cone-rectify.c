@@ -240,7 +240,7 @@ run (const Measured *measured, const TdRecipe *recipe, TdTestVolume *volume)
 static void
 tighten (const Measured *measured, TdRecipe *recipe)
 {
-  for (recipe->memory_limit_bytes = 256 << 10;; recipe->memory_limit_bytes += 64 << 10) {
+  for (recipe->memory_limit_bytes = 384 << 10;; recipe->memory_limit_bytes += 64 << 10) {
     g_autoptr (TdPlan) plan = td_plan_new (engine, measured->scan, recipe, NULL, NULL, NULL);
     if (plan) {
       g_assert_cmpuint (td_plan_facts (plan)->n_slabs, >, 1);

@@ -124,7 +124,7 @@ static void
 test_slabs (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 96, 64, 16, 180, FALSE);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 48, 32, 8, 180, FALSE);
   g_autoptr (GError) error = NULL;
   TdTestVolume whole, slabs;
   TdRecipe recipe;
@@ -134,7 +134,7 @@ test_slabs (void)
   recipe.tilt_deg = 0.5;
   td_recipe_set (&recipe, "start", "zero", NULL);
   td_test_reconstruct_well (engine, scan, &recipe, &whole);
-  recipe.memory_limit_bytes = 3 << 20;
+  recipe.memory_limit_bytes = 1 << 19;
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (td_plan_facts (plan)->n_slabs, >, 1);

@@ -333,7 +333,11 @@ test_chunks (gconstpointer id)
                 { "rings-filtering", 2052, 4200 } };
   TdDevice *device = td_test_open (id);
 
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+  /* How rows are cut does not depend on the step: one is enough where a driver uses a CPU. */
+  const gboolean slow = device->info.cpu_shaped && g_str_has_prefix (id, "opencl");
+  const guint n_cases = slow && !g_test_slow () ? 1 : G_N_ELEMENTS (cases);
+
+  for (guint i = 0; i < n_cases; i++) {
     gsize row = (gsize) cases[i].n_views * cases[i].n_columns;
     g_autofree float *data = g_new (float, 2 * row);
     g_autofree double *angles = g_new0 (double, cases[i].n_views);
