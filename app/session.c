@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "session.h"
 
+#include "ui/recipe-group.h"
+
 #define JOIN_US 1000000
 #define MOST_KEPT 200
 
@@ -74,7 +76,7 @@ td_session_edit (TdSession *self, const TdRecipe *recipe, const char *key)
   if (td_recipe_equal (recipe, &self->recipe))
     return;
   gboolean joined = key && g_strcmp0 (key, self->last_key) == 0 && self->before->len > 0
-                    && now - self->last_edit_us < JOIN_US;
+                    && (now - self->last_edit_us < JOIN_US || g_str_has_prefix (key, TD_EDIT_DRAG));
   if (!joined)
     g_ptr_array_add (self->before, g_memdup2 (&self->recipe, sizeof self->recipe));
   if (self->before->len > MOST_KEPT)

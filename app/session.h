@@ -23,7 +23,8 @@ const TdRecipe *td_session_recipe (TdSession *self);
 
 /* Starts over with @scan (nullable) and @recipe; there is nothing to undo. */
 void td_session_open (TdSession *self, TdScan *scan, const TdRecipe *recipe);
-/* A new value. Edits of the same @key within a second undo as one; NULL: never joined. */
+/* A new value. Edits of the same @key within a second undo as one, and those of one drag
+   (TD_EDIT_DRAG) always; NULL: never joined. */
 void td_session_edit (TdSession *self, const TdRecipe *recipe, const char *key);
 gboolean td_session_can_undo (TdSession *self);
 gboolean td_session_can_redo (TdSession *self);

@@ -1421,9 +1421,9 @@ on_nudge_centre (TdScanView *view, double by_px, TdWindow *self)
 }
 
 static void
-on_centre_moved (TdScanView *view, double px, TdWindow *self)
+on_centre_moved (TdScanView *view, double px, double tilt_deg, guint drag, TdWindow *self)
 {
-  td_centre_group_move (td_recipe_panel_centre (self->panel), px);
+  td_centre_group_drag (td_recipe_panel_centre (self->panel), px, tilt_deg, drag);
 }
 
 static void

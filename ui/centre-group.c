@@ -40,16 +40,28 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD_TYPE_RECIPE_GROUP)
 
+void
+td_centre_group_drag (TdCentreGroup *self, double centre_px, double tilt_deg, guint drag)
+{
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+  g_autofree char *key = drag ? g_strdup_printf (TD_EDIT_DRAG "%u", drag) : g_strdup ("centre");
+
+  if (!recipe)
+    return;
+  const double tilt = isfinite (tilt_deg) ? tilt_deg : recipe->tilt_deg;
+  if (!recipe->centre_auto && fabs (recipe->centre_px - centre_px) < 1e-9
+      && tilt == recipe->tilt_deg)
+    return;
+  recipe->centre_px = centre_px;
+  recipe->centre_auto = FALSE;
+  recipe->tilt_deg = tilt;
+  td_recipe_group_commit (TD_RECIPE_GROUP (self), key);
+}
+
 static void
 set_centre (TdCentreGroup *self, double centre)
 {
-  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
-
-  if (!recipe || (!recipe->centre_auto && fabs (recipe->centre_px - centre) < 1e-9))
-    return;
-  recipe->centre_px = centre;
-  recipe->centre_auto = FALSE;
-  td_recipe_group_commit (TD_RECIPE_GROUP (self), "centre");
+  td_centre_group_drag (self, centre, NAN, 0);
 }
 
 static void

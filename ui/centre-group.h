@@ -22,3 +22,6 @@ GtkWidget *td_centre_group_find_button (TdCentreGroup *self); /* insensitive whi
 void td_centre_group_nudge (TdCentreGroup *self, double by_px);
 /* As typing the centre; moves within a second are one step to undo. */
 void td_centre_group_move (TdCentreGroup *self, double centre_px);
+/* The same of an axis that is dragged; @tilt_deg: NAN: as it is. All of one @drag is one step to
+   undo, however long it takes; 0: as td_centre_group_move(). */
+void td_centre_group_drag (TdCentreGroup *self, double centre_px, double tilt_deg, guint drag);

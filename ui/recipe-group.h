@@ -14,6 +14,7 @@
  * Signal "edited" (gpointer recipe, const char *key): a new recipe value (const TdRecipe *, valid
  * during the call); @key names what changed, so that a drag can be undone as one step.
  */
+#define TD_EDIT_DRAG "drag:" /* a key that begins so names one drag: its edits join at any pace */
 #define TD_TYPE_RECIPE_GROUP (td_recipe_group_get_type ())
 G_DECLARE_DERIVABLE_TYPE (TdRecipeGroup, td_recipe_group, TD, RECIPE_GROUP, AdwPreferencesGroup)
 

@@ -19,6 +19,11 @@
 
 #define NUDGE_PX 0.5
 #define NUDGE_FINE_PX 0.1
+#define TILT_DEG 0.05
+#define TILT_FINE_DEG 0.01
+#define MOST_TILT_DEG 10.0 /* as the panel's row */
+/* Where on the projection's height the axis is held to tilt it. */
+#define GRIP_PLACE 0.1
 
 /* The pictures without a step, kept beside those of the recipe so that going from one to the other
    takes no time. */
@@ -52,6 +57,8 @@ struct _TdScanView {
   gboolean told_no_gl;
   char *slice_device; /* that computed the last whole slice */
   double slice_seconds;
+  guint drag;         /* in the slice, that moves the axis */
+  double drag_centre; /* the axis as it began */
 };
 
 enum {
@@ -423,6 +430,60 @@ scan_view_request_slice (TdScanView *self)
   scan_view_before_slice_stale (self);
 }
 
+/* ── Lines ── */
+
+/* The rows of the projection where the axis is held; FALSE: it has no tilt. */
+static gboolean
+scan_view_tilt_rows (TdScanView *self, double rows[2])
+{
+  const TdScanFacts *facts = td_scan_facts (self->scan);
+  const double last = facts->n_rows - 1.0;
+
+  rows[0] = last * GRIP_PLACE;
+  rows[1] = last * (1 - GRIP_PLACE);
+  return facts->geometry.beam == TD_BEAM_PARALLEL && facts->n_rows > 2;
+}
+
+/* Two on the projection's axis, to tilt it, and the axis of the slice. */
+static void
+scan_view_show_grips (TdScanView *self, const TdAxisLine *axis, gboolean has_axis)
+{
+  const TdImage *slice = td_image_pane_get_image (self->slice);
+  double rows[2], ends[2][2], middle[1][2] = { { 0 } };
+  const gboolean tilts = scan_view_tilt_rows (self, rows);
+
+  for (guint i = 0; i < 2; i++) {
+    ends[i][0] = td_axis_line_at (axis, rows[i]);
+    ends[i][1] = rows[i];
+  }
+  if (slice) {
+    middle[0][0] = (slice->extent_width - 1) / 2.0;
+    middle[0][1] = (slice->extent_height - 1) / 2.0;
+  }
+  td_slice_view_set_grips (td_image_pane_view (self->projection), ends, has_axis && tilts ? 2 : 0);
+  td_slice_view_set_grips (td_image_pane_view (self->slice), middle, has_axis && slice ? 1 : 0);
+}
+
+static void
+show_lines (TdScanView *self)
+{
+  const TdScanFacts *facts = td_scan_facts (self->scan);
+  gboolean matrices = facts->geometry.view_matrices != NULL;
+  const TdAxisLine axis = scan_view_axis (self);
+  double centre = self->has_recipe && !matrices ? td_axis_line_at (&axis, self->row) : NAN;
+  const gint *r = self->recipe.region;
+  const guint *c = self->recipe.crop;
+
+  td_slice_view_set_row_line (td_image_pane_view (self->projection), self->row, TRUE);
+  td_slice_view_set_axis_line (td_image_pane_view (self->projection), centre, self->row,
+                               axis.slope);
+  td_slice_view_set_row_line (td_image_pane_view (self->sinogram), self->view, TRUE);
+  td_slice_view_set_axis_line (td_image_pane_view (self->sinogram), centre, 0, 0);
+  scan_view_show_grips (self, &axis, isfinite (centre));
+  td_slice_view_set_region (td_image_pane_view (self->slice), r[0], r[1], r[2], r[3]);
+  td_slice_view_set_region (td_image_pane_view (self->projection), c[0], c[1], c[2], c[3]);
+}
+
 /* ── Showing them ── */
 
 /* A scan without flats is asked for them, or for what they would have measured. */
@@ -525,6 +586,7 @@ scan_view_show_slice (TdScanView *self, const TdPreviewResult *result)
     return;
   td_slice_view_set_pixel_mm (td_image_pane_view (self->slice), result->pixel_mm, result->pixel_mm);
   td_image_pane_set_image (self->slice, result->image);
+  show_lines (self);
   td_image_pane_set_subtitle (self->slice, subtitle);
   g_signal_emit (self, signals[SLICE_SHOWN], 0, result->coarse);
 }
@@ -557,25 +619,6 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
       && (self->sinogram_due || error))
     scan_view_load_sinogram (self);
   scan_view_show_busy (self);
-}
-
-/* ── Lines ── */
-
-static void
-show_lines (TdScanView *self)
-{
-  gboolean matrices = td_scan_facts (self->scan)->geometry.view_matrices != NULL;
-  const TdAxisLine axis = scan_view_axis (self);
-  double centre = self->has_recipe && !matrices ? td_axis_line_at (&axis, self->row) : NAN;
-  const gint *r = self->recipe.region;
-  const guint *c = self->recipe.crop;
-
-  td_slice_view_set_row_line (td_image_pane_view (self->projection), self->row, TRUE);
-  td_slice_view_set_column_line (td_image_pane_view (self->projection), centre, TRUE);
-  td_slice_view_set_row_line (td_image_pane_view (self->sinogram), self->view, TRUE);
-  td_slice_view_set_column_line (td_image_pane_view (self->sinogram), centre, TRUE);
-  td_slice_view_set_region (td_image_pane_view (self->slice), r[0], r[1], r[2], r[3]);
-  td_slice_view_set_region (td_image_pane_view (self->projection), c[0], c[1], c[2], c[3]);
 }
 
 static void
@@ -756,6 +799,12 @@ on_sinogram_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView
   move_row (self, (double) self->row + dx);
 }
 
+static void
+scan_view_move_axis (TdScanView *self, double centre_px, double tilt_deg, guint drag)
+{
+  g_signal_emit (self, signals[CENTRE_MOVED], 0, round (centre_px * 100) / 100, tilt_deg, drag);
+}
+
 /* The line is the axis at this row; the recipe's centre is that of the middle row. */
 static void
 on_axis_moved (TdSliceView *view, double column, TdScanView *self)
@@ -763,8 +812,60 @@ on_axis_moved (TdSliceView *view, double column, TdScanView *self)
   if (!self->scan || !self->has_recipe)
     return;
   const TdAxisLine axis = scan_view_axis (self);
-  g_signal_emit (self, signals[CENTRE_MOVED], 0,
-                 axis.centre_px + column - td_axis_line_at (&axis, self->row));
+  scan_view_move_axis (self, axis.centre_px + column - td_axis_line_at (&axis, self->row), NAN,
+                       td_slice_view_get_drag (view));
+}
+
+/* The axis turns about the other grip. */
+static void
+scan_view_on_tilt_grip (TdSliceView *view, guint grip, double column, double row, TdScanView *self)
+{
+  double rows[2];
+
+  if (!self->scan || !self->has_recipe || !scan_view_tilt_rows (self, rows))
+    return;
+  const TdAxisLine axis = scan_view_axis (self);
+  const double other = td_axis_line_at (&axis, rows[1 - grip]);
+  const double slope = (column - other) / (rows[grip] - rows[1 - grip]);
+  const double tilt_deg
+      = CLAMP (round (td_degrees (atan (slope)) * 1e3) / 1e3, -MOST_TILT_DEG, MOST_TILT_DEG);
+  const TdAxisLine line = td_axis_line (0, tilt_deg, td_scan_facts (self->scan)->n_rows);
+  scan_view_move_axis (self, other - td_axis_line_at (&line, rows[1 - grip]), tilt_deg,
+                       td_slice_view_get_drag (view));
+}
+
+/* The axis goes as far as the pointer, in columns. */
+static void
+scan_view_on_slice_grip (TdSliceView *view, guint grip, double column, double row, TdScanView *self)
+{
+  const TdImage *image = td_image_pane_get_image (self->slice);
+  const guint drag = td_slice_view_get_drag (view);
+
+  if (!self->scan || !self->has_recipe || !image)
+    return;
+  if (drag != self->drag || drag == 0)
+    self->drag_centre = scan_view_axis (self).centre_px;
+  self->drag = drag;
+  scan_view_move_axis (self, self->drag_centre + column - (image->extent_width - 1) / 2.0, NAN,
+                       drag);
+}
+
+/* Alt and the arrows, in any of the pictures: the axis moves across, and in the projection it
+   tilts. */
+static void
+scan_view_on_shifted (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
+{
+  double rows[2];
+
+  if (!self->scan || !self->has_recipe)
+    return;
+  if (dx != 0)
+    g_signal_emit (self, signals[NUDGE_CENTRE], 0, dx * (fine ? NUDGE_FINE_PX : NUDGE_PX));
+  else if (view == td_image_pane_view (self->projection) && scan_view_tilt_rows (self, rows))
+    scan_view_move_axis (self, scan_view_axis (self).centre_px,
+                         CLAMP (self->recipe.tilt_deg + dy * (fine ? TILT_FINE_DEG : TILT_DEG),
+                                -MOST_TILT_DEG, MOST_TILT_DEG),
+                         0);
 }
 
 static void
@@ -810,6 +911,11 @@ scan_view_connect_panes (TdScanView *self)
   g_signal_connect (projection, "nudged", G_CALLBACK (on_projection_nudged), self);
   g_signal_connect (projection, "region-drawn", G_CALLBACK (on_projection_region), self);
   g_signal_connect (projection, "failed", G_CALLBACK (scan_view_on_no_gl), self);
+  g_signal_connect (projection, "grip-moved", G_CALLBACK (scan_view_on_tilt_grip), self);
+  g_signal_connect (projection, "shifted", G_CALLBACK (scan_view_on_shifted), self);
+  g_signal_connect (sinogram, "shifted", G_CALLBACK (scan_view_on_shifted), self);
+  g_signal_connect (slice, "grip-moved", G_CALLBACK (scan_view_on_slice_grip), self);
+  g_signal_connect (slice, "shifted", G_CALLBACK (scan_view_on_shifted), self);
   g_signal_connect (projection, "column-moved", G_CALLBACK (on_axis_moved), self);
   g_signal_connect (sinogram, "column-moved", G_CALLBACK (on_axis_moved), self);
   g_signal_connect (sinogram, "picked", G_CALLBACK (on_sinogram_picked), self);
@@ -979,7 +1085,8 @@ td_scan_view_class_init (TdScanViewClass *class)
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
   scan_view_bind_children (widget);
-  signals[CENTRE_MOVED] = td_signal_new (TD_TYPE_SCAN_VIEW, "centre-moved", 1, G_TYPE_DOUBLE);
+  signals[CENTRE_MOVED] = td_signal_new (TD_TYPE_SCAN_VIEW, "centre-moved", 3, G_TYPE_DOUBLE,
+                                         G_TYPE_DOUBLE, G_TYPE_UINT);
   signals[NUDGE_CENTRE] = td_signal_new (TD_TYPE_SCAN_VIEW, "nudge-centre", 1, G_TYPE_DOUBLE);
   signals[REGION_DRAWN] = td_signal_new (TD_TYPE_SCAN_VIEW, "region-drawn", 4, G_TYPE_INT,
                                          G_TYPE_INT, G_TYPE_INT, G_TYPE_INT);

@@ -14,8 +14,10 @@
  * slice follows the recipe live.
  *
  * Signals:
- *   "nudge-centre" (double by_px)   arrow keys in the slice
- *   "centre-moved" (double px)      the axis was dragged; its column at the middle row
+ *   "nudge-centre" (double by_px)   arrow keys in the slice, with Alt in all pictures
+ *   "centre-moved" (double px, double tilt_deg, guint drag)  the axis was dragged: its column at
+ *                                   the middle row, its tilt (NAN: as it is), and the number of the
+ *                                   drag (0: none)
  *   "region-drawn" (int x, int y, int width, int height)  in the slice
  *   "crop-drawn" (int x, int y, int width, int height)    in the projection
  *   "row-changed" (guint row)

@@ -13,6 +13,8 @@
 #define CLICK_PX 4.0 /* a drag shorter than this is a click */
 #define WHEEL_FACTOR 1.18
 #define PAN_STEP_PX 40.0
+#define MOST_GRIPS 2
+#define GRIP_PX 6.0 /* radius */
 
 struct _TdSliceView {
   GtkWidget parent_instance;
@@ -23,6 +25,10 @@ struct _TdSliceView {
   gboolean fitted;  /* stays fitted when the widget or the picture changes size */
   double row_line, column_line;
   gboolean row_draggable, column_draggable;
+  gboolean is_axis; /* the vertical line, through column_line at axis_row */
+  double axis_row, axis_slope;
+  double grips[MOST_GRIPS][2];
+  guint n_grips;
   gboolean wheel_steps;
   double stepped;     /* turned of the wheel, less than a step */
   double region[4];   /* width 0: none */
@@ -41,6 +47,7 @@ struct _TdSliceView {
     DRAG_LINE,
     DRAG_COLUMN,
     DRAG_CROSS,
+    DRAG_GRIP,
     DRAG_WIPE,
     DRAG_REGION,
     DRAG_MEASURE,
@@ -50,6 +57,7 @@ struct _TdSliceView {
   double drag_range[2];
   double drag_x, drag_y; /* where it began, widget pixels */
   gboolean drag_moved;
+  guint drag_number, drag_grip;
   double pinch_zoom;
 };
 
@@ -58,7 +66,9 @@ enum {
   PICKED,
   LINE_MOVED,
   COLUMN_MOVED,
+  GRIP_MOVED,
   NUDGED,
+  SHIFTED,
   VIEW_CHANGED,
   STEPPED,
   RANGE_CHANGED,
@@ -251,6 +261,31 @@ td_slice_view_set_column_line (TdSliceView *self, double column, gboolean dragga
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+void
+td_slice_view_set_axis_line (TdSliceView *self, double column, double row, double slope)
+{
+  self->is_axis = TRUE;
+  self->axis_row = row;
+  self->axis_slope = slope;
+  td_slice_view_set_column_line (self, column, TRUE);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+void
+td_slice_view_set_grips (TdSliceView *self, const double (*points)[2], guint n)
+{
+  self->n_grips = MIN (n, MOST_GRIPS);
+  for (guint i = 0; i < self->n_grips; i++)
+    memcpy (self->grips[i], points[i], sizeof self->grips[i]);
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+}
+
+guint
+td_slice_view_get_drag (TdSliceView *self)
+{
+  return self->drag == DRAG_NONE ? 0 : self->drag_number;
+}
+
 static void
 slice_view_set_measured (TdSliceView *self, double x, double y, double width, double height)
 {
@@ -353,7 +388,19 @@ slice_view_place (TdSliceView *self, double column, double row, double *wx, doub
 
 /* ── Drawing over the picture ── */
 
+/* The vertical line's column at the height of @wy. */
+static double
+slice_view_column_at (TdSliceView *self, double wy)
+{
+  double column, row;
+
+  if (!self->is_axis || !slice_view_locate (self, 0, wy, &column, &row))
+    return self->column_line;
+  return self->column_line + self->axis_slope * (row - self->axis_row);
+}
+
 static const GdkRGBA accent = { 1.0f, 0.72f, 0.16f, 0.95f };
+static const GdkRGBA axis_colour = { 0.55f, 1.0f, 0.45f, 0.95f };
 static const GdkRGBA measuring = { 0.35f, 0.85f, 1.0f, 0.95f };
 static const GdkRGBA shade = { 0, 0, 0, 0.55f };
 static const GdkRGBA white = { 1, 1, 1, 0.95f };
@@ -370,6 +417,64 @@ draw_bar (GtkSnapshot *snapshot, const GdkRGBA *colour, double x, double y, doub
       snapshot, colour, &GRAPHENE_RECT_INIT ((float) x, (float) y, (float) width, (float) height));
 }
 
+/* Dashes: the line that says how it turns is not taken for the one that says which row. */
+static void
+slice_view_draw_axis (TdSliceView *self, cairo_t *cr, double height)
+{
+  static const double dashes[] = { 10, 5 };
+  double x0, x1, y;
+
+  slice_view_place (self, slice_view_column_at (self, 0), 0, &x0, &y);
+  slice_view_place (self, slice_view_column_at (self, height), 0, &x1, &y);
+  cairo_move_to (cr, round (x0) + 0.5, 0);
+  cairo_line_to (cr, round (x1) + 0.5, height);
+  cairo_set_source_rgba (cr, 0, 0, 0, 0.55);
+  cairo_set_line_width (cr, 3);
+  cairo_stroke_preserve (cr);
+  cairo_set_dash (cr, dashes, G_N_ELEMENTS (dashes), 0);
+  gdk_cairo_set_source_rgba (cr, &axis_colour);
+  cairo_set_line_width (cr, 1.5);
+  cairo_stroke (cr);
+  cairo_set_dash (cr, NULL, 0, 0);
+}
+
+/* A ring of which the picture is seen, and while it is dragged a line to the pointer. */
+static void
+slice_view_draw_grip (TdSliceView *self, cairo_t *cr, guint i)
+{
+  double x, y;
+
+  slice_view_place (self, self->grips[i][0], self->grips[i][1], &x, &y);
+  if (self->drag == DRAG_GRIP && self->drag_grip == i && self->drag_moved) {
+    cairo_move_to (cr, x, y);
+    cairo_line_to (cr, self->pointer_x, self->pointer_y);
+  }
+  cairo_new_sub_path (cr);
+  cairo_arc (cr, x, y, GRIP_PX, 0, 2 * G_PI);
+  cairo_set_source_rgba (cr, 0, 0, 0, 0.55);
+  cairo_set_line_width (cr, 4);
+  cairo_stroke_preserve (cr);
+  gdk_cairo_set_source_rgba (cr, &axis_colour);
+  cairo_set_line_width (cr, 2);
+  cairo_stroke (cr);
+}
+
+static void
+slice_view_draw_axis_tool (TdSliceView *self, GtkSnapshot *snapshot, double width, double height)
+{
+  const gboolean line = self->is_axis && isfinite (self->column_line);
+
+  if (!line && self->n_grips == 0)
+    return;
+  cairo_t *cr = gtk_snapshot_append_cairo (
+      snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+  if (line)
+    slice_view_draw_axis (self, cr, height);
+  for (guint i = 0; i < self->n_grips; i++)
+    slice_view_draw_grip (self, cr, i);
+  cairo_destroy (cr);
+}
+
 static void
 draw_lines (TdSliceView *self, GtkSnapshot *snapshot, double width, double height)
 {
@@ -379,7 +484,7 @@ draw_lines (TdSliceView *self, GtkSnapshot *snapshot, double width, double heigh
     slice_view_place (self, 0, self->row_line, &x, &y);
     draw_bar (snapshot, &accent, 0, round (y), width, 1);
   }
-  if (isfinite (self->column_line)) {
+  if (isfinite (self->column_line) && !self->is_axis) {
     slice_view_place (self, self->column_line, 0, &x, &y);
     draw_bar (snapshot, &accent, round (x), 0, 1, height);
   }
@@ -495,6 +600,7 @@ slice_view_draw_overlay (TdSliceView *self, GtkSnapshot *snapshot)
   double height = gtk_widget_get_height (GTK_WIDGET (self));
 
   draw_lines (self, snapshot, width, height);
+  slice_view_draw_axis_tool (self, snapshot, width, height);
   draw_box (self, snapshot, self->region, &accent);
   draw_box (self, snapshot, self->measured, &measuring);
   slice_view_draw_marks (self, snapshot, width, height);
@@ -528,14 +634,28 @@ near_row_line (TdSliceView *self, double wy)
 }
 
 static gboolean
-near_column_line (TdSliceView *self, double wx)
+near_column_line (TdSliceView *self, double wx, double wy)
 {
   double x, y;
 
   if (!self->column_draggable || !isfinite (self->column_line))
     return FALSE;
-  slice_view_place (self, self->column_line, 0, &x, &y);
+  slice_view_place (self, slice_view_column_at (self, wy), 0, &x, &y);
   return fabs (wx - x) <= GRAB_PX;
+}
+
+/* MOST_GRIPS: none. */
+static guint
+slice_view_near_grip (TdSliceView *self, double wx, double wy)
+{
+  double x, y;
+
+  for (guint i = 0; i < self->n_grips && self->scene.image; i++) {
+    slice_view_place (self, self->grips[i][0], self->grips[i][1], &x, &y);
+    if (hypot (wx - x, wy - y) <= GRIP_PX + 3)
+      return i;
+  }
+  return MOST_GRIPS;
 }
 
 static gboolean
@@ -548,12 +668,14 @@ near_wipe (TdSliceView *self, double wx)
 static void
 on_motion (GtkEventControllerMotion *motion, double x, double y, TdSliceView *self)
 {
-  const gboolean cross = near_row_line (self, y) && near_column_line (self, x);
-  const char *cursor = near_wipe (self, x)          ? "col-resize"
-                       : cross                      ? "move"
-                       : near_row_line (self, y)    ? "row-resize"
-                       : near_column_line (self, x) ? "col-resize"
-                                                    : "crosshair";
+  const gboolean cross = near_row_line (self, y) && near_column_line (self, x, y);
+  const gboolean grip = slice_view_near_grip (self, x, y) < MOST_GRIPS;
+  const char *cursor = grip                            ? "grab"
+                       : near_wipe (self, x)           ? "col-resize"
+                       : cross                         ? "move"
+                       : near_row_line (self, y)       ? "row-resize"
+                       : near_column_line (self, x, y) ? "col-resize"
+                                                       : "crosshair";
 
   self->pointer_x = x;
   self->pointer_y = y;
@@ -657,6 +779,8 @@ drag_draw_end (TdSliceView *self)
     g_signal_emit (self, signals[DRAWN], 0, &measure);
 }
 
+static guint n_drags; /* main thread */
+
 static void
 slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceView *self)
 {
@@ -671,17 +795,21 @@ slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceVi
   self->drag_x = x;
   self->drag_y = y;
   self->drag_moved = FALSE;
+  self->drag_number = ++n_drags;
+  self->drag_grip = slice_view_near_grip (self, x, y);
   if (button == GDK_BUTTON_SECONDARY)
     self->drag = DRAG_RANGE;
   else if (button == GDK_BUTTON_MIDDLE)
     self->drag = DRAG_PAN;
   else if (near_wipe (self, x))
     self->drag = DRAG_WIPE;
-  else if (near_row_line (self, y) && near_column_line (self, x))
+  else if (self->drag_grip < MOST_GRIPS)
+    self->drag = DRAG_GRIP;
+  else if (near_row_line (self, y) && near_column_line (self, x, y))
     self->drag = DRAG_CROSS;
   else if (near_row_line (self, y))
     self->drag = DRAG_LINE;
-  else if (near_column_line (self, x))
+  else if (near_column_line (self, x, y))
     self->drag = DRAG_COLUMN;
   else if (self->tool >= 0 && self->scene.image && !(state & (GDK_SHIFT_MASK | GDK_CONTROL_MASK)))
     self->drag = DRAG_DRAW;
@@ -724,9 +852,23 @@ drag_column (TdSliceView *self, double wx, double wy)
 
   if (!slice_view_locate (self, wx, wy, &column, &row))
     return;
+  if (self->is_axis)
+    column -= self->axis_slope * (row - self->axis_row);
   column = round (column * 100) / 100;
   td_slice_view_set_column_line (self, column, TRUE);
   g_signal_emit (self, signals[COLUMN_MOVED], 0, column);
+}
+
+static void
+slice_view_drag_grip (TdSliceView *self, double wx, double wy)
+{
+  double column, row;
+
+  self->pointer_x = wx;
+  self->pointer_y = wy;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
+  if (slice_view_locate (self, wx, wy, &column, &row))
+    g_signal_emit (self, signals[GRIP_MOVED], 0, self->drag_grip, column, row);
 }
 
 /* The pixels from where the drag began to the pointer: x, y, width, height. */
@@ -772,6 +914,7 @@ slice_view_on_drag_update (GtkGestureDrag *gesture, double dx, double dy, TdSlic
   case DRAG_LINE: drag_line (self, self->drag_x + dx, self->drag_y + dy); break;
   case DRAG_COLUMN: drag_column (self, self->drag_x + dx, self->drag_y + dy); break;
   case DRAG_DRAW: drag_draw (self, self->drag_x + dx, self->drag_y + dy); break;
+  case DRAG_GRIP: slice_view_drag_grip (self, self->drag_x + dx, self->drag_y + dy); break;
   case DRAG_CROSS:
     drag_line (self, self->drag_x + dx, self->drag_y + dy);
     drag_column (self, self->drag_x + dx, self->drag_y + dy);
@@ -810,6 +953,7 @@ slice_view_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceVi
            && slice_view_locate (self, self->drag_x, self->drag_y, &column, &row))
     g_signal_emit (self, signals[PICKED], 0, column, row);
   self->drag = DRAG_NONE;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 /* ── Keys ── */
@@ -823,7 +967,8 @@ slice_view_on_arrow (TdSliceView *self, int dx, int dy, GdkModifierType state)
     self->scene.view.y += dy * PAN_STEP_PX / td_view_zoom_down (&self->scene.view);
     slice_view_moved (self);
   } else {
-    g_signal_emit (self, signals[NUDGED], 0, dx, dy, (state & GDK_SHIFT_MASK) != 0);
+    g_signal_emit (self, signals[state & GDK_ALT_MASK ? SHIFTED : NUDGED], 0, dx, dy,
+                   (state & GDK_SHIFT_MASK) != 0);
   }
 }
 
@@ -961,6 +1106,8 @@ td_slice_view_class_init (TdSliceViewClass *class)
   signals[PICKED] = add_signal ("picked", 2, number, number, none, none);
   signals[LINE_MOVED] = add_signal ("line-moved", 1, number, none, none, none);
   signals[COLUMN_MOVED] = add_signal ("column-moved", 1, number, none, none, none);
+  signals[GRIP_MOVED] = add_signal ("grip-moved", 3, G_TYPE_UINT, number, number, none);
+  signals[SHIFTED] = add_signal ("shifted", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
   signals[NUDGED] = add_signal ("nudged", 3, G_TYPE_INT, G_TYPE_INT, flag, none);
   signals[VIEW_CHANGED] = add_signal ("view-changed", 0, none, none, none, none);
   signals[STEPPED] = add_signal ("stepped", 1, G_TYPE_INT, none, none, none);

@@ -14,17 +14,19 @@
  * 0.
  *
  * Mouse: wheel and pinch zoom about the pointer; primary drag pans, moves a line or the wipe when
- * it begins on one (or both where they cross), with Shift draws a region and with Ctrl a box to
- * measure in; middle drag pans; secondary drag changes the display range (across: its width, along:
- * its middle); a click picks. Keys: + and - zoom, 0 fits, 1 is one to one, the arrows are handed to
- * the owner as "nudged" (Shift: fine), Ctrl with arrows pans.
+ * it begins on one (or both where they cross), or a grip, with Shift draws a region and with Ctrl a
+ * box to measure in; middle drag pans; secondary drag changes the display range (across: its width,
+ * along: its middle); a click picks. Keys: + and - zoom, 0 fits, 1 is one to one, the arrows are
+ * handed to the owner as "nudged" and with Alt as "shifted" (Shift: fine), Ctrl with arrows pans.
  *
  * Signals:
  *   "pointed" (double column, double row, gboolean inside)
  *   "picked" (double column, double row)
  *   "line-moved" (double row)             the horizontal line was dragged
  *   "column-moved" (double column)        the vertical line was dragged, to a hundredth of a pixel
+ *   "grip-moved" (guint grip, double column, double row)  a grip was dragged there, unclamped
  *   "nudged" (int dx, int dy, gboolean fine)
+ *   "shifted" (int dx, int dy, gboolean fine)
  *   "view-changed" ()                     zoom or position, by the user or a new picture
  *   "stepped" (int by)                    the wheel, where it steps
  *   "range-changed" (double low, double high)  contrast, by the user
@@ -58,6 +60,13 @@ void td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fit
 /* Overlays. NAN: none. A draggable line can be moved by the pointer. */
 void td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable);
 void td_slice_view_set_column_line (TdSliceView *self, double column, gboolean draggable);
+/* The vertical line as an axis that may be oblique: through @column at @row, @slope columns a row.
+   It is dashed, and dragged as a whole. */
+void td_slice_view_set_axis_line (TdSliceView *self, double column, double row, double slope);
+/* Points to drag, drawn as rings. @n: at most 2; 0: none. The owner moves them. */
+void td_slice_view_set_grips (TdSliceView *self, const double (*points)[2], guint n);
+/* Of the drag that goes on, a number that no other drag of the program has; 0: none. */
+guint td_slice_view_get_drag (TdSliceView *self);
 void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
 /* The primary drag draws a measure of that kind instead of panning; an angle's second arm is drawn
    after its first, from the end of it. -1: no tool. */

@@ -101,6 +101,79 @@ test_axis_line (void)
   td_test_wait (td_test_slice_is_there, NULL, "the slice");
 }
 
+static GtkGesture *
+drag_of (gpointer view)
+{
+  g_autoptr (GListModel) all = gtk_widget_observe_controllers (view);
+
+  for (guint i = 0; i < g_list_model_get_n_items (all); i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (all, i);
+    if (GTK_IS_GESTURE_DRAG (one))
+      return GTK_GESTURE (one);
+  }
+  g_assert_not_reached ();
+}
+
+/* From a place of the picture by so many of its pixels, in two moves that are far apart in time. */
+static void
+drag_from (gpointer view, double column, double row, double by_columns, double by_rows)
+{
+  const TdView *at = td_slice_view_get_view (view, NULL);
+  GtkGesture *drag = drag_of (view);
+  const double w = gtk_widget_get_width (view), h = gtk_widget_get_height (view);
+  const double down = td_view_zoom_down (at);
+  const TdImage *image = td_slice_view_get_image (view);
+  double x, y;
+
+  td_view_from_picture (at, w, h, column - (image->extent_width - 1) / 2.0,
+                        row - (image->extent_height - 1) / 2.0, &x, &y);
+  g_signal_emit_by_name (drag, "drag-begin", x, y);
+  g_signal_emit_by_name (drag, "drag-update", by_columns * at->zoom / 2, by_rows * down / 2);
+  g_usleep (1.1 * G_USEC_PER_SEC);
+  g_signal_emit_by_name (drag, "drag-update", by_columns * at->zoom, by_rows * down);
+  g_signal_emit_by_name (drag, "drag-end", by_columns * at->zoom, by_rows * down);
+}
+
+/* The axis is dragged in the slice, and tilted by its ends in the projection; each drag is one step
+   to undo, however slow. Alt and the arrows do the same. */
+static void
+test_axis_grips (void)
+{
+  TdScanView *scan = td_test_scan_view ();
+  gpointer slice = td_image_pane_view (td_test_part (scan, "slice"));
+  gpointer projection = td_image_pane_view (td_test_part (scan, "projection"));
+  const TdScanFacts *facts = td_session_facts (td_test_session ());
+  const double middle = (facts->n_columns - 1) / 2.0, last = facts->n_rows - 1.0;
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  const guint done = td_session_n_done (td_test_session ());
+
+  recipe.centre_px = 44;
+  recipe.tilt_deg = 0;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+  drag_from (slice, middle, middle, 3, 5);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->centre_px, 47, 0.02);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->tilt_deg, ==, 0);
+  g_assert_cmpuint (td_session_n_done (td_test_session ()), ==, done + 2);
+  /* The lower end goes two columns to the right, and the upper one stays. */
+  drag_from (projection, 47, 0.9 * last, 2, 0);
+  const double slope = 2 / (0.8 * last);
+  const TdRecipe *now = td_session_recipe (td_test_session ());
+  g_assert_cmpfloat_with_epsilon (now->tilt_deg, atan (slope) * 180 / G_PI, 0.002);
+  g_assert_cmpfloat_with_epsilon (now->centre_px, 48, 0.02);
+  g_assert_cmpuint (td_session_n_done (td_test_session ()), ==, done + 3);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-use-axis");
+  td_test_activate ("undo", NULL);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->tilt_deg, ==, 0);
+  g_signal_emit_by_name (projection, "shifted", 0, 1, FALSE);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->tilt_deg, 0.05, 1e-9);
+  g_signal_emit_by_name (projection, "shifted", 1, 0, TRUE);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->centre_px, 47.1, 0.02);
+  td_session_undo (td_test_session (), td_session_n_done (td_test_session ()) - done);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+}
+
 /* Where the whole run iterates and the preview does not, the picture says so. */
 static void
 test_iterative_label (void)
@@ -323,6 +396,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/recent-name", test_recent_name);
   g_test_add_func ("/window-use/focus-after-add", test_focus_after_add);
   g_test_add_func ("/window-use/axis-line", test_axis_line);
+  g_test_add_func ("/window-use/axis-grips", test_axis_grips);
   g_test_add_func ("/window-use/iterative-label", test_iterative_label);
   g_test_add_func ("/window-use/kernel-name", test_kernel_name);
   g_test_add_func ("/window-use/writing-status", test_writing_status);
