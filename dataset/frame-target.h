@@ -9,8 +9,11 @@
  * at values + i * frame_step + r * row_step; so frames and sinograms are filled alike.
  */
 typedef struct {
-  float *values;
-  gsize frame_step, row_step; /* in floats */
+  void *values;
+  gsize frame_step, row_step; /* in values */
+  /* 0: floats are wanted. Else samples as the file stores them, which are of so many bytes, in this
+     computer's byte order. */
+  gsize stored_bytes;
 } TdFrameTarget;
 
 /* [frame][row][column] */
@@ -32,11 +35,33 @@ td_frame_target_sinograms (const TdFrameRange *range, gsize n_columns, float *ou
 static inline TdFrameTarget
 td_frame_target_turned (const TdFrameTarget *target)
 {
-  return (TdFrameTarget) { target->values, target->row_step, target->frame_step };
+  return (TdFrameTarget) { target->values, target->row_step, target->frame_step,
+                           target->stored_bytes };
 }
 
-static inline float *
+/* [row][frame][column] of samples as they are stored */
+static inline TdFrameTarget
+td_frame_target_stored (const TdFrameRange *range, gsize n_columns, TdSampleType type, void *out)
+{
+  return (TdFrameTarget) { out, n_columns, range->count * n_columns, td_sample_size (type) };
+}
+
+static inline void *
+td_frame_target_sample (const TdFrameTarget *target, gsize frame, gsize row, gsize column)
+{
+  const gsize at = frame * target->frame_step + row * target->row_step + column;
+
+  return (char *) target->values
+         + at * (target->stored_bytes ? target->stored_bytes : sizeof (float));
+}
+
+/* Where a row begins. */
+static inline void *
 td_frame_target_row (const TdFrameTarget *target, gsize frame, gsize row)
 {
-  return target->values + frame * target->frame_step + row * target->row_step;
+  return td_frame_target_sample (target, frame, row, 0);
 }
+
+/* @n samples of a file to a place of the target (stored-frames.c). */
+void td_frame_target_put (const TdFrameTarget *target, TdSampleType type, gboolean swap,
+                          const void *from, gsize n, void *to);

@@ -317,6 +317,16 @@ hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, const TdFrame
   return TRUE;
 }
 
+/* A row that the library made floats of. */
+static void
+hdf5_frames_put (const TdH5Frames *frames, const TdFrameTarget *target, const float *row, void *to)
+{
+  if (target->stored_bytes)
+    td_samples_from_float (td_h5_frames_type (frames), 0, 1, row, frames->n_columns, to);
+  else
+    memcpy (to, row, frames->n_columns * sizeof *row);
+}
+
 /* Reads @range a block of frames after another by the library, and takes their rows to where they
    are wanted. */
 static gboolean
@@ -327,7 +337,8 @@ hdf5_frames_read_blocks (TdH5Frames *frames, const guint *indices, const TdFrame
   guint block = (guint) CLAMP (PIECE_BYTES / (n_rows * columns * sizeof (float)), 1, range->count);
   g_autofree float *stored = NULL;
 
-  if (target->row_step == columns && target->frame_step == n_rows * columns)
+  if (!target->stored_bytes && target->row_step == columns
+      && target->frame_step == n_rows * columns)
     return hdf5_frames_read_stored (frames, indices, range, target->values, cancellable, error);
   stored = g_try_new (float, block *n_rows *columns);
   if (!stored)
@@ -342,8 +353,8 @@ hdf5_frames_read_blocks (TdH5Frames *frames, const guint *indices, const TdFrame
       return FALSE;
     for (gsize i = 0; i < now; i++)
       for (gsize j = 0; j < n_rows; j++)
-        memcpy (td_frame_target_row (target, done + i, j), stored + (i * n_rows + j) * columns,
-                columns * sizeof *stored);
+        hdf5_frames_put (frames, target, stored + (i * n_rows + j) * columns,
+                         td_frame_target_row (target, done + i, j));
   }
   return TRUE;
 }
@@ -386,7 +397,8 @@ hdf5_frames_read_seen (TdH5Frames *frames, const guint *indices, const TdFrameRa
     return hdf5_frames_read_range (frames, NULL, &stored, &turned, cancellable, error);
   for (guint i = 0; i < range->count; i++) { /* flats and darks of which some are missing */
     const TdFrameRange one = { range->kind, range->row0, range->n_rows, indices[i], 1 };
-    const TdFrameTarget place = { td_frame_target_row (target, i, 0), target->row_step, 0 };
+    const TdFrameTarget place
+        = { td_frame_target_row (target, i, 0), target->row_step, 0, target->stored_bytes };
     if (!hdf5_frames_read_range (frames, NULL, &one, &place, cancellable, error))
       return FALSE;
   }
@@ -407,6 +419,16 @@ td_h5_frames_read_sinograms (TdH5Frames *frames, const guint *indices, const TdF
                              float *out, GCancellable *cancellable, GError **error)
 {
   const TdFrameTarget target = td_frame_target_sinograms (range, frames->n_columns, out);
+
+  return hdf5_frames_read_seen (frames, indices, range, &target, cancellable, error);
+}
+
+gboolean
+td_h5_frames_read_stored (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                          void *out, GCancellable *cancellable, GError **error)
+{
+  const TdFrameTarget target
+      = td_frame_target_stored (range, frames->n_columns, td_h5_frames_type (frames), out);
 
   return hdf5_frames_read_seen (frames, indices, range, &target, cancellable, error);
 }

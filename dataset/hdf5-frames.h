@@ -39,3 +39,7 @@ gboolean td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFr
 gboolean td_h5_frames_read_sinograms (TdH5Frames *frames, const guint *indices,
                                       const TdFrameRange *range, float *out,
                                       GCancellable *cancellable, GError **error);
+/* As sinograms of samples as they are stored, in this computer's byte order. */
+gboolean td_h5_frames_read_stored (TdH5Frames *frames, const guint *indices,
+                                   const TdFrameRange *range, void *out, GCancellable *cancellable,
+                                   GError **error);

@@ -447,9 +447,9 @@ chunk_deliver (const ChunkRead *read, const StoredChunk *chunk, const ChunkRows 
   const guint columns = MIN (storage->chunk[2], storage->shape[2] - chunk->column);
 
   for (guint row = rows->row0; row < rows->row1; row++, samples += rows->row_bytes)
-    td_samples_to_float (storage->type, storage->swap, samples, columns,
-                         td_frame_target_row (read->target, i, row - read->range->row0)
-                             + chunk->column);
+    td_frame_target_put (
+        read->target, storage->type, storage->swap, samples, columns,
+        td_frame_target_sample (read->target, i, row - read->range->row0, chunk->column));
 }
 
 /* Where in the chunk the rows of frame @i begin. */

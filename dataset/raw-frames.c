@@ -193,7 +193,18 @@ raw_free (gpointer source)
   g_free (own);
 }
 
-static const TdScanSource raw_vtable = { raw_read, raw_read_sinograms, raw_free };
+static gboolean
+raw_read_stored (gpointer source, const TdFrameRange *range, void *out, GCancellable *cancellable,
+                 GError **error)
+{
+  const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
+  const TdFrameTarget target
+      = td_frame_target_stored (range, frames->layout.n_columns, frames->layout.type, out);
+
+  return td_raw_frames_read (frames, range, &target, cancellable, error);
+}
+
+static const TdScanSource raw_vtable = { raw_read, raw_read_sinograms, raw_free, raw_read_stored };
 
 /* Stacks of sinograms: frame r is row r, its lines are the views. */
 static gboolean
@@ -229,7 +240,18 @@ raw_stack_views (gpointer source, const TdFrameRange *range, float *out, GCancel
   return raw_read_stack (source, range, &target, cancellable, error);
 }
 
-static const TdScanSource raw_stack_vtable = { raw_stack_views, raw_stack_rows, raw_free };
+static gboolean
+raw_stack_stored (gpointer source, const TdFrameRange *range, void *out, GCancellable *cancellable,
+                  GError **error)
+{
+  const TdRawLayout *layout = &((RawSource *) source)->frames[TD_FRAME_PROJECTION]->layout;
+  const TdFrameTarget target = td_frame_target_stored (range, layout->n_columns, layout->type, out);
+
+  return raw_read_stack (source, range, &target, cancellable, error);
+}
+
+static const TdScanSource raw_stack_vtable
+    = { raw_stack_views, raw_stack_rows, raw_free, raw_stack_stored };
 
 TdScan *
 td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],

@@ -45,7 +45,20 @@ hdf5_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
                                       error);
 }
 
-static const TdScanSource hdf5_vtable = { scan_hdf5_read, hdf5_read_sinograms, scan_hdf5_free };
+static gboolean
+hdf5_read_stored (gpointer source, const TdFrameRange *range, void *out, GCancellable *cancellable,
+                  GError **error)
+{
+  TdH5Source *own = source;
+  const guint *indices
+      = own->indices[range->kind] ? own->indices[range->kind] + range->first : NULL;
+
+  return td_h5_frames_read_stored (own->frames[range->kind], indices, range, out, cancellable,
+                                   error);
+}
+
+static const TdScanSource hdf5_vtable
+    = { scan_hdf5_read, hdf5_read_sinograms, scan_hdf5_free, hdf5_read_stored };
 
 TdScan *
 td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)

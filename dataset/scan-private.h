@@ -16,6 +16,10 @@ typedef struct {
   gboolean (*read_sinograms) (gpointer source, const TdFrameRange *range, float *out,
                               GCancellable *cancellable, GError **error);
   void (*free) (gpointer source);
+  /* As read_sinograms, of samples of the facts' type as the files have them. NULL: the scan's
+     values are others, or it does not have whole rows. */
+  gboolean (*read_stored) (gpointer source, const TdFrameRange *range, void *out,
+                           GCancellable *cancellable, GError **error);
 } TdScanSource;
 
 struct TdScan {

@@ -70,6 +70,28 @@ scan_tiff_stack_views (gpointer source, const TdFrameRange *range, float *out,
   return scan_tiff_read_stack (source, range, &target, cancellable, error);
 }
 
+static gboolean
+scan_tiff_stored (gpointer source, const TdFrameRange *range, void *out, GCancellable *cancellable,
+                  GError **error)
+{
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
+  const TdFrameTarget target
+      = td_frame_target_stored (range, frames->layout.width, frames->layout.type, out);
+
+  return td_tiff_frames_read (frames, range, &target, cancellable, error);
+}
+
+static gboolean
+scan_tiff_stack_stored (gpointer source, const TdFrameRange *range, void *out,
+                        GCancellable *cancellable, GError **error)
+{
+  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
+  const TdFrameTarget target
+      = td_frame_target_stored (range, frames->layout.width, frames->layout.type, out);
+
+  return scan_tiff_read_stack (source, range, &target, cancellable, error);
+}
+
 static void
 free_source (gpointer source)
 {
@@ -81,9 +103,9 @@ free_source (gpointer source)
 }
 
 static const TdScanSource frames_vtable
-    = { scan_tiff_read_frames, scan_tiff_read_rows, free_source };
+    = { scan_tiff_read_frames, scan_tiff_read_rows, free_source, scan_tiff_stored };
 static const TdScanSource sinograms_vtable
-    = { scan_tiff_stack_views, scan_tiff_stack_rows, free_source };
+    = { scan_tiff_stack_views, scan_tiff_stack_rows, free_source, scan_tiff_stack_stored };
 
 static gboolean
 tiff_probe (const char *path, const TdScanOptions *options)

@@ -553,6 +553,25 @@ read_transposed (TdScan *scan, const TdFrameRange *range, float *out, GCancellab
 }
 
 gboolean
+td_scan_has_stored (const TdScan *scan)
+{
+  const TdSampleType type = scan->facts.sample_type;
+
+  return scan->vtable->read_stored && (type == TD_SAMPLE_UINT16 || type == TD_SAMPLE_UINT8);
+}
+
+gboolean
+td_scan_read_stored (TdScan *scan, const TdFrameRange *range, void *out, GCancellable *cancellable,
+                     GError **error)
+{
+  g_return_val_if_fail (td_scan_has_stored (scan), FALSE);
+  if (!check_range (scan, range, cancellable, error))
+    return FALSE;
+  return range->count == 0 || range->n_rows == 0
+         || scan->vtable->read_stored (scan->source, range, out, cancellable, error);
+}
+
+gboolean
 td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,
                         GCancellable *cancellable, GError **error)
 {

@@ -150,6 +150,13 @@ gboolean td_scan_read (TdScan *scan, const TdFrameRange *range, float *out,
 gboolean td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,
                                  GCancellable *cancellable, GError **error);
 
+/* Whether the projections can be read as they are stored: unsigned integers of 16 or 8 bits. */
+gboolean td_scan_has_stored (const TdScan *scan);
+/* As td_scan_read_sinograms(), but @out takes samples of the facts' type, each of which is the
+   float that the other would give. */
+gboolean td_scan_read_stored (TdScan *scan, const TdFrameRange *range, void *out,
+                              GCancellable *cancellable, GError **error);
+
 /* FALSE with @error: some views are missing, which and why, and what can be done without them. */
 gboolean td_scan_complete (const TdScan *scan, GError **error);
 

@@ -1,12 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "stored-frames.h"
 
+#include <string.h>
+
 #include "error.h"
 #include "storage-threads.h"
 
 /* What a thread reads at once: enough for a disk, little enough to be still in the processor's
  * cache when it is converted. */
 #define PIECE_BYTES ((gsize) 512 << 10)
+
+/* As they are, in this computer's byte order. */
+static void
+samples_copy (TdSampleType type, gboolean swap, const void *from, gsize n, void *to)
+{
+  const gsize size = td_sample_size (type);
+  const guint8 *source = from;
+  guint8 *bytes = to;
+
+  if (!swap || size == 1)
+    memcpy (to, from, n * size);
+  else
+    for (gsize i = 0; i < n * size; i += size)
+      for (gsize k = 0; k < size; k++)
+        bytes[i + k] = source[i + size - 1 - k];
+}
+
+void
+td_frame_target_put (const TdFrameTarget *target, TdSampleType type, gboolean swap,
+                     const void *from, gsize n, void *to)
+{
+  if (target->stored_bytes)
+    samples_copy (type, swap, from, n, to);
+  else
+    td_samples_to_float (type, swap, from, n, to);
+}
 
 /* A read cut into pieces: some rows of a frame each. */
 typedef struct {
@@ -52,8 +80,9 @@ stored_read_piece (guint index, gpointer scratch, gpointer user, GError **error)
     return FALSE;
   }
   for (guint r = 0; r < n_rows; r++)
-    td_samples_to_float (frames->type, frames->swap, (guint8 *) scratch + r * row_bytes,
-                         frames->n_columns, td_frame_target_row (read->target, i, row + r));
+    td_frame_target_put (read->target, frames->type, frames->swap,
+                         (guint8 *) scratch + r * row_bytes, frames->n_columns,
+                         td_frame_target_row (read->target, i, row + r));
   return TRUE;
 }
 

@@ -233,3 +233,10 @@ typedef struct {
   int counter;                    /* the first of this launch's two */
   int items, a_group;             /* of a group; values that it takes */
 } TdStoredParams;
+
+/* kernels/raw-samples.cl */
+typedef struct {
+  unsigned first_low, first_high; /* of this launch, 64 bits in two */
+  int n;                          /* of this launch */
+  int items, a_group;             /* of a group; samples that it takes */
+} TdRawParams;

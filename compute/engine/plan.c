@@ -694,6 +694,8 @@ td_plan_to_json (const TdPlan *plan)
   td_json_add_integer (builder, "nx", facts->nx);
   td_json_add_integer (builder, "ny", facts->ny);
   td_json_add_boolean (builder, "half_acquisition", facts->half_acquisition);
+  if (facts->sent_bits)
+    td_json_add_integer (builder, "sent_bits", facts->sent_bits);
   td_json_add_integer (builder, "first_slice", facts->first_slice);
   td_json_add_integer (builder, "slices", facts->n_slices);
   td_json_add_integer (builder, "slab_slices", facts->slab_slices);

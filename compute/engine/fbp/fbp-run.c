@@ -143,7 +143,7 @@ static gboolean
 fbp_run_add_in_slot (Run *run, GError **error)
 {
   const TdFbp *fbp = run->fbp;
-  const guint64 bytes = td_fbp_most_rows (fbp, run->slab_slices) * td_fbp_row_bytes (fbp);
+  const guint64 bytes = td_fbp_most_rows (fbp, run->slab_slices) * td_fbp_sent_bytes (fbp);
   TdFbpSlot *slot = td_fbp_slot_new (slot_device (run), fbp->direct, bytes, error);
 
   return fbp_run_add_slot (run, &run->free_in, slot, bytes);
@@ -293,6 +293,16 @@ fbp_run_add_read_time (Run *run, gint64 start_us)
   td_job_add_stage (run->job, "read", took_us * 1e-6);
 }
 
+static gboolean
+fbp_run_read_raw (Run *run, const TdFbpWork *work, GError **error)
+{
+  const TdFrameRange range
+      = { TD_FRAME_PROJECTION, 0, run->fbp->n_views, work->row0, work->n_rows };
+
+  return td_scan_read_stored (run->plan->scan, &range, work->in->host, run->job->cancellable,
+                              error);
+}
+
 /* To @to; NULL: to the slot. @carry (may be NULL): the last rows of the slab before, which the next
    one needs again. */
 static gboolean
@@ -311,9 +321,10 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
   };
   gint64 start = g_get_monotonic_time ();
 
-  if (!td_rows_read_beside (&origin, carry ? carry : &none,
-                            (TdRowRange) { work->row0, work->n_rows }, rows, run->job->cancellable,
-                            error))
+  if (run->fbp->raw_bytes ? !fbp_run_read_raw (run, work, error)
+                          : !td_rows_read_beside (&origin, carry ? carry : &none,
+                                                  (TdRowRange) { work->row0, work->n_rows }, rows,
+                                                  run->job->cancellable, error))
     return FALSE;
   if (carry && run->fbp->halo) {
     const guint n = MIN (2 * run->fbp->halo, work->n_rows);

@@ -6,12 +6,14 @@
 #include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
+#include "compute/raw-samples.h"
 
 /* Points on the device's clock; the work's stages lie between them. */
 enum { UP, UPPED, START, PREPARED, FILTERED, PROJECTED, CONVERTED, DOWN, DOWNED, N_MARKS };
 
 typedef struct {
   TdBuffer *data, *slices; /* NULL on direct runs: the slots are used */
+  TdRawSamples *raw;       /* what goes up; NULL: data does */
   TdStoredSamples *stored; /* NULL: slices come down as floats */
   TdFbpSlot *out;          /* of the work that is under way */
   TdEvent *marks[N_MARKS];
@@ -148,6 +150,12 @@ make_inputs (TdFbpWorkingSet *set, const TdFbp *fbp, GError **error)
   for (guint i = 0; i < set->n_lanes && !fbp->direct; i++) {
     set->lanes[i].data = td_buffer_new (set->device, set->max_rows * td_fbp_row_bytes (fbp), error);
     if (!set->lanes[i].data)
+      return FALSE;
+    if (fbp->raw_bytes)
+      set->lanes[i].raw
+          = td_raw_samples_new (set->device, fbp->raw_bytes,
+                                set->max_rows * td_fbp_sent_bytes (fbp) / fbp->raw_bytes, error);
+    if (fbp->raw_bytes && !set->lanes[i].raw)
       return FALSE;
   }
   return TRUE;
@@ -290,6 +298,7 @@ td_fbp_working_set_free (TdFbpWorkingSet *set)
   for (guint i = 0; i < G_N_ELEMENTS (set->lanes); i++) {
     clear_marks (&set->lanes[i]);
     td_stored_samples_free (set->lanes[i].stored);
+    td_raw_samples_free (set->lanes[i].raw);
     td_buffer_free (set->lanes[i].data);
   }
   if (set->up != set->compute)
@@ -331,16 +340,20 @@ static gboolean
 working_set_upload (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *work, GError **error)
 {
   const TdFbp *fbp = set->job->plan->extra;
-  guint64 row = td_fbp_row_bytes (fbp);
+  const guint64 row = td_fbp_sent_bytes (fbp);
+  TdBuffer *to = lane->raw ? td_raw_samples_buffer (lane->raw) : lane->data;
   const char *from = (const char *) work->in->host + (work->row0 - work->in_row0) * row;
 
   if (!lane->data || work->in_place)
     return working_set_mark (set->compute, lane, START, error);
   return working_set_mark (set->up, lane, UP, error)
-         && td_upload (set->up, lane->data, 0, from, work->n_rows * row, error)
+         && td_upload (set->up, to, 0, from, work->n_rows * row, error)
          && working_set_mark (set->up, lane, UPPED, error)
          && (set->up == set->compute || td_event_wait (set->compute, lane->marks[UPPED], error))
-         && working_set_mark (set->compute, lane, START, error);
+         && working_set_mark (set->compute, lane, START, error)
+         && (!lane->raw
+             || td_raw_samples_run (lane->raw, set->compute, lane->data,
+                                    work->n_rows * row / fbp->raw_bytes, error));
 }
 
 /* Where the core rows are after the filter: in `filtered`, or in place where there is none. */

@@ -31,6 +31,7 @@ typedef struct {
   guint batch;       /* slices a projector call */
   guint filter_rows; /* sinogram rows a filter call */
   guint in_slots, out_slots;
+  guint raw_bytes; /* of a sample that goes up as it is stored; 0: floats go up */
   gboolean stores; /* the devices can make the samples that the volume stores */
   gboolean direct; /* the slots are the only device's own buffers: nothing is copied */
   gboolean keep;   /* one slab, small: the working set stays with the engine for the next preview */
@@ -46,6 +47,7 @@ guint td_fbp_lanes (const TdFbp *fbp, const TdDeviceInfo *info);
 /* Raw rows that so many slices need at most. */
 guint td_fbp_most_rows (const TdFbp *fbp, guint slices);
 guint64 td_fbp_row_bytes (const TdFbp *fbp);      /* one raw row, all views */
+guint64 td_fbp_sent_bytes (const TdFbp *fbp);     /* the same as it goes up */
 guint64 td_fbp_filtered_bytes (const TdFbp *fbp); /* the same when filtered */
 /* Where the axis is at detector row @row, in measured columns. */
 double td_fbp_centre (const TdFbp *fbp, double row);
