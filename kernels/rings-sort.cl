@@ -85,6 +85,7 @@ rings_add_difference (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a,
     }
 }
 
+#if TD_LANES > 1
 /* ── Sorting on CPUs: a thread takes lines one after another, by radix ───────────────────────── */
 
 /* By eight bits at a time from the lowest; stable. The spare lines are the thread's own. */
@@ -146,6 +147,7 @@ rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_
     sort_line (lines + at, order + at, spare + own, spare_order + own, n);
   }
 }
+#endif
 
 /* ── Sorting on CPUs without an order: as many lines side by side as a vector has lanes ── */
 
@@ -190,6 +192,7 @@ sort_lanes (TD_GLOBAL int *keys, int n)
   }
 }
 
+#if TD_LANES > 1
 /* The marked values of sorted lines take other values, which spare has in the same ranks. They
    are sorted again as if they had been columns: they go where the sorted values came from first. */
 TD_KERNEL void
@@ -206,6 +209,7 @@ rings_resort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *T
     lines[at + order[at + i]] = spare[at + i];
   sort_line (lines + at, order + at, spare + at, spare_order + at, n);
 }
+#endif
 
 /* ── Sorting on GPUs: an item an element, which finds its place in ever longer runs ── */
 
