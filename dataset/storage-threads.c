@@ -15,7 +15,8 @@
 #define LATE_SCRATCH_BYTES ((gsize) 32 << 20)
 
 static guint stated_threads; /* atomic; 0: none stated */
-static guint late_threads;   /* atomic; that the last run came to, if its pieces were late */
+/* Atomic; that runs came to while their pieces were late: of those that read, and that write. */
+static guint late_threads[2];
 
 void
 td_storage_set_threads (guint threads)
@@ -216,7 +217,8 @@ td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **e
   const guint affordable = (guint) CLAMP (SCRATCH_BYTES / each, 1, MOST_THREADS);
   const guint wanted = storage_thread_count (work->small);
   const guint late = storage_thread_limit ((guint) MIN (LATE_SCRATCH_BYTES / each, LATE_THREADS));
-  const guint before = MIN ((guint) g_atomic_int_get ((gint *) &late_threads), late);
+  gint *known = (gint *) &late_threads[work->writes ? 1 : 0];
+  const guint before = MIN ((guint) g_atomic_int_get (known), late);
   const guint most = MIN (MAX (MIN (wanted, affordable), before), work->count);
   StorageRun run
       = { .work = work, .cancellable = cancellable, .turns = storage_turns, .turn = storage_turn };
@@ -236,7 +238,10 @@ td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **e
     storage_run_fail (&run, 0, reason);
   }
   storage_run_join (&run);
-  g_atomic_int_set ((gint *) &late_threads, run.n_late > work->count / 2 ? run.n_threads + 1 : 0);
+  /* A run of few pieces says how late they are, and not how many threads they are worth. */
+  g_atomic_int_set (known, run.n_late > work->count / 2
+                               ? MAX (g_atomic_int_get (known), (gint) run.n_threads + 1)
+                               : 0);
   g_mutex_clear (&run.lock);
   if (!run.error)
     return TRUE;

@@ -18,7 +18,8 @@ typedef struct {
   gsize scratch_bytes;
   TdStorageBody body;
   gpointer user;
-  gboolean small; /* pieces are so small that storage answers later than it takes to move them */
+  gboolean small;  /* pieces are so small that storage answers later than it takes to move them */
+  gboolean writes; /* else it reads; one may be late and the other not */
 } TdStorageWork;
 
 /**

@@ -502,6 +502,7 @@ volume_portion_write (VolumePortion *portion, guint count, GError **error)
     .scratch_bytes = as_it_is ? 0 : MIN (PIECE_VOXELS, voxels) * td_sample_size (writer->type),
     .body = writer->file >= 0 ? volume_portion_write_piece : volume_portion_write_slice,
     .user = portion,
+    .writes = TRUE,
   };
 
   for (guint i = 0; i < count; i++)

@@ -43,6 +43,45 @@ test_late (void)
   g_assert_cmpuint (late->most, >, 64);
 }
 
+static gboolean
+very_late_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  Late *late = user;
+
+  g_atomic_int_inc ((gint *) &late->under_way);
+  g_usleep (60000);
+  const guint now = (guint) g_atomic_int_get ((gint *) &late->under_way);
+  if (now > (guint) g_atomic_int_get ((gint *) &late->most))
+    g_atomic_int_set ((gint *) &late->most, (gint) now);
+  g_atomic_int_add ((gint *) &late->under_way, -1);
+  return TRUE;
+}
+
+static gboolean
+quick_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  return TRUE;
+}
+
+/* Reads begin with as many threads as the last ones came to, whatever was written meanwhile, and
+   however few pieces some reads have. */
+static void
+test_remembered (void)
+{
+  g_autofree Late *late = g_new0 (Late, 1), *few = g_new0 (Late, 1), *again = g_new0 (Late, 1);
+  const TdStorageWork works[] = {
+    { .count = 2000, .body = late_piece, .user = late, .small = TRUE },
+    { .count = 500, .body = quick_piece, .small = TRUE, .writes = TRUE },
+    { .count = 10, .body = late_piece, .user = few, .small = TRUE },
+    { .count = 120, .body = very_late_piece, .user = again, .small = TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (works); i++)
+    g_assert_true (td_storage_run (&works[i], NULL, NULL));
+  g_test_message ("%u and %u at once", late->most, again->most);
+  g_assert_cmpuint (again->most, >, 75);
+}
+
 /* Benches that state a number of threads get these. */
 static void
 test_stated (void)
@@ -134,6 +173,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/storage-threads/late", test_late);
+  g_test_add_func ("/storage-threads/remembered", test_remembered);
   g_test_add_func ("/storage-threads/stated", test_stated);
   g_test_add_func ("/storage-threads/turns", test_turns);
   return g_test_run ();

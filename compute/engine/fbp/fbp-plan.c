@@ -341,7 +341,10 @@ fbp_plan_set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
   fbp->stores = plan->output && plan->recipe.output_bits < 32 && !fbp->keep;
   for (guint i = 0; i < plan->devices->len; i++)
     fbp->stores = fbp->stores && td_stored_samples_supported (plan->devices->pdata[i]);
-  fbp->in_slots = MIN (lanes + 1, fbp->n_slabs);
+  /* Slabs that share rows are read one after another: each takes them from the one before. Else two
+     are, one asked for before the last answers of the other have come. */
+  fbp->n_readers = fbp->halo == 0 && !fbp->keep && !td_scan_facts (plan->scan)->in_memory ? 2 : 1;
+  fbp->in_slots = MIN (lanes + fbp->n_readers, fbp->n_slabs);
   fbp->out_slots = MIN (lanes + 1, fbp->n_slabs);
 
   guint batch = fbp->tilt != 0 ? 1 : MIN (slab, cpu ? GRAIN : 2 * GRAIN);

@@ -356,14 +356,6 @@ fbp_run_slab_was_read (Run *run, Slab *slab)
   }
 }
 
-/* Slabs share rows where steps want neighbours: these are read one after another, for a slab takes
-   the shared rows from the one before. */
-static guint
-fbp_run_readers (const Run *run)
-{
-  return run->fbp->halo == 0 && !run->fbp->keep ? MIN (run->fbp->in_slots, 2) : 1;
-}
-
 /* The slab to be read next, with a slot; NULL: there is none. */
 static Slab *
 fbp_run_slab_to_read (Run *run)
@@ -768,7 +760,7 @@ start_threads (Run *run, GError **error)
   } else {
     ok = ok && start_thread (run, "reader", fbp_run_read, run, error);
     /* The first can do without the others. */
-    for (guint i = 1; ok && i < fbp_run_readers (run); i++)
+    for (guint i = 1; ok && i < run->fbp->n_readers; i++)
       start_thread (run, "reader", fbp_run_read, run, NULL);
   }
   run->stop = run->stop || !ok;

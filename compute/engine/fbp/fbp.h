@@ -30,6 +30,7 @@ typedef struct {
   guint halo, slab_slices, n_slabs;
   guint batch;       /* slices a projector call */
   guint filter_rows; /* sinogram rows a filter call */
+  guint n_readers;   /* threads */
   guint in_slots, out_slots;
   guint raw_bytes; /* of a sample that goes up as it is stored; 0: floats go up */
   gboolean stores; /* the devices can make the samples that the volume stores */
