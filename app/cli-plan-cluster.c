@@ -25,6 +25,8 @@ plan_cluster_problem (const TdScanFacts *scan, const TdPlanFacts *plan, const Td
     .nz = plan->n_slices,
     .sample_bytes = (guint) td_sample_size (scan->sample_type),
     .voxel_bytes = recipe->output_bits / 8,
+    .slab_slices = plan->slab_slices,
+    .stack = recipe->output_format == TD_VOLUME_TIFF_STACK,
     .fan = distance > 0 && plan->pixel_mm > 0 ? plan->nx * plan->pixel_mm / 2 / distance : 0,
   };
 }
@@ -70,8 +72,15 @@ plan_cluster_stages (const TdModelTimes *times, Stage stages[N_STAGES])
   memcpy (stages, all, sizeof all);
 }
 
+/* Of @shared processors only one stage can be told. */
+static gboolean
+plan_cluster_tells (const Stage *stage, gboolean shared)
+{
+  return stage->seconds > 0 && (!shared || strcmp (stage->name, "back-project") == 0);
+}
+
 static void
-plan_cluster_print (TdClusterMode mode, const GArray *grids)
+plan_cluster_print (TdClusterMode mode, const GArray *grids, gboolean shared)
 {
   Stage stages[N_STAGES];
 
@@ -82,14 +91,14 @@ plan_cluster_print (TdClusterMode mode, const GArray *grids)
                   grid->rows, grid->columns, grid->times.total, grid->times.bound,
                   i == 0 ? "; the fastest" : "");
     for (guint k = 0; k < N_STAGES; k++)
-      if (stages[k].seconds > 0)
+      if (plan_cluster_tells (&stages[k], shared))
         td_cli_print (" %s %.3g", stages[k].name, stages[k].seconds);
     td_cli_print ("\n");
   }
 }
 
 static JsonArray *
-plan_cluster_json (const GArray *grids)
+plan_cluster_json (const GArray *grids, gboolean shared)
 {
   JsonArray *list = json_array_new ();
   Stage stages[N_STAGES];
@@ -103,7 +112,8 @@ plan_cluster_json (const GArray *grids)
     json_object_set_string_member (object, "bound", grid->times.bound);
     plan_cluster_stages (&grid->times, stages);
     for (guint k = 0; k < N_STAGES; k++)
-      json_object_set_double_member (times, stages[k].name, stages[k].seconds);
+      if (plan_cluster_tells (&stages[k], shared) || !shared)
+        json_object_set_double_member (times, stages[k].name, stages[k].seconds);
     json_object_set_object_member (object, "stages", times);
     json_array_add_object_element (list, object);
   }
@@ -127,13 +137,18 @@ td_cli_plan_cluster (const TdScan *scan, const TdPlan *plan, const char *cluster
   g_autofree char *described = td_model_machine_describe (&machine);
   if (!json)
     td_cli_print ("%s", described);
+  if (machine.shared > 0)
+    td_cli_say ("note: the devices of \"%s\" are the processors that read, filter and exchange, "
+                "too: threads wait for their turns, so that of the stages only back-project is "
+                "predicted",
+                cluster);
   for (guint i = 0; i < (parallel ? 1 : G_N_ELEMENTS (modes)); i++) {
     g_autoptr (GArray) grids = td_model_grids (&machine, &problem, modes[i]);
     if (json)
       json_object_set_array_member (found, td_cluster_mode_name (modes[i]),
-                                    plan_cluster_json (grids));
+                                    plan_cluster_json (grids, machine.shared > 0));
     else
-      plan_cluster_print (modes[i], grids);
+      plan_cluster_print (modes[i], grids, machine.shared > 0);
   }
   if (json)
     json_object_set_object_member (json, "cluster", found);

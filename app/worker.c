@@ -16,7 +16,7 @@ worker_usage (FILE *to)
   static const char text[]
       = "Usage: tomodesk-worker run FOLDER\n"
         "       tomodesk-worker probe [--json] [--read PATH]... [--write PATH]...\n"
-        "       tomodesk-worker benchmark FOLDER\n"
+        "       tomodesk-worker benchmark [--device NAME] FOLDER\n"
         "       tomodesk-worker --version\n"
         "\n"
         "run: one rank of a cluster job, for mpirun or srun to start. FOLDER is the job's: it\n"
@@ -60,7 +60,9 @@ main (int argc, char **argv)
   if (argc == 3 && strcmp (argv[1], "run") == 0)
     return td_worker_run (argv[2]);
   if (argc == 3 && strcmp (argv[1], "benchmark") == 0)
-    return td_worker_benchmark (argv[2]);
+    return td_worker_benchmark (argv[2], NULL);
+  if (argc == 5 && strcmp (argv[1], "benchmark") == 0 && strcmp (argv[2], "--device") == 0)
+    return td_worker_benchmark (argv[4], argv[3]);
   if (argc >= 2 && strcmp (argv[1], "probe") == 0)
     return worker_probe (argc, argv);
   return worker_usage (stderr);

@@ -1,53 +1,69 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "benchmark.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "compute/bench/cone-bench.h"
 #include "compute/bench/disk-bench.h"
-#include "compute/bench/fdk-bench.h"
 #include "compute/methods/methods.h"
 #include "dataset/error.h"
+#include "dataset/scan-writer.h"
+#include "job-file.h"
+#include "line-fit.h"
 #include "model.h"
-#include "reduce.h"
 #include "worker.h"
 
-/* The two sizes: voxels, columns and views of an FDK job; bytes of a file and of a message. */
-static const guint cpu_sizes[2] = { 64, 160 }, gpu_sizes[2] = { 256, 768 };
-static const guint64 file_bytes[2] = { 8 << 20, 64 << 20 };
-static const guint64 message_bytes[2] = { 1 << 20, 64 << 20 };
+/* The jobs: columns, rows and voxels a side, and views. The last ones' volumes fit no cache. */
+typedef struct {
+  guint side, views;
+} Size;
+#define N_SIZES 3
+static const Size cpu_sizes[N_SIZES] = { { 96, 96 }, { 192, 144 }, { 320, 160 } };
+static const Size gpu_sizes[N_SIZES] = { { 256, 256 }, { 512, 512 }, { 1024, 1024 } };
+/* Runs of each job, of which each stage's shortest time counts: others only make it longer. */
 #define RUNS 3
+#define MOST_SAMPLES (N_SIZES * 3)
+static const guint64 message_bytes[2] = { 1 << 20, 64 << 20 };
 
-/* Seconds that something of @n units took. */
+/* The ways to share that are timed. Every other one writes a file for each slice. */
 typedef struct {
-  double n, seconds;
-} Sample;
+  TdClusterMode mode;
+  gboolean columns; /* all ranks in one row of the grid; else in one column */
+  TdVolumeFormat format;
+} Way;
+static const Way benchmark_ways[] = {
+  { TD_CLUSTER_SLAB, FALSE, TD_VOLUME_BIGTIFF },
+  { TD_CLUSTER_SLAB, TRUE, TD_VOLUME_TIFF_STACK },
+  { TD_CLUSTER_IFDK, FALSE, TD_VOLUME_BIGTIFF },
+};
+
+/* One job. */
+typedef struct {
+  const Way *way;
+  TdModelProblem problem;
+  guint rows, columns;
+  TdModelTimes units;
+  TdPipelineTimes took;
+} Timed;
 
 typedef struct {
-  const char *folder;
+  const char *folder, *device;
   int rank, size;
   int local_rank, node_ranks, n_nodes;
   MPI_Comm node;
-  char device[64];
-  gboolean gpu;
+  guint n_jobs;
+  Timed timed[MOST_SAMPLES];
+  guint n_timed;
   TdModelMachine machine;
 } Benchmark;
 
-/* The line through two samples; through the larger one alone, if it took no longer. */
-static TdModelCost
-benchmark_line (const Sample samples[2])
-{
-  const double slope = (samples[1].seconds - samples[0].seconds) / (samples[1].n - samples[0].n);
-  TdModelCost cost = { 0, slope };
-
-  if (!(slope > 0))
-    cost.m = samples[1].seconds / samples[1].n;
-  cost.c = MAX (0, samples[0].seconds - cost.m * samples[0].n);
-  return cost;
-}
+/* ── All ranks ── */
 
 /* Ranks that wait leave the others the processors, which are being measured. */
 static void
@@ -96,94 +112,168 @@ benchmark_agree (gboolean ok, GError **error)
   return all;
 }
 
-/* ── Computing ── */
+/* ── The scan ── */
 
-static double
-benchmark_stage (const TdFdkBenchRow *row, const char *name)
+static void
+benchmark_fill (float *frame, gsize n, TdFrameKind kind, guint number)
 {
-  for (guint i = 0; i < row->n_stages; i++)
-    if (strcmp (row->stages[i].name, name) == 0)
-      return row->stages[i].seconds;
-  return 0;
+  guint32 noise = number * 2654435761u + 1;
+
+  for (gsize i = 0; i < n; i++) {
+    noise = noise * 1664525u + 1013904223u;
+    frame[i] = kind == TD_FRAME_DARK ? 100 : kind == TD_FRAME_FLAT ? 40000 : 20000 + (noise >> 20);
+  }
 }
 
-/* Of one size: all ranks run the job at once. */
 static gboolean
-benchmark_job (const Benchmark *benchmark, guint size, TdFdkBenchRow *row, GError **error)
+benchmark_write_scan (const char *path, Size wanted, GError **error)
 {
-  TdFdkBenchSpec spec = { .size = size, .n_columns = size, .n_views = size, .runs = RUNS };
-  const TdFdkBenchLimit limit = { 0 };
+  const guint size = wanted.side, views = wanted.views;
+  g_autofree double *angles = g_new (double, views);
+  g_autofree float *frame = g_new (float, (gsize) size *size);
+  TdScanFacts facts = { .n_columns = size,
+                        .n_rows = size,
+                        .n_views = views,
+                        .n_flats = 1,
+                        .n_darks = 1,
+                        .sample_type = TD_SAMPLE_UINT16,
+                        .angles_rad = angles,
+                        .centre_px = NAN };
+  gboolean good = TRUE;
 
-  td_recipe_init (&spec.recipe);
-  g_autoptr (TdFdkBench) bench = td_fdk_bench_new (&spec, error);
-  if (!benchmark_agree (bench != NULL, error))
+  td_cone_bench_geometry (size, size, &facts.geometry);
+  for (guint i = 0; i < views; i++)
+    angles[i] = 2 * G_PI * i / views;
+  g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, TD_SCAN_NXTOMO, &facts, TRUE, error);
+  for (guint i = 0; writer && good && i < views + 2; i++) {
+    const TdFrameKind kind = i < views    ? TD_FRAME_PROJECTION
+                             : i == views ? TD_FRAME_FLAT
+                                          : TD_FRAME_DARK;
+    benchmark_fill (frame, (gsize) size * size, kind, i);
+    good = td_scan_writer_write (writer, kind, i < views ? i : 0, 1, frame, error);
+  }
+  return writer && good && td_scan_writer_finish (writer, error);
+}
+
+/* Reading is to come from the storage, as with a scan that nobody has read yet. */
+static void
+benchmark_forget (const char *path)
+{
+  const int file = open (path, O_RDONLY | O_CLOEXEC);
+
+  if (file < 0)
+    return;
+  posix_fadvise (file, 0, 0, POSIX_FADV_DONTNEED);
+  close (file);
+}
+
+/* ── Jobs ── */
+
+static gboolean
+benchmark_submit (const Benchmark *benchmark, const Timed *timed, const char *scan,
+                  const char *output, GError **error)
+{
+  g_auto (TdJobFile) job;
+
+  td_job_file_init (&job);
+  job.id = g_strdup_printf ("20000101-000000-%08u", benchmark->n_jobs);
+  job.scan_path = g_strdup (scan);
+  job.output = g_strdup (output);
+  job.recipe.output_format = timed->way->format;
+  job.cluster.mode = timed->way->mode;
+  job.cluster.device = g_strdup (benchmark->device);
+  job.cluster.rows = timed->rows;
+  job.cluster.columns = timed->columns;
+  job.cluster.view_slice = -1;
+  return td_job_file_save (&job, benchmark->folder, error);
+}
+
+/* What each stage took at least. */
+static void
+timed_take (Timed *timed, const TdPipelineTimes *took, gboolean first)
+{
+  double *least = (double *) &timed->took;
+  const double *seconds = (const double *) took;
+
+  for (guint i = 0; i < sizeof *took / sizeof *seconds; i++)
+    least[i] = first ? seconds[i] : MIN (least[i], seconds[i]);
+}
+
+static gboolean
+benchmark_job (Benchmark *benchmark, Timed *timed, const char *scan, gboolean first, GError **error)
+{
+  TdPipelineTimes took;
+  g_autofree char *output = g_build_filename (benchmark->folder, "volume", NULL);
+  gboolean ok = TRUE;
+
+  if (benchmark->rank == 0) {
+    benchmark_forget (scan);
+    ok = benchmark_submit (benchmark, timed, scan, output, error);
+  }
+  if (!benchmark_agree (ok, error))
     return FALSE;
+  td_worker_do (benchmark->folder, &took, &timed->problem.slab_slices);
+  timed_take (timed, &took, first);
+  benchmark->n_jobs++;
   benchmark_meet ();
-  const gboolean ok = td_fdk_bench_run (bench, benchmark->device, &limit, row, error);
-  return benchmark_agree (ok, error);
-}
-
-static gboolean
-benchmark_compute (Benchmark *benchmark, GError **error)
-{
-  const guint *sizes = benchmark->gpu ? gpu_sizes : cpu_sizes;
-  Sample filter[2], update[2], link[2];
-  double start = INFINITY;
-
-  for (guint i = 0; i < 2; i++) {
-    const double cube = pow (sizes[i], 3);
-    TdFdkBenchRow row = { 0 };
-    if (!benchmark_job (benchmark, sizes[i], &row, error))
-      return FALSE;
-    const double filtering = benchmark_slowest (benchmark_stage (&row, "filter"));
-    const double kernel = benchmark_slowest (benchmark_stage (&row, "back-project"));
-    const double transfers
-        = benchmark_slowest (benchmark_stage (&row, "upload") + benchmark_stage (&row, "download"));
-    filter[i] = (Sample) { 4 * cube, filtering };
-    update[i] = (Sample) { cube * sizes[i], kernel };
-    link[i] = (Sample) { 2 * 4 * cube, MAX (transfers, 1e-9) };
-    start = MIN (start, MAX (0, benchmark_slowest (row.median_s) - MAX (filtering, kernel)));
-    td_fdk_bench_row_clear (&row);
-  }
-  benchmark->machine.filter = benchmark_line (filter);
-  benchmark->machine.update = benchmark_line (update);
-  benchmark->machine.link = benchmark_line (link);
-  benchmark->machine.start_s = start;
+  if (benchmark->rank == 0)
+    td_disk_bench_remove (output);
   return TRUE;
 }
 
-/* ── Storage ── */
-
-static gboolean
-benchmark_storage (Benchmark *benchmark, GError **error)
+static TdModelProblem
+benchmark_problem (Size wanted, const Way *way)
 {
-  g_autofree char *name = g_strdup_printf ("benchmark-%d", benchmark->rank);
-  g_autofree char *folder = g_build_filename (benchmark->folder, name, NULL);
-  Sample load[2], store[2];
-  gboolean ok = g_mkdir_with_parents (folder, 0700) == 0;
+  const guint size = wanted.side;
+  TdGeometry geometry;
 
-  if (!ok)
-    td_set_error (error, TD_ERROR_IO, "“%s” cannot be written", folder);
-  ok = benchmark_agree (ok, error);
-  for (guint i = 0; ok && i < 2; i++) {
-    const double all = (double) file_bytes[i] * benchmark->size;
-    TdStorageRates rates = { 0 };
-    benchmark_meet ();
-    ok = benchmark_agree (td_storage_measure (folder, file_bytes[i], &rates, NULL, error), error);
-    if (!ok)
-      break;
-    load[i] = (Sample) { all, benchmark_slowest (file_bytes[i] / rates.read_many) };
-    store[i] = (Sample) { all, benchmark_slowest (file_bytes[i] / rates.write_many) };
-  }
-  g_rmdir (folder);
-  if (!ok)
-    return FALSE;
-  benchmark->machine.load = benchmark_line (load);
-  benchmark->machine.store = benchmark_line (store);
-  return TRUE;
+  td_cone_bench_geometry (size, size, &geometry);
+  return (TdModelProblem) {
+    .n_columns = size,
+    .n_rows = size,
+    .n_views = wanted.views,
+    .nx = size,
+    .ny = size,
+    .nz = size,
+    .sample_bytes = sizeof (guint16),
+    .voxel_bytes = sizeof (float),
+    .fan = size * geometry.voxel_mm / 2 / geometry.source_axis_mm,
+    .stack = way->format == TD_VOLUME_TIFF_STACK,
+  };
 }
 
-/* ── Exchange ── */
+static void
+benchmark_begin_timed (const Benchmark *benchmark, Size size, const Way *way, Timed *timed)
+{
+  const guint ranks = (guint) benchmark->size;
+
+  *timed = (Timed) { way, benchmark_problem (size, way), way->columns ? 1 : ranks,
+                     way->columns ? ranks : 1 };
+}
+
+/* The jobs of a size, each way in turns, so that what else the machine does disturbs all alike. */
+static gboolean
+benchmark_size (Benchmark *benchmark, Size size, GError **error)
+{
+  g_autofree char *name = g_strdup_printf ("scan-%u.nxs", size.side);
+  g_autofree char *scan = g_build_filename (benchmark->folder, name, NULL);
+  const guint ways = benchmark->size > 1 ? G_N_ELEMENTS (benchmark_ways) : 2;
+  gboolean ok
+      = benchmark_agree (benchmark->rank != 0 || benchmark_write_scan (scan, size, error), error);
+
+  for (guint i = 0; ok && i < RUNS * ways; i++) {
+    Timed *timed = &benchmark->timed[benchmark->n_timed + i % ways];
+    if (i < ways)
+      benchmark_begin_timed (benchmark, size, &benchmark_ways[i], timed);
+    ok = benchmark_job (benchmark, timed, scan, i < ways, error);
+  }
+  benchmark->n_timed += ways;
+  if (benchmark->rank == 0)
+    g_unlink (scan);
+  return ok;
+}
+
+/* ── Exchange between nodes ── */
 
 /* Each rank gives its neighbour @distance ranks on so many bytes, all at once. */
 static double
@@ -205,86 +295,134 @@ benchmark_pass_on (const Benchmark *benchmark, MPI_Comm comm, int distance, guin
   return best;
 }
 
-/* Between ranks of a node, and between nodes. */
 static void
-benchmark_gather (Benchmark *benchmark)
+benchmark_network (Benchmark *benchmark)
 {
-  Sample copy[2], network[2];
+  TdLineSample copy[2], network[2];
 
   for (guint i = 0; i < 2; i++) {
     const double bytes = (double) message_bytes[i] * benchmark->node_ranks;
-    copy[i]
-        = (Sample) { bytes, benchmark_pass_on (benchmark, benchmark->node, 1, message_bytes[i]) };
-    network[i] = (Sample) { bytes, benchmark_pass_on (benchmark, MPI_COMM_WORLD,
-                                                      benchmark->node_ranks, message_bytes[i]) };
+    copy[i] = (TdLineSample) { bytes, benchmark_pass_on (benchmark, benchmark->node, 1,
+                                                         message_bytes[i]) };
+    network[i]
+        = (TdLineSample) { bytes, benchmark_pass_on (benchmark, MPI_COMM_WORLD,
+                                                     benchmark->node_ranks, message_bytes[i]) };
   }
-  benchmark->machine.copy = benchmark_line (copy);
-  if (benchmark->n_nodes > 1)
-    benchmark->machine.network = benchmark_line (network);
+  benchmark->machine.copy = td_line_through (copy, 2);
+  benchmark->machine.network = td_line_through (network, 2);
 }
 
+/* ── What the times say ── */
+
+/* The fields of a stage: its seconds, its units, the machine's cost. */
 typedef struct {
-  TdReduce *reduce;
-  const float *slices;
-  guint n;
-} Feed;
+  gsize took, units, cost;
+} Stage;
 
-static gpointer
-benchmark_feed (gpointer user)
-{
-  const Feed *feed = user;
-
-  for (guint i = 0; i < feed->n; i++)
-    td_reduce_put (feed->reduce, i, 1, feed->slices, NULL, NULL);
-  return NULL;
-}
-
-static gpointer
-benchmark_take (gpointer user)
-{
-  const Feed *feed = user;
-  TdReduceSum sum;
-
-  while (td_reduce_next (feed->reduce, &sum, NULL))
-    td_reduce_written (feed->reduce, &sum);
-  return NULL;
-}
-
-/* All ranks add up one sub-volume. */
-static gboolean
-benchmark_reduce (Benchmark *benchmark, GError **error)
-{
-  const guint slice_floats = 1 << 18;
-  g_autofree float *slice = g_new0 (float, slice_floats);
-  g_autofree int *nodes = g_new0 (int, benchmark->size);
-  int node = benchmark->rank - benchmark->local_rank;
-  Sample samples[2];
-  gboolean ok = TRUE;
-
-  MPI_Allgather (&node, 1, MPI_INT, nodes, 1, MPI_INT, MPI_COMM_WORLD);
-  for (guint i = 0; ok && i < 2; i++) {
-    const guint n = (guint) (message_bytes[i] / slice_floats / sizeof (float));
-    const TdReduceSpec spec = { .row = MPI_COMM_WORLD,
-                                .nodes = nodes,
-                                .n_slices = n,
-                                .slice_floats = slice_floats,
-                                .memory = G_MAXUINT64 };
-    Feed feed = { td_reduce_new (&spec), slice, n };
-    benchmark_meet ();
-    const double start = MPI_Wtime ();
-    GThread *put = g_thread_new ("put", benchmark_feed, &feed);
-    GThread *take = g_thread_new ("take", benchmark_take, &feed);
-    ok = td_reduce_run (feed.reduce, NULL, error);
-    g_thread_join (put);
-    g_thread_join (take);
-    /* What the model counts: all but a rank's own part. */
-    samples[i] = (Sample) { (double) message_bytes[i] * (benchmark->size - 1) / benchmark->size,
-                            benchmark_slowest (MPI_Wtime () - start) };
-    td_reduce_free (feed.reduce);
+#define STAGE(took, units, cost)                                                                   \
+  {                                                                                                \
+    G_STRUCT_OFFSET (TdPipelineTimes, took), G_STRUCT_OFFSET (TdModelTimes, units),                \
+        G_STRUCT_OFFSET (TdModelMachine, cost)                                                     \
   }
-  if (ok)
-    benchmark->machine.reduce = benchmark_line (samples);
-  return ok;
+
+static void
+benchmark_fit_stage (Benchmark *benchmark, const Stage *stage, int stack)
+{
+  TdLineSample samples[MOST_SAMPLES];
+  guint n = 0;
+
+  for (guint i = 0; i < benchmark->n_timed; i++) {
+    const Timed *timed = &benchmark->timed[i];
+    const double seconds = *(const double *) ((const char *) &timed->took + stage->took);
+    const double units = *(const double *) ((const char *) &timed->units + stage->units);
+    if (seconds > 0 && units > 0 && (stack < 0 || stack == timed->problem.stack))
+      samples[n++] = (TdLineSample) { units, seconds };
+  }
+  if (n > 0)
+    *(TdModelCost *) ((char *) &benchmark->machine + stage->cost) = td_line_through (samples, n);
+}
+
+/* Both ways through a link count. */
+static void
+benchmark_fit_link (Benchmark *benchmark)
+{
+  TdLineSample samples[MOST_SAMPLES];
+  guint n = 0;
+
+  for (guint i = 0; i < benchmark->n_timed; i++) {
+    const Timed *timed = &benchmark->timed[i];
+    if (timed->took.transfer > 0)
+      samples[n++]
+          = (TdLineSample) { timed->units.upload + timed->units.download, timed->took.transfer };
+  }
+  if (n > 0)
+    benchmark->machine.link = td_line_through (samples, n);
+}
+
+/* How much of the shorter stages the longest one does not hide, and how long the pipeline takes to
+   run: what makes the whole jobs' times least wrong. */
+static void
+benchmark_fit_overlap (Benchmark *benchmark)
+{
+  TdModelMachine *machine = &benchmark->machine;
+  double best = INFINITY, best_overlap = 0, best_start = 0;
+  double over[MOST_SAMPLES];
+
+  for (double overlap = 0; overlap <= 1.001; overlap += 0.05) {
+    double wrong = 0;
+    machine->overlap = overlap;
+    for (guint pass = 0; pass < 2; pass++) {
+      if (pass == 0)
+        machine->start_s = 0;
+      wrong = 0;
+      for (guint i = 0; i < benchmark->n_timed; i++) {
+        const Timed *timed = &benchmark->timed[i];
+        TdModelTimes times;
+        td_model_predict (machine, &timed->problem, timed->way->mode, timed->rows, timed->columns,
+                          &times);
+        over[i] = timed->took.all - times.total;
+        wrong += fabs (over[i]) / timed->took.all;
+      }
+      if (pass == 0)
+        machine->start_s = MAX (0, td_line_median (over, benchmark->n_timed));
+    }
+    if (wrong < best) {
+      best = wrong;
+      best_overlap = overlap;
+      best_start = machine->start_s;
+    }
+  }
+  machine->overlap = best_overlap;
+  machine->start_s = best_start;
+}
+
+static void
+benchmark_fit (Benchmark *benchmark)
+{
+  static const Stage stages[] = {
+    STAGE (read, load, load),
+    STAGE (filter, filter, filter),
+    STAGE (back_project, back_project, update),
+    STAGE (reduce, reduce, reduce),
+  };
+  static const Stage gather = STAGE (gather, gather, copy), store = STAGE (store, store, store),
+                     stack = STAGE (store, store, stack);
+
+  for (guint i = 0; i < benchmark->n_timed; i++) {
+    Timed *timed = &benchmark->timed[i];
+    td_model_units (&benchmark->machine, &timed->problem, timed->way->mode, timed->rows,
+                    timed->columns, &timed->units);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
+    benchmark_fit_stage (benchmark, &stages[i], -1);
+  benchmark_fit_stage (benchmark, &store, FALSE);
+  benchmark_fit_stage (benchmark, &stack, TRUE);
+  benchmark_fit_link (benchmark);
+  if (benchmark->n_nodes > 1)
+    benchmark_network (benchmark);
+  else
+    benchmark_fit_stage (benchmark, &gather, -1);
+  benchmark_fit_overlap (benchmark);
 }
 
 /* ── All together ── */
@@ -303,39 +441,53 @@ benchmark_open (Benchmark *benchmark, GError **error)
   benchmark->n_nodes = firsts;
   td_worker_share_processors ((guint) benchmark->node_ranks);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
-  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "auto", error);
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, benchmark->device, error);
   if (!benchmark_agree (devices != NULL, error))
     return FALSE;
   const TdDeviceInfo *info
       = td_device_info (devices->pdata[(guint) benchmark->local_rank % devices->len]);
-  g_strlcpy (benchmark->device, info->id, sizeof benchmark->device);
-  benchmark->gpu = info->kind != TD_DEVICE_CPU;
   if (!td_model_machine_parse (&benchmark->machine, "", error))
     return FALSE;
+  benchmark->machine.shared = benchmark_slowest (info->kind == TD_DEVICE_CPU ? 1 : 0);
   benchmark->machine.nodes = (guint) benchmark->n_nodes;
   benchmark->machine.ranks = (guint) benchmark->node_ranks;
   /* Each rank's own transfers were timed while the others transferred. */
   benchmark->machine.links = (guint) benchmark->node_ranks;
   benchmark->machine.memory_bytes = (double) info->memory_bytes;
+  benchmark->machine.column = 0;
   return TRUE;
+}
+
+/* The folder is the jobs' one. What runs here has a folder of its own in it. */
+static gboolean
+benchmark_begin (const char *folder, int rank, GError **error)
+{
+  if (rank != 0 || g_mkdir_with_parents (folder, 0700) == 0)
+    return benchmark_agree (TRUE, error);
+  td_set_error (error, TD_ERROR_IO, "“%s” cannot be written", folder);
+  return benchmark_agree (FALSE, error);
 }
 
 static gboolean
 benchmark_all (Benchmark *benchmark, GError **error)
 {
-  if (!benchmark_open (benchmark, error) || !benchmark_storage (benchmark, error)
-      || !benchmark_compute (benchmark, error))
-    return FALSE;
-  if (benchmark->size == 1)
-    return TRUE;
-  benchmark_gather (benchmark);
-  return benchmark_agree (benchmark_reduce (benchmark, error), error);
+  gboolean ok = benchmark_open (benchmark, error)
+                && benchmark_begin (benchmark->folder, benchmark->rank, error);
+
+  for (guint i = 0; ok && i < N_SIZES; i++)
+    ok = benchmark_size (benchmark, (benchmark->machine.shared > 0 ? cpu_sizes : gpu_sizes)[i],
+                         error);
+  if (ok)
+    benchmark_fit (benchmark);
+  return ok;
 }
 
 int
-td_worker_benchmark (const char *folder)
+td_worker_benchmark (const char *folder, const char *device)
 {
-  Benchmark benchmark = { .folder = folder, .node = MPI_COMM_NULL };
+  g_autofree char *own = g_build_filename (folder, ".benchmark", NULL);
+  Benchmark benchmark
+      = { .folder = own, .node = MPI_COMM_NULL, .device = device ? device : "auto" };
   g_autoptr (GError) error = NULL;
   int provided;
 
@@ -345,6 +497,8 @@ td_worker_benchmark (const char *folder)
   const gboolean ok = benchmark_all (&benchmark, &error);
   if (!ok)
     fprintf (stderr, "tomodesk-worker: rank %d: %s\n", benchmark.rank, error->message);
+  if (benchmark.rank == 0)
+    td_disk_bench_remove (own);
   if (ok && benchmark.rank == 0) {
     g_autofree char *words = td_model_machine_words (&benchmark.machine);
     if (benchmark.size == 1)

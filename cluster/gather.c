@@ -44,9 +44,15 @@ struct TdGather {
 
   GMutex lock; /* all above but for what does not change, and all below */
   guint on_the_way;
-  gint64 since_us;
-  double seconds;
+  double busy_s; /* of this rank's threads: moving views */
 };
+
+/* Under the lock. Waiting for the stages beside it is no work of the gathering. */
+static void
+gather_count (TdGather *gather, gint64 since_us)
+{
+  gather->busy_s += (g_get_monotonic_time () - since_us) * 1e-6;
+}
 
 static gsize
 gather_view_floats (const TdGather *gather, TdRowRange rows)
@@ -145,7 +151,7 @@ td_gather_rows (const TdGather *gather)
 double
 td_gather_seconds (const TdGather *gather)
 {
-  return gather->seconds;
+  return gather->size > 1 ? gather->busy_s : 0;
 }
 
 guint64
@@ -190,8 +196,7 @@ static gboolean
 gather_send_all (TdGather *gather, Own *own, GError **error)
 {
   own->sending = TRUE;
-  if (gather->on_the_way++ == 0)
-    gather->since_us = g_get_monotonic_time ();
+  gather->on_the_way++;
   for (int r = 0; r < gather->size; r++)
     if (r != gather->rank && !gather_send (gather, own, r, error))
       return FALSE;
@@ -202,6 +207,8 @@ gather_send_all (TdGather *gather, Own *own, GError **error)
 static gboolean
 gather_test_sent (TdGather *gather, GError **error)
 {
+  const gint64 start = g_get_monotonic_time ();
+
   for (guint i = 0; i < OWN_CHUNKS; i++) {
     Own *own = &gather->own[i];
     int done = 0;
@@ -213,9 +220,9 @@ gather_test_sent (TdGather *gather, GError **error)
     if (!done)
       continue;
     own->sending = FALSE;
-    if (--gather->on_the_way == 0)
-      gather->seconds += (g_get_monotonic_time () - gather->since_us) * 1e-6;
+    gather->on_the_way--;
   }
+  gather_count (gather, start);
   return TRUE;
 }
 
@@ -252,6 +259,7 @@ td_gather_put (guint first, guint count, const float *views, GCancellable *cance
   g_mutex_unlock (&gather->lock);
   if (!ok)
     return FALSE;
+  const gint64 start = g_get_monotonic_time ();
   td_host_copy (own->views, views,
                 count * gather_view_floats (gather, gather->rows) * sizeof (float));
   g_mutex_lock (&gather->lock);
@@ -260,6 +268,7 @@ td_gather_put (guint first, guint count, const float *views, GCancellable *cance
   own->full = TRUE;
   own->taken = FALSE;
   ok = gather_send_all (gather, own, error);
+  gather_count (gather, start);
   g_mutex_unlock (&gather->lock);
   return ok;
 }
@@ -327,17 +336,21 @@ gather_take_other (TdGather *gather, guint chunk, float *views, GCancellable *ca
   ok = gather_post (gather, error);
   Other *other = ok ? gather_find (gather, chunk) : NULL;
   while (ok && !done) {
-    ok = gather_test_sent (gather, error)
-         && td_mpi_check (MPI_Test (&other->request, &done, MPI_STATUS_IGNORE), error)
-         && (done || gather_pause (gather, cancellable, error));
+    ok = gather_test_sent (gather, error);
+    const gint64 tested = g_get_monotonic_time ();
+    ok = ok && td_mpi_check (MPI_Test (&other->request, &done, MPI_STATUS_IGNORE), error);
+    gather_count (gather, tested);
+    ok = ok && (done || gather_pause (gather, cancellable, error));
   }
   g_mutex_unlock (&gather->lock);
   if (!ok)
     return FALSE;
+  const gint64 start = g_get_monotonic_time ();
   td_host_copy (views, other->views, floats * sizeof (float));
   g_mutex_lock (&gather->lock);
   other->posted = FALSE;
   ok = gather_post (gather, error);
+  gather_count (gather, start);
   g_mutex_unlock (&gather->lock);
   return ok;
 }

@@ -42,6 +42,6 @@ gboolean td_gather_take (guint first, guint count, float *views, GCancellable *c
                          GError **error, gpointer gather);
 /* Waits until all that this rank put has left it. */
 gboolean td_gather_finish (TdGather *gather, GCancellable *cancellable, GError **error);
-/* Seconds in which something of this rank was on its way. */
+/* Seconds in which this rank itself moved views. */
 double td_gather_seconds (const TdGather *gather);
 guint64 td_gather_bytes (const TdGather *gather); /* of host memory */

@@ -10,6 +10,7 @@
 
 #define PLAIN "_-./:@%+,=" /* letters that a shell leaves alone, besides letters and digits */
 #define CHECK_LIMIT_S 60
+#define BENCHMARK_LIMIT_S 1800
 #define PROBE_LIMIT_S 300 /* Slurm may have to find nodes first */
 #define NOT_FOUND 127     /* a shell's status for a program that is not there */
 #define NOT_RUN 126
@@ -374,13 +375,14 @@ static char *
 launch_run (const TdClusterProfile *profile, const char *what, const char *last_line,
             GPtrArray *words, GCancellable *cancellable, GError **error)
 {
+  const guint limit_s = g_str_equal (what, "benchmark") ? BENCHMARK_LIMIT_S : PROBE_LIMIT_S;
   g_autofree char *script = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT
                                              "shift\numask 077\nmkdir -p -- \"$root\"\n%s",
                                              profile->setup ? profile->setup : "", last_line);
   TdShell *shell = td_cluster_profile_shell (profile);
   g_auto (TdShellResult) result = { 0 };
 
-  if (!td_shell_run (shell, script, (const char *const *) words->pdata, PROBE_LIMIT_S, &result,
+  if (!td_shell_run (shell, script, (const char *const *) words->pdata, limit_s, &result,
                      cancellable, error))
     return NULL;
   if (result.status == 0)
@@ -393,7 +395,8 @@ launch_run (const TdClusterProfile *profile, const char *what, const char *last_
 char *
 td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable, GError **error)
 {
-  const char *const rest[] = { "benchmark", NULL };
+  const char *const device = profile->wish.device;
+  const char *const rest[] = { "benchmark", device ? "--device" : NULL, device, NULL };
   g_autoptr (GPtrArray) command
       = launch_command (profile, td_cluster_profile_ranks (profile), rest);
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
@@ -402,7 +405,7 @@ td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable,
   if (profile->kind == TD_CLUSTER_SLURM) {
     g_ptr_array_add (words, g_strdup ("salloc"));
     g_ptr_array_add (words, g_strdup ("--quiet"));
-    launch_add_nodes (profile, profile->ranks_per_node, "5", words);
+    launch_add_nodes (profile, profile->ranks_per_node, "20", words);
   }
   launch_add_all (words, (char **) command->pdata);
   g_ptr_array_add (words, NULL);

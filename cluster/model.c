@@ -26,6 +26,7 @@ static const struct {
   { "link", G_STRUCT_OFFSET (TdModelMachine, link), "byte" },
   { "reduce", G_STRUCT_OFFSET (TdModelMachine, reduce), "byte" },
   { "store", G_STRUCT_OFFSET (TdModelMachine, store), "byte" },
+  { "stack", G_STRUCT_OFFSET (TdModelMachine, stack), "byte" },
 };
 
 static const struct {
@@ -37,6 +38,7 @@ static const struct {
   { "overlap", G_STRUCT_OFFSET (TdModelMachine, overlap) },
   { "start", G_STRUCT_OFFSET (TdModelMachine, start_s) },
   { "queue", G_STRUCT_OFFSET (TdModelMachine, queue_s) },
+  { "shared", G_STRUCT_OFFSET (TdModelMachine, shared) },
 };
 
 static const struct {
@@ -181,7 +183,8 @@ td_model_machine_words (const TdModelMachine *machine)
   for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++) {
     const TdModelCost *cost
         = (const TdModelCost *) ((const char *) machine + model_costs[i].offset);
-    g_string_append_printf (text, " %s:%.9f+%.6g", model_costs[i].name, cost->c, 1 / cost->m);
+    if (cost->m > 0)
+      g_string_append_printf (text, " %s:%.9f+%.6g", model_costs[i].name, cost->c, 1 / cost->m);
   }
   return g_string_free (text, FALSE);
 }
@@ -197,8 +200,9 @@ td_model_machine_describe (const TdModelMachine *machine)
   for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++) {
     const TdModelCost *cost
         = (const TdModelCost *) ((const char *) machine + model_costs[i].offset);
-    g_string_append_printf (text, "%-8s %.3g s + %.3g s a %s\n", model_costs[i].name, cost->c,
-                            cost->m, model_costs[i].unit);
+    if (cost->m > 0)
+      g_string_append_printf (text, "%-8s %.3g s + %.3g s a %s\n", model_costs[i].name, cost->c,
+                              cost->m, model_costs[i].unit);
   }
   return g_string_free (text, FALSE);
 }
@@ -238,6 +242,22 @@ rows_seen (const TdModelProblem *problem, guint rows)
     sum += MIN (MIN (to, 1) - MAX (from, -1), 2) / 2;
   }
   return sum / rows;
+}
+
+/* Slabs of a sub-volume. */
+static guint
+slabs_of (const TdModelProblem *problem, guint rows)
+{
+  const guint slices = (problem->nz + rows - 1) / rows;
+
+  return problem->slab_slices ? (slices + problem->slab_slices - 1) / problem->slab_slices : 1;
+}
+
+static double
+store_s (const TdModelMachine *machine, const TdModelProblem *problem)
+{
+  return cost_of (problem->stack && machine->stack.m > 0 ? &machine->stack : &machine->store,
+                  model_voxels (problem) * problem->voxel_bytes);
 }
 
 /* Equation 12 without the upload: a column of voxels costs some voxels more. */
@@ -290,9 +310,8 @@ model_ifdk (const TdModelMachine *machine, const TdModelProblem *problem, guint 
   times->download
       = cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows); /* Eq. 14 */
   times->reduce = columns > 1 ? cost_of (&machine->reduce, 4 * model_voxels (problem) / rows)
-                              : 0; /* Eq. 15 */
-  times->store
-      = cost_of (&machine->store, model_voxels (problem) * problem->voxel_bytes); /* Eq. 16 */
+                              : 0;           /* Eq. 15 */
+  times->store = store_s (machine, problem); /* Eq. 16 */
 }
 
 /* Nothing is gathered: each rank reads and filters what its slab sees. Ranks exchange all but their
@@ -305,15 +324,19 @@ model_slab (const TdModelMachine *machine, const TdModelProblem *problem, guint 
   grid_nodes (machine, rows * columns, &each);
   const double seen = rows_seen (problem, rows), links = MIN (machine->links, each);
   const double pixels = projection_bytes (problem) * seen / columns;
+  /* Each slab of a sub-volume is sent what it sees. */
+  const guint slabs = rows * slabs_of (problem, rows);
+  const double sent
+      = projection_bytes (problem) * rows_seen (problem, slabs) / columns * slabs / rows;
 
   times->load = cost_of (&machine->load, pixels * problem->sample_bytes * rows * columns);
   times->filter = cost_of (&machine->filter, 4 * pixels);
-  times->upload = cost_of (&machine->link, each / links * 4 * pixels);
+  times->upload = cost_of (&machine->link, each / links * 4 * sent);
   times->back_project = back_project_s (machine, problem, rows, columns);
   times->download = cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows);
   times->reduce
       = cost_of (&machine->reduce, 4 * model_voxels (problem) / rows * (columns - 1.0) / columns);
-  times->store = cost_of (&machine->store, model_voxels (problem) * problem->voxel_bytes);
+  times->store = store_s (machine, problem);
 }
 
 /* ── Overlap ── */
@@ -376,6 +399,20 @@ td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, 
                  - model_overlapped (stages, G_N_ELEMENTS (stages), 0, &times->bound))
                 / SLABS;
   times->total = times->compute + times->fill + machine->queue_s;
+}
+
+void
+td_model_units (const TdModelMachine *machine, const TdModelProblem *problem, TdClusterMode mode,
+                guint rows, guint columns, TdModelTimes *units)
+{
+  TdModelMachine one = *machine;
+
+  one.column = one.overlap = one.start_s = one.queue_s = 0;
+  for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++)
+    *(TdModelCost *) ((char *) &one + model_costs[i].offset) = (TdModelCost) { 0, 1 };
+  td_model_predict (&one, problem, mode, rows, columns, units);
+  if (mode == TD_CLUSTER_IFDK) /* which counts the upload, too */
+    units->back_project -= units->upload;
 }
 
 static gint

@@ -25,10 +25,14 @@ typedef struct {
   double column;       /* voxels that a view's column of voxels costs besides its own */
   TdModelCost link;    /* a byte through a link (BW_PCIe) */
   TdModelCost reduce;  /* a byte of a rank's sub-volume, exchanged and added (TH_reduce) */
-  TdModelCost store;   /* a byte to storage, by all ranks together (BW_store) */
+  TdModelCost store;   /* a byte to one file, by all ranks together (BW_store) */
+  TdModelCost stack;   /* a byte to a file for each slice; m = 0: as store */
   double overlap;      /* of the stages before the longest one, the part that is not hidden */
   double start_s;      /* until the pipeline runs: threads, buffers, the first batch */
   double queue_s;      /* the scheduler's wait */
+  /* Not 0: devices are the processors that read, filter and exchange, too. Then threads wait for
+     each other's turns, and of the stages only the back-projection can be predicted. */
+  double shared;
 } TdModelMachine;
 
 /* A preset or a list of words, each "KEY:VALUE", which later words change: "nodes:4 gpu:8
@@ -45,6 +49,8 @@ typedef struct {
   guint n_columns, n_rows, n_views;
   guint nx, ny, nz;
   guint sample_bytes, voxel_bytes; /* as they are stored */
+  guint slab_slices;               /* that a rank back-projects at once; 0: all of its sub-volume */
+  gboolean stack;                  /* a file for each slice is written */
   double fan; /* half the volume's width over the source's distance; 0: parallel beams */
 } TdModelProblem;
 
@@ -59,6 +65,10 @@ typedef struct {
 /* A grid of @rows x @columns ranks, which need not be all of the machine's. */
 void td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem,
                        TdClusterMode mode, guint rows, guint columns, TdModelTimes *times);
+/* What each stage of a job has to do, in the units of the machine's costs, and no seconds. */
+void td_model_units (const TdModelMachine *machine, const TdModelProblem *problem,
+                     TdClusterMode mode, guint rows, guint columns, TdModelTimes *units);
+
 typedef struct {
   guint rows, columns;
   TdModelTimes times;

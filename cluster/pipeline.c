@@ -238,7 +238,7 @@ run_report (Run *run)
 {
   TdPipelineTimes *times = &run->pipeline->times;
   const TdJobResult *result = td_job_result (run->job);
-  double add_s;
+  double busy_s;
   guint64 bytes;
   static const struct {
     const char *stage;
@@ -256,8 +256,8 @@ run_report (Run *run)
     for (guint k = 0; k < G_N_ELEMENTS (stages); k++)
       if (strcmp (result->stages[i].name, stages[k].stage) == 0)
         *(double *) ((char *) times + stages[k].time) += result->stages[i].seconds;
-  td_reduce_report (run->reduce, &add_s, &bytes);
-  times->reduce += add_s;
+  td_reduce_report (run->reduce, &busy_s, &bytes);
+  times->reduce += busy_s;
   times->gather += run->gather ? td_gather_seconds (run->gather) : 0;
   times->store += run->store_s;
   const guint64 exchanged

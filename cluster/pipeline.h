@@ -6,6 +6,7 @@
 #include "compute/engine/job.h"
 #include "dataset/volume.h"
 #include "grid.h"
+#include "pipeline-times.h"
 #include "watch.h"
 
 /**
@@ -13,12 +14,6 @@
  * back-projecting and communicating go on at once, and writing with them: the first two are the
  * threads of a TdJob (compute/engine/fdk), the third is the caller's. Bounded buffers connect them.
  */
-
-/* Seconds of each stage, of one rank. They overlap. */
-typedef struct {
-  double read, filter, gather, back_project, transfer, reduce, store;
-  double all;
-} TdPipelineTimes;
 
 typedef struct {
   TdEngine *engine;

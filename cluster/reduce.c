@@ -30,7 +30,7 @@ struct TdReduce {
   guint segment_slices, n_segments;
   Segment *segments;
   GPtrArray *memory; /* all buffers; owned */
-  double add_s;
+  double busy_s;     /* moving and adding segments */
   guint64 received_bytes;
 
   GMutex lock; /* all below, and the segments but for requests */
@@ -318,10 +318,7 @@ segment_send (TdReduce *reduce, Segment *segment, int to, GError **error)
 static void
 segment_add (TdReduce *reduce, Segment *segment)
 {
-  const gint64 start = g_get_monotonic_time ();
-
   td_host_add (segment->mine, segment->other, (gsize) segment_floats (reduce, segment));
-  reduce->add_s += (g_get_monotonic_time () - start) * 1e-6;
 }
 
 /* Posts what comes next for the segment; under the lock. *@busy: something is under way. */
@@ -416,6 +413,7 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
   while (ok && first < reduce->n_segments) {
     /* More than these cannot be in memory. */
     const guint end = MIN (reduce->n_segments, first + reduce->memory->len + 2);
+    const gint64 start = g_get_monotonic_time ();
     gboolean moved = FALSE;
 
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
@@ -430,6 +428,8 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
     while (first < reduce->n_segments && reduce->segments[first].over)
       first++;
     g_mutex_unlock (&reduce->lock);
+    if (moved && reduce->size > 1)
+      reduce->busy_s += (g_get_monotonic_time () - start) * 1e-6;
     if (!moved)
       g_usleep (IDLE_US);
   }
@@ -441,8 +441,8 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
 }
 
 void
-td_reduce_report (const TdReduce *reduce, double *add_s, guint64 *bytes)
+td_reduce_report (const TdReduce *reduce, double *busy_s, guint64 *bytes)
 {
-  *add_s = reduce->add_s;
+  *busy_s = reduce->busy_s;
   *bytes = reduce->received_bytes;
 }

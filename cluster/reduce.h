@@ -58,4 +58,4 @@ void td_reduce_written (TdReduce *reduce, const TdReduceSum *sum);
    taken by td_reduce_next(). */
 gboolean td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error);
 /* Seconds spent adding, and bytes received. */
-void td_reduce_report (const TdReduce *reduce, double *add_s, guint64 *bytes);
+void td_reduce_report (const TdReduce *reduce, double *busy_s, guint64 *bytes);

@@ -73,6 +73,7 @@ typedef struct {
   MPI_Comm row, column;  /* of the grid; column: with the mode ifdk */
   guint64 device_memory; /* that it may take */
   TdPipeline pipeline;
+  TdPipelineTimes slowest; /* of all ranks, once they are done */
   gint64 started_us;
 } Worker;
 
@@ -396,7 +397,7 @@ worker_note_idle (Worker *worker)
 /* What the grid should take, if the job's folder says what the machine can do ("machine.txt", as
    td_model_machine_parse() takes it). FALSE: it does not. */
 static gboolean
-worker_predict (const Worker *worker, TdModelTimes *times)
+worker_predict (const Worker *worker, TdModelTimes *times, gboolean *shared)
 {
   const TdPlanFacts *facts = td_plan_facts (worker->whole);
   const TdScanFacts *scan = td_scan_facts (worker->scan);
@@ -415,36 +416,42 @@ worker_predict (const Worker *worker, TdModelTimes *times)
     .nz = facts->n_slices,
     .sample_bytes = (guint) td_sample_size (scan->sample_type),
     .voxel_bytes = worker->recipe.output_bits / 8,
+    .slab_slices = facts->slab_slices,
+    .stack = worker->recipe.output_format == TD_VOLUME_TIFF_STACK,
     .fan = distance > 0 ? facts->nx * facts->pixel_mm / 2 / distance : 0,
   };
   td_model_predict (&machine, &problem, worker->job.cluster.mode, worker->grid.rows,
                     worker->grid.columns, times);
+  *shared = machine.shared > 0;
   return TRUE;
 }
 
 static void
-worker_add_prediction (const TdModelTimes *times, JsonBuilder *builder)
+worker_add_prediction (const TdModelTimes *times, gboolean shared, JsonBuilder *builder)
 {
-  td_json_add_number (builder, "load", times->load);
+  td_json_add_number (builder, "back-project", times->back_project);
+  td_json_add_number (builder, "compute", times->total);
+  td_json_add_string (builder, "bound", times->bound);
+  if (shared)
+    return;
+  td_json_add_number (builder, "read", times->load);
   td_json_add_number (builder, "filter", times->filter);
   td_json_add_number (builder, "gather", times->gather);
-  td_json_add_number (builder, "back-project", times->back_project);
   td_json_add_number (builder, "transfer", times->upload + times->download);
   td_json_add_number (builder, "reduce", times->reduce);
   td_json_add_number (builder, "store", times->store);
-  td_json_add_number (builder, "all", times->total);
-  td_json_add_string (builder, "bound", times->bound);
 }
 
 static void
 worker_tell_plan (Worker *worker)
 {
   TdModelTimes times;
+  gboolean shared;
 
-  if (worker->rank != 0 || !worker_predict (worker, &times))
+  if (worker->rank != 0 || !worker_predict (worker, &times, &shared))
     return;
   JsonBuilder *builder = td_watch_event_begin (worker->watch, "plan");
-  worker_add_prediction (&times, builder);
+  worker_add_prediction (&times, shared, builder);
   td_watch_event_end (worker->watch);
 }
 
@@ -805,6 +812,19 @@ typedef struct {
   gint32 says;
 } Report;
 
+static TdPipelineTimes
+worker_slowest (const Report *reports, int n)
+{
+  TdPipelineTimes times = { 0 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
+    for (int r = 0; r < n; r++) {
+      double *most = (double *) ((char *) &times + stages[i].offset);
+      *most = MAX (*most, *(const double *) ((const char *) &reports[r].times + stages[i].offset));
+    }
+  return times;
+}
+
 static void
 worker_tell_done (Worker *worker, const Report *reports)
 {
@@ -814,20 +834,18 @@ worker_tell_done (Worker *worker, const Report *reports)
   td_json_add_string (builder, "output", worker->job.output);
   td_json_add_number (builder, "seconds", (g_get_monotonic_time () - worker->started_us) * 1e-6);
   td_json_begin_object (builder, "stages");
-  for (guint i = 0; i < G_N_ELEMENTS (stages); i++) {
-    double most = 0;
-    for (int r = 0; r < worker->size; r++)
-      most = MAX (most, *(const double *) ((const char *) &reports[r].times + stages[i].offset));
-    td_json_add_number (builder, stages[i].name, most);
-  }
+  for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
+    td_json_add_number (builder, stages[i].name,
+                        *(const double *) ((const char *) &worker->slowest + stages[i].offset));
   json_builder_end_object (builder);
   for (int r = 0; r < worker->size; r++)
     peak = MAX (peak, reports[r].peak_bytes);
   td_json_add_integer (builder, "peak_bytes", peak);
   TdModelTimes times;
-  if (worker_predict (worker, &times)) {
+  gboolean shared;
+  if (worker_predict (worker, &times, &shared)) {
     td_json_begin_object (builder, "predicted");
-    worker_add_prediction (&times, builder);
+    worker_add_prediction (&times, shared, builder);
     json_builder_end_object (builder);
   }
   td_watch_event_end (worker->watch);
@@ -887,9 +905,10 @@ worker_finish (Worker *worker, GError **error)
   td_watch_stage (worker->watch, "waiting for the other ranks");
   if (worker->rank != 0)
     g_clear_pointer (&worker->volume, td_volume_writer_free);
-  MPI_Igather (&own, sizeof own, MPI_BYTE, reports, sizeof own, MPI_BYTE, 0, MPI_COMM_WORLD,
-               &request);
+  MPI_Iallgather (&own, sizeof own, MPI_BYTE, reports, sizeof own, MPI_BYTE, MPI_COMM_WORLD,
+                  &request);
   worker_await (worker, &request);
+  worker->slowest = worker_slowest (reports, worker->size);
   td_watch_finish (worker->watch);
   if (g_cancellable_set_error_if_cancelled (worker->cancellable, error))
     return FALSE;
@@ -962,8 +981,8 @@ worker_clear (Worker *worker)
   g_free (worker->nodes);
 }
 
-int
-td_worker_run (const char *folder)
+void
+td_worker_do (const char *folder, TdPipelineTimes *slowest, guint *slab_slices)
 {
   Worker worker = { .folder = folder,
                     .cancellable = g_cancellable_new (),
@@ -974,7 +993,7 @@ td_worker_run (const char *folder)
   MPI_Comm watched;
   int provided;
 
-  MPI_Init_thread (NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Query_thread (&provided);
   MPI_Comm_rank (MPI_COMM_WORLD, &worker.rank);
   MPI_Comm_size (MPI_COMM_WORLD, &worker.size);
   MPI_Comm_set_errhandler (MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -1000,6 +1019,8 @@ td_worker_run (const char *folder)
     td_watch_cancelled (worker.watch);
   if (!ok)
     td_watch_fail (worker.watch, error);
+  *slowest = worker.slowest;
+  *slab_slices = td_plan_facts (worker.whole)->slab_slices;
   td_watch_free (worker.watch);
   worker_clear (&worker);
   if (worker.row != MPI_COMM_NULL)
@@ -1007,6 +1028,17 @@ td_worker_run (const char *folder)
   if (worker.column != MPI_COMM_NULL)
     MPI_Comm_free (&worker.column);
   MPI_Comm_free (&watched);
+}
+
+int
+td_worker_run (const char *folder)
+{
+  TdPipelineTimes slowest;
+  guint slab_slices;
+  int provided;
+
+  MPI_Init_thread (NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+  td_worker_do (folder, &slowest, &slab_slices);
   MPI_Finalize ();
   return TD_WORKER_DONE;
 }

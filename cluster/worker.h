@@ -3,6 +3,8 @@
 
 #include <glib.h>
 
+#include "pipeline-times.h"
+
 /**
  * The worker: one rank of a job, started by mpirun or srun. The same ranks read the job's file,
  * agree on a grid, and carry out its sub-volumes with the Plan and Job of the desktop.
@@ -19,3 +21,7 @@ void td_worker_share_processors (guint node_ranks);
 
 /* Carries out the job in @folder; the main thread. Starts MPI and ends it. */
 int td_worker_run (const char *folder);
+/* The same within MPI that runs already, on all its ranks. Returns once the job is done: if it
+   fails, MPI ends. @slowest: seconds of each stage, of the rank that took the longest.
+   @slab_slices: of the whole's plan. */
+void td_worker_do (const char *folder, TdPipelineTimes *slowest, guint *slab_slices);

@@ -3,7 +3,7 @@
    machine would do. */
 #include <math.h>
 
-#include "cluster/model.h"
+#include "cluster/line-fit.h"
 #include "tests/unit/test-folder.h"
 
 /* Table 5: seconds on so many GPUs. */
@@ -193,6 +193,50 @@ test_machine_words (void)
   g_assert_cmpfloat (again.memory_bytes, ==, machine.memory_bytes);
 }
 
+/* What was measured on a busy machine. */
+static void
+test_line (void)
+{
+  TdLineSample samples[12], few[] = { { 1e6, 0.5 }, { 1e6, 0.25 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
+    const double n = 1e6 * (1 + i / 3 * 4);
+    samples[i] = (TdLineSample) { n, (0.25 + 2e-8 * n) * (1 + 0.01 * (i % 3)) };
+  }
+  samples[4].seconds *= 3;
+  samples[11].seconds *= 1.5;
+  TdModelCost line = td_line_through (samples, G_N_ELEMENTS (samples));
+  g_assert_cmpfloat_with_epsilon (line.c, 0.25, 0.01);
+  g_assert_cmpfloat_with_epsilon (line.m, 2e-8, 1e-9);
+  line = td_line_through (few, 2);
+  g_assert_cmpfloat (line.c, ==, 0);
+  g_assert_cmpfloat (line.m, >, 2e-7);
+  g_assert_cmpfloat (line.m, <, 6e-7);
+}
+
+/* A file a slice, and slabs that are each sent their views. */
+static void
+test_layout (void)
+{
+  TdModelProblem problem = ifdk_problem (2048);
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine;
+  TdModelTimes one, other;
+
+  g_assert_true (td_model_machine_parse (&machine, "h100 store:2G", &error));
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &one);
+  problem.stack = TRUE;
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &other);
+  g_assert_cmpfloat (other.store, ==, one.store);
+  g_assert_true (td_model_machine_parse (&machine, "h100 store:2G stack:4G", &error));
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &other);
+  g_assert_cmpfloat_with_epsilon (other.store, one.store / 2, 1e-9);
+  problem.slab_slices = 256;
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &one);
+  g_assert_cmpfloat (one.upload, >, 1.02 * other.upload);
+  g_assert_cmpfloat (one.load, ==, other.load);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -203,5 +247,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster-model/sense", test_sense);
   g_test_add_func ("/cluster-model/words", test_words);
   g_test_add_func ("/cluster-model/machine-words", test_machine_words);
+  g_test_add_func ("/cluster-model/line", test_line);
+  g_test_add_func ("/cluster-model/layout", test_layout);
   return g_test_run ();
 }

@@ -69,16 +69,15 @@ import json
 single = json.load(open("single.json"))
 alone = single.get("seconds") or single["result"]["seconds"]
 print(f"one process: {alone:.2f} s")
-stages = ("load", "filter", "gather", "back-project", "transfer", "reduce", "store")
+stages = ("read", "filter", "gather", "back-project", "transfer", "reduce", "store")
 print("measured / predicted, seconds of the slowest rank")
 print(f"{'':14}" + "".join(f"{stage:>16}" for stage in stages) + f"{'all':>16}  of one process")
 for name in ("slab-rows", "slab-columns", "ifdk-rows", "ifdk-columns"):
     events = [json.loads(line) for line in open(name + "/events.jsonl")]
     done = [event for event in events if event["event"] == "done"][-1]
     measured, predicted = dict(done["stages"]), done.get("predicted", {})
-    measured["load"] = measured.pop("read", 0)
     cells = [f"{measured.get(stage, 0):7.2f} /{predicted.get(stage, 0):6.2f} " for stage in stages]
-    cells.append(f"{done['seconds']:7.2f} /{predicted.get('all', 0):6.2f} ")
+    cells.append(f"{measured['compute']:7.2f} /{predicted.get('compute', 0):6.2f} ")
     print(f"{name:14}" + "".join(f"{cell:>16}" for cell in cells) + f"  {done['seconds'] / alone:.2f}")
 PYTHON
 say "done"
