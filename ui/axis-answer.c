@@ -18,7 +18,7 @@ struct _TdAxisAnswer {
   GtkGrid *grid;
   TdAxisResult *result;
   guint n_rows;
-  double tilt_deg; /* that is set */
+  double centre_px, tilt_deg; /* that are set */
 };
 
 enum { TAKEN, N_SIGNALS };
@@ -154,6 +154,18 @@ axis_answer_show_table (TdAxisAnswer *self)
 
 /* ── Showing ── */
 
+/* What is set already cannot be taken once more. */
+static void
+axis_answer_offer (TdAxisAnswer *self)
+{
+  const TdAxisResult *result = self->result;
+  const gboolean differs = result && isfinite (result->centre_px)
+                           && !(fabs (self->centre_px - result->centre_px) < 0.005
+                                && fabs (self->tilt_deg - td_axis_result_tilt (result)) < 0.0005);
+
+  gtk_widget_set_sensitive (self->take, differs);
+}
+
 static void
 show_consensus (TdAxisAnswer *self)
 {
@@ -169,7 +181,7 @@ show_consensus (TdAxisAnswer *self)
   gtk_label_set_text (self->consensus, centre);
   gtk_label_set_text (self->tilt, tilt);
   gtk_widget_set_visible (GTK_WIDGET (self->tilt), has_tilt);
-  gtk_widget_set_sensitive (self->take, has_centre);
+  axis_answer_offer (self);
 }
 
 void
@@ -200,6 +212,8 @@ void
 td_axis_answer_set_centre (TdAxisAnswer *self, double centre_px, double tilt_deg)
 {
   self->tilt_deg = tilt_deg;
+  self->centre_px = centre_px;
+  axis_answer_offer (self);
   td_axis_plot_set_centre (self->plot, centre_px, tilt_deg);
 }
 

@@ -295,7 +295,8 @@ devices_window_add_entry (TdDevicesWindow *self, GPtrArray *entries, guint index
   g_autofree char *title = g_markup_escape_text (entry->name ? entry->name : entry->id, -1);
   g_autofree char *description = g_markup_escape_text (text, -1);
   GtkWidget *group
-      = g_object_new (ADW_TYPE_PREFERENCES_GROUP, "title", title, "description", description, NULL);
+      = g_object_new (ADW_TYPE_PREFERENCES_GROUP, "title", title, "description", description,
+                      "tooltip-text", entry->name ? entry->name : entry->id, NULL);
 
   if (entry->available)
     devices_window_add_available (self, group, entry);
@@ -377,6 +378,7 @@ td_devices_window_new (GtkWindow *parent, const char *devices)
       = g_object_new (TD_TYPE_DEVICES_WINDOW, "transient-for", parent, "title", _ ("Devices"),
                       "default-width", 600, "default-height", 640, NULL);
 
+  td_size_for_text (GTK_WINDOW (self));
   devices_window_show_time (self);
   devices_window_fill (self);
   td_devices_window_set_devices (self, devices);

@@ -313,6 +313,8 @@ td_guide_window_init (TdGuideWindow *self)
                                   _ ("Pages of the guide"), -1);
   self->view = GTK_TEXT_VIEW (gtk_text_view_new ());
   self->text = gtk_text_view_get_buffer (self->view);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Guide"), -1);
   gtk_text_view_set_editable (self->view, FALSE);
   gtk_text_view_set_cursor_visible (self->view, FALSE);
   gtk_text_view_set_wrap_mode (self->view, GTK_WRAP_WORD_CHAR);

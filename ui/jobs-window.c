@@ -118,6 +118,7 @@ static void
 td_jobs_window_init (TdJobsWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_size_for_text (GTK_WINDOW (self));
   gtk_toggle_button_set_active (self->pause, td_remote_jobs_are_paused ());
 }
 

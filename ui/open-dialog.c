@@ -117,8 +117,8 @@ open_dialog_add_file (TdOpenDialog *self, AdwPreferencesGroup *group, const char
 static AdwEntryRow *
 open_dialog_add_entry (AdwPreferencesGroup *group, const char *title)
 {
-  GtkWidget *row
-      = g_object_new (ADW_TYPE_ENTRY_ROW, "title", title, "activates-default", TRUE, NULL);
+  GtkWidget *row = g_object_new (ADW_TYPE_ENTRY_ROW, "title", title, "tooltip-text", title,
+                                 "activates-default", TRUE, NULL);
 
   adw_preferences_group_add (group, row);
   return ADW_ENTRY_ROW (row);
@@ -192,6 +192,8 @@ open_dialog_add_switch (AdwPreferencesGroup *group, const char *title, const cha
   GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", title, "subtitle", subtitle, NULL);
   GtkWidget *widget = gtk_switch_new ();
 
+  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
+                                  -1);
   gtk_widget_set_valign (widget, GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), widget);
   adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), widget);
@@ -247,6 +249,7 @@ td_open_dialog_init (TdOpenDialog *self)
 
   gtk_window_set_title (GTK_WINDOW (self), _ ("Open with Details"));
   gtk_window_set_default_size (GTK_WINDOW (self), 560, 680);
+  td_size_for_text (GTK_WINDOW (self));
   gtk_window_set_modal (GTK_WINDOW (self), TRUE);
   gtk_box_append (GTK_BOX (box), new_header (self));
   add_scan_rows (self, page);

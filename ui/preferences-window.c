@@ -4,6 +4,7 @@
 #include "device-row.h"
 #include "number-row.h"
 #include "render/colour-map.h"
+#include "ui.h"
 
 struct _TdPreferencesWindow {
   AdwPreferencesWindow parent_instance;
@@ -100,6 +101,7 @@ static void
 td_preferences_window_init (TdPreferencesWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_size_for_text (GTK_WINDOW (self));
   td_number_row_set_range (self->memory, 0, 4096);
   td_number_row_set_steps (self->memory, 0.5, 4, 1);
   td_number_row_set_range (self->device_memory, 0, 4096);

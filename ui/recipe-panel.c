@@ -254,6 +254,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/recipe-panel.ui");
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, box);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, next_button);
+  gtk_widget_class_bind_template_child_full (widget, "more", FALSE, 0);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, scroller);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, facts);
   gtk_widget_class_bind_template_child (widget, TdRecipePanel, advice);

@@ -169,7 +169,9 @@ reconstruct_dialog_add_row (TdReconstructDialog *self, const char *title, const 
 
   if (text) {
     GtkWidget *label = gtk_label_new (text);
-    gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
+    gtk_label_set_wrap (GTK_LABEL (label), TRUE);
+    gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
+    gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_RIGHT);
     gtk_label_set_xalign (GTK_LABEL (label), 1);
     gtk_label_set_max_width_chars (GTK_LABEL (label), 36);
     gtk_widget_set_hexpand (label, TRUE);
@@ -239,19 +241,25 @@ add_way_rows (TdReconstructDialog *self, const TdPlanFacts *facts)
   }
 }
 
-/* Each stage alone; they overlap. */
+/* Each stage alone; they overlap. A stage whose rate no job has shown has no row: the time is not
+ * known. */
 static void
 reconstruct_dialog_add_stages (TdReconstructDialog *self, const TdPlan *plan)
 {
   TdPlanTimes times;
 
   td_plan_times (plan, &times);
-  g_autofree char *read = reconstruct_dialog_time_text (times.read);
-  g_autofree char *compute = reconstruct_dialog_time_text (times.compute);
-  g_autofree char *write = reconstruct_dialog_time_text (times.write);
-  reconstruct_dialog_add_row (self, _ ("Reading alone"), read);
-  reconstruct_dialog_add_row (self, _ ("Computing alone"), compute);
-  reconstruct_dialog_add_row (self, _ ("Writing alone"), write);
+  const struct {
+    const char *title;
+    double seconds;
+  } stages[] = { { _ ("Reading alone"), times.read },
+                 { _ ("Computing alone"), times.compute },
+                 { _ ("Writing alone"), times.write } };
+  for (guint i = 0; i < G_N_ELEMENTS (stages); i++) {
+    g_autofree char *text = reconstruct_dialog_time_text (stages[i].seconds);
+    if (stages[i].seconds > 0)
+      reconstruct_dialog_add_row (self, stages[i].title, text);
+  }
 }
 
 /* Each place with the time that earlier jobs there let expect. */
@@ -619,6 +627,7 @@ td_reconstruct_dialog_init (TdReconstructDialog *self)
       = td_latest_new (reconstruct_dialog_make_preflight, reconstruct_dialog_request_free,
                        reconstruct_dialog_on_preflight, (GDestroyNotify) g_ptr_array_unref, self);
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_size_for_text (GTK_WINDOW (self));
   reconstruct_dialog_fill_where (self);
   fill_choices (self);
   td_number_row_set_range (self->low, -1e6, 1e6);

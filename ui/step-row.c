@@ -81,8 +81,12 @@ on_remove (GtkButton *button, TdStepRow *self)
 static void
 step_row_on_before_toggled (GtkToggleButton *button, TdStepRow *self)
 {
+  const gboolean without = gtk_toggle_button_get_active (button);
+
+  gtk_button_set_icon_name (GTK_BUTTON (button),
+                            without ? "view-conceal-symbolic" : "view-reveal-symbolic");
   if (!self->showing)
-    g_signal_emit (self, signals[BEFORE_TOGGLED], 0, gtk_toggle_button_get_active (button));
+    g_signal_emit (self, signals[BEFORE_TOGGLED], 0, without);
 }
 
 /* ── Building ── */
@@ -160,7 +164,7 @@ add_before (TdStepRow *self)
       = g_strdup_printf (_ ("Before: the pictures without “%s”"), _ (self->kind->title));
   GtkWidget *button = gtk_toggle_button_new ();
 
-  gtk_button_set_icon_name (GTK_BUTTON (button), "view-conceal-symbolic");
+  gtk_button_set_icon_name (GTK_BUTTON (button), "view-reveal-symbolic");
   gtk_widget_set_tooltip_text (button, tip);
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
@@ -200,6 +204,18 @@ add_footer (TdStepRow *self)
     g_object_unref (g_object_ref_sink (row));
 }
 
+/* The toolkit's own switch in the row has no name to a screen reader. */
+static void
+step_row_name_switch (GtkWidget *widget, const char *name)
+{
+  if (GTK_IS_SWITCH (widget))
+    gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, name,
+                                    -1);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    step_row_name_switch (child, name);
+}
+
 GtkWidget *
 td_step_row_new (const TdStepKind *kind, GtkWidget *first)
 {
@@ -208,6 +224,7 @@ td_step_row_new (const TdStepKind *kind, GtkWidget *first)
 
   self->kind = kind;
   self->showing = TRUE;
+  step_row_name_switch (GTK_WIDGET (self), _ (kind->title));
   if (kind->summary)
     gtk_widget_set_tooltip_text (GTK_WIDGET (self), _ (kind->summary));
   td_step_init (&self->step, kind);

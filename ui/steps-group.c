@@ -317,6 +317,8 @@ new_tools (TdStepsGroup *self)
   /* Beside the panel there is room for the list, whatever the window's height. */
   gtk_menu_button_set_direction (GTK_MENU_BUTTON (self->add), GTK_ARROW_RIGHT);
   gtk_widget_set_tooltip_text (self->add, _ ("Add a preparation step"));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->add), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Add a preparation step"), -1);
   gtk_widget_add_css_class (self->add, "flat");
   gtk_widget_set_valign (box, GTK_ALIGN_CENTER);
   gtk_box_append (GTK_BOX (box), before);

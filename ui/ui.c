@@ -56,3 +56,15 @@ td_ui_init (void)
   gtk_style_context_add_provider_for_display (gdk_display_get_default (), GTK_STYLE_PROVIDER (css),
                                               GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
 }
+
+void
+td_size_for_text (GtkWindow *window)
+{
+  int width, height, dpi;
+
+  g_object_get (gtk_settings_get_default (), "gtk-xft-dpi", &dpi, NULL);
+  gtk_window_get_default_size (window, &width, &height);
+  const double factor = dpi > 96 * 1024 ? dpi / (96.0 * 1024) : 1;
+  gtk_window_set_default_size (window, (int) MIN (factor * width, MAX (width, 1200)),
+                               (int) MIN (factor * height, MAX (height, 740)));
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-#include <glib-object.h>
+#include <gtk/gtk.h>
 
 /* Registers the room's templates and style sheet; before any widget is made. Main thread. */
 void td_ui_init (void);
@@ -14,6 +14,10 @@ void td_ui_init (void);
  * =processor overrides it. Main thread.
  */
 gboolean td_drawing_by_processor (void);
+
+/* Makes a dialog's default size larger as the desktop's text is, up to a small screen's; while it
+   is built. Main thread. */
+void td_size_for_text (GtkWindow *window);
 
 /* A signal of a type, with @... the number of its parameters and their types. */
 #define td_signal_new(type, name, ...)                                                             \

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who cannot see the window, or reads it in large letters or another language: every control and
+   picture has a name, no text is cut, and the window fits the screen. The environment says in which
+   language (LANGUAGE) and how large the letters are (TOMODESK_TEXT_PERCENT). */
+#include <libintl.h>
+#include <locale.h>
+
+#include "ui-test.h"
+#include "ui/axis-strip.h"
+#include "ui/devices-window.h"
+#include "ui/guide-window.h"
+#include "ui/jobs-window.h"
+#include "ui/open-dialog.h"
+#include "ui/preferences-window.h"
+#include "ui/recipe-panel.h"
+#include "ui/reconstruct-dialog.h"
+#include "ui/step-row.h"
+#include "window-test.h"
+
+typedef struct {
+  const char *place; /* what is shown */
+} Walk;
+
+static guint text_percent;
+static guint faults;
+static GHashTable *all_seen;
+
+/* ── Names ── */
+
+/* "TdRecipePanel GtkBox GtkButton": where a widget is, in types. */
+static char *
+access_path (GtkWidget *widget)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autoptr (GString) path = g_string_new (NULL);
+
+  for (guint i = 0; widget && i < 5; i++, widget = gtk_widget_get_parent (widget))
+    g_ptr_array_insert (names, 0, (gpointer) G_OBJECT_TYPE_NAME (widget));
+  for (guint i = 0; i < names->len; i++)
+    g_string_append_printf (path, "%s%s", i ? " " : "", (char *) names->pdata[i]);
+  return g_string_free (g_steal_pointer (&path), FALSE);
+}
+
+static void
+access_fault (const Walk *walk, GtkWidget *widget, const char *what)
+{
+  g_autofree char *path = access_path (widget);
+  g_autofree char *text = g_strdup_printf ("%s: %s", path, what);
+
+  if (!g_hash_table_add (all_seen, g_strdup (text)))
+    return;
+  faults++;
+  g_test_message ("%s, %s", walk->place, text);
+}
+
+static gboolean
+access_has_name (GtkWidget *widget)
+{
+  return gtk_test_accessible_has_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL)
+         || gtk_test_accessible_has_relation (GTK_ACCESSIBLE (widget),
+                                              GTK_ACCESSIBLE_RELATION_LABELLED_BY);
+}
+
+/* The toolkit's widget whose part @widget is: it has the name, or shows its words. NULL: none. */
+static GtkWidget *
+access_whole (GtkWidget *widget)
+{
+  static const char *const wholes[]
+      = { "GtkSpinButton",   "GtkMenuButton",     "GtkEntry",       "GtkSwitch",
+          "GtkDropDown",     "AdwSplitButton",    "AdwComboRow",    "AdwEntryRow",
+          "AdwViewSwitcher", "GtkWindowControls", "GtkPopoverMenu", "GtkColumnView",
+          "AdwExpanderRow",  "GtkInfoBar",        "AdwToast",       "GtkSearchEntry" };
+
+  for (GtkWidget *up = gtk_widget_get_parent (widget); up; up = gtk_widget_get_parent (up))
+    for (guint i = 0; i < G_N_ELEMENTS (wholes); i++)
+      if (g_type_is_a (G_OBJECT_TYPE (up), g_type_from_name (wholes[i])))
+        return up;
+  return NULL;
+}
+
+static gboolean
+access_is_unnamed (GtkWidget *widget)
+{
+  GtkWidget *whole = access_whole (widget);
+
+  if (!whole)
+    return !access_has_name (widget);
+  return (GTK_IS_SPIN_BUTTON (whole) || GTK_IS_ENTRY (whole) || GTK_IS_DROP_DOWN (whole)
+          || GTK_IS_MENU_BUTTON (whole))
+         && !access_has_name (whole) && !access_whole (whole);
+}
+
+/* What speaks for itself: a text, a list's row with its title, what only holds others. */
+static gboolean
+access_needs_name (GtkWidget *widget)
+{
+  return gtk_widget_get_focusable (widget) && gtk_widget_get_can_focus (widget)
+         && !GTK_IS_LABEL (widget) && !GTK_IS_LIST_BOX_ROW (widget) && !GTK_IS_WINDOW (widget)
+         && !GTK_IS_SCROLLED_WINDOW (widget) && !GTK_IS_PANED (widget) && !GTK_IS_POPOVER (widget)
+         && !GTK_IS_STACK (widget);
+}
+
+/* ── Texts ── */
+
+/* A line that may be shortened: names of files and what a picture is, whose whole the tooltip
+ * tells. */
+static gboolean
+access_may_be_cut (GtkWidget *label)
+{
+  for (GtkWidget *up = label; up; up = gtk_widget_get_parent (up)) {
+    if (gtk_widget_get_tooltip_text (up))
+      return TRUE;
+    if (GTK_IS_LIST_BOX_ROW (up) || GTK_IS_WINDOW (up))
+      return FALSE;
+  }
+  return FALSE;
+}
+
+static void
+access_text (const Walk *walk, GtkWidget *label)
+{
+  const char *text = gtk_label_get_text (GTK_LABEL (label));
+  PangoLayout *layout = gtk_label_get_layout (GTK_LABEL (label));
+
+  if (!text[0])
+    return;
+  if (pango_layout_is_ellipsized (layout) && !access_may_be_cut (label)) {
+    g_autofree char *what = g_strdup_printf ("“%s” is shortened", text);
+    access_fault (walk, label, what);
+  }
+  /* Below its least width a text is cut by what holds it. */
+  graphene_rect_t bounds;
+  for (GtkWidget *up = gtk_widget_get_parent (label); up; up = gtk_widget_get_parent (up)) {
+    if (GTK_IS_SCROLLABLE (up) || GTK_IS_SCROLLED_WINDOW (up) || GTK_IS_REVEALER (up))
+      break;
+    if (!gtk_widget_compute_bounds (label, up, &bounds))
+      break;
+    if (access_may_be_cut (label))
+      break;
+    if (bounds.origin.x < -1.5
+        || bounds.origin.x + bounds.size.width > gtk_widget_get_width (up) + 1.5) {
+      if (gtk_widget_get_overflow (up) == GTK_OVERFLOW_HIDDEN || GTK_IS_WINDOW (up)) {
+        g_autofree char *what
+            = g_strdup_printf ("“%s” is cut by %s", text, G_OBJECT_TYPE_NAME (up));
+        access_fault (walk, label, what);
+        break;
+      }
+    }
+  }
+}
+
+static void
+access_walk (const Walk *walk, GtkWidget *widget)
+{
+  GtkWidget *parent = gtk_widget_get_parent (widget);
+
+  if (!gtk_widget_get_mapped (widget) || !gtk_widget_get_child_visible (widget))
+    return;
+  if (parent && ADW_IS_FLAP (parent) && !adw_flap_get_reveal_flap (ADW_FLAP (parent))
+      && widget == adw_flap_get_flap (ADW_FLAP (parent)))
+    return;
+  if (access_needs_name (widget) && access_is_unnamed (widget))
+    access_fault (walk, widget, "has no name");
+  if (GTK_IS_LABEL (widget))
+    access_text (walk, widget);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    access_walk (walk, child);
+}
+
+static gboolean
+access_on_time (gpointer over)
+{
+  *(gboolean *) over = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+access_is_over (gpointer over)
+{
+  return *(gboolean *) over;
+}
+
+static gboolean
+access_is_mapped (gpointer widget)
+{
+  return gtk_widget_get_mapped (widget);
+}
+
+static gboolean
+access_is_there (gpointer type)
+{
+  GtkWindow *window = td_test_other_window (*(GType *) type);
+
+  return window && gtk_widget_get_mapped (GTK_WIDGET (window));
+}
+
+static gboolean
+access_is_closed (gpointer type)
+{
+  return !td_test_other_window (*(GType *) type);
+}
+
+/* Everything that the window or a dialog shows, once it has settled. */
+static void
+access_look (const char *place, gpointer top)
+{
+  const Walk walk = { .place = place };
+  int width, height;
+  gboolean over = FALSE;
+
+  td_test_wait (access_is_mapped, top, place);
+  g_timeout_add (150, access_on_time, &over);
+  td_test_wait (access_is_over, &over, "the window to settle");
+  gtk_widget_measure (top, GTK_ORIENTATION_HORIZONTAL, -1, &width, NULL, NULL, NULL);
+  gtk_widget_measure (top, GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
+  g_test_message ("%s: at least %d × %d pixels, is %d × %d", place, width, height,
+                  gtk_widget_get_width (top), gtk_widget_get_height (top));
+  if (width > 1280 || height > 800) {
+    g_autofree char *what = g_strdup_printf ("%s needs %d × %d pixels", place, width, height);
+    access_fault (&walk, top, what);
+  }
+  access_walk (&walk, top);
+  if (g_getenv ("TOMODESK_ACCESS_PICTURES")) {
+    g_autofree char *name
+        = g_strdup_printf ("access-%s-%s-%u", place, g_getenv ("LANGUAGE"), text_percent);
+    td_test_screenshot (top, name);
+  }
+}
+
+static void
+access_check (void)
+{
+  if (faults > 0)
+    g_test_fail ();
+  faults = 0;
+}
+
+/* ── Places ── */
+
+static void
+access_expand (GtkWidget *widget)
+{
+  if (ADW_IS_EXPANDER_ROW (widget) && gtk_widget_get_visible (widget))
+    adw_expander_row_set_expanded (ADW_EXPANDER_ROW (widget), TRUE);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    access_expand (child);
+}
+
+static void
+access_dialog (const char *action, GType type, const char *place)
+{
+  GAction *on_window = g_action_map_lookup_action (G_ACTION_MAP (td_test_window), action);
+
+  if (on_window)
+    g_action_activate (on_window, NULL);
+  else
+    g_action_group_activate_action (G_ACTION_GROUP (g_application_get_default ()), action, NULL);
+  td_test_wait (access_is_there, &type, place);
+  GtkWindow *dialog = td_test_other_window (type);
+  access_expand (GTK_WIDGET (dialog));
+  access_look (place, dialog);
+  gtk_window_close (dialog);
+  td_test_wait (access_is_closed, &type, "the dialog to close");
+}
+
+static void
+test_empty (void)
+{
+  access_look ("empty", td_test_window);
+  access_check ();
+}
+
+static void
+test_failed (void)
+{
+  td_window_open_path (td_test_window, "/nowhere/scan.nxs");
+  td_test_wait (td_test_in_state, (gpointer) "failed", "the scan to fail");
+  access_look ("failed", td_test_window);
+  access_check ();
+}
+
+static gboolean
+access_axis_is_found (gpointer unused)
+{
+  return td_recipe_panel_next (td_test_part (td_test_window, "panel")) != TD_FLOW_AXIS;
+}
+
+static void
+test_scan (void)
+{
+  static const char *const options[]
+      = { "--columns", "256",   "--rows",   "16",    "--photons",       "20000",
+          "--rings",   "0.003", "--centre", "131.4", "--centre-unsaid", NULL };
+  g_autofree char *path = td_test_phantom ("access.nxs", options);
+
+  td_test_open (path);
+  access_look ("slices", td_test_window);
+  td_test_activate ("do-next", NULL);
+  td_test_wait (access_axis_is_found, NULL, "the axis");
+  td_test_activate ("show-trials", NULL);
+  access_expand (td_test_part (td_test_window, "panel"));
+  gtk_toggle_button_set_active (td_test_part (td_test_part (td_test_window, "panel"), "more"),
+                                TRUE);
+  access_look ("panel", td_test_window);
+  access_dialog ("reconstruct", TD_TYPE_RECONSTRUCT_DIALOG, "reconstruct");
+  access_check ();
+}
+
+static void
+test_pages (void)
+{
+  static const char *const pages[] = { "lab", "volume", "geometry" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (pages); i++) {
+    td_test_show_page (pages[i]);
+    access_look (pages[i], td_test_window);
+  }
+  access_check ();
+}
+
+static void
+test_dialogs (void)
+{
+  access_dialog ("show-jobs", TD_TYPE_JOBS_WINDOW, "jobs");
+  access_dialog ("show-devices", TD_TYPE_DEVICES_WINDOW, "devices");
+  access_dialog ("preferences", TD_TYPE_PREFERENCES_WINDOW, "preferences");
+  access_dialog ("guide", TD_TYPE_GUIDE_WINDOW, "guide");
+  access_dialog ("open-details", TD_TYPE_OPEN_DIALOG, "details");
+  access_check ();
+}
+
+int
+main (int argc, char **argv)
+{
+  const char *percent = g_getenv ("TOMODESK_TEXT_PERCENT");
+  const char *words = g_getenv ("TOMODESK_WORDS");
+
+  setlocale (LC_ALL, "C.UTF-8");
+  if (words) {
+    bindtextdomain (GETTEXT_PACKAGE, words);
+    bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
+    textdomain (GETTEXT_PACKAGE);
+  }
+  g_test_init (&argc, &argv, NULL);
+  text_percent = percent ? (guint) g_ascii_strtoull (percent, NULL, 10) : 100;
+  all_seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (TdApplication) application = td_test_start ();
+  g_object_set (gtk_settings_get_default (), "gtk-xft-dpi", (int) (96 * 1024 * text_percent / 100),
+                "gtk-enable-animations", FALSE, NULL);
+  g_test_add_func ("/window-access/empty", test_empty);
+  g_test_add_func ("/window-access/failed", test_failed);
+  g_test_add_func ("/window-access/scan", test_scan);
+  g_test_add_func ("/window-access/pages", test_pages);
+  g_test_add_func ("/window-access/dialogs", test_dialogs);
+  const int status = g_test_run ();
+  td_test_folder_remove ();
+  return status;
+}
