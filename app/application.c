@@ -9,6 +9,7 @@
 #include "compute/methods/methods.h"
 #include "config.h"
 #include "desktop-resources.h"
+#include "latency.h"
 #include "settings.h"
 #include "ui/guide-window.h"
 #include "ui/preferences-window.h"
@@ -256,9 +257,21 @@ td_application_class_init (TdApplicationClass *class)
   application->open = td_application_open;
 }
 
+/* −1: go on as usual. */
+static int
+application_on_options (GApplication *application, GVariantDict *options)
+{
+  td_latency_want (g_variant_dict_contains (options, "debug-latency"));
+  return -1;
+}
+
 static void
 td_application_init (TdApplication *self)
 {
+  g_application_add_main_option (G_APPLICATION (self), "debug-latency", 0, 0, G_OPTION_ARG_NONE,
+                                 _ ("Print how long each change takes until its slice is drawn"),
+                                 NULL);
+  g_signal_connect (self, "handle-local-options", G_CALLBACK (application_on_options), NULL);
   g_application_set_option_context_parameter_string (G_APPLICATION (self), _ ("[SCAN…]"));
   g_application_set_option_context_summary (
       G_APPLICATION (self),

@@ -7,6 +7,7 @@
 
 #include "cluster/jobs-index.h"
 #include "demo-scan.h"
+#include "latency.h"
 #include "presets.h"
 #include "settings.h"
 #include "ui/axis-strip.h"
@@ -14,6 +15,7 @@
 #include "ui/devices-window.h"
 #include "ui/batch-dialog.h"
 #include "ui/batch-window.h"
+#include "ui/focus-guard.h"
 #include "ui/job-row.h"
 #include "ui/jobs-window.h"
 #include "ui/labels.h"
@@ -1655,6 +1657,7 @@ static void
 td_window_init (TdWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_focus_guard (GTK_WINDOW (self));
 }
 
 static void
@@ -1675,6 +1678,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   self->settings = g_object_ref (settings);
   self->session = td_session_new (engine);
   self->jobs = td_job_queue_new ();
+  td_latency_watch (self->session, self->scan_view);
   td_scan_view_set_engine (self->scan_view, engine);
   td_lab_view_set_engine (self->lab_view, engine);
   window_add_actions (self);

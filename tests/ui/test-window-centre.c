@@ -123,6 +123,21 @@ test_disagreement (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-doubt");
 }
 
+/* mantidimaging#2621: the centre stays when another method of reconstruction is chosen. */
+static void
+test_kept (void)
+{
+  const double before = td_session_recipe (td_test_session ())->centre_px;
+  AdwComboRow *method = td_test_row (td_test_part (td_test_window, "panel"), "Method");
+
+  for (guint i = 0; i < g_list_model_get_n_items (adw_combo_row_get_model (method)); i++) {
+    adw_combo_row_set_selected (method, i);
+    const double after = td_session_recipe (td_test_session ())->centre_px;
+    g_assert_true (after == before || (isnan (after) && isnan (before)));
+  }
+  adw_combo_row_set_selected (method, 0);
+}
+
 /* A scan that is closed while it is searched. */
 static void
 test_close (void)
@@ -145,6 +160,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-centre/cancel", test_cancel);
   g_test_add_func ("/window-centre/find", test_find);
   g_test_add_func ("/window-centre/take", test_take);
+  g_test_add_func ("/window-centre/kept", test_kept);
   g_test_add_func ("/window-centre/disagreement", test_disagreement);
   g_test_add_func ("/window-centre/close", test_close);
   int status = g_test_run ();

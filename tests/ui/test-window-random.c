@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What nobody thought of: random actions on whatever the window and its dialogs offer, on three
+   scans. Nothing may crash, warn or hang, and the keyboard must stay where something is shown.
+   TOMODESK_ACTIONS says how many; -r and the seed that the log names repeat a run. */
+#include <unistd.h>
+
+#include "ui-test.h"
+#include "ui/tuning-row.h"
+#include "window-test.h"
+
+#define ACTIONS 300
+#define DEADLINE_S                                                                                 \
+  120 /* of one action: a sanitized program on a busy computer is slow, but it goes on */
+#define N_SCANS 3
+
+static const char *const plain_actions[]
+    = { "undo",           "redo",           "do-next",          "show-trials",
+        "toggle-sidebar", "show-jobs",      "show-devices",     "reconstruct",
+        "open-details",   "cancel-opening", "state-empty-beam", "choose-flats" };
+static const char *const pages[] = { "slices", "lab", "volume", "geometry" };
+static char *scans[N_SCANS];
+static guint counts[8];
+
+enum { PRESSED, SET, CHOSEN, TYPED, EXPANDED, ACTIVATED, FOCUSED, OPENED };
+
+/* ── What can be used ── */
+
+static gboolean
+random_is_excluded (GtkWidget *widget)
+{
+  static const char *const elsewhere[] = { "GtkWindowControls", "GtkFileChooserWidget" };
+
+  if (GTK_IS_LINK_BUTTON (widget))
+    return TRUE;
+  for (GtkWidget *up = widget; up; up = gtk_widget_get_parent (up)) {
+    if (TD_IS_TUNING_ROW (up)) /* takes minutes */
+      return TRUE;
+    for (guint i = 0; i < G_N_ELEMENTS (elsewhere); i++)
+      if (strcmp (G_OBJECT_TYPE_NAME (up), elsewhere[i]) == 0)
+        return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean
+random_is_usable (GtkWidget *widget)
+{
+  return GTK_IS_BUTTON (widget) || GTK_IS_SWITCH (widget) || GTK_IS_SPIN_BUTTON (widget)
+         || GTK_IS_RANGE (widget) || GTK_IS_DROP_DOWN (widget) || GTK_IS_ENTRY (widget)
+         || GTK_IS_LIST_BOX_ROW (widget);
+}
+
+static void
+random_collect (GtkWidget *widget, GPtrArray *found)
+{
+  if (!gtk_widget_get_mapped (widget) || !gtk_widget_get_sensitive (widget))
+    return;
+  if (random_is_usable (widget) && !random_is_excluded (widget))
+    g_ptr_array_add (found, widget);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    random_collect (child, found);
+}
+
+static GtkWindow *
+random_window (void)
+{
+  GListModel *windows = gtk_window_get_toplevels ();
+  g_autoptr (GPtrArray) shown = g_ptr_array_new ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++) {
+    g_autoptr (GtkWindow) window = g_list_model_get_item (windows, i);
+    if (gtk_widget_get_mapped (GTK_WIDGET (window)))
+      g_ptr_array_add (shown, window);
+  }
+  /* The last one is what lies over the others. */
+  if (shown->len == 0)
+    return GTK_WINDOW (td_test_window);
+  return g_test_rand_bit () ? shown->pdata[shown->len - 1]
+                            : shown->pdata[g_test_rand_int_range (0, (int) shown->len)];
+}
+
+/* ── Using it ── */
+
+static void
+random_press (GtkWidget *button)
+{
+  const char *action = gtk_actionable_get_action_name (GTK_ACTIONABLE (button));
+
+  if (action && (strcmp (action, "window.close") == 0 || strcmp (action, "app.quit") == 0))
+    return;
+  g_signal_emit_by_name (button, "clicked");
+  counts[PRESSED]++;
+}
+
+static void
+random_choose (GtkWidget *list, GListModel *model)
+{
+  const guint n = model ? g_list_model_get_n_items (model) : 0;
+
+  if (n > 0)
+    g_object_set (list, "selected", (guint) g_test_rand_int_range (0, (int) n), NULL);
+  counts[CHOSEN]++;
+}
+
+static void
+random_set (GtkAdjustment *adjustment)
+{
+  const double least = gtk_adjustment_get_lower (adjustment);
+  const double most = gtk_adjustment_get_upper (adjustment);
+
+  gtk_adjustment_set_value (adjustment, g_test_rand_double_range (least, MAX (most, least + 1e-9)));
+  counts[SET]++;
+}
+
+static void
+random_use (GtkWidget *widget)
+{
+  static const char *const texts[]
+      = { "", "0", "-1", "12.5", "1e300", "nonsense", "ä/漢字", "0:4" };
+
+  if (GTK_IS_BUTTON (widget)) {
+    random_press (widget);
+  } else if (GTK_IS_SWITCH (widget)) {
+    gtk_widget_activate (widget);
+    counts[SET]++;
+  } else if (GTK_IS_SPIN_BUTTON (widget)) {
+    random_set (gtk_spin_button_get_adjustment (GTK_SPIN_BUTTON (widget)));
+  } else if (GTK_IS_RANGE (widget)) {
+    random_set (gtk_range_get_adjustment (GTK_RANGE (widget)));
+  } else if (GTK_IS_DROP_DOWN (widget)) {
+    random_choose (widget, gtk_drop_down_get_model (GTK_DROP_DOWN (widget)));
+  } else if (GTK_IS_ENTRY (widget) || ADW_IS_ENTRY_ROW (widget)) {
+    gtk_editable_set_text (GTK_EDITABLE (widget),
+                           texts[g_test_rand_int_range (0, G_N_ELEMENTS (texts))]);
+    counts[TYPED]++;
+  } else if (ADW_IS_COMBO_ROW (widget)) {
+    random_choose (widget, adw_combo_row_get_model (ADW_COMBO_ROW (widget)));
+  } else if (ADW_IS_EXPANDER_ROW (widget)) {
+    adw_expander_row_set_expanded (ADW_EXPANDER_ROW (widget), g_test_rand_bit ());
+    counts[EXPANDED]++;
+  } else {
+    gtk_widget_activate (widget);
+    counts[ACTIVATED]++;
+  }
+}
+
+static void
+random_action (void)
+{
+  const int n = G_N_ELEMENTS (plain_actions) + 1;
+  const int which = g_test_rand_int_range (0, n);
+
+  if (which == n - 1)
+    td_test_show_page (pages[g_test_rand_int_range (0, G_N_ELEMENTS (pages))]);
+  else if (g_action_group_get_action_enabled (G_ACTION_GROUP (td_test_window),
+                                              plain_actions[which]))
+    td_test_activate (plain_actions[which], NULL);
+  counts[ACTIVATED]++;
+}
+
+static void
+random_open (void)
+{
+  td_window_open_path (td_test_window, scans[g_test_rand_int_range (0, N_SCANS)]);
+  counts[OPENED]++;
+}
+
+/* What the toolkit draws for files is its own, and many windows would only hide each other. */
+static void
+random_close_some (void)
+{
+  GListModel *windows = gtk_window_get_toplevels ();
+  const guint n = g_list_model_get_n_items (windows);
+
+  for (guint i = n; i-- > 0;) {
+    g_autoptr (GtkWindow) window = g_list_model_get_item (windows, i);
+    if (window == GTK_WINDOW (td_test_window) || !gtk_widget_get_mapped (GTK_WIDGET (window)))
+      continue;
+    if (GTK_IS_FILE_CHOOSER (window) || n > 4 || g_test_rand_int_range (0, 12) == 0)
+      gtk_window_close (window);
+  }
+}
+
+static void
+random_do (void)
+{
+  static const GtkDirectionType ways[]
+      = { GTK_DIR_TAB_FORWARD, GTK_DIR_TAB_BACKWARD, GTK_DIR_DOWN };
+  g_autoptr (GPtrArray) usable = g_ptr_array_new ();
+  const int which = g_test_rand_int_range (0, 100);
+  GtkWindow *window = random_window ();
+
+  random_collect (GTK_WIDGET (window), usable);
+  if (which < 3 || usable->len == 0) {
+    random_open ();
+  } else if (which < 15) {
+    random_action ();
+  } else if (which < 25) {
+    gtk_widget_child_focus (GTK_WIDGET (window), ways[g_test_rand_int_range (0, 3)]);
+    counts[FOCUSED]++;
+  } else {
+    GtkWidget *widget = usable->pdata[g_test_rand_int_range (0, (int) usable->len)];
+    if (gtk_widget_get_focusable (widget) && g_test_rand_bit ())
+      gtk_widget_grab_focus (widget);
+    if (g_test_verbose ())
+      g_test_message ("%s “%s”", G_OBJECT_TYPE_NAME (widget), gtk_widget_get_tooltip_text (widget));
+    random_use (widget);
+  }
+}
+
+static gboolean
+random_on_time (gpointer over)
+{
+  *(gboolean *) over = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+random_go_on (guint ms)
+{
+  gboolean over = FALSE;
+
+  g_timeout_add (ms, random_on_time, &over);
+  while (!over)
+    g_main_context_iteration (NULL, TRUE);
+}
+
+/* Keys go to what is shown, or to the window. */
+static void
+random_check_focus (void)
+{
+  GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (td_test_window));
+
+  for (guint i = 0; i < 200 && focus && !gtk_widget_get_mapped (focus); i++) {
+    random_go_on (5);
+    focus = gtk_window_get_focus (GTK_WINDOW (td_test_window));
+  }
+  if (focus && !gtk_widget_get_mapped (focus))
+    for (GtkWidget *up = focus; up; up = gtk_widget_get_parent (up))
+      g_test_message ("%s%s", G_OBJECT_TYPE_NAME (up),
+                      gtk_widget_get_mapped (up) ? "" : " (hidden)");
+  g_assert_true (!focus || gtk_widget_get_mapped (focus));
+}
+
+/* The toolkit asks for the monitor of a window that opened this moment, when a list drops down in
+ * it. */
+static gboolean
+random_is_fatal (const char *domain, GLogLevelFlags level, const char *message, gpointer unused)
+{
+  return !strstr (message, "gdk_monitor_get_geometry");
+}
+
+static void
+test_random (void)
+{
+  g_test_log_set_fatal_handler (random_is_fatal, NULL);
+  const char *text = g_getenv ("TOMODESK_ACTIONS");
+  const guint n = text ? (guint) g_ascii_strtoull (text, NULL, 10) : ACTIONS;
+
+  for (guint i = 0; i < n; i++) {
+    alarm (DEADLINE_S);
+    random_do ();
+    random_go_on (i % 50 == 0 ? 300 : 4);
+    g_assert_nonnull (td_test_window);
+    random_close_some ();
+    random_go_on (1);
+    random_check_focus ();
+  }
+  alarm (0);
+  g_test_message ("%u actions: %u pressed, %u set, %u chosen, %u typed, %u expanded, %u activated, "
+                  "%u focus moved, %u scans opened",
+                  n, counts[PRESSED], counts[SET], counts[CHOSEN], counts[TYPED], counts[EXPANDED],
+                  counts[ACTIVATED], counts[FOCUSED], counts[OPENED]);
+}
+
+int
+main (int argc, char **argv)
+{
+  static const char *const parallel[]
+      = { "--columns=64",  "--rows=6",      "--views=90",      "--photons=20000",
+          "--rings=0.003", "--centre=33.4", "--centre-unsaid", NULL };
+  static const char *const cone[]
+      = { "--cone", "--columns=48", "--rows=32", "--views=60", "--pixel-mm=0.5", NULL };
+  static const char *const half[] = { "--columns=64",   "--rows=6",    "--views=180", "--range=360",
+                                      "--offset-field", "--centre=12", NULL };
+
+  g_test_init (&argc, &argv, NULL);
+  scans[0] = td_test_phantom ("random-parallel.nxs", parallel);
+  scans[1] = td_test_phantom ("random-cone.nxs", cone);
+  scans[2] = td_test_phantom ("random-half.nxs", half);
+  g_autoptr (TdApplication) application = td_test_start ();
+  td_test_open (scans[0]);
+  g_test_add_func ("/window-random/actions", test_random);
+  const int status = g_test_run ();
+  if (td_test_window)
+    gtk_window_destroy (GTK_WINDOW (td_test_window));
+  random_go_on (500);
+  td_test_folder_remove ();
+  return status;
+}
