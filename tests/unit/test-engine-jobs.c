@@ -36,6 +36,27 @@ test_refusals (void)
   }
 }
 
+/* Nothing is reconstructed from one angle; one other view is enough to try. */
+static void
+test_one_angle (void)
+{
+  g_autoptr (TdScan) scan = phantom_scan (64, 4, 5);
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", 33.25);
+  for (guint others = 0; others < 3; others++) {
+    g_autoptr (GError) error = NULL;
+
+    for (guint i = 0; i < 5; i++)
+      scan->facts.angles_rad[i] = i < others ? 0.5 * G_PI * (i + 1) / others : 0;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    if (others == 0)
+      g_assert_error (error, TD_ERROR, TD_ERROR_ANGLES);
+    else
+      g_assert_no_error (error);
+  }
+}
+
 /* The job keeps to the plan's figure, and with less memory gives the same volume. */
 static void
 test_memory (gconstpointer device)
@@ -486,6 +507,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   engine = td_engine_new (td_methods);
   g_test_add_func ("/engine/refusals", test_refusals);
+  g_test_add_func ("/engine/one-angle", test_one_angle);
   g_test_add_data_func ("/engine/memory/host", "host", test_memory);
   g_test_add_data_func ("/engine/memory/opencl", "opencl:0", test_memory);
   g_test_add_func ("/engine/two-limits", test_two_limits);

@@ -129,6 +129,29 @@ test_old_part (void)
   g_assert_cmpuint (n, ==, 2); /* nothing is left of what was replaced */
 }
 
+/* A job that goes on takes what its earlier run left, and not what another run is writing. */
+static void
+test_go_on (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "out");
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (td_output_begin_shared (path, TRUE, FALSE, 0, "job", TRUE, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  g_clear_error (&error);
+  TdOutput *first = td_output_begin_shared (path, TRUE, FALSE, 0, "job", FALSE, &error);
+  g_assert_no_error (error);
+  g_assert_null (td_output_begin_shared (path, TRUE, FALSE, 0, "job", TRUE, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  g_assert_nonnull (strstr (error->message, "another run of this job"));
+  g_clear_error (&error);
+  td_output_free (first);
+  g_autoptr (TdOutput) second = td_output_begin_shared (path, TRUE, FALSE, 0, "job", TRUE, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (second);
+}
+
 static int
 compare_floats (const void *a, const void *b)
 {
@@ -170,6 +193,7 @@ main (int argc, char **argv)
   g_test_add_func ("/output/race", test_race);
   g_test_add_func ("/output/foreign-file", test_foreign_file);
   g_test_add_func ("/output/old-part", test_old_part);
+  g_test_add_func ("/output/go-on", test_go_on);
   g_test_add_func ("/output/rank", test_rank);
   return g_test_run ();
 }

@@ -269,6 +269,18 @@ test_host (void)
   clean ();
 }
 
+/* What a variant is judged by. */
+static void
+test_relative (void)
+{
+  const float truth[] = { 3, 4, 0, 12 }, off[] = { 3, 4.5f, -0.5f, 13 }, none[] = { 0, 0, 0, 0 };
+
+  g_assert_cmpfloat (td_relative_l2 (truth, truth, 4), ==, 0);
+  g_assert_cmpfloat_with_epsilon (td_relative_l2 (off, truth, 4), sqrt (1.5) / 13, 1e-12);
+  g_assert_cmpfloat (td_relative_l2 (none, none, 4), ==, 0);
+  g_assert_true (isinf (td_relative_l2 (off, none, 4)));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -281,6 +293,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tune/default-stays", test_default_stays);
   g_test_add_func ("/tune/cancel", test_cancel);
   g_test_add_func ("/tune/store", test_store);
+  g_test_add_func ("/tune/relative", test_relative);
   g_test_add_data_func ("/tune/damaged/empty", "", test_damaged);
   g_test_add_data_func ("/tune/damaged/text", "{ \"format\": 1, \"entries\": [ {", test_damaged);
   g_test_add_data_func ("/tune/damaged/types",
