@@ -246,7 +246,7 @@ static void
 test_file (void)
 {
   TdPhantomScan spec;
-  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 24, 40, 96, 360, TRUE);
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 24, 20, 96, 360, TRUE);
   g_autoptr (TdScan) rolled = NULL;
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
