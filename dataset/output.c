@@ -16,6 +16,7 @@
 #include "hdf5-util.h"
 #include "text-file.h"
 #include "tiff-io.h"
+#include "volume.h"
 
 /* Directories and sizes beside the samples, per output. */
 #define SLACK_BYTES ((guint64) 1 << 20)
@@ -51,7 +52,8 @@ gboolean
 td_output_spares (const char *path, const char *input, GError **error)
 {
   struct stat target;
-  char *real = input ? realpath (input, NULL) : NULL;
+  g_autofree char *file = input ? td_volume_file (input, NULL) : NULL;
+  char *real = file ? realpath (file, NULL) : NULL;
   gboolean spares = TRUE;
 
   /* From the input upwards; "/" is its own parent. */

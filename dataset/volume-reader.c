@@ -51,10 +51,10 @@ tiff_free (gpointer source)
 
 static const VolumeSource tiff_vtable = { tiff_read, tiff_free };
 
-/* The slices of a folder, or the one file; NULL with @error. @alone: the folder must hold nothing
-   but one series. */
+/* The slices of a folder, which must hold nothing but one series, or the one file; NULL with
+   @error. */
 static char **
-list_files (const char *path, gboolean alone, GError **error)
+list_files (const char *path, GError **error)
 {
   char **names;
 
@@ -63,8 +63,7 @@ list_files (const char *path, gboolean alone, GError **error)
     names[0] = g_strdup (path);
     return names;
   }
-  names = alone ? td_series_only (path, td_series_is_tiff, error)
-                : td_series_paths (path, td_series_is_tiff, error);
+  names = td_series_only (path, td_series_is_tiff, error);
   if (names && !names[0]) {
     td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no TIFF files", path);
     g_clear_pointer (&names, g_strfreev);
@@ -118,10 +117,10 @@ note_gap (TdVolumeFacts *facts, char **names)
 }
 
 static TdVolume *
-volume_open_tiff (const char *path, gboolean alone, GError **error)
+volume_open_tiff (const char *path, GError **error)
 {
   g_autoptr (TdVolume) volume = g_new0 (TdVolume, 1);
-  g_auto (GStrv) names = list_files (path, alone, error);
+  g_auto (GStrv) names = list_files (path, error);
   TdTiffFrames *frames = td_tiff_frames_new ();
 
   volume->vtable = &tiff_vtable;
@@ -197,9 +196,9 @@ volume_reader_hdf5_visit (hid_t group, const char *path, gpointer user)
   return found->arrays->len > MAX_LISTED;
 }
 
-/* The path of the data set to show. @alone: one of several is not guessed. */
+/* The path of the data set to show: one of several is not guessed. */
 static char *
-find_slices (hid_t file, const char *path, gboolean alone, GError **error)
+find_slices (hid_t file, const char *path, GError **error)
 {
   g_autoptr (GPtrArray) arrays = g_ptr_array_new_with_free_func (g_free);
   Found found = { NULL, arrays };
@@ -210,15 +209,15 @@ find_slices (hid_t file, const char *path, gboolean alone, GError **error)
   td_h5_visit_groups (file, volume_reader_hdf5_visit, &found);
   if (found.signal)
     return found.signal;
-  if (arrays->len == 1 || (arrays->len > 1 && !alone))
+  if (arrays->len == 1)
     return g_strdup (arrays->pdata[0]);
   if (arrays->len > 1) {
     const guint n = arrays->len;
     g_ptr_array_set_size (arrays, MIN (n, 6) + 1); /* ends with NULL */
     g_autofree char *list = g_strjoinv (", ", (char **) arrays->pdata);
     td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” holds %u data sets of three dimensions; name the one to take ({dataset}): "
-                  "%s",
+                  "“%s” holds %u data sets of three dimensions; name the one to take "
+                  "({dataset}, or as FILE::DATASET): %s",
                   path, n, list);
     return NULL;
   }
@@ -242,7 +241,7 @@ take_description (TdVolume *volume, hid_t file, hid_t dataset)
 
 /* @stated: (nullable): the data set that a person named. */
 static TdVolume *
-volume_open_hdf5 (const char *path, const char *stated, gboolean alone, GError **error)
+volume_open_hdf5 (const char *path, const char *stated, GError **error)
 {
   TD_H5_GUARD;
   g_autoptr (TdVolume) volume = g_new0 (TdVolume, 1);
@@ -253,7 +252,7 @@ volume_open_hdf5 (const char *path, const char *stated, gboolean alone, GError *
 
   if (file < 0)
     return NULL;
-  place = stated ? g_strdup (stated) : find_slices (file, path, alone, error);
+  place = stated ? g_strdup (stated) : find_slices (file, path, error);
   if (!place)
     return NULL;
   dataset = td_h5_find_dataset (file, place, NULL);
@@ -373,49 +372,54 @@ volume_open_raw (const char *path, const TdScanOptions *options, GError **error)
 
 /* ── What the formats share ── */
 
-/* @options: NULL: nothing is stated, and what is there is taken. */
-static TdVolume *
-volume_open (const char *path, const TdScanOptions *options, GError **error)
+char *
+td_volume_file (const char *path, const char **dataset)
 {
-  const char *dataset = options ? options->dataset : NULL;
-  const gboolean alone = options != NULL;
-  g_autoptr (TdVolume) volume = NULL;
+  const char *at = g_file_test (path, G_FILE_TEST_EXISTS) ? NULL : g_strrstr (path, "::");
 
-  if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
-    return NULL;
-  }
-  if (options && options->raw_columns > 0)
-    volume = volume_open_raw (path, options, error);
-  else if (!td_h5_trial_volume (path, dataset, error))
-    return NULL;
-  else if (td_h5_probe (path))
-    volume = volume_open_hdf5 (path, dataset, alone, error);
-  else if (dataset)
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” is no HDF5 file: it holds no data set “%s” ({dataset})", path, dataset);
-  else
-    volume = volume_open_tiff (path, alone, error);
-  if (!volume)
-    return NULL;
-  volume->facts.path = g_strdup (path);
-  if (g_str_has_suffix (path, ".part"))
-    volume->facts.complete = FALSE;
-  if (options && options->pixel_mm > 0)
-    volume->facts.voxel_mm = options->pixel_mm;
-  return g_steal_pointer (&volume);
+  if (dataset)
+    *dataset = at && at != path && at[2] ? at + 2 : NULL;
+  return at && at != path && at[2] ? g_strndup (path, at - path) : g_strdup (path);
 }
 
 TdVolume *
 td_volume_open (const char *path, GError **error)
 {
-  return volume_open (path, NULL, error);
+  return td_volume_open_stated (path, NULL, error);
 }
 
 TdVolume *
 td_volume_open_stated (const char *path, const TdScanOptions *options, GError **error)
 {
-  return volume_open (path, options, error);
+  const char *dataset;
+  g_autofree char *file = td_volume_file (path, &dataset);
+  g_autoptr (TdVolume) volume = NULL;
+
+  if (options && options->dataset)
+    dataset = options->dataset;
+  if (!g_file_test (file, G_FILE_TEST_EXISTS)) {
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", file);
+    return NULL;
+  }
+  if (options && options->raw_columns > 0)
+    volume = volume_open_raw (file, options, error);
+  else if (!td_h5_trial_volume (file, dataset, error))
+    return NULL;
+  else if (td_h5_probe (file))
+    volume = volume_open_hdf5 (file, dataset, error);
+  else if (dataset)
+    td_set_error (error, TD_ERROR_INVALID,
+                  "“%s” is no HDF5 file: it holds no data set “%s” ({dataset})", file, dataset);
+  else
+    volume = volume_open_tiff (file, error);
+  if (!volume)
+    return NULL;
+  volume->facts.path = g_strdup (file);
+  if (g_str_has_suffix (file, ".part"))
+    volume->facts.complete = FALSE;
+  if (options && options->pixel_mm > 0)
+    volume->facts.voxel_mm = options->pixel_mm;
+  return g_steal_pointer (&volume);
 }
 
 const TdVolumeFacts *

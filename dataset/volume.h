@@ -96,15 +96,19 @@ typedef struct {
   gboolean complete;
 } TdVolumeFacts;
 
-/* Opens what the writer wrote, and any single image, TIFF stack or NXdata as well. */
-TdVolume *td_volume_open (const char *path, GError **error);
 /**
- * td_volume_open_stated:
- * @options: what a person states: its dataset, pixel_mm and raw_… are asked, and no other.
+ * td_volume_open:
  *
- * Opens anybody's volume: headers only, from any thread. A folder must hold one series of files,
- * and a file of several data sets says which to name: nothing is guessed.
+ * Opens what the writer wrote, and anybody's volume or image: headers only, from any thread. @path
+ * may be "FILE::DATASET". A folder must hold one series of files, and a file of several data sets
+ * says which to name: nothing is guessed.
  */
+TdVolume *td_volume_open (const char *path, GError **error);
+/* The file of a path as td_volume_open() takes it, and the data set named (NULL: none), within
+   @path. @dataset may be NULL. (transfer full) */
+char *td_volume_file (const char *path, const char **dataset);
+/* @options: (nullable): what a person states: its dataset, pixel_mm and raw_… are asked, and no
+   other. */
 TdVolume *td_volume_open_stated (const char *path, const TdScanOptions *options, GError **error);
 const TdVolumeFacts *td_volume_facts (const TdVolume *volume);
 /* Whole slices, [slice][y][x]. These two: any thread, several at once. */

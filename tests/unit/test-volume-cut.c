@@ -7,6 +7,7 @@
 #include "dataset/hdf5-util.h"
 #include "dataset/sample.h"
 #include "dataset/tiff-save.h"
+#include "dataset/output.h"
 #include "dataset/volume-cut.h"
 #include "test-folder.h"
 
@@ -255,6 +256,18 @@ test_hdf5 (void)
   g_autoptr (TdVolume) named = open_volume (two, &(TdScanOptions) { .dataset = "/rough" });
   check_planes (named, b);
   assert_refused (two, &(TdScanOptions) { .dataset = "/none" }, "/none");
+  /* Whoever gives a path alone names the data set in it: compare, --start and masks. */
+  g_autofree char *in_path = g_strconcat (two, "::/rough", NULL);
+  g_autoptr (TdVolume) pathed = td_volume_open (in_path, &error);
+  g_assert_no_error (error);
+  check_planes (pathed, b);
+  g_assert_false (td_output_spares (two, in_path, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_clear_error (&error);
+  g_assert_null (td_volume_open (two, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "FILE::DATASET"));
+  g_clear_error (&error);
   g_auto (GStrv) lines = td_volume_datasets (two, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (g_strv_length (lines), ==, 4);
