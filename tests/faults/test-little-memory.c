@@ -44,7 +44,8 @@ is_glibs_end (int status, const char *said)
   if (WTERMSIG (status) == SIGSEGV)
     return TRUE;
   if (WTERMSIG (status) == SIGABRT)
-    return strstr (said, "GLib (gthread-posix.c): Unexpected error") != NULL;
+    return strstr (said, "GLib (gthread-posix.c): Unexpected error")
+           || strstr (said, "GSlice: failed to allocate ");
   if (WTERMSIG (status) != SIGTRAP || !strstr (said, "GLib-ERROR"))
     return FALSE;
   return failed ? g_ascii_strtoull (failed + strlen ("failed to allocate "), NULL, 10) < GLIB_BYTES
