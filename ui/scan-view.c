@@ -11,6 +11,7 @@
 #include "compute/prepare/flat-beam.h"
 #include "dataset/angles.h"
 #include "frame-loader.h"
+#include "iterated.h"
 #include "labels.h"
 #include "method-choices.h"
 #include "preview.h"
@@ -46,6 +47,8 @@ struct _TdScanView {
   GtkAdjustment *view_adjustment, *row_adjustment;
   GtkToggleButton *opposite_button;
   TdPreview *preview;
+  TdIterated *iterated;
+  char *iterated_badge; /* what the slice shows; NULL: the filtered slice */
   TdFrameLoader *projections, *sinograms;
   TdBefore before;
   TdScan *scan;
@@ -85,7 +88,7 @@ scan_view_show_busy (TdScanView *self)
                               td_frame_loader_busy (self->sinograms) || self->sinogram_due
                                   || (before->on && td_frame_loader_busy (before->sinograms)));
   td_image_pane_set_updating (self->slice,
-                              td_preview_busy (self->preview)
+                              td_preview_busy (self->preview) || td_iterated_busy (self->iterated)
                                   || (before->on && td_preview_busy (before->preview)));
 }
 
@@ -133,7 +136,8 @@ show_badges (TdScanView *self)
                                : g_strdup (_ ("Before: without the added steps"));
   const char *badge = self->before.on ? text : NULL;
 
-  td_image_pane_set_badge (self->slice, badge              ? badge
+  td_image_pane_set_badge (self->slice, badge                  ? badge
+                                        : self->iterated_badge ? self->iterated_badge
                                         : self->has_recipe ? td_preview_label (self->recipe.method)
                                                            : NULL);
   td_image_pane_set_badge (self->sinogram,
@@ -420,9 +424,18 @@ request_sinogram (TdScanView *self)
   scan_view_before_sinogram_stale (self);
 }
 
+/* The slice is the filtered one again. */
+static void
+scan_view_stop_iterating (TdScanView *self)
+{
+  td_iterated_cancel (self->iterated);
+  g_clear_pointer (&self->iterated_badge, g_free);
+}
+
 static void
 scan_view_request_slice (TdScanView *self)
 {
+  scan_view_stop_iterating (self);
   if (!self->has_recipe)
     return;
   td_preview_request (self->preview, self->scan, &self->recipe, self->row, self->sinogram_due);
@@ -591,6 +604,56 @@ scan_view_show_slice (TdScanView *self, const TdPreviewResult *result)
   g_signal_emit (self, signals[SLICE_SHOWN], 0, result->coarse);
 }
 
+/* ── Iterations, once the filtered slice is there ── */
+
+static char *
+scan_view_iterated_badge (TdScanView *self, const TdIteratedResult *result)
+{
+  const char *method = td_choice_label (TD_CHOICE_METHOD, td_method_name (self->recipe.method));
+  g_autofree char *passes = g_strdup_printf (_ ("%s: %u of %u passes"), method, result->pass,
+                                             MAX (result->n_passes, result->pass));
+
+  return result->factor > 1 ? g_strdup_printf (_ ("%s, reduced %u times"), passes, result->factor)
+                            : g_steal_pointer (&passes);
+}
+
+static void
+scan_view_show_iterated (TdScanView *self, const TdIteratedResult *result)
+{
+  g_autofree char *badge = scan_view_iterated_badge (self, result);
+  g_autofree char *subtitle
+      = isfinite (result->residual) && result->residual > 0
+            ? g_strdup_printf (_ ("%s; %u × %u on %s, residual %.4f, %.1f s"), badge,
+                               result->image->width, result->image->height, result->device,
+                               result->residual, result->seconds)
+            : g_strdup_printf (_ ("%s; %u × %u on %s, %.1f s"), badge, result->image->width,
+                               result->image->height, result->device, result->seconds);
+
+  g_free (self->iterated_badge);
+  self->iterated_badge = g_steal_pointer (&badge);
+  if (scan_view_before_keep_slice (self, result->image, subtitle, NULL))
+    return;
+  td_image_pane_set_image (self->slice, result->image);
+  td_image_pane_set_subtitle (self->slice, subtitle);
+  show_badges (self);
+}
+
+/* The filtered slice stays where there is none, and its heading says why. */
+static void
+scan_view_on_iterated (const TdIteratedResult *result, const GError *error, gboolean last,
+                       gpointer user)
+{
+  TdScanView *self = user;
+
+  if (result) {
+    scan_view_show_iterated (self, result);
+  } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    g_autofree char *words = td_label_error (error);
+    td_image_pane_set_subtitle (self->slice, words);
+  }
+  scan_view_show_busy (self);
+}
+
 static void
 on_slice_sinogram (TdImage *image, gpointer user)
 {
@@ -618,6 +681,9 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
   if (last && !td_preview_busy (self->preview) && sinogram_follows_slice (self)
       && (self->sinogram_due || error))
     scan_view_load_sinogram (self);
+  if (result && last && !td_preview_busy (self->preview)
+      && td_iterated_can (self->scan, &self->recipe))
+    td_iterated_request (self->iterated, self->scan, &self->recipe, self->row);
   scan_view_show_busy (self);
 }
 
@@ -967,6 +1033,7 @@ td_scan_view_set_engine (TdScanView *self, TdEngine *engine)
   self->preview = td_preview_new (engine, on_slice, on_slice_sinogram, self);
   self->projections = td_frame_loader_new (engine, on_projection, self);
   self->sinograms = td_frame_loader_new (engine, on_sinogram, self);
+  self->iterated = td_iterated_new (engine, scan_view_on_iterated, self);
   scan_view_before_init (self, engine);
 }
 
@@ -974,6 +1041,7 @@ void
 td_scan_view_set_scan (TdScanView *self, TdScan *scan)
 {
   td_preview_cancel (self->preview);
+  scan_view_stop_iterating (self);
   td_frame_loader_cancel (self->projections);
   td_frame_loader_cancel (self->sinograms);
   scan_view_before_reset (self);
@@ -1046,6 +1114,8 @@ td_scan_view_dispose (GObject *object)
   TdScanView *self = TD_SCAN_VIEW (object);
 
   g_clear_pointer (&self->slice_device, g_free);
+  g_clear_pointer (&self->iterated, td_iterated_free);
+  g_clear_pointer (&self->iterated_badge, g_free);
   scan_view_before_clear (self);
   g_clear_pointer (&self->preview, td_preview_free);
   g_clear_pointer (&self->projections, td_frame_loader_free);

@@ -186,10 +186,75 @@ test_iterative_label (void)
   td_session_edit (td_test_session (), &recipe, NULL);
   g_assert_true (gtk_widget_get_visible (badge));
   g_assert_nonnull (strstr (gtk_label_get_text (GTK_LABEL (badge)), "Filtered slice"));
-  td_test_wait (td_test_slice_is_there, NULL, "the filtered slice");
-  td_test_screenshot (GTK_WIDGET (td_test_window), "window-use-iterative");
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
   td_test_activate ("undo", NULL);
   g_assert_false (gtk_widget_get_visible (badge));
+}
+
+static gboolean
+badge_says (gpointer text)
+{
+  GtkWidget *badge = td_test_part (td_test_slice_pane (), "badge");
+
+  return gtk_widget_get_visible (badge)
+         && strstr (gtk_label_get_text (GTK_LABEL (badge)), text) != NULL;
+}
+
+/* The slice comes by the method itself, pass by pass, and is what a job makes; a change ends it. */
+static void
+test_iterated_slice (void)
+{
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  const TdRecipe before = recipe;
+  const guint row = td_scan_view_get_row (td_test_scan_view ());
+  GtkLabel *heading = td_test_part (td_test_slice_pane (), "subtitle");
+
+  recipe.method = TD_METHOD_SIRT;
+  recipe.iterations = 2;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  td_test_wait (badge_says, (gpointer) "2 of 2 passes", "the last pass");
+  g_assert_nonnull (strstr (gtk_label_get_text (heading), "2 of 2 passes"));
+  const TdImage *image = td_test_shown_slice ();
+  g_autofree float *expected = td_test_slice_by_job (&recipe, row);
+  const gsize n = (gsize) image->width * image->height;
+  g_assert_cmpfloat (td_test_rms_between (image->pixels, expected, n), <, 1e-5);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-use-iterative");
+  recipe.iterations = 5000;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  g_assert_true (badge_says ("Filtered slice"));
+  td_test_wait (badge_says, (gpointer) "of 5000 passes", "a pass");
+  td_session_edit (td_test_session (), &before, NULL);
+  g_assert_false (gtk_widget_get_visible (td_test_part (td_test_slice_pane (), "badge")));
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+}
+
+/* A large slice is reduced, and says so; its values are those of the whole one. */
+static void
+test_iterated_reduced (void)
+{
+  const char *options[] = { "--columns=300", "--rows=2", "--views=240", NULL };
+  g_autofree char *path = td_test_phantom ("wide.nxs", options);
+  g_autofree char *old = g_strdup (td_session_facts (td_test_session ())->path);
+  double sums[2] = { 0 };
+
+  td_test_open (path);
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  recipe.method = TD_METHOD_SIRT;
+  recipe.iterations = 2;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  td_test_wait (badge_says, (gpointer) "2 of 2 passes, reduced 2 times", "the last pass");
+  const TdImage *image = td_test_shown_slice ();
+  g_assert_cmpuint (image->width, ==, 150);
+  g_assert_cmpfloat (image->extent_width, ==, 300);
+  recipe.method = TD_METHOD_AUTO;
+  g_autofree float *filtered = td_test_slice_by_job (&recipe, 1);
+  for (guint i = 0; i < 150 * 150; i++)
+    sums[0] += 4 * image->pixels[i];
+  for (guint i = 0; i < 300 * 300; i++)
+    sums[1] += filtered[i];
+  /* The filtered slice has a little beside the object, the other one nothing. */
+  g_assert_cmpfloat_with_epsilon (sums[0] / sums[1], 1, 0.15);
+  td_test_open (old);
 }
 
 /* A kernel's name is not cut where it is chosen, and is the same in every list. */
@@ -398,6 +463,8 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/axis-line", test_axis_line);
   g_test_add_func ("/window-use/axis-grips", test_axis_grips);
   g_test_add_func ("/window-use/iterative-label", test_iterative_label);
+  g_test_add_func ("/window-use/iterated-slice", test_iterated_slice);
+  g_test_add_func ("/window-use/iterated-reduced", test_iterated_reduced);
   g_test_add_func ("/window-use/kernel-name", test_kernel_name);
   g_test_add_func ("/window-use/writing-status", test_writing_status);
   g_test_add_func ("/window-use/labels", test_labels);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "iterated.h"
+
+#include <math.h>
+
+#include "compute/engine/job.h"
+#include "compute/engine/preview.h"
+#include "latest.h"
+
+/* Pixels times views of a pass. A processor, whose vectors take rows of which there is one, does so
+   many in about a second (docs/benchmarks.md). */
+#define PASS_UPDATES 16e6
+#define LEAST_COLUMNS 64
+#define MOST_FACTOR 8u
+
+struct TdIterated {
+  TdEngine *engine;
+  TdLatest *latest;
+  TdIteratedShow show;
+  gpointer user;
+};
+
+typedef struct {
+  TdEngine *engine;
+  TdScan *scan;
+  TdRecipe recipe;
+  guint row;
+} Request;
+
+/* One request on its way; of the job's threads. */
+typedef struct {
+  const Request *request;
+  TdLatestRun *run;
+  TdJob *job;
+  const TdPlanFacts *facts;
+  guint factor, n_columns, pass;
+} Work;
+
+static void
+iterated_request_free (gpointer user)
+{
+  Request *request = user;
+
+  td_engine_unref (request->engine);
+  td_scan_unref (request->scan);
+  g_free (request);
+}
+
+static void
+iterated_result_free (gpointer user)
+{
+  TdIteratedResult *result = user;
+
+  td_image_unref (result->image);
+  g_free (result->units);
+  g_free (result->device);
+  g_free (result);
+}
+
+static guint
+iterated_factor (const TdScanFacts *facts)
+{
+  const double updates = (double) facts->n_columns * facts->n_columns * facts->n_views;
+  guint factor = 1;
+
+  while (factor < MOST_FACTOR && updates / pow (factor, 3) > PASS_UPDATES
+         && facts->n_columns / (2 * factor) >= LEAST_COLUMNS)
+    factor *= 2;
+  return factor;
+}
+
+/* ── Worker thread ── */
+
+/* Takes @pixels. */
+static TdIteratedResult *
+iterated_result_new (Work *work, float *pixels)
+{
+  const TdPlanFacts *facts = work->facts;
+  const gsize n = (gsize) facts->nx * facts->ny;
+  const double full = td_scan_facts (work->request->scan)->n_columns;
+  const double side = facts->nx == work->n_columns ? full : (double) facts->nx * work->factor;
+  TdIteratedResult *result = g_new0 (TdIteratedResult, 1);
+  TdJobProgress progress;
+
+  td_job_progress (work->job, &progress);
+  /* A wider pixel has larger values per pixel. */
+  if (work->factor > 1 && g_strcmp0 (facts->units, "1/px") == 0)
+    for (gsize i = 0; i < n; i++)
+      pixels[i] /= (float) work->factor;
+  result->image = td_image_new_coarse_take (pixels, facts->nx, facts->ny, side, side);
+  result->pass = work->pass;
+  result->n_passes = progress.n_passes;
+  result->factor = work->factor;
+  result->residual = progress.residual;
+  result->seconds = progress.elapsed_s;
+  result->units = g_strdup (facts->units);
+  result->device = g_strjoinv (", ", facts->devices);
+  return result;
+}
+
+static void
+iterated_on_estimate (guint slice, guint pass, const float *pixels, gpointer user)
+{
+  Work *work = user;
+
+  work->pass = pass;
+  const gsize bytes = (gsize) work->facts->nx * work->facts->ny * sizeof (float);
+  td_latest_post (work->run, iterated_result_new (work, g_memdup2 (pixels, bytes)), TRUE);
+}
+
+static void
+iterated_on_slice (guint first, guint count, const float *slices, gpointer user)
+{
+  float **kept = ((gpointer *) user)[0];
+  const TdPlanFacts *facts = ((gpointer *) user)[1];
+
+  if (!*kept)
+    *kept = g_memdup2 (slices, (gsize) facts->nx * facts->ny * sizeof (float));
+}
+
+static gpointer
+iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Request *request = user;
+  const TdScanFacts *facts = td_scan_facts (request->scan);
+  const guint factor = iterated_factor (facts);
+  TdRecipe recipe;
+  float *pixels = NULL;
+
+  g_autoptr (TdScan) masked
+      = td_engine_masked (request->engine, request->scan, td_recipe_mask (&request->recipe), error);
+  g_autoptr (TdScan) alone
+      = masked ? td_preview_coarse_scan (masked, request->row, factor, cancellable, error) : NULL;
+  if (!alone)
+    return NULL;
+  td_preview_coarse_recipe (&request->recipe, facts, request->row, factor, &recipe);
+  g_autoptr (TdPlan) plan = td_plan_new (request->engine, alone, &recipe, NULL, cancellable, error);
+  if (!plan)
+    return NULL;
+  g_autoptr (TdJob) job = td_job_new (plan);
+  Work work
+      = { request, run, job, td_plan_facts (plan), factor, td_scan_facts (alone)->n_columns, 0 };
+  gpointer kept[] = { &pixels, (gpointer) work.facts };
+  td_job_set_estimate_sink (job, iterated_on_estimate, &work);
+  td_job_set_sink (job, iterated_on_slice, kept);
+  if (!td_job_run (job, cancellable, error) || !pixels) {
+    g_free (pixels);
+    return NULL;
+  }
+  g_autoptr (GArray) passes = td_job_passes_so_far (job);
+  work.pass = passes->len;
+  return iterated_result_new (&work, pixels);
+}
+
+/* ── Main thread ── */
+
+static void
+iterated_show (gpointer result, const GError *error, gboolean last, gpointer user)
+{
+  TdIterated *self = user;
+
+  self->show (result, error, last, self->user);
+}
+
+TdIterated *
+td_iterated_new (TdEngine *engine, TdIteratedShow show, gpointer user)
+{
+  TdIterated *self = g_new0 (TdIterated, 1);
+
+  self->engine = td_engine_ref (engine);
+  self->show = show;
+  self->user = user;
+  self->latest = td_latest_new (iterated_work, iterated_request_free, iterated_show,
+                                iterated_result_free, self);
+  return self;
+}
+
+gboolean
+td_iterated_can (const TdScan *scan, const TdRecipe *recipe)
+{
+  const gboolean whole = recipe->crop[2] == 0
+                         && MAX (recipe->bin[0] * recipe->bin[1] * recipe->bin_views, 1) == 1
+                         && recipe->view_first == 0 && recipe->view_end == 0;
+
+  return td_method_iterates (recipe->method) && whole && !td_recipe_start_volume (recipe)
+         && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL;
+}
+
+void
+td_iterated_request (TdIterated *self, TdScan *scan, const TdRecipe *recipe, guint row)
+{
+  Request *request = g_new0 (Request, 1);
+
+  request->engine = td_engine_ref (self->engine);
+  request->scan = td_scan_ref (scan);
+  request->recipe = *recipe;
+  request->row = row;
+  td_latest_request (self->latest, request);
+}
+
+void
+td_iterated_cancel (TdIterated *self)
+{
+  td_latest_cancel (self->latest);
+}
+
+gboolean
+td_iterated_busy (TdIterated *self)
+{
+  return td_latest_busy (self->latest);
+}
+
+void
+td_iterated_free (TdIterated *self)
+{
+  if (!self)
+    return;
+  td_latest_free (self->latest);
+  td_engine_unref (self->engine);
+  g_free (self);
+}
