@@ -41,6 +41,54 @@ td_gl_is_software (void)
   return FALSE;
 }
 
+guint
+td_gl_volume_side_of (gboolean software, guint most, gboolean (*holds) (guint side))
+{
+  static const guint sides[] = { TD_GL_CARD_SIDE, 384, 256 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sides) && !software; i++)
+    if (sides[i] <= most && holds (sides[i]))
+      return sides[i];
+  return TD_GL_SOFTWARE_SIDE;
+}
+
+/* Half a card's memory is for others. Where it tells nothing of its memory, the texture is tried.
+ */
+static gboolean
+gl_holds_volume (guint side)
+{
+  const guint64 bytes = (guint64) side * side * side * 2;
+  GLuint texture;
+
+  if (epoxy_has_gl_extension ("GL_NVX_gpu_memory_info")) {
+    GLint free_kib = 0;
+    glGetIntegerv (GL_GPU_MEMORY_INFO_CURRENT_AVAILABLE_VIDMEM_NVX, &free_kib);
+    if (bytes > (guint64) MAX (free_kib, 0) * 1024 / 2)
+      return FALSE;
+  }
+  while (glGetError () != GL_NO_ERROR)
+    ;
+  glGenTextures (1, &texture);
+  glBindTexture (GL_TEXTURE_3D, texture);
+  glTexImage3D (GL_TEXTURE_3D, 0, GL_R16F, (GLsizei) side, (GLsizei) side, (GLsizei) side, 0,
+                GL_RED, GL_FLOAT, NULL);
+  const gboolean held = glGetError () == GL_NO_ERROR;
+  glBindTexture (GL_TEXTURE_3D, 0);
+  glDeleteTextures (1, &texture);
+  return held;
+}
+
+guint
+td_gl_volume_side (void)
+{
+  GLint most = 0;
+
+  if (!td_gl_check (NULL))
+    return TD_GL_SOFTWARE_SIDE;
+  glGetIntegerv (GL_MAX_3D_TEXTURE_SIZE, &most);
+  return td_gl_volume_side_of (td_gl_is_software (), (guint) MAX (most, 0), gl_holds_volume);
+}
+
 static char *
 shader_source (const char *name, GError **error)
 {

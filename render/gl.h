@@ -12,6 +12,15 @@ GQuark td_render_error_quark (void);
 gboolean td_gl_check (GError **error);
 /* The current context's pictures are drawn by the processor. */
 gboolean td_gl_is_software (void);
+/* How many voxels the longest side of a volume may have that is looked at from outside: on a card
+   TD_GL_CARD_SIDE, or what of it the card's textures and memory hold, which is tried; by the
+   processor TD_GL_SOFTWARE_SIDE. */
+#define TD_GL_CARD_SIDE 512u
+#define TD_GL_SOFTWARE_SIDE 192u
+guint td_gl_volume_side (void);
+/* The same of what is known: @most: the longest side of a texture; @holds: whether one of that side
+   can be had. */
+guint td_gl_volume_side_of (gboolean software, guint most, gboolean (*holds) (guint side));
 /* Compiles the shaders of those names from the resources with the header that the context (desktop
    or ES) wants. 0 with @error set. */
 GLuint td_gl_program (const char *vertex, const char *fragment, GError **error);

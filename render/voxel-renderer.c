@@ -3,9 +3,13 @@
 
 #include <math.h>
 
+/* Sent to the card in one draw, as floats: some milliseconds. */
+#define UPLOAD_BYTES (16u << 20)
+
 struct TdVoxelRenderer {
   GLuint program, vertex_array, values, map;
   TdVoxels *voxels; /* that are uploaded; NULL: none */
+  guint layers;     /* of them that are */
   int shown_map;    /* that is uploaded; -1: none */
 };
 
@@ -27,6 +31,23 @@ td_voxel_renderer_new (GError **error)
   return r;
 }
 
+/* The next ones, if any are left. The texture is bound. */
+static void
+voxel_renderer_upload_layers (TdVoxelRenderer *r)
+{
+  const gsize layer = (gsize) r->voxels->nx * r->voxels->ny;
+  const guint most = (guint) MAX (UPLOAD_BYTES / (layer * sizeof (float)), 1);
+  const guint n = MIN (most, r->voxels->nz - r->layers);
+
+  if (n == 0)
+    return;
+  glPixelStorei (GL_UNPACK_ALIGNMENT, 4);
+  glTexSubImage3D (GL_TEXTURE_3D, 0, 0, 0, (GLint) r->layers, (GLsizei) r->voxels->nx,
+                   (GLsizei) r->voxels->ny, (GLsizei) n, GL_RED, GL_FLOAT,
+                   r->voxels->values + r->layers * layer);
+  r->layers += n;
+}
+
 /* Half floats are filtered everywhere, and hold 0 … 1 to better than a shade. */
 static void
 voxel_renderer_upload (TdVoxelRenderer *r, TdVoxels *voxels)
@@ -35,13 +56,16 @@ voxel_renderer_upload (TdVoxelRenderer *r, TdVoxels *voxels)
 
   glActiveTexture (GL_TEXTURE0);
   glBindTexture (GL_TEXTURE_3D, r->values);
-  if (r->voxels == voxels)
+  if (r->voxels == voxels) {
+    voxel_renderer_upload_layers (r);
     return;
+  }
   g_clear_pointer (&r->voxels, td_voxels_unref);
   r->voxels = td_voxels_ref (voxels);
-  glPixelStorei (GL_UNPACK_ALIGNMENT, 4);
   glTexImage3D (GL_TEXTURE_3D, 0, GL_R16F, (GLsizei) voxels->nx, (GLsizei) voxels->ny,
-                (GLsizei) voxels->nz, 0, GL_RED, GL_FLOAT, voxels->values);
+                (GLsizei) voxels->nz, 0, GL_RED, GL_FLOAT, NULL);
+  r->layers = 0;
+  voxel_renderer_upload_layers (r);
   glTexParameteri (GL_TEXTURE_3D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
   glTexParameteri (GL_TEXTURE_3D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
   glTexParameteri (GL_TEXTURE_3D, GL_TEXTURE_MAX_LEVEL, 0);
@@ -95,7 +119,7 @@ voxel_renderer_set_rays (TdVoxelRenderer *r, const TdVoxels *voxels, const TdCam
   voxel_renderer_set3 (r, "u_down", corner[2][0], corner[2][1], corner[2][2]);
 }
 
-void
+gboolean
 td_voxel_renderer_draw (TdVoxelRenderer *r, TdVoxels *voxels, const TdCast *cast,
                         const TdCamera *camera, guint width, guint height)
 {
@@ -120,13 +144,17 @@ td_voxel_renderer_draw (TdVoxelRenderer *r, TdVoxels *voxels, const TdCast *cast
   glUniform1f (glGetUniformLocation (r->program, "u_extinction"),
                (float) (cast->opacity / longest));
   voxel_renderer_set3 (r, "u_clip_from", cast->clip[0][0], cast->clip[1][0], cast->clip[2][0]);
-  voxel_renderer_set3 (r, "u_clip_to", cast->clip[0][1], cast->clip[1][1], cast->clip[2][1]);
+  /* What is not there yet is not shown: the last layer that is has half a voxel to fade in. */
+  const double there = r->layers == voxels->nz ? 1 : (r->layers - 0.5) / voxels->nz;
+  voxel_renderer_set3 (r, "u_clip_to", cast->clip[0][1], cast->clip[1][1],
+                       fmin (cast->clip[2][1], there));
   voxel_renderer_set3 (r, "u_size", voxels->size[0], voxels->size[1], voxels->size[2]);
   voxel_renderer_set3 (r, "u_cells", voxels->nx, voxels->ny, voxels->nz);
   glDrawArrays (GL_TRIANGLE_STRIP, 0, 4);
   glBindVertexArray (0);
   glUseProgram (0);
   glDisable (GL_BLEND);
+  return r->layers < voxels->nz;
 }
 
 void

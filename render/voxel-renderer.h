@@ -10,7 +10,7 @@ typedef struct TdVoxelRenderer TdVoxelRenderer;
 
 TdVoxelRenderer *td_voxel_renderer_new (GError **error);
 /* Into the framebuffer that is bound, of @width × @height pixels. Uploads @voxels where they are
-   others than before. */
-void td_voxel_renderer_draw (TdVoxelRenderer *renderer, TdVoxels *voxels, const TdCast *cast,
-                             const TdCamera *camera, guint width, guint height);
+   others than before, of large ones some layers a call: TRUE: the others follow with the next. */
+gboolean td_voxel_renderer_draw (TdVoxelRenderer *renderer, TdVoxels *voxels, const TdCast *cast,
+                                 const TdCamera *camera, guint width, guint height);
 void td_voxel_renderer_free (TdVoxelRenderer *renderer);

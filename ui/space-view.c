@@ -47,6 +47,14 @@ struct _TdSpaceCanvas {
 
 G_DEFINE_FINAL_TYPE (TdSpaceCanvas, td_space_canvas, GTK_TYPE_GL_AREA)
 
+/* Queued while it renders, it would not be drawn. */
+static gboolean
+space_canvas_render_again (gpointer self)
+{
+  gtk_gl_area_queue_render (self);
+  return G_SOURCE_REMOVE;
+}
+
 static gboolean
 td_space_canvas_render (GtkGLArea *area, GdkGLContext *context)
 {
@@ -64,9 +72,11 @@ td_space_canvas_render (GtkGLArea *area, GdkGLContext *context)
   td_space_renderer_draw (self->renderer, shapes, self->scene->background, width, height);
   if (self->scene->voxels && !self->voxel_renderer)
     self->voxel_renderer = td_voxel_renderer_new (NULL);
-  if (self->scene->voxels && self->voxel_renderer)
-    td_voxel_renderer_draw (self->voxel_renderer, self->scene->voxels, &self->scene->cast,
-                            &self->scene->camera, width, height);
+  if (self->scene->voxels && self->voxel_renderer
+      && td_voxel_renderer_draw (self->voxel_renderer, self->scene->voxels, &self->scene->cast,
+                                 &self->scene->camera, width, height))
+    g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, space_canvas_render_again, g_object_ref (self),
+                     g_object_unref);
   return TRUE;
 }
 

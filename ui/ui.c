@@ -46,6 +46,32 @@ td_drawing_by_processor (void)
   return once == 2;
 }
 
+static guint
+ui_find_volume_side (void)
+{
+  GdkDisplay *display = gdk_display_get_default ();
+  g_autoptr (GdkGLContext) context = display && !td_drawing_by_processor ()
+                                         ? gdk_display_create_gl_context (display, NULL)
+                                         : NULL;
+
+  if (!context || !gdk_gl_context_realize (context, NULL))
+    return TD_GL_SOFTWARE_SIDE;
+  gdk_gl_context_make_current (context);
+  const guint side = td_gl_volume_side ();
+  gdk_gl_context_clear_current ();
+  return side;
+}
+
+guint
+td_drawing_volume_side (void)
+{
+  static gsize side;
+
+  if (g_once_init_enter (&side))
+    g_once_init_leave (&side, ui_find_volume_side ());
+  return (guint) side;
+}
+
 void
 td_ui_init (void)
 {

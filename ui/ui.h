@@ -19,6 +19,10 @@ gboolean td_drawing_by_processor (void);
    is built. Main thread. */
 void td_size_for_text (GtkWindow *window);
 
+/* The longest side of a volume that is looked at from outside, in voxels: as many as whoever draws
+   turns at once (render/gl.h). Main thread. */
+guint td_drawing_volume_side (void);
+
 /* A signal of a type, with @... the number of its parameters and their types. */
 #define td_signal_new(type, name, ...)                                                             \
   g_signal_new (name, type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, __VA_ARGS__)

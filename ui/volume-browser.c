@@ -528,6 +528,16 @@ survey_on_progress (double fraction, const char *what, gpointer user)
   gtk_progress_bar_set_fraction (TD_VOLUME_BROWSER (user)->survey_bar, fraction);
 }
 
+/* How much of the volume is seen from outside. */
+static char *
+survey_outside_text (const TdOverview *o)
+{
+  if (o->factor == 1 && o->factor_z == 1)
+    return g_strdup (_ ("From outside: every voxel"));
+  return g_strdup_printf (_ ("From outside: %u × %u × %u voxels, each of %u × %u × %u"), o->nx,
+                          o->ny, o->nz, o->factor, o->factor, o->factor_z);
+}
+
 static void
 survey_on_end (gpointer source, const GError *error, gboolean last, gpointer user)
 {
@@ -552,7 +562,9 @@ survey_on_end (gpointer source, const GError *error, gboolean last, gpointer use
   g_autofree char *sampled
       = o->sampled ? g_strdup_printf (_ ("%s\nof every %uth slice"), with_bad, o->factor_z)
                    : g_strdup (with_bad);
-  gtk_label_set_text (self->survey, sampled);
+  g_autofree char *outside = survey_outside_text (o);
+  g_autofree char *all = g_strdup_printf ("%s\n%s", sampled, outside);
+  gtk_label_set_text (self->survey, all);
 }
 
 static void
@@ -590,7 +602,7 @@ volume_browser_describe (const TdVolumeFacts *facts)
 static void
 volume_browser_show (TdVolumeBrowser *self, TdVolume *volume)
 {
-  self->source = td_volume_source_new (volume);
+  self->source = td_volume_source_new (volume, td_drawing_volume_side ());
   const TdVolumeFacts *facts = volume_browser_facts (self);
   g_autofree char *name = g_path_get_basename (facts->path);
   g_autofree char *text = volume_browser_describe (facts);

@@ -4,10 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "dataset/error.h"
 
-/* The longest side of an overview: what software OpenGL still turns at once. */
-#define OVERVIEW_SIDE 192u
+/* A longer overview only where it takes no more of the memory that is free than this part. */
+#define MEMORY_PART 4
+#define LEAST_SIDE 192u
 /* A larger volume is surveyed by some of its slices. */
 #define SURVEY_BYTES ((guint64) 4 << 30)
 /* Planes that are kept with the one that was wanted. */
@@ -22,6 +24,7 @@ typedef struct {
 struct TdVolumeSource {
   gatomicrefcount references;
   TdVolume *volume;
+  guint side;
   GMutex lock;          /* of what follows */
   Kept kept[2];         /* across x and y */
   TdOverview *overview; /* NULL: not made; immutable once set, as are its voxels */
@@ -29,13 +32,14 @@ struct TdVolumeSource {
 };
 
 TdVolumeSource *
-td_volume_source_new (TdVolume *volume)
+td_volume_source_new (TdVolume *volume, guint side)
 {
   TdVolumeSource *source = g_new0 (TdVolumeSource, 1);
 
   g_atomic_ref_count_init (&source->references);
   g_mutex_init (&source->lock);
   source->volume = volume;
+  source->side = side;
   return source;
 }
 
@@ -208,14 +212,25 @@ overview_voxels (const TdOverview *o)
   return td_voxels_new (o->values, n, size);
 }
 
+/* Its values, and the same as voxels. */
+static guint
+overview_side (guint side)
+{
+  while (side > LEAST_SIDE
+         && 2 * sizeof (float) * (guint64) side * side * side
+                > td_host_memory_available () / MEMORY_PART)
+    side = MAX (side * 3 / 4, LEAST_SIDE);
+  return side;
+}
+
 static TdOverview *
-overview_new (const TdVolumeFacts *facts)
+overview_new (const TdVolumeFacts *facts, guint side)
 {
   TdOverview *o = g_new0 (TdOverview, 1);
   const guint64 bytes = (guint64) facts->nx * facts->ny * facts->n_slices * sizeof (float);
 
-  o->factor = (MAX (facts->nx, facts->ny) + OVERVIEW_SIDE - 1) / OVERVIEW_SIDE;
-  o->factor_z = (facts->n_slices + OVERVIEW_SIDE - 1) / OVERVIEW_SIDE;
+  o->factor = (MAX (facts->nx, facts->ny) + side - 1) / side;
+  o->factor_z = (facts->n_slices + side - 1) / side;
   o->nx = (facts->nx + o->factor - 1) / o->factor;
   o->ny = (facts->ny + o->factor - 1) / o->factor;
   o->nz = (facts->n_slices + o->factor_z - 1) / o->factor_z;
@@ -295,7 +310,8 @@ td_volume_source_survey (TdVolumeSource *source, TdVolumeProgress progress, gpoi
 {
   if (td_volume_source_overview (source))
     return TRUE;
-  g_autoptr (TdOverview) made = overview_new (td_volume_source_facts (source));
+  g_autoptr (TdOverview) made
+      = overview_new (td_volume_source_facts (source), overview_side (source->side));
   if (!overview_fill (made, source, progress, user, cancellable, error))
     return FALSE;
   g_autoptr (TdVoxels) voxels = overview_voxels (made);

@@ -24,7 +24,8 @@ typedef struct {
   TdVolumeStatistics statistics; /* of the volume's own voxels */
 } TdOverview;
 
-TdVolumeSource *td_volume_source_new (TdVolume *volume); /* takes it */
+/* Takes @volume. @side: the longest side of its overview, less where memory is scarce. */
+TdVolumeSource *td_volume_source_new (TdVolume *volume, guint side);
 TdVolumeSource *td_volume_source_ref (TdVolumeSource *source);
 void td_volume_source_unref (TdVolumeSource *source);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdVolumeSource, td_volume_source_unref)

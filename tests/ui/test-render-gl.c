@@ -323,7 +323,7 @@ test_voxels (gconstpointer es)
     Target target = new_target ();
     glClearColor (0, 0, 0, 0);
     glClear (GL_COLOR_BUFFER_BIT);
-    td_voxel_renderer_draw (renderer, voxels, &cast, &camera, WIDTH, HEIGHT);
+    g_assert_false (td_voxel_renderer_draw (renderer, voxels, &cast, &camera, WIDTH, HEIGHT));
     read_target (target, gl);
     g_assert_true (td_voxels_cast (voxels, &cast, &camera, WIDTH, HEIGHT, NULL, soft));
     guint seen = 0;
@@ -341,6 +341,56 @@ test_voxels (gconstpointer es)
   gdk_gl_context_clear_current ();
 }
 
+/* The red of the picture's middle, of a volume of 1 seen from above: the mean over its layers. */
+static guint
+middle_of (TdVoxelRenderer *renderer, TdVoxels *voxels, gboolean *more)
+{
+  const TdCast cast = { .kind = TD_CAST_MAXIMUM,
+                        .map = TD_COLOUR_GREY,
+                        .low = 0,
+                        .high = 1,
+                        .clip = { { 0, 1 }, { 0, 1 }, { 0, 1 } } };
+  g_autofree guint8 *gl = g_malloc0 (4 * WIDTH * HEIGHT);
+  TdCamera camera;
+
+  td_camera_init (&camera, (double[3]) { 0 }, 300);
+  camera.pitch_rad = 1.4;
+  Target target = new_target ();
+  glClearColor (0, 0, 0, 0);
+  glClear (GL_COLOR_BUFFER_BIT);
+  *more = td_voxel_renderer_draw (renderer, voxels, &cast, &camera, WIDTH, HEIGHT);
+  read_target (target, gl);
+  return gl[4 * (HEIGHT / 2 * WIDTH + WIDTH / 2)];
+}
+
+/* A large volume comes with several draws: its last layer, the only one that is not 0, with the
+   last. */
+static void
+test_large_voxels (void)
+{
+  static const guint n[3] = { 256, 256, 80 };
+  static const double size[3] = { 256, 256, 80 };
+  const gsize layer = (gsize) n[0] * n[1];
+  g_autofree float *values = g_new0 (float, layer *n[2]);
+  g_autoptr (GdkGLContext) context = new_context (FALSE);
+  gboolean more;
+
+  if (!context) {
+    g_test_skip ("no such OpenGL here");
+    return;
+  }
+  for (gsize i = 0; i < layer; i++)
+    values[(n[2] - 1) * layer + i] = 1;
+  g_autoptr (TdVoxels) voxels = td_voxels_new (values, n, size);
+  TdVoxelRenderer *renderer = td_voxel_renderer_new (NULL);
+  g_assert_cmpuint (middle_of (renderer, voxels, &more), <, 20);
+  g_assert_true (more);
+  g_assert_cmpuint (middle_of (renderer, voxels, &more), >, 200);
+  g_assert_false (more);
+  td_voxel_renderer_free (renderer);
+  gdk_gl_context_clear_current ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -353,6 +403,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/render-gl/space", GINT_TO_POINTER (FALSE), test_space);
   g_test_add_data_func ("/render-gl/voxels", GINT_TO_POINTER (FALSE), test_voxels);
   g_test_add_data_func ("/render-gl/voxels-es", GINT_TO_POINTER (TRUE), test_voxels);
+  g_test_add_func ("/render-gl/large-voxels", test_large_voxels);
   g_test_add_data_func ("/render-gl/space-es", GINT_TO_POINTER (TRUE), test_space);
   return g_test_run ();
 }

@@ -2,6 +2,7 @@
 /* Volumes seen from outside, by the processor: where voxels appear, and what rays add up to. */
 #include <math.h>
 
+#include "render/gl.h"
 #include "render/voxels.h"
 
 #define SIDE 160u
@@ -171,6 +172,28 @@ test_bad (void)
   g_assert_false (td_voxels_cast (voxels, &cast, &camera, SIDE, SIDE, cancellable, rgba));
 }
 
+static guint most_held;
+
+static gboolean
+holds (guint side)
+{
+  return side <= most_held;
+}
+
+/* A card shows as much as its textures and its memory hold; the processor what it can turn. */
+static void
+test_side (void)
+{
+  most_held = 4096;
+  g_assert_cmpuint (td_gl_volume_side_of (FALSE, 16384, holds), ==, TD_GL_CARD_SIDE);
+  g_assert_cmpuint (td_gl_volume_side_of (FALSE, 400, holds), ==, 384);
+  g_assert_cmpuint (td_gl_volume_side_of (TRUE, 16384, holds), ==, TD_GL_SOFTWARE_SIDE);
+  most_held = 300;
+  g_assert_cmpuint (td_gl_volume_side_of (FALSE, 16384, holds), ==, 256);
+  most_held = 0;
+  g_assert_cmpuint (td_gl_volume_side_of (FALSE, 16384, holds), ==, TD_GL_SOFTWARE_SIDE);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -179,5 +202,6 @@ main (int argc, char **argv)
   g_test_add_func ("/voxels/maximum", test_maximum);
   g_test_add_func ("/voxels/rays", test_rays);
   g_test_add_func ("/voxels/bad", test_bad);
+  g_test_add_func ("/voxels/side", test_side);
   return g_test_run ();
 }
