@@ -248,7 +248,14 @@ random_check_focus (void)
 static gboolean
 random_is_fatal (const char *domain, GLogLevelFlags level, const char *message, gpointer unused)
 {
-  return !strstr (message, "gdk_monitor_get_geometry");
+  static gint64 without_us; /* the list then has no size at first */
+
+  if (strstr (message, "gdk_monitor_get_geometry")) {
+    without_us = g_get_monotonic_time ();
+    return FALSE;
+  }
+  return !strstr (message, "gtk_widget_size_allocate(): attempt to allocate Gtk")
+         || g_get_monotonic_time () - without_us > 2 * G_USEC_PER_SEC;
 }
 
 static void
