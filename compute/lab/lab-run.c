@@ -531,15 +531,20 @@ lab_time (Run *run, guint index)
 /* ── Even and odd views ── */
 
 static float *
-lab_make_half (Run *run, const TdLabRows *rows, const TdRecipe *recipe, guint parity,
-               GError **error)
+lab_make_half (Run *run, const TdLabRows *rows, const TdPlan *whole, guint parity, GError **error)
 {
   float *pixels = NULL;
   TdRecipe half;
 
-  td_lab_rows_half_recipe (rows, recipe, &half);
+  td_lab_rows_half_recipe (rows, &whole->recipe, &half);
   g_autoptr (TdPlan) plan
       = td_plan_new (run->engine, rows->halves[parity], &half, NULL, run->cancellable, error);
+  /* Where the recipe and the rows disagree about the field of view. */
+  if (plan && (plan->facts.nx != whole->facts.nx || plan->facts.ny != whole->facts.ny)) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "%u × %u pixels are not compared with %u × %u",
+                  plan->facts.nx, plan->facts.ny, whole->facts.nx, whole->facts.ny);
+    return NULL;
+  }
   g_autoptr (TdJob) job = plan ? td_job_new (plan) : NULL;
   return job && lab_run_job (plan, job, &pixels, run->cancellable, error) ? pixels : NULL;
 }
@@ -558,8 +563,8 @@ lab_measure_halves (Run *run, const TdPlan *plan, double *noise, TdLabFrc **frc,
                   rows->n_views);
     return FALSE;
   }
-  float *even = lab_make_half (run, rows, &plan->recipe, 0, error);
-  float *odd = even ? lab_make_half (run, rows, &plan->recipe, 1, error) : NULL;
+  float *even = lab_make_half (run, rows, plan, 0, error);
+  float *odd = even ? lab_make_half (run, rows, plan, 1, error) : NULL;
   if (odd) {
     *noise = td_lab_noise (even, odd, (gsize) plan->facts.nx * plan->facts.ny);
     if (frc)
