@@ -372,6 +372,7 @@ td_batch_dialog_init (TdBatchDialog *self)
   self->filling = TRUE;
   self->paths = g_ptr_array_new_with_free_func (g_free);
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_size_for_text (GTK_WINDOW (self));
   batch_dialog_fill (self);
 }
 

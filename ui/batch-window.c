@@ -443,6 +443,7 @@ static void
 td_batch_window_init (TdBatchWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_size_for_text (GTK_WINDOW (self));
   self->scans = g_list_store_new (TD_TYPE_BATCH_SCAN);
   for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
     batch_window_add_column (self, i);
