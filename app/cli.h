@@ -6,8 +6,8 @@
 
 /**
  * tomodesk-cli: what its verbs share. A verb is one file, app/cli-NAME.c, with one function
- * `int td_cli_NAME (int argc, char **argv)` that returns the exit status, declared in
- * cli-verbs.h and listed in the table of cli.c. argv[0] is the verb's name.
+ * `int td_cli_NAME (int argc, char **argv)` that returns the exit status. cli-verbs.h declares it
+ * and the table of cli.c lists it. argv[0] is the verb's name.
  *
  * Exit status: 0 done, 1 failed with one line on standard error, 2 wrong usage, 130 cancelled.
  * With --json a verb prints one JSON value on standard output and nothing else there.
@@ -29,7 +29,7 @@ typedef struct {
  * @operands: how many words the verb takes besides its options, exactly
  * @out: (array length=operands): the words; valid as long as argv
  *
- * Returns: -1 to go on, else the exit status (--help was printed, or the usage was wrong and said).
+ * Returns: -1 to go on, else the exit status: --help was printed, or the usage was wrong and said.
  */
 int td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *entries,
                   GOptionGroup *group, guint operands, const char **out);

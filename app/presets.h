@@ -5,9 +5,9 @@
 
 /**
  * Presets: recipes under a name, for other scans, each a file NAME.recipe.json in the user's data
- * folder (tomodesk/recipes). What is of one scan or one machine stays out of a preset that is
- * applied: the axis, regions, views, the mask of bad pixels, volumes to go on from, devices and
- * memory. Main thread; the files are small.
+ * folder (tomodesk/recipes). A preset that is applied leaves alone the axis, regions, views, the
+ * mask of bad pixels and volumes to go on from, which are of one scan. It also leaves alone devices
+ * and memory, which are of one machine. Main thread; the files are small.
  */
 
 /* The names, sorted. (transfer full) */

@@ -147,8 +147,8 @@ batch_find (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *
              : BATCH_IS_OTHER;
 }
 
-/* The recipe for one scan of a batch: the axis is found, unless the recipe states it or the beam
-   has none that could be found. */
+/* The recipe for one scan of a batch. The axis is searched for, unless the recipe states it or the
+   beam has none that could be found. */
 static void
 batch_recipe (const TdRecipe *recipe, const TdScanFacts *facts, TdRecipe *out)
 {

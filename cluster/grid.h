@@ -21,19 +21,19 @@ typedef struct {
                              not */
 } TdGridLimits;
 
-/* R of Equation 7, a power of two, and the condition after it: of so many sub-volumes each fits
-   half of a device's memory (the paper has 8 of 16 GB), and with @batch_bytes of views all of it.
+/* R of Equation 7 and the condition after it, a power of two. Each of R sub-volumes fits half of a
+   device's memory (the paper has 8 of 16 GB). With @batch_bytes of views it fits all of the memory.
  */
 guint td_grid_least_rows (double volume_bytes, double batch_bytes, double memory_bytes, guint most);
 
-/* The grid that @wish asks for. Where it leaves the choice: as many rows as there are slices for,
-   since rows exchange nothing, or with least_rows as few as there may be; and every rank at work.
-   TD_ERROR_INVALID: there is none. */
+/* The grid that @wish asks for. Where it leaves the choice, every rank works, and there are as many
+   rows as there are slices for, since rows exchange nothing. With least_rows there are as few rows
+   as there may be. TD_ERROR_INVALID: there is none. */
 gboolean td_grid_choose (guint ranks, const TdClusterWish *wish, const TdGridLimits *limits,
                          TdGrid *grid, GError **error);
 
-/* [first, first + count) of @n things for place @index of @shares->len, in proportion to the
-   shares (double), in multiples of @step; the last place has the remainder too. Each has at least
+/* [first, first + count) of @n things for place @index of @shares->len, in proportion to the shares
+   (double). Counts are multiples of @step; the last place has the remainder too. Each has at least
    @step, if there are as many. */
 typedef struct {
   guint first, count;

@@ -66,9 +66,9 @@ gboolean td_job_file_options (const TdJobFile *job, TdScanOptions *options, GErr
 /* Opens the scan as the job says, and refuses one that has another hash. Blocks. */
 TdScan *td_job_file_open_scan (const TdJobFile *job, GCancellable *cancellable, GError **error);
 
-/* "sha256:…" of the scan's sizes and of its files: their names, their sizes, and the first and the
-   last 64 KiB of up to 64 of them. Where they lie does not matter, so that copies have the same
-   hash. Blocks. */
+/* "sha256:…" of the scan's sizes and of its files. Of each file counts the name and the size, and
+   of up to 64 files the first and the last 64 KiB. Where they lie does not matter, so that copies
+   have the same hash. Blocks. */
 char *td_job_scan_hash (const TdScan *scan, GError **error);
 
 const char *td_cluster_mode_name (TdClusterMode mode); /* "slab", "ifdk", "slices" */

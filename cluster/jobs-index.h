@@ -3,8 +3,8 @@
 
 #include "remote-job.h"
 
-/* The jobs whose folders lie where profiles put them: nothing else keeps a list of them, so that
-   jobs of other computers and those started by hand are found, too. */
+/* The jobs whose folders lie where profiles put them. Nothing else keeps a list of jobs. So jobs of
+   other computers and those started by hand are found, too. */
 
 /* All jobs of this computer and of the profiles' hosts, the newest first (TdRemoteJob, transfer
    full); each was looked at once. @profile: (nullable): of this profile's place alone. @problems:

@@ -88,9 +88,9 @@ launch_command (const TdClusterProfile *profile, guint ranks, const char *const 
 
 /* ── run.sh ── */
 
-/* The status of the launcher is kept, so that an end without a word from the worker can be told
-   from a job that never started. The shell waits in the background of its traps, which a signal
-   then reaches at once. */
+/* The status of the launcher is kept. It tells an end without a word from the worker from a job
+   that never started. The shell waits in the background of its traps, which a signal then reaches
+   at once. */
 static const char own_script[]
     = "#!/bin/sh\n"
       "# Job @ID@ of Tomodesk: starts the worker, and keeps the status of its launcher.\n"

@@ -4,12 +4,12 @@
 #include "profile.h"
 
 /**
- * What starts a job: the script "run.sh" of its folder, the words that hand it to the host or the
- * scheduler, and the record "launch.json" of what was started. Any thread.
+ * What starts a job: the script "run.sh" of its folder, and the words that hand the script to the
+ * host or the scheduler. The record "launch.json" says what was started. Any thread.
  */
 
-/* The text of run.sh for a job whose folder is @folder on the cluster: the profile's template with
-   its @NAMES@ filled in, or a script of ours. (transfer full) */
+/* The text of run.sh for a job whose folder is @folder on the cluster. It is the profile's template
+   with its @NAMES@ filled in, or a script of ours. (transfer full) */
 char *td_launch_script (const TdClusterProfile *profile, const char *id, const char *folder,
                         GError **error);
 

@@ -52,10 +52,10 @@ static const struct {
 };
 
 /* abci: section 5.1 and Table 5. Two links of 11.9 GB/s, 8 GB reduced in 2.7 s and 28.5 GB/s to
-   storage are the paper's own figures. Table 5 gives the others: filtering 4096 projections on 8
-   nodes; the all-gather, as 7 GB/s into a node and 12.7 GB/s between its ranks; the kernel, from
-   sub-volumes of 128 and of 32 slices; how much of the shorter stages is not hidden, and the
-   start.
+   storage are the paper's own figures. Table 5 gives the others. Filtering is that of 4096
+   projections on 8 nodes. The all-gather has 7 GB/s into a node and 12.7 GB/s between its ranks.
+   The kernel follows from sub-volumes of 128 and of 32 slices. The table also gives how much of the
+   shorter stages is not hidden, and the start.
    h100: measured on one card (kernel, filter, link) and round figures for the rest. */
 static const struct {
   const char *name, *words;
@@ -279,8 +279,8 @@ grid_nodes (const TdModelMachine *machine, guint ranks, guint *each)
   return (ranks + machine->ranks - 1) / machine->ranks;
 }
 
-/* Ranks of a node that belong to different columns get different views: their bytes cross the
-   network once each, and are then copied to every rank of the node. */
+/* Ranks of a node that belong to different columns get different views. The bytes of these views
+   cross the network once each, and are then copied to every rank of the node. */
 static double
 gather_s (const TdModelMachine *machine, double bytes, guint rows, guint columns)
 {

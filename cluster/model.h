@@ -4,9 +4,9 @@
 #include "job-file.h"
 
 /**
- * How long a cluster takes, stage by stage: iFDK, section 4.2, Equations 7 to 19, and the terms of
- * the modes that the paper does not have. A stage of N units takes c + m N seconds. Pure; any
- * thread.
+ * How long a cluster takes, stage by stage: iFDK, section 4.2, Equations 7 to 19. The modes that
+ * the paper does not have add terms of their own. A stage of N units takes c + m N seconds. Pure;
+ * any thread.
  */
 typedef struct {
   double c, m; /* seconds; seconds a unit */
@@ -75,7 +75,7 @@ typedef struct {
 } TdModelGrid;
 
 /* Every grid of all ranks that can do the problem, the fastest first. With TD_CLUSTER_IFDK a
-   sub-volume fits half of a device's memory, and with a batch of 32 views all of it (Equation 7 and
-   the condition after it). (transfer full) */
+   sub-volume fits half of a device's memory, and all of it with a batch of 32 views. These are
+   Equation 7 and the condition after it. (transfer full) */
 GArray *td_model_grids (const TdModelMachine *machine, const TdModelProblem *problem,
                         TdClusterMode mode);

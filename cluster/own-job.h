@@ -2,7 +2,7 @@
 #pragma once
 
 /**
- * A job of this computer alone: one process carries out the job in a folder, as the worker's ranks
+ * A job of this computer alone. One process carries out the job in a folder, as the worker's ranks
  * do together, and tells the same events. The window's jobs are such processes, so that they
  * outlive it. The job waits for its turn (own-turn.h), and gives way to whatever else computes.
  *

@@ -10,7 +10,7 @@
  *
  * Beside the jobs' folders lie "turn", which the running job has locked, and "pause", with which no
  * other begins. In a job's folder lie "waiting", locked while the job waits, and "place", a number
- * for the order; a job without one has place 0, and of equal places the older id goes first.
+ * for the order. A job without the number has place 0. Of equal places the older id goes first.
  */
 typedef struct TdOwnTurn TdOwnTurn;
 

@@ -11,7 +11,7 @@
 
 /**
  * TdPipeline: what a rank does with a sub-volume. As in iFDK (Figure 4a), reading and filtering,
- * back-projecting and communicating go on at once, and writing with them: the first two are the
+ * back-projecting, and communicating go on at once, and writing with them. The first two are the
  * threads of a TdJob (compute/engine/fdk), the third is the caller's. Bounded buffers connect them.
  */
 

@@ -283,7 +283,7 @@ td_remote_job_was_launched (const TdRemoteJob *job)
   return job->launched.known;
 }
 
-/* Of two jobs of one second the older has the smaller id, for queues go by it: microseconds come
+/* Queues go by the id. So of two jobs of one second the older has the smaller id: microseconds come
    before what makes ids of several programs differ. */
 static char *
 remote_job_new_id (void)

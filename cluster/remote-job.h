@@ -7,8 +7,8 @@
 
 /**
  * TdRemoteJob: a job of a cluster, as this computer sees it: submitted, followed, cancelled, its
- * results brought here. The job's folder on the cluster is all there is of it: the same object
- * comes of a folder that another computer or a person made.
+ * results brought here. The job's folder on the cluster is all there is of it. So the same object
+ * is made from a folder that another computer or a person wrote.
  *
  * Calls that reach for the cluster block; any thread, one such call at a time. Facts can be taken
  * at any time by any thread.

@@ -9,9 +9,9 @@
  *
  * A script travels as the shell's standard input, and its words are quoted there. No word is ever
  * joined into a command line, and the user's login shell does not matter. All scripts for a host
- * share one connection (ControlMaster), and one shell there that waits for them, but for those that
- * may take longer than a minute. Nothing is asked for: a host that wants a password is refused with
- * what to do.
+ * share one connection (ControlMaster). They also share one shell there that waits for them, but
+ * for those that may take longer than a minute. Nothing is asked for: a host that wants a password
+ * is refused with what to do.
  */
 typedef struct TdShell TdShell;
 

@@ -12,8 +12,8 @@
 /**
  * TdWatch: a thread of each rank that sees to it that a job ends, and that rank 0 knows how it is
  * getting on. Ranks send small messages to rank 0, which writes the events. A rank that is silent,
- * fails or gets a signal ends all of them within seconds, with the event "failed"; so does the
- * flag "cancel", with "cancelled". No rank is left waiting in MPI.
+ * fails or gets a signal ends all ranks within seconds, with the event "failed". The flag "cancel"
+ * does the same, with "cancelled". No rank is left waiting in MPI.
  *
  * Functions may be called from any thread of the rank.
  */

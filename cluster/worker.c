@@ -676,7 +676,7 @@ worker_show_slice (Worker *worker, const GArray *ranges, GError **error)
 }
 
 /* What the rank's row does of @ranges. Where views are gathered, all rows do something of each
-   range, since all filter for it: where there is too little, several rows write the same. */
+   range, since all filter for it. Where there is too little, several rows write the same. */
 static GArray *
 worker_share_ranges (const Worker *worker, const GArray *ranges, const double *of_rows)
 {
@@ -936,8 +936,8 @@ worker_finish (Worker *worker, GError **error)
 /* ── All together ── */
 
 /* All ranks plan their transforms alike, lest bits depend on whose home a rank has. What the
-   submitter had measured is in the job's folder; else rank 0 brings its own before the others
-   plan: they wait for its recipe (worker_make_plan()). */
+   submitter had measured is in the job's folder. Else rank 0 brings its own before the others plan,
+   since they wait for its recipe (worker_make_plan()). */
 static void
 worker_share_wisdom (const Worker *worker)
 {

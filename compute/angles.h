@@ -4,7 +4,7 @@
 #include <glib.h>
 
 /**
- * Quadrature weights of views, of parallel beams first: the inversion integral runs over half a
+ * Quadrature weights of views, of parallel beams first. The inversion integral runs over half a
  * turn, and a view at a + pi is the mirrored view at a. Each direction modulo pi gets half the gap
  * to either neighbour; views of the same direction share its weight. A full turn, irregular and
  * repeated angles come out right: the weights of a complete scan add up to pi.
@@ -20,7 +20,7 @@ typedef struct {
 
 /* weights: n values out. @cover may be NULL. */
 void td_angular_weights (const double *angles_rad, guint n, double *weights, TdAngleCover *cover);
-/* The same with directions modulo @period_rad: 2 pi where opposite views are no repetition of each
-   other (half acquisition, cone beams), so that a full turn's weights add up to 2 pi. */
+/* The same with directions modulo @period_rad. This is 2 pi where opposite views do not repeat each
+   other (half acquisition, cone beams). A full turn's weights then add up to 2 pi. */
 void td_angular_weights_modulo (const double *angles_rad, guint n, double period_rad,
                                 double *weights, TdAngleCover *cover);

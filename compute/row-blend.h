@@ -17,7 +17,7 @@
  * t^3 (10 - 15 t + 6 t^2) with t = (u + o) / 2 o. Here o is the distance from the axis to the
  * nearer edge. Two derivatives are continuous, so that the ramp sees no edge; the outermost columns
  * get nearly no trust. A row is weighted where it is measured. It is filtered into one that reaches
- * as far to the other side of the axis, for the filtered projection does not end where the measured
+ * as far to the other side of the axis. For the filtered projection does not end where the measured
  * one does.
  *
  * The overlap is at least half a column to either side: an axis on the edge or beyond it gives a

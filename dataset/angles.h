@@ -5,16 +5,17 @@
 
 /**
  * td_angles_for_views:
- * @spec: "A:B" in degrees, both ends included, or the path of a text file: one angle a line, or
- *   comma separated, or `angle<TAB>file`; degrees unless the heading says rad; # starts a comment.
+ * @spec: "A:B" in degrees, both ends included, or the path of a text file. The file has one angle a
+ *   line, or commas between, or `angle<TAB>file`. Angles are degrees unless the heading says rad;
+ *   # starts a comment.
  * @scan_path: for messages.
  * @names: (nullable): NULL-terminated file names of the views (one file a view), for
  *   angle<TAB>file and for entries that go by file number.
  * @note: (out) (optional): a sentence for the user when a rule had to be applied; NULL otherwise.
  *
- * A file with another number of entries than views is taken only where one of these rules fits, in
- * this order: entries that name the files; file numbers that span exactly the entries (frames left
- * out of a stack); a stage at rest before and after the turn (flats and darks taken there).
+ * A file with another number of entries than views is taken only where one of three rules fits.
+ * First, entries name the files. Second, file numbers span exactly the entries (frames left out of
+ * a stack). Third, the stage rests before and after the turn (flats and darks taken there).
  *
  * Returns: @n_views radians, or NULL with @error (TD_ERROR_ANGLES where the number does not fit).
  */

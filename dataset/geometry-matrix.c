@@ -70,7 +70,7 @@ td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows,
   const double *source = vectors, *u = vectors + 6, *v = vectors + 9;
   double corner[3], rows[3][3];
 
-  /* Pixel (i, j) lies at corner + i u + j v + source, so p - source = w (i u + j v + corner): what
+  /* Pixel (i, j) lies at corner + i u + j v + source, so p - source = w (i u + j v + corner). What
      is sought is the inverse of the matrix with the columns u, v, corner. */
   for (guint k = 0; k < 3; k++)
     corner[k]

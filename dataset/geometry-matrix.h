@@ -18,9 +18,8 @@ gboolean td_matrix_source (const double matrix[12], double source_mm[3]);
 void td_matrix_distances (const double matrix[12], double pixel_mm, double *source_axis_mm,
                           double *source_detector_mm);
 
-/* A view as ASTRA's "cone_vec" has it: source, middle of the detector, and the steps from one
-   column and one row to the next, all in mm. @vectors: 12 numbers in that order. FALSE: degenerate.
- */
+/* A view as ASTRA's "cone_vec" has it, in mm. @vectors: 12 numbers: source, middle of the detector,
+   and the steps from one column and one row to the next. FALSE: degenerate. */
 gboolean td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows,
                                  double matrix[12]);
 

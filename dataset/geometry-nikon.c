@@ -11,7 +11,7 @@
 #include "text-file.h"
 
 /* Nikon's .xtekct, read as the Core Imaging Library does, which was held against Nikon's own
- * volumes:
+ * volumes.
  *
  * Seen from the source, x points to the right, y along the beam, z up. The source stands at 0, the
  * axis passes (-ObjectOffsetX, SrcToObject, 0), and the detector's middle lies at (0,

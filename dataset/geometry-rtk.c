@@ -21,9 +21,9 @@
  * (its matrix is the product of translation, magnification, translation and rotation). At gantry
  * angle 0 image rows run along +y. Ours run downwards, so the world is turned half about the beam:
  * our (x, y, z) = RTK's (-x, -z, -y), a rotation. The source at RTK's (sin g, 0, cos g) SID then
- * stands at our (-sin g, -cos g, 0) SID: our angle is -g, and columns run backwards, which matrices
- * can say. ITK puts (0, 0) where the image's origin says; the middle of the detector is RTK's usual
- * choice. */
+ * stands at our (-sin g, -cos g, 0) SID. So our angle is -g, and columns run backwards, which
+ * matrices can say. ITK puts (0, 0) where the image's origin says; the middle of the detector is
+ * RTK's usual choice. */
 
 #define MAX_BYTES ((gsize) 256 << 20)
 #define ROOT "RTKThreeDCircularGeometry"

@@ -13,7 +13,7 @@
  *     u - centre = x cos(angle) + y sin(angle)          (parallel beam, u in columns, x, y in
  * pixels)
  *
- * with x to the right and y up in the slice; the stored image has row 0 at the top, so image row j
+ * with x to the right and y up in the slice. The stored image has row 0 at the top, so image row j
  * of an ny-row slice lies at y = (ny - 1) / 2 - j.
  */
 typedef enum {

@@ -9,9 +9,10 @@
 #include "scan.h"
 
 /**
- * HDF5 with care. Every function takes the one lock of the program (builds of the library without
- * thread safety exist) and silences the library's own error printing; messages are ours. Links to
- * other files are followed here and not by the library, so that a missing target can be named.
+ * HDF5 with care. Every function takes the one lock of the program, since builds of the library
+ * without thread safety exist. It silences the library's own error printing; messages are ours.
+ * Links to other files are followed here and not by the library, so that a missing target can be
+ * named.
  */
 
 /* Held while library calls are made directly: `TD_H5_GUARD;` at the top of a block. */
@@ -38,10 +39,10 @@ hid_t td_h5_open (const char *path, GError **error);
 
 /**
  * td_h5_find:
- * The object at @path below @location, or -1. Soft and external links are followed; an external one
- * relative to the file it stands in, as written, or by its last component beside that file (data
- * that were copied into one folder). @missing: (out) (optional): the file or object that a link
- * names but that is not there; NULL if the path simply does not exist.
+ * The object at @path below @location, or -1. Soft and external links are followed. An external one
+ * is followed relative to the file it stands in, as written. Else its last component is tried
+ * beside that file, for data that were copied into one folder. @missing: (out) (optional): the file
+ * or object that a link names but that is not there; NULL if the path simply does not exist.
  */
 hid_t td_h5_find (hid_t location, const char *path, char **missing);
 /* As td_h5_find(), for data sets only; -1 for anything else. */

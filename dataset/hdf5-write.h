@@ -10,8 +10,8 @@
 
 /* An existing one, to add to it. */
 hid_t td_h5_reopen (const char *path);
-/* A new file without locks of the library's own, in a format that HDF5 1.8 reads, with room on the
-   disk for @bytes of samples, where the file system can promise it. */
+/* A new file without locks of the library's own, in a format that HDF5 1.8 reads. Where the file
+   system can promise it, there is room on the disk for @bytes of samples. */
 hid_t td_h5_create_sized (const char *path, guint64 bytes);
 gboolean td_h5_flush (hid_t file);
 /* Flushes and closes; @file is gone either way. */

@@ -4,8 +4,8 @@
 #include <gio/gio.h>
 
 /**
- * What may crash, hang or eat memory is tried first in a child process: this program's own file,
- * started anew with a word that says what to try. The child's death is then one sentence.
+ * What may crash, hang or eat memory is tried first in a child process. The child is this program's
+ * own file, started anew with a word that says what to try. The child's death is then one sentence.
  */
 
 /* Among the first calls of main(). TRUE: this process is a child that is to try @word; what it

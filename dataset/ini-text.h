@@ -4,8 +4,9 @@
 #include <glib.h>
 
 /**
- * TdIni: "[Section]" and "Key = value" lines as scanners write them: any case, spaces anywhere, any
- * encoding, lines that are neither left alone, the last of equal keys wins. For untrusted files.
+ * TdIni: "[Section]" and "Key = value" lines as scanners write them. Case, spaces and encoding may
+ * be any. Lines that are neither are left alone, and the last of equal keys wins. For untrusted
+ * files.
  */
 typedef struct TdIni TdIni;
 

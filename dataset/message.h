@@ -7,8 +7,8 @@
  * TdMessage: what a note or an error says, before anybody has put it into words for a reader.
  *
  * The id is the English sentence as printf() takes it, and gettext's key. It names what a person
- * can change in braces: "{centre}" is a field, "{method=fbp}" a field with a value to take, and
- * "{rows:A:B}" a field with what its option is given; "{%s}" is the field that a value names. A
+ * can change in braces. "{centre}" is a field, "{method=fbp}" a field with a value to take, and
+ * "{rows:A:B}" a field with what its option is given. "{%s}" is the field that a value names. A
  * front end renders the message: options on the command line ("--method fbp"), labels in the
  * window.
  *

@@ -33,8 +33,8 @@ gboolean td_output_commit (TdOutput *output, GError **error);
 void td_output_free (TdOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOutput, td_output_free)
 
-/* FALSE with @error: what is written to @path would take the place of @input, or of a folder that
-   @input lies in, whatever names and links both go by. @input may be NULL. */
+/* FALSE with @error: what is written to @path would replace @input, or a folder that @input lies
+   in. Other names of either and links are seen through. @input may be NULL. */
 gboolean td_output_spares (const char *path, const char *input, GError **error);
 
 /* The same for several inputs; NULL: none. */

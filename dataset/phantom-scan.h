@@ -64,8 +64,8 @@ TdScan *td_phantom_scan_new (const TdPhantomScan *spec, GError **error);
 /* Width and height of a slice that holds the object's whole field of view. */
 guint td_phantom_scan_side (const TdPhantomScan *spec);
 
-/* What a perfect reconstruction gives: slice @row of the object in the units of the engine (1/mm
-   where the pixel size is known, else 1/pixel), [ny][nx], @oversample^2 samples a pixel. The
-   description must have been accepted by td_phantom_scan_new(). */
+/* What a perfect reconstruction gives: slice @row of the object, [ny][nx], @oversample^2 samples a
+   pixel. Units are the engine's: 1/mm where the pixel size is known, else 1/pixel. The description
+   must have been accepted by td_phantom_scan_new(). */
 void td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny,
                             guint oversample, float *out);

@@ -8,8 +8,8 @@
 /**
  * Phantoms with analytic line integrals: the projections are exact, so a reconstruction can be
  * judged without trusting any of our own code. An object is a sum of ellipsoids, cylinders and
- * boxes; lengths are in units of half the field of view (the "unit": n_columns / 2 pixels, whatever
- * the number of rows), as Shepp and Logan gave theirs (IEEE Trans. Nucl. Sci. 21, 1974).
+ * boxes. Lengths are in units of half the field of view, as Shepp and Logan gave theirs (IEEE
+ * Trans. Nucl. Sci. 21, 1974). This "unit" is n_columns / 2 pixels, whatever the number of rows.
  *
  * Detector row v of n_rows lies at z = ((n_rows - 1) / 2 - v) pixels. Everything here is pure: any
  * thread, no allocation.
@@ -31,7 +31,7 @@ typedef struct {
   guint n_shapes;
 } TdPhantom;
 
-/* "shepp-logan" (modified contrast; the slice z = 0 is the classic 2-D phantom, the extent along z
+/* "shepp-logan" (modified contrast; the slice z = 0 is the classic 2-D phantom; the extent along z
    is Kak and Slaney's), "disc" (value 1, radius 0.8), "discs", "sphere" (value 1, radius 0.7),
    "ellipsoids", "points", "boxes". NULL with @error listing the names. */
 TdPhantom *td_phantom_new (const char *name, GError **error);

@@ -133,7 +133,7 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
   return TRUE;
 }
 
-/* The geometry of a scenario file, version 1: source, stage and detector are placed in a world by
+/* The geometry of a scenario file, version 1. Source, stage and detector are placed in a world by
    centres and by the vectors u and w, with v = w × u. The stage turns about its w,
    counter-clockwise where our angles turn it clockwise, so the angles' signs are reversed
    (geometry.h). Slices then lie in the stage as x = -v, y = u, z = w. TdGeometry's circular orbit

@@ -8,8 +8,8 @@
 #include "scan-private.h"
 #include "series.h"
 
-/* Headerless files, when the user states the size of a frame: one file of all frames, or a folder
- * with one or more frames a file. */
+/* Headerless files, when the user states the size of a frame. One file has all frames, or a folder
+ * has files with one or more frames each. */
 
 static gboolean
 raw_probe (const char *path, const TdScanOptions *options)

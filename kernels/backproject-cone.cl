@@ -10,8 +10,8 @@
      RESIDENT groups a multiprocessor should hold at once
      GENERAL  1: u, v and w for every voxel (tilted detectors); 0: upright, u and w constant along z
 
-   Coordinates are voxels from the axis; the matrices map them to detector pixels from (u_middle,
-   v_middle) and are scaled so that 1 / w^2 is the view's weight. */
+   Coordinates are voxels from the axis. The matrices map them to detector pixels from (u_middle,
+   v_middle), and are scaled so that 1 / w^2 is the view's weight. */
 #ifndef PACK
 #define PACK 1
 #endif

@@ -3,8 +3,8 @@
    keeps them apart. data is [row][view][column], images is [pair][y][x]. An item takes `strip`
    columns of one row of one pair. Pair 0 holds the views first_view and the one after. */
 
-/* The value at place @i of a padded line: the line of @n, then its last value `after` times,
-   then its first value, since the transform is periodic. */
+/* The value at place @i of a padded line. The line of @n comes first, then its last value `after`
+   times, then its first value, since the transform is periodic. */
 TD_FN int
 paganin_source (int i, int n, int after)
 {

@@ -44,8 +44,8 @@ rays_columns (const TD_GLOBAL float *view, float x, float y, const TdRays p, int
   *last = (int) ray_min (td_floor (high + p.u_middle), (float) (p.n_columns - 1));
 }
 
-/* Upright views: a column's rays lie in one upright plane. How far that is from the voxel, where
-   the rays pass it and how far apart they are is the column's; the rest goes by row. */
+/* Upright views: a column's rays lie in one upright plane. How far the plane is from the voxel,
+   where the rays pass it and how far apart they are, goes by column. The rest goes by row. */
 typedef struct {
   float z0, dz_row;          /* ray v passes at z0 + v dz_row */
   float rows;                /* 1 / dz_row */

@@ -293,7 +293,7 @@ shade_agree (const float *values, int n, double *error)
   return mean;
 }
 
-/* common[slot][slope]: what is left of slopes once those of the rings are taken out; weights: what
+/* common[slot][slope]: what is left of slopes once those of the rings are taken out. weights: what
    that counts, below 0 where no shade can be as steep. */
 TD_KERNEL void
 rings_shade_common (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
@@ -323,7 +323,7 @@ rings_shade_common (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
 }
 
 /* targets[slot][slope]: its weight times the slope that the knots are to make, now that they are at
-   `knots`; sound: the weights, 0 near slopes that no shade has. */
+   `knots`. sound: the weights, 0 near slopes that no shade has. */
 TD_KERNEL void
 rings_shade_targets (TD_ITEM TD_GLOBAL const double *TD_RESTRICT common,
                      TD_GLOBAL const double *TD_RESTRICT weights,

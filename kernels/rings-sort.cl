@@ -349,8 +349,8 @@ rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *
 /* ── Offsets ─────────────────────────────────────────────────────────────────────────────────── */
 
 /* Second differences across columns lie as keys in the order of the numbers, [row][column /
-   SORT_LANES][view][SORT_LANES]: what a CPU sorts side by side, and a GPU reads in whole lines of
-   memory. An item takes OFFSET_LANES columns. */
+   SORT_LANES][view][SORT_LANES]. So a CPU sorts them side by side, and a GPU reads them in whole
+   lines of memory. An item takes OFFSET_LANES columns. */
 #if TD_LANES > 1
 #define OFFSET_LANES SORT_LANES
 #else
@@ -459,9 +459,9 @@ middle (const float *list, int count)
 
 #define STEPS 8 /* of Newton's method, which few need */
 
-/* Huber's location of @n values of each lane: the least of their distances from it, which count by
-   their square up to @bounds and straight beyond. The median as the bound goes to 0, the mean as it
-   goes to infinity. @at: where it starts and ends. */
+/* Huber's location of @n values of each lane. The values' distances from it add up to the least;
+   they count by their square up to @bounds and straight beyond. The median as the bound goes to 0,
+   the mean as it goes to infinity. @at: where it starts and ends. */
 TD_FN void
 huber_location (TD_GLOBAL const int *keys, int n, const float *bounds, float *at)
 {

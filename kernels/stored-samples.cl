@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Values as integers are stored: (value - low) * gain, rounded to even and held within 0 … the
    largest sample; a NaN becomes 0. Bit for bit what td_samples_from_float() makes, hence double
-   precision. A group adds to the first counter how many of its values were outside, and makes
-   the second one 1 if a value is finite and not 0. The items of a group take values beside each
-   other, p.a_group together. */
+   precision. A group adds to the first counter how many of its values were outside. It makes the
+   second one 1 if a value is finite and not 0. The items of a group take values beside each other,
+   p.a_group together. */
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif

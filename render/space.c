@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Painting from far to near needs pieces that are small beside the whole: a long line is before one
-   thing with one end and behind it with the other. */
+/* Painting from far to near needs pieces that are small beside the whole. A long line may be before
+   a thing with one end and behind it with the other. */
 #define PIECES_A_RADIUS 16.0
 
 typedef struct {

@@ -6,8 +6,8 @@
 #include "compute/device/device.h"
 
 /**
- * TdDeviceCatalog: the devices of this machine, listed once off the main thread (drivers take up to
- * a second), for every list of devices in the program. Main thread.
+ * TdDeviceCatalog: the devices of this machine, for every list of devices in the program. They are
+ * listed once, off the main thread, since drivers take up to a second. Main thread.
  */
 #define TD_TYPE_DEVICE_CATALOG (td_device_catalog_get_type ())
 G_DECLARE_FINAL_TYPE (TdDeviceCatalog, td_device_catalog, TD, DEVICE_CATALOG, GObject)

@@ -8,9 +8,9 @@
 #include "space-view.h"
 
 /**
- * TdGeometryView: how a scan was taken, drawn in three dimensions and in words: source, detector,
- * axis, orbit and volume, of the view chosen with the slider. Follows the recipe's centre, tilt and
- * direction.
+ * TdGeometryView: how a scan was taken, drawn in three dimensions and in words. It shows source,
+ * detector, axis, orbit and volume, of the view chosen with the slider. Follows the recipe's
+ * centre, tilt and direction.
  */
 #define TD_TYPE_GEOMETRY_VIEW (td_geometry_view_get_type ())
 G_DECLARE_FINAL_TYPE (TdGeometryView, td_geometry_view, TD, GEOMETRY_VIEW, GtkWidget)

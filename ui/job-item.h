@@ -7,7 +7,7 @@
 
 /**
  * TdJobItem: one reconstruction the user asked for, from waiting in the queue to its end. No job
- * computes in this program: each is a folder and processes of its own, here or on a cluster, and
+ * computes in this program. Each is a folder and processes of its own, here or on a cluster, and
  * goes on without the window. Main thread. Signals: "changed" (): state or progress; "slices" ():
  * more slices are finished; "ended" ().
  */

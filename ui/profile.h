@@ -7,8 +7,9 @@
 #include "render/view.h"
 
 /**
- * TdProfile: the values of a picture along one of its rows, under the picture and as wide as it, so
- * that what lies above is meant. Values are not interpolated. What is not finite leaves a gap.
+ * TdProfile: the values of a picture along one of its rows. It lies under the picture and is as
+ * wide, so that each value stands below its pixel. Values are not interpolated. What is not finite
+ * leaves a gap.
  */
 #define TD_TYPE_PROFILE (td_profile_get_type ())
 G_DECLARE_FINAL_TYPE (TdProfile, td_profile, TD, PROFILE, GtkWidget)

@@ -5,8 +5,9 @@
 #include "slice-store.h"
 
 /**
- * TdRemoteFollower: a thread that submits a job of a cluster, looks at it until it ends, brings the
- * slices that can be shown early, and at the end the volume. Main thread, but for its thread.
+ * TdRemoteFollower: a thread that submits a job of a cluster and looks at it until it ends. It
+ * brings the slices that can be shown early, and at the end the volume. Main thread, but for its
+ * thread.
  */
 typedef struct TdRemoteFollower TdRemoteFollower;
 

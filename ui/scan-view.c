@@ -94,7 +94,7 @@ scan_view_show_busy (TdScanView *self)
 
 /* ── Pictures without a step ── */
 
-/* The recipe without the step, or without all steps that are not part of the presets: flat field
+/* The recipe without the step, or without all steps that are not part of the presets. Flat field
    and logarithm make a slice of counts, the others mend it. */
 static void
 recipe_before (TdScanView *self, TdRecipe *recipe)

@@ -4,9 +4,9 @@
 #include "render/image.h"
 
 /**
- * TdSliceStore: the finished slices of a running job, for looking at. Keeps them whole while they
- * fit its budget of memory, else averaged over 2 x 2, 4 x 4, … pixels: the full ones are in the
- * volume once it is written. Any thread.
+ * TdSliceStore: the finished slices of a running job, for looking at. It keeps them whole while
+ * they fit its budget of memory, else averaged over 2 x 2, 4 x 4, … pixels. The full ones are in
+ * the volume once it is written. Any thread.
  */
 typedef struct TdSliceStore TdSliceStore;
 

@@ -13,11 +13,11 @@
  * Positions in this interface are full-resolution picture pixels with the first pixel's centre at
  * 0.
  *
- * Mouse: wheel and pinch zoom about the pointer; primary drag pans, moves a line or the wipe when
- * it begins on one (or both where they cross), or a grip, with Shift draws a region and with Ctrl a
- * box to measure in; middle drag pans; secondary drag changes the display range (across: its width,
- * along: its middle); a click picks. Keys: + and - zoom, 0 fits, 1 is one to one, the arrows are
- * handed to the owner as "nudged" and with Alt as "shifted" (Shift: fine), Ctrl with arrows pans.
+ * Mouse: wheel and pinch zoom about the pointer. Primary drag pans, or moves what it begins on: a
+ * line, the wipe, both where they cross, or a grip. With Shift it draws a region, and with Ctrl a
+ * box to measure in. Middle drag pans. Secondary drag changes the display range (across: its width,
+ * along: its middle). A click picks. Keys: + and - zoom, 0 fits, 1 is one to one. The owner gets
+ * the arrows as "nudged" and with Alt as "shifted" (Shift: fine). Ctrl with arrows pans.
  *
  * Signals:
  *   "pointed" (double column, double row, gboolean inside)
@@ -68,7 +68,7 @@ void td_slice_view_set_grips (TdSliceView *self, const double (*points)[2], guin
 /* Of the drag that goes on, a number that no other drag of the program has; 0: none. */
 guint td_slice_view_get_drag (TdSliceView *self);
 void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
-/* The primary drag draws a measure of that kind instead of panning; an angle's second arm is drawn
+/* The primary drag draws a measure of that kind instead of panning. An angle's second arm is drawn
    after its first, from the end of it. -1: no tool. */
 void td_slice_view_set_tool (TdSliceView *self, int kind);
 /* Measures that are shown. (element-type TdMark) (transfer full) (nullable) */

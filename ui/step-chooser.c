@@ -17,8 +17,8 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdStepChooser, td_step_chooser, GTK_TYPE_POPOVER)
 
-/* Finer than a step's stage, which only orders them: phase retrieval stands between flat field and
-   logarithm, and ring removal is a family of its own. */
+/* These are finer than a step's stage, which only orders steps. Phase retrieval stands between flat
+   field and logarithm, and ring removal is a family of its own. */
 TdStepSection
 td_step_section (const TdStepKind *kind)
 {

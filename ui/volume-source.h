@@ -13,8 +13,8 @@
  */
 typedef struct TdVolumeSource TdVolumeSource;
 
-/* A reduced volume. Its voxel (i, j, k) is the mean of factor × factor × factor_z voxels from
-   (i factor, j factor, k factor_z) on; those at the far ends have fewer. */
+/* A reduced volume. Its voxel (i, j, k) is the mean of factor × factor × factor_z voxels, from (i
+   factor, j factor, k factor_z) on. Those at the far ends have fewer. */
 typedef struct {
   guint nx, ny, nz;
   guint factor, factor_z;

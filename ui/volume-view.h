@@ -8,7 +8,7 @@
 #include "volume-browser.h"
 
 /**
- * TdVolumeView: browses the slices of a running job as they are finished, and of the written volume
+ * TdVolumeView: browses the slices of a running job as they are finished, and the written volume
  * when it is done, with planes across all axes. Slices are read off the main thread.
  */
 #define TD_TYPE_VOLUME_VIEW (td_volume_view_get_type ())

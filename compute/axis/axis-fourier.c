@@ -14,8 +14,8 @@
  * the sinogram of a whole turn only if it was mirrored at the right centre.
  *
  * The two-dimensional Fourier transform of a whole turn lives inside a double wedge, |m| <= 2 pi r
- * |f|: m in cycles a turn, f in cycles a pixel, r the sample's radius. A seam that does not fit
- * spills over its edges. So the merit of a centre is 1 - td_axis_wedge_spilled().
+ * |f|. Here m is in cycles a turn, f in cycles a pixel, and r is the sample's radius. A seam that
+ * does not fit spills over its edges. So the merit of a centre is 1 - td_axis_wedge_spilled().
  *
  * The sinogram fades to zero towards the ends of the columns that both halves have, since columns
  * of one half only would make a seam. Frequencies count by how far they exceed the noise

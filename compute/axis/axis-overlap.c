@@ -364,7 +364,7 @@ axis_overlap_refine (const Agreement *agreement, guint first, guint last, guint 
     return;
   const double samples = (double) overlap_of (peak, agreement->n) * agreement->pairs;
   estimate->centre_px += CLAMP (slope / s2 / (2 * bend), -1, 1) / 2;
-  /* Each value's variance is (1 - r^2) / samples; neighbours share most of their noise, so that the
+  /* Each value's variance is (1 - r^2) / samples. Neighbours share most of their noise. So the
      slope is hardly known better than from two of them. */
   estimate->spread_px = sqrt (MAX (1 - r[peak] * r[peak], 1e-6) / (2 * samples)) / (4 * bend);
 }

@@ -15,8 +15,9 @@ typedef enum {
      what is steep can gain. For half a turn with the sample cut off, whose values are off anyway.
    */
   TD_AXIS_QUALITY_FLATNESS,
-  /* n sum g^2 / (sum g)^2 with g = |grad f|^2 by central differences, the fourth moment of the
-     gradient over the square of its second: doubled edges are half as steep. For whole turns. */
+  /* n sum g^2 / (sum g)^2 with g = |grad f|^2 by central differences. This is the fourth moment of
+     the gradient over the square of its second. Doubled edges are half as steep. It is for whole
+     turns. */
   TD_AXIS_QUALITY_STEEPNESS,
 } TdAxisQuality;
 

@@ -7,13 +7,13 @@
  * The axis and its tilt from whole projections half a turn apart. About a tilted axis the opposite
  * view shows another height of the sample, the more so the farther from the axis. A row alone
  * cannot tell this from a centre that moves. So both views are sheared into the frame of the axis,
- * with columns about it and rows along it,
+ * with columns about it and rows along it:
  *
  *     a (t, z) = A (row z - slope t, column centre (z) + t)
  *     centre (z) = centre + slope (z - middle)
  *
- * and compared row by row (axis-likeness.h) for the centre and its slope. This is repeated until
- * the slope that shears is the slope that is found.
+ * They are compared row by row (axis-likeness.h) for the centre and its slope. This is repeated
+ * until the slope that shears is the slope that is found.
  */
 typedef struct {
   gboolean found; /* FALSE: the rest means nothing */

@@ -57,7 +57,7 @@ td_axis_wedge_free (TdAxisWedge *wedge)
 
 /**
  * The joined sinogram on its way through the two transforms. Its column -t is its column t half a
- * turn on, so that G (m, -t) = (-1)^m G (m, t), and F (m, -k) = (-1)^m F (m, k): columns t >= 0 and
+ * turn on. So G (m, -t) = (-1)^m G (m, t) and F (m, -k) = (-1)^m F (m, k). Columns t >= 0 and
  * frequencies k >= 0 are enough. Two columns, being real, share one transform; so do two rows, of
  * which the one is even and the other odd.
  */

@@ -6,8 +6,8 @@
 /**
  * The double wedge of a sinogram of a whole turn, joined of half a turn and its own mirror image
  * (Vo et al., Opt. Express 22 (2014), section 2). Its two-dimensional Fourier transform F lives
- * where |m| <= 2 pi r |f|: m in cycles a turn, f in cycles a pixel, r the sample's radius in
- * pixels.
+ * where |m| <= 2 pi r |f|. Here m is in cycles a turn, f in cycles a pixel, and r is the sample's
+ * radius in pixels.
  */
 typedef struct TdAxisWedge TdAxisWedge;
 

@@ -20,7 +20,7 @@
 #define MOST_APART_PX 0.5
 /* A slope below so many standard errors, which allow for outliers, is none. */
 #define SIGNIFICANT 1
-/* For a method that found the centre only in a narrow range: its confidence is multiplied, its
+/* For a method that found the centre only in a narrow range. Its confidence is multiplied, its
    spread is stated, and it must come so near. */
 #define SECOND_LOOK 0.6
 #define SECOND_SPREAD_PX 0.25

@@ -79,8 +79,8 @@ TdAxisResult *td_axis_result_copy (const TdAxisResult *result);
 void td_axis_result_free (TdAxisResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisResult, td_axis_result_free)
 
-/* One row reconstructed about each of @n centres, for people to compare: float [n][side][side] with
-   as many pixels to a side as the detector has columns. @sharpness: how sharp each is (NULL: not
+/* One row reconstructed about each of @n centres, for people to compare: float [n][side][side]. A
+   side has as many pixels as the detector has columns. @sharpness: how sharp each is (NULL: not
    asked for); larger is sharper, in no unit. (transfer full) */
 float *td_axis_trial_slices (const TdRowSource *source, guint row, const double *centres_px,
                              guint n, double *sharpness, GCancellable *cancellable, GError **error);

@@ -6,9 +6,10 @@
 
 /**
  * FFTW in single precision for everybody on the host: its planner is not thread-safe, so all plans
- * come from here. There is one kind of plan, the fastest to run and the quickest to make: n complex
- * numbers forward, from one buffer of fftwf_alloc_complex() to another. fftwf_execute_dft() runs
- * it. The inverse is the same read backwards: element x of the (unnormalised) inverse is element (n
+ * come from here. There is one kind of plan, the fastest to run and the quickest to make. It
+ * transforms n complex numbers forward, from one buffer of fftwf_alloc_complex() to another.
+ * fftwf_execute_dft() runs it. The inverse is the same read backwards: element x of the
+ * (unnormalised) inverse is element (n
  * - x) % n of the forward transform.
  *
  * Plans are measured, for a quarter of a second at most, and remembered as wisdom in the user's

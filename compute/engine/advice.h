@@ -7,15 +7,15 @@
  * TdAdvice: what a scan's own data say about its recipe, each with the edit that follows it. Three
  * rows are read, with flat field and logarithm only, and looked at as sinograms p[view][column].
  *
- * Noise is measured by fourth differences along the columns: an object has few edges, so that the
- * median absolute value of its differences is small, and white noise of standard deviation s has
+ * Noise is measured by fourth differences along the columns. An object has few edges, so that the
+ * median absolute value of its differences is small. White noise of standard deviation s has
  * differences of sqrt (70) s. The difference of two neighbouring views is free of what all views
  * share; its noise is a view's. The mean of all views has that noise divided by sqrt (views), and
  * what lies above it is the columns' own: rings.
  *
  * A row's scale is the 95th percentile of its values. Air is looked for in a strip of columns at
- * either edge. The sample covers a strip in a view whose mean is above TD_ADVICE_COVERED scales and
- * which is not level, or whose mean is above TD_ADVICE_INSIDE scales.
+ * either edge. The sample covers a strip in a view whose mean is above TD_ADVICE_INSIDE scales. So
+ * it does where the mean is above TD_ADVICE_COVERED scales and the strip is not level.
  */
 typedef enum {
   TD_ADVICE_NO_FLATS,    /* counts without flats: nothing else can be said */
@@ -31,8 +31,8 @@ typedef enum {
 /* Views see the edge strip of the detector covered above this part of the row's scale. */
 #define TD_ADVICE_COVERED 0.15
 #define TD_ADVICE_INSIDE 0.8
-/* Columns' own offsets, in standard deviations of the noise: of the mean of all views, and of one
-   view; rings below the second are lost in the slice's noise. And in scales. */
+/* Columns' own offsets, in standard deviations of the noise of the mean of all views, in those of
+   one view, and in scales. Rings below the second are lost in the slice's noise. */
 #define TD_ADVICE_RINGS_OF_MEAN 2.0
 #define TD_ADVICE_RINGS_OF_VIEW 0.15
 #define TD_ADVICE_RINGS_OF_SCALE 1e-3

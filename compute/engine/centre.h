@@ -8,8 +8,8 @@
 
 /**
  * td_engine_find_axis:
- * @recipe: its preparation steps make the sinograms, its first device does the work, its memory
- * limit holds; its rows and its centre are not looked at.
+ * @recipe: its preparation steps make the sinograms, its first device does the work, and its memory
+ *   limit holds. Its rows and its centre are not looked at.
  * @options: (nullable)
  *
  * td_axis_find() with a memory. The first caller searches a scan with its steps and options;

@@ -23,7 +23,7 @@ typedef struct {
 TdFilteredRows td_plan_filtered_rows (const TdPlan *plan);
 
 /* Views count from the part's first. Chunk i is views [i, i + 1) × the part's gathered, as many as
-   there are. Both functions block, each on a thread of its own, and return FALSE with @error once
+   there are. Both functions block, each on a thread of its own. They return FALSE with @error once
    the cancellable is cancelled; the same call may then come again. */
 typedef struct {
   TdRowRange rows;   /* that this job filters: all that any of the jobs sees */

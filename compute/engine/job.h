@@ -73,8 +73,9 @@ typedef void (*TdJobSlices) (guint first, guint count, const float *slices, gpoi
    [view][column] of the plan's scan; (transfer full). */
 typedef void (*TdJobSinogram) (float *sinogram, gpointer user);
 
-/* Called on one of the job's threads, which waits: what a slice (counted from the plan's first) has
-   come to after @pass passes of an iterative method, [ny][nx]; valid during the call. */
+/* What a slice (counted from the plan's first) has come to after @pass passes of an iterative
+   method, [ny][nx]. It is called on one of the job's threads, which waits; the slice is valid
+   during the call. */
 typedef void (*TdJobEstimate) (guint slice, guint pass, const float *pixels, gpointer user);
 
 /* Called on one of the job's threads, which waits: what slices [first, first + count) begin with

@@ -6,9 +6,9 @@
 #include "engine.h"
 
 /**
- * What a person looks at beside slices: projections and sinograms as a job prepares them, and the
- * coarse scan of a slice that must be shown at once. Everything here blocks, on the disk too, and
- * may be called from any thread but the main one.
+ * What a person looks at beside slices. These are projections and sinograms as a job prepares them,
+ * and the coarse scan of a slice that must be shown at once. Everything here blocks, on the disk
+ * too, and may be called from any thread but the main one.
  */
 
 /* One projection: float [row][column], (transfer full). @recipe: its steps correct the frame, as
@@ -21,7 +21,7 @@ float *td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const 
    within one and a half steps of it. */
 gboolean td_preview_opposite_view (const TdScanFacts *facts, guint view, guint *opposite);
 /* The first of two opposite @views less the second mirrored at the axis, each as
-   td_preview_projection() has it: what is left is the axis' error, and noise. 0 where one of them
+   td_preview_projection() has it. What is left is the axis' error, and noise. 0 where one of them
    does not see. Parallel beams. (transfer full) */
 float *td_preview_opposite (TdEngine *engine, TdScan *scan, const guint views[2],
                             const TdRecipe *recipe, const TdAxisLine *axis,

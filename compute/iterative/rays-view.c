@@ -6,8 +6,8 @@
 #include "dataset/geometry-matrix.h"
 #include "rays-private.h"
 
-/* What one view's matrix says of its rays, mm: a point of the middle pixel's ray and its steps
-   by a column and by a row. The direction moves with these steps as much as @turn says. */
+/* What one view's matrix says of its rays, in mm. It has a point of the middle pixel's ray, and the
+   steps by a column and by a row. The direction moves with these steps as much as @turn says. */
 typedef struct {
   double point[3], column[3], row[3], direction[3];
   double turn;

@@ -10,8 +10,8 @@
  *
  * over the frequencies of ring r (Saxton and Baumeister, J. Microscopy 127 (1982) 127; van Heel and
  * Schatz, J. Struct. Biol. 151 (2005) 250). Ring r is 1 / n cycles a pixel wide, n being the side
- * of the largest centred square of the pictures. Their means are taken away, and a circle whose
- * edge falls off as a cosine over a tenth of its radius is cut out of both.
+ * of the largest centred square of the pictures. Their means are taken away. A circle is cut out of
+ * both, whose edge falls off as a cosine over a tenth of its radius.
  *
  * Where the curve first falls below a threshold and stays there for the next ring too, the
  * resolution is the reciprocal of the frequency. Thresholds are van Heel and Schatz's half-bit
@@ -19,8 +19,8 @@
  *
  *     T (r) = (0.2071 + 1.9102 / sqrt (m)) / (1.2071 + 0.9102 / sqrt (m)),
  *
- * m being the ring's independent frequencies, which is half of all, for the pictures are real; and
- * 1/7.
+ * and 1/7. Here m counts the ring's independent frequencies: half of all, for the pictures are
+ * real.
  */
 typedef struct {
   gatomicrefcount references;

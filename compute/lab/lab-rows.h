@@ -4,8 +4,8 @@
 #include "compute/engine/plan.h"
 
 /**
- * The prepared row that a slice of a parallel beam is made of, as a job prepares it; and the even
- * and odd of its views as scans of their own. What all recipes with the same preparation share.
+ * The prepared row that a slice of a parallel beam is made of, as a job prepares it. Its even and
+ * its odd views are scans of their own. All recipes with the same preparation share them.
  */
 typedef struct {
   TdRecipe recipe; /* what decides about the rows, over the preset */

@@ -20,8 +20,8 @@
    which is 2.4e-7 of what lies at the Nyquist frequency. */
 #define FINE 32
 
-/* A view's filtered row as a function of the position u: pieces of 1 / fine columns from column
-   @first on, each a polynomial of @terms coefficients in the place within the piece. */
+/* A view's filtered row as a function of the position u. It has pieces of 1 / fine columns from
+   column @first on. Each is a polynomial of @terms coefficients in the place within the piece. */
 typedef struct {
   double first, fine;
   guint terms; /* 2: linear, 4: cubic */
@@ -221,8 +221,8 @@ truth_table_fine (const Truth *truth, const double *row, double factor, double *
   }
   fftw_execute_dft (truth->narrow, from, to);
   memset (from, 0, fine * sizeof *from);
-  /* q + i q' of the real row: (1 - w) Q at frequency k and (1 + w) conj Q at -k, with
-     w = 2 pi k / P, read backwards because the transform is the forward one. */
+  /* With w = 2 pi k / P, q + i q' of the real row has (1 - w) Q at frequency k, and (1 + w) conj Q
+     at -k. It is read backwards, because the transform is the forward one. */
   for (guint k = 0; k < half; k++) {
     const double scale = factor * truth->response[k] / padded, w = 2 * G_PI * k / padded;
     const double re = scale * to[k][0], im = scale * to[k][1];

@@ -4,9 +4,9 @@
 #include "compute/engine/plan.h"
 
 /**
- * A slice of a parallel beam in double precision: what a plan's job makes of a prepared sinogram,
- * with the same filter, field of view, weights of views and region, but without the kernels'
- * shortcuts. The sums are td_backproject_reference()'s, or for the Fourier method
+ * A slice of a parallel beam in double precision: what a plan's job makes of a prepared sinogram.
+ * Filter, field of view, weights of views and region are the same, but the kernels' shortcuts are
+ * left out. The sums are td_backproject_reference()'s, or for the Fourier method
  * td_fourier_reference()'s, in a time that a person can wait for.
  *
  * Each shortcut can be taken alone, so that its share of a kernel's error is known.

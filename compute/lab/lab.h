@@ -11,8 +11,9 @@
 
 /**
  * TdLab: one slice of a scan by several recipes, and what they differ in. A lab is a base recipe, a
- * row, a region and two to nine variants: each some recipe fields over the base, as options of the
- * command line. It is a value that a file can hold ("variants file"), so that it can be repeated.
+ * row, a region and two to nine variants. A variant sets some recipe fields over the base, as
+ * options of the command line. It is a value that a file can hold ("variants file"), so that it can
+ * be repeated.
  */
 #define TD_LAB_LEAST 2
 #define TD_LAB_MOST 9

@@ -12,8 +12,8 @@
  *     u = centre_px + axis_px[v] + x cos(angle_v) + y sin(angle_v)
  *
  * x, y in detector pixels from the rotation axis, y up; u in columns, first column's centre 0.
- * Outside the detector the projection is 0: linear interpolation fades to 0 over the half-open
- * pixel beyond either edge; nearest takes column floor (u + 1/2) if that exists.
+ * Outside the detector the projection is 0. Linear interpolation fades to 0 over the half-open
+ * pixel beyond either edge. Nearest takes column floor (u + 1/2) if that exists.
  */
 typedef struct {
   guint n_columns, n_views;

@@ -16,14 +16,14 @@
  * that is magnified by M, z / M and pixels of size p / M take the place of z and p.
  *
  * The division is a convolution with a kernel that falls as exp (-r / L). Along a line the kernel
- * integrates to exp (-|y| / L) / 2 L, so over both directions across, its sum beyond a distance d
+ * integrates to exp (-|y| / L) / 2 L. So over both directions across, its sum beyond a distance d
  * is exp (-d / L). Rows beyond d are replaced by those at the edge. This changes a transmission by
  * at most exp (-d / L) times the difference between the two.
  *
  * With the pixels' Laplacian all terms are positive, and the bound is exact with exp (-d t), 4
  * sinh^2 (t / 2) = 1 / L^2 in pixels. The continuous Laplacian, cut off at the highest frequency,
- * also has a tail of alternating sign. Its n-th term is at most 4 f / (1 + f)^2 / (2 pi n)^2 with f
- * = pi^2 L^2, and acts only on differences from one row to the next.
+ * also has a tail of alternating sign. With f = pi^2 L^2 its n-th term is at most 4 f / (1 + f)^2 /
+ * (2 pi n)^2. It acts only on differences from one row to the next.
  */
 typedef struct {
   double length_px[2]; /* L along a row, and along a column */

@@ -9,7 +9,7 @@
  *
  * - in projections (TomoPy's remove_outlier): a few pixels of one frame, from those around them;
  * - over the angle: what stands out in one view from the same pixel in the views before and after.
- *   It works on line integrals, so that the threshold is a relative intensity: a sample e^0.2 times
+ *   It works on line integrals, so that the threshold is a relative intensity. A sample e^0.2 times
  *   as bright as its neighbours lies 0.2 below them.
  */
 enum { THRESHOLD, SIZE, KIND, LEAST };

@@ -7,8 +7,9 @@
 
 /**
  * Preparation: raw frames to clean sinograms, one step after another. A step is a row in a table
- * (td_prepare_steps()): name, parameters with ranges and advice, what it needs around a row, and
- * how it runs on a device. In the recipe a step is its name and its parameter values, nothing else.
+ * (td_prepare_steps()). It has a name, parameters with ranges and advice, what it needs around a
+ * row, and how it runs on a device. In the recipe a step is its name and its parameter values,
+ * nothing else.
  *
  * Everything works on a slab in device memory: float [row][view][column] (sinogram order), rows
  * [row0 - halo, row0 + n_rows + halo) clipped to the detector.
@@ -76,9 +77,9 @@ typedef struct TdStepKind {
                      GCancellable *cancellable, GError **error);
   /* Enqueues or does the work. */
   gboolean (*run) (const TdStep *step, TdSlab *slab, GError **error);
-  /* Makes rows [@first, @first + @count) of the slab only, in the first rows of @out, and leaves
-     data as it is; for few rows that have their halo in the slab. Counts in workspace_bytes. NULL:
-     run does it. */
+  /* Makes rows [@first, @first + @count) of the slab only, in the first rows of @out. It leaves
+     data as it is, and is for few rows that have their halo in the slab. It counts in
+     workspace_bytes. NULL: run does it. */
   gboolean (*run_core) (const TdStep *step, TdSlab *slab, guint first, guint count, TdBuffer *out,
                         GError **error);
 } TdStepKind;

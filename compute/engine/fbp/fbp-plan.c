@@ -303,8 +303,8 @@ job_bytes (const TdPlan *plan)
   return bytes;
 }
 
-/* Samples go up as they are stored where nothing on the host wants floats: rows that slabs share,
-   previews and copies of the scan are kept as such. */
+/* Samples go up as they are stored where nothing on the host wants floats. Rows that slabs share,
+   previews and copies of the scan are kept as floats. */
 static guint
 fbp_plan_raw_bytes (const TdPlan *plan, const TdFbp *fbp)
 {

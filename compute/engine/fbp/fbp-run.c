@@ -529,7 +529,7 @@ fbp_worker_ready (Worker *worker, guint lane, GError **error)
   return slab->work.out != NULL;
 }
 
-/* Gives a lane the next slab, then completes the lane whose turn is next: with two lanes a slab is
+/* Gives a lane the next slab, then completes the lane whose turn is next. With two lanes a slab is
    downloaded while the next one is computed. Sets @ended when no slab is left. */
 static gboolean
 fbp_worker_turn (Worker *worker, guint turn, gboolean *ended, GError **error)

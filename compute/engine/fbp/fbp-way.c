@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * What a recipe leaves to "auto" of method, kernels, interpolation and precision is taken such that
- * the error bound is within the recipe's accuracy and the slices cost least (DESIGN.md, Accuracy).
- * What it names is done as it says.
+ * Chooses what a recipe leaves to "auto" of method, kernels, interpolation and precision. The error
+ * bound is within the recipe's accuracy, and the slices cost least (DESIGN.md, Accuracy). What it
+ * names is done as it says.
  */
 #include <string.h>
 

@@ -17,8 +17,8 @@
  * down. Batches of views are sent from there.
  *
  * Several devices share the volume: each has its own slabs and then helps the others. Or they share
- * the projections: each adds some of the views to every slab, and the host adds up the parts
- * (Okitsu et al., section 4). What a device had not delivered when it failed goes to the others.
+ * the projections (Okitsu et al., section 4): each adds some views to every slab, and the host
+ * adds up the parts. What a device had not delivered when it failed goes to the others.
  *
  * A plan is made in one direction: TdFdkInput, then TdFdkScheme, TdFdkFit and TdFdkCut. Each stage
  * is a value that the later ones only read. An attempt after a failure makes the last three again.

@@ -39,8 +39,8 @@ guint td_rings_axis_pairs (const double *angles_rad, guint n_views, TdRingsPair 
  * view. */
 TdRingsAxis td_rings_axis_refine (TdRingsAxis axis, const TdRingsPair *pairs, guint n_pairs,
                                   const float *views, guint n_columns);
-/* What columns' offsets times their distances from the axis come to, from what the centre of mass,
-   @mass, lies beside it; and the standard deviation of that, infinite where @axis is known by the
-   mass alone. */
+/* The sum of columns' offsets times their distances from the axis, from how far the centre of mass,
+   @mass, lies beside it. Its standard deviation is infinite where @axis is known by the mass
+   alone. */
 double td_rings_axis_moment (TdRingsAxis mass, TdRingsAxis axis);
 double td_rings_axis_moment_error (TdRingsAxis mass, TdRingsAxis axis);

@@ -9,9 +9,9 @@
  * disc. How likely a pair of edges is then follows from what td_rings_solve() leaves unexplained,
  * and from the axis.
  *
- * The mean over all pairs, weighted by how likely they are, is taken from the profile. A single
- * pair would leave an error larger than any offset in its steepest column, where the edge is known
- * to a part of a column only. Pure; any thread.
+ * The mean over all pairs, weighted by how likely they are, is taken from the profile. The edge is
+ * known to a part of a column only. So a single pair would leave an error larger than any offset in
+ * its steepest column. Pure; any thread.
  */
 typedef struct {
   double left, right; /* in columns, the likeliest means */

@@ -5,10 +5,10 @@
 
 /**
  * Edges of what is round about the axis: they stay in their columns over the whole turn, as stripes
- * do. But a disc has two of them, the axis in their middle, and a shape, a sqrt ((x - left) (right
- * - x)), that stripes do not have. Both edges are looked for by themselves, matched, and the disc
- * is taken from the second differences. Discs of a few columns are looked for as a whole. Pure; any
- * thread.
+ * do. But a disc has two of them, and the axis in their middle. It also has a shape, a sqrt ((x -
+ * left) (right - x)), that stripes do not have. Both edges are looked for by themselves, matched,
+ * and the disc is taken from the second differences. Discs of a few columns are looked for as a
+ * whole. Pure; any thread.
  */
 typedef struct {
   guint n;

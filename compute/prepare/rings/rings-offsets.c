@@ -119,7 +119,7 @@ is_smooth (const TdRingsColumns *columns, guint c, double factor)
 }
 
 /* Columns that do not follow the object differ from their neighbours by another amount in each part
-   of the turn; all that the object does to smooth columns, it does to those around. */
+   of the turn. All that the object does to smooth columns, it does to those around. */
 static gboolean
 stands_still (const TdRingsColumns *columns, guint first, guint last)
 {
@@ -134,8 +134,8 @@ stands_still (const TdRingsColumns *columns, guint first, guint last)
   return most > STANDS_STILL * around;
 }
 
-/* Pixels that flicker are rough; those that fail for a part of the turn differ from part to part,
-   twice as much as their neighbours, whose second differences have them, too. */
+/* Pixels that flicker are rough. Those that fail for a part of the turn differ from part to part.
+   They do so twice as much as their neighbours, whose second differences have them, too. */
 static gboolean
 is_failing (const TdRingsColumns *columns, guint c, double factor)
 {

@@ -10,8 +10,8 @@
  * "rings" looks at columns, not at samples. It is little work, and the host does it in double
  * precision for every device. Pure; any thread.
  *
- * The numbers belong to a column's second differences, 2 p - left - right: m = L (q + o), with the
- * offsets q that are sought and the object o. Edges that move along the turn leave the median m
+ * The numbers belong to a column's second differences, 2 p - left - right. Thus m = L (q + o), with
+ * the offsets q that are sought and the object o. Edges that move along the turn leave the median m
  * alone. Two parts of o remain: edges of round things about the axis, which rings-edges.h removes,
  * and what is smooth.
  *

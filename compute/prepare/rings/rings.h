@@ -5,7 +5,7 @@
 
 /**
  * What the steps against stripes share (kernels/rings-*.cl). A stripe stands along the angle, so
- * they work on columns of sinograms, either as lines, [row][column][view], or as sums of modes,
+ * they work on columns of sinograms. Columns are lines, [row][column][view], or sums of modes,
  * functions of the view. A profile is [row][column].
  *
  * Rows are independent; workspaces hold a chunk of them. All buffers belong to the preparation and
@@ -58,13 +58,13 @@ gboolean td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *ma
 /* Each of @n_lines lines of @n samples; stable. */
 gboolean td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
                         GError **error);
-/* On CPUs: of sorted lines of the slab's columns those with @marks take the values of lines[1],
-   which stand in the same ranks, and are sorted again; what they were in the columns comes to the
-   same. */
+/* On CPUs. Of sorted lines of the slab's columns those with @marks take the values of lines[1],
+   which stand in the same ranks. These lines are sorted again. It comes to the same as in the
+   columns themselves. */
 gboolean td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks,
                           GError **error);
-/* What the step "rings-large" finds, before it mends: the columns sorted in lines[0] and, as they
-   should be, in lines[1], and which are too far from that. */
+/* What the step "rings-large" finds, before it mends. lines[0] has the columns sorted, and lines[1]
+   as they should be. Marked are those that are too far from that. */
 gboolean td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines,
                               TdBuffer **marks, GError **error);
 /* @to[line][order[line][i]] = @from[line][i]. */
@@ -131,11 +131,10 @@ gboolean td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes,
 /* ── Low frequencies along the angle ── */
 
 /**
- * exp (-k^2 / 2 sigma^2) times the DFT of a line of @n views, mirrored about its first and last
- * view by
- * @pad views at either end, as two tables for td_rings_project() and td_rings_add_modes(). Few
- * frequencies pass, so that sums over them cost less than an FFT, fit every length exactly and need
- * no padding to sizes that an FFT likes.
+ * exp (-k^2 / 2 sigma^2) times the DFT of a line of @n views, as two tables for td_rings_project()
+ * and td_rings_add_modes(). The line is mirrored about its first and last view by @pad views at
+ * either end. Few frequencies pass. So sums over them cost less than an FFT, fit every length
+ * exactly, and need no padding to sizes that an FFT likes.
  */
 guint td_rings_low_modes (guint n, guint pad, double sigma);
 /* [mode][view] */

@@ -5,7 +5,7 @@
 
 /**
  * Vo et al., Opt. Express 26 (2018): algorithms 6, 5 and 3 after one another, as the authors do by
- * default: dead and fluctuating pixels, wide stripes, then all others.
+ * default. They mend dead and fluctuating pixels, wide stripes, then all others.
  */
 enum { SIZE, LARGE, SNR };
 
@@ -56,8 +56,9 @@ step_rings_all_lines_bytes (const TdScanFacts *facts)
   return td_rings_lines_bytes (facts, TRUE) + td_rings_profiles_bytes (facts);
 }
 
-/* Wide stripes and all others, for which columns are turned and sorted once: but for those that the
-   first changes, what the second would sort is what the first has. The same to the last bit. */
+/* Wide stripes and all others, for which columns are turned and sorted once. What the second would
+   sort is what the first has, but for the columns that the first changes. The same to the last
+   bit. */
 static gboolean
 run_together (const TdRings *rings, gconstpointer user, GError **error)
 {

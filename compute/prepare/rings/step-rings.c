@@ -61,8 +61,8 @@ step_rings_row_bytes (const TdScanFacts *facts)
                   + curvature_floats (facts->n_views, facts->n_columns));
 }
 
-/* As many rows as other steps take, or half of the slab: only many rows at once keep a graphics
-   card busy where it solves equations for each. */
+/* As many rows as other steps take, or half of the slab. Where a graphics card solves equations for
+   each row, only many rows at once keep it busy. */
 static guint
 step_rings_rows (const TdScanFacts *facts, guint n_rows)
 {
