@@ -60,7 +60,7 @@ NO_UNIT_CIRCLES = ("compute/engine/",)
 # System headers, and the files that may include them (a pattern for the path).
 WALLS = (
     ("GTK", r"(gtk|gdk|gsk|adwaita)\b.*", r"ui/|app/(?!cli|worker)|tests/ui/"),
-    ("OpenGL", r"epoxy/.*|GL/.*|EGL/.*", r"render/|ui/(slice-view|space-view|drawing)|tests/ui/"),
+    ("OpenGL", r"epoxy/.*|GL/.*|EGL/.*", r"render/|tests/ui/"),
     ("MPI", r"mpi\.h", r"cluster/"),
     ("OpenCL", r"CL/.*|clFFT\.h", r"compute/device/|tests/faults/fail-at\.c"),
     ("CUDA", r"(cuda|nvrtc|cufft)\w*\.h", r"compute/device/|tests/gpu/test-cuda-layout\.c"),
