@@ -129,9 +129,7 @@ static void
 cli_bench_disk_say_storage (const Options *o, const TdStorageRates *rates, TdCliTable *table)
 {
   td_cli_table_text (table, "folder", o->folder);
-  td_cli_table_integer (table, "columns", o->columns);
-  td_cli_table_integer (table, "rows", o->rows);
-  td_cli_table_integer (table, "views", o->views);
+  td_cli_table_sizes (table, o->columns, o->rows, o->views);
   td_cli_table_number (table, "read_one_per_s", rates->read_one);
   td_cli_table_number (table, "read_many_per_s", rates->read_many);
   td_cli_table_number (table, "write_one_per_s", rates->write_one);

@@ -175,6 +175,14 @@ td_cli_table_device (TdCliTable *table, TdDevice *device)
 }
 
 void
+td_cli_table_sizes (TdCliTable *table, int columns, int rows, int views)
+{
+  td_cli_table_integer (table, "columns", columns);
+  td_cli_table_integer (table, "rows", rows);
+  td_cli_table_integer (table, "views", views);
+}
+
+void
 td_cli_table_notes (TdCliTable *table, TdMessage *const *notes)
 {
   td_json_add_notes (table->builder, notes);

@@ -39,6 +39,8 @@ void td_cli_table_times (TdCliTable *table, const char *prefix, double median_s,
                          double high_s);
 /* The device's id and name. */
 void td_cli_table_device (TdCliTable *table, TdDevice *device);
+/* A scan's "columns", "rows" and "views". */
+void td_cli_table_sizes (TdCliTable *table, int columns, int rows, int views);
 /* In JSON alone. */
 void td_cli_table_notes (TdCliTable *table, TdMessage *const *notes);
 /* Numbers within an object of their own; in CSV they stand beside the others. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataset/message.h"
+#include "dataset/scan.h"
 
 #define DEPTH 3
 
@@ -30,16 +31,9 @@ struct TdArrivals {
 static gboolean
 arrivals_is_scan (const char *name, const char *path)
 {
-  static const char *const endings[]
-      = { ".nxs", ".nx", ".h5", ".hdf5", ".hdf", ".xtekct", ".rctd", ".tif", ".tiff" };
-  g_autofree char *lower = g_ascii_strdown (name, -1);
+  gboolean alone = FALSE;
 
-  if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    return TRUE;
-  for (guint i = 0; i < G_N_ELEMENTS (endings); i++)
-    if (g_str_has_suffix (lower, endings[i]))
-      return TRUE;
-  return FALSE;
+  return g_file_test (path, G_FILE_TEST_IS_DIR) || (td_scan_ending (name, &alone) && alone);
 }
 
 /* Hidden, or on its way. */

@@ -22,16 +22,11 @@ batch_ending (TdVolumeFormat format)
 static char *
 batch_name (const char *scan)
 {
-  static const char *const endings[] = { ".nxs", ".nx",   ".h5",  ".hdf5", ".hdf", ".xtekct",
-                                         ".log", ".rctd", ".tif", ".tiff", ".raw", ".json" };
   char *name = g_path_get_basename (scan);
-  g_autofree char *lower = g_ascii_strdown (name, -1);
+  const char *ending = td_scan_ending (name, NULL);
 
-  for (guint i = 0; i < G_N_ELEMENTS (endings); i++)
-    if (g_str_has_suffix (lower, endings[i]) && strlen (lower) > strlen (endings[i])) {
-      name[strlen (name) - strlen (endings[i])] = '\0';
-      break;
-    }
+  if (ending && ending > name)
+    name[ending - name] = '\0';
   return name;
 }
 
@@ -113,11 +108,8 @@ batch_is_same_recipe (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
 {
   TdRecipe asked = *recipe;
 
-  if (asked.centre_auto) {
-    asked.centre_auto = FALSE;
-    asked.centre_px = made->recipe.centre_px;
-    asked.tilt_deg = made->recipe.tilt_deg;
-  }
+  if (asked.centre_auto)
+    td_recipe_state_axis (&asked, made->recipe.centre_px, made->recipe.tilt_deg);
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &asked, NULL, cancellable, NULL);
   if (!plan)
     return FALSE;

@@ -548,24 +548,13 @@ on_discard (gpointer user)
 static void
 worker_fill_spec (Worker *worker)
 {
-  const TdPlanFacts *facts = td_plan_facts (worker->whole);
-
-  worker->spec = (TdVolumeSpec) {
-    .path = worker->job.output,
-    .format = worker->recipe.output_format,
-    .bits = worker->recipe.output_bits,
-    .low = worker->decided.low,
-    .high = worker->decided.high,
-    .nx = facts->nx,
-    .ny = facts->ny,
-    .n_slices = facts->n_slices,
-    .first_slice = facts->first_slice,
-    .voxel_mm = facts->pixel_mm,
-    .units = facts->units,
-    .overwrite = worker->job.overwrite,
-    .job = worker->job.id,
-    .go_on = worker->decided.go_on,
-  };
+  worker->spec = td_plan_volume (worker->whole);
+  worker->spec.path = worker->job.output;
+  worker->spec.low = worker->decided.low;
+  worker->spec.high = worker->decided.high;
+  worker->spec.overwrite = worker->job.overwrite;
+  worker->spec.job = worker->job.id;
+  worker->spec.go_on = worker->decided.go_on;
 }
 
 /* Rank 0 lays the volume out, or finds what an earlier run of the job left. */
@@ -920,10 +909,7 @@ worker_finish (Worker *worker, GError **error)
     for (int r = 0; r < worker->size; r++)
       clamped += reports[r].clamped;
     if (clamped > 0) {
-      g_autoptr (TdMessage) note
-          = td_message_new ("%" PRIu64 " output samples were outside the range and clamped "
-                            "({range}).",
-                            clamped);
+      g_autoptr (TdMessage) note = td_job_clamped_note (clamped);
       td_watch_note (worker->watch, note);
       td_watch_finish (worker->watch);
     }

@@ -8,20 +8,6 @@
 #include "error.h"
 #include "sort.h"
 
-static double
-geometry_matrix_dot (const double a[3], const double b[3])
-{
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void
-geometry_matrix_cross (const double a[3], const double b[3], double out[3])
-{
-  out[0] = a[1] * b[2] - a[2] * b[1];
-  out[1] = a[2] * b[0] - a[0] * b[2];
-  out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 /* By Cramer's rule. */
 gboolean
 td_matrix_solve (const double matrix[12], const double b[3], double x[3])
@@ -29,10 +15,10 @@ td_matrix_solve (const double matrix[12], const double b[3], double x[3])
   const double *r0 = matrix, *r1 = matrix + 4, *r2 = matrix + 8;
   double c0[3], c1[3], c2[3];
 
-  geometry_matrix_cross (r1, r2, c0);
-  geometry_matrix_cross (r2, r0, c1);
-  geometry_matrix_cross (r0, r1, c2);
-  const double determinant = geometry_matrix_dot (r0, c0);
+  td_cross3 (r1, r2, c0);
+  td_cross3 (r2, r0, c1);
+  td_cross3 (r0, r1, c2);
+  const double determinant = td_dot3 (r0, c0);
   if (!(fabs (determinant) > 1e-300))
     return FALSE;
   for (guint i = 0; i < 3; i++)
@@ -52,14 +38,14 @@ void
 td_matrix_distances (const double matrix[12], double pixel_mm, double *source_axis_mm,
                      double *source_detector_mm)
 {
-  const double square = geometry_matrix_dot (matrix + 8, matrix + 8),
-               along = geometry_matrix_dot (matrix, matrix + 8) / square;
+  const double square = td_dot3 (matrix + 8, matrix + 8),
+               along = td_dot3 (matrix, matrix + 8) / square;
   double source[3], columns[3];
 
   /* Columns that a step across the beam makes at distance 1 from the source. */
   for (guint k = 0; k < 3; k++)
     columns[k] = matrix[k] - along * matrix[8 + k];
-  const double focal = sqrt (geometry_matrix_dot (columns, columns) / square);
+  const double focal = sqrt (td_dot3 (columns, columns) / square);
   *source_axis_mm = td_matrix_source (matrix, source) ? hypot (source[0], source[1]) : 0;
   *source_detector_mm = isfinite (focal) && pixel_mm > 0 ? focal * pixel_mm : 0;
 }
@@ -75,16 +61,16 @@ td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows,
   for (guint k = 0; k < 3; k++)
     corner[k]
         = vectors[3 + k] - (n_columns - 1) / 2.0 * u[k] - (n_rows - 1) / 2.0 * v[k] - source[k];
-  geometry_matrix_cross (v, corner, rows[0]);
-  geometry_matrix_cross (corner, u, rows[1]);
-  geometry_matrix_cross (u, v, rows[2]);
-  const double determinant = geometry_matrix_dot (u, rows[0]);
+  td_cross3 (v, corner, rows[0]);
+  td_cross3 (corner, u, rows[1]);
+  td_cross3 (u, v, rows[2]);
+  const double determinant = td_dot3 (u, rows[0]);
   if (!(fabs (determinant) > 1e-300))
     return FALSE;
   for (guint row = 0; row < 3; row++) {
     for (guint k = 0; k < 3; k++)
       matrix[4 * row + k] = rows[row][k] / determinant;
-    matrix[4 * row + 3] = -geometry_matrix_dot (matrix + 4 * row, source);
+    matrix[4 * row + 3] = -td_dot3 (matrix + 4 * row, source);
   }
   return TRUE;
 }
@@ -135,7 +121,7 @@ check_view (const double *m, guint view, guint n_columns, guint n_rows, const ch
     return geometry_matrix_refuse (error, name, view,
                                    "does not put the source on an orbit about z");
   /* Scaled so that w is the depth along the beam, the origin's is the distance to the source. */
-  const double depth = m[11] / sqrt (geometry_matrix_dot (m + 8, m + 8)) / radius;
+  const double depth = m[11] / sqrt (td_dot3 (m + 8, m + 8)) / radius;
   const double u = m[3] / m[11], v = m[7] / m[11];
   if (!(fabs (depth) > 0.1))
     return geometry_matrix_refuse (error, name, view, "looks past the rotation axis");

@@ -8,6 +8,21 @@
  * 1)', mm to columns and rows. Pure; any thread.
  */
 
+static inline double
+td_dot3 (const double a[3], const double b[3])
+{
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+/* @out: neither @a nor @b. */
+static inline void
+td_cross3 (const double a[3], const double b[3], double out[3])
+{
+  out[0] = a[1] * b[2] - a[2] * b[1];
+  out[1] = a[2] * b[0] - a[0] * b[2];
+  out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
 /* Solves A x = b for the left 3x3 part; FALSE if it is singular. */
 gboolean td_matrix_solve (const double matrix[12], const double b[3], double x[3]);
 /* Where the source stands; FALSE: the matrix is singular. */

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "angles.h"
 #include "error.h"
+#include "geometry-matrix.h"
 #include "json-walk.h"
 #include "raw-frames.h"
 #include "sample.h"
@@ -19,24 +19,10 @@ typedef struct {
   double centre[3], u[3], v[3], w[3];
 } Frame;
 
-static double
-ctsimu_geometry_dot (const double a[3], const double b[3])
-{
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void
-ctsimu_geometry_cross (const double a[3], const double b[3], double out[3])
-{
-  out[0] = a[1] * b[2] - a[2] * b[1];
-  out[1] = a[2] * b[0] - a[0] * b[2];
-  out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 static gboolean
 ctsimu_geometry_normalise (double a[3])
 {
-  double length = sqrt (ctsimu_geometry_dot (a, a));
+  double length = sqrt (td_dot3 (a, a));
 
   for (guint i = 0; i < 3; i++)
     a[i] /= length;
@@ -70,12 +56,11 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
     frame->u[i] = td_json_number (root, u);
     frame->w[i] = td_json_number (root, w);
   }
-  if (!isfinite (ctsimu_geometry_dot (frame->centre, frame->centre))
-      || !ctsimu_geometry_normalise (frame->u) || !ctsimu_geometry_normalise (frame->w)
-      || fabs (ctsimu_geometry_dot (frame->u, frame->w)) > SAME)
+  if (!isfinite (td_dot3 (frame->centre, frame->centre)) || !ctsimu_geometry_normalise (frame->u)
+      || !ctsimu_geometry_normalise (frame->w) || fabs (td_dot3 (frame->u, frame->w)) > SAME)
     return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
                                    "source, stage or detector is not placed");
-  ctsimu_geometry_cross (frame->w, frame->u, frame->v);
+  td_cross3 (frame->w, frame->u, frame->v);
   return TRUE;
 }
 
@@ -84,7 +69,7 @@ static gboolean
 ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *detector,
                        const char *path, TdGeometry *geometry, GError **error)
 {
-  double to_stage[3], to_detector[3], sign = ctsimu_geometry_dot (stage->w, detector->v);
+  double to_stage[3], to_detector[3], sign = td_dot3 (stage->w, detector->v);
 
   if (fabs (sign + 1) > SAME)
     return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
@@ -93,13 +78,11 @@ ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *det
     to_stage[i] = stage->centre[i] - source->centre[i];
     to_detector[i] = detector->centre[i] - source->centre[i];
   }
-  geometry->source_axis_mm = ctsimu_geometry_dot (to_stage, detector->w);
-  geometry->source_detector_mm = ctsimu_geometry_dot (to_detector, detector->w);
-  geometry->axis_offset_mm = ctsimu_geometry_dot (to_stage, detector->u);
-  geometry->detector_offset_u_px
-      = -ctsimu_geometry_dot (to_detector, detector->u) / geometry->pixel_width_mm;
-  geometry->detector_offset_v_px
-      = -ctsimu_geometry_dot (to_detector, detector->v) / geometry->pixel_height_mm;
+  geometry->source_axis_mm = td_dot3 (to_stage, detector->w);
+  geometry->source_detector_mm = td_dot3 (to_detector, detector->w);
+  geometry->axis_offset_mm = td_dot3 (to_stage, detector->u);
+  geometry->detector_offset_u_px = -td_dot3 (to_detector, detector->u) / geometry->pixel_width_mm;
+  geometry->detector_offset_v_px = -td_dot3 (to_detector, detector->v) / geometry->pixel_height_mm;
   if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm))
     return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
                                    "the stage is not between the source and the detector");
@@ -327,7 +310,6 @@ scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *op
   const char *stated = td_json_string (root, "acquisition_geometry/path_to_CTSimU_JSON");
   g_autofree char *folder = g_path_get_dirname (facts->path);
   g_autofree char *path = stated ? g_build_filename (folder, stated, NULL) : NULL;
-  g_autofree char *note = NULL;
 
   take_proposals (root, &facts->geometry);
   if (!path)
@@ -335,13 +317,7 @@ scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *op
   if (!ctsimu_geometry_load (path, facts->n_views, &facts->geometry,
                              options->angles ? NULL : &facts->angles_rad, error))
     return FALSE;
-  if (!options->angles)
-    return TRUE;
-  facts->angles_rad
-      = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views, &note, error);
-  if (note)
-    td_scan_note (scan, "%s", note);
-  return facts->angles_rad != NULL;
+  return !options->angles || td_scan_take_angles (scan, options->angles, NULL, error);
 }
 
 static void

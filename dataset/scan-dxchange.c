@@ -172,17 +172,12 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
 {
   TdScanFacts *facts = &scan->facts;
   g_autofree char *path = path_in (place, place->layout->theta);
-  g_autofree char *label = td_h5_label (facts->path, path), *note = NULL;
+  g_autofree char *label = td_h5_label (facts->path, path);
   g_auto (TdH5Id) dataset = -1;
   gsize n = 0;
 
-  if (options->angles) {
-    facts->angles_rad
-        = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views, &note, error);
-    if (note)
-      td_scan_note (scan, "%s", note);
-    return facts->angles_rad != NULL;
-  }
+  if (options->angles)
+    return td_scan_take_angles (scan, options->angles, NULL, error);
   if (!open_member (file, facts->path, path, &dataset, error))
     return FALSE;
   if (dataset < 0) {

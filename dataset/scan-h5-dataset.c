@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "angles.h"
 #include "error.h"
 #include "scan-hdf5.h"
 
@@ -72,7 +71,7 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   TdH5Source *source;
   g_autoptr (TdScan) scan = td_h5_scan_new (path, options->sinograms, &source);
   g_auto (TdH5Id) file = td_h5_open (path, error);
-  g_autofree char *chosen = NULL, *label = NULL, *missing = NULL, *note = NULL;
+  g_autofree char *chosen = NULL, *label = NULL, *missing = NULL;
   hid_t dataset;
 
   if (file < 0)
@@ -91,13 +90,8 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return NULL;
   scan->facts.format = g_strdup (TD_HDF5_ANY_FORMAT);
   td_scan_note (scan, "The frames of %s were taken.", chosen);
-  if (options->angles)
-    scan->facts.angles_rad
-        = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views, &note, error);
-  if (options->angles && !scan->facts.angles_rad)
+  if (options->angles && !td_scan_take_angles (scan, options->angles, NULL, error))
     return NULL;
-  if (note)
-    td_scan_note (scan, "%s", note);
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }
 

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "angles.h"
 #include "error.h"
 #include "geometry-json.h"
 #include "scan-hdf5.h"
@@ -573,18 +572,12 @@ scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, cons
   TdScanFacts *facts = &scan->facts;
   guint n_frames = td_h5_frames_count (source->frames[0]);
   g_autofree double *angles = NULL;
-  g_autofree char *note = NULL;
   gsize n = 0;
 
   if (facts->n_views == 0)
     return TRUE; /* validation says so */
-  if (options->angles) {
-    facts->angles_rad
-        = td_angles_for_views (options->angles, facts->path, NULL, facts->n_views, &note, error);
-    if (note)
-      td_scan_note (scan, "%s", note);
-    return facts->angles_rad != NULL;
-  }
+  if (options->angles)
+    return td_scan_take_angles (scan, options->angles, NULL, error);
   angles = nexus_read_angles (file, place, n_frames, facts->n_views, scan, &n, error);
   if (!angles)
     return FALSE;

@@ -71,6 +71,9 @@ void td_scan_take_extra (TdScan *scan, const double *angles_rad, guint n);
 /* Files that @scan reads. */
 void td_scan_add_sources (TdScan *scan, const char *const *paths, guint n);
 void td_scan_note (TdScan *scan, const char *id, ...) G_GNUC_PRINTF (2, 3);
+/* The angles that a person or a file beside the scan states, by td_angles_for_views(). */
+gboolean td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names,
+                              GError **error);
 /* FALSE with @error: @source states @stated @what (views, angles), but the scan at @path has
    @n_views, not so many. Says what to do; a lone image may be a sinogram. */
 gboolean td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,

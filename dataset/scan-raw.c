@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <string.h>
 
-#include "angles.h"
 #include "error.h"
 #include "number.h"
 #include "raw-frames.h"
@@ -60,20 +59,13 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
                          options->raw_big_endian, options->raw_header_bytes, 0 };
   TdRawFrames *frames[3] = { NULL };
   g_autoptr (TdScan) scan = NULL;
-  g_autofree char *note = NULL;
 
   if (!scan_raw_open_all (path, options, &layout, frames, error))
     return NULL;
   scan = td_raw_scan_new (path, &layout, frames, options->sinograms);
   scan->facts.format = g_strdup (options->sinograms ? "raw sinograms" : "raw frames");
-  if (options->angles) {
-    scan->facts.angles_rad
-        = td_angles_for_views (options->angles, path, NULL, scan->facts.n_views, &note, error);
-    if (!scan->facts.angles_rad)
-      return NULL;
-  }
-  if (note)
-    td_scan_note (scan, "%s", note);
+  if (options->angles && !td_scan_take_angles (scan, options->angles, NULL, error))
+    return NULL;
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "angles.h"
 #include "error.h"
 #include "geometry-file.h"
 #include "geometry-matrix.h"
@@ -21,6 +22,28 @@ static const TdScanReader *const readers[] = {
   &td_scan_reader_h5_dataset, &td_scan_reader_ctsimu, &td_scan_reader_rabbitct,
   &td_scan_reader_described,  &td_scan_reader_folder, &td_scan_reader_tiff,
 };
+
+const char *
+td_scan_ending (const char *name, gboolean *alone)
+{
+  static const struct {
+    const char *ending;
+    gboolean alone;
+  } kinds[] = {
+    { ".nxs", TRUE },  { ".nx", TRUE },     { ".h5", TRUE },   { ".hdf5", TRUE },
+    { ".hdf", TRUE },  { ".xtekct", TRUE }, { ".rctd", TRUE }, { ".tif", TRUE },
+    { ".tiff", TRUE }, { ".log", FALSE },   { ".raw", FALSE }, { ".json", FALSE },
+  };
+  const char *ending = strrchr (name, '.');
+
+  for (guint i = 0; ending && i < G_N_ELEMENTS (kinds); i++)
+    if (g_ascii_strcasecmp (ending, kinds[i].ending) == 0) {
+      if (alone)
+        *alone = kinds[i].alone;
+      return ending;
+    }
+  return NULL;
+}
 
 TdScan *
 td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source)
@@ -45,6 +68,18 @@ td_scan_note (TdScan *scan, const char *id, ...)
   va_start (values, id);
   td_messages_add (&scan->facts.notes, td_message_new_list (id, values));
   va_end (values);
+}
+
+gboolean
+td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  g_autofree char *note = NULL;
+
+  facts->angles_rad = td_angles_for_views (spec, facts->path, names, facts->n_views, &note, error);
+  if (note)
+    td_scan_note (scan, "%s", note);
+  return facts->angles_rad != NULL;
 }
 
 void

@@ -87,6 +87,10 @@ typedef enum {
   TD_SCAN_VALUES_ATTENUATIONS, /* -log was taken */
 } TdScanValues;
 
+/* The ending of @name, if files of scans have it, else NULL. @alone: (out) (optional): a file of
+   that ending is a scan by itself; of the others only a person can say so. */
+const char *td_scan_ending (const char *name, gboolean *alone);
+
 /**
  * td_scan_open:
  * @path: a file or a folder. A folder is searched for projections, flats, darks and angles by the

@@ -72,7 +72,7 @@ paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images,
       a[n_columns + x] = in[x].y;
 }
 
-/* ── A row out of its neighbours (compute/prepare/paganin-terms.h) ───────────────────────────── */
+/* ── A row out of its neighbours (compute/prepare/paganin-core.h) ────────────────────────────── */
 
 /* Rows that are added: values between two of them, and weights between two terms. */
 typedef struct {

@@ -153,3 +153,20 @@ td_gl_program (const char *vertex, const char *fragment, GError **error)
   glDeleteProgram (program);
   return 0;
 }
+
+void
+td_gl_bind_map (GLuint texture, TdColourMap map, int *held)
+{
+  glActiveTexture (GL_TEXTURE1);
+  glBindTexture (GL_TEXTURE_2D, texture);
+  if (*held != (int) map) {
+    glPixelStorei (GL_UNPACK_ALIGNMENT, 4);
+    glTexImage2D (GL_TEXTURE_2D, 0, GL_RGBA8, TD_COLOUR_ENTRIES, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                  td_colour_map_table (map));
+    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
+    *held = (int) map;
+  }
+  glActiveTexture (GL_TEXTURE0);
+}

@@ -4,6 +4,8 @@
 #include <epoxy/gl.h>
 #include <glib.h>
 
+#include "colour-map.h"
+
 /* What every GL user here shares. All calls: the thread of the current GL context. */
 #define TD_RENDER_ERROR (td_render_error_quark ())
 GQuark td_render_error_quark (void);
@@ -21,6 +23,8 @@ guint td_gl_volume_side (void);
 /* The same of what is known: @most: the longest side of a texture; @holds: whether one of that side
    can be had. */
 guint td_gl_volume_side_of (gboolean software, guint most, gboolean (*holds) (guint side));
+/* Binds @texture as texture 1, with @map in it. @held: the map that it holds already; -1: none. */
+void td_gl_bind_map (GLuint texture, TdColourMap map, int *held);
 /* Compiles the shaders of those names from the resources with the header that the context (desktop
    or ES) wants. 0 with @error set. */
 GLuint td_gl_program (const char *vertex, const char *fragment, GError **error);

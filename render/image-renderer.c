@@ -41,23 +41,6 @@ td_image_renderer_clear (TdImageRenderer *r, const TdStyle *style)
   glClear (GL_COLOR_BUFFER_BIT);
 }
 
-static void
-bind_map (TdImageRenderer *r, TdColourMap map)
-{
-  glActiveTexture (GL_TEXTURE1);
-  glBindTexture (GL_TEXTURE_2D, r->map_texture);
-  if (r->map != (int) map) {
-    glPixelStorei (GL_UNPACK_ALIGNMENT, 4);
-    glTexImage2D (GL_TEXTURE_2D, 0, GL_RGBA8, TD_COLOUR_ENTRIES, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE,
-                  td_colour_map_table (map));
-    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
-    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
-    r->map = (int) map;
-  }
-  glActiveTexture (GL_TEXTURE0);
-}
-
 /* Clip coordinates of the tile's corners: left, top, right and bottom. */
 static void
 tile_corners (const TdImage *image, const TdTile *tile, const TdView *view, const TdScreen *screen,
@@ -109,7 +92,7 @@ td_image_renderer_draw (TdImageRenderer *r, TdImageTexture *texture, const TdVie
   glDisable (GL_DEPTH_TEST);
   glUseProgram (r->program);
   glBindVertexArray (r->vertex_array);
-  bind_map (r, style->map);
+  td_gl_bind_map (r->map_texture, style->map, &r->map);
   glUniform1i (r->image, 0);
   glUniform1i (r->map_unit, 1);
   glUniform2f (r->window, (float) style->low, (float) (range > 0 ? 1 / range : 1e30));

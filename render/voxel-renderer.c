@@ -74,23 +74,6 @@ voxel_renderer_upload (TdVoxelRenderer *r, TdVoxels *voxels)
 }
 
 static void
-voxel_renderer_bind_map (TdVoxelRenderer *r, TdColourMap map)
-{
-  glActiveTexture (GL_TEXTURE1);
-  glBindTexture (GL_TEXTURE_2D, r->map);
-  if (r->shown_map != (int) map) {
-    glPixelStorei (GL_UNPACK_ALIGNMENT, 4);
-    glTexImage2D (GL_TEXTURE_2D, 0, GL_RGBA8, TD_COLOUR_ENTRIES, 1, 0, GL_RGBA, GL_UNSIGNED_BYTE,
-                  td_colour_map_table (map));
-    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
-    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
-    glTexParameteri (GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
-    r->shown_map = (int) map;
-  }
-  glActiveTexture (GL_TEXTURE0);
-}
-
-static void
 voxel_renderer_set3 (TdVoxelRenderer *r, const char *name, double x, double y, double z)
 {
   glUniform3f (glGetUniformLocation (r->program, name), (float) x, (float) y, (float) z);
@@ -133,7 +116,7 @@ td_voxel_renderer_draw (TdVoxelRenderer *r, TdVoxels *voxels, const TdCast *cast
   glUseProgram (r->program);
   glBindVertexArray (r->vertex_array);
   voxel_renderer_upload (r, voxels);
-  voxel_renderer_bind_map (r, cast->map);
+  td_gl_bind_map (r->map, cast->map, &r->shown_map);
   voxel_renderer_set_rays (r, voxels, camera, width, height);
   glUniform1i (glGetUniformLocation (r->program, "u_values"), 0);
   glUniform1i (glGetUniformLocation (r->program, "u_map"), 1);

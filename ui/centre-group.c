@@ -52,9 +52,7 @@ td_centre_group_drag (TdCentreGroup *self, double centre_px, double tilt_deg, gu
   if (!recipe->centre_auto && fabs (recipe->centre_px - centre_px) < 1e-9
       && tilt == recipe->tilt_deg)
     return;
-  recipe->centre_px = centre_px;
-  recipe->centre_auto = FALSE;
-  recipe->tilt_deg = tilt;
+  td_recipe_state_axis (recipe, centre_px, tilt);
   td_recipe_group_commit (TD_RECIPE_GROUP (self), key);
 }
 
@@ -140,10 +138,7 @@ centre_group_take (TdCentreGroup *self, double centre, double tilt)
 
   if (!recipe)
     return;
-  recipe->centre_auto = FALSE;
-  recipe->centre_px = centre;
-  if (isfinite (tilt))
-    recipe->tilt_deg = tilt;
+  td_recipe_state_axis (recipe, centre, isfinite (tilt) ? tilt : recipe->tilt_deg);
   td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
 }
 

@@ -121,9 +121,7 @@ td_choice_check_request (TdChoiceCheck *self, TdScan *scan, const TdRecipe *reci
     return;
   }
   /* Where the axis is rules nothing out, and it is what is dragged. */
-  one.centre_auto = FALSE;
-  one.centre_px = NAN;
-  one.tilt_deg = 0;
+  td_recipe_state_axis (&one, NAN, 0);
   one.row_first = td_scan_facts (scan)->n_rows / 2;
   one.row_end = one.row_first + 1;
   if (scan == self->scan && td_recipe_equal (&one, &self->recipe))

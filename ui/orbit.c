@@ -11,12 +11,6 @@
 /* A parallel beam has no distances: its detector is drawn so many volume radii away. */
 #define PARALLEL_RADII 1.6
 
-static double
-orbit_dot (const double a[3], const double b[3])
-{
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 /* ── Cone and fan ── */
 
 /* The view's matrix with w in millimetres from the source along the detector's normal, and how far
@@ -30,16 +24,16 @@ cone_matrix (const TdOrbit *orbit, guint view, double matrix[12])
     const double angle = orbit->angles_rad[view];
     const double beam[3] = { -sin (angle), cos (angle), 0 };
     td_cone_matrix (geometry, angle, orbit->n_columns, orbit->n_rows, matrix);
-    return geometry->source_detector_mm * orbit_dot (matrix + 8, beam);
+    return geometry->source_detector_mm * td_dot3 (matrix + 8, beam);
   }
   memcpy (matrix, geometry->view_matrices + 12 * (gsize) view, 12 * sizeof *matrix);
-  const double norm = sqrt (orbit_dot (matrix + 8, matrix + 8)) * (matrix[11] < 0 ? -1 : 1);
+  const double norm = sqrt (td_dot3 (matrix + 8, matrix + 8)) * (matrix[11] < 0 ? -1 : 1);
   for (guint i = 0; i < 12; i++)
     matrix[i] /= norm;
   /* A matrix says where rays go, not where the detector cuts them: its pixel size does, by the
      focal length in pixels. */
-  const double foot = orbit_dot (matrix, matrix + 8);
-  const double focal_px = sqrt (MAX (orbit_dot (matrix, matrix) - foot * foot, 0));
+  const double foot = td_dot3 (matrix, matrix + 8);
+  const double focal_px = sqrt (MAX (td_dot3 (matrix, matrix) - foot * foot, 0));
   if (geometry->pixel_width_mm > 0)
     return focal_px * geometry->pixel_width_mm;
   return geometry->source_detector_mm > 0 ? geometry->source_detector_mm : 2 * matrix[11];
@@ -111,8 +105,8 @@ td_orbit_project (const TdOrbit *orbit, guint view, const double point[3], doubl
     return;
   }
   parallel_frame (orbit, view, frame[0], frame[1], frame[2]);
-  *u = orbit->centre_px + orbit_dot (frame[0], point) / orbit->geometry.pixel_width_mm;
-  *v = (orbit->n_rows - 1) / 2.0 + orbit_dot (frame[1], point) / orbit->geometry.pixel_height_mm;
+  *u = orbit->centre_px + td_dot3 (frame[0], point) / orbit->geometry.pixel_width_mm;
+  *v = (orbit->n_rows - 1) / 2.0 + td_dot3 (frame[1], point) / orbit->geometry.pixel_height_mm;
 }
 
 void
@@ -241,14 +235,14 @@ measure_radius (TdOrbit *orbit)
   const double u[2] = { -0.5, orbit->n_columns - 0.5 }, v[2] = { -0.5, orbit->n_rows - 0.5 };
   const guint step = MAX (orbit->n_views / 90, 1);
 
-  orbit->radius = sqrt (orbit_dot (orbit->half_mm, orbit->half_mm));
+  orbit->radius = sqrt (td_dot3 (orbit->half_mm, orbit->half_mm));
   for (guint view = 0; view < orbit->n_views; view += step) {
     double point[3];
     td_orbit_source (orbit, view, point);
-    orbit->radius = MAX (orbit->radius, sqrt (orbit_dot (point, point)));
+    orbit->radius = MAX (orbit->radius, sqrt (td_dot3 (point, point)));
     for (guint corner = 0; corner < 4; corner++) {
       td_orbit_pixel (orbit, view, u[corner % 2], v[corner / 2], point);
-      orbit->radius = MAX (orbit->radius, sqrt (orbit_dot (point, point)));
+      orbit->radius = MAX (orbit->radius, sqrt (td_dot3 (point, point)));
     }
   }
 }

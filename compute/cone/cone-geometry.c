@@ -8,12 +8,6 @@
 
 #define ROUNDING 0.02 /* rows that single precision may be off by, with 65536 of them */
 
-static double
-cone_geometry_dot (const double a[3], const double b[3])
-{
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 /* Turns the frame (u, v, n) of the detector about its own axes, in the order u, v, n. */
 static void
 cone_geometry_tilt_frame (double frame[3][3], const double tilt_rad[3])
@@ -49,16 +43,16 @@ td_cone_matrix (const TdGeometry *geometry, double angle_rad, guint n_columns, g
 
   /* Let p - source = (a, b, n) in the detector's frame. The ray meets the detector at (distance
      a / n, distance b / n) from the foot of the source's perpendicular. */
-  const double distance = cone_geometry_dot (frame[2], to_detector);
-  const double foot_u = u0 - cone_geometry_dot (frame[0], to_detector) / geometry->pixel_width_mm;
-  const double foot_v = v0 - cone_geometry_dot (frame[1], to_detector) / geometry->pixel_height_mm;
+  const double distance = td_dot3 (frame[2], to_detector);
+  const double foot_u = u0 - td_dot3 (frame[0], to_detector) / geometry->pixel_width_mm;
+  const double foot_v = v0 - td_dot3 (frame[1], to_detector) / geometry->pixel_height_mm;
   for (guint i = 0; i < 3; i++) {
     matrix[i] = distance / geometry->pixel_width_mm * frame[0][i] + foot_u * frame[2][i];
     matrix[4 + i] = distance / geometry->pixel_height_mm * frame[1][i] + foot_v * frame[2][i];
     matrix[8 + i] = frame[2][i];
   }
   for (guint row = 0; row < 3; row++)
-    matrix[4 * row + 3] = -cone_geometry_dot (matrix + 4 * row, source);
+    matrix[4 * row + 3] = -td_dot3 (matrix + 4 * row, source);
 }
 
 gboolean
@@ -76,9 +70,9 @@ td_cone_matrix_normalise (double matrix[12])
 void
 td_cone_project (const double matrix[12], const double point_mm[3], double *u, double *v, double *w)
 {
-  *w = cone_geometry_dot (matrix + 8, point_mm) + matrix[11];
-  *u = (cone_geometry_dot (matrix, point_mm) + matrix[3]) / *w;
-  *v = (cone_geometry_dot (matrix + 4, point_mm) + matrix[7]) / *w;
+  *w = td_dot3 (matrix + 8, point_mm) + matrix[11];
+  *u = (td_dot3 (matrix, point_mm) + matrix[3]) / *w;
+  *v = (td_dot3 (matrix + 4, point_mm) + matrix[7]) / *w;
 }
 
 void
@@ -102,7 +96,7 @@ td_cone_cosine (const double matrix[12], double coefficients[6])
 {
   /* The ray of pixel (u, v) is A^-1 (u, v, 1). Its component along the detector's normal is the
      same for every pixel: 1 / |third row|. Its length over that component is 1 / cosine. */
-  const double normal = sqrt (cone_geometry_dot (matrix + 8, matrix + 8));
+  const double normal = sqrt (td_dot3 (matrix + 8, matrix + 8));
   double column[3][3];
 
   for (guint k = 0; k < 3; k++) {
@@ -112,12 +106,12 @@ td_cone_cosine (const double matrix[12], double coefficients[6])
     for (guint i = 0; i < 3; i++)
       column[k][i] *= normal;
   }
-  coefficients[0] = cone_geometry_dot (column[0], column[0]);
-  coefficients[1] = cone_geometry_dot (column[1], column[1]);
-  coefficients[2] = cone_geometry_dot (column[2], column[2]);
-  coefficients[3] = 2 * cone_geometry_dot (column[0], column[1]);
-  coefficients[4] = 2 * cone_geometry_dot (column[0], column[2]);
-  coefficients[5] = 2 * cone_geometry_dot (column[1], column[2]);
+  coefficients[0] = td_dot3 (column[0], column[0]);
+  coefficients[1] = td_dot3 (column[1], column[1]);
+  coefficients[2] = td_dot3 (column[2], column[2]);
+  coefficients[3] = 2 * td_dot3 (column[0], column[1]);
+  coefficients[4] = 2 * td_dot3 (column[0], column[2]);
+  coefficients[5] = 2 * td_dot3 (column[1], column[2]);
 }
 
 gboolean

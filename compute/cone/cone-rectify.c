@@ -20,12 +20,6 @@ typedef struct {
   double distance; /* rectified, to the axis */
 } Stand;
 
-static double
-cone_rectify_dot (const double a[3], const double b[3])
-{
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 static gboolean
 stand_of (const double matrix[12], Stand *stand)
 {
@@ -72,9 +66,9 @@ rectified_matrix (const Stand *stand, const Rectified *rectified, double matrix[
 static double
 pixels_a_mm (const double m[12], const double direction[3])
 {
-  const double depth = cone_rectify_dot (m + 8, direction);
-  const double u = cone_rectify_dot (m, direction) - m[3] / m[11] * depth;
-  const double v = cone_rectify_dot (m + 4, direction) - m[7] / m[11] * depth;
+  const double depth = td_dot3 (m + 8, direction);
+  const double u = td_dot3 (m, direction) - m[3] / m[11] * depth;
+  const double v = td_dot3 (m + 4, direction) - m[7] / m[11] * depth;
 
   return hypot (u, v) / m[11];
 }
@@ -107,9 +101,9 @@ cone_rectify_transfer (const double from[12], const double to[12], double u, dou
 
   if (!td_matrix_solve (from, pixel, ray))
     return FALSE;
-  const double depth = cone_rectify_dot (to + 8, ray);
-  out[0] = cone_rectify_dot (to, ray) / depth;
-  out[1] = cone_rectify_dot (to + 4, ray) / depth;
+  const double depth = td_dot3 (to + 8, ray);
+  out[0] = td_dot3 (to, ray) / depth;
+  out[1] = td_dot3 (to + 4, ray) / depth;
   return depth > 0;
 }
 
@@ -215,7 +209,7 @@ cone_rectify_homography (const double a[12], const double b[12], double out[9])
     if (!td_matrix_solve (b, unit, ray))
       return FALSE;
     for (guint i = 0; i < 3; i++)
-      out[3 * i + k] = cone_rectify_dot (a + 4 * i, ray);
+      out[3 * i + k] = td_dot3 (a + 4 * i, ray);
   }
   return TRUE;
 }

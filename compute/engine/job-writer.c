@@ -116,26 +116,16 @@ td_job_writer_free (TdJobWriter *writer)
 gboolean
 td_job_writer_start (TdJob *job, double low, double high, GError **error)
 {
-  const TdPlanFacts *facts = &job->plan->facts;
   TdJobWriter *writer = job->writer;
 
   job->output_low = low;
   job->output_high = high;
   if (job->plan->output) {
-    TdVolumeSpec spec = {
-      .path = job->plan->output,
-      .format = job->plan->recipe.output_format,
-      .bits = job->plan->recipe.output_bits,
-      .low = low,
-      .high = high,
-      .nx = facts->nx,
-      .ny = facts->ny,
-      .n_slices = facts->n_slices,
-      .first_slice = facts->first_slice,
-      .voxel_mm = facts->pixel_mm,
-      .units = facts->units,
-      .overwrite = job->overwrite,
-    };
+    TdVolumeSpec spec = td_plan_volume (job->plan);
+    spec.path = job->plan->output;
+    spec.low = low;
+    spec.high = high;
+    spec.overwrite = job->overwrite;
     writer->volume = td_volume_writer_new (&spec, error);
     if (!writer->volume)
       return FALSE;

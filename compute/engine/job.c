@@ -499,6 +499,13 @@ td_job_add_account (TdJob *job, TdDevice *account)
     td_job_add_host_bytes (job, (gint64) peak);
 }
 
+TdMessage *
+td_job_clamped_note (guint64 samples)
+{
+  return td_message_new ("%" PRIu64 " output samples were outside the range and clamped ({range}).",
+                         samples);
+}
+
 static void
 add_count_notes (TdJob *job)
 {
@@ -534,10 +541,7 @@ add_count_notes (TdJob *job)
   if (counts->zingers_angle)
     td_job_note (job, "%" PRIu64 " zingers were removed over the angle.", counts->zingers_angle);
   if (result->clamped_output)
-    td_job_note (job,
-                 "%" PRIu64 " output samples were outside the range and clamped "
-                 "({range}).",
-                 result->clamped_output);
+    td_messages_add (&job->notes, td_job_clamped_note (result->clamped_output));
 }
 
 static void

@@ -29,6 +29,9 @@ typedef struct {
   double residual;      /* the last pass's, relative; NAN: none yet */
 } TdJobProgress;
 
+/* What is told of samples that lay outside the range of a volume's 16 or 8 bits. (transfer full) */
+TdMessage *td_job_clamped_note (guint64 samples);
+
 /* A pass of an iterative method: the seconds from the job's start to the pass's end, and the
    relative residual that the pass found. */
 typedef struct {

@@ -524,6 +524,23 @@ td_plan_facts (const TdPlan *plan)
   return &plan->facts;
 }
 
+TdVolumeSpec
+td_plan_volume (const TdPlan *plan)
+{
+  const TdPlanFacts *facts = &plan->facts;
+
+  return (TdVolumeSpec) {
+    .format = plan->recipe.output_format,
+    .bits = plan->recipe.output_bits,
+    .nx = facts->nx,
+    .ny = facts->ny,
+    .n_slices = facts->n_slices,
+    .first_slice = facts->first_slice,
+    .voxel_mm = facts->pixel_mm,
+    .units = facts->units,
+  };
+}
+
 const TdRecipe *
 td_plan_recipe (const TdPlan *plan)
 {

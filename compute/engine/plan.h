@@ -4,6 +4,7 @@
 #include "engine.h"
 #include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
+#include "dataset/volume.h"
 
 /**
  * TdPlan: scan + recipe + devices -> slabs, passes, buffers, bytes, time. The plan is made before
@@ -81,6 +82,8 @@ TdPlan *td_plan_new (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, con
 TdPlan *td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
                           const TdPlanPart *part, GCancellable *cancellable, GError **error);
 const TdPlanFacts *td_plan_facts (const TdPlan *plan);
+/* The volume that comes out, without its path and the values of the samples' range. */
+TdVolumeSpec td_plan_volume (const TdPlan *plan);
 const TdRecipe *td_plan_recipe (const TdPlan *plan); /* with everything "auto" made concrete */
 char *td_plan_to_json (const TdPlan *plan);
 TdPlan *td_plan_ref (TdPlan *plan);

@@ -27,10 +27,8 @@ preflight_device (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const 
   row->id = g_strdup (entry->id);
   row->name = g_strdup (entry->name);
   g_strlcpy (alone.devices, entry->id, sizeof alone.devices);
-  if (alone.centre_auto) {
-    alone.centre_auto = FALSE;
-    alone.centre_px = NAN;
-  }
+  if (alone.centre_auto)
+    td_recipe_state_axis (&alone, NAN, alone.tilt_deg);
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &alone, output, cancellable, &error);
   if (!plan) {
     row->problem = td_error_message (error);

@@ -13,12 +13,6 @@ typedef struct {
   double turn;
 } View;
 
-static double
-rays_view_dot (const double a[3], const double b[3])
-{
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 static gboolean
 rays_view_is_parallel (const double m[12])
 {
@@ -29,7 +23,7 @@ rays_view_is_parallel (const double m[12])
 static void
 rays_view_dual (const double a[3], const double b[3], double x[3])
 {
-  const double aa = rays_view_dot (a, a), ab = rays_view_dot (a, b), bb = rays_view_dot (b, b),
+  const double aa = td_dot3 (a, a), ab = td_dot3 (a, b), bb = td_dot3 (b, b),
                det = aa * bb - ab * ab;
 
   for (guint k = 0; k < 3; k++)
@@ -55,7 +49,7 @@ parallel_view (const TdConeTask *task, const double m[12], View *view)
     view->point[k] = (u - m[3]) * view->column[k] + (v - m[7]) * view->row[k];
     view->direction[k] = m[(k + 1) % 3] * m[4 + (k + 2) % 3] - m[(k + 2) % 3] * m[4 + (k + 1) % 3];
   }
-  const double length = sqrt (rays_view_dot (view->direction, view->direction));
+  const double length = sqrt (td_dot3 (view->direction, view->direction));
   for (guint k = 0; k < 3; k++)
     view->direction[k] /= length;
   view->turn = 0;
@@ -115,9 +109,9 @@ td_rays_view (const TdConeTask *task, guint index, double out[TD_RAY_FLOATS])
     out[18 + c] = view.row[c] / step[c];
     out[21 + c] = view.direction[c] / step[c];
   }
-  const double w = rays_view_dot (m + 8, task->first_mm) + m[11];
-  out[3] = rays_view_dot (m, task->first_mm) + m[3] - u * w;
-  out[7] = rays_view_dot (m + 4, task->first_mm) + m[7] - v * w;
+  const double w = td_dot3 (m + 8, task->first_mm) + m[11];
+  out[3] = td_dot3 (m, task->first_mm) + m[3] - u * w;
+  out[7] = td_dot3 (m + 4, task->first_mm) + m[7] - v * w;
   out[11] = w;
   out[24] = view.turn;
   for (guint i = 25; i < TD_RAY_FLOATS; i++)
@@ -238,7 +232,7 @@ td_rays_check (const TdConeTask *task, GError **error)
       point[0] = task->first_mm[0] + (corner & 1 ? (double) task->nx : -1) * task->voxel_mm;
       point[1] = task->first_mm[1] - (corner & 2 ? (double) task->ny : -1) * task->voxel_mm;
       point[2] = task->first_mm[2] - (corner & 4 ? (double) task->nz : -1) * task->voxel_mm;
-      if (!(rays_view_dot (m + 8, point) + m[11] > 0.01)) {
+      if (!(td_dot3 (m + 8, point) + m[11] > 0.01)) {
         td_set_error (
             error, TD_ERROR_UNSUPPORTED,
             "In view %u the source stands inside the volume or beside it, where iterative methods "

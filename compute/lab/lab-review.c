@@ -55,8 +55,7 @@ lab_review_phantom_lab (const TdLab *lab, const TdPhantomScan *spec, GError **er
 
   td_recipe_init (&base);
   base.n_steps = 0;
-  base.centre_auto = FALSE;
-  base.centre_px = (spec->n_columns - 1) / 2.0;
+  td_recipe_state_axis (&base, (spec->n_columns - 1) / 2.0, 0);
   base.filter = lab->base.filter;
   memcpy (base.devices, lab->base.devices, sizeof base.devices);
   g_autoptr (TdLab) phantom = td_lab_new (&base, 0);

@@ -16,9 +16,7 @@ lab_rows_recipe (const TdRecipe *from, TdRecipe *rows)
   memcpy (rows->steps, from->steps, sizeof rows->steps);
   rows->n_steps = from->n_steps;
   memcpy (rows->mask, from->mask, sizeof rows->mask);
-  rows->centre_auto = FALSE;
-  rows->centre_px = from->centre_px;
-  rows->tilt_deg = from->tilt_deg;
+  td_recipe_state_axis (rows, from->centre_px, from->tilt_deg);
   memcpy (rows->crop, from->crop, sizeof rows->crop);
   memcpy (rows->bin, from->bin, sizeof rows->bin);
   rows->bin_views = from->bin_views;
@@ -155,9 +153,7 @@ td_lab_rows_half_recipe (const TdLabRows *rows, const TdRecipe *recipe, TdRecipe
   *half = *recipe;
   half->n_steps = 0;
   half->mask[0] = '\0';
-  half->centre_auto = FALSE;
-  half->centre_px = rows->half_recipe.centre_px;
-  half->tilt_deg = 0;
+  td_recipe_state_axis (half, rows->half_recipe.centre_px, 0);
   half->field_of_view = rows->half_recipe.field_of_view;
   memset (half->crop, 0, sizeof half->crop);
   memset (half->bin, 0, sizeof half->bin);

@@ -571,6 +571,14 @@ td_recipe_init (TdRecipe *recipe)
       field->kind->set (field, recipe, field->preset, NULL);
 }
 
+void
+td_recipe_state_axis (TdRecipe *recipe, double centre_px, double tilt_deg)
+{
+  recipe->centre_auto = FALSE;
+  recipe->centre_px = centre_px;
+  recipe->tilt_deg = tilt_deg;
+}
+
 gboolean
 td_recipe_equal_in (const TdRecipe *a, const TdRecipe *b, const char *part)
 {

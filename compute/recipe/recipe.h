@@ -94,6 +94,8 @@ typedef struct {
 } TdRecipe;
 
 void td_recipe_init (TdRecipe *recipe); /* presets */
+/* States the axis, which is then not searched for. @centre_px may be NAN. */
+void td_recipe_state_axis (TdRecipe *recipe, double centre_px, double tilt_deg);
 /* Field by field: what one of them does not use (a centre beside "auto") makes no difference. */
 gboolean td_recipe_equal (const TdRecipe *a, const TdRecipe *b);
 /* The same for one part only, as the JSON calls it: "prepare", "filter", "filter.kind", … */

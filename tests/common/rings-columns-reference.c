@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "compute/prepare/rings/rings-noise.h"
+#include "compute/prepare/rings/rings-offsets.h"
 #include "dataset/sort.h"
 
 #define AT(s, view, column) ((s)->values[(gsize) (view) * (s)->n_columns + (column)])

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/prepare/paganin-terms.h"
+#include "compute/prepare/paganin-core.h"
 #include "compute/prepare/prepare.h"
 #include "tests/common/devices.h"
 

@@ -4,7 +4,6 @@
 
 #include "compute/prepare/rings/rings-axis.h"
 #include "compute/prepare/rings/rings-disc.h"
-#include "compute/prepare/rings/rings-noise.h"
 #include "compute/prepare/rings/rings-offsets.h"
 
 /* sum w (m - L q)^2 + sum s q^2, whose least has no slope in any direction. */

@@ -2,8 +2,10 @@
 #include "rings-offsets.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "compute/prepare/median.h"
+#include "dataset/sort.h"
 #include "rings-edges.h"
 
 #define CONSISTENCY 2.0 /* a stripe is that many times what the parts of the turn differ by */
@@ -24,6 +26,8 @@
 #define STANDS_STILL 1.5      /* times the most that the object does around */
 #define LEAST_ROUGHNESS 0.003 /* in -log: pixels that flicker less do no harm */
 #define LEAST_FAILURE 0.5     /* in -log: objects' edges differ less from part to part */
+#define NOISE_BOUND 2.0       /* standard deviations */
+#define QUIETEST 0.2          /* of the columns have noise and little else */
 
 /* L L' and what td_rings_solve() adds to it, by its diagonals: a symmetric matrix of five. */
 typedef struct {
@@ -343,4 +347,42 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   for (guint c = 0; c < n; c++)
     offsets[c] = dead[c] ? 0 : offsets[c];
   return (TdRingsAxis) { row.profile.axis, row.profile.axis_error, columns->axis.mass };
+}
+
+/* ── Noise ── */
+
+/* Of the roughness of noise: |x - (x + y + z) / 3| is sqrt (2/3) sqrt (2/pi) standard deviations.
+ */
+static double
+deviation_of (double roughness, guint n_views)
+{
+  return roughness / (sqrt (2.0 / 3) * sqrt (2 / G_PI) * n_views);
+}
+
+/* Photons' noise grows with what they pass through, as exp (p / 2). */
+static double
+photons_noise (const float *sums, guint c, guint n_views)
+{
+  return exp (0.5 * CLAMP (sums[c] / n_views, -1, 20));
+}
+
+void
+td_rings_noise_bounds (const float *sums, const float *roughness, guint n_columns, guint n_views,
+                       float *bounds)
+{
+  g_autofree double *noises = g_new (double, n_columns);
+
+  for (guint c = 0; c < n_columns; c++)
+    noises[c] = deviation_of (roughness[c], n_views) / photons_noise (sums, c, n_views);
+  qsort (noises, n_columns, sizeof *noises, td_compare_doubles);
+  double noise = noises[(guint) (QUIETEST * (n_columns - 1))];
+  for (guint c = 0; c < n_columns; c++) {
+    double left = photons_noise (sums, c > 0 ? c - 1 : 0, n_views),
+           own = photons_noise (sums, c, n_views);
+    double right = photons_noise (sums, MIN (c + 1, n_columns - 1), n_views);
+    bounds[c]
+        = noise > LEAST
+              ? (float) (NOISE_BOUND * noise * sqrt (4 * own * own + left * left + right * right))
+              : 0;
+  }
 }

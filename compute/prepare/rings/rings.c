@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rings.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "kernels/params.h"
@@ -9,6 +10,16 @@
 #define CHUNK_BYTES (128u << 20)
 #define LEAST_PART 8  /* of a slab's rows that are a chunk at least */
 #define CPU_PIECE 256 /* views that one item adds up where items are few and large */
+
+/* As in kernels/rings-sort.cl. */
+#define TILE_VIEWS 8
+#define RUN 32
+
+/* Places of a line that one item adds up where items are many and small. */
+#define PIECE 128
+
+#define MODES 8 /* as in kernels/rings-columns.cl */
+#define LEAST_WEIGHT 1e-7
 
 static guint
 rows_in_chunk (guint n_rows, guint64 row_bytes)
@@ -101,9 +112,10 @@ td_rings_profiles_bytes (const TdScanFacts *facts)
   return sizeof (float) * ((pieces + profiles) * facts->n_columns + 2);
 }
 
-gboolean
-td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float scale,
-                    TdBuffer *profile, GError **error)
+/* scale × the sum of [row][piece][column]. */
+static gboolean
+rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float scale,
+                 TdBuffer *profile, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
 
@@ -134,7 +146,7 @@ td_rings_roughness (const TdRings *rings, guint window, TdBuffer *profile, GErro
   return td_rings_launch (rings, "rings-columns", "rings_sum_roughness",
                           (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes), args,
                           G_N_ELEMENTS (args), error)
-         && td_rings_join_sums (rings, sums, n_pieces, 1, profile, error);
+         && rings_join_sums (rings, sums, n_pieces, 1, profile, error);
 }
 
 static gboolean
@@ -214,4 +226,307 @@ td_rings_bridge (const TdRings *rings, TdBuffer *marks, GError **error)
   };
   return td_rings_launch (rings, "rings-columns", "rings_bridge", strips * slab->n_views, args,
                           G_N_ELEMENTS (args), error);
+}
+
+/* ── Lines (kernels/rings-sort.cl) ── */
+
+guint64
+td_rings_lines_bytes (const TdScanFacts *facts, gboolean sorting)
+{
+  return (sorting ? 4 : 2) * sizeof (float) * (guint64) facts->n_views * facts->n_columns;
+}
+
+gboolean
+td_rings_lines (const TdRings *rings, gboolean sorting, TdRingsLines *lines, GError **error)
+{
+  static const char *const keys[] = { "rings lines 0", "rings lines 1" };
+  static const char *const orders[] = { "rings order 0", "rings order 1" };
+  guint64 floats = (guint64) rings->slab->n_views * rings->slab->n_columns;
+
+  for (guint i = 0; i < 2; i++) {
+    lines->order[i] = NULL;
+    if (!(lines->lines[i] = td_rings_buffer (rings, keys[i], floats, error))
+        || (sorting && !(lines->order[i] = td_rings_buffer (rings, orders[i], floats, error))))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+guint64
+td_rings_tiles (const TdRings *rings)
+{
+  guint lanes = td_rings_lanes (rings);
+  return (guint64) ((rings->slab->n_columns + lanes - 1) / lanes)
+         * ((rings->slab->n_views + TILE_VIEWS - 1) / TILE_VIEWS);
+}
+
+gboolean
+td_rings_to_lines (const TdRings *rings, TdBuffer *to, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (to),
+    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
+  };
+  return td_rings_launch (rings, "rings-sort", "rings_to_lines", td_rings_tiles (rings), args,
+                          G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *marks, GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  const int only_marked = marks != NULL;
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (from),         TD_ARG_BUFFER (marks ? marks : from),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_VALUE (rings->first_row),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (only_marked),
+  };
+  return td_rings_launch (rings, "rings-sort", "rings_from_lines", td_rings_tiles (rings), args,
+                          G_N_ELEMENTS (args), error);
+}
+
+/* ── Sorting ── */
+
+static void
+rings_lines_swap (TdRingsLines *lines)
+{
+  TdRingsLines turned
+      = { { lines->lines[1], lines->lines[0] }, { lines->order[1], lines->order[0] } };
+  *lines = turned;
+}
+
+/* @sizes: the length of lines, and how many there are. @grain: lines that an item sorts, or the
+   length of the runs that it merges. */
+static gboolean
+rings_lines_launch (const TdRings *rings, const char *kernel, guint64 n_items,
+                    const TdRingsLines *lines, const guint sizes[2], guint grain, GError **error)
+{
+  const TdArg args[] = {
+    TD_ARG_BUFFER (lines->lines[0]),
+    TD_ARG_BUFFER (lines->order[0]),
+    TD_ARG_BUFFER (lines->lines[1]),
+    TD_ARG_BUFFER (lines->order[1]),
+    TD_ARG_VALUE (sizes[0]),
+    TD_ARG_VALUE (sizes[1]),
+    TD_ARG_VALUE (grain),
+  };
+
+  return td_rings_launch (rings, "rings-sort", kernel, n_items, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines, GError **error)
+{
+  const guint sizes[2] = { n, n_lines }, block = 16;
+
+  if (td_device_info (rings->slab->device)->cpu_shaped)
+    return rings_lines_launch (rings, "rings_sort_lines", (n_lines + block - 1) / block, lines,
+                               sizes, block, error);
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]),
+    TD_ARG_BUFFER (lines->order[1]), TD_ARG_VALUE (n),
+    TD_ARG_VALUE (n_lines),
+  };
+  if (!td_rings_launch (rings, "rings-sort", "rings_sort_runs", (guint64) n * n_lines, args,
+                        G_N_ELEMENTS (args), error))
+    return FALSE;
+  rings_lines_swap (lines);
+  for (guint64 run = RUN; run < n; run *= 2) {
+    if (!rings_lines_launch (rings, "rings_merge_runs", (guint64) n * n_lines, lines, sizes,
+                             (guint) run, error))
+      return FALSE;
+    rings_lines_swap (lines);
+  }
+  return TRUE;
+}
+
+gboolean
+td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks, GError **error)
+{
+  guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->order[0]),
+    TD_ARG_BUFFER (lines->lines[1]), TD_ARG_BUFFER (lines->order[1]),
+    TD_ARG_BUFFER (marks),           TD_ARG_VALUE (n),
+    TD_ARG_VALUE (n_lines),
+  };
+  return td_rings_launch (rings, "rings-sort", "rings_resort_lines", n_lines, args,
+                          G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer *to,
+                 GError **error)
+{
+  guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
+  guint strip = td_device_info (rings->slab->device)->cpu_shaped ? n : 1;
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (from), TD_ARG_BUFFER (order),  TD_ARG_BUFFER (to),
+    TD_ARG_VALUE (n),     TD_ARG_VALUE (n_lines), TD_ARG_VALUE (strip),
+  };
+  return td_rings_launch (rings, "rings-sort", "rings_unsort", (guint64) n_lines * (n / strip),
+                          args, G_N_ELEMENTS (args), error);
+}
+
+/* ── Medians and means ── */
+
+gboolean
+td_rings_median (const TdRings *rings, TdBuffer *from, TdBuffer *to, guint n, guint n_lines,
+                 guint size, GError **error)
+{
+  gboolean cpu = td_device_info (rings->slab->device)->cpu_shaped;
+  guint odd = MIN (size | 1, TD_RINGS_MAX_MEDIAN), lanes = td_rings_lanes (rings);
+  guint segment = cpu ? 512 : 128; /* every segment fills its window anew */
+  guint blocks = (n + lanes - 1) / lanes, segments = (n_lines + segment - 1) / segment;
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (from),   TD_ARG_BUFFER (to), TD_ARG_VALUE (n),
+    TD_ARG_VALUE (n_lines), TD_ARG_VALUE (odd), TD_ARG_VALUE (segment),
+  };
+  return td_rings_launch (rings, "rings-sort", "rings_median", (guint64) blocks * segments, args,
+                          G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_line_means (const TdRings *rings, TdBuffer *lines, guint first, guint end,
+                     TdBuffer *profile, GError **error)
+{
+  guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
+  guint length = td_device_info (rings->slab->device)->cpu_shaped ? n : PIECE;
+  guint n_pieces = (end - first + length - 1) / length;
+  TdBuffer *sums = td_rings_buffer (rings, "rings sums", (guint64) n_pieces * n_lines, error);
+
+  if (!sums)
+    return FALSE;
+  const TdArg args[] = {
+    TD_ARG_BUFFER (lines), TD_ARG_BUFFER (sums), TD_ARG_VALUE (n),      TD_ARG_VALUE (n_lines),
+    TD_ARG_VALUE (first),  TD_ARG_VALUE (end),   TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
+  };
+  return td_rings_launch (rings, "rings-columns", "rings_sum_lines", (guint64) n_pieces * n_lines,
+                          args, G_N_ELEMENTS (args), error)
+         && rings_join_sums (rings, sums, n_pieces, 1.0f / (float) (end - first), profile, error);
+}
+
+/* ── Modes (kernels/rings-columns.cl) ── */
+
+gboolean
+td_rings_project (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuffer *modes,
+                  GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint lanes = td_rings_lanes (rings), groups = (n_modes + MODES - 1) / MODES;
+  guint64 blocks = (slab->n_columns + lanes - 1) / lanes;
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),
+    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (n_modes),
+  };
+  return td_rings_launch (rings, "rings-columns", "rings_project", blocks * groups, args,
+                          G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_rings_add_modes (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuffer *modes,
+                    GError **error)
+{
+  const TdSlab *slab = rings->slab;
+  guint lanes = td_rings_lanes (rings);
+  guint views = td_device_info (slab->device)->cpu_shaped ? 64 : 8;
+  guint64 blocks = (slab->n_columns + lanes - 1) / lanes;
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),
+    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (n_modes),          TD_ARG_VALUE (views),
+  };
+  return td_rings_launch (rings, "rings-columns", "rings_add_modes",
+                          blocks * ((slab->n_views + views - 1) / views), args, G_N_ELEMENTS (args),
+                          error);
+}
+
+gboolean
+td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdRingsSmoothing smoothing,
+                 TdBuffer *to, GError **error)
+{
+  guint n_columns = rings->slab->n_columns, lanes = td_rings_lanes (rings);
+  guint64 blocks = (n_columns + lanes - 1) / lanes;
+
+  const TdArg args[] = {
+    TD_ARG_BUFFER (modes),
+    TD_ARG_BUFFER (smoothing.weights),
+    TD_ARG_BUFFER (to),
+    TD_ARG_VALUE (n_columns),
+    TD_ARG_VALUE (n_modes),
+    TD_ARG_VALUE (smoothing.radius),
+    TD_ARG_VALUE (smoothing.subtract),
+  };
+  return td_rings_launch (rings, "rings-columns", "rings_smooth_profile", blocks * n_modes, args,
+                          G_N_ELEMENTS (args), error);
+}
+
+/* ── Low frequencies ── */
+
+/* Frequencies 0 … this one; two modes each, but one for the mean. */
+static guint
+rings_modes_highest (guint n, guint pad, double sigma)
+{
+  double most = sigma * sqrt (-2 * log (LEAST_WEIGHT));
+  return (guint) MIN (most, (n + 2 * pad) / 2);
+}
+
+guint
+td_rings_low_modes (guint n, guint pad, double sigma)
+{
+  return 2 * rings_modes_highest (n, pad, sigma) + 1;
+}
+
+static double
+rings_modes_mode_at (guint mode, gint64 place, guint length)
+{
+  guint k = (mode + 1) / 2;
+  double phase = 2 * G_PI * (double) (k * (guint64) place % length) / length;
+  return mode % 2 == 1 || mode == 0 ? cos (phase) : sin (phase);
+}
+
+/* Which view stands at place @u of the padded line: whole-sample mirrors, c b | a b c. */
+static guint
+padded_view (guint u, guint n, guint pad)
+{
+  if (u < pad)
+    return pad - u;
+  return u < pad + n ? u - pad : n - 2 - (u - pad - n);
+}
+
+void
+td_rings_low_analysis (guint n, guint pad, double sigma, double *table)
+{
+  guint n_modes = td_rings_low_modes (n, pad, sigma), length = n + 2 * pad;
+
+  memset (table, 0, (gsize) n_modes * n * sizeof *table);
+  for (guint mode = 0; mode < n_modes; mode++) {
+    guint k = (mode + 1) / 2;
+    double weight = exp (-0.5 * pow (k / sigma, 2)) * (k == 0 || 2 * k == length ? 1 : 2) / length;
+    for (guint u = 0; u < length; u++)
+      table[(gsize) mode * n + padded_view (u, n, pad)]
+          += weight * rings_modes_mode_at (mode, u, length);
+  }
+}
+
+void
+td_rings_low_synthesis (guint n, guint pad, double sigma, double *table)
+{
+  guint n_modes = td_rings_low_modes (n, pad, sigma);
+
+  for (guint mode = 0; mode < n_modes; mode++)
+    for (guint view = 0; view < n; view++)
+      table[(gsize) mode * n + view] = rings_modes_mode_at (mode, view + pad, n + 2 * pad);
 }

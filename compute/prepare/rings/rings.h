@@ -79,9 +79,6 @@ gboolean td_rings_line_means (const TdRings *rings, TdBuffer *lines, guint first
 
 /* ── Profiles ── */
 
-/* scale × the sum of [row][piece][column]. */
-gboolean td_rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float scale,
-                             TdBuffer *profile, GError **error);
 /* How rough each column is along the angle: the sum of |p - its mean over @window views around|. */
 gboolean td_rings_roughness (const TdRings *rings, guint window, TdBuffer *profile, GError **error);
 /* A row's share of what td_rings_detect(), td_rings_line_means() and their callers keep. */

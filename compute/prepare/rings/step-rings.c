@@ -4,7 +4,6 @@
 #include "compute/device/host.h"
 #include "kernels/params.h"
 #include "rings-axis.h"
-#include "rings-noise.h"
 #include "rings-offsets.h"
 #include "rings-shade.h"
 #include "rings.h"
@@ -13,7 +12,7 @@
 /**
  * The step to begin with. A pixel's gain adds the same to its column in every view; the object does
  * not. So the median over the views of a column's second difference across columns is that of the
- * offsets sought, however sharp the object's edges are. Where there is noise, rings-noise.h has a
+ * offsets sought, however sharp the object's edges are. Where there is noise, rings-offsets.h has a
  * better estimate.
  *
  * The device finds the medians and how certain they are. rings-offsets.h finds from them what each
