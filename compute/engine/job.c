@@ -540,8 +540,10 @@ add_count_notes (TdJob *job)
                  counts->clamped_transmissions);
   if (counts->zingers_angle)
     td_job_note (job, "%" PRIu64 " zingers were removed over the angle.", counts->zingers_angle);
-  if (result->clamped_output)
+  if (result->clamped_output) {
+    g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
     td_messages_add (&job->notes, td_job_clamped_note (result->clamped_output));
+  }
 }
 
 static void

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "window-test.h"
 
+#include <execinfo.h>
 #include <math.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
@@ -24,9 +27,22 @@ write_log (GLogLevelFlags level, const GLogField *fields, gsize n_fields, gpoint
   return g_log_writer_default (level, fields, n_fields, user);
 }
 
+/* Says where a crash happened that may not come again. */
+static void
+on_crash (int number)
+{
+  void *calls[64];
+
+  backtrace_symbols_fd (calls, backtrace (calls, G_N_ELEMENTS (calls)), STDERR_FILENO);
+  raise (number);
+}
+
 TdApplication *
 td_test_start (void)
 {
+  const struct sigaction action = { .sa_handler = on_crash, .sa_flags = SA_RESETHAND };
+
+  sigaction (SIGSEGV, &action, NULL);
   /* Jobs are processes that look for their place in the queue among the folders there. */
   g_setenv ("XDG_DATA_HOME", td_test_folder (), TRUE);
   g_setenv ("TOMODESK_JOB_NICE", "0", TRUE);

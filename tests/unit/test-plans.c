@@ -19,7 +19,7 @@
 
 #define THREADS_BYTES 65536 /* two threads' */
 
-static guint n_scans = 16, first_scan;
+static guint n_scans = 8, first_scan;
 
 /* ── A scan that counts what is read of it ── */
 
