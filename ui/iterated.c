@@ -76,17 +76,13 @@ static TdIteratedResult *
 iterated_result_new (Work *work, float *pixels)
 {
   const TdPlanFacts *facts = work->facts;
-  const gsize n = (gsize) facts->nx * facts->ny;
   const double full = td_scan_facts (work->request->scan)->n_columns;
   const double side = facts->nx == work->n_columns ? full : (double) facts->nx * work->factor;
   TdIteratedResult *result = g_new0 (TdIteratedResult, 1);
   TdJobProgress progress;
 
   td_job_progress (work->job, &progress);
-  /* A wider pixel has larger values per pixel. */
-  if (work->factor > 1 && g_strcmp0 (facts->units, "1/px") == 0)
-    for (gsize i = 0; i < n; i++)
-      pixels[i] /= (float) work->factor;
+  td_preview_coarse_values (facts, work->factor, pixels);
   result->image = td_image_new_coarse_take (pixels, facts->nx, facts->ny, side, side);
   result->pass = work->pass;
   result->n_passes = progress.n_passes;
@@ -108,16 +104,6 @@ iterated_on_estimate (guint slice, guint pass, const float *pixels, gpointer use
   td_latest_post (work->run, iterated_result_new (work, g_memdup2 (pixels, bytes)), TRUE);
 }
 
-static void
-iterated_on_slice (guint first, guint count, const float *slices, gpointer user)
-{
-  float **kept = ((gpointer *) user)[0];
-  const TdPlanFacts *facts = ((gpointer *) user)[1];
-
-  if (!*kept)
-    *kept = g_memdup2 (slices, (gsize) facts->nx * facts->ny * sizeof (float));
-}
-
 static gpointer
 iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
@@ -125,7 +111,6 @@ iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GErro
   const TdScanFacts *facts = td_scan_facts (request->scan);
   const guint factor = iterated_factor (facts);
   TdRecipe recipe;
-  float *pixels = NULL;
 
   g_autoptr (TdScan) masked
       = td_engine_masked (request->engine, request->scan, td_recipe_mask (&request->recipe), error);
@@ -140,16 +125,13 @@ iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GErro
   g_autoptr (TdJob) job = td_job_new (plan);
   Work work
       = { request, run, job, td_plan_facts (plan), factor, td_scan_facts (alone)->n_columns, 0 };
-  gpointer kept[] = { &pixels, (gpointer) work.facts };
+  g_autofree float *pixels = g_new (float, (gsize) work.facts->nx *work.facts->ny);
   td_job_set_estimate_sink (job, iterated_on_estimate, &work);
-  td_job_set_sink (job, iterated_on_slice, kept);
-  if (!td_job_run (job, cancellable, error) || !pixels) {
-    g_free (pixels);
+  if (!td_job_run_slice (job, pixels, cancellable, error))
     return NULL;
-  }
   g_autoptr (GArray) passes = td_job_passes_so_far (job);
   work.pass = passes->len;
-  return iterated_result_new (&work, pixels);
+  return iterated_result_new (&work, g_steal_pointer (&pixels));
 }
 
 /* ── Main thread ── */

@@ -108,20 +108,6 @@ picture_free (gpointer user)
 /* ── Worker thread ── */
 
 typedef struct {
-  float *pixels;
-  gsize n;
-} Sink;
-
-static void
-keep_slice (guint first, guint count, const float *slices, gpointer user)
-{
-  Sink *sink = user;
-
-  if (count > 0 && !sink->pixels)
-    sink->pixels = g_memdup2 (slices, sink->n * sizeof (float));
-}
-
-typedef struct {
   TdLatestRun *run;
   guint n_columns, n_views;
 } Row;
@@ -161,25 +147,18 @@ preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe
     return NULL;
   const TdPlanFacts *facts = td_plan_facts (plan);
   g_autoptr (TdJob) job = td_job_new (plan);
-  Sink sink = { NULL, (gsize) facts->nx * facts->ny };
+  g_autofree float *pixels = g_new (float, (gsize) facts->nx * facts->ny);
 
-  td_job_set_sink (job, keep_slice, &sink);
   if (row)
     td_job_set_sinogram_sink (job, post_sinogram, row);
-  if (!td_job_run (job, cancellable, error) || !sink.pixels) {
-    if (!sink.pixels && error && !*error)
-      td_set_error (error, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
-    g_free (sink.pixels);
+  if (!td_job_run_slice (job, pixels, cancellable, error))
     return NULL;
-  }
   const TdJobResult *outcome = td_job_result (job);
   TdPreviewResult *result = g_new0 (TdPreviewResult, 1);
-  gboolean per_pixel = g_strcmp0 (facts->units, "1/px") == 0;
-  if (factor > 1 && per_pixel) /* a coarse pixel is wider: its values are larger by as much */
-    for (gsize i = 0; i < sink.n; i++)
-      sink.pixels[i] /= (float) factor;
+  td_preview_coarse_values (facts, factor, pixels);
   const double side = full_side (request, facts, factor);
-  result->image = td_image_new_coarse_take (sink.pixels, facts->nx, facts->ny, side, side);
+  result->image
+      = td_image_new_coarse_take (g_steal_pointer (&pixels), facts->nx, facts->ny, side, side);
   result->coarse = factor > 1;
   result->row = request->row;
   result->centre_px = factor > 1 ? request->recipe.centre_px : facts->centre_px;

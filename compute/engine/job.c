@@ -414,19 +414,6 @@ td_job_ends_early (TdJob *job)
 #define TAIL 0.0002
 #define MARGIN 0.1
 
-typedef struct {
-  float *slice;
-  gsize n;
-} Middle;
-
-static void
-take_slice (guint first, guint count, const float *slices, gpointer user)
-{
-  Middle *middle = user;
-
-  memcpy (middle->slice, slices, middle->n * sizeof *slices);
-}
-
 static void
 range_of (float *values, gsize n, double *low, double *high)
 {
@@ -452,7 +439,7 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
 {
   TdPlan *plan = job->plan;
   TdRecipe recipe = plan->recipe;
-  Middle middle = { .n = (gsize) plan->facts.nx * plan->facts.ny };
+  const gsize n = (gsize) plan->facts.nx * plan->facts.ny;
 
   *low = recipe.output_low;
   *high = recipe.output_high;
@@ -469,15 +456,14 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
       = td_plan_new (plan->engine, plan->measured, &recipe, NULL, job->cancellable, error);
   if (!preview)
     return FALSE;
-  middle.slice = td_host_malloc (middle.n * sizeof *middle.slice, error);
-  if (!middle.slice)
+  float *slice = td_host_malloc (n * sizeof *slice, error);
+  if (!slice)
     return FALSE;
   g_autoptr (TdJob) one = td_job_new (preview);
-  td_job_set_sink (one, take_slice, &middle);
-  gboolean ok = td_job_run (one, job->cancellable, error);
+  const gboolean ok = td_job_run_slice (one, slice, job->cancellable, error);
   if (ok)
-    range_of (middle.slice, middle.n, low, high);
-  g_free (middle.slice);
+    range_of (slice, n, low, high);
+  g_free (slice);
   if (!ok)
     return FALSE;
   td_job_note (job, "The output's range, %.4g to %.4g, was taken from slice %u.", *low, *high,
@@ -606,6 +592,36 @@ td_job_run (TdJob *job, GCancellable *cancellable, GError **error)
   if (!ok)
     g_propagate_error (error, g_steal_pointer (&reason));
   return ok;
+}
+
+typedef struct {
+  float *slice;
+  gsize n;
+  gboolean there;
+} OneSlice;
+
+static void
+job_take_slice (guint first, guint count, const float *slices, gpointer user)
+{
+  OneSlice *one = user;
+
+  if (count == 0 || one->there)
+    return;
+  memcpy (one->slice, slices, one->n * sizeof *slices);
+  one->there = TRUE;
+}
+
+gboolean
+td_job_run_slice (TdJob *job, float *slice, GCancellable *cancellable, GError **error)
+{
+  OneSlice one = { slice, (gsize) job->plan->facts.nx * job->plan->facts.ny, FALSE };
+
+  td_job_set_sink (job, job_take_slice, &one);
+  if (!td_job_run (job, cancellable, error))
+    return FALSE;
+  if (!one.there)
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
+  return one.there;
 }
 
 typedef struct {

@@ -112,6 +112,9 @@ void td_job_keep_spans (TdJob *job);
 const TdJobSpan *td_job_spans (TdJob *job, guint *n);
 /* Runs on the calling thread (which only waits) until done, failed or cancelled. */
 gboolean td_job_run (TdJob *job, GCancellable *cancellable, GError **error);
+/* The same of a plan of one slice, which comes to @slice, [ny][nx]; in place of td_job_set_sink().
+ */
+gboolean td_job_run_slice (TdJob *job, float *slice, GCancellable *cancellable, GError **error);
 /* The job runs on threads of its own, and calls @done in the caller's thread-default main context.
    Either way a job runs once. */
 typedef void (*TdJobDone) (TdJob *job, const GError *error, gpointer user);

@@ -353,3 +353,14 @@ td_preview_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guin
   if (dose && td_dose_is_of_region (dose))
     dose->enabled = FALSE;
 }
+
+void
+td_preview_coarse_values (const TdPlanFacts *plan, guint factor, float *slice)
+{
+  const gsize n = (gsize) plan->nx * plan->ny;
+
+  if (factor == 1 || g_strcmp0 (plan->units, "1/px") != 0)
+    return;
+  for (gsize i = 0; i < n; i++)
+    slice[i] /= (float) factor;
+}

@@ -4,6 +4,7 @@
 #include "compute/axis/axis-line.h"
 #include "compute/recipe/recipe.h"
 #include "engine.h"
+#include "plan.h"
 
 /**
  * What a person looks at beside slices. These are projections and sinograms as a job prepares them,
@@ -42,3 +43,6 @@ TdScan *td_preview_coarse_scan (TdScan *scan, guint row, guint factor, GCancella
    its columns, and its only row. @facts: of the scan. */
 void td_preview_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row,
                                guint factor, TdRecipe *coarse);
+/* Makes the full slice's values of a coarse one's, [ny][nx] of @plan. A coarse pixel is wider:
+   where values are per pixel, they are larger by as much. */
+void td_preview_coarse_values (const TdPlanFacts *plan, guint factor, float *slice);

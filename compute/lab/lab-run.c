@@ -131,40 +131,19 @@ td_lab_against (const TdLabResult *result)
 
 /* ── Pictures ── */
 
-typedef struct {
-  float *pixels;
-  gsize n;
-} Sink;
-
-static void
-lab_keep_slice (guint first, guint count, const float *slices, gpointer user)
-{
-  Sink *sink = user;
-
-  if (count == 0 || sink->pixels)
-    return;
-  sink->pixels = g_atomic_rc_box_alloc (sink->n * sizeof (float));
-  memcpy (sink->pixels, slices, sink->n * sizeof (float));
-}
-
 /* Runs the plan's job. @pixels: (transfer full): an atomic reference-counted box. */
 static gboolean
 lab_run_job (TdPlan *plan, TdJob *job, float **pixels, GCancellable *cancellable, GError **error)
 {
   const TdPlanFacts *facts = td_plan_facts (plan);
-  Sink sink = { NULL, (gsize) facts->nx * facts->ny };
+  float *slice = g_atomic_rc_box_alloc ((gsize) facts->nx * facts->ny * sizeof *slice);
 
-  td_job_set_sink (job, lab_keep_slice, &sink);
-  const gboolean done = td_job_run (job, cancellable, error);
-  if (done && sink.pixels) {
-    *pixels = sink.pixels;
-    return TRUE;
+  if (!td_job_run_slice (job, slice, cancellable, error)) {
+    g_atomic_rc_box_release (slice);
+    return FALSE;
   }
-  if (done)
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "The job ended without its slice");
-  if (sink.pixels)
-    g_atomic_rc_box_release (sink.pixels);
-  return FALSE;
+  *pixels = slice;
+  return TRUE;
 }
 
 /* What was asked for by name and came out otherwise. */
@@ -211,6 +190,17 @@ lab_take_facts (TdLabOutcome *outcome, const TdPlan *plan)
   outcome->pixel_mm = plan->facts.pixel_mm;
   outcome->units = plan->facts.units;
   outcome->method = plan->facts.method;
+}
+
+/* The facts are taken. */
+static void
+lab_take_doubles (TdLabOutcome *outcome, const double *slice)
+{
+  const gsize n = (gsize) outcome->nx * outcome->ny;
+
+  outcome->pixels = g_atomic_rc_box_alloc (n * sizeof (float));
+  for (gsize i = 0; i < n; i++)
+    outcome->pixels[i] = (float) slice[i];
 }
 
 /* An option that this scan and recipe make no use of is refused, as the command line does. */
@@ -369,15 +359,12 @@ lab_make_reference (Run *run)
   }
   TdLabOutcome *outcome = lab_outcome_new ();
   lab_take_facts (outcome, run->base_plan);
-  const gsize n = (gsize) outcome->nx * outcome->ny;
-  outcome->pixels = g_atomic_rc_box_alloc (n * sizeof (float));
-  for (gsize i = 0; i < n; i++)
-    outcome->pixels[i] = (float) truth[i];
+  lab_take_doubles (outcome, truth);
   outcome->precision = "double";
   outcome->device = g_strdup ("host");
   outcome->first_s = (g_get_monotonic_time () - start) * 1e-6;
   result->reference = outcome;
-  run->against = g_memdup2 (truth, n * sizeof *truth);
+  run->against = g_memdup2 (truth, (gsize) outcome->nx * outcome->ny * sizeof *truth);
   result->against = -1;
 }
 
@@ -483,10 +470,7 @@ lab_emulate (Run *run, guint index)
     return;
   TdLabOutcome *outcome = lab_outcome_new ();
   lab_take_facts (outcome, plan);
-  const gsize n = (gsize) outcome->nx * outcome->ny;
-  outcome->pixels = g_atomic_rc_box_alloc (n * sizeof (float));
-  for (gsize i = 0; i < n; i++)
-    outcome->pixels[i] = (float) slice[i];
+  lab_take_doubles (outcome, slice);
   outcome->emulated = TRUE;
   outcome->precision = td_precision_name (variant->recipe.precision);
   outcome->device = g_strdup ("host");
