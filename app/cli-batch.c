@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One recipe for many scans: those that are named, and those that come into a folder. */
-#include <errno.h>
-#include <glib/gstdio.h>
 #include <math.h>
 
 #include "cli-job.h"
@@ -131,14 +129,8 @@ cli_batch_do (Batch *batch, const char *path, const char *output, guint of)
 static gboolean
 cli_batch_begin (Batch *batch, GError **error)
 {
-  const Options *options = batch->options;
-
-  if (g_mkdir_with_parents (options->output, 0777) != 0) {
-    const int reason = errno;
-    td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be made: %s", options->output,
-                  g_strerror (reason));
+  if (!td_batch_make_folder (batch->options->output, error))
     return FALSE;
-  }
   batch->engine = td_engine_new (td_methods);
   batch->rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_batch_row_free);
   batch->started_us = g_get_monotonic_time ();
@@ -196,10 +188,8 @@ cli_batch_run (TdCliRecipe *recipe, const Options *options)
 static void
 cli_batch_pass_over (Batch *batch, const char *path)
 {
-  TdBatchRow *row = td_batch_row_new (path, NULL);
+  TdBatchRow *row = td_batch_row_new_passed (path);
 
-  row->state = TD_BATCH_PASSED;
-  row->why = g_strdup (td_arrivals_passed_why ());
   cli_batch_say (batch, row, 0);
   g_ptr_array_add (batch->rows, row);
 }

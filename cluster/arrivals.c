@@ -6,6 +6,7 @@
 
 #include "dataset/message.h"
 #include "dataset/scan.h"
+#include "dataset/sort.h"
 
 #define DEPTH 3
 
@@ -90,20 +91,31 @@ td_arrivals_free (TdArrivals *arrivals)
   g_free (arrivals);
 }
 
-/* TRUE: the entry has become still, which was not told yet. */
-static gboolean
-arrivals_look_at (TdArrivals *arrivals, const char *name, const char *path, gint64 now,
-                  guint *moving)
+/* The entry of @name; *@is_new: it was not there, and is now. */
+static Entry *
+arrivals_entry (TdArrivals *arrivals, const char *name, gboolean *is_new)
 {
   Entry *entry = g_hash_table_lookup (arrivals->entries, name);
-  Look look = { 0 };
 
-  arrivals_add_look (path, 0, &look);
+  *is_new = entry == NULL;
   if (!entry) {
     entry = g_new0 (Entry, 1);
     g_hash_table_insert (arrivals->entries, g_strdup (name), entry);
   }
   entry->seen = TRUE;
+  return entry;
+}
+
+/* TRUE: the entry has become still, which was not told yet. */
+static gboolean
+arrivals_look_at (TdArrivals *arrivals, const char *name, const char *path, gint64 now,
+                  guint *moving)
+{
+  gboolean is_new;
+  Entry *entry = arrivals_entry (arrivals, name, &is_new);
+  Look look = { 0 };
+
+  arrivals_add_look (path, 0, &look);
   if (memcmp (&look, &entry->look, sizeof look) != 0) {
     entry->look = look;
     entry->since_us = now;
@@ -126,12 +138,6 @@ arrivals_is_gone (gpointer name, gpointer entry, gpointer user)
   return gone;
 }
 
-static int
-arrivals_by_name (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 /* A scan, or something else that is told once. */
 static void
 arrivals_take (TdArrivals *arrivals, const char *name, gint64 now, GPtrArray *paths, guint *moving)
@@ -145,25 +151,16 @@ arrivals_take (TdArrivals *arrivals, const char *name, gint64 now, GPtrArray *pa
       g_ptr_array_add (paths, g_steal_pointer (&path));
     return;
   }
-  Entry *entry = g_hash_table_lookup (arrivals->entries, name);
-  if (!entry) {
-    entry = g_new0 (Entry, 1);
-    g_hash_table_insert (arrivals->entries, g_strdup (name), entry);
+  gboolean is_new;
+  arrivals_entry (arrivals, name, &is_new);
+  if (is_new)
     g_ptr_array_add (arrivals->passed, g_steal_pointer (&path));
-  }
-  entry->seen = TRUE;
 }
 
 const char *const *
 td_arrivals_passed (const TdArrivals *arrivals)
 {
   return (const char *const *) arrivals->passed->pdata;
-}
-
-const char *
-td_arrivals_passed_why (void)
-{
-  return N_ ("neither a folder nor a file of a kind that scans have");
 }
 
 char **
@@ -185,10 +182,10 @@ td_arrivals_look (TdArrivals *arrivals, guint *moving, GError **error)
   g_ptr_array_set_size (arrivals->passed, 0);
   while ((name = g_dir_read_name (dir)))
     arrivals_take (arrivals, name, now, paths, &n_moving);
-  g_ptr_array_sort (arrivals->passed, arrivals_by_name);
+  g_ptr_array_sort (arrivals->passed, td_compare_strings);
   g_ptr_array_add (arrivals->passed, NULL);
   g_hash_table_foreach_remove (arrivals->entries, arrivals_is_gone, NULL);
-  g_ptr_array_sort (paths, arrivals_by_name);
+  g_ptr_array_sort (paths, td_compare_strings);
   g_ptr_array_add (paths, NULL);
   if (moving)
     *moving = n_moving;

@@ -21,6 +21,5 @@ char **td_arrivals_look (TdArrivals *arrivals, guint *moving, GError **error);
 /* What came since the look before the last and is no scan by its name, each told once. Owned by
    @arrivals, until the next look; after one that was answered. */
 const char *const *td_arrivals_passed (const TdArrivals *arrivals);
-const char *td_arrivals_passed_why (void);
 /* So long a scan must have been as it is. */
 #define TD_ARRIVALS_SETTLE_S 10

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "batch.h"
 
+#include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "compute/engine/centre.h"
 #include "compute/engine/provenance.h"
 #include "compute/recipe/json.h"
+#include "dataset/csv-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/message.h"
 
@@ -74,6 +76,17 @@ td_batch_outputs (const char *const *scans, const char *folder, TdVolumeFormat f
   return g_steal_pointer (&all);
 }
 
+gboolean
+td_batch_make_folder (const char *folder, GError **error)
+{
+  if (g_mkdir_with_parents (folder, 0777) == 0)
+    return TRUE;
+  const int reason = errno;
+  td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be made: %s", folder,
+                g_strerror (reason));
+  return FALSE;
+}
+
 /* ── What is there ── */
 
 typedef enum {
@@ -122,19 +135,19 @@ batch_is_same_recipe (TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
   return td_recipe_equal (&now, &made->recipe);
 }
 
-/* What lies at @output, by its provenance. An axis that the recipe leaves to be found is the one
-   that was found then. */
+/* What lies at @output, by its provenance (@made, transfer full). An axis that the recipe leaves to
+   be found is the one that was found then. */
 static BatchFound
 batch_find (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const char *output,
-            GCancellable *cancellable)
+            TdProvenance **made, GCancellable *cancellable)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
 
   if (!g_file_test (output, G_FILE_TEST_EXISTS))
     return BATCH_IS_MISSING;
-  g_autoptr (TdProvenance) made = td_provenance_read (output);
-  return made && batch_is_same_scan (made, facts) && batch_is_older (facts->path, output)
-                 && batch_is_same_recipe (engine, scan, recipe, made, cancellable)
+  *made = td_provenance_read (output);
+  return *made && batch_is_same_scan (*made, facts) && batch_is_older (facts->path, output)
+                 && batch_is_same_recipe (engine, scan, recipe, *made, cancellable)
              ? BATCH_IS_DONE
              : BATCH_IS_OTHER;
 }
@@ -181,6 +194,16 @@ td_batch_row_new (const char *path, const char *output)
 }
 
 TdBatchRow *
+td_batch_row_new_passed (const char *path)
+{
+  TdBatchRow *row = td_batch_row_new (path, NULL);
+
+  row->state = TD_BATCH_PASSED;
+  row->why = g_strdup (N_ ("neither a folder nor a file of a kind that scans have"));
+  return row;
+}
+
+TdBatchRow *
 td_batch_row_copy (const TdBatchRow *row)
 {
   TdBatchRow *copy = g_memdup2 (row, sizeof *row);
@@ -201,52 +224,18 @@ td_batch_row_free (TdBatchRow *row)
 }
 
 static void
-batch_add_text (GString *csv, const char *text)
-{
-  if (!text || !*text)
-    return;
-  if (!strpbrk (text, ",\"\r\n")) {
-    g_string_append (csv, text);
-    return;
-  }
-  g_string_append_c (csv, '"');
-  for (const char *at = text; *at; at++) {
-    if (*at == '"')
-      g_string_append_c (csv, '"');
-    g_string_append_c (csv, *at);
-  }
-  g_string_append_c (csv, '"');
-}
-
-static void
-batch_add_number (GString *csv, double number)
-{
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-
-  if (!isnan (number))
-    g_string_append (csv, g_ascii_formatd (text, sizeof text, "%.9g", number));
-}
-
-static void
 batch_add_row (GString *csv, const TdBatchRow *row)
 {
   const gboolean has_volume = row->state == TD_BATCH_WRITTEN || row->state == TD_BATCH_THERE;
 
-  batch_add_text (csv, row->path);
-  g_string_append_c (csv, ',');
-  batch_add_text (csv, td_batch_state_name (row->state));
-  g_string_append_c (csv, ',');
-  batch_add_number (csv, row->centre_px);
-  g_string_append_c (csv, ',');
-  batch_add_number (csv, row->sigma_px);
-  g_string_append_c (csv, ',');
-  batch_add_text (csv, row->searched ? row->agreed ? "yes" : "no" : NULL);
-  g_string_append_c (csv, ',');
-  batch_add_number (csv, row->seconds);
-  g_string_append_c (csv, ',');
-  batch_add_text (csv, has_volume ? row->output : NULL);
-  g_string_append_c (csv, ',');
-  batch_add_text (csv, row->why);
+  td_csv_add_text (csv, row->path);
+  td_csv_add_text (csv, td_batch_state_name (row->state));
+  td_csv_add_number (csv, row->centre_px);
+  td_csv_add_number (csv, row->sigma_px);
+  td_csv_add_text (csv, row->searched ? row->agreed ? "yes" : "no" : NULL);
+  td_csv_add_number (csv, row->seconds);
+  td_csv_add_text (csv, has_volume ? row->output : NULL);
+  td_csv_add_text (csv, row->why);
   g_string_append_c (csv, '\n');
 }
 
@@ -343,18 +332,18 @@ static gboolean
 batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdScan) scan = td_scan_open (row->path, work->options, cancellable, error);
+  g_autoptr (TdProvenance) made = NULL;
   TdRecipe recipe;
 
   if (!scan)
     return FALSE;
   batch_recipe (work->recipe, td_scan_facts (scan), &recipe);
-  const BatchFound found = work->overwrite
-                               ? BATCH_IS_MISSING
-                               : batch_find (work->engine, scan, &recipe, row->output, cancellable);
+  const BatchFound found
+      = work->overwrite ? BATCH_IS_MISSING
+                        : batch_find (work->engine, scan, &recipe, row->output, &made, cancellable);
   if (found == BATCH_IS_DONE) {
-    g_autoptr (TdProvenance) made = td_provenance_read (row->output);
     row->state = TD_BATCH_THERE;
-    row->centre_px = made ? made->recipe.centre_px : NAN;
+    row->centre_px = made->recipe.centre_px;
     return TRUE;
   }
   if (found == BATCH_IS_OTHER) {

@@ -16,6 +16,9 @@
 char **td_batch_outputs (const char *const *scans, const char *folder, TdVolumeFormat format,
                          GError **error);
 
+/* Makes the folder of the volumes, where it is not there. */
+gboolean td_batch_make_folder (const char *folder, GError **error);
+
 typedef enum {
   TD_BATCH_WAITING,
   TD_BATCH_RUNNING,
@@ -40,6 +43,8 @@ typedef struct {
 } TdBatchRow;
 
 TdBatchRow *td_batch_row_new (const char *path, const char *output);
+/* Of a watched folder's file that is no scan. */
+TdBatchRow *td_batch_row_new_passed (const char *path);
 TdBatchRow *td_batch_row_copy (const TdBatchRow *row);
 void td_batch_row_free (TdBatchRow *row);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdBatchRow, td_batch_row_free)

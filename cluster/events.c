@@ -68,3 +68,14 @@ td_events_end (TdEvents *events)
   events->complained = TRUE;
   fprintf (stderr, "tomodesk-worker: events.jsonl cannot be written: %s\n", g_strerror (errno));
 }
+
+void
+td_events_add_volume (JsonBuilder *builder, const TdPlanFacts *facts)
+{
+  td_json_add_integer (builder, "nx", facts->nx);
+  td_json_add_integer (builder, "ny", facts->ny);
+  td_json_add_integer (builder, "slices", facts->n_slices);
+  td_json_add_integer (builder, "first_row", facts->first_row);
+  td_json_add_number (builder, "pixel_mm", facts->pixel_mm);
+  td_json_add_string (builder, "units", facts->units);
+}

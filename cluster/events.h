@@ -5,6 +5,8 @@
 
 #include <glib.h>
 
+#include "compute/engine/plan.h"
+
 /**
  * TdEvents: what a cluster job tells, as the file "events.jsonl" in its folder. Each line is one
  * JSON object with "time" (seconds since 1970) and "event". Lines are only ever appended, each by
@@ -16,6 +18,8 @@ TdEvents *td_events_open (const char *folder, GError **error);
 void td_events_free (TdEvents *events); /* NULL is allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEvents, td_events_free)
 
+/* Members that say what the volume is, for whoever shows a job's slices. */
+void td_events_add_volume (JsonBuilder *builder, const TdPlanFacts *facts);
 /* Begins an event; add its members, then td_events_end(). */
 JsonBuilder *td_events_begin (TdEvents *events, const char *event);
 /* Appends it. A file that cannot be written is complained of once, on standard error: the job goes

@@ -5,13 +5,13 @@
 
 #include "compute/device/host.h"
 #include "dataset/error.h"
+#include "grid.h"
 #include "mpi-error.h"
 
 /* Chunks of this rank that are filtered and on their way, and of others that are coming. */
 #define OWN_CHUNKS 2
 #define OTHER_CHUNKS 3
 #define MOST_CHUNK_BYTES ((guint64) 128 << 20)
-#define MOST_VIEWS 32 /* iFDK's N_batch */
 /* Chunks of a rank at least, so that its threads overlap. */
 #define LEAST_CHUNKS 8
 #define IDLE_US 100
@@ -72,7 +72,7 @@ td_gather_chunk (guint64 bytes, guint64 view_bytes, guint n_views, guint ranks)
   const guint64 room = MIN (bytes / (OWN_CHUNKS + OTHER_CHUNKS), MOST_CHUNK_BYTES) / view_bytes;
   const guint some = n_views / (LEAST_CHUNKS * ranks);
 
-  return MAX (2, (guint) MIN (MIN (room, MOST_VIEWS), some) / 2 * 2);
+  return MAX (2, (guint) MIN (MIN (room, TD_GRID_BATCH), some) / 2 * 2);
 }
 
 /* ── Life ── */

@@ -21,6 +21,8 @@ typedef struct {
                              not */
 } TdGridLimits;
 
+/* Views that are filtered and handed on at once, iFDK's N_batch. */
+#define TD_GRID_BATCH 32
 /* R of Equation 7 and the condition after it, a power of two. Each of R sub-volumes fits half of a
    device's memory (the paper has 8 of 16 GB). With @batch_bytes of views it fits all of the memory.
  */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "dataset/sort.h"
+
 /* A sample that is so many times as far from the line as half of them are has been disturbed. */
 #define OUTLIER 3
 /* Fits of a line, each without the last one's outliers. */
@@ -37,18 +39,10 @@ line_error (const TdModelCost *line, const TdLineSample *sample)
   return fabs (line->c + line->m * sample->n - sample->seconds) / sample->seconds;
 }
 
-static int
-compare_doubles (const void *a, const void *b)
-{
-  const double one = *(const double *) a, other = *(const double *) b;
-
-  return one < other ? -1 : one > other;
-}
-
 double
 td_line_median (double *values, guint n)
 {
-  qsort (values, n, sizeof *values, compare_doubles);
+  qsort (values, n, sizeof *values, td_compare_doubles);
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 

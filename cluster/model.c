@@ -8,8 +8,7 @@
 #include "dataset/text-file.h"
 #include "grid.h"
 
-#define BATCH 32 /* views (N_batch) */
-#define SLABS 8  /* of a sub-volume, which go through the stages one after the other */
+#define SLABS 8 /* of a sub-volume, which go through the stages one after the other */
 
 /* ── Machines ── */
 
@@ -429,7 +428,7 @@ td_model_grids (const TdModelMachine *machine, const TdModelProblem *problem, Td
 {
   GArray *grids = g_array_new (FALSE, FALSE, sizeof (TdModelGrid));
   const guint ranks = machine->nodes * machine->ranks;
-  const double batch = 4.0 * problem->n_columns * problem->n_rows * BATCH;
+  const double batch = 4.0 * problem->n_columns * problem->n_rows * TD_GRID_BATCH;
   const guint least = mode == TD_CLUSTER_IFDK ? td_grid_least_rows (
                           4 * model_voxels (problem), batch, machine->memory_bytes, problem->nz)
                                               : 1;

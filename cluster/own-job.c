@@ -112,13 +112,8 @@ own_job_tell_start (OwnJob *self)
   JsonBuilder *builder = own_job_begin (self, "start");
 
   td_json_add_integer (builder, "ranks", 1);
-  td_json_add_integer (builder, "nx", facts->nx);
-  td_json_add_integer (builder, "ny", facts->ny);
-  td_json_add_integer (builder, "slices", facts->n_slices);
-  td_json_add_integer (builder, "first_row", facts->first_row);
+  td_events_add_volume (builder, facts);
   td_json_add_integer (builder, "slice_rows", facts->slice_rows);
-  td_json_add_number (builder, "pixel_mm", facts->pixel_mm);
-  td_json_add_string (builder, "units", facts->units);
   td_json_add_string (builder, "method", facts->method);
   td_json_add_number (builder, "centre_px", facts->centre_px);
   own_job_end (self);
@@ -573,9 +568,7 @@ own_batch_run_arrivals (OwnJob *self, const TdScanOptions *options, TdArrivals *
   if (!paths)
     return FALSE;
   for (guint i = 0; td_arrivals_passed (arrivals)[i]; i++) {
-    g_autoptr (TdBatchRow) row = td_batch_row_new (td_arrivals_passed (arrivals)[i], NULL);
-    row->state = TD_BATCH_PASSED;
-    row->why = g_strdup (td_arrivals_passed_why ());
+    g_autoptr (TdBatchRow) row = td_batch_row_new_passed (td_arrivals_passed (arrivals)[i]);
     own_batch_tell_row (self, (*n)++, row);
   }
   for (guint i = 0; paths[i]; i++) {
@@ -639,13 +632,9 @@ own_batch_carry_out (OwnJob *self, GError **error)
   TdScanOptions options;
 
   own_batch_recall (self);
-  if (!td_job_file_options (&self->file, &options, error))
+  if (!td_job_file_options (&self->file, &options, error)
+      || !td_batch_make_folder (self->file.output, error))
     return FALSE;
-  if (g_mkdir_with_parents (self->file.output, 0777) != 0) {
-    td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be made: %s", self->file.output,
-                  g_strerror (errno));
-    return FALSE;
-  }
   self->engine = td_engine_new (td_methods);
   return self->file.batch.watch ? own_batch_watch (self, &options, error)
                                 : own_batch_run_scans (self, &options, error);

@@ -30,7 +30,6 @@
 
 /* Of a rank's memory, for segments in flight, and as much for views that are gathered. */
 #define SEGMENTS_PART 8
-#define BATCH 32 /* views (iFDK's N_batch) */
 
 /* What all ranks know of each. */
 typedef struct {
@@ -348,7 +347,8 @@ worker_least_rows (const Worker *worker)
   for (int i = 0; i < worker->size; i++)
     memory = MIN (memory, (double) worker->ranks[i].device_memory);
   return td_grid_least_rows ((double) sizeof (float) * facts->nx * facts->ny * facts->n_slices,
-                             (double) sizeof (float) * scan->n_columns * scan->n_rows * BATCH,
+                             (double) sizeof (float) * scan->n_columns * scan->n_rows
+                                 * TD_GRID_BATCH,
                              memory, facts->n_slices);
 }
 
@@ -372,12 +372,7 @@ worker_tell_start (Worker *worker)
   const TdPlanFacts *facts = td_plan_facts (worker->whole);
   td_json_add_string (builder, "version", TD_VERSION);
   td_json_add_string (builder, "job", scheduler);
-  td_json_add_integer (builder, "nx", facts->nx);
-  td_json_add_integer (builder, "ny", facts->ny);
-  td_json_add_integer (builder, "slices", facts->n_slices);
-  td_json_add_integer (builder, "first_row", facts->first_row);
-  td_json_add_number (builder, "pixel_mm", facts->pixel_mm);
-  td_json_add_string (builder, "units", facts->units);
+  td_events_add_volume (builder, facts);
   td_watch_event_end (worker->watch);
 }
 

@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "file-bytes.h"
+#include "sort.h"
 
 #define MAX_STRING_BYTES (16u << 20)
 #define MAX_NUMBERS ((gsize) 1 << 25)
@@ -123,12 +124,6 @@ td_h5_file_name (hid_t object)
   return name;
 }
 
-static int
-compare_strings (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 static herr_t
 collect_name (hid_t group, const char *name, const H5L_info_t *info, void *user)
 {
@@ -143,7 +138,7 @@ td_h5_names (hid_t group)
   GPtrArray *names = g_ptr_array_new ();
 
   H5Literate (group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, collect_name, names);
-  g_ptr_array_sort (names, compare_strings);
+  g_ptr_array_sort (names, td_compare_strings);
   g_ptr_array_add (names, NULL);
   return (char **) g_ptr_array_free (names, FALSE);
 }

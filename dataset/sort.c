@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sort.h"
 
+#include <string.h>
+
 int
 td_compare_doubles (const void *a, const void *b)
 {
   const double x = *(const double *) a, y = *(const double *) b;
 
   return (x > y) - (x < y);
+}
+
+int
+td_compare_strings (const void *a, const void *b)
+{
+  return strcmp (*(char *const *) a, *(char *const *) b);
 }
 
 /* Of three, so that values that are sorted already take no longer than others. */

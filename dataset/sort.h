@@ -8,6 +8,9 @@
 /* The order for qsort(): smallest first. */
 int td_compare_doubles (const void *a, const void *b);
 
+/* The same of strings, for g_ptr_array_sort() too: @a and @b point to them. */
+int td_compare_strings (const void *a, const void *b);
+
 /* The value that sorting would put at @rank, 0 being the smallest, in time that grows as @n does.
    @values are reordered: no smaller ones stand behind @rank, no larger ones before it (Hoare, Comm.
    ACM 4, 1961, algorithm 65). */

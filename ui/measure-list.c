@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/csv-text.h"
 #include "ui.h"
 
 #define PLOT_PX 90
@@ -252,17 +253,6 @@ td_measure_list_begin (TdMeasureList *self, double voxel_mm, const char *units)
 
 /* ── Exporting ── */
 
-/* Nothing is written for what a measure does not have. */
-static void
-csv_number (GString *csv, double value)
-{
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-
-  g_string_append_c (csv, ',');
-  if (isfinite (value))
-    g_string_append (csv, g_ascii_formatd (text, sizeof text, "%.9g", value));
-}
-
 static void
 csv_item (GString *csv, const Item *item)
 {
@@ -276,17 +266,17 @@ csv_item (GString *csv, const Item *item)
                           "xyz"[item->axis], item -> at);
   for (guint i = 0; i < 3; i++)
     for (guint k = 0; k < 2; k++)
-      csv_number (csv, i < n ? item->measure.points[i][k] : NAN);
-  csv_number (csv, m->length_px);
-  csv_number (csv, m->length_px * mm);
-  csv_number (csv, m->angle_deg);
-  csv_number (csv, m->width_px * m->height_px);
-  csv_number (csv, m->width_px * m->height_px * mm * mm);
-  csv_number (csv, m->has_values ? s->mean : NAN);
-  csv_number (csv, m->has_values ? s->deviation : NAN);
-  csv_number (csv, m->has_values ? s->minimum : NAN);
-  csv_number (csv, m->has_values ? s->maximum : NAN);
-  csv_number (csv, m->has_values ? (double) s->n : NAN);
+      td_csv_add_number (csv, i < n ? item->measure.points[i][k] : NAN);
+  td_csv_add_number (csv, m->length_px);
+  td_csv_add_number (csv, m->length_px * mm);
+  td_csv_add_number (csv, m->angle_deg);
+  td_csv_add_number (csv, m->width_px * m->height_px);
+  td_csv_add_number (csv, m->width_px * m->height_px * mm * mm);
+  td_csv_add_number (csv, m->has_values ? s->mean : NAN);
+  td_csv_add_number (csv, m->has_values ? s->deviation : NAN);
+  td_csv_add_number (csv, m->has_values ? s->minimum : NAN);
+  td_csv_add_number (csv, m->has_values ? s->maximum : NAN);
+  td_csv_add_number (csv, m->has_values ? (double) s->n : NAN);
   g_string_append_printf (csv, ",%s\n", item->list->units ? item->list->units : "");
 }
 
@@ -303,8 +293,8 @@ csv_profile (const Item *item, const char *path, GError **error)
 
   for (guint i = 0; i < item->n_profile; i++) {
     g_string_append_printf (csv, "%u", i);
-    csv_number (csv, i * step * (in_mm ? item->list->voxel_mm : 1));
-    csv_number (csv, item->profile[i]);
+    td_csv_add_number (csv, i * step * (in_mm ? item->list->voxel_mm : 1));
+    td_csv_add_number (csv, item->profile[i]);
     g_string_append_c (csv, '\n');
   }
   return g_file_set_contents (beside, csv->str, (gssize) csv->len, error);

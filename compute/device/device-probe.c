@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "dataset/helper.h"
+#include "dataset/sort.h"
 #include "dataset/text-file.h"
 #include "device-api.h"
 
@@ -49,12 +50,6 @@ device_probe_run (const char *api, const char *vendor)
 
 /* ── Which driver it is ── */
 
-static int
-by_name (gconstpointer a, gconstpointer b)
-{
-  return strcmp (*(char *const *) a, *(char *const *) b);
-}
-
 /* The OpenCL drivers' files; empty where one file is named directly. */
 static GPtrArray *
 vendor_files (void)
@@ -66,7 +61,7 @@ vendor_files (void)
   for (const char *name; dir && (name = g_dir_read_name (dir));)
     if (g_str_has_suffix (name, ".icd"))
       g_ptr_array_add (files, g_build_filename (folder ? folder : VENDORS, name, NULL));
-  g_ptr_array_sort (files, by_name);
+  g_ptr_array_sort (files, td_compare_strings);
   return files;
 }
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/csv-text.h"
+
 /* ── Curves ── */
 
 static const char *
@@ -155,37 +157,17 @@ lab_report_text (GString *out, const char *text)
 {
   g_autofree char *valid = g_utf8_make_valid (text ? text : "", -1);
 
-  if (out->len > 0 && out->str[out->len - 1] != '\n')
-    g_string_append_c (out, ',');
-  if (!strpbrk (valid, ",\"\r\n")) {
-    g_string_append (out, valid);
-    return;
-  }
-  g_string_append_c (out, '"');
-  for (const char *at = valid; *at; at++)
-    g_string_append_printf (out, *at == '"' ? "\"%c" : "%c", *at);
-  g_string_append_c (out, '"');
-}
-
-/* Empty where there is none. */
-static void
-lab_report_number (GString *out, double value)
-{
-  char text[G_ASCII_DTOSTR_BUF_SIZE];
-
-  g_string_append_c (out, ',');
-  if (isfinite (value))
-    g_string_append (out, g_ascii_formatd (text, sizeof text, "%.9g", value));
+  td_csv_add_text (out, valid);
 }
 
 static void
 lab_report_difference (GString *out, const TdLabDifference *difference, double noise)
 {
-  lab_report_number (out, difference ? difference->rms : NAN);
-  lab_report_number (out, difference ? difference->relative_rms : NAN);
-  lab_report_number (out, difference ? difference->max_abs : NAN);
-  lab_report_number (out, difference ? difference->psnr_db : NAN);
-  lab_report_number (out, difference && noise > 0 ? difference->rms / noise : NAN);
+  td_csv_add_number (out, difference ? difference->rms : NAN);
+  td_csv_add_number (out, difference ? difference->relative_rms : NAN);
+  td_csv_add_number (out, difference ? difference->max_abs : NAN);
+  td_csv_add_number (out, difference ? difference->psnr_db : NAN);
+  td_csv_add_number (out, difference && noise > 0 ? difference->rms / noise : NAN);
 }
 
 static void
@@ -204,18 +186,18 @@ lab_report_row (GString *out, const TdLab *lab, const TdLabResult *result, int i
   lab_report_text (out, outcome->kernel);
   lab_report_text (out, outcome->words);
   lab_report_text (out, outcome->precision);
-  lab_report_number (out, outcome->first_s);
-  lab_report_number (out, outcome->warm_s);
-  lab_report_number (out, outcome->updates_per_s * 1e-9);
-  lab_report_number (out, outcome->host_bytes ? outcome->host_bytes : NAN);
-  lab_report_number (out, outcome->device_bytes ? outcome->device_bytes : NAN);
+  td_csv_add_number (out, outcome->first_s);
+  td_csv_add_number (out, outcome->warm_s);
+  td_csv_add_number (out, outcome->updates_per_s * 1e-9);
+  td_csv_add_number (out, outcome->host_bytes ? outcome->host_bytes : NAN);
+  td_csv_add_number (out, outcome->device_bytes ? outcome->device_bytes : NAN);
   lab_report_difference (out, outcome->compared ? &outcome->difference : NULL, result->noise);
-  lab_report_number (out, outcome->arithmetic);
-  lab_report_number (out, outcome->bound);
-  lab_report_number (out, outcome->noise);
-  lab_report_number (out, outcome->frc && outcome->frc->half_bit_px > 0 ? outcome->frc->half_bit_px
+  td_csv_add_number (out, outcome->arithmetic);
+  td_csv_add_number (out, outcome->bound);
+  td_csv_add_number (out, outcome->noise);
+  td_csv_add_number (out, outcome->frc && outcome->frc->half_bit_px > 0 ? outcome->frc->half_bit_px
                                                                         : NAN);
-  lab_report_number (out,
+  td_csv_add_number (out,
                      outcome->frc && outcome->frc->seventh_px > 0 ? outcome->frc->seventh_px : NAN);
   lab_report_text (out, outcome->units);
   g_string_append (out, "\r\n");
