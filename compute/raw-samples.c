@@ -2,11 +2,7 @@
 #include "raw-samples.h"
 
 #include "kernels/params.h"
-
-#define MOST_SAMPLES ((guint64) 1 << 30) /* of a launch: a kernel counts them by an int */
-#define GROUP 256
-#define SHARE 16       /* samples of an item */
-#define CPU_SHARE 4096 /* where an item is a group */
+#include "value-groups.h"
 
 struct TdRawSamples {
   TdDevice *device;
@@ -43,29 +39,27 @@ static gboolean
 raw_samples_launch (TdRawSamples *self, TdQueue *queue, TdBuffer *values, guint64 first, guint n,
                     GError **error)
 {
-  const TdDeviceInfo *info = td_device_info (self->device);
-  const guint items = info->cpu_shaped ? 1 : MIN (GROUP, info->max_group_size);
-  const guint a_group = info->cpu_shaped ? CPU_SHARE : items * SHARE;
+  const TdValueGroups groups = td_value_groups (td_device_info (self->device), n);
   const TdRawParams params = {
     .first_low = first & G_MAXUINT32,
     .first_high = first >> 32,
     .n = (int) n,
-    .items = (int) items,
-    .a_group = (int) a_group,
+    .items = (int) groups.items,
+    .a_group = (int) groups.a_group,
   };
   const TdArg args[]
       = { TD_ARG_BUFFER (self->samples), TD_ARG_BUFFER (values), TD_ARG_VALUE (params) };
 
-  return td_launch (queue, self->kernel, (guint[]) { (n + a_group - 1) / a_group, 1, 1 },
-                    (guint[]) { items, 1, 1 }, args, G_N_ELEMENTS (args), error);
+  return td_launch (queue, self->kernel, (guint[]) { groups.groups, 1, 1 },
+                    (guint[]) { groups.items, 1, 1 }, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
 td_raw_samples_run (TdRawSamples *self, TdQueue *queue, TdBuffer *values, guint64 n, GError **error)
 {
   g_assert (n * self->bytes <= self->samples->bytes && n * sizeof (float) <= values->bytes);
-  for (guint64 first = 0; first < n; first += MOST_SAMPLES)
-    if (!raw_samples_launch (self, queue, values, first, (guint) MIN (MOST_SAMPLES, n - first),
+  for (guint64 first = 0; first < n; first += TD_VALUES_MOST)
+    if (!raw_samples_launch (self, queue, values, first, (guint) MIN (TD_VALUES_MOST, n - first),
                              error))
       return FALSE;
   return TRUE;

@@ -2,11 +2,7 @@
 #include "stored-samples.h"
 
 #include "kernels/params.h"
-
-#define MOST_VALUES ((guint64) 1 << 30) /* of a launch: its counters are ints */
-#define GROUP 256
-#define SHARE 16       /* values of an item */
-#define CPU_SHARE 4096 /* where an item is a group */
+#include "value-groups.h"
 
 struct TdStoredSamples {
   TdDevice *device;
@@ -28,7 +24,7 @@ td_stored_samples_supported (TdDevice *device)
 static guint
 stored_samples_launches (guint64 n)
 {
-  return (guint) ((n + MOST_VALUES - 1) / MOST_VALUES);
+  return (guint) ((n + TD_VALUES_MOST - 1) / TD_VALUES_MOST);
 }
 
 guint64
@@ -84,20 +80,18 @@ static gboolean
 stored_samples_launch (TdStoredSamples *self, TdQueue *queue, TdBuffer *values, guint64 from,
                        guint64 first, guint n, GError **error)
 {
-  const TdDeviceInfo *info = td_device_info (self->device);
-  const guint items = info->cpu_shaped ? 1 : MIN (GROUP, info->max_group_size);
+  const TdValueGroups groups = td_value_groups (td_device_info (self->device), n);
   const double largest = self->scale.bits == 16 ? 65535 : 255;
   const double low = self->scale.low, gain = largest / (self->scale.high - self->scale.low);
-  const guint a_group = info->cpu_shaped ? CPU_SHARE : items * SHARE;
   const TdStoredParams params = {
     .from_low = from & G_MAXUINT32,
     .from_high = from >> 32,
     .first_low = first & G_MAXUINT32,
     .first_high = first >> 32,
     .n = (int) n,
-    .counter = (int) (2 * (first / MOST_VALUES)),
-    .items = (int) items,
-    .a_group = (int) a_group,
+    .counter = (int) (2 * (first / TD_VALUES_MOST)),
+    .items = (int) groups.items,
+    .a_group = (int) groups.a_group,
   };
   const TdArg args[] = {
     TD_ARG_BUFFER (values),       TD_ARG_BUFFER (self->samples),
@@ -106,8 +100,8 @@ stored_samples_launch (TdStoredSamples *self, TdQueue *queue, TdBuffer *values, 
     TD_ARG_VALUE (largest),       TD_ARG_LOCAL (2 * sizeof (int)),
   };
 
-  return td_launch (queue, self->kernel, (guint[]) { (n + a_group - 1) / a_group, 1, 1 },
-                    (guint[]) { items, 1, 1 }, args, G_N_ELEMENTS (args), error);
+  return td_launch (queue, self->kernel, (guint[]) { groups.groups, 1, 1 },
+                    (guint[]) { groups.items, 1, 1 }, args, G_N_ELEMENTS (args), error);
 }
 
 gboolean
@@ -121,9 +115,9 @@ td_stored_samples_run (TdStoredSamples *self, TdQueue *queue, TdPlace values, gu
   self->n = n;
   if (!td_fill_zero (queue, self->counts, 0, self->counts->bytes, error))
     return FALSE;
-  for (guint64 first = 0; first < n; first += MOST_VALUES)
+  for (guint64 first = 0; first < n; first += TD_VALUES_MOST)
     if (!stored_samples_launch (self, queue, values.buffer, from, first,
-                                (guint) MIN (MOST_VALUES, n - first), error))
+                                (guint) MIN (TD_VALUES_MOST, n - first), error))
       return FALSE;
   return TRUE;
 }
