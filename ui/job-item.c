@@ -184,6 +184,12 @@ job_item_turn_text (const TdRemoteFacts *facts)
   return g_strdup (_ ("Waiting"));
 }
 
+static char *
+job_item_wait_text (const TdRemoteFacts *facts)
+{
+  return facts->state == TD_REMOTE_STAGED ? g_strdup (_ ("Preparing")) : job_item_turn_text (facts);
+}
+
 /* ── Batches ── */
 
 static guint
@@ -219,9 +225,7 @@ job_item_batch_status (TdJobItem *self)
   g_autofree char *left = facts->left_s >= 0 ? td_duration_text (facts->left_s) : NULL;
 
   switch (self->state) {
-  case TD_JOB_WAITING:
-    return facts->state == TD_REMOTE_STAGED ? g_strdup (_ ("Preparing"))
-                                            : job_item_turn_text (facts);
+  case TD_JOB_WAITING: return job_item_wait_text (facts);
   case TD_JOB_RUNNING:
     if (facts->paused || facts->ahead) {
       g_autofree char *turn = job_item_turn_text (facts);
@@ -252,9 +256,7 @@ job_item_own_status (TdJobItem *self)
   g_autofree char *took = td_duration_text (self->progress.elapsed_s);
 
   switch (self->state) {
-  case TD_JOB_WAITING:
-    return facts->state == TD_REMOTE_STAGED ? g_strdup (_ ("Preparing"))
-                                            : job_item_turn_text (facts);
+  case TD_JOB_WAITING: return job_item_wait_text (facts);
   case TD_JOB_RUNNING: return td_progress_text (&self->progress);
   case TD_JOB_DONE:
     return g_strdup_printf (
