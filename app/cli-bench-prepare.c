@@ -84,8 +84,8 @@ is_alternative (const TdPrepareBenchRow *row)
   return g_str_has_prefix (row->step, "rings-");
 }
 
-/* Of the rows wanted, in a slab where rows are each other's neighbours; @all: with every way to
-   remove rings one after another, which nobody wants. */
+/* The time that all steps take for the rows wanted, in a slab whose rows are each other's
+   neighbours. @all: every way to remove rings counts too, though a recipe has only one. */
 static double
 sum_s (const TdPrepareBench *bench, gboolean all)
 {

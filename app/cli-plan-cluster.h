@@ -5,9 +5,10 @@
 
 #include "compute/engine/plan.h"
 
-/* What a cluster would take for @plan: every grid of its ranks, the fastest first. @cluster: a
-   profile's name, or a machine as td_model_machine_parse() takes it. Prints to standard output, or
-   adds the member "cluster" to @json (NULL: prints). FALSE with @error: there is no such cluster.
+/* Says how long a cluster would take for @plan, for every grid of its ranks, the fastest first.
+   @cluster names a profile, or it is a machine as td_model_machine_parse() takes it. The function
+   adds the member "cluster" to @json; if that is NULL, it prints to standard output. FALSE with
+   @error: there is no such cluster.
  */
 gboolean td_cli_plan_cluster (const TdScan *scan, const TdPlan *plan, const char *cluster,
                               JsonObject *json, GError **error);

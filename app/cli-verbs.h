@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
-/* The verbs of tomodesk-cli, one file each; the table that names them is in cli.c. argv[0] is the
-   verb, the return value the exit status (see cli.h). */
+/* The verbs of tomodesk-cli, one file each. The table in cli.c names them. argv[0] is the verb, and
+   the return value is the exit status (cli.h). */
 
 int td_cli_batch (int argc, char **argv);
 int td_cli_bench (int argc, char **argv);

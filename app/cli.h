@@ -5,9 +5,12 @@
 #include "compute/recipe/json.h"
 
 /**
- * tomodesk-cli: what its verbs share. A verb is one file, app/cli-NAME.c, with one function
- * `int td_cli_NAME (int argc, char **argv)` that returns the exit status. cli-verbs.h declares it
- * and the table of cli.c lists it. argv[0] is the verb's name.
+ * tomodesk-cli: what its verbs share. A verb is one file, app/cli-NAME.c, with one function:
+ *
+ *     int td_cli_NAME (int argc, char **argv)
+ *
+ * It returns the exit status, and argv[0] is the verb's name. cli-verbs.h declares the function,
+ * and the table of cli.c lists it.
  *
  * Exit status: 0 done, 1 failed with one line on standard error, 2 wrong usage, 130 cancelled.
  * With --json a verb prints one JSON value on standard output and nothing else there.
@@ -36,8 +39,8 @@ int td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEnt
 
 /* ── Words ── */
 
-/* As printf(), with control characters shown instead of obeyed: every word for the terminal goes
-   through these two, td_cli_print_text() or the progress line. */
+/* As printf(), but control characters are shown instead of obeyed. Every word for the terminal goes
+   through these two functions, td_cli_print_text() or the progress line. */
 void td_cli_print (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* A line on standard error, behind the program's name. */
 void td_cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
@@ -66,7 +69,7 @@ char *td_cli_duration (double seconds);
 /* How far two times, say the fastest and the slowest, lie from @base: "-2/+5 %". (transfer full) */
 char *td_cli_spread (double base_s, double low_s, double high_s);
 
-/* The progress line: on standard error, only if that is a terminal; overwritten in place. fraction
-   0 … 1; remaining_s < 0: not known; detail may be NULL. */
+/* The progress line on standard error, if that is a terminal. Each call overwrites the line.
+   fraction: 0 … 1; remaining_s < 0: not known; detail may be NULL. */
 void td_cli_progress (const char *what, double fraction, double remaining_s, const char *detail);
 void td_cli_progress_clear (void);

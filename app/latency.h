@@ -5,15 +5,16 @@
 #include "ui/scan-view.h"
 
 /**
- * What "--debug-latency" prints: how long it takes from a change of the recipe or the row to the
- * slice on the screen, and how long the main thread did nothing else meanwhile. Main thread.
+ * What "--debug-latency" prints. It times the way from a change of the recipe or the row to the
+ * slice on the screen. It also times the longest stall of the main thread in between. Main thread.
  */
 typedef struct {
   guint changes;   /* since the last full slice */
   double first_ms; /* from the first of them to the first picture; 0: none came yet */
   double full_ms;  /* from the last of them to the full slice */
-  double stall_ms; /* the longest since the first of them that nothing else was done */
-  double busy_ms;  /* … and that the main thread itself computed: others take the processor too */
+  double stall_ms; /* the longest time since the first of them that the main loop stood still */
+  double busy_ms;  /* the most processor time that the main thread took between two ticks of its
+                      loop: unlike stall_ms, other threads do not add to it */
 } TdLatency;
 
 /* Before the window is made: whether it is watched. */

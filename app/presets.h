@@ -4,10 +4,11 @@
 #include "compute/recipe/recipe.h"
 
 /**
- * Presets: recipes under a name, for other scans, each a file NAME.recipe.json in the user's data
- * folder (tomodesk/recipes). A preset that is applied leaves alone the axis, regions, views, the
- * mask of bad pixels and volumes to go on from, which are of one scan. It also leaves alone devices
- * and memory, which are of one machine. Main thread; the files are small.
+ * A preset is a recipe under a name, for other scans. Each is a file NAME.recipe.json in the user's
+ * data folder (tomodesk/recipes). A preset that is applied leaves alone what belongs to one scan.
+ * That is the axis, regions, views, the mask of bad pixels and volumes to go on from.
+ * It also leaves alone devices and memory, which belong to one machine. Main thread; the files are
+ * small.
  */
 
 /* The names, sorted. (transfer full) */
