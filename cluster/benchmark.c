@@ -359,8 +359,9 @@ benchmark_fit_link (Benchmark *benchmark)
     benchmark->machine.link = td_line_through (samples, n);
 }
 
-/* How much of the shorter stages the longest one does not hide, and how long the pipeline takes to
-   run: what makes the whole jobs' times least wrong. */
+/* Fits two numbers so that the predicted times of the whole jobs are least wrong. One is the part
+   of the shorter stages that the longest one does not hide. The other is the time until the
+   pipeline runs. */
 static void
 benchmark_fit_overlap (Benchmark *benchmark)
 {

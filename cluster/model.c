@@ -55,7 +55,7 @@ static const struct {
    projections on 8 nodes. The all-gather has 7 GB/s into a node and 12.7 GB/s between its ranks.
    The kernel follows from sub-volumes of 128 and of 32 slices. The table also gives how much of the
    shorter stages is not hidden, and the start.
-   h100: measured on one card (kernel, filter, link) and round figures for the rest. */
+   h100: kernel, filter and link were measured on one card; the rest are round figures. */
 static const struct {
   const char *name, *words;
 } model_presets[] = {

@@ -1379,8 +1379,8 @@ remote_job_signal (TdRemoteJob *job, const char *signal, GCancellable *cancellab
   return td_shell_do (job->shell, script, words, NULL, cancellable, error);
 }
 
-/* Signals reach the script as well; a job that does not run yet leaves the queue. scancel alone
-   would wait for half a minute before it kills. */
+/* The signal reaches the job's script as well, and a job that does not run yet leaves the queue. A
+   scancel without a signal would wait for half a minute before it kills. */
 static gboolean
 remote_job_scancel (TdRemoteJob *job, const char *signal, GCancellable *cancellable, GError **error)
 {
