@@ -4,21 +4,21 @@
 #include <glib.h>
 
 /**
- * Half acquisition: the rotation axis lies near one edge of the detector and a full turn sees twice
- * the field, one half from either side. About the axis, u columns from it, view a + pi sees
- * mirrored what view a sees: p (a + pi, u) = p (a, -u). With weights that add up to one for every
- * such pair,
+ * Half acquisition: the rotation axis lies near one edge of the detector. A full turn then sees
+ * twice the field, one half from either side. View a + pi sees mirrored what view a sees: with u
+ * columns from the axis, p (a + pi, u) = p (a, -u). The weights w of such a pair add up to one:
  *
- *     w (u) + w (-u) = 1,    w = 0 where only the other view measures, 1 where only this one does,
+ *     w (u) + w (-u) = 1,    w = 0 where only the other view measures, 1 where only this one does
  *
- * the filtered back-projection of w p over the full turn is that of the complete projections over
- * half a turn, for the ramp and any window. Angles may be anything, and the axis may lie between
- * two columns: nothing is paired, shifted or interpolated. Between, where both measure, w rises as
- * t^3 (10 - 15 t + 6 t^2) with t = (u + o) / 2 o. Here o is the distance from the axis to the
- * nearer edge. Two derivatives are continuous, so that the ramp sees no edge; the outermost columns
- * get nearly no trust. A row is weighted where it is measured. It is filtered into one that reaches
- * as far to the other side of the axis. For the filtered projection does not end where the measured
- * one does.
+ * So the filtered back-projection of w p over the full turn equals that of the complete projections
+ * over half a turn. This holds for the ramp and any window. Angles may be anything, and the axis
+ * may lie between two columns: nothing is paired, shifted or interpolated.
+ *
+ * Where both views measure, w rises as t^3 (10 - 15 t + 6 t^2) with t = (u + o) / 2 o. Here o is
+ * the distance from the axis to the nearer edge. Two derivatives of w are continuous, so that the
+ * ramp sees no edge. The outermost columns count for nearly nothing. A row is weighted where it is
+ * measured, then filtered into a row that reaches as far to the other side of the axis. The reason
+ * is that a filtered projection does not end where the measured one does.
  *
  * The overlap is at least half a column to either side: an axis on the edge or beyond it gives a
  * step.

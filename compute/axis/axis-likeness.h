@@ -13,11 +13,11 @@
  *   D (c) = sum over f of r (f)^2 |FT [W (t) (a (c + t) - b (c - t) - o)]|^2
  *   E (c) = the same of W (t) a (c + t), plus that of W (t) b (c - t)
  *
- * W is 1, and falls to 0 over the outer 40 % of the columns that both views have about the middle
- * of the search. o is the mean of a - b under W. The beam may have changed between the two views,
- * and with the slopes of the sample that would move the centre. r is td_axis_response(). The centre
- * is where D is least. Pairs that miss half a turn (TdAxisPair.off_rad) are compared about c +
- * drift off / first off.
+ * W is the taper over the columns that both views have about the middle of the search. It is 1
+ * inside and falls to 0 over the outer 40 % of them. o is the mean of a - b under W. Without o, a
+ * beam that changed between the two views would move the centre where the sample slopes. r is
+ * td_axis_response(). The centre is where D is least. Pairs that miss half a turn
+ * (TdAxisPair.off_rad) are compared about c + drift off / first off.
  */
 typedef struct TdAxisLikeness TdAxisLikeness;
 

@@ -5,11 +5,13 @@
 
 /**
  * What every method of finding the rotation axis is: one row's sinogram in, one centre out. Methods
- * know nothing of scans, files, preparation steps or one another. axis.c reads and prepares the
- * rows, asks the methods that suit, and weighs their answers.
+ * know nothing of scans, files, preparation steps or one another. The file axis.c reads and
+ * prepares the rows, asks the methods that suit, and weighs their answers.
  *
- * With u - centre = x cos (angle) + y sin (angle), the view at angle + pi is the view at angle
- * mirrored at the centre: p (angle + pi, u) = p (angle, 2 centre - u).
+ * A point (x, y) is seen at u = centre + x cos (angle) + y sin (angle). So the view at angle + pi
+ * is the view at angle mirrored at the centre:
+ *
+ *     p (angle + pi, u) = p (angle, 2 centre - u)
  *
  * A method runs on the thread that searches, blocks, and looks at the cancellable at least every
  * 100 ms. It returns FALSE with @error only when it was cancelled, or when the device or memory

@@ -18,10 +18,10 @@
  * A slice's pixel changes with the centre as the filtered views do along the detector. No frequency
  * is higher than the filter's cut-off, W radians a column. So trials that lie close are not all
  * back-projected, but interpolated between the Chebyshev nodes of their range. For a wave of
- * frequency W over +-h columns, n nodes leave at most 2 (W h / 2)^n / n! of it, and the filter
- * leaves little of that wave. All of them must show the same columns of the detector: what appears
- * from one to the next is no wave. Slices of narrow detectors, which are not binned, cost little:
- * each of their trials is made.
+ * frequency W over +-h columns, the error of n nodes is at most 2 (W h / 2)^n / n! of it. The
+ * filter leaves little of that wave. All of them must show the same columns of the detector: what
+ * appears from one to the next is no wave. Slices of narrow detectors, which are not binned, cost
+ * little: each of their trials is made.
  */
 #define COARSE_COLUMNS 128
 #define MIDDLE_COLUMNS 640

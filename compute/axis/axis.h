@@ -80,7 +80,7 @@ void td_axis_result_free (TdAxisResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisResult, td_axis_result_free)
 
 /* One row reconstructed about each of @n centres, for people to compare: float [n][side][side]. A
-   side has as many pixels as the detector has columns. @sharpness: how sharp each is (NULL: not
-   asked for); larger is sharper, in no unit. (transfer full) */
+   side has as many pixels as the detector has columns. @sharpness: how sharp each slice is, larger
+   is sharper, without a unit. NULL: nobody asks. (transfer full) */
 float *td_axis_trial_slices (const TdRowSource *source, guint row, const double *centres_px,
                              guint n, double *sharpness, GCancellable *cancellable, GError **error);

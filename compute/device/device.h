@@ -184,8 +184,9 @@ typedef struct TdDeviceOps {
   gboolean (*launch) (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
                       const TdArg *args, guint n_args, GError **error);
 
-  /* Events carry device time stamps. record: after all enqueued so far; wait: @queue goes on only
-     after @event (of any queue of this device); sync blocks; elapsed_s blocks for both. */
+  /* Events carry device time stamps. event_record() marks the point after all that was enqueued so
+     far. After event_wait(), @queue goes on only once @event has passed, which may be of any queue
+     of this device. event_sync() blocks until the event, event_elapsed() until both. */
   gboolean (*event_record) (TdQueue *queue, TdEvent **event, GError **error);
   gboolean (*event_wait) (TdQueue *queue, TdEvent *event, GError **error);
   gboolean (*event_sync) (TdEvent *event, GError **error);

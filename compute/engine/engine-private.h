@@ -21,8 +21,8 @@ gboolean td_engine_read_rows (TdEngine *engine, TdScan *scan, guint row0, guint 
 
 /**
  * Takes an idle working set: queues, buffers, filters and projectors of a method on a device. One
- * job at a time has it and gives it back. @free tells the type: @matches sees each idle set that
- * was given with the same @free, newest first. Returns NULL if none matches.
+ * job at a time has it and gives it back. @free tells the type. @matches sees each idle set that
+ * was given with the same @free, the newest first. Returns NULL if none matches.
  */
 gpointer td_engine_take (TdEngine *engine, GDestroyNotify free,
                          gboolean (*matches) (gpointer item, gpointer user), gpointer user);

@@ -12,10 +12,10 @@
  * too, and may be called from any thread but the main one.
  */
 
-/* One projection: float [row][column], (transfer full). @recipe: its steps correct the frame, as
-   they do in a job; steps that need other views of the row are left out. NULL, or steps that the
-   scan cannot have: the frame as it is stored. The averaged flats stay with the engine for the next
-   projection. */
+/* One projection: float [row][column], (transfer full). The steps of @recipe correct the frame as
+   they do in a job. Steps that need other views of the row are left out. If @recipe is NULL, or has
+   steps that the scan cannot have, the frame is as it is stored. The averaged flats stay with the
+   engine for the next projection. */
 float *td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecipe *recipe,
                               GCancellable *cancellable, GError **error);
 /* The view that looks from the other side, as near to half a turn on as there is. FALSE: none is
@@ -39,8 +39,8 @@ guint td_preview_coarse_factor (const TdScanFacts *facts);
    averaged where those of a group look in different directions. (transfer full) */
 TdScan *td_preview_coarse_scan (TdScan *scan, guint row, guint factor, GCancellable *cancellable,
                                 GError **error);
-/* The recipe that gives the same slice of the coarse scan: the centre and the widths of steps in
-   its columns, and its only row. @facts: of the scan. */
+/* Makes the recipe that gives the same slice of the coarse scan. Its centre and the widths of its
+   steps count the coarse scan's columns, and its row is the only one. @facts: of the full scan. */
 void td_preview_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row,
                                guint factor, TdRecipe *coarse);
 /* Makes the full slice's values of a coarse one's, [ny][nx] of @plan. A coarse pixel is wider:

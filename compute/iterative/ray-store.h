@@ -12,8 +12,9 @@
  */
 typedef struct TdRayStore TdRayStore;
 
-/* On @rays' device, which must be the host. @order as td_rays_new()'s. @chunk_rows: all come so
-   many at a time, but for the last. @most_views: of a subset. */
+/* The store is on @rays' device, which must be the host. @order: as td_rays_new()'s. @chunk_rows:
+   rows of every chunk but the last, which may have fewer. @most_views: views of the largest
+   subset. */
 TdRayStore *td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *order,
                               guint chunk_rows, guint most_views, GError **error);
 void td_ray_store_free (TdRayStore *store);

@@ -46,13 +46,13 @@ guint td_solver_usual_subsets (TdSolverKind kind, guint n_views);
 guint *td_solver_order (guint n_views, guint subsets);
 /* Whether the solver can take what was measured a subset at a time, from a file (ray-store.h). */
 gboolean td_solver_can_store (const TdSolverSettings *settings);
-/* Memory of a device that holds everything. @stored_rows here and below: what was measured is in a
-   file, and comes there in chunks of so many rows; 0: it is in memory. */
+/* Memory of a device that holds everything. @stored_rows, here and below: what was measured is in a
+   file and comes in chunks of so many rows. 0: it is in memory. */
 guint64 td_solver_bytes (const TdConeTask *task, const TdSolverSettings *settings,
                          guint stored_rows);
-/* Memory of a group's member with @n rows of the volume that holds @batch views' projections at
-   once. td_solver_lines_bytes(): memory of all projections, which are the host's then, with what
-   @n_members send it. */
+/* Memory of a group's member that has @n rows of the volume and holds the projections of @batch
+   views at once. All projections of a group are in the host's memory. td_solver_lines_bytes() says
+   how much that is, with what @n_members send to the host. */
 guint64 td_solver_member_bytes (const TdConeTask *task, const TdSolverSettings *settings, guint n,
                                 guint batch);
 guint64 td_solver_lines_bytes (const TdConeTask *task, const TdSolverSettings *settings,

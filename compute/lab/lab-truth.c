@@ -221,8 +221,8 @@ truth_table_fine (const Truth *truth, const double *row, double factor, double *
   }
   fftw_execute_dft (truth->narrow, from, to);
   memset (from, 0, fine * sizeof *from);
-  /* With w = 2 pi k / P, q + i q' of the real row has (1 - w) Q at frequency k, and (1 + w) conj Q
-     at -k. It is read backwards, because the transform is the forward one. */
+  /* Let w = 2 pi k / P. Then q + i q' of the real row has (1 - w) Q at frequency k, and (1 + w)
+     conj Q at -k. It is read backwards, because the transform is the forward one. */
   for (guint k = 0; k < half; k++) {
     const double scale = factor * truth->response[k] / padded, w = 2 * G_PI * k / padded;
     const double re = scale * to[k][0], im = scale * to[k][1];

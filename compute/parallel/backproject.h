@@ -18,9 +18,8 @@
 typedef struct {
   guint n_columns, n_views;
   guint nx, ny;  /* the pixels computed: a region of the slice or all of it */
-  double x0, y0; /* position of the first stored pixel (top left), in detector pixels from
-                    the axis, y up; the next pixel right is x0 + step, the next row down is
-                    y0 - step */
+  double x0, y0; /* position of the first stored pixel (top left), in detector pixels from the axis,
+                    y up. The next pixel right is x0 + step, the next row down y0 - step. */
   double step;   /* 1: pixels as wide as the detector's */
   double centre_px;
   const double *angles_rad; /* n_views */
@@ -121,7 +120,7 @@ gboolean td_backprojector_run (TdBackprojector *projector, TdQueue *queue, TdPla
    fails with G_IO_ERROR_CANCELLED. Families that only enqueue may ignore it. NULL: none. */
 void td_backprojector_set_cancellable (TdBackprojector *projector, GCancellable *cancellable);
 /* From now on runs keep the time of the summing kernels alone, without what prepares their input.
-   td_backprojector_kernel_seconds() returns the last run's time, once the queue has finished. 0:
+   Once the queue has finished, td_backprojector_kernel_seconds() returns the last run's time. 0:
    the family does not measure it (the host's time is all kernel). */
 void td_backprojector_time_kernels (TdBackprojector *projector);
 gboolean td_backprojector_kernel_seconds (TdBackprojector *projector, double *seconds,

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* The transform of @n values @stride apart, by its smallest factor. roots is exp (-2 pi i j /
-   all) for j = 0 … all - 1, real and imaginary parts in turn. */
+/* The transform of @n values @stride apart, by the smallest factor of @n. @roots holds exp (-2 pi i
+   j / all) for j = 0 … all - 1, real and imaginary parts in turn. */
 static void
 fourier_reference_transform (const double *values, guint n, guint stride, const double *roots,
                              guint all, double *out)

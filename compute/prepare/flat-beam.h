@@ -6,8 +6,12 @@
 
 /**
  * TdFlatBeam: what the flat field divides by, for some rows, on the host. The transmission of view
- * v at a pixel is (I - dark) / (a + w (b - a)). a and b are the beams of the groups of flats before
- * and after the view, w is its place between them.
+ * v at a pixel is
+ *
+ *     (I - dark) / (a + w (b - a))
+ *
+ * Here a and b are the beams of the groups of flats before and after the view. w is the view's
+ * place between them.
  */
 typedef struct {
   guint n_groups, n_rows, n_columns;

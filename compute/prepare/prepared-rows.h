@@ -33,7 +33,7 @@ typedef struct {
   gsize row_floats; /* of one row: views × columns */
 } TdRowsOrigin;
 
-/* Fills @out with @range: rows that @held has are copied, only the others are read. @out may be
+/* Fills @out with @range. Rows that @held has are copied, and only the others are read. @out may be
    held->rows, or other memory that does not overlap it. */
 gboolean td_rows_read_beside (const TdRowsOrigin *origin, const TdHeldRows *held, TdRowRange range,
                               float *out, GCancellable *cancellable, GError **error);

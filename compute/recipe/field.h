@@ -66,7 +66,7 @@ const TdField *td_scan_fields (void);
 const TdField *td_recipe_field (const char *option);
 const TdField *td_scan_field (const char *option);
 
-/* FALSE: a recipe that is otherwise like this makes no use of the field, and *@reason (optional)
+/* FALSE: a recipe that is otherwise like this one does not use the field. *@reason (optional) then
    says why, to be translated. @facts NULL: no scan is known. */
 gboolean td_recipe_field_applies (const TdField *field, const TdRecipe *recipe,
                                   const TdScanFacts *facts, const char **reason);

@@ -14,8 +14,8 @@ typedef struct {
 
 /**
  * Runs a small cone with a known answer through every family that can do it, and remembers which
- * failed. td_fdk_family_choose() does not use those on this device and driver until a later test
- * passes. Blocks for seconds. Any thread.
+ * failed. The function td_fdk_family_choose() avoids those on this device and driver until a later
+ * test passes. Blocks for seconds. Any thread.
  *
  * (transfer full) (element-type TdFdkSelfTestRow); NULL: the device itself fails.
  */

@@ -23,8 +23,8 @@ gboolean td_iterative_momentum_new (TdJob *job, TdIterativeMomentum **momentum, 
  * NULL. */
 void td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound);
 
-/* The values that a slab begins with and those that it came to, in order. begin: there are none
-   yet, and nothing of the slab has been saved. */
+/* _took() is told the values that a slab begins with, _gave() those that it came to, each in order.
+   _begin() forgets all of that, and that the slab was saved. */
 void td_iterative_momentum_begin (TdIterativeMomentum *momentum);
 void td_iterative_momentum_took (TdIterativeMomentum *momentum, const float *values, gsize n);
 void td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *values, gsize n);

@@ -40,8 +40,9 @@ TdBuffer *td_rings_buffer (const TdRings *rings, const char *key, guint64 row_fl
 
 /* ── Lines ── */
 
-/* lines[0] is what is to be sorted and was sorted, order[0][line][i] the view of the i-th smallest;
-   lines[1] is free in between. order is NULL before sorting is asked for. */
+/* lines[0] is what is to be sorted, and afterwards what was sorted. order[0][line][i] is then the
+   view of the i-th smallest value. lines[1] is free in between. Both orders are NULL where no
+   sorting was asked for. */
 typedef struct {
   TdBuffer *lines[2], *order[2];
 } TdRingsLines;

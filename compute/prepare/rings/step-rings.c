@@ -15,9 +15,9 @@
  * offsets sought, however sharp the object's edges are. Where there is noise, rings-offsets.h has a
  * better estimate.
  *
- * The device finds the medians and how certain they are. rings-offsets.h finds from them what each
- * column adds. rings-shade.h finds the part that too many neighbouring columns share. The device
- * subtracts both and bridges the dead columns.
+ * The device finds the medians and how certain they are. From these, the host finds what each
+ * column adds (rings-offsets.h) and the part that too many neighbouring columns share
+ * (rings-shade.h). The device subtracts both and bridges the dead columns.
  */
 enum { SIZE, THRESHOLD, DEAD };
 
