@@ -3,8 +3,9 @@
 
 #include <glib.h>
 
-/* Fields of a line of comma-separated values (RFC 4180), one after another: each that does not
-   begin a line of @csv is preceded by a comma. The first field of a line must not be empty. */
+/* These functions add one field to a line of comma-separated values (RFC 4180). A comma comes
+   before each field that does not begin a line of @csv. The first field of a line must not be
+   empty. */
 /* NULL: empty. */
 void td_csv_add_text (GString *csv, const char *text);
 /* With a point whatever the language; empty where @value is not finite. */

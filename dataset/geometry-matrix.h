@@ -45,7 +45,7 @@ void td_matrix_shift (double matrix[12], double columns);
 
 /* The angles (geometry.h) at which the sources of @n views stand around z. They lie within one turn
    that begins behind the widest gap, whatever the order of the views. They rise or fall as most
-   views do. FALSE with @error where the matrices are not those of an orbit about z seen by a
-   detector of this size; @name is whose they are. */
+   views do. FALSE with @error: the matrices are not those of an orbit about z seen by a detector of
+   this size. @name tells the error whose matrices they are. */
 gboolean td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_rows,
                              const char *name, double *angles_rad, GError **error);

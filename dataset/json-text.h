@@ -3,7 +3,7 @@
 
 #include <json-glib/json-glib.h>
 
-/* The tree as JSON that every parser takes. json-glib itself writes 1e-10 as "1e-10.0", NaN as
-   "nan.0", and leaves one control character in strings as it is. Numbers that JSON cannot hold
-   become null. Strings of the tree must be UTF-8. (transfer full) */
+/* The tree as JSON that every parser takes. What json-glib writes is mended: it makes "1e-10.0" of
+   1e-10 and "nan.0" of NaN, and keeps one control character in strings. Numbers that JSON cannot
+   hold become null. Strings of the tree must be UTF-8. (transfer full) */
 char *td_json_text (JsonNode *root, gboolean pretty);

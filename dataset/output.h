@@ -5,22 +5,23 @@
 
 /**
  * TdOutput: a file or folder that appears under its own name only when it is whole. It is written
- * as "NAME.part"; td_output_commit() makes it durable and renames it; freeing it before that
- * removes it. A part left by a run that died is replaced; one that another run is writing is
- * refused.
+ * as "NAME.part". td_output_commit() brings it to the disk and renames it. Freeing the output
+ * before that removes the part. A part that a dead run left is replaced; a part that another run is
+ * writing is refused.
  *
  * One thread at a time.
  */
 typedef struct TdOutput TdOutput;
 
-/* @bytes: what will be written; more than is free on the disk is refused now rather than later.
-   @overwrite: an existing target is replaced, but only what this program wrote: a folder that holds
-   nothing else, or a file that says so. */
+/* @bytes: what will be written. More than is free on the disk is refused now rather than later.
+   @overwrite: an existing target is replaced, but only if this program wrote it. That is a folder
+   that holds nothing else, or a file that says so. */
 TdOutput *td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
                            GError **error);
-/* The same for what several processes write, with this one answering for it: as "PATH.JOB.part",
-   which stays until td_output_commit() or td_output_discard(). @go_on: with the part that an
-   earlier run of the job left, which must be there; else such a part is replaced. */
+/* The same for an output that several processes write; the caller's process owns it. The part is
+   "PATH.JOB.part" and stays until td_output_commit() or td_output_discard(). @go_on: the output
+   goes on with the part that an earlier run of the job left, which must be there. Otherwise such a
+   part is replaced. */
 TdOutput *td_output_begin_shared (const char *path, gboolean folder, gboolean overwrite,
                                   guint64 bytes, const char *job, gboolean go_on, GError **error);
 void td_output_discard (TdOutput *output);           /* the part is removed when it is freed */

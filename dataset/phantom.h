@@ -6,7 +6,7 @@
 #include "geometry.h"
 
 /**
- * Phantoms with analytic line integrals: the projections are exact, so a reconstruction can be
+ * Phantoms with analytic line integrals. The projections are exact, so a reconstruction can be
  * judged without trusting any of our own code. An object is a sum of ellipsoids, cylinders and
  * boxes. Lengths are in units of half the field of view, as Shepp and Logan gave theirs (IEEE
  * Trans. Nucl. Sci. 21, 1974). This "unit" is n_columns / 2 pixels, whatever the number of rows.
@@ -31,9 +31,15 @@ typedef struct {
   guint n_shapes;
 } TdPhantom;
 
-/* "shepp-logan" (modified contrast; the slice z = 0 is the classic 2-D phantom; the extent along z
-   is Kak and Slaney's), "disc" (value 1, radius 0.8), "discs", "sphere" (value 1, radius 0.7),
-   "ellipsoids", "points", "boxes". NULL with @error listing the names. */
+/* The phantom of a name:
+
+       "shepp-logan"  of modified contrast; the slice z = 0 is the classic 2-D phantom, and the
+                      extent along z is Kak and Slaney's
+       "disc"         of value 1 and radius 0.8
+       "sphere"       of value 1 and radius 0.7
+       "discs", "ellipsoids", "points", "boxes"
+
+   NULL with @error, which lists the names. */
 TdPhantom *td_phantom_new (const char *name, GError **error);
 void td_phantom_free (TdPhantom *phantom);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdPhantom, td_phantom_free)

@@ -91,7 +91,8 @@ first_row (const View *view, guint row0, guint n_rows)
 }
 
 /* Adds one row of the scan to the sums and counts of the columns seen. @bad: the row's bad pixels,
-   and those of the row seen, which have nothing better. */
+   which do not count. @seen_bad: the pixels seen that consist of bad ones only: there these
+   count. */
 static void
 scan_view_add_row (const View *view, const float *row, const guint8 *bad, const guint8 *seen_bad,
                    double *sums, guint *counts)

@@ -5,8 +5,8 @@
 
 /**
  * Threads that move samples between storage and memory. They mostly wait, or convert what they
- * moved; so there are more of them than processors, and computing threads are others. Where storage
- * answers late, threads are added: it serves many requests at once.
+ * moved. So there are more of them than processors, and they are not the threads that compute.
+ * Where storage answers late, threads are added, since it serves many requests at once.
  */
 
 /* Does piece @index of a transfer. @scratch: the thread's own memory. Any thread; pieces with
@@ -25,8 +25,8 @@ typedef struct {
 /**
  * td_storage_run:
  * Does all pieces, several at once, and returns when none is under way. After a failure or a
- * cancellation no further piece is begun. @error is that of the first piece, by number, that
- * failed: the same as if they had been done one after another.
+ * cancellation no further piece is begun. @error is that of the failed piece with the smallest
+ * number, as if the pieces had been done one after another.
  */
 gboolean td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error);
 

@@ -342,8 +342,8 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
   TIFFOpenOptionsSetMaxSingleMemAlloc (options, MAX_BLOCK_BYTES);
   TIFFOpenOptionsSetErrorHandlerExtR (options, on_tiff_error, tiff);
   TIFFOpenOptionsSetWarningHandlerExtR (options, on_tiff_warning, tiff);
-  /* m: no mapping, since a file cut short under a mapping kills the program. c: strips are left as
-     they are, since rows of uncompressed ones are read directly. */
+  /* "m" forbids mapping: a file cut short under a mapping kills the program. "c" leaves strips as
+     they are: rows of uncompressed strips are read directly. */
   tiff->handle = TIFFClientOpenExt (FILE_WORD, "rmc", tiff, client_read, client_write, client_seek,
                                     client_close, client_size, NULL, NULL, options);
   TIFFOpenOptionsFree (options);

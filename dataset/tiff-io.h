@@ -6,12 +6,12 @@
 #include "scan.h"
 
 /**
- * TdTiff: one open TIFF or BigTIFF file of single-channel images, read by rows. Strips, tiles,
- * every compression of libtiff, 8/16/32-bit integers and 32/64-bit floats, any orientation.
+ * TdTiff: one open TIFF or BigTIFF file of single-channel images, read by rows. It takes strips and
+ * tiles, every compression of libtiff, 8/16/32-bit integers, 32/64-bit floats and any orientation.
  *
- * A handle belongs to one thread at a time; open one per read. libtiff's complaints go to the
- * GError of the call, never to standard error. Files are untrusted: nothing is mapped, and every
- * offset and size is checked before memory is taken.
+ * A handle belongs to one thread at a time; open one for each read. What libtiff complains about
+ * goes to the GError of the call, never to standard error. Files are untrusted: nothing is mapped,
+ * and every offset and size is checked before memory is taken.
  */
 typedef struct TdTiff TdTiff;
 
