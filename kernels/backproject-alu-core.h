@@ -22,10 +22,12 @@
    TD_TEXTURE_CELLS how many of a work-item's cells the texture engine sums instead (hybrid; else 0)
 
    Squares: four neighbours fall within 1.42 columns. With f the first one's place in its bin, the
-   others are at f + o, o < 1.42. On top of the bin's value, which all four share, they have
-   d0 min (f + o, 1) + d1 clamp (f + o - 1) + d2 clamp (f + o - 2). One rounding, one address and
-   four loads serve four pixels, instead of four and eight. It needs right >= 0 (the host mirrors
-   the other views) and a step of at most one column. */
+   others are at f + o, o < 1.42. All four share the bin's value, and each adds
+
+       d0 min (f + o, 1) + d1 clamp (f + o - 1) + d2 clamp (f + o - 2)
+
+   One rounding, one address and four loads serve four pixels, instead of four and eight. Squares
+   need right >= 0 (the host mirrors the other views) and a step of at most one column. */
 #pragma once
 #include "backproject-common.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The ALU family (review, §6) and oversampling (§7.2). One group a tile of TD_TILE² pixels of
-   TD_SLICES slices from slice0 on. @packed: see backproject-pack.cl; the table is a multiple of
-   TD_BATCH long, and so is its first part. @greatest: what half storage was scaled by; unused
-   otherwise. */
+/* The ALU family (review, §6) and oversampling (§7.2). One group makes a tile of TD_TILE² pixels of
+   TD_SLICES slices from slice0 on. @packed: see backproject-pack.cl. The table's length is a
+   multiple of TD_BATCH, and so is that of its first part. @greatest: what half storage was scaled
+   by, otherwise unused. */
 #include "backproject-alu-core.h"
 
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (TD_THREADS, 1, 1, TD_RESIDENT)

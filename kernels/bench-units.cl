@@ -2,9 +2,14 @@
 /* How fast each unit of a device is, for the performance model (review, §6.5). Each work-item does
    the same operations over and over, in independent chains, so that latency does not count.
 
-   UNIT  0 multiply-adds, 1 conversions between float and int, 2 local memory by 8 bytes, 3 texture
-         fetches of one float as the texture kernels make them (four neighbours within two columns,
-         all in the texture cache), 4 instructions of mixed kinds */
+   UNIT says which operation:
+
+       0    multiply-adds
+       1    conversions between float and int
+       2    local memory by 8 bytes
+       3    texture fetches of one float as the texture kernels make them: four neighbours within
+            two columns, all in the texture cache
+       4    instructions of mixed kinds */
 #define CHAINS 8
 
 /* @out: one float a work-item; @step: small numbers that the compiler cannot know. */

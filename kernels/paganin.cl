@@ -265,8 +265,8 @@ paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a,
 }
 #endif
 
-/* Sums of rows for each term, two views to a complex line as above, their ends continued. images
-   is [term][pair][x]. weights is [n_terms][rows], both rounded up to their groups. */
+/* Sums of rows for each term, two views to a complex line as above, their ends continued. images is
+   [term][pair][x]. weights is [n_terms][rows], with both sizes rounded up to their groups. */
 TD_KERNEL void
 paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
               TD_GLOBAL const float *TD_RESTRICT weights, int first_view, int n_views, int n_rows,

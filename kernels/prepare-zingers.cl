@@ -135,8 +135,8 @@ prepare_zingers (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 }
 
 /* In sinograms: the median of the 3, 5, 7 or 9 views around, mirrored at the first and the last.
-   aside is [row][view][column] of rows row0 …, whose number z counts. A zinger stands out by more
-   than limit. */
+   aside is [row][view][column] of the rows from row0 on, which z counts. A zinger stands out by
+   more than limit. */
 TD_KERNEL void
 prepare_zingers_angle (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
                        TD_GLOBAL const float *TD_RESTRICT aside,

@@ -96,8 +96,8 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
     sum[k] += part[k] * plane[k];
 }
 
-/* out [place][column][row]: integrals. Where @measured is wanted, it is their difference to it,
-   divided by the length of the ray in the volume; @misfit gets the square of the difference. x:
+/* out [place][column][row]: integrals. Where there is @measured, out is their difference to it,
+   divided by the ray's length in the volume. @misfit then gets the square of the difference. x:
    rows, y: columns, z: places. */
 TD_KERNEL void
 rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,

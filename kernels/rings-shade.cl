@@ -154,8 +154,9 @@ rings_shade_tallest (TD_ITEM TD_GLOBAL const double *TD_RESTRICT squares,
 /* ── What knots do ───────────────────────────────────────────────────────────────────────────── */
 
 /* places[slot][place][knot]: what knots of height 1 give at places, the mean over the directions.
-   knots[column % TD_SHADE_KNOTS][padded + distance in knots] is what one gives once filtered;
-   shares says in how many directions a bin so far away exists. An item takes TD_LANES knots. */
+   knots[column % TD_SHADE_KNOTS][padded + distance in knots] is what one knot gives once filtered.
+   shares: a bin's weight, by the directions in which a bin so far away exists. An item takes
+   TD_LANES knots. */
 TD_KERNEL void
 rings_shade_knots (TD_ITEM TD_GLOBAL const float *TD_RESTRICT turns,
                    TD_GLOBAL const float *TD_RESTRICT shares,
@@ -293,8 +294,8 @@ shade_agree (const float *values, int n, double *error)
   return mean;
 }
 
-/* common[slot][slope]: what is left of slopes once those of the rings are taken out. weights: what
-   that counts, below 0 where no shade can be as steep. */
+/* common[slot][slope]: what is left of slopes once those of the rings are taken out. weights: how
+   much each slope counts; it is below 0 where no shade can be as steep. */
 TD_KERNEL void
 rings_shade_common (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
                     TD_GLOBAL const float *TD_RESTRICT rings,
@@ -322,8 +323,8 @@ rings_shade_common (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
   weights[at] = fabs (mean) < STEEPEST * usual ? weight : -weight;
 }
 
-/* targets[slot][slope]: its weight times the slope that the knots are to make, now that they are at
-   `knots`. sound: the weights, 0 near slopes that no shade has. */
+/* targets[slot][slope]: the slope's weight times the slope that the knots are to make, now that
+   they are at `knots`. sound: the weights, 0 near slopes that no shade has. */
 TD_KERNEL void
 rings_shade_targets (TD_ITEM TD_GLOBAL const double *TD_RESTRICT common,
                      TD_GLOBAL const double *TD_RESTRICT weights,
@@ -359,7 +360,7 @@ rings_shade_targets (TD_ITEM TD_GLOBAL const double *TD_RESTRICT common,
 
 /* a[slot][i][j ≥ i] of the equations for the knots, whose right side is column `padded`. An item
    takes TILE_I × TD_SHADE_TILE elements. known[slot][4][padded]: the diagonal, the element left of
-   it, the right side, and the factors of an equation that all knots share. */
+   it, the right side, and the factors of an equation. All knots share that equation. */
 #define TILE_I 4
 #define TILE_J TD_SHADE_TILE
 

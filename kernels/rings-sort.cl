@@ -279,9 +279,9 @@ rings_unsort (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
 
 /* ── Medians across lines ────────────────────────────────────────────────────────────────────── */
 
-/* A sorted window slides over the lines at `width` places at once. One pass over the window
-   inserts the new value and removes the old one. t is the window with the new value; everything
-   from the old value on moves down by one. Without branches, so that CPUs do all places in
+/* A sorted window slides over the lines at `width` places at once. One pass over the window inserts
+   the new value and removes the old one. t is the window with the new value. All values from the
+   old one on move down by one place. There are no branches, so that CPUs do all places in
    vectors. */
 TD_FN void
 slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, RingsLines lines, int size,

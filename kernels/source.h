@@ -24,8 +24,8 @@ char *td_kernel_source_expand (const char *name, const char *dialect);
  * The kernels compiled as C for the host. kernels/embed.py makes one table a source, and meson
  * compiles it once for each instruction set.
  *
- * run() computes a box of work-items: all x0 <= x < x1 of the rows y0 <= y < y1 at z. args[i]
- * points to the i-th argument's value; for a buffer, to the pointer.
+ * run() computes a box of work-items at z: all x0 <= x < x1, y0 <= y < y1. args[i] points to the
+ * value of argument i; a buffer's value is its pointer.
  */
 typedef struct {
   const char *name;

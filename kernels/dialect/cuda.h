@@ -18,9 +18,9 @@
   extern __shared__ float4 td_dynamic_local[];                                                     \
   type *const name = (type *) td_dynamic_local;
 #define TD_LOCAL_PTR /* a pointer to local memory as a function's parameter */
-/* Elements of an array in local memory by indices that count from @bias, a value the compiler
-   does not know. td_local_row (p, bias) is its base, td_local_at (row, T, index, bias) a pointer
-   to an element. The address is a single shift and add that way. */
+/* Elements of an array in local memory by indices that count from @bias, a value the compiler does
+   not know. The array's base is td_local_row (p, bias), and td_local_at (row, T, index, bias) is a
+   pointer to an element. The address is a single shift and add that way. */
 #define TD_LOCAL_ROW(T) unsigned
 #define td_local_row(p, bias) \
   ((unsigned) __cvta_generic_to_shared (p) - (unsigned) (bias) * (unsigned) sizeof *(p))
