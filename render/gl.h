@@ -14,9 +14,9 @@ GQuark td_render_error_quark (void);
 gboolean td_gl_check (GError **error);
 /* The current context's pictures are drawn by the processor. */
 gboolean td_gl_is_software (void);
-/* How many voxels the longest side of a volume may have that is looked at from outside: on a card
-   TD_GL_CARD_SIDE, or what of it the card's textures and memory hold, which is tried; by the
-   processor TD_GL_SOFTWARE_SIDE. */
+/* How many voxels the longest side of a volume may have that is looked at from outside. A card
+   takes TD_GL_CARD_SIDE, or less if its textures and memory hold less, which is tried. Where the
+   processor draws, it is TD_GL_SOFTWARE_SIDE. */
 #define TD_GL_CARD_SIDE 512u
 #define TD_GL_SOFTWARE_SIDE 192u
 guint td_gl_volume_side (void);

@@ -8,8 +8,8 @@
 
 /**
  * TdVoxels: values in a box, looked at from outside. Immutable once made, reference counted, any
- * thread. The box's middle is the origin. x grows with the column, y falls with the row, and z
- * falls with the layer: the first layer is on top.
+ * thread. The box's middle is the origin. x grows with the column and y falls with the row. z falls
+ * with the layer, so the first layer is on top.
  */
 typedef struct {
   gatomicrefcount references;
