@@ -6,9 +6,9 @@
 /* @path: NULL: what was chosen is not on a disk of this machine. */
 typedef void (*TdFileChosen) (const char *path, gpointer user);
 
-/* Asks for a file or a folder in a dialog over the window of @parent. @user is a GObject: nothing
-   is called once it is gone. The caller may add to the chooser before it returns to the main loop.
-   (transfer none) */
+/* Asks for a file or a folder in a dialog over the window of @parent. @user is a GObject. Once it
+   is gone, @chosen is not called. The caller may add to the chooser before it returns to the main
+   loop. (transfer none) */
 GtkFileChooser *td_choose_file (GtkWidget *parent, const char *title, GtkFileChooserAction action,
                                 TdFileChosen chosen, gpointer user);
 /* The same of several: @chosen is called for each. */

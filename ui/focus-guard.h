@@ -3,7 +3,7 @@
 
 #include <gtk/gtk.h>
 
-/* Where the widget with the keyboard disappears (its page, its row, its dialog's part), the
-   keyboard goes to the nearest thing that is shown, so that keys never go to what nobody sees. Main
+/* When the widget with the keyboard focus disappears (or its page, row or part of a dialog), the
+   nearest widget that is shown gets the focus. So keys never go to a widget that nobody sees. Main
    thread. */
 void td_focus_guard (GtkWindow *window);

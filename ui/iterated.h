@@ -28,8 +28,8 @@ typedef void (*TdIteratedShow) (const TdIteratedResult *result, const GError *er
                                 gpointer user);
 
 TdIterated *td_iterated_new (TdEngine *engine, TdIteratedShow show, gpointer user);
-/* FALSE: the recipe does not iterate, or one row of the whole scan is not what it iterates on: cone
-   beams, a crop, bins, a part of the views, a volume to begin with. */
+/* FALSE: the recipe does not iterate, or it iterates on something else than one row of the whole
+   scan. That is so for cone beams, a crop, bins, a part of the views, or a volume to begin with. */
 gboolean td_iterated_can (const TdScan *scan, const TdRecipe *recipe);
 void td_iterated_request (TdIterated *self, TdScan *scan, const TdRecipe *recipe, guint row);
 /* Shows nothing more of what was asked; its threads end soon. */

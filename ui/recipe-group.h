@@ -11,8 +11,9 @@
  * added and bound. For other controls, subclasses implement show, which sets them from a recipe,
  * and call td_recipe_group_edit() … td_recipe_group_commit() when the user changes one.
  *
- * Signal "edited" (gpointer recipe, const char *key): a new recipe value (const TdRecipe *, valid
- * during the call); @key names what changed, so that a drag can be undone as one step.
+ * Signal "edited" (gpointer recipe, const char *key): the recipe has new values. @recipe is a const
+ * TdRecipe *, valid during the call. @key names what changed, so that a drag can be undone as one
+ * step.
  */
 #define TD_EDIT_DRAG "drag:" /* a key that begins so names one drag: its edits join at any pace */
 #define TD_TYPE_RECIPE_GROUP (td_recipe_group_get_type ())

@@ -12,6 +12,6 @@
 #define TD_TYPE_TUNING_ROW (td_tuning_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdTuningRow, td_tuning_row, TD, TUNING_ROW, AdwExpanderRow)
 
-/* What the button tunes. @devices: as a recipe names them; the first of a list, or "auto". @size:
-   columns, views and slice width to measure with; 0: the usual. */
+/* What the button tunes. @devices: as a recipe names them, of which the first is tuned, or "auto".
+   @size: how many columns, views and pixels of the slice's width to measure with. 0: the usual. */
 void td_tuning_row_set_device (TdTuningRow *self, const char *devices, guint size);
