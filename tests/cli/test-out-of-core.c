@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Volumes and projections several times the memory limit: cone beams' the same bits as in one
-   piece, parallel beams' but for rounding (other slabs, other slices at once); in the memory that
-   the plan states, as the kernel saw it. */
+/* Volumes and projections are several times the memory limit. A cone beam's volume has the same
+   bits as in one piece. A parallel beam's is equal but for rounding (other slabs, other slices at
+   once). The kernel's figures show that the job stays within the memory that the plan states. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Jobs by several ranks of this machine, as mpirun starts them: the volume is that of a single
-   process, whatever the grid; and a job that cannot be done ends, says why, and goes on later. */
+/* Jobs run on several ranks of this machine, as mpirun starts them. Whatever the grid, the volume
+   is that of a single process. A job that cannot be done ends, says why, and goes on later. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -670,9 +670,9 @@ test_benchmark (void)
 
 /* ── Memory ── */
 
-/* A volume of many times the memory of its ranks: the most that a rank had is what its plan says,
-   as the kernel saw it. It remembers the most of all, so that the smaller case comes first and no
-   other test before. */
+/* The volume is many times the memory of its ranks. By the kernel's figures, no rank had more
+   memory than its plan says. The kernel remembers the most of all. So the smaller case comes first,
+   and no other test before. */
 static void
 test_memory (void)
 {

@@ -6,7 +6,7 @@
 
 /**
  * Projections of a phantom by rays that a test places itself, from the words of a file format's own
- * documents, so that a reader's geometry is judged without its own arithmetic.
+ * documents. So a reader's geometry is judged without the reader's own arithmetic.
  */
 typedef struct {
   guint n_columns, n_rows, n_views;
@@ -22,8 +22,9 @@ typedef struct {
 
 /* -log of the transmission, [view][row][column]. */
 float *td_cone_camera_expose (const TdConeCamera *camera);
-/* Files FOLDER/NAME0001.tif and so on, counted from @first: floats as they are, else what a camera
-   that counts @white in the open beam has as 16 bits. */
+/* Saves files FOLDER/NAME0001.tif and so on, counted from @first. With @white 0 they hold the
+   values as floats. Otherwise they hold the 16-bit counts of a camera that counts @white in the
+   open beam. */
 void td_cone_camera_save (const TdConeCamera *camera, const float *views, const char *folder,
                           const char *name, guint first, double white);
 /* Reconstructs on the host; relative RMS against the phantom in the slices of the middle half,

@@ -5,9 +5,9 @@
 #include "compute/filter.h"
 
 /**
- * FDK in plain double precision, which shares with the product the matrices, the weights' formulas
- * and the ramp's response: of a detector as it stands, or resampled to the level one
- * (compute/cone/cone-rectify.h).
+ * FDK in plain double precision, of a detector as it stands or resampled to the level one
+ * (compute/cone/cone-rectify.h). It shares with the product the matrices, the weights' formulas and
+ * the ramp's response.
  */
 typedef struct {
   const TdGeometry *geometry;

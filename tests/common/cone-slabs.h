@@ -18,8 +18,11 @@ void td_test_cone_slabs (const TdTestConeSlabs *how, const TdConeTask *task,
                          const float *projections, float *volume);
 
 /* Whether the family of that name ("auto" too) interpolates in single precision on the device.
-   Hardware that filters textures has weights of 8 bits: an error below 2^-8 in u and in v, uniform,
-   of a difference of two values blended across (variance 4/3 of the noise), beside a signal of
-   variance (2/3)^2: 2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3 of random projections. Half storage adds
-   2^-11. */
+   Hardware that filters textures has weights of 8 bits. The error in u and in v is uniform and
+   below 2^-8. It multiplies the difference of two values blended across, of 4/3 of the noise's
+   variance. The signal's variance is (2/3)^2. So random projections have an error of
+
+       2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3
+
+   Half storage adds 2^-11. */
 gboolean td_test_cone_exact (const char *family, TdPrecision precision, const TdDeviceInfo *device);

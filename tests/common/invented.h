@@ -16,10 +16,11 @@ typedef struct {
   gboolean keeps_order; /* the order of views matters */
 } TdTestInvented;
 
-/* Of the rms: the same arithmetic in other portions; where these have an error of their own (the
-   Fourier method's grid has two slices or one, phase retrieval more rows or fewer); and where a
-   step judges (hits, stripes), or interpolation takes one column or the next, a sample on the edge
-   may go the other way. */
+/* Bounds as parts of the rms. TD_TEST_SAME: the same arithmetic in other portions.
+   TD_TEST_OTHER_PORTION: portions have an error of their own. The Fourier method's grid has two
+   slices or one, and phase retrieval has more rows or fewer. TD_TEST_OTHER_JUDGE: a step judges
+   (hits, stripes), or interpolation takes one column or the next. A sample on the edge may then go
+   the other way. */
 #define TD_TEST_SAME 4e-6
 #define TD_TEST_OTHER_PORTION 1.5e-4
 #define TD_TEST_OTHER_JUDGE 2e-2

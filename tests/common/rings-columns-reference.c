@@ -32,9 +32,10 @@ huber_location (const double *values, guint n, double at, double bound)
   return at;
 }
 
-/* One column's second differences: medians over the blocks of their median, or Huber's location of
-   all where there is noise, of the distance of their quartiles and of how far these lie aside; and
-   the range of the medians without the two that differ most. */
+/* What is told of one column's second differences. Three numbers are medians over the blocks: the
+   median, the distance of the quartiles, and how far these lie aside. Where there is noise, Huber's
+   location of all takes the place of the first. The fourth is the range of the blocks' medians
+   without the two that differ most. */
 static void
 look_at (const TdSinogram *s, guint c, double bound, const TdColumnNumbers *columns)
 {

@@ -6,8 +6,8 @@
 #include "dataset/phantom-scan.h"
 
 /**
- * What the truth tests compare with: filtered back-projection on one thread in double precision,
- * sharing with the product only td_filter_response() and td_backproject_reference(), which have
+ * What the truth tests compare with: filtered back-projection on one thread in double precision. It
+ * shares with the product only td_filter_response() and td_backproject_reference(), which have
  * tests of their own.
  */
 

@@ -3,16 +3,22 @@
  * Preloaded into a program, this library counts the program's calls of the system, and makes one of
  * them fail, or all from one on. The environment says which:
  *
- *     FAIL_AT=KIND:N       the call number N (from 1) of a kind fails; KIND:N+ that and all after
- * it FAIL_COUNTS=FILE     at the end, the number of calls of each kind goes to this file
+ *     FAIL_AT=KIND:N       the call number N (from 1) of a kind fails
+ *     FAIL_AT=KIND:N+      that call and all after it fail
+ *     FAIL_COUNTS=FILE     at the end, the number of calls of each kind goes to this file
  *     FAIL_UNDER=FOLDER    opens, reads, writes and names count in this folder only
  *     FAIL_TRACE=1         the failing call's stack goes to standard error
  *     FAIL_SEGV=99         a wrong address ends the program with this status; an overflow of the
  *                          stack, on which no handler can run, still ends it by a signal
  *
- * Kinds: memory (pieces of 64 KiB or more, which grow with what is computed), open, read, write,
- * sync (to the disk), space (that is free on it), name (renaming and removing), thread, device
- * (OpenCL).
+ * The kinds are:
+ *
+ *     memory               pieces of 64 KiB or more, which grow with what is computed
+ *     open, read, write    files
+ *     sync                 to the disk
+ *     space                that is free on the disk
+ *     name                 renaming and removing
+ *     thread, device       threads; calls of OpenCL
  */
 #undef _FILE_OFFSET_BITS /* both open() and open64() are told apart here */
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the address sanitizer is on: libhdf5 1.10 copies from behind its own buffers when some
- * object headers are damaged, and forgets memory on its way out of others. That is not ours to
- * mend; what we make of it is what is tested. */
+/* The address sanitizer sees faults of libhdf5 1.10. When some object headers are damaged, it
+ * copies from behind its own buffers; when others are, it forgets memory. We cannot mend that
+ * library. The tests judge what we make of its answers. */
 const char *__asan_default_options (void);
 const char *__asan_default_suppressions (void);
 const char *__lsan_default_suppressions (void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
- * Preloaded into a program, this library makes a folder's storage slow, as one that is reached
- * through a network: each request is answered late, and all share one line. The environment says
+ * Preloaded into a program, this library makes a folder's storage as slow as one that is reached
+ * through a network. Each request is answered late, and all share one line. The environment says
  * how slow:
  *
  *     SLOW_STORAGE=FOLDER  preads and pwrites of files opened in this folder are slow

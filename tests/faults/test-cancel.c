@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cancelled wherever they are, searches and jobs go on with nothing: counted in reads and in
-   reports, not in time, which says more of the machine. What was begun may end. */
+/* Searches and jobs begin nothing new once they are cancelled, wherever they are; what was begun
+   may end. The tests count reads and reports. Time would say more of the machine. */
 #include "compute/engine/centre.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"

@@ -21,8 +21,8 @@ find (GPtrArray *entries, const char *api)
   return NULL;
 }
 
-/* Runs the rest of the calling test in a process of its own, where @driver (NULL: nothing) is found
-   as the NVIDIA driver and @fault goes wrong. */
+/* Runs the rest of the calling test in a process of its own. There @driver (NULL: nothing) is found
+   as the NVIDIA driver, and @fault goes wrong. */
 static gboolean
 in_own_process (const char *driver, const char *more_folders, const char *fault)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Geometry files and the scans they describe, cut short, flipped, contradicting and absurd: each
- * ends with a scan or with one sentence that says what to do. */
+/* Geometry files and the scans they describe are cut short, have flipped bits, contradict each
+ * other and are absurd. Each opening ends with a scan or with one sentence that says what to do. */
 #include <glib/gstdio.h>
 #include <math.h>
 

@@ -8,9 +8,9 @@
 #include "tests/unit/test-folder.h"
 
 /**
- * The last steps of a job: the disk is asked for room, what was written reaches it, and an older
- * volume gives way only to a whole one. And Control-C with --keep, which ends iterations and keeps
- * what they came to; and jobs that begin again with smaller slabs. Calls of the system fail by
+ * The last steps of a job. The disk is asked for room, what was written reaches it, and only a
+ * whole volume replaces an older one. Control-C with --keep ends iterations and keeps what they
+ * came to. Jobs short of memory begin again with smaller slabs. Calls of the system fail by
  * fail-at.c.
  */
 

@@ -7,11 +7,10 @@
 #include "tests/unit/test-folder.h"
 
 /**
- * Under "ulimit -v", where any allocation may fail and GLib and FFTW would abort: whatever the
- * limit is, a job succeeds, or fails with one sentence and without an output. Where the last
- * kilobytes are gone, GLib ends the process all the same, and says how much it wanted. That may be
- * little only, for what grows with the scan is the program's to ask for. No output is left then
- * either.
+ * Under "ulimit -v" any allocation may fail, and GLib and FFTW would abort. Whatever the limit is,
+ * a job succeeds, or fails with one sentence and without an output. Where the last kilobytes are
+ * gone, GLib ends the process all the same, and says how much it wanted. That may only be little,
+ * since the program itself asks for what grows with the scan. No output is left then either.
  */
 #define LEAST_KIB 60000
 #define MOST_KIB 600000

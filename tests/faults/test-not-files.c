@@ -7,8 +7,9 @@
 #include "tests/unit/test-folder.h"
 
 /**
- * Named pipes and devices wherever the program expects a file: nothing waits for a pipe, nothing is
- * read from a device, and one sentence says so. Caches that are no files are as none.
+ * Named pipes and devices lie wherever the program expects a file. The program never waits for a
+ * pipe and reads nothing from a device, and one sentence says so. Caches that are no files count as
+ * none.
  */
 
 static void

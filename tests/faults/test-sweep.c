@@ -9,11 +9,11 @@
 #include "tests/unit/test-folder.h"
 
 /**
- * Every call of the system that a reconstruction makes fails in turn, once and for ever
- * (fail-at.c; after SQLite's anomaly tests). Whatever fails, the program ends by itself: with what
- * it would have written anyway, or with one sentence and nothing written. Quick: some calls of each
- * kind, in turn once and from then on, and all of one job once; slow (-m slow): all, up to MOST of
- * them, either way.
+ * Every call of the system that a reconstruction makes fails in turn, once and for ever (fail-at.c;
+ * after SQLite's anomaly tests). Whatever fails, the program ends by itself: with what it would
+ * have written anyway, or with one sentence and nothing written. The quick test takes some calls of
+ * each kind, which fail once or from then on, and all calls of one job, which fail once. The slow
+ * test (-m slow) takes all calls, up to MOST of them, either way.
  */
 #define SOME 3
 #define MOST 400

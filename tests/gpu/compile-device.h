@@ -29,9 +29,9 @@ GPtrArray *td_compile_device_kernels (TdDevice *device);
 void td_compiled_kernel_free (gpointer kernel);
 
 /**
- * Asks every family, in every interpolation, precision and number of slices that it takes, for its
- * default variant (and, if @candidates, for each of the tuner's), so that they are all compiled,
- * and runs the default ones. Returns how many variants were made; a build error fails the test.
+ * Compiles the default variant of every family, for every interpolation, precision and number of
+ * slices that it takes, and runs it. With @candidates, it also compiles each variant that the tuner
+ * tries. Returns how many variants were made; a build error fails the test.
  */
 guint td_compile_device_families (TdDevice *device, gboolean candidates);
 /* The programs that no family builds. */

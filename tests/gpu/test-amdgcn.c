@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Compiles what every family would build on AMD cards with clang and the ROCm device library,
-   without a card, and lists registers and spills from the code object's metadata. */
+/* Compiles what every family would build on AMD cards, without a card, with clang and the ROCm
+   device library. It lists registers and spills from the code object's metadata. */
 #include "compile-device.h"
 
 #include <gio/gio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Builds the programs for every OpenCL device here, whether or not the device would use them: a
-   compiler that crashes on one would end the program. Families are built by their own tests; -m
-   slow builds each of their variants here too. */
+/* Builds the programs for every OpenCL device of this computer, whether or not the device would use
+   them. A compiler that crashes on one would end our program. The families' own tests build them;
+   -m slow builds each of their variants here too. */
 #include "compile-device.h"
 
 #include <string.h>

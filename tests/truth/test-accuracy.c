@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What "auto" takes is within the recipe's accuracy of the double-precision truth of the formula
-   that it takes; what is named is done as it says. */
+/* What "auto" takes is within the recipe's accuracy of the truth in double precision, for the
+   formula that it takes. A method that the recipe names is done as named. */
 #include <math.h>
 #include <string.h>
 

@@ -337,8 +337,8 @@ count_pairs (guint n_views, double first_deg, double step_deg, double *largest_o
     double mixed = (1 - pair->share) * angles[pair->below] + pair->share * angles[pair->above];
     double apart = fabs (remainder (mixed - angles[pair->view] - G_PI, 2 * G_PI));
     *largest_off_deg = MAX (*largest_off_deg, fabs (pair->off_rad) * 180 / G_PI);
-    /* What is said to be missing is what is missing; between the last and the first view of a turn
-       the mean of the two is meaningless. */
+    /* The angle said to be missing is the one that is missing. Between the last and the first view
+       of a turn, the mean of the two is meaningless. */
     if (pair->below == pair->above)
       g_assert_cmpfloat_with_epsilon (apart, fabs (pair->off_rad),
                                       0.03 * fabs (step_deg) * G_PI / 180);

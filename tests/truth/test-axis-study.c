@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The search for the rotation axis on generated scans whose axis is known: "--scans N" takes N of
-   them,
-   "--first I" begins with the I-th, "--kind cut" takes those of one kind only, "--seed S" invents
-   others (whatever is tuned is tuned on others), "--trials" shows every trial. */
+/* The search for the rotation axis on generated scans whose axis is known.
+
+       --scans N     takes N of them
+       --first I     begins with the I-th
+       --kind cut    takes those of one kind only
+       --seed S      invents others: whatever is tuned is tuned on others
+       --trials      shows every trial */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The axis in turns of every kind: with a projection at 180 degrees beside the views, tilted,
-   turned the other way, in uneven steps, with few views. */
+/* The axis is found in turns of every kind. There is a projection at 180 degrees beside the views,
+   a tilt, a turn the other way, uneven steps, or few views. */
 #include <math.h>
 #include <string.h>
 

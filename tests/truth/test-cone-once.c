@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* However little memory there is, each row of each frame is read once, or each frame, if its
-   detector lies on its side; and what comes out is the same to the last bit. */
+/* However little memory there is, each row of each frame is read once. If the detector lies on its
+   side, each whole frame is. The volume is the same to the last bit. */
 #include <string.h>
 
 #include "compute/methods/methods.h"

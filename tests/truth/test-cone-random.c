@@ -14,7 +14,7 @@
 #include "tests/common/truth.h"
 
 /* Random geometries: families of back-projection, and whole jobs on devices with little memory,
-   against the plain way in double precision. --first and --cases in the suite "slow". */
+   agree with the plain way in double precision. The suite "slow" sets --first and --cases. */
 
 #define SMALLEST_DEPTH 0.25 /* nearer to the source, and behind it, voxels are not compared */
 
@@ -167,7 +167,7 @@ absolute_sums (const TdConeTask *task, const float *projections, double *sums)
   td_cone_reference (task, most, 0, task->nz, sums);
 }
 
-/* Whether a view sees the voxel where its values fade beyond the detector's edge: there a weight's
+/* Whether a view sees the voxel where its values fade beyond the detector's edge. There a weight's
  * error is a large part of what is left. */
 static gboolean
 fades (const TdConeTask *task, guint i, guint j, guint k)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Geometry files of other programs: each is written here in its own format for rays that are placed
- * as its documents say, and the phantom must come out of it. Then every sign in the file is turned
- * round, and the result must be worse: what the test does not see, it does not hold. */
+/* Geometry files of other programs. Each is written here in its own format, for rays placed as the
+ * format's documents say. The phantom must come out of it. Then every sign in the file is turned
+ * round, and the result must be worse. So the test sees every sign. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
@@ -160,9 +160,12 @@ static const char *const nikon_keys[NIKON_KEYS]
 static const double nikon_plain[NIKON_KEYS] = { -2.2, 6, 0, 20, 360.0 / VIEWS, 2, -4 };
 static const double nikon_tilted[NIKON_KEYS] = { -1.8, -5, 4, -35, -360.0 / VIEWS, -3, 2 };
 
-/* As the Core Imaging Library places it: source at 0, axis at (-offset, SOD, 0) along (sin r, sin t
-   cos r, cos t cos r), images from the top right, the sample turned by 180 - initial - i step about
-   the axis. */
+/* As the Core Imaging Library places it:
+
+       source    at 0
+       axis      at (-offset, SOD, 0) along (sin r, sin t cos r, cos t cos r)
+       images    from the top right
+       sample    turned by 180 - initial - i step about the axis */
 static void
 nikon_ray (gconstpointer setup, guint view, guint column, guint row, double source[3],
            double pixel[3])

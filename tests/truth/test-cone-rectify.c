@@ -10,9 +10,9 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
-/* Detectors that are rolled and tilted: whole jobs against FDK on the level detector in plain
-   double precision, which shares with the product the matrices, the weights' formulas and the
-   ramp's response; and however a job is cut. */
+/* Detectors that are rolled and tilted. However a job is cut, it agrees with FDK on the level
+   detector in plain double precision. That shares with the product the matrices, the weights'
+   formulas and the ramp's response. */
 typedef struct {
   const char *name;
   guint n_columns, n_rows, n_views;
@@ -347,8 +347,8 @@ test_shared (void)
 
 /* ── Geometry ── */
 
-/* Upright detectors are as they were; the level one of a rolled detector has its rows level and
-   holds all of it; its rows say which of the detector's they need. */
+/* Upright detectors stay as they were. The level detector of a rolled one has level rows and holds
+   all of the rolled one. Its rows say which of the rolled detector's rows they need. */
 static void
 test_geometry (void)
 {

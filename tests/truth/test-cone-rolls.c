@@ -7,9 +7,9 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
-/* Detectors that are turned in their plane or lean: slices far from the middle are as good as those
-   of a detector that stands straight, whatever the turn covers, and the same ray measured twice
-   counts once. */
+/* Detectors that are turned in their plane or lean. Whatever the turn covers, slices far from the
+   middle are as good as those of a detector that stands straight. A ray measured twice counts
+   once. */
 #define N_COLUMNS 97u
 #define N_ROWS 76u
 #define N_VIEWS 300u

@@ -89,9 +89,9 @@ phantom_scan (const char *phantom, guint n, guint n_views, TdPhantomScan *spec)
   return scan;
 }
 
-/* Ellipsoids: the slice of row @row inside each within 1 % of the object's largest value, judged
-   where the truth is flat for @margin voxels around: nearer edges the ramp filter's response to
-   them is what one sees. */
+/* Inside each ellipsoid, the slice of row @row is right within 1 % of the object's largest value.
+   It is judged where the truth is flat for @margin voxels around. Nearer edges one sees the ramp
+   filter's response to them. */
 static void
 check_inside (const TdPhantomScan *spec, guint row, int margin, const TdTestVolume *volume,
               const float *slice)
@@ -251,9 +251,9 @@ tighten (TdScan *scan, TdRecipe *recipe)
 }
 
 /* A small memory limit cuts the volume into slabs and the views into batches, and must change
-   nothing but rounding; the plan's figure must hold. Rows count from another one then: a coordinate
-   of up to 64 pixels in single precision moves by 4e-6 of a pixel at most, and where that takes it
-   across a step of the texture unit's 8-bit weights, the step shows. */
+   nothing but rounding; the plan's figure must hold. Rows then count from another one. So a
+   coordinate of up to 64 pixels in single precision moves by up to 4e-6 of a pixel. Where it
+   crosses a step of the texture unit's 8-bit weights, the step shows. */
 static void
 test_out_of_core (gconstpointer device)
 {

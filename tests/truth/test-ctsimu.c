@@ -20,8 +20,8 @@
 
 static TdEngine *engine;
 
-/* The mesh in the stage's place: tetra.json puts the middle of its bounding box at u 9.428,
-   w 8.889, and our slices lie in the stage as x = -v, y = u, z = w (docs/formats.md). */
+/* The mesh in the stage's place. tetra.json puts the middle of its bounding box at u 9.428, w
+   8.889. Our slices lie in the stage as x = -v, y = u, z = w (docs/formats.md). */
 static gboolean
 load_mesh (TdMesh *mesh)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Half acquisition: a detector that sees one side of the axis and a full turn, against what a
-   detector of the wide field's full width reconstructs, and against the object. */
+/* Half acquisition: a detector sees one side of the axis over a full turn. Its slices agree with
+   those of a detector of the wide field's full width, and with the object. */
 #include <math.h>
 #include <string.h>
 
@@ -84,8 +84,8 @@ error_of (const TdTestVolume *volume, const float *truth, double part)
   return sqrt (squares / reference);
 }
 
-/* The same object on a detector as wide as the field, the axis in its middle or as near to it as
-   the half detector's columns allow. */
+/* The error of the same object on a detector as wide as the field. The axis is in its middle, or as
+   near to it as the half detector's columns allow. */
 static double
 full_width_error (const Case *c, const TdPhantomScan *half, guint row, const float *truth, guint n)
 {
@@ -114,8 +114,8 @@ full_width_error (const Case *c, const TdPhantomScan *half, guint row, const flo
   return found;
 }
 
-/* A slice differs by so much, relatively, from that of the same cylinders about an upright axis,
-   which lies where the tilted one lies at this row. Over the pixels that both have. */
+/* The relative difference of a slice from that of the same cylinders about an upright axis. That
+   axis lies where the tilted one lies at this row. Only pixels that both have count. */
 static double
 differs_from_upright (const Case *c, const TdPhantomScan *tilted, guint row,
                       const TdTestVolume *slice)

@@ -271,8 +271,8 @@ assert_anew (TdScan *scan, const Going *going, const char *path, const char *say
   td_test_volume_clear (&volume);
 }
 
-/* Momentum of another volume, of other projections or another geometry, of another method, and
-   damaged files: the volume is gone on from all the same, and the notes say so. */
+/* The momentum is of another volume, other projections, another geometry or another method, or its
+   file is damaged. The job goes on from the volume all the same, and the notes say so. */
 static void
 test_foreign (gconstpointer data)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A detector that sees the inside of a wide disc only, and one that sees all of it: with the edge
-   values beside each row there is no bright rim, and without them complete scans are right. */
+/* One detector sees only the inside of a wide disc, another sees all of it. Rows continued by their
+   edge values give the first no bright rim. Rows that are not continued are right for the
+   second. */
 #include <math.h>
 
 #include "compute/methods/methods.h"

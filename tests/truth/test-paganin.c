@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Phase retrieval on every device: against the published formula in double precision, against what
-   the transport-of-intensity equation makes of a known thickness, and whatever way rows are cut. */
+/* Phase retrieval on every device. It agrees with the published formula in double precision, and
+   with what the transport-of-intensity equation makes of a known thickness. It does so whatever way
+   rows are cut. */
 #include <complex.h>
 #include <fftw3.h>
 #include <math.h>

@@ -7,8 +7,9 @@
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 
-/* Random problems of the parallel beam's families, every interpolation and precision, against the
-   truth in double precision and each family's own bound. --first and --cases in the suite "slow".
+/* Random problems of the parallel beam's families, in every interpolation and precision. Each
+   family is within its own bound of the truth in double precision. The suite "slow" sets --first
+   and --cases.
  */
 
 static guint64 first_seed = 1;

@@ -86,7 +86,7 @@ test_disc (gconstpointer data)
 }
 
 /* Linear interpolation: relative RMS. Nearest: a position within rounding of the middle between two
-   columns may take either, so that a few pixels may differ by a bin; the rest must not. */
+   columns may take either. So a few pixels may differ by a bin; the rest must not. */
 static void
 assert_agrees (const float *slice, const double *truth, gsize n, TdInterpolation interpolation)
 {
@@ -236,8 +236,8 @@ test_noise (gconstpointer data)
   td_test_volume_clear (&volume);
 }
 
-/* Scans of every angular layout of the same object, far from the middle row, where a tilted axis
-   has moved the centre by columns: the slice is always the object. */
+/* Scans of the same object with every layout of angles. The row is far from the middle one, where a
+   tilted axis has moved the centre by columns. The slice is always the object. */
 typedef struct {
   const char *name;
   double first_deg, range_deg, centre_px, tilt_deg;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Whole jobs: each intensity step gives back the slice of a generated scan that has the fault it
-   mends, and without the step the fault shows. */
+/* Whole jobs on generated scans that have a fault. The intensity step that mends the fault gives
+   back the slice. Without the step the fault shows. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Crop and bins of a recipe: the whole path against scans cropped and binned by hand, and against
-   the object where the axis is tilted or the beam a cone. */
+/* Crop and bins of a recipe. Whole jobs agree with scans cropped and binned by hand. Where the axis
+   is tilted or the beam is a cone, they agree with the object. */
 #include <math.h>
 #include <string.h>
 

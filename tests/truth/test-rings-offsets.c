@@ -175,8 +175,9 @@ typedef struct {
   float medians[N], spreads[N], widths[N], skews[N], roughness[N], offsets[N], dead[N];
 } Row;
 
-/* A disc of radius 70.3 about column 99.4, a stripe, and a column of another roughness than 1,
-   which differs from its neighbours by another amount in each part of the turn. */
+/* Decides on a row with three faults. There is a disc of radius 70.3 about column 99.4, a stripe,
+   and a column of another roughness than 1. That column differs from its neighbours by another
+   amount in each part of the turn. */
 static void
 decide (Row *row, double disc, double stripe, double dead, double spread)
 {

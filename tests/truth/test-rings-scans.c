@@ -200,7 +200,7 @@ test_discs (void)
   check_phantom ("disc", 181, 0.01, asked);
 }
 
-/* Other draws of the offsets: where a round edge is as weak as the rings around it, and where
+/* Other draws of the offsets. In one a round edge is as weak as the rings around it. In the other
    nothing but such an edge tells the axis. */
 static void
 test_draws (void)
@@ -227,8 +227,8 @@ test_draws (void)
   }
 }
 
-/* Flats of 10 frames have noise, hence rings of their own, which go too: that is what changes where
-   there are no others, and nothing does once the flats are without noise. */
+/* Flats of 10 frames have noise, hence rings of their own, which the step removes too. In a scan
+   without other rings, only these change. Once the flats are without noise, nothing changes. */
 static void
 test_noise (void)
 {
@@ -252,8 +252,8 @@ test_noise (void)
   check (&spec, 0.02, (Bounds) { 12, 1.01, 0.0005 });
 }
 
-/* Shade is told on the host from what each device adds up; half a turn and a whole one, where the
-   sides of the axis cannot be told apart. */
+/* The host tells shade from what each device adds up. The scans are half a turn and a whole one,
+   where the sides of the axis cannot be told apart. */
 static void
 test_devices (void)
 {
@@ -311,8 +311,8 @@ crossing (const double *profile, guint n, double low, double high, double share)
   return 0;
 }
 
-/* 10 to 90 % width of the edge of the brightest rod, across its border averaged over the
-   directions: the rod's middle is its centre of mass. */
+/* The 10 to 90 % width of the brightest rod's edge, across its border averaged over the directions.
+   The rod's middle is its centre of mass. */
 static double
 edge_width (const float *slice, guint nx)
 {

@@ -64,8 +64,8 @@ rows_sum (Rows *rows)
             += rows->data[((gsize) r * rows->n_views + v) * n + c];
 }
 
-/* A disc about the axis and one beside it, noise, offsets of 2 % of which the even part was found,
-   and dead columns; the last row's object ends far from the row's ends. */
+/* Each row has a disc about the axis and one beside it, noise, and dead columns. It has offsets of
+   2 %, of which the even part was found. The last row's object ends far from the row's ends. */
 static void
 rows_fill (Rows *rows, guint32 seed)
 {
@@ -243,8 +243,8 @@ test_turns (void)
   g_assert_cmpuint (td_rings_shade_bins (1800), ==, 225);
 }
 
-/* A row of air, of which only shade is left: what a wave across columns adds is all found again,
-   and nothing on an axis that is hardly seen, or of columns without offsets. */
+/* In a row of air only shade is left. What a wave across columns adds is all found again. Nothing
+   is found on an axis that is hardly seen, or in columns without offsets. */
 static void
 test_air (gconstpointer id)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* preview-times SCAN [STEP…]: how long it takes from a change of a step to its picture in the
-   window, for every step: the first picture (a coarse one where the full one is slow), the full
-   slice and the sinogram, as its slider is dragged; and the same after a change of the first step,
-   so that all steps run. The best of a few; the longest that the main thread was busy with one
-   thing; and the processor time of all threads that a change took, which tells more where others
-   use the machine. Not a test: times depend on the machine and on what else it does. */
+/* preview-times SCAN [STEP…] says how long the window takes from a change of a step to its picture.
+   For every step, its slider is dragged. The times are those of the first picture (a coarse one
+   where the full one is slow), the full slice and the sinogram. The same is timed after a change of
+   the first step, so that all steps run.
+
+   Each time is the best of a few. Beside it stand the longest time that the main thread was busy
+   with one thing, and the processor time of all threads for a change. The latter tells more where
+   others use the machine. This is no test: times depend on the machine and on what else it does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

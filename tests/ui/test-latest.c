@@ -65,8 +65,8 @@ pass_gate (GCancellable *cancellable, GError **error)
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
-/* Requests from 100 on post early, from 150 on what is not enough, then wait at the gate; from 200
-   on they only wait; smaller ones are done at once. */
+/* Requests below 100 are done at once. Those from 100 on post early, those from 150 on post what is
+   not enough, and both then wait at the gate. Those from 200 on only wait. */
 static gpointer
 work (gpointer request, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {

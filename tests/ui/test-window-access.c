@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who cannot see the window, or reads it in large letters or another language: every control and
-   picture has a name, no text is cut, and the window fits the screen. The environment says in which
-   language (LANGUAGE) and how large the letters are (TOMODESK_TEXT_PERCENT). */
+/* People who cannot see the window, or read it in large letters or another language, can use it.
+   Every control and picture has a name, no text is cut, and the window fits the screen. The
+   environment says in which language (LANGUAGE) and how large the letters are
+   (TOMODESK_TEXT_PERCENT). */
 #include <libintl.h>
 #include <locale.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Jobs of this computer in the window: their queue, what is left of one that was cancelled, and one
-   that goes on while the window is closed. The tests run in order. */
+/* Jobs of this computer in the window. They queue, a cancelled one leaves what it should, and one
+   goes on while the window is closed. The tests run in order. */
 #include <glib/gstdio.h>
 #include <string.h>
 
@@ -171,8 +171,8 @@ check_volume (const char *output, const TdRecipe *recipe)
   }
 }
 
-/* The window is closed with a job that has not even begun; another window finds the job, and its
-   volume is that of a job in this program. */
+/* The window is closed before its job has begun. Another window finds the job. Its volume is that
+   of a job in this program. */
 static void
 test_survives (void)
 {

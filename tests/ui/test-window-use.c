@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a person meets while using the window: names as they are, the keyboard after a choice, lines
-   that can be dragged, labels of what is shown, and a program that is told to end. The tests run in
-   order in one window. */
+/* What a person meets while using the window. Names show as they are, the keyboard works after a
+   choice, and lines can be dragged. Labels say what is shown, and the program ends when told to.
+   The tests run in order in one window. */
 #include <math.h>
 #include <signal.h>
 #include <string.h>

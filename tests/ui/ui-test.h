@@ -13,8 +13,8 @@ void td_test_wait (TdCondition condition, gpointer user, const char *what);
 GBytes *td_test_picture (GtkWidget *widget);
 void td_test_screenshot (GtkWidget *widget, const char *name);
 
-/* A folder for the test's files, and the path of what a verb of tomodesk-cli makes in it: a scan of
-   an object, or a volume of a scan. */
+/* A folder for the test's files. td_test_made() returns the path of what a verb of tomodesk-cli
+   makes in it: a scan of an object, or a volume of a scan. */
 const char *td_test_folder (void);
 char *td_test_made (const char *verb, const char *of, const char *name, const char *const *options);
 char *td_test_phantom (const char *name, const char *const *options);

@@ -4,8 +4,8 @@
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
 
-/* The volume is the same to the last bit however it is cut into slabs and the views into batches:
-   of random projections, where the least difference of a texture's weights would show. */
+/* The volume is the same to the last bit, however it is cut into slabs and the views into batches.
+   The projections are random, so that the least difference of a texture's weights would show. */
 
 typedef struct {
   const char *name;

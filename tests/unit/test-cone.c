@@ -80,8 +80,8 @@ test_matrix (void)
   g_assert_cmpfloat_with_epsilon (w, 1, 1e-12);
 }
 
-/* For tilted detectors, checked against a plain ray trace: the pixel's place in space by turning
-   the detector's axes, the ray from the source, and the angle with the detector's normal. */
+/* The cosine weight of tilted detectors agrees with a plain ray trace. That turns the detector's
+   axes to place the pixel, and takes the angle of the source's ray with the detector's normal. */
 static void
 test_tilted_cosine (void)
 {
@@ -231,8 +231,8 @@ test_wedge (void)
 
 /* ── Just inside a limit and just outside ── */
 
-/* An axis up to a twentieth of the columns off the middle is a full scan's; beyond, Wang's weights
-   begin, and the longer side has them. */
+/* A scan whose axis lies up to a twentieth of the columns off the middle is a full scan. Beyond
+   that Wang's weights begin, and the longer side has them. */
 static void
 test_offset_limit (void)
 {
@@ -333,7 +333,7 @@ test_short_scan_weights (void)
   }
 }
 
-/* A roll of 0.08 degrees costs less than resampling where every view has its own matrix; on a
+/* Where every view has its own matrix, a roll of 0.08 degrees costs less than resampling. On a
    circular orbit resampling is exact in the middle, and worth it. */
 static void
 test_roll_limit (void)
@@ -368,8 +368,8 @@ test_roll_limit (void)
   }
 }
 
-/* On a rolled detector weights depend on the row: the kernel's are those of the host, whichever
-   side is the longer one and whatever the arc. */
+/* On a rolled detector weights depend on the row. The kernel's weights are those of the host,
+   whichever side is the longer one and whatever the arc. */
 static void
 check_weights_by_row (const char *id, double offset_u, double range_deg)
 {

@@ -468,8 +468,8 @@ halve (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns,
     frames[i] = kind == TD_FRAME_PROJECTION ? frames[i] * 0.5f : frames[i];
 }
 
-/* Such frames are read once, however many slabs want their rows, and give the same slices: whole
-   numbers copied as they are stored, and others as floats. */
+/* However many slabs want their rows, such frames are read once and give the same slices. Whole
+   numbers are copied as they are stored, and others as floats. */
 static void
 test_rows_together (gconstpointer data)
 {

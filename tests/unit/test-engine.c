@@ -200,8 +200,8 @@ test_volume_reads_once (void)
 
 /* ── Bad samples ── */
 
-/* A NaN here and there, one view lost altogether, one dead pixel in the flats; in the last row a
-   sample darker than the dark field. */
+/* Puts in a NaN here and there, one lost view, and one dead pixel in the flats. In the last row a
+   sample is darker than the dark field. */
 static void
 spoil_a_little (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns,
                 guint count, float *frames)

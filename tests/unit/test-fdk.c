@@ -200,8 +200,8 @@ give_sums (guint first, guint count, float *sums, GCancellable *cancellable, GEr
   return TRUE;
 }
 
-/* Parts of the slices, and of these groups of views one after the other, each beginning with the
-   sums of those before it, have the bits of the whole. */
+/* Slices are made in parts, and each part from groups of views one after the other. Each group
+   begins with the sums of those before it. The result has the bits of the whole. */
 static void
 test_part_bits (void)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Iterative methods on several devices, and where one has no room for everything: as one device
-   that has, but for rounding, within the memory that the plan says, whatever fails. */
+/* Iterative methods on several devices, or on one without room for everything. Their volume is that
+   of one device with room, but for rounding. They keep to the memory that the plan says, whatever
+   fails. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

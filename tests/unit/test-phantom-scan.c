@@ -318,8 +318,9 @@ test_angles (void)
   g_assert_cmpfloat_with_epsilon (td_scan_facts (closed)->angles_rad[10], -350 * G_PI / 180, 1e-12);
 }
 
-/* Half as large, with the same attenuation along its own field: a scan of half as many columns in
-   the middle of the detector, nothing beside it. */
+/* The object is half as large, with the same attenuation along its own field. Its projections are
+   those of a scan of half as many columns, in the middle of the detector, with nothing beside
+   them. */
 static void
 test_fill (void)
 {

@@ -308,8 +308,8 @@ assert_bytes (TdJob *job, const Counted *counted)
                         / 8);
 }
 
-/* A plan that wants much more than its job takes refuses what would go. @part: of the figure, which
-   holds what each of the host's threads needs besides. */
+/* A plan that wants much more than its job takes would refuse jobs that fit. The job must take
+   @part of the plan's figure, without the part of the figure that the host's threads need. */
 static void
 assert_not_wasted (TdJob *job, const Counted *counted, double part)
 {
@@ -510,8 +510,9 @@ static const Edit edits[] = {
       "minus-log:floor=0.2", "dose,beam-hardening" } },
 };
 
-/* A middle at which a blended row is as wide as the detector; another slice of rows that are held;
-   a step that leaves those before it as they are. */
+/* The edits that are tried first. One sets a centre at which a blended row is as wide as the
+   detector. Others want another slice of rows that are held, or a step that leaves those before it
+   as they are. */
 static const Edit first_edits[] = {
   { "centre", { "23.5" } },
   { "field-of-view", { "full" } },

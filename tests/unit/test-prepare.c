@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The intensity steps on every device against their formulas in double precision; every step on
-   rows cut anyhow, on odd shapes, on constant and empty sinograms. */
+/* The intensity steps on every device agree with their formulas in double precision. Every step
+   takes rows cut anyhow, odd shapes, and constant and empty sinograms. */
 #include <math.h>
 #include <string.h>
 
@@ -245,8 +245,8 @@ test_cuts (gconstpointer id)
   td_test_close (device);
 }
 
-/* What a preparation keeps of one slab (flats, masks, doses, tables) does no harm to the next, be
-   it larger, smaller, above, below or the same once more. */
+/* What a preparation keeps of one slab (flats, masks, doses, tables) does not harm the next slab.
+   That may be larger, smaller, above, below or the same once more. */
 static void
 check_kept (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent content)
 {

@@ -158,7 +158,7 @@ test_edits (gconstpointer device)
 }
 
 /* Phase retrieval wants all rows of a detector lower than its reach, whatever slice is made of
-   them: what was made for one slice is not another's. */
+   them. So what was made for one slice must not serve another. */
 static void
 test_low_detector (gconstpointer device)
 {
@@ -252,7 +252,7 @@ test_sinogram (gconstpointer id)
 }
 
 /* A projection that is shown is the one that a job reconstructs, with flats before and after, doses
-   and dead pixels: each of its rows is that view of the row's sinogram. */
+   and dead pixels. Each of its rows is that view of the row's sinogram. */
 static void
 test_projection (void)
 {

@@ -298,9 +298,9 @@ test_places (gconstpointer id)
   fixture_clear (&f);
 }
 
-/* What a correction by one subset does, x - x' for nothing measured, stretches nothing: by the row
-   and column sums of the subset's own views its largest eigenvalue is at most 1, which a power
-   iteration comes near. So relaxation up to 2 converges, whatever the subset. */
+/* A correction by one subset, x - x' for nothing measured, stretches nothing. It is weighted by the
+   row and column sums of the subset's own views. So its largest eigenvalue is at most 1, which a
+   power iteration comes near. Hence relaxation up to 2 converges, whatever the subset. */
 static double
 largest_eigenvalue (Fixture *f, guint first, guint n)
 {

@@ -237,8 +237,8 @@ save_text (const TestFolder *folder, const char *name, const char *text)
   g_assert_true (g_file_set_contents (path, text, -1, NULL));
 }
 
-/* A lone image with the angles, or the number of views, of a turn is a sinogram or lacks the
-   others: nothing is reconstructed of it unasked. */
+/* A lone image with the angles of a turn, or its number of views, is a sinogram or lacks the other
+   images. Nothing is reconstructed of it unasked. */
 static void
 test_lone_image (void)
 {
@@ -690,8 +690,8 @@ test_ctsimu (void)
   g_assert_cmpfloat (row[2], >, 0.9f * flat[2]);
 }
 
-/* A folder may hold any file: one whose brackets would overflow a parser's stack, a pipe that
-   nobody writes to, and metadata that state 10^8 images. */
+/* A folder may hold any file. Here are one whose brackets would overflow a parser's stack, a pipe
+   that nobody writes to, and metadata that state 10^8 images. */
 static void
 test_hostile_json (void)
 {

@@ -226,7 +226,7 @@ test_denoise (void)
   fixture_clear (&f);
 }
 
-/* A run that begins with the object corrects nothing: its second pass denoises the object by tv
+/* A run that begins with the object corrects nothing. Its second pass denoises the object by tv
    times the volume's typical value, a share of it after each subset. */
 static void
 test_strength (void)

@@ -111,8 +111,9 @@ typedef struct {
   guint number;
 } Reader;
 
-/* The last piece of each read is answered when the next read has begun, and that begins when no
-   piece of the one before is left. A read has one thread here, which does its pieces in turn. */
+/* The last piece of each read is answered when the next read has begun. The next read begins when
+   the one before has no piece left to begin. A read has one thread here, which does its pieces in
+   turn. */
 static gboolean
 turn_piece (guint index, gpointer scratch, gpointer user, GError **error)
 {

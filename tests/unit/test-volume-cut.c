@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Anybody's volumes: every kind of file opens, planes across any axis are those of the array, and
-   what is damaged or could mean several things is refused. */
+/* Volumes of any program. Every kind of file opens, and planes across any axis are those of the
+   array. Files that are damaged or could mean several things are refused. */
 #include <math.h>
 
 #include "dataset/error.h"
