@@ -278,8 +278,10 @@ search_coarse (const Halves *self, TdAxisEstimate *estimate, double *reach_px, G
       = { first, COARSE_STEP, last >= first ? (guint) (2 * (last - first)) + 1 : 0, NULL };
 
   *reach_px = (COARSE_STEP + 0.1) * self->by_columns;
-  if (last < least || first > most)
+  if (last < least || first > most) {
+    estimate->reason = "the range searched lies beyond what opposite views share";
     return TRUE;
+  }
   if (curve.n < 3) { /* so near already that the next level sees all of it */
     estimate->centre_px = (input->first_px + input->last_px) / 2;
     estimate->confidence = 1;

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each method of the axis search by itself: the consensus of several hides the fault of one. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/axis/axis-methods.h"
+#include "compute/axis/axis-slices.h"
+#include "dataset/random.h"
+#include "tests/common/devices.h"
+
+#define BLOBS 14
+
+typedef struct {
+  guint n_columns, n_views;
+  double range_deg, first_deg; /* a whole step after the last view it would begin again */
+  double centre_px;
+  double radius_px; /* of the sample */
+  double noise;     /* of the highest blob */
+  gboolean mixed;   /* views in no order, turns added */
+  guint32 seed;
+} Sample;
+
+typedef struct {
+  float *sinogram;
+  double *angles_rad;
+} Views;
+
+static void
+views_clear (Views *views)
+{
+  g_free (views->sinogram);
+  g_free (views->angles_rad);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Views, views_clear)
+
+/* Gaussian blobs, whose projections are known exactly and have no frequency that the columns lack.
+ */
+static void
+views_make (const Sample *sample, Views *views)
+{
+  const guint n = sample->n_columns, n_views = sample->n_views;
+  double x[BLOBS], y[BLOBS], width[BLOBS], height[BLOBS];
+  TdRandom random;
+
+  td_random_init (&random, 77, sample->seed);
+  for (guint b = 0; b < BLOBS; b++) {
+    width[b] = 1.1 + 0.04 * sample->radius_px * td_random_uniform (&random);
+    const double r = (sample->radius_px - 3 * width[b]) * sqrt (td_random_uniform (&random));
+    const double angle = 2 * G_PI * td_random_uniform (&random);
+    x[b] = r * cos (angle);
+    y[b] = r * sin (angle);
+    height[b] = 0.3 + 0.7 * td_random_uniform (&random);
+  }
+  views->sinogram = g_new (float, (gsize) n *n_views);
+  views->angles_rad = g_new (double, n_views);
+  td_test_random (views->sinogram, (gsize) n * n_views, sample->seed + 1);
+  for (guint i = 0; i < n_views; i++) {
+    const guint view = sample->mixed ? (guint) (i * 7919ull % n_views) : i;
+    const double angle = (sample->first_deg + sample->range_deg * view / n_views) * G_PI / 180;
+    views->angles_rad[i] = angle + (sample->mixed ? 2 * G_PI * (i % 3) : 0);
+    for (guint u = 0; u < n; u++) {
+      float *value = &views->sinogram[(gsize) i * n + u];
+      *value *= (float) sample->noise;
+      for (guint b = 0; b < BLOBS; b++) {
+        const double t = u - sample->centre_px - x[b] * cos (angle) - y[b] * sin (angle);
+        *value += (float) (height[b] * exp (-t * t / (2 * width[b] * width[b])));
+      }
+    }
+  }
+}
+
+static TdAxisEstimate
+find_in (const TdAxisMethodKind *kind, const Sample *sample, const Views *views, double first_px,
+         double last_px)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+  const TdAxisInput input = {
+    .sinogram = views->sinogram,
+    .n_views = sample->n_views,
+    .n_columns = sample->n_columns,
+    .angles_rad = views->angles_rad,
+    .first_px = first_px,
+    .last_px = last_px,
+    .device = device,
+  };
+  TdAxisEstimate estimate;
+
+  g_assert_true (kind->find (&input, &estimate, &error));
+  g_assert_no_error (error);
+  return estimate;
+}
+
+static const TdAxisMethodKind *const kinds[]
+    = { &td_axis_correlation, &td_axis_fourier, &td_axis_sharpness };
+
+/* Half a turn and its end, so that two views are opposite. */
+#define HALF(n) (n), 180.0 * (n) / ((n) -1)
+
+/* ── Found ── */
+
+/* By method: how far off the centre may be, and how certain it must be; 0: not asked. A search of a
+   few columns sees one hill and is certain. */
+static const struct {
+  Sample sample;
+  gboolean near;
+  double off_px[3], confidence[3];
+} found[] = {
+  { { 48, HALF (41), 0, 25.3, 20, 0, FALSE, 1 }, FALSE, { 0.003, 0.01, 0.04 }, { 0.8, 0.3, 0.95 } },
+  { { 48, HALF (41), 0, 25.3, 20, 0, FALSE, 1 }, TRUE, { 0.003, 0.01, 0.04 }, { 1, 1, 0.95 } },
+  { { 97, HALF (151), 20, 44.21, 40, 0.02, FALSE, 2 },
+    FALSE,
+    { 0.02, 0.01, 0.01 },
+    { 0.3, 0.1, 0.9 } },
+  { { 97, HALF (151), 20, 44.21, 40, 0.02, FALSE, 2 }, TRUE, { 0.02, 0.01, 0.01 }, { 1, 1, 0.95 } },
+  /* cut off */
+  { { 97, HALF (151), 20, 44.21, 60, 0.02, FALSE, 2 }, FALSE, { 0.03, 0, 0.02 }, { 0.15, 0, 0.5 } },
+  { { 97, HALF (151), 20, 44.21, 60, 0.02, FALSE, 2 }, TRUE, { 0.03, 0.03, 0.02 }, { 1, 1, 0.95 } },
+  /* whole turns */
+  { { 160, 300, 360, -70, 95.67, 60, 0.02, TRUE, 3 },
+    FALSE,
+    { 0.002, 0.01, 0.01 },
+    { 0.85, 0.25, 0.55 } },
+  { { 160, 300, -360, -70, 95.67, 60, 0.2, FALSE, 3 },
+    FALSE,
+    { 0.01, 0.1, 0.02 },
+    { 0.85, 0.15, 0.55 } },
+  /* between the views of a turn */
+  { { 120, 251, 360, 5, 64.4, 50, 0.02, FALSE, 6 },
+    FALSE,
+    { 0.01, 0.02, 0.02 },
+    { 0.3, 0.1, 0.3 } },
+  /* binned */
+  { { 460, HALF (541), 0, 201.45, 190, 0.02, FALSE, 4 },
+    FALSE,
+    { 0.03, 0.03, 0.01 },
+    { 0.7, 0.5, 0.95 } },
+  { { 700, HALF (551), 0, 361.1, 320, 0.05, FALSE, 5 },
+    TRUE,
+    { 0.05, 0.03, 0.01 },
+    { 1, 1, 0.95 } },
+  { { 1400, HALF (301), 0, 661.1, 600, 0.05, FALSE, 5 },
+    FALSE,
+    { 0.08, 0.12, 0.02 },
+    { 0.6, 0.2, 0.95 } },
+  { { 100, HALF (2601), 0, 52.3, 40, 0.05, FALSE, 5 },
+    FALSE,
+    { 0.02, 0.01, 0.01 },
+    { 0.35, 0.5, 0.95 } },
+};
+
+static void
+test_found (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (found); i++) {
+    const Sample *s = &found[i].sample;
+    const double first_px = found[i].near ? s->centre_px - 3 : 0.2 * s->n_columns;
+    const double last_px = found[i].near ? s->centre_px + 4 : 0.8 * s->n_columns;
+    g_auto (Views) views = { 0 };
+    views_make (s, &views);
+    for (guint k = 0; k < G_N_ELEMENTS (kinds); k++) {
+      if (!found[i].off_px[k])
+        continue;
+      const TdAxisEstimate estimate = find_in (kinds[k], s, &views, first_px, last_px);
+      g_test_message ("%u, %s: off %.4f, confidence %.3f, spread %.4f", i, kinds[k]->name,
+                      estimate.centre_px - s->centre_px, estimate.confidence, estimate.spread_px);
+      g_assert_cmpfloat_with_epsilon (estimate.centre_px, s->centre_px, found[i].off_px[k]);
+      g_assert_cmpfloat (estimate.confidence, >=, found[i].confidence[k]);
+      g_assert_cmpfloat (estimate.confidence, <=, 1);
+      g_assert_cmpfloat (estimate.spread_px, >, 0);
+      g_assert_cmpfloat (fabs (estimate.centre_px - s->centre_px), <, 6 * estimate.spread_px);
+    }
+  }
+}
+
+/* The same sample seen otherwise: mirrored in the middle, in other units, views backwards, half a
+   turn on. */
+static void
+test_alike (void)
+{
+  static const Sample samples[] = {
+    { 90, HALF (121), 15, 41.6, 36, 0.05, FALSE, 8 },
+    { 120, 240, 360, 0, 66.3, 50, 0.05, FALSE, 9 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (kinds); k++) {
+      const Sample *s = &samples[i];
+      const guint n = s->n_columns, n_views = s->n_views;
+      const double first_px = 0.25 * n, last_px = 0.7 * n;
+      g_auto (Views) views = { 0 };
+      views_make (s, &views);
+      const TdAxisEstimate as_is = find_in (kinds[k], s, &views, first_px, last_px);
+      g_auto (Views) mirrored = { g_new (float, (gsize) n *n_views), g_new (double, n_views) };
+      for (guint v = 0; v < n_views; v++) {
+        mirrored.angles_rad[v] = views.angles_rad[n_views - 1 - v] + G_PI;
+        for (guint u = 0; u < n; u++)
+          mirrored.sinogram[v * n + u] = 7 * views.sinogram[(n_views - v) * n - 1 - u];
+      }
+      const TdAxisEstimate other
+          = find_in (kinds[k], s, &mirrored, n - 1 - last_px, n - 1 - first_px);
+      g_assert_cmpfloat_with_epsilon (as_is.centre_px, n - 1 - other.centre_px, 1e-3);
+      g_assert_cmpfloat_with_epsilon (as_is.confidence, other.confidence, 1e-3);
+      g_assert_cmpfloat_with_epsilon (as_is.spread_px, other.spread_px, 1e-3);
+    }
+}
+
+/* ── What it says of its own error ── */
+
+static double
+root_mean_square (const double *values, guint n)
+{
+  double sum = 0;
+
+  for (guint i = 0; i < n; i++)
+    sum += values[i] * values[i];
+  return sqrt (sum / n);
+}
+
+/* It follows the noise, and is of the size of the error that is made. The consensus widens it to
+   what the methods' answers differ by. */
+static void
+test_spread (void)
+{
+  enum { SAMPLES = 10 };
+  static const struct {
+    guint method, n_views;
+    double range_deg;
+    double least, most; /* made, as a multiple of stated */
+  } cases[] = {
+    { 0, 151, 181.2, 1, 5 }, /* two views are opposite */
+    { 0, 300, 360, 2, 6 },
+    { 1, 151, 181.2, 0.7, 3 },
+    { 1, 300, 360, 1, 3 },
+  };
+
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++) {
+    double stated[2] = { 0 };
+    for (guint level = 0; level < 2; level++) {
+      double spread_px[SAMPLES], off_px[SAMPLES];
+      for (guint i = 0; i < SAMPLES; i++) {
+        const Sample s = { .n_columns = 96,
+                           .n_views = cases[c].n_views,
+                           .range_deg = cases[c].range_deg,
+                           .first_deg = 10. * i,
+                           .centre_px = 46 + 0.17 * i,
+                           .radius_px = 36,
+                           .noise = level ? 0.3 : 0.1,
+                           .seed = i };
+        g_auto (Views) views = { 0 };
+        views_make (&s, &views);
+        const TdAxisEstimate estimate = find_in (kinds[cases[c].method], &s, &views, 40, 54);
+        off_px[i] = estimate.centre_px - s.centre_px;
+        spread_px[i] = estimate.spread_px;
+      }
+      stated[level] = root_mean_square (spread_px, SAMPLES);
+      const double made = root_mean_square (off_px, SAMPLES);
+      g_test_message ("%u, noise %u: %.4f made, %.4f stated", c, level, made, stated[level]);
+      g_assert_cmpfloat (made, >, cases[c].least * stated[level]);
+      g_assert_cmpfloat (made, <, cases[c].most * stated[level]);
+    }
+    /* Three times the noise; of few pairs most is what is always added. */
+    g_assert_cmpfloat (stated[1] / stated[0], >, c == 0 ? 1.1 : 2);
+    g_assert_cmpfloat (stated[1] / stated[0], <, 3.5);
+  }
+}
+
+/* ── Ranges ── */
+
+/* The centre in a range however narrow, or so wide that it goes beyond the detector; none, with a
+   reason, where it lies outside. */
+static void
+test_ranges (void)
+{
+  static const Sample s = { 90, HALF (121), 15, 41.6, 36, 0.05, FALSE, 8 };
+  static const struct {
+    double first_px, last_px;
+    gboolean found[3];
+  } ranges[] = {
+    { 41.6, 41.6, { FALSE, TRUE, TRUE } }, { 41.3, 42, { FALSE, TRUE, TRUE } },
+    { 41, 42.5, { TRUE, TRUE, TRUE } },    { 35, 42, { TRUE, TRUE, TRUE } },
+    { 41.5, 48, { FALSE, FALSE, FALSE } }, { -60, -20, { FALSE, FALSE, FALSE } },
+    { 100, 150, { FALSE, FALSE, FALSE } },
+  };
+  g_auto (Views) views = { 0 };
+
+  views_make (&s, &views);
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    for (guint i = 0; i < G_N_ELEMENTS (ranges); i++) {
+      const TdAxisEstimate estimate
+          = find_in (kinds[k], &s, &views, ranges[i].first_px, ranges[i].last_px);
+      g_test_message ("%s, %g to %g: %.4f, %s", kinds[k]->name, ranges[i].first_px,
+                      ranges[i].last_px, estimate.centre_px,
+                      estimate.reason ? estimate.reason : "found");
+      if (ranges[i].found[k]) {
+        g_assert_cmpfloat_with_epsilon (estimate.centre_px, s.centre_px, 0.03);
+        g_assert_null (estimate.reason);
+      } else {
+        g_assert_true (isnan (estimate.centre_px));
+        g_assert_cmpfloat (estimate.confidence, ==, 0);
+        g_assert_nonnull (estimate.reason);
+      }
+    }
+}
+
+/* What a method cannot do is said for the same views that it then finds nothing in. */
+static void
+test_unsuited (void)
+{
+  static const struct {
+    guint n_columns, n_views;
+    double range_deg;
+    gboolean suits[3];
+  } cases[] = {
+    { 7, HALF (60), { FALSE, FALSE, FALSE } }, { 8, HALF (60), { TRUE, FALSE, FALSE } },
+    { 15, HALF (60), { TRUE, FALSE, FALSE } }, { 16, HALF (60), { TRUE, TRUE, TRUE } },
+    { 64, 15, 360, { TRUE, FALSE, FALSE } },   { 64, HALF (16), { TRUE, FALSE, TRUE } },
+    { 64, 16, 180, { TRUE, TRUE, TRUE } },     { 64, 60, 120, { FALSE, FALSE, FALSE } },
+    { 64, 60, 150, { FALSE, FALSE, TRUE } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const Sample s = { .n_columns = cases[i].n_columns,
+                       .n_views = cases[i].n_views,
+                       .range_deg = cases[i].range_deg,
+                       .centre_px = cases[i].n_columns / 2. - 0.7,
+                       .radius_px = 0.4 * cases[i].n_columns + 3 };
+    g_auto (Views) views = { 0 };
+    views_make (&s, &views);
+    for (guint k = 0; k < G_N_ELEMENTS (kinds); k++) {
+      const char *reason = kinds[k]->unsuited (views.angles_rad, s.n_views, s.n_columns);
+      g_test_message ("%u columns, %u views over %g, %s: %s", s.n_columns, s.n_views, s.range_deg,
+                      kinds[k]->name, reason ? reason : "suits");
+      g_assert_cmpint (!reason, ==, cases[i].suits[k]);
+      if (!reason || kinds[k] == &td_axis_correlation)
+        continue;
+      const TdAxisEstimate estimate = find_in (kinds[k], &s, &views, 2, s.n_columns - 3);
+      g_assert_true (isnan (estimate.centre_px));
+      g_assert_cmpstr (estimate.reason, ==, reason);
+    }
+  }
+}
+
+/* ── Trial slices ── */
+
+/* A slice about its centre does not know where on the detector the centre was; several made at once
+   are those made one by one. */
+static void
+test_slices (void)
+{
+  static const double centres[] = { 31.5, 27.3, 36.1 };
+  Sample s = { 64, 120, 180, 0, 31.5, 24, 0, FALSE, 4 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+  g_autofree float *first = g_new (float, 64 * 64), *all = g_new (float, 3 * 64 * 64);
+
+  for (guint i = 0; i < G_N_ELEMENTS (centres); i++) {
+    g_auto (Views) views = { 0 };
+    s.centre_px = centres[i];
+    views_make (&s, &views);
+    const TdAxisInput input = { .sinogram = views.sinogram,
+                                .n_views = s.n_views,
+                                .n_columns = s.n_columns,
+                                .angles_rad = views.angles_rad,
+                                .device = device };
+    g_autoptr (TdAxisSlices) slices = td_axis_slices_new (&input, 0.5, 0, &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (td_axis_slices_side (slices), ==, 64);
+    g_assert_cmpuint (td_axis_slices_batch (slices), >=, 3);
+    g_assert_true (td_axis_slices_run (slices, centres, 3, all, &error));
+    if (i == 0)
+      memcpy (first, all, 64 * 64 * sizeof *first);
+    double most = 0, off = 0;
+    for (guint p = 0; p < 64 * 64; p++) {
+      if (hypot (p % 64 - 31.5, p / 64 - 31.5) > 24)
+        continue;
+      most = MAX (most, first[p]);
+      off = MAX (off, fabs (first[p] - all[i * 64 * 64 + p]));
+    }
+    g_test_message ("off %.5f of %.4f", off, most);
+    g_assert_cmpfloat (off, <, 2e-3 * most);
+    g_autofree float *one = g_new (float, 64 * 64);
+    for (guint c = 0; c < 3; c++) {
+      g_assert_true (td_axis_slices_run (slices, &centres[c], 1, one, &error));
+      g_assert_cmpmem (one, 64 * 64 * sizeof *one, all + c * 64 * 64, 64 * 64 * sizeof *one);
+    }
+  }
+}
+
+/* One view from the front: each column of the slice is one of the detector. What any of the centres
+   has beyond the detector's ends is 0, and nothing else is. */
+static void
+test_slices_see (void)
+{
+  enum { N = 32 };
+  static const double seen[][3] = { /* centre, first, last */
+                                    { 15.5, 15.5, 15.5 },
+                                    { 17, 16, 18 },
+                                    { 12, 9.25, 12.5 },
+                                    { 14, INFINITY, -INFINITY }
+  };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+  const double angle = 0;
+  float row[N], slice[N * N];
+
+  for (guint u = 0; u < N; u++)
+    row[u] = (float) (1 + sin (u * u));
+  const TdAxisInput input
+      = { .sinogram = row, .n_views = 1, .n_columns = N, .angles_rad = &angle, .device = device };
+  g_autoptr (TdAxisSlices) slices = td_axis_slices_new (&input, 1, 0, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < G_N_ELEMENTS (seen); i++) {
+    const double first = MIN (seen[i][0], seen[i][1]), last = MAX (seen[i][0], seen[i][2]);
+    td_axis_slices_see (slices, seen[i][1], seen[i][2]);
+    g_assert_true (td_axis_slices_run (slices, seen[i], 1, slice, &error));
+    for (guint x = 0; x < N; x++) {
+      const gboolean inside = x - 15.5 + first >= 0 && x - 15.5 + last <= N - 1;
+      g_assert_cmpint (fabs (slice[x]) > 1e-6, ==, inside);
+    }
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/axis-methods/found", test_found);
+  g_test_add_func ("/axis-methods/alike", test_alike);
+  g_test_add_func ("/axis-methods/spread", test_spread);
+  g_test_add_func ("/axis-methods/ranges", test_ranges);
+  g_test_add_func ("/axis-methods/unsuited", test_unsuited);
+  g_test_add_func ("/axis-methods/slices/shifted", test_slices);
+  g_test_add_func ("/axis-methods/slices/see", test_slices_see);
+  return g_test_run ();
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The sizes that a cone-beam plan chooses for little memory, and the memory that it says they take:
+ * counted again here. Nothing is run. */
+#include <math.h>
+
+#include "compute/bench/cone-bench.h"
+#include "compute/device/device-api.h"
+#include "compute/engine/engine-private.h"
+#include "dataset/scan-private.h"
+#include "tests/common/fdk.h"
+#include "tests/common/pipeline.h"
+
+typedef struct {
+  const char *devices;
+  gboolean cards; /* played by devices that are none */
+  TdFilterPlace filter_on;
+  TdShareKind share;
+  guint n_columns, n_rows, n_views;
+  gboolean in_memory;
+  double roll_deg;
+} Job;
+
+static const Job jobs[] = {
+  { "host", FALSE, TD_FILTER_ON_CPU, TD_SHARE_AUTO, 200, 160, 180, TRUE },
+  { "opencl:0", FALSE, TD_FILTER_ON_DEVICE, TD_SHARE_AUTO, 200, 200, 181, FALSE },
+  { "opencl:0", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_AUTO, 1024, 900, 600, FALSE },
+  { "opencl:0", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_AUTO, 1024, 900, 600, TRUE },
+  { "opencl:0", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_AUTO, 800, 800, 720, FALSE, 3 },
+  { "opencl:0", TRUE, TD_FILTER_ON_CPU, TD_SHARE_AUTO, 1024, 1024, 721, FALSE },
+  { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_VOLUME, 1500, 1000, 900, FALSE },
+  { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_PROJECTION, 900, 700, 600, FALSE },
+  { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_CPU, TD_SHARE_PROJECTION, 900, 700, 600, FALSE },
+};
+
+static TdScan *
+job_scan (const Job *job)
+{
+  g_autofree double *angles = g_new (double, job->n_views);
+  TdScanFacts facts = { .n_columns = job->n_columns,
+                        .n_rows = job->n_rows,
+                        .n_views = job->n_views,
+                        .sample_type = TD_SAMPLE_FLOAT32,
+                        .transmission_logged = TRUE,
+                        .angles_rad = angles,
+                        .centre_px = NAN };
+
+  for (guint v = 0; v < job->n_views; v++)
+    angles[v] = 2 * G_PI * v / job->n_views;
+  td_cone_bench_geometry (job->n_columns, job->n_columns, &facts.geometry);
+  facts.geometry.detector_tilt_rad[2] = job->roll_deg * G_PI / 180;
+  TdScan *scan = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+  scan->facts.in_memory = job->in_memory;
+  return scan;
+}
+
+static guint64
+floats (guint64 a, guint64 b, guint64 c)
+{
+  return a * b * c * sizeof (float);
+}
+
+/* ── Sizes ── */
+
+/* Pieces of @size cover the whole, and the last one is not empty. */
+static void
+assert_covers (guint n, guint size, guint whole)
+{
+  g_assert_cmpuint (size, >, 0);
+  g_assert_cmpuint ((guint64) n * size, >=, whole);
+  g_assert_cmpuint ((guint64) (n - 1) * size, <, whole);
+}
+
+/* Rows of the detector, counted from the input's first, that the slab's slices see, slice by slice.
+ */
+static TdRowRange
+seen (const TdFdkInput *input, guint slice0, guint n)
+{
+  guint first = G_MAXUINT, end = 0;
+
+  for (guint i = 0; i < n; i++) {
+    guint one_first, one_end;
+    td_cone_rows_seen (&input->task, input->slice0 + slice0 + i, 1, &one_first, &one_end);
+    if (one_end > one_first) {
+      first = MIN (first, one_first);
+      end = MAX (end, one_end);
+    }
+  }
+  return end ? (TdRowRange) { first, end - first } : (TdRowRange) { 0, 0 };
+}
+
+static void
+check_sizes (const TdFdkPlan *fdk)
+{
+  const TdFdkFit *fit = &fdk->fit;
+  const TdFdkInput *input = fdk->input;
+  guint most_rows = 1, most_span = 0;
+
+  assert_covers (fit->n_slabs, fit->slab, input->n_slices);
+  assert_covers (fit->n_batches, fit->batch, input->task.n_views);
+  assert_covers (fit->n_chunks, fit->filter_rows, input->n_rows);
+  g_assert_cmpuint (fit->batch % fit->symmetric_views, ==, 0);
+  g_assert_cmpuint (fit->batch, <=, fit->most_views);
+  for (guint s = 0; s < fit->n_slabs; s++)
+    most_rows
+        = MAX (most_rows,
+               seen (input, s * fit->slab, MIN (fit->slab, input->n_slices - s * fit->slab)).count);
+  g_assert_cmpuint (fit->slab_rows, ==, most_rows);
+  for (guint c = 0; c < fit->n_chunks; c++)
+    most_span
+        = MAX (most_span, td_fdk_span (input, c * fit->filter_rows,
+                                       MIN (fit->filter_rows, input->n_rows - c * fit->filter_rows))
+                              .from.count);
+  g_assert_cmpuint (fit->chunk_rows, ==, most_span);
+  g_assert_cmpuint (fit->volumes, >=, 1);
+  g_assert_cmpuint (fit->volumes, <=, MIN (fit->n_slabs, 2));
+  g_assert_cmpuint (fit->held_views, ==, input->task.n_views);
+  if (fit->cached) {
+    /* A slab's rows, which need not begin with a chunk. */
+    const guint least = (fit->slab_rows + fit->filter_rows - 1) / fit->filter_rows + 1;
+    g_assert_cmpuint (fit->cached_chunks, >=, MIN (least, fit->n_chunks));
+    g_assert_cmpuint (fit->cached_chunks, <=, fit->n_chunks);
+  }
+  g_assert_cmpuint (fit->download_slices, >=, 1);
+  g_assert_cmpuint (fit->download_slices, <=, fit->slab);
+}
+
+/* ── Bytes ── */
+
+static guint64
+chunk_bytes (const TdFdkPlan *fdk)
+{
+  const TdConeTask *task = &fdk->input->task;
+  const guint scan_columns = td_scan_facts (fdk->input->scan)->n_columns;
+
+  /* A rectified detector's rows come as those of the scan, and leave as others. */
+  return MAX (floats (task->n_views, fdk->fit.chunk_rows, scan_columns),
+              fdk->input->row_slope_rad != 0
+                  ? floats (task->n_views, fdk->fit.filter_rows, task->n_columns)
+                  : 0);
+}
+
+static guint64
+filtering_bytes (const TdPlan *plan, const TdFdkPlan *fdk)
+{
+  const TdFdkFit *fit = &fdk->fit;
+  const gboolean rectified = fdk->input->task.tilted.n > 0;
+
+  return td_cone_filter_workspace_bytes (&fdk->input->task,
+                                         rectified ? fit->filter_rows : fit->chunk_rows)
+         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                           td_scan_facts (fdk->input->scan), fit->chunk_rows);
+}
+
+/* Slabs, the kernel's own, batches of views, and what the filter wants where it is the device's. */
+static guint64
+card_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
+{
+  const TdFdkFit *fit = &fdk->fit;
+  const TdConeTask *task = &fdk->input->task;
+  const TdDeviceInfo *info = td_device_info (plan->devices->pdata[index]);
+  const TdConeLimits limits = td_fdk_limits (plan, fdk);
+  guint64 bytes = fit->volumes * floats (task->nx, task->ny, fit->slab)
+                  + fdk->scheme.families[index]->workspace_bytes (task, &limits, info);
+  const guint64 batch = floats (fit->batch, fit->slab_rows, task->n_columns);
+
+  bytes += batch;
+  if (fit->cached)
+    bytes += fit->cached_chunks * chunk_bytes (fdk);
+  else if (fit->n_slabs > 1 || fit->n_batches > 1)
+    bytes += batch; /* one is sent while the other is added */
+  if (fit->cached)
+    bytes += filtering_bytes (plan, fdk);
+  else if (fdk->scheme.filter_on_device || info->host_pointers)
+    bytes += filtering_bytes (plan, fdk) + chunk_bytes (fdk);
+  return bytes;
+}
+
+static void
+check_bytes (const TdPlan *plan, const TdFdkPlan *fdk, gboolean cards)
+{
+  const TdFdkFit *fit = &fdk->fit;
+  const TdConeTask *task = &fdk->input->task;
+  const guint n = plan->devices->len;
+  const guint64 read = floats (task->n_views, td_scan_facts (fdk->input->scan)->n_columns, 1);
+  gboolean host_filters = !fdk->scheme.filter_on_device;
+  guint64 most = 0, host = 0;
+
+  for (guint d = 0; d < n; d++) {
+    most = MAX (most, card_bytes (plan, fdk, d));
+    host += cards ? 0 : card_bytes (plan, fdk, d);
+    host_filters = host_filters && !td_device_info (plan->devices->pdata[d])->host_pointers;
+  }
+  g_assert_cmpuint (fit->device_bytes, ==, most);
+  g_assert_cmpuint (plan->facts.device_bytes, ==, most);
+  g_assert_cmpuint (fit->filter_bytes, ==, filtering_bytes (plan, fdk) + chunk_bytes (fdk));
+
+  /* Pinned memory: slices on their way out, rows on their way in, and what is read of a file. */
+  host += fit->n_downloads * floats (task->nx, task->ny, fit->download_slices)
+          + n * TD_FDK_RING * fit->ring_bytes + n * fit->block_rows * read;
+  if (!fit->cached) {
+    host += chunk_bytes (fdk);
+    if (!fit->on_disk)
+      host += floats (task->n_views, fdk->input->n_rows, task->n_columns);
+    if (fit->n_chunks > 1 && fit->chunk_rows > fit->filter_rows) /* rows of two chunks wait */
+      host += floats (task->n_views, fit->filter_rows, task->n_columns);
+    if (host_filters)
+      host += fit->filter_bytes;
+  }
+  g_assert_cmpuint (fit->host_bytes, ==, host);
+  g_assert_cmpuint (plan->facts.host_bytes, ==, host + td_plan_own_bytes (plan->devices));
+}
+
+/* Pinned memory is a part of the host's: an eighth for rows, a quarter for slices. */
+static void
+check_pinned (const TdPlan *plan, const TdFdkPlan *fdk, guint64 limit)
+{
+  const TdFdkFit *fit = &fdk->fit;
+  const TdConeTask *task = &fdk->input->task;
+  const guint n = plan->devices->len;
+
+  g_assert_cmpuint (fit->n_downloads, >=, 2 * n + 1);
+  if (fdk->scheme.share == TD_SHARE_PROJECTION)
+    g_assert_cmpuint (fit->download_slices, ==, fit->slab);
+  if (fit->download_slices > 1)
+    g_assert_cmpuint (fit->n_downloads * floats (task->nx, task->ny, fit->download_slices), <=,
+                      limit / 4);
+  /* A row of a slab's views, however small it is. */
+  if (fit->ring_bytes
+      > (fit->cached ? chunk_bytes (fdk) : floats (1, fit->slab_rows, task->n_columns)))
+    g_assert_cmpuint (n * TD_FDK_RING * fit->ring_bytes, <=, limit / 8);
+  if (fit->cached) {
+    g_assert_cmpuint (fit->ring_bytes, ==, chunk_bytes (fdk));
+    if (fit->filter_rows > 1)
+      g_assert_cmpuint (n * TD_FDK_RING * fit->ring_bytes, <=, limit / 8);
+  }
+  if (fit->block_rows) {
+    g_assert_true (fit->cached);
+    g_assert_cmpuint (fit->block_rows, >=, fit->chunk_rows);
+    g_assert_cmpuint (n * (fit->block_rows - fit->chunk_rows)
+                          * floats (task->n_views, td_scan_facts (fdk->input->scan)->n_columns, 1),
+                      <=, limit / 4);
+  }
+}
+
+/* ── Little memory ── */
+
+/* From much memory to too little, of devices and of the host. */
+static void
+test_limits (gconstpointer data)
+{
+  const Job *job = data;
+  g_autoptr (TdScan) scan = job_scan (job);
+  guint wished = 0;
+  guint planned = 0, refused = 0;
+
+  if (!g_str_equal (job->devices, "host") && !td_test_two_alike ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, job->devices, NULL);
+  for (guint d = 0; d < devices->len && job->cards; d++)
+    ((TdDevice *) devices->pdata[d])->info.kind = TD_DEVICE_GPU;
+  for (gint step = 0; step < 10; step++) {
+    const guint64 limit = (guint64) ((6ull << 30) * exp2 (-1.1 * step));
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, job->devices, sizeof recipe.devices);
+    recipe.filter_on = job->filter_on;
+    recipe.share = job->share;
+    recipe.memory_limit_bytes = limit;
+    recipe.row_first = job->n_rows / 3; /* planning many slices takes long */
+    recipe.row_end = MIN (job->n_rows / 3 + 250, job->n_rows - 3);
+    g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
+    if (!plan) {
+      g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+      refused++;
+      continue;
+    }
+    planned++;
+    g_assert_cmpuint (refused, ==, 0); /* less memory has not become enough */
+    const TdFdkPlan *fdk = plan->extra;
+    const TdFdkFit *fit = &fdk->fit;
+    g_test_message ("%" G_GUINT64_FORMAT
+                    " MiB: %s, %u slabs of %u, batches of %u, %u chunks of %u (%u), %u cached, "
+                    "block %u, %u volumes, device %.1f, host %.1f",
+                    limit >> 20,
+                    fit->cached    ? "cached"
+                    : fit->on_disk ? "on disk"
+                                   : "in memory",
+                    fit->n_slabs, fit->slab, fit->batch, fit->n_chunks, fit->filter_rows,
+                    fit->chunk_rows, fit->cached_chunks, fit->block_rows, fit->volumes,
+                    fit->device_bytes / 1048576., fit->host_bytes / 1048576.);
+    check_sizes (fdk);
+    check_bytes (plan, fdk, job->cards);
+    check_pinned (plan, fdk, MIN (limit, td_plan_host_budget (plan)));
+    g_assert_cmpuint (fit->device_bytes, <=, limit);
+    /* What there is is used, where it is not enough for what one would like. */
+    wished = MAX (wished, fit->slab * fit->batch);
+    if (job->cards && fdk->scheme.share == TD_SHARE_VOLUME && limit < 1 << 30
+        && fit->slab * fit->batch < wished)
+      g_assert_cmpuint (fit->device_bytes, >, limit / 4);
+  }
+  g_assert_cmpuint (planned, >, 4);
+  for (guint d = 0; d < devices->len && job->cards; d++)
+    ((TdDevice *) devices->pdata[d])->info.kind = TD_DEVICE_CPU;
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  td_fdk_test_begin ("fdk-fit");
+  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
+    g_autofree char *path = g_strdup_printf ("/fdk-fit/limits/%u", i);
+    g_test_add_data_func (path, &jobs[i], test_limits);
+  }
+  const int status = g_test_run ();
+  td_fdk_test_end ();
+  return status;
+}
