@@ -499,6 +499,49 @@ test_lever (void)
   g_free (result.advice);
 }
 
+/* A method that scatters from row to row says less than one that does not, whatever either says of
+   its own error. */
+static void
+test_scatter (void)
+{
+  static const double first[]
+      = { 80, 80.01, 79.99, 80.3, 79.5, 80.9, 79.5, 80.8, 81.1 }; /* by method, then row */
+  double centres[9];
+  TdAxisTrial trials[9];
+  TdAxisResult result;
+
+  for (guint turn = 0; turn < 3; turn++) { /* whichever it is */
+    for (guint i = 0; i < 9; i++)
+      centres[(i + 3 * turn) % 9] = first[i];
+    agree (centres, 0.9, trials, &result);
+    g_test_message ("%.4f +- %.4f", result.centre_px, result.uncertainty_px);
+    g_assert_cmpfloat_with_epsilon (result.centre_px, 80, 0.15);
+    g_free (result.advice);
+  }
+}
+
+/* The rows say the tilt, and one trial far off does not. */
+static void
+test_slope (void)
+{
+  double centres[9];
+  TdAxisTrial trials[9];
+  TdAxisResult result;
+
+  for (guint i = 0; i < 9; i++)
+    centres[i] = 80 + 0.01 * (10 + 40. * (i % 3) - 50) + (i == 4 ? 30 : 0.004 * (i % 2));
+  agree (centres, 0.9, trials, &result);
+  g_assert_cmpfloat_with_epsilon (result.centre_px, 80, 0.01);
+  g_assert_cmpfloat_with_epsilon (result.tilt_deg, atan (0.01) * 180 / G_PI, 0.01);
+  g_assert_cmpfloat (result.tilt_uncertainty_deg, >, 0);
+  g_assert_cmpfloat (result.tilt_uncertainty_deg, <, 0.4);
+  g_assert_cmpfloat_with_epsilon (result.middle_row, 50, 1e-12);
+  g_assert_true (result.agreed);
+  for (guint i = 0; i < 9; i++)
+    g_assert_cmpint (trials[i].used, ==, i != 4);
+  g_free (result.advice);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -515,5 +558,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/consensus/guess", test_guess);
   g_test_add_func ("/axis/consensus/few-used", test_few_used);
   g_test_add_func ("/axis/consensus/lever", test_lever);
+  g_test_add_func ("/axis/consensus/scatter", test_scatter);
+  g_test_add_func ("/axis/consensus/slope", test_slope);
   return g_test_run ();
 }

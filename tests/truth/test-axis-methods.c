@@ -5,8 +5,10 @@
 
 #include "compute/axis/axis-methods.h"
 #include "compute/axis/axis-slices.h"
+#include "compute/axis/axis-tilt.h"
 #include "dataset/random.h"
 #include "tests/common/devices.h"
+#include "tests/common/pipeline.h"
 
 #define BLOBS 14
 
@@ -265,6 +267,164 @@ test_spread (void)
   }
 }
 
+/* ── Half acquisition ── */
+
+/* The axis near one edge or the other: the overlap search by itself. The other methods do not see
+   so narrow an overlap. */
+static void
+test_overlap (void)
+{
+  static const Sample samples[] = {
+    { 120, 400, 360, 10, 100.3, 90, 0.05, FALSE, 2 },
+    { 120, 400, -360, 10, 17.7, 95, 0.05, TRUE, 3 },
+    { 160, 601, 360, 0, 140.26, 130, 0.02, FALSE, 4 },
+    { 160, 300, 360, 0, 92.4, 60, 0.05, FALSE, 5 },
+    { 81, 300, 360, 0, 60.4, 55, 0.2, FALSE, 6 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
+    const Sample *s = &samples[i];
+    const guint n = s->n_columns;
+    g_auto (Views) views = { 0 }, mirrored = { 0 };
+    Sample other = *s;
+    views_make (s, &views);
+    const TdAxisEstimate estimate = find_in (&td_axis_overlap, s, &views, 0, n - 1);
+    g_test_message ("%u: off %.4f, confidence %.3f, spread %.4f", i,
+                    estimate.centre_px - s->centre_px, estimate.confidence, estimate.spread_px);
+    g_assert_cmpfloat_with_epsilon (estimate.centre_px, s->centre_px, 0.02);
+    g_assert_cmpfloat (estimate.confidence, >, 0.85);
+    g_assert_cmpfloat (estimate.spread_px, >, 0);
+    g_assert_cmpfloat (estimate.spread_px, <, 0.02);
+    /* Half of the range does, and what lies outside is not looked at. */
+    const TdAxisEstimate half
+        = find_in (&td_axis_overlap, s, &views, s->centre_px - 9, s->centre_px + 5);
+    g_assert_cmpfloat_with_epsilon (half.centre_px, estimate.centre_px, 1e-2);
+    const gboolean right = s->centre_px > n / 2;
+    const TdAxisEstimate none = find_in (&td_axis_overlap, s, &views, right ? 5 : s->centre_px + 10,
+                                         right ? s->centre_px - 10 : n - 5);
+    g_assert_true (!(fabs (none.centre_px - s->centre_px) < 8));
+    if (isfinite (none.centre_px))
+      g_assert_cmpfloat (none.confidence, <, estimate.confidence);
+    /* Mirrored in the middle. */
+    other.centre_px = n - 1 - s->centre_px;
+    views_make (&other, &mirrored);
+    for (guint v = 0; v < s->n_views; v++)
+      for (guint u = 0; u < n; u++)
+        mirrored.sinogram[v * n + u] = views.sinogram[(v + 1) * n - 1 - u];
+    const TdAxisEstimate back = find_in (&td_axis_overlap, &other, &mirrored, 0, n - 1);
+    g_assert_cmpfloat_with_epsilon (n - 1 - back.centre_px, estimate.centre_px, 1e-3);
+    g_assert_cmpfloat_with_epsilon (back.confidence, estimate.confidence, 1e-3);
+    g_assert_cmpfloat_with_epsilon (back.spread_px, estimate.spread_px, 1e-3);
+  }
+}
+
+/* ── The tilt ── */
+
+/* Blobs about a tilted axis, [row][view][column]. */
+static float *
+tilted_rows (const Sample *s, guint n_rows, double slope, const double *angles_rad)
+{
+  const guint n = s->n_columns;
+  float *rows = g_new (float, (gsize) n_rows * s->n_views * n);
+  const double tilt = atan (slope);
+  TdRandom random;
+
+  td_test_random (rows, (gsize) n_rows * s->n_views * n, s->seed + 1);
+  for (gsize i = 0; i < (gsize) n_rows * s->n_views * n; i++)
+    rows[i] *= (float) s->noise;
+  td_random_init (&random, 77, s->seed);
+  for (guint b = 0; b < 3 * BLOBS; b++) {
+    const double width = 1.2 + 1.5 * td_random_uniform (&random);
+    const double r = s->radius_px * sqrt (td_random_uniform (&random));
+    const double at = 2 * G_PI * td_random_uniform (&random);
+    const double z = (n_rows - 1) * (td_random_uniform (&random) - 0.5);
+    for (guint v = 0; v < s->n_views; v++) {
+      const double t = r * cos (angles_rad[v] - at);
+      const double column = s->centre_px + t * cos (tilt) + z * sin (tilt);
+      const double row = (n_rows - 1) / 2.0 - t * sin (tilt) + z * cos (tilt);
+      for (guint y = 0; y < n_rows; y++)
+        for (guint u = 0; u < n; u++) {
+          const double far = (u - column) * (u - column) + (y - row) * (y - row);
+          if (far < 25 * width * width)
+            rows[((gsize) y * s->n_views + v) * n + u] += (float) exp (-far / (2 * width * width));
+        }
+    }
+  }
+  return rows;
+}
+
+/* Whole opposite projections: the axis' centre and slope, each within what is said of it. */
+static void
+test_tilt (void)
+{
+  static const struct {
+    guint n_rows, n_views;
+    double slope, begin_slope, begin_off_px;
+  } cases[] = {
+    { 40, 24, 0.02, 0, 0.4 },   { 40, 24, -0.03, 0, -0.4 }, { 61, 2, 0.01, 0.004, 0.2 },
+    { 90, 8, 0.05, 0.03, 0.3 }, { 24, 12, 0, 0, 0.5 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const Sample s = { 64, cases[i].n_views, 360, 15, 33.3, 24, 0.01, FALSE, i };
+    const guint n_rows = cases[i].n_rows;
+    g_autofree double *angles = g_new (double, s.n_views);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdDevice) device = td_device_open ("host", &error);
+    TdAxisTilt tilt;
+
+    for (guint v = 0; v < s.n_views; v++)
+      angles[v] = (15 + 360. * v / s.n_views) * G_PI / 180;
+    g_autofree float *rows = tilted_rows (&s, n_rows, cases[i].slope, angles);
+    g_autoptr (TdScan) scan = td_test_scan (rows, n_rows, s.n_views, s.n_columns, angles);
+    const TdRowSource source = { .device = device, .scan = scan };
+    const TdAxisLine begin
+        = { s.centre_px + cases[i].begin_off_px, cases[i].begin_slope, (n_rows - 1) / 2.0 };
+    g_assert_true (td_axis_tilt (&source, &begin, &tilt, NULL, &error));
+    g_assert_no_error (error);
+    g_assert_true (tilt.found);
+    const double centre = td_axis_line_at (&tilt.line, (n_rows - 1) / 2.0);
+    g_test_message ("%u: centre off %.4f +- %.4f, slope off %.5f +- %.5f", i, centre - s.centre_px,
+                    tilt.centre_error, tilt.line.slope - cases[i].slope, tilt.slope_error);
+    g_assert_cmpfloat_with_epsilon (centre, s.centre_px, 3e-3);
+    g_assert_cmpfloat_with_epsilon (tilt.line.slope, cases[i].slope, 2e-4);
+    g_assert_cmpfloat (fabs (centre - s.centre_px), <, 5 * tilt.centre_error + 5e-3);
+    g_assert_cmpfloat (fabs (tilt.line.slope - cases[i].slope), <, 3 * tilt.slope_error + 1e-4);
+    g_assert_cmpfloat (tilt.centre_error, <, 0.01);
+    g_assert_cmpfloat (tilt.slope_error, <, 0.08 / n_rows);
+  }
+}
+
+/* Too few rows, or no two views that are opposite: nothing is found, and that is no error. */
+static void
+test_tilt_none (void)
+{
+  static const struct {
+    guint n_rows, n_views;
+    double range_deg;
+    gboolean found;
+  } cases[] = { { 5, 8, 360, FALSE }, { 6, 8, 360, TRUE }, { 40, 7, 180, FALSE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint n_rows = cases[i].n_rows, n_views = cases[i].n_views;
+    const Sample s = { 64, n_views, cases[i].range_deg, 0, 33.3, 24, 0.01, FALSE, i };
+    g_autofree double *angles = g_new (double, n_views);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdDevice) device = td_device_open ("host", &error);
+    const TdAxisLine begin = { 33.3, 0, (n_rows - 1) / 2.0 };
+    TdAxisTilt tilt;
+
+    for (guint v = 0; v < n_views; v++)
+      angles[v] = cases[i].range_deg * v / n_views * G_PI / 180;
+    g_autofree float *rows = tilted_rows (&s, n_rows, 0, angles);
+    g_autoptr (TdScan) scan = td_test_scan (rows, n_rows, n_views, 64, angles);
+    const TdRowSource source = { .device = device, .scan = scan };
+    g_assert_true (td_axis_tilt (&source, &begin, &tilt, NULL, &error));
+    g_assert_no_error (error);
+    g_assert_cmpint (tilt.found, ==, cases[i].found);
+  }
+}
+
 /* ── Ranges ── */
 
 /* The centre in a range however narrow, or so wide that it goes beyond the detector; none, with a
@@ -428,6 +588,9 @@ main (int argc, char **argv)
   g_test_add_func ("/axis-methods/found", test_found);
   g_test_add_func ("/axis-methods/alike", test_alike);
   g_test_add_func ("/axis-methods/spread", test_spread);
+  g_test_add_func ("/axis-methods/overlap", test_overlap);
+  g_test_add_func ("/axis-methods/tilt/found", test_tilt);
+  g_test_add_func ("/axis-methods/tilt/none", test_tilt_none);
   g_test_add_func ("/axis-methods/ranges", test_ranges);
   g_test_add_func ("/axis-methods/unsuited", test_unsuited);
   g_test_add_func ("/axis-methods/slices/shifted", test_slices);

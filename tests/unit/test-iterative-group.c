@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/engine/engine-private.h"
+#include "compute/engine/iterative/iterative.h"
 #include "compute/methods/methods.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"
@@ -191,6 +192,66 @@ check_limit (TdScan *scan, const char *method, guint subsets, const char *says)
   td_test_volume_clear (&truth);
 }
 
+/* Rows of the volume by the devices' speed, as far as their memory goes; what is left goes to those
+   that have room. */
+static void
+test_shares (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 60, 40, 12, 360, TRUE);
+  guint refused = 0, unequal = 0;
+  TdRecipe recipe;
+
+  if (!td_test_two_alike ())
+    return;
+  make_recipe (&recipe, "sirt", "opencl:0,opencl:1,host");
+  for (guint step = 0; step < 12; step++) {
+    static const double speeds[] = { 3e9, 3e9, 1e9 };
+    g_autoptr (GError) error = NULL;
+    guint next = 0;
+
+    recipe.memory_limit_bytes = (guint64) ((16 << 20) * exp2 (-0.5 * step));
+    g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe.devices, &error);
+    for (guint i = 0; i < 3; i++) {
+      g_autofree char *key = g_strdup_printf ("%s %s", td_method_name (recipe.method),
+                                              td_device_info (devices->pdata[i])->name);
+      td_engine_set_rate (engine, key, speeds[i]);
+    }
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    if (!plan) {
+      g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+      refused++;
+      continue;
+    }
+    g_assert_cmpuint (refused, ==, 0);
+    const TdIterativePlan *self = plan->extra;
+    const TdIterativeCut *cut = &self->cut;
+    g_assert_cmpuint (cut->n, <=, 3);
+    g_assert_cmpuint (cut->batch_views, >=, 1);
+    g_autoptr (GString) text = g_string_new (NULL);
+    for (guint i = 0; i < cut->n; i++) {
+      const TdGroupMember *member = &cut->members[i];
+      g_string_append_printf (text, " %u of %s", member->n, td_device_info (member->device)->id);
+      g_assert_cmpuint (member->first, ==, next);
+      g_assert_cmpuint (member->n, >, 0);
+      next += member->n;
+      g_assert_cmpuint (
+          td_solver_member_bytes (&self->task, &self->settings, member->n, cut->batch_views), <=,
+          recipe.memory_limit_bytes);
+    }
+    g_test_message ("%" G_GUINT64_FORMAT " KiB:%s, %u views at once",
+                    recipe.memory_limit_bytes >> 10, text->str, cut->batch_views);
+    g_assert_cmpuint (next, ==, self->task.ny);
+    if (step == 0) { /* 3 : 3 : 1, but for rounding, which the first has */
+      g_assert_cmpuint (cut->n, ==, 3);
+      g_assert_cmpuint (cut->members[1].n, ==, self->task.ny * 3 / 7);
+      g_assert_cmpuint (cut->members[2].n, ==, self->task.ny / 7);
+    }
+    unequal += cut->n == 3 && cut->members[0].n > 2 * cut->members[2].n;
+  }
+  g_assert_cmpuint (unequal, >, 2);
+}
+
 /* The volume is on the device, and projections come subset by subset, or in parts of subsets. */
 static void
 test_streamed (void)
@@ -329,6 +390,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-group/shared/cone", test_shared_cone);
   g_test_add_func ("/iterative-group/shared/parallel", test_shared_parallel);
   g_test_add_func ("/iterative-group/shared/tilted", test_shared_tilted);
+  g_test_add_func ("/iterative-group/shares", test_shares);
   g_test_add_func ("/iterative-group/streamed", test_streamed);
   g_test_add_func ("/iterative-group/helped", test_helped);
   g_test_add_func ("/iterative-group/file", test_file);

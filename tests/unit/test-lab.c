@@ -584,6 +584,47 @@ test_run (void)
   g_assert_null (strstr (svg, "nan"));
 }
 
+/* A tilted axis makes slices of the whole detector wider than those of one row: their halves have
+   fewer pixels, and are not compared as if they had as many. */
+static void
+test_half_sizes (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe base;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 48;
+  spec.n_rows = 41;
+  spec.n_views = 60;
+  spec.centre_px = 8.4;
+  spec.tilt_deg = 5;
+  spec.range_deg = 360;
+  spec.offset_field = TRUE;
+  spec.logged = TRUE;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  td_recipe_init (&base);
+  g_strlcpy (base.devices, "host", sizeof base.devices);
+  base.n_steps = 0;
+  td_recipe_state_axis (&base, spec.centre_px, spec.tilt_deg);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 20);
+  g_assert_true (td_lab_add (lab, "", NULL));
+  g_assert_true (td_lab_add (lab, "--filter hann", NULL));
+  lab->measure = TRUE;
+  g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_nonnull (result->no_measure);
+  g_autofree char *text = td_message_text (result->no_measure, NULL);
+  g_test_message ("%s", text);
+  g_assert_nonnull (strstr (text, "are not compared with"));
+  g_assert_true (isnan (result->noise));
+  for (guint i = 0; i < 2; i++) {
+    g_assert_nonnull (result->outcomes[i]->pixels);
+    g_assert_true (isnan (result->outcomes[i]->noise) && !result->outcomes[i]->frc);
+  }
+}
+
 static void
 cancel_first (const TdLabResult *result, double fraction, gpointer user)
 {
@@ -676,6 +717,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/held", test_held);
   g_test_add_func ("/lab/faults", test_faults);
   g_test_add_func ("/lab/run", test_run);
+  g_test_add_func ("/lab/half-sizes", test_half_sizes);
   g_test_add_func ("/lab/cancel", test_cancel);
   g_test_add_func ("/lab/review", test_review);
   const int status = g_test_run ();

@@ -88,6 +88,38 @@ test_counts (void)
   g_assert_cmpfloat (largest, >, 0.2);
 }
 
+/* The beam is weaker towards the corners by its profile, and leans to one side by the drift, from
+   the first view to the last. */
+static void
+test_beam (void)
+{
+  const double middle_u = 16, middle_v = 3;
+  TdPhantomScan spec;
+  small (&spec);
+  spec.wander = 0;
+  spec.profile = 0.6;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
+  spec.drift = 0.3;
+  g_autoptr (TdScan) leaning = td_phantom_scan_new (&spec, NULL);
+  g_autofree float *flats = read_all (scan, TD_FRAME_FLAT, 10);
+  g_autofree float *leans = read_all (leaning, TD_FRAME_FLAT, 10);
+  g_autofree float *views = read_all (leaning, TD_FRAME_PROJECTION, 11);
+
+  for (guint v = 0; v < 7; v++)
+    for (guint u = 0; u < 33; u++) {
+      const double x = (u - middle_u) / middle_u, y = (v - middle_v) / middle_v;
+      const double level = spec.counts * (1 - 0.6 * (x * x + y * y) / 2);
+      g_assert_cmpfloat_with_epsilon (flats[v * 33 + u], spec.dark_counts + level, 0.51);
+      for (guint f = 0; f < 10; f++) /* the second half of them comes after the views */
+        g_assert_cmpfloat_with_epsilon (leans[(f * 7 + v) * 33 + u],
+                                        spec.dark_counts + level * (f < 5 ? 1 : 1 + 0.3 * x), 0.51);
+    }
+  for (guint view = 0; view < 11; view++) /* a corner sees the open beam */
+    g_assert_cmpfloat_with_epsilon (
+        views[view * 7 * 33], spec.dark_counts + spec.counts * 0.4 * (1 - 0.3 * (view + 0.5) / 11),
+        0.51);
+}
+
 /* The same samples by frames, by sinograms, by single rows, and from a second scan; others from
    another seed. */
 static void
@@ -117,6 +149,13 @@ test_deterministic (void)
     for (guint v = 0; v < 7; v++)
       g_assert_cmpmem (views + (view * 7 + v) * 33, 33 * 4, sinograms + (v * 11 + view) * 33,
                        33 * 4);
+  /* Some views of some rows. */
+  g_assert_true (td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 4, 3, 2, 4 },
+                                         sinograms, NULL, NULL));
+  for (guint view = 4; view < 7; view++)
+    for (guint v = 2; v < 6; v++)
+      g_assert_cmpmem (views + (view * 7 + v) * 33, 33 * 4,
+                       sinograms + ((v - 2) * 3 + view - 4) * 33, 33 * 4);
   g_assert_true (
       td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 8, 1, 3, 1 }, row, NULL, NULL));
   g_assert_cmpmem (row, sizeof row, views + (8 * 7 + 3) * 33, sizeof row);
@@ -388,6 +427,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/phantom-scan/random", test_random);
   g_test_add_func ("/phantom-scan/counts", test_counts);
+  g_test_add_func ("/phantom-scan/beam", test_beam);
   g_test_add_func ("/phantom-scan/deterministic", test_deterministic);
   g_test_add_func ("/phantom-scan/noise", test_noise);
   g_test_add_func ("/phantom-scan/faults", test_faults);

@@ -208,6 +208,64 @@ test_store (void)
   td_tuned_clear (&found);
 }
 
+/* What decides which variant is fastest keeps entries apart: each finds its own. */
+static void
+test_store_apart (void)
+{
+  static const char *const families[] = { "alu", "texture" };
+  /* The last size of a class, and the first of the next; the widest of columns and pixels counts.
+   */
+  static const guint sizes[] = { 256, 257, 512, 513, 16384, 17000 };
+  static const guint classes[] = { 0, 1, 1, 2, 6, 6 };
+  TdDeviceInfo card = some_card (), renamed = some_card (), other_api = some_card ();
+  g_autoptr (GError) error = NULL;
+
+  clean ();
+  renamed.name = (char *) "Another card";
+  other_api.api = (char *) "another";
+  const TdDeviceInfo *cards[] = { &card, &renamed, &other_api };
+  for (guint pass = 0; pass < 2; pass++) { /* first all are kept, then all are found */
+    for (guint c = 0; c < G_N_ELEMENTS (cards); c++)
+      for (guint f = 0; f < G_N_ELEMENTS (families); f++)
+        for (guint i = TD_INTERPOLATION_NEAREST; i <= TD_INTERPOLATION_LINEAR; i++)
+          for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF_RUN; p++)
+            for (guint n = 1; n <= 5; n++) {
+              /* One size of all for most: the file is read for each that is kept. */
+              const guint last = c + f + i + p == 0 && n == 1 ? G_N_ELEMENTS (sizes) : 1;
+              for (guint s = 0; s < last; s++) {
+                TdBackprojectTask task = some_task (sizes[s]);
+                const guint slices = n >= 4 ? 4 : n >= 2 ? 2 : 1;
+                const TdTuned tuned = { .slices = 1,
+                                        .updates_per_second = 1 + c + 10 * f + 100 * i + 1000. * p
+                                                              + 1e4 * slices + 1e5 * classes[s] };
+                TdTuned found;
+                task.interpolation = i;
+                task.precision = p;
+                if (pass == 0 && n != 3 && n != 5) {
+                  g_assert_true (
+                      td_tune_store_add (cards[c], families[f], &task, n, &tuned, &error));
+                } else if (pass == 1) {
+                  g_assert_true (td_tune_store_find (cards[c], families[f], &task, n, &found));
+                  g_assert_cmpfloat (found.updates_per_second, ==, tuned.updates_per_second);
+                  td_tuned_clear (&found);
+                }
+              }
+            }
+    reread ();
+  }
+  for (guint k = 0; k < 3; k++) { /* the widest decides */
+    TdBackprojectTask task = some_task (100);
+    TdTuned found;
+    *(k == 0 ? &task.n_columns : k == 1 ? &task.nx : &task.ny) = 257;
+    task.interpolation = TD_INTERPOLATION_NEAREST;
+    task.precision = TD_PRECISION_SINGLE;
+    g_assert_true (td_tune_store_find (&card, "alu", &task, 1, &found));
+    g_assert_cmpfloat (found.updates_per_second, ==, 1 + 1e4 + 1e5);
+    td_tuned_clear (&found);
+  }
+  clean ();
+}
+
 static void
 test_damaged (gconstpointer text)
 {
@@ -233,13 +291,64 @@ test_damaged (gconstpointer text)
 /* ── On the host ── */
 
 static void
+count_progress (const char *what, double fraction, gpointer user)
+{
+  double *done = user;
+
+  g_assert_true (g_str_has_prefix (what, "host, "));
+  g_assert_cmpfloat (fraction, >=, *done);
+  g_assert_cmpfloat (fraction, <, 1);
+  *done = fraction;
+}
+
+/* Every kind of task that the family computes, for one, two and four slices, once; and kept. */
+static void
+check_kinds (TdDevice *host, GPtrArray *rows)
+{
+  const TdBackprojectFamily *family = td_backproject_family ("host", NULL);
+  TdBackprojectTask task = some_task (128);
+  guint n = 0;
+
+  for (guint i = TD_INTERPOLATION_NEAREST; i <= TD_INTERPOLATION_LINEAR; i++)
+    for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF_RUN; p++) {
+      task.interpolation = i;
+      task.precision = p;
+      if (family->unsupported && family->unsupported (&task, td_device_info (host)))
+        continue;
+      for (guint slices = 1; slices <= 4; slices *= 2, n++) {
+        guint times = 0;
+        for (guint r = 0; r < rows->len; r++) {
+          const TdTuneRow *row = rows->pdata[r];
+          if (row->interpolation != i || row->precision != p || row->n_slices != slices)
+            continue;
+          times++;
+          g_assert_true (row->family == family);
+          g_assert_null (row->error);
+          g_assert_cmpuint (row->rejected, <, row->candidates);
+          g_assert_cmpfloat (row->default_rate, >, 0);
+          g_assert_cmpfloat (row->best_rate, >=, row->default_rate);
+          TdTuned found;
+          g_assert_true (td_tune_store_find (td_device_info (host), "host", &task, slices, &found));
+          g_assert_cmpfloat_with_epsilon (found.updates_per_second, row->best_rate,
+                                          1e-6 * row->best_rate);
+          td_tuned_clear (&found);
+        }
+        g_assert_cmpuint (times, ==, 1);
+      }
+    }
+  g_assert_cmpuint (rows->len, ==, n);
+}
+
+static void
 test_host (void)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdDevice) host = td_device_open ("host", &error);
   const TdDeviceInfo *info = td_device_info (host);
   TdBackprojectTask task = some_task (128);
-  const TdTuneOptions options = { .size = 128, .runs = 2 };
+  double done = 0;
+  const TdTuneOptions options
+      = { .size = 128, .runs = 2, .family = "host", .progress = count_progress, .user = &done };
   TdTuned found;
 
   clean ();
@@ -263,6 +372,8 @@ test_host (void)
   g_autoptr (GPtrArray) rows = td_tune_device (host, &options, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (rows->len, >, 0);
+  g_assert_cmpfloat (done, >, 0.5);
+  check_kinds (host, rows);
   g_assert_true (td_tune_store_find (info, "host", &task, 1, &found));
   g_assert_cmpfloat (found.updates_per_second, >, 0);
   td_tuned_clear (&found);
@@ -293,6 +404,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tune/default-stays", test_default_stays);
   g_test_add_func ("/tune/cancel", test_cancel);
   g_test_add_func ("/tune/store", test_store);
+  g_test_add_func ("/tune/store/apart", test_store_apart);
   g_test_add_func ("/tune/relative", test_relative);
   g_test_add_data_func ("/tune/damaged/empty", "", test_damaged);
   g_test_add_data_func ("/tune/damaged/text", "{ \"format\": 1, \"entries\": [ {", test_damaged);
