@@ -25,8 +25,8 @@ void td_cli_table_free (TdCliTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdCliTable, td_cli_table_free)
 
 void td_cli_table_say (TdCliTable *table, const char *format, ...) G_GNUC_PRINTF (2, 3);
-/* @format begins with the column's width, as "%-13s" and "%7.0f %%"; @head stands above it, "": no
-   head. */
+/* @format begins with the column's width, as in "%-13s" and "%7.0f %%". @head stands above the
+   column; "": no head. */
 void td_cli_table_show (TdCliTable *table, const char *head, const char *format, ...)
     G_GNUC_PRINTF (3, 4);
 
