@@ -8,9 +8,9 @@
 
 /**
  * TdGather: the ranks of a column give each other the views that each has filtered (iFDK, section
- * 4.1.2 and Figure 4). As in the paper all views come to all ranks of the column, but of each view
- * only the rows that the receiver's sub-volume sees. It goes on chunk by chunk of views, through
- * circular buffers of host memory, while the next chunks are filtered and others back-projected.
+ * 4.1.2 and Figure 4). As in the paper, all views come to all ranks of the column. Of each view a
+ * rank gets only the rows that its sub-volume sees. Views travel in chunks, through circular
+ * buffers of host memory. Meanwhile the next chunks are filtered and earlier ones back-projected.
  *
  * td_gather_put() is called by one thread, td_gather_take() by another.
  */
@@ -40,7 +40,7 @@ gboolean td_gather_put (guint first, guint count, const float *views, GCancellab
                         GError **error, gpointer gather);
 gboolean td_gather_take (guint first, guint count, float *views, GCancellable *cancellable,
                          GError **error, gpointer gather);
-/* Waits until all that this rank put has left it. */
+/* Waits until all views that this rank put have left it. */
 gboolean td_gather_finish (TdGather *gather, GCancellable *cancellable, GError **error);
 /* Seconds in which this rank itself moved views. */
 double td_gather_seconds (const TdGather *gather);

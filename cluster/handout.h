@@ -13,7 +13,8 @@ typedef struct TdHandout TdHandout;
 /* @missing: ranges (TdGridShare) to be computed. */
 TdHandout *td_handout_new (const GArray *missing, guint ranks);
 void td_handout_free (TdHandout *handout);
-/* For @rank, which has done what it had; count 0: there are none, or none yet (*@later). *@slow:
-   the rank whose rows these are, too; G_MAXUINT: nobody's. */
+/* The next rows for @rank, which has finished those it had. Count 0: no rows are left, or none can
+   be given yet (*@later). *@slow: the rank that was given the same rows before; G_MAXUINT: none
+   was. */
 TdGridShare td_handout_grant (TdHandout *handout, guint rank, TdParts *parts, gboolean *later,
                               guint *slow);

@@ -4,9 +4,9 @@
 #include <gio/gio.h>
 
 /**
- * TdOwnTurn: whose turn it is among the jobs of this computer: one runs at a time, in the order of
- * their places. Locks on files say who waits and who runs, so that a process that dies leaves
- * nothing behind. Any thread.
+ * TdOwnTurn: whose turn it is among the jobs of this computer. One job runs at a time, in the order
+ * of their places. Locks on files say which job waits and which runs, so that a process that dies
+ * leaves nothing behind. Any thread.
  *
  * Beside the jobs' folders lie "turn", which the running job has locked, and "pause", with which no
  * other begins. In a job's folder lie "waiting", locked while the job waits, and "place", a number
@@ -21,6 +21,6 @@ typedef void (*TdOwnTurnWaits) (guint ahead, gboolean paused, gpointer user);
    cannot be written. @waits: called once a change, from the calling thread. */
 TdOwnTurn *td_own_turn_take (const char *folder, TdOwnTurnWaits waits, gpointer user,
                              GCancellable *cancellable, GError **error);
-/* The next one's turn. */
+/* Ends the turn: the next job may begin. */
 void td_own_turn_free (TdOwnTurn *turn);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOwnTurn, td_own_turn_free)

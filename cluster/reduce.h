@@ -37,7 +37,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdReduce, td_reduce_free)
 /* Host memory that it holds. */
 guint64 td_reduce_bytes (const TdReduce *reduce);
 
-/* The computing side. Both block, and return FALSE once the cancellable is. */
+/* The computing side. Both functions block, and return FALSE once the cancellable is cancelled. */
 /* Slices that were computed, from the first to the last. */
 gboolean td_reduce_put (TdReduce *reduce, guint first, guint count, const float *slices,
                         GCancellable *cancellable, GError **error);

@@ -24,9 +24,9 @@ typedef struct {
 void td_slurm_state_clear (TdSlurmState *state);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdSlurmState, td_slurm_state_clear)
 
-/* @patience_s: with 0, what squeue said of the job suffices. Else the job alone is looked up anew,
-   unless that happened within so many seconds for any job of the host. That is for a job that is
-   silent, or is to end. */
+/* @patience_s: 0: what squeue said of the job last suffices. Otherwise the job alone is looked up
+   anew, unless any job of the host was within so many seconds. Jobs that are silent or that are to
+   end are asked about in this way. */
 gboolean td_slurm_ask (TdShell *shell, const char *id, guint patience_s, TdSlurmState *state,
                        GCancellable *cancellable, GError **error);
 /* A sentence on how the job ended and what to do; NULL: its end says nothing. (transfer full) */

@@ -15,8 +15,9 @@
 #define TD_WORKER_FAILED 1
 #define TD_WORKER_CANCELLED 75
 
-/* Ranks that are bound to processors have them alone; else so many share the node's. Before the
-   first device is opened. */
+/* Sets how many processors this rank uses. A rank that is bound to processors has them alone.
+   Otherwise the @node_ranks ranks of the node share them. Call this before the first device is
+   opened. */
 void td_worker_share_processors (guint node_ranks);
 
 /* Carries out the job in @folder; the main thread. Starts MPI and ends it. */
