@@ -10,8 +10,8 @@
  * filtered: a filter before would spread the ends of the detector, which lie on opposite sides,
  * into the tapered columns.
  *
- *   D (c) = sum over f of r (f)^2 |FT [W (t) (a (c + t) - b (c - t) - o)]|^2
- *   E (c) = the same of W (t) a (c + t), plus that of W (t) b (c - t)
+ *     D (c) = sum over f of r (f)^2 |FT [W (t) (a (c + t) - b (c - t) - o)]|^2
+ *     E (c) = the same of W (t) a (c + t), plus that of W (t) b (c - t)
  *
  * W is the taper over the columns that both views have about the middle of the search. It is 1
  * inside and falls to 0 over the outer 40 % of them. o is the mean of a - b under W. Without o, a

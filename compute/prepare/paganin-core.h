@@ -31,14 +31,14 @@ typedef struct {
 
 #define TD_PAGANIN_LEFT 5e-7
 
-/* For row @row of the @n_rows that there are; those beyond are like the first and the last. NULL:
-   no memory. */
+/* For row @row of @n_rows. Rows beyond these are taken to be like the first and the last. NULL: no
+   memory. */
 TdPaganinTerms *td_paganin_terms_new (const TdPaganin *paganin, guint nx, guint n_rows, guint row);
 void td_paganin_terms_free (TdPaganinTerms *terms);
 
-/* Phase retrieval of few rows among many, which only they need: a preview's one row. What is left
-   of the work is a sum over rows and the transforms of the terms; the whole slab's are three for
-   each row. As TdStepKind's run_core and its share of workspace_bytes. */
+/* Phase retrieval of few rows of a slab whose other rows serve only these, such as a preview's one
+   row. The work that is left is a sum over rows and a transform for each term. A whole slab takes
+   three transforms for each row. As TdStepKind's run_core and its share of workspace_bytes. */
 gboolean td_paganin_run_core (const TdStep *step, TdSlab *slab, guint first, guint count,
                               TdBuffer *out, GError **error);
 guint64 td_paganin_core_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows);

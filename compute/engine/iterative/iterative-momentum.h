@@ -14,7 +14,8 @@
  */
 typedef struct TdIterativeMomentum TdIterativeMomentum;
 
-/* A note for the plan, whose iterations go on from a file: whether there is momentum beside it. */
+/* Tells a plan whose iterations go on from a file, in a note, whether there is momentum beside that
+   file. */
 void td_iterative_momentum_note (TdPlan *plan, const TdIterativePlan *self);
 
 /* NULL without error: the method has none. FALSE if room for what is to be kept cannot be had. */
@@ -29,15 +30,17 @@ void td_iterative_momentum_begin (TdIterativeMomentum *momentum);
 void td_iterative_momentum_took (TdIterativeMomentum *momentum, const float *values, gsize n);
 void td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *values, gsize n);
 
-/* Of the slab's rows [first, first + n), for those values that were taken. FALSE: not known. */
+/* Finds the stored momentum of the slab's rows [first, first + n), if it belongs to the values that
+   were taken. FALSE: none is known. */
 gboolean td_iterative_momentum_recall (TdIterativeMomentum *momentum, guint first, guint n,
                                        TdSolverMomentum *numbers);
 gboolean td_iterative_momentum_load (TdIterativeMomentum *momentum, TdRayGroup *group,
                                      const TdSolverMomentum *into, GCancellable *cancellable,
                                      GError **error);
-/* It is of other projections. */
+/* Notes that the stored momentum is of other projections, so that the run does without it. */
 void td_iterative_momentum_refuse (TdIterativeMomentum *momentum);
-/* If it is to be kept. A fault of the file is a note; FALSE: a fault of a device. */
+/* Saves the slab's momentum, if it is to be kept. A fault of the file is a note; FALSE: a fault of
+   a device. */
 gboolean td_iterative_momentum_save (TdIterativeMomentum *momentum, TdRayGroup *group, guint first,
                                      const TdSolverMomentum *from, GCancellable *cancellable,
                                      GError **error);

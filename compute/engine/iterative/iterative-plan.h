@@ -5,12 +5,13 @@
 
 /* TdMethod's plan: fills the TdIterativePlan. */
 gboolean td_iterative_plan (TdPlan *plan, GCancellable *cancellable, GError **error);
-/* How @devices share the plan's slab, as their memory allows. FALSE: they have too
-   little, with what for and how much. @reason: (transfer full). @in_file: what was measured is; for
-   plans that can. */
+/* How @devices share the plan's slab, as their memory allows. FALSE: they have too little. @reason
+   then says for what, and how much is wanted (transfer full). @in_file: what was measured is in a
+   file, for plans that td_iterative_can_store(). */
 gboolean td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file,
                            TdIterativeCut *cut, TdMessage **reason);
-/* A parallel beam's slices go in slabs instead. */
+/* Whether what was measured may be in a file (compute/iterative/ray-store.h). A plan in slabs has
+   no need of that. */
 gboolean td_iterative_can_store (const TdIterativePlan *self);
 void td_iterative_cut_clear (TdIterativeCut *cut);
 /* What the host takes for all members. */

@@ -5,12 +5,12 @@
 #include "compute/engine/plan-private.h"
 
 /**
- * Iterative methods as jobs. They correct the whole volume by all of its projections: what of the
- * volume is wanted (rows, region) is cut out at the end. Both lie in the memory of one device if
- * that holds them. If it does not, or if there are several, the projections stay with the host and
- * each device has some rows of the volume (compute/iterative/ray-group.h). A cone beam's volume is
- * otherwise in one piece; a parallel beam's slices know nothing of each other, and go in slabs if
- * they must.
+ * Iterative methods as jobs. They correct the whole volume by all of its projections. The wanted
+ * part of the volume (rows, region) is cut out at the end. Volume and projections lie in the memory
+ * of one device if that holds them. If it does not, or if there are several devices, the
+ * projections stay with the host. Each device then has some rows of the volume
+ * (compute/iterative/ray-group.h). A cone beam's volume is always computed as a whole. A parallel
+ * beam's slices know nothing of each other, and go in slabs if they must.
  */
 #define TD_ITERATIVE_GIVE_BYTES ((guint64) 64 << 20) /* slices put in or given out at once */
 
@@ -22,7 +22,7 @@ typedef struct {
   TdGroupMember *members; /* devices are not referenced */
   guint n;
   guint batch_views;     /* 0: everything is on the one device */
-  gboolean in_file;      /* but what was measured (compute/iterative/ray-store.h) */
+  gboolean in_file;      /* what was measured is in a file (compute/iterative/ray-store.h) */
   gboolean keep_weights; /* TdSolverSettings' */
 } TdIterativeCut;
 

@@ -59,9 +59,8 @@ gboolean td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *ma
 /* Each of @n_lines lines of @n samples; stable. */
 gboolean td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines,
                         GError **error);
-/* On CPUs. Of sorted lines of the slab's columns those with @marks take the values of lines[1],
-   which stand in the same ranks. These lines are sorted again. It comes to the same as in the
-   columns themselves. */
+/* For CPUs. The sorted lines of columns with @marks take the values of lines[1], rank by rank, and
+   are sorted again. The result is the same as if the columns themselves had taken the values. */
 gboolean td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks,
                           GError **error);
 /* What the step "rings-large" finds, before it mends. lines[0] has the columns sorted, and lines[1]
