@@ -3,7 +3,8 @@
 
 #include <glib.h>
 
-/* Files as places for bytes: whole pieces of them, by any threads at once, and temporary ones. */
+/* Files as places for bytes. Any threads read and write whole pieces of them at once. Files may be
+   temporary. */
 
 /* Opens a regular file to read it, without waiting as for a named pipe. -1 with errno; EINVAL: it
    is something else. @size: (out) (nullable). */
@@ -17,7 +18,7 @@ int td_file_write (int file, const void *from, gsize bytes, guint64 at);
    @what, in the plural, begins the sentence that says so. Close it. */
 int td_file_temporary (const char *what, guint64 bytes, GError **error);
 
-/* Bytes that are free there. */
+/* Bytes that are free in the temporary folder. */
 guint64 td_file_temporary_room (void);
 /* The file system that @path (nullable: "/") lies on or will lie on, by its kind and where it is
    mounted: "ext4 /". (transfer full) */

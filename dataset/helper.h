@@ -12,12 +12,12 @@
    tries stands in argv[2] …, and it ends by _exit(). FALSE: go on; from then on the program's file
    serves as a child. A program that never calls this has no children. */
 gboolean td_helper_begin (int argc, char **argv, const char *word);
-/* In the child: its end if it computes for longer, or takes more memory. 0: no limit. */
+/* In the child: it ends if it computes for longer, or takes more memory. 0: no limit. */
 void td_helper_limit (guint seconds, guint64 bytes);
 /* In this process: td_helper_begin() was called. */
 gboolean td_helper_exists (void);
 
-/* How a child ends that GLib gave no memory. */
+/* What td_helper_run() says of a child that ran out of memory. */
 #define TD_HELPER_NO_MEMORY "ran out of memory"
 
 /**

@@ -3,10 +3,10 @@
 
 #include "scan-private.h"
 
-/* Flats and darks that the options name take the place of the scan's own; for readers that do not
-   see to them themselves. FALSE with @error: they cannot be read or are of another size. */
+/* Flats and darks that the options name replace the scan's own. Readers call this that do not open
+   such files themselves. FALSE with @error: they cannot be read or are of another size. */
 gboolean td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **error);
 
-/* Images may be flat-field corrected already: the scan then gets one flat of @level throughout,
+/* For images that are flat-field corrected already. The scan gets one flat of @level throughout,
    unless it has flats or its values are logarithms. */
 void td_scan_take_white (TdScan *scan, double level);

@@ -13,11 +13,11 @@
    that, they are copied as floats. References @scan. (transfer full) */
 TdScan *td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, TdSampleType type,
                            gboolean in_memory);
-/* Of such a copy, of everything: projections, flats and darks; and of the host's memory while it is
- * made. */
+/* Bytes of such a copy, with projections, flats and darks. td_scan_spool_work_bytes(): bytes of
+ * host memory while the copy is made. */
 guint64 td_scan_spool_bytes (const TdScanFacts *facts, guint n_rows, TdSampleType type);
 guint64 td_scan_spool_work_bytes (const TdScanFacts *facts, guint n_rows);
 /* The scan that is copied; NULL: @scan is no copy. */
 TdScan *td_scan_spool_base (const TdScan *scan);
-/* Nobody reads any more, for now: the copy goes. */
+/* Frees the copy because nobody reads it for now. The next read makes it anew. */
 void td_scan_spool_drop (TdScan *scan);

@@ -19,7 +19,8 @@ typedef struct {
   guint crop_columns, crop_rows;          /* how many; both 0: all */
   guint crop_view, crop_views;            /* first view kept, and how many; 0: all */
   guint bin_columns, bin_rows, bin_views; /* how many to one; 0 as 1 */
-  gboolean turned; /* scan-turned.h; nothing else then, that is a view of its own */
+  gboolean turned; /* by a quarter (scan-turned.h). The other fields are then as for no change: that
+                      is another view */
 } TdScanFrame;
 
 /* Whether it changes nothing. */

@@ -109,7 +109,8 @@ typedef struct {
   const char *dataset;  /* HDF5: the scan's group, or the data set of frames, to take when several
                            could  be meant; NULL */
   gboolean sinograms; /* TIFF, raw: every file (page) is one row's sinogram; DXchange and other HDF5
-                         data sets: stored [row][view][column]. Refused of what cannot be read so */
+                         data sets: stored [row][view][column]. Files that cannot be read so are
+                         refused */
   TdScanValues values;
   double pixel_mm; /* detector pixel, both ways; 0: what the files say */
   double

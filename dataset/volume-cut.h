@@ -23,8 +23,8 @@ TdCutSize td_volume_cut_size (const TdVolumeFacts *facts, TdVolumeAxis axis);
  * td_volume_read_cuts:
  * @axis, @first, @count: which; @out: [cut][height][width].
  *
- * Memory besides @out is a few megabytes. Planes across y read their rows only; planes across x
- * read the whole volume, whatever @count is: neighbours are wanted with them. Any thread.
+ * Memory besides @out is a few megabytes. Planes across y read their rows only. Planes across x
+ * read the whole volume, whatever @count is, so ask for neighbours at once. Any thread.
  */
 typedef struct {
   TdVolumeAxis axis;
