@@ -5,9 +5,9 @@
 #include "recipe-group.h"
 
 /**
- * TdAdviceGroup: what the scan's data say about its recipe, a row each, with one click to follow it
- * and one to leave it be. What the recipe follows is not shown. Signal "changed": another advice is
- * the first one now.
+ * TdAdviceGroup: the advice that the scan's data give about its recipe, a row each. One click
+ * follows an advice, another leaves it be. Advice that the recipe follows already is not shown.
+ * Signal "changed": another advice is the first one now.
  */
 #define TD_TYPE_ADVICE_GROUP (td_advice_group_get_type ())
 G_DECLARE_FINAL_TYPE (TdAdviceGroup, td_advice_group, TD, ADVICE_GROUP, TdRecipeGroup)
@@ -19,5 +19,5 @@ gboolean td_advice_group_busy (TdAdviceGroup *self);
 const TdAdvice *td_advice_group_first (TdAdviceGroup *self);
 const char *td_advice_group_verb (const TdAdvice *advice); /* what following it does */
 void td_advice_group_follow_first (TdAdviceGroup *self);
-/* The first advice is what comes next. */
+/* Marks the first advice as what to do next. */
 void td_advice_group_mark (TdAdviceGroup *self, gboolean next);

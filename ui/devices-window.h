@@ -4,9 +4,9 @@
 #include <adwaita.h>
 
 /**
- * TdDevicesWindow: every device that was found, or why it cannot be used: memory, self-test,
- * tuning, and the order in which the recipe uses them. Switching takes effect at once; the window
- * shows what the preview took before and takes now. Main thread.
+ * TdDevicesWindow: every device that was found, with its memory, self-test and tuning, or why it
+ * cannot be used. It also shows the order in which the recipe uses the devices. Switching takes
+ * effect at once. The window shows how long the preview took before and takes now. Main thread.
  * Signal "picked" (const char *devices): as a recipe names them.
  */
 #define TD_TYPE_DEVICES_WINDOW (td_devices_window_get_type ())

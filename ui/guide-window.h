@@ -4,9 +4,9 @@
 #include <adwaita.h>
 
 /**
- * TdGuideWindow: the guide, offline: the pages of docs/ that the program carries, in a window of
- * their own with a list of them. What it shows of Markdown: headings, paragraphs, lists, tables,
- * code, emphasis, and links between the pages; pictures are left out.
+ * TdGuideWindow: the guide, offline. It shows the pages of docs/ that the program carries, with a
+ * list of them. Of Markdown it knows headings, paragraphs, lists, tables, code, emphasis, and links
+ * between the pages. Pictures are left out.
  */
 #define TD_TYPE_GUIDE_WINDOW (td_guide_window_get_type ())
 G_DECLARE_FINAL_TYPE (TdGuideWindow, td_guide_window, TD, GUIDE_WINDOW, AdwWindow)

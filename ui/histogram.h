@@ -18,6 +18,6 @@ G_DECLARE_FINAL_TYPE (TdHistogram, td_histogram, TD, HISTOGRAM, GtkWidget)
 
 void td_histogram_set_image (TdHistogram *self, TdImage *image); /* (nullable) */
 void td_histogram_set_range (TdHistogram *self, double low, double high);
-/* Of the values, written with the white point; "": none. */
+/* The units of the values, written with the white point; "": none. */
 void td_histogram_set_units (TdHistogram *self, const char *units);
 void td_histogram_set_colour_map (TdHistogram *self, TdColourMap map);

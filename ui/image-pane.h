@@ -36,7 +36,7 @@ void td_image_pane_set_problem (TdImagePane *self, const GError *error);
 void td_image_pane_offer (TdImagePane *self, const char *label, const char *action);
 /* What is special about the picture, in its corner; NULL: nothing. */
 void td_image_pane_set_badge (TdImagePane *self, const char *badge);
-/* Of the picture's values, beside every value but the read-out's; "": none. */
+/* The units of the picture's values, beside every value but the read-out's; "": none. */
 void td_image_pane_set_units (TdImagePane *self, const char *units);
 void td_image_pane_set_readout (TdImagePane *self, TdReadout readout, gpointer user);
 /* A colour map by its name in the preferences; a name that is unknown: grey. */

@@ -16,7 +16,7 @@ G_DECLARE_FINAL_TYPE (TdJobItem, td_job_item, TD, JOB_ITEM, GObject)
 
 /* A job to be submitted, or one that was found. */
 TdJobItem *td_job_item_new (TdRemoteJob *job, TdRemoteTask task);
-/* A volume that was opened: it is read back. */
+/* An item for a volume that was opened: its slices are read back. */
 TdJobItem *td_job_item_new_done (const TdProvenance *provenance);
 /* (transfer none); NULL: a volume that was opened. */
 TdRemoteJob *td_job_item_remote (TdJobItem *self);
@@ -26,17 +26,17 @@ gboolean td_job_item_is_old (TdJobItem *self);
 gboolean td_job_item_is_own (TdJobItem *self);
 /* Many scans: td_job_item_facts() has the rows of their table. */
 gboolean td_job_item_is_batch (TdJobItem *self);
-/* The same once more, of one that failed or was cancelled; NULL: the volume is there, or not yet.
-   (transfer full) */
+/* A job that does the same once more, if this one failed or was cancelled. NULL: the volume is
+   there, or is being made. (transfer full) */
 TdJobItem *td_job_item_again (TdJobItem *self);
 void td_job_item_start (TdJobItem *self);
 void td_job_item_cancel (TdJobItem *self);
 /* Iterations that have made a pass can end with what they have come to. */
 gboolean td_job_item_can_finish (TdJobItem *self);
 void td_job_item_finish (TdJobItem *self);
-/* A job that waits goes before all others. */
+/* A job that waits is put before all others. */
 void td_job_item_go_first (TdJobItem *self);
-/* One that has ended is not found again; its volume stays. */
+/* Forgets a job that has ended, so that it is not found again. Its volume stays. */
 void td_job_item_forget (TdJobItem *self);
 TdJobState td_job_item_state (TdJobItem *self);
 gboolean td_job_item_ended (TdJobItem *self);

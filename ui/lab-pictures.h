@@ -20,9 +20,9 @@ void td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, g
 /* @image: NULL: it is on its way, or has its error. */
 void td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image,
                           const TdLabOutcome *outcome);
-/* TRUE: of all, until td_lab_pictures_set(). */
+/* TRUE: all pictures show that new ones are on their way, each until td_lab_pictures_set(). */
 void td_lab_pictures_set_updating (TdLabPictures *self, gboolean updating);
-/* Of the data, in the pictures' units; NAN: unknown. */
+/* The noise of the data, in the pictures' units; NAN: unknown. */
 void td_lab_pictures_set_noise (TdLabPictures *self, double noise);
 void td_lab_pictures_set_line (TdLabPictures *self, const TdLabLine *line); /* NULL: none */
 /* Slots that are compared: the two that take turns. */

@@ -7,10 +7,9 @@
  * TdLatest: work off the main thread where only the newest request matters: previews, frames,
  * plans.
  *
- * One request runs, at most one waits; a newer one replaces the one that waits. A newer
- * request cancels the running one once that has shown something or has had some time. So a quick
- * request finishes, and dragging a slider shows every step; a slow one does not hold up the
- * picture.
+ * One request runs, and at most one waits. A newer request replaces the one that waits. It cancels
+ * the one that runs once that has shown something or has had some time. So a quick request
+ * finishes, and dragging a slider shows every step. A slow request does not hold up the picture.
  *
  * All calls on the main thread, except td_latest_post(). After td_latest_free() or
  * td_latest_cancel() nothing of older requests is shown any more; threads end on their own.
