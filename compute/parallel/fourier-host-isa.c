@@ -111,6 +111,9 @@ spread_view (const TdFourierBand *band, int width, guint index, int shift)
   } else if (low > 0 || high < 0) {
     return;
   }
+  /* A view almost along the rows meets a band that it does not cross far beyond its last sample. */
+  if (!(first <= last))
+    return;
   for (int k = (int) first; k <= (int) last; k++)
     spread_sample (band, width, k * view->dx + (shape->gx / 2 + TD_FOURIER_PAD),
                    k * view->dy + middle, spectrum + 2 * k);

@@ -32,6 +32,7 @@ static const Shape shapes[] = {
   { 90, 64, 70, 70, 2, -120, 60, -31.5, FALSE, TRUE },
   { 33, 700, 17, 19, 4, -8, 9, 16.125, FALSE, TRUE },
   { 60, 40, 1, 59, 7, 3, 29, 30.5, FALSE, FALSE },
+  { 1000, 40, 20, 20, 2, -10, 10, 499.5, FALSE, FALSE },
 };
 
 static TdBuffer *
@@ -112,9 +113,11 @@ check_shape (TdDevice *device, const Shape *shape, TdInterpolation interpolation
   };
 
   for (guint v = 0; v < shape->n_views; v++) {
-    /* Among all kinds of directions those along the axes. */
-    angles[v] = v % 5 == 4 ? G_PI / 2 * g_rand_int_range (rand, -3, 6)
-                           : g_rand_double_range (rand, -4, 7);
+    /* Among all kinds of directions those along the axes, exactly and nearly: a scan's angles may
+       be stored in single precision. */
+    angles[v] = v % 5 == 4   ? G_PI / 2 * g_rand_int_range (rand, -3, 6)
+                : v % 5 == 3 ? (float) (G_PI / 2 * g_rand_int_range (rand, -3, 6))
+                             : g_rand_double_range (rand, -4, 7);
     axis[v] = g_rand_double_range (rand, -2, 2);
     weights[v] = g_rand_double_range (rand, 0.1, 2);
   }
