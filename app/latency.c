@@ -11,7 +11,8 @@ guint td_latency_count;
 
 static TdLatency now;
 static gint64 first_us, change_us, ticked_us;
-static double ticked_processor_ms;
+static double ticked_processor_ms, first_processor_ms;
+static TdJobQueue *queue; /* of the window that was made last */
 static gboolean coarse_shown, full_shown;
 
 static double
@@ -48,7 +49,21 @@ latency_on_change (void)
   if (now.changes++ > 0)
     return;
   first_us = change_us;
+  first_processor_ms = latency_processor_ms ();
   now.first_ms = now.stall_ms = now.busy_ms = 0;
+}
+
+static guint
+latency_jobs (void)
+{
+  GListModel *model = queue ? td_job_queue_model (queue) : NULL;
+  guint running = 0;
+
+  for (guint i = 0; model && i < g_list_model_get_n_items (model); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
+    running += !td_job_item_ended (item);
+  }
+  return running;
 }
 
 static void
@@ -61,13 +76,16 @@ latency_on_painted (GdkFrameClock *clock, TdScanView *view)
     return;
   full_shown = FALSE;
   now.full_ms = latency_since_ms (change_us);
+  now.main_ms = latency_processor_ms () - first_processor_ms;
+  now.jobs = latency_jobs ();
   td_latency_last = now;
   now = (TdLatency) { 0 };
   td_latency_count++;
   g_message ("latency: first picture after %.0f ms, full slice after %.0f ms, changes %u, longest "
-             "stall %.0f ms, of which the main thread computed %.0f ms",
+             "stall %.0f ms, the main thread computed %.0f ms at once and %.0f ms in all, jobs %u",
              td_latency_last.first_ms, td_latency_last.full_ms, td_latency_last.changes,
-             td_latency_last.stall_ms, td_latency_last.busy_ms);
+             td_latency_last.stall_ms, td_latency_last.busy_ms, td_latency_last.main_ms,
+             td_latency_last.jobs);
 }
 
 static void
@@ -94,10 +112,11 @@ td_latency_want (gboolean want)
 }
 
 void
-td_latency_watch (TdSession *session, TdScanView *view)
+td_latency_watch (TdSession *session, TdScanView *view, TdJobQueue *jobs)
 {
   if (!wanted)
     return;
+  g_set_weak_pointer (&queue, jobs);
   g_signal_connect (session, "recipe-changed", G_CALLBACK (latency_on_change), NULL);
   g_signal_connect (view, "row-changed", G_CALLBACK (latency_on_change), NULL);
   g_signal_connect (view, "slice-shown", G_CALLBACK (latency_on_shown), NULL);

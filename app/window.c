@@ -48,6 +48,7 @@ struct _TdWindow {
   GtkLabel *opening_label;
   GtkListBox *recent_list;
   GtkWidget *recent_box, *reconstruct_button;
+  GtkMenuButton *done_button;
   GMenu *recent_menu, *done_menu, *preset_menu, *remove_menu;
   GtkInfoBar *notice;
   GtkLabel *notice_label;
@@ -1308,6 +1309,7 @@ update_actions (TdWindow *self)
 
   window_enable (self, "undo", td_session_can_undo (self->session));
   window_enable (self, "redo", td_session_can_redo (self->session));
+  gtk_widget_set_sensitive (GTK_WIDGET (self->done_button), td_session_can_undo (self->session));
   window_enable (self, "reconstruct", has_scan);
   window_enable (self, "save-recipe", has_scan);
   window_enable (self, "load-recipe", has_scan);
@@ -1324,9 +1326,11 @@ update_actions (TdWindow *self)
 /* What was done, the last first; going back to before one undoes those after it too. */
 #define MOST_TOLD 20
 
+/* When it is opened: every change of the recipe would take several milliseconds more. */
 static void
-window_show_done (TdWindow *self)
+window_show_done (GtkMenuButton *button, gpointer user)
 {
+  TdWindow *self = user;
   const guint n = MIN (td_session_n_done (self->session), MOST_TOLD);
 
   g_menu_remove_all (self->done_menu);
@@ -1363,7 +1367,6 @@ on_recipe_changed (TdSession *session, TdWindow *self)
                             td_centre_group_get_centre (td_recipe_panel_centre (self->panel)));
   td_lab_view_set_base (self->lab_view, recipe, td_scan_view_get_row (self->scan_view));
   td_geometry_view_set_recipe (self->geometry_view, recipe);
-  window_show_done (self);
   update_actions (self);
 }
 
@@ -1386,7 +1389,6 @@ on_scan_changed (TdSession *session, TdWindow *self)
     on_recipe_changed (session, self);
   }
   gtk_stack_set_visible_child_name (self->stack, facts ? "scan" : "empty");
-  window_show_done (self);
   update_actions (self);
 }
 
@@ -1600,6 +1602,7 @@ window_bind_children (GtkWidgetClass *widget)
   gtk_widget_class_bind_template_child (widget, TdWindow, recent_list);
   gtk_widget_class_bind_template_child (widget, TdWindow, recent_box);
   gtk_widget_class_bind_template_child (widget, TdWindow, recent_menu);
+  gtk_widget_class_bind_template_child (widget, TdWindow, done_button);
   gtk_widget_class_bind_template_child (widget, TdWindow, done_menu);
   gtk_widget_class_bind_template_child (widget, TdWindow, preset_menu);
   gtk_widget_class_bind_template_child (widget, TdWindow, remove_menu);
@@ -1657,6 +1660,7 @@ static void
 td_window_init (TdWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  gtk_menu_button_set_create_popup_func (self->done_button, window_show_done, self, NULL);
   td_focus_guard (GTK_WINDOW (self));
 }
 
@@ -1678,7 +1682,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   self->settings = g_object_ref (settings);
   self->session = td_session_new (engine);
   self->jobs = td_job_queue_new ();
-  td_latency_watch (self->session, self->scan_view);
+  td_latency_watch (self->session, self->scan_view, self->jobs);
   td_scan_view_set_engine (self->scan_view, engine);
   td_lab_view_set_engine (self->lab_view, engine);
   window_add_actions (self);

@@ -99,7 +99,7 @@ advice_group_update (TdAdviceGroup *self)
     const TdAdvice *advice = advice_group_find (self, kind);
     g_autofree char *words
         = advice ? td_message_text (advice->message, td_label_naming) : g_strdup ("");
-    gtk_label_set_text (GTK_LABEL (self->words[kind]), words);
+    td_set_text (GTK_LABEL (self->words[kind]), words);
     gtk_widget_set_visible (self->rows[kind], advice_group_shows (self, kind));
     if (self->next && first && first->kind == kind)
       gtk_widget_add_css_class (self->buttons[kind], "suggested-action");

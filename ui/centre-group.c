@@ -293,10 +293,13 @@ centre_group_place_slider (TdCentreGroup *self, double centre, guint n_columns)
 static void
 show_known (TdCentreGroup *self, gboolean known)
 {
+  AdwPreferencesGroup *group = ADW_PREFERENCES_GROUP (self);
+  const char *words = known ? _ ("In columns; the first column’s centre is 0")
+                            : _ ("Not known yet: the detector’s middle is taken");
+
   self->known = known;
-  adw_preferences_group_set_description (
-      ADW_PREFERENCES_GROUP (self), known ? _ ("In columns; the first column’s centre is 0")
-                                          : _ ("Not known yet: the detector’s middle is taken"));
+  if (g_strcmp0 (adw_preferences_group_get_description (group), words) != 0)
+    adw_preferences_group_set_description (group, words);
   if (known)
     gtk_widget_remove_css_class (self->find, "suggested-action");
   else
@@ -317,7 +320,9 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   show_known (self, !facts || recipe->centre_auto || isfinite (recipe->centre_px)
                         || isfinite (stated) || facts->geometry.beam != TD_BEAM_PARALLEL);
   /* Off the detector is allowed: half-acquisition scans and large offsets come near. */
-  gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
+  if (gtk_adjustment_get_upper (self->adjustment) != 1.5 * n)
+    gtk_adjustment_configure (self->adjustment, centre, -0.5 * n, 1.5 * n, 0.05, 0.5, 0);
+  gtk_adjustment_set_value (self->adjustment, centre);
   centre_group_place_slider (self, centre, n);
   self->recipe = *recipe;
   td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);

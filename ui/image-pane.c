@@ -271,7 +271,7 @@ update_readout (TdImagePane *self)
       = self->describe ? self->describe (self->describe_user, self->column, self->row, &value)
                        : g_strdup_printf (_ ("column %.0f  row %.0f  %.5g"), self->column,
                                           self->row, (double) value);
-  gtk_label_set_text (self->readout, text);
+  td_set_text (self->readout, text);
   gtk_widget_set_visible (GTK_WIDGET (self->readout), TRUE);
 }
 
@@ -295,7 +295,7 @@ update_zoom (TdImagePane *self)
                 * gtk_widget_get_scale_factor (GTK_WIDGET (self));
 
   tip = g_strdup_printf (_ ("Zoom %.0f %%"), zoom * 100);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self->subtitle), tip);
+  td_set_tooltip (self->subtitle, tip);
 }
 
 static void
@@ -316,14 +316,14 @@ on_measured (TdSliceView *view, double x, double y, double width, double height,
 void
 td_image_pane_set_title (TdImagePane *self, const char *title)
 {
-  gtk_label_set_text (self->title, title);
+  td_set_text (self->title, title);
   td_slice_view_set_label (self->view, title);
 }
 
 void
 td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle)
 {
-  gtk_label_set_text (self->subtitle, subtitle ? subtitle : "");
+  td_set_text (self->subtitle, subtitle ? subtitle : "");
 }
 
 void
@@ -353,8 +353,9 @@ td_image_pane_get_image (TdImagePane *self)
 static void
 show_spinner (TdImagePane *self, gboolean shown)
 {
+  /* It keeps its place while it is not seen: the window need not be laid out anew for it. */
   gtk_spinner_set_spinning (self->spinner, shown);
-  gtk_widget_set_visible (GTK_WIDGET (self->spinner), shown);
+  gtk_widget_set_can_target (GTK_WIDGET (self->spinner), shown);
 }
 
 static gboolean
@@ -385,7 +386,7 @@ td_image_pane_set_updating (TdImagePane *self, gboolean updating)
 void
 td_image_pane_set_message (TdImagePane *self, const char *message)
 {
-  gtk_label_set_text (self->message, message ? message : "");
+  td_set_text (self->message, message ? message : "");
   gtk_widget_set_visible (self->message_box, message != NULL);
   for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->remedies)));)
     gtk_box_remove (self->remedies, child);
@@ -414,7 +415,7 @@ td_image_pane_offer (TdImagePane *self, const char *label, const char *action)
 void
 td_image_pane_set_badge (TdImagePane *self, const char *badge)
 {
-  gtk_label_set_text (self->badge, badge ? badge : "");
+  td_set_text (self->badge, badge ? badge : "");
   gtk_widget_set_visible (GTK_WIDGET (self->badge), badge != NULL);
 }
 

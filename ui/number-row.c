@@ -92,7 +92,11 @@ td_number_row_new (const char *title, const char *subtitle, double minimum, doub
 void
 td_number_row_set_range (TdNumberRow *self, double minimum, double maximum)
 {
-  gtk_spin_button_set_range (self->spin, minimum, maximum);
+  double low, high;
+
+  gtk_spin_button_get_range (self->spin, &low, &high);
+  if (low != minimum || high != maximum)
+    gtk_spin_button_set_range (self->spin, minimum, maximum);
 }
 
 void

@@ -68,7 +68,8 @@ recipe_panel_show_button (TdRecipePanel *self)
                                                  : _ ("Reconstruct…");
 
   gtk_widget_set_visible (self->next_button, self->scan != NULL);
-  gtk_button_set_label (GTK_BUTTON (self->next_button), label);
+  if (g_strcmp0 (gtk_button_get_label (GTK_BUTTON (self->next_button)), label) != 0)
+    gtk_button_set_label (GTK_BUTTON (self->next_button), label);
 }
 
 static void
@@ -90,7 +91,7 @@ recipe_panel_show_next (TdRecipePanel *self)
   for (guint i = 0; i < TD_N_FLOW; i++) {
     GtkWidget *hint = gtk_widget_get_last_child (self->headings[i]);
     const gboolean next = self->scan && self->next == i;
-    gtk_label_set_text (GTK_LABEL (hint), next ? flow_hint (i) : "");
+    td_set_text (GTK_LABEL (hint), next ? flow_hint (i) : "");
     if (next)
       gtk_widget_add_css_class (self->headings[i], "next");
     else

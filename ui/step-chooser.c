@@ -109,15 +109,18 @@ guint
 td_step_chooser_show (TdStepChooser *self, const TdRecipe *recipe)
 {
   TdRecipe copy = *recipe;
+  gboolean changed = FALSE;
   guint n = 0;
 
   for (guint i = 0; i < self->rows->len; i++) {
-    GtkListBoxRow *row = g_ptr_array_index (self->rows, i);
-    gboolean missing = !td_recipe_step (&copy, row_kind (row)->name);
-    gtk_widget_set_visible (GTK_WIDGET (row), missing);
+    GtkWidget *row = g_ptr_array_index (self->rows, i);
+    gboolean missing = !td_recipe_step (&copy, row_kind (GTK_LIST_BOX_ROW (row))->name);
+    changed |= missing != gtk_widget_get_visible (row);
+    gtk_widget_set_visible (row, missing);
     n += missing;
   }
-  gtk_list_box_invalidate_headers (self->list);
+  if (changed)
+    gtk_list_box_invalidate_headers (self->list);
   return n;
 }
 

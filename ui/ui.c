@@ -94,3 +94,17 @@ td_size_for_text (GtkWindow *window)
   gtk_window_set_default_size (window, (int) MIN (factor * width, MAX (width, 1200)),
                                (int) MIN (factor * height, MAX (height, 740)));
 }
+
+void
+td_set_text (GtkLabel *label, const char *text)
+{
+  if (g_strcmp0 (gtk_label_get_text (label), text) != 0)
+    gtk_label_set_text (label, text);
+}
+
+void
+td_set_tooltip (gpointer widget, const char *text)
+{
+  if (g_strcmp0 (gtk_widget_get_tooltip_text (widget), text) != 0)
+    gtk_widget_set_tooltip_text (widget, text);
+}

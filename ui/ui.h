@@ -19,6 +19,12 @@ gboolean td_drawing_by_processor (void);
    is built. Main thread. */
 void td_size_for_text (GtkWindow *window);
 
+/* A label's text or a widget's tooltip, where it is another than before. The toolkit lays the
+   window out anew for the same text too, and asks the display where the pointer is for the same
+   tooltip: a change of the recipe meets dozens that are the same. Main thread. */
+void td_set_text (GtkLabel *label, const char *text);
+void td_set_tooltip (gpointer widget, const char *text);
+
 /* The longest side of a volume that is looked at from outside, in voxels: as many as whoever draws
    turns at once (render/gl.h). Main thread. */
 guint td_drawing_volume_side (void);

@@ -87,15 +87,67 @@ test_next (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-3");
 }
 
+/* ── What a change does on the main thread ── */
+
+static void
+on_told (guint *told)
+{
+  (*told)++;
+}
+
+/* @connect: else the handlers go. */
+static void
+count_tooltips (GtkWidget *widget, guint *told, gboolean connect)
+{
+  if (connect)
+    g_signal_connect_swapped (widget, "notify::tooltip-text", G_CALLBACK (on_told), told);
+  else
+    g_signal_handlers_disconnect_by_func (widget, on_told, told);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    count_tooltips (child, told, connect);
+}
+
+/* What has not changed is not told to the toolkit again: it would ask the display server about each
+   tooltip, lay out each text and make each entry of a closed menu. */
+static void
+test_change_is_small (void)
+{
+  GMenuModel *menu = td_test_part (td_test_window, "done_menu");
+  TdRecipe next = *recipe ();
+  guint tooltips = 0, entries = 0;
+
+  count_tooltips (GTK_WIDGET (td_test_window), &tooltips, TRUE);
+  g_signal_connect_swapped (menu, "items-changed", G_CALLBACK (on_told), &entries);
+  next.centre_px += 0.25;
+  td_session_edit (td_test_session (), &next, NULL);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+  td_session_undo (td_test_session (), 1);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+  count_tooltips (GTK_WIDGET (td_test_window), &tooltips, FALSE);
+  g_signal_handlers_disconnect_by_func (menu, on_told, &entries);
+  g_assert_cmpuint (tooltips, ==, 0);
+  g_assert_cmpuint (entries, ==, 0);
+}
+
+static void
+open_done (void)
+{
+  GtkMenuButton *button = td_test_part (td_test_window, "done_button");
+
+  gtk_menu_button_popup (button);
+  gtk_menu_button_popdown (button);
+}
+
 /* What was done stands in words, and one click goes back to before it. */
 static void
 test_done (void)
 {
-  GMenuModel *menu = G_MENU_MODEL (
-      gtk_widget_get_template_child (GTK_WIDGET (td_test_window), TD_TYPE_WINDOW, "done_menu"));
+  GMenuModel *menu = td_test_part (td_test_window, "done_menu");
   g_autofree char *last = NULL, *first = NULL;
   const TdRecipe now = *recipe ();
 
+  open_done ();
   g_assert_cmpint (g_menu_model_get_n_items (menu), ==, 2);
   g_menu_model_get_item_attribute (menu, 0, "label", "s", &last);
   g_menu_model_get_item_attribute (menu, 1, "label", "s", &first);
@@ -104,6 +156,8 @@ test_done (void)
   g_assert_true (g_str_has_prefix (first, "Centre of rotation: none → 131."));
   td_test_activate ("undo-to", g_variant_new_uint32 (2));
   g_assert_true (isnan (recipe ()->centre_px));
+  g_assert_false (gtk_widget_get_sensitive (td_test_part (td_test_window, "done_button")));
+  open_done ();
   g_assert_cmpint (g_menu_model_get_n_items (menu), ==, 0);
   td_test_activate ("redo", NULL);
   td_test_activate ("redo", NULL);
@@ -409,6 +463,7 @@ main (int argc, char **argv)
   application = td_test_start ();
   g_test_add_func ("/window-flow/next", test_next);
   g_test_add_func ("/window-flow/done", test_done);
+  g_test_add_func ("/window-flow/change-is-small", test_change_is_small);
   g_test_add_func ("/window-flow/reset", test_reset);
   g_test_add_func ("/window-flow/impossible", test_impossible);
   g_test_add_func ("/window-flow/presets", test_presets);
