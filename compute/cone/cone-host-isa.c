@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The inner loops of cone-host.c, compiled once for each instruction set (meson.build). Along a
-   column of voxels u and w are constant and v is linear. The two detector columns around u are
-   blended once, weights included. Then 16 voxels at a time pick their rows from two vectors by one
-   permute each. The bound is about 20 instructions for 16 voxels, of which the permutes and the
-   rounding share one port.
+   column of voxels u and w are constant and v is linear. A vector of voxels sees a vector of rows,
+   or each half of it sees one. The two detector columns around u are blended there, weights
+   included, and a permute picks each voxel's row. No sum is read before it is there, and nothing is
+   stored but sums.
 
    A voxel comes out the same to the last bit in whatever slab and batch it is. Rows count from
-   the detector's first and slices from the volume's, in double precision. The sixteen voxels
-   that share one rounding begin with a slice whose number is a multiple of 16. Sums go on from
-   what is there. */
+   the detector's first and slices from the volume's, in double precision. Voxels that share one
+   rounding begin with a slice whose number is a multiple of their count. Sums go on from what is
+   there. */
 #include "cone-host.h"
 
 #include <math.h>
@@ -17,10 +17,52 @@
 #include <immintrin.h>
 #endif
 
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX2__)
+#define LANES 8
+#else
+#define LANES 1 /* no permutes of floats */
+#endif
+
+/* How the views of a batch see a column of voxels. */
 typedef struct {
-  const float *left, *right; /* the two columns, row 0 of the pad */
+  gint32 column[TD_CONE_BATCH]; /* the left one of two, the pad's counted */
+  gint32 seen[TD_CONE_BATCH];
+  float left[TD_CONE_BATCH], right[TD_CONE_BATCH]; /* their weights */
+  double v[TD_CONE_BATCH], dv[TD_CONE_BATCH]; /* row of the volume's first slice; rows a slice */
+} Rays;
+
+/* The voxels are in front of the source (fast_path_fits()). Every view, since loops of a known
+ * length without branches become vectors. */
+static inline void
+cone_aim (const TdConeUpright *batch, double x, double y, Rays *rays)
+{
+  const TdConeAims *aims = &batch->aims;
+  const double right = batch->task->n_columns;
+
+  for (guint i = 0; i < TD_CONE_BATCH; i++) {
+    const double w = aims->w[0][i] * x + aims->w[1][i] * y + aims->w[2][i];
+    const double depth = 1 / w;
+    const double u = (aims->u[0][i] * x + aims->u[1][i] * y + aims->u[2][i]) * depth;
+    const double low = u > -1 ? u : -1, within = low < right ? low : right;
+    const gint32 column = (gint32) (within + 1); /* never negative: truncation is floor */
+    const double fraction = within + 1 - column, weight = aims->weight[i] * depth * depth;
+    rays->column[i] = column;
+    rays->seen[i] = (u > -1) & (u < right);
+    rays->left[i] = (float) (weight * (1 - fraction));
+    rays->right[i] = (float) (weight * fraction);
+    rays->v[i] = (aims->v[0][i] * x + aims->v[1][i] * y + aims->v[2][i]) * depth;
+    rays->dv[i] = aims->dv[i] * depth;
+  }
+}
+
+/* One view's. */
+typedef struct {
+  const float *left, *right; /* the two columns, from the pad on */
   float a, b;                /* their weights */
-  double v, dv; /* row of the volume's first slice, counted with the pad; rows a slice */
+  double v, dv;
+  gint32 first; /* row kept */
 } Ray;
 
 static inline double
@@ -29,36 +71,13 @@ row_of (const Ray *ray, guint slice)
   return ray->v + slice * ray->dv;
 }
 
-/* FALSE: the voxel column does not see this view's detector. */
-static inline gboolean
-cone_aim (const TdConeUpright *batch, guint view, double x, double y, Ray *ray)
-{
-  const TdConeTask *task = batch->task;
-  const double *m = task->matrices + 12 * (gsize) batch->numbers[view];
-  const double w = m[8] * x + m[9] * y + m[11];
-  const double depth = 1 / w;
-  const double u = (m[0] * x + m[1] * y + m[3]) * depth;
-
-  if (!(w > 0) || !(u > -1) || !(u < task->n_columns))
-    return FALSE;
-  const double whole = floor (u), fraction = u - whole;
-  const double weight = task->view_weights[batch->numbers[view]] * depth * depth;
-  ray->left = batch->views + view * batch->view_stride + (gsize) (whole + 1) * batch->column_stride;
-  ray->right = ray->left + batch->column_stride;
-  ray->a = (float) (weight * (1 - fraction));
-  ray->b = (float) (weight * fraction);
-  ray->v = (m[4] * x + m[5] * y + m[6] * task->first_mm[2] + m[7]) * depth + TD_CONE_PAD;
-  ray->dv = -m[6] * depth * task->voxel_mm;
-  return TRUE;
-}
-
 /* The voxels [*first, *end) of a chunk of n from @slice on, in steps of 16, that touch the kept
  * rows. */
 static inline gboolean
 cone_touch (const TdConeUpright *batch, const Ray *ray, guint slice, guint n, guint *first,
             guint *end)
 {
-  const double low = batch->rows.first + TD_CONE_PAD - 1.0, high = low + 1 + batch->rows.count;
+  const double low = batch->rows.first - 1.0, high = low + 1 + batch->rows.count;
   guint a = 0, b = (n + 15) / 16;
 
   while (a < b && row_of (ray, slice + 16 * a + 15) <= low)
@@ -70,64 +89,171 @@ cone_touch (const TdConeUpright *batch, const Ray *ray, guint slice, guint n, gu
   return a < b;
 }
 
-/* Voxels [first, end) of a chunk that begins with @slice; the columns' first kept row is row0. */
-#ifdef __AVX512F__
-static inline void
-add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float *sums)
-{
-  float line[2 * TD_CONE_CHUNK + 4 * TD_CONE_PAD] __attribute__ ((aligned (64)));
-  const guint above = (guint) row_of (ray, slice + first) - 1; /* the line's first, one to spare */
-  const gsize row = above - row0;
-  const guint rows = (guint) ((end - 1 - first) * ray->dv) + 37;
-  const __m512 a = _mm512_set1_ps (ray->a), b = _mm512_set1_ps (ray->b);
+/* Where each @step of a chunk's voxels begin: their first one's row in the columns, and how far
+   below it. Rows are counted from the detector's pad, so that truncation is floor. */
+typedef struct {
+  gint32 row[TD_CONE_CHUNK];
+  float below[TD_CONE_CHUNK];
+} Begins;
 
-  for (guint i = 0; i < rows; i += 16) {
-    const __m512 left = _mm512_loadu_ps (ray->left + row + i);
-    const __m512 right = _mm512_loadu_ps (ray->right + row + i);
-    _mm512_store_ps (line + i, _mm512_fmadd_ps (b, right, _mm512_mul_ps (a, left)));
+static inline void
+find_begins (const Ray *ray, guint slice, guint step, Begins *begins)
+{
+  for (guint i = 0; i < TD_CONE_CHUNK / step; i++) {
+    const double v = row_of (ray, slice + step * i) + TD_CONE_PAD;
+    const gint32 row = (gint32) v;
+    begins->row[i] = row - ray->first;
+    begins->below[i] = (float) (v - row);
   }
-  const __m512 lanes = _mm512_set_ps (15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512 steps = _mm512_mul_ps (lanes, _mm512_set1_ps ((float) ray->dv));
-  for (guint k = first; k < end; k += 16) {
-    const double v = row_of (ray, slice + k);
-    const guint base = (guint) v;
-    const __m512 at = _mm512_add_ps (steps, _mm512_set1_ps ((float) (v - base)));
-    const __m512i index = _mm512_cvttps_epi32 (at);
-    const __m512 fraction = _mm512_sub_ps (at, _mm512_cvtepi32_ps (index));
-    const float *here = line + (base - above);
-    const __m512 value
-        = _mm512_permutex2var_ps (_mm512_loadu_ps (here), index, _mm512_loadu_ps (here + 16));
-    const __m512 next
-        = _mm512_permutex2var_ps (_mm512_loadu_ps (here + 1), index, _mm512_loadu_ps (here + 17));
-    const __m512 sum = _mm512_add_ps (_mm512_load_ps (sums + k), value);
-    _mm512_store_ps (sums + k, _mm512_fmadd_ps (fraction, _mm512_sub_ps (next, value), sum));
+}
+
+#if LANES > 1
+typedef float Lanes __attribute__ ((vector_size (4 * LANES)));
+typedef gint32 LaneNumbers __attribute__ ((vector_size (4 * LANES)));
+
+/* The steepest ray of which a vector's voxels, the first one up to a row further down, have their
+   upper rows in one vector of rows. */
+#define WHOLE (1 - 1e-6)
+
+static inline Lanes
+lanes_at (const float *from)
+{
+  Lanes lanes;
+  memcpy (&lanes, from, sizeof lanes);
+  return lanes;
+}
+
+static inline Lanes
+lanes_of (float value)
+{
+  return value - (Lanes) {};
+}
+
+/* LANES rows of a view, from @row on. */
+static inline Lanes
+rows_at (const Ray *ray, gssize row)
+{
+  return lanes_of (ray->a) * lanes_at (ray->left + row)
+         + lanes_of (ray->b) * lanes_at (ray->right + row);
+}
+
+static inline Lanes
+lane_numbers (guint modulo)
+{
+  Lanes lanes;
+
+  for (guint i = 0; i < LANES; i++)
+    lanes[i] = (float) (i % modulo);
+  return lanes;
+}
+
+/* Adds what lies @at between upper and lower rows. */
+static inline void
+add_between (float *sums, Lanes upper, Lanes lower, Lanes fraction)
+{
+  const Lanes sum = lanes_at (sums) + upper + fraction * (lower - upper);
+  memcpy (sums, &sum, sizeof sum);
+}
+
+static inline void
+add_whole (const Ray *ray, guint slice, guint first, guint end, float *sums)
+{
+  const Lanes steps = lane_numbers (LANES) * lanes_of ((float) ray->dv);
+  Begins begins;
+
+  find_begins (ray, slice, LANES, &begins);
+  for (guint k = first; k < end; k += LANES) {
+    const gssize row = begins.row[k / LANES];
+    const Lanes at = steps + lanes_of (begins.below[k / LANES]);
+    const LaneNumbers index = __builtin_convertvector(at, LaneNumbers);
+    add_between (sums + k, __builtin_shuffle (rows_at (ray, row), index),
+                 __builtin_shuffle (rows_at (ray, row + 1), index),
+                 at - __builtin_convertvector(index, Lanes));
   }
+}
+
+/* The first half of one vector and the second of another. */
+static inline Lanes
+lanes_halves (Lanes first, Lanes second)
+{
+  LaneNumbers from;
+
+  for (gint32 i = 0; i < LANES; i++)
+    from[i] = i < LANES / 2 ? i : LANES + i;
+  return __builtin_shuffle (first, second, from);
+}
+
+/* Half a vector's voxels see a vector of rows, their lower rows included (TD_CONE_STEEPEST). */
+static inline void
+add_halves (const Ray *ray, guint slice, guint first, guint end, float *sums)
+{
+  const Lanes steps = lane_numbers (LANES / 2) * lanes_of ((float) ray->dv);
+  Begins begins;
+
+  find_begins (ray, slice, LANES / 2, &begins);
+  for (guint k = first; k < end; k += LANES) {
+    const guint half = k / (LANES / 2);
+    const Lanes near = rows_at (ray, begins.row[half]), far = rows_at (ray, begins.row[half + 1]);
+    const Lanes at
+        = steps + lanes_halves (lanes_of (begins.below[half]), lanes_of (begins.below[half + 1]));
+    const LaneNumbers index = __builtin_convertvector(at, LaneNumbers), next = index + 1;
+    add_between (sums + k,
+                 lanes_halves (__builtin_shuffle (near, index), __builtin_shuffle (far, index)),
+                 lanes_halves (__builtin_shuffle (near, next), __builtin_shuffle (far, next)),
+                 at - __builtin_convertvector(index, Lanes));
+  }
+}
+
+/* Voxels [first, end) of a chunk that begins with @slice. */
+static inline void
+add_ray (const Ray *ray, guint slice, guint first, guint end, float *sums)
+{
+  if (ray->dv < WHOLE)
+    add_whole (ray, slice, first, end, sums);
+  else
+    add_halves (ray, slice, first, end, sums);
 }
 #else
 static inline void
-add_ray (const Ray *ray, guint row0, guint slice, guint first, guint end, float *sums)
+add_ray (const Ray *ray, guint slice, guint first, guint end, float *sums)
 {
+  const float dv = (float) ray->dv;
   float line[2 * TD_CONE_CHUNK + 4 * TD_CONE_PAD];
-  const guint above = (guint) row_of (ray, slice + first) - 1;
-  const gsize row = above - row0;
-  const guint rows = (guint) ((end - 1 - first) * ray->dv) + 37;
+  Begins begins;
 
-  for (guint i = 0; i < rows; i++)
-    line[i] = ray->a * ray->left[row + i] + ray->b * ray->right[row + i];
-  for (guint k = first; k < end; k += 16) {
-    const double v = row_of (ray, slice + k);
-    const guint base = (guint) v;
-    const float start = (float) (v - base), dv = (float) ray->dv;
-    const float *here = line + (base - above);
-    for (guint lane = 0; lane < 16; lane++) {
-      const float at = start + (float) lane * dv;
-      const int index = (int) at;
+  find_begins (ray, slice, TD_CONE_GROUP, &begins);
+  const gint32 above = begins.row[first / TD_CONE_GROUP];
+  const gint32 rows = (gint32) ((end - 1 - first) * ray->dv) + 3;
+  for (gint32 i = 0; i < rows; i++)
+    line[i] = ray->a * ray->left[above + i] + ray->b * ray->right[above + i];
+  for (guint k = first; k < end; k += TD_CONE_GROUP) {
+    const float below = begins.below[k / TD_CONE_GROUP];
+    const float *here = line + (begins.row[k / TD_CONE_GROUP] - above);
+    for (guint lane = 0; lane < TD_CONE_GROUP; lane++) {
+      const float at = below + (float) lane * dv;
+      const gint32 index = (gint32) at;
       const float fraction = at - (float) index;
       sums[k + lane] += here[index] + fraction * (here[index + 1] - here[index]);
     }
   }
 }
 #endif
+
+static inline float *
+column_voxels (const TdConeUpright *batch, guint i, guint j, guint slice)
+{
+  return batch->volume + ((gsize) j * batch->task->nx + i) * batch->n_slices
+         + (slice - batch->slice0);
+}
+
+/* The next column's voxels, while this one's are summed: from memory they would cost a fifth of the
+   whole. They may be none. */
+static inline void
+fetch_ahead (const float *voxels, guint n)
+{
+  for (guint i = 0; i < n; i += 16)
+    __builtin_prefetch (voxels + i, 1);
+}
 
 /* Slices [slice, end) of a column of voxels, @slice the first of a group; the batch may begin
  * later. */
@@ -137,17 +263,23 @@ cone_column (const TdConeUpright *batch, guint i, guint j, guint slice, guint en
   const TdConeTask *task = batch->task;
   float sums[TD_CONE_CHUNK] __attribute__ ((aligned (64))) = { 0 };
   const guint from = MAX (slice, batch->slice0);
-  float *voxels
-      = batch->volume + ((gsize) j * task->nx + i) * batch->n_slices + (from - batch->slice0);
-  const double x = task->first_mm[0] + i * task->voxel_mm;
-  const double y = task->first_mm[1] - j * task->voxel_mm;
+  float *voxels = column_voxels (batch, i, j, from);
+  Rays rays;
 
+  fetch_ahead (voxels + batch->n_slices, end - from);
+  cone_aim (batch, task->first_mm[0] + i * task->voxel_mm, task->first_mm[1] - j * task->voxel_mm,
+            &rays);
   memcpy (sums + (from - slice), voxels, (end - from) * sizeof *sums);
   for (guint view = 0; view < batch->n_views; view++) {
-    Ray ray;
+    const float *left = batch->views + view * batch->view_stride
+                        + (gsize) rays.column[view] * batch->column_stride;
+    const Ray ray = {
+      left,          left + batch->column_stride, rays.left[view], rays.right[view], rays.v[view],
+      rays.dv[view], (gint32) batch->rows.first
+    };
     guint a, b;
-    if (cone_aim (batch, view, x, y, &ray) && cone_touch (batch, &ray, slice, end - slice, &a, &b))
-      add_ray (&ray, batch->rows.first, slice, a, b, sums);
+    if (rays.seen[view] && cone_touch (batch, &ray, slice, end - slice, &a, &b))
+      add_ray (&ray, slice, a, b, sums);
   }
   memcpy (voxels, sums + (from - slice), (end - from) * sizeof *sums);
 }

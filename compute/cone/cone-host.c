@@ -126,6 +126,29 @@ cone_host_lay_out (TdConeUpright *batch, TdRowRange given)
   batch->tiles_x = (task->nx + TD_CONE_TILE - 1) / TD_CONE_TILE;
 }
 
+static void
+cone_host_aim (TdConeUpright *batch, const guint *numbers)
+{
+  static const guint across[3] = { 0, 1, 3 };
+  const TdConeTask *task = batch->task;
+  TdConeAims *aims = &batch->aims;
+
+  *aims = (TdConeAims) { 0 };
+  for (guint view = batch->n_views; view < TD_CONE_BATCH; view++)
+    aims->w[2][view] = 1;
+  for (guint view = 0; view < batch->n_views; view++) {
+    const double *m = task->matrices + 12 * (gsize) numbers[view];
+    for (guint i = 0; i < 3; i++) {
+      aims->u[i][view] = m[across[i]];
+      aims->v[i][view] = m[4 + across[i]];
+      aims->w[i][view] = m[8 + across[i]];
+    }
+    aims->v[2][view] += m[6] * task->first_mm[2];
+    aims->dv[view] = -m[6] * task->voxel_mm;
+    aims->weight[view] = task->view_weights[numbers[view]];
+  }
+}
+
 static gboolean
 cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const TdConeSlab *slab,
                        GCancellable *cancellable, GError **error)
@@ -151,8 +174,8 @@ cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const T
   if (ok)
     td_parallel_for (task->ny, cone_host_load_row, &work);
   for (guint view = 0; ok && view < given->n_views; view += TD_CONE_BATCH) {
-    batch->numbers = given->views + view;
     batch->n_views = MIN (TD_CONE_BATCH, given->n_views - view);
+    cone_host_aim (batch, given->views + view);
     work.projections = projections + view * work.view_floats
                        + (gsize) (batch->rows.first - given->rows.first) * task->n_columns;
     td_parallel_for (batch->n_views, transpose_view, &work);

@@ -19,6 +19,14 @@
 #define TD_CONE_CHUNK 128    /* voxels along z worked on at once: eight vectors of sums */
 #define TD_CONE_STEEPEST 1.9 /* rows a slice, above which 16 voxels see more than 32 rows */
 
+/* Where the views of a batch see a column of voxels at x, y: u = (u[0] x + u[1] y + u[2]) / w, w
+   and the row v of the volume's first slice so, too. dv / w: rows a slice. What follows the batch's
+   last view sees nothing. */
+typedef struct {
+  double u[3][TD_CONE_BATCH], v[3][TD_CONE_BATCH], w[3][TD_CONE_BATCH];
+  double dv[TD_CONE_BATCH], weight[TD_CONE_BATCH];
+} TdConeAims;
+
 /* Some views for upright geometries, stored as [view][column][row]. A column of zeros lies on
    either side and TD_CONE_PAD rows of zeros above and below, so that the inner loop tests no index.
    The volume is summed as [y][x][z]. */
@@ -26,12 +34,12 @@ typedef struct {
   const TdConeTask *task;
   guint slice0, n_slices;
   guint n_views;
-  const guint *numbers; /* the views' numbers in the task */
-  TdRowRange rows;      /* the detector rows kept */
-  gsize column_stride;  /* floats: the rows and both pads */
-  gsize view_stride;    /* floats: all columns and both zero columns */
-  const float *views;   /* [view][column + 1][row + TD_CONE_PAD] */
-  float *volume;        /* [y][x][slice], accumulated */
+  TdConeAims aims;
+  TdRowRange rows;     /* the detector rows kept */
+  gsize column_stride; /* floats: the rows and both pads */
+  gsize view_stride;   /* floats: all columns and both zero columns */
+  const float *views;  /* [view][column + 1][row + TD_CONE_PAD] */
+  float *volume;       /* [y][x][slice], accumulated */
   guint tiles_x;
 } TdConeUpright;
 
