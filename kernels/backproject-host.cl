@@ -36,6 +36,14 @@
 #if !VECTORS && defined(__AVX512F__) && defined(__has_builtin)
 #if __has_builtin(__builtin_ia32_vpermi2varps512)
 #define PERMUTE(low, i, high) __builtin_ia32_vpermi2varps512 ((low), (i), (high))
+#define SINGLE_STEP 1.36f /* 15 sqrt (2) of it, a fraction and the slope's column: two registers */
+#endif
+#endif
+/* Eight floats, by the low three bits of eight indices. */
+#if !VECTORS && !defined(PERMUTE) && defined(__AVX2__) && defined(__has_builtin)
+#if __has_builtin(__builtin_ia32_permvarsf256)
+#define PERMUTE8(from, i) __builtin_ia32_permvarsf256 ((from), (i))
+#define SINGLE_STEP 1.2f /* 8 sqrt (1/2) of it, a fraction and the margin are fewer than 8 */
 #endif
 #endif
 
@@ -90,9 +98,9 @@ find_starts (TD_GLOBAL const long *starts, int n, int n_columns, int x, int y, S
   }
 }
 
-#ifdef PERMUTE
+#ifdef SINGLE_STEP
 /* For the single slice's window: not clamped, the padding is wide enough for a subtile that reaches
-   into the detector at all. One that does not is sent to the padding. */
+   into the detector at all, and for a column before. One that does not is sent to the padding. */
 TD_FN void
 find_windows (TD_GLOBAL const long *starts, int n, int n_columns, int x, int y, Starts *out)
 {
@@ -106,7 +114,7 @@ find_windows (TD_GLOBAL const long *starts, int n, int n_columns, int x, int y, 
     long highest = u + (SUB - 1) * (max (dx, 0L) + max (dy, 0L));
     int column = (int) (lowest >> 32);
     int seen = highest > -0x100000000L && (lowest >> 32) <= n_columns;
-    out->column[v] = seen ? column : -PAD_LEFT;
+    out->column[v] = seen ? column : 1 - PAD_LEFT;
     out->rest[v] = seen ? (float) (u - ((long) column << 32)) * 0x1p-32f : 0.0f;
     out->du_x[v] = seen ? (float) dx * 0x1p-32f : 0.0f;
     out->du_y[v] = seen ? (float) dy * 0x1p-32f : 0.0f;
@@ -130,16 +138,17 @@ store (TD_GLOBAL const float *sums, TD_GLOBAL float *slices, int x0, int y0, TdT
     }
 }
 
+/* Adding 1.5 2^23 rounds to a whole number, which is then in the sum's low bits. A whole u may
+   round to the bin before, with weight 1: the same value. */
+#define ROUNDER 12582912.0f
+
 #if VECTORS
 
 #define GX 4
 #define GY (4 / VECTORS)
 #define GROUP (GX * GY)
 
-/* Offsets in floats and weights of one pixel at VIEWS views. Adding 1.5 2^23 rounds to a whole
-   number, which is then in the sum's low bits; row takes the others off. A whole u may round to the
-   bin before, with weight 1: the same value. */
-#define ROUNDER 12582912.0f
+/* Offsets in floats and weights of one pixel at VIEWS views. row takes the sum's other bits off. */
 #ifdef NEAREST
 #define ROUNDER_BITS 0
 #else
@@ -284,6 +293,128 @@ project_window (TD_GLOBAL const float *bins, int view_stride, const Starts *star
 }
 #endif
 
+#ifdef PERMUTE8
+/* Tables, pairs of lines and the second layer as in host-backproject-isa.c. */
+#define WINDOW 40
+#define MARGIN 1e-3f
+
+typedef struct {
+  float level[VIEWS_L2][WINDOW], slope[VIEWS_L2][WINDOW];
+  float first[VIEWS_L2], slow[VIEWS_L2], fast[VIEWS_L2];
+  float rounder[VIEWS_L2][SUB]; /* of 8 pairs for the first 8 pixels, and for the last 8 */
+  int bin[VIEWS_L2][SUB];
+} Tables;
+
+TD_FN void
+fill_view (TD_GLOBAL const float *row, float rest, float slow, float fast, int to, Tables *tables)
+{
+  const float8 pair = (float8) (0, 2, 4, 6, 8, 10, 12, 14);
+  float8 bin = (float8) (0, 1, 2, 3, 4, 5, 6, 7) - 0.5f;
+#ifdef NEAREST
+  float first = rest + 1.0f;
+#else
+  float first = rest + 0.5f;
+#endif
+  float lowest = first + fmin (7 * slow, 0.0f) + fmin (fast, 0.0f) - MARGIN;
+
+  tables->first[to] = first;
+  tables->slow[to] = slow;
+  tables->fast[to] = fast;
+  for (int i = 0; i < 2; i++) {
+    float8 u = lowest + 8 * (float) i * slow + pair * fast;
+#ifdef NEAREST
+    vstore8 (convert_int8_rtz (u), i, tables->bin[to]);
+#else
+    float8 whole = (u + ROUNDER) - ROUNDER;
+    vstore8 (ROUNDER - whole, i, tables->rounder[to]);
+    vstore8 (convert_int8_rtz (whole), i, tables->bin[to]);
+#endif
+  }
+  for (int i = 0; i < WINDOW / 8; i++, bin += 8.0f) {
+    float8 level = vload8 (i, row), slope = vload8 (i, row + 1) - level;
+#ifndef NEAREST
+    level -= bin * slope;
+#endif
+    vstore8 (level, i, tables->level[to]);
+    vstore8 (slope, i, tables->slope[to]);
+  }
+}
+
+/* Views [from, end) of 8 x 8 pixels that begin at @along of line @across. */
+TD_FN void
+block (const Tables *tables, int from, int end, int along, int across, float *sums)
+{
+  const float8 pixel = (float8) (0, 1, 2, 3, 4, 5, 6, 7) + (float) along;
+  float8 sum[8];
+
+  sums += across * SUB + along;
+  TD_UNROLL for (int j = 0; j < 8; j++)
+    sum[j] = vload8 (0, sums + j * SUB);
+  for (int v = from; v < end; v++) {
+    float8 fast = tables->fast[v];
+    float8 u[2];
+
+    u[0] = fma (pixel, (float8) tables->slow[v], (float8) tables->first[v]) + (float) across * fast;
+    u[1] = u[0] + fast;
+    TD_UNROLL for (int j = 0; j < 8; j++)
+    {
+      int pair = along + (across + j) / 2, bin = tables->bin[v][pair];
+      float8 level = vload8 (0, tables->level[v] + bin);
+#ifdef NEAREST
+      sum[j] += PERMUTE8 (level, convert_int8_rtz (u[j % 2]) - bin);
+#else
+      int8 at = as_int8 (u[j % 2] + tables->rounder[v][pair]);
+      sum[j] = fma (u[j % 2], PERMUTE8 (vload8 (0, tables->slope[v] + bin), at),
+                    sum[j] + PERMUTE8 (level, at));
+#endif
+      u[j % 2] += fast + fast;
+    }
+  }
+  TD_UNROLL for (int j = 0; j < 8; j++)
+    vstore8 (sum[j], 0, sums + j * SUB);
+}
+
+TD_FN void
+blocks (const Tables *tables, int from, int end, float *sums)
+{
+  for (int across = 0; across < SUB; across += 8)
+    for (int along = 0; along < SUB; along += 8)
+      block (tables, from, end, along, across, sums);
+}
+
+TD_FN void
+project_window (TD_GLOBAL const float *bins, int view_stride, const Starts *starts, int n,
+                TD_GLOBAL float *sums)
+{
+  Tables tables;
+  float own[SUB * SUB], turned[SUB * SUB];
+  int straight = 0, all;
+
+  /* Those that run slower along x first. */
+  for (int layer = 0; layer < 2; layer++) {
+    all = straight;
+    for (int v = 0; v < n; v++) {
+      float dx = starts->du_x[v], dy = starts->du_y[v];
+      if ((fabs (dx) > fabs (dy)) == layer)
+        fill_view (bins + (size_t) v * view_stride + PAD_LEFT + starts->column[v] - 1,
+                   starts->rest[v], layer ? dy : dx, layer ? dx : dy, all++, &tables);
+    }
+    straight = layer ? straight : all;
+  }
+  for (int i = 0; i < SUB * SUB; i++) {
+    own[i] = sums[i];
+    turned[i] = 0;
+  }
+  if (straight > 0)
+    blocks (&tables, 0, straight, own);
+  if (straight < all)
+    blocks (&tables, straight, all, turned);
+  for (int y = 0; y < SUB; y++)
+    for (int x = 0; x < SUB; x++)
+      sums[y * SUB + x] = own[y * SUB + x] + turned[x * SUB + y];
+}
+#endif
+
 #endif
 
 /* One work-item a tile; tile t of this launch keeps its sums at sums + t TILE^2 LANES. */
@@ -307,8 +438,8 @@ backproject_tiles (TD_ITEM TD_GLOBAL const float *TD_RESTRICT bins,
     for (int y = y0; y < y1; y += SUB)
       for (int x = x0; x < x1; x += SUB, to += SUB * SUB * LANES) {
         TD_GLOBAL const long *from = starts + 3 * (size_t) (params.first_view + first);
-#ifdef PERMUTE
-        if (!params.wide_window) {
+#ifdef SINGLE_STEP
+        if (params.step <= SINGLE_STEP) {
           find_windows (from, n, params.n_columns, x, y, &subtile_starts);
           project_window (block, params.view_stride, &subtile_starts, n, to);
           continue;

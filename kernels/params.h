@@ -27,7 +27,8 @@ typedef struct {
   int view_stride;             /* of the interleaved bins, floats */
   int nx, ny, n_slices;
   int tiles_x, first_tile;
-  int add, wide_window;
+  int add;
+  float step; /* columns a pixel */
   unsigned sinogram_low, sinogram_high, slice_low, slice_high; /* first elements, 64 bits in two */
 } TdTileParams;
 /* filter.cl */

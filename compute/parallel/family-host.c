@@ -152,9 +152,7 @@ host_backproject_update (TdBackprojector *projector, const TdBackprojectTask *ta
   td_backproject_views (task, host->start, host->du_x, host->du_y);
   for (guint v = 0; v < task->n_views; v++)
     host->weights[v] = (float) (task->scale * (task->weights ? task->weights[v] : 1));
-  /* sqrt (2) is the most that |cos| + |sin| reaches; a column for the fraction, one for the slope,
-     one to spare. */
-  host->wide_window = (TD_HOST_SUBTILE - 1) * G_SQRT2 * task->step > TD_HOST_WINDOW - 3;
+  host->wide_window = task->step > host->kernels->single_step;
   return TRUE;
 }
 

@@ -418,95 +418,166 @@ subtile_single (const Windows *windows, guint n, const float *bins, gboolean nea
     _mm512_store_ps (sums + y * SUB, sum[y]);
 }
 #define SINGLE_LAYERS 1
+#define SINGLE_STEP 1.36 /* 15 sqrt (2) of it, a fraction and the slope's column: two registers */
 #elif defined(__AVX2__)
-/* A register holds eight bins, and a permute takes any of them. That suffices for eight pixels
-   along the slice's axis that the view is less steep along: 7 sqrt (1/2) columns. Views that run
-   slower along y keep their sums transposed, in a second layer. Tables as for AVX-512, 8 x 8
-   pixels at a time. */
+/* A register holds eight bins, and a permute takes any of them. That suffices for two lines of
+   eight pixels along the slice's axis that the view is less steep along: 8 sqrt (1/2) columns.
+   Views that run slower along y keep their sums transposed, in a second layer. Tables as for
+   AVX-512, 8 x 8 pixels at a time. Loads limit the rate, since half of those of a table cross a
+   cache line. */
 typedef struct {
   float level[TD_HOST_WINDOW + 8], slope[TD_HOST_WINDOW + 8];
 } Table;
 
+/* Where the 8 pairs of a subtile's lines look in a table: the lowest bin of 8 pixels, and what
+   brings the bin of a u, counted from there, into the low bits of their sum. */
+typedef struct {
+  float rounder[SUB / 2];
+  gint32 bin[SUB / 2];
+} Pairs;
+
+/* Views, those first whose sums are kept as they are. u = first + slow i + fast j for pixel i of
+   line j. It counts from a bin before the table's first one, or half a bin: rounding a linear u to
+   a whole number then gives its left bin. */
 typedef struct {
   Table of[VIEWS_L2];
-  guint8 layer[VIEWS_L2]; /* 1: the view's sums are kept transposed */
+  float first[VIEWS_L2], slow[VIEWS_L2], fast[VIEWS_L2];
+  Pairs pairs[SUB / 8][VIEWS_L2]; /* of the first and the last 8 pixels of lines */
 } Tables;
 
-/* 8 x 8 pixels of a layer: @along its lines, from line @across on. */
-typedef struct {
-  guint layer, along, across;
-} Square;
+#define SINGLE_STEP 1.2 /* 8 sqrt (1/2) of it, a fraction and the margin are fewer than 8 */
+#define MARGIN 1e-3f    /* for rounding u */
 
+/* n bins, a multiple of 8. */
 INLINE void
-fill_table (Table *table, const float *row, gboolean nearest)
+fill_table (Table *table, const float *row, guint n, gboolean nearest)
 {
-  for (guint i = 0; i < TD_HOST_WINDOW + 8; i++) {
-    table->slope[i] = row[i + 1] - row[i];
-    table->level[i] = nearest ? row[i] : row[i] - (float) i * table->slope[i];
+  Vector bin = (Vector) { 0, 1, 2, 3, 4, 5, 6, 7 } - 0.5f;
+
+  for (guint i = 0; i < n; i += 8, bin += 8.0f) {
+    const Vector level = _mm256_loadu_ps (row + i), slope = _mm256_loadu_ps (row + i + 1) - level;
+    _mm256_storeu_ps (table->slope + i, slope);
+    _mm256_storeu_ps (table->level + i, nearest ? level : level - bin * slope);
   }
 }
 
 INLINE void
-block_single (const Windows *windows, guint n, const Tables *tables, Square square,
+find_pairs (Vector lowest, gboolean nearest, Pairs *pairs)
+{
+  if (nearest) {
+    _mm256_storeu_si256 ((__m256i *) pairs->bin, _mm256_cvttps_epi32 (lowest));
+  } else {
+    const __m256 rounded = lowest + ROUNDER;
+    _mm256_storeu_ps (pairs->rounder, ROUNDER - (rounded - ROUNDER));
+    _mm256_storeu_si256 ((__m256i *) pairs->bin,
+                         _mm256_sub_epi32 (_mm256_castps_si256 (rounded),
+                                           _mm256_set1_epi32 ((gint32) ROUNDER_BITS)));
+  }
+}
+
+INLINE void
+fill_view (Tables *tables, guint to, const Windows *windows, guint from, const float *bins,
+           gboolean transposed, gboolean nearest)
+{
+  const float dx = windows->du_x[from], dy = windows->du_y[from];
+  const float slow = transposed ? dy : dx, fast = transposed ? dx : dy;
+  const float first = windows->rest[from] + (nearest ? 1.0f : 0.5f);
+  const float lowest = first + MIN (7 * slow, 0) + MIN (fast, 0) - MARGIN;
+  /* The lowest bins lie this far apart, a fraction included, and eight are read from there on. */
+  const gboolean far = (SUB - 1) * (fabsf (dx) + fabsf (dy)) + 2 >= TD_HOST_WINDOW - 8;
+
+  tables->first[to] = first;
+  tables->slow[to] = slow;
+  tables->fast[to] = fast;
+  for (guint i = 0; i < SUB / 8; i++)
+    find_pairs (lowest + 8 * (float) i * slow + (Vector) { 0, 2, 4, 6, 8, 10, 12, 14 } * fast,
+                nearest, &tables->pairs[i][to]);
+  fill_table (&tables->of[to], bins + windows->offset[from] - 1,
+              far ? TD_HOST_WINDOW + 8 : TD_HOST_WINDOW, nearest);
+}
+
+/* Two lines of 8 pixels. */
+INLINE void
+add_pair (const Table *table, const Pairs *pairs, guint pair, const Vector *u, gboolean nearest,
+          Vector *sums)
+{
+  const gssize bin = pairs->bin[pair];
+  const Vector level = _mm256_loadu_ps (table->level + bin);
+
+  if (nearest) {
+    const __m256i whole = _mm256_set1_epi32 ((gint32) bin);
+#pragma GCC unroll 2
+    for (guint j = 0; j < 2; j++)
+      sums[j]
+          += _mm256_permutevar8x32_ps (level, _mm256_sub_epi32 (_mm256_cvttps_epi32 (u[j]), whole));
+  } else {
+    const Vector slope = _mm256_loadu_ps (table->slope + bin);
+    const Vector rounder = vector_broadcast (pairs->rounder + pair);
+#pragma GCC unroll 2
+    for (guint j = 0; j < 2; j++) {
+      const __m256i at = _mm256_castps_si256 (u[j] + rounder);
+      sums[j] += _mm256_permutevar8x32_ps (level, at);
+      sums[j] = _mm256_fmadd_ps (u[j], _mm256_permutevar8x32_ps (slope, at), sums[j]);
+    }
+  }
+}
+
+/* Views [from, end) of 8 x 8 pixels that begin at @along of line @across. */
+INLINE void
+block_single (const Tables *tables, guint from, guint end, guint along, guint across,
               gboolean nearest, float *sums)
 {
-  const guint layer = square.layer, along = square.along, across = square.across;
+  const Vector pixel = (Vector) { 0, 1, 2, 3, 4, 5, 6, 7 } + (float) along;
+  Vector sum[8];
 
-  const __m256 lane = _mm256_setr_ps (0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256 pixel = lane + (float) along, line = lane + (float) across;
-  __m256 sum[8];
-
+  sums += across * SUB + along;
 #pragma GCC unroll 8
-  for (guint i = 0; i < 8; i++)
-    sum[i] = _mm256_load_ps (sums + (across + i) * SUB + along);
-  for (guint v = 0; v < n; v++) {
-    if (tables->layer[v] != layer)
-      continue;
-    __m256 slow = _mm256_set1_ps (layer ? windows->du_y[v] : windows->du_x[v]);
-    __m256 fast = _mm256_set1_ps (layer ? windows->du_x[v] : windows->du_y[v]);
-    __m256 first = _mm256_fmadd_ps (line, fast, _mm256_set1_ps (windows->rest[v]));
-    __m256 end = _mm256_set1_ps ((float) along + (_mm256_cvtss_f32 (slow) < 0 ? 7 : 0));
-    float u0[8] __attribute__ ((aligned (32)));
-    gint32 base[8] __attribute__ ((aligned (32)));
+  for (guint j = 0; j < 8; j++)
+    sum[j] = _mm256_load_ps (sums + j * SUB);
+  for (guint v = from; v < end; v++) {
+    const Table *table = &tables->of[v];
+    const Pairs *pairs = &tables->pairs[along / 8][v];
+    const Vector fast = vector_broadcast (tables->fast + v), fast2 = fast + fast;
+    Vector u[2];
 
-    /* The lowest bin of each line, by the same operations as its pixels' bins. */
-    _mm256_store_ps (u0, first);
-    _mm256_store_si256 ((__m256i *) base, _mm256_cvttps_epi32 (_mm256_fmadd_ps (end, slow, first)));
-#pragma GCC unroll 8
-    for (guint i = 0; i < 8; i++) {
-      __m256 u = _mm256_fmadd_ps (pixel, slow, _mm256_broadcast_ss (u0 + i));
-      __m256i bin = _mm256_sub_epi32 (_mm256_cvttps_epi32 (u), _mm256_set1_epi32 (base[i]));
-      sum[i] += _mm256_permutevar8x32_ps (_mm256_loadu_ps (tables->of[v].level + base[i]), bin);
-      if (!nearest) {
-        __m256 slope = _mm256_loadu_ps (tables->of[v].slope + base[i]);
-        sum[i] = _mm256_fmadd_ps (u, _mm256_permutevar8x32_ps (slope, bin), sum[i]);
-      }
+    u[0] = pixel * vector_broadcast (tables->slow + v) + vector_broadcast (tables->first + v)
+           + (float) across * fast;
+    u[1] = u[0] + fast;
+#pragma GCC unroll 4
+    for (guint j = 0; j < 8; j += 2) {
+      add_pair (table, pairs, (across + j) / 2, u, nearest, sum + j);
+      u[0] += fast2;
+      u[1] += fast2;
     }
   }
 #pragma GCC unroll 8
-  for (guint i = 0; i < 8; i++)
-    _mm256_store_ps (sums + (across + i) * SUB + along, sum[i]);
+  for (guint j = 0; j < 8; j++)
+    _mm256_store_ps (sums + j * SUB, sum[j]);
 }
 
 INLINE void
 subtile_single (const Windows *windows, guint n, const float *bins, gboolean nearest, float *sums)
 {
   Tables tables;
+  guint ends[3] = { 0 };
 
-  for (guint v = 0; v < n; v++) {
-    fill_table (&tables.of[v], bins + windows->offset[v], nearest);
-    tables.layer[v] = fabsf (windows->du_x[v]) > fabsf (windows->du_y[v]);
+  for (guint layer = 0; layer < 2; layer++) {
+    ends[layer + 1] = ends[layer];
+    for (guint v = 0; v < n; v++)
+      if ((fabsf (windows->du_x[v]) > fabsf (windows->du_y[v])) == layer)
+        fill_view (&tables, ends[layer + 1]++, windows, v, bins, layer, nearest);
   }
-  for (guint across = 0; across < SUB; across += 8)
-    for (guint along = 0; along < SUB; along += 8) {
-      block_single (windows, n, &tables, (Square) { 0, along, across }, nearest, sums);
-      block_single (windows, n, &tables, (Square) { 1, along, across }, nearest,
-                    sums + TILE * TILE);
-    }
+  for (guint layer = 0; layer < 2; layer++)
+    if (ends[layer] < ends[layer + 1])
+      for (guint across = 0; across < SUB; across += 8)
+        for (guint along = 0; along < SUB; along += 8)
+          block_single (&tables, ends[layer], ends[layer + 1], along, across, nearest,
+                        sums + layer * TILE * TILE);
 }
 #define SINGLE_LAYERS 2
 #else
 #define SINGLE_LAYERS 0
+#define SINGLE_STEP 0
 #endif
 
 #if SINGLE_LAYERS == 2
@@ -643,6 +714,7 @@ const TdHostKernels TD_ISA_NAME (td_host_kernels) = {
   .lanes = 2 * VECTOR_FLOATS,
   .lanes_small = VECTOR_FLOATS,
   .single_cost = SINGLE_LAYERS == 1 ? VECTOR_FLOATS * 3 / 4 : VECTOR_FLOATS / 2,
+  .single_step = SINGLE_STEP,
   .names = NAMES,
   .wide = tile_wide,
   .single = tile_single,

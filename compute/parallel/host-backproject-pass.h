@@ -31,7 +31,7 @@ typedef struct {
   const double *start, *du_x, *du_y; /* n_views each */
   guint nx, ny;
   gboolean nearest;
-  gboolean wide_window; /* a subtile may reach past the single-slice window: coarse steps */
+  gboolean wide_window; /* steps above TdHostKernels' single_step */
   gboolean add;         /* to what the slices hold: views come in several passes */
   float *slices;        /* [n_slices][ny][nx] */
   gsize slice_stride;
@@ -61,6 +61,7 @@ typedef struct {
   guint lanes;           /* slices at once of the wide path */
   guint lanes_small;     /* of its narrow variant */
   guint single_cost;     /* up to so many slices the single-slice path is the faster one */
+  double single_step;    /* columns a pixel, above which that path goes bin by bin */
   const char *names[3];  /* for people: single, narrow, wide */
   TdHostTileBody wide;   /* lanes or lanes_small */
   TdHostTileBody single; /* 1 lane */

@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* As in kernels/backproject-host.cl. */
-enum { PAD_LEFT = 32, PAD_RIGHT = 64, TILE = 64, SUB = 16, WINDOW = 32, VIEWS_L2 = 32 };
+enum { PAD_LEFT = 32, PAD_RIGHT = 64, TILE = 64, VIEWS_L2 = 32 };
 
 enum {
   SINGLE,
@@ -191,7 +191,7 @@ run_shape (TileProjector *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slic
       .n_slices = n_slices,
       .tiles_x = tiles_x,
       .add = first > 0,
-      .wide_window = (SUB - 1) * G_SQRT2 * task->step > WINDOW - 3,
+      .step = (float) task->step,
       .sinogram_low = from,
       .sinogram_high = from >> 32,
       .slice_low = to,

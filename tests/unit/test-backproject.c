@@ -27,6 +27,10 @@ static const Shape shapes[] = {
   { 90, 64, 70, 70, 9, 1, -35, 35, -31.5, FALSE, TRUE },
   { 200, 33, 40, 50, 16, 0.25, -3, 20, 99.5, FALSE, FALSE },
   { 200, 33, 50, 40, 1, 0.5, 60, 20, 99.5, TRUE, FALSE },
+  /* Steps close to those that a single slice's vectors see enough columns for. */
+  { 120, 90, 64, 60, 1, 1.19, -37, 36, 59.25, FALSE, TRUE },
+  { 120, 90, 64, 60, 1, 1.35, -42, 41, 59.25, FALSE, TRUE },
+  { 120, 90, 64, 60, 1, 1.5, -47, 45, 59.25, FALSE, TRUE },
   { 250, 45, 60, 64, 1, 4, -120, 120, 124.25, FALSE, TRUE },
   { 250, 45, 64, 60, 12, 4, -120, 120, 124.25, FALSE, TRUE },
   { 33, 5000, 17, 19, 1, 1, -8, 9, 16.125, FALSE, TRUE },
