@@ -2,6 +2,8 @@
 /* The sizes that a cone-beam plan chooses for little memory, and the memory that it says they take:
  * counted again here. Nothing is run. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "compute/bench/cone-bench.h"
 #include "compute/device/device-api.h"
@@ -242,6 +244,30 @@ check_pinned (const TdPlan *plan, const TdFdkPlan *fdk, guint64 limit)
   }
 }
 
+/* ── What is said ── */
+
+/* The plan's own figures. */
+static void
+check_notes (const TdPlan *plan)
+{
+  const TdFdkPlan *fdk = plan->extra;
+  const TdFdkFit *fit = &fdk->fit;
+  const guint last = fdk->input->row0 + fdk->input->n_rows - 1;
+  g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+  g_autofree char *slabs
+      = g_strdup_printf ("%u slabs of up to %u slices are back-projected from batches of %u views",
+                         fdk->cut.n_slabs, fit->slab, fit->batch);
+  g_autofree char *rows = g_strdup_printf ("Detector rows %u to %u are", fdk->input->row0, last);
+  g_autofree char *kept
+      = g_strdup_printf ("%u at a time; it keeps up to %u of them", fit->filter_rows,
+                         MIN (fit->cached_chunks * fit->filter_rows, fdk->input->n_rows));
+
+  g_assert_nonnull (strstr (notes, slabs));
+  g_assert_nonnull (strstr (notes, rows));
+  g_assert_cmpint (strstr (notes, kept) != NULL, ==, fit->cached);
+  g_assert_cmpint (strstr (notes, "into a temporary file") != NULL, ==, fit->on_disk);
+}
+
 /* ── Little memory ── */
 
 /* From much memory to too little, of devices and of the host. */
@@ -292,6 +318,7 @@ test_limits (gconstpointer data)
                     fit->device_bytes / 1048576., fit->host_bytes / 1048576.);
     check_sizes (fdk);
     check_bytes (plan, fdk, job->cards);
+    check_notes (plan);
     check_pinned (plan, fdk, MIN (limit, td_plan_host_budget (plan)));
     g_assert_cmpuint (fit->device_bytes, <=, limit);
     /* What there is is used, where it is not enough for what one would like. */
@@ -305,6 +332,86 @@ test_limits (gconstpointer data)
     ((TdDevice *) devices->pdata[d])->info.kind = TD_DEVICE_CPU;
 }
 
+/* ── Who filters ── */
+
+/* The faster one, and the plan says by how much. */
+static void
+test_filter_rates (void)
+{
+  static const struct {
+    double host, card; /* bytes a second */
+    const char *says;
+  } cases[] = {
+    { 2e9, 5e10, "The device filters: 50.0 GB/s for 2.0 on the CPU" },
+    { 7.25e9, 3e9, "The CPU filters: 7.3 GB/s for 3.0 on the device" },
+  };
+  const Job job = { "opencl:0", TRUE, TD_FILTER_ON_AUTO, TD_SHARE_AUTO, 200, 160, 180, TRUE };
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (TdScan) scan = job_scan (&job);
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
+  g_autoptr (GPtrArray) host = td_engine_devices (td_fdk_engine, "host", NULL);
+  g_autofree char *card_key = td_fdk_filter_rate_key (devices->pdata[0]);
+  g_autofree char *host_key = td_fdk_filter_rate_key (host->pdata[0]);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+    td_engine_set_rate (td_fdk_engine, card_key, cases[i].card);
+    td_engine_set_rate (td_fdk_engine, host_key, cases[i].host);
+    ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
+    g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
+    ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
+    g_assert_no_error (error);
+    const TdFdkPlan *fdk = plan->extra;
+    g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
+    g_test_message ("%s", notes);
+    g_assert_cmpint (fdk->scheme.filter_on_device, ==, cases[i].card > cases[i].host);
+    g_assert_nonnull (strstr (notes, cases[i].says));
+  }
+}
+
+/* How far off the middle the axis is, and the radius that is seen from both sides. */
+static void
+test_off_middle (void)
+{
+  const Job job = { "host", FALSE, TD_FILTER_ON_CPU, TD_SHARE_AUTO, 200, 60, 180, TRUE };
+  g_autoptr (TdScan) scan = job_scan (&job);
+  const TdGeometry *g = &scan->facts.geometry;
+  const double pitch_mm = g->pixel_width_mm * g->source_axis_mm / g->source_detector_mm;
+
+  for (guint v = 0; v < job.n_views; v++) /* a full turn would be weighted */
+    scan->facts.angles_rad[v] *= 0.62;
+  for (gint side = -1; side <= 1; side++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+    td_recipe_state_axis (&recipe, 99.5 + 22 * side, 0);
+    g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+    const char *at = strstr (notes, "columns off the detector's middle: values are right within");
+    double off = 0, within = 0;
+    g_test_message ("%s", notes);
+    g_assert_cmpint (at != NULL, ==, side != 0);
+    if (!at)
+      continue;
+    at = strstr (notes, "The axis is ");
+    g_assert_cmpint (sscanf (at,
+                             "The axis is %lf columns off the detector's middle: values are "
+                             "right within %lf mm",
+                             &off, &within),
+                     ==, 2);
+    g_assert_cmpfloat_with_epsilon (off, 22, 0.06);
+    g_assert_cmpfloat_with_epsilon (within, (100 - off) * pitch_mm, 1e-3 * within);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -314,6 +421,8 @@ main (int argc, char **argv)
     g_autofree char *path = g_strdup_printf ("/fdk-fit/limits/%u", i);
     g_test_add_data_func (path, &jobs[i], test_limits);
   }
+  g_test_add_func ("/fdk-fit/filter-rates", test_filter_rates);
+  g_test_add_func ("/fdk-fit/off-middle", test_off_middle);
   const int status = g_test_run ();
   td_fdk_test_end ();
   return status;

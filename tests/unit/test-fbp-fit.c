@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The slabs that a plan of filtered back-projection chooses for little memory, and the memory that
+ * it says they take: counted again here. Nothing is run. */
+#include <math.h>
+
+#include "compute/device/device-api.h"
+#include "compute/engine/engine-private.h"
+#include "compute/engine/fbp/fbp.h"
+#include "compute/methods/methods.h"
+#include "compute/stored-samples.h"
+#include "dataset/scan-private.h"
+#include "tests/common/devices.h"
+#include "tests/common/pipeline.h"
+
+typedef struct {
+  const char *devices;
+  gboolean cards; /* played by devices that are none */
+  guint n_columns, n_rows, n_views;
+  gboolean in_memory, stored; /* stored: samples of 16 bits, which cards take as they are */
+  gboolean wide;              /* half acquisition */
+  double tilt_deg;
+  const char *steps;
+  guint output_bits; /* 0: no volume is written */
+} Job;
+
+static const Job jobs[] = {
+  { "host", FALSE, 700, 600, 900, FALSE, FALSE, FALSE, 0, "", 32 },
+  { "host", FALSE, 700, 600, 900, TRUE, FALSE, TRUE, 0, "", 0 },
+  { "opencl:0", FALSE, 600, 300, 800, FALSE, FALSE, FALSE, 0, "paganin=30:energy=25:distance=20",
+    16 },
+  { "opencl:0", TRUE, 1500, 700, 1100, FALSE, TRUE, FALSE, 0, "", 16 },
+  { "opencl:0", TRUE, 1500, 700, 1100, TRUE, TRUE, TRUE, 0, "", 8 },
+  { "opencl:0", TRUE, 800, 500, 700, FALSE, TRUE, FALSE, 0.5, "", 32 },
+  { "opencl:0,opencl:1", TRUE, 1200, 800, 900, FALSE, TRUE, FALSE, 0,
+    "zingers,flat-field=60000,minus-log", 16 },
+  { "opencl:0", TRUE, 300, 12, 200, FALSE, TRUE, FALSE, 0, "", 0 },
+  { "host", FALSE, 300, 40, 200, TRUE, FALSE, FALSE, 0, "paganin=30:energy=25:distance=20", 32 },
+};
+
+static TdEngine *engine;
+
+static gboolean
+nothing_read (gpointer data, const TdFrameRange *range, void *out, GCancellable *cancellable,
+              GError **error)
+{
+  g_assert_not_reached ();
+}
+
+static const TdScanSource plain = { 0 };
+static const TdScanSource with_stored = { .read_stored = nothing_read };
+
+static TdScan *
+job_scan (const Job *job)
+{
+  g_autofree double *angles = g_new (double, job->n_views);
+  TdScanFacts facts = { .n_columns = job->n_columns,
+                        .n_rows = job->n_rows,
+                        .n_views = job->n_views,
+                        .sample_type = job->stored ? TD_SAMPLE_UINT16 : TD_SAMPLE_FLOAT32,
+                        .transmission_logged = FALSE,
+                        .angles_rad = angles,
+                        .centre_px = job->n_columns * (job->wide ? 0.13 : 0.49),
+                        .geometry = { .pixel_width_mm = 0.001 } };
+
+  for (guint v = 0; v < job->n_views; v++)
+    angles[v] = (job->wide ? 2 : 1) * G_PI * v / job->n_views;
+  TdScan *scan = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+  scan->vtable = job->stored ? &with_stored : &plain;
+  scan->facts.in_memory = job->in_memory;
+  return scan;
+}
+
+static guint64
+floats (guint64 a, guint64 b, guint64 c)
+{
+  return a * b * c * sizeof (float);
+}
+
+/* ── Sizes ── */
+
+static void
+check_sizes (const TdPlan *plan, const Job *job)
+{
+  const TdFbp *fbp = plan->extra;
+  const guint n = plan->facts.n_slices, slab = fbp->slab_slices;
+  /* A card computes one slab while another one travels. */
+  const guint lanes = plan->devices->len * (job->cards && fbp->n_slabs > 1 ? 2 : 1);
+  /* The part of the detector's row beside the axis that is the wider, twice. */
+  const double last = job->n_columns - 1, far = MAX (fbp->centre_px, last - fbp->centre_px);
+
+  g_assert_cmpuint ((guint64) fbp->n_slabs * slab, >=, n);
+  g_assert_cmpuint ((guint64) (fbp->n_slabs - 1) * slab, <, n);
+  g_assert_cmpint (fbp->blend, ==, job->wide);
+  if (job->wide) {
+    g_assert_cmpuint (fbp->n_filtered, >=, 2 * far);
+    g_assert_cmpuint (fbp->n_filtered, <=, 2 * far + 3);
+  } else {
+    g_assert_cmpuint (fbp->n_filtered, ==, job->n_columns);
+  }
+  g_assert_cmpuint (fbp->nx, ==, fbp->n_filtered);
+  g_assert_cmpuint (fbp->ny, ==, fbp->n_filtered);
+  g_assert_cmpuint (fbp->batch, >=, 1);
+  g_assert_cmpuint (fbp->batch, <=, slab);
+  if (job->tilt_deg != 0) /* each slice has an axis of its own */
+    g_assert_cmpuint (fbp->batch, ==, 1);
+  else
+    g_assert_cmpuint (fbp->batch, ==, MIN (slab, 16 * (job->cards ? 2 : 1)));
+  g_assert_cmpuint (fbp->filter_rows, >=, 1);
+  g_assert_cmpuint (fbp->filter_rows, <=, slab * job->n_views);
+  g_assert_cmpuint (fbp->in_slots, >=, 1);
+  g_assert_cmpuint (fbp->in_slots, ==, MIN (lanes + fbp->n_readers, fbp->n_slabs));
+  g_assert_cmpuint (fbp->out_slots, ==, MIN (lanes + 1, fbp->n_slabs));
+  /* Rows that slabs share are read in order, and so is what is there already. */
+  g_assert_cmpuint (fbp->n_readers, ==, fbp->halo || fbp->keep || job->in_memory ? 1 : 2);
+  g_assert_cmpint (fbp->direct, ==, g_str_equal (job->devices, "host") && !fbp->keep);
+  g_assert_cmpuint (fbp->raw_bytes, ==, job->stored && !fbp->halo && !fbp->keep ? 2 : 0);
+  g_assert_cmpint (fbp->stores, ==,
+                   (job->output_bits == 8 || job->output_bits == 16) && !fbp->keep
+                       && !g_str_equal (job->devices, "host"));
+  /* A preview's slab, none of whose buffers is large, stays. */
+  const guint64 largest
+      = MAX (floats (slab + 2 * fbp->halo, job->n_views, job->n_columns),
+             MAX (floats (slab, job->n_views, fbp->n_filtered), floats (slab, fbp->nx, fbp->ny)));
+  g_assert_cmpint (fbp->keep, ==, fbp->n_slabs == 1 && largest <= 128 << 20);
+}
+
+/* ── Bytes ── */
+
+static guint64
+own_bytes (const TdPlan *plan, const Job *job, guint index)
+{
+  const TdFbp *fbp = plan->extra;
+  const TdDeviceInfo *info = td_device_info (plan->devices->pdata[index]);
+  const guint slab = fbp->slab_slices, rows = MIN (slab + 2 * fbp->halo, job->n_rows);
+  const guint64 in = floats (rows, job->n_views, job->n_columns);
+  const guint64 out = floats (slab, fbp->nx, fbp->ny);
+  TdBackprojectTask task;
+
+  td_fbp_task (plan, 0, &task);
+  guint64 bytes = td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                                  td_scan_facts (plan->scan), rows)
+                  + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
+                  + fbp->families[index]->workspace_bytes (&task, info, fbp->batch);
+  if (fbp->keep || fbp->blend) /* filtered rows beside the prepared ones */
+    bytes += floats (slab, job->n_views, fbp->n_filtered);
+  if (fbp->direct) /* its own memory is the host's */
+    return bytes + fbp->in_slots * in + fbp->out_slots * out;
+  if (fbp->keep)
+    bytes += in;
+  const guint lanes = job->cards && fbp->n_slabs > 1 ? 2 : 1;
+  bytes += lanes * (in + out);
+  if (fbp->raw_bytes)
+    bytes += lanes * in / sizeof (float) * fbp->raw_bytes;
+  if (fbp->stores)
+    bytes += lanes * td_stored_samples_bytes (job->output_bits, (guint64) slab * fbp->nx * fbp->ny);
+  return bytes;
+}
+
+static void
+check_bytes (const TdPlan *plan, const Job *job, guint64 limit)
+{
+  const TdFbp *fbp = plan->extra;
+  const TdPlanFacts *facts = &plan->facts;
+  const guint slab = fbp->slab_slices, rows = MIN (slab + 2 * fbp->halo, job->n_rows);
+  const guint64 row = (guint64) job->n_views * job->n_columns;
+  const guint64 in = rows * row * (fbp->raw_bytes ? fbp->raw_bytes : sizeof (float));
+  guint64 host = td_plan_own_bytes (plan->devices), most = 0;
+
+  for (guint d = 0; d < plan->devices->len; d++) {
+    const guint64 bytes = own_bytes (plan, job, d);
+    most = MAX (most, bytes);
+    host += job->cards ? 0 : bytes;
+  }
+  if (!fbp->direct)
+    host += fbp->in_slots * in + fbp->out_slots * floats (slab, fbp->nx, fbp->ny);
+  host += 2 * fbp->halo * row * sizeof (float) + (fbp->keep ? in : 0)
+          + td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                       td_scan_facts (plan->scan), rows);
+  g_assert_cmpuint (facts->device_bytes, ==, most);
+  g_assert_cmpuint (facts->host_bytes, ==, host);
+  g_assert_cmpuint (most, <=, limit);
+  g_assert_cmpuint (host, <=, limit);
+  g_assert_cmpuint (facts->read_bytes, ==,
+                    MIN (facts->n_slices + 2 * fbp->halo, job->n_rows) * row
+                        * (job->stored ? 2 : 4));
+  g_assert_cmpuint (facts->write_bytes, ==,
+                    (guint64) facts->n_slices * fbp->nx * fbp->ny * job->output_bits / 8);
+  g_assert_cmpfloat (facts->updates, ==,
+                     (double) facts->n_slices * fbp->nx * fbp->ny * job->n_views);
+  g_assert_cmpuint (facts->sent_bits, ==, fbp->raw_bytes ? 16 : 32);
+}
+
+/* ── Little memory ── */
+
+/* From much memory to too little. Slabs never grow meanwhile, and are no smaller than they must. */
+static void
+test_limits (gconstpointer data)
+{
+  const Job *job = data;
+  g_autoptr (TdScan) scan = job_scan (job);
+  guint before = G_MAXUINT, usual = 0, planned = 0, refused = 0;
+
+  if (!g_str_equal (job->devices, "host") && !td_test_two_alike ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, job->devices, NULL);
+  TdDeviceInfo *infos[2];
+  for (guint d = 0; d < devices->len; d++) {
+    infos[d] = &((TdDevice *) devices->pdata[d])->info;
+    if (job->cards) {
+      infos[d]->kind = TD_DEVICE_GPU;
+      infos[d]->cpu_shaped = FALSE;
+    }
+  }
+  for (guint step = 0; step < 14; step++) {
+    const guint64 limit = (guint64) ((4ull << 30) * exp2 (-0.6 * step));
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, job->devices, sizeof recipe.devices);
+    g_assert_true (td_recipe_set (&recipe, "prepare", job->steps[0] ? job->steps : "none", &error));
+    recipe.method = TD_METHOD_FBP;
+    recipe.memory_limit_bytes = limit;
+    td_recipe_state_axis (&recipe, scan->facts.centre_px, job->tilt_deg);
+    if (job->output_bits)
+      recipe.output_bits = job->output_bits;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe,
+                                           job->output_bits ? "/tmp/none.tif" : NULL, NULL, &error);
+    if (!plan) {
+      g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+      refused++;
+      continue;
+    }
+    planned++;
+    g_assert_cmpuint (refused, ==, 0);
+    const TdFbp *fbp = plan->extra;
+    g_test_message ("%" G_GUINT64_FORMAT
+                    " MiB: %u slabs of %u, halo %u, %u at once%s, device %.1f, "
+                    "host %.1f",
+                    limit >> 20, fbp->n_slabs, fbp->slab_slices, fbp->halo, fbp->batch,
+                    fbp->keep ? ", kept" : "", plan->facts.device_bytes / 1048576.,
+                    plan->facts.host_bytes / 1048576.);
+    check_sizes (plan, job);
+    check_bytes (plan, job, limit);
+    g_assert_cmpuint (fbp->slab_slices, <=, before);
+    before = fbp->slab_slices;
+    usual = MAX (usual, before);
+    if (fbp->slab_slices < usual && fbp->slab_slices > 1)
+      g_assert_cmpuint (MAX (plan->facts.host_bytes, plan->facts.device_bytes), >, limit / 3);
+  }
+  g_assert_cmpuint (planned, >, 2);
+  for (guint d = 0; d < devices->len && job->cards; d++) {
+    infos[d]->kind = TD_DEVICE_CPU;
+    infos[d]->cpu_shaped = TRUE;
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  td_test_own_rates ("fbp-fit");
+  engine = td_engine_new (td_methods);
+  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
+    g_autofree char *path = g_strdup_printf ("/fbp-fit/limits/%u", i);
+    g_test_add_data_func (path, &jobs[i], test_limits);
+  }
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
