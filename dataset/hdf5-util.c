@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "file-bytes.h"
+#include "hdf5-driver.h"
 #include "sort.h"
 
 #define MAX_STRING_BYTES (16u << 20)
@@ -102,6 +103,7 @@ td_h5_open (const char *path, GError **error)
     return -1;
   }
   H5Pset_file_locking (access, FALSE, TRUE);
+  td_h5_driver_set (access);
   file = H5Fopen (path, H5F_ACC_RDONLY, access);
   if (file < 0)
     td_set_error (

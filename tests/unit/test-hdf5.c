@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* NXtomo and its flavours: units, order of frames, mirrored ones, links. */
+#include <inttypes.h>
+
 #include "hdf5-scans.h"
 
 static void
@@ -16,6 +18,45 @@ test_nxtomo (gconstpointer data)
   scan = open_scan (path, NULL);
   g_assert_cmpstr (td_scan_facts (scan)->format, ==, "NXtomo (HDF5)");
   check_nxtomo (scan);
+}
+
+/* Reads that this process has asked the system for. */
+static guint64
+count_reads (void)
+{
+  g_autofree char *text = NULL;
+  const char *line;
+
+  if (!g_file_get_contents ("/proc/self/io", &text, NULL, NULL))
+    return 0;
+  line = strstr (text, "syscr:");
+  return line ? g_ascii_strtoull (line + strlen ("syscr:"), NULL, 10) : 0;
+}
+
+/* Where each answer takes 20 ms, a file that opens by a hundred reads takes seconds to open. */
+static void
+test_few_reads (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nxs");
+  hid_t file = td_h5_create_sized (path, 0);
+  guint64 before;
+
+  add_nxtomo (file, "entry", "deg", 1);
+  g_assert_true (td_h5_finish (file));
+  before = count_reads ();
+  if (before == 0) {
+    g_test_skip ("this system does not count reads");
+    return;
+  }
+  {
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    const guint64 reads = count_reads () - before;
+
+    g_test_message ("%" PRIu64 " reads", reads);
+    g_assert_cmpuint (reads, <=, 20);
+    check_nxtomo (scan);
+  }
 }
 
 /* What the ESRF adds: metres in an attribute called unit, alignment frames, centre and field of
@@ -489,6 +530,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/nxtomo/degrees", "degree", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/radians", "rad", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/no-unit", NULL, test_nxtomo);
+  g_test_add_func ("/hdf5/nxtomo/few-reads", test_few_reads);
   g_test_add_func ("/hdf5/nxtomo/esrf", test_esrf);
   for (guint i = 0; i < 4 * FLIPS_FORMS; i++) {
     static const char *const forms[] = { "plain", "mcstas", "esrf" }, *const flips[]
