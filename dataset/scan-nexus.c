@@ -498,7 +498,7 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
 {
   g_autoptr (GError) local = NULL;
   const TdH5Absent *absent = td_h5_frames_absent (source->frames[0]);
-  guint n = td_h5_frames_count (source->frames[0]), count[3] = { 0 }, n_left = 0;
+  guint n = td_h5_frames_count (source->frames[0]), count[3] = { 0 }, n_left = 0, n_unaligned = 0;
   g_autofree double *keys = read_keys (file, place, "image_key", n, scan->facts.path, &local);
   g_autofree double *control = NULL;
   g_autofree double *positions = g_new (double, n);
@@ -530,7 +530,9 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
     td_scan_note (scan, "There is no image_key: all %u frames were taken as projections.", n);
   for (guint i = 0; control && i < n;
        i++) /* behind the views: scan_nexus_take_angles() hands them on */
-    if (control[i] == KEY_ALIGNMENT && !(absent->frames && absent->frames[i]))
+    if (control[i] == KEY_ALIGNMENT && absent->frames && absent->frames[i])
+      n_unaligned++;
+    else if (control[i] == KEY_ALIGNMENT)
       source->indices[TD_FRAME_PROJECTION][count[TD_FRAME_PROJECTION] + (*n_alignment)++] = i;
   if (*n_alignment)
     td_scan_note (scan,
@@ -540,7 +542,10 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
   if (n_left)
     td_scan_note (scan, "%u flats and darks are missing and are left out: %s.", n_left,
                   absent->why);
-  n -= n_left;
+  if (n_unaligned)
+    td_scan_note (scan, "%u frames for alignment are missing and are left out: %s.", n_unaligned,
+                  absent->why);
+  n -= n_left + n_unaligned;
   if (count[0] + count[1] + count[2] + *n_alignment < n)
     td_scan_note (scan, "%u of %u frames are marked as invalid and are left out.",
                   n - count[0] - count[1] - count[2] - *n_alignment, n);

@@ -265,6 +265,118 @@ test_raw_elsewhere (void)
   }
 }
 
+/* ── NXtomo ── */
+
+/* An NXtomo entry of all keys, of which the frames in @written ("x.x" has 0 and 2) are. @control:
+   image_key_control, or NULL. */
+static void
+make_nxtomo (const char *path, const char *written, const gint8 *control)
+{
+  TD_H5_GUARD;
+  enum { FRAMES = VIEWS + 4 };
+  hsize_t shape[3] = { FRAMES, ROWS, COLUMNS }, chunk[3] = { 1, ROWS, COLUMNS };
+  g_autofree guint16 *values = g_new (guint16, FRAMES * ROWS * COLUMNS);
+  double angles[FRAMES];
+  hid_t file = td_h5_create_sized (path, 0);
+  {
+    g_auto (TdH5Id) entry = add_group (file, "entry");
+    g_auto (TdH5Id) instrument = add_group (entry, "instrument");
+    g_auto (TdH5Id) detector = add_group (instrument, "detector");
+    g_auto (TdH5Id) sample = add_group (entry, "sample");
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+    g_auto (TdH5Id) memory = H5Screate_simple (3, chunk, NULL);
+    g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+    g_auto (TdH5Id) dataset = -1;
+
+    fill (values, 0, FRAMES);
+    H5Pset_chunk (properties, 3, chunk);
+    dataset
+        = H5Dcreate2 (detector, "data", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    for (guint i = 0; i < FRAMES; i++) {
+      const hsize_t start[3] = { i, 0, 0 };
+      angles[i] = 3.5 * i;
+      H5Sselect_hyperslab (space, H5S_SELECT_SET, start, NULL, chunk, NULL);
+      if (written[i] == 'x')
+        g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_UINT16, memory, space, H5P_DEFAULT,
+                                   values + i * ROWS * COLUMNS),
+                         >=, 0);
+    }
+    g_assert_true (td_h5_add_string (entry, "definition", "NXtomo"));
+    g_assert_true (td_h5_add_bytes (detector, "image_key", keys, FRAMES));
+    if (control) {
+      double numbers[FRAMES];
+      for (guint i = 0; i < FRAMES; i++)
+        numbers[i] = control[i];
+      g_assert_true (td_h5_add_doubles (detector, "image_key_control", numbers, FRAMES, NULL));
+    }
+    g_assert_true (td_h5_add_doubles (sample, "rotation_angle", angles, FRAMES, "degree"));
+  }
+  g_assert_true (td_h5_finish (file));
+}
+
+/* Flats and darks that are missing are left out, and views that are missing are known as such. What
+   was taken for alignment is no view. */
+static void
+test_nxtomo (void)
+{
+  static const gint8 control[VIEWS + 4] = { 2, 1, 0, 0, 0, 3, 1, 0, 0, 0, -1, 0, -1 };
+  static const struct {
+    const char *written; /* keys: dark, flat, views 2 to 4, invalid, flat, views from 7 on */
+    gboolean controlled;
+    guint n_views, n_flats, n_darks, n_extra;
+    double position;     /* of the first flat */
+    const char *missing; /* of the views */
+    const char *note, *no_note;
+  } cases[] = {
+    { "xxxxxxxxxxxxx", FALSE, 9, 2, 1, 0, 0, ".........", NULL, "missing" },
+    { "x.xxxxxxxxxxx", FALSE, 9, 1, 1, 0, 3, ".........", "1 flats and darks are missing", NULL },
+    { "..xxxxxx.xxx.", FALSE, 9, 1, 0, 0, 3, "....x...x", "2 flats and darks are missing", NULL },
+    { "xxx.xxxxxxxxx", FALSE, 9, 2, 1, 0, 0, ".x.......", "1 of 13 frames are marked as invalid",
+      "flats and darks" },
+    { "xxxxxxxxxxxxx", TRUE, 7, 2, 1, 2, 0, ".......", "2 frames were taken for alignment",
+      "missing" },
+    { "xxxxxxxxxx.xx", TRUE, 7, 2, 1, 1, 0, ".......", "1 of 12 frames are marked as invalid",
+      NULL },
+    { "xxxxxxx.xxxx.", TRUE, 7, 2, 1, 1, 0, "...x...", "1 frames for alignment are missing", NULL },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++) {
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    const TdScanOptions none = { 0 };
+    float row[COLUMNS];
+
+    make_nxtomo (path, cases[c].written, cases[c].controlled ? control : NULL);
+    g_autoptr (TdScan) scan = open_scan (path, &none);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_test_message ("%s: %s", cases[c].written, notes);
+    g_assert_cmpuint (facts->n_views, ==, cases[c].n_views);
+    g_assert_cmpuint (facts->n_flats, ==, cases[c].n_flats);
+    g_assert_cmpuint (facts->n_darks, ==, cases[c].n_darks);
+    g_assert_cmpuint (td_scan_extra_frames (scan), ==, cases[c].n_extra);
+    g_assert_cmpfloat (facts->flat_positions[0], ==, cases[c].position);
+    g_assert_true (!cases[c].note || strstr (notes, cases[c].note));
+    g_assert_true (!cases[c].no_note || !strstr (notes, cases[c].no_note));
+    for (guint i = 0, frame = 2; i < facts->n_views; i++, frame++) {
+      g_autoptr (GError) error = NULL;
+      while (keys[frame] != 0 || (cases[c].controlled && control[frame] != 0))
+        frame++;
+      g_assert_cmpfloat_with_epsilon (facts->angles_rad[i], 3.5 * frame * G_PI / 180, 1e-12);
+      g_assert_cmpint (facts->absent && facts->absent[i], ==, cases[c].missing[i] == 'x');
+      if (cases[c].missing[i] != 'x')
+        check_frame (scan, TD_FRAME_PROJECTION, i, frame);
+      else
+        g_assert_false (td_scan_read (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, i, 1, 0, 1 },
+                                      row, NULL, &error));
+    }
+    if (facts->n_darks)
+      check_frame (scan, TD_FRAME_DARK, 0, 0);
+    check_frame (scan, TD_FRAME_FLAT, facts->n_flats - 1, 6);
+    g_assert_cmpint (g_unlink (path), ==, 0);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -275,5 +387,6 @@ main (int argc, char **argv)
   g_test_add_func ("/absent/nested", test_nested);
   g_test_add_func ("/absent/raw", test_raw);
   g_test_add_func ("/absent/raw-elsewhere", test_raw_elsewhere);
+  g_test_add_func ("/absent/nxtomo", test_nxtomo);
   return g_test_run ();
 }
