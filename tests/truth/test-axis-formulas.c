@@ -542,6 +542,66 @@ test_slope (void)
   g_free (result.advice);
 }
 
+/* Trials that contradict the others widen what is not known by their share of the confidence. */
+static void
+test_contradiction (void)
+{
+  static const double apart[] = { 80, 80.01, 79.99, 80.01, 80, 79.98, 95, 95.01, 94.99 };
+  static const double confidences[][2] = { { 0.5, 0.9 }, { 0.6, 0.9 }, { 0.9, 0.4 } };
+  TdAxisTrial trials[9];
+  TdAxisResult result;
+
+  for (guint i = 0; i < G_N_ELEMENTS (confidences); i++) {
+    agree (apart, 0.9, trials, &result);
+    g_free (result.advice);
+    for (guint k = 0; k < 9; k++)
+      trials[k].confidence = confidences[i][k >= 6];
+    result = (TdAxisResult) { .trials = trials, .n_trials = 9 };
+    td_axis_agree (&result, 50, NAN, 0);
+    const double with = 6 * confidences[i][0], against = 3 * confidences[i][1];
+    const double share = against / (with + against);
+    g_test_message ("%.3f +- %.3f: %s", result.centre_px, result.uncertainty_px, result.advice);
+    g_assert_cmpfloat_with_epsilon (result.centre_px, 80, 0.05);
+    if (share > 0.4) {
+      g_assert_cmpfloat_with_epsilon (result.uncertainty_px, share * 15, 0.02 * share * 15);
+      g_assert_false (result.agreed);
+    } else {
+      g_assert_cmpfloat (result.uncertainty_px, <, 0.3);
+    }
+    g_free (result.advice);
+  }
+}
+
+/* Little evidence is called little, and an uncertain centre uncertain. */
+static void
+test_advice (void)
+{
+  static const double differ[] = { 80, 80.01, 79.99, 80.6, 80.61, 80.59, 81.2, 81.21, 81.19 };
+  TdAxisTrial trials[9] = {
+    { .method = TD_AXIS_FOURIER, .row = 50, .centre_px = 80, .confidence = 0.9, .spread_px = 0.01 }
+  };
+  TdAxisResult result = { .trials = trials, .n_trials = 1 };
+
+  td_axis_agree (&result, 50, NAN, 0);
+  g_assert_true (g_str_has_prefix (result.advice, "Only one method on one row"));
+  g_free (result.advice);
+  trials[1] = trials[0];
+  result = (TdAxisResult) { .trials = trials, .n_trials = 2 };
+  td_axis_agree (&result, 50, NAN, 0);
+  g_test_message ("%s", result.advice);
+  g_assert_true (g_str_has_prefix (result.advice, "One method on one row is weak"));
+  g_free (result.advice);
+  trials[1].method = TD_AXIS_SHARPNESS;
+  result = (TdAxisResult) { .trials = trials, .n_trials = 2 };
+  td_axis_agree (&result, 50, NAN, 0);
+  g_assert_true (result.agreed && !result.advice);
+
+  agree (differ, 0.9, trials, &result);
+  g_test_message ("%s", result.advice);
+  g_assert_true (g_str_has_prefix (result.advice, "The centre is uncertain by"));
+  g_free (result.advice);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -560,5 +620,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/consensus/lever", test_lever);
   g_test_add_func ("/axis/consensus/scatter", test_scatter);
   g_test_add_func ("/axis/consensus/slope", test_slope);
+  g_test_add_func ("/axis/consensus/advice", test_advice);
+  g_test_add_func ("/axis/consensus/contradiction", test_contradiction);
   return g_test_run ();
 }

@@ -2,6 +2,7 @@
 /* The slabs that a plan of filtered back-projection chooses for little memory, and the memory that
  * it says they take: counted again here. Nothing is run. */
 #include <math.h>
+#include <string.h>
 
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
@@ -255,6 +256,68 @@ test_limits (gconstpointer data)
   }
 }
 
+/* ── What is said ── */
+
+/* What the views miss, where the axis is, what half acquisition puts together: where it is so, and
+   with the right figures. */
+static void
+test_notes (void)
+{
+  static const char *const kinds[]
+      = { "expect streaks", "is outside the detector", "Half acquisition: the two sides",
+          "seen from one side only", "Slabs of" };
+  static const struct {
+    gboolean wide;
+    guint n_views;
+    double part; /* of the turn */
+    double centre_px;
+    guint64 limit;
+    guint says; /* bits of kinds */
+    const char *figures;
+  } cases[] = {
+    { FALSE, 180, 1, 99.5, 0, 0, NULL },
+    { FALSE, 181, 181. / 180, 99.5, 0, 0, NULL },
+    { FALSE, 90, 120. / 180, 99.5, 0, 1,
+      "cover 120.0 of 180 degrees: expect streaks along the "
+      "missing 60.0 degrees" },
+    { FALSE, 180, 1, 0, 0, 0, NULL },
+    { FALSE, 180, 1, -0.5, 0, 2, "column -0.50, is outside" },
+    { FALSE, 180, 1, 199, 0, 0, NULL },
+    { FALSE, 180, 1, 199.25, 0, 2, "column 199.25, is outside" },
+    { TRUE, 360, 1, 30, 0, 4,
+      "overlap, 30 pixels to either side of the axis, into slices of 339 × "
+      "339 pixels" },
+    { TRUE, 360, 1, 169, 0, 4, "overlap, 30 pixels" },
+    { TRUE, 360, 1, 90, 0, 8, "more than 90 pixels from the axis" },
+    { TRUE, 360, 1, 99.5, 0, 0, NULL },
+    { FALSE, 180, 1, 99.5, 72 << 20, 16, "slices instead of 16, to fit" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const Job job = { "host", FALSE, 200, 160, cases[i].n_views, FALSE, FALSE, cases[i].wide };
+    g_autoptr (TdScan) scan = job_scan (&job);
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    for (guint v = 0; v < job.n_views; v++)
+      scan->facts.angles_rad[v] *= cases[i].part;
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "none", &error));
+    recipe.method = TD_METHOD_FBP;
+    recipe.memory_limit_bytes = cases[i].limit;
+    td_recipe_state_axis (&recipe, cases[i].centre_px, 0);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+    g_test_message ("%u: %s", i, notes);
+    for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+      g_assert_cmpint (strstr (notes, kinds[k]) != NULL, ==, cases[i].says >> k & 1);
+    if (cases[i].figures)
+      g_assert_nonnull (strstr (notes, cases[i].figures));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -265,6 +328,7 @@ main (int argc, char **argv)
     g_autofree char *path = g_strdup_printf ("/fbp-fit/limits/%u", i);
     g_test_add_data_func (path, &jobs[i], test_limits);
   }
+  g_test_add_func ("/fbp-fit/notes", test_notes);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;

@@ -342,6 +342,82 @@ test_nxtomo_wrong (void)
   }
 }
 
+/* What 3 of each unit is, in millimetres, keV and radians; 0: it is none of those. */
+static void
+test_units (void)
+{
+  static const struct {
+    const char *name;
+    double mm, kev;
+  } units[] = {
+    { "m", 3000, 0 },
+    { "metre", 3000, 0 },
+    { "meter", 3000, 0 },
+    { "meters", 3000, 0 },
+    { "metres", 3000, 0 },
+    { "cm", 30, 0 },
+    { "mm", 3, 0 },
+    { "millimeter", 3, 0 },
+    { "millimetre", 3, 0 },
+    { "um", 3e-3, 0 },
+    { "µm", 3e-3, 0 },
+    { "μm", 3e-3, 0 },
+    { "micron", 3e-3, 0 },
+    { "microns", 3e-3, 0 },
+    { "micrometer", 3e-3, 0 },
+    { "micrometre", 3e-3, 0 },
+    { "nm", 3e-6, 0 },
+    { "nanometer", 3e-6, 0 },
+    { "nanometre", 3e-6, 0 },
+    { "MM", 3, 0 },
+    { "eV", 0, 3e-3 },
+    { "keV", 0, 3 },
+    { "MeV", 0, 3e3 },
+    { "J", 0, 3 / 1.602176634e-16 },
+    { "furlong", 0, 0 },
+    { NULL, 3 * 0.25, 3 },
+  };
+  static const struct {
+    const char *name;
+    double rad;
+  } angles[] = {
+    { "deg", G_PI / 180 },
+    { "degree", G_PI / 180 },
+    { "degrees", G_PI / 180 },
+    { "°", G_PI / 180 },
+    { "rad", 1 },
+    { "radian", 1 },
+    { "radians", 1 },
+    { "mrad", 1e-3 },
+    { "mdeg", G_PI / 180000 },
+    { "rev", 2 * G_PI },
+    { "gon", 0 },
+    { NULL, G_PI / 180 },
+  };
+  TD_H5_GUARD;
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "units.h5");
+  hid_t file = td_h5_create_sized (path, 0);
+  const double three = 3;
+
+  for (guint i = 0; i < G_N_ELEMENTS (units); i++) {
+    g_autofree char *name = g_strdup_printf ("unit%u", i);
+    g_assert_true (td_h5_add_doubles (file, name, &three, 1, units[i].name));
+    g_test_message ("%s", units[i].name ? units[i].name : "none");
+    g_assert_cmpfloat_with_epsilon (td_h5_length_mm (file, name, 0.25), units[i].mm,
+                                    1e-9 * units[i].mm + 1e-15);
+    g_assert_cmpfloat_with_epsilon (td_h5_energy_kev (file, name), units[i].kev,
+                                    1e-8 * units[i].kev + 1e-15);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (angles); i++) {
+    g_autofree char *name = g_strdup_printf ("angle%u", i);
+    g_assert_true (td_h5_add_doubles (file, name, &three, 1, angles[i].name));
+    g_auto (TdH5Id) dataset = td_h5_find_dataset (file, name, NULL);
+    g_assert_cmpfloat_with_epsilon (td_h5_angle_unit (dataset), angles[i].rad, 1e-12);
+  }
+  g_assert_true (td_h5_finish (file));
+}
+
 /* A unit that nobody knows makes no size, and is told. */
 static void
 test_unknown_unit (void)
@@ -545,6 +621,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/nxtomo/turned", test_nxtomo_turned);
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
   g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
+  g_test_add_func ("/hdf5/units", test_units);
   g_test_add_func ("/hdf5/unknown-unit", test_unknown_unit);
   g_test_add_func ("/hdf5/nxtomo/short-key", test_short_key);
   g_test_add_func ("/hdf5/links/external", test_external_link);

@@ -6,6 +6,7 @@
 #include "compute/recipe/json.h"
 #include "compute/recipe/recipe.h"
 #include "dataset/json-text.h"
+#include "dataset/json-walk.h"
 
 /* ── RFC 8259, to the letter: NULL, or what follows a value ── */
 
@@ -197,10 +198,44 @@ test_recipes (void)
   }
 }
 
+/* ── What is read ── */
+
+/* A value with its unit, in millimetres and radians; a unit that nobody knows makes it unknown. */
+static void
+test_units (void)
+{
+  static const struct {
+    const char *unit;
+    double mm, rad; /* of 7; NAN: it is none */
+  } units[] = {
+    { "nm", 7e-6, NAN },
+    { "um", 7e-3, NAN },
+    { "mm", 7, NAN },
+    { "cm", 70, NAN },
+    { "dm", 700, NAN },
+    { "m", 7000, NAN },
+    { "deg", NAN, 7 * G_PI / 180 },
+    { "rad", NAN, 7 },
+    { "inch", NAN, NAN },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (units); i++) {
+    g_autofree char *text
+        = g_strdup_printf ("{ \"a\": { \"value\": 7, \"unit\": \"%s\" } }", units[i].unit);
+    g_autoptr (JsonNode) root = json_from_string (text, NULL);
+    const double mm = td_json_length_mm (root, "a"), rad = td_json_angle_rad (root, "a");
+
+    g_test_message ("%s: %g mm, %g rad", units[i].unit, mm, rad);
+    g_assert_true (isnan (units[i].mm) ? isnan (mm) : fabs (mm / units[i].mm - 1) < 1e-12);
+    g_assert_true (isnan (units[i].rad) ? isnan (rad) : fabs (rad / units[i].rad - 1) < 1e-12);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/json/units", test_units);
   g_test_add_func ("/json/numbers", test_numbers);
   g_test_add_func ("/json/names", test_names);
   g_test_add_func ("/json/recipes", test_recipes);

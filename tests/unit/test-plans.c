@@ -209,6 +209,10 @@ assert_result_json (TdJob *job)
   };
 
   assert_numbers (object, numbers, G_N_ELEMENTS (numbers));
+  if (facts->family) {
+    g_assert_cmpstr (result->kernel, !=, NULL);
+    g_assert_cmpstr (result->family, !=, NULL);
+  }
   g_assert_cmpstr (json_object_get_string_member (object, "output"), ==, result->output);
   g_assert_cmpstr (json_object_get_string_member (object, "device"), ==, result->device);
   g_assert_cmpstr (json_object_get_string_member (object, "kernel"), ==, result->family);

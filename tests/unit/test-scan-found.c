@@ -372,6 +372,8 @@ test_others_companions (void)
   g_assert_cmpuint (facts->n_darks, ==, 1);
   g_assert_cmpfloat (first_value (scan, TD_FRAME_DARK, 0), ==, 7);
   g_assert_cmpfloat (facts->angles_rad[1], ==, G_PI / 4);
+  g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+  g_assert_nonnull (strstr (notes, "angles_sampleA.txt"));
   g_assert_cmpuint (td_scan_extra_frames (scan), ==, 0);
 }
 
@@ -408,6 +410,19 @@ test_raw_sinograms (void)
   save_text (folder, "notes.txt", "of that day");
   g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
   test_assert_sentence (error, "not named alike");
+
+  /* What happens to the files after the scan was opened is told, with the file's name. */
+  g_autofree char *cut = test_folder_file (folder, "row_2.raw");
+  g_autofree char *gone = test_folder_file (folder, "row_1.raw");
+  g_assert_cmpint (truncate (cut, 40), ==, 0);
+  g_clear_error (&error);
+  g_assert_false (td_scan_read_sinograms (scan, &range, &line[0][0][0], NULL, &error));
+  g_assert_nonnull (strstr (error->message, "row_2.raw"));
+  test_assert_sentence (error, "cut short since");
+  g_assert_cmpint (g_unlink (gone), ==, 0);
+  g_clear_error (&error);
+  g_assert_false (td_scan_read_sinograms (scan, &range, &line[0][0][0], NULL, &error));
+  test_assert_sentence (error, "row_1.raw");
 }
 
 /* Angles spread over files of which some are missing are told. */
