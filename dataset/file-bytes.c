@@ -117,17 +117,13 @@ td_file_lies_in_memory (int file)
 }
 
 int
-td_file_window_open (TdFileWindow *window, int file, gsize bytes, guint64 at)
+td_file_window_open (TdFileWindow *window, int file, guint64 bytes, guint64 at)
 {
   const guint64 page = (guint64) sysconf (_SC_PAGESIZE), first = at / page * page;
 
-  /* Without room a write to the window would end the program. */
-  while (fallocate (file, 0, (off_t) at, (off_t) bytes) != 0)
-    if (errno != EINTR)
-      return errno;
   window->map_bytes = (gsize) (at + bytes - first);
-  window->map = mmap (NULL, window->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                      file, (off_t) first);
+  window->map
+      = mmap (NULL, window->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t) first);
   if (window->map == MAP_FAILED)
     return errno;
   window->bytes = (char *) window->map + (at - first);

@@ -24,18 +24,19 @@ guint64 td_file_temporary_room (void);
    mounted: "ext4 /". (transfer full) */
 char *td_file_storage (const char *path);
 
+gboolean td_file_lies_in_memory (int file);
+
 /**
- * TdFileWindow: some bytes of a file that lies in memory (tmpfs), to be written in place. Such a
- * file's pages are filled side by side, where pwrite() would let one thread in at a time.
+ * TdFileWindow: some bytes of a file that lies in memory (tmpfs), to be written in place by several
+ * threads, where pwrite() would let one in at a time. A byte that has no room there ends the
+ * program: take it before (file-room.h).
  */
 typedef struct {
-  void *bytes;
+  char *bytes;
   void *map; /* with the rest of its first page */
   gsize map_bytes;
 } TdFileWindow;
 
-gboolean td_file_lies_in_memory (int file);
-/* Takes room for the bytes, and makes the file that long. 0, or errno (ENOSPC: the disk is full).
- */
-int td_file_window_open (TdFileWindow *window, int file, gsize bytes, guint64 at);
+/* 0, or errno. */
+int td_file_window_open (TdFileWindow *window, int file, guint64 bytes, guint64 at);
 void td_file_window_close (TdFileWindow *window);

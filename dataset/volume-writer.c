@@ -10,6 +10,7 @@
 #include "config.h"
 #include "error.h"
 #include "file-bytes.h"
+#include "file-room.h"
 #include "hdf5-write.h"
 #include "output.h"
 #include "sample.h"
@@ -44,6 +45,7 @@ struct TdVolumeWriter {
   char *part;        /* where to write now */
   int file;          /* of a volume in one file; -1: a file a slice */
   gboolean in_memory;
+  TdFileRoom *room;   /* of all samples; NULL: other processes write, or no windows are used */
   guint64 samples_at; /* of slice 0 in the file; the others follow without gaps */
   guint8 *written;    /* 1 for each slice that came */
   guint64 clamped;    /* under the lock */
@@ -339,6 +341,8 @@ td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
     writer->format->lay_out (writer);
     if (!volume_writer_open_file (writer, error))
       return NULL;
+    if (!spec->job && writer->in_memory && td_storage_fills_pages ())
+      writer->room = td_file_room_new (writer->file, writer->samples_at, bytes, NULL);
   }
   return g_steal_pointer (&writer);
 }
@@ -378,7 +382,10 @@ typedef struct {
   TdVolumeWriter *writer;
   guint first, pieces; /* of a slice */
   const void *slices;
-  gboolean stored; /* as the volume stores them; else floats */
+  gboolean stored;  /* as the volume stores them; else floats */
+  TdFileRoom *room; /* slices go to their place in the file's memory; NULL: through its handle */
+  TdFileWindow window;
+  guint64 window_at; /* in the file */
 } VolumePortion;
 
 static gboolean
@@ -423,14 +430,14 @@ volume_portion_put (const VolumePortion *portion, const SlicePlace *place, const
 {
   TdVolumeWriter *writer = portion->writer;
   const gsize bytes = n * td_sample_size (writer->type);
-  TdFileWindow window;
 
-  if (writer->in_memory && td_storage_fills_pages ()) {
-    const int code = td_file_window_open (&window, place->file, bytes, place->at);
-    if (code == 0) {
-      volume_portion_convert (portion, values, n, window.bytes);
-      td_file_window_close (&window);
-    }
+  if (portion->room) {
+    const int code = td_file_room_await (portion->room, place->at, bytes, writer->cancellable);
+    if (code == ECANCELED && g_cancellable_set_error_if_cancelled (writer->cancellable, error))
+      return FALSE;
+    if (code == 0)
+      volume_portion_convert (portion, values, n,
+                              portion->window.bytes + (place->at - portion->window_at));
     return volume_portion_told (portion, code, error);
   }
   if (portion->stored || writer->type == TD_SAMPLE_FLOAT32)
@@ -486,6 +493,37 @@ volume_portion_write_slice (guint index, gpointer scratch, gpointer user, GError
   return td_tiff_save_close (g_steal_pointer (&save), error);
 }
 
+/* One window for all slices: threads that map memory wait for each other. Without a thread that
+   takes room there is none. */
+static gboolean
+volume_portion_open_window (VolumePortion *portion, guint count, GError **error)
+{
+  const TdVolumeWriter *writer = portion->writer;
+  const guint64 slice_bytes
+      = (guint64) writer->spec.nx * writer->spec.ny * td_sample_size (writer->type);
+  const guint64 at = writer->samples_at + portion->first * slice_bytes, bytes = count * slice_bytes;
+
+  if (!writer->in_memory || count == 0 || !td_storage_fills_pages ())
+    return TRUE;
+  portion->window_at = at;
+  portion->room = writer->room ? writer->room : td_file_room_new (writer->file, at, bytes, NULL);
+  const int code
+      = portion->room ? td_file_window_open (&portion->window, writer->file, bytes, at) : 0;
+  if (code != 0 && portion->room != writer->room)
+    td_file_room_free (portion->room);
+  return volume_portion_told (portion, code, error);
+}
+
+static void
+volume_portion_close_window (VolumePortion *portion)
+{
+  if (!portion->room)
+    return;
+  td_file_window_close (&portion->window);
+  if (portion->room != portion->writer->room)
+    td_file_room_free (portion->room);
+}
+
 /* @portion: all but the writer's pieces are filled in. */
 static gboolean
 volume_portion_write (VolumePortion *portion, guint count, GError **error)
@@ -512,10 +550,13 @@ volume_portion_write (VolumePortion *portion, guint count, GError **error)
                     first + i, spec->n_slices);
       return FALSE;
     }
-  if (!td_storage_run (&work, writer->cancellable, error))
+  if (!volume_portion_open_window (portion, count, error))
     return FALSE;
-  memset (writer->written + first, 1, count);
-  return TRUE;
+  const gboolean good = td_storage_run (&work, writer->cancellable, error);
+  volume_portion_close_window (portion);
+  if (good)
+    memset (writer->written + first, 1, count);
+  return good;
 }
 
 gboolean
@@ -555,6 +596,7 @@ td_volume_writer_clamped (TdVolumeWriter *writer)
 static gboolean
 volume_writer_close_file (TdVolumeWriter *writer, GError **error)
 {
+  g_clear_pointer (&writer->room, td_file_room_free);
   const gboolean closed = writer->file < 0 || close (writer->file) == 0;
 
   writer->file = -1;
@@ -609,6 +651,7 @@ td_volume_writer_free (TdVolumeWriter *writer)
 {
   if (!writer)
     return;
+  td_file_room_free (writer->room);
   if (writer->file >= 0)
     close (writer->file);
   if (writer->own)

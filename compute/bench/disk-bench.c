@@ -11,6 +11,7 @@
 #include "compute/engine/job.h"
 #include "dataset/error.h"
 #include "dataset/file-bytes.h"
+#include "dataset/file-room.h"
 #include "dataset/output.h"
 #include "dataset/random.h"
 #include "dataset/scan-writer.h"
@@ -28,7 +29,36 @@ typedef struct {
   gboolean write;
   const guint8 *noise; /* a piece of bytes that do not shrink */
   const char *folder;
+  TdFileRoom *room; /* of the only file, in memory; NULL: it is written through its handle */
+  TdFileWindow window;
 } Transfer;
+
+/* As volumes of one file are written. */
+static gboolean
+storage_open_window (Transfer *t, guint64 bytes, guint threads, GError **error)
+{
+  if (!t->write || threads == 1 || t->n_files > 1 || !td_file_lies_in_memory (t->files[0])
+      || !td_storage_fills_pages ())
+    return TRUE;
+  t->room = td_file_room_new (t->files[0], 0, bytes, error);
+  if (!t->room)
+    return FALSE;
+  const int code = td_file_window_open (&t->window, t->files[0], bytes, 0);
+  if (code == 0)
+    return TRUE;
+  g_clear_pointer (&t->room, td_file_room_free);
+  td_output_set_error (error, t->folder, code);
+  return FALSE;
+}
+
+static void
+storage_close_window (Transfer *t)
+{
+  if (!t->room)
+    return;
+  g_clear_pointer (&t->room, td_file_room_free);
+  td_file_window_close (&t->window);
+}
 
 static gboolean
 storage_piece (guint index, gpointer scratch, gpointer user, GError **error)
@@ -36,18 +66,14 @@ storage_piece (guint index, gpointer scratch, gpointer user, GError **error)
   const Transfer *t = user;
   const int file = t->files[index % t->n_files];
   const guint64 at = index / t->n_files * (guint64) PIECE_BYTES;
-  TdFileWindow window;
   int code;
 
   if (!t->write) {
     code = td_file_read (file, scratch, PIECE_BYTES, at);
-  } else if (t->n_files == 1 && td_file_lies_in_memory (file)
-             && td_storage_fills_pages ()) { /* as volumes are written there */
-    code = td_file_window_open (&window, file, PIECE_BYTES, at);
-    if (code == 0) {
-      memcpy (window.bytes, t->noise, PIECE_BYTES);
-      td_file_window_close (&window);
-    }
+  } else if (t->room) {
+    code = td_file_room_await (t->room, at, PIECE_BYTES, NULL);
+    if (code == 0)
+      memcpy (t->window.bytes + at, t->noise, PIECE_BYTES);
   } else {
     code = td_file_write (file, t->noise, PIECE_BYTES, at);
   }
@@ -65,9 +91,12 @@ storage_transfer (Transfer *t, guint64 bytes, guint threads, GCancellable *cance
       = { (guint) MAX (bytes / PIECE_BYTES, 1), t->write ? 0 : PIECE_BYTES, storage_piece, t };
   const gint64 start = g_get_monotonic_time ();
 
+  if (!storage_open_window (t, work.count * (guint64) PIECE_BYTES, threads, error))
+    return 0;
   td_storage_set_threads (threads);
   gboolean good = td_storage_run (&work, cancellable, error);
   td_storage_set_threads (0);
+  storage_close_window (t);
   for (guint i = 0; good && t->write && i < t->n_files; i++)
     if (fsync (t->files[i]) != 0) {
       td_output_set_error (error, t->folder, errno);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Volumes written and read back: every format and depth, slices in any order, unfinished ones. */
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include "dataset/error.h"
 #include "dataset/storage-threads.h"
@@ -316,10 +319,10 @@ write_wide (const TdVolumeSpec *spec, const float *slices, guint threads, gboole
 {
   const gsize slice = (gsize) WIDE_X * WIDE_Y;
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (spec, &error);
 
-  g_assert_no_error (error);
   td_storage_set_threads (threads);
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (spec, &error);
+  g_assert_no_error (error);
   if (joined) {
     const TdVolumeLayout layout = td_volume_writer_layout (writer);
     g_autoptr (TdVolumeWriter) other = td_volume_writer_join (spec, &layout, &error);
@@ -387,24 +390,60 @@ test_threads (gconstpointer data)
   g_autofree char *memory = g_strdup ("/dev/shm/tomodesk-test-XXXXXX");
   const gboolean has_memory = g_mkdtemp (memory) != NULL;
   g_autofree float *slices = make_wide_slices ();
-  char *paths[4];
-  guint64 clamped[4] = { 0 };
+  char *paths[5];
+  guint64 clamped[5] = { 0 };
 
-  for (guint i = 0; i < 4; i++) {
+  for (guint i = 0; i < 5; i++) {
     g_autofree char *name = g_strdup_printf ("%u-%s", i, names[format]);
 
     paths[i] = g_build_filename (i < 3 || !has_memory ? folder->path : memory, name, NULL);
     const TdVolumeSpec spec = make_wide_spec (paths[i], format, bits);
-    clamped[i] = write_wide (&spec, slices, i == 0 ? 1 : 7, i >= 2);
+    clamped[i] = write_wide (&spec, slices, i == 0 ? 1 : 7, i == 2 || i == 3);
     g_assert_cmpuint (clamped[i], ==, clamped[0]);
     if (i > 0)
       assert_same_volume (paths[0], paths[i], format);
   }
   g_assert_true ((clamped[0] > 0) == (bits < 32));
-  for (guint i = 0; i < 4; i++)
+  for (guint i = 0; i < 5; i++)
     g_free (paths[i]);
   if (has_memory)
     test_folder_remove (memory);
+}
+
+/* A disk in memory that fills after the volume was begun is told, in windows, too. */
+static void
+test_full (gconstpointer data)
+{
+  const TdVolumeFormat format = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, names[format], NULL);
+  g_autofree char *filler = g_build_filename (folder->path, "filler", NULL);
+  g_autofree float *slices = make_wide_slices ();
+  const gsize bytes = (gsize) WIDE_X * WIDE_Y * WIDE_N * sizeof *slices;
+  g_autofree char *options = g_strdup_printf ("size=%zu", 2 * bytes + (4 << 20));
+  g_autoptr (GError) error = NULL;
+  TdVolumeSpec spec = make_wide_spec (path, format, 32);
+
+  if (mount ("tmpfs", folder->path, "tmpfs", 0, options) != 0) {
+    g_test_skip ("only root may mount a small disk");
+    return;
+  }
+  spec.job = "job"; /* then room is taken as slices come */
+  td_storage_set_threads (7);
+  TdVolumeWriter *writer = td_volume_writer_new (&spec, &error);
+  g_assert_no_error (error);
+  const int file = open (filler, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  while (write (file, slices, 4096) == 4096)
+    ;
+  close (file);
+  g_assert_false (td_volume_writer_write (writer, 0, WIDE_N, slices, &error));
+  td_storage_set_threads (0);
+  g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  g_assert_nonnull (strstr (error->message, "full"));
+  td_volume_writer_discard (writer);
+  td_volume_writer_free (writer);
+  g_assert_false (g_file_test (path, G_FILE_TEST_EXISTS));
+  g_assert_cmpint (umount (folder->path), ==, 0);
 }
 
 static void
@@ -498,9 +537,11 @@ main (int argc, char **argv)
     g_test_add_data_func (unfinished, GUINT_TO_POINTER (i), test_unfinished);
     g_test_add_data_func (existing, GUINT_TO_POINTER (i), test_existing);
     g_autofree char *cancelled = g_strdup_printf ("/volume/cancelled/%s", names[i]);
+    g_autofree char *full = g_strdup_printf ("/volume/full/%s", names[i]);
 
     g_test_add_data_func (nan, GUINT_TO_POINTER (i), test_nan_passes);
     g_test_add_data_func (cancelled, GUINT_TO_POINTER (i), test_cancelled);
+    g_test_add_data_func (full, GUINT_TO_POINTER (i), test_full);
   }
   g_test_add_func ("/volume/foreign-folder", test_foreign_folder);
   g_test_add_func ("/volume/foreign-images", test_foreign_images);

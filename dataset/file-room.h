@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+
+/**
+ * TdFileRoom: a thread that takes room for a file that lies in memory, ahead of those who write to
+ * windows of it (file-bytes.h). There, taking room is half of the work, and one thread at a time
+ * can do it.
+ */
+typedef struct TdFileRoom TdFileRoom;
+
+/* Of bytes [at, at + bytes) of @file, which becomes so long. */
+TdFileRoom *td_file_room_new (int file, guint64 at, guint64 bytes, GError **error);
+/* Blocks until these bytes of the file have room, which are taken next. 0, or errno (ENOSPC: the
+   disk is full; ECANCELED). Any threads. */
+int td_file_room_await (TdFileRoom *room, guint64 at, gsize bytes, GCancellable *cancellable);
+/* Takes no more of it; NULL is allowed. */
+void td_file_room_free (TdFileRoom *room);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFileRoom, td_file_room_free)
