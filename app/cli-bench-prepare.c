@@ -23,14 +23,16 @@ static const TdCliHelp help = {
   "  A slab of rows, where neighbours are shared:\n"
   "    tomodesk-cli bench --prepare --device cuda:0 --rows 16 --csv\n"
   "  Ring removal of rows that have rings, discs about the axis and noise:\n"
-  "    tomodesk-cli bench --prepare --device cuda:0 --step rings --rings 0.02 --rows 256\n",
+  "    tomodesk-cli bench --prepare --device cuda:0 --step rings --rings 0.02 --rows 256\n"
+  "  The same, kernel by kernel:\n"
+  "    tomodesk-cli bench --prepare --device cuda:0 --step rings --rings 0.02 --parts\n",
 };
 
 typedef struct {
   char *device, *step;
   double rings;
   int columns, views, rows, runs;
-  gboolean prepare, json, csv;
+  gboolean prepare, parts, json, csv;
 } Options;
 
 static int
@@ -48,6 +50,8 @@ cli_bench_prepare_parse (int argc, char **argv, Options *o)
     { "step", 0, 0, G_OPTION_ARG_STRING, &o->step, "Measure this step only", "NAME" },
     { "rings", 0, 0, G_OPTION_ARG_DOUBLE, &o->rings,
       "Gain error of the columns, relative, on line integrals (0)", "F" },
+    { "parts", 0, 0, G_OPTION_ARG_NONE, &o->parts,
+      "Also what each part of the step --step takes, with a wait after each", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &o->json, "Print one JSON object", NULL },
     { "csv", 0, 0, G_OPTION_ARG_NONE, &o->csv, "Print comma-separated values", NULL },
     { NULL },
@@ -66,6 +70,8 @@ cli_bench_prepare_parse (int argc, char **argv, Options *o)
     return td_cli_usage ("bench", "--rings goes from 0 to 1");
   if (o->json && o->csv)
     return td_cli_usage ("bench", "--json and --csv exclude each other");
+  if (o->parts && (!o->step || o->json || o->csv))
+    return td_cli_usage ("bench", "--parts goes with --step, and neither --json nor --csv");
   return -1;
 }
 
@@ -131,6 +137,18 @@ cli_bench_prepare_add_row (TdCliTable *table, const TdPrepareBench *bench,
 }
 
 static void
+cli_bench_prepare_say_parts (TdCliTable *table, const TdPrepareBenchRow *row)
+{
+  td_cli_table_say (table, "\n%-28s %6s %10s %14s\n", "part", "times", "ms", "ms a row");
+  for (guint i = 0; i < row->parts->len; i++) {
+    const TdPrepareBenchPart *part = row->parts->pdata[i];
+    td_cli_table_say (table, "%-28s %6u %10.3f %14.4f\n", part->name, part->count,
+                      1e3 * part->seconds, 1e3 * part->seconds / row->rows_worked);
+  }
+  td_cli_table_say (table, "\n");
+}
+
+static void
 cli_bench_prepare_say_sum (TdCliTable *table, const TdPrepareBench *bench, const char *what,
                            gboolean all)
 {
@@ -173,6 +191,8 @@ cli_bench_prepare_report (const Options *o, TdDevice *device, const TdPrepareBen
       td_cli_table_say (table, "%-18s left out: %s\n", row->step, why);
     else
       cli_bench_prepare_add_row (table, bench, row);
+    if (row->parts)
+      cli_bench_prepare_say_parts (table, row);
   }
   cli_bench_prepare_say_sum (table, bench, "a recipe: all but the alternatives to \"rings\"",
                              FALSE);
@@ -204,6 +224,7 @@ td_cli_bench_prepare (int argc, char **argv)
     .runs = o.runs,
     .rings = o.rings,
     .step = step,
+    .parts = o.parts,
     .cancellable = td_cli_cancellable (),
   };
   td_cli_progress ("measuring", 0, -1, "each step");

@@ -37,6 +37,7 @@ row_free (gpointer data)
 
   g_free (row->step);
   td_message_unref (row->unsupported);
+  g_clear_pointer (&row->parts, g_ptr_array_unref);
   g_free (row);
 }
 
@@ -179,6 +180,61 @@ prepare_bench_run_once (const Bench *bench, const Work *work, double *copy_s, do
   return TRUE;
 }
 
+/* ── Its parts ── */
+
+static void
+part_free (gpointer data)
+{
+  TdPrepareBenchPart *part = data;
+
+  g_free (part->name);
+  g_free (part);
+}
+
+typedef struct {
+  GPtrArray *parts;
+  double last_s;
+} PartsWatch;
+
+static void
+parts_watch (const char *name, gpointer user)
+{
+  PartsWatch *watch = user;
+  TdPrepareBenchPart *part = NULL;
+
+  for (guint i = 0; i < watch->parts->len && !part; i++) {
+    TdPrepareBenchPart *known = watch->parts->pdata[i];
+    part = g_str_equal (known->name, name) ? known : NULL;
+  }
+  if (!part) {
+    part = g_new0 (TdPrepareBenchPart, 1);
+    part->name = g_strdup (name);
+    g_ptr_array_add (watch->parts, part);
+  }
+  const double now = now_s ();
+  part->count++;
+  part->seconds += now - watch->last_s;
+  watch->last_s = now;
+}
+
+static gboolean
+time_parts (const Bench *bench, const Work *work, TdPrepareBenchRow *row, GError **error)
+{
+  PartsWatch watch = { g_ptr_array_new_with_free_func (part_free), 0 };
+
+  row->parts = watch.parts;
+  if (!td_copy (bench->queue, work->data, 0, work->pristine, 0, work->data->bytes, error)
+      || !td_queue_finish (bench->queue, error))
+    return FALSE;
+  watch.last_s = now_s ();
+  td_preparation_set_watch (work->preparation, parts_watch, &watch);
+  if (!run_work (bench, work, error) || !td_queue_finish (bench->queue, error))
+    return FALSE;
+  parts_watch ("end", &watch);
+  td_preparation_set_watch (work->preparation, NULL, NULL);
+  return TRUE;
+}
+
 static gboolean
 time_work (const Bench *bench, const Work *work, TdPrepareBenchRow *row, GError **error)
 {
@@ -239,7 +295,8 @@ prepare_bench_measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenc
   work.pristine
       = work.preparation ? make_data (bench, kind, work.n_rows, facts->n_views, error) : NULL;
   work.data = work.pristine ? td_buffer_new (bench->device, work.pristine->bytes, error) : NULL;
-  if (!work.data || !time_work (bench, &work, row, error))
+  if (!work.data || !time_work (bench, &work, row, error)
+      || (spec->parts && !time_parts (bench, &work, row, error)))
     return FALSE;
   row->views_worked = facts->n_views;
   row->wanted_s = row->times.low_s * spec->n_views / facts->n_views;

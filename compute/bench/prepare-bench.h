@@ -19,8 +19,16 @@ typedef struct {
   guint runs;                /* timed ones, after one to warm up */
   double rings;              /* the detector's gain error, relative; 0: columns without offsets */
   const char *step;          /* the only one to measure; NULL: all */
+  gboolean parts;            /* a last run waits after each part of a step */
   GCancellable *cancellable; /* may be NULL */
 } TdPrepareBenchSpec;
+
+/* Of a run: a kernel, or what the host does. */
+typedef struct {
+  char *name;
+  guint count;
+  double seconds;
+} TdPrepareBenchPart;
 
 typedef struct {
   char *step;             /* "bad-values": what comes before every step */
@@ -29,9 +37,10 @@ typedef struct {
   guint views_worked;
   guint64 bytes; /* of these rows and views, read and written once */
   TdBenchTimes times, copy;
-  double wanted_s; /* the least for the rows wanted by themselves, with their neighbours, and all
-                      views */
-  double shared_s; /* the same in a large slab, where rows are each other's neighbours */
+  double wanted_s;  /* the least for the rows wanted by themselves, with their neighbours, and all
+                       views */
+  double shared_s;  /* the same in a large slab, where rows are each other's neighbours */
+  GPtrArray *parts; /* TdPrepareBenchPart, in the order they begin; NULL: not asked for */
 } TdPrepareBenchRow;
 
 typedef struct {

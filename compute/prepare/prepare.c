@@ -26,6 +26,8 @@ struct TdPreparation {
   TdBuffer *counters;      /* int [TD_COUNTER_COUNT] */
   guint64 counted_samples; /* run since the counters were last read: an int must not overflow */
   TdPreparationCounts counts;
+  TdPreparationWatch watch; /* NULL: nobody */
+  gpointer watch_user;
 };
 
 /* ── Life ── */
@@ -78,6 +80,13 @@ td_preparation_set_views (TdPreparation *preparation, guint first, guint count)
 {
   preparation->view0 = first;
   preparation->n_views = count;
+}
+
+void
+td_preparation_set_watch (TdPreparation *preparation, TdPreparationWatch watch, gpointer user)
+{
+  preparation->watch = watch;
+  preparation->watch_user = user;
 }
 
 static guint64
@@ -178,6 +187,19 @@ td_slab_team (const TdSlab *slab)
 }
 
 gboolean
+td_slab_mark (TdSlab *slab, const char *part, GError **error)
+{
+  const TdPreparation *preparation = slab->state;
+
+  if (!preparation->watch)
+    return TRUE;
+  if (!td_queue_finish (slab->queue, error))
+    return FALSE;
+  preparation->watch (part, preparation->watch_user);
+  return TRUE;
+}
+
+gboolean
 td_slab_launch (TdSlab *slab, const char *program, const char *kernel, const guint items[3],
                 const TdArg *args, guint n_args, GError **error)
 {
@@ -186,7 +208,9 @@ td_slab_launch (TdSlab *slab, const char *program, const char *kernel, const gui
   const guint groups[3] = { (items[0] + width - 1) / width, items[1], items[2] };
   const guint local[3] = { width, 1, 1 };
 
-  return built && td_launch (slab->queue, built, groups, local, args, n_args, error);
+  return built && td_slab_mark (slab, "copies", error)
+         && td_launch (slab->queue, built, groups, local, args, n_args, error)
+         && td_slab_mark (slab, kernel, error);
 }
 
 guint

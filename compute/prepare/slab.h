@@ -25,6 +25,10 @@ void td_slab_keep (TdSlab *slab, const char *key, gpointer data, GDestroyNotify 
 gboolean td_slab_launch (TdSlab *slab, const char *program, const char *kernel,
                          const guint items[3], const TdArg *args, guint n_args, GError **error);
 
+/* For td_preparation_set_watch(): what happened since the last launch or mark was @part. Launches
+   mark themselves. */
+gboolean td_slab_mark (TdSlab *slab, const char *part, GError **error);
+
 /* Columns a work-item should take one after another: 1 where neighbouring items share memory
    transactions, the whole row where one item is one thread with vectors. */
 guint td_slab_strip (const TdSlab *slab);
