@@ -137,11 +137,12 @@ typedef struct {
 #define TD_SORT_LANES 16
 #define TD_RINGS_MAX_MEDIAN 201
 
-/* kernels/rings-shade.cl: lines through the axis, columns from one knot to the next, and what the
-   number of knots is rounded up to. */
+/* kernels/rings-shade.cl: lines through the axis, columns from one knot to the next, what the
+   number of knots is rounded up to, and knots that an item on a GPU takes, a divisor of that. */
 #define TD_SHADE_DIRECTIONS 48
 #define TD_SHADE_KNOTS 8
 #define TD_SHADE_TILE 8
+#define TD_SHADE_TAKEN 4
 
 typedef struct {
   int n_columns, n_bins, bin_rows; /* rows that hold the bins: an even number */

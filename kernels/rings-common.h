@@ -42,3 +42,29 @@ rings_mirrored (int i, int n)
   i = i < 0 ? i + 2 * n : i;
   return i < n ? i : 2 * n - 1 - i;
 }
+
+/* ── Keys of second differences (rings-sort.cl) ── */
+
+#define SORT_LANES TD_SORT_LANES
+#define RANKS 4 /* that are asked of each block of views */
+
+TD_FN int
+offset_key (float value)
+{
+  return (int) (rings_key (value) ^ 0x80000000u);
+}
+
+TD_FN float
+offset_value (int key)
+{
+  return td_int_as_float (key ^ (key >> 31 & 0x7fffffff));
+}
+
+/* Where the keys of @column begin; views follow each other SORT_LANES apart. */
+TD_FN size_t
+offset_place (int row, int column, int n_columns, int n)
+{
+  size_t blocks = (n_columns + SORT_LANES - 1) / SORT_LANES;
+
+  return ((row * blocks + column / SORT_LANES) * n) * SORT_LANES + column % SORT_LANES;
+}

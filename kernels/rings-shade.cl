@@ -156,7 +156,13 @@ rings_shade_tallest (TD_ITEM TD_GLOBAL const double *TD_RESTRICT squares,
 /* places[slot][place][knot]: what knots of height 1 give at places, the mean over the directions.
    knots[column % TD_SHADE_KNOTS][padded + distance in knots] is what one knot gives once filtered.
    shares: a bin's weight, by the directions in which a bin so far away exists. An item takes
-   TD_LANES knots. */
+   KNOTS_TAKEN knots. A CPU's lie beside each other, and those of a GPU's neighbouring items do. */
+#if TD_LANES > 1
+#define KNOTS_TAKEN TD_LANES
+#else
+#define KNOTS_TAKEN TD_SHADE_TAKEN
+#endif
+
 TD_KERNEL void
 rings_shade_knots (TD_ITEM TD_GLOBAL const float *TD_RESTRICT turns,
                    TD_GLOBAL const float *TD_RESTRICT shares,
@@ -166,15 +172,20 @@ rings_shade_knots (TD_ITEM TD_GLOBAL const float *TD_RESTRICT turns,
                    const TdShadeParams p)
 {
   int item = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
-  int blocks = (p.padded + TD_LANES - 1) / TD_LANES;
-  int first = item % blocks * TD_LANES, place = item / blocks;
-  int width = td_min (TD_LANES, p.padded - first);
+  int blocks = (p.padded + KNOTS_TAKEN - 1) / KNOTS_TAKEN, place = item / blocks;
+#if TD_LANES > 1
+  const int apart = 1;
+  int first = item % blocks * KNOTS_TAKEN, count = td_min (KNOTS_TAKEN, p.padded - first);
+#else
+  const int apart = blocks, count = KNOTS_TAKEN;
+  int first = item % blocks;
+#endif
   const TdShadeRow row = rows[slot];
-  float sums[TD_LANES];
+  float sums[KNOTS_TAKEN];
 
   if (place >= row.n_places)
     return;
-  for (int l = 0; l < TD_LANES; l++)
+  for (int l = 0; l < KNOTS_TAKEN; l++)
     sums[l] = 0;
   for (int bin = 0; bin < p.n_bins; bin++) {
     float away = (float) (place - row.reach) * (float) p.spacing;
@@ -185,16 +196,16 @@ rings_shade_knots (TD_ITEM TD_GLOBAL const float *TD_RESTRICT turns,
                                   + p.padded - whole / TD_SHADE_KNOTS + first;
     TD_GLOBAL const float *right = knots + (size_t) (next % TD_SHADE_KNOTS) * 2 * p.padded
                                    + p.padded - next / TD_SHADE_KNOTS + first;
-    if (width == TD_LANES)
-      for (int l = 0; l < TD_LANES; l++)
-        sums[l] += a * left[l] + b * right[l];
+    if (count == KNOTS_TAKEN)
+      for (int l = 0; l < KNOTS_TAKEN; l++)
+        sums[l] += a * left[l * apart] + b * right[l * apart];
     else
-      for (int l = 0; l < width; l++)
-        sums[l] += a * left[l] + b * right[l];
+      for (int l = 0; l < count; l++)
+        sums[l] += a * left[l * apart] + b * right[l * apart];
   }
   TD_GLOBAL float *to = places + ((size_t) slot * p.max_places + place) * p.padded + first;
-  for (int l = 0; l < width; l++)
-    to[l] = sums[l];
+  for (int l = 0; l < count; l++)
+    to[l * apart] = sums[l];
 }
 
 /* response[slot][slope][knot]; 0 for what fills up the knots. An item takes TD_LANES knots. */
@@ -432,38 +443,89 @@ rings_shade_right (TD_ITEM TD_GLOBAL const double *TD_RESTRICT known,
     a[((size_t) slot * n + first + j) * stride + n] = sums[j];
 }
 
-/* One row's equations are solved by a team: a group on GPUs, one item on CPUs. */
+/* One row's equations are solved by a team: a group on GPUs, one item on CPUs. Each of a group's
+   items takes several rows' elements of a column, so that it waits for memory once. */
+#define PANEL TD_SHADE_TILE /* rows */
 #if TD_LANES > 1
+#define TAKEN 1
 #define team_barrier()
 #else
+#define TAKEN PANEL
 #define team_barrier() td_barrier_global ()
 #endif
 
-/* Row k0 + p of the panel, once the rows above it in the panel are done. */
+/* The rows from k0 on. Each item finds the factors of their first columns for itself. */
 TD_FN void
-shade_factor_row (TD_GLOBAL double *a, int k0, int p, int n, int lane, int team)
+shade_factor_panel (TD_GLOBAL double *a, int k0, int n, int lane, int team)
 {
-  int stride = n + TILE_J, k = k0 + p;
-  TD_GLOBAL double *row = a + (size_t) k * stride;
-  double pivot = row[k], factors[TILE_I];
+  int stride = n + TILE_J;
+  TD_GLOBAL double *panel = a + (size_t) k0 * stride;
+  double factors[PANEL][PANEL], scale[PANEL], values[PANEL];
 
-  for (int q = 0; q < p; q++) {
-    factors[q] = a[(size_t) (k0 + q) * stride + k];
-    pivot -= factors[q] * factors[q];
+  TD_UNROLL
+  for (int p = 0; p < PANEL; p++)
+    for (int r = 0; r < PANEL; r++)
+      factors[p][r] = panel[(size_t) p * stride + k0 + r];
+  TD_UNROLL
+  for (int p = 0; p < PANEL; p++) {
+    scale[p] = 1 / sqrt (factors[p][p] > 1e-300 ? factors[p][p] : 1e-300);
+    TD_UNROLL
+    for (int r = p + 1; r < PANEL; r++)
+      factors[p][r] *= scale[p];
+    TD_UNROLL
+    for (int q = p + 1; q < PANEL; q++) {
+      TD_UNROLL
+      for (int r = q; r < PANEL; r++)
+        factors[q][r] -= factors[p][q] * factors[p][r];
+    }
   }
-  double scale = 1 / sqrt (pivot > 1e-300 ? pivot : 1e-300);
   team_barrier ();
-  for (int j = k + lane; j <= n; j += team) {
-    double value = row[j];
-    for (int q = 0; q < p; q++)
-      value -= factors[q] * a[(size_t) (k0 + q) * stride + j];
-    row[j] = value * scale;
+  for (int j = k0 + lane; j <= n; j += team) {
+    TD_UNROLL
+    for (int p = 0; p < PANEL; p++)
+      values[p] = panel[(size_t) p * stride + j];
+    TD_UNROLL
+    for (int p = 0; p < PANEL; p++) {
+      values[p] *= scale[p];
+      TD_UNROLL
+      for (int q = p + 1; q < PANEL; q++)
+        values[q] -= factors[p][q] * values[p];
+    }
+    TD_UNROLL
+    for (int p = 0; p < PANEL; p++)
+      panel[(size_t) p * stride + j] = values[p];
   }
   team_barrier ();
 }
 
-/* Cholesky's method on the upper triangle, TILE_I rows at a time, the right side among them; then
-   knots[slot][k], from the last one back. */
+/* Takes the panel from k0 on out of TAKEN rows from i on. */
+TD_FN void
+shade_take_panel (TD_GLOBAL double *a, int k0, int i, int n, int lane, int team)
+{
+  int stride = n + TILE_J;
+  TD_GLOBAL const double *panel = a + (size_t) k0 * stride;
+  TD_GLOBAL double *rows = a + (size_t) i * stride;
+  double factors[PANEL][TAKEN];
+
+  for (int q = 0; q < PANEL; q++)
+    for (int r = 0; r < TAKEN; r++)
+      factors[q][r] = panel[(size_t) q * stride + i + r];
+  for (int j = i + lane; j <= n; j += team) {
+    double above[PANEL], values[TAKEN];
+    for (int q = 0; q < PANEL; q++)
+      above[q] = panel[(size_t) q * stride + j];
+    for (int r = 0; r < TAKEN; r++)
+      values[r] = rows[(size_t) r * stride + j];
+    for (int q = 0; q < PANEL; q++)
+      for (int r = 0; r < TAKEN; r++)
+        values[r] -= factors[q][r] * above[q];
+    for (int r = 0; r < TAKEN; r++)
+      rows[(size_t) r * stride + j] = values[r];
+  }
+}
+
+/* Cholesky's method on the upper triangle, PANEL rows at a time, the right side among them; then
+   knots[slot][k], from the last one back. What lies below the diagonal means nothing. */
 TD_KERNEL void
 rings_shade_solve (TD_ITEM TD_GLOBAL double *equations, TD_GLOBAL double *knots, int team,
                    const TdShadeParams p)
@@ -472,18 +534,10 @@ rings_shade_solve (TD_ITEM TD_GLOBAL double *equations, TD_GLOBAL double *knots,
   int n = p.padded, stride = n + TILE_J;
   TD_GLOBAL double *a = equations + (size_t) slot * n * stride;
 
-  for (int k0 = 0; k0 < n; k0 += TILE_I) {
-    for (int q = 0; q < TILE_I; q++)
-      shade_factor_row (a, k0, q, n, lane, team);
-    TD_GLOBAL const double *panel = a + (size_t) k0 * stride;
-    for (int i = k0 + TILE_I; i < n; i++) {
-      TD_GLOBAL double *row = a + (size_t) i * stride;
-      double f0 = panel[i], f1 = panel[stride + i], f2 = panel[2 * stride + i],
-             f3 = panel[3 * stride + i];
-      for (int j = i + lane; j <= n; j += team)
-        row[j] -= (f0 * panel[j] + f1 * panel[stride + j])
-                  + (f2 * panel[2 * stride + j] + f3 * panel[3 * stride + j]);
-    }
+  for (int k0 = 0; k0 < n; k0 += PANEL) {
+    shade_factor_panel (a, k0, n, lane, team);
+    for (int i = k0 + PANEL; i < n; i += TAKEN)
+      shade_take_panel (a, k0, i, n, lane, team);
     team_barrier ();
   }
   for (int i = n - 1; i >= 0; i--) {

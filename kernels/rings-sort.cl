@@ -151,8 +151,6 @@ rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_
 
 /* ── Sorting on CPUs without an order: as many lines side by side as a vector has lanes ── */
 
-#define SORT_LANES TD_SORT_LANES
-
 /* The smaller of two values in each lane to the first place. */
 TD_FN void
 sort_exchange (TD_GLOBAL int *first, TD_GLOBAL int *second)
@@ -357,27 +355,6 @@ rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *
 #define OFFSET_LANES 1
 #endif
 
-TD_FN int
-offset_key (float value)
-{
-  return (int) (rings_key (value) ^ 0x80000000u);
-}
-
-TD_FN float
-offset_value (int key)
-{
-  return td_int_as_float (key ^ (key >> 31 & 0x7fffffff));
-}
-
-/* Where the keys of @column begin; views follow each other SORT_LANES apart. */
-TD_FN size_t
-offset_place (int row, int column, int n_columns, int n)
-{
-  size_t blocks = (n_columns + SORT_LANES - 1) / SORT_LANES;
-
-  return ((row * blocks + column / SORT_LANES) * n) * SORT_LANES + column % SORT_LANES;
-}
-
 /* keys of 2 x - left - right, mirrored at the ends, of the first n views. An item takes TILE_VIEWS
    views. */
 TD_KERNEL void
@@ -408,39 +385,18 @@ rings_curvature (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL int 
 }
 
 #define MAX_BLOCKS 8
-#define RANKS 4
 
-/* The numbers at four ranks among @n keys, found[rank][lane]. CPUs sort the keys in place. */
+#if TD_LANES > 1
+/* The numbers at four ranks among @n keys, which are sorted in place: found[rank][lane]. */
 TD_FN void
 offset_ranks (TD_GLOBAL int *keys, int n, const int *ranks, float (*found)[OFFSET_LANES])
 {
-#if TD_LANES > 1
   sort_lanes (keys, n);
   for (int k = 0; k < RANKS; k++)
     for (int l = 0; l < OFFSET_LANES; l++)
       found[k][l] = offset_value (keys[(size_t) ranks[k] * SORT_LANES + l]);
-#else
-  uint at[RANKS];
-  for (int k = 0; k < RANKS; k++)
-    at[k] = 0;
-  for (int bit = 31; bit >= 0; bit--) {
-    int limits[RANKS], below[RANKS];
-    for (int k = 0; k < RANKS; k++) {
-      limits[k] = (int) ((at[k] | 1u << bit) ^ 0x80000000u);
-      below[k] = 0;
-    }
-    for (int i = 0; i < n; i++) {
-      int key = keys[(size_t) i * SORT_LANES];
-      for (int k = 0; k < RANKS; k++)
-        below[k] += key < limits[k] ? 1 : 0;
-    }
-    for (int k = 0; k < RANKS; k++)
-      at[k] |= below[k] <= ranks[k] ? 1u << bit : 0u;
-  }
-  for (int k = 0; k < RANKS; k++)
-    found[k][0] = offset_value ((int) (at[k] ^ 0x80000000u));
-#endif
 }
+#endif
 
 /* Takes @value into the rising list of @count values. */
 TD_FN void
@@ -495,28 +451,31 @@ huber_location (TD_GLOBAL const int *keys, int n, const float *bounds, float *at
    each. First the median of the blocks' medians or, where bounds[row][column] is above 0, Huber's
    location of all values. Then what the blocks' medians differ by, without the two that differ
    most. Then, in the median block, how far the quartiles are apart, and how far their middle
-   lies from the median. */
+   lies from the median. block_ranks: on GPUs, what rings-ranks.cl found. */
 TD_KERNEL void
 rings_block_medians (TD_ITEM TD_GLOBAL int *TD_RESTRICT keys,
-                     TD_GLOBAL const float *TD_RESTRICT bounds, TD_GLOBAL float *TD_RESTRICT found,
-                     int n, int n_columns, int n_blocks)
+                     TD_GLOBAL const float *TD_RESTRICT bounds,
+                     TD_GLOBAL const float *TD_RESTRICT block_ranks,
+                     TD_GLOBAL float *TD_RESTRICT found, int n, int n_columns, int n_blocks)
 {
   int column = rings_item (td_global_x (), td_global_y ()) * OFFSET_LANES, row = td_global_z ();
   float medians[OFFSET_LANES][MAX_BLOCKS], widths[OFFSET_LANES][MAX_BLOCKS],
       skews[OFFSET_LANES][MAX_BLOCKS], ranked[RANKS][OFFSET_LANES];
   float bound[OFFSET_LANES], location[OFFSET_LANES];
-  int ranks[RANKS];
 
   if (column >= n_columns)
     return;
   int width = td_min (OFFSET_LANES, n_columns - column);
   TD_GLOBAL int *all = keys + offset_place (row, column, n_columns, n_blocks * n);
-  ranks[0] = n / 4;
-  ranks[1] = (n - 1) / 2;
-  ranks[2] = n / 2;
-  ranks[3] = n - 1 - n / 4;
   for (int block = 0; block < n_blocks; block++) {
+#if TD_LANES > 1
+    const int ranks[RANKS] = { n / 4, (n - 1) / 2, n / 2, n - 1 - n / 4 };
     offset_ranks (all + (size_t) block * n * SORT_LANES, n, ranks, ranked);
+#else
+    for (int r = 0; r < RANKS; r++)
+      ranked[r][0]
+          = block_ranks[(((size_t) row * n_blocks + block) * RANKS + r) * n_columns + column];
+#endif
     for (int l = 0; l < width; l++) {
       float median = 0.5f * (ranked[1][l] + ranked[2][l]), low = ranked[0][l], high = ranked[3][l];
       insert (medians[l], block, median);

@@ -390,6 +390,7 @@ static const struct {
   { "fourier", { "PAIRS=1" } },
   { "fourier", { "PAIRS=2" } },
   { "fourier", { "PAIRS=4" } },
+  { "rings-ranks", { NULL } },
   { "rows-gather", { NULL } },
   { "rows-gather", { "QUADS", NULL } },
   { "bench-units", { "UNIT=0" } },

@@ -546,6 +546,8 @@ shade_filter (const Shade *self, guint place, guint rows_a_slot, GError **error)
 {
   guint n_rows = self->n_slots * rows_a_slot;
 
+  if (!td_slab_mark (self->slab, "copies", error))
+    return FALSE;
   for (guint row = 0; row < n_rows; row += FILTERED) {
     const TdPlace rows
         = { self->places[place], (guint64) row * self->params.n_columns * sizeof (float) };
@@ -553,7 +555,7 @@ shade_filter (const Shade *self, guint place, guint rows_a_slot, GError **error)
                             error))
       return FALSE;
   }
-  return TRUE;
+  return td_slab_mark (self->slab, "filter", error);
 }
 
 /* The rows' bins without offsets, on the device that has the data, and then where they are wanted.
@@ -640,13 +642,15 @@ shade_respond (const Shade *self, GError **error)
   TdBuffer *const *at = self->places;
   const TdShadeParams params = self->params;
   const guint64 blocks = shade_blocks (self, params.padded, params.max_places);
+  const guint taken = td_device_info (self->slab->device)->cpu_shaped ? 1 : TD_SHADE_TAKEN;
   const TdArg knots[]
       = { TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (self->shares), TD_ARG_BUFFER (self->knots),
           TD_ARG_BUFFER (at[ROWS]),    TD_ARG_BUFFER (at[STEEP]),    TD_ARG_VALUE (params) };
   const TdArg response[] = { TD_ARG_BUFFER (at[STEEP]), TD_ARG_BUFFER (at[ROWS]),
                              TD_ARG_BUFFER (at[RESPONSE]), TD_ARG_VALUE (params) };
 
-  return shade_launch (self, "rings_shade_knots", blocks, knots, G_N_ELEMENTS (knots), error)
+  return shade_launch (self, "rings_shade_knots", blocks / taken, knots, G_N_ELEMENTS (knots),
+                       error)
          && shade_launch (self, "rings_shade_response", blocks, response, G_N_ELEMENTS (response),
                           error);
 }
@@ -730,8 +734,8 @@ td_rings_add_shade (const TdRings *rings, const TdRingsShade *shade, float *offs
   if (shade->half_turns == 0)
     return TRUE;
   shade_prepare (&self);
-  if (self.n_slots == 0)
-    return TRUE;
+  if (self.n_slots == 0 || !td_slab_mark (rings->slab, "host: shade", error))
+    return self.n_slots == 0;
   const TdDeviceInfo *info = td_device_info (rings->slab->device);
   self.slab = info->double_arithmetic ? rings->slab : td_slab_on_host (rings->slab, error);
   const guint64 floats = self.n_slots * shade_floats (&self.params, LINES);

@@ -41,6 +41,7 @@ static const TdStepParameter parameters[] = {
 #define TILE_VIEWS 8  /* as in kernels/rings-sort.cl */
 #define LEAST_VIEWS 16
 #define FOUND 4 /* profiles of kernels/rings-sort.cl */
+#define RANKS 4 /* of each block there */
 
 /* Places of the second differences: kernels/rings-sort.cl. */
 static guint64
@@ -53,7 +54,7 @@ static guint64
 step_rings_row_bytes (const TdScanFacts *facts)
 {
   guint64 profiles = FOUND + TD_RINGS_AXIS_MODES + 2; /* and offsets, dead columns */
-  profiles += 4 * TD_RINGS_AXIS_PAIRS;
+  profiles += 4 * TD_RINGS_AXIS_PAIRS + RANKS * MAX_BLOCKS;
   return td_rings_shade_row_bytes (facts) + td_rings_profiles_bytes (facts)
          + sizeof (float)
                * (profiles * facts->n_columns
@@ -142,20 +143,34 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
   TdBuffer *keys = td_rings_buffer (rings, "rings curvature",
                                     curvature_floats (slab->n_views, slab->n_columns), error);
 
+  const guint64 block_ranks = (guint64) RANKS * n_blocks * slab->n_columns;
+  TdBuffer *ranked = keys ? td_rings_buffer (rings, "rings ranks", block_ranks, error) : NULL;
+  const guint team = td_slab_team (slab);
+  const guint64 groups = (guint64) (slab->n_columns + TD_SORT_LANES - 1) / TD_SORT_LANES * n_blocks;
+
   profiles->n_samples = n_used;
-  if (!keys)
+  if (!ranked)
     return FALSE;
   const TdArg curvature_args[] = {
     TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (keys),           TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_used),
   };
+  const TdArg rank_args[] = {
+    TD_ARG_BUFFER (keys),           TD_ARG_BUFFER (ranked),  TD_ARG_VALUE (n),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_blocks), TD_ARG_VALUE (team),
+  };
   const TdArg median_args[] = {
-    TD_ARG_BUFFER (keys), TD_ARG_BUFFER (profiles->offsets), TD_ARG_BUFFER (profiles->found),
-    TD_ARG_VALUE (n),     TD_ARG_VALUE (slab->n_columns),    TD_ARG_VALUE (n_blocks),
+    TD_ARG_BUFFER (keys),    TD_ARG_BUFFER (profiles->offsets),
+    TD_ARG_BUFFER (ranked),  TD_ARG_BUFFER (profiles->found),
+    TD_ARG_VALUE (n),        TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (n_blocks),
   };
   return td_rings_launch (rings, "rings-sort", "rings_curvature",
                           items * ((n_used + TILE_VIEWS - 1) / TILE_VIEWS), curvature_args,
                           G_N_ELEMENTS (curvature_args), error)
+         && (lanes > 1
+             || td_rings_launch (rings, "rings-ranks", "rings_block_ranks", groups * team,
+                                 rank_args, G_N_ELEMENTS (rank_args), error))
          && td_rings_launch (rings, "rings-sort", "rings_block_medians", items, median_args,
                              G_N_ELEMENTS (median_args), error);
 }
@@ -238,8 +253,11 @@ send_bounds (const TdRings *rings, Profiles *profiles, GError **error)
       || !td_download (slab->queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
       || !fetch_views (rings, profiles, error) || !td_queue_finish (slab->queue, error))
     return FALSE;
+  if (!td_slab_mark (slab, "copies", error))
+    return FALSE;
   td_parallel_for (rings->n_rows, find_bounds, &bounds);
-  return td_slab_upload (slab, profiles->offsets, profiles->host_offsets, bytes, error);
+  return td_slab_mark (slab, "host: bounds of noise", error)
+         && td_slab_upload (slab, profiles->offsets, profiles->host_offsets, bytes, error);
 }
 
 static gboolean
@@ -327,9 +345,11 @@ step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
   TdBuffer *ones = td_rings_table (slab, "rings ones", ones_for, slab->n_views, fill_ones, error);
 
   if (!ones || !profiles_init (&profiles, rings, error)
-      || !step_rings_measure (rings, &profiles, error))
+      || !step_rings_measure (rings, &profiles, error) || !td_slab_mark (slab, "copies", error))
     return FALSE;
   td_parallel_for (rings->n_rows, decide_row, &decision);
+  if (!td_slab_mark (slab, "host: offsets", error))
+    return FALSE;
   const TdRingsShade shade = {
     .half_turns = half_turns (slab),
     .reach = decision.step->values[SIZE],
