@@ -217,6 +217,21 @@ advise_rings (GPtrArray *list, const RowSigns signs[N_ROWS], guint n_views)
                                 MEDIAN (own / signs[0].scale)));
 }
 
+/* The sample enters an edge in few views. What is there in the others is no air, if it is far from
+   0: the filtered slice has a rim where it ends. */
+static void
+advise_level (GPtrArray *list, const RowSigns signs[N_ROWS])
+{
+  const double level = MEDIAN (air) / MEDIAN (scale);
+
+  if (level > TD_ADVICE_LEVEL)
+    advice_add (list, TD_ADVICE_RIM,
+                td_message_new (N_ ("At the detector's edges there is %.2g of the sample's "
+                                    "attenuation in most views, which makes a bright rim: "
+                                    "{extend-edges} takes most of it away."),
+                                level));
+}
+
 /* Air at both edges: it should be at 0, in all views. */
 static void
 advise_air (GPtrArray *list, const RowSigns signs[N_ROWS], guint strip)
@@ -255,8 +270,10 @@ advise_edges (GPtrArray *list, const RowSigns signs[N_ROWS], const TdScanFacts *
     advise_air (list, signs, advice_strip (facts->n_columns));
     return;
   }
-  if (more < 0.25)
+  if (more < 0.25) {
+    advise_level (list, signs);
     return;
+  }
   if (less < 0.02 && turn->kind == TD_TURN_FULL && facts->geometry.beam == TD_BEAM_PARALLEL)
     advice_add (list, TD_ADVICE_OFFSET_AXIS,
                 td_message_new (

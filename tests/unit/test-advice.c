@@ -8,6 +8,8 @@
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-view.h"
 
+#define CUT 5 /* columns: the ends of the longest shadows go */
+
 static TdEngine *engine;
 
 /* The kinds found, joined by spaces. */
@@ -154,6 +156,30 @@ test_rim (void)
   g_assert_cmpstr (kinds, ==, "rim");
 }
 
+/* The sample enters the edges in a few views, and in the others there is a container, or air. */
+static void
+test_level (void)
+{
+  const double levels[] = { 1.5, 1 };
+  TdPhantomScan spec;
+  TdRecipe recipe;
+
+  spec_init (&spec, "shepp-logan", 11);
+  spec.photons = 2e4;
+  spec.profile = 0;
+  g_autoptr (TdScan) whole = td_phantom_scan_new (&spec, NULL);
+  const TdScanFrame frame
+      = { .crop_column = CUT, .crop_columns = spec.n_columns - 2 * CUT, .crop_rows = spec.n_rows };
+  g_autoptr (TdScan) scan = td_scan_view_new (whole, &frame, NULL);
+  g_assert_nonnull (scan);
+  for (guint i = 0; i < G_N_ELEMENTS (levels); i++) {
+    td_recipe_init (&recipe);
+    td_recipe_step (&recipe, "flat-field")->values[0] = spec.counts * levels[i];
+    g_autofree char *kinds = kinds_of (scan, &recipe);
+    g_assert_cmpstr (kinds, ==, i == 0 ? "rim" : "");
+  }
+}
+
 /* Counts alone: the beam is told to a few per cent where some columns see it. */
 static void
 test_no_flats (void)
@@ -236,6 +262,7 @@ main (int argc, char **argv)
   g_test_add_func ("/advice/drift", test_drift);
   g_test_add_func ("/advice/background", test_background);
   g_test_add_func ("/advice/rim", test_rim);
+  g_test_add_func ("/advice/level", test_level);
   g_test_add_func ("/advice/no-flats", test_no_flats);
   g_test_add_func ("/advice/views", test_views);
   g_test_add_func ("/advice/offset-axis", test_offset_axis);
