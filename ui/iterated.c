@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "iterated.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "compute/engine/job.h"
@@ -33,7 +34,7 @@ typedef struct {
   TdLatestRun *run;
   TdJob *job;
   const TdPlanFacts *facts;
-  guint factor, n_columns, pass;
+  guint factor, pass;
 } Work;
 
 static void
@@ -76,8 +77,8 @@ static TdIteratedResult *
 iterated_result_new (Work *work, float *pixels)
 {
   const TdPlanFacts *facts = work->facts;
-  const double full = td_scan_facts (work->request->scan)->n_columns;
-  const double side = facts->nx == work->n_columns ? full : (double) facts->nx * work->factor;
+  const double side
+      = td_preview_coarse_side (td_scan_facts (work->request->scan), facts, work->factor);
   TdIteratedResult *result = g_new0 (TdIteratedResult, 1);
   TdJobProgress progress;
 
@@ -123,8 +124,7 @@ iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GErro
   if (!plan)
     return NULL;
   g_autoptr (TdJob) job = td_job_new (plan);
-  Work work
-      = { request, run, job, td_plan_facts (plan), factor, td_scan_facts (alone)->n_columns, 0 };
+  Work work = { request, run, job, td_plan_facts (plan), factor, 0 };
   g_autofree float *pixels = g_new (float, (gsize) work.facts->nx *work.facts->ny);
   td_job_set_estimate_sink (job, iterated_on_estimate, &work);
   if (!td_job_run_slice (job, pixels, cancellable, error))
@@ -157,15 +157,24 @@ td_iterated_new (TdEngine *engine, TdIteratedShow show, gpointer user)
   return self;
 }
 
-gboolean
-td_iterated_can (const TdScan *scan, const TdRecipe *recipe)
+const char *
+td_iterated_why_not (const TdScan *scan, const TdRecipe *recipe)
 {
   const gboolean whole = recipe->crop[2] == 0
                          && MAX (recipe->bin[0] * recipe->bin[1] * recipe->bin_views, 1) == 1
                          && recipe->view_first == 0 && recipe->view_end == 0;
 
-  return td_method_iterates (recipe->method) && whole && !td_recipe_start_volume (recipe)
-         && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL;
+  if (td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL)
+    return _ (
+        "Filtered slice: only the run iterates. Of beams that are not parallel one slice takes "
+        "as long as the volume");
+  if (!whole)
+    return _ (
+        "Filtered slice: only the run iterates. The preview iterates on the whole row, and the "
+        "recipe takes a part of the scan or bins it");
+  if (td_recipe_start_volume (recipe))
+    return _ ("Filtered slice: only the run iterates. It begins with a volume");
+  return NULL;
 }
 
 void

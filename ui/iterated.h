@@ -28,9 +28,10 @@ typedef void (*TdIteratedShow) (const TdIteratedResult *result, const GError *er
                                 gpointer user);
 
 TdIterated *td_iterated_new (TdEngine *engine, TdIteratedShow show, gpointer user);
-/* FALSE: the recipe does not iterate, or it iterates on something else than one row of the whole
-   scan. That is so for cone beams, a crop, bins, a part of the views, or a volume to begin with. */
-gboolean td_iterated_can (const TdScan *scan, const TdRecipe *recipe);
+/* Why no slice of an iterating @recipe can be had, to be shown beside the filtered one; static.
+   That is so for beams that are not parallel, a crop, bins, a part of the views, or a volume to
+   begin with. NULL: it can. */
+const char *td_iterated_why_not (const TdScan *scan, const TdRecipe *recipe);
 void td_iterated_request (TdIterated *self, TdScan *scan, const TdRecipe *recipe, guint row);
 /* Shows nothing more of what was asked; its threads end soon. */
 void td_iterated_cancel (TdIterated *self);

@@ -7,6 +7,7 @@
 #include "compute/parallel/backproject.h"
 #include "compute/recipe/field.h"
 #include "device-catalog.h"
+#include "labels.h"
 #include "method-choices.h"
 #include "ui.h"
 
@@ -167,7 +168,7 @@ td_lab_editor_show (TdLabEditor *self, const TdLabVariant *variant)
 {
   for (guint i = 0; i < N_OPTIONS; i++)
     lab_editor_fill (self, i);
-  const gboolean named = variant && !g_str_equal (variant->name, variant->options);
+  const gboolean named = variant && td_label_variant_is_named (variant);
   gtk_editable_set_text (GTK_EDITABLE (self->name), named ? variant->name : "");
   lab_editor_read (self, variant ? variant->options : "");
   td_lab_editor_set_problem (self, "");

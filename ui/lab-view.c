@@ -215,10 +215,25 @@ lab_view_request (TdLabView *self)
   td_lab_work_request (self->work, self->engine, self->scan, self->lab, self->reviews);
 }
 
+/* Variants are called as what they take is called in the window, unless somebody named them. */
+static void
+lab_view_name_variants (TdLabView *self)
+{
+  for (guint i = 0; i < self->lab->variants->len; i++) {
+    TdLabVariant *variant = self->lab->variants->pdata[i];
+    if (td_label_variant_is_named (variant))
+      continue;
+    g_free (variant->name);
+    variant->name = td_label_variant (variant);
+  }
+}
+
 /* The variants are others than they were. */
 static void
 lab_view_variants_changed (TdLabView *self)
 {
+  lab_view_name_variants (self);
+
   const guint n = self->lab->variants->len;
   g_autofree const char **names = g_new (const char *, n + 1);
 
@@ -338,7 +353,7 @@ lab_view_on_duplicate (GSimpleAction *action, GVariant *parameter, gpointer user
   TdLabView *self = user;
   const TdLabVariant *variant = lab_view_variant (self, g_variant_get_uint32 (parameter));
   g_autofree char *text
-      = g_str_equal (variant->name, variant->options) || !*variant->options
+      = !td_label_variant_is_named (variant) || !*variant->options
             ? g_strdup (variant->options)
             : g_strdup_printf (_ ("%s, copy: %s"), variant->name, variant->options);
   g_autoptr (GError) error = NULL;

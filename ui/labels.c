@@ -159,3 +159,33 @@ td_label_change (const TdRecipe *from, const TdRecipe *to)
   g_ptr_array_add (changes, NULL);
   return g_strjoinv (", ", (char **) changes->pdata);
 }
+
+/* ── Variants ── */
+
+char *
+td_label_variant (const TdLabVariant *variant)
+{
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+
+  if (!*variant->options)
+    return g_strdup (_ ("As the recipe"));
+  for (guint i = 0; variant->given[i]; i++) {
+    const TdField *field = td_recipe_field (variant->given[i]);
+    if (!field || !field->label)
+      return g_strdup (variant->options);
+    g_autofree char *value = td_label_value (variant->given[i], &variant->recipe);
+    g_autofree char *word = g_strdup_printf ("%s: %s", _ (field->label), value);
+    g_strv_builder_add (words, word);
+  }
+  g_auto (GStrv) list = g_strv_builder_end (words);
+  return g_strjoinv (", ", list);
+}
+
+gboolean
+td_label_variant_is_named (const TdLabVariant *variant)
+{
+  g_autofree char *label = td_label_variant (variant);
+
+  return strcmp (variant->name, label) != 0
+         && strcmp (variant->name, *variant->options ? variant->options : "base") != 0;
+}

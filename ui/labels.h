@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/lab/lab.h"
 #include "compute/recipe/recipe.h"
 #include "dataset/message.h"
 
@@ -17,3 +18,8 @@ char *td_label_value (const char *option, const TdRecipe *recipe);
 /* What makes the one recipe of the other, in words: "Filter: Ram-Lak (sharpest) → Hann (smooth)";
    "": they are equal. (transfer full) */
 char *td_label_change (const TdRecipe *from, const TdRecipe *to);
+/* What a variant of the lab without a name of its own is called: "Interpolation: Nearest sample".
+   (transfer full) */
+char *td_label_variant (const TdLabVariant *variant);
+/* Somebody gave the variant a name. */
+gboolean td_label_variant_is_named (const TdLabVariant *variant);

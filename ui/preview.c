@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "compute/row-blend.h"
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
 #include "latest.h"
@@ -122,19 +121,6 @@ post_sinogram (float *sinogram, gpointer user)
   td_latest_post (row->run, picture_new (NULL, image), FALSE);
 }
 
-/* Pixels that the full slice would have where a coarse plan's has facts->nx. */
-static double
-full_side (const Request *request, const TdPlanFacts *facts, guint factor)
-{
-  const guint n_columns = td_scan_facts (request->scan)->n_columns;
-
-  if (factor == 1)
-    return facts->nx;
-  if (!facts->half_acquisition)
-    return n_columns;
-  return td_row_blend_width (n_columns, factor * facts->centre_px + (factor - 1) / 2.0);
-}
-
 /* One slice of @scan by @recipe; @factor: how coarse; @row: where to show its sinogram, NULL:
  * nowhere. */
 static TdPreviewResult *
@@ -156,7 +142,7 @@ preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe
   const TdJobResult *outcome = td_job_result (job);
   TdPreviewResult *result = g_new0 (TdPreviewResult, 1);
   td_preview_coarse_values (facts, factor, pixels);
-  const double side = full_side (request, facts, factor);
+  const double side = td_preview_coarse_side (td_scan_facts (request->scan), facts, factor);
   result->image
       = td_image_new_coarse_take (g_steal_pointer (&pixels), facts->nx, facts->ny, side, side);
   result->coarse = factor > 1;

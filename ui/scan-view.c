@@ -128,6 +128,18 @@ put_image (TdScanView *self, TdImagePane *pane, TdImage *image)
     td_image_pane_set_image (pane, image);
 }
 
+/* By which method the recipe's slice was made, where that is not what the run does. */
+static const char *
+scan_view_method_badge (TdScanView *self)
+{
+  if (self->iterated_badge)
+    return self->iterated_badge;
+  if (!self->has_recipe || !td_method_iterates (self->recipe.method))
+    return NULL;
+  const char *why_not = td_iterated_why_not (self->scan, &self->recipe);
+  return why_not ? why_not : td_preview_label (self->recipe.method);
+}
+
 static void
 show_badges (TdScanView *self)
 {
@@ -136,10 +148,7 @@ show_badges (TdScanView *self)
                                : g_strdup (_ ("Before: without the added steps"));
   const char *badge = self->before.on ? text : NULL;
 
-  td_image_pane_set_badge (self->slice, badge                  ? badge
-                                        : self->iterated_badge ? self->iterated_badge
-                                        : self->has_recipe ? td_preview_label (self->recipe.method)
-                                                           : NULL);
+  td_image_pane_set_badge (self->slice, badge ? badge : scan_view_method_badge (self));
   td_image_pane_set_badge (self->sinogram,
                            td_image_pane_get_option (self->sinogram) ? badge : NULL);
 }
@@ -681,8 +690,8 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
   if (last && !td_preview_busy (self->preview) && sinogram_follows_slice (self)
       && (self->sinogram_due || error))
     scan_view_load_sinogram (self);
-  if (result && last && !td_preview_busy (self->preview)
-      && td_iterated_can (self->scan, &self->recipe))
+  if (result && last && !td_preview_busy (self->preview) && td_method_iterates (self->recipe.method)
+      && !td_iterated_why_not (self->scan, &self->recipe))
     td_iterated_request (self->iterated, self->scan, &self->recipe, self->row);
   scan_view_show_busy (self);
 }

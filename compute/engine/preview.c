@@ -9,6 +9,7 @@
 #include "compute/prepare/dose.h"
 #include "compute/prepare/paganin.h"
 #include "compute/prepare/prepared-rows.h"
+#include "compute/row-blend.h"
 #include "engine-private.h"
 
 #define QUICK_UPDATES 4e7 /* a slice of so many updates takes well under 0.1 s on two cores */
@@ -352,6 +353,17 @@ td_preview_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guin
   TdStep *dose = td_recipe_step (coarse, "dose");
   if (dose && td_dose_is_of_region (dose))
     dose->enabled = FALSE;
+}
+
+double
+td_preview_coarse_side (const TdScanFacts *facts, const TdPlanFacts *plan, guint factor)
+{
+  if (factor == 1)
+    return plan->nx;
+  if (!plan->half_acquisition)
+    return facts->n_columns;
+  return (double) td_row_blend_width (facts->n_columns,
+                                      factor * plan->centre_px + (factor - 1) / 2.0);
 }
 
 void

@@ -43,6 +43,9 @@ TdScan *td_preview_coarse_scan (TdScan *scan, guint row, guint factor, GCancella
    steps count the coarse scan's columns, and its row is the only one. @facts: of the full scan. */
 void td_preview_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row,
                                guint factor, TdRecipe *coarse);
+/* Pixels along a side that the full slice would have, where the coarse one's @plan has nx. @facts:
+   of the scan. In half acquisition the slice is wider than the detector. */
+double td_preview_coarse_side (const TdScanFacts *facts, const TdPlanFacts *plan, guint factor);
 /* Makes the full slice's values of a coarse one's, [ny][nx] of @plan. A coarse pixel is wider:
    where values are per pixel, they are larger by as much. */
 void td_preview_coarse_values (const TdPlanFacts *plan, guint factor, float *slice);

@@ -83,7 +83,14 @@ difference_is_there (gpointer unused)
          && strstr (gtk_label_get_text (td_test_part (big (), "title")), "A − B");
 }
 
-/* Two variants without a click: linear and nearest, beside the reference. */
+static gboolean
+label_has (GtkWidget *label, gpointer text)
+{
+  return strstr (gtk_label_get_text (GTK_LABEL (label)), text) != NULL;
+}
+
+/* Two variants without a click: linear and nearest, beside the reference. They are called as the
+   window calls what they take. */
 static void
 test_pictures (void)
 {
@@ -102,6 +109,10 @@ test_pictures (void)
   g_assert_cmpfloat (td_test_rms_between (a->pixels, linear, n), <, 1e-3 * truth);
   g_assert_cmpfloat (td_test_rms_between (b->pixels, nearest, n), <, 1e-3 * truth);
   g_assert_cmpfloat (td_test_rms_between (reference->pixels, linear, n), <, 1e-3 * truth);
+  GtkWidget *lab = td_test_part (td_test_window, "lab_view");
+  g_assert_nonnull (td_test_find (lab, GTK_TYPE_LABEL, label_has, "2  Interpolation: Nearest"));
+  g_assert_nonnull (td_test_find (lab, GTK_TYPE_LABEL, label_has, "1  As the recipe"));
+  g_assert_null (td_test_find (lab, GTK_TYPE_LABEL, label_has, "--interpolation"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab");
 
   choose_mode ("difference");

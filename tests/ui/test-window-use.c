@@ -189,6 +189,12 @@ test_iterative_label (void)
   td_test_wait (td_test_slice_is_there, NULL, "the slice");
   td_test_activate ("undo", NULL);
   g_assert_false (gtk_widget_get_visible (badge));
+  /* Where no such slice follows, the picture says why. */
+  recipe.bin[0] = recipe.bin[1] = 2;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  g_assert_nonnull (strstr (gtk_label_get_text (GTK_LABEL (badge)), "a part of the scan or bins"));
+  td_test_activate ("undo", NULL);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
 }
 
 static gboolean
