@@ -30,7 +30,7 @@ static const Job jobs[] = {
   { "rings",
     "reconstruct scan.nxs --prepare rings --device host --output out.tif --format bigtiff" },
   { "fdk", "reconstruct cone --method fdk --device host --output out.tif --format bigtiff" },
-  { "centre", "centre scan.nxs" },
+  { "centre", "centre rows.nxs" },
 };
 
 /* Whether the process ended since GLib got no memory for little, or no thread of its own. If there
@@ -94,7 +94,7 @@ test_job (gconstpointer user)
   const Job *job = user;
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *cache = test_folder_file (folder, "cache");
-  g_auto (TdTestRun) scan = { 0 }, cone = { 0 };
+  g_auto (TdTestRun) scan = { 0 }, rows = { 0 }, cone = { 0 };
   const double step = g_test_slow () ? 1.03 : 1.2;
   /* Each processor's thread has a stack and an arena. */
   const double most = MOST_KIB * MAX (1, g_get_num_processors () / 4.0);
@@ -105,6 +105,9 @@ test_job (gconstpointer user)
   td_test_cli (&scan, folder->path, "phantom", "shepp-logan", "--output", "scan.nxs", "--columns",
                "384", "--rows", "8", "--views", "240", NULL);
   g_assert_cmpint (scan.status, ==, 0);
+  td_test_cli (&rows, folder->path, "phantom", "shepp-logan", "--output", "rows.nxs", "--columns",
+               "384", "--rows", "3", "--views", "120", NULL);
+  g_assert_cmpint (rows.status, ==, 0);
   td_test_cli (&cone, folder->path, "phantom", "sphere", "--cone", "--output", "cone", "--columns",
                "96", "--rows", "96", "--views", "90", NULL);
   g_assert_cmpint (cone.status, ==, 0);

@@ -311,14 +311,15 @@ make (TdDevice *device, const TdBackprojectFamily *family, const TdBackprojectTa
 
 static guint
 make_variants (TdDevice *device, const TdBackprojectFamily *family, const TdBackprojectTask *task,
-               gboolean candidates)
+               TdCompileExtent extent)
 {
-  static const guint slices[] = { 1, 2, 4 };
+  static const guint slices[] = { 4, 2, 1 };
+  const guint n_slices = extent == TD_COMPILE_SOME ? 1 : G_N_ELEMENTS (slices);
   guint made = 0;
 
-  for (guint s = 0; s < G_N_ELEMENTS (slices); s++, made++)
+  for (guint s = 0; s < n_slices; s++, made++)
     make (device, family, task, &td_backproject_default, slices[s]);
-  g_autoptr (GPtrArray) all = candidates && family->candidates
+  g_autoptr (GPtrArray) all = extent == TD_COMPILE_CANDIDATES && family->candidates
                                   ? family->candidates (task, td_device_info (device))
                                   : NULL;
   for (guint i = 0; all && i < all->len; i++, made++) {
@@ -329,7 +330,7 @@ make_variants (TdDevice *device, const TdBackprojectFamily *family, const TdBack
 }
 
 guint
-td_compile_device_families (TdDevice *device, gboolean candidates)
+td_compile_device_families (TdDevice *device, TdCompileExtent extent)
 {
   const TdBackprojectFamily *const *families = td_backproject_families ();
   double angles[256];
@@ -350,12 +351,13 @@ td_compile_device_families (TdDevice *device, gboolean candidates)
   for (guint i = 0; i < G_N_ELEMENTS (angles); i++)
     angles[i] = G_PI * i / G_N_ELEMENTS (angles);
   for (guint f = 0; families[f]; f++)
-    for (guint i = TD_INTERPOLATION_NEAREST; i <= TD_INTERPOLATION_LINEAR; i++)
+    for (guint i = extent == TD_COMPILE_SOME ? TD_INTERPOLATION_LINEAR : TD_INTERPOLATION_NEAREST;
+         i <= TD_INTERPOLATION_LINEAR; i++)
       for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF_RUN; p++) {
         task.interpolation = i;
         task.precision = p;
         if (!families[f]->unsupported || !families[f]->unsupported (&task, td_device_info (device)))
-          made += make_variants (device, families[f], &task, candidates);
+          made += make_variants (device, families[f], &task, extent);
       }
   return made;
 }
@@ -439,10 +441,13 @@ is_compiled (TdDevice *device, const char *file_name)
 }
 
 void
-td_compile_device_others (TdDevice *device)
+td_compile_device_others (TdDevice *device, TdCompileExtent extent)
 {
   for (guint i = 0; i < G_N_ELEMENTS (others); i++) {
     g_autoptr (GError) error = NULL;
+
+    if (extent == TD_COMPILE_SOME && i > 0 && g_str_equal (others[i].source, others[i - 1].source))
+      continue;
     td_program_free (td_program_build (device, others[i].source, others[i].defines, &error));
     g_assert_no_error (error);
   }

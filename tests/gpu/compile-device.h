@@ -28,14 +28,20 @@ GPtrArray *td_compile_device_kernels (TdDevice *device);
 
 void td_compiled_kernel_free (gpointer kernel);
 
+typedef enum {
+  TD_COMPILE_SOME,      /* the default one for most slices, linear: it needs most registers */
+  TD_COMPILE_DEFAULTS,  /* the default variant for each number of slices */
+  TD_COMPILE_CANDIDATES /* the tuner's variants as well */
+} TdCompileExtent;
+
 /**
- * Compiles the default variant of every family, for every interpolation, precision and number of
- * slices that it takes, and runs it. With @candidates, it also compiles each variant that the tuner
- * tries. Returns how many variants were made; a build error fails the test.
+ * Compiles the variants of every family that @extent names, for every interpolation and precision
+ * that it takes, and runs the default ones. Returns how many variants were made; a build error
+ * fails the test.
  */
-guint td_compile_device_families (TdDevice *device, gboolean candidates);
-/* The programs that no family builds. */
-void td_compile_device_others (TdDevice *device);
+guint td_compile_device_families (TdDevice *device, TdCompileExtent extent);
+/* The programs that no family builds. With TD_COMPILE_SOME it compiles each source once. */
+void td_compile_device_others (TdDevice *device, TdCompileExtent extent);
 /* Prints the table and fails the test if a kernel that was launched spills, or if a source was not
    compiled in any variant. */
 void td_compile_device_report (TdDevice *device, const char *title);

@@ -83,9 +83,8 @@ is_known (const TdNvrtc *nvrtc, guint arch)
 }
 
 static void
-test_card (gconstpointer data)
+compile_for (const Card *card, TdCompileExtent extent)
 {
-  const Card *card = data;
   g_autofree char *name = g_strdup_printf ("sm_%u", card->arch);
   TdDeviceInfo info = {
     .id = "cuda:0",
@@ -117,10 +116,22 @@ test_card (gconstpointer data)
     return;
   }
   g_autoptr (TdDevice) device = td_compile_device_new (&info, "cuda.h", compile, (gpointer) card);
-  guint made = td_compile_device_families (device, g_test_slow ());
-  td_compile_device_others (device);
+  guint made = td_compile_device_families (device, extent);
+  td_compile_device_others (device, extent);
   g_test_message ("%u variants", made);
   td_compile_device_report (device, name);
+}
+
+static void
+test_card (gconstpointer data)
+{
+  compile_for (data, g_test_slow () ? TD_COMPILE_CANDIDATES : TD_COMPILE_DEFAULTS);
+}
+
+static void
+test_some (gconstpointer data)
+{
+  compile_for (data, TD_COMPILE_SOME);
 }
 
 /* A source that does not build says which line and why, and an option with spaces stays whole. */
@@ -157,7 +168,9 @@ main (int argc, char **argv)
   g_test_add_func ("/nvrtc/errors", test_errors);
   for (guint i = 0; i < G_N_ELEMENTS (cards); i++) {
     g_autofree char *path = g_strdup_printf ("/nvrtc/sm_%u", cards[i].arch);
+    g_autofree char *some = g_strdup_printf ("/nvrtc/some/sm_%u", cards[i].arch);
     g_test_add_data_func (path, &cards[i], test_card);
+    g_test_add_data_func (some, &cards[i], test_some);
   }
   return g_test_run ();
 }

@@ -51,8 +51,8 @@ test_builds (gconstpointer id)
     return;
   }
   TdDevice *device = td_compile_device_new (td_device_info (real), "opencl.h", compile, real);
-  guint made = g_test_slow () ? td_compile_device_families (device, TRUE) : 0;
-  td_compile_device_others (device);
+  guint made = g_test_slow () ? td_compile_device_families (device, TD_COMPILE_CANDIDATES) : 0;
+  td_compile_device_others (device, TD_COMPILE_DEFAULTS);
   g_test_message ("%u variants, %u kernels", made, td_compile_device_kernels (device)->len);
   td_device_unref (device);
   td_test_close (real);

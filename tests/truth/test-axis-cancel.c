@@ -105,7 +105,7 @@ cancel_often (guint n_rows, gboolean logged)
   spec.phantom = "discs";
   spec.n_columns = big ? 2048 : 250;
   spec.n_rows = n_rows;
-  spec.n_views = big ? 1800 : 400;
+  spec.n_views = big ? 1800 : 240;
   spec.range_deg = 360;
   spec.centre_px = 0.52 * spec.n_columns;
   spec.logged = logged;
@@ -137,7 +137,7 @@ test_row (void)
 static void
 test_rows (void)
 {
-  cancel_often (big ? 45 : 20, TRUE);
+  cancel_often (big ? 45 : 12, TRUE);
 }
 
 int

@@ -24,7 +24,7 @@
 /* Of a hundred centres, how many lie within two standard errors as they are stated. */
 #define LEAST_COVERED 95
 
-static guint n_scans = 8, first_scan, seed = 24;
+static guint n_scans = 5, first_scan, seed = 24;
 static const char *only_kind;
 static gboolean show_trials;
 

@@ -19,7 +19,7 @@
 #define OTHER_DEVICE 1e-4
 #define OWN_BYTES ((guint64) 64 << 20)
 
-static guint n_scans = 7, first_scan, seed = 1;
+static guint n_scans = 4, first_scan, seed = 1;
 static gboolean talk;
 
 typedef struct {
