@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "dataset/storage-threads.h"
 
+#define REMEMBERED 76                         /* threads */
 #define PATIENCE_US (20 * G_TIME_SPAN_SECOND) /* then something that should come does not */
 
 /* ── Storage that answers late ── */
 
 typedef struct {
   guint under_way, most; /* atomic */
+  gint gave_up;          /* atomic */
   guint done[4000];      /* atomic: how often each piece was done */
 } Late;
 
@@ -43,17 +45,20 @@ test_late (void)
   g_assert_cmpuint (late->most, >, 64);
 }
 
+/* Answered when so many were asked for; a busy machine starts its threads late. Until then nothing
+   tells the reader to ask for more. */
 static gboolean
 very_late_piece (guint index, gpointer scratch, gpointer user, GError **error)
 {
   Late *late = user;
+  const gint64 deadline = g_get_monotonic_time () + PATIENCE_US;
 
   g_atomic_int_inc ((gint *) &late->under_way);
-  g_usleep (60000);
-  const guint now = (guint) g_atomic_int_get ((gint *) &late->under_way);
-  if (now > (guint) g_atomic_int_get ((gint *) &late->most))
-    g_atomic_int_set ((gint *) &late->most, (gint) now);
-  g_atomic_int_add ((gint *) &late->under_way, -1);
+  while ((guint) g_atomic_int_get ((gint *) &late->under_way) < REMEMBERED
+         && g_get_monotonic_time () < deadline)
+    g_usleep (1000);
+  if ((guint) g_atomic_int_get ((gint *) &late->under_way) < REMEMBERED)
+    g_atomic_int_set (&late->gave_up, TRUE);
   return TRUE;
 }
 
@@ -78,8 +83,8 @@ test_remembered (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (works); i++)
     g_assert_true (td_storage_run (&works[i], NULL, NULL));
-  g_test_message ("%u and %u at once", late->most, again->most);
-  g_assert_cmpuint (again->most, >, 75);
+  g_test_message ("%u at once", late->most);
+  g_assert_false (again->gave_up);
 }
 
 /* Benches that state a number of threads get these. */

@@ -52,6 +52,7 @@ typedef struct {
   guint unfinished;         /* slabs */
   guint threads, workers;
   gboolean stop; /* a thread is missing */
+  gboolean left; /* by the job, before its threads have ended */
 } Run;
 
 /* ── Life ── */
@@ -257,14 +258,19 @@ fbp_run_slab_done (Run *run)
   td_monitor_release (&run->monitor);
 }
 
-/* The last that each of the run's threads does. */
+/* The last that each of the run's threads does. Where the job still waits, no thread frees what the
+   run holds: that would happen after the job's end. */
 static void
 fbp_run_thread_ends (Run *run)
 {
   td_monitor_lock (&run->monitor);
+  const gboolean left = run->left;
   run->threads--;
+  if (!left)
+    (void) g_atomic_ref_count_dec (&run->references); /* the job has another */
   td_monitor_release (&run->monitor);
-  fbp_run_unref (run);
+  if (left)
+    fbp_run_unref (run);
 }
 
 /* ── Reading ── */
@@ -783,6 +789,7 @@ wait_for_threads (Run *run)
     else if (!g_cond_wait_until (&run->monitor.changed, &run->monitor.lock, deadline))
       break;
   }
+  run->left = run->threads > 0;
   td_monitor_unlock (&run->monitor);
 }
 
