@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ui.h"
 
-#include <gtk/gtk.h>
+#include <adwaita.h>
 
 #include "render/gl.h"
+#include "spoken-names.h"
 #include "ui-resources.h"
 
 /* Where OpenGL is missing, nobody is asked to draw with it: the views find out and say so. */
@@ -72,15 +73,42 @@ td_drawing_volume_side (void)
   return (guint) side;
 }
 
+static GtkCssProvider *
+ui_add_style (const char *resource, int above)
+{
+  g_autoptr (GtkCssProvider) css = gtk_css_provider_new ();
+
+  gtk_css_provider_load_from_resource (css, resource);
+  gtk_style_context_add_provider_for_display (gdk_display_get_default (), GTK_STYLE_PROVIDER (css),
+                                              GTK_STYLE_PROVIDER_PRIORITY_APPLICATION + above);
+  return css; /* the display holds it */
+}
+
+/* Who asks for high contrast gets lines and words that are not faint. */
+static void
+ui_on_contrast (AdwStyleManager *styles, GParamSpec *property, gpointer unused)
+{
+  static GtkCssProvider *contrast;
+
+  if (adw_style_manager_get_high_contrast (styles) && !contrast) {
+    contrast = ui_add_style ("/org/tomodesk/ui/style-contrast.css", 1);
+  } else if (!adw_style_manager_get_high_contrast (styles) && contrast) {
+    gtk_style_context_remove_provider_for_display (gdk_display_get_default (),
+                                                   GTK_STYLE_PROVIDER (contrast));
+    contrast = NULL;
+  }
+}
+
 void
 td_ui_init (void)
 {
   g_resources_register (td_ui_get_resource ());
+  td_spoken_names_init ();
   td_drawing_by_processor (); /* before the first window asks for its renderer */
-  g_autoptr (GtkCssProvider) css = gtk_css_provider_new ();
-  gtk_css_provider_load_from_resource (css, "/org/tomodesk/ui/style.css");
-  gtk_style_context_add_provider_for_display (gdk_display_get_default (), GTK_STYLE_PROVIDER (css),
-                                              GTK_STYLE_PROVIDER_PRIORITY_APPLICATION);
+  ui_add_style ("/org/tomodesk/ui/style.css", 0);
+  AdwStyleManager *styles = adw_style_manager_get_default ();
+  g_signal_connect (styles, "notify::high-contrast", G_CALLBACK (ui_on_contrast), NULL);
+  ui_on_contrast (styles, NULL, NULL);
 }
 
 void

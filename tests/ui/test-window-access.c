@@ -8,6 +8,8 @@
 
 #include "ui-test.h"
 #include "ui/axis-strip.h"
+#include "ui/batch-dialog.h"
+#include "ui/batch-window.h"
 #include "ui/devices-window.h"
 #include "ui/guide-window.h"
 #include "ui/jobs-window.h"
@@ -67,10 +69,9 @@ static GtkWidget *
 access_whole (GtkWidget *widget)
 {
   static const char *const wholes[]
-      = { "GtkSpinButton",   "GtkMenuButton",     "GtkEntry",       "GtkSwitch",
-          "GtkDropDown",     "AdwSplitButton",    "AdwComboRow",    "AdwEntryRow",
-          "AdwViewSwitcher", "GtkWindowControls", "GtkPopoverMenu", "GtkColumnView",
-          "AdwExpanderRow",  "GtkInfoBar",        "AdwToast",       "GtkSearchEntry" };
+      = { "GtkSpinButton",   "GtkMenuButton", "GtkEntry",    "GtkSwitch",      "GtkDropDown",
+          "AdwViewSwitcher", "AdwComboRow",   "AdwEntryRow", "GtkPopoverMenu", "GtkWindowControls",
+          "AdwExpanderRow",  "GtkColumnView", "GtkInfoBar",  "AdwToast",       "GtkSearchEntry" };
 
   for (GtkWidget *up = gtk_widget_get_parent (widget); up; up = gtk_widget_get_parent (up))
     for (guint i = 0; i < G_N_ELEMENTS (wholes); i++)
@@ -97,8 +98,7 @@ access_needs_name (GtkWidget *widget)
 {
   return gtk_widget_get_focusable (widget) && gtk_widget_get_can_focus (widget)
          && !GTK_IS_LABEL (widget) && !GTK_IS_LIST_BOX_ROW (widget) && !GTK_IS_WINDOW (widget)
-         && !GTK_IS_SCROLLED_WINDOW (widget) && !GTK_IS_PANED (widget) && !GTK_IS_POPOVER (widget)
-         && !GTK_IS_STACK (widget);
+         && !GTK_IS_SCROLLED_WINDOW (widget) && !GTK_IS_POPOVER (widget) && !GTK_IS_STACK (widget);
 }
 
 /* ── Texts ── */
@@ -162,6 +162,10 @@ access_walk (const Walk *walk, GtkWidget *widget)
     return;
   if (access_needs_name (widget) && access_is_unnamed (widget))
     access_fault (walk, widget, "has no name");
+  if (GTK_IS_BUTTON (widget) && gtk_button_get_use_underline (GTK_BUTTON (widget))
+      && gtk_test_accessible_has_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL)
+      && gtk_button_get_label (GTK_BUTTON (widget)))
+    access_fault (walk, widget, "is called with the mark of its mnemonic");
   if (GTK_IS_LABEL (widget))
     access_text (walk, widget);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
@@ -332,6 +336,50 @@ test_dialogs (void)
   access_check ();
 }
 
+static gboolean
+access_job_has_ended (gpointer item)
+{
+  return td_job_item_ended (item);
+}
+
+static gboolean
+access_volume_is_there (gpointer unused)
+{
+  return td_test_other_window (TD_TYPE_BATCH_WINDOW) == NULL
+         && g_strcmp0 (td_test_state (), "scan") == 0;
+}
+
+/* A batch as it is asked for, its table, and a volume that is written. */
+static void
+test_results (void)
+{
+  g_autofree char *folder = g_build_filename (td_test_folder (), "volumes", NULL);
+  GListModel *jobs = td_job_queue_model (td_test_jobs ());
+
+  td_test_activate ("batch", NULL);
+  GtkWindow *dialog = td_test_other_window (TD_TYPE_BATCH_DIALOG);
+  gtk_editable_set_text (td_test_part (dialog, "folder"), folder);
+  gtk_switch_set_active (td_test_part (dialog, "find"), FALSE);
+  access_look ("batch", dialog);
+  td_test_click (td_test_part (dialog, "accept"));
+  g_autoptr (TdJobItem) item = g_list_model_get_item (jobs, g_list_model_get_n_items (jobs) - 1);
+  td_test_wait (access_job_has_ended, item, "the batch");
+  access_look ("job", td_test_window);
+  if (!td_test_other_window (TD_TYPE_BATCH_WINDOW))
+    gtk_window_present (
+        GTK_WINDOW (td_batch_window_new (GTK_WINDOW (td_test_window), td_test_jobs (), item)));
+  GtkWindow *table = td_test_other_window (TD_TYPE_BATCH_WINDOW);
+  access_look ("batch-table", table);
+  const TdBatchRow *row = td_job_item_facts (item)->scans->pdata[0];
+  g_assert_cmpint (row->state, ==, TD_BATCH_WRITTEN);
+  td_window_open_path (td_test_window, row->output);
+  gtk_window_destroy (table);
+  td_test_wait (access_volume_is_there, NULL, "the volume");
+  td_test_show_page ("volume");
+  access_look ("written", td_test_window);
+  access_check ();
+}
+
 int
 main (int argc, char **argv)
 {
@@ -355,6 +403,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-access/scan", test_scan);
   g_test_add_func ("/window-access/pages", test_pages);
   g_test_add_func ("/window-access/dialogs", test_dialogs);
+  g_test_add_func ("/window-access/results", test_results);
   const int status = g_test_run ();
   td_test_folder_remove ();
   return status;
