@@ -124,7 +124,8 @@ recipe_group_set_up_item (GtkSignalListItemFactory *factory, GtkListItem *item, 
   gtk_list_item_set_child (item, box);
 }
 
-/* A choice that cannot be taken is grey, says why, and takes no click. */
+/* A choice that cannot be taken is grey, says why, and takes no click. The keyboard comes to it all
+ * the same, for it would not pass what cannot be marked. */
 static void
 recipe_group_bind_item (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer combo)
 {
@@ -140,7 +141,6 @@ recipe_group_bind_item (GtkSignalListItemFactory *factory, GtkListItem *item, gp
   gtk_widget_set_visible (why, *reason != 0);
   gtk_widget_set_sensitive (box, *reason == 0);
   gtk_list_item_set_activatable (item, *reason == 0);
-  gtk_list_item_set_selectable (item, *reason == 0);
 }
 
 static void
