@@ -83,6 +83,10 @@ cli_cluster_add_facts (JsonBuilder *builder, const TdRemoteFacts *facts)
   if (facts->seconds >= 0)
     td_json_add_number (builder, "seconds", facts->seconds);
   td_json_add_integer (builder, "ranks", facts->ranks);
+  td_json_begin_list (builder, "rank_lines");
+  for (guint i = 0; facts->rank_lines[i]; i++)
+    json_builder_add_string_value (builder, facts->rank_lines[i]);
+  json_builder_end_array (builder);
   td_json_begin_list (builder, "slices");
   for (guint i = 0; i < facts->slices->len; i++)
     json_builder_add_int_value (builder, g_array_index (facts->slices, TdRemoteSlice, i).index);
@@ -172,6 +176,23 @@ cli_cluster_show (const TdRemoteFacts *facts, char **shown)
   *shown = g_steal_pointer (&key);
 }
 
+/* Ranks that are told of while a job is followed; "jobs --json" tells of all. */
+#define TOLD_RANKS 16
+
+/* What each rank is and does, once. */
+static void
+cli_cluster_show_ranks (const TdRemoteFacts *facts, guint *told)
+{
+  const guint n = g_strv_length (facts->rank_lines);
+
+  for (; *told < MIN (n, TOLD_RANKS); (*told)++)
+    td_cli_say ("%s", facts->rank_lines[*told]);
+  if (n > TOLD_RANKS && n == facts->ranks && *told == TOLD_RANKS) {
+    td_cli_say ("%u ranks more: \"tomodesk-cli jobs --json\" tells of them", n - TOLD_RANKS);
+    (*told)++;
+  }
+}
+
 /* How a job is followed. */
 typedef struct {
   gboolean json;
@@ -201,6 +222,7 @@ cli_cluster_follow (TdRemoteJob *job, const Following *following)
   GCancellable *cancellable = td_cli_cancellable ();
   g_autofree char *shown = NULL;
   const char *slice = following->slice;
+  guint told = 0;
 
   for (;;) {
     g_auto (TdRemoteFacts) facts = { 0 };
@@ -214,6 +236,8 @@ cli_cluster_follow (TdRemoteJob *job, const Following *following)
       return TD_CLI_CANCELLED;
     }
     cli_cluster_show (&facts, &shown);
+    if (facts.ranks > 1)
+      cli_cluster_show_ranks (&facts, &told);
     if (reached && cli_cluster_save_slice (job, &facts, slice))
       slice = NULL;
     if (reached && td_remote_state_ended (facts.state))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli-plan-cluster.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "cli.h"
@@ -10,26 +9,6 @@
 
 /* Grids shown of each mode. */
 #define SHOWN 6
-
-static TdModelProblem
-plan_cluster_problem (const TdScanFacts *scan, const TdPlanFacts *plan, const TdRecipe *recipe)
-{
-  const double distance = scan->geometry.source_axis_mm;
-
-  return (TdModelProblem) {
-    .n_columns = scan->n_columns,
-    .n_rows = scan->n_rows,
-    .n_views = scan->n_views,
-    .nx = plan->nx,
-    .ny = plan->ny,
-    .nz = plan->n_slices,
-    .sample_bytes = (guint) td_sample_size (scan->sample_type),
-    .voxel_bytes = recipe->output_bits / 8,
-    .slab_slices = plan->slab_slices,
-    .stack = recipe->output_format == TD_VOLUME_TIFF_STACK,
-    .fan = distance > 0 && plan->pixel_mm > 0 ? plan->nx * plan->pixel_mm / 2 / distance : 0,
-  };
-}
 
 /* A profile has nodes and ranks; constants are those of a file or a preset. */
 static gboolean
@@ -126,7 +105,7 @@ td_cli_plan_cluster (const TdScan *scan, const TdPlan *plan, const char *cluster
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   const TdModelProblem problem
-      = plan_cluster_problem (facts, td_plan_facts (plan), td_plan_recipe (plan));
+      = td_model_problem (facts, td_plan_facts (plan), td_plan_recipe (plan));
   const gboolean parallel = facts->geometry.beam == TD_BEAM_PARALLEL;
   const TdClusterMode modes[] = { parallel ? TD_CLUSTER_SLICES : TD_CLUSTER_SLAB, TD_CLUSTER_IFDK };
   JsonObject *found = json ? json_object_new () : NULL;

@@ -212,7 +212,7 @@ benchmark_job (Benchmark *benchmark, Timed *timed, const char *scan, gboolean fi
   }
   if (!benchmark_agree (ok, error))
     return FALSE;
-  td_worker_do (benchmark->folder, &took, &timed->problem.slab_slices);
+  td_worker_do (benchmark->folder, &took, &timed->problem);
   timed_take (timed, &took, first);
   benchmark->n_jobs++;
   benchmark_meet ();
@@ -221,34 +221,14 @@ benchmark_job (Benchmark *benchmark, Timed *timed, const char *scan, gboolean fi
   return TRUE;
 }
 
-static TdModelProblem
-benchmark_problem (Size wanted, const Way *way)
-{
-  const guint size = wanted.side;
-  TdGeometry geometry;
-
-  td_cone_bench_geometry (size, size, &geometry);
-  return (TdModelProblem) {
-    .n_columns = size,
-    .n_rows = size,
-    .n_views = wanted.views,
-    .nx = size,
-    .ny = size,
-    .nz = size,
-    .sample_bytes = sizeof (guint16),
-    .voxel_bytes = sizeof (float),
-    .fan = size * geometry.voxel_mm / 2 / geometry.source_axis_mm,
-    .stack = way->format == TD_VOLUME_TIFF_STACK,
-  };
-}
-
 static void
-benchmark_begin_timed (const Benchmark *benchmark, Size size, const Way *way, Timed *timed)
+benchmark_begin_timed (const Benchmark *benchmark, const Way *way, Timed *timed)
 {
   const guint ranks = (guint) benchmark->size;
 
-  *timed = (Timed) { way, benchmark_problem (size, way), way->columns ? 1 : ranks,
-                     way->columns ? ranks : 1 };
+  *timed = (Timed) { .way = way,
+                     .rows = way->columns ? 1 : ranks,
+                     .columns = way->columns ? ranks : 1 };
 }
 
 /* The jobs of a size, each way in turns, so that what else the machine does disturbs all alike. */
@@ -264,7 +244,7 @@ benchmark_size (Benchmark *benchmark, Size size, GError **error)
   for (guint i = 0; ok && i < RUNS * ways; i++) {
     Timed *timed = &benchmark->timed[benchmark->n_timed + i % ways];
     if (i < ways)
-      benchmark_begin_timed (benchmark, size, &benchmark_ways[i], timed);
+      benchmark_begin_timed (benchmark, &benchmark_ways[i], timed);
     ok = benchmark_job (benchmark, timed, scan, i < ways, error);
   }
   benchmark->n_timed += ways;
@@ -440,7 +420,7 @@ benchmark_open (Benchmark *benchmark, GError **error)
   first = benchmark->local_rank == 0;
   MPI_Allreduce (&first, &firsts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   benchmark->n_nodes = firsts;
-  td_worker_share_processors ((guint) benchmark->node_ranks);
+  td_worker_share_node ((guint) benchmark->node_ranks);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, benchmark->device, error);
   if (!benchmark_agree (devices != NULL, error))

@@ -8,8 +8,6 @@
 #include "dataset/text-file.h"
 #include "grid.h"
 
-#define SLABS 8 /* of a sub-volume, which go through the stages one after the other */
-
 /* ── Machines ── */
 
 static const struct {
@@ -38,6 +36,7 @@ static const struct {
   { "start", G_STRUCT_OFFSET (TdModelMachine, start_s) },
   { "queue", G_STRUCT_OFFSET (TdModelMachine, queue_s) },
   { "shared", G_STRUCT_OFFSET (TdModelMachine, shared) },
+  { "apart", G_STRUCT_OFFSET (TdModelMachine, apart) },
 };
 
 static const struct {
@@ -54,14 +53,15 @@ static const struct {
    storage are the paper's own figures. Table 5 gives the others. Filtering is that of 4096
    projections on 8 nodes. The all-gather has 7 GB/s into a node and 12.7 GB/s between its ranks.
    The kernel follows from sub-volumes of 128 and of 32 slices. The table also gives how much of the
-   shorter stages is not hidden, and the start.
+   shorter stages is not hidden, and the start. What follows the computing goes on one after the
+   other there (Equations 18 and 19).
    h100: kernel, filter and link were measured on one card; the rest are round figures. */
 static const struct {
   const char *name, *words;
 } model_presets[] = {
   { "abci",
     "nodes:64 gpu:4 links:2 memory:16G load:105G filter:1.54G copy:12.7G network:7G update:259G "
-    "column:35.3 link:11.9G reduce:3.18G store:28.5G overlap:0.4 start:1.5" },
+    "column:35.3 link:11.9G reduce:3.18G store:28.5G overlap:0.4 start:1.5 apart:1" },
   { "h100",
     "nodes:1 gpu:8 links:8 memory:80G load:10G filter:50G copy:100G network:25G update:1.84T "
     "column:0 link:50G reduce:10G store:10G overlap:0.1" },
@@ -206,6 +206,27 @@ td_model_machine_describe (const TdModelMachine *machine)
   return g_string_free (text, FALSE);
 }
 
+TdModelProblem
+td_model_problem (const TdScanFacts *scan, const TdPlanFacts *plan, const TdRecipe *recipe)
+{
+  const double distance = scan->geometry.source_axis_mm;
+
+  return (TdModelProblem) {
+    .n_columns = plan->n_columns,
+    .n_rows = plan->n_rows,
+    .n_views = plan->n_views,
+    .nx = plan->nx,
+    .ny = plan->ny,
+    .nz = plan->n_slices,
+    .sample_bytes = (guint) td_sample_size (scan->sample_type),
+    .voxel_bytes = recipe->output_bits / 8,
+    .slab_slices = plan->slab_slices,
+    .sent_once = plan->sent_once,
+    .stack = recipe->output_format == TD_VOLUME_TIFF_STACK,
+    .fan = distance > 0 && plan->pixel_mm > 0 ? plan->nx * plan->pixel_mm / 2 / distance : 0,
+  };
+}
+
 /* ── Stages ── */
 
 static double
@@ -323,10 +344,12 @@ model_slab (const TdModelMachine *machine, const TdModelProblem *problem, guint 
   grid_nodes (machine, rows * columns, &each);
   const double seen = rows_seen (problem, rows), links = MIN (machine->links, each);
   const double pixels = projection_bytes (problem) * seen / columns;
-  /* Each slab of a sub-volume is sent what it sees. */
+  /* A rank's card keeps the rows that it was sent, or each slab of a sub-volume is sent what it
+     sees. */
   const guint slabs = rows * slabs_of (problem, rows);
-  const double sent
-      = projection_bytes (problem) * rows_seen (problem, slabs) / columns * slabs / rows;
+  const double sent = problem->sent_once ? pixels
+                                         : projection_bytes (problem) * rows_seen (problem, slabs)
+                                               / columns * slabs / rows;
 
   times->load = cost_of (&machine->load, pixels * problem->sample_bytes * rows * columns);
   times->filter = cost_of (&machine->filter, 4 * pixels);
@@ -363,6 +386,26 @@ model_overlapped (const Stage *stages, guint n, double left, const char **bound)
   return longest + left * before;
 }
 
+/* What follows the back-projection takes its longest part: slices come down, are added and are
+   stored a few at a time. */
+static double
+model_after (const TdModelTimes *times)
+{
+  return MAX (times->download, MAX (times->reduce, times->store));
+}
+
+/* Until the first slab is there to be back-projected, and after the last one was: slabs go through
+   the three parts of the pipeline one after the other, within a part in small pieces. Of the
+   longest part all slabs count, of the others one. */
+static double
+model_fill (const TdModelTimes *times, guint slabs)
+{
+  const double before = MAX (times->load, MAX (times->filter, times->upload));
+  const double middle = times->back_project, after = model_after (times);
+
+  return (before + middle + after - MAX (before, MAX (middle, after))) / slabs;
+}
+
 void
 td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, TdClusterMode mode,
                   guint rows, guint columns, TdModelTimes *times)
@@ -377,9 +420,10 @@ td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, 
     times->compute
         = model_overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
           + machine->start_s;
-    /* Equations 18 and 19: what follows is not hidden. */
-    times->total
-        = times->compute + times->download + times->reduce + times->store + machine->queue_s;
+    /* A sub-volume is one slab, which is fetched once all views are in it. */
+    const double after
+        = machine->apart > 0 ? times->download + times->reduce + times->store : model_after (times);
+    times->total = times->compute + after + machine->queue_s;
     if (times->store > times->compute)
       times->bound = "store";
     return;
@@ -391,12 +435,7 @@ td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, 
                            { "store", times->store } };
   times->compute = model_overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
                    + machine->start_s;
-  /* The first slab is read, filtered and sent before, and the last one fetched, added and stored
-     after all others. */
-  times->fill = (times->load + times->filter + times->upload + times->back_project + times->download
-                 + times->reduce + times->store
-                 - model_overlapped (stages, G_N_ELEMENTS (stages), 0, &times->bound))
-                / SLABS;
+  times->fill = model_fill (times, slabs_of (problem, rows));
   times->total = times->compute + times->fill + machine->queue_s;
 }
 

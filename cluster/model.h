@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/engine/plan.h"
 #include "job-file.h"
 
 /**
@@ -33,6 +34,7 @@ typedef struct {
   /* Not 0: devices are the processors that read, filter and exchange, too. Then threads wait for
      each other's turns, and of the stages only the back-projection can be predicted. */
   double shared;
+  double apart; /* not 0: with TD_CLUSTER_IFDK a sub-volume is fetched, added and stored in turn */
 } TdModelMachine;
 
 /* A preset or a list of words, each "KEY:VALUE", which later words change: "nodes:4 gpu:8
@@ -50,9 +52,14 @@ typedef struct {
   guint nx, ny, nz;
   guint sample_bytes, voxel_bytes; /* as they are stored */
   guint slab_slices;               /* that a rank back-projects at once; 0: all of its sub-volume */
+  gboolean sent_once;              /* a device keeps the rows that it was sent for its next slabs */
   gboolean stack;                  /* a file for each slice is written */
   double fan; /* half the volume's width over the source's distance; 0: parallel beams */
 } TdModelProblem;
+
+/* What the plan of a whole volume asks of a cluster. */
+TdModelProblem td_model_problem (const TdScanFacts *scan, const TdPlanFacts *plan,
+                                 const TdRecipe *recipe);
 
 /* Seconds. Stages overlap; "fill" is what comes before the first slab and after the last. */
 typedef struct {

@@ -9,6 +9,8 @@
 
 /* Of a segment: large enough for a link's full speed, small enough that many overlap. */
 #define SEGMENT_BYTES ((guint64) 16 << 20)
+/* Of one that no other rank has a part of: as many as are written at once. */
+#define ALONE_BYTES ((guint64) 64 << 20)
 /* Segments of this rank in flight, and of others. */
 #define OWN_SEGMENTS 4
 #define OTHER_SEGMENTS 3
@@ -134,7 +136,8 @@ td_reduce_new (const TdReduceSpec *spec)
   MPI_Comm_size (spec->row, &size);
   reduce->size = size;
   reduce->spec.nodes = g_memdup2 (spec->nodes, (gsize) size * sizeof *spec->nodes);
-  const guint64 most = MIN (SEGMENT_BYTES, spec->memory / (OWN_SEGMENTS + OTHER_SEGMENTS));
+  const guint64 most = MIN (size > 1 ? SEGMENT_BYTES : ALONE_BYTES,
+                            spec->memory / (OWN_SEGMENTS + OTHER_SEGMENTS));
   /* Each rank owns some segments. */
   const guint shared = MAX (1, spec->n_slices / (4 * (guint) size));
   reduce->segment_slices = (guint) CLAMP (most / slice, 1, shared);

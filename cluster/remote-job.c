@@ -961,6 +961,8 @@ remote_job_take_start (TdRemoteJob *job, JsonNode *event)
                        .end = TD_REMOTE_RUNNING,
                        .first_s = remote_number (event, "time", 0) };
   facts->ahead = facts->paused = facts->slices_done = facts->n_passes = 0;
+  g_strfreev (facts->rank_lines); /* of an earlier run */
+  facts->rank_lines = g_new0 (char *, 1);
   g_array_set_size (facts->residuals, 0);
   facts->slice_rows = MAX (td_json_count (event, "slice_rows"), 1);
   remote_set_text (&facts->method, td_json_string (event, "method"));
@@ -980,11 +982,19 @@ remote_job_take_rank (TdRemoteJob *job, JsonNode *event)
 {
   const char *node = td_json_string (event, "node"), *device = td_json_string (event, "device");
   const char *kernel = td_json_string (event, "kernel");
+  const guint count = td_json_count (event, "count"), views = td_json_count (event, "views");
+  const guint first = td_json_count (event, "first");
+  const guint first_view = td_json_count (event, "first_view");
   g_autofree char *line
       = g_strdup_printf ("rank %u: %s, %s%s%s", td_json_count (event, "rank"), node ? node : "?",
                          device ? device : "?", kernel ? ", " : "", kernel ? kernel : "");
+  g_autofree char *share
+      = count > 0 ? g_strdup_printf (", slices %u to %u, views %u to %u", first, first + count - 1,
+                                     first_view, first_view + views - 1)
+                  : g_strdup (""); /* it is idle, or takes rows as they are handed out */
+  g_autofree char *whole = g_strconcat (line, share, NULL);
 
-  remote_append (&job->facts.rank_lines, line);
+  remote_append (&job->facts.rank_lines, whole);
 }
 
 static void

@@ -51,7 +51,7 @@ typedef struct {
   double left_s;     /* < 0: not known */
   double seconds;    /* it took, or has taken; < 0: not started */
   guint ranks;       /* 0: not known yet */
-  char **rank_lines; /* a line a rank: node, device, kernel; never NULL */
+  char **rank_lines; /* a line a rank: node, device, kernel, its part of the volume; never NULL */
   char **notes;      /* never NULL; as @why for td_remote_words() */
   guint nx, ny, n_slices, first_row, slice_rows; /* of the volume; 0: not known yet */
   guint slices_done, n_passes; /* n_passes 0: the method has none, or it is not known */

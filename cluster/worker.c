@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "compute/device/host-fft.h"
+#include "compute/device/host.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
@@ -30,13 +31,15 @@
 
 /* Of a rank's memory, for segments in flight, and as much for views that are gathered. */
 #define SEGMENTS_PART 8
+/* Ranks of which none is so many times as fast as another do the same. */
+#define ALIKE 1.15
 
 /* What all ranks know of each. */
 typedef struct {
   char node[64], device[64], kernel[64], precision[16];
   double estimate_s;                         /* of the whole volume on this rank; 0: not known */
   guint64 host_bytes, device_bytes, updates; /* of the plan */
-  guint64 device_memory;                     /* that the rank may take */
+  guint64 device_memory, host_memory;        /* that the rank may take */
   guint nx, ny, n_slices, symmetric_views;
 } RankFacts;
 
@@ -51,7 +54,7 @@ typedef struct {
 typedef struct {
   const char *folder;
   int rank, size;
-  int local_rank, node; /* among those of the node; the first rank there */
+  int local_rank, node_ranks, node; /* among those of the node; how many; the first rank there */
   TdJobFile job;
   TdEngine *engine;
   TdScan *scan;
@@ -69,8 +72,9 @@ typedef struct {
   TdEvents *events;
   TdWatch *watch;
   GCancellable *cancellable;
-  MPI_Comm row, column;  /* of the grid; column: with the mode ifdk */
-  guint64 device_memory; /* that it may take */
+  MPI_Comm row, column;                             /* of the grid; column: with the mode ifdk */
+  char device[sizeof ((TdRecipe *) NULL)->devices]; /* this rank's */
+  guint64 device_memory;                            /* that it may take of it */
   TdPipeline pipeline;
   TdPipelineTimes slowest; /* of all ranks, once they are done */
   gint64 started_us;
@@ -125,10 +129,11 @@ worker_meet (const Worker *worker)
 /* ── Where this rank is ── */
 
 void
-td_worker_share_processors (guint node_ranks)
+td_worker_share_node (guint node_ranks)
 {
   const guint own = g_get_num_processors ();
 
+  td_host_share_memory (node_ranks);
   if (own != (guint) sysconf (_SC_NPROCESSORS_ONLN))
     return;
   g_autofree char *threads = g_strdup_printf ("%u", MAX (1, own / node_ranks));
@@ -139,15 +144,14 @@ static void
 worker_find_node (Worker *worker)
 {
   MPI_Comm node;
-  int size;
 
   MPI_Comm_split_type (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, worker->rank, MPI_INFO_NULL, &node);
   MPI_Comm_rank (node, &worker->local_rank);
-  MPI_Comm_size (node, &size);
+  MPI_Comm_size (node, &worker->node_ranks);
   worker->node = worker->rank;
   MPI_Bcast (&worker->node, 1, MPI_INT, 0, node);
   MPI_Comm_free (&node);
-  td_worker_share_processors ((guint) size);
+  td_worker_share_node ((guint) worker->node_ranks);
 }
 
 static gboolean
@@ -163,6 +167,17 @@ worker_exchange_bytes (const Worker *worker)
   return worker->job.cluster.memory_bytes / SEGMENTS_PART * (worker_gathers (worker) ? 2 : 1);
 }
 
+/* This rank's devices and memory, in a recipe that all have. */
+static void
+worker_set_own (Worker *worker, TdRecipe *recipe)
+{
+  const guint64 memory = worker->job.cluster.memory_bytes;
+
+  g_strlcpy (recipe->devices, worker->device, sizeof recipe->devices);
+  recipe->memory_limit_bytes = memory ? memory - worker_exchange_bytes (worker) : 0;
+  recipe->device_memory_limit_bytes = worker->device_memory;
+}
+
 /* Ranks of a node take its devices in turns. */
 static gboolean
 worker_choose_device (Worker *worker, GError **error)
@@ -172,14 +187,15 @@ worker_choose_device (Worker *worker, GError **error)
 
   if (!devices)
     return FALSE;
-  TdDevice *device = devices->pdata[(guint) worker->local_rank % devices->len];
-  g_strlcpy (worker->recipe.devices, td_device_info (device)->id, sizeof worker->recipe.devices);
+  const guint index = (guint) worker->local_rank % devices->len;
+  const TdDeviceInfo *info = td_device_info (devices->pdata[index]);
+  const guint sharers = ((guint) worker->node_ranks - 1 - index) / devices->len + 1;
   const guint64 memory = worker->job.cluster.memory_bytes;
-  worker->device_memory = td_device_info (device)->memory_bytes;
-  if (memory) {
-    worker->recipe.memory_limit_bytes = memory - worker_exchange_bytes (worker);
-    worker->device_memory = MIN (worker->device_memory, worker->recipe.memory_limit_bytes);
-  }
+  g_strlcpy (worker->device, info->id, sizeof worker->device);
+  worker->device_memory = info->memory_bytes / sharers;
+  if (memory)
+    worker->device_memory = MIN (worker->device_memory, memory - worker_exchange_bytes (worker));
+  worker_set_own (worker, &worker->recipe);
   return TRUE;
 }
 
@@ -190,11 +206,8 @@ static gboolean
 worker_make_plan (Worker *worker, GError **error)
 {
   g_autofree char *text = NULL;
-  char devices[sizeof worker->recipe.devices];
-  const guint64 memory = worker->recipe.memory_limit_bytes;
 
   td_watch_stage (worker->watch, "planning");
-  g_strlcpy (devices, worker->recipe.devices, sizeof devices);
   if (worker->rank == 0) {
     worker->whole = td_plan_new (worker->engine, worker->scan, &worker->recipe, worker->job.output,
                                  worker->cancellable, error);
@@ -205,29 +218,11 @@ worker_make_plan (Worker *worker, GError **error)
   g_autofree char *shared = worker_share_text (worker, text);
   if (!td_recipe_from_json (&worker->recipe, shared, error))
     return FALSE;
-  g_strlcpy (worker->recipe.devices, devices, sizeof devices);
-  worker->recipe.memory_limit_bytes = memory;
+  worker_set_own (worker, &worker->recipe);
   if (worker->rank != 0)
     worker->whole = td_plan_new (worker->engine, worker->scan, &worker->recipe, NULL,
                                  worker->cancellable, error);
   return worker->whole != NULL;
-}
-
-static void
-worker_tell_ranks (Worker *worker)
-{
-  for (int i = 0; worker->rank == 0 && i < worker->size; i++) {
-    const RankFacts *facts = &worker->ranks[i];
-    JsonBuilder *builder = td_watch_event_begin (worker->watch, "rank");
-    td_json_add_integer (builder, "rank", (guint64) i);
-    td_json_add_string (builder, "node", facts->node);
-    td_json_add_string (builder, "device", facts->device);
-    td_json_add_string (builder, "kernel", facts->kernel);
-    td_json_add_string (builder, "precision", facts->precision);
-    td_json_add_integer (builder, "memory", facts->host_bytes);
-    td_json_add_integer (builder, "device_memory", facts->device_bytes);
-    td_watch_event_end (worker->watch);
-  }
 }
 
 /* All ranks learn of each other. */
@@ -239,6 +234,7 @@ worker_meet_ranks (Worker *worker, GError **error)
                     .host_bytes = facts->host_bytes + worker_exchange_bytes (worker),
                     .device_bytes = facts->device_bytes,
                     .device_memory = worker->device_memory,
+                    .host_memory = td_host_memory_available (),
                     .nx = facts->nx,
                     .ny = facts->ny,
                     .n_slices = facts->n_slices,
@@ -256,7 +252,6 @@ worker_meet_ranks (Worker *worker, GError **error)
   worker_await (worker, &request);
   MPI_Iallgather (&worker->node, 1, MPI_INT, worker->nodes, 1, MPI_INT, MPI_COMM_WORLD, &request);
   worker_await (worker, &request);
-  worker_tell_ranks (worker);
   for (int i = 1; i < worker->size; i++) {
     const RankFacts *other = &worker->ranks[i], *first = worker->ranks;
     if (other->nx == first->nx && other->ny == first->ny && other->n_slices == first->n_slices)
@@ -308,28 +303,43 @@ worker_one_column (Worker *worker)
              : td_error_text (error, NULL);
 }
 
-/* What each rank does of what all do: by the speeds that earlier jobs left, if they differ. */
+/* How fast a rank is, by what earlier jobs of its device left, if the ranks differ. */
 static double
-worker_speed (const Worker *worker, int rank)
+worker_speed (const Worker *worker, guint rank)
 {
-  gboolean alike = TRUE, known = TRUE;
+  double least = INFINITY, most = 0;
 
   for (int i = 0; i < worker->size; i++) {
-    alike = alike && strcmp (worker->ranks[i].kernel, worker->ranks[0].kernel) == 0;
-    known = known && worker->ranks[i].estimate_s > 0;
+    least = MIN (least, worker->ranks[i].estimate_s);
+    most = MAX (most, worker->ranks[i].estimate_s);
   }
-  return alike || !known ? 1 : 1 / worker->ranks[rank].estimate_s;
+  return least > 0 && most > ALIKE * least ? 1 / worker->ranks[rank].estimate_s : 1;
 }
 
-static guint
-worker_views (const Worker *worker)
+/* Of each row of the grid. (transfer full) */
+static double *
+worker_row_speeds (const Worker *worker)
 {
-  const TdRecipe *recipe = &worker->recipe;
-  const guint all = recipe->view_end > 0 ? recipe->view_end - recipe->view_first
-                                         : td_scan_facts (worker->scan)->n_views;
-  const guint bin = MAX (recipe->bin_views, 1);
+  const guint rows = worker->grid.rows, columns = worker->grid.columns;
+  double *speeds = g_new0 (double, rows);
 
-  return (all + bin - 1) / bin;
+  for (guint i = 0; i < rows * columns; i++)
+    speeds[i / columns] += worker_speed (worker, i);
+  return speeds;
+}
+
+/* The views that a rank of the grid adds. */
+static TdGridShare
+worker_views_of (const Worker *worker, guint rank)
+{
+  const guint rows = worker->grid.rows, columns = worker->grid.columns;
+  g_autofree double *speeds = g_new0 (double, columns);
+
+  /* Ranks that gather have the same views as the others of their column. */
+  for (guint i = 0; i < rows * columns; i++)
+    if (worker_gathers (worker) || i / columns == rank / columns)
+      speeds[i % columns] += worker_speed (worker, i);
+  return td_grid_share (td_plan_facts (worker->whole)->n_views, 2, speeds, columns, rank % columns);
 }
 
 /* R of Equation 7 for the rank with the least memory; 0: the mode wants as many rows as there may
@@ -376,6 +386,36 @@ worker_tell_start (Worker *worker)
   td_watch_event_end (worker->watch);
 }
 
+/* What each rank is, and what it does of the volume. */
+static void
+worker_tell_ranks (Worker *worker)
+{
+  const guint rows = worker->grid.rows, columns = worker->grid.columns;
+  g_autofree double *of_rows = worker_row_speeds (worker);
+
+  for (guint i = 0; worker->rank == 0 && i < (guint) worker->size; i++) {
+    const RankFacts *facts = &worker->ranks[i];
+    JsonBuilder *builder = td_watch_event_begin (worker->watch, "rank");
+    td_json_add_integer (builder, "rank", i);
+    td_json_add_string (builder, "node", facts->node);
+    td_json_add_string (builder, "device", facts->device);
+    td_json_add_string (builder, "kernel", facts->kernel);
+    td_json_add_string (builder, "precision", facts->precision);
+    td_json_add_integer (builder, "memory", facts->host_bytes);
+    td_json_add_integer (builder, "memory_there", facts->host_memory);
+    td_json_add_integer (builder, "device_memory", facts->device_bytes);
+    if (!worker_hands_out (worker) && i < rows * columns) {
+      const TdGridShare slices = td_grid_share (facts->n_slices, 1, of_rows, rows, i / columns);
+      const TdGridShare views = worker_views_of (worker, i);
+      td_json_add_integer (builder, "first", slices.first);
+      td_json_add_integer (builder, "count", slices.count);
+      td_json_add_integer (builder, "first_view", views.first);
+      td_json_add_integer (builder, "views", views.count);
+    }
+    td_watch_event_end (worker->watch);
+  }
+}
+
 static void
 worker_note_idle (Worker *worker)
 {
@@ -389,32 +429,24 @@ worker_note_idle (Worker *worker)
   td_watch_note (worker->watch, note);
 }
 
+static TdModelProblem
+worker_problem (const Worker *worker)
+{
+  return td_model_problem (td_scan_facts (worker->scan), td_plan_facts (worker->whole),
+                           &worker->recipe);
+}
+
 /* What the grid should take, if the job's folder says what the machine can do ("machine.txt", as
    td_model_machine_parse() takes it). FALSE: it does not. */
 static gboolean
 worker_predict (const Worker *worker, TdModelTimes *times, gboolean *shared)
 {
-  const TdPlanFacts *facts = td_plan_facts (worker->whole);
-  const TdScanFacts *scan = td_scan_facts (worker->scan);
-  const double distance = scan->geometry.source_axis_mm;
   g_autofree char *path = g_build_filename (worker->folder, "machine.txt", NULL);
   TdModelMachine machine;
 
   if (!g_file_test (path, G_FILE_TEST_EXISTS) || !td_model_machine_parse (&machine, path, NULL))
     return FALSE;
-  const TdModelProblem problem = {
-    .n_columns = scan->n_columns,
-    .n_rows = scan->n_rows,
-    .n_views = scan->n_views,
-    .nx = facts->nx,
-    .ny = facts->ny,
-    .nz = facts->n_slices,
-    .sample_bytes = (guint) td_sample_size (scan->sample_type),
-    .voxel_bytes = worker->recipe.output_bits / 8,
-    .slab_slices = facts->slab_slices,
-    .stack = worker->recipe.output_format == TD_VOLUME_TIFF_STACK,
-    .fan = distance > 0 ? facts->nx * facts->pixel_mm / 2 / distance : 0,
-  };
+  const TdModelProblem problem = worker_problem (worker);
   td_model_predict (&machine, &problem, worker->job.cluster.mode, worker->grid.rows,
                     worker->grid.columns, times);
   *shared = machine.shared > 0;
@@ -469,7 +501,7 @@ worker_make_grid (Worker *worker, GError **error)
   }
   g_autofree char *one_column = worker_one_column (worker);
   const TdGridLimits limits = { .n_slices = td_plan_facts (worker->whole)->n_slices,
-                                .n_views = worker_views (worker),
+                                .n_views = td_plan_facts (worker->whole)->n_views,
                                 .least_rows = worker_least_rows (worker),
                                 .one_column = one_column };
 
@@ -487,6 +519,7 @@ worker_make_grid (Worker *worker, GError **error)
   if (worker->column != MPI_COMM_NULL)
     MPI_Comm_set_errhandler (worker->column, MPI_ERRORS_RETURN);
   worker_tell_start (worker);
+  worker_tell_ranks (worker);
   worker_note_idle (worker);
   worker_tell_plan (worker);
   return TRUE;
@@ -557,7 +590,11 @@ static gboolean
 worker_begin_output (Worker *worker, GError **error)
 {
   const TdPlanFacts *facts = td_plan_facts (worker->whole);
-  g_autofree char *recipe = td_recipe_to_json (&worker->recipe);
+  /* Neither the memory that there is today nor the device makes another volume of it. */
+  TdRecipe same = worker->recipe;
+  same.memory_limit_bytes = same.device_memory_limit_bytes = 0;
+  same.devices[0] = '\0';
+  g_autofree char *recipe = td_recipe_to_json (&same);
   g_autoptr (TdJob) job = td_job_new (worker->whole);
 
   if (!td_job_output_range (job, &worker->decided.low, &worker->decided.high, error))
@@ -697,28 +734,20 @@ worker_gather_views (Worker *worker)
 static gboolean
 worker_do_slabs (Worker *worker, const GArray *missing, GError **error)
 {
-  const guint rows = worker->grid.rows, columns = worker->grid.columns;
-  const guint rank = (guint) worker->rank, row = rank / columns;
-  g_autofree double *of_rows = g_new0 (double, rows), *of_columns = g_new0 (double, columns);
-  const double slice_updates
-      = td_plan_facts (worker->whole)->updates / td_plan_facts (worker->whole)->n_slices;
+  const guint rank = (guint) worker->rank;
+  g_autofree double *of_rows = worker_row_speeds (worker);
+  const TdPlanFacts *facts = td_plan_facts (worker->whole);
+  const double slice_updates = facts->updates / facts->n_slices;
 
-  if (rank >= rows * columns)
+  if (rank >= worker->grid.rows * worker->grid.columns)
     return TRUE;
-  for (guint i = 0; i < rows * columns; i++)
-    of_rows[i / columns] += worker_speed (worker, (int) i);
-  /* Ranks that gather have the same views as the others of their column. */
-  for (guint i = 0; i < rows * columns; i++)
-    if (worker_gathers (worker) || i / columns == row)
-      of_columns[i % columns] += worker_speed (worker, (int) i);
-  const TdGridShare views
-      = td_grid_share (worker_views (worker), 2, of_columns, columns, rank % columns);
+  const TdGridShare views = worker_views_of (worker, rank);
   g_autoptr (GArray) ranges = worker_share_ranges (worker, missing, of_rows);
   worker->pipeline.views = (TdViewGroup) { views.first, views.count };
   worker_gather_views (worker);
   for (guint i = 0; i < ranges->len; i++)
     worker->pipeline.updates += g_array_index (ranges, TdGridShare, i).count * slice_updates
-                                * views.count / worker_views (worker);
+                                * views.count / facts->n_views;
   if (!worker_show_slice (worker, ranges, error))
     return FALSE;
   for (guint i = 0; i < ranges->len; i++)
@@ -963,7 +992,7 @@ worker_clear (Worker *worker)
 }
 
 void
-td_worker_do (const char *folder, TdPipelineTimes *slowest, guint *slab_slices)
+td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *problem)
 {
   Worker worker = { .folder = folder,
                     .cancellable = g_cancellable_new (),
@@ -1000,8 +1029,10 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, guint *slab_slices)
     td_watch_cancelled (worker.watch);
   if (!ok)
     td_watch_fail (worker.watch, error);
-  *slowest = worker.slowest;
-  *slab_slices = td_plan_facts (worker.whole)->slab_slices;
+  if (slowest)
+    *slowest = worker.slowest;
+  if (problem)
+    *problem = worker_problem (&worker);
   td_watch_free (worker.watch);
   worker_clear (&worker);
   if (worker.row != MPI_COMM_NULL)
@@ -1014,12 +1045,10 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, guint *slab_slices)
 int
 td_worker_run (const char *folder)
 {
-  TdPipelineTimes slowest;
-  guint slab_slices;
   int provided;
 
   MPI_Init_thread (NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
-  td_worker_do (folder, &slowest, &slab_slices);
+  td_worker_do (folder, NULL, NULL);
   MPI_Finalize ();
   return TD_WORKER_DONE;
 }

@@ -3,6 +3,7 @@
 
 #include <glib.h>
 
+#include "model.h"
 #include "pipeline-times.h"
 
 /**
@@ -15,14 +16,13 @@
 #define TD_WORKER_FAILED 1
 #define TD_WORKER_CANCELLED 75
 
-/* Sets how many processors this rank uses. A rank that is bound to processors has them alone.
-   Otherwise the @node_ranks ranks of the node share them. Call this before the first device is
-   opened. */
-void td_worker_share_processors (guint node_ranks);
+/* Sets what this rank takes of its node: @node_ranks ranks share the memory. They share the
+   processors, too, unless they are bound to some. Call this before the first device is opened. */
+void td_worker_share_node (guint node_ranks);
 
 /* Carries out the job in @folder; the main thread. Starts MPI and ends it. */
 int td_worker_run (const char *folder);
 /* The same within MPI that runs already, on all its ranks. Returns once the job is done: if it
-   fails, MPI ends. @slowest: seconds of each stage, of the rank that took the longest.
-   @slab_slices: of the whole's plan. */
-void td_worker_do (const char *folder, TdPipelineTimes *slowest, guint *slab_slices);
+   fails, MPI ends. @slowest: seconds of each stage, of the rank that took the longest. @problem:
+   what the model would be asked about it. Either may be NULL. */
+void td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *problem);

@@ -327,6 +327,14 @@ td_host_memory_bytes (void)
               number_in_file ("/sys/fs/cgroup/memory.max"));
 }
 
+static guint host_memory_sharers = 1;
+
+void
+td_host_share_memory (guint processes)
+{
+  host_memory_sharers = MAX (processes, 1);
+}
+
 guint64
 td_host_memory_available (void)
 {
@@ -340,5 +348,5 @@ td_host_memory_available (void)
     used -= MIN (used, number_after ("/sys/fs/cgroup/memory.stat", "file ", 0));
     available = MIN (available, limit > used ? limit - used : 0);
   }
-  return available;
+  return available / host_memory_sharers;
 }

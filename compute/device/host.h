@@ -19,6 +19,8 @@ gpointer td_host_malloc (guint64 bytes, GError **error);
 /* Host memory, bytes, within this process's control group: all of it, and what can still be had. */
 guint64 td_host_memory_bytes (void);
 guint64 td_host_memory_available (void);
+/* So many processes of this computer share what can be had. Before any device is opened. */
+void td_host_share_memory (guint processes);
 guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */
 
 /* In a program with a window, threads that compute have a lower priority than the one that

@@ -236,6 +236,9 @@ resolve_views (TdPlan *plan, GError **error)
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   TdViewGroup *views = &plan->views;
 
+  plan->facts.n_columns = facts->n_columns;
+  plan->facts.n_rows = facts->n_rows;
+  plan->facts.n_views = facts->n_views;
   if (views->count == 0)
     *views = (TdViewGroup) { 0, facts->n_views };
   if ((guint64) views->first + views->count > facts->n_views) {

@@ -32,9 +32,11 @@ typedef struct {
   guint first_slice, n_slices; /* rows reconstructed, counted as the crop and bins leave them */
   guint first_row, slice_rows; /* measured rows: the first slice's first, and how many make one;
                                   cone beam: slices of the volume, and 1 */
-  guint slab_slices;           /* slices a slab */
-  guint sent_bits;             /* of a sample on its way to the devices: as stored, or 32; 0: not
-                                  said by the method */
+  guint n_columns, n_rows, n_views; /* as the recipe's crop, bins and views leave the scan */
+  guint slab_slices;                /* slices a slab */
+  gboolean sent_once; /* FDK: a device keeps the rows that it was sent for its next slabs */
+  guint sent_bits;    /* of a sample on its way to the devices: as stored, or 32; 0: not
+                         said by the method */
   guint n_slabs;
   guint symmetric_views; /* that kernels add together, so that views are not added in their order;
                             1: they are */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Jobs on this computer, over ssh and by Slurm: test-remote.py CLI WORKER KIND [--all|--slow|--real] [CASE…].
+"""Jobs on this computer, over ssh and by Slurm: test-remote.py CLI WORKER KIND [--all|--slow|--real|--guide] [CASE…].
 
 Speaks TAP. A kind of cluster whose programs are not installed is skipped with the reason. The worker is one
 that computes nothing, or with --real the program's own.
@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import traceback
 
 import cluster
 
+GUIDE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide-cluster.md"
 FAULTS = 10  # seconds in which a fault is to be told
 
 
@@ -33,6 +35,7 @@ def submits_and_follows(place, kind):
     done = place.run("submit", place.scan, "--output", output, "--profile", kind)
     assert done.returncode == 0, done.stderr
     assert output.read_text() == "a volume\n", "the volume is there"
+    assert ", host, none, slices 1 to 1, views 0 to 7\n" in done.stderr, done.stderr
     assert "Stages: read 0.5 s (0.4 s predicted), store 0.25 s\n" in done.stdout, done.stdout
     job = json.loads(place.run("jobs", "--json").stdout)["jobs"][0]
     assert (job["state"], job["profile"], job["slices"]) == ("done", kind, [1]), job
@@ -404,6 +407,35 @@ def tells_that_a_real_rank_was_killed(place, kind):
     assert (place.folder / f"{kind}-killed.tif").exists()
 
 
+def carries_out_the_guide(place, kind):
+    """All commands of the guide, in their order, from an account that has nothing. Only what a site fills in is changed."""
+    home, data = place.folder / "clean", place.folder / "clean" / "data"
+    site = {"nodes": 1, "ranks-per-node": 2, "cards-per-rank": 0, "partition": "main", "setup": ":",
+            "launcher": place.slurm.launcher, "worker": place.keys[kind]["worker"]}
+    text = GUIDE.read_text()
+    profile = next(block for block in re.findall(r"(?:^    .*\n)+", text, re.M) if block.startswith("    [Profile]"))
+    keys = [line.strip().split(" = ", 1) for line in profile.splitlines()[1:]]
+    assert set(site) <= {key for key, _ in keys}, keys
+    data.mkdir(parents=True)
+    (home / ".config" / "tomodesk" / "profiles").mkdir(parents=True)
+    (home / ".config" / "tomodesk" / "profiles" / "hall.ini").write_text(
+        "[Profile]\n" + "".join(f"{key} = {site.get(key, value)}\n" for key, value in keys if key not in ("host", "map")))
+    environment = {key: value for key, value in place.environment.items() if not key.startswith("XDG_")}
+    environment.update(HOME=str(home), PATH=f"{pathlib.Path(place.cli).parent}:{environment['PATH']}")
+    job_id = None
+    for line in re.findall(r"^    (tomodesk-cli .*)$", text, re.M):
+        words = line.replace("/data/", f"{data}/").replace("ID", job_id or "ID")
+        done = subprocess.run(words, shell=True, cwd=home, env=environment, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=500, check=False)
+        assert done.returncode == 0, (words, done.stdout)
+        if " phantom " in words:
+            shutil.copy(home / "scan.nxs", data)
+        if " submit " in words:
+            listed = subprocess.run([place.cli, "jobs", "--json"], env=environment, stdout=subprocess.PIPE, check=True)
+            job_id = json.loads(listed.stdout)["jobs"][0]["id"]
+    assert (home / "volume.tif").exists() and (data / "volume.h5").exists()
+
+
 COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, cancels_the_deaf, tells_that_a_rank_was_killed,
           tells_the_worker_s_words, tells_that_the_worker_is_missing]
 CASES = {
@@ -428,6 +460,7 @@ QUICK = {
 # The probe comes first: it makes the jobs' folder, as on a cluster that is new.
 REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs]
 REAL_DEATHS = {"local": [tells_that_a_real_rank_was_killed], "slurm": [tells_that_a_real_rank_was_killed]}
+GUIDED = {"slurm": [carries_out_the_guide]}
 SLOW = {"slurm": [tells_that_the_wall_time_was_reached, asks_the_queue_rarely]}
 
 
@@ -448,7 +481,7 @@ def prepare(place, kind):
 
 def main():
     cli, fake, kind = sys.argv[1:4]
-    cases = (SLOW[kind] if "--slow" in sys.argv else REAL + REAL_DEATHS.get(kind, []) if "--real" in sys.argv
+    cases = (SLOW[kind] if "--slow" in sys.argv else GUIDED[kind] if "--guide" in sys.argv else REAL + REAL_DEATHS.get(kind, []) if "--real" in sys.argv
              else CASES[kind] if "--all" in sys.argv else QUICK[kind])
     only = [word for word in sys.argv[4:] if not word.startswith("--")]
     cases = CASES[kind] if only and cases is QUICK[kind] else cases

@@ -237,6 +237,95 @@ test_layout (void)
   g_assert_cmpfloat (one.load, ==, other.load);
 }
 
+/* ── How stages are put together ── */
+
+#define PIECES 24 /* of a slab, within a part of the pipeline */
+
+/* The end of a job whose slabs go through three parts: the pieces of a slab are read, filtered and
+   sent; it is back-projected; its pieces are fetched, added and stored. Each stage does one thing
+   at a time. */
+static double
+simulate (const TdModelTimes *times, guint slabs)
+{
+  const double before[3] = { times->load, times->upload, times->filter };
+  const double after[3] = { times->download, times->reduce, times->store };
+  double free_before[3] = { 0 }, free_after[3] = { 0 }, projected = 0;
+
+  for (guint s = 0; s < slabs; s++) {
+    for (guint p = 0; p < PIECES; p++)
+      for (guint k = 0; k < 3; k++)
+        free_before[k]
+            = MAX (free_before[k], k > 0 ? free_before[k - 1] : 0) + before[k] / slabs / PIECES;
+    projected = MAX (projected, free_before[2]) + times->back_project / slabs;
+    for (guint p = 0; p < PIECES; p++)
+      for (guint k = 0; k < 3; k++)
+        free_after[k] = MAX (free_after[k], k > 0 ? free_after[k - 1] : projected)
+                        + after[k] / slabs / PIECES;
+  }
+  return free_after[2];
+}
+
+/* With constants of no machine: whatever bounds, the model's whole is what the stages come to. */
+static void
+test_composition (void)
+{
+  static const char *const machines[] = {
+    "load:1G filter:10G update:1T link:10G reduce:10G store:100G",   /* bound by reading */
+    "load:100G filter:1G update:1T link:10G reduce:10G store:100G",  /* by filtering */
+    "load:100G filter:10G update:10G link:10G reduce:10G store:10G", /* by the kernel */
+    "load:100G filter:10G update:1T link:0.2G reduce:10G store:10G", /* by transfers */
+    "load:100G filter:10G update:1T link:10G reduce:0.1G store:10G", /* by adding */
+    "load:100G filter:10G update:1T link:10G reduce:10G store:0.4G", /* by storing */
+    "load:4G filter:2G update:0.8T link:2G reduce:1.5G store:4G",    /* by nothing much */
+  };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (machines); i++)
+    for (guint slab = 64; slab <= 1024; slab *= 4)
+      for (guint rows = 1; rows <= 4; rows *= 2) {
+        TdModelProblem problem = ifdk_problem (2048);
+        const guint slabs = (2048 / rows + slab - 1) / slab;
+        TdModelMachine machine;
+        TdModelTimes times;
+
+        problem.slab_slices = slab;
+        problem.sent_once = TRUE;
+        g_assert_true (td_model_machine_parse (&machine, machines[i], &error));
+        machine.overlap = 0;
+        td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, rows, 4 / rows, &times);
+        assert_within (times.total, simulate (&times, slabs), 0.1);
+      }
+}
+
+/* Twice the ranks halve what each does, whichever way they share; what all do together stays. */
+static void
+test_sharing (void)
+{
+  TdModelProblem problem = ifdk_problem (2048);
+  TdModelTimes one, rows, columns;
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine;
+
+  problem.fan = 0;
+  problem.slab_slices = 128;
+  problem.sent_once = TRUE;
+  g_assert_true (td_model_machine_parse (&machine, "h100", &error));
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 1, 1, &one);
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &rows);
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 1, 2, &columns);
+  assert_within (rows.back_project, one.back_project / 2, 1e-9);
+  assert_within (columns.back_project, one.back_project / 2, 1e-9);
+  assert_within (rows.filter, one.filter / 2, 1e-9);
+  assert_within (columns.filter, one.filter / 2, 1e-9);
+  assert_within (rows.upload, one.upload / 2, 1e-9);
+  assert_within (rows.download, one.download / 2, 1e-9);
+  assert_within (columns.download, one.download, 1e-9);
+  assert_within (rows.load, one.load, 1e-9);
+  assert_within (columns.store, one.store, 1e-9);
+  g_assert_cmpfloat (rows.reduce, ==, 0);
+  assert_within (columns.reduce, 4.0 * 2048 * 2048 * 2048 / 2 / 10e9, 1e-9);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -249,5 +338,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster-model/machine-words", test_machine_words);
   g_test_add_func ("/cluster-model/line", test_line);
   g_test_add_func ("/cluster-model/layout", test_layout);
+  g_test_add_func ("/cluster-model/composition", test_composition);
+  g_test_add_func ("/cluster-model/sharing", test_sharing);
   return g_test_run ();
 }

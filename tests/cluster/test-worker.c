@@ -12,6 +12,9 @@
 #include "cluster/job-file.h"
 #include "cluster/model.h"
 #include "compute/device/host-fft.h"
+#include "compute/device/host.h"
+#include "compute/engine/engine.h"
+#include "compute/methods/methods.h"
 #include "compute/filter.h"
 #include "dataset/json-walk.h"
 #include "dataset/volume.h"
@@ -33,6 +36,7 @@ static const struct {
   { "offset", "--cone --columns 36 --rows 20 --views 64 --detector-offset-u 9" },
   { "long", "--cone --columns 220 --rows 220 --views 440 --logged" },
   { "held", "--cone --columns 64 --rows 64 --views 160 --logged" },
+  { "quarters", "--cone --columns 40 --rows 32 --views 48" },
 };
 
 /* What the command line said on standard error; NULL: it did what was asked. (transfer full) */
@@ -317,6 +321,10 @@ check_case (const Case *test)
   work_wait (&work);
   work_assert_done (&work);
   assert_same (work.output, single, test->ordered || test->columns == 1);
+  /* Ranks of a computer share its memory. */
+  g_autoptr (JsonNode) rank = work_event (&work, "rank");
+  g_assert_cmpfloat (td_json_number (rank, "memory_there") * test->ranks, <=,
+                     (double) td_host_memory_bytes ());
 }
 
 /* Every grid of these ranks, in both modes, as sums and in order. */
@@ -396,10 +404,16 @@ test_scans (void)
   check_cases (cases, G_N_ELEMENTS (cases), G_N_ELEMENTS (cases));
 }
 
-/* Half storage is for cards. */
+/* Any device keeps halves of four views a texel; other ways to keep them are for cards. */
 static void
 test_half (void)
 {
+  static const Case quarters[] = {
+    { 3, 3, 1, FALSE, "quarters", "opencl:0", "--precision half --kernel turned" },
+    { 2, 2, 1, FALSE, "quarters", "opencl:0", "--precision half --kernel turned",
+      .mode = TD_CLUSTER_IFDK },
+    { 2, 2, 1, TRUE, "quarters", "opencl:0", "--precision half --kernel turned" },
+  };
   static const Case cases[] = {
     { 4, 2, 2, TRUE, "full", "auto", "--precision half" },
     { 4, 2, 2, FALSE, "offset", "auto", "--precision half", .mode = TD_CLUSTER_IFDK },
@@ -411,8 +425,9 @@ test_half (void)
       = g_strdup_printf ("reconstruct %s --output %s --precision half", scan, volume);
   g_autofree char *said = try_cli (words);
 
+  check_cases (quarters, G_N_ELEMENTS (quarters), 1);
   if (said && strstr (said, "stores projections in single precision"))
-    g_test_skip ("no device here keeps projections in half precision");
+    g_test_message ("no device here keeps single views in half precision");
   else
     check_cases (cases, G_N_ELEMENTS (cases), G_N_ELEMENTS (cases));
 }
@@ -592,6 +607,55 @@ test_wisdom (void)
   work_wait (&work);
   work_assert_done (&work);
   assert_same (work.output, single, TRUE);
+}
+
+/* What a job of the device left in a home. */
+static void
+plant_rate (const char *home_of_rank, const char *rate)
+{
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "host", NULL);
+  g_autofree char *folder = g_build_filename (home_of_rank, "tomodesk", NULL);
+  g_autofree char *path = g_build_filename (folder, "rates.ini", NULL);
+  g_autofree char *key = g_strdup_printf ("fdk %s host", td_device_info (devices->pdata[0])->name);
+  g_autofree char *text
+      = g_strdup_printf ("[per second]\n%s=%s\n", g_strdelimit (key, "=[]", '-'), rate);
+
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+/* Two nodes with the same device, of which one is three times as fast. */
+static void
+test_shares (void)
+{
+  static const Case test = { 2, 2, 1, FALSE, "full", "host" };
+  const TdClusterWish wish = { .view_slice = -1 };
+  static const char *const rates[] = { "1e9", "3e9" };
+  g_autofree char *single = single_volume (&test);
+  g_auto (GStrv) environment = g_get_environ ();
+  g_auto (Work) work;
+
+  work_submit (&work, &test, &wish);
+  GString *line = g_string_new (g_getenv ("TOMODESK_MPIRUN"));
+  for (guint i = 0; i < 2; i++) {
+    g_autofree char *name = g_strdup_printf ("home-%u", i), *own = test_folder_file (home, name);
+    plant_rate (own, rates[i]);
+    g_string_append_printf (line, "%s -n 1 env XDG_CACHE_HOME=%s %s run %s",
+                            i == 0 ? " --bind-to none" : " :", own, g_getenv ("TOMODESK_WORKER"),
+                            work.folder);
+  }
+  g_auto (GStrv) argv = g_strsplit (line->str, " ", -1);
+  g_string_free (line, TRUE);
+  work_spawn (&work, (const char *const *) argv, environment);
+  work_wait (&work);
+  work_assert_done (&work);
+  assert_same (work.output, single, FALSE);               /* these homes plan transforms anew */
+  g_autoptr (JsonNode) rank = work_event (&work, "rank"); /* the last one */
+  g_assert_cmpuint (td_json_count (rank, "rank"), ==, 1);
+  g_assert_cmpuint (td_json_count (rank, "first"), ==, 7);
+  g_assert_cmpuint (td_json_count (rank, "count"), ==, 22);
+  g_assert_cmpuint (td_json_count (rank, "views"), ==, 45);
 }
 
 static const struct {
@@ -1048,6 +1112,7 @@ main (int argc, char **argv)
   g_test_add_func ("/worker/slice-first", test_slice_first);
   g_test_add_func ("/worker/idle-ranks", test_idle_ranks);
   g_test_add_func ("/worker/wisdom", test_wisdom);
+  g_test_add_func ("/worker/shares", test_shares);
   if (g_test_slow ())
     g_test_add_func ("/worker/benchmark", test_benchmark);
   for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (refused) : QUICK_REFUSED); i++) {

@@ -1,49 +1,79 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Times a cone-beam job by several ranks, one a card, beside the same job by one process with the
-# same cards, memory file system to memory file system. Prints the stages of each grid and mode as
-# iFDK's Table 5 does, with what the model predicts from a benchmark of this machine.
+# Times a cone-beam job by one rank and by several, one a card, beside the same job by one process
+# with the same cards, memory file system to memory file system. Prints the stages of each as iFDK's
+# Table 5 does, with what the model predicts from a benchmark of this machine, and whether the
+# ranks do what is asked of them.
 #
 #     tests/gpu/run-cluster.sh [BUILD] [RANKS] [SIZE] [VIEWS]
 #
 # BUILD: the build folder (default: build). Libraries that this computer lacks may lie in BUILD/lib.
 # RANKS: ranks and cards (2). SIZE: columns, rows and slices (2048). VIEWS: 1024.
-# Of the volumes up to 1024³ all voxels are compared, of larger ones with CHECK=1 only: that takes long.
-# /dev/shm must hold the scan and two volumes, 4 (SIZE² VIEWS + 2 SIZE³) bytes: 86 GB for 2048³.
+# Variables: DEVICES, a device for each rank (default: cuda:0,cuda:1 …). SCRATCH, where all files go
+# (/dev/shm). FORMATS of the volumes ("bigtiff tiff"). LIMIT_S: what would begin later is left out,
+# and said so (200). WARM_GB: memory that is touched once before, since a virtual machine's may have
+# to grow (what the files take, 0: none). MACHINE: a file with what an earlier benchmark said.
+# CHECK=1: all voxels are compared, as they are up to 1024³.
+# Files take 4 (SIZE² VIEWS + SIZE³) bytes, 52 GB for 2048³; with CHECK a volume more.
 set -eu
 build=$(realpath "${1:-build}")
 ranks=${2:-2} size=${3:-2048} views=${4:-1024}
 [ "$size" -le 1024 ] && CHECK=${CHECK:-1}
-scratch=$(mktemp -d /dev/shm/tomodesk-cluster-XXXXXX)
+CHECK=${CHECK:-0} LIMIT_S=${LIMIT_S:-200}
+scratch=$(mktemp -d "${SCRATCH:-/dev/shm}/tomodesk-cluster-XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 [ -d "$build/lib" ] && export LD_LIBRARY_PATH=$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export XDG_CACHE_HOME=$scratch/cache
 cli=$build/app/tomodesk-cli worker=$build/app/tomodesk-worker
-cards=$(seq -s, -f 'cuda:%g' 0 $((ranks - 1)))
+cards=${DEVICES:-$(seq -s, -f 'cuda:%g' 0 $((ranks - 1)))}
+[ -z "${MACHINE:-}" ] || MACHINE=$(realpath "$MACHINE")
 cd "$scratch"
 say () { echo "$(date +%T) $*"; }
 
-say "benchmark"
-mkdir measured
-mpirun --bind-to none -n "$ranks" "$worker" benchmark "$scratch/measured" | tee benchmark.txt
-sed -n 's/^machine //p' benchmark.txt > machine.txt
+warm=${WARM_GB:-$((4 * (size * size * views + size * size * size) / 1000000000))}
+if [ "$warm" -gt 0 ]; then
+  say "memory: $warm GB are touched ($(awk '/MemTotal/ { print int($2 / 1e6) }' /proc/meminfo) GB are there)"
+  for i in $(seq 16); do head -c $((warm * 62500000)) /dev/zero > "warm-$i" & done
+  wait
+  rm warm-*
+fi
+if [ -n "${MACHINE:-}" ]; then
+  cp "$MACHINE" machine.txt
+else
+  say "benchmark"
+  mkdir measured
+  mpirun --bind-to none -n "$ranks" "$worker" benchmark --device "$cards" "$scratch/measured" | tee benchmark.txt
+  sed -n 's/^machine //p' benchmark.txt > machine.txt
+fi
 say "phantom"
 "$cli" phantom ellipsoids --cone --logged --columns 256 --rows 256 --views 256 --output small.nxs
 "$cli" phantom ellipsoids --cone --logged --columns "$size" --rows "$size" --views "$views" --output scan.nxs
-"$cli" plan scan.nxs --format bigtiff --device "$cards" --json > plan.json
-cat scan.nxs > /dev/null
-say "one process"
 "$cli" reconstruct small.nxs --output warm.tif --format bigtiff --device "$cards" > /dev/null  # builds kernels
-"$cli" reconstruct scan.nxs --output single.tif --format bigtiff --device "$cards" --json > single.json
-[ "${CHECK:-0}" = 1 ] || rm single.tif
 
-# job NAME MODE ROWS COLUMNS: a job's folder, and its ranks.
-job () {
+# begins NAME: whether there is time for it.
+begins () {
+  if [ $SECONDS -gt "$LIMIT_S" ]; then
+    say "$1: left out, $SECONDS s are over (LIMIT_S)"
+    return 1
+  fi
   say "$1"
+}
+
+# single NAME DEVICES FORMAT: one process.
+single () {
+  begins "$1" || return 0
+  "$cli" reconstruct scan.nxs --output "$1.tif" --format "$3" --device "$2" --json > "$1.json" || { rm -f "$1.json"; return 0; }
+  [ "$CHECK" = 1 ] && [ "$1" = "single-$3" ] || rm -rf "$1.tif"
+}
+
+# job NAME RANKS MODE ROWS COLUMNS FORMAT: a job's folder, and its ranks.
+job () {
+  begins "$1" || return 0
   mkdir "$1"
   cp machine.txt "$1"
-  python3 - "$1" "$2" "$3" "$4" "$cards" <<'PYTHON'
+  "$cli" plan scan.nxs --format "$6" --device "$cards" --json > plan.json
+  python3 - "$1" "$3" "$4" "$5" "$cards" <<'PYTHON'
 import json, os, sys
 name, mode, rows, columns, cards = sys.argv[1:]
 recipe = json.load(open("plan.json"))["recipe"]
@@ -54,30 +84,78 @@ job = {"format": "tomodesk-job", "version": 1, "id": name,
                    "device": cards, "memory": 0, "view_slice": -1}}
 json.dump(job, open(name + "/job.json", "w"))
 PYTHON
-  mpirun --bind-to none -n "$ranks" "$worker" run "$scratch/$1"
-  [ "${CHECK:-0}" = 0 ] || "$cli" compare single.tif "$1.tif" | head -3
-  rm -f "$1.tif"
+  mpirun --bind-to none -n "$2" "$worker" run "$scratch/$1" || true
+  [ "$CHECK" = 0 ] || [ ! -e "single-$6.tif" ] || "$cli" compare "single-$6.tif" "$1.tif" | head -3
+  rm -rf "$1.tif"
 }
 
-job slab-rows slab "$ranks" 1
-job slab-columns slab 1 "$ranks"
-job ifdk-rows ifdk "$ranks" 1
-job ifdk-columns ifdk 1 "$ranks"
+for format in ${FORMATS:-bigtiff tiff}; do
+  single "single-$format" "$cards" "$format"
+  job "one-$format" 1 slab 1 1 "$format"
+  job "slab-rows-$format" "$ranks" slab "$ranks" 1 "$format"
+  job "slab-columns-$format" "$ranks" slab 1 "$ranks" "$format"
+  job "ifdk-rows-$format" "$ranks" ifdk "$ranks" 1 "$format"
+  job "ifdk-columns-$format" "$ranks" ifdk 1 "$ranks" "$format"
+  rm -rf "single-$format.tif"
+done
 
-python3 - <<'PYTHON'
-import json
-single = json.load(open("single.json"))
-alone = single.get("seconds") or single["result"]["seconds"]
-print(f"one process: {alone:.2f} s")
+python3 - "$ranks" ${FORMATS:-bigtiff tiff} <<'PYTHON'
+import json, os, sys
+ranks, formats = int(sys.argv[1]), sys.argv[2:]
 stages = ("read", "filter", "gather", "back-project", "transfer", "reduce", "store")
-print("measured / predicted, seconds of the slowest rank")
-print(f"{'':14}" + "".join(f"{stage:>16}" for stage in stages) + f"{'all':>16}  of one process")
-for name in ("slab-rows", "slab-columns", "ifdk-rows", "ifdk-columns"):
-    events = [json.loads(line) for line in open(name + "/events.jsonl")]
-    done = [event for event in events if event["event"] == "done"][-1]
-    measured, predicted = dict(done["stages"]), done.get("predicted", {})
-    cells = [f"{measured.get(stage, 0):7.2f} /{predicted.get(stage, 0):6.2f} " for stage in stages]
-    cells.append(f"{measured['compute']:7.2f} /{predicted.get('compute', 0):6.2f} ")
-    print(f"{name:14}" + "".join(f"{cell:>16}" for cell in cells) + f"  {done['seconds'] / alone:.2f}")
+work = ("read", "filter", "gather", "back-project", "transfer")  # what the rest may hide behind
+kinds = ("one", "slab-rows", "slab-columns", "ifdk-rows", "ifdk-columns")
+
+
+def done_of(name):
+    try:
+        events = [json.loads(line) for line in open(name + "/events.jsonl")]
+    except OSError:
+        return None
+    failed = [event["text"] for event in events if event["event"] == "failed"]
+    if failed:
+        print(f"{name} failed: {failed[-1]}")
+    return next((event for event in reversed(events) if event["event"] == "done"), None)
+
+
+def judge(what, value, holds):
+    print(f"  {what}: {value}{'' if holds else '  DOES NOT HOLD'}")
+
+
+for form in formats:
+    jobs = {kind: done for kind in kinds if (done := done_of(f"{kind}-{form}"))}
+    alone = None
+    if os.path.exists(f"single-{form}.json"):
+        result = json.load(open(f"single-{form}.json"))
+        result = result.get("result", result)
+        alone = result["seconds"]
+        busy = ", ".join(f"{k} {v:.2f}" for k, v in ((stage["name"], stage["seconds"]) for stage in result["stages"]))
+        print(f"{form}, one process with {ranks} devices: {alone:.2f} s ({busy})")
+    print("seconds of the slowest rank, measured / predicted; whole: with opening and finishing")
+    print(f"{form:14}" + "".join(f"{s:>17}" for s in stages) + f"{'all':>17}{'whole':>8}")
+    for kind, done in jobs.items():
+        measured, predicted = done["stages"], done.get("predicted", {})
+        cells = [(measured.get(s, 0), predicted.get(s)) for s in stages + ("compute",)]
+        print(f"{kind:14}" + "".join(f"{m:8.2f} /" + (f"{p:7.2f}" if p is not None else "      -")
+                                     for m, p in cells) + f"{done['seconds']:8.2f}")
+    for kind, done in jobs.items():
+        measured, predicted = done["stages"], done.get("predicted", {})
+        print(f"{kind}:")
+        if "one" in jobs and kind != "one":
+            first = jobs["one"]["stages"]
+            for s in ("filter", "back-project"):
+                part = first[s] / (ranks * measured[s]) if measured[s] else 1
+                judge(f"{s}, of linear", f"{part:.2f}", part >= 0.85)
+        after = measured["reduce"] + measured["store"]
+        # All that comes beside the longest of the other stages counts as not hidden.
+        open_s = max(0, measured["compute"] - max(measured[s] for s in work))
+        hidden = max(0, 1 - open_s / after) if after else 1
+        judge("reduce and store hidden", f"{100 * hidden:.0f} %", hidden >= 0.8)
+        if alone and kind != "one":
+            judge("whole, of one process", f"{done['seconds'] / alone:.2f}", done["seconds"] <= 1.3 * alone)
+        for s in stages + ("compute",):
+            if predicted.get(s) is not None and measured[s] > 0.05 * measured["compute"]:
+                part = predicted[s] / measured[s]
+                judge(f"{'all' if s == 'compute' else s} predicted", f"{part:.2f}", abs(part - 1) <= 0.15)
 PYTHON
 say "done"

@@ -423,6 +423,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.nx = task->nx;
   plan->facts.ny = task->ny;
   plan->facts.slab_slices = fdk->fit.slab;
+  plan->facts.sent_once = fdk->fit.cached;
   plan->facts.symmetric_views = fdk->fit.symmetric_views;
   plan->facts.n_slabs = fdk->cut.n_slabs;
   plan->facts.device_bytes = fdk->fit.device_bytes;

@@ -28,6 +28,7 @@ struct TdFdkRowCache {
   TdHeldRows block;  /* files: many rows read at once; owned */
   GPtrArray *memory; /* TdBuffer, all that the chunks have had; owned */
   GArray *events;    /* TdEvent *, pairs around the filter */
+  GArray *sends;     /* TdEvent *, pairs around what is sent */
   double filtered_bytes;
   /* The downloading thread makes these while the first rows are sent. Then the filter is the
      feeding thread's, and the kernel the computing thread's. */
@@ -55,9 +56,28 @@ td_fdk_row_cache_new (TdFdkDevice *device)
   cache->chunks = g_new0 (TdFdkChunk, fdk->fit.n_chunks);
   cache->memory = g_ptr_array_new_with_free_func ((GDestroyNotify) td_buffer_free);
   cache->events = g_array_new (FALSE, FALSE, sizeof (TdEvent *));
+  cache->sends = g_array_new (FALSE, FALSE, sizeof (TdEvent *));
   g_queue_init (&cache->idle);
   g_queue_init (&cache->raw);
   return cache;
+}
+
+static void
+row_cache_free_events (GArray *events)
+{
+  for (guint i = 0; i < events->len; i++)
+    td_event_free (g_array_index (events, TdEvent *, i));
+  g_array_unref (events);
+}
+
+static gboolean
+row_cache_record (TdQueue *queue, GArray *events, GError **error)
+{
+  TdEvent *event = td_event_record (queue, error);
+
+  if (event)
+    g_array_append_val (events, event);
+  return event != NULL;
 }
 
 void
@@ -72,8 +92,8 @@ td_fdk_row_cache_free (TdFdkRowCache *cache, gboolean sound)
   if (cache->queue)
     sound = td_queue_finish (cache->queue, NULL) && sound;
   td_fdk_ring_clear (&cache->ring, run->plan->engine, sound);
-  for (guint i = 0; i < cache->events->len; i++)
-    td_event_free (g_array_index (cache->events, TdEvent *, i));
+  row_cache_free_events (cache->events);
+  row_cache_free_events (cache->sends);
   for (guint i = 0; i < run->fdk->fit.n_chunks; i++) {
     td_event_free (cache->chunks[i].sent);
     td_event_free (cache->chunks[i].filtered);
@@ -86,7 +106,6 @@ td_fdk_row_cache_free (TdFdkRowCache *cache, gboolean sound)
   td_queue_free (cache->ring.queue);
   td_queue_free (cache->queue);
   g_ptr_array_unref (cache->memory);
-  g_array_unref (cache->events);
   g_queue_clear (&cache->idle);
   g_queue_clear (&cache->raw);
   g_free (cache->block.rows);
@@ -289,7 +308,9 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
   gboolean ok = !used || !cache->passed || td_event_wait (cache->ring.queue, cache->passed, error);
   ok = ok && (!used || td_event_wait (cache->ring.queue, cache->before, error));
   td_monitor_unlock (&run->monitor);
-  if (!ok || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.count * row, error))
+  if (!ok || !row_cache_record (cache->ring.queue, cache->sends, error)
+      || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.count * row, error)
+      || !row_cache_record (cache->ring.queue, cache->sends, error))
     return FALSE;
   chunk->sent = td_event_record (cache->ring.queue, error);
   if (!chunk->sent)
@@ -344,16 +365,6 @@ td_fdk_row_cache_open (TdFdkRowCache *cache, GError **error)
 }
 
 static gboolean
-row_cache_record (TdFdkRowCache *cache, GError **error)
-{
-  TdEvent *event = td_event_record (cache->queue, error);
-
-  if (event)
-    g_array_append_val (cache->events, event);
-  return event != NULL;
-}
-
-static gboolean
 filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
 {
   TdFdkRun *run = cache->device->run;
@@ -362,12 +373,12 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
   TdQueue *queue = cache->queue;
   const TdFdkSpan span = row_cache_span (cache, index);
 
-  if (!td_event_wait (queue, chunk->sent, error) || !row_cache_record (cache, error)
+  if (!td_event_wait (queue, chunk->sent, error) || !row_cache_record (queue, cache->events, error)
       || !td_preparation_run (cache->preparation, queue, chunk->data, span.from.first,
                               span.from.count, run->cancellable, error)
       || (cache->filter
           && !td_fdk_filter_span (run->fdk->input, cache->filter, queue, chunk->data, &span, error))
-      || !row_cache_record (cache, error))
+      || !row_cache_record (queue, cache->events, error))
     return FALSE;
   TdEvent *filtered = td_event_record (queue, error);
   if (!filtered)
@@ -387,13 +398,17 @@ row_cache_report (TdFdkRowCache *cache, GError **error)
 {
   TdFdkDevice *device = cache->device;
   TdPreparationCounts counts;
-  double sum;
+  double sum, sent;
 
   if (!td_preparation_counts (cache->preparation, cache->queue, &counts, error)
       || !td_fdk_device_spans (device, "filter", cache->events, &sum, error))
     return FALSE;
   td_job_add_counts (device->run->job, &counts);
   td_job_add_stage (device->run->job, "filter", sum);
+  if (!td_queue_finish (cache->ring.queue, error)
+      || !td_fdk_device_spans (device, "upload", cache->sends, &sent, error))
+    return FALSE;
+  td_job_add_stage (device->run->job, "upload", sent);
   g_autofree char *key = td_fdk_filter_rate_key (device->device);
   if (sum > 0 && td_job_is_warm (device->run->job))
     td_engine_set_rate (device->run->plan->engine, key, cache->filtered_bytes / sum);
