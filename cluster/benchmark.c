@@ -305,8 +305,33 @@ typedef struct {
         G_STRUCT_OFFSET (TdModelMachine, cost)                                                     \
   }
 
+/* Jobs that count for a stage. */
+static gboolean
+timed_is_stack (const Timed *timed)
+{
+  return timed->problem.stack;
+}
+
+static gboolean
+timed_is_file (const Timed *timed)
+{
+  return !timed->problem.stack;
+}
+
+static gboolean
+timed_has_all_views (const Timed *timed)
+{
+  return timed->columns == 1;
+}
+
+static gboolean
+timed_has_groups (const Timed *timed)
+{
+  return timed->columns > 1;
+}
+
 static void
-benchmark_fit_stage (Benchmark *benchmark, const Stage *stage, int stack)
+benchmark_fit_stage (Benchmark *benchmark, const Stage *stage, gboolean (*counts) (const Timed *))
 {
   TdLineSample samples[MOST_SAMPLES];
   guint n = 0;
@@ -315,7 +340,7 @@ benchmark_fit_stage (Benchmark *benchmark, const Stage *stage, int stack)
     const Timed *timed = &benchmark->timed[i];
     const double seconds = *(const double *) ((const char *) &timed->took + stage->took);
     const double units = *(const double *) ((const char *) &timed->units + stage->units);
-    if (seconds > 0 && units > 0 && (stack < 0 || stack == timed->problem.stack))
+    if (seconds > 0 && units > 0 && (!counts || counts (timed)))
       samples[n++] = (TdLineSample) { units, seconds };
   }
   if (n > 0)
@@ -380,14 +405,19 @@ benchmark_fit_overlap (Benchmark *benchmark)
 static void
 benchmark_fit (Benchmark *benchmark)
 {
-  static const Stage stages[] = {
-    STAGE (read, load, load),
-    STAGE (filter, filter, filter),
-    STAGE (back_project, back_project, update),
-    STAGE (reduce, reduce, reduce),
+  static const struct {
+    Stage stage;
+    gboolean (*counts) (const Timed *); /* NULL: all do */
+  } stages[] = {
+    { STAGE (read, load, load), NULL },
+    { STAGE (filter, filter, filter), NULL },
+    { STAGE (back_project, back_project, update), timed_has_all_views },
+    { STAGE (back_project, back_project, group), timed_has_groups },
+    { STAGE (reduce, reduce, reduce), NULL },
+    { STAGE (store, store, store), timed_is_file },
+    { STAGE (store, store, stack), timed_is_stack },
   };
-  static const Stage gather = STAGE (gather, gather, copy), store = STAGE (store, store, store),
-                     stack = STAGE (store, store, stack);
+  static const Stage gather = STAGE (gather, gather, copy);
 
   for (guint i = 0; i < benchmark->n_timed; i++) {
     Timed *timed = &benchmark->timed[i];
@@ -395,14 +425,12 @@ benchmark_fit (Benchmark *benchmark)
                     timed->columns, &timed->units);
   }
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
-    benchmark_fit_stage (benchmark, &stages[i], -1);
-  benchmark_fit_stage (benchmark, &store, FALSE);
-  benchmark_fit_stage (benchmark, &stack, TRUE);
+    benchmark_fit_stage (benchmark, &stages[i].stage, stages[i].counts);
   benchmark_fit_link (benchmark);
   if (benchmark->n_nodes > 1)
     benchmark_network (benchmark);
   else
-    benchmark_fit_stage (benchmark, &gather, -1);
+    benchmark_fit_stage (benchmark, &gather, NULL);
   benchmark_fit_overlap (benchmark);
 }
 

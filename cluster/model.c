@@ -20,6 +20,7 @@ static const struct {
   { "copy", G_STRUCT_OFFSET (TdModelMachine, copy), "byte" },
   { "network", G_STRUCT_OFFSET (TdModelMachine, network), "byte" },
   { "update", G_STRUCT_OFFSET (TdModelMachine, update), "update" },
+  { "group", G_STRUCT_OFFSET (TdModelMachine, group), "update" },
   { "link", G_STRUCT_OFFSET (TdModelMachine, link), "byte" },
   { "reduce", G_STRUCT_OFFSET (TdModelMachine, reduce), "byte" },
   { "store", G_STRUCT_OFFSET (TdModelMachine, store), "byte" },
@@ -280,15 +281,18 @@ store_s (const TdModelMachine *machine, const TdModelProblem *problem)
                   model_voxels (problem) * problem->voxel_bytes);
 }
 
-/* Equation 12 without the upload: a column of voxels costs some voxels more. */
+/* Equation 12 without the upload: a column of voxels costs some voxels more. Of some of the views
+   a kernel cannot add those a quarter turn apart together. */
 static double
 back_project_s (const TdModelMachine *machine, const TdModelProblem *problem, guint rows,
                 guint columns)
 {
   const double slices = (double) problem->nz / rows;
+  const gboolean group = columns > 1 && machine->group.m > 0;
 
-  return cost_of (&machine->update, (double) problem->nx * problem->ny * (slices + machine->column)
-                                        * problem->n_views / columns);
+  return cost_of (group ? &machine->group : &machine->update, (double) problem->nx * problem->ny
+                                                                  * (slices + machine->column)
+                                                                  * problem->n_views / columns);
 }
 
 /* Nodes that a grid takes, and the ranks on each. */

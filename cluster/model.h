@@ -23,6 +23,7 @@ typedef struct {
   TdModelCost copy;    /* a byte between ranks of a node, by all of them together */
   TdModelCost network; /* a byte into a node */
   TdModelCost update;  /* a voxel of a view, by one device (TH_bp) */
+  TdModelCost group;   /* the same where ranks share the views: another kernel; m = 0: as update */
   double column;       /* voxels that a view's column of voxels costs besides its own */
   TdModelCost link;    /* a byte through a link (BW_PCIe) */
   TdModelCost reduce;  /* a byte of a rank's sub-volume, exchanged and added (TH_reduce) */

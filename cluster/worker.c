@@ -437,14 +437,14 @@ worker_problem (const Worker *worker)
 }
 
 /* What the grid should take, if the job's folder says what the machine can do ("machine.txt", as
-   td_model_machine_parse() takes it). FALSE: it does not. */
+   td_model_machine_parse() takes it). FALSE: it does not; @error: what it says is none of that. */
 static gboolean
-worker_predict (const Worker *worker, TdModelTimes *times, gboolean *shared)
+worker_predict (const Worker *worker, TdModelTimes *times, gboolean *shared, GError **error)
 {
   g_autofree char *path = g_build_filename (worker->folder, "machine.txt", NULL);
   TdModelMachine machine;
 
-  if (!g_file_test (path, G_FILE_TEST_EXISTS) || !td_model_machine_parse (&machine, path, NULL))
+  if (!g_file_test (path, G_FILE_TEST_EXISTS) || !td_model_machine_parse (&machine, path, error))
     return FALSE;
   const TdModelProblem problem = worker_problem (worker);
   td_model_predict (&machine, &problem, worker->job.cluster.mode, worker->grid.rows,
@@ -474,9 +474,16 @@ worker_tell_plan (Worker *worker)
 {
   TdModelTimes times;
   gboolean shared;
+  g_autoptr (GError) error = NULL;
 
-  if (worker->rank != 0 || !worker_predict (worker, &times, &shared))
+  if (worker->rank != 0)
     return;
+  if (!worker_predict (worker, &times, &shared, &error)) {
+    if (error)
+      fprintf (stderr, "tomodesk-worker: the job is not predicted: machine.txt: %s\n",
+               error->message);
+    return;
+  }
   JsonBuilder *builder = td_watch_event_begin (worker->watch, "plan");
   worker_add_prediction (&times, shared, builder);
   td_watch_event_end (worker->watch);
@@ -856,7 +863,7 @@ worker_tell_done (Worker *worker, const Report *reports)
   td_json_add_integer (builder, "peak_bytes", peak);
   TdModelTimes times;
   gboolean shared;
-  if (worker_predict (worker, &times, &shared)) {
+  if (worker_predict (worker, &times, &shared, NULL)) {
     td_json_begin_object (builder, "predicted");
     worker_add_prediction (&times, shared, builder);
     json_builder_end_object (builder);

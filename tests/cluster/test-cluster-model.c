@@ -324,6 +324,11 @@ test_sharing (void)
   assert_within (columns.store, one.store, 1e-9);
   g_assert_cmpfloat (rows.reduce, ==, 0);
   assert_within (columns.reduce, 4.0 * 2048 * 2048 * 2048 / 2 / 10e9, 1e-9);
+  /* Where groups of views have a kernel of their own, columns of ranks have its speed. */
+  g_assert_true (td_model_machine_parse (&machine, "h100 update:2T group:1T", &error));
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &rows);
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 1, 2, &columns);
+  assert_within (columns.back_project, 2 * rows.back_project, 1e-9);
 }
 
 int
