@@ -228,13 +228,27 @@ run_open (Run *run, GError **error)
   run->reduce = td_reduce_new (&spec);
   run->job = td_job_new (run->plan);
   td_job_set_sink (run->job, run_take_slices, run);
+  td_job_keep_spans (run->job);
   if (pipeline->ordered && pipeline->views.first > 0)
     td_job_set_sums (run->job, run_give_sums, run);
   return !gathers || run_open_gather (run, error);
 }
 
+/* Seconds until the first kernel; all, if none ran. */
+static double
+run_until_kernel (const Run *run, double all)
+{
+  guint n;
+  const TdJobSpan *spans = td_job_spans (run->job, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (spans[i].stage, "back-project") == 0)
+      all = MIN (all, spans[i].start_s);
+  return all;
+}
+
 static void
-run_report (Run *run)
+run_report (Run *run, double all)
 {
   TdPipelineTimes *times = &run->pipeline->times;
   const TdJobResult *result = td_job_result (run->job);
@@ -260,6 +274,7 @@ run_report (Run *run)
   times->reduce += busy_s;
   times->gather += run->gather ? td_gather_seconds (run->gather) : 0;
   times->store += run->store_s;
+  times->start += run_until_kernel (run, all);
   const guint64 exchanged
       = td_reduce_bytes (run->reduce) + (run->gather ? td_gather_bytes (run->gather) : 0);
   run->pipeline->peak_bytes = MAX (run->pipeline->peak_bytes, result->host_peak_bytes + exchanged);
@@ -328,9 +343,10 @@ td_pipeline_run (TdPipeline *pipeline, TdGridShare slices, const char *preview, 
                                                 run.cancellable, NULL);
   const gboolean ok = run_open (&run, error) && run_threads (&run, error);
   g_cancellable_disconnect (pipeline->cancellable, handler);
+  const double all = (g_get_monotonic_time () - start) * 1e-6;
   if (ok)
-    run_report (&run);
-  pipeline->times.all += (g_get_monotonic_time () - start) * 1e-6;
+    run_report (&run, all);
+  pipeline->times.all += all;
   run_clear (&run, ok);
   return ok;
 }

@@ -815,6 +815,7 @@ static const struct {
   const char *name;
   gsize offset;
 } stages[] = {
+  { "start", G_STRUCT_OFFSET (TdPipelineTimes, start) },
   { "read", G_STRUCT_OFFSET (TdPipelineTimes, read) },
   { "filter", G_STRUCT_OFFSET (TdPipelineTimes, filter) },
   { "gather", G_STRUCT_OFFSET (TdPipelineTimes, gather) },

@@ -4,6 +4,10 @@
 
 #include <fftw3.h>
 #include <math.h>
+#include <stdlib.h>
+
+#include "compute/device/host-fft.h"
+#include "test-folder.h"
 
 /* The same by FFTW in double. */
 static void
@@ -89,6 +93,37 @@ test_good_size (void)
   g_assert_cmpuint (td_fft_good_size (25), ==, 30);
 }
 
+/* A plan that took long is remembered as well: else the next process has another one, and other
+   last bits. */
+static void
+test_remembered (void)
+{
+  const guint n = 1 << 15; /* 0.3 s */
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  fftwf_complex *from = fftwf_alloc_complex (n), *to = fftwf_alloc_complex (n);
+
+  td_fftw_keep_wisdom_in (folder->path);
+  fftwf_plan plan = td_fftw_plan (n);
+  g_assert_nonnull (plan);
+  g_autofree char *file = td_fftw_wisdom_file (folder->path);
+  g_autofree char *text = NULL;
+  g_assert_true (g_file_get_contents (file, &text, NULL, NULL));
+  fftwf_forget_wisdom ();
+  g_assert_true (fftwf_import_wisdom_from_string (text));
+  fftwf_plan again
+      = fftwf_plan_dft_1d ((int) n, from, to, FFTW_FORWARD, FFTW_MEASURE | FFTW_WISDOM_ONLY);
+  g_assert_nonnull (again);
+  char *one = fftwf_sprint_plan (plan), *other = fftwf_sprint_plan (again);
+  g_assert_cmpstr (one, ==, other);
+  free (one);
+  free (other);
+  td_fftw_plan_free (again);
+  td_fftw_plan_free (plan);
+  td_fftw_keep_wisdom_in (NULL);
+  fftwf_free (from);
+  fftwf_free (to);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -98,6 +133,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device-fft/good-size", test_good_size);
+  g_test_add_func ("/device-fft/remembered", test_remembered);
   td_test_each_device ("device-fft", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }
