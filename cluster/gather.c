@@ -7,6 +7,7 @@
 #include "dataset/error.h"
 #include "grid.h"
 #include "mpi-error.h"
+#include "mpi-pause.h"
 
 /* Chunks of this rank that are filtered and on their way, and of others that are coming. */
 #define OWN_CHUNKS 2
@@ -44,7 +45,8 @@ struct TdGather {
 
   GMutex lock; /* all above but for what does not change, and all below */
   guint on_the_way;
-  double busy_s; /* of this rank's threads: moving views */
+  gint64 moved_us; /* when something left or came */
+  double busy_s;   /* of this rank's threads: moving views */
 };
 
 /* Under the lock. Waiting for the stages beside it is no work of the gathering. */
@@ -221,6 +223,7 @@ gather_test_sent (TdGather *gather, GError **error)
       continue;
     own->sending = FALSE;
     gather->on_the_way--;
+    gather->moved_us = g_get_monotonic_time ();
   }
   gather_count (gather, start);
   return TRUE;
@@ -230,8 +233,10 @@ gather_test_sent (TdGather *gather, GError **error)
 static gboolean
 gather_pause (TdGather *gather, GCancellable *cancellable, GError **error)
 {
+  const gint64 moved_us = gather->moved_us;
+
   g_mutex_unlock (&gather->lock);
-  g_usleep (IDLE_US);
+  td_mpi_pause (moved_us, IDLE_US);
   g_mutex_lock (&gather->lock);
   return !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
@@ -340,6 +345,8 @@ gather_take_other (TdGather *gather, guint chunk, float *views, GCancellable *ca
     const gint64 tested = g_get_monotonic_time ();
     ok = ok && td_mpi_check (MPI_Test (&other->request, &done, MPI_STATUS_IGNORE), error);
     gather_count (gather, tested);
+    if (done)
+      gather->moved_us = g_get_monotonic_time ();
     ok = ok && (done || gather_pause (gather, cancellable, error));
   }
   g_mutex_unlock (&gather->lock);

@@ -6,6 +6,7 @@
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "mpi-error.h"
+#include "mpi-pause.h"
 
 /* Of a segment: large enough for a link's full speed, small enough that many overlap. */
 #define SEGMENT_BYTES ((guint64) 16 << 20)
@@ -412,6 +413,7 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
 {
   gboolean ok = TRUE;
   guint first = 0; /* the first segment that is not over */
+  gint64 moved_us = 0;
 
   while (ok && first < reduce->n_segments) {
     /* More than these cannot be in memory. */
@@ -433,8 +435,10 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
     g_mutex_unlock (&reduce->lock);
     if (moved && reduce->size > 1)
       reduce->busy_s += (g_get_monotonic_time () - start) * 1e-6;
-    if (!moved)
-      g_usleep (IDLE_US);
+    if (moved)
+      moved_us = g_get_monotonic_time ();
+    else
+      td_mpi_pause (moved_us, IDLE_US);
   }
   g_mutex_lock (&reduce->lock);
   reduce->ended = TRUE;
