@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs batch, watch and run: many scans, one of them damaged; a scan that comes slowly. */
+/* The verbs batch, watch and run. A damaged scan does not stop the others, and a scan that comes
+   slowly is taken once it is complete. */
 #include <glib/gstdio.h>
 #include <string.h>
 

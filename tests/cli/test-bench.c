@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The bench as it is typed. */
+/* The verb bench prints what its options ask for. */
 #include "tests/common/cli.h"
 #include "tests/unit/test-folder.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verb lab. */
+/* The verb lab writes its table, curves and pictures, repeats a variants file, and refuses wrong
+   variants. */
 #include <string.h>
 
 #include "tests/common/cli.h"

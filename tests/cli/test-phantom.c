@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verbs phantom and compare. */
+/* The verb phantom writes scans that open and reconstruct, and the verb compare judges the
+   volumes. */
 #include <math.h>
 
 #include "dataset/phantom-scan.h"

@@ -9,7 +9,8 @@
 #include "tests/common/cli.h"
 #include "tests/unit/test-folder.h"
 
-/* Outputs that would cost something: what is read, what another run writes, a reader who goes away.
+/* No output destroys anything: a file that is read, or one that another run writes. A reader who
+   goes away ends the program well.
  */
 
 static void

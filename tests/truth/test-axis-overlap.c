@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The overlap search against generated half acquisitions: "--scans N" takes more of them. */
+/* The overlap search finds the axis of generated half acquisitions. "--scans N" takes more of
+   them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

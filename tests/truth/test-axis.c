@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding the rotation axis: measured scans whose axis others have published, sinograms that say
-   nothing, and what the engine and a plan make of it. */
+/* The search finds the axis of measured scans that others have published, and finds none in
+   sinograms that say nothing. The engine searches once, and a plan uses the result. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A matrix for every view: tables of them as text and JSON, vectors, RabbitCT, views in any order.
+/* A matrix for every view, from tables in text and JSON, vectors, or RabbitCT's files, with the
+   views in any order. All give the phantom.
  */
 #include <math.h>
 #include <string.h>

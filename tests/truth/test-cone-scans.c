@@ -10,8 +10,8 @@
 #include "tests/common/truth.h"
 #include "tests/unit/test-folder.h"
 
-/* Whole cone- and fan-beam jobs: measured scans with published segmentations, generated ones with a
-   known object, in core and out of core. */
+/* Whole cone- and fan-beam jobs agree with published segmentations of measured scans, and with the
+   known object of generated ones. They do so in core and out of core. */
 static TdEngine *engine;
 
 static void

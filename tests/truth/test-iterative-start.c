@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where iterations begin and when they end: filtered volumes, volumes of earlier runs, tolerance,
-   and being asked to end with what there is. */
+/* Iterations begin with filtered volumes or volumes of earlier runs, as the recipe says. They end
+   at the tolerance, or when asked to end with what there is. */
 #include <math.h>
 #include <string.h>
 

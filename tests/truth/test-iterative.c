@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Iterative methods as whole jobs: against the object from few views and short arcs, where
-   filtering fails; parts against the whole; what is refused; stopping. */
+/* Iterative methods as whole jobs find the object from few views and short arcs, where filtering
+   fails. Parts agree with the whole. Wrong recipes are refused, and jobs stop when they should. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
-/* The whole path, scan to slices, on every device that works here. */
+/* The whole path from scan to slices agrees with the truth on every device that works here. */
 typedef struct {
   const char *device; /* borrowed from the list of devices */
   TdFilterKind filter;

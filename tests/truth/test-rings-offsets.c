@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ring removal's work on columns: the equations, the axis, and which columns count. */
+/* Ring removal's work on columns agrees with its formulas: the equations, the axis, and which
+   columns count. */
 #include <math.h>
 
 #include "compute/prepare/rings/rings-axis.h"

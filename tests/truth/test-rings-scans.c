@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rings in whole reconstructions: generated ones with a known truth, and a measured scan. */
+/* Rings go from whole reconstructions, and the object stays. Generated scans have a known truth. In
+   a measured one the rings weaken and the edges stay sharp. */
 #include <math.h>
 #include <string.h>
 

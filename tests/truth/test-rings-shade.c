@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The broad part of columns' offsets on every device, against the same in double precision on the
-   host, and against what was put in. */
+/* The broad part of columns' offsets. On every device it agrees with the same computation in double
+   precision on the host, and with what was put in. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The coarse stand-in of a row: the same effect of a step in wider columns. */
+/* In the coarse stand-in of a row, a step has the same effect on wider columns. */
 #include <math.h>
 
 #include "compute/prepare/paganin.h"

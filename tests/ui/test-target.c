@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is said of a target before a volume is written there. */
+/* The window warns of a target that would replace something or lacks room, before a volume is
+   written there. */
 #include <glib/gstdio.h>
 
 #include "dataset/error.h"

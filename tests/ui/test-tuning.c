@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tuning from the window: its table, its progress, its end before time, devices that are not there.
+/* Tuning from the window fills its table, shows its progress, and can be stopped. Devices that are
+   not there cannot be tuned.
  */
 #include "compute/device/device.h"
 #include "ui-test.h"

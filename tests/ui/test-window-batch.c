@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Batches in the window: several scans by its recipe, what failed again, a folder that is watched
-   while the window is closed. The tests run in order. */
+/* Batches in the window reconstruct several scans by its recipe and try again what failed. A folder
+   is watched while the window is closed. The tests run in order. */
 #include <glib/gstdio.h>
 #include <string.h>
 

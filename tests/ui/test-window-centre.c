@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Finding the axis in the window. The tests run in order in one window. */
+/* The window finds the axis, shows disagreement, and takes the answer that a person picks. The
+   tests run in order in one window. */
 #include <math.h>
 
 #include "ui-test.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Jobs of a cluster in the window: one that was there before, one that is submitted, its early
-   slice, its log, its end. The worker computes nothing; the profile starts two of it on this
-   computer. The tests run in order in one window. */
+/* Jobs of a cluster in the window. It finds one that was there before, and submits another. It
+   shows that job's early slice, its log and its end. The worker computes nothing; the profile
+   starts two of it on this computer. The tests run in order in one window. */
 #include <string.h>
 
 #include "ui-test.h"

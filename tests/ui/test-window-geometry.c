@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The geometry page in the window. */
+/* The geometry page shows how the open scan was taken, and its controls turn the picture and the
+   sample. */
 #include "ui-test.h"
 #include "window-test.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The precision lab as a person uses it. The tests run in order in one window. */
+/* The precision lab as a person uses it: its pictures, figures, variants and blind test show what
+   was computed. The tests run in order in one window. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Opening scans in the window: what fails, what is thought better of, what has to be stated, what
-   is remembered. The tests run in order in one window. */
+/* Opening scans in the window. It says why one cannot be opened, stops when asked, asks for what
+   must be stated, and remembers the answer. The tests run in order in one window. */
 #include <glib/gstdio.h>
 #include <math.h>
 

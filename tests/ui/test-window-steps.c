@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Preparation in the window: adding, changing, resetting and removing steps, the pictures before
-   and after one, and the part of the detector. The tests run in order in one window. */
+/* Preparation in the window. Steps are added, changed, reset and removed, and the pictures before
+   and after one differ. The part of the detector can be chosen. The tests run in order in one
+   window. */
 #include <math.h>
 #include <string.h>
 

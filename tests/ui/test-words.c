@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages that name what a person can change, in the window's words. */
+/* Messages name what a person can change in the window's words. */
 #include <string.h>
 
 #include "compute/recipe/field.h"

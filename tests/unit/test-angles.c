@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is said of a list of angles (steps, gaps, end points, whole turns) agrees with how the list
+   was made. */
 #include <math.h>
 
 #include "compute/angles.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Programs, kernels, launches and the program cache, on every device. */
+/* On every device programs build, kernels and launches compute what they should, and the program
+   cache serves only the same program. */
 #include "compute/device/device-api.h"
 #include "compute/device/program-cache.h"
 #include "kernels/params.h"

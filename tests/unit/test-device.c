@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The device contract, over the host and every device of every API found here. Its programs and
-   FFTs are tested in test-device-program.c and test-device-fft.c. */
+/* The host and every device of every API found here keep the device contract
+   (compute/device/device.h). Its programs and FFTs are tested in test-device-program.c and
+   test-device-fft.c. */
 #include "compute/device/device-reaction.h"
 #include "compute/device/device-check.h"
 #include "compute/device/host.h"

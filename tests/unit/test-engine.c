@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Slices, previews and what is done about bad samples. */
+/* Slices and previews lie where the recipe says, nothing is read twice, and bad samples are
+   replaced and counted. */
 #include "compute/engine/engine-private.h"
 #include "compute/methods/methods.h"
 #include "engine-scans.h"

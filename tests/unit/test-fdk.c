@@ -12,7 +12,8 @@
 #include "tests/common/fdk.h"
 #include "tests/common/pipeline.h"
 
-/* What devices share, where rows are filtered, what plans say of it. */
+/* However devices share an FDK job, and wherever rows are filtered, the volume is the same. Plans
+   say what is used. */
 
 /* ── Sharing ── */
 

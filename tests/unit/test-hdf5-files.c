@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DXchange, TDF, any data set, companions; several threads; a real scan with links. */
+/* DXchange, TDF and any data set open with the right frames, with companions, by several threads.
+   So does a measured scan with links. */
 #include "hdf5-scans.h"
 
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The lab's arithmetic: references in double precision, differences, noise, Fourier ring
-   correlation, profiles, and a whole lab of a phantom. */
+/* The lab's arithmetic agrees with plain formulas: references in double precision, differences,
+   noise, Fourier ring correlation and profiles. A whole lab runs on a phantom. */
 #include <math.h>
 #include <string.h>
 

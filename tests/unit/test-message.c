@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Messages become text with the names that a front end gives, whatever they hold. */
 #include <string.h>
 
 #include <gio/gio.h>

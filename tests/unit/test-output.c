@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What takes the place of what, when results are written. */
+/* Results that are written replace only what they may. */
 #include <glib/gstdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Generated scans have the counts, noise, faults and geometry that their description states. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Line integrals of the phantoms agree with sums along the ray, with known lengths and with the
+ * mass. */
 #include <math.h>
 #include <string.h>
 

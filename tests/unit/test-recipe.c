@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A recipe comes back from JSON and options as it was, and wrong ones are refused. */
 #include <math.h>
 #include <string.h>
 

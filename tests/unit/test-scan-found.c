@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scans found by their files' names, their angles; real ones. */
+/* Scans are found by their files' names, with their angles, measured ones among them. What could
+   mean two things is refused. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <sys/stat.h>

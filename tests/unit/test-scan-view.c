@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scans seen through a frame, against doing it by hand. */
+/* A scan seen through a frame has the frames and facts that doing it by hand gives. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scans: written and opened again, raw, sinograms, in memory. */
+/* Scans that are written open again with the same values: TIFF, NXtomo, raw files, sinograms, and
+   scans in memory. */
 #include <math.h>
 
 #include "dataset/angles.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Storage that answers late gets more requests at once, and reads follow each other without a
+ * pause. */
 #include "dataset/storage-threads.h"
 
 #define REMEMBERED 76                         /* threads */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tuner with made-up measures; its store; what both and the self-test do to "auto" on the host.
+/* The tuner takes the fastest of made-up measures, and its store survives damage. Both and the
+   self-test decide what "auto" takes on the host.
  */
 #include <glib/gstdio.h>
 #include <math.h>

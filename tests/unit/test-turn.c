@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A turn is described as its angles were made. */
 #include <math.h>
 
 #include "compute/engine/turn.h"
