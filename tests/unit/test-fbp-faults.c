@@ -9,8 +9,8 @@
 #include "tests/common/truth.h"
 #include "tests/common/devices.h"
 
-/* Devices that fail during FBP: nothing is lost while one is left, and what
-   comes out is what comes out without. */
+/* Devices that fail during FBP: nothing is lost while one is left, and the slices are those of
+   sound devices. */
 #define N 64
 #define N_ROWS 90
 #define N_VIEWS 40
