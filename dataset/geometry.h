@@ -10,11 +10,11 @@
  * along +y and detector columns run along +x, detector rows along -z (row 0 at the top, as TIFF).
  * A positive angle turns the sample so that the ray through the axis and column u satisfies
  *
- *     u - centre = x cos(angle) + y sin(angle)          (parallel beam, u in columns, x, y in
- * pixels)
+ *     u - centre = x cos(angle) + y sin(angle)
  *
- * with x to the right and y up in the slice. The stored image has row 0 at the top, so image row j
- * of an ny-row slice lies at y = (ny - 1) / 2 - j.
+ * for a parallel beam, with u in columns, x and y in pixels, x to the right and y up in the slice.
+ * The stored image has row 0 at the top. So image row j of a slice of ny rows lies at
+ * y = (ny - 1) / 2 - j.
  */
 typedef enum {
   TD_BEAM_PARALLEL,

@@ -76,8 +76,8 @@ typedef struct {
   char **sources;       /* the files that are read, and what the user named for them: no result may
                            replace one. NULL-terminated; NULL: none */
   TdGeometry geometry;
-  TdMessage **notes; /* for the user: which of two contradicting
-                   sources was taken, what was guessed, what was skipped */
+  TdMessage **notes; /* for the user: which of two contradicting sources was taken, what was
+                        guessed, what was skipped */
 } TdScanFacts;
 
 /* What samples are, where nothing says so or it is said wrongly. */
@@ -94,8 +94,8 @@ const char *td_scan_ending (const char *name, gboolean *alone);
 /**
  * td_scan_open:
  * @path: a file or a folder. A folder is searched for projections, flats, darks and angles by the
- *   names of the field (docs/formats). A file of one projection opens its whole series; one that is
- * a scan by itself (a sinogram, a stack) is opened alone.
+ *   names of the field (docs/formats). A file of one projection opens its whole series. A file
+ *   that is a scan by itself (a sinogram, a stack) is opened alone.
  * @options: (nullable): what the user states instead of what the files say.
  *
  * Blocks for the headers; call it off the main thread.

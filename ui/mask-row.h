@@ -15,6 +15,6 @@ typedef void (*TdMaskTaken) (const char *path, gpointer user);
 TdMaskRow *td_mask_row_new (TdMaskTaken taken, gpointer user);
 GtkWidget *td_mask_row_widget (TdMaskRow *row);           /* (transfer none) */
 void td_mask_row_set_scan (TdMaskRow *row, TdScan *scan); /* (nullable) */
-/* The recipe's, which may be of another scan: that is said. */
+/* Shows the recipe's mask. If it is of another scan, the row says so. */
 void td_mask_row_show (TdMaskRow *row, const char *path);
 void td_mask_row_free (TdMaskRow *row);

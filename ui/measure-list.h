@@ -17,13 +17,13 @@
 #define TD_TYPE_MEASURE_LIST (td_measure_list_get_type ())
 G_DECLARE_FINAL_TYPE (TdMeasureList, td_measure_list, TD, MEASURE_LIST, GtkWidget)
 
-/* Removes all; the volume that is measured from now on. @units: of its values; NULL: unknown. */
+/* Removes all measures and begins with another volume. @units: of its values; NULL: unknown. */
 void td_measure_list_begin (TdMeasureList *self, double voxel_mm, const char *units);
 /* Measures @image, the plane at @at across @axis. */
 void td_measure_list_add (TdMeasureList *self, const TdMeasure *measure, TdVolumeAxis axis,
                           guint at, const TdImage *image);
 guint td_measure_list_length (TdMeasureList *self);
-/* Of that plane. (element-type TdMark) (transfer full) */
+/* The marks of that plane. (element-type TdMark) (transfer full) */
 GArray *td_measure_list_marks (TdMeasureList *self, TdVolumeAxis axis, guint at);
 /* A line a measure, comma-separated, with decimal points: lengths in pixels and, where the voxel's
    size is known, in mm. Each line's profile goes to "PATH-NUMBER.csv" beside @path. */

@@ -15,7 +15,7 @@
 G_DECLARE_FINAL_TYPE (TdProfile, td_profile, TD, PROFILE, GtkWidget)
 
 /* @image: (nullable): referenced. @view: of the picture above. @column: marked; NAN: none. */
-/* Of the values; "": none. */
+/* The units of the values; "": none. */
 void td_profile_set_units (TdProfile *self, const char *units);
 void td_profile_show (TdProfile *self, TdImage *image, const TdView *view, double row,
                       double column);

@@ -65,7 +65,7 @@ void td_slice_view_set_column_line (TdSliceView *self, double column, gboolean d
 void td_slice_view_set_axis_line (TdSliceView *self, double column, double row, double slope);
 /* Points to drag, drawn as rings. @n: at most 2; 0: none. The owner moves them. */
 void td_slice_view_set_grips (TdSliceView *self, const double (*points)[2], guint n);
-/* Of the drag that goes on, a number that no other drag of the program has; 0: none. */
+/* The number of the drag that goes on, which no other drag of the program has. 0: none. */
 guint td_slice_view_get_drag (TdSliceView *self);
 void td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height);
 /* The primary drag draws a measure of that kind instead of panning. An angle's second arm is drawn

@@ -14,6 +14,6 @@ gboolean td_device_probe_helper (int argc, char **argv);
 /* NULL: the API ("opencl", "cuda") may be used in this process. Else a sentence that names the
    driver; owned by the process. Any thread; blocks the first time. */
 const char *td_device_probe (const char *api);
-/* What is remembered of earlier processes is not believed: for who asks by hand. Before the first
-   td_device_probe(). */
+/* From now on verdicts of earlier processes do not count, for a person who asks by hand. Call it
+   before the first td_device_probe(). */
 void td_device_probe_anew (void);

@@ -8,9 +8,8 @@
  * FFTW in single precision for everybody on the host: its planner is not thread-safe, so all plans
  * come from here. There is one kind of plan, the fastest to run and the quickest to make. It
  * transforms n complex numbers forward, from one buffer of fftwf_alloc_complex() to another.
- * fftwf_execute_dft() runs it. The inverse is the same read backwards: element x of the
- * (unnormalised) inverse is element (n
- * - x) % n of the forward transform.
+ * fftwf_execute_dft() runs it. The unnormalised inverse is the same read backwards: its element x
+ * is element (n - x) % n of the forward transform.
  *
  * Plans are measured, for a quarter of a second at most, and remembered as wisdom in the user's
  * cache folder. Any thread; blocks. NULL: no memory.
@@ -18,8 +17,8 @@
 fftwf_plan td_fftw_plan (guint n);
 void td_fftw_plan_free (fftwf_plan plan); /* NULL is allowed */
 
-/* Has both planners made, of which most is allocated at their first plan: FFTW ends the process
-   where that fails. Called before a job's threads fill the memory. Any thread. */
+/* Makes both planners of FFTW, which allocate most of their memory at their first plan. FFTW ends
+   the process where that fails. So call this before a job's threads fill the memory. Any thread. */
 void td_fftw_begin (void);
 
 #define TD_FFTW_WISDOM_BYTES ((gsize) 16 << 20) /* of a file at most */

@@ -23,9 +23,8 @@ typedef struct {
 TdGroupVolume *td_solver_begin (const TdSolver *solver, GError **error);
 /* Tells of @n views that are done; FALSE: it is asked to end here. */
 gboolean td_solver_views_done (TdSolver *solver, guint n);
-/* Tells of a pass that is done, and what it came to; FALSE: it was the last, and solver->end says
-   why, or
-   @error is set. */
+/* Tells of a pass that is done, and what it came to. FALSE: the pass was the last. Then solver->end
+   says why, or @error is set. */
 gboolean td_solver_pass_done (TdSolver *solver, double residual, TdGroupVolume *volume,
                               GError **error);
 

@@ -24,8 +24,8 @@ TdAluShape td_alu_shape_default (const TdBackprojectTask *task, const TdDeviceIn
                                  guint slices, guint samples);
 /* Takes over "KEY=VALUE"s; an unknown key or a value that no kernel can have is an error. */
 gboolean td_alu_shape_apply (TdAluShape *shape, const char *const *defines, GError **error);
-/* Settles what follows, and fewer views at a time until it fits the device's local memory; FALSE:
-   it cannot. */
+/* Sets the fields that follow from the others, and takes fewer views at a time until the shape fits
+   the device's local memory. FALSE: it cannot fit. */
 gboolean td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task,
                            const TdDeviceInfo *device);
 guint64 td_alu_shape_local_bytes (const TdAluShape *shape);

@@ -25,7 +25,7 @@ const char *td_trial_description (const TdTrial *trial); /* of what was prepared
 /* One run over all slices; device time. The slices hold garbage before, so that a pixel that nobody
    writes shows. */
 gboolean td_trial_run (TdTrial *trial, double *seconds, GError **error);
-/* Of the last run, its summing kernels alone; 0 where the family does not tell. */
+/* Device time of the last run's summing kernels alone; 0 where the family does not tell. */
 double td_trial_kernel_seconds (const TdTrial *trial);
 void td_trial_release (TdTrial *trial);
 

@@ -17,8 +17,7 @@ typedef struct {
 
 /* The fastest variant of @family for tasks like @task with @n_slices at once; FALSE: never tuned.
    Like means the same interpolation, precision, 1, 2 or more slices, and size to a power of two.
-   Clear
-   @tuned with td_tuned_clear(). */
+   td_tuned_clear() clears @tuned. */
 gboolean td_tune_store_find (const TdDeviceInfo *device, const char *family,
                              const TdBackprojectTask *task, guint n_slices, TdTuned *tuned);
 void td_tuned_clear (TdTuned *tuned);

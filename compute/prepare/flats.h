@@ -55,9 +55,9 @@ typedef enum { TD_FLATS_BY_VIEW, TD_FLATS_BY_ANGLE } TdFlatsBy;
 void td_flats_places (const TdScanFacts *facts, TdFlatsBy by, const double *positions,
                       guint n_groups, float *out);
 
-/* Something that is worked out once for the scan and then shared: the bytes that @make returned
-   when
-   @key was first asked for. Other threads wait for it. The last few are kept. (transfer full) */
+/* Something that is worked out once for the scan and then shared. It is the bytes that @make
+   returned when somebody first asked for @key. Other threads wait for it. The last few are kept.
+   (transfer full) */
 typedef GBytes *(*TdFlatsMake) (TdFlats *flats, gconstpointer user, GCancellable *cancellable,
                                 GError **error);
 GBytes *td_flats_once (TdFlats *flats, const char *key, TdFlatsMake make, gconstpointer user,

@@ -7,8 +7,8 @@
 /* What iterations begin with: nothing, what filtering makes of the scan, or a volume of an earlier
    run. */
 
-/* Sets self->start as the recipe says, zeros if it leaves that open. It
-   refuses a file that is not the plan's volume, and a filtered start that cannot be made. */
+/* Sets self->start as the recipe says, to zeros if the recipe leaves it open. The function refuses
+   a file that is not the plan's volume, and a filtered start that cannot be made. */
 gboolean td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
                                   GError **error);
 /* If the recipe leaves it open: the filtered volume, if that can be made and @spare_bytes of host

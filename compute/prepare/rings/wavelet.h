@@ -28,8 +28,7 @@ guint td_wavelet_max_levels (const TdWavelet *wavelet, guint n);
 /* @out: what the half at @half gives back of a line of @n samples. */
 void td_wavelet_up (const double *filter, guint taps, const double *half, guint n_half, double *out,
                     guint n);
-/* The transpose of going down: @out[i] = how much sample i of a line of @n counts in the sum over k
-   of
-   @weights[k] half[k]. */
+/* The transpose of going down. @out[i] is how much sample i of a line of @n samples counts in the
+   sum over k of weights[k] half[k]. */
 void td_wavelet_down_transposed (const double *filter, guint taps, const double *weights,
                                  guint n_half, double *out, guint n);
