@@ -21,7 +21,7 @@ latency_since_ms (gint64 begun_us)
   return (double) (g_get_monotonic_time () - begun_us) / 1e3;
 }
 
-/* Of the main thread. */
+/* Processor time of the calling thread, the main one. */
 static double
 latency_processor_ms (void)
 {

@@ -43,7 +43,7 @@ typedef struct {
 } TdBatchRow;
 
 TdBatchRow *td_batch_row_new (const char *path, const char *output);
-/* Of a watched folder's file that is no scan. */
+/* A row for a watched folder's file that is no scan. */
 TdBatchRow *td_batch_row_new_passed (const char *path);
 TdBatchRow *td_batch_row_copy (const TdBatchRow *row);
 void td_batch_row_free (TdBatchRow *row);

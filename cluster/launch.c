@@ -338,7 +338,7 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
   return FALSE;
 }
 
-/* Of srun and salloc. */
+/* Adds the options of srun and salloc. */
 static void
 launch_add_nodes (const TdClusterProfile *profile, guint ranks_per_node, const char *minutes,
                   GPtrArray *words)

@@ -63,7 +63,7 @@ typedef struct {
   GHashTable *recalled; /* path → TdBatchRow: as an earlier run wrote it */
   gboolean started;
 
-  /* Of the job's writing thread. */
+  /* The job's writing thread alone uses these. */
   gint64 shown_us;
   guint64 shown_bytes;
 } OwnJob;
@@ -137,7 +137,7 @@ own_job_add_passes (TdJob *job, guint n_passes, JsonBuilder *builder)
   json_builder_end_array (builder);
 }
 
-/* Of a batch: scans that wait will take what those took that were computed. */
+/* For a batch: scans that wait will take what the computed ones took. */
 static double
 own_job_left_s (const OwnJob *self, const TdJobProgress *progress)
 {

@@ -17,7 +17,7 @@ struct TdParts {
   guint8 *there;
 };
 
-/* Of all that must be the same. */
+/* The hash of all that must be the same. */
 static char *
 parts_hash (const TdPartsOf *of)
 {

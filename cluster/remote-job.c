@@ -52,12 +52,12 @@ struct TdRemoteJob {
   TdShell *shell;
   gboolean submitting;
 
-  /* Of a job that is to be submitted. */
+  /* For a job that is to be submitted. */
   TdClusterProfile *profile;
   TdScan *scan;
   TdJobFile file;
 
-  /* Of the thread that looks. */
+  /* The thread that looks alone uses these. */
   Launched launched;
   Told told;
   gint64 offset; /* bytes of events.jsonl that were taken */

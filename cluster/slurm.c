@@ -9,7 +9,7 @@
 #define FIRST_S 4 /* until a job that squeue does not list is looked up again */
 #define LIMIT_S 30
 
-/* Of one host. */
+/* What is known of the jobs of one host. */
 typedef struct {
   GMutex lock;
   GHashTable *states; /* id → TdSlurmState */

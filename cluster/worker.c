@@ -29,7 +29,7 @@
 #include "pipeline.h"
 #include "watch.h"
 
-/* Of a rank's memory, for segments in flight, and as much for views that are gathered. */
+/* Segments in flight may take one part in so many of a rank's memory, gathered views another. */
 #define SEGMENTS_PART 8
 /* Ranks of which none is so many times as fast as another do the same. */
 #define ALIKE 1.15

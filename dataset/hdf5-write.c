@@ -10,7 +10,7 @@
 #include "file-bytes.h"
 #include "output.h"
 
-/* Of everything that is not samples. */
+/* Room for everything that is not samples. */
 #define METADATA_BYTES ((guint64) 1 << 20)
 
 /* The library loses its footing when the disk fills under it, so the room is taken before. File

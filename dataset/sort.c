@@ -17,7 +17,7 @@ td_compare_strings (const void *a, const void *b)
   return strcmp (*(char *const *) a, *(char *const *) b);
 }
 
-/* Of three, so that values that are sorted already take no longer than others. */
+/* The middle one of three, so that sorted values take no longer than others. */
 static float
 sort_middle_of (float a, float b, float c)
 {

@@ -57,7 +57,7 @@ storage_thread_count (gboolean small)
 
 /* ── Turns ── */
 
-/* Of the thread that began it. */
+/* The turn that this thread has begun. */
 static _Thread_local TdStorageTurns *storage_turns;
 static _Thread_local guint storage_turn;
 

@@ -35,7 +35,7 @@ gboolean td_volume_read_cuts (TdVolume *volume, const TdCutRange *cuts, float *o
                               TdVolumeProgress progress, gpointer user, GCancellable *cancellable,
                               GError **error);
 
-/* Of the finite samples of a volume. */
+/* Figures of the finite samples of a volume. */
 typedef struct {
   guint64 n, n_bad; /* finite; NaN or infinite */
   double mean, deviation, minimum, maximum;

@@ -43,7 +43,7 @@ cone_inside (int at, int n)
   return td_max (0, td_min (at, n - 1));
 }
 
-/* Of one row, whose first sample is @line. */
+/* The sum along one row, whose first sample is @line. */
 TD_FN float
 cone_across (const TD_GLOBAL float *from, int line, ConeLanczos w, int u, int n)
 {

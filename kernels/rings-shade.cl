@@ -256,7 +256,7 @@ shade_key_at (const int *keys, int n, int rank)
   return (int) (found ^ 0x80000000u);
 }
 
-/* Of an even number of keys. */
+/* The median of an even number of keys. */
 TD_FN double
 shade_median (const int *keys, int n)
 {

@@ -42,7 +42,7 @@ void td_image_range (const TdImage *image, double fraction, double *low, double 
 /* The sample under (column, row) in full-resolution pixels, first pixel's centre 0; FALSE: outside.
  */
 gboolean td_image_value (const TdImage *image, double column, double row, float *value);
-/* Of the finite samples of a part of the picture. */
+/* Figures of the finite samples of a part of the picture. */
 typedef struct {
   guint64 n, n_bad;
   double mean, deviation; /* deviation: sample standard deviation, 0 for fewer than two */

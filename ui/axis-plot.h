@@ -18,5 +18,5 @@ void td_axis_method_colour (TdAxisMethod method, GdkRGBA *colour);
 
 /* @result: (nullable): the caller's, until it is replaced. */
 void td_axis_plot_set_result (TdAxisPlot *self, const TdAxisResult *result, guint n_rows);
-/* At the middle row; NAN: none. */
+/* The centre at the middle row; NAN: none. */
 void td_axis_plot_set_centre (TdAxisPlot *self, double centre_px, double tilt_deg);

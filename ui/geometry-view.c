@@ -84,7 +84,7 @@ seen_centre (const TdScanFacts *facts, const TdScanFacts *seen, const TdScanFram
   return td_axis_line_seen (&line, facts, frame, seen->n_rows).centre_px;
 }
 
-/* Of what the recipe leaves of the frames. A crop that does not fit is told elsewhere. */
+/* The orbit of what the recipe leaves of the frames. A crop that does not fit is told elsewhere. */
 static TdOrbit *
 new_orbit (TdGeometryView *self)
 {

@@ -172,7 +172,7 @@ job_item_poll_remote (gpointer user)
   return G_SOURCE_CONTINUE;
 }
 
-/* Of a job that waits here. */
+/* The text for a job that waits here. */
 static char *
 job_item_turn_text (const TdRemoteFacts *facts)
 {

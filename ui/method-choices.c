@@ -13,7 +13,7 @@ typedef struct {
   const char *label, *brief; /* brief: NULL: the label */
 } Choice;
 
-/* Of all beams; the list has those of parallel beams only. */
+/* Kernels of all beams; the list shows those of parallel beams only. */
 static const Choice kernels[] = {
   { "auto", N_ ("Automatic"), NULL },
   { "host", N_ ("CPU: slices side by side in vectors"), N_ ("CPU") },

@@ -216,7 +216,7 @@ orbit_make_task (TdOrbit *orbit)
   place_cone_volume (orbit);
 }
 
-/* Of a scan that is not reconstructed: as wide as the detector is at the axis. */
+/* The volume of a scan that is not reconstructed is as wide as the detector is at the axis. */
 static void
 guess_cone_volume (TdOrbit *orbit)
 {

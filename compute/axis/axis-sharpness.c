@@ -19,7 +19,7 @@
  * is higher than the filter's cut-off, W radians a column. So trials that lie close are not all
  * back-projected, but interpolated between the Chebyshev nodes of their range. For a wave of
  * frequency W over +-h columns, the error of n nodes is at most 2 (W h / 2)^n / n! of it. The
- * filter leaves little of that wave. All of them must show the same columns of the detector: what
+ * filter leaves little of that wave. All slices must show the same columns of the detector: what
  * appears from one to the next is no wave. Slices of narrow detectors, which are not binned, cost
  * little: each of their trials is made.
  */
@@ -29,10 +29,10 @@
 #define WIDE_PX 10    /* ranges wider than this, in columns, begin coarse */
 #define MIDDLE_PX 0.3 /* between trials that need not be finer */
 #define FINEST_PX 0.1 /* between the last trials; the parabola through them divides it further */
-/* Of the columns of trial slices, and at least: more views make them no better for this. */
+/* Views for each column of a trial slice, and the least: more views do not help. */
 #define VIEWS_A_COLUMN 0.8
 #define LEAST_VIEWS 480
-/* Of the slice's width, what is judged; and of what all views see, where they do not see all. */
+/* The part of the slice's width that is judged; or that of what all views see, if it is less. */
 #define JUDGED 0.48
 #define JUDGED_INSIDE 0.9
 #define LEAST_RADIUS 6

@@ -12,7 +12,7 @@
 #include "compute/row-filter.h"
 
 #define MOST_AT_ONCE 16
-/* Of one batch's sinograms and slices, on the device and on the host. */
+/* What one batch's sinograms and slices may take, on the device and on the host. */
 #define BATCH_BYTES (256u << 20)
 
 struct TdAxisSlices {

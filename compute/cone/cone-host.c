@@ -93,7 +93,7 @@ cone_host_load_row (guint j, gpointer user)
     }
 }
 
-/* And back. */
+/* Copies voxel columns back into slices. */
 static void
 store_row (guint j, gpointer user)
 {

@@ -36,7 +36,7 @@ stand_of (const double matrix[12], Stand *stand)
 
 /* ── The rectified detector ── */
 
-/* Its pixels at the axis, where that is seen, and its size. */
+/* The rectified detector's pixels at the axis, where the axis is seen, and its size. */
 typedef struct {
   double width_mm, height_mm;
   double u, v;

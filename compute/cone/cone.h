@@ -141,7 +141,7 @@ gboolean td_cone_view_matrix (const TdGeometry *geometry, const double *angles_r
                               guint n_columns, guint n_rows, double matrix[12]);
 /* How far a view lies from where the turn begins, 0 to 2 pi. Angles may count several turns. */
 double td_cone_redundancy_angle (const TdRedundancy *redundancy, double angle_rad);
-/* Of a ray (mean 1/2 over a full turn's pairs; times the cosine weight). */
+/* A ray's weight beside the cosine weight; over a full turn's pairs the mean is 1/2. */
 double td_cone_redundancy_weight (const TdRedundancy *redundancy, double angle_rad, double fan_rad);
 
 /* ── Back-projection ── */

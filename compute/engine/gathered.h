@@ -19,7 +19,7 @@ typedef struct {
   TdRowRange rows;
   guint n_columns;
 } TdFilteredRows;
-/* Those that the plan's slices see. */
+/* The rows that the plan's slices see. */
 TdFilteredRows td_plan_filtered_rows (const TdPlan *plan);
 
 /* Views count from the part's first. Chunk i is views [i, i + 1) × the part's gathered, as many as

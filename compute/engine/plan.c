@@ -269,7 +269,7 @@ resolve_views (TdPlan *plan, GError **error)
   return TRUE;
 }
 
-/* Of the slices that are resolved. */
+/* Takes the part out of the slices that the recipe asks for. */
 static gboolean
 plan_take_slices (TdPlan *plan, const TdPlanPart *part, GError **error)
 {

@@ -74,7 +74,7 @@ lab_plot_shows (double value, gboolean logarithmic)
   return isfinite (value) && (!logarithmic || value > 0);
 }
 
-/* Of one axis: that of x or that of y. */
+/* Finds the ends of one axis, that of x or that of y. */
 static void
 lab_plot_fit_axis (TdLabPlot *plot, gboolean y, double *low, double *high)
 {

@@ -47,7 +47,7 @@ lab_review_describe (const TdScanFacts *facts, TdPhantomScan *spec)
   spec->range_deg = high - low > 1.5 * G_PI ? 360 : 180;
 }
 
-/* Of the lab, what concerns kernels; the scan's own preparation, axis and region do not. */
+/* Takes from @lab what concerns kernels, without the scan's preparation, axis and region. */
 static TdLab *
 lab_review_phantom_lab (const TdLab *lab, const TdPhantomScan *spec, GError **error)
 {

@@ -244,7 +244,7 @@ read_median (const Frames *frames, float *out, GError **error)
 
 /* ── Reading ── */
 
-/* Of @rows' rows; flats count their groups there. */
+/* The averages of @rows' rows. Flats set the number of groups there. */
 static float *
 read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, TdFlatRows *rows,
                GCancellable *cancellable, GError **error)

@@ -3,7 +3,7 @@
 
 #include "prepare.h"
 
-/* Of a slab's rows, so few may be made without the others (TdStepKind.run_core). */
+/* Up to this part of a slab's rows may be made without the others (TdStepKind.run_core). */
 #define TD_PREPARATION_CORE_SHARE 8
 
 static inline guint64

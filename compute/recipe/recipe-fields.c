@@ -111,7 +111,7 @@ static const TdFieldKind centre_kind
     = { TD_FIELD_NULL | TD_FIELD_NUMBER | TD_FIELD_STRING, recipe_fields_set_centre,
         recipe_fields_write_centre, recipe_fields_equal_centre, NULL };
 
-/* Of parallel-beam families or of cone-beam ones. */
+/* The name of a parallel-beam family or of a cone-beam one. */
 static gboolean
 recipe_fields_set_kernel (const TdField *field, gpointer record, const char *text, GError **error)
 {

@@ -275,7 +275,7 @@ fbp_run_thread_ends (Run *run)
 
 /* ── Reading ── */
 
-/* Of a preview: the engine remembers such rows. */
+/* Reads rows for a preview: the engine remembers them. */
 static gboolean
 fbp_run_read_kept (gpointer user, TdRowRange range, float *out, GCancellable *cancellable,
                    GError **error)

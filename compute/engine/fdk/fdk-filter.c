@@ -119,7 +119,7 @@ rows_done (TdFdkRun *run, guint end)
   td_monitor_release (&run->monitor);
 }
 
-/* From now on those of the stage's input. */
+/* From now on the stage reads the views of its input. */
 static void
 stage_read_views (Stage *stage)
 {

@@ -78,7 +78,7 @@ make_task (TdFdkInput *input, GError **error)
   return TRUE;
 }
 
-/* Of the whole volume, the slices and the region that the recipe asks for. */
+/* Cuts the slices and the region that the recipe asks for out of the whole volume. */
 static gboolean
 take_part (const TdPlan *plan, TdConeTask *task, GError **error)
 {

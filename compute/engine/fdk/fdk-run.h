@@ -192,7 +192,7 @@ gboolean td_fdk_row_cache_passed (TdFdkRowCache *cache, TdQueue *queue, GError *
 
 /* ── Threads of a device ── */
 
-/* Their bodies, each in its file; FALSE without @error: the device was stopped from outside. */
+/* The threads' bodies, each in its file. FALSE without @error: the device was stopped. */
 gboolean td_fdk_compute (TdFdkDevice *device, GError **error);
 gboolean td_fdk_download (TdFdkDevice *device, GError **error);
 gboolean td_fdk_row_cache_feed (TdFdkDevice *device, GError **error);

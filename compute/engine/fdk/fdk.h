@@ -154,17 +154,17 @@ typedef struct {
 } TdFdkSpan;
 
 TdFdkSpan td_fdk_span (const TdFdkInput *input, guint row, guint n);
-/* Of all rows. */
+/* The span of all rows. */
 TdFdkSpan td_fdk_span_all (const TdFdkInput *input);
 /* Most rows of the scan that @step rows of the input are made of, from @row on. */
 guint td_fdk_most_rows (const TdFdkInput *input, guint row, guint step);
 /* Bytes of a buffer for @n rows, which come as @from_rows of the scan and leave filtered. */
 guint64 td_fdk_rows_bytes (const TdFdkInput *input, guint from_rows, guint n);
-/* Of @n filtered rows. */
+/* Bytes of @n filtered rows. */
 guint64 td_fdk_filtered_bytes (const TdFdkInput *input, guint n);
-/* Of a chunk. */
+/* Bytes of a chunk. */
 guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
-/* Of what is filtered views on the host. */
+/* Bytes that filtered views take on the host. */
 guint64 td_fdk_store_bytes (const TdFdkPlan *fdk);
 /* Only few of the views have room: a circular buffer, since one slab takes each view once. */
 gboolean td_fdk_passes_views (const TdFdkPlan *fdk);

@@ -282,7 +282,7 @@ stored_rows (const TdIterativePlan *self, gboolean in_file)
   return in_file ? self->chunk_rows : 0;
 }
 
-/* Of a device that holds everything, but for what is in a file. */
+/* Memory of a device that holds everything, but for what is in a file. */
 static guint64
 iterative_alone_bytes (const TdPlan *plan, gboolean in_file, gboolean keep_weights)
 {
