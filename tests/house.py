@@ -21,6 +21,7 @@ Breach = collections.namedtuple("Breach", "name message")
 ROOMS = ("app", "cluster", "compute", "dataset", "kernels", "render", "tests", "ui")
 COLUMNS = 100
 PARAMETERS = 7
+WORDS = 25
 
 # What each room may include of the others. "compute" stands for every folder below it as well.
 MAY_INCLUDE = {
@@ -316,6 +317,40 @@ def declared_in_header(tree, name, paths):
         re.search(rf"^[ \t]*#(?:\\\n|[^\n])*\b{name}\b", tree.texts[path], re.MULTILINE) for path in headers)
 
 
+# Lines of a comment that are no prose: those set in by four spaces or more, and rows of a table, which
+# have a gap of two spaces or more.
+NO_PROSE = re.compile(r"^(?: {4}| *\S.*  ).*$|^$", re.MULTILINE)
+# Where a sentence ends: at a stop, at a colon or semicolon before a capital and the like, before the
+# text of a parameter ("@name:"), and before an item of a list.
+SENTENCE_END = re.compile(r"""(?<=[.!?])\s+|(?<=[.!?][)"”])\s+|(?<=[;:])\s+(?=[A-Z@\d"“(\[`*])"""
+                          r"""|\s+(?=@\w+:)|\n\s*(?:[-*]|\d+\.)\s""")
+
+
+def sentences(comment, column):
+    """The sentences of a comment that begins in that column, without tables and formulas."""
+    lines = [re.sub(r"^/\*+ ?", "", line) if number == 0
+             else re.sub(r"^ *\*(?!\w) ?| {,%d}" % (column + 3), "", line, count=1)
+             for number, line in enumerate(comment[:-2].split("\n"))]
+    return SENTENCE_END.split(NO_PROSE.sub(". ", "\n".join(lines)))
+
+
+def long_sentences(tree):
+    for path in tree.c_paths:
+        text = tree.texts[path]
+        for match in COMMENT.finditer(text):
+            if not match.group(0).startswith("/*"):
+                continue
+            column = match.start() - text.rfind("\n", 0, match.start()) - 1
+            for sentence in sentences(match.group(0), column):
+                words = [word for word in re.sub(r"`[^`]*`", "X", sentence).split()
+                         if re.search(r"\w", word)]
+                if len(words) > WORDS:
+                    start = " ".join(words[:6])
+                    line = text.count("\n", 0, match.start()) + 1
+                    yield Breach(f"{path} {start}", f"{path}:{line}: {len(words)} words in a sentence, "
+                                                    f"{WORDS} at the most: {start} …")
+
+
 def licences(tree):
     for path in tree.paths:
         if not path.endswith((".c", ".h", ".cl", ".py", ".sh")):
@@ -376,6 +411,7 @@ CHECKS = (
     ("unused", "every function is called", unused),
     ("terminal", "the command line prints in one place", terminal),
     ("reductions", "no reduction that MPI cannot do of device memory", reductions),
+    ("sentences", f"no sentence of a comment has more than {WORDS} words", long_sentences),
     ("licences", "every source states its licence", licences),
     ("layout", "sources are laid out by clang-format 14", layout),
 )

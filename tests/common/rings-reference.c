@@ -206,9 +206,8 @@ td_reference_rings_dead (TdSinogram *s, guint size, double snr)
 
 /* ── Algorithm 2 ── */
 
-/* A discrete Fourier transform by its definition, a Gaussian window, and back; the line is mirrored
-   by
-   @pad at either end (c b | a b c | b a). */
+/* A discrete Fourier transform by its definition, a Gaussian window, and back. The line is mirrored
+   by @pad at either end (c b | a b c | b a). */
 static double *
 low_pass (const double *line, guint n, guint pad, double sigma)
 {
