@@ -19,9 +19,9 @@ gboolean td_drawing_by_processor (void);
    is built. Main thread. */
 void td_size_for_text (GtkWindow *window);
 
-/* A label's text or a widget's tooltip, where it is another than before. The toolkit lays the
-   window out anew for the same text too, and asks the display where the pointer is for the same
-   tooltip: a change of the recipe meets dozens that are the same. Main thread. */
+/* Sets a label's text or a widget's tooltip, if it is another than before. The toolkit would lay
+   the window out anew for the same text too. For the same tooltip it would ask the display where
+   the pointer is. A change of the recipe meets dozens that are the same. Main thread. */
 void td_set_text (GtkLabel *label, const char *text);
 void td_set_tooltip (gpointer widget, const char *text);
 

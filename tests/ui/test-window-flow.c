@@ -108,8 +108,8 @@ count_tooltips (GtkWidget *widget, guint *told, gboolean connect)
     count_tooltips (child, told, connect);
 }
 
-/* What has not changed is not told to the toolkit again: it would ask the display server about each
-   tooltip, lay out each text and make each entry of a closed menu. */
+/* The window tells the toolkit only what has changed. Otherwise the toolkit would ask the display
+   server about each tooltip, lay out each text and make each entry of a closed menu. */
 static void
 test_change_is_small (void)
 {

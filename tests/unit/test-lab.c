@@ -584,8 +584,8 @@ test_run (void)
   g_assert_null (strstr (svg, "nan"));
 }
 
-/* A tilted axis makes slices of the whole detector wider than those of one row: their halves have
-   fewer pixels, and are not compared as if they had as many. */
+/* A tilted axis makes slices of the whole detector wider than those of one row. The halves of their
+   views have fewer pixels, and are not compared as if they had as many. */
 static void
 test_half_sizes (void)
 {
