@@ -99,8 +99,9 @@ find_starts (TD_GLOBAL const long *starts, int n, int n_columns, int x, int y, S
 }
 
 #ifdef SINGLE_STEP
-/* For the single slice's window: not clamped, the padding is wide enough for a subtile that reaches
-   into the detector at all, and for a column before. One that does not is sent to the padding. */
+/* For the single slice's window. Places are not clamped: the padding is wide enough for a subtile
+   that reaches into the detector, and for a column before. One that does not is sent to the
+   padding. */
 TD_FN void
 find_windows (TD_GLOBAL const long *starts, int n, int n_columns, int x, int y, Starts *out)
 {

@@ -111,8 +111,8 @@ find_begins (const Ray *ray, guint slice, guint step, Begins *begins)
 typedef float Lanes __attribute__ ((vector_size (4 * LANES)));
 typedef gint32 LaneNumbers __attribute__ ((vector_size (4 * LANES)));
 
-/* The steepest ray of which a vector's voxels, the first one up to a row further down, have their
-   upper rows in one vector of rows. */
+/* The steepest ray for which one vector of rows holds the upper rows of a vector's voxels. The
+   first voxel may lie up to a row further down. */
 #define WHOLE (1 - 1e-6)
 
 static inline Lanes

@@ -19,9 +19,9 @@
 #define TD_CONE_CHUNK 128    /* voxels along z worked on at once: eight vectors of sums */
 #define TD_CONE_STEEPEST 1.9 /* rows a slice, above which 16 voxels see more than 32 rows */
 
-/* Where the views of a batch see a column of voxels at x, y: u = (u[0] x + u[1] y + u[2]) / w, w
-   and the row v of the volume's first slice so, too. dv / w: rows a slice. What follows the batch's
-   last view sees nothing. */
+/* Where the views of a batch see a column of voxels at x, y. The column is u = (u[0] x + u[1] y +
+   u[2]) / w. w and the row v of the volume's first slice have the same form. dv / w: rows a slice.
+   Places after the batch's last view see nothing. */
 typedef struct {
   double u[3][TD_CONE_BATCH], v[3][TD_CONE_BATCH], w[3][TD_CONE_BATCH];
   double dv[TD_CONE_BATCH], weight[TD_CONE_BATCH];

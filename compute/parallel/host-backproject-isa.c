@@ -429,16 +429,16 @@ typedef struct {
   float level[TD_HOST_WINDOW + 8], slope[TD_HOST_WINDOW + 8];
 } Table;
 
-/* Where the 8 pairs of a subtile's lines look in a table: the lowest bin of 8 pixels, and what
-   brings the bin of a u, counted from there, into the low bits of their sum. */
+/* Where the 8 pairs of a subtile's lines look in a table. bin is the lowest bin of 8 pixels. Adding
+   rounder to a u brings its bin, counted from there, into the low bits of the sum. */
 typedef struct {
   float rounder[SUB / 2];
   gint32 bin[SUB / 2];
 } Pairs;
 
 /* Views, those first whose sums are kept as they are. u = first + slow i + fast j for pixel i of
-   line j. It counts from a bin before the table's first one, or half a bin: rounding a linear u to
-   a whole number then gives its left bin. */
+   line j. u counts from a bin before the table's first one, or half a bin. So rounding a linear u
+   to a whole number gives its left bin. */
 typedef struct {
   Table of[VIEWS_L2];
   float first[VIEWS_L2], slow[VIEWS_L2], fast[VIEWS_L2];
