@@ -398,9 +398,9 @@ model_after (const TdModelTimes *times)
   return MAX (times->download, MAX (times->reduce, times->store));
 }
 
-/* Until the first slab is there to be back-projected, and after the last one was: slabs go through
-   the three parts of the pipeline one after the other, within a part in small pieces. Of the
-   longest part all slabs count, of the others one. */
+/* The time before the first slab can be back-projected, and after the last one was. Slabs go
+   through the three parts of the pipeline one after the other, within a part in small pieces. All
+   slabs count in the longest part, one in each of the others. */
 static double
 model_fill (const TdModelTimes *times, guint slabs)
 {

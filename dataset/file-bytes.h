@@ -27,9 +27,9 @@ char *td_file_storage (const char *path);
 gboolean td_file_lies_in_memory (int file);
 
 /**
- * TdFileWindow: some bytes of a file that lies in memory (tmpfs), to be written in place by several
- * threads, where pwrite() would let one in at a time. A byte that has no room there ends the
- * program: take it before (file-room.h).
+ * TdFileWindow: some bytes of a file that lies in memory (tmpfs). Several threads write them in
+ * place, where pwrite() would let one in at a time. A byte that has no room there ends the program:
+ * take it before (file-room.h).
  */
 typedef struct {
   char *bytes;

@@ -137,8 +137,9 @@ typedef struct {
 #define TD_SORT_LANES 16
 #define TD_RINGS_MAX_MEDIAN 201
 
-/* kernels/rings-shade.cl: lines through the axis, columns from one knot to the next, what the
-   number of knots is rounded up to, and knots that an item on a GPU takes, a divisor of that. */
+/* For kernels/rings-shade.cl: lines through the axis, and columns from one knot to the next. The
+   number of knots is rounded up to TD_SHADE_TILE. An item on a GPU takes TD_SHADE_TAKEN knots, a
+   divisor of that. */
 #define TD_SHADE_DIRECTIONS 48
 #define TD_SHADE_KNOTS 8
 #define TD_SHADE_TILE 8

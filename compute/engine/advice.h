@@ -38,8 +38,8 @@ typedef enum {
 #define TD_ADVICE_RINGS_OF_SCALE 1e-3
 /* Air that is further from 0, or moves by more, in scales. */
 #define TD_ADVICE_AIR 0.01
-/* What is at the detector's edges in most views although nothing enters there, in scales: a medium
-   or a container that is wider than the detector. */
+/* What stands at the detector's edges in most views although nothing enters there, in scales. That
+   is a medium or a container wider than the detector. */
 #define TD_ADVICE_LEVEL 0.1
 /* Directions, in columns: filtered slices of fewer have streaks. */
 #define TD_ADVICE_VIEWS 0.25

@@ -79,8 +79,8 @@ gboolean td_preparation_repair (TdPreparation *preparation, TdQueue *queue, TdBu
 gboolean td_preparation_run_for (TdPreparation *preparation, TdQueue *queue,
                                  TdPreparationRows *rows, guint first, guint count,
                                  GCancellable *cancellable, GError **error);
-/* For the bench. Whatever the preparation does from now on, it waits after each part of it and says
-   that it came to the part's end: a kernel's name, or what the host does. NULL: it no longer does.
+/* For the bench. From now on the preparation waits after each part of its work and tells @watch the
+   part's name. That is a kernel, or what the host does. NULL: it no longer does so.
  */
 typedef void (*TdPreparationWatch) (const char *part, gpointer user);
 void td_preparation_set_watch (TdPreparation *preparation, TdPreparationWatch watch, gpointer user);

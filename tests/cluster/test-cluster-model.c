@@ -241,9 +241,9 @@ test_layout (void)
 
 #define PIECES 24 /* of a slab, within a part of the pipeline */
 
-/* The end of a job whose slabs go through three parts: the pieces of a slab are read, filtered and
-   sent; it is back-projected; its pieces are fetched, added and stored. Each stage does one thing
-   at a time. */
+/* The end of a job whose slabs go through three parts. The pieces of a slab are read, filtered and
+   sent. The slab is back-projected. Its pieces are fetched, added and stored. Each stage does one
+   thing at a time. */
 static double
 simulate (const TdModelTimes *times, guint slabs)
 {

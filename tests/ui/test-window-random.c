@@ -243,8 +243,8 @@ random_check_focus (void)
   g_assert_true (!focus || gtk_widget_get_mapped (focus));
 }
 
-/* The toolkit asks for the monitor of a window that opened this moment, when a list drops down in
- * it, and for the pointer in a list whose window goes. */
+/* When a list drops down in a window that opened this moment, the toolkit asks for that window's
+ * monitor. It asks for the pointer in a list whose window goes. */
 static gboolean
 random_is_fatal (const char *domain, GLogLevelFlags level, const char *message, gpointer unused)
 {
