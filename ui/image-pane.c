@@ -287,21 +287,25 @@ on_pointed (TdSliceView *view, double column, double row, gboolean inside, TdIma
   image_pane_update_profile (self);
 }
 
-static void
-update_zoom (TdImagePane *self)
+/* A narrow pane cuts the heading: its tooltip has the whole. Made when it is asked for, since the
+ * heading changes with every slice. */
+static gboolean
+on_query_tooltip (GtkWidget *label, int x, int y, gboolean keyboard, GtkTooltip *tooltip,
+                  TdImagePane *self)
 {
-  g_autofree char *tip = NULL;
-  double zoom = td_slice_view_get_view (self->view, NULL)->zoom
-                * gtk_widget_get_scale_factor (GTK_WIDGET (self));
+  const char *subtitle = gtk_label_get_text (self->subtitle);
+  const double zoom = td_slice_view_get_view (self->view, NULL)->zoom
+                      * gtk_widget_get_scale_factor (GTK_WIDGET (self));
+  g_autofree char *zoomed = g_strdup_printf (_ ("Zoom %.0f %%"), zoom * 100);
+  g_autofree char *tip = g_strconcat (subtitle, *subtitle ? "\n" : "", zoomed, NULL);
 
-  tip = g_strdup_printf (_ ("Zoom %.0f %%"), zoom * 100);
-  td_set_tooltip (self->subtitle, tip);
+  td_set_tooltip (label, tip);
+  return FALSE; /* the toolkit shows it */
 }
 
 static void
 image_pane_on_view_changed (TdSliceView *view, TdImagePane *self)
 {
-  update_zoom (self);
   image_pane_update_profile (self);
 }
 
@@ -571,6 +575,7 @@ td_image_pane_class_init (TdImagePaneClass *class)
   gtk_widget_class_bind_template_child (widget, TdImagePane, enlarge);
   gtk_widget_class_bind_template_child (widget, TdImagePane, view);
   gtk_widget_class_bind_template_child (widget, TdImagePane, histogram);
+  gtk_widget_class_bind_template_callback (widget, on_query_tooltip);
   gtk_widget_class_bind_template_callback (widget, on_pointed);
   gtk_widget_class_bind_template_callback (widget, on_measured);
   gtk_widget_class_bind_template_callback (widget, on_range_changed);

@@ -566,6 +566,7 @@ count_text (guint64 count)
   return g_strdup_printf ("%" PRIu64, count);
 }
 
+/* Two lines: what it is and what was replaced come before what may be cut. */
 static char *
 slice_subtitle (const TdPreviewResult *result)
 {
@@ -574,19 +575,20 @@ slice_subtitle (const TdPreviewResult *result)
   g_autofree char *clamped = count_text (result->counts.clamped_transmissions);
   g_autofree char *bad = count_text (result->counts.bad_values);
   g_autoptr (GStrvBuilder) facts = g_strv_builder_new ();
-  g_autofree char *how = g_strdup_printf (
-      _ ("%u × %u on %s, %s, %s precision, %.0f ms"), result->image->width, result->image->height,
-      result->device, result->family, result->precision, result->seconds * 1e3);
+  g_autofree char *how = g_strdup_printf (_ ("%u × %u on %s, %s precision, %.0f ms"),
+                                          result->image->width, result->image->height,
+                                          result->device, result->precision, result->seconds * 1e3);
   g_autofree char *raised = g_strdup_printf (_ ("%s opaque samples raised"), clamped);
   g_autofree char *replaced = g_strdup_printf (_ ("%s bad samples replaced"), bad);
 
-  g_strv_builder_add (facts, how);
   if (result->counts.clamped_transmissions)
     g_strv_builder_add (facts, raised);
   if (result->counts.bad_values)
     g_strv_builder_add (facts, replaced);
+  g_strv_builder_add (facts, result->family);
   g_auto (GStrv) list = g_strv_builder_end (facts);
-  return g_strjoinv (", ", list);
+  g_autofree char *second = g_strjoinv (", ", list);
+  return g_strconcat (how, "\n", second, NULL);
 }
 
 static void
@@ -630,13 +632,14 @@ static void
 scan_view_show_iterated (TdScanView *self, const TdIteratedResult *result)
 {
   g_autofree char *badge = scan_view_iterated_badge (self, result);
-  g_autofree char *subtitle
+  g_autofree char *how
       = isfinite (result->residual) && result->residual > 0
-            ? g_strdup_printf (_ ("%s; %u × %u on %s, residual %.4f, %.1f s"), badge,
-                               result->image->width, result->image->height, result->device,
-                               result->residual, result->seconds)
-            : g_strdup_printf (_ ("%s; %u × %u on %s, %.1f s"), badge, result->image->width,
+            ? g_strdup_printf (_ ("%u × %u on %s, residual %.4f, %.1f s"), result->image->width,
+                               result->image->height, result->device, result->residual,
+                               result->seconds)
+            : g_strdup_printf (_ ("%u × %u on %s, %.1f s"), result->image->width,
                                result->image->height, result->device, result->seconds);
+  g_autofree char *subtitle = g_strconcat (badge, "\n", how, NULL);
 
   g_free (self->iterated_badge);
   self->iterated_badge = g_steal_pointer (&badge);

@@ -109,7 +109,7 @@ static gboolean
 access_may_be_cut (GtkWidget *label)
 {
   for (GtkWidget *up = label; up; up = gtk_widget_get_parent (up)) {
-    if (gtk_widget_get_tooltip_text (up))
+    if (gtk_widget_get_has_tooltip (up))
       return TRUE;
     if (GTK_IS_LIST_BOX_ROW (up) || GTK_IS_WINDOW (up))
       return FALSE;
@@ -186,10 +186,11 @@ access_is_over (gpointer over)
   return *(gboolean *) over;
 }
 
+/* A window is mapped before it has a size. */
 static gboolean
-access_is_mapped (gpointer widget)
+access_has_size (gpointer widget)
 {
-  return gtk_widget_get_mapped (widget);
+  return gtk_widget_get_mapped (widget) && gtk_widget_get_width (widget) > 0;
 }
 
 static gboolean
@@ -214,7 +215,7 @@ access_look (const char *place, gpointer top)
   int width, height;
   gboolean over = FALSE;
 
-  td_test_wait (access_is_mapped, top, place);
+  td_test_wait (access_has_size, top, place);
   g_timeout_add (150, access_on_time, &over);
   td_test_wait (access_is_over, &over, "the window to settle");
   gtk_widget_measure (top, GTK_ORIENTATION_HORIZONTAL, -1, &width, NULL, NULL, NULL);
@@ -302,6 +303,9 @@ test_scan (void)
 
   td_test_open (path);
   access_look ("slices", td_test_window);
+  GtkLabel *heading = td_test_part (td_test_slice_pane (), "subtitle");
+  if (text_percent == 100)
+    g_assert_false (pango_layout_is_ellipsized (gtk_label_get_layout (heading)));
   td_test_activate ("do-next", NULL);
   td_test_wait (access_axis_is_found, NULL, "the axis");
   td_test_activate ("show-trials", NULL);
