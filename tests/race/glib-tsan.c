@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <gio/gio.h>
+#include <stdlib.h>
 
 void __tsan_acquire (void *address);
 void __tsan_release (void *address);
@@ -16,6 +17,13 @@ void AnnotateIgnoreWritesEnd (const char *file, int line);
   static __typeof__ (&name) real;                                                                  \
   if (!g_atomic_pointer_get (&real))                                                               \
   g_atomic_pointer_set (&real, (__typeof__ (&name)) dlsym (RTLD_NEXT, #name))
+
+/* Programs that this one starts are no sanitized ones, and would crash. */
+__attribute__ ((constructor)) static void
+keep_from_children (void)
+{
+  unsetenv ("LD_PRELOAD");
+}
 
 #undef g_mutex_lock
 #undef g_mutex_unlock
@@ -124,6 +132,7 @@ g_object_unref (gpointer object)
 {
   REAL (g_object_unref);
   __tsan_release (object);
+  __tsan_acquire (object); /* what the last one clears was used by the others before */
   real (object);
 }
 
@@ -180,4 +189,127 @@ g_cancellable_disconnect (GCancellable *cancellable, gulong handler)
   real (cancellable, handler);
   if (cancellable)
     __tsan_acquire (cancellable);
+}
+
+/* ── Handed over to the main loop ── */
+
+/* A function with its data that is called once or often, in another thread than this one. */
+typedef struct {
+  GSourceFunc function;
+  gpointer data;
+  GDestroyNotify free_data;
+} Call;
+
+static Call *
+call_new (GSourceFunc function, gpointer data, GDestroyNotify free_data)
+{
+  Call *call = g_new (Call, 1);
+
+  *call = (Call) { function, data, free_data };
+  __tsan_release (call);
+  return call;
+}
+
+static gboolean
+call_run (gpointer data)
+{
+  Call *call = data;
+
+  __tsan_acquire (call);
+  return call->function (call->data);
+}
+
+static void
+call_free (gpointer data)
+{
+  Call *call = data;
+
+  __tsan_acquire (call);
+  if (call->free_data)
+    call->free_data (call->data);
+  g_free (call);
+}
+
+guint
+g_idle_add_full (gint priority, GSourceFunc function, gpointer data, GDestroyNotify notify)
+{
+  REAL (g_idle_add_full);
+  return real (priority, call_run, call_new (function, data, notify), call_free);
+}
+
+guint
+g_timeout_add_full (gint priority, guint interval, GSourceFunc function, gpointer data,
+                    GDestroyNotify notify)
+{
+  REAL (g_timeout_add_full);
+  return real (priority, interval, call_run, call_new (function, data, notify), call_free);
+}
+
+/* ── Tasks ── */
+
+typedef struct {
+  GAsyncReadyCallback callback;
+  gpointer data;
+} Ready;
+
+static void
+ready_call (GObject *source, GAsyncResult *result, gpointer data)
+{
+  const Ready ready = *(Ready *) data;
+
+  g_free (data);
+  __tsan_acquire (result);
+  ready.callback (source, result, ready.data);
+}
+
+GTask *(g_task_new) (gpointer source, GCancellable *cancellable, GAsyncReadyCallback callback,
+                     gpointer data)
+{
+  REAL (g_task_new);
+  if (!callback)
+    return real (source, cancellable, NULL, data);
+  Ready *ready = g_new (Ready, 1);
+  *ready = (Ready) { callback, data };
+  return real (source, cancellable, ready_call, ready);
+}
+
+static void
+task_run (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  __tsan_acquire (task);
+  const GTaskThreadFunc function = g_object_get_data (G_OBJECT (task), "tsan-function");
+  function (task, source, data, cancellable);
+}
+
+void
+g_task_run_in_thread (GTask *task, GTaskThreadFunc function)
+{
+  REAL (g_task_run_in_thread);
+  g_object_set_data (G_OBJECT (task), "tsan-function", function);
+  __tsan_release (task);
+  real (task, task_run);
+}
+
+void
+g_task_return_pointer (GTask *task, gpointer result, GDestroyNotify free_result)
+{
+  REAL (g_task_return_pointer);
+  __tsan_release (task);
+  real (task, result, free_result);
+}
+
+void
+g_task_return_boolean (GTask *task, gboolean result)
+{
+  REAL (g_task_return_boolean);
+  __tsan_release (task);
+  real (task, result);
+}
+
+void
+g_task_return_error (GTask *task, GError *error)
+{
+  REAL (g_task_return_error);
+  __tsan_release (task);
+  real (task, error);
 }
