@@ -563,6 +563,17 @@ window_on_scan_chosen (const char *path, gpointer user)
     window_say_not_local (user);
 }
 
+/* Scans of one sample lie side by side. The toolkit would list what any program used of late. */
+static void
+window_begin_beside (TdWindow *self, GtkFileChooser *chooser)
+{
+  const TdScanFacts *facts = td_session_facts (self->session);
+  g_autofree char *folder = facts ? g_path_get_dirname (facts->path) : g_strdup (g_get_home_dir ());
+  g_autoptr (GFile) file = g_file_new_for_path (folder);
+
+  gtk_file_chooser_set_current_folder (chooser, file, NULL);
+}
+
 static void
 on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
@@ -572,6 +583,7 @@ on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
   GtkFileChooser *chooser = td_choose_file (user, _ ("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN,
                                             window_on_scan_chosen, user);
 
+  window_begin_beside (user, chooser);
   td_choose_file_add_filter (chooser, _ ("Scans"), scans);
   td_choose_file_add_filter (chooser, _ ("All files"), NULL);
 }
@@ -579,8 +591,9 @@ on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  td_choose_file (user, _ ("Open a Scan's Folder"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                  window_on_scan_chosen, user);
+  window_begin_beside (user, td_choose_file (user, _ ("Open a Scan's Folder"),
+                                             GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
+                                             window_on_scan_chosen, user));
 }
 
 static void
