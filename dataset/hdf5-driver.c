@@ -99,7 +99,7 @@ driven_file_end (const H5FD_t *base, H5FD_mem_t type)
   return (haddr_t) ((const Driven *) base)->status.st_size;
 }
 
-/* The block that holds the byte; NULL: reading failed. */
+/* The block that holds the byte; NULL: it cannot be read, or there is no memory for it. */
 static const Block *
 driven_block (Driven *driven, guint64 at)
 {
@@ -111,9 +111,9 @@ driven_block (Driven *driven, guint64 at)
   Block *block = &driven->blocks[driven->oldest];
   const gsize length = MIN (BLOCK, (guint64) driven->status.st_size - from);
   if (!block->bytes)
-    block->bytes = g_malloc (BLOCK);
+    block->bytes = g_try_malloc (BLOCK);
   block->length = 0;
-  if (td_file_read (driven->file, block->bytes, length, from) != 0)
+  if (!block->bytes || td_file_read (driven->file, block->bytes, length, from) != 0)
     return NULL;
   block->at = from;
   block->length = length;
@@ -136,7 +136,7 @@ driven_read (H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t at, size_t s
   for (gsize done = 0; done < there;) {
     const Block *block = driven_block (driven, at + done);
     if (!block)
-      return -1;
+      return td_file_read (driven->file, to + done, there - done, at + done) == 0 ? 0 : -1;
     const gsize skip = at + done - block->at, now = MIN (there - done, block->length - skip);
     memcpy (to + done, block->bytes + skip, now);
     done += now;
