@@ -47,8 +47,8 @@ nothing_read (gpointer data, const TdFrameRange *range, void *out, GCancellable 
   g_assert_not_reached ();
 }
 
-static const TdScanSource plain = { 0 };
-static const TdScanSource with_stored = { .read_stored = nothing_read };
+/* As the scan's own source, but nothing may be read. */
+static TdScanSource job_sources[2];
 
 static TdScan *
 job_scan (const Job *job)
@@ -66,7 +66,10 @@ job_scan (const Job *job)
   for (guint v = 0; v < job->n_views; v++)
     angles[v] = (job->wide ? 2 : 1) * G_PI * v / job->n_views;
   TdScan *scan = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
-  scan->vtable = job->stored ? &with_stored : &plain;
+  TdScanSource *source = &job_sources[job->stored];
+  *source = (TdScanSource) { .free = scan->vtable->free,
+                             .read_stored = job->stored ? nothing_read : NULL };
+  scan->vtable = source;
   scan->facts.in_memory = job->in_memory;
   return scan;
 }
