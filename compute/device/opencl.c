@@ -207,10 +207,14 @@ opencl_unusable (cl_device_id device)
 
 /* ── Finding ── */
 
-/* All devices of all platforms, in the platforms' order; the index is the number in the id. */
+/* All devices of all platforms, in the platforms' order; the index is the number in the id. One
+   thread at a time: while PoCL 3.1 prepares its devices for one thread, it gives unprepared ones to
+   another. */
 static GArray *
 all_devices (void)
 {
+  static GMutex preparing;
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&preparing);
   GArray *devices = g_array_new (FALSE, FALSE, sizeof (cl_device_id));
   cl_platform_id platforms[64];
   cl_uint n_platforms = 0;

@@ -2,6 +2,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "compute/device/device.h"
 #include "tests/common/cli.h"
 #include "tests/unit/test-folder.h"
 
@@ -50,10 +51,42 @@ test_fault (gconstpointer fault)
   g_assert_null (strstr (mended.out, icd));
 }
 
+static gpointer
+drivers_count (gpointer unused)
+{
+  g_autoptr (GPtrArray) entries = td_device_list ();
+
+  return GUINT_TO_POINTER (entries->len);
+}
+
+/* Threads that are the first to ask for devices all get the same ones, prepared. */
+static void
+test_at_once_alone (void)
+{
+  GThread *threads[8];
+
+  for (guint i = 0; i < G_N_ELEMENTS (threads); i++)
+    threads[i] = g_thread_new ("lists", drivers_count, NULL);
+  const gpointer first = g_thread_join (threads[0]);
+  for (guint i = 1; i < G_N_ELEMENTS (threads); i++)
+    g_assert_true (g_thread_join (threads[i]) == first);
+}
+
+static void
+test_at_once (void)
+{
+  for (guint i = 0; i < 5; i++) {
+    g_test_trap_subprocess ("/drivers/at-once/subprocess", 0, 0);
+    g_test_trap_assert_passed ();
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/drivers/at-once", test_at_once);
+  g_test_add_func ("/drivers/at-once/subprocess", test_at_once_alone);
   g_test_add_data_func ("/drivers/abort", "abort", test_fault);
   g_test_add_data_func ("/drivers/hang", "hang", test_fault);
   return g_test_run ();
