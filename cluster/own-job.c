@@ -65,6 +65,7 @@ typedef struct {
 
   /* The job's writing thread alone uses these. */
   gint64 shown_us;
+  guint shown_passes[3]; /* whose estimates are there, the oldest first; 0: none */
   guint64 shown_bytes;
 } OwnJob;
 
@@ -264,17 +265,26 @@ own_job_on_slices (guint first, guint count, const float *slices, gpointer user)
   own_job_show (self, index, 0, slices + (index - first) * slice);
 }
 
+/* Some a second at the most: a pass may be quicker than who follows the job looks. Three stay, so
+   that the one that was read of is still there. */
 static void
 own_job_on_estimate (guint slice, guint pass, const float *pixels, gpointer user)
 {
   OwnJob *self = user;
-  g_autofree char *old = g_strdup_printf ("%06u-pass-%u.tif", slice, pass - 3);
-  g_autofree char *path = g_build_filename (self->folder, SLICES, old, NULL);
+  const gint64 now = g_get_monotonic_time ();
+  guint *shown = self->shown_passes;
 
+  if (self->shown_us > 0 && now - self->shown_us < SLICE_US)
+    return;
+  self->shown_us = now;
+  g_autofree char *old = g_strdup_printf ("%06u-pass-%u.tif", slice, shown[0]);
+  g_autofree char *path = g_build_filename (self->folder, SLICES, old, NULL);
   own_job_show (self, slice, pass, pixels);
-  /* Who follows the job has seen the last but two by now. */
-  if (pass > 3)
+  if (shown[0])
     g_unlink (path);
+  shown[0] = shown[1];
+  shown[1] = shown[2];
+  shown[2] = pass;
 }
 
 /* Of an earlier run, or of this one but for the last, which stays as the job's picture. */
