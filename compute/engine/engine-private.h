@@ -37,6 +37,7 @@ TdFoundAxes *td_engine_axes (TdEngine *engine);
 /* A handle of @device with an account that holds what the recipe's limits say. (transfer full) */
 TdDevice *td_engine_account (const TdRecipe *recipe, TdDevice *device);
 
-/* Rates measured on this machine by earlier jobs, kept in the user's cache folder; 0: none yet. */
-double td_engine_rate (TdEngine *engine, const char *key);
-void td_engine_set_rate (TdEngine *engine, const char *key, double per_second);
+/* Rates that earlier jobs reached on this machine with @work of about that size (rates.h): updates
+   or bytes a second. 0: none yet. */
+double td_engine_rate (TdEngine *engine, const char *key, double work);
+void td_engine_set_rate (TdEngine *engine, const char *key, double work, double seconds);

@@ -438,13 +438,13 @@ td_engine_axes (TdEngine *engine)
 /* ── Rates ── */
 
 double
-td_engine_rate (TdEngine *engine, const char *key)
+td_engine_rate (TdEngine *engine, const char *key, double work)
 {
-  return td_rates_get (engine->rates, key);
+  return td_rates_get (engine->rates, key, work);
 }
 
 void
-td_engine_set_rate (TdEngine *engine, const char *key, double per_second)
+td_engine_set_rate (TdEngine *engine, const char *key, double work, double seconds)
 {
-  td_rates_set (engine->rates, key, per_second);
+  td_rates_set (engine->rates, key, work, seconds);
 }

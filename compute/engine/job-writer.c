@@ -194,7 +194,7 @@ keep_rate (TdJob *job)
   g_autofree char *key = td_plan_write_key (job->plan);
 
   if (writer->written_s > TD_RATE_LEAST_S)
-    td_engine_set_rate (job->plan->engine, key, writer->written_bytes / writer->written_s);
+    td_engine_set_rate (job->plan->engine, key, writer->written_bytes, writer->written_s);
 }
 
 gboolean

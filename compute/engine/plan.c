@@ -653,7 +653,7 @@ plan_storage_s (const TdPlan *plan, guint64 bytes, char *(*key) (const TdPlan *p
   if (!bytes)
     return 0;
   g_autofree char *name = key (plan);
-  const double rate = td_engine_rate (plan->engine, name);
+  const double rate = td_engine_rate (plan->engine, name, bytes);
   return rate > 0 ? bytes / rate : NAN;
 }
 

@@ -7,7 +7,8 @@
 
 #define MAX_BYTES ((gsize) 16 << 20)
 
-#define GROUP "per second"
+#define GROUP "per second, by size"
+#define LARGER 16 /* sizes that are looked at above the one in question */
 
 struct TdRates {
   GMutex lock;
@@ -38,32 +39,53 @@ td_rates_free (TdRates *rates)
   g_free (rates);
 }
 
-/* Key files forbid "=" and "[" in keys. */
-static char *
-clean_key (const char *key)
+/* Work of 8^size to 8^(size + 1). */
+static int
+rates_size (double work)
 {
-  return g_strdelimit (g_strdup (key), "=[]\n", '-');
+  return work > 1 ? (int) floor (log2 (work) / 3) : 0;
 }
 
-double
-td_rates_get (TdRates *rates, const char *key)
+/* Key files forbid "=" and "[" in keys. */
+static char *
+clean_key (const char *key, int size)
 {
-  g_autofree char *clean = clean_key (key);
+  return g_strdelimit (g_strdup_printf ("%s 8^%d", key, size), "=[]\n", '-');
+}
 
-  g_mutex_lock (&rates->lock);
-  double value = g_key_file_get_double (rates->file, GROUP, clean, NULL);
-  g_mutex_unlock (&rates->lock);
+static double
+rates_look_up (TdRates *rates, const char *key, int size)
+{
+  g_autofree char *clean = clean_key (key, size);
+  const double value = g_key_file_get_double (rates->file, GROUP, clean, NULL);
+
   return value > 0 && isfinite (value) ? value : 0;
 }
 
-void
-td_rates_set (TdRates *rates, const char *key, double per_second)
+double
+td_rates_get (TdRates *rates, const char *key, double work)
 {
-  g_autofree char *clean = clean_key (key);
-  g_autofree char *folder = g_path_get_dirname (rates->path);
+  const int size = rates_size (work);
+
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&rates->lock);
+  double rate = rates_look_up (rates, key, size);
+  for (int larger = 1; rate == 0 && larger <= LARGER; larger++) {
+    rate = rates_look_up (rates, key, size + larger);
+    if (larger == 1 && rate == 0)
+      rate = rates_look_up (rates, key, size - 1);
+  }
+  return rate;
+}
+
+void
+td_rates_set (TdRates *rates, const char *key, double work, double seconds)
+{
+  const double per_second = work / seconds;
 
   if (!(per_second > 0) || !isfinite (per_second))
     return;
+  g_autofree char *clean = clean_key (key, rates_size (work));
+  g_autofree char *folder = g_path_get_dirname (rates->path);
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&rates->lock);
   g_key_file_set_double (rates->file, GROUP, clean, per_second);
   /* A cache that cannot be written is no reason to trouble anybody. */

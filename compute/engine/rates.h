@@ -5,12 +5,16 @@
 
 /**
  * TdRates: what this machine reached before (updates, bytes a second), by a key that names what was
- * measured and on which device. Kept in the user's cache folder; losing it costs an estimate. Any
- * thread.
+ * measured and on which device. Small work is slower than large work of the same kind, since
+ * launches and pages cost the same. So each size of work, a power of 8, has a rate of its own.
+ * Rates are kept in the user's cache folder; losing them costs an estimate. Any thread.
  */
 typedef struct TdRates TdRates;
 
 TdRates *td_rates_new (void);
 void td_rates_free (TdRates *rates);
-double td_rates_get (TdRates *rates, const char *key); /* 0: never measured */
-void td_rates_set (TdRates *rates, const char *key, double per_second);
+/* The rate of work of about that size, else of larger work, or of work that is not much smaller. 0:
+   nothing like it was measured. */
+double td_rates_get (TdRates *rates, const char *key, double work);
+/* @work took @seconds. */
+void td_rates_set (TdRates *rates, const char *key, double work, double seconds);

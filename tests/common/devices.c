@@ -2,6 +2,7 @@
 #include "devices.h"
 
 #include <errno.h>
+#include <glib/gstdio.h>
 #include <unistd.h>
 
 void
@@ -101,6 +102,8 @@ td_test_own_rates (const char *name)
   g_autofree char *programs = g_build_filename (own, "programs", NULL);
   g_mkdir_with_parents (all, 0700);
   g_mkdir_with_parents (own, 0700);
+  g_autofree char *rates = g_build_filename (own, "rates.ini", NULL);
+  g_unlink (rates);                 /* of an earlier run */
   if (symlink (all, programs) != 0) /* there is one of an earlier run */
     g_assert_cmpint (errno, ==, EEXIST);
 }

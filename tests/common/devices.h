@@ -16,7 +16,8 @@ void td_test_each_device (const char *prefix, const TdDeviceTest *tests, guint n
 /* First in main(): a cache folder of the program's own, @name, in the one it was given, so that it
    may count and damage entries. */
 void td_test_own_cache (const char *name);
-/* The same, but built programs are shared with all tests: building them takes longer than most. */
+/* The same, but without rates of an earlier run. Built programs are shared with all tests: building
+   them takes longer than most. */
 void td_test_own_rates (const char *name);
 
 TdDevice *td_test_open (gconstpointer id);

@@ -37,7 +37,7 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
     td_tuned_clear (&found);
   g_free (td_tune_store_disabled (&info, "alu"));
   TdRates *rates = td_rates_new ();
-  td_rates_get (rates, "fdk kernel card alu");
+  td_rates_get (rates, "fdk kernel card alu", 1e12);
   td_rates_free (rates);
   g_autofree char *programs = g_build_filename (beside, "programs", NULL);
   g_autofree char *program = g_build_filename (programs, "key", NULL);

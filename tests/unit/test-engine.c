@@ -301,7 +301,7 @@ test_estimate (void)
     double seconds[3] = { 2, 3, 4 };
     seconds[slowest] = 20;
     for (guint i = 0; i < 3; i++)
-      td_engine_set_rate (engine, keys[i], (i < 2 ? bytes[i] : before->facts.updates) / seconds[i]);
+      td_engine_set_rate (engine, keys[i], i < 2 ? bytes[i] : before->facts.updates, seconds[i]);
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, output, NULL, &error);
     g_assert_no_error (error);
     g_assert_cmpuint (plan->facts.n_slabs, >, 1);
@@ -315,7 +315,8 @@ test_estimate (void)
   recipe.output_bits = 8;
   g_autoptr (TdPlan) other = td_plan_new (engine, scan, &recipe, output, NULL, &error);
   g_autofree char *key = td_plan_write_key (other);
-  g_assert_true (td_engine_rate (engine, key) > 0 || other->facts.estimate_s == 0);
+  g_assert_true (td_engine_rate (engine, key, other->facts.write_bytes) > 0
+                 || other->facts.estimate_s == 0);
 }
 
 int

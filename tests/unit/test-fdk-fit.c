@@ -354,14 +354,15 @@ test_filter_rates (void)
   g_autoptr (GPtrArray) host = td_engine_devices (td_fdk_engine, "host", NULL);
   g_autofree char *card_key = td_fdk_filter_rate_key (devices->pdata[0]);
   g_autofree char *host_key = td_fdk_filter_rate_key (host->pdata[0]);
+  const double bytes = (double) job.n_columns * job.n_rows * job.n_views * sizeof (float);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (GError) error = NULL;
     TdRecipe recipe;
 
     td_recipe_init (&recipe);
     g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
-    td_engine_set_rate (td_fdk_engine, card_key, cases[i].card);
-    td_engine_set_rate (td_fdk_engine, host_key, cases[i].host);
+    td_engine_set_rate (td_fdk_engine, card_key, bytes, bytes / cases[i].card);
+    td_engine_set_rate (td_fdk_engine, host_key, bytes, bytes / cases[i].host);
     ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
     g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
     ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
@@ -371,6 +372,103 @@ test_filter_rates (void)
     g_test_message ("%s", notes);
     g_assert_cmpint (fdk->scheme.filter_on_device, ==, cases[i].card > cases[i].host);
     g_assert_nonnull (strstr (notes, cases[i].says));
+  }
+}
+
+/* ── What two cards share ── */
+
+/* Bytes and updates a second that jobs of @part of the views and rows reached. */
+typedef struct {
+  double kernel, transfer, filter, host_filter, adds;
+} Rates;
+
+static void
+set_rates (const TdPlan *plan, const Rates *rates, double part)
+{
+  const TdFdkPlan *fdk = plan->extra;
+  TdDevice *card = plan->devices->pdata[0];
+  g_autoptr (GPtrArray) host = td_engine_devices (td_fdk_engine, "host", NULL);
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const double updates = plan->facts.updates * part;
+  const double rows = 4.0 * facts->n_views * facts->n_columns * facts->n_rows * part;
+  const double volume = 4.0 * plan->facts.nx * plan->facts.ny * plan->facts.n_slices * part;
+  const struct {
+    char *key;
+    double work, rate;
+  } all[] = {
+    { td_fdk_device_rate_key (card, fdk->scheme.families[0]), updates, rates->kernel },
+    { td_fdk_transfer_rate_key (card), volume, rates->transfer },
+    { td_fdk_filter_rate_key (card), rows, rates->filter },
+    { td_fdk_filter_rate_key (host->pdata[0]), rows, rates->host_filter },
+    { g_strdup (TD_FDK_SUM_RATE_KEY), volume, rates->adds },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++) {
+    td_engine_set_rate (td_fdk_engine, all[i].key, all[i].work, all[i].work / all[i].rate);
+    g_free (all[i].key);
+  }
+}
+
+static TdPlan *
+plan_for_cards (TdScan *scan, const char *devices)
+{
+  g_autoptr (GPtrArray) played = td_engine_devices (td_fdk_engine, devices, NULL);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, devices, sizeof recipe.devices);
+  for (guint d = 0; d < played->len; d++)
+    ((TdDevice *) played->pdata[d])->info.kind = TD_DEVICE_GPU;
+  TdPlan *plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
+  for (guint d = 0; d < played->len; d++)
+    ((TdDevice *) played->pdata[d])->info.kind = TD_DEVICE_CPU;
+  g_assert_no_error (error);
+  return plan;
+}
+
+/* Two cards share the volume, which is the faster way at any rates that cards reach. Rates of small
+   jobs, which launches and pages slow down, change no large plan. */
+static void
+test_two_cards (void)
+{
+  /* Two H200 and their host; the same, as jobs of 128 columns see them. */
+  static const Rates large = { 1.8e12, 3.4e10, 4.5e10, 1.2e10, 2e10 };
+  static const Rates small = { 5e10, 2e9, 1e9, 4e9, 3e10 };
+  const Job job = { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_AUTO, TD_SHARE_AUTO, 1024, 1024, 1024 };
+  g_autofree char *before = NULL;
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (TdScan) scan = job_scan (&job);
+  for (guint step = 0; step < 4; step++) {
+    g_autoptr (TdPlan) plan = plan_for_cards (scan, job.devices);
+    const TdFdkPlan *fdk = plan->extra;
+    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+    const char *shares = strstr (notes, "The devices share the volume: about ");
+    double seconds = 0, other = 0;
+
+    g_test_message ("%s", notes);
+    g_assert_cmpint (fdk->scheme.share, ==, TD_SHARE_VOLUME);
+    g_assert_true (fdk->scheme.filter_on_device && fdk->fit.cached);
+    g_assert_nonnull (shares);
+    g_assert_cmpint (
+        sscanf (shares, "The devices share the volume: about %lf s, %lf s if", &seconds, &other),
+        ==, 2);
+    g_assert_cmpfloat (seconds, <=, other / 0.95);
+    if (step % 2 == 1) { /* small jobs have run */
+      g_assert_cmpstr (notes, ==, before);
+      set_rates (plan, &large, 0.5);
+    } else {
+      if (step == 2) { /* half of what one card's kernels take, and little beside */
+        const double kernels = plan->facts.updates / large.kernel;
+        g_assert_cmpfloat (seconds, >, 0.5 * kernels);
+        g_assert_cmpfloat (seconds, <, 0.7 * kernels);
+      }
+      set_rates (plan, &small, 1. / 512);
+    }
+    g_free (before);
+    before = g_steal_pointer (&notes);
   }
 }
 
@@ -422,6 +520,7 @@ main (int argc, char **argv)
     g_test_add_data_func (path, &jobs[i], test_limits);
   }
   g_test_add_func ("/fdk-fit/filter-rates", test_filter_rates);
+  g_test_add_func ("/fdk-fit/two-cards", test_two_cards);
   g_test_add_func ("/fdk-fit/off-middle", test_off_middle);
   const int status = g_test_run ();
   td_fdk_test_end ();

@@ -62,13 +62,16 @@ test_cold_rates (void)
   g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
   g_autofree char *key = td_fdk_filter_rate_key (devices->pdata[0]);
 
-  td_engine_set_rate (td_fdk_engine, key, 1e6);
+  const double bytes
+      = (double) TD_FDK_N * TD_FDK_N * td_scan_facts (td_fdk_scan)->n_views * sizeof (float);
+  td_engine_set_rate (td_fdk_engine, key, bytes, 1e3);
+  const double before = td_engine_rate (td_fdk_engine, key, bytes);
   td_test_free_programs (devices->pdata[0]);
   for (guint run = 0; run < 2; run++) {
     g_auto (TdFdkVolume) volume = { NULL };
     const gint64 start = g_get_monotonic_time ();
 
-    g_assert_cmpfloat (td_engine_rate (td_fdk_engine, key), ==, 1e6);
+    g_assert_cmpfloat (td_engine_rate (td_fdk_engine, key, bytes), ==, before);
     td_fdk_test_run (plan, &volume, &error);
     g_assert_no_error (error);
     if (run == 0 && g_get_monotonic_time () - start > 20 * G_USEC_PER_SEC) {
@@ -76,7 +79,7 @@ test_cold_rates (void)
       return;
     }
   }
-  g_assert_cmpfloat (td_engine_rate (td_fdk_engine, key), !=, 1e6);
+  g_assert_cmpfloat (td_engine_rate (td_fdk_engine, key, bytes), !=, before);
 }
 
 /* ── Some of the views ── */
@@ -279,7 +282,9 @@ test_share_is_chosen (void)
   g_autoptr (TdPlan) plan = td_fdk_test_plan ("opencl:0", TD_SHARE_AUTO, TD_FILTER_ON_AUTO, 0);
   g_autofree char *key = td_fdk_device_rate_key (
       plan->devices->pdata[0], ((const TdFdkPlan *) plan->extra)->scheme.families[0]);
-  td_engine_set_rate (td_fdk_engine, key, 1e6);
+  const double updates = td_plan_facts (plan)->updates;
+  td_engine_set_rate (td_fdk_engine, key, updates / 2, updates / 2e6);
+  td_engine_set_rate (td_fdk_engine, key, updates / 2 / TD_FDK_N, updates / 2e6 / TD_FDK_N);
   recipe.row_first = TD_FDK_N / 2;
   recipe.row_end = TD_FDK_N / 2 + 1;
   g_autoptr (TdPlan) slice = td_plan_new (td_fdk_engine, td_fdk_scan, &recipe, NULL, NULL, &error);
@@ -587,8 +592,9 @@ test_unequal (void)
   slow->info.name = (char *) "another card";
   g_autofree char *fast_key = td_fdk_device_rate_key (fast, fdk->scheme.families[0]);
   g_autofree char *slow_key = td_fdk_device_rate_key (slow, fdk->scheme.families[0]);
-  td_engine_set_rate (td_fdk_engine, fast_key, 3e6);
-  td_engine_set_rate (td_fdk_engine, slow_key, 1e6);
+  const double updates = td_plan_facts (plan)->updates / 2;
+  td_engine_set_rate (td_fdk_engine, fast_key, updates, updates / 3e6);
+  td_engine_set_rate (td_fdk_engine, slow_key, updates, updates / 1e6);
   g_autoptr (TdPlan) unequal
       = td_fdk_test_plan ("opencl:0,opencl:1", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 0);
   slow->info.name = name;

@@ -46,7 +46,8 @@ make_speeds_alike (const TdRecipe *recipe)
   for (guint i = 0; i < devices->len; i++) {
     g_autofree char *key = g_strdup_printf ("%s %s", td_method_name (recipe->method),
                                             td_device_info (devices->pdata[i])->name);
-    td_engine_set_rate (engine, key, 1e9);
+    for (double work = 1; work < 1e12; work *= 8)
+      td_engine_set_rate (engine, key, work, work / 1e9);
   }
 }
 
@@ -215,7 +216,8 @@ test_shares (void)
     for (guint i = 0; i < 3; i++) {
       g_autofree char *key = g_strdup_printf ("%s %s", td_method_name (recipe.method),
                                               td_device_info (devices->pdata[i])->name);
-      td_engine_set_rate (engine, key, speeds[i]);
+      for (double work = 1; work < 1e12; work *= 8)
+        td_engine_set_rate (engine, key, work, work / speeds[i]);
     }
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
     if (!plan) {

@@ -358,7 +358,7 @@ fbp_run_slab_was_read (Run *run, Slab *slab)
   td_monitor_put (&run->monitor, &run->ready, slab);
   if (all && seconds > TD_RATE_LEAST_S && !td_scan_facts (run->plan->scan)->in_memory) {
     g_autofree char *key = td_plan_read_key (run->plan);
-    td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes / seconds);
+    td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes, seconds);
   }
 }
 

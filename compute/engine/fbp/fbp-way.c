@@ -174,7 +174,7 @@ fbp_way_rate (TdPlan *plan, const TdFbpWay *way)
   for (guint i = 0; i < plan->devices->len; i++) {
     g_autofree char *key = td_fbp_rate_key (plan->devices->pdata[i], way->families[i],
                                             plan->recipe.interpolation, way->precision);
-    const double one = td_engine_rate (plan->engine, key);
+    const double one = td_engine_rate (plan->engine, key, plan->facts.updates / plan->devices->len);
     rate = one > 0 && (i == 0 || rate > 0) ? rate + one : 0;
   }
   return rate;

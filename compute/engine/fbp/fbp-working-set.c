@@ -735,7 +735,7 @@ td_fbp_working_set_book_counts (TdFbpWorkingSet *set, GError **error)
   if (set->busy_s > 0.2) {
     g_autofree char *key = td_fbp_rate_key (set->device, set->family, plan->recipe.interpolation,
                                             plan->recipe.precision);
-    td_engine_set_rate (plan->engine, key, set->updates / set->busy_s);
+    td_engine_set_rate (plan->engine, key, set->updates, set->busy_s);
   }
   return TRUE;
 }

@@ -157,9 +157,12 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
 
     const gint64 start = g_get_monotonic_time ();
     td_host_add (mine, other, (gsize) slices * fdk->input->task.ny * fdk->input->task.nx);
-    td_job_add_stage (run->job, "sum", (g_get_monotonic_time () - start) * 1e-6);
+    const double seconds = (g_get_monotonic_time () - start) * 1e-6;
+    td_job_add_stage (run->job, "sum", seconds);
     put_buffer (run, other);
     td_monitor_lock (&run->monitor);
+    run->sum_s += seconds;
+    run->sum_bytes += (double) slices * fdk->input->task.ny * fdk->input->task.nx * sizeof *mine;
   }
   const gboolean complete = batches == fdk->fit.n_batches;
   if (!complete) {

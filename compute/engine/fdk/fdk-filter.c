@@ -198,7 +198,7 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
   const double bytes
       = (double) (*row - first) * fdk->input->task.n_views * facts->n_columns * sizeof (float);
   if (ok && bytes > (64 << 20) && td_job_is_warm (run->job))
-    td_engine_set_rate (run->plan->engine, key, bytes * 1e6 / (g_get_monotonic_time () - start));
+    td_engine_set_rate (run->plan->engine, key, bytes, (g_get_monotonic_time () - start) * 1e-6);
   return ok;
 }
 

@@ -335,6 +335,8 @@ td_fdk_job_rate_key (const TdPlan *plan, const TdFdkPlan *fdk)
 {
   g_autoptr (GString) key = g_string_new ("fdk");
 
+  if (plan->devices->len > 1)
+    g_string_append (key, fdk->scheme.share == TD_SHARE_VOLUME ? " volume" : " projections");
   for (guint i = 0; i < plan->devices->len; i++)
     g_string_append_printf (key, " %s %s", td_device_info (plan->devices->pdata[i])->name,
                             fdk->scheme.families[i]->name);
@@ -437,7 +439,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
       = (guint64) plan->facts.n_slices * task->ny * task->nx * (plan->recipe.output_bits / 8);
   plan->facts.updates = (double) plan->facts.n_slices * task->ny * task->nx * task->n_views;
   g_autofree char *key = td_fdk_job_rate_key (plan, fdk);
-  plan->updates_per_s = td_engine_rate (plan->engine, key);
+  plan->updates_per_s = td_engine_rate (plan->engine, key, plan->facts.updates);
   TdPlanTimes times;
   td_plan_times (plan, &times);
   plan->facts.estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);

@@ -411,7 +411,7 @@ row_cache_report (TdFdkRowCache *cache, GError **error)
   td_job_add_stage (device->run->job, "upload", sent);
   g_autofree char *key = td_fdk_filter_rate_key (device->device);
   if (sum > 0 && td_job_is_warm (device->run->job))
-    td_engine_set_rate (device->run->plan->engine, key, cache->filtered_bytes / sum);
+    td_engine_set_rate (device->run->plan->engine, key, cache->filtered_bytes, sum);
   return TRUE;
 }
 

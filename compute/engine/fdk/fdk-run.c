@@ -723,15 +723,17 @@ fdk_run_report (TdFdkRun *run, double seconds)
   g_autofree char *key = td_fdk_job_rate_key (plan, run->fdk);
 
   if (warm)
-    td_engine_set_rate (plan->engine, key, plan->facts.updates / seconds);
+    td_engine_set_rate (plan->engine, key, plan->facts.updates, seconds);
+  if (run->sum_s > LEAST_TRANSFER_S)
+    td_engine_set_rate (plan->engine, TD_FDK_SUM_RATE_KEY, run->sum_bytes, run->sum_s);
   for (guint i = 0; run->devices && i < run->n_devices; i++) {
     const TdFdkDevice *device = &run->devices[i];
     g_autofree char *kernel = td_fdk_device_rate_key (device->device, device->family);
     g_autofree char *transfer = td_fdk_transfer_rate_key (device->device);
     if (device->download_s > LEAST_TRANSFER_S)
-      td_engine_set_rate (plan->engine, transfer, device->download_bytes / device->download_s);
+      td_engine_set_rate (plan->engine, transfer, device->download_bytes, device->download_s);
     if (warm && device->kernel_s > LEAST_KERNEL_S)
-      td_engine_set_rate (plan->engine, kernel, device->kernel_updates / device->kernel_s);
+      td_engine_set_rate (plan->engine, kernel, device->kernel_updates, device->kernel_s);
   }
   const TdConeFamily *family = run->fdk->scheme.families[0];
   td_job_set_family (run->job, family->name, family->title);

@@ -107,8 +107,9 @@ struct TdFdkRun {
   guint views_passed; /* gathered: those whose place may be used again */
   TdFdkSlab *slabs;
   guint n_slabs;
-  guint unfinished;      /* slabs not yet emitted */
-  GQueue free_downloads; /* float * of downloads */
+  double sum_s, sum_bytes; /* parts that the host added */
+  guint unfinished;        /* slabs not yet emitted */
+  GQueue free_downloads;   /* float * of downloads */
   guint devices_left;
   GError *error;       /* the first */
   TdFdkDevice *failed; /* whose error that is, if another attempt may get around it */

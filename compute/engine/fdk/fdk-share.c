@@ -11,8 +11,10 @@
 #define CPU_RATE 3e9
 #define GPU_TRANSFER 2e10 /* bytes a second, each way */
 #define CPU_TRANSFER 5e9
-#define HOST_SUM_RATE 4e9 /* bytes added a second */
-#define GPU_PACK 3e11     /* bytes of projections a second that are brought into a kernel's order */
+#define HOST_SUM_RATE 2e9  /* bytes added or copied a second, each thread … */
+#define MOST_SUM_RATE 2e10 /* … until memory gives no more */
+#define FILE_RATE 2e9      /* bytes a second to a temporary file, and from it */
+#define GPU_PACK 3e11 /* bytes of projections a second that are brought into a kernel's order */
 #define CPU_PACK 2e9
 #define GPU_FILTER 5e10 /* bytes a second */
 #define CPU_FILTER 1e9  /* bytes a second, each thread */
@@ -29,51 +31,80 @@ is_gpu (TdDevice *device)
 }
 
 static double
-rate_or (TdEngine *engine, char *key, double otherwise)
+rate_or (TdEngine *engine, char *key, double work, double otherwise)
 {
   g_autofree char *owned = key;
-  const double rate = td_engine_rate (engine, owned);
+  const double rate = td_engine_rate (engine, owned, work);
 
   return rate > 0 ? rate : otherwise;
 }
 
+/* Of devices that do @updates, or move or filter @bytes, in all. */
 static double
-kernel_rate (const TdPlan *plan, TdDevice *device, const TdConeFamily *family)
+kernel_rate (const TdPlan *plan, TdDevice *device, const TdConeFamily *family, double updates)
 {
   return rate_or (plan->engine, td_fdk_device_rate_key (device, family),
-                  is_gpu (device) ? GPU_RATE : CPU_RATE);
+                  updates / plan->devices->len, is_gpu (device) ? GPU_RATE : CPU_RATE);
 }
 
 static double
-transfer_rate (const TdPlan *plan, TdDevice *device)
+transfer_rate (const TdPlan *plan, TdDevice *device, double bytes)
 {
-  return rate_or (plan->engine, td_fdk_transfer_rate_key (device),
+  return rate_or (plan->engine, td_fdk_transfer_rate_key (device), bytes / plan->devices->len,
                   is_gpu (device) ? GPU_TRANSFER : CPU_TRANSFER);
 }
 
 static double
-filter_rate (const TdPlan *plan, TdDevice *device)
+filter_rate (const TdPlan *plan, TdDevice *device, double bytes)
 {
-  return rate_or (plan->engine, td_fdk_filter_rate_key (device),
+  return rate_or (plan->engine, td_fdk_filter_rate_key (device), bytes / plan->devices->len,
                   is_gpu (device) ? GPU_FILTER
                                   : CPU_FILTER * td_device_info (device)->compute_units);
+}
+
+static double
+sum_rate (const TdPlan *plan, double bytes)
+{
+  return rate_or (plan->engine, g_strdup (TD_FDK_SUM_RATE_KEY), bytes,
+                  MIN (HOST_SUM_RATE * g_get_num_processors (), MOST_SUM_RATE));
+}
+
+/* ── The task's sizes ── */
+
+static double
+fdk_share_row_bytes (const TdFdkInput *input)
+{
+  return (double) input->task.n_views * input->task.n_columns * sizeof (float);
+}
+
+static double
+fdk_share_volume_bytes (const TdFdkInput *input)
+{
+  return (double) input->n_slices * input->task.ny * input->task.nx * sizeof (float);
+}
+
+static double
+fdk_share_updates (const TdFdkInput *input)
+{
+  return fdk_share_volume_bytes (input) / sizeof (float) * input->task.n_views;
 }
 
 /* ── Who filters ── */
 
 static gboolean
-filters_on_device (TdPlan *plan)
+filters_on_device (TdPlan *plan, const TdFdkInput *input)
 {
   const TdFilterPlace wish = plan->recipe.filter_on;
+  const double bytes = input->n_rows * fdk_share_row_bytes (input);
   g_autoptr (GPtrArray) host = td_engine_devices (plan->engine, "host", NULL);
   gboolean gpus = TRUE;
   double device = 0;
 
   for (guint i = 0; i < plan->devices->len; i++) {
     gpus = gpus && is_gpu (plan->devices->pdata[i]);
-    device += filter_rate (plan, plan->devices->pdata[i]);
+    device += filter_rate (plan, plan->devices->pdata[i], bytes);
   }
-  const double cpu = host ? filter_rate (plan, host->pdata[0]) : 0;
+  const double cpu = host ? filter_rate (plan, host->pdata[0], bytes) : 0;
   const gboolean on_device
       = wish == TD_FILTER_ON_DEVICE || (wish == TD_FILTER_ON_AUTO && gpus && device > cpu);
   if (wish == TD_FILTER_ON_AUTO && gpus)
@@ -85,49 +116,108 @@ filters_on_device (TdPlan *plan)
 
 /* ── What they share ── */
 
-/* Seconds of each resource; they work beside each other, so the longest decides. */
+/* Seconds of each resource; they work beside each other. */
 typedef struct {
-  double upload, kernel, download, filter, sum;
+  double upload, kernel, download, filter, host;
   double total;
 } Cost;
+
+/* The longest decides, and what the others take for one of the slabs: they begin after it, or end
+   before it. */
+static void
+cost_add_up (Cost *cost, guint n_slabs)
+{
+  const double each[] = { cost->upload, cost->kernel, cost->download, cost->filter, cost->host };
+  double longest = 0, all = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (each); i++) {
+    longest = MAX (longest, each[i]);
+    all += each[i];
+  }
+  cost->total = longest + (all - longest) / n_slabs;
+}
+
+/* Row caches: each device does its own slabs, and filters what they see between the kernels. The
+   slowest device counts. */
+static Cost
+cost_of_own (const TdPlan *plan, const TdFdkPlan *fdk)
+{
+  const TdFdkInput *input = fdk->input;
+  const double row = fdk_share_row_bytes (input), volume = fdk_share_volume_bytes (input);
+  Cost cost = { 0 };
+
+  for (guint d = 0; d < plan->devices->len; d++) {
+    TdDevice *device = plan->devices->pdata[d];
+    const double transfer = transfer_rate (plan, device, volume);
+    guint slices = 0, rows = 0, first = G_MAXUINT, end = 0;
+    for (guint s = fdk->cut.own[d]; s < fdk->cut.own[d + 1]; s++) {
+      const TdFdkSlabCut *slab = &fdk->cut.slabs[s];
+      slices += slab->n_slices;
+      rows += slab->row_end - slab->row0;
+      first = MIN (first, slab->row0);
+      end = MAX (end, slab->row_end);
+    }
+    const double sent = end > first ? (end - first) * row : 0,
+                 part = (double) slices / input->n_slices;
+    const double filter = sent / filter_rate (plan, device, input->n_rows * row);
+    const double kernel
+        = fdk_share_updates (input) * part
+          / kernel_rate (plan, device, fdk->scheme.families[d], fdk_share_updates (input));
+    cost.filter = MAX (cost.filter, filter);
+    cost.kernel
+        = MAX (cost.kernel, kernel + filter + rows * row / (is_gpu (device) ? GPU_PACK : CPU_PACK));
+    cost.upload = MAX (cost.upload, sent / transfer);
+    cost.download = MAX (cost.download, volume * part / transfer);
+  }
+  return cost;
+}
+
+/* Rows wait on the host: whoever is free takes the next slab, or the next views of a slab. */
+static Cost
+cost_of_taking (const TdPlan *plan, const TdFdkPlan *fdk)
+{
+  const TdFdkInput *input = fdk->input;
+  const guint n = plan->devices->len;
+  const gboolean whole = fdk->scheme.share == TD_SHARE_VOLUME;
+  const double row = fdk_share_row_bytes (input), volume = fdk_share_volume_bytes (input);
+  const double filtered = input->n_rows * row, updates = fdk_share_updates (input);
+  g_autoptr (TdDevice) host = td_plan_host (plan, NULL);
+  TdDevice *filters = fdk->scheme.filter_on_device || !host ? plan->devices->pdata[0] : host;
+  /* Parts that are not a multiple of the devices leave some idle at the end. */
+  const guint parts = fdk->cut.n_slabs * (whole ? 1 : fdk->fit.n_batches);
+  const double idle = (double) ((parts + n - 1) / n) * n / parts;
+  double kernels = 0, transfers = 0, packs = 0, seen = 0;
+
+  for (guint s = 0; s < fdk->cut.n_slabs; s++)
+    seen += (fdk->cut.slabs[s].row_end - fdk->cut.slabs[s].row0) * row;
+  for (guint i = 0; i < n; i++) {
+    TdDevice *device = plan->devices->pdata[i];
+    kernels += kernel_rate (plan, device, fdk->scheme.families[i], updates);
+    transfers += transfer_rate (plan, device, volume);
+    packs += is_gpu (device) ? GPU_PACK : CPU_PACK;
+  }
+  const double stored = fdk->fit.on_disk ? FILE_RATE : INFINITY;
+  const double filter = filtered / filter_rate (plan, filters, filtered);
+  const double added = whole ? 0 : (n - 1) * volume;
+  return (Cost) { .kernel = updates / kernels * idle + seen / packs
+                            + (fdk->scheme.filter_on_device ? filter / n : 0),
+                  .upload = MAX (seen / transfers, seen / stored),
+                  .download = volume * (whole ? 1 : n) / transfers,
+                  .filter = MAX (filter, filtered / stored),
+                  .host = (filtered + seen + added) / sum_rate (plan, volume) };
+}
 
 /* Okitsu et al., Table 1, with the detector rows that a slab does not see left out. */
 static Cost
 cost_of (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
          const TdFdkFit *fit)
 {
-  const guint n = plan->devices->len;
-  const gboolean volume = scheme->share == TD_SHARE_VOLUME;
-  const TdConeTask *task = &input->task;
-  const double row_bytes = (double) task->n_views * task->n_columns * sizeof (float);
-  const double volume_bytes = (double) input->n_slices * task->ny * task->nx * sizeof (float);
-  const double updates = volume_bytes / sizeof (float) * task->n_views;
-  const double rows_sent = fit->cached
-                               ? MIN (input->n_rows, (double) input->n_rows / n + fit->slab_rows)
-                               : (double) fit->n_slabs * fit->slab_rows / n;
-  /* Parts that are not a multiple of the devices leave some idle at the end. */
-  const guint parts = volume ? fit->n_slabs : fit->n_batches;
-  const double idle = (double) ((parts + n - 1) / n) * n / parts;
-  double kernels = 0, transfers = 0, filters = 0, packs = 0;
-  Cost cost = { 0 };
+  TdFdkPlan fdk = { .input = input, .gathered = plan->gathered, .scheme = *scheme, .fit = *fit };
 
-  for (guint i = 0; i < n; i++) {
-    TdDevice *device = plan->devices->pdata[i];
-    kernels += kernel_rate (plan, device, scheme->families[i]);
-    transfers += transfer_rate (plan, device) / n;
-    filters += filter_rate (plan, device) / n;
-    packs += is_gpu (device) ? GPU_PACK : CPU_PACK;
-  }
-  cost.kernel = updates / kernels * idle + fit->n_slabs * fit->slab_rows * row_bytes / packs;
-  cost.upload = rows_sent * row_bytes / transfers;
-  cost.download = volume_bytes / (volume ? n : 1) / transfers;
-  cost.sum = volume ? 0 : (n - 1) * volume_bytes / HOST_SUM_RATE;
-  if (fit->cached) /* between the kernels */
-    cost.kernel += cost.filter = rows_sent * row_bytes / filters;
-  else
-    cost.filter = input->n_rows * row_bytes / filters;
-  cost.total
-      = MAX (MAX (MAX (cost.kernel, cost.upload), MAX (cost.download, cost.sum)), cost.filter);
+  fdk.cut = td_fdk_cut_by_speed (plan, &fdk, NULL);
+  Cost cost = (fit->cached ? cost_of_own : cost_of_taking) (plan, &fdk);
+  cost_add_up (&cost, fdk.cut.n_slabs);
+  td_fdk_cut_clear (&fdk.cut);
   return cost;
 }
 
@@ -136,11 +226,11 @@ note_costs (TdPlan *plan, gboolean volume, const Cost *cost, const Cost *other)
 {
   td_plan_note (plan,
                 "The devices share the %s: about %.3g s, %.3g s if they shared the %s (kernels "
-                "%.3g and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, adding up %.3g and "
-                "%.3g s; {share}).",
+                "%.3g and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, copies and sums on "
+                "the host %.3g and %.3g s; {share}).",
                 volume ? "volume" : "projections", cost->total, other->total,
                 volume ? "projections" : "volume", cost->kernel, other->kernel, cost->upload,
-                other->upload, cost->download, other->download, cost->sum, other->sum);
+                other->upload, cost->download, other->download, cost->host, other->host);
 }
 
 /* The cheaper scheme of those that fit. */
@@ -179,7 +269,7 @@ td_fdk_decide (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdk
     if (!scheme->families[i])
       return FALSE;
   }
-  scheme->filter_on_device = filters_on_device (plan);
+  scheme->filter_on_device = filters_on_device (plan, input);
   scheme->share = n == 1 ? TD_SHARE_VOLUME : plan->recipe.share;
   return scheme->share == TD_SHARE_AUTO ? decide_share (plan, input, scheme, fit, error)
                                         : td_fdk_fit (plan, input, scheme, NULL, fit, error);
@@ -275,7 +365,8 @@ td_fdk_cut_by_speed (const TdPlan *plan, const TdFdkPlan *fdk, const TdFdkAttemp
 
   for (guint i = 0; i < n; i++) {
     if (!attempt || !attempt->retired || !attempt->retired[i])
-      shares[i] = kernel_rate (plan, plan->devices->pdata[i], fdk->scheme.families[i]);
+      shares[i] = kernel_rate (plan, plan->devices->pdata[i], fdk->scheme.families[i],
+                               fdk_share_updates (fdk->input));
     all += shares[i];
   }
   for (guint i = 0; i < n; i++)

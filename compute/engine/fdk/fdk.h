@@ -144,6 +144,7 @@ char *td_fdk_device_rate_key (TdDevice *device,
                               const TdConeFamily *family); /* updates/s, kernels */
 char *td_fdk_filter_rate_key (TdDevice *device);           /* bytes/s */
 char *td_fdk_transfer_rate_key (TdDevice *device);         /* bytes/s */
+#define TD_FDK_SUM_RATE_KEY "host adds"                    /* bytes/s */
 
 /* What rows [row, row + n) of the input are made of. A rectified detector's rows are
    made of others, and more, of the scan's; else they are the same. */

@@ -336,6 +336,14 @@ most_rows (const TdPlan *plan, GPtrArray *devices, TdDevice *device, guint batch
   return low;
 }
 
+double
+td_iterative_pass_updates (const TdPlan *plan)
+{
+  const TdConeTask *task = &((const TdIterativePlan *) plan->extra)->task;
+
+  return (double) task->nx * task->ny * task->nz * task->n_views;
+}
+
 /* Shares by speed, unless one device's is not known. */
 static void
 set_speeds (const TdPlan *plan, GPtrArray *devices, double *speeds)
@@ -345,7 +353,7 @@ set_speeds (const TdPlan *plan, GPtrArray *devices, double *speeds)
   for (guint i = 0; i < devices->len; i++) {
     g_autofree char *key
         = g_strdup_printf ("%s %s", plan->method->name, td_device_info (devices->pdata[i])->name);
-    speeds[i] = td_engine_rate (plan->engine, key);
+    speeds[i] = td_engine_rate (plan->engine, key, td_iterative_pass_updates (plan));
     known = known && speeds[i] > 0;
   }
   for (guint i = 0; !known && i < devices->len; i++)
@@ -625,7 +633,7 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   }
   facts->updates = (double) self->task.nx * self->task.ny * self->task.n_views
                    * settings->iterations * (self->slabs ? self->n_rows : self->task.nz);
-  plan->updates_per_s = td_engine_rate (plan->engine, key);
+  plan->updates_per_s = td_engine_rate (plan->engine, key, td_iterative_pass_updates (plan));
   TdPlanTimes times;
   td_plan_times (plan, &times);
   facts->estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);

@@ -471,6 +471,7 @@ static void
 iterative_report (Run *run)
 {
   const TdSolverSettings *settings = &run->self->settings;
+  const double pass = td_iterative_pass_updates (run->plan);
   g_autofree char *key = td_iterative_rate_key (run->plan);
   g_autofree char *family = g_strdup_printf ("Joseph's rays, %u subsets", settings->subsets);
 
@@ -485,7 +486,8 @@ iterative_report (Run *run)
                run->residual, td_message_new_plain (ends[run->end]));
   if (td_job_is_warm (run->job) && run->seconds > LEAST_S && run->passes == settings->iterations
       && run->cut.n == 1)
-    td_engine_set_rate (run->plan->engine, key, run->plan->facts.updates / run->seconds);
+    td_engine_set_rate (run->plan->engine, key, pass,
+                        run->seconds * pass / run->plan->facts.updates);
 }
 
 static gboolean
