@@ -50,6 +50,19 @@ on_guide (GSimpleAction *action, GVariant *parameter, gpointer user)
   gtk_window_present (GTK_WINDOW (td_guide_window_new (gtk_application_get_active_window (user))));
 }
 
+/* Built anew: GTK 4.8 crashes where a reader of screens asks for a window past the last that is
+   shown, and the last of all is hidden. */
+static void
+on_shortcuts (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  g_autoptr (GtkBuilder) builder
+      = gtk_builder_new_from_resource ("/org/tomodesk/Tomodesk/shortcuts.ui");
+  GtkWindow *window = GTK_WINDOW (gtk_builder_get_object (builder, "shortcuts"));
+
+  gtk_window_set_transient_for (window, gtk_application_get_active_window (user));
+  gtk_window_present (window);
+}
+
 static void
 on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
@@ -120,6 +133,7 @@ application_add_actions (TdApplication *self)
     { .name = "preferences", .activate = on_preferences },
     { .name = "about", .activate = on_about },
     { .name = "guide", .activate = on_guide },
+    { .name = "shortcuts", .activate = on_shortcuts },
     { .name = "quit", .activate = on_quit },
     { .name = "new-window", .activate = on_new_window },
   };
@@ -129,6 +143,7 @@ application_add_actions (TdApplication *self)
     { "app.quit", { "<Control>q" } },
     { "app.new-window", { "<Control>n" } },
     { "app.guide", { "F1" } },
+    { "app.shortcuts", { "<Control>question", "<Control>F1" } },
     { "app.preferences", { "<Control>comma" } },
     { "win.open", { "<Control>o" } },
     { "win.open-folder", { "<Control><Shift>o" } },

@@ -254,6 +254,20 @@ access_expand (GtkWidget *widget)
     access_expand (child);
 }
 
+/* One that is hidden ends the program where a reader of screens asks for a window past the last. */
+static void
+access_no_window_is_hidden (void)
+{
+  GListModel *windows = gtk_window_get_toplevels ();
+
+  for (guint i = 0; i < g_list_model_get_n_items (windows); i++) {
+    g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
+    if (!gtk_widget_get_mapped (window))
+      g_test_message ("%s is hidden", G_OBJECT_TYPE_NAME (window));
+    g_assert_true (gtk_widget_get_mapped (window));
+  }
+}
+
 static void
 access_dialog (const char *action, GType type, const char *place)
 {
@@ -269,6 +283,7 @@ access_dialog (const char *action, GType type, const char *place)
   access_look (place, dialog);
   gtk_window_close (dialog);
   td_test_wait (access_is_closed, &type, "the dialog to close");
+  access_no_window_is_hidden ();
 }
 
 static void
@@ -335,6 +350,7 @@ test_dialogs (void)
   access_dialog ("show-jobs", TD_TYPE_JOBS_WINDOW, "jobs");
   access_dialog ("show-devices", TD_TYPE_DEVICES_WINDOW, "devices");
   access_dialog ("preferences", TD_TYPE_PREFERENCES_WINDOW, "preferences");
+  access_dialog ("shortcuts", ADW_TYPE_PREFERENCES_WINDOW, "shortcuts");
   access_dialog ("guide", TD_TYPE_GUIDE_WINDOW, "guide");
   access_dialog ("open-details", TD_TYPE_OPEN_DIALOG, "details");
   access_check ();
