@@ -208,6 +208,73 @@ test_impossible (void)
   td_test_wait (panel_is_quiet, NULL, "the choices");
 }
 
+/* As the key does it: what the widget's class has bound to it. */
+static void
+press_key (GtkWidget *widget, guint key)
+{
+  const GtkShortcutTrigger *wanted = GTK_SHORTCUT_TRIGGER (gtk_keyval_trigger_new (key, 0));
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (widget);
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++) {
+    g_autoptr (GObject) controller = g_list_model_get_item (controllers, i);
+    if (!GTK_IS_SHORTCUT_CONTROLLER (controller))
+      continue;
+    for (guint k = 0; k < g_list_model_get_n_items (G_LIST_MODEL (controller)); k++) {
+      g_autoptr (GtkShortcut) shortcut = g_list_model_get_item (G_LIST_MODEL (controller), k);
+      if (gtk_shortcut_trigger_equal (gtk_shortcut_get_trigger (shortcut), wanted))
+        gtk_shortcut_action_activate (gtk_shortcut_get_action (shortcut),
+                                      GTK_SHORTCUT_ACTION_EXCLUSIVE, widget,
+                                      gtk_shortcut_get_arguments (shortcut));
+    }
+  }
+  g_object_unref ((gpointer) wanted);
+}
+
+static gboolean
+is_in_sight (gpointer widget)
+{
+  graphene_rect_t at;
+
+  return gtk_widget_compute_bounds (widget, GTK_WIDGET (td_test_window), &at) && at.origin.y > 0
+         && at.origin.y + at.size.height < gtk_widget_get_height (GTK_WIDGET (td_test_window));
+}
+
+static gboolean
+is_mapped (gpointer widget)
+{
+  return gtk_widget_get_mapped (widget);
+}
+
+/* The keyboard passes a choice that cannot be taken, and does not take it. */
+static void
+test_impossible_by_keyboard (void)
+{
+  gpointer row = td_test_row (panel (), "Method");
+  const TdRecipe before = *recipe ();
+
+  td_test_wait (panel_is_quiet, NULL, "the choices");
+  gtk_widget_grab_focus (row);
+  td_test_wait (is_in_sight, row, "the row to scroll into sight");
+  gtk_widget_activate (row);
+  GtkWidget *popover = td_test_find (row, GTK_TYPE_POPOVER, NULL, NULL);
+  GtkWidget *list = td_test_find (popover, GTK_TYPE_LIST_VIEW, NULL, NULL);
+  td_test_wait (is_mapped, list, "the list of methods");
+  GtkSingleSelection *marked
+      = GTK_SINGLE_SELECTION (gtk_list_view_get_model (GTK_LIST_VIEW (list)));
+  g_assert_cmpuint (gtk_single_selection_get_selected (marked), ==, TD_METHOD_AUTO);
+  for (guint i = TD_METHOD_AUTO; i < TD_METHOD_FDK; i++)
+    press_key (list, GDK_KEY_Down);
+  g_assert_cmpuint (gtk_single_selection_get_selected (marked), ==, TD_METHOD_FDK);
+  press_key (gtk_window_get_focus (GTK_WINDOW (td_test_window)), GDK_KEY_Return);
+  g_assert_true (td_recipe_equal (recipe (), &before));
+  press_key (list, GDK_KEY_Down);
+  g_assert_cmpuint (gtk_single_selection_get_selected (marked), ==, TD_METHOD_FOURIER);
+  press_key (gtk_window_get_focus (GTK_WINDOW (td_test_window)), GDK_KEY_Return);
+  g_assert_cmpint (recipe ()->method, ==, TD_METHOD_FOURIER);
+  td_test_activate ("undo", NULL);
+  td_test_wait (panel_is_quiet, NULL, "the choices");
+}
+
 static gboolean
 has_preset (const char *name)
 {
@@ -466,6 +533,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-flow/change-is-small", test_change_is_small);
   g_test_add_func ("/window-flow/reset", test_reset);
   g_test_add_func ("/window-flow/impossible", test_impossible);
+  g_test_add_func ("/window-flow/impossible-by-keyboard", test_impossible_by_keyboard);
   g_test_add_func ("/window-flow/presets", test_presets);
   g_test_add_func ("/window-flow/trials", test_trials);
   g_test_add_func ("/window-flow/disagreement", test_disagreement);
