@@ -9,6 +9,7 @@
 #include "labels.h"
 #include "number-row.h"
 #include "reconstruct-dialog.h"
+#include "spoken-names.h"
 #include "target-check.h"
 #include "ui.h"
 
@@ -134,11 +135,8 @@ batch_dialog_new_row (TdBatchDialog *self, const char *path)
   GtkWidget *row
       = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name, "title-lines", 0,
                       "subtitle", parent, "subtitle-lines", 0, "activatable", FALSE, NULL);
-  GtkWidget *remove = gtk_button_new_from_icon_name ("list-remove-symbolic");
+  GtkWidget *remove = td_symbol_button ("list-remove-symbolic", tip);
 
-  gtk_widget_set_valign (remove, GTK_ALIGN_CENTER);
-  gtk_widget_set_tooltip_text (remove, tip);
-  gtk_widget_add_css_class (remove, "flat");
   g_signal_connect (remove, "clicked", G_CALLBACK (batch_dialog_on_remove), self);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), remove);
   g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "choose-file.h"
+#include "spoken-names.h"
 #include "ui.h"
 
 struct _TdFileRow {
@@ -112,11 +113,8 @@ td_file_row_set_problem (TdFileRow *self, const char *problem)
 static GtkWidget *
 file_row_add_button (TdFileRow *self, const char *icon, const char *tip, GCallback clicked)
 {
-  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+  GtkWidget *button = td_symbol_button (icon, tip);
 
-  gtk_widget_set_tooltip_text (button, tip);
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (button, "flat");
   g_signal_connect (button, "clicked", clicked, self);
   adw_action_row_add_suffix (ADW_ACTION_ROW (self), button);
   return button;

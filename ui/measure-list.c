@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dataset/csv-text.h"
+#include "spoken-names.h"
 #include "ui.h"
 
 #define PLOT_PX 90
@@ -183,13 +184,10 @@ measure_list_add_row (TdMeasureList *self, Item *item)
   g_autofree char *title = g_strdup_printf (_ ("%u  %s, %c = %u"), item->number, item_kind (item),
                                             "xyz"[item->axis], item -> at);
   g_autofree char *text = item_text (item);
-  GtkWidget *remove = gtk_button_new_from_icon_name ("user-trash-symbolic");
+  GtkWidget *remove = td_symbol_button ("user-trash-symbolic", _ ("Remove"));
 
   item->row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title, "subtitle",
                             text, "activatable", TRUE, NULL);
-  gtk_widget_set_valign (remove, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (remove, "flat");
-  gtk_widget_set_tooltip_text (remove, _ ("Remove"));
   adw_action_row_add_suffix (ADW_ACTION_ROW (item->row), remove);
   g_signal_connect (remove, "clicked", G_CALLBACK (measure_list_on_remove), item);
   g_signal_connect (item->row, "activated", G_CALLBACK (measure_list_on_activated), item);

@@ -10,6 +10,7 @@
 #include "method-choices.h"
 #include "number-row.h"
 #include "quantity.h"
+#include "spoken-names.h"
 #include "ui.h"
 
 #define GIB_MOST 4096 /* of a limit of memory */
@@ -198,16 +199,12 @@ recipe_group_on_reset (GtkButton *button, TdRecipeGroup *self)
 static GtkWidget *
 recipe_group_add_reset (TdRecipeGroup *self, GtkWidget *row, const TdField *field, gpointer control)
 {
-  GtkWidget *reset = gtk_button_new_from_icon_name ("edit-undo-symbolic");
   TdRecipe preset;
 
   td_recipe_init (&preset);
   g_autofree char *value = td_label_value (field->option, &preset);
   g_autofree char *tip = g_strdup_printf (_ ("Back to the preset: %s"), value);
-  gtk_widget_set_tooltip_text (reset, tip);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (reset), GTK_ACCESSIBLE_PROPERTY_LABEL, tip, -1);
-  gtk_widget_set_valign (reset, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (reset, "flat");
+  GtkWidget *reset = td_symbol_button ("edit-undo-symbolic", tip);
   gtk_widget_add_css_class (reset, "reset");
   g_object_set_data (G_OBJECT (reset), "control", control);
   g_signal_connect (reset, "clicked", G_CALLBACK (recipe_group_on_reset), self);

@@ -2,6 +2,7 @@
 #include "spoken-names.h"
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 
 static void
 spoken_names_set (GtkWidget *widget, const char *name)
@@ -9,10 +10,26 @@ spoken_names_set (GtkWidget *widget, const char *name)
   gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, name, -1);
 }
 
+GtkWidget *
+td_symbol_button (const char *icon, const char *name)
+{
+  GtkWidget *button = gtk_button_new_from_icon_name (icon);
+
+  gtk_widget_set_tooltip_text (button, name);
+  spoken_names_set (button, name);
+  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+  gtk_widget_add_css_class (button, "flat");
+  return button;
+}
+
 /* The toolkit names a button "_Open" and, by its label as well, "Open". */
 static void
 spoken_names_button (GtkButton *button)
 {
+  GtkWidget *parent = gtk_widget_get_parent (GTK_WIDGET (button));
+
+  if (g_str_equal (G_OBJECT_TYPE_NAME (parent), "AdwToastWidget") && !gtk_button_get_label (button))
+    spoken_names_set (GTK_WIDGET (button), _ ("Close"));
   if (gtk_button_get_label (button) && gtk_button_get_use_underline (button))
     gtk_accessible_reset_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL);
 }

@@ -11,6 +11,7 @@
 #include "latest.h"
 #include "measure-list.h"
 #include "space-view.h"
+#include "spoken-names.h"
 #include "ui.h"
 #include "volume-source.h"
 
@@ -739,10 +740,8 @@ plane_make_footer (Plane *plane, const char *what)
   GtkWidget *scale = gtk_scale_new (GTK_ORIENTATION_HORIZONTAL, plane->adjustment);
   GtkWidget *number = gtk_spin_button_new (plane->adjustment, 1, 0);
 
-  plane->stop = gtk_button_new_from_icon_name ("process-stop-symbolic");
-  gtk_widget_set_tooltip_text (plane->stop,
-                               _ ("Stop reading: the reduced plane is shown, if there is one"));
-  gtk_widget_add_css_class (plane->stop, "flat");
+  plane->stop = td_symbol_button ("process-stop-symbolic",
+                                  _ ("Stop reading: the reduced plane is shown, if there is one"));
   gtk_widget_set_visible (plane->stop, FALSE);
   g_signal_connect (plane->stop, "clicked", G_CALLBACK (plane_on_stop), plane);
   gtk_widget_add_css_class (box, "pane-footer");
