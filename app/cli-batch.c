@@ -242,14 +242,6 @@ cli_batch_watch (TdCliRecipe *recipe, const char *folder, const Options *options
 
 /* ── Options ── */
 
-static void
-cli_batch_options_clear (Options *options)
-{
-  g_free (options->output);
-  g_strfreev (options->scans);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_batch_options_clear)
-
 static int
 cli_batch_check (const char *verb, TdCliRecipe *recipe, const Options *options)
 {
@@ -265,7 +257,7 @@ cli_batch_check (const char *verb, TdCliRecipe *recipe, const Options *options)
 int
 td_cli_batch (int argc, char **argv)
 {
-  g_auto (Options) options = { NULL };
+  Options options = { NULL };
   g_auto (TdCliRecipe) recipe = { 0 };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Where the volumes go", "FOLDER" },
@@ -288,7 +280,7 @@ td_cli_batch (int argc, char **argv)
 int
 td_cli_watch (int argc, char **argv)
 {
-  g_auto (Options) options = { .settle_s = TD_ARRIVALS_SETTLE_S };
+  Options options = { .settle_s = TD_ARRIVALS_SETTLE_S };
   g_auto (TdCliRecipe) recipe = { 0 };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output, "Where the volumes go", "FOLDER" },

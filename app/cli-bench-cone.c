@@ -41,14 +41,6 @@ typedef struct {
   gboolean cone, json;
 } Options;
 
-static void
-cli_bench_cone_options_clear (Options *o)
-{
-  g_free (o->device);
-  g_free (o->preset);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_cone_options_clear)
-
 /* ── Presets ── */
 
 #define PRESET_VIEWS 1024
@@ -235,7 +227,7 @@ cli_bench_cone_report (const Options *o, TdDevice *device, const GArray *rows, d
 int
 td_cli_bench_cone (int argc, char **argv)
 {
-  g_auto (Options) o = { .size = 256, .runs = 5 };
+  Options o = { .size = 256, .runs = 5 };
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (TdConeBenchRow));
 

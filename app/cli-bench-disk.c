@@ -35,16 +35,6 @@ typedef struct {
   guint bits[3], n_bits;
 } Options;
 
-static void
-cli_bench_disk_clear (Options *o)
-{
-  g_free (o->folder);
-  g_free (o->in);
-  g_free (o->out);
-  g_free (o->depths);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_disk_clear)
-
 static gboolean
 cli_bench_disk_take_formats (const char *list, gboolean *taken)
 {
@@ -243,7 +233,7 @@ cli_bench_disk_measure (const Options *o, const TdRecipe *recipe)
 int
 td_cli_bench_disk (int argc, char **argv)
 {
-  g_auto (Options) o = { .columns = 512, .rows = 256, .megabytes = 1024, .runs = 2 };
+  Options o = { .columns = 512, .rows = 256, .megabytes = 1024, .runs = 2 };
   g_auto (TdCliRecipe) recipe = { 0 };
   int status = cli_bench_disk_parse (argc, argv, &recipe, &o);
 

@@ -31,20 +31,6 @@ typedef struct {
   gboolean cone, end_to_end, jobs_only, notes, json;
 } Options;
 
-static void
-cli_bench_fdk_options_clear (Options *o)
-{
-  g_free (o->device);
-  g_free (o->share);
-  g_free (o->filter_on);
-  g_free (o->kernel);
-  g_free (o->precision);
-  g_free (o->memory_limit);
-  g_free (o->device_memory_limit);
-  g_free (o->timeline);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_fdk_options_clear)
-
 static int
 cli_bench_fdk_parse (int argc, char **argv, Options *o)
 {
@@ -260,7 +246,7 @@ cli_bench_fdk_measure (const Options *o, GArray *rows, double *kernel_s, GError 
 int
 td_cli_bench_fdk (int argc, char **argv)
 {
-  g_auto (Options) o = { .size = 256, .runs = 3 };
+  Options o = { .size = 256, .runs = 3 };
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) rows = g_array_new (FALSE, FALSE, sizeof (TdFdkBenchRow));
   double kernel_s = 0;

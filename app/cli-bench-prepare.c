@@ -209,12 +209,11 @@ td_cli_bench_prepare (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   int status = cli_bench_prepare_parse (argc, argv, &o);
 
-  g_autofree char *id = o.device, *step = o.step;
   if (status >= 0)
     return status;
-  if (step && !td_prepare_step (step, &error))
+  if (o.step && !td_prepare_step (o.step, &error))
     return td_cli_fail (error);
-  g_autoptr (TdDevice) device = td_device_open (id, &error);
+  g_autoptr (TdDevice) device = td_device_open (o.device, &error);
   if (!device)
     return td_cli_fail (error);
   const TdPrepareBenchSpec spec = {
@@ -223,7 +222,7 @@ td_cli_bench_prepare (int argc, char **argv)
     .n_rows = o.rows,
     .runs = o.runs,
     .rings = o.rings,
-    .step = step,
+    .step = o.step,
     .parts = o.parts,
     .cancellable = td_cli_cancellable (),
   };

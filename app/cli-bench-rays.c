@@ -24,13 +24,6 @@ typedef struct {
   gboolean cone, project, json;
 } Options;
 
-static void
-cli_bench_rays_options_clear (Options *o)
-{
-  g_free (o->device);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_rays_options_clear)
-
 static int
 cli_bench_rays_parse (int argc, char **argv, Options *o)
 {
@@ -97,7 +90,7 @@ cli_bench_rays_report (const Options *o, TdDevice *device, const TdRaysBenchRow 
 int
 td_cli_bench_rays (int argc, char **argv)
 {
-  g_auto (Options) o = { .size = 128, .runs = 5 };
+  Options o = { .size = 128, .runs = 5 };
   g_autoptr (GError) error = NULL;
   TdRaysBenchRow rows[TD_RAYS_BENCH_ROWS];
   int status = cli_bench_rays_parse (argc, argv, &o);

@@ -47,17 +47,6 @@ typedef struct {
   guint counts[MAX_COUNTS], n_counts;
 } Options;
 
-static void
-cli_bench_options_clear (Options *o)
-{
-  g_free (o->device);
-  g_free (o->family);
-  g_free (o->interpolation);
-  g_free (o->precision);
-  g_free (o->slices);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_bench_options_clear)
-
 static int
 cli_bench_parse (int argc, char **argv, Options *o)
 {
@@ -347,7 +336,7 @@ cli_bench_report_model (const Options *o, TdDevice *device, GPtrArray *rows)
 int
 td_cli_bench (int argc, char **argv)
 {
-  g_auto (Options) o = { .size = 1024, .runs = 5 };
+  Options o = { .size = 1024, .runs = 5 };
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_bench_row_free);
   g_autoptr (GError) error = NULL;
 

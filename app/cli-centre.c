@@ -324,10 +324,5 @@ td_cli_centre (int argc, char **argv)
                                     entries, &path);
   if (status < 0)
     status = read_options (&options, argv[0]);
-  if (status < 0)
-    status = find_centre (&recipe, path, &options);
-  g_free (options.method);
-  g_free (options.range);
-  g_free (options.picture);
-  return status;
+  return status < 0 ? find_centre (&recipe, path, &options) : status;
 }

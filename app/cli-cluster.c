@@ -250,7 +250,7 @@ int
 td_cli_follow (int argc, char **argv)
 {
   gboolean json = FALSE, log = FALSE;
-  g_autofree char *slice = NULL;
+  char *slice = NULL;
   const GOptionEntry entries[] = {
     { "slice", 0, 0, G_OPTION_ARG_FILENAME, &slice,
       "Save the slice that is computed first, as soon as it is there", "FILE" },
@@ -282,17 +282,6 @@ typedef struct {
   int view_slice;
   gboolean overwrite, ordered, detach, json;
 } Submission;
-
-static void
-cli_cluster_submission_clear (Submission *submission)
-{
-  g_free (submission->output);
-  g_free (submission->profile);
-  g_free (submission->mode);
-  g_free (submission->grid);
-  g_free (submission->again);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Submission, cli_cluster_submission_clear)
 
 /* The profile's wishes, and over them what was typed. -1 to go on. */
 static int
@@ -387,7 +376,7 @@ cli_cluster_says_again (int argc, char **argv)
 int
 td_cli_submit (int argc, char **argv)
 {
-  g_auto (Submission) submission = { .view_slice = -1 };
+  Submission submission = { .view_slice = -1 };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &submission.output, "Where the volume goes",
       "PATH" },
@@ -474,7 +463,7 @@ int
 td_cli_jobs (int argc, char **argv)
 {
   gboolean json = FALSE;
-  g_autofree char *name = NULL;
+  char *name = NULL;
   const GOptionEntry entries[] = {
     { "profile", 0, 0, G_OPTION_ARG_STRING, &name, "Jobs in the folder of this profile alone",
       "NAME" },
@@ -697,7 +686,7 @@ int
 td_cli_profiles (int argc, char **argv)
 {
   gboolean json = FALSE;
-  g_auto (GStrv) reads = NULL;
+  char **reads = NULL;
   const GOptionEntry entries[] = {
     { "read", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &reads,
       "With \"test\": a file that nodes must be able to read", "PATH" },

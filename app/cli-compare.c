@@ -214,7 +214,6 @@ td_cli_compare (int argc, char **argv)
   const char *paths[2];
 
   int status = td_cli_parse (argc, argv, &help, entries, NULL, 2, paths);
-  g_autofree char *output = o.output;
   if (status >= 0)
     return status;
   if (o.circle < 0 || o.circle > 2 || o.limit < 0)

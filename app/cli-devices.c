@@ -198,7 +198,7 @@ int
 td_cli_devices (int argc, char **argv)
 {
   gboolean test = FALSE, json = FALSE;
-  g_autofree char *only = NULL;
+  char *only = NULL;
   const GOptionEntry entries[] = {
     { "self-test", 0, 0, G_OPTION_ARG_NONE, &test,
       "Run a small problem through every kernel family and take those that fail out of use", NULL },

@@ -47,19 +47,6 @@ typedef struct {
   gboolean reference, budget, quick, json;
 } Options;
 
-static void
-cli_lab_options_clear (Options *o)
-{
-  g_strfreev (o->variants);
-  g_free (o->file);
-  g_free (o->save);
-  g_free (o->csv);
-  g_free (o->picture);
-  g_free (o->preset);
-  g_free (o->line);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Options, cli_lab_options_clear)
-
 /* ── The lab ── */
 
 static gboolean
@@ -466,7 +453,7 @@ cli_lab_check (const TdCliRecipe *recipe, const Options *o)
 int
 td_cli_lab (int argc, char **argv)
 {
-  g_auto (Options) o = { .row = -1 };
+  Options o = { .row = -1 };
   const GOptionEntry entries[] = {
     { "row", 0, 0, G_OPTION_ARG_INT, &o.row, "Detector row, or slice of a cone beam (the middle)",
       "N" },

@@ -141,15 +141,6 @@ options_init (Options *o)
   o->sdd_mm = 400;
 }
 
-static void
-cli_phantom_options_clear (Options *o)
-{
-  g_free (o->output);
-  g_free (o->truth);
-  g_free (o->detector_tilt);
-  g_free (o->format);
-}
-
 /* "U,V,W" in degrees. */
 static gboolean
 parse_tilt (const char *text, double tilt_rad[3])
@@ -417,6 +408,5 @@ td_cli_phantom (int argc, char **argv)
     status = cli_phantom_complete (&options, name);
   if (status < 0)
     status = cli_phantom_run (&options);
-  cli_phantom_options_clear (&options);
   return status;
 }

@@ -220,9 +220,5 @@ td_cli_plan (int argc, char **argv)
 
   int status = td_cli_recipe_parse (&recipe, TD_CLI_SCAN | TD_CLI_RECIPE, argc, argv, &help,
                                     entries, &path);
-  if (status < 0)
-    status = plan_scan (&recipe, path, &options);
-  g_free (options.cluster);
-  g_free (options.output);
-  return status;
+  return status < 0 ? plan_scan (&recipe, path, &options) : status;
 }

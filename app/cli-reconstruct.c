@@ -175,12 +175,10 @@ td_cli_reconstruct (int argc, char **argv)
 
   int status = td_cli_recipe_parse (&recipe, TD_CLI_SCAN | TD_CLI_RECIPE, argc, argv, &help,
                                     entries, &path);
-  if (status < 0 && !options.output)
-    status = td_cli_usage (argv[0], "say with --output where the volume goes");
-  if (status < 0) {
-    td_cli_recipe_choose_format (&recipe, options.output);
-    status = cli_reconstruct (&recipe, path, &options);
-  }
-  g_free (options.output);
-  return status;
+  if (status >= 0)
+    return status;
+  if (!options.output)
+    return td_cli_usage (argv[0], "say with --output where the volume goes");
+  td_cli_recipe_choose_format (&recipe, options.output);
+  return cli_reconstruct (&recipe, path, &options);
 }

@@ -22,6 +22,20 @@ cli_shared_print_help (GOptionContext *context)
   return td_cli_print_text (g_strchomp (text));
 }
 
+/* What GOption allocated stays until the program ends. */
+static void
+cli_shared_keep_words (const GOptionEntry *entries)
+{
+  static GPtrArray *kept;
+
+  if (!kept)
+    kept = g_ptr_array_new ();
+  for (const GOptionEntry *entry = entries; entry && entry->long_name; entry++)
+    if (entry->arg == G_OPTION_ARG_STRING || entry->arg == G_OPTION_ARG_FILENAME
+        || entry->arg == G_OPTION_ARG_STRING_ARRAY || entry->arg == G_OPTION_ARG_FILENAME_ARRAY)
+      g_ptr_array_add (kept, *(gpointer *) entry->arg_data);
+}
+
 /* GOption leaves a leading "--" in the list of operands. */
 static guint
 collect_operands (char **words, guint n_words, guint operands, const char **out)
@@ -93,6 +107,7 @@ td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *
     return td_cli_usage (verb, "--%s \"%s\" is not a number that can be used", infinite, value);
   if (!g_option_context_parse (context, &argc, &argv, &error))
     return td_cli_usage (verb, "%s", error->message);
+  cli_shared_keep_words (entries);
   if (show_help)
     return cli_shared_print_help (context);
 

@@ -192,7 +192,6 @@ td_cli_slice (int argc, char **argv)
   const char *path = NULL;
 
   int status = td_cli_parse (argc, argv, &help, entries, NULL, 1, &path);
-  g_autofree char *axis = o.axis, *output = o.output, *dataset = o.dataset, *raw = o.raw;
   if (status < 0)
     status = cli_slice_check (&o);
   if (status >= 0)

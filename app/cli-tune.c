@@ -68,7 +68,7 @@ cli_tune_print_table (GPtrArray *rows)
 int
 td_cli_tune (int argc, char **argv)
 {
-  g_autofree char *id = NULL, *family = NULL;
+  char *id = NULL, *family = NULL;
   gboolean json = FALSE;
   int size = 0, runs = 0;
   const GOptionEntry entries[] = {

@@ -24,6 +24,7 @@
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
 #include "ui/volume-window.h"
+#include "ui/ui.h"
 
 struct _TdWindow {
   AdwApplicationWindow parent_instance;
@@ -1211,10 +1212,10 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
     window_toast (self, status);
   } else if (td_job_item_state (item) == TD_JOB_FAILED) {
     g_autofree char *heading
-        = g_strdup_printf (_ ("“%s” was not reconstructed"), td_job_item_title (item));
+        = g_strdup_printf (_ ("“%s” was not reconstructed"), td_job_item_facts (item)->title);
     window_error_dialog (self, heading, td_job_item_error (item));
   } else if (td_job_item_state (item) == TD_JOB_DONE) {
-    g_autofree char *escaped = g_markup_escape_text (td_job_item_title (item), -1);
+    g_autofree char *escaped = g_markup_escape_text (td_job_item_facts (item)->title, -1);
     g_autofree char *text = g_strdup_printf (_ ("%s is written"), escaped);
     AdwToast *toast = adw_toast_new (text);
     adw_toast_set_button_label (toast, _ ("Open Folder"));
@@ -1604,33 +1605,11 @@ td_window_dispose (GObject *object)
 static void
 window_bind_children (GtkWidgetClass *widget)
 {
-  gtk_widget_class_bind_template_child (widget, TdWindow, toasts);
-  gtk_widget_class_bind_template_child (widget, TdWindow, stack);
-  gtk_widget_class_bind_template_child (widget, TdWindow, pages);
-  gtk_widget_class_bind_template_child (widget, TdWindow, switcher);
-  gtk_widget_class_bind_template_child (widget, TdWindow, flap);
-  gtk_widget_class_bind_template_child (widget, TdWindow, sidebar_button);
-  gtk_widget_class_bind_template_child (widget, TdWindow, failed_page);
-  gtk_widget_class_bind_template_child (widget, TdWindow, opening_label);
-  gtk_widget_class_bind_template_child (widget, TdWindow, recent_list);
-  gtk_widget_class_bind_template_child (widget, TdWindow, recent_box);
-  gtk_widget_class_bind_template_child (widget, TdWindow, recent_menu);
-  gtk_widget_class_bind_template_child (widget, TdWindow, done_button);
-  gtk_widget_class_bind_template_child (widget, TdWindow, done_menu);
-  gtk_widget_class_bind_template_child (widget, TdWindow, preset_menu);
-  gtk_widget_class_bind_template_child (widget, TdWindow, remove_menu);
-  gtk_widget_class_bind_template_child (widget, TdWindow, reconstruct_button);
-  gtk_widget_class_bind_template_child (widget, TdWindow, notice);
-  gtk_widget_class_bind_template_child (widget, TdWindow, notice_label);
-  gtk_widget_class_bind_template_child (widget, TdWindow, panel);
-  gtk_widget_class_bind_template_child (widget, TdWindow, scan_view);
-  gtk_widget_class_bind_template_child (widget, TdWindow, strip_revealer);
-  gtk_widget_class_bind_template_child (widget, TdWindow, strip);
-  gtk_widget_class_bind_template_child (widget, TdWindow, lab_view);
-  gtk_widget_class_bind_template_child (widget, TdWindow, geometry_view);
-  gtk_widget_class_bind_template_child (widget, TdWindow, volume_view);
-  gtk_widget_class_bind_template_child (widget, TdWindow, jobs_revealer);
-  gtk_widget_class_bind_template_child (widget, TdWindow, jobs_list);
+  td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, flap, sidebar_button,
+                    failed_page, opening_label, recent_list, recent_box, recent_menu, done_button,
+                    done_menu, preset_menu, remove_menu, reconstruct_button, notice, notice_label,
+                    panel, scan_view, strip_revealer, strip, lab_view, geometry_view, volume_view,
+                    jobs_revealer, jobs_list);
 }
 
 static void
@@ -1654,19 +1633,10 @@ td_window_class_init (TdWindowClass *class)
       g_param_spec_object ("jobs", NULL, NULL, TD_TYPE_JOB_QUEUE, G_PARAM_READABLE));
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
   window_bind_children (widget);
-  gtk_widget_class_bind_template_callback (widget, on_notice_response);
-  gtk_widget_class_bind_template_callback (widget, on_recent_activated);
-  gtk_widget_class_bind_template_callback (widget, window_on_before);
-  gtk_widget_class_bind_template_callback (widget, window_on_next);
-  gtk_widget_class_bind_template_callback (widget, window_on_trial_taken);
-  gtk_widget_class_bind_template_callback (widget, window_on_trials_closed);
-  gtk_widget_class_bind_template_callback (widget, on_nudge_centre);
-  gtk_widget_class_bind_template_callback (widget, on_centre_moved);
-  gtk_widget_class_bind_template_callback (widget, on_region_drawn);
-  gtk_widget_class_bind_template_callback (widget, on_crop_drawn);
-  gtk_widget_class_bind_template_callback (widget, on_row_changed);
-  gtk_widget_class_bind_template_callback (widget, window_on_no_gl);
-  gtk_widget_class_bind_template_callback (widget, on_take_requested);
+  td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_before,
+                     window_on_next, window_on_trial_taken, window_on_trials_closed,
+                     on_nudge_centre, on_centre_moved, on_region_drawn, on_crop_drawn,
+                     on_row_changed, window_on_no_gl, on_take_requested);
 }
 
 static void

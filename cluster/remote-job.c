@@ -50,7 +50,6 @@ struct TdRemoteJob {
   GMutex lock; /* facts */
   TdRemoteFacts facts;
   TdShell *shell;
-  gboolean submitting;
 
   /* For a job that is to be submitted. */
   TdClusterProfile *profile;
@@ -96,30 +95,24 @@ remote_slices_new (void)
   return slices;
 }
 
+#define TEXT(member) G_STRUCT_OFFSET (TdRemoteFacts, member)
+static const gsize remote_texts[] = {
+  TEXT (id),     TEXT (title),        TEXT (profile), TEXT (folder),
+  TEXT (place),  TEXT (scheduler_id), TEXT (output),  TEXT (output_there),
+  TEXT (why),    TEXT (stage),        TEXT (unit),    TEXT (scan),
+  TEXT (recipe), TEXT (method),       TEXT (units),   TEXT (watch),
+};
+
 void
 td_remote_facts_clear (TdRemoteFacts *facts)
 {
-  g_free (facts->id);
-  g_free (facts->title);
-  g_free (facts->profile);
-  g_free (facts->folder);
-  g_free (facts->place);
-  g_free (facts->scheduler_id);
-  g_free (facts->output);
-  g_free (facts->output_there);
-  g_free (facts->why);
-  g_free (facts->stage);
-  g_free (facts->unit);
-  g_free (facts->units);
-  g_free (facts->scan);
-  g_free (facts->recipe);
-  g_free (facts->method);
+  for (guint i = 0; i < G_N_ELEMENTS (remote_texts); i++)
+    g_free (G_STRUCT_MEMBER (char *, facts, remote_texts[i]));
   g_strfreev (facts->rank_lines);
   g_strfreev (facts->notes);
   g_clear_pointer (&facts->slices, g_array_unref);
   g_clear_pointer (&facts->residuals, g_array_unref);
   g_clear_pointer (&facts->scans, g_ptr_array_unref);
-  g_free (facts->watch);
   *facts = (TdRemoteFacts) { 0 };
 }
 
@@ -129,13 +122,6 @@ remote_copy_row (gconstpointer row, gpointer unused)
   return td_batch_row_copy (row);
 }
 
-static void
-remote_copy_batch (const TdRemoteFacts *from, TdRemoteFacts *facts)
-{
-  facts->watch = g_strdup (from->watch);
-  facts->scans = from->scans ? g_ptr_array_copy (from->scans, remote_copy_row, NULL) : NULL;
-}
-
 void
 td_remote_job_facts (TdRemoteJob *job, TdRemoteFacts *facts)
 {
@@ -143,25 +129,13 @@ td_remote_job_facts (TdRemoteJob *job, TdRemoteFacts *facts)
 
   g_mutex_lock (&job->lock);
   *facts = *from;
-  facts->id = g_strdup (from->id);
-  facts->title = g_strdup (from->title);
-  facts->profile = g_strdup (from->profile);
-  facts->folder = g_strdup (from->folder);
-  facts->place = g_strdup (from->place);
-  facts->scheduler_id = g_strdup (from->scheduler_id);
-  facts->output = g_strdup (from->output);
-  facts->output_there = g_strdup (from->output_there);
-  facts->why = g_strdup (from->why);
-  facts->stage = g_strdup (from->stage);
-  facts->unit = g_strdup (from->unit);
-  facts->units = g_strdup (from->units);
-  facts->scan = g_strdup (from->scan);
-  facts->recipe = g_strdup (from->recipe);
-  facts->method = g_strdup (from->method);
+  for (guint i = 0; i < G_N_ELEMENTS (remote_texts); i++)
+    G_STRUCT_MEMBER (char *, facts, remote_texts[i])
+        = g_strdup (G_STRUCT_MEMBER (char *, from, remote_texts[i]));
   facts->residuals = g_array_copy (from->residuals);
   facts->rank_lines = g_strdupv (from->rank_lines);
   facts->notes = g_strdupv (from->notes);
-  remote_copy_batch (from, facts);
+  facts->scans = from->scans ? g_ptr_array_copy (from->scans, remote_copy_row, NULL) : NULL;
   facts->slices = remote_slices_new ();
   for (guint i = 0; i < from->slices->len; i++) {
     const TdRemoteSlice *slice = &g_array_index (from->slices, TdRemoteSlice, i);

@@ -237,16 +237,8 @@ td_axis_answer_class_init (TdAxisAnswerClass *class)
   g_type_ensure (TD_TYPE_AXIS_PLOT);
   G_OBJECT_CLASS (class)->dispose = td_axis_answer_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-answer.ui");
-  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, box);
-  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, warning);
-  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, take);
-  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, consensus);
-  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, tilt);
-  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, advice);
-  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, plot);
-  gtk_widget_class_bind_template_child (widget, TdAxisAnswer, grid);
-  gtk_widget_class_bind_template_callback (widget, on_take_clicked);
-  gtk_widget_class_bind_template_callback (widget, on_trial_picked);
+  td_bind_children (widget, TdAxisAnswer, box, warning, take, consensus, tilt, advice, plot, grid);
+  td_bind_callbacks (widget, on_take_clicked, on_trial_picked);
   signals[TAKEN] = td_signal_new (TD_TYPE_AXIS_ANSWER, "taken", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 

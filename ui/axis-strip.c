@@ -366,14 +366,8 @@ td_axis_strip_class_init (TdAxisStripClass *class)
 
   G_OBJECT_CLASS (class)->dispose = td_axis_strip_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-strip.ui");
-  gtk_widget_class_bind_template_child (widget, TdAxisStrip, box);
-  gtk_widget_class_bind_template_child (widget, TdAxisStrip, heading);
-  gtk_widget_class_bind_template_child (widget, TdAxisStrip, spinner);
-  gtk_widget_class_bind_template_child (widget, TdAxisStrip, curve);
-  gtk_widget_class_bind_template_child (widget, TdAxisStrip, tiles);
-  gtk_widget_class_bind_template_callback (widget, axis_strip_on_finer);
-  gtk_widget_class_bind_template_callback (widget, axis_strip_on_wider);
-  gtk_widget_class_bind_template_callback (widget, axis_strip_on_close);
+  td_bind_children (widget, TdAxisStrip, box, heading, spinner, curve, tiles);
+  td_bind_callbacks (widget, axis_strip_on_finer, axis_strip_on_wider, axis_strip_on_close);
   signals[TAKEN] = td_signal_new (TD_TYPE_AXIS_STRIP, "taken", 1, G_TYPE_DOUBLE);
   signals[CLOSED] = td_signal_new (TD_TYPE_AXIS_STRIP, "closed", 0);
 }

@@ -309,22 +309,8 @@ td_batch_dialog_dispose (GObject *object)
 static void
 batch_dialog_bind_parts (GtkWidgetClass *widget)
 {
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, which);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, format);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, accept);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, list);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, chosen);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, watched);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, none);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, stated);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, watch);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, folder);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, settle);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, find);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, overwrite);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, find_row);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, recipe_row);
-  gtk_widget_class_bind_template_child (widget, TdBatchDialog, problem);
+  td_bind_children (widget, TdBatchDialog, which, format, accept, list, chosen, watched, none,
+                    stated, watch, folder, settle, find, overwrite, find_row, recipe_row, problem);
 }
 
 static void
@@ -337,14 +323,10 @@ td_batch_dialog_class_init (TdBatchDialogClass *class)
   G_OBJECT_CLASS (class)->dispose = td_batch_dialog_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/batch-dialog.ui");
   batch_dialog_bind_parts (widget);
-  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_accept);
-  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_add_files);
-  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_add_folders);
-  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_add_all);
-  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_choose_watch);
-  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_choose_folder);
-  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_changed);
-  gtk_widget_class_bind_template_callback (widget, batch_dialog_on_text);
+  td_bind_callbacks (widget, batch_dialog_on_accept, batch_dialog_on_add_files,
+                     batch_dialog_on_add_folders, batch_dialog_on_add_all,
+                     batch_dialog_on_choose_watch, batch_dialog_on_choose_folder,
+                     batch_dialog_on_changed, batch_dialog_on_text);
   signals[ACCEPTED] = td_signal_new (TD_TYPE_BATCH_DIALOG, "accepted", 1, G_TYPE_POINTER);
 }
 

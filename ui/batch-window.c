@@ -395,7 +395,7 @@ batch_window_on_save (GtkButton *button, TdBatchWindow *self)
   GtkFileChooser *chooser
       = td_choose_file (GTK_WIDGET (self), _ ("Save the Table"), GTK_FILE_CHOOSER_ACTION_SAVE,
                         batch_window_on_path, self);
-  g_autofree char *name = g_strconcat (td_job_item_title (self->item), ".csv", NULL);
+  g_autofree char *name = g_strconcat (td_job_item_facts (self->item)->title, ".csv", NULL);
 
   gtk_file_chooser_set_current_name (chooser, name);
 }
@@ -421,18 +421,9 @@ td_batch_window_class_init (TdBatchWindowClass *class)
   G_OBJECT_CLASS (class)->dispose = td_batch_window_dispose;
   gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/batch-window.ui");
-  gtk_widget_class_bind_template_child (widget, TdBatchWindow, table);
-  gtk_widget_class_bind_template_child (widget, TdBatchWindow, status);
-  gtk_widget_class_bind_template_child (widget, TdBatchWindow, order);
-  gtk_widget_class_bind_template_child (widget, TdBatchWindow, again);
-  gtk_widget_class_bind_template_child (widget, TdBatchWindow, stop);
-  gtk_widget_class_bind_template_child (widget, TdBatchWindow, save);
-  gtk_widget_class_bind_template_child (widget, TdBatchWindow, bar);
-  gtk_widget_class_bind_template_callback (widget, batch_window_on_again);
-  gtk_widget_class_bind_template_callback (widget, batch_window_on_stop);
-  gtk_widget_class_bind_template_callback (widget, batch_window_on_order);
-  gtk_widget_class_bind_template_callback (widget, batch_window_on_save);
-  gtk_widget_class_bind_template_callback (widget, batch_window_on_activate);
+  td_bind_children (widget, TdBatchWindow, table, status, order, again, stop, save, bar);
+  td_bind_callbacks (widget, batch_window_on_again, batch_window_on_stop, batch_window_on_order,
+                     batch_window_on_save, batch_window_on_activate);
   signals[AGAIN_REQUESTED]
       = td_signal_new (TD_TYPE_BATCH_WINDOW, "again-requested", 1, TD_TYPE_JOB_ITEM);
   signals[OPEN_REQUESTED]
@@ -459,7 +450,7 @@ GtkWidget *
 td_batch_window_new (GtkWindow *parent, TdJobQueue *jobs, TdJobItem *item)
 {
   TdBatchWindow *self = g_object_new (TD_TYPE_BATCH_WINDOW, "transient-for", parent, NULL);
-  g_autofree char *title = g_strdup_printf (_ ("Batch “%s”"), td_job_item_title (item));
+  g_autofree char *title = g_strdup_printf (_ ("Batch “%s”"), td_job_item_facts (item)->title);
 
   self->jobs = g_object_ref (jobs);
   gtk_window_set_title (GTK_WINDOW (self), title);

@@ -349,29 +349,13 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   G_OBJECT_CLASS (class)->dispose = td_centre_group_dispose;
   TD_RECIPE_GROUP_CLASS (class)->show = td_centre_group_show;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/centre-group.ui");
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, spin);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, adjustment);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider_adjustment);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, slider);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, tilt);
+  td_bind_children (widget, TdCentreGroup, spin, adjustment, slider_adjustment, slider, tilt);
   signals[TRIALS_WANTED]
       = td_signal_new (TD_TYPE_CENTRE_GROUP, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, trials);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, find);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, searching);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, search_label);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, search_bar);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, found);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, answer);
-  gtk_widget_class_bind_template_child (widget, TdCentreGroup, failed);
-  gtk_widget_class_bind_template_callback (widget, on_find);
-  gtk_widget_class_bind_template_callback (widget, centre_group_on_cancel);
-  gtk_widget_class_bind_template_callback (widget, on_taken);
-  gtk_widget_class_bind_template_callback (widget, centre_group_on_reset);
-  gtk_widget_class_bind_template_callback (widget, on_coarse_down);
-  gtk_widget_class_bind_template_callback (widget, on_coarse_up);
-  gtk_widget_class_bind_template_callback (widget, on_spin_changed);
-  gtk_widget_class_bind_template_callback (widget, on_slider_changed);
+  td_bind_children (widget, TdCentreGroup, trials, find, searching, search_label, search_bar, found,
+                    answer, failed);
+  td_bind_callbacks (widget, on_find, centre_group_on_cancel, on_taken, centre_group_on_reset,
+                     on_coarse_down, on_coarse_up, on_spin_changed, on_slider_changed);
 }
 
 static void

@@ -7,6 +7,7 @@
 #include "dataset/scan-view.h"
 #include "orbit-facts.h"
 #include "orbit-space.h"
+#include "ui.h"
 
 struct _TdGeometryView {
   GtkWidget parent_instance;
@@ -209,16 +210,9 @@ td_geometry_view_class_init (TdGeometryViewClass *class)
   g_type_ensure (TD_TYPE_SPACE_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_geometry_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/geometry-view.ui");
-  gtk_widget_class_bind_template_child (widget, TdGeometryView, box);
-  gtk_widget_class_bind_template_child (widget, TdGeometryView, facts);
-  gtk_widget_class_bind_template_child (widget, TdGeometryView, problem);
-  gtk_widget_class_bind_template_child (widget, TdGeometryView, space);
-  gtk_widget_class_bind_template_child (widget, TdGeometryView, view_adjustment);
-  gtk_widget_class_bind_template_callback (widget, geometry_view_on_view_changed);
-  gtk_widget_class_bind_template_callback (widget, on_front);
-  gtk_widget_class_bind_template_callback (widget, on_side);
-  gtk_widget_class_bind_template_callback (widget, on_top);
-  gtk_widget_class_bind_template_callback (widget, geometry_view_on_reset);
+  td_bind_children (widget, TdGeometryView, box, facts, problem, space, view_adjustment);
+  td_bind_callbacks (widget, geometry_view_on_view_changed, on_front, on_side, on_top,
+                     geometry_view_on_reset);
 }
 
 static void

@@ -560,29 +560,12 @@ td_image_pane_class_init (TdImagePaneClass *class)
   g_type_ensure (TD_TYPE_PROFILE);
   G_OBJECT_CLASS (class)->dispose = td_image_pane_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/image-pane.ui");
-  gtk_widget_class_bind_template_child (widget, TdImagePane, box);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, option_section);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, title);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, subtitle);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, message);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, message_box);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, remedies);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, readout);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, badge);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, statistics);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, profile);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, spinner);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, enlarge);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, view);
-  gtk_widget_class_bind_template_child (widget, TdImagePane, histogram);
-  gtk_widget_class_bind_template_callback (widget, on_query_tooltip);
-  gtk_widget_class_bind_template_callback (widget, on_pointed);
-  gtk_widget_class_bind_template_callback (widget, on_measured);
-  gtk_widget_class_bind_template_callback (widget, on_range_changed);
-  gtk_widget_class_bind_template_callback (widget, image_pane_on_view_changed);
-  gtk_widget_class_bind_template_callback (widget, on_histogram_range);
-  gtk_widget_class_bind_template_callback (widget, on_auto_requested);
-  gtk_widget_class_bind_template_callback (widget, on_enlarge_toggled);
+  td_bind_children (widget, TdImagePane, box, option_section, title, subtitle, message, message_box,
+                    remedies, readout, badge, statistics, profile, spinner, enlarge, view,
+                    histogram);
+  td_bind_callbacks (widget, on_query_tooltip, on_pointed, on_measured, on_range_changed,
+                     image_pane_on_view_changed, on_histogram_range, on_auto_requested,
+                     on_enlarge_toggled);
   signals[ENLARGE_TOGGLED]
       = td_signal_new (TD_TYPE_IMAGE_PANE, "enlarge-toggled", 1, G_TYPE_BOOLEAN);
   signals[OPTION_TOGGLED] = td_signal_new (TD_TYPE_IMAGE_PANE, "option-toggled", 1, G_TYPE_BOOLEAN);

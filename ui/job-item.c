@@ -12,13 +12,9 @@
 
 struct _TdJobItem {
   GObject parent_instance;
-  char *title, *output, *error;
+  char *error;
   TdJobState state;
   TdSliceStore *slices;
-  guint first_row, slice_rows;
-  double pixel_mm;
-  char *units;
-  char **notes;
 
   TdRemoteJob *remote; /* NULL: a volume that was opened */
   TdRemoteTask task;
@@ -29,7 +25,6 @@ struct _TdJobItem {
   gboolean holds; /* the program, until the job is launched */
 
   TdRecipe recipe; /* of a volume that was opened */
-  TdJobProgress progress;
 };
 
 enum { CHANGED, SLICES, ENDED, N_SIGNALS };
@@ -84,48 +79,11 @@ job_item_state_of (TdRemoteState state)
   }
 }
 
-static char **
-job_item_words (char **texts)
-{
-  char **words = g_new0 (char *, g_strv_length (texts) + 1);
-
-  for (guint i = 0; texts[i]; i++)
-    words[i] = td_remote_words (texts[i], td_label_naming);
-  return words;
-}
-
 static void
 job_item_take_facts (TdJobItem *self)
 {
-  const TdRemoteFacts *facts = &self->facts;
-
   td_remote_facts_clear (&self->facts);
   td_remote_job_facts (self->remote, &self->facts);
-  g_free (self->title);
-  g_free (self->output);
-  g_free (self->units);
-  g_strfreev (self->notes);
-  self->title = g_strdup (facts->title);
-  self->output = g_strdup (facts->output ? facts->output : facts->output_there);
-  self->units = g_strdup (facts->units);
-  self->notes = job_item_words (facts->notes);
-  self->first_row = facts->first_row;
-  self->slice_rows = MAX (facts->slice_rows, 1);
-  self->pixel_mm = facts->pixel_mm;
-  self->progress = (TdJobProgress) {
-    .fraction = facts->fraction,
-    .elapsed_s = MAX (facts->seconds, 0),
-    .remaining_s = facts->left_s,
-    .updates_per_s = facts->rate,
-    .stage = facts->stage,
-    .slices_done = facts->slices_done,
-    .n_slices = facts->n_slices,
-    .pass = facts->residuals->len,
-    .n_passes = facts->n_passes,
-    .residual = facts->residuals->len
-                    ? g_array_index (facts->residuals, double, facts->residuals->len - 1)
-                    : NAN,
-  };
 }
 
 static gboolean
@@ -250,14 +208,34 @@ td_job_item_is_batch (TdJobItem *self)
 }
 
 static char *
+job_item_progress_text (const TdRemoteFacts *facts)
+{
+  const guint pass = facts->residuals->len;
+  const TdJobProgress progress = {
+    .fraction = facts->fraction,
+    .elapsed_s = MAX (facts->seconds, 0),
+    .remaining_s = facts->left_s,
+    .updates_per_s = facts->rate,
+    .stage = facts->stage,
+    .slices_done = facts->slices_done,
+    .n_slices = facts->n_slices,
+    .pass = pass,
+    .n_passes = facts->n_passes,
+    .residual = pass ? g_array_index (facts->residuals, double, pass - 1) : NAN,
+  };
+
+  return td_progress_text (&progress);
+}
+
+static char *
 job_item_own_status (TdJobItem *self)
 {
   const TdRemoteFacts *facts = &self->facts;
-  g_autofree char *took = td_duration_text (self->progress.elapsed_s);
+  g_autofree char *took = td_duration_text (MAX (facts->seconds, 0));
 
   switch (self->state) {
   case TD_JOB_WAITING: return job_item_wait_text (facts);
-  case TD_JOB_RUNNING: return td_progress_text (&self->progress);
+  case TD_JOB_RUNNING: return job_item_progress_text (facts);
   case TD_JOB_DONE:
     return g_strdup_printf (
         ngettext ("Done: %u slice in %s", "Done: %u slices in %s", facts->n_slices),
@@ -350,8 +328,10 @@ td_job_item_cancel (TdJobItem *self)
 gboolean
 td_job_item_can_finish (TdJobItem *self)
 {
-  return self->state == TD_JOB_RUNNING && self->progress.pass > 0
-         && self->progress.pass < self->progress.n_passes && self->progress.slices_done == 0;
+  const TdRemoteFacts *facts = &self->facts;
+
+  return self->state == TD_JOB_RUNNING && facts->residuals->len > 0
+         && facts->residuals->len < facts->n_passes && facts->slices_done == 0;
 }
 
 void
@@ -403,47 +383,29 @@ td_job_item_ended (TdJobItem *self)
 }
 
 const char *
-td_job_item_title (TdJobItem *self)
-{
-  return self->title;
-}
-
-const char *
 td_job_item_output (TdJobItem *self)
 {
-  return self->output;
+  return self->facts.output ? self->facts.output : self->facts.output_there;
 }
 
 double
 td_job_item_fraction (TdJobItem *self)
 {
-  return self->state == TD_JOB_DONE ? 1 : CLAMP (self->progress.fraction, 0, 1);
+  return self->state == TD_JOB_DONE ? 1 : CLAMP (self->facts.fraction, 0, 1);
 }
 
 char *
 td_job_item_status (TdJobItem *self)
 {
-  g_autofree char *took = td_duration_text (self->progress.elapsed_s);
-
-  if (td_job_item_is_batch (self))
-    return job_item_batch_status (self);
-  if (self->remote)
-    return td_job_item_is_own (self) ? job_item_own_status (self) : job_item_remote_status (self);
-  return g_strdup_printf (
-      ngettext ("Done: %u slice in %s", "Done: %u slices in %s", self->progress.n_slices),
-      self->progress.n_slices, took);
+  return td_job_item_is_batch (self)                         ? job_item_batch_status (self)
+         : self->remote == NULL || td_job_item_is_own (self) ? job_item_own_status (self)
+                                                             : job_item_remote_status (self);
 }
 
 const char *
 td_job_item_error (TdJobItem *self)
 {
   return self->error;
-}
-
-const char *const *
-td_job_item_notes (TdJobItem *self)
-{
-  return self->notes && self->notes[0] ? (const char *const *) self->notes : NULL;
 }
 
 TdSliceStore *
@@ -455,19 +417,7 @@ td_job_item_slices (TdJobItem *self)
 guint
 td_job_item_row (TdJobItem *self, guint slice)
 {
-  return self->first_row + slice * self->slice_rows;
-}
-
-double
-td_job_item_pixel_mm (TdJobItem *self)
-{
-  return self->pixel_mm;
-}
-
-const char *
-td_job_item_units (TdJobItem *self)
-{
-  return self->units ? self->units : "";
+  return self->facts.first_row + slice * MAX (self->facts.slice_rows, 1);
 }
 
 gboolean
@@ -495,19 +445,17 @@ td_job_item_new_done (const TdProvenance *provenance)
   const TdRecipe *recipe = &provenance->recipe;
 
   self->recipe = *recipe;
-  self->output = g_strdup (provenance->volume);
-  self->title = g_path_get_basename (provenance->volume);
+  self->facts = (TdRemoteFacts) { .output = g_strdup (provenance->volume),
+                                  .title = g_path_get_basename (provenance->volume),
+                                  .seconds = provenance->seconds,
+                                  .n_slices = provenance->n_slices,
+                                  .first_row = recipe->row_first,
+                                  .slice_rows = recipe->bin[1],
+                                  .pixel_mm = provenance->pixel_mm,
+                                  .units = g_strdup (provenance->units) };
   self->state = TD_JOB_DONE;
   /* Nothing is kept here: all slices are on the disk. */
   self->slices = td_slice_store_new (provenance->nx, provenance->ny, provenance->n_slices, 0);
-  self->progress = (TdJobProgress) { .fraction = 1,
-                                     .slices_done = provenance->n_slices,
-                                     .n_slices = provenance->n_slices,
-                                     .elapsed_s = provenance->seconds };
-  self->first_row = recipe->row_first;
-  self->slice_rows = MAX (recipe->bin[1], 1);
-  self->pixel_mm = provenance->pixel_mm;
-  self->units = g_strdup (provenance->units);
   return self;
 }
 
@@ -532,11 +480,7 @@ td_job_item_finalize (GObject *object)
   g_clear_pointer (&self->remote, td_remote_job_unref);
   td_remote_facts_clear (&self->facts);
   g_clear_pointer (&self->slices, td_slice_store_unref);
-  g_free (self->title);
-  g_free (self->output);
   g_free (self->error);
-  g_free (self->units);
-  g_strfreev (self->notes);
   G_OBJECT_CLASS (td_job_item_parent_class)->finalize (object);
 }
 

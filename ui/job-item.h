@@ -40,18 +40,12 @@ void td_job_item_go_first (TdJobItem *self);
 void td_job_item_forget (TdJobItem *self);
 TdJobState td_job_item_state (TdJobItem *self);
 gboolean td_job_item_ended (TdJobItem *self);
-const char *td_job_item_title (TdJobItem *self);
 const char *td_job_item_output (TdJobItem *self);
 double td_job_item_fraction (TdJobItem *self);
 char *td_job_item_status (TdJobItem *self);      /* a line for people (transfer full) */
 const char *td_job_item_error (TdJobItem *self); /* NULL: none */
-/* What is to be known about the volume besides, a sentence each: samples that were replaced or
-   clamped, iterations that ended early. NULL: nothing. */
-const char *const *td_job_item_notes (TdJobItem *self);
 TdSliceStore *td_job_item_slices (TdJobItem *self);   /* (transfer none); NULL: not started */
 guint td_job_item_row (TdJobItem *self, guint slice); /* its first detector row */
-double td_job_item_pixel_mm (TdJobItem *self);
-const char *td_job_item_units (TdJobItem *self);
 /* How it is made; FALSE: not known. */
 gboolean td_job_item_recipe (TdJobItem *self, TdRecipe *recipe);
 /* What the job tells, as it was told last; owned by the item. */

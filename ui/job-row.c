@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "job-log.h"
+#include "labels.h"
 #include "job-picture.h"
 #include "ui.h"
 
@@ -33,13 +34,17 @@ G_DEFINE_FINAL_TYPE (TdJobRow, td_job_row, GTK_TYPE_BOX)
 static void
 show_notes (TdJobRow *self)
 {
-  const char *const *notes = td_job_item_notes (self->item);
-  const guint n = notes ? g_strv_length ((char **) notes) : 0;
+  char **notes = td_job_item_facts (self->item)->notes;
+  const guint n = notes ? g_strv_length (notes) : 0;
   g_autofree char *label = g_strdup_printf (ngettext ("%u note", "%u notes", n), n);
-  g_autofree char *text = n ? g_strjoinv ("\n\n", (char **) notes) : NULL;
+  g_autoptr (GString) text = g_string_new (NULL);
 
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *words = td_remote_words (notes[i], td_label_naming);
+    g_string_append_printf (text, "%s%s", i ? "\n\n" : "", words);
+  }
   gtk_menu_button_set_label (self->notes, label);
-  gtk_label_set_text (self->notes_label, text ? text : "");
+  gtk_label_set_text (self->notes_label, text->str);
   gtk_widget_set_visible (GTK_WIDGET (self->notes), n > 0);
 }
 
@@ -168,32 +173,10 @@ td_job_row_class_init (TdJobRowClass *class)
 
   G_OBJECT_CLASS (class)->finalize = td_job_row_finalize;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/job-row.ui");
-  gtk_widget_class_bind_template_child (widget, TdJobRow, title);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, status);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, notes);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, notes_label);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, bar);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, again);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, picture);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, table);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, first);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, recipe);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, log);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, show);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, folder);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, finish);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, cancel);
-  gtk_widget_class_bind_template_child (widget, TdJobRow, dismiss);
-  gtk_widget_class_bind_template_callback (widget, on_show);
-  gtk_widget_class_bind_template_callback (widget, on_again);
-  gtk_widget_class_bind_template_callback (widget, on_folder);
-  gtk_widget_class_bind_template_callback (widget, job_row_on_log);
-  gtk_widget_class_bind_template_callback (widget, job_row_on_first);
-  gtk_widget_class_bind_template_callback (widget, job_row_on_table);
-  gtk_widget_class_bind_template_callback (widget, job_row_on_recipe);
-  gtk_widget_class_bind_template_callback (widget, on_finish);
-  gtk_widget_class_bind_template_callback (widget, job_row_on_cancel);
-  gtk_widget_class_bind_template_callback (widget, on_dismiss);
+  td_bind_children (widget, TdJobRow, title, status, notes, notes_label, bar, again, picture, table,
+                    first, recipe, log, show, folder, finish, cancel, dismiss);
+  td_bind_callbacks (widget, on_show, on_again, on_folder, job_row_on_log, job_row_on_first,
+                     job_row_on_table, job_row_on_recipe, on_finish, job_row_on_cancel, on_dismiss);
   signals[SHOW_REQUESTED] = td_signal_new (TD_TYPE_JOB_ROW, "show-requested", 1, TD_TYPE_JOB_ITEM);
   signals[AGAIN_REQUESTED]
       = td_signal_new (TD_TYPE_JOB_ROW, "again-requested", 1, TD_TYPE_JOB_ITEM);
@@ -217,7 +200,7 @@ td_job_row_new (TdJobItem *item)
   TdJobRow *self = g_object_new (TD_TYPE_JOB_ROW, NULL);
 
   self->item = g_object_ref (item);
-  gtk_label_set_text (self->title, td_job_item_title (item));
+  gtk_label_set_text (self->title, td_job_item_facts (item)->title);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->title), td_job_item_output (item));
   g_signal_connect_object (item, "changed", G_CALLBACK (job_row_update), self, G_CONNECT_SWAPPED);
   job_row_update (self);

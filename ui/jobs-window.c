@@ -104,11 +104,8 @@ td_jobs_window_class_init (TdJobsWindowClass *class)
   G_OBJECT_CLASS (class)->dispose = td_jobs_window_dispose;
   gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/jobs-window.ui");
-  gtk_widget_class_bind_template_child (widget, TdJobsWindow, stack);
-  gtk_widget_class_bind_template_child (widget, TdJobsWindow, list);
-  gtk_widget_class_bind_template_child (widget, TdJobsWindow, pause);
-  gtk_widget_class_bind_template_callback (widget, jobs_window_on_pause);
-  gtk_widget_class_bind_template_callback (widget, jobs_window_on_batch);
+  td_bind_children (widget, TdJobsWindow, stack, list, pause);
+  td_bind_callbacks (widget, jobs_window_on_pause, jobs_window_on_batch);
   td_signal_new (TD_TYPE_JOBS_WINDOW, "batch-requested", 0);
   for (guint i = 0; i < G_N_ELEMENTS (row_signals); i++)
     td_signal_new (TD_TYPE_JOBS_WINDOW, row_signals[i], 1, TD_TYPE_JOB_ITEM);

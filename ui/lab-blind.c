@@ -151,20 +151,10 @@ td_lab_blind_class_init (TdLabBlindClass *class)
 
   G_OBJECT_CLASS (class)->dispose = td_lab_blind_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-blind.ui");
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, box);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, test);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, words);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, score);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, show_a);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, show_b);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, show_x);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, is_a);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, is_b);
-  gtk_widget_class_bind_template_child (widget, TdLabBlind, begin);
-  gtk_widget_class_bind_template_callback (widget, lab_blind_on_show);
-  gtk_widget_class_bind_template_callback (widget, lab_blind_on_is_a);
-  gtk_widget_class_bind_template_callback (widget, lab_blind_on_is_b);
-  gtk_widget_class_bind_template_callback (widget, lab_blind_on_begin);
+  td_bind_children (widget, TdLabBlind, box, test, words, score, show_a, show_b, show_x, is_a, is_b,
+                    begin);
+  td_bind_callbacks (widget, lab_blind_on_show, lab_blind_on_is_a, lab_blind_on_is_b,
+                     lab_blind_on_begin);
   signals[BEGIN_REQUESTED] = td_signal_new (TD_TYPE_LAB_BLIND, "begin-requested", 0);
   signals[SHOWN] = td_signal_new (TD_TYPE_LAB_BLIND, "shown", 1, G_TYPE_INT);
 }

@@ -215,9 +215,7 @@ td_lab_editor_class_init (TdLabEditorClass *class)
 
   G_OBJECT_CLASS (class)->finalize = td_lab_editor_finalize;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-editor.ui");
-  gtk_widget_class_bind_template_child (widget, TdLabEditor, form);
-  gtk_widget_class_bind_template_child (widget, TdLabEditor, problem);
-  gtk_widget_class_bind_template_child (widget, TdLabEditor, apply);
+  td_bind_children (widget, TdLabEditor, form, problem, apply);
   gtk_widget_class_bind_template_callback (widget, lab_editor_on_apply);
   signals[APPLIED] = td_signal_new (TD_TYPE_LAB_EDITOR, "applied", 1, G_TYPE_STRING);
 }

@@ -636,26 +636,10 @@ td_lab_pictures_class_init (TdLabPicturesClass *class)
   g_type_ensure (TD_TYPE_IMAGE_PANE);
   G_OBJECT_CLASS (class)->dispose = td_lab_pictures_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-pictures.ui");
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, box);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, tools);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, area);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, panes);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, panes_grid);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, line_area);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, big);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, grid);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, single);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, wipe);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, difference);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, in_noise);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, draw_line);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, link);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, choose_a);
-  gtk_widget_class_bind_template_child (widget, TdLabPictures, choose_b);
-  gtk_widget_class_bind_template_callback (widget, lab_pictures_on_mode);
-  gtk_widget_class_bind_template_callback (widget, lab_pictures_on_pair);
-  gtk_widget_class_bind_template_callback (widget, lab_pictures_on_link);
-  gtk_widget_class_bind_template_callback (widget, lab_pictures_on_draw_line);
+  td_bind_children (widget, TdLabPictures, box, tools, area, panes, panes_grid, line_area, big,
+                    grid, single, wipe, difference, in_noise, draw_line, link, choose_a, choose_b);
+  td_bind_callbacks (widget, lab_pictures_on_mode, lab_pictures_on_pair, lab_pictures_on_link,
+                     lab_pictures_on_draw_line);
   signals[LINE_DRAWN] = td_signal_new (TD_TYPE_LAB_PICTURES, "line-drawn", 4, G_TYPE_DOUBLE,
                                        G_TYPE_DOUBLE, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }

@@ -734,25 +734,10 @@ td_lab_view_class_init (TdLabViewClass *class)
   widget->measure = td_lab_view_measure;
   widget->size_allocate = td_lab_view_size_allocate;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-view.ui");
-  gtk_widget_class_bind_template_child (widget, TdLabView, paned);
-  gtk_widget_class_bind_template_child (widget, TdLabView, pictures);
-  gtk_widget_class_bind_template_child (widget, TdLabView, table);
-  gtk_widget_class_bind_template_child (widget, TdLabView, profile);
-  gtk_widget_class_bind_template_child (widget, TdLabView, differences);
-  gtk_widget_class_bind_template_child (widget, TdLabView, frc);
-  gtk_widget_class_bind_template_child (widget, TdLabView, scatter);
-  gtk_widget_class_bind_template_child (widget, TdLabView, blind);
-  gtk_widget_class_bind_template_child (widget, TdLabView, sheets);
-  gtk_widget_class_bind_template_child (widget, TdLabView, figures_page);
-  gtk_widget_class_bind_template_child (widget, TdLabView, budget);
-  gtk_widget_class_bind_template_child (widget, TdLabView, review);
-  gtk_widget_class_bind_template_child (widget, TdLabView, add);
-  gtk_widget_class_bind_template_child (widget, TdLabView, progress);
-  gtk_widget_class_bind_template_child (widget, TdLabView, figures);
-  gtk_widget_class_bind_template_callback (widget, lab_view_on_line_drawn);
-  gtk_widget_class_bind_template_callback (widget, lab_view_on_scatter_picked);
-  gtk_widget_class_bind_template_callback (widget, lab_view_on_blind_begin);
-  gtk_widget_class_bind_template_callback (widget, lab_view_on_blind_shown);
+  td_bind_children (widget, TdLabView, paned, pictures, table, profile, differences, frc, scatter,
+                    blind, sheets, figures_page, budget, review, add, progress, figures);
+  td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_on_scatter_picked,
+                     lab_view_on_blind_begin, lab_view_on_blind_shown);
   signals[TAKE_REQUESTED] = td_signal_new (TD_TYPE_LAB_VIEW, "take-requested", 1, G_TYPE_POINTER);
 }
 

@@ -85,16 +85,10 @@ td_preferences_window_class_init (TdPreferencesWindowClass *class)
   g_type_ensure (TD_TYPE_NUMBER_ROW);
   G_OBJECT_CLASS (class)->finalize = td_preferences_window_finalize;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/preferences-window.ui");
-  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, theme);
-  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, colours);
-  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, device);
-  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, memory);
-  gtk_widget_class_bind_template_child (widget, TdPreferencesWindow, device_memory);
-  gtk_widget_class_bind_template_callback (widget, on_theme_selected);
-  gtk_widget_class_bind_template_callback (widget, on_colours_selected);
-  gtk_widget_class_bind_template_callback (widget, on_device_picked);
-  gtk_widget_class_bind_template_callback (widget, preferences_window_on_memory_changed);
-  gtk_widget_class_bind_template_callback (widget, preferences_window_on_device_memory_changed);
+  td_bind_children (widget, TdPreferencesWindow, theme, colours, device, memory, device_memory);
+  td_bind_callbacks (widget, on_theme_selected, on_colours_selected, on_device_picked,
+                     preferences_window_on_memory_changed,
+                     preferences_window_on_device_memory_changed);
 }
 
 static void

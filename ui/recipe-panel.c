@@ -253,23 +253,13 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   g_type_ensure (TD_TYPE_REGION_GROUP);
   G_OBJECT_CLASS (class)->dispose = td_recipe_panel_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/recipe-panel.ui");
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, box);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, next_button);
+  td_bind_children (widget, TdRecipePanel, box, next_button);
   gtk_widget_class_bind_template_child_full (widget, "more", FALSE, 0);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, scroller);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, facts);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, advice);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, centre);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, filter);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, method);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, iterative);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, device);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, steps);
-  gtk_widget_class_bind_template_child (widget, TdRecipePanel, region);
+  td_bind_children (widget, TdRecipePanel, scroller, facts, advice, centre, filter, method,
+                    iterative, device, steps, region);
   for (guint i = 0; i < TD_N_FLOW; i++)
     gtk_widget_class_bind_template_child_full (widget, heading_names[i], FALSE, 0);
-  gtk_widget_class_bind_template_callback (widget, recipe_panel_on_before);
-  gtk_widget_class_bind_template_callback (widget, recipe_panel_on_next);
+  td_bind_callbacks (widget, recipe_panel_on_before, recipe_panel_on_next);
   signals[NEXT_CHANGED] = td_signal_new (TD_TYPE_RECIPE_PANEL, "next-changed", 0);
   signals[BEFORE] = td_signal_new (TD_TYPE_RECIPE_PANEL, "before", 1, G_TYPE_STRING);
 }

@@ -555,25 +555,10 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
   G_OBJECT_CLASS (class)->dispose = td_reconstruct_dialog_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/reconstruct-dialog.ui");
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, accept);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, path);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, where);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, format);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, bits);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, range_row);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, range_auto);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, low);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, high);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, plan);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, each_device);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, spinner);
-  gtk_widget_class_bind_template_child (widget, TdReconstructDialog, problem);
-  gtk_widget_class_bind_template_callback (widget, on_accept);
-  gtk_widget_class_bind_template_callback (widget, reconstruct_dialog_on_choose);
-  gtk_widget_class_bind_template_callback (widget, on_path_changed);
-  gtk_widget_class_bind_template_callback (widget, on_format_changed);
-  gtk_widget_class_bind_template_callback (widget, on_choice_changed);
-  gtk_widget_class_bind_template_callback (widget, reconstruct_dialog_on_number_changed);
+  td_bind_children (widget, TdReconstructDialog, accept, path, where, format, bits, range_row,
+                    range_auto, low, high, plan, each_device, spinner, problem);
+  td_bind_callbacks (widget, on_accept, reconstruct_dialog_on_choose, on_path_changed,
+                     on_format_changed, on_choice_changed, reconstruct_dialog_on_number_changed);
   signals[ACCEPTED]
       = td_signal_new (TD_TYPE_RECONSTRUCT_DIALOG, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
 }

@@ -1140,22 +1140,10 @@ td_scan_view_dispose (GObject *object)
 static void
 scan_view_bind_children (GtkWidgetClass *widget)
 {
-  gtk_widget_class_bind_template_child (widget, TdScanView, across);
-  gtk_widget_class_bind_template_child (widget, TdScanView, down);
-  gtk_widget_class_bind_template_child (widget, TdScanView, projection);
-  gtk_widget_class_bind_template_child (widget, TdScanView, sinogram);
-  gtk_widget_class_bind_template_child (widget, TdScanView, slice);
-  gtk_widget_class_bind_template_child (widget, TdScanView, view_footer);
-  gtk_widget_class_bind_template_child (widget, TdScanView, opposite_button);
-  gtk_widget_class_bind_template_child (widget, TdScanView, row_footer);
-  gtk_widget_class_bind_template_child (widget, TdScanView, view_adjustment);
-  gtk_widget_class_bind_template_child (widget, TdScanView, row_adjustment);
-  gtk_widget_class_bind_template_callback (widget, on_enlarge);
-  gtk_widget_class_bind_template_callback (widget, on_opposite_toggled);
-  gtk_widget_class_bind_template_callback (widget, on_view_slider);
-  gtk_widget_class_bind_template_callback (widget, on_row_slider);
-  gtk_widget_class_bind_template_callback (widget, on_corrected_toggled);
-  gtk_widget_class_bind_template_callback (widget, on_prepared_toggled);
+  td_bind_children (widget, TdScanView, across, down, projection, sinogram, slice, view_footer,
+                    opposite_button, row_footer, view_adjustment, row_adjustment);
+  td_bind_callbacks (widget, on_enlarge, on_opposite_toggled, on_view_slider, on_row_slider,
+                     on_corrected_toggled, on_prepared_toggled);
 }
 
 static void

@@ -32,3 +32,26 @@ guint td_drawing_volume_side (void);
 /* A signal of a type, with @... the number of its parameters and their types. */
 #define td_signal_new(type, name, ...)                                                             \
   g_signal_new (name, type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, __VA_ARGS__)
+
+/* Binds, each by its name, children of a template that are members of @type, or the functions that
+   the template calls. */
+#define td_bind_children(class, type, ...)                                                         \
+  TD_FOR_ALL (TD_BIND_CHILD, class, type, __VA_ARGS__)
+#define td_bind_callbacks(class, ...) TD_FOR_ALL (TD_BIND_CALLBACK, class, , __VA_ARGS__)
+
+#define TD_BIND_CHILD(class, type, name)                                                           \
+  gtk_widget_class_bind_template_child_full (class, #name, FALSE, G_STRUCT_OFFSET (type, name))
+#define TD_BIND_CALLBACK(class, none, name)                                                        \
+  gtk_widget_class_bind_template_callback_full (class, #name, G_CALLBACK (name))
+
+/* what (a, b, X); for each X of @..., up to 64 of them. */
+#define TD_FOR_ALL(what, a, b, ...) TD_ROUNDS (TD_FOR_FIRST (what, a, b, __VA_ARGS__))
+#define TD_FOR_FIRST(what, a, b, first, ...)                                                       \
+  what (a, b, first);                                                                              \
+  __VA_OPT__ (TD_FOR_OTHERS TD_NOTHING () () (what, a, b, __VA_ARGS__))
+#define TD_FOR_OTHERS() TD_FOR_FIRST
+#define TD_NOTHING()
+#define TD_ROUNDS(...) TD_16_ROUNDS (TD_16_ROUNDS (TD_16_ROUNDS (TD_16_ROUNDS (__VA_ARGS__))))
+#define TD_16_ROUNDS(...) TD_4_ROUNDS (TD_4_ROUNDS (TD_4_ROUNDS (TD_4_ROUNDS (__VA_ARGS__))))
+#define TD_4_ROUNDS(...) TD_ROUND (TD_ROUND (TD_ROUND (TD_ROUND (__VA_ARGS__))))
+#define TD_ROUND(...) __VA_ARGS__

@@ -813,38 +813,13 @@ td_volume_browser_class_init (TdVolumeBrowserClass *class)
   g_type_ensure (TD_TYPE_SPACE_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_volume_browser_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-browser.ui");
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, stack);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, failed_page);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, grid);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, x);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, y);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, z);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, side);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, name);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, facts);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, survey);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, survey_box);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, survey_bar);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, play);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, distance);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, angle);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, line);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, region);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, measures);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, space);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, space_box);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, cast);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, opacity_adjustment);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, clip_x);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, clip_y);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, clip_z);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, export);
-  gtk_widget_class_bind_template_child (widget, TdVolumeBrowser, link);
-  gtk_widget_class_bind_template_callback (widget, volume_browser_on_play);
-  gtk_widget_class_bind_template_callback (widget, volume_browser_on_tool);
-  gtk_widget_class_bind_template_callback (widget, volume_browser_draw_space);
-  gtk_widget_class_bind_template_callback (widget, volume_browser_on_export);
-  gtk_widget_class_bind_template_callback (widget, volume_browser_on_stop_survey);
+  td_bind_children (widget, TdVolumeBrowser, stack, failed_page, grid, x, y, z, side, name, facts,
+                    survey, survey_box, survey_bar, play, distance, angle, line, region, measures,
+                    space, space_box, cast, opacity_adjustment, clip_x, clip_y, clip_z, export,
+                    link);
+  td_bind_callbacks (widget, volume_browser_on_play, volume_browser_on_tool,
+                     volume_browser_draw_space, volume_browser_on_export,
+                     volume_browser_on_stop_survey);
   signals[OPENED] = td_signal_new (TD_TYPE_VOLUME_BROWSER, "opened", 0, G_TYPE_NONE);
   signals[FAILED] = td_signal_new (TD_TYPE_VOLUME_BROWSER, "failed", 1, G_TYPE_ERROR);
 }

@@ -9,6 +9,7 @@
 #include "method-choices.h"
 #include "latest.h"
 #include "scan-readout.h"
+#include "ui.h"
 
 struct _TdVolumeView {
   GtkWidget parent_instance;
@@ -188,6 +189,7 @@ volume_view_show_method (TdVolumeView *self)
 static void
 on_item_changed (TdVolumeView *self)
 {
+  const TdRemoteFacts *facts = td_job_item_facts (self->item);
   TdSliceStore *store = td_job_item_slices (self->item);
 
   if (td_job_item_state (self->item) == TD_JOB_DONE) {
@@ -200,8 +202,8 @@ on_item_changed (TdVolumeView *self)
   guint last = td_slice_store_size (store) - 1;
   if (gtk_adjustment_get_upper (self->adjustment) != last)
     volume_view_place_slider (self, last);
-  self->readout.pixel_mm = td_job_item_pixel_mm (self->item);
-  g_strlcpy (self->readout.units, td_job_item_units (self->item), sizeof self->readout.units);
+  self->readout.pixel_mm = facts->pixel_mm;
+  g_strlcpy (self->readout.units, facts->units ? facts->units : "", sizeof self->readout.units);
   td_image_pane_set_units (self->pane, self->readout.units);
   td_slice_view_set_pixel_mm (td_image_pane_view (self->pane), self->readout.pixel_mm,
                               self->readout.pixel_mm);
@@ -231,7 +233,7 @@ td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
   gtk_stack_set_visible_child_name (self->stack, "empty");
   if (!item)
     return;
-  td_image_pane_set_title (self->pane, td_job_item_title (item));
+  td_image_pane_set_title (self->pane, td_job_item_facts (item)->title);
   volume_view_place_slider (self, 0);
   self->untouched = TRUE;
   g_signal_connect_object (item, "changed", G_CALLBACK (on_item_changed), self, G_CONNECT_SWAPPED);
@@ -277,13 +279,7 @@ td_volume_view_class_init (TdVolumeViewClass *class)
   g_type_ensure (TD_TYPE_VOLUME_BROWSER);
   G_OBJECT_CLASS (class)->dispose = td_volume_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-view.ui");
-  gtk_widget_class_bind_template_child (widget, TdVolumeView, stack);
-  gtk_widget_class_bind_template_child (widget, TdVolumeView, pane);
-  gtk_widget_class_bind_template_child (widget, TdVolumeView, browser);
-  gtk_widget_class_bind_template_child (widget, TdVolumeView, footer);
-  gtk_widget_class_bind_template_child (widget, TdVolumeView, adjustment);
-  gtk_widget_class_bind_template_child (widget, TdVolumeView, strip);
-  gtk_widget_class_bind_template_child (widget, TdVolumeView, curve);
+  td_bind_children (widget, TdVolumeView, stack, pane, browser, footer, adjustment, strip, curve);
   gtk_widget_class_bind_template_callback (widget, on_slider);
 }
 

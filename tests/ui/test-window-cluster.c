@@ -171,7 +171,7 @@ test_cancel (void)
 {
   for (guint i = 0; i < 2; i++) {
     TdJobItem *item = job_at (i);
-    td_test_click (td_test_part (row_of (td_job_item_title (item)), "cancel"));
+    td_test_click (td_test_part (row_of (td_job_item_facts (item)->title), "cancel"));
     td_test_wait (has_ended, item, "the job's end");
     g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_CANCELLED);
   }

@@ -136,7 +136,7 @@ is_found (gpointer title)
 
   for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
     g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
-    if (g_strcmp0 (td_job_item_title (item), title) == 0)
+    if (g_strcmp0 (td_job_item_facts (item)->title, title) == 0)
       return TRUE;
   }
   return FALSE;
@@ -149,7 +149,7 @@ item_titled (const char *title)
 
   for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
     g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
-    if (g_strcmp0 (td_job_item_title (item), title) == 0)
+    if (g_strcmp0 (td_job_item_facts (item)->title, title) == 0)
       return item; /* the queue keeps it */
   }
   return NULL;
