@@ -2,7 +2,29 @@
 #include "stored-samples.h"
 
 #include "kernels/params.h"
-#include "value-groups.h"
+
+/* How kernels that take values one by one, whatever they mean, share them out: a group's items take
+   values beside each other (kernels/raw-samples.cl, kernels/stored-samples.cl). */
+
+#define VALUES_MOST ((guint64) 1 << 30) /* of a launch: kernels count them by ints */
+
+typedef struct {
+  guint items;   /* of a group */
+  guint a_group; /* values that a group takes */
+  guint groups;
+} Groups;
+
+static Groups
+stored_samples_groups (const TdDeviceInfo *info, guint n)
+{
+  /* Where an item is a group, it takes as much as keeps a processor's vectors busy. */
+  const guint items = info->cpu_shaped ? 1 : MIN (256, info->max_group_size);
+  const guint a_group = info->cpu_shaped ? 4096 : items * 16;
+
+  return (Groups) { items, a_group, (n + a_group - 1) / a_group };
+}
+
+/* ── Slices ── */
 
 struct TdStoredSamples {
   TdDevice *device;
@@ -24,7 +46,7 @@ td_stored_samples_supported (TdDevice *device)
 static guint
 stored_samples_launches (guint64 n)
 {
-  return (guint) ((n + TD_VALUES_MOST - 1) / TD_VALUES_MOST);
+  return (guint) ((n + VALUES_MOST - 1) / VALUES_MOST);
 }
 
 guint64
@@ -80,7 +102,7 @@ static gboolean
 stored_samples_launch (TdStoredSamples *self, TdQueue *queue, TdBuffer *values, guint64 from,
                        guint64 first, guint n, GError **error)
 {
-  const TdValueGroups groups = td_value_groups (td_device_info (self->device), n);
+  const Groups groups = stored_samples_groups (td_device_info (self->device), n);
   const double largest = self->scale.bits == 16 ? 65535 : 255;
   const double low = self->scale.low, gain = largest / (self->scale.high - self->scale.low);
   const TdStoredParams params = {
@@ -89,7 +111,7 @@ stored_samples_launch (TdStoredSamples *self, TdQueue *queue, TdBuffer *values, 
     .first_low = first & G_MAXUINT32,
     .first_high = first >> 32,
     .n = (int) n,
-    .counter = (int) (2 * (first / TD_VALUES_MOST)),
+    .counter = (int) (2 * (first / VALUES_MOST)),
     .items = (int) groups.items,
     .a_group = (int) groups.a_group,
   };
@@ -115,9 +137,9 @@ td_stored_samples_run (TdStoredSamples *self, TdQueue *queue, TdPlace values, gu
   self->n = n;
   if (!td_fill_zero (queue, self->counts, 0, self->counts->bytes, error))
     return FALSE;
-  for (guint64 first = 0; first < n; first += TD_VALUES_MOST)
+  for (guint64 first = 0; first < n; first += VALUES_MOST)
     if (!stored_samples_launch (self, queue, values.buffer, from, first,
-                                (guint) MIN (TD_VALUES_MOST, n - first), error))
+                                (guint) MIN (VALUES_MOST, n - first), error))
       return FALSE;
   return TRUE;
 }
@@ -146,6 +168,80 @@ td_stored_samples_free (TdStoredSamples *self)
     return;
   td_buffer_free (self->samples);
   td_buffer_free (self->counts);
+  td_program_free (self->program);
+  td_device_unref (self->device);
+  g_free (self);
+}
+
+/* ── Rows ── */
+
+struct TdRawSamples {
+  TdDevice *device;
+  guint bytes; /* of a sample */
+  TdBuffer *samples;
+  TdProgram *program;
+  TdKernel *kernel;
+};
+
+TdRawSamples *
+td_raw_samples_new (TdDevice *device, guint bytes, guint64 max_samples, GError **error)
+{
+  const char *const defines[] = { "TD_RAW_BYTES=1", NULL };
+  TdRawSamples *self = g_new0 (TdRawSamples, 1);
+
+  self->device = td_device_ref (device);
+  self->bytes = bytes;
+  self->program = td_program_build (device, "raw-samples", bytes == 1 ? defines : NULL, error);
+  if (self->program && (self->kernel = td_program_kernel (self->program, "raw_samples", error))
+      && (self->samples = td_buffer_new (device, max_samples * bytes, error)))
+    return self;
+  td_raw_samples_free (self);
+  return NULL;
+}
+
+TdBuffer *
+td_raw_samples_buffer (TdRawSamples *self)
+{
+  return self->samples;
+}
+
+/* @n samples from @first on. */
+static gboolean
+raw_samples_launch (TdRawSamples *self, TdQueue *queue, TdBuffer *values, guint64 first, guint n,
+                    GError **error)
+{
+  const Groups groups = stored_samples_groups (td_device_info (self->device), n);
+  const TdRawParams params = {
+    .first_low = first & G_MAXUINT32,
+    .first_high = first >> 32,
+    .n = (int) n,
+    .items = (int) groups.items,
+    .a_group = (int) groups.a_group,
+  };
+  const TdArg args[]
+      = { TD_ARG_BUFFER (self->samples), TD_ARG_BUFFER (values), TD_ARG_VALUE (params) };
+
+  return td_launch (queue, self->kernel, (guint[]) { groups.groups, 1, 1 },
+                    (guint[]) { groups.items, 1, 1 }, args, G_N_ELEMENTS (args), error);
+}
+
+gboolean
+td_raw_samples_run (TdRawSamples *self, TdQueue *queue, TdBuffer *values, guint64 n, GError **error)
+{
+  g_assert (n * self->bytes <= self->samples->bytes && n * sizeof (float) <= values->bytes);
+  for (guint64 first = 0; first < n; first += VALUES_MOST)
+    if (!raw_samples_launch (self, queue, values, first, (guint) MIN (VALUES_MOST, n - first),
+                             error))
+      return FALSE;
+  return TRUE;
+}
+
+void
+td_raw_samples_free (TdRawSamples *self)
+{
+  if (!self)
+    return;
+  td_buffer_free (self->samples);
   td_program_free (self->program);
   td_device_unref (self->device);
   g_free (self);

@@ -8,8 +8,495 @@
 #include "geometry-file.h"
 #include "scan-private.h"
 #include "series.h"
-#include "tiff-find.h"
 #include "tiff-frames.h"
+#include "tiff-io.h"
+#include "scan.h"
+
+/* ── Finding the files ── */
+
+/**
+ * Where the files of a TIFF scan are, given one of them or a folder. Flats, darks, angles and
+ * geometry may lie beside the series of projections, in folders below it, and beside its folder.
+ */
+typedef struct {
+  GPtrArray *projections, *flats, *darks; /* paths */
+  char *angles;                           /* path; NULL: none found */
+  char *geometry;  /* path of a geometry.json or NAME_parameters.json; NULL */
+  char *half_turn; /* path of a projection at 180°; NULL */
+  gboolean sinograms;
+  TdMessage **notes;
+} TdTiffSet;
+
+static void
+tiff_set_free (TdTiffSet *set)
+{
+  GPtrArray *lists[] = { set->projections, set->flats, set->darks };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++)
+    g_clear_pointer (&lists[i], g_ptr_array_unref);
+  g_free (set->angles);
+  g_free (set->geometry);
+  g_free (set->half_turn);
+  td_messages_free (set->notes);
+  g_free (set);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiffSet, tiff_set_free)
+
+/* The files of one folder that are named alike. */
+typedef struct {
+  char *pattern;
+  GPtrArray *names;
+} Series;
+
+static void
+series_free (gpointer data)
+{
+  Series *series = data;
+
+  g_free (series->pattern);
+  g_ptr_array_unref (series->names);
+  g_free (series);
+}
+
+static void tiff_find_note (TdTiffSet *set, const char *id, ...) G_GNUC_PRINTF (2, 3);
+
+static void
+tiff_find_note (TdTiffSet *set, const char *id, ...)
+{
+  va_list values;
+
+  va_start (values, id);
+  td_messages_add (&set->notes, td_message_new_list (id, values));
+  va_end (values);
+}
+
+static void
+add_path (GPtrArray *paths, const char *folder, const char *name)
+{
+  g_ptr_array_add (paths, g_build_filename (folder, name, NULL));
+}
+
+static gboolean
+is_folder (const char *folder, const char *name)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+
+  return g_file_test (path, G_FILE_TEST_IS_DIR);
+}
+
+/* Projections in series by pattern; flats, darks and the 180° projection are not among them. */
+static GPtrArray *
+group_projections (char **names)
+{
+  GPtrArray *all = g_ptr_array_new_with_free_func (series_free);
+  g_autoptr (GHashTable) table = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; names[i]; i++) {
+    g_autofree char *pattern = NULL;
+    Series *series;
+
+    if (td_name_role (names[i]) != TD_NAME_PROJECTION)
+      continue;
+    pattern = td_series_pattern (names[i]);
+    series = g_hash_table_lookup (table, pattern);
+    if (!series) {
+      series = g_new0 (Series, 1);
+      series->pattern = g_steal_pointer (&pattern);
+      series->names = g_ptr_array_new_with_free_func (g_free);
+      g_ptr_array_add (all, series);
+      g_hash_table_insert (table, series->pattern, series);
+    }
+    g_ptr_array_add (series->names, g_strdup (names[i]));
+  }
+  return all;
+}
+
+static gboolean
+refuse_several (const char *folder, const GPtrArray *all, GError **error)
+{
+  g_autoptr (GString) list = g_string_new (NULL);
+
+  for (guint i = 0; i < MIN (all->len, 3); i++) {
+    const Series *series = all->pdata[i];
+
+    g_string_append_printf (list, "%s%s (%u)", i ? ", " : "", series->pattern, series->names->len);
+  }
+  td_set_error (error, TD_ERROR_INVALID,
+                "“%s” holds several series of images: %s%s; open one file of the one that is meant "
+                "instead of the folder",
+                folder, list->str, all->len > 3 ? " and others" : "");
+  return FALSE;
+}
+
+/* Is the file a scan by itself: a sinogram, or a stack of images? */
+static gboolean
+is_whole (const TdTiffSet *set, const char *path)
+{
+  g_autofree char *name = g_path_get_basename (path);
+  const gboolean sinogram = set->sinograms || td_name_is_sinogram (name);
+  g_autoptr (TdTiff) tiff = sinogram ? NULL : td_tiff_open (path, NULL, NULL);
+  g_autoptr (GArray) pages = tiff ? td_tiff_pages (tiff, NULL) : NULL;
+
+  return sinogram || (pages && pages->len > 1);
+}
+
+/* The series that a folder is opened for: the only one, or by far the largest. */
+static gboolean
+take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
+{
+  g_autoptr (GPtrArray) all = group_projections (names);
+  const Series *largest = NULL;
+  guint total = 0;
+
+  for (guint i = 0; i < all->len; i++) {
+    const Series *series = all->pdata[i];
+
+    total += series->names->len;
+    if (!largest || series->names->len > largest->names->len)
+      largest = series;
+  }
+  if (total == 0)
+    return TRUE;
+  if (largest->names->len == 1) { /* no running number at all: the names' order must do */
+    g_autofree char *first = g_build_filename (folder, largest->names->pdata[0], NULL);
+
+    if (total > 1 && is_whole (set, first))
+      return refuse_several (folder, all, error);
+    for (guint i = 0; names[i]; i++)
+      if (td_name_role (names[i]) == TD_NAME_PROJECTION)
+        add_path (set->projections, folder, names[i]);
+    if (total > 1)
+      tiff_find_note (
+          set,
+          "The names of the %u images in %s have no running number: the images were taken "
+          "in the order of their names.",
+          total, folder);
+    return TRUE;
+  }
+  if (largest->names->len * 10 < total * 9)
+    return refuse_several (folder, all, error);
+  for (guint i = 0; i < largest->names->len; i++)
+    add_path (set->projections, folder, largest->names->pdata[i]);
+  if (total > largest->names->len)
+    tiff_find_note (set, "%u images in %s that are not named %s were left out.",
+                    total - largest->names->len, folder, largest->pattern);
+  return TRUE;
+}
+
+/* The series that one opened file belongs to, whatever its name says that it is; the file alone, if
+   that is a scan. */
+static gboolean
+take_series_of (TdTiffSet *set, const char *path, GError **error)
+{
+  g_autofree char *folder = g_path_get_dirname (path), *name = g_path_get_basename (path);
+  g_autofree char *pattern = td_series_pattern (name);
+  g_auto (GStrv) names = NULL;
+
+  if (td_series_number (name) < 0 || !td_series_is_tiff (name)) {
+    g_ptr_array_add (set->projections, g_strdup (path));
+    return TRUE;
+  }
+  names = td_series_list (folder, td_series_is_tiff, error);
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *own = td_series_pattern (names[i]);
+
+    if (strcmp (own, pattern) == 0 && !is_folder (folder, names[i]))
+      add_path (set->projections, folder, names[i]);
+  }
+  if (names && set->projections->len > 1 && is_whole (set, path)) {
+    tiff_find_note (
+        set,
+        "%s is a scan by itself and was taken alone; %u more files are named %s: open their "
+        "folder for all of them.",
+        name, set->projections->len - 1, pattern);
+    g_ptr_array_set_size (set->projections, 0);
+    g_ptr_array_add (set->projections, g_strdup (path));
+  }
+  return names != NULL;
+}
+
+/* The folder below @folder that holds the projections; NULL: none, or it cannot be told. */
+static char *
+find_projection_folder (const char *folder)
+{
+  g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
+  char *found = NULL, *only = NULL;
+  guint n = 0;
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *path = NULL;
+    g_auto (GStrv) images = NULL;
+
+    if (!is_folder (folder, names[i]) || td_name_role_strict (names[i]) != TD_NAME_PROJECTION)
+      continue;
+    path = g_build_filename (folder, names[i], NULL);
+    images = td_series_list (path, td_series_is_tiff, NULL);
+    if (!images || !images[0])
+      continue;
+    if (!found && td_name_is_projection_folder (names[i]))
+      found = g_strdup (path);
+    if (++n == 1)
+      only = g_strdup (path);
+  }
+  if (found || n != 1)
+    g_clear_pointer (&only, g_free);
+  return found ? found : only;
+}
+
+/* Does @name, by the owner that it states, belong to another scan in @folder than the one whose
+   file or folder there is called @own? */
+static gboolean
+is_anothers (const char *folder, const char *name, const char *own)
+{
+  g_autofree char *owner = td_name_owner (name), *own_low = g_ascii_strdown (own, -1);
+  g_auto (GStrv) names = NULL;
+
+  if (!owner || g_str_has_prefix (own_low, owner))
+    return FALSE;
+  names = td_series_list (folder, NULL, NULL);
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *low = g_ascii_strdown (names[i], -1);
+
+    if (g_str_has_prefix (low, owner) && td_name_role (names[i]) == TD_NAME_PROJECTION
+        && (td_series_is_tiff (names[i]) || is_folder (folder, names[i])))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* What the scan goes by in @folder: its first image's name, or that of the folder it is in. */
+static char *
+name_in (const TdTiffSet *set, const char *folder)
+{
+  const char *first = set->projections->pdata[0];
+  g_autofree char *own = g_path_get_dirname (first);
+
+  return g_path_get_basename (strcmp (folder, own) == 0 ? first : own);
+}
+
+/* Flats (or darks) of @folder: named files and all images of named folders. The projections' own
+ * folder and files are not looked at again; in other folders names must be plain. */
+static void
+collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNameRole role,
+              GPtrArray *paths)
+{
+  gboolean own = strcmp (folder, projections) == 0;
+  g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
+  g_autofree char *scan = name_in (set, folder);
+  guint n_others = 0;
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *path = g_build_filename (folder, names[i], NULL);
+    gboolean below = g_file_test (path, G_FILE_TEST_IS_DIR);
+
+    if ((own && !below ? td_name_role (names[i]) : td_name_role_strict (names[i])) != role
+        || strcmp (path, projections) == 0)
+      continue;
+    if (is_anothers (folder, names[i], scan)) {
+      n_others++;
+      continue;
+    }
+    if (below) {
+      g_auto (GStrv) images = td_series_list (path, td_series_is_tiff, NULL);
+
+      for (guint j = 0; images && images[j]; j++)
+        add_path (paths, path, images[j]);
+    } else if (td_series_is_tiff (names[i])
+               && !g_ptr_array_find_with_equal_func (set->projections, path, g_str_equal, NULL))
+      g_ptr_array_add (paths, g_steal_pointer (&path));
+  }
+  if (n_others)
+    tiff_find_note (set,
+                    "%u images in %s belong to another scan by their names and were left out "
+                    "({flats} and {darks} take them).",
+                    n_others, folder);
+}
+
+static gsize
+common_prefix (const char *a, const char *b)
+{
+  gsize n = 0;
+
+  while (a[n] && a[n] == b[n])
+    n++;
+  return n;
+}
+
+/* A file of angles; among several, the one whose name begins most like the projections'. */
+static char *
+find_angles (TdTiffSet *set, const char *folder)
+{
+  g_auto (GStrv) names = td_series_list (folder, td_name_is_angles, NULL);
+  g_autofree char *like = g_path_get_basename (set->projections->pdata[0]);
+  g_autofree char *scan = name_in (set, folder);
+  const char *best = NULL;
+
+  for (guint i = 0; names && names[i]; i++)
+    if (is_anothers (folder, names[i], scan))
+      tiff_find_note (
+          set, "%s belongs to another scan by its name and was left out ({angles} takes it).",
+          names[i]);
+    else if (!best || common_prefix (names[i], like) > common_prefix (best, like))
+      best = names[i];
+  return best ? g_build_filename (folder, best, NULL) : NULL;
+}
+
+#define PARAMETERS "parameters.json"
+
+static gboolean
+is_parameters (const char *name)
+{
+  return g_str_has_suffix (name, PARAMETERS);
+}
+
+static char *
+tiff_find_file (const char *folder, const char *name)
+{
+  char *path = g_build_filename (folder, name, NULL);
+
+  if (g_file_test (path, G_FILE_TEST_IS_REGULAR))
+    return path;
+  g_free (path);
+  return NULL;
+}
+
+/* NAME_parameters.json beside the images NAME_…. Images that begin otherwise too are scans of their
+   own, which one geometry cannot serve. */
+static gboolean
+find_parameters (TdTiffSet *set, const char *folder, GError **error)
+{
+  g_auto (GStrv) names = td_series_list (folder, is_parameters, NULL);
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_autofree char *path = g_build_filename (folder, names[i], NULL);
+    const gsize n = strlen (names[i]) - strlen (PARAMETERS);
+    guint n_own = 0;
+
+    if (!td_geometry_file_is_fips (path))
+      continue;
+
+    for (guint k = 0; k < set->projections->len; k++) {
+      g_autofree char *name = g_path_get_basename (set->projections->pdata[k]);
+
+      n_own += strncmp (name, names[i], n) == 0;
+    }
+    if (n_own == set->projections->len) {
+      set->geometry = g_steal_pointer (&path);
+      return TRUE;
+    }
+    if (n_own > 0) {
+      td_set_error (error, TD_ERROR_INVALID,
+                    "“%s” holds several scans, for %s belongs to %u of %u images: open one file of "
+                    "the one that "
+                    "is meant instead of the folder",
+                    folder, names[i], n_own, set->projections->len);
+      return FALSE;
+    }
+  }
+  return TRUE;
+}
+
+/* What the user names for flats or darks: a file (with its series) or a folder of images. */
+static gboolean
+tiff_find_take_stated (GPtrArray *paths, const char *stated, const char *what, GError **error)
+{
+  g_auto (GStrv) images = NULL;
+
+  if (!g_file_test (stated, G_FILE_TEST_IS_DIR)) {
+    g_ptr_array_add (paths, g_strdup (stated));
+    return TRUE;
+  }
+  images = td_series_paths (stated, td_series_is_tiff, error);
+  for (guint i = 0; images && images[i]; i++)
+    g_ptr_array_add (paths, g_strdup (images[i]));
+  if (images && paths->len == 0)
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s”, given for the %s, holds no TIFF files", stated,
+                  what);
+  return paths->len > 0;
+}
+
+/* The opened folder, the projections' own and the one above that: the nearest that has any wins. */
+static gboolean
+find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *options, GError **error)
+{
+  g_autofree char *own = g_path_get_dirname (set->projections->pdata[0]);
+  g_autofree char *above = g_path_get_dirname (own);
+  const char *folders[] = { own, opened, above };
+  g_autoptr (GPtrArray) half_turns = g_ptr_array_new_with_free_func (g_free);
+
+  if ((options->flats && !tiff_find_take_stated (set->flats, options->flats, "flats", error))
+      || (options->darks && !tiff_find_take_stated (set->darks, options->darks, "darks", error)))
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (folders); i++) {
+    if (set->flats->len == 0 && !set->sinograms)
+      collect_role (set, folders[i], own, TD_NAME_FLAT, set->flats);
+    if (set->darks->len == 0 && !set->sinograms)
+      collect_role (set, folders[i], own, TD_NAME_DARK, set->darks);
+    if (half_turns->len == 0)
+      collect_role (set, folders[i], own, TD_NAME_HALF_TURN, half_turns);
+    if (!set->angles && !options->angles)
+      set->angles = find_angles (set, folders[i]);
+    if (!set->geometry)
+      set->geometry = tiff_find_file (folders[i], "geometry.json");
+    if (!set->geometry && !options->geometry && !find_parameters (set, folders[i], error))
+      return FALSE;
+  }
+  if (half_turns->len > 0)
+    set->half_turn = g_strdup (half_turns->pdata[0]);
+  return TRUE;
+}
+
+static gboolean
+tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
+{
+  g_auto (GStrv) names = td_series_list (folder, td_series_is_tiff, error);
+  g_autofree char *below = NULL;
+  g_auto (GStrv) others = NULL;
+
+  if (!names || !take_series (set, folder, names, error))
+    return FALSE;
+  if (set->projections->len > 0)
+    return TRUE;
+  below = find_projection_folder (folder);
+  others = below ? td_series_list (below, td_series_is_tiff, error) : NULL;
+  if (others && !take_series (set, below, others, error))
+    return FALSE;
+  if (set->projections->len > 0)
+    return TRUE;
+  if (error && !*error)
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  names[0] ? "“%s” holds flats or darks, but no projections; open the folder or a "
+                             "file of the projections"
+                           : "“%s” holds no TIFF images; open the folder or the file of a scan",
+                  folder);
+  return FALSE;
+}
+
+static TdTiffSet *
+tiff_find (const char *path, const TdScanOptions *options, GError **error)
+{
+  g_autoptr (TdTiffSet) set = g_new0 (TdTiffSet, 1);
+  gboolean folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+  g_autofree char *opened = folder ? g_strdup (path) : g_path_get_dirname (path);
+  g_autofree char *name = g_path_get_basename (path), *parent_name = g_path_get_basename (opened);
+
+  set->sinograms
+      = options->sinograms || td_name_is_sinogram (name) || td_name_is_sinogram (parent_name);
+  set->projections = g_ptr_array_new_with_free_func (g_free);
+  set->flats = g_ptr_array_new_with_free_func (g_free);
+  set->darks = g_ptr_array_new_with_free_func (g_free);
+  if (!(folder ? tiff_find_in_folder (set, path, error) : take_series_of (set, path, error)))
+    return NULL;
+  /* In a folder that was opened, the images' names say it too. */
+  g_autofree char *first = g_path_get_basename (set->projections->pdata[0]);
+  g_autofree char *own = g_path_get_dirname (set->projections->pdata[0]);
+  g_autofree char *own_name = g_path_get_basename (own);
+  set->sinograms = set->sinograms || td_name_is_sinogram (first) || td_name_is_sinogram (own_name);
+  if (set->sinograms && !options->sinograms)
+    tiff_find_note (set,
+                    "By its name this is a stack of sinograms: every image is one detector row.");
+  return find_companions (set, opened, options, error) ? g_steal_pointer (&set) : NULL;
+}
 
 typedef struct {
   TdTiffFrames *frames[3]; /* by TdFrameKind; NULL: none */
@@ -307,7 +794,7 @@ static TdScan *
 tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
            GError **error)
 {
-  g_autoptr (TdTiffSet) set = td_tiff_find (path, options, error);
+  g_autoptr (TdTiffSet) set = tiff_find (path, options, error);
   TiffSource *source;
   g_autoptr (TdScan) scan = NULL;
   TdTiffFrames *frames;

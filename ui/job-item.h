@@ -42,8 +42,8 @@ TdJobState td_job_item_state (TdJobItem *self);
 gboolean td_job_item_ended (TdJobItem *self);
 const char *td_job_item_output (TdJobItem *self);
 double td_job_item_fraction (TdJobItem *self);
-char *td_job_item_status (TdJobItem *self);      /* a line for people (transfer full) */
-const char *td_job_item_error (TdJobItem *self); /* NULL: none */
+char *td_job_item_status (TdJobItem *self);           /* a line for people (transfer full) */
+const char *td_job_item_error (TdJobItem *self);      /* NULL: none */
 TdSliceStore *td_job_item_slices (TdJobItem *self);   /* (transfer none); NULL: not started */
 guint td_job_item_row (TdJobItem *self, guint slice); /* its first detector row */
 /* How it is made; FALSE: not known. */

@@ -1,12 +1,144 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job-row.h"
 
+#include <adwaita.h>
 #include <glib/gi18n.h>
+#include <math.h>
 
-#include "job-log.h"
 #include "labels.h"
-#include "job-picture.h"
 #include "ui.h"
+#include "cluster/remote-job.h"
+#include "dataset/sort.h"
+#include "dataset/volume.h"
+
+#define MOST_PX 96 /* on a dense screen */
+/* Part of the values that are as black or as white as can be. */
+#define TAIL 0.01
+
+static char *
+job_picture_path (TdJobItem *item)
+{
+  const TdRemoteFacts *facts = td_job_item_facts (item);
+  g_autofree char *name = g_strdup_printf ("%06u.tif", facts->n_slices / 2);
+
+  return facts->folder ? g_build_filename (facts->folder, "slices", name, NULL) : NULL;
+}
+
+/* Every so manyth pixel, as grey levels. */
+static GdkTexture *
+job_picture_draw (const float *slice, guint nx, guint ny)
+{
+  const guint every = MAX (nx, ny) / MOST_PX + 1, width = nx / every, height = ny / every;
+  const gsize n = (gsize) width * height;
+  g_autofree float *values = g_new (float, n);
+  g_autofree float *sorted = g_new (float, n);
+  guchar *pixels = g_malloc (3 * n);
+
+  for (gsize i = 0; i < n; i++) {
+    const float value = slice[(i / width) * every * nx + (i % width) * every];
+    sorted[i] = values[i] = isfinite (value) ? value : 0;
+  }
+  const float low = td_float_at_rank (sorted, n, (gsize) (TAIL * n));
+  const float high = td_float_at_rank (sorted, n, n - 1 - (gsize) (TAIL * n));
+  for (gsize i = 0; i < n; i++) {
+    const float level = high > low ? (values[i] - low) / (high - low) : 0;
+    pixels[3 * i] = pixels[3 * i + 1] = pixels[3 * i + 2]
+        = (guchar) (255 * CLAMP (level, 0, 1) + 0.5f);
+  }
+  g_autoptr (GBytes) bytes = g_bytes_new_take (pixels, 3 * n);
+  return gdk_memory_texture_new ((int) width, (int) height, GDK_MEMORY_R8G8B8, bytes, 3 * width);
+}
+
+static void
+job_picture_read (GTask *task, gpointer source, gpointer path, GCancellable *cancellable)
+{
+  GError *error = NULL;
+  g_autoptr (TdVolume) volume = td_volume_open (path, &error);
+  const TdVolumeFacts *facts = volume ? td_volume_facts (volume) : NULL;
+  g_autofree float *slice = facts ? g_try_new (float, (gsize) facts->nx * facts->ny) : NULL;
+
+  if (slice && td_volume_read (volume, 0, 1, slice, &error))
+    g_task_return_pointer (task, job_picture_draw (slice, facts->nx, facts->ny), g_object_unref);
+  else if (error)
+    g_task_return_error (task, error);
+  else
+    g_task_return_pointer (task, NULL, NULL);
+}
+
+static void
+job_picture_on_read (GObject *picture, GAsyncResult *result, gpointer user)
+{
+  g_autoptr (GdkTexture) texture = g_task_propagate_pointer (G_TASK (result), NULL);
+
+  if (!texture)
+    return;
+  gtk_picture_set_paintable (GTK_PICTURE (picture), GDK_PAINTABLE (texture));
+  gtk_widget_set_visible (GTK_WIDGET (picture), TRUE);
+}
+
+/* Shows a small picture of the job's middle slice, which stays in the job's folder, as soon as it
+   is read. Nothing is shown where there is none. Main thread. */
+static void
+job_picture_load (GtkPicture *picture, TdJobItem *item)
+{
+  char *path = job_picture_path (item);
+
+  if (!path)
+    return;
+  g_autoptr (GTask) task = g_task_new (picture, NULL, job_picture_on_read, NULL);
+  g_task_set_task_data (task, path, g_free);
+  g_task_run_in_thread (task, job_picture_read);
+}
+
+static void
+job_log_read (GTask *task, gpointer source, gpointer job, GCancellable *cancellable)
+{
+  GError *error = NULL;
+  char *text = td_remote_job_log (job, cancellable, &error);
+
+  if (text)
+    g_task_return_pointer (task, text, g_free);
+  else
+    g_task_return_error (task, error);
+}
+
+static void
+job_log_on_read (GObject *view, GAsyncResult *result, gpointer user)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *text = g_task_propagate_pointer (G_TASK (result), &error);
+  g_autofree char *valid = g_utf8_make_valid (text ? text : error->message, -1);
+
+  gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (view)), valid, -1);
+}
+
+/* A window with what a job of a cluster printed, as it is now. Main thread. */
+static void
+job_log_show (GtkWindow *parent, TdRemoteJob *job)
+{
+  g_auto (TdRemoteFacts) facts = { 0 };
+
+  td_remote_job_facts (job, &facts);
+  g_autofree char *title = g_strdup_printf (_ ("Log of %s"), facts.title);
+  GtkWidget *window = g_object_new (ADW_TYPE_WINDOW, "transient-for", parent, "title", title,
+                                    "default-width", 760, "default-height", 480, NULL);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+  GtkWidget *scroller = gtk_scrolled_window_new ();
+  GtkWidget *view
+      = g_object_new (GTK_TYPE_TEXT_VIEW, "editable", FALSE, "monospace", TRUE, "left-margin", 12,
+                      "right-margin", 12, "top-margin", 6, "bottom-margin", 6, NULL);
+  g_autoptr (GTask) task = g_task_new (view, NULL, job_log_on_read, NULL);
+
+  gtk_widget_set_vexpand (scroller, TRUE);
+  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), view);
+  gtk_box_append (GTK_BOX (box), adw_header_bar_new ());
+  gtk_box_append (GTK_BOX (box), scroller);
+  adw_window_set_content (ADW_WINDOW (window), box);
+  gtk_widget_add_css_class (view, "log");
+  g_task_set_task_data (task, td_remote_job_ref (job), (GDestroyNotify) td_remote_job_unref);
+  g_task_run_in_thread (task, job_log_read);
+  gtk_window_present (GTK_WINDOW (window));
+}
 
 struct _TdJobRow {
   GtkBox parent_instance;
@@ -76,7 +208,7 @@ job_row_update (TdJobRow *self)
   if (ended)
     show_notes (self);
   if (state == TD_JOB_DONE && !self->has_picture && !is_batch)
-    td_job_picture_load (self->picture, self->item);
+    job_picture_load (self->picture, self->item);
   self->has_picture = self->has_picture || state == TD_JOB_DONE;
   if (state == TD_JOB_FAILED)
     gtk_widget_add_css_class (GTK_WIDGET (self->status), "error");
@@ -112,8 +244,8 @@ on_again (GtkButton *button, TdJobRow *self)
 static void
 job_row_on_log (GtkButton *button, TdJobRow *self)
 {
-  td_job_log_show (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))),
-                   td_job_item_remote (self->item));
+  job_log_show (GTK_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))),
+                td_job_item_remote (self->item));
 }
 
 static void

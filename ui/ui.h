@@ -35,8 +35,7 @@ guint td_drawing_volume_side (void);
 
 /* Binds, each by its name, children of a template that are members of @type, or the functions that
    the template calls. */
-#define td_bind_children(class, type, ...)                                                         \
-  TD_FOR_ALL (TD_BIND_CHILD, class, type, __VA_ARGS__)
+#define td_bind_children(class, type, ...) TD_FOR_ALL (TD_BIND_CHILD, class, type, __VA_ARGS__)
 #define td_bind_callbacks(class, ...) TD_FOR_ALL (TD_BIND_CALLBACK, class, , __VA_ARGS__)
 
 #define TD_BIND_CHILD(class, type, name)                                                           \

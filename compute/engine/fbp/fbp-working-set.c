@@ -6,7 +6,6 @@
 #include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
-#include "compute/raw-samples.h"
 
 /* Points on the device's clock; the work's stages lie between them. */
 enum { UP, UPPED, START, PREPARED, FILTERED, PROJECTED, CONVERTED, DOWN, DOWNED, N_MARKS };
