@@ -36,6 +36,8 @@
 #define FEW_SPREAD_PX 0.025
 #define SLOPE_SPREAD_PX 0.07
 #define FEW_PAIRS 8
+/* A match less certain than so many columns is none. */
+#define VAGUE_PX 0.2
 /* So many pairs tell what stands still from the sample. */
 #define STILL_PAIRS 16
 /* At most so many pairs are compared to parts of a pixel; more do not improve the centre. */
@@ -280,7 +282,9 @@ axis_correlation_refine (const Correlation *self, double slope_px, TdAxisEstimat
     estimate->spread_px = hypot (estimate->spread_px, SLOPE_SPREAD_PX);
   else if (self->pairs->len < FEW_PAIRS)
     estimate->spread_px = hypot (estimate->spread_px, FEW_SPREAD_PX);
-  if (match.top < 0.05) {
+  /* What is left of a sample that looks the same from everywhere is noise, which has a best centre
+     too. */
+  if (match.top < 0.05 || !(match.spread_px < VAGUE_PX)) {
     estimate->confidence = 0;
     estimate->reason = "views half a turn apart do not resemble each other";
   }

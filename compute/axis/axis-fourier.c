@@ -36,10 +36,7 @@ static const struct {
 #define MOST_NEAR 12
 #define LAST_STEP 0.1
 #define LAST_STEPS 3
-/* The standard error as a multiple of what noise alone would make, by the half turns to compare.
-   The seam of one half turn also shows what the beam and the detector did meanwhile. The last
-   figure is added where a sample is cut off. */
-static const double spread_parts[] = { 3, 1 };
+/* A part of the standard error, where a sample is cut off. */
 #define CUT_OFF_SPREAD_PX 0.04
 /* The wedge's radius, of the width. What lies beyond the ends moves faster than all that is inside.
  */
@@ -201,7 +198,8 @@ axis_fourier_moved (const Halves *self, guint h, double first, guint width)
 
 /* @centre: in binned columns. @reach: columns to either side. */
 static gboolean
-axis_fourier_merit (const Halves *self, double centre, guint reach, double *value, GError **error)
+axis_fourier_merit (const Halves *self, double centre, guint reach, double *value, double *rows,
+                    GError **error)
 {
   *value = 0;
   for (guint h = 0; h < self->n_halves; h++) {
@@ -210,7 +208,8 @@ axis_fourier_merit (const Halves *self, double centre, guint reach, double *valu
     g_autofree float *half = axis_fourier_moved (self, h, centre - reach, 2 * reach + 1);
     if (!half)
       return axis_fourier_no_memory (self, self->n_views[h], error);
-    *value += (1 - td_axis_wedge_spilled (self->wedges[h], half, 2 * reach + 1)) / self->n_halves;
+    *value += (1 - td_axis_wedge_spilled (self->wedges[h], half, 2 * reach + 1, rows))
+              / self->n_halves;
   }
   return TRUE;
 }
@@ -260,7 +259,7 @@ merit_of_all (const Halves *self, TdAxisCurve *curve, guint reach, GError **erro
         return FALSE;
       cut_columns (i % 2 ? between : whole, self->n_views[h], stride, i / 2, width, half);
       curve->merit[i]
-          += (1 - td_axis_wedge_spilled (self->wedges[h], half, width)) / self->n_halves;
+          += (1 - td_axis_wedge_spilled (self->wedges[h], half, width, NULL)) / self->n_halves;
     }
   }
   return TRUE;
@@ -309,26 +308,26 @@ try_around (const Halves *self, double around, double step, guint steps, double 
 
   *curve = (TdAxisCurve) { around - steps * step, step, 2 * steps + 1, values };
   for (guint i = 0; i < curve->n; i++)
-    if (!axis_fourier_merit (self, curve->first_px + i * step, reach, &values[i], error))
+    if (!axis_fourier_merit (self, curve->first_px + i * step, reach, &values[i], NULL, error))
       return FALSE;
   return TRUE;
 }
 
-/* What spills at the best centre is taken for noise, and the parabola for what the seam adds to it.
- */
-static double
-axis_fourier_spread_of (const Halves *self, const TdAxisCurve *curve, double at)
+static gboolean
+axis_fourier_spread (const Halves *self, double around, double *spread_px, GError **error)
 {
-  guint middle = curve->n / 2, width = 2 * axis_fourier_reach_of (self, at) + 1;
-  double far = middle * curve->step_px * self->by_columns, freedom = 0;
-  double spilled = 1 - curve->merit[middle];
-  double bend
-      = (2 * curve->merit[middle] - curve->merit[0] - curve->merit[curve->n - 1]) / (far * far);
+  const guint reach = axis_fourier_reach_of (self, around);
+  const guint n = MAX (self->n_views[0], self->n_views[1]) + 1;
+  g_autofree double *rows = g_new0 (double, 3 * (gsize) n);
+  double value;
 
-  for (guint h = 0; h < self->n_halves; h++)
-    freedom += td_axis_wedge_freedom (self->wedges[h], width);
-  double noise = bend > 0 ? sqrt (MAX (spilled, 0) / (bend * freedom)) : NAN;
-  return hypot (spread_parts[self->n_halves - 1] * noise, self->cut_off ? CUT_OFF_SPREAD_PX : 0);
+  for (gint k = 0; k < 3; k++)
+    if (!axis_fourier_merit (self, around + (k - 1) * LAST_STEP, reach, &value, rows + k * n,
+                             error))
+      return FALSE;
+  *spread_px = hypot (td_axis_scatter (rows, n, LAST_STEP * self->by_columns),
+                      self->cut_off ? CUT_OFF_SPREAD_PX : 0);
+  return TRUE;
 }
 
 /* Around what the level before found, with one taper for all. @last: to parts of a column. */
@@ -355,10 +354,9 @@ search_near (const Halves *self, double reach_px, gboolean last, TdAxisEstimate 
       return FALSE;
     if (td_axis_curve_peak (&curve, &found))
       around = found.centre_px;
-    estimate->spread_px = axis_fourier_spread_of (self, &curve, around);
   }
   estimate->centre_px = from_binned (self, around);
-  return TRUE;
+  return !last || axis_fourier_spread (self, around, &estimate->spread_px, error);
 }
 
 static gboolean

@@ -9,6 +9,7 @@
 #include "axis-spectrum.h"
 
 #define LEAST_REACH 4
+#define SCATTER_STEP 0.125
 
 struct TdAxisLikeness {
   TdAxisSpectrum *spectrum; /* of the views that are in a pair */
@@ -126,9 +127,10 @@ axis_likeness_lay_out (TdAxisLikeness *self, guint index, const float *a, const 
     differ[t] -= (float) (self->fade[t] * sum / weights);
 }
 
-/* sum r^2 |FT|^2 over all frequencies and lines; INFINITY: no memory. */
+/* sum r^2 |FT|^2 over all frequencies and lines; INFINITY: no memory. @bins: what each frequency
+   adds, may be NULL. */
 static double
-filtered_energy (const TdAxisLikeness *self, const float *lines)
+filtered_energy (const TdAxisLikeness *self, const float *lines, double *bins)
 {
   guint n = self->pairs->len;
   g_autoptr (TdAxisSpectrum) spectrum = td_axis_spectrum_new (lines, n, self->n_columns, FALSE);
@@ -141,22 +143,21 @@ filtered_energy (const TdAxisLikeness *self, const float *lines)
     const float *bin = td_axis_spectrum_bins (spectrum, row);
     for (guint i = 1; i <= half; i++) {
       double square = (double) bin[2 * i] * bin[2 * i] + (double) bin[2 * i + 1] * bin[2 * i + 1];
-      sum += (i < half ? 2 : 1) * self->response[i] * self->response[i] * square;
+      square *= (i < half ? 2 : 1) * self->response[i] * self->response[i];
+      sum += square;
+      if (bins)
+        bins[i] += square;
     }
   }
   return sum;
 }
 
-double
-td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, double taper_px,
-                     double *energy)
+/* All pairs under the taper. */
+static void
+axis_likeness_compare (TdAxisLikeness *self, double centre_px, double drift_px, double taper_px)
 {
   guint reach = axis_likeness_reach_of (self, taper_px), width = 2 * reach + 1;
 
-  if (energy)
-    *energy = 0;
-  if (g_cancellable_is_cancelled (self->cancellable))
-    return 0;
   for (guint t = 0; t < width; t++)
     self->fade[t] = td_axis_taper ((gint) t - (gint) reach, reach);
   if (self->first_off_rad == 0)
@@ -175,9 +176,21 @@ td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, do
     }
     axis_likeness_lay_out (self, i, a, b0, b1, reach);
   }
+}
+
+double
+td_axis_likeness_at (TdAxisLikeness *self, double centre_px, double drift_px, double taper_px,
+                     double *energy)
+{
   if (energy)
-    *energy = filtered_energy (self, self->lines[1]) + filtered_energy (self, self->lines[2]);
-  return filtered_energy (self, self->lines[0]);
+    *energy = 0;
+  if (g_cancellable_is_cancelled (self->cancellable))
+    return 0;
+  axis_likeness_compare (self, centre_px, drift_px, taper_px);
+  if (energy)
+    *energy = filtered_energy (self, self->lines[1], NULL)
+              + filtered_energy (self, self->lines[2], NULL);
+  return filtered_energy (self, self->lines[0], NULL);
 }
 
 /* ── The climb ── */
@@ -220,6 +233,20 @@ climb_once (TdAxisLikeness *self, TdAxisMatch *match, double h, double *bend)
   return FALSE;
 }
 
+static double
+axis_likeness_scatter (TdAxisLikeness *self, const TdAxisMatch *match)
+{
+  const guint n = td_axis_spectrum_length (self->spectrum) / 2 + 1;
+  g_autofree double *bins = g_new0 (double, 3 * (gsize) n);
+
+  for (gint k = 0; k < 3; k++) {
+    axis_likeness_compare (self, match->centre_px + (k - 1) * SCATTER_STEP, match->drift_px,
+                           match->centre_px);
+    filtered_energy (self, self->lines[0], bins + k * n);
+  }
+  return td_axis_scatter (bins, n, SCATTER_STEP);
+}
+
 gboolean
 td_axis_likeness_climb (TdAxisLikeness *self, TdAxisMatch *match, GCancellable *cancellable,
                         GError **error)
@@ -236,9 +263,6 @@ td_axis_likeness_climb (TdAxisLikeness *self, TdAxisMatch *match, GCancellable *
     }
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
-  /* What does not match is taken for noise, which is independent in as many places as the rows have
-     columns. */
-  guint n = self->pairs->len * (2 * axis_likeness_reach_of (self, match->centre_px) + 1);
-  match->spread_px = bend > 0 ? sqrt (MAX (1 - match->top, 0) * 2 / (bend * n)) : NAN;
+  match->spread_px = axis_likeness_scatter (self, match);
   return TRUE;
 }

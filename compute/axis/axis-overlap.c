@@ -28,6 +28,7 @@
 #define WEDGE_STEPS 3        /* a gap of so many usual steps is not bridged */
 #define CHANCE 6             /* standard deviations that a narrow overlap may agree by chance */
 #define WIDEST_FIT 4         /* half columns to either side of the peak */
+#define PARABOLA_PX 0.03     /* error of the parabola: undersampled edges pull it to half columns */
 #define NEIGHBOURHOOD 4      /* half columns that belong to a peak: at least */
 
 /* The turn with evenly spread views, the second half opposite to the first. */
@@ -366,7 +367,8 @@ axis_overlap_refine (const Agreement *agreement, guint first, guint last, guint 
   estimate->centre_px += CLAMP (slope / s2 / (2 * bend), -1, 1) / 2;
   /* Each value's variance is (1 - r^2) / samples. Neighbours share most of their noise. So the
      slope is hardly known better than from two of them. */
-  estimate->spread_px = sqrt (MAX (1 - r[peak] * r[peak], 1e-6) / (2 * samples)) / (4 * bend);
+  estimate->spread_px
+      = hypot (sqrt (MAX (1 - r[peak] * r[peak], 0) / (2 * samples)) / (4 * bend), PARABOLA_PX);
 }
 
 static void

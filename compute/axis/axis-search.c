@@ -13,6 +13,10 @@
 #define CORNER 0.06
 /* Columns at either end that the filter's edges reach. */
 #define EDGE 2
+/* Bands of frequencies that tell the error of a centre, and what their being few and pulled alike
+   adds to it. */
+#define BANDS 6
+#define FEW_BANDS 1.6
 
 /* The peak's place by three neighbouring values: -0.5 … 0.5. */
 static double
@@ -68,6 +72,30 @@ td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate)
               * (best + axis_search_parabola (merit[best - 1], merit[best], merit[best + 1]));
   estimate->confidence = isfinite (second) ? CLAMP ((merit[best] - second) / height, 0, 1) : 1;
   return TRUE;
+}
+
+double
+td_axis_scatter (const double *parts, guint n, double step_px)
+{
+  const double *left = parts, *here = left + n, *right = here + n;
+  double bend = 0, seen = 0, slope = 0, squares = 0;
+  guint band = 1;
+
+  for (guint i = 0; i < n; i++)
+    bend += left[i] - 2 * here[i] + right[i];
+  if (!(bend > 0))
+    return NAN;
+  for (guint i = 0; i < n; i++) {
+    slope += (right[i] - left[i]) / 2;
+    seen += left[i] - 2 * here[i] + right[i];
+    if (seen < bend * band / BANDS && i + 1 < n)
+      continue;
+    squares += slope * slope;
+    slope = 0;
+    while (band < BANDS && seen >= bend * band / BANDS)
+      band++;
+  }
+  return FEW_BANDS * sqrt (squares) / bend * step_px;
 }
 
 double

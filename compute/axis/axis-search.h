@@ -19,6 +19,13 @@ typedef struct {
    in @estimate: the curve is flat, or rises to an end of the range. */
 gboolean td_axis_curve_peak (const TdAxisCurve *curve, TdAxisEstimate *estimate);
 
+/* The standard error of the centre where a sum over frequencies is least. @parts: [3][n] what each
+   frequency adds at centres @step_px before it, at it and after it. Bands of frequencies that know
+   the centre equally well tell how far they pull it apart. Noise is independent between them, and
+   edges that the columns undersample pull the high ones towards whole and half columns. NAN: it is
+   least nowhere. */
+double td_axis_scatter (const double *parts, guint n, double step_px);
+
 /* A taper over 2 reach + 1 columns: 1, and falling to 0 over the outer 40 %. @t: columns from its
    middle. */
 double td_axis_taper (gint t, guint reach);

@@ -40,7 +40,7 @@
 /* What the best-looking slice is off by, in columns. Values of a sample that is cut off are wrong,
    and what they look like is a weak witness. */
 static const double spreads_px[] = {
-  [TD_AXIS_QUALITY_NEGATIVITY] = 0.03,
+  [TD_AXIS_QUALITY_NEGATIVITY] = 0.045,
   [TD_AXIS_QUALITY_FLATNESS] = 0.09,
   [TD_AXIS_QUALITY_STEEPNESS] = 0.06,
 };

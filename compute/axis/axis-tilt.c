@@ -283,7 +283,7 @@ axis_tilt_look (Search *self, const TdAxisLine *line, TdAxisTilt *said, double *
   /* The factor allows for noise that neighbours share, once it is whitened and sheared, and for
      stripes, which few frames keep. The slope's error is that of a line through evenly spread
      places. */
-  said->centre_error = (self->n_frames >= STILL_FRAMES ? 2 : 4) * match.spread_px;
+  said->centre_error = (self->n_frames >= STILL_FRAMES ? 1.2 : 2.4) * match.spread_px;
   const double span = self->places[self->count - 1] - self->places[0];
   const double spread = said->centre_error * sqrt (12) / span;
   said->slope_error

@@ -215,17 +215,7 @@ count_values (const TdAxisWedge *wedge, double *outside, double *all)
 }
 
 double
-td_axis_wedge_freedom (const TdAxisWedge *wedge, guint width)
-{
-  double outside, all;
-
-  count_values (wedge, &outside, &all);
-  /* Half of the values repeat the other half; padding adds none, and the taper takes some. */
-  return MAX (outside / 2 * MIN (0.75 * width / wedge->length, 1), 1);
-}
-
-double
-td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width)
+td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width, double *rows)
 {
   guint n_views = wedge->n_views, reach = width / 2;
   double outside = 0, all = 0, n_outside, n_all;
@@ -252,6 +242,8 @@ td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width)
     all += joined.all[m];
   }
   count_values (wedge, &n_outside, &n_all);
+  for (guint m = 0; rows && m <= n_views; m++)
+    rows[m] += all > 0 ? joined.outside[m] / n_outside / (all / n_all) : 0;
   g_free (joined.fade);
   g_free (joined.means);
   g_free (joined.outside);

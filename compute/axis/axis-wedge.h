@@ -22,9 +22,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdAxisWedge, td_axis_wedge_free)
    and the middle column lies on the centre. Each view loses its mean, for the beam may change, and
    td_axis_taper() tapers it. Squares make a parabola about the centre, whatever the noise. Slow
    motions, |m| <= TD_AXIS_WEDGE_DROP, are left out: the taper alone makes them spill, and they
-   carry stripes and the wandering beam. Runs on the host's threads; one call at a time. */
-double td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width);
-/* How many independent values the mean outside is made of. */
-double td_axis_wedge_freedom (const TdAxisWedge *wedge, guint width);
+   carry stripes and the wandering beam. @rows: [n_views + 1] to which each m's part is added, may
+   be NULL. Runs on the host's threads; one call at a time. */
+double td_axis_wedge_spilled (const TdAxisWedge *wedge, const float *half, guint width,
+                              double *rows);
 
 #define TD_AXIS_WEDGE_DROP 6

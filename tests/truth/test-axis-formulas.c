@@ -256,7 +256,7 @@ test_wedge (void)
         all += size * size;
         n_all++;
       }
-    assert_near (td_axis_wedge_spilled (wedge, half, (guint) width),
+    assert_near (td_axis_wedge_spilled (wedge, half, (guint) width, NULL),
                  outside / n_outside / (all / n_all), 1e-5);
   }
 }

@@ -170,7 +170,7 @@ test_found (void)
       g_assert_cmpfloat (estimate.confidence, >=, found[i].confidence[k]);
       g_assert_cmpfloat (estimate.confidence, <=, 1);
       g_assert_cmpfloat (estimate.spread_px, >, 0);
-      g_assert_cmpfloat (fabs (estimate.centre_px - s->centre_px), <, 6 * estimate.spread_px);
+      g_assert_cmpfloat (fabs (estimate.centre_px - s->centre_px), <, 3 * estimate.spread_px);
     }
   }
 }
@@ -219,8 +219,7 @@ root_mean_square (const double *values, guint n)
   return sqrt (sum / n);
 }
 
-/* It follows the noise, and is of the size of the error that is made. The consensus widens it to
-   what the methods' answers differ by. */
+/* It follows the noise, and is of the size of the error that is made. */
 static void
 test_spread (void)
 {
@@ -230,10 +229,10 @@ test_spread (void)
     double range_deg;
     double least, most; /* made, as a multiple of stated */
   } cases[] = {
-    { 0, 151, 181.2, 1, 5 }, /* two views are opposite */
-    { 0, 300, 360, 2, 6 },
-    { 1, 151, 181.2, 0.7, 3 },
-    { 1, 300, 360, 1, 3 },
+    { 0, 151, 181.2, 0.3, 2 }, /* two views are opposite */
+    { 0, 300, 360, 0.3, 2 },
+    { 1, 151, 181.2, 0.3, 2 },
+    { 1, 300, 360, 0.3, 2 },
   };
 
   for (guint c = 0; c < G_N_ELEMENTS (cases); c++) {
@@ -263,7 +262,123 @@ test_spread (void)
     }
     /* Three times the noise; of few pairs most is what is always added. */
     g_assert_cmpfloat (stated[1] / stated[0], >, c == 0 ? 1.1 : 2);
-    g_assert_cmpfloat (stated[1] / stated[0], <, 3.5);
+    g_assert_cmpfloat (stated[1] / stated[0], <, 4.5);
+  }
+}
+
+/* An ellipse: its middle, half axes, where the first of them points, and what it attenuates. */
+typedef struct {
+  double x, y, a, b, turned, value;
+} Ellipse;
+
+/* Half a chord's square over the square of the half width is what is left of 1 beyond t. */
+static double
+ellipse_chord (const Ellipse *e, double angle, double t)
+{
+  const double c = e->a * cos (angle - e->turned), s = e->b * sin (angle - e->turned);
+  const double off = t - e->x * cos (angle) - e->y * sin (angle), square = c * c + s * s;
+
+  return square > off * off ? 2 * e->value * e->a * e->b * sqrt (square - off * off) / square : 0;
+}
+
+enum { ELLIPSES = 10, WITHIN = 8 };
+
+/* Ten ellipses anywhere, or a single one. Sharp edges of either are finer than the columns, which
+   see them in one point or as their mean. */
+static void
+ellipses_make (const Sample *sample, gboolean single, guint points, Views *views)
+{
+  const guint n = sample->n_columns;
+  Ellipse ellipses[ELLIPSES];
+  TdRandom random;
+
+  td_random_init (&random, 78, sample->seed);
+  for (guint i = 0; i < ELLIPSES; i++) {
+    const double most = single ? 1.0 : 0.3, a = most * (0.1 + 0.9 * td_random_uniform (&random)),
+                 b = most * (0.1 + 0.9 * td_random_uniform (&random)),
+                 r = (1 - MAX (a, b)) * sqrt (td_random_uniform (&random)),
+                 at = 2 * G_PI * td_random_uniform (&random);
+    ellipses[i] = (Ellipse) { sample->radius_px * r * cos (at),
+                              sample->radius_px * r * sin (at),
+                              sample->radius_px * a,
+                              sample->radius_px * b,
+                              G_PI * td_random_uniform (&random),
+                              1 / sample->radius_px };
+  }
+  views->sinogram = g_new (float, (gsize) n * sample->n_views);
+  views->angles_rad = g_new (double, sample->n_views);
+  td_test_random (views->sinogram, (gsize) n * sample->n_views, sample->seed + 1);
+  for (guint v = 0; v < sample->n_views; v++) {
+    const double angle = (sample->first_deg + sample->range_deg * v / sample->n_views) * G_PI / 180;
+    views->angles_rad[v] = angle;
+    for (guint u = 0; u < n; u++) {
+      double sum = sample->noise * views->sinogram[v * n + u];
+      for (guint i = 0; i < (single ? 1 : ELLIPSES); i++)
+        for (guint p = 0; p < points; p++)
+          sum += ellipse_chord (&ellipses[i], angle,
+                                u - sample->centre_px + (p + 0.5) / points - 0.5)
+                 / points;
+      views->sinogram[v * n + u] = (float) sum;
+    }
+  }
+}
+
+/* Scans of any size, noise and axis: what a method answers lies within three times the error that
+   it states, 95 times of 100. */
+static void
+test_stated (void)
+{
+  enum { SCANS = 120 };
+  static const TdAxisMethodKind *const all[]
+      = { &td_axis_correlation, &td_axis_fourier, &td_axis_sharpness, &td_axis_overlap };
+  guint answers[4] = { 0 }, within[4] = { 0 };
+  TdRandom random;
+
+  td_random_init (&random, 79, 1);
+  for (guint i = 0; i < SCANS; i++) {
+    const gboolean whole = i & 1;
+    const guint n = 64 + (guint) (100 * td_random_uniform (&random));
+    const guint half_views = 60 + (guint) (120 * td_random_uniform (&random));
+    const guint n_views = whole ? 2 * half_views : half_views;
+    const double centre = (n - 1) / 2.0 + n * 0.3 * (td_random_uniform (&random) - 0.5);
+    Sample sample = {
+      .n_columns = n,
+      .n_views = n_views,
+      .range_deg = whole   ? 360
+                   : i & 2 ? 180
+                           : 180.0 * n_views / (n_views - 1),
+      .first_deg = 360 * td_random_uniform (&random),
+      .centre_px = centre,
+      .noise = pow (10, -1 - 3 * td_random_uniform (&random)),
+      .seed = i,
+    };
+    sample.radius_px
+        = (MIN (centre, n - 1 - centre) - 2) * (0.6 + 0.35 * td_random_uniform (&random));
+    g_auto (Views) views = { 0 };
+    const guint shape = i / 4 % 4;
+    if (shape == 0)
+      views_make (&sample, &views);
+    else
+      ellipses_make (&sample, shape == 3, shape == 1 ? 1 : WITHIN, &views);
+    for (guint k = 0; k < G_N_ELEMENTS (all); k++) {
+      if (all[k]->unsuited (views.angles_rad, n_views, n))
+        continue;
+      const TdAxisEstimate estimate = find_in (all[k], &sample, &views, centre - 6.3, centre + 5.4);
+      if (!isfinite (estimate.centre_px) || estimate.confidence < TD_AXIS_WEAK)
+        continue;
+      const double off = estimate.centre_px - centre;
+      answers[k]++;
+      within[k] += fabs (off) <= 3 * estimate.spread_px;
+      if (!(fabs (off) <= 3 * estimate.spread_px))
+        g_test_message ("%u, %s, shape %u, %u x %u views, noise %.4f, axis %.2f: off %+.4f +- %.4f",
+                        i, all[k]->name, shape, n, n_views, sample.noise, centre, off,
+                        estimate.spread_px);
+    }
+  }
+  for (guint k = 0; k < G_N_ELEMENTS (all); k++) {
+    g_test_message ("%s: %u of %u", all[k]->name, within[k], answers[k]);
+    g_assert_cmpuint (answers[k], >, SCANS / 3);
+    g_assert_cmpuint (100 * within[k], >=, 95 * answers[k]);
   }
 }
 
@@ -294,7 +409,7 @@ test_overlap (void)
     g_assert_cmpfloat_with_epsilon (estimate.centre_px, s->centre_px, 0.02);
     g_assert_cmpfloat (estimate.confidence, >, 0.85);
     g_assert_cmpfloat (estimate.spread_px, >, 0);
-    g_assert_cmpfloat (estimate.spread_px, <, 0.02);
+    g_assert_cmpfloat (estimate.spread_px, <, 0.04);
     /* Half of the range does, and what lies outside is not looked at. */
     const TdAxisEstimate half
         = find_in (&td_axis_overlap, s, &views, s->centre_px - 9, s->centre_px + 5);
@@ -391,7 +506,7 @@ test_tilt (void)
     g_assert_cmpfloat (fabs (centre - s.centre_px), <, 5 * tilt.centre_error + 5e-3);
     g_assert_cmpfloat (fabs (tilt.line.slope - cases[i].slope), <, 3 * tilt.slope_error + 1e-4);
     g_assert_cmpfloat (tilt.centre_error, <, 0.01);
-    g_assert_cmpfloat (tilt.slope_error, <, 0.08 / n_rows);
+    g_assert_cmpfloat (tilt.slope_error, <, 0.1 / n_rows);
   }
 }
 
@@ -588,6 +703,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis-methods/found", test_found);
   g_test_add_func ("/axis-methods/alike", test_alike);
   g_test_add_func ("/axis-methods/spread", test_spread);
+  g_test_add_func ("/axis-methods/stated", test_stated);
   g_test_add_func ("/axis-methods/overlap", test_overlap);
   g_test_add_func ("/axis-methods/tilt/found", test_tilt);
   g_test_add_func ("/axis-methods/tilt/none", test_tilt_none);
