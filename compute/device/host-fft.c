@@ -237,7 +237,7 @@ host_fft_pitch (gsize ny)
 TdHostFft *
 td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error)
 {
-  TdHostFft *self = g_new0 (TdHostFft, 1);
+  TdHostFft *self = g_atomic_rc_box_new0 (TdHostFft);
   const gsize line
       = sizeof (fftwf_complex)
         * MAX ((gsize) n[0], COLUMNS_AT_ONCE * host_fft_pitch (kind == TD_FFT_C2C_2D ? n[1] : 1));
@@ -259,15 +259,21 @@ td_host_fft_make (TdFftKind kind, const guint n[2], guint batch, GError **error)
   return NULL;
 }
 
-void
-td_host_fft_destroy (TdHostFft *self)
+static void
+host_fft_clear (gpointer data)
 {
-  if (!self)
-    return;
+  TdHostFft *self = data;
+
   td_fftw_plan_free (self->rows);
   td_fftw_plan_free (self->columns);
   td_host_scratch_free (self->scratch);
-  g_free (self);
+}
+
+void
+td_host_fft_destroy (TdHostFft *self)
+{
+  if (self)
+    g_atomic_rc_box_release_full (self, host_fft_clear);
 }
 
 /* The inverse is the forward transform backwards. */

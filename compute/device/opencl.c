@@ -417,6 +417,9 @@ opencl_queue_finish (TdQueue *queue, GError **error)
     status = clWaitForEvents (1, &marker);
     clReleaseEvent (marker);
   }
+  /* Where waiting failed the work goes on, and what it reads and writes goes when we return. */
+  if (status != CL_SUCCESS)
+    clFinish (queue_of (queue));
   return check_finished (status, error);
 }
 
@@ -1086,9 +1089,10 @@ opencl_fft_free (TdFft *fft)
 
 /* ── Running ── */
 
-/* The runtime copies it and puts the buffer's address into @data. */
+/* The runtime copies it and puts the buffer's address into @data. The transform is held until it
+   was run: a queue that says it failed may still come to it, when all else is freed. */
 typedef struct {
-  const TdHostFft *fft;
+  TdHostFft *fft;
   guint8 *data;
   guint64 offset;
   gboolean inverse;
@@ -1100,15 +1104,20 @@ run_native (void *data)
   NativeRun *run = data;
 
   td_host_fft_execute (run->fft, run->data + run->offset, run->inverse);
+  td_host_fft_destroy (run->fft);
 }
 
 static cl_int
 run_host (OpenclFft *self, cl_command_queue to, cl_mem data, guint64 offset, gboolean inverse)
 {
-  NativeRun run = { self->host, NULL, offset, inverse };
+  NativeRun run = { g_atomic_rc_box_acquire (self->host), NULL, offset, inverse };
   const void *place = &run.data;
+  const cl_int status
+      = clEnqueueNativeKernel (to, run_native, &run, sizeof run, 1, &data, &place, 0, NULL, NULL);
 
-  return clEnqueueNativeKernel (to, run_native, &run, sizeof run, 1, &data, &place, 0, NULL, NULL);
+  if (status != CL_SUCCESS)
+    td_host_fft_destroy (run.fft);
+  return status;
 }
 
 /* clFFT takes whole buffers only: the part at @offset as a sub-buffer, or a copy where the device
