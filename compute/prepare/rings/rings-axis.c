@@ -69,11 +69,14 @@ td_rings_axis (const float *modes, guint n_columns, const double *angles_rad, gu
 
   if (!rings_axis_is_whole (modes, n_columns, offsets * n_views))
     return unknown;
-  for (guint view = 0; view < n_views; view++)
+  for (guint view = 0; view < n_views; view++) {
+    double at[N];
+    for (guint i = 0; i < N; i++)
+      at[i] = rings_axis_mode_at (i, angles_rad[view]);
     for (guint i = 0; i < N; i++)
       for (guint j = 0; j < N; j++)
-        a[i][j]
-            += rings_axis_mode_at (i, angles_rad[view]) * rings_axis_mode_at (j, angles_rad[view]);
+        a[i][j] += at[i] * at[j];
+  }
   for (guint c = 0; c < n_columns; c++) {
     mass += (double) modes[c] / n_views;
     arms += (c - middle) * (c - middle);

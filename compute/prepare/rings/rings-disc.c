@@ -16,8 +16,8 @@
 /* The columns about one edge, up to the disc's middle, and its places. */
 typedef struct {
   int first, n;
-  double weights[LINE], stiffness[LINE];
-  double values[LINE], left_over[LINE]; /* of the profile; what no offsets explain */
+  double weights[LINE], factors[3 * LINE]; /* td_rings_factor()'s */
+  double values[LINE], left_over[LINE];    /* of the profile; what no offsets explain */
   double energy;
   guint n_known;
   double middle, reach;        /* of the places */
@@ -51,7 +51,7 @@ leave_over (const Edge *edge, const double *values, double *left_over)
 {
   double q[LINE];
 
-  td_rings_solve (values, edge->weights, edge->stiffness, edge->n, q);
+  td_rings_solve_by (edge->factors, values, edge->weights, edge->n, q);
   for (int i = 0; i < edge->n; i++)
     left_over[i] = edge->weights[i]
                    * (values[i] - 2 * q[i] + q[MAX (i - 1, 0)] + q[MIN (i + 1, edge->n - 1)]);
@@ -70,15 +70,18 @@ rings_disc_product (const double *a, const double *b, int n)
 static void
 look_around (Edge *edge, const TdRingsProfile *profile, double reach, int first, int end)
 {
+  double stiffness[LINE];
+
   edge->first = MAX (first, 0);
   edge->n = MIN (end, (int) profile->n) - edge->first;
   edge->n_known = 0;
   for (int i = 0; i < edge->n; i++) {
     edge->values[i] = profile->values[edge->first + i];
     edge->weights[i] = i > 0 && i + 1 < edge->n && !profile->unknown[edge->first + i];
-    edge->stiffness[i] = pow (reach, -4);
+    stiffness[i] = pow (reach, -4);
     edge->n_known += edge->weights[i] > 0;
   }
+  td_rings_factor (edge->weights, stiffness, edge->n, edge->factors);
   leave_over (edge, edge->values, edge->left_over);
   edge->energy = rings_disc_product (edge->values, edge->left_over, edge->n);
 }

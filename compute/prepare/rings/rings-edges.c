@@ -34,24 +34,27 @@
 typedef struct {
   const TdRingsProfile *profile;
   double stiffness;
+  double *weights, *factors; /* td_rings_factor()'s */
   double *values;
   double deviation;
 } Seen;
 
-static void
-rings_edges_look (Seen *seen, const TdRingsProfile *profile, double reach)
-{
-  guint n = profile->n;
-  g_autofree double *weights = g_new (double, n), *stiffness = g_new (double, n);
-  g_autofree float *sizes = g_new (float, n);
+#define SEEN_DOUBLES 5 /* of a column */
 
-  seen->profile = profile;
-  seen->stiffness = pow (reach, -4);
+static void
+rings_edges_look (Seen *seen, const TdRingsProfile *profile, double reach, double *memory)
+{
+  const guint n = profile->n;
+  g_autofree float *sizes = g_new (float, n);
+  double *stiffness = memory + 4 * (gsize) n; /* the values' place, which come later */
+
+  *seen = (Seen) { profile, pow (reach, -4), memory, memory + n, stiffness, 0 };
   for (guint c = 0; c < n; c++) {
-    weights[c] = !profile->unknown[c];
+    seen->weights[c] = !profile->unknown[c];
     stiffness[c] = seen->stiffness;
   }
-  td_rings_solve (profile->values, weights, stiffness, n, seen->values);
+  td_rings_factor (seen->weights, stiffness, n, seen->factors);
+  td_rings_solve_by (seen->factors, profile->values, seen->weights, n, seen->values);
   for (guint c = 0; c < n; c++)
     sizes[c] = fabs (seen->values[c]);
   seen->deviation = 1.4826 * td_median (sizes, n);
@@ -111,6 +114,69 @@ rings_edges_look_at (const Seen *seen, int place, gboolean right)
   return (Edge) { product / sqrt (norm), product / norm, product * product / (norm * energy) };
 }
 
+#define LOOKS (SHIFTS / STEP) /* of a column */
+
+/* The shapes of a column's places side by side, for vectors, and their squares. */
+typedef struct {
+  double shapes[2 * REACH + 1][LOOKS], norms[LOOKS];
+} Shapes;
+
+static void
+gather_shapes (Shapes *gathered)
+{
+  *gathered = (Shapes) { 0 };
+  for (guint d = 0; d <= 2 * REACH; d++)
+    for (guint k = 0; k < LOOKS; k++) {
+      const double shape = edge_shapes ()[k * STEP][d];
+      gathered->shapes[d][k] = shape;
+      gathered->norms[k] += shape * shape;
+    }
+}
+
+/* rings_edges_look_at() of all places from @column on, where all columns about it are known. */
+static void
+rings_edges_look_all (const Seen *seen, const Shapes *shapes, guint column, gboolean right,
+                      Edge edges[LOOKS])
+{
+  const double *values = seen->values + column, *norms = shapes->norms;
+  double products[LOOKS] = { 0 }, energy = 0;
+
+  for (int d = -REACH; d <= REACH; d++) {
+    const double value = values[right ? d : -d];
+    energy += value * value;
+    for (guint k = 0; k < LOOKS; k++)
+      products[k] += shapes->shapes[REACH + d][k] * value;
+  }
+  for (guint k = 0; k < LOOKS; k++)
+    edges[k] = energy <= 0 ? (Edge) { 0, 0, 0 }
+                           : (Edge) { products[k] / sqrt (norms[k]), products[k] / norms[k],
+                                      products[k] * products[k] / (norms[k] * energy) };
+}
+
+/* All places of the profile: what lies to their right, or to their left. */
+static void
+rings_edges_scan (const Seen *seen, gboolean right, Edge *edges)
+{
+  const TdRingsProfile *profile = seen->profile;
+  const int n = profile->n, last = (n - 1) * LOOKS;
+  Shapes shapes;
+
+  gather_shapes (&shapes);
+  for (int column = 0, known = 0, end = 0; column < n; column++) {
+    Edge looks[LOOKS];
+    for (; end < n && end <= column + REACH; end++)
+      known = profile->unknown[end] ? 0 : known + 1;
+    const gboolean all = column >= REACH && column + REACH < n && known > 2 * REACH;
+    if (all)
+      rings_edges_look_all (seen, &shapes, column, right, looks);
+    for (int k = 0; k < LOOKS; k++) {
+      const int at = column * LOOKS + (right ? k : -k);
+      if (at >= 0 && at <= last)
+        edges[at] = all ? looks[k] : rings_edges_look_at (seen, at * STEP, right);
+    }
+  }
+}
+
 /* Places of @edges that are edges of their own. */
 static guint
 rings_edges_choose (const Edge *edges, guint n, double least, guint *chosen)
@@ -125,36 +191,49 @@ rings_edges_choose (const Edge *edges, guint n, double least, guint *chosen)
   return count;
 }
 
+/* The columns about one. */
 typedef struct {
-  double product, norm;
-} Likeness;
+  int first;
+  double weights[LINE], factors[3 * LINE];
+} About;
 
-/* Compares a disc with the profile about the column @edge; a piece of it is enough where nothing
- * else is. */
 static void
-compare_edge (const Seen *seen, double left, double right, int edge, Likeness *sum)
+look_about (const Seen *seen, int column, About *about)
 {
   const TdRingsProfile *profile = seen->profile;
-  double values[LINE], weights[LINE], stiffness[LINE], shape[LINE];
-  int first = edge - LINE / 2, n = profile->n;
+  const int n = profile->n;
+  double stiffness[LINE];
 
+  about->first = column - LINE / 2;
   for (int i = 0; i < LINE; i++) {
-    double disc[3];
-    for (int d = -1; d <= 1; d++) {
-      double c = CLAMP (first + i + d, 0, n - 1);
-      disc[1 + d] = sqrt (MAX (0, (c - left) * (right - c)));
-    }
-    gboolean inside = first + i >= 0 && first + i < n && i > 0 && i < LINE - 1;
-    values[i] = 2 * disc[1] - disc[0] - disc[2];
-    weights[i] = inside && !profile->unknown[first + i];
+    const int c = about->first + i;
+    about->weights[i] = c >= 0 && c < n && i > 0 && i < LINE - 1 && !profile->unknown[c];
     stiffness[i] = seen->stiffness;
   }
-  td_rings_solve (values, weights, stiffness, LINE, shape);
+  td_rings_factor (about->weights, stiffness, LINE, about->factors);
+}
+
+/* How much the disc stands out from the profile there. */
+static double
+compare_disc (const Seen *seen, const About *about, double left, double right)
+{
+  const TdRingsProfile *profile = seen->profile;
+  const int first = about->first, n = profile->n;
+  double disc[LINE + 2], values[LINE], shape[LINE], product = 0, norm = 0;
+
+  for (int i = 0; i < LINE + 2; i++) {
+    const double c = CLAMP (first + i - 1, 0, n - 1);
+    disc[i] = sqrt (MAX (0, (c - left) * (right - c)));
+  }
+  for (int i = 0; i < LINE; i++)
+    values[i] = 2 * disc[i + 1] - disc[i] - disc[i + 2];
+  td_rings_solve_by (about->factors, values, about->weights, LINE, shape);
   for (int i = LINE / 2 - REACH; i <= LINE / 2 + REACH; i++)
     if (first + i >= 0 && first + i < n && !profile->unknown[first + i]) {
-      sum->product += shape[i] * seen->values[first + i];
-      sum->norm += shape[i] * shape[i];
+      product += shape[i] * seen->values[first + i];
+      norm += shape[i] * shape[i];
     }
+  return norm > 0 ? fabs (product) / sqrt (norm) : 0;
 }
 
 /* The disc whose weaker edge stands out most, to the grain of the first look; FALSE: none does by
@@ -168,10 +247,8 @@ match_edges (const Seen *seen, double least, double *left, double *right)
   g_autofree guint *from = g_new (guint, n), *to = g_new (guint, n);
   double strongest = 0, off_axis = MAX (OFF_AXIS, SURE * profile->axis_error);
 
-  for (guint i = 0; i < n; i++) {
-    lefts[i] = rings_edges_look_at (seen, i * STEP, TRUE);
-    rights[i] = rings_edges_look_at (seen, i * STEP, FALSE);
-  }
+  rings_edges_scan (seen, TRUE, lefts);
+  rings_edges_scan (seen, FALSE, rights);
   n_left = rings_edges_choose (lefts, n, least, from);
   n_right = rings_edges_choose (rights, n, least, to);
   for (guint i = 0; i < n_left; i++)
@@ -198,13 +275,14 @@ find_small (const Seen *seen, double least, double *left, double *right)
   const TdRingsProfile *profile = seen->profile;
   int middle = (int) (profile->axis + 0.5);
   double energy = 0, most = 0;
+  About about;
 
+  look_about (seen, middle, &about);
   for (int c = MAX (middle - REACH, 0); c <= MIN (middle + REACH, (int) profile->n - 1); c++)
     energy += profile->unknown[c] ? 0 : pow (seen->values[c], 2);
   for (double radius = SMALLEST; radius < SMALL; radius += 0.25) {
-    Likeness like = { 0, 0 };
-    compare_edge (seen, profile->axis - radius, profile->axis + radius, middle, &like);
-    double score = like.norm > 0 ? fabs (like.product) / sqrt (like.norm) : 0;
+    const double score
+        = compare_disc (seen, &about, profile->axis - radius, profile->axis + radius);
     if (score < MAX (least, most) || score * score < LIKENESS * energy)
       continue;
     most = score;
@@ -234,15 +312,12 @@ find_amplitude (const Seen *seen, const double *disc, double left, double right)
 {
   const TdRingsProfile *profile = seen->profile;
   guint n = profile->n;
-  TdRingsProfile own = *profile;
   g_autofree double *values = g_new (double, n), *shape = g_new (double, n);
-  Seen ideal = { .values = shape };
   double product = 0, norm = 0;
 
   for (guint c = 0; c < n; c++)
     values[c] = second_difference (disc, c, n);
-  own.values = values;
-  rings_edges_look (&ideal, &own, pow (seen->stiffness, -0.25));
+  td_rings_solve_by (seen->factors, values, seen->weights, n, shape);
   for (guint c = 0; c < n; c++)
     if (!profile->unknown[c] && MIN (fabs (c - left), fabs (c - right)) <= REACH) {
       product += shape[c] * seen->values[c];
@@ -283,13 +358,14 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
 void
 td_rings_take_discs (TdRingsProfile *profile)
 {
-  g_autofree double *memory = g_new (double, 2 * (gsize) profile->n);
-  Seen wide = { .values = memory }, narrow = { .values = memory + profile->n };
+  const gsize n = SEEN_DOUBLES * (gsize) profile->n;
+  g_autofree double *memory = g_new (double, 2 * n);
+  Seen wide, narrow;
   double left = 0, right = 0;
 
   for (guint i = 0; i < MAX_DISCS && isfinite (profile->axis); i++) {
-    rings_edges_look (&wide, profile, WIDE);
-    rings_edges_look (&narrow, profile, NARROW);
+    rings_edges_look (&wide, profile, WIDE, memory);
+    rings_edges_look (&narrow, profile, NARROW, memory + n);
     if (!find_disc (&wide, &left, &right) || !take_disc (profile, &wide, &narrow, left, right))
       break;
   }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compute/prepare/median.h"
 #include "dataset/sort.h"
@@ -29,27 +30,61 @@
 #define NOISE_BOUND 2.0       /* standard deviations */
 #define QUIETEST 0.2          /* of the columns have noise and little else */
 
-/* L L' and what td_rings_solve() adds to it, by its diagonals: a symmetric matrix of five. */
-typedef struct {
-  double *main, *first, *second;
-} Diagonals;
-
-static void
-rings_offsets_add_row (Diagonals *a, const double *values, const double *weights, guint c, guint n,
-                       double *q)
+/* Of L in its row @c, beside the column itself. */
+static double
+rings_offsets_middle (guint c, guint n)
 {
-  const double factors[3] = { -1, (c > 0) + (c + 1 < n), -1 };
+  return (c > 0) + (c + 1 < n);
+}
 
-  for (guint i = 0; i < 3; i++) {
-    gint64 at = (gint64) c + i - 1;
-    if (at < 0 || at >= n)
-      continue;
-    q[at] += weights[c] * factors[i] * values[c];
-    a->main[at] += weights[c] * factors[i] * factors[i];
-    if (i < 2 && at + 1 < n)
-      a->first[at] += weights[c] * factors[i] * factors[i + 1];
-    if (i < 1 && at + 2 < n)
-      a->second[at] += weights[c] * factors[i] * factors[i + 2];
+/* L' W L and the stiffness, a symmetric matrix of five diagonals, as L D L'. */
+void
+td_rings_factor (const double *weights, const double *stiffness, guint n, double *factors)
+{
+  double *main = factors, *firsts = factors + n, *seconds = factors + 2 * (gsize) n;
+
+  for (guint c = 0; c < n; c++) {
+    const double middle = rings_offsets_middle (c, n);
+    double sum = stiffness[c];
+    sum += c > 0 ? weights[c - 1] : 0;
+    sum += weights[c] * middle * middle;
+    main[c] = sum + (c + 1 < n ? weights[c + 1] : 0);
+    firsts[c]
+        = c + 1 < n ? -weights[c] * middle - weights[c + 1] * rings_offsets_middle (c + 1, n) : 0;
+    seconds[c] = c + 2 < n ? weights[c + 1] : 0;
+  }
+  for (guint i = 0; i < n; i++) {
+    const double first = firsts[i] / main[i], second = seconds[i] / main[i];
+    if (i + 1 < n)
+      main[i + 1] -= first * firsts[i];
+    if (i + 2 < n) {
+      firsts[i + 1] -= first * seconds[i];
+      main[i + 2] -= second * seconds[i];
+    }
+    firsts[i] = first;
+    seconds[i] = second;
+  }
+}
+
+void
+td_rings_solve_by (const double *factors, const double *values, const double *weights, guint n,
+                   double *q)
+{
+  const double *main = factors, *firsts = factors + n, *seconds = factors + 2 * (gsize) n;
+
+  for (guint c = 0; c < n; c++) {
+    double sum = c > 0 ? -weights[c - 1] * values[c - 1] : 0;
+    sum += weights[c] * rings_offsets_middle (c, n) * values[c];
+    q[c] = sum - (c + 1 < n ? weights[c + 1] * values[c + 1] : 0);
+  }
+  for (guint i = 0; i < n; i++) {
+    q[i] -= i > 1 ? seconds[i - 2] * q[i - 2] : 0;
+    q[i] -= i > 0 ? firsts[i - 1] * q[i - 1] : 0;
+  }
+  for (guint i = n; i-- > 0;) {
+    q[i] /= main[i];
+    q[i] -= i + 1 < n ? firsts[i] * q[i + 1] : 0;
+    q[i] -= i + 2 < n ? seconds[i] * q[i + 2] : 0;
   }
 }
 
@@ -57,38 +92,10 @@ void
 td_rings_solve (const double *values, const double *weights, const double *stiffness, guint n,
                 double *q)
 {
-  g_autofree double *memory = g_new0 (double, 3 * (gsize) n + 2);
-  Diagonals a = { memory, memory + n, memory + 2 * (gsize) n };
+  g_autofree double *factors = g_new (double, 3 * (gsize) n);
 
-  for (guint c = 0; c < n; c++) {
-    a.main[c] = stiffness[c];
-    q[c] = 0;
-  }
-  for (guint c = 0; c < n; c++)
-    rings_offsets_add_row (&a, values, weights, c, n, q);
-  /* L D L': first and second become the columns of L. */
-  for (guint i = 0; i < n; i++) {
-    double first = i + 1 < n ? a.first[i] / a.main[i] : 0,
-           second = i + 2 < n ? a.second[i] / a.main[i] : 0;
-    if (i + 1 < n) {
-      a.main[i + 1] -= first * a.first[i];
-      q[i + 1] -= first * q[i];
-    }
-    if (i + 2 < n) {
-      a.first[i + 1] -= first * a.second[i];
-      a.main[i + 2] -= second * a.second[i];
-      q[i + 2] -= second * q[i];
-    }
-    a.first[i] = first;
-    a.second[i] = second;
-  }
-  for (guint i = n; i-- > 0;) {
-    q[i] /= a.main[i];
-    if (i + 1 < n)
-      q[i] -= a.first[i] * q[i + 1];
-    if (i + 2 < n)
-      q[i] -= a.second[i] * q[i + 2];
-  }
+  td_rings_factor (weights, stiffness, n, factors);
+  td_rings_solve_by (factors, values, weights, n, q);
 }
 
 /* ── Dead columns ── */
@@ -197,6 +204,13 @@ value_around (const Row *row, guint c)
 }
 
 static gboolean
+is_telling (const Row *row, guint c, double size)
+{
+  return size > LEAST && size >= row->limits->threshold * row->profile.errors[c]
+         && size >= CONSISTENCY * row->columns->spreads[c];
+}
+
+static gboolean
 stands_out (const Row *row, guint c)
 {
   double value = row->profile.values[c], measured = row->columns->medians[c];
@@ -204,9 +218,8 @@ stands_out (const Row *row, guint c)
   if (row->profile.unknown[c] || row->profile.edges[c] || value * measured <= 0)
     return FALSE;
   /* What comes of taking a disc away that is not quite there, stands out afterwards only. */
-  double size = MIN (MIN (fabs (value), fabs (measured)), fabs (value - value_around (row, c)));
-  return size > LEAST && size >= row->limits->threshold * row->profile.errors[c]
-         && size >= CONSISTENCY * row->columns->spreads[c];
+  return is_telling (row, c, MIN (fabs (value), fabs (measured)))
+         && is_telling (row, c, fabs (value - value_around (row, c)));
 }
 
 /* Sizes of the offsets and of the noise in columns around the block from @first on. */
@@ -215,7 +228,7 @@ judge_block (Row *row, guint first)
 {
   guint n = row->profile.n, middle = first + BLOCK / 2, count = 0;
   guint from = middle > AROUND ? middle - AROUND : 0, end = MIN (middle + AROUND, n);
-  const double *values = row->profile.values,
+  const double *values = row->profile.values, softest = pow (row->limits->size, -4),
                stiffest = pow (MIN (row->limits->size, LEAST_REACH), -4);
   float rough[2 * AROUND], sizes[2 * AROUND], noises[2 * AROUND];
 
@@ -237,7 +250,7 @@ judge_block (Row *row, guint first)
   double share = offsets > 0 ? NOISE_SHARE * pow (noise / offsets, 2) : 0;
   for (guint c = first; c < MIN (first + BLOCK, n) && general; c++) {
     row->general[c] = 1;
-    row->reach4[c] = CLAMP (share, pow (row->limits->size, -4), stiffest);
+    row->reach4[c] = CLAMP (share, softest, stiffest);
   }
 }
 
@@ -249,16 +262,20 @@ rings_offsets_choose (Row *row, double *kept)
   guint n = row->profile.n;
   g_autofree guint8 *marks = g_new0 (guint8, n);
 
-  for (guint c = 0; c < n; c++)
-    if (stands_out (row, c))
-      for (guint i = c > BESIDE ? c - BESIDE : 0; i <= MIN (c + BESIDE, n - 1); i++)
-        marks[i] = 1;
+  for (guint c = 0, special = 0; c < n; c++) {
+    const guint from = c > BESIDE ? c - BESIDE : 0, end = MIN (c + BESIDE + 1, n);
+    /* Only columns that have no offsets in general are marked. */
+    while (special < n && (special < from || row->general[special]))
+      special++;
+    if (special < end && stands_out (row, c))
+      memset (marks + from, 1, end - from);
+  }
   for (guint c = 0; c < n; c++)
     kept[c]
         = (marks[c] || row->general[c]) && !row->profile.unknown[c] ? row->profile.values[c] : 0;
+  const double softest = pow (row->limits->size, -4);
   for (guint c = 0; c < n; c++)
-    if (!row->general[c])
-      row->reach4[c] = pow (row->limits->size, -4);
+    row->reach4[c] = row->general[c] ? row->reach4[c] : softest;
 }
 
 /* ── Offsets ── */
@@ -370,16 +387,17 @@ void
 td_rings_noise_bounds (const float *sums, const float *roughness, guint n_columns, guint n_views,
                        float *bounds)
 {
-  g_autofree double *noises = g_new (double, n_columns);
+  g_autofree double *noises = g_new (double, n_columns), *photons = g_new (double, n_columns);
 
-  for (guint c = 0; c < n_columns; c++)
-    noises[c] = deviation_of (roughness[c], n_views) / photons_noise (sums, c, n_views);
+  for (guint c = 0; c < n_columns; c++) {
+    photons[c] = photons_noise (sums, c, n_views);
+    noises[c] = deviation_of (roughness[c], n_views) / photons[c];
+  }
   qsort (noises, n_columns, sizeof *noises, td_compare_doubles);
   double noise = noises[(guint) (QUIETEST * (n_columns - 1))];
   for (guint c = 0; c < n_columns; c++) {
-    double left = photons_noise (sums, c > 0 ? c - 1 : 0, n_views),
-           own = photons_noise (sums, c, n_views);
-    double right = photons_noise (sums, MIN (c + 1, n_columns - 1), n_views);
+    const double left = photons[c > 0 ? c - 1 : 0], own = photons[c];
+    const double right = photons[MIN (c + 1, n_columns - 1)];
     bounds[c]
         = noise > LEAST
               ? (float) (NOISE_BOUND * noise * sqrt (4 * own * own + left * left + right * right))

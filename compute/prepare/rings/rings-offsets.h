@@ -50,6 +50,10 @@ TdRingsAxis td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits
 /* The least of sum @weights (@values - L q)^2 + sum @stiffness q^2; all stiffnesses above 0. */
 void td_rings_solve (const double *values, const double *weights, const double *stiffness, guint n,
                      double *q);
+/* The same in two: @factors, of 3 @n, serve any values. */
+void td_rings_factor (const double *weights, const double *stiffness, guint n, double *factors);
+void td_rings_solve_by (const double *factors, const double *values, const double *weights, guint n,
+                        double *q);
 
 /* ── Noise ── */
 

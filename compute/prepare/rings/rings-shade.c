@@ -230,20 +230,15 @@ fill_knots (float *table, const double *made_for)
 
 /* ── What the host finds of each row ── */
 
-/* Takes out of @offsets what td_rings_offsets() finds. */
+/* Takes out of @offsets what td_rings_offsets() finds; @memory: for 2 @n. */
 static void
-leave_shade (double *offsets, guint n, double reach)
+leave_shade (double *offsets, guint n, const double *ones, const double *factors, double *memory)
 {
-  g_autofree double *memory = g_new (double, 4 * (gsize) n);
-  double *values = memory, *weights = memory + n, *stiffness = memory + 2 * (gsize) n;
-  double *found = memory + 3 * (gsize) n;
+  double *values = memory, *found = memory + n;
 
-  for (guint c = 0; c < n; c++) {
+  for (guint c = 0; c < n; c++)
     values[c] = 2 * offsets[c] - offsets[c > 0 ? c - 1 : 0] - offsets[MIN (c + 1, n - 1)];
-    weights[c] = 1;
-    stiffness[c] = pow (reach, -4);
-  }
-  td_rings_solve (values, weights, stiffness, n, found);
+  td_rings_solve_by (factors, values, ones, n, found);
   for (guint c = 0; c < n; c++)
     offsets[c] -= found[c];
 }
@@ -380,8 +375,9 @@ typedef struct {
   TdShadeRow *rows;
   float *slot_offsets, *slot_dead, *drawn;
   double *known;
-  double *random; /* [DRAWS][column], -1 to 1 */
-  TdSlab *slab;   /* of the device that does it */
+  double *random;         /* [DRAWS][column], -1 to 1 */
+  double *ones, *factors; /* [column]; td_rings_factor()'s of them, for the reach */
+  TdSlab *slab;           /* of the device that does it */
   TdBuffer *places[N_PLACES];
   TdBuffer *turns, *shares, *knots;
   TdRowFilter *ramp;
@@ -397,6 +393,8 @@ shade_clear (Shade *shade)
   g_free (shade->drawn);
   g_free (shade->known);
   g_free (shade->random);
+  g_free (shade->ones);
+  g_free (shade->factors);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Shade, shade_clear)
 
@@ -408,7 +406,7 @@ prepare_slot (guint slot, gpointer data)
   const guint row = self->list[slot], n = p->n_columns;
   const gsize at = (gsize) row * n, to = (gsize) slot * n;
   const TdRingsAxis mass = self->shade->masses[row], axis = self->shade->axes[row];
-  g_autofree double *sizes = g_new (double, n), *drawn = g_new (double, n);
+  g_autofree double *sizes = g_new (double, n), *drawn = g_new (double, 3 * (gsize) n);
   const ShadeColumns columns = {
     .n = n,
     .n_views = self->rings->slab->n_views,
@@ -429,10 +427,25 @@ prepare_slot (guint slot, gpointer data)
   for (guint i = 0; i < DRAWS; i++) {
     for (guint c = 0; c < n; c++)
       drawn[c] = sizes[c] * self->random[(gsize) i * n + c] * sqrt (3);
-    leave_shade (drawn, n, self->shade->reach);
+    leave_shade (drawn, n, self->ones, self->factors, drawn + n);
     for (guint c = 0; c < n; c++)
       self->drawn[(DRAWS * (gsize) slot + i) * n + c] = (float) drawn[c];
   }
+}
+
+static void
+shade_factor (Shade *self)
+{
+  const guint n = self->params.n_columns;
+  g_autofree double *stiffness = g_new (double, n);
+
+  self->ones = g_new (double, n);
+  self->factors = g_new (double, 3 * (gsize) n);
+  for (guint c = 0; c < n; c++) {
+    self->ones[c] = 1;
+    stiffness[c] = pow (self->shade->reach, -4);
+  }
+  td_rings_factor (self->ones, stiffness, n, self->factors);
 }
 
 /* Which rows have shade, and what the host says of them. */
@@ -462,6 +475,7 @@ shade_prepare (Shade *self)
   self->random = g_new (double, DRAWS *(gsize) n);
   for (gsize i = 0; i < DRAWS * (gsize) n; i++)
     self->random[i] = g_rand_double_range (random, -1, 1);
+  shade_factor (self);
   td_parallel_for (self->n_slots, prepare_slot, self);
 }
 
