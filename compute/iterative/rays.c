@@ -480,7 +480,8 @@ td_rays_fill_ones (TdRayProjector *rays, guint n_views, TdBuffer *lines, GError 
 
   for (guint64 i = 0; ok && i < view / sizeof *ones; i++)
     ones[i] = 1;
-  for (guint i = 0; ok && i < n_views; i++)
-    ok = td_upload (rays->queue, lines, i * view, ones, view, error);
+  ok = ok && td_upload (rays->queue, lines, 0, ones, view, error);
+  for (guint i = 1; ok && i < n_views; i++)
+    ok = td_copy (rays->queue, lines, i * view, lines, 0, view, error);
   return ok && td_queue_finish (rays->queue, error);
 }

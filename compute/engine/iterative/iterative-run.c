@@ -260,33 +260,29 @@ iterative_begin (TdGroupVolume *volume, gpointer user, GError **error)
   const guint at_once = slices_at_once (task);
   const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
   const gboolean from_kept = run->kept_passes > 0;
-  g_autofree float *staging
-      = from_kept ? NULL : td_host_malloc (at_once * slice * sizeof *staging, error);
 
-  if (!from_kept && !staging)
-    return FALSE;
   td_iterative_momentum_begin (run->momentum);
   for (guint z = 0; z < task->nz; z += at_once) {
     const guint n = MIN (at_once, task->nz - z);
     const TdRayBox box = { { 0, 0, z }, { task->nx, task->ny, n } };
+    const guint first = run->slab * run->self->slab_rows + z;
+    const float *slices = from_kept ? run->kept + z * slice
+                                    : td_iterative_beginning_read (run->beginning, first, n, error);
 
-    if (staging
-        && !td_iterative_beginning_read (run->beginning, run->slab * run->self->slab_rows + z, n,
-                                         staging, error))
+    if (!slices)
       return FALSE;
-    if (staging)
-      td_iterative_momentum_took (run->momentum, staging, n * slice);
-    if (!td_ray_group_put (run->group, staging ? staging : run->kept + z * slice, &box, least,
-                           volume, run->cancellable, error))
+    if (!from_kept)
+      td_iterative_momentum_took (run->momentum, slices, n * slice);
+    if (!td_ray_group_put (run->group, slices, &box, least, volume, run->cancellable, error))
       return FALSE;
   }
   return TRUE;
 }
 
 static void
-iterative_release (float *slices, gpointer user)
+iterative_release (float *slices, gpointer device)
 {
-  g_free (slices);
+  td_device_host_free (device, slices);
 }
 
 /* The box of a volume that is on the host. */
@@ -310,23 +306,25 @@ iterative_give (Run *run, TdGroupVolume *volume, guint z, guint n, guint first, 
   const TdIterativePlan *self = run->self;
   const guint at_once = td_iterative_give_slices (self);
   const gsize slice = (gsize) self->size[0] * self->size[1] * sizeof (float);
+  /* Whatever device failed, the host has what was kept. */
+  TdDevice *device = volume ? run->device : self->host;
 
   for (guint done = 0; done < n; done += at_once) {
     const guint count = MIN (at_once, n - done);
     const TdRayBox box
         = { { self->first[0], self->first[1], z + done }, { self->size[0], self->size[1], count } };
-    float *out = td_host_malloc (count * slice, error);
+    float *out = td_device_host_alloc (device, count * slice, error);
 
     if (!out)
       return FALSE;
     if (!volume)
       copy_box (&run->task, run->kept, &box, out);
     else if (!td_ray_group_give (run->group, volume, &box, out, run->cancellable, error)) {
-      g_free (out);
+      iterative_release (out, device);
       return FALSE;
     }
     td_iterative_momentum_gave (run->momentum, out, (gsize) count * box.size[1] * box.size[0]);
-    if (!td_job_emit (run->job, first + done, count, out, iterative_release, NULL, error))
+    if (!td_job_emit (run->job, first + done, count, out, iterative_release, device, error))
       return FALSE;
   }
   return TRUE;

@@ -10,7 +10,8 @@
 
 struct TdIterativeBeginning {
   gsize slice;      /* values */
-  float *slices;    /* filtered */
+  float *slices;    /* filtered; of a file those that were read last */
+  guint held;       /* of a file: how many there is room for */
   TdVolume *volume; /* a file */
 };
 
@@ -130,8 +131,8 @@ iterative_start_take_slices (guint first, guint count, const float *slices, gpoi
 {
   TdIterativeBeginning *beginning = user;
 
-  memcpy (beginning->slices + first * beginning->slice, slices,
-          count * beginning->slice * sizeof *slices);
+  td_host_copy (beginning->slices + first * beginning->slice, slices,
+                count * beginning->slice * sizeof *slices);
 }
 
 static gboolean
@@ -173,14 +174,19 @@ td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
   return run_filtered (job, beginning, cancellable, error) ? g_steal_pointer (&beginning) : NULL;
 }
 
-gboolean
-td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n, float *out,
-                             GError **error)
+const float *
+td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n, GError **error)
 {
-  if (beginning->volume)
-    return td_volume_read (beginning->volume, first, n, out, error);
-  memcpy (out, beginning->slices + first * beginning->slice, n * beginning->slice * sizeof *out);
-  return TRUE;
+  if (!beginning->volume)
+    return beginning->slices + first * beginning->slice;
+  if (beginning->held < n) {
+    g_free (beginning->slices);
+    beginning->slices = td_host_malloc (n * beginning->slice * sizeof (float), error);
+    beginning->held = beginning->slices ? n : 0;
+  }
+  return beginning->slices && td_volume_read (beginning->volume, first, n, beginning->slices, error)
+             ? beginning->slices
+             : NULL;
 }
 
 void

@@ -22,8 +22,8 @@ guint64 td_iterative_start_bytes (const TdIterativePlan *self);
 typedef struct TdIterativeBeginning TdIterativeBeginning;
 /* NULL without error: zeros. Blocks: runs the filtered method. */
 TdIterativeBeginning *td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error);
-/* Slices [first, first + n) as float [n][ny][nx]. */
-gboolean td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n,
-                                      float *out, GError **error);
+/* Slices [first, first + n) as float [n][ny][nx], until the next call; NULL with @error set. */
+const float *td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n,
+                                          GError **error);
 void td_iterative_beginning_free (TdIterativeBeginning *beginning);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdIterativeBeginning, td_iterative_beginning_free)
