@@ -81,12 +81,12 @@ step_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint 
 
 /* ── What the columns show ── */
 
-/* Profiles of a chunk, on the device and on the host. */
+/* Profiles of rows, on the device and on the host. Pieces of a chunk take turns on the device. */
 typedef struct {
   TdBuffer *found, *modes, *roughness, *offsets, *dead;
   float *host_found, *host_modes, *host_roughness, *host_offsets, *host_dead;
   float *host_views;          /* for the axis */
-  TdRingsAxis *masses, *axes; /* by the centre of mass, and with all that is known */
+  TdRingsAxis *masses, *axes; /* by the centre of mass, and with all that is known; own */
   TdRingsPair pairs[TD_RINGS_AXIS_PAIRS];
   guint n_pairs;
   guint n_samples;
@@ -95,40 +95,105 @@ typedef struct {
 static void
 profiles_clear (Profiles *profiles)
 {
-  g_free (profiles->host_found);
-  g_free (profiles->host_modes);
-  g_free (profiles->host_roughness);
-  g_free (profiles->host_offsets);
-  g_free (profiles->host_dead);
-  g_free (profiles->host_views);
   g_free (profiles->masses);
   g_free (profiles->axes);
 }
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Profiles, profiles_clear)
 
+/* Memory for transfers, which is kept: to pin it takes longer than what it is for. */
+typedef struct {
+  TdDevice *device;
+  guint64 bytes;
+  void *memory;
+} Transfers;
+
+static void
+transfers_free (gpointer data)
+{
+  Transfers *transfers = data;
+
+  td_device_host_free (transfers->device, transfers->memory);
+  td_device_unref (transfers->device);
+  g_free (transfers);
+}
+
+static float *
+step_rings_transfers (TdSlab *slab, guint64 bytes, GError **error)
+{
+  const Transfers *held = td_slab_kept (slab, "rings transfers");
+
+  if (held && held->bytes >= bytes)
+    return held->memory;
+  /* The queue may still read what was held. */
+  void *memory = td_queue_finish (slab->queue, error)
+                     ? td_device_host_alloc (slab->device, bytes, error)
+                     : NULL;
+  if (!memory)
+    return NULL;
+  Transfers *made = g_new (Transfers, 1);
+  *made = (Transfers) { td_device_ref (slab->device), bytes, memory };
+  td_slab_keep (slab, "rings transfers", made, transfers_free);
+  return memory;
+}
+
 static gboolean
 profiles_init (Profiles *profiles, const TdRings *rings, GError **error)
 {
-  guint n = rings->slab->n_columns;
-  gsize floats = (gsize) rings->n_rows * n;
+  const guint n = rings->slab->n_columns;
+  const gsize floats = (gsize) rings->n_rows * n;
 
-  profiles->host_found = g_new (float, FOUND *floats);
-  profiles->host_modes = g_new (float, TD_RINGS_AXIS_MODES *floats);
-  profiles->host_roughness = g_new (float, floats);
-  profiles->host_offsets = g_new (float, floats);
-  profiles->host_dead = g_new (float, floats);
-  profiles->masses = g_new (TdRingsAxis, rings->n_rows);
-  profiles->axes = g_new (TdRingsAxis, rings->n_rows);
   profiles->n_pairs = td_rings_axis_pairs (td_scan_facts (rings->slab->scan)->angles_rad,
                                            rings->slab->n_views, profiles->pairs);
-  profiles->host_views = g_new (float, 4 * profiles->n_pairs * floats);
+  const gsize profiles_held = FOUND + TD_RINGS_AXIS_MODES + 3 + 4 * profiles->n_pairs;
+  float *at = step_rings_transfers (rings->slab, profiles_held * floats * sizeof *at, error);
+  if (!at)
+    return FALSE;
+  profiles->host_found = at;
+  profiles->host_modes = (at += FOUND * floats);
+  profiles->host_roughness = (at += TD_RINGS_AXIS_MODES * floats);
+  profiles->host_offsets = (at += floats);
+  profiles->host_dead = (at += floats);
+  profiles->host_views = at + floats;
+  profiles->masses = g_new (TdRingsAxis, rings->n_rows);
+  profiles->axes = g_new (TdRingsAxis, rings->n_rows);
   return (profiles->found = td_rings_buffer (rings, "rings found", FOUND * n, error))
          && (profiles->modes
              = td_rings_buffer (rings, "rings axis modes", TD_RINGS_AXIS_MODES * n, error))
          && (profiles->roughness = td_rings_buffer (rings, "rings own means", n, error))
          && (profiles->offsets = td_rings_buffer (rings, "rings offsets", n, error))
          && (profiles->dead = td_rings_buffer (rings, "rings marks", n, error));
+}
+
+/* Some rows of a chunk, on their way. */
+typedef struct {
+  TdRings rings;
+  Profiles profiles; /* theirs on the host, the chunk's on the device */
+  TdEvent *done;     /* what was asked of the device last */
+} Piece;
+
+static Piece
+step_rings_piece (const TdRings *rings, const Profiles *all, guint first, guint n_rows)
+{
+  Piece piece = { { rings->slab, rings->first_row + first, n_rows }, *all, NULL };
+  const gsize at = (gsize) first * rings->slab->n_columns;
+
+  piece.profiles.host_found += FOUND * at;
+  piece.profiles.host_modes += TD_RINGS_AXIS_MODES * at;
+  piece.profiles.host_roughness += at;
+  piece.profiles.host_offsets += at;
+  piece.profiles.host_dead += at;
+  piece.profiles.host_views += 4 * all->n_pairs * at;
+  piece.profiles.masses += first;
+  piece.profiles.axes += first;
+  return piece;
+}
+
+static gboolean
+piece_mark (Piece *piece, GError **error)
+{
+  g_clear_pointer (&piece->done, td_event_free);
+  return (piece->done = td_event_record (piece->rings.slab->queue, error)) != NULL;
 }
 
 /* Medians of the second differences in all blocks of the views. */
@@ -191,19 +256,33 @@ axis_table (const TdRings *rings, GError **error)
   return td_slab_upload (slab, buffer, table, floats * sizeof (float), error) ? buffer : NULL;
 }
 
-/* The views of all rows that tell the axis. */
+/* The pairs' first views; kept as the table of the axis is. */
+static TdBuffer *
+axis_views (const TdRings *rings, const Profiles *profiles, GError **error)
+{
+  TdSlab *slab = rings->slab;
+  const gsize bytes = 2 * TD_RINGS_AXIS_PAIRS * sizeof (int);
+  TdBuffer *buffer = td_slab_buffer (slab, "rings axis views", bytes, error);
+
+  if (!buffer || td_slab_kept (slab, "rings axis views"))
+    return buffer;
+  int *first = g_malloc0 (bytes);
+  for (guint i = 0; i < 2 * profiles->n_pairs; i++)
+    first[i] = (int) profiles->pairs[i / 2].views[i % 2];
+  td_slab_keep (slab, "rings axis views", first, g_free);
+  return td_slab_upload (slab, buffer, first, bytes, error) ? buffer : NULL;
+}
+
+/* Enqueues: the views of all rows that tell the axis. */
 static gboolean
 fetch_views (const TdRings *rings, Profiles *profiles, GError **error)
 {
   TdSlab *slab = rings->slab;
   const guint n_taken = 4 * profiles->n_pairs;
-  int first[2 * TD_RINGS_AXIS_PAIRS];
 
-  for (guint i = 0; i < 2 * profiles->n_pairs; i++)
-    first[i] = (int) profiles->pairs[i / 2].views[i % 2];
   if (n_taken == 0)
     return TRUE;
-  TdBuffer *views = td_slab_buffer (slab, "rings axis views", sizeof first, error);
+  TdBuffer *views = axis_views (rings, profiles, error);
   TdBuffer *taken = views ? td_rings_buffer (rings, "rings axis taken",
                                              (guint64) n_taken * slab->n_columns, error)
                           : NULL;
@@ -214,9 +293,8 @@ fetch_views (const TdRings *rings, Profiles *profiles, GError **error)
     TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (n_taken),
   };
-  return td_slab_upload (slab, views, first, 2 * profiles->n_pairs * sizeof *first, error)
-         && td_rings_launch (rings, "rings-columns", "rings_take_views",
-                             (guint64) n_taken * slab->n_columns, args, G_N_ELEMENTS (args), error)
+  return td_rings_launch (rings, "rings-columns", "rings_take_views",
+                          (guint64) n_taken * slab->n_columns, args, G_N_ELEMENTS (args), error)
          && td_download (slab->queue, profiles->host_views, taken, 0,
                          (guint64) rings->n_rows * n_taken * slab->n_columns * sizeof (float),
                          error);
@@ -240,45 +318,55 @@ find_bounds (guint row, gpointer data)
                          profiles->host_offsets + at);
 }
 
-/* How the medians are to be told, by the noise; in the place of the offsets, which come later. */
-static gboolean
-send_bounds (const TdRings *rings, Profiles *profiles, GError **error)
+static guint64
+piece_bytes (const Piece *piece)
 {
+  return (guint64) piece->rings.n_rows * piece->rings.slab->n_columns * sizeof (float);
+}
+
+/* Enqueues: the sums over the views. */
+static gboolean
+step_rings_sum_up (Piece *piece, TdBuffer *table, GError **error)
+{
+  const TdRings *rings = &piece->rings;
+  TdQueue *queue = rings->slab->queue;
+  Profiles *profiles = &piece->profiles;
+  const guint64 bytes = piece_bytes (piece);
+
+  return td_rings_project (rings, table, TD_RINGS_AXIS_MODES, profiles->modes, error)
+         && td_rings_roughness (rings, TD_RINGS_ROUGHNESS, profiles->roughness, error)
+         && td_download (queue, profiles->host_modes, profiles->modes, 0,
+                         TD_RINGS_AXIS_MODES * bytes, error)
+         && td_download (queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
+         && fetch_views (rings, profiles, error) && piece_mark (piece, error);
+}
+
+/* How the medians are to be told, by the noise, and enqueues these. The bounds lie in the place of
+   the offsets, which come later. */
+static gboolean
+step_rings_rank (Piece *piece, GError **error)
+{
+  const TdRings *rings = &piece->rings;
   TdSlab *slab = rings->slab;
-  guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
+  Profiles *profiles = &piece->profiles;
+  const guint64 bytes = piece_bytes (piece);
   Bounds bounds = { slab, profiles };
 
-  if (!td_download (slab->queue, profiles->host_modes, profiles->modes, 0,
-                    TD_RINGS_AXIS_MODES * bytes, error)
-      || !td_download (slab->queue, profiles->host_roughness, profiles->roughness, 0, bytes, error)
-      || !fetch_views (rings, profiles, error) || !td_queue_finish (slab->queue, error))
-    return FALSE;
-  if (!td_slab_mark (slab, "copies", error))
+  if (!td_event_sync (piece->done, error) || !td_slab_mark (slab, "copies", error))
     return FALSE;
   td_parallel_for (rings->n_rows, find_bounds, &bounds);
   return td_slab_mark (slab, "host: bounds of noise", error)
-         && td_slab_upload (slab, profiles->offsets, profiles->host_offsets, bytes, error);
-}
-
-static gboolean
-step_rings_measure (const TdRings *rings, Profiles *profiles, GError **error)
-{
-  const TdSlab *slab = rings->slab;
-  TdBuffer *table = axis_table (rings, error);
-  guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
-
-  return table && td_rings_project (rings, table, TD_RINGS_AXIS_MODES, profiles->modes, error)
-         && td_rings_roughness (rings, TD_RINGS_ROUGHNESS, profiles->roughness, error)
-         && send_bounds (rings, profiles, error) && find_medians (rings, profiles, error)
+         && td_upload (slab->queue, profiles->offsets, 0, profiles->host_offsets, bytes, error)
+         && find_medians (rings, profiles, error)
          && td_download (slab->queue, profiles->host_found, profiles->found, 0, FOUND * bytes,
                          error)
-         && td_queue_finish (slab->queue, error);
+         && piece_mark (piece, error);
 }
 
 /* ── What is done about it ── */
 
 typedef struct {
-  const TdRings *rings;
+  const TdSlab *slab;
   const TdStep *step;
   Profiles *profiles;
 } Decision;
@@ -288,7 +376,7 @@ decide_row (guint row, gpointer data)
 {
   const Decision *decision = data;
   const Profiles *profiles = decision->profiles;
-  const TdSlab *slab = decision->rings->slab;
+  const TdSlab *slab = decision->slab;
   gsize n = slab->n_columns, at = row * n;
   const float *found = profiles->host_found + FOUND * at;
   const TdRingsAxis mass = td_rings_axis (profiles->host_modes + TD_RINGS_AXIS_MODES * at,
@@ -312,6 +400,39 @@ decide_row (guint row, gpointer data)
   profiles->masses[row] = mass;
   profiles->axes[row]
       = td_rings_offsets (&columns, &limits, profiles->host_offsets + at, profiles->host_dead + at);
+}
+
+static gboolean
+step_rings_decide (Piece *piece, const TdStep *step, GError **error)
+{
+  Decision decision = { piece->rings.slab, step, &piece->profiles };
+
+  if (!td_event_sync (piece->done, error) || !td_slab_mark (piece->rings.slab, "copies", error))
+    return FALSE;
+  td_parallel_for (piece->rings.n_rows, decide_row, &decision);
+  return td_slab_mark (piece->rings.slab, "host: offsets", error);
+}
+
+/* What the columns of all rows add. While the host looks at one piece, a card has the other. */
+static gboolean
+step_rings_look (const TdRings *rings, const TdStep *step, Profiles *profiles, GError **error)
+{
+  const gboolean whole = td_device_info (rings->slab->device)->cpu_shaped || rings->n_rows < 2;
+  const guint first = whole ? rings->n_rows : (rings->n_rows + 1) / 2, n = whole ? 1 : 2;
+  Piece pieces[] = { step_rings_piece (rings, profiles, 0, first),
+                     step_rings_piece (rings, profiles, first, rings->n_rows - first) };
+  TdBuffer *table = axis_table (rings, error);
+  gboolean ok = table != NULL;
+
+  for (guint i = 0; ok && i < n; i++)
+    ok = step_rings_sum_up (&pieces[i], table, error);
+  for (guint i = 0; ok && i < n; i++)
+    ok = step_rings_rank (&pieces[i], error);
+  for (guint i = 0; ok && i < n; i++)
+    ok = step_rings_decide (&pieces[i], step, error);
+  for (guint i = 0; i < n; i++)
+    td_event_free (pieces[i].done);
+  return ok;
 }
 
 /* ── Shade ── */
@@ -338,21 +459,18 @@ static gboolean
 step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 {
   TdSlab *slab = rings->slab;
+  const TdStep *step = user;
   const double ones_for[TD_RINGS_TABLE_KEYS] = { slab->n_views };
   guint64 bytes = (guint64) rings->n_rows * slab->n_columns * sizeof (float);
   g_auto (Profiles) profiles = { 0 };
-  Decision decision = { rings, user, &profiles };
   TdBuffer *ones = td_rings_table (slab, "rings ones", ones_for, slab->n_views, fill_ones, error);
 
   if (!ones || !profiles_init (&profiles, rings, error)
-      || !step_rings_measure (rings, &profiles, error) || !td_slab_mark (slab, "copies", error))
-    return FALSE;
-  td_parallel_for (rings->n_rows, decide_row, &decision);
-  if (!td_slab_mark (slab, "host: offsets", error))
+      || !step_rings_look (rings, step, &profiles, error))
     return FALSE;
   const TdRingsShade shade = {
     .half_turns = half_turns (slab),
-    .reach = decision.step->values[SIZE],
+    .reach = step->values[SIZE],
     .dead = profiles.host_dead,
     .sums = profiles.host_modes,
     .masses = profiles.masses,
@@ -362,7 +480,7 @@ step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
     return FALSE;
   for (gsize i = 0; i < bytes / sizeof (float); i++)
     profiles.host_offsets[i] *= -1; /* to be added */
-  return td_slab_upload (slab, profiles.offsets, profiles.host_offsets, bytes, error)
+  return td_upload (slab->queue, profiles.offsets, 0, profiles.host_offsets, bytes, error)
          && td_slab_upload (slab, profiles.dead, profiles.host_dead, bytes, error)
          && td_rings_add_modes (rings, ones, 1, profiles.offsets, error)
          && td_rings_bridge (rings, profiles.dead, error);
