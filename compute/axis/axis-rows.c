@@ -102,6 +102,27 @@ td_axis_rows_row (const TdAxisRows *self, guint index)
   return self->tried.first + (guint) ((2 * (guint64) index + 1) * n / (2 * self->count));
 }
 
+#define PIECE (1u << 16) /* samples that are averaged together */
+
+typedef struct {
+  const float *rows; /* [n_rows][samples] */
+  guint n_rows;
+  gsize samples;
+  float *mean;
+} Band;
+
+static void
+axis_rows_average (guint index, gpointer user)
+{
+  const Band *band = user;
+  const gsize first = (gsize) index * PIECE, end = MIN (first + PIECE, band->samples);
+
+  memset (band->mean + first, 0, (end - first) * sizeof *band->mean);
+  for (guint row = 0; row < band->n_rows; row++)
+    for (gsize i = first; i < end; i++)
+      band->mean[i] += band->rows[row * band->samples + i] / band->n_rows;
+}
+
 float *
 td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GError **error)
 {
@@ -113,14 +134,10 @@ td_axis_rows_read (TdAxisRows *self, guint index, GCancellable *cancellable, GEr
 
   if (!rows)
     return NULL;
-  float *mean = td_host_malloc (samples * sizeof *mean, error);
-  if (!mean)
-    return NULL;
-  memset (mean, 0, samples * sizeof *mean);
-  for (guint row = 0; row < band.count; row++)
-    for (gsize i = 0; i < samples; i++)
-      mean[i] += rows[row * samples + i] / band.count;
-  return mean;
+  Band all = { rows, band.count, samples, td_host_malloc (samples * sizeof (float), error) };
+  if (all.mean)
+    td_parallel_for ((guint) ((samples + PIECE - 1) / PIECE), axis_rows_average, &all);
+  return all.mean;
 }
 
 /* ── Stripes, and rows without a sample ── */
@@ -137,36 +154,85 @@ axis_rows_median_around (const double *values, guint n, guint at)
   return nearby[(end - first) / 2];
 }
 
+#define STRIP 64 /* columns that are summed together */
+
+typedef struct {
+  float *sinogram;
+  guint n_views, n_columns;
+  double *means; /* of the columns */
+} Stripes;
+
+static void
+axis_rows_find_means (guint index, gpointer user)
+{
+  const Stripes *all = user;
+  const guint first = index * STRIP, end = MIN (first + STRIP, all->n_columns);
+
+  for (guint v = 0; v < all->n_views; v++)
+    for (guint u = first; u < end; u++)
+      all->means[u] += all->sinogram[(gsize) v * all->n_columns + u] / (double) all->n_views;
+}
+
+static void
+axis_rows_take_stripes (guint index, gpointer user)
+{
+  const Stripes *all = user;
+  const guint first = index * STRIP, end = MIN (first + STRIP, all->n_columns);
+  float stripes[STRIP];
+
+  for (guint u = first; u < end; u++)
+    stripes[u - first]
+        = (float) (all->means[u] - axis_rows_median_around (all->means, all->n_columns, u));
+  for (guint v = 0; v < all->n_views; v++)
+    for (guint u = first; u < end; u++)
+      all->sinogram[(gsize) v * all->n_columns + u] -= stripes[u - first];
+}
+
 void
 td_axis_destripe (float *sinogram, guint n_views, guint n_columns)
 {
-  g_autofree double *mean = g_new0 (double, n_columns);
-  g_autofree float *stripe = g_new (float, n_columns);
+  g_autofree double *means = g_new0 (double, n_columns);
+  Stripes all = { sinogram, n_views, n_columns, means };
+  const guint strips = (n_columns + STRIP - 1) / STRIP;
 
-  for (guint v = 0; v < n_views; v++)
-    for (guint u = 0; u < n_columns; u++)
-      mean[u] += sinogram[(gsize) v * n_columns + u] / (double) n_views;
-  for (guint u = 0; u < n_columns; u++)
-    stripe[u] = (float) (mean[u] - axis_rows_median_around (mean, n_columns, u));
-  for (guint v = 0; v < n_views; v++)
-    for (guint u = 0; u < n_columns; u++)
-      sinogram[(gsize) v * n_columns + u] -= stripe[u];
+  td_parallel_for (strips, axis_rows_find_means, &all);
+  td_parallel_for (strips, axis_rows_take_stripes, &all);
+}
+
+typedef struct {
+  const float *sinogram;
+  guint n_columns;
+  double *all, *near; /* of the views: variances of their samples, and of neighbours */
+} Variances;
+
+static void
+axis_rows_vary (guint view, gpointer user)
+{
+  const Variances *sums = user;
+  const float *row = sums->sinogram + (gsize) view * sums->n_columns;
+  double mean = 0, all = 0, near = 0;
+
+  for (guint u = 0; u < sums->n_columns; u++)
+    mean += row[u] / (double) sums->n_columns;
+  for (guint u = 0; u < sums->n_columns; u++) {
+    all += (row[u] - mean) * (row[u] - mean);
+    near += u ? 0.5 * (row[u] - row[u - 1]) * (row[u] - row[u - 1]) : 0;
+  }
+  sums->all[view] = all;
+  sums->near[view] = near;
 }
 
 gboolean
 td_axis_blank (const float *sinogram, guint n_views, guint n_columns)
 {
+  g_autofree double *memory = g_new (double, 2 * (gsize) n_views);
+  Variances sums = { sinogram, n_columns, memory, memory + n_views };
   double all = 0, near = 0;
 
+  td_parallel_for (n_views, axis_rows_vary, &sums);
   for (guint v = 0; v < n_views; v++) {
-    const float *row = sinogram + (gsize) v * n_columns;
-    double mean = 0;
-    for (guint u = 0; u < n_columns; u++)
-      mean += row[u] / (double) n_columns;
-    for (guint u = 0; u < n_columns; u++) {
-      all += (row[u] - mean) * (row[u] - mean);
-      near += u ? 0.5 * (row[u] - row[u - 1]) * (row[u] - row[u - 1]) : 0;
-    }
+    all += sums.all[v];
+    near += sums.near[v];
   }
   return !(all > BLANK_RATIO * near) || all <= 0;
 }

@@ -269,6 +269,18 @@ correlate_row (guint index, gpointer user)
     g_error_free (error);
 }
 
+/* The same of all rows at once. */
+static void
+announce_all (Search *search, TdAxisMethod method)
+{
+  const guint n = td_axis_rows_count (search->rows);
+  g_autofree char *what
+      = g_strdup_printf (n == 1 ? "%u row: %s" : "%u rows: %s", n, td_axis_method_name (method));
+
+  axis_tell (search, what);
+  search->done += n;
+}
+
 /* Rows beside each other: each is mostly one thread's work. */
 static gboolean
 try_correlations (Search *search, GError **error)
@@ -276,11 +288,8 @@ try_correlations (Search *search, GError **error)
   const guint n = td_axis_rows_count (search->rows);
   g_autofree TdAxisEstimate *estimates = g_new (TdAxisEstimate, n);
   Correlations all = { search, estimates, NULL };
-  g_autofree char *what = g_strdup_printf (n == 1 ? "%u row: %s" : "%u rows: %s", n,
-                                           td_axis_method_name (TD_AXIS_CORRELATION));
 
-  axis_tell (search, what);
-  search->done += n;
+  announce_all (search, TD_AXIS_CORRELATION);
   td_parallel_for (n, correlate_row, &all);
   if (all.error) {
     g_propagate_error (error, all.error);
@@ -342,29 +351,81 @@ try_overlap (Search *search, GError **error)
 /* Everywhere; and, if the result is far from what the others found, once more near that. A seam
    between other columns may look better in binned data, but not in full resolution. */
 static gboolean
-try_fourier (Search *search, const TdAxisLine *line, guint index, GError **error)
+estimate_seam (Search *search, const TdAxisLine *line, guint index, TdAxisEstimate *estimate,
+               GError **error)
 {
   double at = td_axis_line_at (line, td_axis_rows_row (search->rows, index));
-  TdAxisEstimate wide, near;
+  TdAxisEstimate near;
 
-  axis_announce (search, index, TD_AXIS_FOURIER);
-  if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, &wide,
+  if (!estimate_row (search, index, TD_AXIS_FOURIER, search->first_px, search->last_px, estimate,
                      error))
     return FALSE;
   /* It did not know what the others found: to agree with them is no chance. */
-  if (fabs (wide.centre_px - at) <= SECOND_REACH_PX)
-    wide.confidence = MAX (wide.confidence, LEAST_MET);
-  if (isfinite (at) && !(fabs (wide.centre_px - at) <= CLOSE_PX)) {
+  if (fabs (estimate->centre_px - at) <= SECOND_REACH_PX)
+    estimate->confidence = MAX (estimate->confidence, LEAST_MET);
+  if (isfinite (at) && !(fabs (estimate->centre_px - at) <= CLOSE_PX)) {
     if (!estimate_row (search, index, TD_AXIS_FOURIER, at - CLOSE_PX, at + CLOSE_PX, &near, error))
       return FALSE;
     if (fabs (near.centre_px - at) < SECOND_REACH_PX) {
-      wide = near;
-      wide.confidence *= SECOND_LOOK;
-      wide.spread_px = SECOND_SPREAD_PX;
+      *estimate = near;
+      estimate->confidence *= SECOND_LOOK;
+      estimate->spread_px = SECOND_SPREAD_PX;
     }
   }
-  add_trial (search, index, TD_AXIS_FOURIER, &wide);
   return TRUE;
+}
+
+typedef struct {
+  Search *search;
+  const TdAxisLine *line;
+  guint index;
+  TdAxisEstimate estimate;
+  GError *error;
+} Seam;
+
+static gpointer
+axis_seam_thread (gpointer data)
+{
+  Seam *seam = data;
+
+  td_host_enter_background ();
+  estimate_seam (seam->search, seam->line, seam->index, &seam->estimate, &seam->error);
+  return NULL;
+}
+
+/* Each row's search has parts for one thread and parts for all. On many threads rows are beside
+   each other, so that the parts for one overlap; on few they only take memory. */
+static gboolean
+try_seams (Search *search, GError **error)
+{
+  const guint n = td_axis_rows_count (search->rows);
+  const gboolean beside = n <= td_host_threads ();
+  const TdAxisLine line = best_line (search);
+  g_autofree Seam *seams = g_new0 (Seam, n);
+  g_autofree GThread **threads = g_new0 (GThread *, n);
+  gboolean ok = TRUE;
+
+  if (beside)
+    announce_all (search, TD_AXIS_FOURIER);
+  for (guint i = 0; i < n && ok; i++) {
+    seams[i] = (Seam) { .search = search, .line = &line, .index = i };
+    if (!beside)
+      axis_announce (search, i, TD_AXIS_FOURIER);
+    threads[i] = beside ? g_thread_try_new ("axis-row", axis_seam_thread, &seams[i], NULL) : NULL;
+    if (!threads[i])
+      ok = estimate_seam (search, &line, i, &seams[i].estimate, &seams[i].error);
+  }
+  for (guint i = 0; i < n; i++) {
+    if (threads[i])
+      g_thread_join (threads[i]);
+    ok = ok && !seams[i].error;
+    if (seams[i].error && error && !*error)
+      g_propagate_error (error, g_steal_pointer (&seams[i].error));
+    g_clear_error (&seams[i].error);
+  }
+  for (guint i = 0; i < n && ok; i++)
+    add_trial (search, i, TD_AXIS_FOURIER, &seams[i].estimate);
+  return ok;
 }
 
 /* Trial slices near what the quick methods found; everywhere if they found nothing. */
@@ -419,10 +480,8 @@ axis_run (Search *search, GError **error)
   if ((alone || axis_asked (search, TD_AXIS_CORRELATION)) && !try_correlations (search, error))
     return FALSE;
   search->guided = alone ? search->trials->len : 0;
-  TdAxisLine line = best_line (search);
-  for (guint i = 0; i < n && axis_asked (search, TD_AXIS_FOURIER); i++)
-    if (!try_fourier (search, &line, i, error))
-      return FALSE;
+  if (axis_asked (search, TD_AXIS_FOURIER) && !try_seams (search, error))
+    return FALSE;
   const gboolean one
       = td_scan_facts (search->source.scan)->n_columns > DEAR_COLUMNS && axis_settled (search);
   for (guint i = 0; i < n && axis_asked (search, TD_AXIS_SHARPNESS); i++)
