@@ -275,22 +275,42 @@ rays_pass (const RayColumn c, float a, float b, float z, const TdRays p, int wei
     rays_add (c, at, z, p, 2, weighed, pair);
 }
 
-/* What becomes of a voxel (params.h: TD_RAY_SUM, …). Sums of weighed lines have no weights of their
-   own: @weights is A' 1 then. */
-TD_FN void
-rays_settle (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, float sum,
-             float weight, int weighed)
+/* What becomes of a voxel (params.h: TD_RAY_SUM, …); @weight: what its views weigh. */
+TD_FN float
+rays_settled (const TdRays p, float before, float sum, float weight)
 {
   if (p.compare == TD_RAY_CORRECT) {
-    const float by = weighed ? *weights : weight;
-    const float moved = *volume + (by > 0 ? p.relaxation * sum / by : 0.0f);
+    const float moved = before + (weight > 0 ? p.relaxation * sum / weight : 0.0f);
 
-    *volume = p.non_negative ? ray_max (moved, 0.0f) : moved;
-    return;
+    return p.non_negative ? ray_max (moved, 0.0f) : moved;
   }
-  *volume = p.compare == TD_RAY_SUM ? sum : *volume + sum;
-  if (p.compare == TD_RAY_ADD_BOTH)
-    *weights += weight;
+  return p.compare == TD_RAY_SUM ? sum : before + sum;
+}
+
+/* A line of sums to its voxels, of which @n exist. Sums of weighed lines have no weights of their
+   own: @weights is A' 1 then. All voxels are on their way before the first is written. */
+TD_FN void
+rays_settle (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, const float *sum,
+             const float *weight, int n, int weighed)
+{
+  float before[TD_RAY_VOXELS], known[TD_RAY_VOXELS];
+
+  TD_UNROLL
+  for (int k = 0; k < TD_RAY_VOXELS; k++) {
+    const size_t at = (size_t) k * p.z_step;
+
+    before[k] = k < n && p.compare != TD_RAY_SUM ? volume[at] : 0.0f;
+    known[k] = k < n && p.compare == TD_RAY_CORRECT && weighed ? weights[at] : weight[k];
+  }
+  TD_UNROLL
+  for (int k = 0; k < TD_RAY_VOXELS; k++) {
+    const size_t at = (size_t) k * p.z_step;
+
+    if (k < n)
+      volume[at] = rays_settled (p, before[k], sum[k], known[k]);
+    if (k < n && p.compare == TD_RAY_ADD_BOTH)
+      weights[at] += weight[k];
+  }
 }
 
 /* An item has 2 x 2 lines of voxels: two lines across a ray's steepest axis share what the ray adds
@@ -331,14 +351,12 @@ rays_tile (const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_R
     }
   }
   TD_UNROLL
-  for (int i = 0; i < 4 * TD_RAY_VOXELS; i++) {
-    const int line = i / TD_RAY_VOXELS, k = i % TD_RAY_VOXELS;
-    const int here = z + k * p.z_step;
+  for (int line = 0; line < 4; line++) {
+    const size_t at = ray_voxel (p, x + line / 2, y + line % 2, z);
 
-    if (here >= p.nz || x + line / 2 >= p.nx || y + line % 2 >= p.end)
-      continue;
-    const size_t at = ray_voxel (p, x + line / 2, y + line % 2, here);
-    rays_settle (volume + at, weights + at, p, sum[line][k], weight[line][k], weighed);
+    if (x + line / 2 < p.nx && y + line % 2 < p.end)
+      rays_settle (volume + at, weights + at, p, sum[line], weight[line],
+                   (p.nz - z + p.z_step - 1) / p.z_step, weighed);
   }
 }
 
