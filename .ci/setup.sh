@@ -10,7 +10,7 @@ packages=(
   appstream libxml2-utils
 )
 optional_packages=(
-  ocl-icd-opencl-dev libclfft-dev pocl-opencl-icd
+  ocl-icd-opencl-dev libvkfft-dev pocl-opencl-icd
   libopenmpi-dev openmpi-bin
 )
 test_packages=(xvfb xauth libgl1-mesa-dri)

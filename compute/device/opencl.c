@@ -3,14 +3,15 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
-#include <clFFT.h>
 #include <string.h>
 
+#include "config.h"
 #include "device-api.h"
 #include "device-check.h"
 #include "host-fft.h"
 #include "host.h"
 #include "kernels/source.h"
+#include "opencl-fft.h"
 #include "program-cache.h"
 
 typedef struct {
@@ -21,9 +22,7 @@ typedef struct {
   cl_command_queue service; /* for mapping, first touch and plans; the runtime locks it */
   GMutex pinned_lock;
   GHashTable *pinned; /* mapped address → cl_mem */
-  guint64 sub_buffer_alignment;
   gboolean amd_free_memory;
-  gboolean uses_clfft;
 } OpenclDevice;
 
 typedef struct {
@@ -949,95 +948,35 @@ opencl_texture_probe (OpenclDevice *device)
 
 /* ── FFTs ── */
 
-/* FFTs by clFFT, in place, complex interleaved. On a CPU FFTW makes them instead, called from
-   the queue as a native kernel. clFFT's kernels are shaped for GPUs. On CPUs they take 2 to 5
-   times as long, and seconds to build. TOMODESK_CLFFT=1 takes clFFT everywhere: tests try both. */
+/* On a CPU FFTW makes them, called from the queue as a native kernel: the libraries' kernels are
+   shaped for GPUs. There they take 2 to 5 times as long, and seconds to build. */
 typedef struct {
   TdFft base;
-  OpenclDevice *device;
-  TdHostFft *host; /* NULL: by clFFT */
-  clfftPlanHandle plan;
-  cl_mem workspace; /* NULL: not needed. One run at a time, as a TdFft's queue has it */
-  guint64 bytes;
+  TdHostFft *host; /* NULL: by the library */
+  const TdOpenclFftLibrary *library;
+  gpointer fft;
 } OpenclFft;
 
-/* clFFT guards its plans, but not its repository of kernels. It is set up while any device that
-   used it is open. */
-static GMutex clfft_lock;
-static guint clfft_users;
+/* The first is the default. TOMODESK_OPENCL_FFT names one, for CPUs too: tests and timings. */
+static const TdOpenclFftLibrary *const fft_libraries[] = {
+#if TD_HAVE_VKFFT
+  &td_opencl_vkfft,
+#endif
+#if TD_HAVE_CLFFT
+  &td_opencl_clfft,
+#endif
+};
 
-static gboolean
-set_up (OpenclDevice *device, GError **error)
+/* NULL: none is named. */
+static const TdOpenclFftLibrary *
+named_fft_library (void)
 {
-  clfftSetupData setup;
+  const char *name = g_getenv ("TOMODESK_OPENCL_FFT");
 
-  if (device->uses_clfft)
-    return TRUE;
-  cl_int status = clfftInitSetupData (&setup);
-  if (status == CL_SUCCESS && clfft_users == 0)
-    status = clfftSetup (&setup);
-  if (!opencl_check (status, "clFFT", error))
-    return FALSE;
-  device->uses_clfft = TRUE;
-  clfft_users++;
-  return TRUE;
-}
-
-static void
-opencl_fft_close (OpenclDevice *device)
-{
-  g_mutex_lock (&clfft_lock);
-  if (device->uses_clfft && --clfft_users == 0)
-    clfftTeardown ();
-  g_mutex_unlock (&clfft_lock);
-}
-
-static cl_int
-opencl_fft_make_plan (OpenclFft *self, TdFftKind kind, const guint n[2], guint batch)
-{
-  size_t lengths[2] = { n[0], n[1] };
-  size_t workspace = 0;
-  clfftDim dimension = kind == TD_FFT_C2C_2D ? CLFFT_2D : CLFFT_1D;
-  cl_int status = clfftCreateDefaultPlan (&self->plan, self->device->context, dimension, lengths);
-
-  if (status != CL_SUCCESS)
-    return status;
-  status = clfftSetPlanPrecision (self->plan, CLFFT_SINGLE);
-  if (status == CL_SUCCESS)
-    status = clfftSetLayout (self->plan, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED);
-  if (status == CL_SUCCESS)
-    status = clfftSetResultLocation (self->plan, CLFFT_INPLACE);
-  if (status == CL_SUCCESS)
-    status = clfftSetPlanBatchSize (self->plan, batch);
-  if (status == CL_SUCCESS)
-    status = clfftSetPlanScale (self->plan, CLFFT_BACKWARD, 1.0f);
-  if (status == CL_SUCCESS)
-    status = clfftBakePlan (self->plan, 1, &self->device->service, NULL, NULL);
-  if (status == CL_SUCCESS)
-    status = clfftGetTmpBufSize (self->plan, &workspace);
-  if (status == CL_SUCCESS && workspace)
-    self->workspace
-        = clCreateBuffer (self->device->context, CL_MEM_READ_WRITE, workspace, NULL, &status);
-  return status;
-}
-
-static gboolean
-make_clfft (OpenclFft *self, TdFftKind kind, const guint n[2], guint batch, GError **error)
-{
-  g_mutex_lock (&clfft_lock);
-  gboolean fine = set_up (self->device, error);
-  if (fine) {
-    cl_int status = opencl_fft_make_plan (self, kind, n, batch);
-    fine = status == CL_SUCCESS;
-    if (status == (cl_int) CLFFT_NOTIMPLEMENTED)
-      td_set_error (error, TD_ERROR_UNSUPPORTED,
-                    "clFFT has no transform of size %u × %u; sizes of factors 2, 3 and 5 work",
-                    n[0], kind == TD_FFT_C2C_2D ? n[1] : 1);
-    else
-      opencl_check (status, "FFT plan", error);
-  }
-  g_mutex_unlock (&clfft_lock);
-  return fine;
+  for (guint i = 0; i < G_N_ELEMENTS (fft_libraries); i++)
+    if (g_strcmp0 (name, fft_libraries[i]->name) == 0)
+      return fft_libraries[i];
+  return NULL;
 }
 
 static gboolean
@@ -1047,19 +986,32 @@ wants_host (OpenclDevice *device)
 
   clGetDeviceInfo (device->device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof can, &can, NULL);
   return device->base.info.kind == TD_DEVICE_CPU && can & CL_EXEC_NATIVE_KERNEL
-         && g_strcmp0 (g_getenv ("TOMODESK_CLFFT"), "1") != 0;
+         && !named_fft_library ();
+}
+
+static gboolean
+opencl_fft_make (OpenclFft *self, const TdOpenclFftTask *task, GError **error)
+{
+  const TdOpenclFftLibrary *named = named_fft_library ();
+
+  self->library = named ? named : fft_libraries[0];
+  cl_int status = self->library->make (task, &self->fft);
+  if (status != TD_OPENCL_FFT_NO_SIZE)
+    return opencl_check (status, "FFT plan", error);
+  td_set_error (error, TD_ERROR_UNSUPPORTED,
+                "the device has no FFT of size %u × %u; sizes of factors 2, 3 and 5 work",
+                task->n[0], task->kind == TD_FFT_C2C_2D ? task->n[1] : 1);
+  return FALSE;
 }
 
 static void
-opencl_fft_release (OpenclFft *self)
+opencl_fft_free (TdFft *fft)
 {
+  OpenclFft *self = (OpenclFft *) fft;
+
   td_host_fft_destroy (self->host);
-  g_mutex_lock (&clfft_lock);
-  if (self->workspace)
-    clReleaseMemObject (self->workspace);
-  if (self->plan)
-    clfftDestroyPlan (&self->plan);
-  g_mutex_unlock (&clfft_lock);
+  if (self->fft)
+    self->library->free (self->fft);
   g_free (self);
 }
 
@@ -1067,24 +1019,26 @@ static gboolean
 opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
                 GError **error)
 {
+  OpenclDevice *opencl = (OpenclDevice *) device;
   OpenclFft *self = g_new0 (OpenclFft, 1);
-
-  self->device = (OpenclDevice *) device;
-  self->bytes = (guint64) n[0] * (kind == TD_FFT_C2C_2D ? n[1] : 1) * batch * 2 * sizeof (float);
-  gboolean fine = wants_host (self->device)
+  const TdOpenclFftTask task = {
+    .device = opencl->device,
+    .context = opencl->context,
+    .service = opencl->service,
+    .kind = kind,
+    .n = { n[0], n[1] },
+    .batch = batch,
+    .bytes = (guint64) n[0] * (kind == TD_FFT_C2C_2D ? n[1] : 1) * batch * 2 * sizeof (float),
+  };
+  gboolean fine = wants_host (opencl)
                       ? (self->host = td_host_fft_make (kind, n, batch, error)) != NULL
-                      : make_clfft (self, kind, n, batch, error);
+                      : opencl_fft_make (self, &task, error);
+
   if (fine)
     *fft = &self->base;
   else
-    opencl_fft_release (self);
+    opencl_fft_free (&self->base);
   return fine;
-}
-
-static void
-opencl_fft_free (TdFft *fft)
-{
-  opencl_fft_release ((OpenclFft *) fft);
 }
 
 /* ── Running ── */
@@ -1120,43 +1074,6 @@ run_host (OpenclFft *self, cl_command_queue to, cl_mem data, guint64 offset, gbo
   return status;
 }
 
-/* clFFT takes whole buffers only: the part at @offset as a sub-buffer, or a copy where the device
-   cannot have one there. The runtime keeps either alive until the queue passed it. */
-static cl_mem
-part_of (OpenclFft *self, cl_mem whole, guint64 offset, gboolean *copied, cl_int *status)
-{
-  cl_buffer_region region = { offset, self->bytes };
-
-  *copied = offset % self->device->sub_buffer_alignment != 0;
-  if (*copied)
-    return clCreateBuffer (self->device->context, CL_MEM_READ_WRITE, self->bytes, NULL, status);
-  return clCreateSubBuffer (whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region,
-                            status);
-}
-
-static cl_int
-run_clfft (OpenclFft *self, cl_command_queue to, cl_mem whole, guint64 offset, gboolean inverse)
-{
-  gboolean copied;
-  cl_int status;
-  cl_mem part = part_of (self, whole, offset, &copied, &status);
-
-  if (status != CL_SUCCESS)
-    return status;
-  if (copied)
-    status = clEnqueueCopyBuffer (to, whole, part, offset, 0, self->bytes, 0, NULL, NULL);
-  if (status == CL_SUCCESS) {
-    g_mutex_lock (&clfft_lock);
-    status = clfftEnqueueTransform (self->plan, inverse ? CLFFT_BACKWARD : CLFFT_FORWARD, 1, &to, 0,
-                                    NULL, NULL, &part, NULL, self->workspace);
-    g_mutex_unlock (&clfft_lock);
-  }
-  if (status == CL_SUCCESS && copied)
-    status = clEnqueueCopyBuffer (to, part, whole, 0, offset, self->bytes, 0, NULL, NULL);
-  clReleaseMemObject (part);
-  return status;
-}
-
 static gboolean
 opencl_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
                 GError **error)
@@ -1165,7 +1082,7 @@ opencl_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboo
   cl_command_queue to = queue_of (queue);
   cl_mem memory = opencl_memory (data);
   cl_int status = self->host ? run_host (self, to, memory, offset, inverse)
-                             : run_clfft (self, to, memory, offset, inverse);
+                             : self->library->run (self->fft, to, memory, offset, inverse);
 
   if (status == CL_SUCCESS)
     status = clFlush (to);
@@ -1179,7 +1096,6 @@ opencl_free (TdDevice *device)
 {
   OpenclDevice *self = (OpenclDevice *) device;
 
-  opencl_fft_close (self);
   g_hash_table_unref (self->pinned);
   g_mutex_clear (&self->pinned_lock);
   if (self->service)
@@ -1262,7 +1178,6 @@ opencl_describe (OpenclDevice *self, guint index)
     .double_arithmetic = opencl_has_extension (device, "cl_khr_fp64"),
     .cpu_shaped = is_cpu,
   };
-  self->sub_buffer_alignment = MAX (1, opencl_number (device, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8);
   self->amd_free_memory = opencl_has_extension (device, "cl_amd_device_attribute_query");
 }
 
