@@ -55,6 +55,12 @@ storage_thread_count (gboolean small)
       small ? MOST_THREADS : CLAMP (g_get_num_processors (), LEAST_THREADS, MOST_THREADS));
 }
 
+guint
+td_storage_threads (void)
+{
+  return storage_thread_count (FALSE);
+}
+
 /* ── Turns ── */
 
 /* The turn that this thread has begun. */

@@ -46,6 +46,8 @@ void td_storage_turns_clear (TdStorageTurns *turns);
 void td_storage_turn_begin (TdStorageTurns *turns, guint number);
 void td_storage_turn_end (void); /* of the calling thread */
 
+/* How many pieces of usual size are under way at once. */
+guint td_storage_threads (void);
 /* Whether enough threads can work at once: filling the pages of a mapped file side by side must
    make up for what mapping them costs. */
 gboolean td_storage_fills_pages (void);

@@ -571,7 +571,9 @@ gboolean
 td_volume_writer_write_stored (TdVolumeWriter *writer, guint first, guint count,
                                const void *samples, guint64 clamped, GError **error)
 {
+  g_mutex_lock (&writer->lock);
   writer->clamped += clamped;
+  g_mutex_unlock (&writer->lock);
   return volume_portion_write (
       &(VolumePortion) { .writer = writer, .first = first, .slices = samples, .stored = TRUE },
       count, error);

@@ -37,8 +37,8 @@ typedef struct TdVolumeWriter TdVolumeWriter;
 /* Checks the target (folder writable, room on the disk, nothing overwritten) before any computing.
  */
 TdVolumeWriter *td_volume_writer_new (const TdVolumeSpec *spec, GError **error);
-/* Slices may come in any order, each once. One caller at a time; several threads write. @slices:
-   [count][ny][nx]. */
+/* Slices may come in any order, each once; any threads, several at once. A call writes with several
+   threads, to a stack with one for each slice. @slices: [count][ny][nx]. */
 gboolean td_volume_writer_write (TdVolumeWriter *writer, guint first, guint count,
                                  const float *slices, GError **error);
 /* The same of samples as they are stored, by td_samples_from_float() or as if; @clamped of them

@@ -3,27 +3,35 @@
 
 #include "compute/device/host.h"
 #include "dataset/error.h"
+#include "dataset/storage-threads.h"
 #include "engine-private.h"
 #include "job-private.h"
 #include "monitor.h"
 
 /**
- * The writing thread of a job: slices come in by a bounded queue and go to the sink and to the
- * volume. It lives as long as its job: a device's thread may come late, after the end of a
+ * The writing threads of a job: slices come in by a bounded queue and go to the sink and to the
+ * volume. They live as long as their job: a device's thread may come late, after the end of a
  * cancelled one, and is turned away. The volume writes with several threads, and asks the
  * cancellable often enough that a cancelled job need not wait for the disk.
+ *
+ * A file of a stack is one thread's. So portions of few slices are written beside each other, where
+ * nobody looks at the slices as they come.
  */
 #define MAX_PENDING 4
+#define STACK_THREADS 6
 
 struct TdJobWriter {
-  GThread *thread;
+  GThread *threads[STACK_THREADS];
   TdVolumeWriter *volume; /* NULL: no output */
+  guint most_slices;      /* of portions that are written beside each other */
+  gint says;              /* atomic: some value was finite and not 0 */
   TdMonitor monitor;      /* of what follows */
   GQueue pending;         /* TdJobPortion */
   gboolean ended;         /* nothing more will come */
-  gboolean says;          /* the thread's: some value was finite and not 0 */
-  guint64 written_bytes;  /* the thread's */
-  double written_s;
+  guint slices_under_way; /* that the threads have */
+  gint64 busy_us;         /* since when they have some */
+  guint64 written_bytes;
+  double written_s; /* in which some were under way */
 };
 
 static void
@@ -47,22 +55,58 @@ write_volume (TdJob *job, const TdJobPortion *item, GError **error)
 {
   TdJobWriter *writer = job->writer;
   gsize slice_floats = (gsize) job->plan->facts.nx * job->plan->facts.ny;
-  gint64 start = g_get_monotonic_time ();
 
-  writer->says = writer->says
-                 || (item->stored ? item->stored_counts.says
-                                  : job_writer_says (item->slices, item->count * slice_floats));
-  if (!(item->stored
-            ? td_volume_writer_write_stored (writer->volume, item->first, item->count, item->slices,
-                                             item->stored_counts.clamped, error)
-            : td_volume_writer_write (writer->volume, item->first, item->count, item->slices,
-                                      error)))
-    return FALSE;
-  double seconds = (g_get_monotonic_time () - start) * 1e-6;
-  writer->written_bytes += item->count * slice_floats * (job->plan->recipe.output_bits / 8);
+  if (!g_atomic_int_get (&writer->says)
+      && (item->stored ? item->stored_counts.says
+                       : job_writer_says (item->slices, item->count * slice_floats)))
+    g_atomic_int_set (&writer->says, TRUE);
+  return item->stored
+             ? td_volume_writer_write_stored (writer->volume, item->first, item->count,
+                                              item->slices, item->stored_counts.clamped, error)
+             : td_volume_writer_write (writer->volume, item->first, item->count, item->slices,
+                                       error);
+}
+
+/* Waits for a portion that may be written now; NULL: no more will come. */
+static TdJobPortion *
+job_writer_take (TdJobWriter *writer)
+{
+  TdJobPortion *item;
+
+  td_monitor_lock (&writer->monitor);
+  while ((item = g_queue_peek_head (&writer->pending))
+             ? writer->slices_under_way > 0
+                   && writer->slices_under_way + item->count > writer->most_slices
+             : !writer->ended)
+    td_monitor_wait (&writer->monitor);
+  if (item) {
+    g_queue_pop_head (&writer->pending);
+    if (writer->slices_under_way == 0)
+      writer->busy_us = g_get_monotonic_time ();
+    writer->slices_under_way += item->count;
+  }
+  td_monitor_release (&writer->monitor);
+  return item;
+}
+
+/* The time counts once in which several portions were under way. */
+static void
+job_writer_count (TdJob *job, guint slices)
+{
+  TdJobWriter *writer = job->writer;
+  const TdPlanFacts *facts = &job->plan->facts;
+  double seconds = 0;
+
+  td_monitor_lock (&writer->monitor);
+  writer->slices_under_way -= slices;
+  if (writer->slices_under_way == 0)
+    seconds = (g_get_monotonic_time () - writer->busy_us) * 1e-6;
   writer->written_s += seconds;
-  td_job_add_stage (job, "write", seconds);
-  return TRUE;
+  writer->written_bytes
+      += (guint64) slices * facts->nx * facts->ny * (job->plan->recipe.output_bits / 8);
+  td_monitor_release (&writer->monitor);
+  if (writer->volume && seconds > 0)
+    td_job_add_stage (job, "write", seconds);
 }
 
 static gpointer
@@ -70,31 +114,40 @@ writer_thread (gpointer user)
 {
   TdJob *job = user;
   TdJobWriter *writer = job->writer;
+  TdJobPortion *item;
 
-  for (;;) {
+  while ((item = job_writer_take (writer))) {
     g_autoptr (GError) error = NULL;
-
-    td_monitor_lock (&writer->monitor);
-    while (!writer->pending.length && !writer->ended)
-      td_monitor_wait (&writer->monitor);
-    TdJobPortion *item = g_queue_pop_head (&writer->pending);
-    td_monitor_release (&writer->monitor);
-    if (!item)
-      return NULL;
-
     const gint64 start = g_get_monotonic_time ();
-    if (!g_cancellable_is_cancelled (job->cancellable)) {
-      if (writer->volume && !write_volume (job, item, &error))
-        td_job_fail (job, g_steal_pointer (&error));
-      else {
-        if (job->sink)
-          job->sink (item->first, item->count, item->slices, job->sink_user);
-        td_job_slices_done (job, item->count);
-      }
-    }
+    const gboolean wanted = !g_cancellable_is_cancelled (job->cancellable);
+    const gboolean ok = wanted && (!writer->volume || write_volume (job, item, &error));
+
+    job_writer_count (job, item->count);
+    if (wanted && !ok)
+      td_job_fail (job, g_steal_pointer (&error));
+    if (ok && job->sink)
+      job->sink (item->first, item->count, item->slices, job->sink_user);
+    if (ok)
+      td_job_slices_done (job, item->count);
     item_free (item);
     td_job_add_span (job, "write", 0, start, g_get_monotonic_time ());
   }
+  return NULL;
+}
+
+/* At least one. */
+static gboolean
+job_writer_start_threads (TdJob *job, GError **error)
+{
+  TdJobWriter *writer = job->writer;
+  const gboolean beside
+      = writer->volume && !job->sink && job->plan->recipe.output_format == TD_VOLUME_TIFF_STACK;
+
+  writer->most_slices = beside ? td_storage_threads () : 0;
+  writer->threads[0] = td_thread_start ("writer", writer_thread, job, error);
+  for (guint i = 1; beside && writer->threads[0] && i < STACK_THREADS; i++)
+    writer->threads[i] = td_thread_start ("writer", writer_thread, job, NULL);
+  return writer->threads[0] != NULL;
 }
 
 TdJobWriter *
@@ -131,10 +184,10 @@ td_job_writer_start (TdJob *job, double low, double high, GError **error)
       return FALSE;
     td_volume_writer_set_cancellable (writer->volume, job->cancellable);
   }
-  writer->thread = td_thread_start ("writer", writer_thread, job, error);
-  if (!writer->thread)
-    g_clear_pointer (&writer->volume, td_volume_writer_free);
-  return writer->thread != NULL;
+  if (job_writer_start_threads (job, error))
+    return TRUE;
+  g_clear_pointer (&writer->volume, td_volume_writer_free);
+  return FALSE;
 }
 
 gboolean
@@ -209,7 +262,9 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
     item_free (item);
   writer->ended = TRUE;
   td_monitor_release (&writer->monitor);
-  g_thread_join (writer->thread);
+  for (guint i = 0; i < STACK_THREADS; i++)
+    if (writer->threads[i])
+      g_thread_join (writer->threads[i]);
 
   /* A failure of the last write, or a cancellation while it was under way. */
   ok = ok && !g_cancellable_set_error_if_cancelled (job->cancellable, error);
