@@ -22,7 +22,7 @@ typedef struct {
   float *views; /* [view][td_gather_rows()][column] */
   guint chunk, count;
   gboolean full, taken, sending;
-  MPI_Request *requests; /* [rank] */
+  MPI_Request *requests; /* [rank][view of a chunk] */
 } Own;
 
 /* A chunk that another rank filtered. */
@@ -30,7 +30,7 @@ typedef struct {
   float *views; /* [view][seen][column] */
   guint chunk;
   gboolean posted;
-  MPI_Request request;
+  MPI_Request *requests; /* [view of a chunk] */
 } Other;
 
 struct TdGather {
@@ -79,6 +79,16 @@ td_gather_chunk (guint64 bytes, guint64 view_bytes, guint n_views, guint ranks)
 
 /* ── Life ── */
 
+static MPI_Request *
+gather_make_requests (gsize n)
+{
+  MPI_Request *requests = g_new (MPI_Request, n);
+
+  for (gsize i = 0; i < n; i++)
+    requests[i] = MPI_REQUEST_NULL;
+  return requests;
+}
+
 static void
 gather_make_buffers (TdGather *gather)
 {
@@ -86,13 +96,11 @@ gather_make_buffers (TdGather *gather)
 
   for (guint i = 0; i < OWN_CHUNKS; i++) {
     gather->own[i].views = g_malloc (chunk * gather_view_floats (gather, gather->rows));
-    gather->own[i].requests = g_new (MPI_Request, gather->size);
-    for (int r = 0; r < gather->size; r++)
-      gather->own[i].requests[r] = MPI_REQUEST_NULL;
+    gather->own[i].requests = gather_make_requests ((gsize) gather->size * gather->spec.chunk);
   }
   for (guint i = 0; i < OTHER_CHUNKS && gather->size > 1; i++) {
     gather->others[i].views = g_malloc (chunk * gather_view_floats (gather, gather->spec.seen));
-    gather->others[i].request = MPI_REQUEST_NULL;
+    gather->others[i].requests = gather_make_requests (gather->spec.chunk);
   }
 }
 
@@ -137,8 +145,10 @@ td_gather_free (TdGather *gather)
     g_free (gather->own[i].views);
     g_free (gather->own[i].requests);
   }
-  for (guint i = 0; i < OTHER_CHUNKS; i++)
+  for (guint i = 0; i < OTHER_CHUNKS; i++) {
     g_free (gather->others[i].views);
+    g_free (gather->others[i].requests);
+  }
   g_free (gather->seen);
   g_mutex_clear (&gather->lock);
   g_free (gather);
@@ -174,23 +184,22 @@ gather_tag (guint chunk)
   return (int) (chunk % 32768);
 }
 
-/* The rows that @to sees of the chunk's views. */
+/* The rows that @to sees of the chunk's views, a message a view. What lies in one piece is copied
+   from process to process at once. */
 static gboolean
 gather_send (TdGather *gather, Own *own, int to, GError **error)
 {
   const TdRowRange seen = gather->seen[to];
-  const int n_columns = (int) gather->spec.n_columns;
   const float *from
       = own->views + (gsize) (seen.first - gather->rows.first) * gather->spec.n_columns;
-  MPI_Datatype rows;
+  MPI_Request *requests = own->requests + (gsize) to * gather->spec.chunk;
+  gboolean ok = TRUE;
 
-  MPI_Type_vector ((int) own->count, (int) seen.count * n_columns,
-                   (int) gather->rows.count * n_columns, MPI_FLOAT, &rows);
-  MPI_Type_commit (&rows);
-  const gboolean ok = td_mpi_check (MPI_Isend (from, 1, rows, to, gather_tag (own->chunk),
-                                               gather->spec.column, &own->requests[to]),
-                                    error);
-  MPI_Type_free (&rows); /* once it has been sent */
+  for (guint view = 0; ok && view < own->count; view++)
+    ok = td_mpi_check (MPI_Isend (from + view * gather_view_floats (gather, gather->rows),
+                                  (int) gather_view_floats (gather, seen), MPI_FLOAT, to,
+                                  gather_tag (own->chunk), gather->spec.column, &requests[view]),
+                       error);
   return ok;
 }
 
@@ -216,7 +225,8 @@ gather_test_sent (TdGather *gather, GError **error)
     int done = 0;
     if (!own->sending)
       continue;
-    if (!td_mpi_check (MPI_Testall (gather->size, own->requests, &done, MPI_STATUSES_IGNORE),
+    if (!td_mpi_check (MPI_Testall (gather->size * (int) gather->spec.chunk, own->requests, &done,
+                                    MPI_STATUSES_IGNORE),
                        error))
       return FALSE;
     if (!done)
@@ -307,14 +317,14 @@ gather_post (TdGather *gather, GError **error)
       room = gather->others[i].posted ? NULL : &gather->others[i];
     if (!room)
       return TRUE;
-    const gsize floats
-        = gather_chunk_views (gather, chunk) * gather_view_floats (gather, gather->spec.seen);
+    const gsize floats = gather_view_floats (gather, gather->spec.seen);
     room->posted = TRUE;
     room->chunk = chunk;
-    if (!td_mpi_check (MPI_Irecv (room->views, (int) floats, MPI_FLOAT, from, gather_tag (chunk),
-                                  gather->spec.column, &room->request),
-                       error))
-      return FALSE;
+    for (guint view = 0; view < gather_chunk_views (gather, chunk); view++)
+      if (!td_mpi_check (MPI_Irecv (room->views + view * floats, (int) floats, MPI_FLOAT, from,
+                                    gather_tag (chunk), gather->spec.column, &room->requests[view]),
+                         error))
+        return FALSE;
   }
   return TRUE;
 }
@@ -343,7 +353,10 @@ gather_take_other (TdGather *gather, guint chunk, float *views, GCancellable *ca
   while (ok && !done) {
     ok = gather_test_sent (gather, error);
     const gint64 tested = g_get_monotonic_time ();
-    ok = ok && td_mpi_check (MPI_Test (&other->request, &done, MPI_STATUS_IGNORE), error);
+    ok = ok
+         && td_mpi_check (
+             MPI_Testall ((int) gather->spec.chunk, other->requests, &done, MPI_STATUSES_IGNORE),
+             error);
     gather_count (gather, tested);
     if (done)
       gather->moved_us = g_get_monotonic_time ();

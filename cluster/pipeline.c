@@ -14,6 +14,8 @@
 
 /* Slices are noted as done once they are on the disk, which is asked for this often. */
 #define NOTE_US (2 * G_USEC_PER_SEC)
+/* Threads that write segments to a stack, where a thread writes a slice; one writes to one file. */
+#define STORES 6
 
 /* One call of td_pipeline_run(). */
 typedef struct {
@@ -25,12 +27,15 @@ typedef struct {
   TdReduce *reduce;
   TdGather *gather;          /* NULL: the job filters what its slices see */
   GCancellable *cancellable; /* by the first failure, too */
-  GArray *written;           /* TdGridShare: not noted yet */
-  gint64 noted_us;
-  double store_s;
 
-  GMutex lock;
-  GError *error; /* the first */
+  GMutex lock;     /* of all below */
+  GArray *written; /* TdGridShare: not noted yet */
+  gint64 noted_us;
+  guint storing;     /* threads that write now */
+  gint64 storing_us; /* since when there are some */
+  double store_s;    /* that some wrote */
+  gboolean says;     /* some value was finite and not 0 */
+  GError *error;     /* the first */
 } Run;
 
 /* ── Failures ── */
@@ -90,16 +95,19 @@ run_compute (gpointer user)
 static gboolean
 run_note_written (Run *run, GError **error)
 {
-  if (run->written->len == 0)
-    return TRUE;
-  if (!td_volume_writer_sync (run->pipeline->volume, error))
+  g_autoptr (GArray) written = NULL;
+
+  g_mutex_lock (&run->lock);
+  written = g_steal_pointer (&run->written);
+  run->written = g_array_new (FALSE, FALSE, sizeof (TdGridShare));
+  run->noted_us = g_get_monotonic_time ();
+  g_mutex_unlock (&run->lock);
+  if (written->len > 0 && !td_volume_writer_sync (run->pipeline->volume, error))
     return FALSE;
-  for (guint i = 0; i < run->written->len; i++) {
-    const TdGridShare *part = &g_array_index (run->written, TdGridShare, i);
+  for (guint i = 0; i < written->len; i++) {
+    const TdGridShare *part = &g_array_index (written, TdGridShare, i);
     td_watch_part (run->pipeline->watch, part->first, part->count);
   }
-  g_array_set_size (run->written, 0);
-  run->noted_us = g_get_monotonic_time ();
   return TRUE;
 }
 
@@ -127,16 +135,47 @@ run_says (const float *values, gsize n)
   return FALSE;
 }
 
+/* The time counts once in which several threads write. */
+static void
+run_count_store (Run *run, gboolean begins)
+{
+  g_mutex_lock (&run->lock);
+  if (begins && run->storing++ == 0)
+    run->storing_us = g_get_monotonic_time ();
+  if (!begins && --run->storing == 0)
+    run->store_s += (g_get_monotonic_time () - run->storing_us) * 1e-6;
+  g_mutex_unlock (&run->lock);
+}
+
+/* Slices of the volume, which are noted now and then. */
+static gboolean
+run_write_part (Run *run, const TdGridShare *part, const float *slices, GError **error)
+{
+  if (!td_volume_writer_write (run->pipeline->volume, part->first, part->count, slices, error))
+    return FALSE;
+  g_mutex_lock (&run->lock);
+  g_array_append_val (run->written, *part);
+  const gboolean note = g_get_monotonic_time () - run->noted_us > NOTE_US;
+  g_mutex_unlock (&run->lock);
+  return !note || run_note_written (run, error);
+}
+
 static gboolean
 run_write (Run *run, const TdReduceSum *sum, GError **error)
 {
-  const gint64 start = g_get_monotonic_time ();
   const TdGridShare part = { run->slices.first + sum->first, sum->count };
   const TdPlanFacts *facts = td_plan_facts (run->plan);
   gboolean ok;
 
-  run->pipeline->says
-      = run->pipeline->says || run_says (sum->slices, (gsize) sum->count * facts->ny * facts->nx);
+  run_count_store (run, TRUE);
+  g_mutex_lock (&run->lock);
+  const gboolean said = run->says;
+  g_mutex_unlock (&run->lock);
+  if (!said && run_says (sum->slices, (gsize) sum->count * facts->ny * facts->nx)) {
+    g_mutex_lock (&run->lock);
+    run->says = TRUE;
+    g_mutex_unlock (&run->lock);
+  }
   if (run->preview) {
     ok = run_write_preview (run, sum->slices, error);
     g_autofree char *name = g_path_get_basename (run->preview);
@@ -144,12 +183,9 @@ run_write (Run *run, const TdReduceSum *sum, GError **error)
     if (ok)
       td_watch_slice (run->pipeline->watch, run->slices.first, path);
   } else {
-    ok = td_volume_writer_write (run->pipeline->volume, part.first, part.count, sum->slices, error);
-    g_array_append_val (run->written, part);
-    if (ok && start - run->noted_us > NOTE_US)
-      ok = run_note_written (run, error);
+    ok = run_write_part (run, &part, sum->slices, error);
   }
-  run->store_s += (g_get_monotonic_time () - start) * 1e-6;
+  run_count_store (run, FALSE);
   return ok;
 }
 
@@ -167,8 +203,6 @@ run_store (gpointer user)
     }
     td_reduce_written (run->reduce, &sum);
   }
-  if (!run_note_written (run, &error))
-    run_fail (run, error);
   return NULL;
 }
 
@@ -231,6 +265,9 @@ run_open (Run *run, GError **error)
   td_job_keep_spans (run->job);
   if (pipeline->ordered && pipeline->views.first > 0)
     td_job_set_sums (run->job, run_give_sums, run);
+  for (guint i = 0; !run->preview && i < run->slices.count; i++)
+    if (td_reduce_has (run->reduce, i))
+      td_volume_writer_expect (pipeline->volume, run->slices.first + i, 1);
   return !gathers || run_open_gather (run, error);
 }
 
@@ -274,6 +311,7 @@ run_report (Run *run, double all)
   times->reduce += busy_s;
   times->gather += run->gather ? td_gather_seconds (run->gather) : 0;
   times->store += run->store_s;
+  run->pipeline->says = run->pipeline->says || run->says;
   times->start += run_until_kernel (run, all);
   const guint64 exchanged
       = td_reduce_bytes (run->reduce) + (run->gather ? td_gather_bytes (run->gather) : 0);
@@ -302,24 +340,31 @@ run_threads (Run *run, GError **error)
   TdPipeline *pipeline = run->pipeline;
   const double updates = td_plan_facts (run->plan)->updates;
   GThread *compute = td_thread_start ("compute", run_compute, run, error);
-  GThread *store = compute ? td_thread_start ("store", run_store, run, error) : NULL;
+  const gboolean stack = pipeline->recipe->output_format == TD_VOLUME_TIFF_STACK && !run->preview;
+  GThread *stores[STORES] = { compute ? td_thread_start ("store", run_store, run, error) : NULL };
+  const gboolean stored = stores[0] != NULL;
   GError *reason = NULL;
 
-  if (!store)
+  for (guint i = 1; i < STORES && stored && stack; i++)
+    stores[i] = td_thread_start ("store", run_store, run, NULL);
+  if (!stored)
     g_cancellable_cancel (run->cancellable);
   td_watch_follow (pipeline->watch, run->job, pipeline->updates_before, pipeline->updates);
-  if (store && !td_reduce_run (run->reduce, run->cancellable, &reason))
+  if (stored && !td_reduce_run (run->reduce, run->cancellable, &reason))
     run_fail (run, reason);
   if (compute)
     g_thread_join (compute);
-  if (store)
-    g_thread_join (store);
+  for (guint i = 0; i < STORES; i++)
+    if (stores[i])
+      g_thread_join (stores[i]);
+  if (stored && !run->preview && !run->error && !run_note_written (run, &reason))
+    run_fail (run, reason);
   td_watch_follow (pipeline->watch, NULL, pipeline->updates_before + updates, pipeline->updates);
   if (run->error) {
     g_propagate_error (error, g_steal_pointer (&run->error));
     return FALSE;
   }
-  if (!store || g_cancellable_set_error_if_cancelled (run->cancellable, error)
+  if (!stored || g_cancellable_set_error_if_cancelled (run->cancellable, error)
       || (run->gather && !td_gather_finish (run->gather, run->cancellable, error)))
     return FALSE;
   if (!run->preview)

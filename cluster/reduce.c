@@ -12,8 +12,11 @@
 #define SEGMENT_BYTES ((guint64) 16 << 20)
 /* Of one that no other rank has a part of: as many as are written at once. */
 #define ALONE_BYTES ((guint64) 64 << 20)
-/* Segments of this rank in flight, and of others. */
+/* Segments of this rank in flight, and of others. Where memory allows there are more, since those
+   of single slices are written beside each other. */
 #define OWN_SEGMENTS 4
+#define MOST_OWN_SEGMENTS 12
+#define MOST_BYTES ((guint64) 256 << 20)
 #define OTHER_SEGMENTS 3
 #define IDLE_US 200
 
@@ -116,6 +119,18 @@ reduce_add_buffers (TdReduce *reduce, GQueue *queue, guint n)
   }
 }
 
+static guint
+reduce_own_segments (const TdReduceSpec *spec, int size)
+{
+  const guint64 slice = spec->slice_floats * sizeof (float);
+  const guint64 room = MIN (spec->memory, MOST_BYTES) / MAX (SEGMENT_BYTES, slice);
+
+  return size == 1 ? OWN_SEGMENTS
+                   : (guint) CLAMP (room, OWN_SEGMENTS + OTHER_SEGMENTS,
+                                    MOST_OWN_SEGMENTS + OTHER_SEGMENTS)
+                         - OTHER_SEGMENTS;
+}
+
 /* What waits for the slab that begins with it: two slabs, one of which computes. */
 static guint
 chain_segments (const TdReduce *reduce)
@@ -137,8 +152,9 @@ td_reduce_new (const TdReduceSpec *spec)
   MPI_Comm_size (spec->row, &size);
   reduce->size = size;
   reduce->spec.nodes = g_memdup2 (spec->nodes, (gsize) size * sizeof *spec->nodes);
-  const guint64 most = MIN (size > 1 ? SEGMENT_BYTES : ALONE_BYTES,
-                            spec->memory / (OWN_SEGMENTS + OTHER_SEGMENTS));
+  const guint own = reduce_own_segments (spec, size);
+  const guint64 most
+      = MIN (size > 1 ? SEGMENT_BYTES : ALONE_BYTES, spec->memory / (own + OTHER_SEGMENTS));
   /* Each rank owns some segments. */
   const guint shared = MAX (1, spec->n_slices / (4 * (guint) size));
   reduce->segment_slices = (guint) CLAMP (most / slice, 1, shared);
@@ -153,7 +169,7 @@ td_reduce_new (const TdReduceSpec *spec)
   reduce->memory = g_ptr_array_new_with_free_func (g_free);
   g_mutex_init (&reduce->lock);
   g_cond_init (&reduce->changed);
-  reduce_add_buffers (reduce, &reduce->own, MIN (OWN_SEGMENTS, reduce->n_segments));
+  reduce_add_buffers (reduce, &reduce->own, MIN (own, reduce->n_segments));
   reduce_add_buffers (reduce, &reduce->others,
                       spec->chain ? chain_segments (reduce)
                       : size > 1  ? MIN (OTHER_SEGMENTS, reduce->n_segments)
@@ -257,6 +273,12 @@ td_reduce_begin (TdReduce *reduce, guint first, guint count, float *sums, GCance
 }
 
 /* ── The writing side ── */
+
+gboolean
+td_reduce_has (const TdReduce *reduce, guint slice)
+{
+  return reduce_parent (reduce, slice / reduce->segment_slices) < 0;
+}
 
 gboolean
 td_reduce_next (TdReduce *reduce, TdReduceSum *sum, GCancellable *cancellable)

@@ -46,13 +46,16 @@ gboolean td_reduce_begin (TdReduce *reduce, guint first, guint count, float *sum
                           GCancellable *cancellable, GError **error);
 
 /* The writing side: a segment that this rank has the sum of. Blocks; FALSE: there are no more, or
-   the cancellable is cancelled. td_reduce_written() gives its memory back. */
+   the cancellable is cancelled. td_reduce_written() gives its memory back. Any threads. */
 typedef struct {
   guint first, count;
   const float *slices;
 } TdReduceSum;
 gboolean td_reduce_next (TdReduce *reduce, TdReduceSum *sum, GCancellable *cancellable);
 void td_reduce_written (TdReduce *reduce, const TdReduceSum *sum);
+
+/* Whether this rank will have the sum of @slice. */
+gboolean td_reduce_has (const TdReduce *reduce, guint slice);
 
 /* The communicating thread's: exchanges and adds until all segments of this rank have been sent or
    taken by td_reduce_next(). */

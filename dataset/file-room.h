@@ -6,12 +6,14 @@
 /**
  * TdFileRoom: a thread that takes room for a file that lies in memory, ahead of those who write to
  * windows of it (file-bytes.h). There, taking room is half of the work, and one thread at a time
- * can do it.
+ * can do it. Of a file that several processes write, each takes the room that it wants.
  */
 typedef struct TdFileRoom TdFileRoom;
 
-/* Of bytes [at, at + bytes) of @file, which becomes so long. */
+/* Of bytes [at, at + bytes) of @file. None is taken before it is wanted. */
 TdFileRoom *td_file_room_new (int file, guint64 at, guint64 bytes, GError **error);
+/* These bytes of the file will be written. Any threads. */
+void td_file_room_want (TdFileRoom *room, guint64 at, guint64 bytes);
 /* Blocks until these bytes of the file have room, which are taken next. 0, or errno (ENOSPC: the
    disk is full; ECANCELED). Any threads. */
 int td_file_room_await (TdFileRoom *room, guint64 at, gsize bytes, GCancellable *cancellable);

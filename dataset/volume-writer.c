@@ -39,13 +39,12 @@ typedef struct {
 struct TdVolumeWriter {
   TdVolumeSpec spec; /* strings are the writer's own */
   const VolumeWriterFormat *format;
-  gpointer own;      /* the format's */
-  TdSampleType type; /* as stored */
-  TdOutput *output;  /* NULL: another writer's, whose part is written to */
-  char *part;        /* where to write now */
-  int file;          /* of a volume in one file; -1: a file a slice */
-  gboolean in_memory;
-  TdFileRoom *room;   /* of all samples; NULL: other processes write, or no windows are used */
+  gpointer own;       /* the format's */
+  TdSampleType type;  /* as stored */
+  TdOutput *output;   /* NULL: another writer's, whose part is written to */
+  char *part;         /* where to write now */
+  int file;           /* of a volume in one file; -1: a file a slice */
+  TdFileRoom *room;   /* of the samples; NULL: no windows are used */
   guint64 samples_at; /* of slice 0 in the file; the others follow without gaps */
   guint8 *written;    /* 1 for each slice that came */
   guint64 clamped;    /* under the lock */
@@ -305,7 +304,14 @@ volume_writer_alloc (const TdVolumeSpec *spec)
   return writer;
 }
 
-/* A handle of its own: the format's belongs to its library. */
+static guint64
+volume_writer_slice_bytes (const TdVolumeWriter *writer)
+{
+  return (guint64) writer->spec.nx * writer->spec.ny * td_sample_size (writer->type);
+}
+
+/* A handle of its own: the format's belongs to its library. Threads write to windows where one of
+   them can take room. */
 static gboolean
 volume_writer_open_file (TdVolumeWriter *writer, GError **error)
 {
@@ -314,7 +320,10 @@ volume_writer_open_file (TdVolumeWriter *writer, GError **error)
     td_output_set_error (error, writer->spec.path, errno);
     return FALSE;
   }
-  writer->in_memory = td_file_lies_in_memory (writer->file);
+  if (td_file_lies_in_memory (writer->file) && td_storage_fills_pages ())
+    writer->room
+        = td_file_room_new (writer->file, writer->samples_at,
+                            writer->spec.n_slices * volume_writer_slice_bytes (writer), NULL);
   return TRUE;
 }
 
@@ -341,8 +350,8 @@ td_volume_writer_new (const TdVolumeSpec *spec, GError **error)
     writer->format->lay_out (writer);
     if (!volume_writer_open_file (writer, error))
       return NULL;
-    if (!spec->job && writer->in_memory && td_storage_fills_pages ())
-      writer->room = td_file_room_new (writer->file, writer->samples_at, bytes, NULL);
+    if (!spec->job)
+      td_volume_writer_expect (writer, 0, spec->n_slices);
   }
   return g_steal_pointer (&writer);
 }
@@ -370,6 +379,15 @@ td_volume_writer_join (const TdVolumeSpec *spec, const TdVolumeLayout *layout, G
 }
 
 void
+td_volume_writer_expect (TdVolumeWriter *writer, guint first, guint count)
+{
+  const guint64 slice = volume_writer_slice_bytes (writer);
+
+  if (writer->room && count > 0)
+    td_file_room_want (writer->room, writer->samples_at + first * slice, count * slice);
+}
+
+void
 td_volume_writer_set_cancellable (TdVolumeWriter *writer, GCancellable *cancellable)
 {
   g_set_object (&writer->cancellable, cancellable);
@@ -382,10 +400,9 @@ typedef struct {
   TdVolumeWriter *writer;
   guint first, pieces; /* of a slice */
   const void *slices;
-  gboolean stored;  /* as the volume stores them; else floats */
-  TdFileRoom *room; /* slices go to their place in the file's memory; NULL: through its handle */
-  TdFileWindow window;
-  guint64 window_at; /* in the file */
+  gboolean stored;     /* as the volume stores them; else floats */
+  TdFileWindow window; /* slices go to their place in the file's memory; else through its handle */
+  guint64 window_at;   /* in the file */
 } VolumePortion;
 
 static gboolean
@@ -431,8 +448,8 @@ volume_portion_put (const VolumePortion *portion, const SlicePlace *place, const
   TdVolumeWriter *writer = portion->writer;
   const gsize bytes = n * td_sample_size (writer->type);
 
-  if (portion->room) {
-    const int code = td_file_room_await (portion->room, place->at, bytes, writer->cancellable);
+  if (writer->room) {
+    const int code = td_file_room_await (writer->room, place->at, bytes, writer->cancellable);
     if (code == ECANCELED && g_cancellable_set_error_if_cancelled (writer->cancellable, error))
       return FALSE;
     if (code == 0)
@@ -493,35 +510,20 @@ volume_portion_write_slice (guint index, gpointer scratch, gpointer user, GError
   return td_tiff_save_close (g_steal_pointer (&save), error);
 }
 
-/* One window for all slices: threads that map memory wait for each other. Without a thread that
-   takes room there is none. */
+/* One window for all slices: threads that map memory wait for each other. */
 static gboolean
 volume_portion_open_window (VolumePortion *portion, guint count, GError **error)
 {
   const TdVolumeWriter *writer = portion->writer;
-  const guint64 slice_bytes
-      = (guint64) writer->spec.nx * writer->spec.ny * td_sample_size (writer->type);
-  const guint64 at = writer->samples_at + portion->first * slice_bytes, bytes = count * slice_bytes;
+  const guint64 slice = volume_writer_slice_bytes (writer);
 
-  if (!writer->in_memory || count == 0 || !td_storage_fills_pages ())
+  if (!writer->room || count == 0)
     return TRUE;
-  portion->window_at = at;
-  portion->room = writer->room ? writer->room : td_file_room_new (writer->file, at, bytes, NULL);
-  const int code
-      = portion->room ? td_file_window_open (&portion->window, writer->file, bytes, at) : 0;
-  if (code != 0 && portion->room != writer->room)
-    td_file_room_free (portion->room);
-  return volume_portion_told (portion, code, error);
-}
-
-static void
-volume_portion_close_window (VolumePortion *portion)
-{
-  if (!portion->room)
-    return;
-  td_file_window_close (&portion->window);
-  if (portion->room != portion->writer->room)
-    td_file_room_free (portion->room);
+  portion->window_at = writer->samples_at + portion->first * slice;
+  return volume_portion_told (
+      portion,
+      td_file_window_open (&portion->window, writer->file, count * slice, portion->window_at),
+      error);
 }
 
 /* @portion: all but the writer's pieces are filled in. */
@@ -553,7 +555,8 @@ volume_portion_write (VolumePortion *portion, guint count, GError **error)
   if (!volume_portion_open_window (portion, count, error))
     return FALSE;
   const gboolean good = td_storage_run (&work, writer->cancellable, error);
-  volume_portion_close_window (portion);
+  if (portion->window.map)
+    td_file_window_close (&portion->window);
   if (good)
     memset (writer->written + first, 1, count);
   return good;

@@ -45,6 +45,9 @@ gboolean td_volume_writer_write (TdVolumeWriter *writer, guint first, guint coun
    were outside the range. */
 gboolean td_volume_writer_write_stored (TdVolumeWriter *writer, guint first, guint count,
                                         const void *samples, guint64 clamped, GError **error);
+/* The slices [first, first + count) of a job's volume will be written by this process. Where that
+   pays, their room is taken ahead. Slices of other volumes need not be told. Any thread. */
+void td_volume_writer_expect (TdVolumeWriter *writer, guint first, guint count);
 /* Asked for each MiB of every later write. */
 void td_volume_writer_set_cancellable (TdVolumeWriter *writer, GCancellable *cancellable);
 /* Number of samples that were outside [low, high] and clamped (16 and 8 bits). */

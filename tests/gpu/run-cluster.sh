@@ -10,8 +10,9 @@
 # BUILD: the build folder (default: build). Libraries that this computer lacks may lie in BUILD/lib.
 # RANKS: ranks and cards (2). SIZE: columns, rows and slices (2048). VIEWS: 1024.
 # Variables: DEVICES, a device for each rank (default: cuda:0,cuda:1 …). SCRATCH, where all files go
-# (/dev/shm). TASKS, in their order: single (one process), one (one rank), slab-rows, slab-columns,
-# ifdk-rows and ifdk-columns, each with -tiff or -bigtiff. LIMIT_S: what would begin later is left
+# (/dev/shm). TASKS, in their order: alone (one process with one card), single (one process with all),
+# volume and projection (single with --share), one (one rank), slab-rows, slab-columns, ifdk-rows and
+# ifdk-columns, each with -tiff or -bigtiff. LIMIT_S: what would begin later is left
 # out, and said so (200). WARM_GB: memory that is touched once before, since a virtual machine's may have
 # to grow (what the files take, 0: none). MACHINE: a file with what an earlier benchmark said.
 # CHECK=1: all voxels are compared, as they are up to 1024³.
@@ -33,7 +34,7 @@ cards=${DEVICES:-$(seq -s, -f 'cuda:%g' 0 $((ranks - 1)))}
 cd "$scratch"
 say () { echo "$(date +%T) $*"; }
 
-tasks=${TASKS:-single-tiff one-tiff slab-rows-tiff slab-columns-tiff ifdk-rows-tiff single-bigtiff
+tasks=${TASKS:-alone-tiff single-tiff volume-tiff projection-tiff one-tiff slab-rows-tiff slab-columns-tiff ifdk-rows-tiff single-bigtiff
   slab-rows-bigtiff one-bigtiff slab-columns-bigtiff ifdk-rows-bigtiff ifdk-columns-tiff ifdk-columns-bigtiff}
 warm=${WARM_GB:-$((size * size * (2 * views + 4 * size) / 1000000000))}
 if [ "$warm" -gt 0 ]; then
@@ -77,10 +78,10 @@ begins () {
   say "$1"
 }
 
-# single NAME DEVICES FORMAT: one process.
+# single NAME DEVICES FORMAT SHARE: one process.
 single () {
   begins "$1" || return 0
-  "$cli" reconstruct "${scan[@]}" --output "$1.tif" --format "$3" --device "$2" --json > "$1.json" || { rm -f "$1.json"; return 0; }
+  "$cli" reconstruct "${scan[@]}" --output "$1.tif" --format "$3" --device "$2" --share "$4" --json > "$1.json" || { rm -f "$1.json"; return 0; }
   [ "$CHECK" = 1 ] && [ "$1" = "single-$3" ] || rm -rf "$1.tif"
 }
 
@@ -112,7 +113,9 @@ PYTHON
 for task in $tasks; do
   format=${task##*-}
   case ${task%-*} in
-    single) single "$task" "$cards" "$format" ;;
+    alone) single "$task" "${cards%%,*}" "$format" auto ;;
+    single) single "$task" "$cards" "$format" auto ;;
+    volume | projection) single "$task" "$cards" "$format" "${task%-*}" ;;
     one) job "$task" 1 slab 1 1 "$format" ;;
     slab-rows) job "$task" "$ranks" slab "$ranks" 1 "$format" ;;
     slab-columns) job "$task" "$ranks" slab 1 "$ranks" "$format" ;;
@@ -145,13 +148,20 @@ def judge(what, value, holds):
 
 for form in formats:
     jobs = {kind: done for kind in kinds if (done := done_of(f"{kind}-{form}"))}
-    alone = None
-    if os.path.exists(f"single-{form}.json"):
-        result = json.load(open(f"single-{form}.json"))
+    processes = {}
+    for kind in ("alone", "single", "volume", "projection"):
+        if not os.path.exists(f"{kind}-{form}.json"):
+            continue
+        result = json.load(open(f"{kind}-{form}.json"))
         result = result.get("result", result)
-        alone = result["seconds"]
-        busy = ", ".join(f"{k} {v:.2f}" for k, v in ((stage["name"], stage["seconds"]) for stage in result["stages"]))
-        print(f"{form}, one process with {ranks} devices: {alone:.2f} s ({busy})")
+        processes[kind] = result["seconds"]
+        busy = ", ".join(f"{stage['name']} {stage['seconds']:.2f}" for stage in result["stages"])
+        faster = f", {processes['alone'] / result['seconds']:.2f} x one" if "alone" in processes else ""
+        print(f"{form}, one process, {kind}: {result['seconds']:.2f} s{faster} ({busy})")
+        for note in result.get("notes", []):
+            if "share the" in note:
+                print(f"  {note}")
+    alone = processes.get("single")
     print("seconds of the slowest rank, measured / predicted; whole: with opening and finishing")
     print(f"{form:14}" + "".join(f"{s:>17}" for s in stages) + f"{'all':>17}{'whole':>8}")
     for kind, done in jobs.items():

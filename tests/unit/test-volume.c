@@ -410,6 +410,45 @@ test_threads (gconstpointer data)
     test_folder_remove (memory);
 }
 
+/* In a file in memory room is taken for slices that are expected before they come, and for no
+   others: those are another process's. */
+static void
+test_expected (void)
+{
+  g_autofree char *memory = g_strdup ("/dev/shm/tomodesk-test-XXXXXX");
+  g_autoptr (GError) error = NULL;
+  GStatBuf state = { 0 };
+
+  if (!g_mkdtemp (memory)) {
+    g_test_skip ("there is no /dev/shm");
+    return;
+  }
+  g_autofree char *path = g_build_filename (memory, "volume.tif", NULL);
+  TdVolumeSpec spec = make_spec (path, TD_VOLUME_BIGTIFF, 32);
+  const guint64 slice = 2048ull * 2048 * sizeof (float);
+  spec.nx = spec.ny = 2048;
+  spec.n_slices = 8;
+  spec.job = "job";
+  td_storage_set_threads (7);
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+  g_assert_no_error (error);
+  const TdVolumeLayout layout = td_volume_writer_layout (writer);
+  TdVolumeWriter *other = td_volume_writer_join (&spec, &layout, &error);
+  td_storage_set_threads (0);
+  g_assert_no_error (error);
+  td_volume_writer_expect (other, 3, 2);
+  for (guint i = 0; i < 20000 && (guint64) state.st_blocks * 512 < 2 * slice; i++) {
+    g_usleep (1000);
+    g_assert_cmpint (g_stat (layout.part, &state), ==, 0);
+  }
+  g_assert_cmpuint ((guint64) state.st_blocks * 512, >=, 2 * slice);
+  td_volume_writer_free (other);
+  g_assert_cmpint (g_stat (layout.part, &state), ==, 0);
+  g_assert_cmpuint ((guint64) state.st_blocks * 512, <=, 4 * slice + (1 << 20));
+  td_volume_writer_discard (writer);
+  test_folder_remove (memory);
+}
+
 /* A disk in memory that fills after the volume was begun is told, in windows, too. */
 static void
 test_full (gconstpointer data)
@@ -547,5 +586,6 @@ main (int argc, char **argv)
   g_test_add_func ("/volume/foreign-images", test_foreign_images);
   g_test_add_func ("/volume/bad-specs", test_bad_specs);
   g_test_add_func ("/volume/pieces", test_pieces);
+  g_test_add_func ("/volume/expected", test_expected);
   return g_test_run ();
 }
