@@ -609,7 +609,7 @@ test_wisdom (void)
   assert_same (work.output, single, TRUE);
 }
 
-/* What a job of the device left in a home. */
+/* What jobs of the device left in a home, whatever their sizes. */
 static void
 plant_rate (const char *home_of_rank, const char *rate)
 {
@@ -618,11 +618,13 @@ plant_rate (const char *home_of_rank, const char *rate)
   g_autofree char *folder = g_build_filename (home_of_rank, "tomodesk", NULL);
   g_autofree char *path = g_build_filename (folder, "rates.ini", NULL);
   g_autofree char *key = g_strdup_printf ("fdk %s host", td_device_info (devices->pdata[0])->name);
-  g_autofree char *text
-      = g_strdup_printf ("[per second]\n%s=%s\n", g_strdelimit (key, "=[]", '-'), rate);
+  g_autoptr (GString) text = g_string_new ("[per second, by size]\n");
 
+  g_strdelimit (key, "=[]", '-');
+  for (guint size = 0; size < 16; size++)
+    g_string_append_printf (text, "%s 8^%u=%s\n", key, size, rate);
   g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
-  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
 }
 
 /* Two nodes with the same device, of which one is three times as fast. */
