@@ -222,6 +222,7 @@ td_model_problem (const TdScanFacts *scan, const TdPlanFacts *plan, const TdReci
     .sample_bytes = (guint) td_sample_size (scan->sample_type),
     .voxel_bytes = recipe->output_bits / 8,
     .slab_slices = plan->slab_slices,
+    .together = plan->symmetric_views,
     .sent_once = plan->sent_once,
     .stack = recipe->output_format == TD_VOLUME_TIFF_STACK,
     .fan = distance > 0 && plan->pixel_mm > 0 ? plan->nx * plan->pixel_mm / 2 / distance : 0,
@@ -410,6 +411,14 @@ model_fill (const TdModelTimes *times, guint slabs)
   return (before + middle + after - MAX (before, MAX (middle, after))) / slabs;
 }
 
+/* Where whole views come, one after the other, those that are added together come late: the first
+   batch waits for all but the last part of the turn. Groups of views are added one by one. */
+static double
+model_waiting_part (const TdModelProblem *problem, guint columns)
+{
+  return columns == 1 && problem->together > 1 ? 1 - 1.0 / problem->together : 0;
+}
+
 void
 td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, TdClusterMode mode,
                   guint rows, guint columns, TdModelTimes *times)
@@ -417,12 +426,14 @@ td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, 
   *times = (TdModelTimes) { 0 };
   if (mode == TD_CLUSTER_IFDK) {
     model_ifdk (machine, problem, rows, columns, times);
-    const Stage stages[] = { { "load", times->load },
-                             { "filter", times->filter },
-                             { "gather", times->gather },
+    const double waiting = model_waiting_part (problem, columns), beside = 1 - waiting;
+    const Stage stages[] = { { "load", beside * times->load },
+                             { "filter", beside * times->filter },
+                             { "gather", beside * times->gather },
                              { "back-project", times->back_project } };
     times->compute
-        = model_overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
+        = waiting * MAX (times->load, MAX (times->filter, times->gather))
+          + model_overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
           + machine->start_s;
     /* A sub-volume is one slab, which is fetched once all views are in it. */
     const double after

@@ -53,6 +53,7 @@ typedef struct {
   guint nx, ny, nz;
   guint sample_bytes, voxel_bytes; /* as they are stored */
   guint slab_slices;               /* that a rank back-projects at once; 0: all of its sub-volume */
+  guint together;                  /* views that a kernel adds together, a part of a turn apart */
   gboolean sent_once;              /* a device keeps the rows that it was sent for its next slabs */
   gboolean stack;                  /* a file for each slice is written */
   double fan; /* half the volume's width over the source's distance; 0: parallel beams */

@@ -120,6 +120,30 @@ test_today (void)
   g_assert_cmpstr (best->times.bound, ==, "store");
 }
 
+/* Kernels that add views a quarter turn apart wait for three quarters of whole views. Groups of
+   views and rows of sinograms do not come so. */
+static void
+test_together (void)
+{
+  TdModelProblem problem = ifdk_problem (2048);
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine;
+  TdModelTimes before, after;
+
+  g_assert_true (td_model_machine_parse (&machine, "h100 overlap:0 load:1T copy:1T", &error));
+  for (TdClusterMode mode = TD_CLUSTER_SLAB; mode <= TD_CLUSTER_IFDK; mode++)
+    for (guint columns = 1; columns <= 2; columns++) {
+      problem.together = 1;
+      td_model_predict (&machine, &problem, mode, 4, columns, &before);
+      problem.together = 4;
+      td_model_predict (&machine, &problem, mode, 4, columns, &after);
+      const double first = MAX (before.load, MAX (before.filter, before.gather));
+      const gboolean waits = mode == TD_CLUSTER_IFDK && columns == 1;
+      g_assert_cmpfloat (before.back_project, >, first);
+      g_assert_cmpfloat_with_epsilon (after.total, before.total + (waits ? 0.75 * first : 0), 1e-9);
+    }
+}
+
 /* More of anything never takes longer, and what bounds is what helps. */
 static void
 test_sense (void)
@@ -338,6 +362,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster-model/table-5", test_table5);
   g_test_add_func ("/cluster-model/instant", test_instant);
   g_test_add_func ("/cluster-model/today", test_today);
+  g_test_add_func ("/cluster-model/together", test_together);
   g_test_add_func ("/cluster-model/sense", test_sense);
   g_test_add_func ("/cluster-model/words", test_words);
   g_test_add_func ("/cluster-model/machine-words", test_machine_words);
