@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <string.h>
-
 #include "compute/device/host.h"
 #include "compute/prepare/prepare.h"
 #include "fdk-run.h"
@@ -279,7 +277,8 @@ row_cache_fill (TdFdkRowCache *cache, TdRowRange range, float *to, GError **erro
     if (!td_held_rows_move (block, &origin, next, run->cancellable, error))
       return FALSE;
   }
-  memcpy (to, block->rows + (row0 - block->range.first) * row, (end - row0) * row * sizeof *to);
+  td_host_copy (to, block->rows + (row0 - block->range.first) * row,
+                (end - row0) * row * sizeof *to);
   return TRUE;
 }
 
