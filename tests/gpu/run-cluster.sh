@@ -81,6 +81,7 @@ begins () {
 # single NAME DEVICES FORMAT SHARE: one process.
 single () {
   begins "$1" || return 0
+  "$cli" plan "${scan[@]}" --format "$3" --device "$2" --share "$4" --json > "$1.plan.json"
   "$cli" reconstruct "${scan[@]}" --output "$1.tif" --format "$3" --device "$2" --share "$4" --json > "$1.json" || { rm -f "$1.json"; return 0; }
   [ "$CHECK" = 1 ] && [ "$1" = "single-$3" ] || rm -rf "$1.tif"
 }
@@ -158,7 +159,7 @@ for form in formats:
         busy = ", ".join(f"{stage['name']} {stage['seconds']:.2f}" for stage in result["stages"])
         faster = f", {processes['alone'] / result['seconds']:.2f} x one" if "alone" in processes else ""
         print(f"{form}, one process, {kind}: {result['seconds']:.2f} s{faster} ({busy})")
-        for note in result.get("notes", []):
+        for note in json.load(open(f"{kind}-{form}.plan.json"))["notes"]:
             if "share the" in note:
                 print(f"  {note}")
     alone = processes.get("single")
