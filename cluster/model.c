@@ -411,8 +411,8 @@ model_fill (const TdModelTimes *times, guint slabs)
   return (before + middle + after - MAX (before, MAX (middle, after))) / slabs;
 }
 
-/* Where whole views come, one after the other, those that are added together come late: the first
-   batch waits for all but the last part of the turn. Groups of views are added one by one. */
+/* Where whole views come one after the other, the first batch of views that are added together has
+   to wait. All but the last part of the turn comes before it. Groups of views are added singly. */
 static double
 model_waiting_part (const TdModelProblem *problem, guint columns)
 {
