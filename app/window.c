@@ -1011,8 +1011,8 @@ window_ask_for_batch (TdWindow *self, GtkWindow *parent)
 {
   g_autofree char *folder = g_settings_get_string (self->settings, "output-folder");
   g_auto (GStrv) settings = self->statement ? td_scan_statement_settings (self->statement) : NULL;
-  GtkWidget *dialog
-      = td_batch_dialog_new (parent, td_session_recipe (self->session), settings, folder);
+  GtkWidget *dialog = td_batch_dialog_new (parent, td_session_engine (self->session),
+                                           td_session_recipe (self->session), settings, folder);
 
   if (td_session_scan (self->session) && self->statement
       && g_file_test (self->statement->path, G_FILE_TEST_EXISTS))

@@ -328,32 +328,66 @@ batch_reconstruct (const TdBatchWork *work, TdScan *scan, const TdRecipe *recipe
   return TRUE;
 }
 
-static gboolean
-batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable, GError **error)
+/* The scan with the recipe for it; @row says whether its volume is there. */
+static TdScan *
+batch_open (const TdBatchWork *work, TdBatchRow *row, TdRecipe *recipe, GCancellable *cancellable,
+            GError **error)
 {
   g_autoptr (TdScan) scan = td_scan_open (row->path, work->options, cancellable, error);
   g_autoptr (TdProvenance) made = NULL;
-  TdRecipe recipe;
 
   if (!scan)
-    return FALSE;
-  batch_recipe (work->recipe, td_scan_facts (scan), &recipe);
+    return NULL;
+  batch_recipe (work->recipe, td_scan_facts (scan), recipe);
   const BatchFound found
       = work->overwrite ? BATCH_IS_MISSING
-                        : batch_find (work->engine, scan, &recipe, row->output, &made, cancellable);
+                        : batch_find (work->engine, scan, recipe, row->output, &made, cancellable);
   if (found == BATCH_IS_DONE) {
     row->state = TD_BATCH_THERE;
     row->centre_px = made->recipe.centre_px;
-    return TRUE;
   }
   if (found == BATCH_IS_OTHER) {
     td_set_error (error, TD_ERROR_INVALID,
                   "“%s” exists, and it is not what this recipe makes of this scan now; take "
                   "another folder, or have it replaced",
                   row->output);
-    return FALSE;
+    return NULL;
   }
-  return batch_reconstruct (work, scan, &recipe, row, cancellable, error);
+  return g_steal_pointer (&scan);
+}
+
+static gboolean
+batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable, GError **error)
+{
+  TdRecipe recipe;
+  g_autoptr (TdScan) scan = batch_open (work, row, &recipe, cancellable, error);
+
+  if (!scan)
+    return FALSE;
+  return row->state == TD_BATCH_THERE
+         || batch_reconstruct (work, scan, &recipe, row, cancellable, error);
+}
+
+gboolean
+td_batch_look (const TdBatchWork *work, TdBatchRow *row, TdBatchNeed *need,
+               GCancellable *cancellable, GError **error)
+{
+  TdRecipe recipe;
+  g_autoptr (TdScan) scan = batch_open (work, row, &recipe, cancellable, error);
+
+  *need = (TdBatchNeed) { 0 };
+  if (!scan || row->state == TD_BATCH_THERE)
+    return scan != NULL;
+  if (recipe.centre_auto)
+    td_recipe_state_axis (&recipe, NAN, recipe.tilt_deg);
+  g_autoptr (TdPlan) plan
+      = td_plan_new (work->engine, scan, &recipe, row->output, cancellable, error);
+  if (!plan)
+    return FALSE;
+  const TdPlanFacts *facts = td_plan_facts (plan);
+  *need = (TdBatchNeed) { facts->nx,         facts->ny,          facts->n_slices,
+                          facts->host_bytes, facts->write_bytes, facts->estimate_s };
+  return TRUE;
 }
 
 gboolean

@@ -68,6 +68,19 @@ typedef struct {
   gpointer user;
 } TdBatchWork;
 
+/* What a scan of a batch takes. */
+typedef struct {
+  guint nx, ny, n_slices;
+  guint64 host_bytes, write_bytes;
+  double estimate_s; /* 0: not known yet on this machine */
+} TdBatchNeed;
+
+/* What td_batch_do() would do, before anything runs: FALSE with @error: it would refuse. The volume
+   may be there already, as @row then says; it takes nothing. The axis is not searched, which
+   changes neither memory nor time much. Of @work neither @searches nor @run is called. Blocks. */
+gboolean td_batch_look (const TdBatchWork *work, TdBatchRow *row, TdBatchNeed *need,
+                        GCancellable *cancellable, GError **error);
+
 /* Opens the scan of @row, finds its axis, and writes its volume, unless it is there. The row gets
    all but its @why, which @error is. Blocks. */
 gboolean td_batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable,

@@ -6,8 +6,12 @@
 
 #include "choose-file.h"
 #include "cluster/arrivals.h"
+#include "cluster/batch.h"
+#include "compute/recipe/field.h"
 #include "labels.h"
+#include "latest.h"
 #include "number-row.h"
+#include "quantity.h"
 #include "reconstruct-dialog.h"
 #include "spoken-names.h"
 #include "target-check.h"
@@ -23,7 +27,12 @@ struct _TdBatchDialog {
   AdwEntryRow *watch, *folder;
   TdNumberRow *settle;
   GtkSwitch *find, *overwrite;
-  AdwActionRow *find_row, *recipe_row, *problem;
+  AdwActionRow *find_row, *recipe_row, *problem, *in_all;
+  GtkWidget *together;
+  TdEngine *engine;
+  TdLatest *looks;
+  guint n_looked, n_there, n_refused;
+  TdBatchNeed need; /* of all that were looked at; estimate_s NAN: of one it is not known */
   gboolean filling;
 };
 
@@ -93,18 +102,219 @@ batch_dialog_is_complete (TdBatchDialog *self)
 }
 
 static void
+batch_dialog_say_problem (TdBatchDialog *self, const GError *error)
+{
+  g_autofree char *words = error ? td_label_error (error) : NULL;
+
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words ? words : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->problem), words != NULL);
+}
+
+/* ── What each scan takes, asked off the main thread ── */
+
+typedef struct {
+  TdEngine *engine;
+  TdRecipe recipe;
+  char **scans, **outputs, **settings;
+  gboolean overwrite;
+} Question;
+
+typedef struct {
+  guint at; /* in the list */
+  gboolean there;
+  TdBatchNeed need;
+  char *problem; /* NULL: it can be done */
+} Look;
+
+static void
+batch_dialog_question_free (gpointer user)
+{
+  Question *question = user;
+
+  td_engine_unref (question->engine);
+  g_strfreev (question->scans);
+  g_strfreev (question->outputs);
+  g_strfreev (question->settings);
+  g_free (question);
+}
+
+static void
+batch_dialog_look_free (gpointer user)
+{
+  Look *look = user;
+
+  g_free (look->problem);
+  g_free (look);
+}
+
+/* Worker thread. */
+static Look *
+batch_dialog_look_at (const Question *question, guint at, GCancellable *cancellable)
+{
+  TdScanOptions options = { 0 };
+  const TdBatchWork work = { .engine = question->engine,
+                             .options = &options,
+                             .recipe = &question->recipe,
+                             .overwrite = question->overwrite };
+  g_autoptr (TdBatchRow) row = td_batch_row_new (question->scans[at], question->outputs[at]);
+  g_autoptr (GError) error = NULL;
+  Look *look = g_new0 (Look, 1);
+  gboolean sound = TRUE;
+
+  look->at = at;
+  for (char **s = question->settings; sound && s && s[0]; s += 2)
+    sound = td_scan_options_set (&options, s[0], s[1], &error);
+  if (!sound || !td_batch_look (&work, row, &look->need, cancellable, &error))
+    look->problem = td_label_error (error);
+  look->there = row->state == TD_BATCH_THERE;
+  return look;
+}
+
+static gpointer
+batch_dialog_look (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
+{
+  const Question *question = user;
+
+  for (guint i = 0;; i++) {
+    Look *look = batch_dialog_look_at (question, i, cancellable);
+    if (g_cancellable_set_error_if_cancelled (cancellable, error)) {
+      batch_dialog_look_free (look);
+      return NULL;
+    }
+    if (!question->scans[i + 1])
+      return look;
+    td_latest_post (run, look, TRUE);
+  }
+}
+
+static char *
+batch_dialog_need_text (const TdBatchNeed *need)
+{
+  g_autofree char *memory = g_format_size_full (need->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *written = g_format_size (need->write_bytes);
+  g_autofree char *time = td_estimate_text (need->estimate_s);
+
+  return g_strdup_printf (_ ("Memory: %s. To write: %s. Time: %s"), memory, written, time);
+}
+
+static void
+batch_dialog_show_look (TdBatchDialog *self, const Look *look)
+{
+  GtkListBoxRow *row = gtk_list_box_get_row_at_index (GTK_LIST_BOX (self->list), (int) look->at);
+  g_autofree char *parent = g_path_get_dirname (self->paths->pdata[look->at]);
+  g_autofree char *need = batch_dialog_need_text (&look->need);
+  g_autofree char *size = g_strdup_printf (_ ("%u of %u × %u pixels"), look->need.n_slices,
+                                           look->need.nx, look->need.ny);
+  g_autofree char *takes = g_strdup_printf ("%s. %s", size, need);
+  g_autofree char *text = g_strdup_printf ("%s\n%s", parent,
+                                           look->problem ? look->problem
+                                           : look->there ? _ ("The volume is there, and stays")
+                                                         : takes);
+
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (row), text);
+  if (look->problem)
+    gtk_widget_add_css_class (GTK_WIDGET (row), "wrong");
+  else
+    gtk_widget_remove_css_class (GTK_WIDGET (row), "wrong");
+}
+
+/* One scan is computed after the other: memory is that of the largest. */
+static void
+batch_dialog_count (TdBatchDialog *self, const Look *look)
+{
+  self->n_looked++;
+  self->n_there += look->there;
+  self->n_refused += look->problem != NULL;
+  if (look->there || look->problem)
+    return;
+  self->need.host_bytes = MAX (self->need.host_bytes, look->need.host_bytes);
+  self->need.write_bytes += look->need.write_bytes;
+  self->need.estimate_s += look->need.estimate_s > 0 ? look->need.estimate_s : NAN;
+}
+
+static void
+batch_dialog_show_all (TdBatchDialog *self)
+{
+  const guint to_do = self->n_looked - self->n_there - self->n_refused;
+  g_autofree char *need = batch_dialog_need_text (&self->need);
+  g_autofree char *counts
+      = g_strdup_printf (_ ("To reconstruct: %u. There already: %u. Refused: %u"), to_do,
+                         self->n_there, self->n_refused);
+  g_autofree char *axes = gtk_switch_get_active (self->find)
+                              ? g_strdup_printf ("\n%s", _ ("The search for axes comes on top"))
+                              : g_strdup ("");
+  g_autofree char *text = g_strdup_printf ("%s\n%s%s", counts, need, axes);
+  g_autofree char *looking
+      = g_strdup_printf (_ ("Looking at the scans: %u of %u"), self->n_looked, self->paths->len);
+
+  adw_action_row_set_subtitle (self->in_all, self->n_looked < self->paths->len ? looking : text);
+}
+
+static void
+batch_dialog_on_look (gpointer look, const GError *error, gboolean last, gpointer user)
+{
+  TdBatchDialog *self = user;
+  const char *folder = gtk_editable_get_text (GTK_EDITABLE (self->folder));
+  g_autoptr (GError) no_room = NULL;
+
+  if (!look)
+    return;
+  batch_dialog_show_look (self, look);
+  batch_dialog_count (self, look);
+  batch_dialog_show_all (self);
+  if (!last)
+    return;
+  if (!gtk_switch_get_active (self->overwrite) && *folder
+      && !td_target_check_room (folder, self->need.write_bytes, &no_room))
+    batch_dialog_say_problem (self, no_room);
+  gtk_widget_set_sensitive (self->accept, batch_dialog_is_complete (self) && !no_room
+                                              && self->n_refused < self->n_looked);
+}
+
+static TdRecipe
+batch_dialog_recipe (TdBatchDialog *self)
+{
+  TdRecipe recipe = self->recipe;
+
+  recipe.centre_auto = recipe.centre_auto || gtk_switch_get_active (self->find);
+  return recipe;
+}
+
+static void
+batch_dialog_ask (TdBatchDialog *self)
+{
+  const char *folder = gtk_editable_get_text (GTK_EDITABLE (self->folder));
+  Question *question = g_new0 (Question, 1);
+
+  question->engine = td_engine_ref (self->engine);
+  question->recipe = batch_dialog_recipe (self);
+  question->scans = batch_dialog_scans (self);
+  question->outputs = td_batch_outputs ((const char *const *) question->scans, folder,
+                                        self->recipe.output_format, NULL);
+  question->settings = g_strdupv (self->settings);
+  question->overwrite = gtk_switch_get_active (self->overwrite);
+  self->n_looked = self->n_there = self->n_refused = 0;
+  self->need = (TdBatchNeed) { 0 };
+  td_latest_request (self->looks, question);
+  batch_dialog_show_all (self);
+}
+
+static void
 batch_dialog_update (TdBatchDialog *self)
 {
   g_autoptr (GError) error = NULL;
   const gboolean sound = batch_dialog_check (self, &error);
-  g_autofree char *words = error ? td_label_error (error) : NULL;
+  const gboolean looks = sound && !batch_dialog_watches (self) && self->paths->len > 0;
 
   gtk_widget_set_visible (self->chosen, !batch_dialog_watches (self));
   gtk_widget_set_visible (self->watched, batch_dialog_watches (self));
   gtk_widget_set_visible (self->none, self->paths->len == 0);
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words ? words : "");
-  gtk_widget_set_visible (GTK_WIDGET (self->problem), words != NULL);
-  gtk_widget_set_sensitive (self->accept, sound && batch_dialog_is_complete (self));
+  gtk_widget_set_visible (self->together, looks);
+  batch_dialog_say_problem (self, error);
+  gtk_widget_set_sensitive (self->accept, sound && !looks && batch_dialog_is_complete (self));
+  td_latest_cancel (self->looks);
+  if (looks)
+    batch_dialog_ask (self);
 }
 
 /* ── The list ── */
@@ -284,9 +494,7 @@ batch_dialog_on_accept (GtkButton *button, TdBatchDialog *self)
       = { .scans = scans,
           .watch = watches ? (char *) gtk_editable_get_text (GTK_EDITABLE (self->watch)) : NULL,
           .settle_s = td_number_row_get_value (self->settle) };
-  TdRecipe recipe = self->recipe;
-
-  recipe.centre_auto = recipe.centre_auto || gtk_switch_get_active (self->find);
+  const TdRecipe recipe = batch_dialog_recipe (self);
   g_autoptr (TdRemoteJob) job = td_remote_job_new_batch (
       &batch, self->settings, &recipe, gtk_editable_get_text (GTK_EDITABLE (self->folder)),
       gtk_switch_get_active (self->overwrite));
@@ -301,6 +509,8 @@ td_batch_dialog_dispose (GObject *object)
 {
   TdBatchDialog *self = TD_BATCH_DIALOG (object);
 
+  g_clear_pointer (&self->looks, td_latest_free);
+  g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->paths, g_ptr_array_unref);
   g_clear_pointer (&self->settings, g_strfreev);
   G_OBJECT_CLASS (td_batch_dialog_parent_class)->dispose (object);
@@ -310,7 +520,8 @@ static void
 batch_dialog_bind_parts (GtkWidgetClass *widget)
 {
   td_bind_children (widget, TdBatchDialog, which, format, accept, list, chosen, watched, none,
-                    stated, watch, folder, settle, find, overwrite, find_row, recipe_row, problem);
+                    stated, watch, folder, settle, find, overwrite, find_row, recipe_row, problem,
+                    in_all, together);
 }
 
 static void
@@ -351,6 +562,8 @@ td_batch_dialog_init (TdBatchDialog *self)
 {
   self->filling = TRUE;
   self->paths = g_ptr_array_new_with_free_func (g_free);
+  self->looks = td_latest_new (batch_dialog_look, batch_dialog_question_free, batch_dialog_on_look,
+                               batch_dialog_look_free, self);
   gtk_widget_init_template (GTK_WIDGET (self));
   td_size_for_text (GTK_WINDOW (self));
   batch_dialog_fill (self);
@@ -371,12 +584,13 @@ batch_dialog_show_recipe (TdBatchDialog *self)
 }
 
 GtkWidget *
-td_batch_dialog_new (GtkWindow *parent, const TdRecipe *recipe, char *const *settings,
-                     const char *folder)
+td_batch_dialog_new (GtkWindow *parent, TdEngine *engine, const TdRecipe *recipe,
+                     char *const *settings, const char *folder)
 {
   TdBatchDialog *self = g_object_new (TD_TYPE_BATCH_DIALOG, "transient-for", parent, NULL);
   g_autofree char *stated = settings ? g_strjoinv (" ", (char **) settings) : NULL;
 
+  self->engine = td_engine_ref (engine);
   self->recipe = *recipe;
   self->settings = g_strdupv ((char **) settings);
   adw_combo_row_set_selected (self->format, recipe->output_format);

@@ -393,6 +393,8 @@ td_lab_table_init (TdLabTable *self)
 {
   self->rows = g_list_store_new (TD_TYPE_LAB_ROW);
   self->view = GTK_COLUMN_VIEW (gtk_column_view_new (NULL));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Variants"), -1);
   lab_table_add_name (self);
   for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
     lab_table_add_value (self, &columns[i]);

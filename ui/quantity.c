@@ -32,6 +32,12 @@ td_duration_text (double seconds)
 }
 
 char *
+td_estimate_text (double seconds)
+{
+  return seconds > 0 ? td_duration_text (seconds) : g_strdup (_ ("not known yet"));
+}
+
+char *
 td_progress_text (const TdJobProgress *progress)
 {
   g_autofree char *left

@@ -122,15 +122,9 @@ reconstruct_dialog_make_preflight (gpointer user, TdLatestRun *run, GCancellable
 }
 
 static char *
-reconstruct_dialog_time_text (double seconds)
-{
-  return seconds > 0 ? td_duration_text (seconds) : g_strdup (_ ("not known yet"));
-}
-
-static char *
 reconstruct_dialog_preflight_text (const TdPreflight *row)
 {
-  g_autofree char *time = reconstruct_dialog_time_text (row->estimate_s);
+  g_autofree char *time = td_estimate_text (row->estimate_s);
   g_autofree char *host = g_format_size_full (row->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *device = g_format_size_full (row->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
 
@@ -256,7 +250,7 @@ reconstruct_dialog_add_stages (TdReconstructDialog *self, const TdPlan *plan)
                  { _ ("Computing alone"), times.compute },
                  { _ ("Writing alone"), times.write } };
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++) {
-    g_autofree char *text = reconstruct_dialog_time_text (stages[i].seconds);
+    g_autofree char *text = td_estimate_text (stages[i].seconds);
     if (stages[i].seconds > 0)
       reconstruct_dialog_add_row (self, stages[i].title, text);
   }
@@ -301,7 +295,7 @@ add_plan_rows (TdReconstructDialog *self, const TdPlan *plan)
   g_autofree char *method
       = g_strdup_printf ("%s, %s", td_choice_label (TD_CHOICE_METHOD, facts->method),
                          td_choice_label (TD_CHOICE_KERNEL, facts->family));
-  g_autofree char *time = reconstruct_dialog_time_text (facts->estimate_s);
+  g_autofree char *time = td_estimate_text (facts->estimate_s);
   g_autofree char *slabs
       = g_strdup_printf (_ ("%u of up to %u slices"), facts->n_slabs, facts->slab_slices);
 

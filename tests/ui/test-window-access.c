@@ -362,6 +362,12 @@ test_dialogs (void)
 }
 
 static gboolean
+access_is_sensitive (gpointer widget)
+{
+  return gtk_widget_get_sensitive (widget);
+}
+
+static gboolean
 access_job_has_ended (gpointer item)
 {
   return td_job_item_ended (item);
@@ -385,6 +391,7 @@ test_results (void)
   GtkWindow *dialog = td_test_other_window (TD_TYPE_BATCH_DIALOG);
   gtk_editable_set_text (td_test_part (dialog, "folder"), folder);
   gtk_switch_set_active (td_test_part (dialog, "find"), FALSE);
+  td_test_wait (access_is_sensitive, td_test_part (dialog, "accept"), "the scan to be looked at");
   access_look ("batch", dialog);
   td_test_click (td_test_part (dialog, "accept"));
   g_autoptr (TdJobItem) item = g_list_model_get_item (jobs, g_list_model_get_n_items (jobs) - 1);

@@ -68,6 +68,53 @@ open_dialog (void)
   return TD_BATCH_DIALOG (dialog);
 }
 
+static gboolean
+is_sensitive (gpointer widget)
+{
+  return gtk_widget_get_sensitive (widget);
+}
+
+static void
+row_says (gpointer dialog, const char *title, const char *text)
+{
+  const char *subtitle = adw_action_row_get_subtitle (td_test_row (dialog, title));
+
+  g_test_message ("%s: %s", title, subtitle);
+  g_assert_nonnull (strstr (subtitle, text));
+}
+
+static gboolean
+nothing_is_left_to_do (gpointer row)
+{
+  return strstr (adw_action_row_get_subtitle (row), "To reconstruct: 0.") != NULL;
+}
+
+/* What each scan takes, and which is refused, is said before anything starts. */
+static void
+test_looked_at (void)
+{
+  TdBatchDialog *dialog = open_dialog ();
+  GtkWidget *accept = td_test_part (dialog, "accept");
+
+  gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
+  td_batch_dialog_add (dialog, scans[1]);
+  td_batch_dialog_add (dialog, scans[2]);
+  td_test_wait (is_sensitive, accept, "the scans to be looked at");
+  row_says (dialog, "one.nxs", "4 of 128 × 128 pixels. Memory: ");
+  row_says (dialog, "damaged.nxs", "HDF5");
+  row_says (dialog, "two.nxs", "To write: 262.1");
+  row_says (dialog, "In all", "To reconstruct: 2. There already: 0. Refused: 1");
+  row_says (dialog, "In all", "To write: 524.3");
+  td_test_screenshot (GTK_WIDGET (dialog), "batch-looked-at");
+  td_test_click (td_test_button (dialog, "Take one.nxs off the list"));
+  td_test_click (td_test_button (dialog, "Take two.nxs off the list"));
+  td_test_wait (nothing_is_left_to_do, td_test_row (dialog, "In all"),
+                "the damaged scan to be looked at");
+  g_assert_false (gtk_widget_get_sensitive (accept)); /* nothing can be done */
+  gtk_window_close (GTK_WINDOW (dialog));
+  gtk_window_close (td_test_other_window (TD_TYPE_JOBS_WINDOW));
+}
+
 /* The scan in the window is in the list; the others are added. */
 static void
 test_dialog (void)
@@ -80,12 +127,13 @@ test_dialog (void)
   gtk_editable_set_text (td_test_part (dialog, "folder"), "");
   g_assert_false (gtk_widget_get_sensitive (accept));
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
-  g_assert_true (gtk_widget_get_sensitive (accept));
+  g_assert_false (gtk_widget_get_sensitive (accept)); /* before the scan was looked at */
+  td_test_wait (is_sensitive, accept, "the scan to be looked at");
   td_batch_dialog_add (dialog, twin);
   g_assert_false (gtk_widget_get_sensitive (accept)); /* two volumes of one name */
   g_assert_true (gtk_widget_get_visible (td_test_part (dialog, "problem")));
   td_test_click (td_test_button (dialog, "Take one.h5 off the list"));
-  g_assert_true (gtk_widget_get_sensitive (accept));
+  td_test_wait (is_sensitive, accept, "the scan to be looked at");
   td_batch_dialog_add_all (dialog, folder);
   g_assert_nonnull (td_test_row (dialog, "damaged.nxs"));
   td_test_click (td_test_button (dialog, "Take one.nxs off the list"));
@@ -106,6 +154,7 @@ test_batch (void)
   td_batch_dialog_add (dialog, scans[2]);
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
   adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
+  td_test_wait (is_sensitive, td_test_part (dialog, "accept"), "the scans to be looked at");
   td_test_click (td_test_part (dialog, "accept"));
   TdJobItem *item = last_item ();
   GtkWindow *table = td_test_other_window (TD_TYPE_BATCH_WINDOW);
@@ -293,6 +342,7 @@ main (int argc, char **argv)
   application = td_test_start ();
   td_test_open (scans[0]);
   g_test_add_func ("/window-batch/dialog", test_dialog);
+  g_test_add_func ("/window-batch/looked-at", test_looked_at);
   g_test_add_func ("/window-batch/batch", test_batch);
   g_test_add_func ("/window-batch/sorted", test_sorted);
   g_test_add_func ("/window-batch/again", test_again);
