@@ -6,9 +6,10 @@
       /usr/bin/python3 tests/ui/at-spi-drive.py build [STEP…]
 
 opens the demonstration, finds its axis, removes its rings, compares five variants, reconstructs,
-cancels, and tries again. Every step asserts what it hears: names, values, rows of tables; and what
-lies on the disk. The keyboard is used where a reader of screens would use it: in lists that drop
-down. A STEP has the name that its line of the report has.
+cancels, tries again, opens the volume, and reconstructs a batch of three scans. Every step asserts
+what it hears: names, values, rows of tables; and what lies on the disk. The keyboard is used where
+a reader of screens would use it: in lists that drop down and in the toolkit's dialog of files. A
+STEP has the name that its line of the report has.
 
 TOMODESK_PICTURES   a folder for a picture of each step (needs imagemagick)
 LANGUAGE            the window's language: its words are looked up in BUILD/po
@@ -36,6 +37,7 @@ except (ImportError, ValueError):
 warnings.simplefilter("ignore")
 PATIENCE = 120  # s, of one wait: a loaded computer is slow, but it goes on
 RETURN, DOWN, TAB, SPACE = 0xFF0D, 0xFF54, 0xFF09, 0x20
+CONTROL, SHIFT = 37, 50  # codes of keys that are held
 
 build = os.path.abspath(sys.argv[1])
 words = gettext.translation("tomodesk", os.path.join(build, "po"), fallback=True,
@@ -181,6 +183,26 @@ def key(*keys):
         time.sleep(0.3)
 
 
+def shortcut(letter, *held):
+    for code in held:
+        Atspi.generate_keyboard_event(code, None, Atspi.KeySynthType.PRESS)
+    key(ord(letter))
+    for code in reversed(held):
+        Atspi.generate_keyboard_event(code, None, Atspi.KeySynthType.RELEASE)
+
+
+def choose_file(do, path):
+    """The toolkit's own dialog: its tree is too large to be walked, so a path is typed."""
+    before = windows()
+    do()
+    wait("the dialog of files", lambda: windows() > before)
+    time.sleep(2)  # until it has the keyboard
+    shortcut("l", CONTROL)
+    Atspi.generate_keyboard_event(0, path, Atspi.KeySynthType.STRING)
+    time.sleep(1)
+    close_by(lambda: key(RETURN))
+
+
 def focus(wanted, role):
     """GTK 4.8 lets nobody set the focus through AT-SPI: the keyboard goes there step by step."""
     node = find(wanted, role)
@@ -273,11 +295,12 @@ def lab_rows():
 def step_compare():
     press(_("Lab"), role="page tab")
     press(_("Add"), role="push button", within=next(iter(look("TdLabView")), None))
-    press(_("Windows of the Filter"), role="menu item")
+    press(_("_Windows of the Filter"), role="menu item")
 
     def measured():
         rows = lab_rows()
-        return rows if len(rows) == 5 and all(re.match(r"[0-9.]+", row[2]) for row in rows) else None
+        known = [row for row in rows if len(row) > 2 and re.match(r"[0-9.]+", row[2])]
+        return rows if len(rows) == len(known) == 5 else None
     rows = wait("five variants that are measured", measured)
     # The first is the reference's own recipe; other windows differ from it by more than rounding.
     assert float(rows[0][2]) < 1e-3, rows
@@ -348,12 +371,60 @@ def step_resume():
     picture("7-done")
 
 
+def step_reopen():
+    """The volume from the disk: its slices, and the recipe that made it."""
+    shortcut("w", CONTROL)
+    find(_("Demonstration"), can="click")
+    choose_file(lambda: shortcut("o", CONTROL, SHIFT), os.path.join(folder, "volume"))
+    wait("the volume", lambda: has(find(_("Volume"), "page tab"), Atspi.StateType.SELECTED))
+    wait("its recipe", lambda: _("Iterative (SIRT)") in names_below(find(_("Method"), "combo box")))
+    spin = find(_("Centre of rotation in columns"), "spin button")
+    assert abs(value(spin) - 131.4) < 0.3, value(spin)
+    picture("8-reopened")
+
+
+def step_batch():
+    """Three scans, each with an axis of its own."""
+    centres = [45.2, 47.9, 50.6]
+    scans = os.path.join(folder, "scans")
+    output = os.path.join(folder, "volumes")
+    os.makedirs(scans)
+    for i, centre in enumerate(centres):
+        subprocess.run([os.path.join(build, "app", "tomodesk-cli"), "phantom", "shepp-logan", "--output",
+                        os.path.join(scans, f"scan{i}.nxs"), "--columns=96", "--rows=8", "--views=120",
+                        f"--centre={centre}", "--centre-unsaid", "--photons=20000"],
+                       check=True, stdout=subprocess.DEVNULL)
+    shortcut("w", CONTROL)
+    find(_("Demonstration"), can="click")
+    shortcut("b", CONTROL)
+    dialog = window(_("Batch"))
+    choose_file(lambda: press(_("Add _All in a Folder…"), within=dialog), scans)
+    wait("the scans", lambda: all(look(f"scan{i}.nxs", "label", dialog) for i in range(3)))
+    path = wait("the path", lambda: next(
+        (n for n in look(None, None, dialog) if has(n, Atspi.StateType.EDITABLE)), None))
+    write(path, output)
+    picture("9-batch")
+    press(_("_Start"), within=dialog)
+
+    def rows():
+        table = window(re.compile("volumes"))
+        found = [names_below(row) for row in everything(table) if row.get_role_name() == "table row"]
+        return [row for row in found if row and row[0].startswith("scan")]
+    wait("three volumes", lambda: [row[1] for row in rows()] == [_("Done")] * 3)
+    picture("10-batch-done")
+    for row, centre in zip(rows(), centres):
+        assert abs(float(row[2].split()[0]) - centre) < 0.3, row
+        assert os.path.exists(os.path.join(row[4], "provenance.json")), row
+
+
 def environment():
     percent = int(os.environ.get("TOMODESK_TEXT_PERCENT", "100"))
     config = os.path.join(folder, "config", "gtk-4.0")
     os.makedirs(config)
     with open(os.path.join(config, "settings.ini"), "w") as file:
-        file.write(f"[Settings]\ngtk-xft-dpi={96 * 1024 * percent // 100}\ngtk-enable-animations=0\n")
+        file.write("[Settings]\ngtk-enable-animations=0\n")
+    with open(os.path.join(folder, ".Xdefaults"), "w") as file:  # X11 does not ask the settings
+        file.write(f"Xft.dpi: {96 * percent / 100}\n")
     mine = dict(os.environ, GTK_A11Y="atspi", LC_ALL="C.UTF-8", GSETTINGS_BACKEND="memory", HOME=folder,
                 XDG_CONFIG_HOME=os.path.join(folder, "config"), XDG_DATA_HOME=os.path.join(folder, "data"),
                 XDG_CACHE_HOME=os.path.join(folder, "cache"), TOMODESK_DRAW="processor")
@@ -361,7 +432,7 @@ def environment():
     return mine
 
 
-ALL = [step_open, step_names, step_axis, step_prepare, step_compare, step_cancel, step_resume]
+ALL = [step_open, step_names, step_axis, step_prepare, step_compare, step_cancel, step_resume, step_reopen, step_batch]
 
 
 def main():
