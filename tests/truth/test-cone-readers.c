@@ -268,6 +268,60 @@ test_nikon_old (void)
   g_assert_cmpfloat (td_cone_camera_error (&camera, engine, scan, voxel), <, RIGHT);
 }
 
+/* Angles as measured are taken where they stand for the same views, in either direction, from
+   either file. Those that are counted otherwise are not, and a note says so. */
+static void
+test_nikon_angles (void)
+{
+  static const struct {
+    const char *name, *after_view, *after_angle;
+    double off; /* of each angle, of a step and at random; NAN: one angle is missing */
+    double sign, first;
+    gboolean taken;
+    const char *note;
+  } cases[] = {
+    { "part.ang", ":", "", 0.3, 1, 12, TRUE, "as measured" },
+    { "part.ang", ":", "", 0.3, -1, 359, TRUE, "as measured" },
+    { "_ctdata.txt", "", "\t0.1", 0.3, 1, -7, TRUE, "as measured" },
+    { "part_ctdata.txt", "", "\t0.1", 0.3, -1, 0, TRUE, "as measured" },
+    { "part.ang", ":", "", 3, 1, 0, FALSE, "off InitialAngle" },
+    { "part.ang", ":", "", NAN, 1, 0, FALSE, "angles for" },
+    { "another.ang", ":", "", 0.3, 1, 0, FALSE, NULL },
+  };
+  static const double values[NIKON_KEYS] = { [NIKON_STEP] = 360.0 / VIEWS, [NIKON_INITIAL] = 25 };
+  const double step = 360.0 / VIEWS;
+
+  for (guint c = 0; c < G_N_ELEMENTS (cases); c++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    const TdConeCamera camera = { N, N, VIEWS, 1, nikon_ray, values };
+    g_autofree float *views = g_new0 (float, N *N *VIEWS);
+    g_autoptr (GString) text = g_string_new ("Projection\tAngle(deg)\n");
+    g_autoptr (GRand) rand = g_rand_new_with_seed (c);
+    double measured[VIEWS];
+
+    td_cone_camera_save (&camera, views, folder->path, "part_", 1, NIKON_WHITE);
+    nikon_write (folder, nikon_keys, values);
+    for (guint i = 0; i < VIEWS; i++) {
+      const double off = isnan (cases[c].off) ? 0 : cases[c].off;
+      measured[i] = i * step + off * step * g_rand_double_range (rand, -0.5, 0.5);
+      if (isfinite (cases[c].off) || i + 1 < VIEWS)
+        g_string_append_printf (text, "%u%s\t%.6f%s\n", i + 1, cases[c].after_view,
+                                cases[c].first + cases[c].sign * measured[i], cases[c].after_angle);
+    }
+    td_camera_write (folder->path, cases[c].name, text->str);
+    g_autoptr (TdScan) scan = td_camera_open (folder->path, "part.xtekct", NULL, 0);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    for (guint i = 0; i < VIEWS; i++) {
+      const double expected = cases[c].taken ? measured[i] - measured[0] : i * step;
+      const double turned = (facts->angles_rad[i] - facts->angles_rad[0]) * 180 / G_PI;
+      g_assert_cmpfloat_with_epsilon (turned, expected, 1e-5);
+    }
+    g_assert_cmpfloat_with_epsilon (facts->angles_rad[0], (25 - 180) * G_PI / 180, 1e-9);
+    g_assert_true (!cases[c].note || strstr (notes, cases[c].note));
+  }
+}
+
 /* ── SkyScan ── */
 
 #define SKY_SOD 120.0
@@ -337,6 +391,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/cone-readers/nikon/circular", nikon_plain, test_nikon);
   g_test_add_data_func ("/cone-readers/nikon/tilted", nikon_tilted, test_nikon);
   g_test_add_func ("/cone-readers/nikon/old", test_nikon_old);
+  g_test_add_func ("/cone-readers/nikon/angles", test_nikon_angles);
   g_test_add_func ("/cone-readers/skyscan", test_skyscan);
   const int status = g_test_run ();
   td_engine_unref (engine);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/iterative/ray-store.h"
 #include "compute/iterative/rays.h"
 #include "dataset/phantom.h"
 #include "tests/common/devices.h"
@@ -467,6 +468,42 @@ test_refused (void)
   td_cone_task_clear (&task);
 }
 
+/* Projections in a file come back as they were given, in places, whatever rows a chunk has. */
+static void
+test_store (void)
+{
+  static const guint order[VIEWS] = { 3, 0, 6, 2, 5, 1, 4 };
+  const Setup *setup = &setups[0];
+  const gsize row_floats = (gsize) VIEWS * setup->n_columns;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+  g_autofree float *rows = g_new (float, setup->n_rows *row_floats);
+  TdConeTask task;
+
+  make_task (setup, &task);
+  td_test_random (rows, setup->n_rows * row_floats, 5);
+  g_autoptr (TdRayProjector) rays = td_rays_new (device, &task, order, &error);
+  for (guint chunk = 1; chunk <= setup->n_rows + 4; chunk += 4) {
+    TdRayStore *store = td_ray_store_new (rays, &task, order, chunk, 3, &error);
+    g_assert_no_error (error);
+    for (guint row = 0; row < setup->n_rows; row += chunk)
+      g_assert_true (td_ray_store_take (store, rows + row * row_floats, row,
+                                        MIN (chunk, setup->n_rows - row), &error));
+    for (guint first = 0; first < VIEWS; first += 2) {
+      const guint n = MIN (3, VIEWS - first);
+      const float *brought = td_buffer_map (td_ray_store_bring (store, first, n, &error));
+      for (guint place = 0; place < n; place++)
+        for (guint c = 0; c < setup->n_columns; c++)
+          for (guint r = 0; r < setup->n_rows; r++)
+            g_assert_cmpfloat (brought[((gsize) place * setup->n_columns + c) * setup->n_rows + r],
+                               ==,
+                               rows[r * row_floats + order[first + place] * setup->n_columns + c]);
+    }
+    td_ray_store_free (store);
+  }
+  td_cone_task_clear (&task);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -478,6 +515,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rays/refused", test_refused);
+  g_test_add_func ("/rays/store", test_store);
   td_test_each_device ("rays", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }
