@@ -49,6 +49,8 @@ invent_scan (TdTestInvented *trial)
                                                     : invented_between (trial, 60, 500))
                     * (invented_chance (trial, 0.2) ? -1 : 1);
   spec->end_point = invented_chance (trial, 0.5);
+  if (spec->n_views == 2 && fabs (spec->range_deg) == 360)
+    spec->end_point = FALSE; /* both would look the same way */
   spec->logged = invented_chance (trial, 0.2);
   spec->attenuation = spec->logged ? 0 : 2;
   spec->n_flats = td_test_whole (trial, 1, 6);

@@ -168,6 +168,12 @@ test_disc (void)
     double curvature = 2 * disc[c] - disc[c - 1] - disc[c + 1];
     g_assert_cmpfloat (fabs (curvatures[c] - curvature), <=, 4 * deviations[c] + 2e-3);
   }
+  /* Where three columns at most are known, nothing is, and nothing is put in its place. */
+  const TdRingsDisc before = found;
+  memset (unknown, 1, sizeof unknown);
+  unknown[37] = unknown[39] = unknown[216] = 0;
+  g_assert_false (td_rings_fit_disc (&profile, 8, &found));
+  g_assert_cmpmem (&found, sizeof found, &before, sizeof before);
 }
 
 enum { N = 200, DEAD = 120, STRIPE = 60 };

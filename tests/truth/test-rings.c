@@ -313,8 +313,11 @@ run_rows (TdDevice *device, TdScan *scan, const TdStep *step, const float *data,
       = td_preparation_new (device, scan, NULL, step, 1, n_rows, &error);
 
   g_assert_no_error (error);
+  const guint64 before = device->allocated_bytes;
   td_preparation_run (preparation, queue, buffer, row0, n_rows, NULL, &error);
   g_assert_no_error (error);
+  g_assert_cmpuint (device->allocated_bytes - before, <=,
+                    td_preparation_workspace_bytes (step, 1, facts, n_rows));
   td_download (queue, out, buffer, 0, bytes, &error);
   td_test_finish (queue);
   td_buffer_free (buffer);

@@ -523,6 +523,41 @@ test_messages (void)
   gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
 }
 
+static gboolean
+shows_not_now (GtkWidget *button, gpointer user)
+{
+  return gtk_widget_is_visible (button)
+         && g_strcmp0 (gtk_button_get_label (GTK_BUTTON (button)), "Not Now") == 0;
+}
+
+static gboolean
+has_advice (gpointer group)
+{
+  return panel_is_quiet (NULL) && td_advice_group_first (group) != NULL;
+}
+
+/* Advice that is left be goes, and none but that. */
+static void
+test_not_now (void)
+{
+  TdAdviceGroup *group
+      = TD_ADVICE_GROUP (td_test_find (GTK_WIDGET (panel ()), TD_TYPE_ADVICE_GROUP, NULL, NULL));
+  TdRecipe plain = *recipe ();
+  const TdAdvice *first;
+  guint n = 0;
+
+  g_assert_nonnull (td_recipe_step (&plain, "rings"));
+  td_recipe_step (&plain, "rings")->enabled = FALSE;
+  td_session_edit (td_test_session (), &plain, NULL);
+  td_test_wait (has_advice, group, "the advice");
+  for (; (first = td_advice_group_first (group)); n++) {
+    const TdAdviceKind kind = first->kind;
+    td_test_click (td_test_find (GTK_WIDGET (group), GTK_TYPE_BUTTON, shows_not_now, NULL));
+    g_assert_true (!td_advice_group_first (group) || td_advice_group_first (group)->kind != kind);
+  }
+  g_assert_cmpuint (n, >, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -542,6 +577,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-flow/guide", test_guide);
   g_test_add_func ("/window-flow/large-text", test_large_text);
   g_test_add_func ("/window-flow/messages", test_messages);
+  g_test_add_func ("/window-flow/not-now", test_not_now);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);

@@ -6,6 +6,7 @@
 #include "compute/engine/job-private.h"
 #include "compute/device/host.h"
 #include "compute/methods/methods.h"
+#include "dataset/sort.h"
 #include "engine-scans.h"
 #include "tests/common/devices.h"
 
@@ -104,6 +105,37 @@ typedef struct {
   guint64 peak_bytes;
   char *notes;
 } Tight;
+
+/* The range of 8 and 16 bits is that of the middle slice but for its two ten-thousandths at either
+   end, and a tenth wider to either side. */
+static void
+test_output_range (void)
+{
+  enum { N = 128, ROW = 3 };
+  g_autoptr (TdScan) scan = phantom_scan (N, 6, 80);
+  g_autofree float *slice = g_new (float, N *N);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume volume;
+  TdRecipe recipe;
+  double low, high;
+
+  recipe_init (&recipe, "host", 65.25);
+  recipe.output_range_auto = TRUE;
+  reconstruct (scan, &recipe, &volume);
+  memcpy (slice, volume.slices + ROW * N * N, N * N * sizeof *slice);
+  td_test_volume_clear (&volume);
+  const double first = td_float_at_rank (slice, N * N, 3);
+  const double last = td_float_at_rank (slice, N * N, N * N - 4);
+  for (recipe.output_bits = 8; recipe.output_bits <= 16; recipe.output_bits *= 2) {
+    g_autofree char *output = g_build_filename (g_get_tmp_dir (), "no-volume.tif", NULL);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, output, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    g_assert_true (td_job_output_range (job, &low, &high, &error));
+    g_assert_cmpfloat_with_epsilon (low, first - 0.1 * (last - first), 1e-5 * (last - first));
+    g_assert_cmpfloat_with_epsilon (high, last + 0.1 * (last - first), 1e-5 * (last - first));
+  }
+}
 
 /* Within the other job, as a preview beside a reconstruction. */
 static void
@@ -513,6 +545,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/memory/host", "host", test_memory);
   g_test_add_data_func ("/engine/memory/opencl", "opencl:0", test_memory);
   g_test_add_func ("/engine/two-limits", test_two_limits);
+  g_test_add_func ("/engine/output-range", test_output_range);
   g_test_add_data_func ("/engine/precision/host", "host", test_precision);
   g_test_add_data_func ("/engine/precision/opencl", "opencl:0", test_precision);
   g_test_add_func ("/engine/building", test_building);

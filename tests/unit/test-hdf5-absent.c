@@ -377,6 +377,55 @@ test_nxtomo (void)
   }
 }
 
+/* Of a DXchange file's four flats, those from @first to @end are there. */
+static void
+make_flats (const char *path, guint first, guint end)
+{
+  TD_H5_GUARD;
+  hsize_t shape[3] = { 4, ROWS, COLUMNS }, chunk[3] = { 1, ROWS, COLUMNS };
+  hsize_t start[3] = { first, 0, 0 }, count[3] = { end - first, ROWS, COLUMNS };
+  g_autofree guint16 *values = g_new (guint16, 4 * ROWS * COLUMNS);
+  hid_t file = td_h5_create_sized (path, 0);
+  {
+    g_auto (TdH5Id) exchange = add_group (file, "exchange");
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+    g_auto (TdH5Id) memory = H5Screate_simple (3, count, NULL);
+    g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+
+    add_frames (exchange, "data", 0, VIEWS, FALSE, 0);
+    fill (values, 40 + first, end - first);
+    H5Pset_chunk (properties, 3, chunk);
+    g_auto (TdH5Id) dataset = H5Dcreate2 (exchange, "data_white", H5T_STD_U16LE, space, H5P_DEFAULT,
+                                          properties, H5P_DEFAULT);
+    H5Sselect_hyperslab (space, H5S_SELECT_SET, start, NULL, count, NULL);
+    g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_UINT16, memory, space, H5P_DEFAULT, values), >=,
+                     0);
+  }
+  g_assert_true (td_h5_finish (file));
+}
+
+/* Flats that are missing are left out, wherever they are; those that are there keep their places.
+ */
+static void
+test_flats (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+
+  for (guint first = 0; first < 3; first++)
+    for (guint end = first + 1; end <= 4; end++) {
+      make_flats (path, first, end);
+      g_autoptr (TdScan) scan = open_scan (path, &options);
+      const TdScanFacts *facts = td_scan_facts (scan);
+      g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+      g_autofree char *note = g_strdup_printf ("lacks %u of its 4 frames", 4 - (end - first));
+      g_assert_cmpuint (facts->n_flats, ==, end - first);
+      g_assert_cmpint (strstr (notes, note) != NULL, ==, end - first < 4);
+      for (guint i = 0; i < facts->n_flats; i++)
+        check_frame (scan, TD_FRAME_FLAT, i, 40 + first + i);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -388,5 +437,6 @@ main (int argc, char **argv)
   g_test_add_func ("/absent/raw", test_raw);
   g_test_add_func ("/absent/raw-elsewhere", test_raw_elsewhere);
   g_test_add_func ("/absent/nxtomo", test_nxtomo);
+  g_test_add_func ("/absent/flats", test_flats);
   return g_test_run ();
 }

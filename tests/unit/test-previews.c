@@ -7,6 +7,7 @@
 #include "compute/engine/preview.h"
 #include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
+#include "tests/common/inner-scan.h"
 #include "tests/common/pipeline.h"
 
 #define COLUMNS 96
@@ -351,6 +352,31 @@ test_opposite (void)
   g_assert_cmpfloat (rms[0], <, 0.2 * rms[2]);
 }
 
+static gboolean
+broken_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+             GError **error)
+{
+  if (range->kind != (TdFrameKind) GPOINTER_TO_INT (source))
+    return td_scan_read (scan, range, out, cancellable, error);
+  td_set_error (error, TD_ERROR_IO, "the cable is out");
+  return FALSE;
+}
+
+/* Where a part of the scan cannot be read there is no coarse one. */
+static void
+test_coarse_broken (void)
+{
+  static const TdScanSource vtable = { .read = broken_read };
+  static const TdFrameKind kinds[] = { TD_FRAME_PROJECTION, TD_FRAME_FLAT, TD_FRAME_DARK };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) broken = td_test_scan_around (scan, &vtable, GINT_TO_POINTER (kinds[i]));
+    g_assert_null (td_preview_coarse_scan (broken, 3, 2, NULL, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -381,6 +407,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/previews/projection", test_projection);
   g_test_add_func ("/previews/opposite", test_opposite);
+  g_test_add_func ("/previews/coarse-broken", test_coarse_broken);
   int status = g_test_run ();
   td_scan_unref (scan);
   return status;
