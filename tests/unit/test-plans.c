@@ -17,7 +17,7 @@
 #include "tests/common/cases.h"
 #include "tests/common/invented.h"
 
-#define FIXED_BYTES (640 << 10) /* what threads and steps want of any scan, however small */
+#define FIXED_BYTES (1 << 20) /* what threads and steps want of any scan, however small */
 
 static guint n_scans = 8, first_scan;
 
