@@ -106,8 +106,8 @@ typedef struct {
   char *notes;
 } Tight;
 
-/* The range of 8 and 16 bits is that of the middle slice but for its two ten-thousandths at either
-   end, and a tenth wider to either side. */
+/* The range of 8 and 16 bits is the middle slice's, a tenth wider to either side. Two
+   ten-thousandths of the values at either end do not count. */
 static void
 test_output_range (void)
 {
