@@ -8,7 +8,6 @@
 #include "compute/engine/fdk/fdk-self-test.h"
 #include "compute/device/device.h"
 #include "compute/recipe/recipe.h"
-#include "compute/parallel/self-test.h"
 
 static const TdCliHelp help = {
   "[OPTION…]",
@@ -23,10 +22,9 @@ static const TdCliHelp help = {
 /* One device with its self-test, if that was asked for. */
 typedef struct {
   const TdDeviceEntry *entry;
-  const char *same_as;   /* id of an earlier entry for the same hardware; NULL */
-  GPtrArray *tests;      /* TdSelfTestRow; NULL: not tested */
-  GPtrArray *cone_tests; /* TdFdkSelfTestRow; NULL: not tested */
-  GError *error;         /* the test could not run */
+  const char *same_as; /* id of an earlier entry for the same hardware; NULL */
+  GPtrArray *tests[2]; /* TdSelfTestRow, of parallel and cone beams; NULL: not tested */
+  GError *error;       /* the test could not run */
 } Report;
 
 static void
@@ -34,8 +32,8 @@ cli_devices_report_free (gpointer data)
 {
   Report *report = data;
 
-  g_clear_pointer (&report->tests, g_ptr_array_unref);
-  g_clear_pointer (&report->cone_tests, g_ptr_array_unref);
+  for (guint beam = 0; beam < 2; beam++)
+    g_clear_pointer (&report->tests[beam], g_ptr_array_unref);
   g_clear_error (&report->error);
   g_free (report);
 }
@@ -60,31 +58,34 @@ self_test (Report *report)
   g_autoptr (TdDevice) device = td_device_open (report->entry->id, &report->error);
 
   if (device)
-    report->tests = td_self_test_device (device, td_cli_cancellable (), &report->error);
-  if (report->tests)
-    report->cone_tests = td_fdk_self_test_device (device, td_cli_cancellable (), &report->error);
+    report->tests[0] = td_self_test_device (device, td_cli_cancellable (), &report->error);
+  if (report->tests[0])
+    report->tests[1] = td_fdk_self_test_device (device, td_cli_cancellable (), &report->error);
 }
 
 /* ── Text ── */
 
 static void
+cli_devices_print_test (const TdSelfTestRow *row)
+{
+  const char *precision = td_precision_name (row->precision);
+
+  td_cli_print ("    %-4s ", row->passed ? "ok" : "FAIL");
+  if (row->n_slices)
+    td_cli_print ("%-12s %-8s %-8s %u slices", row->family,
+                  td_interpolation_name (row->interpolation), precision, row->n_slices);
+  else
+    td_cli_print ("cone %-16s %-17s", row->family, precision);
+  td_cli_print ("  error %.1e of %.1e%s%s\n", row->error, row->bound, row->reason ? ": " : "",
+                row->reason ? row->reason : "");
+}
+
+static void
 print_tests (const Report *report)
 {
-  for (guint i = 0; report->tests && i < report->tests->len; i++) {
-    const TdSelfTestRow *row = report->tests->pdata[i];
-    td_cli_print ("    %-4s %-12s %-8s %-8s %u slices  error %.1e of %.1e%s%s\n",
-                  row->passed ? "ok" : "FAIL", row->family->name,
-                  td_interpolation_name (row->interpolation), td_precision_name (row->precision),
-                  row->n_slices, row->error, row->bound, row->reason ? ": " : "",
-                  row->reason ? row->reason : "");
-  }
-  for (guint i = 0; report->cone_tests && i < report->cone_tests->len; i++) {
-    const TdFdkSelfTestRow *row = report->cone_tests->pdata[i];
-    td_cli_print ("    %-4s cone %-16s %-17s  error %.1e of %.1e%s%s\n",
-                  row->passed ? "ok" : "FAIL", row->family->name,
-                  td_precision_name (row->precision), row->error, row->bound,
-                  row->reason ? ": " : "", row->reason ? row->reason : "");
-  }
+  for (guint beam = 0; beam < 2 && report->tests[beam]; beam++)
+    for (guint i = 0; i < report->tests[beam]->len; i++)
+      cli_devices_print_test (report->tests[beam]->pdata[i]);
   if (report->error)
     td_cli_print ("    FAIL %s\n", report->error->message);
 }
@@ -111,29 +112,17 @@ cli_devices_print_text (GPtrArray *reports)
 /* ── JSON ── */
 
 static void
-add_tests (JsonBuilder *builder, const Report *report)
+cli_devices_add_tests (JsonBuilder *builder, const char *member, const GPtrArray *tests)
 {
-  td_json_begin_list (builder, "tests");
-  for (guint i = 0; report->tests && i < report->tests->len; i++) {
-    const TdSelfTestRow *row = report->tests->pdata[i];
+  td_json_begin_list (builder, member);
+  for (guint i = 0; tests && i < tests->len; i++) {
+    const TdSelfTestRow *row = tests->pdata[i];
     json_builder_begin_object (builder);
-    td_json_add_string (builder, "family", row->family->name);
-    td_json_add_string (builder, "interpolation", td_interpolation_name (row->interpolation));
-    td_json_add_string (builder, "precision", td_precision_name (row->precision));
-    td_json_add_integer (builder, "slices", row->n_slices);
-    td_json_add_boolean (builder, "passed", row->passed);
-    td_json_add_number (builder, "error", row->error);
-    td_json_add_number (builder, "bound", row->bound);
-    td_json_add_string (builder, "reason", row->reason);
-    json_builder_end_object (builder);
-  }
-  json_builder_end_array (builder);
-  json_builder_set_member_name (builder, "cone_tests");
-  json_builder_begin_array (builder);
-  for (guint i = 0; report->cone_tests && i < report->cone_tests->len; i++) {
-    const TdFdkSelfTestRow *row = report->cone_tests->pdata[i];
-    json_builder_begin_object (builder);
-    td_json_add_string (builder, "family", row->family->name);
+    td_json_add_string (builder, "family", row->family);
+    if (row->n_slices) {
+      td_json_add_string (builder, "interpolation", td_interpolation_name (row->interpolation));
+      td_json_add_integer (builder, "slices", row->n_slices);
+    }
     td_json_add_string (builder, "precision", td_precision_name (row->precision));
     td_json_add_boolean (builder, "passed", row->passed);
     if (isfinite (row->error))
@@ -143,7 +132,6 @@ add_tests (JsonBuilder *builder, const Report *report)
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);
-  td_json_add_string (builder, "test_error", report->error ? report->error->message : NULL);
 }
 
 static const char *
@@ -170,8 +158,11 @@ cli_devices_print_json (GPtrArray *reports, gboolean tested)
     td_json_add_string (builder, "reason", entry->reason);
     td_json_add_integer (builder, "memory_bytes", entry->memory_bytes);
     td_json_add_string (builder, "same_as", report->same_as);
-    if (tested)
-      add_tests (builder, report);
+    if (tested) {
+      cli_devices_add_tests (builder, "tests", report->tests[0]);
+      cli_devices_add_tests (builder, "cone_tests", report->tests[1]);
+      td_json_add_string (builder, "test_error", report->error ? report->error->message : NULL);
+    }
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);
@@ -185,10 +176,9 @@ count_failures (GPtrArray *reports)
 
   for (guint i = 0; i < reports->len; i++) {
     const Report *report = reports->pdata[i];
-    for (guint j = 0; report->tests && j < report->tests->len; j++)
-      failed += !((const TdSelfTestRow *) report->tests->pdata[j])->passed;
-    for (guint j = 0; report->cone_tests && j < report->cone_tests->len; j++)
-      failed += !((const TdFdkSelfTestRow *) report->cone_tests->pdata[j])->passed;
+    for (guint beam = 0; beam < 2 && report->tests[beam]; beam++)
+      for (guint j = 0; j < report->tests[beam]->len; j++)
+        failed += !((const TdSelfTestRow *) report->tests[beam]->pdata[j])->passed;
     failed += report->error != NULL;
   }
   return failed;

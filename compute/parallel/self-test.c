@@ -17,21 +17,41 @@ self_test_row_free (gpointer data)
   g_free (row);
 }
 
-static void
-test_family (TdTrial *trial, TdDevice *device, TdSelfTestRow *row)
+GPtrArray *
+td_self_test_rows_new (void)
 {
+  return g_ptr_array_new_with_free_func (self_test_row_free);
+}
+
+void
+td_self_test_judge (TdSelfTestRow *row, const GError *failure)
+{
+  row->passed = !failure && row->error <= row->bound;
+  if (!row->passed)
+    row->reason = failure ? g_strdup (failure->message)
+                          : g_strdup_printf ("its result is off by %.2g, more than %.2g",
+                                             row->error, row->bound);
+}
+
+static TdSelfTestRow *
+self_test_family (TdTrial *trial, TdDevice *device, const TdBackprojectFamily *family,
+                  guint n_slices)
+{
+  const TdBackprojectTask *task = td_trial_task (trial);
+  TdSelfTestRow *row = g_new0 (TdSelfTestRow, 1);
   g_autoptr (GError) error = NULL;
   double seconds = 0;
 
-  row->bound = row->family->error_bound (td_trial_task (trial), td_device_info (device));
-  if (!td_trial_prepare (trial, row->family, NULL, &error)
-      || !td_trial_run (trial, &seconds, &error) || !td_trial_error (trial, &row->error, &error))
-    row->reason = g_strdup (error->message);
-  else if (!(row->error <= row->bound))
-    row->reason
-        = g_strdup_printf ("its result is off by %.2g, more than %.2g", row->error, row->bound);
+  *row = (TdSelfTestRow) { .family = family->name,
+                           .interpolation = task->interpolation,
+                           .precision = task->precision,
+                           .n_slices = n_slices,
+                           .bound = family->error_bound (task, td_device_info (device)) };
+  if (td_trial_prepare (trial, family, NULL, &error) && td_trial_run (trial, &seconds, &error))
+    td_trial_error (trial, &row->error, &error);
   td_trial_release (trial);
-  row->passed = row->reason == NULL;
+  td_self_test_judge (row, error);
+  return row;
 }
 
 static gboolean
@@ -48,13 +68,7 @@ test_kind (TdDevice *device, const TdBackprojectTask *task, guint n_slices, GPtr
       return FALSE;
     if (families[f]->unsupported && families[f]->unsupported (task, td_device_info (device)))
       continue;
-    TdSelfTestRow *row = g_new0 (TdSelfTestRow, 1);
-    *row = (TdSelfTestRow) { .family = families[f],
-                             .interpolation = task->interpolation,
-                             .precision = task->precision,
-                             .n_slices = n_slices };
-    test_family (trial, device, row);
-    g_ptr_array_add (rows, row);
+    g_ptr_array_add (rows, self_test_family (trial, device, families[f], n_slices));
   }
   return TRUE;
 }
@@ -75,23 +89,19 @@ test_all (TdDevice *device, TdBackprojectTask *task, GPtrArray *rows, GCancellab
 }
 
 /* A family with any failure is out of use; one with none is in use again. */
-static gboolean
-self_test_remember (TdDevice *device, GPtrArray *rows, GError **error)
+gboolean
+td_self_test_remember (TdDevice *device, const char *prefix, const GPtrArray *rows, GError **error)
 {
-  const TdBackprojectFamily *const *families = td_backproject_families ();
+  for (guint i = 0; i < rows->len; i++) {
+    const char *family = ((TdSelfTestRow *) rows->pdata[i])->family, *reason = NULL;
+    g_autofree char *key = g_strconcat (prefix, family, NULL);
 
-  for (guint f = 0; families[f]; f++) {
-    const TdSelfTestRow *failed = NULL;
-    gboolean tested = FALSE;
-    for (guint i = 0; i < rows->len; i++) {
-      const TdSelfTestRow *row = rows->pdata[i];
-      tested |= row->family == families[f];
-      if (row->family == families[f] && !row->passed && !failed)
-        failed = row;
+    for (guint k = 0; k < rows->len && !reason; k++) {
+      const TdSelfTestRow *row = rows->pdata[k];
+      if (g_str_equal (row->family, family))
+        reason = row->reason;
     }
-    if (tested
-        && !td_tune_store_disable (td_device_info (device), families[f]->name,
-                                   failed ? failed->reason : NULL, error))
+    if (!td_tune_store_disable (td_device_info (device), key, reason, error))
       return FALSE;
   }
   return TRUE;
@@ -100,7 +110,7 @@ self_test_remember (TdDevice *device, GPtrArray *rows, GError **error)
 GPtrArray *
 td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (self_test_row_free);
+  g_autoptr (GPtrArray) rows = td_self_test_rows_new ();
   double axis[VIEWS], weights[VIEWS];
   TdBackprojectTask task;
 
@@ -115,7 +125,7 @@ td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error
   task.axis_px = axis;
   task.weights = weights;
   if (!test_all (device, &task, rows, cancellable, error)
-      || !self_test_remember (device, rows, error))
+      || !td_self_test_remember (device, "", rows, error))
     return NULL;
   return g_steal_pointer (&rows);
 }

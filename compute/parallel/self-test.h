@@ -5,10 +5,10 @@
 
 /* One family in one kind of task on the device that was tested. */
 typedef struct {
-  const TdBackprojectFamily *family;
+  const char *family; /* static */
   TdInterpolation interpolation;
   TdPrecision precision;
-  guint n_slices;
+  guint n_slices; /* at once; 0: of a cone beam, where interpolation says nothing */
   gboolean passed;
   double error, bound; /* relative L2 against the double-precision reference */
   char *reason;        /* why it failed; NULL */
@@ -23,3 +23,11 @@ typedef struct {
  * (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.
  */
 GPtrArray *td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error);
+
+/* For tests of other families: an array of rows. */
+GPtrArray *td_self_test_rows_new (void);
+/* The row passed if its error is within its bound. @failure: (nullable): why it has none. */
+void td_self_test_judge (TdSelfTestRow *row, const GError *failure);
+/* Remembers each family, behind @prefix, as out of use or in use. */
+gboolean td_self_test_remember (TdDevice *device, const char *prefix, const GPtrArray *rows,
+                                GError **error);

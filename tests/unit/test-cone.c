@@ -523,7 +523,7 @@ test_self_test (void)
   g_autoptr (GPtrArray) rows = td_fdk_self_test_device (device, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (rows->len, ==, 1);
-  const TdFdkSelfTestRow *row = rows->pdata[0];
+  const TdSelfTestRow *row = rows->pdata[0];
   g_test_message ("error %.1e of %.1e", row->error, row->bound);
   g_assert_true (row->passed);
   g_assert_true (td_fdk_family_choose ("auto", &task, TD_PRECISION_SINGLE, device, &error)

@@ -19,16 +19,12 @@ typedef struct {
 /* ── What is remembered ── */
 
 /* The parallel beam's families have some of these names. */
-static char *
-fdk_self_test_key (const TdConeFamily *family)
-{
-  return g_strconcat ("cone ", family->name, NULL);
-}
+#define PREFIX "cone "
 
 static char *
 fdk_self_test_disabled (const TdConeFamily *family, const TdDeviceInfo *device)
 {
-  g_autofree char *key = fdk_self_test_key (family);
+  g_autofree char *key = g_strconcat (PREFIX, family->name, NULL);
 
   return td_tune_store_disabled (device, key);
 }
@@ -41,15 +37,6 @@ td_fdk_family_choose (const char *name, const TdConeTask *task, TdPrecision prec
 }
 
 /* ── The test ── */
-
-static void
-fdk_self_test_row_free (gpointer data)
-{
-  TdFdkSelfTestRow *row = data;
-
-  g_free (row->reason);
-  g_free (row);
-}
 
 static void
 problem_clear (Problem *problem)
@@ -88,17 +75,17 @@ problem_init (Problem *problem, GError **error)
 
 /* The whole volume by one call of the projector. */
 static gboolean
-fdk_self_test_run (const Problem *problem, TdDevice *device, const TdFdkSelfTestRow *row,
-                   float *out, GError **error)
+fdk_self_test_run (const Problem *problem, TdDevice *device, const TdConeFamily *family,
+                   TdPrecision precision, float *out, GError **error)
 {
-  const TdConeLimits limits = { VIEWS, ROWS, SLICES, row->precision, 1 };
+  const TdConeLimits limits = { VIEWS, ROWS, SLICES, precision, 1 };
   const gsize projection_bytes = (gsize) VIEWS * ROWS * COLUMNS * sizeof (float);
   const gsize volume_bytes = problem->n_voxels * sizeof (float);
   g_autoptr (TdQueue) queue = td_queue_new (device, error);
   g_autoptr (TdBuffer) projections = queue ? td_buffer_new (device, projection_bytes, error) : NULL;
   g_autoptr (TdBuffer) volume = projections ? td_buffer_new (device, volume_bytes, error) : NULL;
   g_autoptr (TdConeProjector) projector
-      = volume ? td_cone_projector_new (row->family, device, &problem->task, &limits, error) : NULL;
+      = volume ? td_cone_projector_new (family, device, &problem->task, &limits, error) : NULL;
   guint views[VIEWS];
   const TdConeBatch batch = { projections, { 0, ROWS }, views, VIEWS };
   const TdConeSlab slab = { volume, 0, SLICES };
@@ -113,57 +100,37 @@ fdk_self_test_run (const Problem *problem, TdDevice *device, const TdFdkSelfTest
          && td_queue_finish (queue, error);
 }
 
-static void
-test_family (const Problem *problem, TdDevice *device, TdFdkSelfTestRow *row)
+static TdSelfTestRow *
+fdk_self_test_family (const Problem *problem, TdDevice *device, const TdConeFamily *family,
+                      TdPrecision precision)
 {
   g_autofree float *got = g_new (float, problem->n_voxels);
+  TdSelfTestRow *row = g_new0 (TdSelfTestRow, 1);
   g_autoptr (GError) error = NULL;
   double off = 0, norm = 0;
 
-  row->bound = td_cone_family_error_bound (row->family, row->precision, td_device_info (device));
-  row->error = INFINITY;
-  if (!fdk_self_test_run (problem, device, row, got, &error)) {
-    row->reason = g_strdup (error->message);
-    return;
-  }
-  for (gsize i = 0; i < problem->n_voxels; i++) {
-    off += (got[i] - problem->truth[i]) * (got[i] - problem->truth[i]);
-    norm += problem->truth[i] * problem->truth[i];
-  }
-  row->error = sqrt (off / norm);
-  row->passed = row->error <= row->bound;
-  if (!row->passed)
-    row->reason
-        = g_strdup_printf ("its result is off by %.2g, more than %.2g", row->error, row->bound);
-}
-
-/* A family with any failure is out of use; one with none is in use again. */
-static gboolean
-fdk_self_test_remember (TdDevice *device, const GPtrArray *rows, GError **error)
-{
-  const TdConeFamily *const *families = td_cone_families ();
-
-  for (guint f = 0; families[f]; f++) {
-    const char *reason = NULL;
-    gboolean tested = FALSE;
-    for (guint i = 0; i < rows->len; i++) {
-      const TdFdkSelfTestRow *row = rows->pdata[i];
-      tested |= row->family == families[f];
-      if (row->family == families[f] && !row->passed && !reason)
-        reason = row->reason;
+  *row = (TdSelfTestRow) {
+    .family = family->name,
+    .precision = precision,
+    .error = INFINITY,
+    .bound = td_cone_family_error_bound (family, precision, td_device_info (device)),
+  };
+  if (fdk_self_test_run (problem, device, family, precision, got, &error)) {
+    for (gsize i = 0; i < problem->n_voxels; i++) {
+      off += (got[i] - problem->truth[i]) * (got[i] - problem->truth[i]);
+      norm += problem->truth[i] * problem->truth[i];
     }
-    g_autofree char *key = fdk_self_test_key (families[f]);
-    if (tested && !td_tune_store_disable (td_device_info (device), key, reason, error))
-      return FALSE;
+    row->error = sqrt (off / norm);
   }
-  return TRUE;
+  td_self_test_judge (row, error);
+  return row;
 }
 
 GPtrArray *
 td_fdk_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error)
 {
   const TdConeFamily *const *families = td_cone_families ();
-  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (fdk_self_test_row_free);
+  g_autoptr (GPtrArray) rows = td_self_test_rows_new ();
   Problem problem;
   gboolean ok = problem_init (&problem, error);
 
@@ -173,11 +140,8 @@ td_fdk_self_test_device (TdDevice *device, GCancellable *cancellable, GError **e
       ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
       if (!ok || families[f]->unsupported (&problem.task, precision, td_device_info (device)))
         continue;
-      TdFdkSelfTestRow *row = g_new0 (TdFdkSelfTestRow, 1);
-      *row = (TdFdkSelfTestRow) { .family = families[f], .precision = precision };
-      test_family (&problem, device, row);
-      g_ptr_array_add (rows, row);
+      g_ptr_array_add (rows, fdk_self_test_family (&problem, device, families[f], precision));
     }
   problem_clear (&problem);
-  return ok && fdk_self_test_remember (device, rows, error) ? g_steal_pointer (&rows) : NULL;
+  return ok && td_self_test_remember (device, PREFIX, rows, error) ? g_steal_pointer (&rows) : NULL;
 }

@@ -2,22 +2,14 @@
 #pragma once
 
 #include "compute/cone/cone-family.h"
-
-/* One family with one precision on the device that was tested. */
-typedef struct {
-  const TdConeFamily *family;
-  TdPrecision precision;
-  gboolean passed;
-  double error, bound; /* relative L2 against the double-precision reference */
-  char *reason;        /* why it failed; NULL */
-} TdFdkSelfTestRow;
+#include "compute/parallel/self-test.h"
 
 /**
  * Runs a small cone with a known answer through every family that can do it, and remembers which
  * failed. The function td_fdk_family_choose() avoids those on this device and driver until a later
  * test passes. Blocks for seconds. Any thread.
  *
- * (transfer full) (element-type TdFdkSelfTestRow); NULL: the device itself fails.
+ * (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.
  */
 GPtrArray *td_fdk_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error);
 
