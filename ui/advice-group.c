@@ -4,7 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "labels.h"
-#include "latest.h"
+#include "scan-question.h"
 #include "ui.h"
 
 struct _TdAdviceGroup {
@@ -35,27 +35,11 @@ static const char *const verbs[TD_N_ADVICE] = {
 
 /* ── Looking at the data ── */
 
-typedef struct {
-  TdEngine *engine;
-  TdScan *scan;
-  TdRecipe recipe;
-} Look;
-
-static void
-advice_group_look_free (gpointer user)
-{
-  Look *look = user;
-
-  td_engine_unref (look->engine);
-  td_scan_unref (look->scan);
-  g_free (look);
-}
-
 /* Worker thread. */
 static gpointer
 advice_group_look (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
-  const Look *look = user;
+  const TdScanQuestion *look = user;
 
   return td_engine_advise (look->engine, look->scan, &look->recipe, cancellable, error);
 }
@@ -229,10 +213,8 @@ td_advice_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
 
   self->looked = *recipe;
   if (look) {
-    Look *request = g_new (Look, 1);
-    *request = (Look) { td_engine_ref (self->engine), td_scan_ref (self->scan), *recipe };
     self->looked_at = TRUE;
-    td_latest_request (self->latest, request);
+    td_latest_request (self->latest, td_scan_question_new (self->engine, self->scan, recipe));
   }
   advice_group_update (self);
 }
@@ -291,7 +273,7 @@ td_advice_group_init (TdAdviceGroup *self)
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self), _ ("Seen in the data"));
   for (guint kind = 0; kind < TD_N_ADVICE; kind++)
     advice_group_add_row (self, kind);
-  self->latest = td_latest_new (advice_group_look, advice_group_look_free, advice_group_on_looked,
+  self->latest = td_latest_new (advice_group_look, td_scan_question_free, advice_group_on_looked,
                                 advice_group_list_free, self);
   advice_group_update (self);
 }

@@ -8,8 +8,8 @@
 #include "compute/engine/centre.h"
 #include "compute/engine/cone-scan.h"
 #include "labels.h"
-#include "latest.h"
 #include "number-row.h"
+#include "scan-question.h"
 #include "ui.h"
 
 #define SLIDER_LEAST_PX 5.0   /* the slider spans at least this to either side */
@@ -149,27 +149,11 @@ on_taken (TdAxisAnswer *answer, double centre, double tilt, TdCentreGroup *self)
 }
 
 /* One search on its way. */
-typedef struct {
-  TdEngine *engine;
-  TdScan *scan;
-  TdRecipe recipe;
-} Search;
-
-static void
-centre_group_search_free (gpointer user)
-{
-  Search *search = user;
-
-  td_engine_unref (search->engine);
-  td_scan_unref (search->scan);
-  g_free (search);
-}
-
 /* Worker thread. */
 static gpointer
 centre_group_search (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
-  const Search *search = user;
+  const TdScanQuestion *search = user;
   const TdAxisOptions options = { .progress = td_latest_tell, .progress_user = run };
 
   return td_engine_find_axis (search->engine, search->scan, &search->recipe, &options, cancellable,
@@ -230,9 +214,7 @@ td_centre_group_find (TdCentreGroup *self)
   gtk_progress_bar_set_fraction (self->search_bar, 0);
   gtk_label_set_text (self->search_label, _ ("Searching for the axis"));
   td_axis_answer_set_result (self->answer, NULL, 0);
-  Search *search = g_new (Search, 1);
-  *search = (Search) { td_engine_ref (self->engine), td_scan_ref (self->scan), self->recipe };
-  td_latest_request (self->finder, search);
+  td_latest_request (self->finder, td_scan_question_new (self->engine, self->scan, &self->recipe));
   centre_group_show_state (self, NULL);
 }
 
@@ -362,7 +344,7 @@ static void
 td_centre_group_init (TdCentreGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
-  self->finder = td_latest_new (centre_group_search, centre_group_search_free, on_search,
+  self->finder = td_latest_new (centre_group_search, td_scan_question_free, on_search,
                                 (GDestroyNotify) td_axis_result_free, self);
   td_latest_set_progress (self->finder, centre_group_show_progress);
   td_accept_decimals (self->spin);

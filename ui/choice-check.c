@@ -7,8 +7,8 @@
 #include "compute/engine/plan.h"
 #include "compute/recipe/field.h"
 #include "labels.h"
-#include "latest.h"
 #include "method-choices.h"
+#include "scan-question.h"
 
 struct TdChoiceCheck {
   TdEngine *engine;
@@ -20,30 +20,15 @@ struct TdChoiceCheck {
   gpointer user;
 };
 
-typedef struct {
-  TdEngine *engine;
-  TdScan *scan;
-  TdRecipe recipe;
-} Question;
-
 static const char *const asked[]
     = { "method", "interpolation", "precision", "kernel", "field-of-view" };
-
-static void
-choice_check_question_free (gpointer user)
-{
-  Question *question = user;
-
-  td_engine_unref (question->engine);
-  td_scan_unref (question->scan);
-  g_free (question);
-}
 
 /* ── Worker thread ── */
 
 /* NULL: it can be planned. (transfer full) */
 static char *
-choice_check_plan (const Question *question, const TdRecipe *recipe, GCancellable *cancellable)
+choice_check_plan (const TdScanQuestion *question, const TdRecipe *recipe,
+                   GCancellable *cancellable)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdPlan) plan
@@ -66,7 +51,7 @@ choice_check_take (TdRecipe *recipe, const char *option, guint index)
 static gpointer
 choice_check_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
-  const Question *question = user;
+  const TdScanQuestion *question = user;
   g_autoptr (GHashTable) reasons = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   g_autofree char *as_it_is = choice_check_plan (question, &question->recipe, cancellable);
 
@@ -129,9 +114,7 @@ td_choice_check_request (TdChoiceCheck *self, TdScan *scan, const TdRecipe *reci
   g_clear_pointer (&self->scan, td_scan_unref);
   self->scan = td_scan_ref (scan);
   self->recipe = one;
-  Question *question = g_new (Question, 1);
-  *question = (Question) { td_engine_ref (self->engine), td_scan_ref (scan), one };
-  td_latest_request (self->latest, question);
+  td_latest_request (self->latest, td_scan_question_new (self->engine, scan, &one));
 }
 
 gboolean
@@ -157,7 +140,7 @@ td_choice_check_new (TdEngine *engine, void (*changed) (gpointer user), gpointer
   self->changed = changed;
   self->user = user;
   self->reasons = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  self->latest = td_latest_new (choice_check_work, choice_check_question_free, choice_check_show,
+  self->latest = td_latest_new (choice_check_work, td_scan_question_free, choice_check_show,
                                 choice_check_reasons_free, self);
   return self;
 }

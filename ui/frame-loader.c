@@ -2,14 +2,6 @@
 #include "frame-loader.h"
 
 #include "compute/engine/preview.h"
-#include "latest.h"
-
-struct TdFrameLoader {
-  TdEngine *engine;
-  TdLatest *latest;
-  TdFrameShow show;
-  gpointer user;
-};
 
 typedef struct {
   TdScan *scan;
@@ -55,85 +47,51 @@ frame_loader_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, G
 
 /* ── Main thread ── */
 
-static void
-frame_loader_show (gpointer image, const GError *error, gboolean last, gpointer user)
+TdLatest *
+td_frame_loader_new (TdLatestShow show, gpointer user)
 {
-  TdFrameLoader *loader = user;
-
-  loader->show (image, error, loader->user);
-}
-
-TdFrameLoader *
-td_frame_loader_new (TdEngine *engine, TdFrameShow show_image, gpointer user)
-{
-  TdFrameLoader *loader = g_new0 (TdFrameLoader, 1);
-
-  loader->engine = td_engine_ref (engine);
-  loader->show = show_image;
-  loader->user = user;
-  loader->latest = td_latest_new (frame_loader_work, frame_loader_request_free, frame_loader_show,
-                                  (GDestroyNotify) td_image_unref, loader);
-  return loader;
+  return td_latest_new (frame_loader_work, frame_loader_request_free, show,
+                        (GDestroyNotify) td_image_unref, user);
 }
 
 /* (transfer full) */
 static Request *
-frame_loader_new_request (TdFrameLoader *loader, TdScan *scan, guint index, const TdRecipe *recipe)
+frame_loader_new_request (TdEngine *engine, TdScan *scan, guint index, const TdRecipe *recipe)
 {
   Request *request = g_new0 (Request, 1);
 
   request->scan = td_scan_ref (scan);
-  request->engine = td_engine_ref (loader->engine);
+  request->engine = td_engine_ref (engine);
   request->index = index;
   request->recipe = recipe ? g_memdup2 (recipe, sizeof *recipe) : NULL;
   return request;
 }
 
 void
-td_frame_loader_projection (TdFrameLoader *loader, TdScan *scan, guint view, const TdRecipe *recipe)
+td_frame_loader_projection (TdLatest *loader, TdEngine *engine, TdScan *scan, guint view,
+                            const TdRecipe *recipe)
 {
-  td_latest_request (loader->latest, frame_loader_new_request (loader, scan, view, recipe));
+  td_latest_request (loader, frame_loader_new_request (engine, scan, view, recipe));
 }
 
 void
-td_frame_loader_opposite (TdFrameLoader *loader, TdScan *scan, const guint views[2],
+td_frame_loader_opposite (TdLatest *loader, TdEngine *engine, TdScan *scan, const guint views[2],
                           const TdRecipe *recipe, const TdAxisLine *axis)
 {
-  Request *request = frame_loader_new_request (loader, scan, views[0], recipe);
+  Request *request = frame_loader_new_request (engine, scan, views[0], recipe);
 
   request->mirrored = TRUE;
   request->opposite = views[1];
   request->axis = *axis;
-  td_latest_request (loader->latest, request);
+  td_latest_request (loader, request);
 }
 
 void
-td_frame_loader_sinogram (TdFrameLoader *loader, TdScan *scan, guint row, const TdRecipe *recipe)
+td_frame_loader_sinogram (TdLatest *loader, TdEngine *engine, TdScan *scan, guint row,
+                          const TdRecipe *recipe)
 {
-  Request *request = frame_loader_new_request (loader, scan, row, recipe);
+  Request *request = frame_loader_new_request (engine, scan, row, recipe);
 
   request->sinogram = TRUE;
-  td_latest_request (loader->latest, request);
-}
-
-void
-td_frame_loader_cancel (TdFrameLoader *loader)
-{
-  td_latest_cancel (loader->latest);
-}
-
-gboolean
-td_frame_loader_busy (TdFrameLoader *loader)
-{
-  return td_latest_busy (loader->latest);
-}
-
-void
-td_frame_loader_free (TdFrameLoader *loader)
-{
-  if (!loader)
-    return;
-  td_latest_free (loader->latest);
-  td_engine_unref (loader->engine);
-  g_free (loader);
+  td_latest_request (loader, request);
 }

@@ -6,7 +6,7 @@
 
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
-#include "latest.h"
+#include "scan-question.h"
 
 /* Pixels times views of a pass. A processor, whose vectors take rows of which there is one, does so
    many in about a second (docs/benchmarks.md). */
@@ -14,38 +14,14 @@
 #define LEAST_COLUMNS 64
 #define MOST_FACTOR 8u
 
-struct TdIterated {
-  TdEngine *engine;
-  TdLatest *latest;
-  TdIteratedShow show;
-  gpointer user;
-};
-
-typedef struct {
-  TdEngine *engine;
-  TdScan *scan;
-  TdRecipe recipe;
-  guint row;
-} Request;
-
 /* One request on its way; of the job's threads. */
 typedef struct {
-  const Request *request;
+  const TdScanQuestion *request;
   TdLatestRun *run;
   TdJob *job;
   const TdPlanFacts *facts;
   guint factor, pass;
 } Work;
-
-static void
-iterated_request_free (gpointer user)
-{
-  Request *request = user;
-
-  td_engine_unref (request->engine);
-  td_scan_unref (request->scan);
-  g_free (request);
-}
 
 static void
 iterated_result_free (gpointer user)
@@ -108,7 +84,7 @@ iterated_on_estimate (guint slice, guint pass, const float *pixels, gpointer use
 static gpointer
 iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
-  const Request *request = user;
+  const TdScanQuestion *request = user;
   const TdScanFacts *facts = td_scan_facts (request->scan);
   const guint factor = iterated_factor (facts);
   TdRecipe recipe;
@@ -136,25 +112,10 @@ iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GErro
 
 /* ── Main thread ── */
 
-static void
-iterated_show (gpointer result, const GError *error, gboolean last, gpointer user)
+TdLatest *
+td_iterated_new (TdLatestShow show, gpointer user)
 {
-  TdIterated *self = user;
-
-  self->show (result, error, last, self->user);
-}
-
-TdIterated *
-td_iterated_new (TdEngine *engine, TdIteratedShow show, gpointer user)
-{
-  TdIterated *self = g_new0 (TdIterated, 1);
-
-  self->engine = td_engine_ref (engine);
-  self->show = show;
-  self->user = user;
-  self->latest = td_latest_new (iterated_work, iterated_request_free, iterated_show,
-                                iterated_result_free, self);
-  return self;
+  return td_latest_new (iterated_work, td_scan_question_free, show, iterated_result_free, user);
 }
 
 const char *
@@ -178,35 +139,11 @@ td_iterated_why_not (const TdScan *scan, const TdRecipe *recipe)
 }
 
 void
-td_iterated_request (TdIterated *self, TdScan *scan, const TdRecipe *recipe, guint row)
+td_iterated_request (TdLatest *latest, TdEngine *engine, TdScan *scan, const TdRecipe *recipe,
+                     guint row)
 {
-  Request *request = g_new0 (Request, 1);
+  TdScanQuestion *request = td_scan_question_new (engine, scan, recipe);
 
-  request->engine = td_engine_ref (self->engine);
-  request->scan = td_scan_ref (scan);
-  request->recipe = *recipe;
   request->row = row;
-  td_latest_request (self->latest, request);
-}
-
-void
-td_iterated_cancel (TdIterated *self)
-{
-  td_latest_cancel (self->latest);
-}
-
-gboolean
-td_iterated_busy (TdIterated *self)
-{
-  return td_latest_busy (self->latest);
-}
-
-void
-td_iterated_free (TdIterated *self)
-{
-  if (!self)
-    return;
-  td_latest_free (self->latest);
-  td_engine_unref (self->engine);
-  g_free (self);
+  td_latest_request (latest, request);
 }

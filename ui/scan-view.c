@@ -32,7 +32,7 @@ typedef struct {
   gboolean on;   /* these are shown */
   char step[32]; /* left out; "": all that the presets do not have */
   TdPreview *preview;
-  TdFrameLoader *sinograms;
+  TdLatest *sinograms;                   /* td_frame_loader_new() */
   TdImage *slice, *sinogram;             /* NULL: to be asked for when they are wanted */
   TdImage *after_slice, *after_sinogram; /* the recipe's; NULL: on its way */
   char *after_subtitle;
@@ -46,10 +46,11 @@ struct _TdScanView {
   GtkWidget *view_footer, *row_footer;
   GtkAdjustment *view_adjustment, *row_adjustment;
   GtkToggleButton *opposite_button;
+  TdEngine *engine;
   TdPreview *preview;
-  TdIterated *iterated;
-  char *iterated_badge; /* what the slice shows; NULL: the filtered slice */
-  TdFrameLoader *projections, *sinograms;
+  TdLatest *iterated;                /* td_iterated_new() */
+  char *iterated_badge;              /* what the slice shows; NULL: the filtered slice */
+  TdLatest *projections, *sinograms; /* td_frame_loader_new() */
   TdBefore before;
   TdScan *scan;
   TdRecipe recipe;
@@ -83,12 +84,12 @@ scan_view_show_busy (TdScanView *self)
 {
   const TdBefore *before = &self->before;
 
-  td_image_pane_set_updating (self->projection, td_frame_loader_busy (self->projections));
+  td_image_pane_set_updating (self->projection, td_latest_busy (self->projections));
   td_image_pane_set_updating (self->sinogram,
-                              td_frame_loader_busy (self->sinograms) || self->sinogram_due
-                                  || (before->on && td_frame_loader_busy (before->sinograms)));
+                              td_latest_busy (self->sinograms) || self->sinogram_due
+                                  || (before->on && td_latest_busy (before->sinograms)));
   td_image_pane_set_updating (self->slice,
-                              td_preview_busy (self->preview) || td_iterated_busy (self->iterated)
+                              td_preview_busy (self->preview) || td_latest_busy (self->iterated)
                                   || (before->on && td_preview_busy (before->preview)));
 }
 
@@ -173,7 +174,7 @@ on_slice_before (const TdPreviewResult *result, const GError *error, gboolean la
 }
 
 static void
-on_sinogram_before (TdImage *image, const GError *error, gpointer user)
+on_sinogram_before (gpointer image, const GError *error, gboolean last, gpointer user)
 {
   TdScanView *self = user;
 
@@ -215,7 +216,7 @@ ask_sinogram (TdScanView *self)
     return;
   }
   recipe_before (self, &recipe);
-  td_frame_loader_sinogram (self->before.sinograms, self->scan, self->row, &recipe);
+  td_frame_loader_sinogram (self->before.sinograms, self->engine, self->scan, self->row, &recipe);
   scan_view_show_busy (self);
 }
 
@@ -323,7 +324,7 @@ static void
 scan_view_before_init (TdScanView *self, TdEngine *engine)
 {
   self->before.preview = td_preview_new (engine, on_slice_before, NULL, self);
-  self->before.sinograms = td_frame_loader_new (engine, on_sinogram_before, self);
+  self->before.sinograms = td_frame_loader_new (on_sinogram_before, self);
 }
 
 static void
@@ -343,7 +344,7 @@ static void
 scan_view_before_reset (TdScanView *self)
 {
   td_preview_cancel (self->before.preview);
-  td_frame_loader_cancel (self->before.sinograms);
+  td_latest_cancel (self->before.sinograms);
   self->before.on = FALSE;
   scan_view_before_forget (&self->before);
   show_badges (self);
@@ -353,7 +354,7 @@ static void
 scan_view_before_clear (TdScanView *self)
 {
   g_clear_pointer (&self->before.preview, td_preview_free);
-  g_clear_pointer (&self->before.sinograms, td_frame_loader_free);
+  g_clear_pointer (&self->before.sinograms, td_latest_free);
   scan_view_before_forget (&self->before);
 }
 
@@ -387,11 +388,12 @@ request_projection (TdScanView *self)
 
   if (scan_view_is_opposite (self, &views[1])) {
     const TdAxisLine axis = scan_view_axis (self);
-    td_frame_loader_opposite (self->projections, self->scan, views, &self->recipe, &axis);
+    td_frame_loader_opposite (self->projections, self->engine, self->scan, views, &self->recipe,
+                              &axis);
     scan_view_show_busy (self);
     return;
   }
-  td_frame_loader_projection (self->projections, self->scan, self->view,
+  td_frame_loader_projection (self->projections, self->engine, self->scan, self->view,
                               corrected ? &self->recipe : NULL);
   scan_view_show_busy (self);
 }
@@ -414,7 +416,7 @@ scan_view_load_sinogram (TdScanView *self)
   gboolean prepared = td_image_pane_get_option (self->sinogram) && self->has_recipe;
 
   self->sinogram_due = FALSE;
-  td_frame_loader_sinogram (self->sinograms, self->scan, self->row,
+  td_frame_loader_sinogram (self->sinograms, self->engine, self->scan, self->row,
                             prepared ? &self->recipe : NULL);
   scan_view_show_busy (self);
 }
@@ -424,7 +426,7 @@ static void
 request_sinogram (TdScanView *self)
 {
   if (sinogram_follows_slice (self)) {
-    td_frame_loader_cancel (self->sinograms);
+    td_latest_cancel (self->sinograms);
     self->sinogram_due = TRUE;
     scan_view_show_busy (self);
   } else {
@@ -437,7 +439,7 @@ request_sinogram (TdScanView *self)
 static void
 scan_view_stop_iterating (TdScanView *self)
 {
-  td_iterated_cancel (self->iterated);
+  td_latest_cancel (self->iterated);
   g_clear_pointer (&self->iterated_badge, g_free);
 }
 
@@ -541,7 +543,7 @@ show_frame (TdImagePane *pane, TdImage *image, const GError *error)
 }
 
 static void
-on_projection (TdImage *image, const GError *error, gpointer user)
+on_projection (gpointer image, const GError *error, gboolean last, gpointer user)
 {
   TdScanView *self = user;
 
@@ -550,7 +552,7 @@ on_projection (TdImage *image, const GError *error, gpointer user)
 }
 
 static void
-on_sinogram (TdImage *image, const GError *error, gpointer user)
+on_sinogram (gpointer image, const GError *error, gboolean last, gpointer user)
 {
   TdScanView *self = user;
 
@@ -652,8 +654,7 @@ scan_view_show_iterated (TdScanView *self, const TdIteratedResult *result)
 
 /* The filtered slice stays where there is none, and its heading says why. */
 static void
-scan_view_on_iterated (const TdIteratedResult *result, const GError *error, gboolean last,
-                       gpointer user)
+scan_view_on_iterated (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdScanView *self = user;
 
@@ -674,7 +675,7 @@ on_slice_sinogram (TdImage *image, gpointer user)
   if (!sinogram_follows_slice (self))
     return; /* asked for otherwise in the meantime */
   self->sinogram_due = FALSE;
-  on_sinogram (image, NULL, self);
+  on_sinogram (image, NULL, TRUE, self);
 }
 
 static void
@@ -695,7 +696,7 @@ on_slice (const TdPreviewResult *result, const GError *error, gboolean last, gpo
     scan_view_load_sinogram (self);
   if (result && last && !td_preview_busy (self->preview) && td_method_iterates (self->recipe.method)
       && !td_iterated_why_not (self->scan, &self->recipe))
-    td_iterated_request (self->iterated, self->scan, &self->recipe, self->row);
+    td_iterated_request (self->iterated, self->engine, self->scan, &self->recipe, self->row);
   scan_view_show_busy (self);
 }
 
@@ -1042,10 +1043,11 @@ void
 td_scan_view_set_engine (TdScanView *self, TdEngine *engine)
 {
   g_return_if_fail (self->preview == NULL);
+  self->engine = td_engine_ref (engine);
   self->preview = td_preview_new (engine, on_slice, on_slice_sinogram, self);
-  self->projections = td_frame_loader_new (engine, on_projection, self);
-  self->sinograms = td_frame_loader_new (engine, on_sinogram, self);
-  self->iterated = td_iterated_new (engine, scan_view_on_iterated, self);
+  self->projections = td_frame_loader_new (on_projection, self);
+  self->sinograms = td_frame_loader_new (on_sinogram, self);
+  self->iterated = td_iterated_new (scan_view_on_iterated, self);
   scan_view_before_init (self, engine);
 }
 
@@ -1054,8 +1056,8 @@ td_scan_view_set_scan (TdScanView *self, TdScan *scan)
 {
   td_preview_cancel (self->preview);
   scan_view_stop_iterating (self);
-  td_frame_loader_cancel (self->projections);
-  td_frame_loader_cancel (self->sinograms);
+  td_latest_cancel (self->projections);
+  td_latest_cancel (self->sinograms);
   scan_view_before_reset (self);
   g_clear_pointer (&self->scan, td_scan_unref);
   self->has_recipe = self->sinogram_due = FALSE;
@@ -1126,12 +1128,13 @@ td_scan_view_dispose (GObject *object)
   TdScanView *self = TD_SCAN_VIEW (object);
 
   g_clear_pointer (&self->slice_device, g_free);
-  g_clear_pointer (&self->iterated, td_iterated_free);
+  g_clear_pointer (&self->iterated, td_latest_free);
   g_clear_pointer (&self->iterated_badge, g_free);
   scan_view_before_clear (self);
   g_clear_pointer (&self->preview, td_preview_free);
-  g_clear_pointer (&self->projections, td_frame_loader_free);
-  g_clear_pointer (&self->sinograms, td_frame_loader_free);
+  g_clear_pointer (&self->projections, td_latest_free);
+  g_clear_pointer (&self->sinograms, td_latest_free);
+  g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->across, gtk_widget_unparent);
   g_clear_pointer (&self->scan, td_scan_unref);
   G_OBJECT_CLASS (td_scan_view_parent_class)->dispose (object);

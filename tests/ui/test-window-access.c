@@ -178,19 +178,6 @@ access_walk (const Walk *walk, GtkWidget *widget)
     access_walk (walk, child);
 }
 
-static gboolean
-access_on_time (gpointer over)
-{
-  *(gboolean *) over = TRUE;
-  return G_SOURCE_REMOVE;
-}
-
-static gboolean
-access_is_over (gpointer over)
-{
-  return *(gboolean *) over;
-}
-
 /* A window is mapped before it has a size. */
 static gboolean
 access_has_size (gpointer widget)
@@ -218,11 +205,9 @@ access_look (const char *place, gpointer top)
 {
   const Walk walk = { .place = place };
   int width, height;
-  gboolean over = FALSE;
 
   td_test_wait (access_has_size, top, place);
-  g_timeout_add (150, access_on_time, &over);
-  td_test_wait (access_is_over, &over, "the window to settle");
+  td_test_pause (150);
   gtk_widget_measure (top, GTK_ORIENTATION_HORIZONTAL, -1, &width, NULL, NULL, NULL);
   gtk_widget_measure (top, GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
   g_test_message ("%s: at least %d × %d pixels, is %d × %d", place, width, height,

@@ -30,28 +30,12 @@ latency_is_quiet (gpointer panel)
   return !td_test_is_updating (panel) && td_test_scan_view_is_settled (NULL);
 }
 
-static gboolean
-latency_on_time (gpointer flag)
-{
-  *(gboolean *) flag = TRUE;
-  return G_SOURCE_REMOVE;
-}
-
-static gboolean
-latency_is_true (gpointer flag)
-{
-  return *(gboolean *) flag;
-}
-
 /* A person looks before they change the next thing. */
 static void
 latency_pause (void)
 {
-  gboolean over = FALSE;
-
   td_test_wait (latency_is_quiet, td_test_part (td_test_window, "panel"), "quiet");
-  g_timeout_add (PAUSE_MS, latency_on_time, &over);
-  td_test_wait (latency_is_true, &over, "a pause");
+  td_test_pause (PAUSE_MS);
 }
 
 static void

@@ -28,6 +28,21 @@ td_test_wait (TdCondition condition, gpointer user, const char *what)
     g_source_remove (deadline);
 }
 
+static gboolean
+flag_is_set (gpointer flag)
+{
+  return *(gboolean *) flag;
+}
+
+void
+td_test_pause (guint ms)
+{
+  gboolean over = FALSE;
+
+  g_timeout_add (ms, set_flag, &over);
+  td_test_wait (flag_is_set, &over, "a pause");
+}
+
 /* ── Pictures ── */
 
 typedef struct {

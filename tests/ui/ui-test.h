@@ -7,6 +7,8 @@
    long even on a loaded machine. */
 typedef gboolean (*TdCondition) (gpointer user);
 void td_test_wait (TdCondition condition, gpointer user, const char *what);
+/* Runs the main loop for so long, whatever happens. */
+void td_test_pause (guint ms);
 
 /* The widget as it is drawn, GL areas included: as a PNG file's bytes, or as NAME.png beside the
    test program. */
