@@ -2,6 +2,7 @@
 #include "cli-table.h"
 
 #include "cli.h"
+#include "dataset/csv-text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -124,12 +125,8 @@ td_cli_table_text (TdCliTable *table, const char *key, const char *value)
 {
   td_json_add_string (table->builder, key, value);
   if (table->form == TD_CLI_TABLE_CSV) {
-    g_autoptr (GString) quoted = g_string_new (value);
-    if (strpbrk (quoted->str, ", \"\n")) {
-      g_string_replace (quoted, "\"", "\"\"", 0);
-      g_string_prepend_c (quoted, '"');
-      g_string_append_c (quoted, '"');
-    }
+    g_autoptr (GString) quoted = g_string_new (NULL);
+    td_csv_add_text (quoted, value);
     cli_table_add_value (table, key, quoted->str);
   }
 }

@@ -13,7 +13,6 @@
 #include "compute/bench/disk-bench.h"
 #include "compute/methods/methods.h"
 #include "dataset/error.h"
-#include "dataset/scan-writer.h"
 #include "job-file.h"
 #include "line-fit.h"
 #include "model.h"
@@ -116,23 +115,11 @@ benchmark_agree (gboolean ok, GError **error)
 
 /* ── The scan ── */
 
-static void
-benchmark_fill (float *frame, gsize n, TdFrameKind kind, guint number)
-{
-  guint32 noise = number * 2654435761u + 1;
-
-  for (gsize i = 0; i < n; i++) {
-    noise = noise * 1664525u + 1013904223u;
-    frame[i] = kind == TD_FRAME_DARK ? 100 : kind == TD_FRAME_FLAT ? 40000 : 20000 + (noise >> 20);
-  }
-}
-
 static gboolean
 benchmark_write_scan (const char *path, Size wanted, GError **error)
 {
   const guint size = wanted.side, views = wanted.views;
   g_autofree double *angles = g_new (double, views);
-  g_autofree float *frame = g_new (float, (gsize) size *size);
   TdScanFacts facts = { .n_columns = size,
                         .n_rows = size,
                         .n_views = views,
@@ -141,20 +128,11 @@ benchmark_write_scan (const char *path, Size wanted, GError **error)
                         .sample_type = TD_SAMPLE_UINT16,
                         .angles_rad = angles,
                         .centre_px = NAN };
-  gboolean good = TRUE;
 
   td_cone_bench_geometry (size, size, &facts.geometry);
   for (guint i = 0; i < views; i++)
     angles[i] = 2 * G_PI * i / views;
-  g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, TD_SCAN_NXTOMO, &facts, TRUE, error);
-  for (guint i = 0; writer && good && i < views + 2; i++) {
-    const TdFrameKind kind = i < views    ? TD_FRAME_PROJECTION
-                             : i == views ? TD_FRAME_FLAT
-                                          : TD_FRAME_DARK;
-    benchmark_fill (frame, (gsize) size * size, kind, i);
-    good = td_scan_writer_write (writer, kind, i < views ? i : 0, 1, frame, error);
-  }
-  return writer && good && td_scan_writer_finish (writer, error);
+  return td_disk_bench_write_scan (path, TD_SCAN_NXTOMO, &facts, NULL, error);
 }
 
 /* Reading is to come from the storage, as with a scan that nobody has read yet. */

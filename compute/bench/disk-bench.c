@@ -14,7 +14,6 @@
 #include "dataset/file-room.h"
 #include "dataset/output.h"
 #include "dataset/random.h"
-#include "dataset/scan-writer.h"
 #include "dataset/storage-threads.h"
 #include "dataset/tiff-save.h"
 
@@ -161,55 +160,54 @@ td_storage_measure (const char *folder, guint64 bytes, TdStorageRates *rates,
 
 /* ── The scan ── */
 
-#define N_FLATS 2u
-
-static float *
-disk_bench_frame (const TdDiskBenchSpec *spec, guint number)
+static void
+disk_bench_fill (float *frame, gsize n, TdFrameKind kind, guint number)
 {
-  const gsize n = (gsize) spec->n_columns * spec->n_rows;
-  float *frame = g_new (float, n);
-
-  td_random_noise (frame, n, number);
+  if (kind == TD_FRAME_PROJECTION)
+    td_random_noise (frame, n, number);
   for (gsize i = 0; i < n; i++)
-    frame[i] = rintf (30000 + 5000 * frame[i]);
-  return frame;
+    frame[i] = kind == TD_FRAME_DARK   ? 100
+               : kind == TD_FRAME_FLAT ? 40000
+                                       : rintf (30000 + 5000 * frame[i]);
+}
+
+gboolean
+td_disk_bench_write_scan (const char *path, TdScanFormat format, const TdScanFacts *facts,
+                          GCancellable *cancellable, GError **error)
+{
+  const guint counts[] = { facts->n_views, facts->n_flats, facts->n_darks };
+  const TdFrameKind kinds[] = { TD_FRAME_PROJECTION, TD_FRAME_FLAT, TD_FRAME_DARK };
+  const gsize n = (gsize) facts->n_columns * facts->n_rows;
+  g_autofree float *frame = g_new (float, n);
+  g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, format, facts, TRUE, error);
+  gboolean good = writer != NULL;
+
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
+    for (guint i = 0; good && i < counts[k]; i++) {
+      disk_bench_fill (frame, n, kinds[k], i);
+      good = !g_cancellable_set_error_if_cancelled (cancellable, error)
+             && td_scan_writer_write (writer, kinds[k], i, 1, frame, error);
+    }
+  return good && td_scan_writer_finish (writer, error);
 }
 
 static gboolean
-disk_bench_write_scan (const TdDiskBenchSpec *spec, const char *path, TdScanFormat format,
-                       GError **error)
+disk_bench_write_frames (const TdDiskBenchSpec *spec, const char *path, TdScanFormat format,
+                         GError **error)
 {
   g_autofree double *angles = g_new (double, spec->n_views);
   const TdScanFacts facts = { .n_columns = spec->n_columns,
                               .n_rows = spec->n_rows,
                               .n_views = spec->n_views,
-                              .n_flats = N_FLATS,
+                              .n_flats = 2,
                               .n_darks = 1,
                               .sample_type = TD_SAMPLE_UINT16,
                               .angles_rad = angles,
                               .centre_px = NAN };
-  gboolean good = TRUE;
 
   for (guint i = 0; i < spec->n_views; i++)
     angles[i] = G_PI * i / spec->n_views;
-  g_autoptr (TdScanWriter) writer = td_scan_writer_new (path, format, &facts, TRUE, error);
-  for (guint i = 0; writer && good && i < spec->n_views + N_FLATS + 1; i++) {
-    g_autofree float *frame = disk_bench_frame (spec, i);
-    const TdFrameKind kind = i < spec->n_views             ? TD_FRAME_PROJECTION
-                             : i < spec->n_views + N_FLATS ? TD_FRAME_FLAT
-                                                           : TD_FRAME_DARK;
-    const guint number = kind == TD_FRAME_PROJECTION ? i
-                         : kind == TD_FRAME_FLAT     ? i - spec->n_views
-                                                     : 0;
-
-    for (gsize k = 0; kind == TD_FRAME_DARK && k < (gsize) spec->n_columns * spec->n_rows; k++)
-      frame[k] = 100;
-    for (gsize k = 0; kind == TD_FRAME_FLAT && k < (gsize) spec->n_columns * spec->n_rows; k++)
-      frame[k] = 40000;
-    good = !g_cancellable_set_error_if_cancelled (spec->cancellable, error)
-           && td_scan_writer_write (writer, kind, number, 1, frame, error);
-  }
-  return writer && good && td_scan_writer_finish (writer, error);
+  return td_disk_bench_write_scan (path, format, &facts, spec->cancellable, error);
 }
 
 static gboolean
@@ -219,10 +217,10 @@ disk_bench_write_bigtiff (const TdDiskBenchSpec *spec, const char *path, GError 
   const gsize n = (gsize) spec->n_columns * spec->n_rows;
   g_autoptr (TdTiffSave) save = td_tiff_save_new (path, path, &image, spec->n_views, TRUE, error);
   g_autofree guint16 *samples = g_new (guint16, n);
+  g_autofree float *frame = g_new (float, n);
 
   for (guint i = 0; save && i < spec->n_views; i++) {
-    g_autofree float *frame = disk_bench_frame (spec, i);
-
+    disk_bench_fill (frame, n, TD_FRAME_PROJECTION, i);
     for (gsize k = 0; k < n; k++)
       samples[k] = (guint16) frame[k];
     if (g_cancellable_set_error_if_cancelled (spec->cancellable, error)
@@ -241,7 +239,7 @@ td_disk_bench_scan (const TdDiskBenchSpec *spec, TdVolumeFormat format, GError *
   const gboolean good
       = format == TD_VOLUME_BIGTIFF
             ? disk_bench_write_bigtiff (spec, path, error)
-            : disk_bench_write_scan (
+            : disk_bench_write_frames (
                 spec, path, format == TD_VOLUME_HDF5 ? TD_SCAN_NXTOMO : TD_SCAN_TIFF, error);
 
   if (!good)

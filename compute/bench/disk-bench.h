@@ -3,6 +3,7 @@
 
 #include "compute/engine/engine.h"
 #include "compute/recipe/recipe.h"
+#include "dataset/scan-writer.h"
 #include "dataset/volume.h"
 
 /**
@@ -33,6 +34,9 @@ typedef struct {
    (transfer full): its path; td_disk_bench_remove() it. */
 char *td_disk_bench_scan (const TdDiskBenchSpec *spec, TdVolumeFormat format, GError **error);
 void td_disk_bench_remove (const char *path);
+/* The same of any size and geometry: its frames are random counts of 16 bits. */
+gboolean td_disk_bench_write_scan (const char *path, TdScanFormat format, const TdScanFacts *facts,
+                                   GCancellable *cancellable, GError **error);
 
 /* Stages in seconds; @limit_s is the slowest of what the storage takes to read and to write, of
    computing, and of a transfer. */

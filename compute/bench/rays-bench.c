@@ -6,6 +6,7 @@
 
 #include "cone-bench.h"
 #include "compute/device/host.h"
+#include "dataset/random.h"
 
 #define JUDGED 48u
 #define NAIVE 96u
@@ -35,12 +36,8 @@ static float *
 rays_bench_noise (gsize n)
 {
   float *values = g_new (float, n);
-  guint64 state = 20261;
 
-  for (gsize i = 0; i < n; i++) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    values[i] = (float) ((state >> 40) * 0x1p-23 - 1);
-  }
+  td_random_noise (values, n, 20261);
   return values;
 }
 
