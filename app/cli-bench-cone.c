@@ -217,7 +217,7 @@ cli_bench_cone_report (const Options *o, TdDevice *device, const GArray *rows, d
     td_cli_table_show (table, "", "%2s%s", "", row->title);
     td_cli_table_text (table, "kernel", row->family);
     td_cli_table_text (table, "precision", precision);
-    td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+    td_cli_table_times (table, "", times);
     td_cli_table_number (table, "gups", row->gups);
     td_cli_table_number (table, "error", row->error);
   }

@@ -63,7 +63,7 @@ cli_bench_end_report (const Options *o, const TdFbpBenchResult *result)
 
   td_cli_table_text (table, "device", result->device);
   td_cli_table_sizes (table, o->columns, o->rows, o->views);
-  td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+  td_cli_table_times (table, "", times);
   td_cli_table_number (table, "kernel_s", median->kernel_s);
   td_cli_table_number (table, "upload_s", median->upload_s);
   td_cli_table_number (table, "download_s", median->download_s);

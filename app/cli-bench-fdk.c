@@ -123,11 +123,11 @@ cli_bench_fdk_say_row (TdCliTable *table, const Options *o, const TdFdkBenchRow 
   if (limit > 0)
     td_cli_table_say (table, ", %stold it has %.1f GiB",
                       row->limit.memory_bytes > 0 ? "" : "alone ", (double) limit / (1 << 30));
-  td_cli_table_say (table, "\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->median_s, row->low_s,
-                    row->high_s, row->gups);
+  td_cli_table_say (table, "\n  %.4f s (%.4f to %.4f), %.1f GUPS", row->times.median_s,
+                    row->times.low_s, row->times.high_s, row->gups);
   if (kernel_s > 0)
     td_cli_table_say (table, ", %.3f × the kernel alone%s",
-                      row->median_s / (kernel_s / row->n_devices),
+                      row->times.median_s / (kernel_s / row->n_devices),
                       row->n_devices > 1 ? " on as many" : "");
   if (row->speed_up > 0)
     td_cli_table_say (
@@ -149,10 +149,11 @@ cli_bench_fdk_add_row (TdCliTable *table, const TdFdkBenchRow *row, double kerne
 {
   td_cli_table_text (table, "devices", row->devices);
   td_cli_table_text (table, "kernel", row->family);
-  td_cli_table_times (table, "", row->median_s, row->low_s, row->high_s);
+  td_cli_table_times (table, "", &row->times);
   td_cli_table_number (table, "gups", row->gups);
   if (kernel_s > 0)
-    td_cli_table_number (table, "ratio_to_kernel", row->median_s / (kernel_s / row->n_devices));
+    td_cli_table_number (table, "ratio_to_kernel",
+                         row->times.median_s / (kernel_s / row->n_devices));
   td_cli_table_number (table, "speed_up", row->speed_up > 0 ? row->speed_up : 1);
   td_cli_table_number (table, "difference", row->difference);
   td_cli_table_integer (table, "different_voxels", row->different);
@@ -177,7 +178,7 @@ cli_bench_fdk_report (const Options *o, const GArray *rows, double kernel_s)
                     o->columns, o->views, o->size, first->family, o->runs);
   if (kernel_s > 0)
     td_cli_table_say (table, "kernel alone, all in the first device's memory: %.4f s, %.1f GUPS\n",
-                      kernel_s, first->gups * first->median_s / kernel_s);
+                      kernel_s, first->gups * first->times.median_s / kernel_s);
   td_cli_table_integer (table, "size", o->size);
   td_cli_table_integer (table, "columns", o->columns);
   td_cli_table_integer (table, "views", o->views);
@@ -185,7 +186,7 @@ cli_bench_fdk_report (const Options *o, const GArray *rows, double kernel_s)
   td_cli_table_rows (table, "rows");
   for (guint i = 0; i < rows->len; i++) {
     TdFdkBenchRow *row = &g_array_index (rows, TdFdkBenchRow, i);
-    row->speed_up = i > 0 ? first->median_s / row->median_s : 0;
+    row->speed_up = i > 0 ? first->times.median_s / row->times.median_s : 0;
     td_cli_table_row (table);
     cli_bench_fdk_say_row (table, o, row, kernel_s);
     cli_bench_fdk_add_row (table, row, kernel_s);

@@ -128,8 +128,8 @@ cli_bench_prepare_add_row (TdCliTable *table, const TdPrepareBench *bench,
   td_cli_table_integer (table, "rows_worked", row->rows_worked);
   td_cli_table_integer (table, "views_worked", row->views_worked);
   td_cli_table_integer (table, "bytes", row->bytes);
-  td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
-  td_cli_table_times (table, "copy_", row->copy.median_s, row->copy.low_s, row->copy.high_s);
+  td_cli_table_times (table, "", times);
+  td_cli_table_times (table, "copy_", &row->copy);
   td_cli_table_number (table, "wanted_s", row->wanted_s);
   td_cli_table_number (table, "shared_s", row->shared_s);
   td_cli_table_number (table, "gigabytes_per_second", rate);
@@ -173,8 +173,7 @@ cli_bench_prepare_report (const Options *o, TdDevice *device, const TdPrepareBen
   td_cli_table_integer (table, "rows", o->rows);
   td_cli_table_integer (table, "runs", o->runs);
   td_cli_table_text (table, "backproject_family", bench->family);
-  td_cli_table_times (table, "backproject_", backproject->median_s, backproject->low_s,
-                      backproject->high_s);
+  td_cli_table_times (table, "backproject_", backproject);
   td_cli_table_number (table, "recipe_shared_s", sum_s (bench, FALSE));
   td_cli_table_number (table, "steps_shared_s", sum_s (bench, TRUE));
   td_cli_table_rows (table, "steps");

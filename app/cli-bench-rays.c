@@ -80,7 +80,7 @@ cli_bench_rays_report (const Options *o, TdDevice *device, const TdRaysBenchRow 
       td_cli_table_show (table, "error", "%9.2g", rows[i].error);
     }
     td_cli_table_text (table, "step", rows[i].name);
-    td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+    td_cli_table_times (table, "", times);
     td_cli_table_number (table, "gups", rows[i].gups);
     td_cli_table_number (table, "error", rows[i].error > 0 ? rows[i].error : NAN);
   }

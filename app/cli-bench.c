@@ -232,7 +232,7 @@ cli_bench_add_cells (TdCliTable *table, const Options *o, const TdBenchRow *row)
   td_cli_table_text (table, "family", row->family);
   td_cli_table_text (table, "variant", row->variant);
   td_cli_table_integer (table, "slices", row->n_slices);
-  td_cli_table_times (table, "", times->median_s, times->low_s, times->high_s);
+  td_cli_table_times (table, "", times);
   td_cli_table_number (table, "updates_per_second", row->updates_per_s);
   if (row->kernel_updates_per_s > 0 || o->csv)
     td_cli_table_number (table, "kernel_updates_per_second", row->kernel_updates_per_s);

@@ -152,11 +152,10 @@ td_cli_table_number (TdCliTable *table, const char *key, double value)
 }
 
 void
-td_cli_table_times (TdCliTable *table, const char *prefix, double median_s, double low_s,
-                    double high_s)
+td_cli_table_times (TdCliTable *table, const char *prefix, const TdBenchTimes *times)
 {
   const char *const names[] = { "median_s", "low_s", "high_s" };
-  const double values[] = { median_s, low_s, high_s };
+  const double values[] = { times->median_s, times->low_s, times->high_s };
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
     g_autofree char *key = g_strconcat (prefix, names[i], NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/bench/times.h"
 #include "compute/device/device.h"
 #include "dataset/message.h"
 
@@ -35,8 +36,7 @@ void td_cli_table_text (TdCliTable *table, const char *key, const char *value);
 void td_cli_table_integer (TdCliTable *table, const char *key, gint64 value);
 void td_cli_table_number (TdCliTable *table, const char *key, double value);
 /* Three numbers, "PREFIXmedian_s" and so on. */
-void td_cli_table_times (TdCliTable *table, const char *prefix, double median_s, double low_s,
-                         double high_s);
+void td_cli_table_times (TdCliTable *table, const char *prefix, const TdBenchTimes *times);
 /* The device's id and name. */
 void td_cli_table_device (TdCliTable *table, TdDevice *device);
 /* A scan's "columns", "rows" and "views". */

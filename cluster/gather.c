@@ -6,8 +6,7 @@
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "grid.h"
-#include "mpi-error.h"
-#include "mpi-pause.h"
+#include "mpi-util.h"
 
 /* Chunks of this rank that are filtered and on their way, and of others that are coming. */
 #define OWN_CHUNKS 2

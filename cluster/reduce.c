@@ -5,8 +5,7 @@
 
 #include "compute/device/host.h"
 #include "dataset/error.h"
-#include "mpi-error.h"
-#include "mpi-pause.h"
+#include "mpi-util.h"
 
 /* Of a segment: large enough for a link's full speed, small enough that many overlap. */
 #define SEGMENT_BYTES ((guint64) 16 << 20)

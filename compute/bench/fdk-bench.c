@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fdk-bench.h"
-#include "times.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +9,7 @@
 #include "cone-bench.h"
 #include "compute/device/host.h"
 #include "dataset/random.h"
+#include "dataset/sort.h"
 #include "compute/engine/fdk/fdk.h"
 #include "compute/methods/methods.h"
 
@@ -211,17 +211,10 @@ fdk_bench_compare (TdFdkBench *bench, TdFdkBenchRow *row, GError **error)
 }
 
 typedef struct {
-  double seconds;
+  double seconds; /* first: runs are sorted by it */
   TdJobStage stages[8];
   guint n_stages;
 } Timed;
-
-static int
-by_seconds (gconstpointer a, gconstpointer b)
-{
-  const double difference = ((const Timed *) a)->seconds - ((const Timed *) b)->seconds;
-  return difference < 0 ? -1 : difference > 0;
-}
 
 /* Each run replaces what the one before it left. */
 static gboolean
@@ -289,12 +282,10 @@ td_fdk_bench_run (TdFdkBench *bench, const char *devices, const TdFdkBenchLimit 
       td_fdk_bench_row_clear (row);
       return FALSE;
     }
-  qsort (timed + 1, spec->runs, sizeof *timed, by_seconds);
+  qsort (timed + 1, spec->runs, sizeof *timed, td_compare_doubles);
   const Timed *median = &timed[1 + spec->runs / 2];
-  row->median_s = median->seconds;
-  row->low_s = timed[1].seconds;
-  row->high_s = timed[spec->runs].seconds;
-  row->gups = (double) fdk_bench_slice_floats (bench) * spec->size * spec->n_views / row->median_s
+  row->times = (TdBenchTimes) { median->seconds, timed[1].seconds, timed[spec->runs].seconds };
+  row->gups = (double) fdk_bench_slice_floats (bench) * spec->size * spec->n_views / median->seconds
               / TD_GUPS;
   memcpy (row->stages, median->stages, sizeof row->stages);
   row->n_stages = median->n_stages;

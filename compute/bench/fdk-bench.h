@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/engine/job.h"
+#include "times.h"
 
 /**
  * Measures whole FDK jobs, from projections in host memory to a volume in host memory: reading,
@@ -25,7 +26,7 @@ typedef struct {
   char *devices, *family; /* free with td_fdk_bench_row_clear() */
   guint n_devices;
   TdMessage **notes; /* the plan's */
-  double median_s, low_s, high_s;
+  TdBenchTimes times;
   double gups;          /* by the median */
   double speed_up;      /* over the first row; 0: it is the first */
   TdJobStage stages[8]; /* of the median run, summed over devices */
