@@ -270,24 +270,13 @@ is_other_entry (const TdScanStatement *open, const TdScanStatement *opened)
          && strcmp (open->texts[TD_STATED_DATASET], opened->texts[TD_STATED_DATASET]) != 0;
 }
 
-static void
-free_statement (gpointer statement)
-{
-  td_scan_statement_free (statement);
-}
-
-static void
-on_details_accepted (TdOpenDialog *dialog, gpointer statement, TdWindow *self)
-{
-  window_open_statement (self, statement);
-}
-
 static TdOpenDialog *
 ask_details (TdWindow *self, const TdScanStatement *statement, const char *problem)
 {
   GtkWidget *dialog = td_open_dialog_new (GTK_WINDOW (self), statement, problem);
 
-  g_signal_connect_object (dialog, "accepted", G_CALLBACK (on_details_accepted), self, 0);
+  g_signal_connect_object (dialog, "accepted", G_CALLBACK (window_open_statement), self,
+                           G_CONNECT_SWAPPED);
   gtk_window_present (GTK_WINDOW (dialog));
   return TD_OPEN_DIALOG (dialog);
 }
@@ -324,7 +313,7 @@ offer_details (TdWindow *self, const TdScanStatement *statement, const char *pro
   adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
   adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "close");
   g_object_set_data_full (G_OBJECT (dialog), "statement", td_scan_statement_copy (statement),
-                          free_statement);
+                          (GDestroyNotify) td_scan_statement_free);
   g_signal_connect_object (dialog, "response", G_CALLBACK (on_failure_response), self, 0);
   window_present_message (self, dialog);
 }
@@ -443,7 +432,8 @@ window_open_statement (TdWindow *self, const TdScanStatement *statement)
   gtk_label_set_text (self->opening_label, text);
   gtk_stack_set_visible_child_name (self->stack, "opening");
   g_autoptr (GTask) task = g_task_new (self, self->opening, on_opened, NULL);
-  g_task_set_task_data (task, td_scan_statement_copy (statement), free_statement);
+  g_task_set_task_data (task, td_scan_statement_copy (statement),
+                        (GDestroyNotify) td_scan_statement_free);
   g_task_run_in_thread (task, open_in_thread);
 }
 
@@ -691,13 +681,13 @@ on_load_recipe (GSimpleAction *action, GVariant *parameter, gpointer user)
 /* ── Presets ── */
 
 static void
-window_add_preset (GMenu *menu, const char *name, const char *action)
+window_add_entry (GMenu *menu, const char *name, const char *action, GVariant *target)
 {
   g_auto (GStrv) parts = g_strsplit (name, "_", -1);
   g_autofree char *label = g_strjoinv ("__", parts); /* one alone is a mnemonic */
   g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
 
-  g_menu_item_set_action_and_target (item, action, "s", name);
+  g_menu_item_set_action_and_target_value (item, action, target);
   g_menu_append_item (menu, item);
 }
 
@@ -709,8 +699,10 @@ window_show_presets (TdWindow *self)
   g_menu_remove_all (self->preset_menu);
   g_menu_remove_all (self->remove_menu);
   for (guint i = 0; names[i]; i++) {
-    window_add_preset (self->preset_menu, names[i], "win.apply-preset");
-    window_add_preset (self->remove_menu, names[i], "win.remove-preset");
+    window_add_entry (self->preset_menu, names[i], "win.apply-preset",
+                      g_variant_new_string (names[i]));
+    window_add_entry (self->remove_menu, names[i], "win.remove-preset",
+                      g_variant_new_string (names[i]));
   }
 }
 
@@ -794,14 +786,10 @@ add_recent (TdWindow *self, const char *path)
   GtkWidget *row
       = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name, "subtitle", folder,
                       "subtitle-lines", 1, "activatable", TRUE, NULL);
-  g_auto (GStrv) parts = g_strsplit (name, "_", -1);
-  g_autofree char *label = g_strjoinv ("__", parts); /* one alone is a mnemonic in a menu */
-  g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
 
   g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);
   gtk_list_box_append (self->recent_list, row);
-  g_menu_item_set_action_and_target (item, "win.open-path", "s", path);
-  g_menu_append_item (self->recent_menu, item);
+  window_add_entry (self->recent_menu, name, "win.open-path", g_variant_new_string (path));
 }
 
 static void
@@ -980,19 +968,14 @@ window_on_recipe_requested (gpointer row, TdJobItem *item, TdWindow *self)
 }
 
 static void
-window_on_open_requested (gpointer table, const char *path, TdWindow *self)
-{
-  td_window_open_path (self, path);
-}
-
-static void
 window_show_table (gpointer shows, TdJobItem *item, TdWindow *self)
 {
   GtkWindow *parent = GTK_IS_WINDOW (shows) ? shows : GTK_WINDOW (self);
   GtkWidget *table = td_batch_window_new (parent, self->jobs, item);
 
   g_signal_connect_object (table, "again-requested", G_CALLBACK (on_again_requested), self, 0);
-  g_signal_connect_object (table, "open-requested", G_CALLBACK (window_on_open_requested), self, 0);
+  g_signal_connect_object (table, "open-requested", G_CALLBACK (td_window_open_path), self,
+                           G_CONNECT_SWAPPED);
   gtk_window_present (GTK_WINDOW (table));
 }
 
@@ -1027,12 +1010,6 @@ window_on_batch (GSimpleAction *action, GVariant *parameter, gpointer user)
   window_ask_for_batch (user, GTK_WINDOW (user));
 }
 
-static void
-window_on_batch_requested (gpointer jobs, TdWindow *self)
-{
-  window_ask_for_batch (self, jobs);
-}
-
 /* What shows jobs asks for the same things. */
 static void
 window_connect_jobs (TdWindow *self, gpointer shows)
@@ -1052,8 +1029,8 @@ window_on_show_jobs (GSimpleAction *action, GVariant *parameter, gpointer user)
   GtkWidget *jobs = td_jobs_window_new (GTK_WINDOW (self), self->jobs);
 
   window_connect_jobs (self, jobs);
-  g_signal_connect_object (jobs, "batch-requested", G_CALLBACK (window_on_batch_requested), self,
-                           0);
+  g_signal_connect_object (jobs, "batch-requested", G_CALLBACK (window_ask_for_batch), self,
+                           G_CONNECT_SWAPPED);
   gtk_window_present (GTK_WINDOW (jobs));
 }
 
@@ -1088,18 +1065,6 @@ window_recipe_to_devices (TdDevicesWindow *devices, TdSession *session)
 }
 
 static void
-window_on_slice_to_devices (TdScanView *view, gboolean coarse, TdDevicesWindow *devices)
-{
-  window_tell_devices (devices, coarse, view);
-}
-
-static void
-window_session_to_devices (TdSession *session, TdDevicesWindow *devices)
-{
-  window_recipe_to_devices (devices, session);
-}
-
-static void
 window_on_show_devices (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
@@ -1108,10 +1073,10 @@ window_on_show_devices (GSimpleAction *action, GVariant *parameter, gpointer use
   window_recipe_to_devices (TD_DEVICES_WINDOW (devices), self->session);
   window_tell_devices (TD_DEVICES_WINDOW (devices), FALSE, self->scan_view);
   g_signal_connect_object (devices, "picked", G_CALLBACK (window_on_devices_picked), self, 0);
-  g_signal_connect_object (self->scan_view, "slice-shown", G_CALLBACK (window_on_slice_to_devices),
-                           devices, 0);
-  g_signal_connect_object (self->session, "recipe-changed", G_CALLBACK (window_session_to_devices),
-                           devices, 0);
+  g_signal_connect_object (self->scan_view, "slice-shown", G_CALLBACK (window_tell_devices),
+                           devices, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->session, "recipe-changed", G_CALLBACK (window_recipe_to_devices),
+                           devices, G_CONNECT_SWAPPED);
   gtk_window_present (GTK_WINDOW (devices));
 }
 
@@ -1277,12 +1242,6 @@ window_show_trials (TdWindow *self, double first_px, double last_px)
 }
 
 static void
-window_on_trials_wanted (TdCentreGroup *group, double first_px, double last_px, TdWindow *self)
-{
-  window_show_trials (self, first_px, last_px);
-}
-
-static void
 window_on_trials_closed (TdAxisStrip *strip, TdWindow *self)
 {
   gtk_revealer_set_reveal_child (self->strip_revealer, FALSE);
@@ -1351,11 +1310,7 @@ window_show_done (GtkMenuButton *button, gpointer user)
   for (guint i = 1; i <= n; i++) {
     g_autofree char *change = td_label_change (td_session_done (self->session, i),
                                                td_session_done (self->session, i - 1));
-    g_auto (GStrv) parts = g_strsplit (change, "_", -1);
-    g_autofree char *label = g_strjoinv ("__", parts);
-    g_autoptr (GMenuItem) item = g_menu_item_new (label, NULL);
-    g_menu_item_set_action_and_target (item, "win.undo-to", "u", i);
-    g_menu_append_item (self->done_menu, item);
+    window_add_entry (self->done_menu, change, "win.undo-to", g_variant_new_uint32 (i));
   }
 }
 
@@ -1677,7 +1632,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
   td_recipe_panel_on_edited (self->panel, G_CALLBACK (td_session_edit), self->session);
   g_signal_connect_object (td_recipe_panel_centre (self->panel), "trials-wanted",
-                           G_CALLBACK (window_on_trials_wanted), self, 0);
+                           G_CALLBACK (window_show_trials), self, G_CONNECT_SWAPPED);
   g_signal_connect (self->session, "scan-changed", G_CALLBACK (on_scan_changed), self);
   g_signal_connect (self->session, "recipe-changed", G_CALLBACK (on_recipe_changed), self);
   g_signal_connect (self->pages, "notify::visible-child", G_CALLBACK (on_page_changed), self);

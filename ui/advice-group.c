@@ -112,12 +112,6 @@ advice_group_on_looked (gpointer list, const GError *error, gboolean last, gpoin
   g_signal_emit (self, signals[CHANGED], 0);
 }
 
-static void
-advice_group_list_free (gpointer list)
-{
-  g_ptr_array_unref (list);
-}
-
 /* ── Following it ── */
 
 static TdAdviceKind
@@ -274,6 +268,6 @@ td_advice_group_init (TdAdviceGroup *self)
   for (guint kind = 0; kind < TD_N_ADVICE; kind++)
     advice_group_add_row (self, kind);
   self->latest = td_latest_new (advice_group_look, td_scan_question_free, advice_group_on_looked,
-                                advice_group_list_free, self);
+                                (GDestroyNotify) g_ptr_array_unref, self);
   advice_group_update (self);
 }

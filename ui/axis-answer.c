@@ -47,12 +47,6 @@ axis_answer_take (TdAxisAnswer *self, guint index)
 }
 
 static void
-on_trial_picked (TdAxisPlot *plot, guint index, TdAxisAnswer *self)
-{
-  axis_answer_take (self, index);
-}
-
-static void
 on_trial_clicked (GtkButton *button, TdAxisAnswer *self)
 {
   axis_answer_take (self, GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (button), "trial")));
@@ -238,7 +232,7 @@ td_axis_answer_class_init (TdAxisAnswerClass *class)
   G_OBJECT_CLASS (class)->dispose = td_axis_answer_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/axis-answer.ui");
   td_bind_children (widget, TdAxisAnswer, box, warning, take, consensus, tilt, advice, plot, grid);
-  td_bind_callbacks (widget, on_take_clicked, on_trial_picked);
+  td_bind_callbacks (widget, on_take_clicked, axis_answer_take);
   signals[TAKEN] = td_signal_new (TD_TYPE_AXIS_ANSWER, "taken", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 

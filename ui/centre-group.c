@@ -142,12 +142,6 @@ centre_group_take (TdCentreGroup *self, double centre, double tilt)
   td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
 }
 
-static void
-on_taken (TdAxisAnswer *answer, double centre, double tilt, TdCentreGroup *self)
-{
-  centre_group_take (self, centre, tilt);
-}
-
 /* One search on its way. */
 /* Worker thread. */
 static gpointer
@@ -216,12 +210,6 @@ td_centre_group_find (TdCentreGroup *self)
   td_axis_answer_set_result (self->answer, NULL, 0);
   td_latest_request (self->finder, td_scan_question_new (self->engine, self->scan, &self->recipe));
   centre_group_show_state (self, NULL);
-}
-
-static void
-on_find (GtkButton *button, TdCentreGroup *self)
-{
-  td_centre_group_find (self);
 }
 
 GtkWidget *
@@ -336,8 +324,9 @@ td_centre_group_class_init (TdCentreGroupClass *class)
       = td_signal_new (TD_TYPE_CENTRE_GROUP, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
   td_bind_children (widget, TdCentreGroup, trials, find, searching, search_label, search_bar, found,
                     answer, failed);
-  td_bind_callbacks (widget, on_find, centre_group_on_cancel, on_taken, centre_group_on_reset,
-                     on_coarse_down, on_coarse_up, on_spin_changed, on_slider_changed);
+  td_bind_callbacks (widget, td_centre_group_find, centre_group_on_cancel, centre_group_take,
+                     centre_group_on_reset, on_coarse_down, on_coarse_up, on_spin_changed,
+                     on_slider_changed);
 }
 
 static void

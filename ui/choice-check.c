@@ -87,12 +87,6 @@ choice_check_show (gpointer reasons, const GError *error, gboolean last, gpointe
   self->changed (self->user);
 }
 
-static void
-choice_check_reasons_free (gpointer reasons)
-{
-  g_hash_table_unref (reasons);
-}
-
 void
 td_choice_check_request (TdChoiceCheck *self, TdScan *scan, const TdRecipe *recipe)
 {
@@ -141,7 +135,7 @@ td_choice_check_new (TdEngine *engine, void (*changed) (gpointer user), gpointer
   self->user = user;
   self->reasons = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->latest = td_latest_new (choice_check_work, td_scan_question_free, choice_check_show,
-                                choice_check_reasons_free, self);
+                                (GDestroyNotify) g_hash_table_unref, self);
   return self;
 }
 

@@ -304,12 +304,6 @@ on_query_tooltip (GtkWidget *label, int x, int y, gboolean keyboard, GtkTooltip 
 }
 
 static void
-image_pane_on_view_changed (TdSliceView *view, TdImagePane *self)
-{
-  image_pane_update_profile (self);
-}
-
-static void
 on_measured (TdSliceView *view, double x, double y, double width, double height, TdImagePane *self)
 {
   image_pane_measure (self, (double[]) { x, y, width, height });
@@ -564,7 +558,7 @@ td_image_pane_class_init (TdImagePaneClass *class)
                     remedies, readout, badge, statistics, profile, spinner, enlarge, view,
                     histogram);
   td_bind_callbacks (widget, on_query_tooltip, on_pointed, on_measured, on_range_changed,
-                     image_pane_on_view_changed, on_histogram_range, on_auto_requested,
+                     image_pane_update_profile, on_histogram_range, on_auto_requested,
                      on_enlarge_toggled);
   signals[ENLARGE_TOGGLED]
       = td_signal_new (TD_TYPE_IMAGE_PANE, "enlarge-toggled", 1, G_TYPE_BOOLEAN);

@@ -410,12 +410,6 @@ lab_view_on_use (GSimpleAction *action, GVariant *parameter, gpointer user)
 }
 
 static void
-lab_view_on_scatter_picked (TdLabChart *chart, guint series, TdLabView *self)
-{
-  lab_view_use (self, series);
-}
-
-static void
 lab_view_on_budget (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdLabView *self = user;
@@ -736,8 +730,8 @@ td_lab_view_class_init (TdLabViewClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-view.ui");
   td_bind_children (widget, TdLabView, paned, pictures, table, profile, differences, frc, scatter,
                     blind, sheets, figures_page, budget, review, add, progress, figures);
-  td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_on_scatter_picked,
-                     lab_view_on_blind_begin, lab_view_on_blind_shown);
+  td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_use, lab_view_on_blind_begin,
+                     lab_view_on_blind_shown);
   signals[TAKE_REQUESTED] = td_signal_new (TD_TYPE_LAB_VIEW, "take-requested", 1, G_TYPE_POINTER);
 }
 

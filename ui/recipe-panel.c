@@ -133,12 +133,6 @@ td_recipe_panel_do_next (TdRecipePanel *self)
   }
 }
 
-static void
-recipe_panel_on_next (GtkButton *button, TdRecipePanel *self)
-{
-  td_recipe_panel_do_next (self);
-}
-
 TdFlow
 td_recipe_panel_next (TdRecipePanel *self)
 {
@@ -259,7 +253,7 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
                     iterative, device, steps, region);
   for (guint i = 0; i < TD_N_FLOW; i++)
     gtk_widget_class_bind_template_child_full (widget, heading_names[i], FALSE, 0);
-  td_bind_callbacks (widget, recipe_panel_on_before, recipe_panel_on_next);
+  td_bind_callbacks (widget, recipe_panel_on_before, td_recipe_panel_do_next);
   signals[NEXT_CHANGED] = td_signal_new (TD_TYPE_RECIPE_PANEL, "next-changed", 0);
   signals[BEFORE] = td_signal_new (TD_TYPE_RECIPE_PANEL, "before", 1, G_TYPE_STRING);
 }

@@ -394,18 +394,6 @@ reconstruct_dialog_collect (TdReconstructDialog *self)
 }
 
 static void
-on_choice_changed (GObject *object, GParamSpec *property, TdReconstructDialog *self)
-{
-  reconstruct_dialog_collect (self);
-}
-
-static void
-reconstruct_dialog_on_number_changed (TdNumberRow *row, double value, TdReconstructDialog *self)
-{
-  reconstruct_dialog_collect (self);
-}
-
-static void
 on_path_changed (GtkEditable *editable, TdReconstructDialog *self)
 {
   if (!self->filling)
@@ -552,7 +540,7 @@ td_reconstruct_dialog_class_init (TdReconstructDialogClass *class)
   td_bind_children (widget, TdReconstructDialog, accept, path, where, format, bits, range_row,
                     range_auto, low, high, plan, each_device, spinner, problem);
   td_bind_callbacks (widget, on_accept, reconstruct_dialog_on_choose, on_path_changed,
-                     on_format_changed, on_choice_changed, reconstruct_dialog_on_number_changed);
+                     on_format_changed, reconstruct_dialog_collect);
   signals[ACCEPTED]
       = td_signal_new (TD_TYPE_RECONSTRUCT_DIALOG, "accepted", 2, G_TYPE_POINTER, G_TYPE_STRING);
 }

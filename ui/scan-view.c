@@ -847,12 +847,6 @@ on_projection_picked (TdSliceView *view, double column, double row, TdScanView *
 }
 
 static void
-on_projection_line (TdSliceView *view, double row, TdScanView *self)
-{
-  move_row (self, row);
-}
-
-static void
 on_projection_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanView *self)
 {
   move_row (self, (double) self->row + dy);
@@ -861,12 +855,6 @@ on_projection_nudged (TdSliceView *view, int dx, int dy, gboolean fine, TdScanVi
 
 static void
 on_sinogram_picked (TdSliceView *view, double column, double row, TdScanView *self)
-{
-  move_view (self, row);
-}
-
-static void
-on_sinogram_line (TdSliceView *view, double row, TdScanView *self)
 {
   move_view (self, row);
 }
@@ -986,7 +974,7 @@ scan_view_connect_panes (TdScanView *self)
   TdSliceView *slice = td_image_pane_view (self->slice);
 
   g_signal_connect (projection, "picked", G_CALLBACK (on_projection_picked), self);
-  g_signal_connect (projection, "line-moved", G_CALLBACK (on_projection_line), self);
+  g_signal_connect_swapped (projection, "line-moved", G_CALLBACK (move_row), self);
   g_signal_connect (projection, "nudged", G_CALLBACK (on_projection_nudged), self);
   g_signal_connect (projection, "region-drawn", G_CALLBACK (on_projection_region), self);
   g_signal_connect (projection, "failed", G_CALLBACK (scan_view_on_no_gl), self);
@@ -998,7 +986,7 @@ scan_view_connect_panes (TdScanView *self)
   g_signal_connect (projection, "column-moved", G_CALLBACK (on_axis_moved), self);
   g_signal_connect (sinogram, "column-moved", G_CALLBACK (on_axis_moved), self);
   g_signal_connect (sinogram, "picked", G_CALLBACK (on_sinogram_picked), self);
-  g_signal_connect (sinogram, "line-moved", G_CALLBACK (on_sinogram_line), self);
+  g_signal_connect_swapped (sinogram, "line-moved", G_CALLBACK (move_view), self);
   g_signal_connect (sinogram, "nudged", G_CALLBACK (on_sinogram_nudged), self);
   g_signal_connect (slice, "nudged", G_CALLBACK (on_slice_nudged), self);
   g_signal_connect (slice, "region-drawn", G_CALLBACK (on_slice_region), self);
