@@ -1558,16 +1558,6 @@ td_window_dispose (GObject *object)
 }
 
 static void
-window_bind_children (GtkWidgetClass *widget)
-{
-  td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, flap, sidebar_button,
-                    failed_page, opening_label, recent_list, recent_box, recent_menu, done_button,
-                    done_menu, preset_menu, remove_menu, reconstruct_button, notice, notice_label,
-                    panel, scan_view, strip_revealer, strip, lab_view, geometry_view, volume_view,
-                    jobs_revealer, jobs_list);
-}
-
-static void
 td_window_class_init (TdWindowClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
@@ -1587,7 +1577,11 @@ td_window_class_init (TdWindowClass *class)
       G_OBJECT_CLASS (class), PROP_JOBS,
       g_param_spec_object ("jobs", NULL, NULL, TD_TYPE_JOB_QUEUE, G_PARAM_READABLE));
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
-  window_bind_children (widget);
+  td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, flap, sidebar_button,
+                    failed_page, opening_label, recent_list, recent_box, recent_menu, done_button,
+                    done_menu, preset_menu, remove_menu, reconstruct_button, notice, notice_label,
+                    panel, scan_view, strip_revealer, strip, lab_view, geometry_view, volume_view,
+                    jobs_revealer, jobs_list);
   td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_before,
                      window_on_next, window_on_trial_taken, window_on_trials_closed,
                      on_nudge_centre, on_centre_moved, on_region_drawn, on_crop_drawn,

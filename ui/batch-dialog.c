@@ -517,14 +517,6 @@ td_batch_dialog_dispose (GObject *object)
 }
 
 static void
-batch_dialog_bind_parts (GtkWidgetClass *widget)
-{
-  td_bind_children (widget, TdBatchDialog, which, format, accept, list, chosen, watched, none,
-                    stated, watch, folder, settle, find, overwrite, find_row, recipe_row, problem,
-                    in_all, together);
-}
-
-static void
 td_batch_dialog_class_init (TdBatchDialogClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
@@ -533,7 +525,9 @@ td_batch_dialog_class_init (TdBatchDialogClass *class)
   gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
   G_OBJECT_CLASS (class)->dispose = td_batch_dialog_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/batch-dialog.ui");
-  batch_dialog_bind_parts (widget);
+  td_bind_children (widget, TdBatchDialog, which, format, accept, list, chosen, watched, none,
+                    stated, watch, folder, settle, find, overwrite, find_row, recipe_row, problem,
+                    in_all, together);
   td_bind_callbacks (widget, batch_dialog_on_accept, batch_dialog_on_add_files,
                      batch_dialog_on_add_folders, batch_dialog_on_add_all,
                      batch_dialog_on_choose_watch, batch_dialog_on_choose_folder,

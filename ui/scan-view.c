@@ -1129,15 +1129,6 @@ td_scan_view_dispose (GObject *object)
 }
 
 static void
-scan_view_bind_children (GtkWidgetClass *widget)
-{
-  td_bind_children (widget, TdScanView, across, down, projection, sinogram, slice, view_footer,
-                    opposite_button, row_footer, view_adjustment, row_adjustment);
-  td_bind_callbacks (widget, on_enlarge, on_opposite_toggled, on_view_slider, on_row_slider,
-                     on_corrected_toggled, on_prepared_toggled);
-}
-
-static void
 td_scan_view_class_init (TdScanViewClass *class)
 {
   GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
@@ -1145,7 +1136,10 @@ td_scan_view_class_init (TdScanViewClass *class)
   g_type_ensure (TD_TYPE_IMAGE_PANE);
   G_OBJECT_CLASS (class)->dispose = td_scan_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/scan-view.ui");
-  scan_view_bind_children (widget);
+  td_bind_children (widget, TdScanView, across, down, projection, sinogram, slice, view_footer,
+                    opposite_button, row_footer, view_adjustment, row_adjustment);
+  td_bind_callbacks (widget, on_enlarge, on_opposite_toggled, on_view_slider, on_row_slider,
+                     on_corrected_toggled, on_prepared_toggled);
   signals[CENTRE_MOVED] = td_signal_new (TD_TYPE_SCAN_VIEW, "centre-moved", 3, G_TYPE_DOUBLE,
                                          G_TYPE_DOUBLE, G_TYPE_UINT);
   signals[NUDGE_CENTRE] = td_signal_new (TD_TYPE_SCAN_VIEW, "nudge-centre", 1, G_TYPE_DOUBLE);
