@@ -101,8 +101,7 @@ cli_info_add_turn (JsonBuilder *builder, const TdScanFacts *facts)
 static void
 cli_info_add_advice (JsonBuilder *builder, GPtrArray *advice)
 {
-  json_builder_set_member_name (builder, "advice");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "advice");
   for (guint i = 0; i < advice->len; i++) {
     const TdAdvice *one = advice->pdata[i];
     g_autofree char *text = td_message_text (one->message, NULL);

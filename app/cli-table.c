@@ -187,8 +187,7 @@ td_cli_table_notes (TdCliTable *table, TdMessage *const *notes)
 void
 td_cli_table_begin (TdCliTable *table, const char *key)
 {
-  json_builder_set_member_name (table->builder, key);
-  json_builder_begin_object (table->builder);
+  td_json_begin_object (table->builder, key);
 }
 
 void
@@ -202,8 +201,7 @@ td_cli_table_end (TdCliTable *table)
 void
 td_cli_table_rows (TdCliTable *table, const char *key)
 {
-  json_builder_set_member_name (table->builder, key);
-  json_builder_begin_array (table->builder);
+  td_json_begin_list (table->builder, key);
   table->in_rows = TRUE;
 }
 

@@ -684,8 +684,7 @@ td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_p
 static void
 plan_json_ways (JsonBuilder *builder, const TdPlanFacts *facts)
 {
-  json_builder_set_member_name (builder, "ways");
-  json_builder_begin_array (builder);
+  td_json_begin_list (builder, "ways");
   for (const TdPlanWay *way = facts->ways; way < facts->ways + facts->n_ways; way++) {
     json_builder_begin_object (builder);
     td_json_add_string (builder, "method", way->method);
