@@ -254,7 +254,8 @@ random_is_fatal (const char *domain, GLogLevelFlags level, const char *message, 
     without_us = g_get_monotonic_time ();
     return FALSE;
   }
-  if (strstr (message, "gdk_surface_get_device_position"))
+  if (strstr (message, "gdk_surface_get_device_position")
+      || strstr (message, "_gtk_widget_find_at_coords"))
     return FALSE;
   return !strstr (message, "gtk_widget_size_allocate(): attempt to allocate Gtk")
          || g_get_monotonic_time () - without_us > 2 * G_USEC_PER_SEC;
