@@ -48,6 +48,7 @@ ROOMS = (
     ("compute/iterative", ("rays", "solver", "iterative", "iterative-group")),
     ("compute/axis", ("axis-formulas", "axis-methods", "axis-overlap", "axis")),
     ("compute/recipe", ("recipe",)),
+    ("compute/engine/advice", ("advice",)),
     ("compute/engine/iterative", ("iterative", "iterative-group", "iterative-start")),
     ("compute/engine/fdk", ("fdk-fit", "fdk", "cone-random", "cone-once", "plans", "fdk-faults", "engine-jobs")),
     ("compute/engine/fbp", ("fbp-fit", "engine", "plans", "region", "engine-jobs", "fbp-faults", "previews")),

@@ -68,7 +68,7 @@ td_rows_read_beside (const TdRowsOrigin *origin, const TdHeldRows *held, TdRowRa
   guint first = MAX (range.first, held->range.first);
   guint last = MIN (end, held->range.first + held->range.count);
 
-  if (held->range.count == 0 || first >= last)
+  if (first >= last)
     first = last = range.first;
   else
     memmove (out + (first - range.first) * row, held->rows + (first - held->range.first) * row,

@@ -82,7 +82,14 @@ planes_are_settled (gpointer unused)
 static void
 assert_planes (const guint at[3])
 {
+  const char *const names[] = { "x", "y", "z" };
+  const guint sizes[] = { NX, NY, N };
+
   td_test_wait (planes_are_settled, NULL, "the planes");
+  for (guint i = 0; i < 3; i++) {
+    g_autofree char *text = g_strdup_printf ("%u of %u", at[i], sizes[i]);
+    g_assert_cmpstr (gtk_label_get_text (td_test_part (pane (names[i]), "subtitle")), ==, text);
+  }
   const TdImage *x = td_image_pane_get_image (pane ("x")),
                 *y = td_image_pane_get_image (pane ("y"));
   const TdImage *z = td_image_pane_get_image (pane ("z"));

@@ -121,6 +121,37 @@ test_drift (void)
   g_assert_cmpstr (kinds, ==, "drift");
 }
 
+/* A beam that drops in the last views only. */
+static void
+test_last_views (void)
+{
+  TdPhantomScan spec;
+  TdRecipe recipe;
+  g_autoptr (GError) error = NULL;
+
+  spec_init (&spec, "shepp-logan", 12);
+  spec.n_flats = spec.n_darks = 0;
+  spec.dark_counts = 0;
+  spec.profile = 0;
+  g_autoptr (TdScan) steady = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  const TdScanFacts *facts = td_scan_facts (steady);
+  const gsize view = (gsize) facts->n_rows * facts->n_columns, all = facts->n_views * view;
+  g_autofree float *frames = g_new (float, all);
+  td_scan_read (steady, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, spec.n_views, 0, spec.n_rows },
+                frames, NULL, &error);
+  g_assert_no_error (error);
+  for (gsize i = all - spec.n_views / 40 * view; i < all; i++)
+    frames[i] *= 0.9f;
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (facts, frames, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  td_recipe_step (&recipe, "flat-field")->values[0] = spec.counts;
+  g_autofree char *before = kinds_of (steady, &recipe), *kinds = kinds_of (scan, &recipe);
+  g_assert_cmpstr (before, ==, "");
+  g_assert_cmpstr (kinds, ==, "drift");
+}
+
 /* A beam stated a tenth too large: air is not at 0. */
 static void
 test_background (void)
@@ -260,6 +291,7 @@ main (int argc, char **argv)
   g_test_add_func ("/advice/sound", test_sound);
   g_test_add_func ("/advice/rings", test_rings);
   g_test_add_func ("/advice/drift", test_drift);
+  g_test_add_func ("/advice/last-views", test_last_views);
   g_test_add_func ("/advice/background", test_background);
   g_test_add_func ("/advice/rim", test_rim);
   g_test_add_func ("/advice/level", test_level);

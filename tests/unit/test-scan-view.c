@@ -237,6 +237,38 @@ test_places (void)
   }
 }
 
+/* A frame says what it leaves out and what it joins, and nothing else. */
+static void
+test_notes (void)
+{
+  static const struct {
+    TdScanFrame frame;
+    const char *notes;
+  } cases[] = {
+    { { .flip_rows = TRUE }, "" },
+    { { .crop_columns = 9, .crop_rows = ROWS },
+      "Cropped to columns 0 to 8 and rows 0 to 16 of 23 × 17." },
+    { { .crop_row = 2, .crop_columns = COLUMNS, .crop_rows = 3 },
+      "Cropped to columns 0 to 22 and rows 2 to 4 of 23 × 17." },
+    { { .crop_view = 3, .crop_views = 6 }, "Views 3 to 8 of 11 are used." },
+    { { .bin_columns = 2 }, "Binned: 2 × 1 pixels to one." },
+    { { .bin_rows = 2 }, "Binned: 1 × 2 pixels to one." },
+    { { .bin_columns = 3, .bin_rows = 3 }, "Binned: 3 × 3 pixels to one." },
+    { { .bin_views = 2 }, "Binned: 2 views to one." },
+  };
+  Arrays *arrays = g_new (Arrays, 1);
+
+  g_autoptr (TdScan) scan = make_scan (arrays);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) view = td_scan_view_new (scan, &cases[i].frame, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (td_scan_facts (view)->notes, "\n", NULL);
+    g_assert_cmpstr (notes, ==, cases[i].notes);
+  }
+  g_free (arrays);
+}
+
 static void
 test_refused (void)
 {
@@ -432,6 +464,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/scan-view/frames", test_frames);
   g_test_add_func ("/scan-view/places", test_places);
+  g_test_add_func ("/scan-view/notes", test_notes);
   g_test_add_func ("/scan-view/refused", test_refused);
   g_test_add_func ("/scan-view/cone", test_cone);
   g_test_add_func ("/scan-view/turned", test_turned);
