@@ -155,12 +155,35 @@ ctsimu_geometry_load (const char *path, guint n_views, TdGeometry *geometry, dou
 #define PROJECTIONS "output/projections/"
 
 static gboolean
-ctsimu_probe (const char *path, const TdScanOptions *options)
+ctsimu_is (const char *path, const char *wanted)
 {
   g_autoptr (JsonNode) root = g_str_has_suffix (path, ".json") ? td_json_load (path, NULL) : NULL;
   const char *type = td_json_string (root, "file/file_type");
 
-  return type && strcmp (type, "CTSimU Metadata") == 0;
+  return type && strcmp (type, wanted) == 0;
+}
+
+static gboolean
+ctsimu_probe (const char *path, const TdScanOptions *options)
+{
+  return ctsimu_is (path, "CTSimU Metadata");
+}
+
+static gboolean
+ctsimu_scenario_probe (const char *path, const TdScanOptions *options)
+{
+  return ctsimu_is (path, "CTSimU Scenario");
+}
+
+static TdScan *
+ctsimu_scenario_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
+                      GError **error)
+{
+  td_set_error (error, TD_ERROR_UNSUPPORTED,
+                "“%s” is a CTSimU scenario, which holds no projections: open the metadata beside "
+                "them, a file called …_metadata.json",
+                path);
+  return NULL;
 }
 
 static gboolean
@@ -356,3 +379,5 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
 }
 
 const TdScanReader td_scan_reader_ctsimu = { "CTSimU metadata", ctsimu_probe, ctsimu_open };
+const TdScanReader td_scan_reader_ctsimu_scenario
+    = { "CTSimU scenario", ctsimu_scenario_probe, ctsimu_scenario_open };

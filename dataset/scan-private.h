@@ -48,6 +48,7 @@ typedef struct {
 #define TD_SCAN_MAX_FRAMES 16777216u
 
 extern const TdScanReader td_scan_reader_ctsimu;
+extern const TdScanReader td_scan_reader_ctsimu_scenario; /* refuses */
 extern const TdScanReader td_scan_reader_described;
 extern const TdScanReader td_scan_reader_dxchange;
 extern const TdScanReader td_scan_reader_folder;

@@ -18,9 +18,10 @@
 
 /* In the order they are asked. A row here and a file beside this one is all that a format needs. */
 static const TdScanReader *const readers[] = {
-  &td_scan_reader_raw,        &td_scan_reader_nexus,  &td_scan_reader_dxchange,
-  &td_scan_reader_h5_dataset, &td_scan_reader_ctsimu, &td_scan_reader_rabbitct,
-  &td_scan_reader_described,  &td_scan_reader_folder, &td_scan_reader_tiff,
+  &td_scan_reader_raw,        &td_scan_reader_nexus,     &td_scan_reader_dxchange,
+  &td_scan_reader_h5_dataset, &td_scan_reader_ctsimu,    &td_scan_reader_ctsimu_scenario,
+  &td_scan_reader_rabbitct,   &td_scan_reader_described, &td_scan_reader_folder,
+  &td_scan_reader_tiff,
 };
 
 const char *

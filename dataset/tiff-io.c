@@ -646,8 +646,10 @@ read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
       gsize columns = MIN (tile_width, tiff->width - left);
       guint64 from = MAX (top, row0), to = MIN (top + tile_height, end);
 
-      if (TIFFReadEncodedTile (tiff->handle, tile, tiff->block, tiff->block_bytes)
-          != (tmsize_t) tiff->block_bytes)
+      /* libtiff would take the file's first bytes for an unpacked tile that was never written. */
+      if (TIFFGetStrileOffset (tiff->handle, tile) == 0
+          || TIFFReadEncodedTile (tiff->handle, tile, tiff->block, tiff->block_bytes)
+                 != (tmsize_t) tiff->block_bytes)
         return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                           "is damaged or cut short: tile %u cannot be unpacked", tile);
       for (guint64 row = from; row < to; row++)

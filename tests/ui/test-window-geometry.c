@@ -12,6 +12,10 @@ test_cone (void)
   GtkWidget *space = td_test_part (td_test_window, "geometry_view.space");
   g_assert_cmpint (td_test_find (space, GTK_TYPE_GL_AREA, NULL, NULL) != NULL, ==,
                    td_test_with_gl ());
+  /* The tilt of the axis is a parallel scan's. */
+  g_signal_emit_by_name (td_image_pane_view (td_test_part (td_test_scan_view (), "projection")),
+                         "shifted", 0, 1, FALSE);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->tilt_deg, ==, 0);
 }
 
 /* The buttons turn it, and turn it back; the slider turns the sample. */

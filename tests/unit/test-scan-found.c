@@ -706,6 +706,20 @@ test_ctsimu (void)
   g_assert_cmpfloat (row[2], >, 0.9f * flat[2]);
 }
 
+/* A simulation's description holds no projections; the refusal names what does. */
+static void
+test_ctsimu_scenario (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "part.json");
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (
+      g_file_set_contents (path, "{\"file\": {\"file_type\": \"CTSimU Scenario\"}}", -1, NULL));
+  g_assert_null (td_scan_open (path, NULL, NULL, &error));
+  test_assert_sentence (error, "_metadata.json");
+}
+
 /* A folder may hold any file. Here are one whose brackets would overflow a parser's stack, a pipe
    that nobody writes to, and metadata that state 10^8 images. */
 static void
@@ -776,6 +790,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/htc-folder", test_htc_folder);
   g_test_add_func ("/scan/sarepy", test_sarepy);
   g_test_add_func ("/scan/ctsimu", test_ctsimu);
+  g_test_add_func ("/scan/ctsimu-scenario", test_ctsimu_scenario);
   g_test_add_func ("/scan/hostile-json", test_hostile_json);
   return g_test_run ();
 }

@@ -500,6 +500,41 @@ test_imagej (void)
   }
 }
 
+/* Strips and tiles that were never written are no zeros. */
+static void
+test_missing_strips (void)
+{
+  static const guint compressions[] = { COMPRESSION_NONE, COMPRESSION_LZW };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "short.tif");
+  guint8 samples[32 * 16] = { 1 };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (compressions); i++) {
+    const Make make = { "w", TD_SAMPLE_UINT8,        i % 2 ? 16 : 0,      compressions[i / 2],
+                        0,   PHOTOMETRIC_MINISBLACK, ORIENTATION_TOPLEFT, 32,
+                        48 };
+    TIFF *tiff = TIFFOpen (path, make.mode);
+    float read[32 * 48];
+
+    g_test_message ("compression %u, %u rows a strip", make.compression, make.rows_per_strip);
+    set_tags (tiff, &make);
+    for (guint part = 0; part < 3; part += 2)
+      if (make.rows_per_strip)
+        g_assert_cmpint (TIFFWriteEncodedStrip (tiff, part, samples, sizeof samples), >, 0);
+      else
+        g_assert_cmpint (TIFFWriteEncodedTile (tiff, part, samples, sizeof samples), >, 0);
+    TIFFClose (tiff);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdTiff) opened = td_tiff_open (path, NULL, &error);
+    g_assert_no_error (error);
+    read_rows (opened, 0, 16, read, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat (read[0], ==, 1);
+    g_assert_false (read_rows (opened, 16, 16, read, &error));
+    test_assert_sentence (error, "short.tif");
+  }
+}
+
 static void
 test_refused (void)
 {
@@ -568,6 +603,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/tiff/many-pages/bigtiff-big-endian", "wb8", test_many_pages);
   g_test_add_func ("/tiff/pages/circle", test_pages_circle);
   g_test_add_func ("/tiff/pages/imagej", test_imagej);
+  g_test_add_func ("/tiff/missing-strips", test_missing_strips);
   g_test_add_func ("/tiff/refused", test_refused);
   g_test_add_func ("/tiff/pipe", test_pipe);
   return g_test_run ();
