@@ -35,6 +35,7 @@ ROOMS = (
     ("kernels/cone", ("cone", "cone-cuts")),
     ("kernels/rays", ("rays",)),
     ("kernels", ("parallel-random", "pipeline", "backproject")),
+    ("compute/prepare/rings/rings-shade", ("rings-shade", "rings", "prepare")),
     ("compute/prepare/rings", ("rings", "rings-offsets", "prepare")),
     ("compute/prepare/paganin", ("paganin", "prepare")),
     ("compute/prepare/step-paganin", ("paganin", "prepare")),

@@ -206,6 +206,20 @@ describe (const Going *going, const char *start, guint iterations, TdRecipe *rec
 }
 
 /* What was kept makes two runs one, to rounding; without it they are two. */
+/* What was read and written there is closed. */
+static void
+assert_nothing_open (const char *folder)
+{
+  g_autoptr (GDir) files = g_dir_open ("/proc/self/fd", 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (files))) {
+    g_autofree char *link = g_build_filename ("/proc/self/fd", name, NULL);
+    g_autofree char *file = g_file_read_link (link, NULL);
+    g_assert_false (file && g_str_has_prefix (file, folder));
+  }
+}
+
 static void
 test_momentum (gconstpointer data)
 {
@@ -242,6 +256,7 @@ test_momentum (gconstpointer data)
   g_autofree char *going_on = all_notes (scan, &recipe, &rest);
   g_assert_nonnull (strstr (going_on, "as if they had not stopped"));
   g_assert_null (strstr (going_on, "anew"));
+  assert_nothing_open (folder->path);
   g_assert_cmpint (g_remove (beside), ==, 0);
   td_test_reconstruct_well (engine, scan, &recipe, &anew);
   g_autofree char *beginning = all_notes (scan, &recipe, &anew);
