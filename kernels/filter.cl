@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* These kernels filter rows by FFT. Two real rows make one complex line, since a real, symmetric
-   response keeps them apart. compute/parallel/row-filter.c launches these over x = columns, y =
+   response keeps them apart. compute/row-filter.c launches these over x = columns, y =
    pairs of rows. A filtered row may be wider than the measured one. */
 
 TD_FN size_t
@@ -9,7 +9,7 @@ filter_row_start (const TdFilterParams p, int row)
   return (((size_t) p.first_high << 32) | p.first_low) + (size_t) row * (size_t) p.n_columns;
 }
 
-/* What a column counts for in half acquisition: compute/parallel/row-blend.h says what and why. */
+/* What a column counts for in half acquisition: compute/row-blend.h says what and why. */
 TD_FN float
 filter_blend (const TdFilterParams p, int row, int column)
 {

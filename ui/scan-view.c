@@ -319,7 +319,6 @@ td_scan_view_set_before (TdScanView *self, const char *step)
   show_badges (self);
 }
 
-/* scan-view-before.c */
 static void
 scan_view_before_init (TdScanView *self, TdEngine *engine)
 {

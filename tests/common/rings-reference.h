@@ -22,7 +22,7 @@ void td_reference_rings_dead (TdSinogram *sinogram, guint size, double snr);
 /* Titarenko et al., Appl. Math. Lett. 23 (2010): solves (alpha + L) q = -L p. */
 void td_reference_rings_normalise (TdSinogram *sinogram, double reach, guint n_blocks);
 /* The step "rings" as step-rings.c describes it; what columns come to is
-   compute/prepare/rings-offsets.h's, which has tests of its own. */
+   compute/prepare/rings/rings-offsets.h's, which has tests of its own. */
 void td_reference_rings (TdSinogram *sinogram, const double *angles_rad, double size,
                          double threshold, double dead);
 /* Muench et al., Opt. Express 17 (2009), with the scaling filter @low of @taps samples. */
