@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "compute/device/device-api.h"
+
 static void
 keep_slices (guint first, guint count, const float *slices, gpointer user)
 {
@@ -106,4 +108,17 @@ td_test_two_alike (void)
     return TRUE;
   g_test_skip ("opencl:0 and opencl:1 are no two devices of one kind");
   return FALSE;
+}
+
+void
+td_test_play_cards (GPtrArray *devices, gboolean cards)
+{
+  for (guint d = 0; d < devices->len; d++)
+    ((TdDevice *) devices->pdata[d])->info.kind = cards ? TD_DEVICE_GPU : TD_DEVICE_CPU;
+}
+
+guint64
+td_test_floats (guint64 a, guint64 b, guint64 c)
+{
+  return a * b * c * sizeof (float);
 }

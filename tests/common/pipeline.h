@@ -26,3 +26,7 @@ GPtrArray *td_test_devices (void);
 /* Whether opencl:0 and opencl:1 are two devices of one kind, which compute alike: for what must
    come out the same on both. Skips the test if not. */
 gboolean td_test_two_alike (void);
+/* Plans take @devices, CPUs that two_alike() found, for cards; or for what they are again. */
+void td_test_play_cards (GPtrArray *devices, gboolean cards);
+/* Bytes of so many floats. */
+guint64 td_test_floats (guint64 a, guint64 b, guint64 c);

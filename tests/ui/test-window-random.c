@@ -209,23 +209,6 @@ random_do (void)
   }
 }
 
-static gboolean
-random_on_time (gpointer over)
-{
-  *(gboolean *) over = TRUE;
-  return G_SOURCE_REMOVE;
-}
-
-static void
-random_go_on (guint ms)
-{
-  gboolean over = FALSE;
-
-  g_timeout_add (ms, random_on_time, &over);
-  while (!over)
-    g_main_context_iteration (NULL, TRUE);
-}
-
 /* Keys go to what is shown, or to the window. */
 static void
 random_check_focus (void)
@@ -233,7 +216,7 @@ random_check_focus (void)
   GtkWidget *focus = gtk_window_get_focus (GTK_WINDOW (td_test_window));
 
   for (guint i = 0; i < 200 && focus && !gtk_widget_get_mapped (focus); i++) {
-    random_go_on (5);
+    td_test_pause (5);
     focus = gtk_window_get_focus (GTK_WINDOW (td_test_window));
   }
   if (focus && !gtk_widget_get_mapped (focus))
@@ -271,10 +254,10 @@ test_random (void)
   for (guint i = 0; i < n; i++) {
     alarm (DEADLINE_S);
     random_do ();
-    random_go_on (i % 50 == 0 ? 300 : 4);
+    td_test_pause (i % 50 == 0 ? 300 : 4);
     g_assert_nonnull (td_test_window);
     random_close_some ();
-    random_go_on (1);
+    td_test_pause (1);
     random_check_focus ();
   }
   alarm (0);
@@ -306,7 +289,7 @@ main (int argc, char **argv)
   g_test_log_set_fatal_handler (random_is_fatal, NULL);
   if (td_test_window)
     gtk_window_destroy (GTK_WINDOW (td_test_window));
-  random_go_on (500);
+  td_test_pause (500);
   td_test_folder_remove ();
   return status;
 }

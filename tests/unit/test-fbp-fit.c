@@ -74,12 +74,6 @@ job_scan (const Job *job)
   return scan;
 }
 
-static guint64
-floats (guint64 a, guint64 b, guint64 c)
-{
-  return a * b * c * sizeof (float);
-}
-
 /* ── Sizes ── */
 
 static void
@@ -122,9 +116,9 @@ check_sizes (const TdPlan *plan, const Job *job)
                    (job->output_bits == 8 || job->output_bits == 16) && !fbp->keep
                        && !g_str_equal (job->devices, "host"));
   /* A preview's slab, none of whose buffers is large, stays. */
-  const guint64 largest
-      = MAX (floats (slab + 2 * fbp->halo, job->n_views, job->n_columns),
-             MAX (floats (slab, job->n_views, fbp->n_filtered), floats (slab, fbp->nx, fbp->ny)));
+  const guint64 largest = MAX (td_test_floats (slab + 2 * fbp->halo, job->n_views, job->n_columns),
+                               MAX (td_test_floats (slab, job->n_views, fbp->n_filtered),
+                                    td_test_floats (slab, fbp->nx, fbp->ny)));
   g_assert_cmpint (fbp->keep, ==, fbp->n_slabs == 1 && largest <= 128 << 20);
 }
 
@@ -136,8 +130,8 @@ own_bytes (const TdPlan *plan, const Job *job, guint index)
   const TdFbp *fbp = plan->extra;
   const TdDeviceInfo *info = td_device_info (plan->devices->pdata[index]);
   const guint slab = fbp->slab_slices, rows = MIN (slab + 2 * fbp->halo, job->n_rows);
-  const guint64 in = floats (rows, job->n_views, job->n_columns);
-  const guint64 out = floats (slab, fbp->nx, fbp->ny);
+  const guint64 in = td_test_floats (rows, job->n_views, job->n_columns);
+  const guint64 out = td_test_floats (slab, fbp->nx, fbp->ny);
   TdBackprojectTask task;
 
   td_fbp_task (plan, 0, &task);
@@ -146,7 +140,7 @@ own_bytes (const TdPlan *plan, const Job *job, guint index)
                   + td_row_filter_workspace_bytes (fbp->n_filtered, fbp->filter_rows)
                   + fbp->families[index]->workspace_bytes (&task, info, fbp->batch);
   if (fbp->keep || fbp->blend) /* filtered rows beside the prepared ones */
-    bytes += floats (slab, job->n_views, fbp->n_filtered);
+    bytes += td_test_floats (slab, job->n_views, fbp->n_filtered);
   if (fbp->direct) /* its own memory is the host's */
     return bytes + fbp->in_slots * in + fbp->out_slots * out;
   if (fbp->keep)
@@ -176,7 +170,7 @@ check_bytes (const TdPlan *plan, const Job *job, guint64 limit)
     host += job->cards ? 0 : bytes;
   }
   if (!fbp->direct)
-    host += fbp->in_slots * in + fbp->out_slots * floats (slab, fbp->nx, fbp->ny);
+    host += fbp->in_slots * in + fbp->out_slots * td_test_floats (slab, fbp->nx, fbp->ny);
   host += 2 * fbp->halo * row * sizeof (float) + (fbp->keep ? in : 0)
           + td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
                                        td_scan_facts (plan->scan), rows);

@@ -55,12 +55,6 @@ job_scan (const Job *job)
   return scan;
 }
 
-static guint64
-floats (guint64 a, guint64 b, guint64 c)
-{
-  return a * b * c * sizeof (float);
-}
-
 /* ── Sizes ── */
 
 /* Pieces of @size cover the whole, and the last one is not empty. */
@@ -135,9 +129,9 @@ chunk_bytes (const TdFdkPlan *fdk)
   const guint scan_columns = td_scan_facts (fdk->input->scan)->n_columns;
 
   /* A rectified detector's rows come as those of the scan, and leave as others. */
-  return MAX (floats (task->n_views, fdk->fit.chunk_rows, scan_columns),
+  return MAX (td_test_floats (task->n_views, fdk->fit.chunk_rows, scan_columns),
               fdk->input->row_slope_rad != 0
-                  ? floats (task->n_views, fdk->fit.filter_rows, task->n_columns)
+                  ? td_test_floats (task->n_views, fdk->fit.filter_rows, task->n_columns)
                   : 0);
 }
 
@@ -161,9 +155,9 @@ card_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
   const TdConeTask *task = &fdk->input->task;
   const TdDeviceInfo *info = td_device_info (plan->devices->pdata[index]);
   const TdConeLimits limits = td_fdk_limits (plan, fdk);
-  guint64 bytes = fit->volumes * floats (task->nx, task->ny, fit->slab)
+  guint64 bytes = fit->volumes * td_test_floats (task->nx, task->ny, fit->slab)
                   + fdk->scheme.families[index]->workspace_bytes (task, &limits, info);
-  const guint64 batch = floats (fit->batch, fit->slab_rows, task->n_columns);
+  const guint64 batch = td_test_floats (fit->batch, fit->slab_rows, task->n_columns);
 
   bytes += batch;
   if (fit->cached)
@@ -183,7 +177,8 @@ check_bytes (const TdPlan *plan, const TdFdkPlan *fdk, gboolean cards)
   const TdFdkFit *fit = &fdk->fit;
   const TdConeTask *task = &fdk->input->task;
   const guint n = plan->devices->len;
-  const guint64 read = floats (task->n_views, td_scan_facts (fdk->input->scan)->n_columns, 1);
+  const guint64 read
+      = td_test_floats (task->n_views, td_scan_facts (fdk->input->scan)->n_columns, 1);
   gboolean host_filters = !fdk->scheme.filter_on_device;
   guint64 most = 0, host = 0;
 
@@ -197,14 +192,14 @@ check_bytes (const TdPlan *plan, const TdFdkPlan *fdk, gboolean cards)
   g_assert_cmpuint (fit->filter_bytes, ==, filtering_bytes (plan, fdk) + chunk_bytes (fdk));
 
   /* Pinned memory: slices on their way out, rows on their way in, and what is read of a file. */
-  host += fit->n_downloads * floats (task->nx, task->ny, fit->download_slices)
+  host += fit->n_downloads * td_test_floats (task->nx, task->ny, fit->download_slices)
           + n * TD_FDK_RING * fit->ring_bytes + n * fit->block_rows * read;
   if (!fit->cached) {
     host += chunk_bytes (fdk);
     if (!fit->on_disk)
-      host += floats (task->n_views, fdk->input->n_rows, task->n_columns);
+      host += td_test_floats (task->n_views, fdk->input->n_rows, task->n_columns);
     if (fit->n_chunks > 1 && fit->chunk_rows > fit->filter_rows) /* rows of two chunks wait */
-      host += floats (task->n_views, fit->filter_rows, task->n_columns);
+      host += td_test_floats (task->n_views, fit->filter_rows, task->n_columns);
     if (host_filters)
       host += fit->filter_bytes;
   }
@@ -224,11 +219,11 @@ check_pinned (const TdPlan *plan, const TdFdkPlan *fdk, guint64 limit)
   if (fdk->scheme.share == TD_SHARE_PROJECTION)
     g_assert_cmpuint (fit->download_slices, ==, fit->slab);
   if (fit->download_slices > 1)
-    g_assert_cmpuint (fit->n_downloads * floats (task->nx, task->ny, fit->download_slices), <=,
-                      limit / 4);
+    g_assert_cmpuint (fit->n_downloads * td_test_floats (task->nx, task->ny, fit->download_slices),
+                      <=, limit / 4);
   /* A row of a slab's views, however small it is. */
   if (fit->ring_bytes
-      > (fit->cached ? chunk_bytes (fdk) : floats (1, fit->slab_rows, task->n_columns)))
+      > (fit->cached ? chunk_bytes (fdk) : td_test_floats (1, fit->slab_rows, task->n_columns)))
     g_assert_cmpuint (n * TD_FDK_RING * fit->ring_bytes, <=, limit / 8);
   if (fit->cached) {
     g_assert_cmpuint (fit->ring_bytes, ==, chunk_bytes (fdk));
@@ -238,9 +233,10 @@ check_pinned (const TdPlan *plan, const TdFdkPlan *fdk, guint64 limit)
   if (fit->block_rows) {
     g_assert_true (fit->cached);
     g_assert_cmpuint (fit->block_rows, >=, fit->chunk_rows);
-    g_assert_cmpuint (n * (fit->block_rows - fit->chunk_rows)
-                          * floats (task->n_views, td_scan_facts (fdk->input->scan)->n_columns, 1),
-                      <=, limit / 4);
+    g_assert_cmpuint (
+        n * (fit->block_rows - fit->chunk_rows)
+            * td_test_floats (task->n_views, td_scan_facts (fdk->input->scan)->n_columns, 1),
+        <=, limit / 4);
   }
 }
 
@@ -282,8 +278,8 @@ test_limits (gconstpointer data)
   if (!g_str_equal (job->devices, "host") && !td_test_two_alike ())
     return;
   g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, job->devices, NULL);
-  for (guint d = 0; d < devices->len && job->cards; d++)
-    ((TdDevice *) devices->pdata[d])->info.kind = TD_DEVICE_GPU;
+  if (job->cards)
+    td_test_play_cards (devices, TRUE);
   for (gint step = 0; step < 10; step++) {
     const guint64 limit = (guint64) ((6ull << 30) * exp2 (-1.1 * step));
     g_autoptr (GError) error = NULL;
@@ -328,8 +324,8 @@ test_limits (gconstpointer data)
       g_assert_cmpuint (fit->device_bytes, >, limit / 4);
   }
   g_assert_cmpuint (planned, >, 4);
-  for (guint d = 0; d < devices->len && job->cards; d++)
-    ((TdDevice *) devices->pdata[d])->info.kind = TD_DEVICE_CPU;
+  if (job->cards)
+    td_test_play_cards (devices, FALSE);
 }
 
 /* ── Who filters ── */
@@ -363,9 +359,9 @@ test_filter_rates (void)
     g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
     td_engine_set_rate (td_fdk_engine, card_key, bytes, bytes / cases[i].card);
     td_engine_set_rate (td_fdk_engine, host_key, bytes, bytes / cases[i].host);
-    ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
+    td_test_play_cards (devices, TRUE);
     g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
-    ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
+    td_test_play_cards (devices, FALSE);
     g_assert_no_error (error);
     const TdFdkPlan *fdk = plan->extra;
     g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
@@ -418,11 +414,9 @@ plan_for_cards (TdScan *scan, const char *devices)
 
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, devices, sizeof recipe.devices);
-  for (guint d = 0; d < played->len; d++)
-    ((TdDevice *) played->pdata[d])->info.kind = TD_DEVICE_GPU;
+  td_test_play_cards (played, TRUE);
   TdPlan *plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
-  for (guint d = 0; d < played->len; d++)
-    ((TdDevice *) played->pdata[d])->info.kind = TD_DEVICE_CPU;
+  td_test_play_cards (played, FALSE);
   g_assert_no_error (error);
   return plan;
 }

@@ -427,9 +427,9 @@ test_short_card (void)
   g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
   recipe.filter_on = TD_FILTER_ON_DEVICE;
   recipe.device_memory_limit_bytes = 1 << 30;
-  ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
+  td_test_play_cards (devices, TRUE);
   g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
-  ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
+  td_test_play_cards (devices, FALSE);
   g_assert_no_error (error);
   const TdFdkPlan *fdk = plan->extra;
   g_test_message ("slabs of %u, batches of %u, filtering %u rows", fdk->fit.slab, fdk->fit.batch,
@@ -510,8 +510,7 @@ test_outwards (void)
   TdScan *phantom = td_fdk_scan;
   g_auto (TdFdkVolume) first = { NULL };
   td_fdk_scan = noise_scan (36);
-  for (guint d = 0; d < 2; d++)
-    ((TdDevice *) both->pdata[d])->info.kind = TD_DEVICE_GPU;
+  td_test_play_cards (both, TRUE);
   for (guint i = 0; i < 4; i++) {
     g_autoptr (GError) error = NULL;
     g_auto (TdFdkVolume) volume = { NULL };
@@ -535,8 +534,7 @@ test_outwards (void)
       g_assert_cmpmem (volume.slices, sizeof (float) * TD_FDK_N * TD_FDK_N * TD_FDK_N, first.slices,
                        sizeof (float) * TD_FDK_N * TD_FDK_N * TD_FDK_N);
   }
-  for (guint d = 0; d < 2; d++)
-    ((TdDevice *) both->pdata[d])->info.kind = TD_DEVICE_CPU;
+  td_test_play_cards (both, FALSE);
   td_scan_unref (td_fdk_scan);
   td_fdk_scan = phantom;
 }
@@ -553,7 +551,7 @@ test_recycled (void)
   g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
   TdScan *phantom = td_fdk_scan;
   td_fdk_scan = noise_scan (40);
-  ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
+  td_test_play_cards (devices, TRUE);
   for (guint i = 0; i < G_N_ELEMENTS (limits_kib); i++) {
     g_autoptr (GError) error = NULL;
     g_auto (TdFdkVolume) volume = { NULL };
@@ -569,7 +567,7 @@ test_recycled (void)
                     td_plan_facts (plan)->device_bytes);
     g_assert_cmpuint (volume.device_bytes, <=, td_plan_facts (plan)->device_bytes);
   }
-  ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
+  td_test_play_cards (devices, FALSE);
   td_scan_unref (td_fdk_scan);
   td_fdk_scan = phantom;
 }
@@ -667,12 +665,12 @@ test_cut (void)
     td_recipe_init (&recipe);
     g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
     recipe.filter_on = TD_FILTER_ON_DEVICE;
-    ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_GPU;
+    td_test_play_cards (devices, TRUE);
     g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
     const TdFdkPlan *fdk = plan->extra;
     TdFdkCut cut = td_fdk_cut (plan, fdk, 5, share);
-    ((TdDevice *) devices->pdata[0])->info.kind = TD_DEVICE_CPU;
+    td_test_play_cards (devices, FALSE);
 
     g_assert_true (fdk->fit.cached);
     g_assert_cmpuint (cut.own[5], ==, cut.n_slabs);
