@@ -9,7 +9,14 @@ typedef struct {
   TdQueue *queue;
   TdBuffer *out;
   TdTexture *texture;
+  int n; /* turns of a kernel's loop */
 } Bench;
+
+typedef struct {
+  guint number; /* as in the kernels */
+  const char *kernel;
+  double a_loop; /* operations in one turn of its loop */
+} Unit;
 
 static void
 unit_rates_bench_clear (Bench *bench)
@@ -39,15 +46,15 @@ unit_rates_launch (Bench *bench, TdKernel *kernel, const TdArg *args, guint n_ar
   return to && td_queue_finish (bench->queue, error) && td_event_elapsed (from, to, seconds, error);
 }
 
-/* Runs @kernel with the loop count @n among its @args; doubles it until a run takes 16 ms. Gives
-   loops of all work-items a second. */
+/* Runs @kernel with the bench's loop count among its @args; doubles it until a run takes 16 ms.
+   Gives loops of all work-items a second. */
 static gboolean
-loops_per_second (Bench *bench, TdKernel *kernel, int *n, const TdArg *args, guint n_args,
-                  double *rate, GError **error)
+loops_per_second (Bench *bench, TdKernel *kernel, const TdArg *args, guint n_args, double *rate,
+                  GError **error)
 {
   double seconds = 0;
 
-  for (*n = 64; *n < 1 << 20; *n *= 2) {
+  for (bench->n = 64; bench->n < 1 << 20; bench->n *= 2) {
     if (!unit_rates_launch (bench, kernel, args, n_args, &seconds, error))
       return FALSE;
     if (seconds > 16e-3)
@@ -59,55 +66,45 @@ loops_per_second (Bench *bench, TdKernel *kernel, int *n, const TdArg *args, gui
       return FALSE;
     seconds = MIN (seconds, again);
   }
-  *rate = (double) *n * group_count (bench) * GROUP / seconds;
+  *rate = (double) bench->n * group_count (bench) * GROUP / seconds;
   return TRUE;
 }
 
-static TdProgram *
-unit_rates_build (Bench *bench, guint unit, const char *name, TdKernel **kernel, GError **error)
+static gboolean
+unit_rates_measure (Bench *bench, const Unit *unit, const TdArg *args, guint n_args, double *rate,
+                    GError **error)
 {
-  g_autofree char *define = g_strdup_printf ("UNIT=%u", unit);
+  g_autofree char *define = g_strdup_printf ("UNIT=%u", unit->number);
   const char *const defines[] = { define, NULL };
   TdProgram *program = td_program_build (bench->device, "bench-units", defines, error);
+  TdKernel *kernel = program ? td_program_kernel (program, unit->kernel, error) : NULL;
+  const gboolean ok = kernel && loops_per_second (bench, kernel, args, n_args, rate, error);
 
-  *kernel = program ? td_program_kernel (program, name, error) : NULL;
-  if (*kernel)
-    return program;
-  td_program_free (program);
-  return NULL;
-}
-
-/* @unit as in the kernel; @a_loop: operations in one turn of its loop. */
-static gboolean
-measure_arithmetic (Bench *bench, guint unit, double a_loop, double *rate, GError **error)
-{
-  int n = 0, bits = 1;
-  float factor = 0.999f, term = 0.5f;
-  const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (n), TD_ARG_VALUE (factor),
-                         TD_ARG_VALUE (term), TD_ARG_VALUE (bits) };
-  TdKernel *kernel = NULL;
-  TdProgram *program = unit_rates_build (bench, unit, "td_bench_arithmetic", &kernel, error);
-  gboolean ok
-      = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
-
-  *rate *= a_loop;
+  *rate *= unit->a_loop;
   td_program_free (program);
   return ok;
+}
+
+static gboolean
+measure_arithmetic (Bench *bench, guint number, double a_loop, double *rate, GError **error)
+{
+  const Unit unit = { number, "td_bench_arithmetic", a_loop };
+  int bits = 1;
+  float factor = 0.999f, term = 0.5f;
+  const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (bench->n), TD_ARG_VALUE (factor),
+                         TD_ARG_VALUE (term), TD_ARG_VALUE (bits) };
+
+  return unit_rates_measure (bench, &unit, args, G_N_ELEMENTS (args), rate, error);
 }
 
 static gboolean
 measure_local (Bench *bench, double *rate, GError **error)
 {
-  int n = 0, step = 3;
-  const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (n), TD_ARG_VALUE (step) };
-  TdKernel *kernel = NULL;
-  TdProgram *program = unit_rates_build (bench, 2, "td_bench_local", &kernel, error);
-  gboolean ok
-      = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
+  const Unit unit = { 2, "td_bench_local", 15 * 8 };
+  int step = 3;
+  const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (bench->n), TD_ARG_VALUE (step) };
 
-  *rate *= 15 * 8;
-  td_program_free (program);
-  return ok;
+  return unit_rates_measure (bench, &unit, args, G_N_ELEMENTS (args), rate, error);
 }
 
 static gboolean
@@ -129,11 +126,10 @@ measure_texture (Bench *bench, double *rate, GError **error)
                                .width = TEXTURE,
                                .height = TEXTURE,
                                .linear = td_device_info (bench->device)->texture_linear };
-  int n = 0;
+  const Unit unit = { 3, "td_bench_texture", 16 };
   float step = 0.37f;
   g_autoptr (TdBuffer) texels
       = td_buffer_new (bench->device, TEXTURE * TEXTURE * sizeof (float), error);
-  TdKernel *kernel = NULL;
 
   if (!texels || !fill_random (bench->queue, texels, error))
     return FALSE;
@@ -141,13 +137,8 @@ measure_texture (Bench *bench, double *rate, GError **error)
   if (!bench->texture || !td_texture_write (bench->queue, bench->texture, 0, 1, texels, 0, error))
     return FALSE;
   const TdArg args[] = { TD_ARG_TEXTURE (bench->texture), TD_ARG_BUFFER (bench->out),
-                         TD_ARG_VALUE (n), TD_ARG_VALUE (step) };
-  TdProgram *program = unit_rates_build (bench, 3, "td_bench_texture", &kernel, error);
-  gboolean ok
-      = program && loops_per_second (bench, kernel, &n, args, G_N_ELEMENTS (args), rate, error);
-  *rate *= 16;
-  td_program_free (program);
-  return ok;
+                         TD_ARG_VALUE (bench->n), TD_ARG_VALUE (step) };
+  return unit_rates_measure (bench, &unit, args, G_N_ELEMENTS (args), rate, error);
 }
 
 gboolean
