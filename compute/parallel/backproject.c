@@ -151,6 +151,13 @@ td_backproject_variant_free (TdBackprojectVariant *variant)
 
 /* ── Tasks ── */
 
+gboolean
+td_backproject_same_kernel (const TdBackprojectTask *a, const TdBackprojectTask *b)
+{
+  return a->n_columns == b->n_columns && a->n_views == b->n_views && a->nx == b->nx
+         && a->ny == b->ny && a->interpolation == b->interpolation && a->precision == b->precision;
+}
+
 void
 td_backproject_views (const TdBackprojectTask *task, double *start, double *du_x, double *du_y)
 {

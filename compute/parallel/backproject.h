@@ -138,6 +138,8 @@ void td_backproject_views (const TdBackprojectTask *task, double *start, double 
    n_views. Exact to 2^-33 a pixel. A start beyond 2^30 columns is brought there, where all is 0 as
    well. */
 void td_backproject_fixed (const TdBackprojectTask *task, gint64 *starts);
+/* Whether one projector of the tiled families serves both: sizes, interpolation and precision. */
+gboolean td_backproject_same_kernel (const TdBackprojectTask *a, const TdBackprojectTask *b);
 
 /* The naive double-precision reference, a page long: out[ny][nx] of one sinogram [view][column].
    Exactly the formula above; everything else is compared to it. */

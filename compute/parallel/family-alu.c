@@ -13,10 +13,7 @@
 typedef struct {
   TdBackprojector base;
   TdAluShape shape;
-  guint n_columns, n_views, nx, ny; /* of the task it was built for */
-  double step;
-  TdInterpolation interpolation;
-  TdPrecision precision;
+  TdBackprojectTask task; /* that it was built for; without its arrays, which are the caller's */
   TdPackedSinograms *packed, *texels; /* texels: hybrid only */
   TdTexture *texture;
   TdBuffer *counters;
@@ -215,18 +212,6 @@ alu_projector_build (AluProjector *self, TdDevice *device, const TdBackprojectTa
 }
 
 static void
-alu_projector_remember (AluProjector *self, const TdBackprojectTask *task)
-{
-  self->n_columns = task->n_columns;
-  self->n_views = task->n_views;
-  self->nx = task->nx;
-  self->ny = task->ny;
-  self->step = task->step;
-  self->interpolation = task->interpolation;
-  self->precision = task->precision;
-}
-
-static void
 alu_projector_free (TdBackprojector *projector)
 {
   AluProjector *self = (AluProjector *) projector;
@@ -245,9 +230,8 @@ alu_projector_update (TdBackprojector *projector, const TdBackprojectTask *task,
 {
   AluProjector *self = (AluProjector *) projector;
 
-  if (task->n_columns != self->n_columns || task->n_views != self->n_views || task->nx != self->nx
-      || task->ny != self->ny || task->step != self->step || self->texels
-      || task->interpolation != self->interpolation || task->precision != self->precision)
+  if (self->texels || task->step != self->task.step
+      || !td_backproject_same_kernel (task, &self->task))
     return FALSE;
   return td_packed_sinograms_update (self->packed, task, error);
 }
@@ -258,8 +242,8 @@ alu_projector_launch (AluProjector *self, TdQueue *queue, TdPlace slices, guint 
 {
   const TdAluShape *shape = &self->shape;
   const guint local[3] = { shape->threads, 1, 1 };
-  const guint groups[3] = { (self->nx + shape->tile - 1) / shape->tile,
-                            (self->ny + shape->tile - 1) / shape->tile, 1 };
+  const guint groups[3] = { (self->task.nx + shape->tile - 1) / shape->tile,
+                            (self->task.ny + shape->tile - 1) / shape->tile, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
   gint64 to = slices.offset / sizeof (float);
   gint32 first = slice0;
@@ -352,7 +336,8 @@ alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
   self->base.ops = &alu_ops;
   self->base.device = device;
   self->shape = shape;
-  alu_projector_remember (self, task);
+  self->task = *task;
+  self->task.angles_rad = self->task.axis_px = self->task.weights = NULL;
   if (!alu_projector_build (self, device, task, variant && variant->defines, error)) {
     g_free (self->base.description);
     alu_projector_free (&self->base);

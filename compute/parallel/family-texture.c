@@ -12,12 +12,11 @@
  */
 typedef struct {
   TdBackprojector base;
-  guint n_columns, n_views, nx, ny, slices;
+  TdBackprojectTask task; /* that it was built for; without its arrays, which are the caller's */
+  guint slices;
   guint rows; /* pixels a work-item */
   gboolean large;
   guint resident;
-  TdInterpolation interpolation;
-  TdPrecision precision;
   TdPackedSinograms *packed;
   TdTexture *texture;
   TdProgram *program;
@@ -116,9 +115,7 @@ family_texture_update (TdBackprojector *projector, const TdBackprojectTask *task
 {
   TextureProjector *self = (TextureProjector *) projector;
 
-  if (task->n_columns != self->n_columns || task->n_views != self->n_views || task->nx != self->nx
-      || task->ny != self->ny || task->interpolation != self->interpolation
-      || task->precision != self->precision)
+  if (!td_backproject_same_kernel (task, &self->task))
     return FALSE;
   return td_packed_sinograms_update (self->packed, task, error);
 }
@@ -138,8 +135,8 @@ family_texture_tile (const TextureProjector *self)
   const guint height = !self->large ? 4 * self->rows : self->rows == 16 ? 64 : 8 * self->rows;
   const guint units = MAX (td_device_info (self->base.device)->compute_units, 1);
   const guint slots = units * self->resident;
-  Tiling tiling = { .tiles_x = (self->nx + width - 1) / width };
-  const guint tiles = tiling.tiles_x * ((self->ny + height - 1) / height);
+  Tiling tiling = { .tiles_x = (self->task.nx + width - 1) / width };
+  const guint tiles = tiling.tiles_x * ((self->task.ny + height - 1) / height);
 
   tiling.groups = tiles;
   if (self->large) {
@@ -331,12 +328,8 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
   self->base.ops = &texture_ops;
   self->base.device = device;
   self->slices = slices;
-  self->n_columns = task->n_columns;
-  self->n_views = task->n_views;
-  self->nx = task->nx;
-  self->ny = task->ny;
-  self->interpolation = task->interpolation;
-  self->precision = task->precision;
+  self->task = *task;
+  self->task.angles_rad = self->task.axis_px = self->task.weights = NULL;
   if (!family_texture_build (self, device, task,
                              variant ? (const char *const *) variant->defines : NULL, error)) {
     family_texture_free_projector (&self->base);
