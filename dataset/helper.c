@@ -28,10 +28,6 @@ td_helper_begin (int argc, char **argv, const char *word)
   g_atomic_int_set (&exists, FALSE);
   setrlimit (RLIMIT_CORE, &none);
   prctl (PR_SET_PDEATHSIG, SIGKILL);
-  /* The parent decides: Control-C goes to both. */
-  signal (SIGINT, SIG_IGN);
-  signal (SIGTERM, SIG_IGN);
-  signal (SIGHUP, SIG_IGN);
   return TRUE;
 }
 
@@ -71,6 +67,29 @@ td_helper_seconds (guint seconds)
   return stated ? (guint) g_ascii_strtoull (stated, NULL, 10) : seconds;
 }
 
+/* Control-C goes to both processes, and the parent decides. The child inherits from its first
+   moment on which signals the thread holds back. */
+static gboolean
+helper_start (char **words, char **environment, GPid *child)
+{
+  sigset_t held, before;
+
+  sigemptyset (&held);
+  sigaddset (&held, SIGINT);
+  sigaddset (&held, SIGTERM);
+  sigaddset (&held, SIGHUP);
+  pthread_sigmask (SIG_BLOCK, &held, &before);
+  /* Files of this process are closed when another is started. That they may be left open spares a
+     copy of the page tables, which are large beside a graphics card. */
+  const gboolean started
+      = g_spawn_async (NULL, words, environment,
+                       G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_LEAVE_DESCRIPTORS_OPEN
+                           | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
+                       NULL, NULL, child, NULL);
+  pthread_sigmask (SIG_SETMASK, &before, NULL);
+  return started;
+}
+
 static void
 helper_kill (GPid child, int *status)
 {
@@ -94,12 +113,7 @@ td_helper_run (const char *const *words, char **environment, guint seconds,
   for (guint i = 0; words[i]; i++)
     g_ptr_array_add (arguments, (char *) words[i]);
   g_ptr_array_add (arguments, NULL);
-  /* Files of this process are closed when another is started. That they may be left open spares a
-     copy of the page tables, which are large beside a graphics card. */
-  if (!g_spawn_async (NULL, (char **) arguments->pdata, own,
-                      G_SPAWN_DO_NOT_REAP_CHILD | G_SPAWN_LEAVE_DESCRIPTORS_OPEN
-                          | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
-                      NULL, NULL, &child, NULL))
+  if (!helper_start ((char **) arguments->pdata, own, &child))
     return NULL;
   for (;;) {
     const pid_t ended = waitpid (child, &status, WNOHANG);

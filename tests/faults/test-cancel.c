@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Searches and jobs begin nothing new once they are cancelled, wherever they are; what was begun
    may end. The tests count reads and reports. Time would say more of the machine. */
+#include <signal.h>
+
 #include "compute/engine/centre.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
+#include "dataset/helper.h"
 #include "dataset/phantom-scan.h"
 #include "tests/common/inner-scan.h"
 
+#define INTERRUPTED "--interrupted"
 #define MOST_AFTER 2 /* one that was begun on either of two threads */
 
 /* A scan of a phantom that cancels when it is read for the @cancel_at-th time, counted from 1. */
@@ -144,11 +148,24 @@ test_job (void)
   test_everywhere (reconstruct);
 }
 
+/* Control-C comes to the parent and to a child that only begins. */
+static void
+test_child (void)
+{
+  static const char *const words[] = { INTERRUPTED, NULL };
+  g_autofree char *how = td_helper_run (words, NULL, 0, NULL);
+
+  g_assert_cmpstr (how, ==, NULL);
+}
+
 int
 main (int argc, char **argv)
 {
+  if (argc == 2 && strcmp (argv[1], INTERRUPTED) == 0)
+    return raise (SIGINT) || raise (SIGTERM) || raise (SIGHUP);
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cancel/search", test_search);
   g_test_add_func ("/cancel/job", test_job);
+  g_test_add_func ("/cancel/child", test_child);
   return g_test_run ();
 }
