@@ -13,10 +13,12 @@ void __tsan_release (void *address);
 void AnnotateIgnoreWritesBegin (const char *file, int line);
 void AnnotateIgnoreWritesEnd (const char *file, int line);
 
+/* Two threads may find it at once; only who found nothing writes, since a write orders threads. */
 #define REAL(name)                                                                                 \
-  static __typeof__ (&name) real;                                                                  \
-  if (!g_atomic_pointer_get (&real))                                                               \
-  g_atomic_pointer_set (&real, (__typeof__ (&name)) dlsym (RTLD_NEXT, #name))
+  static __typeof__ (&name) found;                                                                 \
+  __typeof__ (&name) real = g_atomic_pointer_get (&found);                                         \
+  if (!real)                                                                                       \
+  g_atomic_pointer_set (&found, real = (__typeof__ (&name)) dlsym (RTLD_NEXT, #name))
 
 /* Programs that this one starts are no sanitized ones, and would crash. */
 __attribute__ ((constructor)) static void
