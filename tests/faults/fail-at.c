@@ -380,5 +380,13 @@ CL_DOES (clEnqueueWriteBuffer, CL_OUT_OF_RESOURCES,
           const void *from, cl_uint n, const cl_event *wait, cl_event *event),
          queue, buffer, block, offset, size, from, n, wait, event)
 CL_DOES (clWaitForEvents, CL_OUT_OF_RESOURCES, (cl_uint n, const cl_event *events), n, events)
-CL_DOES (clFinish, CL_OUT_OF_RESOURCES, (cl_command_queue queue), queue)
+
+/* No driver leaves work behind in a queue that it calls failed: its memory may go. */
+CL_API_ENTRY cl_int CL_API_CALL
+clFinish (cl_command_queue queue)
+{
+  REAL (clFinish);
+  const cl_int status = real (queue);
+  return fail_at (DEVICE) ? CL_OUT_OF_RESOURCES : status;
+}
 #endif
