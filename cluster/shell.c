@@ -536,10 +536,10 @@ shell_session_write (TdShell *shell, const char *text, GError **error)
 
 /* Reads until @words and the line that they begin are there; their place. -1 with @error. */
 static gssize
-shell_session_read_to (TdShell *shell, const char *words, gsize from, Exchange *exchange,
-                       GError **error)
+shell_session_read_to (TdShell *shell, const char *words, Exchange *exchange, GError **error)
 {
   const gsize n = strlen (words);
+  gsize from = 0;
 
   for (;;) {
     const GString *bytes = exchange->bytes;
@@ -587,14 +587,14 @@ shell_session_begin (TdShell *shell, Exchange *exchange, GError **error)
   }
   shell->line = ends[0];
   return shell_session_write (shell, greeting, error)
-         && shell_session_read_to (shell, "\n" MARK " ready", 0, exchange, error) >= 0;
+         && shell_session_read_to (shell, "\n" MARK " ready", exchange, error) >= 0;
 }
 
 /* "MARK STATUS BYTES", and then so many bytes of standard error. */
 static gboolean
 shell_session_take (TdShell *shell, Exchange *exchange, TdShellResult *result, GError **error)
 {
-  const gssize at = shell_session_read_to (shell, "\n" MARK " ", 0, exchange, error);
+  const gssize at = shell_session_read_to (shell, "\n" MARK " ", exchange, error);
   guint64 bytes = 0;
 
   if (at < 0)

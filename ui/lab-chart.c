@@ -75,10 +75,10 @@ lab_chart_place (const TdLabPlot *plot, const Box *box, const TdLabSeries *serie
 }
 
 static void
-lab_chart_set_colour (cairo_t *cr, guint32 colour, double alpha)
+lab_chart_set_colour (cairo_t *cr, guint32 colour)
 {
-  cairo_set_source_rgba (cr, (colour >> 16) / 255.0, (colour >> 8 & 255) / 255.0,
-                         (colour & 255) / 255.0, alpha);
+  cairo_set_source_rgb (cr, (colour >> 16) / 255.0, (colour >> 8 & 255) / 255.0,
+                        (colour & 255) / 255.0);
 }
 
 /* The reference's black is the text's colour on a dark theme. */
@@ -88,7 +88,7 @@ lab_chart_use (cairo_t *cr, const TdLabSeries *series, const GdkRGBA *text)
   if (series->colour == td_lab_plot_colour (-1))
     gdk_cairo_set_source_rgba (cr, text);
   else
-    lab_chart_set_colour (cr, series->colour, 1);
+    lab_chart_set_colour (cr, series->colour);
 }
 
 static void

@@ -128,10 +128,10 @@ detector_corners (const TdOrbit *orbit, guint view, double corners[4][3])
 }
 
 static void
-add_outline (TdSpace *space, const double corners[4][3], TdInk ink, double width)
+add_outline (TdSpace *space, const double corners[4][3], TdInk ink)
 {
   for (guint i = 0; i < 4; i++)
-    td_space_line (space, corners[i], corners[(i + 1) % 4], ink, width);
+    td_space_line (space, corners[i], corners[(i + 1) % 4], ink, 1.5);
 }
 
 /* Where the axis falls on the detector, as far as the volume goes: off the middle, or sloped, at a
@@ -158,7 +158,7 @@ orbit_space_add_detector (TdSpace *space, const TdOrbit *orbit, guint view)
 
   detector_corners (orbit, view, corners);
   td_space_quad (space, corners, detector_face);
-  add_outline (space, corners, detector_ink, 1.5);
+  add_outline (space, corners, detector_ink);
   td_orbit_pixel (orbit, view, 0, rows / 2, cross[0]);
   td_orbit_pixel (orbit, view, columns, rows / 2, cross[1]);
   td_orbit_pixel (orbit, view, columns / 2, 0, cross[2]);

@@ -51,12 +51,12 @@ td_lab_plot_profile (const TdLab *lab, const TdLabResult *result)
 }
 
 static void
-lab_report_add_level (TdLabPlot *plot, const char *name, double x0, double x1, double level)
+lab_report_add_level (TdLabPlot *plot, const char *name, double x1, double level)
 {
   TdLabSeries *series = td_lab_plot_add (plot, name, 0x777777, 2);
 
   series->dashed = TRUE;
-  series->x[0] = x0;
+  series->x[0] = 0;
   series->x[1] = x1;
   series->y[0] = series->y[1] = level;
 }
@@ -84,7 +84,7 @@ td_lab_plot_differences (const TdLab *lab, const TdLabResult *result)
       series->y[k] = fabs (series->y[k] - values[k]);
   }
   if (result->noise > 0)
-    lab_report_add_level (plot, "the data's noise", 0, length, result->noise);
+    lab_report_add_level (plot, "the data's noise", length, result->noise);
   td_lab_plot_fit (plot);
   return plot;
 }
@@ -111,7 +111,7 @@ td_lab_plot_frc (const TdLab *lab, const TdLabResult *result)
     series->dashed = TRUE;
     memcpy (series->x, any->frequency, any->n * sizeof (double));
     memcpy (series->y, any->half_bit, any->n * sizeof (double));
-    lab_report_add_level (plot, "1/7", 0, 0.5, 1.0 / 7);
+    lab_report_add_level (plot, "1/7", 0.5, 1.0 / 7);
   }
   td_lab_plot_fit (plot);
   return plot;
