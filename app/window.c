@@ -24,6 +24,7 @@
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
 #include "ui/volume-window.h"
+#include "ui/toasts.h"
 #include "ui/ui.h"
 
 struct _TdWindow {
@@ -77,7 +78,7 @@ window_toast (TdWindow *self, const char *text)
 {
   g_autofree char *escaped = g_markup_escape_text (text, -1);
 
-  adw_toast_overlay_add_toast (self->toasts, adw_toast_new (escaped));
+  td_toasts_show (self->toasts, adw_toast_new (escaped));
 }
 
 /* Takes the place of the last one: what went wrong before is no news any more. */
@@ -200,7 +201,7 @@ window_recall_recipe (TdWindow *self)
   adw_toast_set_button_label (toast, _ ("Begin Afresh"));
   g_signal_connect_object (toast, "button-clicked", G_CALLBACK (on_afresh), self, 0);
   g_object_set_data (G_OBJECT (toast), "recall", GUINT_TO_POINTER (self->n_recalls));
-  adw_toast_overlay_add_toast (self->toasts, toast);
+  td_toasts_show (self->toasts, toast);
 }
 
 /* ── Opening ── */
@@ -1186,7 +1187,7 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
     adw_toast_set_button_label (toast, _ ("Open Folder"));
     g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
                            g_object_ref (item), unref_item, 0);
-    adw_toast_overlay_add_toast (self->toasts, toast);
+    td_toasts_show (self->toasts, toast);
   }
 }
 

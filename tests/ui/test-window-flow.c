@@ -11,6 +11,7 @@
 #include "ui/facts-group.h"
 #include "ui/guide-window.h"
 #include "ui/recipe-panel.h"
+#include "ui/toasts.h"
 #include "window-test.h"
 
 #define CENTRE 131.4
@@ -523,6 +524,56 @@ test_messages (void)
   gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
 }
 
+/* ── Short messages ── */
+
+static gboolean
+is_toast (GtkWidget *widget, gpointer user)
+{
+  return g_str_equal (G_OBJECT_TYPE_NAME (widget), "AdwToastWidget");
+}
+
+static gboolean
+toasts_are_gone (gpointer user)
+{
+  return *(guint *) user == 3
+         && !td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_WIDGET, is_toast, NULL);
+}
+
+static void
+on_dismissed (AdwToast *toast, guint *n_dismissed)
+{
+  (*n_dismissed)++;
+}
+
+/* Messages that are closed as soon as they come, also the next one. */
+static void
+test_toasts (void)
+{
+  AdwToastOverlay *overlay = td_test_part (td_test_window, "toasts");
+  AdwToast *toasts[3];
+  guint n_dismissed = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (toasts); i++) {
+    toasts[i] = adw_toast_new ("Short");
+    g_object_ref (toasts[i]);
+    td_toasts_show (overlay, toasts[i]);
+    g_signal_connect_after (toasts[i], "dismissed", G_CALLBACK (on_dismissed), &n_dismissed);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (toasts); i++) {
+    td_test_pause (50);
+    adw_toast_dismiss (toasts[i]);
+    while (n_dismissed == i)
+      g_main_context_iteration (NULL, TRUE);
+    g_assert_cmpuint (n_dismissed, ==, i + 1);
+    while (i + 1 < G_N_ELEMENTS (toasts)
+           && !td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_WIDGET, is_toast, NULL))
+      g_main_context_iteration (NULL, TRUE);
+  }
+  td_test_wait (toasts_are_gone, &n_dismissed, "the messages to go");
+  for (guint i = 0; i < G_N_ELEMENTS (toasts); i++)
+    g_object_unref (toasts[i]);
+}
+
 static gboolean
 shows_not_now (GtkWidget *button, gpointer user)
 {
@@ -578,6 +629,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-flow/large-text", test_large_text);
   g_test_add_func ("/window-flow/messages", test_messages);
   g_test_add_func ("/window-flow/not-now", test_not_now);
+  g_test_add_func ("/window-flow/toasts", test_toasts);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);
