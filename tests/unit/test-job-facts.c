@@ -1,0 +1,697 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a job says of itself while it runs and at its end, by a method that does as each test wants.
+   Every figure is computed again here. */
+#include <glib/gstdio.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/engine/engine-private.h"
+#include "compute/engine/job-private.h"
+#include "compute/engine/provenance.h"
+#include "compute/methods/methods.h"
+#include "compute/recipe/json.h"
+#include "dataset/volume.h"
+#include "engine-scans.h"
+#include "test-folder.h"
+#include "tests/common/devices.h"
+
+#define COLUMNS 16
+#define ROWS 12
+#define VIEWS 20
+
+/* ── A method that does as it is told ── */
+
+static gboolean (*told_run) (TdJob *job, GCancellable *cancellable, GError **error);
+
+static gboolean
+told_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
+{
+  TdPlanFacts *facts = &plan->facts;
+
+  facts->family = "told";
+  facts->nx = facts->ny = COLUMNS;
+  facts->slab_slices = facts->n_slabs = 1;
+  facts->units = "1/px";
+  facts->scale = 1;
+  facts->updates = (double) facts->n_slices * COLUMNS * COLUMNS * VIEWS;
+  return TRUE;
+}
+
+static gboolean
+told_runs (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  return told_run (job, cancellable, error);
+}
+
+static const TdMethod told
+    = { .name = "fbp", .kind = TD_METHOD_FBP, .plan = told_plan, .run = told_runs };
+static const TdMethod *const told_methods[] = { &told, NULL };
+
+static TdScan *scan;
+
+static TdPlan *
+told_plan_new (const char *output)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", 8);
+  recipe.method = TD_METHOD_FBP;
+  TdPlan *plan = td_plan_new (engine, scan, &recipe, output, NULL, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+/* ── Progress ── */
+
+typedef struct {
+  const char *says;
+  double updates, first_updates; /* parts of all */
+  double since_s, first_s;       /* since the start, and since the first update; 0: none came */
+  guint slices;                  /* of ROWS */
+  double estimate_s;             /* the plan's */
+  double fraction, remaining_s;
+  const char *stage;
+} Moment;
+
+/* Nine tenths for computing, one for delivering. Until a hundredth is done the plan's estimate
+   tells what remains, and then what has been done since the first updates. */
+static const Moment moments[] = {
+  { "nothing yet, no estimate", 0, 0, 3, 0, 0, 0, 0, -1, "reading" },
+  { "nothing yet", 0, 0, 3, 0, 0, 10, 0, 7, "reading" },
+  { "later than the estimate", 0, 0, 30, 0, 0, 10, 0, 0, "reading" },
+  { "the first updates", 0.2, 0.2, 6, 4, 0, 10, 0.18, 4, "reconstructing" },
+  { "less than a hundredth more", 0.21, 0.2, 6, 4, 0, 10, 0.189, 4, "reconstructing" },
+  { "more than a hundredth", 0.22, 0.2, 6, 4, 0, 10, 0.198, 4 * 0.802 / 0.018, "reconstructing" },
+  { "half", 0.5, 0.1, 10, 8, 3, 0, 0.475, 8 * 0.525 / 0.385, "reconstructing" },
+  { "nearly computed", 0.9998, 0.1, 10, 8, 6, 0, 0.94982, 8 * 0.05018 / 0.85982, "reconstructing" },
+  { "computed", 0.99995, 0.1, 10, 8, 6, 0, 0.949955, 8 * 0.050045 / 0.859955, "writing" },
+  { "not quite at the end", 1, 0.1, 10, 8, ROWS, 0, 0.999, 8 * 0.001 / 0.909, "writing" },
+};
+
+static void
+test_progress (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  const double all = plan->facts.updates;
+
+  for (guint i = 0; i < G_N_ELEMENTS (moments); i++) {
+    const Moment *moment = &moments[i];
+    g_autoptr (TdJob) job = td_job_new (plan);
+    const gint64 now = g_get_monotonic_time ();
+    TdJobProgress progress;
+
+    g_test_message ("%s", moment->says);
+    td_job_progress (job, &progress);
+    g_assert_cmpint (progress.state, ==, TD_JOB_WAITING);
+    g_assert_cmpfloat (progress.elapsed_s, ==, 0);
+    g_assert_cmpfloat (progress.updates_per_s, ==, 0);
+    g_assert_cmpfloat (progress.remaining_s, ==, -1);
+    plan->facts.estimate_s = moment->estimate_s;
+    job->state = TD_JOB_RUNNING;
+    job->started_us = now - (gint64) (moment->since_s * G_USEC_PER_SEC);
+    job->first_update_us
+        = moment->first_s > 0 ? now - (gint64) (moment->first_s * G_USEC_PER_SEC) : 0;
+    job->updates = moment->updates * all;
+    job->first_updates = moment->first_updates * all;
+    job->slices_done = moment->slices;
+    td_job_progress (job, &progress);
+    /* Seconds pass while this runs. */
+    const double late = (g_get_monotonic_time () - now) * 1e-6;
+    g_assert_cmpfloat_with_epsilon (progress.elapsed_s, moment->since_s, late + 1e-5);
+    g_assert_cmpfloat_with_epsilon (progress.updates_per_s * moment->since_s, job->updates,
+                                    all * late + 1e-3);
+    g_assert_cmpfloat_with_epsilon (progress.fraction, moment->fraction, 1e-9);
+    g_assert_cmpfloat_with_epsilon (progress.remaining_s, moment->remaining_s,
+                                    1e-6 + late * (1 + fabs (moment->remaining_s)));
+    g_assert_cmpstr (progress.stage, ==, moment->stage);
+    g_assert_cmpuint (progress.slices_done, ==, moment->slices);
+    g_assert_cmpuint (progress.n_slices, ==, ROWS);
+    job->ended_us = job->started_us + 5 * G_USEC_PER_SEC;
+    job->state = i % 2 ? TD_JOB_DONE : TD_JOB_FAILED;
+    td_job_progress (job, &progress);
+    g_assert_cmpfloat_with_epsilon (progress.elapsed_s, 5, 1e-9);
+    g_assert_cmpfloat (progress.remaining_s, ==, 0);
+    g_assert_cmpfloat_with_epsilon (progress.fraction, i % 2 ? 1 : moment->fraction, 1e-9);
+  }
+  plan->facts.estimate_s = 0;
+}
+
+static void
+test_passes (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  TdJobProgress progress;
+  guint n;
+
+  td_job_progress (job, &progress);
+  g_assert_cmpuint (progress.pass, ==, 0);
+  g_assert_cmpuint (progress.n_passes, ==, 0);
+  g_assert_true (isnan (progress.residual));
+  plan->recipe.method = TD_METHOD_SIRT;
+  plan->recipe.iterations = 7;
+  plan->facts.n_slabs = 3;
+  job->started_us = g_get_monotonic_time () - 2 * G_USEC_PER_SEC;
+  td_job_add_pass (job, 0.5);
+  td_job_add_pass (job, 0.25);
+  td_job_progress (job, &progress);
+  g_assert_cmpuint (progress.pass, ==, 2);
+  g_assert_cmpuint (progress.n_passes, ==, 21);
+  g_assert_cmpfloat (progress.residual, ==, 0.25);
+  g_autoptr (GArray) so_far = td_job_passes_so_far (job);
+  const TdJobPass *passes = td_job_passes (job, &n);
+  g_assert_cmpuint (n, ==, 2);
+  g_assert_cmpmem (so_far->data, n * sizeof *passes, passes, n * sizeof *passes);
+  for (guint i = 0; i < n; i++)
+    g_assert_cmpfloat_with_epsilon (passes[i].seconds, 2, 0.5);
+  g_autofree char *json = td_job_result_json (job);
+  g_autoptr (JsonNode) node = json_from_string (json, NULL);
+  JsonArray *told_passes = json_object_get_array_member (json_node_get_object (node), "passes");
+  g_assert_cmpuint (json_array_get_length (told_passes), ==, 2);
+  for (guint i = 0; i < n; i++) {
+    JsonObject *pass = json_array_get_object_element (told_passes, i);
+    g_assert_cmpfloat_with_epsilon (json_object_get_double_member (pass, "seconds"),
+                                    passes[i].seconds, 1e-9);
+    g_assert_cmpfloat (json_object_get_double_member (pass, "residual"), ==, passes[i].residual);
+  }
+  plan->recipe.method = TD_METHOD_FBP;
+}
+
+/* ── What is added up ── */
+
+static void
+test_sums (void)
+{
+  static const char *const names[] = { "a", "b", "c", "d", "e", "f", "g", "h", "one too many" };
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  TdJobResult *result = &job->result;
+  guint n;
+
+  for (guint round = 0; round < 2; round++)
+    for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+      td_job_add_stage (job, names[i], i + 1);
+  g_assert_cmpuint (result->n_stages, ==, 8);
+  for (guint i = 0; i < 8; i++) {
+    g_assert_cmpstr (result->stages[i].name, ==, names[i]);
+    g_assert_cmpfloat (result->stages[i].seconds, ==, 2 * (i + 1));
+  }
+
+  td_job_add_host_bytes (job, -100);
+  g_assert_cmpuint (result->host_peak_bytes, ==, 0);
+  td_job_add_host_bytes (job, 130);
+  td_job_add_host_bytes (job, 20);
+  td_job_add_host_bytes (job, -25);
+  td_job_add_host_bytes (job, 10);
+  g_assert_cmpuint (result->host_peak_bytes, ==, 50);
+
+  td_job_add_updates (job, 5);
+  const gint64 first = job->first_update_us;
+  g_assert_cmpint (first, >, 0);
+  td_job_add_updates (job, 7);
+  g_assert_cmpfloat (job->updates, ==, 12);
+  g_assert_cmpfloat (job->first_updates, ==, 5);
+  g_assert_cmpint (job->first_update_us, ==, first);
+  td_job_slices_done (job, 2);
+  td_job_slices_done (job, 3);
+  g_assert_cmpuint (job->slices_done, ==, 5);
+
+  g_assert_false (td_job_keeps_spans (job));
+  td_job_add_span (job, "x", 1, 0, 1);
+  g_assert_null (td_job_spans (job, &n));
+  g_assert_cmpuint (n, ==, 0);
+  job->started_us = 1000000;
+  td_job_keep_spans (job);
+  g_assert_true (td_job_keeps_spans (job));
+  td_job_add_span (job, "x", 3, 1500000, 4000000);
+  const TdJobSpan *span = td_job_spans (job, &n);
+  g_assert_cmpuint (n, ==, 1);
+  g_assert_cmpstr (span->stage, ==, "x");
+  g_assert_cmpuint (span->device, ==, 3);
+  g_assert_cmpfloat_with_epsilon (span->start_s, 0.5, 1e-12);
+  g_assert_cmpfloat_with_epsilon (span->end_s, 3, 1e-12);
+
+  td_job_set_family (job, "kernel", "in words");
+  td_job_set_precision (job, TD_PRECISION_HALF);
+  g_assert_cmpstr (result->kernel, ==, "kernel");
+  g_assert_cmpstr (result->family, ==, "in words");
+  g_assert_cmpstr (result->precision, ==, td_precision_name (TD_PRECISION_HALF));
+}
+
+static void
+test_device_peak (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  g_autoptr (GError) error = NULL;
+  TdDevice *account = plan->devices->pdata[0];
+  TdBuffer *large = td_buffer_new (account, 3000, &error), *small = NULL;
+
+  td_buffer_free (large);
+  small = td_buffer_new (account, 1000, &error);
+  td_job_add_host_bytes (job, 500);
+  td_job_add_account (job, account);
+  g_assert_cmpuint (job->result.device_peak_bytes, ==, 3000);
+  g_assert_cmpuint (job->result.host_peak_bytes, ==, 3500); /* its memory is the host's */
+  /* Of several devices the largest. */
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "host", &error);
+  g_autoptr (TdDevice) other = td_device_for_job (devices->pdata[0], 0);
+  td_buffer_free (td_buffer_new (other, 2000, &error));
+  td_job_add_account (job, other);
+  g_assert_cmpuint (job->result.device_peak_bytes, ==, 3000);
+  g_assert_no_error (error);
+  td_buffer_free (small);
+}
+
+/* A thread that outlives its job speaks in vain. */
+static void
+test_late (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  const TdPreparationCounts counts = { .zingers = 3, .dose_low = 1, .dose_high = 2 };
+  guint n;
+
+  td_job_keep_spans (job);
+  td_job_add_stage (job, "read", 1);
+  td_job_add_counts (job, &counts);
+  td_job_add_counts (job, &counts);
+  g_assert_cmpuint (job->result.counts.zingers, ==, 6);
+  job->ended_us = 1;
+  td_job_add_stage (job, "read", 1);
+  td_job_add_stage (job, "write", 1);
+  td_job_add_counts (job, &counts);
+  td_job_add_host_bytes (job, 100);
+  td_job_add_pass (job, 1);
+  td_job_add_span (job, "x", 0, 0, 1);
+  td_job_set_family (job, "kernel", "in words");
+  td_job_set_precision (job, TD_PRECISION_HALF);
+  g_assert_cmpuint (job->result.n_stages, ==, 1);
+  g_assert_cmpfloat (job->result.stages[0].seconds, ==, 1);
+  g_assert_cmpuint (job->result.counts.zingers, ==, 6);
+  g_assert_cmpuint (job->result.host_peak_bytes, ==, 0);
+  td_job_passes (job, &n);
+  g_assert_cmpuint (n, ==, 0);
+  td_job_spans (job, &n);
+  g_assert_cmpuint (n, ==, 0);
+  g_assert_cmpstr (job->result.family, ==, "told");
+  g_assert_cmpstr (job->result.precision, ==, td_precision_name (TD_PRECISION_SINGLE));
+}
+
+/* ── Kernels that were built ── */
+
+static void
+test_warm (void)
+{
+  static const struct {
+    guint built;
+    double since_s;
+    gboolean warm;
+  } cases[] = { { 0, 0, TRUE },    { 1, 0, FALSE },   { 1, 19.5, FALSE },
+                { 1, 20.5, TRUE }, { 0, 20.5, TRUE }, { 2, 3, FALSE } };
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  TdDevice *device = ((TdDevice *) plan->devices->pdata[0])->hardware;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdJob) job = td_job_new (plan);
+    const gint64 now = g_get_monotonic_time ();
+
+    job->started_us = now - (gint64) (cases[i].since_s * G_USEC_PER_SEC);
+    job->builds = td_device_builds (device);
+    device->builds += cases[i].built;
+    g_assert_cmpint (td_job_is_warm (job), ==, cases[i].warm);
+    device->builds -= cases[i].built;
+  }
+}
+
+/* ── Ends ── */
+
+typedef struct {
+  const char *says;
+  TdPreparationCounts counts;
+  guint64 clamped;
+  const char *notes[3]; /* in their order; NULL: no more */
+} Counted;
+
+static const Counted counted[] = {
+  { "nothing", { 0 }, 0, { NULL } },
+  { "bad values", { .bad_values = 1 }, 0, { "1 NaN or infinite samples took" } },
+  { "bad pixels", { .bad_pixels = 2 }, 0, { "2 bad detector pixels were replaced" } },
+  { "zingers", { .zingers = 3 }, 0, { "3 zingers were removed from the projections" } },
+  { "dead pixels", { .dead_pixels = 4 }, 0, { "4 detector pixels have no usable flat field" } },
+  { "clamped",
+    { .clamped_transmissions = 5 },
+    0,
+    { "5 zero or negative transmissions were raised" } },
+  { "zingers over the angle",
+    { .zingers_angle = 6 },
+    0,
+    { "6 zingers were removed over the angle" } },
+  { "doses",
+    { .dose_low = 0.8, .dose_high = 0.9 },
+    0,
+    { "The frames' doses, from 0.8 to 0.9 of the flats'" } },
+  { "low doses",
+    { .dose_low = 0.5, .dose_high = 0.8999 },
+    0,
+    { "from 0.5 to 0.8999 of", "No frame's dose comes near the flats'" } },
+  { "output", { 0 }, 7, { "7 output samples were outside the range" } },
+  { "several",
+    { .bad_values = 8, .zingers_angle = 9 },
+    10,
+    { "8 NaN or infinite", "9 zingers were removed over", "10 output samples" } },
+};
+
+static const Counted *counts_now;
+
+static gboolean
+run_counts (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  td_job_add_counts (job, &counts_now->counts);
+  job->result.clamped_output = counts_now->clamped;
+  return TRUE;
+}
+
+static void
+test_count_notes (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+
+  told_run = run_counts;
+  for (guint i = 0; i < G_N_ELEMENTS (counted); i++) {
+    g_autoptr (TdJob) job = td_job_new (plan);
+    g_autoptr (GError) error = NULL;
+    guint n = 0;
+
+    counts_now = &counted[i];
+    g_test_message ("%s", counts_now->says);
+    g_assert_true (td_job_run (job, NULL, &error));
+    TdMessage **notes = td_job_result (job)->notes;
+    for (; n < 3 && counts_now->notes[n]; n++) {
+      g_assert_nonnull (notes[n]);
+      g_autofree char *text = td_message_text (notes[n], NULL);
+      g_test_message ("%s", text);
+      g_assert_nonnull (strstr (text, counts_now->notes[n]));
+    }
+    g_assert_true (!notes || !notes[n]);
+  }
+}
+
+typedef struct {
+  const char *says;
+  gboolean ok, cancels;
+  int failure, error; /* codes of TD_ERROR: a thread's, and what the method returns; 0: none;
+                         -1: cancelled */
+  TdJobState state;
+  int told; /* 0: none; -1: cancelled */
+} End;
+
+/* A failure of a thread cancels the others, which is no cancellation. */
+static const End ends[] = {
+  { "done", TRUE, FALSE, 0, 0, TD_JOB_DONE, 0 },
+  { "failed", FALSE, FALSE, 0, TD_ERROR_IO, TD_JOB_FAILED, TD_ERROR_IO },
+  { "cancelled", FALSE, TRUE, 0, -1, TD_JOB_CANCELLED, -1 },
+  { "done, but cancelled", TRUE, TRUE, 0, 0, TD_JOB_CANCELLED, -1 },
+  { "a thread failed", FALSE, FALSE, TD_ERROR_INVALID, -1, TD_JOB_FAILED, TD_ERROR_INVALID },
+  { "a thread failed first", FALSE, FALSE, TD_ERROR_INVALID, TD_ERROR_IO, TD_JOB_FAILED,
+    TD_ERROR_INVALID },
+  { "a thread was cancelled", FALSE, FALSE, -1, TD_ERROR_IO, TD_JOB_FAILED, TD_ERROR_IO },
+};
+
+static const End *end_now;
+
+static GError *
+end_error (int code)
+{
+  return code == -1 ? g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "cancelled")
+                    : g_error_new_literal (TD_ERROR, code, "told so");
+}
+
+static gboolean
+run_end (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  g_assert_cmpint (job->state, ==, TD_JOB_RUNNING);
+  td_job_add_updates (job, 1000);
+  g_usleep (2000);
+  if (end_now->failure)
+    td_job_fail (job, end_error (end_now->failure));
+  if (end_now->failure)
+    td_job_fail (job, end_error (TD_ERROR_ANGLES)); /* the first counts */
+  if (end_now->cancels)
+    td_job_cancel (job);
+  if (!end_now->ok)
+    g_propagate_error (error, end_error (end_now->error));
+  return end_now->ok;
+}
+
+static void
+on_end (TdJob *job, const GError *error, gpointer user)
+{
+  gboolean *ended = user;
+
+  g_assert_cmpint (error ? error->code : 0, ==,
+                   end_now->told == -1 ? G_IO_ERROR_CANCELLED : end_now->told);
+  *ended = TRUE;
+}
+
+static void
+test_ends (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+
+  told_run = run_end;
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (ends); i++) {
+    g_autoptr (TdJob) job = td_job_new (plan);
+    g_autoptr (GError) error = NULL;
+    gboolean ended = FALSE;
+    TdJobProgress progress;
+
+    end_now = &ends[i / 2];
+    if (end_now->failure == -1 && i % 2 == 0)
+      continue; /* the second failure would count */
+    g_test_message ("%s", end_now->says);
+    if (end_now->failure == -1) {
+      td_job_fail (job, end_error (-1));
+      g_assert_true (g_cancellable_is_cancelled (job->cancellable));
+      continue;
+    }
+    if (i % 2) {
+      td_job_start (job, on_end, &ended);
+      while (!ended)
+        g_main_context_iteration (NULL, TRUE);
+    } else {
+      g_assert_cmpint (td_job_run (job, NULL, &error), ==, end_now->told == 0);
+      if (end_now->told == 0)
+        g_assert_no_error (error);
+      else if (end_now->told == -1)
+        g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+      else
+        g_assert_error (error, TD_ERROR, end_now->told);
+    }
+    const TdJobResult *result = td_job_result (job);
+    td_job_progress (job, &progress);
+    g_assert_cmpint (progress.state, ==, end_now->state);
+    g_assert_cmpfloat (result->seconds, >=, 0.002);
+    g_assert_cmpfloat (result->seconds, ==, progress.elapsed_s);
+    g_assert_cmpfloat_with_epsilon (result->updates_per_s * result->seconds, 1000, 1e-6);
+    g_assert_cmpstr (result->device, ==, "host");
+    g_assert_cmpfloat (result->centre_px, ==, 8);
+    g_assert_null (result->output);
+  }
+}
+
+/* Cancelled before it begins: the method is not asked. */
+static gboolean
+run_never (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  g_assert_not_reached ();
+}
+
+static void
+test_cancelled_before (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (GError) error = NULL;
+
+  told_run = run_never;
+  g_cancellable_cancel (cancellable);
+  g_assert_false (td_job_run (job, cancellable, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+  g_assert_cmpint (job->state, ==, TD_JOB_CANCELLED);
+}
+
+/* Once the job has ended, its caller may cancel what he likes. */
+static gboolean
+run_well (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  return TRUE;
+}
+
+static void
+test_cancelled_after (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+
+  told_run = run_well;
+  g_assert_true (td_job_run (job, cancellable, NULL));
+  g_cancellable_cancel (cancellable);
+  g_assert_false (g_cancellable_is_cancelled (job->cancellable));
+}
+
+/* ── Slices ── */
+
+static guint emitted; /* slices of this run, each of its own number + 1 */
+
+static void
+free_slices (float *slices, gpointer user)
+{
+  g_assert_cmpstr (user, ==, "mine");
+  g_free (slices);
+}
+
+static gboolean
+run_slices (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  for (guint i = 0; i < emitted; i += 2) {
+    const guint count = MIN (2, emitted - i), n = COLUMNS * COLUMNS;
+    float *slices = g_new (float, count *n);
+
+    for (guint k = 0; k < count * n; k++)
+      slices[k] = (float) (i + k / n + 1);
+    if (!td_job_emit (job, i, count, slices, free_slices, (gpointer) "mine", error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+test_one_slice (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+
+  told_run = run_slices;
+  for (emitted = 0; emitted < 6; emitted++) {
+    g_autoptr (TdJob) job = td_job_new (plan);
+    g_autoptr (GError) error = NULL;
+    float slice[COLUMNS * COLUMNS] = { 0 };
+    TdJobProgress progress;
+
+    g_assert_cmpint (td_job_run_slice (job, slice, NULL, &error), ==, emitted > 0);
+    if (emitted == 0)
+      g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+    for (guint i = 0; i < COLUMNS * COLUMNS; i++)
+      g_assert_cmpfloat (slice[i], ==, emitted > 0);
+    td_job_progress (job, &progress);
+    g_assert_cmpuint (progress.slices_done, ==, emitted);
+  }
+}
+
+/* The volume has the scan and what was done with it; its figures are the job's. */
+static void
+test_provenance (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *output = test_folder_file (folder, "out.h5");
+  g_autoptr (TdPlan) plan = told_plan_new (output);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  g_autoptr (GError) error = NULL;
+
+  plan->recipe.output_format = TD_VOLUME_HDF5;
+  plan->facts.pixel_mm = 0.25;
+  told_run = run_slices;
+  emitted = ROWS;
+  g_assert_true (td_job_run (job, NULL, &error));
+  g_autoptr (TdProvenance) provenance = td_provenance_read (output);
+  g_assert_nonnull (provenance);
+  g_assert_cmpstr (provenance->volume, ==, output);
+  g_assert_cmpuint (provenance->nx, ==, COLUMNS);
+  g_assert_cmpuint (provenance->ny, ==, COLUMNS);
+  g_assert_cmpuint (provenance->n_slices, ==, ROWS);
+  g_assert_cmpfloat_with_epsilon (provenance->pixel_mm, 0.25, 1e-6);
+  g_assert_cmpstr (provenance->units, ==, "1/px");
+  g_assert_cmpfloat (provenance->seconds, >, 0);
+  g_assert_cmpfloat (provenance->seconds, <=, td_job_result (job)->seconds);
+  g_assert_true (td_recipe_equal (&provenance->recipe, td_plan_recipe (plan)));
+  g_autofree char *none = test_folder_file (folder, "none.h5");
+  g_assert_null (td_provenance_read (none));
+}
+
+/* ── Sinks ── */
+
+static float *shown;
+
+static void
+show_sinogram (float *sinogram, gpointer user)
+{
+  g_assert_null (shown);
+  shown = sinogram;
+}
+
+static void
+test_sinogram_sink (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+
+  for (guint ended = 0; ended < 2; ended++) {
+    g_autoptr (TdJob) job = td_job_new (plan);
+
+    g_assert_false (td_job_wants_sinogram (job));
+    td_job_set_sinogram_sink (job, show_sinogram, NULL);
+    g_assert_true (td_job_wants_sinogram (job));
+    job->ended_us = ended;
+    g_assert_cmpint (td_job_wants_sinogram (job), ==, !ended);
+    td_job_give_sinogram (job, g_new0 (float, 1));
+    g_assert_cmpint (shown != NULL, ==, !ended);
+    g_clear_pointer (&shown, g_free);
+    g_assert_false (td_job_wants_sinogram (job) && !ended); /* one is enough */
+    td_job_give_sinogram (job, g_new0 (float, 1));
+    g_assert_null (shown);
+  }
+}
+
+static void
+test_early (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+
+  g_assert_false (td_job_ends_early (job));
+  g_assert_false (td_job_wants_estimate (job));
+  g_assert_false (job->keep_momentum);
+  td_job_finish_early (job);
+  td_job_keep_momentum (job);
+  g_assert_true (td_job_ends_early (job));
+  g_assert_true (job->keep_momentum);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  td_test_own_rates ("job-facts");
+  engine = td_engine_new (told_methods);
+  scan = phantom_scan (COLUMNS, ROWS, VIEWS);
+  g_test_add_func ("/job-facts/progress", test_progress);
+  g_test_add_func ("/job-facts/passes", test_passes);
+  g_test_add_func ("/job-facts/sums", test_sums);
+  g_test_add_func ("/job-facts/device-peak", test_device_peak);
+  g_test_add_func ("/job-facts/late", test_late);
+  g_test_add_func ("/job-facts/warm", test_warm);
+  g_test_add_func ("/job-facts/count-notes", test_count_notes);
+  g_test_add_func ("/job-facts/ends", test_ends);
+  g_test_add_func ("/job-facts/cancelled-before", test_cancelled_before);
+  g_test_add_func ("/job-facts/cancelled-after", test_cancelled_after);
+  g_test_add_func ("/job-facts/one-slice", test_one_slice);
+  g_test_add_func ("/job-facts/provenance", test_provenance);
+  g_test_add_func ("/job-facts/sinogram-sink", test_sinogram_sink);
+  g_test_add_func ("/job-facts/early", test_early);
+  const int status = g_test_run ();
+  td_scan_unref (scan);
+  td_engine_unref (engine);
+  return status;
+}
