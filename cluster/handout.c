@@ -58,9 +58,9 @@ handout_drop_done (TdHandout *handout, TdParts *parts, gint64 now)
 }
 
 TdGridShare
-td_handout_grant (TdHandout *handout, guint rank, TdParts *parts, gboolean *later, guint *slow)
+td_handout_grant (TdHandout *handout, guint rank, TdParts *parts, gint64 now, gboolean *later,
+                  guint *slow)
 {
-  const gint64 now = g_get_monotonic_time ();
   Grant grant = { .rank = rank, .since_us = now };
 
   *slow = G_MAXUINT;

@@ -13,8 +13,8 @@ typedef struct TdHandout TdHandout;
 /* @missing: ranges (TdGridShare) to be computed. */
 TdHandout *td_handout_new (const GArray *missing, guint ranks);
 void td_handout_free (TdHandout *handout);
-/* The next rows for @rank, which has finished those it had. Count 0: no rows are left, or none can
-   be given yet (*@later). *@slow: the rank that was given the same rows before; G_MAXUINT: none
-   was. */
-TdGridShare td_handout_grant (TdHandout *handout, guint rank, TdParts *parts, gboolean *later,
-                              guint *slow);
+/* The next rows for @rank, which has finished those it had; @now: g_get_monotonic_time(). Count 0:
+   no rows are left, or none can be given yet (*@later). *@slow: the rank that was given the same
+   rows before; G_MAXUINT: none was. */
+TdGridShare td_handout_grant (TdHandout *handout, guint rank, TdParts *parts, gint64 now,
+                              gboolean *later, guint *slow);

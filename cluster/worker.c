@@ -560,7 +560,8 @@ on_grant (guint rank, gboolean *later, gpointer user)
 {
   Worker *worker = user;
   guint slow;
-  const TdGridShare share = td_handout_grant (worker->handout, rank, worker->parts, later, &slow);
+  const TdGridShare share = td_handout_grant (worker->handout, rank, worker->parts,
+                                              g_get_monotonic_time (), later, &slow);
 
   if (slow != G_MAXUINT) {
     g_autoptr (TdMessage) note

@@ -138,9 +138,9 @@ test_handout (void)
   td_parts_note (parts, 40, 20);
   missing = td_parts_list (parts, FALSE);
   TdHandout *handout = td_handout_new (missing, 2);
-  const TdGridShare held = td_handout_grant (handout, 1, parts, &later, &slow);
+  const TdGridShare held = td_handout_grant (handout, 1, parts, 0, &later, &slow);
   for (TdGridShare share;
-       (share = td_handout_grant (handout, 0, parts, &later, &slow)).count > 0;) {
+       (share = td_handout_grant (handout, 0, parts, 0, &later, &slow)).count > 0;) {
     g_assert_cmpuint (slow, ==, G_MAXUINT);
     g_assert_false (td_parts_has (parts, share.first, 1));
     td_parts_note (parts, share.first, share.count);
@@ -150,9 +150,92 @@ test_handout (void)
   g_assert_cmpuint (granted + held.count, ==, 80);
   td_parts_note (parts, held.first, held.count);
   later = FALSE;
-  g_assert_cmpuint (td_handout_grant (handout, 1, parts, &later, &slow).count, ==, 0);
+  g_assert_cmpuint (td_handout_grant (handout, 1, parts, 0, &later, &slow).count, ==, 0);
   g_assert_false (later);
   td_handout_free (handout);
+}
+
+/* Eight grants a rank on average, of the missing ranges one after another. */
+static void
+test_handout_sizes (void)
+{
+  static const struct {
+    guint all, ranks, most;
+  } cases[] = { { 15, 1, 1 }, { 16, 1, 2 }, { 100, 3, 4 }, { 7, 4, 1 }, { 800, 4, 25 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdGridShare ranges[] = { { 3, cases[i].all - 5 }, { cases[i].all, 5 } };
+    const TdPartsOf of = { "20261122-120000-0123abcd", "/data/out.h5", "{}", 8, 9, 2000 };
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (TdParts) parts = td_parts_new (folder->path, &of);
+    g_autoptr (GArray) missing = g_array_new (FALSE, FALSE, sizeof (TdGridShare));
+    gboolean later = FALSE;
+    guint slow;
+
+    g_array_append_vals (missing, ranges, 2);
+    TdHandout *handout = td_handout_new (missing, cases[i].ranks);
+    for (guint r = 0; r < 2; r++)
+      for (guint next = ranges[r].first, end = next + ranges[r].count; next < end;) {
+        const TdGridShare share = td_handout_grant (handout, r, parts, 0, &later, &slow);
+        g_assert_cmpuint (share.first, ==, next);
+        g_assert_cmpuint (share.count, ==, MIN (cases[i].most, end - next));
+        next += share.count;
+      }
+    td_handout_free (handout);
+  }
+}
+
+/* Rows that a rank has four times as long as the others had theirs, and five seconds at least, go
+   to the next who asks. */
+static void
+test_handout_late (void)
+{
+  static const struct {
+    double others_s, late_s;
+  } cases[] = { { 0.5, 5 }, { 1.25, 5 }, { 2, 8 }, { 100, 400 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdPartsOf of = { "20261122-120000-0123abcd", "/data/out.h5", "{}", 8, 9, 3 };
+    const gint64 others = (gint64) (cases[i].others_s * G_USEC_PER_SEC);
+    const gint64 late = (gint64) (cases[i].late_s * G_USEC_PER_SEC);
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (TdParts) parts = td_parts_new (folder->path, &of);
+    g_autoptr (GArray) missing = td_parts_list (parts, FALSE);
+    gboolean later = FALSE;
+    gint64 now = 1000;
+    TdGridShare share;
+    guint slow;
+
+    TdHandout *handout = td_handout_new (missing, 3);
+    const TdGridShare held = td_handout_grant (handout, 2, parts, now, &later, &slow);
+    for (guint rank = 0; rank < 2; rank++) {
+      share = td_handout_grant (handout, rank, parts, now, &later, &slow);
+      g_assert_cmpuint (share.count, ==, 1);
+    }
+    td_parts_note (parts, 1, 2); /* both at once */
+    now += others;
+    g_assert_cmpuint (td_handout_grant (handout, 0, parts, now, &later, &slow).count, ==, 0);
+    g_assert_true (later);
+    /* So long after it was given. */
+    now = 1000 + late - 1;
+    later = FALSE;
+    g_assert_cmpuint (td_handout_grant (handout, 0, parts, now, &later, &slow).count, ==, 0);
+    g_assert_true (later);
+    now++;
+    /* Not to the one who has them. */
+    g_assert_cmpuint (td_handout_grant (handout, 2, parts, now, &later, &slow).count, ==, 0);
+    share = td_handout_grant (handout, 1, parts, now, &later, &slow);
+    g_assert_cmpuint (share.first, ==, held.first);
+    g_assert_cmpuint (share.count, ==, held.count);
+    g_assert_cmpuint (slow, ==, 2);
+    /* From then on it is that one who may be late. */
+    g_assert_cmpuint (td_handout_grant (handout, 0, parts, now + late - 1, &later, &slow).count, ==,
+                      0);
+    g_assert_cmpuint (td_handout_grant (handout, 0, parts, now + late, &later, &slow).count, ==,
+                      held.count);
+    g_assert_cmpuint (slow, ==, 1);
+    td_handout_free (handout);
+  }
 }
 
 int
@@ -164,5 +247,7 @@ main (int argc, char **argv)
   g_test_add_func ("/grid/shares", test_shares);
   g_test_add_func ("/grid/parts", test_parts);
   g_test_add_func ("/grid/handout", test_handout);
+  g_test_add_func ("/grid/handout-sizes", test_handout_sizes);
+  g_test_add_func ("/grid/handout-late", test_handout_late);
   return g_test_run ();
 }

@@ -602,6 +602,46 @@ test_advice (void)
   g_free (result.advice);
 }
 
+/* A trial votes for a line by its confidence, less the square of its distance in 1.5 columns. */
+static void
+test_votes (void)
+{
+  static const struct {
+    const char *says;
+    TdAxisTrial trials[3];
+    double centre_px, slope;
+  } cases[] = {
+    { "two outvote one", { { 0, 10, 30, 0.52 }, { 1, 10, 30, 0.52 }, { 2, 10, 60, 1 } }, 30, 0 },
+    { "one outvotes two", { { 0, 10, 30, 0.48 }, { 1, 10, 30, 0.48 }, { 2, 10, 60, 1 } }, 60, 0 },
+    { "three quarters of a vote from 0.75 columns",
+      { { 0, 10, 30, 0.58 }, { 1, 10, 30.75, 0.58 }, { 2, 10, 60, 1 } },
+      30,
+      0 },
+    { "and not more", { { 0, 10, 30, 0.56 }, { 1, 10, 30.75, 0.56 }, { 2, 10, 60, 1 } }, 60, 0 },
+    { "none from 1.55 columns",
+      { { 0, 10, 30, 0.97 }, { 1, 10, 31.55, 0.97 }, { 2, 10, 60, 1 } },
+      60,
+      0 },
+    { "an upright axis wins nearly a tie", { { 0, 10, 30, 1 }, { 1, 50, 30.28, 1 } }, 30, 0 },
+    { "but no more than that", { { 0, 10, 30, 1 }, { 1, 50, 30.32, 1 } }, 30.16, 0.008 },
+    { "five degrees", { { 0, 10, 30, 1 }, { 1, 60, 34.4, 1 } }, 31.76, 0.088 },
+    { "are the most", { { 0, 10, 30, 1 }, { 1, 60, 34.6, 0.9 } }, 30, 0 },
+    { "who is weak does not vote",
+      { { 0, 10, 30, 0.199 }, { 1, 10, 30, 0.199 }, { 2, 10, 60, 0.2 } },
+      60,
+      0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint n = cases[i].trials[2].confidence > 0 ? 3 : 2;
+    const TdAxisLine line = td_axis_line_mode (cases[i].trials, n, 30);
+
+    g_test_message ("%s: %g, %g", cases[i].says, line.centre_px, line.slope);
+    g_assert_cmpfloat_with_epsilon (line.centre_px, cases[i].centre_px, 1e-9);
+    g_assert_cmpfloat_with_epsilon (line.slope, cases[i].slope, 1e-9);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -615,6 +655,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/pairs", test_pairs);
   g_test_add_func ("/axis/peak", test_peak);
   g_test_add_func ("/axis/rows", test_rows);
+  g_test_add_func ("/axis/consensus/votes", test_votes);
   g_test_add_func ("/axis/consensus/guess", test_guess);
   g_test_add_func ("/axis/consensus/few-used", test_few_used);
   g_test_add_func ("/axis/consensus/lever", test_lever);

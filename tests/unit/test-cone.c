@@ -496,6 +496,47 @@ test_half_pack (void)
 
 /* ── Self-test ── */
 
+static const TdDeviceOps *exact_ops;
+
+/* A quarter more of everything. */
+static gboolean
+download_more (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
+               GError **error)
+{
+  float *values = host;
+
+  if (!exact_ops->download (queue, host, from, offset, bytes, error)
+      || !exact_ops->queue_finish (queue, error))
+    return FALSE;
+  for (gsize i = 0; i < bytes / sizeof *values; i++)
+    values[i] *= 1.25f;
+  return TRUE;
+}
+
+/* How wrong a device is that gives a quarter more is told: it is the relative L2. */
+static void
+test_self_test_error (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open ("host", &error);
+
+  g_assert_no_error (error);
+  exact_ops = device->ops;
+  TdDeviceOps ops = *exact_ops;
+  ops.download = download_more;
+  device->ops = &ops;
+  g_autoptr (GPtrArray) rows = td_fdk_self_test_device (device, NULL, &error);
+  device->ops = exact_ops;
+  g_assert_no_error (error);
+  g_assert_cmpuint (rows->len, ==, 1);
+  const TdSelfTestRow *row = rows->pdata[0];
+  g_assert_false (row->passed);
+  g_assert_cmpfloat_with_epsilon (row->error, 0.25, 1e-5);
+  g_assert_true (g_str_has_prefix (row->reason, "its result is off by 0.25, more than"));
+  g_autoptr (GPtrArray) again = td_fdk_self_test_device (device, NULL, &error); /* in use again */
+  g_assert_cmpuint (again->len, ==, 1);
+}
+
 /* What a self-test finds good is taken; what one found wrong is not, until another finds it good.
  */
 static void
@@ -791,6 +832,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/tilted-cosine", test_tilted_cosine);
   g_test_add_func ("/cone/half-pack", test_half_pack);
   g_test_add_func ("/cone/self-test", test_self_test);
+  g_test_add_func ("/cone/self-test-error", test_self_test_error);
   g_test_add_func ("/cone/offset-limit", test_offset_limit);
   g_test_add_func ("/cone/range-limit", test_range_limit);
   g_test_add_func ("/cone/short-scan-weights", test_short_scan_weights);

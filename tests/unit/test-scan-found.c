@@ -591,6 +591,10 @@ test_names (void)
   g_assert_cmpint (td_series_number ("a_0012.tif"), ==, 12);
   g_assert_cmpint (td_series_number ("abc.tif"), ==, -1);
   g_assert_cmpint (td_series_number ("a_99999999999999999999999.tif"), ==, -1);
+  g_assert_cmpint (td_series_number ("a_999999999999999999.tif"), ==, 999999999999999999);
+  g_assert_cmpint (td_series_number ("a_1000000000000000000.tif"), ==, -1); /* of 19 digits */
+  g_assert_cmpint (td_series_number ("17.tif"), ==, 17);
+  g_assert_cmpint (td_series_number (".5"), ==, 5); /* no ending, but a hidden file's name */
   g_assert_cmpint (td_name_role ("refHST0000.edf"), ==, TD_NAME_FLAT);
   g_assert_cmpint (td_name_role ("Flat_After"), ==, TD_NAME_FLAT);
   g_assert_cmpint (td_name_role ("IMAT_DarkBefore_01.tif"), ==, TD_NAME_DARK);
