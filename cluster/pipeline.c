@@ -259,6 +259,7 @@ run_open (Run *run, GError **error)
     .chain_slices = facts->slab_slices,
     .memory = pipeline->memory,
   };
+  td_volume_writer_set_cancellable (pipeline->volume, run->cancellable);
   run->reduce = td_reduce_new (&spec);
   run->job = td_job_new (run->plan);
   td_job_set_sink (run->job, run_take_slices, run);
@@ -326,6 +327,7 @@ run_clear (Run *run, gboolean ok)
     g_clear_pointer (&run->reduce, td_reduce_free);
     g_clear_pointer (&run->gather, td_gather_free);
   }
+  td_volume_writer_set_cancellable (run->pipeline->volume, NULL);
   g_clear_pointer (&run->job, td_job_unref);
   g_clear_pointer (&run->plan, td_plan_unref);
   g_array_unref (run->written);

@@ -535,7 +535,7 @@ watch_look_for_signal (TdWatch *watch)
 static void
 watch_look_for_end (TdWatch *watch)
 {
-  gboolean all = TRUE;
+  guint forced = 0; /* ranks that have not ended */
 
   if (!watch->stopping_us)
     return;
@@ -546,14 +546,14 @@ watch_look_for_end (TdWatch *watch)
   }
   for (int i = 0; i < watch->size; i++) {
     const Peer *peer = &watch->peers[i];
-    all = all && (peer->stopped || (peer->process && !watch_sees_living (peer->process)));
+    forced += !peer->stopped && !(peer->process && !watch_sees_living (peer->process));
   }
-  if (!all && watch->awake_us - watch->stopping_us < UNWIND_US)
+  if (forced > 0 && watch->awake_us - watch->stopping_us < UNWIND_US)
     return;
   if (watch->exit_status == TD_WORKER_CANCELLED) {
     if (watch->calls.discard)
       watch->calls.discard (watch->calls.user);
-    td_watch_event_begin (watch, "cancelled");
+    td_json_add_integer (td_watch_event_begin (watch, "cancelled"), "ended_by_force", forced);
     td_watch_event_end (watch);
   }
   watch_abort (watch, watch->exit_status);

@@ -10,6 +10,11 @@
 /* Where pieces take longer than this, they mostly wait: threads are added, up to so many. */
 #define LATE_US 4000
 #define LATE_THREADS 128u
+/* Where they take longer than this, and so many times as long as the shortest, storage has more to
+   do than it can. A cancelled run would wait for all of that. Threads go, down to so many. */
+#define SLOW_US 60000
+#define SLOW_TIMES 2
+#define FEWEST_THREADS 4u
 /* That the threads of one run take together, if one does not take more; with those added. */
 #define SCRATCH_BYTES ((gsize) 128 << 20)
 #define LATE_SCRATCH_BYTES ((gsize) 32 << 20)
@@ -17,6 +22,8 @@
 static guint stated_threads; /* atomic; 0: none stated */
 /* Atomic; that runs came to while their pieces were late: of those that read, and that write. */
 static guint late_threads[2];
+/* Atomic; with how many a slow one was served well, and its shortest request; 0: none was. */
+static gint slow_threads[2], least_request_us[2];
 
 void
 td_storage_set_threads (guint threads)
@@ -122,8 +129,12 @@ typedef struct {
   GError *error; /* of the piece @failed, the smallest so far; under the lock */
   guint failed;
   GThread *threads[LATE_THREADS];
-  guint n_threads, most_threads, n_late; /* under the lock; n_late: pieces */
-  gboolean stop;                         /* atomic */
+  /* Under the lock. */
+  guint n_threads, most_threads; /* beside the caller's; n_threads: that were ever started */
+  guint n_at_work;               /* all that have not gone */
+  guint n_late, n_slow;          /* pieces */
+  gint64 least_us;               /* of requests */
+  gboolean stop;                 /* atomic */
 } StorageRun;
 
 static gpointer storage_thread (gpointer user);
@@ -135,21 +146,31 @@ storage_run_add_thread (StorageRun *run)
   GThread *thread = g_thread_try_new ("storage", storage_thread, run, NULL);
 
   if (thread)
-    run->threads[run->n_threads++] = thread;
+    run->threads[run->n_threads++] = thread, run->n_at_work++;
   return thread != NULL;
 }
 
-/* A piece took so long: more of them shall be under way. */
-static void
-storage_run_was_late (StorageRun *run)
+/* A piece's requests took so long: more of them shall be under way, or fewer. FALSE: the thread
+   shall go. */
+static gboolean
+storage_run_took (StorageRun *run, gint64 us)
 {
+  gboolean goes = FALSE;
+
   g_mutex_lock (&run->lock);
-  run->n_late++;
-  if (run->n_threads < run->most_threads
-      && (guint) g_atomic_int_get ((gint *) &run->next) < run->work->count
-      && !storage_run_add_thread (run))
+  run->least_us = MIN (run->least_us, us);
+  run->n_late += us > LATE_US;
+  if (us > SLOW_US && us > SLOW_TIMES * run->least_us) {
+    run->n_slow++;
+    goes = run->n_at_work > FEWEST_THREADS;
+    run->n_at_work -= goes;
+  } else if (us > LATE_US && (run->n_slow == 0 || us < SLOW_US / 2)
+             && run->n_threads < run->most_threads
+             && (guint) g_atomic_int_get ((gint *) &run->next) < run->work->count
+             && !storage_run_add_thread (run))
     run->most_threads = run->n_threads;
   g_mutex_unlock (&run->lock);
+  return !goes;
 }
 
 /* Takes @error. */
@@ -188,8 +209,8 @@ storage_run_work (StorageRun *run)
     if (g_cancellable_set_error_if_cancelled (run->cancellable, &error)
         || !work->body (index, scratch, work->user, &error))
       storage_run_fail (run, index, error);
-    else if (g_get_monotonic_time () - begun > LATE_US)
-      storage_run_was_late (run);
+    else if (!storage_run_took (run, (g_get_monotonic_time () - begun) / MAX (work->requests, 1)))
+      break;
   }
   return TRUE;
 }
@@ -216,24 +237,58 @@ storage_run_join (StorageRun *run)
   }
 }
 
+/* What runs of the same kind begin with. A run of few pieces says how late they are, and not how
+   many threads they are worth. */
+static void
+storage_run_remember (const StorageRun *run)
+{
+  const guint kind = run->work->writes ? 1 : 0;
+  const gboolean late = run->n_late > run->work->count / 2;
+  gint *known = (gint *) &late_threads[kind], *slow = &slow_threads[kind];
+  const gint at_work = (gint) run->n_at_work;
+
+  g_atomic_int_set (known, late ? MAX (g_atomic_int_get (known), (gint) run->n_threads + 1) : 0);
+  if (run->n_slow > 0)
+    g_atomic_int_set (slow, at_work);
+  else if (!late || (g_atomic_int_get (slow) > 0 && at_work > g_atomic_int_get (slow)))
+    g_atomic_int_set (slow, late ? at_work : 0);
+  g_atomic_int_set (&least_request_us[kind], late ? (gint) MIN (run->least_us, G_MAXINT) : 0);
+}
+
+/* How many threads a run begins with. */
+static guint
+storage_run_first (const TdStorageWork *work, guint wanted, guint late)
+{
+  const guint kind = work->writes ? 1 : 0;
+  const guint affordable
+      = (guint) CLAMP (SCRATCH_BYTES / MAX (work->scratch_bytes, 1), 1, MOST_THREADS);
+  const guint before = MIN ((guint) g_atomic_int_get ((gint *) &late_threads[kind]), late);
+  const guint slow = (guint) g_atomic_int_get (&slow_threads[kind]);
+  const guint first = MAX (MIN (wanted, affordable), before);
+
+  return MIN (slow ? MIN (first, slow) : first, work->count);
+}
+
 gboolean
 td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error)
 {
   const gsize each = MAX (work->scratch_bytes, 1);
-  const guint affordable = (guint) CLAMP (SCRATCH_BYTES / each, 1, MOST_THREADS);
   const guint wanted = storage_thread_count (work->small);
   const guint late = storage_thread_limit ((guint) MIN (LATE_SCRATCH_BYTES / each, LATE_THREADS));
-  gint *known = (gint *) &late_threads[work->writes ? 1 : 0];
-  const guint before = MIN ((guint) g_atomic_int_get (known), late);
-  const guint most = MIN (MAX (MIN (wanted, affordable), before), work->count);
-  StorageRun run
-      = { .work = work, .cancellable = cancellable, .turns = storage_turns, .turn = storage_turn };
+  const guint first = storage_run_first (work, wanted, late);
+  const gint least = g_atomic_int_get (&least_request_us[work->writes ? 1 : 0]);
+  StorageRun run = { .work = work,
+                     .cancellable = cancellable,
+                     .turns = storage_turns,
+                     .turn = storage_turn,
+                     .n_at_work = 1,
+                     .least_us = least ? least : G_MAXINT64 };
 
   if (work->count == 0)
     return !g_cancellable_set_error_if_cancelled (cancellable, error);
   g_mutex_init (&run.lock);
   g_mutex_lock (&run.lock);
-  while (run.n_threads + 1 < most && storage_run_add_thread (&run))
+  while (run.n_threads + 1 < first && storage_run_add_thread (&run))
     ;
   run.most_threads = MIN (MAX (wanted, late), work->count) - 1;
   g_mutex_unlock (&run.lock);
@@ -244,10 +299,7 @@ td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **e
     storage_run_fail (&run, 0, reason);
   }
   storage_run_join (&run);
-  /* A run of few pieces says how late they are, and not how many threads they are worth. */
-  g_atomic_int_set (known, run.n_late > work->count / 2
-                               ? MAX (g_atomic_int_get (known), (gint) run.n_threads + 1)
-                               : 0);
+  storage_run_remember (&run);
   g_mutex_clear (&run.lock);
   if (!run.error)
     return TRUE;

@@ -7,6 +7,7 @@
  * Threads that move samples between storage and memory. They mostly wait, or convert what they
  * moved. So there are more of them than processors, and they are not the threads that compute.
  * Where storage answers late, threads are added, since it serves many requests at once.
+ * Where it has more requests than it can serve, they go again: whoever cancels waits for those.
  */
 
 /* Does piece @index of a transfer. @scratch: the thread's own memory. Any thread; pieces with
@@ -20,6 +21,8 @@ typedef struct {
   gpointer user;
   gboolean small;  /* pieces are so small that storage answers later than it takes to move them */
   gboolean writes; /* else it reads; one may be late and the other not */
+  guint requests;  /* that a piece makes one after another, asking between them whether to go on; 0
+                      counts as one */
 } TdStorageWork;
 
 /**

@@ -543,6 +543,7 @@ volume_portion_write (VolumePortion *portion, guint count, GError **error)
     .body = writer->file >= 0 ? volume_portion_write_piece : volume_portion_write_slice,
     .user = portion,
     .writes = TRUE,
+    .requests = writer->file >= 0 ? 1 : (guint) ((voxels + PIECE_VOXELS - 1) / PIECE_VOXELS),
   };
 
   for (guint i = 0; i < count; i++)

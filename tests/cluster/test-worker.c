@@ -2,12 +2,15 @@
 /* Jobs run on several ranks of this machine, as mpirun starts them. Whatever the grid, the volume
    is that of a single process. A job that cannot be done ends, says why, and goes on later. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cluster/job-file.h"
 #include "cluster/model.h"
@@ -145,8 +148,9 @@ recipe_take (TdRecipe *recipe, const char *options)
   g_assert_no_error (error);
 }
 
+/* @disk: where the volume goes; NULL: to the job. */
 static void
-work_submit (Work *work, const Case *test, const TdClusterWish *wish)
+work_submit_to (Work *work, const char *disk, const Case *test, const TdClusterWish *wish)
 {
   static guint number;
   g_auto (TdJobFile) job;
@@ -156,7 +160,7 @@ work_submit (Work *work, const Case *test, const TdClusterWish *wish)
   td_job_file_init (&job);
   job.id = g_strdup_printf ("20261122-120000-%08u", number++);
   work->folder = test_folder_file (home, job.id);
-  work->output = case_volume (test, work->folder, "volume");
+  work->output = case_volume (test, disk ? disk : work->folder, "volume");
   job.output = g_strdup (work->output);
   g_assert_cmpint (g_mkdir (work->folder, 0700), ==, 0);
   job.scan_path = scan_path (test->scan);
@@ -173,6 +177,12 @@ work_submit (Work *work, const Case *test, const TdClusterWish *wish)
   job.cluster.columns = test->columns;
   job.cluster.ordered = test->ordered;
   g_assert_true (td_job_file_save (&job, work->folder, &error));
+}
+
+static void
+work_submit (Work *work, const Case *test, const TdClusterWish *wish)
+{
+  work_submit_to (work, NULL, test, wish);
 }
 
 static void
@@ -1060,6 +1070,117 @@ test_cancel (void)
     g_assert_false (g_str_has_prefix (name, "volume"));
 }
 
+/* All that the volume and its part take in @folder. */
+static guint64
+count_volume (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  guint64 n = 0;
+
+  for (const char *name; (name = g_dir_read_name (dir));)
+    n += g_str_has_prefix (name, "volume");
+  return n;
+}
+
+/* Ranks that are cancelled while they write to a slow disk write no more, and leave nothing. A
+   folder into which somebody still writes would stay. */
+static void
+test_cancel_writing (gconstpointer format)
+{
+  g_autoptr (TestFolder) disk = test_folder_new ();
+  g_auto (GStrv) environment = g_get_environ ();
+  g_autoptr (GError) error = NULL;
+  Case test = held_case;
+  g_auto (Work) work;
+
+  test.format = format;
+  work_submit_to (&work, disk->path, &test, &held_wish);
+  environment
+      = g_environ_setenv (environment, "LD_PRELOAD", g_getenv ("TOMODESK_SLOW_STORAGE"), TRUE);
+  environment = g_environ_setenv (environment, "SLOW_STORAGE", work.output, TRUE);
+  environment = g_environ_setenv (environment, "SLOW_RATE", "0.03", TRUE);
+  work_start_in (&work, test.ranks, environment);
+  g_assert_true (work_await (&work, computes));
+  g_usleep (G_USEC_PER_SEC);
+  g_assert_true (td_job_ask_cancel (work.folder, &error));
+  work_wait (&work);
+  g_assert_cmpint (work.status, ==, 75);
+  g_assert_cmpfloat (work.taken, <, 10);
+  g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
+  g_assert_cmpuint (count_volume (disk->path), ==, 0);
+  g_autoptr (JsonNode) cancelled = work_event (&work, "cancelled");
+  g_assert_nonnull (cancelled);
+  g_assert_cmpuint (td_json_count (cancelled, "ended_by_force"), ==, 0);
+}
+
+static void
+fill_disk (const char *path)
+{
+  static const char zeros[65536];
+  const int file = open (path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+
+  for (gsize bytes = sizeof zeros; bytes > 0;)
+    if (write (file, zeros, bytes) <= 0)
+      bytes /= 2;
+  close (file);
+}
+
+static const struct {
+  const char *format, *processors; /* that ranks see: with many they map what lies in memory */
+} full_disks[] = { { "tiff", "2" },    { "bigtiff", "8" }, { "hdf5", "8" },
+                   { "bigtiff", "2" }, { "hdf5", "2" },    { "tiff", "8" } };
+#define QUICK_FULL_DISKS 2
+
+/* Another program fills the disk of the volume while ranks read. All of them end, the reason is
+   told, and once there is room the job goes on. */
+static void
+test_disk_fills (gconstpointer data)
+{
+  const guint at = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) disk = test_folder_new ();
+  g_autofree char *filler = test_folder_file (disk, "filler");
+  g_autofree char *preload = g_strdup_printf ("%s:%s", g_getenv ("TOMODESK_SLOW_STORAGE"),
+                                              g_getenv ("TOMODESK_FAIL_AT"));
+  g_auto (GStrv) environment = g_get_environ ();
+  Case test = held_case;
+  g_auto (Work) work;
+
+  if (mount ("tmpfs", disk->path, "tmpfs", 0, "size=4m") != 0) { /* for a volume of 1 MiB */
+    g_test_skip ("only root may mount a small disk");
+    return;
+  }
+  test.format = full_disks[at].format;
+  g_autofree char *single = single_volume (&test), *scan = scan_path (test.scan);
+  work_submit_to (&work, disk->path, &test, &held_wish);
+  const char *const variables[][2] = { { "LD_PRELOAD", preload },
+                                       { "FAIL_PROCESSORS", full_disks[at].processors },
+                                       { "SLOW_STORAGE", scan },
+                                       { "SLOW_RATE", "2" },
+                                       { "SLOW_LATENCY", "1" } };
+  for (guint i = 0; i < G_N_ELEMENTS (variables); i++)
+    environment = g_environ_setenv (environment, variables[i][0], variables[i][1], TRUE);
+  work_start_in (&work, test.ranks, environment);
+  g_assert_true (work_await (&work, reads));
+  fill_disk (filler);
+  work_wait (&work);
+  g_autoptr (JsonNode) failed = work_event (&work, "failed");
+  /* Some was taken ahead, and an HDF5 file has some for what is no sample. */
+  const gboolean room = full_disks[at].processors[0] == '8' || strcmp (test.format, "hdf5") == 0;
+  g_assert_true (room || failed);
+  if (failed) {
+    g_assert_cmpint (work.status, !=, 0);
+    g_assert_nonnull (strstr (td_json_string (failed, "text"), "the disk is full"));
+    g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
+    g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
+    g_remove (filler);
+    work_start (&work, test.ranks);
+    work_wait (&work);
+  }
+  work_assert_done (&work);
+  assert_same (work.output, single, TRUE);
+  g_assert_cmpint (umount (disk->path), ==, 0);
+}
+
 /* The disk is full from some write on. */
 static void
 test_disk_full (void)
@@ -1128,6 +1249,16 @@ main (int argc, char **argv)
   g_test_add_func ("/worker/silence", test_silence);
   g_test_add_func ("/worker/cancel", test_cancel);
   g_test_add_func ("/worker/disk-full", test_disk_full);
+  g_test_add_data_func ("/worker/cancel-writing/tiff", "tiff", test_cancel_writing);
+  if (g_test_slow ()) {
+    g_test_add_data_func ("/worker/cancel-writing/bigtiff", "bigtiff", test_cancel_writing);
+    g_test_add_data_func ("/worker/cancel-writing/hdf5", "hdf5", test_cancel_writing);
+  }
+  for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (full_disks) : QUICK_FULL_DISKS); i++) {
+    g_autofree char *name = g_strdup_printf ("/worker/disk-fills/%s/%s", full_disks[i].format,
+                                             full_disks[i].processors);
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), test_disk_fills);
+  }
   const int status = g_test_run ();
   test_folder_free (home);
   return status;

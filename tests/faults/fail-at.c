@@ -10,6 +10,7 @@
  *     FAIL_TRACE=1         the failing call's stack goes to standard error
  *     FAIL_SEGV=99         a wrong address ends the program with this status; an overflow of the
  *                          stack, on which no handler can run, still ends it by a signal
+ *     FAIL_PROCESSORS=8    the program sees so many processors, whatever there are
  *
  * The kinds are:
  *
@@ -27,6 +28,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -295,6 +297,36 @@ TRANSFER (int, syncfs, SYNC, EIO, (int fd), fd)
 
 SPACE_OF (statvfs, statvfs)
 SPACE_OF (statvfs64, statvfs64)
+
+/* ── Processors ── */
+
+static int
+fail_at_processors (void)
+{
+  const char *wish = getenv ("FAIL_PROCESSORS");
+
+  return wish ? atoi (wish) : 0;
+}
+
+long
+sysconf (int name)
+{
+  REAL (sysconf);
+  const int n = name == _SC_NPROCESSORS_ONLN ? fail_at_processors () : 0;
+
+  return n > 0 ? n : real (name);
+}
+
+int
+pthread_getaffinity_np (pthread_t thread, size_t size, cpu_set_t *set)
+{
+  REAL (pthread_getaffinity_np);
+  const int n = fail_at_processors (), failed = real (thread, size, set);
+
+  for (int i = 0; i < n; i++)
+    CPU_SET_S ((size_t) i, size, set);
+  return failed;
+}
 
 #define NAMES(name, parameters, path, ...)                                                         \
   int name parameters                                                                              \

@@ -89,6 +89,51 @@ test_remembered (void)
   g_assert_false (again->gave_up);
 }
 
+/* ── Storage that is slow ── */
+
+#define LINE_US 10000 /* that each piece has the line for itself */
+#define SLOW_PIECES 100u
+
+typedef struct {
+  GMutex line;
+  guint under_way; /* atomic */
+  guint most;      /* in the second half; under the lock */
+} Slow;
+
+static gboolean
+slow_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  Slow *slow = user;
+  const guint now = (guint) g_atomic_int_add ((gint *) &slow->under_way, 1) + 1;
+
+  g_mutex_lock (&slow->line);
+  if (index > SLOW_PIECES / 2)
+    slow->most = MAX (slow->most, now);
+  g_usleep (LINE_US);
+  g_mutex_unlock (&slow->line);
+  g_atomic_int_add ((gint *) &slow->under_way, -1);
+  return TRUE;
+}
+
+/* Where all requests share a slow line, more of them at once only make a cancelled run wait. Those
+   under way take a tenth of a second. */
+static void
+test_slow (void)
+{
+  for (guint again = 0; again < 2; again++) {
+    Slow slow = { .most = 0 };
+    const TdStorageWork work = {
+      .count = SLOW_PIECES, .body = slow_piece, .user = &slow, .small = TRUE, .writes = TRUE
+    };
+
+    g_mutex_init (&slow.line);
+    g_assert_true (td_storage_run (&work, NULL, NULL));
+    g_mutex_clear (&slow.line);
+    g_test_message ("%u at once", slow.most);
+    g_assert_cmpuint (slow.most, <=, 12);
+  }
+}
+
 /* Benches that state a number of threads get these. */
 static void
 test_stated (void)
@@ -182,6 +227,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/storage-threads/late", test_late);
   g_test_add_func ("/storage-threads/remembered", test_remembered);
+  g_test_add_func ("/storage-threads/slow", test_slow);
   g_test_add_func ("/storage-threads/stated", test_stated);
   g_test_add_func ("/storage-threads/turns", test_turns);
   return g_test_run ();
