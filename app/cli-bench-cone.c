@@ -137,7 +137,7 @@ cli_bench_cone_parse (int argc, char **argv, Options *o)
   if (status >= 0)
     return status;
   if (o->preset && !take_preset (o))
-    return td_cli_usage ("bench",
+    return td_cli_usage ("bench --cone",
                          "--preset is one of the names below, as in 1k-512 or 1k-512/4, not "
                          "\"%s\"",
                          o->preset);
@@ -146,9 +146,10 @@ cli_bench_cone_parse (int argc, char **argv, Options *o)
   o->views = o->views ? o->views : o->size;
   if (o->size < 1 || o->columns < 1 || o->views < 1 || o->size > 4096 || o->columns > 8192
       || o->views > 16384)
-    return td_cli_usage ("bench", "--size goes to 4096, --columns to 8192 and --views to 16384");
+    return td_cli_usage ("bench --cone",
+                         "--size goes to 4096, --columns to 8192 and --views to 16384");
   if (o->runs < 3 || o->runs > 1000)
-    return td_cli_usage ("bench", "--runs goes from 3 to 1000");
+    return td_cli_usage ("bench --cone", "--runs goes from 3 to 1000");
   return -1;
 }
 

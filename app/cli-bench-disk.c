@@ -97,21 +97,21 @@ cli_bench_disk_parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
     return status;
   o->views = o->views ? o->views : o->columns;
   if (!o->folder || !g_file_test (o->folder, G_FILE_TEST_IS_DIR))
-    return td_cli_usage ("bench", "--disk takes a folder that exists");
+    return td_cli_usage ("bench --disk DIR", "--disk takes a folder that exists");
   if (o->columns < 8 || o->columns > 16384 || o->rows < 1 || o->rows > 16384 || o->views < 2
       || o->views > 65536)
-    return td_cli_usage ("bench",
+    return td_cli_usage ("bench --disk DIR",
                          "--columns goes from 8 to 16384, --rows-in-scan to 16384 and --views to "
                          "65536");
   if (o->megabytes < 8 || o->runs < 1 || o->runs > 100)
-    return td_cli_usage ("bench", "--storage-mb goes from 8 on, --runs from 1 to 100");
+    return td_cli_usage ("bench --disk DIR", "--storage-mb goes from 8 on, --runs from 1 to 100");
   if (o->json && o->csv)
-    return td_cli_usage ("bench", "--json and --csv exclude each other");
+    return td_cli_usage ("bench --disk DIR", "--json and --csv exclude each other");
   if (!cli_bench_disk_take_formats (o->in, o->formats_in)
       || !cli_bench_disk_take_formats (o->out, o->formats_out))
-    return td_cli_usage ("bench", "--in and --out take tiff, bigtiff and hdf5");
+    return td_cli_usage ("bench --disk DIR", "--in and --out take tiff, bigtiff and hdf5");
   if (!cli_bench_disk_take_depths (o))
-    return td_cli_usage ("bench", "--depths takes 32, 16 and 8");
+    return td_cli_usage ("bench --disk DIR", "--depths takes 32, 16 and 8");
   return -1;
 }
 

@@ -41,9 +41,10 @@ cli_bench_end_parse (int argc, char **argv, TdCliRecipe *recipe, Options *o)
   o->views = o->views ? o->views : o->columns;
   if (o->columns < 1 || o->columns > 16384 || o->rows < 1 || o->rows > 16384 || o->views < 1
       || o->views > 65536)
-    return td_cli_usage ("bench", "--columns and --rows-in-memory go to 16384, --views to 65536");
+    return td_cli_usage ("bench --end-to-end",
+                         "--columns and --rows-in-memory go to 16384, --views to 65536");
   if (o->runs < 3 || o->runs > 1000)
-    return td_cli_usage ("bench", "--runs goes from 3 to 1000");
+    return td_cli_usage ("bench --end-to-end", "--runs goes from 3 to 1000");
   return -1;
 }
 

@@ -66,9 +66,10 @@ cli_bench_fdk_parse (int argc, char **argv, Options *o)
   o->views = o->views ? o->views : o->size;
   if (o->size < 1 || o->columns < 1 || o->views < 1 || o->size > 4096 || o->columns > 8192
       || o->views > 16384)
-    return td_cli_usage ("bench", "--size goes to 4096, --columns to 8192 and --views to 16384");
+    return td_cli_usage ("bench --cone --end-to-end",
+                         "--size goes to 4096, --columns to 8192 and --views to 16384");
   if (o->runs < 1 || o->runs > 1000)
-    return td_cli_usage ("bench", "--runs goes from 1 to 1000");
+    return td_cli_usage ("bench --cone --end-to-end", "--runs goes from 1 to 1000");
   return -1;
 }
 

@@ -61,17 +61,18 @@ cli_bench_prepare_parse (int argc, char **argv, Options *o)
   if (status >= 0)
     return status;
   if (o->columns < 1 || o->views < 1 || o->columns > 65536 || o->views > 65536)
-    return td_cli_usage ("bench", "--columns and --views go from 1 to 65536");
+    return td_cli_usage ("bench --prepare", "--columns and --views go from 1 to 65536");
   if (o->rows < 1 || o->rows > 4096)
-    return td_cli_usage ("bench", "--rows goes from 1 to 4096");
+    return td_cli_usage ("bench --prepare", "--rows goes from 1 to 4096");
   if (o->runs < 5 || o->runs > 1000)
-    return td_cli_usage ("bench", "--runs goes from 5 to 1000: fewer say little");
+    return td_cli_usage ("bench --prepare", "--runs goes from 5 to 1000: fewer say little");
   if (!(o->rings >= 0 && o->rings <= 1))
-    return td_cli_usage ("bench", "--rings goes from 0 to 1");
+    return td_cli_usage ("bench --prepare", "--rings goes from 0 to 1");
   if (o->json && o->csv)
-    return td_cli_usage ("bench", "--json and --csv exclude each other");
+    return td_cli_usage ("bench --prepare", "--json and --csv exclude each other");
   if (o->parts && (!o->step || o->json || o->csv))
-    return td_cli_usage ("bench", "--parts goes with --step, and neither --json nor --csv");
+    return td_cli_usage ("bench --prepare",
+                         "--parts goes with --step, and neither --json nor --csv");
   return -1;
 }
 

@@ -46,9 +46,10 @@ cli_bench_rays_parse (int argc, char **argv, Options *o)
     return status;
   o->views = o->views ? o->views : o->size;
   if (o->size < 8 || o->size > 1280 || o->views < 1 || o->views > 16384)
-    return td_cli_usage ("bench", "--size goes from 8 to 1280 and --views to 16384");
+    return td_cli_usage ("bench --cone --project",
+                         "--size goes from 8 to 1280 and --views to 16384");
   if (o->runs < 3 || o->runs > 1000)
-    return td_cli_usage ("bench", "--runs goes from 3 to 1000");
+    return td_cli_usage ("bench --cone --project", "--runs goes from 3 to 1000");
   return -1;
 }
 

@@ -14,12 +14,24 @@
 
 static gboolean show_help;
 
+/* GOption would name the options before the verb, and some operands twice. */
 static int
-cli_shared_print_help (GOptionContext *context)
+cli_shared_print_help (GOptionContext *context, const char *usage)
 {
   g_autofree char *text = g_option_context_get_help (context, FALSE, NULL);
+  const char *rest = strstr (text, "\n\n");
+  g_autofree char *own = g_strdup_printf ("Usage:\n  tomodesk-cli %s%s", usage, rest ? rest : "");
 
-  return td_cli_print_text (g_strchomp (text));
+  return td_cli_print_text (g_strchomp (own));
+}
+
+/* The verb, with the options that make it another verb: usage "--cone [OPTION…]" of "bench". */
+static char *
+cli_shared_verb (const char *name, const char *usage)
+{
+  const char *end = g_str_has_prefix (usage, "--") ? strstr (usage, " [") : NULL;
+
+  return end ? g_strdup_printf ("%s %.*s", name, (int) (end - usage), usage) : g_strdup (name);
 }
 
 /* What GOption allocated stays until the program ends. */
@@ -84,9 +96,9 @@ td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *
     { "help", 'h', 0, G_OPTION_ARG_NONE, &show_help, "Show this help", NULL },
     { NULL },
   };
-  const char *verb = argv[0];
-  g_autofree char *usage = g_strdup_printf ("%s %s", verb, help->usage);
-  g_autoptr (GOptionContext) context = g_option_context_new (usage);
+  g_autofree char *verb = cli_shared_verb (argv[0], help->usage);
+  g_autofree char *usage = g_strdup_printf ("%s %s", argv[0], help->usage);
+  g_autoptr (GOptionContext) context = g_option_context_new (NULL);
   g_autofree char *examples = g_strconcat ("Examples:\n", help->examples, NULL);
   g_autoptr (GError) error = NULL;
 
@@ -109,14 +121,13 @@ td_cli_parse (int argc, char **argv, const TdCliHelp *help, const GOptionEntry *
     return td_cli_usage (verb, "%s", error->message);
   cli_shared_keep_words (entries);
   if (show_help)
-    return cli_shared_print_help (context);
+    return cli_shared_print_help (context, usage);
 
   guint n = collect_operands (argv + 1, argc - 1, operands, out);
   if (n < operands)
-    return td_cli_usage (verb, "something is missing: %s %s", verb, help->usage);
+    return td_cli_usage (verb, "something is missing: %s", usage);
   if (n > operands)
-    return td_cli_usage (verb, "\"%s\" is one word too many: %s %s", argv[argc - 1], verb,
-                         help->usage);
+    return td_cli_usage (verb, "\"%s\" is one word too many: %s", argv[argc - 1], usage);
   return -1;
 }
 

@@ -105,6 +105,8 @@ test_usage (void)
     { { "slice", "a", "--raw", "10:20" }, "--raw" },
     { { "slice", "a", "--statistics", "--at", "3" }, "--statistics" },
     { { "bench", "--cone", "--preset", "3k-1k" }, "3k-1k" },
+    { { "bench", "--cone", "--colour" }, "bench --cone --help" },
+    { { "bench", "--cone", "--project", "--runs", "0" }, "bench --cone --project --help" },
     { { "bench", "--cone", "--preset", "1k-512/3" }, "1k-512/3" },
     { { "reconstruct", "a", "--output" }, "--output" },
     { { "reconstruct", "a", "--output", "b", "--bits", "12" }, "12" },
@@ -122,16 +124,18 @@ test_usage (void)
 static void
 test_help (void)
 {
-  static const char *const verbs[] = { "info", "plan", "reconstruct" };
+  static const char *const verbs[] = { "info", "plan", "reconstruct", "batch", "bench" };
   g_auto (TdTestRun) run = { 0 };
 
   td_test_cli (&run, NULL, "--help", NULL);
   g_assert_cmpint (run.status, ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (verbs); i++) {
     g_auto (TdTestRun) one = { 0 };
+    g_autofree char *usage = g_strdup_printf ("Usage:\n  tomodesk-cli %s ", verbs[i]);
     g_assert_nonnull (strstr (run.out, verbs[i]));
     td_test_cli (&one, NULL, verbs[i], "--help", NULL);
     g_assert_cmpint (one.status, ==, 0);
+    g_assert_true (g_str_has_prefix (one.out, usage));
     g_assert_nonnull (strstr (one.out, "Examples:"));
   }
 }
