@@ -7,6 +7,7 @@
 #include "cli-recipe.h"
 #include "cli-table.h"
 #include "cli-verbs.h"
+#include "compute/device/host.h"
 #include "compute/engine/plan.h"
 #include "compute/lab/lab-report.h"
 #include "compute/lab/lab-review.h"
@@ -332,6 +333,8 @@ cli_lab_facts (TdCliTable *table, const TdLab *lab, const TdLabResult *result)
   td_cli_table_text (table, "units", against->units);
   td_cli_table_text (table, "compared_with", result->against < 0 ? "reference" : "variant");
   td_cli_table_number (table, "reference_s", result->reference ? result->reference->first_s : NAN);
+  td_cli_table_integer (table, "reference_slices", result->truths);
+  td_cli_table_number (table, "reference_estimate_s", result->truths ? result->truths_s : NAN);
   td_cli_table_number (table, "noise", result->noise);
   if (result->noise > 0)
     td_cli_table_say (table, "noise of the data, from even and odd views: %.3e %s\n", result->noise,
@@ -373,9 +376,22 @@ cli_lab_print (const Options *o, const TdLab *lab, const TdLabResult *result,
 
 /* ── The verb ── */
 
+/* What takes longer is told before it begins, in a log too. */
+#define LONG_S 5
+
+/* @user: whether the cost of double precision was told. */
 static void
 cli_lab_progress (const TdLabResult *result, double fraction, gpointer user)
 {
+  gboolean *told = user;
+
+  if (result->truths && result->truths_s > LONG_S && !*told) {
+    g_autofree char *time = td_cli_duration (result->truths_s);
+    td_cli_progress_clear ();
+    td_cli_say ("double precision: %u slice%s in about %s on %u threads; Ctrl-C ends it",
+                result->truths, result->truths == 1 ? "" : "s", time, td_host_threads ());
+    *told = TRUE;
+  }
   td_cli_progress ("comparing", fraction, -1, NULL);
 }
 
@@ -406,10 +422,11 @@ cli_lab (const TdCliRecipe *recipe, const char *path, const Options *o)
     return td_cli_fail (error);
   g_autoptr (TdLabReview) review = NULL;
   g_autoptr (TdLabResult) own = NULL;
+  gboolean told = FALSE;
   if (o->preset)
-    review = td_lab_review_run (lab, engine, scan, cli_lab_progress, NULL, cancellable, &error);
+    review = td_lab_review_run (lab, engine, scan, cli_lab_progress, &told, cancellable, &error);
   else
-    own = td_lab_run (lab, engine, scan, cli_lab_progress, NULL, cancellable, &error);
+    own = td_lab_run (lab, engine, scan, cli_lab_progress, &told, cancellable, &error);
   td_cli_progress_clear ();
   const TdLabResult *result = review ? review->scan : own;
   if (!result || !cli_lab_write_all (o, lab, result, review, &error))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "choose-file.h"
+#include "compute/device/host.h"
 #include "compute/lab/lab-report.h"
 #include "dataset/output.h"
 #include "lab-blind.h"
@@ -93,6 +94,21 @@ lab_view_show_budget (TdLabView *self)
   }
 }
 
+/* What double precision costs, until it is there. */
+static void
+lab_view_add_cost (const TdLabResult *result, GString *text)
+{
+  const double seconds = ceil (result->truths_s);
+
+  if (result->truths == 0 || result->reference || result->no_reference)
+    return;
+  g_string_append_printf (text,
+                          ngettext ("double precision: %u slice in about %.0f s on %u threads",
+                                    "double precision: %u slices in about %.0f s on %u threads",
+                                    result->truths),
+                          result->truths, seconds, td_host_threads ());
+}
+
 /* How A and B differ, and whether it shows. */
 static void
 lab_view_show_words (TdLabView *self)
@@ -101,6 +117,8 @@ lab_view_show_words (TdLabView *self)
   const TdLabOutcome *against = result ? td_lab_against (result) : NULL;
   GString *text = g_string_new (NULL);
 
+  if (result)
+    lab_view_add_cost (result, text);
   if (against && result->noise > 0)
     g_string_append_printf (text, _ ("noise of the data %.3g %s"), result->noise, against->units);
   TdMessage *const missing[]

@@ -115,6 +115,14 @@ side_of (double low, double high, double grid, double *zero)
   return (guint) CLAMP (ceil (high + *zero + 0.5 - 1e-3), 1, G_MAXINT);
 }
 
+/* Between two pixels the lower one is taken, whatever rounding made of the half. So a detector has
+   the same grid of pixels when some of its rows are left out. */
+static double
+cone_rectify_pixel_at (double place)
+{
+  return ceil (place - 0.5 - 1e-6);
+}
+
 /* As large as the image of the detector's outer edges in every view. A pixel lies on one of the
    first view's pixels, so that what is nearly upright is nearly copied. */
 static gboolean
@@ -130,7 +138,9 @@ choose_size (const TdConeTask *task, Rectified *rectified)
 
     stand_of (m, &stand);
     rectified_matrix (&stand, rectified, matrix);
-    if (view == 0 && !cone_rectify_transfer (m, matrix, rint (m[3]), rint (m[7]), grid))
+    if (view == 0
+        && !cone_rectify_transfer (m, matrix, cone_rectify_pixel_at (m[3]),
+                                   cone_rectify_pixel_at (m[7]), grid))
       return FALSE;
     for (guint corner = 0; corner < 4; corner++) {
       double at[2];

@@ -6,181 +6,9 @@
 #include "compute/engine/fdk/fdk.h"
 #include "compute/engine/job.h"
 #include "compute/recipe/field.h"
-#include "lab.h"
 #include "compute/engine/plan.h"
-
-/* ── Rows ── */
-
-/**
- * The prepared row that a slice of a parallel beam is made of, as a job prepares it. Its even and
- * its odd views are scans of their own. All recipes with the same preparation share them.
- */
-typedef struct {
-  TdRecipe recipe; /* what decides about the rows, over the preset */
-  guint n_views, n_columns;
-  float *sinogram; /* [view][column] */
-  TdScan *halves[2];
-  TdRecipe half_recipe; /* the axis and the field of view of the halves */
-} TdLabRows;
-
-#define LEAST_VIEWS 4
-
-/* Everything that decides how a row is cut out and prepared, and about its axis. */
-static void
-lab_rows_recipe (const TdRecipe *from, TdRecipe *rows)
-{
-  td_recipe_init (rows);
-  memcpy (rows->steps, from->steps, sizeof rows->steps);
-  rows->n_steps = from->n_steps;
-  memcpy (rows->mask, from->mask, sizeof rows->mask);
-  td_recipe_state_axis (rows, from->centre_px, from->tilt_deg);
-  memcpy (rows->crop, from->crop, sizeof rows->crop);
-  memcpy (rows->bin, from->bin, sizeof rows->bin);
-  rows->bin_views = from->bin_views;
-  rows->view_first = from->view_first;
-  rows->view_end = from->view_end;
-  rows->row_first = from->row_first;
-  rows->row_end = from->row_end;
-  rows->angle_offset_deg = from->angle_offset_deg;
-  rows->reverse_rotation = from->reverse_rotation;
-  rows->field_of_view = from->field_of_view;
-  rows->memory_limit_bytes = from->memory_limit_bytes;
-  rows->method = TD_METHOD_FBP;
-}
-
-/* Whether @recipe, as a plan resolved it, wants the same rows. */
-static gboolean
-lab_rows_serve (const TdLabRows *rows, const TdRecipe *recipe)
-{
-  TdRecipe wanted;
-
-  lab_rows_recipe (recipe, &wanted);
-  return td_recipe_equal (&rows->recipe, &wanted);
-}
-
-static void
-lab_rows_keep (float *sinogram, gpointer user)
-{
-  TdLabRows *rows = user;
-
-  rows->sinogram = sinogram;
-}
-
-static void
-lab_rows_ignore (guint first, guint count, const float *slices, gpointer user)
-{
-}
-
-/* Views parity, parity + 2, … as a scan of one row. */
-static TdScan *
-lab_rows_half (const TdLabRows *rows, const TdScanFacts *whole, guint parity)
-{
-  const guint n = (rows->n_views - parity + 1) / 2;
-  float *half = g_new (float, (gsize) n * rows->n_columns);
-  g_autofree double *angles = g_new (double, n);
-  TdScanFacts facts = {
-    .path = whole->path,
-    .title = whole->title,
-    .n_columns = rows->n_columns,
-    .n_rows = 1,
-    .n_views = n,
-    .sample_type = TD_SAMPLE_FLOAT32,
-    .angles_rad = angles,
-    .transmission_logged = TRUE,
-    .centre_px = rows->half_recipe.centre_px,
-    .geometry = whole->geometry,
-  };
-
-  for (guint i = 0; i < n; i++) {
-    angles[i] = whole->angles_rad[2 * i + parity];
-    memcpy (half + (gsize) i * rows->n_columns,
-            rows->sinogram + (gsize) (2 * i + parity) * rows->n_columns,
-            rows->n_columns * sizeof *half);
-  }
-  return td_scan_new_from_memory (&facts, half, NULL, NULL, g_free, half);
-}
-
-static void
-lab_rows_make_halves (TdLabRows *rows, const TdPlan *plan)
-{
-  const TdFbp *fbp = plan->extra;
-  TdRecipe *half = &rows->half_recipe;
-
-  *half = plan->recipe;
-  half->centre_px = td_fbp_centre (fbp, plan->facts.first_slice);
-  half->field_of_view = fbp->blend ? TD_FIELD_HALF : TD_FIELD_FULL;
-  if (rows->n_views < LEAST_VIEWS)
-    return;
-  for (guint parity = 0; parity < 2; parity++)
-    rows->halves[parity] = lab_rows_half (rows, td_scan_facts (plan->scan), parity);
-}
-
-static void
-lab_rows_free (TdLabRows *rows)
-{
-  if (!rows)
-    return;
-  for (guint i = 0; i < 2; i++)
-    g_clear_pointer (&rows->halves[i], td_scan_unref);
-  g_free (rows->sinogram);
-  g_free (rows);
-}
-
-/* @plan: any of the recipe's, of a parallel beam. Blocks. */
-static TdLabRows *
-lab_rows_new (const TdPlan *plan, TdEngine *engine, TdScan *scan, GCancellable *cancellable,
-              GError **error)
-{
-  g_autoptr (TdPlan) rows_plan = NULL;
-  TdLabRows *rows = g_new0 (TdLabRows, 1);
-  TdRecipe one;
-
-  lab_rows_recipe (&plan->recipe, &rows->recipe);
-  one = rows->recipe;
-  /* Only the row is wanted: of the slice one pixel will do. */
-  one.region[2] = one.region[3] = 1;
-  rows_plan = td_plan_new (engine, scan, &one, NULL, cancellable, error);
-  if (!rows_plan) {
-    lab_rows_free (rows);
-    return NULL;
-  }
-  const TdScanFacts *facts = td_scan_facts (rows_plan->scan);
-  rows->n_views = facts->n_views;
-  rows->n_columns = facts->n_columns;
-  g_autoptr (TdJob) job = td_job_new (rows_plan);
-  td_job_set_sink (job, lab_rows_ignore, NULL);
-  td_job_set_sinogram_sink (job, lab_rows_keep, rows);
-  if (!td_job_run (job, cancellable, error)) {
-    lab_rows_free (rows);
-    return NULL;
-  }
-  if (!rows->sinogram) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "A row of %u views × %u columns is too long to be kept: the lab measures noise "
-                  "and makes references of shorter ones; bin or crop the scan",
-                  rows->n_views, rows->n_columns);
-    lab_rows_free (rows);
-    return NULL;
-  }
-  lab_rows_make_halves (rows, rows_plan);
-  return rows;
-}
-
-/* @recipe for one of the halves: prepared already, and all of the rest as it was. */
-static void
-lab_rows_half_recipe (const TdLabRows *rows, const TdRecipe *recipe, TdRecipe *half)
-{
-  *half = *recipe;
-  half->n_steps = 0;
-  half->mask[0] = '\0';
-  td_recipe_state_axis (half, rows->half_recipe.centre_px, 0);
-  half->field_of_view = rows->half_recipe.field_of_view;
-  memset (half->crop, 0, sizeof half->crop);
-  memset (half->bin, 0, sizeof half->bin);
-  half->bin_views = 0;
-  half->view_first = half->view_end = 0;
-  half->row_first = half->row_end = 0;
-}
+#include "lab-rows.h"
+#include "lab.h"
 
 #define WARM_RUNS 3
 #define WARM_S 1.5 /* no more warm runs after so long */
@@ -446,13 +274,13 @@ lab_step (Run *run, GError **error)
 /* ── Double precision ── */
 
 /* (transfer none) NULL with @error: none could be made. */
-static const TdLabRows *
+static TdLabRows *
 lab_rows (Run *run, const TdPlan *plan, GError **error)
 {
   for (guint i = 0; i < run->rows->len; i++)
-    if (lab_rows_serve (run->rows->pdata[i], &plan->recipe))
+    if (td_lab_rows_serve (run->rows->pdata[i], plan))
       return run->rows->pdata[i];
-  TdLabRows *rows = lab_rows_new (plan, run->engine, run->scan, run->cancellable, error);
+  TdLabRows *rows = td_lab_rows_new (plan, run->engine, run->scan, run->cancellable, error);
   if (rows)
     g_ptr_array_add (run->rows, rows);
   return rows;
@@ -467,27 +295,49 @@ lab_known_free (gpointer data)
   g_free (known);
 }
 
-static const double *
-lab_truth_of (Run *run, const TdPlan *plan, GError **error)
+/* @plan's recipe without what double precision has no use for. */
+static TdRecipe
+lab_truth_recipe (const TdPlan *plan)
 {
   TdRecipe recipe = plan->recipe;
 
   g_strlcpy (recipe.family, "auto", sizeof recipe.family);
   g_strlcpy (recipe.devices, "auto", sizeof recipe.devices);
   recipe.precision = TD_PRECISION_SINGLE;
+  return recipe;
+}
+
+static const double *
+lab_truth_of (Run *run, const TdPlan *plan, GError **error)
+{
+  const TdRecipe recipe = lab_truth_recipe (plan);
+
   for (guint i = 0; i < run->truths->len; i++) {
     const Known *known = run->truths->pdata[i];
     if (td_recipe_equal (&known->recipe, &recipe))
       return known->slice;
   }
   const TdLabRows *rows = lab_rows (run, plan, error);
-  double *slice = rows ? td_lab_truth (plan, rows->sinogram, NULL, run->cancellable, error) : NULL;
+  double *slice
+      = rows ? td_lab_truth (plan, td_lab_rows_data (rows), NULL, run->cancellable, error) : NULL;
   if (!slice)
     return NULL;
   Known *known = g_new (Known, 1);
   *known = (Known) { recipe, slice };
   g_ptr_array_add (run->truths, known);
   return slice;
+}
+
+/* One slice of @plan's recipe, and @more with shortcuts. */
+static void
+lab_add_cost (Run *run, const TdPlan *plan, guint more)
+{
+  const TdLabRows *rows = lab_rows (run, plan, NULL);
+
+  if (!rows)
+    return;
+  run->result->truths += 1 + more;
+  run->result->truths_s += (1 + more) * td_lab_truth_seconds (plan, td_lab_rows_data (rows));
 }
 
 /* Any kernel, but the formula of the one that was named: those of back-projection interpolate
@@ -511,6 +361,70 @@ lab_base_plan (const Run *run, GError **error)
   recipe.precision = TD_PRECISION_SINGLE;
   lab_leave_kernel_open (&recipe);
   return td_plan_new (run->engine, run->scan, &recipe, NULL, run->cancellable, error);
+}
+
+/* ── Shortcuts ── */
+
+#define TEXTURE_SAMPLES 256 /* a bin, of a texture unit whose weights have 8 bits */
+
+static const struct {
+  const char *id, *label;
+  TdLabShortcuts cuts;
+} budget[] = {
+  { "storage", N_ ("Rows stored in half precision"), { .half_storage = TRUE } },
+  { "weights-8-bits", N_ ("Weights of 8 bits, a texture unit's"), { .samples = TEXTURE_SAMPLES } },
+  { "weights-4-samples", N_ ("Four samples a bin, oversampling's"), { .samples = 4 } },
+  { "weights-nearest", N_ ("Nearest bin"), { .samples = 1 } },
+  { "sums-single", N_ ("Sums in single precision"), { .single_sums = TRUE } },
+  { "sums-half-runs", N_ ("Sums in half precision over 16 views"), { .half_run = 16 } },
+  { "filter-single", N_ ("Filter in single precision"), { .single_filter = TRUE } },
+};
+
+/* Whether kernels of the method take the shortcuts. The Fourier method has neither weights nor sums
+   over views, and those for cones neither oversample nor sum in half precision. */
+static gboolean
+lab_cuts_are_of (const TdLabShortcuts *cuts, const TdMethod *method)
+{
+  if (method == &td_method_fourier)
+    return !(cuts->samples || cuts->single_sums || cuts->half_run);
+  return method == &td_method_fbp
+         || (method == &td_method_fdk && !cuts->half_run
+             && (cuts->samples == 0 || cuts->samples == TEXTURE_SAMPLES));
+}
+
+static gboolean
+lab_has_budget (const Run *run, guint row)
+{
+  return lab_cuts_are_of (&budget[row].cuts, run->base_plan->method);
+}
+
+/* ── The reference ── */
+
+/* What double precision will take, before it is begun. */
+static gboolean
+lab_tell_cost (Run *run, GError **error)
+{
+  TdRecipe recipes[TD_LAB_MOST + 1];
+  guint known = 0, cuts = 0;
+
+  for (guint i = 0; run->lab->budget && i < G_N_ELEMENTS (budget); i++)
+    cuts += lab_has_budget (run, i);
+  for (guint i = 0; i <= run->result->n; i++) {
+    const TdPlan *plan = i ? run->plans[i - 1] : run->base_plan;
+    gboolean again = !plan || td_lab_truth_unsupported (plan);
+    recipes[known] = again ? (TdRecipe) { 0 } : lab_truth_recipe (plan);
+    for (guint k = 0; !again && k < known; k++)
+      again = td_recipe_equal (&recipes[k], &recipes[known]);
+    if (again)
+      continue;
+    lab_add_cost (run, plan, i ? 0 : cuts);
+    known++;
+  }
+  if (g_cancellable_set_error_if_cancelled (run->cancellable, error))
+    return FALSE;
+  if (run->show && run->result->truths)
+    run->show (run->result, (double) run->steps_done / run->n_steps, run->user);
+  return TRUE;
 }
 
 static void
@@ -609,7 +523,7 @@ lab_shortcuts (const TdRecipe *recipe, TdLabShortcuts *cuts)
   if (g_str_equal (recipe->family, "oversampling"))
     cuts->samples = 4;
   else if (g_str_equal (recipe->family, "texture"))
-    cuts->samples = 256;
+    cuts->samples = TEXTURE_SAMPLES;
   if (recipe->precision == TD_PRECISION_HALF_RUN)
     cuts->half_run = 16;
   return cuts->half_storage || cuts->samples;
@@ -634,11 +548,11 @@ lab_emulate (Run *run, guint index)
   g_strlcpy (plain.devices, "auto", sizeof plain.devices);
   g_autoptr (TdPlan) plan
       = td_plan_new (run->engine, run->scan, &plain, NULL, run->cancellable, NULL);
-  if (!plan || plan->method != &td_method_fbp)
+  if (!plan || plan->method == &td_method_fourier || !lab_cuts_are_of (&cuts, plan->method))
     return;
   const TdLabRows *rows = lab_rows (run, plan, NULL);
   g_autofree double *slice
-      = rows ? td_lab_truth (plan, rows->sinogram, &cuts, run->cancellable, NULL) : NULL;
+      = rows ? td_lab_truth (plan, td_lab_rows_data (rows), &cuts, run->cancellable, NULL) : NULL;
   if (!slice)
     return;
   TdLabOutcome *outcome = lab_outcome_new ();
@@ -688,14 +602,12 @@ lab_time (Run *run, guint index)
 /* ── Even and odd views ── */
 
 static float *
-lab_make_half (Run *run, const TdLabRows *rows, const TdPlan *whole, guint parity, GError **error)
+lab_make_half (Run *run, TdLabRows *rows, const TdPlan *whole, guint parity, GError **error)
 {
   float *pixels = NULL;
-  TdRecipe half;
-
-  lab_rows_half_recipe (rows, &whole->recipe, &half);
   g_autoptr (TdPlan) plan
-      = td_plan_new (run->engine, rows->halves[parity], &half, NULL, run->cancellable, error);
+      = td_lab_rows_half (rows, run->engine, whole, parity, run->cancellable, error);
+
   /* Where the recipe and the rows disagree about the field of view. */
   if (plan && (plan->facts.nx != whole->facts.nx || plan->facts.ny != whole->facts.ny)) {
     td_set_error (error, TD_ERROR_UNSUPPORTED, "%u × %u pixels are not compared with %u × %u",
@@ -703,23 +615,22 @@ lab_make_half (Run *run, const TdLabRows *rows, const TdPlan *whole, guint parit
     return NULL;
   }
   g_autoptr (TdJob) job = plan ? td_job_new (plan) : NULL;
-  return job && lab_run_job (plan, job, &pixels, run->cancellable, error) ? pixels : NULL;
+  if (!job || !lab_run_job (plan, job, &pixels, run->cancellable, error))
+    return NULL;
+  const gsize n = (gsize) plan->facts.nx * plan->facts.ny;
+  for (gsize i = 0; i < n; i++)
+    pixels[i] *= td_lab_rows_share (rows);
+  return pixels;
 }
 
 /* Noise and Fourier ring correlation of what @plan's recipe makes of both halves. */
 static gboolean
 lab_measure_halves (Run *run, const TdPlan *plan, double *noise, TdLabFrc **frc, GError **error)
 {
-  const TdLabRows *rows = lab_rows (run, plan, error);
+  TdLabRows *rows = lab_rows (run, plan, error);
 
   if (!rows)
     return FALSE;
-  if (!rows->halves[0]) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "%u views are too few to be halved: noise is measured from four on",
-                  rows->n_views);
-    return FALSE;
-  }
   float *even = lab_make_half (run, rows, plan, 0, error);
   float *odd = even ? lab_make_half (run, rows, plan, 1, error) : NULL;
   if (odd) {
@@ -756,36 +667,11 @@ lab_measure_noise (Run *run)
 {
   g_autoptr (GError) error = NULL;
 
-  if (td_scan_facts (run->scan)->geometry.beam != TD_BEAM_PARALLEL)
-    run->result->no_measure
-        = td_message_new_plain (N_ ("even and odd views are compared of parallel beams only"));
-  else if (!lab_measure_halves (run, run->base_plan, &run->result->noise, NULL, &error))
+  if (!lab_measure_halves (run, run->base_plan, &run->result->noise, NULL, &error))
     run->result->no_measure = td_error_message (error);
 }
 
 /* ── Budget ── */
-
-static const struct {
-  const char *id, *label;
-  TdLabShortcuts cuts;
-} budget[] = {
-  { "storage", N_ ("Rows stored in half precision"), { .half_storage = TRUE } },
-  { "weights-8-bits", N_ ("Weights of 8 bits, a texture unit's"), { .samples = 256 } },
-  { "weights-4-samples", N_ ("Four samples a bin, oversampling's"), { .samples = 4 } },
-  { "weights-nearest", N_ ("Nearest bin"), { .samples = 1 } },
-  { "sums-single", N_ ("Sums in single precision"), { .single_sums = TRUE } },
-  { "sums-half-runs", N_ ("Sums in half precision over 16 views"), { .half_run = 16 } },
-  { "filter-single", N_ ("Filter in single precision"), { .single_filter = TRUE } },
-};
-
-/* The Fourier method has neither weights nor sums over views; the rest is the same. */
-static gboolean
-lab_has_budget (const Run *run, guint row)
-{
-  return run->base_plan->method == &td_method_fbp
-         || !(budget[row].cuts.samples || budget[row].cuts.single_sums
-              || budget[row].cuts.half_run);
-}
 
 static gboolean
 lab_make_budget (Run *run, GError **error)
@@ -800,8 +686,8 @@ lab_make_budget (Run *run, GError **error)
       return FALSE;
     if (!lab_has_budget (run, i))
       continue;
-    g_autofree double *slice
-        = td_lab_truth (run->base_plan, rows->sinogram, &budget[i].cuts, run->cancellable, error);
+    g_autofree double *slice = td_lab_truth (run->base_plan, td_lab_rows_data (rows),
+                                             &budget[i].cuts, run->cancellable, error);
     if (!slice)
       return FALSE;
     const gsize n = (gsize) result->reference->nx * result->reference->ny;
@@ -849,6 +735,8 @@ lab_measure_all (Run *run, GError **error)
     if (!run->base_plan)
       return FALSE;
   }
+  if (lab->reference && !lab_tell_cost (run, error))
+    return FALSE;
   if (lab->reference)
     lab_make_reference (run);
   lab_choose_against (run);
@@ -891,7 +779,7 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
   run.result->against = -2;
   run.result->noise = NAN;
   run.result->line = lab->line;
-  run.rows = g_ptr_array_new_with_free_func ((GDestroyNotify) lab_rows_free);
+  run.rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_lab_rows_free);
   run.truths = g_ptr_array_new_with_free_func (lab_known_free);
   const gboolean done = lab_make_pictures (&run, error) && lab_measure_all (&run, error);
   for (guint i = 0; i < n; i++)

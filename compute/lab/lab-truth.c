@@ -9,8 +9,11 @@
 #include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "compute/engine/fbp/fbp.h"
+#include "compute/engine/fdk/fdk.h"
 #include "compute/parallel/fourier-shape.h"
 #include "compute/row-filter-host.h"
+#include "lab-filter.h"
+#include "lab-truth-cone.h"
 
 /* Rows of the slice that a thread sums at a time: their sums stay in its cache. */
 #define BAND 8
@@ -29,19 +32,18 @@ typedef struct {
 } Shape;
 
 typedef struct {
+  const TdPlan *plan;
   const TdFbp *fbp;
   TdBackprojectTask task;
-  TdFilter filter;
+  TdLabFilter *filter;
   TdLabShortcuts cuts;
   const float *sinogram;
   double *rows; /* filtered, [view][n_filtered] */
   Shape shape;
-  guint padded;                                /* Fourier: of a row; else 0 */
-  float *response;                             /* Fourier: padded / 2 */
-  fftw_plan plan;                              /* of the filter */
-  fftw_plan narrow, wide;                      /* Fourier: of a padded row and of a fine one */
-  TdHostScratch *lines, *fine_lines, *weights; /* of the filter, of the fine row, of the blend */
-  double *filter_values;                       /* the filter's response, divided by its length */
+  guint padded;                      /* Fourier: of a row; else 0 */
+  float *response;                   /* Fourier: padded / 2 */
+  fftw_plan narrow, wide;            /* Fourier: of a padded row and of a fine one */
+  TdHostScratch *lines, *fine_lines; /* of weighted rows and the blend; of the fine row */
   double *start, *du_x, *du_y;
   guint view0, n_views; /* whose tables are held */
   double *tables;
@@ -49,109 +51,48 @@ typedef struct {
   GCancellable *cancellable;
 } Truth;
 
-/* ── Rounding ── */
-
-/* To 11 significant bits (Veltkamp's splitting): binary16 within its normal range. */
-static double
-truth_half (double value)
-{
-  const double c = value * (0x1p42 + 1);
-
-  return c - (c - value);
-}
-
-/* Scaled so that the greatest value comes to 2^15, as kernels that store halves do: what is below
-   2^-14 is rounded to multiples of 2^-24. */
-static void
-truth_store_half (double *values, gsize n)
-{
-  double greatest = 0;
-  int exponent;
-
-  for (gsize i = 0; i < n; i++)
-    greatest = fmax (greatest, fabs (values[i]));
-  if (greatest == 0)
-    return;
-  frexp (greatest, &exponent);
-  const double scale = ldexp (1, 15 - exponent);
-  for (gsize i = 0; i < n; i++) {
-    const double scaled = values[i] * scale;
-    const double half
-        = fabs (scaled) < 0x1p-14 ? nearbyint (scaled * 0x1p24) * 0x1p-24 : truth_half (scaled);
-    values[i] = half / scale;
-  }
-}
-
 /* ── Filter ── */
-
-/* The row's values with zeros or its ends' values around them, as td_row_filter_run_to() has it. */
-static void
-truth_pack (const Truth *truth, const float *row, const float *weights, guint padded,
-            fftw_complex *line)
-{
-  const TdFbp *fbp = truth->fbp;
-  const guint n = fbp->n_columns, wide = fbp->n_filtered, shift = fbp->shift;
-  const guint middle = wide + (padded - wide) / 2;
-  const gboolean extend = truth->filter.extend_edges;
-  const double first = extend ? row[0] * (weights ? weights[0] : 1.0) : 0;
-  const double last = extend ? row[n - 1] * (weights ? weights[n - 1] : 1.0) : 0;
-
-  for (guint i = 0; i < padded; i++) {
-    line[i][0] = i < shift       ? first
-                 : i < shift + n ? row[i - shift] * (weights ? (double) weights[i - shift] : 1)
-                 : i < middle    ? last
-                                 : first;
-    line[i][1] = 0;
-  }
-  if ((padded - wide) % 2 == 1)
-    line[middle][0] = (first + last) / 2;
-}
 
 static void
 truth_filter_view (guint view, gpointer user)
 {
   const Truth *truth = user;
   const TdFbp *fbp = truth->fbp;
-  const guint padded = td_filter_padded_size (fbp->n_filtered);
-  const TdHostPieces pieces = td_host_scratch_take (truth->lines);
-  fftw_complex *from = pieces.from, *to = pieces.to;
-  const TdHostPieces aside = td_host_scratch_take (truth->weights);
-  float *weights = fbp->blend ? aside.from : NULL;
-  double *row = truth->rows + (gsize) view * fbp->n_filtered;
+  const float *row = truth->sinogram + (gsize) view * fbp->n_columns;
 
-  if (fbp->blend)
+  if (g_cancellable_is_cancelled (truth->cancellable))
+    return;
+  const TdHostPieces pieces = td_host_scratch_take (truth->lines);
+  double *line = pieces.from;
+  float *weights = fbp->blend ? pieces.to : NULL;
+  if (weights)
     td_row_blend_weights (fbp->n_columns, truth->task.centre_px - fbp->shift, weights);
-  truth_pack (truth, truth->sinogram + (gsize) view * fbp->n_columns, weights, padded, from);
-  fftw_execute_dft (truth->plan, from, to);
-  for (guint i = 0; i < padded; i++) {
-    to[i][0] *= truth->filter_values[i];
-    to[i][1] *= truth->filter_values[i];
-  }
-  /* The inverse is the forward transform read backwards. */
-  fftw_execute_dft (truth->plan, to, from);
-  for (guint i = 0; i < fbp->n_filtered; i++)
-    row[i] = from[(padded - i) % padded][0];
-  td_host_scratch_give (truth->weights, &aside);
+  for (guint i = 0; i < fbp->n_columns; i++)
+    line[i] = row[i] * (weights ? (double) weights[i] : 1);
+  td_lab_filter_run (truth->filter, line, truth->rows + (gsize) view * fbp->n_filtered);
   td_host_scratch_give (truth->lines, &pieces);
 }
 
 static gboolean
-truth_filter_single (Truth *truth, guint padded, const double *response, GError **error)
+truth_filter_single (Truth *truth, GError **error)
 {
   const TdFbp *fbp = truth->fbp;
-  const gsize n = (gsize) fbp->n_views * fbp->n_filtered;
+  const guint n_views = truth->task.n_views;
+  const gsize n = (gsize) n_views * fbp->n_filtered;
+  const guint padded = td_filter_padded_size (fbp->n_filtered);
   TdHostRowFilter *filter = td_host_row_filter_new (fbp->n_columns, fbp->n_filtered, padded, error);
   g_autofree float *wide = g_new (float, n);
   const TdRowBlend blend = {
     .shift = fbp->shift,
-    .n_views = fbp->n_views,
+    .n_views = n_views,
     .centre_px = truth->task.centre_px - fbp->shift,
   };
 
   if (!filter)
     return FALSE;
-  td_host_row_filter_set (filter, response, truth->filter.extend_edges);
-  td_host_row_filter_run (filter, truth->sinogram, fbp->n_views, fbp->blend ? &blend : NULL, wide);
+  td_host_row_filter_set (filter, td_lab_filter_response (truth->filter),
+                          truth->plan->recipe.filter.extend_edges);
+  td_host_row_filter_run (filter, truth->sinogram, n_views, fbp->blend ? &blend : NULL, wide);
   td_host_row_filter_free (filter);
   for (gsize i = 0; i < n; i++)
     truth->rows[i] = wide[i];
@@ -162,31 +103,25 @@ static gboolean
 truth_filter_rows (Truth *truth, GError **error)
 {
   const TdFbp *fbp = truth->fbp;
-  const guint padded = td_filter_padded_size (fbp->n_filtered);
-  const gsize n = (gsize) fbp->n_views * fbp->n_filtered;
+  const guint n_views = truth->task.n_views;
 
-  truth->filter_values = g_new (double, padded);
-  truth->plan = td_fftw_plan_double (padded);
-  if (!truth->plan || !td_filter_response (&truth->filter, padded, truth->filter_values)) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for a filter of %u frequencies", padded);
+  truth->rows = g_new (double, (gsize) n_views * fbp->n_filtered);
+  truth->filter = td_lab_filter_new (&truth->plan->recipe.filter, fbp->n_columns, fbp->n_filtered,
+                                     fbp->shift, error);
+  if (!truth->filter)
     return FALSE;
-  }
   if (truth->cuts.single_filter) {
-    if (!truth_filter_single (truth, padded, truth->filter_values, error))
+    if (!truth_filter_single (truth, error))
       return FALSE;
   } else {
-    truth->lines = td_host_scratch_new (padded * sizeof (fftw_complex),
-                                        padded * sizeof (fftw_complex), error);
-    truth->weights
-        = truth->lines ? td_host_scratch_new (fbp->n_columns * sizeof (float), 0, error) : NULL;
-    if (!truth->weights)
+    truth->lines = td_host_scratch_new (fbp->n_columns * sizeof (double),
+                                        fbp->n_columns * sizeof (float), error);
+    if (!truth->lines)
       return FALSE;
-    for (guint i = 0; i < padded; i++)
-      truth->filter_values[i] /= padded;
-    td_parallel_for (fbp->n_views, truth_filter_view, truth);
+    td_parallel_for (n_views, truth_filter_view, truth);
   }
   if (truth->cuts.half_storage)
-    truth_store_half (truth->rows, n);
+    td_lab_store_half (truth->rows, (gsize) n_views * fbp->n_filtered);
   return TRUE;
 }
 
@@ -335,7 +270,7 @@ truth_add_short (const Truth *truth, const double *table, const Line *line, gsiz
       f = floor (f * truth->cuts.samples + 0.5) / truth->cuts.samples;
     const double term = table[2 * k] + f * table[2 * k + 1];
     if (run)
-      run[i] = truth_half (run[i] + truth_half (term));
+      run[i] = td_lab_half (run[i] + td_lab_half (term));
     else if (truth->cuts.single_sums)
       sums[i] = (float) (sums[i] + term);
     else
@@ -467,15 +402,13 @@ truth_run (Truth *truth, GError **error)
 static void
 truth_clear (Truth *truth)
 {
+  td_lab_filter_free (truth->filter);
   td_host_scratch_free (truth->lines);
   td_host_scratch_free (truth->fine_lines);
-  td_host_scratch_free (truth->weights);
-  td_fftw_plan_double_free (truth->plan);
   td_fftw_plan_double_free (truth->narrow);
   td_fftw_plan_double_free (truth->wide);
   g_free (truth->rows);
   g_free (truth->response);
-  g_free (truth->filter_values);
   g_free (truth->start);
   g_free (truth->du_x);
   g_free (truth->du_y);
@@ -484,35 +417,24 @@ truth_clear (Truth *truth)
   g_free (truth->run);
 }
 
-const char *
-td_lab_truth_unsupported (const TdPlan *plan)
-{
-  if (plan->method != &td_method_fbp && plan->method != &td_method_fourier)
-    return N_ ("only parallel beams by filtered back-projection or the Fourier method have a "
-               "reference in double precision");
-  return NULL;
-}
-
-double *
-td_lab_truth (const TdPlan *plan, const float *sinogram, const TdLabShortcuts *shortcuts,
-              GCancellable *cancellable, GError **error)
+static double *
+truth_parallel (const TdPlan *plan, const float *sinogram, const TdLabShortcuts *shortcuts,
+                guint most_views, GCancellable *cancellable, GError **error)
 {
   const gboolean fourier = plan->method == &td_method_fourier;
   Truth truth = {
+    .plan = plan,
     .fbp = plan->extra,
-    .filter = plan->recipe.filter,
+    .cuts = *shortcuts,
     .sinogram = sinogram,
     .cancellable = cancellable,
   };
 
-  g_return_val_if_fail (!td_lab_truth_unsupported (plan), NULL);
-  if (shortcuts)
-    truth.cuts = *shortcuts;
   td_fbp_task (plan, plan->facts.first_slice, &truth.task);
+  truth.task.n_views = MIN (truth.task.n_views, most_views);
   if (truth.task.interpolation == TD_INTERPOLATION_NEAREST && !truth.cuts.samples && !fourier)
     truth.cuts.samples = 1;
   const guint n_views = truth.task.n_views;
-  truth.rows = g_new (double, (gsize) n_views *truth.fbp->n_filtered);
   truth.start = g_new (double, n_views);
   truth.du_x = g_new (double, n_views);
   truth.du_y = g_new (double, n_views);
@@ -522,4 +444,49 @@ td_lab_truth (const TdPlan *plan, const float *sinogram, const TdLabShortcuts *s
   double *slice = good ? g_steal_pointer (&truth.sums) : NULL;
   truth_clear (&truth);
   return slice;
+}
+
+/* ── Any beam ── */
+
+/* Updates that a probe makes at least: some hundredths of a second. */
+#define PROBE_UPDATES 4e6
+
+const char *
+td_lab_truth_unsupported (const TdPlan *plan)
+{
+  if (plan->method != &td_method_fbp && plan->method != &td_method_fourier
+      && plan->method != &td_method_fdk)
+    return N_ ("only filtered back-projection, the Fourier method and FDK have a reference in "
+               "double precision");
+  return NULL;
+}
+
+static double *
+truth_views (const TdPlan *plan, const float *rows, const TdLabShortcuts *shortcuts,
+             guint most_views, GCancellable *cancellable, GError **error)
+{
+  static const TdLabShortcuts none = { 0 };
+
+  g_return_val_if_fail (!td_lab_truth_unsupported (plan), NULL);
+  return (plan->method == &td_method_fdk ? td_lab_truth_cone : truth_parallel) (
+      plan, rows, shortcuts ? shortcuts : &none, most_views, cancellable, error);
+}
+
+double *
+td_lab_truth (const TdPlan *plan, const float *rows, const TdLabShortcuts *shortcuts,
+              GCancellable *cancellable, GError **error)
+{
+  return truth_views (plan, rows, shortcuts, G_MAXUINT, cancellable, error);
+}
+
+double
+td_lab_truth_seconds (const TdPlan *plan, const float *rows)
+{
+  const guint n_views = plan->facts.n_views;
+  const double updates = (double) plan->facts.nx * plan->facts.ny;
+  const guint n = (guint) CLAMP (ceil (PROBE_UPDATES / updates), 1, n_views);
+  const gint64 start = g_get_monotonic_time ();
+  g_autofree double *slice = truth_views (plan, rows, NULL, n, NULL, NULL);
+
+  return slice ? (g_get_monotonic_time () - start) * 1e-6 * n_views / n : NAN;
 }

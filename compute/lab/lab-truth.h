@@ -4,10 +4,10 @@
 #include "compute/engine/plan.h"
 
 /**
- * A slice of a parallel beam in double precision: what a plan's job makes of a prepared sinogram.
- * Filter, field of view, weights of views and region are the same, but the kernels' shortcuts are
- * left out. The sums are td_backproject_reference()'s, or for the Fourier method
- * td_fourier_reference()'s, in a time that a person can wait for.
+ * A slice in double precision: what a plan's job makes of prepared rows. Filter, field of view,
+ * weights of views and region are the same, but the kernels' shortcuts are left out. The sums are
+ * td_backproject_reference()'s, for the Fourier method td_fourier_reference()'s, and for FDK
+ * td_cone_reference()'s, in a time that a person can wait for.
  *
  * Each shortcut can be taken alone, so that its share of a kernel's error is known.
  */
@@ -23,8 +23,12 @@ typedef struct {
 
 /* What stands against a reference of this plan; NULL: nothing does (static, to be translated). */
 const char *td_lab_truth_unsupported (const TdPlan *plan);
-/* The plan's first slice of @sinogram, prepared rows [view][column] of the plan's scan
-   (td_job_set_sinogram_sink()). @shortcuts: NULL: none. All threads of the host; blocks.
+/* The plan's first slice of @rows, which are prepared. Of a parallel beam they are [view][column]
+   of the plan's scan (td_job_set_sinogram_sink()). Of a cone they are [row][view][column], the rows
+   of td_lab_cone_rows(). @shortcuts: NULL: none. All threads of the host; blocks.
    Returns: (transfer full): [ny][nx]. */
-double *td_lab_truth (const TdPlan *plan, const float *sinogram, const TdLabShortcuts *shortcuts,
+double *td_lab_truth (const TdPlan *plan, const float *rows, const TdLabShortcuts *shortcuts,
                       GCancellable *cancellable, GError **error);
+/* How long td_lab_truth() takes here, by a few of the views; NAN: no memory. Blocks for some
+   hundredths of a second. */
+double td_lab_truth_seconds (const TdPlan *plan, const float *rows);

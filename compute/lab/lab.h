@@ -101,6 +101,8 @@ typedef struct {
                               known yet */
   double noise;            /* of the data, in the base recipe's picture; NAN: not measured */
   TdLabLine line;
+  guint truths;    /* slices in double precision that the lab makes; 0: not known yet, or none */
+  double truths_s; /* how long all of them take here, told before the first is begun */
   guint budget_n;
   TdLabBudgetRow budget[8];
 } TdLabResult;

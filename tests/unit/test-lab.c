@@ -584,6 +584,52 @@ test_run (void)
   g_assert_null (strstr (svg, "nan"));
 }
 
+/* A cone's slice has its reference, noise and budget too. */
+static void
+test_cone (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe base;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 48;
+  spec.n_rows = 40;
+  spec.n_views = 91;
+  spec.range_deg = 360;
+  spec.geometry.beam = TD_BEAM_CONE;
+  spec.geometry.source_axis_mm = 200;
+  spec.geometry.source_detector_mm = 400;
+  spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 100.0 / 48;
+  spec.photons = 3000;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  td_recipe_init (&base);
+  g_strlcpy (base.devices, "host", sizeof base.devices);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 13);
+  g_assert_true (td_lab_add (lab, "", NULL));
+  g_assert_true (td_lab_add (lab, "--filter hann", NULL));
+  lab->reference = lab->measure = lab->budget = TRUE;
+  g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, count_shown, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_null (result->no_reference);
+  g_assert_null (result->no_measure);
+  g_assert_cmpint (result->against, ==, -1);
+  /* The base, the second variant and four shortcuts. */
+  g_assert_cmpuint (result->budget_n, ==, 4);
+  g_assert_cmpuint (result->truths, ==, 6);
+  g_assert_cmpfloat (result->truths_s, >, 0);
+  g_assert_cmpfloat (result->noise, >, 0);
+  g_assert_cmpfloat_with_epsilon (result->noise, result->outcomes[0]->noise, 1e-6 * result->noise);
+  g_assert_cmpfloat (result->outcomes[1]->noise, <, 0.8 * result->noise);
+  for (guint i = 0; i < 2; i++) {
+    g_assert_cmpfloat (result->outcomes[i]->arithmetic, <, result->outcomes[i]->bound);
+    g_assert_nonnull (result->outcomes[i]->frc);
+  }
+  g_assert_cmpfloat (td_lab_in_noise (result, 0), <, 1e-3);
+  g_assert_cmpfloat (td_lab_in_noise (result, 1), >, 0.1);
+}
+
 /* A tilted axis makes slices of the whole detector wider than those of one row. The halves of their
    views have fewer pixels, and are not compared as if they had as many. */
 static void
@@ -717,6 +763,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/held", test_held);
   g_test_add_func ("/lab/faults", test_faults);
   g_test_add_func ("/lab/run", test_run);
+  g_test_add_func ("/lab/cone", test_cone);
   g_test_add_func ("/lab/half-sizes", test_half_sizes);
   g_test_add_func ("/lab/cancel", test_cancel);
   g_test_add_func ("/lab/review", test_review);
