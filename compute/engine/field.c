@@ -25,9 +25,10 @@ static guint64
 wide_columns (const TdScanFacts *facts, const TdAxisLine *axis)
 {
   const double lean = axis->slope * (facts->n_rows - 1) / 2.0;
+  const guint64 columns = MAX (td_row_blend_width (facts->n_columns, axis->centre_px - lean),
+                               td_row_blend_width (facts->n_columns, axis->centre_px + lean));
 
-  return MAX (td_row_blend_width (facts->n_columns, axis->centre_px - lean),
-              td_row_blend_width (facts->n_columns, axis->centre_px + lean));
+  return MAX (columns, facts->wide_columns);
 }
 
 gboolean

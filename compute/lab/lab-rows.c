@@ -19,6 +19,7 @@ struct TdLabRows {
   float *data;         /* [row][view][column] */
   TdScan *halves[2];   /* parallel; NULL: too few views */
   TdRecipe half;       /* parallel: the axis and the field of view of the halves */
+  guint n_wide;        /* parallel: columns of a slice */
   TdScan *frames;      /* cone: even views, then odd ones, of the rows; NULL: not asked for yet */
   TdRedundancy shares; /* cone: how the whole's rays are weighted */
 };
@@ -118,6 +119,8 @@ lab_rows_half_scan (const TdLabRows *rows, const TdScanFacts *whole, guint parit
     .angles_rad = angles,
     .transmission_logged = TRUE,
     .centre_px = rows->half.centre_px,
+    /* A tilted axis makes slices as wide as the whole scan's rows need them. */
+    .wide_columns = rows->half.field_of_view == TD_FIELD_HALF ? rows->n_wide : 0,
     .geometry = whole->geometry,
   };
 
@@ -139,6 +142,7 @@ lab_rows_make_halves (TdLabRows *rows, const TdPlan *plan)
   *half = plan->recipe;
   half->centre_px = td_fbp_centre (fbp, plan->facts.first_slice);
   half->field_of_view = fbp->blend ? TD_FIELD_HALF : TD_FIELD_FULL;
+  rows->n_wide = fbp->n_filtered;
   if (rows->n_views < LEAST_VIEWS)
     return;
   for (guint parity = 0; parity < 2; parity++)
