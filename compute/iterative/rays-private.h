@@ -36,6 +36,8 @@ struct TdRayProjector {
   TdBuffer *sums_device;          /* two for each of n_sums lines */
   float *sums_host;
   guint64 n_sums;
+  TdEvent *summed; /* when they have come down, summed_lines of them; NULL: none were asked for */
+  guint summed_lines;
   /* How fast it goes: operations a second, those enqueued since the queue was last empty, and when.
    */
   double rate, pending;

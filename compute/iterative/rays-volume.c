@@ -257,8 +257,8 @@ launch_sums (TdRayProjector *rays, guint first, guint end, gpointer user, GError
 }
 
 gboolean
-td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0, TdRaySums *sums,
-              GCancellable *cancellable, GError **error)
+td_rays_sums_begin (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0,
+                    GCancellable *cancellable, GError **error)
 {
   Lines lines = { .kernel = rays->sums, .a = a, .b = b };
   guint n = lines_of (rays, n_views_or_0, &lines);
@@ -269,18 +269,39 @@ td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0
     lines.groups = MAX ((int) n / lines.length, 1); /* as many sums as of lines */
     n = (guint) (lines.groups * lines.length);
   }
+  g_clear_pointer (&rays->summed, td_event_free); /* of a call that failed before its end */
   if (!make_sums (rays, n, error)
       || !td_rays_pace (rays, &(TdRayPace) { n, values / n, launch_sums, &lines }, cancellable,
                         error)
       || !td_download (rays->queue, rays->sums_host, rays->sums_device, 0,
-                       2 * (guint64) n * sizeof (float), error)
-      || !td_queue_finish (rays->queue, error))
+                       2 * (guint64) n * sizeof (float), error))
     return FALSE;
+  rays->summed_lines = n;
+  rays->summed = td_event_record (rays->queue, error);
+  return rays->summed != NULL;
+}
+
+gboolean
+td_rays_sums_end (TdRayProjector *rays, TdRaySums *sums, GError **error)
+{
+  const gboolean came = td_event_sync (rays->summed, error);
+
+  g_clear_pointer (&rays->summed, td_event_free);
   *sums = (TdRaySums) { 0 };
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; came && i < rays->summed_lines; i++) {
     sums->product += rays->sums_host[2 * (gsize) i];
     sums->magnitude += rays->sums_host[2 * (gsize) i + 1];
   }
-  rays->pending = 0;
+  return came;
+}
+
+gboolean
+td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0, TdRaySums *sums,
+              GCancellable *cancellable, GError **error)
+{
+  if (!td_rays_sums_begin (rays, a, b, n_views_or_0, cancellable, error)
+      || !td_rays_sums_end (rays, sums, error))
+    return FALSE;
+  rays->pending = 0; /* nothing is left in the queue */
   return TRUE;
 }

@@ -174,6 +174,7 @@ td_rays_free (TdRayProjector *rays)
     return;
   if (rays->queue)
     td_queue_finish (rays->queue, NULL);
+  td_event_free (rays->summed);
   if (rays->sums_host)
     td_device_host_free (rays->device, rays->sums_host);
   td_buffer_free (rays->sums_device);

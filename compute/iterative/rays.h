@@ -155,6 +155,11 @@ typedef struct {
 /* Blocks. */
 gboolean td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0,
                        TdRaySums *sums, GCancellable *cancellable, GError **error);
+/* The same in two steps. The first enqueues; the second waits for that alone, and not for what was
+   enqueued between them. There, sums of nothing else are asked for. */
+gboolean td_rays_sums_begin (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0,
+                             GCancellable *cancellable, GError **error);
+gboolean td_rays_sums_end (TdRayProjector *rays, TdRaySums *sums, GError **error);
 
 /* ── Reference ── */
 

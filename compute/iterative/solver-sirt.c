@@ -140,15 +140,17 @@ solver_sirt_visit (Sirt *sirt, guint index, double *squares, GError **error)
   const TdSolverSettings *settings = solver->settings;
   const TdRayViews views = td_solver_subset (solver->task->n_views, settings->subsets, index);
   TdGroupStep step = { .relaxation = settings->relaxation, .non_negative = settings->non_negative };
+  TdRayProjector *lead = td_ray_group_lead (solver->group);
   TdRaySums sums;
 
   if (!solver_sirt_weights (sirt, index, views, &step.weights, error)
       || !td_ray_group_compare (solver->group, sirt->volume, solver->measured, views,
                                 &sirt->missing, solver->cancellable, error)
-      || !td_rays_sums (td_ray_group_lead (solver->group), sirt->missing.squares,
-                        sirt->missing.squares, views.n, &sums, solver->cancellable, error)
+      || !td_rays_sums_begin (lead, sirt->missing.squares, sirt->missing.squares, views.n,
+                              solver->cancellable, error)
       || !td_ray_group_correct (solver->group, sirt->missing.lines, views, &step, sirt->volume,
-                                solver->cancellable, error))
+                                solver->cancellable, error)
+      || !td_rays_sums_end (lead, &sums, error)) /* while the device corrects */
     return FALSE;
   *squares += sums.magnitude;
   return !sirt->before || solver_sirt_regularise (sirt, error);

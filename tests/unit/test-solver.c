@@ -31,15 +31,15 @@ object_at (guint x)
   return x < N / 2 ? 0.2f : 0.8f;
 }
 
+/* Takes @device. */
 static void
-fixture_init (Fixture *f, guint subsets)
+fixture_init_on (Fixture *f, TdDevice *device, guint subsets)
 {
   g_autoptr (GError) error = NULL;
   double angles[VIEWS];
   guint failed;
 
-  *f = (Fixture) { .device = td_device_open ("host", &error) };
-  g_assert_no_error (error);
+  *f = (Fixture) { .device = device };
   for (guint i = 0; i < VIEWS; i++)
     angles[i] = 0.1 + G_PI * i / VIEWS;
   td_ray_task_parallel (&f->task, &(TdRayParallel) { .angles_rad = angles,
@@ -65,6 +65,16 @@ fixture_init (Fixture *f, guint subsets)
   g_assert_true (td_ray_group_project (f->group, volume, (TdRayViews) { 0, VIEWS }, f->measured,
                                        NULL, &error));
   g_assert_true (td_ray_group_finish (f->group, &error));
+}
+
+static void
+fixture_init (Fixture *f, guint subsets)
+{
+  g_autoptr (GError) error = NULL;
+  TdDevice *device = td_device_open ("host", &error);
+
+  g_assert_no_error (error);
+  fixture_init_on (f, device, subsets);
 }
 
 static void
@@ -121,6 +131,78 @@ run (Fixture *f, const TdSolverSettings *settings, TdSolverEnd *end)
   g_assert_no_error (error);
   g_assert_true (td_ray_group_give (f->group, volume, &all, out, NULL, &error));
   return out;
+}
+
+/* ── Waiting ── */
+
+static struct {
+  const TdDeviceOps *sound;
+  gboolean downloaded;  /* and nothing was launched or awaited since */
+  guint waits, goes_on; /* what came next: the host waited; something was launched */
+} watched;
+
+static gboolean
+watched_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
+                  GError **error)
+{
+  watched.downloaded = TRUE;
+  return watched.sound->download (queue, host, from, offset, bytes, error);
+}
+
+static gboolean
+watched_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
+                const TdArg *args, guint n_args, GError **error)
+{
+  watched.goes_on += watched.downloaded;
+  watched.downloaded = FALSE;
+  return watched.sound->launch (queue, kernel, groups, local, args, n_args, error);
+}
+
+static gboolean
+watched_finish (TdQueue *queue, GError **error)
+{
+  watched.waits += watched.downloaded;
+  watched.downloaded = FALSE;
+  return watched.sound->queue_finish (queue, error);
+}
+
+static gboolean
+watched_sync (TdEvent *event, GError **error)
+{
+  watched.waits += watched.downloaded;
+  watched.downloaded = FALSE;
+  return watched.sound->event_sync (event, error);
+}
+
+/* The device corrects the volume while the host adds the subset's residual up. */
+static void
+test_residual_waits_for_nobody (void)
+{
+  const TdSolverSettings settings
+      = { .kind = TD_SOLVER_SIRT, .iterations = 3, .subsets = 4, .relaxation = 1 };
+  TdDevice *device = td_device_open ("opencl:0", NULL);
+  TdSolverEnd end;
+  Fixture f;
+
+  if (!device) {
+    g_test_skip ("no OpenCL device; the host's own loops have no queue");
+    return;
+  }
+  fixture_init_on (&f, device, settings.subsets);
+  watched.sound = f.device->ops;
+  TdDeviceOps ops = *f.device->ops;
+  ops.download = watched_download;
+  ops.launch = watched_launch;
+  ops.queue_finish = watched_finish;
+  ops.event_sync = watched_sync;
+  f.device->ops = &ops;
+  g_free (run (&f, &settings, &end));
+  f.device->ops = watched.sound;
+  g_test_message ("after %u downloads something was launched, after %u the host waited",
+                  watched.goes_on, watched.waits);
+  g_assert_cmpuint (watched.goes_on, >=, settings.iterations * settings.subsets);
+  g_assert_cmpuint (watched.waits, <=, 3); /* what was measured, the volume */
+  fixture_clear (&f);
 }
 
 /* ── Ends ── */
@@ -276,6 +358,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/solver/residual-waits-for-nobody", test_residual_waits_for_nobody);
   g_test_add_func ("/solver/tolerance", test_tolerance);
   g_test_add_func ("/solver/ended-early", test_ended_early);
   g_test_add_func ("/solver/denoise", test_denoise);
