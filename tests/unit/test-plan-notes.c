@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a plan says and what it refuses, each just inside and just outside of where it applies; and
+   the figures that all methods share. Nothing is run. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/device/host.h"
+#include "compute/engine/centre.h"
+#include "compute/engine/engine-private.h"
+#include "compute/engine/found-axes.h"
+#include "compute/engine/turn.h"
+#include "compute/methods/methods.h"
+#include "compute/recipe/json.h"
+#include "dataset/angles.h"
+#include "engine-scans.h"
+#include "tests/common/devices.h"
+
+#define COLUMNS 64
+#define ROWS 20
+#define VIEWS 45
+
+/* ── One change of the recipe or the scan each ── */
+
+typedef enum {
+  NO_CHANGE,
+  LOGGED,
+  WITHOUT_FLATS,
+  CONE,
+  NO_CENTRE,
+  CENTRE_40,
+  ONE_ANGLE,
+  FLOATS_WITHOUT_FLATS,
+} Change;
+
+typedef struct {
+  Change change;
+  const char *options[3]; /* "name=value"; NULL: no more */
+  const char *output;     /* NULL: none */
+  const char *says;       /* of all notes, or of the error where it begins with "!" */
+  const char *silent;     /* no note says so; NULL: nothing in particular */
+} Case;
+
+#define LOG_NOTE "The scan's values are -log of the transmission already"
+#define MASK_NOTE "The mask of bad pixels"
+#define ACCURACY_NOTE "The accuracy (--accuracy) chooses among the ways"
+#define RANGE_NOTE "The range 1 to 2 is for values of 16 and 8 bits"
+#define FIELD_NOTE "the field of view (--field-of-view) is left out"
+#define FLAT_NOTE "The scan has no flat field: its values are taken as transmissions"
+
+static const Case cases[] = {
+  { NO_CHANGE, { NULL }, NULL, "Views: half a turn, 45 views 4° apart", LOG_NOTE },
+  { NO_CHANGE,
+    { NULL },
+    NULL,
+    "The rotation axis is at column 33.25, as the scan says",
+    FLAT_NOTE },
+  { NO_CHANGE, { "reverse-rotation=true" }, NULL, "; taken as turning the other way.", NULL },
+  { NO_CHANGE, { NULL }, NULL, "Views: ", "taken as turning the other way" },
+  { NO_CENTRE, { NULL }, NULL, "taken at the detector's middle, column 31.50", "as the scan says" },
+  { CENTRE_40, { NULL }, NULL, "is at column 40.00, as the scan says", "detector's middle" },
+  { CENTRE_40, { "centre=30" }, NULL, "Views: ", "rotation axis" },
+  { LOGGED, { NULL }, NULL, LOG_NOTE, "So is the step" },
+  { LOGGED, { "prepare=zingers" }, NULL, "So is the step zingers, which", NULL },
+  { LOGGED, { "prepare=rings" }, NULL, LOG_NOTE, "So is the step" },
+  { FLOATS_WITHOUT_FLATS, { NULL }, NULL, FLAT_NOTE, LOG_NOTE },
+  { WITHOUT_FLATS, { NULL }, NULL, "!flat", NULL },
+  { NO_CHANGE, { "views=5:40" }, NULL, "Views 5 to 39 of the scan's 45 are used", NULL },
+  { NO_CHANGE, { NULL }, NULL, "Views: ", "are used" },
+  { NO_CHANGE, { "crop=2,3,50,12" }, NULL, "to 45 views of 50 columns × 12 rows", NULL },
+  { NO_CHANGE, { "bin=2" }, NULL, "binned to 45 views of 32 columns × 10 rows", NULL },
+  { NO_CHANGE, { "bin-views=2" }, NULL, "binned to 23 views of 64 columns × 20 rows", NULL },
+  { NO_CHANGE, { NULL }, NULL, "Views: ", "Cropped" },
+  { NO_CHANGE, { "accuracy=draft" }, NULL, "Views: ", ACCURACY_NOTE },
+  { CONE, { "accuracy=draft" }, NULL, ACCURACY_NOTE, NULL },
+  { CONE, { NULL }, NULL, "Views: ", ACCURACY_NOTE },
+  { NO_CHANGE, { "accuracy=draft", "method=sirt" }, NULL, ACCURACY_NOTE, NULL },
+  { NO_CHANGE, { "method=sirt" }, NULL, "Views: ", ACCURACY_NOTE },
+  { CONE, { "field-of-view=half" }, NULL, FIELD_NOTE, NULL },
+  { CONE, { "field-of-view=full" }, NULL, FIELD_NOTE, NULL },
+  { CONE, { NULL }, NULL, "Views: ", FIELD_NOTE },
+  { NO_CHANGE, { "field-of-view=full" }, NULL, "Views: ", FIELD_NOTE },
+  { NO_CHANGE, { "range=1:2" }, "/tmp/none.tif", RANGE_NOTE, NULL },
+  { NO_CHANGE, { "range=1:2" }, NULL, "Views: ", RANGE_NOTE },
+  { NO_CHANGE, { "range=1:2", "bits=16" }, "/tmp/none.tif", "Views: ", RANGE_NOTE },
+  { NO_CHANGE, { NULL }, "/tmp/none.tif", "Views: ", RANGE_NOTE },
+  /* Rows of a parallel beam are the detector's, whatever is cropped. */
+  { NO_CHANGE, { "rows=0:20" }, NULL, "Views: ", NULL },
+  { NO_CHANGE, { "rows=19:20" }, NULL, "Views: ", NULL },
+  { NO_CHANGE,
+    { "rows=0:21" },
+    NULL,
+    "!Rows 0:21 are not on the detector, which has rows 0 to 19",
+    NULL },
+  { NO_CHANGE, { "rows=20:21" }, NULL, "!Rows 20:21 are not on", NULL },
+  { NO_CHANGE, { "crop=2,3,50,12", "rows=3:15" }, NULL, "Views: ", NULL },
+  { NO_CHANGE,
+    { "crop=2,3,50,12", "rows=2:15" },
+    NULL,
+    "!Rows 2:15 are not among those that are left by --crop and --bin, rows 3 to 14",
+    NULL },
+  { NO_CHANGE, { "crop=2,3,50,12", "rows=3:16" }, NULL, "!Rows 3:16 are not among", NULL },
+  { CONE, { "rows=0:20" }, NULL, "Views: ", NULL },
+  { CONE,
+    { "rows=0:21" },
+    NULL,
+    "!Slices 0:21 are not in the volume, which has slices 0 to 19",
+    NULL },
+  { CONE, { "rows=20:22" }, NULL, "!Slices 20:22 are not in", NULL },
+  { ONE_ANGLE, { NULL }, NULL, "!All 45 views of “phantom” are at one angle, 30°", NULL },
+  { CONE,
+    { "centre=auto" },
+    NULL,
+    "!The rotation axis is searched for in parallel beams only",
+    NULL },
+  { NO_CHANGE, { "region=0,0,64,64" }, NULL, "Views: ", NULL },
+  { NO_CHANGE,
+    { "region=1,0,64,64" },
+    NULL,
+    "!The region 1,0,64,64 is not inside the slice, which "
+    "has 64 × 64 pixels",
+    NULL },
+  { NO_CHANGE, { "region=0,1,64,64" }, NULL, "!The region 0,1,64,64", NULL },
+  { NO_CHANGE, { "region=63,63,1,1" }, NULL, "Views: ", NULL },
+};
+
+static TdScan *
+case_scan (Change change)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = COLUMNS;
+  spec.n_rows = ROWS;
+  spec.n_views = VIEWS;
+  spec.centre_px = 33.25;
+  if (change == LOGGED) {
+    spec.logged = TRUE;
+    spec.attenuation = 0;
+  }
+  if (change == WITHOUT_FLATS || change == FLOATS_WITHOUT_FLATS)
+    spec.n_flats = spec.n_darks = 0;
+  if (change == CONE) {
+    spec.phantom = "ellipsoids";
+    spec.range_deg = 360;
+    spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
+                                   .pixel_width_mm = 0.4,
+                                   .pixel_height_mm = 0.4,
+                                   .source_axis_mm = 300,
+                                   .source_detector_mm = 450 };
+  }
+  TdScan *scan = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  if (change == NO_CENTRE)
+    scan->facts.centre_px = NAN;
+  if (change == CENTRE_40)
+    scan->facts.centre_px = 40;
+  if (change == FLOATS_WITHOUT_FLATS)
+    scan->facts.sample_type = TD_SAMPLE_FLOAT32;
+  for (guint i = 0; change == ONE_ANGLE && i < VIEWS; i++)
+    scan->facts.angles_rad[i] = G_PI / 6;
+  if (change == ONE_ANGLE) {
+    g_free (scan->facts.path);
+    scan->facts.path = g_strdup ("phantom");
+  }
+  return scan;
+}
+
+static gboolean
+case_recipe (const Case *case_, TdRecipe *recipe)
+{
+  td_recipe_init (recipe);
+  g_strlcpy (recipe->devices, "host", sizeof recipe->devices);
+  for (guint i = 0; i < 3 && case_->options[i]; i++) {
+    g_auto (GStrv) parts = g_strsplit (case_->options[i], "=", 2);
+    if (!td_recipe_set (recipe, parts[0], parts[1], NULL))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static void
+test_case (gconstpointer data)
+{
+  const Case *case_ = data;
+  g_autoptr (TdScan) scan = case_scan (case_->change);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  if (!case_->says)
+    return;
+  g_assert_true (case_recipe (case_, &recipe));
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, case_->output, NULL, &error);
+  if (*case_->says == '!') {
+    g_assert_null (plan);
+    g_test_message ("%s", error->message);
+    g_assert_nonnull (strstr (error->message, case_->says + 1));
+    return;
+  }
+  g_assert_no_error (error);
+
+  g_autofree char *text = td_messages_join (plan->facts.notes, "\n", NULL);
+  g_test_message ("%s", text);
+  g_assert_nonnull (strstr (text, case_->says));
+  if (case_->silent)
+    g_assert_null (strstr (text, case_->silent));
+}
+
+/* ── What the axis' search found ── */
+
+typedef struct {
+  gboolean agreed, stated; /* the scan says column 33.25 */
+  double centre_px, tilt_deg, tilt_error_deg;
+  double recipe_tilt_deg;
+  const char *says;   /* of the notes, or of the error where it begins with "!" */
+  const char *silent; /* NULL: nothing in particular */
+  double taken_px, taken_tilt_deg;
+} Found;
+
+/* A tilt of 20 rows that moves the axis by a tenth of a column: atan (0.1 / 20). */
+#define LEAST_DEG 0.286475
+
+static const Found found[] = {
+  { TRUE, TRUE, 30, 0, 0, 0, "found at column 30.00 ± 0.25 (correlation and overlap agree)",
+    "tilted", 30, 0 },
+  { TRUE, FALSE, 30, 0, 0, 0, "found at column 30.00 ± 0.25", "tilted", 30, 0 },
+  { TRUE, FALSE, 30, LEAST_DEG + 1e-5, 0.01, 0, "is tilted by 0.286 ± 0.010 degrees", NULL, 30,
+    LEAST_DEG + 1e-5 },
+  { TRUE, FALSE, 30, LEAST_DEG - 1e-4, 0.01, 0, "found at", "tilted", 30, 0 },
+  { TRUE, FALSE, 30, -0.6, 0.1999, 0, "is tilted by -0.600 ± 0.200 degrees", NULL, 30, -0.6 },
+  { TRUE, FALSE, 30, -0.6, 0.2001, 0, "found at", "tilted", 30, 0 },
+  { TRUE, FALSE, 30, 0.6, 0.01, 0.2, "found at", "tilted", 30, 0.2 }, /* it is stated */
+  { FALSE, TRUE, 30, 0.6, 0.01, 0, "came to no agreement. Look again", "tilted", 33.25, 0 },
+  { FALSE, FALSE, 30, 0.6, 0.01, 0,
+    "is uncertain; column 30.00 ± 0.25 was taken (correlation and overlap). Look again", NULL, 30,
+    0.6 },
+  { FALSE, FALSE, 30, 0, 0, 0, "is uncertain; column 30.00", "tilted", 30, 0 },
+  { FALSE, TRUE, NAN, 0, 0, 0, "is at column 33.25, as the scan says", "found", 33.25, 0 },
+  { FALSE, FALSE, NAN, 0, 0, 0, "!No rotation axis was found (--centre PX gives it by hand). Look",
+    NULL, 0, 0 },
+};
+
+static void
+test_found (void)
+{
+  TdAxisTrial trials[] = { { .method = TD_AXIS_OVERLAP, .used = TRUE },
+                           { .method = TD_AXIS_FOURIER },
+                           { .method = TD_AXIS_CORRELATION, .used = TRUE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (found); i++) {
+    g_autoptr (TdScan) scan = case_scan (found[i].stated ? NO_CHANGE : NO_CENTRE);
+    const TdAxisResult result = { .agreed = found[i].agreed,
+                                  .centre_px = found[i].centre_px,
+                                  .uncertainty_px = 0.25,
+                                  .tilt_deg = found[i].tilt_deg,
+                                  .tilt_uncertainty_deg = found[i].tilt_error_deg,
+                                  .trials = trials,
+                                  .n_trials = G_N_ELEMENTS (trials),
+                                  .advice = found[i].agreed ? NULL : (char *) "Look again" };
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "none", &error));
+    recipe.centre_auto = TRUE;
+    recipe.tilt_deg = found[i].recipe_tilt_deg;
+    /* As the engine remembers it: no steps, no options. */
+    td_found_axes_put (td_engine_axes (engine), scan, "0 0 0 0 0 0", &result);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    if (*found[i].says == '!') {
+      g_assert_null (plan);
+      g_assert_nonnull (strstr (error->message, found[i].says + 1));
+      continue;
+    }
+    g_assert_no_error (error);
+    g_autofree char *text = td_messages_join (plan->facts.notes, "\n", NULL);
+    g_test_message ("%s", text);
+    g_assert_nonnull (strstr (text, found[i].says));
+    if (found[i].silent)
+      g_assert_null (strstr (text, found[i].silent));
+    g_assert_cmpfloat (plan->recipe.centre_px, ==, found[i].taken_px);
+    g_assert_cmpfloat (plan->facts.centre_px, ==, found[i].taken_px);
+    g_assert_cmpfloat (plan->recipe.tilt_deg, ==, found[i].taken_tilt_deg);
+    g_assert_false (plan->recipe.centre_auto);
+  }
+}
+
+/* ── Parts ── */
+
+static void
+test_parts (void)
+{
+  static const struct {
+    gboolean cone;
+    TdPlanPart part;
+    const char *step, *refused; /* refused NULL: there is a plan */
+    guint first_slice, n_slices, first_view, n_views;
+  } parts[] = {
+    { TRUE, { { 0, 0 }, 0, 0, 0 }, NULL, NULL, 0, 20, 0, 45 },
+    { TRUE, { { 40, 5 }, 0, 0, 0 }, NULL, NULL, 0, 20, 40, 5 },
+    { TRUE, { { 40, 6 }, 0, 0, 0 }, NULL, "Views 40 to 45 are not in the scan, which has 45", 0 },
+    { TRUE, { { 0, 0 }, 15, 5, 0 }, NULL, NULL, 15, 5, 0, 45 },
+    { TRUE, { { 0, 0 }, 15, 6, 0 }, NULL, "Slices 15 to 20 are not in the part's volume of 20", 0 },
+    { TRUE, { { 3, 7 }, 2, 3, 0 }, "rings", "The step rings needs all views of a row", 0 },
+    { TRUE, { { 0, 45 }, 2, 3, 0 }, "rings", NULL, 2, 3, 0, 45 },
+    { TRUE, { { 3, 7 }, 2, 3, 0 }, "zingers", NULL, 2, 3, 3, 7 },
+    { FALSE, { { 0, 0 }, 4, 9, 0 }, NULL, NULL, 4, 9, 0, 45 },
+    { FALSE, { { 0, 44 }, 4, 9, 0 }, NULL, "The method \"fbp\" cannot add some of the views", 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++) {
+    g_autoptr (TdScan) scan = case_scan (parts[i].cone ? CONE : NO_CHANGE);
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+    recipe.method = parts[i].cone ? TD_METHOD_FDK : TD_METHOD_FBP;
+    if (parts[i].step)
+      g_assert_nonnull (td_recipe_add_step (&recipe, parts[i].step, &error));
+    g_autoptr (TdPlan) plan
+        = td_plan_new_part (engine, scan, &recipe, &parts[i].part, NULL, &error);
+    if (parts[i].refused) {
+      g_assert_null (plan);
+      g_test_message ("%s", error->message);
+      g_assert_nonnull (strstr (error->message, parts[i].refused));
+      continue;
+    }
+    g_assert_no_error (error);
+    g_assert_cmpuint (plan->facts.first_slice, ==, parts[i].first_slice);
+    g_assert_cmpuint (plan->facts.first_row, ==, parts[i].first_slice);
+    g_assert_cmpuint (plan->facts.n_slices, ==, parts[i].n_slices);
+    g_assert_cmpuint (plan->views.first, ==, parts[i].first_view);
+    g_assert_cmpuint (plan->views.count, ==, parts[i].n_views);
+  }
+}
+
+/* ── Figures ── */
+
+/* Rows of slices, and the bytes that are read for them, however the scan is cropped and binned. */
+static void
+test_rows (void)
+{
+  static const struct {
+    const char *crop, *bin, *views, *rows;
+    guint first_slice, n_slices, first_row, slice_rows;
+    guint read_rows, read_views, columns;
+  } frames[] = {
+    { "all", "1", "1", "all", 0, 20, 0, 1, 20, 45, 64 },
+    { "all", "1", "1", "7:9", 7, 2, 7, 1, 2, 45, 64 },
+    { "4,3,40,12", "1", "1", "all", 0, 12, 3, 1, 12, 45, 64 },
+    { "4,3,40,12", "1", "1", "5:6", 2, 1, 5, 1, 1, 45, 64 },
+    { "4,3,40,12", "2", "1", "all", 0, 6, 3, 2, 12, 45, 64 },
+    { "4,3,40,12", "2", "1", "6:7", 1, 1, 5, 2, 2, 45, 64 },
+    { "4,3,40,12", "3", "1", "6:10", 1, 2, 6, 3, 6, 45, 64 },
+    { "all", "3", "2", "all", 0, 6, 0, 3, 18, 45, 64 },
+    { "all", "1", "4", "0:3", 0, 3, 0, 1, 3, 45, 64 },
+  };
+  g_autoptr (TdScan) scan = case_scan (NO_CHANGE);
+
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
+    const char *const words[][2] = { { "crop", frames[i].crop },
+                                     { "bin", frames[i].bin },
+                                     { "bin-views", frames[i].views },
+                                     { "rows", frames[i].rows } };
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", 33.25);
+    recipe.method = TD_METHOD_FBP;
+    for (guint k = 0; k < 4; k++)
+      if (strcmp (words[k][1], "all") != 0)
+        g_assert_true (td_recipe_set (&recipe, words[k][0], words[k][1], NULL));
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    const TdPlanFacts *facts = td_plan_facts (plan);
+    g_test_message ("%u", i);
+    g_assert_cmpuint (facts->first_slice, ==, frames[i].first_slice);
+    g_assert_cmpuint (facts->n_slices, ==, frames[i].n_slices);
+    g_assert_cmpuint (facts->first_row, ==, frames[i].first_row);
+    g_assert_cmpuint (facts->slice_rows, ==, frames[i].slice_rows);
+    g_assert_cmpuint (td_plan_read_bytes (plan, facts->n_slices), ==,
+                      (guint64) frames[i].read_rows * frames[i].read_views * frames[i].columns * 2);
+    const TdVolumeSpec spec = td_plan_volume (plan);
+    g_assert_cmpuint (spec.nx, ==, facts->nx);
+    g_assert_cmpuint (spec.ny, ==, facts->ny);
+    g_assert_cmpuint (spec.first_slice, ==, facts->first_slice);
+    g_assert_cmpuint (spec.n_slices, ==, facts->n_slices);
+    g_assert_cmpuint (spec.bits, ==, recipe.output_bits);
+    g_assert_cmpint (spec.format, ==, recipe.output_format);
+    g_assert_cmpfloat (spec.voxel_mm, ==, facts->pixel_mm);
+    g_assert_cmpstr (spec.units, ==, facts->units);
+    g_assert_cmpuint (facts->n_columns, ==, td_scan_facts (plan->scan)->n_columns);
+    g_assert_cmpuint (facts->n_rows, ==, td_scan_facts (plan->scan)->n_rows);
+    g_assert_cmpuint (facts->n_views, ==, td_scan_facts (plan->scan)->n_views);
+  }
+}
+
+/* The longest stage, and what the others take for one slab. */
+static void
+test_estimate (void)
+{
+  static const struct {
+    double read_s, compute_s, write_s;
+    guint slabs;
+    double seconds;
+  } times[] = {
+    { 3, 10, 5, 4, 12 },    { 30, 10, 5, 3, 35 },   { 3, 1, 5, 2, 7 },       { 3, 10, 5, 1, 18 },
+    { 3, 10, 5, 0, 10 },    { 30, 10, 5, 0, 30 },   { NAN, 10, 5, 4, 0 },    { 3, 10, NAN, 4, 0 },
+    { NAN, 10, 50, 0, 50 }, { 30, 10, NAN, 0, 30 }, { NAN, 10, NAN, 0, 10 },
+  };
+  g_autoptr (TdScan) scan = case_scan (NO_CHANGE);
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", 33.25);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  plan->facts.updates = 1e9;
+  for (guint i = 0; i < G_N_ELEMENTS (times); i++) {
+    const TdPlanTimes given = { times[i].read_s, times[i].compute_s, times[i].write_s };
+    g_assert_cmpfloat_with_epsilon (
+        td_plan_estimate (plan, &given, 1e9 / times[i].compute_s, times[i].slabs), times[i].seconds,
+        1e-9);
+    g_assert_cmpfloat (td_plan_estimate (plan, &given, 0, times[i].slabs), ==, 0);
+  }
+}
+
+/* The host's memory: the recipe's limit, six tenths of what there is, and what a process has. */
+static void
+test_memory (void)
+{
+  const guint64 there = td_host_memory_available () / 10 * 6;
+  g_autoptr (TdScan) scan = case_scan (NO_CHANGE);
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", 33.25);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  g_assert_cmpfloat_with_epsilon (td_plan_host_budget (plan), there, 0.1 * there);
+  plan->recipe.memory_limit_bytes = 5000;
+  g_assert_cmpuint (td_plan_host_budget (plan), ==, 5000);
+  plan->recipe.memory_limit_bytes = 100 * there;
+  g_assert_cmpfloat_with_epsilon (td_plan_host_budget (plan), there, 0.1 * there);
+  TdDevice *host = plan->devices->pdata[0], *hardware = host->hardware;
+  for (guint compiler = 0; compiler < 2; compiler++)
+    for (guint card = 0; card < 2; card++) {
+      hardware->info.host_pointers = !compiler;
+      hardware->info.kind = card ? TD_DEVICE_GPU : TD_DEVICE_CPU;
+      g_assert_cmpuint (td_plan_own_bytes (plan->devices) >> 20, ==,
+                        64 + (compiler && !card ? 256 : 0));
+    }
+  hardware->info.host_pointers = TRUE;
+  hardware->info.kind = TD_DEVICE_CPU;
+  plan->recipe.memory_limit_bytes = 0;
+  g_autoptr (TdDevice) same = td_plan_host (plan, NULL);
+  g_assert_true (same == host);
+  g_autofree char *key = td_plan_read_key (plan);
+  g_assert_true (g_str_has_prefix (key, "read phantom uint16 from "));
+  plan->measured->facts.rows_together = 2;
+  g_autofree char *packed = td_plan_read_key (plan);
+  g_assert_true (g_str_has_prefix (packed, "read phantom uint16 packed from "));
+}
+
+/* Notes in JSON have what the front ends make words of. */
+static void
+test_json (void)
+{
+  g_autoptr (TdScan) scan = case_scan (CONE);
+  TdRecipe recipe;
+  guint n = 0;
+
+  recipe_init (&recipe, "host", NAN);
+  recipe.field_of_view = TD_FIELD_HALF;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  g_autofree char *json = td_plan_to_json (plan);
+  g_autoptr (JsonNode) root = json_from_string (json, NULL);
+  JsonObject *object = json_node_get_object (root);
+  JsonArray *texts = json_object_get_array_member (object, "notes");
+  JsonArray *messages = json_object_get_array_member (object, "messages");
+  g_assert_cmpuint (json_array_get_length (texts), ==, td_messages_length (plan->facts.notes));
+  for (TdMessage **note = plan->facts.notes; *note; note++, n++) {
+    JsonObject *told = json_array_get_object_element (messages, n);
+    g_autofree char *text = td_message_text (*note, NULL), *field = td_message_field (*note);
+    JsonArray *values = json_object_get_array_member (told, "values");
+    g_assert_cmpstr (json_array_get_string_element (texts, n), ==, text);
+    g_assert_cmpstr (json_object_get_string_member (told, "id"), ==, td_message_id (*note));
+    g_assert_cmpint (JSON_NODE_HOLDS_NULL (json_object_get_member (told, "field")), ==, !field);
+    if (field)
+      g_assert_cmpstr (json_object_get_string_member (told, "field"), ==, field);
+    for (guint i = 0; td_message_values (*note)[i]; i++)
+      g_assert_cmpstr (json_array_get_string_element (values, i), ==, td_message_values (*note)[i]);
+  }
+  g_assert_cmpuint (n, >, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  td_test_own_rates ("plan-notes");
+  engine = td_engine_new (td_methods);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *path = g_strdup_printf ("/plan-notes/%02u", i);
+    g_test_add_data_func (path, &cases[i], test_case);
+  }
+  g_test_add_func ("/plan-notes/found", test_found);
+  g_test_add_func ("/plan-notes/parts", test_parts);
+  g_test_add_func ("/plan-notes/rows", test_rows);
+  g_test_add_func ("/plan-notes/estimate", test_estimate);
+  g_test_add_func ("/plan-notes/memory", test_memory);
+  g_test_add_func ("/plan-notes/json", test_json);
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
