@@ -180,8 +180,9 @@ guint
 td_iterative_give_slices (const TdIterativePlan *self)
 {
   const guint64 slice = (guint64) self->size[0] * self->size[1] * sizeof (float);
+  const guint most = self->slabs ? MIN (self->slab_rows, self->size[2]) : self->size[2];
 
-  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / slice, 1, (guint64) self->size[2]);
+  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / slice, 1, (guint64) most);
 }
 
 /* Whole slices are put in, if iterations begin with some, and those asked for given out. */

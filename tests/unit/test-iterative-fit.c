@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What plans of iterative methods say of memory, files, slabs and shares: counted again here.
+   Nothing is run. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/engine/engine-private.h"
+#include "compute/engine/iterative/iterative-plan.h"
+#include "compute/engine/iterative/iterative-start.h"
+#include "compute/methods/methods.h"
+#include "dataset/scan-private.h"
+#include "engine-scans.h"
+#include "tests/common/devices.h"
+
+#define MIB ((guint64) 1 << 20)
+
+typedef struct {
+  gboolean cone;
+  guint n_columns, n_rows, n_views;
+  const char *method;
+  const char *options[3]; /* "name=value"; NULL: no more */
+  double limit_mib;       /* 0: none */
+  guint slab_rows;        /* 0: more than one, as memory allows */
+  guint subsets;
+  guint size[3];
+  const char *says; /* NULL: nothing in particular */
+} Job;
+
+static const Job jobs[] = {
+  { FALSE, 100, 12, 40, "sirt", { NULL }, 0, 12, 20, { 100, 100, 12 }, "over 40 views in" },
+  { FALSE,
+    100,
+    12,
+    40,
+    "cgls",
+    { NULL },
+    0,
+    12,
+    1,
+    { 100, 100, 12 },
+    "20 iterations over all 40 views." },
+  { FALSE,
+    100,
+    12,
+    40,
+    "sirt",
+    { "subsets=8", "start=zero" },
+    0,
+    12,
+    8,
+    { 100, 100, 12 },
+    "over 40 views in 8 subsets." },
+  { FALSE,
+    100,
+    12,
+    40,
+    "fista-tv",
+    { "subsets=40", "rows=3:8", "region=10,20,30,40" },
+    0,
+    5,
+    40,
+    { 30, 40, 5 },
+    NULL },
+  { FALSE, 2048, 10, 8, "sirt", { "start=zero" }, 0, 10, 0, { 2048, 2048, 10 }, NULL },
+  { FALSE,
+    2896,
+    3,
+    8,
+    "sirt",
+    { "start=filtered" },
+    0,
+    3,
+    0,
+    { 2896, 2896, 3 },
+    "Iterations begin with the volume that fbp makes." },
+  { FALSE, 200, 400, 300, "sirt", { "start=zero" }, 60, 0, 0, { 200, 200, 400 }, NULL },
+  { FALSE, 200, 400, 300, "cgls", { "start=zero" }, 30, 0, 1, { 200, 200, 400 }, NULL },
+  { TRUE, 60, 50, 40, "sirt", { "start=zero" }, 0, 50, 0, { 60, 60, 50 }, NULL },
+  { TRUE,
+    60,
+    50,
+    40,
+    "fista-tv",
+    { "rows=20:30", "start=zero" },
+    0,
+    50,
+    0,
+    { 60, 60, 10 },
+    "The whole volume of 60 × 60 × 50 voxels is computed" },
+  { TRUE,
+    60,
+    50,
+    40,
+    "cgls",
+    { "region=1,2,30,20" },
+    0,
+    50,
+    1,
+    { 30, 20, 50 },
+    "The whole volume of 60 × 60 × 50 voxels is computed" },
+  { TRUE,
+    60,
+    50,
+    160,
+    "sirt",
+    { "subsets=40", "start=zero" },
+    3,
+    50,
+    40,
+    { 60, 60, 50 },
+    "are kept in a temporary file" },
+};
+
+static TdScan *
+job_scan (const Job *job)
+{
+  g_autofree double *angles = g_new (double, job->n_views);
+  TdScanFacts facts = { .n_columns = job->n_columns,
+                        .n_rows = job->n_rows,
+                        .n_views = job->n_views,
+                        .sample_type = TD_SAMPLE_UINT16,
+                        .transmission_logged = TRUE,
+                        .angles_rad = angles,
+                        .centre_px = (job->n_columns - 1) / 2.0,
+                        .geometry = { .pixel_width_mm = 0.4, .pixel_height_mm = 0.4 } };
+
+  if (job->cone) {
+    facts.geometry.beam = TD_BEAM_CONE;
+    facts.geometry.source_axis_mm = 300;
+    facts.geometry.source_detector_mm = 450;
+  }
+  for (guint v = 0; v < job->n_views; v++)
+    angles[v] = (job->cone ? 2 : 1) * G_PI * v / job->n_views;
+  return td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
+}
+
+static TdPlan *
+job_plan (const Job *job, TdScan *scan)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  g_assert_true (td_recipe_set (&recipe, "method", job->method, &error));
+  for (guint i = 0; i < 3 && job->options[i]; i++) {
+    g_auto (GStrv) parts = g_strsplit (job->options[i], "=", 2);
+    td_recipe_set (&recipe, parts[0], parts[1], &error);
+    g_assert_no_error (error);
+  }
+  recipe.memory_limit_bytes = (guint64) (job->limit_mib * MIB);
+  TdPlan *plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+static void
+check_sizes (const TdPlan *plan, const Job *job)
+{
+  const TdIterativePlan *self = plan->extra;
+  const TdPlanFacts *facts = &plan->facts;
+  const guint rows = job->cone ? job->n_rows : facts->n_slices;
+
+  for (guint i = 0; i < 3; i++)
+    g_assert_cmpuint (self->size[i], ==, job->size[i]);
+  g_assert_cmpuint (facts->nx, ==, job->size[0]);
+  g_assert_cmpuint (facts->ny, ==, job->size[1]);
+  g_assert_cmpuint (facts->n_slices, ==, job->size[2]);
+  g_assert_cmpint (self->slabs, ==, !job->cone);
+  g_assert_cmpuint (self->n_rows, ==, rows);
+  if (job->slab_rows)
+    g_assert_cmpuint (self->slab_rows, ==, job->slab_rows);
+  else
+    g_assert_cmpuint (self->slab_rows, <, rows);
+  g_assert_cmpuint (self->n_slabs, ==, (rows + self->slab_rows - 1) / self->slab_rows);
+  g_assert_cmpuint (facts->n_slabs, ==, self->n_slabs);
+  g_assert_cmpuint (facts->slab_slices, ==, self->slab_rows);
+  if (job->subsets)
+    g_assert_cmpuint (self->settings.subsets, ==, job->subsets);
+  g_assert_cmpuint (plan->recipe.subsets, ==, self->settings.subsets);
+  /* So many prepared rows as 32 MiB hold, or fewer. */
+  const guint64 row = td_test_floats (1, job->n_views, job->n_columns);
+  g_assert_cmpuint (self->chunk_rows, <=, MAX (32 * MIB / row, 1));
+  g_assert_cmpuint (self->chunk_rows, <=, self->slab_rows);
+  if (job->limit_mib == 0)
+    g_assert_cmpuint (self->chunk_rows, ==, MIN (MAX (32 * MIB / row, 1), rows));
+  /* So many slices as 64 MiB hold. */
+  const guint64 slice = td_test_floats (1, job->size[0], job->size[1]);
+  g_assert_cmpuint (td_iterative_give_slices (self), ==,
+                    MIN (MAX (64 * MIB / slice, 1), self->slabs ? self->slab_rows : job->size[2]));
+}
+
+/* The slabs' rows are all of them, each about the axis at its middle. */
+static void
+check_slabs (const TdPlan *plan)
+{
+  const TdIterativePlan *self = plan->extra;
+  guint next = self->row0;
+
+  for (guint slab = 0; slab < self->n_slabs; slab++) {
+    TdConeTask task = { 0 };
+    guint row0, n_rows;
+
+    td_iterative_task (plan, slab, &task, &row0, &n_rows);
+    g_assert_cmpuint (row0, ==, next);
+    g_assert_cmpuint (task.n_rows, ==, n_rows);
+    g_assert_cmpuint (task.n_views, ==, self->task.n_views);
+    g_assert_cmpuint (task.nx, ==, self->task.nx);
+    next += n_rows;
+    td_cone_task_clear (&task);
+  }
+  g_assert_cmpuint (next, ==, self->row0 + self->n_rows);
+}
+
+static void
+check_bytes (const TdPlan *plan, const Job *job)
+{
+  const TdIterativePlan *self = plan->extra;
+  const TdPlanFacts *facts = &plan->facts;
+  const TdIterativeCut *cut = &self->cut;
+  const guint nx = self->task.nx, ny = self->task.ny, nz = self->task.nz;
+  const guint64 slice = td_test_floats (1, nx, ny);
+  const guint64 out = td_test_floats (1, job->size[0], job->size[1]);
+  const guint64 most = self->slabs ? self->slab_rows : job->size[2];
+  const guint64 give = MAX (MIN (64 * MIB / out, most), 1) * out;
+  /* Whole slices are put in where iterations begin with some. */
+  const guint64 put
+      = self->start == TD_ITERATIVE_ZERO ? 0 : MAX (slice, MIN (64 * MIB, slice * nz));
+  const guint64 portion = MAX (give, put);
+  const guint64 chunk
+      = td_test_floats (MIN (job->n_rows, self->chunk_rows), job->n_views, job->n_columns);
+  const guint64 begun
+      = self->start == TD_ITERATIVE_FILTERED ? slice * (self->slabs ? self->n_rows : nz) : 0;
+  TdSolverSettings settings = self->settings;
+
+  settings.keep_weights = FALSE; /* the host's memory is everybody's */
+  const guint64 device
+      = td_solver_bytes (&self->task, &settings, cut->in_file ? self->chunk_rows : 0) + chunk
+        + portion
+        + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                          td_scan_facts (plan->scan),
+                                          MIN (job->n_rows, self->chunk_rows));
+  g_assert_cmpuint (cut->n, ==, 1);
+  g_assert_cmpuint (cut->batch_views, ==, 0);
+  g_assert_false (cut->keep_weights);
+  g_assert_false (self->keeps);
+  g_assert_cmpuint (td_iterative_chunk_bytes (plan), ==, chunk);
+  g_assert_cmpuint (td_iterative_slab_bytes (self), ==, slice * nz);
+  g_assert_cmpuint (td_iterative_start_bytes (self), ==, begun);
+  g_assert_cmpuint (facts->device_bytes, ==, device);
+  g_assert_cmpuint (facts->host_bytes, ==, 64 * MIB + chunk + 3 * portion + begun + device);
+  if (job->limit_mib > 0)
+    g_assert_cmpuint (facts->device_bytes, <=, plan->recipe.memory_limit_bytes);
+  g_assert_cmpuint (facts->read_bytes, ==, 2ull * self->n_rows * job->n_views * job->n_columns);
+  g_assert_cmpfloat (td_iterative_pass_updates (plan), ==, (double) nx * ny * nz * job->n_views);
+  g_assert_cmpfloat (facts->updates, ==,
+                     (double) nx * ny * (self->slabs ? self->n_rows : nz) * job->n_views
+                         * plan->recipe.iterations);
+  g_assert_cmpfloat (facts->scale, ==, 1);
+  g_assert_cmpstr (facts->units, ==, "1/mm");
+  g_assert_cmpstr (facts->family, ==, "joseph");
+}
+
+static void
+test_job (gconstpointer data)
+{
+  const Job *job = data;
+  g_autoptr (TdScan) scan = job_scan (job);
+  g_autoptr (TdPlan) plan = job_plan (job, scan);
+  g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+
+  g_test_message ("%s", notes);
+  check_sizes (plan, job);
+  check_slabs (plan);
+  check_bytes (plan, job);
+  if (job->says)
+    g_assert_nonnull (strstr (notes, job->says));
+  g_assert_cmpint (strstr (notes, "The whole volume of") != NULL, ==,
+                   job->says && strstr (job->says, "The whole volume of"));
+  g_assert_cmpint (strstr (notes, "temporary file") != NULL, ==,
+                   job->says && strstr (job->says, "temporary file"));
+}
+
+/* What is refused: more subsets than views. */
+static void
+test_subsets (void)
+{
+  const Job job = { FALSE, 20, 2, 9, "sirt", { NULL }, 0 };
+  g_autoptr (TdScan) scan = job_scan (&job);
+
+  for (guint subsets = 9; subsets <= 10; subsets++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", NAN);
+    recipe.method = TD_METHOD_SIRT;
+    recipe.subsets = subsets;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    if (subsets == 9) {
+      g_assert_no_error (error);
+      continue;
+    }
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_nonnull (strstr (error->message, "9 views do not make 10 subsets"));
+  }
+}
+
+/* The filtered volume to begin with is taken where the host has room for it. */
+static void
+test_prefer_start (void)
+{
+  const Job job = { FALSE, 200, 100, 60, "sirt", { NULL }, 0 };
+  g_autoptr (TdScan) scan = job_scan (&job);
+  const guint64 volume = td_test_floats (200, 200, 100);
+  g_autoptr (TdPlan) plan = job_plan (&job, scan);
+  TdIterativePlan *self = plan->extra;
+
+  for (guint more = 0; more < 2; more++) {
+    self->start = TD_ITERATIVE_ZERO;
+    g_assert_cmpint (td_iterative_prefer_start (plan, self, volume - 1 + more, NULL), ==, more);
+    g_assert_cmpint (self->start, ==, more ? TD_ITERATIVE_FILTERED : TD_ITERATIVE_ZERO);
+  }
+  g_strlcpy (plan->recipe.start, "zero", sizeof plan->recipe.start);
+  g_assert_false (td_iterative_prefer_start (plan, self, G_MAXUINT64, NULL));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  td_test_own_rates ("iterative-fit");
+  engine = td_engine_new (td_methods);
+  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
+    g_autofree char *path = g_strdup_printf ("/iterative-fit/jobs/%02u", i);
+    g_test_add_data_func (path, &jobs[i], test_job);
+  }
+  g_test_add_func ("/iterative-fit/subsets", test_subsets);
+  g_test_add_func ("/iterative-fit/prefer-start", test_prefer_start);
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
