@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Each limit of the advice, with rows of attenuations made for it: just inside and just outside. */
+#include <math.h>
+#include <string.h>
+
+#include "compute/engine/advice.h"
+#include "compute/engine/preview.h"
+#include "compute/methods/methods.h"
+#include "dataset/message.h"
+#include "dataset/scan-private.h"
+#include "engine-scans.h"
+#include "tests/common/devices.h"
+
+#define COLUMNS 256
+#define VIEWS 256
+#define STRIP 8 /* columns at either end that are looked at: one in 32 */
+
+static guint views_used = VIEWS; /* that the scan has */
+
+typedef struct {
+  float rows[4][VIEWS][COLUMNS];
+  double angles[VIEWS];
+  TdScan *scan;
+} Made;
+
+/* A sample of attenuation 1 in the middle half of the columns, and nothing beside it. */
+static Made *
+made_new (double turn)
+{
+  Made *made = g_new0 (Made, 1);
+
+  for (guint r = 0; r < 4; r++)
+    for (guint v = 0; v < VIEWS; v++)
+      for (guint c = COLUMNS / 4; c < 3 * COLUMNS / 4; c++)
+        made->rows[r][v][c] = 1;
+  for (guint v = 0; v < VIEWS; v++)
+    made->angles[v] = turn * G_PI * v / views_used;
+  return made;
+}
+
+/* The kinds found, by their names, and the first advice's value; (transfer full). Frees @made. */
+static char *
+made_kinds (Made *made, TdAdvice *first)
+{
+  g_autofree float *frames = g_new (float, 4 * VIEWS * COLUMNS);
+  g_autoptr (GError) error = NULL;
+  const TdScanFacts facts = { .n_columns = COLUMNS,
+                              .n_rows = 4,
+                              .n_views = views_used,
+                              .sample_type = TD_SAMPLE_FLOAT32,
+                              .transmission_logged = TRUE,
+                              .angles_rad = made->angles,
+                              .centre_px = NAN };
+  GString *kinds = g_string_new (NULL);
+  TdRecipe recipe;
+
+  for (guint v = 0; v < views_used; v++)
+    for (guint r = 0; r < 4; r++)
+      memcpy (frames + (v * 4 + r) * COLUMNS, made->rows[r][v], COLUMNS * sizeof *frames);
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, frames, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  g_autoptr (GPtrArray) list = td_engine_advise (engine, scan, &recipe, NULL, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < list->len; i++) {
+    const TdAdvice *advice = list->pdata[i];
+    g_autofree char *text = td_message_text (advice->message, NULL);
+    g_test_message ("%s: %s", td_advice_name (advice->kind), text);
+    g_string_append_printf (kinds, "%s%s", i ? " " : "", td_advice_name (advice->kind));
+  }
+  if (first && list->len) {
+    *first = *(const TdAdvice *) list->pdata[0];
+    first->message = td_message_ref (first->message);
+  }
+  g_free (made);
+  return g_string_free (kinds, FALSE);
+}
+
+static void
+assert_kinds (Made *made, const char *kinds)
+{
+  g_autofree char *found = made_kinds (made, NULL);
+
+  g_assert_cmpstr (found, ==, kinds);
+}
+
+/* Adds to columns [first, first + n) of views [view, view + n_views) of all rows. */
+static void
+made_add (Made *made, guint first, guint n, guint view, guint n_views, double value)
+{
+  for (guint r = 0; r < 4; r++)
+    for (guint v = view; v < view + n_views; v++)
+      for (guint c = first; c < first + n; c++)
+        made->rows[r][v][c] += (float) value;
+}
+
+static void
+test_plain (void)
+{
+  assert_kinds (made_new (1), "");
+  assert_kinds (made_new (2), "");
+}
+
+/* Air that is not at 0: by more than so much of the sample, whichever its sign. */
+static void
+test_background (void)
+{
+  for (gint sign = -1; sign <= 1; sign += 2)
+    for (guint outside = 0; outside < 2; outside++) {
+      Made *made = made_new (1);
+      const double level = sign * TD_ADVICE_AIR * (outside ? 1.03 : 0.97);
+      TdAdvice advice = { 0 };
+
+      made_add (made, 0, COLUMNS / 4, 0, VIEWS, level);
+      made_add (made, 3 * COLUMNS / 4, COLUMNS / 4, 0, VIEWS, level);
+      g_autofree char *kinds = made_kinds (made, &advice);
+      g_assert_cmpstr (kinds, ==, outside ? "background" : "");
+      if (!outside)
+        continue;
+      g_assert_cmpuint (advice.columns, ==, STRIP);
+      const double told = g_ascii_strtod (td_message_values (advice.message)[0], NULL);
+      g_assert_cmpfloat_with_epsilon (told, level, 0.06 * fabs (level));
+      td_message_unref (advice.message);
+    }
+}
+
+/* Air that drifts over the views, on both sides alike or against each other. */
+static void
+test_drift (void)
+{
+  for (guint leans = 0; leans < 2; leans++)
+    for (guint outside = 0; outside < 2; outside++) {
+      Made *made = made_new (1);
+      const double most = 2 * TD_ADVICE_AIR * (outside ? 1.1 : 0.97);
+      TdAdvice advice = { 0 };
+
+      /* From -most / 2 to most / 2, so that its median is at 0; the mean over a twentieth of the
+         views at either end moves by a twentieth less. */
+      for (guint v = 0; v < VIEWS; v++) {
+        const double level = most * (v / (VIEWS - 1.0) - 0.5) / 2 / 0.95;
+        made_add (made, 0, COLUMNS / 4, v, 1, leans ? -level : level);
+        made_add (made, 3 * COLUMNS / 4, COLUMNS / 4, v, 1, level);
+      }
+      g_autofree char *kinds = made_kinds (made, &advice);
+      g_assert_cmpstr (kinds, ==, outside ? "drift" : "");
+      if (!outside)
+        continue;
+      g_assert_cmpuint (advice.columns, ==, STRIP);
+      g_assert_cmpfloat (advice.value, ==, leans);
+      td_message_unref (advice.message);
+    }
+}
+
+/* The sample in the outer columns of some views: in so many that it is wider than the detector, or
+   in a few. With an inner half that is more covered than the outer one. */
+static void
+made_cover (Made *made, guint left, guint right)
+{
+  made_add (made, 0, STRIP / 2, 0, left, 0.3);
+  made_add (made, STRIP / 2, COLUMNS / 4 - STRIP / 2, 0, left, 0.5);
+  made_add (made, COLUMNS - STRIP / 2, STRIP / 2, 0, right, 0.3);
+  made_add (made, 3 * COLUMNS / 4, COLUMNS / 4 - STRIP / 2, 0, right, 0.5);
+}
+
+static void
+test_rim (void)
+{
+  static const struct {
+    double turn;
+    guint left, right; /* views of VIEWS */
+    const char *kinds, *side;
+  } cases[] = {
+    { 1, 63, 63, "", NULL },
+    { 1, 64, 64, "rim", NULL },
+    { 1, 64, 0, "rim", NULL },
+    { 2, 64, 64, "rim", NULL },
+    { 2, 64, 0, "offset-axis", "left" },
+    { 2, 0, 64, "offset-axis", "right" },
+    { 2, 64, 5, "offset-axis", "left" },
+    { 2, 64, 6, "rim", NULL },
+    { 2, 63, 0, "", NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    Made *made = made_new (cases[i].turn);
+    TdAdvice advice = { 0 };
+
+    made_cover (made, cases[i].left, cases[i].right);
+    g_autofree char *kinds = made_kinds (made, &advice);
+    g_assert_cmpstr (kinds, ==, cases[i].kinds);
+    if (cases[i].side)
+      g_assert_cmpstr (td_message_values (advice.message)[0], ==, cases[i].side);
+    g_clear_pointer (&advice.message, td_message_unref);
+  }
+}
+
+/* What is there in most views while the sample enters the edges in a few. */
+static void
+test_level (void)
+{
+  for (guint outside = 0; outside < 2; outside++) {
+    Made *made = made_new (1);
+    const double level = TD_ADVICE_LEVEL * (outside ? 1.03 : 0.97);
+
+    made_cover (made, 20, 20);
+    made_add (made, 0, COLUMNS / 4, 20, VIEWS - 20, level);
+    made_add (made, 3 * COLUMNS / 4, COLUMNS / 4, 20, VIEWS - 20, level);
+    assert_kinds (made, outside ? "rim" : "");
+  }
+}
+
+/* Columns' own offsets, against the sample's attenuation. */
+static void
+test_rings (void)
+{
+  for (guint outside = 0; outside < 2; outside++) {
+    Made *made = made_new (1);
+    g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+
+    /* Of the median size 0.6745 standard deviations, alternately larger and smaller than it. */
+    for (guint c = 0; c < COLUMNS; c++) {
+      double sum = 0;
+      for (guint i = 0; i < 12; i++)
+        sum += g_rand_double (rand) - 0.5;
+      made_add (made, c, 1, 0, VIEWS, sum * TD_ADVICE_RINGS_OF_SCALE * (outside ? 1.4 : 0.7));
+    }
+    assert_kinds (made, outside ? "rings" : "");
+  }
+}
+
+/* A quarter as many directions as columns are enough; in a full turn opposite views are one. */
+static void
+test_views (void)
+{
+  static const struct {
+    double turn;
+    guint views;
+    const char *kinds;
+  } cases[] = {
+    { 1, 64, "" }, { 1, 63, "few-views" }, { 2, 128, "" }, { 2, 127, "" }, { 2, 126, "few-views" }
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    views_used = cases[i].views;
+    assert_kinds (made_new (cases[i].turn), cases[i].kinds);
+  }
+  views_used = VIEWS;
+}
+
+/* ── Coarse slices ── */
+
+static void
+test_coarse_factor (void)
+{
+  static const struct {
+    TdBeam beam;
+    guint columns, views, factor;
+  } cases[] = {
+    { TD_BEAM_PARALLEL, 200, 1000, 0 }, /* 4e7 updates are quick */
+    { TD_BEAM_PARALLEL, 200, 1001, 2 },    { TD_BEAM_PARALLEL, 200, 8000, 2 },
+    { TD_BEAM_PARALLEL, 200, 8001, 4 },    { TD_BEAM_PARALLEL, 2000, 640, 4 },
+    { TD_BEAM_PARALLEL, 2000, 641, 8 },    { TD_BEAM_PARALLEL, 2000, 100000, 8 },
+    { TD_BEAM_PARALLEL, 127, 4000000, 2 }, /* 32 columns at the least */
+    { TD_BEAM_PARALLEL, 128, 4000000, 4 }, { TD_BEAM_PARALLEL, 63, 4000000, 0 },
+    { TD_BEAM_PARALLEL, 64, 4000000, 2 },  { TD_BEAM_CONE, 2000, 641, 0 },
+    { TD_BEAM_FAN, 2000, 641, 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdScanFacts facts = { .n_columns = cases[i].columns,
+                                .n_views = cases[i].views,
+                                .geometry = { .beam = cases[i].beam } };
+    g_assert_cmpuint (td_preview_coarse_factor (&facts), ==, cases[i].factor);
+  }
+}
+
+/* A coarse slice is as wide as the fine one, and where nothing says how large pixels are, its
+   values are per pixel of the fine one. */
+static void
+test_coarse_values (void)
+{
+  const TdScanFacts facts = { .n_columns = 101 };
+  TdPlanFacts plan = { .nx = 25, .ny = 2, .units = "1/px", .centre_px = 5 };
+  float slice[50];
+
+  g_assert_cmpfloat (td_preview_coarse_side (&facts, &plan, 1), ==, 25);
+  g_assert_cmpfloat (td_preview_coarse_side (&facts, &plan, 4), ==, 101);
+  plan.half_acquisition = TRUE;
+  /* Coarse column 5 of four is fine column 21.5: from there to column 100, to both sides. */
+  g_assert_cmpfloat (td_preview_coarse_side (&facts, &plan, 4), ==, 2 * (100 - 21.5) + 1);
+  for (guint k = 0; k < 3; k++) {
+    plan.units = k == 2 ? "1/mm" : "1/px";
+    for (guint i = 0; i < 50; i++)
+      slice[i] = (float) i;
+    td_preview_coarse_values (&plan, k == 0 ? 1 : 4, slice);
+    for (guint i = 0; i < 50; i++)
+      g_assert_cmpfloat (slice[i], ==, (float) i / (k == 1 ? 4 : 1));
+  }
+}
+
+/* Views half a turn apart, to within one and a half steps. */
+static void
+test_opposite (void)
+{
+  double angles[9];
+  const TdScanFacts facts = { .n_views = 9, .angles_rad = angles };
+  guint opposite = 99;
+
+  for (guint step = 0; step < 8; step++)
+    angles[step] = step * G_PI / 8;
+  angles[8] = angles[7]; /* taken twice, which is no step */
+  /* The last is one step from half a turn after the first, and two from that after the second. */
+  g_assert_true (td_preview_opposite_view (&facts, 0, &opposite));
+  g_assert_cmpuint (opposite, ==, 7);
+  g_assert_false (td_preview_opposite_view (&facts, 1, &opposite));
+  g_assert_true (td_preview_opposite_view (&facts, 7, &opposite)); /* the turn comes round */
+  g_assert_cmpuint (opposite, ==, 0);
+  for (guint inside = 0; inside < 2; inside++) {
+    angles[6] = angles[7] = angles[8] = G_PI - (inside ? 1.49 : 1.51) * G_PI / 8;
+    g_assert_cmpint (td_preview_opposite_view (&facts, 0, &opposite), ==, inside);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  td_test_own_rates ("advice-limits");
+  engine = td_engine_new (td_methods);
+  g_test_add_func ("/advice-limits/plain", test_plain);
+  g_test_add_func ("/advice-limits/background", test_background);
+  g_test_add_func ("/advice-limits/drift", test_drift);
+  g_test_add_func ("/advice-limits/rim", test_rim);
+  g_test_add_func ("/advice-limits/level", test_level);
+  g_test_add_func ("/advice-limits/rings", test_rings);
+  g_test_add_func ("/advice-limits/views", test_views);
+  g_test_add_func ("/advice-limits/coarse-factor", test_coarse_factor);
+  g_test_add_func ("/advice-limits/coarse-values", test_coarse_values);
+  g_test_add_func ("/advice-limits/opposite", test_opposite);
+  const int status = g_test_run ();
+  td_engine_unref (engine);
+  return status;
+}
