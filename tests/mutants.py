@@ -166,7 +166,8 @@ class Copy:
 
     def __init__(self, root, folder, files, ninja, rooms):
         self.root, self.folder, self.ninja = root, folder, ninja
-        enabled = lambda room: "enabled" if any(name.startswith(room) for name in rooms) else "disabled"
+        wanted = lambda room: not rooms or any(name.startswith(room) for name in rooms)
+        enabled = lambda room: "enabled" if wanted(room) else "disabled"
         for path in files:
             to = os.path.join(folder, path)
             os.makedirs(os.path.dirname(to), exist_ok=True)
