@@ -466,6 +466,87 @@ test_presets (void)
   g_assert_cmpstr (presets->str, ==, expected);
 }
 
+/* What each parameter may be, to how many digits, and of how many choices. */
+static void
+test_ranges (void)
+{
+  static const struct {
+    const char *step, *parameter;
+    double minimum, maximum;
+    guint digits, n_choices;
+  } ranges[] = {
+    { "bad-pixels", "find", 0, 1000, 1, 0 },
+    { "bad-pixels", "reach", 0, 8, 0, 0 },
+    { "zingers", "threshold", 0.001, 100, 3, 0 },
+    { "zingers", "size", 0, 1, 0, 2 },
+    { "zingers", "kind", 0, 2, 0, 3 },
+    { "zingers", "least", 0, 1e+09, 1, 0 },
+    { "flat-field", "white", 0, 1e+09, 3, 0 },
+    { "flat-field", "average", 0, 1, 0, 2 },
+    { "flat-field", "drift", 0, 2, 0, 3 },
+    { "dose", "air", 0, 2, 0, 3 },
+    { "dose", "columns", 1, 256, 0, 0 },
+    { "dose", "x", 0, 1e+06, 0, 0 },
+    { "dose", "y", 0, 1e+06, 0, 0 },
+    { "dose", "width", 1, 1e+06, 0, 0 },
+    { "dose", "height", 1, 1e+06, 0, 0 },
+    { "double-flat", "width", 0.5, 200, 1, 0 },
+    { "paganin", "delta-beta", 0.1, 1e+06, 1, 0 },
+    { "paganin", "energy", 0, 1000, 3, 0 },
+    { "paganin", "distance", 0, 1e+06, 3, 0 },
+    { "paganin", "pixel", 0, 1e+06, 4, 0 },
+    { "paganin", "laplacian", 0, 1, 0, 2 },
+    { "minus-log", "floor", 1e-30, 1, 6, 0 },
+    { "zingers-angle", "threshold", 0.001, 100, 3, 0 },
+    { "zingers-angle", "size", 0, 3, 0, 4 },
+    { "zingers-angle", "kind", 0, 2, 0, 3 },
+    { "beam-hardening", "a1", -100, 100, 6, 0 },
+    { "beam-hardening", "a2", -100, 100, 6, 0 },
+    { "beam-hardening", "a3", -100, 100, 6, 0 },
+    { "beam-hardening", "a4", -100, 100, 6, 0 },
+    { "beam-hardening", "a5", -100, 100, 6, 0 },
+    { "rings", "size", 0.5, 50, 1, 0 },
+    { "rings", "threshold", 0, 20, 1, 0 },
+    { "rings", "dead", 1.5, 100, 1, 0 },
+    { "rings-all", "size", 3, 201, 0, 0 },
+    { "rings-all", "large", 3, 201, 0, 0 },
+    { "rings-all", "snr", 1, 100, 1, 0 },
+    { "rings-dead", "size", 3, 201, 0, 0 },
+    { "rings-dead", "snr", 1, 100, 1, 0 },
+    { "rings-large", "size", 3, 201, 0, 0 },
+    { "rings-large", "snr", 1, 100, 1, 0 },
+    { "rings-large", "drop", 0, 0.8, 2, 0 },
+    { "rings-large", "normalise", 0, 1, 0, 2 },
+    { "rings-sorting", "size", 3, 201, 0, 0 },
+    { "rings-filtering", "size", 3, 201, 0, 0 },
+    { "rings-filtering", "sigma", 0.5, 50, 1, 0 },
+    { "rings-fitting", "size", 0.5, 50, 1, 0 },
+    { "rings-fitting", "order", 0, 7, 0, 0 },
+    { "rings-fitting", "correction", 0, 1, 0, 2 },
+    { "rings-wavelet", "size", 2, 1024, 0, 0 },
+    { "rings-wavelet", "sigma", 0.3, 20, 1, 0 },
+    { "rings-wavelet", "wavelet", 0, 2, 0, 3 },
+    { "rings-normalise", "size", 0.3, 50, 1, 0 },
+    { "rings-normalise", "blocks", 1, 32, 0, 0 },
+  };
+  guint n = 0;
+
+  for (const TdStepKind *const *kind = td_prepare_steps (); *kind; kind++)
+    for (guint i = 0; i < (*kind)->n_parameters; i++, n++) {
+      const TdStepParameter *parameter = &(*kind)->parameters[i];
+      g_assert_cmpuint (n, <, G_N_ELEMENTS (ranges));
+      g_assert_cmpstr (ranges[n].step, ==, (*kind)->name);
+      g_assert_cmpstr (ranges[n].parameter, ==, parameter->name);
+      g_test_message ("%s %s", (*kind)->name, parameter->name);
+      g_assert_cmpfloat (ranges[n].minimum, ==, parameter->minimum);
+      g_assert_cmpfloat (ranges[n].maximum, ==, parameter->maximum);
+      g_assert_cmpuint (ranges[n].digits, ==, parameter->digits);
+      const char *const *choices = parameter->choices;
+      g_assert_cmpuint (ranges[n].n_choices, ==, choices ? g_strv_length ((char **) choices) : 0);
+    }
+  g_assert_cmpuint (n, ==, G_N_ELEMENTS (ranges));
+}
+
 /* What is in columns says so, and becomes smaller with wider ones, within its range. */
 static void
 test_scale_columns (void)
@@ -505,6 +586,7 @@ main (int argc, char **argv)
   td_test_each_device ("prepare", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/prepare/find", test_find);
   g_test_add_func ("/prepare/presets", test_presets);
+  g_test_add_func ("/prepare/ranges", test_ranges);
   g_test_add_func ("/prepare/scale-columns", test_scale_columns);
   return g_test_run ();
 }

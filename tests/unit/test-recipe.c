@@ -114,6 +114,73 @@ test_fields (void)
   }
 }
 
+/* What a field may be, as an error says it: the limits themselves are tried too. */
+static void
+test_expects (void)
+{
+  static const char *const expects[][2] = {
+    { "tilt", "a number from -45 to 45" },
+    { "filter", "one of none, ram-lak, shepp-logan, cosine, hamming, hann, parzen, butterworth" },
+    { "cutoff", "a part of the Nyquist frequency, above 0 and at most 1" },
+    { "order", "a whole number from 1 to 64" },
+    { "padding", "one of zero, edge" },
+    { "method", "one of auto, fbp, fdk, fourier, sirt, fista-tv, cgls" },
+    { "iterations", "a whole number from 1 to 10000" },
+    { "subsets", "a whole number from 1 to 100000, nor auto" },
+    { "relaxation", "a number above 0 and below 2" },
+    { "tv", "a number from 0 to 1" },
+    { "stop-at", "a number from 0 to 1" },
+    { "tolerance", "a number from 0 to 1" },
+    { "accuracy", "one of single, standard, draft" },
+    { "interpolation", "one of nearest, linear, auto" },
+    { "precision", "one of single, half, half-run, auto" },
+    { "bin", "N or COLUMNS,ROWS, whole numbers from 1 to 64" },
+    { "bin-views", "a whole number from 1 to 64" },
+    { "angle-offset", "a number from -3600 to 3600" },
+    { "field-of-view", "one of auto, full, half" },
+    { "share", "one of auto, volume, projection" },
+    { "filter-on", "one of auto, cpu, device" },
+    { "format", "one of tiff, bigtiff, hdf5" },
+    { "bits", "one of 8, 16, 32" },
+  };
+  static const struct {
+    const char *option, *inside, *outside;
+  } limits[] = {
+    { "tilt", "45", "45.1" },
+    { "tilt", "-45", "-45.1" },
+    { "cutoff", "1", "1.01" },
+    { "cutoff", "0.001", "0" },
+    { "order", "64", "65" },
+    { "order", "1", "0" },
+    { "iterations", "10000", "10001" },
+    { "iterations", "1", "0" },
+    { "subsets", "100000", "100001" },
+    { "relaxation", "1.99", "2" },
+    { "relaxation", "0.01", "0" },
+    { "tv", "1", "1.01" },
+    { "tv", "0", "-0.01" },
+    { "stop-at", "1", "1.01" },
+    { "tolerance", "1", "1.01" },
+    { "bin", "64", "65" },
+    { "bin", "1,64", "1,65" },
+    { "bin-views", "64", "65" },
+    { "angle-offset", "3600", "3601" },
+    { "angle-offset", "-3600", "-3601" },
+  };
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  for (guint i = 0; i < G_N_ELEMENTS (expects); i++) {
+    g_autofree char *text = td_field_expects (td_recipe_field (expects[i][0]));
+    g_assert_cmpstr (text, ==, expects[i][1]);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (limits); i++) {
+    g_test_message ("%s %s", limits[i].option, limits[i].outside);
+    g_assert_true (td_recipe_set (&recipe, limits[i].option, limits[i].inside, NULL));
+    g_assert_false (td_recipe_set (&recipe, limits[i].option, limits[i].outside, NULL));
+  }
+}
+
 /* What one field says when another is changed. */
 static void
 test_fields_apply (void)
@@ -376,6 +443,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/recipe/presets", test_presets);
+  g_test_add_func ("/recipe/expects", test_expects);
   g_test_add_func ("/recipe/round-trip", test_round_trip);
   g_test_add_func ("/recipe/fields", test_fields);
   g_test_add_func ("/recipe/fields-apply", test_fields_apply);
