@@ -642,6 +642,34 @@ test_votes (void)
   }
 }
 
+/* The centre is the mean by the trials' own errors: hypot (floor, spread), larger by the root of a
+   small confidence. Two trials so near each other that none counts less for its distance. */
+static void
+test_errors (void)
+{
+  static const double floors[TD_AXIS_COUNT] = { 0.01, 0.02, 0.01, 0.02, 0.01 };
+  static const double spreads[] = { NAN, 0.02, 0.05, 0.1 }, confidences[] = { 1, 0.5, 0.25 };
+  const double apart = 0.002;
+
+  for (guint m = 1; m < TD_AXIS_COUNT; m++)
+    for (guint s = 0; s < G_N_ELEMENTS (spreads); s++)
+      for (guint c = 0; c < G_N_ELEMENTS (confidences); c++) {
+        const double own = isnan (spreads[s]) ? 0 : spreads[s];
+        const double first = hypot (0.01, 0.03);
+        const double second = hypot (floors[m], own) / sqrt (confidences[c]);
+        TdAxisTrial trials[]
+            = { { 0, 50, 30, 1, 0.03 }, { m, 50, 30 + apart, confidences[c], spreads[s] } };
+        TdAxisResult result = { .trials = trials, .n_trials = 2 };
+        const double weight = pow (first / second, 2);
+
+        td_axis_agree (&result, 50, NAN, 0);
+        g_test_message ("%u, %g, %g: %g", m, spreads[s], confidences[c], result.centre_px - 30);
+        g_assert_cmpfloat_with_epsilon (result.centre_px - 30, apart * weight / (1 + weight),
+                                        0.02 * apart);
+        g_free (result.advice);
+      }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -656,6 +684,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/peak", test_peak);
   g_test_add_func ("/axis/rows", test_rows);
   g_test_add_func ("/axis/consensus/votes", test_votes);
+  g_test_add_func ("/axis/consensus/errors", test_errors);
   g_test_add_func ("/axis/consensus/guess", test_guess);
   g_test_add_func ("/axis/consensus/few-used", test_few_used);
   g_test_add_func ("/axis/consensus/lever", test_lever);

@@ -186,6 +186,8 @@ test_small (void)
 
 /* ── The engine ── */
 
+static guint rows_told;
+
 static void
 count_calls (double fraction, const char *what, gpointer user)
 {
@@ -194,6 +196,7 @@ count_calls (double fraction, const char *what, gpointer user)
   g_assert_cmpfloat (fraction, >=, 0);
   g_assert_cmpfloat (fraction, <=, 1);
   g_assert_nonnull (what);
+  rows_told += g_str_has_prefix (what, "row ") && strchr (what, ':');
   ++*calls;
 }
 
@@ -232,6 +235,7 @@ test_once (void)
       = td_engine_find_axis (engine, scan, &recipe, &options, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (calls, >, 5);
+  g_assert_cmpuint (rows_told, >, 5); /* what is done: of which row, by which method */
   calls = 0;
   recipe.centre_px = 3; /* is not looked at */
   recipe.row_end = 2;

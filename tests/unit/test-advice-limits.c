@@ -134,8 +134,8 @@ test_drift (void)
       const double most = 2 * TD_ADVICE_AIR * (outside ? 1.1 : 0.97);
       TdAdvice advice = { 0 };
 
-      /* From -most / 2 to most / 2, so that its median is at 0; the mean over a twentieth of the
-         views at either end moves by a twentieth less. */
+      /* To either side of 0, where its median is. The mean over a twentieth of the views at either
+         end moves by a twentieth less. */
       for (guint v = 0; v < VIEWS; v++) {
         const double level = most * (v / (VIEWS - 1.0) - 0.5) / 2 / 0.95;
         made_add (made, 0, COLUMNS / 4, v, 1, leans ? -level : level);
@@ -274,8 +274,8 @@ test_coarse_factor (void)
   }
 }
 
-/* A coarse slice is as wide as the fine one, and where nothing says how large pixels are, its
-   values are per pixel of the fine one. */
+/* A coarse slice is as wide as the fine one. Where nothing says how large pixels are, its values
+   are per pixel of the fine one. */
 static void
 test_coarse_values (void)
 {

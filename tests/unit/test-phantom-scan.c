@@ -422,10 +422,89 @@ test_refusals (void)
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
 }
 
+/* What a description may say: each number at its limit, and just outside. */
+static void
+test_limits (void)
+{
+#define OF(member) G_STRUCT_OFFSET (TdPhantomScan, member)
+  static const struct {
+    gboolean cone;
+    gsize number;
+    double inside, outside;
+    const char *says;
+  } limits[] = {
+    { FALSE, OF (attenuation), 0, -1e-9, "cannot be negative" },
+    { FALSE, OF (attenuation), 1e3, NAN, "is not finite" },
+    { FALSE, OF (photons), 0, -1e-9, "cannot be negative" },
+    { FALSE, OF (photons), 0.5, INFINITY, "is not finite" },
+    { FALSE, OF (rings), 0, -1e-9, "cannot be negative" },
+    { FALSE, OF (rings), 0.5, NAN, "is not finite" },
+    { FALSE, OF (dark_counts), 0, -1e-9, "cannot be negative" },
+    { FALSE, OF (counts), 65335, 65336, "with the dark level at most 65535" },
+    { FALSE, OF (counts), 1, 0, "counts must be above 0" },
+    { FALSE, OF (fill), 1, 1.001, "from 0 to 1" },
+    { FALSE, OF (fill), 0.1, -1e-9, "from 0 to 1" },
+    { FALSE, OF (profile), 0, -1e-9, "profile and wander" },
+    { FALSE, OF (profile), 0.999, 1, "profile and wander" },
+    { FALSE, OF (wander), 0, -1e-9, "profile and wander" },
+    { FALSE, OF (wander), 0.999, 1, "profile and wander" },
+    { FALSE, OF (flicker), 0, -1e-9, "flicker goes from 0" },
+    { FALSE, OF (flicker), 0.499, 0.5, "flicker goes from 0" },
+    { FALSE, OF (zingers), 0, -1e-9, "zingers from 0 to 1" },
+    { FALSE, OF (zingers), 1, 1.001, "zingers from 0 to 1" },
+    { FALSE, OF (drift), 0.999, 1, "drift and hardening" },
+    { FALSE, OF (drift), -0.999, -1, "drift and hardening" },
+    { FALSE, OF (hardening), 0, -1e-9, "drift and hardening" },
+    { FALSE, OF (hardening), 0.999, 1, "drift and hardening" },
+    { FALSE, OF (wobble_mm), 0, 0.1, "only a cone beam's" },
+    { FALSE, OF (tilt_deg), 44.9, 45, "less than 45" },
+    { FALSE, OF (tilt_deg), -44.9, -45, "less than 45" },
+    { TRUE, OF (tilt_deg), 0, 0.1, "upright axis" },
+    { TRUE, OF (wobble_mm), 30, 30.1, "a tenth of the distance" },
+    { TRUE, OF (wobble_mm), 0, -0.1, "a tenth of the distance" },
+    { TRUE, OF (geometry.source_axis_mm), 450, 451, "the second no less than the first" },
+    { TRUE, OF (geometry.source_axis_mm), 1, 0, "the second no less" },
+    { TRUE, OF (geometry.pixel_width_mm), 0.1, 0, "pixel size" },
+    { TRUE, OF (geometry.pixel_height_mm), 0.1, 0, "pixel size" },
+    { TRUE, OF (geometry.detector_tilt_rad[0]), 0.78, 0.79, "may lean by less" },
+    { TRUE, OF (geometry.detector_tilt_rad[1]), -0.78, -0.79, "may lean by less" },
+    { TRUE, OF (geometry.detector_tilt_rad[2]), 6.28, 6.29, "may lean by less" },
+  };
+#undef OF
+
+  for (guint i = 0; i < G_N_ELEMENTS (limits); i++)
+    for (guint outside = 0; outside < 2; outside++) {
+      g_autoptr (GError) error = NULL;
+      TdPhantomScan spec;
+
+      td_phantom_scan_init (&spec);
+      spec.n_columns = spec.n_rows = spec.n_views = 4;
+      if (limits[i].cone) {
+        spec.phantom = "ellipsoids";
+        spec.range_deg = 360;
+        spec.geometry.beam = TD_BEAM_CONE;
+        spec.geometry.source_axis_mm = 300;
+        spec.geometry.source_detector_mm = 450;
+        spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 40;
+      }
+      *(double *) ((char *) &spec + limits[i].number)
+          = outside ? limits[i].outside : limits[i].inside;
+      g_test_message ("%u", i);
+      g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
+      if (!outside) {
+        g_assert_no_error (error);
+        continue;
+      }
+      g_assert_null (scan);
+      g_assert_nonnull (strstr (error->message, limits[i].says));
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/phantom-scan/limits", test_limits);
   g_test_add_func ("/phantom-scan/random", test_random);
   g_test_add_func ("/phantom-scan/counts", test_counts);
   g_test_add_func ("/phantom-scan/beam", test_beam);

@@ -575,6 +575,31 @@ test_angle_file (gconstpointer data)
                                     case_->degrees[i], 1e-9);
 }
 
+/* Which files are scans by themselves, and of which only a person can say so. */
+static void
+test_endings (void)
+{
+  static const struct {
+    const char *name, *ending; /* NULL: no scan's */
+    gboolean alone;
+  } names[] = {
+    { "a.nxs", ".nxs", TRUE },   { "a.nx", ".nx", TRUE },    { "a.h5", ".h5", TRUE },
+    { "a.hdf5", ".hdf5", TRUE }, { "a.hdf", ".hdf", TRUE },  { "a.xtekct", ".xtekct", TRUE },
+    { "a.rctd", ".rctd", TRUE }, { "a.tif", ".tif", TRUE },  { "a.b.TIFF", ".TIFF", TRUE },
+    { "a.log", ".log", FALSE },  { "a.raw", ".raw", FALSE }, { "a.JSON", ".JSON", FALSE },
+    { "a.png", NULL, FALSE },    { "tif", NULL, FALSE },     { "a.tif.txt", NULL, FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    gboolean alone = !names[i].alone;
+
+    g_assert_cmpstr (td_scan_ending (names[i].name, &alone), ==, names[i].ending);
+    if (names[i].ending)
+      g_assert_cmpint (alone, ==, names[i].alone);
+    g_assert_cmpstr (td_scan_ending (names[i].name, NULL), ==, names[i].ending);
+  }
+}
+
 static void
 test_names (void)
 {
@@ -786,6 +811,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/others-companions", test_others_companions);
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
   g_test_add_func ("/scan/late-stack", test_late_stack);
+  g_test_add_func ("/scan/endings", test_endings);
   g_test_add_func ("/scan/names", test_names);
   g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);
   g_test_add_data_func ("/scan/i13/tiffs", "i13_24737/tiffs", test_i13);
