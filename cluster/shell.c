@@ -462,9 +462,9 @@ static gboolean
 shell_session_is_there (const TdShell *shell)
 {
   char byte;
+  const gssize n = shell->session ? recv (shell->line, &byte, 1, MSG_PEEK | MSG_DONTWAIT) : 0;
 
-  return shell->session
-         && (recv (shell->line, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0 || errno == EAGAIN);
+  return n > 0 || (n < 0 && errno == EAGAIN); /* 0 leaves an older errno: it has gone */
 }
 
 /* The connection is gone: ssh's words say why. */

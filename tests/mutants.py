@@ -70,7 +70,7 @@ ROOMS = (
     ("dataset", ("scan", "scan-found", "scan-values", "scan-view", "tiff", "hdf5", "hdf5-files", "hdf5-absent",
                  "volume", "volume-cut", "phantom", "phantom-scan", "message", "output", "angles", "geometries")),
     ("cluster/remote", ("cluster-remote-local",)),
-    ("cluster/shell", ("cluster-remote-local",)),
+    ("cluster/shell", ("shell", "cluster-remote-local")),
     ("cluster/launch", ("cluster-remote-local",)),
     ("cluster/watch", ("worker",)),
     ("cluster/profile", ("cluster-remote-local", "job-file")),

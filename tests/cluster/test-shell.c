@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scripts here and on hosts, by an ssh that is none: what comes back, and what is said of hosts
+   that do not let anybody in, hang, or go away. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "cluster/shell.h"
+#include "dataset/error.h"
+#include "tests/unit/test-folder.h"
+
+/* The host's name says what it does. */
+static const char ssh[]
+    = "#!/bin/sh\n"
+      "while [ \"$1\" != -- ]; do shift; done\n"
+      "host=$2; shift 2\n"
+      "case $host in\n"
+      "good*) exec \"$@\" ;;\n"
+      "denied) printf 'a banner\\nme@denied: Permission denied (publickey).\\n' >&2; exit 255 ;;\n"
+      "unknown) printf 'Host key verification failed.\\n' >&2; exit 255 ;;\n"
+      "far) printf 'a banner\\nssh: connect to host far: No route to host\\n' >&2; exit 255 ;;\n"
+      "silent) exit 255 ;;\n"
+      "hangs) exec sleep 60 ;;\n"
+      "drops) printf '\\ntomodesk-5d1f0c4e8a7b4c39 ready\\n'; head -c 2000 >/dev/null\n"
+      "  echo 'Connection to drops closed by remote host.' >&2; exit 255 ;;\n"
+      "esac\n";
+
+/* In the shell that waits, and in one of its own. */
+static const guint limits_s[] = { 20, 120 };
+
+static void
+assert_run (TdShell *shell, guint limit_s, const char *script, const char *const *words,
+            TdShellResult *result)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_shell_run (shell, script, words, limit_s, result, NULL, &error);
+  g_assert_no_error (error);
+}
+
+static void
+check_shell (TdShell *shell, guint limit_s)
+{
+  static const char *const words[] = { "it's", "two\nlines", "$HOME `id` \"x\"", "", NULL };
+  g_auto (TdShellResult) plain = { 0 }, quoted = { 0 }, failed = { 0 }, bytes = { 0 },
+                         input = { 0 }, large = { 0 };
+
+  assert_run (shell, limit_s, "echo out; echo err >&2; echo more >&2", NULL, &plain);
+  g_assert_cmpint (plain.status, ==, 0);
+  g_assert_cmpstr (plain.out, ==, "out\n");
+  g_assert_cmpuint (plain.out_bytes, ==, 4);
+  g_assert_cmpstr (plain.error, ==, "err\nmore");
+  assert_run (shell, limit_s, "printf '%s|' \"$#\" \"$1\" \"$2\" \"$3\" \"$4\"", words, &quoted);
+  g_assert_cmpstr (quoted.out, ==, "4|it's|two\nlines|$HOME `id` \"x\"||");
+  assert_run (shell, limit_s, "return 7", NULL, &failed);
+  g_assert_cmpint (failed.status, ==, 7);
+  g_assert_cmpuint (failed.out_bytes, ==, 0);
+  g_assert_cmpstr (failed.error, ==, "");
+  assert_run (shell, limit_s, "printf 'a\\000b\\n\\n'", NULL, &bytes);
+  g_assert_cmpmem (bytes.out, bytes.out_bytes, "a\0b\n\n", 5);
+  assert_run (shell, limit_s, "cat; echo end", NULL, &input); /* it reads nothing of what follows */
+  g_assert_cmpstr (input.out, ==, "end\n");
+  assert_run (shell, limit_s, "head -c 300000 /dev/zero | tr '\\0' x; echo", NULL, &large);
+  g_assert_cmpuint (large.out_bytes, ==, 300001);
+}
+
+static void
+test_scripts (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (limits_s); i++) {
+    check_shell (td_shell_get (NULL, NULL, NULL), limits_s[i]);
+    check_shell (td_shell_get ("good", NULL, NULL), limits_s[i]);
+  }
+  g_assert_true (td_shell_get ("good", NULL, NULL) == td_shell_get ("good", NULL, NULL));
+  g_assert_true (td_shell_get ("good", NULL, NULL) != td_shell_get ("good", NULL, "x=1"));
+  g_assert_true (td_shell_get ("good", NULL, NULL) != td_shell_get ("good", "x", NULL));
+}
+
+/* One shell of the host waits for all short scripts, and scripts leave nothing behind in it. */
+static void
+test_session (void)
+{
+  TdShell *shell = td_shell_get ("good-session", NULL, NULL);
+  g_auto (TdShellResult) first = { 0 }, second = { 0 }, alone = { 0 }, again = { 0 };
+
+  assert_run (shell, 20, "echo $$; left=behind; cd /", NULL, &first);
+  assert_run (shell, 60, "echo $$; printf '%s' \"$left\"", NULL, &second);
+  assert_run (shell, 61, "echo $$", NULL, &alone);
+  g_assert_cmpstr (second.out, ==, first.out);
+  g_assert_cmpstr (alone.out, !=, first.out);
+  /* It is gone: another one takes its place. */
+  assert_run (shell, 20, "(sleep 0.05; kill -9 $$) >/dev/null 2>&1 &", NULL, &again);
+  g_usleep (200000);
+  td_shell_result_clear (&second);
+  assert_run (shell, 20, "echo $$", NULL, &second);
+  g_assert_cmpstr (second.out, !=, first.out);
+}
+
+/* Lines before each script, unheard. */
+static void
+test_prelude (void)
+{
+  for (guint host = 0; host < 2; host++)
+    for (guint i = 0; i < G_N_ELEMENTS (limits_s); i++) {
+      TdShell *shell = td_shell_get (host ? "good" : NULL, NULL, "echo heard; module=7");
+      g_auto (TdShellResult) result = { 0 };
+
+      assert_run (shell, limits_s[i], "echo $module", NULL, &result);
+      g_assert_cmpstr (result.out, ==, "7\n");
+      g_assert_cmpstr (result.error, ==, "");
+    }
+}
+
+/* A script that must end well: the last line of its complaints says why it did not. */
+static void
+test_do (void)
+{
+  for (guint host = 0; host < 2; host++) {
+    TdShell *shell = td_shell_get (host ? "good" : NULL, NULL, NULL);
+    g_autoptr (GError) said = NULL, silent = NULL;
+    g_autofree char *out = NULL;
+    g_autofree char *expected = g_strdup_printf ("%s: last", host ? "good" : "this computer");
+
+    g_assert_true (td_shell_do (shell, "echo fine", NULL, &out, NULL, NULL));
+    g_assert_cmpstr (out, ==, "fine\n");
+    g_assert_true (td_shell_do (shell, "echo fine", NULL, NULL, NULL, NULL));
+    g_assert_false (
+        td_shell_do (shell, "echo first >&2; echo last >&2; return 1", NULL, NULL, NULL, &said));
+    g_assert_error (said, TD_ERROR, TD_ERROR_IO);
+    g_assert_cmpstr (said->message, ==, expected);
+    g_assert_false (td_shell_do (shell, "return 1", NULL, NULL, NULL, &silent));
+    g_assert_nonnull (strstr (silent->message, ": a command failed"));
+  }
+}
+
+static void
+test_unreachable (void)
+{
+  static const struct {
+    const char *host, *says;
+  } hosts[] = {
+    { "denied", "denied does not let you in without a password: me@denied: Permission denied" },
+    { "unknown", "unknown is not known yet, or its key has changed: run \"ssh unknown\" once" },
+    { "far", "far cannot be reached: ssh: connect to host far: No route to host. Check" },
+    { "silent", "silent cannot be reached: the connection was closed. Check" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (hosts); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (limits_s); k++) {
+      g_auto (TdShellResult) result = { 0 };
+      g_autoptr (GError) error = NULL;
+
+      g_assert_false (td_shell_run (td_shell_get (hosts[i].host, NULL, NULL), "true", NULL,
+                                    limits_s[k], &result, NULL, &error));
+      g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+      g_test_message ("%s", error->message);
+      g_assert_true (g_str_has_prefix (error->message, hosts[i].says));
+      g_assert_null (result.out);
+    }
+}
+
+/* The connection goes while a script is sent: more of it than the line holds. */
+static void
+test_drops (void)
+{
+  g_autofree char *word = g_strnfill (4 << 20, 'x');
+  const char *const words[] = { word, NULL };
+
+  for (guint i = 0; i < 2; i++) { /* the next one is told the same */
+    g_auto (TdShellResult) result = { 0 };
+    g_autoptr (GError) error = NULL;
+
+    g_assert_false (td_shell_run (td_shell_get ("drops", NULL, NULL), "true", words, 20, &result,
+                                  NULL, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+    g_assert_nonnull (strstr (error->message, "Connection to drops closed by remote host"));
+  }
+}
+
+static gpointer
+cancel_soon (gpointer cancellable)
+{
+  g_usleep (100000);
+  g_cancellable_cancel (cancellable);
+  return NULL;
+}
+
+/* A host that hangs is waited for as long as was said, or until somebody cancels. */
+static void
+test_hangs (void)
+{
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_auto (TdShellResult) result = { 0 };
+  g_autoptr (GError) late = NULL, cancelled = NULL;
+  TdShell *shell = td_shell_get ("hangs", NULL, NULL);
+
+  const gint64 start = g_get_monotonic_time ();
+  g_assert_false (td_shell_run (shell, "true", NULL, 1, &result, NULL, &late));
+  g_assert_cmpint (g_get_monotonic_time () - start, >=, G_USEC_PER_SEC);
+  g_assert_error (late, TD_ERROR, TD_ERROR_IO);
+  g_assert_true (g_str_has_prefix (late->message, "hangs did not answer within 1 s"));
+  GThread *thread = g_thread_new ("cancel", cancel_soon, cancellable);
+  g_assert_false (td_shell_run (shell, "true", NULL, 20, &result, cancellable, &cancelled));
+  g_thread_join (thread);
+  g_assert_error (cancelled, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+static void
+test_paths (void)
+{
+  g_autofree char *there = td_shell_remote_path (td_shell_get ("good", NULL, NULL), "/a b");
+  g_autofree char *here = td_shell_remote_path (td_shell_get (NULL, NULL, NULL), "/a b");
+
+  g_assert_cmpstr (there, ==, "good:/a b");
+  g_assert_cmpstr (here, ==, "/a b");
+  g_assert_cmpstr (td_shell_name (td_shell_get (NULL, NULL, NULL)), ==, "this computer");
+  g_assert_cmpstr (td_shell_name (td_shell_get ("good", NULL, NULL)), ==, "good");
+  g_assert_null (td_shell_host (td_shell_get (NULL, NULL, NULL)));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *program = test_folder_file (folder, "ssh");
+  g_autofree char *path = g_strconcat (folder->path, ":", g_getenv ("PATH"), NULL);
+
+  g_test_init (&argc, &argv, NULL);
+  g_assert_true (g_file_set_contents (program, ssh, -1, NULL));
+  g_assert_cmpint (g_chmod (program, 0700), ==, 0);
+  g_setenv ("PATH", path, TRUE);
+  g_test_add_func ("/shell/scripts", test_scripts);
+  g_test_add_func ("/shell/session", test_session);
+  g_test_add_func ("/shell/prelude", test_prelude);
+  g_test_add_func ("/shell/do", test_do);
+  g_test_add_func ("/shell/unreachable", test_unreachable);
+  g_test_add_func ("/shell/drops", test_drops);
+  g_test_add_func ("/shell/hangs", test_hangs);
+  g_test_add_func ("/shell/paths", test_paths);
+  return g_test_run ();
+}
