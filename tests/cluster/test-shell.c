@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scripts here and on hosts, by an ssh that is none: what comes back, and what is said of hosts
-   that do not let anybody in, hang, or go away. */
+/* Scripts here and on hosts, by an ssh that is none. What comes back; and what is said of hosts
+   that let nobody in, hang, or go away. */
 #include <glib/gstdio.h>
 #include <string.h>
 

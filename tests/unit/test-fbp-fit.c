@@ -7,6 +7,7 @@
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/fbp/fbp.h"
+#include "compute/engine/field.h"
 #include "compute/methods/methods.h"
 #include "compute/stored-samples.h"
 #include "dataset/scan-private.h"
@@ -320,6 +321,132 @@ test_notes (void)
   }
 }
 
+/* ── Slabs ── */
+
+/* Slices a slab, where memory is no matter: a twenty-fourth of all in sixteens, up to 64. More
+   where halos, packed rows or short rows want more; sixteen where reading costs nothing. */
+static void
+test_slabs (void)
+{
+  static const struct {
+    guint n_columns, n_rows, n_views, together;
+    gboolean stored, in_memory;
+    const char *steps;
+    guint slab;
+  } cases[] = {
+    { 700, 7, 20, 0, FALSE, FALSE, "", 7 },
+    { 700, 60, 20, 0, FALSE, FALSE, "", 16 },
+    { 700, 407, 20, 0, FALSE, FALSE, "", 16 },
+    { 700, 408, 20, 0, FALSE, FALSE, "", 32 },
+    { 700, 3000, 20, 0, FALSE, FALSE, "", 64 },
+    { 700, 3000, 20, 0, FALSE, TRUE, "", 16 },
+    { 700, 7, 20, 0, FALSE, TRUE, "", 7 },
+    /* 64 KiB of a view at once, of an eighth of the slices at most */
+    { 512, 400, 20, 0, FALSE, FALSE, "", 32 },
+    { 512, 400, 20, 0, TRUE, FALSE, "", 48 },
+    { 128, 400, 20, 0, TRUE, FALSE, "", 48 },
+    { 128, 380, 20, 0, TRUE, FALSE, "", 32 },
+    { 128, 384, 20, 0, TRUE, FALSE, "", 48 },
+    /* slabs end where rows end that are unpacked together */
+    { 700, 60, 20, 24, FALSE, FALSE, "", 24 },
+    { 700, 60, 20, 7, FALSE, FALSE, "", 21 },
+    { 700, 600, 20, 64, FALSE, FALSE, "", 64 },
+    { 700, 600, 20, 65, FALSE, FALSE, "", 32 },
+    /* halos are work done twice: four times as many rows */
+    { 700, 3000, 20, 0, FALSE, FALSE, "zingers=0.3:size=5x5", 64 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const Job job = { "host",
+                      FALSE,
+                      cases[i].n_columns,
+                      cases[i].n_rows,
+                      cases[i].n_views,
+                      cases[i].in_memory,
+                      cases[i].stored };
+    g_autoptr (TdScan) scan = job_scan (&job);
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    scan->facts.rows_together = cases[i].together;
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+    recipe.method = TD_METHOD_FBP;
+    const char *const steps = cases[i].steps[0] ? cases[i].steps : "none";
+    g_assert_true (td_recipe_set (&recipe, "prepare", steps, &error));
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_test_message ("%u", i);
+    g_assert_cmpuint (((const TdFbp *) plan->extra)->slab_slices, ==, cases[i].slab);
+    g_assert_cmpuint (plan->facts.slab_slices, ==, cases[i].slab);
+  }
+}
+
+/* ── The field of view ── */
+
+typedef struct {
+  TdFieldOfView asked;
+  gboolean half;  /* the scan says so */
+  gboolean whole; /* the turn is a full one */
+  double covered_deg, gap_deg, centre_px, slope;
+  guint columns;    /* 0: refused */
+  const char *says; /* NULL: not refused */
+} Field;
+
+#define N_COLUMNS 101
+
+/* The axis nearer to an edge than to the middle, columns 25 and 75, in a full turn. */
+static const Field fields[] = {
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, 50, 0, 101, NULL },
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, 25, 0, 101, NULL },
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, 24.5, 0, 152, NULL },
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, 75, 0, 101, NULL },
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, 75.5, 0, 152, NULL },
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, 0, 0, 201, NULL },
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, -0.5, 0, 101, NULL },
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, 100, 0, 201, NULL },
+  { TD_FIELD_AUTO, FALSE, TRUE, 360, 1, 100.5, 0, 101, NULL },
+  { TD_FIELD_AUTO, FALSE, FALSE, 360, 1, 10, 0, 101, NULL },
+  { TD_FIELD_AUTO, TRUE, FALSE, 360, 1, 50, 0, 101, NULL },
+  { TD_FIELD_AUTO, TRUE, FALSE, 270.001, 90, 10, 0, 181, NULL },
+  { TD_FIELD_AUTO, TRUE, FALSE, 269.999, 90, 10, 0, 101, NULL },
+  { TD_FIELD_AUTO, TRUE, FALSE, 300, 179.8, 10, 0, 181, NULL },
+  { TD_FIELD_AUTO, TRUE, FALSE, 300, 179.83, 10, 0, 101, NULL },
+  { TD_FIELD_FULL, TRUE, TRUE, 360, 1, 10, 0, 101, NULL },
+  { TD_FIELD_HALF, FALSE, FALSE, 300, 60, 10, 0, 181, NULL },
+  { TD_FIELD_HALF, FALSE, FALSE, 300, 60, -10, 0, 221, NULL },
+  { TD_FIELD_HALF, FALSE, FALSE, 269, 60, 10, 0, 0, "these cover 269.0 of 360 degrees" },
+  { TD_FIELD_HALF, FALSE, FALSE, 300, 60, 80, 0.5, 166, NULL }, /* of 11 rows, that lean */
+  { TD_FIELD_HALF, FALSE, FALSE, 300, 60, 80, -0.5, 166, NULL },
+  { TD_FIELD_HALF, FALSE, FALSE, 300, 60, 524287, 0, 1048575, NULL },
+  { TD_FIELD_HALF, FALSE, FALSE, 300, 60, 524288, 0, 0, "would be 1048577 pixels wide" },
+};
+
+static void
+test_fields (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (fields); i++) {
+    const TdScanFacts facts
+        = { .n_columns = N_COLUMNS, .n_rows = 11, .half_acquisition = fields[i].half };
+    const TdAxisLine axis = { fields[i].centre_px, fields[i].slope, 5 };
+    const TdTurn turn = { .n_views = 300,
+                          .kind = fields[i].whole ? TD_TURN_FULL : TD_TURN_PART,
+                          .full = { .covered_rad = fields[i].covered_deg * G_PI / 180,
+                                    .largest_gap_rad = fields[i].gap_deg * G_PI / 180 } };
+    g_autoptr (GError) error = NULL;
+    TdField field;
+
+    g_test_message ("%u", i);
+    g_assert_cmpint (td_field_choose (&facts, fields[i].asked, &axis, &turn, &field, &error), ==,
+                     fields[i].columns > 0);
+    if (fields[i].says) {
+      g_assert_nonnull (strstr (error->message, fields[i].says));
+      continue;
+    }
+    g_assert_cmpuint (field.columns, ==, fields[i].columns);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -331,6 +458,8 @@ main (int argc, char **argv)
     g_test_add_data_func (path, &jobs[i], test_limits);
   }
   g_test_add_func ("/fbp-fit/notes", test_notes);
+  g_test_add_func ("/fbp-fit/slabs", test_slabs);
+  g_test_add_func ("/fbp-fit/fields", test_fields);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;
