@@ -355,10 +355,46 @@ test_sharing (void)
   assert_within (columns.back_project, 2 * rows.back_project, 1e-9);
 }
 
+/* A stage's units are its seconds on a machine that takes one for each. */
+static void
+test_units (void)
+{
+  const TdModelProblem problem = { 512, 400, 300, 256, 256, 128, 2, 4, 32, 1, FALSE, FALSE, 0.2 };
+  g_autoptr (GError) error = NULL;
+  TdModelMachine machine;
+
+  g_assert_true (td_model_machine_parse (&machine, "abci nodes:2", &error));
+  TdModelMachine one = machine;
+  TdModelCost *const costs[] = { &one.load,  &one.filter, &one.copy,   &one.network, &one.update,
+                                 &one.group, &one.link,   &one.reduce, &one.store,   &one.stack };
+  for (guint i = 0; i < G_N_ELEMENTS (costs); i++)
+    *costs[i] = (TdModelCost) { 0, 1 };
+  one.column = one.overlap = one.start_s = one.queue_s = 0;
+  for (guint mode = 0; mode < 2; mode++) {
+    const TdClusterMode kind = mode ? TD_CLUSTER_IFDK : TD_CLUSTER_SLAB;
+    TdModelTimes units, times;
+
+    td_model_units (&machine, &problem, kind, 2, 2, &units);
+    td_model_predict (&one, &problem, kind, 2, 2, &times);
+    g_assert_cmpfloat (units.load, >, 0);
+    g_assert_cmpfloat (units.load, ==, times.load);
+    g_assert_cmpfloat (units.filter, ==, times.filter);
+    g_assert_cmpfloat (units.gather, ==, times.gather);
+    g_assert_cmpfloat (units.upload, ==, times.upload);
+    g_assert_cmpfloat (units.download, ==, times.download);
+    g_assert_cmpfloat (units.reduce, ==, times.reduce);
+    g_assert_cmpfloat (units.store, ==, times.store);
+    g_assert_cmpfloat_with_epsilon (units.back_project,
+                                    times.back_project - (mode ? times.upload : 0),
+                                    1e-9 * times.back_project);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cluster-model/units", test_units);
   g_test_add_func ("/cluster-model/table-5", test_table5);
   g_test_add_func ("/cluster-model/instant", test_instant);
   g_test_add_func ("/cluster-model/today", test_today);

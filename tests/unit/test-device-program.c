@@ -10,6 +10,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <utime.h>
 
 /* Where the program cache keeps the entry of @key. (transfer full) */
 static char *
@@ -344,6 +345,43 @@ test_cache (gconstpointer id)
   g_unsetenv ("TOMODESK_KEEP_PROGRAMS");
 }
 
+/* Of more than 2000 programs the oldest quarter goes, when the first one is kept. */
+static void
+test_cache_prune (void)
+{
+  if (!g_test_subprocess ()) {
+    g_autofree char *before = g_strdup (g_getenv ("XDG_CACHE_HOME"));
+    g_autofree char *base = g_dir_make_tmp ("tomodesk-XXXXXX", NULL);
+    g_autofree char *own = g_build_filename (base, "test-device-program", NULL);
+    g_setenv ("XDG_CACHE_HOME", own, TRUE);
+    g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+    g_setenv ("XDG_CACHE_HOME", before, TRUE);
+    g_test_trap_assert_passed ();
+    return;
+  }
+  g_autofree char *folder
+      = g_build_filename (g_get_user_cache_dir (), "tomodesk", "programs", NULL);
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
+  for (guint i = 0; i < 2003; i++) {
+    /* The names' order is another than that of the times. */
+    g_autofree char *name = g_strdup_printf ("%04u", (i * 7) % 2003);
+    g_autofree char *path = g_build_filename (folder, name, NULL);
+    const struct utimbuf times = { 1000000 + i, 1000000 + i };
+    g_assert_true (g_file_set_contents_full (path, "", 0, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+    g_assert_cmpint (g_utime (path, (struct utimbuf *) &times), ==, 0);
+  }
+  td_program_cache_store ("key", "data", 4);
+  for (guint i = 0; i < 2003; i++) {
+    g_autofree char *name = g_strdup_printf ("%04u", (i * 7) % 2003);
+    g_autofree char *path = g_build_filename (folder, name, NULL);
+    /* 2004 with the new one: 501 go. */
+    g_assert_cmpint (g_file_test (path, G_FILE_TEST_EXISTS), ==, i >= 501);
+    g_unlink (path);
+  }
+  g_autoptr (GBytes) kept = td_program_cache_load ("key");
+  g_assert_nonnull (kept);
+}
+
 /* Whatever can change the binary changes the key. */
 static void
 test_cache_keys (void)
@@ -390,6 +428,7 @@ main (int argc, char **argv)
   td_test_own_cache ("test-device-program");
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device-program/cache-keys", test_cache_keys);
+  g_test_add_func ("/device-program/cache-prune", test_cache_prune);
   td_test_each_device ("device-program", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }

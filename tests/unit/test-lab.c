@@ -516,12 +516,15 @@ noisy_scan (void)
 }
 
 static guint shown;
+static double shown_last;
 
 static void
 count_shown (const TdLabResult *result, double fraction, gpointer user)
 {
   shown++;
+  g_assert_cmpfloat (fraction, >, shown_last);
   g_assert_cmpfloat (fraction, <=, 1);
+  shown_last = fraction;
 }
 
 static void
@@ -542,7 +545,9 @@ test_run (void)
   lab->reference = lab->measure = lab->budget = TRUE;
   g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, count_shown, NULL, NULL, &error);
   g_assert_no_error (error);
+  g_test_message ("%u steps, %g", shown, shown_last);
   g_assert_cmpuint (shown, >, 10);
+  g_assert_cmpfloat (shown_last, ==, 1);
   g_assert_nonnull (result->reference);
   g_assert_cmpint (result->against, ==, -1);
   g_assert_cmpfloat (result->noise, >, 0);

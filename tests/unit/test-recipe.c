@@ -181,6 +181,75 @@ test_expects (void)
   }
 }
 
+/* Two recipes are equal where each field is, and a field is what all its numbers are. */
+static void
+test_equal_fields (void)
+{
+  static const struct {
+    const char *option, *a, *b;
+  } pairs[] = {
+    { "rows", "3:7", "4:7" },
+    { "rows", "3:7", "3:8" },
+    { "rows", "3:7", "all" },
+    { "rows", "0:7", "all" },
+    { "views", "3:7", "4:7" },
+    { "views", "3:7", "3:8" },
+    { "views", "3", "all" },
+    { "region", "1,2,30,40", "2,2,30,40" },
+    { "region", "1,2,30,40", "1,3,30,40" },
+    { "region", "1,2,30,40", "1,2,31,40" },
+    { "region", "1,2,30,40", "1,2,30,41" },
+    { "region", "1,2,30,40", "all" },
+    { "crop", "1,2,30,40", "2,2,30,40" },
+    { "crop", "1,2,30,40", "1,3,30,40" },
+    { "crop", "1,2,30,40", "1,2,31,40" },
+    { "crop", "1,2,30,40", "1,2,30,41" },
+    { "bin", "2,3", "3,3" },
+    { "bin", "2,3", "2,2" },
+    { "bin-views", "2", "3" },
+    { "range", "1:2", "1:3" },
+    { "range", "1:2", "0:2" },
+    { "range", "1:2", "auto" },
+    { "centre", "3", "4" },
+    { "centre", "3", "auto" },
+    { "tilt", "1", "2" },
+    { "filter", "hann", "cosine" },
+    { "order", "2", "3" },
+    { "subsets", "auto", "3" },
+    { "memory-limit", "1M", "2M" },
+    { "device-memory-limit", "1M", "2M" },
+    { "prepare", "rings", "none" },
+    { "prepare", "rings=5", "rings=6" },
+    { "prepare", "rings", "rings,dose" },
+    { "device", "host", "auto" },
+    { "start", "zero", "a.h5" },
+    { "start", "b.h5", "a.h5" },
+    { "kernel", "host", "auto" },
+    { "format", "tiff", "hdf5" },
+    { "non-negative", "true", "false" },
+    { "reverse-rotation", "true", "false" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe a, b, c;
+
+    td_recipe_init (&a);
+    c = b = a;
+    g_test_message ("%s %s %s", pairs[i].option, pairs[i].a, pairs[i].b);
+    td_recipe_set (&a, pairs[i].option, pairs[i].a, &error);
+    g_assert_no_error (error);
+    td_recipe_set (&b, pairs[i].option, pairs[i].b, &error);
+    g_assert_no_error (error);
+    td_recipe_set (&c, pairs[i].option, pairs[i].a, &error);
+    g_assert_true (td_recipe_equal (&a, &c));
+    g_assert_false (td_recipe_equal (&a, &b));
+    g_assert_false (td_recipe_equal (&b, &a));
+    td_recipe_set (&b, pairs[i].option, pairs[i].a, &error); /* steps are added to what there is */
+    g_assert_true (td_recipe_equal (&a, &b) || g_str_equal (pairs[i].option, "prepare"));
+  }
+}
+
 /* What one field says when another is changed. */
 static void
 test_fields_apply (void)
@@ -444,6 +513,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/recipe/presets", test_presets);
   g_test_add_func ("/recipe/expects", test_expects);
+  g_test_add_func ("/recipe/equal-fields", test_equal_fields);
   g_test_add_func ("/recipe/round-trip", test_round_trip);
   g_test_add_func ("/recipe/fields", test_fields);
   g_test_add_func ("/recipe/fields-apply", test_fields_apply);

@@ -448,10 +448,28 @@ test_nothing (void)
   g_assert_nonnull (strstr (error->message, "it is not kept"));
 }
 
+/* Bytes of the samples, and two counts for each launch of 2^30. */
+static void
+test_bytes (void)
+{
+  const guint64 most = (guint64) 1 << 30;
+  static const guint bits[] = { 8, 16 };
+
+  for (guint i = 0; i < 2; i++) {
+    const guint64 each = bits[i] / 8;
+    g_assert_cmpuint (td_stored_samples_bytes (bits[i], 1), ==, each + 8);
+    g_assert_cmpuint (td_stored_samples_bytes (bits[i], most), ==, most * each + 8);
+    g_assert_cmpuint (td_stored_samples_bytes (bits[i], most + 1), ==, (most + 1) * each + 16);
+    g_assert_cmpuint (td_stored_samples_bytes (bits[i], 5 * most), ==, 5 * most * each + 40);
+  }
+  g_assert_cmpuint (td_stored_samples_counts_bytes (3 * most), ==, 24);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/stored-samples/bytes", test_bytes);
   folder = test_folder_new ();
   engine = td_engine_new (td_methods);
   g_test_add_data_func ("/stored-samples/values/16", GUINT_TO_POINTER (16), test_values);
