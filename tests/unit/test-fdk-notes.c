@@ -193,6 +193,31 @@ test_some_views (void)
   }
 }
 
+/* On a detector that lies on its side each method makes the volume of one that stands. */
+static void
+test_portrait (void)
+{
+  static const char *const methods[] = { "fdk", "sirt", "cgls" };
+  g_autoptr (TdScan) scan = cone_scan (0, 90, 1);
+
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", NAN);
+    g_assert_true (td_recipe_set (&recipe, "method", methods[i], NULL));
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_test_message ("%s: %u × %u × %u", methods[i], plan->facts.nx, plan->facts.ny,
+                    plan->facts.n_slices);
+    g_assert_cmpuint (plan->facts.nx, ==, ROWS);
+    g_assert_cmpuint (plan->facts.ny, ==, ROWS);
+    g_assert_cmpuint (plan->facts.n_slices, ==, COLUMNS);
+    g_assert_cmpfloat (plan->facts.updates, ==,
+                       (double) ROWS * ROWS * COLUMNS * VIEWS * (i ? recipe.iterations : 1));
+  }
+}
+
 /* ── Stages ── */
 
 static const struct {
@@ -264,6 +289,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/fdk-notes/part", test_part);
   g_test_add_func ("/fdk-notes/some-views", test_some_views);
+  g_test_add_func ("/fdk-notes/portrait", test_portrait);
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++) {
     g_autofree char *path = g_strdup_printf ("/stages/%s/%s%s%s", stages[i].devices,
                                              stages[i].method, stages[i].options ? "-" : "",

@@ -30,6 +30,8 @@ typedef enum {
   CENTRE_40,
   ONE_ANGLE,
   FLOATS_WITHOUT_FLATS,
+  BRIGHT,   /* the same, and as bright as a transmission may be */
+  BRIGHTER, /* than that */
 } Change;
 
 typedef struct {
@@ -63,6 +65,8 @@ static const Case cases[] = {
   { LOGGED, { "prepare=zingers" }, NULL, "So is the step zingers, which", NULL },
   { LOGGED, { "prepare=rings" }, NULL, LOG_NOTE, "So is the step" },
   { FLOATS_WITHOUT_FLATS, { NULL }, NULL, FLAT_NOTE, LOG_NOTE },
+  { BRIGHT, { NULL }, NULL, FLAT_NOTE, NULL },
+  { BRIGHTER, { NULL }, NULL, "!flat", NULL },
   { WITHOUT_FLATS, { NULL }, NULL, "!flat", NULL },
   { NO_CHANGE, { "views=5:40" }, NULL, "Views 5 to 39 of the scan's 45 are used", NULL },
   { NO_CHANGE, { NULL }, NULL, "Views: ", "are used" },
@@ -138,7 +142,8 @@ case_scan (Change change)
     spec.logged = TRUE;
     spec.attenuation = 0;
   }
-  if (change == WITHOUT_FLATS || change == FLOATS_WITHOUT_FLATS)
+  const gboolean floats = change == FLOATS_WITHOUT_FLATS || change == BRIGHT || change == BRIGHTER;
+  if (change == WITHOUT_FLATS || floats)
     spec.n_flats = spec.n_darks = 0;
   if (change == CONE) {
     spec.phantom = "ellipsoids";
@@ -155,8 +160,9 @@ case_scan (Change change)
     scan->facts.centre_px = NAN;
   if (change == CENTRE_40)
     scan->facts.centre_px = 40;
-  if (change == FLOATS_WITHOUT_FLATS)
+  if (floats)
     scan->facts.sample_type = TD_SAMPLE_FLOAT32;
+  scan->facts.brightest = change == BRIGHT ? 2 : change == BRIGHTER ? 2.001 : 0;
   for (guint i = 0; change == ONE_ANGLE && i < VIEWS; i++)
     scan->facts.angles_rad[i] = G_PI / 6;
   if (change == ONE_ANGLE) {
