@@ -6,6 +6,7 @@
 
 #include "compute/cone/cone-families.h"
 #include "compute/cone/cone-filter.h"
+#include "compute/cone/cone-host.h"
 #include "compute/cone/cone-rectify.h"
 #include "compute/engine/fdk/fdk-self-test.h"
 #include "compute/parallel/tune-store.h"
@@ -572,6 +573,46 @@ test_self_test (void)
   td_cone_task_clear (&task);
 }
 
+/* The bench's baseline is as right as what it is compared with. */
+static void
+test_naive (void)
+{
+  enum { N_VIEWS = 24, N_COLUMNS = 32, N_ROWS = 16, SIDE = 12, SLICES = 6 };
+  const TdConeFuncs *const funcs[] = { td_cone_funcs (), &td_cone_funcs_plain };
+  TdGeometry geometry = plain_geometry ();
+  g_autoptr (GError) error = NULL;
+  g_autofree double *angle = angles (N_VIEWS, 2 * G_PI);
+  g_autofree float *projections = g_new (float, N_VIEWS *N_COLUMNS *N_ROWS);
+  g_autofree double *truth = g_new (double, SLICES *SIDE *SIDE);
+  float matrices[13 * N_VIEWS], row[SIDE];
+  TdConeTask task;
+
+  td_cone_task_init (&task, &geometry, angle, N_VIEWS, N_COLUMNS, N_ROWS, &error);
+  g_assert_no_error (error);
+  td_cone_task_set_volume (&task, SIDE, SIDE, SLICES, task.pitch_mm);
+  td_test_random (projections, N_VIEWS * N_COLUMNS * N_ROWS, 3);
+  td_cone_reference (&task, projections, 0, SLICES, truth);
+  for (guint v = 0; v < N_VIEWS; v++) {
+    for (guint i = 0; i < 12; i++)
+      matrices[13 * v + i] = (float) task.matrices[12 * v + i];
+    matrices[13 * v + 12] = (float) task.view_weights[v];
+  }
+  for (guint f = 0; f < G_N_ELEMENTS (funcs); f++) {
+    double off = 0, norm = 0;
+    for (guint k = 0; k < SLICES; k++)
+      for (guint j = 0; j < SIDE; j++) {
+        funcs[f]->naive (&task, matrices, projections, k, j, row);
+        for (guint i = 0; i < SIDE; i++) {
+          const double right = truth[(k * SIDE + j) * SIDE + i];
+          off += (row[i] - right) * (row[i] - right);
+          norm += right * right;
+        }
+      }
+    g_assert_cmpfloat (sqrt (off / norm), <, 1e-5);
+  }
+  td_cone_task_clear (&task);
+}
+
 /* ── Back-projection against the reference ── */
 
 typedef struct {
@@ -833,6 +874,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/half-pack", test_half_pack);
   g_test_add_func ("/cone/self-test", test_self_test);
   g_test_add_func ("/cone/self-test-error", test_self_test_error);
+  g_test_add_func ("/cone/naive", test_naive);
   g_test_add_func ("/cone/offset-limit", test_offset_limit);
   g_test_add_func ("/cone/range-limit", test_range_limit);
   g_test_add_func ("/cone/short-scan-weights", test_short_scan_weights);
