@@ -70,7 +70,7 @@ ROOMS = (
     ("dataset/geometry", ("scan", "geometries", "cone-readers", "cone-matrices")),
     ("dataset/phantom", ("phantom-scan", "phantom")),
     ("dataset/output", ("output", "volume")),
-    ("dataset/hdf5", ("hdf5", "hdf5-files", "hdf5-absent", "volume")),
+    ("dataset/hdf5", ("hdf5", "hdf5-files", "hdf5-absent", "files-written", "volume")),
     ("dataset", ("scan", "scan-found", "scan-values", "scan-view", "tiff", "hdf5", "hdf5-files", "hdf5-absent",
                  "volume", "volume-cut", "phantom", "phantom-scan", "message", "output", "angles", "geometries")),
     ("cluster/remote", ("cluster-remote-local",)),
