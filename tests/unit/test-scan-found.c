@@ -493,6 +493,7 @@ typedef struct {
 } Angles;
 
 static const Angles angle_files[] = {
+  { "word", "0\nten\n20\n30\n", { 0, 1, 2, 3 }, { 0 } },
   { "lines", "0\n10\n20\n30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
   { "windows", "0\r\n10\r\n20\r\n30\r\n\r\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
   { "commas", "# degrees\n0, 10,\t20,30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
@@ -567,6 +568,8 @@ test_angle_file (gconstpointer data)
   if (!good) {
     g_assert_null (scan);
     test_assert_sentence (error, "my_angles.txt");
+    if (strstr (case_->text, "\nten\n"))
+      g_assert_nonnull (strstr (error->message, "line 2 holds “ten”, which is not an angle"));
     return;
   }
   g_assert_no_error (error);
