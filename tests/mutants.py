@@ -78,7 +78,7 @@ ROOMS = (
     ("cluster/shell", ("shell", "cluster-remote-local")),
     ("cluster/launch", ("cluster-remote-local",)),
     ("cluster/watch", ("worker",)),
-    ("cluster/profile", ("cluster-remote-local", "job-file")),
+    ("cluster/profile", ("profile", "cluster-remote-local", "job-file")),
     ("cluster/jobs-index", ("cluster-remote-local",)),
     ("cluster/batch", ("cli-batch", "window-batch")),
     ("cluster/own", ("window-jobs", "window-batch")),

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Profiles of clusters: each key is taken where its kind uses it, within its limits, and refused
+   with the line and why elsewhere. */
+#include <glib/gstdio.h>
+#include <string.h>
+
+#include "cluster/profile.h"
+#include "dataset/error.h"
+#include "tests/unit/test-folder.h"
+
+static char *profiles; /* the folder */
+
+static TdClusterProfile *
+load (const char *kind, const char *lines, GError **error)
+{
+  g_autofree char *path = g_build_filename (profiles, "one.ini", NULL);
+  g_autofree char *text = g_strdup_printf ("[Profile]\nkind = %s\n%s", kind, lines);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  return td_cluster_profile_find ("one", error);
+}
+
+/* ── Refusals ── */
+
+static const struct {
+  const char *kind, *lines, *says; /* says NULL: taken */
+} cases[] = {
+  { "local", "", NULL },
+  { "slurm", "", NULL },
+  { "ssh", "host = h\n", NULL },
+  { "ssh", "", "kind = ssh needs a \"host\"" },
+  { "cloud", "", "line 2: \"kind\" is local, ssh or slurm" },
+  { "slurm", "nodes = 1\n", NULL },
+  { "slurm", "nodes = 0\n", "line 3: \"nodes\" is a whole number from 1 to" },
+  { "slurm", "nodes = two\n", "\"nodes\" is a whole number" },
+  { "local", "nodes = 1\n", "\"nodes\" is not used with kind = local" },
+  { "local", "ranks-per-node = 1\n", NULL },
+  { "local", "ranks-per-node = 0\n", "\"ranks-per-node\" is a whole number from 1" },
+  { "local", "cards-per-rank = 0\n", NULL },
+  { "local", "cards-per-rank = -1\n", "\"cards-per-rank\" is a whole number from 0" },
+  { "local", "rows = 0\ncolumns = 0\n", NULL },
+  { "local", "rows = -1\n", "\"rows\" is a whole number from 0" },
+  { "local", "memory = 16G\n", NULL },
+  { "local", "memory = much\n", "\"memory\" is no size" },
+  { "local", "mode = ifdk\n", NULL },
+  { "local", "mode = fast\n", "\"mode\" is slab, ifdk or slices" },
+  { "ssh", "host = h\nstaging = rsync\n", NULL },
+  { "ssh", "host = h\nstaging = none\n", NULL },
+  { "ssh", "host = h\nstaging = yes\n", "line 4: \"staging\" is rsync or none" },
+  { "slurm", "staging = rsync\n", "\"staging\" is for profiles with a \"host\"" },
+  { "local", "staging = none\n", "\"staging\" is not used with kind = local" },
+  { "slurm", "ssh-config = f\n", "\"ssh-config\" is for profiles with a \"host\"" },
+  { "slurm", "host = h\nssh-config = f\n", NULL },
+  { "ssh", "host = -oh\n", "\"host\" is no host" },
+  { "ssh", "host = a b\n", "\"host\" is no host" },
+  { "ssh", "host = a:b\n", "\"host\" is no host" },
+  { "ssh", "host = me@a.b-c\n", NULL },
+  { "slurm", "partition = p\ntime = 1:00\naccount = a\n", NULL },
+  { "ssh", "host = h\npartition = p\n", "\"partition\" is not used with kind = ssh" },
+  { "ssh", "host = h\ntime = 1\n", "\"time\" is not used with kind = ssh" },
+  { "ssh", "host = h\naccount = a\n", "\"account\" is not used with kind = ssh" },
+  { "ssh", "host = h\nscheduler-options = a;b\n", "\"scheduler-options\" is not used" },
+  { "slurm", "map = /a=/b;/c=/d\n", NULL },
+  { "slurm", "map = a=/b\n", "\"map\" is a list of LOCAL=REMOTE" },
+  { "slurm", "map = /a=b\n", "\"map\" is a list of LOCAL=REMOTE" },
+  { "slurm", "map = /a\n", "\"map\" is a list of LOCAL=REMOTE" },
+  { "local", "password = x\n", "is not kept here" },
+  { "local", "colour = red\n", "\"colour\" is no key of a profile" },
+  { "local", "description =\n", "\"description\" is empty" },
+  { "local", "description = a\\nb\n", "\"description\" is one line" },
+  { "local", "setup = a\\nb\n", NULL },
+  { "local", "setup =\n", NULL },
+  { "local", "template-cpu = none.sh\n", "\"template-cpu\" names" },
+};
+
+static void
+test_keys (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdClusterProfile) profile = load (cases[i].kind, cases[i].lines, &error);
+
+    g_test_message ("%u: %s", i, error ? error->message : "taken");
+    g_assert_cmpint (profile != NULL, ==, cases[i].says == NULL);
+    if (cases[i].says) {
+      g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
+      g_assert_nonnull (strstr (error->message, cases[i].says));
+    }
+  }
+}
+
+/* ── What they say ── */
+
+static void
+test_values (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdClusterProfile) profile
+      = load ("slurm",
+              "description = The hall's\nhost = hall\nssh-config = /c\njobs-folder = /jobs\n"
+              "worker = /w\ncontainer = a;b c\nlauncher = srun;-l\nsetup = module x\\nset y\n"
+              "host-setup = z\nnodes = 3\nranks-per-node = 4\ncards-per-rank = 2\npartition = p\n"
+              "time = 2:00\naccount = me\nscheduler-options = --x;--y\nmap = /a=/b\n"
+              "staging = rsync\ndevice = cuda:0\nmode = ifdk\nrows = 5\ncolumns = 6\n"
+              "memory = 2G\n",
+              &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (profile->name, ==, "one");
+  g_assert_cmpint (profile->kind, ==, TD_CLUSTER_SLURM);
+  g_assert_cmpstr (profile->description, ==, "The hall's");
+  g_assert_cmpstr (profile->host, ==, "hall");
+  g_assert_cmpstr (profile->ssh_config, ==, "/c");
+  g_assert_cmpstr (profile->jobs_folder, ==, "/jobs");
+  g_assert_cmpstr (profile->worker, ==, "/w");
+  g_assert_cmpstr (profile->container[1], ==, "b c");
+  g_assert_cmpstr (profile->launcher[1], ==, "-l");
+  g_assert_null (profile->launcher[2]);
+  g_assert_cmpstr (profile->setup, ==, "module x\nset y");
+  g_assert_cmpstr (profile->host_setup, ==, "z");
+  g_assert_cmpuint (profile->nodes, ==, 3);
+  g_assert_cmpuint (profile->ranks_per_node, ==, 4);
+  g_assert_cmpuint (profile->cards_per_rank, ==, 2);
+  g_assert_cmpuint (td_cluster_profile_ranks (profile), ==, 12);
+  g_assert_cmpstr (profile->partition, ==, "p");
+  g_assert_cmpstr (profile->time, ==, "2:00");
+  g_assert_cmpstr (profile->account, ==, "me");
+  g_assert_cmpstr (profile->scheduler_options[1], ==, "--y");
+  g_assert_cmpstr (profile->map[0], ==, "/a=/b");
+  g_assert_true (profile->staging);
+  g_assert_cmpstr (profile->wish.device, ==, "cuda:0");
+  g_assert_cmpint (profile->wish.mode, ==, TD_CLUSTER_IFDK);
+  g_assert_cmpuint (profile->wish.rows, ==, 5);
+  g_assert_cmpuint (profile->wish.columns, ==, 6);
+  g_assert_cmpuint (profile->wish.memory_bytes, ==, 2ull << 30);
+}
+
+/* What is not given. */
+static void
+test_presets (void)
+{
+  static const struct {
+    const char *kind, *lines, *launcher;
+  } kinds[]
+      = { { "local", "", "mpirun" }, { "ssh", "host = h\n", "mpirun" }, { "slurm", "", "srun" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autoptr (TdClusterProfile) profile = load (kinds[i].kind, kinds[i].lines, NULL);
+
+    g_assert_cmpstr (profile->launcher[0], ==, kinds[i].launcher);
+    g_assert_null (profile->launcher[1]);
+    g_assert_null (profile->container[0]);
+    g_assert_null (profile->map[0]);
+    g_assert_null (profile->scheduler_options[0]);
+    g_assert_cmpuint (profile->nodes, ==, 1);
+    g_assert_cmpuint (profile->ranks_per_node, ==, 1);
+    g_assert_cmpuint (profile->cards_per_rank, ==, 0);
+    g_assert_cmpint (profile->wish.view_slice, ==, -1);
+    g_assert_false (profile->staging);
+    g_assert_nonnull (profile->worker);
+  }
+}
+
+/* Ranks of this computer need no file. */
+static void
+test_local (void)
+{
+  static const struct {
+    const char *name;
+    guint ranks; /* 0: refused */
+  } names[] = { { "local:1", 1 }, { "local:4096", 4096 }, { "local:4097", 0 }, { "local:0", 0 },
+                { "local:", 0 },  { "nowhere", 0 },       { "../one", 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdClusterProfile) profile = td_cluster_profile_find (names[i].name, &error);
+
+    g_assert_cmpint (profile != NULL, ==, names[i].ranks > 0);
+    if (profile)
+      g_assert_cmpuint (td_cluster_profile_ranks (profile), ==, names[i].ranks);
+    else
+      g_assert_nonnull (error);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  g_setenv ("XDG_CONFIG_HOME", folder->path, TRUE);
+  g_test_init (&argc, &argv, NULL);
+  profiles = g_build_filename (folder->path, "tomodesk", "profiles", NULL);
+  g_assert_cmpint (g_mkdir_with_parents (profiles, 0700), ==, 0);
+  g_test_add_func ("/profile/keys", test_keys);
+  g_test_add_func ("/profile/values", test_values);
+  g_test_add_func ("/profile/presets", test_presets);
+  g_test_add_func ("/profile/local", test_local);
+  const int status = g_test_run ();
+  g_free (profiles);
+  return status;
+}
