@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/axis/axis-line.h"
 #include "compute/engine/advice.h"
 #include "compute/engine/preview.h"
 #include "compute/methods/methods.h"
@@ -122,6 +123,29 @@ test_background (void)
       g_assert_cmpfloat_with_epsilon (told, level, 0.06 * fabs (level));
       td_message_unref (advice.message);
     }
+}
+
+/* Of three rows, a quarter of the detector apart, most must show it. */
+static void
+test_which_rows (void)
+{
+  static const struct {
+    gboolean faulty[4];
+    const char *kinds;
+  } cases[] = {
+    { { FALSE, TRUE, TRUE, FALSE }, "background" }, { { FALSE, TRUE, FALSE, TRUE }, "background" },
+    { { FALSE, FALSE, TRUE, TRUE }, "background" }, { { TRUE, TRUE, FALSE, FALSE }, "" },
+    { { TRUE, FALSE, TRUE, FALSE }, "" },           { { TRUE, FALSE, FALSE, TRUE }, "" }
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    Made *made = made_new (1);
+    for (guint r = 0; r < 4; r++)
+      for (guint v = 0; v < VIEWS && cases[i].faulty[r]; v++)
+        for (guint c = 0; c < COLUMNS; c++)
+          made->rows[r][v][c] += c < COLUMNS / 4 || c >= 3 * COLUMNS / 4 ? 0.05f : 0;
+    assert_kinds (made, cases[i].kinds);
+  }
 }
 
 /* Air that drifts over the views, on both sides alike or against each other. */
@@ -321,6 +345,61 @@ test_opposite (void)
   }
 }
 
+/* A view less its opposite, mirrored at the axis. Of frames that rise evenly it is known at each
+   pixel whose mirror image is on the detector. */
+static void
+test_mirrored (void)
+{
+  enum { N = 40, ROWS = 30 };
+  static const struct {
+    double centre_px, tilt_deg;
+  } axes[] = { { 19.5, 0 }, { 15.3, 0 }, { 22.85, 0 }, { 19.5, 4 }, { 17.25, -7 } };
+  static float frames[2][ROWS][N];
+  static double angles[2] = { 0, G_PI };
+  const TdScanFacts facts = { .n_columns = N,
+                              .n_rows = ROWS,
+                              .n_views = 2,
+                              .sample_type = TD_SAMPLE_FLOAT32,
+                              .transmission_logged = TRUE,
+                              .angles_rad = angles,
+                              .centre_px = NAN };
+  TdRecipe recipe;
+
+  for (guint v = 0; v < 2; v++)
+    for (guint r = 0; r < ROWS; r++)
+      for (guint c = 0; c < N; c++)
+        frames[v][r][c] = v ? 0.5f + 0.25f * c - 0.125f * r : 3 + 0.5f * c + 0.0625f * r;
+  td_recipe_init (&recipe);
+  g_assert_true (td_recipe_set (&recipe, "prepare", "none", NULL));
+  g_autoptr (TdScan) scan
+      = td_scan_new_from_memory (&facts, &frames[0][0][0], NULL, NULL, NULL, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (axes); i++) {
+    const TdAxisLine axis = td_axis_line (axes[i].centre_px, axes[i].tilt_deg, ROWS);
+    const double norm = hypot (axis.slope, 1);
+    g_autoptr (GError) error = NULL;
+    guint seen = 0;
+
+    g_autofree float *rest
+        = td_preview_opposite (engine, scan, (guint[]) { 0, 1 }, &recipe, &axis, NULL, &error);
+    g_assert_no_error (error);
+    for (guint r = 0; r < ROWS; r++)
+      for (guint c = 0; c < N; c++) {
+        /* Twice as far as the pixel's distance from the line, along the line's normal. */
+        const double away = (c - td_axis_line_at (&axis, r)) / norm;
+        const double column = c - 2 * away / norm, row = r + 2 * away * axis.slope / norm;
+        const gboolean inside = column >= 0 && column < N - 1 && row >= 0 && row <= ROWS - 1;
+        const double expected = inside ? frames[0][r][c] - (0.5 + 0.25 * column - 0.125 * row) : 0;
+        /* What lies on the very edge may be in or out. */
+        if (fabs (column) < 1e-6 || fabs (column - N + 1) < 1e-6 || fabs (row) < 1e-6
+            || fabs (row - ROWS + 1) < 1e-6)
+          continue;
+        g_assert_cmpfloat_with_epsilon (rest[r * N + c], expected, 1e-4);
+        seen += inside;
+      }
+    g_assert_cmpuint (seen, >, N * ROWS / 2);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -329,6 +408,7 @@ main (int argc, char **argv)
   engine = td_engine_new (td_methods);
   g_test_add_func ("/advice-limits/plain", test_plain);
   g_test_add_func ("/advice-limits/background", test_background);
+  g_test_add_func ("/advice-limits/which-rows", test_which_rows);
   g_test_add_func ("/advice-limits/drift", test_drift);
   g_test_add_func ("/advice-limits/rim", test_rim);
   g_test_add_func ("/advice-limits/level", test_level);
@@ -337,6 +417,7 @@ main (int argc, char **argv)
   g_test_add_func ("/advice-limits/coarse-factor", test_coarse_factor);
   g_test_add_func ("/advice-limits/coarse-values", test_coarse_values);
   g_test_add_func ("/advice-limits/opposite", test_opposite);
+  g_test_add_func ("/advice-limits/mirrored", test_mirrored);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;

@@ -382,6 +382,60 @@ test_slabs (void)
   }
 }
 
+/* No buffer is larger than a device gives at once: of rows, of filtered rows, or of slices. */
+static void
+test_max_alloc (void)
+{
+  static const Job shapes[] = {
+    { "opencl:0", TRUE, 200, 400, 900, FALSE, FALSE, FALSE, 0, "", 32 }, /* rows are larger */
+    { "opencl:0", TRUE, 900, 400, 100, FALSE, FALSE, FALSE, 0, "", 32 }, /* slices */
+    { "opencl:0", TRUE, 900, 400, 1600, FALSE, FALSE, TRUE, 0, "", 32 }, /* filtered rows, wide */
+  };
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0", NULL);
+  TdDeviceInfo *info = &((TdDevice *) devices->pdata[0])->info;
+  const TdDeviceInfo real = *info;
+  info->kind = TD_DEVICE_GPU;
+  info->cpu_shaped = FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
+    g_autoptr (TdScan) scan = job_scan (&shapes[i]);
+    guint64 largest = 0;
+    guint slab = 0;
+
+    for (guint less = 0; less < 3; less++) { /* any; just enough; a byte less */
+      g_autoptr (GError) error = NULL;
+      TdRecipe recipe;
+
+      info->max_alloc_bytes = less == 0 ? G_MAXUINT64 / 4 : largest - (less - 1);
+      td_recipe_init (&recipe);
+      g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+      recipe.method = TD_METHOD_FBP;
+      g_assert_true (td_recipe_set (&recipe, "prepare", "none", &error));
+      td_recipe_state_axis (&recipe, scan->facts.centre_px, 0);
+      g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, "/tmp/none.tif", NULL, &error);
+      g_assert_no_error (error);
+      const TdFbp *fbp = plan->extra;
+      if (less == 0) {
+        slab = fbp->slab_slices;
+        largest = MAX (td_test_floats (slab, shapes[i].n_views, shapes[i].n_columns),
+                       td_test_floats (slab, fbp->nx, fbp->ny));
+        if (fbp->blend)
+          largest = MAX (largest, td_test_floats (slab, shapes[i].n_views, fbp->n_filtered));
+      }
+      g_test_message ("%u: slabs of %u", i, fbp->slab_slices);
+      if (less < 2)
+        g_assert_cmpuint (fbp->slab_slices, ==, slab);
+      else
+        g_assert_cmpuint (fbp->slab_slices, <, slab);
+    }
+  }
+  info->kind = real.kind;
+  info->cpu_shaped = real.cpu_shaped;
+  info->max_alloc_bytes = real.max_alloc_bytes;
+}
+
 /* ── The field of view ── */
 
 typedef struct {
@@ -459,6 +513,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/fbp-fit/notes", test_notes);
   g_test_add_func ("/fbp-fit/slabs", test_slabs);
+  g_test_add_func ("/fbp-fit/max-alloc", test_max_alloc);
   g_test_add_func ("/fbp-fit/fields", test_fields);
   const int status = g_test_run ();
   td_engine_unref (engine);

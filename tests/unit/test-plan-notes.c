@@ -421,6 +421,16 @@ test_estimate (void)
 
   recipe_init (&recipe, "host", 33.25);
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  TdPlanTimes none;
+  td_plan_times (plan, &none);
+  g_assert_true (isnan (none.read)); /* nobody knows */
+  plan->scan->facts.in_memory = TRUE;
+  td_plan_times (plan, &none); /* and no volume is written */
+  g_assert_cmpfloat (none.read, ==, 0);
+  g_assert_cmpfloat (none.write, ==, 0);
+  plan->updates_per_s = plan->facts.updates / 3;
+  td_plan_times (plan, &none);
+  g_assert_cmpfloat_with_epsilon (none.compute, 3, 1e-9);
   plan->facts.updates = 1e9;
   for (guint i = 0; i < G_N_ELEMENTS (times); i++) {
     const TdPlanTimes given = { times[i].read_s, times[i].compute_s, times[i].write_s };
