@@ -551,7 +551,10 @@ td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image, const TdLa
   }
   g_autofree char *astray
       = outcome ? td_messages_join (outcome->astray, "\n", td_label_naming) : NULL;
-  td_image_pane_set_badge (at->pane, astray && *astray ? astray : NULL);
+  /* One word, lest it covers a small picture: the table has the sentence. */
+  td_image_pane_set_badge (at->pane, outcome && outcome->emulated ? _ ("emulated")
+                                     : astray && *astray          ? astray
+                                                                  : NULL);
   lab_pictures_show (self);
 }
 

@@ -30,6 +30,7 @@ struct _TdLabView {
   GtkGrid *budget, *review;
   GtkMenuButton *add;
   GtkProgressBar *progress;
+  GtkWidget *stop;
   GtkLabel *figures;
   TdLabEditor *editor;
   int edited; /* the editor's variant; -1: a new one */
@@ -40,6 +41,7 @@ struct _TdLabView {
   guint rows[2]; /* the window's recipe's */
   gboolean has_base, active, stale;
   gboolean reviews; /* the variants are the review's */
+  gboolean chosen;  /* somebody chose the variants */
   TdLatest *work;
   TdLabNews *news;
 };
@@ -196,6 +198,14 @@ lab_view_show_news (TdLabView *self)
 }
 
 static void
+lab_view_set_busy (TdLabView *self, gboolean busy)
+{
+  gtk_widget_set_visible (GTK_WIDGET (self->progress), busy);
+  gtk_widget_set_visible (self->stop, busy);
+  td_lab_pictures_set_updating (self->pictures, busy);
+}
+
+static void
 lab_view_on_news (gpointer data, const GError *error, gboolean last, gpointer user)
 {
   TdLabView *self = user;
@@ -212,9 +222,8 @@ lab_view_on_news (gpointer data, const GError *error, gboolean last, gpointer us
     gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), words);
     td_lab_pictures_set (self->pictures, self->lab->variants->len, NULL, NULL);
   }
-  gtk_widget_set_visible (GTK_WIDGET (self->progress), !last);
   if (last)
-    td_lab_pictures_set_updating (self->pictures, FALSE);
+    lab_view_set_busy (self, FALSE);
 }
 
 /* ── Computing ── */
@@ -227,9 +236,8 @@ lab_view_request (TdLabView *self)
     return;
   self->stale = FALSE;
   td_lab_blind_end (self->blind);
-  gtk_widget_set_visible (GTK_WIDGET (self->progress), TRUE);
   gtk_progress_bar_set_fraction (self->progress, 0);
-  td_lab_pictures_set_updating (self->pictures, TRUE);
+  lab_view_set_busy (self, TRUE);
   td_lab_work_request (self->work, self->engine, self->scan, self->lab, self->reviews);
 }
 
@@ -272,6 +280,7 @@ lab_view_variants_changed (TdLabView *self)
 
 static const char *const presets[][TD_LAB_MOST + 2] = {
   { "interpolations", "", "--interpolation nearest", NULL },
+  { "kernels", "", "--kernel texture", "--precision half", NULL },
   { "precisions", "--precision single", "--precision half", "--precision half-run", NULL },
   { "methods", "--method fbp", "--method fourier", NULL },
   { "filters", "--filter ram-lak", "--filter shepp-logan", "--filter cosine", "--filter hann",
@@ -282,7 +291,9 @@ static gboolean
 lab_view_fill (TdLabView *self, const char *name, GError **error)
 {
   g_ptr_array_set_size (self->lab->variants, 0);
-  self->reviews = self->lab->emulate = FALSE;
+  self->reviews = FALSE;
+  /* What only a graphics card does is shown without one, too. */
+  self->lab->emulate = g_str_equal (name, "kernels");
   if (g_str_equal (name, "review")) {
     self->reviews = TRUE;
     return td_lab_review_add (self->lab, error);
@@ -294,12 +305,30 @@ lab_view_fill (TdLabView *self, const char *name, GError **error)
   return TRUE;
 }
 
+static gboolean
+lab_view_is_cone (const TdLabView *self)
+{
+  return self->scan && td_scan_facts (self->scan)->geometry.beam != TD_BEAM_PARALLEL;
+}
+
+/* Until somebody chose variants there are these: what they differ in, the beam's methods do. */
+static void
+lab_view_fill_first (TdLabView *self)
+{
+  GAction *parallel = g_action_map_lookup_action (G_ACTION_MAP (self->actions), "preset-parallel");
+
+  g_simple_action_set_enabled (G_SIMPLE_ACTION (parallel), !lab_view_is_cone (self));
+  if (!self->chosen)
+    lab_view_fill (self, lab_view_is_cone (self) ? "kernels" : "interpolations", NULL);
+}
+
 static void
 lab_view_on_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdLabView *self = user;
   g_autoptr (GError) error = NULL;
 
+  self->chosen = TRUE;
   lab_view_fill (self, g_variant_get_string (parameter, NULL), &error);
   lab_view_variants_changed (self);
 }
@@ -352,6 +381,7 @@ lab_view_on_applied (TdLabEditor *editor, const char *text, TdLabView *self)
     td_lab_variant_free (old);
   }
   self->reviews = FALSE;
+  self->chosen = TRUE;
   td_lab_editor_set_problem (editor, NULL);
   lab_view_variants_changed (self);
 }
@@ -376,10 +406,12 @@ lab_view_on_duplicate (GSimpleAction *action, GVariant *parameter, gpointer user
             : g_strdup_printf (_ ("%s, copy: %s"), variant->name, variant->options);
   g_autoptr (GError) error = NULL;
 
-  if (td_lab_add (self->lab, text, &error))
-    lab_view_variants_changed (self);
-  else
+  if (!td_lab_add (self->lab, text, &error)) {
     lab_view_say (self, error);
+    return;
+  }
+  self->chosen = TRUE;
+  lab_view_variants_changed (self);
 }
 
 static void
@@ -393,6 +425,7 @@ lab_view_on_remove (GSimpleAction *action, GVariant *parameter, gpointer user)
   }
   g_ptr_array_remove_index (self->lab->variants, g_variant_get_uint32 (parameter));
   self->reviews = FALSE;
+  self->chosen = TRUE;
   lab_view_variants_changed (self);
 }
 
@@ -404,6 +437,7 @@ lab_view_on_hold (GSimpleAction *action, GVariant *parameter, gpointer user)
   TdRecipe base = self->lab->base;
 
   variant->held = !variant->held;
+  self->chosen = TRUE;
   td_lab_set_base (self->lab, &base, NULL);
   lab_view_request (self);
 }
@@ -434,6 +468,19 @@ lab_view_on_budget (GSimpleAction *action, GVariant *parameter, gpointer user)
 
   self->lab->budget = TRUE;
   lab_view_request (self);
+}
+
+/* What is there stays; what is not is not made any more. */
+static void
+lab_view_on_stop (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdLabView *self = user;
+
+  td_latest_cancel (self->work);
+  lab_view_set_busy (self, FALSE);
+  if (!self->news || !self->news->result->reference)
+    td_lab_pictures_set (self->pictures, self->lab->variants->len, NULL, NULL);
+  gtk_label_set_text (self->figures, _ ("Stopped: what is missing was not computed"));
 }
 
 static void
@@ -591,6 +638,7 @@ lab_view_on_load_chosen (const char *path, gpointer user)
   td_lab_free (self->lab);
   self->lab = lab;
   self->reviews = FALSE;
+  self->chosen = TRUE;
   lab_view_variants_changed (self);
 }
 
@@ -659,6 +707,7 @@ td_lab_view_set_scan (TdLabView *self, TdScan *scan)
   self->scan = scan ? td_scan_ref (scan) : NULL;
   self->has_base = FALSE;
   self->lab->has_line = FALSE;
+  lab_view_fill_first (self);
   lab_view_variants_changed (self);
 }
 
@@ -747,7 +796,7 @@ td_lab_view_class_init (TdLabViewClass *class)
   widget->size_allocate = td_lab_view_size_allocate;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-view.ui");
   td_bind_children (widget, TdLabView, paned, pictures, table, profile, differences, frc, scatter,
-                    blind, sheets, figures_page, budget, review, add, progress, figures);
+                    blind, sheets, figures_page, budget, review, add, progress, stop, figures);
   td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_use, lab_view_on_blind_begin,
                      lab_view_on_blind_shown);
   signals[TAKE_REQUESTED] = td_signal_new (TD_TYPE_LAB_VIEW, "take-requested", 1, G_TYPE_POINTER);
@@ -773,7 +822,9 @@ td_lab_view_init (TdLabView *self)
     { .name = "remove", .activate = lab_view_on_remove, .parameter_type = "u" },
     { .name = "use", .activate = lab_view_on_use, .parameter_type = "u" },
     { .name = "preset", .activate = lab_view_on_preset, .parameter_type = "s" },
+    { .name = "preset-parallel", .activate = lab_view_on_preset, .parameter_type = "s" },
     { .name = "budget", .activate = lab_view_on_budget },
+    { .name = "stop", .activate = lab_view_on_stop },
     { .name = "load", .activate = lab_view_on_load },
     { .name = "save-png", .activate = lab_view_on_save },
     { .name = "save-svg", .activate = lab_view_on_save },
@@ -796,6 +847,6 @@ td_lab_view_init (TdLabView *self)
   g_signal_connect (self->editor, "applied", G_CALLBACK (lab_view_on_applied), self);
   g_signal_connect (self, "notify::root", G_CALLBACK (lab_view_on_root), NULL);
   lab_view_label_charts (self);
-  lab_view_fill (self, "interpolations", NULL);
+  lab_view_fill_first (self);
   lab_view_variants_changed (self);
 }
