@@ -14,15 +14,42 @@ td_cone_families (void)
   return families;
 }
 
-double
-td_cone_family_error_bound (const TdConeFamily *family, TdPrecision precision,
-                            const TdDeviceInfo *device)
+gboolean
+td_cone_family_fetches (const TdConeFamily *family, const TdDeviceInfo *device)
 {
   /* The standard family takes textures where the hardware has them. */
-  const gboolean exact = family == &td_cone_family_host || family == &td_cone_family_arithmetic
-                         || device->texture_slow;
+  return family != &td_cone_family_host && family != &td_cone_family_arithmetic
+         && !device->texture_slow;
+}
 
-  return exact && precision == TD_PRECISION_SINGLE ? 1e-5 : 6e-3;
+double
+td_cone_family_error_bound (const TdConeFamily *family, const TdConeTask *task,
+                            TdPrecision precision, const TdDeviceInfo *device)
+{
+  const guint side = MAX (task->n_columns, task->n_rows);
+  const double places = family == &td_cone_family_host ? 0 : 1.5 * side * 0x1p-23;
+
+  return (td_cone_family_fetches (family, device) || precision != TD_PRECISION_SINGLE ? 6e-3 : 1e-5)
+         + places;
+}
+
+double
+td_cone_family_cost (const TdConeFamily *family, TdPrecision precision, const TdDeviceInfo *device)
+{
+  static const struct {
+    const TdConeFamily *family;
+    double single, half;
+  } costs[] = {
+    { &td_cone_family_symmetric, 1, 0.54 },
+    { &td_cone_family_texture, 1.9, 1.9 },
+    { &td_cone_family_arithmetic, 1.4, 1.4 },
+    { &td_cone_family_standard, 3.7, 3.7 },
+  };
+
+  for (guint i = 0; device->kind == TD_DEVICE_GPU && i < G_N_ELEMENTS (costs); i++)
+    if (costs[i].family == family)
+      return precision == TD_PRECISION_SINGLE ? costs[i].single : costs[i].half;
+  return 1;
 }
 
 const TdConeFamily *

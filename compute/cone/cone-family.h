@@ -62,13 +62,30 @@ struct TdConeProjector {
 
 /* NULL-terminated, in the order in which auto considers them. */
 const TdConeFamily *const *td_cone_families (void);
-/* Relative L2 bound against the double-precision reference, for random projections. The texture
-   unit's weights have 8 bits: their error is uniform and below 2^-8 in u and in v. It multiplies a
-   difference of two blended values (variance 4/3 of the noise); the signal's variance is (2/3)^2.
-   That is 2^-8 sqrt (2/3 * 4/3) * 3/2 = 5.5e-3, and half storage adds 2^-11. All else is 1e-5, as
-   iFDK asks: coordinates in single precision are good to some 1e-6 pixel. */
-double td_cone_family_error_bound (const TdConeFamily *family, TdPrecision precision,
-                                   const TdDeviceInfo *device);
+/**
+ * Relative L2 bound against the double-precision reference, for random projections.
+ *
+ * An error of a place in u or v multiplies a difference of two blended values, of 4/3 of the
+ * noise's variance. The signal's variance is (2/3)^2. So an error of e rms in each of the two makes
+ * e sqrt (2 * 4/3) * 3/2 = 2.45 e.
+ *
+ * Texture units have weights of 8 bits: e is below 2^-8 and uniform, which makes 5.5e-3. Half
+ * storage adds 2^-11.
+ *
+ * Kernels for devices compute places in single precision: sums and a quotient, four roundings of
+ * up to half a unit of the last place. With n columns that unit is n 2^-23 at the most, and e is
+ * 2 n 2^-23 / sqrt (12). That makes 1.41 n 2^-23, rounded up to 1.5. (White noise of 256 and 1024
+ * columns gave 1.3 and 0.6.) The host counts places along a line from its middle and keeps to 1e-5,
+ * which iFDK asks for; all have that for their sums.
+ */
+double td_cone_family_error_bound (const TdConeFamily *family, const TdConeTask *task,
+                                   TdPrecision precision, const TdDeviceInfo *device);
+/* Whether the family interpolates by a texture unit, with its weights, on the device. */
+gboolean td_cone_family_fetches (const TdConeFamily *family, const TdDeviceInfo *device);
+/* What an update costs on a graphics card beside one of "turned" in single precision
+   (docs/benchmarks.md). On a CPU all cost the same. */
+double td_cone_family_cost (const TdConeFamily *family, TdPrecision precision,
+                            const TdDeviceInfo *device);
 /* Why the family is out of use on the device (transfer full); NULL: it is not. */
 typedef char *(*TdConeFamilyDisabled) (const TdConeFamily *family, const TdDeviceInfo *device);
 /* @name: NULL or "auto" takes the first family that can do the task. @disabled: NULL: none is. */

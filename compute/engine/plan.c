@@ -194,12 +194,9 @@ note_unused (TdPlan *plan)
   if (*recipe->mask && !td_recipe_mask (recipe))
     td_plan_note (plan, "The mask of bad pixels “%s” is not used: the step bad-pixels is off.",
                   recipe->mask);
-  if (recipe->accuracy != TD_ACCURACY_STANDARD
-      && (td_scan_facts (plan->scan)->geometry.beam != TD_BEAM_PARALLEL
-          || td_method_iterates (plan->method->kind)))
-    td_plan_note (plan,
-                  "The accuracy ({accuracy}) chooses among the ways of parallel beams: it is not "
-                  "used here.");
+  if (recipe->accuracy != TD_ACCURACY_STANDARD && td_method_iterates (plan->method->kind))
+    td_plan_note (plan, "The accuracy ({accuracy}) chooses among ways of back-projecting: "
+                        "iterative methods have one, and it is not used here.");
   if (plan->output && !recipe->output_range_auto && recipe->output_bits == 32)
     td_plan_note (plan,
                   "The range %g to %g is for values of 16 and 8 bits: those of 32 are written as "

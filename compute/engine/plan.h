@@ -49,8 +49,8 @@ typedef struct {
   guint64 device_bytes; /* peak on each device */
   double updates;       /* n_slices * nx * ny * n_views */
   double estimate_s;    /* 0: not known yet on this machine */
-  /* Parallel beams, filtered: the way that is taken, then the others that the recipe leaves open,
-     exact enough or not; 0: the method has one way */
+  /* Filtered: the way that is taken, then the others that the recipe leaves open, exact enough or
+     not; 0: the method iterates */
   TdPlanWay ways[TD_PLAN_MOST_WAYS];
   guint n_ways;
   char **devices;    /* ids, NULL-terminated */

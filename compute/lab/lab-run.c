@@ -178,7 +178,8 @@ lab_bound (const TdPlan *plan)
   if (plan->method == &td_method_fdk) {
     const TdFdkPlan *fdk = plan->extra;
 
-    return td_cone_family_error_bound (fdk->scheme.families[0], plan->recipe.precision, info);
+    return td_cone_family_error_bound (fdk->scheme.families[0], &fdk->input->task,
+                                       plan->recipe.precision, info);
   }
   return NAN;
 }

@@ -370,7 +370,7 @@ static const char *
 recipe_fields_chooses (const TdRecipe *recipe, const TdScanFacts *facts)
 {
   return td_method_iterates (recipe->method) ? N_ ("Iterative methods have one way of projecting")
-                                             : recipe_fields_parallel (recipe, facts);
+                                             : NULL;
 }
 
 static const char *
@@ -471,8 +471,9 @@ static const TdField fields[] = {
     "kernel", N_ ("Kernel"), &kernel_kind, TEXT_IN (family), .preset = "auto",
     .applies = recipe_fields_has_kernels },
   { "accuracy", "NAME",
-    "Parallel beams: single (1e-5), standard (2e-4) or draft (5e-3); the fastest way within it is "
-    "taken of the methods, kernels, interpolations and precisions that are left to auto",
+    "single (1e-5), standard (2e-4) or draft (5e-3); the fastest way within it is taken of the "
+    "methods, kernels, interpolations and precisions that are left to auto; cone beam: single "
+    "takes kernels without textures",
     "accuracy", N_ ("Accuracy"), CHOICE (accuracy, td_accuracy_names), .labels = accuracy_labels,
     .preset = "standard", .applies = recipe_fields_chooses },
   { "interpolation", "NAME", "nearest, linear or auto",

@@ -62,8 +62,8 @@ typedef struct {
      path of a volume that they go on from. */
   char start[TD_RECIPE_MAX_PATH];
   char family[24];     /* "auto", "standard", "texture", … */
-  TdAccuracy accuracy; /* parallel beams: what of method, kernel, interpolation and precision is
-                          "auto" is the fastest way within it */
+  TdAccuracy accuracy; /* what of method, kernel, interpolation and precision is "auto" is the
+                          fastest way within it; cones: fdk-way.c */
   TdInterpolation interpolation;
   TdPrecision precision;
 

@@ -87,7 +87,8 @@ fdk_plan_bound (const TdPlan *plan)
   double bound = 0;
 
   for (guint i = 0; i < plan->devices->len; i++)
-    bound = MAX (bound, td_cone_family_error_bound (fdk->scheme.families[i], plan->recipe.precision,
+    bound = MAX (bound, td_cone_family_error_bound (fdk->scheme.families[i], &fdk->input->task,
+                                                    plan->recipe.precision,
                                                     td_device_info (plan->devices->pdata[i])));
   return bound;
 }

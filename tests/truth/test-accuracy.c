@@ -6,6 +6,7 @@
 
 #include "compute/methods/methods.h"
 #include "compute/parallel/fourier-shape.h"
+#include "dataset/phantom-scan.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
@@ -162,6 +163,116 @@ test_choices (void)
   td_truth_task_clear (&task);
 }
 
+/* ── Cones ── */
+
+static TdScan *
+cone_scan (void)
+{
+  TdPhantomScan spec;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = spec.n_rows = 40;
+  spec.n_views = 36;
+  spec.range_deg = 360;
+  spec.logged = TRUE;
+  spec.geometry.beam = TD_BEAM_CONE;
+  spec.geometry.source_axis_mm = 200;
+  spec.geometry.source_detector_mm = 400;
+  spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 2.5;
+  return td_phantom_scan_new (&spec, NULL);
+}
+
+static TdPlan *
+cone_plan (TdScan *scan, const char *device, TdAccuracy accuracy)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  recipe.accuracy = accuracy;
+  g_assert_true (td_recipe_set (&recipe, "device", device, NULL));
+  TdPlan *plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return plan;
+}
+
+static gboolean
+cone_plan_says (const TdPlan *plan, const char *words)
+{
+  g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
+
+  g_test_message ("%s", notes);
+  return strstr (notes, words) != NULL;
+}
+
+/* The host has one way, which is exact enough for all. */
+static void
+test_cone_host (void)
+{
+  g_autoptr (TdScan) scan = cone_scan ();
+
+  for (TdAccuracy accuracy = TD_ACCURACY_SINGLE; accuracy <= TD_ACCURACY_DRAFT; accuracy++) {
+    g_autoptr (TdPlan) plan = cone_plan (scan, "host", accuracy);
+    const TdPlanFacts *facts = td_plan_facts (plan);
+    g_assert_cmpuint (facts->n_ways, ==, 1);
+    g_assert_cmpstr (facts->ways[0].family, ==, "host");
+    g_assert_cmpfloat (facts->ways[0].error_bound, <=, td_accuracy_limit (TD_ACCURACY_SINGLE));
+    g_assert_false (cone_plan_says (plan, "exact to"));
+    g_assert_false (cone_plan_says (plan, "not used here"));
+  }
+}
+
+/* A device whose textures are those of a graphics card: the usual kernel takes them, and the plan
+   says what they cost in accuracy. "single" does without. */
+static void
+test_cone_textures (void)
+{
+  g_autoptr (TdScan) scan = cone_scan ();
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0", NULL);
+
+  if (!devices || td_device_info (devices->pdata[0])->kind != TD_DEVICE_CPU) {
+    g_test_skip ("no OpenCL on a CPU");
+    return;
+  }
+  TdDevice *device = devices->pdata[0];
+  const gboolean slow = device->info.texture_slow;
+  device->info.texture_slow = FALSE;
+  g_autoptr (TdPlan) usual = cone_plan (scan, "opencl:0", TD_ACCURACY_STANDARD);
+  g_autoptr (TdPlan) exact = cone_plan (scan, "opencl:0", TD_ACCURACY_SINGLE);
+  device->info.texture_slow = slow;
+  const TdPlanFacts *a = td_plan_facts (usual), *b = td_plan_facts (exact);
+  g_assert_cmpuint (a->n_ways, >=, 2);
+  g_assert_cmpstr (a->family, ==, a->ways[0].family);
+  g_assert_cmpstr (a->family, !=, "arithmetic");
+  g_assert_cmpfloat (a->ways[0].error_bound, >, 5e-3);
+  g_assert_cmpstr (a->ways[1].family, ==, "arithmetic");
+  g_assert_cmpfloat (a->ways[1].error_bound, <, 2e-5);
+  g_assert_true (cone_plan_says (usual, "as a texture unit interpolates"));
+  g_assert_cmpuint (b->n_ways, >=, 2);
+  g_assert_cmpstr (b->family, ==, "arithmetic");
+  g_assert_cmpstr (b->ways[0].family, ==, "arithmetic");
+  g_assert_cmpfloat (b->ways[0].cost, ==, 1);
+  g_assert_cmpstr (b->ways[1].family, ==, a->family);
+}
+
+/* Iterative methods have one way, and the plan says that the accuracy is not used. */
+static void
+test_iterates (void)
+{
+  g_autoptr (TdScan) scan = cone_scan ();
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  recipe.accuracy = TD_ACCURACY_DRAFT;
+  recipe.method = TD_METHOD_SIRT;
+  g_assert_true (td_recipe_set (&recipe, "device", "host", NULL));
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (cone_plan_says (plan, "not used here"));
+  g_assert_cmpuint (td_plan_facts (plan)->n_ways, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -170,6 +281,9 @@ main (int argc, char **argv)
   g_autoptr (GPtrArray) devices = td_test_devices ();
 
   g_test_add_func ("/accuracy/choices", test_choices);
+  g_test_add_func ("/accuracy/cone/host", test_cone_host);
+  g_test_add_func ("/accuracy/cone/textures", test_cone_textures);
+  g_test_add_func ("/accuracy/iterative", test_iterates);
   for (guint i = 0; i < 2 * devices->len; i++) {
     const Case c = { devices->pdata[i / 2], i % 2 };
     g_autofree char *path

@@ -113,7 +113,8 @@ fdk_self_test_family (const Problem *problem, TdDevice *device, const TdConeFami
     .family = family->name,
     .precision = precision,
     .error = INFINITY,
-    .bound = td_cone_family_error_bound (family, precision, td_device_info (device)),
+    .bound
+    = td_cone_family_error_bound (family, &problem->task, precision, td_device_info (device)),
   };
   if (fdk_self_test_run (problem, device, family, precision, got, &error)) {
     for (gsize i = 0; i < problem->n_voxels; i++) {

@@ -3,7 +3,6 @@
 #include "compute/engine/engine-private.h"
 #include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
-#include "fdk-self-test.h"
 #include "fdk.h"
 
 /* Taken until a job has measured them. Only their ratios decide. */
@@ -260,17 +259,10 @@ gboolean
 td_fdk_decide (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdkFit *fit,
                GError **error)
 {
-  const guint n = plan->devices->len;
-
-  scheme->families = g_new0 (const TdConeFamily *, n);
-  for (guint i = 0; i < n; i++) {
-    scheme->families[i] = td_fdk_family_choose (
-        plan->recipe.family, &input->task, plan->recipe.precision, plan->devices->pdata[i], error);
-    if (!scheme->families[i])
-      return FALSE;
-  }
+  if (!td_fdk_take_way (plan, input, scheme, error))
+    return FALSE;
   scheme->filter_on_device = filters_on_device (plan, input);
-  scheme->share = n == 1 ? TD_SHARE_VOLUME : plan->recipe.share;
+  scheme->share = plan->devices->len == 1 ? TD_SHARE_VOLUME : plan->recipe.share;
   return scheme->share == TD_SHARE_AUTO ? decide_share (plan, input, scheme, fit, error)
                                         : td_fdk_fit (plan, input, scheme, NULL, fit, error);
 }

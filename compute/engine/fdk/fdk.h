@@ -113,6 +113,10 @@ TdConeLimits td_fdk_limits (const TdPlan *plan, const TdFdkPlan *fdk);
 const char *td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
 gboolean td_fdk_plan (TdPlan *plan, GCancellable *cancellable, GError **error);
 
+/* fdk-way.c: scheme->families by what the recipe names and by its accuracy. The plan's facts get
+   the ways that it leaves open. Free scheme->families. */
+gboolean td_fdk_take_way (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme,
+                          GError **error);
 /* fdk-share.c: families; who filters; volume or projections, by what either costs (Okitsu et al.,
    Table 1) and whether it fits. Notes say why. Free scheme->families. */
 gboolean td_fdk_decide (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdkFit *fit,

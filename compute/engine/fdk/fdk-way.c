@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/**
+ * Chooses the kernels that a recipe leaves to "auto", and lists the ways that it leaves open, each
+ * with its bound (DESIGN.md, Accuracy). "single" takes kernels without a texture unit's weights,
+ * whose bound is the least. Otherwise the usual ones are taken, which graphics cards interpolate by
+ * textures. Their bound is above "standard" and "draft", and the plan says so: kernels without
+ * textures take 1.4 to 4 times as long there.
+ */
+#include <string.h>
+
+#include "compute/engine/engine-private.h"
+#include "dataset/error.h"
+#include "fdk-self-test.h"
+#include "fdk.h"
+
+typedef struct {
+  const TdConeFamily **families; /* one a device */
+  TdPrecision precision;
+  double bound, cost; /* the largest of the devices' */
+} Way;
+
+#define MOST_WAYS 3
+G_STATIC_ASSERT (MOST_WAYS <= TD_PLAN_MOST_WAYS);
+
+/* The first family on @device that does without a texture unit; NULL: there is none. */
+static const TdConeFamily *
+fdk_way_exact_family (const TdFdkInput *input, TdPrecision precision, TdDevice *device)
+{
+  for (const TdConeFamily *const *family = td_cone_families (); *family; family++)
+    if (!td_cone_family_fetches (*family, td_device_info (device))
+        && td_fdk_family_choose ((*family)->name, &input->task, precision, device, NULL))
+      return *family;
+  return NULL;
+}
+
+/* @exact: of the families that "auto" may take, those without textures. FALSE with @error: a device
+   has none. */
+static gboolean
+fdk_way_fill (const TdPlan *plan, const TdFdkInput *input, gboolean exact, Way *way, GError **error)
+{
+  const guint n = plan->devices->len;
+
+  way->families = g_new0 (const TdConeFamily *, n);
+  way->bound = way->cost = 0;
+  for (guint i = 0; i < n; i++) {
+    TdDevice *device = plan->devices->pdata[i];
+    const TdDeviceInfo *info = td_device_info (device);
+    const TdConeFamily *family = exact ? fdk_way_exact_family (input, way->precision, device)
+                                       : td_fdk_family_choose (plan->recipe.family, &input->task,
+                                                               way->precision, device, error);
+    if (!family) {
+      g_clear_pointer (&way->families, g_free);
+      return FALSE;
+    }
+    way->families[i] = family;
+    way->bound
+        = MAX (way->bound, td_cone_family_error_bound (family, &input->task, way->precision, info));
+    way->cost = MAX (way->cost, td_cone_family_cost (family, way->precision, info));
+  }
+  return TRUE;
+}
+
+/* The usual way first, which must be there; returns how many. */
+static guint
+fdk_way_list (const TdPlan *plan, const TdFdkInput *input, Way ways[MOST_WAYS], GError **error)
+{
+  const gboolean any_kernel = g_str_equal (plan->recipe.family, "auto");
+  const gsize bytes = plan->devices->len * sizeof *ways->families;
+  guint n = 1;
+
+  ways[0].precision = plan->recipe.precision;
+  if (!fdk_way_fill (plan, input, FALSE, &ways[0], error))
+    return 0;
+  ways[n].precision = plan->recipe.precision;
+  if (any_kernel && fdk_way_fill (plan, input, TRUE, &ways[n], NULL)) {
+    if (memcmp (ways[n].families, ways[0].families, bytes) != 0)
+      n++;
+    else
+      g_clear_pointer (&ways[n].families, g_free);
+  }
+  ways[n].precision = TD_PRECISION_HALF;
+  if (plan->asked.precision == TD_PRECISION_AUTO
+      && fdk_way_fill (plan, input, FALSE, &ways[n], NULL))
+    n++;
+  return n;
+}
+
+/* Which of them; all but half storage, which is taken by name only. */
+static guint
+fdk_way_choose (const TdPlan *plan, const Way *ways, guint n)
+{
+  guint best = 0;
+
+  for (guint i = 1; plan->recipe.accuracy == TD_ACCURACY_SINGLE && i < n; i++)
+    if (ways[i].precision == ways[0].precision && ways[i].bound < ways[best].bound)
+      best = i;
+  return best;
+}
+
+static void
+fdk_way_note (TdPlan *plan, const Way *ways, guint n, guint taken)
+{
+  const double limit = td_accuracy_limit (plan->recipe.accuracy);
+  guint other = taken;
+
+  if (ways[taken].bound <= limit)
+    return;
+  for (guint i = 0; i < n; i++)
+    if (ways[i].bound < ways[other].bound)
+      other = i;
+  if (other == taken)
+    td_plan_note (plan,
+                  "The kernel \"%s\" is exact to %.2g, not to the %.2g of {accuracy=%s}: nothing "
+                  "else does what was asked for.",
+                  ways[taken].families[0]->name, ways[taken].bound, limit,
+                  td_accuracy_names[plan->recipe.accuracy]);
+  else
+    td_plan_note (plan,
+                  "The kernel \"%s\" is exact to %.2g, as a texture unit interpolates, not to the "
+                  "%.2g of {accuracy=%s}: {accuracy=single} takes \"%s\", exact to %.2g, for %.2g "
+                  "times the computing.",
+                  ways[taken].families[0]->name, ways[taken].bound, limit,
+                  td_accuracy_names[plan->recipe.accuracy], ways[other].families[0]->name,
+                  ways[other].bound, ways[other].cost / ways[taken].cost);
+}
+
+gboolean
+td_fdk_take_way (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, GError **error)
+{
+  TdPlanFacts *facts = &plan->facts;
+  Way ways[MOST_WAYS] = { 0 };
+  const guint n = fdk_way_list (plan, input, ways, error);
+
+  if (n == 0)
+    return FALSE;
+  const guint taken = fdk_way_choose (plan, ways, n);
+  for (guint i = 0; i < n; i++)
+    /* The one that was taken goes to the front. */
+    facts->ways[i == taken  ? 0
+                : i < taken ? i + 1
+                            : i]
+        = (TdPlanWay) {
+            .method = plan->method->name,
+            .family = ways[i].families[0]->name,
+            .precision
+            = ways[i].precision == TD_PRECISION_SINGLE ? TD_PRECISION_SINGLE : TD_PRECISION_HALF,
+            .error_bound = ways[i].bound,
+            .cost = ways[i].cost / ways[taken].cost,
+          };
+  facts->n_ways = n;
+  fdk_way_note (plan, ways, n, taken);
+  scheme->families = g_steal_pointer (&ways[taken].families);
+  for (guint i = 0; i < n; i++)
+    g_free (ways[i].families);
+  return TRUE;
+}
