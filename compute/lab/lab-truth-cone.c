@@ -219,17 +219,18 @@ static void
 truth_cone_add_line (const Truth *truth, const double *table, double weight, const Line *line,
                      double *sums)
 {
-  const double end_u = truth->task->n_columns, end_v = truth->input->n_rows;
+  const guint n_columns = truth->task->n_columns, n_rows = truth->input->n_rows;
   const gsize stride = truth->table_columns;
 
   for (guint i = 0; i < truth->task->nx; i++) {
     const double w = line->at[2] + i * line->step[2], inverse = 1 / w;
     const double u = (line->at[0] + i * line->step[0]) * inverse;
     const double v = (line->at[1] + i * line->step[1]) * inverse;
-    if (!(w > 0 && u > -1 && u < end_u && v > -1 && v < end_v))
+    if (!(w > 0 && u > -1 && u < n_columns && v > -1 && v < n_rows))
       continue;
-    /* The table begins one before, with zeros. */
-    const guint k = (guint) (u + 1), r = (guint) (v + 1);
+    /* The table begins one before, with zeros. What lies just before its end may be rounded to it.
+     */
+    const guint k = MIN ((guint) (u + 1), n_columns), r = MIN ((guint) (v + 1), n_rows);
     const double fu = truth_cone_part (truth, u + 1 - k), fv = truth_cone_part (truth, v + 1 - r);
     const double *p = table + r * stride + k;
     const double upper = p[0] + fu * (p[1] - p[0]);
