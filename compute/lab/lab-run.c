@@ -421,11 +421,7 @@ lab_tell_cost (Run *run, GError **error)
     lab_add_cost (run, plan, i ? 0 : cuts);
     known++;
   }
-  if (g_cancellable_set_error_if_cancelled (run->cancellable, error))
-    return FALSE;
-  if (run->show && run->result->truths)
-    run->show (run->result, (double) run->steps_done / run->n_steps, run->user);
-  return TRUE;
+  return lab_step (run, error);
 }
 
 static void
@@ -685,8 +681,10 @@ lab_make_budget (Run *run, GError **error)
     const TdLabRows *rows = lab_rows (run, run->base_plan, error);
     if (!rows)
       return FALSE;
-    if (!lab_has_budget (run, i))
+    if (!lab_has_budget (run, i)) {
+      run->steps_done++;
       continue;
+    }
     g_autofree double *slice = td_lab_truth (run->base_plan, td_lab_rows_data (rows),
                                              &budget[i].cuts, run->cancellable, error);
     if (!slice)
@@ -774,7 +772,7 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
                   TD_LAB_MOST, n);
     return NULL;
   }
-  run.n_steps = 2 * n + 1 + (lab->budget ? G_N_ELEMENTS (budget) : 0);
+  run.n_steps = 2 * n + 1 + lab->reference + (lab->budget ? G_N_ELEMENTS (budget) : 0);
   run.result = g_new0 (TdLabResult, 1);
   run.result->n = n;
   run.result->against = -2;

@@ -616,8 +616,10 @@ test_cone (void)
   g_assert_true (td_lab_add (lab, "", NULL));
   g_assert_true (td_lab_add (lab, "--filter hann", NULL));
   lab->reference = lab->measure = lab->budget = TRUE;
+  shown_last = 0;
   g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, count_shown, NULL, NULL, &error);
   g_assert_no_error (error);
+  g_assert_cmpfloat (shown_last, ==, 1);
   g_assert_null (result->no_reference);
   g_assert_null (result->no_measure);
   g_assert_cmpint (result->against, ==, -1);
