@@ -91,8 +91,9 @@ iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GErro
 
   g_autoptr (TdScan) masked
       = td_engine_masked (request->engine, request->scan, td_recipe_mask (&request->recipe), error);
-  g_autoptr (TdScan) alone
-      = masked ? td_preview_coarse_scan (masked, request->row, factor, cancellable, error) : NULL;
+  g_autoptr (TdScan) alone = masked ? td_preview_coarse_scan (
+                                 masked, &request->recipe, request->row, factor, cancellable, error)
+                                    : NULL;
   if (!alone)
     return NULL;
   td_preview_coarse_recipe (&request->recipe, facts, request->row, factor, &recipe);

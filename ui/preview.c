@@ -176,7 +176,8 @@ coarse_scan (const Request *request, guint factor, GCancellable *cancellable)
   g_mutex_unlock (&memory->lock);
   if (coarse)
     return coarse;
-  coarse = td_preview_coarse_scan (masked, request->row, factor, cancellable, NULL);
+  coarse
+      = td_preview_coarse_scan (masked, &request->recipe, request->row, factor, cancellable, NULL);
   if (!coarse)
     return NULL;
   g_mutex_lock (&memory->lock);

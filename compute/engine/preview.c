@@ -305,9 +305,31 @@ coarse_free (gpointer user)
   g_free (frames);
 }
 
+static TdAxisLine
+coarse_axis (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  double centre = recipe->centre_px;
+
+  if (!isfinite (centre))
+    centre = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+  return td_axis_line (centre, recipe->tilt_deg, facts->n_rows);
+}
+
+/* Of a slice in half acquisition: a tilted axis lies farther out in other rows (field.h). */
+static guint
+coarse_wide_columns (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  const TdAxisLine axis = coarse_axis (recipe, facts);
+  const guint64 top = td_row_blend_width (facts->n_columns, td_axis_line_at (&axis, 0));
+  const guint64 foot
+      = td_row_blend_width (facts->n_columns, td_axis_line_at (&axis, facts->n_rows - 1.0));
+
+  return (guint) MIN (MAX (top, foot), G_MAXINT);
+}
+
 TdScan *
-td_preview_coarse_scan (TdScan *scan, guint row, guint factor, GCancellable *cancellable,
-                        GError **error)
+td_preview_coarse_scan (TdScan *scan, const TdRecipe *recipe, guint row, guint factor,
+                        GCancellable *cancellable, GError **error)
 {
   TdScanFrame frame = coarse_frame (td_scan_facts (scan), row, factor);
   g_autoptr (TdScan) view = td_scan_view_new (scan, &frame, NULL);
@@ -319,9 +341,12 @@ td_preview_coarse_scan (TdScan *scan, guint row, guint factor, GCancellable *can
   if (!view)
     return NULL;
   float **frames = g_new0 (float *, 3);
+  TdScanFacts facts = *td_scan_facts (view);
+  /* What is not coarse takes turns with the slice of the whole scan: it has its size. */
+  if (factor == 1 && recipe)
+    facts.wide_columns = coarse_wide_columns (recipe, td_scan_facts (scan));
   if (coarse_read (view, frames, cancellable, error))
-    return td_scan_new_from_memory (td_scan_facts (view), frames[0], frames[1], frames[2],
-                                    coarse_free, frames);
+    return td_scan_new_from_memory (&facts, frames[0], frames[1], frames[2], coarse_free, frames);
   coarse_free (frames);
   return NULL;
 }
@@ -331,11 +356,8 @@ td_preview_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guin
                           TdRecipe *coarse)
 {
   const TdScanFrame frame = coarse_frame (facts, row, factor);
-  double centre = recipe->centre_px;
+  const TdAxisLine axis = coarse_axis (recipe, facts);
 
-  if (!isfinite (centre))
-    centre = isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
-  const TdAxisLine axis = td_axis_line (centre, recipe->tilt_deg, facts->n_rows);
   *coarse = *recipe;
   coarse->centre_px = td_axis_line_seen (&axis, facts, &frame, 1).centre_px;
   coarse->tilt_deg = 0;

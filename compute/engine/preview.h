@@ -36,9 +36,11 @@ float *td_preview_sinogram (TdEngine *engine, TdScan *scan, guint row, const TdR
    makes it quick to compute. 0: the scan is small enough, too narrow, or no parallel beam. */
 guint td_preview_coarse_factor (const TdScanFacts *facts);
 /* The row binned by @factor, as a job bins it (dataset/scan-view.h), in memory. Views are not
-   averaged where those of a group look in different directions. (transfer full) */
-TdScan *td_preview_coarse_scan (TdScan *scan, guint row, guint factor, GCancellable *cancellable,
-                                GError **error);
+   averaged where those of a group look in different directions. @recipe: where the axis is: with
+   a factor of 1 a slice of the row is as wide as one of the scan. NULL: it need not be. (transfer
+   full) */
+TdScan *td_preview_coarse_scan (TdScan *scan, const TdRecipe *recipe, guint row, guint factor,
+                                GCancellable *cancellable, GError **error);
 /* Makes the recipe that gives the same slice of the coarse scan. Its centre and the widths of its
    steps count the coarse scan's columns, and its row is the only one. @facts: of the full scan. */
 void td_preview_coarse_recipe (const TdRecipe *recipe, const TdScanFacts *facts, guint row,

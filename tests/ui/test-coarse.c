@@ -53,7 +53,7 @@ static void
 test_same_effect (void)
 {
   g_autoptr (TdScan) scan = make_scan ();
-  g_autoptr (TdScan) coarse = td_preview_coarse_scan (scan, 1, FACTOR, NULL, NULL);
+  g_autoptr (TdScan) coarse = td_preview_coarse_scan (scan, NULL, 1, FACTOR, NULL, NULL);
   TdRecipe plain, recipe, coarse_plain, coarse_recipe, unscaled;
   double same = 0, other = 0, all = 0;
 
@@ -134,7 +134,7 @@ test_mask (void)
   g_autofree float *projections = g_new (float, 2 * 8 * COLUMNS);
   g_autofree guint8 *mask = g_new0 (guint8, 2 * COLUMNS);
   g_autoptr (TdScan) scan = make_masked (projections, mask);
-  g_autoptr (TdScan) mended = td_preview_coarse_scan (scan, 0, FACTOR, NULL, NULL);
+  g_autoptr (TdScan) mended = td_preview_coarse_scan (scan, NULL, 0, FACTOR, NULL, NULL);
   TdRecipe recipe, coarse;
   const TdScanFacts *facts = td_scan_facts (mended);
 

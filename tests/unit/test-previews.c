@@ -372,9 +372,48 @@ test_coarse_broken (void)
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
     g_autoptr (GError) error = NULL;
     g_autoptr (TdScan) broken = td_test_scan_around (scan, &vtable, GINT_TO_POINTER (kinds[i]));
-    g_assert_null (td_preview_coarse_scan (broken, 3, 2, NULL, &error));
+    g_assert_null (td_preview_coarse_scan (broken, NULL, 3, 2, NULL, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_IO);
   }
+}
+
+/* In half acquisition a row alone makes a slice as wide as the whole scan does, though the axis
+   lies farther out in other rows. */
+static void
+test_row_of_tilted (void)
+{
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe recipe, alone;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 48;
+  spec.n_rows = 41;
+  spec.n_views = 60;
+  spec.centre_px = 8.4;
+  spec.tilt_deg = 5;
+  spec.range_deg = 360;
+  spec.offset_field = TRUE;
+  spec.logged = TRUE;
+  g_autoptr (TdScan) tilted = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  td_recipe_init (&recipe);
+  td_recipe_state_axis (&recipe, spec.centre_px, spec.tilt_deg);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
+  recipe.field_of_view = TD_FIELD_HALF;
+  g_autoptr (TdPlan) whole = td_plan_new (engine, tilted, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdScan) row = td_preview_coarse_scan (tilted, &recipe, 20, 1, NULL, &error);
+  g_assert_no_error (error);
+  td_preview_coarse_recipe (&recipe, td_scan_facts (tilted), 20, 1, &alone);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, row, &alone, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (td_plan_facts (plan)->nx, ==, td_plan_facts (whole)->nx);
+  /* Of the row by itself it is narrower. */
+  g_autoptr (TdScan) bare = td_preview_coarse_scan (tilted, NULL, 20, 1, NULL, NULL);
+  g_autoptr (TdPlan) narrow = td_plan_new (engine, bare, &alone, NULL, NULL, NULL);
+  g_assert_cmpuint (td_plan_facts (narrow)->nx, <, td_plan_facts (whole)->nx);
 }
 
 int
@@ -408,6 +447,7 @@ main (int argc, char **argv)
   g_test_add_func ("/previews/projection", test_projection);
   g_test_add_func ("/previews/opposite", test_opposite);
   g_test_add_func ("/previews/coarse-broken", test_coarse_broken);
+  g_test_add_func ("/previews/row-of-tilted", test_row_of_tilted);
   int status = g_test_run ();
   td_scan_unref (scan);
   return status;
