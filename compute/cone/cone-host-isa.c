@@ -111,6 +111,23 @@ find_begins (const Ray *ray, guint slice, guint step, Begins *begins)
 typedef float Lanes __attribute__ ((vector_size (4 * LANES)));
 typedef gint32 LaneNumbers __attribute__ ((vector_size (4 * LANES)));
 
+#ifdef __clang__
+/* Slower than the built-ins that clang lacks. */
+static inline Lanes
+lanes_pick_of (Lanes a, Lanes b, LaneNumbers index)
+{
+  Lanes out;
+
+  for (guint i = 0; i < LANES; i++)
+    out[i] = (index[i] & LANES) ? b[index[i] & (LANES - 1)] : a[index[i] & (LANES - 1)];
+  return out;
+}
+#define lanes_pick(a, index) lanes_pick_of (a, a, index)
+#else
+#define lanes_pick __builtin_shuffle
+#define lanes_pick_of __builtin_shuffle
+#endif
+
 /* The steepest ray for which one vector of rows holds the upper rows of a vector's voxels. The
    first voxel may lie up to a row further down. */
 #define WHOLE (1 - 1e-6)
@@ -166,8 +183,8 @@ add_whole (const Ray *ray, guint slice, guint first, guint end, float *sums)
     const gssize row = begins.row[k / LANES];
     const Lanes at = steps + lanes_of (begins.below[k / LANES]);
     const LaneNumbers index = __builtin_convertvector(at, LaneNumbers);
-    add_between (sums + k, __builtin_shuffle (rows_at (ray, row), index),
-                 __builtin_shuffle (rows_at (ray, row + 1), index),
+    add_between (sums + k, lanes_pick (rows_at (ray, row), index),
+                 lanes_pick (rows_at (ray, row + 1), index),
                  at - __builtin_convertvector(index, Lanes));
   }
 }
@@ -180,7 +197,7 @@ lanes_halves (Lanes first, Lanes second)
 
   for (gint32 i = 0; i < LANES; i++)
     from[i] = i < LANES / 2 ? i : LANES + i;
-  return __builtin_shuffle (first, second, from);
+  return lanes_pick_of (first, second, from);
 }
 
 /* Half a vector's voxels see a vector of rows, their lower rows included (TD_CONE_STEEPEST). */
@@ -197,9 +214,8 @@ add_halves (const Ray *ray, guint slice, guint first, guint end, float *sums)
     const Lanes at
         = steps + lanes_halves (lanes_of (begins.below[half]), lanes_of (begins.below[half + 1]));
     const LaneNumbers index = __builtin_convertvector(at, LaneNumbers), next = index + 1;
-    add_between (sums + k,
-                 lanes_halves (__builtin_shuffle (near, index), __builtin_shuffle (far, index)),
-                 lanes_halves (__builtin_shuffle (near, next), __builtin_shuffle (far, next)),
+    add_between (sums + k, lanes_halves (lanes_pick (near, index), lanes_pick (far, index)),
+                 lanes_halves (lanes_pick (near, next), lanes_pick (far, next)),
                  at - __builtin_convertvector(index, Lanes));
   }
 }

@@ -10,13 +10,17 @@ int
 LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
   static guint16 frames[3 * 4 * 8];
-  char scan[64], path[64];
-  const int scan_fd = fuzz_file ((const guint8 *) frames, sizeof frames, scan);
-  const int fd = fuzz_file (data, size, path);
+  static char *scan;
+  const char *path = fuzz_file (data, size);
   const TdScanOptions raw
       = { .angles = "0:180", .raw_columns = 8, .raw_rows = 4, .raw_type = TD_SAMPLE_UINT16 };
   TdScanOptions options[4] = { raw, raw, raw, raw };
 
+  if (!scan) {
+    g_autofree char *folder = fuzz_folder ();
+    scan = g_build_filename (folder, "scan.raw", NULL);
+    fuzz_write (scan, (const guint8 *) frames, sizeof frames);
+  }
   options[0].flats = path;
   options[1].darks = path;
   options[2].angles = path;
@@ -33,7 +37,5 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   g_autoptr (TdScan) masked = bare ? td_scan_with_mask (bare, path, NULL) : NULL;
   if (masked && !td_scan_mask_fits (bare, path, NULL))
     g_error ("a mask that does not fit was taken");
-  close (scan_fd);
-  close (fd);
   return 0;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libFuzzer target: any bytes as the text that describes a folder of images: CTSimU's metadata and
-   scenario, Nikon's .xtekct, SkyScan's .log. The folder is opened too, as a person would. */
-#include <glib/gstdio.h>
-
+   scenario, Nikon's .xtekct, SkyScan's .log. The first byte says which; the folder is opened too,
+   as a person would. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput (const guint8 *data, gsize size);
@@ -38,9 +37,7 @@ forget_folder (void)
 static void
 make_folder (void)
 {
-  folder = g_strdup ("/dev/shm/fuzz-described-XXXXXX");
-  if (!g_mkdtemp (folder))
-    g_error ("no folder");
+  folder = fuzz_folder ();
   for (guint i = 0; i < G_N_ELEMENTS (images); i++) {
     g_autofree char *path = g_build_filename (folder, images[i], NULL);
     if (!g_file_set_contents (path, (const char *) tiff, sizeof tiff, NULL))
@@ -54,15 +51,12 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
   if (!folder)
     make_folder ();
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-    g_autofree char *path = g_build_filename (folder, names[i], NULL);
-    FILE *file = fopen (path, "w");
-
-    if (!file || fwrite (data, 1, size, file) != size || fclose (file) != 0)
-      g_error ("no file");
-    fuzz_open (path, NULL);
-    g_autoptr (TdScan) scan = td_scan_open (folder, NULL, NULL, NULL);
-    g_unlink (path);
-  }
+  if (size == 0)
+    return 0;
+  g_autofree char *path = g_build_filename (folder, names[data[0] % G_N_ELEMENTS (names)], NULL);
+  fuzz_write (path, data + 1, size - 1);
+  fuzz_scan (path, NULL);
+  fuzz_scan (folder, NULL);
+  g_unlink (path);
   return 0;
 }

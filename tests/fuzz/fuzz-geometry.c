@@ -9,8 +9,7 @@ int LLVMFuzzerTestOneInput (const guint8 *data, gsize size);
 int
 LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
-  char path[64];
-  int fd = fuzz_file (data, size, path);
+  const char *path = fuzz_file (data, size);
 
   {
     g_autoptr (TdGeometryFile) file = td_geometry_file_load (path, NULL);
@@ -27,7 +26,7 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
       td_geometry_file_apply (file, scan, FALSE, NULL);
     }
   }
-  fuzz_open (path, NULL);
-  close (fd);
+  fuzz_scan (path, NULL);
+  fuzz_volume (path, NULL);
   return 0;
 }

@@ -8,11 +8,10 @@ int
 LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
   static const TdScanOptions options = { .angles = "0:180" };
-  char path[64];
-  int fd = fuzz_file (data, size, path);
+  const char *path = fuzz_file (data, size);
 
-  fuzz_open (path, NULL);
-  fuzz_open (path, &options);
-  close (fd);
+  fuzz_scan (path, NULL);
+  fuzz_scan (path, &options);
+  fuzz_volume (path, NULL);
   return 0;
 }
