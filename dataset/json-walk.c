@@ -14,20 +14,26 @@ gboolean
 td_json_is_deep (const char *text)
 {
   guint depth = 0;
-  gboolean quoted = FALSE;
 
-  for (; *text; text++)
-    if (quoted) {
-      if (*text == '\\' && text[1])
-        text++;
-      quoted = *text != '"';
-    } else if (*text == '"')
-      quoted = TRUE;
-    else if (*text == '[' || *text == '{') {
+  for (; *text; text++) {
+    if (*text == '"') {
+      for (text++; *text && *text != '"'; text++)
+        if (*text == '\\' && text[1])
+          text++;
+      if (!*text)
+        return FALSE;
+    } else if (*text == '\'' || *text == '/') {
+      /* The library takes comments and single quotes, which JSON has not. They may hide the ends
+         of lists or of strings, so that from here on all that begins counts. */
+      for (; *text; text++)
+        depth += *text == '[' || *text == '{';
+      return depth > MAX_DEPTH;
+    } else if (*text == '[' || *text == '{') {
       if (++depth > MAX_DEPTH)
         return TRUE;
     } else if ((*text == ']' || *text == '}') && depth > 0)
       depth--;
+  }
   return FALSE;
 }
 

@@ -231,6 +231,60 @@ test_units (void)
   }
 }
 
+/* Brackets in a string are no depth, and nothing that the library skips hides those outside. */
+static void
+test_depth (void)
+{
+  static const struct {
+    const char *before;
+    gboolean deep;
+  } cases[] = {
+    { "{\"a\": \"", FALSE },
+    { "{\"a\": \"\\\"", FALSE },
+    { "{\"a\": \"\\\\\\\"", FALSE },
+    { "{\"a\": ", TRUE },
+    { "{\"a\": \"\\\"\", \"b\": ", TRUE },
+    { "{\"a\": \"\\\\\", \"b\": ", TRUE },
+    { "/* \" */ {\"a\": ", TRUE },
+    { "/ \" / {\"a\": ", TRUE },
+    { "{'\"': ", TRUE },
+    { "{\"a\": '\"', \"b\": ", TRUE },
+  };
+  g_autofree char *most = g_strnfill (100000, '[');
+  g_autoptr (GString) hidden = g_string_new ("{\"a\": ");
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree char *text = g_strconcat (cases[i].before, most, cases[i].deep ? "" : "\"}", NULL);
+    g_test_message ("%s…", cases[i].before);
+    g_assert_cmpint (td_json_is_deep (text), ==, cases[i].deep);
+    g_autoptr (JsonNode) root = td_json_parse (text);
+    g_assert_true (cases[i].deep ? !root : root != NULL);
+  }
+  for (guint i = 0; i < 1000; i++)
+    g_string_append (hidden, "[/* ] */");
+  g_assert_true (td_json_is_deep (hidden->str));
+  g_autoptr (JsonNode) noted = td_json_parse ("{ /* [ */ \"a\": [1] }");
+  g_assert_nonnull (noted);
+}
+
+/* A text that a person typed comes back, whatever it is. */
+static void
+test_brackets (void)
+{
+  g_autofree char *most = g_strnfill (99, '[');
+  g_autofree char *text = g_strconcat ("a\"", most, "{{", NULL);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe, back;
+
+  td_recipe_init (&recipe);
+  g_assert_true (td_recipe_set (&recipe, "bad-pixels", text, &error));
+  g_assert_no_error (error);
+  g_autofree char *json = td_recipe_to_json (&recipe);
+  g_assert_true (td_recipe_from_json (&back, json, &error));
+  g_assert_no_error (error);
+  g_assert_true (td_recipe_equal (&recipe, &back));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -239,5 +293,7 @@ main (int argc, char **argv)
   g_test_add_func ("/json/numbers", test_numbers);
   g_test_add_func ("/json/names", test_names);
   g_test_add_func ("/json/recipes", test_recipes);
+  g_test_add_func ("/json/depth", test_depth);
+  g_test_add_func ("/json/brackets", test_brackets);
   return g_test_run ();
 }
