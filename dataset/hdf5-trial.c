@@ -16,6 +16,7 @@
 #define HELPER "--try-hdf5"
 #define LIMIT_S 60 /* of computing: a slow disk may take longer */
 #define LIMIT_BYTES ((guint64) 4 << 30)
+#define MOST_VOXELS ((guint64) 1 << 26) /* of a slice that is read for a trial */
 
 /* Before them stand exe, HELPER, the kind and the path; behind them the strings of the options. */
 enum { KIND = 2, PATH, OPTIONS, STRINGS };
@@ -66,6 +67,34 @@ trial_take_options (TdScanOptions *options, char **words)
 
 /* ── The child ── */
 
+/* Reads some of @scan (nullable), which ends the child where the library crashes. */
+static void
+trial_read_scan (TdScan *scan)
+{
+  const TdScanFacts *facts = scan ? td_scan_facts (scan) : NULL;
+  const guint n[]
+      = { facts ? facts->n_views : 0, facts ? facts->n_flats : 0, facts ? facts->n_darks : 0 };
+  static const TdFrameKind kinds[] = { TD_FRAME_PROJECTION, TD_FRAME_FLAT, TD_FRAME_DARK };
+  g_autofree float *row = facts ? g_try_new (float, facts->n_columns) : NULL;
+
+  for (guint k = 0; row && k < G_N_ELEMENTS (kinds); k++)
+    for (guint i = 0; i < MIN (n[k], 2); i++)
+      td_scan_read (scan, &(TdFrameRange) { kinds[k], i ? n[k] - 1 : 0, 1, 0, 1 }, row, NULL, NULL);
+  td_scan_unref (scan);
+}
+
+static void
+trial_read_volume (TdVolume *volume)
+{
+  const TdVolumeFacts *facts = volume ? td_volume_facts (volume) : NULL;
+  const guint64 voxels = facts ? (guint64) facts->nx * facts->ny : 0;
+  g_autofree float *slice = voxels && voxels <= MOST_VOXELS ? g_try_new (float, voxels) : NULL;
+
+  for (guint i = 0; slice && i < MIN (facts->n_slices, 2); i++)
+    td_volume_read (volume, i ? facts->n_slices - 1 : 0, 1, slice, NULL);
+  td_volume_free (volume);
+}
+
 gboolean
 td_h5_trial_helper (int argc, char **argv)
 {
@@ -77,13 +106,13 @@ td_h5_trial_helper (int argc, char **argv)
   td_helper_limit (td_helper_seconds (LIMIT_S), LIMIT_BYTES);
   if (argc == OPTIONS + 1 && strcmp (argv[KIND], "volume") == 0) {
     const TdScanOptions stated = { .dataset = argv[OPTIONS] };
-    td_volume_free (td_volume_open_stated (argv[PATH], &stated, NULL));
+    trial_read_volume (td_volume_open_stated (argv[PATH], &stated, NULL));
   } else if (argc > PATH && strcmp (argv[KIND], "volume") == 0) {
-    td_volume_free (td_volume_open (argv[PATH], NULL));
-    td_scan_unref (td_scan_open (argv[PATH], &beside, NULL, NULL)); /* flats of another scan */
+    trial_read_volume (td_volume_open (argv[PATH], NULL));
+    trial_read_scan (td_scan_open (argv[PATH], &beside, NULL, NULL)); /* flats of another scan */
     g_free (td_h5_program (argv[PATH]));
   } else if (argc == STRINGS + (int) G_N_ELEMENTS (strings) && trial_take_options (&options, argv))
-    td_scan_unref (td_scan_open (argv[PATH], &options, NULL, NULL));
+    trial_read_scan (td_scan_open (argv[PATH], &options, NULL, NULL));
   else
     _exit (2);
   _exit (0);
