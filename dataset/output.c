@@ -240,6 +240,7 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
   struct statvfs space;
   guint64 available;
 
+  bytes += SLACK_BYTES;
   if (!g_file_test (output->parent, G_FILE_TEST_IS_DIR)) {
     td_set_error (error, TD_ERROR_NOT_FOUND,
                   "“%s” cannot be written: the folder “%s” does not exist", output->path,
@@ -249,7 +250,7 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
   if (statvfs (output->parent, &space) != 0)
     return TRUE; /* some network file systems cannot tell; writing will */
   available = (guint64) space.f_bavail * space.f_frsize;
-  if (bytes + SLACK_BYTES > available) {
+  if (bytes > available) {
     g_autofree char *need = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
     g_autofree char *have = g_format_size_full (available, G_FORMAT_SIZE_IEC_UNITS);
 

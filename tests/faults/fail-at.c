@@ -10,6 +10,7 @@
  *     FAIL_TRACE=1         the failing call's stack goes to standard error
  *     FAIL_SEGV=99         a wrong address ends the program with this status; an overflow of the
  *                          stack, on which no handler can run, still ends it by a signal
+ *     FAIL_FREE=BYTES      are free on the disk where "space" fails; else a block
  *     FAIL_PROCESSORS=8    the program sees so many processors, whatever there are
  *
  * The kinds are:
@@ -284,6 +285,14 @@ TRANSFER (int, fsync, SYNC, EIO, (int fd), fd)
 TRANSFER (int, fdatasync, SYNC, EIO, (int fd), fd)
 TRANSFER (int, syncfs, SYNC, EIO, (int fd), fd)
 
+static unsigned long
+fail_at_free (unsigned long block)
+{
+  const char *bytes = getenv ("FAIL_FREE");
+
+  return bytes ? strtoul (bytes, NULL, 10) / block : 1;
+}
+
 /* The disk is all but full; both names, for sizes are of 64 bits. */
 #define SPACE_OF(name, type)                                                                       \
   int name (const char *path, struct type *space)                                                  \
@@ -291,7 +300,7 @@ TRANSFER (int, syncfs, SYNC, EIO, (int fd), fd)
     REAL (name);                                                                                   \
     const int done = real (path, space);                                                           \
     if (done == 0 && in_folder (path) && fail_at (SPACE))                                          \
-      space->f_bavail = 1;                                                                         \
+      space->f_bavail = fail_at_free (space->f_frsize);                                            \
     return done;                                                                                   \
   }
 

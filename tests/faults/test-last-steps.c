@@ -75,6 +75,23 @@ test_space (gconstpointer output)
   g_assert_cmpuint (test_folder_count (folder), ==, 1);
 }
 
+/* What is said to be needed is more than what there is, also where a little more than the volume is
+   asked for. */
+static void
+test_space_little (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *said = NULL;
+
+  make_scan (folder, "scan.nxs");
+  g_setenv ("FAIL_FREE", "524288", TRUE); /* the volume has 216 KiB */
+  g_assert_cmpint (run_failing (folder, "space:1+",
+                                "reconstruct scan.nxs --device host --output out.tif", &said),
+                   ==, 1);
+  g_unsetenv ("FAIL_FREE");
+  g_assert_nonnull (strstr (said, "needs 1.2\302\240MiB, but only 512.0\302\240KiB are free"));
+}
+
 /* Within @limit of each other, of the second's root mean square. */
 static gboolean
 is_alike (const TestFolder *folder, const char *a, const char *b, const char *limit)
@@ -214,6 +231,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/last-steps/space/tiff", "out", test_space);
   g_test_add_data_func ("/last-steps/space/bigtiff", "out.tif", test_space);
   g_test_add_data_func ("/last-steps/space/hdf5", "out.h5", test_space);
+  g_test_add_func ("/last-steps/space/little", test_space_little);
   g_test_add_data_func ("/last-steps/older/tiff", "out", test_older);
   g_test_add_data_func ("/last-steps/older/bigtiff", "out.tif", test_older);
   g_test_add_data_func ("/last-steps/older/hdf5", "out.h5", test_older);
