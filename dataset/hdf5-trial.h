@@ -9,8 +9,8 @@
  * comes to an end, whatever it found, the same walk ends here. What was tried once is not tried
  * again in this process, until the file changes.
  *
- * The child reads a row of the first and the last frame of each kind too, and the first and the last
- * slice of a volume. Damage in the compressed samples of others can still crash.
+ * The child reads a row of the first and the last frame of each kind too. Of a volume it reads the
+ * first and the last slice. Damage in the compressed samples of others can still crash.
  */
 
 /* FALSE with @error: opening @path (a file, or a folder of them) with @options is no good, or was

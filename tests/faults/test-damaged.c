@@ -242,7 +242,7 @@ test_maps_onto_itself (gconstpointer name)
   td_test_run_assert_refused (&run, 1, "without an end");
 }
 
-/* Frames that lie in the data set's header, which has no room for them, crash the library as they
+/* Frames that lie in the data set's header, which has no room for them. The library crashes as they
    are read, and not as the file is opened. */
 static void
 test_frames (void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* libFuzzer target: the first byte names an option of a recipe, the rest is its value; what is
+/* libFuzzer target: the first byte names an option of a recipe, the rest is its value. What is
    taken must say and
    read itself alike as JSON. */
 #include "compute/recipe/field.h"
