@@ -104,3 +104,16 @@ td_grid_share (guint n, guint step, const double *shares, guint n_shares, guint 
   }
   return share;
 }
+
+guint
+td_grid_gathered (guint chunk, guint n_views, guint together)
+{
+  const guint apart = n_views / MAX (together, 1);
+
+  if (together <= 1 || n_views % together != 0)
+    return 0;
+  for (guint views = chunk / 2 * 2; views > 0 && 2 * views >= chunk; views -= 2)
+    if (apart % views == 0)
+      return views;
+  return 0;
+}

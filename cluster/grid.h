@@ -41,3 +41,9 @@ typedef struct {
   guint first, count;
 } TdGridShare;
 TdGridShare td_grid_share (guint n, guint step, const double *shares, guint n_shares, guint index);
+
+/* Kernels add views together that lie a part of a turn apart, @together of them. Whole views that
+   come one after another would keep them waiting for the last part. So chunks come from each part
+   in turn. Returns how many views a chunk then has, at most @chunk and even; 0: the views cannot be
+   parted so, or chunks would be much smaller. */
+guint td_grid_gathered (guint chunk, guint n_views, guint together);

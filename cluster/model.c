@@ -412,11 +412,15 @@ model_fill (const TdModelTimes *times, guint slabs)
 }
 
 /* Where whole views come one after the other, the first batch of views that are added together has
-   to wait. All but the last part of the turn comes before it. Groups of views are added singly. */
+   to wait. All but the last part of the turn comes before it. Where they can come from all parts in
+   turn, it need not. Groups of views are added singly. */
 static double
 model_waiting_part (const TdModelProblem *problem, guint columns)
 {
-  return columns == 1 && problem->together > 1 ? 1 - 1.0 / problem->together : 0;
+  const gboolean waits = columns == 1 && problem->together > 1
+                         && !td_grid_gathered (TD_GRID_BATCH, problem->n_views, problem->together);
+
+  return waits ? 1 - 1.0 / problem->together : 0;
 }
 
 void

@@ -241,8 +241,8 @@ run_open (Run *run, GError **error)
 {
   TdPipeline *pipeline = run->pipeline;
   const gboolean gathers = pipeline->column != MPI_COMM_NULL && !run->preview;
-  const TdPlanPart part
-      = { pipeline->views, run->slices.first, run->slices.count, gathers ? pipeline->gathered : 0 };
+  const TdPlanPart part = { pipeline->views, run->slices.first, run->slices.count,
+                            gathers ? pipeline->gathered : 0, pipeline->gathered_parts };
   static const int alone = 0;
 
   run->plan = td_plan_new_part (pipeline->engine, pipeline->scan, pipeline->recipe, &part,

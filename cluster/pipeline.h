@@ -23,7 +23,8 @@ typedef struct {
   MPI_Comm row;           /* ranks that add the others; MPI_COMM_NULL: there are none */
   const int *nodes;       /* of those */
   MPI_Comm column;        /* ranks that filter views for each other; MPI_COMM_NULL: none do */
-  guint gathered;         /* views that they give each other at once */
+  guint gathered;         /* views that they give each other at once … */
+  guint gathered_parts;   /* … in turn from so many parts of the views */
   gboolean ordered;
   guint64 memory; /* bytes for segments in flight */
   TdWatch *watch;

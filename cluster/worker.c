@@ -724,6 +724,18 @@ worker_share_ranges (const Worker *worker, const GArray *ranges, const double *o
   return mine;
 }
 
+/* How many views are added together by every rank that adds all; 1: they differ, or do not. */
+static guint
+worker_together (const Worker *worker)
+{
+  const guint together = worker->ranks[0].symmetric_views;
+
+  for (int i = 1; i < worker->size; i++)
+    if (worker->ranks[i].symmetric_views != together)
+      return 1;
+  return worker->grid.columns == 1 ? MAX (together, 1) : 1;
+}
+
 /* How the rank's views travel to the other rows. */
 static void
 worker_gather_views (Worker *worker)
@@ -736,6 +748,11 @@ worker_gather_views (Worker *worker)
       = td_gather_chunk (memory ? memory / SEGMENTS_PART : G_MAXUINT64,
                          (guint64) scan->n_columns * scan->n_rows * sizeof (float),
                          worker->pipeline.views.count, worker->grid.rows);
+  const guint together = worker_together (worker);
+  const guint chunk
+      = td_grid_gathered (worker->pipeline.gathered, worker->pipeline.views.count, together);
+  worker->pipeline.gathered_parts = chunk ? together : 1;
+  worker->pipeline.gathered = chunk ? chunk : worker->pipeline.gathered;
 }
 
 /* The sub-volumes of this rank's row, with the rank's views. */

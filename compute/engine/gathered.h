@@ -22,9 +22,10 @@ typedef struct {
 /* The rows that the plan's slices see. */
 TdFilteredRows td_plan_filtered_rows (const TdPlan *plan);
 
-/* Views count from the part's first. Chunk i is views [i, i + 1) × the part's gathered, as many as
-   there are. Both functions block, each on a thread of its own. They return FALSE with @error once
-   the cancellable is cancelled; the same call may then come again. */
+/* Views count in the order in which they are gathered. Chunk i is views [i, i + 1) × the part's
+   gathered of that order, as many as there are. Both functions block, each on a thread of its own.
+   They return FALSE with @error once the cancellable is cancelled; the same call may then come
+   again. */
 typedef struct {
   TdRowRange rows;   /* that this job filters: all that any of the jobs sees */
   guint jobs, index; /* chunks index, index + jobs, … are this job's */

@@ -20,8 +20,9 @@ struct TdPlan {
   TdScanFrame frame; /* from the one to the other */
   TdViewGroup views; /* of `scan`: those that are added; never 0 */
   guint gathered;    /* the part's; 0: rows are filtered as slabs want them */
-  gboolean is_part;  /* td_plan_new_part(): slices come from the first to the last */
-  double centre_px;  /* recipe.centre_px in columns of `scan` */
+  guint gathered_parts; /* the part's; at least 1 */
+  gboolean is_part;     /* td_plan_new_part(): slices come from the first to the last */
+  double centre_px;     /* recipe.centre_px in columns of `scan` */
   TdEngine *engine;
   GPtrArray *devices; /* TdDevice */
   const TdMethod *method;

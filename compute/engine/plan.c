@@ -512,8 +512,11 @@ TdPlan *
 td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const TdPlanPart *part,
                   GCancellable *cancellable, GError **error)
 {
-  const TdPlan wanted
-      = { .recipe = *recipe, .views = part->views, .gathered = part->gathered, .is_part = TRUE };
+  const TdPlan wanted = { .recipe = *recipe,
+                          .views = part->views,
+                          .gathered = part->gathered,
+                          .gathered_parts = MAX (part->gathered_parts, 1),
+                          .is_part = TRUE };
 
   return plan_make (&wanted, engine, scan, part, cancellable, error);
 }

@@ -69,6 +69,10 @@ typedef struct {
   /* Processes filter views for each other (gathered.h): so many at once, an even number, since two
      lines go through one transform. 0: each filters what its slices see. */
   guint gathered;
+  /* They come in turn from so many parts of the views. So kernels that add views a part of a turn
+     apart need not wait for all. It divides the views, and `gathered` a part. 0, 1: one after
+     another. */
+  guint gathered_parts;
 } TdPlanPart;
 
 /* The plan references @scan and copies @recipe. The call blocks: it opens devices, and finds the

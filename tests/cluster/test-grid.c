@@ -238,6 +238,19 @@ test_handout_late (void)
   }
 }
 
+/* Chunks that come from all parts in turn divide a part. */
+static void
+test_gathered (void)
+{
+  g_assert_cmpuint (td_grid_gathered (32, 1024, 4), ==, 32);
+  g_assert_cmpuint (td_grid_gathered (32, 360, 4), ==, 30);
+  g_assert_cmpuint (td_grid_gathered (32, 48, 2), ==, 24);
+  g_assert_cmpuint (td_grid_gathered (32, 1024, 1), ==, 0);
+  g_assert_cmpuint (td_grid_gathered (32, 1022, 4), ==, 0);   /* no parts */
+  g_assert_cmpuint (td_grid_gathered (32, 180, 4), ==, 0);    /* of 45 views */
+  g_assert_cmpuint (td_grid_gathered (32, 4 * 46, 4), ==, 0); /* 2 views are few */
+}
+
 int
 main (int argc, char **argv)
 {
@@ -245,6 +258,7 @@ main (int argc, char **argv)
   g_test_add_func ("/grid/choice", test_choice);
   g_test_add_func ("/grid/least-rows", test_least_rows);
   g_test_add_func ("/grid/shares", test_shares);
+  g_test_add_func ("/grid/gathered", test_gathered);
   g_test_add_func ("/grid/parts", test_parts);
   g_test_add_func ("/grid/handout", test_handout);
   g_test_add_func ("/grid/handout-sizes", test_handout_sizes);

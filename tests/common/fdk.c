@@ -97,6 +97,14 @@ gboolean
 td_fdk_test_run (TdPlan *plan, TdFdkVolume *volume, GError **error)
 {
   g_autoptr (TdJob) job = td_job_new (plan);
+
+  return td_fdk_test_run_job (job, volume, error);
+}
+
+gboolean
+td_fdk_test_run_job (TdJob *job, TdFdkVolume *volume, GError **error)
+{
+  TdPlan *plan = td_job_plan (job);
   const gsize samples = (gsize) TD_FDK_N * TD_FDK_N * TD_FDK_N;
 
   *volume = (TdFdkVolume) { g_new (float, samples), .bound = fdk_plan_bound (plan) };

@@ -32,6 +32,7 @@ TdPlan *td_fdk_test_plan (const char *devices, TdShareKind share, TdFilterPlace 
                           guint64 memory_limit);
 /* Every slice must come once. */
 gboolean td_fdk_test_run (TdPlan *plan, TdFdkVolume *volume, GError **error);
+gboolean td_fdk_test_run_job (TdJob *job, TdFdkVolume *volume, GError **error);
 void td_fdk_test_close (const TdFdkVolume *got, const TdFdkVolume *truth);
 /* The plain way: one device, everything at once. */
 void td_fdk_test_reference (TdFdkVolume *volume);

@@ -6,6 +6,7 @@
 #include "compute/bench/cone-bench.h"
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
+#include "compute/engine/gathered.h"
 #include "dataset/random.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"
@@ -794,6 +795,114 @@ test_cancel (void)
   }
 }
 
+/* ── Gathered views ── */
+
+#define GATHERED 3u /* views of a chunk: 36 views are four quarters of three chunks */
+
+/* One job filters all views for itself, and the later ones come once its kernel has begun. */
+typedef struct {
+  float *views; /* of all chunks, as they were put */
+  gsize view_floats;
+  guint put, waited_for; /* chunks; under the lock */
+  gboolean in_vain;
+  TdJob *job;
+  GMutex lock;
+  GCond changed;
+} Gathering;
+
+static gboolean
+gathering_put (guint first, guint count, const float *views, GCancellable *cancellable,
+               GError **error, gpointer user)
+{
+  Gathering *gathering = user;
+
+  memcpy (gathering->views + first * gathering->view_floats, views,
+          count * gathering->view_floats * sizeof *views);
+  g_mutex_lock (&gathering->lock);
+  gathering->put++;
+  g_cond_broadcast (&gathering->changed);
+  g_mutex_unlock (&gathering->lock);
+  return TRUE;
+}
+
+static gboolean
+gathering_take (guint first, guint count, float *views, GCancellable *cancellable, GError **error,
+                gpointer user)
+{
+  Gathering *gathering = user;
+  TdJobProgress progress = { 0 };
+
+  for (guint i = 0; i < 20000 && first / GATHERED >= gathering->waited_for; i++) {
+    td_job_progress (gathering->job, &progress);
+    if (progress.fraction > 0)
+      break;
+    g_usleep (1000);
+  }
+  gathering->in_vain
+      = gathering->in_vain || (first / GATHERED >= gathering->waited_for && progress.fraction <= 0);
+  g_mutex_lock (&gathering->lock);
+  while (gathering->put <= first / GATHERED)
+    g_cond_wait (&gathering->changed, &gathering->lock);
+  g_mutex_unlock (&gathering->lock);
+  memcpy (views, gathering->views + first * gathering->view_floats,
+          count * gathering->view_floats * sizeof *views);
+  return TRUE;
+}
+
+static void
+run_gathered (guint parts, guint waited_for, TdFdkVolume *volume)
+{
+  const TdPlanPart part = { .gathered = GATHERED, .gathered_parts = parts };
+  Gathering gathering = { .waited_for = waited_for };
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, "opencl:0", sizeof recipe.devices);
+  g_strlcpy (recipe.family, "turned", sizeof recipe.family);
+  recipe.precision = TD_PRECISION_HALF; /* PoCL has textures of those alone */
+  g_autoptr (TdPlan) plan
+      = td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error);
+  g_assert_no_error (error);
+  const TdFdkPlan *fdk = plan->extra;
+  g_test_message ("%u views together, %u batches of %u", fdk->fit.symmetric_views,
+                  fdk->fit.n_batches, fdk->fit.batch);
+  ((TdFdkPlan *) fdk)->fit.batch = 12; /* several of them: three views of each quarter */
+  ((TdFdkPlan *) fdk)->fit.n_batches = 3;
+  const TdFilteredRows filtered = td_plan_filtered_rows (plan);
+  gathering.view_floats = (gsize) filtered.rows.count * filtered.n_columns;
+  gathering.views = g_new (float, 36 * gathering.view_floats);
+  gathering.job = td_job_new (plan);
+  const TdJobGathered gathered = { .rows = filtered.rows,
+                                   .jobs = 1,
+                                   .put = gathering_put,
+                                   .take = gathering_take,
+                                   .user = &gathering };
+  td_job_set_gathered (gathering.job, &gathered);
+  td_fdk_test_run_job (gathering.job, volume, &error);
+  g_assert_no_error (error);
+  g_assert_false (gathering.in_vain);
+  td_job_unref (gathering.job);
+  g_free (gathering.views);
+}
+
+/* Kernels that add views of four quarters together begin when the first chunk of each has come. The
+   volume is the same to the last bit. */
+static void
+test_gathered (void)
+{
+  g_auto (TdFdkVolume) one = { NULL }, in_turn = { NULL }, in_order = { NULL };
+
+  if (!td_test_two_alike ())
+    return;
+  td_fdk_test_reference (&one);
+  run_gathered (1, 12, &in_order);
+  td_fdk_test_close (&in_order, &one);
+  run_gathered (4, 4, &in_turn);
+  g_assert_cmpmem (in_turn.slices, TD_FDK_N * TD_FDK_N * TD_FDK_N * sizeof (float), in_order.slices,
+                   TD_FDK_N * TD_FDK_N * TD_FDK_N * sizeof (float));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -809,6 +918,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk/share-is-chosen", test_share_is_chosen);
   g_test_add_func ("/fdk/unequal", test_unequal);
   g_test_add_func ("/fdk/large-plans", test_large_plans);
+  g_test_add_func ("/fdk/gathered", test_gathered);
   g_test_add_data_func ("/fdk/tight/1M", GSIZE_TO_POINTER (1 << 20), test_tight);
   g_test_add_data_func ("/fdk/tight/3M", GSIZE_TO_POINTER (3 << 20), test_tight);
   g_test_add_func ("/fdk/device-limit", test_device_limit);

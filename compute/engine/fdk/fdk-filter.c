@@ -204,14 +204,15 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
 
 /* ── This job's part of gathered views ── */
 
-/* Views from @first on: the stage is opened, or moved to them, and all rows that any job sees are
-   filtered and handed out. */
+/* Views that are gathered as number @place and on. The stage is opened, or moved to them, and all
+   rows that any job sees are filtered and handed out. */
 static gboolean
-fdk_filter_own (Stage *stage, guint first, float *views, GError **error)
+fdk_filter_own (Stage *stage, guint place, float *views, GError **error)
 {
   TdFdkRun *run = stage->run;
   const TdJobGathered *gathered = &run->job->gathered;
   const TdFdkInput *all = run->fdk->input;
+  const guint first = td_fdk_gathered_view (run->plan, place);
   const TdFdkInput now
       = td_fdk_some_views (all, (TdViewGroup) { first, run->plan->gathered }, gathered->rows);
   const guint before = stage->input.task.n_views;
@@ -230,7 +231,7 @@ fdk_filter_own (Stage *stage, guint first, float *views, GError **error)
       return FALSE;
   }
   return fdk_filter_rows (stage, 0, now.n_rows, views, error)
-         && gathered->put (first, now.task.n_views, views, run->cancellable, error, gathered->user);
+         && gathered->put (place, now.task.n_views, views, run->cancellable, error, gathered->user);
 }
 
 static gboolean
@@ -259,14 +260,15 @@ filter_own_views (TdFdkRun *run, TdDevice *device, GError **error)
 
 /* Where the views of a chunk wait: their place in memory, or memory on their way to the file. */
 static gboolean
-fdk_filter_take (TdFdkRun *run, guint first, guint n, float *passing, GError **error)
+fdk_filter_take (TdFdkRun *run, guint place, guint n, float *passing, GError **error)
 {
+  const guint first = td_fdk_gathered_view (run->plan, place);
   const TdFdkInput *input = run->fdk->input;
   const TdJobGathered *gathered = &run->job->gathered;
   const gsize floats = (gsize) input->n_rows * input->task.n_columns;
   float *to = passing ? passing : run->projections + first % run->fdk->fit.held_views * floats;
 
-  if (!gathered->take (first, n, to, run->cancellable, error, gathered->user))
+  if (!gathered->take (place, n, to, run->cancellable, error, gathered->user))
     return FALSE;
   if (!passing)
     return TRUE;
@@ -405,7 +407,7 @@ gboolean
 td_fdk_wait_rows (TdFdkDevice *device, const TdFdkBatch *batch, guint end)
 {
   TdFdkRun *run = device->run;
-  const guint views = td_fdk_batch_view (batch, batch->n - 1) + 1;
+  const guint views = run->plan->gathered ? td_fdk_gathered_views (run->plan, batch) : 0;
 
   td_monitor_lock (&run->monitor);
   while ((run->plan->gathered ? run->views_done < views : run->rows_done < end)

@@ -519,7 +519,7 @@ td_fdk_fit (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *sche
                    && !any_device (plan->devices, is_host) && !plan->gathered;
   if (fdk.fit.cached)
     ok = fit_place (plan, &fdk, attempt, FDK_FIT_KEPT, NULL);
-  if (!ok && plan->gathered && plan->devices->len == 1)
+  if (!ok && plan->gathered && plan->gathered_parts == 1 && plan->devices->len == 1)
     ok = fit_place (plan, &fdk, attempt, FDK_FIT_PASSED, NULL) && fdk.fit.n_slabs == 1
          && fdk.fit.symmetric_views == 1
          && td_fdk_store_bytes (&fdk) <= td_plan_host_budget (plan) / 2;

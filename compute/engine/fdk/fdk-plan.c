@@ -330,6 +330,31 @@ td_fdk_batch_view (const TdFdkBatch *batch, guint place)
   return batch->first + place % batch->of_each + place / batch->of_each * batch->apart;
 }
 
+/* Chunks of each part of the views come in turn. */
+guint
+td_fdk_gathered_view (const TdPlan *plan, guint place)
+{
+  const guint chunk = plan->gathered, parts = plan->gathered_parts;
+  const guint apart = plan->views.count / parts, number = place / chunk;
+
+  return number % parts * apart + number / parts * chunk;
+}
+
+guint
+td_fdk_gathered_views (const TdPlan *plan, const TdFdkBatch *batch)
+{
+  const guint chunk = plan->gathered, parts = plan->gathered_parts;
+  const guint apart = plan->views.count / parts;
+  guint most = 0;
+
+  for (guint i = 0; i < batch->n; i++) {
+    const guint view = td_fdk_batch_view (batch, i), within = view % apart;
+    const guint place = (within / chunk * parts + view / apart) * chunk + within % chunk;
+    most = MAX (most, place + 1);
+  }
+  return most;
+}
+
 char *
 td_fdk_job_rate_key (const TdPlan *plan, const TdFdkPlan *fdk)
 {

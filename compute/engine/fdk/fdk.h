@@ -196,5 +196,9 @@ typedef struct {
 } TdFdkBatch;
 TdFdkBatch td_fdk_batch (const TdFdkPlan *fdk, guint index);
 guint td_fdk_batch_view (const TdFdkBatch *batch, guint place);
+/* Gathered views: the one that comes as number @place, the first of a chunk; and how many have come
+   when the batch is complete. */
+guint td_fdk_gathered_view (const TdPlan *plan, guint place);
+guint td_fdk_gathered_views (const TdPlan *plan, const TdFdkBatch *batch);
 
 extern const TdMethod td_method_fdk;
