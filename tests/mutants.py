@@ -87,6 +87,8 @@ ROOMS = (
     ("ui/lab", ("window-lab",)),
     ("ui/axis", ("axis-answer", "window-centre", "window-use")),
     ("ui/quantity", ("figures",)),
+    ("ui/file-row", ("rows", "window-use", "window-flow")),
+    ("ui/number-row", ("rows", "window-steps")),
     ("ui/centre", ("window-centre", "window-use")),
     ("ui/job", ("window-jobs", "window-batch")),
     ("ui/batch", ("window-batch",)),

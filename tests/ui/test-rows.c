@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of lists by themselves: a file by its name, and numbers as people type them. */
+#include "ui-test.h"
+#include "ui/file-row.h"
+#include "ui/number-row.h"
+#include "ui/ui.h"
+#include "window-test.h"
+
+/* ── Files ── */
+
+static char *chosen;
+static guint n_chosen;
+
+static void
+on_chosen (TdFileRow *row, const char *path)
+{
+  g_free (chosen);
+  chosen = g_strdup (path);
+  n_chosen++;
+}
+
+static gboolean
+is_clear (GtkWidget *widget, gpointer user)
+{
+  return g_strcmp0 (gtk_widget_get_tooltip_text (widget), "None") == 0;
+}
+
+static void
+assert_row (TdFileRow *row, const char *path, const char *subtitle, const char *tip, gboolean wrong,
+            gboolean clears)
+{
+  GtkWidget *clear = td_test_find (GTK_WIDGET (row), GTK_TYPE_BUTTON, is_clear, NULL);
+
+  g_assert_cmpstr (td_file_row_get_path (row), ==, path);
+  g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), ==, subtitle);
+  g_assert_cmpstr (gtk_widget_get_tooltip_text (GTK_WIDGET (row)), ==, tip);
+  g_assert_cmpint (gtk_widget_has_css_class (GTK_WIDGET (row), "wrong"), ==, wrong);
+  g_assert_nonnull (clear);
+  g_assert_cmpint (gtk_widget_get_visible (clear), ==, clears);
+}
+
+static void
+test_file (void)
+{
+  TdFileRow *row = g_object_ref_sink (TD_FILE_ROW (td_file_row_new ("Flats", "found", NULL)));
+
+  g_signal_connect (row, "chosen", G_CALLBACK (on_chosen), NULL);
+  g_assert_cmpstr (adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row)), ==, "Flats");
+  g_assert_false (adw_preferences_row_get_use_markup (ADW_PREFERENCES_ROW (row)));
+  assert_row (row, NULL, "found", NULL, FALSE, FALSE);
+  td_file_row_set_path (row, "/data/a & <b>.tif");
+  assert_row (row, "/data/a & <b>.tif", "a & <b>.tif", "/data/a & <b>.tif", FALSE, TRUE);
+  td_file_row_set_problem (row, "No such file");
+  assert_row (row, "/data/a & <b>.tif", "No such file", "No such file", TRUE, TRUE);
+  td_file_row_set_path (row, "/data/c");
+  assert_row (row, "/data/c", "c", "/data/c", FALSE, TRUE);
+  td_file_row_set_path (row, "");
+  assert_row (row, NULL, "found", NULL, FALSE, FALSE);
+  td_file_row_set_path (row, "/data/c");
+  td_file_row_set_path (row, NULL);
+  assert_row (row, NULL, "found", NULL, FALSE, FALSE);
+
+  /* The button asks its owner, who may refuse. */
+  td_file_row_set_path (row, "/data/c");
+  td_test_click (td_test_find (GTK_WIDGET (row), GTK_TYPE_BUTTON, is_clear, NULL));
+  g_assert_cmpuint (n_chosen, ==, 1);
+  g_assert_null (chosen);
+  g_assert_cmpstr (td_file_row_get_path (row), ==, "/data/c");
+  g_object_unref (row);
+}
+
+/* ── Numbers ── */
+
+static double changed;
+static guint n_changed;
+
+static void
+on_changed (TdNumberRow *row, double value)
+{
+  changed = value;
+  n_changed++;
+}
+
+/* A point or a comma, and either minus; what is no number leaves the value as it was. */
+static void
+test_number (void)
+{
+  static const struct {
+    const char *text;
+    double value;
+  } texts[] = {
+    { "190.75", 190.75 }, { "12,5", 12.5 }, { " 7 ", 7 },     { "-3.25", -3.25 }, { "−2,5", -2.5 },
+    { "word", -2.5 },     { "", -2.5 },     { "1.5x", -2.5 }, { "inf", -2.5 },    { "nan", -2.5 },
+    { "1e2", 100 },       { "500", 300 },   { "-500", -10 },  { "+4", 4 },
+  };
+  TdNumberRow *row = g_object_ref_sink (
+      TD_NUMBER_ROW (td_number_row_new ("Centre", "in columns", -10, 300, 0.25, 2)));
+  GtkWidget *spin = td_test_find (GTK_WIDGET (row), GTK_TYPE_SPIN_BUTTON, NULL, NULL);
+  double step, page;
+
+  g_signal_connect (row, "changed", G_CALLBACK (on_changed), NULL);
+  g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (row)), ==, "in columns");
+  gtk_spin_button_get_increments (GTK_SPIN_BUTTON (spin), &step, &page);
+  g_assert_cmpfloat (step, ==, 0.25);
+  g_assert_cmpfloat (page, ==, 2.5);
+  g_assert_cmpuint (gtk_spin_button_get_digits (GTK_SPIN_BUTTON (spin)), ==, 2);
+  g_assert_cmpint (gtk_editable_get_width_chars (GTK_EDITABLE (spin)), ==, 6);
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+    gtk_editable_set_text (GTK_EDITABLE (spin), texts[i].text);
+    gtk_spin_button_update (GTK_SPIN_BUTTON (spin));
+    g_test_message ("“%s”", texts[i].text);
+    g_assert_cmpfloat (td_number_row_get_value (row), ==, texts[i].value);
+    g_assert_cmpfloat (changed, ==, texts[i].value);
+  }
+  n_changed = 0;
+  td_number_row_set_value (row, 8);
+  td_number_row_set_value (row, 8);
+  g_assert_cmpuint (n_changed, ==, 1);
+  td_number_row_set_range (row, 0, 5);
+  g_assert_cmpfloat (changed, ==, 5);
+  td_number_row_set_steps (row, 0.001, 1, 5);
+  g_assert_cmpint (gtk_editable_get_width_chars (GTK_EDITABLE (spin)), ==, 8);
+  g_object_unref (row);
+}
+
+int
+main (int argc, char **argv)
+{
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  td_ui_init ();
+  g_test_add_func ("/rows/file", test_file);
+  g_test_add_func ("/rows/number", test_number);
+  const int status = g_test_run ();
+  g_free (chosen);
+  return status;
+}
