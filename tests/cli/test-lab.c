@@ -64,6 +64,36 @@ test_outputs (void)
   g_assert_true (g_str_has_suffix (svg, "</svg>\n"));
 }
 
+/* A region of a cone's slice has its reference, whose cost was told, and its noise. Of each of two
+   filters a slice in double precision is made. The review's figures are of parallel beams. */
+static void
+test_cone (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) made = { 0 }, run = { 0 }, refused = { 0 };
+
+  td_test_cli (&made, folder->path, "phantom", "discs", "--output", "cone.nxs", "--cone",
+               "--columns", "48", "--rows", "32", "--views", "60", "--photons", "5000", NULL);
+  g_assert_cmpint (made.status, ==, 0);
+  td_test_cli (&run, folder->path, "lab", "cone.nxs", "--device", "host", "--row", "9", "--region",
+               "4,10,30,20", "--reference", "--variant", "", "--variant", "--filter hann", "--json",
+               NULL);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpint (json_object_get_int_member (json, "nx"), ==, 30);
+  g_assert_cmpstr (json_object_get_string_member (json, "compared_with"), ==, "reference");
+  g_assert_cmpint (json_object_get_int_member (json, "reference_slices"), ==, 2);
+  g_assert_cmpfloat (json_object_get_double_member (json, "reference_estimate_s"), >, 0);
+  g_assert_cmpfloat (json_object_get_double_member (json, "noise"), >, 0);
+  JsonArray *variants = json_object_get_array_member (json, "variants");
+  for (guint i = 0; i < 2; i++) {
+    JsonObject *one = json_array_get_object_element (variants, i);
+    g_assert_cmpfloat (json_object_get_double_member (one, "arithmetic_error"), <,
+                       json_object_get_double_member (one, "bound"));
+  }
+  td_test_cli (&refused, folder->path, "lab", "cone.nxs", "--preset", "review", NULL);
+  td_test_run_assert_refused (&refused, 1, "The review's figures are of parallel beams");
+}
+
 /* What was kept is the same lab again. */
 static void
 test_again (void)
@@ -140,6 +170,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli-lab/outputs", test_outputs);
+  g_test_add_func ("/cli-lab/cone", test_cone);
   g_test_add_func ("/cli-lab/again", test_again);
   g_test_add_func ("/cli-lab/preset", test_preset);
   g_test_add_func ("/cli-lab/refused", test_refused);
