@@ -366,7 +366,7 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
       || !scan_ctsimu_open_all (root, path, &layout, frames, error))
     return NULL;
   scan = td_raw_scan_new (path, &layout, frames, FALSE);
-  scan->facts.format = g_strdup ("CTSimU metadata (raw)");
+  scan->facts.format = g_strdup (N_ ("CTSimU metadata (raw)"));
   name = td_json_string (root, "file/name");
   if (name && *name) {
     g_free (scan->facts.title);

@@ -95,4 +95,5 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }
 
-const TdScanReader td_scan_reader_h5_dataset = { "HDF5 data set", dataset_probe, dataset_open };
+const TdScanReader td_scan_reader_h5_dataset
+    = { N_ ("HDF5 data set"), dataset_probe, dataset_open };

@@ -66,7 +66,7 @@ td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, con
                          const float *darks, GDestroyNotify destroy, gpointer user)
 {
   MemorySource *memory = g_new0 (MemorySource, 1);
-  TdScan *scan = td_scan_alloc (facts->path ? facts->path : "memory", &memory_vtable, memory);
+  TdScan *scan = td_scan_alloc (facts->path ? facts->path : N_ ("memory"), &memory_vtable, memory);
   TdScanFacts *own = &scan->facts;
   TdScanFacts fresh = *own;
 
@@ -80,7 +80,7 @@ td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, con
 
   *own = *facts;
   own->path = fresh.path;
-  own->format = g_strdup (facts->format ? facts->format : "memory");
+  own->format = g_strdup (facts->format ? facts->format : N_ ("memory"));
   own->title = facts->title ? g_strdup (facts->title) : g_strdup (fresh.title);
   g_free (fresh.title);
   own->n_flats = flats ? facts->n_flats : 0;

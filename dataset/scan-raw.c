@@ -63,7 +63,7 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
   if (!scan_raw_open_all (path, options, &layout, frames, error))
     return NULL;
   scan = td_raw_scan_new (path, &layout, frames, options->sinograms);
-  scan->facts.format = g_strdup (options->sinograms ? "raw sinograms" : "raw frames");
+  scan->facts.format = g_strdup (options->sinograms ? N_ ("raw sinograms") : N_ ("raw frames"));
   if (options->angles && !td_scan_take_angles (scan, options->angles, NULL, error))
     return NULL;
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;

@@ -642,10 +642,10 @@ take_size (TdScan *scan, const TdTiffFrames *frames, gboolean sinograms)
   facts->sample_type = frames->layout.type;
   facts->rows_together = sinograms ? 1 : frames->layout.rows_together;
   facts->sinogram_order = sinograms;
-  facts->format = g_strdup (sinograms                ? "TIFF sinograms"
-                            : frames->paths->len > 1 ? "TIFF stack"
-                            : facts->n_views > 1     ? "multi-page TIFF"
-                                                     : "TIFF image");
+  facts->format = g_strdup (sinograms                ? N_ ("TIFF sinograms")
+                            : frames->paths->len > 1 ? N_ ("TIFF stack")
+                            : facts->n_views > 1     ? N_ ("multi-page TIFF")
+                                                     : N_ ("TIFF image"));
 }
 
 /* A stack is called like its folder, unless that is called like any ("tiffs", "projections"). */

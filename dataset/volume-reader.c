@@ -127,7 +127,7 @@ volume_open_tiff (const char *path, GError **error)
   volume->source = frames;
   if (!names || !td_tiff_frames_add (frames, (const char *const *) names, error))
     return NULL;
-  volume->facts.format = names[1] ? "TIFF stack" : "TIFF file";
+  volume->facts.format = names[1] ? N_ ("TIFF stack") : N_ ("TIFF file");
   volume->facts.nx = frames->layout.width;
   volume->facts.ny = frames->layout.height;
   volume->facts.n_slices = td_tiff_frames_count (frames);
@@ -361,7 +361,7 @@ volume_open_raw (const char *path, const TdScanOptions *options, GError **error)
   TdVolume *volume = g_new0 (TdVolume, 1);
   volume->vtable = &raw_vtable;
   volume->source = slices;
-  volume->facts = (TdVolumeFacts) { .format = "raw",
+  volume->facts = (TdVolumeFacts) { .format = N_ ("raw"),
                                     .nx = layout.n_columns,
                                     .ny = layout.n_rows,
                                     .n_slices = td_raw_frames_count (frames),

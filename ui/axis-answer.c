@@ -97,7 +97,7 @@ method_heading (TdAxisMethod method)
   td_axis_method_colour (method, &c);
   g_autofree char *markup = g_markup_printf_escaped (
       "<span foreground=\"#%02x%02x%02x\">●</span>\n<small>%s</small>", (guint) (c.red * 255),
-      (guint) (c.green * 255), (guint) (c.blue * 255), td_axis_method_name (method));
+      (guint) (c.green * 255), (guint) (c.blue * 255), _ (td_axis_method_name (method)));
   GtkWidget *label = gtk_label_new (NULL);
 
   gtk_label_set_markup (GTK_LABEL (label), markup);

@@ -161,7 +161,7 @@ td_facts_group_show (TdFactsGroup *self, const TdScanFacts *facts)
   adw_expander_row_set_subtitle (self->facts, summary);
   gtk_widget_set_tooltip_text (GTK_WIDGET (self->facts), facts->path);
   add_fact (self, _ ("Format"),
-            g_strdup_printf ("%s, %s", facts->format, td_sample_name (facts->sample_type)));
+            g_strdup_printf ("%s, %s", _ (facts->format), td_sample_name (facts->sample_type)));
   add_fact (self, _ ("Beam"), g_strdup (beam_text (facts->geometry.beam)));
   add_fact (self, _ ("Angles"), angles_text (facts));
   add_fact (self, _ ("Turn"), facts_group_turn_text (facts));

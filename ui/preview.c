@@ -81,7 +81,6 @@ result_free (TdPreviewResult *result)
   g_clear_pointer (&result->image, td_image_unref);
   g_free (result->units);
   g_free (result->device);
-  g_free (result->family);
   g_free (result);
 }
 
@@ -151,7 +150,7 @@ preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe
   result->pixel_mm = facts->pixel_mm / factor;
   result->units = g_strdup (facts->units);
   result->device = g_strdup (outcome->device);
-  result->family = g_strdup (outcome->family);
+  result->kernel = outcome->kernel;
   result->precision = outcome->precision;
   result->seconds = outcome->seconds;
   result->counts = outcome->counts;

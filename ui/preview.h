@@ -20,9 +20,9 @@ typedef struct {
   double centre_px;
   double pixel_mm; /* 0: unknown */
   char *units;     /* of the values: "1/mm" or "1/px" */
-  char *device, *family;
-  const char *precision; /* that the family computed in; static */
-  double seconds;        /* of the job */
+  char *device;
+  const char *kernel, *precision; /* that ran, by their names; static; kernel: NULL: it has none */
+  double seconds;                 /* of the job */
   TdPreparationCounts counts;
 } TdPreviewResult;
 

@@ -576,9 +576,9 @@ slice_subtitle (const TdPreviewResult *result)
   g_autofree char *clamped = count_text (result->counts.clamped_transmissions);
   g_autofree char *bad = count_text (result->counts.bad_values);
   g_autoptr (GStrvBuilder) facts = g_strv_builder_new ();
-  g_autofree char *how = g_strdup_printf (_ ("%u × %u on %s, %s precision, %.0f ms"),
-                                          result->image->width, result->image->height,
-                                          result->device, result->precision, result->seconds * 1e3);
+  g_autofree char *how
+      = g_strdup_printf (_ ("%u × %u on %s, %.0f ms"), result->image->width, result->image->height,
+                         result->device, result->seconds * 1e3);
   g_autofree char *raised = g_strdup_printf (_ ("%s opaque samples raised"), clamped);
   g_autofree char *replaced = g_strdup_printf (_ ("%s bad samples replaced"), bad);
 
@@ -586,7 +586,9 @@ slice_subtitle (const TdPreviewResult *result)
     g_strv_builder_add (facts, raised);
   if (result->counts.bad_values)
     g_strv_builder_add (facts, replaced);
-  g_strv_builder_add (facts, result->family);
+  if (result->kernel)
+    g_strv_builder_add (facts, td_choice_label (TD_CHOICE_KERNEL, result->kernel));
+  g_strv_builder_add (facts, td_choice_label (TD_CHOICE_PRECISION, result->precision));
   g_auto (GStrv) list = g_strv_builder_end (facts);
   g_autofree char *second = g_strjoinv (", ", list);
   return g_strconcat (how, "\n", second, NULL);

@@ -587,7 +587,7 @@ volume_browser_describe (const TdVolumeFacts *facts)
 
   g_string_append_printf (text, _ ("%u × %u × %u voxels, %s, %s"), facts->nx, facts->ny,
                           facts->n_slices, td_sample_name (facts->type), size);
-  g_string_append_printf (text, "\n%s%s%s", facts->format, facts->dataset ? ": " : "",
+  g_string_append_printf (text, "\n%s%s%s", _ (facts->format), facts->dataset ? ": " : "",
                           facts->dataset ? facts->dataset : "");
   if (facts->voxel_mm > 0)
     g_string_append_printf (text, _ ("\nvoxel %g mm"), facts->voxel_mm);

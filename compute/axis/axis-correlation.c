@@ -369,8 +369,8 @@ axis_correlation_unsuited (const double *angles_rad, guint n_views, guint n_colu
 
 const TdAxisMethodKind td_axis_correlation = {
   .method = TD_AXIS_CORRELATION,
-  .name = "correlation",
-  .title = "Correlation of opposite views",
+  .name = N_ ("correlation"),
+  .title = N_ ("Correlation of opposite views"),
   .unsuited = axis_correlation_unsuited,
   .find = axis_correlation_find,
 };

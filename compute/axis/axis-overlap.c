@@ -417,8 +417,8 @@ axis_overlap_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **
 
 const TdAxisMethodKind td_axis_overlap = {
   .method = TD_AXIS_OVERLAP,
-  .name = "overlap",
-  .title = "Overlap of opposite views",
+  .name = N_ ("overlap"),
+  .title = N_ ("Overlap of opposite views"),
   .unsuited = axis_overlap_unsuited,
   .find = axis_overlap_find,
 };

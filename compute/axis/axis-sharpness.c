@@ -366,8 +366,8 @@ axis_sharpness_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError 
 
 const TdAxisMethodKind td_axis_sharpness = {
   .method = TD_AXIS_SHARPNESS,
-  .name = "sharpness",
-  .title = "Sharpness of trial slices",
+  .name = N_ ("sharpness"),
+  .title = N_ ("Sharpness of trial slices"),
   .unsuited = axis_sharpness_unsuited,
   .find = axis_sharpness_find,
 };

@@ -351,7 +351,7 @@ td_axis_tilt (const TdRowSource *source, const TdAxisLine *begin, TdAxisTilt *ti
 
 const TdAxisMethodKind td_axis_projections = {
   .method = TD_AXIS_PROJECTIONS,
-  .name = "projections",
-  .title = "Whole opposite projections",
+  .name = N_ ("projections"),
+  .title = N_ ("Whole opposite projections"),
   .unsuited = axis_tilt_unsuited,
 };

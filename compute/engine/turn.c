@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "turn.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -95,30 +96,31 @@ may_be_radians (const TdTurn *turn)
 char *
 td_turn_describe (const TdTurn *turn)
 {
-  static const char *const kinds[] = { "part of a turn", "half a turn", "a full turn" };
+  static const char *const kinds[]
+      = { N_ ("part of a turn"), N_ ("half a turn"), N_ ("a full turn") };
   /* What repeats: a view that comes round is told as the end point. */
   const TdAngleCover *cover = turn->kind == TD_TURN_FULL ? &turn->full : &turn->half;
   const guint repeated = cover->repeated - MIN (cover->repeated, turn->end_point ? 1 : 0);
-  GString *text = g_string_new (kinds[turn->kind]);
+  GString *text = g_string_new (_ (kinds[turn->kind]));
 
-  g_string_append_printf (text, ", %u view%s", turn->n_views, turn->n_views == 1 ? "" : "s");
+  g_string_append_printf (text, ngettext (", %u view", ", %u views", turn->n_views), turn->n_views);
   if (turn->n_views > 1)
-    g_string_append_printf (text, turn->even ? " %.4g° apart" : ", mostly %.4g° apart",
+    g_string_append_printf (text, turn->even ? _ (" %.4g° apart") : _ (", mostly %.4g° apart"),
                             td_degrees (turn->step_rad));
   if (turn->direction < 0)
-    g_string_append (text, ", angles falling");
+    g_string_append (text, _ (", angles falling"));
   else if (turn->direction == 0 && turn->n_views > 2)
-    g_string_append (text, ", in no order");
+    g_string_append (text, _ (", in no order"));
   if (turn->kind != TD_TURN_PART && turn->direction != 0)
-    g_string_append (text,
-                     turn->end_point ? ", the end point included" : ", the end point left out");
+    g_string_append (text, turn->end_point ? _ (", the end point included")
+                                           : _ (", the end point left out"));
   if (repeated > 0)
-    g_string_append_printf (text, ", %u view%s repeated", repeated, repeated == 1 ? "" : "s");
+    g_string_append_printf (text, ngettext (", %u view repeated", ", %u views repeated", repeated),
+                            repeated);
   if (cover->missing_rad > 0)
-    g_string_append_printf (text, ", %.4g° missing", td_degrees (cover->missing_rad));
+    g_string_append_printf (text, _ (", %.4g° missing"), td_degrees (cover->missing_rad));
   if (may_be_radians (turn))
-    g_string_append (text,
-                     ": if these angles are radians, say so where they are stated, or state them "
-                     "in degrees");
+    g_string_append (text, _ (": if these angles are radians, say so where they are stated, or "
+                              "state them in degrees"));
   return g_string_free (text, FALSE);
 }

@@ -12,7 +12,7 @@
 enum { AIR, COLUMNS, X, Y, WIDTH, HEIGHT };
 enum { BORDERS, ROWS, REGION };
 
-static const char *const airs[] = { "borders", "rows", "region", NULL };
+static const char *const airs[] = { N_ ("borders"), N_ ("rows"), N_ ("region"), NULL };
 
 static const TdStepParameter parameters[] = {
   [AIR]

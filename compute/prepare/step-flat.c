@@ -11,8 +11,8 @@
  * nothing. It takes the transmission of the nearest sound pixel of its row; a row without any is
  * left empty.
  */
-static const char *const averages[] = { "mean", "median", NULL };
-static const char *const drifts[] = { "none", "views", "angles", NULL };
+static const char *const averages[] = { N_ ("mean"), N_ ("median"), NULL };
+static const char *const drifts[] = { N_ ("none"), N_ ("views"), N_ ("angles"), NULL };
 
 static const TdStepParameter parameters[] = {
   [TD_FLAT_FIELD_WHITE]

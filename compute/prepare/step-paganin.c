@@ -253,7 +253,7 @@ paganin_host_run (const TdPaganinHost *self, const TdPaganinFrames *frames)
   run_lines (&run, frames->n_rows, run_back);
 }
 
-static const char *const laplacians[] = { "continuous", "pixels", NULL };
+static const char *const laplacians[] = { N_ ("continuous"), N_ ("pixels"), NULL };
 
 static const TdStepParameter parameters[] = {
   [TD_PAGANIN_DELTA_BETA]

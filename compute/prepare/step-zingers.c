@@ -15,7 +15,7 @@
 enum { THRESHOLD, SIZE, KIND, LEAST };
 enum { BRIGHT, DARK, BOTH };
 
-static const char *const kinds[] = { "bright", "dark", "both", NULL };
+static const char *const kinds[] = { N_ ("bright"), N_ ("dark"), N_ ("both"), NULL };
 static const char *const window_sizes[] = { "3x3", "5x5", NULL };
 static const char *const view_counts[] = { "3", "5", "7", "9", NULL };
 

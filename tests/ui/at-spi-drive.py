@@ -36,7 +36,7 @@ except (ImportError, ValueError):
 
 warnings.simplefilter("ignore")
 PATIENCE = 120  # s, of one wait: a loaded computer is slow, but it goes on
-RETURN, DOWN, TAB, SPACE = 0xFF0D, 0xFF54, 0xFF09, 0x20
+RETURN, DOWN, TAB, SPACE, F9 = 0xFF0D, 0xFF54, 0xFF09, 0x20, 0xFFC6
 CONTROL, SHIFT = 37, 50  # codes of keys that are held
 
 build = os.path.abspath(sys.argv[1])
@@ -213,6 +213,14 @@ def focus(wanted, role):
     raise AssertionError(f"Tab does not come to “{wanted}”")
 
 
+def show_panel():
+    """Large text leaves no room beside the slices: the panel is folded until it is asked for."""
+    button = find(_("Recipe panel (F9)"), can="click")
+    if not has(button, Atspi.StateType.PRESSED):
+        key(F9)
+        wait("the panel", lambda: has(button, Atspi.StateType.PRESSED))
+
+
 def windows():
     return program().get_child_count()
 
@@ -233,7 +241,8 @@ def picture(name):
     folder = os.environ.get("TOMODESK_PICTURES")
     if folder:
         os.makedirs(folder, exist_ok=True)
-        time.sleep(1)
+        Atspi.generate_mouse_event(1278, 798, "abs")  # off everything that has a tooltip
+        time.sleep(1.5)
         subprocess.run(["import", "-window", "root", os.path.join(folder, name + ".png")], check=True)
 
 
@@ -313,6 +322,7 @@ def step_compare():
 
 def choose(row_name, wanted):
     """A row with a list: opened, gone through and taken by the keyboard."""
+    show_panel()
     for _attempt in range(4):  # a busy computer loses keys
         focus(_(row_name), "combo box")
         row = find(_(row_name), "combo box")

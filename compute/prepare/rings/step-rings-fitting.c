@@ -15,7 +15,7 @@
 enum { SIZE, ORDER, CORRECTION };
 enum { SUBTRACT, DIVIDE };
 
-static const char *const correction_names[] = { "subtract", "divide", NULL };
+static const char *const correction_names[] = { N_ ("subtract"), N_ ("divide"), NULL };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", N_ ("Smoothing across columns (columns)"),
              N_ ("Standard deviation of the Gaussian; about the widest stripe."), 3, 0.5, 50, 1,

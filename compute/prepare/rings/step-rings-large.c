@@ -11,7 +11,7 @@
  */
 enum { SIZE, SNR, DROP, NORMALISE };
 
-static const char *const switch_names[] = { "no", "yes", NULL };
+static const char *const switch_names[] = { N_ ("no"), N_ ("yes"), NULL };
 static const TdStepParameter parameters[] = {
   [SIZE]
   = { "size", N_ ("Width of the median (columns)"),

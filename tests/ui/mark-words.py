@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""mark-words.py PROGRAM…: runs a program in a language whose every letter is a look-alike.
+
+Its messages are those of po/de.po, in English, with each letter a to z replaced by one of another
+alphabet. What then still has plain letters was never given to gettext, or was put together from
+parts that were not.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+top = pathlib.Path(__file__).resolve().parent.parent.parent
+# What stays: conversions, fields of messages, markup, escapes.
+kept = re.compile(r'%[-+ #0-9.*$]*(?:hh|h|ll|l|z|j)?[a-zA-Z%]|\{[^}]*\}|<[^>]*>|&\w+;|\\.')
+
+
+def mark(text):
+    """The text in MATHEMATICAL SANS-SERIF letters."""
+    def letters(part):
+        return re.sub('[A-Za-z]', lambda m: chr(
+            (0x1D5A0 if m[0].isupper() else 0x1D5BA) + ord(m[0].lower()) - ord('a')), part)
+    out, at = '', 0
+    for one in kept.finditer(text):
+        out += letters(text[at:one.start()]) + one[0]
+        at = one.end()
+    return out + letters(text[at:])
+
+
+def words_of(entry, key):
+    found = re.search(rf'^{key} ((?:".*"\n?)+)', entry, re.M)
+    return ''.join(re.findall(r'^(?:.*? )?"(.*)"$', found[1], re.M)) if found else None
+
+
+with tempfile.TemporaryDirectory() as folder:
+    lines = ['msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n']
+    for entry in (top / 'po' / 'de.po').read_text().split('\n\n')[1:]:
+        one, many = words_of(entry, 'msgid'), words_of(entry, 'msgid_plural')
+        if not one or entry.startswith('#~'):
+            continue
+        context = re.search(r'^msgctxt .*$', entry, re.M)
+        lines.append((context[0] + '\n' if context else '') + f'msgid "{one}"\n' + (
+            f'msgid_plural "{many}"\nmsgstr[0] "{mark(one)}"\nmsgstr[1] "{mark(many)}"\n' if many
+            else f'msgstr "{mark(one)}"\n'))
+    lines[0] = lines[0].replace('UTF-8\\n"', 'UTF-8\\nPlural-Forms: nplurals=2; plural=n!=1;\\n"')
+    target = pathlib.Path(folder, 'zz', 'LC_MESSAGES')
+    target.mkdir(parents=True)
+    pathlib.Path(folder, 'zz.po').write_text('\n'.join(lines))
+    subprocess.run(['msgfmt', '-o', target / 'tomodesk.mo', folder + '/zz.po'], check=True)
+    sys.exit(subprocess.run(sys.argv[1:], check=False, env=dict(
+        os.environ, LANGUAGE='zz', TOMODESK_WORDS=folder, TOMODESK_MARKED='1')).returncode)
