@@ -7,6 +7,7 @@
 #include "axis-plot.h"
 #include "compute/axis/axis-line.h"
 #include "ui.h"
+#include "wrap-layout.h"
 
 #define TILT_MATTERS 2.0 /* times its uncertainty */
 
@@ -240,4 +241,5 @@ static void
 td_axis_answer_init (TdAxisAnswer *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->take)), 6);
 }

@@ -11,6 +11,7 @@
 #include "number-row.h"
 #include "scan-question.h"
 #include "ui.h"
+#include "wrap-layout.h"
 
 #define SLIDER_LEAST_PX 5.0   /* the slider spans at least this to either side */
 #define LEAST_SPAN_PX 1.0     /* of the trials */
@@ -333,6 +334,7 @@ static void
 td_centre_group_init (TdCentreGroup *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->find)), 4);
   self->finder = td_latest_new (centre_group_search, td_scan_question_free, on_search,
                                 (GDestroyNotify) td_axis_result_free, self);
   td_latest_set_progress (self->finder, centre_group_show_progress);

@@ -9,6 +9,7 @@
 #include "latest.h"
 #include "scan-readout.h"
 #include "ui.h"
+#include "wrap-layout.h"
 
 #define MOST (TD_LAB_MOST + 1)
 #define CHOICE_CHARS 16
@@ -29,7 +30,8 @@ struct _TdLabPictures {
   GtkToggleButton *grid, *single, *wipe, *difference, *in_noise, *draw_line, *link;
   GtkDropDown *choose_a, *choose_b;
   Slot slots[MOST];
-  guint n; /* variants; slot n is the reference */
+  guint n;                /* variants; slot n is the reference */
+  guint columns, placing; /* of the grid; placing: a source that looks whether they fit, or 0 */
   gboolean held, showing, linking;
   int blind; /* the slot shown without its name; -1: no test */
   char *blind_title;
@@ -448,12 +450,69 @@ lab_pictures_clear_slot (TdLabPictures *self, guint i)
   g_clear_pointer (&slot->problem, g_free);
 }
 
-/* Panes that are there stay: making one takes time, and the view would be lost. */
+/* As many columns as show @n pictures best, and no more than there is room for. */
+static guint
+lab_pictures_columns (TdLabPictures *self, guint n)
+{
+  GtkAdjustment *along = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->panes));
+  const guint best = n == 2 || n == 4 ? 2 : n <= 9 ? MIN (n, 3) : 4;
+  int widest = 1;
+
+  for (guint i = 0; i < n; i++)
+    if (self->slots[i].pane && gtk_widget_get_visible (GTK_WIDGET (self->slots[i].pane))) {
+      int least;
+      gtk_widget_measure (GTK_WIDGET (self->slots[i].pane), GTK_ORIENTATION_HORIZONTAL, -1, &least,
+                          NULL, NULL, NULL);
+      widest = MAX (widest, least);
+    }
+  const int spacing = (int) gtk_grid_get_column_spacing (self->panes_grid);
+  const double page = gtk_adjustment_get_page_size (along);
+  const int fit = page > 0 ? ((int) page + spacing) / (widest + spacing) : MOST;
+  return (guint) CLAMP (fit, 1, (int) best);
+}
+
+/* Where each pane lies. Panes that are there stay: making one takes time, and the view would be
+ * lost. */
+static void
+lab_pictures_place (TdLabPictures *self)
+{
+  guint n = 0;
+
+  while (n < MOST && self->slots[n].pane)
+    n++;
+  const guint columns = n ? lab_pictures_columns (self, n) : 0;
+  if (columns == self->columns)
+    return;
+  self->columns = columns;
+  for (guint i = 0; i < n; i++) {
+    GtkLayoutChild *place = gtk_layout_manager_get_layout_child (
+        gtk_widget_get_layout_manager (GTK_WIDGET (self->panes_grid)),
+        GTK_WIDGET (self->slots[i].pane));
+    g_object_set (place, "column", (int) (i % columns), "row", (int) (i / columns), NULL);
+  }
+}
+
+static gboolean
+lab_pictures_place_later (gpointer user)
+{
+  TdLabPictures *self = user;
+
+  self->placing = 0;
+  lab_pictures_place (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* Told while sizes are given out, when nothing may be moved. */
+static void
+lab_pictures_on_room (GtkAdjustment *along, GParamSpec *property, TdLabPictures *self)
+{
+  if (!self->placing)
+    self->placing = g_idle_add (lab_pictures_place_later, self);
+}
+
 static void
 lab_pictures_make_panes (TdLabPictures *self, guint n)
 {
-  const guint columns = n <= 4 ? 2 : n <= 6 ? 3 : n <= 9 ? 3 : 4;
-
   for (guint i = n; i < MOST; i++)
     lab_pictures_clear_slot (self, i);
   for (guint i = 0; i < n; i++) {
@@ -464,16 +523,11 @@ lab_pictures_make_panes (TdLabPictures *self, guint n)
       td_image_pane_set_colour_map (slot->pane, self->map);
       if (i > 0)
         td_image_pane_set_range (slot->pane, 0, 1); /* not automatic: it has the first one's */
-    } else {
-      g_object_ref (slot->pane);
-      gtk_grid_remove (self->panes_grid, GTK_WIDGET (slot->pane));
+      gtk_grid_attach (self->panes_grid, GTK_WIDGET (slot->pane), 0, (int) i, 1, 1);
     }
-    const gboolean kept = g_object_is_floating (slot->pane);
-    gtk_grid_attach (self->panes_grid, GTK_WIDGET (slot->pane), (int) (n == 3 ? i : i % columns),
-                     (int) (n == 3 ? 0 : i / columns), 1, 1);
-    if (!kept)
-      g_object_unref (slot->pane);
   }
+  self->columns = 0;
+  lab_pictures_place (self);
 }
 
 void
@@ -512,6 +566,7 @@ td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint 
   self->range[0] = self->range[1] = 0;
   self->range_chosen = FALSE;
   lab_pictures_show (self);
+  lab_pictures_on_room (NULL, NULL, self); /* titles are as long as names */
 }
 
 static void
@@ -621,6 +676,7 @@ td_lab_pictures_dispose (GObject *object)
 {
   TdLabPictures *self = TD_LAB_PICTURES (object);
 
+  g_clear_handle_id (&self->placing, g_source_remove);
   g_clear_pointer (&self->differences, td_latest_free);
   if (self->box)
     for (guint i = 0; i < MOST; i++)
@@ -657,10 +713,13 @@ td_lab_pictures_init (TdLabPictures *self)
   self->map = g_strdup ("grey");
   self->showing = TRUE;
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_wrap (self->tools, 8);
   self->showing = FALSE;
   self->differences
       = td_latest_new (lab_pictures_subtract, lab_pictures_pair_free, lab_pictures_on_subtracted,
                        (GDestroyNotify) td_image_unref, self);
+  g_signal_connect (gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->panes)),
+                    "notify::page-size", G_CALLBACK (lab_pictures_on_room), self);
   lab_pictures_join (self, self->big);
   td_image_pane_set_range (self->big, 0, 1);
   gtk_drawing_area_set_draw_func (self->line_area, lab_pictures_draw_line, self, NULL);

@@ -406,6 +406,8 @@ td_lab_table_init (TdLabTable *self)
   gtk_column_view_set_model (self->view, GTK_SELECTION_MODEL (model));
   gtk_widget_add_css_class (GTK_WIDGET (self->view), "data-table");
   self->scrolled = gtk_scrolled_window_new ();
+  /* The table is often wider than the window: its bar says so. */
+  gtk_scrolled_window_set_overlay_scrolling (GTK_SCROLLED_WINDOW (self->scrolled), FALSE);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (self->scrolled), GTK_WIDGET (self->view));
   gtk_widget_set_parent (self->scrolled, GTK_WIDGET (self));
 }

@@ -17,6 +17,7 @@
 #include "lab-work.h"
 #include "labels.h"
 #include "ui.h"
+#include "wrap-layout.h"
 
 struct _TdLabView {
   GtkWidget parent_instance;
@@ -842,6 +843,8 @@ td_lab_view_init (TdLabView *self)
                                    self);
   gtk_widget_insert_action_group (GTK_WIDGET (self), "lab", G_ACTION_GROUP (self->actions));
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->add)), 8);
+  td_wrap (gtk_widget_get_next_sibling (GTK_WIDGET (self->add)), 0); /* of the sheets */
   self->editor = g_object_new (TD_TYPE_LAB_EDITOR, NULL);
   gtk_widget_set_parent (GTK_WIDGET (self->editor), GTK_WIDGET (self));
   g_signal_connect (self->editor, "applied", G_CALLBACK (lab_view_on_applied), self);

@@ -227,6 +227,23 @@ td_recipe_panel_dispose (GObject *object)
   G_OBJECT_CLASS (td_recipe_panel_parent_class)->dispose (object);
 }
 
+/* As wide as it must be: what is left is the picture's, and sentences wrap. */
+static void
+td_recipe_panel_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum,
+                         int *natural, int *minimum_baseline, int *natural_baseline)
+{
+  gtk_widget_measure (TD_RECIPE_PANEL (widget)->box, orientation, for_size, minimum, natural, NULL,
+                      NULL);
+  if (orientation == GTK_ORIENTATION_HORIZONTAL)
+    *natural = *minimum;
+}
+
+static void
+td_recipe_panel_size_allocate (GtkWidget *widget, int width, int height, int baseline)
+{
+  gtk_widget_allocate (TD_RECIPE_PANEL (widget)->box, width, height, baseline, NULL);
+}
+
 static const char *const heading_names[TD_N_FLOW]
     = { [TD_FLOW_DATA] = "data_heading",
         [TD_FLOW_PREPARE] = "prepare_heading",
@@ -246,6 +263,8 @@ td_recipe_panel_class_init (TdRecipePanelClass *class)
   g_type_ensure (TD_TYPE_STEPS_GROUP);
   g_type_ensure (TD_TYPE_REGION_GROUP);
   G_OBJECT_CLASS (class)->dispose = td_recipe_panel_dispose;
+  widget->measure = td_recipe_panel_measure;
+  widget->size_allocate = td_recipe_panel_size_allocate;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/recipe-panel.ui");
   td_bind_children (widget, TdRecipePanel, box, next_button);
   gtk_widget_class_bind_template_child_full (widget, "more", FALSE, 0);

@@ -342,12 +342,24 @@ td_steps_group_class_init (TdStepsGroupClass *class)
   signals[BEFORE] = td_signal_new (TD_TYPE_STEPS_GROUP, "before", 1, G_TYPE_STRING);
 }
 
+/* libadwaita shortens a group's title where what stands behind it needs the room. */
+static void
+steps_group_keep_title (GtkWidget *widget, const char *title)
+{
+  if (GTK_IS_LABEL (widget) && g_strcmp0 (gtk_label_get_label (GTK_LABEL (widget)), title) == 0)
+    gtk_label_set_ellipsize (GTK_LABEL (widget), PANGO_ELLIPSIZE_NONE);
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    steps_group_keep_title (child, title);
+}
+
 static void
 td_steps_group_init (TdStepsGroup *self)
 {
   const TdStepKind *const *kinds = td_prepare_steps ();
 
   adw_preferences_group_set_title (ADW_PREFERENCES_GROUP (self), _ ("Preparation"));
+  steps_group_keep_title (GTK_WIDGET (self), _ ("Preparation"));
   adw_preferences_group_set_header_suffix (ADW_PREFERENCES_GROUP (self), new_tools (self));
   self->rows = g_ptr_array_new ();
   self->mask = td_mask_row_new (on_mask_taken, self);

@@ -14,6 +14,7 @@
 #include "spoken-names.h"
 #include "ui.h"
 #include "volume-source.h"
+#include "wrap-layout.h"
 
 #define PLAY_MS 40 /* between planes; one that is still read is waited for */
 
@@ -828,6 +829,7 @@ static void
 td_volume_browser_init (TdVolumeBrowser *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->distance)), 0);
   volume_browser_init_plane (self, TD_AXIS_X, self->x, _ ("Across x"));
   volume_browser_init_plane (self, TD_AXIS_Y, self->y, _ ("Across y"));
   volume_browser_init_plane (self, TD_AXIS_Z, self->z, _ ("Slice"));

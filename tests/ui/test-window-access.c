@@ -203,6 +203,20 @@ access_text (const Walk *walk, GtkWidget *label)
   }
 }
 
+/* What is wider than the pane that it scrolls in, with no bar that says so, is lost. */
+static void
+access_scrolls (const Walk *walk, GtkWidget *widget)
+{
+  GtkAdjustment *along = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (widget));
+  const double over = gtk_adjustment_get_upper (along) - gtk_adjustment_get_page_size (along);
+
+  if (over > 1 && gtk_scrolled_window_get_overlay_scrolling (GTK_SCROLLED_WINDOW (widget))) {
+    g_autofree char *what = g_strdup_printf ("%.0f of %.0f pixels lie beyond its edge", over,
+                                             gtk_adjustment_get_upper (along));
+    access_fault (walk, widget, what);
+  }
+}
+
 static void
 access_walk (const Walk *walk, GtkWidget *widget)
 {
@@ -220,6 +234,8 @@ access_walk (const Walk *walk, GtkWidget *widget)
       && gtk_button_get_label (GTK_BUTTON (widget)))
     access_fault (walk, widget, "is called with the mark of its mnemonic");
   access_language (walk, widget, gtk_widget_get_tooltip_text (widget));
+  if (GTK_IS_SCROLLED_WINDOW (widget) && !marked)
+    access_scrolls (walk, widget);
   if (GTK_IS_LABEL (widget))
     access_text (walk, widget);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
@@ -378,6 +394,9 @@ test_pages (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (pages); i++) {
     td_test_show_page (pages[i]);
+    td_test_wait (access_has_size,
+                  adw_view_stack_get_visible_child (td_test_part (td_test_window, "pages")),
+                  "the page");
     access_look (pages[i], td_test_window);
   }
   access_check ();
