@@ -157,6 +157,22 @@ test_names (void)
   td_test_run_assert_refused (&nothing, 2, "name the scans");
 }
 
+/* Where no other is written, none is said to be. */
+static void
+test_all_fail (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder, "one.h5");
+  make_scan (folder, "two.h5");
+  td_test_cli (&run, folder->path, "batch", "one.h5", "two.h5", "--output", ".", "--format", "hdf5",
+               "--device", "host", "--overwrite", NULL);
+  g_assert_cmpint (run.status, ==, 1);
+  g_assert_nonnull (strstr (run.error, "all 2 scans failed; nothing is written"));
+  g_assert_null (strstr (run.error, "the others"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -164,6 +180,7 @@ main (int argc, char **argv)
   g_test_add_func ("/batch/one-damaged", test_batch);
   g_test_add_func ("/batch/other-recipe", test_other_recipe);
   g_test_add_func ("/batch/names", test_names);
+  g_test_add_func ("/batch/all-fail", test_all_fail);
   g_test_add_func ("/watch/slow", test_watch);
   return g_test_run ();
 }
