@@ -363,6 +363,29 @@ access_axis_is_found (gpointer unused)
   return td_recipe_panel_next (td_test_part (td_test_window, "panel")) != TD_FLOW_AXIS;
 }
 
+static gboolean
+access_has_class (GtkWidget *widget, gpointer class)
+{
+  return gtk_widget_has_css_class (widget, class);
+}
+
+/* What a fact is called is smaller than the fact: the style's rules meet the toolkit's parts. */
+static void
+access_style (void)
+{
+  GtkWidget *row = td_test_find (td_test_part (td_test_window, "panel"), ADW_TYPE_ACTION_ROW,
+                                 access_has_class, (gpointer) "fact");
+  const char *const classes[] = { "title", "subtitle" };
+  int sizes[2];
+
+  for (guint i = 0; i < 2; i++) {
+    GtkWidget *label = td_test_find (row, GTK_TYPE_LABEL, access_has_class, (gpointer) classes[i]);
+    sizes[i] = pango_font_description_get_size (
+        pango_context_get_font_description (gtk_widget_get_pango_context (label)));
+  }
+  g_assert_cmpint (sizes[0], <, sizes[1]);
+}
+
 static void
 test_scan (void)
 {
@@ -383,6 +406,7 @@ test_scan (void)
   gtk_toggle_button_set_active (td_test_part (td_test_part (td_test_window, "panel"), "more"),
                                 TRUE);
   access_look ("panel", td_test_window);
+  access_style ();
   access_dialog ("reconstruct", TD_TYPE_RECONSTRUCT_DIALOG, "reconstruct");
   access_check ();
 }
