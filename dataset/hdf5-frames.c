@@ -209,6 +209,12 @@ td_h5_frames_rows_together (const TdH5Frames *frames)
   return frames->storage ? td_h5_storage_together (frames->storage, frames->by_rows ? 0 : 1) : 1;
 }
 
+gsize
+td_h5_frames_unpack_bytes (const TdH5Frames *frames)
+{
+  return frames->storage ? td_h5_storage_scratch_bytes (frames->storage) : 0;
+}
+
 const TdH5Absent *
 td_h5_frames_absent (const TdH5Frames *frames)
 {

@@ -29,6 +29,7 @@ guint td_h5_frames_columns (const TdH5Frames *frames);
 TdSampleType td_h5_frames_type (const TdH5Frames *frames);
 /* As TdScanFacts has it. */
 guint td_h5_frames_rows_together (const TdH5Frames *frames);
+gsize td_h5_frames_unpack_bytes (const TdH5Frames *frames);
 /* Which frames are not in the files. Reading one of them is an error. */
 const TdH5Absent *td_h5_frames_absent (const TdH5Frames *frames);
 

@@ -11,7 +11,7 @@
 #include "file-bytes.h"
 #include "storage-threads.h"
 
-/* A thread has three buffers of a chunk's size; larger chunks are left to the library. */
+/* A thread has two buffers of a chunk's size; larger chunks are left to the library. */
 #define MAX_CHUNK_BYTES ((guint64) 256 << 20)
 #define MAX_FILTERS 4
 
@@ -234,6 +234,17 @@ td_h5_storage_together (const TdH5Storage *storage, guint along)
   return storage->n_filters > 0 ? MIN (storage->chunk[along], storage->shape[along]) : 1;
 }
 
+gsize
+td_h5_storage_scratch_bytes (const TdH5Storage *storage)
+{
+  const gsize chunk = (gsize) storage->chunk[0] * storage->chunk[1] * storage->chunk[2]
+                      * td_sample_size (storage->type);
+
+  return storage->chunked
+             ? td_storage_scratch_bytes ((storage->n_filters > 0 ? 2 : 1) * MAX (chunk, 1))
+             : 0;
+}
+
 /* ── Contiguous samples ── */
 
 /* From raw files, which may begin and end anywhere in a frame. */
@@ -373,9 +384,9 @@ chunk_unshuffle (const guint8 *from, gsize bytes, gsize size, guint8 *to)
   memcpy (to + n * size, from + n * size, bytes - n * size);
 }
 
-/* The thread's memory: a chunk as stored, and two of its size to unpack between. */
+/* The thread's memory: two buffers to unpack between. The first holds the chunk as stored, too. */
 typedef struct {
-  guint8 *stored, *one, *other;
+  guint8 *stored, *other;
 } ChunkBuffers;
 
 static gboolean
@@ -402,7 +413,7 @@ chunk_decode (const ChunkRead *read, const StoredChunk *chunk, const ChunkBuffer
   gsize bytes = chunk->bytes;
 
   for (int i = storage->n_filters; i-- > 0;) {
-    guint8 *to = from == buffers->one ? buffers->other : buffers->one;
+    guint8 *to = from == buffers->stored ? buffers->other : buffers->stored;
 
     if (chunk->skipped & (1u << i))
       continue;
@@ -494,8 +505,7 @@ static gboolean
 chunk_read_packed (ChunkRead *read, const StoredChunk *chunk, guint8 *scratch)
 {
   const ChunkRows rows = chunk_rows (read, chunk);
-  const ChunkBuffers buffers = { scratch, scratch + read->largest_bytes,
-                                 scratch + read->largest_bytes + read->chunk_bytes };
+  const ChunkBuffers buffers = { scratch, scratch + MAX (read->largest_bytes, read->chunk_bytes) };
   const guint8 *samples = chunk_fetch (read, chunk, buffers.stored, chunk->bytes, 0)
                               ? chunk_decode (read, chunk, &buffers)
                               : NULL;
@@ -537,7 +547,9 @@ h5_storage_read_chunks (const TdH5Storage *storage, const guint *indices, const 
   if (!chunk_read_find (&read))
     return FALSE;
   const TdStorageWork work
-      = { chunks->len, read.largest_bytes + (storage->n_filters > 0 ? 2 * read.chunk_bytes : 0),
+      = { chunks->len,
+          storage->n_filters > 0 ? MAX (read.largest_bytes, read.chunk_bytes) + read.chunk_bytes
+                                 : read.largest_bytes,
           chunk_read_piece, &read };
   g_mutex_init (&read.lock);
   const gboolean good = td_storage_run (&work, cancellable, error);

@@ -35,3 +35,5 @@ TdH5StorageResult td_h5_storage_read (TdH5Storage *storage, const guint *indices
 
 /* How many along a dimension, 0 or 1, are unpacked together if one of them is wanted. */
 guint td_h5_storage_together (const TdH5Storage *storage, guint along);
+/* What unpacking holds at most while td_h5_storage_read() runs. */
+gsize td_h5_storage_scratch_bytes (const TdH5Storage *storage);

@@ -165,6 +165,7 @@ td_h5_scan_take_size (TdScan *scan, TdH5Frames *frames)
   scan->facts.n_columns = td_h5_frames_columns (frames);
   scan->facts.sample_type = td_h5_frames_type (frames);
   scan->facts.rows_together = td_h5_frames_rows_together (frames);
+  scan->facts.unpack_bytes = td_h5_frames_unpack_bytes (frames);
 }
 
 char *

@@ -65,6 +65,7 @@ typedef struct {
   gboolean filtered; /* weighted and ramp-filtered too: only the back-projection is left */
   gboolean sinogram_order; /* stored [row][view][column]: whole rows are cheap, whole views dear */
   guint rows_together;     /* rows that storage unpacks for one that is wanted; 0 or 1: no others */
+  guint64 unpack_bytes;    /* memory that one read of storage holds at most, to unpack; 0: little */
   gboolean in_memory;      /* reading is copying: a few rows at a time cost no more than many */
   double energy_kev;       /* 0: unknown */
   double propagation_mm;   /* sample to detector; 0: unknown */

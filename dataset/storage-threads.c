@@ -255,13 +255,34 @@ storage_run_remember (const StorageRun *run)
   g_atomic_int_set (&least_request_us[kind], late ? (gint) MIN (run->least_us, G_MAXINT) : 0);
 }
 
+/* Threads that have memory for @scratch_bytes each; where they mostly wait. */
+static guint
+storage_affordable (gsize scratch_bytes)
+{
+  return (guint) CLAMP (SCRATCH_BYTES / MAX (scratch_bytes, 1), 1, MOST_THREADS);
+}
+
+static guint
+storage_affordable_late (gsize scratch_bytes)
+{
+  return (guint) MIN (LATE_SCRATCH_BYTES / MAX (scratch_bytes, 1), LATE_THREADS);
+}
+
+gsize
+td_storage_scratch_bytes (gsize scratch_bytes)
+{
+  const guint usual = MIN (storage_thread_count (FALSE), storage_affordable (scratch_bytes));
+
+  return scratch_bytes
+         * MAX (usual, storage_thread_limit (storage_affordable_late (scratch_bytes)));
+}
+
 /* How many threads a run begins with. */
 static guint
 storage_run_first (const TdStorageWork *work, guint wanted, guint late)
 {
   const guint kind = work->writes ? 1 : 0;
-  const guint affordable
-      = (guint) CLAMP (SCRATCH_BYTES / MAX (work->scratch_bytes, 1), 1, MOST_THREADS);
+  const guint affordable = storage_affordable (work->scratch_bytes);
   const guint before = MIN ((guint) g_atomic_int_get ((gint *) &late_threads[kind]), late);
   const guint slow = (guint) g_atomic_int_get (&slow_threads[kind]);
   const guint first = MAX (MIN (wanted, affordable), before);
@@ -272,9 +293,8 @@ storage_run_first (const TdStorageWork *work, guint wanted, guint late)
 gboolean
 td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **error)
 {
-  const gsize each = MAX (work->scratch_bytes, 1);
   const guint wanted = storage_thread_count (work->small);
-  const guint late = storage_thread_limit ((guint) MIN (LATE_SCRATCH_BYTES / each, LATE_THREADS));
+  const guint late = storage_thread_limit (storage_affordable_late (work->scratch_bytes));
   const guint first = storage_run_first (work, wanted, late);
   const gint least = g_atomic_int_get (&least_request_us[work->writes ? 1 : 0]);
   StorageRun run = { .work = work,

@@ -49,6 +49,8 @@ void td_storage_turns_clear (TdStorageTurns *turns);
 void td_storage_turn_begin (TdStorageTurns *turns, guint number);
 void td_storage_turn_end (void); /* of the calling thread */
 
+/* What the threads of one run take together at most, of @scratch_bytes each. */
+gsize td_storage_scratch_bytes (gsize scratch_bytes);
 /* How many pieces of usual size are under way at once. */
 guint td_storage_threads (void);
 /* Whether enough threads can work at once: filling the pages of a mapped file side by side must

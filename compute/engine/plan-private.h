@@ -50,6 +50,8 @@ guint64 td_plan_host_budget (const TdPlan *plan);
 /* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and
    writers' own buffers. Each CPU device that has a run-time compiler adds that. */
 guint64 td_plan_own_bytes (GPtrArray *devices);
+/* And beside that, what two reads of the scan that overlap hold to unpack its storage. */
+guint64 td_plan_unpack_bytes (const TdPlan *plan);
 /* Seconds, by the rate given and the storages' @times; 0: not known. Reading, computing and
    writing overlap: it is the longest of them, and what the others take for one of @n_slabs. 0
    slabs: rates of storage that are not known are left out. */

@@ -16,6 +16,8 @@
 #include "turn.h"
 
 #define OWN_BYTES ((guint64) 64 << 20)
+/* Of those, what is there for reads that unpack. */
+#define OWN_UNPACK_BYTES ((guint64) 32 << 20)
 #define COMPILER_BYTES ((guint64) 256 << 20)
 /* A tilt this many times its standard error is one. */
 #define SIGNIFICANT 3
@@ -623,6 +625,14 @@ td_plan_own_bytes (GPtrArray *devices)
       bytes += COMPILER_BYTES;
   }
   return bytes;
+}
+
+guint64
+td_plan_unpack_bytes (const TdPlan *plan)
+{
+  const guint64 bytes = 2 * td_scan_facts (plan->measured)->unpack_bytes;
+
+  return bytes - MIN (bytes, OWN_UNPACK_BYTES);
 }
 
 char *

@@ -280,6 +280,34 @@ test_damaged (gconstpointer data)
   test_assert_sentence (error, "the set");
 }
 
+/* What readers hold to unpack chunks is stated: two buffers a thread, and no more threads than
+   have room. */
+static void
+test_unpack_bytes (void)
+{
+  static const Kind kinds_of[] = { { "", CHUNKED, "sd", { 4, ROWS, COLUMNS } },
+                                   { "", CHUNKED, "", { 4, ROWS, COLUMNS } },
+                                   { "", CONTIGUOUS, "" } };
+  const gsize chunk = 4 * ROWS * COLUMNS * 2;
+  const gsize each[] = { 2 * chunk, chunk, 0 };
+
+  td_storage_set_threads (3);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds_of); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdH5Frames) frames
+        = td_h5_frames_new (make_set (folder, &kinds_of[i], "u16le"), "the set", 0, &error);
+
+    g_assert_no_error (error);
+    g_assert_cmpuint (td_h5_frames_unpack_bytes (frames), ==, 3 * each[i]);
+  }
+  td_storage_set_threads (0);
+  /* Large ones leave room for few threads, the largest for one. */
+  g_assert_cmpuint (td_storage_scratch_bytes (100 << 20), ==, 100 << 20);
+  g_assert_cmpuint (td_storage_scratch_bytes (300 << 20), ==, 300 << 20);
+  g_assert_cmpuint (td_storage_scratch_bytes (30 << 20), <=, 128 << 20);
+}
+
 static void
 test_cancelled (void)
 {
@@ -309,5 +337,6 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5-storage/damaged-chunk", GUINT_TO_POINTER (0), test_damaged);
   g_test_add_data_func ("/hdf5-storage/cut-short", GUINT_TO_POINTER (1), test_damaged);
   g_test_add_func ("/hdf5-storage/cancelled", test_cancelled);
+  g_test_add_func ("/hdf5-storage/unpack-bytes", test_unpack_bytes);
   return g_test_run ();
 }

@@ -594,6 +594,38 @@ test_edits (void)
   g_assert_cmpuint (made, >, 5 * n_scans);
 }
 
+/* ── Storage that is unpacked ── */
+
+static guint64
+planned_bytes (TdScan *scan, TdMethodKind method, guint64 unpack_bytes)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", NAN);
+  recipe.method = method;
+  scan->facts.unpack_bytes = unpack_bytes;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return td_plan_facts (plan)->host_bytes;
+}
+
+/* Two reads may overlap, and a little is there for them in any plan. */
+static void
+test_unpacking (void)
+{
+  static const TdMethodKind methods[] = { TD_METHOD_FBP, TD_METHOD_SIRT };
+  const guint64 each = 100 << 20;
+
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    g_autoptr (TdScan) scan = phantom_scan (40, 20, 30);
+    const guint64 without = planned_bytes (scan, methods[i], 0);
+
+    g_assert_cmpuint (planned_bytes (scan, methods[i], 1 << 20), ==, without);
+    g_assert_cmpuint (planned_bytes (scan, methods[i], each), ==, without + 2 * each - (32 << 20));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -614,6 +646,7 @@ main (int argc, char **argv)
     g_test_add_data_func ("/plans/cone/two", "opencl:0,opencl:1", test_cone);
   }
   g_test_add_func ("/plans/edits", test_edits);
+  g_test_add_func ("/plans/unpacking", test_unpacking);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;

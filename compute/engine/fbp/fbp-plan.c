@@ -281,7 +281,7 @@ job_bytes (const TdPlan *plan)
   const TdFbp *fbp = plan->extra;
   guint rows = td_fbp_most_rows (fbp, fbp->slab_slices);
   guint64 in = rows * td_fbp_sent_bytes (fbp), out = fbp->slab_slices * td_fbp_slice_bytes (fbp);
-  Bytes bytes = { .host = td_plan_own_bytes (plan->devices) };
+  Bytes bytes = { .host = td_plan_own_bytes (plan->devices) + td_plan_unpack_bytes (plan) };
 
   /* Whoever looks at the slices wants floats, whatever the volume stores. */
   if (!fbp->direct)

@@ -454,7 +454,8 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.symmetric_views = fdk->fit.symmetric_views;
   plan->facts.n_slabs = fdk->cut.n_slabs;
   plan->facts.device_bytes = fdk->fit.device_bytes;
-  plan->facts.host_bytes = fdk->fit.host_bytes + td_plan_own_bytes (plan->devices);
+  plan->facts.host_bytes
+      = fdk->fit.host_bytes + td_plan_own_bytes (plan->devices) + td_plan_unpack_bytes (plan);
   plan->facts.pixel_mm = task->voxel_mm;
   plan->facts.scale = 1;
   plan->facts.units = facts->filtered ? "" : "1/mm";

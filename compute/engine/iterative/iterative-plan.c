@@ -618,8 +618,9 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   facts->read_bytes = td_plan_read_bytes (plan, self->n_rows);
   facts->write_bytes
       = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
-  facts->host_bytes = OWN_BYTES + td_iterative_chunk_bytes (plan) + 3 * give_bytes (self)
-                      + td_iterative_start_bytes (self) + td_iterative_host_bytes (plan, &self->cut)
+  facts->host_bytes = OWN_BYTES + td_plan_unpack_bytes (plan) + td_iterative_chunk_bytes (plan)
+                      + 3 * give_bytes (self) + td_iterative_start_bytes (self)
+                      + td_iterative_host_bytes (plan, &self->cut)
                       + (self->keeps ? td_iterative_slab_bytes (self) : 0);
   for (guint i = 0; i < self->cut.n; i++) {
     TdDevice *device = self->cut.members[i].device;
