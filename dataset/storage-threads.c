@@ -11,9 +11,11 @@
 #define LATE_US 4000
 #define LATE_THREADS 128u
 /* Where they take longer than this, and so many times as long as the shortest, storage has more to
-   do than it can. A cancelled run would wait for all of that. Threads go, down to so many. */
+   do than it can. A cancelled run would wait for all of that. Threads go, down to so many. A few
+   slow pieces among others say that processors are busy: so many come one after another. */
 #define SLOW_US 60000
 #define SLOW_TIMES 2
+#define SLOW_PIECES 8
 #define FEWEST_THREADS 4u
 /* That the threads of one run take together, if one does not take more; with those added. */
 #define SCRATCH_BYTES ((gsize) 128 << 20)
@@ -132,7 +134,8 @@ typedef struct {
   /* Under the lock. */
   guint n_threads, most_threads; /* beside the caller's; n_threads: that were ever started */
   guint n_at_work;               /* all that have not gone */
-  guint n_late, n_slow;          /* pieces */
+  guint n_late, slow_running;    /* pieces; slow_running: the last ones */
+  guint n_gone;                  /* threads */
   gint64 least_us;               /* of requests */
   gboolean stop;                 /* atomic */
 } StorageRun;
@@ -160,15 +163,18 @@ storage_run_took (StorageRun *run, gint64 us)
   g_mutex_lock (&run->lock);
   run->least_us = MIN (run->least_us, us);
   run->n_late += us > LATE_US;
-  if (us > SLOW_US && us > SLOW_TIMES * run->least_us) {
-    run->n_slow++;
-    goes = run->n_at_work > FEWEST_THREADS;
+  const gboolean is_slow = us > SLOW_US && us > SLOW_TIMES * run->least_us;
+  if (is_slow) {
+    goes = ++run->slow_running >= SLOW_PIECES && run->n_at_work > FEWEST_THREADS;
     run->n_at_work -= goes;
-  } else if (us > LATE_US && (run->n_slow == 0 || us < SLOW_US / 2)
+    run->n_gone += goes;
+  } else if (us > LATE_US && (run->n_gone == 0 || us < SLOW_US / 2)
              && run->n_threads < run->most_threads
              && (guint) g_atomic_int_get ((gint *) &run->next) < run->work->count
              && !storage_run_add_thread (run))
     run->most_threads = run->n_threads;
+  if (!is_slow)
+    run->slow_running = 0;
   g_mutex_unlock (&run->lock);
   return !goes;
 }
@@ -248,7 +254,7 @@ storage_run_remember (const StorageRun *run)
   const gint at_work = (gint) run->n_at_work;
 
   g_atomic_int_set (known, late ? MAX (g_atomic_int_get (known), (gint) run->n_threads + 1) : 0);
-  if (run->n_slow > 0)
+  if (run->n_gone > 0)
     g_atomic_int_set (slow, at_work);
   else if (!late || (g_atomic_int_get (slow) > 0 && at_work > g_atomic_int_get (slow)))
     g_atomic_int_set (slow, late ? at_work : 0);
