@@ -42,6 +42,8 @@ void td_plan_note (TdPlan *plan, const char *id, ...) G_GNUC_PRINTF (2, 3);
 gboolean td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error);
 /* Bytes of the files read for @n_rows rows of plan->scan, all views. */
 guint64 td_plan_read_bytes (const TdPlan *plan, guint n_rows);
+/* Of the samples of the volume whose size the facts have. */
+guint64 td_plan_volume_bytes (const TdPlan *plan);
 /* The host with the plan's account, whether or not it is one of the plan's devices. (transfer full)
  */
 TdDevice *td_plan_host (const TdPlan *plan, GError **error);

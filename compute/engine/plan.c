@@ -589,6 +589,14 @@ td_plan_read_bytes (const TdPlan *plan, guint n_rows)
   return rows * views * facts->n_columns * td_sample_size (facts->sample_type);
 }
 
+guint64
+td_plan_volume_bytes (const TdPlan *plan)
+{
+  const TdPlanFacts *facts = &plan->facts;
+
+  return (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
+}
+
 TdDevice *
 td_plan_host (const TdPlan *plan, GError **error)
 {

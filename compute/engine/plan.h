@@ -44,7 +44,8 @@ typedef struct {
   double pixel_mm;       /* 0: unknown */
   double scale;          /* 1/mm or 1/px, see units */
   const char *units;
-  guint64 read_bytes, write_bytes;
+  guint64 read_bytes;
+  guint64 write_bytes;  /* of the whole volume, also where none is written */
   guint64 host_bytes;   /* peak of host memory the job itself takes */
   guint64 device_bytes; /* peak on each device */
   double updates;       /* n_slices * nx * ny * n_views */

@@ -183,7 +183,8 @@ check_bytes (const TdPlan *plan, const Job *job, guint64 limit)
                     MIN (facts->n_slices + 2 * fbp->halo, job->n_rows) * row
                         * (job->stored ? 2 : 4));
   g_assert_cmpuint (facts->write_bytes, ==,
-                    (guint64) facts->n_slices * fbp->nx * fbp->ny * job->output_bits / 8);
+                    (guint64) facts->n_slices * fbp->nx * fbp->ny
+                        * (job->output_bits ? job->output_bits : 32) / 8);
   g_assert_cmpfloat (facts->updates, ==,
                      (double) facts->n_slices * fbp->nx * fbp->ny * job->n_views);
   g_assert_cmpuint (facts->sent_bits, ==, fbp->raw_bytes ? 16 : 32);

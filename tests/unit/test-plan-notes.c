@@ -44,7 +44,7 @@ typedef struct {
 
 #define LOG_NOTE "The scan's values are -log of the transmission already"
 #define MASK_NOTE "The mask of bad pixels"
-#define ACCURACY_NOTE "The accuracy (--accuracy) chooses among the ways"
+#define ACCURACY_NOTE "The accuracy (--accuracy) chooses among ways"
 #define RANGE_NOTE "The range 1 to 2 is for values of 16 and 8 bits"
 #define FIELD_NOTE "the field of view (--field-of-view) is left out"
 #define FLAT_NOTE "The scan has no flat field: its values are taken as transmissions"
@@ -75,7 +75,8 @@ static const Case cases[] = {
   { NO_CHANGE, { "bin-views=2" }, NULL, "binned to 23 views of 64 columns × 20 rows", NULL },
   { NO_CHANGE, { NULL }, NULL, "Views: ", "Cropped" },
   { NO_CHANGE, { "accuracy=draft" }, NULL, "Views: ", ACCURACY_NOTE },
-  { CONE, { "accuracy=draft" }, NULL, ACCURACY_NOTE, NULL },
+  { CONE, { "accuracy=draft" }, NULL, "Views: ", ACCURACY_NOTE },
+  { CONE, { "accuracy=draft", "method=sirt" }, NULL, ACCURACY_NOTE, NULL },
   { CONE, { NULL }, NULL, "Views: ", ACCURACY_NOTE },
   { NO_CHANGE, { "accuracy=draft", "method=sirt" }, NULL, ACCURACY_NOTE, NULL },
   { NO_CHANGE, { "method=sirt" }, NULL, "Views: ", ACCURACY_NOTE },
@@ -388,6 +389,8 @@ test_rows (void)
     g_assert_cmpuint (facts->slice_rows, ==, frames[i].slice_rows);
     g_assert_cmpuint (td_plan_read_bytes (plan, facts->n_slices), ==,
                       (guint64) frames[i].read_rows * frames[i].read_views * frames[i].columns * 2);
+    g_assert_cmpuint (facts->write_bytes, ==,
+                      (guint64) facts->n_slices * facts->nx * facts->ny * recipe.output_bits / 8);
     const TdVolumeSpec spec = td_plan_volume (plan);
     g_assert_cmpuint (spec.nx, ==, facts->nx);
     g_assert_cmpuint (spec.ny, ==, facts->ny);

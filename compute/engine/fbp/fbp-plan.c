@@ -592,9 +592,7 @@ fbp_plan_fill_facts (TdPlan *plan, const TdFbp *fbp)
   facts->slab_slices = fbp->slab_slices;
   facts->n_slabs = fbp->n_slabs;
   facts->read_bytes = td_plan_read_bytes (plan, td_fbp_most_rows (fbp, facts->n_slices));
-  facts->write_bytes = plan->output ? (guint64) facts->n_slices * fbp->nx * fbp->ny
-                                          * (plan->recipe.output_bits / 8)
-                                    : 0;
+  facts->write_bytes = td_plan_volume_bytes (plan);
   facts->host_bytes = bytes.host;
   facts->device_bytes = bytes.device;
   facts->updates = (double) facts->n_slices * fbp->nx * fbp->ny * fbp->n_views;

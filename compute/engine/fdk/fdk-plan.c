@@ -461,8 +461,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.units = facts->filtered ? "" : "1/mm";
   plan->facts.read_bytes = td_plan_read_bytes (
       plan, fdk->input->turned ? facts->n_columns : td_fdk_span_all (fdk->input).from.count);
-  plan->facts.write_bytes
-      = (guint64) plan->facts.n_slices * task->ny * task->nx * (plan->recipe.output_bits / 8);
+  plan->facts.write_bytes = td_plan_volume_bytes (plan);
   plan->facts.updates = (double) plan->facts.n_slices * task->ny * task->nx * task->n_views;
   g_autofree char *key = td_fdk_job_rate_key (plan, fdk);
   plan->updates_per_s = td_engine_rate (plan->engine, key, plan->facts.updates);

@@ -616,8 +616,7 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   facts->n_slabs = self->n_slabs;
   facts->scale = 1;
   facts->read_bytes = td_plan_read_bytes (plan, self->n_rows);
-  facts->write_bytes
-      = (guint64) facts->n_slices * facts->ny * facts->nx * (plan->recipe.output_bits / 8);
+  facts->write_bytes = td_plan_volume_bytes (plan);
   facts->host_bytes = OWN_BYTES + td_plan_unpack_bytes (plan) + td_iterative_chunk_bytes (plan)
                       + 3 * give_bytes (self) + td_iterative_start_bytes (self)
                       + td_iterative_host_bytes (plan, &self->cut)
