@@ -1360,6 +1360,8 @@ on_scan_changed (TdSession *session, TdWindow *self)
   }
   gtk_stack_set_visible_child_name (self->stack, facts ? "scan" : "empty");
   update_actions (self);
+  if (facts && adw_flap_get_reveal_flap (self->flap))
+    td_recipe_panel_focus_next (self->panel);
 }
 
 static void

@@ -13,6 +13,7 @@
 struct _TdRecipePanel {
   GtkWidget parent_instance;
   GtkWidget *box, *scroller, *next_button;
+  gboolean goes_on;               /* the next button was pressed by the keyboard */
   GtkWidget *headings[TD_N_FLOW]; /* boxes: number, title, what is next */
   TdFactsGroup *facts;
   TdRecipeGroup *advice, *centre, *filter, *method, *iterative, *device, *steps, *region;
@@ -123,6 +124,7 @@ td_recipe_panel_do_next (TdRecipePanel *self)
 {
   if (!self->scan || !gtk_widget_is_sensitive (self->next_button))
     return;
+  self->goes_on = gtk_widget_has_focus (self->next_button);
   if (self->next == TD_FLOW_AXIS) {
     td_centre_group_find (TD_CENTRE_GROUP (self->centre));
     recipe_panel_scroll_to (self, TD_FLOW_AXIS);
@@ -131,6 +133,16 @@ td_recipe_panel_do_next (TdRecipePanel *self)
   } else {
     gtk_widget_activate_action (GTK_WIDGET (self), "win.reconstruct", NULL);
   }
+}
+
+/* While the axis is searched for nothing comes next, and what is grey keeps no focus. */
+static void
+recipe_panel_on_ready (GtkWidget *button, GParamSpec *property, TdRecipePanel *self)
+{
+  GtkRoot *root = gtk_widget_get_root (button);
+
+  if (self->goes_on && root && gtk_widget_is_sensitive (button) && !gtk_root_get_focus (root))
+    gtk_widget_grab_focus (button);
 }
 
 TdFlow
@@ -214,6 +226,12 @@ TdStepsGroup *
 td_recipe_panel_steps (TdRecipePanel *self)
 {
   return TD_STEPS_GROUP (self->steps);
+}
+
+void
+td_recipe_panel_focus_next (TdRecipePanel *self)
+{
+  gtk_widget_grab_focus (self->next_button);
 }
 
 static void
@@ -324,6 +342,8 @@ td_recipe_panel_init (TdRecipePanel *self)
         gtk_widget_get_template_child (GTK_WIDGET (self), TD_TYPE_RECIPE_PANEL, heading_names[i]));
   g_object_bind_property (td_centre_group_find_button (TD_CENTRE_GROUP (self->centre)), "sensitive",
                           self->next_button, "sensitive", G_BINDING_SYNC_CREATE);
+  g_signal_connect (self->next_button, "notify::sensitive", G_CALLBACK (recipe_panel_on_ready),
+                    self);
   g_signal_connect_swapped (self->advice, "changed", G_CALLBACK (recipe_panel_show_next), self);
   recipe_panel_add_rows (self->filter, filter_rows);
   recipe_panel_add_rows (self->method, method_rows);

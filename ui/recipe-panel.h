@@ -28,6 +28,8 @@ G_DECLARE_FINAL_TYPE (TdRecipePanel, td_recipe_panel, TD, RECIPE_PANEL, GtkWidge
 
 /* @scan: (nullable): closes what was shown. */
 void td_recipe_panel_set_scan (TdRecipePanel *self, TdEngine *engine, TdScan *scan);
+/* Whoever opened the scan by the keyboard goes on with Return. */
+void td_recipe_panel_focus_next (TdRecipePanel *self);
 void td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts,
                                   const TdRecipe *recipe);
 /* Calls @edited (@object, recipe, key) for the signal "edited" of every group (recipe-group.h). */

@@ -56,6 +56,14 @@ reconstruct_is_marked (void)
                                    "suggested-action");
 }
 
+/* Return does what comes next: the keyboard is there, also after a search. */
+static gboolean
+next_has_focus (gpointer unused)
+{
+  return gtk_window_get_focus (GTK_WINDOW (td_test_window))
+         == td_test_part (panel (), "next_button");
+}
+
 /* Find, rings, reconstruct: the same button three times. */
 static void
 test_next (void)
@@ -68,6 +76,7 @@ test_next (void)
   td_test_open (path);
   td_test_wait (panel_is_quiet, NULL, "the data to be looked at");
   g_assert_true (isnan (td_session_facts (td_test_session ())->centre_px));
+  g_assert_true (next_has_focus (NULL));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-1");
   g_assert_cmpint (td_recipe_panel_next (panel ()), ==, TD_FLOW_AXIS);
   g_assert_cmpstr (next_label (), ==, "Find the Axis");
@@ -77,6 +86,7 @@ test_next (void)
   g_assert_cmpfloat (fabs (recipe ()->centre_px - CENTRE), <, 0.2);
   g_assert_cmpint (td_recipe_panel_next (panel ()), ==, TD_FLOW_PREPARE);
   g_assert_cmpstr (next_label (), ==, "Remove Rings");
+  td_test_wait (next_has_focus, NULL, "the keyboard to be back");
   td_test_wait (td_test_slice_is_there, NULL, "the centred slice");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-2");
   td_test_activate ("do-next", NULL);
@@ -490,8 +500,7 @@ test_large_text (void)
   int dpi;
 
   g_object_get (settings, "gtk-xft-dpi", &dpi, NULL);
-  gtk_toggle_button_set_active (
-      GTK_TOGGLE_BUTTON (td_test_button (panel (), "More: kernel, device, region")), TRUE);
+  gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (td_test_part (panel (), "more")), TRUE);
   gtk_window_set_default_size (GTK_WINDOW (td_test_window), 800, 760);
   assert_nothing_cut ("window-flow-narrow");
   g_object_set (settings, "gtk-xft-dpi", 2 * 96 * 1024, NULL);
