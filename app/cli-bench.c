@@ -37,7 +37,7 @@ static const TdCliHelp help = {
   "    tomodesk-cli bench --cone --size 256 --views 360\n",
 };
 
-enum { MAX_COUNTS = 8 };
+enum { MAX_COUNTS = 8, AS_SIZE = G_MININT };
 
 typedef struct {
   char *device, *family, *interpolation, *precision, *slices;
@@ -98,9 +98,9 @@ cli_bench_complete (Options *o)
     return td_cli_usage ("bench", "--interpolation is linear or nearest, not %s", o->interpolation);
   if (precision < 0 || precision == TD_PRECISION_AUTO)
     return td_cli_usage ("bench", "--precision is single, half or half-run, not %s", o->precision);
-  if (!o->columns)
+  if (o->columns == AS_SIZE)
     o->columns = o->size;
-  if (!o->views)
+  if (o->views == AS_SIZE)
     o->views = o->size;
   if (o->size < 1 || o->columns < 1 || o->views < 1 || o->size > 65536 || o->columns > 65536
       || o->views > 65536)
@@ -336,7 +336,7 @@ cli_bench_report_model (const Options *o, TdDevice *device, GPtrArray *rows)
 int
 td_cli_bench (int argc, char **argv)
 {
-  Options o = { .size = 1024, .runs = 5 };
+  Options o = { .size = 1024, .columns = AS_SIZE, .views = AS_SIZE, .runs = 5 };
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_bench_row_free);
   g_autoptr (GError) error = NULL;
 

@@ -98,9 +98,14 @@ td_cli_table_show (TdCliTable *table, const char *head, const char *format, ...)
     cli_table_add_head (table, head, format);
   if (table->n_cells++)
     g_string_append_c (table->rows, ' ');
+  const gsize from = table->rows->len;
   va_start (values, format);
   g_string_append_vprintf (table->rows, format, values);
   va_end (values);
+  /* A file's name may have a line end, and a row is a line. */
+  for (char *c = table->rows->str + from; *c; c++)
+    if (*c == '\n' || *c == '\r')
+      *c = ' ';
 }
 
 /* ── Values ── */

@@ -173,6 +173,18 @@ test_all_fail (void)
   g_assert_null (strstr (run.error, "the others"));
 }
 
+/* A row of the table is a line, whatever a scan is called. */
+static void
+test_line_ends (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder->path, "batch", "not\nthere.h5", "--output", "volumes", NULL);
+  g_assert_cmpint (run.status, ==, 1);
+  g_assert_nonnull (strstr (run.out, "not there.h5"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -181,6 +193,7 @@ main (int argc, char **argv)
   g_test_add_func ("/batch/other-recipe", test_other_recipe);
   g_test_add_func ("/batch/names", test_names);
   g_test_add_func ("/batch/all-fail", test_all_fail);
+  g_test_add_func ("/batch/line-ends", test_line_ends);
   g_test_add_func ("/watch/slow", test_watch);
   return g_test_run ();
 }

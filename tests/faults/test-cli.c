@@ -105,6 +105,8 @@ test_usage (void)
     { { "slice", "a", "--raw", "10:20" }, "--raw" },
     { { "slice", "a", "--statistics", "--at", "3" }, "--statistics" },
     { { "bench", "--cone", "--preset", "3k-1k" }, "3k-1k" },
+    { { "bench", "--views", "0" }, "--views" },
+    { { "bench", "--columns", "0" }, "--columns" },
     { { "bench", "--cone", "--colour" }, "bench --cone --help" },
     { { "bench", "--cone", "--project", "--runs", "0" }, "bench --cone --project --help" },
     { { "bench", "--cone", "--preset", "1k-512/3" }, "1k-512/3" },
