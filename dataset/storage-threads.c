@@ -133,7 +133,7 @@ typedef struct {
   GThread *threads[LATE_THREADS];
   /* Under the lock. */
   guint n_threads, most_threads; /* beside the caller's; n_threads: that were ever started */
-  guint n_at_work;               /* all that have not gone */
+  guint n_at_work;               /* all that had memory and have not gone */
   guint n_late, slow_running;    /* pieces; slow_running: the last ones */
   guint n_gone;                  /* threads */
   gint64 least_us;               /* of requests */
@@ -149,7 +149,7 @@ storage_run_add_thread (StorageRun *run)
   GThread *thread = g_thread_try_new ("storage", storage_thread, run, NULL);
 
   if (thread)
-    run->threads[run->n_threads++] = thread, run->n_at_work++;
+    run->threads[run->n_threads++] = thread;
   return thread != NULL;
 }
 
@@ -203,6 +203,9 @@ storage_run_work (StorageRun *run)
 
   if (work->scratch_bytes && !scratch)
     return FALSE;
+  g_mutex_lock (&run->lock);
+  run->n_at_work++;
+  g_mutex_unlock (&run->lock);
   while (!g_atomic_int_get (&run->stop)) {
     const guint index = (guint) g_atomic_int_add ((gint *) &run->next, 1);
     GError *error = NULL;
@@ -307,7 +310,6 @@ td_storage_run (const TdStorageWork *work, GCancellable *cancellable, GError **e
                      .cancellable = cancellable,
                      .turns = storage_turns,
                      .turn = storage_turn,
-                     .n_at_work = 1,
                      .least_us = least ? least : G_MAXINT64 };
 
   if (work->count == 0)

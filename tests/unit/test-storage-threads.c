@@ -138,6 +138,49 @@ test_slow (void)
   }
 }
 
+/* ── Threads without memory ── */
+
+#define SCARCE_BYTES 1234 /* that the caller's thread gets, and no other */
+#define SCARCE_PIECES 14u
+
+static GThread *scarce_thread; /* the caller's */
+
+/* What the room calls comes here instead of to GLib. */
+gpointer
+g_try_malloc (gsize n_bytes)
+{
+  return n_bytes == SCARCE_BYTES && g_thread_self () != scarce_thread ? NULL : g_malloc (n_bytes);
+}
+
+static gboolean
+scarce_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  guint *done = user;
+
+  if (index > 0)
+    g_usleep (65000);
+  g_atomic_int_inc ((gint *) &done[index]);
+  return TRUE;
+}
+
+/* Threads that got no memory do nothing: a slow storage does not send the last one that works
+   away. */
+static void
+test_scarce (void)
+{
+  guint done[SCARCE_PIECES] = { 0 };
+  const TdStorageWork work = { .count = SCARCE_PIECES,
+                               .scratch_bytes = SCARCE_BYTES,
+                               .body = scarce_piece,
+                               .user = done,
+                               .small = TRUE };
+
+  scarce_thread = g_thread_self ();
+  g_assert_true (td_storage_run (&work, NULL, NULL));
+  for (guint i = 0; i < SCARCE_PIECES; i++)
+    g_assert_cmpuint (done[i], ==, 1);
+}
+
 /* Benches that state a number of threads get these. */
 static void
 test_stated (void)
@@ -232,6 +275,7 @@ main (int argc, char **argv)
   g_test_add_func ("/storage-threads/late", test_late);
   g_test_add_func ("/storage-threads/remembered", test_remembered);
   g_test_add_func ("/storage-threads/slow", test_slow);
+  g_test_add_func ("/storage-threads/scarce", test_scarce);
   g_test_add_func ("/storage-threads/stated", test_stated);
   g_test_add_func ("/storage-threads/turns", test_turns);
   return g_test_run ();
