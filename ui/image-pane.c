@@ -18,7 +18,7 @@ struct _TdImagePane {
   GtkBox *box;
   GMenu *option_section;
   GtkLabel *title, *subtitle, *message, *readout, *badge, *statistics;
-  GtkWidget *message_box;
+  GtkWidget *heading, *message_box;
   GtkBox *remedies;
   GtkSpinner *spinner;
   GtkToggleButton *enlarge;
@@ -319,6 +319,12 @@ td_image_pane_set_title (TdImagePane *self, const char *title)
 }
 
 void
+td_image_pane_join_heading (TdImagePane *self, GtkSizeGroup *group)
+{
+  gtk_size_group_add_widget (group, self->heading);
+}
+
+void
 td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle)
 {
   td_set_text (self->subtitle, subtitle ? subtitle : "");
@@ -554,9 +560,9 @@ td_image_pane_class_init (TdImagePaneClass *class)
   g_type_ensure (TD_TYPE_PROFILE);
   G_OBJECT_CLASS (class)->dispose = td_image_pane_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/image-pane.ui");
-  td_bind_children (widget, TdImagePane, box, option_section, title, subtitle, message, message_box,
-                    remedies, readout, badge, statistics, profile, spinner, enlarge, view,
-                    histogram);
+  td_bind_children (widget, TdImagePane, box, heading, option_section, title, subtitle, message,
+                    message_box, remedies, readout, badge, statistics, profile, spinner, enlarge,
+                    view, histogram);
   td_bind_callbacks (widget, on_query_tooltip, on_pointed, on_measured, on_range_changed,
                      image_pane_update_profile, on_histogram_range, on_auto_requested,
                      on_enlarge_toggled);

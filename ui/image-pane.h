@@ -21,6 +21,8 @@ typedef char *(*TdReadout) (gpointer user, double column, double row, const floa
 
 void td_image_pane_set_title (TdImagePane *self, const char *title);
 void td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle);
+/* Headings of a group are equally high, and so are the pictures below. Panes of one width. */
+void td_image_pane_join_heading (TdImagePane *self, GtkSizeGroup *group);
 /* Also clears the message. NULL: empty. */
 void td_image_pane_set_image (TdImagePane *self, TdImage *image);
 /* As td_image_pane_set_image(), but with the contrast as it is: to look from one to the other. */

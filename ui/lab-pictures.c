@@ -25,6 +25,7 @@ struct _TdLabPictures {
   GtkWidget parent_instance;
   GtkWidget *box, *tools, *area, *panes;
   GtkGrid *panes_grid;
+  GtkSizeGroup *headings; /* of the panes in the grid: names may take several lines */
   GtkDrawingArea *line_area;
   TdImagePane *big;
   GtkToggleButton *grid, *single, *wipe, *difference, *in_noise, *draw_line, *link;
@@ -520,6 +521,7 @@ lab_pictures_make_panes (TdLabPictures *self, guint n)
     if (!slot->pane) {
       slot->pane = g_object_new (TD_TYPE_IMAGE_PANE, "hexpand", TRUE, "vexpand", TRUE, NULL);
       lab_pictures_join (self, slot->pane);
+      td_image_pane_join_heading (slot->pane, self->headings);
       td_image_pane_set_colour_map (slot->pane, self->map);
       if (i > 0)
         td_image_pane_set_range (slot->pane, 0, 1); /* not automatic: it has the first one's */
@@ -682,6 +684,7 @@ td_lab_pictures_dispose (GObject *object)
     for (guint i = 0; i < MOST; i++)
       lab_pictures_clear_slot (self, i);
   g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_object (&self->headings);
   g_clear_pointer (&self->map, g_free);
   g_clear_pointer (&self->blind_title, g_free);
   G_OBJECT_CLASS (td_lab_pictures_parent_class)->dispose (object);
@@ -714,6 +717,7 @@ td_lab_pictures_init (TdLabPictures *self)
   self->showing = TRUE;
   gtk_widget_init_template (GTK_WIDGET (self));
   td_wrap (self->tools, 8);
+  self->headings = gtk_size_group_new (GTK_SIZE_GROUP_VERTICAL);
   self->showing = FALSE;
   self->differences
       = td_latest_new (lab_pictures_subtract, lab_pictures_pair_free, lab_pictures_on_subtracted,

@@ -190,6 +190,24 @@ test_flicker (void)
   choose_mode ("grid");
 }
 
+/* However many lines a name takes: pictures beside each other are equally large. */
+static void
+test_headings (void)
+{
+  TdImagePane *one = pane_of ("A: 1"), *two = pane_of ("B: 2");
+  g_autofree char *title = g_strdup (gtk_label_get_text (td_test_part (one, "title")));
+  GtkWidget *views[]
+      = { GTK_WIDGET (td_image_pane_view (one)), GTK_WIDGET (td_image_pane_view (two)) };
+  const int before = gtk_widget_get_height (views[1]);
+
+  td_image_pane_set_title (one,
+                           "A: 1 Kernel that has a name of very many words, which takes lines");
+  td_test_pause (200);
+  g_assert_cmpint (gtk_widget_get_height (views[0]), ==, gtk_widget_get_height (views[1]));
+  g_assert_cmpint (gtk_widget_get_height (views[1]), <, before);
+  td_image_pane_set_title (one, title);
+}
+
 /* Linked: zoom and contrast of one are those of all; not linked: they are not. */
 static void
 test_link (void)
@@ -386,6 +404,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-lab/cone", test_cone);
   g_test_add_func ("/window-lab/pictures", test_pictures);
   g_test_add_func ("/window-lab/flicker", test_flicker);
+  g_test_add_func ("/window-lab/headings", test_headings);
   g_test_add_func ("/window-lab/link", test_link);
   g_test_add_func ("/window-lab/sheets", test_sheets);
   g_test_add_func ("/window-lab/budget", test_budget);
