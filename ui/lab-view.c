@@ -103,7 +103,7 @@ lab_view_add_cost (const TdLabResult *result, GString *text)
 {
   const double seconds = ceil (result->truths_s);
 
-  if (result->truths == 0 || result->reference || result->no_reference)
+  if (result->truths == 0 || !isfinite (seconds) || result->against != -2)
     return;
   g_string_append_printf (text,
                           ngettext ("double precision: %u slice in about %.0f s on %u threads",
@@ -267,6 +267,7 @@ lab_view_variants_changed (TdLabView *self)
   for (guint i = 0; i < n; i++)
     names[i] = lab_view_variant (self, i)->name;
   td_latest_cancel (self->work);
+  lab_view_set_busy (self, FALSE);
   td_lab_table_show (self->table, self->lab, NULL);
   g_clear_pointer (&self->news, td_lab_news_unref);
   td_lab_pictures_set_names (self->pictures, names, n);

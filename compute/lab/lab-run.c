@@ -13,6 +13,12 @@
 #define WARM_RUNS 3
 #define WARM_S 1.5 /* no more warm runs after so long */
 
+/* A variant to be made in double precision with the shortcuts that define it. */
+typedef struct {
+  TdPlan *plan; /* NULL: it is not */
+  TdLabShortcuts cuts;
+} Emulation;
+
 /* What a run knows besides its result. */
 typedef struct {
   const TdLab *lab;
@@ -24,9 +30,10 @@ typedef struct {
   TdLabResult *result;
   TdPlan *plans[TD_LAB_MOST]; /* of the variants; NULL: none could be made */
   TdPlan *base_plan;          /* the reference's */
-  GPtrArray *rows;            /* TdLabRows, one a preparation */
-  GPtrArray *truths;          /* Known, one a recipe in double precision */
-  double *against;            /* [ny][nx] */
+  Emulation emulations[TD_LAB_MOST];
+  GPtrArray *rows;   /* TdLabRows, one a preparation */
+  GPtrArray *truths; /* Known, one a recipe in double precision */
+  double *against;   /* [ny][nx] */
   guint steps_done, n_steps;
 } Run;
 
@@ -329,16 +336,16 @@ lab_truth_of (Run *run, const TdPlan *plan, GError **error)
   return slice;
 }
 
-/* One slice of @plan's recipe, and @more with shortcuts. */
+/* So many slices of @plan's recipe. */
 static void
-lab_add_cost (Run *run, const TdPlan *plan, guint more)
+lab_add_cost (Run *run, const TdPlan *plan, guint slices)
 {
   const TdLabRows *rows = lab_rows (run, plan, NULL);
 
   if (!rows)
     return;
-  run->result->truths += 1 + more;
-  run->result->truths_s += (1 + more) * td_lab_truth_seconds (plan, td_lab_rows_data (rows));
+  run->result->truths += slices;
+  run->result->truths_s += slices * td_lab_truth_seconds (plan, td_lab_rows_data (rows));
 }
 
 /* Any kernel, but the formula of the one that was named: those of back-projection interpolate
@@ -400,29 +407,6 @@ lab_has_budget (const Run *run, guint row)
 }
 
 /* ── The reference ── */
-
-/* What double precision will take, before it is begun. */
-static gboolean
-lab_tell_cost (Run *run, GError **error)
-{
-  TdRecipe recipes[TD_LAB_MOST + 1];
-  guint known = 0, cuts = 0;
-
-  for (guint i = 0; run->lab->budget && i < G_N_ELEMENTS (budget); i++)
-    cuts += lab_has_budget (run, i);
-  for (guint i = 0; i <= run->result->n; i++) {
-    const TdPlan *plan = i ? run->plans[i - 1] : run->base_plan;
-    gboolean again = !plan || td_lab_truth_unsupported (plan);
-    recipes[known] = again ? (TdRecipe) { 0 } : lab_truth_recipe (plan);
-    for (guint k = 0; !again && k < known; k++)
-      again = td_recipe_equal (&recipes[k], &recipes[known]);
-    if (again)
-      continue;
-    lab_add_cost (run, plan, i ? 0 : cuts);
-    known++;
-  }
-  return lab_step (run, error);
-}
 
 static void
 lab_make_reference (Run *run)
@@ -526,16 +510,16 @@ lab_shortcuts (const TdRecipe *recipe, TdLabShortcuts *cuts)
   return cuts->half_storage || cuts->samples;
 }
 
-/* What no device here can do, or did otherwise than asked. */
+/* Of what no device here can do, or did otherwise than asked. */
 static void
-lab_emulate (Run *run, guint index)
+lab_plan_emulation (Run *run, guint index)
 {
-  const TdLabOutcome *old = run->result->outcomes[index];
+  const TdLabOutcome *outcome = run->result->outcomes[index];
   const TdLabVariant *variant = run->lab->variants->pdata[index];
-  TdLabShortcuts cuts;
+  Emulation *emulation = &run->emulations[index];
   TdRecipe plain = variant->recipe;
 
-  if ((!old->error && !old->astray) || !lab_shortcuts (&plain, &cuts))
+  if ((!outcome->error && !outcome->astray) || !lab_shortcuts (&plain, &emulation->cuts))
     return;
   plain.precision = TD_PRECISION_SINGLE;
   lab_leave_kernel_open (&plain);
@@ -545,11 +529,22 @@ lab_emulate (Run *run, guint index)
   g_strlcpy (plain.devices, "auto", sizeof plain.devices);
   g_autoptr (TdPlan) plan
       = td_plan_new (run->engine, run->scan, &plain, NULL, run->cancellable, NULL);
-  if (!plan || plan->method == &td_method_fourier || !lab_cuts_are_of (&cuts, plan->method))
-    return;
-  const TdLabRows *rows = lab_rows (run, plan, NULL);
-  g_autofree double *slice
-      = rows ? td_lab_truth (plan, td_lab_rows_data (rows), &cuts, run->cancellable, NULL) : NULL;
+  if (plan && plan->method != &td_method_fourier
+      && lab_cuts_are_of (&emulation->cuts, plan->method))
+    emulation->plan = g_steal_pointer (&plan);
+}
+
+static void
+lab_emulate (Run *run, guint index)
+{
+  const TdLabVariant *variant = run->lab->variants->pdata[index];
+  Emulation *emulation = &run->emulations[index];
+  TdPlan *plan = emulation->plan;
+  const TdLabRows *rows = plan ? lab_rows (run, plan, NULL) : NULL;
+  g_autofree double *slice = rows ? td_lab_truth (plan, td_lab_rows_data (rows), &emulation->cuts,
+                                                  run->cancellable, NULL)
+                                  : NULL;
+
   if (!slice)
     return;
   TdLabOutcome *outcome = lab_outcome_new ();
@@ -562,8 +557,45 @@ lab_emulate (Run *run, guint index)
                    td_message_new_plain (N_ ("no device here does it: emulated in double precision "
                                              "by its shortcuts alone")));
   g_clear_pointer (&run->plans[index], td_plan_unref);
-  run->plans[index] = td_plan_ref (plan);
+  run->plans[index] = g_steal_pointer (&emulation->plan);
   lab_replace (&run->result->outcomes[index], outcome);
+}
+
+/* ── What double precision takes ── */
+
+/* Of the base recipe, with the budget's shortcuts, and of each variant's recipe once. */
+static void
+lab_add_references (Run *run)
+{
+  TdRecipe recipes[TD_LAB_MOST + 1];
+  guint known = 0, cuts = 0;
+
+  for (guint i = 0; run->lab->budget && i < G_N_ELEMENTS (budget); i++)
+    cuts += lab_has_budget (run, i);
+  for (guint i = 0; i <= run->result->n; i++) {
+    const TdPlan *emulated = i ? run->emulations[i - 1].plan : NULL;
+    const TdPlan *plan = emulated ? emulated : i ? run->plans[i - 1] : run->base_plan;
+    gboolean again = !plan || td_lab_truth_unsupported (plan);
+    recipes[known] = again ? (TdRecipe) { 0 } : lab_truth_recipe (plan);
+    for (guint k = 0; !again && k < known; k++)
+      again = td_recipe_equal (&recipes[k], &recipes[known]);
+    if (again)
+      continue;
+    lab_add_cost (run, plan, i ? 1 : 1 + cuts);
+    known++;
+  }
+}
+
+/* Before any of it is begun. */
+static gboolean
+lab_tell_cost (Run *run, GError **error)
+{
+  for (guint i = 0; i < run->result->n; i++)
+    if (run->emulations[i].plan)
+      lab_add_cost (run, run->emulations[i].plan, 1);
+  if (run->lab->reference)
+    lab_add_references (run);
+  return lab_step (run, error);
 }
 
 /* ── Time ── */
@@ -705,22 +737,51 @@ static gboolean
 lab_make_pictures (Run *run, GError **error)
 {
   TdLabResult *result = run->result;
-  const GError *first = NULL;
-  gboolean any = FALSE;
 
   for (guint i = 0; i < result->n; i++) {
     result->outcomes[i] = lab_make_picture (run, i);
     if (run->lab->emulate)
-      lab_emulate (run, i);
+      lab_plan_emulation (run, i);
     if (!lab_step (run, error))
       return FALSE;
-    any |= !result->outcomes[i]->error;
-    if (!first)
-      first = result->outcomes[i]->error;
   }
-  if (!any && error)
-    *error = g_error_copy (first);
-  return any;
+  return TRUE;
+}
+
+/* @planned: what is to be emulated counts too. FALSE with @error: the first variant's. */
+static gboolean
+lab_has_picture (const Run *run, gboolean planned, GError **error)
+{
+  const TdLabResult *result = run->result;
+
+  for (guint i = 0; i < result->n; i++)
+    if (!result->outcomes[i]->error || (planned && run->emulations[i].plan))
+      return TRUE;
+  if (error)
+    *error = g_error_copy (result->outcomes[0]->error);
+  return FALSE;
+}
+
+static gboolean
+lab_make_doubles (Run *run, GError **error)
+{
+  const TdLab *lab = run->lab;
+
+  if (lab->reference || lab->measure) {
+    run->base_plan = lab_base_plan (run, error);
+    if (!run->base_plan)
+      return FALSE;
+  }
+  if ((lab->reference || lab->emulate) && !lab_tell_cost (run, error))
+    return FALSE;
+  for (guint i = 0; i < run->result->n; i++)
+    lab_emulate (run, i);
+  if (g_cancellable_set_error_if_cancelled (run->cancellable, error)
+      || !lab_has_picture (run, FALSE, error))
+    return FALSE;
+  if (lab->reference)
+    lab_make_reference (run);
+  return TRUE;
 }
 
 static gboolean
@@ -729,15 +790,6 @@ lab_measure_all (Run *run, GError **error)
   TdLabResult *result = run->result;
   const TdLab *lab = run->lab;
 
-  if (lab->reference || lab->measure) {
-    run->base_plan = lab_base_plan (run, error);
-    if (!run->base_plan)
-      return FALSE;
-  }
-  if (lab->reference && !lab_tell_cost (run, error))
-    return FALSE;
-  if (lab->reference)
-    lab_make_reference (run);
   lab_choose_against (run);
   const TdLabOutcome *against = td_lab_against (result);
   if (!lab->has_line)
@@ -772,7 +824,8 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
                   TD_LAB_MOST, n);
     return NULL;
   }
-  run.n_steps = 2 * n + 1 + lab->reference + (lab->budget ? G_N_ELEMENTS (budget) : 0);
+  run.n_steps
+      = 2 * n + 1 + (lab->reference || lab->emulate) + (lab->budget ? G_N_ELEMENTS (budget) : 0);
   run.result = g_new0 (TdLabResult, 1);
   run.result->n = n;
   run.result->against = -2;
@@ -780,9 +833,12 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
   run.result->line = lab->line;
   run.rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_lab_rows_free);
   run.truths = g_ptr_array_new_with_free_func (lab_known_free);
-  const gboolean done = lab_make_pictures (&run, error) && lab_measure_all (&run, error);
-  for (guint i = 0; i < n; i++)
+  const gboolean done = lab_make_pictures (&run, error) && lab_has_picture (&run, TRUE, error)
+                        && lab_make_doubles (&run, error) && lab_measure_all (&run, error);
+  for (guint i = 0; i < n; i++) {
     g_clear_pointer (&run.plans[i], td_plan_unref);
+    g_clear_pointer (&run.emulations[i].plan, td_plan_unref);
+  }
   g_clear_pointer (&run.base_plan, td_plan_unref);
   g_ptr_array_unref (run.rows);
   g_ptr_array_unref (run.truths);

@@ -120,7 +120,13 @@ test_cone (void)
   td_test_wait (is_measured, NULL, "the budget of a cone");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-cone-budget");
   gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), "table");
+  /* Whoever closes the scan ends its lab: nothing says that it goes on. */
+  activate ("lab.budget", NULL);
+  g_assert_true (gtk_widget_get_visible (lab ("lab_view.stop")));
+  td_test_activate ("close-scan", NULL);
+  g_assert_false (gtk_widget_get_visible (lab ("lab_view.stop")));
   td_test_open (scan_path);
+  td_test_show_page ("lab");
 }
 
 /* Two variants without a click: linear and nearest, beside the reference. They are called as the

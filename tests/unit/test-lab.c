@@ -708,6 +708,38 @@ test_cancel (void)
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
+static void
+check_told (const TdLabResult *result, double fraction, gpointer user)
+{
+  if (result->outcomes[1] && result->outcomes[1]->emulated)
+    g_assert_cmpuint (result->truths, >, 0);
+}
+
+/* What is emulated is double precision too: its cost is told before it is begun. */
+static void
+test_emulated_cost (void)
+{
+  g_autoptr (TdScan) scan = noisy_scan ();
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  g_strlcpy (base.devices, "host", sizeof base.devices);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+  g_assert_true (td_lab_add (lab, "--interpolation linear", NULL));
+  g_assert_true (td_lab_add (lab, "--kernel oversampling", NULL));
+  lab->emulate = TRUE;
+  for (guint again = 0; again < 2; again++) {
+    g_autoptr (GError) error = NULL;
+
+    lab->reference = again == 1; /* the base and both variants have the same */
+    g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, check_told, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_true (result->outcomes[1]->emulated);
+    g_assert_cmpuint (result->truths, ==, again ? 2 : 1);
+    g_assert_cmpfloat (result->truths_s, >, 0);
+  }
+}
+
 /* What no device does is emulated, and says so; oversampling is nearer to linear than nearest is,
    as the review's Figure 18 shows. */
 static void
@@ -779,6 +811,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/half-sizes", test_half_sizes);
   g_test_add_func ("/lab/cancel", test_cancel);
   g_test_add_func ("/lab/review", test_review);
+  g_test_add_func ("/lab/emulated-cost", test_emulated_cost);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;
