@@ -102,12 +102,12 @@ lab_rows_ignore (guint first, guint count, const float *slices, gpointer user)
 {
 }
 
-/* Views parity, parity + 2, … as a scan of one row. */
+/* Views parity, parity + 2, … as a scan of one row. NULL with @error: no memory. */
 static TdScan *
-lab_rows_half_scan (const TdLabRows *rows, const TdScanFacts *whole, guint parity)
+lab_rows_half_scan (const TdLabRows *rows, const TdScanFacts *whole, guint parity, GError **error)
 {
   const guint n = (rows->n_views - parity + 1) / 2;
-  float *half = g_new (float, (gsize) n * rows->n_columns);
+  float *half = td_host_malloc ((gsize) n * rows->n_columns * sizeof *half, error);
   g_autofree double *angles = g_new (double, n);
   TdScanFacts facts = {
     .path = whole->path,
@@ -124,6 +124,8 @@ lab_rows_half_scan (const TdLabRows *rows, const TdScanFacts *whole, guint parit
     .geometry = whole->geometry,
   };
 
+  if (!half)
+    return NULL;
   for (guint i = 0; i < n; i++) {
     angles[i] = whole->angles_rad[2 * i + parity];
     memcpy (half + (gsize) i * rows->n_columns,
@@ -133,8 +135,8 @@ lab_rows_half_scan (const TdLabRows *rows, const TdScanFacts *whole, guint parit
   return td_scan_new_from_memory (&facts, half, NULL, NULL, g_free, half);
 }
 
-static void
-lab_rows_make_halves (TdLabRows *rows, const TdPlan *plan)
+static gboolean
+lab_rows_make_halves (TdLabRows *rows, const TdPlan *plan, GError **error)
 {
   const TdFbp *fbp = plan->extra;
   TdRecipe *half = &rows->half;
@@ -144,9 +146,13 @@ lab_rows_make_halves (TdLabRows *rows, const TdPlan *plan)
   half->field_of_view = fbp->blend ? TD_FIELD_HALF : TD_FIELD_FULL;
   rows->n_wide = fbp->n_filtered;
   if (rows->n_views < LEAST_VIEWS)
-    return;
-  for (guint parity = 0; parity < 2; parity++)
-    rows->halves[parity] = lab_rows_half_scan (rows, td_scan_facts (plan->scan), parity);
+    return TRUE;
+  for (guint parity = 0; parity < 2; parity++) {
+    rows->halves[parity] = lab_rows_half_scan (rows, td_scan_facts (plan->scan), parity, error);
+    if (!rows->halves[parity])
+      return FALSE;
+  }
+  return TRUE;
 }
 
 static gboolean
@@ -176,8 +182,7 @@ lab_rows_make_parallel (TdLabRows *rows, TdEngine *engine, TdScan *scan, GCancel
                   rows->n_views, rows->n_columns);
     return FALSE;
   }
-  lab_rows_make_halves (rows, plan);
-  return TRUE;
+  return lab_rows_make_halves (rows, plan, error);
 }
 
 /* ── Cones ── */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "compute/engine/fbp/fbp.h"
 #include "compute/engine/fdk/fdk.h"
 #include "compute/engine/job.h"
@@ -42,6 +44,42 @@ typedef struct {
   double *slice;
 } Known;
 
+/* ── Pixels ── */
+
+/* In front of a picture's pixels, which several outcomes share. As long as malloc() aligns. */
+typedef union {
+  gatomicrefcount references;
+  max_align_t alignment;
+} PixelsHead;
+
+/* NULL with @error: no memory. GLib's own counted boxes would end the process. */
+static float *
+lab_pixels_new (guint nx, guint ny, GError **error)
+{
+  PixelsHead *head = td_host_malloc (sizeof *head + (guint64) nx * ny * sizeof (float), error);
+
+  if (!head)
+    return NULL;
+  g_atomic_ref_count_init (&head->references);
+  return (float *) (head + 1);
+}
+
+static void
+lab_pixels_ref (float *pixels)
+{
+  if (pixels)
+    g_atomic_ref_count_inc (&((PixelsHead *) pixels - 1)->references);
+}
+
+static void
+lab_pixels_unref (float *pixels)
+{
+  PixelsHead *head = (PixelsHead *) pixels - 1;
+
+  if (pixels && g_atomic_ref_count_dec (&head->references))
+    g_free (head);
+}
+
 /* ── Outcomes ── */
 
 static TdLabOutcome *
@@ -62,8 +100,7 @@ lab_outcome_unref (TdLabOutcome *outcome)
   if (!outcome || !g_atomic_ref_count_dec (&outcome->references))
     return;
   g_clear_error (&outcome->error);
-  if (outcome->pixels)
-    g_atomic_rc_box_release (outcome->pixels);
+  lab_pixels_unref (outcome->pixels);
   g_free (outcome->device);
   g_free (outcome->words);
   td_messages_free (outcome->astray);
@@ -80,8 +117,7 @@ lab_outcome_copy (const TdLabOutcome *outcome)
 
   g_atomic_ref_count_init (&copy->references);
   copy->error = outcome->error ? g_error_copy (outcome->error) : NULL;
-  if (copy->pixels)
-    g_atomic_rc_box_acquire (copy->pixels);
+  lab_pixels_ref (copy->pixels);
   copy->device = g_strdup (outcome->device);
   copy->words = g_strdup (outcome->words);
   copy->astray = td_messages_copy (outcome->astray);
@@ -139,15 +175,15 @@ td_lab_against (const TdLabResult *result)
 
 /* ── Pictures ── */
 
-/* Runs the plan's job. @pixels: (transfer full): an atomic reference-counted box. */
+/* Runs the plan's job. @pixels: (transfer full): of lab_pixels_new(). */
 static gboolean
 lab_run_job (TdPlan *plan, TdJob *job, float **pixels, GCancellable *cancellable, GError **error)
 {
   const TdPlanFacts *facts = td_plan_facts (plan);
-  float *slice = g_atomic_rc_box_alloc ((gsize) facts->nx * facts->ny * sizeof *slice);
+  float *slice = lab_pixels_new (facts->nx, facts->ny, error);
 
-  if (!td_job_run_slice (job, slice, cancellable, error)) {
-    g_atomic_rc_box_release (slice);
+  if (!slice || !td_job_run_slice (job, slice, cancellable, error)) {
+    lab_pixels_unref (slice);
     return FALSE;
   }
   *pixels = slice;
@@ -201,15 +237,16 @@ lab_take_facts (TdLabOutcome *outcome, const TdPlan *plan)
   outcome->method = plan->facts.method;
 }
 
-/* The facts are taken. */
-static void
-lab_take_doubles (TdLabOutcome *outcome, const double *slice)
+/* The facts are taken. FALSE with @error: no memory. */
+static gboolean
+lab_take_doubles (TdLabOutcome *outcome, const double *slice, GError **error)
 {
   const gsize n = (gsize) outcome->nx * outcome->ny;
 
-  outcome->pixels = g_atomic_rc_box_alloc (n * sizeof (float));
-  for (gsize i = 0; i < n; i++)
+  outcome->pixels = lab_pixels_new (outcome->nx, outcome->ny, error);
+  for (gsize i = 0; outcome->pixels && i < n; i++)
     outcome->pixels[i] = (float) slice[i];
+  return outcome->pixels != NULL;
 }
 
 /* An option that this scan and recipe make no use of is refused, as the command line does. */
@@ -408,6 +445,14 @@ lab_has_budget (const Run *run, guint row)
 
 /* ── The reference ── */
 
+/* Room for the picture that all are compared with, its pixels to be set. */
+static gboolean
+lab_set_against (Run *run, const TdLabOutcome *outcome, GError **error)
+{
+  run->against = td_host_malloc ((guint64) outcome->nx * outcome->ny * sizeof *run->against, error);
+  return run->against != NULL;
+}
+
 static void
 lab_make_reference (Run *run)
 {
@@ -427,18 +472,23 @@ lab_make_reference (Run *run)
   }
   TdLabOutcome *outcome = lab_outcome_new ();
   lab_take_facts (outcome, run->base_plan);
-  lab_take_doubles (outcome, truth);
+  if (!lab_take_doubles (outcome, truth, &error) || !lab_set_against (run, outcome, &error)) {
+    lab_outcome_unref (outcome);
+    result->no_reference = td_error_message (error);
+    return;
+  }
+  for (gsize i = 0; i < (gsize) outcome->nx * outcome->ny; i++)
+    run->against[i] = truth[i];
   outcome->precision = "double";
   outcome->device = g_strdup ("host");
   outcome->first_s = (g_get_monotonic_time () - start) * 1e-6;
   result->reference = outcome;
-  run->against = g_memdup2 (truth, (gsize) outcome->nx * outcome->ny * sizeof *truth);
   result->against = -1;
 }
 
 /* Without a reference the first picture is what others are compared with. */
-static void
-lab_choose_against (Run *run)
+static gboolean
+lab_choose_against (Run *run, GError **error)
 {
   TdLabResult *result = run->result;
 
@@ -447,11 +497,13 @@ lab_choose_against (Run *run)
     if (outcome->error)
       continue;
     const gsize n = (gsize) outcome->nx * outcome->ny;
+    if (!lab_set_against (run, outcome, error))
+      return FALSE;
     result->against = (int) i;
-    run->against = g_new (double, n);
     for (gsize k = 0; k < n; k++)
       run->against[k] = outcome->pixels[k];
   }
+  return TRUE;
 }
 
 static void
@@ -549,7 +601,10 @@ lab_emulate (Run *run, guint index)
     return;
   TdLabOutcome *outcome = lab_outcome_new ();
   lab_take_facts (outcome, plan);
-  lab_take_doubles (outcome, slice);
+  if (!lab_take_doubles (outcome, slice, NULL)) {
+    lab_outcome_unref (outcome);
+    return;
+  }
   outcome->emulated = TRUE;
   outcome->precision = td_precision_name (variant->recipe.precision);
   outcome->device = g_strdup ("host");
@@ -614,7 +669,7 @@ lab_time (Run *run, guint index)
     g_autoptr (TdJob) job = td_job_new (plan);
     if (!lab_run_job (plan, job, &pixels, run->cancellable, NULL))
       return;
-    g_atomic_rc_box_release (pixels);
+    lab_pixels_unref (pixels);
     const TdJobResult *result = td_job_result (job);
     spent += result->seconds;
     best = fmin (best, result->seconds);
@@ -667,10 +722,8 @@ lab_measure_halves (Run *run, const TdPlan *plan, double *noise, TdLabFrc **frc,
     if (frc)
       *frc = td_lab_frc_new (even, odd, plan->facts.nx, plan->facts.ny);
   }
-  if (even)
-    g_atomic_rc_box_release (even);
-  if (odd)
-    g_atomic_rc_box_release (odd);
+  lab_pixels_unref (even);
+  lab_pixels_unref (odd);
   return odd != NULL;
 }
 
@@ -790,7 +843,8 @@ lab_measure_all (Run *run, GError **error)
   TdLabResult *result = run->result;
   const TdLab *lab = run->lab;
 
-  lab_choose_against (run);
+  if (!lab_choose_against (run, error))
+    return FALSE;
   const TdLabOutcome *against = td_lab_against (result);
   if (!lab->has_line)
     result->line = td_lab_busiest_line (against->pixels, against->nx, against->ny);

@@ -80,8 +80,9 @@ truth_filter_single (Truth *truth, GError **error)
   const guint n_views = truth->task.n_views;
   const gsize n = (gsize) n_views * fbp->n_filtered;
   const guint padded = td_filter_padded_size (fbp->n_filtered);
-  TdHostRowFilter *filter = td_host_row_filter_new (fbp->n_columns, fbp->n_filtered, padded, error);
-  g_autofree float *wide = g_new (float, n);
+  g_autofree float *wide = td_host_malloc (n * sizeof *wide, error);
+  TdHostRowFilter *filter
+      = wide ? td_host_row_filter_new (fbp->n_columns, fbp->n_filtered, padded, error) : NULL;
   const TdRowBlend blend = {
     .shift = fbp->shift,
     .n_views = n_views,
@@ -105,7 +106,9 @@ truth_filter_rows (Truth *truth, GError **error)
   const TdFbp *fbp = truth->fbp;
   const guint n_views = truth->task.n_views;
 
-  truth->rows = g_new (double, (gsize) n_views * fbp->n_filtered);
+  truth->rows = td_host_malloc ((guint64) n_views * fbp->n_filtered * sizeof *truth->rows, error);
+  if (!truth->rows)
+    return FALSE;
   truth->filter = td_lab_filter_new (&truth->plan->recipe.filter, fbp->n_columns, fbp->n_filtered,
                                      fbp->shift, error);
   if (!truth->filter)

@@ -75,6 +75,29 @@ test_space (gconstpointer output)
   g_assert_cmpuint (test_folder_count (folder), ==, 1);
 }
 
+/* The lab asks for what grows with the slice itself: whichever piece it does not get, it says so or
+   leaves something out. */
+static void
+test_lab_memory (void)
+{
+  const char *line = "lab row.nxs --device host --variant '' --variant '--filter hann' --budget";
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *cache = test_folder_file (folder, "cache");
+  g_auto (TdTestRun) made = { 0 };
+
+  g_setenv ("XDG_CACHE_HOME", cache, TRUE);
+  td_test_cli (&made, folder->path, "phantom", "shepp-logan", "--output", "row.nxs", "--columns",
+               "200", "--rows", "3", "--views", "120", NULL);
+  g_assert_cmpint (made.status, ==, 0);
+  for (guint n = 2; n <= 48; n += g_test_slow () ? 1 : 2) {
+    g_autofree char *fail = g_strdup_printf ("memory:%u", n), *said = NULL;
+    const int status = run_failing (folder, fail, line, &said);
+
+    g_assert_cmpint (status, >=, 0);
+    g_assert_cmpint (status, <=, 1);
+  }
+}
+
 /* What is said to be needed is more than what there is, also where a little more than the volume is
    asked for. */
 static void
@@ -225,6 +248,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/last-steps/lab-memory", test_lab_memory);
   g_test_add_data_func ("/last-steps/sync/tiff", "out", test_sync);
   g_test_add_data_func ("/last-steps/sync/bigtiff", "out.tif", test_sync);
   g_test_add_data_func ("/last-steps/sync/hdf5", "out.h5", test_sync);
