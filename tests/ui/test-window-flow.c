@@ -562,6 +562,9 @@ test_toasts (void)
   AdwToast *toasts[3];
   guint n_dismissed = 0;
 
+  /* They would cover a job's buttons. */
+  g_assert_false (gtk_widget_is_ancestor (td_test_part (td_test_window, "jobs_revealer"),
+                                          GTK_WIDGET (overlay)));
   for (guint i = 0; i < G_N_ELEMENTS (toasts); i++) {
     toasts[i] = adw_toast_new ("Short");
     g_object_ref (toasts[i]);
