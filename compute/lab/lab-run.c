@@ -74,10 +74,8 @@ lab_pixels_ref (float *pixels)
 static void
 lab_pixels_unref (float *pixels)
 {
-  PixelsHead *head = (PixelsHead *) pixels - 1;
-
-  if (pixels && g_atomic_ref_count_dec (&head->references))
-    g_free (head);
+  if (pixels && g_atomic_ref_count_dec (&((PixelsHead *) pixels - 1)->references))
+    g_free ((PixelsHead *) pixels - 1);
 }
 
 /* ── Outcomes ── */
