@@ -38,7 +38,7 @@ prepared_rows_read_piece (guint index, gpointer user)
 }
 
 gboolean
-td_rows_read_scan (gpointer user, TdRowRange range, void *out, GCancellable *cancellable,
+td_rows_read_scan (gpointer user, TdRowRange range, float *out, GCancellable *cancellable,
                    GError **error)
 {
   TdScan *scan = user;
@@ -61,9 +61,9 @@ td_rows_read_scan (gpointer user, TdRowRange range, void *out, GCancellable *can
 
 gboolean
 td_rows_read_beside (const TdRowsOrigin *origin, const TdHeldRows *held, TdRowRange range,
-                     void *out, GCancellable *cancellable, GError **error)
+                     float *out, GCancellable *cancellable, GError **error)
 {
-  const gsize row = origin->row_bytes;
+  const gsize row = origin->row_floats;
   const guint end = range.first + range.count;
   guint first = MAX (range.first, held->range.first);
   guint last = MIN (end, held->range.first + held->range.count);
@@ -71,14 +71,14 @@ td_rows_read_beside (const TdRowsOrigin *origin, const TdHeldRows *held, TdRowRa
   if (first >= last)
     first = last = range.first;
   else
-    memmove ((char *) out + (first - range.first) * row,
-             (char *) held->rows + (first - held->range.first) * row, (last - first) * row);
+    memmove (out + (first - range.first) * row, held->rows + (first - held->range.first) * row,
+             (last - first) * row * sizeof *out);
   return (first == range.first
           || origin->read (origin->user, (TdRowRange) { range.first, first - range.first }, out,
                            cancellable, error))
          && (end == last
              || origin->read (origin->user, (TdRowRange) { last, end - last },
-                              (char *) out + (last - range.first) * row, cancellable, error));
+                              out + (last - range.first) * row, cancellable, error));
 }
 
 gboolean
@@ -122,7 +122,7 @@ td_prepared_rows_new (const TdRowSource *source, TdQueue *queue, guint max_rows,
   bytes = MAX (bytes, (guint64) max_rows * row_floats * sizeof (float));
   self->device = td_device_ref (source->device);
   self->scan = td_scan_ref (source->scan);
-  self->origin = (TdRowsOrigin) { td_rows_read_scan, self->scan, row_floats * sizeof (float) };
+  self->origin = (TdRowsOrigin) { td_rows_read_scan, self->scan, row_floats };
   self->halo = td_preparation_halo (source->steps, source->n_steps, facts);
   self->queue = queue ? queue : (self->own_queue = td_queue_new (source->device, error));
   if (!self->queue
@@ -138,7 +138,7 @@ td_prepared_rows_new (const TdRowSource *source, TdQueue *queue, guint max_rows,
 }
 
 static gboolean
-prepared_rows_read_views (gpointer user, TdRowRange range, void *out, GCancellable *cancellable,
+prepared_rows_read_views (gpointer user, TdRowRange range, float *out, GCancellable *cancellable,
                           GError **error)
 {
   const TdPreparedRows *self = user;
@@ -200,7 +200,7 @@ gboolean
 td_prepared_rows_run (TdPreparedRows *self, TdRowRange range, GCancellable *cancellable,
                       GError **error)
 {
-  const guint64 bytes = self->read.count * self->origin.row_bytes;
+  const guint64 bytes = self->read.count * self->origin.row_floats * sizeof (float);
 
   self->left = (TdPreparationRows) { self->buffer, self->read.first, self->read.count };
   return td_upload (self->queue, self->buffer, 0, self->held.rows, bytes, error)
@@ -231,7 +231,7 @@ float *
 td_prepared_rows_make (TdPreparedRows *self, TdRowRange range, GCancellable *cancellable,
                        GError **error)
 {
-  const guint64 row_bytes = self->origin.row_bytes;
+  const guint64 row_bytes = self->origin.row_floats * sizeof (float);
 
   if (!td_prepared_rows_read (self, td_prepared_rows_needed (self, range), cancellable, error)
       || !td_prepared_rows_run (self, range, cancellable, error)

@@ -12,18 +12,17 @@
 
 /* ── Reading ── */
 
-/* Reads the range of all views into @out, as [row][view][column]; floats, or samples as they are
-   stored. */
-typedef gboolean (*TdRowsRead) (gpointer user, TdRowRange range, void *out,
+/* Reads the range of all views into @out, as [row][view][column]. */
+typedef gboolean (*TdRowsRead) (gpointer user, TdRowRange range, float *out,
                                 GCancellable *cancellable, GError **error);
 /* The usual one, of a TdScan. Rows that are in memory are copied by all threads of the host: one
    thread is slower than a graphics card takes them. */
-gboolean td_rows_read_scan (gpointer scan, TdRowRange range, void *out, GCancellable *cancellable,
+gboolean td_rows_read_scan (gpointer scan, TdRowRange range, float *out, GCancellable *cancellable,
                             GError **error);
 
 /* Raw rows in host memory, [row][view][column]. */
 typedef struct {
-  void *rows;
+  float *rows;
   TdRowRange range; /* count 0: none */
 } TdHeldRows;
 
@@ -31,13 +30,13 @@ typedef struct {
 typedef struct {
   TdRowsRead read;
   gpointer user;
-  gsize row_bytes; /* of one row: views × columns */
+  gsize row_floats; /* of one row: views × columns */
 } TdRowsOrigin;
 
 /* Fills @out with @range. Rows that @held has are copied, and only the others are read. @out may be
    held->rows, or other memory that does not overlap it. */
 gboolean td_rows_read_beside (const TdRowsOrigin *origin, const TdHeldRows *held, TdRowRange range,
-                              void *out, GCancellable *cancellable, GError **error);
+                              float *out, GCancellable *cancellable, GError **error);
 /* Moves @held to @range, whose rows fit its memory. After an error it holds none. */
 gboolean td_held_rows_move (TdHeldRows *held, const TdRowsOrigin *origin, TdRowRange range,
                             GCancellable *cancellable, GError **error);

@@ -8,7 +8,6 @@
 
 #include "compute/methods/methods.h"
 #include "compute/engine/engine-private.h"
-#include "compute/engine/fdk/fdk.h"
 #include "dataset/sample.h"
 #include "dataset/scan-writer.h"
 #include "engine-scans.h"
@@ -249,14 +248,11 @@ typedef struct {
   TdScanFormat format;
   TdSampleType type;
   gboolean lanes;
-  gboolean cone;
 } RawCase;
 
 static const RawCase raw_cases[] = {
   { "nxtomo-16", TD_SCAN_NXTOMO, TD_SAMPLE_UINT16, TRUE },
   { "tiff-8", TD_SCAN_TIFF, TD_SAMPLE_UINT8, FALSE },
-  { "cone-nxtomo-16", TD_SCAN_NXTOMO, TD_SAMPLE_UINT16, FALSE, TRUE },
-  { "cone-nxtomo-8", TD_SCAN_NXTOMO, TD_SAMPLE_UINT8, FALSE, TRUE },
 };
 
 /* As a camera gives them: some pixels dead, some darker than the dark field. */
@@ -270,64 +266,6 @@ spoil_some (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_col
     frames[i] = kind == TD_FRAME_PROJECTION && i % 97 == 0 ? 0 : floorf (frames[i] * most / 40200);
 }
 
-#define CONE_MEMORY (1500u << 10) /* of the device: rows go up in several chunks */
-
-/* A cone's rows have odd numbers of samples here, and chunks of another number of rows. */
-static TdScan *
-cone_scan (void)
-{
-  TdPhantomScan spec;
-  g_autoptr (GError) error = NULL;
-
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 61;
-  spec.n_rows = 90;
-  spec.n_views = 39;
-  spec.range_deg = 360;
-  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
-                                 .pixel_width_mm = 0.4,
-                                 .pixel_height_mm = 0.4,
-                                 .source_axis_mm = 300,
-                                 .source_detector_mm = 450 };
-  TdScan *scan = td_phantom_scan_new (&spec, &error);
-  g_assert_no_error (error);
-  return scan;
-}
-
-static guint
-planned_raw_bytes (const RawCase *c, const TdPlan *plan)
-{
-  if (!c->cone)
-    return ((const TdFbp *) plan->extra)->raw_bytes;
-  const TdFdkPlan *fdk = plan->extra;
-  g_assert_true (fdk->fit.cached);
-  g_assert_cmpuint (fdk->fit.n_chunks, >, 1);
-  return fdk->fit.raw_bytes;
-}
-
-/* A job of the scan's file, whose samples go up as floats where @without. */
-static void
-make_raw (const RawCase *c, TdScan *scan, const TdRecipe *recipe, gboolean without,
-          TdTestVolume *volume, TdPlanFacts *facts)
-{
-  const TdScanSource *vtable = scan->vtable;
-  TdScanSource floats = *vtable;
-  g_autoptr (GError) error = NULL;
-
-  floats.read_stored = NULL;
-  td_engine_trim (engine);
-  if (without)
-    scan->vtable = &floats;
-  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, &error);
-  g_assert_no_error (error);
-  g_assert_cmpuint (planned_raw_bytes (c, plan), ==, without ? 0 : td_sample_size (c->type));
-  reconstruct (scan, recipe, volume);
-  scan->vtable = vtable;
-  *facts = *td_plan_facts (plan);
-  g_assert_cmpuint (volume->result.host_peak_bytes, <=, facts->host_bytes);
-  g_assert_cmpuint (volume->result.device_peak_bytes, <=, facts->device_bytes);
-}
-
 /* The same volume, and the same transmissions that were raised. */
 static void
 test_raw (gconstpointer data)
@@ -335,12 +273,11 @@ test_raw (gconstpointer data)
   const RawCase *c = data;
   g_autofree char *path = g_build_filename (folder->path, c->name, NULL);
   g_autofree char *file = g_strconcat (path, c->format == TD_SCAN_NXTOMO ? ".nxs" : "", NULL);
-  g_autoptr (TdScan) phantom = c->cone ? cone_scan () : phantom_scan (64, 90, 40);
+  g_autoptr (TdScan) phantom = phantom_scan (64, 90, 40);
   Counting counting = { .spoil = spoil_some };
   g_autoptr (TdScan) camera = counting_scan (&counting, phantom);
   g_autoptr (GError) error = NULL;
   TdTestVolume raw, floats;
-  TdPlanFacts facts, floats_facts;
   TdRecipe recipe;
 
   if (!have_opencl ()) {
@@ -348,7 +285,6 @@ test_raw (gconstpointer data)
     return;
   }
   camera->facts.sample_type = c->type;
-  camera->facts.geometry = td_scan_facts (phantom)->geometry;
   g_assert_true (td_scan_save (camera, file, c->format, NULL, &error));
   g_autoptr (TdScan) scan = td_scan_open (file, NULL, NULL, &error);
   g_assert_no_error (error);
@@ -357,18 +293,26 @@ test_raw (gconstpointer data)
   TdDevice *hardware = devices->pdata[0];
   const gboolean cpu_shaped = hardware->info.cpu_shaped;
   hardware->info.cpu_shaped = cpu_shaped && !c->lanes;
-  recipe_init (&recipe, "opencl:0", c->cone ? NAN : 33.25);
-  if (c->cone) {
-    recipe.filter_on = TD_FILTER_ON_DEVICE;
-    recipe.share = TD_SHARE_VOLUME;
-    recipe.device_memory_limit_bytes = CONE_MEMORY;
-  }
-  make_raw (c, scan, &recipe, FALSE, &raw, &facts);
-  make_raw (c, scan, &recipe, TRUE, &floats, &floats_facts);
+  recipe_init (&recipe, "opencl:0", 33.25);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (((TdFbp *) plan->extra)->raw_bytes, ==, td_sample_size (c->type));
+  reconstruct (scan, &recipe, &raw);
+  g_assert_cmpuint (raw.result.host_peak_bytes, <=, td_plan_facts (plan)->host_bytes);
+  g_assert_cmpuint (raw.result.device_peak_bytes, <=, td_plan_facts (plan)->device_bytes);
+  const TdScanSource *vtable = scan->vtable;
+  TdScanSource without = *vtable;
+  without.read_stored = NULL;
+  scan->vtable = &without;
+  g_autoptr (TdPlan) other = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (((TdFbp *) other->extra)->raw_bytes, ==, 0);
+  reconstruct (scan, &recipe, &floats);
+  scan->vtable = vtable;
   hardware->info.cpu_shaped = cpu_shaped;
-  g_assert_cmpuint (facts.host_bytes, <, floats_facts.host_bytes);
-  const gsize bytes = (gsize) facts.nx * facts.ny * facts.n_slices * sizeof (float);
-  g_assert_cmpmem (raw.slices, bytes, floats.slices, bytes);
+  g_assert_cmpuint (td_plan_facts (plan)->host_bytes, <, td_plan_facts (other)->host_bytes);
+  g_assert_cmpmem (raw.slices, (gsize) 64 * 64 * 90 * sizeof (float), floats.slices,
+                   (gsize) 64 * 64 * 90 * sizeof (float));
   g_assert_cmpuint (raw.result.counts.clamped_transmissions, >, 1000);
   g_assert_cmpuint (raw.result.counts.clamped_transmissions, ==,
                     floats.result.counts.clamped_transmissions);

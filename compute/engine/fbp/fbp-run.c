@@ -277,7 +277,7 @@ fbp_run_thread_ends (Run *run)
 
 /* Reads rows for a preview: the engine remembers them. */
 static gboolean
-fbp_run_read_kept (gpointer user, TdRowRange range, void *out, GCancellable *cancellable,
+fbp_run_read_kept (gpointer user, TdRowRange range, float *out, GCancellable *cancellable,
                    GError **error)
 {
   const TdPlan *plan = user;
@@ -323,7 +323,7 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
     .user = run->fbp->keep    ? (gpointer) run->plan
             : run->fbp->spool ? run->fbp->spool
                               : scan,
-    .row_bytes = td_fbp_row_bytes (run->fbp),
+    .row_floats = td_fbp_row_bytes (run->fbp) / sizeof (float),
   };
   gint64 start = g_get_monotonic_time ();
 
@@ -335,8 +335,8 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
   if (carry && run->fbp->halo) {
     const guint n = MIN (2 * run->fbp->halo, work->n_rows);
     carry->range = (TdRowRange) { work->row0 + work->n_rows - n, n };
-    memcpy (carry->rows, (char *) rows + (work->n_rows - n) * origin.row_bytes,
-            n * origin.row_bytes);
+    memcpy (carry->rows, rows + (work->n_rows - n) * origin.row_floats,
+            n * origin.row_floats * sizeof *rows);
   }
   g_autoptr (TdFlats) flats = td_engine_flats (run->plan->engine, scan);
   if (!td_preparation_fetch (flats, run->plan->recipe.steps, run->plan->recipe.n_steps, work->row0,

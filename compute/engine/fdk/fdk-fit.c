@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "dataset/sample.h"
-
 /* Slices of a slab: enough for the CPU's vectors, and so many that each row of projections is
    rarely brought into a kernel's order. Two slabs still leave memory for rows. A GPU's first and
    last slabs are smaller (fdk-cut.c). */
@@ -43,32 +41,10 @@ fdk_fit_row_bytes (const TdFdkPlan *fdk)
   return (guint64) fdk->input->task.n_views * fdk->input->task.n_columns * sizeof (float);
 }
 
-guint64
-td_fdk_read_bytes (const TdFdkPlan *fdk)
-{
-  const TdFdkInput *input = fdk->input;
-
-  return (guint64) input->task.n_views * td_scan_facts (input->scan)->n_columns
-         * (fdk->fit.raw_bytes ? fdk->fit.raw_bytes : sizeof (float));
-}
-
-/* Samples go up as they are stored where a device filters for itself. */
-static guint
-fdk_fit_raw_bytes (const TdFdkPlan *fdk)
-{
-  const TdScan *scan = fdk->input->scan;
-
-  return fdk->fit.cached && fdk->scheme.spool == TD_FDK_SPOOL_NONE && td_scan_has_stored (scan)
-             ? (guint) td_sample_size (td_scan_facts (scan)->sample_type)
-             : 0;
-}
-
-/* Of a chunk as it is sent to a row cache. */
 static guint64
-fdk_fit_sent_bytes (const TdFdkPlan *fdk)
+fdk_fit_read_bytes (const TdFdkInput *input)
 {
-  return fdk->fit.raw_bytes ? fdk->fit.chunk_rows * td_fdk_read_bytes (fdk)
-                            : td_fdk_chunk_bytes (fdk);
+  return (guint64) input->task.n_views * td_scan_facts (input->scan)->n_columns * sizeof (float);
 }
 
 /* Rows to read at once on the host. Of turned frames (scan-turned.h) that are not copied any few
@@ -199,8 +175,7 @@ td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
 
   if (fit->cached)
     return bytes + batch + filter_workspace (plan, fdk)
-           + fit->cached_chunks * td_fdk_chunk_bytes (fdk)
-           + (fit->raw_bytes ? fdk_fit_sent_bytes (fdk) : 0);
+           + fit->cached_chunks * td_fdk_chunk_bytes (fdk);
   return bytes + batch * (fit->n_slabs > 1 || fit->n_batches > 1 ? 2 : 1)
          + (fdk->scheme.filter_on_device || info->host_pointers ? filter_bytes (plan, fdk) : 0);
 }
@@ -283,7 +258,7 @@ fit_pinned (TdFdkPlan *fdk, guint n_devices, guint halvings, guint64 left)
          && td_fdk_chunk_bytes (fdk) > MIN (ring, most_ring))
     set_filter_rows (fdk, (fdk->fit.filter_rows + 1) / 2);
   fdk->fit.ring_bytes
-      = fdk->fit.cached ? fdk_fit_sent_bytes (fdk)
+      = fdk->fit.cached ? td_fdk_chunk_bytes (fdk)
                         : MAX (MIN (most_ring, ring), (guint64) fdk->input->task.n_columns
                                                           * fdk->fit.slab_rows * sizeof (float));
 }
@@ -397,7 +372,7 @@ block_rows (const TdPlan *plan, const TdFdkPlan *fdk, guint64 left)
   return MIN (facts->n_rows,
               fdk->fit.chunk_rows
                   + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / plan->devices->len)
-                             / td_fdk_read_bytes (fdk)));
+                             / fdk_fit_read_bytes (fdk->input)));
 }
 
 /* What all of this takes. */
@@ -406,7 +381,7 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
 {
   const GPtrArray *devices = plan->devices;
   TdFdkFit *fit = &fdk->fit;
-  const guint64 read = td_fdk_read_bytes (fdk);
+  const guint64 read = fdk_fit_read_bytes (fdk->input);
 
   fit->filter_bytes = filter_bytes (plan, fdk);
   fit->device_bytes = fit->host_bytes = 0;
@@ -473,7 +448,6 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt, FdkF
 
   fdk_fit_wish (plan, fdk, attempt);
   fdk_fit_set_store (fdk, store);
-  fdk->fit.raw_bytes = fdk_fit_raw_bytes (fdk);
   const guint64 projections = td_fdk_store_bytes (fdk);
   if (!check_rows (fdk, error))
     return FALSE;
@@ -497,8 +471,6 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt, FdkF
   if (!fdk->fit.cached && !fdk->scheme.filter_on_device && !any_device (plan->devices, is_host)
       && !fit_filter (plan, fdk, host, error))
     return FALSE;
-  if (fdk->fit.n_chunks == 1) /* a preview's rows are kept, as floats */
-    fdk->fit.raw_bytes = 0;
   /* Slabs and chunks may be smaller now. */
   fit_pinned (fdk, devices->len, attempt->halvings, left);
   fdk->fit.block_rows = block_rows (plan, fdk, left);

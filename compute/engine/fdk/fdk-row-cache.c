@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "compute/device/host.h"
 #include "compute/prepare/prepare.h"
-#include "compute/stored-samples.h"
 #include "fdk-run.h"
 #include "kernels/params.h"
 
@@ -21,14 +20,13 @@ struct TdFdkRowCache {
   TdFdkDevice *device;
   /* The feeding thread's. */
   TdFdkRing ring;
-  TdQueue *queue;       /* the filter's */
-  GQueue raw;           /* chunks that have been sent only: GUINT_TO_POINTER (index) */
-  TdEvent *before;      /* when the chunk was filtered whose memory the next one takes */
-  TdHeldRows block;     /* files: many rows read at once; owned */
-  TdRawSamples *stored; /* NULL: floats are sent */
-  GPtrArray *memory;    /* TdBuffer, all that the chunks have had; owned */
-  GArray *events;       /* TdEvent *, pairs around the filter */
-  GArray *sends;        /* TdEvent *, pairs around what is sent */
+  TdQueue *queue;    /* the filter's */
+  GQueue raw;        /* chunks that have been sent only: GUINT_TO_POINTER (index) */
+  TdEvent *before;   /* when the chunk was filtered whose memory the next one takes */
+  TdHeldRows block;  /* files: many rows read at once; owned */
+  GPtrArray *memory; /* TdBuffer, all that the chunks have had; owned */
+  GArray *events;    /* TdEvent *, pairs around the filter */
+  GArray *sends;     /* TdEvent *, pairs around what is sent */
   double filtered_bytes;
   /* The downloading thread makes these while the first rows are sent. Then the filter is the
      feeding thread's, and the kernel the computing thread's. */
@@ -100,7 +98,6 @@ td_fdk_row_cache_free (TdFdkRowCache *cache, gboolean sound)
   }
   td_event_free (cache->passed);
   td_event_free (cache->before);
-  td_raw_samples_free (cache->stored);
   td_cone_filter_free (cache->filter);
   td_preparation_free (cache->preparation);
   td_program_free (cache->program);
@@ -251,13 +248,14 @@ row_cache_choose (TdFdkRowCache *cache, guint *index, gboolean *send)
 
 /* Rows into pinned memory. Files are read in large pieces, and once. */
 static gboolean
-row_cache_fill (TdFdkRowCache *cache, TdRowRange range, void *to, GError **error)
+row_cache_fill (TdFdkRowCache *cache, TdRowRange range, float *to, GError **error)
 {
   TdFdkRun *run = cache->device->run;
   const TdFdkPlan *fdk = run->fdk;
-  const gsize row = td_fdk_read_bytes (fdk);
+  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
+  const gsize row = (gsize) fdk->input->task.n_views * facts->n_columns;
 
-  TdFdkReader reader = { run, cache->device->index, run->fdk->input, cache->stored != NULL };
+  TdFdkReader reader = { run, cache->device->index, run->fdk->input };
   const TdRowsOrigin origin = { td_fdk_read, &reader, row };
 
   if (fdk->fit.block_rows == 0)
@@ -266,7 +264,8 @@ row_cache_fill (TdFdkRowCache *cache, TdRowRange range, void *to, GError **error
   const TdRowRange here = block->range;
   const guint row0 = range.first, end = row0 + range.count;
   if (row0 < here.first || end > here.first + here.count) {
-    if (!block->rows && !(block->rows = td_host_malloc (fdk->fit.block_rows * row, error)))
+    if (!block->rows
+        && !(block->rows = td_host_malloc (fdk->fit.block_rows * row * sizeof *to, error)))
       return FALSE;
     /* Downwards, or upwards where the slabs go that way. */
     const TdRowRange all = td_fdk_span_all (fdk->input).from;
@@ -278,23 +277,9 @@ row_cache_fill (TdFdkRowCache *cache, TdRowRange range, void *to, GError **error
     if (!td_held_rows_move (block, &origin, next, run->cancellable, error))
       return FALSE;
   }
-  td_host_copy (to, (char *) block->rows + (row0 - block->range.first) * row, (end - row0) * row);
+  td_host_copy (to, block->rows + (row0 - block->range.first) * row,
+                (end - row0) * row * sizeof *to);
   return TRUE;
-}
-
-/* Enqueues: the rows in the ring to the chunk's memory, as floats. */
-static gboolean
-row_cache_send_rows (TdFdkRowCache *cache, TdBuffer *data, guint n_rows, GError **error)
-{
-  const TdFdkPlan *fdk = cache->device->run->fdk;
-  TdBuffer *to = cache->stored ? td_raw_samples_buffer (cache->stored) : data;
-
-  return row_cache_record (cache->ring.queue, cache->sends, error)
-         && td_fdk_ring_send (&cache->ring, to, 0, n_rows * td_fdk_read_bytes (fdk), error)
-         && row_cache_record (cache->ring.queue, cache->sends, error)
-         && (!cache->stored
-             || td_raw_samples_run (cache->stored, cache->ring.queue, data,
-                                    n_rows * td_fdk_read_bytes (fdk) / fdk->fit.raw_bytes, error));
 }
 
 /* Enqueues the raw rows of a chunk. Another chunk may have had its memory: that one was filtered,
@@ -304,9 +289,11 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
 {
   TdFdkRun *run = cache->device->run;
   TdFdkChunk *chunk = &cache->chunks[index];
+  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
+  const guint64 row = (guint64) run->fdk->input->task.n_views * facts->n_columns * sizeof (float);
   const gboolean used = chunk->data != NULL;
   const TdFdkSpan span = row_cache_span (cache, index);
-  void *staging = td_fdk_ring_next (&cache->ring, error);
+  float *staging = td_fdk_ring_next (&cache->ring, error);
 
   if (!staging || !row_cache_fill (cache, span.from, staging, error))
     return FALSE;
@@ -320,7 +307,9 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
   gboolean ok = !used || !cache->passed || td_event_wait (cache->ring.queue, cache->passed, error);
   ok = ok && (!used || td_event_wait (cache->ring.queue, cache->before, error));
   td_monitor_unlock (&run->monitor);
-  if (!ok || !row_cache_send_rows (cache, chunk->data, span.from.count, error))
+  if (!ok || !row_cache_record (cache->ring.queue, cache->sends, error)
+      || !td_fdk_ring_send (&cache->ring, chunk->data, 0, span.from.count * row, error)
+      || !row_cache_record (cache->ring.queue, cache->sends, error))
     return FALSE;
   chunk->sent = td_event_record (cache->ring.queue, error);
   if (!chunk->sent)
@@ -425,19 +414,6 @@ row_cache_report (TdFdkRowCache *cache, GError **error)
   return TRUE;
 }
 
-static gboolean
-row_cache_open_raw (TdFdkRowCache *cache, GError **error)
-{
-  const TdFdkPlan *fdk = cache->device->run->fdk;
-  const guint bytes = fdk->fit.raw_bytes;
-
-  if (bytes == 0)
-    return TRUE;
-  cache->stored = td_raw_samples_new (cache->device->device, bytes,
-                                      fdk->fit.chunk_rows * td_fdk_read_bytes (fdk) / bytes, error);
-  return cache->stored != NULL;
-}
-
 gboolean
 td_fdk_row_cache_feed (TdFdkDevice *device, GError **error)
 {
@@ -452,7 +428,7 @@ td_fdk_row_cache_feed (TdFdkDevice *device, GError **error)
     return FALSE;
   cache->ring.pinned = td_fdk_pinned_take (run->plan->engine, device->device, TD_FDK_RING,
                                            run->fdk->fit.ring_bytes, error);
-  if (!cache->ring.pinned || !row_cache_open_raw (cache, error))
+  if (!cache->ring.pinned)
     return FALSE;
   while (row_cache_choose (cache, &index, &send))
     if (!(send ? send_chunk : filter_chunk) (cache, index, error))

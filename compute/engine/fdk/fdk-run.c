@@ -66,7 +66,7 @@ td_fdk_device_stopped (gconstpointer user)
 /* ── Reading and booking ── */
 
 gboolean
-td_fdk_read (gpointer user, TdRowRange range, void *out, GCancellable *cancellable, GError **error)
+td_fdk_read (gpointer user, TdRowRange range, float *out, GCancellable *cancellable, GError **error)
 {
   const TdFdkReader *reader = user;
   const TdFdkPlan *fdk = reader->run->fdk;
@@ -76,9 +76,7 @@ td_fdk_read (gpointer user, TdRowRange range, void *out, GCancellable *cancellab
                               reader->input->task.n_views, range.first, range.count };
   gboolean ok;
 
-  if (reader->stored)
-    ok = td_scan_read_stored (fdk->scan, &part, out, cancellable, error);
-  else if (part.count < td_scan_facts (fdk->scan)->n_views)
+  if (part.count < td_scan_facts (fdk->scan)->n_views)
     ok = td_scan_read_sinograms (fdk->scan, &part, out, cancellable, error);
   else if (fdk->fit.n_chunks == 1) /* a preview: the engine remembers such */
     ok = td_engine_read_rows (reader->run->plan->engine, fdk->scan, range.first, range.count, out,
@@ -789,7 +787,8 @@ fdk_run_attempt (TdFdkRun *run)
 {
   const TdFdkPlan *fdk = run->fdk;
   gint64 bytes = run->projections ? (gint64) td_fdk_store_bytes (fdk) : 0;
-  const guint64 block = fdk->fit.block_rows * td_fdk_read_bytes (fdk);
+  const guint64 block = (guint64) fdk->fit.block_rows * fdk->input->task.n_views
+                        * fdk->input->task.n_columns * sizeof (float);
   bytes += run->downloads->n * run->downloads->bytes
            + run->plan->devices->len * (TD_FDK_RING * fdk->fit.ring_bytes + block);
   if (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY)

@@ -151,11 +151,10 @@ typedef struct {
   TdFdkRun *run;
   guint device; /* its index, for the job's spans */
   const TdFdkInput *input;
-  gboolean stored; /* samples as the scan's files have them */
 } TdFdkReader;
 
 /* A TdRowsRead of a TdFdkReader, which books what it takes. */
-gboolean td_fdk_read (gpointer reader, TdRowRange range, void *out, GCancellable *cancellable,
+gboolean td_fdk_read (gpointer reader, TdRowRange range, float *out, GCancellable *cancellable,
                       GError **error);
 
 /* ── The host's store (fdk-filter.c) ── */

@@ -61,7 +61,6 @@ typedef struct {
   guint n_chunks, cached_chunks;    /* of all rows; that a device keeps at most */
   guint held_views;                 /* host: of the filtered views, those that have room */
   guint block_rows;                 /* cache: rows read at once from a file; 0: a chunk's */
-  guint raw_bytes;                  /* cache: of a sample that goes up as it is stored; 0: floats */
   guint slab, n_slabs;              /* most slices of one, and slabs of so many */
   guint slab_rows;                  /* most detector rows that one slab sees */
   guint symmetric_views;            /* that must come together: the most that a family wants */
@@ -168,8 +167,6 @@ guint td_fdk_most_rows (const TdFdkInput *input, guint row, guint step);
 guint64 td_fdk_rows_bytes (const TdFdkInput *input, guint from_rows, guint n);
 /* Bytes of @n filtered rows. */
 guint64 td_fdk_filtered_bytes (const TdFdkInput *input, guint n);
-/* Bytes of a row as it is read from the scan. */
-guint64 td_fdk_read_bytes (const TdFdkPlan *fdk);
 /* Bytes of a chunk. */
 guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
 /* Bytes that filtered views take on the host. */
