@@ -29,7 +29,8 @@ td_cone_family_error_bound (const TdConeFamily *family, const TdConeTask *task,
   const guint side = MAX (task->n_columns, task->n_rows);
   const double places = family == &td_cone_family_host ? 0 : 1.5 * side * 0x1p-23;
 
-  return (td_cone_family_fetches (family, device) || precision != TD_PRECISION_SINGLE ? 6e-3 : 1e-5)
+  return (td_cone_family_fetches (family, device) || precision != TD_PRECISION_SINGLE ? 7.6e-3
+                                                                                      : 1e-5)
          + places;
 }
 

@@ -31,6 +31,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_CACHE_HOME=$scratch/cache POCL_CACHE_DIR=$scratch/pocl TOMODESK_CLI=$cli
 export FAIL_LIBRARY=$build/tests/faults/fail-at.so
+TOMODESK_SLOW_STORAGE=$(find "$build/tests" -name '*slow-storage*.so' | head -n 1)
+export TOMODESK_SLOW_STORAGE
 export TOMODESK_SCANS=${TOMODESK_SCANS:-$build/../../shared/scans}
 export libraries=$build/lib results
 
