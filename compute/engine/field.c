@@ -20,9 +20,8 @@ axis_near_edge (guint n_columns, double centre_px)
          && fabs (centre_px - last / 2) > last / 4;
 }
 
-/* As wide as the row whose axis is farthest out needs it. */
-static guint64
-wide_columns (const TdScanFacts *facts, const TdAxisLine *axis)
+guint64
+td_field_wide_columns (const TdScanFacts *facts, const TdAxisLine *axis)
 {
   const double lean = axis->slope * (facts->n_rows - 1) / 2.0;
   const guint64 columns = MAX (td_row_blend_width (facts->n_columns, axis->centre_px - lean),
@@ -56,7 +55,7 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
                                   && axis_near_edge (facts->n_columns, axis->centre_px)));
   if (!field->wide)
     return TRUE;
-  const guint64 columns = wide_columns (facts, axis);
+  const guint64 columns = td_field_wide_columns (facts, axis);
   if (columns > WIDEST) {
     td_set_error (error, TD_ERROR_TOO_LARGE,
                   "The rotation axis, column %.2f, is so far from the detector that slices would "

@@ -15,6 +15,8 @@ typedef struct {
   guint columns; /* of a slice; not wide: the detector's */
 } TdField;
 
+/* Of a slice in half acquisition: as many as the row whose axis is farthest out needs. */
+guint64 td_field_wide_columns (const TdScanFacts *facts, const TdAxisLine *axis);
 /* @facts: of the scan as it is seen; @turn: of its angles. FALSE with @error: half acquisition is
    asked for and the turn does not do, or the axis is absurdly far out. Any thread. */
 gboolean td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine *axis,

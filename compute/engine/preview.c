@@ -11,6 +11,7 @@
 #include "compute/prepare/prepared-rows.h"
 #include "compute/row-blend.h"
 #include "engine-private.h"
+#include "field.h"
 
 #define QUICK_UPDATES 4e7 /* a slice of so many updates takes well under 0.1 s on two cores */
 #define LEAST_COLUMNS 32
@@ -315,18 +316,6 @@ coarse_axis (const TdRecipe *recipe, const TdScanFacts *facts)
   return td_axis_line (centre, recipe->tilt_deg, facts->n_rows);
 }
 
-/* Of a slice in half acquisition: a tilted axis lies farther out in other rows (field.h). */
-static guint
-coarse_wide_columns (const TdRecipe *recipe, const TdScanFacts *facts)
-{
-  const TdAxisLine axis = coarse_axis (recipe, facts);
-  const guint64 top = td_row_blend_width (facts->n_columns, td_axis_line_at (&axis, 0));
-  const guint64 foot
-      = td_row_blend_width (facts->n_columns, td_axis_line_at (&axis, facts->n_rows - 1.0));
-
-  return (guint) MIN (MAX (top, foot), G_MAXINT);
-}
-
 TdScan *
 td_preview_coarse_scan (TdScan *scan, const TdRecipe *recipe, guint row, guint factor,
                         GCancellable *cancellable, GError **error)
@@ -343,8 +332,11 @@ td_preview_coarse_scan (TdScan *scan, const TdRecipe *recipe, guint row, guint f
   float **frames = g_new0 (float *, 3);
   TdScanFacts facts = *td_scan_facts (view);
   /* What is not coarse takes turns with the slice of the whole scan: it has its size. */
-  if (factor == 1 && recipe)
-    facts.wide_columns = coarse_wide_columns (recipe, td_scan_facts (scan));
+  if (factor == 1 && recipe) {
+    const TdAxisLine axis = coarse_axis (recipe, td_scan_facts (scan));
+    facts.wide_columns
+        = (guint) MIN (td_field_wide_columns (td_scan_facts (scan), &axis), G_MAXINT);
+  }
   if (coarse_read (view, frames, cancellable, error))
     return td_scan_new_from_memory (&facts, frames[0], frames[1], frames[2], coarse_free, frames);
   coarse_free (frames);
