@@ -562,6 +562,17 @@ td_plan_axis (const TdPlan *plan)
   return td_axis_line_seen (&line, measured, &plan->frame, td_scan_facts (plan->scan)->n_rows);
 }
 
+void
+td_plan_note_inexact (TdPlan *plan, const char *family, double bound)
+{
+  const TdAccuracy accuracy = plan->asked.accuracy;
+
+  td_plan_note (plan,
+                "The kernel \"%s\" is exact to %.2g, not to the %.2g of {accuracy=%s}: nothing "
+                "else does what was asked for.",
+                family, bound, td_accuracy_limit (accuracy), td_accuracy_names[accuracy]);
+}
+
 gboolean
 td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error)
 {

@@ -196,11 +196,7 @@ fbp_way_note (TdPlan *plan, const TdFbpWay *way)
     td_plan_note (plan, "The Fourier method has kernels of its own: \"%s\" is not used.",
                   asked->family);
   if (!way->exact_enough)
-    td_plan_note (plan,
-                  "The kernel \"%s\" is exact to %.2g, not to the %.2g of {accuracy=%s}: nothing "
-                  "else does what was asked for.",
-                  way->families[0]->name, way->error_bound, td_accuracy_limit (asked->accuracy),
-                  td_accuracy_names[asked->accuracy]);
+    td_plan_note_inexact (plan, way->families[0]->name, way->error_bound);
 }
 
 void

@@ -85,43 +85,41 @@ fdk_way_list (const TdPlan *plan, const TdFdkInput *input, Way ways[MOST_WAYS], 
   return n;
 }
 
-/* Which of them; all but half storage, which is taken by name only. */
-static guint
-fdk_way_choose (const TdPlan *plan, const Way *ways, guint n)
+/* Brings to the front which of them is taken; all but half storage, which is taken by name only. */
+static void
+fdk_way_choose (const TdPlan *plan, Way *ways, guint n)
 {
+  const Way usual = ways[0];
   guint best = 0;
 
   for (guint i = 1; plan->recipe.accuracy == TD_ACCURACY_SINGLE && i < n; i++)
     if (ways[i].precision == ways[0].precision && ways[i].bound < ways[best].bound)
       best = i;
-  return best;
+  ways[0] = ways[best];
+  ways[best] = usual;
 }
 
 static void
-fdk_way_note (TdPlan *plan, const Way *ways, guint n, guint taken)
+fdk_way_note (TdPlan *plan, const Way *ways, guint n)
 {
   const double limit = td_accuracy_limit (plan->recipe.accuracy);
-  guint other = taken;
+  const Way *taken = &ways[0], *other = taken;
 
-  if (ways[taken].bound <= limit)
+  if (taken->bound <= limit)
     return;
-  for (guint i = 0; i < n; i++)
-    if (ways[i].bound < ways[other].bound)
-      other = i;
+  for (guint i = 1; i < n; i++)
+    if (ways[i].bound < other->bound)
+      other = &ways[i];
   if (other == taken)
-    td_plan_note (plan,
-                  "The kernel \"%s\" is exact to %.2g, not to the %.2g of {accuracy=%s}: nothing "
-                  "else does what was asked for.",
-                  ways[taken].families[0]->name, ways[taken].bound, limit,
-                  td_accuracy_names[plan->recipe.accuracy]);
+    td_plan_note_inexact (plan, taken->families[0]->name, taken->bound);
   else
     td_plan_note (plan,
                   "The kernel \"%s\" is exact to %.2g, as a texture unit interpolates, not to the "
                   "%.2g of {accuracy=%s}: {accuracy=single} takes \"%s\", exact to %.2g, for %.2g "
                   "times the computing.",
-                  ways[taken].families[0]->name, ways[taken].bound, limit,
-                  td_accuracy_names[plan->recipe.accuracy], ways[other].families[0]->name,
-                  ways[other].bound, ways[other].cost / ways[taken].cost);
+                  taken->families[0]->name, taken->bound, limit,
+                  td_accuracy_names[plan->recipe.accuracy], other->families[0]->name, other->bound,
+                  other->cost / taken->cost);
 }
 
 gboolean
@@ -133,23 +131,19 @@ td_fdk_take_way (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, GEr
 
   if (n == 0)
     return FALSE;
-  const guint taken = fdk_way_choose (plan, ways, n);
+  fdk_way_choose (plan, ways, n);
   for (guint i = 0; i < n; i++)
-    /* The one that was taken goes to the front. */
-    facts->ways[i == taken  ? 0
-                : i < taken ? i + 1
-                            : i]
-        = (TdPlanWay) {
-            .method = plan->method->name,
-            .family = ways[i].families[0]->name,
-            .precision
-            = ways[i].precision == TD_PRECISION_SINGLE ? TD_PRECISION_SINGLE : TD_PRECISION_HALF,
-            .error_bound = ways[i].bound,
-            .cost = ways[i].cost / ways[taken].cost,
-          };
+    facts->ways[i] = (TdPlanWay) {
+      .method = plan->method->name,
+      .family = ways[i].families[0]->name,
+      .precision
+      = ways[i].precision == TD_PRECISION_SINGLE ? TD_PRECISION_SINGLE : TD_PRECISION_HALF,
+      .error_bound = ways[i].bound,
+      .cost = ways[i].cost / ways[0].cost,
+    };
   facts->n_ways = n;
-  fdk_way_note (plan, ways, n, taken);
-  scheme->families = g_steal_pointer (&ways[taken].families);
+  fdk_way_note (plan, ways, n);
+  scheme->families = g_steal_pointer (&ways[0].families);
   for (guint i = 0; i < n; i++)
     g_free (ways[i].families);
   return TRUE;
