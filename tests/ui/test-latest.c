@@ -5,7 +5,7 @@
 typedef struct {
   GPtrArray *shown;  /* of int: requests shown at their end */
   GPtrArray *posted; /* of int: requests shown early */
-  guint cancelled, freed_requests, freed_results;
+  guint cancelled, asked, freed_requests, freed_results;
   GMutex lock;
   GCond cond;
   gboolean gate_open; /* slow requests wait for it, or for their cancelling */
@@ -18,13 +18,34 @@ record_init (void)
 {
   record.shown = g_ptr_array_new ();
   record.posted = g_ptr_array_new ();
-  record.cancelled = record.freed_requests = record.freed_results = 0;
+  record.cancelled = record.asked = record.freed_requests = record.freed_results = 0;
   record.gate_open = FALSE;
+}
+
+static guint
+record_freed (void)
+{
+  g_mutex_lock (&record.lock);
+  guint freed = record.freed_requests;
+  g_mutex_unlock (&record.lock);
+  return freed;
+}
+
+/* A request may be freed by its thread after the test has seen its end. The next test would count it. */
+static void
+wait_for_requests (void)
+{
+  while (record_freed () < record.asked) {
+    g_main_context_iteration (NULL, FALSE);
+    g_thread_yield ();
+  }
+  g_assert_cmpuint (record.freed_requests, ==, record.asked);
 }
 
 static void
 record_clear (void)
 {
+  wait_for_requests ();
   g_ptr_array_unref (record.shown);
   g_ptr_array_unref (record.posted);
 }
@@ -94,6 +115,13 @@ new_latest (void)
 }
 
 static void
+ask (TdLatest *latest, int request)
+{
+  record.asked++;
+  td_latest_request (latest, GINT_TO_POINTER (request));
+}
+
+static void
 settle (TdLatest *latest)
 {
   while (td_latest_busy (latest))
@@ -113,7 +141,7 @@ test_newest_wins (void)
   TdLatest *latest = new_latest ();
 
   for (int i = 1; i <= 50; i++)
-    td_latest_request (latest, GINT_TO_POINTER (i));
+    ask (latest, i);
   settle (latest);
   g_assert_cmpint (last_shown (), ==, 50);
   /* The first one ran, the last one was shown; those between may have been passed over. */
@@ -130,10 +158,10 @@ test_early_then_cancelled (void)
 {
   TdLatest *latest = new_latest ();
 
-  td_latest_request (latest, GINT_TO_POINTER (100));
+  ask (latest, 100);
   while (record.posted->len == 0)
     g_main_context_iteration (NULL, TRUE);
-  td_latest_request (latest, GINT_TO_POINTER (7));
+  ask (latest, 7);
   settle (latest);
   g_assert_cmpint (last_shown (), ==, 7);
   g_assert_cmpuint (record.shown->len, ==, 1);
@@ -148,14 +176,14 @@ test_not_enough_goes_on (void)
 {
   TdLatest *latest = new_latest ();
 
-  td_latest_request (latest, GINT_TO_POINTER (150));
+  ask (latest, 150);
   while (record.posted->len == 0)
     g_main_context_iteration (NULL, TRUE);
   g_mutex_lock (&record.lock);
   record.gate_open = TRUE;
   g_cond_broadcast (&record.cond);
   g_mutex_unlock (&record.lock);
-  td_latest_request (latest, GINT_TO_POINTER (7));
+  ask (latest, 7);
   settle (latest);
   g_assert_cmpuint (record.shown->len, ==, 2);
   g_assert_cmpint (GPOINTER_TO_INT (g_ptr_array_index (record.shown, 0)), ==, 150);
@@ -170,8 +198,8 @@ test_patience_ends (void)
 {
   TdLatest *latest = new_latest ();
 
-  td_latest_request (latest, GINT_TO_POINTER (200));
-  td_latest_request (latest, GINT_TO_POINTER (8));
+  ask (latest, 200);
+  ask (latest, 8);
   settle (latest);
   g_assert_cmpuint (record.shown->len, ==, 1);
   g_assert_cmpint (last_shown (), ==, 8);
@@ -184,19 +212,10 @@ test_nothing_after_the_end (void)
 {
   TdLatest *latest = new_latest ();
 
-  td_latest_request (latest, GINT_TO_POINTER (200));
-  td_latest_request (latest, GINT_TO_POINTER (201));
+  ask (latest, 200);
+  ask (latest, 201);
   td_latest_free (latest);
-  /* Both requests are freed, the running one by its thread. */
-  for (;;) {
-    g_mutex_lock (&record.lock);
-    guint freed = record.freed_requests;
-    g_mutex_unlock (&record.lock);
-    if (freed == 2)
-      break;
-    g_main_context_iteration (NULL, FALSE);
-    g_thread_yield ();
-  }
+  wait_for_requests ();
   g_assert_cmpuint (record.shown->len + record.posted->len + record.cancelled, ==, 0);
   record_clear ();
 }
@@ -206,10 +225,10 @@ test_cancel_and_go_on (void)
 {
   TdLatest *latest = new_latest ();
 
-  td_latest_request (latest, GINT_TO_POINTER (200));
+  ask (latest, 200);
   td_latest_cancel (latest);
   g_assert_false (td_latest_busy (latest));
-  td_latest_request (latest, GINT_TO_POINTER (9));
+  ask (latest, 9);
   settle (latest);
   g_assert_cmpuint (record.shown->len, ==, 1);
   g_assert_cmpint (last_shown (), ==, 9);
