@@ -25,9 +25,7 @@ test_turning (void)
   GtkWidget *view = td_test_part (td_test_window, "geometry_view");
   GtkWidget *space = td_test_part (view, "space");
 
-  /* What comes beside it while the scan is looked at may change its size. */
-  td_test_pause (300);
-  g_autoptr (GBytes) first = td_test_picture (space);
+  g_autoptr (GBytes) first = td_test_picture_at_rest (space);
   td_test_click (td_test_button (view, "Side"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry-side");
   g_autoptr (GBytes) side = td_test_picture (space);

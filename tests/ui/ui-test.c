@@ -92,6 +92,21 @@ td_test_picture (GtkWidget *widget)
   return gdk_texture_save_to_png_bytes (texture);
 }
 
+GBytes *
+td_test_picture_at_rest (GtkWidget *widget)
+{
+  g_autoptr (GBytes) before = td_test_picture (widget);
+
+  for (;;) {
+    td_test_pause (300);
+    GBytes *now = td_test_picture (widget);
+    if (g_bytes_equal (now, before))
+      return now;
+    g_bytes_unref (before);
+    before = now;
+  }
+}
+
 void
 td_test_screenshot (GtkWidget *widget, const char *name)
 {

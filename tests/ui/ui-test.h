@@ -13,6 +13,8 @@ void td_test_pause (guint ms);
 /* The widget as it is drawn, GL areas included: as a PNG file's bytes, or as NAME.png beside the
    test program. */
 GBytes *td_test_picture (GtkWidget *widget);
+/* The same once it stays as it is: what moves beside the widget may still change its size. */
+GBytes *td_test_picture_at_rest (GtkWidget *widget);
 void td_test_screenshot (GtkWidget *widget, const char *name);
 
 /* A folder for the test's files. td_test_made() returns the path of what a verb of tomodesk-cli
