@@ -31,7 +31,7 @@ record_freed (void)
   return freed;
 }
 
-/* A request may be freed by its thread after the test has seen its end. The next test would count it. */
+/* A thread may free its request after the test has seen its end. The next test would count it. */
 static void
 wait_for_requests (void)
 {
