@@ -51,6 +51,80 @@ test_fault (gconstpointer fault)
   g_assert_null (strstr (mended.out, icd));
 }
 
+/* The drivers that the command line is going to find. */
+static void
+choose_drivers (const TestFolder *folder, const char *fault)
+{
+  g_autofree char *cache = test_folder_file (folder, "cache");
+
+  g_setenv ("XDG_CACHE_HOME", cache, TRUE);
+  g_setenv ("OCL_ICD_VENDORS", folder->path, TRUE);
+  g_setenv ("FAKE_ICD", fault, TRUE);
+  g_setenv ("TOMODESK_PROBE_SECONDS", "20", TRUE);
+}
+
+/* A folder of @count drivers, of which the first @broken crash. The others name no library. */
+static void
+check_blamed (guint count, guint broken)
+{
+  g_auto (TdTestRun) devices = { 0 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (GString) blamed = g_string_new (NULL);
+
+  for (guint i = 0; i < count; i++) {
+    g_autofree char *name = g_strdup_printf ("%c.icd", 'a' + i);
+    g_autofree char *icd = test_folder_file (folder, name);
+    g_assert_true (g_file_set_contents (icd, i < broken ? FAKE_ICD : "/nowhere.so", -1, NULL));
+    if (i < broken)
+      g_string_append_printf (blamed, "%sthe OpenCL driver of %s crashed (Aborted)", i ? ", " : "",
+                              icd);
+  }
+  g_string_append (blamed, " while its devices were listed");
+  choose_drivers (folder, "abort");
+  td_test_cli (&devices, folder->path, "devices", NULL);
+  g_assert_cmpint (devices.status, ==, 0);
+  g_test_message ("%s", devices.out);
+  g_assert_nonnull (strstr (devices.out, blamed->str));
+}
+
+/* Of several drivers those that crash are named, and no other. */
+static void
+test_blamed (void)
+{
+  static const guint cases[][2] = { { 1, 1 }, { 2, 1 }, { 2, 2 }, { 3, 2 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    check_blamed (cases[i][0], cases[i][1]);
+}
+
+/* What is remembered of a driver holds until its library changes, though its ".icd" stays. */
+static void
+test_updated (void)
+{
+  g_auto (TdTestRun) phantom = { 0 }, broken = { 0 }, kept = { 0 }, mended = { 0 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *icd = test_folder_file (folder, "a.icd");
+  g_autofree char *library = test_folder_file (folder, "a.so"), *contents = NULL;
+  gsize length;
+
+  g_assert_true (g_file_get_contents (FAKE_ICD, &contents, &length, NULL));
+  g_assert_true (g_file_set_contents (library, contents, (gssize) length, NULL));
+  g_assert_true (g_file_set_contents (icd, library, -1, NULL));
+  td_test_cli (&phantom, folder->path, "phantom", "shepp-logan", "--output", "scan.nxs",
+               "--columns", "32", "--rows", "2", "--views", "40", NULL);
+  g_assert_cmpint (phantom.status, ==, 0);
+  choose_drivers (folder, "abort");
+  td_test_cli (&broken, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
+  td_test_run_assert_refused (&broken, 1, icd);
+  choose_drivers (folder, "none");
+  td_test_cli (&kept, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
+  td_test_run_assert_refused (&kept, 1, icd);
+  g_assert_true (g_file_set_contents (library, contents, (gssize) length + 1, NULL)); /* NUL */
+  td_test_cli (&mended, folder->path, "plan", "scan.nxs", "--device", "opencl:0", NULL);
+  td_test_run_assert_refused (&mended, 1, "opencl:0");
+  g_assert_null (strstr (mended.error, icd));
+}
+
 static gpointer
 drivers_count (gpointer unused)
 {
@@ -88,6 +162,8 @@ main (int argc, char **argv)
   g_test_add_func ("/drivers/at-once", test_at_once);
   g_test_add_func ("/drivers/at-once/subprocess", test_at_once_alone);
   g_test_add_data_func ("/drivers/abort", "abort", test_fault);
+  g_test_add_func ("/drivers/blamed", test_blamed);
+  g_test_add_func ("/drivers/updated", test_updated);
   g_test_add_data_func ("/drivers/hang", "hang", test_fault);
   return g_test_run ();
 }
