@@ -205,6 +205,135 @@ test_residual_waits_for_nobody (void)
   fixture_clear (&f);
 }
 
+/* ── Errors ── */
+
+static double
+square_of (const Fixture *f, guint n_views)
+{
+  const float *lines = td_buffer_map (f->measured);
+  double sum = 0;
+
+  for (gsize i = 0; i < (gsize) n_views * f->task.n_columns * f->task.n_rows; i++)
+    sum += (double) lines[i] * lines[i];
+  return sum;
+}
+
+typedef enum { AT_BEGIN, AT_PASS, AT_LATER_PASS, AT_RECALL, AT_REMEMBER, N_MOMENTS } Moment;
+
+typedef struct {
+  Fixture *f;
+  Moment moment; /* at which an error is told */
+  guint passes;
+  gboolean ended; /* it was told */
+} Teller;
+
+static gboolean
+teller_on_progress (double updates, gpointer user)
+{
+  g_assert_false (((const Teller *) user)->ended);
+  return TRUE;
+}
+
+static gboolean
+teller_tell (Teller *teller, gboolean now, GError **error)
+{
+  g_assert_false (teller->ended); /* nothing is asked any more */
+  teller->ended = now;
+  if (now)
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_PENDING, "moment %u", teller->moment);
+  return !now;
+}
+
+static gboolean
+teller_on_begin (TdGroupVolume *volume, gpointer user, GError **error)
+{
+  Teller *teller = user;
+
+  return teller_tell (teller, teller->moment == AT_BEGIN, error); /* else with zeros */
+}
+
+static gboolean
+teller_on_pass (guint pass, double residual, TdGroupVolume *volume, gpointer user, GError **error)
+{
+  Teller *teller = user;
+
+  teller->passes = pass;
+  return teller_tell (teller, teller->moment == (pass == 1 ? AT_PASS : AT_LATER_PASS), error);
+}
+
+static gboolean
+teller_on_recall (TdSolverMomentum *momentum, gpointer user)
+{
+  const Teller *teller = user;
+
+  /* An earlier run of no pass: all is still missing. */
+  *momentum = (TdSolverMomentum) { .passes = 3 };
+  for (guint i = 0; i < TD_SOLVER_NUMBERS; i++)
+    momentum->numbers[i] = square_of (teller->f, VIEWS);
+  return teller->moment == AT_RECALL;
+}
+
+static gboolean
+teller_on_recall_volumes (const TdSolverMomentum *momentum, gpointer user, GError **error)
+{
+  Teller *teller = user;
+
+  return teller_tell (teller, TRUE, error);
+}
+
+static void
+teller_on_recall_failed (gpointer user)
+{
+}
+
+static gboolean
+teller_on_remember (const TdSolverMomentum *momentum, gpointer user, GError **error)
+{
+  Teller *teller = user;
+
+  return teller_tell (teller, teller->moment == AT_REMEMBER, error);
+}
+
+/* Whatever fails meanwhile, its error comes back and no volume. */
+static void
+check_moment (TdSolverKind kind, Moment moment)
+{
+  const TdSolverSettings settings = {
+    .kind = kind, .iterations = 3, .subsets = kind == TD_SOLVER_CGLS ? 1 : 3, .relaxation = 1
+  };
+  Fixture f;
+  Teller teller = { &f, moment, 0, FALSE };
+  const TdSolverWatch watch = { .begin = teller_on_begin,
+                                .pass = teller_on_pass,
+                                .progress = teller_on_progress,
+                                .recall = teller_on_recall,
+                                .recall_volumes = teller_on_recall_volumes,
+                                .recall_failed = teller_on_recall_failed,
+                                .remember = teller_on_remember,
+                                .user = &teller };
+  g_autoptr (GError) error = NULL;
+  TdSolverEnd end;
+
+  fixture_init (&f, settings.subsets);
+  g_autoptr (TdGroupVolume) volume
+      = td_solver_run (f.group, &settings, f.measured, &watch, &end, NULL, &error);
+  g_test_message ("solver %u, moment %u: %u passes, %s", kind, moment, teller.passes,
+                  error ? error->message : "no error");
+  const gboolean goes_on = td_solver_momentum_volumes (kind) > 0;
+  g_assert_cmpint (teller.ended, ==, moment < AT_RECALL || (moment < N_MOMENTS && goes_on));
+  g_assert_true (teller.ended == g_error_matches (error, G_IO_ERROR, G_IO_ERROR_PENDING));
+  g_assert_true (teller.ended == !volume);
+  fixture_clear (&f);
+}
+
+static void
+test_errors (void)
+{
+  for (TdSolverKind kind = TD_SOLVER_SIRT; kind <= TD_SOLVER_CGLS; kind++)
+    for (Moment moment = 0; moment <= N_MOMENTS; moment++) /* the last one: none */
+      check_moment (kind, moment);
+}
+
 /* ── Ends ── */
 
 static gboolean
@@ -241,17 +370,6 @@ test_tolerance (void)
                        ==, pass + 1 == f.passes);
     fixture_clear (&f);
   }
-}
-
-static double
-square_of (const Fixture *f, guint n_views)
-{
-  const float *lines = td_buffer_map (f->measured);
-  double sum = 0;
-
-  for (gsize i = 0; i < (gsize) n_views * f->task.n_columns * f->task.n_rows; i++)
-    sum += (double) lines[i] * lines[i];
-  return sum;
 }
 
 /* A pass that is ended after some subsets tells the residual of those, as if they were all. */
@@ -359,6 +477,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/solver/residual-waits-for-nobody", test_residual_waits_for_nobody);
+  g_test_add_func ("/solver/errors", test_errors);
   g_test_add_func ("/solver/tolerance", test_tolerance);
   g_test_add_func ("/solver/ended-early", test_ended_early);
   g_test_add_func ("/solver/denoise", test_denoise);
