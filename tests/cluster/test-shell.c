@@ -158,6 +158,26 @@ test_unreachable (void)
     }
 }
 
+/* Without ssh itself: the sentence names the program, and what the system says of it. */
+static void
+test_no_program (void)
+{
+  g_autofree char *path = g_strdup (g_getenv ("PATH"));
+
+  g_setenv ("PATH", "/nowhere", TRUE);
+  for (guint k = 0; k < G_N_ELEMENTS (limits_s); k++) {
+    g_auto (TdShellResult) result = { 0 };
+    g_autoptr (GError) error = NULL;
+
+    g_assert_false (td_shell_run (td_shell_get ("good-absent", NULL, NULL), "true", NULL,
+                                  limits_s[k], &result, NULL, &error));
+    g_test_message ("%s", error->message);
+    g_assert_true (g_str_has_prefix (error->message, "ssh cannot be run: "));
+    g_assert_nonnull (strstr (error->message, "No such file"));
+  }
+  g_setenv ("PATH", path, TRUE);
+}
+
 /* The connection goes while a script is sent: more of it than the line holds. */
 static void
 test_drops (void)
@@ -233,6 +253,7 @@ main (int argc, char **argv)
   g_test_add_func ("/shell/prelude", test_prelude);
   g_test_add_func ("/shell/do", test_do);
   g_test_add_func ("/shell/unreachable", test_unreachable);
+  g_test_add_func ("/shell/no-program", test_no_program);
   g_test_add_func ("/shell/drops", test_drops);
   g_test_add_func ("/shell/hangs", test_hangs);
   g_test_add_func ("/shell/paths", test_paths);
