@@ -5,6 +5,7 @@
 
 #include "compute/prepare/rings/rings-axis.h"
 #include "compute/prepare/rings/rings-disc.h"
+#include "compute/prepare/rings/rings-edges.h"
 #include "compute/prepare/rings/rings-offsets.h"
 
 /* sum w (m - L q)^2 + sum s q^2, whose least has no slope in any direction. */
@@ -176,6 +177,61 @@ test_disc (void)
   g_assert_cmpmem (&found, sizeof found, &before, sizeof before);
 }
 
+/* Columns of which nothing is known, by what they hide of a disc between 37.9 and 217.1. */
+typedef struct {
+  const char *name;
+  gint columns; /* of the profile */
+  gint unknown[3][2];
+  gboolean hidden; /* too little is left of an edge to tell the disc by */
+} Gaps;
+
+static const Gaps gaps[] = {
+  { "all known", 256, { { 0 } }, FALSE },
+  { "beside the edges", 256, { { 28, 35 }, { 220, 227 } }, FALSE },
+  { "within an edge's reach", 256, { { 26, 30 }, { 45, 51 }, { 228, 230 } }, FALSE },
+  { "right of an edge", 256, { { 40, 55 } }, TRUE },
+  { "an edge", 256, { { 36, 41 } }, TRUE },
+  { "both edges", 256, { { 37, 40 }, { 215, 218 } }, TRUE },
+  { "the end", 226, { { 0 } }, FALSE },
+  { "near the end", 226, { { 220, 223 } }, FALSE },
+  { "all of an edge", 256, { { 20, 60 } }, TRUE },
+};
+
+/* A disc is found and taken off if enough is known of its edges, else nothing is; what unknown
+   columns hold counts for nothing. */
+static void
+test_gaps (void)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (gaps); i++) {
+    const Gaps *g = &gaps[i];
+    const gint n = g->columns;
+    g_autoptr (GRand) random = g_rand_new_with_seed (4);
+    g_autofree double *disc = g_new (double, n), *values = g_new (double, n),
+                      *errors = g_new0 (double, n);
+    g_autofree guint8 *unknown = g_new0 (guint8, n), *edges = g_new0 (guint8, n);
+    double before = 0, after = 0;
+
+    for (gint c = 0; c < n; c++)
+      disc[c] = 0.012 * sqrt (MAX (0, (c - 37.9) * (217.1 - c)));
+    for (guint k = 0; k < G_N_ELEMENTS (g->unknown); k++)
+      for (gint c = g->unknown[k][0]; c < g->unknown[k][1]; c++)
+        unknown[c] = 1;
+    for (gint c = 0; c < n; c++) {
+      values[c] = 2 * disc[c] - disc[MAX (c - 1, 0)] - disc[MIN (c + 1, n - 1)];
+      before += unknown[c] ? 0 : values[c] * values[c];
+      values[c] += unknown[c] ? 1e3 : g_rand_double_range (random, -1e-4, 1e-4);
+    }
+    TdRingsProfile profile = { n, 127.3, 0.3, values, errors, unknown, edges };
+    td_rings_take_discs (&profile);
+    for (gint c = 0; c < n; c++)
+      after += unknown[c] ? 0 : values[c] * values[c];
+    g_test_message ("%s: %.4f of it is left, axis %.3f", g->name, sqrt (after / before),
+                    profile.axis);
+    g_assert_cmpfloat_with_epsilon (sqrt (after / before), g->hidden ? 1 : 0.01, 0.01);
+    g_assert_cmpfloat_with_epsilon (profile.axis, g->hidden ? 127.3 : 127.5, 0.01);
+  }
+}
+
 enum { N = 200, DEAD = 120, STRIPE = 60 };
 
 typedef struct {
@@ -243,6 +299,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-offsets/axis-pairs", test_axis_pairs);
   g_test_add_func ("/rings-offsets/noise-bounds", test_noise_bounds);
   g_test_add_func ("/rings-offsets/disc", test_disc);
+  g_test_add_func ("/rings-offsets/gaps", test_gaps);
   g_test_add_func ("/rings-offsets/columns", test_columns);
   return g_test_run ();
 }

@@ -166,7 +166,7 @@ rings_edges_scan (const Seen *seen, gboolean right, Edge *edges)
     Edge looks[LOOKS];
     for (; end < n && end <= column + REACH; end++)
       known = profile->unknown[end] ? 0 : known + 1;
-    const gboolean all = column >= REACH && column + REACH < n && known > 2 * REACH;
+    const gboolean all = column + REACH < n && known > 2 * REACH;
     if (all)
       rings_edges_look_all (seen, &shapes, column, right, looks);
     for (int k = 0; k < LOOKS; k++) {
