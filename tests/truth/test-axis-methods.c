@@ -207,6 +207,34 @@ test_alike (void)
     }
 }
 
+/* Stripes that stand still match themselves in the middle of the detector, in every pair of views.
+   The correlation looks past them wherever pairs are exact, or between two views. */
+static void
+test_still (void)
+{
+  static const Sample samples[] = {
+    { 128, 240, 360, 0, 56.3, 50, 0.01, FALSE, 11 },
+    { 128, 241, 360, 0, 56.3, 50, 0.01, FALSE, 11 },
+    { 128, 240, 360, 0, 56.3, 50, 0.01, TRUE, 11 },
+    { 128, 34, 360, 0, 56.3, 50, 0.01, FALSE, 11 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (samples); i++) {
+    const Sample *s = &samples[i];
+    g_auto (Views) views = { 0 };
+    g_autofree float *still = g_new (float, s->n_columns);
+    views_make (s, &views);
+    td_test_random (still, s->n_columns, 5);
+    for (guint v = 0; v < s->n_views; v++)
+      for (guint u = 0; u < s->n_columns; u++)
+        views.sinogram[(gsize) v * s->n_columns + u] += still[u];
+    const TdAxisEstimate estimate = find_in (&td_axis_correlation, s, &views, 30, 98);
+    g_test_message ("%u: off %.4f, spread %.4f", i, estimate.centre_px - s->centre_px,
+                    estimate.spread_px);
+    g_assert_cmpfloat_with_epsilon (estimate.centre_px, s->centre_px, 0.05);
+  }
+}
+
 /* ── What it says of its own error ── */
 
 static double
@@ -702,6 +730,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/axis-methods/found", test_found);
   g_test_add_func ("/axis-methods/alike", test_alike);
+  g_test_add_func ("/axis-methods/still", test_still);
   g_test_add_func ("/axis-methods/spread", test_spread);
   g_test_add_func ("/axis-methods/stated", test_stated);
   g_test_add_func ("/axis-methods/overlap", test_overlap);

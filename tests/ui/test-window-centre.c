@@ -76,6 +76,24 @@ test_find (void)
   g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 128.5);
 }
 
+/* Another search begins anew: nothing of the one before is shown meanwhile. */
+static void
+test_again (void)
+{
+  GtkProgressBar *bar = group ("search_bar");
+  GtkLabel *label = group ("search_label");
+
+  g_assert_cmpfloat (gtk_progress_bar_get_fraction (bar), >, 0.5);
+  td_test_click (group ("find"));
+  g_assert_true (is_searching ());
+  g_assert_cmpfloat (gtk_progress_bar_get_fraction (bar), ==, 0);
+  g_assert_cmpstr (gtk_label_get_text (label), ==, "Searching for the axis");
+  g_assert_null (result_found ());
+  td_test_wait (is_found, NULL, "the axis again");
+  td_test_activate ("undo", NULL);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 128.5);
+}
+
 static gboolean
 is_of_trial (GtkWidget *button, gpointer trial)
 {
@@ -160,6 +178,7 @@ main (int argc, char **argv)
   td_test_open (path);
   g_test_add_func ("/window-centre/cancel", test_cancel);
   g_test_add_func ("/window-centre/find", test_find);
+  g_test_add_func ("/window-centre/again", test_again);
   g_test_add_func ("/window-centre/take", test_take);
   g_test_add_func ("/window-centre/kept", test_kept);
   g_test_add_func ("/window-centre/disagreement", test_disagreement);
