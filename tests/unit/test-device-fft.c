@@ -89,6 +89,53 @@ test_fft (gconstpointer id)
   td_test_close (device);
 }
 
+/* Sizes that no device takes, and places from which a transform would pass its buffer's end. */
+static void
+test_limits (gconstpointer id)
+{
+  static const struct {
+    guint n[2], batch;
+    TdErrorCode code;
+  } sizes[] = {
+    { { 2, 0 }, 0, TD_ERROR_DEVICE_BUG },
+    { { 0, 8 }, 4, TD_ERROR_DEVICE_BUG },
+    { { 2, 1 << 15 }, 1 << 15, TD_ERROR_TOO_LARGE },
+    { { 1u << 31, 2 }, 1, TD_ERROR_TOO_LARGE },
+    { { 1u << 31, 1u << 31 }, 4, TD_ERROR_TOO_LARGE },
+  };
+  TdDevice *device = td_test_open (id);
+  TdQueue *queue = td_queue_new (device, NULL);
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    g_autoptr (GError) error = NULL;
+    const TdFftKind kind = sizes[i].n[1] ? TD_FFT_C2C_2D : TD_FFT_C2C_1D;
+    g_assert_null (td_fft_new (device, kind, sizes[i].n, sizes[i].batch, &error));
+    g_assert_error (error, TD_ERROR, (gint) sizes[i].code);
+  }
+  for (TdFftKind kind = TD_FFT_C2C_1D; kind <= TD_FFT_C2C_2D; kind++) {
+    const guint n[2] = { 8, 16 }, elements = 3 * (kind == TD_FFT_C2C_2D ? 8 * 16 : 8);
+    TdFft *fft = td_fft_new (device, kind, n, 3, NULL);
+    TdBuffer *buffer = td_buffer_new (device, 8 * (elements + 1), NULL);
+    static const struct {
+      guint64 offset;
+      gboolean works;
+    } places[]
+        = { { 0, TRUE }, { 8, TRUE }, { 4, FALSE }, { 16, FALSE }, { G_MAXUINT64 - 7, FALSE } };
+    for (guint i = 0; i < G_N_ELEMENTS (places); i++) {
+      g_autoptr (GError) error = NULL;
+      g_assert_true (td_fft_run (queue, fft, buffer, places[i].offset, FALSE, &error)
+                     == places[i].works);
+      if (!places[i].works)
+        g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+    }
+    td_test_finish (queue);
+    td_fft_free (fft);
+    td_buffer_free (buffer);
+  }
+  td_queue_free (queue);
+  td_test_close (device);
+}
+
 static void
 test_good_size (void)
 {
@@ -136,6 +183,7 @@ main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
     { "fft", test_fft },
+    { "limits", test_limits },
   };
 
   g_test_init (&argc, &argv, NULL);
