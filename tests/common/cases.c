@@ -13,3 +13,12 @@ td_test_options (int *argc, char ***argv, const GOptionEntry *entries)
   g_option_context_parse (context, argc, argv, &error);
   g_assert_no_error (error);
 }
+
+void
+td_test_add_cases (const char *path, gconstpointer cases, gsize size, guint n, GTestDataFunc test)
+{
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *name = g_strdup_printf ("%s/%02u", path, i);
+    g_test_add_data_func (name, (const char *) cases + i * size, test);
+  }
+}

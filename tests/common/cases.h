@@ -5,3 +5,7 @@
 
 /* Takes a test's own options from its words, before g_test_init() takes the others. */
 void td_test_options (int *argc, char ***argv, const GOptionEntry *entries);
+
+/* A test for each of @n cases of @size bytes: "@path/00" and so on. */
+void td_test_add_cases (const char *path, gconstpointer cases, gsize size, guint n,
+                        GTestDataFunc test);

@@ -78,6 +78,25 @@ td_test_scan (const float *sinograms, guint n_rows, guint n_views, guint n_colum
   return td_scan_new_from_memory (&facts, views, NULL, NULL, g_free, views);
 }
 
+TdScan *
+td_test_tilted_scan (TdPhantomScan *spec)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_phantom_scan_init (spec);
+  spec->n_columns = 48;
+  spec->n_rows = 41;
+  spec->n_views = 60;
+  spec->centre_px = 8.4;
+  spec->tilt_deg = 5;
+  spec->range_deg = 360;
+  spec->offset_field = TRUE;
+  spec->logged = TRUE;
+  TdScan *scan = td_phantom_scan_new (spec, &error);
+  g_assert_no_error (error);
+  return scan;
+}
+
 GPtrArray *
 td_test_devices (void)
 {

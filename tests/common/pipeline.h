@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/engine/job.h"
+#include "dataset/phantom-scan.h"
 
 /* What a whole job (plan, preparation, filter, back-projection) made, in memory. */
 typedef struct {
@@ -20,6 +21,10 @@ void td_test_volume_clear (TdTestVolume *volume);
 /* Line integrals [row][view][column] as a scan; the array is copied. Angles in radians. */
 TdScan *td_test_scan (const float *sinograms, guint n_rows, guint n_views, guint n_columns,
                       const double *angles_rad);
+
+/* Half acquisition of 41 rows of 48 columns about an axis that is tilted by 5 degrees, without
+   noise. @spec: (out): what it is made of. (transfer full) */
+TdScan *td_test_tilted_scan (TdPhantomScan *spec);
 
 /* Ids of the devices that work here, host first. (transfer full) (element-type utf8) */
 GPtrArray *td_test_devices (void);

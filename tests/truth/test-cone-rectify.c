@@ -4,7 +4,7 @@
 
 #include "compute/cone/cone-rectify.h"
 #include "compute/methods/methods.h"
-#include "tests/common/cone-plain.h"
+#include "tests/common/cone-scan.h"
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
@@ -39,25 +39,9 @@ static const Case cases[] = {
 
 static TdEngine *engine;
 
-typedef struct {
-  TdGeometry geometry;
-  TdScan *scan;
-  double *angles_rad;
-  float *views; /* [view][row][column] */
-} Measured;
-
-static void
-measured_clear (Measured *measured)
-{
-  td_scan_unref (measured->scan);
-  td_geometry_clear (&measured->geometry);
-  g_free (measured->angles_rad);
-  g_free (measured->views);
-}
-
 /* A gantry's matrices: source and detector off the circle, differently in each view. */
 static void
-shake (const Case *c, Measured *measured)
+shake (const Case *c, TdTestConeScan *measured)
 {
   TdGeometry *geometry = &measured->geometry;
   double *matrices = g_new (double, 12 * (gsize) c->n_views);
@@ -78,10 +62,10 @@ shake (const Case *c, Measured *measured)
 
 /* Waves and noise, which end before the detector does and fill it to its first and last row. */
 static void
-measure (const Case *c, Measured *measured)
+measure (const Case *c, TdTestConeScan *measured)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (20264);
-  float *out = measured->views = g_new (float, (gsize) c->n_views * c->n_rows * c->n_columns);
+  float *out = measured->views;
 
   for (guint view = 0; view < c->n_views; view++)
     for (guint row = 0; row < c->n_rows; row++)
@@ -91,65 +75,32 @@ measure (const Case *c, Measured *measured)
 }
 
 static void
-make_scan (const Case *c, Measured *measured)
+make_scan (const Case *c, TdTestConeScan *measured)
 {
-  *measured = (Measured) {
-    .geometry = { .beam = TD_BEAM_CONE,
-                  .pixel_width_mm = 0.4,
-                  .pixel_height_mm = 0.5,
-                  .source_axis_mm = 300,
-                  .source_detector_mm = 420,
-                  .axis_offset_mm = c->axis_mm,
-                  .detector_offset_u_px = c->offset_u },
-    .angles_rad = g_new (double, c->n_views),
-  };
+  TdGeometry geometry = { .beam = TD_BEAM_CONE,
+                          .pixel_width_mm = 0.4,
+                          .pixel_height_mm = 0.5,
+                          .source_axis_mm = 300,
+                          .source_detector_mm = 420,
+                          .axis_offset_mm = c->axis_mm,
+                          .detector_offset_u_px = c->offset_u };
+  const guint size[3] = { c->n_columns, c->n_rows, c->n_views };
+
   for (guint i = 0; i < 3; i++)
-    measured->geometry.detector_tilt_rad[i] = c->tilt_deg[i] * G_PI / 180;
-  for (guint view = 0; view < c->n_views; view++)
-    measured->angles_rad[view] = 0.1 + c->range_deg * G_PI / 180 * view / c->n_views;
+    geometry.detector_tilt_rad[i] = c->tilt_deg[i] * G_PI / 180;
+  td_test_cone_scan_begin (measured, &geometry, size, c->range_deg);
   if (c->wobble > 0)
     shake (c, measured);
   measure (c, measured);
-  const TdScanFacts facts = {
-    .n_columns = c->n_columns,
-    .n_rows = c->n_rows,
-    .n_views = c->n_views,
-    .sample_type = TD_SAMPLE_FLOAT32,
-    .transmission_logged = TRUE,
-    .in_memory = TRUE,
-    .angles_rad = measured->angles_rad,
-    .centre_px = NAN,
-    .geometry = measured->geometry,
-  };
-  measured->scan = td_scan_new_from_memory (&facts, measured->views, NULL, NULL, NULL, NULL);
+  td_test_cone_scan_end (measured);
 }
 
 /* ── The plain way ── */
 
-/* A detector that lies on its side, as it would have measured standing up. */
-static void
-stand_up (Case *c, Measured *measured)
-{
-  const guint n_columns = c->n_columns, n_rows = c->n_rows;
-  float *views = g_new (float, (gsize) c->n_views *n_columns *n_rows);
-
-  for (guint view = 0; view < c->n_views; view++)
-    for (guint v = 0; v < n_rows; v++)
-      for (guint u = 0; u < n_columns; u++)
-        views[((gsize) view * n_columns + n_columns - 1 - u) * n_rows + v]
-            = measured->views[((gsize) view * n_rows + v) * n_columns + u];
-  g_free (measured->views);
-  measured->views = views;
-  td_geometry_turn_image (&measured->geometry, n_columns);
-  c->n_columns = n_rows;
-  c->n_rows = n_columns;
-}
-
 static double *
-plain_fdk (const Case *c, const Measured *measured, const TdFilter *spec, TdConeTask *task)
+plain_fdk (const TdTestConeScan *measured, const TdFilter *spec, TdConeTask *task)
 {
-  const TdConePlain scan = { &measured->geometry, measured->angles_rad, c->n_columns,
-                             c->n_rows,           c->n_views,           measured->views };
+  const TdConePlain scan = td_test_cone_scan_plain (measured);
   double *out = td_cone_plain_fdk (&scan, spec, TRUE, task);
 
   g_assert_true (td_cone_upright (task));
@@ -178,10 +129,9 @@ static void
 test_plain (gconstpointer data)
 {
   const Case *c = data;
-  Case up = *c;
   g_autoptr (GPtrArray) devices = td_test_devices ();
   g_autoptr (GError) error = NULL;
-  Measured measured, standing;
+  TdTestConeScan measured, standing;
   TdConeTask task;
   TdRecipe recipe;
 
@@ -189,8 +139,8 @@ test_plain (gconstpointer data)
   td_recipe_init (&recipe);
   make_scan (c, &standing);
   if (td_cone_portrait (&standing.geometry, c->n_columns, c->n_rows))
-    stand_up (&up, &standing);
-  g_autofree double *truth = plain_fdk (&up, &standing, &recipe.filter, &task);
+    td_test_cone_scan_stand_up (&standing);
+  g_autofree double *truth = plain_fdk (&standing, &recipe.filter, &task);
   for (guint i = 0; i < MIN (devices->len, 2); i++) {
     const char *id = devices->pdata[i];
     TdTestVolume volume;
@@ -203,7 +153,8 @@ test_plain (gconstpointer data)
     g_assert_no_error (error);
     g_autofree char *notes = planned (measured.scan, &recipe);
     g_assert_cmpint (strstr (notes, "resampled to a level one") != NULL, ==, !is_straight (c));
-    g_assert_cmpint (strstr (notes, "lies on its side") != NULL, ==, up.n_columns != c->n_columns);
+    g_assert_cmpint (strstr (notes, "lies on its side") != NULL, ==,
+                     standing.n_columns != c->n_columns);
     g_assert_cmpuint (volume.n_slices, ==, task.nz);
     const gsize n = (gsize) task.nz * task.ny * task.nx;
     const double rms = td_truth_relative_rms (volume.slices, truth, n);
@@ -212,8 +163,8 @@ test_plain (gconstpointer data)
     td_test_volume_clear (&volume);
   }
   td_cone_task_clear (&task);
-  measured_clear (&standing);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&standing);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* ── However it is cut ── */
@@ -228,7 +179,7 @@ set (TdRecipe *recipe, const char *devices, TdFilterPlace place, TdShareKind sha
 }
 
 static void
-run (const Measured *measured, const TdRecipe *recipe, TdTestVolume *volume)
+run (const TdTestConeScan *measured, const TdRecipe *recipe, TdTestVolume *volume)
 {
   g_autoptr (GError) error = NULL;
 
@@ -238,7 +189,7 @@ run (const Measured *measured, const TdRecipe *recipe, TdTestVolume *volume)
 
 /* As little memory as will do. */
 static void
-tighten (const Measured *measured, TdRecipe *recipe)
+tighten (const TdTestConeScan *measured, TdRecipe *recipe)
 {
   for (recipe->memory_limit_bytes = 384 << 10;; recipe->memory_limit_bytes += 64 << 10) {
     g_autoptr (TdPlan) plan = td_plan_new (engine, measured->scan, recipe, NULL, NULL, NULL);
@@ -257,7 +208,7 @@ test_cuts (gconstpointer data)
 {
   const Case *c = data;
   g_autoptr (GPtrArray) devices = td_test_devices ();
-  Measured measured;
+  TdTestConeScan measured;
   TdTestVolume whole, plain, cut;
   TdRecipe recipe;
 
@@ -285,7 +236,7 @@ test_cuts (gconstpointer data)
     }
   }
   td_test_volume_clear (&whole);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* Small enough for a simulator of devices: resampled, filtered and back-projected there. */
@@ -296,7 +247,7 @@ test_small (void)
   g_autoptr (TdDevice) device = td_device_open ("opencl:0", NULL);
   TdTestVolume truth, volume;
   TdRecipe recipe;
-  Measured measured;
+  TdTestConeScan measured;
 
   if (!device) {
     g_test_skip ("no OpenCL device");
@@ -315,13 +266,13 @@ test_small (void)
   g_assert_cmpfloat (td_truth_relative_rms (volume.slices, exact, n), <=, 1e-5);
   td_test_volume_clear (&truth);
   td_test_volume_clear (&volume);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 static void
 test_shared (void)
 {
-  Measured measured;
+  TdTestConeScan measured;
   TdTestVolume one, two;
   TdRecipe recipe;
 
@@ -342,7 +293,7 @@ test_shared (void)
       td_test_volume_clear (&two);
     }
   td_test_volume_clear (&one);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* ── Geometry ── */
@@ -355,7 +306,7 @@ test_geometry (void)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     const Case *c = &cases[i];
     g_autoptr (GError) error = NULL;
-    Measured measured;
+    TdTestConeScan measured;
     TdConeTask own, task;
 
     make_scan (c, &measured);
@@ -389,7 +340,7 @@ test_geometry (void)
       }
     td_cone_task_clear (&task);
     td_cone_task_clear (&own);
-    measured_clear (&measured);
+    td_test_cone_scan_clear (&measured);
   }
 }
 
@@ -402,7 +353,7 @@ test_left_alone (void)
   for (guint i = 0; i < G_N_ELEMENTS (rolls); i++) {
     const Case c = { "", 45, 38, 30, { 0, 0, rolls[i] }, 360, 0.4, 0, i >= 1 };
     g_autoptr (GError) error = NULL;
-    Measured measured;
+    TdTestConeScan measured;
     TdConeTask task;
 
     make_scan (&c, &measured);
@@ -420,7 +371,7 @@ test_left_alone (void)
         = td_cone_rectify_helps (&task, &measured.geometry, td_cone_row_slope (&task));
     g_assert_cmpint (helps, ==, i >= 2); /* a shaken gantry leans more than it is rolled */
     td_cone_task_clear (&task);
-    measured_clear (&measured);
+    td_test_cone_scan_clear (&measured);
   }
 }
 

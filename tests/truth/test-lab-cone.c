@@ -9,7 +9,7 @@
 #include "compute/lab/lab-rows.h"
 #include "compute/lab/lab-truth-cone.h"
 #include "compute/methods/methods.h"
-#include "tests/common/cone-plain.h"
+#include "tests/common/cone-scan.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
@@ -37,24 +37,8 @@ static const Case cases[] = {
 
 static TdEngine *engine;
 
-typedef struct {
-  TdGeometry geometry;
-  double *angles_rad;
-  float *views; /* [view][row][column] */
-  TdScan *scan;
-} Measured;
-
 static void
-measured_clear (Measured *measured)
-{
-  td_scan_unref (measured->scan);
-  td_geometry_clear (&measured->geometry);
-  g_free (measured->angles_rad);
-  g_free (measured->views);
-}
-
-static void
-give_matrices (const Case *c, Measured *measured)
+give_matrices (const Case *c, TdTestConeScan *measured)
 {
   TdGeometry *geometry = &measured->geometry;
   double *matrices = g_new (double, 12 * (gsize) c->n_views);
@@ -71,38 +55,23 @@ give_matrices (const Case *c, Measured *measured)
 }
 
 static void
-measure (const Case *c, Measured *measured)
+measure (const Case *c, TdTestConeScan *measured)
 {
-  const gsize n = (gsize) c->n_views * c->n_rows * c->n_columns;
+  const TdGeometry geometry = { .beam = c->n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE,
+                                .pixel_width_mm = 0.4,
+                                .pixel_height_mm = 0.5,
+                                .source_axis_mm = 100,
+                                .source_detector_mm = 160,
+                                .detector_offset_u_px = c->offset_u,
+                                .detector_tilt_rad = { 0, 0, c->roll_deg * G_PI / 180 } };
+  const guint size[3] = { c->n_columns, c->n_rows, c->n_views };
 
-  *measured = (Measured) {
-    .geometry = { .beam = c->n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE,
-                  .pixel_width_mm = 0.4,
-                  .pixel_height_mm = 0.5,
-                  .source_axis_mm = 100,
-                  .source_detector_mm = 160,
-                  .detector_offset_u_px = c->offset_u,
-                  .detector_tilt_rad = { 0, 0, c->roll_deg * G_PI / 180 } },
-    .angles_rad = g_new (double, c->n_views),
-    .views = g_new (float, n),
-  };
-  td_test_random (measured->views, n, 100 + c->n_columns);
-  for (guint view = 0; view < c->n_views; view++)
-    measured->angles_rad[view] = 0.1 + c->range_deg * G_PI / 180 * view / c->n_views;
+  td_test_cone_scan_begin (measured, &geometry, size, c->range_deg);
+  td_test_random (measured->views, (gsize) c->n_views * c->n_rows * c->n_columns,
+                  100 + c->n_columns);
   if (c->matrices)
     give_matrices (c, measured);
-  const TdScanFacts facts = {
-    .n_columns = c->n_columns,
-    .n_rows = c->n_rows,
-    .n_views = c->n_views,
-    .sample_type = TD_SAMPLE_FLOAT32,
-    .transmission_logged = TRUE,
-    .in_memory = TRUE,
-    .angles_rad = measured->angles_rad,
-    .centre_px = NAN,
-    .geometry = measured->geometry,
-  };
-  measured->scan = td_scan_new_from_memory (&facts, measured->views, NULL, NULL, NULL, NULL);
+  td_test_cone_scan_end (measured);
 }
 
 static void
@@ -175,7 +144,7 @@ filtered (const Case *c, const float *row, double v_mm, double beta, double pitc
 }
 
 static double
-pixel_by_hand (const Case *c, const Measured *measured, double x, double y, double z)
+pixel_by_hand (const Case *c, const TdTestConeScan *measured, double x, double y, double z)
 {
   const double distance = 100, magnified = 1.6, wide = 0.4 / magnified, high = 0.5 / magnified;
   double sum = 0;
@@ -204,7 +173,7 @@ test_by_hand (gconstpointer data)
 {
   const Case *c = data;
   const double side = 0.25; /* mm, of a voxel: a column on the axis */
-  Measured measured;
+  TdTestConeScan measured;
   TdRecipe recipe;
   double squares = 0, all = 0;
 
@@ -225,53 +194,32 @@ test_by_hand (gconstpointer data)
     }
   g_test_message ("relative %.2e", sqrt (squares / all));
   g_assert_cmpfloat (sqrt (squares / all), <, 1e-12);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* ── Plain double precision ── */
 
-/* A detector that lies on its side, as it would have measured standing up. */
-static void
-stand_up (Case *c, Measured *measured)
-{
-  const guint n_columns = c->n_columns, n_rows = c->n_rows;
-  float *views = g_new (float, (gsize) c->n_views *n_columns *n_rows);
-
-  for (guint view = 0; view < c->n_views; view++)
-    for (guint v = 0; v < n_rows; v++)
-      for (guint u = 0; u < n_columns; u++)
-        views[((gsize) view * n_columns + n_columns - 1 - u) * n_rows + v]
-            = measured->views[((gsize) view * n_rows + v) * n_columns + u];
-  g_free (measured->views);
-  measured->views = views;
-  td_geometry_turn_image (&measured->geometry, n_columns);
-  c->n_columns = n_rows;
-  c->n_rows = n_columns;
-}
-
 static double *
-plain_slice (const Case *given, const TdPlan *plan, const TdFilter *filter)
+plain_slice (const Case *c, const TdPlan *plan, const TdFilter *filter)
 {
   const TdFdkInput *input = ((const TdFdkPlan *) plan->extra)->input;
   const guint nx = plan->facts.nx, ny = plan->facts.ny;
   double *slice = g_new (double, (gsize) nx *ny);
-  Case c = *given;
-  Measured measured;
+  TdTestConeScan measured;
   TdConeTask task;
 
-  measure (&c, &measured);
+  measure (c, &measured);
   if (input->turned)
-    stand_up (&c, &measured);
-  const TdConePlain scan = { &measured.geometry, measured.angles_rad, c.n_columns,
-                             c.n_rows,           c.n_views,           measured.views };
+    td_test_cone_scan_stand_up (&measured);
+  const TdConePlain scan = td_test_cone_scan_plain (&measured);
   g_autofree double *volume
       = td_cone_plain_fdk (&scan, filter, input->task.tilted.n_rows > 0, &task);
   for (guint j = 0; j < ny; j++)
     memcpy (slice + (gsize) j * nx,
-            volume + ((gsize) c.slice * task.ny + j + c.region[1]) * task.nx + c.region[0],
+            volume + ((gsize) c->slice * task.ny + j + c->region[1]) * task.nx + c->region[0],
             nx * sizeof *slice);
   td_cone_task_clear (&task);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
   return slice;
 }
 
@@ -280,7 +228,7 @@ test_plain (gconstpointer data)
 {
   const Case *c = data;
   TdLabDifference difference;
-  Measured measured;
+  TdTestConeScan measured;
   TdRecipe recipe;
 
   measure (c, &measured);
@@ -294,7 +242,7 @@ test_plain (gconstpointer data)
   g_test_message ("relative %.2e, largest %.2e", difference.relative_rms, difference.max_abs);
   /* The plain one's filtered rows are rounded to single precision. */
   g_assert_cmpfloat (difference.relative_rms, <, 3e-7);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* ── Kernels ── */
@@ -309,7 +257,7 @@ test_kernels (gconstpointer data)
   static const char *const kernels[] = { "host", "turned", "texture", "arithmetic", "standard" };
   const Case *c = data;
   g_autoptr (GPtrArray) devices = td_test_devices ();
-  Measured measured;
+  TdTestConeScan measured;
   TdRecipe recipe;
   guint n = 0;
 
@@ -338,7 +286,7 @@ test_kernels (gconstpointer data)
     n++;
   }
   g_assert_cmpuint (n, >, 0);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* Each shortcut makes an error of the size that it must. */
@@ -356,7 +304,7 @@ test_shortcuts (void)
     { "filter", { .single_filter = TRUE }, 1e-8, 1e-6 },
   };
   const Case *offset = &cases[4];
-  Measured measured;
+  TdTestConeScan measured;
   TdRecipe recipe;
 
   measure (offset, &measured);
@@ -371,7 +319,7 @@ test_shortcuts (void)
     g_assert_cmpfloat (difference.relative_rms, >, all[i].least);
     g_assert_cmpfloat (difference.relative_rms, <, all[i].most);
   }
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* ── Even and odd views ── */
@@ -394,7 +342,7 @@ test_halves (gconstpointer data)
   g_autoptr (GError) error = NULL;
   TdLabDifference difference;
   TdTestVolume whole;
-  Measured measured;
+  TdTestConeScan measured;
   TdRecipe recipe;
 
   measure (c, &measured);
@@ -420,7 +368,7 @@ test_halves (gconstpointer data)
   g_assert_cmpfloat (difference.relative_rms, <, bound_of_halves (plan));
   g_assert_cmpfloat (td_lab_rows_share (rows), ==, 2);
   td_test_volume_clear (&whole);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* Where odd views hold nothing, the slice is made of even ones alone. */
@@ -430,7 +378,7 @@ test_which_half (gconstpointer data)
   const Case *c = data;
   g_autoptr (GError) error = NULL;
   TdLabDifference difference;
-  Measured measured;
+  TdTestConeScan measured;
   TdRecipe recipe;
 
   measure (c, &measured);
@@ -456,7 +404,7 @@ test_which_half (gconstpointer data)
   }
   g_test_message ("relative %.2e", difference.relative_rms);
   g_assert_cmpfloat (difference.relative_rms, <, bound_of_halves (plan));
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 /* ── Cost ── */
@@ -467,7 +415,7 @@ test_cancel (void)
   const Case *c = &cases[0];
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (GError) error = NULL;
-  Measured measured;
+  TdTestConeScan measured;
   TdRecipe recipe;
 
   measure (c, &measured);
@@ -479,7 +427,7 @@ test_cancel (void)
   g_cancellable_cancel (cancellable);
   g_assert_null (td_lab_truth (plan, td_lab_rows_data (rows), NULL, cancellable, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
-  measured_clear (&measured);
+  td_test_cone_scan_clear (&measured);
 }
 
 int

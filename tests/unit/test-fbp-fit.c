@@ -11,6 +11,7 @@
 #include "compute/methods/methods.h"
 #include "compute/stored-samples.h"
 #include "dataset/scan-private.h"
+#include "tests/common/cases.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 
@@ -508,10 +509,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   td_test_own_rates ("fbp-fit");
   engine = td_engine_new (td_methods);
-  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
-    g_autofree char *path = g_strdup_printf ("/fbp-fit/limits/%u", i);
-    g_test_add_data_func (path, &jobs[i], test_limits);
-  }
+  td_test_add_cases ("/fbp-fit/limits", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_limits);
   g_test_add_func ("/fbp-fit/notes", test_notes);
   g_test_add_func ("/fbp-fit/slabs", test_slabs);
   g_test_add_func ("/fbp-fit/max-alloc", test_max_alloc);

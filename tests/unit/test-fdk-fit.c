@@ -9,6 +9,7 @@
 #include "compute/device/device-api.h"
 #include "compute/engine/engine-private.h"
 #include "dataset/scan-private.h"
+#include "tests/common/cases.h"
 #include "tests/common/fdk.h"
 #include "tests/common/pipeline.h"
 
@@ -509,10 +510,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   td_fdk_test_begin ("fdk-fit");
-  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
-    g_autofree char *path = g_strdup_printf ("/fdk-fit/limits/%u", i);
-    g_test_add_data_func (path, &jobs[i], test_limits);
-  }
+  td_test_add_cases ("/fdk-fit/limits", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_limits);
   g_test_add_func ("/fdk-fit/filter-rates", test_filter_rates);
   g_test_add_func ("/fdk-fit/two-cards", test_two_cards);
   g_test_add_func ("/fdk-fit/off-middle", test_off_middle);

@@ -10,6 +10,7 @@
 #include "compute/methods/methods.h"
 #include "dataset/scan-private.h"
 #include "engine-scans.h"
+#include "tests/common/cases.h"
 #include "tests/common/devices.h"
 
 #define MIB ((guint64) 1 << 20)
@@ -330,10 +331,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   td_test_own_rates ("iterative-fit");
   engine = td_engine_new (td_methods);
-  for (guint i = 0; i < G_N_ELEMENTS (jobs); i++) {
-    g_autofree char *path = g_strdup_printf ("/iterative-fit/jobs/%02u", i);
-    g_test_add_data_func (path, &jobs[i], test_job);
-  }
+  td_test_add_cases ("/iterative-fit/jobs", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_job);
   g_test_add_func ("/iterative-fit/subsets", test_subsets);
   g_test_add_func ("/iterative-fit/prefer-start", test_prefer_start);
   const int status = g_test_run ();

@@ -647,17 +647,7 @@ test_half_sizes (void)
   TdPhantomScan spec;
   TdRecipe base;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 48;
-  spec.n_rows = 41;
-  spec.n_views = 60;
-  spec.centre_px = 8.4;
-  spec.tilt_deg = 5;
-  spec.range_deg = 360;
-  spec.offset_field = TRUE;
-  spec.logged = TRUE;
-  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
-  g_assert_no_error (error);
+  g_autoptr (TdScan) scan = td_test_tilted_scan (&spec);
   td_recipe_init (&base);
   g_strlcpy (base.devices, "host", sizeof base.devices);
   base.n_steps = 0;

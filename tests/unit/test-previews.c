@@ -387,17 +387,7 @@ test_row_of_tilted (void)
   TdPhantomScan spec;
   TdRecipe recipe, alone;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 48;
-  spec.n_rows = 41;
-  spec.n_views = 60;
-  spec.centre_px = 8.4;
-  spec.tilt_deg = 5;
-  spec.range_deg = 360;
-  spec.offset_field = TRUE;
-  spec.logged = TRUE;
-  g_autoptr (TdScan) tilted = td_phantom_scan_new (&spec, &error);
-  g_assert_no_error (error);
+  g_autoptr (TdScan) tilted = td_test_tilted_scan (&spec);
   td_recipe_init (&recipe);
   td_recipe_state_axis (&recipe, spec.centre_px, spec.tilt_deg);
   g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
