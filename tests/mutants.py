@@ -51,7 +51,7 @@ ROOMS = (
     ("compute/cone/cone-rect", ("cone-rectify", "cone", "cone-random")),
     ("compute/cone/cone-device", ("family-limits", "cone", "cone-cuts", "cone-random")),
     ("compute/cone", ("cone", "cone-cuts", "cone-random")),
-    ("compute/iterative", ("rays", "solver", "iterative", "iterative-group")),
+    ("compute/iterative", ("rays", "solver", "iterative", "iterative-group", "iterative-start", "iterative-fit")),
     ("compute/axis", ("axis-formulas", "axis-methods", "axis-overlap", "axis")),
     ("compute/recipe", ("recipe",)),
     ("compute/engine/advice", ("advice-limits", "advice")),
@@ -62,8 +62,12 @@ ROOMS = (
     ("compute/engine/preview", ("advice-limits", "coarse", "previews", "engine", "plans")),
     ("compute/engine", ("job-facts", "engine-keeps", "plan-notes", "engine", "plans", "region", "cone-random",
                         "engine-jobs", "cone-once", "fbp-faults", "previews", "fdk", "turn")),
-    ("compute/lab", ("lab",)),
-    ("compute/device", ("device", "device-program")),
+    ("compute/lab", ("lab", "lab-cone", "cli-lab")),
+    ("compute/device/device-probe", ("drivers",)),
+    ("compute/device/nvrtc", ("cuda", "nvrtc-some")),
+    ("compute/device/cuda", ("cuda", "device")),
+    ("compute/device", ("device", "device-program", "device-fft", "drivers")),
+    ("compute/stored-samples", ("stored-samples",)),
     ("compute/angles", ("angles",)),
     ("compute/filter", ("filter", "row-filter")),
     ("compute/row-", ("row-filter", "half-acquisition")),
@@ -71,7 +75,8 @@ ROOMS = (
     ("dataset/geometry", ("scan", "geometries", "cone-readers", "cone-matrices")),
     ("dataset/phantom", ("phantom-scan", "phantom")),
     ("dataset/output", ("output", "volume")),
-    ("dataset/hdf5", ("hdf5", "hdf5-files", "hdf5-absent", "files-written", "volume")),
+    ("dataset/hdf5", ("hdf5", "hdf5-files", "hdf5-absent", "hdf5-storage", "files-written", "volume")),
+    ("dataset/json", ("json", "recipe", "scan")),
     ("dataset", ("scan", "scan-found", "scan-values", "scan-view", "tiff", "hdf5", "hdf5-files", "hdf5-absent",
                  "volume", "volume-cut", "phantom", "phantom-scan", "message", "output", "angles", "geometries")),
     ("cluster/remote", ("cluster-remote-local",)),
@@ -184,7 +189,8 @@ class Copy:
         self.build = os.path.join(folder, "build")
         subprocess.run(["meson", "setup", self.build, folder, f"-Dgui={enabled('ui')}", f"-Dmpi={enabled('cluster')}",
                         "-Dwerror=false", "-Ddebug=false"], check=True, stdout=subprocess.DEVNULL)
-        self.tests = {test["name"]: test for test in self.ask("--tests") if "slow" not in test["suite"]}
+        self.tests = {test["name"]: test for test in self.ask("--tests")
+                      if "tomodesk:slow" not in test["suite"]}
         self.files = {target["id"]: target["filename"] for target in self.ask("--targets")}
         self.seconds, self.hashes = {}, {}
 
