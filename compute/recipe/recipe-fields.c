@@ -472,8 +472,7 @@ static const TdField fields[] = {
     .applies = recipe_fields_has_kernels },
   { "accuracy", "NAME",
     "single (1e-5), standard (2e-4) or draft (5e-3); the fastest way within it is taken of the "
-    "methods, kernels, interpolations and precisions that are left to auto; cone beam: single "
-    "takes kernels without textures",
+    "methods, kernels, interpolations and precisions that are left to auto",
     "accuracy", N_ ("Accuracy"), CHOICE (accuracy, td_accuracy_names), .labels = accuracy_labels,
     .preset = "standard", .applies = recipe_fields_chooses },
   { "interpolation", "NAME", "nearest, linear or auto",

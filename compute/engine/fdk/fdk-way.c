@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /**
  * Chooses the kernels that a recipe leaves to "auto", and lists the ways that it leaves open, each
- * with its bound (DESIGN.md, Accuracy). "single" takes kernels without a texture unit's weights,
- * whose bound is the least. Otherwise the usual ones are taken, which graphics cards interpolate by
- * textures. Their bound is above "standard" and "draft", and the plan says so: kernels without
- * textures take 1.4 to 4 times as long there.
+ * with its bound (DESIGN.md, Accuracy). It takes the cheapest of those within the recipe's
+ * accuracy, and the most exact where none is. Texture units, which the usual kernels of graphics
+ * cards use, are above "standard" and "draft".
  */
 #include <string.h>
 
@@ -85,6 +84,16 @@ fdk_way_list (const TdPlan *plan, const TdFdkInput *input, Way ways[MOST_WAYS], 
   return n;
 }
 
+/* Within the accuracy first, of these the cheapest; of the others the most exact. */
+static gboolean
+fdk_way_is_better (const TdPlan *plan, const Way *a, const Way *b)
+{
+  const double limit = td_accuracy_limit (plan->recipe.accuracy);
+  const gboolean good = a->bound <= limit;
+
+  return good != (b->bound <= limit) ? good : good ? a->cost < b->cost : a->bound < b->bound;
+}
+
 /* Brings to the front which of them is taken; all but half storage, which is taken by name only. */
 static void
 fdk_way_choose (const TdPlan *plan, Way *ways, guint n)
@@ -92,34 +101,27 @@ fdk_way_choose (const TdPlan *plan, Way *ways, guint n)
   const Way usual = ways[0];
   guint best = 0;
 
-  for (guint i = 1; plan->recipe.accuracy == TD_ACCURACY_SINGLE && i < n; i++)
-    if (ways[i].precision == ways[0].precision && ways[i].bound < ways[best].bound)
+  for (guint i = 1; i < n; i++)
+    if (ways[i].precision == ways[0].precision && fdk_way_is_better (plan, &ways[i], &ways[best]))
       best = i;
   ways[0] = ways[best];
   ways[best] = usual;
 }
 
+/* @usual: what would be taken whatever the accuracy. */
 static void
-fdk_way_note (TdPlan *plan, const Way *ways, guint n)
+fdk_way_note (TdPlan *plan, const Way *taken, const Way *usual)
 {
-  const double limit = td_accuracy_limit (plan->recipe.accuracy);
-  const Way *taken = &ways[0], *other = taken;
+  const TdAccuracy accuracy = plan->recipe.accuracy;
 
-  if (taken->bound <= limit)
-    return;
-  for (guint i = 1; i < n; i++)
-    if (ways[i].bound < other->bound)
-      other = &ways[i];
-  if (other == taken)
+  if (taken->bound > td_accuracy_limit (accuracy))
     td_plan_note_inexact (plan, taken->families[0]->name, taken->bound);
-  else
+  else if (usual->families[0] != taken->families[0])
     td_plan_note (plan,
-                  "The kernel \"%s\" is exact to %.2g, as a texture unit interpolates, not to the "
-                  "%.2g of {accuracy=%s}: {accuracy=single} takes \"%s\", exact to %.2g, for %.2g "
-                  "times the computing.",
-                  taken->families[0]->name, taken->bound, limit,
-                  td_accuracy_names[plan->recipe.accuracy], other->families[0]->name, other->bound,
-                  other->cost / taken->cost);
+                  "{accuracy=%s} takes the kernel \"%s\", exact to %.2g. {kernel=%s} interpolates "
+                  "by a texture unit, exact to %.2g, for %.2g of the computing.",
+                  td_accuracy_names[accuracy], taken->families[0]->name, taken->bound,
+                  usual->families[0]->name, usual->bound, usual->cost / taken->cost);
 }
 
 gboolean
@@ -131,6 +133,7 @@ td_fdk_take_way (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, GEr
 
   if (n == 0)
     return FALSE;
+  const Way usual = ways[0];
   fdk_way_choose (plan, ways, n);
   for (guint i = 0; i < n; i++)
     facts->ways[i] = (TdPlanWay) {
@@ -142,7 +145,7 @@ td_fdk_take_way (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, GEr
       .cost = ways[i].cost / ways[0].cost,
     };
   facts->n_ways = n;
-  fdk_way_note (plan, ways, n);
+  fdk_way_note (plan, &ways[0], &usual);
   scheme->families = g_steal_pointer (&ways[0].families);
   for (guint i = 0; i < n; i++)
     g_free (ways[i].families);
