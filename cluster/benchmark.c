@@ -300,15 +300,15 @@ timed_is_file (const Timed *timed)
 }
 
 static gboolean
-timed_has_all_views (const Timed *timed)
+timed_has_groups (const Timed *timed)
 {
-  return timed->columns == 1;
+  return td_model_groups_follow (&timed->problem, timed->columns);
 }
 
 static gboolean
-timed_has_groups (const Timed *timed)
+timed_has_turns (const Timed *timed)
 {
-  return timed->columns > 1;
+  return !timed_has_groups (timed);
 }
 
 static void
@@ -392,7 +392,7 @@ benchmark_fit (Benchmark *benchmark)
   } stages[] = {
     { STAGE (read, load, load), NULL },
     { STAGE (filter, filter, filter), NULL },
-    { STAGE (back_project, back_project, update), timed_has_all_views },
+    { STAGE (back_project, back_project, update), timed_has_turns },
     { STAGE (back_project, back_project, group), timed_has_groups },
     { STAGE (reduce, reduce, reduce), NULL },
     { STAGE (store, store, store), timed_is_file },

@@ -105,6 +105,18 @@ td_grid_share (guint n, guint step, const double *shares, guint n_shares, guint 
   return share;
 }
 
+TdViewGroup
+td_grid_views (guint n_views, guint together, const double *shares, guint n_shares, guint index)
+{
+  const guint parts
+      = together > 1 && n_views % together == 0 && n_views / together / VIEW_STEP >= n_shares
+            ? together
+            : 1;
+  const TdGridShare share = td_grid_share (n_views / parts, VIEW_STEP, shares, n_shares, index);
+
+  return (TdViewGroup) { share.first, share.count * parts, parts };
+}
+
 guint
 td_grid_gathered (guint chunk, guint n_views, guint together)
 {

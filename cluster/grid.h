@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/engine/plan.h"
 #include "job-file.h"
 
 /**
@@ -42,8 +43,15 @@ typedef struct {
 } TdGridShare;
 TdGridShare td_grid_share (guint n, guint step, const double *shares, guint n_shares, guint index);
 
-/* Kernels add views together that lie a part of a turn apart, @together of them. Whole views that
-   come one after another would keep them waiting for the last part. So chunks come from each part
-   in turn. Returns how many views a chunk then has, at most @chunk and even; 0: the views cannot be
-   parted so, or chunks would be much smaller. */
+/* Kernels add views together that lie a part of a turn apart, @together of them; 1: they do not. A
+   group of views suits them if it has the same views of each part. Group @index of so many, sized
+   as td_grid_share() has it. Where there are too few views, or they cannot be parted so, groups
+   follow each other in the scan, and parts is 1. */
+TdViewGroup td_grid_views (guint n_views, guint together, const double *shares, guint n_shares,
+                           guint index);
+
+/* Whole views that come one after another would keep such kernels waiting for the last part. So
+   chunks of a group of @n_views come from each part in turn. Returns how many views a chunk then
+   has, at most @chunk and even; 0: the views cannot be parted so, or chunks would be much smaller.
+ */
 guint td_grid_gathered (guint chunk, guint n_views, guint together);

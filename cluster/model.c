@@ -282,14 +282,31 @@ store_s (const TdModelMachine *machine, const TdModelProblem *problem)
                   model_voxels (problem) * problem->voxel_bytes);
 }
 
-/* Equation 12 without the upload: a column of voxels costs some voxels more. Of some of the views
-   a kernel cannot add those a quarter turn apart together. */
+/* A rank's views, as ranks of one speed share them. */
+static TdViewGroup
+model_group (const TdModelProblem *problem, guint columns)
+{
+  g_autofree double *alike = g_new (double, columns);
+
+  for (guint i = 0; i < columns; i++)
+    alike[i] = 1;
+  return td_grid_views (problem->n_views, problem->together, alike, columns, 0);
+}
+
+gboolean
+td_model_groups_follow (const TdModelProblem *problem, guint columns)
+{
+  return columns > 1 && model_group (problem, columns).parts == 1;
+}
+
+/* Equation 12 without the upload: a column of voxels costs some voxels more. Of groups of views
+   that follow each other a kernel cannot add those a quarter turn apart together. */
 static double
 back_project_s (const TdModelMachine *machine, const TdModelProblem *problem, guint rows,
                 guint columns)
 {
   const double slices = (double) problem->nz / rows;
-  const gboolean group = columns > 1 && machine->group.m > 0;
+  const gboolean group = machine->group.m > 0 && td_model_groups_follow (problem, columns);
 
   return cost_of (group ? &machine->group : &machine->update, (double) problem->nx * problem->ny
                                                                   * (slices + machine->column)
@@ -413,14 +430,15 @@ model_fill (const TdModelTimes *times, guint slabs)
 
 /* Where whole views come one after the other, the first batch of views that are added together has
    to wait. All but the last part of the turn comes before it. Where they can come from all parts in
-   turn, it need not. Groups of views are added singly. */
+   turn, it need not. */
 static double
 model_waiting_part (const TdModelProblem *problem, guint columns)
 {
-  const gboolean waits = columns == 1 && problem->together > 1
-                         && !td_grid_gathered (TD_GRID_BATCH, problem->n_views, problem->together);
+  const TdViewGroup group = model_group (problem, columns);
+  const gboolean waits
+      = group.parts > 1 && !td_grid_gathered (TD_GRID_BATCH, group.count, group.parts);
 
-  return waits ? 1 - 1.0 / problem->together : 0;
+  return waits ? 1 - 1.0 / group.parts : 0;
 }
 
 void

@@ -23,15 +23,16 @@ typedef struct {
   TdModelCost copy;    /* a byte between ranks of a node, by all of them together */
   TdModelCost network; /* a byte into a node */
   TdModelCost update;  /* a voxel of a view, by one device (TH_bp) */
-  TdModelCost group;   /* the same where ranks share the views: another kernel; m = 0: as update */
-  double column;       /* voxels that a view's column of voxels costs besides its own */
-  TdModelCost link;    /* a byte through a link (BW_PCIe) */
-  TdModelCost reduce;  /* a byte of a rank's sub-volume, exchanged and added (TH_reduce) */
-  TdModelCost store;   /* a byte to one file, by all ranks together (BW_store) */
-  TdModelCost stack;   /* a byte to a file for each slice; m = 0: as store */
-  double overlap;      /* of the stages before the longest one, the part that is not hidden */
-  double start_s;      /* until the pipeline runs: threads, buffers, the first batch */
-  double queue_s;      /* the scheduler's wait */
+  TdModelCost group; /* the same where groups of views follow each other, and the kernel is another;
+                        m = 0: as update */
+  double column;     /* voxels that a view's column of voxels costs besides its own */
+  TdModelCost link;  /* a byte through a link (BW_PCIe) */
+  TdModelCost reduce; /* a byte of a rank's sub-volume, exchanged and added (TH_reduce) */
+  TdModelCost store;  /* a byte to one file, by all ranks together (BW_store) */
+  TdModelCost stack;  /* a byte to a file for each slice; m = 0: as store */
+  double overlap;     /* of the stages before the longest one, the part that is not hidden */
+  double start_s;     /* until the pipeline runs: threads, buffers, the first batch */
+  double queue_s;     /* the scheduler's wait */
   /* Not 0: devices are the processors that read, filter and exchange, too. Then threads wait for
      each other's turns, and of the stages only the back-projection can be predicted. */
   double shared;
@@ -74,6 +75,9 @@ typedef struct {
 /* A grid of @rows x @columns ranks, which need not be all of the machine's. */
 void td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem,
                        TdClusterMode mode, guint rows, guint columns, TdModelTimes *times);
+/* Whether groups of views of so many columns follow each other in the scan, each a part of the
+   turn. Else each has views of all parts, which a kernel adds together (td_grid_views()). */
+gboolean td_model_groups_follow (const TdModelProblem *problem, guint columns);
 /* What each stage of a job has to do, in the units of the machine's costs, and no seconds. */
 void td_model_units (const TdModelMachine *machine, const TdModelProblem *problem,
                      TdClusterMode mode, guint rows, guint columns, TdModelTimes *units);

@@ -959,14 +959,17 @@ remote_job_take_rank (TdRemoteJob *job, JsonNode *event)
   const guint count = td_json_count (event, "count"), views = td_json_count (event, "views");
   const guint first = td_json_count (event, "first");
   const guint first_view = td_json_count (event, "first_view");
+  const guint parts = MAX (td_json_count (event, "view_parts"), 1);
   g_autofree char *line
       = g_strdup_printf ("rank %u: %s, %s%s%s", td_json_count (event, "rank"), node ? node : "?",
                          device ? device : "?", kernel ? ", " : "", kernel ? kernel : "");
   g_autofree char *share
       = count > 0 ? g_strdup_printf (", slices %u to %u, views %u to %u", first, first + count - 1,
-                                     first_view, first_view + views - 1)
+                                     first_view, first_view + views / parts - 1)
                   : g_strdup (""); /* it is idle, or takes rows as they are handed out */
-  g_autofree char *whole = g_strconcat (line, share, NULL);
+  g_autofree char *each
+      = parts > 1 ? g_strdup_printf (" of each of %u parts", parts) : g_strdup ("");
+  g_autofree char *whole = g_strconcat (line, share, each, NULL);
 
   remote_append (&job->facts.rank_lines, whole);
 }

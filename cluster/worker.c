@@ -274,11 +274,35 @@ worker_hands_out (const Worker *worker)
   return worker->job.cluster.mode == TD_CLUSTER_SLICES;
 }
 
+/* The most views that a rank's kernel adds together, a part of a turn apart from each other. */
+static guint
+worker_together (const Worker *worker)
+{
+  guint together = 1;
+
+  for (int i = 0; i < worker->size; i++)
+    together = MAX (together, worker->ranks[i].symmetric_views);
+  return together;
+}
+
+/* The filter transforms two lines at once. So groups with views of each part of the turn want an
+   even number of them in each, to have the bits of one process. */
+static gboolean
+worker_parts_in_order (const Worker *worker)
+{
+  const guint together = worker_together (worker);
+  const guint n_views = td_plan_facts (worker->whole)->n_views;
+
+  return together == 1 || n_views % (2 * together) == 0;
+}
+
 /* Why one rank must add all views of its slices; NULL: it need not. (transfer full) */
 static char *
 worker_one_column (Worker *worker)
 {
-  const TdPlanPart part = { .views = { 0, 2 } };
+  static const double halves[] = { 1, 1 };
+  const TdPlanPart part = { .views = td_grid_views (td_plan_facts (worker->whole)->n_views,
+                                                    worker_together (worker), halves, 2, 0) };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdPlan) some = NULL;
 
@@ -290,11 +314,11 @@ worker_one_column (Worker *worker)
                ? NULL
                : td_error_text (error, NULL);
   }
-  for (int i = 0; i < worker->size; i++)
-    if (worker->ranks[i].symmetric_views > 1)
-      return g_strdup ("its kernel adds views half a turn or a quarter apart together, and the "
-                       "order of the views was asked for; take another kernel, or one column");
-    else if (strcmp (worker->ranks[i].kernel, worker->ranks[0].kernel) != 0)
+  if (!worker_parts_in_order (worker))
+    return g_strdup ("its kernel adds views half a turn or a quarter apart together, and the "
+                     "order of the views was asked for; take another kernel, or one column");
+  for (int i = 1; i < worker->size; i++)
+    if (strcmp (worker->ranks[i].kernel, worker->ranks[0].kernel) != 0)
       return g_strdup ("the ranks have different kernels, and the bits of one process were asked "
                        "for; name the device, or take one column");
   some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
@@ -329,7 +353,7 @@ worker_row_speeds (const Worker *worker)
 }
 
 /* The views that a rank of the grid adds. */
-static TdGridShare
+static TdViewGroup
 worker_views_of (const Worker *worker, guint rank)
 {
   const guint rows = worker->grid.rows, columns = worker->grid.columns;
@@ -339,7 +363,8 @@ worker_views_of (const Worker *worker, guint rank)
   for (guint i = 0; i < rows * columns; i++)
     if (worker_gathers (worker) || i / columns == rank / columns)
       speeds[i % columns] += worker_speed (worker, i);
-  return td_grid_share (td_plan_facts (worker->whole)->n_views, 2, speeds, columns, rank % columns);
+  return td_grid_views (td_plan_facts (worker->whole)->n_views, worker_together (worker), speeds,
+                        columns, rank % columns);
 }
 
 /* R of Equation 7 for the rank with the least memory; 0: the mode wants as many rows as there may
@@ -406,11 +431,12 @@ worker_tell_ranks (Worker *worker)
     td_json_add_integer (builder, "device_memory", facts->device_bytes);
     if (!worker_hands_out (worker) && i < rows * columns) {
       const TdGridShare slices = td_grid_share (facts->n_slices, 1, of_rows, rows, i / columns);
-      const TdGridShare views = worker_views_of (worker, i);
+      const TdViewGroup views = worker_views_of (worker, i);
       td_json_add_integer (builder, "first", slices.first);
       td_json_add_integer (builder, "count", slices.count);
       td_json_add_integer (builder, "first_view", views.first);
       td_json_add_integer (builder, "views", views.count);
+      td_json_add_integer (builder, "view_parts", columns > 1 ? views.parts : 1);
     }
     td_watch_event_end (worker->watch);
   }
@@ -507,8 +533,11 @@ worker_make_grid (Worker *worker, GError **error)
     return FALSE;
   }
   g_autofree char *one_column = worker_one_column (worker);
+  /* In the order of views all groups are parted, or none is. */
+  const gboolean ordered = worker->job.cluster.ordered;
   const TdGridLimits limits = { .n_slices = td_plan_facts (worker->whole)->n_slices,
-                                .n_views = td_plan_facts (worker->whole)->n_views,
+                                .n_views = td_plan_facts (worker->whole)->n_views
+                                           / (ordered ? worker_together (worker) : 1),
                                 .least_rows = worker_least_rows (worker),
                                 .one_column = one_column };
 
@@ -724,18 +753,6 @@ worker_share_ranges (const Worker *worker, const GArray *ranges, const double *o
   return mine;
 }
 
-/* How many views are added together by every rank that adds all; 1: they differ, or do not. */
-static guint
-worker_together (const Worker *worker)
-{
-  const guint together = worker->ranks[0].symmetric_views;
-
-  for (int i = 1; i < worker->size; i++)
-    if (worker->ranks[i].symmetric_views != together)
-      return 1;
-  return worker->grid.columns == 1 ? MAX (together, 1) : 1;
-}
-
 /* How the rank's views travel to the other rows. */
 static void
 worker_gather_views (Worker *worker)
@@ -748,10 +765,9 @@ worker_gather_views (Worker *worker)
       = td_gather_chunk (memory ? memory / SEGMENTS_PART : G_MAXUINT64,
                          (guint64) scan->n_columns * scan->n_rows * sizeof (float),
                          worker->pipeline.views.count, worker->grid.rows);
-  const guint together = worker_together (worker);
-  const guint chunk
-      = td_grid_gathered (worker->pipeline.gathered, worker->pipeline.views.count, together);
-  worker->pipeline.gathered_parts = chunk ? together : 1;
+  const TdViewGroup *views = &worker->pipeline.views;
+  const guint chunk = td_grid_gathered (worker->pipeline.gathered, views->count, views->parts);
+  worker->pipeline.gathered_parts = chunk ? views->parts : 1;
   worker->pipeline.gathered = chunk ? chunk : worker->pipeline.gathered;
 }
 
@@ -766,9 +782,9 @@ worker_do_slabs (Worker *worker, const GArray *missing, GError **error)
 
   if (rank >= worker->grid.rows * worker->grid.columns)
     return TRUE;
-  const TdGridShare views = worker_views_of (worker, rank);
+  const TdViewGroup views = worker_views_of (worker, rank);
   g_autoptr (GArray) ranges = worker_share_ranges (worker, missing, of_rows);
-  worker->pipeline.views = (TdViewGroup) { views.first, views.count };
+  worker->pipeline.views = views;
   worker_gather_views (worker);
   for (guint i = 0; i < ranges->len; i++)
     worker->pipeline.updates += g_array_index (ranges, TdGridShare, i).count * slice_updates

@@ -27,7 +27,7 @@ td_frame_target_frames (const TdFrameRange *range, gsize n_columns, float *out)
 static inline TdFrameTarget
 td_frame_target_sinograms (const TdFrameRange *range, gsize n_columns, float *out)
 {
-  return (TdFrameTarget) { out, n_columns, range->count * n_columns };
+  return (TdFrameTarget) { out, n_columns, td_frame_range_row (range) * n_columns };
 }
 
 /* The same places when what the file calls frames are the target's rows, and the other way round.
@@ -43,7 +43,8 @@ td_frame_target_turned (const TdFrameTarget *target)
 static inline TdFrameTarget
 td_frame_target_stored (const TdFrameRange *range, gsize n_columns, TdSampleType type, void *out)
 {
-  return (TdFrameTarget) { out, n_columns, range->count * n_columns, td_sample_size (type) };
+  return (TdFrameTarget) { out, n_columns, td_frame_range_row (range) * n_columns,
+                           td_sample_size (type) };
 }
 
 static inline void *

@@ -399,11 +399,12 @@ read_sinograms (gpointer data, const TdFrameRange *range, float *out, GCancellab
   const PhantomSource *source = data;
 
   for (guint row = range->row0; row < range->row0 + range->n_rows; row++)
-    for (guint view = range->first; view < range->first + range->count;
-         view++, out += source->spec.n_columns) {
+    for (guint i = 0; i < range->count; i++) {
+      const gsize at = (row - range->row0) * td_frame_range_row (range) + i;
       if (g_cancellable_set_error_if_cancelled (cancellable, error))
         return FALSE;
-      phantom_scan_make_row (source, TD_FRAME_PROJECTION, view, row, out);
+      phantom_scan_make_row (source, TD_FRAME_PROJECTION, range->first + i, row,
+                             out + at * source->spec.n_columns);
     }
   return TRUE;
 }

@@ -39,8 +39,8 @@ memory_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
   for (gsize row = range->row0; row < (gsize) range->row0 + range->n_rows; row++) {
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
-    for (gsize i = 0; i < range->count; i++, out += columns)
-      memcpy (out,
+    for (gsize i = 0; i < range->count; i++)
+      memcpy (out + ((row - range->row0) * td_frame_range_row (range) + i) * columns,
               memory->frames[TD_FRAME_PROJECTION]
                   + ((range->first + i) * memory->n_rows + row) * columns,
               columns * sizeof *out);

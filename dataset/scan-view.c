@@ -273,8 +273,9 @@ view_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
                                    &(TdFrameRange) { TD_FRAME_PROJECTION, begin, views,
                                                      first_row (view, range->row0 + row, 1), bin },
                                    work.frames, cancellable, error);
-      for (guint v = 0; ok && v < now; v++, out += view->n_columns) {
+      for (guint v = 0; ok && v < now; v++) {
         const guint members = MIN (group, views - v * group);
+        float *to = out + (row * td_frame_range_row (range) + done + v) * view->n_columns;
         /* [row][view] to the [view][row] that a group is. */
         for (guint m = 0; m < members; m++)
           for (guint r = 0; r < bin; r++)
@@ -283,7 +284,7 @@ view_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
                     columns * sizeof (float));
         scan_view_make_row (view, range->row0 + row,
                             &(Group) { rows.frames, members, bin * columns }, rows.sums,
-                            rows.counts, out);
+                            rows.counts, to);
       }
     }
   workspace_clear (&rows);

@@ -582,7 +582,7 @@ read_transposed (TdScan *scan, const TdFrameRange *range, float *out, GCancellab
       return FALSE;
     for (gsize row = 0; row < range->n_rows; row++)
       for (gsize view = 0; view < now; view++)
-        memcpy (out + (row * range->count + done + view) * columns,
+        memcpy (out + (row * td_frame_range_row (range) + done + view) * columns,
                 frames + view * frame + row * columns, columns * sizeof *out);
   }
   return TRUE;

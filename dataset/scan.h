@@ -28,7 +28,16 @@ typedef struct {
   TdFrameKind kind;
   guint first, count;
   guint row0, n_rows;
+  guint row_frames; /* of sinograms: frames that a row has room for where they are wanted, with
+                       others beside these; 0: count */
 } TdFrameRange;
+
+/* Frames from where one row is wanted to where the next is. */
+static inline gsize
+td_frame_range_row (const TdFrameRange *range)
+{
+  return range->row_frames ? range->row_frames : range->count;
+}
 
 typedef enum {
   TD_SAMPLE_UINT8,
@@ -152,7 +161,8 @@ gboolean td_scan_read (TdScan *scan, const TdFrameRange *range, float *out,
 /**
  * td_scan_read_sinograms:
  * As td_scan_read(), but @out is [row][view][column], which reconstruction wants: n_rows * count *
- * n_columns floats. Files that hold sinograms deliver it without transposing.
+ * n_columns floats. Files that hold sinograms deliver it without transposing. With row_frames a row
+ * begins so many views after the one before it.
  * @range: of projections; its kind is TD_FRAME_PROJECTION.
  */
 gboolean td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,

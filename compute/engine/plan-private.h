@@ -18,7 +18,7 @@ struct TdPlan {
   TdScan *scan;      /* what the method reconstructs: `measured`, or what the recipe's crop and bins
                         show of it */
   TdScanFrame frame; /* from the one to the other */
-  TdViewGroup views; /* of `scan`: those that are added; never 0 */
+  TdViewGroup views; /* of `scan`: those that are added; count and parts never 0 */
   guint gathered;    /* the part's; 0: rows are filtered as slabs want them */
   guint gathered_parts; /* the part's; at least 1 */
   gboolean is_part;     /* td_plan_new_part(): slices come from the first to the last */

@@ -239,8 +239,10 @@ resolve_views (TdPlan *plan, GError **error)
   plan->facts.n_rows = facts->n_rows;
   plan->facts.n_views = facts->n_views;
   if (views->count == 0)
-    *views = (TdViewGroup) { 0, facts->n_views };
-  if ((guint64) views->first + views->count > facts->n_views) {
+    *views = (TdViewGroup) { 0, facts->n_views, 1 };
+  views->parts = MAX (views->parts, 1);
+  if (facts->n_views % views->parts != 0 || views->count % views->parts != 0
+      || (guint64) views->first + views->count / views->parts > facts->n_views / views->parts) {
     td_set_error (error, TD_ERROR_INVALID, "Views %u to %u are not in the scan, which has %u views",
                   views->first, views->first + views->count - 1, facts->n_views);
     return FALSE;

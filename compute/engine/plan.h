@@ -58,9 +58,11 @@ typedef struct {
   TdMessage **notes; /* what the scan's reader noted; what was chosen and why */
 } TdPlanFacts;
 
-/* Some of a scan's views: [first, first + count); count 0: all. */
+/* Some of a scan's views: [first, first + count); count 0: all. With @parts > 1 they come from so
+   many parts of the scan, in equal numbers. So views come together that lie a part of a turn apart.
+   Those of the first part begin with @first. The number divides the scan's views and @count. */
 typedef struct {
-  guint first, count;
+  guint first, count, parts;
 } TdViewGroup;
 
 /* What one of several processes does of a volume. */

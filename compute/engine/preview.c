@@ -130,7 +130,7 @@ td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecip
   Frames *frames = frames_take (engine, masked, recipe, error);
   if (!frames)
     return NULL;
-  td_prepared_rows_set_first_view (frames->rows, view);
+  td_prepared_rows_set_views (frames->rows, td_view_order_from (view));
   const float *made
       = td_prepared_rows_make (frames->rows, (TdRowRange) { 0, facts->n_rows }, cancellable, error);
   float *out = made ? preview_copy (made, pixels, error) : NULL;

@@ -229,7 +229,7 @@ lab_rows_make_cone (TdLabRows *rows, const TdPlan *plan, GCancellable *cancellab
       = td_prepared_rows_new (&source, NULL, range.count + 2 * input->halo, 0, error);
   if (!prepared)
     return FALSE;
-  td_prepared_rows_set_first_view (prepared, input->view0);
+  td_prepared_rows_set_views (prepared, input->views);
   const float *made = td_prepared_rows_make (prepared, range, cancellable, error);
   if (!made)
     return FALSE;

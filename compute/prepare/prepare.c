@@ -20,7 +20,8 @@ struct TdPreparation {
   TdFlats *flats;
   TdStep *steps;
   guint n_steps;
-  guint view0, n_views;
+  TdViewOrder views;
+  guint n_views;
   GHashTable *buffers;     /* key -> TdBuffer */
   GHashTable *kernels;     /* "program/kernel" -> TdKernel */
   GPtrArray *programs;     /* TdProgram */
@@ -59,7 +60,7 @@ td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep
   preparation->programs = g_ptr_array_new_with_free_func ((GDestroyNotify) td_program_free);
   preparation->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kept_free);
   td_preparation_set_steps (preparation, steps, n_steps);
-  td_preparation_set_views (preparation, 0, td_scan_facts (scan)->n_views);
+  td_preparation_set_views (preparation, td_view_order_from (0), td_scan_facts (scan)->n_views);
 
   g_autoptr (TdMessage) reason = td_preparation_unsupported (steps, n_steps, td_scan_facts (scan));
   if (reason) {
@@ -78,9 +79,9 @@ td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, guint
 }
 
 void
-td_preparation_set_views (TdPreparation *preparation, guint first, guint count)
+td_preparation_set_views (TdPreparation *preparation, TdViewOrder views, guint count)
 {
-  preparation->view0 = first;
+  preparation->views = views;
   preparation->n_views = count;
 }
 
@@ -425,7 +426,7 @@ slab_of (TdPreparation *preparation, TdQueue *queue, const TdPreparationRows *ro
     .n_views = preparation->n_views,
     .n_columns = facts->n_columns,
     .row0 = rows->row0,
-    .view0 = preparation->view0,
+    .views = preparation->views,
     .scan = preparation->scan,
     .cancellable = cancellable,
     .state = preparation,

@@ -38,9 +38,9 @@ TdPreparation *td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flat
                                    GError **error);
 /* Other steps for the next run; what earlier steps kept stays. */
 void td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, guint n_steps);
-/* From the next run on slabs have only the scan's views [first, first + count). All steps must be
+/* From the next run on slabs have only @count of the scan's views. All steps must be
    TdStepKind.by_view. */
-void td_preparation_set_views (TdPreparation *preparation, guint first, guint count);
+void td_preparation_set_views (TdPreparation *preparation, TdViewOrder views, guint count);
 /* Rows needed above and below each slab by all steps together. */
 guint td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts);
 /* What the steps will want of the disk for rows [row0, row0 + n_rows), so that a device need not

@@ -60,6 +60,26 @@ td_rows_read_scan (gpointer user, TdRowRange range, float *out, GCancellable *ca
 }
 
 gboolean
+td_rows_read_views (TdScan *scan, const TdRowsViews *views, TdRowRange range, float *out,
+                    GCancellable *cancellable, GError **error)
+{
+  const gsize columns = td_scan_facts (scan)->n_columns;
+
+  for (guint index = 0, n; index < views->n; index += n) {
+    n = td_view_order_run (&views->order, index, views->n - index);
+    const TdFrameRange run = { TD_FRAME_PROJECTION,
+                               td_view_order_at (&views->order, index),
+                               n,
+                               range.first,
+                               range.count,
+                               views->n };
+    if (!td_scan_read_sinograms (scan, &run, out + index * columns, cancellable, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+gboolean
 td_rows_read_beside (const TdRowsOrigin *origin, const TdHeldRows *held, TdRowRange range,
                      float *out, GCancellable *cancellable, GError **error)
 {
@@ -106,7 +126,7 @@ struct TdPreparedRows {
   TdRowsOrigin origin;
   TdRowRange read;        /* what was read last */
   TdPreparationRows left; /* what is prepared in the buffer */
-  guint view0, n_views;   /* where they are not all of the scan's */
+  TdRowsViews views;      /* where they are not all of the scan's */
   guint halo;
 };
 
@@ -131,9 +151,9 @@ td_prepared_rows_new (const TdRowSource *source, TdQueue *queue, guint max_rows,
       || !(self->buffer = td_buffer_new (source->device, bytes, error))
       || !(self->held.rows = td_device_host_alloc (source->device, bytes, error)))
     return NULL;
-  self->n_views = n_views;
+  self->views.n = n_views;
   if (source->n_views)
-    td_prepared_rows_set_first_view (self, 0);
+    td_prepared_rows_set_views (self, td_view_order_from (0));
   return g_steal_pointer (&self);
 }
 
@@ -142,19 +162,17 @@ prepared_rows_read_views (gpointer user, TdRowRange range, float *out, GCancella
                           GError **error)
 {
   const TdPreparedRows *self = user;
-  const TdFrameRange frames
-      = { TD_FRAME_PROJECTION, self->view0, self->n_views, range.first, range.count };
 
-  return td_scan_read_sinograms (self->scan, &frames, out, cancellable, error);
+  return td_rows_read_views (self->scan, &self->views, range, out, cancellable, error);
 }
 
 void
-td_prepared_rows_set_first_view (TdPreparedRows *self, guint view)
+td_prepared_rows_set_views (TdPreparedRows *self, TdViewOrder order)
 {
-  self->view0 = view;
+  self->views.order = order;
   self->held.range.count = 0;
   td_prepared_rows_set_read (self, prepared_rows_read_views, self);
-  td_preparation_set_views (self->preparation, view, self->n_views);
+  td_preparation_set_views (self->preparation, order, self->views.n);
 }
 
 void

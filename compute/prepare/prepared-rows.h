@@ -19,6 +19,13 @@ typedef gboolean (*TdRowsRead) (gpointer user, TdRowRange range, float *out,
    thread is slower than a graphics card takes them. */
 gboolean td_rows_read_scan (gpointer scan, TdRowRange range, float *out, GCancellable *cancellable,
                             GError **error);
+/* Some views, in their order. */
+typedef struct {
+  TdViewOrder order;
+  guint n;
+} TdRowsViews;
+gboolean td_rows_read_views (TdScan *scan, const TdRowsViews *views, TdRowRange range, float *out,
+                             GCancellable *cancellable, GError **error);
 
 /* Raw rows in host memory, [row][view][column]. */
 typedef struct {
@@ -50,7 +57,7 @@ typedef struct {
   TdFlats *flats; /* shared with other preparations of the scan; NULL: its own */
   const TdStep *steps;
   guint n_steps;
-  guint n_views; /* of each row, by td_prepared_rows_set_first_view(); 0: all of the scan's */
+  guint n_views; /* of each row, by td_prepared_rows_set_views(); 0: all of the scan's */
 } TdRowSource;
 
 /**
@@ -65,8 +72,8 @@ TdPreparedRows *td_prepared_rows_new (const TdRowSource *source, TdQueue *queue,
                                       guint64 bytes, GError **error);
 void td_prepared_rows_free (TdPreparedRows *self); /* waits for its work */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdPreparedRows, td_prepared_rows_free)
-/* From now on rows have the source's n_views views from this one on. */
-void td_prepared_rows_set_first_view (TdPreparedRows *self, guint view);
+/* From now on rows have the source's n_views views in this order. */
+void td_prepared_rows_set_views (TdPreparedRows *self, TdViewOrder order);
 /* Reads through @read from now on. */
 void td_prepared_rows_set_read (TdPreparedRows *self, TdRowsRead read, gpointer user);
 

@@ -84,7 +84,8 @@ step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
 
 typedef struct {
   TdStep step, flat_field;
-  guint view0;
+  TdViewOrder views;
+  guint n_views;
   double low, high;
 } Held;
 
@@ -108,7 +109,10 @@ load_doses (TdSlab *slab, Held *held, GError **error)
 
   if (!buffer)
     return FALSE;
-  const float *values = (const float *) g_bytes_get_data (doses, NULL) + slab->view0;
+  const float *all = g_bytes_get_data (doses, NULL);
+  g_autofree float *values = g_new (float, slab->n_views);
+  for (guint i = 0; i < slab->n_views; i++)
+    values[i] = all[td_view_order_at (&slab->views, i)];
   if (!td_slab_upload (slab, buffer, values, bytes, error))
     return FALSE;
   held->low = held->high = values[0];
@@ -124,12 +128,12 @@ hold_doses (const TdStep *step, TdSlab *slab, GError **error)
 {
   Held *held = td_slab_kept (slab, "dose held");
   const TdStep *flat_field = td_slab_step (slab, "flat-field");
-  Held wanted = { .step = *step, .view0 = slab->view0 };
+  Held wanted = { .step = *step, .views = slab->views, .n_views = slab->n_views };
 
   if (flat_field)
     wanted.flat_field = *flat_field;
-  if (held && held->view0 == slab->view0 && td_step_equal (&held->step, step)
-      && td_step_equal (&held->flat_field, &wanted.flat_field))
+  if (held && td_view_order_equal (&held->views, &slab->views) && held->n_views == slab->n_views
+      && td_step_equal (&held->step, step) && td_step_equal (&held->flat_field, &wanted.flat_field))
     return held;
   if (!load_doses (slab, &wanted, error))
     return NULL;

@@ -37,9 +37,9 @@ typedef struct {
   guint row0, n_rows;
   TdStep step, mended; /* mended: "bad-pixels"; disabled if it did not run */
   guint n_dead;
-  float *places; /* of all views of the scan: td_flats_places(); on the device are those from view0
-                    on */
-  guint view0, n_views;
+  float *places;     /* of all views of the scan: td_flats_places() … */
+  TdViewOrder views; /* … on the device are those of these */
+  guint n_views;
 } Held;
 
 typedef struct {
@@ -181,9 +181,14 @@ step_flat_held_free (gpointer user)
 static gboolean
 send_places (TdSlab *slab, Held *held, GError **error)
 {
-  held->view0 = slab->view0;
+  g_autofree float *places = g_new (float, 2 * (gsize) slab->n_views);
+
+  for (guint i = 0; i < slab->n_views; i++)
+    memcpy (places + 2 * (gsize) i, held->places + 2 * (gsize) td_view_order_at (&slab->views, i),
+            2 * sizeof *places);
+  held->views = slab->views;
   held->n_views = slab->n_views;
-  return step_flat_send (slab, "flat-field places", held->places + 2 * (gsize) slab->view0,
+  return step_flat_send (slab, "flat-field places", places,
                          2 * sizeof (float) * (gsize) slab->n_views, error);
 }
 
@@ -242,7 +247,7 @@ hold_tables (const TdStep *step, TdSlab *slab, GError **error)
     held->n_rows = slab->n_rows;
     held->step = *step;
     held->mended = mended;
-  } else if ((held->view0 != slab->view0 || held->n_views != slab->n_views)
+  } else if ((!td_view_order_equal (&held->views, &slab->views) || held->n_views != slab->n_views)
              && !send_places (slab, held, error)) {
     held->n_rows = 0;
     return NULL;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/device/device.h"
+#include "compute/view-order.h"
 #include "dataset/scan.h"
 #include "flats.h"
 
@@ -39,9 +40,9 @@ typedef struct {
   TdQueue *queue;
   TdBuffer *data; /* float [n_rows][n_views][n_columns] */
   guint n_rows, n_views, n_columns;
-  guint row0;   /* detector row of data's first row */
-  guint view0;  /* the scan's view that comes first in data */
-  TdScan *scan; /* for facts, and for flats and darks */
+  guint row0;        /* detector row of data's first row */
+  TdViewOrder views; /* of data */
+  TdScan *scan;      /* for facts, and for flats and darks */
   GCancellable *cancellable;
   gpointer state; /* the pipeline's; see prepare.h */
 } TdSlab;

@@ -121,7 +121,7 @@ test_today (void)
 }
 
 /* Kernels that add views a quarter turn apart wait for three quarters of whole views, unless these
-   come from all quarters in turn. Groups of views and rows of sinograms do not come so. */
+   come from all quarters in turn. Rows of sinograms do not come so, nor do small groups. */
 static void
 test_together (void)
 {
@@ -355,6 +355,13 @@ test_sharing (void)
   td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &rows);
   td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 1, 2, &columns);
   assert_within (columns.back_project, 2 * rows.back_project, 1e-9);
+  /* Not so where a group has views of each quarter of the turn. */
+  problem.together = 4;
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 1, 2, &columns);
+  assert_within (columns.back_project, rows.back_project, 1e-9);
+  g_assert_false (td_model_groups_follow (&problem, 1));
+  g_assert_false (td_model_groups_follow (&problem, problem.n_views / 8));
+  g_assert_true (td_model_groups_follow (&problem, problem.n_views / 8 + 1));
 }
 
 /* A stage's units are its seconds on a machine that takes one for each. */

@@ -239,6 +239,42 @@ test_handout_late (void)
 }
 
 /* Chunks that come from all parts in turn divide a part. */
+/* Groups hold all views once. Where kernels add views a part of a turn apart together, a group has
+   the same of each part, if there are enough. */
+static void
+test_views (void)
+{
+  static const struct {
+    guint n_views, together, groups, parts;
+  } cases[] = { { 48, 4, 2, 4 },   { 48, 4, 6, 4 },    { 48, 4, 7, 1 }, { 48, 2, 7, 2 },
+                { 48, 1, 3, 1 },   { 45, 4, 3, 1 },    { 45, 0, 3, 1 }, { 1020, 4, 2, 4 },
+                { 1024, 4, 3, 4 }, { 1024, 4, 128, 4 } };
+  static const double speeds[] = { 1, 3, 1.5 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint n_views = cases[i].n_views, groups = cases[i].groups;
+    g_autofree double *shares = g_new (double, groups);
+    g_autofree guint *times = g_new0 (guint, n_views);
+
+    for (guint k = 0; k < groups; k++)
+      shares[k] = speeds[k % G_N_ELEMENTS (speeds)];
+    for (guint k = 0; k < groups; k++) {
+      const TdViewGroup group = td_grid_views (n_views, cases[i].together, shares, groups, k);
+      const guint of_each = group.count / group.parts, apart = n_views / group.parts;
+
+      g_assert_cmpuint (group.parts, ==, cases[i].parts);
+      g_assert_cmpuint (group.count % group.parts, ==, 0);
+      g_assert_cmpuint (group.count, >, 0);
+      g_assert_cmpuint (group.first % 2, ==, 0);
+      g_assert_cmpuint (k + 1 < groups ? of_each % 2 : 0, ==, 0);
+      for (guint v = 0; v < group.count; v++)
+        times[group.first + v % of_each + v / of_each * apart]++;
+    }
+    for (guint v = 0; v < n_views; v++)
+      g_assert_cmpuint (times[v], ==, 1);
+  }
+}
+
 static void
 test_gathered (void)
 {
@@ -258,6 +294,7 @@ main (int argc, char **argv)
   g_test_add_func ("/grid/choice", test_choice);
   g_test_add_func ("/grid/least-rows", test_least_rows);
   g_test_add_func ("/grid/shares", test_shares);
+  g_test_add_func ("/grid/views", test_views);
   g_test_add_func ("/grid/gathered", test_gathered);
   g_test_add_func ("/grid/parts", test_parts);
   g_test_add_func ("/grid/handout", test_handout);

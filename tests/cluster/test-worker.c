@@ -39,7 +39,7 @@ static const struct {
   { "offset", "--cone --columns 36 --rows 20 --views 64 --detector-offset-u 9" },
   { "long", "--cone --columns 220 --rows 220 --views 440 --logged" },
   { "held", "--cone --columns 64 --rows 64 --views 160 --logged" },
-  { "quarters", "--cone --columns 40 --rows 32 --views 48" },
+  { "quarters", "--cone --columns 40 --rows 32 --views 48 --drift 0.05" },
 };
 
 /* What the command line said on standard error; NULL: it did what was asked. (transfer full) */
@@ -376,7 +376,13 @@ test_few_grids (void)
 static void
 test_opencl (void)
 {
+  /* The kernel adds views of all quarters of the turn together, also those of a group. */
   static const Case cases[] = {
+    { 2, 1, 2, TRUE, "quarters", "opencl:0", "--kernel arithmetic" },
+    { 4, 2, 2, FALSE, "quarters", "opencl:0", "--kernel arithmetic --prepare dose" },
+    { 6, 2, 3, TRUE, "quarters", "opencl:0", "--kernel arithmetic" },
+    { 4, 2, 2, TRUE, "quarters", "opencl:0", "--kernel arithmetic", .mode = TD_CLUSTER_IFDK },
+    { 3, 1, 3, FALSE, "quarters", "opencl:0", "--kernel arithmetic", .mode = TD_CLUSTER_IFDK },
     { 2, 1, 2, TRUE, "full", "opencl:0", "--kernel standard" },
     { 4, 2, 2, TRUE, "full", "opencl:0", "--kernel standard" },
     { 4, 2, 2, FALSE, "offset", "opencl:0", .mode = TD_CLUSTER_IFDK },

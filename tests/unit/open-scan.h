@@ -47,3 +47,30 @@ check_stored (TdScan *scan, const TdFrameRange *range)
                        td_scan_facts (scan)->sample_type == TD_SAMPLE_UINT16 ? wide[i] : narrow[i]);
   return TRUE;
 }
+
+/* Rows that have room for other views beside these come to their places, and nothing is written
+   between them. */
+static inline void
+check_rows_apart (TdScan *scan, const TdFrameRange *range)
+{
+  const guint n_columns = td_scan_facts (scan)->n_columns, beside = 3;
+  const gsize line = (gsize) range->count * n_columns, apart = line + (gsize) beside * n_columns;
+  g_autofree float *whole = g_new (float, line * range->n_rows);
+  g_autofree float *spread = g_new (float, apart * range->n_rows);
+  TdFrameRange wide = *range;
+  g_autoptr (GError) error = NULL;
+
+  wide.row_frames = range->count + beside;
+  for (gsize i = 0; i < apart * range->n_rows; i++)
+    spread[i] = -77;
+  td_scan_read_sinograms (scan, range, whole, NULL, &error);
+  g_assert_no_error (error);
+  td_scan_read_sinograms (scan, &wide, spread, NULL, &error);
+  g_assert_no_error (error);
+  for (gsize row = 0; row < range->n_rows; row++) {
+    g_assert_cmpmem (spread + row * apart, line * sizeof *whole, whole + row * line,
+                     line * sizeof *whole);
+    for (gsize i = line; i < apart && row + 1 < range->n_rows; i++)
+      g_assert_cmpfloat (spread[row * apart + i], ==, -77);
+  }
+}

@@ -181,8 +181,9 @@ test_some_views (void)
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
   const TdFdkInput *input = ((const TdFdkPlan *) plan->extra)->input;
   for (guint i = 0; i < G_N_ELEMENTS (groups); i++) {
-    const TdFdkInput some = td_fdk_some_views (input, groups[i], (TdRowRange) { 3, 4 });
-    g_assert_cmpuint (some.view0, ==, groups[i].first);
+    const TdFdkInput some
+        = td_fdk_some_views (input, groups[i].first, groups[i].count, (TdRowRange) { 3, 4 });
+    g_assert_cmpuint (td_view_order_at (&some.views, 0), ==, groups[i].first);
     g_assert_cmpuint (some.task.n_views, ==, MIN (groups[i].count, VIEWS - groups[i].first));
     g_assert_cmpuint (some.row0, ==, 3);
     g_assert_cmpuint (some.n_rows, ==, 4);

@@ -159,6 +159,64 @@ test_view_groups (gconstpointer device)
   }
 }
 
+/* How many views a group's kernel adds together. */
+static guint
+group_together (const TdRecipe *recipe, TdViewGroup views)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdPlan) plan = td_plan_new_part (td_fdk_engine, td_fdk_scan, recipe,
+                                              &(TdPlanPart) { .views = views }, NULL, &error);
+  g_assert_no_error (error);
+  return td_plan_facts (plan)->symmetric_views;
+}
+
+/* Groups with views of each quarter of the turn: a kernel adds these four by four, as it does all
+   views. It does not those of a group that is one part of the turn. */
+static void
+test_parted_groups (gconstpointer device)
+{
+  static const TdViewGroup groups[] = { { 0, 16, 4 }, { 4, 4, 4 }, { 5, 16, 4 } };
+  static const TdViewGroup halves[] = { { 0, 4, 2 }, { 2, 32, 2 } };
+  static const struct {
+    const TdViewGroup *groups;
+    guint n;
+  } cuts[] = { { groups, G_N_ELEMENTS (groups) }, { halves, G_N_ELEMENTS (halves) } };
+  const gsize slice = TD_FDK_N * TD_FDK_N, n = 32 * slice;
+  g_autofree float *whole = g_new0 (float, n);
+  TdRecipe recipe;
+
+  if (!have (device))
+    return;
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, device, sizeof recipe.devices);
+  recipe.row_first = 5;
+  recipe.row_end = 37;
+  if (!g_str_equal (device, "host"))
+    g_strlcpy (recipe.family, "arithmetic", sizeof recipe.family);
+  const guint together = group_together (&recipe, (TdViewGroup) { 0 });
+  g_assert_cmpuint (together, ==, g_str_equal (device, "host") ? 1 : 4);
+  g_assert_cmpuint (group_together (&recipe, (TdViewGroup) { 0, 16 }), ==, 1);
+  run_part (&recipe, (TdViewGroup) { 0 }, &(Sums) { whole, slice });
+  for (TdFilterPlace place = TD_FILTER_ON_CPU; place <= TD_FILTER_ON_DEVICE; place++)
+    for (guint cut = 0; cut < G_N_ELEMENTS (cuts); cut++) {
+      g_autofree float *parts = g_new0 (float, n);
+      double off = 0, norm = 0;
+
+      recipe.filter_on = place;
+      for (guint g = 0; g < cuts[cut].n; g++) {
+        const TdViewGroup *group = &cuts[cut].groups[g];
+        g_assert_cmpuint (group_together (&recipe, *group), ==, MIN (group->parts, together));
+        run_part (&recipe, *group, &(Sums) { parts, slice });
+      }
+      for (gsize i = 0; i < n; i++) {
+        off += pow ((double) parts[i] - whole[i], 2);
+        norm += pow (whole[i], 2);
+      }
+      g_assert_cmpfloat (norm, >, 0);
+      g_assert_cmpfloat (sqrt (off / norm), <, 1e-6);
+    }
+}
+
 static void
 test_view_groups_refused (void)
 {
@@ -170,6 +228,13 @@ test_view_groups_refused (void)
   g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_clear_error (&error);
+  static const TdViewGroup parted[] = { { 5, 20, 4 }, { 0, 18, 4 }, { 0, 35, 5 } };
+  for (guint i = 0; i < G_N_ELEMENTS (parted); i++) {
+    part = (TdPlanPart) { .views = parted[i] };
+    g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_clear_error (&error);
+  }
   part = (TdPlanPart) { .first_slice = TD_FDK_N - 3, .n_slices = 4 };
   g_assert_null (td_plan_new_part (td_fdk_engine, td_fdk_scan, &recipe, &part, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
@@ -912,6 +977,8 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk/shares", test_shares);
   g_test_add_data_func ("/fdk/view-groups/host", "host", test_view_groups);
   g_test_add_data_func ("/fdk/view-groups/opencl", "opencl:0", test_view_groups);
+  g_test_add_data_func ("/fdk/parted-groups/host", "host", test_parted_groups);
+  g_test_add_data_func ("/fdk/parted-groups/opencl", "opencl:0", test_parted_groups);
   g_test_add_func ("/fdk/view-groups-refused", test_view_groups_refused);
   g_test_add_data_func ("/fdk/part-bits/host", "host", test_part_bits);
   g_test_add_data_func ("/fdk/part-bits/opencl", "opencl:0", test_part_bits);

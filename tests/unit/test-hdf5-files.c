@@ -50,6 +50,7 @@ test_dxchange (gconstpointer data)
   check_frame (scan, TD_FRAME_FLAT, 1, 31);
   check_frame (scan, TD_FRAME_DARK, 0, 40);
   check_sinograms (scan);
+  check_rows_apart (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 1, 5, 1, 2 });
 }
 
 /* rotation_start and rotation_step where theta was not kept. */

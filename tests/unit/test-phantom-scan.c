@@ -6,6 +6,7 @@
 #include "dataset/error.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
+#include "open-scan.h"
 
 static void
 small (TdPhantomScan *spec)
@@ -150,6 +151,7 @@ test_deterministic (void)
     for (guint v = 0; v < 7; v++)
       g_assert_cmpmem (views + (view * 7 + v) * 33, 33 * 4, sinograms + (v * 11 + view) * 33,
                        33 * 4);
+  check_rows_apart (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 4, 3, 2, 4 });
   /* Some views of some rows. */
   g_assert_true (td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 4, 3, 2, 4 },
                                          sinograms, NULL, NULL));

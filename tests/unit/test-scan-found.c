@@ -406,6 +406,7 @@ test_raw_sinograms (void)
   const TdFrameRange range = { TD_FRAME_PROJECTION, 5, 3, 1, 2 };
   g_assert_true (td_scan_read_sinograms (scan, &range, &line[0][0][0], NULL, NULL));
   g_assert_cmpfloat (line[1][2][4], ==, 2000 + 7 * COLUMNS + 4);
+  check_rows_apart (scan, &range);
   g_assert_true (td_scan_read (scan, &range, &line[0][0][0], NULL, NULL));
   g_assert_cmpfloat ((&line[0][0][0])[(2 * 2 + 1) * COLUMNS + 4], ==, 2000 + 7 * COLUMNS + 4);
   save_text (folder, "notes.txt", "of that day");

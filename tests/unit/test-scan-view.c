@@ -6,6 +6,7 @@
 #include "compute/cone/cone.h"
 #include "dataset/error.h"
 #include "dataset/scan-view.h"
+#include "open-scan.h"
 #include "tests/common/devices.h"
 
 #define COLUMNS 23
@@ -173,6 +174,7 @@ check_frames (TdScan *view, const Arrays *arrays, TdFrameKind kind, const TdScan
       for (guint c = 0; c < facts->n_columns; c++)
         assert_same (out[(r * count + f) * facts->n_columns + c],
                      by_hand (arrays, kind, frame, first + f, row0 + r, c));
+  check_rows_apart (view, &(TdFrameRange) { TD_FRAME_PROJECTION, first, count, row0, rows });
 }
 
 static void
@@ -181,8 +183,11 @@ test_frames (void)
   Arrays *arrays = g_new (Arrays, 1);
   g_autoptr (TdScan) scan = make_scan (arrays);
 
-  for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
-    const TdScanFrame *frame = &frames[i];
+  check_rows_apart (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 2, 4, 1, 3 });
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (frames); i++) {
+    const TdScanFrame *frame = &frames[i / 2];
+    /* As files are that hold projections, or sinograms. */
+    ((TdScanFacts *) td_scan_facts (scan))->sinogram_order = i % 2;
     const guint bc = MAX (frame->bin_columns, 1), br = MAX (frame->bin_rows, 1);
     const guint bv = MAX (frame->bin_views, 1), views = end_of_views (frame) - frame->crop_view;
     const guint columns = frame->crop_columns ? frame->crop_columns : COLUMNS;

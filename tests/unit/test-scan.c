@@ -117,6 +117,7 @@ check_rows (TdScan *scan, const Made *made)
         g_assert_cmpfloat (frames[(v * 4 + r) * COLUMNS + c], ==, truth);
         g_assert_cmpfloat (sinograms[(r * 5 + v) * COLUMNS + c], ==, truth);
       }
+  check_rows_apart (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 3, 5, 2, 4 });
   const TdSampleType type = td_scan_facts (scan)->sample_type;
   g_assert_true (check_stored (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 3, 5, 2, 4 })
                  == (type == TD_SAMPLE_UINT16 || type == TD_SAMPLE_UINT8));

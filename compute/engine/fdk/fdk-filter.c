@@ -124,7 +124,7 @@ static void
 stage_read_views (Stage *stage)
 {
   stage->reader = (TdFdkReader) { stage->run, 0, &stage->input };
-  td_prepared_rows_set_first_view (stage->rows, stage->input.view0);
+  td_prepared_rows_set_views (stage->rows, stage->input.views);
   td_prepared_rows_set_read (stage->rows, td_fdk_read, &stage->reader);
 }
 
@@ -213,8 +213,7 @@ fdk_filter_own (Stage *stage, guint place, float *views, GError **error)
   const TdJobGathered *gathered = &run->job->gathered;
   const TdFdkInput *all = run->fdk->input;
   const guint first = td_fdk_gathered_view (run->plan, place);
-  const TdFdkInput now
-      = td_fdk_some_views (all, (TdViewGroup) { first, run->plan->gathered }, gathered->rows);
+  const TdFdkInput now = td_fdk_some_views (all, first, run->plan->gathered, gathered->rows);
   const guint before = stage->input.task.n_views;
 
   stage->input = now;

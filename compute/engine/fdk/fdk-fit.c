@@ -108,7 +108,7 @@ enough_chunks (const TdFdkPlan *fdk)
 static TdFdkInput
 fdk_fit_filtered (const TdFdkPlan *fdk)
 {
-  return fdk->gathered ? td_fdk_some_views (fdk->input, (TdViewGroup) { 0, fdk->gathered },
+  return fdk->gathered ? td_fdk_some_views (fdk->input, 0, fdk->gathered,
                                             (TdRowRange) { 0, fdk->input->task.n_rows })
                        : *fdk->input;
 }

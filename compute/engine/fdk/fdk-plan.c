@@ -97,22 +97,28 @@ take_part (const TdPlan *plan, TdConeTask *task, GError **error)
   return TRUE;
 }
 
-/* The task of some of the views: each has the weight that it has among all. */
+/* The task of some of the views: each has the weight that it has among all. None of them comes
+   before its place, so that they can move one after another. */
 static void
 take_views (const TdPlan *plan, TdFdkInput *input)
 {
-  const gsize first = plan->views.first, n = plan->views.count;
+  const TdViewGroup *group = &plan->views;
+  const gsize n = group->count;
   TdConeTask *task = &input->task;
+  double *forms = task->tilted.homographies;
 
-  input->view0 = plan->views.first;
-  memmove (task->matrices, task->matrices + 12 * first, 12 * n * sizeof *task->matrices);
-  memmove (task->view_weights, task->view_weights + first, n * sizeof *task->view_weights);
-  memmove (input->angles_rad, input->angles_rad + first, n * sizeof *input->angles_rad);
-  if (task->tilted.n > 1) {
-    double *forms = task->tilted.homographies;
-    memmove (forms, forms + 9 * first, 9 * n * sizeof *forms);
-    task->tilted.n = (guint) n;
+  input->views = (TdViewOrder) { group->first, group->count / group->parts,
+                                 td_scan_facts (plan->scan)->n_views / group->parts, 0 };
+  for (gsize to = 0; to < n; to++) {
+    const gsize from = td_view_order_at (&input->views, (guint) to);
+    memmove (task->matrices + 12 * to, task->matrices + 12 * from, 12 * sizeof *task->matrices);
+    task->view_weights[to] = task->view_weights[from];
+    input->angles_rad[to] = input->angles_rad[from];
+    if (task->tilted.n > 1)
+      memmove (forms + 9 * to, forms + 9 * from, 9 * sizeof *forms);
   }
+  if (task->tilted.n > 1)
+    task->tilted.n = (guint) n;
   task->n_views = (guint) n;
 }
 
@@ -251,8 +257,8 @@ td_fdk_chunk_bytes (const TdFdkPlan *fdk)
 
   if (!fdk->gathered)
     return td_fdk_rows_bytes (input, fdk->fit.chunk_rows, fdk->fit.filter_rows);
-  const TdFdkInput whole = td_fdk_some_views (input, (TdViewGroup) { 0, fdk->gathered },
-                                              (TdRowRange) { 0, input->task.n_rows });
+  const TdFdkInput whole
+      = td_fdk_some_views (input, 0, fdk->gathered, (TdRowRange) { 0, input->task.n_rows });
   return td_fdk_rows_bytes (&whole, td_fdk_span_all (&whole).from.count, whole.n_rows);
 }
 
@@ -270,17 +276,17 @@ td_fdk_passes_views (const TdFdkPlan *fdk)
 }
 
 TdFdkInput
-td_fdk_some_views (const TdFdkInput *input, TdViewGroup views, TdRowRange rows)
+td_fdk_some_views (const TdFdkInput *input, guint first, guint n, TdRowRange rows)
 {
   TdFdkInput some = *input;
 
-  some.view0 += views.first;
-  some.task.n_views = MIN (views.count, input->task.n_views - views.first);
-  some.task.matrices += 12 * (gsize) views.first;
-  some.task.view_weights += views.first;
-  some.angles_rad += views.first;
+  some.views.place += first;
+  some.task.n_views = MIN (n, input->task.n_views - first);
+  some.task.matrices += 12 * (gsize) first;
+  some.task.view_weights += first;
+  some.angles_rad += first;
   if (some.task.tilted.n > 1) {
-    some.task.tilted.homographies += 9 * (gsize) views.first;
+    some.task.tilted.homographies += 9 * (gsize) first;
     some.task.tilted.n = some.task.n_views;
   }
   some.row0 = rows.first;

@@ -340,7 +340,7 @@ open_filter (TdFdkRowCache *cache, GError **error)
                                            recipe->n_steps, fdk->fit.chunk_rows, error);
   if (!cache->preparation)
     return FALSE;
-  td_preparation_set_views (cache->preparation, fdk->input->view0, fdk->input->task.n_views);
+  td_preparation_set_views (cache->preparation, fdk->input->views, fdk->input->task.n_views);
   if (facts->filtered)
     return TRUE;
   cache->filter = td_cone_filter_new (device, &fdk->input->task, &fdk->input->geometry,

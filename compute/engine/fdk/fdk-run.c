@@ -72,12 +72,11 @@ td_fdk_read (gpointer user, TdRowRange range, float *out, GCancellable *cancella
   const TdFdkPlan *fdk = reader->run->fdk;
   TdJob *job = reader->run->job;
   const gint64 start = g_get_monotonic_time ();
-  const TdFrameRange part = { TD_FRAME_PROJECTION, reader->input->view0,
-                              reader->input->task.n_views, range.first, range.count };
+  const TdRowsViews views = { reader->input->views, reader->input->task.n_views };
   gboolean ok;
 
-  if (part.count < td_scan_facts (fdk->scan)->n_views)
-    ok = td_scan_read_sinograms (fdk->scan, &part, out, cancellable, error);
+  if (views.n < td_scan_facts (fdk->scan)->n_views)
+    ok = td_rows_read_views (fdk->scan, &views, range, out, cancellable, error);
   else if (fdk->fit.n_chunks == 1) /* a preview: the engine remembers such */
     ok = td_engine_read_rows (reader->run->plan->engine, fdk->scan, range.first, range.count, out,
                               cancellable, error);

@@ -30,7 +30,7 @@ typedef struct {
   gboolean turned;        /* the latter */
   TdConeTask task;        /* of the recipe's slices and the views that are added */
   guint slice0, n_slices; /* of the task's: those that are computed */
-  guint view0;            /* the first of those in the scan */
+  TdViewOrder views;      /* those in the scan */
   TdGeometry geometry;    /* the scan's, with the recipe's centre */
   double *angles_rad;     /* of the task's views */
   double row_slope_rad;   /* of the detector's rows (cone-rectify.h) */
@@ -173,8 +173,9 @@ guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
 guint64 td_fdk_store_bytes (const TdFdkPlan *fdk);
 /* Only few of the views have room: a circular buffer, since one slab takes each view once. */
 gboolean td_fdk_passes_views (const TdFdkPlan *fdk);
-/* The input of some of the views and other rows of the detector; it borrows what it points to. */
-TdFdkInput td_fdk_some_views (const TdFdkInput *input, TdViewGroup views, TdRowRange rows);
+/* The input of up to @n of its views and of other rows of the detector; it borrows what it points
+   to. */
+TdFdkInput td_fdk_some_views (const TdFdkInput *input, guint first, guint n, TdRowRange rows);
 /* Whether so many of the scan's rows can be resampled at once: kernels count samples in 31 bits. */
 gboolean td_fdk_rows_fit (const TdFdkInput *input, guint from_rows);
 /* How many rows the filter takes at once for that. */
