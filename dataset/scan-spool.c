@@ -31,6 +31,7 @@ typedef struct {
   GMutex lock; /* all below, while frames are missing */
   Frames frames[N_KINDS];
   TdSampleType type; /* as copied */
+  gint64 took_us;    /* making what is there */
   guint8 *values;    /* [frame][row][column]; NULL: in the file, or nothing yet */
   int file;          /* -1: none */
 } Spool;
@@ -87,6 +88,7 @@ scan_spool_drop (Spool *spool)
   if (spool->file >= 0)
     close (spool->file);
   spool->file = -1;
+  spool->took_us = 0;
   for (guint i = 0; i < N_KINDS; i++)
     spool->frames[i].done = 0;
 }
@@ -171,13 +173,16 @@ copy_frames (Spool *spool, TdFrameKind kind, gboolean *inexact, GCancellable *ca
 static gboolean
 scan_spool_fill (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
 {
+  const gint64 start_us = g_get_monotonic_time ();
   gboolean inexact = FALSE;
 
   if (!make_room (spool, error))
     return FALSE;
   if (spool->frames[kind].done == spool->frames[kind].n)
     return TRUE;
-  if (!copy_frames (spool, kind, &inexact, cancellable, error))
+  const gboolean ok = copy_frames (spool, kind, &inexact, cancellable, error);
+  spool->took_us += g_get_monotonic_time () - start_us;
+  if (!ok)
     return FALSE;
   if (!inexact)
     return TRUE;
@@ -275,6 +280,17 @@ TdScan *
 td_scan_spool_base (const TdScan *scan)
 {
   return scan->vtable == &vtable ? ((Spool *) scan->source)->scan : NULL;
+}
+
+double
+td_scan_spool_seconds (TdScan *scan)
+{
+  Spool *spool = scan->source;
+
+  g_mutex_lock (&spool->lock);
+  const double seconds = spool->took_us * 1e-6;
+  g_mutex_unlock (&spool->lock);
+  return seconds;
 }
 
 void

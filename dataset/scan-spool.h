@@ -19,5 +19,7 @@ guint64 td_scan_spool_bytes (const TdScanFacts *facts, guint n_rows, TdSampleTyp
 guint64 td_scan_spool_work_bytes (const TdScanFacts *facts, guint n_rows);
 /* The scan that is copied; NULL: @scan is no copy. */
 TdScan *td_scan_spool_base (const TdScan *scan);
+/* Seconds that making the copy took, since it was last freed. */
+double td_scan_spool_seconds (TdScan *scan);
 /* Frees the copy because nobody reads it for now. The next read makes it anew. */
 void td_scan_spool_drop (TdScan *scan);

@@ -21,6 +21,7 @@ struct TdPlan {
   TdViewGroup views; /* of `scan`: those that are added; count and parts never 0 */
   guint gathered;    /* the part's; 0: rows are filtered as slabs want them */
   guint gathered_parts; /* the part's; at least 1 */
+  gboolean copied;      /* all is read before the first slab, which then waits in a copy */
   gboolean is_part;     /* td_plan_new_part(): slices come from the first to the last */
   double centre_px;     /* recipe.centre_px in columns of `scan` */
   TdEngine *engine;
@@ -56,8 +57,8 @@ guint64 td_plan_host_budget (const TdPlan *plan);
 guint64 td_plan_own_bytes (GPtrArray *devices);
 /* And beside that, what two reads of the scan that overlap hold to unpack its storage. */
 guint64 td_plan_unpack_bytes (const TdPlan *plan);
-/* Seconds, by the rate given and the storages' @times; 0: not known. Reading, computing and
-   writing overlap: it is the longest of them, and what the others take for one of @n_slabs. 0
+/* Seconds, by the rate given and the storages' @times; 0: not known. After what is read first,
+   reading, computing and writing overlap: the longest of them, and the others' for one slab. 0
    slabs: rates of storage that are not known are left out. */
 double td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_per_s,
                          guint n_slabs);
@@ -65,6 +66,7 @@ double td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double up
    full) */
 char *td_plan_read_key (const TdPlan *plan);
 char *td_plan_write_key (const TdPlan *plan);
+char *td_plan_copy_key (const TdPlan *plan); /* reading TdPlan.copied's copy */
 
 /* The recipe's axis in columns and rows of plan->scan. */
 TdAxisLine td_plan_axis (const TdPlan *plan);

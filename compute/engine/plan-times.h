@@ -7,6 +7,7 @@ typedef struct TdPlan TdPlan; /* plan.h */
    overlap. NAN: no job has shown it, "not known yet". */
 typedef struct {
   double read, compute, write;
+  double first; /* of the reading: before the first slab, so that nothing overlaps it */
 } TdPlanTimes;
 
 /* Any thread. */

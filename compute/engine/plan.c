@@ -676,6 +676,15 @@ td_plan_write_key (const TdPlan *plan)
                           plan->recipe.output_bits, storage);
 }
 
+char *
+td_plan_copy_key (const TdPlan *plan)
+{
+  g_autofree char *storage = td_file_storage (g_get_tmp_dir ());
+
+  return g_strdup_printf ("read copy %s from %s",
+                          td_sample_name (td_scan_facts (plan->scan)->sample_type), storage);
+}
+
 /* Seconds for @bytes; NAN: no job has shown the rate. To name a file system takes a look at all
    that are mounted, so that @key is made only for what is moved. */
 static double
@@ -696,6 +705,11 @@ td_plan_times (const TdPlan *plan, TdPlanTimes *times)
   const guint64 write = plan->output ? facts->write_bytes : 0;
 
   times->read = plan_storage_s (plan, read, td_plan_read_key);
+  times->first = plan->copied ? times->read : 0;
+  if (plan->copied) {
+    const double again = plan_storage_s (plan, read, td_plan_copy_key);
+    times->read += isnan (again) ? 0 : again; /* of a job so short that it told no rate */
+  }
   times->compute = plan->updates_per_s > 0 ? facts->updates / plan->updates_per_s : NAN;
   times->write = plan_storage_s (plan, write, td_plan_write_key);
 }
@@ -705,11 +719,12 @@ td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_p
 {
   if (updates_per_s <= 0 || (n_slabs > 0 && isnan (times->read + times->write)))
     return 0;
-  const double reading = isnan (times->read) ? 0 : times->read;
+  const double first = isnan (times->first) ? 0 : times->first;
+  const double reading = isnan (times->read) ? 0 : times->read - first;
   const double writing = isnan (times->write) ? 0 : times->write;
   const double computing = plan->facts.updates / updates_per_s;
   const double longest = MAX (computing, MAX (reading, writing));
-  return longest + (n_slabs > 0 ? (reading + computing + writing - longest) / n_slabs : 0);
+  return first + longest + (n_slabs > 0 ? (reading + computing + writing - longest) / n_slabs : 0);
 }
 
 static void

@@ -535,6 +535,40 @@ test_rows_together (gconstpointer data)
   td_test_volume_clear (&volume);
 }
 
+static void
+dawdle (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+        float *frames)
+{
+  if (kind == TD_FRAME_PROJECTION)
+    g_usleep (100000);
+}
+
+/* All of them are unpacked before the first slab: the next plan adds that to what overlaps. */
+static void
+test_rows_together_time (void)
+{
+  g_autoptr (TdScan) inner = phantom_scan (64, 80, 60);
+  Counting counting = { .spoil = dawdle };
+  g_autoptr (TdScan) together = counting_scan (&counting, inner);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume volume;
+  TdPlanTimes times;
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", 33.25);
+  together->facts.in_memory = FALSE;
+  together->facts.rows_together = 80;
+  reconstruct (together, &recipe, &volume);
+  td_test_volume_clear (&volume);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, together, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  td_plan_times (plan, &times);
+  g_assert_cmpfloat (times.first, >=, 0.1);
+  g_assert_cmpfloat (times.read, >=, times.first);
+  const double without = td_plan_estimate (plan, &(TdPlanTimes) { 0 }, 1e9, 2);
+  g_assert_cmpfloat (td_plan_estimate (plan, &times, 1e9, 2), >=, without + times.first);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -556,6 +590,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/rows-together/counts", GINT_TO_POINTER (TRUE), test_rows_together);
   g_test_add_data_func ("/engine/rows-together/fractions", GINT_TO_POINTER (FALSE),
                         test_rows_together);
+  g_test_add_func ("/engine/rows-together/time", test_rows_together_time);
   g_test_add_func ("/engine/cancel", test_cancel);
   g_test_add_func ("/engine/progress", test_progress);
   g_test_add_func ("/engine/reader-notes", test_reader_notes);

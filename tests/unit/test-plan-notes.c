@@ -436,12 +436,15 @@ test_estimate (void)
   g_assert_cmpfloat_with_epsilon (none.compute, 3, 1e-9);
   plan->facts.updates = 1e9;
   for (guint i = 0; i < G_N_ELEMENTS (times); i++) {
-    const TdPlanTimes given = { times[i].read_s, times[i].compute_s, times[i].write_s };
+    const TdPlanTimes given = { times[i].read_s, times[i].compute_s, times[i].write_s, 0 };
     g_assert_cmpfloat_with_epsilon (
         td_plan_estimate (plan, &given, 1e9 / times[i].compute_s, times[i].slabs), times[i].seconds,
         1e-9);
     g_assert_cmpfloat (td_plan_estimate (plan, &given, 0, times[i].slabs), ==, 0);
   }
+  /* What is read before the first slab has nothing beside it. */
+  const TdPlanTimes copied = { 30, 10, 5, 20 };
+  g_assert_cmpfloat_with_epsilon (td_plan_estimate (plan, &copied, 1e8, 3), 35, 1e-9);
 }
 
 /* The host's memory: the recipe's limit, six tenths of what there is, and what a process has. */

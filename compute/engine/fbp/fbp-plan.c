@@ -551,6 +551,7 @@ fbp_plan_decide_spool (TdPlan *plan, TdFbp *fbp)
                 "The scan's storage unpacks %u rows for one: frames are read once, and wait for "
                 "their rows to be wanted in a temporary file (%s).",
                 facts->rows_together, size);
+  plan->copied = TRUE;
   fbp->spool = td_scan_spool_new (plan->scan, row0, (guint) wanted, facts->sample_type, FALSE);
 }
 

@@ -347,6 +347,15 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
   return TRUE;
 }
 
+static void
+fbp_run_tell_read_rate (Run *run, double seconds, char *(*key_of) (const TdPlan *plan))
+{
+  if (seconds <= TD_RATE_LEAST_S)
+    return;
+  g_autofree char *key = key_of (run->plan);
+  td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes, seconds);
+}
+
 /* The last one knows how fast the storage was. */
 static void
 fbp_run_slab_was_read (Run *run, Slab *slab)
@@ -356,10 +365,12 @@ fbp_run_slab_was_read (Run *run, Slab *slab)
   const double seconds = run->read_us * 1e-6;
   td_monitor_unlock (&run->monitor);
   td_monitor_put (&run->monitor, &run->ready, slab);
-  if (all && seconds > TD_RATE_LEAST_S && !td_scan_facts (run->plan->scan)->in_memory) {
-    g_autofree char *key = td_plan_read_key (run->plan);
-    td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes, seconds);
-  }
+  if (!all || td_scan_facts (run->plan->scan)->in_memory)
+    return;
+  const double first = run->fbp->spool ? td_scan_spool_seconds (run->fbp->spool) : 0;
+  fbp_run_tell_read_rate (run, run->fbp->spool ? first : seconds, td_plan_read_key);
+  if (run->fbp->spool)
+    fbp_run_tell_read_rate (run, seconds - first, td_plan_copy_key);
 }
 
 /* The slab to be read next, with a slot; NULL: there is none. */
