@@ -101,8 +101,9 @@ cli_centre_print_text (const TdAxisResult *result, double middle_row, const Pict
                   result->tilt_uncertainty_deg, result->agreed ? "agreed" : "not agreed");
   else
     td_cli_print ("  centre        not found\n");
-  if (result->advice)
-    td_cli_print ("  note          %s\n", result->advice);
+  g_autofree char *advice = td_message_words (result->advice, NULL);
+  if (advice)
+    td_cli_print ("  note          %s\n", advice);
   if (!picture)
     return;
   td_cli_print ("  picture       row %u about these columns:\n", picture->row);
@@ -157,7 +158,8 @@ cli_centre_print_json (const TdAxisResult *result, double middle_row, const char
   td_json_add_number (builder, "tilt_deg", result->tilt_deg);
   td_json_add_number (builder, "tilt_uncertainty_deg", result->tilt_uncertainty_deg);
   td_json_add_boolean (builder, "agreed", result->agreed);
-  td_json_add_string (builder, "advice", result->advice);
+  g_autofree char *advice = td_message_words (result->advice, NULL);
+  td_json_add_string (builder, "advice", advice);
   add_methods (builder, result, middle_row);
   if (picture) {
     td_json_begin_object (builder, "picture");

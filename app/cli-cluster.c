@@ -74,7 +74,7 @@ cli_cluster_add_facts (JsonBuilder *builder, const TdRemoteFacts *facts)
   td_json_add_string (builder, "place", facts->place);
   td_json_add_string (builder, "folder", facts->folder);
   td_json_add_string (builder, "state", td_remote_state_name (facts->state));
-  g_autofree char *why = td_remote_words (facts->why, NULL);
+  g_autofree char *why = td_message_words (facts->why, NULL);
   td_json_add_string (builder, "why", why);
   td_json_add_string (builder, "scheduler_id", facts->scheduler_id);
   td_json_add_string (builder, "output", facts->output);
@@ -93,7 +93,7 @@ cli_cluster_add_facts (JsonBuilder *builder, const TdRemoteFacts *facts)
   json_builder_end_array (builder);
   td_json_begin_list (builder, "notes");
   for (guint i = 0; facts->notes[i]; i++) {
-    g_autofree char *words = td_remote_words (facts->notes[i], NULL);
+    g_autofree char *words = td_message_words (facts->notes[i], NULL);
     json_builder_add_string_value (builder, words);
   }
   json_builder_end_array (builder);
@@ -143,12 +143,12 @@ cli_cluster_end (TdRemoteJob *job, gboolean json)
       td_cli_print ("%s: %s, by job %s on %s\n", facts.output ? facts.output : facts.output_there,
                     td_remote_state_name (facts.state), facts.id, facts.place);
     for (guint i = 0; !json && facts.notes[i]; i++) {
-      g_autofree char *words = td_remote_words (facts.notes[i], NULL);
+      g_autofree char *words = td_message_words (facts.notes[i], NULL);
       td_cli_print ("  note  %s\n", words);
     }
     return TD_CLI_DONE;
   }
-  g_autofree char *why = td_remote_words (facts.why, NULL);
+  g_autofree char *why = td_message_words (facts.why, NULL);
   td_cli_say ("job %s was %s%s%s", facts.id,
               facts.state == TD_REMOTE_CANCELLED ? "cancelled"
               : facts.state == TD_REMOTE_LOST    ? "lost"
@@ -161,9 +161,10 @@ cli_cluster_end (TdRemoteJob *job, gboolean json)
 static void
 cli_cluster_show (const TdRemoteFacts *facts, char **shown)
 {
+  g_autofree char *why = td_message_words (facts->why, NULL);
   g_autofree char *key = g_strdup_printf (
       "%s%s%s%s%s", td_remote_state_name (facts->state), facts->stage ? ", " : "",
-      facts->stage ? facts->stage : "", facts->why ? ": " : "", facts->why ? facts->why : "");
+      facts->stage ? facts->stage : "", why ? ": " : "", why ? why : "");
 
   if (facts->state == TD_REMOTE_RUNNING || facts->state == TD_REMOTE_QUEUED)
     td_cli_progress (facts->stage && facts->state == TD_REMOTE_RUNNING

@@ -102,8 +102,10 @@ cli_devices_print_text (GPtrArray *reports)
     td_cli_print ("%-10s %s%s%s", entry->id, entry->name, *memory ? ", " : "", memory);
     if (report->same_as)
       td_cli_print (" (the same hardware as %s)", report->same_as);
-    if (!entry->available)
-      td_cli_print ("\n           not available: %s", entry->reason);
+    if (!entry->available) {
+      g_autofree char *reason = td_message_words (entry->reason, NULL);
+      td_cli_print ("\n           not available: %s", reason);
+    }
     td_cli_print ("\n");
     print_tests (report);
   }
@@ -155,7 +157,8 @@ cli_devices_print_json (GPtrArray *reports, gboolean tested)
     td_json_add_string (builder, "kind", kind_name (entry->kind));
     td_json_add_string (builder, "api", entry->api);
     td_json_add_boolean (builder, "available", entry->available);
-    td_json_add_string (builder, "reason", entry->reason);
+    g_autofree char *reason = td_message_words (entry->reason, NULL);
+    td_json_add_string (builder, "reason", reason);
     td_json_add_integer (builder, "memory_bytes", entry->memory_bytes);
     td_json_add_string (builder, "same_as", report->same_as);
     if (tested) {

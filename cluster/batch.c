@@ -235,7 +235,8 @@ batch_add_row (GString *csv, const TdBatchRow *row)
   td_csv_add_text (csv, row->searched ? row->agreed ? "yes" : "no" : NULL);
   td_csv_add_number (csv, row->seconds);
   td_csv_add_text (csv, has_volume ? row->output : NULL);
-  td_csv_add_text (csv, row->why);
+  g_autofree char *why = td_message_words (row->why, NULL);
+  td_csv_add_text (csv, why);
   g_string_append_c (csv, '\n');
 }
 

@@ -39,7 +39,7 @@ typedef struct {
   gboolean searched, agreed;  /* the axis was found; by methods that agree */
   double seconds;             /* NAN: not known */
   double fraction;            /* of the work, while it runs */
-  char *why;                  /* it failed or was passed over; NULL */
+  char *why;                  /* it failed or was passed over, for td_message_words(); NULL */
 } TdBatchRow;
 
 TdBatchRow *td_batch_row_new (const char *path, const char *output);

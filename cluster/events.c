@@ -9,6 +9,7 @@
 
 #include "compute/recipe/json.h"
 #include "dataset/json-text.h"
+#include "dataset/json-walk.h"
 #include "dataset/output.h"
 
 struct TdEvents {
@@ -40,6 +41,23 @@ td_events_free (TdEvents *events)
   g_clear_object (&events->builder);
   close (events->file);
   g_free (events);
+}
+
+void
+td_events_add_message (JsonBuilder *builder, const char *packed)
+{
+  g_autofree char *text = td_message_words (packed, NULL);
+
+  td_json_add_string (builder, "text", text);
+  td_json_add_string (builder, "message", packed);
+}
+
+const char *
+td_events_said (JsonNode *event)
+{
+  const char *message = td_json_string (event, "message");
+
+  return message ? message : td_json_string (event, "text");
 }
 
 JsonBuilder *

@@ -20,6 +20,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEvents, td_events_free)
 
 /* Members that say what the volume is, for whoever shows a job's slices. */
 void td_events_add_volume (JsonBuilder *builder, const TdPlanFacts *facts);
+/* The members "text", which is for people who read the file, and "message", which another process
+   renders. @packed: as of td_message_pack(). */
+void td_events_add_message (JsonBuilder *builder, const char *packed);
+/* What an event says, as td_message_unpack() takes it; NULL: nothing. */
+const char *td_events_said (JsonNode *event);
 /* Begins an event; add its members, then td_events_end(). */
 JsonBuilder *td_events_begin (TdEvents *events, const char *event);
 /* Appends it. A file that cannot be written is complained of once, on standard error: the job goes

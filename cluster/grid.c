@@ -21,8 +21,8 @@ grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
                   "A grid of %u rows cannot share %u slices; ask for fewer rows", grid->rows,
                   limits->n_slices);
   else if (grid->columns > 1 && limits->one_column)
-    td_set_error (error, TD_ERROR_INVALID, "A grid of %u columns cannot share the views: %s",
-                  grid->columns, limits->one_column);
+    td_set_error (error, TD_ERROR_INVALID, "A grid of %u columns cannot share the views: %p",
+                  grid->columns, td_message_unpack (limits->one_column));
   else if (grid->columns > MAX (1, limits->n_views / VIEW_STEP))
     td_set_error (error, TD_ERROR_INVALID,
                   "A grid of %u columns cannot share %u views; ask for fewer columns",

@@ -288,6 +288,14 @@ td_launch_record (const TdClusterProfile *profile, const char *const *words,
 
 /* ── The worker there ── */
 
+/* What the command printed on standard error. */
+static TdMessage *
+launch_said (const TdShellResult *result)
+{
+  return *result->error ? td_message_new ("%s", result->error)
+                        : td_message_new_plain ("it said nothing");
+}
+
 static char *
 launch_first_line (const char *text)
 {
@@ -332,11 +340,12 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
                   "the same on both",
                   td_shell_name (shell), version, TD_VERSION);
   else
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "the worker \"%s\" on %s does not run: %s",
-                  profile->worker, td_shell_name (shell),
-                  *result.error ? result.error : "it says nothing");
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "the worker \"%s\" on %s does not run: %p",
+                  profile->worker, td_shell_name (shell), launch_said (&result));
   return FALSE;
 }
+
+#define BENCHMARK N_ ("benchmark")
 
 /* Adds the options of srun and salloc. */
 static void
@@ -375,7 +384,7 @@ static char *
 launch_run (const TdClusterProfile *profile, const char *what, const char *last_line,
             GPtrArray *words, GCancellable *cancellable, GError **error)
 {
-  const guint limit_s = g_str_equal (what, "benchmark") ? BENCHMARK_LIMIT_S : PROBE_LIMIT_S;
+  const guint limit_s = g_str_equal (what, BENCHMARK) ? BENCHMARK_LIMIT_S : PROBE_LIMIT_S;
   g_autofree char *script = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT
                                              "shift\numask 077\nmkdir -p -- \"$root\"\n%s",
                                              profile->setup ? profile->setup : "", last_line);
@@ -387,8 +396,8 @@ launch_run (const TdClusterProfile *profile, const char *what, const char *last_
     return NULL;
   if (result.status == 0)
     return g_steal_pointer (&result.out);
-  td_set_error (error, TD_ERROR_IO, "the %s on %s failed: %s", what, td_shell_name (shell),
-                *result.error ? result.error : "it said nothing");
+  td_set_error (error, TD_ERROR_IO, "the %p on %s failed: %p", td_message_unpack (what),
+                td_shell_name (shell), launch_said (&result));
   return NULL;
 }
 
@@ -409,7 +418,7 @@ td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable,
   }
   launch_add_all (words, (char **) command->pdata);
   g_ptr_array_add (words, NULL);
-  return launch_run (profile, "benchmark", "\"$@\" \"$root\"", words, cancellable, error);
+  return launch_run (profile, BENCHMARK, "\"$@\" \"$root\"", words, cancellable, error);
 }
 
 char *
@@ -430,5 +439,5 @@ td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
   launch_add_probe_launcher (profile, words);
   launch_add_worker (profile, words, (const char *const *) rest->pdata);
   g_ptr_array_add (words, NULL);
-  return launch_run (profile, "probe", "\"$@\" --write \"$root\"", words, cancellable, error);
+  return launch_run (profile, N_ ("probe"), "\"$@\" --write \"$root\"", words, cancellable, error);
 }

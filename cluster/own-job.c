@@ -230,22 +230,13 @@ own_job_end (OwnJob *self)
   g_mutex_unlock (&self->telling);
 }
 
-/* Fields stay in braces: who reads the event names them (td_remote_words()). */
-static char *
-own_job_keep_field (const char *field, const char *value, const char *argument)
-{
-  return value      ? g_strdup_printf ("{%s=%s}", field, value)
-         : argument ? g_strdup_printf ("{%s:%s}", field, argument)
-                    : g_strdup_printf ("{%s}", field);
-}
-
 static void
 own_job_tell_notes (OwnJob *self, TdMessage *const *notes)
 {
   for (guint i = 0; notes && notes[i]; i++) {
-    g_autofree char *text = td_message_text (notes[i], own_job_keep_field);
+    g_autofree char *note = td_message_pack (notes[i]);
     JsonBuilder *builder = own_job_begin (self, "note");
-    td_json_add_string (builder, "text", text);
+    td_events_add_message (builder, note);
     own_job_end (self);
   }
 }
@@ -357,12 +348,12 @@ static void
 own_job_tell_failed (OwnJob *self, const GError *error)
 {
   g_autoptr (TdMessage) message = td_error_message (error);
-  g_autofree char *text = td_message_text (message, own_job_keep_field);
+  g_autofree char *said = td_message_pack (message);
   g_autofree char *words = td_error_text (error, NULL);
   JsonBuilder *builder = own_job_begin (self, "failed");
 
   td_json_add_string (builder, "stage", self->stage);
-  td_json_add_string (builder, "text", text);
+  td_events_add_message (builder, said);
   own_job_end (self);
   fprintf (stderr, "tomodesk-cli: %s\n", words);
 }
@@ -536,11 +527,11 @@ own_job_on_wait (guint ahead, gboolean paused, gpointer user)
 static gboolean
 own_job_plan (OwnJob *self, GError **error)
 {
-  self->stage = "opening the scan";
+  self->stage = N_ ("opening the scan");
   self->scan = td_job_file_open_scan (&self->file, self->cancellable, error);
   if (!self->scan)
     return FALSE;
-  self->stage = "planning";
+  self->stage = N_ ("planning");
   self->engine = td_engine_new (td_methods);
   self->plan = td_plan_new (self->engine, self->scan, &self->file.recipe, self->file.output,
                             self->cancellable, error);
@@ -555,7 +546,7 @@ own_job_carry_out (OwnJob *self, GError **error)
   if (g_mkdir_with_parents (slices, 0700) == 0)
     own_job_remove_slices (self, NULL);
   own_job_tell_start (self);
-  self->stage = "reading";
+  self->stage = N_ ("reading");
   TdJob *job = td_job_new (self->plan);
   td_job_set_overwrite (job, self->file.overwrite);
   td_job_set_sink (job, own_job_on_slices, self);
@@ -604,7 +595,7 @@ own_batch_on_search (gpointer user)
 {
   OwnJob *self = user;
 
-  self->stage = "finding the axis";
+  self->stage = N_ ("finding the axis");
   JsonBuilder *builder = own_job_begin (self, "progress");
   td_json_add_string (builder, "stage", self->stage);
   td_json_add_number (builder, "done", self->n_ended);
@@ -665,7 +656,7 @@ own_batch_do (OwnJob *self, const TdScanOptions *options, TdBatchRow *row, guint
                              .user = self };
   g_autoptr (GError) reason = NULL;
 
-  self->stage = "waiting";
+  self->stage = N_ ("waiting");
   g_autoptr (TdOwnTurn) turn
       = own_turn_take (self->folder, own_job_on_wait, self, self->cancellable, error);
   if (!turn)
@@ -676,11 +667,11 @@ own_batch_do (OwnJob *self, const TdScanOptions *options, TdBatchRow *row, guint
   g_mutex_unlock (&self->lock);
   row->state = TD_BATCH_RUNNING;
   own_batch_tell_row (self, index, row);
-  self->stage = "opening the scan";
+  self->stage = N_ ("opening the scan");
   td_batch_do (&work, row, self->cancellable, &reason);
   if (row->state == TD_BATCH_FAILED) {
     g_autoptr (TdMessage) message = td_error_message (reason);
-    row->why = td_message_text (message, own_job_keep_field);
+    row->why = td_message_pack (message);
   }
   own_batch_recall_axis (self, row);
   own_batch_count (self, row);
@@ -746,7 +737,7 @@ own_batch_watch (OwnJob *self, const TdScanOptions *options, GError **error)
 
   own_batch_tell_start (self);
   while (!g_cancellable_set_error_if_cancelled (self->cancellable, error)) {
-    self->stage = "watching";
+    self->stage = N_ ("watching");
     if (!own_batch_run_arrivals (self, options, arrivals, &n, error))
       return FALSE;
     g_usleep (WATCH_US);
@@ -889,7 +880,7 @@ int
 td_own_job_run (const char *folder)
 {
   OwnJob self = { .folder = folder,
-                  .stage = "waiting",
+                  .stage = N_ ("waiting"),
                   .began_us = g_get_monotonic_time (),
                   .cancellable = g_cancellable_new (),
                   .loop = g_main_loop_new (NULL, FALSE) };

@@ -168,8 +168,8 @@ profile_line_of (const Source *source, const char *key)
 static gboolean
 profile_refuse (const Source *source, const char *key, const char *why, GError **error)
 {
-  td_set_error (error, TD_ERROR_BAD_FILE, "%s, line %u: \"%s\" %s", source->path,
-                profile_line_of (source, key), key, why);
+  td_set_error (error, TD_ERROR_BAD_FILE, "%s, line %u: \"%s\" %p", source->path,
+                profile_line_of (source, key), key, td_message_unpack (why));
   return FALSE;
 }
 
@@ -185,7 +185,7 @@ profile_read_file (const Source *source, const Key *key, const char *text, char 
   *value = td_text_load (path, MAX_BYTES, NULL);
   if (*value)
     return TRUE;
-  g_autofree char *why = g_strdup_printf ("names %s, which cannot be read", path);
+  g_autofree char *why = td_message_packed ("names %s, which cannot be read", path);
   return profile_refuse (source, key->key, why, error);
 }
 
@@ -197,34 +197,36 @@ profile_take (const Source *source, const Key *key, TdClusterProfile *profile, G
   gint64 number;
 
   if (!text)
-    return profile_refuse (source, key->key, "has an escape that is none; write \\\\ for \\",
+    return profile_refuse (source, key->key, N_ ("has an escape that is none; write \\\\ for \\"),
                            error);
   if (key->value != VALUE_LINES && strpbrk (text, "\n\r"))
-    return profile_refuse (source, key->key, "is one line; only setup may have several", error);
+    return profile_refuse (source, key->key, N_ ("is one line; only setup may have several"),
+                           error);
   if (key->value != VALUE_LINES && key->value != VALUE_LIST && !*g_strstrip (text))
-    return profile_refuse (source, key->key, "is empty: give a value, or remove the line", error);
+    return profile_refuse (source, key->key, N_ ("is empty: give a value, or remove the line"),
+                           error);
   switch (key->value) {
   case VALUE_TEXT:
   case VALUE_LINES: *(char **) member = g_steal_pointer (&text); return TRUE;
   case VALUE_LIST:
     *(char ***) member = g_key_file_get_string_list (source->file, GROUP, key->key, NULL, NULL);
     return *(char ***) member
-           || profile_refuse (source, key->key, "is no list of words with ; between", error);
+           || profile_refuse (source, key->key, N_ ("is no list of words with ; between"), error);
   case VALUE_FILE: return profile_read_file (source, key, text, member, error);
   case VALUE_SIZE:
     return td_parse_size (text, member)
-           || profile_refuse (source, key->key, "is no size, such as 16G", error);
+           || profile_refuse (source, key->key, N_ ("is no size, such as 16G"), error);
   case VALUE_SWITCH:
     *(gboolean *) member = g_str_equal (text, "rsync");
     return *(gboolean *) member || g_str_equal (text, "none")
-           || profile_refuse (source, key->key, "is rsync or none", error);
+           || profile_refuse (source, key->key, N_ ("is rsync or none"), error);
   case VALUE_MODE:
     return td_cluster_mode_from_name (text, member)
-           || profile_refuse (source, key->key, "is slab, ifdk or slices", error);
+           || profile_refuse (source, key->key, N_ ("is slab, ifdk or slices"), error);
   default:
     if (!td_parse_integer (text, key->least, MAX_COUNT, &number)) {
       g_autofree char *why
-          = g_strdup_printf ("is a whole number from %u to %u", key->least, MAX_COUNT);
+          = td_message_packed ("is a whole number from %u to %u", key->least, MAX_COUNT);
       return profile_refuse (source, key->key, why, error);
     }
     *(guint *) member = (guint) number;
@@ -242,17 +244,18 @@ profile_check (const Source *source, const TdClusterProfile *profile, GError **e
     return FALSE;
   }
   if (profile->host && (*profile->host == '-' || strpbrk (profile->host, " \t:'\"")))
-    return profile_refuse (source, "host", "is no host as \"ssh HOST\" takes it", error);
+    return profile_refuse (source, "host", N_ ("is no host as \"ssh HOST\" takes it"), error);
   if (profile->ssh_config && !profile->host)
-    return profile_refuse (source, "ssh-config", "is for profiles with a \"host\"", error);
+    return profile_refuse (source, "ssh-config", N_ ("is for profiles with a \"host\""), error);
   if (profile->staging && !profile->host)
     return profile_refuse (source, "staging",
-                           "is for profiles with a \"host\": this computer has the files", error);
+                           N_ ("is for profiles with a \"host\": this computer has the files"),
+                           error);
   for (guint i = 0; profile->map && profile->map[i]; i++) {
     const char *sign = strchr (profile->map[i], '=');
     if (profile->map[i][0] != '/' || !sign || sign[1] != '/')
       return profile_refuse (source, "map",
-                             "is a list of LOCAL=REMOTE, both whole paths of folders", error);
+                             N_ ("is a list of LOCAL=REMOTE, both whole paths of folders"), error);
   }
   return TRUE;
 }
@@ -269,10 +272,10 @@ profile_fill (const Source *source, TdClusterProfile *profile, GError **error)
       continue;
     if (!key && (strstr (given[i], "pass") || strstr (given[i], "secret")))
       return profile_refuse (source, given[i],
-                             "is not kept here: let ssh log in with a key (ssh-add)", error);
+                             N_ ("is not kept here: let ssh log in with a key (ssh-add)"), error);
     if (!key)
-      return profile_refuse (source, given[i],
-                             "is no key of a profile; the guide to clusters lists them", error);
+      return profile_refuse (
+          source, given[i], N_ ("is no key of a profile; the guide to clusters lists them"), error);
     if (!(key->kinds & (1u << profile->kind))) {
       g_autofree char *why = g_strdup_printf ("is not used with kind = %s", kinds[profile->kind]);
       return profile_refuse (source, key->key, why, error);
@@ -321,7 +324,7 @@ profile_kind (const Source *source, TdClusterKind *kind, GError **error)
       return TRUE;
     }
   if (text)
-    return profile_refuse (source, "kind", "is local, ssh or slurm", error);
+    return profile_refuse (source, "kind", N_ ("is local, ssh or slurm"), error);
   td_set_error (error, TD_ERROR_BAD_FILE,
                 "%s has no line \"kind = local\", \"ssh\" or \"slurm\" below [Profile]",
                 source->path);

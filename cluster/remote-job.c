@@ -17,6 +17,7 @@
 #include "dataset/message.h"
 #include "dataset/text-file.h"
 #include "dataset/scan-writer.h"
+#include "events.h"
 #include "launch.h"
 #include "slurm.h"
 
@@ -64,7 +65,8 @@ struct TdRemoteJob {
 };
 
 static const char *const state_names[]
-    = { "staged", "queued", "running", "done", "failed", "cancelled", "lost" };
+    = { N_ ("staged"), N_ ("queued"),    N_ ("running"), N_ ("done"),
+        N_ ("failed"), N_ ("cancelled"), N_ ("lost") };
 
 const char *
 td_remote_state_name (TdRemoteState state)
@@ -175,18 +177,29 @@ remote_append (char ***list, const char *line)
   (*list)[n + 1] = NULL;
 }
 
-char *
-td_remote_words (const char *text, TdNaming naming)
+/* Takes @message. */
+static char *
+remote_pack (TdMessage *message)
 {
-  g_autoptr (TdMessage) message = text ? td_message_new_plain (text) : NULL;
+  char *text = td_message_pack (message);
 
-  return message ? td_message_text (message, naming) : NULL;
+  td_message_unref (message);
+  return text;
+}
+
+/* With the lock. */
+static void
+remote_job_set_why (TdRemoteJob *job, const GError *error)
+{
+  g_autofree char *why = remote_pack (td_error_message (error));
+
+  remote_set_text (&job->facts.why, why);
 }
 
 char *
 td_remote_facts_line (const TdRemoteFacts *facts)
 {
-  g_autofree char *why = td_remote_words (facts->why, NULL);
+  g_autofree char *why = td_message_words (facts->why, NULL);
   GString *text = g_string_new (td_remote_state_name (facts->state));
 
   if (facts->state == TD_REMOTE_RUNNING || facts->state == TD_REMOTE_STAGED) {
@@ -548,7 +561,7 @@ remote_job_on_copied (double fraction, gpointer user)
   TdRemoteJob *job = user;
 
   g_mutex_lock (&job->lock);
-  remote_set_text (&job->facts.stage, "copying the scan");
+  remote_set_text (&job->facts.stage, N_ ("copying the scan"));
   job->facts.fraction = fraction;
   g_mutex_unlock (&job->lock);
 }
@@ -709,7 +722,7 @@ td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   if (!done) /* it can be submitted once more */
     g_clear_pointer (&job->facts.folder, g_free);
   if (!done && error && *error)
-    remote_set_text (&job->facts.why, (*error)->message);
+    remote_job_set_why (job, *error);
   g_mutex_unlock (&job->lock);
   return done;
 }
@@ -947,7 +960,7 @@ remote_job_take_start (TdRemoteJob *job, JsonNode *event)
   facts->first_row = td_json_count (event, "first_row");
   facts->pixel_mm = remote_number (event, "pixel_mm", 0);
   remote_set_text (&facts->units, td_json_string (event, "units"));
-  remote_set_text (&facts->stage, "starting");
+  remote_set_text (&facts->stage, N_ ("starting"));
   facts->fraction = 0;
 }
 
@@ -1041,16 +1054,20 @@ remote_job_take_scan (TdRemoteJob *job, JsonNode *event)
 static void
 remote_job_take_failure (TdRemoteJob *job, JsonNode *event)
 {
-  const char *text = td_json_string (event, "text"), *node = td_json_string (event, "node");
+  const char *text = td_events_said (event), *node = td_json_string (event, "node");
   const char *stage = td_json_string (event, "stage");
   const double rank = td_json_number (event, "rank");
 
   job->told.end = TD_REMOTE_FAILED;
   g_free (job->told.text);
-  job->told.text = isnan (rank) || !node
-                       ? g_strdup (text ? text : "the worker does not say why")
-                       : g_strdup_printf ("rank %.0f on %s%s%s: %s", rank, node, stage ? ", " : "",
-                                          stage ? stage : "", text ? text : "no reason was given");
+  if (isnan (rank) || !node) {
+    job->told.text = g_strdup (text ? text : N_ ("the worker does not say why"));
+    return;
+  }
+  TdMessage *why = td_message_unpack (text ? text : N_ ("no reason was given"));
+  job->told.text = remote_pack (
+      stage ? td_message_new ("rank %.0f on %s, %p: %p", rank, node, td_message_unpack (stage), why)
+            : td_message_new ("rank %.0f on %s: %p", rank, node, why));
 }
 
 /* What each stage took, beside what the worker's model had said, if it had. */
@@ -1058,7 +1075,7 @@ static void
 remote_job_note_stages (TdRemoteJob *job, JsonNode *event)
 {
   JsonNode *stages = td_json_at (event, "stages");
-  g_autoptr (GString) text = g_string_new (NULL);
+  TdMessage *all = NULL;
 
   if (!stages || !JSON_NODE_HOLDS_OBJECT (stages))
     return;
@@ -1068,13 +1085,16 @@ remote_job_note_stages (TdRemoteJob *job, JsonNode *event)
     const double took_s = remote_number (stages, at->data, 0);
     const double said_s = td_json_number (event, predicted);
 
-    g_string_append_printf (text, "%s%s %.3g s", text->len ? ", " : "Stages: ", (char *) at->data,
-                            took_s);
-    if (!isnan (said_s))
-      g_string_append_printf (text, " (%.3g s predicted)", said_s);
+    TdMessage *name = td_message_unpack (at->data);
+    TdMessage *one = isnan (said_s)
+                         ? td_message_new ("%p %.3g s", name, took_s)
+                         : td_message_new ("%p %.3g s (%.3g s predicted)", name, took_s, said_s);
+    all = all ? td_message_new ("%p, %p", all, one) : td_message_new ("Stages: %p", one);
   }
-  if (text->len)
-    remote_append (&job->facts.notes, text->str);
+  if (all) {
+    g_autofree char *note = remote_pack (all);
+    remote_append (&job->facts.notes, note);
+  }
 }
 
 static void
@@ -1103,8 +1123,8 @@ remote_job_take_event (TdRemoteJob *job, JsonNode *event)
     remote_job_take_scan (job, event);
   } else if (g_str_equal (name, "slice")) {
     remote_job_take_slice (job, event);
-  } else if (g_str_equal (name, "note") && td_json_string (event, "text")) {
-    remote_append (&facts->notes, td_json_string (event, "text"));
+  } else if (g_str_equal (name, "note") && td_events_said (event)) {
+    remote_append (&facts->notes, td_events_said (event));
   } else if (g_str_equal (name, "done")) {
     job->told.end = TD_REMOTE_DONE;
     facts->seconds = remote_number (event, "seconds", job->told.last_s - job->told.first_s);
@@ -1161,8 +1181,8 @@ static void
 remote_job_settle_silent (TdRemoteJob *job, const Look *look, const TdSlurmState *slurm)
 {
   g_autofree char *line = remote_telling_line (look->error);
-  g_autofree char *said = slurm ? td_slurm_explain (slurm) : NULL;
-  g_autofree char *why = NULL;
+  g_autoptr (TdMessage) said = slurm ? td_slurm_explain (slurm) : NULL;
+  g_autoptr (TdMessage) why = NULL;
   TdRemoteState state = TD_REMOTE_FAILED;
 
   if (look->cancel) {
@@ -1173,25 +1193,29 @@ remote_job_settle_silent (TdRemoteJob *job, const Look *look, const TdSlurmState
     state = TD_REMOTE_CANCELLED;
   if (said && !g_str_has_prefix (slurm->state, "FAILED")
       && !g_str_has_prefix (slurm->state, "COMPLETED"))
-    why = g_strdup (said);
+    why = g_steal_pointer (&said);
   else if (g_strcmp0 (look->status, "127") == 0)
-    why = g_strdup_printf (
-        "a program was not found on the node: %s. Set \"worker\", \"launcher\" or "
-        "\"setup\" in the profile",
-        line ? line : "see the log");
+    why = td_message_new ("a program was not found on the node: %p. Set \"worker\", \"launcher\" "
+                          "or \"setup\" in the profile",
+                          line ? td_message_new ("%s", line)
+                               : td_message_new_plain (N_ ("see the log")));
   else if (look->status)
-    why = g_strdup_printf ("the launcher ended with status %s: %s. The log has the rest",
-                           look->status, line ? line : "it printed nothing");
+    why = td_message_new (
+        "the launcher ended with status %s: %p. The log has the rest", look->status,
+        line ? td_message_new ("%s", line) : td_message_new_plain (N_ ("it printed nothing")));
   else if (said)
-    why = g_strdup_printf ("%s%s%s", said, line ? ": " : "", line ? line : "");
+    why = line ? td_message_new ("%p: %s", g_steal_pointer (&said), line) : g_steal_pointer (&said);
   else {
     state = TD_REMOTE_LOST;
-    why = g_strdup_printf (
-        "its processes are gone without a word%s%s. Look at the log, and submit the "
-        "job again",
-        line ? ": " : "", line ? line : "");
+    why = line
+              ? td_message_new ("its processes are gone without a word: %s. Look at the log, and "
+                                "submit the job again",
+                                line)
+              : td_message_new_plain ("its processes are gone without a word. Look at the log, and "
+                                      "submit the job again");
   }
-  remote_job_set_state (job, state, why);
+  g_autofree char *packed = td_message_pack (why);
+  remote_job_set_state (job, state, packed);
 }
 
 /* TRUE: the state is known; FALSE: processes ended, which must be looked at again. */
@@ -1231,15 +1255,15 @@ remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancella
   const Launched *launched = &job->launched;
 
   if (look->missing)
-    remote_job_set_state (job, TD_REMOTE_LOST, "its folder is gone");
+    remote_job_set_state (job, TD_REMOTE_LOST, N_ ("its folder is gone"));
   else if (job->told.end != TD_REMOTE_RUNNING)
     remote_job_set_state (job, job->told.end, job->told.text);
   else if (launched->known && launched->scheduler_id)
     return remote_job_settle_slurm (job, look, again, cancellable, error);
   else if (launched->known && g_strcmp0 (launched->boot, look->boot) != 0)
     remote_job_set_state (job, TD_REMOTE_LOST,
-                          "the computer was restarted, or this is another one of that name. Submit "
-                          "the job again");
+                          N_ ("the computer was restarted, or this is another one of that name. "
+                              "Submit the job again"));
   else if (launched->known && look->alive > 0)
     remote_job_set_state (
         job, job->told.queued && !job->told.started ? TD_REMOTE_QUEUED : TD_REMOTE_RUNNING, NULL);
@@ -1249,9 +1273,9 @@ remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancella
     remote_job_set_state (job, TD_REMOTE_RUNNING, NULL);
   else if (job->told.started)
     remote_job_set_state (job, TD_REMOTE_LOST,
-                          "it was started by hand, and has said nothing for a minute");
+                          N_ ("it was started by hand, and has said nothing for a minute"));
   else
-    remote_job_set_state (job, TD_REMOTE_STAGED, "it was not launched");
+    remote_job_set_state (job, TD_REMOTE_STAGED, N_ ("it was not launched"));
   return TRUE;
 }
 
@@ -1303,7 +1327,7 @@ td_remote_job_look (TdRemoteJob *job, GCancellable *cancellable, GError **error)
     return TRUE;
   if (!g_error_matches (problem, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
     g_mutex_lock (&job->lock);
-    remote_set_text (&job->facts.why, problem->message);
+    remote_job_set_why (job, problem);
     g_mutex_unlock (&job->lock);
   }
   g_propagate_error (error, g_steal_pointer (&problem));
@@ -1435,8 +1459,8 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
   if (!td_remote_state_ended (job->facts.state) || job->facts.state == TD_REMOTE_DONE
       || !job->launched.known) {
     td_set_error (error, TD_ERROR_INVALID,
-                  "the job %s is %s: only one that failed, was cancelled or was lost can go on",
-                  job->facts.id, td_remote_state_name (job->facts.state));
+                  "the job %s is %p: only one that failed, was cancelled or was lost can go on",
+                  job->facts.id, td_message_unpack (td_remote_state_name (job->facts.state)));
     return FALSE;
   }
   if (!td_shell_do (job->shell, prepare, folder, &record, cancellable, error))
@@ -1523,8 +1547,8 @@ td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *ca
 
   td_remote_job_facts (job, &facts);
   if (facts.state != TD_REMOTE_DONE || !facts.output || !facts.output_there) {
-    td_set_error (error, TD_ERROR_INVALID, "the job %s has no volume yet: it is %s", facts.id,
-                  td_remote_state_name (facts.state));
+    td_set_error (error, TD_ERROR_INVALID, "the job %s has no volume yet: it is %p", facts.id,
+                  td_message_unpack (td_remote_state_name (facts.state)));
     return FALSE;
   }
   if (!facts.to_be_fetched || g_file_test (facts.output, G_FILE_TEST_EXISTS))

@@ -43,7 +43,8 @@ typedef struct {
   char *output;       /* the volume, as this computer calls it; NULL: it does not see it */
   char *output_there; /* as the cluster calls it */
   gboolean to_be_fetched;
-  char *why;         /* why it waits, failed or was lost; what happened to the connection; NULL */
+  char *why;         /* why it waits, failed or was lost; what happened to the connection; NULL.
+                        For td_message_words() */
   char *stage;       /* that it is in; NULL: none yet */
   double fraction;   /* of the stage, 0 … 1 */
   double rate;       /* units a second; 0: unknown */
@@ -52,7 +53,7 @@ typedef struct {
   double seconds;    /* it took, or has taken; < 0: not started */
   guint ranks;       /* 0: not known yet */
   char **rank_lines; /* a line a rank: node, device, kernel, its part of the volume; never NULL */
-  char **notes;      /* never NULL; as @why for td_remote_words() */
+  char **notes;      /* never NULL; as @why */
   guint nx, ny, n_slices, first_row, slice_rows; /* of the volume; 0: not known yet */
   guint slices_done, n_passes; /* n_passes 0: the method has none, or it is not known */
   guint ahead;                 /* jobs of this computer that go before it */
@@ -129,8 +130,5 @@ GBytes *td_remote_job_read (TdRemoteJob *job, const char *path, GCancellable *ca
 char *td_remote_job_log (TdRemoteJob *job, GCancellable *cancellable, GError **error);
 
 void td_remote_job_facts (TdRemoteJob *job, TdRemoteFacts *facts);
-/* What a job says, with the fields that it names as the reader calls them (NULL: options).
-   (transfer full); NULL for NULL. */
-char *td_remote_words (const char *text, TdNaming naming);
 /* A line for people: state, stage, rate, time left. (transfer full) */
 char *td_remote_facts_line (const TdRemoteFacts *facts);

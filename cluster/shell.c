@@ -152,9 +152,11 @@ shell_set_error (const TdShell *shell, const char *words, GError **error)
                   "and check the key",
                   shell->host, shell->host);
   else
-    td_set_error (error, TD_ERROR_IO,
-                  "%s cannot be reached: %s. Check the network and \"ssh %s\"; jobs there go on",
-                  shell->host, *why ? why : "the connection was closed", shell->host);
+    td_set_error (
+        error, TD_ERROR_IO,
+        "%s cannot be reached: %p. Check the network and \"ssh %s\"; jobs there go on", shell->host,
+        *why ? td_message_new ("%s", why) : td_message_new_plain ("the connection was closed"),
+        shell->host);
 }
 
 static void
@@ -659,8 +661,9 @@ td_shell_do (TdShell *shell, const char *script, const char *const *words, char 
     return FALSE;
   if (result.status != 0) {
     const char *last = strrchr (result.error, '\n');
-    td_set_error (error, TD_ERROR_IO, "%s: %s", td_shell_name (shell),
-                  *result.error ? (last ? last + 1 : result.error) : "a command failed");
+    td_set_error (error, TD_ERROR_IO, "%s: %p", td_shell_name (shell),
+                  *result.error ? td_message_new ("%s", last ? last + 1 : result.error)
+                                : td_message_new_plain ("a command failed"));
     return FALSE;
   }
   if (out)

@@ -96,8 +96,9 @@ slurm_ask_queue (TdShell *shell, Queue *queue, GCancellable *cancellable, GError
     return FALSE;
   queue->queue_time = g_get_monotonic_time ();
   if (result.status != 0) {
-    td_set_error (error, TD_ERROR_IO, "squeue on %s says: %s", td_shell_name (shell),
-                  *result.error ? result.error : "nothing");
+    td_set_error (error, TD_ERROR_IO, "squeue on %s says: %p", td_shell_name (shell),
+                  *result.error ? td_message_new ("%s", result.error)
+                                : td_message_new_plain ("nothing"));
     return FALSE;
   }
   g_hash_table_remove_all (queue->states);
@@ -157,28 +158,31 @@ td_slurm_ask (TdShell *shell, const char *id, guint patience_s, TdSlurmState *st
   return answered;
 }
 
-char *
+TdMessage *
 td_slurm_explain (const TdSlurmState *state)
 {
   static const struct {
     const char *state, *text;
   } ends[] = {
-    { "TIMEOUT", "the job reached its wall time. Raise \"time\" in the profile; submitted again, "
-                 "the job goes on from the parts that are finished" },
-    { "CANCELLED", "the job was cancelled outside this program (scancel)" },
-    { "NODE_FAIL", "a node failed. Submit the job again; it goes on from the finished parts" },
-    { "BOOT_FAIL", "a node did not start. Submit the job again" },
-    { "OUT_OF_MEMORY", "a node ran out of memory. Ask for more with scheduler-options = --mem=…, "
-                       "or lower \"memory\" in the profile" },
-    { "PREEMPTED", "the job gave way to another one. Submit the job again; it goes on from the "
-                   "finished parts" },
-    { "DEADLINE", "the job's deadline passed" },
+    { "TIMEOUT",
+      N_ ("the job reached its wall time. Raise \"time\" in the profile; submitted again, "
+          "the job goes on from the parts that are finished") },
+    { "CANCELLED", N_ ("the job was cancelled outside this program (scancel)") },
+    { "NODE_FAIL", N_ ("a node failed. Submit the job again; it goes on from the finished parts") },
+    { "BOOT_FAIL", N_ ("a node did not start. Submit the job again") },
+    { "OUT_OF_MEMORY",
+      N_ ("a node ran out of memory. Ask for more with scheduler-options = --mem=…, "
+          "or lower \"memory\" in the profile") },
+    { "PREEMPTED", N_ ("the job gave way to another one. Submit the job again; it goes on from the "
+                       "finished parts") },
+    { "DEADLINE", N_ ("the job's deadline passed") },
   };
 
   for (guint i = 0; state->state && i < G_N_ELEMENTS (ends); i++)
     if (g_str_has_prefix (state->state, ends[i].state))
-      return g_strdup_printf ("Slurm says %s: %s", state->state, ends[i].text);
+      return td_message_new ("Slurm says %s: %p", state->state,
+                             td_message_new_plain (ends[i].text));
   if (state->state && state->reason)
-    return g_strdup_printf ("Slurm says %s, %s", state->state, state->reason);
-  return state->state ? g_strdup_printf ("Slurm says %s", state->state) : NULL;
+    return td_message_new ("Slurm says %s, %s", state->state, state->reason);
+  return state->state ? td_message_new ("Slurm says %s", state->state) : NULL;
 }

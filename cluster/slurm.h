@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "dataset/message.h"
 #include "shell.h"
 
 /**
@@ -29,5 +30,5 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdSlurmState, td_slurm_state_clear)
    end are asked about in this way. */
 gboolean td_slurm_ask (TdShell *shell, const char *id, guint patience_s, TdSlurmState *state,
                        GCancellable *cancellable, GError **error);
-/* A sentence on how the job ended and what to do; NULL: its end says nothing. (transfer full) */
-char *td_slurm_explain (const TdSlurmState *state);
+/* How the job ended and what to do; NULL: its end says nothing. (transfer full) */
+TdMessage *td_slurm_explain (const TdSlurmState *state);

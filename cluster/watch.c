@@ -125,15 +125,14 @@ watch_abort (TdWatch *watch, int status)
 }
 
 static void
-watch_tell_failed (TdWatch *watch, guint rank, const char *node, const char *stage,
-                   const char *text)
+watch_tell_failed (TdWatch *watch, guint rank, const char *node, const char *stage, const char *why)
 {
   JsonBuilder *builder = td_watch_event_begin (watch, "failed");
 
   td_json_add_string (builder, "stage", stage);
   td_json_add_integer (builder, "rank", rank);
   td_json_add_string (builder, "node", node);
-  td_json_add_string (builder, "text", text);
+  td_events_add_message (builder, why);
   td_watch_event_end (watch);
 }
 
@@ -172,23 +171,23 @@ watch_end_told (const TdWatch *watch)
 }
 
 static void
-watch_fail_rank (TdWatch *watch, guint rank, const char *node, const char *stage, const char *text)
+watch_fail_rank (TdWatch *watch, guint rank, const char *node, const char *stage, const char *why)
 {
   if (watch->stopping_us || watch_end_told (watch)) /* what comes after "done" changes nothing */
     return;
-  watch_tell_failed (watch, rank, node, stage, text);
+  watch_tell_failed (watch, rank, node, stage, why);
   watch_stop (watch, TD_WORKER_FAILED);
 }
 
 /* Another rank: rank 0 may be gone. The first of those that are left tells. */
 G_NORETURN static void
-watch_fail_alone (TdWatch *watch, const char *text)
+watch_fail_alone (TdWatch *watch, const char *why)
 {
   g_usleep ((gulong) (100000 * MIN (watch->rank, 5)));
   if (!watch_end_told (watch)) {
     watch->events = td_events_open (watch->folder, NULL);
     if (watch->events)
-      watch_tell_failed (watch, (guint) watch->rank, watch->node, watch->stage, text);
+      watch_tell_failed (watch, (guint) watch->rank, watch->node, watch->stage, why);
   }
   watch_abort (watch, TD_WORKER_FAILED);
 }
@@ -242,7 +241,7 @@ watch_tell_note (TdWatch *watch, JsonNode *root)
 
   td_json_add_string (builder, "id", td_json_string (root, "id"));
   td_json_add_string (builder, "field", td_json_string (root, "field"));
-  td_json_add_string (builder, "text", td_json_string (root, "text"));
+  td_events_add_message (builder, td_json_string (root, "message"));
   td_watch_event_end (watch);
 }
 
@@ -325,7 +324,7 @@ watch_handle (TdWatch *watch, guint from, const char *text)
   } else if (strcmp (kind, "failed") == 0) {
     peer->stopped = TRUE;
     watch_fail_rank (watch, from, td_json_string (root, "node"), td_json_string (root, "stage"),
-                     td_json_string (root, "text"));
+                     td_json_string (root, "message"));
   } else if (strcmp (kind, "stopped") == 0) {
     peer->stopped = TRUE;
   } else if (strcmp (kind, "finished") == 0) {
@@ -493,32 +492,33 @@ watch_look_for_lost (TdWatch *watch)
 {
   for (int i = 1; watch->rank == 0 && i < watch->size; i++)
     if (watch_has_lost (watch, &watch->peers[i])) {
-      g_autofree char *text = g_strdup_printf (
+      g_autoptr (TdMessage) message = td_message_new (
           "Rank %d has not been heard of for %d seconds: its process or its node has ended, or the "
           "network is cut; look at the job's log, and start the job again, which goes on where it "
           "was",
           i, (int) ((watch->awake_us - watch->peers[i].heard_us) / G_USEC_PER_SEC));
+      g_autofree char *why = td_message_pack (message);
       watch->peers[i].stopped = TRUE; /* nobody waits for it */
-      watch_fail_rank (watch, (guint) i, NULL, watch->peers[i].stage, text);
+      watch_fail_rank (watch, (guint) i, NULL, watch->peers[i].stage, why);
     }
   if (watch->rank != 0 && watch_has_lost (watch, &watch->peers[0]))
     watch_fail_alone (watch,
-                      "Rank 0 has not been heard of: its process or its node has ended; look "
-                      "at the job's log, and start the job again, which goes on where it "
-                      "was");
+                      N_ ("Rank 0 has not been heard of: its process or its node has ended; look "
+                          "at the job's log, and start the job again, which goes on where it "
+                          "was"));
 }
 
 static void
 watch_look_for_signal (TdWatch *watch)
 {
-  static const char text[]
-      = "The job was ended from outside (signal %d): another rank has ended, the wall time was "
-        "reached, or it was cancelled by the scheduler; look at the job's log, and start the job "
-        "again, which goes on where it was";
-  g_autofree char *said = watch_signal ? g_strdup_printf (text, (int) watch_signal) : NULL;
-
-  if (!said || watch->stopping_us)
+  if (!watch_signal || watch->stopping_us)
     return;
+  g_autoptr (TdMessage) message = td_message_new (
+      "The job was ended from outside (signal %d): another rank has ended, the wall time was "
+      "reached, or it was cancelled by the scheduler; look at the job's log, and start the job "
+      "again, which goes on where it was",
+      (int) watch_signal);
+  g_autofree char *said = td_message_pack (message);
   if (watch->rank == 0 && td_job_is_cancelled (watch->folder)) {
     watch_stop (watch, TD_WORKER_CANCELLED);
     return;
@@ -610,7 +610,7 @@ td_watch_new (MPI_Comm comm, const char *folder, TdEvents *events, GCancellable 
   watch->node = g_strdup (g_get_host_name ());
   watch->events = events;
   watch->cancellable = g_object_ref (cancellable);
-  watch->stage = "starting";
+  watch->stage = N_ ("starting");
   watch->sending = g_ptr_array_new_with_free_func (message_free);
   watch->peers = g_new0 (Peer, watch->size);
   watch->lost_us = watch_find_limit ();
@@ -679,11 +679,11 @@ td_watch_note (TdWatch *watch, const TdMessage *note)
 {
   JsonBuilder *builder = message_begin ("note");
   g_autofree char *field = td_message_field (note);
-  g_autofree char *text = td_message_text (note, NULL);
+  g_autofree char *packed = td_message_pack (note);
 
   td_json_add_string (builder, "id", td_message_id (note));
   td_json_add_string (builder, "field", field);
-  td_json_add_string (builder, "text", text);
+  td_json_add_string (builder, "message", packed);
   watch_post (watch, 0, builder);
 }
 
@@ -742,11 +742,13 @@ void
 td_watch_fail (TdWatch *watch, const GError *error)
 {
   JsonBuilder *builder = message_begin ("failed");
-  g_autofree char *text = td_error_text (error, NULL);
+  g_autoptr (TdMessage) message = td_error_message (error);
+  g_autofree char *packed = td_message_pack (message);
+  g_autofree char *text = td_message_text (message, NULL);
 
   td_json_add_string (builder, "node", watch->node);
   td_json_add_string (builder, "stage", watch->stage);
-  td_json_add_string (builder, "text", text);
+  td_json_add_string (builder, "message", packed);
   fprintf (stderr, "tomodesk-worker: rank %d on %s: %s\n", watch->rank, watch->node, text);
   watch_post (watch, 0, builder);
   watch_await_end ();

@@ -207,7 +207,7 @@ worker_make_plan (Worker *worker, GError **error)
 {
   g_autofree char *text = NULL;
 
-  td_watch_stage (worker->watch, "planning");
+  td_watch_stage (worker->watch, N_ ("planning"));
   if (worker->rank == 0) {
     worker->whole = td_plan_new (worker->engine, worker->scan, &worker->recipe, worker->job.output,
                                  worker->cancellable, error);
@@ -296,6 +296,14 @@ worker_parts_in_order (const Worker *worker)
   return together == 1 || n_views % (2 * together) == 0;
 }
 
+static char *
+worker_pack_error (const GError *error)
+{
+  g_autoptr (TdMessage) message = td_error_message (error);
+
+  return td_message_pack (message);
+}
+
 /* Why one rank must add all views of its slices; NULL: it need not. (transfer full) */
 static char *
 worker_one_column (Worker *worker)
@@ -307,24 +315,25 @@ worker_one_column (Worker *worker)
   g_autoptr (TdPlan) some = NULL;
 
   if (worker_hands_out (worker))
-    return g_strdup ("rows are handed out whole in the mode slices; take the mode slab");
+    return g_strdup (N_ ("rows are handed out whole in the mode slices; take the mode slab"));
   if (!worker->job.cluster.ordered) {
     some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
     return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
                ? NULL
-               : td_error_text (error, NULL);
+               : worker_pack_error (error);
   }
   if (!worker_parts_in_order (worker))
-    return g_strdup ("its kernel adds views half a turn or a quarter apart together, and the "
-                     "order of the views was asked for; take another kernel, or one column");
+    return g_strdup (N_ ("its kernel adds views half a turn or a quarter apart together, and the "
+                         "order of the views was asked for; take another kernel, or one column"));
   for (int i = 1; i < worker->size; i++)
     if (strcmp (worker->ranks[i].kernel, worker->ranks[0].kernel) != 0)
-      return g_strdup ("the ranks have different kernels, and the bits of one process were asked "
-                       "for; name the device, or take one column");
+      return g_strdup (
+          N_ ("the ranks have different kernels, and the bits of one process were asked "
+              "for; name the device, or take one column"));
   some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
   return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
              ? NULL
-             : td_error_text (error, NULL);
+             : worker_pack_error (error);
 }
 
 /* How fast a rank is, by what earlier jobs of its device left, if the ranks differ. */
@@ -672,7 +681,7 @@ worker_begin_output (Worker *worker, GError **error)
 static gboolean
 worker_open_output (Worker *worker, GError **error)
 {
-  td_watch_stage (worker->watch, "opening the output");
+  td_watch_stage (worker->watch, N_ ("opening the output"));
   if (worker->rank == 0 && !worker_begin_output (worker, error))
     return FALSE;
   worker_share (worker, &worker->decided, sizeof worker->decided);
@@ -849,15 +858,15 @@ static const struct {
   const char *name;
   gsize offset;
 } stages[] = {
-  { "start", G_STRUCT_OFFSET (TdPipelineTimes, start) },
-  { "read", G_STRUCT_OFFSET (TdPipelineTimes, read) },
-  { "filter", G_STRUCT_OFFSET (TdPipelineTimes, filter) },
-  { "gather", G_STRUCT_OFFSET (TdPipelineTimes, gather) },
-  { "back-project", G_STRUCT_OFFSET (TdPipelineTimes, back_project) },
-  { "transfer", G_STRUCT_OFFSET (TdPipelineTimes, transfer) },
-  { "reduce", G_STRUCT_OFFSET (TdPipelineTimes, reduce) },
-  { "store", G_STRUCT_OFFSET (TdPipelineTimes, store) },
-  { "compute", G_STRUCT_OFFSET (TdPipelineTimes, all) },
+  { N_ ("start"), G_STRUCT_OFFSET (TdPipelineTimes, start) },
+  { N_ ("read"), G_STRUCT_OFFSET (TdPipelineTimes, read) },
+  { N_ ("filter"), G_STRUCT_OFFSET (TdPipelineTimes, filter) },
+  { N_ ("gather"), G_STRUCT_OFFSET (TdPipelineTimes, gather) },
+  { N_ ("back-project"), G_STRUCT_OFFSET (TdPipelineTimes, back_project) },
+  { N_ ("transfer"), G_STRUCT_OFFSET (TdPipelineTimes, transfer) },
+  { N_ ("reduce"), G_STRUCT_OFFSET (TdPipelineTimes, reduce) },
+  { N_ ("store"), G_STRUCT_OFFSET (TdPipelineTimes, store) },
+  { N_ ("compute"), G_STRUCT_OFFSET (TdPipelineTimes, all) },
 };
 
 /* What each rank reports at the end. */
@@ -957,7 +966,7 @@ worker_finish (Worker *worker, GError **error)
   MPI_Request request;
   guint64 clamped = 0;
 
-  td_watch_stage (worker->watch, "waiting for the other ranks");
+  td_watch_stage (worker->watch, N_ ("waiting for the other ranks"));
   if (worker->rank != 0)
     g_clear_pointer (&worker->volume, td_volume_writer_free);
   MPI_Iallgather (&own, sizeof own, MPI_BYTE, reports, sizeof own, MPI_BYTE, MPI_COMM_WORLD,
@@ -969,7 +978,7 @@ worker_finish (Worker *worker, GError **error)
     return FALSE;
   if (worker->rank == 0) {
     g_thread_pool_free (g_steal_pointer (&worker->notes), FALSE, TRUE);
-    td_watch_stage (worker->watch, "finishing the output");
+    td_watch_stage (worker->watch, N_ ("finishing the output"));
     if (!worker_finish_output (worker, reports, error))
       return FALSE;
     for (int r = 0; r < worker->size; r++)
@@ -1012,7 +1021,7 @@ worker_open (Worker *worker, GError **error)
   if (!td_job_file_load (&worker->job, worker->folder, error))
     return FALSE;
   worker->recipe = worker->job.recipe;
-  td_watch_stage (worker->watch, "opening the scan");
+  td_watch_stage (worker->watch, N_ ("opening the scan"));
   worker->scan = td_job_file_open_scan (&worker->job, worker->cancellable, error);
   return worker->scan && worker_choose_device (worker, error);
 }

@@ -389,7 +389,7 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   if (!angles)
     angles = take_between_rests (entries, n_views, note);
   if (!angles && n_views == 1)
-    td_scan_refuse_views (error, spec, entries->len, "angles", scan_path, n_views);
+    td_scan_refuse_views (error, spec, entries->len, N_ ("angles"), scan_path, n_views);
   else if (!angles)
     td_set_error (
         error, TD_ERROR_ANGLES,

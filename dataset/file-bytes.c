@@ -15,6 +15,7 @@
 #include <glib/gstdio.h>
 
 #include "error.h"
+#include "message.h"
 
 int
 td_file_open (const char *path, guint64 *size)
@@ -73,9 +74,9 @@ td_file_temporary (const char *what, guint64 bytes, GError **error)
   if (file >= 0 && posix_fallocate (file, 0, (off_t) bytes) == 0)
     return file;
   td_set_error (error, TD_ERROR_IO,
-                "%s need %" PRIu64
+                "%p need %" PRIu64
                 " MiB in %s, which has not that much room; set TMPDIR to a larger disk.",
-                what, bytes >> 20, g_get_tmp_dir ());
+                td_message_unpack (what), bytes >> 20, g_get_tmp_dir ());
   if (file >= 0)
     close (file);
   return -1;

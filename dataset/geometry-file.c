@@ -131,10 +131,13 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
   if (kind == TD_VIEWS_NONE) {
     file->kind
         = look_like_vectors (numbers, file->n_views) ? TD_VIEWS_VECTORS : TD_VIEWS_MATRICES_PX;
-    td_geometry_file_note (
-        file, "%s holds twelve numbers a view, which were taken for %s.", file->path,
-        file->kind == TD_VIEWS_VECTORS ? "vectors: source, detector, column step, row step"
-                                       : "3×4 matrices from millimetres to columns and rows");
+    td_geometry_file_note (file,
+                           file->kind == TD_VIEWS_VECTORS
+                               ? N_ ("%s holds twelve numbers a view, which were taken for "
+                                     "vectors: source, detector, column step, row step.")
+                               : N_ ("%s holds twelve numbers a view, which were taken for 3×4 "
+                                     "matrices from millimetres to columns and rows."),
+                           file->path);
   }
   return TRUE;
 }
@@ -146,8 +149,8 @@ geometry_file_refuse (GError **error, const TdGeometryFile *file, const TdScanFa
                       const char *what, guint stated, guint found)
 {
   td_set_error (error, TD_ERROR_INVALID,
-                "“%s” states %u %s, but “%s” has %u; give the geometry of this scan", file->path,
-                stated, what, facts->path, found);
+                "“%s” states %u %p, but “%s” has %u; give the geometry of this scan", file->path,
+                stated, td_message_unpack (what), facts->path, found);
   return FALSE;
 }
 
@@ -155,13 +158,14 @@ static gboolean
 check_scan (const TdGeometryFile *file, const TdScanFacts *facts, GError **error)
 {
   if (file->n_views && file->n_views != facts->n_views)
-    return td_scan_refuse_views (error, file->path, file->n_views, "views", facts->path,
+    return td_scan_refuse_views (error, file->path, file->n_views, N_ ("views"), facts->path,
                                  facts->n_views);
   if (file->n_columns && file->n_columns != facts->n_columns)
-    return geometry_file_refuse (error, file, facts, "detector columns", file->n_columns,
+    return geometry_file_refuse (error, file, facts, N_ ("detector columns"), file->n_columns,
                                  facts->n_columns);
   if (file->n_rows && file->n_rows != facts->n_rows)
-    return geometry_file_refuse (error, file, facts, "detector rows", file->n_rows, facts->n_rows);
+    return geometry_file_refuse (error, file, facts, N_ ("detector rows"), file->n_rows,
+                                 facts->n_rows);
   return TRUE;
 }
 
@@ -231,7 +235,7 @@ geometry_file_take_angles (const TdGeometryFile *file, TdScan *scan, gboolean ow
   const gboolean others = file->n_angles && file->n_angles != facts->n_views;
 
   if (others && (!own_angles || facts->n_views == 1))
-    return td_scan_refuse_views (error, file->path, file->n_angles, "views", facts->path,
+    return td_scan_refuse_views (error, file->path, file->n_angles, N_ ("views"), facts->path,
                                  facts->n_views);
   if (others)
     td_scan_note (scan, "%s states %u views; the scan has %u views, with the angles stated for it.",

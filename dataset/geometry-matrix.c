@@ -7,6 +7,7 @@
 
 #include "error.h"
 #include "sort.h"
+#include "message.h"
 
 /* By Cramer's rule. */
 gboolean
@@ -102,9 +103,9 @@ geometry_matrix_refuse (GError **error, const char *name, guint view, const char
 {
   td_set_error (
       error, TD_ERROR_INVALID,
-      "“%s”: the projection matrix of view %u %s; matrices map millimetres, with z along the "
+      "“%s”: the projection matrix of view %u %p; matrices map millimetres, with z along the "
       "rotation axis through the origin, to columns and rows counted from 0",
-      name, view, why);
+      name, view, td_message_unpack (why));
   return FALSE;
 }
 
@@ -115,22 +116,22 @@ check_view (const double *m, guint view, guint n_columns, guint n_rows, const ch
   g_autofree char *place = NULL;
 
   if (!td_matrix_source (m, source))
-    return geometry_matrix_refuse (error, name, view, "is singular or not finite");
+    return geometry_matrix_refuse (error, name, view, N_ ("is singular or not finite"));
   const double radius = hypot (source[0], source[1]);
   if (!(radius > 0) || fabs (source[2]) > radius / 2)
     return geometry_matrix_refuse (error, name, view,
-                                   "does not put the source on an orbit about z");
+                                   N_ ("does not put the source on an orbit about z"));
   /* Scaled so that w is the depth along the beam, the origin's is the distance to the source. */
   const double depth = m[11] / sqrt (td_dot3 (m + 8, m + 8)) / radius;
   const double u = m[3] / m[11], v = m[7] / m[11];
   if (!(fabs (depth) > 0.1))
-    return geometry_matrix_refuse (error, name, view, "looks past the rotation axis");
+    return geometry_matrix_refuse (error, name, view, N_ ("looks past the rotation axis"));
   if (u >= -(double) n_columns && u <= 2.0 * n_columns && v >= -(double) n_rows - 8
       && v <= 2.0 * n_rows + 8)
     return TRUE;
-  place
-      = g_strdup_printf ("puts the origin at column %.6g, row %.6g of a detector of %u × %u pixels",
-                         u, v, n_columns, n_rows);
+  place = td_message_packed (
+      "puts the origin at column %.6g, row %.6g of a detector of %u × %u pixels", u, v, n_columns,
+      n_rows);
   return geometry_matrix_refuse (error, name, view, place);
 }
 

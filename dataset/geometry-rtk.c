@@ -116,7 +116,8 @@ rtk_matrix (const double *values, double out[12])
 static gboolean
 geometry_rtk_refuse (const Parse *parse, TdErrorCode code, GError **error, const char *why)
 {
-  td_set_error (error, code, "“%s”, projection %u: %s", parse->path, parse->numbers->len / 12, why);
+  td_set_error (error, code, "“%s”, projection %u: %p", parse->path, parse->numbers->len / 12,
+                td_message_unpack (why));
   return FALSE;
 }
 
@@ -129,20 +130,21 @@ add_projection (Parse *parse, GError **error)
   if (values[RADIUS] != 0)
     return geometry_rtk_refuse (
         parse, TD_ERROR_UNSUPPORTED, error,
-        "its detector is a cylinder, and only flat ones are known; resample it to a plane");
+        N_ ("its detector is a cylinder, and only flat ones are known; resample it to a plane"));
   if (values[SDD] == 0)
     return geometry_rtk_refuse (
         parse, TD_ERROR_UNSUPPORTED, error,
-        "its beam is parallel; open the projections with a file of angles instead");
+        N_ ("its beam is parallel; open the projections with a file of angles instead"));
   if (!(values[SID] > 0) || !(values[SDD] > values[SID] * 0.01))
-    return geometry_rtk_refuse (parse, TD_ERROR_BAD_FILE, error,
-                                "the distances from the source are not above 0; mend the file");
+    return geometry_rtk_refuse (
+        parse, TD_ERROR_BAD_FILE, error,
+        N_ ("the distances from the source are not above 0; mend the file"));
   rtk_matrix (values, rtk);
   for (guint i = 0; i < 12 && parse->has_matrix; i++)
     if (!(fabs (rtk[i] - parse->matrix[i]) <= 1e-3 + 1e-5 * fabs (rtk[i])))
       return geometry_rtk_refuse (
           parse, TD_ERROR_BAD_FILE, error,
-          "its matrix is not the one that its parameters give; write the file anew");
+          N_ ("its matrix is not the one that its parameters give; write the file anew"));
   parse->has_matrix = FALSE;
   for (guint row = 0; row < 3; row++) {
     const double *m = rtk + 4 * row;

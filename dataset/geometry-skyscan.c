@@ -44,7 +44,7 @@ geometry_skyscan_number (const TdIni *ini, const char *section, const char *key,
 static gboolean
 geometry_skyscan_refuse (GError **error, const TdGeometryFile *file, const char *why)
 {
-  td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: %s", file->path, why);
+  td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: %p", file->path, td_message_unpack (why));
   return FALSE;
 }
 
@@ -69,7 +69,8 @@ take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
     pixels = CLAMP (pixels, 1, 16);
   const double binned = camera * pixels;
   if (!(image > 0) && !(camera > 0))
-    return geometry_skyscan_refuse (error, file, "it states no pixel size (Image Pixel Size (um))");
+    return geometry_skyscan_refuse (error, file,
+                                    N_ ("it states no pixel size (Image Pixel Size (um))"));
   geometry->pixel_width_mm = image;
   if (!isfinite (sdd) || sod > PARALLEL_MM) {
     geometry->beam = TD_BEAM_PARALLEL;
@@ -77,8 +78,8 @@ take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
       geometry->pixel_width_mm = binned;
   } else {
     if (!(sod > 0) || !(sdd > sod))
-      return geometry_skyscan_refuse (error, file,
-                                      "“Object to Source” is not between 0 and “Camera to Source”");
+      return geometry_skyscan_refuse (
+          error, file, N_ ("“Object to Source” is not between 0 and “Camera to Source”"));
     geometry->source_axis_mm = sod;
     geometry->source_detector_mm = sdd;
     geometry->pixel_width_mm = image > 0 ? image * sdd / sod : binned;
@@ -105,9 +106,10 @@ geometry_skyscan_take_views (TdGeometryFile *file, const TdIni *ini, GError **er
   file->n_columns = td_ini_count (ini, ACQUISITION, "Number of Columns");
   file->n_rows = td_ini_count (ini, ACQUISITION, "Number of Rows");
   if (!isfinite (step) || step == 0 || fabs (step) > 180)
-    return geometry_skyscan_refuse (error, file, "“Rotation Step (deg)” is missing or not right");
+    return geometry_skyscan_refuse (error, file,
+                                    N_ ("“Rotation Step (deg)” is missing or not right"));
   if (n == 0 || n > TD_SCAN_MAX_FRAMES)
-    return geometry_skyscan_refuse (error, file, "“Number of Files” is missing or not right");
+    return geometry_skyscan_refuse (error, file, N_ ("“Number of Files” is missing or not right"));
   file->n_angles = n;
   file->angles_rad = g_new (double, n);
   for (guint i = 0; i < n; i++)
@@ -148,8 +150,12 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
       file, "SkyScan's images show the detector from behind: their rows are turned "
             "round; where the sample comes out as its mirror image, {reverse-rotation} "
             "turns the other way.");
-  td_geometry_file_note (file, "The open beam is taken to count %g (%s); {flats} gives another.",
-                         file->white_level, reference > 0 ? "Reference Intensity" : "full scale");
+  td_geometry_file_note (
+      file,
+      reference > 0
+          ? N_ ("The open beam is taken to count %g (Reference Intensity); {flats} gives another.")
+          : N_ ("The open beam is taken to count %g (full scale); {flats} gives another."),
+      file->white_level);
   return g_steal_pointer (&file);
 }
 

@@ -24,14 +24,10 @@ static gboolean absent_find (TdH5Absent *absent, hid_t dataset, guint along, con
 
 /* ── What is known ── */
 
-static void absent_mark (TdH5Absent *absent, guint64 first, guint64 count, const char *format, ...)
-    G_GNUC_PRINTF (4, 5);
-
 static void
-absent_mark (TdH5Absent *absent, guint64 first, guint64 count, const char *format, ...)
+absent_mark (TdH5Absent *absent, guint64 first, guint64 count, const char *why)
 {
   const guint64 end = MIN (first + count, absent->n);
-  va_list arguments;
 
   if (first >= end)
     return;
@@ -41,11 +37,8 @@ absent_mark (TdH5Absent *absent, guint64 first, guint64 count, const char *forma
     absent->n_absent += !absent->frames[i];
     absent->frames[i] = 1;
   }
-  if (absent->why)
-    return;
-  va_start (arguments, format);
-  absent->why = g_strdup_vprintf (format, arguments);
-  va_end (arguments);
+  if (!absent->why)
+    absent->why = g_strdup (why);
 }
 
 static void
@@ -165,7 +158,7 @@ find_unwritten_chunks (TdH5Absent *absent, hid_t dataset, hid_t properties, guin
   if (n >= c.all)
     return TRUE;
   if (n == 0) {
-    absent_mark (absent, 0, absent->n, "they were never written");
+    absent_mark (absent, 0, absent->n, N_ ("they were never written"));
     return TRUE;
   }
   g_autofree guint *counts = g_new0 (guint, c.n_chunks[along]);
@@ -175,7 +168,7 @@ find_unwritten_chunks (TdH5Absent *absent, hid_t dataset, hid_t properties, guin
     count_by_coordinates (dataset, &c, along, counts);
   for (hsize_t i = 0; i < c.n_chunks[along]; i++)
     if (counts[i] < c.slab)
-      absent_mark (absent, i * c.chunk[along], c.chunk[along], "they were never written");
+      absent_mark (absent, i * c.chunk[along], c.chunk[along], N_ ("they were never written"));
   return TRUE;
 }
 
@@ -205,7 +198,7 @@ mark_from_byte (TdH5Absent *absent, hid_t dataset, guint along, guint64 byte, co
   const guint64 sample = type < 0 ? 1 : MAX (H5Tget_size (type), 1);
   const guint64 frame = MAX (sample * shape[1] * shape[2], 1);
 
-  absent_mark (absent, known ? byte / frame : 0, absent->n, "%s", why);
+  absent_mark (absent, known ? byte / frame : 0, absent->n, why);
 }
 
 static gboolean
@@ -241,13 +234,14 @@ find_short_raw (TdH5Absent *absent, hid_t dataset, hid_t properties, guint along
     const guint64 size = file_bytes (path);
     const guint64 there = size > (guint64) offset ? size - (guint64) offset : 0;
     if (there < stated) {
-      why = g_strdup_printf (size ? "“%.200s” is cut short" : "“%.200s” is missing", name);
+      why = td_message_packed (size ? N_ ("“%.200s” is cut short") : N_ ("“%.200s” is missing"),
+                               name);
       mark_from_byte (absent, dataset, along, done + there, why);
     }
     done += stated;
   }
   if (done < all)
-    mark_from_byte (absent, dataset, along, done, "their raw files hold less than that");
+    mark_from_byte (absent, dataset, along, done, N_ ("their raw files hold less than that"));
   return TRUE;
 }
 
@@ -260,9 +254,9 @@ find_short_contiguous (TdH5Absent *absent, hid_t dataset, guint along)
   const guint64 size = file_bytes (own);
 
   if (bytes == 0 || offset == HADDR_UNDEF)
-    absent_mark (absent, 0, absent->n, "they were never written");
+    absent_mark (absent, 0, absent->n, N_ ("they were never written"));
   else if (offset > size)
-    absent_mark (absent, 0, absent->n, "the file is cut short");
+    absent_mark (absent, 0, absent->n, N_ ("the file is cut short"));
   else if (bytes > size - offset)
     mark_from_byte (absent, dataset, along, size - offset, "the file is cut short");
 }
@@ -395,7 +389,7 @@ mark_mapped (Mappings *m, const Slab *to, guint64 first, guint64 n, const char *
 
     if (frame >= m->absent->n)
       return;
-    absent_mark (m->absent, frame, 1, "%s", why);
+    absent_mark (m->absent, frame, 1, why);
   }
 }
 
@@ -411,7 +405,7 @@ check_source (Mappings *m, hid_t source, const char *name, const Slab *wanted, c
   hsize_t shape[3];
 
   if (!shape_of (source, shape)) {
-    why = g_strdup_printf ("“%.200s” has other dimensions than are mapped", name);
+    why = td_message_packed ("“%.200s” has other dimensions than are mapped", name);
     mark_mapped (m, to, 0, n, why);
     return TRUE;
   }
@@ -427,9 +421,9 @@ check_source (Mappings *m, hid_t source, const char *name, const Slab *wanted, c
   for (guint k = 0; k < 3; k++)
     smaller |= (k != m->along || !ordered) && slab_end (from, k) > shape[k];
   if (smaller)
-    why = g_strdup_printf ("“%.200s” holds less than is mapped", name);
+    why = td_message_packed ("“%.200s” holds less than is mapped", name);
   else if (!ordered && own.n_absent > 0)
-    why = g_strdup_printf ("“%.200s” is not complete: %s", name, own.why);
+    why = td_message_packed ("“%.200s” is not complete: %p", name, td_message_unpack (own.why));
   if (why)
     mark_mapped (m, to, 0, n, why);
   if (why || !ordered)
@@ -440,8 +434,9 @@ check_source (Mappings *m, hid_t source, const char *name, const Slab *wanted, c
     if (frame < own.n && !(own.frames && own.frames[frame]))
       continue;
     if (!why)
-      why = frame < own.n ? g_strdup_printf ("“%.200s” is not complete: %s", name, own.why)
-                          : g_strdup_printf ("“%.200s” holds only %u of them", name, own.n);
+      why = frame < own.n ? td_message_packed ("“%.200s” is not complete: %p", name,
+                                               td_message_unpack (own.why))
+                          : td_message_packed ("“%.200s” holds only %u of them", name, own.n);
     mark_mapped (m, to, i, 1, why);
   }
   return TRUE;
@@ -458,11 +453,11 @@ check_file (Mappings *m, const char *file_name, const char *set_name, const Slab
   g_autofree char *why = NULL;
 
   if (!td_h5_is_regular (path))
-    why = g_strdup_printf ("“%.200s” is missing", file_name);
+    why = td_message_packed ("“%.200s” is missing", file_name);
   else if ((file = td_h5_open (path, NULL)) < 0)
-    why = g_strdup_printf ("“%.200s” is damaged or cut short", file_name);
+    why = td_message_packed ("“%.200s” is damaged or cut short", file_name);
   else if ((source = td_h5_find_dataset (file, set_name, NULL)) < 0)
-    why = g_strdup_printf ("“%.200s” holds no data set “%.200s”", file_name, set_name);
+    why = td_message_packed ("“%.200s” holds no data set “%.200s”", file_name, set_name);
   if (file >= 0)
     absent_add_file (m->absent, path);
   if (!why)
@@ -566,7 +561,7 @@ find_unmapped (TdH5Absent *absent, hid_t dataset, hid_t properties, guint along,
       samples *= shape[k];
   for (guint i = 0; i < absent->n; i++)
     if (covered[i] < samples)
-      absent_mark (absent, i, 1, "nothing is mapped to them");
+      absent_mark (absent, i, 1, N_ ("nothing is mapped to them"));
   return TRUE;
 }
 

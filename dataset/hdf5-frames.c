@@ -30,7 +30,7 @@ struct TdH5Frames {
 static gboolean
 hdf5_frames_refuse (TdH5Frames *frames, GError **error, TdErrorCode code, const char *why)
 {
-  td_set_error (error, code, "%s %s", frames->name, why);
+  td_set_error (error, code, "%s %p", frames->name, td_message_unpack (why));
   return FALSE;
 }
 
@@ -42,7 +42,7 @@ find_type (TdH5Frames *frames, GError **error)
   H5T_class_t class = type < 0 ? H5T_NO_CLASS : H5Tget_class (type);
 
   if (class != H5T_INTEGER && class != H5T_FLOAT)
-    return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED, "holds no numbers");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED, N_ ("holds no numbers"));
   frames->type = class == H5T_INTEGER ? TD_SAMPLE_INT32 : TD_SAMPLE_FLOAT32;
   frames->by_library = TRUE;
   for (guint i = TD_SAMPLE_UINT8; i <= TD_SAMPLE_FLOAT64; i++)
@@ -63,18 +63,18 @@ find_shape (TdH5Frames *frames, GError **error)
   frames->rank = td_h5_shape (frames->dataset, shape, 3);
   if (frames->rank < 2)
     return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED,
-                               "does not have the three dimensions frame, row and column");
+                               N_ ("does not have the three dimensions frame, row and column"));
   if (frames->rank == 2) {
     shape[2] = shape[1];
     shape[1] = shape[0];
     shape[0] = 1;
   }
   if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
-    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "is empty");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, N_ ("is empty"));
   if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit
       || shape[frames->by_rows ? 1 : 0] > TD_SCAN_MAX_FRAMES)
     return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
-                               "states a size that no scan can have");
+                               N_ ("states a size that no scan can have"));
   frames->n_frames = shape[frames->by_rows ? 1 : 0];
   frames->n_rows = shape[frames->by_rows ? 0 : 1];
   frames->n_columns = shape[2];
@@ -96,7 +96,7 @@ check_filters (TdH5Frames *frames, hid_t properties, GError **error)
           error, TD_ERROR_UNSUPPORTED,
           "%s is compressed by filter %d (%.40s), which this system's HDF5 lacks; install "
           "the plugin or repack the file with gzip",
-          frames->name, (int) filter, filter_name[0] ? filter_name : "no name");
+          frames->name, (int) filter, filter_name[0] ? filter_name : "?");
       return FALSE;
     }
   }
@@ -111,13 +111,13 @@ check_storage (TdH5Frames *frames, TdH5FramesFlags flags, GError **error)
   hsize_t chunk[3];
 
   if (layout == H5D_LAYOUT_ERROR)
-    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "is damaged");
+    return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, N_ ("is damaged"));
   if (!td_h5_absent_find (&frames->absent, frames->dataset, frames->by_rows ? 1 : 0,
                           flags & TD_H5_FRAMES_EXTERNAL, error))
     return FALSE;
   if (frames->absent.n_absent == frames->n_frames) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "%s holds none of its frames: %s", frames->name,
-                  frames->absent.why);
+    td_set_error (error, TD_ERROR_BAD_FILE, "%s holds none of its frames: %p", frames->name,
+                  td_message_unpack (frames->absent.why));
     return FALSE;
   }
   frames->external = layout == H5D_CONTIGUOUS && H5Pget_external_count (properties) > 0;
@@ -149,7 +149,7 @@ reopen_with_access (TdH5Frames *frames, GError **error)
   td_h5_close (frames->dataset);
   frames->dataset = H5Dopen2 (file, path, access);
   return frames->dataset >= 0
-         || hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, "cannot be opened again");
+         || hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, N_ ("cannot be opened again"));
 }
 
 TdH5Frames *
@@ -227,8 +227,8 @@ check_present (const TdH5Frames *frames, guint first, guint count, GError **erro
 {
   for (guint i = first; frames->absent.frames && i < first + count; i++)
     if (frames->absent.frames[i]) {
-      td_set_error (error, TD_ERROR_BAD_FILE, "%s: frame %u is missing: %s", frames->name, i,
-                    frames->absent.why);
+      td_set_error (error, TD_ERROR_BAD_FILE, "%s: frame %u is missing: %p", frames->name, i,
+                    td_message_unpack (frames->absent.why));
       return FALSE;
     }
   return TRUE;
@@ -248,8 +248,10 @@ static gboolean
 hdf5_frames_say_damaged (const TdH5Frames *frames, guint stored, GError **error)
 {
   td_set_error (error, TD_ERROR_BAD_FILE,
-                "%s: %s %u cannot be read; the file is damaged or cut short", frames->name,
-                frames->by_rows ? "row" : "frame", stored);
+                frames->by_rows
+                    ? N_ ("%s: row %u cannot be read; the file is damaged or cut short")
+                    : N_ ("%s: frame %u cannot be read; the file is damaged or cut short"),
+                frames->name, stored);
   return FALSE;
 }
 
@@ -305,7 +307,7 @@ hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, const TdFrame
     buffer = g_try_malloc (MAX (PIECE_BYTES, band_bytes));
     if (!buffer)
       return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
-                                 "needs more memory to be read than is free");
+                                 N_ ("needs more memory to be read than is free"));
   }
   for (guint done = 0; done < range->count;) {
     guint at = indices ? indices[done] : range->first + done, run = 1;
@@ -349,7 +351,7 @@ hdf5_frames_read_blocks (TdH5Frames *frames, const guint *indices, const TdFrame
   stored = g_try_new (float, block *n_rows *columns);
   if (!stored)
     return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
-                               "needs more memory to be read than is free");
+                               N_ ("needs more memory to be read than is free"));
   for (guint done = 0; done < range->count; done += block) {
     const guint now = MIN (block, range->count - done);
     const TdFrameRange part = { range->kind, range->first + done, now, range->row0, range->n_rows };

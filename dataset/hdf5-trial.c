@@ -206,13 +206,13 @@ trial_run (GPtrArray *words, const char *path, GCancellable *cancellable, GError
                   path);
   else if (trial_is_tight ())
     td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "The HDF5 library %s reading “%s”: the file is damaged, or this process may take "
+                  "The HDF5 library %p reading “%s”: the file is damaged, or this process may take "
                   "too little memory (ulimit -v)",
-                  how, path);
+                  td_message_unpack (how), path);
   else
     td_set_error (error, TD_ERROR_BAD_FILE,
-                  "The HDF5 library %s reading “%s”: the file is damaged; get a sound copy of it",
-                  how, path);
+                  "The HDF5 library %p reading “%s”: the file is damaged; get a sound copy of it",
+                  td_message_unpack (how), path);
   return FALSE;
 }
 

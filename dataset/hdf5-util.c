@@ -507,18 +507,18 @@ follow_external (hid_t location, const char *target_file, const char *target_pat
   hid_t object;
 
   if (!path) {
-    set_missing (missing, g_strdup_printf ("the linked file “%s” is missing", target_file));
+    set_missing (missing, td_message_packed ("the linked file “%s” is missing", target_file));
     return -1;
   }
   file = td_h5_open (path, &error);
   if (file < 0) {
-    set_missing (missing, g_strdup_printf ("the linked file “%s” is damaged", path));
+    set_missing (missing, td_message_packed ("the linked file “%s” is damaged", path));
     return -1;
   }
   object = hdf5_link_resolve (file, target_path, hops + 1, missing);
   if (object < 0)
     set_missing (missing,
-                 g_strdup_printf ("the linked file “%s” holds no “%s”", path, target_path));
+                 td_message_packed ("the linked file “%s” holds no “%s”", path, target_path));
   return object;
 }
 
@@ -555,7 +555,7 @@ hdf5_link_resolve (hid_t location, const char *path, guint hops, char **missing)
                                  : H5Oopen (location, ".", H5P_DEFAULT);
 
   if (hops > MAX_HOPS) {
-    set_missing (missing, g_strdup_printf ("the link to “%s” goes round in a circle", path));
+    set_missing (missing, td_message_packed ("the link to “%s” goes round in a circle", path));
     td_h5_close (current);
     return -1;
   }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "helper.h"
 
+#include "message.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -127,17 +129,17 @@ td_helper_run (const char *const *words, char **environment, guint seconds,
     }
     if (seconds && g_get_monotonic_time () > deadline) {
       helper_kill (child, &status);
-      return g_strdup_printf ("did not answer within %u s", seconds);
+      return td_message_packed ("did not answer within %u s", seconds);
     }
     g_usleep (LOOK_US);
   }
   if (WIFSIGNALED (status) && WTERMSIG (status) == SIGXCPU)
-    return g_strdup ("computed without an end");
+    return g_strdup (N_ ("computed without an end"));
   if (WIFSIGNALED (status) && WTERMSIG (status) == SIGTRAP) /* as g_error() ends a process */
     return g_strdup (TD_HELPER_NO_MEMORY);
   if (WIFSIGNALED (status))
-    return g_strdup_printf ("crashed (%s)", strsignal (WTERMSIG (status)));
+    return td_message_packed ("crashed (%s)", strsignal (WTERMSIG (status)));
   if (WEXITSTATUS (status) != 0)
-    return g_strdup_printf ("ended the process (status %d)", WEXITSTATUS (status));
+    return td_message_packed ("ended the process (status %d)", WEXITSTATUS (status));
   return NULL;
 }

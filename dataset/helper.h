@@ -18,7 +18,7 @@ void td_helper_limit (guint seconds, guint64 bytes);
 gboolean td_helper_exists (void);
 
 /* What td_helper_run() says of a child that ran out of memory. */
-#define TD_HELPER_NO_MEMORY "ran out of memory"
+#define TD_HELPER_NO_MEMORY N_ ("ran out of memory")
 
 /**
  * td_helper_run:

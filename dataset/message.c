@@ -5,9 +5,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "json-text.h"
+#include "json-walk.h"
+
 struct TdMessage {
   gatomicrefcount references;
   const char *id;
+  char *kept;     /* nullable: the id itself, of a message from another process */
   gboolean plain; /* the id has no conversions */
   char **values;
   GPtrArray *inner; /* TdMessage or NULL for each value; NULL: all are text */
@@ -179,6 +183,7 @@ td_message_unref (TdMessage *message)
   g_strfreev (message->values);
   g_clear_pointer (&message->inner, g_ptr_array_unref);
   td_message_unref (message->rest);
+  g_free (message->kept);
   g_free (message);
 }
 
@@ -350,6 +355,126 @@ td_message_text (const TdMessage *message, TdNaming naming)
   add_text (out, message, naming ? naming : td_naming_options);
   g_autofree char *text = g_string_free (out, FALSE);
   return message_shorten (g_utf8_make_valid (text, -1));
+}
+
+/* ── Between processes ── */
+
+#define PACKED "{\"id\":"
+#define MOST_DEEP 24 /* messages in messages: what another program wrote may have any */
+
+static void
+message_add_json (const TdMessage *message, JsonBuilder *builder)
+{
+  json_builder_begin_object (builder);
+  json_builder_set_member_name (builder, "id");
+  json_builder_add_string_value (builder, message->id);
+  json_builder_set_member_name (builder, "plain");
+  json_builder_add_boolean_value (builder, message->plain);
+  json_builder_set_member_name (builder, "values");
+  json_builder_begin_array (builder);
+  for (guint i = 0; message->values[i]; i++)
+    if (message->inner && i < message->inner->len && message->inner->pdata[i]) {
+      message_add_json (message->inner->pdata[i], builder);
+    } else {
+      g_autofree char *value = message_shorten (g_utf8_make_valid (message->values[i], -1));
+      json_builder_add_string_value (builder, value);
+    }
+  json_builder_end_array (builder);
+  if (message->rest) {
+    json_builder_set_member_name (builder, "rest");
+    message_add_json (message->rest, builder);
+  }
+  json_builder_end_object (builder);
+}
+
+char *
+td_message_pack (const TdMessage *message)
+{
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  message_add_json (message, builder);
+  g_autoptr (JsonNode) root = json_builder_get_root (builder);
+  return td_json_text (root, FALSE);
+}
+
+char *
+td_message_packed (const char *id, ...)
+{
+  va_list values;
+
+  va_start (values, id);
+  g_autoptr (TdMessage) message = td_message_new_list (id, values);
+  va_end (values);
+  return td_message_pack (message);
+}
+
+static TdMessage *message_of_json (JsonNode *node, guint depth);
+
+static TdMessage *
+message_new_kept (const char *id)
+{
+  TdMessage *message = message_new_empty (NULL);
+
+  message->kept = g_utf8_make_valid (id, -1);
+  message->id = message->kept;
+  return message;
+}
+
+/* Values of a message that was packed: strings and messages. */
+static void
+message_take_json (TdMessage *message, JsonArray *array, guint depth)
+{
+  const guint n = array ? json_array_get_length (array) : 0;
+
+  message->inner = g_ptr_array_new_with_free_func ((GDestroyNotify) td_message_unref);
+  message->values = g_new0 (char *, n + 1);
+  for (guint i = 0; i < n; i++) {
+    JsonNode *node = json_array_get_element (array, i);
+    const char *value = JSON_NODE_HOLDS_VALUE (node) ? json_node_get_string (node) : NULL;
+    TdMessage *inner = value ? NULL : message_of_json (node, depth + 1);
+    message->values[i] = inner ? td_message_text (inner, NULL) : g_strdup (value ? value : "");
+    g_ptr_array_add (message->inner, inner);
+  }
+}
+
+/* NULL: it is none. */
+static TdMessage *
+message_of_json (JsonNode *node, guint depth)
+{
+  const char *id = td_json_string (node, "id");
+  JsonNode *values = td_json_at (node, "values"), *rest = td_json_at (node, "rest");
+
+  if (!id || depth > MOST_DEEP)
+    return NULL;
+  TdMessage *message = message_new_kept (id);
+  message->plain = td_json_true (node, "plain");
+  message_take_json (message,
+                     values && JSON_NODE_HOLDS_ARRAY (values) ? json_node_get_array (values) : NULL,
+                     depth);
+  message->rest = rest ? message_of_json (rest, depth + 1) : NULL;
+  return message;
+}
+
+TdMessage *
+td_message_unpack (const char *text)
+{
+  g_autoptr (JsonNode) root = g_str_has_prefix (text, PACKED) ? td_json_parse (text) : NULL;
+  TdMessage *message = root ? message_of_json (root, 0) : NULL;
+
+  if (!message) {
+    message = message_new_kept (text);
+    message->plain = TRUE;
+    message->values = g_new0 (char *, 1);
+  }
+  return message;
+}
+
+char *
+td_message_words (const char *text, TdNaming naming)
+{
+  g_autoptr (TdMessage) message = text ? td_message_unpack (text) : NULL;
+
+  return message ? td_message_text (message, naming) : NULL;
 }
 
 /* ── Lists ── */

@@ -37,6 +37,15 @@ const char *const *td_message_values (const TdMessage *message);
  * the text says. @naming: NULL for options. (transfer full) */
 char *td_message_text (const TdMessage *message, TdNaming naming);
 
+/* The message as a line of text, and back: another process renders it in its reader's language.
+ * What was not packed is itself the message, which has fields and no conversions. Values are
+ * shortened as texts are. (transfer full) */
+char *td_message_pack (const TdMessage *message);
+char *td_message_packed (const char *id, ...) G_GNUC_PRINTF (1, 2);
+TdMessage *td_message_unpack (const char *text);
+/* What was packed, or a sentence, in the reader's language; NULL for NULL. (transfer full) */
+char *td_message_words (const char *text, TdNaming naming);
+
 /* Lists of messages end with NULL; NULL is the empty list. Takes @message; one that is in the list
  * already is dropped. */
 void td_messages_add (TdMessage ***list, TdMessage *message);

@@ -208,9 +208,10 @@ check_own (const TdOutput *output, const char *path, GError **error)
 
   if (is_folder != output->folder)
     td_set_error (error, TD_ERROR_IO,
-                  "“%s” is a %s, and a %s is to be written; choose "
-                  "another name",
-                  path, is_folder ? "folder" : "file", is_folder ? "file" : "folder");
+                  is_folder
+                      ? N_ ("“%s” is a folder, and a file is to be written; choose another name")
+                      : N_ ("“%s” is a file, and a folder is to be written; choose another name"),
+                  path);
   else if (foreign)
     td_set_error (error, TD_ERROR_IO,
                   "“%s” holds “%s”, which this program did not write, "

@@ -428,7 +428,8 @@ static const TdScanSource vtable = { phantom_scan_read_frames, read_sinograms, s
 static gboolean
 phantom_scan_refuse (GError **error, const char *reason)
 {
-  td_set_error (error, TD_ERROR_INVALID, "The phantom's scan cannot be made: %s", reason);
+  td_set_error (error, TD_ERROR_INVALID, "The phantom's scan cannot be made: %p",
+                td_message_unpack (reason));
   return FALSE;
 }
 
@@ -443,51 +444,53 @@ phantom_scan_check (const TdPhantomScan *spec, GError **error)
 
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
     if (!isfinite (numbers[i]))
-      return phantom_scan_refuse (error, "a number of its description is not finite");
+      return phantom_scan_refuse (error, N_ ("a number of its description is not finite"));
   if (spec->n_columns == 0 || spec->n_rows == 0 || spec->n_views == 0)
-    return phantom_scan_refuse (error, "columns, rows and views must be at least 1");
+    return phantom_scan_refuse (error, N_ ("columns, rows and views must be at least 1"));
   if ((guint64) spec->n_columns * spec->n_rows > G_MAXINT32)
     return phantom_scan_refuse (error,
-                                "a frame of more than 2³¹ pixels; take fewer columns or rows");
+                                N_ ("a frame of more than 2³¹ pixels; take fewer columns or rows"));
   if (spec->attenuation < 0 || spec->photons < 0 || spec->rings < 0 || spec->dark_counts < 0)
     return phantom_scan_refuse (
-        error, "attenuation, photons, rings and the dark level cannot be negative");
+        error, N_ ("attenuation, photons, rings and the dark level cannot be negative"));
   if (!spec->logged && (spec->counts <= 0 || spec->counts + spec->dark_counts > FULL_SCALE))
-    return phantom_scan_refuse (error,
-                                "counts must be above 0, and with the dark level at most 65535");
+    return phantom_scan_refuse (
+        error, N_ ("counts must be above 0, and with the dark level at most 65535"));
   if (!(spec->fill >= 0 && spec->fill <= 1))
-    return phantom_scan_refuse (error,
-                                "the part of the field that the object fills must lie from 0 to 1");
+    return phantom_scan_refuse (
+        error, N_ ("the part of the field that the object fills must lie from 0 to 1"));
   if (spec->profile < 0 || spec->profile >= 1 || spec->wander < 0 || spec->wander >= 1)
-    return phantom_scan_refuse (error, "the beam's profile and wander must lie from 0 to below 1");
+    return phantom_scan_refuse (error,
+                                N_ ("the beam's profile and wander must lie from 0 to below 1"));
   if (spec->flicker < 0 || spec->flicker >= 0.5 || spec->zingers < 0 || spec->zingers > 1)
-    return phantom_scan_refuse (error, "flicker goes from 0 to below 0.5, and zingers from 0 to 1");
+    return phantom_scan_refuse (error,
+                                N_ ("flicker goes from 0 to below 0.5, and zingers from 0 to 1"));
   if (fabs (spec->drift) >= 1 || spec->hardening < 0 || spec->hardening >= 1)
-    return phantom_scan_refuse (error, "the beam's drift and hardening must lie below 1");
+    return phantom_scan_refuse (error, N_ ("the beam's drift and hardening must lie below 1"));
   if (spec->n_dead > spec->n_columns * spec->n_rows)
-    return phantom_scan_refuse (error, "more dead pixels than pixels");
+    return phantom_scan_refuse (error, N_ ("more dead pixels than pixels"));
   if (!phantom_is_cone (spec) && spec->wobble_mm != 0)
-    return phantom_scan_refuse (error, "only a cone beam's source and detector wobble");
+    return phantom_scan_refuse (error, N_ ("only a cone beam's source and detector wobble"));
   if (!phantom_is_cone (spec))
     return fabs (spec->tilt_deg) < 45
-           || phantom_scan_refuse (error, "the axis may be tilted by less than 45°");
+           || phantom_scan_refuse (error, N_ ("the axis may be tilted by less than 45°"));
   if (!(g->source_axis_mm > 0 && g->source_detector_mm >= g->source_axis_mm))
     return phantom_scan_refuse (
-        error, "a cone beam needs the distances source to axis and source to detector, "
-               "the second no less than the first");
+        error, N_ ("a cone beam needs the distances source to axis and source to detector, "
+                   "the second no less than the first"));
   if (!(g->pixel_width_mm > 0 && g->pixel_height_mm > 0))
-    return phantom_scan_refuse (error, "a cone beam needs the detector's pixel size");
+    return phantom_scan_refuse (error, N_ ("a cone beam needs the detector's pixel size"));
   if (spec->centre_unsaid)
-    return phantom_scan_refuse (error, "a cone beam's geometry says where its axis is");
+    return phantom_scan_refuse (error, N_ ("a cone beam's geometry says where its axis is"));
   if (g->view_matrices || spec->tilt_deg != 0)
     return phantom_scan_refuse (
-        error, "a cone beam turns about an upright axis; tilt the detector instead");
+        error, N_ ("a cone beam turns about an upright axis; tilt the detector instead"));
   for (guint k = 0; k < 3; k++)
     if (!(fabs (g->detector_tilt_rad[k]) < (k < 2 ? G_PI / 4 : 2 * G_PI)))
-      return phantom_scan_refuse (error, "the detector may lean by less than 45°");
+      return phantom_scan_refuse (error, N_ ("the detector may lean by less than 45°"));
   if (!(spec->wobble_mm >= 0) || spec->wobble_mm > g->source_axis_mm / 10)
     return phantom_scan_refuse (
-        error, "the wobble lies between 0 and a tenth of the distance source to axis");
+        error, N_ ("the wobble lies between 0 and a tenth of the distance source to axis"));
   return TRUE;
 }
 

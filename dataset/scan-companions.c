@@ -148,26 +148,30 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
   if (!find_in_scan (path, kind, stated) && !find_images (path, stated, error))
     return FALSE;
   if (stated->n_frames == 0) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is a scan without %s: give a file that has them",
-                  path, kind == TD_FRAME_FLAT ? "flats" : "darks");
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  kind == TD_FRAME_FLAT
+                      ? N_ ("“%s” is a scan without flats: give a file that has them")
+                      : N_ ("“%s” is a scan without darks: give a file that has them"),
+                  path);
     return FALSE;
   }
   if (stated->n_columns != facts->n_columns || stated->n_rows != facts->n_rows) {
     td_set_error (
         error, TD_ERROR_BAD_FILE,
-        "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that belong "
+        "“%s” has %u × %u pixels, but the projections have %u × %u: give the %p that belong "
         "to this scan",
         path, stated->n_columns, stated->n_rows, facts->n_columns, facts->n_rows,
-        kind == TD_FRAME_FLAT ? "flats" : "darks");
+        td_message_new_plain (kind == TD_FRAME_FLAT ? N_ ("flats") : N_ ("darks")));
     return FALSE;
   }
-  td_scan_note (scan, "%s: %u, the %s of %s", kind == TD_FRAME_FLAT ? "Flats" : "Darks",
-                stated->n_frames,
-                stated->images                        ? "images"
-                : stated->kind == TD_FRAME_PROJECTION ? "projections"
-                : stated->kind == TD_FRAME_FLAT       ? "flats"
-                                                      : "darks",
-                path);
+  td_scan_note (
+      scan, kind == TD_FRAME_FLAT ? N_ ("Flats: %u, the %p of %s") : N_ ("Darks: %u, the %p of %s"),
+      stated->n_frames,
+      td_message_new_plain (stated->images                        ? N_ ("images")
+                            : stated->kind == TD_FRAME_PROJECTION ? N_ ("projections")
+                            : stated->kind == TD_FRAME_FLAT       ? N_ ("flats")
+                                                                  : N_ ("darks")),
+      path);
   if (kind == TD_FRAME_FLAT) {
     facts->n_flats = stated->n_frames;
     g_clear_pointer (&facts->flat_positions, g_free);

@@ -32,7 +32,8 @@ ctsimu_geometry_normalise (double a[3])
 static gboolean
 ctsimu_geometry_refuse (GError **error, const char *path, TdErrorCode code, const char *why)
 {
-  td_set_error (error, code, "The geometry in “%s” cannot be used: %s", path, why);
+  td_set_error (error, code, "The geometry in “%s” cannot be used: %p", path,
+                td_message_unpack (why));
   return FALSE;
 }
 
@@ -46,7 +47,7 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
   if (node && JSON_NODE_HOLDS_ARRAY (node)
       && json_array_get_length (json_node_get_array (node)) > 0)
     return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
-                                   "it has deviations from the ideal circular orbit");
+                                   N_ ("it has deviations from the ideal circular orbit"));
   for (guint i = 0; i < 3; i++) {
     g_autofree char *c = g_strconcat ("geometry/", part, "/center/", axes[i], NULL);
     g_autofree char *u = g_strconcat ("geometry/", part, "/vector_u/", axes[i], "/value", NULL);
@@ -59,7 +60,7 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
   if (!isfinite (td_dot3 (frame->centre, frame->centre)) || !ctsimu_geometry_normalise (frame->u)
       || !ctsimu_geometry_normalise (frame->w) || fabs (td_dot3 (frame->u, frame->w)) > SAME)
     return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
-                                   "source, stage or detector is not placed");
+                                   N_ ("source, stage or detector is not placed"));
   td_cross3 (frame->w, frame->u, frame->v);
   return TRUE;
 }
@@ -72,8 +73,9 @@ ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *det
   double to_stage[3], to_detector[3], sign = td_dot3 (stage->w, detector->v);
 
   if (fabs (sign + 1) > SAME)
-    return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
-                                   "the rotation axis is not parallel to the detector's columns");
+    return ctsimu_geometry_refuse (
+        error, path, TD_ERROR_UNSUPPORTED,
+        N_ ("the rotation axis is not parallel to the detector's columns"));
   for (guint i = 0; i < 3; i++) {
     to_stage[i] = stage->centre[i] - source->centre[i];
     to_detector[i] = detector->centre[i] - source->centre[i];
@@ -85,7 +87,7 @@ ctsimu_geometry_place (const Frame *source, const Frame *stage, const Frame *det
   geometry->detector_offset_v_px = -td_dot3 (to_detector, detector->v) / geometry->pixel_height_mm;
   if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm))
     return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
-                                   "the stage is not between the source and the detector");
+                                   N_ ("the stage is not between the source and the detector"));
   return TRUE;
 }
 
@@ -105,7 +107,7 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
     return FALSE;
   }
   if (stated != n_views)
-    return td_scan_refuse_views (error, path, stated, "projections", path, n_views);
+    return td_scan_refuse_views (error, path, stated, N_ ("projections"), path, n_views);
   steps = td_json_true (root, "acquisition/include_final_angle") ? MAX (n_views - 1, 1) : n_views;
   *angles_rad = g_new (double, n_views);
   for (guint i = 0; i < n_views; i++) {
@@ -137,7 +139,7 @@ ctsimu_geometry_load (const char *path, guint n_views, TdGeometry *geometry, dou
     geometry->pixel_height_mm = td_json_length_mm (root, "detector/pixel_pitch/v");
   }
   if (!(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0))
-    return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE, "the pixels have no size");
+    return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE, N_ ("the pixels have no size"));
   if (!read_frame (root, path, "source", &source, error)
       || !read_frame (root, path, "stage", &stage, error)
       || !read_frame (root, path, "detector", &detector, error)

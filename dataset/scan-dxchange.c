@@ -97,8 +97,8 @@ open_member (hid_t file, const char *file_name, const char *path, hid_t *dataset
 
   *dataset = td_h5_find_dataset (file, path, &missing);
   if (*dataset < 0 && missing)
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” cannot be opened: %s; copy it beside the file",
-                  file_name, missing);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” cannot be opened: %p; copy it beside the file",
+                  file_name, td_message_unpack (missing));
   return !missing || *dataset >= 0;
 }
 
@@ -187,7 +187,7 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
   facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
   if (!facts->angles_rad || n == facts->n_views)
     return facts->angles_rad != NULL;
-  return td_scan_refuse_views (error, label, (guint) n, "angles", facts->path, facts->n_views);
+  return td_scan_refuse_views (error, label, (guint) n, N_ ("angles"), facts->path, facts->n_views);
 }
 
 static void

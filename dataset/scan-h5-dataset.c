@@ -81,8 +81,11 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return NULL;
   dataset = td_h5_find_dataset (file, chosen, &missing);
   if (dataset < 0) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”%s%s", path, chosen,
-                  missing ? ": " : "", missing ? missing : "");
+    if (missing)
+      td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”: %p", path, chosen,
+                    td_message_unpack (missing));
+    else
+      td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”", path, chosen);
     return NULL;
   }
   label = td_h5_label (path, chosen);

@@ -117,8 +117,8 @@ keep_present (TdScan *scan, TdH5Source *source, TdFrameKind kind, const char *la
   for (guint i = 0; i < absent->n; i++)
     if (!absent->frames[i])
       source->indices[kind][n++] = i;
-  td_scan_note (scan, "%s lacks %u of its %u frames, which are left out: %s.", label,
-                absent->n_absent, absent->n, absent->why);
+  td_scan_note (scan, "%s lacks %u of its %u frames, which are left out: %p.", label,
+                absent->n_absent, absent->n, td_message_unpack (absent->why));
   return n;
 }
 

@@ -217,8 +217,8 @@ set_not_found (GError **error, const char *file_name, const char *wanted, const 
         "({dataset})",
         file_name, wanted);
   else if (place->missing)
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” cannot be opened: %s; copy it beside the file",
-                  file_name, place->missing);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” cannot be opened: %p; copy it beside the file",
+                  file_name, td_message_unpack (place->missing));
   else
     td_set_error (error, TD_ERROR_BAD_FILE,
                   "“%s” says that it is an NXtomo scan, but it holds no frames (%s/instrument/"
@@ -232,7 +232,7 @@ static gboolean
 find_detector (hid_t file, const char *file_name, const char *wanted, const Found *found,
                NexusPlace *place, GError **error)
 {
-  g_autoptr (GString) complaints = g_string_new (NULL);
+  g_autoptr (TdMessage) complaints = NULL;
 
   for (guint i = 0; i < found->detectors->len; i++) {
     const char *path = found->detectors->pdata[i];
@@ -246,12 +246,13 @@ find_detector (hid_t file, const char *file_name, const char *wanted, const Foun
       place->entry = entry_of_detector (path);
       return TRUE;
     }
-    if (place->missing)
-      g_string_append_printf (complaints, "%s%s (%s)", complaints->len ? ", " : "", place->missing,
-                              path);
+    if (place->missing) {
+      TdMessage *one = td_message_new ("%p (%s)", td_message_unpack (place->missing), path);
+      complaints = complaints ? td_message_new ("%p, %p", g_steal_pointer (&complaints), one) : one;
+    }
   }
   g_free (place->missing);
-  place->missing = complaints->len ? g_strdup (complaints->str) : NULL;
+  place->missing = complaints ? td_message_pack (complaints) : NULL;
   return set_not_found (error, file_name, wanted, place);
 }
 
@@ -424,9 +425,9 @@ nexus_read_angles (hid_t file, const NexusPlace *place, guint n_frames, guint n_
     angles = find_in_data_group (&search, n);
   if (!angles && search.missing)
     td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "“%s” has no angles: %s; copy it beside the file, or give the angles "
+                  "“%s” has no angles: %p; copy it beside the file, or give the angles "
                   "({angles:FILE|FIRST:LAST})",
-                  td_scan_facts (scan)->path, search.missing);
+                  td_scan_facts (scan)->path, td_message_unpack (search.missing));
   else if (!angles)
     td_set_error (error, TD_ERROR_ANGLES,
                   "“%s” has no rotation angle for each of its %u frames: give a file of angles, or "
@@ -540,11 +541,11 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
                   "find the axis.",
                   *n_alignment);
   if (n_left)
-    td_scan_note (scan, "%u flats and darks are missing and are left out: %s.", n_left,
-                  absent->why);
+    td_scan_note (scan, "%u flats and darks are missing and are left out: %p.", n_left,
+                  td_message_unpack (absent->why));
   if (n_unaligned)
-    td_scan_note (scan, "%u frames for alignment are missing and are left out: %s.", n_unaligned,
-                  absent->why);
+    td_scan_note (scan, "%u frames for alignment are missing and are left out: %p.", n_unaligned,
+                  td_message_unpack (absent->why));
   n -= n_left + n_unaligned;
   if (count[0] + count[1] + count[2] + *n_alignment < n)
     td_scan_note (scan, "%u of %u frames are marked as invalid and are left out.",
@@ -613,8 +614,10 @@ pixel_mm (TdScan *scan, hid_t detector, const char *name)
           units, name);
     return length;
   }
-  td_scan_note (scan, "%s has no unit; %s were taken.", name,
-                value < 5e-4 ? "metres" : "millimetres");
+  td_scan_note (scan,
+                value < 5e-4 ? N_ ("%s has no unit; metres were taken.")
+                             : N_ ("%s has no unit; millimetres were taken."),
+                name);
   return value < 5e-4 ? value * 1e3 : value;
 }
 
@@ -692,10 +695,15 @@ take_centre (TdScan *scan, hid_t detector, gboolean half_known)
       continue;
     facts->centre_px = axis_column (facts, value, half_known);
     td_scan_note (
-        scan, "The file's own estimate of the centre of rotation (%s, %g, %s) is column %.2f%s.",
+        scan,
+        scan->flip_columns
+            ? N_ ("The file's own estimate of the centre of rotation (%s, %g, %p) is column %.2f "
+                  "of the frames as they are stored.")
+            : N_ ("The file's own estimate of the centre of rotation (%s, %g, %p) is column %.2f."),
         names[i], value,
-        facts->centre_px == value ? "counted from the first column" : "counted from the middle",
-        facts->centre_px, scan->flip_columns ? " of the frames as they are stored" : "");
+        td_message_new_plain (facts->centre_px == value ? N_ ("counted from the first column")
+                                                        : N_ ("counted from the middle")),
+        facts->centre_px);
     return;
   }
 }
@@ -795,11 +803,11 @@ take_flips (TdScan *scan, hid_t detector, hid_t entry)
   if (scan->flip_columns || scan->flip_rows)
     td_scan_note (
         scan,
-        "The file says that its frames are mirrored (%s): they are turned over as they are "
+        "The file says that its frames are mirrored (%p): they are turned over as they are "
         "read.",
-        !scan->flip_rows      ? "left to right"
-        : !scan->flip_columns ? "upside down"
-                              : "left to right and upside down");
+        td_message_new_plain (!scan->flip_rows      ? N_ ("left to right")
+                              : !scan->flip_columns ? N_ ("upside down")
+                                                    : N_ ("left to right and upside down")));
 }
 
 /* What the acquisition was to take. */

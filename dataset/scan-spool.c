@@ -77,7 +77,7 @@ make_room (Spool *spool, GError **error)
                     "Not enough memory for the %" PRIu64 " MiB of the scan's frames.", bytes >> 20);
     return spool->values != NULL;
   }
-  spool->file = td_file_temporary ("The scan's frames, each read once,", bytes, error);
+  spool->file = td_file_temporary (N_ ("The scan's frames, each read once,"), bytes, error);
   return spool->file >= 0;
 }
 

@@ -121,10 +121,15 @@ refuse_several (const char *folder, const GPtrArray *all, GError **error)
 
     g_string_append_printf (list, "%s%s (%u)", i ? ", " : "", series->pattern, series->names->len);
   }
-  td_set_error (error, TD_ERROR_INVALID,
-                "“%s” holds several series of images: %s%s; open one file of the one that is meant "
-                "instead of the folder",
-                folder, list->str, all->len > 3 ? " and others" : "");
+  td_set_error (
+      error, TD_ERROR_INVALID,
+      all->len > 3
+          ? N_ ("“%s” holds several series of images: %s and others; open one file of the one that "
+                "is meant "
+                "instead of the folder")
+          : N_ ("“%s” holds several series of images: %s; open one file of the one that is meant "
+                "instead of the folder"),
+      folder, list->str);
   return FALSE;
 }
 
@@ -410,8 +415,8 @@ tiff_find_take_stated (GPtrArray *paths, const char *stated, const char *what, G
   for (guint i = 0; images && images[i]; i++)
     g_ptr_array_add (paths, g_strdup (images[i]));
   if (images && paths->len == 0)
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s”, given for the %s, holds no TIFF files", stated,
-                  what);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s”, given for the %p, holds no TIFF files", stated,
+                  td_message_unpack (what));
   return paths->len > 0;
 }
 
@@ -424,8 +429,9 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
   const char *folders[] = { own, opened, above };
   g_autoptr (GPtrArray) half_turns = g_ptr_array_new_with_free_func (g_free);
 
-  if ((options->flats && !tiff_find_take_stated (set->flats, options->flats, "flats", error))
-      || (options->darks && !tiff_find_take_stated (set->darks, options->darks, "darks", error)))
+  if ((options->flats && !tiff_find_take_stated (set->flats, options->flats, N_ ("flats"), error))
+      || (options->darks
+          && !tiff_find_take_stated (set->darks, options->darks, N_ ("darks"), error)))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++) {
     if (set->flats->len == 0 && !set->sinograms)
@@ -615,12 +621,13 @@ add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths
   if (kind != TD_FRAME_PROJECTION
       && (frames->layout.width != scan->facts.n_columns
           || frames->layout.height != scan->facts.n_rows)) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s” has %u × %u pixels, but the projections have %u × %u: give the %s that "
-                  "belong to this scan",
-                  (char *) paths->pdata[0], frames->layout.width, frames->layout.height,
-                  scan->facts.n_columns, scan->facts.n_rows,
-                  kind == TD_FRAME_FLAT ? "flats" : "darks");
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "“%s” has %u × %u pixels, but the projections have %u × %u: give the %p that belong "
+        "to this scan",
+        (char *) paths->pdata[0], frames->layout.width, frames->layout.height,
+        scan->facts.n_columns, scan->facts.n_rows,
+        td_message_new_plain (kind == TD_FRAME_FLAT ? N_ ("flats") : N_ ("darks")));
     return FALSE;
   }
   if (frames->layout.inverted)

@@ -148,19 +148,19 @@ static TdScanValues
 profile_decide (const Profile *p, const char **why)
 {
   if (!(p->peak > 0) || p->high <= p->peak / 2) {
-    *why = "both sides of the detector, which see air, hold the lowest values";
+    *why = N_ ("both sides of the detector, which see air, hold the lowest values");
     return TD_SCAN_VALUES_ATTENUATIONS;
   }
   if (p->nil >= 0.1 && p->low <= p->peak / 4) {
-    *why = "one side of the detector, which sees air, holds values at and below 0";
+    *why = N_ ("one side of the detector, which sees air, holds values at and below 0");
     return TD_SCAN_VALUES_ATTENUATIONS;
   }
   if (p->peak <= 1.25 && p->high >= 0.8 && p->high >= 0.95 * p->peak) {
-    *why = "the detector's brighter side is near 1, which is air";
+    *why = N_ ("the detector's brighter side is near 1, which is air");
     return TD_SCAN_VALUES_INTENSITIES;
   }
   if (p->low >= 0.7 * p->peak && p->floor <= 0.75 * p->low) {
-    *why = "the sides of the detector are brighter than its middle";
+    *why = N_ ("the sides of the detector are brighter than its middle");
     return TD_SCAN_VALUES_INTENSITIES;
   }
   return TD_SCAN_VALUES_FOUND;
@@ -199,12 +199,12 @@ values_look (TdScan *scan, const Profile *profile, GError **error)
     return FALSE;
   }
   facts->transmission_logged = values == TD_SCAN_VALUES_ATTENUATIONS;
-  td_scan_note (scan,
-                "There are no flats; the values look like %s: %s ({values} states it otherwise).",
-                facts->transmission_logged ? "attenuations, −log was taken already"
-                : profile->peak > 2        ? "counts"
-                                           : "transmissions",
-                why);
+  td_scan_note (
+      scan, "There are no flats; the values look like %p: %p ({values} states it otherwise).",
+      td_message_new_plain (facts->transmission_logged ? N_ ("attenuations, −log was taken already")
+                            : profile->peak > 2        ? N_ ("counts")
+                                                       : N_ ("transmissions")),
+      td_message_unpack (why));
   return TRUE;
 }
 

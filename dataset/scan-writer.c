@@ -298,7 +298,7 @@ static const ScanWriterFormat scan_writer_nxtomo
 
 /* ── What the formats share ── */
 
-static const char *const kinds[] = { "projection", "flat", "dark" };
+static const char *const kinds[] = { N_ ("projection"), N_ ("flat"), N_ ("dark") };
 
 static const struct {
   const char *name;
@@ -373,8 +373,8 @@ td_scan_writer_write (TdScanWriter *writer, TdFrameKind kind, guint first, guint
 
     if (first > n || i >= n - first || writer->written[kind][number]) {
       td_set_error (error, TD_ERROR_INVALID,
-                    "“%s”: %s %u of %u was written twice or does not exist",
-                    td_output_path (writer->output), kinds[kind], number, n);
+                    "“%s”: %p %u of %u was written twice or does not exist",
+                    td_output_path (writer->output), td_message_new_plain (kinds[kind]), number, n);
       return FALSE;
     }
     td_samples_from_float (facts->sample_type, 0, 1, frames + i * pixels, pixels, writer->samples);
@@ -393,8 +393,8 @@ td_scan_writer_finish (TdScanWriter *writer, GError **error)
     const guint8 *gap = memchr (writer->written[kind], 0, n);
 
     if (gap) {
-      td_set_error (error, TD_ERROR_INVALID, "“%s”: %s %u was never written",
-                    td_output_path (writer->output), kinds[kind],
+      td_set_error (error, TD_ERROR_INVALID, "“%s”: %p %u was never written",
+                    td_output_path (writer->output), td_message_new_plain (kinds[kind]),
                     (guint) (gap - writer->written[kind]));
       return FALSE;
     }

@@ -137,8 +137,9 @@ td_scan_complete (const TdScan *scan, GError **error)
   g_autofree char *ranges = absent_ranges (facts);
   td_set_error (
       error, TD_ERROR_BAD_FILE,
-      "“%s” lacks %u of %u views (%s): %s; the longest part that is there is {views:%u:%u}",
-      facts->path, n, facts->n_views, ranges, facts->absent_why, first, first + longest);
+      "“%s” lacks %u of %u views (%s): %p; the longest part that is there is {views:%u:%u}",
+      facts->path, n, facts->n_views, ranges, td_message_unpack (facts->absent_why), first,
+      first + longest);
   return FALSE;
 }
 
@@ -148,14 +149,14 @@ td_scan_refuse_views (GError **error, const char *source, guint stated, const ch
 {
   if (n_views == 1)
     td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” states %u %s, but “%s” holds one projection; if that image is a sinogram, "
+                  "“%s” states %u %p, but “%s” holds one projection; if that image is a sinogram, "
                   "state it ({sinograms}), else open all projections",
-                  source, stated, what, path);
+                  source, stated, td_message_unpack (what), path);
   else
     td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” states %u %s, but “%s” has %u projections; open all of them, or give the "
+                  "“%s” states %u %p, but “%s” has %u projections; open all of them, or give the "
                   "angles of those that are there ({angles:FILE|FIRST:LAST})",
-                  source, stated, what, path, n_views);
+                  source, stated, td_message_unpack (what), path, n_views);
   return FALSE;
 }
 
@@ -215,7 +216,7 @@ angles_of_matrices (TdScan *scan, GError **error)
   gboolean same = facts->angles_rad != NULL;
 
   if (g->n_view_matrices != facts->n_views)
-    return td_scan_refuse_views (error, facts->path, g->n_view_matrices, "projection matrices",
+    return td_scan_refuse_views (error, facts->path, g->n_view_matrices, N_ ("projection matrices"),
                                  facts->path, facts->n_views);
   angles = g_new (double, facts->n_views);
   if (!td_matrices_angles (g->view_matrices, facts->n_views, facts->n_columns, facts->n_rows,
@@ -290,7 +291,7 @@ td_scan_validate (TdScan *scan, GError **error)
   if (facts->absent) {
     g_autofree char *ranges = absent_ranges (facts);
 
-    td_scan_note (scan, "Views %s are missing: %s.", ranges, facts->absent_why);
+    td_scan_note (scan, "Views %s are missing: %p.", ranges, td_message_unpack (facts->absent_why));
   }
   centre_of_geometry (facts);
   return validate_angles (facts, error);
@@ -527,7 +528,7 @@ frames_of (const TdScanFacts *facts, TdFrameKind kind)
 static gboolean
 check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable, GError **error)
 {
-  static const char *const kinds[] = { "projections", "flats", "darks" };
+  static const char *const kinds[] = { N_ ("projections"), N_ ("flats"), N_ ("darks") };
   const TdScanFacts *facts = &scan->facts;
   guint n = frames_of (facts, range->kind);
 
@@ -537,9 +538,9 @@ check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable,
       || range->n_rows > facts->n_rows - range->row0) {
     td_set_error (
         error, TD_ERROR_INVALID,
-        "“%s”: %s %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
-        facts->path, kinds[range->kind], range->first, range->first + range->count, range->row0,
-        range->row0 + range->n_rows, n, facts->n_rows);
+        "“%s”: %p %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
+        facts->path, td_message_new_plain (kinds[range->kind]), range->first,
+        range->first + range->count, range->row0, range->row0 + range->n_rows, n, facts->n_rows);
     return FALSE;
   }
   return TRUE;

@@ -81,16 +81,15 @@ on_tiff_warning (TIFF *handle, void *user, const char *module, const char *forma
 static gboolean
 tiff_fail (TdTiff *tiff, GError **error, TdErrorCode code, const char *format, ...)
 {
-  g_autofree char *what = NULL;
   va_list arguments;
 
   va_start (arguments, format);
-  what = g_strdup_vprintf (format, arguments);
+  TdMessage *what = td_message_new_list (format, arguments);
   va_end (arguments);
   if (tiff->message)
-    td_set_error (error, code, "“%s” %s (%s)", tiff->name, what, tiff->message);
+    td_set_error (error, code, "“%s” %p (%s)", tiff->name, what, tiff->message);
   else
-    td_set_error (error, code, "“%s” %s", tiff->name, what);
+    td_set_error (error, code, "“%s” %p", tiff->name, what);
   g_clear_pointer (&tiff->message, g_free);
   return FALSE;
 }
@@ -143,7 +142,8 @@ check_colours (TdTiff *tiff, GError **error)
   TIFFGetField (tiff->handle, TIFFTAG_PHOTOMETRIC, &photometric);
   if (samples != 1 || photometric > PHOTOMETRIC_PALETTE || photometric == PHOTOMETRIC_RGB)
     return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
-                      "is a colour image of %u channels; save it with one channel (grey)", samples);
+                      N_ ("is a colour image of %u channels; save it with one channel (grey)"),
+                      samples);
   tiff->layout.inverted
       = photometric == PHOTOMETRIC_MINISWHITE
         && (tiff->layout.type == TD_SAMPLE_UINT8 || tiff->layout.type == TD_SAMPLE_UINT16
@@ -160,13 +160,14 @@ check_samples (TdTiff *tiff, GError **error)
   TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_SAMPLEFORMAT, &format);
   TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_COMPRESSION, &compression);
   if (!sample_type_of (bits, format, &tiff->layout.type))
-    return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
-                      "has %u-bit %s samples; 8, 16 and 32-bit integers and 32 and 64-bit "
-                      "floats can be read",
-                      bits, format == SAMPLEFORMAT_IEEEFP ? "float" : "integer");
+    return tiff_fail (
+        tiff, error, TD_ERROR_UNSUPPORTED,
+        N_ ("has %u-bit %p samples; 8, 16 and 32-bit integers and 32 and 64-bit "
+            "floats can be read"),
+        bits, td_message_new_plain (format == SAMPLEFORMAT_IEEEFP ? N_ ("float") : N_ ("integer")));
   if (!TIFFIsCODECConfigured (compression))
     return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
-                      "is compressed by method %u, which this system's libtiff cannot undo",
+                      N_ ("is compressed by method %u, which this system's libtiff cannot undo"),
                       compression);
   tiff->compressed = compression != COMPRESSION_NONE;
   return TRUE;
@@ -198,11 +199,11 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
   if (!TIFFGetField (tiff->handle, TIFFTAG_IMAGEWIDTH, &tiff->width)
       || !TIFFGetField (tiff->handle, TIFFTAG_IMAGELENGTH, &tiff->height) || tiff->width == 0
       || tiff->height == 0)
-    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "states no image size: it is damaged");
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("states no image size: it is damaged"));
   if (tiff->width > MAX_SIDE || tiff->height > MAX_SIDE
       || (guint64) tiff->width * tiff->height > G_MAXINT32)
     return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE,
-                      "states an image of %u × %u pixels, which is more than can be read",
+                      N_ ("states an image of %u × %u pixels, which is more than can be read"),
                       tiff->width, tiff->height);
   if (!check_samples (tiff, error) || !check_colours (tiff, error))
     return FALSE;
@@ -217,7 +218,7 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
   block = tiff->tiled ? TIFFTileSize64 (tiff->handle) : TIFFStripSize64 (tiff->handle);
   if (block == 0 || (block > MAX_BLOCK_BYTES && (tiff->tiled || tiff->compressed)))
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                      "states a strip or tile of %" PRIu64 " bytes: it is damaged", block);
+                      N_ ("states a strip or tile of %" PRIu64 " bytes: it is damaged"), block);
   tiff->block_bytes = block;
   tiff->layout.rows_together = rows_together (tiff);
   return TRUE;
@@ -331,7 +332,7 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
     return NULL;
   }
   if (!header_read (tiff)) {
-    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "is not a readable TIFF file");
+    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("is not a readable TIFF file"));
     return NULL;
   }
   if (page) {
@@ -349,7 +350,7 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
   TIFFOpenOptionsFree (options);
   if (!tiff->handle) {
     tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-               page ? "has a damaged image directory" : "is not a readable TIFF file");
+               page ? N_ ("has a damaged image directory") : N_ ("is not a readable TIFF file"));
     return NULL;
   }
   if (!tiff_io_read_layout (tiff, error))
@@ -397,8 +398,8 @@ td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout
   if (layout->width != expected->width || layout->height != expected->height
       || layout->type != expected->type)
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                      "holds %u × %u pixels of %s, but the scan's first frame %u × %u of %s; "
-                      "remove or replace the file",
+                      N_ ("holds %u × %u pixels of %s, but the scan's first frame %u × %u of %s; "
+                          "remove or replace the file"),
                       layout->width, layout->height, td_sample_name (layout->type), expected->width,
                       expected->height, td_sample_name (expected->type));
   return td_tiff_read_rows (tiff, rows, error);
@@ -485,8 +486,8 @@ td_tiff_pages (TdTiff *tiff, GError **error)
     if (g_hash_table_size (seen) >= MAX_PAGES
         || !g_hash_table_add (seen, g_memdup2 (&offset, sizeof offset))
         || !read_directory (tiff, offset, &directory)) {
-      tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has a damaged chain of images behind image %u",
-                 pages->len);
+      tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                 N_ ("has a damaged chain of images behind image %u"), pages->len);
       return NULL;
     }
     offset = directory.next;
@@ -494,15 +495,15 @@ td_tiff_pages (TdTiff *tiff, GError **error)
       continue;
     if (directory.width != tiff->width || directory.height != tiff->height) {
       tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                 "holds images of several sizes: image %u has %u × %u pixels, the first "
-                 "%u × %u",
+                 N_ ("holds images of several sizes: image %u has %u × %u pixels, the first "
+                     "%u × %u"),
                  pages->len, directory.width, directory.height, tiff->width, tiff->height);
       return NULL;
     }
     g_array_append_val (pages, page);
   }
   if (pages->len == 0) {
-    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "holds thumbnails or masks, but no image");
+    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("holds thumbnails or masks, but no image"));
     return NULL;
   }
   if (pages->len == 1)
@@ -525,7 +526,7 @@ need_block (TdTiff *tiff, gsize bytes, GError **error)
   tiff->block_allocated = tiff->block ? bytes : 0;
   if (!tiff->block)
     return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE,
-                      "needs %zu bytes to be unpacked, which are not free", bytes);
+                      N_ ("needs %zu bytes to be unpacked, which are not free"), bytes);
   return TRUE;
 }
 
@@ -535,10 +536,12 @@ read_exactly (TdTiff *tiff, guint8 *to, gsize bytes, guint64 offset, GError **er
   const int code = td_file_read (tiff->fd, to, bytes, offset);
 
   if (code == ENODATA)
-    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                      "is cut short: its samples go on behind its end; copy it again, or take it "
-                      "out of the scan");
-  return code == 0 || tiff_fail (tiff, error, TD_ERROR_IO, "cannot be read: %s", g_strerror (code));
+    return tiff_fail (
+        tiff, error, TD_ERROR_BAD_FILE,
+        N_ ("is cut short: its samples go on behind its end; copy it again, or take it "
+            "out of the scan"));
+  return code == 0
+         || tiff_fail (tiff, error, TD_ERROR_IO, N_ ("cannot be read: %s"), g_strerror (code));
 }
 
 /* Those of @rows that are left once @done of them are there, but no more than @most. */
@@ -591,7 +594,7 @@ unpack_rows (TdTiff *tiff, guint strip, guint skip, const TdTiffRows *rows, GErr
     return FALSE;
   if (TIFFReadEncodedStrip (tiff->handle, strip, tiff->block, bytes) != (tmsize_t) bytes)
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                      "is damaged or cut short: strip %u cannot be unpacked", strip);
+                      N_ ("is damaged or cut short: strip %u cannot be unpacked"), strip);
   tiff_rows_convert (tiff, FALSE, tiff->block + skip * row_bytes, rows);
   return TRUE;
 }
@@ -615,7 +618,7 @@ read_strips (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 
       if (offset == 0 || offset > tiff->size || tiff->data_shift > tiff->size)
         return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                          "is damaged or cut short: strip %u is missing", strip);
+                          N_ ("is damaged or cut short: strip %u is missing"), strip);
       offset += tiff->data_shift + skip * row_bytes;
       if (!read_raw_rows (tiff, offset, &now, error))
         return FALSE;
@@ -637,7 +640,7 @@ read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
   TIFFGetField (tiff->handle, TIFFTAG_TILELENGTH, &tile_height);
   if (tile_width == 0 || tile_height == 0
       || tiff->block_bytes != (guint64) tile_width * tile_height * size)
-    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, "has damaged tile sizes");
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("has damaged tile sizes"));
   if (!need_block (tiff, tiff->block_bytes, error))
     return FALSE;
   for (guint64 top = row0 / tile_height * tile_height; top < end; top += tile_height)
@@ -651,7 +654,7 @@ read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
           || TIFFReadEncodedTile (tiff->handle, tile, tiff->block, tiff->block_bytes)
                  != (tmsize_t) tiff->block_bytes)
         return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                          "is damaged or cut short: tile %u cannot be unpacked", tile);
+                          N_ ("is damaged or cut short: tile %u cannot be unpacked"), tile);
       for (guint64 row = from; row < to; row++)
         td_samples_to_float (tiff->layout.type, FALSE,
                              tiff->block + (row - top) * tile_width * size, columns,
@@ -705,7 +708,7 @@ tiff_rows_read_turned (TdTiff *tiff, const TdTiffRows *rows, GError **error)
   g_autofree float *stored = g_try_new (float, width *height);
 
   if (!stored)
-    return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, "is too large to be turned upright");
+    return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, N_ ("is too large to be turned upright"));
   if (!tiff_rows_read_stored (tiff, &(TdTiffRows) { 0, tiff->height, stored, width }, error))
     return FALSE;
   /* The file's row 0 is the picture's left (or right) side, its column 0 the top (or bottom). */
@@ -745,8 +748,9 @@ gboolean
 td_tiff_read_rows (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   if (rows->row0 > tiff->layout.height || rows->n_rows > tiff->layout.height - rows->row0)
-    return tiff_fail (tiff, error, TD_ERROR_INVALID, "has %u rows; rows %u to %u were asked for",
-                      tiff->layout.height, rows->row0, rows->row0 + rows->n_rows);
+    return tiff_fail (tiff, error, TD_ERROR_INVALID,
+                      N_ ("has %u rows; rows %u to %u were asked for"), tiff->layout.height,
+                      rows->row0, rows->row0 + rows->n_rows);
   if (rows->n_rows == 0)
     return TRUE;
   if (!read_upright (tiff, rows, error))

@@ -6,6 +6,7 @@
 
 #include "axis-plot.h"
 #include "compute/axis/axis-line.h"
+#include "labels.h"
 #include "ui.h"
 #include "wrap-layout.h"
 
@@ -189,7 +190,8 @@ td_axis_answer_set_result (TdAxisAnswer *self, const TdAxisResult *result, guint
   self->result = td_axis_result_copy (result);
   self->n_rows = n_rows;
   show_consensus (self);
-  gtk_label_set_text (self->advice, result->advice ? result->advice : "");
+  g_autofree char *advice = td_message_words (result->advice, td_label_naming);
+  gtk_label_set_text (self->advice, advice ? advice : "");
   gtk_widget_set_visible (self->warning, !result->agreed);
   gtk_widget_set_visible (GTK_WIDGET (self->advice), result->advice != NULL);
   gtk_widget_set_visible (GTK_WIDGET (self->plot), result->n_trials > 0);

@@ -111,7 +111,7 @@ batch_scan_outcome (const TdBatchScan *scan)
 {
   const TdBatchRow *row = scan->row;
 
-  return row->why ? td_remote_words (row->why, td_label_naming)
+  return row->why ? td_message_words (row->why, td_label_naming)
                   : g_strdup (row->output ? row->output : "");
 }
 

@@ -5,6 +5,7 @@
 
 #include "device-catalog.h"
 #include "device-row.h"
+#include "labels.h"
 #include "tuning-row.h"
 
 struct _TdDeviceGroup {
@@ -40,9 +41,10 @@ fill_absent (TdDeviceGroup *self)
     const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
     if (entry->available)
       continue;
+    g_autofree char *reason = td_message_words (entry->reason, td_label_naming);
     GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title",
                                    entry->name ? entry->name : entry->id, "subtitle",
-                                   entry->reason ? entry->reason : "", NULL);
+                                   reason ? reason : "", NULL);
     adw_expander_row_add_row (self->absent, row);
     g_ptr_array_add (self->absent_rows, row);
   }

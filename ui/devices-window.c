@@ -168,8 +168,10 @@ devices_window_test (const char *id, GCancellable *cancellable, GError **error)
   for (guint i = 0; i < rows->len; i++) {
     const TdSelfTestRow *row = rows->pdata[i];
     failed += !row->passed;
-    if (!row->passed)
-      g_string_append_printf (bad, "; %s: %s", row->family, row->reason);
+    if (!row->passed) {
+      g_autofree char *reason = td_message_words (row->reason, td_label_naming);
+      g_string_append_printf (bad, "; %s: %s", row->family, reason);
+    }
   }
   if (failed == 0)
     return g_strdup_printf (_ ("All %u tests passed"), rows->len);
@@ -292,8 +294,10 @@ devices_window_add_entry (TdDevicesWindow *self, GPtrArray *entries, guint index
 
   if (entry->available)
     devices_window_add_available (self, group, entry);
-  else
-    devices_window_add_row (group, _ ("Not available here"), entry->reason);
+  else {
+    g_autofree char *reason = td_message_words (entry->reason, td_label_naming);
+    devices_window_add_row (group, _ ("Not available here"), reason);
+  }
   adw_preferences_page_add (self->page, ADW_PREFERENCES_GROUP (group));
   g_ptr_array_add (self->groups, group);
 }

@@ -116,7 +116,7 @@ job_item_poll_remote (gpointer user)
     const gboolean cancelled = state == TD_JOB_CANCELLED;
     const TdJobState end = problem && state == TD_JOB_DONE ? TD_JOB_FAILED : state;
     g_autofree char *words
-        = problem || cancelled ? NULL : td_remote_words (self->facts.why, td_label_naming);
+        = problem || cancelled ? NULL : td_message_words (self->facts.why, td_label_naming);
     job_item_end (self, end == TD_JOB_WAITING ? TD_JOB_CANCELLED : end,
                   cancelled ? NULL
                   : problem ? problem
@@ -249,10 +249,11 @@ static char *
 job_item_remote_status (TdJobItem *self)
 {
   const TdRemoteFacts *facts = &self->facts;
-  const char *stage = facts->stage ? facts->stage : _ ("starting");
+  g_autofree char *said = td_message_words (facts->stage, td_label_naming);
+  const char *stage = said ? said : _ ("starting");
   g_autofree char *left = facts->left_s >= 0 ? td_duration_text (facts->left_s) : NULL;
   g_autofree char *took = td_duration_text (MAX (facts->seconds, 0));
-  g_autofree char *why = td_remote_words (facts->why, td_label_naming);
+  g_autofree char *why = td_message_words (facts->why, td_label_naming);
 
   switch (facts->state) {
   case TD_REMOTE_STAGED:
@@ -303,7 +304,7 @@ td_job_item_new (TdRemoteJob *job, TdRemoteTask task)
   job_item_take_facts (self);
   if (task == TD_REMOTE_WATCH) {
     self->state = job_item_state_of (self->facts.state);
-    self->error = td_remote_words (self->facts.why, td_label_naming);
+    self->error = td_message_words (self->facts.why, td_label_naming);
     self->is_old = td_job_item_ended (self);
   }
   return self;

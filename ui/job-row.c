@@ -172,7 +172,7 @@ show_notes (TdJobRow *self)
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < n; i++) {
-    g_autofree char *words = td_remote_words (notes[i], td_label_naming);
+    g_autofree char *words = td_message_words (notes[i], td_label_naming);
     g_string_append_printf (text, "%s%s", i ? "\n\n" : "", words);
   }
   gtk_menu_button_set_label (self->notes, label);

@@ -339,15 +339,17 @@ collect_opinions (const Fit *fit, Opinion *opinions)
 static char *
 say_disagreement (const TdAxisResult *result, const Opinion *opinions, const TdAxisLine *line)
 {
-  g_autoptr (GString) text = g_string_new ("The methods differ:");
+  g_autoptr (TdMessage) all = NULL;
 
   for (guint m = 0; m < TD_AXIS_COUNT; m++)
-    if (opinions[m].n)
-      g_string_append_printf (text, " %s gives %.2f,", td_axis_method_name (m),
-                              line->centre_px + opinions[m].away);
-  text->str[text->len - 1] = ';';
-  g_string_append (text, " look at the trial slices and give the centre by hand");
-  return g_string_free (g_steal_pointer (&text), FALSE);
+    if (opinions[m].n) {
+      const double centre_px = line->centre_px + opinions[m].away;
+      TdMessage *one = td_message_new ("%s gives %.2f", td_axis_method_name (m), centre_px);
+      all = all ? td_message_new ("%p, %p", g_steal_pointer (&all), one) : one;
+    }
+  return td_message_packed (
+      "The methods differ: %p; look at the trial slices and give the centre by hand",
+      g_steal_pointer (&all));
 }
 
 /* By which factor the methods differ more than their errors allow (Birge's ratio); at least 1. The
@@ -411,38 +413,39 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
   const double lever = 2 * fit->slope_error * (fit->line.middle_row - fit->known_row);
   result->uncertainty_px = hypot (known, lever);
   if (fit->equal)
-    result->advice = g_strdup_printf (
+    result->advice = td_message_packed (
         "No trial is certain by itself, but %u lie near column %.2f: look at the "
         "trial slices around it, or narrow the range searched",
         n, fit->line.centre_px);
   else if (n < 2)
     result->advice
-        = g_strdup ("Only one method on one row found a centre: look at the trial slices, "
-                    "or try more rows");
+        = g_strdup (N_ ("Only one method on one row found a centre: look at the trial slices, "
+                        "or try more rows"));
   else if (share > MOST_CONTRADICTION)
     result->advice
-        = g_strdup_printf ("Part of the trials lie far from column %.2f: look at the trial "
-                           "slices, or narrow the range searched",
-                           fit->line.centre_px);
+        = td_message_packed ("Part of the trials lie far from column %.2f: look at the trial "
+                             "slices, or narrow the range searched",
+                             fit->line.centre_px);
   else if (known > CERTAIN_PX && excess > DIFFER)
     result->advice = say_disagreement (result, opinions, &fit->line);
   else if (known > CERTAIN_PX)
     result->advice
-        = g_strdup_printf ("The centre is uncertain by %.2f columns: try more rows, or look "
-                           "at the trial slices",
-                           known);
+        = td_message_packed ("The centre is uncertain by %.2f columns: try more rows, or look "
+                             "at the trial slices",
+                             known);
   else if (result->uncertainty_px > CERTAIN_PX)
-    result->advice = g_strdup_printf (
+    result->advice = td_message_packed (
         "The centre is known about row %.0f, but the tilt is not, which moves it by up to %.2f "
         "columns to the middle row: try rows of the whole detector",
         fit->known_row, result->uncertainty_px);
   else if (2 * used < found)
-    result->advice = g_strdup_printf (
+    result->advice = td_message_packed (
         "Only %u of %u trials lie near column %.2f: look at the trial slices, or "
         "try more rows",
         used, found, fit->line.centre_px);
   else if (methods < 2 && rows_used (fit) < 2)
-    result->advice = g_strdup ("One method on one row is weak evidence: try more rows or methods");
+    result->advice
+        = g_strdup (N_ ("One method on one row is weak evidence: try more rows or methods"));
   result->agreed = result->advice == NULL;
 }
 
@@ -489,8 +492,8 @@ td_axis_agree (TdAxisResult *result, double middle_row, double slope, double slo
   result->middle_row = result->known_row = middle_row;
   if (isnan (fit.line.centre_px) && !make_guess (&fit, middle_row)) {
     result->advice
-        = g_strdup ("No method found a centre: check that the rows show the sample, that "
-                    "flat field and -log are done, and the angles; or give it by hand");
+        = g_strdup (N_ ("No method found a centre: check that the rows show the sample, that "
+                        "flat field and -log are done, and the angles; or give it by hand"));
     return;
   }
   find_line (&fit, slope, slope_error);

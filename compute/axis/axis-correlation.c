@@ -363,8 +363,8 @@ axis_correlation_unsuited (const double *angles_rad, guint n_views, guint n_colu
   g_autoptr (GArray) pairs = td_axis_pairs (angles_rad, n_views);
 
   if (n_columns < 8)
-    return "the detector has too few columns";
-  return pairs->len ? NULL : "no two views are half a turn apart";
+    return N_ ("the detector has too few columns");
+  return pairs->len ? NULL : N_ ("no two views are half a turn apart");
 }
 
 const TdAxisMethodKind td_axis_correlation = {

@@ -82,17 +82,17 @@ axis_fourier_unsuited (const double *angles_rad, guint n_views, guint n_columns)
   double range = 0, step = n_views >= 2 ? td_axis_step (angles_rad, n_views, &range) : 0;
 
   if (n_columns < 16)
-    return "the detector has too few columns";
+    return N_ ("the detector has too few columns");
   if (step <= 0 || n_views < LEAST_VIEWS)
-    return "there are too few views";
+    return N_ ("there are too few views");
   g_autofree guint *order = td_axis_order (angles_rad, n_views);
   g_autofree guint *picked = g_new (guint, n_views);
   guint n = pick_half (angles_rad, order, n_views, 0, step, picked);
   if (n < LEAST_VIEWS)
-    return "there are too few views";
+    return N_ ("there are too few views");
   return axis_fourier_regular (angles_rad, picked, n, step)
              ? NULL
-             : "the views do not cover half a turn in even steps";
+             : N_ ("the views do not cover half a turn in even steps");
 }
 
 /* td_axis_response() at the frequencies of the shorter transform. */

@@ -85,7 +85,7 @@ axis_overlap_unsuited (const double *angles_rad, guint n_views, guint n_columns)
   double covered = 0;
 
   if (n_columns < 2 * LEAST_OVERLAP || n_views < LEAST_VIEWS)
-    return "there are too few views or columns";
+    return N_ ("there are too few views or columns");
   places = sorted_places (angles_rad, n_views);
   const double step = usual_step (places, n_views);
   for (guint i = 0; i < n_views; i++) {
@@ -94,7 +94,8 @@ axis_overlap_unsuited (const double *angles_rad, guint n_views, guint n_columns)
     if (gap <= WEDGE_STEPS * step)
       covered += gap;
   }
-  return covered < 1.25 * G_PI ? "the views do not go all round: few have an opposite one" : NULL;
+  return covered < 1.25 * G_PI ? N_ ("the views do not go all round: few have an opposite one")
+                               : NULL;
 }
 
 /* ── The turn ── */

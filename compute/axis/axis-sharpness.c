@@ -321,11 +321,11 @@ axis_sharpness_unsuited (const double *angles_rad, guint n_views, guint n_column
   double range = 0;
 
   if (n_columns < 16)
-    return "the detector has too few columns";
+    return N_ ("the detector has too few columns");
   if (n_views < 16)
-    return "there are too few views";
+    return N_ ("there are too few views");
   td_axis_step (angles_rad, n_views, &range);
-  return range > 2.5 ? NULL : "the views cover less than half a turn";
+  return range > 2.5 ? NULL : N_ ("the views cover less than half a turn");
 }
 
 static gboolean

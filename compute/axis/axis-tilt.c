@@ -62,8 +62,8 @@ axis_tilt_unsuited (const double *angles_rad, guint n_views, guint n_columns)
   g_autoptr (GArray) pairs = exact_pairs (angles_rad, n_views);
 
   if (n_columns < 8)
-    return "the detector has too few columns";
-  return pairs->len ? NULL : "no two views are exactly half a turn apart";
+    return N_ ("the detector has too few columns");
+  return pairs->len ? NULL : N_ ("no two views are exactly half a turn apart");
 }
 
 /* Spread over the turn; views[] lists the frames to read. */

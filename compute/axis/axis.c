@@ -120,7 +120,7 @@ choose_methods (const Search *search, guint wanted, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (search->source.scan);
   guint chosen = 0;
-  const char *reason = "it has no views half a turn apart";
+  const char *reason = N_ ("it has no views half a turn apart");
 
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     if (wanted && !(wanted & (1u << m)))
@@ -137,8 +137,8 @@ choose_methods (const Search *search, guint wanted, GError **error)
   if (!chosen)
     td_set_error (
         error, TD_ERROR_UNSUPPORTED,
-        "The rotation axis of %s cannot be searched for: %s; give its column ({centre:PX})",
-        facts->title ? facts->title : "the scan", reason);
+        "The rotation axis of “%s” cannot be searched for: %p; give its column ({centre:PX})",
+        facts->title ? facts->title : facts->path, td_message_unpack (reason));
   return chosen;
 }
 
@@ -149,11 +149,11 @@ axis_check (const TdScanFacts *facts, Search *search, GError **error)
   double middle = (facts->n_columns - 1) / 2.0, reach = REACH * facts->n_columns;
 
   if (facts->geometry.beam != TD_BEAM_PARALLEL) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "%s was taken with a %s beam, whose axis is part of the geometry; this search is "
-                  "for parallel beams",
-                  facts->title ? facts->title : "The scan",
-                  facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");
+    td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "“%s” was taken with a fan or cone beam, whose axis is part of the geometry; this "
+        "search is for parallel beams",
+        facts->title ? facts->title : facts->path);
     return FALSE;
   }
   search->first_px = middle - reach;

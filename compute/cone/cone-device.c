@@ -113,7 +113,7 @@ static const char *
 standard_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
 {
   if (precision != TD_PRECISION_SINGLE)
-    return "it stores projections in single precision";
+    return N_ ("it stores projections in single precision");
   return unsupported_anywhere (task, device);
 }
 
@@ -121,9 +121,9 @@ static const char *
 arithmetic_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
 {
   if (precision != TD_PRECISION_SINGLE)
-    return "it stores projections in single precision";
+    return N_ ("it stores projections in single precision");
   if (!td_cone_upright (task))
-    return "the detector is tilted";
+    return N_ ("the detector is tilted");
   return unsupported_anywhere (task, device);
 }
 
@@ -168,7 +168,7 @@ symmetric_unsupported (const TdConeTask *task, TdPrecision precision, const TdDe
   if (!why)
     why = unsupported_shape (task);
   if (!why && symmetric_pack (task, precision) == 1)
-    why = "the views or the volume are not symmetric under half a turn";
+    why = N_ ("the views or the volume are not symmetric under half a turn");
   if (!why)
     why = unsupported_textures (
         task, device,

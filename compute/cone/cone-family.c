@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cone-families.h"
 
+#include "dataset/message.h"
+
 #include <math.h>
 
 static const TdConeFamily *const families[] = {
@@ -69,15 +71,15 @@ td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision pre
     if (!why && disabled)
       why = disabled (families[i], info);
     if (!why && automatic && families[i]->textures && info->texture_slow)
-      why = g_strdup ("textures are emulated on it");
+      why = g_strdup (N_ ("textures are emulated on it"));
     if (!why)
       return families[i];
   }
   if (automatic || why)
     td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "Cone-beam back-projection \"%s\" cannot run on %s: %s. Choose another kernel, "
+                  "Cone-beam back-projection \"%s\" cannot run on %s: %p. Choose another kernel, "
                   "precision or device.",
-                  automatic ? "auto" : name, info->name, why);
+                  automatic ? "auto" : name, info->name, td_message_unpack (why));
   else
     td_set_error (error, TD_ERROR_NOT_FOUND,
                   "There is no cone-beam back-projection \"%s\"; there are host, turned, texture, "

@@ -270,9 +270,9 @@ static const char *
 cone_host_unsupported (const TdConeTask *task, TdPrecision precision, const TdDeviceInfo *device)
 {
   if (!device->host_pointers)
-    return "it runs on the host only";
+    return N_ ("it runs on the host only");
   if (precision != TD_PRECISION_SINGLE)
-    return "the host computes in single precision only";
+    return N_ ("the host computes in single precision only");
   return NULL;
 }
 

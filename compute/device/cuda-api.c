@@ -104,7 +104,7 @@ load_driver (TdCuDriver *driver, GError **error)
         error, TD_ERROR_DEVICE_LOST,
         "the NVIDIA driver does not start: %s (%s, %d); reinstalling it or restarting the "
         "computer after an update usually mends that",
-        text ? text : "unknown error", name ? name : "no name", result);
+        text ? text : "?", name ? name : "?", result);
     return FALSE;
   }
   driver->driver_version (&driver->version);

@@ -9,6 +9,7 @@
 #include "host.h"
 #include "nvrtc.h"
 #include "program-cache.h"
+#include "dataset/message.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -78,14 +79,16 @@ cuda_advice (TdErrorCode code)
 {
   switch (code) {
   case TD_ERROR_DEVICE_MEMORY:
-    return "close other programs that use the card, or set a smaller memory limit";
-  case TD_ERROR_DEVICE_BUILD: return "choose another kernel family";
+    return N_ ("close other programs that use the card, or set a smaller memory limit");
+  case TD_ERROR_DEVICE_BUILD: return N_ ("choose another kernel family");
   case TD_ERROR_DEVICE_TIMEOUT:
-    return "the display's watchdog stopped it; reconstruct smaller regions or use another card";
+    return N_ (
+        "the display's watchdog stopped it; reconstruct smaller regions or use another card");
   case TD_ERROR_DEVICE_LOST:
-    return "restart the program; if it comes again, look at the driver's messages in the system "
-           "log";
-  default: return "please report this with the system log";
+    return N_ (
+        "restart the program; if it comes again, look at the driver's messages in the system "
+        "log");
+  default: return N_ ("please report this with the system log");
   }
 }
 
@@ -98,16 +101,17 @@ cuda_check (CudaDevice *device, TdCuResult result, const char *doing, GError **e
     return TRUE;
   device->cu->error_string (result, &text);
   device->cu->error_name (result, &name);
-  td_set_error (error, class_of (result), "could not %s: %s (%s): %s", doing,
-                text ? text : "unknown error", name ? name : "no name",
-                cuda_advice (class_of (result)));
+  td_set_error (error, class_of (result), "could not %p: %s (%s, %d): %p",
+                td_message_unpack (doing), text ? text : "?", name ? name : "?", (int) result,
+                td_message_unpack (cuda_advice (class_of (result))));
   return FALSE;
 }
 
 static gboolean
 cuda_enter (CudaDevice *device, GError **error)
 {
-  return cuda_check (device, device->cu->context_push (device->context), "use the card", error);
+  return cuda_check (device, device->cu->context_push (device->context), N_ ("use the card"),
+                     error);
 }
 
 static gboolean
@@ -388,9 +392,9 @@ cuda_event_record (TdQueue *queue, TdEvent **out, GError **error)
   if (!cuda_enter (device, error))
     return FALSE;
   gboolean ok = cuda_check (device, device->cu->event_new (&event, TD_CU_EVENT_BLOCKING_SYNC),
-                            "make an event", error)
+                            N_ ("make an event"), error)
                 && cuda_check (device, device->cu->event_record (event, stream_of (queue)),
-                               "record an event", error);
+                               N_ ("record an event"), error);
   if (!ok && event)
     device->cu->event_free (event);
   if (!cuda_leave (device, ok))
@@ -471,11 +475,11 @@ cuda_texture_make (CudaDevice *device, const TdTextureSpec *spec, TdCuArray *arr
     .filter = spec->linear ? TD_CU_FILTER_LINEAR : TD_CU_FILTER_POINT,
   };
 
-  if (!cuda_check (device, device->cu->array_new (array, &shape), "make a texture", error))
+  if (!cuda_check (device, device->cu->array_new (array, &shape), N_ ("make a texture"), error))
     return FALSE;
   resource.resource.array = *array;
   if (cuda_check (device, device->cu->texture_new (texture, &resource, &description, NULL),
-                  "make a texture", error))
+                  N_ ("make a texture"), error))
     return TRUE;
   device->cu->array_free (*array);
   return FALSE;
@@ -649,7 +653,7 @@ cuda_program_kernel (TdProgram *base, const char *name, TdKernel **out, GError *
   if (!cuda_enter (device, error))
     return FALSE;
   gboolean ok = cuda_check (device, device->cu->module_function (&function, program->module, name),
-                            "find a kernel in its program", error);
+                            N_ ("find a kernel in its program"), error);
   if (ok)
     allow_shared_memory (device, function);
   if (!cuda_leave (device, ok)) {
@@ -745,10 +749,13 @@ cuda_fft_check (TdCufftResult result, const char *doing, GError **error)
 {
   if (result == 0)
     return TRUE;
-  td_set_error (error,
-                result == TD_CUFFT_ALLOC_FAILED ? TD_ERROR_DEVICE_MEMORY : TD_ERROR_DEVICE_BUG,
-                "cuFFT could not %s (error %d)%s", doing, result,
-                result == TD_CUFFT_ALLOC_FAILED ? ": the card's memory is full" : "");
+  if (result == TD_CUFFT_ALLOC_FAILED)
+    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                  "cuFFT could not %p (error %d): the card's memory is full",
+                  td_message_unpack (doing), result);
+  else
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "cuFFT could not %p (error %d)",
+                  td_message_unpack (doing), result);
   return FALSE;
 }
 
@@ -760,11 +767,11 @@ cuda_fft_make_plan (CudaFft *fft, size_t *work_bytes, GError **error)
   long long n[2] = { rank == 2 ? fft->base.n[1] : fft->base.n[0], fft->base.n[0] };
   long long distance = rank == 2 ? n[0] * n[1] : n[0];
 
-  return cuda_fft_check (fft->cufft->auto_allocation (fft->plan, 0), "plan", error)
+  return cuda_fft_check (fft->cufft->auto_allocation (fft->plan, 0), N_ ("plan"), error)
          && cuda_fft_check (fft->cufft->make_many (fft->plan, rank, n, NULL, 1, distance, NULL, 1,
                                                    distance, TD_CUFFT_C2C, fft->base.batch,
                                                    work_bytes),
-                            "plan", error);
+                            N_ ("plan"), error);
 }
 
 static void
@@ -798,7 +805,7 @@ cuda_fft_new (TdDevice *base, TdFftKind kind, const guint n[2], guint batch, TdF
 
   if (!cufft || !cuda_enter (device, error))
     return FALSE;
-  if (!cuda_fft_check (cufft->create (&plan), "start", error)) {
+  if (!cuda_fft_check (cufft->create (&plan), N_ ("start"), error)) {
     cuda_leave (device, TRUE);
     return FALSE;
   }
@@ -814,7 +821,7 @@ cuda_fft_new (TdDevice *base, TdFftKind kind, const guint n[2], guint batch, TdF
     ok = fft->work
          && cuda_fft_check (
              cufft->work_area (plan, (void *) (guintptr) ((CudaBuffer *) fft->work)->pointer),
-             "take its work area", error);
+             N_ ("take its work area"), error);
   }
   cuda_leave (device, TRUE);
   if (!ok) {
@@ -848,10 +855,11 @@ cuda_fft_run (TdQueue *queue, TdFft *base, TdBuffer *data, guint64 offset, gbool
   g_mutex_lock (&fft->lock);
   ok = take_work_area (fft, queue, error) && cuda_enter (device, error);
   if (ok) {
-    ok = cuda_fft_check (fft->cufft->stream (fft->plan, stream_of (queue)), "use the queue", error)
+    ok = cuda_fft_check (fft->cufft->stream (fft->plan, stream_of (queue)), N_ ("use the queue"),
+                         error)
          && cuda_fft_check (fft->cufft->c2c (fft->plan, address, address,
                                              inverse ? TD_CUFFT_INVERSE : TD_CUFFT_FORWARD),
-                            "transform", error);
+                            N_ ("transform"), error);
     cuda_leave (device, TRUE);
   }
   if (ok && fft->work) {
@@ -1056,7 +1064,7 @@ td_cuda_open (guint index, TdDevice **out, GError **error)
   /* Threads that wait sleep instead of spinning: preparation and writing need the processor. Fails
      harmlessly if somebody else in this process has already chosen. */
   cu->primary_flags (card, TD_CU_CONTEXT_BLOCKING_SYNC);
-  if (!cuda_check (device, cu->primary_retain (&device->context, card), "start using the card",
+  if (!cuda_check (device, cu->primary_retain (&device->context, card), N_ ("start using the card"),
                    error)) {
     td_prefix_error (error, "cuda:%u: ", index);
     g_hash_table_unref (device->pinned);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "device-check.h"
 #include "kernels/params.h"
+#include "dataset/message.h"
 
 #include <math.h>
 
@@ -10,7 +11,8 @@ static gboolean
 device_check_wrong (const char *what, GError **error)
 {
   td_set_error (error, TD_ERROR_DEVICE_BUG,
-                "%s come out wrong; use another device or update its driver", what);
+                "%p come out wrong; use another device or update its driver",
+                td_message_unpack (what));
   return FALSE;
 }
 
@@ -41,9 +43,9 @@ check_kernel (TdDevice *device, TdQueue *queue, GError **error)
     return FALSE;
   for (guint i = 0; i < COUNT; i++) {
     if (copy[i] != values[i])
-      return device_check_wrong ("copied values", error);
+      return device_check_wrong (N_ ("copied values"), error);
     if (scaled[i] != 0.5f * values[i] + 3) /* exact in single precision */
-      return device_check_wrong ("a kernel's values", error);
+      return device_check_wrong (N_ ("a kernel's values"), error);
   }
   return TRUE;
 }
@@ -78,7 +80,7 @@ check_fft (TdDevice *device, TdQueue *queue, GError **error)
           || !(fabs (forward[b][x][1]) < 1e-4)
           || !(fabs (back[b][x][0] - LENGTH * turns[b][x][0]) < 1e-4)
           || !(fabs (back[b][x][1] - LENGTH * turns[b][x][1]) < 1e-4))
-        return device_check_wrong ("Fourier transforms", error);
+        return device_check_wrong (N_ ("Fourier transforms"), error);
   return TRUE;
 }
 

@@ -4,6 +4,7 @@
 
 #include "device-api.h"
 #include "device-probe.h"
+#include "dataset/message.h"
 
 #include <string.h>
 
@@ -134,7 +135,8 @@ td_device_open (const char *id, GError **error)
   }
   const char *reason = device_list_unsound (api);
   if (reason) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "the device %s cannot be used: %s", id, reason);
+    td_set_error (error, TD_ERROR_NOT_FOUND, "the device %s cannot be used: %p", id,
+                  td_message_unpack (reason));
     return NULL;
   }
   key = g_strdup_printf ("%s:%u", api->name, index);

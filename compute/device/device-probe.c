@@ -10,6 +10,7 @@
 #include "dataset/sort.h"
 #include "dataset/text-file.h"
 #include "device-api.h"
+#include "dataset/message.h"
 
 #define HELPER "--list-devices-of"
 #define LIMIT_S 20 /* a driver starts in one second, on a busy machine in a few */
@@ -70,20 +71,22 @@ static char *
 name_driver (const char *api, const char *all)
 {
   g_autoptr (GPtrArray) files = vendor_files ();
-  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (TdMessage) text = NULL;
 
   if (strcmp (api, "cuda") == 0)
-    return g_strdup_printf ("NVIDIA's driver %s", all);
+    return td_message_packed ("NVIDIA's driver %p", td_message_unpack (all));
   for (guint i = 0; i < files->len; i++) {
     g_autofree char *how
         = files->len > 1 ? device_probe_run (api, files->pdata[i]) : g_strdup (all);
-    if (how)
-      g_string_append_printf (text, "%sthe OpenCL driver of %s %s", text->len ? ", " : "",
-                              (const char *) files->pdata[i], how);
+    if (how) {
+      TdMessage *one = td_message_new ("the OpenCL driver of %s %p", (const char *) files->pdata[i],
+                                       td_message_unpack (how));
+      text = text ? td_message_new ("%p, %p", g_steal_pointer (&text), one) : one;
+    }
   }
-  if (text->len == 0)
-    g_string_append_printf (text, "an OpenCL driver %s", all);
-  return g_string_free (g_steal_pointer (&text), FALSE);
+  if (!text)
+    text = td_message_new ("an OpenCL driver %p", td_message_unpack (all));
+  return td_message_pack (text);
 }
 
 static void
@@ -161,9 +164,9 @@ device_probe_ask (const char *api)
   g_autofree char *how = device_probe_run (api, NULL);
   if (how) {
     g_autofree char *driver = name_driver (api, how);
-    reason = g_strdup_printf ("%s while its devices were listed; update or remove it, and "
-                              "'tomodesk-cli devices' tries it again",
-                              driver);
+    reason = td_message_packed ("%p while its devices were listed; update or remove it, and "
+                                "'tomodesk-cli devices' tries it again",
+                                td_message_unpack (driver));
   }
   g_key_file_remove_group (file, api, NULL);
   g_key_file_set_string (file, api, "driver", state);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include "kernels/source.h"
+#include "dataset/message.h"
 
 static const struct {
   guint channels, bytes;
@@ -149,11 +150,10 @@ device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **erro
 
   g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
   g_autofree char *most = g_format_size_full (left, G_FORMAT_SIZE_IEC_UNITS);
-  td_set_error (
-      error, TD_ERROR_DEVICE_MEMORY,
-      "a %s of %s does not fit: this device gives at most %s now; compute fewer slices at "
-      "once",
-      what, size, most);
+  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                "%p of %s does not fit: this device gives at most %s now; compute fewer slices at "
+                "once",
+                td_message_unpack (what), size, most);
   return device_failed (hardware, error);
 }
 
@@ -178,7 +178,7 @@ td_buffer_new (TdDevice *device, guint64 bytes, GError **error)
     device_failed (hardware, error);
     return NULL;
   }
-  if (!device_reserve (device, bytes, "buffer", error))
+  if (!device_reserve (device, bytes, N_ ("a buffer"), error))
     return NULL;
   if (!hardware->ops->buffer_new (hardware, bytes, &buffer, error)) {
     device_release (device, bytes);
@@ -260,11 +260,14 @@ texture_check (const TdDeviceInfo *info, const TdTextureSpec *spec, GError **err
     return FALSE;
   }
   if (!(info->texels & (1u << spec->texel)) || (spec->linear && !info->texture_linear)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "no textures with %u × %u-bit texels%s here; choose another kernel family",
-                  td_texel_channels (spec->texel),
-                  (guint) (8 * td_texel_bytes (spec->texel) / td_texel_channels (spec->texel)),
-                  spec->linear ? " and linear filtering" : "");
+    td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        spec->linear
+            ? N_ ("no textures with %u × %u-bit texels and linear filtering here; choose another "
+                  "kernel family")
+            : N_ ("no textures with %u × %u-bit texels here; choose another kernel family"),
+        td_texel_channels (spec->texel),
+        (guint) (8 * td_texel_bytes (spec->texel) / td_texel_channels (spec->texel)));
     return FALSE;
   }
   if (spec->width > info->texture_max[0] || spec->height > info->texture_max[1]
@@ -290,7 +293,7 @@ td_texture_new (TdDevice *device, const TdTextureSpec *spec, GError **error)
     return NULL;
   }
   guint64 bytes = texture_bytes (spec);
-  if (!device_reserve (device, bytes, "texture", error))
+  if (!device_reserve (device, bytes, N_ ("a texture"), error))
     return NULL;
   if (!hardware->ops->texture_new (hardware, spec, &texture, error)) {
     device_release (device, bytes);
@@ -392,9 +395,9 @@ range_check (TdQueue *queue, const char *what, TdBuffer *buffer, guint64 offset,
   if (buffer->device == queue->device && offset <= buffer->bytes && bytes <= buffer->bytes - offset)
     return TRUE;
   td_set_error (error, TD_ERROR_DEVICE_BUG,
-                "%s of %" PRIu64 " bytes at %" PRIu64 " is outside a buffer of %" PRIu64
+                "%p of %" PRIu64 " bytes at %" PRIu64 " is outside a buffer of %" PRIu64
                 " bytes or of another device",
-                what, bytes, offset, buffer->bytes);
+                td_message_unpack (what), bytes, offset, buffer->bytes);
   return device_failed (queue->device, error);
 }
 
@@ -402,7 +405,7 @@ gboolean
 td_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
            GError **error)
 {
-  if (!range_check (queue, "upload", to, offset, bytes, error))
+  if (!range_check (queue, N_ ("upload"), to, offset, bytes, error))
     return FALSE;
   return !bytes || queue->device->ops->upload (queue, to, offset, host, bytes, error)
          || device_failed (queue->device, error);
@@ -412,7 +415,7 @@ gboolean
 td_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
              GError **error)
 {
-  if (!range_check (queue, "download", from, offset, bytes, error))
+  if (!range_check (queue, N_ ("download"), from, offset, bytes, error))
     return FALSE;
   return !bytes || queue->device->ops->download (queue, host, from, offset, bytes, error)
          || device_failed (queue->device, error);
@@ -422,8 +425,8 @@ gboolean
 td_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
          guint64 bytes, GError **error)
 {
-  if (!range_check (queue, "copy", to, to_offset, bytes, error)
-      || !range_check (queue, "copy", from, from_offset, bytes, error))
+  if (!range_check (queue, N_ ("copy"), to, to_offset, bytes, error)
+      || !range_check (queue, N_ ("copy"), from, from_offset, bytes, error))
     return FALSE;
   if (to == from && to_offset < from_offset + bytes && from_offset < to_offset + bytes && bytes) {
     td_set_error (error, TD_ERROR_DEVICE_BUG, "copy between overlapping ranges");
@@ -436,7 +439,7 @@ td_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint6
 gboolean
 td_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error)
 {
-  if (!range_check (queue, "fill", to, offset, bytes, error))
+  if (!range_check (queue, N_ ("fill"), to, offset, bytes, error))
     return FALSE;
   return !bytes || queue->device->ops->fill_zero (queue, to, offset, bytes, error)
          || device_failed (queue->device, error);
@@ -535,10 +538,12 @@ td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GEr
   guint64 elements = fft_elements (kind, n, batch);
 
   if (!elements || elements > G_MAXINT32) {
-    td_set_error (error, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
-                  "FFTs of %u × %u, %u at once, are %s; transform fewer at once", n[0],
-                  kind == TD_FFT_C2C_2D ? n[1] : 1, batch,
-                  elements ? "2^31 elements or more" : "empty");
+    td_set_error (
+        error, elements ? TD_ERROR_TOO_LARGE : TD_ERROR_DEVICE_BUG,
+        elements
+            ? N_ ("FFTs of %u × %u, %u at once, are 2^31 elements or more; transform fewer at once")
+            : N_ ("FFTs of %u × %u, %u at once, are empty"),
+        n[0], kind == TD_FFT_C2C_2D ? n[1] : 1, batch);
     device_failed (device->hardware, error);
     return NULL;
   }
@@ -562,7 +567,7 @@ td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean
 {
   guint64 bytes = fft_elements (fft->kind, fft->n, fft->batch) * 2 * sizeof (float);
 
-  if (!range_check (queue, "FFT", data, offset, bytes, error))
+  if (!range_check (queue, N_ ("FFT"), data, offset, bytes, error))
     return FALSE;
   if (fft->device != queue->device || offset % (2 * sizeof (float))) {
     td_set_error (error, TD_ERROR_DEVICE_BUG,
@@ -721,21 +726,21 @@ launch_fault (TdQueue *queue, const guint groups[3], const guint local[3], const
 
   for (guint i = 0; i < 3; i++) {
     if (!groups[i] || !local[i])
-      return "no work-items";
+      return N_ ("no work-items");
     if ((guint64) groups[i] * local[i] > G_MAXINT32)
-      return "2^31 work-items or more in one dimension";
+      return N_ ("2^31 work-items or more in one dimension");
     group_items *= local[i];
     if (group_items > info->max_group_size)
-      return "a larger work-group than the device takes";
+      return N_ ("a larger work-group than the device takes");
   }
   for (guint i = 0; i < n_args; i++) {
     if ((args[i].kind == TD_ARG_BUFFER_KIND && args[i].buffer->device != queue->device)
         || (args[i].kind == TD_ARG_TEXTURE_KIND && args[i].texture->device != queue->device))
-      return "an argument of another device";
+      return N_ ("an argument of another device");
     if (args[i].kind == TD_ARG_LOCAL_KIND && i + 1 != n_args)
-      return "a local-memory argument that is not the last";
+      return N_ ("a local-memory argument that is not the last");
     if (args[i].kind == TD_ARG_LOCAL_KIND && args[i].size > info->local_memory_bytes)
-      return "more local memory than the device has";
+      return N_ ("more local memory than the device has");
   }
   return NULL;
 }
@@ -746,13 +751,14 @@ td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint 
 {
   TdDevice *device = queue->device;
   const char *fault = kernel->program->device != device
-                          ? "a program of another device"
+                          ? N_ ("a program of another device")
                           : launch_fault (queue, groups, local, args, n_args);
 
   if (fault) {
     td_set_error (error, TD_ERROR_DEVICE_BUG,
-                  "%s: launch of %u × %u × %u groups of %u × %u × %u with %s", kernel->name,
-                  groups[0], groups[1], groups[2], local[0], local[1], local[2], fault);
+                  "%s: launch of %u × %u × %u groups of %u × %u × %u with %p", kernel->name,
+                  groups[0], groups[1], groups[2], local[0], local[1], local[2],
+                  td_message_unpack (fault));
     return device_failed (device, error);
   }
   return device->ops->launch (queue, kernel, groups, local, args, n_args, error)

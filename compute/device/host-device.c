@@ -272,8 +272,8 @@ host_program_build (TdDevice *device, const char *name, const char *source,
     found++;
   if (!found->source || defines[0]) {
     td_set_error (error, TD_ERROR_DEVICE_BUILD,
-                  "the program '%s'%s%s is not among those compiled for the host", name,
-                  defines[0] ? " with " : "", defines[0] ? defines[0] : "");
+                  "the program '%s' (%s) is not among those compiled for the host", name,
+                  defines[0] ? defines[0] : "");
     return FALSE;
   }
   HostProgram *self = g_new0 (HostProgram, 1);

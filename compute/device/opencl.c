@@ -13,6 +13,7 @@
 #include "kernels/source.h"
 #include "opencl-fft.h"
 #include "program-cache.h"
+#include "dataset/message.h"
 
 typedef struct {
   TdDevice base;
@@ -54,26 +55,28 @@ static const struct {
   TdErrorCode code;
   const char *text;
 } classes[] = {
-  { CL_MEM_OBJECT_ALLOCATION_FAILURE, TD_ERROR_DEVICE_MEMORY, "the device's memory is full" },
-  { CL_OUT_OF_RESOURCES, TD_ERROR_DEVICE_MEMORY, "the device is out of resources" },
-  { CL_OUT_OF_HOST_MEMORY, TD_ERROR_DEVICE_MEMORY, "the driver has no memory left" },
-  { CL_INVALID_BUFFER_SIZE, TD_ERROR_DEVICE_MEMORY, "the device does not give so much at once" },
-  { CL_INVALID_IMAGE_SIZE, TD_ERROR_TOO_LARGE, "the texture is too large" },
-  { CL_IMAGE_FORMAT_NOT_SUPPORTED, TD_ERROR_UNSUPPORTED, "the texel type is not supported" },
-  { CL_BUILD_PROGRAM_FAILURE, TD_ERROR_DEVICE_BUILD, "the program does not build" },
-  { CL_COMPILER_NOT_AVAILABLE, TD_ERROR_DEVICE_BUILD, "the driver brings no compiler" },
-  { CL_INVALID_BINARY, TD_ERROR_DEVICE_BUILD, "the built program is not valid" },
-  { CL_DEVICE_NOT_AVAILABLE, TD_ERROR_DEVICE_LOST, "the device is gone" },
-  { CL_INVALID_COMMAND_QUEUE, TD_ERROR_DEVICE_LOST, "the device stopped answering" },
-  { CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, TD_ERROR_DEVICE_LOST, "earlier work failed" },
-  { -9999, TD_ERROR_DEVICE_LOST, "a kernel accessed memory it does not have" }, /* NVIDIA */
+  { CL_MEM_OBJECT_ALLOCATION_FAILURE, TD_ERROR_DEVICE_MEMORY, N_ ("the device's memory is full") },
+  { CL_OUT_OF_RESOURCES, TD_ERROR_DEVICE_MEMORY, N_ ("the device is out of resources") },
+  { CL_OUT_OF_HOST_MEMORY, TD_ERROR_DEVICE_MEMORY, N_ ("the driver has no memory left") },
+  { CL_INVALID_BUFFER_SIZE, TD_ERROR_DEVICE_MEMORY,
+    N_ ("the device does not give so much at once") },
+  { CL_INVALID_IMAGE_SIZE, TD_ERROR_TOO_LARGE, N_ ("the texture is too large") },
+  { CL_IMAGE_FORMAT_NOT_SUPPORTED, TD_ERROR_UNSUPPORTED, N_ ("the texel type is not supported") },
+  { CL_BUILD_PROGRAM_FAILURE, TD_ERROR_DEVICE_BUILD, N_ ("the program does not build") },
+  { CL_COMPILER_NOT_AVAILABLE, TD_ERROR_DEVICE_BUILD, N_ ("the driver brings no compiler") },
+  { CL_INVALID_BINARY, TD_ERROR_DEVICE_BUILD, N_ ("the built program is not valid") },
+  { CL_DEVICE_NOT_AVAILABLE, TD_ERROR_DEVICE_LOST, N_ ("the device is gone") },
+  { CL_INVALID_COMMAND_QUEUE, TD_ERROR_DEVICE_LOST, N_ ("the device stopped answering") },
+  { CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, TD_ERROR_DEVICE_LOST,
+    N_ ("earlier work failed") },
+  { -9999, TD_ERROR_DEVICE_LOST, N_ ("a kernel accessed memory it does not have") }, /* NVIDIA */
 };
 
 static gboolean
 opencl_check (cl_int status, const char *what, GError **error)
 {
   TdErrorCode code = TD_ERROR_DEVICE_BUG;
-  const char *text = "the driver refused the call";
+  const char *text = N_ ("the driver refused the call");
 
   if (status == CL_SUCCESS)
     return TRUE;
@@ -82,8 +85,11 @@ opencl_check (cl_int status, const char *what, GError **error)
       code = classes[i].code;
       text = classes[i].text;
     }
-  td_set_error (error, code, "%s: %s (OpenCL error %d)%s", what, text, status,
-                code == TD_ERROR_DEVICE_MEMORY ? "; compute fewer slices at once" : "");
+  td_set_error (error, code,
+                code == TD_ERROR_DEVICE_MEMORY
+                    ? N_ ("%p: %p (OpenCL error %d); compute fewer slices at once")
+                    : N_ ("%p: %p (OpenCL error %d)"),
+                td_message_unpack (what), td_message_unpack (text), status);
   return FALSE;
 }
 
@@ -194,13 +200,13 @@ opencl_unusable (cl_device_id device)
   g_autofree char *version = opencl_string (device, CL_DEVICE_VERSION); /* "OpenCL 3.0 …" */
 
   if (!opencl_number (device, CL_DEVICE_AVAILABLE))
-    return "the driver says that the device is not available";
+    return N_ ("the driver says that the device is not available");
   if (!opencl_number (device, CL_DEVICE_COMPILER_AVAILABLE))
-    return "the driver brings no compiler";
+    return N_ ("the driver brings no compiler");
   if (!opencl_number (device, CL_DEVICE_ENDIAN_LITTLE))
-    return "the device is big-endian";
+    return N_ ("the device is big-endian");
   if (strncmp (version, "OpenCL ", 7) != 0 || g_ascii_strtod (version + 7, NULL) < 1.2)
-    return "the driver is older than OpenCL 1.2; update it";
+    return N_ ("the driver is older than OpenCL 1.2; update it");
   return NULL;
 }
 
@@ -278,14 +284,14 @@ opencl_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **
   cl_int status;
   cl_mem memory = clCreateBuffer (self->context, CL_MEM_READ_WRITE, bytes, NULL, &status);
 
-  if (!opencl_check (status, "buffer", error))
+  if (!opencl_check (status, N_ ("buffer"), error))
     return FALSE;
   /* Drivers allocate at first use; a full device is to be noticed here, where halving helps. */
   status = clEnqueueMigrateMemObjects (self->service, 1, &memory,
                                        CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, 0, NULL, NULL);
   if (status == CL_SUCCESS)
     status = clFinish (self->service);
-  if (!opencl_check (status, "buffer", error)) {
+  if (!opencl_check (status, N_ ("buffer"), error)) {
     clReleaseMemObject (memory);
     return FALSE;
   }
@@ -374,7 +380,7 @@ opencl_queue_new (TdDevice *device, TdQueue **queue, GError **error)
   cl_command_queue made
       = clCreateCommandQueue (opencl->context, opencl->device, CL_QUEUE_PROFILING_ENABLE, &status);
 
-  if (!opencl_check (status, "queue", error))
+  if (!opencl_check (status, N_ ("queue"), error))
     return FALSE;
   OpenclQueue *self = g_new0 (OpenclQueue, 1);
   self->device = opencl;
@@ -402,7 +408,7 @@ check_finished (cl_int status, GError **error)
                   status);
     return FALSE;
   }
-  return opencl_check (status, "waiting for the device", error);
+  return opencl_check (status, N_ ("waiting for the device"), error);
 }
 
 static gboolean
@@ -823,7 +829,7 @@ opencl_texture_new (TdDevice *device, const TdTextureSpec *spec, TdTexture **tex
   cl_mem image = clCreateImage (((OpenclDevice *) device)->context, CL_MEM_READ_ONLY, &format,
                                 &shape, NULL, &status);
 
-  if (!opencl_check (status, "texture", error))
+  if (!opencl_check (status, N_ ("texture"), error))
     return FALSE;
   OpenclTexture *self = g_new0 (OpenclTexture, 1);
   self->image = image;
@@ -848,7 +854,7 @@ opencl_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 lay
   return opencl_check (clEnqueueCopyBufferToImage (
                            queue_of (queue), ((OpenclBuffer *) from)->memory,
                            ((OpenclTexture *) to)->image, offset, origin, region, 0, NULL, NULL),
-                       "texture", error);
+                       N_ ("texture"), error);
 }
 
 /* ── Textures that work ── */
@@ -997,7 +1003,7 @@ opencl_fft_make (OpenclFft *self, const TdOpenclFftTask *task, GError **error)
   self->library = named ? named : fft_libraries[0];
   cl_int status = self->library->make (task, &self->fft);
   if (status != TD_OPENCL_FFT_NO_SIZE)
-    return opencl_check (status, "FFT plan", error);
+    return opencl_check (status, N_ ("FFT plan"), error);
   td_set_error (error, TD_ERROR_UNSUPPORTED,
                 "the device has no FFT of size %u × %u; sizes of factors 2, 3 and 5 work",
                 task->n[0], task->kind == TD_FFT_C2C_2D ? task->n[1] : 1);
@@ -1196,7 +1202,8 @@ td_opencl_open (guint index, TdDevice **device, GError **error)
   }
   cl_device_id found = g_array_index (devices, cl_device_id, index);
   if (opencl_unusable (found)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "opencl:%u: %s", index, opencl_unusable (found));
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "opencl:%u: %p", index,
+                  td_message_unpack (opencl_unusable (found)));
     return FALSE;
   }
 
@@ -1208,7 +1215,7 @@ td_opencl_open (guint index, TdDevice **device, GError **error)
   self->context = clCreateContext (NULL, 1, &found, NULL, NULL, &status);
   if (status == CL_SUCCESS)
     self->service = clCreateCommandQueue (self->context, found, 0, &status);
-  if (!opencl_check (status, "opening the device", error)) {
+  if (!opencl_check (status, N_ ("opening the device"), error)) {
     td_device_clear (&self->base);
     return FALSE;
   }

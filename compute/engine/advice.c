@@ -275,11 +275,15 @@ advise_edges (GPtrArray *list, const RowSigns signs[N_ROWS], const TdScanFacts *
     return;
   }
   if (less < 0.02 && turn->kind == TD_TURN_FULL && facts->geometry.beam == TD_BEAM_PARALLEL)
-    advice_add (list, TD_ADVICE_OFFSET_AXIS,
-                td_message_new (
-                    N_ ("In a full turn the sample leaves the detector on the %s only: the axis is "
-                        "near that edge, and {field-of-view=half} puts both sides together."),
-                    left > right ? _ ("left") : _ ("right")));
+    advice_add (
+        list, TD_ADVICE_OFFSET_AXIS,
+        td_message_new_plain (
+            left > right
+                ? N_ ("In a full turn the sample leaves the detector on the left only: the axis is "
+                      "near that edge, and {field-of-view=half} puts both sides together.")
+                : N_ (
+                    "In a full turn the sample leaves the detector on the right only: the axis is "
+                    "near that edge, and {field-of-view=half} puts both sides together.")));
   else
     advice_add (list, TD_ADVICE_RIM,
                 td_message_new_plain (N_ ("The sample is wider than the detector, which makes a "

@@ -11,11 +11,11 @@ const char *
 td_cone_scan_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (recipe->tilt_deg != 0 && facts->geometry.view_matrices)
-    return "The scan gives a projection matrix for every view, which says how the axis stands: "
-           "leave {tilt} out";
+    return N_ ("The scan gives a projection matrix for every view, which says how the axis stands: "
+               "leave {tilt} out");
   if (recipe->reverse_rotation && facts->geometry.view_matrices)
-    return "The scan gives a projection matrix for every view, which says how it turned: leave "
-           "{reverse-rotation} out";
+    return N_ ("The scan gives a projection matrix for every view, which says how it turned: leave "
+               "{reverse-rotation} out");
   return NULL;
 }
 

@@ -106,7 +106,7 @@ job_writer_count (TdJob *job, guint slices)
       += (guint64) slices * facts->nx * facts->ny * (job->plan->recipe.output_bits / 8);
   td_monitor_release (&writer->monitor);
   if (writer->volume && seconds > 0)
-    td_job_add_stage (job, "write", seconds);
+    td_job_add_stage (job, N_ ("write"), seconds);
 }
 
 static gpointer
@@ -281,7 +281,7 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
     ok = td_volume_writer_finish (writer->volume, provenance, error);
     ok = ok && (!job->companion || td_output_commit (job->companion, error));
     const double seconds = (g_get_monotonic_time () - start) * 1e-6;
-    td_job_add_stage (job, "write", seconds);
+    td_job_add_stage (job, N_ ("write"), seconds);
     writer->written_s += seconds;
     job->result.clamped_output = td_volume_writer_clamped (writer->volume);
     keep_rate (job);

@@ -220,9 +220,9 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
   else if (job->started_us && facts->estimate_s > 0)
     progress->remaining_s = MAX (facts->estimate_s - progress->elapsed_s, 0);
   progress->stage = !job->first_update_us
-                        ? (job_builds_now (job) ? "building kernels, once" : "reading")
-                    : computed < 0.9999 ? "reconstructing"
-                                        : "writing";
+                        ? (job_builds_now (job) ? N_ ("building kernels, once") : N_ ("reading"))
+                    : computed < 0.9999 ? N_ ("reconstructing")
+                                        : N_ ("writing");
   job_pass_progress (job, progress);
 }
 

@@ -164,7 +164,7 @@ check_recipe (TdPlan *plan, GError **error)
     for (guint i = 0; i < recipe->n_steps; i++)
       if (recipe->steps[i].enabled && td_preparation_skips (&recipe->steps[i], facts)
           && !td_prepare_step (recipe->steps[i].name, NULL)->preset_on)
-        td_plan_note (plan, "So is the step %s, which works on what comes before the logarithm.",
+        td_plan_note (plan, "So is {prepare=%s}, which works on what comes before the logarithm.",
                       recipe->steps[i].name);
   } else if (facts->n_flats == 0)
     for (guint i = 0; i < recipe->n_steps; i++)
@@ -194,7 +194,7 @@ note_unused (TdPlan *plan)
   const TdRecipe *recipe = &plan->recipe;
 
   if (*recipe->mask && !td_recipe_mask (recipe))
-    td_plan_note (plan, "The mask of bad pixels “%s” is not used: the step bad-pixels is off.",
+    td_plan_note (plan, "The mask of bad pixels “%s” is not used: {prepare=bad-pixels} is off.",
                   recipe->mask);
   if (recipe->accuracy != TD_ACCURACY_STANDARD && td_method_iterates (plan->method->kind))
     td_plan_note (plan, "The accuracy ({accuracy}) chooses among ways of back-projecting: "
@@ -221,9 +221,10 @@ check_turn (TdPlan *plan, GError **error)
         facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
     return FALSE;
   }
-  g_autofree char *words = td_turn_describe (&turn);
-  td_plan_note (plan, "Views: %s%s.", words,
-                plan->recipe.reverse_rotation ? "; taken as turning the other way" : "");
+  td_plan_note (plan,
+                plan->recipe.reverse_rotation ? N_ ("Views: %p; taken as turning the other way.")
+                                              : N_ ("Views: %p."),
+                td_turn_message (&turn));
   return TRUE;
 }
 
@@ -308,27 +309,25 @@ plan_centre_take_stated (TdPlan *plan, double stated_px)
                 plan->recipe.centre_px);
 }
 
-/* "correlation and fourier" */
-static char *
+/* "correlation and fourier", as the option names them */
+static TdMessage *
 methods_used (const TdAxisResult *result)
 {
-  g_autoptr (GPtrArray) names = g_ptr_array_new ();
-  GString *text = g_string_new (NULL);
+  TdMessage *text = NULL, *last = NULL;
 
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {
     gboolean used = FALSE;
     for (guint i = 0; i < result->n_trials; i++)
       used |= result->trials[i].method == m && result->trials[i].used;
-    if (used)
-      g_ptr_array_add (names, (gpointer) td_axis_method_name (m));
+    if (!used)
+      continue;
+    if (last)
+      text = text ? td_message_new ("%p, %p", text, last) : last;
+    last = td_message_new ("%s", td_axis_method_name (m));
   }
-  for (guint i = 0; i < names->len; i++)
-    g_string_append_printf (text, "%s%s",
-                            i == 0                ? ""
-                            : i + 1 == names->len ? " and "
-                                                  : ", ",
-                            (const char *) g_ptr_array_index (names, i));
-  return g_string_free (text, FALSE);
+  if (!last)
+    return td_message_new_plain ("");
+  return text ? td_message_new ("%p and %p", text, last) : last;
 }
 
 static void
@@ -349,30 +348,30 @@ take_tilt (TdPlan *plan, const TdAxisResult *result)
 static gboolean
 take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError **error)
 {
-  g_autofree char *methods = methods_used (result);
-
   if (result->agreed) {
     plan->recipe.centre_px = result->centre_px;
-    td_plan_note (plan, "The rotation axis was found at column %.2f ± %.2f (%s agree).",
-                  result->centre_px, result->uncertainty_px, methods);
+    td_plan_note (plan, "The rotation axis was found at column %.2f ± %.2f (%p agree).",
+                  result->centre_px, result->uncertainty_px, methods_used (result));
     take_tilt (plan, result);
     return TRUE;
   }
   if (isfinite (stated_px)) {
-    td_plan_note (plan, "Warning: the search for the rotation axis came to no agreement. %s.",
-                  result->advice);
+    td_plan_note (plan, "Warning: the search for the rotation axis came to no agreement. %p.",
+                  td_message_unpack (result->advice));
     plan_centre_take_stated (plan, stated_px);
     return TRUE;
   }
   if (!isfinite (result->centre_px)) {
     td_set_error (error, TD_ERROR_INVALID,
-                  "No rotation axis was found ({centre:PX} gives it by hand). %s", result->advice);
+                  "No rotation axis was found ({centre:PX} gives it by hand). %p",
+                  td_message_unpack (result->advice));
     return FALSE;
   }
   plan->recipe.centre_px = result->centre_px;
   td_plan_note (plan,
-                "Warning: the rotation axis is uncertain; column %.2f ± %.2f was taken (%s). %s.",
-                result->centre_px, result->uncertainty_px, methods, result->advice);
+                "Warning: the rotation axis is uncertain; column %.2f ± %.2f was taken (%p). %p.",
+                result->centre_px, result->uncertainty_px, methods_used (result),
+                td_message_unpack (result->advice));
   take_tilt (plan, result);
   return TRUE;
 }

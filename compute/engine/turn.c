@@ -7,6 +7,7 @@
 
 #include "dataset/angles.h"
 #include "dataset/sort.h"
+#include "dataset/message.h"
 
 /* A turn is whole though a wedge of so much of it is missing. */
 #define SPARE 0.015
@@ -93,34 +94,53 @@ may_be_radians (const TdTurn *turn)
   return may_be && turn->n_views > 8 && turn->direction != 0;
 }
 
-char *
-td_turn_describe (const TdTurn *turn)
+/* Takes both. */
+static TdMessage *
+turn_add (TdMessage *text, TdMessage *part)
+{
+  return td_message_new ("%p%p", text, part);
+}
+
+TdMessage *
+td_turn_message (const TdTurn *turn)
 {
   static const char *const kinds[]
       = { N_ ("part of a turn"), N_ ("half a turn"), N_ ("a full turn") };
   /* What repeats: a view that comes round is told as the end point. */
   const TdAngleCover *cover = turn->kind == TD_TURN_FULL ? &turn->full : &turn->half;
   const guint repeated = cover->repeated - MIN (cover->repeated, turn->end_point ? 1 : 0);
-  GString *text = g_string_new (_ (kinds[turn->kind]));
+  TdMessage *text = td_message_new_plain (kinds[turn->kind]);
 
-  g_string_append_printf (text, ngettext (", %u view", ", %u views", turn->n_views), turn->n_views);
+  text = turn_add (text, td_message_new (turn->n_views == 1 ? N_ (", %u view") : N_ (", %u views"),
+                                         turn->n_views));
   if (turn->n_views > 1)
-    g_string_append_printf (text, turn->even ? _ (" %.4g° apart") : _ (", mostly %.4g° apart"),
-                            td_degrees (turn->step_rad));
+    text = turn_add (text,
+                     td_message_new (turn->even ? N_ (" %.4g° apart") : N_ (", mostly %.4g° apart"),
+                                     td_degrees (turn->step_rad)));
   if (turn->direction < 0)
-    g_string_append (text, _ (", angles falling"));
+    text = turn_add (text, td_message_new_plain (", angles falling"));
   else if (turn->direction == 0 && turn->n_views > 2)
-    g_string_append (text, _ (", in no order"));
+    text = turn_add (text, td_message_new_plain (", in no order"));
   if (turn->kind != TD_TURN_PART && turn->direction != 0)
-    g_string_append (text, turn->end_point ? _ (", the end point included")
-                                           : _ (", the end point left out"));
+    text
+        = turn_add (text, td_message_new_plain (turn->end_point ? N_ (", the end point included")
+                                                                : N_ (", the end point left out")));
   if (repeated > 0)
-    g_string_append_printf (text, ngettext (", %u view repeated", ", %u views repeated", repeated),
-                            repeated);
+    text = turn_add (text, td_message_new (repeated == 1 ? N_ (", %u view repeated")
+                                                         : N_ (", %u views repeated"),
+                                           repeated));
   if (cover->missing_rad > 0)
-    g_string_append_printf (text, _ (", %.4g° missing"), td_degrees (cover->missing_rad));
+    text = turn_add (text, td_message_new (", %.4g° missing", td_degrees (cover->missing_rad)));
   if (may_be_radians (turn))
-    g_string_append (text, _ (": if these angles are radians, say so where they are stated, or "
-                              "state them in degrees"));
-  return g_string_free (text, FALSE);
+    text = turn_add (text, td_message_new_plain (": if these angles are radians, say so where they "
+                                                 "are stated, or state them in degrees"));
+  return text;
+}
+
+char *
+td_turn_describe (const TdTurn *turn)
+{
+  g_autoptr (TdMessage) text = td_turn_message (turn);
+
+  return td_message_text (text, NULL);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/angles.h"
+#include "dataset/message.h"
 
 /**
  * TdTurn: how the stage turned, as the list of angles shows it. "info", the plan's notes and the
@@ -28,4 +29,5 @@ typedef struct {
 const char *td_turn_kind_name (TdTurnKind kind); /* "part", "half", "full" */
 void td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn);
 /* "a full turn, 1800 views 0.2° apart, the end point left out". (transfer full) */
+TdMessage *td_turn_message (const TdTurn *turn);
 char *td_turn_describe (const TdTurn *turn);

@@ -47,7 +47,7 @@ td_ray_store_new (TdRayProjector *rays, const TdConeTask *task, const guint *ord
   store->chunk_rows = chunk_rows;
   store->most = most_views;
   store->order = g_memdup2 (order, task->n_views * sizeof *order);
-  store->file = td_file_temporary ("The projections",
+  store->file = td_file_temporary (N_ ("The projections"),
                                    td_rays_projection_bytes (task, task->n_views), error);
   if (store->file >= 0)
     store->scratch

@@ -194,13 +194,14 @@ lab_find_astray (TdLabOutcome *outcome, const TdRecipe *asked, const TdJobResult
 {
   if (asked->precision != TD_PRECISION_AUTO
       && g_strcmp0 (td_precision_name (asked->precision), job->precision) != 0)
-    td_messages_add (&outcome->astray,
-                     td_message_new (N_ ("precision %s was asked for, %s was computed"),
-                                     td_precision_name (asked->precision), job->precision));
+    td_messages_add (
+        &outcome->astray,
+        td_message_new (N_ ("{precision=%s} was asked for, {precision=%s} was computed"),
+                        td_precision_name (asked->precision), job->precision));
   if (!g_str_equal (asked->family, "auto") && g_strcmp0 (asked->family, job->kernel) != 0)
     td_messages_add (&outcome->astray,
-                     td_message_new (N_ ("the kernel %s was asked for, %s ran"), asked->family,
-                                     job->kernel ? job->kernel : outcome->method));
+                     td_message_new (N_ ("{kernel=%s} was asked for, {kernel=%s} ran"),
+                                     asked->family, job->kernel ? job->kernel : outcome->method));
 }
 
 static double
@@ -255,7 +256,8 @@ lab_check_options (const TdLabVariant *variant, const TdScanFacts *facts, GError
     const char *reason = NULL;
     if (td_recipe_field_applies (td_recipe_field (*option), &variant->recipe, facts, &reason))
       continue;
-    td_set_error (error, TD_ERROR_INVALID, "{%s} is not used here: %s", *option, reason);
+    td_set_error (error, TD_ERROR_INVALID, "{%s} is not used here: %p", *option,
+                  td_message_unpack (reason));
     return FALSE;
   }
   return TRUE;

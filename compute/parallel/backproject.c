@@ -3,6 +3,7 @@
 
 #include "families.h"
 #include "tune-store.h"
+#include "dataset/message.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,8 +69,8 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
     return family;
   td_set_error (
       error, TD_ERROR_UNSUPPORTED,
-      "The \"%s\" kernels cannot do this on %s (%s): %s; choose another family or \"auto\"", name,
-      info->id, info->name, reason ? reason : disabled);
+      "The \"%s\" kernels cannot do this on %s (%s): %p; choose another family or \"auto\"", name,
+      info->id, info->name, td_message_unpack (reason ? reason : disabled));
   return NULL;
 }
 
@@ -85,7 +86,7 @@ choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_sl
   for (guint i = 0; families[i]; i++) {
     const char *refusal = why_not (families[i], task, info);
     if (!refusal && !backproject_is_exact_enough (families[i], task, info))
-      refusal = "its error may be larger than the accuracy allows";
+      refusal = N_ ("its error may be larger than the accuracy allows");
     g_autofree char *why
         = refusal ? g_strdup (refusal) : td_tune_store_disabled (info, families[i]->name);
     guint preference = families[i]->preference ? families[i]->preference (task, info, n_slices) : 1;
@@ -124,9 +125,9 @@ td_backproject_choose (const char *name, const TdBackprojectTask *task, TdDevice
   const TdBackprojectFamily *best = choose_best (task, info, n_slices, &reason);
   if (!best)
     td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "No back-projection kernel can do this on %s (%s): %s; choose another device or "
+                  "No back-projection kernel can do this on %s (%s): %p; choose another device or "
                   "precision",
-                  info->id, info->name, reason);
+                  info->id, info->name, td_message_unpack (reason));
   return best;
 }
 
@@ -273,8 +274,8 @@ td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
   if (!check_task (task, error))
     return NULL;
   if ((reason = why_not (family, task, info))) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "The \"%s\" kernels cannot do this on %s: %s",
-                  family->name, info->id, reason);
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "The \"%s\" kernels cannot do this on %s: %p",
+                  family->name, info->id, td_message_unpack (reason));
     return NULL;
   }
   TdBackprojector *projector

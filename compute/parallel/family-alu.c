@@ -32,19 +32,19 @@ static const char *
 alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device, guint samples)
 {
   if (device->host_pointers)
-    return "it is made for GPUs";
+    return N_ ("it is made for GPUs");
   if (task->precision != TD_PRECISION_SINGLE && !device->half_storage)
-    return "the device cannot store half-precision numbers";
+    return N_ ("the device cannot store half-precision numbers");
   if (task->precision == TD_PRECISION_HALF_RUN && !device->half_arithmetic
       && device->kind == TD_DEVICE_GPU)
-    return "the device cannot calculate in half precision";
+    return N_ ("the device cannot calculate in half precision");
   if (task->n_views > 60000)
-    return "it takes at most 60000 views";
+    return N_ ("it takes at most 60000 views");
 
   TdAluShape shape = td_alu_shape_default (task, device, alu_projector_slices (task, 4), samples);
   if (!td_alu_shape_fit (&shape, task, device))
-    return "the pixels are so much wider than the detector's that a tile's bins pass the local "
-           "memory";
+    return N_ ("the pixels are so much wider than the detector's that a tile's bins pass the local "
+               "memory");
   return NULL;
 }
 

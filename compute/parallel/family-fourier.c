@@ -13,9 +13,9 @@ static const char *
 family_fourier_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (task->step != 1)
-    return "pixels must be as wide as the detector's";
+    return N_ ("pixels must be as wide as the detector's");
   if (!td_fourier_padded (task))
-    return "the rotation axis or the region is too far from the detector";
+    return N_ ("the rotation axis or the region is too far from the detector");
   return NULL;
 }
 

@@ -326,9 +326,9 @@ static const char *
 family_host_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (!device->host_pointers && !device->cpu_shaped)
-    return "it is made for CPUs";
+    return N_ ("it is made for CPUs");
   if (task->n_columns > 1u << 20)
-    return "it takes at most 2^20 detector columns";
+    return N_ ("it takes at most 2^20 detector columns");
   return NULL;
 }
 

@@ -42,9 +42,9 @@ static const char *
 family_standard_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (device->host_pointers)
-    return "it is made for GPUs";
+    return N_ ("it is made for GPUs");
   if (task->precision != TD_PRECISION_SINGLE)
-    return "it works in single precision only";
+    return N_ ("it works in single precision only");
   return NULL;
 }
 

@@ -72,16 +72,16 @@ static const char *
 family_texture_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (device->host_pointers)
-    return "it is made for GPUs";
+    return N_ ("it is made for GPUs");
   if (task->precision == TD_PRECISION_HALF_RUN)
-    return "the texture engine adds nothing in half precision";
+    return N_ ("the texture engine adds nothing in half precision");
   if (!family_texture_slices_for (task, device, 4)
       || (task->interpolation == TD_INTERPOLATION_LINEAR && !device->texture_linear))
-    return "the device has no textures that can do it";
+    return N_ ("the device has no textures that can do it");
   if (task->n_columns > device->texture_max[0] || task->n_views > device->texture_max[1])
-    return "the sinogram is larger than a texture";
+    return N_ ("the sinogram is larger than a texture");
   if (task->n_views > 60000)
-    return "it takes at most 60000 views";
+    return N_ ("it takes at most 60000 views");
   return NULL;
 }
 

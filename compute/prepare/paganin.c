@@ -22,9 +22,9 @@ paganin_reach (double length_px, gboolean discrete)
 static TdMessage *
 paganin_missing (const TdScanFacts *facts, const char *what, const char *value)
 {
-  return td_message_new ("phase retrieval needs %p, which %s does not state; give it "
+  return td_message_new ("phase retrieval needs %p, which “%s” does not state; give it "
                          "({prepare=paganin:%s})",
-                         td_message_new_plain (what), facts->title ? facts->title : "the scan",
+                         td_message_new_plain (what), facts->title ? facts->title : facts->path,
                          value);
 }
 

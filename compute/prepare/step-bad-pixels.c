@@ -40,9 +40,9 @@ step_bad_pixels_unsupported (const TdStep *step, const TdScanFacts *facts)
   if (facts->bad_pixels || (step->values[FIND] > 0 && (facts->n_flats > 0 || facts->n_darks > 0)))
     return NULL;
   return td_message_new (
-      "%s has no mask of bad pixels%p; give one ({bad-pixels:FILE}), or leave "
-      "the step bad-pixels out",
-      facts->title ? facts->title : "The scan",
+      "“%s” has no mask of bad pixels%p; give one ({bad-pixels:FILE}), or leave "
+      "{prepare=bad-pixels} out",
+      facts->title ? facts->title : facts->path,
       td_message_new_plain (
           step->values[FIND] > 0 ? N_ (" and neither flats nor darks to find them in") : ""));
 }

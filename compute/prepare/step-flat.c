@@ -65,15 +65,15 @@ step_flat_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
   if (!td_flat_field_lacks (step, facts) || step_flat_is_done (facts))
     return NULL;
-  g_autofree char *values
-      = facts->brightest > 2 ? g_strdup_printf ("values up to %.4g", facts->brightest)
-                             : g_strdup_printf ("%s values", td_sample_name (facts->sample_type));
+  TdMessage *values = facts->brightest > 2
+                          ? td_message_new ("values up to %.4g", facts->brightest)
+                          : td_message_new ("%s values", td_sample_name (facts->sample_type));
   return td_message_new (
-      "%s has no flat field, and %s cannot be transmissions; name the flats ({flats:PATH}), "
+      "“%s” has no flat field, and %p cannot be transmissions; name the flats ({flats:PATH}), "
       "or the intensity of the empty beam ({prepare=flat-field=65535}), or state that −log was "
       "taken "
       "({values=attenuations}), or take the values as they are ({prepare=none})",
-      facts->title ? facts->title : "The scan", values);
+      facts->title ? facts->title : facts->path, values);
 }
 
 static guint64
@@ -154,10 +154,11 @@ refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
       if (rows->flat[i] > rows->dark[i])
         return TRUE;
   }
-  td_set_error (error, TD_ERROR_INVALID,
-                "no pixel of the flat field is brighter than the dark field in %s; check that the "
-                "flats and darks are not exchanged or empty ({flats}, {darks})",
-                facts->title ? facts->title : "this scan");
+  td_set_error (
+      error, TD_ERROR_INVALID,
+      "no pixel of the flat field is brighter than the dark field in “%s”; check that the "
+      "flats and darks are not exchanged or empty ({flats}, {darks})",
+      facts->title ? facts->title : facts->path);
   return FALSE;
 }
 

@@ -252,38 +252,51 @@ td_field_find (const TdField *fields, const char *option)
   return NULL;
 }
 
-char *
+/* Of a number. */
+static TdMessage *
+field_range (const TdField *field)
+{
+  const gboolean whole = field->kind == &td_kind_count;
+  const double low = field->low, high = field->high;
+
+  if (field->above && field->below)
+    return td_message_new (whole ? N_ ("a whole number above %g and below %g")
+                                 : N_ ("a number above %g and below %g"),
+                           low, high);
+  if (field->above)
+    return td_message_new (whole ? N_ ("a whole number above %g and at most %g")
+                                 : N_ ("a number above %g and at most %g"),
+                           low, high);
+  if (field->below)
+    return td_message_new (whole ? N_ ("a whole number of at least %g and below %g")
+                                 : N_ ("a number of at least %g and below %g"),
+                           low, high);
+  return td_message_new (
+      whole ? N_ ("a whole number from %g to %g") : N_ ("a number from %g to %g"), low, high);
+}
+
+TdMessage *
 td_field_expects (const TdField *field)
 {
   if (field->expects)
-    return g_strdup (field->expects);
+    return td_message_new_plain (field->expects);
   if (field->names) {
     g_autofree char *list = g_strjoinv (", ", (char **) field->names);
-    return g_strconcat ("one of ", list, NULL);
+    return td_message_new ("one of %s", list);
   }
   if (field->kind == &td_kind_switch)
-    return g_strdup ("true or false");
+    return td_message_new_plain ("true or false");
   if (field->kind == &td_kind_bytes)
-    return g_strdup ("a size: bytes, or a number with K, M, G or T as in 512M");
-  const gboolean ends = field->above || field->below;
-  return g_strdup_printf ("%s %s%g %s %g%s%s",
-                          field->kind == &td_kind_count ? "a whole number" : "a number",
-                          field->above ? "above "
-                          : ends       ? "of at least "
-                                       : "from ",
-                          field->low,
-                          field->below ? "and below"
-                          : ends       ? "and at most"
-                                       : "to",
-                          field->high, field->none ? ", nor " : "", field->none ? field->none : "");
+    return td_message_new_plain ("a size: bytes, or a number with K, M, G or T as in 512M");
+  TdMessage *range = field_range (field);
+  return field->none ? td_message_new ("%p, nor %s", range, field->none) : range;
 }
 
 gboolean
 td_field_refuse (const TdField *field, const char *text, GError **error)
 {
-  g_autofree char *expects = td_field_expects (field);
-
-  td_set_error (error, TD_ERROR_INVALID, "{%s} \"%s\" is not %s", field->option, text, expects);
+  td_set_error (error, TD_ERROR_INVALID, "{%s} \"%s\" is not %p", field->option, text,
+                td_field_expects (field));
   return FALSE;
 }
 

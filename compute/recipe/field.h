@@ -100,7 +100,7 @@ gboolean td_field_set (const TdField *field, gpointer record, const char *text, 
 /* The row of @option among @fields; NULL: there is none. */
 const TdField *td_field_find (const TdField *fields, const char *option);
 /* What the field wants, from its row: "a number from 0 to 1". (transfer full) */
-char *td_field_expects (const TdField *field);
+TdMessage *td_field_expects (const TdField *field);
 /* Sets @error, "{OPTION} "TEXT" is not EXPECTED", and returns FALSE. */
 gboolean td_field_refuse (const TdField *field, const char *text, GError **error);
 

@@ -151,11 +151,17 @@ recipe_json_read_member (TdRecipe *recipe, const char *group, const char *key, J
     return recipe_json_read_version (node, error);
   if (!group && recipe_json_is_group (key))
     return recipe_json_read_object (recipe, key, node, error);
-  td_set_error (
-      error, TD_ERROR_INVALID,
-      "The recipe has a key \"%s\" in \"%s\" that this version does not know; correct its "
-      "spelling or use the version that wrote it",
-      key, group ? group : "the recipe");
+  if (group)
+    td_set_error (
+        error, TD_ERROR_INVALID,
+        "The recipe has a key \"%s\" in \"%s\" that this version does not know; correct its "
+        "spelling or use the version that wrote it",
+        key, group);
+  else
+    td_set_error (error, TD_ERROR_INVALID,
+                  "The recipe has a key \"%s\" that this version does not know; correct its "
+                  "spelling or use the version that wrote it",
+                  key);
   return FALSE;
 }
 

@@ -30,9 +30,8 @@ recipe_steps_set_parameter (TdStep *step, const TdStepKind *kind, guint index, c
                                    && (parameter->digits > 0 || number == (double) (gint64) number);
 
   if (!taken) {
-    g_autofree char *expects = td_field_expects (&field);
-    td_set_error (error, TD_ERROR_INVALID, "{prepare=%s:%s} \"%s\" is not %s", kind->name,
-                  parameter->name, value, expects);
+    td_set_error (error, TD_ERROR_INVALID, "{prepare=%s:%s} \"%s\" is not %p", kind->name,
+                  parameter->name, value, td_field_expects (&field));
     return FALSE;
   }
   step->values[index] = parameter->choices ? choice : number;
@@ -51,9 +50,13 @@ recipe_steps_set_named (TdStep *step, const TdStepKind *kind, const char *word, 
   g_autoptr (GString) names = g_string_new (NULL);
   for (guint i = 0; i < kind->n_parameters; i++)
     g_string_append_printf (names, "%s%s", i ? ", " : "", kind->parameters[i].name);
-  td_set_error (error, TD_ERROR_INVALID,
-                "{prepare=%s}: \"%s\" is not NAME=VALUE of one of its parameters (%s)", kind->name,
-                word, names->len ? names->str : "it has none");
+  if (names->len)
+    td_set_error (error, TD_ERROR_INVALID,
+                  "{prepare=%s}: \"%s\" is not NAME=VALUE of one of its parameters (%s)",
+                  kind->name, word, names->str);
+  else
+    td_set_error (error, TD_ERROR_INVALID, "{prepare=%s}: \"%s\" is too much: it has no parameters",
+                  kind->name, word);
   return FALSE;
 }
 
@@ -143,8 +146,8 @@ recipe_steps_write (const TdField *field, gconstpointer record, JsonBuilder *bui
 static gboolean
 recipe_steps_refuse (GError **error, const char *step, const char *key, const char *expected)
 {
-  td_set_error (error, TD_ERROR_INVALID, "\"%s\" of the step \"%s\" is not %s", key, step,
-                expected);
+  td_set_error (error, TD_ERROR_INVALID, "\"%s\" of the step \"%s\" is not %p", key, step,
+                td_message_unpack (expected));
   return FALSE;
 }
 
@@ -159,20 +162,20 @@ recipe_steps_read_member (TdStep *step, const TdStepKind *kind, const char *key,
     return TRUE;
   if (strcmp (key, "enabled") == 0) {
     if (type != G_TYPE_BOOLEAN)
-      return recipe_steps_refuse (error, step->name, key, "true or false");
+      return recipe_steps_refuse (error, step->name, key, N_ ("true or false"));
     step->enabled = json_node_get_boolean (node);
     return TRUE;
   }
   for (guint i = 0; i < kind->n_parameters; i++)
     if (strcmp (kind->parameters[i].name, key) == 0) {
       if (type != G_TYPE_STRING && type != G_TYPE_INT64 && type != G_TYPE_DOUBLE)
-        return recipe_steps_refuse (error, step->name, key, "a number or a name");
+        return recipe_steps_refuse (error, step->name, key, N_ ("a number or a name"));
       const char *text = type == G_TYPE_STRING
                              ? json_node_get_string (node)
                              : g_ascii_dtostr (number, sizeof number, json_node_get_double (node));
       return recipe_steps_set_parameter (step, kind, i, text, error);
     }
-  return recipe_steps_refuse (error, step->name, key, "a parameter of it");
+  return recipe_steps_refuse (error, step->name, key, N_ ("a parameter of it"));
 }
 
 static gboolean

@@ -32,13 +32,13 @@ static const TdField fields[] = {
     N_ ("Open with Details (Ctrl+D): geometry file"), PATH (geometry) },
   { "pixel-mm", "MM", "Size of a detector pixel", NULL,
     N_ ("Open with Details (Ctrl+D): detector pixel"), MM (pixel_mm),
-    .expects = "a size in millimetres, above 0" },
+    .expects = N_ ("a size in millimetres, above 0") },
   { "sod-mm", "MM", "Cone or fan beam: source to rotation axis", NULL,
     N_ ("Open with Details (Ctrl+D): source to axis"), MM (source_axis_mm),
-    .expects = "a distance in millimetres, above 0" },
+    .expects = N_ ("a distance in millimetres, above 0") },
   { "sdd-mm", "MM", "Cone or fan beam: source to detector", NULL,
     N_ ("Open with Details (Ctrl+D): source to detector"), MM (source_detector_mm),
-    .expects = "a distance in millimetres, above 0" },
+    .expects = N_ ("a distance in millimetres, above 0") },
   { "dataset", "NAME", "HDF5: where the projections are", NULL,
     N_ ("Open with Details (Ctrl+D): data set of the projections"), PATH (dataset) },
   { "sinograms", NULL, "TIFF and raw: every file or page is the sinogram of one row", NULL,
@@ -48,7 +48,7 @@ static const TdField fields[] = {
     "What the samples are, where that is not seen: intensities, or attenuations (−log was taken)",
     NULL, N_ ("Open with Details (Ctrl+D): samples are"), &td_kind_choice,
     offsetof (TdScanOptions, values), .names = value_names,
-    .expects = "one of intensities, attenuations" },
+    .expects = N_ ("one of intensities, attenuations") },
   { "raw", "WxH:TYPE[:SKIP]", "Headerless files: frame size, sample type, bytes to skip", NULL,
     N_ ("Open with Details (Ctrl+D): no header"), &raw_kind },
   { "allow-external", NULL, "HDF5: samples may lie in raw files outside the file's folder", NULL,
@@ -77,7 +77,7 @@ td_scan_options_set (TdScanOptions *options, const char *option, const char *val
 
   if (field && *value)
     return td_field_set (field, options, value, error);
-  td_set_error (error, TD_ERROR_INVALID, "{%s} is %s", option,
-                field ? "empty" : "no option of a scan");
+  td_set_error (error, TD_ERROR_INVALID,
+                field ? N_ ("{%s} is empty") : N_ ("{%s} is no option of a scan"), option);
   return FALSE;
 }

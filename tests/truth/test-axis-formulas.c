@@ -24,6 +24,17 @@ random_rows (guint n_rows, guint n_columns, guint32 seed)
   return rows;
 }
 
+/* The advice, in words. Valid until the next one. */
+static const char *
+formulas_said (const TdAxisResult *result)
+{
+  static char *said;
+
+  g_free (said);
+  said = td_message_words (result->advice, NULL);
+  return said;
+}
+
 static void
 assert_near (double value, double truth, double part)
 {
@@ -438,7 +449,7 @@ test_guess (void)
   g_assert_cmpfloat (result.uncertainty_px, >, 0.3);
   g_assert_cmpfloat (result.uncertainty_px, <, 2);
   g_assert_false (result.agreed);
-  g_assert_nonnull (strstr (result.advice, "6 lie near column 80"));
+  g_assert_nonnull (strstr (formulas_said (&result), "6 lie near column 80"));
   for (guint i = 0; i < 9; i++)
     g_assert_cmpint (trials[i].used, ==, fabs (trials[i].centre_px - 80.5) < 1);
   g_free (result.advice);
@@ -468,7 +479,7 @@ test_few_used (void)
   g_assert_cmpfloat_with_epsilon (result.centre_px, 80, 0.05);
   g_assert_false (result.agreed);
   g_test_message ("%s", result.advice);
-  g_assert_nonnull (strstr (result.advice, "4 of 9"));
+  g_assert_nonnull (strstr (formulas_said (&result), "4 of 9"));
   g_free (result.advice);
 }
 
@@ -495,7 +506,7 @@ test_lever (void)
   td_axis_agree (&result, 550, 0, 1e-3);
   g_assert_cmpfloat_with_epsilon (result.uncertainty_px, 2 * 1e-3 * (550 - result.known_row), 0.02);
   g_assert_false (result.agreed);
-  g_assert_nonnull (strstr (result.advice, "the tilt"));
+  g_assert_nonnull (strstr (formulas_said (&result), "the tilt"));
   g_free (result.advice);
 }
 
@@ -583,13 +594,13 @@ test_advice (void)
   TdAxisResult result = { .trials = trials, .n_trials = 1 };
 
   td_axis_agree (&result, 50, NAN, 0);
-  g_assert_true (g_str_has_prefix (result.advice, "Only one method on one row"));
+  g_assert_true (g_str_has_prefix (formulas_said (&result), "Only one method on one row"));
   g_free (result.advice);
   trials[1] = trials[0];
   result = (TdAxisResult) { .trials = trials, .n_trials = 2 };
   td_axis_agree (&result, 50, NAN, 0);
   g_test_message ("%s", result.advice);
-  g_assert_true (g_str_has_prefix (result.advice, "One method on one row is weak"));
+  g_assert_true (g_str_has_prefix (formulas_said (&result), "One method on one row is weak"));
   g_free (result.advice);
   trials[1].method = TD_AXIS_SHARPNESS;
   result = (TdAxisResult) { .trials = trials, .n_trials = 2 };
@@ -598,7 +609,7 @@ test_advice (void)
 
   agree (differ, 0.9, trials, &result);
   g_test_message ("%s", result.advice);
-  g_assert_true (g_str_has_prefix (result.advice, "The centre is uncertain by"));
+  g_assert_true (g_str_has_prefix (formulas_said (&result), "The centre is uncertain by"));
   g_free (result.advice);
 }
 

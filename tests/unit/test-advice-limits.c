@@ -198,9 +198,9 @@ test_rim (void)
     { 1, 64, 64, "rim", NULL },
     { 1, 64, 0, "rim", NULL },
     { 2, 64, 64, "rim", NULL },
-    { 2, 64, 0, "offset-axis", "left" },
-    { 2, 0, 64, "offset-axis", "right" },
-    { 2, 64, 5, "offset-axis", "left" },
+    { 2, 64, 0, "offset-axis", "on the left only" },
+    { 2, 0, 64, "offset-axis", "on the right only" },
+    { 2, 64, 5, "offset-axis", "on the left only" },
     { 2, 64, 6, "rim", NULL },
     { 2, 63, 0, "", NULL },
   };
@@ -212,8 +212,10 @@ test_rim (void)
     made_cover (made, cases[i].left, cases[i].right);
     g_autofree char *kinds = made_kinds (made, &advice);
     g_assert_cmpstr (kinds, ==, cases[i].kinds);
-    if (cases[i].side)
-      g_assert_cmpstr (td_message_values (advice.message)[0], ==, cases[i].side);
+    if (cases[i].side) {
+      g_autofree char *text = td_message_text (advice.message, NULL);
+      g_assert_nonnull (strstr (text, cases[i].side));
+    }
     g_clear_pointer (&advice.message, td_message_unref);
   }
 }

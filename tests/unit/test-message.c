@@ -101,6 +101,66 @@ test_named_by_value (void)
   g_assert_cmpstr (field, ==, "cutoff");
 }
 
+/* Another process says what this one would have said, in its own language and its own names. */
+static void
+test_packed (void)
+{
+  g_autoptr (TdMessage) message = td_message_new (
+      "%u %% in {%s}: %p and %s", 3u, "cutoff",
+      td_message_new ("take {method=%s} (%p)", "fbp", td_message_new_plain ("100 % of {rows}")),
+      "a “{centre}” \"\xff\n");
+  g_autofree char *packed = td_message_pack (message);
+  g_autofree char *text = td_message_text (message, shout);
+  g_autofree char *words = td_message_words (packed, shout);
+  g_autoptr (TdMessage) back = td_message_unpack (packed);
+  g_autofree char *field = td_message_field (back);
+
+  g_assert_null (strchr (packed, '\n'));
+  g_assert_cmpstr (words, ==, text);
+  g_assert_cmpstr (td_message_id (back), ==, td_message_id (message));
+  g_assert_cmpstr (field, ==, "cutoff");
+  /* A sentence that nobody packed, and a prefixed error. */
+  g_autofree char *plain = td_message_words ("30 % of {rows}", shout);
+  g_assert_cmpstr (plain, ==, "30 % of <rows||>");
+  g_assert_null (td_message_words (NULL, NULL));
+  g_autoptr (GError) error = NULL;
+  td_set_error (&error, TD_ERROR_IO, "row %u ({rows:A:B})", 3u);
+  td_prefix_error (&error, "“%s”: ", "x");
+  g_autoptr (TdMessage) prefixed = td_error_message (error);
+  g_autofree char *line = td_message_pack (prefixed);
+  g_autofree char *said = td_message_words (line, NULL);
+  g_assert_cmpstr (said, ==, error->message);
+}
+
+/* Another program may have written anything. */
+static void
+test_packed_by_others (void)
+{
+  static const char *const lines[][2] = {
+    { "{\"id\":\"%s %n %99999d {%s=%s\",\"values\":[]}", "   {=" },
+    { "{\"id\":\"%p%s\",\"values\":[7,[1],{\"id\":4},null]}", "" },
+    { "{\"id\":\"%p %s\",\"values\":[{\"id\":\"%s\",\"values\":[\"in\"]}, \"%s\"]}", "in %s" },
+    { "{\"id\":\"a%%\",\"rest\":[2],\"values\":{}}", "a%" },
+    { "{\"id\":\"\",\"plain\":true}", "" },
+    { "{\"id\":", "{\"id\":" },
+    { "{\"id\":3}", "{\"id\":3}" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
+    g_autofree char *said = td_message_words (lines[i][0], NULL);
+    g_test_message ("%s", said);
+    g_assert_cmpstr (said, ==, lines[i][1]);
+  }
+  /* Messages in messages without an end. */
+  g_autoptr (GString) deep = g_string_new ("");
+  for (guint i = 0; i < 40; i++)
+    g_string_append (deep, "{\"id\":\"x%p\",\"values\":[");
+  for (guint i = 0; i < 40; i++)
+    g_string_append (deep, "]}");
+  g_autofree char *said = td_message_words (deep->str, NULL);
+  g_assert_cmpuint (strlen (said), <, 60);
+}
+
 /* Of a long value the middle is left out, and the text says how much of it. */
 static void
 test_long (void)
@@ -128,6 +188,8 @@ main (int argc, char **argv)
   g_test_add_func ("/message/words", test_words);
   g_test_add_func ("/message/inner", test_inner);
   g_test_add_func ("/message/named-by-value", test_named_by_value);
+  g_test_add_func ("/message/packed", test_packed);
+  g_test_add_func ("/message/packed-by-others", test_packed_by_others);
   g_test_add_func ("/message/long", test_long);
   g_test_add_func ("/message/lists", test_lists);
   g_test_add_func ("/message/errors", test_errors);

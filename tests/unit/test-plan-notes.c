@@ -62,7 +62,7 @@ static const Case cases[] = {
   { CENTRE_40, { NULL }, NULL, "is at column 40.00, as the scan says", "detector's middle" },
   { CENTRE_40, { "centre=30" }, NULL, "Views: ", "rotation axis" },
   { LOGGED, { NULL }, NULL, LOG_NOTE, "So is the step" },
-  { LOGGED, { "prepare=zingers" }, NULL, "So is the step zingers, which", NULL },
+  { LOGGED, { "prepare=zingers" }, NULL, "So is --prepare zingers, which", NULL },
   { LOGGED, { "prepare=rings" }, NULL, LOG_NOTE, "So is the step" },
   { FLOATS_WITHOUT_FLATS, { NULL }, NULL, FLAT_NOTE, LOG_NOTE },
   { BRIGHT, { NULL }, NULL, FLAT_NOTE, NULL },

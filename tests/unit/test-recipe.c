@@ -171,7 +171,8 @@ test_expects (void)
 
   td_recipe_init (&recipe);
   for (guint i = 0; i < G_N_ELEMENTS (expects); i++) {
-    g_autofree char *text = td_field_expects (td_recipe_field (expects[i][0]));
+    g_autoptr (TdMessage) message = td_field_expects (td_recipe_field (expects[i][0]));
+    g_autofree char *text = td_message_text (message, NULL);
     g_assert_cmpstr (text, ==, expects[i][1]);
   }
   for (guint i = 0; i < G_N_ELEMENTS (limits); i++) {

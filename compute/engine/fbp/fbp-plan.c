@@ -474,9 +474,9 @@ choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
   }
   td_set_error (
       error, TD_ERROR_TOO_LARGE,
-      "Even one slice at a time needs %s; raise {memory-limit}, take a smaller {region} or "
+      "Even one slice at a time needs %p; raise {memory-limit}, take a smaller {region} or "
       "another {device}",
-      reason);
+      td_message_unpack (reason));
   return FALSE;
 }
 
@@ -488,11 +488,13 @@ check_elements (const TdFbp *fbp, GError **error)
 
   if (sinogram <= MAX_ELEMENTS && slice <= MAX_ELEMENTS)
     return TRUE;
-  td_set_error (
-      error, TD_ERROR_TOO_LARGE,
-      "A %s of this scan has more than 2^31 values (%u views × %u columns, %u × %u pixels); %s",
-      sinogram > MAX_ELEMENTS ? "sinogram" : "slice", fbp->n_views, fbp->n_filtered, fbp->nx,
-      fbp->ny, sinogram > MAX_ELEMENTS ? "bin the projections" : "take a smaller {region}");
+  td_set_error (error, TD_ERROR_TOO_LARGE,
+                sinogram > MAX_ELEMENTS
+                    ? N_ ("A sinogram of this scan has more than 2^31 values (%u views × %u "
+                          "columns, %u × %u pixels); bin the projections")
+                    : N_ ("A slice of this scan has more than 2^31 values (%u views × %u columns, "
+                          "%u × %u pixels); take a smaller {region}"),
+                fbp->n_views, fbp->n_filtered, fbp->nx, fbp->ny);
   return FALSE;
 }
 
@@ -500,8 +502,9 @@ const char *
 td_fbp_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam != TD_BEAM_PARALLEL)
-    return "The scan was taken with a fan or cone beam, and filtered back-projection for parallel "
-           "beams ({method=fbp}) cannot reconstruct it";
+    return N_ (
+        "The scan was taken with a fan or cone beam, and filtered back-projection for parallel "
+        "beams ({method=fbp}) cannot reconstruct it");
   return NULL;
 }
 

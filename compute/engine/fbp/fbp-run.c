@@ -296,7 +296,7 @@ fbp_run_add_read_time (Run *run, gint64 start_us)
   run->read_until_us = now_us;
   run->read_us += took_us;
   td_monitor_unlock (&run->monitor);
-  td_job_add_stage (run->job, "read", took_us * 1e-6);
+  td_job_add_stage (run->job, N_ ("read"), took_us * 1e-6);
 }
 
 static gboolean
@@ -837,8 +837,9 @@ static const char *
 fbp_run_fourier_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam != TD_BEAM_PARALLEL)
-    return "The scan was taken with a fan or cone beam, and the Fourier method ({method=fourier}) "
-           "is for parallel beams";
+    return N_ (
+        "The scan was taken with a fan or cone beam, and the Fourier method ({method=fourier}) "
+        "is for parallel beams");
   return NULL;
 }
 

@@ -62,7 +62,8 @@ fbp_way_family (const TdPlan *plan, const TdMethod *method, const TdBackprojectT
   if (!reason)
     return method->family;
   td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "The Fourier method cannot reconstruct this: %s; take {method=fbp}", reason);
+                "The Fourier method cannot reconstruct this: %p; take {method=fbp}",
+                td_message_unpack (reason));
   return NULL;
 }
 

@@ -56,7 +56,7 @@ fdk_download_slices (TdFdkDevice *device, float *to, const TdFdkPart *part, guin
 
   device->download_s += seconds;
   device->download_bytes += n * slice;
-  td_job_add_stage (device->run->job, "download", seconds);
+  td_job_add_stage (device->run->job, N_ ("download"), seconds);
   td_job_add_span (device->run->job, "download", device->index, start, g_get_monotonic_time ());
   return ok;
 }
@@ -71,7 +71,7 @@ book_kernels (TdFdkDevice *device, const TdFdkPart *part, GError **error)
     return FALSE;
   device->kernel_s += sum;
   device->kernel_updates += part->updates;
-  td_job_add_stage (device->run->job, "back-project", sum);
+  td_job_add_stage (device->run->job, N_ ("back-project"), sum);
   return TRUE;
 }
 
@@ -158,7 +158,7 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
     const gint64 start = g_get_monotonic_time ();
     td_host_add (mine, other, (gsize) slices * fdk->input->task.ny * fdk->input->task.nx);
     const double seconds = (g_get_monotonic_time () - start) * 1e-6;
-    td_job_add_stage (run->job, "sum", seconds);
+    td_job_add_stage (run->job, N_ ("sum"), seconds);
     put_buffer (run, other);
     td_monitor_lock (&run->monitor);
     run->sum_s += seconds;

@@ -90,7 +90,7 @@ fdk_filter_rows (Stage *stage, guint row, guint n, float *to, GError **error)
       || !td_prepared_rows_counts (stage->rows, &counts, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);
-  td_job_add_stage (run->job, "prepare", (g_get_monotonic_time () - start) * 1e-6);
+  td_job_add_stage (run->job, N_ ("prepare"), (g_get_monotonic_time () - start) * 1e-6);
 
   start = g_get_monotonic_time ();
   const guint64 filtered_bytes = td_fdk_filtered_bytes (input, 1);
@@ -107,7 +107,7 @@ fdk_filter_rows (Stage *stage, guint row, guint n, float *to, GError **error)
   td_parallel_for (input->task.n_views, scatter_view, &scatter);
   if (!td_fdk_file_sound (run, error))
     return FALSE;
-  td_job_add_stage (run->job, "filter", (g_get_monotonic_time () - start) * 1e-6);
+  td_job_add_stage (run->job, N_ ("filter"), (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
 }
 

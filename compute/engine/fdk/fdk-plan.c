@@ -16,10 +16,11 @@ const char *
 td_fdk_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->geometry.beam == TD_BEAM_PARALLEL)
-    return "FDK is for cone and fan beams, and this scan is a parallel beam's; take {method=fbp}, "
-           "or give the source's distances";
+    return N_ (
+        "FDK is for cone and fan beams, and this scan is a parallel beam's; take {method=fbp}, "
+        "or give the source's distances");
   if (recipe->interpolation == TD_INTERPOLATION_NEAREST)
-    return "FDK interpolates linearly only; take {interpolation=linear}";
+    return N_ ("FDK interpolates linearly only; take {interpolation=linear}");
   return td_cone_scan_unsupported (facts, recipe);
 }
 
@@ -481,10 +482,12 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
                   fdk->input->row0, fdk->input->row0 + fdk->input->n_rows - 1, fdk->fit.filter_rows,
                   MIN (fdk->fit.cached_chunks * fdk->fit.filter_rows, fdk->input->n_rows));
   else
-    td_plan_note (plan, "Detector rows %u to %u are filtered by %s into %s.", fdk->input->row0,
-                  fdk->input->row0 + fdk->input->n_rows - 1,
-                  fdk->scheme.filter_on_device ? "a device" : "the CPU",
-                  fdk->fit.on_disk ? "a temporary file, because memory is short" : "host memory");
+    td_plan_note (
+        plan, "Detector rows %u to %u are filtered by %p into %p.", fdk->input->row0,
+        fdk->input->row0 + fdk->input->n_rows - 1,
+        td_message_new_plain (fdk->scheme.filter_on_device ? N_ ("a device") : N_ ("the CPU")),
+        td_message_new_plain (fdk->fit.on_disk ? N_ ("a temporary file, because memory is short")
+                                               : N_ ("host memory")));
   td_plan_note (plan, "%u slabs of up to %u slices are back-projected from batches of %u views.",
                 fdk->cut.n_slabs, fdk->fit.slab, fdk->fit.batch);
   note_half (plan, fdk);

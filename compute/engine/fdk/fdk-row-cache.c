@@ -403,11 +403,11 @@ row_cache_report (TdFdkRowCache *cache, GError **error)
       || !td_fdk_device_spans (device, "filter", cache->events, &sum, error))
     return FALSE;
   td_job_add_counts (device->run->job, &counts);
-  td_job_add_stage (device->run->job, "filter", sum);
+  td_job_add_stage (device->run->job, N_ ("filter"), sum);
   if (!td_queue_finish (cache->ring.queue, error)
       || !td_fdk_device_spans (device, "upload", cache->sends, &sent, error))
     return FALSE;
-  td_job_add_stage (device->run->job, "upload", sent);
+  td_job_add_stage (device->run->job, N_ ("upload"), sent);
   g_autofree char *key = td_fdk_filter_rate_key (device->device);
   if (sum > 0 && td_job_is_warm (device->run->job))
     td_engine_set_rate (device->run->plan->engine, key, cache->filtered_bytes, sum);

@@ -83,7 +83,7 @@ td_fdk_read (gpointer user, TdRowRange range, float *out, GCancellable *cancella
   else
     ok = td_rows_read_scan (fdk->scan, range, out, cancellable, error);
 
-  td_job_add_stage (job, "read", (g_get_monotonic_time () - start) * 1e-6);
+  td_job_add_stage (job, N_ ("read"), (g_get_monotonic_time () - start) * 1e-6);
   td_job_add_span (job, "read", reader->device, start, g_get_monotonic_time ());
   return ok;
 }
@@ -260,7 +260,7 @@ make_projections (TdFdkRun *run, GError **error)
   if (run->projections || run->projections_file >= 0)
     return TRUE;
   if (run->fdk->fit.on_disk) {
-    run->projections_file = td_file_temporary ("The filtered projections", bytes, error);
+    run->projections_file = td_file_temporary (N_ ("The filtered projections"), bytes, error);
     return run->projections_file >= 0;
   }
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

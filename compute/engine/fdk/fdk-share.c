@@ -107,9 +107,11 @@ filters_on_device (TdPlan *plan, const TdFdkInput *input)
   const gboolean on_device
       = wish == TD_FILTER_ON_DEVICE || (wish == TD_FILTER_ON_AUTO && gpus && device > cpu);
   if (wish == TD_FILTER_ON_AUTO && gpus)
-    td_plan_note (plan, "The %s filters: %.1f GB/s for %.1f on the %s ({filter-on}).",
-                  on_device ? "device" : "CPU", MAX (device, cpu) * 1e-9, MIN (device, cpu) * 1e-9,
-                  on_device ? "CPU" : "device");
+    td_plan_note (plan,
+                  on_device
+                      ? N_ ("The device filters: %.1f GB/s for %.1f on the CPU ({filter-on}).")
+                      : N_ ("The CPU filters: %.1f GB/s for %.1f on the device ({filter-on})."),
+                  MAX (device, cpu) * 1e-9, MIN (device, cpu) * 1e-9);
   return on_device;
 }
 
@@ -223,13 +225,19 @@ cost_of (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
 static void
 note_costs (TdPlan *plan, gboolean volume, const Cost *cost, const Cost *other)
 {
-  td_plan_note (plan,
-                "The devices share the %s: about %.3g s, %.3g s if they shared the %s (kernels "
+  td_plan_note (
+      plan,
+      volume
+          ? N_ ("The devices share the volume: about %.3g s, %.3g s if they shared the projections "
+                "(kernels "
                 "%.3g and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, copies and sums on "
-                "the host %.3g and %.3g s; {share}).",
-                volume ? "volume" : "projections", cost->total, other->total,
-                volume ? "projections" : "volume", cost->kernel, other->kernel, cost->upload,
-                other->upload, cost->download, other->download, cost->host, other->host);
+                "the host %.3g and %.3g s; {share}).")
+          : N_ ("The devices share the projections: about %.3g s, %.3g s if they shared the volume "
+                "(kernels "
+                "%.3g and %.3g, sending %.3g and %.3g, fetching %.3g and %.3g, copies and sums on "
+                "the host %.3g and %.3g s; {share})."),
+      cost->total, other->total, cost->kernel, other->kernel, cost->upload, other->upload,
+      cost->download, other->download, cost->host, other->host);
 }
 
 /* The cheaper scheme of those that fit. */
@@ -330,8 +338,10 @@ td_fdk_decide_spool (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme,
       td_plan_note (
           plan,
           "The turned frames are too many to be turned at once: each is read once, and waits for "
-          "its rows to be wanted in %s (%s).",
-          with.scheme.spool == TD_FDK_SPOOL_MEMORY ? "memory" : "a temporary file", size);
+          "its rows to be wanted in %p (%s).",
+          td_message_new_plain (with.scheme.spool == TD_FDK_SPOOL_MEMORY ? N_ ("memory")
+                                                                         : N_ ("a temporary file")),
+          size);
       *scheme = with.scheme;
       *fit = fit_with;
       return;

@@ -195,7 +195,7 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
   if (!td_fdk_file_sound (device->run, error))
     return FALSE;
   td_fdk_pass_views (device->run, &work.batch);
-  td_job_add_stage (device->run->job, "upload", (g_get_monotonic_time () - start) * 1e-6);
+  td_job_add_stage (device->run->job, N_ ("upload"), (g_get_monotonic_time () - start) * 1e-6);
   return TRUE;
 }
 

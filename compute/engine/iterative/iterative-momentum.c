@@ -88,16 +88,16 @@ open_earlier (const char *path, const Header *wanted, const char **reason)
   Header header;
 
   if (file < 0) {
-    *reason = errno == EINVAL ? "what lies beside it is no file"
-                              : "there is none beside it; {keep} writes it";
+    *reason = errno == EINVAL ? N_ ("what lies beside it is no file")
+                              : N_ ("there is none beside it; {keep} writes it");
     return -1;
   }
   if (td_file_read (file, &header, sizeof header, 0) != 0
       || memcmp (header.magic, wanted->magic, sizeof header.magic) != 0
       || header.order != wanted->order || header.version != wanted->version)
-    *reason = "the file beside it is damaged, or of another machine or version";
+    *reason = N_ ("the file beside it is damaged, or of another machine or version");
   else if (memcmp (&header, wanted, sizeof header) != 0)
-    *reason = "the file beside it is of another method or size";
+    *reason = N_ ("the file beside it is of another method or size");
   else
     return file;
   close (file);

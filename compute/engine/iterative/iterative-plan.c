@@ -591,13 +591,14 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
   if (cut->batch_views == 0)
     return;
   for (guint i = 0; i < cut->n; i++)
-    g_string_append_printf (shares, "%s%u on %s", i ? ", " : "", cut->members[i].n,
+    g_string_append_printf (shares, "%s%u (%s)", i ? ", " : "", cut->members[i].n,
                             td_device_info (cut->members[i].device)->id);
-  td_plan_note (plan, "The projections, %s, stay %s and go to %s, up to %u views at a time.", all,
-                cut->in_file ? "with the host" : "in the host's memory",
-                cut->n > 1 ? "the devices that share the volume"
-                           : "the device, which has no room for all",
-                cut->batch_views);
+  td_plan_note (
+      plan, "The projections, %s, stay %p and go to %p, up to %u views at a time.", all,
+      td_message_new_plain (cut->in_file ? N_ ("with the host") : N_ ("in the host's memory")),
+      td_message_new_plain (cut->n > 1 ? N_ ("the devices that share the volume")
+                                       : N_ ("the device, which has no room for all")),
+      cut->batch_views);
   if (cut->n > 1)
     td_plan_note (plan, "Of the volume's %u rows y there are %s.", self->task.ny, shares->str);
 }

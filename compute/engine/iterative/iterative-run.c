@@ -86,7 +86,7 @@ load_chunk (Run *run, TdPreparedRows *rows, TdRowRange chunk, GError **error)
 
   if (!td_prepared_rows_read (rows, needed, run->cancellable, error))
     return FALSE;
-  td_job_add_stage (run->job, "read", seconds_since (start));
+  td_job_add_stage (run->job, N_ ("read"), seconds_since (start));
   start = g_get_monotonic_time ();
   if (!td_prepared_rows_run (rows, needed, run->cancellable, error)
       || !td_prepared_rows_counts (rows, &counts, error)
@@ -96,7 +96,7 @@ load_chunk (Run *run, TdPreparedRows *rows, TdRowRange chunk, GError **error)
       || (!run->measured && !store_rows (run, left, chunk, error)))
     return FALSE;
   td_job_add_counts (run->job, &counts);
-  td_job_add_stage (run->job, "prepare", seconds_since (start));
+  td_job_add_stage (run->job, N_ ("prepare"), seconds_since (start));
   return TRUE;
 }
 
@@ -371,7 +371,7 @@ iterative_iterate (Run *run, GError **error)
   TdGroupVolume *volume = td_solver_run (run->group, &settings, run->measured, &watch, &run->end,
                                          run->cancellable, error);
   run->seconds += seconds_since (start);
-  td_job_add_stage (run->job, "iterate", seconds_since (start));
+  td_job_add_stage (run->job, N_ ("iterate"), seconds_since (start));
   return volume;
 }
 
@@ -550,14 +550,15 @@ static const char *
 method_iterative_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   if (facts->filtered)
-    return "The scan's projections are filtered already, and iterative methods compare with what "
-           "was measured; take {method=fdk}";
+    return N_ (
+        "The scan's projections are filtered already, and iterative methods compare with what "
+        "was measured; take {method=fdk}");
   if (recipe->precision == TD_PRECISION_HALF || recipe->precision == TD_PRECISION_HALF_RUN)
-    return "Iterative methods compute in single precision; leave {precision} out";
+    return N_ ("Iterative methods compute in single precision; leave {precision} out");
   if (recipe->interpolation == TD_INTERPOLATION_NEAREST)
-    return "Iterative methods interpolate linearly; leave {interpolation} out";
+    return N_ ("Iterative methods interpolate linearly; leave {interpolation} out");
   if (strcmp (recipe->family, "auto") != 0)
-    return "Iterative methods have one way of projecting; leave {kernel} out";
+    return N_ ("Iterative methods have one way of projecting; leave {kernel} out");
   return NULL;
 }
 
@@ -565,7 +566,7 @@ static const char *
 parallel_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 {
   return facts->geometry.beam == TD_BEAM_PARALLEL ? method_iterative_unsupported (facts, recipe)
-                                                  : "not a parallel beam";
+                                                  : N_ ("not a parallel beam");
 }
 
 static const char *
@@ -575,7 +576,7 @@ cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
 
   if (reason)
     return reason;
-  return facts->geometry.beam == TD_BEAM_PARALLEL ? "not a cone or fan beam"
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? N_ ("not a cone or fan beam")
                                                   : td_cone_scan_unsupported (facts, recipe);
 }
 
