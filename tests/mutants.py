@@ -62,7 +62,7 @@ ROOMS = (
     ("compute/engine/preview", ("advice-limits", "coarse", "previews", "engine", "plans")),
     ("compute/engine", ("job-facts", "engine-keeps", "plan-notes", "engine", "plans", "region", "cone-random",
                         "engine-jobs", "cone-once", "fbp-faults", "previews", "fdk", "turn")),
-    ("compute/lab", ("lab", "lab-cone", "cli-lab")),
+    ("compute/lab", ("lab-report", "lab", "lab-cone", "cli-lab")),
     ("compute/device/device-probe", ("drivers",)),
     ("compute/device/nvrtc", ("cuda", "nvrtc-some")),
     ("compute/device/cuda", ("cuda", "device")),

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the lab measures and shows, counted again here: ring correlation by its formula, lines
+   through pictures, axes, and the curves and the table of a result that is made up. */
+#include <complex.h>
+#include <math.h>
+#include <string.h>
+
+#include "compute/lab/lab-report.h"
+#include "tests/common/devices.h"
+
+#define CLOSE(a, b) g_assert_cmpfloat_with_epsilon (a, b, 1e-9)
+
+/* ── Fourier ring correlation ── */
+
+/* The middle square without its mean, cut to a circle whose edge falls off over a tenth. */
+static void
+cut_circle (const float *picture, guint nx, guint ny, double *out)
+{
+  const guint n = MIN (nx, ny);
+  double sum = 0, weights = 0;
+
+  for (guint pass = 0; pass < 2; pass++)
+    for (guint i = 0; i < n * n; i++) {
+      const double x = i % n - (n - 1) / 2.0, y = i / n - (n - 1) / 2.0;
+      const double r = hypot (x, y) / (n / 2.0);
+      const double weight = r >= 1 ? 0 : r > 0.9 ? 0.5 + 0.5 * cos (G_PI * (r - 0.9) / 0.1) : 1;
+      const double value = picture[(i / n + (ny - n) / 2) * nx + i % n + (nx - n) / 2];
+      if (pass)
+        out[i] = isfinite (value) ? weight * (value - sum / weights) : 0;
+      else if (isfinite (value)) {
+        sum += weight * value;
+        weights += weight;
+      }
+    }
+}
+
+static double complex
+frequency_of (const double *plane, guint n, int fx, int fy)
+{
+  double complex sum = 0;
+
+  for (guint i = 0; i < n * n; i++)
+    sum += plane[i] * cexp (-2 * G_PI * I * (fx * (double) (i % n) + fy * (double) (i / n)) / n);
+  return sum;
+}
+
+/* Where the curve first falls below the threshold, and is below at the next ring as well. */
+static double
+resolution_of (const TdLabFrc *frc, const double *threshold)
+{
+  for (guint r = 1; r < frc->n; r++) {
+    const double above = frc->correlation[r - 1] - threshold[r - 1];
+    const double below = threshold[r] - frc->correlation[r];
+    if (below <= 0 || (r + 1 < frc->n && frc->correlation[r + 1] >= threshold[r + 1]))
+      continue;
+    const double at = (r - 1 + (above > 0 ? above / (above + below) : 0)) / frc->side;
+    return 1 / MAX (at, 1.0 / frc->side);
+  }
+  return 0;
+}
+
+static void
+check_frc (guint nx, guint ny, double noise, guint seed)
+{
+  const guint n = MIN (nx, ny), rings = n / 2 + 1;
+  const int half = (int) n / 2;
+  g_autofree float *pictures = g_new (float, 3 * nx * ny);
+  g_autofree double *planes = g_new (double, 2 * n * n), *sevenths = g_new (double, rings);
+  g_autofree double *sums = g_new0 (double, 3 * rings), *counts = g_new0 (double, rings);
+  float *a = pictures, *b = pictures + nx * ny;
+
+  td_test_random (pictures, 3 * nx * ny, seed);
+  for (guint i = 0; i < nx * ny; i++) { /* smooth, and noise of either picture's own */
+    const double both = 2 * cos (0.5 * (i % nx) + 0.2 * (i / nx)) + cos (0.9 * (i / nx)) + 3;
+    a[i] = (float) (both + noise * a[i]);
+    b[i] = (float) (both + noise * b[i]);
+  }
+  a[5 * nx + 7] = NAN;
+  g_autoptr (TdLabFrc) frc = td_lab_frc_new (a, b, nx, ny);
+  cut_circle (a, nx, ny, planes);
+  cut_circle (b, nx, ny, planes + n * n);
+  for (int fy = half - (int) n + 1; fy <= half; fy++)
+    for (int fx = half - (int) n + 1; fx <= half; fx++) {
+      const guint ring = (guint) floor (hypot (fx, fy) + 0.5);
+      if (ring >= rings)
+        continue;
+      const double complex f = frequency_of (planes, n, fx, fy);
+      const double complex g = frequency_of (planes + n * n, n, fx, fy);
+      counts[ring]++;
+      sums[3 * ring] += creal (f * conj (g));
+      sums[3 * ring + 1] += pow (cabs (f), 2);
+      sums[3 * ring + 2] += pow (cabs (g), 2);
+    }
+  g_assert_cmpuint (frc->side, ==, n);
+  g_assert_cmpuint (frc->n, ==, rings);
+  for (guint r = 0; r < rings; r++) {
+    const double m = sqrt (MAX (counts[r] / 2, 1)); /* ring 0 is one frequency */
+    CLOSE (frc->frequency[r], (double) r / n);
+    CLOSE (frc->half_bit[r], (0.2071 + 1.9102 / m) / (1.2071 + 0.9102 / m));
+    if (r > 0)
+      CLOSE (frc->correlation[r], sums[3 * r] / sqrt (sums[3 * r + 1] * sums[3 * r + 2]));
+    sevenths[r] = 1.0 / 7;
+  }
+  g_test_message ("%u x %u: half bit %.3f, 1/7 %.3f", nx, ny, frc->half_bit_px, frc->seventh_px);
+  CLOSE (frc->half_bit_px, resolution_of (frc, frc->half_bit));
+  CLOSE (frc->seventh_px, resolution_of (frc, sevenths));
+}
+
+static void
+test_frc (void)
+{
+  check_frc (16, 16, 1, 1);
+  check_frc (19, 24, 2, 2);
+  check_frc (25, 18, 0.1, 3);
+  for (guint seed = 4; seed < 16; seed++) /* curves that dip and rise again */
+    check_frc (22, 22, 0.5 * seed, seed);
+}
+
+/* ── Lines and axes ── */
+
+/* The line lies within the circle that fits into the picture: what is busy outside of it does not
+   count, and what is busy inside is found wherever it is. */
+static void
+test_busiest (void)
+{
+  static const struct {
+    guint nx, ny;
+    gint place; /* of the row, -1 - place of the column */
+    TdLabLine line;
+  } cases[] = {
+    { 30, 30, 14, { 0, 14, 29, 14 } },  { 30, 30, 3, { 5, 3, 24, 3 } },
+    { 30, 30, -4, { 3, 5, 3, 24 } },    { 40, 20, 9, { 10, 9, 29, 9 } },
+    { 40, 20, -13, { 12, 3, 12, 16 } }, { 20, 40, 12, { 3, 12, 16, 12 } },
+    { 21, 21, -11, { 10, 0, 10, 20 } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint nx = cases[i].nx, ny = cases[i].ny;
+    const gboolean down = cases[i].place < 0;
+    const guint place = (guint) (down ? -1 - cases[i].place : cases[i].place);
+    g_autofree float *plane = g_new0 (float, nx *ny);
+    for (guint k = 0; k < (down ? ny : nx); k++)
+      plane[down ? k * nx + place : place * nx + k] = (float) (k / 3 % 2);
+    for (guint k = 0; k < nx; k++) /* beyond the circle */
+      plane[k] += 100.0f * (k < 4 && k % 2);
+    const TdLabLine line = td_lab_busiest_line (plane, nx, ny);
+    g_test_message ("%u: %g %g … %g %g", i, line.x0, line.y0, line.x1, line.y1);
+    CLOSE (line.x0, cases[i].line.x0);
+    CLOSE (line.y0, cases[i].line.y0);
+    CLOSE (line.x1, cases[i].line.x1);
+    CLOSE (line.y1, cases[i].line.y1);
+  }
+}
+
+typedef struct {
+  double low, high, first, step;
+  guint n;
+} Ticks;
+
+/* Ticks are round, lie within the axis, and are some five: never none, never a dozen more. */
+static void
+test_ticks (void)
+{
+  static const Ticks linear[] = {
+    { 0, 1, 0, 0.2, 6 },
+    { 0, 7, 0, 1, 8 },
+    { 0, 8, 0, 2, 5 },
+    { -3, 14, -2, 2, 9 },
+    { 0.12, 0.19, 0.12, 0.01, 8 },
+    { 0, 37, 0, 5, 8 },
+    { 0, 38, 0, 10, 4 },
+    { 0, 17, 0, 2, 9 },
+    { 0, 18, 0, 5, 4 },
+    { 1e6, 3e6, 1e6, 5e5, 5 },
+  };
+  static const Ticks decades[] = {
+    { 0.1, 10, 0.1, 10, 3 },
+    { 1e-7, 1e-1, 1e-7, 10, 7 },
+    { 1e-12, 1, 1e-12, 100, 7 },
+    { 0.5, 2, 1, 10, 1 },
+  };
+  double ticks[TD_LAB_MOST_TICKS];
+
+  for (guint i = 0; i < G_N_ELEMENTS (linear); i++) {
+    const guint n = td_lab_plot_ticks (linear[i].low, linear[i].high, FALSE, ticks);
+    g_assert_cmpuint (n, ==, linear[i].n);
+    for (guint k = 0; k < n; k++)
+      g_assert_cmpfloat_with_epsilon (ticks[k], linear[i].first + k * linear[i].step,
+                                      1e-6 * linear[i].step);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (decades); i++) {
+    const guint n = td_lab_plot_ticks (decades[i].low, decades[i].high, TRUE, ticks);
+    g_assert_cmpuint (n, ==, decades[i].n);
+    for (guint k = 0; k < n; k++)
+      CLOSE (ticks[k] / (decades[i].first * pow (decades[i].step, k)), 1);
+  }
+  CLOSE (td_lab_plot_place (3, 1, 5, FALSE), 0.5);
+  CLOSE (td_lab_plot_place (10, 1, 1000, TRUE), 1.0 / 3);
+}
+
+/* ── A result that is made up ── */
+
+#define SIDE 20
+
+typedef struct {
+  TdLab *lab;
+  TdLabResult result;
+  TdLabOutcome outcomes[4]; /* of three variants; the reference's */
+  float pixels[4][SIDE * SIDE];
+  float halves[2][SIDE * SIDE];
+} Made;
+
+static void
+made_init (Made *made)
+{
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  *made = (Made) { .lab = td_lab_new (&base, 3) };
+  g_assert_true (td_lab_add (made->lab, "first, of three: --filter hann", NULL));
+  g_assert_true (td_lab_add (made->lab, "--filter parzen", NULL));
+  g_assert_true (td_lab_add (made->lab, "", NULL));
+  td_test_random (made->pixels[0], 4 * SIDE * SIDE, 8);
+  td_test_random (made->halves[0], 2 * SIDE * SIDE, 9);
+  made->result = (TdLabResult) { .n = 3,
+                                 .against = -1,
+                                 .noise = 0.25,
+                                 .line = { 2, 3, 14, 12 },
+                                 .reference = &made->outcomes[3],
+                                 .budget_n = 1 };
+  made->result.budget[0] = (TdLabBudgetRow) { "storage", "Storage", { .rms = 0.5, .max_abs = 2 } };
+  for (guint i = 0; i < 4; i++) {
+    TdLabOutcome *outcome = &made->outcomes[i];
+    *outcome
+        = (TdLabOutcome) { .nx = SIDE,
+                           .ny = SIDE,
+                           .pixels = made->pixels[i],
+                           .units = "1/mm",
+                           .method = "fbp",
+                           .kernel = "standard",
+                           .precision = "single",
+                           .device = g_strdup ("host"),
+                           .words = g_strdup ("a, \"b\""),
+                           .first_s = 10 + i,
+                           .warm_s = i == 1 ? NAN : 1 + i,
+                           .updates_per_s = (2 + i) * 1e9,
+                           .host_bytes = i == 2 ? 0 : 100 + i,
+                           .device_bytes = i == 1 ? 0 : 200 + i,
+                           .compared = i < 2,
+                           .difference = { 0.01 * (1 + i), 0.02, 0.03, 4, 5, 60 + i, 400 },
+                           .arithmetic = 1e-6 * (1 + i),
+                           .bound = 2e-6,
+                           .noise = 0.3,
+                           .frc = td_lab_frc_new (made->halves[0], made->halves[1], SIDE, SIDE) };
+    if (i < 3)
+      made->result.outcomes[i] = outcome;
+  }
+  made->outcomes[0].frc->half_bit_px = 2.5;
+  made->outcomes[0].frc->seventh_px = 0; /* the curve stays above */
+  g_clear_pointer (&made->outcomes[2].frc, td_lab_frc_unref);
+}
+
+static void
+made_clear (Made *made)
+{
+  for (guint i = 0; i < 4; i++) {
+    td_lab_frc_unref (made->outcomes[i].frc);
+    g_free (made->outcomes[i].device);
+    g_free (made->outcomes[i].words);
+  }
+  td_lab_free (made->lab);
+}
+
+static const TdLabSeries *
+series_of (const TdLabPlot *plot, const char *name)
+{
+  for (guint i = 0; i < plot->series->len; i++) {
+    const TdLabSeries *series = plot->series->pdata[i];
+    if (g_str_equal (series->name, name))
+      return series;
+  }
+  return NULL;
+}
+
+static void
+check_along (const Made *made, const TdLabSeries *series, guint index, gboolean differs)
+{
+  const TdLabLine *line = &made->result.line;
+  const guint n = 16; /* 15 pixels */
+  double values[16], against[16];
+
+  g_assert_cmpuint (td_lab_profile_length (line), ==, n);
+  g_assert_cmpuint (series->n, ==, n);
+  td_lab_profile (made->pixels[index], SIDE, SIDE, line, n, values);
+  td_lab_profile (made->pixels[3], SIDE, SIDE, line, n, against);
+  for (guint i = 0; i < n; i++) {
+    CLOSE (series->x[i], i);
+    CLOSE (series->y[i], differs ? fabs (values[i] - against[i]) : values[i]);
+  }
+}
+
+static void
+check_level (const TdLabSeries *series, double end, double level)
+{
+  g_assert_true (series->dashed);
+  g_assert_cmpuint (series->n, ==, 2);
+  CLOSE (series->x[0], 0);
+  CLOSE (series->x[1], end);
+  CLOSE (series->y[0], level);
+  CLOSE (series->y[1], level);
+}
+
+static void
+test_plots (void)
+{
+  Made made;
+
+  made_init (&made);
+  const char *const names[] = { "first, of three", "--filter parzen", "base" };
+  g_autoptr (TdLabPlot) profile = td_lab_plot_profile (made.lab, &made.result);
+  g_autoptr (TdLabPlot) differences = td_lab_plot_differences (made.lab, &made.result);
+  g_autoptr (TdLabPlot) frc = td_lab_plot_frc (made.lab, &made.result);
+  g_autoptr (TdLabPlot) scatter = td_lab_plot_scatter (made.lab, &made.result);
+  g_assert_cmpuint (profile->series->len, ==, 4);
+  g_assert_cmpuint (differences->series->len, ==, 3); /* two are compared, and the noise */
+  g_assert_cmpuint (frc->series->len, ==, 4);
+  g_assert_cmpuint (scatter->series->len, ==, 3);
+  g_assert_true (!profile->y_log && differences->y_log && !frc->y_log && scatter->y_log);
+  for (guint i = 0; i < 3; i++) {
+    const char *name = ((TdLabVariant *) made.lab->variants->pdata[i])->name;
+    const TdLabSeries *dot = series_of (scatter, name);
+    g_test_message ("%s", name);
+    g_assert_true (i == 2 || g_str_equal (name, names[i]));
+    check_along (&made, series_of (profile, name), i, FALSE);
+    g_assert_cmpint (series_of (differences, name) != NULL, ==, i < 2);
+    if (i < 2) {
+      const TdLabSeries *curve = series_of (frc, name);
+      check_along (&made, series_of (differences, name), i, TRUE);
+      g_assert_cmpmem (curve->y, curve->n * sizeof (double), made.outcomes[i].frc->correlation,
+                       made.outcomes[i].frc->n * sizeof (double));
+    }
+    g_assert_true (dot->dots && dot->n == 1);
+    if (i < 2) { /* the second was not run warm */
+      CLOSE (dot->x[0], i ? 11 : 1);
+      CLOSE (dot->y[0], 0.01 * (1 + i));
+    } else {
+      g_assert_true (isnan (dot->x[0]) && isnan (dot->y[0]));
+    }
+  }
+  check_level (series_of (differences, "the data's noise"), 15, 0.25);
+  check_level (series_of (frc, "1/7"), 0.5, 1.0 / 7);
+  const TdLabSeries *half_bit = series_of (frc, "half bit");
+  g_assert_true (half_bit->dashed);
+  g_assert_cmpmem (half_bit->y, half_bit->n * sizeof (double), made.outcomes[0].frc->half_bit,
+                   made.outcomes[0].frc->n * sizeof (double));
+  made.result.against = 0; /* a variant is not compared with itself; its own noise is unknown */
+  made.result.noise = NAN;
+  g_autoptr (TdLabPlot) others = td_lab_plot_differences (made.lab, &made.result);
+  g_assert_cmpuint (others->series->len, ==, 1);
+  made_clear (&made);
+}
+
+/* The table, by its columns' names; "": an empty cell. */
+static void
+test_table (void)
+{
+  static const struct {
+    const char *column, *cells[5]; /* of three variants, the reference and the budget */
+  } wanted[] = {
+    { "variant",
+      { "\"first, of three\"", "--filter parzen", NULL, "\"reference, double\"", "storage" } },
+    { "options", { "--filter hann", "--filter parzen", "", "", "" } },
+    { "remark", { "", "", "", "", "budget" } },
+    { "device", { "host", "host", "host", "host", "" } },
+    { "kernel", { "standard", "standard", "standard", "standard", "" } },
+    { "kernel_words", { "\"a, \"\"b\"\"\"", NULL, NULL, NULL, "" } },
+    { "precision", { "single", "single", "single", "single", "" } },
+    { "first_s", { "10", "11", "12", "13", "" } },
+    { "warm_s", { "1", "", "3", "4", "" } },
+    { "gups", { "2", "3", "4", "5", "" } },
+    { "host_bytes", { "100", "101", "", "103", "" } },
+    { "device_bytes", { "200", "", "202", "203", "" } },
+    { "rms", { "0.01", "0.02", "", "", "0.5" } },
+    { "relative_rms", { "0.02", "0.02", "", "", "0" } },
+    { "largest", { "0.03", "0.03", "", "", "2" } },
+    { "psnr_db", { "60", "61", "", "", "0" } },
+    { "rms_in_noise", { "0.04", "0.08", "", "", "2" } },
+    { "bound", { "2e-06", "2e-06", "2e-06", "2e-06", "" } },
+    { "noise", { "0.3", "0.3", "0.3", "0.3", "" } },
+    { "resolution_half_bit_px", { "2.5", NULL, "", NULL, "" } },
+    { "resolution_seventh_px", { "", NULL, "", NULL, "" } },
+    { "units", { "1/mm", "1/mm", "1/mm", "1/mm", "" } },
+  };
+  Made made;
+
+  made_init (&made);
+  g_autofree char *csv = td_lab_csv (made.lab, &made.result);
+  g_auto (GStrv) lines = g_strsplit (csv, "\r\n", -1);
+  g_auto (GStrv) columns = g_strsplit (lines[0], ",", -1);
+  g_autoptr (GRegex) cell = g_regex_new ("(\"(?:[^\"]|\"\")*\"|[^,]*)(,|$)", 0, 0, NULL);
+
+  g_assert_cmpuint (g_strv_length (lines), ==, 7);
+  for (guint row = 0; row < 5; row++) {
+    g_autoptr (GMatchInfo) match = NULL;
+    g_test_message ("%s", lines[row + 1]);
+    g_regex_match (cell, lines[row + 1], 0, &match);
+    for (guint c = 0; columns[c]; c++, g_match_info_next (match, NULL)) {
+      g_autofree char *text = g_match_info_fetch (match, 1);
+      for (guint i = 0; i < G_N_ELEMENTS (wanted); i++)
+        if (g_str_equal (wanted[i].column, columns[c]) && wanted[i].cells[row])
+          g_assert_cmpstr (text, ==, wanted[i].cells[row]);
+    }
+  }
+  made_clear (&made);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/lab-report/frc", test_frc);
+  g_test_add_func ("/lab-report/busiest", test_busiest);
+  g_test_add_func ("/lab-report/ticks", test_ticks);
+  g_test_add_func ("/lab-report/plots", test_plots);
+  g_test_add_func ("/lab-report/table", test_table);
+  return g_test_run ();
+}
