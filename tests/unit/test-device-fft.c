@@ -101,7 +101,7 @@ test_limits (gconstpointer id)
     { { 0, 8 }, 4, TD_ERROR_DEVICE_BUG },
     { { 2, 1 << 15 }, 1 << 15, TD_ERROR_TOO_LARGE },
     { { 1u << 31, 2 }, 1, TD_ERROR_TOO_LARGE },
-    { { 1u << 31, 1u << 31 }, 4, TD_ERROR_TOO_LARGE },
+    { { G_MAXUINT, G_MAXUINT }, G_MAXUINT, TD_ERROR_TOO_LARGE },
   };
   TdDevice *device = td_test_open (id);
   TdQueue *queue = td_queue_new (device, NULL);

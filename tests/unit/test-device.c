@@ -4,10 +4,12 @@
    test-device-fft.c. */
 #include "compute/device/device-reaction.h"
 #include "compute/device/device-check.h"
+#include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "kernels/params.h"
 #include "tests/common/devices.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static void
@@ -115,19 +117,6 @@ test_limits (gconstpointer id)
   device->memory_limit_bytes = 0;
   g_assert_cmpuint (td_device_peak_bytes (device), >=, 4096);
 
-  /* 2^31 elements: one below is the FFT's business (and fails for memory or works), at it is ours.
-   */
-  g_assert_null (td_fft_new (device, TD_FFT_C2C_1D, (guint[]) { 1u << 16, 0 }, 1u << 15, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
-  g_clear_error (&error);
-  g_assert_null (
-      td_fft_new (device, TD_FFT_C2C_2D, (guint[]) { G_MAXUINT, G_MAXUINT }, G_MAXUINT, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
-  g_clear_error (&error);
-  g_assert_null (td_fft_new (device, TD_FFT_C2C_1D, (guint[]) { 0, 1 }, 1, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
-  g_clear_error (&error);
-
   td_buffer_free (buffer);
   td_queue_free (queue);
   td_test_close (device);
@@ -142,6 +131,21 @@ test_check (gconstpointer id)
   td_device_check (device, &error);
   g_assert_no_error (error);
   td_test_close (device);
+}
+
+/* As many as there may be, and one more. */
+static void
+check_texture_size (TdDevice *device, TdTextureSpec spec, gsize side, guint64 most)
+{
+  g_autoptr (GError) error = NULL, no_error = NULL;
+
+  *(guint64 *) ((char *) &spec + side) = most;
+  TdTexture *texture = td_texture_new (device, &spec, &no_error);
+  g_assert_no_error (no_error);
+  td_texture_free (texture);
+  *(guint64 *) ((char *) &spec + side) = most + 1;
+  g_assert_null (td_texture_new (device, &spec, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
 }
 
 static void
@@ -165,10 +169,14 @@ test_textures (gconstpointer id)
     g_assert_no_error (error);
     g_assert_true (right);
 
-    spec.width = info->texture_max[0] + 1;
-    g_assert_null (td_texture_new (device, &spec, &error));
-    g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
-    g_clear_error (&error);
+    check_texture_size (device, (TdTextureSpec) { .texel = texel, .height = 1, .linear = linear },
+                        offsetof (TdTextureSpec, width), info->texture_max[0]);
+    check_texture_size (device, (TdTextureSpec) { .texel = texel, .width = 1, .linear = linear },
+                        offsetof (TdTextureSpec, height), info->texture_max[1]);
+    if (info->texture_max_layers > 0)
+      check_texture_size (
+          device, (TdTextureSpec) { .texel = texel, .width = 1, .height = 1, .linear = linear },
+          offsetof (TdTextureSpec, layers), info->texture_max_layers);
   }
   td_test_close (device);
 }
@@ -227,6 +235,85 @@ test_queues (gconstpointer id)
   td_queue_free (first);
   td_queue_free (second);
   td_test_close (device);
+}
+
+/* What passes between two events is counted in seconds. */
+static void
+test_elapsed (gconstpointer id)
+{
+  TdDevice *device = td_test_open (id);
+  TdQueue *queue = td_queue_new (device, NULL);
+  double seconds = -1;
+
+  const gint64 begin = g_get_monotonic_time ();
+  TdEvent *start = td_event_record (queue, NULL);
+  g_assert_true (td_event_sync (start, NULL));
+  g_usleep (30000);
+  TdEvent *end = td_event_record (queue, NULL);
+  g_assert_true (td_event_elapsed (start, end, &seconds, NULL));
+  const double all = (g_get_monotonic_time () - begin) * 1e-6;
+  g_test_message ("%.4f of %.4f s", seconds, all);
+  g_assert_cmpfloat (seconds, >, 0.02);
+  g_assert_cmpfloat (seconds, <, all + 0.01);
+  td_event_free (start);
+  td_event_free (end);
+  td_queue_free (queue);
+  td_test_close (device);
+}
+
+/* ── Threads ── */
+
+static struct {
+  TdHostScratch *scratch;
+  TdHostPieces *pieces;
+  gint n;
+} taker;
+
+static gpointer
+taker_run (gpointer unused)
+{
+  for (guint i = 0; i <= td_host_threads (); i++) { /* the last one comes back first */
+    taker.pieces[i] = td_host_scratch_take (taker.scratch);
+    g_atomic_int_inc (&taker.n);
+  }
+  return NULL;
+}
+
+static void
+taker_await (guint n)
+{
+  for (guint i = 0; i < 5000 && (guint) g_atomic_int_get (&taker.n) < n; i++)
+    g_usleep (1000);
+  g_assert_cmpuint ((guint) g_atomic_int_get (&taker.n), ==, n);
+}
+
+/* There are pieces for as many as the host has threads, each its own; another waits. */
+static void
+test_scratch (void)
+{
+  const guint n = td_host_threads ();
+
+  taker.pieces = g_new0 (TdHostPieces, n + 1);
+  taker.scratch = td_host_scratch_new (100, 200, NULL);
+  GThread *thread = g_thread_new ("takes", taker_run, NULL);
+  taker_await (n);
+  g_usleep (20000);
+  taker_await (n);
+  for (guint i = 0; i < n; i++) {
+    memset (taker.pieces[i].from, (int) i, 100);
+    memset (taker.pieces[i].to, (int) i, 200);
+  }
+  for (guint i = 0; i < n; i++)
+    g_assert_true (*(guint8 *) taker.pieces[i].from == (guint8) i
+                   && ((guint8 *) taker.pieces[i].to)[199] == (guint8) i);
+  const TdHostPieces given = taker.pieces[0];
+  td_host_scratch_give (taker.scratch, &given);
+  g_thread_join (thread);
+  g_assert_true (taker.pieces[n].from == given.from && taker.pieces[n].to == given.to);
+  for (guint i = 1; i <= n; i++)
+    td_host_scratch_give (taker.scratch, &taker.pieces[i]);
+  td_host_scratch_free (taker.scratch);
+  g_free (taker.pieces);
 }
 
 typedef struct {
@@ -443,13 +530,14 @@ main (int argc, char **argv)
   static const TdDeviceTest tests[] = {
     { "info", test_info },       { "buffers", test_buffers },   { "limits", test_limits },
     { "check", test_check },     { "textures", test_textures }, { "queues", test_queues },
-    { "threads", test_threads }, { "accounts", test_accounts },
+    { "threads", test_threads }, { "accounts", test_accounts }, { "elapsed", test_elapsed },
   };
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device/list", test_list);
   g_test_add_func ("/device/parallel", test_parallel);
   g_test_add_func ("/device/isa", test_isa);
+  g_test_add_func ("/device/scratch", test_scratch);
   td_test_each_device ("device", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/device/reaction", test_reaction);
   return g_test_run ();
