@@ -2,6 +2,7 @@
 #include "compute/parallel/backproject.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 /* The host and standard families on every device against the double-precision reference, on random
@@ -218,32 +219,89 @@ test_update (void)
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
+/* One value after the other that no geometry has. */
+static void
+check_numbers (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *fine)
+{
+  static const gsize members[]
+      = { offsetof (TdBackprojectTask, x0), offsetof (TdBackprojectTask, y0),
+          offsetof (TdBackprojectTask, step), offsetof (TdBackprojectTask, centre_px),
+          offsetof (TdBackprojectTask, scale) };
+  static const gsize lists[]
+      = { offsetof (TdBackprojectTask, angles_rad), offsetof (TdBackprojectTask, axis_px),
+          offsetof (TdBackprojectTask, weights) };
+  static const double values[] = { NAN, INFINITY, -INFINITY };
+
+  for (guint v = 0; v < G_N_ELEMENTS (values); v++) {
+    const double last[] = { 0, values[v] };
+    for (guint i = 0; i < G_N_ELEMENTS (members) + G_N_ELEMENTS (lists); i++) {
+      g_autoptr (GError) error = NULL;
+      TdBackprojectTask task = *fine;
+      if (i < G_N_ELEMENTS (members))
+        *(double *) ((char *) &task + members[i]) = values[v];
+      else
+        *(const double **) ((char *) &task + lists[i - G_N_ELEMENTS (members)]) = last;
+      g_assert_null (td_backprojector_new (family, device, &task, NULL, 1, &error));
+      g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    }
+  }
+}
+
+/* Sizes of which there is nothing, too much, or all that 31 bits count. */
+static void
+check_sizes (const TdBackprojectFamily *family, TdDevice *device, const TdBackprojectTask *fine)
+{
+  static const struct {
+    guint n_columns, n_views, nx, ny;
+    double step;
+    int code; /* -1: none */
+  } sizes[] = {
+    { 0, 2, 8, 8, 1, TD_ERROR_INVALID },
+    { 8, 0, 8, 8, 1, TD_ERROR_INVALID },
+    { 8, 2, 0, 8, 1, TD_ERROR_INVALID },
+    { 8, 2, 8, 0, 1, TD_ERROR_INVALID },
+    { 8, 2, 8, 8, 0, TD_ERROR_INVALID },
+    { 8, 2, 8, 8, -1, TD_ERROR_INVALID },
+    { 8, 2, 8, 8, 0x1p25, -1 },
+    { 8, 2, 8, 8, 0x1.0001p25, TD_ERROR_INVALID },
+    { 8, 2, 1u << 16, 1u << 15, 1, TD_ERROR_TOO_LARGE },
+    { 1u << 30, 2, 8, 8, 1, TD_ERROR_TOO_LARGE },
+    { 8, 2, 8, 8, 1, -1 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    g_autoptr (GError) error = NULL;
+    TdBackprojectTask task = *fine;
+    task.n_columns = sizes[i].n_columns;
+    task.n_views = sizes[i].n_views;
+    task.nx = sizes[i].nx;
+    task.ny = sizes[i].ny;
+    task.step = sizes[i].step;
+    g_autoptr (TdBackprojector) projector
+        = td_backprojector_new (family, device, &task, NULL, 1, &error);
+    if (sizes[i].code < 0)
+      g_assert_no_error (error);
+    else
+      g_assert_error (error, TD_ERROR, sizes[i].code);
+    g_assert_true ((projector == NULL) == (sizes[i].code >= 0));
+  }
+}
+
 static void
 test_refusals (void)
 {
-  double angles[2] = { 0, NAN };
-  TdBackprojectTask task = {
+  static const double angles[2] = { 0, 1 };
+  const TdBackprojectTask task = {
     .n_columns = 8, .n_views = 2, .nx = 8, .ny = 8, .step = 1, .angles_rad = angles, .scale = 1
   };
   g_autoptr (TdDevice) device = td_device_open ("host", NULL);
   const TdBackprojectFamily *family = td_backproject_family ("host", NULL);
   g_autoptr (GError) error = NULL;
 
+  check_numbers (family, device, &task);
+  check_sizes (family, device, &task);
   g_assert_null (td_backproject_family ("quantum", &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
-  g_clear_error (&error);
-  g_assert_null (td_backprojector_new (family, device, &task, NULL, 1, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
-  g_clear_error (&error);
-  angles[1] = 0;
-  task.n_views = 0;
-  g_assert_null (td_backprojector_new (family, device, &task, NULL, 1, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
-  g_clear_error (&error);
-  task.n_views = 2;
-  task.nx = task.ny = 1 << 17;
-  g_assert_null (td_backprojector_new (family, device, &task, NULL, 1, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
   g_clear_error (&error);
   g_assert_null (td_backproject_choose ("standard", &task, device, 1, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);

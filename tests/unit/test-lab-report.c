@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the lab measures and shows, counted again here: ring correlation by its formula, lines
-   through pictures, axes, and the curves and the table of a result that is made up. */
+/* What the lab measures and shows, counted again here. Ring correlation goes by its formula; curves
+   and the table are of a result that is made up. */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -118,8 +118,8 @@ test_frc (void)
 
 /* ── Lines and axes ── */
 
-/* The line lies within the circle that fits into the picture: what is busy outside of it does not
-   count, and what is busy inside is found wherever it is. */
+/* The line lies within the circle that fits into the picture. What is busy outside of it does not
+   count. */
 static void
 test_busiest (void)
 {
