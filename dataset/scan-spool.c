@@ -329,5 +329,7 @@ td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, TdSampleType type, gb
   }
   TdScan *out = td_scan_alloc (facts->path, &vtable, spool);
   td_scan_copy_facts (out, facts);
+  if (in_memory)
+    out->facts.rows_together = 0;
   return out;
 }

@@ -10,7 +10,8 @@
  * read at once. The facts are those of the scan; rows beyond are read from it.
  */
 /* Rows [row0, row0 + n_rows). @type: of the copy; if the frames turn out to hold other values than
-   that, they are copied as floats. References @scan. (transfer full) */
+   that, they are copied as floats. References @scan. Where the copy is in memory, its facts have no
+   rows_together. (transfer full) */
 TdScan *td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, TdSampleType type,
                            gboolean in_memory);
 /* Bytes of such a copy, with projections, flats and darks. td_scan_spool_work_bytes(): bytes of

@@ -7,6 +7,7 @@
 #include <glib/gstdio.h>
 
 #include "compute/methods/methods.h"
+#include "tests/common/inner-scan.h"
 #include "tests/common/iterative.h"
 #include "tests/unit/test-folder.h"
 
@@ -71,6 +72,65 @@ static void
 test_filtered_parallel (void)
 {
   check_filtered (FALSE);
+}
+
+/* ── Reading ── */
+
+typedef struct {
+  TdScan *inner;
+  gint rows; /* of projections, that were read */
+} Counted;
+
+static gboolean
+counted_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+              GError **error)
+{
+  Counted *counted = source;
+
+  if (range->kind == TD_FRAME_PROJECTION)
+    g_atomic_int_add (&counted->rows, (gint) (range->count * range->n_rows));
+  return td_scan_read (counted->inner, range, out, cancellable, error);
+}
+
+/* The filtered start and the iterations share what was read, whatever part is looked at. With
+   memory for less the scan is read twice. The volume is the same. */
+static void
+check_reads (gboolean cone, const char *crop)
+{
+  static const TdScanSource vtable = { .read = counted_read };
+  TdPhantomScan spec;
+  g_autoptr (TdScan) inner
+      = td_test_phantom_scan (&spec, 40, cone ? 32 : 9, 40, cone ? 360 : 180, cone);
+  Counted counted = { .inner = inner };
+  g_autoptr (TdScan) scan = td_test_scan_around (inner, &vtable, &counted);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume twice, once;
+  TdRecipe recipe;
+
+  td_test_recipe (&recipe, "sirt", "host");
+  recipe.iterations = 2;
+  g_assert_true (td_recipe_set (&recipe, "start", cone ? "fdk" : "fbp", &error));
+  if (crop)
+    g_assert_true (td_recipe_set (&recipe, "crop", crop, &error));
+  scan->facts.in_memory = TRUE; /* such a scan is not copied */
+  td_test_reconstruct_well (engine, scan, &recipe, &twice);
+  const gint rows = g_atomic_int_exchange (&counted.rows, 0);
+  scan->facts.in_memory = FALSE;
+  td_test_reconstruct_well (engine, scan, &recipe, &once);
+  g_test_message ("%d rows of projections, once %d", rows, counted.rows);
+  g_assert_cmpint (counted.rows, ==, (gint) (spec.n_views * spec.n_rows));
+  g_assert_cmpint (rows, >, counted.rows);
+  g_assert_cmpfloat (td_test_difference (&once, &twice), ==, 0);
+  td_test_volume_clear (&twice);
+  td_test_volume_clear (&once);
+}
+
+static void
+test_reads (void)
+{
+  check_reads (TRUE, NULL);
+  check_reads (FALSE, NULL);
+  check_reads (TRUE, "4,4,32,24");
 }
 
 /* Less than half a turn cannot be weighed: by itself a job begins with nothing, and asked for
@@ -449,6 +509,7 @@ main (int argc, char **argv)
   engine = td_engine_new (td_methods);
   g_test_add_func ("/iterative-start/filtered/cone", test_filtered_cone);
   g_test_add_func ("/iterative-start/filtered/parallel", test_filtered_parallel);
+  g_test_add_func ("/iterative-start/reads", test_reads);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);
   for (guint i = 0; i < G_N_ELEMENTS (goings); i++) {

@@ -530,7 +530,9 @@ use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
   }
   self->keeps = !own && taken + slab <= budget;
   taken += self->keeps ? slab : 0;
-  td_iterative_prefer_start (plan, self, budget > taken ? budget - taken : 0, cancellable);
+  const guint64 spare = budget > taken ? budget - taken : 0;
+  td_iterative_prefer_start (plan, self, spare, cancellable);
+  td_iterative_plan_copy (plan, self, spare);
 }
 
 static gboolean
@@ -620,6 +622,7 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   facts->write_bytes = td_plan_volume_bytes (plan);
   facts->host_bytes = OWN_BYTES + td_plan_unpack_bytes (plan) + td_iterative_chunk_bytes (plan)
                       + 3 * give_bytes (self) + td_iterative_start_bytes (self)
+                      + td_iterative_copy_bytes (plan, self)
                       + td_iterative_host_bytes (plan, &self->cut)
                       + (self->keeps ? td_iterative_slab_bytes (self) : 0);
   for (guint i = 0; i < self->cut.n; i++) {

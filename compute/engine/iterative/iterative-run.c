@@ -36,6 +36,7 @@ typedef struct {
   guint failed;       /* the member for want of whom there is none */
   TdBuffer *measured; /* NULL: in the store */
   TdRayStore *store;
+  TdScan *scan;                    /* that is read */
   TdIterativeBeginning *beginning; /* NULL: zeros */
   TdIterativeMomentum *momentum;   /* NULL: the method has none */
   float *kept; /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
@@ -108,8 +109,8 @@ iterative_load (Run *run, const guint *order, GError **error)
   const TdRecipe *recipe = &plan->recipe;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   const guint end = run->row0 + run->n_rows;
-  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
-  const TdRowSource source = { run->device, plan->scan, flats, recipe->steps, recipe->n_steps };
+  g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, run->scan);
+  const TdRowSource source = { run->device, run->scan, flats, recipe->steps, recipe->n_steps };
   TdRayProjector *lead = td_ray_group_lead (run->group);
 
   if (run->cut.in_file)
@@ -511,13 +512,15 @@ iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
   const gint64 taken
       = (gint64) (td_iterative_chunk_bytes (plan) + td_iterative_host_bytes (plan, &self->cut)
                   + (self->keeps ? td_iterative_slab_bytes (self) : 0)
-                  + td_iterative_start_bytes (self));
+                  + td_iterative_start_bytes (self) + td_iterative_copy_bytes (plan, self));
   GError *reason = NULL;
 
   if (!td_iterative_momentum_new (job, &run.momentum, error))
     return FALSE;
   run.beginning = td_iterative_begin (job, cancellable, &reason);
+  run.scan = reason ? NULL : td_iterative_beginning_scan (plan, run.beginning, &reason);
   if (reason) {
+    td_iterative_beginning_free (run.beginning);
     td_iterative_momentum_free (run.momentum, FALSE);
     g_propagate_error (error, reason);
     return FALSE;
@@ -539,6 +542,7 @@ iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
   g_free (run.kept);
   td_iterative_cut_clear (&run.cut);
   g_ptr_array_unref (run.devices);
+  td_scan_unref (run.scan);
   td_iterative_beginning_free (run.beginning);
   td_iterative_momentum_free (run.momentum, ok);
   return ok;

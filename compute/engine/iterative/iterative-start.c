@@ -6,6 +6,7 @@
 
 #include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
+#include "dataset/scan-spool.h"
 #include "iterative-momentum.h"
 
 struct TdIterativeBeginning {
@@ -13,6 +14,7 @@ struct TdIterativeBeginning {
   float *slices;    /* filtered; of a file those that were read last */
   guint held;       /* of a file: how many there is room for */
   TdVolume *volume; /* a file */
+  TdScan *copy;     /* of what was measured; NULL: it is read twice */
 };
 
 /* Slices of the whole volume, whatever part is delivered. */
@@ -64,7 +66,7 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
 
 /* The whole volume by the filtered method, as everything else in the recipe says. */
 static TdPlan *
-plan_filtered (const TdPlan *plan, GCancellable *cancellable, GError **error)
+plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, GError **error)
 {
   const TdIterativePlan *self = plan->extra;
   TdRecipe recipe = plan->recipe;
@@ -76,7 +78,7 @@ plan_filtered (const TdPlan *plan, GCancellable *cancellable, GError **error)
   memset (recipe.region, 0, sizeof recipe.region);
   if (!self->slabs)
     recipe.row_first = recipe.row_end = 0;
-  return td_plan_new (plan->engine, plan->measured, &recipe, NULL, cancellable, error);
+  return td_plan_new (plan->engine, measured, &recipe, NULL, cancellable, error);
 }
 
 gboolean
@@ -93,10 +95,11 @@ td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *canc
     td_iterative_momentum_note (plan, self);
     return iterative_start_check_file (plan, self, error);
   }
-  g_autoptr (TdPlan) filtered = plan_filtered (plan, cancellable, error);
+  g_autoptr (TdPlan) filtered = plan_filtered (plan, plan->measured, cancellable, error);
   if (!filtered)
     return FALSE;
   self->start = TD_ITERATIVE_FILTERED;
+  self->filtered_bytes = filtered->facts.host_bytes;
   td_plan_note (plan, "Iterations begin with the volume that %s makes.", filtered->method->name);
   return TRUE;
 }
@@ -111,8 +114,9 @@ td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_by
     return FALSE;
   self->start = TD_ITERATIVE_FILTERED;
   g_autoptr (TdPlan) filtered = td_iterative_start_bytes (self) <= spare_bytes
-                                    ? plan_filtered (plan, cancellable, &reason)
+                                    ? plan_filtered (plan, plan->measured, cancellable, &reason)
                                     : NULL;
+  self->filtered_bytes = filtered ? filtered->facts.host_bytes : 0;
   if (filtered)
     td_plan_note (plan, "Iterations begin with the volume that %s makes, which saves some.",
                   filtered->method->name);
@@ -122,6 +126,52 @@ td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_by
     td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %p",
                   td_error_message (reason));
   return filtered != NULL;
+}
+
+/* ── Reading once ── */
+
+/* What is seen through a crop or bins may want any of the rows. */
+void
+td_iterative_plan_copy (const TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
+  const TdRowRange all = { 0, facts->n_rows };
+
+  self->copied = td_scan_frame_is_plain (&plan->frame) ? td_row_range_with_halo (
+                     (TdRowRange) { self->row0, self->n_rows }, self->halo, facts->n_rows)
+                                                       : all;
+  self->reads_once = self->start == TD_ITERATIVE_FILTERED && !facts->in_memory;
+  self->reads_once = self->reads_once
+                     && td_iterative_copy_bytes (plan, self) + td_iterative_start_bytes (self)
+                                + self->filtered_bytes
+                            <= spare_bytes;
+}
+
+guint64
+td_iterative_copy_bytes (const TdPlan *plan, const TdIterativePlan *self)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
+
+  return self->reads_once ? td_scan_spool_bytes (facts, self->copied.count, facts->sample_type) : 0;
+}
+
+static TdScan *
+iterative_start_copy (const TdPlan *plan, const TdIterativePlan *self)
+{
+  const TdSampleType type = td_scan_facts (plan->measured)->sample_type;
+
+  return self->reads_once ? td_scan_spool_new (plan->measured, self->copied.first,
+                                               self->copied.count, type, TRUE)
+                          : NULL;
+}
+
+TdScan *
+td_iterative_beginning_scan (const TdPlan *plan, const TdIterativeBeginning *beginning,
+                             GError **error)
+{
+  return beginning && beginning->copy
+             ? td_engine_view (plan->engine, beginning->copy, &plan->frame, error)
+             : td_scan_ref (plan->scan);
 }
 
 /* ── The job ── */
@@ -140,7 +190,8 @@ run_filtered (TdJob *job, TdIterativeBeginning *beginning, GCancellable *cancell
               GError **error)
 {
   const TdPlan *plan = td_job_plan (job);
-  g_autoptr (TdPlan) filtered = plan_filtered (plan, cancellable, error);
+  g_autoptr (TdPlan) filtered = plan_filtered (
+      plan, beginning->copy ? beginning->copy : plan->measured, cancellable, error);
 
   if (!filtered)
     return FALSE;
@@ -166,6 +217,7 @@ td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
     return (beginning->volume = td_volume_open (plan->recipe.start, error))
                ? g_steal_pointer (&beginning)
                : NULL;
+  beginning->copy = iterative_start_copy (plan, self);
   beginning->slices = td_host_malloc (bytes, error);
   if (!beginning->slices) {
     td_prefix_error (error, "The filtered volume that iterations begin with ({start}): ");
@@ -195,6 +247,10 @@ td_iterative_beginning_free (TdIterativeBeginning *beginning)
   if (!beginning)
     return;
   g_free (beginning->slices);
+  if (beginning->copy) {
+    td_scan_spool_drop (beginning->copy); /* the engine may still know it */
+    td_scan_unref (beginning->copy);
+  }
   td_volume_free (beginning->volume);
   g_free (beginning);
 }

@@ -38,6 +38,9 @@ typedef struct {
   double *angles_rad;      /* parallel */
   double centre_px, tilt;  /* parallel: at the middle of the plan's rows; columns a row */
   TdIterativeStart start;
+  guint64 filtered_bytes; /* of the host's memory, that filtering takes */
+  gboolean reads_once;    /* filtering and iterations read a copy in memory … */
+  TdRowRange copied;      /* … of these rows of what was measured */
   TdIterativeCut cut;
   TdDevice *host; /* for the projections of groups, and where nobody else is left */
   gboolean keeps; /* there is host memory for what passes came to, lest it goes with a device */
