@@ -94,9 +94,9 @@ check_shared (TdScan *scan)
     make_recipe (&recipe, methods[i], "opencl:0");
     td_test_reconstruct_well (engine, scan, &recipe, &truth);
     set (&recipe, "device", "opencl:0,opencl:1");
-    check_same (scan, &recipe, &truth, 1e-5, "on opencl:1");
+    check_same (scan, &recipe, &truth, 1e-5, "(opencl:1)");
     set (&recipe, "device", "opencl:1,host,opencl:0");
-    check_same (scan, &recipe, &truth, 1e-5, "on host");
+    check_same (scan, &recipe, &truth, 1e-5, "(host)");
     td_test_volume_clear (&truth);
   }
 }
@@ -279,7 +279,7 @@ test_helped (void)
 
   if (!td_test_two_alike ())
     return;
-  check_limit (scan, "fista-tv", 2, "on host");
+  check_limit (scan, "fista-tv", 2, "(host)");
 }
 
 /* Nor does the host hold the projections: they are in a file, and as good. */
