@@ -16,6 +16,7 @@
 #include "job-file.h"
 #include "line-fit.h"
 #include "model.h"
+#include "mpi-limit.h"
 #include "worker.h"
 
 /* The jobs: columns, rows and voxels a side, and views. The last ones' volumes fit no cache. */
@@ -72,8 +73,10 @@ benchmark_await (MPI_Request *request)
 {
   int done = 0;
 
+  td_mpi_limit_begin (TD_MPI_LIMIT_MEASURE, NULL);
   while (MPI_Test (request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
     g_usleep (100);
+  td_mpi_limit_clear ();
 }
 
 static void
@@ -248,6 +251,7 @@ benchmark_pass_on (const Benchmark *benchmark, MPI_Comm comm, int distance, guin
   MPI_Comm_size (comm, &size);
   for (guint run = 0; run < RUNS; run++) {
     benchmark_meet ();
+    td_mpi_limit_begin (TD_MPI_LIMIT_MEASURE, NULL);
     const double start = MPI_Wtime ();
     MPI_Sendrecv (from, (int) bytes, MPI_BYTE, (rank + distance) % size, 0, to, (int) bytes,
                   MPI_BYTE, (rank + size - distance % size) % size, 0, comm, MPI_STATUS_IGNORE);
@@ -428,6 +432,7 @@ benchmark_open (Benchmark *benchmark, GError **error)
   MPI_Comm_size (benchmark->node, &benchmark->node_ranks);
   first = benchmark->local_rank == 0;
   MPI_Allreduce (&first, &firsts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  td_mpi_limit_clear ();
   benchmark->n_nodes = firsts;
   td_worker_share_node ((guint) benchmark->node_ranks);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
@@ -481,6 +486,7 @@ td_worker_benchmark (const char *folder, const char *device)
   g_autoptr (GError) error = NULL;
   int provided;
 
+  td_mpi_limit_begin (TD_MPI_LIMIT_START, NULL);
   MPI_Init_thread (NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
   MPI_Comm_rank (MPI_COMM_WORLD, &benchmark.rank);
   MPI_Comm_size (MPI_COMM_WORLD, &benchmark.size);
@@ -499,6 +505,7 @@ td_worker_benchmark (const char *folder, const char *device)
   }
   if (benchmark.node != MPI_COMM_NULL)
     MPI_Comm_free (&benchmark.node);
+  td_mpi_limit_begin (TD_MPI_LIMIT_END, NULL);
   MPI_Finalize ();
   return ok ? TD_WORKER_DONE : TD_WORKER_FAILED;
 }

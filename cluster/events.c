@@ -11,6 +11,9 @@
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/output.h"
+#include "dataset/text-file.h"
+
+#define MOST_EVENT_BYTES ((gsize) 1 << 30)
 
 struct TdEvents {
   int file;
@@ -96,4 +99,27 @@ td_events_add_volume (JsonBuilder *builder, const TdPlanFacts *facts)
   td_json_add_integer (builder, "first_row", facts->first_row);
   td_json_add_number (builder, "pixel_mm", facts->pixel_mm);
   td_json_add_string (builder, "units", facts->units);
+}
+
+const char *
+td_events_end_told (const char *folder, double since_s)
+{
+  static const char *const ends[] = { "failed", "cancelled", "done" };
+  g_autofree char *path = g_build_filename (folder, "events.jsonl", NULL);
+  g_autofree char *text = td_text_load (path, MOST_EVENT_BYTES, NULL);
+
+  if (!text)
+    return NULL;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = g_strv_length (lines); i-- > 0;) {
+    g_autoptr (JsonNode) root = td_json_parse (lines[i]);
+    const char *event = root ? td_json_string (root, "event") : NULL;
+
+    if (event && td_json_number (root, "time") <= since_s)
+      return NULL;
+    for (guint end = 0; event && end < G_N_ELEMENTS (ends); end++)
+      if (strcmp (event, ends[end]) == 0)
+        return ends[end];
+  }
+  return NULL;
 }

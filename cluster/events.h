@@ -27,6 +27,9 @@ void td_events_add_message (JsonBuilder *builder, const char *packed);
 const char *td_events_said (JsonNode *event);
 /* Begins an event; add its members, then td_events_end(). */
 JsonBuilder *td_events_begin (TdEvents *events, const char *event);
+/* "done", "failed" or "cancelled", if that was told in @folder since then (seconds since 1970);
+   else NULL. */
+const char *td_events_end_told (const char *folder, double since_s);
 /* Appends it. A file that cannot be written is complained of once, on standard error: the job goes
    on. */
 void td_events_end (TdEvents *events);

@@ -18,7 +18,6 @@
 #define BEAT_US 500000
 #define TELL_US 900000
 #define FLAG_US 300000
-#define MOST_EVENT_BYTES ((gsize) 1 << 30)
 /* A rank that was silent for so long has ended, unless its process is seen to live. */
 #define LOST_S 7
 #define MOST_LOST_S 3600
@@ -27,6 +26,8 @@
 #define LIVING_TIMES 9
 /* Ranks have so long to end their threads. */
 #define UNWIND_US (3 * G_USEC_PER_SEC)
+/* MPI has so long to end them. */
+#define ABORT_S 10
 /* The most by which one turn of the watching thread moves its clock. */
 #define TURN_US (G_USEC_PER_SEC / 4)
 
@@ -115,11 +116,13 @@ watch_post (TdWatch *watch, int to, JsonBuilder *builder)
 
 /* ── Ending ── */
 
-/* The last of a job: MPI ends all its ranks, those too that wait in it. */
+/* The last of a job: MPI ends all its ranks, those too that wait in it. A signal ends this one if
+   MPI hangs. */
 G_NORETURN static void
 watch_abort (TdWatch *watch, int status)
 {
   fflush (NULL);
+  alarm (ABORT_S);
   MPI_Abort (MPI_COMM_WORLD, status);
   _exit (status);
 }
@@ -149,32 +152,14 @@ watch_stop (TdWatch *watch, int status)
   g_cancellable_cancel (watch->cancellable);
 }
 
-/* Whether this run's end has been told. */
-static gboolean
-watch_end_told (const TdWatch *watch)
-{
-  static const char *const ends[] = { "failed", "cancelled", "done", NULL };
-  g_autofree char *path = g_build_filename (watch->folder, "events.jsonl", NULL);
-  g_autofree char *text = td_text_load (path, MOST_EVENT_BYTES, NULL);
-  gboolean told = FALSE, ours = TRUE;
-
-  if (!text)
-    return FALSE;
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-  for (guint i = g_strv_length (lines); i-- > 0 && ours && !told;) {
-    g_autoptr (JsonNode) root = td_json_parse (lines[i]);
-    const char *event = root ? td_json_string (root, "event") : NULL;
-    ours = !event || td_json_number (root, "time") > watch->began_s;
-    told = event && ours && g_strv_contains (ends, event);
-  }
-  return told;
-}
-
 static void
 watch_fail_rank (TdWatch *watch, guint rank, const char *node, const char *stage, const char *why)
 {
-  if (watch->stopping_us || watch_end_told (watch)) /* what comes after "done" changes nothing */
+  if (watch->stopping_us)
     return;
+  const char *told = td_events_end_told (watch->folder, watch->began_s);
+  if (told) /* what comes after it changes nothing, but ranks that wait for this one end */
+    watch_abort (watch, strcmp (told, "done") == 0 ? TD_WORKER_DONE : TD_WORKER_FAILED);
   watch_tell_failed (watch, rank, node, stage, why);
   watch_stop (watch, TD_WORKER_FAILED);
 }
@@ -184,7 +169,7 @@ G_NORETURN static void
 watch_fail_alone (TdWatch *watch, const char *why)
 {
   g_usleep ((gulong) (100000 * MIN (watch->rank, 5)));
-  if (!watch_end_told (watch)) {
+  if (!td_events_end_told (watch->folder, watch->began_s)) {
     watch->events = td_events_open (watch->folder, NULL);
     if (watch->events)
       watch_tell_failed (watch, (guint) watch->rank, watch->node, watch->stage, why);

@@ -25,6 +25,8 @@
 #include "handout.h"
 #include "job-file.h"
 #include "model.h"
+#include "mpi-limit.h"
+#include "mpi-util.h"
 #include "parts.h"
 #include "pipeline.h"
 #include "watch.h"
@@ -87,13 +89,16 @@ typedef struct {
 static void
 worker_await (const Worker *worker, MPI_Request *request)
 {
+  g_autoptr (GError) error = NULL;
   int done = 0;
 
-  while (MPI_Test (request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done) {
+  while (td_mpi_check (MPI_Test (request, &done, MPI_STATUS_IGNORE), &error) && !done) {
     if (g_cancellable_is_cancelled (worker->cancellable))
       td_watch_cancelled (worker->watch);
     g_usleep (500);
   }
+  if (error)
+    td_watch_fail (worker->watch, error);
 }
 
 static void
@@ -1054,6 +1059,7 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *prob
   MPI_Comm watched;
   int provided;
 
+  td_mpi_limit_begin (TD_MPI_LIMIT_START, folder);
   MPI_Query_thread (&provided);
   MPI_Comm_rank (MPI_COMM_WORLD, &worker.rank);
   MPI_Comm_size (MPI_COMM_WORLD, &worker.size);
@@ -1070,6 +1076,7 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *prob
   }
   td_job_file_init (&worker.job);
   worker.watch = td_watch_new (watched, folder, worker.events, worker.cancellable);
+  td_mpi_limit_clear ();
   worker_find_node (&worker);
   worker.engine = td_engine_new (td_methods);
   const gboolean ok = worker_open (&worker, &error) && worker_make_plan (&worker, &error)
@@ -1084,6 +1091,7 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *prob
     *slowest = worker.slowest;
   if (problem)
     *problem = worker_problem (&worker);
+  td_mpi_limit_begin (TD_MPI_LIMIT_END, NULL);
   td_watch_free (worker.watch);
   worker_clear (&worker);
   if (worker.row != MPI_COMM_NULL)
@@ -1091,6 +1099,7 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *prob
   if (worker.column != MPI_COMM_NULL)
     MPI_Comm_free (&worker.column);
   MPI_Comm_free (&watched);
+  td_mpi_limit_clear ();
 }
 
 int
@@ -1098,8 +1107,10 @@ td_worker_run (const char *folder)
 {
   int provided;
 
+  td_mpi_limit_begin (TD_MPI_LIMIT_START, folder);
   MPI_Init_thread (NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
   td_worker_do (folder, NULL, NULL);
+  td_mpi_limit_begin (TD_MPI_LIMIT_END, NULL);
   MPI_Finalize ();
   return TD_WORKER_DONE;
 }

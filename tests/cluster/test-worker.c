@@ -1055,6 +1055,75 @@ test_silence (void)
   g_assert_nonnull (strstr (td_json_string (failed, "text"), "Rank 1 has not been heard of"));
 }
 
+/* A rank that hangs in a call of MPI, from the first to the last. Whoever waits for it ends, and
+   the reason is told. The same job then goes on. */
+static const struct {
+  const char *call, *rank;
+  gboolean done; /* all was done by then */
+  TdClusterMode mode;
+} hangs[] = {
+  { "MPI_Init_thread:1", "1" },
+  { "MPI_Ibarrier:1", "1", TRUE },
+  { "MPI_Iallgather:3", "0" },
+  { "MPI_Comm_dup:1", "0" },
+  { "MPI_Comm_split_type:1", "1" },
+  { "MPI_Bcast:1", "0" },
+  { "MPI_Ibcast:1", "1" },
+  { "MPI_Ibcast:3", "0" },
+  { "MPI_Iallgather:1", "0" },
+  { "MPI_Iallgather:2", "1" },
+  { "MPI_Comm_split:1", "1" },
+  { "MPI_Comm_split:2", "0" },
+  { "MPI_Isend:12", "1" },
+  { "MPI_Irecv:1", "1" },
+  { "MPI_Iallgather:3", "1", .mode = TD_CLUSTER_IFDK },
+  { "MPI_Irecv:1", "0", .mode = TD_CLUSTER_IFDK },
+  { "MPI_Ibarrier:1", "0", TRUE },
+  { "MPI_Comm_free:2", "0", TRUE },
+  { "MPI_Comm_free:2", "1", TRUE },
+  { "MPI_Finalize:1", "1", TRUE },
+};
+#define QUICK_HANGS 2
+
+static void
+test_hang (gconstpointer data)
+{
+  const guint at = GPOINTER_TO_UINT (data);
+  const Case test = { 2,      hangs[at].mode ? 2 : 1, hangs[at].mode ? 1 : 2, TRUE, "full",
+                      "host", .mode = hangs[at].mode };
+  const TdClusterWish wish = { .view_slice = -1 };
+  g_autofree char *single = single_volume (&test);
+  g_auto (GStrv) environment = g_get_environ ();
+  const char *const variables[][2] = { { "LD_PRELOAD", g_getenv ("TOMODESK_STOP_AT") },
+                                       { "STOP_AT", hangs[at].call },
+                                       { "STOP_RANK", hangs[at].rank },
+                                       { "TOMODESK_START_S", "3" },
+                                       { "TOMODESK_END_S", "3" },
+                                       { "TOMODESK_SILENCE_S", "2" } };
+  g_auto (Work) work;
+
+  for (guint i = 0; i < G_N_ELEMENTS (variables); i++)
+    environment = g_environ_setenv (environment, variables[i][0], variables[i][1], TRUE);
+  g_test_message ("rank %s, %s", hangs[at].rank, hangs[at].call);
+  work_submit (&work, &test, &wish);
+  work_start_in (&work, test.ranks, environment);
+  work_wait_for (&work, 30);
+  g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
+  g_autoptr (JsonNode) failed = work_event (&work, "failed"), done = work_event (&work, "done");
+  if (!hangs[at].done) {
+    g_assert_null (done);
+    g_assert_nonnull (failed);
+    g_test_message ("%s", td_json_string (failed, "text"));
+    g_assert_cmpuint (strlen (td_json_string (failed, "text")), >, 20);
+    g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
+    work_start (&work, test.ranks);
+    work_wait (&work);
+    work_assert_done (&work);
+  }
+  g_assert_true (hangs[at].done == (failed == NULL));
+  assert_same (work.output, single, TRUE);
+}
+
 static void
 test_cancel (void)
 {
@@ -1251,6 +1320,10 @@ main (int argc, char **argv)
   for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (deaths) : QUICK_DEATHS); i++) {
     g_autofree char *name = g_strconcat ("/worker/death/", deaths[i].name, NULL);
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_death);
+  }
+  for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (hangs) : QUICK_HANGS); i++) {
+    g_autofree char *name = g_strdup_printf ("/worker/hang/%u", i);
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), test_hang);
   }
   g_test_add_func ("/worker/silence", test_silence);
   g_test_add_func ("/worker/cancel", test_cancel);
