@@ -6,9 +6,13 @@
 
 #include "dataset/sort.h"
 
-/* A gap beyond this many steps is a missing wedge: neither the median gap nor the even spacing of
+/* A gap beyond this many steps is a missing wedge: neither the usual gap nor the even spacing of
    as many views explains it. */
 #define WEDGE_STEPS 4
+/* So many gaps may be wedges. What is usual is said by the others, if there are twice as many. */
+#define MOST_WEDGES 4
+/* This part of the angle that the others span lies in gaps up to the usual one. */
+#define USUAL_PART 0.75
 /* Directions closer than this part of the even spacing are one. */
 #define SAME 0.01
 
@@ -49,7 +53,7 @@ group_directions (const Direction *directions, guint n, double period, guint *gr
   group[0] = 0;
   place[0] = directions[0].angle;
   for (guint i = 1; i < n; i++) {
-    if (directions[i].angle - directions[i - 1].angle > same)
+    if (directions[i].angle - place[groups - 1] > same)
       place[groups++] = directions[i].angle;
     group[i] = groups - 1;
   }
@@ -61,13 +65,24 @@ group_directions (const Direction *directions, guint n, double period, guint *gr
   return groups;
 }
 
+/* The gap that explains most of the angle. The median gap alone does not where views stand in
+   clumps (several frames of each angle, by the stage's own readings), where part of them is much
+   denser, or where angles are random. */
 static double
-median_of (const double *values, guint n)
+angles_usual_gap (const double *gaps, guint n)
 {
-  g_autofree double *sorted = g_memdup2 (values, n * sizeof *values);
+  g_autofree double *sorted = g_memdup2 (gaps, n * sizeof *sorted);
+  double all = 0, below = 0;
+  guint at = 0;
 
   qsort (sorted, n, sizeof *sorted, td_compare_doubles);
-  return sorted[n / 2];
+  if (n < 3 * MOST_WEDGES)
+    return sorted[n / 2];
+  for (guint i = 0; i < n - MOST_WEDGES; i++)
+    all += sorted[i];
+  for (; at + 1 < n - MOST_WEDGES && below + sorted[at] < USUAL_PART * all; at++)
+    below += sorted[at];
+  return MAX (sorted[n / 2], sorted[at]);
 }
 
 void
@@ -91,8 +106,8 @@ td_angular_weights_modulo (const double *angles_rad, guint n, double period_rad,
 
   for (guint g = 0; g < groups; g++)
     gap[g] = g + 1 < groups ? place[g + 1] - place[g] : place[0] + period_rad - place[g];
-  double step = median_of (gap, groups);
-  double widest = WEDGE_STEPS * MAX (step, period_rad / groups);
+  const double step = angles_usual_gap (gap, groups);
+  const double widest = WEDGE_STEPS * MAX (step, period_rad / groups);
   for (guint g = 0; g < groups; g++) {
     double given = gap[g];
     found.largest_gap_rad = MAX (found.largest_gap_rad, gap[g]);

@@ -9,7 +9,8 @@
  * to either neighbour; views of the same direction share its weight. A full turn, irregular and
  * repeated angles come out right: the weights of a complete scan add up to pi.
  *
- * A gap of several usual steps is a missing wedge: it is not given to the views at its edges.
+ * A gap of several usual steps is a missing wedge: it is not given to the views at its edges. Up to
+ * four gaps are looked at so; those that make up most of the rest of the turn are usual.
  */
 typedef struct {
   double covered_rad;     /* sum of the weights */
