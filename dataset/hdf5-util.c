@@ -452,7 +452,16 @@ td_h5_angle_unit (hid_t dataset)
     { "radians", 1 },
     { "mrad", 1e-3 },
     { "mdeg", G_PI / 180e3 },
+    { "arcmin", G_PI / 10800 },
+    { "arcminute", G_PI / 10800 },
+    { "arcminutes", G_PI / 10800 },
+    { "arcsec", G_PI / 648e3 },
+    { "arcsecond", G_PI / 648e3 },
+    { "arcseconds", G_PI / 648e3 },
+    { "gon", G_PI / 200 },
     { "rev", 2 * G_PI },
+    { "turn", 2 * G_PI },
+    { "turns", 2 * G_PI },
     { NULL, 0 },
   };
 

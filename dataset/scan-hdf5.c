@@ -174,6 +174,19 @@ td_h5_label (const char *file, const char *path)
   return g_strdup_printf ("“%s”: the data set “%s”", file, path);
 }
 
+/* A turn's angles, if they are in degrees: half of one to two. */
+static gboolean
+scan_hdf5_turns_in_degrees (const double *angles, gsize n)
+{
+  double low = INFINITY, high = -INFINITY;
+
+  for (gsize i = 0; i < n; i++) {
+    low = fmin (low, angles[i]);
+    high = fmax (high, angles[i]);
+  }
+  return high - low >= 90 && high - low <= 725;
+}
+
 double *
 td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GError **error)
 {
@@ -187,6 +200,13 @@ td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GEr
   if (unit == 0) {
     g_autofree char *name = td_h5_units (dataset);
 
+    if (!scan_hdf5_turns_in_degrees (angles, *n)) {
+      td_set_error (error, TD_ERROR_ANGLES,
+                    "The unit “%.20s” of %s is not known, and in degrees its angles would be no "
+                    "turn: give the angles in degrees ({angles:FILE|FIRST:LAST})",
+                    name, label);
+      return NULL;
+    }
     td_scan_note (scan, "The unit “%.20s” of %s is not known; degrees were taken.", name, label);
     unit = G_PI / 180;
   }

@@ -310,6 +310,7 @@ typedef struct {
   gsize n_frames, n_projections;
   TdScan *scan;
   char *missing;
+  GError *unknown; /* why angles that are there say nothing */
 } Search;
 
 /* @path's angles if there is one for each frame or each projection; NULL otherwise. */
@@ -324,7 +325,8 @@ try_path (Search *search, const char *path, gsize *n)
     search->missing = g_steal_pointer (&missing);
   if (dataset < 0)
     return NULL;
-  angles = td_h5_read_angles (dataset, label, n, search->scan, NULL);
+  angles = td_h5_read_angles (dataset, label, n, search->scan,
+                              search->unknown ? NULL : &search->unknown);
   if (angles && *n != search->n_frames && *n != search->n_projections)
     g_clear_pointer (&angles, g_free);
   return angles;
@@ -418,7 +420,7 @@ nexus_read_angles (hid_t file, const NexusPlace *place, guint n_frames, guint n_
                    TdScan *scan, gsize *n, GError **error)
 {
   TD_H5_GUARD;
-  Search search = { file, place, n_frames, n_projections, scan, NULL };
+  Search search = { file, place, n_frames, n_projections, scan, NULL, NULL };
   double *angles = find_defined (&search, n);
 
   if (!angles)
@@ -428,6 +430,8 @@ nexus_read_angles (hid_t file, const NexusPlace *place, guint n_frames, guint n_
                   "“%s” has no angles: %p; copy it beside the file, or give the angles "
                   "({angles:FILE|FIRST:LAST})",
                   td_scan_facts (scan)->path, td_message_unpack (search.missing));
+  else if (!angles && g_error_matches (search.unknown, TD_ERROR, TD_ERROR_ANGLES))
+    g_propagate_error (error, g_steal_pointer (&search.unknown));
   else if (!angles)
     td_set_error (error, TD_ERROR_ANGLES,
                   "“%s” has no rotation angle for each of its %u frames: give a file of angles, or "
@@ -435,6 +439,7 @@ nexus_read_angles (hid_t file, const NexusPlace *place, guint n_frames, guint n_
                   "({angles:FILE|FIRST:LAST})",
                   td_scan_facts (scan)->path, n_frames);
   g_free (search.missing);
+  g_clear_error (&search.unknown);
   return angles;
 }
 

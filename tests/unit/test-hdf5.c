@@ -390,8 +390,12 @@ test_units (void)
     { "radians", 1 },
     { "mrad", 1e-3 },
     { "mdeg", G_PI / 180000 },
+    { "arcmin", G_PI / 10800 },
+    { "ArcSec", G_PI / 648e3 },
+    { "gon", G_PI / 200 },
     { "rev", 2 * G_PI },
-    { "gon", 0 },
+    { "turns", 2 * G_PI },
+    { "steps", 0 },
     { NULL, G_PI / 180 },
   };
   TD_H5_GUARD;
@@ -439,6 +443,25 @@ test_unknown_unit (void)
   g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
   g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_width_mm, ==, 0);
   g_assert_nonnull (strstr (notes, "barleycorn"));
+}
+
+/* Angles in a unit that nobody knows, which are no turn in degrees, are refused by its name. They
+   can be stated. */
+static void
+test_unknown_angles (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nxs");
+  g_autoptr (GError) error = NULL;
+  hid_t file = td_h5_create_sized (path, 0);
+
+  add_nxtomo (file, "entry", "steps", 100);
+  g_assert_true (td_h5_finish (file));
+  g_assert_null (td_scan_open (path, NULL, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_ANGLES);
+  g_assert_nonnull (strstr (error->message, "“steps”"));
+  g_autoptr (TdScan) scan = open_scan (path, &(TdScanOptions) { .angles = "0:180" });
+  g_assert_nonnull (scan);
 }
 
 /* Of several entries, detectors and data sets the one that is named, or none. */
@@ -623,6 +646,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
   g_test_add_func ("/hdf5/units", test_units);
   g_test_add_func ("/hdf5/unknown-unit", test_unknown_unit);
+  g_test_add_func ("/hdf5/unknown-angles", test_unknown_angles);
   g_test_add_func ("/hdf5/nxtomo/short-key", test_short_key);
   g_test_add_func ("/hdf5/links/external", test_external_link);
   g_test_add_func ("/hdf5/links/circular", test_circular_links);
