@@ -232,6 +232,49 @@ test_file (void)
   test_folder_free (folder);
 }
 
+/* From values that are no numbers, or so large that their squares are none, nothing is made. */
+static void
+check_bad_start (TdScan *scan, const char *path, double first, const char *says)
+{
+  const TdVolumeSpec spec = { .path = (char *) path,
+                              .format = TD_VOLUME_HDF5,
+                              .bits = 32,
+                              .nx = 16,
+                              .ny = 16,
+                              .n_slices = 2,
+                              .overwrite = TRUE };
+  float values[2 * 16 * 16] = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+  TdRecipe recipe;
+
+  values[300] = (float) first;
+  g_assert_true (td_volume_writer_write (writer, 0, 2, values, &error));
+  g_assert_true (td_volume_writer_finish (writer, NULL, &error));
+  td_test_recipe (&recipe, "sirt", "host");
+  recipe.iterations = 1;
+  td_recipe_set (&recipe, "start", path, NULL);
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  g_assert_false (td_job_run (job, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, says));
+}
+
+static void
+test_no_numbers (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 16, 2, 12, 180, FALSE);
+  TestFolder *folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "start.h5", NULL);
+
+  check_bad_start (scan, path, NAN, "Slice 1 of");
+  check_bad_start (scan, path, 1e30, "Iteration 1 came to values that are no numbers");
+  test_folder_free (folder);
+}
+
 /* ── Momentum ── */
 
 #define AT_FIRST 4
@@ -512,6 +555,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-start/reads", test_reads);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);
+  g_test_add_func ("/iterative-start/no-numbers", test_no_numbers);
   for (guint i = 0; i < G_N_ELEMENTS (goings); i++) {
     g_autofree char *name
         = g_strdup_printf ("/iterative-start/momentum/%s-%u", goings[i].method, i);

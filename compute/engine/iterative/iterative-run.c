@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <string.h>
 
 #include "compute/device/device-reaction.h"
@@ -195,6 +196,14 @@ on_pass (guint pass, double residual, TdGroupVolume *volume, gpointer user, GErr
 {
   Run *run = user;
 
+  if (!isfinite (residual)) {
+    td_set_error (error, TD_ERROR_INVALID,
+                  "Iteration %u came to values that are no numbers: nothing is kept. Begin with "
+                  "another volume ({start=zero}), with a smaller {relaxation}, or by another "
+                  "{method}",
+                  run->passes + 1);
+    return FALSE;
+  }
   run->residual = residual;
   run->passes++;
   td_job_add_pass (run->job, residual);

@@ -226,6 +226,23 @@ td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
   return run_filtered (job, beginning, cancellable, error) ? g_steal_pointer (&beginning) : NULL;
 }
 
+/* Iterations from what is no number end in what is none, or hide it. */
+static gboolean
+iterative_start_check_values (const TdIterativeBeginning *beginning, guint first, guint n,
+                              GError **error)
+{
+  for (gsize i = 0; i < n * beginning->slice; i++)
+    if (!isfinite (beginning->slices[i])) {
+      td_set_error (error, TD_ERROR_INVALID,
+                    "Slice %u of “%s” holds values that are no numbers: iterations cannot go on "
+                    "from it ({start})",
+                    first + (guint) (i / beginning->slice),
+                    td_volume_facts (beginning->volume)->path);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 const float *
 td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n, GError **error)
 {
@@ -237,6 +254,7 @@ td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint
     beginning->held = beginning->slices ? n : 0;
   }
   return beginning->slices && td_volume_read (beginning->volume, first, n, beginning->slices, error)
+                 && iterative_start_check_values (beginning, first, n, error)
              ? beginning->slices
              : NULL;
 }
