@@ -66,8 +66,8 @@ group_directions (const Direction *directions, guint n, double period, guint *gr
 }
 
 /* The gap that explains most of the angle. The median gap alone does not where views stand in
-   clumps (several frames of each angle, by the stage's own readings), where part of them is much
-   denser, or where angles are random. */
+   clumps: several frames of each angle, by the stage's own readings. Nor does it where part of the
+   views is much denser, or where angles are random. */
 static double
 angles_usual_gap (const double *gaps, guint n)
 {
