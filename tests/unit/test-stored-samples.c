@@ -14,6 +14,7 @@
 #include "test-folder.h"
 #include "tests/common/devices.h"
 #include "tests/common/faulty.h"
+#include "tests/common/iterative.h"
 
 /* ── The kernel ── */
 
@@ -164,12 +165,15 @@ make (TdScan *scan, const TdRecipe *recipe, gboolean looked_at, Made *made, GErr
 typedef struct {
   const char *name, *bits, *range, *method;
   gboolean lanes; /* as on a graphics card: two slabs in flight */
+  gboolean cone;
 } JobCase;
 
 static const JobCase job_cases[] = {
-  { "16", "16", "0:0.01", "fbp", FALSE },
-  { "8", "8", "auto", "fbp", FALSE },
-  { "lanes", "16", "0.002:0.011", "fourier", TRUE },
+  { "16", "16", "0:0.01", "fbp", FALSE, FALSE },
+  { "8", "8", "auto", "fbp", FALSE, FALSE },
+  { "lanes", "16", "0.002:0.011", "fourier", TRUE, FALSE },
+  { "cone-16", "16", "0:0.01", "fdk", FALSE, TRUE },
+  { "cone-8", "8", "auto", "fdk", TRUE, TRUE },
 };
 
 static void
@@ -177,7 +181,10 @@ recipe_of (TdRecipe *recipe, const JobCase *c)
 {
   g_autoptr (GError) error = NULL;
 
-  recipe_init (recipe, "opencl:0", 33.25);
+  if (c->cone)
+    td_test_recipe (recipe, c->method, "opencl:0");
+  else
+    recipe_init (recipe, "opencl:0", 33.25);
   td_recipe_set (recipe, "format", "hdf5", &error);
   g_assert_no_error (error);
   td_recipe_set (recipe, "bits", c->bits, &error);
@@ -194,6 +201,14 @@ assert_alike (const Made *device, const Made *host)
   g_test_message ("%" G_GUINT64_FORMAT " clamped; %s", device->clamped, device->notes);
   g_assert_true (g_bytes_equal (device->file, host->file));
   g_assert_cmpuint (device->clamped, ==, host->clamped);
+}
+
+static TdScan *
+job_scan (const JobCase *c)
+{
+  TdPhantomScan spec;
+
+  return c->cone ? td_test_phantom_scan (&spec, 48, 40, 36, 360, TRUE) : phantom_scan (64, 90, 40);
 }
 
 /* Batches of another size round otherwise: the last digit of a sample may differ. */
@@ -221,7 +236,7 @@ test_job (gconstpointer data)
     g_test_skip ("no OpenCL device");
     return;
   }
-  g_autoptr (TdScan) scan = phantom_scan (64, 90, 40);
+  g_autoptr (TdScan) scan = job_scan (c);
   recipe_of (&recipe, c);
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0", &error);
   TdDevice *hardware = devices->pdata[0];
@@ -322,11 +337,13 @@ test_raw (gconstpointer data)
 
 /* ── Failures ── */
 
-/* A kernel that does not build leaves the work to the host; short memory makes parts of slabs. */
+/* A kernel that does not build leaves the work to the host; short memory makes parts of slabs. The
+   data are the case whose kernel does not build, or NULL. */
 static void
 test_fault (gconstpointer data)
 {
-  const gboolean build = GPOINTER_TO_INT (data);
+  const JobCase *c = data ? data : &job_cases[0];
+  const gboolean build = data != NULL;
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
   Made device, host;
@@ -335,8 +352,8 @@ test_fault (gconstpointer data)
     g_test_skip ("no OpenCL device");
     return;
   }
-  g_autoptr (TdScan) scan = phantom_scan (64, 90, 40);
-  recipe_of (&recipe, &job_cases[0]);
+  g_autoptr (TdScan) scan = job_scan (c);
+  recipe_of (&recipe, c);
   g_assert_true (make (scan, &recipe, TRUE, &host, &error));
   g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0", &error);
   TdDevice *hardware = devices->pdata[0];
@@ -426,8 +443,9 @@ main (int argc, char **argv)
     g_autofree char *path = g_strconcat ("/stored-samples/raw/", raw_cases[i].name, NULL);
     g_test_add_data_func (path, &raw_cases[i], test_raw);
   }
-  g_test_add_data_func ("/stored-samples/build", GINT_TO_POINTER (TRUE), test_fault);
-  g_test_add_data_func ("/stored-samples/memory", GINT_TO_POINTER (FALSE), test_fault);
+  g_test_add_data_func ("/stored-samples/build", &job_cases[0], test_fault);
+  g_test_add_data_func ("/stored-samples/build/cone", &job_cases[3], test_fault);
+  g_test_add_data_func ("/stored-samples/memory", NULL, test_fault);
   g_test_add_func ("/stored-samples/nothing", test_nothing);
   const int status = g_test_run ();
   td_engine_unref (engine);

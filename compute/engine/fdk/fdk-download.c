@@ -28,36 +28,93 @@ release_buffer (float *buffer, gpointer user)
   td_fdk_run_unref (user);
 }
 
-/* @first: of the task's slices. */
+/* @first: of the task's slices. @counts: of samples; NULL: they are floats. */
 static gboolean
-fdk_download_emit (TdFdkRun *run, guint first, guint count, float *buffer, GError **error)
+fdk_download_emit (TdFdkRun *run, TdRowRange slices, float *buffer, const TdStoredCounts *counts,
+                   GError **error)
 {
-  return td_job_emit (run->job, first - run->fdk->input->slice0, count, buffer, release_buffer,
-                      td_fdk_run_ref (run), error);
+  TdJobPortion portion = { .first = slices.first - run->fdk->input->slice0,
+                           .count = slices.count,
+                           .slices = buffer,
+                           .stored = counts != NULL,
+                           .release = release_buffer,
+                           .user = td_fdk_run_ref (run) };
+
+  if (counts)
+    portion.stored_counts = *counts;
+  return td_job_emit_portion (run->job, &portion, error);
 }
 
 /* ── Downloading ── */
+
+/* What device->stored is asked for: that slices come down as samples. */
+static gboolean
+fdk_download_make_stored (TdFdkDevice *device, GError **error)
+{
+  TdFdkRun *run = device->run;
+  const TdConeTask *task = &run->fdk->input->task;
+  const guint64 most
+      = (guint64) MIN (run->download_slices, run->fdk->fit.slab) * task->ny * task->nx;
+  g_autoptr (GError) reason = NULL;
+  TdStoredScale scale;
+
+  if (!td_fdk_device_stores (run->plan, run->fdk, device->index)
+      || !td_job_wants_stored (run->job, &scale))
+    return TRUE;
+  if (!td_stored_samples_build (device->device, scale.bits, &reason)) {
+    td_job_note (run->job, "%s: %p; the host converts the slices to %u bits.",
+                 td_device_info (device->device)->id, td_error_message (reason), scale.bits);
+    return TRUE;
+  }
+  device->stored_counts = g_malloc (td_stored_samples_counts_bytes (most));
+  device->stored = td_stored_samples_new (device->device, &scale, most, error);
+  return device->stored != NULL;
+}
+
+/* Enqueues what makes samples of slices that are to be stored so. */
+static gboolean
+fdk_download_convert (TdFdkDevice *device, TdPlace from, guint64 voxels, GError **error)
+{
+  return !device->stored
+         || td_stored_samples_run (device->stored, device->download, from, voxels, error);
+}
+
+static gboolean
+fdk_download_fetch (TdFdkDevice *device, float *to, TdPlace from, guint64 voxels, GError **error)
+{
+  return device->stored ? td_stored_samples_fetch (device->stored, device->download, to,
+                                                   device->stored_counts, error)
+                        : td_download (device->download, to, from.buffer, from.offset,
+                                       voxels * sizeof *to, error);
+}
 
 static gboolean
 fdk_download_slices (TdFdkDevice *device, float *to, const TdFdkPart *part, guint slice0, guint n,
                      GError **error)
 {
-  const TdFdkPlan *fdk = device->run->fdk;
-  const guint64 slice = (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
+  TdFdkRun *run = device->run;
+  const TdFdkPlan *fdk = run->fdk;
+  const guint64 slice = (guint64) fdk->input->task.ny * fdk->input->task.nx;
+  const TdPlace from = { part->volume, slice0 * slice * sizeof *to };
   const gint64 start = g_get_monotonic_time ();
-  g_autoptr (TdEvent) before = NULL, after = NULL;
-  double seconds = 0;
-  const gboolean ok
-      = (before = td_event_record (device->download, error))
-        && td_download (device->download, to, part->volume, slice0 * slice, n * slice, error)
-        && (after = td_event_record (device->download, error))
-        && td_queue_finish (device->download, error)
-        && td_event_elapsed (before, after, &seconds, error);
+  g_autoptr (TdEvent) before = NULL, made = NULL, after = NULL;
+  double converting = 0, seconds = 0;
+  const gboolean ok = (before = td_event_record (device->download, error))
+                      && fdk_download_convert (device, from, n * slice, error)
+                      && (made = td_event_record (device->download, error))
+                      && fdk_download_fetch (device, to, from, n * slice, error)
+                      && (after = td_event_record (device->download, error))
+                      && td_queue_finish (device->download, error)
+                      && td_event_elapsed (before, made, &converting, error)
+                      && td_event_elapsed (made, after, &seconds, error);
 
   device->download_s += seconds;
-  device->download_bytes += n * slice;
-  td_job_add_stage (device->run->job, N_ ("download"), seconds);
-  td_job_add_span (device->run->job, "download", device->index, start, g_get_monotonic_time ());
+  device->download_bytes
+      += n * slice * (device->stored ? run->plan->recipe.output_bits / 8 : sizeof *to);
+  if (device->stored)
+    td_job_add_stage (run->job, "convert", converting);
+  td_job_add_stage (run->job, "download", seconds);
+  td_job_add_span (run->job, "download", device->index, start, g_get_monotonic_time ());
   return ok;
 }
 
@@ -131,7 +188,11 @@ download_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
     }
     for (guint i = 0; i < n; i++)
       run->delivered[slice0 + first + i] = TRUE;
-    if (!fdk_download_emit (run, slice0 + first, n, buffer, error))
+    TdStoredCounts counts = { 0 };
+    if (device->stored)
+      td_stored_samples_add (device->stored, device->stored_counts, &counts);
+    if (!fdk_download_emit (run, (TdRowRange) { slice0 + first, n }, buffer,
+                            device->stored ? &counts : NULL, error))
       return FALSE;
   }
   close_part (device, part);
@@ -172,7 +233,7 @@ add_up (TdFdkRun *run, guint index, float *mine, guint batches, GError **error)
   td_monitor_unlock (&run->monitor);
   for (guint i = 0; complete && i < slices; i++)
     run->delivered[slice0 + i] = TRUE;
-  if (complete && !fdk_download_emit (run, slice0, slices, mine, error))
+  if (complete && !fdk_download_emit (run, (TdRowRange) { slice0, slices }, mine, NULL, error))
     return FALSE;
   if (complete)
     slab_done (run);
@@ -221,8 +282,12 @@ td_fdk_download (TdFdkDevice *device, GError **error)
   const gboolean volume = device->run->fdk->scheme.share == TD_SHARE_VOLUME;
   TdFdkPart *part;
 
-  device->download = td_queue_new (device->device, error);
-  if (!device->download || (device->cache && !td_fdk_row_cache_open (device->cache, error)))
+  /* Samples are made while kernels run, and would wait for them. */
+  device->download = td_fdk_device_stores (device->run->plan, device->run->fdk, device->index)
+                         ? td_queue_new_urgent (device->device, error)
+                         : td_queue_new (device->device, error);
+  if (!device->download || !fdk_download_make_stored (device, error)
+      || (device->cache && !td_fdk_row_cache_open (device->cache, error)))
     return FALSE;
   while ((part = next_part (device)))
     if (!td_event_wait (device->download, part->computed, error)

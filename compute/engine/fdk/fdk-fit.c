@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "compute/stored-samples.h"
+
 /* Slices of a slab: enough for the CPU's vectors, and so many that each row of projections is
    rarely brought into a kernel's order. Two slabs still leave memory for rows. A GPU's first and
    last slabs are smaller (fdk-cut.c). */
@@ -162,6 +164,25 @@ filter_bytes (const TdPlan *plan, const TdFdkPlan *fdk)
   return td_fdk_chunk_bytes (fdk) + filter_workspace (plan, fdk);
 }
 
+/* Parts of slices are added up by the host, which then converts the sums. */
+gboolean
+td_fdk_device_stores (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
+{
+  return plan->output && plan->recipe.output_bits < 32 && fdk->scheme.share == TD_SHARE_VOLUME
+         && td_stored_samples_supported (plan->devices->pdata[index]);
+}
+
+static guint64
+fdk_fit_stored_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
+{
+  const guint64 voxels = slab_bytes (fdk) / fdk->fit.slab / sizeof (float)
+                         * MIN (fdk->fit.download_slices, fdk->fit.slab);
+
+  return td_fdk_device_stores (plan, fdk, index)
+             ? td_stored_samples_bytes (plan->recipe.output_bits, voxels)
+             : 0;
+}
+
 guint64
 td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
 {
@@ -171,7 +192,8 @@ td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index)
   const TdConeLimits limits = td_fdk_limits (plan, fdk);
   const guint64 batch = (guint64) fit->batch * fit->slab_rows * task->n_columns * sizeof (float);
   const guint64 bytes = fit->volumes * slab_bytes (fdk)
-                        + fdk->scheme.families[index]->workspace_bytes (task, &limits, info);
+                        + fdk->scheme.families[index]->workspace_bytes (task, &limits, info)
+                        + fdk_fit_stored_bytes (plan, fdk, index);
 
   if (fit->cached)
     return bytes + batch + filter_workspace (plan, fdk)

@@ -5,6 +5,7 @@
 #include "compute/engine/job-private.h"
 #include "compute/engine/monitor.h"
 #include "compute/prepare/prepared-rows.h"
+#include "compute/stored-samples.h"
 #include "fdk.h"
 
 /**
@@ -123,9 +124,11 @@ struct TdFdkDevice {
   TdFdkWorker *worker;
   TdFdkRowCache *cache; /* NULL: host */
   GThread *threads[3];
-  TdQueue *download; /* the downloading thread's */
-  TdEvent *origin;   /* on the computing queue; device times of spans count from it */
-  gint64 origin_us;  /* and when it passed */
+  TdQueue *download;       /* the downloading thread's, as the next two */
+  TdStoredSamples *stored; /* makes samples of slices; NULL: they come down as floats */
+  guint32 *stored_counts;
+  TdEvent *origin;  /* on the computing queue; device times of spans count from it */
+  gint64 origin_us; /* and when it passed */
   double kernel_s, kernel_updates, download_s, download_bytes;
 
   guint running;         /* threads; under the run's lock, as all below */

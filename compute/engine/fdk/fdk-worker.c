@@ -91,6 +91,8 @@ td_fdk_worker_free (TdFdkWorker *worker)
 
   if (worker->queue)
     sound = td_queue_finish (worker->queue, NULL) && sound;
+  if (worker->device->stored)
+    sound = td_queue_finish (worker->device->download, NULL) && sound;
   if (worker->ring.queue)
     sound = td_queue_finish (worker->ring.queue, NULL) && sound;
   td_fdk_ring_clear (&worker->ring, worker->device->run->plan->engine, sound);
@@ -103,6 +105,8 @@ td_fdk_worker_free (TdFdkWorker *worker)
   }
   td_cone_projector_free (worker->projector);
   td_event_free (worker->device->origin);
+  td_stored_samples_free (g_steal_pointer (&worker->device->stored));
+  g_clear_pointer (&worker->device->stored_counts, g_free);
   td_queue_free (worker->device->download);
   td_queue_free (worker->ring.queue);
   td_queue_free (worker->queue);

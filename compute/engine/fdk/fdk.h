@@ -126,6 +126,8 @@ void td_fdk_decide_spool (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *sc
 /* fdk-fit.c: slabs, batches, chunks and buffers for the scheme. @attempt: NULL: the first. */
 gboolean td_fdk_fit (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *scheme,
                      const TdFdkAttempt *attempt, TdFdkFit *fit, GError **error);
+/* fdk-fit.c: device @index makes of its slices the integers that the volume stores. */
+gboolean td_fdk_device_stores (const TdPlan *plan, const TdFdkPlan *fdk, guint index);
 /* Bytes that a plan takes of device @index. */
 guint64 td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint index);
 /* fdk-cut.c: slabs of at most fit.slab slices and fit.slab_rows rows. Each device has its share
