@@ -277,7 +277,7 @@ profile_fill (const Source *source, TdClusterProfile *profile, GError **error)
       return profile_refuse (
           source, given[i], N_ ("is no key of a profile; the guide to clusters lists them"), error);
     if (!(key->kinds & (1u << profile->kind))) {
-      g_autofree char *why = g_strdup_printf ("is not used with kind = %s", kinds[profile->kind]);
+      g_autofree char *why = td_message_packed ("is not used with kind = %s", kinds[profile->kind]);
       return profile_refuse (source, key->key, why, error);
     }
     if (!profile_take (source, key, profile, error))

@@ -299,7 +299,8 @@ take_by_number (const GArray *entries, const char *const *names, guint n_views, 
     angles[i] = g_array_index (entries, Entry, td_series_number (names[i]) - first).degrees
                 * (G_PI / 180);
   if (note)
-    *note = g_strdup_printf ("%u angles for %u projections: each projection took the entry of its "
+    *note
+        = td_message_packed ("%u angles for %u projections: each projection took the entry of its "
                              "file number.",
                              entries->len, n_views);
   return angles;
@@ -348,7 +349,8 @@ take_between_rests (const GArray *entries, guint n_views, char **note)
   if (rest == 0 || last - first + 1 != n_views)
     return NULL;
   if (note)
-    *note = g_strdup_printf ("%u angles for %u projections: entries %u to %u (counted from 0) were "
+    *note
+        = td_message_packed ("%u angles for %u projections: entries %u to %u (counted from 0) were "
                              "taken, since the stage stands still before and after them.",
                              entries->len, n_views, first, last);
   return angles_take (entries, first, n_views);

@@ -84,9 +84,9 @@ td_geometry_file_load (const char *path, GError **error)
   td_set_error (
       error, g_file_test (path, G_FILE_TEST_EXISTS) ? TD_ERROR_UNSUPPORTED : TD_ERROR_NOT_FOUND,
       g_file_test (path, G_FILE_TEST_EXISTS)
-          ? "“%s” is no geometry file that can be read: JSON, text with twelve numbers a view, "
-            "RTK's XML, Nikon's .xtekct and SkyScan's .log are"
-          : "The geometry file “%s” does not exist",
+          ? N_ ("“%s” is no geometry file that can be read: JSON, text with twelve numbers a view, "
+                "RTK's XML, Nikon's .xtekct and SkyScan's .log are")
+          : N_ ("The geometry file “%s” does not exist"),
       path);
   return NULL;
 }

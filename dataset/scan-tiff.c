@@ -471,9 +471,10 @@ tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
     return TRUE;
   if (error && !*error)
     td_set_error (error, TD_ERROR_NOT_FOUND,
-                  names[0] ? "“%s” holds flats or darks, but no projections; open the folder or a "
-                             "file of the projections"
-                           : "“%s” holds no TIFF images; open the folder or the file of a scan",
+                  names[0]
+                      ? N_ ("“%s” holds flats or darks, but no projections; open the folder or a "
+                            "file of the projections")
+                      : N_ ("“%s” holds no TIFF images; open the folder or the file of a scan"),
                   folder);
   return FALSE;
 }
@@ -723,7 +724,7 @@ scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *f
         "over the files that are there; if views were lost, give a file with the angle of each.",
         facts->n_views, missing);
   if (note)
-    td_scan_note (scan, "%s", note);
+    td_scan_note (scan, "%p", td_message_unpack (note));
   return facts->angles_rad != NULL;
 }
 

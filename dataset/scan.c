@@ -79,7 +79,7 @@ td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names, G
 
   facts->angles_rad = td_angles_for_views (spec, facts->path, names, facts->n_views, &note, error);
   if (note)
-    td_scan_note (scan, "%s", note);
+    td_scan_note (scan, "%p", td_message_unpack (note));
   return facts->angles_rad != NULL;
 }
 

@@ -327,8 +327,8 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
     int code = errno;
 
     td_set_error (error, code == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
-                  code == EINVAL ? "“%s” is not a file" : "“%s” cannot be opened: %s", tiff->name,
-                  g_strerror (code));
+                  code == EINVAL ? N_ ("“%s” is not a file") : N_ ("“%s” cannot be opened: %s"),
+                  tiff->name, g_strerror (code));
     return NULL;
   }
   if (!header_read (tiff)) {

@@ -59,11 +59,11 @@ static const char *
 unsupported_anywhere (const TdConeTask *task, const TdDeviceInfo *device)
 {
   if (task->nx > 65536 || task->ny > 65536 || task->n_columns > 65536 || task->n_rows > 65536)
-    return "sides above 65536 are beyond single-precision coordinates";
+    return N_ ("sides above 65536 are beyond single-precision coordinates");
   if (((guint64) task->n_columns + 2) * (task->n_rows + 3) > G_MAXINT)
-    return "a view has more than 2^31 pixels";
+    return N_ ("a view has more than 2^31 pixels");
   if (device->host_pointers)
-    return "the host has a family of its own";
+    return N_ ("the host has a family of its own");
   return NULL;
 }
 
@@ -93,19 +93,19 @@ static const char *
 unsupported_shape (const TdConeTask *task)
 {
   if (!td_cone_upright (task))
-    return "the detector is tilted";
-  return cone_device_steepest (task) > 0 ? NULL : "the volume reaches to the source";
+    return N_ ("the detector is tilted");
+  return cone_device_steepest (task) > 0 ? NULL : N_ ("the volume reaches to the source");
 }
 
 static const char *
 unsupported_textures (const TdConeTask *task, const TdDeviceInfo *device, TdTexel texel)
 {
   if (!(device->texels & (1u << texel)) || !device->texture_linear)
-    return "the device has no such filtered textures";
+    return N_ ("the device has no such filtered textures");
   if (task->n_columns > device->texture_max[0] || task->n_rows > device->texture_max[1])
-    return "the projections are larger than the device's textures";
+    return N_ ("the projections are larger than the device's textures");
   if (device->texture_max_layers < 1)
-    return "the device has no layered textures";
+    return N_ ("the device has no layered textures");
   return NULL;
 }
 

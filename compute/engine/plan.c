@@ -304,8 +304,8 @@ plan_centre_take_stated (TdPlan *plan, double stated_px)
 
   plan->recipe.centre_px = stated ? stated_px : middle_px;
   td_plan_note (plan,
-                stated ? "The rotation axis is at column %.2f, as the scan says."
-                       : "The rotation axis is taken at the detector's middle, column %.2f.",
+                stated ? N_ ("The rotation axis is at column %.2f, as the scan says.")
+                       : N_ ("The rotation axis is taken at the detector's middle, column %.2f."),
                 plan->recipe.centre_px);
 }
 
@@ -408,10 +408,9 @@ resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
     td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         "The rotation axis is searched for in parallel beams only, and “%s” is a scan with "
-        "a %s beam; give the column of the axis ({centre:PX}), or leave {centre} out to "
+        "a fan or cone beam; give the column of the axis ({centre:PX}), or leave {centre} out to "
         "take the geometry's",
-        facts->title ? facts->title : facts->path,
-        facts->geometry.beam == TD_BEAM_FAN ? "fan" : "cone");
+        facts->title ? facts->title : facts->path);
     return FALSE;
   }
   if (recipe->centre_auto) {

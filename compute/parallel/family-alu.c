@@ -475,9 +475,9 @@ family_hybrid_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *de
     return reason;
   if (!has_texel (task, device, task->precision == TD_PRECISION_SINGLE ? 1 : 4)
       || (task->interpolation == TD_INTERPOLATION_LINEAR && !device->texture_linear))
-    return "the device's textures cannot do it";
+    return N_ ("the device's textures cannot do it");
   if (task->n_columns > device->texture_max[0] || task->n_views + 128 > device->texture_max[1])
-    return "the sinogram is larger than a texture";
+    return N_ ("the sinogram is larger than a texture");
   return NULL;
 }
 
@@ -596,7 +596,7 @@ static const char *
 family_oversampling_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (task->interpolation != TD_INTERPOLATION_LINEAR)
-    return "it approximates linear interpolation; nearest needs no samples between the bins";
+    return N_ ("it approximates linear interpolation; nearest needs no samples between the bins");
   return alu_projector_unsupported (task, device, SAMPLES);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "self-test.h"
 
+#include "dataset/message.h"
 #include "compute/device/device-check.h"
 #include "trial.h"
 #include "tune-store.h"
@@ -29,8 +30,8 @@ td_self_test_judge (TdSelfTestRow *row, const GError *failure)
   row->passed = !failure && row->error <= row->bound;
   if (!row->passed)
     row->reason = failure ? g_strdup (failure->message)
-                          : g_strdup_printf ("its result is off by %.2g, more than %.2g",
-                                             row->error, row->bound);
+                          : td_message_packed ("its result is off by %.2g, more than %.2g",
+                                               row->error, row->bound);
 }
 
 static TdSelfTestRow *

@@ -2,7 +2,7 @@
 /* People who cannot see the window, or read it in large letters or another language, can use it.
    Every control and picture has a name, no text is cut, and the window fits the screen. The
    environment says in which language (LANGUAGE) and how large the letters are
-   (TOMODESK_TEXT_PERCENT). TOMODESK_MARKED: the language is tests/ui/mark-words.py's, in which
+   (TOMODESK_TEXT_PERCENT). TOMODESK_MARKED: the language is tests/mark-words.py's, in which
    whatever was not translated is found. */
 #include <libintl.h>
 #include <locale.h>
@@ -150,7 +150,7 @@ access_without_devices (const char *text)
   return g_string_free (g_steal_pointer (&rest), FALSE);
 }
 
-/* In tests/ui/mark-words.py's language every letter that was translated is none of a to z. */
+/* In tests/mark-words.py's language every letter that was translated is none of a to z. */
 static void
 access_language (const Walk *walk, GtkWidget *widget, const char *text)
 {
@@ -507,6 +507,10 @@ main (int argc, char **argv)
   text_percent = percent ? (guint) g_ascii_strtoull (percent, NULL, 10) : 100;
   all_seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   g_autoptr (TdApplication) application = td_test_start ();
+  if (g_getenv ("TOMODESK_WINDOW_WIDTH"))
+    gtk_window_set_default_size (
+        GTK_WINDOW (td_test_window),
+        (int) g_ascii_strtoll (g_getenv ("TOMODESK_WINDOW_WIDTH"), NULL, 10), 760);
   g_object_set (gtk_settings_get_default (), "gtk-xft-dpi", (int) (96 * 1024 * text_percent / 100),
                 "gtk-enable-animations", FALSE, NULL);
   g_test_add_func ("/window-access/empty", test_empty);

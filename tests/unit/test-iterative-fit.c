@@ -73,7 +73,7 @@ static const Job jobs[] = {
     3,
     0,
     { 2896, 2896, 3 },
-    "Iterations begin with the volume that fbp makes." },
+    "Iterations begin with the volume of --method fbp." },
   { FALSE, 200, 400, 300, "sirt", { "start=zero" }, 60, 0, 0, { 200, 200, 400 }, NULL },
   { FALSE, 200, 400, 300, "cgls", { "start=zero" }, 30, 0, 1, { 200, 200, 400 }, NULL },
   { TRUE, 60, 50, 40, "sirt", { "start=zero" }, 0, 50, 0, { 60, 60, 50 }, NULL },

@@ -385,7 +385,7 @@ fbp_plan_too_large (const TdPlan *plan)
 
   if (bytes.host > budget) {
     g_autofree char *need = g_format_size (bytes.host), *have = g_format_size (budget);
-    return g_strdup_printf ("%s of host memory, and %s may be used", need, have);
+    return td_message_packed ("%s of host memory, and %s may be used", need, have);
   }
   for (guint i = 0; i < plan->devices->len; i++) {
     TdDevice *device = plan->devices->pdata[i];
@@ -393,12 +393,12 @@ fbp_plan_too_large (const TdPlan *plan)
     guint64 set = working_set_bytes (plan, i), free = device_budget (device);
     if (set > free) {
       g_autofree char *need = g_format_size (set), *have = g_format_size (free);
-      return g_strdup_printf ("%s of memory on %s, which has %s free", need, info->id, have);
+      return td_message_packed ("%s of memory on %s, which has %s free", need, info->id, have);
     }
     if (info->max_alloc_bytes && largest > info->max_alloc_bytes) {
       g_autofree char *need = g_format_size (largest);
       g_autofree char *have = g_format_size (info->max_alloc_bytes);
-      return g_strdup_printf ("one buffer of %s on %s, which allows %s", need, info->id, have);
+      return td_message_packed ("one buffer of %s on %s, which allows %s", need, info->id, have);
     }
   }
   return NULL;

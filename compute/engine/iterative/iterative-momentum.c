@@ -135,8 +135,8 @@ not_kept (const TdPlan *plan, const TdIterativePlan *self)
                          && (self->slabs || self->size[2] == self->task.nz);
 
   if (!whole)
-    return "only a part of the volume is written ({rows}, {region})";
-  return plan->recipe.output_bits != 32 ? "values are rounded to integers ({bits})" : NULL;
+    return N_ ("only a part of the volume is written ({rows}, {region})");
+  return plan->recipe.output_bits != 32 ? N_ ("values are rounded to integers ({bits})") : NULL;
 }
 
 static gboolean

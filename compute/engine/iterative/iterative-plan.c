@@ -643,8 +643,9 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   td_plan_times (plan, &times);
   facts->estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);
   td_plan_note (plan,
-                settings->kind == TD_SOLVER_CGLS ? "%u iterations over all %u views."
-                                                 : "%u iterations over %u views in %u subsets.",
+                settings->kind == TD_SOLVER_CGLS
+                    ? N_ ("%u iterations over all %u views.")
+                    : N_ ("%u iterations over %u views in %u subsets."),
                 settings->iterations, self->task.n_views, settings->subsets);
   if (!self->slabs
       && (facts->n_slices < self->task.nz || facts->nx < self->task.nx

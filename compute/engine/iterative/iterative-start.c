@@ -100,7 +100,7 @@ td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *canc
     return FALSE;
   self->start = TD_ITERATIVE_FILTERED;
   self->filtered_bytes = filtered->facts.host_bytes;
-  td_plan_note (plan, "Iterations begin with the volume that %s makes.", filtered->method->name);
+  td_plan_note (plan, "Iterations begin with the volume of {method=%s}.", filtered->method->name);
   return TRUE;
 }
 
@@ -118,7 +118,7 @@ td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_by
                                     : NULL;
   self->filtered_bytes = filtered ? filtered->facts.host_bytes : 0;
   if (filtered)
-    td_plan_note (plan, "Iterations begin with the volume that %s makes, which saves some.",
+    td_plan_note (plan, "Iterations begin with the volume of {method=%s}, which saves some.",
                   filtered->method->name);
   else
     self->start = TD_ITERATIVE_ZERO;

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-top = pathlib.Path(__file__).resolve().parent.parent.parent
+top = pathlib.Path(__file__).resolve().parent.parent
 # What stays: conversions, fields of messages, markup, escapes.
 kept = re.compile(r'%[-+ #0-9.*$]*(?:hh|h|ll|l|z|j)?[a-zA-Z%]|\{[^}]*\}|<[^>]*>|&\w+;|\\.')
 
@@ -42,7 +42,8 @@ with tempfile.TemporaryDirectory() as folder:
         if not one or entry.startswith('#~'):
             continue
         context = re.search(r'^msgctxt .*$', entry, re.M)
-        lines.append((context[0] + '\n' if context else '') + f'msgid "{one}"\n' + (
+        flag = '#, c-format\n' if '%<PRI' in one else ''  # or msgfmt leaves it as it is
+        lines.append(flag + (context[0] + '\n' if context else '') + f'msgid "{one}"\n' + (
             f'msgid_plural "{many}"\nmsgstr[0] "{mark(one)}"\nmsgstr[1] "{mark(many)}"\n' if many
             else f'msgstr "{mark(one)}"\n'))
     lines[0] = lines[0].replace('UTF-8\\n"', 'UTF-8\\nPlural-Forms: nplurals=2; plural=n!=1;\\n"')
