@@ -135,7 +135,8 @@ typedef struct {
   guint n_threads, most_threads; /* beside the caller's; n_threads: that were ever started */
   guint n_at_work;               /* all that had memory and have not gone */
   guint n_late, slow_running;    /* pieces; slow_running: the last ones */
-  guint n_gone;                  /* threads */
+  guint n_gone, n_to_go;         /* threads; n_to_go: the next to end a piece */
+  gint64 settled_us;             /* what begins then has those that went no longer beside it */
   gint64 least_us;               /* of requests */
   gboolean stop;                 /* atomic */
 } StorageRun;
@@ -153,28 +154,43 @@ storage_run_add_thread (StorageRun *run)
   return thread != NULL;
 }
 
+/* So many threads that requests, which took @us, will take no longer than they should. Under the
+   lock. What is under way was asked for before: only what is begun behind it tells how it is then.
+ */
+static void
+storage_run_shrink (StorageRun *run, gint64 us, gint64 now_us)
+{
+  const guint fewer = (guint) (run->n_at_work * SLOW_US / us);
+
+  run->n_to_go = run->n_at_work - MIN (run->n_at_work, MAX (fewer, FEWEST_THREADS));
+  run->settled_us = now_us + us;
+  run->slow_running = 0;
+}
+
 /* A piece's requests took so long: more of them shall be under way, or fewer. FALSE: the thread
    shall go. */
 static gboolean
-storage_run_took (StorageRun *run, gint64 us)
+storage_run_took (StorageRun *run, gint64 begun_us, gint64 us)
 {
-  gboolean goes = FALSE;
+  const gint64 now_us = g_get_monotonic_time ();
 
   g_mutex_lock (&run->lock);
   run->least_us = MIN (run->least_us, us);
   run->n_late += us > LATE_US;
   const gboolean is_slow = us > SLOW_US && us > SLOW_TIMES * run->least_us;
-  if (is_slow) {
-    goes = ++run->slow_running >= SLOW_PIECES && run->n_at_work > FEWEST_THREADS;
-    run->n_at_work -= goes;
-    run->n_gone += goes;
-  } else if (us > LATE_US && (run->n_gone == 0 || us < SLOW_US / 2)
-             && run->n_threads < run->most_threads
-             && (guint) g_atomic_int_get ((gint *) &run->next) < run->work->count
-             && !storage_run_add_thread (run))
-    run->most_threads = run->n_threads;
   if (!is_slow)
     run->slow_running = 0;
+  else if (begun_us >= run->settled_us && ++run->slow_running >= SLOW_PIECES)
+    storage_run_shrink (run, us, now_us);
+  if (!is_slow && us > LATE_US && (run->n_gone == 0 || us < SLOW_US / 2)
+      && run->n_threads < run->most_threads
+      && (guint) g_atomic_int_get ((gint *) &run->next) < run->work->count
+      && !storage_run_add_thread (run))
+    run->most_threads = run->n_threads;
+  const gboolean goes = run->n_to_go > 0;
+  run->n_to_go -= goes;
+  run->n_at_work -= goes;
+  run->n_gone += goes;
   g_mutex_unlock (&run->lock);
   return !goes;
 }
@@ -218,7 +234,8 @@ storage_run_work (StorageRun *run)
     if (g_cancellable_set_error_if_cancelled (run->cancellable, &error)
         || !work->body (index, scratch, work->user, &error))
       storage_run_fail (run, index, error);
-    else if (!storage_run_took (run, (g_get_monotonic_time () - begun) / MAX (work->requests, 1)))
+    else if (!storage_run_took (run, begun,
+                                (g_get_monotonic_time () - begun) / MAX (work->requests, 1)))
       break;
   }
   return TRUE;

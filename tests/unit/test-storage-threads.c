@@ -138,6 +138,58 @@ test_slow (void)
   }
 }
 
+#define STEADY_LINE_US 1000
+#define STEADY_LATENCY_US 30000
+#define STEADY_PIECES 500u
+
+typedef struct {
+  GMutex lock;
+  gint64 free_us;
+  guint under_way; /* atomic */
+  guint n[STEADY_PIECES];
+} Steady;
+
+/* Answered late, beside the others, and then moved by the line that all share. */
+static gboolean
+steady_piece (guint index, gpointer scratch, gpointer user, GError **error)
+{
+  Steady *steady = user;
+
+  steady->n[index] = (guint) g_atomic_int_add ((gint *) &steady->under_way, 1) + 1;
+  g_mutex_lock (&steady->lock);
+  steady->free_us
+      = MAX (steady->free_us, g_get_monotonic_time () + STEADY_LATENCY_US) + STEADY_LINE_US;
+  const gint64 end_us = steady->free_us;
+  g_mutex_unlock (&steady->lock);
+  for (gint64 left; (left = end_us - g_get_monotonic_time ()) > 0;)
+    g_usleep ((gulong) left);
+  g_atomic_int_add ((gint *) &steady->under_way, -1);
+  return TRUE;
+}
+
+static int
+steady_compare (gconstpointer a, gconstpointer b)
+{
+  return *(const guint *) a < *(const guint *) b ? -1 : 1;
+}
+
+/* The requests that are under way when some threads too many are seen are all slow. The line has
+   something to do all the same: not one thread for each of them goes. */
+static void
+test_steady (void)
+{
+  g_autofree Steady *steady = g_new0 (Steady, 1);
+  const TdStorageWork work
+      = { .count = STEADY_PIECES, .body = steady_piece, .user = steady, .small = TRUE };
+
+  g_mutex_init (&steady->lock);
+  g_assert_true (td_storage_run (&work, NULL, NULL));
+  g_mutex_clear (&steady->lock);
+  qsort (steady->n + 200, 200, sizeof *steady->n, steady_compare);
+  g_test_message ("%u to %u at once, median %u", steady->n[200], steady->n[399], steady->n[300]);
+  g_assert_cmpuint (steady->n[300], >=, 24);
+}
+
 /* ── Threads without memory ── */
 
 #define SCARCE_BYTES 1234 /* that the caller's thread gets, and no other */
@@ -275,6 +327,7 @@ main (int argc, char **argv)
   g_test_add_func ("/storage-threads/late", test_late);
   g_test_add_func ("/storage-threads/remembered", test_remembered);
   g_test_add_func ("/storage-threads/slow", test_slow);
+  g_test_add_func ("/storage-threads/steady", test_steady);
   g_test_add_func ("/storage-threads/scarce", test_scarce);
   g_test_add_func ("/storage-threads/stated", test_stated);
   g_test_add_func ("/storage-threads/turns", test_turns);
