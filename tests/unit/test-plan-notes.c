@@ -8,6 +8,7 @@
 #include "compute/engine/centre.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/found-axes.h"
+#include "compute/engine/preflight.h"
 #include "compute/engine/turn.h"
 #include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
@@ -406,6 +407,86 @@ test_rows (void)
   }
 }
 
+/* A pixel's size and the values' unit, whatever computes them; where the size is not known, neither
+   is made up. */
+static void
+test_units (void)
+{
+  static const char *const methods[] = { "fbp", "fourier", "fdk", "sirt", "fista-tv", "cgls" };
+  static const double pixels_mm[] = { 0, 0.25, 1, 3 };
+
+  for (guint m = 0; m < G_N_ELEMENTS (methods); m++)
+    for (guint i = 0; i < 2 * G_N_ELEMENTS (pixels_mm); i++) {
+      const double pixel_mm = pixels_mm[i / 2] * (i % 2 ? 2 : 1);
+      const gboolean cone = g_str_equal (methods[m], "fdk");
+      g_autoptr (TdScan) scan = phantom_scan (COLUMNS, ROWS, VIEWS);
+      g_autoptr (GError) error = NULL;
+      TdRecipe recipe;
+
+      if (cone && pixels_mm[i / 2] == 0)
+        continue; /* refused */
+      scan->facts.geometry.pixel_width_mm = scan->facts.geometry.pixel_height_mm = pixels_mm[i / 2];
+      if (cone) {
+        scan->facts.geometry.beam = TD_BEAM_CONE;
+        scan->facts.geometry.source_axis_mm = 500;
+        scan->facts.geometry.source_detector_mm = 1000;
+        for (guint v = 0; v < VIEWS; v++)
+          scan->facts.angles_rad[v] *= 2;
+      }
+      recipe_init (&recipe, "host", NAN);
+      g_assert_true (td_recipe_set (&recipe, "method", methods[m], NULL));
+      g_assert_true (td_recipe_set (&recipe, "bin", i % 2 ? "2" : "1", NULL));
+      g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+      g_assert_no_error (error);
+      const TdPlanFacts *facts = td_plan_facts (plan);
+      g_test_message ("%s: %g mm", methods[m], facts->pixel_mm);
+      g_assert_cmpfloat_with_epsilon (facts->pixel_mm, pixel_mm / (cone ? 2 : 1), 1e-9);
+      g_assert_cmpstr (facts->units, ==, pixel_mm > 0 ? "1/mm" : "1/px");
+    }
+}
+
+/* Each device as a plan on it alone says it; nothing is read, also where the axis is to be found.
+ */
+static void
+test_preflight (void)
+{
+  for (guint i = 0; i < 3; i++) {
+    Counting counting = { 0 };
+    g_autoptr (TdScan) inner = phantom_scan (COLUMNS, ROWS, VIEWS);
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    g_autoptr (GPtrArray) devices = td_test_devices ();
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "auto", 30);
+    recipe.centre_auto = i > 0;
+    g_assert_true (td_recipe_set (&recipe, "method", i == 2 ? "fdk" : "auto", NULL));
+    g_autoptr (GPtrArray) rows
+        = td_preflight_devices (engine, scan, &recipe, "/tmp/none.tif", NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpint (counting.reads, ==, 0);
+    g_assert_cmpuint (rows->len, ==, devices->len);
+    for (guint d = 0; d < rows->len; d++) {
+      const TdPreflight *row = rows->pdata[d];
+      TdRecipe alone = recipe;
+      TdPlanTimes times;
+      g_assert_true (g_ptr_array_find_with_equal_func (devices, row->id, g_str_equal, NULL));
+      g_assert_true ((row->problem != NULL) == (i == 2)); /* not of parallel beams */
+      if (row->problem)
+        continue;
+      td_recipe_state_axis (&alone, NAN, 0);
+      g_strlcpy (alone.devices, row->id, sizeof alone.devices);
+      g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &alone, "/tmp/none.tif", NULL, NULL);
+      const TdPlanFacts *facts = td_plan_facts (plan);
+      td_plan_times (plan, &times);
+      g_assert_cmpuint (row->host_bytes, ==, facts->host_bytes);
+      g_assert_cmpuint (row->device_bytes, ==, facts->device_bytes);
+      g_assert_cmpfloat (row->estimate_s, ==, facts->estimate_s);
+      g_assert_cmpmem (&row->times, sizeof times, &times, sizeof times);
+    }
+  }
+}
+
 /* The longest stage, and what the others take for one slab. */
 static void
 test_estimate (void)
@@ -527,6 +608,8 @@ main (int argc, char **argv)
   g_test_add_func ("/plan-notes/found", test_found);
   g_test_add_func ("/plan-notes/parts", test_parts);
   g_test_add_func ("/plan-notes/rows", test_rows);
+  g_test_add_func ("/plan-notes/units", test_units);
+  g_test_add_func ("/plan-notes/preflight", test_preflight);
   g_test_add_func ("/plan-notes/estimate", test_estimate);
   g_test_add_func ("/plan-notes/memory", test_memory);
   g_test_add_func ("/plan-notes/json", test_json);
