@@ -85,7 +85,7 @@ ROOMS = (
     ("cluster/watch", ("worker",)),
     ("cluster/profile", ("profile", "cluster-remote-local", "job-file")),
     ("cluster/jobs-index", ("cluster-remote-local",)),
-    ("cluster/batch", ("cli-batch", "window-batch")),
+    ("cluster/batch", ("batch-row", "cli-batch", "window-batch")),
     ("cluster/own", ("window-jobs", "window-batch")),
     ("cluster/model", ("cluster-model",)),
     ("cluster", ("grid", "cluster-model", "job-file", "worker")),

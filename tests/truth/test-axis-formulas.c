@@ -303,6 +303,37 @@ test_quality (void)
   }
 }
 
+/* A sample is cut off where the outermost columns have more than a tenth of what the fullest have.
+   These are a 64th of the width on either side. */
+static void
+test_cut_off (void)
+{
+  static const struct {
+    guint n, at, wide; /* columns; those of the sample's edge */
+    double edge;
+    gboolean cut_off;
+  } cases[] = {
+    { 16, 0, 1, 0.11, TRUE },    { 16, 0, 1, 0.09, FALSE },    { 16, 15, 1, 0.11, TRUE },
+    { 16, 1, 1, 0.9, FALSE },    { 63, 62, 1, 0.11, TRUE },    { 127, 0, 1, 0.11, TRUE },
+    { 128, 0, 2, 0.11, TRUE },   { 128, 0, 2, 0.09, FALSE },   { 128, 2, 2, 0.9, FALSE },
+    { 128, 126, 2, 0.11, TRUE }, { 640, 630, 10, 0.11, TRUE }, { 640, 620, 10, 0.9, FALSE },
+  };
+  enum { VIEWS = 3 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint n = cases[i].n, fullest = n / 2 / MAX (1, n / 64) * MAX (1, n / 64);
+    g_autofree float *rows = g_new0 (float, VIEWS *n);
+    for (guint v = 0; v < VIEWS; v++) {
+      for (guint u = 0; u < MAX (1, n / 64); u++)
+        rows[v * n + fullest + u] = 1;
+      for (guint u = 0; u < cases[i].wide; u++)
+        rows[v * n + cases[i].at + u] = (float) cases[i].edge;
+    }
+    g_test_message ("%u", i);
+    g_assert_cmpint (td_axis_cut_off (rows, VIEWS, n), ==, cases[i].cut_off);
+  }
+}
+
 /* Opposite views without their mean are still each other's mirror image, and what stood still is
  * gone. */
 static void
@@ -690,6 +721,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/formula/likeness", test_likeness);
   g_test_add_func ("/axis/formula/wedge", test_wedge);
   g_test_add_func ("/axis/formula/quality", test_quality);
+  g_test_add_func ("/axis/formula/cut-off", test_cut_off);
   g_test_add_func ("/axis/formula/mean", test_mean);
   g_test_add_func ("/axis/pairs", test_pairs);
   g_test_add_func ("/axis/peak", test_peak);

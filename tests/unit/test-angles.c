@@ -49,6 +49,23 @@ test_even (void)
   check_even (720, 0, 1, 0.25);                  /* two turns */
 }
 
+/* Directions count as one up to a hundredth of an even step apart, and beyond as two. */
+static void
+test_same (void)
+{
+  for (guint k = 0; k < 2; k++) {
+    const double apart = k ? 0.0102 : 0.0098; /* of 180 / 5 degrees */
+    double angles[5], weights[5];
+    TdAngleCover cover;
+
+    for (guint i = 0; i < 5; i++)
+      angles[i] = (10 + 45 * MIN (i, 3)) * DEG;
+    angles[4] += apart * G_PI / 5;
+    td_angular_weights (angles, 5, weights, &cover);
+    g_assert_cmpuint (cover.repeated, ==, k ? 0 : 1);
+  }
+}
+
 static void
 test_end_point_included (void)
 {
@@ -166,6 +183,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/angles/even", test_even);
+  g_test_add_func ("/angles/same", test_same);
   g_test_add_func ("/angles/end-point", test_end_point_included);
   g_test_add_func ("/angles/irregular", test_irregular);
   g_test_add_func ("/angles/missing-wedge", test_missing_wedge);

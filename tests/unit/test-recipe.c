@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A recipe comes back from JSON and options as it was, and wrong ones are refused. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "compute/recipe/field.h"
@@ -508,6 +509,68 @@ test_mask (void)
       td_recipe_from_json (&back, "{\"tomodesk_recipe\": 1, \"bad_pixels\": 3}", &error));
 }
 
+/* ── What no scan can be ── */
+
+#define GEOMETRY(member) (offsetof (TdScanFacts, geometry) + offsetof (TdGeometry, member))
+
+/* Each number alone, just inside and just outside of where it may be; 0 is not known. */
+static void
+test_impossible (void)
+{
+  static const struct {
+    gsize member;
+    double least, most;
+    gboolean parallel; /* is asked of parallel beams too */
+  } cases[] = {
+    { GEOMETRY (pixel_width_mm), 1e-7, 1e4, TRUE },
+    { GEOMETRY (pixel_height_mm), 1e-7, 1e4, TRUE },
+    { GEOMETRY (source_axis_mm), 1e-4, 1e8, FALSE },
+    { GEOMETRY (source_detector_mm), 1e-4, 1e8, FALSE },
+    { GEOMETRY (detector_offset_u_px), -6400, 6400, FALSE },
+    { GEOMETRY (detector_offset_v_px), -4000, 4000, FALSE },
+    { GEOMETRY (detector_tilt_rad[0]), -2 * G_PI, 2 * G_PI, FALSE },
+    { GEOMETRY (detector_tilt_rad[1]), -2 * G_PI, 2 * G_PI, FALSE },
+    { GEOMETRY (detector_tilt_rad[2]), -2 * G_PI, 2 * G_PI, FALSE },
+    { offsetof (TdScanFacts, centre_px), -64, 128, TRUE },
+  };
+  const double tiny = 1e-6;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  for (guint i = 0; i < 8 * G_N_ELEMENTS (cases); i++) {
+    const gboolean parallel = i % 2;
+    const gsize member = cases[i / 8].member;
+    const double least = cases[i / 8].least, most = cases[i / 8].most;
+    const double values[] = { least + tiny * fabs (least), least - tiny * fabs (least),
+                              most * (1 - tiny), most * (1 + tiny) };
+    double angles[2] = { 0, 1 };
+    TdScanFacts facts = { .n_columns = 64,
+                          .n_rows = 40,
+                          .n_views = 2,
+                          .angles_rad = angles,
+                          .geometry = { .beam = parallel ? TD_BEAM_PARALLEL : TD_BEAM_CONE,
+                                        .pixel_width_mm = 1,
+                                        .pixel_height_mm = 1,
+                                        .source_axis_mm = 100,
+                                        .source_detector_mm = 200 } };
+    g_autoptr (GError) error = NULL;
+    const gboolean asked = cases[i / 8].parallel || !parallel;
+
+    *(double *) ((char *) &facts + member) = values[i / 2 % 4];
+    g_test_message ("member %u: %g", i / 8, values[i / 2 % 4]);
+    g_assert_cmpint (td_recipe_check (&recipe, &facts, &error), ==, i / 2 % 2 == 0 || !asked);
+    g_assert_true (!error || g_error_matches (error, TD_ERROR, TD_ERROR_INVALID));
+    g_clear_error (&error);
+    *(double *) ((char *) &facts + member) = 0;
+    g_assert_true (td_recipe_check (&recipe, &facts, &error));
+    angles[1] = 0.99e6 * G_PI / 180;
+    g_assert_true (td_recipe_check (&recipe, &facts, &error));
+    angles[1] = (parallel ? -1.01e6 : 1.01e6) * G_PI / 180;
+    g_assert_false (td_recipe_check (&recipe, &facts, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -525,5 +588,6 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/step-order", test_steps_keep_their_order);
   g_test_add_func ("/recipe/sizes", test_sizes);
   g_test_add_func ("/recipe/mask", test_mask);
+  g_test_add_func ("/recipe/impossible", test_impossible);
   return g_test_run ();
 }

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A batch's rows in every state, as a table and as events; and where volumes of a batch go. */
+#include <math.h>
+
+#include "cluster/batch.h"
+#include "dataset/error.h"
+#include "dataset/json-walk.h"
+
+#define N_STATES (TD_BATCH_PASSED + 1)
+
+static TdBatchRow *
+row_in (TdBatchState state)
+{
+  TdBatchRow *row = td_batch_row_new ("/in/scan, one.nxs", "/out/scan.tif");
+
+  row->state = state;
+  row->centre_px = 12.5;
+  row->sigma_px = 0.25;
+  row->searched = state >= TD_BATCH_WRITTEN;
+  row->agreed = state == TD_BATCH_THERE;
+  row->seconds = state == TD_BATCH_WAITING ? NAN : 3;
+  row->fraction = 0.5;
+  row->why = g_strdup (state == TD_BATCH_FAILED ? "no room" : NULL);
+  return row;
+}
+
+static void
+test_table (void)
+{
+  static const char *const lines[] = {
+    "scan,state,centre_px,sigma_px,agreed,seconds,output,error",
+    "\"/in/scan, one.nxs\",waiting,12.5,0.25,,,,",
+    "\"/in/scan, one.nxs\",running,12.5,0.25,,3,,",
+    "\"/in/scan, one.nxs\",done,12.5,0.25,no,3,/out/scan.tif,",
+    "\"/in/scan, one.nxs\",there,12.5,0.25,yes,3,/out/scan.tif,",
+    "\"/in/scan, one.nxs\",failed,12.5,0.25,no,3,,no room",
+    "\"/in/scan, one.nxs\",cancelled,12.5,0.25,no,3,,",
+    "\"/in/scan, one.nxs\",passed over,12.5,0.25,no,3,,",
+    "",
+  };
+  g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_batch_row_free);
+
+  for (guint state = 0; state < N_STATES; state++)
+    g_ptr_array_add (rows, row_in (state));
+  g_autofree char *csv = td_batch_csv (rows), *wanted = g_strjoinv ("\n", (char **) lines);
+  g_assert_cmpstr (csv, ==, wanted);
+}
+
+/* An event says all of a row; what is missing in it is not known. */
+static void
+test_events (void)
+{
+  for (guint state = 0; state < N_STATES; state++) {
+    g_autoptr (TdBatchRow) row = row_in (state);
+    g_autoptr (TdBatchRow) copy = td_batch_row_copy (row);
+    g_autoptr (JsonBuilder) builder = json_builder_new ();
+    json_builder_begin_object (builder);
+    td_batch_row_add_json (copy, builder);
+    json_builder_end_object (builder);
+    g_autoptr (JsonNode) event = json_builder_get_root (builder);
+    g_autoptr (TdBatchRow) read = td_batch_row_of_json (event);
+    g_assert_cmpstr (read->path, ==, row->path);
+    g_assert_cmpstr (read->output, ==, row->output);
+    g_assert_cmpstr (read->why, ==, row->why);
+    g_assert_cmpint (read->state, ==, row->state);
+    g_assert_cmpint (read->searched, ==, row->searched);
+    g_assert_cmpint (read->agreed, ==, row->agreed);
+    g_assert_cmpfloat (read->centre_px, ==, row->centre_px);
+    g_assert_cmpfloat (read->sigma_px, ==, row->sigma_px);
+    g_assert_cmpfloat (read->fraction, ==, row->fraction);
+    g_assert_true (read->seconds == row->seconds || (isnan (read->seconds) && state == 0));
+  }
+  g_autoptr (JsonNode) little = td_json_parse ("{\"path\": \"a\", \"state\": \"odd\"}");
+  g_autoptr (JsonNode) none = td_json_parse ("{\"output\": \"a\"}");
+  g_autoptr (TdBatchRow) row = td_batch_row_of_json (little);
+  g_assert_cmpint (row->state, ==, TD_BATCH_WAITING);
+  g_assert_true (isnan (row->centre_px) && isnan (row->seconds) && row->fraction == 0);
+  g_assert_null (td_batch_row_of_json (none));
+}
+
+static void
+test_outputs (void)
+{
+  static const struct {
+    const char *scans[4], *outputs[4];
+    TdVolumeFormat format;
+  } cases[] = {
+    { { "/a/one.nxs", "/a/two.h5", "three" },
+      { "/out/one.tif", "/out/two.tif", "/out/three.tif" },
+      TD_VOLUME_BIGTIFF },
+    { { "/a/one.nxs" }, { "/out/one.h5" }, TD_VOLUME_HDF5 },
+    { { "/a/one.nxs" }, { "/out/one" }, TD_VOLUME_TIFF_STACK },
+    { { "/a/one.nxs", "/b/one.nxs", "/b/two.nxs" },
+      { "/out/a-one.tif", "/out/b-one.tif", "/out/two.tif" },
+      TD_VOLUME_BIGTIFF },
+    { { "/a/one.nxs", "/c/a/one.nxs" }, { NULL }, TD_VOLUME_BIGTIFF },
+    { { "/a/one.nxs", "/b/one.nxs", "/c/a-one.h5" }, { NULL }, TD_VOLUME_BIGTIFF },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_auto (GStrv) outputs = td_batch_outputs (cases[i].scans, "/out", cases[i].format, &error);
+    if (!cases[i].outputs[0]) {
+      g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+      g_assert_null (outputs);
+      continue;
+    }
+    g_assert_no_error (error);
+    for (guint k = 0; k < 4; k++) {
+      g_assert_cmpstr (outputs[k], ==, cases[i].outputs[k]);
+      if (!outputs[k])
+        break;
+    }
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/batch-row/table", test_table);
+  g_test_add_func ("/batch-row/events", test_events);
+  g_test_add_func ("/batch-row/outputs", test_outputs);
+  return g_test_run ();
+}
