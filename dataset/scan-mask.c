@@ -57,8 +57,16 @@ scan_mask_read_mask (const TdScan *scan, const char *path, GError **error)
   }
   if (!td_volume_read (image, 0, 1, values, error))
     return NULL;
+  gsize n_bad = 0;
   for (gsize i = 0; i < n; i++)
-    bad[i] = values[i] != 0;
+    n_bad += bad[i] = values[i] != 0;
+  if (n_bad > n / 2) {
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "The mask of bad pixels “%s” leaves less than half of the detector (%.3g of 100 "
+                  "pixels are bad): a bad pixel is one that is not 0 there; turn the mask round",
+                  path, 100.0 * n_bad / n);
+    return NULL;
+  }
   return g_steal_pointer (&bad);
 }
 

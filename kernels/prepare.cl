@@ -80,10 +80,12 @@ prepare_repair_view (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 }
 
 /* Item x, y: view, row. A view without any sound sample takes those of the nearest view that
-   has. */
+   has. A row without any in all views is counted in counters[counter]; the first to be counted is
+   in counters[counter + 1]. */
 TD_KERNEL void
 prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                     TD_GLOBAL const int *TD_RESTRICT view_bad, int n_views, int n_columns)
+                     TD_GLOBAL const int *TD_RESTRICT view_bad, TD_GLOBAL int *TD_RESTRICT counters,
+                     int n_views, int n_columns, int row0, int counter)
 {
   int view = td_global_x (), row = td_global_y (), from = -1;
 
@@ -98,6 +100,8 @@ prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
     else if (view + away < n_views && bad[view + away] < n_columns)
       from = view + away;
   }
+  if (from < 0 && view == 0 && td_atomic_add_int (&counters[counter], 1) == 0)
+    counters[counter + 1] = row0 + row;
   size_t to_at = row_of_view (row, view, n_views, n_columns);
   size_t from_at = row_of_view (row, td_max (from, 0), n_views, n_columns);
   for (int column = 0; column < n_columns; column++)

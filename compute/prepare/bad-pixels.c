@@ -304,6 +304,22 @@ td_bad_pixels_list (const guint8 *mask, guint n_columns, guint row0, guint n_row
   return list;
 }
 
+gssize
+td_bad_pixels_alone (const TdScanFacts *facts, const guint8 *mask, guint row0, guint n_rows,
+                     guint reach)
+{
+  const gsize first = (gsize) row0 * facts->n_columns;
+  const gsize end = first + (gsize) n_rows * facts->n_columns;
+  TdBadPixel entry;
+
+  for (gsize at = first; facts->bad_pixels && at < end; at++)
+    if (facts->bad_pixels[at]
+        && !fill_entry (mask, facts->n_columns, facts->n_rows, (guint) (at / facts->n_columns),
+                        (guint) (at % facts->n_columns), reach, &entry))
+      return (gssize) at;
+  return -1;
+}
+
 /* A pixel that borrows from one whose flat says nothing knows nothing either. */
 void
 td_bad_pixels_mend_beam (const GArray *list, TdFlatBeam *beam)

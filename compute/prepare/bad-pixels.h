@@ -39,5 +39,10 @@ GBytes *td_bad_pixels_mask (TdFlats *flats, double deviations, GCancellable *can
 GArray *td_bad_pixels_list (const guint8 *mask, guint n_columns, guint row0, guint n_rows,
                             guint reach);
 
+/* The first pixel of these rows that is bad by the scan's own mask and stays so. It has no good
+   neighbour within the reach on the whole detector. -1: none. */
+gssize td_bad_pixels_alone (const TdScanFacts *facts, const guint8 *mask, guint row0, guint n_rows,
+                            guint reach);
+
 /* Mends what the flat field divides by, of the same rows, as the list mends the frames. */
 void td_bad_pixels_mend_beam (const GArray *list, TdFlatBeam *beam);

@@ -334,6 +334,37 @@ td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *
     sum->dose_low = sum->dose_high > 0 ? MIN (sum->dose_low, counts->dose_low) : counts->dose_low;
     sum->dose_high = MAX (sum->dose_high, counts->dose_high);
   }
+  if (counts->lost_rows > 0)
+    sum->lost_row = counts->lost_row;
+  sum->lost_rows += counts->lost_rows;
+}
+
+gboolean
+td_preparation_counts_check (const TdPreparationCounts *counts, GError **error)
+{
+  if (counts->lost_rows == 0)
+    return TRUE;
+  td_set_error (error, TD_ERROR_INVALID,
+                "Row %u of the detector, as it is cropped and binned, has no number in any view: "
+                "leave such rows out ({crop}), or let a mask of them take their neighbours' values "
+                "({bad-pixels:FILE})",
+                counts->lost_row);
+  return FALSE;
+}
+
+/* All of @row is bad by the scan's own mask, and the step for that has mended it. */
+static gboolean
+preparation_mends_row (const TdPreparation *preparation, guint row)
+{
+  const TdScanFacts *facts = td_scan_facts (preparation->scan);
+  gboolean bad = facts->bad_pixels != NULL;
+
+  for (guint i = 0; i < preparation->n_steps && bad; i++)
+    if (strcmp (preparation->steps[i].name, "bad-pixels") == 0)
+      bad = !td_preparation_skips (&preparation->steps[i], facts);
+  for (guint column = 0; column < facts->n_columns && bad; column++)
+    bad = facts->bad_pixels[(gsize) row * facts->n_columns + column] != 0;
+  return bad;
 }
 
 /* Adds the device's counters to the host's and clears them; blocks. */
@@ -352,6 +383,11 @@ collect_counters (TdPreparation *preparation, TdQueue *queue, GError **error)
   preparation->counts.clamped_transmissions += (guint) values[TD_COUNTER_CLAMPED];
   preparation->counts.zingers += (guint) values[TD_COUNTER_ZINGERS];
   preparation->counts.zingers_angle += (guint) values[TD_COUNTER_ZINGERS_ANGLE];
+  if (values[TD_COUNTER_LOST_ROWS] > 0
+      && !preparation_mends_row (preparation, (guint) values[TD_COUNTER_LOST_ROW])) {
+    preparation->counts.lost_rows += (guint) values[TD_COUNTER_LOST_ROWS];
+    preparation->counts.lost_row = (guint) values[TD_COUNTER_LOST_ROW];
+  }
   preparation->counted_samples = 0;
   return TRUE;
 }
@@ -400,6 +436,16 @@ prepare_repair (TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns),
   };
+  const int lost = TD_COUNTER_LOST_ROWS;
+  const TdArg lost_args[] = {
+    TD_ARG_BUFFER (slab->data),
+    TD_ARG_BUFFER (view_bad),
+    TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (slab->row0),
+    TD_ARG_VALUE (lost),
+  };
   guint strips = (slab->n_columns + strip - 1) / strip;
   return td_slab_launch (slab, "prepare", "prepare_find_bad",
                          (guint[]) { strips, slab->n_views, slab->n_rows }, find_args,
@@ -408,8 +454,8 @@ prepare_repair (TdSlab *slab, GError **error)
                             (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
                             G_N_ELEMENTS (repair_args), error)
          && td_slab_launch (slab, "prepare", "prepare_repair_lost",
-                            (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
-                            G_N_ELEMENTS (repair_args), error);
+                            (guint[]) { slab->n_views, slab->n_rows, 1 }, lost_args,
+                            G_N_ELEMENTS (lost_args), error);
 }
 
 static TdSlab

@@ -19,9 +19,12 @@ typedef struct {
   guint64 zingers;            /* samples of projections */
   guint64 zingers_angle;      /* samples of sinograms */
   double dose_low, dose_high; /* of the frames; 0, 0: not corrected */
+  guint lost_rows, lost_row;  /* rows without a sound sample in any view, and one of them */
 } TdPreparationCounts;
 
 void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts);
+/* FALSE with @error: something that was counted has no value at all. */
+gboolean td_preparation_counts_check (const TdPreparationCounts *counts, GError **error);
 
 /* NULL if the scan has what the steps need; else the sentence that says what is missing and what to
    do. (transfer full) */

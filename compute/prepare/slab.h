@@ -57,6 +57,8 @@ typedef enum {
   TD_COUNTER_CLAMPED,
   TD_COUNTER_ZINGERS,
   TD_COUNTER_ZINGERS_ANGLE,
+  TD_COUNTER_LOST_ROWS,
+  TD_COUNTER_LOST_ROW, /* one of them */
   TD_COUNTER_COUNT
 } TdCounter;
 TdBuffer *td_slab_counters (TdSlab *slab);

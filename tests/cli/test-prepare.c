@@ -84,6 +84,38 @@ test_bad_pixels (void)
   g_assert_cmpint (count (&kept, "bad_pixels"), ==, 7);
 }
 
+static void
+write_row_mask (const char *folder, guint first, guint end)
+{
+  g_autofree char *path = g_build_filename (folder, "rows.tif", NULL);
+  guint8 mask[ROWS * COLUMNS] = { 0 };
+  const TdTiffImage image = { .width = COLUMNS, .height = ROWS, .type = TD_SAMPLE_UINT8 };
+
+  memset (mask + first * COLUMNS, 1, (end - first) * COLUMNS);
+  g_assert_true (td_tiff_save_single (path, "rows.tif", &image, mask, NULL));
+}
+
+/* A mask that was meant the other way round, and rows without a good neighbour in reach. */
+static void
+test_masks_refused (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) most = { 0 }, rows = { 0 }, row = { 0 };
+
+  make_scan (folder->path);
+  write_row_mask (folder->path, 1, ROWS);
+  td_test_cli (&most, folder->path, "plan", "scan.nxs", "--bad-pixels", "rows.tif", NULL);
+  td_test_run_assert_refused (&most, 1, "turn the mask round");
+  write_row_mask (folder->path, 0, 3);
+  td_test_cli (&rows, folder->path, "reconstruct", "scan.nxs", "--output", "a", "--bad-pixels",
+               "rows.tif", "--device", "host", NULL);
+  td_test_run_assert_refused (&rows, 1, "column 0 of row 0");
+  write_row_mask (folder->path, 2, 3);
+  td_test_cli (&row, folder->path, "reconstruct", "scan.nxs", "--output", "b", "--bad-pixels",
+               "rows.tif", "--device", "host", NULL);
+  g_assert_cmpint (row.status, ==, 0);
+}
+
 /* Every step of this guide's order at once; what they replaced is told. */
 static void
 test_counts (void)
@@ -143,6 +175,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/prepare/masks-refused", test_masks_refused);
   g_test_add_func ("/prepare/bad-pixels", test_bad_pixels);
   g_test_add_func ("/prepare/counts", test_counts);
   g_test_add_func ("/prepare/bench", test_bench);

@@ -254,6 +254,43 @@ test_bad_samples (gconstpointer device)
   td_engine_trim (engine);
 }
 
+/* A row that is no number in any view says nothing, and no slice is made of it. */
+static void
+spoil_row (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+           float *frames)
+{
+  for (guint f = 0; f < count && kind == TD_FRAME_PROJECTION; f++)
+    for (guint r = 0; r < n_rows; r++)
+      for (guint c = 0; c < n_columns && row0 + r == 2; c++)
+        frames[((gsize) f * n_rows + r) * n_columns + c] = NAN;
+}
+
+static void
+test_lost_row (void)
+{
+  static const char *const methods[] = { "fbp", "sirt" };
+  g_autoptr (TdScan) inner = phantom_scan (32, 4, 20);
+  Counting counting = { .spoil = spoil_row };
+  g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
+    g_autoptr (GError) error = NULL;
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", 16);
+    td_recipe_set (&recipe, "method", methods[i], NULL);
+    g_assert_false (td_test_reconstruct (engine, scan, &recipe, &volume, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_nonnull (strstr (error->message, "Row 2 of the detector"));
+    g_clear_error (&error);
+    recipe.row_end = 2;
+    g_assert_true (td_test_reconstruct (engine, scan, &recipe, &volume, &error));
+    td_test_volume_clear (&volume);
+  }
+  td_engine_trim (engine);
+}
+
 static void
 spoil_flats (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
              float *frames)
@@ -331,6 +368,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/filtered-in-pieces", test_filtered_in_pieces);
   g_test_add_func ("/engine/preview-reads-once", test_preview_reads_once);
   g_test_add_func ("/engine/volume-reads-once", test_volume_reads_once);
+  g_test_add_func ("/engine/bad-samples/lost-row", test_lost_row);
   g_test_add_data_func ("/engine/bad-samples/host", "host", test_bad_samples);
   g_test_add_data_func ("/engine/bad-samples/opencl", "opencl:0", test_bad_samples);
   g_test_add_func ("/engine/zero-flats", test_zero_flats);

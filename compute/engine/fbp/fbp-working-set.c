@@ -731,6 +731,8 @@ td_fbp_working_set_book_counts (TdFbpWorkingSet *set, GError **error)
     td_preparation_counts_add (&set->counts, &set->early_counts);
   set->uncounted = FALSE;
   td_job_add_counts (set->job, &set->counts);
+  if (!td_preparation_counts_check (&set->counts, error))
+    return FALSE;
   if (set->busy_s > 0.2) {
     g_autofree char *key = td_fbp_rate_key (set->device, set->family, plan->recipe.interpolation,
                                             plan->recipe.precision);

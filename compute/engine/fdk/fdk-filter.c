@@ -87,7 +87,8 @@ fdk_filter_rows (Stage *stage, guint row, guint n, float *to, GError **error)
     return FALSE;
   gint64 start = g_get_monotonic_time ();
   if (!td_prepared_rows_run (stage->rows, span.from, run->cancellable, error)
-      || !td_prepared_rows_counts (stage->rows, &counts, error))
+      || !td_prepared_rows_counts (stage->rows, &counts, error)
+      || !td_preparation_counts_check (&counts, error))
     return FALSE;
   td_job_add_counts (run->job, &counts);
   td_job_add_stage (run->job, N_ ("prepare"), (g_get_monotonic_time () - start) * 1e-6);

@@ -400,6 +400,7 @@ row_cache_report (TdFdkRowCache *cache, GError **error)
   double sum, sent;
 
   if (!td_preparation_counts (cache->preparation, cache->queue, &counts, error)
+      || !td_preparation_counts_check (&counts, error)
       || !td_fdk_device_spans (device, "filter", cache->events, &sum, error))
     return FALSE;
   td_job_add_counts (device->run->job, &counts);

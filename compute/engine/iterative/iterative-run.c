@@ -92,6 +92,7 @@ load_chunk (Run *run, TdPreparedRows *rows, TdRowRange chunk, GError **error)
   start = g_get_monotonic_time ();
   if (!td_prepared_rows_run (rows, needed, run->cancellable, error)
       || !td_prepared_rows_counts (rows, &counts, error)
+      || !td_preparation_counts_check (&counts, error)
       || (run->measured
           && !td_rays_take (lead, left->data, left->row0, chunk, run->row0, run->measured, error))
       || !td_queue_finish (td_rays_queue (lead), error)
