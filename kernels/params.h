@@ -165,10 +165,6 @@ typedef struct {
 #define TD_RAY_FLOATS 28
 #define TD_RAY_LANES 16
 #define TD_RAY_BACK_LANES 128
-/* Between the rows, or voxels, of an item of rays-upright.cl: a warp. */
-#define TD_RAY_BESIDE 32
-/* Work-items of a group that projects: columns beside each other share what they fetch. */
-#define TD_RAY_PROJECT_GROUP 256
 
 /* What becomes of a back-projection's sums: they are the volume, they move it by the weighted
    mean, or they are added to it. In the last case the weights may be added to another volume. */
@@ -187,6 +183,7 @@ typedef struct {
   int first, end;                  /* columns, or y, of this launch */
   int compare, non_negative;       /* rays_project: differences; back: TD_RAY_SUM, … */
   int more_y;                      /* total variation: rows go on behind the last */
+  int z_step, row_step;            /* rays-upright.cl: between an item's voxels, and its rows */
   float u_middle, v_middle, voxel_mm, relaxation;
 } TdRays;
 

@@ -12,14 +12,6 @@
 #define TD_RAY_VOXELS 8 /* along z, an item of the back-projection; it takes 2 x 2 such lines */
 #endif
 
-/* Item @item has @each rows or voxels, TD_RAY_BESIDE apart. So items beside each other have
-   neighbours, and TD_RAY_BESIDE items one stretch of them: what they fetch is shared. */
-TD_FN int
-rays_first_of_item (int item, int each)
-{
-  return item / TD_RAY_BESIDE * (TD_RAY_BESIDE * each) + item % TD_RAY_BESIDE;
-}
-
 /* The rays of one column, by row: ray v goes along (x, y, slope + v slope_row) through
    (at_x, at_y, at_z + v row). */
 typedef struct {
@@ -82,14 +74,14 @@ rays_walk_upright (const TD_GLOBAL float *TD_RESTRICT volume, const RayColumn c,
   rays_clip (from_b, step_b, n_b, &low_b, &high_b);
   TD_UNROLL
   for (int k = 0; k < TD_RAY_ROWS; k++) {
-    const float v = (float) (row + k * TD_RAY_BESIDE) - p.v_middle;
+    const float v = (float) (row + k * p.row_step) - p.v_middle;
     float low = low_b, high = high_b;
 
     step[k] = td_mad (v, c.slope_row, c.slope) * inverse;
     from[k] = td_mad (v, c.row, c.at_z) - at_a * step[k];
     rays_clip (from[k], step[k], p.nz, &low, &high);
     low = -td_floor (-low);
-    high = row + k * TD_RAY_BESIDE < p.n_rows ? td_floor (high) : -1.0f;
+    high = row + k * p.row_step < p.n_rows ? td_floor (high) : -1.0f;
     planes[k] = ray_max (high - low + 1, 0.0f);
     first = low <= high ? td_min (first, (int) low) : first;
     last = low <= high ? td_max (last, (int) high) : last;
@@ -119,7 +111,7 @@ rays_walk_upright (const TD_GLOBAL float *TD_RESTRICT volume, const RayColumn c,
 }
 
 /* out [place][column][row]: integrals, or what is missing of @measured, as rays_project() of
-   rays-project.cl. x: items of TD_RAY_ROWS rows TD_RAY_BESIDE apart, y: columns, z: places. */
+   rays-project.cl. x: the first of rows p.row_step apart, y: columns, z: places. */
 TD_KERNEL void
 rays_upright_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
                       const TD_GLOBAL float *TD_RESTRICT table,
@@ -127,11 +119,10 @@ rays_upright_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
                       TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit,
                       TdRays p)
 {
-  const int row = rays_first_of_item (td_global_x (), TD_RAY_ROWS);
-  const int column = td_global_y () + p.first, place = td_global_z ();
+  const int row = td_global_x (), column = td_global_y () + p.first, place = td_global_z ();
   float sum[TD_RAY_ROWS], planes[TD_RAY_ROWS];
 
-  if (row >= p.n_rows || column >= p.end || place >= p.n_views)
+  if (row >= p.row_step || column >= p.end || place >= p.n_views)
     return;
   const RayColumn c = rays_column (table + (size_t) (p.first_view + place) * TD_RAY_FLOATS,
                                    (float) column - p.u_middle, measured);
@@ -145,7 +136,7 @@ rays_upright_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
       * p.n_rows;
   TD_UNROLL
   for (int k = 0; k < TD_RAY_ROWS; k++) {
-    const int at = row + k * TD_RAY_BESIDE;
+    const int at = row + k * p.row_step;
     const float slope = td_mad ((float) at - p.v_middle, c.slope_row, c.slope);
     const float plane = scale * rays_length (c, slope);
 
@@ -225,7 +216,7 @@ rays_add (const RayColumn c, const RayPlace at, float z, const TdRays p, int tap
 
   TD_UNROLL
   for (int k = 0; k < TD_RAY_VOXELS; k++) {
-    const float here = z + (float) (k * TD_RAY_BESIDE);
+    const float here = z + (float) (k * p.z_step);
     const float row
         = ray_min (ray_max (-td_floor (-td_mad (here, at.rows, before)), 0.0f), most);
     const TD_GLOBAL float *values = c.values + (int) row;
@@ -306,14 +297,14 @@ rays_settle (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, 
 
   TD_UNROLL
   for (int k = 0; k < TD_RAY_VOXELS; k++) {
-    const size_t at = (size_t) k * TD_RAY_BESIDE;
+    const size_t at = (size_t) k * p.z_step;
 
     before[k] = k < n && p.compare != TD_RAY_SUM ? volume[at] : 0.0f;
     known[k] = k < n && p.compare == TD_RAY_CORRECT && weighed ? weights[at] : weight[k];
   }
   TD_UNROLL
   for (int k = 0; k < TD_RAY_VOXELS; k++) {
-    const size_t at = (size_t) k * TD_RAY_BESIDE;
+    const size_t at = (size_t) k * p.z_step;
 
     if (k < n)
       volume[at] = rays_settled (p, before[k], sum[k], known[k]);
@@ -322,42 +313,17 @@ rays_settle (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, 
   }
 }
 
-/* Asks for what rays_settle() will read of a line. Many groups come there at the same time, and
-   would wait; meanwhile they compute. */
-TD_FN void
-rays_ask_for (const TD_GLOBAL float *volume, const TD_GLOBAL float *weights, const TdRays p, int n,
-              int weighed)
-{
-  if (p.compare == TD_RAY_SUM)
-    return;
-  TD_UNROLL
-  for (int k = 0; k < TD_RAY_VOXELS; k++)
-    if (k < n) {
-      td_fetch_ahead (volume + (size_t) k * TD_RAY_BESIDE);
-      if (p.compare == TD_RAY_CORRECT && weighed)
-        td_fetch_ahead (weights + (size_t) k * TD_RAY_BESIDE);
-    }
-}
-
 /* An item has 2 x 2 lines of voxels: two lines across a ray's steepest axis share what the ray adds
    to them. */
 TD_FN void
 rays_tile (const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
            TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, int weighed)
 {
-  const int z = rays_first_of_item (td_global_x (), TD_RAY_VOXELS);
-  const int x = 2 * td_global_y (), y = 2 * td_global_z () + p.first;
-  const int n = (p.nz - z + TD_RAY_BESIDE - 1) / TD_RAY_BESIDE; /* or more than an item has */
+  const int z = td_global_x (), x = 2 * td_global_y (), y = 2 * td_global_z () + p.first;
   float sum[4][TD_RAY_VOXELS], weight[4][TD_RAY_VOXELS]; /* [2 x + y] */
 
-  if (z >= p.nz || x >= p.nx || y >= p.end)
+  if (z >= p.z_step || x >= p.nx || y >= p.end)
     return;
-  for (int line = 0; line < 4; line++)
-    if (x + line / 2 < p.nx && y + line % 2 < p.end) {
-      const size_t at = ray_voxel (p, x + line / 2, y + line % 2, z);
-
-      rays_ask_for (volume + at, weights + at, p, n, weighed);
-    }
   TD_UNROLL
   for (int i = 0; i < 4 * TD_RAY_VOXELS; i++)
     sum[i / TD_RAY_VOXELS][i % TD_RAY_VOXELS] = weight[i / TD_RAY_VOXELS][i % TD_RAY_VOXELS] = 0;
@@ -389,11 +355,12 @@ rays_tile (const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_R
     const size_t at = ray_voxel (p, x + line / 2, y + line % 2, z);
 
     if (x + line / 2 < p.nx && y + line % 2 < p.end)
-      rays_settle (volume + at, weights + at, p, sum[line], weight[line], n, weighed);
+      rays_settle (volume + at, weights + at, p, sum[line], weight[line],
+                   (p.nz - z + p.z_step - 1) / p.z_step, weighed);
   }
 }
 
-/* x: items of TD_RAY_VOXELS voxels TD_RAY_BESIDE apart, y: pairs along x, z: pairs along y. */
+/* x: the first of voxels p.z_step apart, y: pairs along x, z: pairs along y. */
 TD_KERNEL void
 rays_upright_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
                    const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,

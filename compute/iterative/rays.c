@@ -85,15 +85,6 @@ rays_items (guint n, guint lanes)
   return (n + lanes - 1) / lanes;
 }
 
-/* Items for @n rows or voxels of which each has so many, TD_RAY_BESIDE apart. */
-static guint
-rays_stretched_items (guint n, guint each)
-{
-  const guint stretch = TD_RAY_BESIDE * each;
-
-  return n / stretch * TD_RAY_BESIDE + MIN (n % stretch, TD_RAY_BESIDE);
-}
-
 static void
 fill_params (TdRayProjector *rays)
 {
@@ -112,6 +103,8 @@ fill_params (TdRayProjector *rays)
     .axes = td_rays_axes (task),
     .u_middle = (task->n_columns - 1) / 2.0f,
     .v_middle = (task->n_rows - 1) / 2.0f,
+    .z_step = rays_items (task->nz, rays_item_voxels (task)),
+    .row_step = rays_items (task->n_rows, rays_item_rows (task)),
     .voxel_mm = (float) task->voxel_mm,
   };
 }
@@ -239,9 +232,8 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
                          TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
                          TD_ARG_BUFFER (work->squares),  TD_ARG_VALUE (work->params) };
 
-  const TdConeTask *task = &rays->task;
-  const guint rows = rays->tiled ? rays_stretched_items (task->n_rows, rays_item_rows (task))
-                                 : rays_items (task->n_rows, rays->lanes);
+  const guint rows
+      = rays->tiled ? (guint) rays->params.row_step : rays_items (rays->task.n_rows, rays->lanes);
   const guint items[3] = { rows, end - first, work->params.n_views };
   return td_rays_launch (rays, rays->project, items, args, G_N_ELEMENTS (args), error);
 }
@@ -352,8 +344,8 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
   const TdConeTask *task = &rays->task;
 
   if (rays->tiled) {
-    const guint tiles[3] = { rays_stretched_items (task->nz, rays_item_voxels (task)),
-                             rays_items (task->nx, 2), rays_items (end - first, 2) };
+    const guint tiles[3]
+        = { rays->params.z_step, rays_items (task->nx, 2), rays_items (end - first, 2) };
     return td_rays_launch (rays, work->weighed ? rays->back_weighed : rays->back, tiles, args,
                            G_N_ELEMENTS (args), error);
   }

@@ -119,10 +119,6 @@ TD_FN float td_rsqrt (float x) /* within two ulp; normal numbers */
 #define td_float_as_int(x) __float_as_int (x)
 #define td_int_as_float(x) __int_as_float (x)
 #define td_prefetch(p) ((void) (p))
-TD_FN void td_fetch_ahead (const void *p) /* into the cache that all share; nobody waits for it */
-{
-  asm volatile ("prefetch.global.L2 [%0];" : : "l"(__cvta_generic_to_global (p)));
-}
 #define td_atomic_add_int(p, v) atomicAdd ((p), (v))
 #define td_atomic_max_int(p, v) atomicMax ((p), (v))
 #define TD_HAVE_SHUFFLE 1

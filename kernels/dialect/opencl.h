@@ -150,11 +150,6 @@ static inline float td_saturate (float x)
 #define td_float_as_int(x) as_int (x)
 #define td_int_as_float(x) as_float (x)
 #define td_prefetch(p) ((void) (p))
-#ifdef TD_NV_ARCH
-#define td_fetch_ahead(p) asm volatile ("prefetch.global.L2 [%0];" : : "l"((ulong) (p)))
-#else
-#define td_fetch_ahead(p) prefetch ((p), (size_t) 1) /* see cuda.h */
-#endif
 #define td_atomic_add_int(p, v) atomic_add ((p), (v))
 #define td_atomic_max_int(p, v) atomic_max ((p), (v))
 
