@@ -339,14 +339,25 @@ check_case (const Case *test)
 
 /* Every grid of these ranks, in both modes, as sums and in order. */
 static void
-test_grids (gconstpointer data)
+check_grids (guint ranks, const char *scan, const char *device, const char *recipe)
 {
-  const guint ranks = GPOINTER_TO_UINT (data);
-
   for (guint rows = 1; rows <= ranks; rows++)
     for (guint way = 0; ranks % rows == 0 && way < 4; way++)
-      check_case (&(Case) { ranks, rows, ranks / rows, way % 2 == 1, "full", "host",
+      check_case (&(Case) { ranks, rows, ranks / rows, way % 2 == 1, scan, device, recipe,
                             .mode = way / 2 ? TD_CLUSTER_IFDK : TD_CLUSTER_SLAB });
+}
+
+static void
+test_grids (gconstpointer ranks)
+{
+  check_grids (GPOINTER_TO_UINT (ranks), "full", "host", NULL);
+}
+
+/* With a kernel that adds views of all quarters of the turn together. */
+static void
+test_grids_opencl (gconstpointer ranks)
+{
+  check_grids (GPOINTER_TO_UINT (ranks), "quarters", "opencl:0", "--kernel arithmetic");
 }
 
 /* The first of some cases are for every day, and all for the slow suite. */
@@ -417,7 +428,11 @@ test_scans (void)
     { 6, 2, 3, TRUE, "sideways", "host" },
   };
 
-  check_cases (cases, G_N_ELEMENTS (cases), G_N_ELEMENTS (cases));
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    Case test = cases[i / 2];
+    test.device = i % 2 ? "opencl:0" : "host";
+    check_case (&test);
+  }
 }
 
 /* Any device keeps halves of four views a texel; other ways to keep them are for cards. */
@@ -429,6 +444,9 @@ test_half (void)
     { 2, 2, 1, FALSE, "quarters", "opencl:0", "--precision half --kernel turned",
       .mode = TD_CLUSTER_IFDK },
     { 2, 2, 1, TRUE, "quarters", "opencl:0", "--precision half --kernel turned" },
+    { 4, 2, 2, TRUE, "quarters", "opencl:0", "--precision half --kernel turned" },
+    { 6, 2, 3, FALSE, "quarters", "opencl:0", "--precision half --kernel turned",
+      .mode = TD_CLUSTER_IFDK },
   };
   static const Case cases[] = {
     { 4, 2, 2, TRUE, "full", "auto", "--precision half" },
@@ -1297,6 +1315,8 @@ main (int argc, char **argv)
   for (guint i = 0; g_test_slow () && i < G_N_ELEMENTS (ranks); i++) {
     g_autofree char *name = g_strdup_printf ("/worker/grids/%u", ranks[i]);
     g_test_add_data_func (name, GUINT_TO_POINTER (ranks[i]), test_grids);
+    g_autofree char *other = g_strdup_printf ("/worker/grids-opencl/%u", ranks[i]);
+    g_test_add_data_func (other, GUINT_TO_POINTER (ranks[i]), test_grids_opencl);
   }
   g_test_add_func ("/worker/few-grids", test_few_grids);
   g_test_add_func ("/worker/opencl", test_opencl);
