@@ -1158,22 +1158,28 @@ remote_job_take_events (TdRemoteJob *job, const char *text)
 
 /* ── The state ── */
 
-/* The line of the launcher's output that says most: the worker's own, else the first that is no
-   rule of dashes. */
+/* The line of the launcher's output that says most. That is the worker's own, or one about a
+   process that was killed, else the first that is no rule of dashes. (transfer full) */
 static char *
 remote_telling_line (const char *text)
 {
   g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
-  const char *first = NULL;
+  const char *first = NULL, *killed = NULL;
 
   for (guint i = 0; lines[i]; i++) {
     g_strstrip (lines[i]);
     if (g_str_has_prefix (lines[i], "tomodesk-worker:"))
       return g_utf8_make_valid (lines[i], -1);
+    if (!killed && (strstr (lines[i], "exited on signal") || strstr (lines[i], "Killed")))
+      killed = lines[i];
     if (!first && *lines[i] && lines[i][0] != '-')
       first = lines[i];
   }
-  return first ? g_utf8_make_valid (first, -1) : NULL;
+  first = killed ? killed : first;
+  char *line = first ? g_utf8_make_valid (first, -1) : NULL;
+  if (line && g_str_has_suffix (line, ".")) /* it becomes a part of a sentence */
+    line[strlen (line) - 1] = '\0';
+  return line;
 }
 
 /* The processes ended, and the worker said nothing. */

@@ -493,24 +493,45 @@ watch_look_for_lost (TdWatch *watch)
                           "was"));
 }
 
+/* The rank whose process has ended, of those that this rank knows and can look at; -1: none. */
+static int
+watch_find_ended (const TdWatch *watch)
+{
+  if (watch->rank != 0)
+    return watch->peers[0].process && !watch_sees_living (watch->peers[0].process) ? 0 : -1;
+  for (int i = 1; i < watch->size; i++)
+    if (watch->peers[i].process && !watch_sees_living (watch->peers[i].process))
+      return i;
+  return -1;
+}
+
+/* The launcher ends all ranks when one has ended. */
 static void
 watch_look_for_signal (TdWatch *watch)
 {
   if (!watch_signal || watch->stopping_us)
     return;
-  g_autoptr (TdMessage) message = td_message_new (
-      "The job was ended from outside (signal %d): another rank has ended, the wall time was "
-      "reached, or it was cancelled by the scheduler; look at the job's log, and start the job "
-      "again, which goes on where it was",
-      (int) watch_signal);
-  g_autofree char *said = td_message_pack (message);
+  const int ended = watch_find_ended (watch);
+  g_autofree char *said
+      = ended >= 0 ? td_message_packed (
+            "Rank %d has ended without a word: it was killed, or it crashed, perhaps because "
+            "memory "
+            "was short; look at the job's log, and start the job again, which goes on where it was",
+            ended)
+                   : td_message_packed (
+                       "The job was ended from outside (signal %d): another rank has ended, the "
+                       "wall time was reached, or it was cancelled by the scheduler; look at the "
+                       "job's log, and start the job again, which goes on where it was",
+                       (int) watch_signal);
   if (watch->rank == 0 && td_job_is_cancelled (watch->folder)) {
     watch_stop (watch, TD_WORKER_CANCELLED);
     return;
   }
   if (watch->rank != 0)
     watch_fail_alone (watch, said);
-  watch_fail_rank (watch, 0, watch->node, watch->stage, said);
+  const Peer *peer = &watch->peers[MAX (ended, 0)];
+  watch_fail_rank (watch, (guint) MAX (ended, 0), watch->node,
+                   ended > 0 && *peer->stage ? peer->stage : watch->stage, said);
   /* Who sends SIGTERM soon sends SIGKILL. */
   watch_send (watch);
   watch_abort (watch, TD_WORKER_FAILED);

@@ -643,6 +643,35 @@ test_wisdom (void)
   assert_same (work.output, single, TRUE);
 }
 
+/* One of the nodes cannot read the scan: which one is told, and why. */
+static void
+test_unreadable (void)
+{
+  static const Case test = { 2, 2, 1, FALSE, "full", "host" };
+  const TdClusterWish wish = { .view_slice = -1 };
+  g_autofree char *scan = scan_path (test.scan);
+  g_auto (GStrv) environment = g_get_environ ();
+  g_auto (Work) work;
+
+  work_submit (&work, &test, &wish);
+  g_autofree char *line = g_strdup_printf (
+      "%s --bind-to none -n 1 %s run %s : -n 1 env LD_PRELOAD=%s FAIL_AT=open:1+ FAIL_UNDER=%s %s "
+      "run %s",
+      g_getenv ("TOMODESK_MPIRUN"), g_getenv ("TOMODESK_WORKER"), work.folder,
+      g_getenv ("TOMODESK_FAIL_AT"), scan, g_getenv ("TOMODESK_WORKER"), work.folder);
+  g_auto (GStrv) argv = g_strsplit (line, " ", -1);
+  work_spawn (&work, (const char *const *) argv, environment);
+  work_wait (&work);
+  g_assert_cmpint (work.status, !=, 0);
+  g_assert_cmpfloat (work.taken, <, 10);
+  g_autoptr (JsonNode) failed = work_event (&work, "failed");
+  g_assert_nonnull (failed);
+  g_test_message ("%s: %s", td_json_string (failed, "stage"), td_json_string (failed, "text"));
+  g_assert_cmpuint (td_json_count (failed, "rank"), ==, 1);
+  g_assert_nonnull (strstr (td_json_string (failed, "text"), scan));
+  g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
+}
+
 /* What jobs of the device left in a home, whatever their sizes. */
 static void
 plant_rate (const char *home_of_rank, const char *rate)
@@ -991,8 +1020,9 @@ test_death (gconstpointer data)
   g_assert_cmpfloat (work.taken, <, 10);
   g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
   g_autoptr (JsonNode) failed = work_event (&work, "failed");
+  g_autofree char *who = g_strdup_printf ("Rank %u has ended", deaths[at].rank);
   g_assert_nonnull (failed);
-  g_assert_cmpuint (strlen (td_json_string (failed, "text")), >, 20);
+  g_assert_true (g_str_has_prefix (td_json_string (failed, "text"), who));
   g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
 
   work_start (&work, test.ranks);
@@ -1073,12 +1103,13 @@ test_silence (void)
   g_assert_nonnull (strstr (td_json_string (failed, "text"), "Rank 1 has not been heard of"));
 }
 
-/* A rank that hangs in a call of MPI, from the first to the last. Whoever waits for it ends, and
-   the reason is told. The same job then goes on. */
+/* A rank that hangs in a call of MPI, from the first to the last, or is killed there. Whoever waits
+   for it ends, and the reason is told. The same job then goes on. */
 static const struct {
   const char *call, *rank;
   gboolean done; /* all was done by then */
   TdClusterMode mode;
+  gboolean killed, early; /* before anybody could tell */
 } hangs[] = {
   { "MPI_Init_thread:1", "1" },
   { "MPI_Ibarrier:1", "1", TRUE },
@@ -1092,7 +1123,7 @@ static const struct {
   { "MPI_Iallgather:2", "1" },
   { "MPI_Comm_split:1", "1" },
   { "MPI_Comm_split:2", "0" },
-  { "MPI_Isend:12", "1" },
+  { "MPI_Isend:2", "1" },
   { "MPI_Irecv:1", "1" },
   { "MPI_Iallgather:3", "1", .mode = TD_CLUSTER_IFDK },
   { "MPI_Irecv:1", "0", .mode = TD_CLUSTER_IFDK },
@@ -1100,6 +1131,16 @@ static const struct {
   { "MPI_Comm_free:2", "0", TRUE },
   { "MPI_Comm_free:2", "1", TRUE },
   { "MPI_Finalize:1", "1", TRUE },
+  { "MPI_Init_thread:1", "1", .killed = TRUE, .early = TRUE },
+  { "MPI_Comm_dup:1", "0", .killed = TRUE, .early = TRUE },
+  { "MPI_Iallgather:1", "0", .killed = TRUE },
+  { "MPI_Comm_split:2", "1", .killed = TRUE },
+  { "MPI_Isend:2", "0", .killed = TRUE },
+  { "MPI_Irecv:1", "1", .killed = TRUE },
+  { "MPI_Irecv:1", "0", .killed = TRUE, .mode = TD_CLUSTER_IFDK },
+  { "MPI_Iallgather:3", "0", .killed = TRUE },
+  { "MPI_Ibarrier:1", "1", TRUE, .killed = TRUE },
+  { "MPI_Finalize:1", "0", TRUE, .killed = TRUE },
 };
 #define QUICK_HANGS 2
 
@@ -1115,6 +1156,7 @@ test_hang (gconstpointer data)
   const char *const variables[][2] = { { "LD_PRELOAD", g_getenv ("TOMODESK_STOP_AT") },
                                        { "STOP_AT", hangs[at].call },
                                        { "STOP_RANK", hangs[at].rank },
+                                       { "STOP_BY", hangs[at].killed ? "9" : "19" },
                                        { "TOMODESK_START_S", "3" },
                                        { "TOMODESK_END_S", "3" },
                                        { "TOMODESK_SILENCE_S", "2" } };
@@ -1122,23 +1164,29 @@ test_hang (gconstpointer data)
 
   for (guint i = 0; i < G_N_ELEMENTS (variables); i++)
     environment = g_environ_setenv (environment, variables[i][0], variables[i][1], TRUE);
-  g_test_message ("rank %s, %s", hangs[at].rank, hangs[at].call);
+  g_test_message ("rank %s, %s%s", hangs[at].rank, hangs[at].call,
+                  hangs[at].killed ? ", killed" : "");
   work_submit (&work, &test, &wish);
   work_start_in (&work, test.ranks, environment);
   work_wait_for (&work, 30);
   g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
   g_autoptr (JsonNode) failed = work_event (&work, "failed"), done = work_event (&work, "done");
-  if (!hangs[at].done) {
+  if (hangs[at].done) {
+    g_assert_null (failed);
+    g_assert_nonnull (done);
+  } else {
     g_assert_null (done);
-    g_assert_nonnull (failed);
-    g_test_message ("%s", td_json_string (failed, "text"));
-    g_assert_cmpuint (strlen (td_json_string (failed, "text")), >, 20);
+    g_assert_true (hangs[at].early == (failed == NULL));
+    if (failed) {
+      g_test_message ("%s", td_json_string (failed, "text"));
+      g_assert_cmpuint (strlen (td_json_string (failed, "text")), >, 20);
+    }
+    g_assert_cmpint (work.status, !=, 0);
     g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
     work_start (&work, test.ranks);
     work_wait (&work);
     work_assert_done (&work);
   }
-  g_assert_true (hangs[at].done == (failed == NULL));
   assert_same (work.output, single, TRUE);
 }
 
@@ -1331,6 +1379,7 @@ main (int argc, char **argv)
   g_test_add_func ("/worker/idle-ranks", test_idle_ranks);
   g_test_add_func ("/worker/wisdom", test_wisdom);
   g_test_add_func ("/worker/shares", test_shares);
+  g_test_add_func ("/worker/unreadable", test_unreadable);
   if (g_test_slow ())
     g_test_add_func ("/worker/benchmark", test_benchmark);
   for (guint i = 0; i < (g_test_slow () ? G_N_ELEMENTS (refused) : QUICK_REFUSED); i++) {

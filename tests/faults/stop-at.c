@@ -5,6 +5,7 @@
  *
  *     STOP_RANK=1              of these ranks one stops
  *     STOP_AT=MPI_Ibarrier:2   in its second call of this function
+ *     STOP_BY=9                it gets this signal instead, as one that is killed
  */
 #include <mpi.h>
 #include <signal.h>
@@ -18,14 +19,14 @@ static void
 stop_at (const char *name)
 {
   const char *where = getenv ("STOP_AT"), *rank = getenv ("OMPI_COMM_WORLD_RANK");
-  const char *stops = getenv ("STOP_RANK");
+  const char *stops = getenv ("STOP_RANK"), *by = getenv ("STOP_BY");
   const size_t length = strlen (name);
 
   if (!where || !rank || !stops || strcmp (rank, stops) != 0 || strncmp (where, name, length) != 0)
     return;
   if (where[length] != ':' || atomic_fetch_add (&calls, 1) + 1 != atoi (where + length + 1))
     return;
-  raise (SIGSTOP);
+  raise (by ? atoi (by) : SIGSTOP);
 }
 
 #define STOP(NAME, TAKES, GIVES)                                                                   \
