@@ -342,9 +342,11 @@ td_recipe_panel_init (TdRecipePanel *self)
         gtk_widget_get_template_child (GTK_WIDGET (self), TD_TYPE_RECIPE_PANEL, heading_names[i]));
   g_object_bind_property (td_centre_group_find_button (TD_CENTRE_GROUP (self->centre)), "sensitive",
                           self->next_button, "sensitive", G_BINDING_SYNC_CREATE);
-  g_signal_connect (self->next_button, "notify::sensitive", G_CALLBACK (recipe_panel_on_ready),
-                    self);
-  g_signal_connect_swapped (self->advice, "changed", G_CALLBACK (recipe_panel_show_next), self);
+  g_signal_connect_object (self->next_button, "notify::sensitive",
+                           G_CALLBACK (recipe_panel_on_ready), self, 0);
+  /* It may outlive the panel that it is in, and still be looking. */
+  g_signal_connect_object (self->advice, "changed", G_CALLBACK (recipe_panel_show_next), self,
+                           G_CONNECT_SWAPPED);
   recipe_panel_add_rows (self->filter, filter_rows);
   recipe_panel_add_rows (self->method, method_rows);
   recipe_panel_add_rows (self->iterative, iterative_rows);

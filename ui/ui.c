@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ui.h"
 
+#include <math.h>
+
 #include <adwaita.h>
 
 #include "render/gl.h"
@@ -135,4 +137,12 @@ td_set_tooltip (gpointer widget, const char *text)
 {
   if (g_strcmp0 (gtk_widget_get_tooltip_text (widget), text) != 0)
     gtk_widget_set_tooltip_text (widget, text);
+}
+
+void
+td_spin_fit (GtkSpinButton *number)
+{
+  const double most = gtk_adjustment_get_upper (gtk_spin_button_get_adjustment (number));
+
+  gtk_editable_set_width_chars (GTK_EDITABLE (number), most > 0 ? (int) log10 (most) + 1 : 1);
 }

@@ -25,6 +25,10 @@ void td_size_for_text (GtkWindow *window);
 void td_set_text (GtkLabel *label, const char *text);
 void td_set_tooltip (gpointer widget, const char *text);
 
+/* As wide as the largest whole number that it can show; the toolkit looks at its adjustment when it
+   is made alone. Main thread. */
+void td_spin_fit (GtkSpinButton *number);
+
 /* The longest side of a volume that is looked at from outside, in voxels: as many as whoever draws
    turns at once (render/gl.h). Main thread. */
 guint td_drawing_volume_side (void);

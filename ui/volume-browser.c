@@ -27,6 +27,7 @@ typedef struct {
   TdVolumeAxis axis;
   TdImagePane *pane;
   GtkAdjustment *adjustment;
+  GtkWidget *number;
   GtkWidget *stop;
   TdLatest *latest;
 } Plane;
@@ -625,6 +626,7 @@ volume_browser_show (TdVolumeBrowser *self, TdVolume *volume)
     self->placing = TRUE;
     gtk_adjustment_configure (plane->adjustment, self->at[i], 0, n - 1, 1, 10, 0);
     self->placing = FALSE;
+    td_spin_fit (GTK_SPIN_BUTTON (plane->number));
     td_image_pane_set_units (plane->pane, facts->units ? facts->units : "");
     td_slice_view_set_pixel_mm (td_image_pane_view (plane->pane), facts->voxel_mm, facts->voxel_mm);
   }
@@ -739,7 +741,7 @@ plane_make_footer (Plane *plane, const char *what)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
   GtkWidget *scale = gtk_scale_new (GTK_ORIENTATION_HORIZONTAL, plane->adjustment);
-  GtkWidget *number = gtk_spin_button_new (plane->adjustment, 1, 0);
+  GtkWidget *number = plane->number = gtk_spin_button_new (plane->adjustment, 1, 0);
 
   plane->stop = td_symbol_button ("process-stop-symbolic",
                                   _ ("Stop reading: the reduced plane is shown, if there is one"));

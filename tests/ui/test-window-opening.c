@@ -9,6 +9,7 @@
 #include "ui/open-dialog.h"
 #include "ui/reconstruct-dialog.h"
 #include "ui/volume-window.h"
+#include "ui/advice-group.h"
 #include "window-test.h"
 
 static char *scan_path;
@@ -266,6 +267,23 @@ test_replace (void)
   td_test_assert_shown_slice ();
 }
 
+/* Somebody still holds what looks for advice, as a screen reader may, and it comes to its end. The
+   last test: the window is gone. */
+static void
+test_closed_early (void)
+{
+  g_autoptr (GtkWidget) advice
+      = g_object_ref (td_test_find (GTK_WIDGET (td_test_window), TD_TYPE_ADVICE_GROUP, NULL, NULL));
+
+  gtk_window_destroy (GTK_WINDOW (td_test_window));
+  td_test_window = NULL;
+  td_test_pause (300);
+  g_assert_false (g_signal_has_handler_pending (
+      advice, g_signal_lookup ("changed", TD_TYPE_ADVICE_GROUP), 0, TRUE));
+  g_signal_emit_by_name (advice, "changed");
+  td_test_pause (200);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -285,8 +303,10 @@ main (int argc, char **argv)
   g_test_add_func ("/window-opening/volume", test_volume);
   g_test_add_func ("/window-opening/lone-volume", test_lone_volume);
   g_test_add_func ("/window-opening/replace", test_replace);
+  g_test_add_func ("/window-opening/closed-early", test_closed_early);
   int status = g_test_run ();
-  gtk_window_close (GTK_WINDOW (td_test_window));
+  if (td_test_window)
+    gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);
   td_test_folder_remove ();
   g_free (scan_path);

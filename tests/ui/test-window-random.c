@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What nobody thought of: random actions on whatever the window and its dialogs offer, on three
    scans. Nothing may crash, warn or hang, and the keyboard must stay where something is shown.
-   TOMODESK_ACTIONS says how many; -r and the seed that the log names repeat a run. */
+   TOMODESK_ACTIONS says how many; --seed and what the log names repeat a run. TOMODESK_DEADLINE_S
+   is how long one action may take, for a computer that does much else. */
 #include <unistd.h>
 
 #include "ui-test.h"
@@ -81,6 +82,17 @@ random_window (void)
 }
 
 /* ── Using it ── */
+
+/* Minutes and seconds of the hour: the log then says what took long. Valid until the next one. */
+static const char *
+random_clock (void)
+{
+  static char text[16];
+  const gint64 s = g_get_real_time () / G_USEC_PER_SEC;
+
+  g_snprintf (text, sizeof text, "%02d:%02d", (int) (s / 60 % 60), (int) (s % 60));
+  return text;
+}
 
 static void
 random_press (GtkWidget *button)
@@ -204,7 +216,8 @@ random_do (void)
     if (gtk_widget_get_focusable (widget) && g_test_rand_bit ())
       gtk_widget_grab_focus (widget);
     if (g_test_verbose ())
-      g_test_message ("%s “%s”", G_OBJECT_TYPE_NAME (widget), gtk_widget_get_tooltip_text (widget));
+      g_test_message ("%s %s “%s”", random_clock (), G_OBJECT_TYPE_NAME (widget),
+                      gtk_widget_get_tooltip_text (widget));
     random_use (widget);
   }
 }
@@ -250,9 +263,11 @@ test_random (void)
   g_test_log_set_fatal_handler (random_is_fatal, NULL);
   const char *text = g_getenv ("TOMODESK_ACTIONS");
   const guint n = text ? (guint) g_ascii_strtoull (text, NULL, 10) : ACTIONS;
+  const char *longest = g_getenv ("TOMODESK_DEADLINE_S");
+  const guint deadline_s = longest ? (guint) g_ascii_strtoull (longest, NULL, 10) : DEADLINE_S;
 
   for (guint i = 0; i < n; i++) {
-    alarm (DEADLINE_S);
+    alarm (deadline_s);
     random_do ();
     td_test_pause (i % 50 == 0 ? 300 : 4);
     g_assert_nonnull (td_test_window);
