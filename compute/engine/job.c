@@ -511,6 +511,16 @@ add_count_notes (TdJob *job)
                  "%" PRIu64 " detector pixels have no usable flat field and took "
                  "their neighbour's value.",
                  counts->dead_pixels);
+  if (counts->odd.n_flats)
+    td_job_note (job,
+                 "%u of the flats, the first of them flat %u, are nearly dark, as if the beam was "
+                 "off, and were left out.",
+                 counts->odd.n_flats, counts->odd.first_flat);
+  if (counts->odd.n_darks)
+    td_job_note (job,
+                 "%u of the darks, the first of them dark %u, are nearly as bright as flats, as if "
+                 "the beam was on, and were left out.",
+                 counts->odd.n_darks, counts->odd.first_dark);
   if (counts->dose_high > 0)
     td_job_note (job, "The frames' doses, from %.4g to %.4g of the flats', were divided out.",
                  counts->dose_low, counts->dose_high);

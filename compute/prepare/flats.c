@@ -29,6 +29,7 @@ struct TdFlats {
   TdScan *scan;
   GMutex lock;       /* also keeps two threads from reading the same rows */
   Kept kept[N_KEPT]; /* newest first */
+  guint8 *odd;       /* of each flat, then each dark: 1 left out; NULL: not known yet */
   GMutex once_lock;
   Once once[N_ONCE]; /* newest first */
 };
@@ -69,6 +70,7 @@ td_flats_unref (TdFlats *flats)
     td_flat_rows_unref (flats->kept[i].rows);
   for (guint i = 0; i < N_ONCE; i++)
     once_clear (&flats->once[i]);
+  g_free (flats->odd);
   td_scan_unref (flats->scan);
   g_mutex_clear (&flats->lock);
   g_mutex_clear (&flats->once_lock);
@@ -112,6 +114,96 @@ td_flats_once (TdFlats *flats, const char *key, TdFlatsMake make, gconstpointer 
   return bytes;
 }
 
+/* ── Frames that are none ── */
+
+/* A flat has at least this part of the brightest flat's light, and a dark at most that of it. */
+#define LEAST_FLAT 0.1
+#define MOST_DARK 0.5
+#define ODD_ROWS 3u
+
+/* The mean of each frame of a kind over some rows amid the detector; NaN: nothing finite. */
+static gboolean
+flats_read_levels (TdScan *scan, TdFrameKind kind, guint n_frames, double *levels,
+                   GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  const guint n_rows = MIN (ODD_ROWS, facts->n_rows), row0 = (facts->n_rows - n_rows) / 2;
+  const gsize pixels = (gsize) n_rows * facts->n_columns;
+  float *samples = td_host_malloc (pixels * sizeof *samples, error);
+  gboolean ok = samples != NULL;
+
+  for (guint f = 0; f < n_frames && ok; f++) {
+    double sum = 0;
+    gsize n = 0;
+    ok = td_scan_read (scan, &(TdFrameRange) { kind, f, 1, row0, n_rows }, samples, cancellable,
+                       error);
+    for (gsize i = 0; i < pixels && ok; i++)
+      if (isfinite (samples[i])) {
+        sum += samples[i];
+        n++;
+      }
+    levels[f] = n > 0 ? sum / n : NAN;
+  }
+  g_free (samples);
+  return ok;
+}
+
+/* (transfer full) TdFlats.odd */
+static guint8 *
+flats_make_odd (TdScan *scan, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  const guint n_flats = facts->n_flats, n = n_flats + facts->n_darks;
+  g_autofree double *levels = g_new0 (double, MAX (n, 1));
+  g_autofree guint8 *odd = g_new0 (guint8, MAX (n, 1));
+  double brightest = -INFINITY, darkest = INFINITY;
+
+  if (!flats_read_levels (scan, TD_FRAME_FLAT, n_flats, levels, cancellable, error)
+      || !flats_read_levels (scan, TD_FRAME_DARK, facts->n_darks, levels + n_flats, cancellable,
+                             error))
+    return NULL;
+  for (guint f = 0; f < n; f++)
+    if (f < n_flats)
+      brightest = fmax (brightest, levels[f]);
+    else
+      darkest = fmin (darkest, levels[f]);
+  const double dark = isfinite (darkest) ? darkest : 0, light = brightest - dark;
+  for (guint f = 0; f < n && light > 0; f++)
+    odd[f] = f < n_flats ? levels[f] - dark < LEAST_FLAT * light
+                         : levels[f] - dark > MOST_DARK * light;
+  return g_steal_pointer (&odd);
+}
+
+/* (transfer none) With the lock held. */
+static const guint8 *
+flats_odd (TdFlats *flats, GCancellable *cancellable, GError **error)
+{
+  if (!flats->odd)
+    flats->odd = flats_make_odd (flats->scan, cancellable, error);
+  return flats->odd;
+}
+
+gboolean
+td_flats_odd (TdFlats *flats, TdFlatsOdd *odd, GCancellable *cancellable, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (flats->scan);
+  const guint n_flats = facts->n_flats;
+
+  *odd = (TdFlatsOdd) { 0 };
+  g_mutex_lock (&flats->lock);
+  const guint8 *out = flats_odd (flats, cancellable, error);
+  g_mutex_unlock (&flats->lock);
+  for (guint f = n_flats + facts->n_darks; out && f-- > 0;)
+    if (out[f] && f < n_flats) {
+      odd->n_flats++;
+      odd->first_flat = f;
+    } else if (out[f]) {
+      odd->n_darks++;
+      odd->first_dark = f - n_flats;
+    }
+  return out != NULL;
+}
+
 /* ── Averaging ── */
 
 /* Frames of one kind that become n_groups. */
@@ -119,7 +211,7 @@ typedef struct {
   TdScan *scan;
   TdFrameKind kind;
   guint n_frames, n_groups;
-  guint *group; /* of each frame */
+  guint *group; /* of each frame; n_groups: none */
   guint row0, n_rows;
   gsize row; /* floats in one */
   GCancellable *cancellable;
@@ -177,6 +269,8 @@ flats_read_mean (const Frames *frames, float *out, GError **error)
       return FALSE;
     for (guint f = 0; f < n; f++) {
       gsize base = pixels * frames->group[first + f];
+      if (frames->group[first + f] == frames->n_groups)
+        continue;
       for (gsize i = 0; i < pixels; i++) {
         float value = samples[f * pixels + i];
         if (isfinite (value)) {
@@ -244,6 +338,20 @@ read_median (const Frames *frames, float *out, GError **error)
 
 /* ── Reading ── */
 
+/* Odd frames are of no group. A group that has no others keeps them, and its pixels are dead. */
+static void
+flats_leave_out (Frames *frames, const guint8 *odd)
+{
+  for (guint g = 0; g < frames->n_groups; g++) {
+    gboolean others = FALSE;
+    for (guint f = 0; f < frames->n_frames && !others; f++)
+      others = frames->group[f] == g && !odd[f];
+    for (guint f = 0; f < frames->n_frames && others; f++)
+      if (frames->group[f] == g && odd[f])
+        frames->group[f] = frames->n_groups;
+  }
+}
+
 /* The averages of @rows' rows. Flats set the number of groups there. */
 static float *
 read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, TdFlatRows *rows,
@@ -266,6 +374,11 @@ read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, TdFlatRows *row
 
   if (kind == TD_FRAME_FLAT)
     rows->n_groups = frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
+  const guint8 *odd = n_frames > 1 ? flats_odd (flats, cancellable, error) : NULL;
+  if (n_frames > 1 && !odd)
+    return NULL;
+  if (odd)
+    flats_leave_out (&frames, odd + (kind == TD_FRAME_FLAT ? 0 : facts->n_flats));
   g_autofree float *out
       = td_host_malloc (frames.n_groups * rows->n_rows * frames.row * sizeof *out, error);
   if (!out)

@@ -41,6 +41,15 @@ TdFlatRows *td_flats_read (TdFlats *flats, TdFlatsHow how, guint row0, guint n_r
 void td_flat_rows_unref (TdFlatRows *rows);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFlatRows, td_flat_rows_unref)
 
+/* Flats that are no flats, since the beam was off, and darks that are none, since it was on. They
+   are left out of all averages. Counts, and the first of either. */
+typedef struct {
+  guint n_flats, n_darks, first_flat, first_dark;
+} TdFlatsOdd;
+
+/* Reads a few rows of all frames the first time. */
+gboolean td_flats_odd (TdFlats *flats, TdFlatsOdd *odd, GCancellable *cancellable, GError **error);
+
 /* Groups of flats, 1 or more, in the order of their positions[TD_FLATS_MAX_GROUPS] (NULL: not asked
    for); @group_of_flat (NULL, or n_flats) says where each belongs. */
 guint td_flats_groups (const TdScanFacts *facts, gboolean one_group, double *positions,

@@ -314,6 +314,12 @@ td_slab_add_dose (TdSlab *slab, double low, double high)
 }
 
 void
+td_slab_add_odd (TdSlab *slab, const TdFlatsOdd *odd)
+{
+  ((TdPreparation *) slab->state)->counts.odd = *odd;
+}
+
+void
 td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels)
 {
   ((TdPreparation *) slab->state)->counts.bad_pixels += pixels;
@@ -334,6 +340,8 @@ td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *
     sum->dose_low = sum->dose_high > 0 ? MIN (sum->dose_low, counts->dose_low) : counts->dose_low;
     sum->dose_high = MAX (sum->dose_high, counts->dose_high);
   }
+  if (counts->odd.n_flats + counts->odd.n_darks > 0)
+    sum->odd = counts->odd;
   if (counts->lost_rows > 0)
     sum->lost_row = counts->lost_row;
   sum->lost_rows += counts->lost_rows;

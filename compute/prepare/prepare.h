@@ -19,6 +19,7 @@ typedef struct {
   guint64 zingers;            /* samples of projections */
   guint64 zingers_angle;      /* samples of sinograms */
   double dose_low, dose_high; /* of the frames; 0, 0: not corrected */
+  TdFlatsOdd odd;             /* flats and darks that are left out: the same for all rows */
   guint lost_rows, lost_row;  /* rows without a sound sample in any view, and one of them */
 } TdPreparationCounts;
 

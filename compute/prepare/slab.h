@@ -64,6 +64,8 @@ typedef enum {
 TdBuffer *td_slab_counters (TdSlab *slab);
 /* Detector pixels without a usable flat field, found on the host. */
 void td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels);
+/* Frames that are left out of the averages. */
+void td_slab_add_odd (TdSlab *slab, const TdFlatsOdd *odd);
 /* Detector pixels of the mask. */
 void td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels);
 /* The range of the frames' doses. */

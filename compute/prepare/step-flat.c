@@ -37,6 +37,7 @@ typedef struct {
   guint row0, n_rows;
   TdStep step, mended; /* mended: "bad-pixels"; disabled if it did not run */
   guint n_dead;
+  TdFlatsOdd odd;
   float *places;     /* of all views of the scan: td_flats_places() … */
   TdViewOrder views; /* … on the device are those of these */
   guint n_views;
@@ -210,6 +211,8 @@ load_tables (const TdStep *step, TdSlab *slab, Held *held, GError **error)
   const GArray *bad = td_bad_pixels_of_slab (slab);
   TdFlatBeam beam;
 
+  if (!td_flats_odd (td_slab_flats (slab), &held->odd, slab->cancellable, error))
+    return FALSE;
   gboolean ok = td_flat_beam_read (&beam, td_slab_flats (slab), step, slab->row0, slab->n_rows,
                                    slab->cancellable, error);
   if (ok && bad)
@@ -265,6 +268,7 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
   if (!held)
     return FALSE;
   td_slab_add_dead_pixels (slab, held->n_dead);
+  td_slab_add_odd (slab, &held->odd);
 
   const TdArg args[] = {
     TD_ARG_BUFFER (slab->data),

@@ -291,6 +291,50 @@ test_lost_row (void)
   td_engine_trim (engine);
 }
 
+/* One of the flats was taken without the beam, and one of the darks with it. */
+static void
+spoil_odd (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+           float *frames)
+{
+  const gsize pixels = (gsize) n_rows * n_columns;
+
+  for (guint f = 0; f < count && kind != TD_FRAME_PROJECTION; f++)
+    for (gsize i = 0; i < pixels && first + f == 1; i++)
+      frames[f * pixels + i] = kind == TD_FRAME_FLAT ? 120 : 1e6f;
+}
+
+static void
+test_odd_flats (void)
+{
+  static const char *const averages[]
+      = { "flat-field", "flat-field:average=median", "flat-field:drift=none", "dose,flat-field" };
+  g_autoptr (TdScan) inner = phantom_scan (32, 3, 40);
+  Counting counting = { .spoil = spoil_odd };
+  g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+
+  g_assert_cmpuint (td_scan_facts (inner)->n_flats, >, 1);
+  g_assert_cmpuint (td_scan_facts (inner)->n_darks, >, 1);
+  for (guint i = 0; i < G_N_ELEMENTS (averages); i++) {
+    TdTestVolume clean, spoilt;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", 16);
+    g_assert_true (td_recipe_set (&recipe, "prepare", averages[i], NULL));
+    reconstruct (inner, &recipe, &clean);
+    reconstruct (scan, &recipe, &spoilt);
+    g_assert_cmpuint (clean.result.counts.odd.n_flats, ==, 0);
+    g_assert_cmpuint (clean.result.counts.odd.n_darks, ==, 0);
+    g_assert_cmpuint (spoilt.result.counts.odd.n_flats, ==, 1);
+    g_assert_cmpuint (spoilt.result.counts.odd.first_flat, ==, 1);
+    g_assert_cmpuint (spoilt.result.counts.odd.n_darks, ==, 1);
+    g_assert_cmpuint (spoilt.result.counts.odd.first_dark, ==, 1);
+    assert_close (spoilt.slices, clean.slices, 3 * 32 * 32, 0.02);
+    td_test_volume_clear (&clean);
+    td_test_volume_clear (&spoilt);
+  }
+  td_engine_trim (engine);
+}
+
 static void
 spoil_flats (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
              float *frames)
@@ -368,6 +412,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/filtered-in-pieces", test_filtered_in_pieces);
   g_test_add_func ("/engine/preview-reads-once", test_preview_reads_once);
   g_test_add_func ("/engine/volume-reads-once", test_volume_reads_once);
+  g_test_add_func ("/engine/bad-samples/odd-flats", test_odd_flats);
   g_test_add_func ("/engine/bad-samples/lost-row", test_lost_row);
   g_test_add_data_func ("/engine/bad-samples/host", "host", test_bad_samples);
   g_test_add_data_func ("/engine/bad-samples/opencl", "opencl:0", test_bad_samples);
