@@ -161,7 +161,9 @@ cli_batch_end (Batch *batch)
   td_engine_unref (batch->engine);
   if (status != TD_CLI_DONE)
     return status;
-  if (batch->failed && batch->failed == batch->n)
+  if (batch->failed && batch->n == 1)
+    td_cli_say ("the scan failed; nothing is written");
+  else if (batch->failed && batch->failed == batch->n)
     td_cli_say ("all %u scans failed; nothing is written", batch->n);
   else if (batch->failed)
     td_cli_say ("%u of %u scans failed; the others are written", batch->failed, batch->n);

@@ -16,6 +16,7 @@
 #include "lab-table.h"
 #include "lab-work.h"
 #include "labels.h"
+#include "quantity.h"
 #include "ui.h"
 #include "wrap-layout.h"
 
@@ -101,15 +102,14 @@ lab_view_show_budget (TdLabView *self)
 static void
 lab_view_add_cost (const TdLabResult *result, GString *text)
 {
-  const double seconds = ceil (result->truths_s);
-
-  if (result->truths == 0 || !isfinite (seconds) || result->against != -2)
+  if (result->truths == 0 || !isfinite (result->truths_s) || result->against != -2)
     return;
+  g_autofree char *time = td_duration_text (ceil (result->truths_s));
   g_string_append_printf (text,
-                          ngettext ("double precision: %u slice in about %.0f s on %u threads",
-                                    "double precision: %u slices in about %.0f s on %u threads",
+                          ngettext ("double precision: %u slice in about %s on %u threads",
+                                    "double precision: %u slices in about %s on %u threads",
                                     result->truths),
-                          result->truths, seconds, td_host_threads ());
+                          result->truths, time, td_host_threads ());
 }
 
 /* How A and B differ, and whether it shows. */

@@ -65,10 +65,13 @@ lab_work_update_image (Work *work, guint i, const TdLabOutcome *outcome)
 
   if (!pixels || work->made_of[i] == pixels)
     return;
-  const gsize n = (gsize) outcome->nx * outcome->ny;
+  const gsize bytes = (gsize) outcome->nx * outcome->ny * sizeof *pixels;
+  float *copy = g_try_malloc (bytes);
   g_clear_pointer (&work->images[i], td_image_unref);
-  work->images[i]
-      = td_image_new_take (g_memdup2 (pixels, n * sizeof *pixels), outcome->nx, outcome->ny);
+  if (!copy)
+    return; /* no picture, but its figures */
+  memcpy (copy, pixels, bytes);
+  work->images[i] = td_image_new_take (copy, outcome->nx, outcome->ny);
   work->made_of[i] = pixels;
 }
 

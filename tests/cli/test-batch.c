@@ -183,6 +183,7 @@ test_line_ends (void)
   td_test_cli (&run, folder->path, "batch", "not\nthere.h5", "--output", "volumes", NULL);
   g_assert_cmpint (run.status, ==, 1);
   g_assert_nonnull (strstr (run.out, "not there.h5"));
+  g_assert_nonnull (strstr (run.error, "the scan failed; nothing is written"));
 }
 
 int
