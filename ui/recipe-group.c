@@ -226,7 +226,7 @@ binding_show (const Binding *binding, const TdScanFacts *facts, const TdRecipe *
   else
     adw_combo_row_set_selected (ADW_COMBO_ROW (binding->control), (guint) number);
   const gboolean applies = td_recipe_field_applies (binding->field, recipe, facts, &reason);
-  gtk_widget_set_sensitive (binding->control, applies);
+  td_set_sensitive (binding->control, applies);
   td_set_tooltip (binding->control, reason ? _ (reason) : NULL);
   if (binding->row)
     gtk_widget_set_visible (binding->row, applies);

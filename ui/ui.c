@@ -146,3 +146,25 @@ td_spin_fit (GtkSpinButton *number)
 
   gtk_editable_set_width_chars (GTK_EDITABLE (number), most > 0 ? (int) log10 (most) + 1 : 1);
 }
+
+#define MOST_STOPS 8 /* of the focus in one row: its text and its buttons */
+
+static gboolean
+ui_has_focus (GtkWidget *widget, GtkRoot *root)
+{
+  GtkWidget *focus = gtk_root_get_focus (root);
+
+  return focus && (focus == widget || gtk_widget_is_ancestor (focus, widget));
+}
+
+void
+td_set_sensitive (GtkWidget *widget, gboolean sensitive)
+{
+  GtkRoot *root = sensitive ? NULL : gtk_widget_get_root (widget);
+
+  for (guint i = 0; root && i < MOST_STOPS && ui_has_focus (widget, root); i++)
+    gtk_widget_child_focus (GTK_WIDGET (root), GTK_DIR_TAB_FORWARD);
+  if (root && ui_has_focus (widget, root))
+    gtk_root_set_focus (root, NULL);
+  gtk_widget_set_sensitive (widget, sensitive);
+}

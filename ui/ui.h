@@ -25,6 +25,11 @@ void td_size_for_text (GtkWindow *window);
 void td_set_text (GtkLabel *label, const char *text);
 void td_set_tooltip (gpointer widget, const char *text);
 
+/* As gtk_widget_set_sensitive(), and what has the focus in @widget gives it on before. The toolkit
+   would take it away without a word to the text that has it: its cursor would blink on, and GTK
+   warns (gtk#5845). Main thread. */
+void td_set_sensitive (GtkWidget *widget, gboolean sensitive);
+
 /* As wide as the largest whole number that it can show; the toolkit looks at its adjustment when it
    is made alone. Main thread. */
 void td_spin_fit (GtkSpinButton *number);

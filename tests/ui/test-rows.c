@@ -123,6 +123,40 @@ test_number (void)
   g_object_unref (row);
 }
 
+/* ── A row that does not apply ── */
+
+static gboolean
+is_active (gpointer window)
+{
+  return gtk_window_is_active (window);
+}
+
+/* It has the focus, and gives it on: else the toolkit warns when the cursor blinks next. */
+static void
+test_insensitive (void)
+{
+  GtkWidget *window = gtk_window_new (), *list = gtk_list_box_new ();
+  GtkWidget *row = GTK_WIDGET (td_number_row_new ("Order", NULL, 1, 9, 1, 0));
+  GtkWidget *button = gtk_button_new_with_label ("Next");
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  gtk_list_box_append (GTK_LIST_BOX (list), row);
+  gtk_box_append (GTK_BOX (box), list);
+  gtk_box_append (GTK_BOX (box), button);
+  gtk_window_set_child (GTK_WINDOW (window), box);
+  gtk_window_present (GTK_WINDOW (window));
+  GtkWidget *text = td_test_find (row, GTK_TYPE_TEXT, NULL, NULL);
+  gtk_widget_grab_focus (text);
+  td_test_wait (is_active, window, "the window to be active");
+  g_assert_true (gtk_widget_has_focus (text));
+  td_set_sensitive (row, FALSE);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (window)) == button);
+  td_test_pause (2500);
+  td_set_sensitive (row, TRUE);
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (window)) == button);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -131,6 +165,7 @@ main (int argc, char **argv)
   td_ui_init ();
   g_test_add_func ("/rows/file", test_file);
   g_test_add_func ("/rows/number", test_number);
+  g_test_add_func ("/rows/insensitive", test_insensitive);
   const int status = g_test_run ();
   g_free (chosen);
   return status;
