@@ -246,8 +246,7 @@ keep_rate (TdJob *job)
   TdJobWriter *writer = job->writer;
   g_autofree char *key = td_plan_write_key (job->plan);
 
-  if (writer->written_s > TD_RATE_LEAST_S)
-    td_engine_set_rate (job->plan->engine, key, writer->written_bytes, writer->written_s);
+  td_plan_keep_rate (job->plan, key, writer->written_bytes, writer->written_s);
 }
 
 gboolean

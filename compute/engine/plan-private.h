@@ -33,7 +33,7 @@ struct TdPlan {
   GDestroyNotify free_extra;
 };
 
-/* Storage's rates are taken of work that lasted as long. */
+/* Storage's rates are taken of work that lasted as long, where there is any. */
 #define TD_RATE_LEAST_S 0.05
 
 /* ── What plan.c offers to the methods while they fill a plan ── */
@@ -62,6 +62,9 @@ guint64 td_plan_unpack_bytes (const TdPlan *plan);
    slabs: rates of storage that are not known are left out. */
 double td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_per_s,
                          guint n_slabs);
+/* Remembers a storage's rate: @bytes took @seconds. What took too little time to tell a rate is
+   remembered where nothing better is. */
+void td_plan_keep_rate (const TdPlan *plan, const char *key, guint64 bytes, double seconds);
 /* The storages' rates are kept by what is moved and the file system that it lies on. (transfer
    full) */
 char *td_plan_read_key (const TdPlan *plan);

@@ -696,6 +696,13 @@ plan_storage_s (const TdPlan *plan, guint64 bytes, char *(*key) (const TdPlan *p
 }
 
 void
+td_plan_keep_rate (const TdPlan *plan, const char *key, guint64 bytes, double seconds)
+{
+  if (seconds > TD_RATE_LEAST_S || td_engine_rate (plan->engine, key, bytes) == 0)
+    td_engine_set_rate (plan->engine, key, bytes, seconds);
+}
+
+void
 td_plan_times (const TdPlan *plan, TdPlanTimes *times)
 {
   const TdPlanFacts *facts = &plan->facts;
@@ -706,7 +713,7 @@ td_plan_times (const TdPlan *plan, TdPlanTimes *times)
   times->first = plan->copied ? times->read : 0;
   if (plan->copied) {
     const double again = plan_storage_s (plan, read, td_plan_copy_key);
-    times->read += isnan (again) ? 0 : again; /* of a job so short that it told no rate */
+    times->read += isnan (again) ? 0 : again; /* nobody read such a copy yet */
   }
   times->compute = plan->updates_per_s > 0 ? facts->updates / plan->updates_per_s : NAN;
   times->write = plan_storage_s (plan, write, td_plan_write_key);

@@ -621,6 +621,24 @@ test_provenance (void)
   g_assert_null (td_provenance_read (none));
 }
 
+/* Work that took too little time to tell a rate does so where nothing better is known, so that the
+   next plan's time is. Longer work has the last word. */
+static void
+test_short_work (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autofree char *id = g_uuid_string_random ();
+  g_autofree char *key = g_strconcat ("write ", id, NULL);
+
+  g_assert_cmpfloat (td_engine_rate (plan->engine, key, 1e6), ==, 0);
+  td_plan_keep_rate (plan, key, 1000000, TD_RATE_LEAST_S / 5);
+  g_assert_cmpfloat (td_engine_rate (plan->engine, key, 1e6), ==, 1e6 / (TD_RATE_LEAST_S / 5));
+  td_plan_keep_rate (plan, key, 1000000, 2);
+  g_assert_cmpfloat (td_engine_rate (plan->engine, key, 1e6), ==, 5e5);
+  td_plan_keep_rate (plan, key, 1000000, TD_RATE_LEAST_S / 5);
+  g_assert_cmpfloat (td_engine_rate (plan->engine, key, 1e6), ==, 5e5);
+}
+
 /* ── Sinks ── */
 
 static float *shown;
@@ -688,6 +706,7 @@ main (int argc, char **argv)
   g_test_add_func ("/job-facts/cancelled-after", test_cancelled_after);
   g_test_add_func ("/job-facts/one-slice", test_one_slice);
   g_test_add_func ("/job-facts/provenance", test_provenance);
+  g_test_add_func ("/job-facts/short-work", test_short_work);
   g_test_add_func ("/job-facts/sinogram-sink", test_sinogram_sink);
   g_test_add_func ("/job-facts/early", test_early);
   const int status = g_test_run ();

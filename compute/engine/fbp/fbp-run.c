@@ -350,10 +350,9 @@ fbp_run_read_slab (Run *run, Slab *slab, float *to, TdHeldRows *carry, GError **
 static void
 fbp_run_tell_read_rate (Run *run, double seconds, char *(*key_of) (const TdPlan *plan))
 {
-  if (seconds <= TD_RATE_LEAST_S)
-    return;
   g_autofree char *key = key_of (run->plan);
-  td_engine_set_rate (run->plan->engine, key, run->plan->facts.read_bytes, seconds);
+
+  td_plan_keep_rate (run->plan, key, run->plan->facts.read_bytes, seconds);
 }
 
 /* The last one knows how fast the storage was. */
