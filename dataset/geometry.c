@@ -42,6 +42,9 @@ td_geometry_turn_image (TdGeometry *geometry, guint n_columns)
   geometry->pixel_height_mm = width;
   geometry->detector_offset_u_px = geometry->detector_offset_v_px;
   geometry->detector_offset_v_px = -u;
+  const double cropped = geometry->cropped_px[0];
+  geometry->cropped_px[0] = geometry->cropped_px[1];
+  geometry->cropped_px[1] = -cropped;
   geometry->detector_tilt_rad[2]
       += G_PI / 2; /* the last of the three: about the detector's own normal */
   for (guint view = 0; geometry->view_matrices && view < geometry->n_view_matrices; view++) {

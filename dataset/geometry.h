@@ -37,6 +37,8 @@ typedef struct {
   guint n_view_matrices;       /* how many views view_matrices holds */
   double voxel_mm;             /* proposed by the file; 0: none */
   guint volume_size[3];        /* proposed nx, ny, nz; 0: none */
+  double cropped_px[2];        /* cone: the middle of what a crop left, from the whole detector's,
+                                  along u and v. The volume's slices are those of the rows left. */
 } TdGeometry;
 
 void td_geometry_init_parallel (TdGeometry *geometry);

@@ -429,7 +429,14 @@ see_geometry (const TdScanFacts *facts, const TdScanFrame *frame, TdGeometry *ou
       matrix[4 + k] = (matrix[4 + k] - v0 * matrix[8 + k]) / frame->bin_rows;
     }
   }
-  /* A proposed volume is of the sample: binning coarsens it, cropping leaves it. */
+  /* A proposed volume is of the sample: binning coarsens it, cropping leaves it. Any other has a
+     slice for each row that is left. */
+  const double left[2]
+      = { frame->crop_column + (frame->crop_columns - 1) / 2.0 - (facts->n_columns - 1) / 2.0,
+          frame->crop_row + (frame->crop_rows - 1) / 2.0 - (facts->n_rows - 1) / 2.0 };
+  const guint bins[2] = { frame->bin_columns, frame->bin_rows };
+  for (guint i = 0; i < 2 && !td_geometry_has_volume (&facts->geometry); i++)
+    out->cropped_px[i] = (out->cropped_px[i] + left[i]) / bins[i];
   out->voxel_mm *= frame->bin_columns;
   for (guint i = 0; i < G_N_ELEMENTS (out->volume_size); i++)
     out->volume_size[i] = (out->volume_size[i] + frame->bin_columns - 1) / frame->bin_columns;

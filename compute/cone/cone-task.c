@@ -139,6 +139,10 @@ init_volume (TdConeTask *task, const TdGeometry *geometry, TdRedundancyKind redu
                              geometry->volume_size[2], geometry->voxel_mm);
   else
     td_cone_task_set_volume (task, across, across, task->n_rows, task->pitch_mm);
+  /* Where the axis crosses the middle row of those that a crop left. */
+  const double *m = task->matrices;
+  if (geometry->cropped_px[1] != 0)
+    task->first_mm[2] += geometry->cropped_px[1] / ((m[6] - m[7] / m[11] * m[10]) / m[11]);
 }
 
 /* The columns that the axis crosses in the first row and in the last: they differ if the detector
