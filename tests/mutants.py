@@ -86,6 +86,7 @@ ROOMS = (
     ("cluster/profile", ("profile", "cluster-remote-local", "job-file")),
     ("cluster/jobs-index", ("cluster-remote-local",)),
     ("cluster/batch", ("batch-row", "cli-batch", "window-batch")),
+    ("cluster/slurm", ("cluster-remote-slurm",)),
     ("cluster/own", ("window-jobs", "window-batch")),
     ("cluster/model", ("cluster-model",)),
     ("cluster", ("grid", "cluster-model", "job-file", "worker")),

@@ -303,6 +303,28 @@ test_quality (void)
   }
 }
 
+/* The usual step of few views, in any order; none where all are alike. */
+static void
+test_step (void)
+{
+  static const struct {
+    double angles[5];
+    guint n;
+    double step, range;
+  } cases[] = {
+    { { 1, 1.5 }, 2, 0.5, 0.5 }, { { 1.5, 1 }, 2, 0.5, 0.5 },    { { 0, 0.5, 2 }, 3, 1.5, 2 },
+    { { 0, 3, 1, 1 }, 4, 2, 3 }, { { 0, 1, 2, 3, 9 }, 5, 1, 9 }, { { -4, 5, -2, 1, -1 }, 5, 2, 9 },
+    { { 2, 2, 2 }, 3, 0, 0 },    { { 0, 1e-10 }, 2, 0, 1e-10 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    double range;
+    g_test_message ("%u", i);
+    assert_near (td_axis_step (cases[i].angles, cases[i].n, &range), cases[i].step, 1e-12);
+    assert_near (range, cases[i].range, 1e-12);
+  }
+}
+
 /* A sample is cut off where the outermost columns have more than a tenth of what the fullest have.
    These are a 64th of the width on either side. */
 static void
@@ -721,6 +743,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/formula/likeness", test_likeness);
   g_test_add_func ("/axis/formula/wedge", test_wedge);
   g_test_add_func ("/axis/formula/quality", test_quality);
+  g_test_add_func ("/axis/formula/step", test_step);
   g_test_add_func ("/axis/formula/cut-off", test_cut_off);
   g_test_add_func ("/axis/formula/mean", test_mean);
   g_test_add_func ("/axis/pairs", test_pairs);

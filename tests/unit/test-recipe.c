@@ -560,6 +560,9 @@ test_impossible (void)
     g_test_message ("member %u: %g", i / 8, values[i / 2 % 4]);
     g_assert_cmpint (td_recipe_check (&recipe, &facts, &error), ==, i / 2 % 2 == 0 || !asked);
     g_assert_true (!error || g_error_matches (error, TD_ERROR, TD_ERROR_INVALID));
+    if (error && member >= GEOMETRY (detector_tilt_rad[0])
+        && member <= GEOMETRY (detector_tilt_rad[2]))
+      g_assert_nonnull (strstr (error->message, "360 degrees")); /* 2 pi, and a little */
     g_clear_error (&error);
     *(double *) ((char *) &facts + member) = 0;
     g_assert_true (td_recipe_check (&recipe, &facts, &error));
