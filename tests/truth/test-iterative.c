@@ -19,7 +19,9 @@ error_by (const TdPhantomScan *spec, TdScan *scan, const char *method)
   td_test_recipe (&recipe, method, "host");
   td_test_reconstruct_well (engine, scan, &recipe, &volume);
   const double error = td_test_phantom_error (spec, &volume);
-  g_test_message ("%s: %.4f; %s", method, error, volume.notes);
+  g_test_message ("%s: %.4f by %s; %s", method, error, volume.family, volume.notes);
+  g_assert_cmpint (g_str_has_prefix (volume.family, "Joseph's rays, "), ==,
+                   !g_str_equal (method, "fdk") && !g_str_equal (method, "fbp"));
   td_test_volume_clear (&volume);
   return error;
 }

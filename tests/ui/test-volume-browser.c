@@ -127,6 +127,7 @@ test_planes (void)
   assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
   td_test_wait (survey_is_there, NULL, "the figures of the whole volume");
   g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (browser, "survey")), "From outside"));
+  g_assert_false (gtk_widget_get_visible (td_test_part (browser, "survey_box")));
   g_assert_true (gtk_widget_get_visible (td_test_part (browser, "space")));
   for (guint kind = 0; kind < 3; kind++) {
     static const char *const names[] = { "volume-browser", "volume-average", "volume-composite" };

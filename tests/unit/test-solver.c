@@ -393,6 +393,33 @@ test_ended_early (void)
   fixture_clear (&f);
 }
 
+/* Momentum takes the same corrections further. There is none before the second correction; after so
+   many passes less is missing than without. */
+static void
+test_momentum (void)
+{
+  double missing[2], first[2][2];
+
+  for (guint k = 0; k < 2; k++) {
+    const TdSolverSettings settings = { .kind = k ? TD_SOLVER_FISTA_TV : TD_SOLVER_SIRT,
+                                        .iterations = 25,
+                                        .subsets = 1,
+                                        .relaxation = 1 };
+    TdSolverEnd end;
+    Fixture f;
+
+    fixture_init (&f, settings.subsets);
+    g_free (run (&f, &settings, &end));
+    missing[k] = f.residuals[f.passes - 1];
+    memcpy (first[k], f.residuals, sizeof first[k]);
+    fixture_clear (&f);
+  }
+  g_test_message ("%.2e without, %.2e with", missing[0], missing[1]);
+  g_assert_cmpfloat (missing[1], <, 0.3 * missing[0]);
+  for (guint pass = 0; pass < 2; pass++)
+    g_assert_cmpfloat_with_epsilon (first[1][pass], first[0][pass], 1e-6);
+}
+
 /* ── Total variation ── */
 
 /* Denoising to the end takes strength / width off either side of a step between two slabs. */
@@ -480,6 +507,7 @@ main (int argc, char **argv)
   g_test_add_func ("/solver/errors", test_errors);
   g_test_add_func ("/solver/tolerance", test_tolerance);
   g_test_add_func ("/solver/ended-early", test_ended_early);
+  g_test_add_func ("/solver/momentum", test_momentum);
   g_test_add_func ("/solver/denoise", test_denoise);
   g_test_add_func ("/solver/strength", test_strength);
   return g_test_run ();
