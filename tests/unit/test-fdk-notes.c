@@ -278,12 +278,39 @@ test_stages (gconstpointer data)
   g_assert_cmpstr (joined, ==, stages[i].stages);
 }
 
+/* Rows of another height than columns are wide. */
+static void
+test_bins (void)
+{
+  static const char *const bins[] = { "1,2", "2,1", "2,2" };
+  static const char *const says[]
+      = { "Rows are 2 times as high", "Rows are 0.5 times as high", NULL };
+  g_autoptr (TdScan) scan = cone_scan (0, 0, 1);
+
+  for (guint i = 0; i < G_N_ELEMENTS (bins); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", NAN);
+    g_assert_true (td_recipe_set (&recipe, "bin", bins[i], NULL));
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+    g_test_message ("%s", notes);
+    if (says[i])
+      g_assert_nonnull (strstr (notes, says[i]));
+    else
+      g_assert_null (strstr (notes, "times as high"));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   td_test_own_rates ("fdk-notes");
   engine = td_engine_new (td_methods);
+  g_test_add_func ("/fdk-notes/bins", test_bins);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree char *path = g_strdup_printf ("/fdk-notes/%02u", i);
     g_test_add_data_func (path, &cases[i], test_case);

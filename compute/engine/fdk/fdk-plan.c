@@ -430,6 +430,27 @@ fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
                   off, (task->n_columns / 2.0 - off) * task->pitch_mm);
 }
 
+/* A slice is as high as a column is wide, and there is one for each row. Rows of another height
+   make the volume higher or lower than what the detector sees. */
+static void
+fdk_plan_note_height (TdPlan *plan, const TdFdkPlan *fdk)
+{
+  const TdConeTask *task = &fdk->input->task;
+  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
+  const double *m = task->matrices;
+  const double row_mm = fabs (m[11] / (m[6] - m[7] / m[11] * m[10]));
+
+  if (td_geometry_has_volume (&facts->geometry)
+      || fabs (row_mm / task->voxel_mm - 1) * facts->n_rows < 1)
+    return;
+  td_plan_note (plan,
+                "Rows are %.3g times as high as columns are wide: the volume's %u slices are %.4g "
+                "mm high together, of which the detector sees %.4g mm; equal bins make them agree "
+                "({bin}).",
+                row_mm / task->voxel_mm, facts->n_rows, facts->n_rows * task->voxel_mm,
+                facts->n_rows * row_mm);
+}
+
 static void
 note_half (TdPlan *plan, const TdFdkPlan *fdk)
 {
@@ -495,6 +516,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
     return;
   note_slope (plan, fdk);
   fdk_plan_note_field (plan, fdk);
+  fdk_plan_note_height (plan, fdk);
 }
 
 /* ── All together ── */
