@@ -143,6 +143,23 @@ centre_group_take (TdCentreGroup *self, double centre, double tilt)
   td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
 }
 
+double
+td_centre_group_offers (TdCentreGroup *self)
+{
+  const TdAxisResult *result = td_axis_answer_get_result (self->answer);
+
+  return result && !self->known && !td_latest_busy (self->finder) ? result->centre_px : NAN;
+}
+
+void
+td_centre_group_take_found (TdCentreGroup *self)
+{
+  const TdAxisResult *result = td_axis_answer_get_result (self->answer);
+
+  if (isfinite (td_centre_group_offers (self)))
+    centre_group_take (self, result->centre_px, td_axis_result_tilt (result));
+}
+
 /* One search on its way. */
 /* Worker thread. */
 static gpointer

@@ -18,6 +18,10 @@ double td_centre_group_get_centre (TdCentreGroup *self); /* in use, set or not *
  */
 gboolean td_centre_group_is_known (TdCentreGroup *self);
 void td_centre_group_find (TdCentreGroup *self);
+/* A search found this centre, of which the methods are not sure, and nobody has said where the axis
+   is; NAN: it is not so. To search again would find the same. */
+double td_centre_group_offers (TdCentreGroup *self);
+void td_centre_group_take_found (TdCentreGroup *self);        /* what it offers */
 GtkWidget *td_centre_group_find_button (TdCentreGroup *self); /* insensitive while it searches */
 void td_centre_group_nudge (TdCentreGroup *self, double by_px);
 /* As typing the centre; moves within a second are one step to undo. */

@@ -2,6 +2,7 @@
 #include "recipe-panel.h"
 
 #include <glib/gi18n.h>
+#include <math.h>
 
 #include "advice-group.h"
 #include "choice-check.h"
@@ -64,8 +65,10 @@ static void
 recipe_panel_show_button (TdRecipePanel *self)
 {
   const TdAdvice *advice = td_advice_group_first (TD_ADVICE_GROUP (self->advice));
-  const char *label = self->next == TD_FLOW_AXIS ? _ ("Find the Axis")
-                      : advice                   ? td_advice_group_verb (advice)
+  const double offered = td_centre_group_offers (TD_CENTRE_GROUP (self->centre));
+  g_autofree char *take = g_strdup_printf (_ ("Take Centre %.2f"), offered);
+  const char *label = self->next == TD_FLOW_AXIS ? isfinite (offered) ? take : _ ("Find the Axis")
+                      : advice ? td_advice_group_verb (advice)
                                                  : _ ("Reconstruct…");
 
   gtk_widget_set_visible (self->next_button, self->scan != NULL);
@@ -125,7 +128,10 @@ td_recipe_panel_do_next (TdRecipePanel *self)
   if (!self->scan || !gtk_widget_is_sensitive (self->next_button))
     return;
   self->goes_on = gtk_widget_has_focus (self->next_button);
-  if (self->next == TD_FLOW_AXIS) {
+  if (self->next == TD_FLOW_AXIS
+      && isfinite (td_centre_group_offers (TD_CENTRE_GROUP (self->centre)))) {
+    td_centre_group_take_found (TD_CENTRE_GROUP (self->centre));
+  } else if (self->next == TD_FLOW_AXIS) {
     td_centre_group_find (TD_CENTRE_GROUP (self->centre));
     recipe_panel_scroll_to (self, TD_FLOW_AXIS);
   } else if (td_advice_group_first (TD_ADVICE_GROUP (self->advice))) {
@@ -141,6 +147,7 @@ recipe_panel_on_ready (GtkWidget *button, GParamSpec *property, TdRecipePanel *s
 {
   GtkRoot *root = gtk_widget_get_root (button);
 
+  recipe_panel_show_button (self);
   if (self->goes_on && root && gtk_widget_is_sensitive (button) && !gtk_root_get_focus (root))
     gtk_widget_grab_focus (button);
 }

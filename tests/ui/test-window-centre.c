@@ -142,6 +142,25 @@ test_disagreement (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-doubt");
 }
 
+/* Methods that are not sure find the same again: what comes next is to take what they found. */
+static void
+test_doubt (void)
+{
+  const char *options[] = { "--columns=128", "--rows=16",     "--views=200",     "--photons=20000",
+                            "--rings=0.003", "--centre=66.3", "--centre-unsaid", NULL };
+  g_autofree char *path = td_test_phantom ("doubt.nxs", options);
+
+  td_test_open (path);
+  GtkButton *next = td_test_part (td_test_part (td_test_window, "panel"), "next_button");
+  td_test_click (next);
+  td_test_wait (is_found, NULL, "the end of the search");
+  g_assert_false (result_found ()->agreed);
+  g_assert_true (g_str_has_prefix (gtk_button_get_label (next), "Take Centre 66."));
+  td_test_click (next);
+  g_assert_cmpfloat (fabs (td_session_recipe (td_test_session ())->centre_px - 66.3), <, 0.3);
+  g_assert_false (g_str_has_prefix (gtk_button_get_label (next), "Take"));
+}
+
 /* mantidimaging#2621: the centre stays when another method of reconstruction is chosen. */
 static void
 test_kept (void)
@@ -181,6 +200,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-centre/again", test_again);
   g_test_add_func ("/window-centre/take", test_take);
   g_test_add_func ("/window-centre/kept", test_kept);
+  g_test_add_func ("/window-centre/doubt", test_doubt);
   g_test_add_func ("/window-centre/disagreement", test_disagreement);
   g_test_add_func ("/window-centre/close", test_close);
   int status = g_test_run ();
