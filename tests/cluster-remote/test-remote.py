@@ -374,7 +374,7 @@ def hold_a_rank(place, kind, output):
     """
     place.profile("held", **dict(
         place.keys[kind], setup=f"[ -e {place.folder}/quick ] || export LD_PRELOAD={os.environ['TOMODESK_SLOW_STORAGE']} "
-        f"SLOW_STORAGE={place.scan} SLOW_RATE=0.25 SLOW_LATENCY=0"))
+        f"SLOW_STORAGE={place.scan} SLOW_RATE=0.05 SLOW_LATENCY=0"))
     job_id = place.submit("held", output, "--device", "host")
     folder = place.folder / "data" / "tomodesk" / "jobs" / job_id
     events = folder / "events.jsonl"
@@ -405,6 +405,18 @@ def tells_that_a_real_rank_was_killed(place, kind):
     done = place.run("submit", "--again", job_id)
     assert done.returncode == 0, done.stderr
     assert (place.folder / f"{kind}-killed.tif").exists()
+
+
+def tells_that_a_rank_was_killed_as_mpi_began(place, kind):
+    place.profile("early", **dict(
+        place.keys[kind], setup=f"export LD_PRELOAD={os.environ['TOMODESK_STOP_AT']} STOP_AT=MPI_Init_thread:1 "
+        "STOP_RANK=1 STOP_BY=9"))
+    start = time.monotonic()
+    job_id = place.submit("early", f"{kind}-early.tif", "--device", "host")
+    job = ended(place, job_id, 2 * FAULTS)
+    assert job and job["state"] == "failed" and "illed" in job["why"], job
+    assert time.monotonic() - start < 2 * FAULTS, "the start of the job included"
+    assert cluster.wait_for(lambda: not place.processes(job["folder"]), FAULTS), "no process is left"
 
 
 def carries_out_the_guide(place, kind):
@@ -459,7 +471,8 @@ QUICK = {
 }
 # The probe comes first: it makes the jobs' folder, as on a cluster that is new.
 REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs]
-REAL_DEATHS = {"local": [tells_that_a_real_rank_was_killed], "slurm": [tells_that_a_real_rank_was_killed]}
+DEATHS = [tells_that_a_real_rank_was_killed, tells_that_a_rank_was_killed_as_mpi_began]
+REAL_DEATHS = {"local": DEATHS, "slurm": DEATHS}
 GUIDED = {"slurm": [carries_out_the_guide]}
 SLOW = {"slurm": [tells_that_the_wall_time_was_reached, asks_the_queue_rarely]}
 

@@ -64,7 +64,7 @@ test_table5 (void)
                     times.total);
     assert_within (times.back_project, table5[i].back_project, 0.15);
     assert_within (times.compute, table5[i].compute, 0.15);
-    if (table5[i].side == 4096) /* larger columns of ranks gather more slowly than links explain */
+    if (table5[i].rows < 256 || table5[i].gpus >= 1024) /* long columns gather more slowly */
       assert_within (times.gather, table5[i].gather, 0.15);
     g_assert_cmpstr (times.bound, ==, times.store > times.compute ? "store" : times.bound);
   }

@@ -18,7 +18,8 @@ static atomic_int calls;
 static void
 stop_at (const char *name)
 {
-  const char *where = getenv ("STOP_AT"), *rank = getenv ("OMPI_COMM_WORLD_RANK");
+  const char *where = getenv ("STOP_AT"), *by_mpirun = getenv ("OMPI_COMM_WORLD_RANK");
+  const char *rank = by_mpirun ? by_mpirun : getenv ("SLURM_PROCID");
   const char *stops = getenv ("STOP_RANK"), *by = getenv ("STOP_BY");
   const size_t length = strlen (name);
 
