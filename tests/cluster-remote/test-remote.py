@@ -374,7 +374,7 @@ def hold_a_rank(place, kind, output):
     """
     place.profile("held", **dict(
         place.keys[kind], setup=f"[ -e {place.folder}/quick ] || export LD_PRELOAD={os.environ['TOMODESK_SLOW_STORAGE']} "
-        f"SLOW_STORAGE={place.scan} SLOW_RATE=0.05 SLOW_LATENCY=0"))
+        f"SLOW_STORAGE={place.scan} SLOW_RATE=0.12 SLOW_LATENCY=0"))
     job_id = place.submit("held", output, "--device", "host")
     folder = place.folder / "data" / "tomodesk" / "jobs" / job_id
     events = folder / "events.jsonl"
