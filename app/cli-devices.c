@@ -76,8 +76,9 @@ cli_devices_print_test (const TdSelfTestRow *row)
                   td_interpolation_name (row->interpolation), precision, row->n_slices);
   else
     td_cli_print ("cone %-16s %-17s", row->family, precision);
-  td_cli_print ("  error %.1e of %.1e%s%s\n", row->error, row->bound, row->reason ? ": " : "",
-                row->reason ? row->reason : "");
+  g_autofree char *reason = td_message_words (row->reason, NULL);
+  td_cli_print ("  error %.1e of %.1e%s%s\n", row->error, row->bound, reason ? ": " : "",
+                reason ? reason : "");
 }
 
 static void
@@ -130,7 +131,8 @@ cli_devices_add_tests (JsonBuilder *builder, const char *member, const GPtrArray
     if (isfinite (row->error))
       td_json_add_number (builder, "error", row->error);
     td_json_add_number (builder, "bound", row->bound);
-    td_json_add_string (builder, "reason", row->reason);
+    g_autofree char *reason = td_message_words (row->reason, NULL);
+    td_json_add_string (builder, "reason", reason);
     json_builder_end_object (builder);
   }
   json_builder_end_array (builder);

@@ -103,7 +103,9 @@ td_test_own_rates (const char *name)
   g_mkdir_with_parents (all, 0700);
   g_mkdir_with_parents (own, 0700);
   g_autofree char *rates = g_build_filename (own, "rates.ini", NULL);
-  g_unlink (rates);                 /* of an earlier run */
+  g_autofree char *tuned = g_build_filename (own, "tuned.json", NULL);
+  g_unlink (rates); /* of an earlier run */
+  g_unlink (tuned);
   if (symlink (all, programs) != 0) /* there is one of an earlier run */
     g_assert_cmpint (errno, ==, EEXIST);
 }
