@@ -256,6 +256,9 @@ PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP
         place.spawn("slurmd", shutil.which("slurmd"), "-D", "-f", folder / "slurm.conf", "-N", node)
         if not wait_for(self.is_idle, 20, 0.3):
             raise Missing("slurm does not start: " + self.last_words("slurmctld") + self.last_words("slurmd"))
+        # The first step of a node that has just come up is sometimes aborted: it is not a test's.
+        if not wait_for(lambda: "came up" in self.ask("srun", "echo", "came up"), 20, 0.3):
+            raise Missing("slurm starts no step: " + self.ask("srun", "echo", "came up")[-300:])
         listed = self.ask("srun", "--mpi=list")
         self.launcher = "srun;--mpi=pmix" if "pmix" in listed else "mpirun"
 
