@@ -20,7 +20,8 @@ struct TdMessage {
 
 /* ── Values ── */
 
-/* Length of the conversion that starts at the '%' of @at; 0: it is "%%". */
+/* Length of the conversion that starts at the '%' of @at, which may end in the middle of it; 0: it
+   is "%%". */
 static gsize
 conversion_length (const char *at)
 {
@@ -32,7 +33,7 @@ conversion_length (const char *at)
   n += strspn (at + n, "-+ #0'");
   n += strspn (at + n, "0123456789*.");
   n += strspn (at + n, "hlqjzt");
-  return n + 1;
+  return at[n] ? n + 1 : n;
 }
 
 #pragma GCC diagnostic push
@@ -119,7 +120,7 @@ message_take_values (TdMessage *message, va_list list)
       g_autofree char *spec = g_strndup (at, n);
       g_ptr_array_add (values, format_value (spec, &rest));
     }
-    at += MAX (n, 2);
+    at += n ? n : 2;
   }
   va_end (rest.list);
   g_ptr_array_add (values, NULL);
@@ -362,9 +363,15 @@ td_message_text (const TdMessage *message, TdNaming naming)
 #define PACKED "{\"id\":"
 #define MOST_DEEP 24 /* messages in messages: what another program wrote may have any */
 
+/* What is deeper than another process takes is said in this one's language. */
 static void
-message_add_json (const TdMessage *message, JsonBuilder *builder)
+message_add_json (const TdMessage *message, JsonBuilder *builder, guint depth)
 {
+  if (depth > MOST_DEEP) {
+    g_autofree char *text = td_message_text (message, NULL);
+    json_builder_add_string_value (builder, text);
+    return;
+  }
   json_builder_begin_object (builder);
   json_builder_set_member_name (builder, "id");
   json_builder_add_string_value (builder, message->id);
@@ -374,7 +381,7 @@ message_add_json (const TdMessage *message, JsonBuilder *builder)
   json_builder_begin_array (builder);
   for (guint i = 0; message->values[i]; i++)
     if (message->inner && i < message->inner->len && message->inner->pdata[i]) {
-      message_add_json (message->inner->pdata[i], builder);
+      message_add_json (message->inner->pdata[i], builder, depth + 1);
     } else {
       g_autofree char *value = message_shorten (g_utf8_make_valid (message->values[i], -1));
       json_builder_add_string_value (builder, value);
@@ -382,7 +389,7 @@ message_add_json (const TdMessage *message, JsonBuilder *builder)
   json_builder_end_array (builder);
   if (message->rest) {
     json_builder_set_member_name (builder, "rest");
-    message_add_json (message->rest, builder);
+    message_add_json (message->rest, builder, depth + 1);
   }
   json_builder_end_object (builder);
 }
@@ -392,7 +399,7 @@ td_message_pack (const TdMessage *message)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
-  message_add_json (message, builder);
+  message_add_json (message, builder, 0);
   g_autoptr (JsonNode) root = json_builder_get_root (builder);
   return td_json_text (root, FALSE);
 }
@@ -420,6 +427,16 @@ message_new_kept (const char *id)
   return message;
 }
 
+static TdMessage *
+message_new_said (const char *text)
+{
+  TdMessage *message = message_new_kept (text);
+
+  message->plain = TRUE;
+  message->values = g_new0 (char *, 1);
+  return message;
+}
+
 /* Values of a message that was packed: strings and messages. */
 static void
 message_take_json (TdMessage *message, JsonArray *array, guint depth)
@@ -432,7 +449,7 @@ message_take_json (TdMessage *message, JsonArray *array, guint depth)
     JsonNode *node = json_array_get_element (array, i);
     const char *value = JSON_NODE_HOLDS_VALUE (node) ? json_node_get_string (node) : NULL;
     TdMessage *inner = value ? NULL : message_of_json (node, depth + 1);
-    message->values[i] = inner ? td_message_text (inner, NULL) : g_strdup (value ? value : "");
+    message->values[i] = inner ? td_message_text (inner, NULL) : g_strdup (value ? value : "…");
     g_ptr_array_add (message->inner, inner);
   }
 }
@@ -441,7 +458,7 @@ message_take_json (TdMessage *message, JsonArray *array, guint depth)
 static TdMessage *
 message_of_json (JsonNode *node, guint depth)
 {
-  const char *id = td_json_string (node, "id");
+  const char *id = td_json_string (node, "id"), *said = td_json_string (node, "rest");
   JsonNode *values = td_json_at (node, "values"), *rest = td_json_at (node, "rest");
 
   if (!id || depth > MOST_DEEP)
@@ -451,7 +468,7 @@ message_of_json (JsonNode *node, guint depth)
   message_take_json (message,
                      values && JSON_NODE_HOLDS_ARRAY (values) ? json_node_get_array (values) : NULL,
                      depth);
-  message->rest = rest ? message_of_json (rest, depth + 1) : NULL;
+  message->rest = said ? message_new_said (said) : rest ? message_of_json (rest, depth + 1) : NULL;
   return message;
 }
 
@@ -461,12 +478,7 @@ td_message_unpack (const char *text)
   g_autoptr (JsonNode) root = g_str_has_prefix (text, PACKED) ? td_json_parse (text) : NULL;
   TdMessage *message = root ? message_of_json (root, 0) : NULL;
 
-  if (!message) {
-    message = message_new_kept (text);
-    message->plain = TRUE;
-    message->values = g_new0 (char *, 1);
-  }
-  return message;
+  return message ? message : message_new_said (text);
 }
 
 char *

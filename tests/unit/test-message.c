@@ -138,12 +138,17 @@ test_packed_by_others (void)
 {
   static const char *const lines[][2] = {
     { "{\"id\":\"%s %n %99999d {%s=%s\",\"values\":[]}", "   {=" },
-    { "{\"id\":\"%p%s\",\"values\":[7,[1],{\"id\":4},null]}", "" },
+    { "{\"id\":\"%p%s\",\"values\":[7,[1],{\"id\":4},null]}", "……" },
     { "{\"id\":\"%p %s\",\"values\":[{\"id\":\"%s\",\"values\":[\"in\"]}, \"%s\"]}", "in %s" },
     { "{\"id\":\"a%%\",\"rest\":[2],\"values\":{}}", "a%" },
     { "{\"id\":\"\",\"plain\":true}", "" },
     { "{\"id\":", "{\"id\":" },
     { "{\"id\":3}", "{\"id\":3}" },
+    /* Ends in the middle of a conversion, of a field too. */
+    { "{\"id\":\"{%\",\"values\":[\"a\"]}", "{a" },
+    { "{\"id\":\"{%08\"}", "{" },
+    { "{\"id\":\"%-5l\",\"values\":[\"a\"]}", "a" },
+    { "{\"id\":\"a\",\"rest\":\"b\"}", "ab" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
@@ -159,6 +164,21 @@ test_packed_by_others (void)
     g_string_append (deep, "]}");
   g_autofree char *said = td_message_words (deep->str, NULL);
   g_assert_cmpuint (strlen (said), <, 60);
+}
+
+/* A list of any length is a message in a message for each of its parts: all of them are said. */
+static void
+test_packed_deep (void)
+{
+  TdMessage *list = td_message_new ("%u", 0u);
+
+  for (guint i = 1; i < 60; i++)
+    list = td_message_new ("%p, %u", list, i);
+  g_autofree char *packed = td_message_pack (list), *text = td_message_text (list, NULL);
+  g_autofree char *said = td_message_words (packed, NULL);
+  g_assert_cmpstr (said, ==, text);
+  g_assert_true (g_str_has_prefix (said, "0, 1, 2, "));
+  td_message_unref (list);
 }
 
 /* Of a long value the middle is left out, and the text says how much of it. */
@@ -190,6 +210,7 @@ main (int argc, char **argv)
   g_test_add_func ("/message/named-by-value", test_named_by_value);
   g_test_add_func ("/message/packed", test_packed);
   g_test_add_func ("/message/packed-by-others", test_packed_by_others);
+  g_test_add_func ("/message/packed-deep", test_packed_deep);
   g_test_add_func ("/message/long", test_long);
   g_test_add_func ("/message/lists", test_lists);
   g_test_add_func ("/message/errors", test_errors);
