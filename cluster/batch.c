@@ -12,6 +12,7 @@
 #include "dataset/csv-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/message.h"
+#include "events.h"
 
 /* ── Names ── */
 
@@ -262,7 +263,7 @@ td_batch_row_add_json (const TdBatchRow *row, JsonBuilder *builder)
   td_json_add_boolean (builder, "agreed", row->agreed);
   td_json_add_number (builder, "seconds", row->seconds);
   td_json_add_number (builder, "fraction", row->fraction);
-  td_json_add_string (builder, "why", row->why);
+  td_events_add_message (builder, row->why);
 }
 
 TdBatchRow *
@@ -281,7 +282,7 @@ td_batch_row_of_json (JsonNode *event)
   row->agreed = td_json_true (event, "agreed");
   row->seconds = td_json_number (event, "seconds");
   row->fraction = isnan (fraction) ? 0 : CLAMP (fraction, 0, 1);
-  row->why = g_strdup (td_json_string (event, "why"));
+  row->why = g_strdup (td_events_said (event));
   return row;
 }
 

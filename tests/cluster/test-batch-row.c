@@ -78,6 +78,24 @@ test_events (void)
   g_assert_null (td_batch_row_of_json (none));
 }
 
+/* People read what is told, and another process renders it in its reader's language. */
+static void
+test_why (void)
+{
+  g_autoptr (TdBatchRow) row = td_batch_row_new ("a", "b");
+  g_autoptr (JsonBuilder) builder = json_builder_new ();
+
+  row->state = TD_BATCH_FAILED;
+  row->why = td_message_packed ("“%s” has no angles ({angles})", "a");
+  json_builder_begin_object (builder);
+  td_batch_row_add_json (row, builder);
+  json_builder_end_object (builder);
+  g_autoptr (JsonNode) event = json_builder_get_root (builder);
+  g_autoptr (TdBatchRow) read = td_batch_row_of_json (event);
+  g_assert_cmpstr (td_json_string (event, "text"), ==, "“a” has no angles (--angles)");
+  g_assert_cmpstr (read->why, ==, row->why);
+}
+
 static void
 test_outputs (void)
 {
@@ -120,6 +138,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/batch-row/table", test_table);
   g_test_add_func ("/batch-row/events", test_events);
+  g_test_add_func ("/batch-row/why", test_why);
   g_test_add_func ("/batch-row/outputs", test_outputs);
   return g_test_run ();
 }
