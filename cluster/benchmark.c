@@ -532,7 +532,7 @@ td_worker_benchmark (const char *folder, const char *device)
   }
   if (benchmark.node != MPI_COMM_NULL)
     MPI_Comm_free (&benchmark.node);
-  td_mpi_limit_begin (TD_MPI_LIMIT_END, NULL);
+  td_mpi_limit_begin (ok ? TD_MPI_LIMIT_END : TD_MPI_LIMIT_MEASURE, NULL);
   MPI_Finalize ();
   return ok ? TD_WORKER_DONE : TD_WORKER_FAILED;
 }

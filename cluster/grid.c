@@ -8,6 +8,12 @@
 /* Two lines go through one transform of the filter: groups of views begin with even ones. */
 #define VIEW_STEP 2
 
+static guint
+grid_most_columns (const TdGridLimits *limits)
+{
+  return MAX (1, limits->n_views / MAX (1, limits->parts) / VIEW_STEP);
+}
+
 static gboolean
 grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
 {
@@ -23,7 +29,7 @@ grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
   else if (grid->columns > 1 && limits->one_column)
     td_set_error (error, TD_ERROR_INVALID, "A grid of %u columns cannot share the views: %p",
                   grid->columns, td_message_unpack (limits->one_column));
-  else if (grid->columns > MAX (1, limits->n_views / VIEW_STEP))
+  else if (grid->columns > grid_most_columns (limits))
     td_set_error (error, TD_ERROR_INVALID,
                   "A grid of %u columns cannot share %u views; ask for fewer columns",
                   grid->columns, limits->n_views);
@@ -51,7 +57,7 @@ grid_few_rows (guint ranks, const TdGridLimits *limits)
   const guint most = MIN (ranks, limits->n_slices);
   guint rows = MIN (limits->least_rows, most);
 
-  while (rows < most && (ranks % rows != 0 || ranks / rows > MAX (1, limits->n_views / VIEW_STEP)))
+  while (rows < most && (ranks % rows != 0 || ranks / rows > grid_most_columns (limits)))
     rows++;
   return rows;
 }
@@ -67,16 +73,15 @@ td_grid_choose (guint ranks, const TdClusterWish *wish, const TdGridLimits *limi
     columns = 1;
   } else if (rows == 0 && columns == 0 && limits->least_rows > 0) {
     rows = grid_few_rows (ranks, limits);
-    columns = MIN (ranks / rows, MAX (1, limits->n_views / VIEW_STEP));
+    columns = MIN (ranks / rows, grid_most_columns (limits));
   } else if (rows == 0 && columns == 0) {
     for (rows = MIN (ranks, limits->n_slices); ranks % rows != 0; rows--)
       ;
-    columns = MIN (ranks / rows, MAX (1, limits->n_views / VIEW_STEP));
+    columns = MIN (ranks / rows, grid_most_columns (limits));
   } else if (rows == 0) {
     rows = MAX (1, MIN (ranks / columns, limits->n_slices));
   } else if (columns == 0) {
-    columns
-        = limits->one_column ? 1 : CLAMP (ranks / rows, 1, MAX (1, limits->n_views / VIEW_STEP));
+    columns = limits->one_column ? 1 : CLAMP (ranks / rows, 1, grid_most_columns (limits));
   }
   *grid = (TdGrid) { ranks, rows, columns };
   return grid_check (grid, limits, error);

@@ -20,6 +20,7 @@ typedef struct {
   guint least_rows;       /* as few rows as there may be are best; 0: as many as possible are */
   const char *one_column; /* why all views must be added by one rank, as a clause; NULL: they need
                              not */
+  guint parts;            /* of the turn, of each of which all ranks have views; 0: as 1 */
 } TdGridLimits;
 
 /* Views that are filtered and handed on at once, iFDK's N_batch. */

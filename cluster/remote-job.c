@@ -1070,17 +1070,20 @@ remote_job_take_failure (TdRemoteJob *job, JsonNode *event)
             : td_message_new ("rank %.0f on %s: %p", rank, node, why));
 }
 
+#define MOST_STAGES 20 /* a worker has nine */
+
 /* What each stage took, beside what the worker's model had said, if it had. */
 static void
 remote_job_note_stages (TdRemoteJob *job, JsonNode *event)
 {
   JsonNode *stages = td_json_at (event, "stages");
   TdMessage *all = NULL;
+  guint n = 0;
 
   if (!stages || !JSON_NODE_HOLDS_OBJECT (stages))
     return;
   g_autoptr (GList) names = json_object_get_members (json_node_get_object (stages));
-  for (GList *at = names; at; at = at->next) {
+  for (GList *at = names; at && n < MOST_STAGES; at = at->next, n++) {
     g_autofree char *predicted = g_strdup_printf ("predicted/%s", (char *) at->data);
     const double took_s = remote_number (stages, at->data, 0);
     const double said_s = td_json_number (event, predicted);

@@ -550,10 +550,10 @@ worker_make_grid (Worker *worker, GError **error)
   /* In the order of views all groups are parted, or none is. */
   const gboolean ordered = worker->job.cluster.ordered;
   const TdGridLimits limits = { .n_slices = td_plan_facts (worker->whole)->n_slices,
-                                .n_views = td_plan_facts (worker->whole)->n_views
-                                           / (ordered ? worker_together (worker) : 1),
+                                .n_views = td_plan_facts (worker->whole)->n_views,
                                 .least_rows = worker_least_rows (worker),
-                                .one_column = one_column };
+                                .one_column = one_column,
+                                .parts = ordered ? worker_together (worker) : 1 };
 
   if (!td_grid_choose ((guint) worker->size, &worker->job.cluster, &limits, &worker->grid, error))
     return FALSE;
@@ -1091,7 +1091,7 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *prob
     *slowest = worker.slowest;
   if (problem)
     *problem = worker_problem (&worker);
-  td_mpi_limit_begin (TD_MPI_LIMIT_END, NULL);
+  td_mpi_limit_begin (slowest ? TD_MPI_LIMIT_MEASURE : TD_MPI_LIMIT_END, NULL);
   td_watch_free (worker.watch);
   worker_clear (&worker);
   if (worker.row != MPI_COMM_NULL)

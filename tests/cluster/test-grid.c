@@ -44,6 +44,21 @@ test_choice (void)
   }
 }
 
+/* Groups with views of each quarter of the turn are fewer, and a refusal tells the scan's views. */
+static void
+test_limits_of_parts (void)
+{
+  const TdClusterWish two = { .columns = 2 }, three = { .columns = 3 };
+  const TdGridLimits limits = { .n_slices = 10, .n_views = 16, .parts = 4 };
+  g_autoptr (GError) error = NULL;
+  TdGrid grid;
+
+  g_assert_true (td_grid_choose (4, &two, &limits, &grid, NULL));
+  g_assert_cmpuint (grid.columns, ==, 2);
+  g_assert_false (td_grid_choose (4, &three, &limits, &grid, &error));
+  g_assert_nonnull (strstr (error->message, "cannot share 16 views"));
+}
+
 /* iFDK, section 5.3: 4096³ on 16 GB takes 32 rows, and 8192³ takes 256; a device that holds all
    takes one. */
 static void
@@ -292,6 +307,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/grid/choice", test_choice);
+  g_test_add_func ("/grid/limits-of-parts", test_limits_of_parts);
   g_test_add_func ("/grid/least-rows", test_least_rows);
   g_test_add_func ("/grid/shares", test_shares);
   g_test_add_func ("/grid/views", test_views);
