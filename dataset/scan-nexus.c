@@ -227,12 +227,15 @@ set_not_found (GError **error, const char *file_name, const char *wanted, const 
   return FALSE;
 }
 
+#define MOST_COMPLAINTS 8 /* that a sentence names */
+
 /* Several detectors may be listed of which not all were copied: those that are there are taken. */
 static gboolean
 find_detector (hid_t file, const char *file_name, const char *wanted, const Found *found,
                NexusPlace *place, GError **error)
 {
   g_autoptr (TdMessage) complaints = NULL;
+  guint n = 0;
 
   for (guint i = 0; i < found->detectors->len; i++) {
     const char *path = found->detectors->pdata[i];
@@ -246,11 +249,14 @@ find_detector (hid_t file, const char *file_name, const char *wanted, const Foun
       place->entry = entry_of_detector (path);
       return TRUE;
     }
-    if (place->missing) {
+    if (place->missing && n++ < MOST_COMPLAINTS) {
       TdMessage *one = td_message_new ("%p (%s)", td_message_unpack (place->missing), path);
       complaints = complaints ? td_message_new ("%p, %p", g_steal_pointer (&complaints), one) : one;
     }
   }
+  if (n > MOST_COMPLAINTS)
+    complaints
+        = td_message_new ("%p, and %u more", g_steal_pointer (&complaints), n - MOST_COMPLAINTS);
   g_free (place->missing);
   place->missing = complaints ? td_message_pack (complaints) : NULL;
   return set_not_found (error, file_name, wanted, place);
