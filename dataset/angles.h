@@ -11,7 +11,8 @@
  * @scan_path: for messages.
  * @names: (nullable): NULL-terminated file names of the views (one file a view), for
  *   angle<TAB>file and for entries that go by file number.
- * @note: (out) (optional): a sentence for the user when a rule had to be applied; NULL otherwise.
+ * @note: (out) (optional): for td_message_words(), a sentence for the user when a rule had
+ *   to be applied; NULL otherwise.
  *
  * A file with another number of entries than views is taken only where one of three rules fits.
  * First, entries name the files. Second, file numbers span exactly the entries (frames left out of

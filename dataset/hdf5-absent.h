@@ -13,7 +13,7 @@ typedef struct {
   guint n;         /* frames */
   guint n_absent;  /* how many of them are missing */
   guint8 *frames;  /* [n]: not 0 where one is missing; NULL: none is */
-  char *why;       /* the first reason, as a clause; NULL: none is missing */
+  char *why;       /* the first reason, as a clause for td_message_words(); NULL: none is missing */
   GPtrArray *from; /* paths of the files that the frames come from */
 } TdH5Absent;
 

@@ -27,8 +27,8 @@ gboolean td_helper_exists (void);
  * @seconds: it is killed after them; 0: never.
  *
  * Waits for the child, and kills it when @cancellable is cancelled. Any thread.
- * Returns: (transfer full): how it ended, as "crashed (Aborted)"; NULL: well, or cancelled, or no
- *   child could be started.
+ * Returns: (transfer full): how it ended, as "crashed (Aborted)", for td_message_words(); NULL:
+ *   well, or cancelled, or no child could be started.
  */
 char *td_helper_run (const char *const *words, char **environment, guint seconds,
                      GCancellable *cancellable);

@@ -48,7 +48,7 @@ typedef struct {
   gboolean agreed; /* FALSE: the methods disagree or the evidence is weak; show the trials, ask */
   TdAxisTrial *trials;
   guint n_trials;
-  char *advice; /* one sentence when not agreed; else NULL */
+  char *advice; /* one sentence when not agreed, for td_message_words(); else NULL */
 } TdAxisResult;
 
 /* @fraction: 0 … 1, never falling; @what: "row 40: sharpness", borrowed. */

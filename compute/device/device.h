@@ -264,7 +264,8 @@ struct TdFft {
 
 /* ── Finding devices ── */
 
-/* One device that the list found, or one API that is absent, with the reason. */
+/* One device that the list found, or one API that is absent, with the reason, which is for
+   td_message_words(). */
 typedef struct {
   char *id, *name, *api, *reason; /* reason: why it is not available; NULL if it is */
   TdDeviceKind kind;

@@ -11,7 +11,7 @@ typedef struct {
   guint n_slices; /* at once; 0: of a cone beam, where interpolation says nothing */
   gboolean passed;
   double error, bound; /* relative L2 against the double-precision reference */
-  char *reason;        /* why it failed; NULL */
+  char *reason;        /* why it failed, for td_message_words(); NULL */
 } TdSelfTestRow;
 
 /**
