@@ -514,7 +514,7 @@ add_count_notes (TdJob *job)
   if (counts->odd.n_flats)
     td_job_note (job,
                  "%u of the flats, the first of them flat %u, are nearly dark, as if the beam was "
-                 "off, and were left out.",
+                 "off, and were left out where others were taken with them.",
                  counts->odd.n_flats, counts->odd.first_flat);
   if (counts->odd.n_darks)
     td_job_note (job,

@@ -42,7 +42,8 @@ void td_flat_rows_unref (TdFlatRows *rows);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFlatRows, td_flat_rows_unref)
 
 /* Flats that are no flats, since the beam was off, and darks that are none, since it was on. They
-   are left out of all averages. Counts, and the first of either. */
+   are left out of all averages, but where a group of flats has no others. Counts, and the first of
+   either, from 0. */
 typedef struct {
   guint n_flats, n_darks, first_flat, first_dark;
 } TdFlatsOdd;
