@@ -386,6 +386,7 @@ test_which_half (gconstpointer data)
   for (guint v = 1; v < c->n_views; v += 2)
     memset (measured.views + v * view, 0, view * sizeof *measured.views);
   choose_slice (c, &recipe);
+  g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
   g_autoptr (TdPlan) plan = plan_of (measured.scan, &recipe);
   g_autoptr (TdLabRows) rows = td_lab_rows_new (plan, engine, measured.scan, NULL, &error);
   g_assert_no_error (error);
