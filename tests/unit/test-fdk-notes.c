@@ -21,6 +21,8 @@
 /* Line integrals of @value everywhere. */
 static float values[VIEWS * ROWS * COLUMNS];
 
+static double offset_v; /* of the next scan's detector */
+
 static TdScan *
 cone_scan (double offset_u, double roll_deg, double value)
 {
@@ -40,6 +42,7 @@ cone_scan (double offset_u, double roll_deg, double value)
                         .source_axis_mm = 300,
                         .source_detector_mm = 450,
                         .detector_offset_u_px = offset_u,
+                        .detector_offset_v_px = offset_v,
                         .detector_tilt_rad = { 0, 0, roll_deg * G_PI / 180 } } };
 
   for (guint v = 0; v < VIEWS; v++)
@@ -304,6 +307,30 @@ test_bins (void)
   }
 }
 
+/* A detector that stands higher than the source does not see the volume's one end. */
+static void
+test_offset (void)
+{
+  static const double offsets[] = { 0, 0.4, 3, -3 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (offsets); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    offset_v = offsets[i];
+    g_autoptr (TdScan) scan = cone_scan (0, 0, 1);
+    offset_v = 0;
+    recipe_init (&recipe, "host", NAN);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+    const char *told
+        = strstr (notes, "lies 3.0 rows from the plane of the source. So it does not see 3 of");
+    g_assert_cmpint (told != NULL, ==, i > 1);
+    g_assert_cmpint (strstr (notes, "from the plane") != NULL, ==, i > 1);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -311,6 +338,7 @@ main (int argc, char **argv)
   td_test_own_rates ("fdk-notes");
   engine = td_engine_new (td_methods);
   g_test_add_func ("/fdk-notes/bins", test_bins);
+  g_test_add_func ("/fdk-notes/offset", test_offset);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree char *path = g_strdup_printf ("/fdk-notes/%02u", i);
     g_test_add_data_func (path, &cases[i], test_case);

@@ -451,6 +451,28 @@ fdk_plan_note_height (TdPlan *plan, const TdFdkPlan *fdk)
                 facts->n_rows * row_mm);
 }
 
+/* The volume lies about the plane of the source. A detector that stands higher or lower does not
+   see all of it. */
+static void
+fdk_plan_note_offset (TdPlan *plan, const TdFdkPlan *fdk)
+{
+  const TdConeTask *task = &fdk->input->task;
+  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
+  const double *m = task->matrices;
+  const double row_mm = fabs (m[11] / (m[6] - m[7] / m[11] * m[10]));
+  /* cropped_px: the volume follows the rows that a crop left. */
+  const double off = m[7] / m[11] - (task->n_rows - 1) / 2.0 + facts->geometry.cropped_px[1];
+  const guint unseen = (guint) MIN (rint (fabs (off) * row_mm / task->voxel_mm), facts->n_rows);
+
+  if (td_geometry_has_volume (&facts->geometry) || unseen == 0)
+    return;
+  td_plan_note (plan,
+                "The middle of the detector lies %.1f rows from the plane of the source. So it "
+                "does not see %u of the volume's %u slices at one end, and about as many rows "
+                "beyond the other end have no slice.",
+                fabs (off), unseen, facts->n_rows);
+}
+
 static void
 note_half (TdPlan *plan, const TdFdkPlan *fdk)
 {
@@ -517,6 +539,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   note_slope (plan, fdk);
   fdk_plan_note_field (plan, fdk);
   fdk_plan_note_height (plan, fdk);
+  fdk_plan_note_offset (plan, fdk);
 }
 
 /* ── All together ── */
