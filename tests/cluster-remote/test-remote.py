@@ -472,7 +472,7 @@ QUICK = {
 # The probe comes first: it makes the jobs' folder, as on a cluster that is new.
 REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs]
 DEATHS = [tells_that_a_real_rank_was_killed, tells_that_a_rank_was_killed_as_mpi_began]
-REAL_DEATHS = {"local": DEATHS, "slurm": DEATHS}
+REAL_DEATHS = {"local": DEATHS[:1], "slurm": DEATHS[1:]}
 GUIDED = {"slurm": [carries_out_the_guide]}
 SLOW = {"slurm": [tells_that_the_wall_time_was_reached, asks_the_queue_rarely]}
 
