@@ -877,9 +877,9 @@ drag_box (TdSliceView *self, double dx, double dy, double box[4])
 {
   double c0, r0, c1, r1;
 
-  if (!slice_view_locate (self, self->drag_x, self->drag_y, &c0, &r0))
+  if (!slice_view_locate (self, self->drag_x, self->drag_y, &c0, &r0)
+      || !slice_view_locate (self, self->drag_x + dx, self->drag_y + dy, &c1, &r1))
     return FALSE;
-  slice_view_locate (self, self->drag_x + dx, self->drag_y + dy, &c1, &r1);
   double x = MAX (round (MIN (c0, c1)), 0), y = MAX (round (MIN (r0, r1)), 0);
   double right = MIN (round (MAX (c0, c1)), self->scene.image->extent_width - 1);
   double bottom = MIN (round (MAX (r0, r1)), self->scene.image->extent_height - 1);
