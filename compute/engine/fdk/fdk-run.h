@@ -128,7 +128,7 @@ struct TdFdkDevice {
   TdStoredSamples *stored; /* makes samples of slices; NULL: they come down as floats */
   guint32 *stored_counts;
   TdEvent *origin;  /* on the computing queue; device times of spans count from it */
-  gint64 origin_us; /* and when it passed */
+  gint64 origin_us; /* and when it was asked for, which is never too late */
   double kernel_s, kernel_updates, download_s, download_bytes;
 
   guint running;         /* threads; under the run's lock, as all below */

@@ -49,10 +49,11 @@ open_worker (TdFdkWorker *worker, GError **error)
   if (!worker->queue)
     return FALSE;
   if (td_job_keeps_spans (device->run->job)) {
+    /* Before it, since a busy machine may return from the wait much later than it ended. */
+    device->origin_us = g_get_monotonic_time ();
     device->origin = td_event_record (worker->queue, error);
     if (!device->origin || !td_event_sync (device->origin, error))
       return FALSE;
-    device->origin_us = g_get_monotonic_time ();
   }
   worker->projector
       = td_cone_projector_new (device->family, device->device, &fdk->input->task, &limits, error);
