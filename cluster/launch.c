@@ -291,14 +291,6 @@ td_launch_record (const TdClusterProfile *profile, const char *const *words,
 
 /* ── The worker there ── */
 
-/* What the command printed on standard error. */
-static TdMessage *
-launch_said (const TdShellResult *result)
-{
-  return *result->error ? td_message_new ("%s", result->error)
-                        : td_message_new_plain ("it said nothing");
-}
-
 static char *
 launch_first_line (const char *text)
 {
@@ -344,7 +336,8 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
                   td_shell_name (shell), version, TD_VERSION);
   else
     td_set_error (error, TD_ERROR_UNSUPPORTED, "the worker \"%s\" on %s does not run: %p",
-                  profile->worker, td_shell_name (shell), launch_said (&result));
+                  profile->worker, td_shell_name (shell),
+                  td_message_quoted (result.error, N_ ("it said nothing")));
   return FALSE;
 }
 
@@ -400,7 +393,7 @@ launch_run (const TdClusterProfile *profile, const char *what, const char *last_
   if (result.status == 0)
     return g_steal_pointer (&result.out);
   td_set_error (error, TD_ERROR_IO, "the %p on %s failed: %p", td_message_unpack (what),
-                td_shell_name (shell), launch_said (&result));
+                td_shell_name (shell), td_message_quoted (result.error, N_ ("it said nothing")));
   return NULL;
 }
 

@@ -347,8 +347,7 @@ own_job_tell_done (OwnJob *self)
 static void
 own_job_tell_failed (OwnJob *self, const GError *error)
 {
-  g_autoptr (TdMessage) message = td_error_message (error);
-  g_autofree char *said = td_message_pack (message);
+  g_autofree char *said = td_error_pack (error);
   g_autofree char *words = td_error_text (error, NULL);
   JsonBuilder *builder = own_job_begin (self, "failed");
 
@@ -669,10 +668,8 @@ own_batch_do (OwnJob *self, const TdScanOptions *options, TdBatchRow *row, guint
   own_batch_tell_row (self, index, row);
   self->stage = N_ ("opening the scan");
   td_batch_do (&work, row, self->cancellable, &reason);
-  if (row->state == TD_BATCH_FAILED) {
-    g_autoptr (TdMessage) message = td_error_message (reason);
-    row->why = td_message_pack (message);
-  }
+  if (row->state == TD_BATCH_FAILED)
+    row->why = td_error_pack (reason);
   own_batch_recall_axis (self, row);
   own_batch_count (self, row);
   own_batch_tell_row (self, index, row);

@@ -191,7 +191,7 @@ remote_pack (TdMessage *message)
 static void
 remote_job_set_why (TdRemoteJob *job, const GError *error)
 {
-  g_autofree char *why = remote_pack (td_error_message (error));
+  g_autofree char *why = td_error_pack (error);
 
   remote_set_text (&job->facts.why, why);
 }
@@ -1206,12 +1206,10 @@ remote_job_settle_silent (TdRemoteJob *job, const Look *look, const TdSlurmState
   else if (g_strcmp0 (look->status, "127") == 0)
     why = td_message_new ("a program was not found on the node: %p. Set \"worker\", \"launcher\" "
                           "or \"setup\" in the profile",
-                          line ? td_message_new ("%s", line)
-                               : td_message_new_plain (N_ ("see the log")));
+                          td_message_quoted (line, N_ ("see the log")));
   else if (look->status)
-    why = td_message_new (
-        "the launcher ended with status %s: %p. The log has the rest", look->status,
-        line ? td_message_new ("%s", line) : td_message_new_plain (N_ ("it printed nothing")));
+    why = td_message_new ("the launcher ended with status %s: %p. The log has the rest",
+                          look->status, td_message_quoted (line, N_ ("it printed nothing")));
   else if (said)
     why = line ? td_message_new ("%p: %s", g_steal_pointer (&said), line) : g_steal_pointer (&said);
   else {

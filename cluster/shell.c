@@ -152,11 +152,10 @@ shell_set_error (const TdShell *shell, const char *words, GError **error)
                   "and check the key",
                   shell->host, shell->host);
   else
-    td_set_error (
-        error, TD_ERROR_IO,
-        "%s cannot be reached: %p. Check the network and \"ssh %s\"; jobs there go on", shell->host,
-        *why ? td_message_new ("%s", why) : td_message_new_plain ("the connection was closed"),
-        shell->host);
+    td_set_error (error, TD_ERROR_IO,
+                  "%s cannot be reached: %p. Check the network and \"ssh %s\"; jobs there go on",
+                  shell->host, td_message_quoted (why, N_ ("the connection was closed")),
+                  shell->host);
 }
 
 static void
@@ -662,8 +661,7 @@ td_shell_do (TdShell *shell, const char *script, const char *const *words, char 
   if (result.status != 0) {
     const char *last = strrchr (result.error, '\n');
     td_set_error (error, TD_ERROR_IO, "%s: %p", td_shell_name (shell),
-                  *result.error ? td_message_new ("%s", last ? last + 1 : result.error)
-                                : td_message_new_plain ("a command failed"));
+                  td_message_quoted (last ? last + 1 : result.error, N_ ("a command failed")));
     return FALSE;
   }
   if (out)

@@ -97,8 +97,7 @@ slurm_ask_queue (TdShell *shell, Queue *queue, GCancellable *cancellable, GError
   queue->queue_time = g_get_monotonic_time ();
   if (result.status != 0) {
     td_set_error (error, TD_ERROR_IO, "squeue on %s says: %p", td_shell_name (shell),
-                  *result.error ? td_message_new ("%s", result.error)
-                                : td_message_new_plain ("nothing"));
+                  td_message_quoted (result.error, N_ ("nothing")));
     return FALSE;
   }
   g_hash_table_remove_all (queue->states);

@@ -477,12 +477,11 @@ watch_look_for_lost (TdWatch *watch)
 {
   for (int i = 1; watch->rank == 0 && i < watch->size; i++)
     if (watch_has_lost (watch, &watch->peers[i])) {
-      g_autoptr (TdMessage) message = td_message_new (
+      g_autofree char *why = td_message_packed (
           "Rank %d has not been heard of for %d seconds: its process or its node has ended, or the "
           "network is cut; look at the job's log, and start the job again, which goes on where it "
           "was",
           i, (int) ((watch->awake_us - watch->peers[i].heard_us) / G_USEC_PER_SEC));
-      g_autofree char *why = td_message_pack (message);
       watch->peers[i].stopped = TRUE; /* nobody waits for it */
       watch_fail_rank (watch, (guint) i, NULL, watch->peers[i].stage, why);
     }
@@ -748,9 +747,8 @@ void
 td_watch_fail (TdWatch *watch, const GError *error)
 {
   JsonBuilder *builder = message_begin ("failed");
-  g_autoptr (TdMessage) message = td_error_message (error);
-  g_autofree char *packed = td_message_pack (message);
-  g_autofree char *text = td_message_text (message, NULL);
+  g_autofree char *packed = td_error_pack (error);
+  g_autofree char *text = td_error_text (error, NULL);
 
   td_json_add_string (builder, "node", watch->node);
   td_json_add_string (builder, "stage", watch->stage);

@@ -301,14 +301,6 @@ worker_parts_in_order (const Worker *worker)
   return together == 1 || n_views % (2 * together) == 0;
 }
 
-static char *
-worker_pack_error (const GError *error)
-{
-  g_autoptr (TdMessage) message = td_error_message (error);
-
-  return td_message_pack (message);
-}
-
 /* Why one rank must add all views of its slices; NULL: it need not. (transfer full) */
 static char *
 worker_one_column (Worker *worker)
@@ -323,9 +315,8 @@ worker_one_column (Worker *worker)
     return g_strdup (N_ ("rows are handed out whole in the mode slices; take the mode slab"));
   if (!worker->job.cluster.ordered) {
     some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
-    return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
-               ? NULL
-               : worker_pack_error (error);
+    return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED) ? NULL
+                                                                            : td_error_pack (error);
   }
   if (!worker_parts_in_order (worker))
     return g_strdup (N_ ("its kernel adds views half a turn or a quarter apart together, and the "
@@ -336,9 +327,8 @@ worker_one_column (Worker *worker)
           N_ ("the ranks have different kernels, and the bits of one process were asked "
               "for; name the device, or take one column"));
   some = td_plan_new_part (worker->engine, worker->scan, &worker->recipe, &part, NULL, &error);
-  return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
-             ? NULL
-             : worker_pack_error (error);
+  return some || !g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED) ? NULL
+                                                                          : td_error_pack (error);
 }
 
 /* How fast a rank is, by what earlier jobs of its device left, if the ranks differ. */

@@ -50,3 +50,5 @@ void td_prefix_error (GError **error, const char *id, ...) G_GNUC_PRINTF (2, 3);
 /* What an error says; one of another domain is its text. (transfer full) */
 TdMessage *td_error_message (const GError *error);
 char *td_error_text (const GError *error, TdNaming naming);
+/* The message as of td_message_pack(). (transfer full) */
+char *td_error_pack (const GError *error);

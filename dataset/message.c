@@ -170,6 +170,12 @@ td_message_new_plain (const char *id)
 }
 
 TdMessage *
+td_message_quoted (const char *text, const char *otherwise)
+{
+  return text && *text ? td_message_new ("%s", text) : td_message_new_plain (otherwise);
+}
+
+TdMessage *
 td_message_ref (TdMessage *message)
 {
   g_atomic_ref_count_inc (&message->references);
@@ -645,4 +651,12 @@ td_error_text (const GError *error, TdNaming naming)
   g_autoptr (TdMessage) message = td_error_message (error);
 
   return td_message_text (message, naming);
+}
+
+char *
+td_error_pack (const GError *error)
+{
+  g_autoptr (TdMessage) message = td_error_message (error);
+
+  return td_message_pack (message);
 }

@@ -24,6 +24,8 @@ TdMessage *td_message_new (const char *id, ...) G_GNUC_PRINTF (1, 2);
 TdMessage *td_message_new_list (const char *id, va_list values) G_GNUC_PRINTF (1, 0);
 /* @id itself is the message: it has fields and no conversions. */
 TdMessage *td_message_new_plain (const char *id);
+/* What somebody else said, as it is; @otherwise where that is NULL or empty: as an @id, plain. */
+TdMessage *td_message_quoted (const char *text, const char *otherwise);
 TdMessage *td_message_ref (TdMessage *message);
 void td_message_unref (TdMessage *message);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdMessage, td_message_unref)

@@ -155,15 +155,9 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
                   path);
     return FALSE;
   }
-  if (stated->n_columns != facts->n_columns || stated->n_rows != facts->n_rows) {
-    td_set_error (
-        error, TD_ERROR_BAD_FILE,
-        "“%s” has %u × %u pixels, but the projections have %u × %u: give the %p that belong "
-        "to this scan",
-        path, stated->n_columns, stated->n_rows, facts->n_columns, facts->n_rows,
-        td_message_new_plain (kind == TD_FRAME_FLAT ? N_ ("flats") : N_ ("darks")));
+  const guint size[2] = { stated->n_columns, stated->n_rows };
+  if (!td_scan_check_size (facts, kind, path, size, error))
     return FALSE;
-  }
   td_scan_note (
       scan, kind == TD_FRAME_FLAT ? N_ ("Flats: %u, the %p of %s") : N_ ("Darks: %u, the %p of %s"),
       stated->n_frames,

@@ -174,17 +174,25 @@ td_h5_label (const char *file, const char *path)
   return g_strdup_printf ("“%s”: the data set “%s”", file, path);
 }
 
-/* A turn's angles, if they are in degrees: half of one to two. */
-static gboolean
-scan_hdf5_turns_in_degrees (const double *angles, gsize n)
+double
+td_h5_extent (const double *values, gsize n)
 {
   double low = INFINITY, high = -INFINITY;
 
   for (gsize i = 0; i < n; i++) {
-    low = fmin (low, angles[i]);
-    high = fmax (high, angles[i]);
+    low = fmin (low, values[i]);
+    high = fmax (high, values[i]);
   }
-  return high - low >= 90 && high - low <= 725;
+  return high - low;
+}
+
+/* A turn's angles, if they are in degrees: half of one to two. */
+static gboolean
+scan_hdf5_turns_in_degrees (const double *angles, gsize n)
+{
+  const double extent = td_h5_extent (angles, n);
+
+  return extent >= 90 && extent <= 725;
 }
 
 double *

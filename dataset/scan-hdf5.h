@@ -31,6 +31,8 @@ void td_h5_scan_take_size (TdScan *scan, TdH5Frames *frames);
 /* “FILE”: /path, for messages. */
 char *td_h5_label (const char *file, const char *path);
 
+/* From the lowest of @n values to the highest. */
+double td_h5_extent (const double *values, gsize n);
 /* @n angles in radians by the data set's unit, checked against those that come with the scan's
    options. NULL with @error. */
 double *td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan,

@@ -339,18 +339,6 @@ try_path (Search *search, const char *path, gsize *n)
 }
 
 static gboolean
-nexus_angles_turns (const double *angles, gsize n)
-{
-  double low = INFINITY, high = -INFINITY;
-
-  for (gsize i = 0; i < n; i++) {
-    low = fmin (low, angles[i]);
-    high = fmax (high, angles[i]);
-  }
-  return n == 1 || high - low > SAME_RAD;
-}
-
-static gboolean
 nexus_angles_same (const double *a, const double *b, gsize n)
 {
   for (gsize i = 0; i < n; i++)
@@ -413,7 +401,7 @@ find_in_data_group (Search *search, gsize *n)
     if (!is_angle_name (names[i]))
       continue;
     angles = try_path (search, path, n);
-    if (angles && nexus_angles_turns (angles, *n)) {
+    if (angles && (*n == 1 || td_h5_extent (angles, *n) > SAME_RAD)) {
       td_scan_note (search->scan, "The file defines no rotation angle; %s was taken.", path);
       return g_steal_pointer (&angles);
     }

@@ -79,6 +79,10 @@ gboolean td_scan_take_angles (TdScan *scan, const char *spec, const char *const 
    @n_views, not so many. Says what to do; a lone image may be a sinogram. */
 gboolean td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,
                                const char *path, guint n_views);
+/* FALSE with @error: the flats or darks at @path are no frames of this scan's detector; else TRUE.
+ */
+gboolean td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const char *path,
+                             const guint size[2], GError **error);
 /* A range of angles for a scan whose own angles come later; good for any number of views. */
 #define TD_ANGLES_LATER "0:0"
 /* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of

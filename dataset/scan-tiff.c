@@ -125,8 +125,7 @@ refuse_several (const char *folder, const GPtrArray *all, GError **error)
       error, TD_ERROR_INVALID,
       all->len > 3
           ? N_ ("“%s” holds several series of images: %s and others; open one file of the one that "
-                "is meant "
-                "instead of the folder")
+                "is meant instead of the folder")
           : N_ ("“%s” holds several series of images: %s; open one file of the one that is meant "
                 "instead of the folder"),
       folder, list->str);
@@ -619,18 +618,10 @@ add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths
   frames = source->frames[kind] = td_tiff_frames_new ();
   if (!td_tiff_frames_add (frames, (const char *const *) paths->pdata, error))
     return FALSE;
+  const guint size[2] = { frames->layout.width, frames->layout.height };
   if (kind != TD_FRAME_PROJECTION
-      && (frames->layout.width != scan->facts.n_columns
-          || frames->layout.height != scan->facts.n_rows)) {
-    td_set_error (
-        error, TD_ERROR_BAD_FILE,
-        "“%s” has %u × %u pixels, but the projections have %u × %u: give the %p that belong "
-        "to this scan",
-        (char *) paths->pdata[0], frames->layout.width, frames->layout.height,
-        scan->facts.n_columns, scan->facts.n_rows,
-        td_message_new_plain (kind == TD_FRAME_FLAT ? N_ ("flats") : N_ ("darks")));
+      && !td_scan_check_size (&scan->facts, kind, paths->pdata[0], size, error))
     return FALSE;
-  }
   if (frames->layout.inverted)
     td_scan_note (scan,
                   "“%s” is stored with white as the lowest value; its values were turned "

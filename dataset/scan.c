@@ -144,6 +144,21 @@ td_scan_complete (const TdScan *scan, GError **error)
 }
 
 gboolean
+td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const char *path,
+                    const guint size[2], GError **error)
+{
+  if (size[0] == facts->n_columns && size[1] == facts->n_rows)
+    return TRUE;
+  td_set_error (
+      error, TD_ERROR_BAD_FILE,
+      "“%s” has %u × %u pixels, but the projections have %u × %u: give the %p that belong "
+      "to this scan",
+      path, size[0], size[1], facts->n_columns, facts->n_rows,
+      td_message_new_plain (kind == TD_FRAME_FLAT ? N_ ("flats") : N_ ("darks")));
+  return FALSE;
+}
+
+gboolean
 td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,
                       const char *path, guint n_views)
 {

@@ -84,10 +84,9 @@ typedef struct {
   guint wide_columns; /* half acquisition: a slice's least columns, since rows that are not in this
                          scan have their axis farther out (some rows of another scan); 0: any */
   guint8 *absent;     /* n_views: not 0 where a view is not in the files; NULL: all are there */
-  char
-      *absent_why; /* the first reason, as a clause for td_message_words(); NULL: none is missing */
-  char **sources;  /* the files that are read, and what the user named for them: no result may
-                      replace one. NULL-terminated; NULL: none */
+  char *absent_why;   /* the first reason, a clause for td_message_words(); NULL: all are there */
+  char **sources;     /* the files that are read, and what the user named for them: no result may
+                         replace one. NULL-terminated; NULL: none */
   TdGeometry geometry;
   TdMessage **notes; /* for the user: which of two contradicting sources was taken, what was
                         guessed, what was skipped */

@@ -4,6 +4,14 @@
 #include "dataset/scan.h"
 #include "tests/common/cone-plain.h"
 
+/* The beam of tests that want any cone. */
+#define TD_TEST_CONE_BEAM                                                                          \
+  ((TdGeometry) { .beam = TD_BEAM_CONE,                                                            \
+                  .pixel_width_mm = 0.4,                                                           \
+                  .pixel_height_mm = 0.4,                                                          \
+                  .source_axis_mm = 300,                                                           \
+                  .source_detector_mm = 450 })
+
 /* A cone-beam scan in memory, with all that was measured at hand. */
 typedef struct {
   TdGeometry geometry;

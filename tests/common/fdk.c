@@ -6,6 +6,7 @@
 
 #include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
+#include "cone-scan.h"
 #include "devices.h"
 #include "pipeline.h"
 
@@ -26,11 +27,7 @@ td_fdk_test_begin (const char *name)
   spec.n_views = 36;
   spec.range_deg = 360;
   spec.logged = TRUE;
-  spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
-                                 .pixel_width_mm = 0.4,
-                                 .pixel_height_mm = 0.4,
-                                 .source_axis_mm = 300,
-                                 .source_detector_mm = 450 };
+  spec.geometry = TD_TEST_CONE_BEAM;
   td_fdk_scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);
 }

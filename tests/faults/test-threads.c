@@ -6,6 +6,7 @@
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
+#include "tests/common/cone-scan.h"
 #include "tests/unit/test-folder.h"
 
 /* A process that gets no more threads: every job ends well with fewer, or with one sentence and
@@ -45,11 +46,7 @@ make_scan (TdBeam beam)
   spec.n_views = 30;
   if (beam == TD_BEAM_CONE) {
     spec.range_deg = 360;
-    spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
-                                   .pixel_width_mm = 0.4,
-                                   .pixel_height_mm = 0.4,
-                                   .source_axis_mm = 300,
-                                   .source_detector_mm = 450 };
+    spec.geometry = TD_TEST_CONE_BEAM;
   }
   TdScan *scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);

@@ -19,6 +19,7 @@
 #include "dataset/geometry-file.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-private.h"
+#include "tests/common/cone-scan.h"
 #include "test-folder.h"
 
 /* What people or files wrote, and what is called so everywhere. Such are quoted words, options with
@@ -243,11 +244,7 @@ marked_scan (guint change)
   if (change == 3) {
     spec.phantom = "ellipsoids";
     spec.range_deg = 360;
-    spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
-                                   .pixel_width_mm = 0.4,
-                                   .pixel_height_mm = 0.4,
-                                   .source_axis_mm = 300,
-                                   .source_detector_mm = 450 };
+    spec.geometry = TD_TEST_CONE_BEAM;
   }
   TdScan *scan = td_phantom_scan_new (&spec, NULL);
   if (change == 4)

@@ -14,6 +14,7 @@
 #include "compute/recipe/json.h"
 #include "dataset/angles.h"
 #include "engine-scans.h"
+#include "tests/common/cone-scan.h"
 #include "tests/common/devices.h"
 
 #define COLUMNS 64
@@ -150,11 +151,7 @@ case_scan (Change change)
   if (change == CONE) {
     spec.phantom = "ellipsoids";
     spec.range_deg = 360;
-    spec.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
-                                   .pixel_width_mm = 0.4,
-                                   .pixel_height_mm = 0.4,
-                                   .source_axis_mm = 300,
-                                   .source_detector_mm = 450 };
+    spec.geometry = TD_TEST_CONE_BEAM;
   }
   TdScan *scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);

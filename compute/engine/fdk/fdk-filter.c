@@ -178,7 +178,6 @@ static gboolean
 filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **error)
 {
   const TdFdkPlan *fdk = run->fdk;
-  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
   Stage stage = { .run = run, .device = device, .input = *fdk->input };
   const gint64 start = g_get_monotonic_time ();
   const guint first = *row;
@@ -196,8 +195,7 @@ filter_from (TdFdkRun *run, TdDevice *device, guint step, guint *row, GError **e
   }
   close_stage (&stage);
   g_autofree char *key = td_fdk_filter_rate_key (device);
-  const double bytes
-      = (double) (*row - first) * fdk->input->task.n_views * facts->n_columns * sizeof (float);
+  const double bytes = (double) td_fdk_filtered_bytes (fdk->input, *row - first);
   if (ok && bytes > (64 << 20) && td_job_is_warm (run->job))
     td_engine_set_rate (run->plan->engine, key, bytes, (g_get_monotonic_time () - start) * 1e-6);
   return ok;

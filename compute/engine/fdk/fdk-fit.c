@@ -37,18 +37,6 @@ parts_of (guint64 whole, guint64 part)
   return (guint) ((whole + part - 1) / part);
 }
 
-static guint64
-fdk_fit_row_bytes (const TdFdkPlan *fdk)
-{
-  return (guint64) fdk->input->task.n_views * fdk->input->task.n_columns * sizeof (float);
-}
-
-static guint64
-fdk_fit_read_bytes (const TdFdkInput *input)
-{
-  return (guint64) input->task.n_views * td_scan_facts (input->scan)->n_columns * sizeof (float);
-}
-
 /* Rows to read at once on the host. Of turned frames (scan-turned.h) that are not copied any few
    cost as much as all:
    @most. */
@@ -212,7 +200,8 @@ fdk_fit_shrink (TdFdkPlan *fdk, gboolean sent)
   if (fdk->fit.cached && fdk->fit.cached_chunks > least_chunks (fdk))
     fdk->fit.cached_chunks = MAX (least_chunks (fdk), fdk->fit.cached_chunks * 3 / 4);
   else if (sent && fdk->scheme.filter_on_device && !fdk->gathered
-           && fdk->fit.filter_rows * fdk_fit_row_bytes (fdk) >= 2 * LEAST_FILTER_BYTES)
+           && fdk->fit.filter_rows * td_fdk_filtered_bytes (fdk->input, 1)
+                  >= 2 * LEAST_FILTER_BYTES)
     set_filter_rows (fdk, fdk->fit.filter_rows / 2);
   else if (fdk->fit.batch >= 2 * (sent ? GOOD_SENT_BATCH : GOOD_BATCH))
     set_batch (fdk, fdk->fit.batch / 2);
@@ -332,7 +321,7 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
   const TdConeTask *task = &fdk->input->task;
   const guint nz = fdk->input->n_slices, n = plan->devices->len, n_rows = fdk->input->n_rows;
   const gboolean any_cpu = any_device (plan->devices, fdk_fit_is_cpu);
-  const guint64 row = fdk_fit_row_bytes (fdk);
+  const guint64 row = td_fdk_filtered_bytes (fdk->input, 1);
   const guint64 chunk = fdk->fit.cached ? CHUNK_BYTES << (row > CHUNK_BYTES / 8)
                                         : reading_bytes (fdk, td_plan_host_budget (plan) / 8);
 
@@ -394,7 +383,7 @@ block_rows (const TdPlan *plan, const TdFdkPlan *fdk, guint64 left)
   return MIN (facts->n_rows,
               fdk->fit.chunk_rows
                   + (guint) (MIN (reading_bytes (fdk, left / 4), left / 4 / plan->devices->len)
-                             / fdk_fit_read_bytes (fdk->input)));
+                             / td_fdk_read_bytes (fdk->input, 1)));
 }
 
 /* What all of this takes. */
@@ -403,7 +392,7 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
 {
   const GPtrArray *devices = plan->devices;
   TdFdkFit *fit = &fdk->fit;
-  const guint64 read = fdk_fit_read_bytes (fdk->input);
+  const guint64 read = td_fdk_read_bytes (fdk->input, 1);
 
   fit->filter_bytes = filter_bytes (plan, fdk);
   fit->device_bytes = fit->host_bytes = 0;

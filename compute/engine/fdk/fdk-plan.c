@@ -246,6 +246,13 @@ td_fdk_rows_fit (const TdFdkInput *input, guint from_rows)
 }
 
 guint64
+td_fdk_read_bytes (const TdFdkInput *input, guint n)
+{
+  return (guint64) n * input->task.n_views * td_scan_facts (input->scan)->n_columns
+         * sizeof (float);
+}
+
+guint64
 td_fdk_filtered_bytes (const TdFdkInput *input, guint n)
 {
   return (guint64) n * input->task.n_views * input->task.n_columns * sizeof (float);

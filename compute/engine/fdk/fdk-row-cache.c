@@ -252,8 +252,7 @@ row_cache_fill (TdFdkRowCache *cache, TdRowRange range, float *to, GError **erro
 {
   TdFdkRun *run = cache->device->run;
   const TdFdkPlan *fdk = run->fdk;
-  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
-  const gsize row = (gsize) fdk->input->task.n_views * facts->n_columns;
+  const gsize row = td_fdk_read_bytes (fdk->input, 1) / sizeof (float);
 
   TdFdkReader reader = { run, cache->device->index, run->fdk->input };
   const TdRowsOrigin origin = { td_fdk_read, &reader, row };
@@ -289,8 +288,7 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
 {
   TdFdkRun *run = cache->device->run;
   TdFdkChunk *chunk = &cache->chunks[index];
-  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
-  const guint64 row = (guint64) run->fdk->input->task.n_views * facts->n_columns * sizeof (float);
+  const guint64 row = td_fdk_read_bytes (run->fdk->input, 1);
   const gboolean used = chunk->data != NULL;
   const TdFdkSpan span = row_cache_span (cache, index);
   float *staging = td_fdk_ring_next (&cache->ring, error);
@@ -367,7 +365,6 @@ static gboolean
 filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
 {
   TdFdkRun *run = cache->device->run;
-  const TdScanFacts *facts = td_scan_facts (run->fdk->scan);
   TdFdkChunk *chunk = &cache->chunks[index];
   TdQueue *queue = cache->queue;
   const TdFdkSpan span = row_cache_span (cache, index);
@@ -382,8 +379,7 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
   TdEvent *filtered = td_event_record (queue, error);
   if (!filtered)
     return FALSE;
-  cache->filtered_bytes += (double) span.from.count * run->fdk->input->task.n_views
-                           * facts->n_columns * sizeof (float);
+  cache->filtered_bytes += (double) td_fdk_filtered_bytes (run->fdk->input, span.from.count);
   td_monitor_lock (&run->monitor);
   chunk->filtered = filtered;
   chunk->here = TRUE;

@@ -786,8 +786,7 @@ fdk_run_attempt (TdFdkRun *run)
 {
   const TdFdkPlan *fdk = run->fdk;
   gint64 bytes = run->projections ? (gint64) td_fdk_store_bytes (fdk) : 0;
-  const guint64 block = (guint64) fdk->fit.block_rows * fdk->input->task.n_views
-                        * fdk->input->task.n_columns * sizeof (float);
+  const guint64 block = td_fdk_read_bytes (fdk->input, fdk->fit.block_rows);
   bytes += run->downloads->n * run->downloads->bytes
            + run->plan->devices->len * (TD_FDK_RING * fdk->fit.ring_bytes + block);
   if (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY)

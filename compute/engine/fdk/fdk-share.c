@@ -71,12 +71,6 @@ sum_rate (const TdPlan *plan, double bytes)
 /* ── The task's sizes ── */
 
 static double
-fdk_share_row_bytes (const TdFdkInput *input)
-{
-  return (double) input->task.n_views * input->task.n_columns * sizeof (float);
-}
-
-static double
 fdk_share_volume_bytes (const TdFdkInput *input)
 {
   return (double) input->n_slices * input->task.ny * input->task.nx * sizeof (float);
@@ -94,7 +88,7 @@ static gboolean
 filters_on_device (TdPlan *plan, const TdFdkInput *input)
 {
   const TdFilterPlace wish = plan->recipe.filter_on;
-  const double bytes = input->n_rows * fdk_share_row_bytes (input);
+  const double bytes = (double) td_fdk_filtered_bytes (input, input->n_rows);
   g_autoptr (GPtrArray) host = td_engine_devices (plan->engine, "host", NULL);
   gboolean gpus = TRUE;
   double device = 0;
@@ -144,7 +138,8 @@ static Cost
 cost_of_own (const TdPlan *plan, const TdFdkPlan *fdk)
 {
   const TdFdkInput *input = fdk->input;
-  const double row = fdk_share_row_bytes (input), volume = fdk_share_volume_bytes (input);
+  const double row = (double) td_fdk_filtered_bytes (input, 1),
+               volume = fdk_share_volume_bytes (input);
   Cost cost = { 0 };
 
   for (guint d = 0; d < plan->devices->len; d++) {
@@ -180,7 +175,8 @@ cost_of_taking (const TdPlan *plan, const TdFdkPlan *fdk)
   const TdFdkInput *input = fdk->input;
   const guint n = plan->devices->len;
   const gboolean whole = fdk->scheme.share == TD_SHARE_VOLUME;
-  const double row = fdk_share_row_bytes (input), volume = fdk_share_volume_bytes (input);
+  const double row = (double) td_fdk_filtered_bytes (input, 1),
+               volume = fdk_share_volume_bytes (input);
   const double filtered = input->n_rows * row, updates = fdk_share_updates (input);
   g_autoptr (TdDevice) host = td_plan_host (plan, NULL);
   TdDevice *filters = fdk->scheme.filter_on_device || !host ? plan->devices->pdata[0] : host;

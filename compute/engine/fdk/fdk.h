@@ -167,7 +167,8 @@ TdFdkSpan td_fdk_span_all (const TdFdkInput *input);
 guint td_fdk_most_rows (const TdFdkInput *input, guint row, guint step);
 /* Bytes of a buffer for @n rows, which come as @from_rows of the scan and leave filtered. */
 guint64 td_fdk_rows_bytes (const TdFdkInput *input, guint from_rows, guint n);
-/* Bytes of @n filtered rows. */
+/* Bytes of @n rows as they are read, and filtered. */
+guint64 td_fdk_read_bytes (const TdFdkInput *input, guint n);
 guint64 td_fdk_filtered_bytes (const TdFdkInput *input, guint n);
 /* Bytes of a chunk. */
 guint64 td_fdk_chunk_bytes (const TdFdkPlan *fdk);
