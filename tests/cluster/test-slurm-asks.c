@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* When Slurm is asked and what its answers mean, with commands that are none and a clock that
+   stands still until it is set. */
+#include <glib/gstdio.h>
+
+#include "cluster/slurm.h"
+#include "dataset/error.h"
+#include "tests/unit/test-folder.h"
+
+static TestFolder *folder;
+static gint64 now_us = 1000 * G_USEC_PER_SEC;
+
+gint64 g_get_monotonic_time (void); /* for the library that is tested, too */
+
+gint64
+g_get_monotonic_time (void)
+{
+  return now_us;
+}
+
+static void
+after (double seconds)
+{
+  now_us += (gint64) (seconds * G_USEC_PER_SEC);
+}
+
+/* A command tells that it was asked, and about whom; then it says what its file holds. */
+static void
+say (const char *command, const char *text, int status)
+{
+  g_autofree char *program = test_folder_file (folder, command);
+  g_autofree char *script
+      = g_strdup_printf ("#!/bin/sh\nfor last; do :; done\n"
+                         "[ %s = sacct ] && last=$5\n" /* sacct -n -X -P -j ID … */
+                         "echo \"%s $last\" >>'%s/asked'\ncat <<'END'\n%sEND\n"
+                         "[ %d = 0 ] || echo \"$0 is tired\" | sed 's|.*/||' >&2\nexit %d\n",
+                         command, command, folder->path, text, status, status);
+
+  g_assert_true (g_file_set_contents (program, script, -1, NULL));
+  g_assert_cmpint (g_chmod (program, 0700), ==, 0);
+}
+
+/* A host of its own for each test: what is known of one says nothing of another. */
+static TdShell *
+host (const char *name)
+{
+  g_autofree char *prelude = g_strdup_printf ("PATH='%s':$PATH; host=%s", folder->path, name);
+
+  say ("scontrol", "", 1);
+  say ("sacct", "", 0);
+  return td_shell_get (NULL, NULL, prelude);
+}
+
+/* Asks about a job, and checks what came of it and which commands ran. */
+static void
+assert_asks (TdShell *shell, const char *id, guint patience_s, TdSlurmPhase phase,
+             const char *commands)
+{
+  g_autofree char *log = test_folder_file (folder, "asked"), *asked = NULL;
+  g_auto (TdSlurmState) state = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (g_file_set_contents (log, "", 0, NULL));
+  td_slurm_ask (shell, id, patience_s, &state, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (g_file_get_contents (log, &asked, NULL, NULL));
+  g_assert_cmpstr (g_strdelimit (asked, "\n", ';'), ==, commands);
+  g_assert_cmpint (state.phase, ==, phase);
+}
+
+#define SQUEUE "squeue %i|%T|%r;"
+
+/* One squeue for all jobs, every 15 s; what has ended is not asked about again. */
+static void
+test_queue (void)
+{
+  TdShell *shell = host ("queue");
+
+  say ("squeue", "7|RUNNING|None\n8|PENDING|Resources\n9|COMPLETED|None\n", 0);
+  assert_asks (shell, "7", 0, TD_SLURM_RUNNING, SQUEUE);
+  assert_asks (shell, "8", 0, TD_SLURM_PENDING, "");
+  after (14.999);
+  assert_asks (shell, "8", 0, TD_SLURM_PENDING, "");
+  after (0.001);
+  say ("squeue", "8|RUNNING|None\n9|COMPLETED|None\n", 0);
+  assert_asks (shell, "9", 1, TD_SLURM_ENDED, "");
+  assert_asks (shell, "8", 0, TD_SLURM_RUNNING, SQUEUE);
+  assert_asks (shell, "9", 1, TD_SLURM_ENDED, "");
+}
+
+/* A job that is looked at closely is asked about alone, so often and no oftener. */
+static void
+test_patience (void)
+{
+  TdShell *shell = host ("patience");
+
+  say ("squeue", "7|RUNNING|None\n8|RUNNING|None\n", 0);
+  say ("scontrol", "JobId=7 JobName=a b UserId=me(1) JobState=RUNNING Reason=None Requeue=1\n", 0);
+  assert_asks (shell, "7", 5, TD_SLURM_RUNNING, SQUEUE "scontrol 7;");
+  after (4.999);
+  assert_asks (shell, "7", 5, TD_SLURM_RUNNING, "");
+  assert_asks (shell, "8", 5, TD_SLURM_RUNNING, "");
+  assert_asks (shell, "7", 0, TD_SLURM_RUNNING, "");
+  after (0.001);
+  say ("scontrol", "JobId=7 JobName=a JobState=TIMEOUT Reason=TimeLimit Requeue=1\n", 0);
+  assert_asks (shell, "7", 5, TD_SLURM_ENDED, "scontrol 7;");
+  after (9);
+  assert_asks (shell, "7", 5, TD_SLURM_ENDED, "");
+}
+
+/* A job that squeue does not list: scontrol, then the accounts; at first every 4 s. */
+static void
+test_unlisted (void)
+{
+  TdShell *shell = host ("unlisted");
+
+  say ("squeue", "", 0);
+  say ("sacct", "7|CANCELLED by 0|None\n", 0);
+  assert_asks (shell, "7", 0, TD_SLURM_ENDED, SQUEUE "scontrol 7;sacct 7;");
+  say ("sacct", "", 0);
+  assert_asks (shell, "8", 0, TD_SLURM_UNKNOWN, "");
+  after (3.999);
+  assert_asks (shell, "8", 0, TD_SLURM_UNKNOWN, "");
+  after (0.001);
+  assert_asks (shell, "8", 0, TD_SLURM_UNKNOWN, "scontrol 8;sacct 8;");
+  after (5);
+  assert_asks (shell, "8", 0, TD_SLURM_UNKNOWN, ""); /* known to be unknown, until squeue runs */
+  after (6);
+  assert_asks (shell, "8", 0, TD_SLURM_UNKNOWN, SQUEUE "scontrol 8;sacct 8;");
+}
+
+static void
+test_refused (void)
+{
+  TdShell *shell = host ("refused");
+  g_auto (TdSlurmState) state = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  say ("squeue", "7|RUNNING|None\n", 1);
+  g_assert_false (td_slurm_ask (shell, "7", 5, &state, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  g_assert_cmpstr (error->message, ==, "squeue on this computer says: squeue is tired");
+  g_assert_null (state.state);
+}
+
+/* Slurm's words, what they are to a job, and what is said of its end. */
+static void
+test_words (void)
+{
+  static const struct {
+    const char *word, *reason;
+    TdSlurmPhase phase;
+    const char *says;
+  } words[] = {
+    { "PENDING", "Priority", TD_SLURM_PENDING, "Slurm says PENDING, Priority" },
+    { "REQUEUED", "None", TD_SLURM_PENDING, "Slurm says REQUEUED" },
+    { "SPECIAL_EXIT", "", TD_SLURM_PENDING, "Slurm says SPECIAL_EXIT" },
+    { "RESV_DEL_HOLD", "None", TD_SLURM_PENDING, "Slurm says RESV_DEL_HOLD" },
+    { "CONFIGURING", "None", TD_SLURM_RUNNING, "Slurm says CONFIGURING" },
+    { "COMPLETING", "None", TD_SLURM_RUNNING, "Slurm says COMPLETING" },
+    { "RESIZING", "None", TD_SLURM_RUNNING, "Slurm says RESIZING" },
+    { "COMPLETED", "None", TD_SLURM_ENDED, "Slurm says COMPLETED" },
+    { "FAILED", "NonZeroExitCode", TD_SLURM_ENDED, "Slurm says FAILED, NonZeroExitCode" },
+    { "TIMEOUT", "TimeLimit", TD_SLURM_ENDED, "Slurm says TIMEOUT: the job reached its wall time" },
+    { "CANCELLED by 0", "None", TD_SLURM_ENDED,
+      "Slurm says CANCELLED by 0: the job was cancelled" },
+    { "NODE_FAIL", "None", TD_SLURM_ENDED, "Slurm says NODE_FAIL: a node failed" },
+    { "OUT_OF_MEMORY", "None", TD_SLURM_ENDED, "Slurm says OUT_OF_MEMORY: a node ran out of" },
+    { "DEADLINE", "None", TD_SLURM_ENDED, "Slurm says DEADLINE: the job's deadline passed" },
+  };
+  TdShell *shell = host ("words");
+  g_autoptr (GString) lines = g_string_new ("no job\n|RUNNING|None\n99||None\n");
+
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++)
+    g_string_append_printf (lines, "%u|%s|%s\n", i, words[i].word, words[i].reason);
+  say ("squeue", lines->str, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++) {
+    g_autofree char *id = g_strdup_printf ("%u", i);
+    g_auto (TdSlurmState) state = { 0 };
+    g_autoptr (GError) error = NULL;
+    td_slurm_ask (shell, id, 0, &state, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpint (state.phase, ==, words[i].phase);
+    g_assert_cmpstr (state.state, ==, words[i].word);
+    g_autoptr (TdMessage) message = td_slurm_explain (&state);
+    g_autofree char *text = td_message_text (message, NULL);
+    g_assert_true (g_str_has_prefix (text, words[i].says));
+  }
+  g_assert_null (td_slurm_explain (&(TdSlurmState) { 0 }));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  folder = test_folder_new ();
+  g_test_add_func ("/slurm/queue", test_queue);
+  g_test_add_func ("/slurm/patience", test_patience);
+  g_test_add_func ("/slurm/unlisted", test_unlisted);
+  g_test_add_func ("/slurm/refused", test_refused);
+  g_test_add_func ("/slurm/words", test_words);
+  const int status = g_test_run ();
+  test_folder_free (folder);
+  return status;
+}
