@@ -43,7 +43,7 @@ make_voxels (void)
 }
 
 static char *
-save_volume (const char *name, TdVolumeFormat format)
+save_volume (const char *name, TdVolumeFormat format, guint n_slices)
 {
   char *path = g_build_filename (td_test_folder (), name, NULL);
   const TdVolumeSpec spec = { .path = path,
@@ -51,13 +51,13 @@ save_volume (const char *name, TdVolumeFormat format)
                               .bits = 32,
                               .nx = NX,
                               .ny = NY,
-                              .n_slices = N,
+                              .n_slices = n_slices,
                               .voxel_mm = 0.01,
                               .units = "1/mm" };
   g_autoptr (GError) error = NULL;
   g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
 
-  g_assert_true (td_volume_writer_write (writer, 0, N, voxels, &error));
+  g_assert_true (td_volume_writer_write (writer, 0, n_slices, voxels, &error));
   g_assert_true (td_volume_writer_finish (writer, NULL, &error));
   return path;
 }
@@ -323,12 +323,65 @@ test_raw (void)
   assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
 }
 
+typedef struct {
+  gboolean stops, is_open;
+} Another;
+
+/* As it is when it begins to be shown: nothing of the volume before it is left. */
+static void
+on_another (TdVolumeBrowser *opened, Another *another)
+{
+  static const char *const names[] = { "x", "y", "z" };
+  GtkProgressBar *bar = td_test_part (browser, "survey_bar");
+
+  another->is_open = TRUE;
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (browser, "name")), ==, "few");
+  g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (browser, "facts")), "× 9 voxels"));
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (browser, "survey")), ==, "");
+  g_assert_true (gtk_widget_get_visible (td_test_part (browser, "survey_box")));
+  g_assert_cmpfloat (gtk_progress_bar_get_fraction (bar), ==, 0);
+  for (guint i = 0; i < 3; i++)
+    g_assert_null (td_image_pane_get_image (pane (names[i])));
+  if (another->stops)
+    td_test_click (td_test_button (browser, "Stop measuring"));
+}
+
+static gboolean
+another_has_figures (gpointer another)
+{
+  return ((Another *) another)->is_open && survey_is_there (NULL);
+}
+
+/* Another volume in the same window, whose figures are stopped at first. */
+static void
+test_another (void)
+{
+  g_autofree char *path = save_volume ("few", TD_VOLUME_BIGTIFF, 9);
+
+  td_test_wait (survey_is_there, NULL, "the figures of the volume before");
+  g_autofree char *before = g_strdup (gtk_label_get_text (td_test_part (browser, "survey")));
+  for (guint i = 0; i < 2; i++) {
+    Another another = { .stops = i == 0 };
+    gulong handler = g_signal_connect (browser, "opened", G_CALLBACK (on_another), &another);
+    td_volume_browser_open (browser, path, NULL);
+    td_test_wait (another_has_figures, &another, "the figures of another volume");
+    g_signal_handler_disconnect (browser, handler);
+    const char *figures = gtk_label_get_text (td_test_part (browser, "survey"));
+    g_assert_true (another.stops == g_str_equal (figures, "The whole volume was not measured."));
+    g_assert_cmpstr (figures, !=, before);
+    g_assert_false (gtk_widget_get_visible (td_test_part (browser, "survey_box")));
+    td_test_wait (planes_are_settled, NULL, "the planes");
+    g_assert_cmpfloat (td_image_pane_get_image (pane ("z"))->pixels[0], ==, voxel (0, 0, 4));
+    g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "4 of 9");
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   make_voxels ();
-  g_autofree char *path = save_volume ("slices", TD_VOLUME_TIFF_STACK);
+  g_autofree char *path = save_volume ("slices", TD_VOLUME_TIFF_STACK, N);
   TdApplication *application = td_test_start ();
   open_window (path);
   g_test_add_func ("/volume-browser/planes", test_planes);
@@ -337,6 +390,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/measures", test_measures);
   g_test_add_func ("/volume-browser/play", test_play);
   g_test_add_func ("/volume-browser/raw", test_raw);
+  g_test_add_func ("/volume-browser/another", test_another);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (window));
   gtk_window_close (GTK_WINDOW (td_test_window));
