@@ -1,32 +1,39 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Counts how many small faults the tests notice: mutants.py [--count N] [--seed N] [ROOM…].
+"""Counts how many small faults the tests notice: mutants.py [--count N] [--seed N] [FOLDER…].
 
-The script copies the sources, changes one place of the copy at a time, builds what depends on it and runs
-the tests of that file's room. A mutant that no test notices is printed with its place. At the end there is a
-line for each room: how many mutants were noticed. docs/reliability.md says how to read it.
+The script copies the sources twice. One copy is built with gcov, and runs every quick test once: so it is
+known which tests run which lines. In the other copy one place is changed at a time, what depends on it is
+built, and the quick tests that run its line are run. A mutant that no test notices is printed with its place.
+At the end there is a line for each folder: how many mutants were noticed. docs/reliability.md says how to
+read it.
 
-A mutant that does not compile, or that compiles to the same program, is replaced by another one.
+A mutant that does not compile, or that compiles to the same program, is replaced by another one. A test
+begins each time with the caches that it left without any change, and has failed when it fails twice.
 """
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import hashlib
 import itertools
 import json
 import os
+import pickle
 import queue
 import random
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-# Which tests cover a room. The first prefix that a file's path begins with decides.
-ROOMS = (
+FOLDERS = ("kernels/", "compute/", "dataset/", "cluster/", "ui/")
+# Which tests run a kernel, which gcov does not see. The first prefix that a file's path begins with decides.
+KERNELS = (
     ("kernels/rings", ("rings", "rings-offsets")),
     ("kernels/prepare", ("prepare-scans", "prepare")),
     ("kernels/paganin", ("paganin",)),
@@ -35,77 +42,9 @@ ROOMS = (
     ("kernels/cone-rectify", ("cone-rectify", "cone")),
     ("kernels/cone", ("cone", "cone-cuts")),
     ("kernels/rays", ("rays",)),
-    ("kernels", ("parallel-random", "pipeline", "backproject")),
-    ("compute/prepare/rings/rings-shade", ("rings-shade", "rings", "prepare")),
-    ("compute/prepare/rings", ("rings", "rings-offsets", "prepare")),
-    ("compute/prepare/paganin", ("paganin", "prepare")),
-    ("compute/prepare/step-paganin", ("paganin", "prepare")),
-    ("compute/prepare", ("prepare-scans", "paganin", "prepare")),
-    ("compute/parallel/fourier", ("fourier",)),
-    ("compute/parallel/tun", ("tune",)),
-    ("compute/parallel/host-backproject", ("parallel-random", "backproject-avx2", "backproject-plain")),
-    ("compute/parallel/tria", ("tune", "backproject")),
-    ("compute/parallel/family-", ("family-limits", "parallel-random", "tune", "pipeline", "backproject", "families")),
-    ("compute/parallel", ("parallel-random", "tune", "pipeline", "backproject")),
-    ("compute/cone/cone-host", ("cone", "cone-plain", "cone-cuts", "cone-random")),
-    ("compute/cone/cone-rect", ("cone-rectify", "cone", "cone-random")),
-    ("compute/cone/cone-device", ("family-limits", "cone", "cone-cuts", "cone-random")),
-    ("compute/cone", ("cone", "cone-cuts", "cone-random")),
-    ("compute/iterative", ("rays", "solver", "iterative", "iterative-group", "iterative-start", "iterative-fit")),
-    ("compute/axis", ("axis-formulas", "axis-methods", "axis-overlap", "axis")),
-    ("compute/recipe", ("recipe",)),
-    ("compute/engine/advice", ("advice-limits", "advice")),
-    ("compute/engine/iterative", ("iterative-fit", "iterative", "iterative-group", "iterative-start")),
-    ("compute/engine/fdk", ("fdk-notes", "fdk-fit", "fdk", "cone-random", "cone-once", "plans", "fdk-faults",
-                            "engine-jobs")),
-    ("compute/engine/fbp", ("fbp-fit", "engine", "plans", "region", "engine-jobs", "fbp-faults", "previews")),
-    ("compute/engine/preview", ("advice-limits", "coarse", "previews", "engine", "plans")),
-    ("compute/engine", ("job-facts", "engine-keeps", "plan-notes", "engine", "plans", "region", "cone-random",
-                        "engine-jobs", "cone-once", "fbp-faults", "previews", "fdk", "turn")),
-    ("compute/lab", ("lab-report", "lab", "lab-cone", "cli-lab")),
-    ("compute/device/device-probe", ("drivers",)),
-    ("compute/device/nvrtc", ("cuda", "nvrtc-some")),
-    ("compute/device/cuda", ("cuda", "device")),
-    ("compute/device", ("device", "device-program", "device-fft", "drivers")),
-    ("compute/stored-samples", ("stored-samples",)),
-    ("compute/angles", ("angles",)),
-    ("compute/filter", ("filter", "row-filter")),
-    ("compute/row-", ("row-filter", "half-acquisition")),
-    ("compute", ("filter", "angles", "row-filter", "half-acquisition")),
-    ("dataset/geometry", ("scan", "geometries", "cone-readers", "cone-matrices")),
-    ("dataset/phantom", ("phantom-scan", "phantom")),
-    ("dataset/output", ("output", "volume")),
-    ("dataset/hdf5", ("hdf5", "hdf5-files", "hdf5-absent", "hdf5-storage", "files-written", "volume")),
-    ("dataset/json", ("json", "recipe", "scan")),
-    ("dataset", ("scan", "scan-found", "scan-values", "scan-view", "tiff", "hdf5", "hdf5-files", "hdf5-absent",
-                 "volume", "volume-cut", "phantom", "phantom-scan", "message", "output", "angles", "geometries")),
-    ("cluster/remote", ("cluster-remote-local",)),
-    ("cluster/shell", ("shell", "cluster-remote-local")),
-    ("cluster/launch", ("cluster-remote-local",)),
-    ("cluster/watch", ("worker",)),
-    ("cluster/profile", ("profile", "cluster-remote-local", "job-file")),
-    ("cluster/jobs-index", ("cluster-remote-local",)),
-    ("cluster/batch", ("batch-row", "cli-batch", "window-batch")),
-    ("cluster/slurm", ("cluster-remote-slurm",)),
-    ("cluster/own", ("window-jobs", "window-batch")),
-    ("cluster/model", ("cluster-model",)),
-    ("cluster", ("grid", "cluster-model", "job-file", "worker")),
-    ("ui/lab", ("window-lab",)),
-    ("ui/axis", ("axis-answer", "window-centre", "window-use")),
-    ("ui/quantity", ("figures",)),
-    ("ui/file-row", ("rows", "window-use", "window-flow")),
-    ("ui/number-row", ("rows", "window-steps")),
-    ("ui/centre", ("window-centre", "window-use")),
-    ("ui/job", ("window-jobs", "window-batch")),
-    ("ui/batch", ("window-batch",)),
-    ("ui/remote", ("window-cluster", "window-jobs")),
-    ("ui/orbit", ("orbit", "window-geometry")),
-    ("ui/geometry", ("window-geometry", "orbit")),
-    ("ui/detector", ("window-geometry",)),
-    ("ui/volume", ("volume-browser", "window-use", "window")),
-    ("ui/slice-", ("picture", "volume-browser", "window-use", "window")),
-    ("ui", ("latest", "coarse", "picture", "target", "window-steps", "window-use", "window-flow", "window-opening",
-            "window", "window-centre", "window-access", "tuning")),
+    ("kernels/stored", ("stored-samples",)),
+    ("kernels/check", ("device", "device-program")),
+    ("kernels", ("parallel-random", "pipeline", "backproject", "device-fft")),
 )
 # Built from, not tested for what it computes.
 LEFT_OUT = ("compute/bench/", "kernels/dialect/")
@@ -137,11 +76,8 @@ CHANGES = (
 Mutant = collections.namedtuple("Mutant", "path line column old new")
 
 
-def room_of(path):
-    for prefix, tests in ROOMS:
-        if path.startswith(prefix):
-            return prefix, tests
-    return None, ()
+def folder_of(path):
+    return "/".join(os.path.dirname(path).split("/")[:2])
 
 
 def code_of(text):
@@ -171,7 +107,7 @@ def in_turns(mutants):
     """The folders take turns, so that a large one has no more mutants than a small one."""
     folders = collections.defaultdict(list)
     for mutant in mutants:
-        folders["/".join(os.path.dirname(mutant.path).split("/")[:2])].append(mutant)
+        folders[folder_of(mutant.path)].append(mutant)
     rows = itertools.zip_longest(*(folders[name] for name in sorted(folders)))
     return [mutant for row in rows for mutant in row if mutant]
 
@@ -179,73 +115,93 @@ def in_turns(mutants):
 class Copy:
     """One copy of the sources with a build of its own."""
 
-    def __init__(self, root, folder, files, ninja, rooms):
-        self.root, self.folder, self.ninja = root, folder, ninja
-        wanted = lambda room: not rooms or any(name.startswith(room) for name in rooms)
-        enabled = lambda room: "enabled" if wanted(room) else "disabled"
+    def __init__(self, root, folder, files, ninja, options=()):
+        self.folder, self.ninja = folder, ninja
         for path in files:
             to = os.path.join(folder, path)
             os.makedirs(os.path.dirname(to), exist_ok=True)
             shutil.copy2(os.path.join(root, path), to)
         self.build = os.path.join(folder, "build")
-        subprocess.run(["meson", "setup", self.build, folder, f"-Dgui={enabled('ui')}", f"-Dmpi={enabled('cluster')}",
-                        "-Dwerror=false", "-Ddebug=false"], check=True, stdout=subprocess.DEVNULL)
+        if not os.path.exists(os.path.join(self.build, "build.ninja")):
+            subprocess.run(["meson", "setup", self.build, folder, "-Dgui=enabled", "-Dmpi=enabled", "-Dwerror=false",
+                            "-Ddebug=false", *options], check=True, stdout=subprocess.DEVNULL)
         self.tests = {test["name"]: test for test in self.ask("--tests")
-                      if "tomodesk:slow" not in test["suite"]}
+                      if test["depends"] and "tomodesk:slow" not in test["suite"]}
         self.files = {target["id"]: target["filename"] for target in self.ask("--targets")}
-        self.seconds, self.hashes = {}, {}
+        self.seconds, self.hashes, self.failing = {}, {}, set()
 
     def ask(self, what):
         return json.loads(subprocess.run(["meson", "introspect", what, self.build], check=True,
                                          capture_output=True, text=True).stdout)
 
     def programs(self, name):
-        """What a test runs, itself and the command line."""
-        return [path for program in self.tests[name]["depends"] for path in self.files[program]]
+        """What a test runs, itself and the command line, and the library that it shares with the others."""
+        programs = [path for program in self.tests[name]["depends"] for path in self.files[program]]
+        return [*programs, os.path.join(self.build, "tests", "libtested.so")]
 
     def make(self, names):
         targets = {os.path.relpath(path, self.build) for name in names for path in self.programs(name)}
-        if any("ui" in suite.split(":")[-1] for name in names for suite in self.tests[name]["suite"]):
-            targets.add("data/gschemas.compiled")
-        return subprocess.run([*self.ninja, "-C", self.build, *sorted(targets)],
+        return subprocess.run([*self.ninja, "-C", self.build, "data/gschemas.compiled", *sorted(targets)],
                               stdout=subprocess.DEVNULL).returncode == 0
 
-    def run(self, name):
-        """TRUE: the test passes. Hanging is failing."""
-        test = self.tests[name]
-        limit = 4 * self.seconds.get(name, 300) + 20
-        start = time.monotonic()
-        try:
-            result = subprocess.run(test["cmd"], env={**os.environ, **test["env"]}, cwd=self.build,
-                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=limit)
-        except subprocess.TimeoutExpired:
-            return False
-        self.seconds.setdefault(name, time.monotonic() - start)
-        return result.returncode in (0, 77) and not re.search(rb"^not ok", result.stdout, re.M)
+    def home(self, name):
+        return os.path.join(self.folder, "home", name)
 
-    def program_hash(self, name):
-        """Of what it runs, and of the library that it shares with the others: the program itself is in there."""
-        whole = hashlib.sha256()
-        for path in (*self.programs(name), os.path.join(self.build, "tests", "libtested.so")):
-            with open(path, "rb") as part:
-                whole.update(part.read())
-        return whole.hexdigest()
+    def run(self, name, limit, **env):
+        """True: the test passes; False: it fails; None: it hangs. It begins with the caches kept for it."""
+        test, kept, home = self.tests[name], os.path.join(self.folder, "kept", name), self.home(name)
+        shutil.rmtree(home, ignore_errors=True)
+        if os.path.exists(kept):
+            shutil.copytree(kept, home)
+        for variable, folder in (("HOME", ""), ("POCL_CACHE_DIR", "pocl"), ("XDG_CACHE_HOME", "cache"),
+                                 ("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "share")):
+            env[variable] = os.path.join(home, folder)
+            os.makedirs(env[variable], exist_ok=True)
+        with subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], **env}, cwd=self.build,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as process:
+            try:
+                output, _ = process.communicate(timeout=limit)
+            except subprocess.TimeoutExpired:
+                return None
+            finally:
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        return process.returncode in (0, 77) and not re.search(rb"^not ok", output, re.M)
+
+    def file_hashes(self, names):
+        paths = {path for name in names for path in self.programs(name)}
+        return {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in paths}
 
     def prepare(self, names):
         """Builds the sources as they are, once; a test that fails now says nothing later."""
-        names = [name for name in names if name in self.tests and name not in self.hashes]
+        names = [name for name in names if name not in self.seconds and name not in self.failing]
         if names and not self.make(names):
             sys.exit("the sources do not build")
+        self.hashes.update(self.file_hashes(names))
         for name in names:
-            self.hashes[name] = self.program_hash(name)
-            if not self.run(name):
+            start = time.monotonic()
+            if self.run(name, 300):
+                self.seconds[name] = time.monotonic() - start
+                shutil.copytree(self.home(name), os.path.join(self.folder, "kept", name), dirs_exist_ok=True,
+                                ignore=lambda folder, files: [f for f in files if not os.path.isdir(
+                                    os.path.join(folder, f)) and not os.path.isfile(os.path.join(folder, f))])
+            else:
                 print(f"the test {name} fails without any change, and is left out", flush=True)
-                del self.tests[name]
+                self.failing.add(name)
 
-    def try_mutant(self, mutant, names):
-        """"noticed by …", "not noticed", or None: it is no mutant."""
-        self.prepare(names)
-        names = sorted((name for name in names if name in self.tests), key=self.seconds.get)
+    def fails(self, name):
+        """A test that a busy computer disturbed passes the second time."""
+        limit = 4 * self.seconds[name] + 20
+        first = self.run(name, limit)
+        return first is None or (not first and not self.run(name, limit))
+
+    def try_mutant(self, mutant, names, built):
+        """"noticed by …", "not noticed …", or None: it is no mutant."""
+        self.prepare(names or built)
+        names = sorted((name for name in names if name in self.seconds), key=self.seconds.get)
         path = os.path.join(self.folder, mutant.path)
         with open(path, encoding="utf-8") as source:
             text = source.read()
@@ -255,67 +211,158 @@ class Copy:
         try:
             with open(path, "w", encoding="utf-8") as source:
                 source.write("\n".join(lines))
-            if not self.make(names) or all(self.program_hash(n) == self.hashes[n] for n in names):
+            if not self.make(names or built):
+                return None
+            if all(self.hashes[path] == value for path, value in self.file_hashes(names or built).items()):
                 return None
             for name in names:
-                if not self.run(name):
+                if self.fails(name):
                     return f"noticed by {name}"
-            return "not noticed"
+            return f"not noticed by {', '.join(names)}" if names else "not noticed, for no test runs it"
         finally:
             with open(path, "w", encoding="utf-8") as source:
                 source.write(text)
 
 
+class Lines:
+    """Which lines each test runs, as gcov saw it."""
+
+    def __init__(self, root, folder, files, ninja):
+        # Programs that end by _exit () tell what they ran, too.
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "dump.h"), "w", encoding="utf-8") as header:
+            header.write('void __gcov_dump (void);\n'
+                         'void covered_end (int) __asm__ ("_exit") __attribute__ ((noreturn));\n'
+                         'static inline __attribute__ ((noreturn, unused)) void covered_exit (int status)\n'
+                         '{ __gcov_dump (); covered_end (status); }\n'
+                         '#define _exit covered_exit\n')
+        self.copy = Copy(root, folder, files, ninja, ("-Doptimization=1", "-Db_coverage=true",
+                                                      f"-Dc_args=-include {folder}/dump.h"))
+        self.known = collections.defaultdict(set)
+        self.ran, self.all, self.seconds = {}, {}, {}
+        tests = sorted(self.copy.tests)
+        if not self.copy.make(tests):
+            sys.exit("the sources do not build")
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for name, told in zip(tests, pool.map(self.run, tests)):
+                self.take(name, told)
+
+    def run(self, name):
+        """Runs a test, and returns what gcov says of each program: a line of JSON each."""
+        data = os.path.join(self.copy.folder, "data", name)
+        start = time.monotonic()
+        self.copy.run(name, 120, GCOV_PREFIX=data, GCOV_PREFIX_STRIP=str(self.copy.build.count("/")))
+        self.seconds[name] = time.monotonic() - start
+        counts = []
+        for folder, _, files in os.walk(data):
+            for file in (f[:-5] for f in files if f.endswith(".gcda")):
+                notes = os.path.join(self.copy.build, os.path.relpath(folder, data), file + ".gcno")
+                os.symlink(notes, os.path.join(folder, file + ".gcno"))
+                counts.append(os.path.join(folder, file + ".gcda"))
+        told = b""
+        if counts:
+            told = subprocess.run(["gcov", "--json-format", "--stdout", *counts], cwd=self.copy.build, check=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        shutil.rmtree(data, ignore_errors=True)
+        return told.splitlines()
+
+    def take(self, name, told):
+        self.ran[name] = ran = collections.defaultdict(set)
+        for part in told:
+            for file in json.loads(part)["files"]:
+                path = os.path.relpath(os.path.join(self.copy.build, file["file"]), self.copy.folder)
+                self.known[path].update(line["line_number"] for line in file["lines"])
+                ran[path].update(line["line_number"] for line in file["lines"] if line["count"])
+        self.all[name] = sum(map(len, ran.values()))
+        print(f"{name}: {self.seconds[name]:.1f} s, {self.all[name]} lines", flush=True)
+
+    def tests_of(self, mutant, seconds):
+        """Those that run its line: the ones that run little else first. And one of its file, to build at least."""
+        for prefix, tests in KERNELS:
+            if mutant.path.startswith(prefix):
+                return tests, tests
+        file, line = mutant.path, mutant.line + 1
+        tests = [name for name in self.ran if self.ran[name].get(file)]
+        tests.sort(key=lambda name: -len(self.ran[name][file]) / self.all[name])
+        of_file = tests[:1] or ["cli-phantom"]
+        # Tables and the further lines of a statement are no lines to gcov.
+        if line in self.known[file]:
+            tests = [name for name in tests if line in self.ran[name][file]]
+        sums = itertools.accumulate(self.seconds[name] for name in tests)
+        return [name for name, total in zip(tests, sums) if name == tests[0] or total <= seconds], of_file
+
+    @classmethod
+    def made_or_kept(cls, root, folder, files, ninja):
+        """A series that goes on in its folder need not look again while the sources are the same."""
+        sources = hashlib.sha256()
+        for file in files:
+            with open(os.path.join(root, file), "rb") as source:
+                sources.update(source.read())
+        kept = f"{folder}-{sources.hexdigest()[:12]}"
+        if os.path.exists(kept):
+            with open(kept, "rb") as stored:
+                return pickle.load(stored)
+        made = cls(root, folder, files, ninja)
+        with open(kept, "wb") as stored:
+            pickle.dump(made, stored)
+        return made
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("rooms", nargs="*", help="folders or files, as compute/prepare (all)")
+    parser.add_argument("folders", nargs="*", help="folders or files, as compute/prepare (all)")
     parser.add_argument("--count", type=int, default=40, help="mutants that are tried (40)")
     parser.add_argument("--seed", type=int, default=1, help="another seed tries other places (1)")
+    parser.add_argument("--seconds", type=float, default=60,
+                        help="of a mutant's tests, as many run as take so long (60)")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2),
                         help="copies that work side by side (half the cores)")
     parser.add_argument("--ninja", default="ninja", help="how to build")
+    parser.add_argument("--keep", help="a folder for the copies, from which a series goes on later")
+    parser.add_argument("--skip", type=int, default=0, help="places that an earlier run has tried (0)")
     options = parser.parse_args()
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    ninja = shlex.split(options.ninja)
     files = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True,
                            text=True).stdout.split("\n")[:-1]
-    chosen = [f for f in files if f.endswith((".c", ".h", ".cl")) and room_of(f)[0]
+    chosen = [f for f in files if f.endswith((".c", ".h", ".cl")) and f.startswith(FOLDERS)
               and not f.startswith(LEFT_OUT)
-              and (not options.rooms or f.startswith(tuple(options.rooms)))]
+              and (not options.folders or f.startswith(tuple(options.folders)))]
     mutants = [m for f in chosen for m in mutants_of(root, f)]
     random.Random(options.seed).shuffle(mutants)
-    mutants = in_turns(mutants)
+    mutants = list(enumerate(in_turns(mutants)))[options.skip:]
     if not mutants:
-        sys.exit("there is no place to change in these rooms")
+        sys.exit("there is no place to change in these folders")
     score = collections.defaultdict(lambda: [0, 0])
 
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+    with contextlib.ExitStack() as stack:
+        folder = os.path.abspath(options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-")))
+        ran = Lines.made_or_kept(root, os.path.join(folder, "lines"), files, ninja)
         copies = queue.SimpleQueue()
         for i in range(options.jobs):
-            copy = Copy(root, os.path.join(folder, str(i)), files, shlex.split(options.ninja), options.rooms)
-            copies.put(copy)
+            copies.put(Copy(root, os.path.join(folder, str(i)), files, ninja))
 
-        def work(mutant):
+        def work(place):
             copy = copies.get()
             try:
-                tests = [name for name in room_of(mutant.path)[1] if name in copy.tests]
-                return mutant, copy.try_mutant(mutant, tests)
+                return place, copy.try_mutant(place[1], *ran.tests_of(place[1], options.seconds))
             finally:
                 copies.put(copy)
 
         tried, rest = 0, iter(mutants)
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-            waiting = {pool.submit(work, m) for m, _ in zip(rest, range(options.jobs))}
+            waiting = {pool.submit(work, place) for place, _ in zip(rest, range(options.jobs))}
             while waiting and tried < options.count:
                 done, waiting = concurrent.futures.wait(
                     waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-                for mutant, verdict in (future.result() for future in done):
+                for (number, mutant), verdict in (future.result() for future in done):
                     if verdict:
                         tried += 1
-                        count = score[room_of(mutant.path)[0]]
-                        count[0] += verdict != "not noticed"
+                        count = score[folder_of(mutant.path)]
+                        count[0] += verdict.startswith("noticed")
                         count[1] += 1
-                        print(f"{mutant.path}:{mutant.line + 1}: {mutant.old.strip()} → {mutant.new}: "
-                              f"{verdict}", flush=True)
+                        print(f"{number} {mutant.path}:{mutant.line + 1}:{mutant.column}: {mutant.old.strip()} → "
+                              f"{mutant.new}: {verdict}", flush=True)
                     following = next(rest, None)
                     if following and tried + len(waiting) < options.count:
                         waiting.add(pool.submit(work, following))
