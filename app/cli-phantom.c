@@ -5,6 +5,7 @@
 #include "cli-paths.h"
 #include "cli-verbs.h"
 #include "cli.h"
+#include "compute/cone/cone.h"
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "dataset/number.h"
@@ -288,6 +289,7 @@ write_scan (TdScan *scan, const Options *o, TdScanFormat format, GError **error)
 typedef struct {
   const TdPhantomScan *spec;
   guint first, side;
+  double raised; /* slices that the volume lies higher than the middle of the object */
   float *slices;
 } TruthChunk;
 
@@ -296,9 +298,27 @@ cli_phantom_make_slice (guint index, gpointer user)
 {
   const TruthChunk *chunk = user;
 
-  td_phantom_scan_truth (chunk->spec, chunk->first + index, chunk->side, chunk->side,
-                         TRUTH_OVERSAMPLE,
+  td_phantom_scan_truth (chunk->spec, chunk->first + index - chunk->raised, chunk->side,
+                         chunk->side, TRUTH_OVERSAMPLE,
                          chunk->slices + (gsize) index * chunk->side * chunk->side);
+}
+
+/* As the volume of a cone's detector that stands higher or lower than the source. */
+static gboolean
+cli_phantom_raised (TdScan *scan, double *raised, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (scan);
+  TdConeTask task;
+
+  *raised = 0;
+  if (facts->geometry.beam == TD_BEAM_PARALLEL)
+    return TRUE;
+  if (!td_cone_task_init_rays (&task, &facts->geometry, facts->angles_rad, facts->n_views,
+                               facts->n_columns, facts->n_rows, error))
+    return FALSE;
+  *raised = task.raised_mm / task.voxel_mm;
+  td_cone_task_clear (&task);
+  return TRUE;
 }
 
 static gboolean
@@ -320,6 +340,9 @@ write_truth (TdScan *scan, const Options *o, GError **error)
     .units = g->pixel_width_mm > 0 ? "1/mm" : "1/px",
     .overwrite = o->overwrite,
   };
+  double raised;
+  if (!cli_phantom_raised (scan, &raised, error))
+    return FALSE;
   g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, error);
   g_autofree float *slices = g_try_malloc_n (chunk_slices, slice_bytes);
 
@@ -333,7 +356,7 @@ write_truth (TdScan *scan, const Options *o, GError **error)
   }
   for (guint done = 0; done < n_slices; done += chunk_slices) {
     guint n = MIN (chunk_slices, n_slices - done);
-    TruthChunk chunk = { &o->spec, done, side, slices };
+    TruthChunk chunk = { &o->spec, done, side, raised, slices };
     td_parallel_for (n, cli_phantom_make_slice, &chunk);
     if (g_cancellable_set_error_if_cancelled (td_cli_cancellable (), error)
         || !td_volume_writer_write (writer, done, n, slices, error))

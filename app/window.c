@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cluster/jobs-index.h"
+#include "compute/engine/cone-scan.h"
 #include "demo-scan.h"
 #include "latency.h"
 #include "presets.h"
@@ -1326,6 +1327,17 @@ window_on_next (TdRecipePanel *panel, TdWindow *self)
 }
 
 static void
+window_set_lab_base (TdWindow *self)
+{
+  const TdRecipe *recipe = td_session_recipe (self->session);
+  const TdScanFacts *facts = td_session_facts (self->session);
+  const guint row = td_scan_view_get_row (self->scan_view);
+
+  td_lab_view_set_base (self->lab_view, recipe,
+                        facts ? td_recipe_slice_at (recipe, facts, row) : row);
+}
+
+static void
 on_recipe_changed (TdSession *session, TdWindow *self)
 {
   const TdRecipe *recipe = td_session_recipe (session);
@@ -1335,7 +1347,7 @@ on_recipe_changed (TdSession *session, TdWindow *self)
   td_scan_view_set_recipe (self->scan_view, recipe);
   td_axis_strip_set_centre (self->strip,
                             td_centre_group_get_centre (td_recipe_panel_centre (self->panel)));
-  td_lab_view_set_base (self->lab_view, recipe, td_scan_view_get_row (self->scan_view));
+  window_set_lab_base (self);
   td_geometry_view_set_recipe (self->geometry_view, recipe);
   update_actions (self);
 }
@@ -1427,7 +1439,7 @@ on_crop_drawn (TdScanView *view, int x, int y, int width, int height, TdWindow *
 static void
 on_row_changed (TdScanView *view, guint row, TdWindow *self)
 {
-  td_lab_view_set_base (self->lab_view, td_session_recipe (self->session), row);
+  window_set_lab_base (self);
 }
 
 static void

@@ -351,7 +351,7 @@ td_phantom_scan_side (const TdPhantomScan *spec)
 }
 
 void
-td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny, guint oversample,
+td_phantom_scan_truth (const TdPhantomScan *spec, double row, guint nx, guint ny, guint oversample,
                        float *out)
 {
   g_autoptr (TdPhantom) phantom = td_phantom_new (spec->phantom, NULL);

@@ -67,5 +67,5 @@ guint td_phantom_scan_side (const TdPhantomScan *spec);
 /* What a perfect reconstruction gives: slice @row of the object, [ny][nx], @oversample^2 samples a
    pixel. Units are the engine's: 1/mm where the pixel size is known, else 1/pixel. The description
    must have been accepted by td_phantom_scan_new(). */
-void td_phantom_scan_truth (const TdPhantomScan *spec, guint row, guint nx, guint ny,
+void td_phantom_scan_truth (const TdPhantomScan *spec, double row, guint nx, guint ny,
                             guint oversample, float *out);

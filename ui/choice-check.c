@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/engine/cone-scan.h"
 #include "compute/engine/plan.h"
 #include "compute/recipe/field.h"
 #include "labels.h"
@@ -101,7 +102,7 @@ td_choice_check_request (TdChoiceCheck *self, TdScan *scan, const TdRecipe *reci
   }
   /* Where the axis is rules nothing out, and it is what is dragged. */
   td_recipe_state_axis (&one, NAN, 0);
-  one.row_first = td_scan_facts (scan)->n_rows / 2;
+  one.row_first = td_recipe_slice_at (&one, td_scan_facts (scan), td_scan_facts (scan)->n_rows / 2);
   one.row_end = one.row_first + 1;
   if (scan == self->scan && td_recipe_equal (&one, &self->recipe))
     return;

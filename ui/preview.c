@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compute/engine/cone-scan.h"
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
 #include "latest.h"
@@ -224,8 +225,8 @@ preview_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError
   g_mutex_unlock (&memory->lock);
   if (factor && (full_s == 0 || full_s > COARSE_FIRST_ABOVE_S))
     post_coarse (request, factor, run, cancellable);
-  recipe.row_first = request->row;
-  recipe.row_end = request->row + 1;
+  recipe.row_first = td_recipe_slice_at (&recipe, td_scan_facts (request->scan), request->row);
+  recipe.row_end = recipe.row_first + 1;
   memset (recipe.region, 0, sizeof recipe.region);
   const TdScanFacts *facts = td_scan_facts (request->scan);
   Row row = { run, facts->n_columns, facts->n_views };

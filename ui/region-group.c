@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "compute/engine/cone-scan.h"
 #include "detector-row.h"
 #include "number-row.h"
 
@@ -66,7 +67,7 @@ td_region_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   TdRegionGroup *self = TD_REGION_GROUP (group);
   const gint *r = recipe->region;
 
-  self->n_rows = facts ? facts->n_rows : 1;
+  self->n_rows = facts ? MAX (td_recipe_slices (recipe, facts), 1) : 1;
   td_number_row_set_range (self->first, 0, self->n_rows - 1);
   td_number_row_set_range (self->last, 0, self->n_rows - 1);
   td_number_row_set_value (self->first, recipe->row_first);

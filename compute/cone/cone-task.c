@@ -120,6 +120,65 @@ columns_of_turn (const TdConeTask *task, double axis)
   return (guint) CLAMP (ceil (2 * longer - 1e-6), task->n_columns, 2.0 * task->n_columns);
 }
 
+double
+td_cone_pixel_aspect (const TdGeometry *geometry)
+{
+  const double *m = geometry->view_matrices;
+  double across[3], down[3];
+
+  if (!m)
+    return geometry->pixel_height_mm / geometry->pixel_width_mm;
+  /* The third row is the detector's normal. What the others have across it is the distance to
+     the detector, in columns and in rows. */
+  for (guint i = 0; i < 3; i++) {
+    const guint a = (i + 1) % 3, b = (i + 2) % 3;
+    across[i] = m[a] * m[8 + b] - m[b] * m[8 + a];
+    down[i] = m[4 + a] * m[8 + b] - m[4 + b] * m[8 + a];
+  }
+  return sqrt (td_dot3 (across, across) / td_dot3 (down, down));
+}
+
+#define MOST_SLICES 1048576
+/* What of a slice or a row is not worth one more. */
+#define LITTLE 0.01
+
+guint
+td_cone_slices (guint n_rows, double aspect)
+{
+  const double n = n_rows * aspect;
+
+  /* Pixels that differ by less than a row in all are taken for square ones. One row is a slice. */
+  if (n_rows == 1 || !isfinite (n) || fabs (n - n_rows) < 1)
+    return n_rows;
+  return (guint) CLAMP (ceil (n - LITTLE), 1, MOST_SLICES);
+}
+
+double
+td_cone_rows_per_mm (const double matrix[12])
+{
+  const double *m = matrix;
+
+  return (m[6] - m[7] / m[11] * m[10]) / m[11];
+}
+
+/* How far up the axis the detector's middle row sees it, in mm and whole slices. @cropped_rows: of
+   the way there, what a crop has moved already. */
+static double
+cone_task_raise (const TdConeTask *task, double cropped_rows)
+{
+  double sum = 0;
+
+  for (guint view = 0; view < task->n_views; view++) {
+    const double *m = task->matrices + 12 * (gsize) view;
+    sum += ((task->n_rows - 1) / 2.0 - m[7] / m[11] - cropped_rows) / td_cone_rows_per_mm (m);
+  }
+  const double slices = sum / task->n_views / task->voxel_mm;
+  /* Half a slice stays, however it was rounded. */
+  return isfinite (slices)
+             ? copysign (ceil (fabs (slices) - 0.5 - LITTLE / 2), slices) * task->voxel_mm
+             : 0;
+}
+
 /* The geometry's own volume, or as many voxels of the pitch across as a turn's @redundancy sees. */
 static void
 init_volume (TdConeTask *task, const TdGeometry *geometry, TdRedundancyKind redundancy)
@@ -138,11 +197,20 @@ init_volume (TdConeTask *task, const TdGeometry *geometry, TdRedundancyKind redu
     td_cone_task_set_volume (task, geometry->volume_size[0], geometry->volume_size[1],
                              geometry->volume_size[2], geometry->voxel_mm);
   else
-    td_cone_task_set_volume (task, across, across, task->n_rows, task->pitch_mm);
+    td_cone_task_set_volume (task, across, across,
+                             td_cone_slices (task->n_rows, td_cone_pixel_aspect (geometry)),
+                             task->pitch_mm);
   /* Where the axis crosses the middle row of those that a crop left. */
-  const double *m = task->matrices;
   if (geometry->cropped_px[1] != 0)
-    task->first_mm[2] += geometry->cropped_px[1] / ((m[6] - m[7] / m[11] * m[10]) / m[11]);
+    task->first_mm[2] += geometry->cropped_px[1] / td_cone_rows_per_mm (task->matrices);
+  if (td_geometry_has_volume (geometry))
+    return;
+  /* Matrices say where the origin is: their volume stays about it. */
+  if (geometry->view_matrices)
+    task->unseen_mm = cone_task_raise (task, geometry->cropped_px[1]);
+  else
+    task->raised_mm = cone_task_raise (task, geometry->cropped_px[1]);
+  task->first_mm[2] += task->raised_mm;
 }
 
 /* The columns that the axis crosses in the first row and in the last: they differ if the detector
@@ -208,6 +276,9 @@ take_turned_volume (TdConeTask *task, const TdGeometry *geometry, const double *
     return FALSE;
   }
   td_cone_task_set_volume (task, other.nx, other.ny, other.nz, other.voxel_mm);
+  memcpy (task->first_mm, other.first_mm, sizeof task->first_mm);
+  task->raised_mm = other.raised_mm;
+  task->unseen_mm = other.unseen_mm;
   td_cone_task_clear (&other);
   return TRUE;
 }

@@ -61,13 +61,17 @@ typedef struct {
   double *view_weights; /* n_views: angular step, redundancy factor and 1 / pitch; owned */
   double pitch_mm;      /* detector column pitch scaled to the axis */
   double source_axis_mm;
+  double raised_mm;        /* how far the slices were moved up the axis, to what the rows see */
+  double unseen_mm;        /* how far they were not, since matrices say where the origin is */
   TdRedundancy redundancy; /* how rays are weighted before filtering */
   TdConeTilted tilted;
 } TdConeTask;
 
 /* The volume that the detector sees, unless the geometry proposes its own. A voxel is the pitch
-   at the axis, nz = rows, and nx = ny = columns (for an offset detector, as many as its turn
-   sees). Angles in radians, one a view. */
+   at the axis. There are nx = ny = columns of them (for an offset detector, as many as its turn
+   sees) and td_cone_slices() along the axis. Slices lie about the rows' middle at the axis, to
+   within half a slice. They move by whole ones, and a crop moves them with it. Of matrices they lie
+   about the origin. Angles in radians, one a view. */
 gboolean td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *angles_rad,
                             guint n_views, guint n_columns, guint n_rows, GError **error);
 /* As td_cone_task_init() for projections that are weighted and filtered already (RabbitCT): all
@@ -85,6 +89,13 @@ void td_cone_task_widen (TdConeTask *task);
 /* Whether the detector lies on its side: its columns, not its rows, run along the orbit. The
    volume then has as many slices as the detector has columns. */
 gboolean td_cone_portrait (const TdGeometry *geometry, guint n_columns, guint n_rows);
+/* Height of a detector's pixel over its width; of matrices, the first view's. */
+double td_cone_pixel_aspect (const TdGeometry *geometry);
+/* Slices of cubic voxels that cover what @n_rows rows see, with pixels @aspect as high as wide. */
+guint td_cone_slices (guint n_rows, double aspect);
+/* Rows for a step of a millimetre up the axis from the origin: below 0 where rows count
+   downwards. */
+double td_cone_rows_per_mm (const double matrix[12]);
 /* Another volume: nx * ny * nz voxels of voxel_mm, centred on the axis and the mid-plane. */
 void td_cone_task_set_volume (TdConeTask *task, guint nx, guint ny, guint nz, double voxel_mm);
 void td_cone_task_copy (TdConeTask *to, const TdConeTask *from); /* to is overwritten, not freed */

@@ -25,13 +25,49 @@ td_cone_scan_portrait (const TdScanFacts *facts)
   return !facts->filtered && td_cone_portrait (&facts->geometry, facts->n_columns, facts->n_rows);
 }
 
+/* @crop: columns and rows that are seen. @bin: pixels of these that are put together. */
+static guint
+cone_scan_slices (const TdScanFacts *facts, const guint crop[2], const guint bin[2])
+{
+  const TdGeometry *geometry = &facts->geometry;
+  const double aspect = td_cone_pixel_aspect (geometry) * bin[1] / bin[0];
+
+  if (td_geometry_has_volume (geometry))
+    return (geometry->volume_size[2] + bin[0] - 1) / bin[0];
+  return td_cone_scan_portrait (facts) ? td_cone_slices (crop[0] / bin[0], 1 / aspect)
+                                       : td_cone_slices (crop[1] / bin[1], aspect);
+}
+
 guint
 td_cone_scan_slices (const TdScanFacts *facts)
 {
-  const TdGeometry *geometry = &facts->geometry;
-  if (td_geometry_has_volume (geometry))
-    return geometry->volume_size[2];
-  return td_cone_scan_portrait (facts) ? facts->n_columns : facts->n_rows;
+  const guint all[2] = { facts->n_columns, facts->n_rows }, bin[2] = { 1, 1 };
+
+  return cone_scan_slices (facts, all, bin);
+}
+
+guint
+td_recipe_slices (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  const gboolean cropped = recipe->crop[2] > 0;
+  const guint crop[2] = { cropped ? (guint) recipe->crop[2] : facts->n_columns,
+                          cropped ? (guint) recipe->crop[3] : facts->n_rows };
+  const guint bin[2] = { MAX (recipe->bin[0], 1), MAX (recipe->bin[1], 1) };
+
+  return facts->geometry.beam == TD_BEAM_PARALLEL ? facts->n_rows
+                                                  : cone_scan_slices (facts, crop, bin);
+}
+
+guint
+td_recipe_slice_at (const TdRecipe *recipe, const TdScanFacts *facts, guint row)
+{
+  const guint n = td_recipe_slices (recipe, facts);
+  const double first = recipe->crop[2] > 0 ? recipe->crop[1] : 0;
+  const double rows = recipe->crop[2] > 0 ? recipe->crop[3] : facts->n_rows;
+
+  if (facts->geometry.beam == TD_BEAM_PARALLEL)
+    return row;
+  return (guint) CLAMP (floor ((row + 0.5 - first) / rows * n), 0, MAX (n, 1) - 1.0);
 }
 
 /* The column to which the first view projects the axis. On a circular orbit the detector's tilts

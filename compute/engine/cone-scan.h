@@ -13,6 +13,11 @@
 const char *td_cone_scan_unsupported (const TdScanFacts *facts, const TdRecipe *recipe);
 /* Slices of the whole volume of a cone. */
 guint td_cone_scan_slices (const TdScanFacts *facts);
+/* What a recipe's rows count on: a parallel beam's detector rows, a cone's slices of what its crop
+   and bins leave. */
+guint td_recipe_slices (const TdRecipe *recipe, const TdScanFacts *facts);
+/* Of these the one for detector row @row: of a cone the slice that lies as far down. */
+guint td_recipe_slice_at (const TdRecipe *recipe, const TdScanFacts *facts, guint row);
 /* The detector lies on its side, so that its columns run along the axis. */
 gboolean td_cone_scan_portrait (const TdScanFacts *facts);
 /* The column of the rotation axis that the scan itself states, for any beam. It is the file's, else

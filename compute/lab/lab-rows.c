@@ -262,6 +262,9 @@ lab_rows_cone_geometry (const TdLabRows *rows, const TdPlan *plan, TdGeometry *g
   geometry->volume_size[0] = task.nx;
   geometry->volume_size[1] = task.ny;
   geometry->volume_size[2] = task.nz;
+  /* The place of a stated volume follows a crop alone. */
+  if (task.raised_mm != 0)
+    geometry->cropped_px[1] += task.raised_mm * td_cone_rows_per_mm (task.matrices);
   td_cone_task_clear (&task);
   geometry->detector_offset_v_px += (whole->n_rows - 1) / 2.0 - first - (rows->n_rows - 1) / 2.0;
   for (guint view = 0; geometry->view_matrices && view < geometry->n_view_matrices; view++) {

@@ -3,6 +3,8 @@
    volumes. */
 #include <math.h>
 
+#include <json-glib/json-glib.h>
+
 #include "dataset/phantom-scan.h"
 #include "dataset/volume.h"
 #include "tests/common/cli.h"
@@ -94,6 +96,31 @@ test_cone (gconstpointer name)
   g_assert_cmpfloat_with_epsilon (geometry->source_axis_mm, 150, 1e-6);
   g_assert_cmpfloat_with_epsilon (geometry->source_detector_mm, 450, 1e-6);
   g_assert_cmpfloat_with_epsilon (geometry->pixel_width_mm, 2, 1e-6);
+}
+
+/* The object of a detector that stands lower than the source has the volume's slices. */
+static void
+test_truth_of_cone (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) made = { 0 }, volume = { 0 }, compared = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  td_test_cli (&made, folder->path, "phantom", "ellipsoids", "--cone", "--columns", "48", "--rows",
+               "32", "--views", "90", "--detector-offset-v", "9", "--output", "s.nxs", "--truth",
+               "t.tif", NULL);
+  g_assert_cmpint (made.status, ==, 0);
+  td_test_cli (&volume, folder->path, "reconstruct", "s.nxs", "--output", "v.tif", "--format",
+               "bigtiff", "--device", "host", NULL);
+  g_assert_cmpint (volume.status, ==, 0);
+  td_test_cli (&compared, folder->path, "compare", "v.tif", "t.tif", "--circle", "0.8", "--json",
+               NULL);
+  g_assert_cmpint (compared.status, ==, 0);
+  g_autoptr (JsonNode) root = json_from_string (compared.out, &error);
+  g_assert_no_error (error);
+  const double off = json_object_get_double_member (json_node_get_object (root), "relative_rms");
+  g_test_message ("relative %.3f", off);
+  g_assert_cmpfloat (off, <, 0.15); /* two slices off: 0.3 */
 }
 
 static void
@@ -307,6 +334,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/cli/phantom/tiff", "scan", test_phantom);
   g_test_add_data_func ("/cli/phantom/cone/nxtomo", "cone.nxs", test_cone);
   g_test_add_data_func ("/cli/phantom/cone/tiff", "cone", test_cone);
+  g_test_add_func ("/cli/phantom/truth-of-cone", test_truth_of_cone);
   g_test_add_func ("/cli/phantom/refusals", test_refusals);
   g_test_add_func ("/cli/phantom/overwrite", test_overwrite);
   g_test_add_func ("/cli/compare", test_compare);

@@ -259,31 +259,32 @@ test_cone (gconstpointer device)
   td_recipe_init (&recipe);
   g_strlcpy (recipe.devices, device, sizeof recipe.devices);
   recipe.filter.kind = TD_FILTER_HANN;
-  recipe.row_first = 47;
-  recipe.row_end = 48;
+  /* The detector sees two slices and a half more above the source than below. */
+  recipe.row_first = 49;
+  recipe.row_end = 50;
   const double plain = reconstruct_one (scan, &recipe, &spec, 47, 96, 1);
   recipe.bin[0] = recipe.bin[1] = 2;
-  recipe.row_first = 23;
-  recipe.row_end = 24;
+  recipe.row_first = 24;
+  recipe.row_end = 25;
   const double binned = reconstruct_one (scan, &recipe, &spec, 47, 48, 2);
   recipe.bin[0] = recipe.bin[1] = 1;
   recipe.crop[0] = 1;
   recipe.crop[1] = 20;
   recipe.crop[2] = 92;
   recipe.crop[3] = 57;
-  recipe.row_first = 28;
-  recipe.row_end = 29;
+  recipe.row_first = 30;
+  recipe.row_end = 31;
   const double cropped = reconstruct_one (scan, &recipe, &spec, 48, 92, 1);
   /* Slices are those of the rows that are left, however far these are from the middle. */
   recipe.crop[1] = 8;
   recipe.crop[3] = 40;
-  recipe.row_first = 22;
-  recipe.row_end = 23;
+  recipe.row_first = 24;
+  recipe.row_end = 25;
   const double above = reconstruct_one (scan, &recipe, &spec, 30, 92, 1);
   recipe.crop[1] = 47;
   recipe.crop[3] = 49;
-  recipe.row_first = 20;
-  recipe.row_end = 21;
+  recipe.row_first = 22;
+  recipe.row_end = 23;
   const double below = reconstruct_one (scan, &recipe, &spec, 67, 92, 1);
   g_test_message ("relative error %.4f, binned %.4f, cropped %.4f, %.4f above, %.4f below", plain,
                   binned, cropped, above, below);

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/fdk/fdk.h"
+#include "compute/engine/iterative/iterative.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
 #include "dataset/scan-private.h"
@@ -21,7 +23,7 @@
 /* Line integrals of @value everywhere. */
 static float values[VIEWS * ROWS * COLUMNS];
 
-static double offset_v; /* of the next scan's detector */
+static double offset_v, tilt_deg, height_mm = 0.4; /* of the next scan's detector */
 
 static TdScan *
 cone_scan (double offset_u, double roll_deg, double value)
@@ -36,14 +38,15 @@ cone_scan (double offset_u, double roll_deg, double value)
           .transmission_logged = TRUE,
           .angles_rad = angles,
           .centre_px = NAN,
-          .geometry = { .beam = TD_BEAM_CONE,
-                        .pixel_width_mm = 0.4,
-                        .pixel_height_mm = 0.4,
-                        .source_axis_mm = 300,
-                        .source_detector_mm = 450,
-                        .detector_offset_u_px = offset_u,
-                        .detector_offset_v_px = offset_v,
-                        .detector_tilt_rad = { 0, 0, roll_deg * G_PI / 180 } } };
+          .geometry
+          = { .beam = TD_BEAM_CONE,
+              .pixel_width_mm = 0.4,
+              .pixel_height_mm = height_mm,
+              .source_axis_mm = 300,
+              .source_detector_mm = 450,
+              .detector_offset_u_px = offset_u,
+              .detector_offset_v_px = offset_v,
+              .detector_tilt_rad = { tilt_deg * G_PI / 180, 0, roll_deg * G_PI / 180 } } };
 
   for (guint v = 0; v < VIEWS; v++)
     angles[v] = 2 * G_PI * v / VIEWS;
@@ -281,54 +284,204 @@ test_stages (gconstpointer data)
   g_assert_cmpstr (joined, ==, stages[i].stages);
 }
 
-/* Rows of another height than columns are wide. */
+/* ── What the detector sees ── */
+
+typedef struct {
+  double up_px, height_mm, roll_deg, tilt_deg, along_px;
+  const char *option, *value; /* NULL: none */
+  const char *says[2];        /* NULL: nothing of the kind */
+} Seen;
+
+static const Seen seen[] = {
+  { .height_mm = 0.4 },
+  { .height_mm = 0.4, .option = "bin", .value = "2,2" },
+  { .height_mm = 0.4, .option = "crop", .value = "0,5,64,20" },
+  { .height_mm = 0.4, .up_px = 0.4 },
+  { .height_mm = 0.4, .tilt_deg = 1 },
+  { .height_mm = 0.4, .up_px = 3, .says = { NULL, "0.8 mm above the plane of the source" } },
+  { .height_mm = 0.4, .up_px = -3, .says = { NULL, "0.8 mm below the plane of the source" } },
+  { .height_mm = 0.4, .up_px = 40, .says = { NULL, "lie about that, 40 slices higher" } },
+  { .height_mm = 0.4,
+    .up_px = 7,
+    .option = "crop",
+    .value = "0,5,64,21",
+    .says = { NULL, "7 slices higher" } },
+  { .height_mm = 0.4,
+    .up_px = 6,
+    .option = "bin",
+    .value = "3,3",
+    .says = { NULL, "2 slices higher" } },
+  { .height_mm = 0.4,
+    .up_px = 5,
+    .tilt_deg = 2,
+    .roll_deg = 1,
+    .says = { NULL, "5 slices higher" } },
+  { .height_mm = 0.4, .roll_deg = 90, .along_px = 6, .says = { NULL, "6 slices higher" } },
+  { .height_mm = 0.8,
+    .roll_deg = 90,
+    .option = "crop",
+    .value = "3,2,40,38",
+    .says = { "Rows are 0.5 times as high as columns are wide", NULL } },
+  { .height_mm = 0.4,
+    .option = "bin",
+    .value = "1,2",
+    .says = { "Rows are 2 times as high as columns are wide: voxels are cubes as wide as a column, "
+              "and 48 slices cover what 24 rows see.",
+              NULL } },
+  { .height_mm = 0.4,
+    .option = "bin",
+    .value = "2,1",
+    .says = { "Rows are 0.5 times as high as columns are wide: voxels are cubes as wide as a "
+              "column, and 24 slices cover what 48 rows see.",
+              NULL } },
+  { .height_mm = 0.403, .says = { NULL, NULL } }, /* a third of a row in all */
+  { .height_mm = 0.5, .up_px = 11, .says = { "60 slices cover what 48 rows", "14 slices higher" } },
+};
+
+/* The rows at which the axis is seen at the first slice's top and the last one's foot, and how many
+   rows there are. Turned detectors have them along their columns. */
 static void
-test_bins (void)
+seen_ends (const TdConeTask *task, const TdScanFacts *facts, double ends[2], guint *n)
 {
-  static const char *const bins[] = { "1,2", "2,1", "2,2" };
-  static const char *const says[]
-      = { "Rows are 2 times as high", "Rows are 0.5 times as high", NULL };
-  g_autoptr (TdScan) scan = cone_scan (0, 0, 1);
+  const gboolean side = td_cone_scan_portrait (facts) && task->n_columns == facts->n_columns;
 
-  for (guint i = 0; i < G_N_ELEMENTS (bins); i++) {
-    g_autoptr (GError) error = NULL;
-    TdRecipe recipe;
+  for (guint i = 0; i < 2; i++) {
+    const double slice = i ? task->nz - 0.5 : -0.5;
+    const double point[3] = { 0, 0, task->first_mm[2] - slice * task->voxel_mm };
+    double u, v, w;
 
-    recipe_init (&recipe, "host", NAN);
-    g_assert_true (td_recipe_set (&recipe, "bin", bins[i], NULL));
-    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
-    g_assert_no_error (error);
-    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
-    g_test_message ("%s", notes);
-    if (says[i])
-      g_assert_nonnull (strstr (notes, says[i]));
-    else
-      g_assert_null (strstr (notes, "times as high"));
+    td_cone_project (task->matrices, point, &u, &v, &w);
+    ends[i] = side ? task->n_columns - 1 - u : v;
   }
+  *n = side ? task->n_columns : task->n_rows;
 }
 
-/* A detector that stands higher than the source does not see the volume's one end. */
+/* The volume of each method is what the rows see, to within the slices that it is made of. */
 static void
-test_offset (void)
+test_seen (gconstpointer data)
 {
-  static const double offsets[] = { 0, 0.4, 3, -3 };
+  static const char *const methods[] = { "fdk", "sirt" };
+  const Seen *c = data;
+  g_autofree char *told[2] = { NULL, NULL };
+  TdConeTask task;
 
-  for (guint i = 0; i < G_N_ELEMENTS (offsets); i++) {
+  offset_v = c->up_px;
+  height_mm = c->height_mm;
+  tilt_deg = c->tilt_deg;
+  g_autoptr (TdScan) scan = cone_scan (c->along_px, c->roll_deg, 1);
+  offset_v = tilt_deg = 0;
+  height_mm = 0.4;
+  for (guint i = 0; i < G_N_ELEMENTS (methods); i++) {
     g_autoptr (GError) error = NULL;
     TdRecipe recipe;
+    double ends[2];
+    guint n;
 
-    offset_v = offsets[i];
-    g_autoptr (TdScan) scan = cone_scan (0, 0, 1);
-    offset_v = 0;
     recipe_init (&recipe, "host", NAN);
+    g_assert_true (td_recipe_set (&recipe, "method", methods[i], NULL));
+    if (c->option)
+      g_assert_true (td_recipe_set (&recipe, c->option, c->value, NULL));
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (plan->scan);
+    task = i ? ((const TdIterativePlan *) plan->extra)->task
+             : ((const TdFdkPlan *) plan->extra)->input->task;
+    g_assert_cmpuint (task.nz, ==, plan->facts.n_slices);
+    g_assert_cmpuint (td_recipe_slices (&recipe, td_scan_facts (scan)), ==, task.nz);
+    const guint top = recipe.crop[2] > 0 ? recipe.crop[1] : 0;
+    const guint rows = recipe.crop[2] > 0 ? recipe.crop[3] : ROWS;
+    const TdScanFacts *opened = td_scan_facts (scan);
+    const double share = (double) task.nz / rows;
+    for (guint row = top; row < top + rows; row++)
+      g_assert_cmpfloat_with_epsilon (td_recipe_slice_at (&recipe, opened, row) + 0.5,
+                                      (row - top + 0.5) * share, 0.5 + 1e-9);
+    if (c->tilt_deg == 0 || i) { /* else the rows are those of a level detector */
+      seen_ends (&task, facts, ends, &n);
+      g_test_message ("%s: %u slices from row %.2f to %.2f of %u", methods[i], task.nz, ends[0],
+                      ends[1], n);
+      const double slice_rows = fabs (ends[1] - ends[0]) / task.nz;
+      g_assert_cmpfloat_with_epsilon ((ends[0] + ends[1]) / 2, (n - 1) / 2.0,
+                                      slice_rows / 2 + 0.02 * n);
+      g_assert_cmpfloat (fabs (ends[1] - ends[0]), >, n - 1 - 0.02 * n);
+      g_assert_cmpfloat (fabs (ends[1] - ends[0]), <, n + 1 + slice_rows);
+    }
     g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
-    const char *told
-        = strstr (notes, "lies 3.0 rows from the plane of the source. So it does not see 3 of");
-    g_assert_cmpint (told != NULL, ==, i > 1);
-    g_assert_cmpint (strstr (notes, "from the plane") != NULL, ==, i > 1);
+    g_test_message ("%s", notes);
+    g_assert_cmpint (strstr (notes, "times as high") != NULL, ==, c->says[0] != NULL);
+    g_assert_cmpint (strstr (notes, "the plane of the source") != NULL, ==, c->says[1] != NULL);
+    for (guint k = 0; k < 2; k++)
+      g_assert_true (!c->says[k] || strstr (notes, c->says[k]));
+    told[i] = g_strdup_printf ("%u %u %u %.9f %.9f %.9f %.9f", task.nx, task.ny, task.nz,
+                               task.voxel_mm, task.first_mm[0], task.first_mm[1], task.first_mm[2]);
   }
+  g_assert_cmpstr (told[0], ==, told[1]);
+}
+
+static float *collected;
+
+static void
+collect (guint first, guint count, const float *slices, gpointer user)
+{
+  const gsize n = *(const gsize *) user;
+
+  memcpy (collected + first * n, slices, count * n * sizeof *slices);
+}
+
+/* @crop: of the detector; NULL: all of it. (transfer full) */
+static float *
+notes_make (TdScan *scan, const char *crop, guint *n_slices)
+{
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", NAN);
+  if (crop)
+    g_assert_true (td_recipe_set (&recipe, "crop", crop, NULL));
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  g_assert_no_error (error);
+  gsize n = (gsize) plan->facts.nx * plan->facts.ny;
+  *n_slices = plan->facts.n_slices;
+  collected = g_new0 (float, n **n_slices);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  td_job_set_sink (job, collect, &n);
+  td_job_run (job, NULL, &error);
+  g_assert_no_error (error);
+  return g_steal_pointer (&collected);
+}
+
+/* A detector that stands higher gives the slices that a crop of a taller one gives. */
+static void
+test_stands_higher (void)
+{
+  guint n[2];
+
+  g_autoptr (TdScan) tall = cone_scan (0, 0, 0);
+  GRand *rand = g_rand_new_with_seed (7);
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    values[i] = (float) g_rand_double (rand);
+  g_rand_free (rand);
+  g_autofree float *a = notes_make (tall, "0,4,64,20", &n[0]);
+  /* The same rows as a detector of their own: its middle is 13.5 rows down, the whole one's 23.5.
+   */
+  TdScanFacts facts = *td_scan_facts (tall);
+  facts.n_rows = 20;
+  facts.geometry.detector_offset_v_px = 10;
+  g_autofree float *rows = g_new (float, VIEWS * 20 * COLUMNS);
+  for (guint v = 0; v < VIEWS; v++)
+    memcpy (rows + v * 20 * COLUMNS, values + (v * ROWS + 4) * COLUMNS,
+            20 * COLUMNS * sizeof *rows);
+  g_autoptr (TdScan) low = td_scan_new_from_memory (&facts, rows, NULL, NULL, NULL, NULL);
+  g_autofree float *b = notes_make (low, NULL, &n[1]);
+  double most = 0, off = 0;
+
+  g_assert_cmpuint (n[0], ==, 20);
+  g_assert_cmpuint (n[1], ==, 20);
+  for (guint i = 0; i < 20 * COLUMNS * COLUMNS; i++) {
+    most = MAX (most, fabs (a[i]));
+    off = MAX (off, fabs (a[i] - b[i]));
+  }
+  g_test_message ("%g of %g", off, most);
+  g_assert_cmpfloat (off, <, 1e-5 * most);
 }
 
 int
@@ -337,8 +490,11 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   td_test_own_rates ("fdk-notes");
   engine = td_engine_new (td_methods);
-  g_test_add_func ("/fdk-notes/bins", test_bins);
-  g_test_add_func ("/fdk-notes/offset", test_offset);
+  for (guint i = 0; i < G_N_ELEMENTS (seen); i++) {
+    g_autofree char *path = g_strdup_printf ("/fdk-notes/seen/%02u", i);
+    g_test_add_data_func (path, &seen[i], test_seen);
+  }
+  g_test_add_func ("/fdk-notes/stands-higher", test_stands_higher);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree char *path = g_strdup_printf ("/fdk-notes/%02u", i);
     g_test_add_data_func (path, &cases[i], test_case);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "compute/engine/cone-note.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/gathered.h"
@@ -437,49 +438,6 @@ fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
                   off, (task->n_columns / 2.0 - off) * task->pitch_mm);
 }
 
-/* A slice is as high as a column is wide, and there is one for each row. Rows of another height
-   make the volume higher or lower than what the detector sees. */
-static void
-fdk_plan_note_height (TdPlan *plan, const TdFdkPlan *fdk)
-{
-  const TdConeTask *task = &fdk->input->task;
-  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
-  const double *m = task->matrices;
-  const double row_mm = fabs (m[11] / (m[6] - m[7] / m[11] * m[10]));
-
-  if (td_geometry_has_volume (&facts->geometry)
-      || fabs (row_mm / task->voxel_mm - 1) * facts->n_rows < 1)
-    return;
-  td_plan_note (plan,
-                "Rows are %.3g times as high as columns are wide: the volume's %u slices are %.4g "
-                "mm high together, of which the detector sees %.4g mm; equal bins make them agree "
-                "({bin}).",
-                row_mm / task->voxel_mm, facts->n_rows, facts->n_rows * task->voxel_mm,
-                facts->n_rows * row_mm);
-}
-
-/* The volume lies about the plane of the source. A detector that stands higher or lower does not
-   see all of it. */
-static void
-fdk_plan_note_offset (TdPlan *plan, const TdFdkPlan *fdk)
-{
-  const TdConeTask *task = &fdk->input->task;
-  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
-  const double *m = task->matrices;
-  const double row_mm = fabs (m[11] / (m[6] - m[7] / m[11] * m[10]));
-  /* cropped_px: the volume follows the rows that a crop left. */
-  const double off = m[7] / m[11] - (task->n_rows - 1) / 2.0 + facts->geometry.cropped_px[1];
-  const guint unseen = (guint) MIN (rint (fabs (off) * row_mm / task->voxel_mm), facts->n_rows);
-
-  if (td_geometry_has_volume (&facts->geometry) || unseen == 0)
-    return;
-  td_plan_note (plan,
-                "The middle of the detector lies %.1f rows from the plane of the source. So it "
-                "does not see %u of the volume's %u slices at one end, and about as many rows "
-                "beyond the other end have no slice.",
-                fabs (off), unseen, facts->n_rows);
-}
-
 static void
 note_half (TdPlan *plan, const TdFdkPlan *fdk)
 {
@@ -545,8 +503,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
     return;
   note_slope (plan, fdk);
   fdk_plan_note_field (plan, fdk);
-  fdk_plan_note_height (plan, fdk);
-  fdk_plan_note_offset (plan, fdk);
+  td_cone_note_volume (plan, task, facts);
 }
 
 /* ── All together ── */

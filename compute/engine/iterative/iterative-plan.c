@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "compute/engine/cone-note.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/prepare/prepare.h"
 #include "compute/engine/engine-private.h"
@@ -647,6 +648,8 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
                     ? N_ ("%u iterations over all %u views.")
                     : N_ ("%u iterations over %u views in %u subsets."),
                 settings->iterations, self->task.n_views, settings->subsets);
+  if (!iterative_plan_is_parallel (plan))
+    td_cone_note_volume (plan, &self->task, td_scan_facts (plan->scan));
   if (!self->slabs
       && (facts->n_slices < self->task.nz || facts->nx < self->task.nx
           || facts->ny < self->task.ny))
