@@ -153,8 +153,9 @@ class Copy:
         shutil.rmtree(home, ignore_errors=True)
         if os.path.exists(kept):
             shutil.copytree(kept, home)
-        for variable, folder in (("HOME", ""), ("POCL_CACHE_DIR", "pocl"), ("XDG_CACHE_HOME", "cache"),
-                                 ("XDG_CONFIG_HOME", "config"), ("XDG_DATA_HOME", "share")):
+        env["POCL_CACHE_DIR"] = os.path.join(self.build, "pocl-cache")  # under hashes of what it was made from
+        for variable, folder in (("HOME", ""), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config"),
+                                 ("XDG_DATA_HOME", "share")):
             env[variable] = os.path.join(home, folder)
             os.makedirs(env[variable], exist_ok=True)
         with subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], **env}, cwd=self.build,
