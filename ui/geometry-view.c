@@ -8,12 +8,14 @@
 #include "orbit-facts.h"
 #include "orbit-space.h"
 #include "ui.h"
+#include "wrap-layout.h"
 
 struct _TdGeometryView {
   GtkWidget parent_instance;
   GtkWidget *box;
   GtkBox *facts;
   GtkLabel *problem;
+  GtkWidget *heading;
   TdSpaceView *space;
   GtkAdjustment *view_adjustment;
   TdScan *scan;
@@ -210,7 +212,7 @@ td_geometry_view_class_init (TdGeometryViewClass *class)
   g_type_ensure (TD_TYPE_SPACE_VIEW);
   G_OBJECT_CLASS (class)->dispose = td_geometry_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/geometry-view.ui");
-  td_bind_children (widget, TdGeometryView, box, facts, problem, space, view_adjustment);
+  td_bind_children (widget, TdGeometryView, box, heading, facts, problem, space, view_adjustment);
   td_bind_callbacks (widget, geometry_view_on_view_changed, on_front, on_side, on_top,
                      geometry_view_on_reset);
 }
@@ -219,4 +221,5 @@ static void
 td_geometry_view_init (TdGeometryView *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_wrap (self->heading, 4);
 }

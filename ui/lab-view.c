@@ -31,6 +31,7 @@ struct _TdLabView {
   GtkStackPage *figures_page;
   GtkGrid *budget, *review;
   GtkMenuButton *add;
+  GtkWidget *switcher;
   GtkProgressBar *progress;
   GtkWidget *stop;
   GtkLabel *figures;
@@ -798,7 +799,8 @@ td_lab_view_class_init (TdLabViewClass *class)
   widget->size_allocate = td_lab_view_size_allocate;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-view.ui");
   td_bind_children (widget, TdLabView, paned, pictures, table, profile, differences, frc, scatter,
-                    blind, sheets, figures_page, budget, review, add, progress, stop, figures);
+                    blind, sheets, figures_page, budget, review, add, switcher, progress, stop,
+                    figures);
   td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_use, lab_view_on_blind_begin,
                      lab_view_on_blind_shown);
   signals[TAKE_REQUESTED] = td_signal_new (TD_TYPE_LAB_VIEW, "take-requested", 1, G_TYPE_POINTER);
@@ -845,7 +847,7 @@ td_lab_view_init (TdLabView *self)
   gtk_widget_insert_action_group (GTK_WIDGET (self), "lab", G_ACTION_GROUP (self->actions));
   gtk_widget_init_template (GTK_WIDGET (self));
   td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->add)), 8);
-  td_wrap (gtk_widget_get_next_sibling (GTK_WIDGET (self->add)), 0); /* of the sheets */
+  td_wrap (self->switcher, 0);
   self->editor = g_object_new (TD_TYPE_LAB_EDITOR, NULL);
   gtk_widget_set_parent (GTK_WIDGET (self->editor), GTK_WIDGET (self));
   g_signal_connect (self->editor, "applied", G_CALLBACK (lab_view_on_applied), self);

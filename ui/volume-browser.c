@@ -832,6 +832,7 @@ td_volume_browser_init (TdVolumeBrowser *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
   td_wrap (gtk_widget_get_parent (GTK_WIDGET (self->distance)), 0);
+  td_wrap (self->space_box, 6);
   volume_browser_init_plane (self, TD_AXIS_X, self->x, _ ("Across x"));
   volume_browser_init_plane (self, TD_AXIS_Y, self->y, _ ("Across y"));
   volume_browser_init_plane (self, TD_AXIS_Z, self->z, _ ("Slice"));

@@ -34,6 +34,9 @@ typedef struct {
   "float32"                                                                                        \
   "|[KMG]i?B|Ctrl|Shift|Alt|--[a-z-]+ [a-z-]+)(?![A-Za-z])"
 
+#define LEAST_WIDTH 800 /* of a screen on which all can be used */
+#define LEAST_HEIGHT 600
+
 static guint text_percent;
 static gboolean marked;
 static guint faults;
@@ -264,29 +267,88 @@ access_is_closed (gpointer type)
   return !td_test_other_window (*(GType *) type);
 }
 
-/* Everything that the window or a dialog shows, once it has settled. */
+/* What asks for more than @most pixels, from the whole to the part. */
 static void
-access_look (const char *place, gpointer top)
+access_tell_wide (GtkWidget *widget, GtkOrientation along, int most)
+{
+  int least;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child)) {
+    if (!gtk_widget_get_mapped (child))
+      continue;
+    gtk_widget_measure (child, along, -1, &least, NULL, NULL, NULL);
+    if (least > most) {
+      g_autofree char *path = access_path (child);
+      g_test_message ("  %s needs %d", path, least);
+    }
+    access_tell_wide (child, along, most);
+  }
+}
+
+/* TRUE: it fits a small screen. */
+static gboolean
+access_size (const Walk *walk, GtkWidget *top)
+{
+  int width, height;
+
+  gtk_widget_measure (top, GTK_ORIENTATION_HORIZONTAL, -1, &width, NULL, NULL, NULL);
+  gtk_widget_measure (top, GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
+  g_test_message ("%s: at least %d × %d pixels, is %d × %d", walk->place, width, height,
+                  gtk_widget_get_width (top), gtk_widget_get_height (top));
+  if (width > LEAST_WIDTH || height > LEAST_HEIGHT) {
+    g_autofree char *what = g_strdup_printf ("%s needs %d × %d pixels", walk->place, width, height);
+    access_fault (walk, top, what);
+    if (width > LEAST_WIDTH)
+      access_tell_wide (top, GTK_ORIENTATION_HORIZONTAL, LEAST_WIDTH / 2);
+    if (height > LEAST_HEIGHT)
+      access_tell_wide (top, GTK_ORIENTATION_VERTICAL, LEAST_HEIGHT / 4);
+  }
+  return width <= LEAST_WIDTH && height <= LEAST_HEIGHT;
+}
+
+static gboolean
+access_has_width (gpointer size)
+{
+  const int *wanted = size;
+
+  return abs (gtk_widget_get_width (GTK_WIDGET (td_test_window)) - *wanted) < 40;
+}
+
+/* Everything that is shown, in the size that it has. */
+static gboolean
+access_look_as_is (const char *place, gpointer top)
 {
   const Walk walk = { .place = place };
-  int width, height;
 
   td_test_wait (access_has_size, top, place);
   td_test_pause (150);
-  gtk_widget_measure (top, GTK_ORIENTATION_HORIZONTAL, -1, &width, NULL, NULL, NULL);
-  gtk_widget_measure (top, GTK_ORIENTATION_VERTICAL, -1, &height, NULL, NULL, NULL);
-  g_test_message ("%s: at least %d × %d pixels, is %d × %d", place, width, height,
-                  gtk_widget_get_width (top), gtk_widget_get_height (top));
-  if (width > 1280 || height > 800) {
-    g_autofree char *what = g_strdup_printf ("%s needs %d × %d pixels", place, width, height);
-    access_fault (&walk, top, what);
-  }
+  const gboolean fits = access_size (&walk, top);
   access_walk (&walk, top);
   if (g_getenv ("TOMODESK_ACCESS_PICTURES")) {
     g_autofree char *name
         = g_strdup_printf ("access-%s-%s-%u", place, g_getenv ("LANGUAGE"), text_percent);
     td_test_screenshot (top, name);
   }
+  return fits;
+}
+
+/* Everything that the window or a dialog shows, once it has settled: the window on a small screen,
+   too. */
+static void
+access_look (const char *place, gpointer top)
+{
+  g_autofree char *small = g_strconcat (place, "-small", NULL);
+  int width, height, least = LEAST_WIDTH;
+
+  if (!access_look_as_is (place, top) || top != td_test_window)
+    return;
+  gtk_window_get_default_size (top, &width, &height);
+  gtk_window_set_default_size (top, LEAST_WIDTH, LEAST_HEIGHT);
+  td_test_wait (access_has_width, &least, "the window to be small");
+  access_look_as_is (small, top);
+  gtk_window_set_default_size (top, width, height);
+  td_test_wait (access_has_width, &width, "the window to be large");
 }
 
 static void
