@@ -215,6 +215,48 @@ test_nothing (void)
   }
 }
 
+/* What is asked of a scan, just either side: columns, views, how far they go round, and gaps. */
+static void
+test_limits (void)
+{
+  static const char few[] = "there are too few views or columns",
+                    half[] = "the views do not go all round: few have an opposite one";
+  static const struct {
+    guint n_columns, n_views;
+    double turns, third; /* of the circle; every third step, in steps */
+    const char *reason;
+  } cases[] = {
+    { 6, 16, 1, 1, NULL },      { 5, 16, 1, 1, few },       { 6, 15, 1, 1, few },
+    { 64, 90, 0.626, 1, NULL }, { 64, 90, 0.624, 1, half }, { 64, 90, 1, 2.99, NULL },
+    { 64, 90, 1, 3.01, half },  { 64, 90, 0.999, 1, NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint n = cases[i].n_columns, views = cases[i].n_views;
+    g_autofree float *values = g_new0 (float, n *views);
+    g_autofree double *angles = g_new0 (double, views);
+    const TdAxisInput input = {
+      .sinogram = values, .n_views = views, .n_columns = n, .angles_rad = angles, .last_px = n - 1
+    };
+    TdAxisEstimate estimate;
+    g_autoptr (GError) error = NULL;
+    const guint steps = cases[i].turns < 1 ? views - 1 : views;
+    const double step = cases[i].turns * 2 * G_PI / steps / (2 + cases[i].third) * 3;
+
+    for (guint v = 1; v < views; v++)
+      angles[v] = angles[v - 1] + step * (v % 3 == 0 ? cases[i].third : 1);
+    g_assert_true (td_axis_overlap.find (&input, &estimate, &error));
+    g_assert_no_error (error);
+    g_assert_nonnull (estimate.reason);
+    if (cases[i].reason)
+      g_assert_cmpstr (estimate.reason, ==, cases[i].reason);
+    else {
+      g_assert_cmpstr (estimate.reason, !=, few);
+      g_assert_cmpstr (estimate.reason, !=, half);
+    }
+  }
+}
+
 /* A sample that repeats itself over the columns fits about one axis as well as about others, half a
    period on. Such an answer is worth nothing; without the repetition it is. */
 static void
@@ -293,6 +335,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis-overlap/study", test_study);
   g_test_add_func ("/axis-overlap/irregular", test_irregular);
   g_test_add_func ("/axis-overlap/nothing", test_nothing);
+  g_test_add_func ("/axis-overlap/limits", test_limits);
   g_test_add_func ("/axis-overlap/ambiguous", test_ambiguous);
   g_test_add_func ("/axis-overlap/cancelled", test_cancelled);
   return g_test_run ();

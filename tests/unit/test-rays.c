@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/iterative/ray-store.h"
+#include "compute/iterative/rays-private.h"
 #include "compute/iterative/rays.h"
 #include "dataset/phantom.h"
 #include "tests/common/devices.h"
@@ -504,6 +505,49 @@ test_store (void)
   td_cone_task_clear (&task);
 }
 
+/* Axes that some ray is steepest along, just either side of where the detector's rim adds one. A
+   margin takes in rays whose other part is 1 / 1.2 of the steepest one. */
+static void
+test_axes (void)
+{
+  enum { VIEWS_ROUND = 8 };
+  static const struct {
+    guint n_columns, n_rows;
+    guint views[2]; /* by 45 degrees */
+    int axes;
+  } cases[] = {
+    { 37, 29, { 0, 0 }, 2 },  { 37, 29, { 4, 0 }, 2 },  { 37, 29, { 2, 0 }, 3 },
+    { 37, 29, { 1, 1 }, 3 },  { 375, 29, { 0, 0 }, 2 }, { 377, 29, { 0, 0 }, 3 },
+    { 37, 375, { 0, 0 }, 2 }, { 37, 377, { 0, 0 }, 6 }, { 377, 29, { 4, 4 }, 3 },
+    { 37, 377, { 2, 2 }, 5 }, { 37, 375, { 0, 2 }, 3 }, { 29, 377, { 0, 2 }, 7 },
+  };
+  const TdGeometry geometry = { .beam = TD_BEAM_CONE,
+                                .pixel_width_mm = 0.4,
+                                .pixel_height_mm = 0.4,
+                                .source_axis_mm = 60,
+                                .source_detector_mm = 90 };
+  double angles[VIEWS_ROUND];
+
+  for (guint i = 0; i < VIEWS_ROUND; i++)
+    angles[i] = G_PI / 4 * i;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    double two[24];
+    TdConeTask task;
+    td_cone_task_init (&task, &geometry, angles, VIEWS_ROUND, cases[i].n_columns, cases[i].n_rows,
+                       &error);
+    g_assert_no_error (error);
+    td_cone_task_set_volume (&task, 20, 20, 20, task.voxel_mm);
+    for (guint k = 0; k < 2; k++)
+      memcpy (two + 12 * k, task.matrices + 12 * cases[i].views[k], 12 * sizeof *two);
+    memcpy (task.matrices, two, sizeof two);
+    task.n_views = 2;
+    g_assert_cmpint (td_rays_axes (&task), ==, cases[i].axes);
+    g_assert_true (td_rays_upright (&task) == !(cases[i].axes & 4));
+    td_cone_task_clear (&task);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -516,6 +560,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rays/refused", test_refused);
   g_test_add_func ("/rays/store", test_store);
+  g_test_add_func ("/rays/axes", test_axes);
   td_test_each_device ("rays", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }
