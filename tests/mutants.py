@@ -15,6 +15,7 @@ import argparse
 import collections
 import concurrent.futures
 import contextlib
+import filecmp
 import hashlib
 import itertools
 import json
@@ -120,7 +121,8 @@ class Copy:
         for path in files:
             to = os.path.join(folder, path)
             os.makedirs(os.path.dirname(to), exist_ok=True)
-            shutil.copy2(os.path.join(root, path), to)
+            if not os.path.exists(to) or not filecmp.cmp(os.path.join(root, path), to, shallow=False):
+                shutil.copy(os.path.join(root, path), to)
         self.build = os.path.join(folder, "build")
         if not os.path.exists(os.path.join(self.build, "build.ninja")):
             subprocess.run(["meson", "setup", self.build, folder, "-Dgui=enabled", "-Dmpi=enabled", "-Dwerror=false",

@@ -127,6 +127,11 @@ rows_run (const Rows *rows, TdDevice *device, guint first, guint count)
 
   td_rings_add_shade (&rings, &shade, offsets, &error);
   g_assert_no_error (error);
+  /* Once more, with what is kept from slab to slab. */
+  g_autofree float *again = g_memdup2 (rows->offsets + first * n, floats * sizeof *offsets);
+  g_assert_true (td_rings_add_shade (&rings, &shade, again, &error));
+  g_assert_no_error (error);
+  g_assert_cmpmem (again, floats * sizeof *again, offsets, floats * sizeof *offsets);
   td_test_finish (queue);
   return offsets;
 }
