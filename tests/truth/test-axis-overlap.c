@@ -262,7 +262,7 @@ enum { SHIFTED_COLUMNS = 128, SHIFTED_VIEWS = 120, SHIFTED_AXIS = 30 };
 /* Each view is a pattern that repeats itself after @period columns; the opposite view is mirrored
    at the axis. */
 static void
-find_shifted (guint period, double first_px, double last_px, TdAxisEstimate *estimate)
+find_shifted (guint period, guint wide, double first_px, double last_px, TdAxisEstimate *estimate)
 {
   enum { N = SHIFTED_COLUMNS, VIEWS = SHIFTED_VIEWS };
   g_autofree float *values = g_new (float, N *VIEWS);
@@ -282,6 +282,10 @@ find_shifted (guint period, double first_px, double last_px, TdAxisEstimate *est
     double pattern[1000];
     for (guint k = 0; k < period; k++)
       pattern[k] = g_rand_double (rand) + 0.5;
+    for (guint smoothed = 0; smoothed < 2; smoothed++)
+      for (guint k = 0; k + wide <= period; k++)
+        for (guint i = 1; i < wide; i++)
+          pattern[k] += pattern[k + i];
     for (guint c = 0; c < N; c++) {
       values[v * N + c] = (float) pattern[(c + 480) % period];
       values[(v + VIEWS / 2) * N + c] = (float) pattern[(2 * SHIFTED_AXIS + 480 - c) % period];
@@ -300,24 +304,25 @@ test_ambiguous (void)
 {
   TdAxisEstimate estimate;
 
-  find_shifted (24, 10, 60, &estimate);
+  find_shifted (24, 1, 10, 60, &estimate);
   g_assert_cmpfloat (estimate.confidence, <, 0.2);
-  find_shifted (1000, 10, 60, &estimate);
+  find_shifted (1000, 1, 10, 60, &estimate);
   g_assert_cmpfloat_with_epsilon (estimate.centre_px, SHIFTED_AXIS, 0.3);
   g_assert_cmpfloat (estimate.confidence, >, 0.6);
 }
 
-/* An axis beside an end of what is searched: nothing beyond that end has a say. */
+/* An axis beside an end of what is searched, or just beyond: the answer does not leave the range.
+ */
 static void
 test_ends (void)
 {
-  static const double ends[][2]
-      = { { 29.5, 60 }, { 30, 60 }, { 10, 30.5 }, { 10, 30 }, { 29, 31 } };
+  static const double ends[][3]
+      = { { 29.5, 60, 30 }, { 10, 30.5, 30 }, { 30.5, 60, 30.5 }, { 10, 29.5, 29.5 } };
 
   for (guint i = 0; i < G_N_ELEMENTS (ends); i++) {
     TdAxisEstimate estimate;
-    find_shifted (1000, ends[i][0], ends[i][1], &estimate);
-    g_assert_cmpfloat_with_epsilon (estimate.centre_px, SHIFTED_AXIS, 0.01);
+    find_shifted (1000, 5, ends[i][0], ends[i][1], &estimate);
+    g_assert_cmpfloat_with_epsilon (estimate.centre_px, ends[i][2], 0.01);
   }
 }
 
