@@ -79,29 +79,41 @@ prepare_repair_view (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
   }
 }
 
-/* Item x, y: view, row. A view without any sound sample takes those of the nearest view that
-   has. A row without any in all views is counted in counters[counter]; the first to be counted is
-   in counters[counter + 1]. */
+/* Item x, y: view, row. A view without any sound sample takes those of the view nearest in angle
+   that has, and of equally near ones the nearest by number. views is [view] of the share of a turn
+   and the number in the scan. counters[views_at + number] counts the rows of a view that do so. A
+   row without any sound sample in all views sets counters[rows_at + row]. */
 TD_KERNEL void
 prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
                      TD_GLOBAL const int *TD_RESTRICT view_bad, TD_GLOBAL int *TD_RESTRICT counters,
-                     int n_views, int n_columns, int row0, int counter)
+                     TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns, int row0,
+                     int views_at, int rows_at)
 {
   int view = td_global_x (), row = td_global_y (), from = -1;
+  float best = 2.0f;
 
   if (view >= n_views)
     return;
   TD_GLOBAL const int *bad = view_bad + (size_t) row * n_views;
   if (bad[view] < n_columns)
     return;
-  for (int away = 1; away < n_views && from < 0; away++) {
-    if (view - away >= 0 && bad[view - away] < n_columns)
-      from = view - away;
-    else if (view + away < n_views && bad[view + away] < n_columns)
-      from = view + away;
-  }
-  if (from < 0 && view == 0 && td_atomic_add_int (&counters[counter], 1) == 0)
-    counters[counter + 1] = row0 + row;
+  for (int away = 1; away < n_views; away++)
+    for (int side = -1; side <= 1; side += 2) {
+      int other = view + side * away;
+      if (other < 0 || other >= n_views || bad[other] >= n_columns)
+        continue;
+      float apart = views[2 * other] - views[2 * view];
+      apart = apart < 0.0f ? -apart : apart;
+      apart = apart > 0.5f ? 1.0f - apart : apart;
+      if (apart < best - 1e-6f) { /* of a turn: rounding */
+        best = apart;
+        from = other;
+      }
+    }
+  if (from >= 0)
+    td_atomic_add_int (&counters[views_at + (int) views[2 * view + 1]], 1);
+  else if (view == 0)
+    counters[rows_at + row0 + row] = 1;
   size_t to_at = row_of_view (row, view, n_views, n_columns);
   size_t from_at = row_of_view (row, td_max (from, 0), n_views, n_columns);
   for (int column = 0; column < n_columns; column++)
@@ -147,10 +159,12 @@ prepare_fill_dead (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const in
 }
 
 /* Transmission to -log; what is below floor_value is raised to it, and zero and negative values are
-   counted in counters[counter]. */
+   counted in counters[counter]. Those of each view are in counters[views_at + number], with views
+   as above. */
 TD_KERNEL void
 prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_RESTRICT counters,
-                   int n_views, int n_columns, int strip, float floor_value, int counter)
+                   TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns, int strip,
+                   float floor_value, int counter, int views_at)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -163,6 +177,8 @@ prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_
     clamped += low;
     data[at + column] = -log_of (value > floor_value ? value : floor_value);
   }
-  if (clamped > 0)
+  if (clamped > 0) {
     td_atomic_add_int (&counters[counter], clamped);
+    td_atomic_add_int (&counters[views_at + (int) views[2 * view + 1]], clamped);
+  }
 }

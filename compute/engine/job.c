@@ -492,6 +492,33 @@ td_job_clamped_note (guint64 samples)
                          samples);
 }
 
+/* @views: of the scan as it is binned; what is told are numbers of what was measured. */
+static char *
+job_views_text (const TdJob *job, const TdNumbers *views)
+{
+  const TdScanFrame *frame = &job->plan->frame;
+
+  return td_numbers_text (views, frame->crop_view, MAX (frame->bin_views, 1));
+}
+
+static void
+job_note_views (TdJob *job, const TdPreparationCounts *counts)
+{
+  g_autofree char *lost = job_views_text (job, &counts->lost_views);
+  g_autofree char *dark = job_views_text (job, &counts->dark_views);
+
+  if (counts->lost_views.n)
+    td_job_note (job,
+                 "Views that have no number in whole rows took those of the views nearest in "
+                 "angle: %s.",
+                 lost);
+  if (counts->dark_views.n)
+    td_job_note (job,
+                 "Views in which hardly anything is above zero, as if the shutter was closed: %s. "
+                 "They spoil the slices; {views} leaves views at either end out.",
+                 dark);
+}
+
 static void
 add_count_notes (TdJob *job)
 {
@@ -501,6 +528,7 @@ add_count_notes (TdJob *job)
   if (counts->bad_values)
     td_job_note (job, "%" PRIu64 " NaN or infinite samples took their neighbour's value.",
                  counts->bad_values);
+  job_note_views (job, counts);
   if (counts->bad_pixels)
     td_job_note (job, "%" PRIu64 " bad detector pixels were replaced in every view.",
                  counts->bad_pixels);

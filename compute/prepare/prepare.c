@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "prepare.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "kernels/params.h"
 #include "slab.h"
 
@@ -26,7 +29,11 @@ struct TdPreparation {
   GHashTable *kernels;     /* "program/kernel" -> TdKernel */
   GPtrArray *programs;     /* TdProgram */
   GHashTable *kept;        /* key -> Kept */
-  TdBuffer *counters;      /* int [TD_COUNTER_COUNT] */
+  TdBuffer *counters;      /* int [TD_COUNTER_COUNT], then TdCounters */
+  guint64 *view_raised;    /* of each of the scan's views: samples that the logarithm raised … */
+  guint64 *view_logged;    /* … of so many rows, since the counts were asked for */
+  TdViewOrder sent_views;  /* what is in the buffer of the views … */
+  guint n_sent;            /* … and how many; 0: nothing */
   guint64 counted_samples; /* run since the counters were last read: an int must not overflow */
   TdPreparationCounts counts;
   TdPreparationWatch watch; /* NULL: nobody */
@@ -59,6 +66,8 @@ td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep
   preparation->kernels = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   preparation->programs = g_ptr_array_new_with_free_func ((GDestroyNotify) td_program_free);
   preparation->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kept_free);
+  preparation->view_raised = g_new0 (guint64, td_scan_facts (scan)->n_views);
+  preparation->view_logged = g_new0 (guint64, td_scan_facts (scan)->n_views);
   td_preparation_set_steps (preparation, steps, n_steps);
   td_preparation_set_views (preparation, td_view_order_from (0), td_scan_facts (scan)->n_views);
 
@@ -105,6 +114,8 @@ td_preparation_free (TdPreparation *preparation)
   if (!preparation)
     return;
   td_buffer_free (preparation->counters);
+  g_free (preparation->view_raised);
+  g_free (preparation->view_logged);
   g_hash_table_unref (preparation->kept);
   g_hash_table_unref (preparation->kernels);
   g_ptr_array_unref (preparation->programs);
@@ -299,6 +310,62 @@ td_slab_counters (TdSlab *slab)
   return ((TdPreparation *) slab->state)->counters;
 }
 
+static gsize
+prepare_n_counters (const TdScanFacts *facts)
+{
+  return TD_COUNTER_COUNT + 2 * (gsize) facts->n_views + facts->n_rows;
+}
+
+static gsize
+prepare_counters_at (const TdScanFacts *facts, TdCounters which)
+{
+  return TD_COUNTER_COUNT + (gsize) which * facts->n_views;
+}
+
+int
+td_slab_counters_at (TdSlab *slab, TdCounters which)
+{
+  return (int) prepare_counters_at (td_scan_facts (slab->scan), which);
+}
+
+TdBuffer *
+td_slab_views (TdSlab *slab, GError **error)
+{
+  TdPreparation *preparation = slab->state;
+  const TdScanFacts *facts = td_scan_facts (slab->scan);
+  const guint64 bytes = 2 * sizeof (float) * (guint64) slab->n_views;
+  TdBuffer *views = td_slab_buffer (slab, "views", bytes, error);
+
+  if (!views
+      || (preparation->n_sent == slab->n_views
+          && td_view_order_equal (&preparation->sent_views, &slab->views)))
+    return views;
+  g_autofree float *table = td_host_malloc (bytes, error);
+  if (!table)
+    return NULL;
+  for (guint i = 0; i < slab->n_views; i++) {
+    const guint view = td_view_order_at (&slab->views, i);
+    const double turns = facts->angles_rad[view] / (2 * G_PI);
+    table[2 * i] = (float) (turns - floor (turns));
+    table[2 * i + 1] = (float) view;
+  }
+  preparation->n_sent = 0;
+  if (!td_slab_upload (slab, views, table, bytes, error))
+    return NULL;
+  preparation->sent_views = slab->views;
+  preparation->n_sent = slab->n_views;
+  return views;
+}
+
+void
+td_slab_add_logged (TdSlab *slab)
+{
+  TdPreparation *preparation = slab->state;
+
+  for (guint i = 0; i < slab->n_views; i++)
+    preparation->view_logged[td_view_order_at (&slab->views, i)] += slab->n_rows;
+}
+
 void
 td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels)
 {
@@ -328,6 +395,43 @@ td_slab_add_bad_pixels (TdSlab *slab, guint64 pixels)
 /* ── Running ── */
 
 void
+td_numbers_add (TdNumbers *numbers, guint number)
+{
+  const guint kept = MIN (numbers->n, TD_NUMBERS_KEPT);
+  guint place = 0;
+
+  while (place < kept && numbers->at[place] < number)
+    place++;
+  if (place < kept && numbers->at[place] == number)
+    return;
+  numbers->n = kept + 1;
+  for (guint i = MIN (kept, TD_NUMBERS_KEPT - 1); i > place; i--)
+    numbers->at[i] = numbers->at[i - 1];
+  if (place < TD_NUMBERS_KEPT)
+    numbers->at[place] = number;
+}
+
+static void
+numbers_add_all (TdNumbers *sum, const TdNumbers *numbers)
+{
+  for (guint i = 0; i < MIN (numbers->n, TD_NUMBERS_KEPT); i++)
+    td_numbers_add (sum, numbers->at[i]);
+  sum->n = MAX (sum->n, numbers->n);
+}
+
+char *
+td_numbers_text (const TdNumbers *numbers, guint first, guint scale)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < MIN (numbers->n, TD_NUMBERS_KEPT); i++)
+    g_string_append_printf (text, "%s%u", i ? ", " : "", first + scale * numbers->at[i]);
+  if (numbers->n > TD_NUMBERS_KEPT)
+    g_string_append (text, ", …");
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+void
 td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts)
 {
   sum->clamped_transmissions += counts->clamped_transmissions;
@@ -342,21 +446,22 @@ td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *
   }
   if (counts->odd.n_flats + counts->odd.n_darks > 0)
     sum->odd = counts->odd;
-  if (counts->lost_rows > 0)
-    sum->lost_row = counts->lost_row;
-  sum->lost_rows += counts->lost_rows;
+  numbers_add_all (&sum->lost_rows, &counts->lost_rows);
+  numbers_add_all (&sum->lost_views, &counts->lost_views);
+  numbers_add_all (&sum->dark_views, &counts->dark_views);
 }
 
 gboolean
 td_preparation_counts_check (const TdPreparationCounts *counts, GError **error)
 {
-  if (counts->lost_rows == 0)
+  if (counts->lost_rows.n == 0)
     return TRUE;
+  g_autofree char *rows = td_numbers_text (&counts->lost_rows, 0, 1);
   td_set_error (error, TD_ERROR_INVALID,
-                "Row %u of the detector, as it is cropped and binned, has no number in any view: "
-                "leave such rows out ({crop}), or let a mask of them take their neighbours' values "
-                "({bad-pixels:FILE})",
-                counts->lost_row);
+                "Rows of the detector, as it is cropped and binned, have no number in any view: "
+                "%s. Leave such rows out ({crop}), or let a mask of them take their neighbours' "
+                "values ({bad-pixels:FILE})",
+                rows);
   return FALSE;
 }
 
@@ -375,37 +480,87 @@ preparation_mends_row (const TdPreparation *preparation, guint row)
   return bad;
 }
 
+static void
+collect_views_and_rows (TdPreparation *preparation, const int *values)
+{
+  const TdScanFacts *facts = td_scan_facts (preparation->scan);
+  const int *lost = values + prepare_counters_at (facts, TD_COUNTERS_LOST);
+  const int *raised = values + prepare_counters_at (facts, TD_COUNTERS_RAISED);
+  const int *rows = values + prepare_counters_at (facts, TD_COUNTERS_ROWS);
+
+  for (guint view = 0; view < facts->n_views; view++) {
+    preparation->view_raised[view] += (guint) raised[view];
+    if (lost[view] > 0)
+      td_numbers_add (&preparation->counts.lost_views, view);
+  }
+  for (guint row = 0; row < facts->n_rows; row++)
+    if (rows[row] && !preparation_mends_row (preparation, row))
+      td_numbers_add (&preparation->counts.lost_rows, row);
+}
+
 /* Adds the device's counters to the host's and clears them; blocks. */
 static gboolean
 collect_counters (TdPreparation *preparation, TdQueue *queue, GError **error)
 {
-  int values[TD_COUNTER_COUNT];
+  const gsize bytes = prepare_n_counters (td_scan_facts (preparation->scan)) * sizeof (int);
 
   if (!preparation->counters)
     return TRUE;
-  if (!td_download (queue, values, preparation->counters, 0, sizeof values, error)
-      || !td_fill_zero (queue, preparation->counters, 0, sizeof values, error)
+  g_autofree int *values = td_host_malloc (bytes, error);
+  if (!values || !td_download (queue, values, preparation->counters, 0, bytes, error)
+      || !td_fill_zero (queue, preparation->counters, 0, bytes, error)
       || !td_queue_finish (queue, error))
     return FALSE;
   preparation->counts.bad_values += (guint) values[TD_COUNTER_BAD];
   preparation->counts.clamped_transmissions += (guint) values[TD_COUNTER_CLAMPED];
   preparation->counts.zingers += (guint) values[TD_COUNTER_ZINGERS];
   preparation->counts.zingers_angle += (guint) values[TD_COUNTER_ZINGERS_ANGLE];
-  if (values[TD_COUNTER_LOST_ROWS] > 0
-      && !preparation_mends_row (preparation, (guint) values[TD_COUNTER_LOST_ROW])) {
-    preparation->counts.lost_rows += (guint) values[TD_COUNTER_LOST_ROWS];
-    preparation->counts.lost_row = (guint) values[TD_COUNTER_LOST_ROW];
-  }
+  collect_views_and_rows (preparation, values);
   preparation->counted_samples = 0;
   return TRUE;
+}
+
+/* This much more is raised of a view without the beam than of the median one. Noise about zero is
+   raised in half of the samples. */
+#define DARK_SHARE 0.3
+
+static int
+prepare_compare_shares (const void *a, const void *b)
+{
+  const double x = *(const double *) a, y = *(const double *) b;
+
+  return x < y ? -1 : x > y;
+}
+
+static void
+prepare_name_dark (TdPreparation *preparation)
+{
+  const TdScanFacts *facts = td_scan_facts (preparation->scan);
+  g_autofree double *shares = g_new (double, 2 * (gsize) facts->n_views);
+  double *sorted = shares + facts->n_views;
+  guint n = 0;
+
+  for (guint view = 0; view < facts->n_views; view++) {
+    const double samples = (double) preparation->view_logged[view] * facts->n_columns;
+    shares[view] = samples > 0 ? (double) preparation->view_raised[view] / samples : 0;
+    if (samples > 0)
+      sorted[n++] = shares[view];
+  }
+  qsort (sorted, n, sizeof *sorted, prepare_compare_shares);
+  for (guint view = 0; view < facts->n_views && n > 0; view++)
+    if (shares[view] > sorted[n / 2] + DARK_SHARE)
+      td_numbers_add (&preparation->counts.dark_views, view);
+  memset (preparation->view_raised, 0, facts->n_views * sizeof *preparation->view_raised);
+  memset (preparation->view_logged, 0, facts->n_views * sizeof *preparation->view_logged);
 }
 
 static gboolean
 ready_counters (TdPreparation *preparation, TdQueue *queue, guint64 samples, GError **error)
 {
   if (!preparation->counters) {
-    preparation->counters
-        = td_buffer_new (preparation->device, TD_COUNTER_COUNT * sizeof (int), error);
+    preparation->counters = td_buffer_new (
+        preparation->device, prepare_n_counters (td_scan_facts (preparation->scan)) * sizeof (int),
+        error);
     if (!preparation->counters
         || !td_fill_zero (queue, preparation->counters, 0, preparation->counters->bytes, error))
       return FALSE;
@@ -444,15 +599,21 @@ prepare_repair (TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns),
   };
-  const int lost = TD_COUNTER_LOST_ROWS;
+  const int views_at = td_slab_counters_at (slab, TD_COUNTERS_LOST);
+  const int rows_at = td_slab_counters_at (slab, TD_COUNTERS_ROWS);
+  TdBuffer *views = td_slab_views (slab, error);
+  if (!views)
+    return FALSE;
   const TdArg lost_args[] = {
     TD_ARG_BUFFER (slab->data),
     TD_ARG_BUFFER (view_bad),
     TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_BUFFER (views),
     TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (slab->row0),
-    TD_ARG_VALUE (lost),
+    TD_ARG_VALUE (views_at),
+    TD_ARG_VALUE (rows_at),
   };
   guint strips = (slab->n_columns + strip - 1) / strip;
   return td_slab_launch (slab, "prepare", "prepare_find_bad",
@@ -610,6 +771,7 @@ td_preparation_counts (TdPreparation *preparation, TdQueue *queue, TdPreparation
 {
   if (!collect_counters (preparation, queue, error))
     return FALSE;
+  prepare_name_dark (preparation);
   *counts = preparation->counts;
   memset (&preparation->counts, 0, sizeof preparation->counts);
   return TRUE;
@@ -665,8 +827,9 @@ td_preparation_workspace_bytes (const TdStep *steps, guint n_steps, const TdScan
                                 guint max_rows)
 {
   const guint64 row_bytes = (guint64) facts->n_views * facts->n_columns * sizeof (float);
-  guint64 bytes
-      = TD_COUNTER_COUNT * sizeof (int) + (guint64) max_rows * facts->n_views * sizeof (int);
+  guint64 bytes = prepare_n_counters (facts) * sizeof (int)
+                  + 2 * sizeof (float) * (guint64) facts->n_views
+                  + (guint64) max_rows * facts->n_views * sizeof (int);
 
   for (guint i = 0; i < n_steps; i++) {
     const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);

@@ -10,6 +10,16 @@
  */
 typedef struct TdPreparation TdPreparation;
 
+/* The lowest of some numbers, each once. @n is beyond what is kept where there are more. */
+#define TD_NUMBERS_KEPT 8
+typedef struct {
+  guint n, at[TD_NUMBERS_KEPT];
+} TdNumbers;
+
+void td_numbers_add (TdNumbers *numbers, guint number);
+/* "2, 3, 7" of each @scale times the number and @first more; with "…" where there are more. */
+char *td_numbers_text (const TdNumbers *numbers, guint first, guint scale);
+
 /* What was replaced, over all rows that ran, halos included. */
 typedef struct {
   guint64 clamped_transmissions; /* zero or negative transmissions raised before -log */
@@ -20,7 +30,9 @@ typedef struct {
   guint64 zingers_angle;      /* samples of sinograms */
   double dose_low, dose_high; /* of the frames; 0, 0: not corrected */
   TdFlatsOdd odd;             /* flats and darks that are left out: the same for all rows */
-  guint lost_rows, lost_row;  /* rows without a sound sample in any view, and one of them */
+  TdNumbers lost_rows;        /* rows without a sound sample in any view */
+  TdNumbers lost_views;       /* views that have rows without a sound sample, and take others' */
+  TdNumbers dark_views;       /* views of which much more was raised than of others */
 } TdPreparationCounts;
 
 void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts);

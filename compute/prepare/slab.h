@@ -57,11 +57,20 @@ typedef enum {
   TD_COUNTER_CLAMPED,
   TD_COUNTER_ZINGERS,
   TD_COUNTER_ZINGERS_ANGLE,
-  TD_COUNTER_LOST_ROWS,
-  TD_COUNTER_LOST_ROW, /* one of them */
   TD_COUNTER_COUNT
 } TdCounter;
 TdBuffer *td_slab_counters (TdSlab *slab);
+/* Behind them there is one for each of the scan's views and rows: where those begin. */
+typedef enum {
+  TD_COUNTERS_LOST,   /* a view's rows without a sound sample */
+  TD_COUNTERS_RAISED, /* a view's samples that the logarithm raised */
+  TD_COUNTERS_ROWS    /* 1: a row without a sound sample in any view */
+} TdCounters;
+int td_slab_counters_at (TdSlab *slab, TdCounters which);
+/* float [view][2] of the slab's views: the share of a turn, 0 to 1, and the number in the scan. */
+TdBuffer *td_slab_views (TdSlab *slab, GError **error);
+/* The logarithm was taken of the slab's rows. */
+void td_slab_add_logged (TdSlab *slab);
 /* Detector pixels without a usable flat field, found on the host. */
 void td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels);
 /* Frames that are left out of the averages. */

@@ -18,14 +18,20 @@ step_log_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   guint strip = td_slab_strip (slab);
   const int counter = TD_COUNTER_CLAMPED;
+  const int views_at = td_slab_counters_at (slab, TD_COUNTERS_RAISED);
   const float smallest = (float) step->values[FLOOR];
+  TdBuffer *views = td_slab_views (slab, error);
 
+  if (!views)
+    return FALSE;
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (strip),         TD_ARG_VALUE (smallest),
-    TD_ARG_VALUE (counter),
+    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_BUFFER (views),          TD_ARG_VALUE (slab->n_views),
+    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
+    TD_ARG_VALUE (smallest),        TD_ARG_VALUE (counter),
+    TD_ARG_VALUE (views_at),
   };
+  td_slab_add_logged (slab);
   return td_slab_launch (
       slab, "prepare", "prepare_minus_log",
       (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,

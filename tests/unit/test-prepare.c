@@ -373,6 +373,74 @@ test_counts (gconstpointer id)
   td_test_close (device);
 }
 
+/* Views and rows without a number, and views without the beam, are told by their numbers. A view
+   takes what the one nearest in angle has. */
+static void
+test_lost (gconstpointer id)
+{
+  enum { ROWS = 8, VIEWS = 24, COLUMNS = 33, LOST = 7, NEAREST = 15, DARK = 11 };
+  TdDevice *device = td_test_open (id);
+  TdPreparationCounts counts;
+  TdTestFrames x;
+
+  td_test_frames_init (&x, ROWS, VIEWS, COLUMNS, TD_TEST_INTENSITIES);
+  /* Turned by 8 views at a time: number 7 + 8 comes one step after number 7. */
+  for (guint v = 0; v < VIEWS; v++)
+    x.angles[v] = 2 * G_PI * (v % 8 * 3 + v / 8) / VIEWS;
+  memset (x.mask, 0, ROWS * COLUMNS);
+  memset (x.mask + COLUMNS, 1, COLUMNS);
+  for (guint v = 0; v < VIEWS; v++)
+    for (guint i = 0; i < ROWS * COLUMNS; i++) {
+      float *sample = &x.projections[v * ROWS * COLUMNS + i];
+      const guint row = i / COLUMNS;
+      if (v == LOST || row == 1 || row == 4 || row == 6)
+        *sample = NAN;
+      else if (v == DARK)
+        *sample = (float) (100 + (i * 7 % 5 - 2.0) * 20);
+    }
+  td_scan_unref (x.scan);
+  const TdScanFacts facts = { .n_columns = COLUMNS,
+                              .n_rows = ROWS,
+                              .n_views = VIEWS,
+                              .n_flats = x.frames.n_flats,
+                              .n_darks = x.frames.n_darks,
+                              .angles_rad = x.angles,
+                              .sample_type = TD_SAMPLE_FLOAT32,
+                              .bad_pixels = x.mask };
+  x.scan = td_scan_new_from_memory (&facts, x.projections, x.flats, x.darks, NULL, NULL);
+  const TdStep steps[] = { td_test_step ("bad-pixels:find=0"), td_test_step ("flat-field:drift=0"),
+                           td_test_step ("minus-log") };
+  g_autofree float *got = td_test_frames_run (device, &x, steps, 3, 0, ROWS, &counts);
+  g_autofree char *views = td_numbers_text (&counts.lost_views, 0, 1);
+  g_autofree char *rows = td_numbers_text (&counts.lost_rows, 0, 1);
+  g_autofree char *dark = td_numbers_text (&counts.dark_views, 0, 1);
+  g_autofree char *measured = td_numbers_text (&counts.lost_views, 10, 2);
+  g_assert_cmpstr (views, ==, G_STRINGIFY (7));
+  g_assert_cmpstr (measured, ==, "24");
+  g_assert_cmpstr (rows, ==, "4, 6"); /* the mask has row 1 */
+  g_assert_cmpstr (dark, ==, G_STRINGIFY (11));
+  for (guint i = 0; i < COLUMNS; i++)
+    g_assert_cmpfloat (got[LOST * COLUMNS + i], ==, got[NEAREST * COLUMNS + i]);
+  td_test_frames_clear (&x);
+  td_test_close (device);
+}
+
+/* Numbers are kept once and in order, and more of them than fit are told of. */
+static void
+test_numbers (void)
+{
+  static const guint added[] = { 9, 2, 9, 30, 4, 17, 5, 2, 8, 40, 11, 1 };
+  TdPreparationCounts sum = { 0 }, other = { 0 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (added); i++)
+    td_numbers_add (i < 6 ? &sum.lost_views : &other.lost_views, added[i]);
+  g_autofree char *some = td_numbers_text (&sum.lost_views, 0, 1);
+  g_assert_cmpstr (some, ==, "2, 4, 9, 17, 30");
+  td_preparation_counts_add (&sum, &other);
+  g_autofree char *all = td_numbers_text (&sum.lost_views, 0, 1);
+  g_assert_cmpstr (all, ==, "1, 2, 4, 5, 8, 9, 11, 17, …");
+}
+
 /* Planted among noise: dead, hot, stuck and noisy pixels are found, and hardly any other. */
 static void
 test_find (void)
@@ -579,12 +647,13 @@ main (int argc, char **argv)
     { "formulas", test_formulas }, { "dose-region", test_dose_region },
     { "chain", test_chain },       { "cuts", test_cuts },
     { "kept", test_kept },         { "extremes", test_extremes },
-    { "counts", test_counts },
+    { "counts", test_counts },     { "lost", test_lost },
   };
 
   g_test_init (&argc, &argv, NULL);
   td_test_each_device ("prepare", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/prepare/find", test_find);
+  g_test_add_func ("/prepare/numbers", test_numbers);
   g_test_add_func ("/prepare/presets", test_presets);
   g_test_add_func ("/prepare/ranges", test_ranges);
   g_test_add_func ("/prepare/scale-columns", test_scale_columns);
