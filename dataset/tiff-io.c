@@ -173,13 +173,12 @@ check_samples (TdTiff *tiff, GError **error)
   return TRUE;
 }
 
+/* Of the file's own rows. */
 static guint
-rows_together (const TdTiff *tiff)
+tiff_stored_together (const TdTiff *tiff)
 {
   guint32 n = tiff->height;
 
-  if (tiff->orientation > ORIENTATION_BOTLEFT)
-    return tiff->layout.height;
   if (tiff->tiled)
     TIFFGetField (tiff->handle, TIFFTAG_TILELENGTH, &n);
   else if (!tiff->compressed)
@@ -187,6 +186,12 @@ rows_together (const TdTiff *tiff)
   else
     TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_ROWSPERSTRIP, &n);
   return CLAMP (n, 1, tiff->height);
+}
+
+static gboolean
+tiff_is_turned (const TdTiff *tiff)
+{
+  return tiff->orientation > ORIENTATION_BOTLEFT;
 }
 
 /* Everything that is needed of the current directory, checked. */
@@ -212,15 +217,16 @@ tiff_io_read_layout (TdTiff *tiff, GError **error)
   tiff->orientation = orientation >= 1 && orientation <= 8 ? orientation : ORIENTATION_TOPLEFT;
   tiff->tiled = TIFFIsTiled (tiff->handle);
   tiff->bits_reversed = fill != FILLORDER_MSB2LSB;
-  tiff->layout.width = tiff->orientation > 4 ? tiff->height : tiff->width;
-  tiff->layout.height = tiff->orientation > 4 ? tiff->width : tiff->height;
+  tiff->layout.width = tiff_is_turned (tiff) ? tiff->height : tiff->width;
+  tiff->layout.height = tiff_is_turned (tiff) ? tiff->width : tiff->height;
 
   block = tiff->tiled ? TIFFTileSize64 (tiff->handle) : TIFFStripSize64 (tiff->handle);
   if (block == 0 || (block > MAX_BLOCK_BYTES && (tiff->tiled || tiff->compressed)))
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                       N_ ("states a strip or tile of %" PRIu64 " bytes: it is damaged"), block);
   tiff->block_bytes = block;
-  tiff->layout.rows_together = rows_together (tiff);
+  tiff->layout.rows_together
+      = tiff_is_turned (tiff) ? tiff->layout.height : tiff_stored_together (tiff);
   return TRUE;
 }
 
@@ -696,7 +702,10 @@ mirror_rows (const TdTiffRows *rows, gsize width)
     }
 }
 
-/* Orientations 5 to 8: rows of the picture are columns of the file, so the whole file is read. */
+#define TURNED_ROWS 64 /* of the file at once, at least */
+
+/* Orientations 5 to 8: rows of the picture are columns of the file. So the whole file is read, a
+   few of its rows at a time. */
 static gboolean
 tiff_rows_read_turned (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
@@ -705,20 +714,24 @@ tiff_rows_read_turned (TdTiff *tiff, const TdTiffRows *rows, GError **error)
       = tiff->orientation == ORIENTATION_RIGHTTOP || tiff->orientation == ORIENTATION_RIGHTBOT;
   gboolean from_bottom
       = tiff->orientation == ORIENTATION_RIGHTBOT || tiff->orientation == ORIENTATION_LEFTBOT;
-  g_autofree float *stored = g_try_new (float, width *height);
+  const gsize most = MIN (height, MAX (tiff_stored_together (tiff), TURNED_ROWS));
+  g_autofree float *stored = g_try_new (float, width *most);
 
   if (!stored)
     return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, N_ ("is too large to be turned upright"));
-  if (!tiff_rows_read_stored (tiff, &(TdTiffRows) { 0, tiff->height, stored, width }, error))
-    return FALSE;
   /* The file's row 0 is the picture's left (or right) side, its column 0 the top (or bottom). */
-  for (gsize row = 0; row < rows->n_rows; row++)
-    for (gsize column = 0; column < height; column++) {
-      gsize x = from_bottom ? width - 1 - (rows->row0 + row) : rows->row0 + row;
-      gsize y = from_right ? height - 1 - column : column;
+  for (gsize first = 0; first < height; first += most) {
+    const guint n = (guint) MIN (most, height - first);
+    if (!tiff_rows_read_stored (tiff, &(TdTiffRows) { (guint) first, n, stored, width }, error))
+      return FALSE;
+    for (gsize row = 0; row < rows->n_rows; row++)
+      for (gsize y = first; y < first + n; y++) {
+        const gsize x = from_bottom ? width - 1 - (rows->row0 + row) : rows->row0 + row;
+        const gsize column = from_right ? height - 1 - y : y;
 
-      rows->values[row * rows->step + column] = stored[y * width + x];
-    }
+        rows->values[row * rows->step + column] = stored[(y - first) * width + x];
+      }
+  }
   return TRUE;
 }
 
@@ -731,7 +744,7 @@ read_upright (TdTiff *tiff, const TdTiffRows *rows, GError **error)
       = tiff->orientation == ORIENTATION_TOPRIGHT || tiff->orientation == ORIENTATION_BOTRIGHT;
   TdTiffRows stored = *rows;
 
-  if (tiff->orientation > ORIENTATION_BOTLEFT)
+  if (tiff_is_turned (tiff))
     return tiff_rows_read_turned (tiff, rows, error);
   if (from_bottom)
     stored.row0 = tiff->height - rows->row0 - rows->n_rows;

@@ -12,7 +12,7 @@
 #include "test-folder.h"
 
 #define WIDTH 53u
-#define HEIGHT 41u
+#define HEIGHT 141u /* more than are read at once of a turned image */
 
 typedef struct {
   guint bits, format;
@@ -237,7 +237,8 @@ test_orientations (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "image.tif");
-  g_autofree float *values = make_values (WIDTH * HEIGHT, 3), *read = g_new (float, 9 * WIDTH);
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 3),
+                   *read = g_new (float, 9 * MAX (WIDTH, HEIGHT));
 
   for (guint orientation = 1; orientation <= 8; orientation++)
     for (guint tiles = 0; tiles < 2; tiles++) {
