@@ -220,6 +220,19 @@ access_scrolls (const Walk *walk, GtkWidget *widget)
   }
 }
 
+/* A box whose children need more lines than it got: they lie over its neighbour. */
+static void
+access_flow (const Walk *walk, GtkWidget *box)
+{
+  graphene_rect_t bounds;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (box); child;
+       child = gtk_widget_get_next_sibling (child))
+    if (gtk_widget_compute_bounds (child, box, &bounds)
+        && bounds.origin.y + bounds.size.height > (float) gtk_widget_get_height (box) + 1.5F)
+      access_fault (walk, child, "lies below its box");
+}
+
 static void
 access_walk (const Walk *walk, GtkWidget *widget)
 {
@@ -239,6 +252,8 @@ access_walk (const Walk *walk, GtkWidget *widget)
   access_language (walk, widget, gtk_widget_get_tooltip_text (widget));
   if (GTK_IS_SCROLLED_WINDOW (widget) && !marked)
     access_scrolls (walk, widget);
+  if (GTK_IS_FLOW_BOX (widget))
+    access_flow (walk, widget);
   if (GTK_IS_LABEL (widget))
     access_text (walk, widget);
   for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
