@@ -36,6 +36,8 @@ struct _TdWindow {
   GCancellable *opening;      /* NULL: nothing is being opened */
   TdScanStatement *statement; /* of the scan that is open, or was to be; NULL: none */
   TdProvenance *volume;       /* whose scan is being opened; NULL: none is */
+  TdJobItem *asked;           /* of the scan that is open, the last volume asked for; or NULL */
+  TdRecipe asked_recipe;      /* its recipe */
   char *failure;              /* why the last one did not open; NULL: none failed */
   guint n_recalls;            /* scans that were asked for an earlier recipe of theirs */
   gboolean leaving;           /* the program ends */
@@ -312,7 +314,9 @@ offer_details (TdWindow *self, const TdScanStatement *statement, const char *pro
   adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "details",
                                     _ ("Open with _Details…"), "volume", _ ("Open as a _Volume"),
                                     "close", _ ("_Close"), NULL);
-  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "close");
+  adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "details",
+                                              ADW_RESPONSE_SUGGESTED);
+  adw_message_dialog_set_default_response (ADW_MESSAGE_DIALOG (dialog), "details");
   adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "close");
   g_object_set_data_full (G_OBJECT (dialog), "statement", td_scan_statement_copy (statement),
                           (GDestroyNotify) td_scan_statement_free);
@@ -878,6 +882,35 @@ window_new_job (TdWindow *self, TdClusterProfile *profile, const TdRecipe *recip
   return td_job_item_new (job, TD_REMOTE_SUBMIT);
 }
 
+/* ── The volume that was asked for ── */
+
+static gboolean
+window_has_written (TdWindow *self)
+{
+  return self->asked && td_job_item_state (self->asked) == TD_JOB_DONE
+         && td_recipe_equal (&self->asked_recipe, td_session_recipe (self->session));
+}
+
+/* Once it is written it is what comes next, until the recipe is another. */
+static void
+window_ask (TdWindow *self, TdJobItem *item)
+{
+  g_set_object (&self->asked, item);
+  self->asked_recipe = *td_session_recipe (self->session);
+  td_recipe_panel_set_written (self->panel, window_has_written (self));
+}
+
+static void
+on_show_written (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  TdWindow *self = user;
+
+  if (!self->asked)
+    return;
+  td_volume_view_show_job (self->volume_view, self->asked);
+  adw_view_stack_set_visible_child_name (self->pages, "volume");
+}
+
 static void
 on_accepted (TdReconstructDialog *dialog, gpointer recipe, const char *output, TdWindow *self)
 {
@@ -891,6 +924,7 @@ on_accepted (TdReconstructDialog *dialog, gpointer recipe, const char *output, T
   g_settings_set_string (self->settings, "output-folder", folder);
   td_job_queue_add (self->jobs, item);
   td_volume_view_show_job (self->volume_view, item);
+  window_ask (self, item);
 }
 
 /* What the latest job of each cluster reached. Jobs are listed from the oldest on. */
@@ -945,6 +979,8 @@ on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
 
   if (!again)
     return;
+  if (item == self->asked)
+    g_set_object (&self->asked, again);
   td_job_queue_dismiss (self->jobs, item);
   td_job_queue_add (self->jobs, again);
   if (!td_job_item_is_batch (again))
@@ -1189,6 +1225,7 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
     g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
                            g_object_ref (item), unref_item, 0);
     td_toasts_show (self->toasts, toast);
+    td_recipe_panel_set_written (self->panel, window_has_written (self));
   }
 }
 
@@ -1320,7 +1357,7 @@ window_show_done (GtkMenuButton *button, gpointer user)
 static void
 window_on_next (TdRecipePanel *panel, TdWindow *self)
 {
-  if (td_recipe_panel_next (panel) == TD_FLOW_RECONSTRUCT)
+  if (td_recipe_panel_next (panel) == TD_FLOW_RECONSTRUCT && !window_has_written (self))
     gtk_widget_add_css_class (self->reconstruct_button, "suggested-action");
   else
     gtk_widget_remove_css_class (self->reconstruct_button, "suggested-action");
@@ -1349,6 +1386,7 @@ on_recipe_changed (TdSession *session, TdWindow *self)
                             td_centre_group_get_centre (td_recipe_panel_centre (self->panel)));
   window_set_lab_base (self);
   td_geometry_view_set_recipe (self->geometry_view, recipe);
+  td_recipe_panel_set_written (self->panel, window_has_written (self));
   update_actions (self);
 }
 
@@ -1359,6 +1397,7 @@ on_scan_changed (TdSession *session, TdWindow *self)
   const TdScanFacts *facts = td_session_facts (session);
 
   td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
+  window_ask (self, NULL);
   td_recipe_panel_set_scan (self->panel, td_session_engine (session), scan);
   window_on_trials_closed (self->strip, self);
   td_scan_view_set_scan (self->scan_view, scan);
@@ -1532,6 +1571,7 @@ window_add_actions (TdWindow *self)
     { .name = "undo-to", .activate = on_undo_to, .parameter_type = "u" },
     { .name = "redo", .activate = on_redo },
     { .name = "toggle-sidebar", .activate = on_toggle_sidebar },
+    { .name = "show-written", .activate = on_show_written },
     { .name = "show-page", .activate = on_show_page, .parameter_type = "s" },
   };
 
@@ -1562,6 +1602,7 @@ td_window_dispose (GObject *object)
   g_clear_pointer (&self->failure, g_free);
   g_clear_weak_pointer (&self->message);
   g_clear_pointer (&self->volume, td_provenance_free);
+  g_clear_object (&self->asked);
   if (self->session)
     g_signal_handlers_disconnect_by_data (self->session, self);
   if (self->jobs)

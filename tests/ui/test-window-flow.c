@@ -11,6 +11,7 @@
 #include "ui/facts-group.h"
 #include "ui/guide-window.h"
 #include "ui/recipe-panel.h"
+#include "ui/reconstruct-dialog.h"
 #include "ui/toasts.h"
 #include "window-test.h"
 
@@ -96,6 +97,53 @@ test_next (void)
   g_assert_true (reconstruct_is_marked ());
   td_test_wait (td_test_slice_is_there, NULL, "the clean slice");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-3");
+}
+
+static gboolean
+next_is (gpointer label)
+{
+  return g_strcmp0 (next_label (), label) == 0;
+}
+
+static gboolean
+volume_is_chosen (gpointer unused)
+{
+  return g_strcmp0 (adw_view_stack_get_visible_child_name (td_test_part (td_test_window, "pages")),
+                    "volume")
+         == 0;
+}
+
+/* What was written is looked at next, until the recipe is another. */
+static void
+test_written (void)
+{
+  g_autofree char *output = g_build_filename (td_test_folder (), "flow-written", NULL);
+  const guint n_done = td_session_n_done (td_test_session ());
+  TdRecipe rows = *recipe ();
+
+  rows.row_first = 4;
+  rows.row_end = 8;
+  td_session_edit (td_test_session (), &rows, NULL);
+  g_assert_cmpstr (next_label (), ==, "Reconstruct…");
+  td_test_activate ("do-next", NULL);
+  GtkWindow *dialog = td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG);
+  gtk_editable_set_text (td_test_part (dialog, "path"), output);
+  td_test_wait (td_test_plan_is_ready, dialog, "the plan");
+  td_test_click (td_test_part (dialog, "accept"));
+  g_assert_cmpstr (next_label (), ==, "Reconstruct…");
+  td_test_wait (next_is, (gpointer) "Look at the Volume", "the volume to be next");
+  g_assert_false (reconstruct_is_marked ());
+  td_test_activate ("do-next", NULL);
+  g_assert_true (volume_is_chosen (NULL));
+  rows.row_end = 7;
+  td_session_edit (td_test_session (), &rows, NULL);
+  g_assert_cmpstr (next_label (), ==, "Reconstruct…");
+  g_assert_true (reconstruct_is_marked ());
+  td_test_activate ("undo", NULL);
+  g_assert_cmpstr (next_label (), ==, "Look at the Volume");
+  while (td_session_n_done (td_test_session ()) > n_done)
+    td_test_activate ("undo", NULL);
+  td_test_show_page ("slices");
 }
 
 /* ── What a change does on the main thread ── */
@@ -642,6 +690,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-flow/messages", test_messages);
   g_test_add_func ("/window-flow/not-now", test_not_now);
   g_test_add_func ("/window-flow/toasts", test_toasts);
+  g_test_add_func ("/window-flow/written", test_written);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);
