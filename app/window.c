@@ -885,23 +885,24 @@ window_new_job (TdWindow *self, TdClusterProfile *profile, const TdRecipe *recip
 /* ── The volume that was asked for ── */
 
 static gboolean
-window_has_written (TdWindow *self)
+window_has_volume (TdWindow *self)
 {
-  return self->asked && td_job_item_state (self->asked) == TD_JOB_DONE
+  return self->asked
+         && (td_job_item_state (self->asked) == TD_JOB_DONE || !td_job_item_ended (self->asked))
          && td_recipe_equal (&self->asked_recipe, td_session_recipe (self->session));
 }
 
-/* Once it is written it is what comes next, until the recipe is another. */
+/* It is what comes next, while it is written too, until it fails or the recipe is another. */
 static void
 window_ask (TdWindow *self, TdJobItem *item)
 {
   g_set_object (&self->asked, item);
   self->asked_recipe = *td_session_recipe (self->session);
-  td_recipe_panel_set_written (self->panel, window_has_written (self));
+  td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
 }
 
 static void
-on_show_written (GSimpleAction *action, GVariant *parameter, gpointer user)
+on_show_asked (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
 
@@ -1225,8 +1226,8 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
     g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
                            g_object_ref (item), unref_item, 0);
     td_toasts_show (self->toasts, toast);
-    td_recipe_panel_set_written (self->panel, window_has_written (self));
   }
+  td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
 }
 
 /* ── Closing ── */
@@ -1357,7 +1358,7 @@ window_show_done (GtkMenuButton *button, gpointer user)
 static void
 window_on_next (TdRecipePanel *panel, TdWindow *self)
 {
-  if (td_recipe_panel_next (panel) == TD_FLOW_RECONSTRUCT && !window_has_written (self))
+  if (td_recipe_panel_next (panel) == TD_FLOW_RECONSTRUCT && !window_has_volume (self))
     gtk_widget_add_css_class (self->reconstruct_button, "suggested-action");
   else
     gtk_widget_remove_css_class (self->reconstruct_button, "suggested-action");
@@ -1386,7 +1387,7 @@ on_recipe_changed (TdSession *session, TdWindow *self)
                             td_centre_group_get_centre (td_recipe_panel_centre (self->panel)));
   window_set_lab_base (self);
   td_geometry_view_set_recipe (self->geometry_view, recipe);
-  td_recipe_panel_set_written (self->panel, window_has_written (self));
+  td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
   update_actions (self);
 }
 
@@ -1571,7 +1572,7 @@ window_add_actions (TdWindow *self)
     { .name = "undo-to", .activate = on_undo_to, .parameter_type = "u" },
     { .name = "redo", .activate = on_redo },
     { .name = "toggle-sidebar", .activate = on_toggle_sidebar },
-    { .name = "show-written", .activate = on_show_written },
+    { .name = "show-asked", .activate = on_show_asked },
     { .name = "show-page", .activate = on_show_page, .parameter_type = "s" },
   };
 

@@ -21,7 +21,7 @@ struct _TdRecipePanel {
   TdChoiceCheck *check; /* NULL: no scan was opened yet */
   TdScan *scan;
   TdFlow next;
-  gboolean written; /* the volume by this recipe */
+  gboolean has_volume; /* by this recipe, or soon */
 };
 
 enum { BEFORE, NEXT_CHANGED, N_SIGNALS };
@@ -38,14 +38,14 @@ recipe_panel_on_before (TdStepsGroup *steps, const char *step, TdRecipePanel *se
 /* ── What comes next ── */
 
 static const char *
-flow_hint (TdFlow flow, gboolean written)
+flow_hint (TdFlow flow, gboolean has_volume)
 {
   const char *const hints[TD_N_FLOW] = { [TD_FLOW_DATA] = _ ("Next: see what was found"),
                                          [TD_FLOW_PREPARE] = _ ("Next: mend what was seen"),
                                          [TD_FLOW_AXIS] = _ ("Next: find the axis"),
                                          [TD_FLOW_RECONSTRUCT] = _ ("Next: reconstruct") };
 
-  return flow == TD_FLOW_RECONSTRUCT && written ? _ ("Next: look at the volume") : hints[flow];
+  return flow == TD_FLOW_RECONSTRUCT && has_volume ? _ ("Next: look at the volume") : hints[flow];
 }
 
 /* Counts without a beam first, then the axis, then what spoils the slices. */
@@ -70,7 +70,7 @@ recipe_panel_show_button (TdRecipePanel *self)
   g_autofree char *take = g_strdup_printf (_ ("Take Centre %.2f"), offered);
   const char *label = self->next == TD_FLOW_AXIS ? isfinite (offered) ? take : _ ("Find the Axis")
                       : advice ? td_advice_group_verb (advice)
-                      : self->written            ? _ ("Look at the Volume")
+                      : self->has_volume         ? _ ("Look at the Volume")
                                                  : _ ("Reconstruct…");
 
   gtk_widget_set_visible (self->next_button, self->scan != NULL);
@@ -97,7 +97,7 @@ recipe_panel_show_next (TdRecipePanel *self)
   for (guint i = 0; i < TD_N_FLOW; i++) {
     GtkWidget *hint = gtk_widget_get_last_child (self->headings[i]);
     const gboolean next = self->scan && self->next == i;
-    td_set_text (GTK_LABEL (hint), next ? flow_hint (i, self->written) : "");
+    td_set_text (GTK_LABEL (hint), next ? flow_hint (i, self->has_volume) : "");
     if (next)
       gtk_widget_add_css_class (self->headings[i], "next");
     else
@@ -140,16 +140,16 @@ td_recipe_panel_do_next (TdRecipePanel *self)
     td_advice_group_follow_first (TD_ADVICE_GROUP (self->advice));
   } else {
     gtk_widget_activate_action (GTK_WIDGET (self),
-                                self->written ? "win.show-written" : "win.reconstruct", NULL);
+                                self->has_volume ? "win.show-asked" : "win.reconstruct", NULL);
   }
 }
 
 void
-td_recipe_panel_set_written (TdRecipePanel *self, gboolean written)
+td_recipe_panel_set_has_volume (TdRecipePanel *self, gboolean has)
 {
-  if (written == self->written)
+  if (has == self->has_volume)
     return;
-  self->written = written;
+  self->has_volume = has;
   recipe_panel_show_next (self);
   g_signal_emit (self, signals[NEXT_CHANGED], 0);
 }

@@ -36,9 +36,9 @@ void td_recipe_panel_show_recipe (TdRecipePanel *self, const TdScanFacts *facts,
 void td_recipe_panel_on_edited (TdRecipePanel *self, GCallback edited, gpointer object);
 TdFlow td_recipe_panel_next (TdRecipePanel *self);
 /* What the button below the panel does: finds the axis, follows the first advice, asks for the
-   volume, or shows it by "win.show-written". */
+   volume, or shows it by "win.show-asked". */
 void td_recipe_panel_do_next (TdRecipePanel *self);
-/* The volume by the recipe that is shown was written: it is looked at next. */
-void td_recipe_panel_set_written (TdRecipePanel *self, gboolean written);
+/* The volume by the recipe that is shown is written, or will be: it is looked at next. */
+void td_recipe_panel_set_has_volume (TdRecipePanel *self, gboolean has);
 TdCentreGroup *td_recipe_panel_centre (TdRecipePanel *self);
 TdStepsGroup *td_recipe_panel_steps (TdRecipePanel *self);
