@@ -519,6 +519,9 @@ job_note_views (TdJob *job, const TdPreparationCounts *counts)
                  dark);
 }
 
+/* Of the flats' samples at the top of what a camera counts: fewer are single hot pixels. */
+#define WORTH_SATURATED 0.005
+
 static void
 add_count_notes (TdJob *job)
 {
@@ -544,6 +547,17 @@ add_count_notes (TdJob *job)
                  "%u of the flats, the first of them flat %u, are nearly dark, as if the beam was "
                  "off, and were left out where others were taken with them.",
                  counts->odd.n_flats, counts->odd.first_flat);
+  if (counts->odd.n_bright)
+    td_job_note (job,
+                 "%u of the flats, the first of them flat %u, are more than four times as bright "
+                 "as usual, and were left out where others were taken with them.",
+                 counts->odd.n_bright, counts->odd.first_bright);
+  if (counts->odd.top_share > WORTH_SATURATED)
+    td_job_note (job,
+                 "%.2g %% of the flats' samples are %.0f, the most that a camera counts: there it "
+                 "was saturated, and attenuations come out too low. Flats of a shorter exposure "
+                 "or a weaker beam are needed.",
+                 100 * counts->odd.top_share, counts->odd.top);
   if (counts->odd.n_darks)
     td_job_note (job,
                  "%u of the darks, the first of them dark %u, are nearly as bright as flats, as if "

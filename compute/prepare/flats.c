@@ -27,9 +27,10 @@ typedef struct {
 struct TdFlats {
   gatomicrefcount references;
   TdScan *scan;
-  GMutex lock;       /* also keeps two threads from reading the same rows */
-  Kept kept[N_KEPT]; /* newest first */
-  guint8 *odd;       /* of each flat, then each dark: 1 left out; NULL: not known yet */
+  GMutex lock;           /* also keeps two threads from reading the same rows */
+  Kept kept[N_KEPT];     /* newest first */
+  guint8 *odd;           /* of each flat, then each dark: Odd; NULL: not known yet */
+  double top, top_share; /* as in TdFlatsOdd */
   GMutex once_lock;
   Once once[N_ONCE]; /* newest first */
 };
@@ -116,15 +117,49 @@ td_flats_once (TdFlats *flats, const char *key, TdFlatsMake make, gconstpointer 
 
 /* ── Frames that are none ── */
 
-/* A flat has at least this part of the brightest flat's light, and a dark at most that of it. */
+typedef enum { FLATS_SOUND, FLATS_NONE, FLATS_BRIGHT } Odd;
+
+/* A flat has at least this part of a usual flat's light, and at most so many times as much. A dark
+   has at most this part of it. */
 #define LEAST_FLAT 0.1
+#define MOST_FLAT 4
 #define MOST_DARK 0.5
 #define ODD_ROWS 3u
+/* A usual flat has at least this part of the projections' light: most flats may be none. */
+#define LEAST_USUAL 0.5
+#define ODD_VIEWS 4u
 
-/* The mean of each frame of a kind over some rows amid the detector; NaN: nothing finite. */
+/* Of a kind's frames every @step th, over some rows amid the detector. */
+typedef struct {
+  TdFrameKind kind;
+  guint n_frames, step;
+  double *levels; /* the mean of each; NaN: nothing finite */
+  double most;    /* of all samples, and … */
+  guint64 n_most, n_samples;
+} Levels;
+
+static void
+flats_add_levels (Levels *levels, guint frame, const float *samples, gsize n)
+{
+  double sum = 0;
+  gsize finite = 0;
+
+  for (gsize i = 0; i < n; i++)
+    if (isfinite (samples[i])) {
+      const double value = samples[i];
+      sum += value;
+      finite++;
+      if (value > levels->most)
+        levels->n_most = 0;
+      levels->most = MAX (levels->most, value);
+      levels->n_most += value == levels->most;
+    }
+  levels->n_samples += finite;
+  levels->levels[frame] = finite > 0 ? sum / finite : NAN;
+}
+
 static gboolean
-flats_read_levels (TdScan *scan, TdFrameKind kind, guint n_frames, double *levels,
-                   GCancellable *cancellable, GError **error)
+flats_read_levels (TdScan *scan, Levels *levels, GCancellable *cancellable, GError **error)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   const guint n_rows = MIN (ODD_ROWS, facts->n_rows), row0 = (facts->n_rows - n_rows) / 2;
@@ -132,45 +167,105 @@ flats_read_levels (TdScan *scan, TdFrameKind kind, guint n_frames, double *level
   float *samples = td_host_malloc (pixels * sizeof *samples, error);
   gboolean ok = samples != NULL;
 
-  for (guint f = 0; f < n_frames && ok; f++) {
-    double sum = 0;
-    gsize n = 0;
-    ok = td_scan_read (scan, &(TdFrameRange) { kind, f, 1, row0, n_rows }, samples, cancellable,
-                       error);
-    for (gsize i = 0; i < pixels && ok; i++)
-      if (isfinite (samples[i])) {
-        sum += samples[i];
-        n++;
-      }
-    levels[f] = n > 0 ? sum / n : NAN;
+  levels->most = -INFINITY;
+  for (guint f = 0; f < levels->n_frames && ok; f++) {
+    ok = td_scan_read (scan, &(TdFrameRange) { levels->kind, f * levels->step, 1, row0, n_rows },
+                       samples, cancellable, error);
+    if (ok)
+      flats_add_levels (levels, f, samples, pixels);
   }
   g_free (samples);
   return ok;
 }
 
+/* The lower middle of the finite ones: of two flats it is the darker. NaN: there are none. */
+static double
+flats_middle (const double *levels, guint n)
+{
+  g_autofree double *sorted = g_new (double, MAX (n, 1));
+  guint n_finite = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (isfinite (levels[i])) {
+      guint at = n_finite++;
+      for (; at > 0 && sorted[at - 1] > levels[i]; at--)
+        sorted[at] = sorted[at - 1];
+      sorted[at] = levels[i];
+    }
+  return n_finite > 0 ? sorted[(n_finite - 1) / 2] : NAN;
+}
+
+/* What a flat usually has, over the dark: the middle one's light. But where that is far below what
+   is seen through the sample, most flats were taken without the beam, and the brightest counts. */
+static gboolean
+flats_find_usual (TdScan *scan, const Levels *flats, double dark, double *light,
+                  GCancellable *cancellable, GError **error)
+{
+  const guint n_views = td_scan_facts (scan)->n_views, n = MIN (ODD_VIEWS, n_views);
+  double views[ODD_VIEWS], brightest = -INFINITY;
+  Levels seen = { TD_FRAME_PROJECTION, n, MAX (n_views / MAX (n, 1), 1), views };
+
+  for (guint f = 0; f < flats->n_frames; f++)
+    brightest = fmax (brightest, flats->levels[f]);
+  *light = flats_middle (flats->levels, flats->n_frames) - dark;
+  /* They agree: there is nothing to be asked of the projections. */
+  if (!(*light < LEAST_USUAL * (brightest - dark)))
+    return TRUE;
+  if (!flats_read_levels (scan, &seen, cancellable, error))
+    return FALSE;
+  if (*light < LEAST_USUAL * (flats_middle (views, n) - dark))
+    *light = brightest - dark;
+  return TRUE;
+}
+
+/* Cameras of 8 and more bits count up to a power of two less one. Samples there are saturated: if
+   there are many, they are no single hot pixels. */
+static void
+flats_find_top (TdFlats *flats, const Levels *levels)
+{
+  const TdSampleType type = td_scan_facts (flats->scan)->sample_type;
+  int exponent;
+
+  if (levels->n_samples == 0 || type == TD_SAMPLE_FLOAT32 || type == TD_SAMPLE_FLOAT64
+      || !(levels->most >= 255))
+    return;
+  /* As a float 2^32 - 1 is 2^32 already. */
+  const double next = levels->most < 1 << 24 ? levels->most + 1 : levels->most;
+  if (frexp (next, &exponent) != 0.5)
+    return;
+  flats->top = levels->most;
+  flats->top_share = (double) levels->n_most / (double) levels->n_samples;
+}
+
 /* (transfer full) TdFlats.odd */
 static guint8 *
-flats_make_odd (TdScan *scan, GCancellable *cancellable, GError **error)
+flats_make_odd (TdFlats *flats, GCancellable *cancellable, GError **error)
 {
+  TdScan *scan = flats->scan;
   const TdScanFacts *facts = td_scan_facts (scan);
   const guint n_flats = facts->n_flats, n = n_flats + facts->n_darks;
   g_autofree double *levels = g_new0 (double, MAX (n, 1));
   g_autofree guint8 *odd = g_new0 (guint8, MAX (n, 1));
-  double brightest = -INFINITY, darkest = INFINITY;
+  Levels bright = { TD_FRAME_FLAT, n_flats, 1, levels };
+  Levels none = { TD_FRAME_DARK, facts->n_darks, 1, levels + n_flats };
+  double darkest = INFINITY, light;
 
-  if (!flats_read_levels (scan, TD_FRAME_FLAT, n_flats, levels, cancellable, error)
-      || !flats_read_levels (scan, TD_FRAME_DARK, facts->n_darks, levels + n_flats, cancellable,
-                             error))
+  if (!flats_read_levels (scan, &bright, cancellable, error)
+      || !flats_read_levels (scan, &none, cancellable, error))
     return NULL;
-  for (guint f = 0; f < n; f++)
-    if (f < n_flats)
-      brightest = fmax (brightest, levels[f]);
-    else
-      darkest = fmin (darkest, levels[f]);
-  const double dark = isfinite (darkest) ? darkest : 0, light = brightest - dark;
+  for (guint f = n_flats; f < n; f++)
+    darkest = fmin (darkest, levels[f]);
+  const double dark = isfinite (darkest) ? darkest : 0;
+  if (!flats_find_usual (scan, &bright, dark, &light, cancellable, error))
+    return NULL;
   for (guint f = 0; f < n && light > 0; f++)
-    odd[f] = f < n_flats ? levels[f] - dark < LEAST_FLAT * light
-                         : levels[f] - dark > MOST_DARK * light;
+    if (f < n_flats)
+      odd[f] = levels[f] - dark < LEAST_FLAT * light  ? FLATS_NONE
+               : levels[f] - dark > MOST_FLAT * light ? FLATS_BRIGHT
+                                                      : FLATS_SOUND;
+    else
+      odd[f] = levels[f] - dark > MOST_DARK * light ? FLATS_NONE : FLATS_SOUND;
+  flats_find_top (flats, &bright);
   return g_steal_pointer (&odd);
 }
 
@@ -179,7 +274,7 @@ static const guint8 *
 flats_odd (TdFlats *flats, GCancellable *cancellable, GError **error)
 {
   if (!flats->odd)
-    flats->odd = flats_make_odd (flats->scan, cancellable, error);
+    flats->odd = flats_make_odd (flats, cancellable, error);
   return flats->odd;
 }
 
@@ -193,8 +288,13 @@ td_flats_odd (TdFlats *flats, TdFlatsOdd *odd, GCancellable *cancellable, GError
   g_mutex_lock (&flats->lock);
   const guint8 *out = flats_odd (flats, cancellable, error);
   g_mutex_unlock (&flats->lock);
+  odd->top = flats->top;
+  odd->top_share = flats->top_share;
   for (guint f = n_flats + facts->n_darks; out && f-- > 0;)
-    if (out[f] && f < n_flats) {
+    if (out[f] == FLATS_BRIGHT) {
+      odd->n_bright++;
+      odd->first_bright = f;
+    } else if (out[f] && f < n_flats) {
       odd->n_flats++;
       odd->first_flat = f;
     } else if (out[f]) {

@@ -41,11 +41,13 @@ TdFlatRows *td_flats_read (TdFlats *flats, TdFlatsHow how, guint row0, guint n_r
 void td_flat_rows_unref (TdFlatRows *rows);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFlatRows, td_flat_rows_unref)
 
-/* Flats that are no flats, since the beam was off, and darks that are none, since it was on. They
-   are left out of all averages, but where a group of flats has no others. Counts, and the first of
-   either, from 0. */
+/* Flats that are none, since the beam was off or much brighter than for the others. Darks that are
+   none, since it was on. They are left out of all averages, but where a group of flats has
+   no others. Counts, and the first of each, from 0. */
 typedef struct {
   guint n_flats, n_darks, first_flat, first_dark;
+  guint n_bright, first_bright; /* flats that are too bright */
+  double top, top_share; /* share of the flats' samples at the top of what their camera counts */
 } TdFlatsOdd;
 
 /* Reads a few rows of all frames the first time. */

@@ -444,7 +444,8 @@ td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *
     sum->dose_low = sum->dose_high > 0 ? MIN (sum->dose_low, counts->dose_low) : counts->dose_low;
     sum->dose_high = MAX (sum->dose_high, counts->dose_high);
   }
-  if (counts->odd.n_flats + counts->odd.n_darks > 0)
+  if (counts->odd.n_flats + counts->odd.n_darks + counts->odd.n_bright > 0
+      || counts->odd.top_share > 0)
     sum->odd = counts->odd;
   numbers_add_all (&sum->lost_rows, &counts->lost_rows);
   numbers_add_all (&sum->lost_views, &counts->lost_views);

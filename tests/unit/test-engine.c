@@ -335,6 +335,99 @@ test_odd_flats (void)
   td_engine_trim (engine);
 }
 
+/* One of the flats is ten times as bright as the others, or most of them have no beam. */
+static double bright_flat;
+
+static void
+spoil_bright (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+              float *frames)
+{
+  const gsize pixels = (gsize) n_rows * n_columns;
+
+  for (guint f = 0; f < count && kind == TD_FRAME_FLAT; f++)
+    for (gsize i = 0; i < pixels; i++)
+      if (bright_flat > 0 ? first + f == 2 : first + f != 2)
+        frames[f * pixels + i]
+            = bright_flat > 0 ? frames[f * pixels + i] * (float) bright_flat : 120;
+}
+
+static void
+test_bright_flat (void)
+{
+  static const double factors[] = { 10, 60, 0 };
+  g_autoptr (TdScan) inner = phantom_scan (32, 3, 40);
+  Counting counting = { .spoil = spoil_bright };
+  const guint n_flats = td_scan_facts (inner)->n_flats;
+
+  g_assert_cmpuint (n_flats, >, 3);
+  for (guint i = 0; i < G_N_ELEMENTS (factors); i++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    TdTestVolume clean, spoilt;
+    TdRecipe recipe;
+
+    bright_flat = factors[i];
+    recipe_init (&recipe, "host", 16);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "flat-field:drift=none", NULL));
+    reconstruct (inner, &recipe, &clean);
+    reconstruct (scan, &recipe, &spoilt);
+    const TdFlatsOdd *odd = &spoilt.result.counts.odd;
+    g_assert_cmpuint (odd->n_bright, ==, bright_flat > 0 ? 1 : 0);
+    g_assert_cmpuint (odd->n_flats, ==, bright_flat > 0 ? 0 : n_flats - 1);
+    g_assert_cmpuint (bright_flat > 0 ? odd->first_bright : 2, ==, 2);
+    assert_close (spoilt.slices, clean.slices, 3 * 32 * 32, 0.03);
+    td_test_volume_clear (&clean);
+    td_test_volume_clear (&spoilt);
+    td_engine_trim (engine);
+  }
+}
+
+/* Samples at the top of what the camera counts are told of, and single hot pixels are not. */
+static guint saturated;
+static float saturated_at;
+
+static void
+spoil_saturated (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns,
+                 guint count, float *frames)
+{
+  const gsize n = (gsize) count * n_rows * n_columns;
+
+  for (gsize i = 0; i < n && kind == TD_FRAME_FLAT; i++)
+    frames[i] = i % n_columns < saturated ? saturated_at : MIN (frames[i], saturated_at - 200);
+}
+
+static void
+test_saturated_flats (void)
+{
+  static const struct {
+    float at;
+    guint columns;
+    const char *says;
+  } cases[] = { { 65535, 5, "2.5 % of the flats' samples are 65535" },
+                { 4095, 2, "1 % of the flats' samples are 4095" },
+                { 65535, 1, "0.5 % of the flats' samples are 65535" },
+                { 65535, 0, NULL },
+                { 65534, 5, NULL } };
+  g_autoptr (TdScan) inner = phantom_scan (199, 3, 20);
+  Counting counting = { .spoil = spoil_saturated };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    saturated = cases[i].columns;
+    saturated_at = cases[i].at;
+    recipe_init (&recipe, "host", 99);
+    reconstruct (scan, &recipe, &volume);
+    const char *notes = volume.notes;
+    g_test_message ("%s", notes);
+    g_assert_true (!cases[i].says || strstr (notes, cases[i].says));
+    g_assert_cmpint (strstr (notes, "saturated") != NULL, ==, cases[i].says != NULL);
+    td_test_volume_clear (&volume);
+    td_engine_trim (engine);
+  }
+}
+
 static void
 spoil_flats (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
              float *frames)
@@ -413,6 +506,8 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/preview-reads-once", test_preview_reads_once);
   g_test_add_func ("/engine/volume-reads-once", test_volume_reads_once);
   g_test_add_func ("/engine/bad-samples/odd-flats", test_odd_flats);
+  g_test_add_func ("/engine/bad-samples/bright-flat", test_bright_flat);
+  g_test_add_func ("/engine/bad-samples/saturated-flats", test_saturated_flats);
   g_test_add_func ("/engine/bad-samples/lost-row", test_lost_row);
   g_test_add_data_func ("/engine/bad-samples/host", "host", test_bad_samples);
   g_test_add_data_func ("/engine/bad-samples/opencl", "opencl:0", test_bad_samples);
