@@ -9,8 +9,8 @@
 typedef struct {
   const TdImage *image;
   const TdStyle *style;
-  const guint8 *table;
-  guint8 bad[4];
+  guint32 table[256]; /* of the colour map */
+  guint32 bad;
   double gain;
 } Drawing;
 
@@ -102,21 +102,19 @@ soft_renderer_place (const TdImage *image, const TdView *view, const TdScreen *s
   return average;
 }
 
-static void
-soft_renderer_shade (const Drawing *d, float v, guint8 *out)
+static guint32
+soft_renderer_shade (const Drawing *d, float v)
 {
-  if (isfinite (v)) {
-    double t = CLAMP ((v - d->style->low) * d->gain, 0, 1);
-    memcpy (out, d->table + 4 * (guint) (t * 255 + 0.5), 4);
-  } else {
-    memcpy (out, d->bad, 4);
-  }
+  if (!isfinite (v))
+    return d->bad;
+  const double t = CLAMP ((v - d->style->low) * d->gain, 0, 1);
+  return d->table[(guint) (t * 255 + 0.5)];
 }
 
 /* One device row of averages; a bad sample among them makes the sum bad. */
 static void
 draw_averages (const Drawing *d, const Axis *across, const Axis *down, guint j, guint from,
-               guint to, guint8 *rgba)
+               guint to, guint32 *line)
 {
   const guint nx = across->n_taps, ny = down->n_taps;
   const float *rows[MAX_TAPS];
@@ -129,45 +127,58 @@ draw_averages (const Drawing *d, const Axis *across, const Axis *down, guint j, 
     for (guint k = 0; k < ny; k++)
       for (guint l = 0; l < nx; l++)
         sum += rows[k][taps[l]];
-    soft_renderer_shade (d, (float) (sum / (nx * ny)), rgba + 4 * i);
+    line[i] = soft_renderer_shade (d, (float) (sum / (nx * ny)));
   }
+}
+
+static guint32
+soft_renderer_opaque (guint8 red, guint8 green, guint8 blue)
+{
+  return (guint32) 255 << 24 | (guint32) red << 16 | (guint32) green << 8 | blue;
+}
+
+static guint32
+soft_renderer_colour (const float rgb[3])
+{
+  return soft_renderer_opaque ((guint8) (rgb[0] * 255 + 0.5f), (guint8) (rgb[1] * 255 + 0.5f),
+                               (guint8) (rgb[2] * 255 + 0.5f));
 }
 
 void
 td_soft_render (const TdImage *image, const TdView *view, const TdStyle *style, const TdSpan *span,
-                const TdScreen *screen, guint8 *rgba)
+                const TdScreen *screen, guint32 *pixels)
 {
   const guint width = screen->width;
   const double range = style->high - style->low;
-  Drawing d = {
-    image, style, td_colour_map_table (style->map), { 0, 0, 0, 255 }, range > 0 ? 1 / range : 1e30
-  };
+  const guint8 *table = td_colour_map_table (style->map);
+  Drawing d = { .image = image,
+                .style = style,
+                .bad = soft_renderer_colour (style->bad_rgb),
+                .gain = range > 0 ? 1 / range : 1e30 };
   g_auto (Axis) across = { 0 }, down = { 0 };
 
-  for (guint c = 0; c < 3; c++)
-    d.bad[c] = (guint8) (style->bad_rgb[c] * 255 + 0.5f);
+  for (guint i = 0; i < 256; i++)
+    d.table[i] = soft_renderer_opaque (table[4 * i], table[4 * i + 1], table[4 * i + 2]);
   const gboolean average = soft_renderer_place (image, view, screen, &across, &down);
   const gboolean smooth = style->smooth && !average;
   const guint from = MAX (across.first, span ? (guint) (span->from * width + 0.5) : 0);
   const guint to = MIN (across.end, span ? (guint) (span->to * width + 0.5) : width);
   for (guint j = down.first; j < down.end; j++) {
-    guint8 *line = rgba + 4 * (gsize) j * width;
+    guint32 *line = pixels + (gsize) j * width;
     if (!smooth)
       draw_averages (&d, &across, &down, j, from, to, line);
     for (guint i = from; smooth && i < to; i++)
-      soft_renderer_shade (&d, sample_linear (image, across.at[i], down.at[j]), line + 4 * i);
+      line[i] = soft_renderer_shade (&d, sample_linear (image, across.at[i], down.at[j]));
   }
 }
 
 void
-td_soft_clear (const TdStyle *style, guint width, guint height, guint8 *rgba)
+td_soft_clear (const TdStyle *style, guint width, guint height, guint32 *pixels)
 {
-  guint8 pixel[4] = { 0, 0, 0, 255 };
+  const guint32 background = soft_renderer_colour (style->background);
 
-  for (guint c = 0; c < 3; c++)
-    pixel[c] = (guint8) (style->background[c] * 255 + 0.5f);
   for (gsize i = 0; i < (gsize) width * height; i++)
-    memcpy (rgba + 4 * i, pixel, 4);
+    pixels[i] = background;
 }
 
 /* ── Shapes in space ── */

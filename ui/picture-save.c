@@ -20,34 +20,17 @@ picture_save_place (const double point[2], double *x, double *y, gpointer user)
 
 /* Lines as wide as they are on a screen that shows all of it in 800 pixels. */
 static void
-picture_save_draw (const TdImage *image, const GArray *marks, guint8 *rgba)
+picture_save_draw (const TdImage *image, const GArray *marks, guint32 *pixels)
 {
   const int width = (int) image->width, height = (int) image->height;
-  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_RGB24, width, height);
-  guint8 *data = cairo_image_surface_get_data (surface);
-  const gsize stride = (gsize) cairo_image_surface_get_stride (surface);
+  cairo_surface_t *surface = cairo_image_surface_create_for_data (
+      (guint8 *) pixels, CAIRO_FORMAT_ARGB32, width, height, 4 * width);
 
-  for (gsize y = 0; data && y < image->height; y++)
-    for (gsize x = 0; x < image->width; x++) {
-      const guint8 *from = rgba + 4 * (y * image->width + x);
-      const guint32 pixel = (guint32) from[0] << 16 | (guint32) from[1] << 8 | from[2];
-      memcpy (data + y * stride + 4 * x, &pixel, sizeof pixel);
-    }
-  cairo_surface_mark_dirty (surface);
   cairo_t *cr = cairo_create (surface);
   td_marks_draw (cr, marks, picture_save_place, (gpointer) image,
                  MAX (MAX (width, height) / 800.0, 0.5));
   cairo_destroy (cr);
-  cairo_surface_flush (surface);
-  for (gsize y = 0; data && y < image->height; y++)
-    for (gsize x = 0; x < image->width; x++) {
-      guint8 *to = rgba + 4 * (y * image->width + x);
-      guint32 pixel;
-      memcpy (&pixel, data + y * stride + 4 * x, sizeof pixel);
-      to[0] = (guint8) (pixel >> 16);
-      to[1] = (guint8) (pixel >> 8);
-      to[2] = (guint8) pixel;
-    }
+  cairo_surface_finish (surface);
   cairo_surface_destroy (surface);
 }
 
@@ -58,15 +41,15 @@ save_png (const TdImage *image, const TdStyle *style, const GArray *marks, const
   const TdView whole = { .zoom = image->width / image->extent_width };
   const gsize stride = (gsize) image->width * 4;
   const TdScreen screen = { image->width, image->height, 1 };
-  guint8 *rgba = g_malloc (stride * image->height);
+  guint32 *pixels = g_malloc (stride * image->height);
 
-  td_soft_clear (style, image->width, image->height, rgba);
-  td_soft_render (image, &whole, style, NULL, &screen, rgba);
+  td_soft_clear (style, image->width, image->height, pixels);
+  td_soft_render (image, &whole, style, NULL, &screen, pixels);
   if (marks && marks->len > 0)
-    picture_save_draw (image, marks, rgba);
-  g_autoptr (GBytes) bytes = g_bytes_new_take (rgba, stride * image->height);
+    picture_save_draw (image, marks, pixels);
+  g_autoptr (GBytes) bytes = g_bytes_new_take (pixels, stride * image->height);
   g_autoptr (GdkTexture) texture = gdk_memory_texture_new ((int) image->width, (int) image->height,
-                                                           GDK_MEMORY_R8G8B8A8, bytes, stride);
+                                                           GDK_MEMORY_DEFAULT, bytes, stride);
   if (gdk_texture_save_to_png (texture, path))
     return TRUE;
   td_set_error (error, TD_ERROR_BAD_FILE,

@@ -171,29 +171,44 @@ struct _TdSoftCanvas {
 G_DEFINE_FINAL_TYPE (TdSoftCanvas, td_soft_canvas, GTK_TYPE_WIDGET)
 
 static void
+soft_canvas_draw (const TdScene *scene, const TdScreen *screen, guint32 *pixels)
+{
+  const TdSpan left = { 0, scene->wipe }, right = { scene->wipe, 1 };
+
+  td_soft_clear (&scene->style, screen->width, screen->height, pixels);
+  if (scene->image)
+    td_soft_render (scene->image, &scene->view, &scene->style, scene->second ? &left : NULL, screen,
+                    pixels);
+  if (scene->second)
+    td_soft_render (scene->second, &scene->view, &scene->style, &right, screen, pixels);
+}
+
+/* A surface, and no texture. Where the toolkit draws by cairo, it copies textures whole in every
+   frame, also where only a spinner turns beside them. */
+static void
 td_soft_canvas_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
-  const TdScene *scene = TD_SOFT_CANVAS (widget)->scene;
-  double scale = gtk_widget_get_scale_factor (widget);
-  int w = gtk_widget_get_width (widget), h = gtk_widget_get_height (widget);
-  guint width = (guint) (w * scale), height = (guint) (h * scale);
-  const TdScreen screen = { width, height, scale };
+  const double scale = gtk_widget_get_scale_factor (widget);
+  const int w = gtk_widget_get_width (widget), h = gtk_widget_get_height (widget);
+  const TdScreen screen = { (guint) (w * scale), (guint) (h * scale), scale };
 
-  if (width == 0 || height == 0)
+  if (screen.width == 0 || screen.height == 0)
     return;
-  gsize stride = (gsize) width * 4;
-  guint8 *rgba = g_malloc (stride * height);
-  td_soft_clear (&scene->style, width, height, rgba);
-  TdSpan left = { 0, scene->wipe }, right = { scene->wipe, 1 };
-  if (scene->image)
-    td_soft_render (scene->image, &scene->view, &scene->style, scene->second ? &left : NULL,
-                    &screen, rgba);
-  if (scene->second)
-    td_soft_render (scene->second, &scene->view, &scene->style, &right, &screen, rgba);
-  g_autoptr (GBytes) bytes = g_bytes_new_take (rgba, stride * height);
-  g_autoptr (GdkTexture) texture
-      = gdk_memory_texture_new ((int) width, (int) height, GDK_MEMORY_R8G8B8A8, bytes, stride);
-  gtk_snapshot_append_texture (snapshot, texture, &GRAPHENE_RECT_INIT (0, 0, w, h));
+  cairo_surface_t *surface
+      = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, (int) screen.width, (int) screen.height);
+  if (cairo_surface_status (surface) == CAIRO_STATUS_SUCCESS) {
+    soft_canvas_draw (TD_SOFT_CANVAS (widget)->scene, &screen,
+                      (gpointer) cairo_image_surface_get_data (surface));
+    cairo_surface_mark_dirty (surface);
+    cairo_t *cr
+        = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) w, (float) h));
+    cairo_scale (cr, 1 / scale, 1 / scale);
+    cairo_set_source_surface (cr, surface, 0, 0);
+    cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+    cairo_paint (cr);
+    cairo_destroy (cr);
+  }
+  cairo_surface_destroy (surface);
 }
 
 static void

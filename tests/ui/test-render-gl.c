@@ -105,7 +105,7 @@ compare (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan 
          guint max_tile)
 {
   g_autofree guint8 *gl = g_malloc0 (4 * WIDTH * HEIGHT);
-  g_autofree guint8 *soft = g_malloc0 (4 * WIDTH * HEIGHT);
+  g_autofree guint32 *soft = g_new0 (guint32, WIDTH * HEIGHT);
   guint wrong = 0;
 
   draw_gl (image, view, style, span, max_tile, gl);
@@ -113,9 +113,10 @@ compare (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan 
   td_soft_render (image, view, style, span, &screen, soft);
   for (guint y = 0; y < HEIGHT; y++)
     for (guint x = 0; x < WIDTH; x++) {
-      const guint8 *a = gl + 4 * ((HEIGHT - 1 - y) * WIDTH + x), *b = soft + 4 * (y * WIDTH + x);
+      const guint8 *a = gl + 4 * ((HEIGHT - 1 - y) * WIDTH + x);
+      const guint32 b = soft[y * WIDTH + x];
       for (guint c = 0; c < 3; c++)
-        if (abs (a[c] - b[c]) > 3) {
+        if (abs (a[c] - (int) (b >> (16 - 8 * c) & 255)) > 3) {
           wrong++;
           break;
         }
@@ -125,6 +126,32 @@ compare (TdImage *image, const TdView *view, const TdStyle *style, const TdSpan 
 
 static const TdStyle plain
     = { .low = -1.5, .high = 2.5, .bad_rgb = { 1, 0, 1 }, .background = { 0.1f, 0.1f, 0.1f } };
+
+/* Colours as cairo has them, opaque: red is not blue. */
+static void
+test_pixels (void)
+{
+  const TdStyle style = { .low = 0,
+                          .high = 1,
+                          .map = TD_COLOUR_VIRIDIS,
+                          .bad_rgb = { 1, 0.5f, 0 },
+                          .background = { 0, 0.2f, 1 } };
+  const TdScreen three = { 3, 1, 1 };
+  const TdView view = { .zoom = 1 };
+  const guint8 *table = td_colour_map_table (TD_COLOUR_VIRIDIS);
+  g_autoptr (TdImage) image = random_image (2, 1, FALSE);
+  guint32 pixels[3];
+
+  image->pixels[0] = 2;
+  image->pixels[1] = NAN;
+  td_soft_clear (&style, 3, 1, pixels);
+  g_assert_cmphex (pixels[2], ==, 0xff0033ff);
+  td_soft_render (image, &view, &style, NULL, &three, pixels);
+  const guint32 last
+      = 0xff000000 | (guint32) table[1020] << 16 | (guint32) table[1021] << 8 | table[1022];
+  g_assert_true (pixels[0] == last || pixels[1] == last);
+  g_assert_true (pixels[1] == 0xffff8000 || pixels[2] == 0xffff8000);
+}
 
 static void
 test_views (gconstpointer es)
@@ -396,6 +423,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   gtk_init ();
+  g_test_add_func ("/render-gl/pixels", test_pixels);
   g_test_add_data_func ("/render-gl/desktop", GINT_TO_POINTER (FALSE), test_views);
   g_test_add_data_func ("/render-gl/es", GINT_TO_POINTER (TRUE), test_views);
   g_test_add_func ("/render-gl/tiles", test_tiles);

@@ -104,6 +104,47 @@ test_view (void)
   g_assert_cmpuint (before->height, ==, ROWS);
 }
 
+/* What the toolkit is to draw of the slice, as text; NULL: nothing yet. */
+static char *
+slice_nodes (void)
+{
+  GtkWidget *view = GTK_WIDGET (td_image_pane_view (td_test_slice_pane ()));
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (view);
+  GtkSnapshot *snapshot = gtk_snapshot_new ();
+
+  gdk_paintable_snapshot (paintable, snapshot, 64, 64);
+  GskRenderNode *node = gtk_snapshot_free_to_node (snapshot);
+  if (!node)
+    return NULL;
+  g_autoptr (GBytes) bytes = gsk_render_node_serialize (node);
+  gsk_render_node_unref (node);
+  return g_strndup (g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
+}
+
+static gboolean
+slice_is_drawn (gpointer text)
+{
+  char **nodes = text;
+
+  *nodes = slice_nodes ();
+  return *nodes != NULL;
+}
+
+/* Drawn by the processor, pictures are no textures: the toolkit would copy them in every frame. */
+static void
+test_surface (void)
+{
+  g_autofree char *nodes = NULL;
+
+  if (td_test_with_gl ()) {
+    g_test_skip ("OpenGL draws here");
+    return;
+  }
+  td_test_wait (slice_is_drawn, &nodes, "the slice to be drawn");
+  g_assert_nonnull (strstr (nodes, "cairo {"));
+  g_assert_null (strstr (nodes, "texture {"));
+}
+
 static TdReconstructDialog *
 open_dialog (const char *output)
 {
@@ -299,6 +340,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/centre", test_centre);
   g_test_add_func ("/window/row", test_row);
   g_test_add_func ("/window/view", test_view);
+  g_test_add_func ("/window/surface", test_surface);
   g_test_add_func ("/window/reconstruct", test_reconstruct);
   g_test_add_func ("/window/browse", test_browse);
   g_test_add_func ("/window/taken-output", test_taken_output);
