@@ -358,8 +358,9 @@ take_between_rests (const GArray *entries, guint n_views, char **note)
 
 double *
 td_angles_for_views (const char *spec, const char *scan_path, const char *const *names,
-                     guint n_views, char **note, GError **error)
+                     const guint n[2], char **note, GError **error)
 {
+  const guint n_views = n[0];
   g_autoptr (GArray) entries = NULL;
   g_autoptr (GError) local = NULL;
   double first, last, *angles;
@@ -388,10 +389,10 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
     angles = angles_take (entries, 0, n_views);
   if (!angles)
     angles = take_by_number (entries, names, n_views, note);
-  if (!angles)
+  if (!angles && entries->len != n[1])
     angles = take_between_rests (entries, n_views, note);
-  if (!angles && n_views == 1)
-    td_scan_refuse_views (error, spec, entries->len, N_ ("angles"), scan_path, n_views);
+  if (!angles && (n_views == 1 || entries->len == n[1]))
+    td_scan_refuse_views (error, spec, entries->len, N_ ("angles"), scan_path, n);
   else if (!angles)
     td_set_error (
         error, TD_ERROR_ANGLES,

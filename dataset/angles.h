@@ -11,6 +11,8 @@
  * @scan_path: for messages.
  * @names: (nullable): NULL-terminated file names of the views (one file a view), for
  *   angle<TAB>file and for entries that go by file number.
+ * @n: views, and detector rows (0: not known). As many angles as rows are refused: the two are
+ * likely taken for each other.
  * @note: (out) (optional): for td_message_words(), a sentence for the user when a rule had
  *   to be applied; NULL otherwise.
  *
@@ -18,10 +20,10 @@
  * First, entries name the files. Second, file numbers span exactly the entries (frames left out of
  * a stack). Third, the stage rests before and after the turn (flats and darks taken there).
  *
- * Returns: @n_views radians, or NULL with @error (TD_ERROR_ANGLES where the number does not fit).
+ * Returns: @n[0] radians, or NULL with @error (TD_ERROR_ANGLES where the number does not fit).
  */
 double *td_angles_for_views (const char *spec, const char *scan_path, const char *const *names,
-                             guint n_views, char **note, GError **error);
+                             const guint n[2], char **note, GError **error);
 
 /* Whether @spec is "A:B", and no file. */
 gboolean td_angles_is_range (const char *spec);

@@ -159,7 +159,7 @@ check_scan (const TdGeometryFile *file, const TdScanFacts *facts, GError **error
 {
   if (file->n_views && file->n_views != facts->n_views)
     return td_scan_refuse_views (error, file->path, file->n_views, N_ ("views"), facts->path,
-                                 facts->n_views);
+                                 (const guint[]) { facts->n_views, facts->n_rows });
   if (file->n_columns && file->n_columns != facts->n_columns)
     return geometry_file_refuse (error, file, facts, N_ ("detector columns"), file->n_columns,
                                  facts->n_columns);
@@ -236,7 +236,7 @@ geometry_file_take_angles (const TdGeometryFile *file, TdScan *scan, gboolean ow
 
   if (others && (!own_angles || facts->n_views == 1))
     return td_scan_refuse_views (error, file->path, file->n_angles, N_ ("views"), facts->path,
-                                 facts->n_views);
+                                 (const guint[]) { facts->n_views, facts->n_rows });
   if (others)
     td_scan_note (scan, "%s states %u views; the scan has %u views, with the angles stated for it.",
                   file->path, file->n_angles, facts->n_views);

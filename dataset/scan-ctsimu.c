@@ -107,7 +107,8 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
     return FALSE;
   }
   if (stated != n_views)
-    return td_scan_refuse_views (error, path, stated, N_ ("projections"), path, n_views);
+    return td_scan_refuse_views (error, path, stated, N_ ("projections"), path,
+                                 (const guint[]) { n_views, 0 });
   steps = td_json_true (root, "acquisition/include_final_angle") ? MAX (n_views - 1, 1) : n_views;
   *angles_rad = g_new (double, n_views);
   for (guint i = 0; i < n_views; i++) {

@@ -187,7 +187,8 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
   facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
   if (!facts->angles_rad || n == facts->n_views)
     return facts->angles_rad != NULL;
-  return td_scan_refuse_views (error, label, (guint) n, N_ ("angles"), facts->path, facts->n_views);
+  return td_scan_refuse_views (error, label, (guint) n, N_ ("angles"), facts->path,
+                               (const guint[]) { facts->n_views, facts->n_rows });
 }
 
 static void

@@ -75,10 +75,13 @@ void td_scan_note (TdScan *scan, const char *id, ...) G_GNUC_PRINTF (2, 3);
 /* The angles that a person or a file beside the scan states, by td_angles_for_views(). */
 gboolean td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names,
                               GError **error);
+/* Notes that images spread over a range of angles are so few that they may be sinograms. */
+void td_scan_note_few (TdScan *scan, const char *spec);
 /* FALSE with @error: @source states @stated @what (views, angles), but the scan at @path has
-   @n_views, not so many. Says what to do; a lone image may be a sinogram. */
+   n[0] views, not so many. Says what to do. A lone image may be a sinogram, and so may images of as
+   many rows (n[1]; 0: not known) as are stated. */
 gboolean td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,
-                               const char *path, guint n_views);
+                               const char *path, const guint n[2]);
 /* FALSE with @error: the flats or darks at @path are no frames of this scan's detector; else TRUE.
  */
 gboolean td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const char *path,

@@ -702,7 +702,8 @@ scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *f
   }
   facts->angles_rad
       = td_angles_for_views (spec, facts->path, names ? (const char *const *) names->pdata : NULL,
-                             facts->n_views, &note, error);
+                             (const guint[]) { facts->n_views, facts->n_rows }, &note, error);
+  td_scan_note_few (scan, spec);
   if (!options->angles && facts->angles_rad)
     td_scan_note (scan, "Angles: %s", spec);
   const guint missing = names && facts->angles_rad && td_angles_is_range (spec)

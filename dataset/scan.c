@@ -71,13 +71,37 @@ td_scan_note (TdScan *scan, const char *id, ...)
   va_end (values);
 }
 
+/* Images of a turn that are further apart are rather sinograms, if they have many more rows. */
+#define FEW_STEP_DEG 5
+#define FEW_ROWS 4
+
+void
+td_scan_note_few (TdScan *scan, const char *spec)
+{
+  const TdScanFacts *facts = &scan->facts;
+  const guint n = facts->n_views;
+
+  if (!facts->angles_rad || facts->sinogram_order || n < 2 || !td_angles_is_range (spec)
+      || facts->n_rows < FEW_ROWS * n)
+    return;
+  const double step_deg
+      = td_degrees (fabs (facts->angles_rad[n - 1] - facts->angles_rad[0])) / (n - 1);
+  if (step_deg > FEW_STEP_DEG)
+    td_scan_note (scan,
+                  "%u images of %u rows are taken as views %.3g° apart; if they are sinograms, "
+                  "state it ({sinograms}).",
+                  n, facts->n_rows, step_deg);
+}
+
 gboolean
 td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
+  const guint n[2] = { facts->n_views, facts->n_rows };
   g_autofree char *note = NULL;
 
-  facts->angles_rad = td_angles_for_views (spec, facts->path, names, facts->n_views, &note, error);
+  facts->angles_rad = td_angles_for_views (spec, facts->path, names, n, &note, error);
+  td_scan_note_few (scan, spec);
   if (note)
     td_scan_note (scan, "%p", td_message_unpack (note));
   return facts->angles_rad != NULL;
@@ -160,13 +184,22 @@ td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const char *path
 
 gboolean
 td_scan_refuse_views (GError **error, const char *source, guint stated, const char *what,
-                      const char *path, guint n_views)
+                      const char *path, const guint n[2])
 {
+  const guint n_views = n[0];
+
   if (n_views == 1)
     td_set_error (error, TD_ERROR_ANGLES,
                   "“%s” states %u %p, but “%s” holds one projection; if that image is a sinogram, "
                   "state it ({sinograms}), else open all projections",
                   source, stated, td_message_unpack (what), path);
+  else if (stated == n[1])
+    td_set_error (
+        error, TD_ERROR_ANGLES,
+        "“%s” states %u %p, as many as “%s” has detector rows, but it has %u projections: "
+        "rows and projections seem to be taken for each other; state sinograms where the "
+        "images are such, and no sinograms where they are projections ({sinograms})",
+        source, stated, td_message_unpack (what), path, n_views);
   else
     td_set_error (error, TD_ERROR_ANGLES,
                   "“%s” states %u %p, but “%s” has %u projections; open all of them, or give the "
@@ -232,7 +265,7 @@ angles_of_matrices (TdScan *scan, GError **error)
 
   if (g->n_view_matrices != facts->n_views)
     return td_scan_refuse_views (error, facts->path, g->n_view_matrices, N_ ("projection matrices"),
-                                 facts->path, facts->n_views);
+                                 facts->path, (const guint[]) { facts->n_views, facts->n_rows });
   angles = g_new (double, facts->n_views);
   if (!td_matrices_angles (g->view_matrices, facts->n_views, facts->n_columns, facts->n_rows,
                            facts->path, angles, error))

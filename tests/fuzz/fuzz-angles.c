@@ -12,6 +12,6 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   const char *path = fuzz_file (data, size);
   g_autofree char *note = NULL;
 
-  g_free (td_angles_for_views (path, "scan", names, 3, &note, NULL));
+  g_free (td_angles_for_views (path, "scan", names, (const guint[]) { 3, 7 }, &note, NULL));
   return 0;
 }

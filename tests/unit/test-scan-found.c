@@ -273,6 +273,54 @@ test_lone_image (void)
   }
 }
 
+/* As many angles as images have rows: the images are sinograms, or were taken for such. */
+static void
+test_rows_for_views (void)
+{
+  static const struct {
+    const char *angles; /* of a file; NULL: the range */
+    gboolean sinograms;
+    const char *says; /* NULL: nothing of the kind */
+  } cases[] = {
+    { "0 20 40 60 80 100 120 140 160\n", FALSE, "as many as" },
+    { "0 0 0 0 20 40 40 40 40\n", FALSE, "as many as" }, /* three between two rests, too */
+    { "0 20 40 60 80 100 120 140 160\n", TRUE, NULL },
+    { "0 20 40\n", TRUE, "as many as" },
+    { "0 20 40\n", FALSE, NULL },
+    { "0 20 40 60\n", FALSE, "no rule tells" },
+    { NULL, FALSE, "3 images of 13 rows are taken as views 90° apart; if they are sinograms" },
+    { NULL, TRUE, NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *angles = test_folder_file (folder, "turn.txt");
+    TdScanOptions options
+        = { .sinograms = cases[i].sinograms, .angles = cases[i].angles ? angles : "0:180" };
+    g_autoptr (GError) error = NULL;
+
+    for (guint k = 0; k < 3; k++) {
+      g_autofree char *name = g_strdup_printf ("image_%04u.tif", k);
+      save_frame (folder, name, COLUMNS, cases[i].angles ? ROWS : 13, k);
+    }
+    if (cases[i].angles)
+      save_text (folder, "turn.txt", cases[i].angles);
+    g_autoptr (TdScan) scan = td_scan_open (folder->path, &options, NULL, &error);
+    if (cases[i].angles) {
+      g_assert_cmpint (scan == NULL, ==, cases[i].says != NULL);
+      if (cases[i].says)
+        test_assert_sentence (error, cases[i].says);
+      if (cases[i].says && strstr (cases[i].says, "many"))
+        test_assert_sentence (error, "--sinograms");
+      continue;
+    }
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpint (notes && strstr (notes, "sinograms"), ==, cases[i].says != NULL);
+    g_assert_true (!cases[i].says || strstr (notes, cases[i].says));
+  }
+}
+
 /* The same where a scanner's own description states more projections than there are. */
 static void
 test_lone_described (void)
@@ -810,6 +858,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/middle-frame", test_middle_frame);
   g_test_add_func ("/scan/gaps", test_gaps);
   g_test_add_func ("/scan/lone-image", test_lone_image);
+  g_test_add_func ("/scan/rows-for-views", test_rows_for_views);
   g_test_add_func ("/scan/lone-described", test_lone_described);
   g_test_add_func ("/scan/alone", test_alone);
   g_test_add_func ("/scan/others-companions", test_others_companions);
