@@ -517,6 +517,7 @@ td_reconstruct_dialog_dispose (GObject *object)
 {
   TdReconstructDialog *self = TD_RECONSTRUCT_DIALOG (object);
 
+  gtk_window_set_focus (GTK_WINDOW (self), NULL); /* what was typed is taken while all is there */
   g_clear_pointer (&self->plans, td_latest_free);
   g_clear_pointer (&self->preflights, td_latest_free);
   g_clear_pointer (&self->device_rows, g_ptr_array_unref);

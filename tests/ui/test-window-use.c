@@ -12,6 +12,7 @@
 #include "ui/method-choices.h"
 #include "ui/number-row.h"
 #include "ui/open-dialog.h"
+#include "ui/preferences-window.h"
 #include "ui/quantity.h"
 #include "ui/reconstruct-dialog.h"
 #include "ui/step-chooser.h"
@@ -31,6 +32,12 @@ test_recent_name (void)
   g_assert_true (g_menu_model_get_item_attribute (G_MENU_MODEL (menu), 0, G_MENU_ATTRIBUTE_LABEL,
                                                   "s", &label));
   g_assert_cmpstr (label, ==, "a__scan__of__2.nxs");
+}
+
+static gboolean
+is_typed_into (GtkWidget *spin, gpointer unused)
+{
+  return gtk_widget_get_mapped (spin) && gtk_widget_is_sensitive (spin);
 }
 
 static gboolean
@@ -446,12 +453,67 @@ test_terminated (void)
   g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
   dialog = adw_message_dialog_new (GTK_WINDOW (td_test_window), "A question", "that stands open");
   gtk_window_present (GTK_WINDOW (dialog));
+  /* A number that was typed is taken while the window goes. */
+  GtkWidget *spin = td_test_find (td_test_part (td_test_window, "panel"), GTK_TYPE_SPIN_BUTTON,
+                                  is_typed_into, NULL);
+  g_assert_nonnull (spin);
+  gtk_widget_grab_focus (spin);
+  gtk_editable_set_text (GTK_EDITABLE (spin), "30");
   g_assert_cmpint (raise (SIGTERM), ==, 0);
   td_test_wait (window_is_gone, NULL, "the window to be freed");
   g_assert_null (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
   td_test_wait (item_has_ended, item, "the job's end");
   g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_DONE);
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
+}
+
+static gboolean
+dialog_is_mapped (gpointer type)
+{
+  GtkWindow *dialog = td_test_other_window (*(GType *) type);
+
+  return dialog && gtk_widget_get_mapped (GTK_WIDGET (dialog));
+}
+
+static gboolean
+dialog_is_gone (gpointer type)
+{
+  return !td_test_other_window (*(GType *) type);
+}
+
+/* A number that was typed is taken when the focus leaves it, which it does while the dialog goes.
+ */
+static void
+test_closed_while_typing (void)
+{
+  const struct {
+    const char *action;
+    GType type;
+  } dialogs[] = { { "reconstruct", TD_TYPE_RECONSTRUCT_DIALOG },
+                  { "open-details", TD_TYPE_OPEN_DIALOG },
+                  { "preferences", TD_TYPE_PREFERENCES_WINDOW } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (dialogs); i++) {
+    GType type = dialogs[i].type;
+    if (g_action_map_lookup_action (G_ACTION_MAP (td_test_window), dialogs[i].action))
+      td_test_activate (dialogs[i].action, NULL);
+    else
+      g_action_group_activate_action (G_ACTION_GROUP (application), dialogs[i].action, NULL);
+    td_test_wait (dialog_is_mapped, &type, dialogs[i].action);
+    GtkWindow *dialog = td_test_other_window (type);
+    if (type == TD_TYPE_RECONSTRUCT_DIALOG) {
+      g_object_set (td_test_part (dialog, "bits"), "selected", 1, NULL);
+      gtk_switch_set_active (td_test_part (dialog, "range_auto"), FALSE);
+    }
+    td_test_pause (50);
+    GtkWidget *spin = td_test_find (GTK_WIDGET (dialog), GTK_TYPE_SPIN_BUTTON, is_typed_into, NULL);
+    g_assert_nonnull (spin);
+    gtk_widget_grab_focus (spin);
+    gtk_editable_set_text (GTK_EDITABLE (spin), "3");
+    gtk_window_close (dialog);
+    td_test_wait (dialog_is_gone, &type, "the dialog to close");
+    td_test_pause (20);
+  }
 }
 
 int
@@ -475,6 +537,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/writing-status", test_writing_status);
   g_test_add_func ("/window-use/labels", test_labels);
   g_test_add_func ("/window-use/missing-flats", test_missing_flats);
+  g_test_add_func ("/window-use/closed-while-typing", test_closed_while_typing);
   g_test_add_func ("/window-use/terminated", test_terminated);
   int status = g_test_run ();
   g_object_unref (application);
