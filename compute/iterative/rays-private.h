@@ -8,8 +8,6 @@
 void td_rays_view (const TdConeTask *task, guint view, double out[TD_RAY_FLOATS]);
 /* Bits of the axes that some ray is steepest along, over all views. */
 int td_rays_axes (const TdConeTask *task);
-/* Rays of one column lie in one plane along z, and none is steepest along z. */
-gboolean td_rays_upright (const TdConeTask *task);
 
 /* Floats behind a volume that vectors may read, and do not use. */
 #define TD_RAY_AHEAD 40

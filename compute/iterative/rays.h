@@ -35,6 +35,9 @@ void td_ray_task_parallel (TdConeTask *task, const TdRayParallel *beam);
 
 /* FALSE with the sentence: the source stands in the volume, or there are 2^31 voxels or more. */
 gboolean td_rays_check (const TdConeTask *task, GError **error);
+/* Rays of one column lie in one plane along z, and none is steepest along z. The host has loops of
+   its own for such, which are some 20 to 30 times as fast. */
+gboolean td_rays_upright (const TdConeTask *task);
 guint64 td_rays_volume_bytes (const TdConeTask *task); /* with its border */
 guint64 td_rays_projection_bytes (const TdConeTask *task, guint n_views);
 /* What td_rays_back() and td_rays_add() may hold besides, from their first call on, which is for
