@@ -79,39 +79,58 @@ fit_window (double beta, float *coefficients)
     coefficients[i] = (float) power[i];
 }
 
-/* phi's transform at @frequency cycles a grid point. With t = width / 2 sin (a) the integrand is
-   smooth and falls to nearly nothing at both ends. */
-static double
-window_transform (const TdFourierShape *shape, double frequency)
-{
-  enum { STEPS = 48 }; /* of a quarter turn */
-  const double half = 0.5 * shape->width;
-  double sum = 0;
+#define WAVE_STEPS 48 /* of a quarter turn */
 
-  for (guint i = 0; i < STEPS; i++) {
-    const double a = G_PI / 2 * (i + 0.5) / STEPS, q = cos (a) * cos (a);
+/* What of phi's transform depends on the window alone. With t = width / 2 sin (a) the integrand is
+   smooth and falls to nearly nothing at both ends. */
+typedef struct {
+  double half;              /* of the window's width */
+  double share[WAVE_STEPS]; /* phi cos (a) */
+  double place[WAVE_STEPS]; /* sin (a) */
+} Wave;
+
+static void
+wave_init (Wave *wave, const TdFourierShape *shape)
+{
+  wave->half = 0.5 * shape->width;
+  for (guint i = 0; i < WAVE_STEPS; i++) {
+    const double a = G_PI / 2 * (i + 0.5) / WAVE_STEPS, q = cos (a) * cos (a);
     double value = 0;
     for (gint j = TD_FOURIER_TERMS - 1; j >= 0; j--)
       value = value * q + shape->window[j];
-    sum += value * cos (a) * cos (2 * G_PI * frequency * half * sin (a));
+    wave->share[i] = value * cos (a);
+    wave->place[i] = sin (a);
   }
-  return sum * G_PI / STEPS * half;
+}
+
+/* phi's transform at @frequency cycles a grid point. */
+static double
+window_transform (const Wave *wave, double frequency)
+{
+  double sum = 0;
+
+  for (guint i = 0; i < WAVE_STEPS; i++)
+    sum += wave->share[i] * cos (2 * G_PI * frequency * wave->half * wave->place[i]);
+  return sum * G_PI / WAVE_STEPS * wave->half;
 }
 
 void
 td_fourier_deapodise (const TdFourierShape *shape, guint n, guint centre, guint grid,
                       float *factors)
 {
+  Wave wave;
+
+  wave_init (&wave, shape);
   for (guint i = 0; i < n; i++) {
     const int m = (int) i - (int) centre;
-    const double factor = 1 / window_transform (shape, (double) m / grid);
+    const double factor = 1 / window_transform (&wave, (double) m / grid);
     factors[i] = (float) (m % 2 ? -factor : factor);
   }
 }
 
 /* Aliases of a pixel are those whole grids away; white noise has as much of each. */
 static double
-side_error (const TdFourierShape *shape, guint n, guint centre, guint grid)
+side_error (const Wave *wave, guint n, guint centre, guint grid)
 {
   enum { MOST = 64, ALIASES = 4 };
   const guint step = (n + MOST - 1) / MOST;
@@ -119,9 +138,9 @@ side_error (const TdFourierShape *shape, guint n, guint centre, guint grid)
   guint count = 0;
 
   for (guint i = 0; i < n; i += step, count++) {
-    const double at = ((double) i - centre) / grid, own = window_transform (shape, at);
+    const double at = ((double) i - centre) / grid, own = window_transform (wave, at);
     for (int p = -ALIASES; p <= ALIASES; p++) {
-      const double alias = p ? window_transform (shape, at + p) / own : 0;
+      const double alias = p ? window_transform (wave, at + p) / own : 0;
       sum += alias * alias;
     }
   }
@@ -131,8 +150,14 @@ side_error (const TdFourierShape *shape, guint n, guint centre, guint grid)
 double
 td_fourier_alias_error (const TdFourierShape *shape)
 {
-  return sqrt (side_error (shape, shape->nx, shape->centre_x, shape->gx)
-               + side_error (shape, shape->ny, shape->centre_y, shape->gy));
+  Wave wave;
+
+  wave_init (&wave, shape);
+  const double across = side_error (&wave, shape->nx, shape->centre_x, shape->gx);
+  const double down = shape->ny == shape->nx
+                          ? across /* as its centre and grid are */
+                          : side_error (&wave, shape->ny, shape->centre_y, shape->gy);
+  return sqrt (across + down);
 }
 
 /* ── The shape ── */
