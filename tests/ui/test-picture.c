@@ -35,6 +35,29 @@ test_statistics (void)
   g_assert_cmpuint (counted, ==, 998);
 }
 
+/* Several threads look at a large one, each at a part. */
+static void
+test_large (void)
+{
+  const guint width = 1501, height = 1400, n = width * height;
+  float *pixels = g_new (float, n);
+  guint64 counted = 0;
+
+  for (guint i = 0; i < n; i++)
+    pixels[i] = (float) (i % 1000);
+  pixels[0] = 2000;
+  pixels[n - 1] = -5;
+  pixels[n / 2] = pixels[1] = NAN;
+  g_autoptr (TdImage) image = td_image_new_take (pixels, width, height);
+  g_assert_cmpuint (image->n_bad, ==, 2);
+  g_assert_cmpfloat (image->minimum, ==, -5);
+  g_assert_cmpfloat (image->maximum, ==, 2000);
+  g_assert_cmpfloat (fabs (td_image_quantile (image, 0.5) - 500), <, 5);
+  for (guint i = 0; i < TD_IMAGE_BINS; i++)
+    counted += image->bins[i];
+  g_assert_cmpuint (counted, ==, n - 2);
+}
+
 /* Nothing to divide by: constant, and all bad. */
 static void
 test_degenerate (void)
@@ -254,6 +277,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/picture/statistics", test_statistics);
+  g_test_add_func ("/picture/large", test_large);
   g_test_add_func ("/picture/degenerate", test_degenerate);
   g_test_add_func ("/picture/value", test_value);
   g_test_add_func ("/picture/zoom-about", test_zoom_about);
