@@ -39,7 +39,7 @@ for program in "${programs[@]}"; do
   fi
   # GLib's slices change threads by locks of its own that the preloaded library does not see.
   G_SLICE=always-malloc GSETTINGS_BACKEND=memory XDG_CACHE_HOME="$logs/cache" XDG_CONFIG_HOME="$logs/config" \
-    XDG_DATA_HOME="$logs/share" GTK_A11Y=none LANGUAGE=C TOMODESK_DRAW=processor TOMODESK_CLI="$cli" \
+    XDG_DATA_HOME="$logs/share" GTK_A11Y=none LANGUAGE=C TOMODESK_DRAW=processor TOMODESK_CLI="$cli" TOMODESK_DEADLINE_S=600 \
     TOMODESK_FAKE_WORKER="$PWD/tests/cluster-remote/fake-worker" TSAN_OPTIONS="$options" \
     "${display[@]}" env LD_PRELOAD="$preload" "build-tsan/tests/$program" >"$log" 2>&1 && status=0 || status=$?
   printf '%s: %s passed, %s skipped, %s reports, exit status %s\n' "${program##*/}" \
