@@ -27,8 +27,8 @@ struct TdLabRows {
 #define LEAST_VIEWS 4
 
 /* Everything that decides how rows are cut out and prepared, and about their axis. */
-static void
-lab_rows_recipe (const TdPlan *plan, TdRecipe *rows)
+void
+td_lab_rows_wanted (const TdPlan *plan, TdRecipe *rows)
 {
   const TdRecipe *from = &plan->recipe;
 
@@ -59,7 +59,7 @@ td_lab_rows_serve (const TdLabRows *rows, const TdPlan *plan)
 {
   TdRecipe wanted;
 
-  lab_rows_recipe (plan, &wanted);
+  td_lab_rows_wanted (plan, &wanted);
   return td_recipe_equal (&rows->recipe, &wanted);
 }
 
@@ -356,6 +356,19 @@ lab_rows_half_recipe (const TdLabRows *rows, const TdRecipe *recipe, TdRecipe *h
   half->row_first = half->row_end = 0;
 }
 
+#define SAME_RAD 1e-9
+
+/* Whether rays are weighted alike by both. */
+static gboolean
+lab_rows_share_alike (const TdRedundancy *a, const TdRedundancy *b)
+{
+  const double turned = remainder (a->first_rad - b->first_rad, 2 * G_PI);
+
+  return a->kind == b->kind && a->by_row == b->by_row && a->side == b->side
+         && fabs (a->overlap_rad - b->overlap_rad) < SAME_RAD
+         && fabs (a->overscan_rad - b->overscan_rad) < SAME_RAD && fabs (turned) < SAME_RAD;
+}
+
 static TdPlan *
 lab_rows_half_cone (TdLabRows *rows, TdEngine *engine, const TdPlan *whole, guint parity,
                     GCancellable *cancellable, GError **error)
@@ -377,11 +390,12 @@ lab_rows_half_cone (TdLabRows *rows, TdEngine *engine, const TdPlan *whole, guin
   if (!plan)
     return NULL;
   const TdFdkInput *input = ((const TdFdkPlan *) plan->extra)->input;
-  if (input->task.redundancy.kind == rows->shares.kind)
+  if (lab_rows_share_alike (&input->task.redundancy, &rows->shares))
     return g_steal_pointer (&plan);
-  td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "the views' order decides how the rays of this turn are weighted, so that even and "
-                "odd views are not compared");
+  td_set_error (
+      error, TD_ERROR_UNSUPPORTED,
+      "rays of the rows of this slice alone are weighted otherwise than among all, so that "
+      "even and odd views are not compared");
   return NULL;
 }
 
@@ -417,7 +431,7 @@ td_lab_rows_new (const TdPlan *plan, TdEngine *engine, TdScan *scan, GCancellabl
                   "even and odd views of a cone are compared by FDK only");
     return NULL;
   }
-  lab_rows_recipe (plan, &rows->recipe);
+  td_lab_rows_wanted (plan, &rows->recipe);
   if (!(rows->cone ? lab_rows_make_cone (rows, plan, cancellable, error)
                    : lab_rows_make_parallel (rows, engine, scan, cancellable, error)))
     return NULL;

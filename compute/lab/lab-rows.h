@@ -16,6 +16,8 @@ TdLabRows *td_lab_rows_new (const TdPlan *plan, TdEngine *engine, TdScan *scan,
                             GCancellable *cancellable, GError **error);
 void td_lab_rows_free (TdLabRows *rows); /* NULL is allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdLabRows, td_lab_rows_free)
+/* What @plan wants of rows: plans with equal ones share them. */
+void td_lab_rows_wanted (const TdPlan *plan, TdRecipe *wanted);
 /* Whether @plan wants the same rows. */
 gboolean td_lab_rows_serve (const TdLabRows *rows, const TdPlan *plan);
 /* As td_lab_truth() takes them. */

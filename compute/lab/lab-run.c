@@ -33,9 +33,10 @@ typedef struct {
   TdPlan *plans[TD_LAB_MOST]; /* of the variants; NULL: none could be made */
   TdPlan *base_plan;          /* the reference's */
   Emulation emulations[TD_LAB_MOST];
-  GPtrArray *rows;   /* TdLabRows, one a preparation */
-  GPtrArray *truths; /* Known, one a recipe in double precision */
-  double *against;   /* [ny][nx] */
+  GPtrArray *rows;    /* TdLabRows, one a preparation */
+  GPtrArray *refused; /* Refused: those that could not be made are not tried again */
+  GPtrArray *truths;  /* Known, one a recipe in double precision */
+  double *against;    /* [ny][nx] */
   guint steps_done, n_steps;
 } Run;
 
@@ -43,6 +44,11 @@ typedef struct {
   TdRecipe recipe; /* without what double precision has no use for */
   double *slice;
 } Known;
+
+typedef struct {
+  TdRecipe wanted; /* td_lab_rows_wanted() */
+  GError *error;
+} Refused;
 
 /* ── Pixels ── */
 
@@ -318,17 +324,45 @@ lab_step (Run *run, GError **error)
 
 /* ── Double precision ── */
 
+static void
+lab_refused_free (gpointer data)
+{
+  Refused *refused = data;
+
+  g_error_free (refused->error);
+  g_free (refused);
+}
+
 /* (transfer none) NULL with @error: none could be made. */
 static TdLabRows *
 lab_rows (Run *run, const TdPlan *plan, GError **error)
 {
+  g_autoptr (GError) local = NULL;
+  TdRecipe wanted;
+
+  td_lab_rows_wanted (plan, &wanted);
+  for (guint i = 0; i < run->refused->len; i++) {
+    const Refused *refused = run->refused->pdata[i];
+    if (td_recipe_equal (&refused->wanted, &wanted)) {
+      g_propagate_error (error, g_error_copy (refused->error));
+      return NULL;
+    }
+  }
   for (guint i = 0; i < run->rows->len; i++)
     if (td_lab_rows_serve (run->rows->pdata[i], plan))
       return run->rows->pdata[i];
-  TdLabRows *rows = td_lab_rows_new (plan, run->engine, run->scan, run->cancellable, error);
-  if (rows)
+  TdLabRows *rows = td_lab_rows_new (plan, run->engine, run->scan, run->cancellable, &local);
+  if (rows) {
     g_ptr_array_add (run->rows, rows);
-  return rows;
+    return rows;
+  }
+  if (!g_error_matches (local, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    Refused *refused = g_new (Refused, 1);
+    *refused = (Refused) { wanted, g_error_copy (local) };
+    g_ptr_array_add (run->refused, refused);
+  }
+  g_propagate_error (error, g_steal_pointer (&local));
+  return NULL;
 }
 
 static void
@@ -886,6 +920,7 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
   run.result->noise = NAN;
   run.result->line = lab->line;
   run.rows = g_ptr_array_new_with_free_func ((GDestroyNotify) td_lab_rows_free);
+  run.refused = g_ptr_array_new_with_free_func (lab_refused_free);
   run.truths = g_ptr_array_new_with_free_func (lab_known_free);
   const gboolean done = lab_make_pictures (&run, error) && lab_has_picture (&run, TRUE, error)
                         && lab_make_doubles (&run, error) && lab_measure_all (&run, error);
@@ -895,6 +930,7 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
   }
   g_clear_pointer (&run.base_plan, td_plan_unref);
   g_ptr_array_unref (run.rows);
+  g_ptr_array_unref (run.refused);
   g_ptr_array_unref (run.truths);
   g_free (run.against);
   if (!done)

@@ -12,7 +12,9 @@
 #include "compute/row-blend.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
+#include "dataset/error.h"
 #include "tests/common/devices.h"
+#include "tests/common/inner-scan.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
@@ -638,6 +640,78 @@ test_cone (void)
   g_assert_cmpfloat (td_lab_in_noise (result, 1), >, 0.1);
 }
 
+/* A scan that is read no more from some time on. */
+typedef struct {
+  TdScan *inner;
+  gint gone, failed; /* failed: how many reads */
+} Failing;
+
+static gboolean
+failing_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
+              GError **error)
+{
+  Failing *failing = source;
+
+  if (!g_atomic_int_get (&failing->gone))
+    return td_scan_read (failing->inner, range, out, cancellable, error);
+  g_atomic_int_inc (&failing->failed);
+  g_set_error_literal (error, TD_ERROR, TD_ERROR_IO, "the disk has gone");
+  return FALSE;
+}
+
+static const TdScanSource failing_vtable = { .read = failing_read };
+
+/* When all pictures are there, the disk goes, and what the engine keeps. */
+static void
+lose_disk (const TdLabResult *result, double part, gpointer user)
+{
+  gboolean all = TRUE;
+
+  for (guint i = 0; i < result->n; i++)
+    all = all && result->outcomes[i];
+  g_atomic_int_set (&((Failing *) user)->gone, all);
+  td_engine_trim (engine);
+}
+
+/* Rows that cannot be made are tried once, not by the reference and by each variant again. */
+static void
+test_rows_once (void)
+{
+  g_autoptr (GError) error = NULL;
+  Failing failing = { NULL };
+  TdPhantomScan spec;
+  TdRecipe base;
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 32;
+  spec.n_rows = 24;
+  spec.n_views = 40;
+  spec.range_deg = 360;
+  spec.geometry.beam = TD_BEAM_CONE;
+  spec.geometry.source_axis_mm = 200;
+  spec.geometry.source_detector_mm = 400;
+  spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 2;
+  spec.logged = TRUE;
+  failing.inner = td_phantom_scan_new (&spec, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdScan) scan = td_test_scan_around (failing.inner, &failing_vtable, &failing);
+  td_recipe_init (&base);
+  g_strlcpy (base.devices, "host", sizeof base.devices);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 12);
+  g_assert_true (td_lab_add (lab, "", NULL));
+  g_assert_true (td_lab_add (lab, "--filter hann", NULL));
+  lab->reference = lab->measure = TRUE;
+  g_autoptr (TdLabResult) result
+      = td_lab_run (lab, engine, scan, lose_disk, &failing, NULL, &error);
+  g_assert_no_error (error);
+  g_test_message ("%d", failing.failed);
+  g_assert_nonnull (result->no_reference);
+  g_assert_nonnull (result->no_measure);
+  /* Each picture is timed once more, too. */
+  g_assert_cmpint (failing.failed, ==, 1 + 2);
+  td_scan_unref (failing.inner);
+}
+
 /* A tilted axis makes slices of the whole detector wider than those of one row. The halves of their
    views are as wide, and the axis lies in the same place. */
 static void
@@ -798,6 +872,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/faults", test_faults);
   g_test_add_func ("/lab/run", test_run);
   g_test_add_func ("/lab/cone", test_cone);
+  g_test_add_func ("/lab/rows-once", test_rows_once);
   g_test_add_func ("/lab/half-sizes", test_half_sizes);
   g_test_add_func ("/lab/cancel", test_cancel);
   g_test_add_func ("/lab/review", test_review);
