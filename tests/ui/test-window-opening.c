@@ -146,6 +146,13 @@ on_accepted (TdOpenDialog *dialog, gpointer statement, gpointer user)
   *(TdScanStatement **) user = td_scan_statement_copy (statement);
 }
 
+static gboolean
+count_switch (GtkWidget *widget, gpointer n)
+{
+  ++*(guint *) n;
+  return FALSE;
+}
+
 static void
 test_details_dialog (void)
 {
@@ -163,6 +170,9 @@ test_details_dialog (void)
   statement->source_detector_mm = 410.5;
   GtkWidget *dialog = td_open_dialog_new (GTK_WINDOW (td_test_window), statement, NULL);
   g_signal_connect (dialog, "accepted", G_CALLBACK (on_accepted), &back);
+  guint n_switches = 0;
+  td_test_find (dialog, GTK_TYPE_SWITCH, count_switch, &n_switches);
+  g_assert_cmpuint (n_switches, ==, 2);
   td_test_click (td_test_button (dialog, "Open"));
   g_assert_nonnull (back);
   g_autoptr (GVariant) a = g_variant_ref_sink (td_scan_statement_to_variant (statement));

@@ -2,12 +2,39 @@
 /* FFTs on every device against FFTW in double. */
 #include "tests/common/devices.h"
 
+#include <dlfcn.h>
 #include <fftw3.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "compute/device/host-fft.h"
 #include "test-folder.h"
+
+/* Buffers of OpenCL that are there, counted on the way to its library. A library of FFTs keeps some
+   in each plan. */
+static int cl_buffers;
+
+gpointer clCreateBuffer (gpointer context, guint64 flags, gsize size, gpointer host, int *status);
+int clReleaseMemObject (gpointer buffer);
+
+gpointer
+clCreateBuffer (gpointer context, guint64 flags, gsize size, gpointer host, int *status)
+{
+  gpointer (*real) (gpointer, guint64, gsize, gpointer, int *);
+  *(gpointer *) &real = dlsym (RTLD_NEXT, "clCreateBuffer");
+  gpointer buffer = real (context, flags, size, host, status);
+  g_atomic_int_add (&cl_buffers, buffer != NULL);
+  return buffer;
+}
+
+int
+clReleaseMemObject (gpointer buffer)
+{
+  int (*real) (gpointer);
+  *(gpointer *) &real = dlsym (RTLD_NEXT, "clReleaseMemObject");
+  g_atomic_int_add (&cl_buffers, -1);
+  return real (buffer);
+}
 
 /* The same by FFTW in double. */
 static void
@@ -75,6 +102,7 @@ test_fft (gconstpointer id)
   TdDevice *device = td_test_open (id);
   g_autoptr (GError) error = NULL;
   TdQueue *queue = td_queue_new (device, &error);
+  const int before = g_atomic_int_get (&cl_buffers);
 
   check_fft (device, queue, TD_FFT_C2C_1D, 2, 1, 1, 0);
   check_fft (device, queue, TD_FFT_C2C_1D, 64, 1, 7, 8);
@@ -85,6 +113,7 @@ test_fft (gconstpointer id)
   check_fft (device, queue, TD_FFT_C2C_2D, 48, 20, 3, 16);
   check_fft (device, queue, TD_FFT_C2C_2D, 34, 67, 2, 8);
   check_fft (device, queue, TD_FFT_C2C_2D, 128, 128, 1, 0);
+  g_assert_cmpint (g_atomic_int_get (&cl_buffers), ==, before);
   td_queue_free (queue);
   td_test_close (device);
 }

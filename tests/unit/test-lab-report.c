@@ -336,8 +336,10 @@ test_plots (void)
     if (i < 2) {
       const TdLabSeries *curve = series_of (frc, name);
       check_along (&made, series_of (differences, name), i, TRUE);
-      g_assert_cmpmem (curve->y, curve->n * sizeof (double), made.outcomes[i].frc->correlation,
-                       made.outcomes[i].frc->n * sizeof (double));
+      const TdLabFrc *of = made.outcomes[i].frc;
+      const gsize bytes = of->n * sizeof (double);
+      g_assert_cmpmem (curve->x, curve->n * sizeof (double), of->frequency, bytes);
+      g_assert_cmpmem (curve->y, curve->n * sizeof (double), of->correlation, bytes);
     }
     g_assert_true (dot->dots && dot->n == 1);
     if (i < 2) { /* the second was not run warm */
@@ -351,6 +353,8 @@ test_plots (void)
   check_level (series_of (frc, "1/7"), 0.5, 1.0 / 7);
   const TdLabSeries *half_bit = series_of (frc, "half bit");
   g_assert_true (half_bit->dashed);
+  g_assert_cmpmem (half_bit->x, half_bit->n * sizeof (double), made.outcomes[0].frc->frequency,
+                   made.outcomes[0].frc->n * sizeof (double));
   g_assert_cmpmem (half_bit->y, half_bit->n * sizeof (double), made.outcomes[0].frc->half_bit,
                    made.outcomes[0].frc->n * sizeof (double));
   made.result.against = 0; /* a variant is not compared with itself; its own noise is unknown */

@@ -804,6 +804,41 @@ test_emulated_cost (void)
   }
 }
 
+static const TdLabSeries *
+series_named (const TdLabPlot *plot, const char *name)
+{
+  for (guint i = 0; i < plot->series->len; i++) {
+    const TdLabSeries *series = plot->series->pdata[i];
+    if (g_str_equal (series->name, name))
+      return series;
+  }
+  return NULL;
+}
+
+/* The curve above that has none below is what the others differ from. */
+static void
+check_differences (const TdLabPlot *above, const TdLabPlot *below)
+{
+  const TdLabSeries *from = NULL;
+
+  g_assert_cmpuint (below->series->len, ==, above->series->len - 1);
+  for (guint i = 0; i < above->series->len; i++) {
+    const TdLabSeries *series = above->series->pdata[i];
+    if (!series_named (below, series->name))
+      from = series;
+  }
+  g_assert_nonnull (from);
+  for (guint i = 0; i < below->series->len; i++) {
+    const TdLabSeries *series = below->series->pdata[i];
+    const TdLabSeries *whole = series_named (above, series->name);
+    for (guint k = 0; k < series->n; k++) {
+      g_assert_cmpfloat (series->x[k], ==, k);
+      g_assert_cmpfloat (whole->x[k], ==, k);
+      g_assert_cmpfloat (series->y[k], ==, fabs (whole->y[k] - from->y[k]));
+    }
+  }
+}
+
 /* What no device does is emulated, and says so; oversampling is nearer to linear than nearest is,
    as the review's Figure 18 shows. */
 static void
@@ -841,6 +876,8 @@ test_review (void)
     g_assert_cmpfloat (review->errors[i].rms, >, 0);
   TdLabPlot *plots[TD_LAB_REVIEW_PLOTS];
   td_lab_review_plots (review, plots);
+  for (guint i = 0; i < TD_LAB_REVIEW_PLOTS; i += i % 2 ? 3 : 1) /* two beside, two below them */
+    check_differences (plots[i], plots[i + 2]);
   g_autofree char *svg = td_lab_review_svg (plots);
   for (guint i = 0; i < TD_LAB_REVIEW_PLOTS; i++)
     td_lab_plot_unref (plots[i]);
