@@ -85,6 +85,12 @@ difference_is_there (gpointer unused)
 }
 
 static gboolean
+other_difference_is_there (gpointer than)
+{
+  return difference_is_there (NULL) && td_image_pane_get_image (big ()) != than;
+}
+
+static gboolean
 label_has (GtkWidget *label, gpointer text)
 {
   return strstr (gtk_label_get_text (GTK_LABEL (label)), text) != NULL;
@@ -149,10 +155,10 @@ test_pictures (void)
   g_assert_cmpfloat (td_test_rms_between (a->pixels, linear, n), <, 1e-3 * truth);
   g_assert_cmpfloat (td_test_rms_between (b->pixels, nearest, n), <, 1e-3 * truth);
   g_assert_cmpfloat (td_test_rms_between (reference->pixels, linear, n), <, 1e-3 * truth);
-  GtkWidget *lab = td_test_part (td_test_window, "lab_view");
-  g_assert_nonnull (td_test_find (lab, GTK_TYPE_LABEL, label_has, "2  Interpolation: Nearest"));
-  g_assert_nonnull (td_test_find (lab, GTK_TYPE_LABEL, label_has, "1  As the recipe"));
-  g_assert_null (td_test_find (lab, GTK_TYPE_LABEL, label_has, "--interpolation"));
+  GtkWidget *view = td_test_part (td_test_window, "lab_view");
+  g_assert_nonnull (td_test_find (view, GTK_TYPE_LABEL, label_has, "2  Interpolation: Nearest"));
+  g_assert_nonnull (td_test_find (view, GTK_TYPE_LABEL, label_has, "1  As the recipe"));
+  g_assert_null (td_test_find (view, GTK_TYPE_LABEL, label_has, "--interpolation"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab");
 
   choose_mode ("difference");
@@ -162,6 +168,19 @@ test_pictures (void)
   /* The difference has the scale of what it is the difference of. */
   g_assert_cmpfloat (td_slice_view_get_pixel_mm (td_image_pane_view (big ())), ==, 0.25);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-difference");
+
+  /* In units of the noise: the same picture, by one number. */
+  g_autoptr (TdImage) plain = td_image_ref (td_image_pane_get_image (big ()));
+  gtk_toggle_button_set_active (lab ("lab_view.pictures.in_noise"), TRUE);
+  td_test_wait (other_difference_is_there, plain, "the difference in units of the noise");
+  const TdImage *divided = td_image_pane_get_image (big ());
+  const double noise = rms / rms_of (divided);
+  g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (big (), "title")), "noise"));
+  g_assert_cmpfloat (fabs (noise - 1), >, 1e-3);
+  for (gsize i = 0; i < n; i++)
+    g_assert_cmpfloat_with_epsilon (divided->pixels[i] * noise, plain->pixels[i], 1e-5 * rms);
+  gtk_toggle_button_set_active (lab ("lab_view.pictures.in_noise"), FALSE);
+  td_test_wait (difference_is_there, NULL, "the plain difference");
 }
 
 /* F held: B in the place of A, at the same place and contrast. Let go: A. */

@@ -245,12 +245,23 @@ test_decimals (void)
   td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
 }
 
+/* The button of all steps: pressed while all are left out, and not for one of them. */
+static void
+assert_before_all (gboolean active)
+{
+  GtkWidget *before = td_test_button (steps_group (), "Before");
+
+  g_assert_null (gtk_widget_get_ancestor (before, TD_TYPE_STEP_ROW));
+  g_assert_true (gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (before)) == active);
+}
+
 /* An edit shows what was edited. */
 static void
 test_edit_ends_before (void)
 {
   TdStepsGroup *group = steps_group ();
 
+  assert_before_all (FALSE);
   td_steps_group_set_before (group, TRUE);
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (step_row ("minus-log")), FALSE);
   td_test_wait (td_test_scan_view_is_settled, NULL, "the slice without the logarithm");
@@ -259,7 +270,9 @@ test_edit_ends_before (void)
   td_steps_group_set_before (group, TRUE);
   td_test_wait (td_test_scan_view_is_settled, NULL, "the slice without the logarithm, twice");
   td_test_assert_shown_slice ();
+  assert_before_all (FALSE);
   td_steps_group_set_before (group, FALSE);
+  assert_before_all (FALSE);
   td_test_activate ("undo", NULL);
   td_test_wait (td_test_scan_view_is_settled, NULL, "the slice with the logarithm");
 }

@@ -7,6 +7,7 @@
 #include "app/settings.h"
 #include "dataset/volume.h"
 #include "ui-test.h"
+#include "ui/preferences-window.h"
 #include "ui/reconstruct-dialog.h"
 #include "window-test.h"
 
@@ -324,6 +325,20 @@ test_preferences (void)
   g_assert_cmpuint (recipe->memory_limit_bytes, ==, G_GUINT64_CONSTANT (6) << 30);
   g_assert_cmpuint (recipe->device_memory_limit_bytes, ==, G_GUINT64_CONSTANT (5) << 29);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-dark");
+  /* The window of the preferences shows and keeps them, by halves of a GiB. */
+  GtkWidget *preferences = td_preferences_window_new (GTK_WINDOW (td_test_window), settings);
+  static const char *const keys[] = { "memory-limit-gib", "device-memory-limit-gib" };
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    GtkWidget *row = td_test_part (preferences, i ? "device_memory" : "memory");
+    GtkSpinButton *spin = GTK_SPIN_BUTTON (td_test_find (row, GTK_TYPE_SPIN_BUTTON, NULL, NULL));
+    g_assert_cmpfloat (gtk_spin_button_get_value (spin), ==, i ? 2.5 : 6);
+    gtk_spin_button_spin (spin, GTK_SPIN_STEP_FORWARD, 0);
+    g_assert_cmpfloat (g_settings_get_double (settings, keys[i]), ==, i ? 3 : 6.5);
+    gtk_spin_button_spin (spin, GTK_SPIN_PAGE_FORWARD, 0);
+    g_assert_cmpfloat (g_settings_get_double (settings, keys[i]), ==, i ? 7 : 10.5);
+    gtk_spin_button_set_value (spin, i ? 2.5 : 6);
+  }
+  gtk_window_destroy (GTK_WINDOW (preferences));
 }
 
 int
