@@ -52,7 +52,7 @@ struct _TdWindow {
   AdwStatusPage *failed_page;
   GtkLabel *opening_label;
   GtkListBox *recent_list;
-  GtkWidget *recent_box, *reconstruct_button;
+  GtkWidget *recent_box, *reconstruct_button, *details_button;
   GtkMenuButton *done_button;
   GMenu *recent_menu, *done_menu, *preset_menu, *remove_menu;
   GtkInfoBar *notice;
@@ -341,6 +341,7 @@ show_failure (TdWindow *self, const TdScanStatement *statement, const GError *er
   self->failure = g_steal_pointer (&words);
   adw_status_page_set_description (self->failed_page, escaped);
   gtk_stack_set_visible_child_name (self->stack, "failed");
+  gtk_widget_grab_focus (self->details_button); /* what is marked is what Return does */
 }
 
 /* A volume's scan is opened next, as it was stated when it was opened last. */
@@ -1636,9 +1637,9 @@ td_window_class_init (TdWindowClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
   td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, flap, sidebar_button,
                     failed_page, opening_label, recent_list, recent_box, recent_menu, done_button,
-                    done_menu, preset_menu, remove_menu, reconstruct_button, notice, notice_label,
-                    panel, scan_view, strip_revealer, strip, lab_view, geometry_view, volume_view,
-                    jobs_revealer, jobs_list);
+                    done_menu, preset_menu, remove_menu, reconstruct_button, details_button, notice,
+                    notice_label, panel, scan_view, strip_revealer, strip, lab_view, geometry_view,
+                    volume_view, jobs_revealer, jobs_list);
   td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_before,
                      window_on_next, window_on_trial_taken, window_on_trials_closed,
                      on_nudge_centre, on_centre_moved, on_region_drawn, on_crop_drawn,

@@ -430,6 +430,8 @@ test_failed (void)
 {
   td_window_open_path (td_test_window, "/nowhere/scan.nxs");
   td_test_wait (td_test_in_state, (gpointer) "failed", "the scan to fail");
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (td_test_window))
+                 == td_test_part (td_test_window, "details_button"));
   access_look ("failed", td_test_window);
   access_check ();
 }
