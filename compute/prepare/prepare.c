@@ -468,17 +468,34 @@ td_preparation_counts_check (const TdPreparationCounts *counts, GError **error)
 
 /* All of @row is bad by the scan's own mask, and the step for that has mended it. */
 static gboolean
-preparation_mends_row (const TdPreparation *preparation, guint row)
+prepare_mends_row (const TdStep *steps, guint n_steps, const TdScanFacts *facts, guint row)
 {
-  const TdScanFacts *facts = td_scan_facts (preparation->scan);
   gboolean bad = facts->bad_pixels != NULL;
 
-  for (guint i = 0; i < preparation->n_steps && bad; i++)
-    if (strcmp (preparation->steps[i].name, "bad-pixels") == 0)
-      bad = !td_preparation_skips (&preparation->steps[i], facts);
+  for (guint i = 0; i < n_steps && bad; i++)
+    if (strcmp (steps[i].name, "bad-pixels") == 0)
+      bad = !td_preparation_skips (&steps[i], facts);
   for (guint column = 0; column < facts->n_columns && bad; column++)
     bad = facts->bad_pixels[(gsize) row * facts->n_columns + column] != 0;
   return bad;
+}
+
+gboolean
+td_preparation_check_rows (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
+                           const TdRawRows *raw, GError **error)
+{
+  const gsize n = (gsize) raw->n_views * facts->n_columns;
+  TdPreparationCounts counts = { 0 };
+
+  for (guint i = 0; i < raw->n_rows; i++) {
+    const float *row = raw->rows + i * n;
+    gsize sound = 0;
+    while (sound < n && !isfinite (row[sound]))
+      sound++;
+    if (sound == n && !prepare_mends_row (steps, n_steps, facts, raw->row0 + i))
+      td_numbers_add (&counts.lost_rows, raw->row0 + i);
+  }
+  return td_preparation_counts_check (&counts, error);
 }
 
 static void
@@ -495,7 +512,7 @@ collect_views_and_rows (TdPreparation *preparation, const int *values)
       td_numbers_add (&preparation->counts.lost_views, view);
   }
   for (guint row = 0; row < facts->n_rows; row++)
-    if (rows[row] && !preparation_mends_row (preparation, row))
+    if (rows[row] && !prepare_mends_row (preparation->steps, preparation->n_steps, facts, row))
       td_numbers_add (&preparation->counts.lost_rows, row);
 }
 

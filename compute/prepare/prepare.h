@@ -38,6 +38,14 @@ typedef struct {
 void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts);
 /* FALSE with @error: something that was counted has no value at all. */
 gboolean td_preparation_counts_check (const TdPreparationCounts *counts, GError **error);
+/* The same of raw rows in host memory, before they are sent: it looks no further than to a row's
+   first sound sample. */
+typedef struct {
+  const float *rows; /* [row][view][column] */
+  guint row0, n_rows, n_views;
+} TdRawRows;
+gboolean td_preparation_check_rows (const TdStep *steps, guint n_steps, const TdScanFacts *facts,
+                                    const TdRawRows *raw, GError **error);
 
 /* NULL if the scan has what the steps need; else the sentence that says what is missing and what to
    do. (transfer full) */

@@ -563,6 +563,35 @@ test_cuts (gconstpointer n_views)
   td_fdk_scan = phantom;
 }
 
+/* A card's row cache refuses a row without a number before it sends it, not when all is done. */
+static void
+test_lost_row (void)
+{
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, "opencl:0", NULL);
+  TdScan *phantom = td_fdk_scan;
+  g_autofree float *views = g_new (float, 36 * TD_FDK_N * TD_FDK_N);
+  td_random_noise (views, 36 * TD_FDK_N * TD_FDK_N, 12);
+  for (guint i = 0; i < 36 * TD_FDK_N * TD_FDK_N; i++)
+    if (i / TD_FDK_N % TD_FDK_N == TD_FDK_N / 2)
+      views[i] = NAN;
+  td_fdk_scan = td_scan_new_from_memory (td_scan_facts (phantom), views, NULL, NULL, NULL, NULL);
+  td_test_play_cards (devices, TRUE);
+  g_autoptr (GError) error = NULL;
+  g_auto (TdFdkVolume) volume = { NULL };
+  g_autoptr (TdPlan) plan = td_fdk_test_plan ("opencl:0", TD_SHARE_VOLUME, TD_FILTER_ON_DEVICE, 0);
+  g_assert_true (((const TdFdkPlan *) plan->extra)->fit.cached);
+  td_fdk_test_run (plan, &volume, &error);
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "no number in any view: 24."));
+  for (guint i = 0; i < TD_FDK_N; i++)
+    g_assert_false (volume.seen[i]);
+  td_test_play_cards (devices, FALSE);
+  td_scan_unref (td_fdk_scan);
+  td_fdk_scan = phantom;
+}
+
 /* Graphics cards begin in the middle, with small slabs: played by devices that are none. */
 static void
 test_outwards (void)
@@ -995,6 +1024,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
   g_test_add_func ("/fdk/outwards", test_outwards);
   g_test_add_func ("/fdk/recycled", test_recycled);
+  g_test_add_func ("/fdk/lost-row", test_lost_row);
   g_test_add_func ("/fdk/cut", test_cut);
   g_test_add_func ("/fdk/half-units", test_half_units);
   g_test_add_func ("/fdk/cancel", test_cancel);

@@ -295,6 +295,12 @@ send_chunk (TdFdkRowCache *cache, guint index, GError **error)
 
   if (!staging || !row_cache_fill (cache, span.from, staging, error))
     return FALSE;
+  const TdRecipe *recipe = &run->plan->recipe;
+  const TdRawRows raw
+      = { staging, span.from.first, span.from.count, run->fdk->input->task.n_views };
+  if (!td_preparation_check_rows (recipe->steps, recipe->n_steps, td_scan_facts (run->fdk->scan),
+                                  &raw, error))
+    return FALSE;
   if (!chunk->data) {
     chunk->data = td_buffer_new (cache->device->device, td_fdk_chunk_bytes (run->fdk), error);
     if (!chunk->data)
