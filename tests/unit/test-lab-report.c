@@ -157,6 +157,28 @@ typedef struct {
   guint n;
 } Ticks;
 
+/* The ends of the axes show every sample, the first and the last of each series among them. */
+static void
+test_ends (void)
+{
+  static const double values[][3] = { { -4, 1, 2 }, { 1, 2, 9 }, { 3, -7, 5 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++) {
+    g_autoptr (TdLabPlot) plot = td_lab_plot_new ("", "", "");
+    TdLabSeries *series = td_lab_plot_add (plot, "", 0, 3);
+    double low = INFINITY, high = -INFINITY;
+    for (guint k = 0; k < 3; k++) {
+      series->x[k] = series->y[k] = values[i][k];
+      low = fmin (low, values[i][k]);
+      high = fmax (high, values[i][k]);
+    }
+    td_lab_plot_fit (plot);
+    g_assert_true (plot->x0 <= low && plot->y0 <= low && plot->x1 >= high && plot->y1 >= high);
+    g_assert_cmpfloat (plot->x1 - plot->x0, <, 1.5 * (high - low));
+    g_assert_cmpfloat (plot->y1 - plot->y0, <, 1.5 * (high - low));
+  }
+}
+
 /* Ticks are round, lie within the axis, and are some five: never none, never a dozen more. */
 static void
 test_ticks (void)
@@ -425,6 +447,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab-report/frc", test_frc);
   g_test_add_func ("/lab-report/busiest", test_busiest);
   g_test_add_func ("/lab-report/ticks", test_ticks);
+  g_test_add_func ("/lab-report/ends", test_ends);
   g_test_add_func ("/lab-report/plots", test_plots);
   g_test_add_func ("/lab-report/table", test_table);
   return g_test_run ();

@@ -336,6 +336,14 @@ test_profile (void)
   td_lab_profile (plane, nx, ny, &(TdLabLine) { -3, 0, 3, 0 }, 7, values);
   g_assert_true (isnan (values[2]));
   g_assert_cmpfloat_with_epsilon (values[3], 1, 1e-6);
+  /* The outermost pixels' middles belong to the picture, and nothing beyond them. */
+  static const TdLabLine beyond[] = { { 19, 5, 19.01, 5 }, { 0, 5, -0.01, 5 }, { 7, 11, 7, 11.01 },
+                                      { 7, 0, 7, -0.01 },  { 19, 5, 20.9, 5 }, { 7, 11, 7, 12.9 } };
+  for (guint i = 0; i < G_N_ELEMENTS (beyond); i++) {
+    td_lab_profile (plane, nx, ny, &beyond[i], 2, values);
+    g_assert_cmpfloat_with_epsilon (values[0], 3 * beyond[i].x0 - 2 * beyond[i].y0 + 1, 1e-5);
+    g_assert_true (isnan (values[1]));
+  }
   memset (plane, 0, nx * ny * sizeof *plane);
   for (guint x = 4; x < 16; x += 4)
     plane[5 * nx + x] = plane[5 * nx + x + 1] = 1;

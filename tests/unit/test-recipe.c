@@ -370,6 +370,29 @@ test_refused_json (void)
   }
 }
 
+/* A number alone is one row; two are the first and the end; the last row there may be counts. */
+static void
+test_rows (void)
+{
+  static const struct {
+    const char *text;
+    guint first, end;
+  } cases[] = {
+    { "7", 7, 8 },   { "0", 0, 1 },   { "7:8", 7, 8 },
+    { "0:5", 0, 5 }, { "all", 0, 0 }, { "2147483646", 2147483646, 2147483647 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_assert_true (td_recipe_set (&recipe, "rows", cases[i].text, &error));
+    g_assert_cmpuint (recipe.row_first, ==, cases[i].first);
+    g_assert_cmpuint (recipe.row_end, ==, cases[i].end);
+  }
+}
+
 static void
 test_refused_options (void)
 {
@@ -591,6 +614,7 @@ main (int argc, char **argv)
   g_test_add_func ("/recipe/equal", test_equal);
   g_test_add_func ("/recipe/missing-keys", test_missing_keys_take_the_preset);
   g_test_add_func ("/recipe/refused-json", test_refused_json);
+  g_test_add_func ("/recipe/rows", test_rows);
   g_test_add_func ("/recipe/refused-options", test_refused_options);
   g_test_add_func ("/recipe/step-order", test_steps_keep_their_order);
   g_test_add_func ("/recipe/sizes", test_sizes);
