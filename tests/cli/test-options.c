@@ -200,7 +200,7 @@ static void
 test_empty_volume (void)
 {
   static const float values[] = { 0, NAN };
-  static const char *const says[] = { "0 or no number", "has no number in any view" };
+  static const char *const says[] = { "0 or no number", "no number in any view" };
 
   for (guint k = 0; k < G_N_ELEMENTS (values); k++) {
     g_autoptr (TestFolder) folder = test_folder_new ();
