@@ -124,6 +124,16 @@ test_cone (void)
       g_str_has_prefix (gtk_label_get_text (lab ("lab_view.figures")), "Stopped: what is missing"));
   activate ("lab.budget", NULL);
   td_test_wait (is_measured, NULL, "the budget of a cone");
+  GtkGrid *budget = lab ("lab_view.budget");
+  guint n_rows = 0;
+  for (; gtk_grid_get_child_at (budget, 0, (int) n_rows); n_rows++)
+    for (guint column = 0; column < 4; column++) {
+      GtkWidget *cell = gtk_grid_get_child_at (budget, (int) column, (int) n_rows);
+      g_assert_nonnull (cell);
+      g_assert_true (column == 0 || n_rows == 0
+                     || g_ascii_isdigit (gtk_label_get_text (GTK_LABEL (cell))[0]));
+    }
+  g_assert_cmpuint (n_rows, >, 2);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-cone-budget");
   gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), "table");
   /* Whoever closes the scan ends its lab: nothing says that it goes on. */
