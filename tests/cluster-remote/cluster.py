@@ -242,6 +242,8 @@ NodeName={node} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
 PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP
 """)
         (folder / "plain.conf").write_text("")
+        # Else each job's folder lies in /tmp by its number, and what a run leaves there stops the next one.
+        (folder / "mpi.conf").write_text(f"PMIxCliTmpDirBase={folder}\n")
         version = subprocess.run(["slurmd", "-V"], stdout=subprocess.PIPE, text=True, check=False).stdout
         number = [int(part) for part in re.findall(r"\d+", version)[:2]]
         if number >= [23, 11]:
