@@ -362,7 +362,7 @@ test_seen (gconstpointer data)
 {
   static const char *const methods[] = { "fdk", "sirt" };
   const Seen *c = data;
-  g_autofree char *told[2] = { NULL, NULL };
+  g_auto (GStrv) told = g_new0 (char *, G_N_ELEMENTS (methods) + 1);
   TdConeTask task;
 
   offset_v = c->up_px;
