@@ -536,6 +536,22 @@ need_block (TdTiff *tiff, gsize bytes, GError **error)
   return TRUE;
 }
 
+/* Of how many bytes a byte may be made, by the methods below: deflate makes at most 1032. */
+#define MOST_UNPACKED 2048
+
+/* FALSE: a strip or tile is stored in fewer bytes than what is wanted of it could come from. */
+static gboolean
+tiff_holds (TdTiff *tiff, guint strile, gsize bytes)
+{
+  guint16 compression = COMPRESSION_NONE;
+
+  TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_COMPRESSION, &compression);
+  if (compression != COMPRESSION_LZW && compression != COMPRESSION_DEFLATE
+      && compression != COMPRESSION_ADOBE_DEFLATE && compression != COMPRESSION_PACKBITS)
+    return TRUE;
+  return TIFFGetStrileByteCount (tiff->handle, strile) >= bytes / MOST_UNPACKED;
+}
+
 static gboolean
 read_exactly (TdTiff *tiff, guint8 *to, gsize bytes, guint64 offset, GError **error)
 {
@@ -596,9 +612,11 @@ unpack_rows (TdTiff *tiff, guint strip, guint skip, const TdTiffRows *rows, GErr
   gsize row_bytes = tiff->width * td_sample_size (tiff->layout.type);
   gsize bytes = (skip + rows->n_rows) * row_bytes;
 
-  if (!need_block (tiff, bytes, error))
+  const gboolean held = tiff_holds (tiff, strip, bytes);
+
+  if (held && !need_block (tiff, bytes, error))
     return FALSE;
-  if (TIFFReadEncodedStrip (tiff->handle, strip, tiff->block, bytes) != (tmsize_t) bytes)
+  if (!held || TIFFReadEncodedStrip (tiff->handle, strip, tiff->block, bytes) != (tmsize_t) bytes)
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                       N_ ("is damaged or cut short: strip %u cannot be unpacked"), strip);
   tiff_rows_convert (tiff, FALSE, tiff->block + skip * row_bytes, rows);
@@ -647,16 +665,17 @@ read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
   if (tile_width == 0 || tile_height == 0
       || tiff->block_bytes != (guint64) tile_width * tile_height * size)
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("has damaged tile sizes"));
-  if (!need_block (tiff, tiff->block_bytes, error))
-    return FALSE;
   for (guint64 top = row0 / tile_height * tile_height; top < end; top += tile_height)
     for (guint64 left = 0; left < tiff->width; left += tile_width) {
       guint tile = TIFFComputeTile (tiff->handle, left, top, 0, 0);
       gsize columns = MIN (tile_width, tiff->width - left);
       guint64 from = MAX (top, row0), to = MIN (top + tile_height, end);
 
+      const gboolean held = tiff_holds (tiff, tile, tiff->block_bytes);
+      if (held && !need_block (tiff, tiff->block_bytes, error))
+        return FALSE;
       /* libtiff would take the file's first bytes for an unpacked tile that was never written. */
-      if (TIFFGetStrileOffset (tiff->handle, tile) == 0
+      if (!held || TIFFGetStrileOffset (tiff->handle, tile) == 0
           || TIFFReadEncodedTile (tiff->handle, tile, tiff->block, tiff->block_bytes)
                  != (tmsize_t) tiff->block_bytes)
         return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,

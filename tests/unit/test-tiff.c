@@ -2,6 +2,7 @@
 /* TIFF images of every sample type, layout, compression and orientation, read whole and by rows. */
 #include <fcntl.h>
 #include <math.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <tiffio.h>
 #include <unistd.h>
@@ -502,6 +503,50 @@ test_imagej (gconstpointer data)
   }
 }
 
+/* Few bytes that state to hold a large image: its memory is not asked for. */
+static void
+test_false_strip (void)
+{
+  static const guint compressions[]
+      = { COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE, COMPRESSION_PACKBITS };
+  const guint side = 30000;
+
+  if (!g_test_subprocess ()) {
+    g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+    g_test_trap_assert_passed ();
+    return;
+  }
+#ifndef __SANITIZE_ADDRESS__ /* it maps terabytes */
+  const struct rlimit limit = { 3 << 28, 3 << 28 };
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+#endif
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "few.tif");
+  g_autofree float *read = g_new (float, side);
+  for (guint i = 0; i < G_N_ELEMENTS (compressions); i++) {
+    const Make make = { "w",
+                        TD_SAMPLE_UINT8,
+                        side,
+                        compressions[i],
+                        0,
+                        PHOTOMETRIC_MINISBLACK,
+                        ORIENTATION_TOPLEFT,
+                        side,
+                        side };
+    guint8 samples[34] = { 0x78, 0x9c };
+    TIFF *tiff = TIFFOpen (path, make.mode);
+    g_autoptr (GError) error = NULL;
+
+    set_tags (tiff, &make);
+    g_assert_cmpint (TIFFWriteRawStrip (tiff, 0, samples, sizeof samples), >, 0);
+    TIFFClose (tiff);
+    g_autoptr (TdTiff) opened = td_tiff_open (path, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_false (read_rows (opened, side - 1, 1, read, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
+  }
+}
+
 /* Strips and tiles that were never written are no zeros. */
 static void
 test_missing_strips (void)
@@ -607,6 +652,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/tiff/pages/imagej/two", GUINT_TO_POINTER (2), test_imagej);
   g_test_add_data_func ("/tiff/pages/imagej/three", GUINT_TO_POINTER (3), test_imagej);
   g_test_add_func ("/tiff/missing-strips", test_missing_strips);
+  g_test_add_func ("/tiff/false-strip", test_false_strip);
   g_test_add_func ("/tiff/refused", test_refused);
   g_test_add_func ("/tiff/pipe", test_pipe);
   return g_test_run ();
