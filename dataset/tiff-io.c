@@ -549,7 +549,7 @@ tiff_holds (TdTiff *tiff, guint strile, gsize bytes)
   if (compression != COMPRESSION_LZW && compression != COMPRESSION_DEFLATE
       && compression != COMPRESSION_ADOBE_DEFLATE && compression != COMPRESSION_PACKBITS)
     return TRUE;
-  return TIFFGetStrileByteCount (tiff->handle, strile) >= bytes / MOST_UNPACKED;
+  return MIN (TIFFGetStrileByteCount (tiff->handle, strile), tiff->size) >= bytes / MOST_UNPACKED;
 }
 
 static gboolean
