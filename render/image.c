@@ -39,42 +39,36 @@ image_is_bad (gint32 key)
 #define MOST_PARTS 8
 
 /* A part of an image, and what was found in it. */
-typedef struct {
+typedef struct Part Part;
+struct Part {
+  void (*look) (Part *part);
   const TdImage *image;
   gsize first, end;
   gint32 low, high;
   guint64 bad;
   double bins_low, bins_scale; /* given */
   guint bins[TD_IMAGE_BINS];
-} Part;
-
-typedef void (*PartLook) (Part *part);
-
-typedef struct {
-  PartLook look;
-  Part *part;
-} PartTask;
+};
 
 static gpointer
 image_look_thread (gpointer user)
 {
-  const PartTask *task = user;
+  Part *part = user;
 
-  task->look (task->part);
+  part->look (part);
   return NULL;
 }
 
 /* A part that gets no thread is looked at by this one. */
 static void
-image_look (Part *parts, guint n_parts, PartLook look)
+image_look (Part *parts, guint n_parts, void (*look) (Part *part))
 {
-  PartTask tasks[MOST_PARTS];
   GThread *threads[MOST_PARTS] = { NULL };
 
   for (guint i = 0; i < n_parts; i++)
-    tasks[i] = (PartTask) { look, &parts[i] };
+    parts[i].look = look;
   for (guint i = 1; i < n_parts; i++)
-    threads[i] = g_thread_try_new ("image", image_look_thread, &tasks[i], NULL);
+    threads[i] = g_thread_try_new ("image", image_look_thread, &parts[i], NULL);
   for (guint i = 0; i < n_parts; i++)
     if (!threads[i])
       look (&parts[i]);

@@ -130,11 +130,8 @@ td_cone_pixel_aspect (const TdGeometry *geometry)
     return geometry->pixel_height_mm / geometry->pixel_width_mm;
   /* The third row is the detector's normal. What the others have across it is the distance to
      the detector, in columns and in rows. */
-  for (guint i = 0; i < 3; i++) {
-    const guint a = (i + 1) % 3, b = (i + 2) % 3;
-    across[i] = m[a] * m[8 + b] - m[b] * m[8 + a];
-    down[i] = m[4 + a] * m[8 + b] - m[4 + b] * m[8 + a];
-  }
+  td_cross3 (m, m + 8, across);
+  td_cross3 (m + 4, m + 8, down);
   return sqrt (td_dot3 (across, across) / td_dot3 (down, down));
 }
 

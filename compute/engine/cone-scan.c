@@ -46,14 +46,23 @@ td_cone_scan_slices (const TdScanFacts *facts)
   return cone_scan_slices (facts, all, bin);
 }
 
+/* Columns and rows that a recipe's crop leaves. */
+static void
+cone_scan_crop (const TdRecipe *recipe, const TdScanFacts *facts, guint crop[2])
+{
+  const gboolean cropped = recipe->crop[2] > 0;
+
+  crop[0] = cropped ? (guint) recipe->crop[2] : facts->n_columns;
+  crop[1] = cropped ? (guint) recipe->crop[3] : facts->n_rows;
+}
+
 guint
 td_recipe_slices (const TdRecipe *recipe, const TdScanFacts *facts)
 {
-  const gboolean cropped = recipe->crop[2] > 0;
-  const guint crop[2] = { cropped ? (guint) recipe->crop[2] : facts->n_columns,
-                          cropped ? (guint) recipe->crop[3] : facts->n_rows };
+  guint crop[2];
   const guint bin[2] = { MAX (recipe->bin[0], 1), MAX (recipe->bin[1], 1) };
 
+  cone_scan_crop (recipe, facts, crop);
   return facts->geometry.beam == TD_BEAM_PARALLEL ? facts->n_rows
                                                   : cone_scan_slices (facts, crop, bin);
 }
@@ -63,11 +72,12 @@ td_recipe_slice_at (const TdRecipe *recipe, const TdScanFacts *facts, guint row)
 {
   const guint n = td_recipe_slices (recipe, facts);
   const double first = recipe->crop[2] > 0 ? recipe->crop[1] : 0;
-  const double rows = recipe->crop[2] > 0 ? recipe->crop[3] : facts->n_rows;
+  guint crop[2];
 
+  cone_scan_crop (recipe, facts, crop);
   if (facts->geometry.beam == TD_BEAM_PARALLEL)
     return row;
-  return (guint) CLAMP (floor ((row + 0.5 - first) / rows * n), 0, MAX (n, 1) - 1.0);
+  return (guint) CLAMP (floor ((row + 0.5 - first) / crop[1] * n), 0, MAX (n, 1) - 1.0);
 }
 
 /* The column to which the first view projects the axis. On a circular orbit the detector's tilts

@@ -55,12 +55,9 @@ td_lab_rows_wanted (const TdPlan *plan, TdRecipe *rows)
 }
 
 gboolean
-td_lab_rows_serve (const TdLabRows *rows, const TdPlan *plan)
+td_lab_rows_serve (const TdLabRows *rows, const TdRecipe *wanted)
 {
-  TdRecipe wanted;
-
-  td_lab_rows_wanted (plan, &wanted);
-  return td_recipe_equal (&rows->recipe, &wanted);
+  return td_recipe_equal (&rows->recipe, wanted);
 }
 
 const float *

@@ -349,7 +349,7 @@ lab_rows (Run *run, const TdPlan *plan, GError **error)
     }
   }
   for (guint i = 0; i < run->rows->len; i++)
-    if (td_lab_rows_serve (run->rows->pdata[i], plan))
+    if (td_lab_rows_serve (run->rows->pdata[i], &wanted))
       return run->rows->pdata[i];
   TdLabRows *rows = td_lab_rows_new (plan, run->engine, run->scan, run->cancellable, &local);
   if (rows) {

@@ -2,10 +2,12 @@
 #include "flats.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compute/device/host.h"
 #include "median.h"
+#include "dataset/sort.h"
 
 /* Ranges kept: a job's reading thread is at most a few slabs ahead of the last device. */
 #define N_KEPT 8
@@ -186,12 +188,9 @@ flats_middle (const double *levels, guint n)
   guint n_finite = 0;
 
   for (guint i = 0; i < n; i++)
-    if (isfinite (levels[i])) {
-      guint at = n_finite++;
-      for (; at > 0 && sorted[at - 1] > levels[i]; at--)
-        sorted[at] = sorted[at - 1];
-      sorted[at] = levels[i];
-    }
+    if (isfinite (levels[i]))
+      sorted[n_finite++] = levels[i];
+  qsort (sorted, n_finite, sizeof *sorted, td_compare_doubles);
   return n_finite > 0 ? sorted[(n_finite - 1) / 2] : NAN;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "dataset/sort.h"
 #include "kernels/params.h"
 #include "slab.h"
 
@@ -542,14 +543,6 @@ collect_counters (TdPreparation *preparation, TdQueue *queue, GError **error)
    raised in half of the samples. */
 #define DARK_SHARE 0.3
 
-static int
-prepare_compare_shares (const void *a, const void *b)
-{
-  const double x = *(const double *) a, y = *(const double *) b;
-
-  return x < y ? -1 : x > y;
-}
-
 static void
 prepare_name_dark (TdPreparation *preparation)
 {
@@ -564,7 +557,7 @@ prepare_name_dark (TdPreparation *preparation)
     if (samples > 0)
       sorted[n++] = shares[view];
   }
-  qsort (sorted, n, sizeof *sorted, prepare_compare_shares);
+  qsort (sorted, n, sizeof *sorted, td_compare_doubles);
   for (guint view = 0; view < facts->n_views && n > 0; view++)
     if (shares[view] > sorted[n / 2] + DARK_SHARE)
       td_numbers_add (&preparation->counts.dark_views, view);

@@ -268,20 +268,6 @@ access_has_size (gpointer widget)
   return gtk_widget_get_mapped (widget) && gtk_widget_get_width (widget) > 0;
 }
 
-static gboolean
-access_is_there (gpointer type)
-{
-  GtkWindow *window = td_test_other_window (*(GType *) type);
-
-  return window && gtk_widget_get_mapped (GTK_WIDGET (window));
-}
-
-static gboolean
-access_is_closed (gpointer type)
-{
-  return !td_test_other_window (*(GType *) type);
-}
-
 /* What asks for more than @most pixels, from the whole to the part. */
 static void
 access_tell_wide (GtkWidget *widget, GtkOrientation along, int most)
@@ -409,12 +395,12 @@ access_dialog (const char *action, GType type, const char *place)
     g_action_activate (on_window, NULL);
   else
     g_action_group_activate_action (G_ACTION_GROUP (g_application_get_default ()), action, NULL);
-  td_test_wait (access_is_there, &type, place);
+  td_test_wait (td_test_window_is_mapped, &type, place);
   GtkWindow *dialog = td_test_other_window (type);
   access_expand (GTK_WIDGET (dialog));
   access_look (place, dialog);
   gtk_window_close (dialog);
-  td_test_wait (access_is_closed, &type, "the dialog to close");
+  td_test_wait (td_test_window_is_gone, &type, "the dialog to close");
   access_no_window_is_hidden ();
 }
 

@@ -467,20 +467,6 @@ test_terminated (void)
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
 }
 
-static gboolean
-dialog_is_mapped (gpointer type)
-{
-  GtkWindow *dialog = td_test_other_window (*(GType *) type);
-
-  return dialog && gtk_widget_get_mapped (GTK_WIDGET (dialog));
-}
-
-static gboolean
-dialog_is_gone (gpointer type)
-{
-  return !td_test_other_window (*(GType *) type);
-}
-
 /* A number that was typed is taken when the focus leaves it, which it does while the dialog goes.
  */
 static void
@@ -499,7 +485,7 @@ test_closed_while_typing (void)
       td_test_activate (dialogs[i].action, NULL);
     else
       g_action_group_activate_action (G_ACTION_GROUP (application), dialogs[i].action, NULL);
-    td_test_wait (dialog_is_mapped, &type, dialogs[i].action);
+    td_test_wait (td_test_window_is_mapped, &type, dialogs[i].action);
     GtkWindow *dialog = td_test_other_window (type);
     if (type == TD_TYPE_RECONSTRUCT_DIALOG) {
       g_object_set (td_test_part (dialog, "bits"), "selected", 1, NULL);
@@ -511,7 +497,7 @@ test_closed_while_typing (void)
     gtk_widget_grab_focus (spin);
     gtk_editable_set_text (GTK_EDITABLE (spin), "3");
     gtk_window_close (dialog);
-    td_test_wait (dialog_is_gone, &type, "the dialog to close");
+    td_test_wait (td_test_window_is_gone, &type, "the dialog to close");
     td_test_pause (20);
   }
 }

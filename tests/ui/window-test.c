@@ -207,6 +207,20 @@ td_test_other_window (GType type)
   return NULL;
 }
 
+gboolean
+td_test_window_is_mapped (gpointer type)
+{
+  GtkWindow *window = td_test_other_window (*(GType *) type);
+
+  return window && gtk_widget_get_mapped (GTK_WIDGET (window));
+}
+
+gboolean
+td_test_window_is_gone (gpointer type)
+{
+  return !td_test_other_window (*(GType *) type);
+}
+
 GtkWidget *
 td_test_find (GtkWidget *parent, GType type, TdTestMatch matches, gpointer user)
 {

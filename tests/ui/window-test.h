@@ -41,6 +41,9 @@ gboolean td_test_slice_is_there (gpointer other);
 gboolean td_test_in_state (gpointer state);
 /* A visible window of that type; NULL: none. */
 GtkWindow *td_test_other_window (GType type);
+/* One is on the screen; there is none. @type: a GType's place. */
+gboolean td_test_window_is_mapped (gpointer type);
+gboolean td_test_window_is_gone (gpointer type);
 /* The first widget of a type below @parent for which @matches (NULL: always) holds. */
 typedef gboolean (*TdTestMatch) (GtkWidget *widget, gpointer user);
 GtkWidget *td_test_find (GtkWidget *parent, GType type, TdTestMatch matches, gpointer user);

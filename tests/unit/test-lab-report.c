@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compute/lab/lab-report.h"
+#include "lab-series.h"
 #include "tests/common/devices.h"
 
 #define CLOSE(a, b) g_assert_cmpfloat_with_epsilon (a, b, 1e-9)
@@ -293,17 +294,6 @@ made_clear (Made *made)
   td_lab_free (made->lab);
 }
 
-static const TdLabSeries *
-series_of (const TdLabPlot *plot, const char *name)
-{
-  for (guint i = 0; i < plot->series->len; i++) {
-    const TdLabSeries *series = plot->series->pdata[i];
-    if (g_str_equal (series->name, name))
-      return series;
-  }
-  return NULL;
-}
-
 static void
 check_along (const Made *made, const TdLabSeries *series, guint index, gboolean differs)
 {
@@ -350,14 +340,14 @@ test_plots (void)
   g_assert_true (!profile->y_log && differences->y_log && !frc->y_log && scatter->y_log);
   for (guint i = 0; i < 3; i++) {
     const char *name = ((TdLabVariant *) made.lab->variants->pdata[i])->name;
-    const TdLabSeries *dot = series_of (scatter, name);
+    const TdLabSeries *dot = test_lab_series (scatter, name);
     g_test_message ("%s", name);
     g_assert_true (i == 2 || g_str_equal (name, names[i]));
-    check_along (&made, series_of (profile, name), i, FALSE);
-    g_assert_cmpint (series_of (differences, name) != NULL, ==, i < 2);
+    check_along (&made, test_lab_series (profile, name), i, FALSE);
+    g_assert_cmpint (test_lab_series (differences, name) != NULL, ==, i < 2);
     if (i < 2) {
-      const TdLabSeries *curve = series_of (frc, name);
-      check_along (&made, series_of (differences, name), i, TRUE);
+      const TdLabSeries *curve = test_lab_series (frc, name);
+      check_along (&made, test_lab_series (differences, name), i, TRUE);
       const TdLabFrc *of = made.outcomes[i].frc;
       const gsize bytes = of->n * sizeof (double);
       g_assert_cmpmem (curve->x, curve->n * sizeof (double), of->frequency, bytes);
@@ -371,9 +361,9 @@ test_plots (void)
       g_assert_true (isnan (dot->x[0]) && isnan (dot->y[0]));
     }
   }
-  check_level (series_of (differences, "the data's noise"), 15, 0.25);
-  check_level (series_of (frc, "1/7"), 0.5, 1.0 / 7);
-  const TdLabSeries *half_bit = series_of (frc, "half bit");
+  check_level (test_lab_series (differences, "the data's noise"), 15, 0.25);
+  check_level (test_lab_series (frc, "1/7"), 0.5, 1.0 / 7);
+  const TdLabSeries *half_bit = test_lab_series (frc, "half bit");
   g_assert_true (half_bit->dashed);
   g_assert_cmpmem (half_bit->x, half_bit->n * sizeof (double), made.outcomes[0].frc->frequency,
                    made.outcomes[0].frc->n * sizeof (double));

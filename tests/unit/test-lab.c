@@ -13,6 +13,7 @@
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
 #include "dataset/error.h"
+#include "lab-series.h"
 #include "tests/common/devices.h"
 #include "tests/common/inner-scan.h"
 #include "tests/common/pipeline.h"
@@ -600,6 +601,20 @@ test_run (void)
   g_assert_null (strstr (svg, "nan"));
 }
 
+/* A whole turn of a cone about a small object. */
+static void
+cone_spec (TdPhantomScan *spec, guint n_columns, guint n_rows, guint n_views)
+{
+  td_phantom_scan_init (spec);
+  spec->n_columns = n_columns;
+  spec->n_rows = n_rows;
+  spec->n_views = n_views;
+  spec->range_deg = 360;
+  spec->geometry.beam = TD_BEAM_CONE;
+  spec->geometry.source_axis_mm = 200;
+  spec->geometry.source_detector_mm = 400;
+}
+
 /* A cone's slice has its reference, noise and budget too. */
 static void
 test_cone (void)
@@ -608,14 +623,7 @@ test_cone (void)
   TdPhantomScan spec;
   TdRecipe base;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 48;
-  spec.n_rows = 40;
-  spec.n_views = 91;
-  spec.range_deg = 360;
-  spec.geometry.beam = TD_BEAM_CONE;
-  spec.geometry.source_axis_mm = 200;
-  spec.geometry.source_detector_mm = 400;
+  cone_spec (&spec, 48, 40, 91);
   spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 100.0 / 48;
   spec.photons = 3000;
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
@@ -690,14 +698,7 @@ test_rows_once (void)
   TdPhantomScan spec;
   TdRecipe base;
 
-  td_phantom_scan_init (&spec);
-  spec.n_columns = 32;
-  spec.n_rows = 24;
-  spec.n_views = 40;
-  spec.range_deg = 360;
-  spec.geometry.beam = TD_BEAM_CONE;
-  spec.geometry.source_axis_mm = 200;
-  spec.geometry.source_detector_mm = 400;
+  cone_spec (&spec, 32, 24, 40);
   spec.geometry.pixel_width_mm = spec.geometry.pixel_height_mm = 2;
   spec.logged = TRUE;
   failing.inner = td_phantom_scan_new (&spec, &error);
@@ -812,17 +813,6 @@ test_emulated_cost (void)
   }
 }
 
-static const TdLabSeries *
-series_named (const TdLabPlot *plot, const char *name)
-{
-  for (guint i = 0; i < plot->series->len; i++) {
-    const TdLabSeries *series = plot->series->pdata[i];
-    if (g_str_equal (series->name, name))
-      return series;
-  }
-  return NULL;
-}
-
 /* The curve above that has none below is what the others differ from. */
 static void
 check_differences (const TdLabPlot *above, const TdLabPlot *below)
@@ -832,13 +822,13 @@ check_differences (const TdLabPlot *above, const TdLabPlot *below)
   g_assert_cmpuint (below->series->len, ==, above->series->len - 1);
   for (guint i = 0; i < above->series->len; i++) {
     const TdLabSeries *series = above->series->pdata[i];
-    if (!series_named (below, series->name))
+    if (!test_lab_series (below, series->name))
       from = series;
   }
   g_assert_nonnull (from);
   for (guint i = 0; i < below->series->len; i++) {
     const TdLabSeries *series = below->series->pdata[i];
-    const TdLabSeries *whole = series_named (above, series->name);
+    const TdLabSeries *whole = test_lab_series (above, series->name);
     for (guint k = 0; k < series->n; k++) {
       g_assert_cmpfloat (series->x[k], ==, k);
       g_assert_cmpfloat (whole->x[k], ==, k);
