@@ -5,8 +5,8 @@
 #include "cli-paths.h"
 #include "cli-verbs.h"
 #include "cli.h"
-#include "compute/cone/cone.h"
 #include "compute/device/host.h"
+#include "compute/engine/cone-scan.h"
 #include "dataset/error.h"
 #include "dataset/number.h"
 #include "dataset/phantom-scan.h"
@@ -303,24 +303,6 @@ cli_phantom_make_slice (guint index, gpointer user)
                          chunk->slices + (gsize) index * chunk->side * chunk->side);
 }
 
-/* As the volume of a cone's detector that stands higher or lower than the source. */
-static gboolean
-cli_phantom_raised (TdScan *scan, double *raised, GError **error)
-{
-  const TdScanFacts *facts = td_scan_facts (scan);
-  TdConeTask task;
-
-  *raised = 0;
-  if (facts->geometry.beam == TD_BEAM_PARALLEL)
-    return TRUE;
-  if (!td_cone_task_init_rays (&task, &facts->geometry, facts->angles_rad, facts->n_views,
-                               facts->n_columns, facts->n_rows, error))
-    return FALSE;
-  *raised = task.raised_mm / task.voxel_mm;
-  td_cone_task_clear (&task);
-  return TRUE;
-}
-
 static gboolean
 write_truth (TdScan *scan, const Options *o, GError **error)
 {
@@ -341,7 +323,7 @@ write_truth (TdScan *scan, const Options *o, GError **error)
     .overwrite = o->overwrite,
   };
   double raised;
-  if (!cli_phantom_raised (scan, &raised, error))
+  if (!td_cone_scan_raised (td_scan_facts (scan), &raised, error))
     return FALSE;
   g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, error);
   g_autofree float *slices = g_try_malloc_n (chunk_slices, slice_bytes);

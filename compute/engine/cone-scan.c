@@ -80,6 +80,22 @@ td_recipe_slice_at (const TdRecipe *recipe, const TdScanFacts *facts, guint row)
   return (guint) CLAMP (floor ((row + 0.5 - first) / crop[1] * n), 0, MAX (n, 1) - 1.0);
 }
 
+gboolean
+td_cone_scan_raised (const TdScanFacts *facts, double *slices, GError **error)
+{
+  TdConeTask task;
+
+  *slices = 0;
+  if (facts->geometry.beam == TD_BEAM_PARALLEL)
+    return TRUE;
+  if (!td_cone_task_init_rays (&task, &facts->geometry, facts->angles_rad, facts->n_views,
+                               facts->n_columns, facts->n_rows, error))
+    return FALSE;
+  *slices = task.raised_mm / task.voxel_mm;
+  td_cone_task_clear (&task);
+  return TRUE;
+}
+
 /* The column to which the first view projects the axis. On a circular orbit the detector's tilts
    are left out, so that a tilt moves no centre. */
 static double

@@ -18,6 +18,9 @@ guint td_cone_scan_slices (const TdScanFacts *facts);
 guint td_recipe_slices (const TdRecipe *recipe, const TdScanFacts *facts);
 /* Of these the one for detector row @row: of a cone the slice that lies as far down. */
 guint td_recipe_slice_at (const TdRecipe *recipe, const TdScanFacts *facts, guint row);
+/* How far the volume's slices lie above the plane of the source, in slices; 0 for parallel beams.
+ */
+gboolean td_cone_scan_raised (const TdScanFacts *facts, double *slices, GError **error);
 /* The detector lies on its side, so that its columns run along the axis. */
 gboolean td_cone_scan_portrait (const TdScanFacts *facts);
 /* The column of the rotation axis that the scan itself states, for any beam. It is the file's, else

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "compute/cone/cone.h"
+#include "compute/engine/cone-scan.h"
 #include "dataset/tiff-save.h"
 
 float *
@@ -50,27 +50,14 @@ td_cone_camera_save (const TdConeCamera *camera, const float *views, const char 
   }
 }
 
-/* How far the slices lie above the plane of the source. */
-static double
-camera_raised (TdScan *scan)
-{
-  const TdScanFacts *facts = td_scan_facts (scan);
-  TdConeTask task;
-
-  if (!td_cone_task_init_rays (&task, &facts->geometry, facts->angles_rad, facts->n_views,
-                               facts->n_columns, facts->n_rows, NULL))
-    g_error ("the geometry is not taken");
-  const double raised = task.raised_mm;
-  td_cone_task_clear (&task);
-  return raised;
-}
-
 double
 td_cone_camera_error (const TdConeCamera *camera, TdEngine *engine, TdScan *scan, double voxel_mm)
 {
   g_autoptr (TdPhantom) phantom = td_phantom_new (TD_CAMERA_PHANTOM, NULL);
   g_autoptr (GError) error = NULL;
-  const double raised = camera_raised (scan);
+  double raised;
+  if (!td_cone_scan_raised (td_scan_facts (scan), &raised, NULL))
+    g_error ("the geometry is not taken");
   TdTestVolume volume;
   TdRecipe recipe;
   double off = 0, norm = 0;
@@ -83,7 +70,7 @@ td_cone_camera_error (const TdConeCamera *camera, TdEngine *engine, TdScan *scan
   g_autofree float *truth = g_new (float, (gsize) volume.nx *volume.ny);
   for (guint slice = volume.n_slices / 4; slice < volume.n_slices - volume.n_slices / 4; slice++) {
     const float *got = volume.slices + (gsize) slice * volume.nx * volume.ny;
-    const double z = ((volume.n_slices - 1) / 2.0 - slice) * voxel_mm + raised;
+    const double z = ((volume.n_slices - 1) / 2.0 - slice + raised) * voxel_mm;
 
     td_phantom_slice_at (phantom, volume.nx, volume.ny, camera->unit_mm / voxel_mm,
                          z / camera->unit_mm, 2, truth);
