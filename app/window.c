@@ -981,8 +981,10 @@ on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
 
   if (!again)
     return;
-  if (item == self->asked)
+  if (item == self->asked) {
     g_set_object (&self->asked, again);
+    td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
+  }
   td_job_queue_dismiss (self->jobs, item);
   td_job_queue_add (self->jobs, again);
   if (!td_job_item_is_batch (again))
