@@ -56,13 +56,11 @@ cli_compare_add_slice (Difference *difference, guint slice, double circle, float
   for (guint y = 0; y < fa->ny; y++) {
     for (guint x = 0; x < fa->nx; x++) {
       gsize i = (gsize) y * fa->nx + x;
-      if (!isfinite (a[i]) || !isfinite (b[i])) {
-        td_set_error (
+      if (!isfinite (a[i]) || !isfinite (b[i]))
+        return td_set_error (
             error, TD_ERROR_BAD_FILE,
             "“%s” is not finite at pixel (%u, %u) of slice %u: there is nothing to compare",
             isfinite (a[i]) ? fb->path : fa->path, x, y, slice);
-        return FALSE;
-      }
       double d = (double) a[i] - b[i];
       a[i] = d;
       if (!in_circle (fa, x, y, circle))
@@ -106,11 +104,11 @@ check_sizes (const TdVolumeFacts *a, const TdVolumeFacts *b, GError **error)
 {
   if (a->nx == b->nx && a->ny == b->ny && a->n_slices == b->n_slices)
     return TRUE;
-  td_set_error (error, TD_ERROR_INVALID,
-                "The volumes differ in size: “%s” has %u slices of %u × %u pixels, “%s” has %u of "
-                "%u × %u; reconstruct the same rows and region to compare them",
-                a->path, a->n_slices, a->nx, a->ny, b->path, b->n_slices, b->nx, b->ny);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_INVALID,
+      "The volumes differ in size: “%s” has %u slices of %u × %u pixels, “%s” has %u of "
+      "%u × %u; reconstruct the same rows and region to compare them",
+      a->path, a->n_slices, a->nx, a->ny, b->path, b->n_slices, b->nx, b->ny);
 }
 
 static gboolean
@@ -143,12 +141,10 @@ cli_compare (const char *path_a, const char *path_b, const Options *o, Differenc
     td_cli_progress ("comparing", (i + 1.0) / fa->n_slices, -1, NULL);
   }
   td_cli_progress_clear ();
-  if (difference->samples == 0) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "No pixel lies within the circle of --circle %g; take a larger fraction",
-                  o->circle);
-    return FALSE;
-  }
+  if (difference->samples == 0)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "No pixel lies within the circle of --circle %g; take a larger fraction",
+                         o->circle);
   return !writer || td_volume_writer_finish (writer, "{\"content\": \"difference A - B\"}", error);
 }
 

@@ -137,13 +137,12 @@ cli_lab_write_mosaic (const char *path, const TdLabResult *result, GError **erro
   g_autofree float *slices = g_new (float, n *(TD_LAB_MOST + 1));
   guint count = 0;
 
-  if (against->nx != against->ny) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "A picture of all variants wants a square region, and this one is %u × %u; "
-                  "--picture FILE.svg writes the curves",
-                  against->nx, against->ny);
-    return FALSE;
-  }
+  if (against->nx != against->ny)
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "A picture of all variants wants a square region, and this one is %u × %u; "
+        "--picture FILE.svg writes the curves",
+        against->nx, against->ny);
   for (guint i = 0; i < result->n; i++)
     if (result->outcomes[i]->compared)
       memcpy (slices + n * count++, result->outcomes[i]->pixels, n * sizeof (float));

@@ -271,12 +271,11 @@ write_scan (TdScan *scan, const Options *o, TdScanFormat format, GError **error)
 
   if (!writer)
     return FALSE;
-  if (!frames) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "There is no memory for a frame of %u × %u pixels; take fewer columns or rows",
-                  facts->n_columns, facts->n_rows);
-    return FALSE;
-  }
+  if (!frames)
+    return td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "There is no memory for a frame of %u × %u pixels; take fewer columns or rows",
+        facts->n_columns, facts->n_rows);
   return write_frames (scan, writer, TD_FRAME_DARK, facts->n_darks, frames, chunk_frames, error)
          && write_frames (scan, writer, TD_FRAME_FLAT, facts->n_flats, frames, chunk_frames, error)
          && write_frames (scan, writer, TD_FRAME_PROJECTION, facts->n_views, frames, chunk_frames,
@@ -330,12 +329,10 @@ write_truth (TdScan *scan, const Options *o, GError **error)
 
   if (!writer)
     return FALSE;
-  if (!slices) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "There is no memory for a slice of %u × %u pixels; take fewer columns", side,
-                  side);
-    return FALSE;
-  }
+  if (!slices)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "There is no memory for a slice of %u × %u pixels; take fewer columns",
+                         side, side);
   for (guint done = 0; done < n_slices; done += chunk_slices) {
     guint n = MIN (chunk_slices, n_slices - done);
     TruthChunk chunk = { &o->spec, done, side, raised, slices };

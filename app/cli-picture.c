@@ -151,9 +151,8 @@ write_tiff (const char *path, const float *mosaic, guint width, guint height, GE
 static gboolean
 cli_picture_refuse_name (const char *path, GError **error)
 {
-  td_set_error (error, TD_ERROR_INVALID,
-                "A picture's name must end in .png or .tif, not as in “%s”", path);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID,
+                       "A picture's name must end in .png or .tif, not as in “%s”", path);
 }
 
 static gboolean
@@ -173,11 +172,10 @@ td_cli_picture_save (const char *path, const float *values, guint width, guint h
     return write_tiff (path, values, width, height, error);
   if (!g_str_has_suffix (path, ".png"))
     return cli_picture_refuse_name (path, error);
-  if (pixels > G_MAXUINT32 / 2) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "%u × %u pixels are too many for one picture; a .tif holds them", width, height);
-    return FALSE;
-  }
+  if (pixels > G_MAXUINT32 / 2)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "%u × %u pixels are too many for one picture; a .tif holds them", width,
+                         height);
   find_window (values, pixels, &low, &high);
   return write_png (path, values, width, height, low, high, error);
 }
@@ -190,11 +188,10 @@ td_cli_picture (const char *path, const float *slices, guint n, guint side, guin
   guint width, height;
   float low, high;
 
-  if ((guint64) across * (side + GAP) > G_MAXUINT16 || pixels > G_MAXUINT32 / 2) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "%u slices of %u × %u pixels are too large for one picture", n, side, side);
-    return FALSE;
-  }
+  if ((guint64) across * (side + GAP) > G_MAXUINT16 || pixels > G_MAXUINT32 / 2)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "%u slices of %u × %u pixels are too large for one picture", n, side,
+                         side);
   if (!cli_picture_is_tiff (path) && !g_str_has_suffix (path, ".png"))
     return cli_picture_refuse_name (path, error);
   find_window (slices, pixels, &low, &high);

@@ -44,11 +44,9 @@ cli_slice_add_all (TdVolume *volume, TdVolumeStatistics *statistics, GError **er
   const gsize n = (gsize) facts->nx * facts->ny;
   g_autofree float *slice = g_try_new (float, n);
 
-  if (!slice) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "A slice of “%s” does not fit into memory",
-                  facts->path);
-    return FALSE;
-  }
+  if (!slice)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "A slice of “%s” does not fit into memory",
+                         facts->path);
   for (guint i = 0; i < facts->n_slices; i++) {
     const TdFrameRange part = { .first = i, .count = 1, .n_rows = facts->ny };
     if (!td_volume_read_part (volume, &part, slice, td_cli_cancellable (), error)
@@ -67,11 +65,9 @@ cli_slice_save (const Options *o, const char *path, const float *cut, const TdCu
 {
   if (!td_output_spares (o->output, path, error))
     return FALSE;
-  if (!o->overwrite && g_file_test (o->output, G_FILE_TEST_EXISTS)) {
-    td_set_error (error, TD_ERROR_INVALID, "“%s” exists already; --overwrite replaces it",
-                  o->output);
-    return FALSE;
-  }
+  if (!o->overwrite && g_file_test (o->output, G_FILE_TEST_EXISTS))
+    return td_set_error (error, TD_ERROR_INVALID, "“%s” exists already; --overwrite replaces it",
+                         o->output);
   return td_cli_picture_save (o->output, cut, size->width, size->height, error);
 }
 
@@ -130,11 +126,9 @@ cli_slice_run (Options *o, TdVolume *volume, TdVolumeStatistics *statistics, GEr
   const gsize n = (gsize) size.width * size.height;
   const TdCutRange range = { o->along, (guint) o->at, 1 };
   g_autofree float *cut = g_try_new (float, n);
-  if (!cut) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "A plane of “%s” does not fit into memory",
-                  facts->path);
-    return FALSE;
-  }
+  if (!cut)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "A plane of “%s” does not fit into memory",
+                         facts->path);
   if (!td_volume_read_cuts (volume, &range, cut, cli_slice_progress, (gpointer) "reading",
                             td_cli_cancellable (), error))
     return FALSE;

@@ -24,13 +24,12 @@ presets_path (const char *name, GError **error)
   g_autofree char *folder = presets_folder ();
   g_autofree char *file = g_strconcat (name, ENDING, NULL);
 
-  if (!*name || *name == '.' || strchr (name, G_DIR_SEPARATOR) || strlen (file) > 200) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  _ ("“%s” cannot be a preset's name: it must not be empty, begin with a dot, hold "
-                     "a slash or be long"),
-                  name);
-    return NULL;
-  }
+  if (!*name || *name == '.' || strchr (name, G_DIR_SEPARATOR) || strlen (file) > 200)
+    return td_set_error_null (
+        error, TD_ERROR_INVALID,
+        _ ("“%s” cannot be a preset's name: it must not be empty, begin with a dot, hold "
+           "a slash or be long"),
+        name);
   return g_build_filename (folder, file, NULL);
 }
 
@@ -69,11 +68,9 @@ td_presets_save (const char *name, const TdRecipe *recipe, GError **error)
 
   if (!path)
     return FALSE;
-  if (g_mkdir_with_parents (folder, 0700) != 0) {
-    td_set_error (error, TD_ERROR_IO, _ ("The folder of presets, %s, cannot be made: %s"), folder,
-                  g_strerror (errno));
-    return FALSE;
-  }
+  if (g_mkdir_with_parents (folder, 0700) != 0)
+    return td_set_error (error, TD_ERROR_IO, _ ("The folder of presets, %s, cannot be made: %s"),
+                         folder, g_strerror (errno));
   return td_recipe_save (recipe, path, error);
 }
 
@@ -117,7 +114,6 @@ td_presets_remove (const char *name, GError **error)
     return FALSE;
   if (g_unlink (path) == 0)
     return TRUE;
-  td_set_error (error, TD_ERROR_IO, _ ("The preset “%s” cannot be removed: %s"), name,
-                g_strerror (errno));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO, _ ("The preset “%s” cannot be removed: %s"), name,
+                       g_strerror (errno));
 }

@@ -41,12 +41,11 @@ td_settings_new (GError **error)
 
   if (schema)
     return g_settings_new_full (schema, NULL, NULL);
-  td_set_error (
+  return td_set_error_null (
       error, TD_ERROR_NOT_FOUND,
       "The settings schema %s is not installed; install Tomodesk again, or run it from its "
       "build folder",
       SCHEMA);
-  return NULL;
 }
 
 void

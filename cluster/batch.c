@@ -68,12 +68,10 @@ td_batch_outputs (const char *const *scans, const char *folder, TdVolumeFormat f
   }
   g_auto (GStrv) all = g_strv_builder_end (outputs);
   for (guint i = 0; all[i]; i++)
-    if (!g_hash_table_add (taken, all[i])) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "two of the scans would be written to “%s”; reconstruct them into two folders",
-                    all[i]);
-      return NULL;
-    }
+    if (!g_hash_table_add (taken, all[i]))
+      return td_set_error_null (
+          error, TD_ERROR_INVALID,
+          "two of the scans would be written to “%s”; reconstruct them into two folders", all[i]);
   return g_steal_pointer (&all);
 }
 
@@ -83,9 +81,8 @@ td_batch_make_folder (const char *folder, GError **error)
   if (g_mkdir_with_parents (folder, 0777) == 0)
     return TRUE;
   const int reason = errno;
-  td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be made: %s", folder,
-                g_strerror (reason));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be made: %s", folder,
+                       g_strerror (reason));
 }
 
 /* ── What is there ── */
@@ -348,13 +345,12 @@ batch_open (const TdBatchWork *work, TdBatchRow *row, TdRecipe *recipe, GCancell
     row->state = TD_BATCH_THERE;
     row->centre_px = made->recipe.centre_px;
   }
-  if (found == BATCH_IS_OTHER) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” exists, and it is not what this recipe makes of this scan now; take "
-                  "another folder, or have it replaced",
-                  row->output);
-    return NULL;
-  }
+  if (found == BATCH_IS_OTHER)
+    return td_set_error_null (
+        error, TD_ERROR_INVALID,
+        "“%s” exists, and it is not what this recipe makes of this scan now; take "
+        "another folder, or have it replaced",
+        row->output);
   return g_steal_pointer (&scan);
 }
 

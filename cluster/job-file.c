@@ -157,8 +157,7 @@ td_job_file_save (const TdJobFile *job, const char *folder, GError **error)
                                 G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600,
                                 &reason))
     return TRUE;
-  td_set_error (error, TD_ERROR_IO, "The job's file cannot be written: %s", reason->message);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO, "The job's file cannot be written: %s", reason->message);
 }
 
 /* ── Reading ── */
@@ -167,9 +166,9 @@ td_job_file_save (const TdJobFile *job, const char *folder, GError **error)
 static gboolean
 job_file_refuse (const char *path, const char *member, GError **error)
 {
-  td_set_error (error, TD_ERROR_BAD_FILE,
-                "“%s” does not say “%s” as a job's file must; submit the job again", path, member);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE,
+                       "“%s” does not say “%s” as a job's file must; submit the job again", path,
+                       member);
 }
 
 static gboolean
@@ -182,11 +181,11 @@ job_file_check_version (JsonNode *root, const char *path, GError **error)
     return job_file_refuse (path, "format", error);
   if (version == TD_JOB_VERSION)
     return TRUE;
-  td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "“%s” is of version %g, and this worker (%s) reads version %d; give the desktop "
-                "and the cluster the same release of the program",
-                path, version, TD_VERSION, TD_JOB_VERSION);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_UNSUPPORTED,
+      "“%s” is of version %g, and this worker (%s) reads version %d; give the desktop "
+      "and the cluster the same release of the program",
+      path, version, TD_VERSION, TD_JOB_VERSION);
 }
 
 static gboolean
@@ -405,26 +404,24 @@ td_job_file_open_scan (const TdJobFile *job, GCancellable *cancellable, GError *
 
   if (!td_job_file_options (job, &options, error))
     return NULL;
-  if (td_job_file_is_batch (job)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "the job %s is a batch, which “tomodesk-cli run” carries out and a worker does "
-                  "not; submit its scans one by one",
-                  job->id);
-    return NULL;
-  }
+  if (td_job_file_is_batch (job))
+    return td_set_error_null (
+        error, TD_ERROR_UNSUPPORTED,
+        "the job %s is a batch, which “tomodesk-cli run” carries out and a worker does "
+        "not; submit its scans one by one",
+        job->id);
   g_autoptr (TdScan) scan = td_scan_open (job->scan_path, &options, cancellable, error);
   if (!scan)
     return NULL;
   g_autofree char *hash = job->scan_hash ? td_job_scan_hash (scan, error) : NULL;
   if (job->scan_hash && !hash)
     return NULL;
-  if (hash && strcmp (hash, job->scan_hash) != 0) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” is not the scan that the job was submitted for: its files have changed, or "
-                  "another scan lies there; submit the job again",
-                  job->scan_path);
-    return NULL;
-  }
+  if (hash && strcmp (hash, job->scan_hash) != 0)
+    return td_set_error_null (
+        error, TD_ERROR_INVALID,
+        "“%s” is not the scan that the job was submitted for: its files have changed, or "
+        "another scan lies there; submit the job again",
+        job->scan_path);
   return g_steal_pointer (&scan);
 }
 
@@ -436,10 +433,8 @@ td_job_ask_cancel (const char *folder, GError **error)
   g_autofree char *path = g_build_filename (folder, "cancel", NULL);
   const int file = open (path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 
-  if (file < 0) {
-    td_output_set_error (error, path, errno);
-    return FALSE;
-  }
+  if (file < 0)
+    return td_output_set_error (error, path, errno);
   close (file);
   return TRUE;
 }

@@ -117,22 +117,18 @@ td_jobs_find_one (const char *id, GCancellable *cancellable, GError **error)
   g_auto (GStrv) problems = NULL;
 
   for (const char *at = id; *at; at++)
-    if (!g_ascii_isalnum (*at) && *at != '-') {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "\"%s\" is no job's id; \"tomodesk-cli jobs\" lists them", id);
-      return NULL;
-    }
+    if (!g_ascii_isalnum (*at) && *at != '-')
+      return td_set_error_null (error, TD_ERROR_INVALID,
+                                "\"%s\" is no job's id; \"tomodesk-cli jobs\" lists them", id);
   g_autoptr (GPtrArray) jobs = jobs_index_find (NULL, id, &problems, cancellable);
   if (*id && jobs->len == 1)
     return td_remote_job_ref (jobs->pdata[0]);
   if (*id && jobs->len > 1)
-    td_set_error (error, TD_ERROR_INVALID, "%u jobs begin with \"%s\": give more of the id",
-                  jobs->len, id);
-  else if (problems[0])
-    td_set_error (error, TD_ERROR_NOT_FOUND, "there is no job \"%s\" that can be reached: %s", id,
-                  problems[0]);
-  else
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "there is no job \"%s\"; \"tomodesk-cli jobs\" lists them", id);
-  return NULL;
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              "%u jobs begin with \"%s\": give more of the id", jobs->len, id);
+  if (problems[0])
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+                              "there is no job \"%s\" that can be reached: %s", id, problems[0]);
+  return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+                            "there is no job \"%s\"; \"tomodesk-cli jobs\" lists them", id);
 }

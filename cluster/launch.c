@@ -315,12 +315,11 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
   if (result.status == NOT_FOUND || result.status == NOT_RUN) {
     if (profile->kind == TD_CLUSTER_SLURM)
       return TRUE;
-    td_set_error (
+    return td_set_error (
         error, TD_ERROR_NOT_FOUND,
         "%s has no program \"%s\": install Tomodesk %s there, or set \"worker\" or \"setup\" "
         "in the profile \"%s\"",
         td_shell_name (shell), profile->worker, TD_VERSION, profile->name);
-    return FALSE;
   }
   g_autofree char *line = launch_first_line (result.out);
   g_auto (GStrv) parts = g_strsplit_set (line, " :", 3);
@@ -330,15 +329,14 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
   if (ours && g_str_equal (version, TD_VERSION))
     return TRUE;
   if (ours)
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "the worker on %s is of version %s, and this program is of version %s: install "
-                  "the same on both",
-                  td_shell_name (shell), version, TD_VERSION);
-  else
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "the worker \"%s\" on %s does not run: %p",
-                  profile->worker, td_shell_name (shell),
-                  td_message_quoted (result.error, N_ ("it said nothing")));
-  return FALSE;
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "the worker on %s is of version %s, and this program is of version %s: install "
+        "the same on both",
+        td_shell_name (shell), version, TD_VERSION);
+  return td_set_error (error, TD_ERROR_UNSUPPORTED, "the worker \"%s\" on %s does not run: %p",
+                       profile->worker, td_shell_name (shell),
+                       td_message_quoted (result.error, N_ ("it said nothing")));
 }
 
 #define BENCHMARK N_ ("benchmark")
@@ -392,9 +390,9 @@ launch_run (const TdClusterProfile *profile, const char *what, const char *last_
     return NULL;
   if (result.status == 0)
     return g_steal_pointer (&result.out);
-  td_set_error (error, TD_ERROR_IO, "the %p on %s failed: %p", td_message_unpack (what),
-                td_shell_name (shell), td_message_quoted (result.error, N_ ("it said nothing")));
-  return NULL;
+  return td_set_error_null (error, TD_ERROR_IO, "the %p on %s failed: %p", td_message_unpack (what),
+                            td_shell_name (shell),
+                            td_message_quoted (result.error, N_ ("it said nothing")));
 }
 
 char *

@@ -144,12 +144,11 @@ model_take_words (TdModelMachine *machine, const char *text, GError **error)
                                      : FALSE;
     if (good)
       continue;
-    td_set_error (
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "“%s” says nothing of a cluster: give a preset (abci, h100), a file of such words, "
         "or words such as nodes:4, gpu:8, memory:80G, load:10G, update:1.8T and store:10G",
         words[i]);
-    return FALSE;
   }
   return TRUE;
 }

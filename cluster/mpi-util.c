@@ -16,9 +16,9 @@ td_mpi_check (int code, GError **error)
   if (code == MPI_SUCCESS)
     return TRUE;
   MPI_Error_string (code, text, &length);
-  td_set_error (error, TD_ERROR_IO,
-                "Ranks can no longer exchange data (%s); another rank has probably ended", text);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO,
+                       "Ranks can no longer exchange data (%s); another rank has probably ended",
+                       text);
 }
 
 void

@@ -697,11 +697,10 @@ own_batch_run_scans (OwnJob *self, const TdScanOptions *options, GError **error)
   if (self->n_failed == 0)
     return TRUE;
   if (self->n_failed == self->n_rows)
-    td_set_error (error, TD_ERROR_INVALID, "No scan of %u could be reconstructed", self->n_rows);
-  else
-    td_set_error (error, TD_ERROR_INVALID, "%u of %u scans failed; the others are written",
-                  self->n_failed, self->n_rows);
-  return FALSE;
+    return td_set_error (error, TD_ERROR_INVALID, "No scan of %u could be reconstructed",
+                         self->n_rows);
+  return td_set_error (error, TD_ERROR_INVALID, "%u of %u scans failed; the others are written",
+                       self->n_failed, self->n_rows);
 }
 
 /* What came since the last look. */

@@ -137,9 +137,9 @@ td_parts_save (TdParts *parts, GError **error)
                                 G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600,
                                 &reason))
     return TRUE;
-  td_set_error (error, TD_ERROR_IO, "What was computed cannot be noted in the job's folder: %s",
-                reason->message);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO,
+                       "What was computed cannot be noted in the job's folder: %s",
+                       reason->message);
 }
 
 GArray *

@@ -122,8 +122,7 @@ run_write_preview (Run *run, const float *slice, GError **error)
     return FALSE;
   if (g_rename (part, run->preview) == 0)
     return TRUE;
-  td_set_error (error, TD_ERROR_IO, "“%s” cannot be written", run->preview);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO, "“%s” cannot be written", run->preview);
 }
 
 static gboolean

@@ -168,9 +168,8 @@ profile_line_of (const Source *source, const char *key)
 static gboolean
 profile_refuse (const Source *source, const char *key, const char *why, GError **error)
 {
-  td_set_error (error, TD_ERROR_BAD_FILE, "%s, line %u: \"%s\" %p", source->path,
-                profile_line_of (source, key), key, td_message_unpack (why));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE, "%s, line %u: \"%s\" %p", source->path,
+                       profile_line_of (source, key), key, td_message_unpack (why));
 }
 
 /* The file that @text names, from the profile's folder on. */
@@ -238,11 +237,9 @@ profile_take (const Source *source, const Key *key, TdClusterProfile *profile, G
 static gboolean
 profile_check (const Source *source, const TdClusterProfile *profile, GError **error)
 {
-  if (profile->kind == TD_CLUSTER_SSH && !profile->host) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "%s: kind = ssh needs a \"host\", as \"ssh HOST\" takes it", source->path);
-    return FALSE;
-  }
+  if (profile->kind == TD_CLUSTER_SSH && !profile->host)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "%s: kind = ssh needs a \"host\", as \"ssh HOST\" takes it", source->path);
   if (profile->host && (*profile->host == '-' || strpbrk (profile->host, " \t:'\"")))
     return profile_refuse (source, "host", N_ ("is no host as \"ssh HOST\" takes it"), error);
   if (profile->ssh_config && !profile->host)
@@ -325,10 +322,9 @@ profile_kind (const Source *source, TdClusterKind *kind, GError **error)
     }
   if (text)
     return profile_refuse (source, "kind", N_ ("is local, ssh or slurm"), error);
-  td_set_error (error, TD_ERROR_BAD_FILE,
-                "%s has no line \"kind = local\", \"ssh\" or \"slurm\" below [Profile]",
-                source->path);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE,
+                       "%s has no line \"kind = local\", \"ssh\" or \"slurm\" below [Profile]",
+                       source->path);
 }
 
 static TdClusterProfile *
@@ -341,17 +337,14 @@ profile_load (const char *path, GError **error)
   const Source source = { path, text, file };
   TdClusterKind kind = TD_CLUSTER_LOCAL;
 
-  if (!text) {
-    td_set_error (error, TD_ERROR_IO, "the profile %s cannot be read: %s", path, problem->message);
-    return NULL;
-  }
-  if (!g_key_file_load_from_data (file, text, -1, G_KEY_FILE_NONE, &problem)) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "the profile %s is not written as [Profile] and lines "
-                  "\"key = value\": %s",
-                  path, problem->message);
-    return NULL;
-  }
+  if (!text)
+    return td_set_error_null (error, TD_ERROR_IO, "the profile %s cannot be read: %s", path,
+                              problem->message);
+  if (!g_key_file_load_from_data (file, text, -1, G_KEY_FILE_NONE, &problem))
+    return td_set_error_null (error, TD_ERROR_BAD_FILE,
+                              "the profile %s is not written as [Profile] and lines "
+                              "\"key = value\": %s",
+                              path, problem->message);
   if (!profile_kind (&source, &kind, error))
     return NULL;
   if (g_str_has_suffix (base, SUFFIX))
@@ -384,11 +377,10 @@ profile_new_local (const char *name, GError **error)
 {
   gint64 ranks;
 
-  if (!td_parse_integer (name + strlen (LOCAL), 1, 4096, &ranks)) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "\"%s\" is no profile: local:N has a number of ranks from 1 to 4096", name);
-    return NULL;
-  }
+  if (!td_parse_integer (name + strlen (LOCAL), 1, 4096, &ranks))
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              "\"%s\" is no profile: local:N has a number of ranks from 1 to 4096",
+                              name);
   TdClusterProfile *profile = profile_new (name, NULL, TD_CLUSTER_LOCAL);
   profile->ranks_per_node = (guint) ranks;
   profile_complete (profile);
@@ -421,11 +413,11 @@ td_cluster_profile_find (const char *name, GError **error)
     if (g_file_test (path, G_FILE_TEST_EXISTS))
       return profile_load (path, error);
   }
-  td_set_error (error, TD_ERROR_NOT_FOUND,
-                "there is no profile \"%s\": write %s/%s, or take local:N for N ranks on this "
-                "computer",
-                name, (const char *) folders->pdata[0], file);
-  return NULL;
+  return td_set_error_null (
+      error, TD_ERROR_NOT_FOUND,
+      "there is no profile \"%s\": write %s/%s, or take local:N for N ranks on this "
+      "computer",
+      name, (const char *) folders->pdata[0], file);
 }
 
 static int

@@ -395,12 +395,11 @@ remote_job_place (TdRemoteJob *job, const char *path, GPtrArray *copies, GError 
     g_ptr_array_add (copies, g_strdup (whole));
     return g_build_filename (job->facts.folder, "scan", whole, NULL);
   }
-  td_set_error (
+  return td_set_error_null (
       error, TD_ERROR_INVALID,
       "%s does not see %s: name the folder that both see in \"map\" of the profile \"%s\", "
       "or set staging = rsync there",
       td_shell_name (job->shell), whole, job->profile->name);
-  return NULL;
 }
 
 /* A member of the recipe that may be a path. */
@@ -414,8 +413,7 @@ remote_job_place_in (TdRemoteJob *job, char *member, GPtrArray *copies, GError *
     return FALSE;
   if (g_strlcpy (member, there, TD_RECIPE_MAX_PATH) < TD_RECIPE_MAX_PATH)
     return TRUE;
-  td_set_error (error, TD_ERROR_TOO_LARGE, "the path %s is too long", there);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_TOO_LARGE, "the path %s is too long", there);
 }
 
 /* Options of the scan that name files. */
@@ -464,13 +462,12 @@ remote_job_place_output (TdRemoteJob *job, GError **error)
   char *there = td_cluster_profile_to_remote (job->profile, here);
   const gboolean fetch = there == NULL;
 
-  if (fetch && !job->profile->staging) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "%s cannot write %s: name the folder that both see in \"map\" of the profile "
-                  "\"%s\", or set staging = rsync there",
-                  td_shell_name (job->shell), here, job->profile->name);
-    return FALSE;
-  }
+  if (fetch && !job->profile->staging)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "%s cannot write %s: name the folder that both see in \"map\" of the profile "
+        "\"%s\", or set staging = rsync there",
+        td_shell_name (job->shell), here, job->profile->name);
   if (!job->file.overwrite && g_file_test (here, G_FILE_TEST_EXISTS)) {
     td_set_error (error, TD_ERROR_INVALID,
                   "%s exists already and is left as it is; choose another name", here);
@@ -624,12 +621,10 @@ remote_job_start (TdRemoteJob *job, const char *record, char **scheduler_words,
     return TRUE;
   g_strdelimit (result.error, "\n", ' ');
   if (scheduler_words)
-    td_set_error (error, TD_ERROR_INVALID, "Slurm on %s refuses the job: %s",
-                  td_shell_name (job->shell), result.error);
-  else
-    td_set_error (error, TD_ERROR_IO, "the job cannot be started on %s: %s",
-                  td_shell_name (job->shell), result.error);
-  return FALSE;
+    return td_set_error (error, TD_ERROR_INVALID, "Slurm on %s refuses the job: %s",
+                         td_shell_name (job->shell), result.error);
+  return td_set_error (error, TD_ERROR_IO, "the job cannot be started on %s: %s",
+                       td_shell_name (job->shell), result.error);
 }
 
 static gboolean
@@ -658,16 +653,13 @@ remote_job_save_scan (TdRemoteJob *job, GCancellable *cancellable, GError **erro
 
   if (g_file_test (facts->path, G_FILE_TEST_EXISTS))
     return TRUE;
-  if (td_shell_host (job->shell)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "“%s” is no file that %s could read; reconstruct it on this computer",
-                  facts->title, td_shell_name (job->shell));
-    return FALSE;
-  }
-  if (g_mkdir_with_parents (folder, 0700) != 0) {
-    td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", folder, g_strerror (errno));
-    return FALSE;
-  }
+  if (td_shell_host (job->shell))
+    return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                         "“%s” is no file that %s could read; reconstruct it on this computer",
+                         facts->title, td_shell_name (job->shell));
+  if (g_mkdir_with_parents (folder, 0700) != 0)
+    return td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", folder,
+                         g_strerror (errno));
   if (!td_scan_save (job->scan, path, TD_SCAN_NXTOMO, cancellable, error))
     return FALSE;
   TdScan *saved = td_scan_open (path, NULL, cancellable, error);
@@ -1441,11 +1433,10 @@ td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   }
   if (left == 0)
     return TRUE;
-  td_set_error (error, TD_ERROR_IO,
-                "%" PRId64 " processes of the job %s on %s do not end: they may wait for "
-                "their file system",
-                left, job->facts.id, td_shell_name (job->shell));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO,
+                       "%" PRId64 " processes of the job %s on %s do not end: they may wait for "
+                       "their file system",
+                       left, job->facts.id, td_shell_name (job->shell));
 }
 
 /* ── Again ── */
@@ -1464,12 +1455,11 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
   if (!td_remote_job_look (job, cancellable, error))
     return FALSE;
   if (!td_remote_state_ended (job->facts.state) || job->facts.state == TD_REMOTE_DONE
-      || !job->launched.known) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "the job %s is %p: only one that failed, was cancelled or was lost can go on",
-                  job->facts.id, td_message_unpack (td_remote_state_name (job->facts.state)));
-    return FALSE;
-  }
+      || !job->launched.known)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "the job %s is %p: only one that failed, was cancelled or was lost can go on",
+        job->facts.id, td_message_unpack (td_remote_state_name (job->facts.state)));
   if (!td_shell_do (job->shell, prepare, folder, &record, cancellable, error))
     return FALSE;
   g_strchomp (record);
@@ -1509,11 +1499,9 @@ td_remote_job_forget (TdRemoteJob *job, GCancellable *cancellable, GError **erro
 
   if (!td_remote_job_look (job, cancellable, error))
     return FALSE;
-  if (!td_remote_state_ended (job->facts.state)) {
-    td_set_error (error, TD_ERROR_INVALID, "the job %s has not ended; cancel it first",
-                  job->facts.id);
-    return FALSE;
-  }
+  if (!td_remote_state_ended (job->facts.state))
+    return td_set_error (error, TD_ERROR_INVALID, "the job %s has not ended; cancel it first",
+                         job->facts.id);
   /* Nothing but a job's folder is removed. */
   return td_shell_do (job->shell, "[ ! -f \"$1/job.json\" ] || rm -r -- \"$1\"", words, NULL,
                       cancellable, error);
@@ -1553,11 +1541,9 @@ td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *ca
   g_auto (TdRemoteFacts) facts = { 0 };
 
   td_remote_job_facts (job, &facts);
-  if (facts.state != TD_REMOTE_DONE || !facts.output || !facts.output_there) {
-    td_set_error (error, TD_ERROR_INVALID, "the job %s has no volume yet: it is %p", facts.id,
-                  td_message_unpack (td_remote_state_name (facts.state)));
-    return FALSE;
-  }
+  if (facts.state != TD_REMOTE_DONE || !facts.output || !facts.output_there)
+    return td_set_error (error, TD_ERROR_INVALID, "the job %s has no volume yet: it is %p",
+                         facts.id, td_message_unpack (td_remote_state_name (facts.state)));
   if (!facts.to_be_fetched || g_file_test (facts.output, G_FILE_TEST_EXISTS))
     return TRUE;
   /* A folder's contents, or the file: rsync makes "PATH.part" of either. */
@@ -1577,9 +1563,8 @@ td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *ca
     return FALSE;
   if (g_rename (part, facts.output) == 0)
     return TRUE;
-  td_set_error (error, TD_ERROR_IO, "%s was copied, but cannot get its name: %s", part,
-                g_strerror (errno));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO, "%s was copied, but cannot get its name: %s", part,
+                       g_strerror (errno));
 }
 
 GBytes *
@@ -1593,8 +1578,7 @@ td_remote_job_read (TdRemoteJob *job, const char *path, GCancellable *cancellabl
     return NULL;
   if (result.status == 0)
     return g_bytes_new_take (g_steal_pointer (&result.out), result.out_bytes);
-  td_set_error (error, TD_ERROR_IO, "%s: %s", td_shell_name (job->shell), result.error);
-  return NULL;
+  return td_set_error_null (error, TD_ERROR_IO, "%s: %s", td_shell_name (job->shell), result.error);
 }
 
 char *

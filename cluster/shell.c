@@ -568,10 +568,9 @@ shell_session_begin (TdShell *shell, Exchange *exchange, GError **error)
   g_autoptr (GError) problem = NULL;
   int ends[2];
 
-  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    td_set_error (error, TD_ERROR_IO, "%s cannot be reached: %s", shell->host, g_strerror (errno));
-    return FALSE;
-  }
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return td_set_error (error, TD_ERROR_IO, "%s cannot be reached: %s", shell->host,
+                         g_strerror (errno));
   shell->complaints = shell_memory_file ("");
   g_subprocess_launcher_take_stdin_fd (launcher, ends[1]);
   g_subprocess_launcher_take_stdout_fd (launcher, fcntl (ends[1], F_DUPFD_CLOEXEC, 3));
@@ -660,9 +659,9 @@ td_shell_do (TdShell *shell, const char *script, const char *const *words, char 
     return FALSE;
   if (result.status != 0) {
     const char *last = strrchr (result.error, '\n');
-    td_set_error (error, TD_ERROR_IO, "%s: %p", td_shell_name (shell),
-                  td_message_quoted (last ? last + 1 : result.error, N_ ("a command failed")));
-    return FALSE;
+    return td_set_error (
+        error, TD_ERROR_IO, "%s: %p", td_shell_name (shell),
+        td_message_quoted (last ? last + 1 : result.error, N_ ("a command failed")));
   }
   if (out)
     *out = g_steal_pointer (&result.out);
@@ -694,12 +693,10 @@ td_shell_copy (TdShell *shell, const char *const *from, const char *to, const Td
   Running running
       = { .input = "", .limit_s = COPY_LIMIT_S, .progress = copy->progress, .user = copy->user };
 
-  if (shell->config && strchr (shell->config, '\'')) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "rsync cannot use \"%s\": no apostrophe may be in the name of ssh's file",
-                  shell->config);
-    return FALSE;
-  }
+  if (shell->config && strchr (shell->config, '\''))
+    return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                         "rsync cannot use \"%s\": no apostrophe may be in the name of ssh's file",
+                         shell->config);
   g_ptr_array_add (argv, g_strdup ("rsync"));
   /* -s: names reach the other side as they are, past its shell. */
   g_ptr_array_add (argv, g_strdup ("-as"));
@@ -725,9 +722,9 @@ td_shell_copy (TdShell *shell, const char *const *from, const char *to, const Td
   const char *line = strchr (result.error, '\n');
   g_autofree char *first
       = line ? g_strndup (result.error, line - result.error) : g_strdup (result.error);
-  td_set_error (error, TD_ERROR_IO,
-                "the files could not be copied to or from %s: %s. What was copied is kept, and "
-                "another try goes on from there",
-                td_shell_name (shell), first);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_IO,
+      "the files could not be copied to or from %s: %s. What was copied is kept, and "
+      "another try goes on from there",
+      td_shell_name (shell), first);
 }

@@ -95,11 +95,9 @@ slurm_ask_queue (TdShell *shell, Queue *queue, GCancellable *cancellable, GError
                      &result, cancellable, error))
     return FALSE;
   queue->queue_time = g_get_monotonic_time ();
-  if (result.status != 0) {
-    td_set_error (error, TD_ERROR_IO, "squeue on %s says: %p", td_shell_name (shell),
-                  td_message_quoted (result.error, N_ ("nothing")));
-    return FALSE;
-  }
+  if (result.status != 0)
+    return td_set_error (error, TD_ERROR_IO, "squeue on %s says: %p", td_shell_name (shell),
+                         td_message_quoted (result.error, N_ ("nothing")));
   g_hash_table_remove_all (queue->states);
   slurm_take_lines (queue, result.out);
   return TRUE;

@@ -261,12 +261,12 @@ worker_meet_ranks (Worker *worker, GError **error)
     const RankFacts *other = &worker->ranks[i], *first = worker->ranks;
     if (other->nx == first->nx && other->ny == first->ny && other->n_slices == first->n_slices)
       continue;
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "Rank %d (%s) sees another scan than rank 0 (%s): %u × %u × %u voxels instead of "
-                  "%u × %u × %u; give all nodes the same files",
-                  i, other->node, first->node, other->nx, other->ny, other->n_slices, first->nx,
-                  first->ny, first->n_slices);
-    return FALSE;
+    return td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "Rank %d (%s) sees another scan than rank 0 (%s): %u × %u × %u voxels instead of "
+        "%u × %u × %u; give all nodes the same files",
+        i, other->node, first->node, other->nx, other->ny, other->n_slices, first->nx, first->ny,
+        first->n_slices);
   }
   return TRUE;
 }
@@ -522,20 +522,16 @@ worker_tell_plan (Worker *worker)
 static gboolean
 worker_make_grid (Worker *worker, GError **error)
 {
-  if (worker_gathers (worker) && td_scan_facts (worker->scan)->geometry.beam == TD_BEAM_PARALLEL) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "The mode ifdk gathers views of cone beams, and this scan is a parallel beam's; "
-                  "take the mode slices");
-    return FALSE;
-  }
-  if (worker_hands_out (worker)
-      && td_scan_facts (worker->scan)->geometry.beam != TD_BEAM_PARALLEL) {
-    td_set_error (
+  if (worker_gathers (worker) && td_scan_facts (worker->scan)->geometry.beam == TD_BEAM_PARALLEL)
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "The mode ifdk gathers views of cone beams, and this scan is a parallel beam's; "
+        "take the mode slices");
+  if (worker_hands_out (worker) && td_scan_facts (worker->scan)->geometry.beam != TD_BEAM_PARALLEL)
+    return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         "The mode slices hands out rows of parallel beams, and this scan is a cone beam's; "
         "take the mode slab");
-    return FALSE;
-  }
   g_autofree char *one_column = worker_one_column (worker);
   /* In the order of views all groups are parted, or none is. */
   const gboolean ordered = worker->job.cluster.ordered;
@@ -663,10 +659,9 @@ worker_begin_output (Worker *worker, GError **error)
   const TdVolumeLayout layout = td_volume_writer_layout (worker->volume);
   worker->decided.samples_at = layout.samples_at;
   if (g_strlcpy (worker->decided.part, layout.part, sizeof worker->decided.part)
-      >= sizeof worker->decided.part) {
-    td_set_error (error, TD_ERROR_INVALID, "The output's path “%s” is too long", layout.part);
-    return FALSE;
-  }
+      >= sizeof worker->decided.part)
+    return td_set_error (error, TD_ERROR_INVALID, "The output's path “%s” is too long",
+                         layout.part);
   const TdWatchCalls calls
       = { .part = on_part, .grant = on_grant, .discard = on_discard, .user = worker };
   td_watch_set_calls (worker->watch, &calls);
@@ -728,10 +723,9 @@ worker_show_slice (Worker *worker, const GArray *ranges, GError **error)
     g_autofree char *preview = g_build_filename (worker->folder, "preview", NULL);
     g_autofree char *name = g_strdup_printf ("%06u.tif", worker->job.cluster.view_slice);
     g_autofree char *path = g_build_filename (preview, name, NULL);
-    if (g_mkdir_with_parents (preview, 0700) != 0) {
-      td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", preview, g_strerror (errno));
-      return FALSE;
-    }
+    if (g_mkdir_with_parents (preview, 0700) != 0)
+      return td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", preview,
+                           g_strerror (errno));
     return td_pipeline_run (&worker->pipeline, (TdGridShare) { (guint) slice, 1 }, path, error);
   }
   return TRUE;
@@ -939,12 +933,11 @@ worker_finish_output (Worker *worker, const Report *reports, GError **error)
 
   for (int r = 0; r < worker->size; r++)
     says = says || reports[r].says;
-  if (!says) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
-                  "projections, their flat fields and the centre of rotation ({centre:PX})");
-    return FALSE;
-  }
+  if (!says)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
+        "projections, their flat fields and the centre of rotation ({centre:PX})");
   for (guint i = 0; i < there->len; i++) {
     const TdGridShare *range = &g_array_index (there, TdGridShare, i);
     td_volume_writer_account (worker->volume, range->first, range->count, 0);

@@ -79,11 +79,9 @@ td_row_filter_new_wide (TdDevice *device, guint n_columns, guint n_wide, guint m
   TdRowFilter *self;
 
   if (!n_columns || n_wide < n_columns || n_wide > G_MAXINT32 / 4 || !max_rows
-      || max_rows > G_MAXINT32) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "%u rows of %u columns cannot be filtered", max_rows,
-                  n_wide);
-    return NULL;
-  }
+      || max_rows > G_MAXINT32)
+    return td_set_error_null (error, TD_ERROR_TOO_LARGE, "%u rows of %u columns cannot be filtered",
+                              max_rows, n_wide);
   self = g_new0 (TdRowFilter, 1);
   self->device = td_device_ref (device);
   self->n_columns = n_columns;
@@ -110,11 +108,9 @@ td_row_filter_set (TdRowFilter *self, const TdFilter *spec, GError **error)
 
   if (!scaled)
     return FALSE;
-  if (!td_filter_response (spec, self->padded, response)) {
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory to plan filters of %u columns",
-                  self->padded);
-    return FALSE;
-  }
+  if (!td_filter_response (spec, self->padded, response))
+    return td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                         "There is no memory to plan filters of %u columns", self->padded);
   self->extend_edges = spec->extend_edges;
   if (self->host) {
     td_host_row_filter_set (self->host, response, spec->extend_edges);
@@ -207,12 +203,10 @@ td_row_filter_run_to (TdRowFilter *self, TdQueue *queue, TdPlace rows, guint n_r
 
   if (n_rows > self->max_rows || !row_filter_holds (rows, (guint64) n_rows * self->n_columns)
       || !row_filter_holds (wide, (guint64) n_rows * self->n_wide)
-      || (blend && (guint64) blend->shift + self->n_columns > self->n_wide)) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG,
-                  "%u rows to filter are more than %u or outside their buffer", n_rows,
-                  self->max_rows);
-    return FALSE;
-  }
+      || (blend && (guint64) blend->shift + self->n_columns > self->n_wide))
+    return td_set_error (error, TD_ERROR_DEVICE_BUG,
+                         "%u rows to filter are more than %u or outside their buffer", n_rows,
+                         self->max_rows);
   if (self->host) {
     td_host_row_filter_run (self->host, td_place_map (rows), n_rows, blend, td_place_map (wide));
     return TRUE;

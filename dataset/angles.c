@@ -192,9 +192,9 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
     if (heading)
       unit = unit > 0 ? unit : unit_of_heading (lines[i]);
     else if (!angles_parse_line (words, n, entries)) {
-      td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: line %u holds “%.40s”, which is not an angle",
-                    path, i + 1, words[0]);
-      return FALSE;
+      return td_set_error (error, TD_ERROR_BAD_FILE,
+                           "“%s”: line %u holds “%.40s”, which is not an angle", path, i + 1,
+                           words[0]);
     } else
       n_lines++;
   }
@@ -204,10 +204,9 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
 
     if (unit > 0)
       entry->degrees *= unit;
-    if (!isfinite (entry->degrees)) {
-      td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: entry %u is not a finite angle", path, i);
-      return FALSE;
-    }
+    if (!isfinite (entry->degrees))
+      return td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: entry %u is not a finite angle", path,
+                           i);
   }
   return TRUE;
 }
@@ -220,24 +219,19 @@ load_entries (const char *path, GError **error)
   gsize length;
 
   g_array_set_clear_func (entries, entry_clear);
-  if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
-    return NULL;
-  }
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return td_set_error_null (
+        error, TD_ERROR_NOT_FOUND,
+        "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
   text = td_file_load (path, MAX_TEXT_BYTES, &length, error);
   if (!text)
     return NULL;
-  if (strlen (text) != length || !g_utf8_validate (text, length, NULL)) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is no text file of angles", path);
-    return NULL;
-  }
+  if (strlen (text) != length || !g_utf8_validate (text, length, NULL))
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” is no text file of angles", path);
   if (!parse_text (path, text, entries, error))
     return NULL;
-  if (entries->len == 0) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” holds no angles", path);
-    return NULL;
-  }
+  if (entries->len == 0)
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” holds no angles", path);
   return g_steal_pointer (&entries);
 }
 
@@ -272,11 +266,9 @@ take_by_name (const GArray *entries, const char *path, const char *const *names,
   for (guint i = 0; i < n_views; i++) {
     const Entry *entry = g_hash_table_lookup (table, names[i]);
 
-    if (!entry) {
-      td_set_error (error, TD_ERROR_ANGLES, "“%s” names files, but has no angle for “%s”", path,
-                    names[i]);
-      return NULL;
-    }
+    if (!entry)
+      return td_set_error_null (error, TD_ERROR_ANGLES,
+                                "“%s” names files, but has no angle for “%s”", path, names[i]);
     angles[i] = entry->degrees * (G_PI / 180);
   }
   return g_steal_pointer (&angles);
@@ -370,12 +362,11 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   if (parse_range (spec, &first, &last)) {
     if (n_views != 1 || first == last)
       return td_angles_range (first, last, n_views);
-    td_set_error (
+    return td_set_error_null (
         error, TD_ERROR_ANGLES,
         "The angles %s are those of a turn, but “%s” holds one projection; if that image is "
         "a sinogram, state it ({sinograms}), else open all projections",
         spec, scan_path);
-    return NULL;
   }
   entries = load_entries (spec, error);
   if (!entries)

@@ -40,13 +40,16 @@ typedef struct TdMessage TdMessage;
  * nullable. (transfer full) */
 typedef char *(*TdNaming) (const char *field, const char *value, const char *argument);
 
-/* Errors of the domain TD_ERROR carry a message; GError's own text names options. */
-void td_set_error (GError **error, TdErrorCode code, const char *id, ...) G_GNUC_PRINTF (3, 4);
-void td_set_error_plain (GError **error, TdErrorCode code, const char *id);
+/* Errors of the domain TD_ERROR carry a message; GError's own text names options. These functions
+ * return FALSE, for a caller that has nothing else to do than to fail. */
+gboolean td_set_error (GError **error, TdErrorCode code, const char *id, ...) G_GNUC_PRINTF (3, 4);
+gboolean td_set_error_plain (GError **error, TdErrorCode code, const char *id);
+/* The same for a caller that returns a pointer. */
+#define td_set_error_null(...) (td_set_error (__VA_ARGS__), NULL)
 /* Takes @message. */
-void td_set_error_message (GError **error, TdErrorCode code, TdMessage *message);
+gboolean td_set_error_message (GError **error, TdErrorCode code, TdMessage *message);
 /* As g_prefix_error(), for errors of any domain. */
-void td_prefix_error (GError **error, const char *id, ...) G_GNUC_PRINTF (2, 3);
+gboolean td_prefix_error (GError **error, const char *id, ...) G_GNUC_PRINTF (2, 3);
 /* What an error says; one of another domain is its text. (transfer full) */
 TdMessage *td_error_message (const GError *error);
 char *td_error_text (const GError *error, TdNaming naming);

@@ -81,14 +81,13 @@ td_geometry_file_load (const char *path, GError **error)
 
   if (loader)
     return loader (path, error);
-  td_set_error (
+  return td_set_error_null (
       error, g_file_test (path, G_FILE_TEST_EXISTS) ? TD_ERROR_UNSUPPORTED : TD_ERROR_NOT_FOUND,
       g_file_test (path, G_FILE_TEST_EXISTS)
           ? N_ ("“%s” is no geometry file that can be read: JSON, text with twelve numbers a view, "
                 "RTK's XML, Nikon's .xtekct and SkyScan's .log are")
           : N_ ("The geometry file “%s” does not exist"),
       path);
-  return NULL;
 }
 
 /* Vectors look like vectors: source far away, rows and columns at right angles and short. */
@@ -113,19 +112,15 @@ td_geometry_file_take_views (TdGeometryFile *file, double *numbers, gsize n, TdV
                              GError **error)
 {
   file->views = numbers;
-  if (n == 0 || n % 12 != 0 || n / 12 > TD_SCAN_MAX_FRAMES) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s” holds %zu numbers, but a projection matrix a view takes twelve "
-                  "each",
-                  file->path, n);
-    return FALSE;
-  }
+  if (n == 0 || n % 12 != 0 || n / 12 > TD_SCAN_MAX_FRAMES)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s” holds %zu numbers, but a projection matrix a view takes twelve "
+                         "each",
+                         file->path, n);
   for (gsize i = 0; i < n; i++)
-    if (!isfinite (numbers[i])) {
-      td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: a number of view %u is not finite", file->path,
-                    (guint) (i / 12));
-      return FALSE;
-    }
+    if (!isfinite (numbers[i]))
+      return td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: a number of view %u is not finite",
+                           file->path, (guint) (i / 12));
   file->n_views = n / 12;
   file->kind = kind;
   if (kind == TD_VIEWS_NONE) {
@@ -148,10 +143,9 @@ static gboolean
 geometry_file_refuse (GError **error, const TdGeometryFile *file, const TdScanFacts *facts,
                       const char *what, guint stated, guint found)
 {
-  td_set_error (error, TD_ERROR_INVALID,
-                "“%s” states %u %p, but “%s” has %u; give the geometry of this scan", file->path,
-                stated, td_message_unpack (what), facts->path, found);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID,
+                       "“%s” states %u %p, but “%s” has %u; give the geometry of this scan",
+                       file->path, stated, td_message_unpack (what), facts->path, found);
 }
 
 static gboolean
@@ -188,14 +182,12 @@ take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry 
   if (file->kind == TD_VIEWS_NONE)
     return TRUE;
   if (file->kind == TD_VIEWS_MATRICES_MM
-      && !(geometry->pixel_width_mm > 0 && geometry->pixel_height_mm > 0)) {
-    td_set_error (
+      && !(geometry->pixel_width_mm > 0 && geometry->pixel_height_mm > 0))
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "The geometry in “%s” is in millimetres, and the size of the detector's pixels is "
         "unknown: give it with {pixel-mm}",
         file->path);
-    return FALSE;
-  }
   geometry->n_view_matrices = file->n_views;
   geometry->view_matrices = g_new (double, 12 * (gsize) file->n_views);
   for (guint view = 0; view < file->n_views; view++) {
@@ -207,10 +199,9 @@ take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry 
     else if (file->kind == TD_VIEWS_MATRICES_PX)
       memcpy (to, from, 12 * sizeof *to);
     else if (!td_matrix_from_vectors (from, facts->n_columns, facts->n_rows, to)) {
-      td_set_error (error, TD_ERROR_BAD_FILE,
-                    "“%s”: the vectors of view %u do not place source and detector in space",
-                    file->path, view);
-      return FALSE;
+      return td_set_error (error, TD_ERROR_BAD_FILE,
+                           "“%s”: the vectors of view %u do not place source and detector in space",
+                           file->path, view);
     }
   }
   return TRUE;

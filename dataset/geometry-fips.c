@@ -54,14 +54,12 @@ td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error)
   geometry->source_axis_mm = length_mm (root, "distanceSourceOrigin", unit);
   geometry->source_detector_mm = length_mm (root, "distanceSourceDetector", unit);
   if (!(geometry->source_axis_mm > 0) || !(geometry->source_detector_mm > geometry->source_axis_mm)
-      || !(pixel_mm > 0)) {
-    td_set_error (
+      || !(pixel_mm > 0))
+    return td_set_error_null (
         error, TD_ERROR_BAD_FILE,
         "“%s”: distanceSourceOrigin, distanceSourceDetector and pixelSize (in mm, cm, m or um) "
         "do not place source and detector",
         path);
-    return NULL;
-  }
   geometry->pixel_width_mm = geometry->pixel_height_mm = pixel_mm;
   file->n_columns = td_json_count (root, "numDetectorsPost");
   file->n_angles = td_json_count (root, "numberImages");

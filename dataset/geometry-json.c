@@ -71,8 +71,7 @@ td_geometry_to_json (const TdGeometry *geometry)
 static gboolean
 geometry_json_refuse (GError **error, const char *name, const char *key)
 {
-  td_set_error (error, TD_ERROR_BAD_FILE, "%s: the geometry's “%s” is not right", name, key);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE, "%s: the geometry's “%s” is not right", name, key);
 }
 
 /* Copies the array @key of finite numbers; absent: nothing happens and *n is 0. */

@@ -101,12 +101,11 @@ td_matrix_shift (double matrix[12], double columns)
 static gboolean
 geometry_matrix_refuse (GError **error, const char *name, guint view, const char *why)
 {
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_INVALID,
       "“%s”: the projection matrix of view %u %p; matrices map millimetres, with z along the "
       "rotation axis through the origin, to columns and rows counted from 0",
       name, view, td_message_unpack (why));
-  return FALSE;
 }
 
 static gboolean
@@ -180,14 +179,12 @@ td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_ro
     farthest = MAX (farthest, hypot (source[0], source[1]));
     angles_rad[view] = atan2 (source[0], -source[1]); /* the source lies at (D sin, -D cos) */
   }
-  if (farthest > 2 * nearest) {
-    td_set_error (
+  if (farthest > 2 * nearest)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "“%s”: the source stands between %.4g and %.4g mm from z, which is no circular orbit; "
         "check the matrices and their axes",
         name, nearest, farthest);
-    return FALSE;
-  }
 
   /* Counted from the first view, in the direction in which they follow each other. */
   const double first = angles_rad[0], direction = geometry_matrix_direction_of (angles_rad, n);

@@ -70,22 +70,18 @@ read_setup (const TdIni *ini, const char *path, Setup *setup, GError **error)
     .offset = number_or_0 (ini, "ObjectOffsetX"),
   };
   if (!(setup->sod > 0) || !(setup->sdd > setup->sod) || !(setup->pixel[0] > 0)
-      || !(setup->pixel[1] > 0) || setup->columns == 0 || setup->rows == 0) {
-    td_set_error (
+      || !(setup->pixel[1] > 0) || setup->columns == 0 || setup->rows == 0)
+    return td_set_error (
         error, TD_ERROR_BAD_FILE,
         "“%s”: SrcToObject and SrcToDetector (%g, %g mm), DetectorPixelsX and Y (%u, %u) or "
         "DetectorPixelSizeX and Y (%g, %g mm) are missing or contradict each other",
         path, setup->sod, setup->sdd, setup->columns, setup->rows, setup->pixel[0],
         setup->pixel[1]);
-    return FALSE;
-  }
-  if (fabs (setup->roll) > 0.8 || fabs (setup->tilt) > 0.8) {
-    td_set_error (
+  if (fabs (setup->roll) > 0.8 || fabs (setup->tilt) > 0.8)
+    return td_set_error (
         error, TD_ERROR_BAD_FILE,
         "“%s”: an axis that leans by ObjectRoll %g° and ObjectTilt %g° is none of a sound scan",
         path, setup->roll * 180 / G_PI, setup->tilt * 180 / G_PI);
-    return FALSE;
-  }
   if (td_ini_string (ini, SECTION, "ObjectOffsetX"))
     return TRUE;
   const double top = number_or_0 (ini, "CentreOfRotationTop");
@@ -175,12 +171,10 @@ geometry_nikon_read_angles (TdGeometryFile *file, const TdIni *ini, GError **err
   g_autofree char *name = g_path_get_basename (file->path);
   g_autofree double *degrees = NULL;
 
-  if (n == 0 || n > TD_SCAN_MAX_FRAMES || !isfinite (step) || fabs (step) > 360) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s”: Projections (%u) or AngularStep (%g°) is missing or not right", file->path,
-                  n, step);
-    return FALSE;
-  }
+  if (n == 0 || n > TD_SCAN_MAX_FRAMES || !isfinite (step) || fabs (step) > 360)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s”: Projections (%u) or AngularStep (%g°) is missing or not right",
+                         file->path, n, step);
   degrees = g_new (double, n);
   for (guint i = 0; i < n; i++)
     degrees[i] = first + i * step;
@@ -342,10 +336,9 @@ td_nikon_first_projection (const char *path, GError **error)
       if (g_str_has_prefix (images[j], prefix))
         return g_build_filename (folders[i], images[j], NULL);
   }
-  td_set_error (
+  return td_set_error_null (
       error, TD_ERROR_NOT_FOUND,
       "“%s” belongs to projections %s0001.tif …, which are not beside it; put them into its "
       "folder",
       path, prefix);
-  return NULL;
 }

@@ -116,9 +116,8 @@ rtk_matrix (const double *values, double out[12])
 static gboolean
 geometry_rtk_refuse (const Parse *parse, TdErrorCode code, GError **error, const char *why)
 {
-  td_set_error (error, code, "“%s”, projection %u: %p", parse->path, parse->numbers->len / 12,
-                td_message_unpack (why));
-  return FALSE;
+  return td_set_error (error, code, "“%s”, projection %u: %p", parse->path,
+                       parse->numbers->len / 12, td_message_unpack (why));
 }
 
 static gboolean
@@ -244,13 +243,10 @@ td_geometry_file_load_rtk (const char *path, GError **error)
     g_autofree char *valid = g_utf8_make_valid (local->message, -1);
     g_auto (GStrv) sentences = g_strsplit (valid, ". ", -1);
     g_autofree char *why = g_strjoinv ("; ", sentences);
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is not sound XML: %s", path, why);
-    return NULL;
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” is not sound XML: %s", path, why);
   }
-  if (numbers->len == 0) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” describes no projections", path);
-    return NULL;
-  }
+  if (numbers->len == 0)
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” describes no projections", path);
   td_geometry_file_note (file, "RTK geometry: the middle of the detector is taken for its origin; "
                                "(x, y, z) here are RTK's (−x, −z, −y).");
   double *values = g_array_steal (numbers, &n);

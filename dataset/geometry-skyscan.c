@@ -44,8 +44,7 @@ geometry_skyscan_number (const TdIni *ini, const char *section, const char *key,
 static gboolean
 geometry_skyscan_refuse (GError **error, const TdGeometryFile *file, const char *why)
 {
-  td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: %p", file->path, td_message_unpack (why));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: %p", file->path, td_message_unpack (why));
 }
 
 static gboolean
@@ -181,10 +180,9 @@ td_skyscan_first_projection (const char *path, GError **error)
       if (g_ascii_isdigit (*rest)) /* "spr" and "arc" images are the scanner's own */
         return g_build_filename (folder, images[i], NULL);
     }
-  td_set_error (
+  return td_set_error_null (
       error, TD_ERROR_NOT_FOUND,
       "“%s” belongs to projections %s0000.tif …, which are not beside it; put them into its "
       "folder",
       path, stated && *stated ? stated : name);
-  return NULL;
 }

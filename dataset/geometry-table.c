@@ -57,11 +57,9 @@ take_array (TdGeometryFile *file, JsonArray *array, TdViewsKind kind, GError **e
   g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (double));
   gsize n;
 
-  if (!geometry_table_flatten (array, 0, numbers)) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s” holds something else than numbers among its matrices", file->path);
-    return FALSE;
-  }
+  if (!geometry_table_flatten (array, 0, numbers))
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s” holds something else than numbers among its matrices", file->path);
   double *values = g_array_steal (numbers, &n);
   return td_geometry_file_take_views (file, values, n, kind, error);
 }
@@ -109,10 +107,9 @@ take_object (TdGeometryFile *file, JsonObject *object, GError **error)
     if (node && JSON_NODE_HOLDS_ARRAY (node))
       return take_array (file, json_node_get_array (node), keys[i].kind, error);
   }
-  td_set_error (error, TD_ERROR_BAD_FILE,
-                "“%s” holds neither “beam” nor “matrices” nor “vectors”: it is no geometry",
-                file->path);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE,
+                       "“%s” holds neither “beam” nor “matrices” nor “vectors”: it is no geometry",
+                       file->path);
 }
 
 static gboolean
@@ -142,10 +139,8 @@ td_geometry_file_load_json (const char *path, GError **error)
     return NULL;
   if (td_json_is_deep (text) || !json_parser_load_from_data (parser, text, -1, NULL)
       || !(root = json_parser_get_root (parser))
-      || (!JSON_NODE_HOLDS_OBJECT (root) && !JSON_NODE_HOLDS_ARRAY (root))) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
-    return NULL;
-  }
+      || (!JSON_NODE_HOLDS_OBJECT (root) && !JSON_NODE_HOLDS_ARRAY (root)))
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” is not a sound JSON file", path);
   if (JSON_NODE_HOLDS_ARRAY (root))
     good = take_array (file, json_node_get_array (root), TD_VIEWS_NONE, error);
   else if (json_object_has_member (json_node_get_object (root), "beam"))
@@ -183,16 +178,14 @@ check_shape (const char *path, guint line, guint n, guint *shape, GError **error
     return TRUE;
   }
   if (*shape)
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s”: line %u has %u numbers, but the lines before have %u", path, line, n,
-                  *shape);
-  else
-    td_set_error (
-        error, TD_ERROR_BAD_FILE,
-        "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
-        "lines of four",
-        path, line, n);
-  return FALSE;
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s”: line %u has %u numbers, but the lines before have %u", path, line,
+                         n, *shape);
+  return td_set_error (
+      error, TD_ERROR_BAD_FILE,
+      "“%s”: line %u has %u numbers; a projection matrix takes twelve in a line, or three "
+      "lines of four",
+      path, line, n);
 }
 
 static gboolean
@@ -217,11 +210,10 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
       if (heading)
         continue;
       g_autofree char *shown = g_utf8_make_valid (line, MIN (strcspn (line, " "), 40));
-      td_set_error (error, TD_ERROR_BAD_FILE,
-                    "“%s”: line %u, beginning with “%s”, holds "
-                    "something else than numbers",
-                    path, i + 1, shown);
-      return FALSE;
+      return td_set_error (error, TD_ERROR_BAD_FILE,
+                           "“%s”: line %u, beginning with “%s”, holds "
+                           "something else than numbers",
+                           path, i + 1, shown);
     }
     if (numbers->len == before)
       continue;

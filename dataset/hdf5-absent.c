@@ -221,14 +221,12 @@ find_short_raw (TdH5Absent *absent, hid_t dataset, hid_t properties, guint along
     if (H5Pget_external (properties, i, sizeof name - 1, name, &offset, &bytes) < 0)
       return FALSE;
     path = g_path_is_absolute (name) ? g_strdup (name) : g_build_filename (folder, name, NULL);
-    if (!search->allow_external && file_bytes (path) > 0 && !is_inside (path, folder)) {
-      td_set_error (
+    if (!search->allow_external && file_bytes (path) > 0 && !is_inside (path, folder))
+      return td_set_error (
           error, TD_ERROR_INVALID,
           "“%s” takes its samples from “%.200s”, which lies outside its folder: a stranger's "
           "file may name any of yours; allow it if it is meant ({allow-external})",
           own, path);
-      return FALSE;
-    }
     absent_add_file (absent, path);
     const guint64 stated = bytes == H5F_UNLIMITED ? all - done : MIN (bytes, all - done);
     const guint64 size = file_bytes (path);
@@ -545,12 +543,10 @@ find_unmapped (TdH5Absent *absent, hid_t dataset, hid_t properties, guint along,
   guint64 samples = 1;
   gsize n = 0;
 
-  if (search->depth >= MAX_DEPTH) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s”: its virtual data set takes from others, and these again, without an end",
-                  own);
-    return FALSE;
-  }
+  if (search->depth >= MAX_DEPTH)
+    return td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "“%s”: its virtual data set takes from others, and these again, without an end", own);
   H5Pget_virtual_count (properties, &n);
   for (gsize i = 0; i < n; i++)
     if (!check_mapping (&m, dataset, i, error))

@@ -30,8 +30,7 @@ struct TdH5Frames {
 static gboolean
 hdf5_frames_refuse (TdH5Frames *frames, GError **error, TdErrorCode code, const char *why)
 {
-  td_set_error (error, code, "%s %p", frames->name, td_message_unpack (why));
-  return FALSE;
+  return td_set_error (error, code, "%s %p", frames->name, td_message_unpack (why));
 }
 
 static gboolean
@@ -91,14 +90,12 @@ check_filters (TdH5Frames *frames, hid_t properties, GError **error)
     H5Z_filter_t filter = H5Pget_filter2 (properties, i, &flags, &n_values, NULL,
                                           sizeof filter_name, filter_name, &config);
 
-    if (filter > 0 && H5Zfilter_avail (filter) <= 0) {
-      td_set_error (
+    if (filter > 0 && H5Zfilter_avail (filter) <= 0)
+      return td_set_error (
           error, TD_ERROR_UNSUPPORTED,
           "%s is compressed by filter %d (%.40s), which this system's HDF5 lacks; install "
           "the plugin or repack the file with gzip",
           frames->name, (int) filter, filter_name[0] ? filter_name : "?");
-      return FALSE;
-    }
   }
   return TRUE;
 }
@@ -115,11 +112,9 @@ check_storage (TdH5Frames *frames, TdH5FramesFlags flags, GError **error)
   if (!td_h5_absent_find (&frames->absent, frames->dataset, frames->by_rows ? 1 : 0,
                           flags & TD_H5_FRAMES_EXTERNAL, error))
     return FALSE;
-  if (frames->absent.n_absent == frames->n_frames) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "%s holds none of its frames: %p", frames->name,
-                  td_message_unpack (frames->absent.why));
-    return FALSE;
-  }
+  if (frames->absent.n_absent == frames->n_frames)
+    return td_set_error (error, TD_ERROR_BAD_FILE, "%s holds none of its frames: %p", frames->name,
+                         td_message_unpack (frames->absent.why));
   frames->external = layout == H5D_CONTIGUOUS && H5Pget_external_count (properties) > 0;
   if (layout == H5D_CHUNKED && frames->rank == 3 && H5Pget_chunk (properties, 3, chunk) == 3)
     frames->chunk_depth = CLAMP (chunk[0], 1, G_MAXINT32);
@@ -226,11 +221,9 @@ static gboolean
 check_present (const TdH5Frames *frames, guint first, guint count, GError **error)
 {
   for (guint i = first; frames->absent.frames && i < first + count; i++)
-    if (frames->absent.frames[i]) {
-      td_set_error (error, TD_ERROR_BAD_FILE, "%s: frame %u is missing: %p", frames->name, i,
-                    td_message_unpack (frames->absent.why));
-      return FALSE;
-    }
+    if (frames->absent.frames[i])
+      return td_set_error (error, TD_ERROR_BAD_FILE, "%s: frame %u is missing: %p", frames->name, i,
+                           td_message_unpack (frames->absent.why));
   return TRUE;
 }
 
@@ -247,12 +240,11 @@ stored_range (const TdH5Frames *frames, const TdFrameRange *range)
 static gboolean
 hdf5_frames_say_damaged (const TdH5Frames *frames, guint stored, GError **error)
 {
-  td_set_error (error, TD_ERROR_BAD_FILE,
-                frames->by_rows
-                    ? N_ ("%s: row %u cannot be read; the file is damaged or cut short")
-                    : N_ ("%s: frame %u cannot be read; the file is damaged or cut short"),
-                frames->name, stored);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE,
+                       frames->by_rows
+                           ? N_ ("%s: row %u cannot be read; the file is damaged or cut short")
+                           : N_ ("%s: frame %u cannot be read; the file is damaged or cut short"),
+                       frames->name, stored);
 }
 
 /* Reads @range in one call of the library. */

@@ -200,20 +200,21 @@ trial_run (GPtrArray *words, const char *path, GCancellable *cancellable, GError
     return TRUE;
   }
   if (strcmp (how, TD_HELPER_NO_MEMORY) == 0)
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "Opening “%s” takes more memory than there is: close other programs, or get "
-                  "another copy of the file, which may be damaged",
-                  path);
-  else if (trial_is_tight ())
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "The HDF5 library %p reading “%s”: the file is damaged, or this process may take "
-                  "too little memory (ulimit -v)",
-                  td_message_unpack (how), path);
-  else
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "The HDF5 library %p reading “%s”: the file is damaged; get a sound copy of it",
-                  td_message_unpack (how), path);
-  return FALSE;
+    return td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "Opening “%s” takes more memory than there is: close other programs, or get "
+        "another copy of the file, which may be damaged",
+        path);
+  if (trial_is_tight ())
+    return td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "The HDF5 library %p reading “%s”: the file is damaged, or this process may take "
+        "too little memory (ulimit -v)",
+        td_message_unpack (how), path);
+  return td_set_error (
+      error, TD_ERROR_BAD_FILE,
+      "The HDF5 library %p reading “%s”: the file is damaged; get a sound copy of it",
+      td_message_unpack (how), path);
 }
 
 static GPtrArray *

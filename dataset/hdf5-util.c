@@ -337,16 +337,12 @@ td_h5_numbers (hid_t dataset, const char *name, gsize *n, GError **error)
 
   for (int i = 0; i < rank; i++)
     large += shape[i] > 1;
-  if (points < 1 || (gsize) points > MAX_NUMBERS || rank < 0 || large > 1 || !is_number (dataset)) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "%s is not a list of numbers", name);
-    return NULL;
-  }
+  if (points < 1 || (gsize) points > MAX_NUMBERS || rank < 0 || large > 1 || !is_number (dataset))
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "%s is not a list of numbers", name);
   values = g_new (double, points);
-  if (H5Dread (dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "%s cannot be read: the file is damaged or cut short",
-                  name);
-    return NULL;
-  }
+  if (H5Dread (dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+    return td_set_error_null (error, TD_ERROR_BAD_FILE,
+                              "%s cannot be read: the file is damaged or cut short", name);
   *n = points;
   return g_steal_pointer (&values);
 }

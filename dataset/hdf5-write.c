@@ -113,10 +113,10 @@ td_h5_finish (hid_t file)
   return H5Fclose (file) >= 0 && flushed;
 }
 
-void
+gboolean
 td_h5_set_write_error (GError **error, const char *name)
 {
-  td_output_set_error (error, name, errno ? errno : EIO);
+  return td_output_set_error (error, name, errno ? errno : EIO);
 }
 
 hid_t

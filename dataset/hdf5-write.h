@@ -17,7 +17,7 @@ gboolean td_h5_flush (hid_t file);
 /* Flushes and closes; @file is gone either way. */
 gboolean td_h5_finish (hid_t file);
 /* To be called right after the failure: “NAME” cannot be written, for what errno says. */
-void td_h5_set_write_error (GError **error, const char *name);
+gboolean td_h5_set_write_error (GError **error, const char *name);
 
 hid_t td_h5_add_group (hid_t parent, const char *name, const char *nx_class);
 gboolean td_h5_add_string (hid_t group, const char *name, const char *text);

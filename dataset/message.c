@@ -587,19 +587,20 @@ td_error_private_clear (TdErrorPrivate *private)
 G_DEFINE_EXTENDED_ERROR (TdError, td_error)
 /* clang-format on */
 
-void
+gboolean
 td_set_error_message (GError **error, TdErrorCode code, TdMessage *message)
 {
   if (!error) {
     td_message_unref (message);
-    return;
+    return FALSE;
   }
   g_autofree char *text = td_message_text (message, NULL);
   g_set_error_literal (error, TD_ERROR, (int) code, text);
   td_error_get_private (*error)->message = message;
+  return FALSE;
 }
 
-void
+gboolean
 td_set_error (GError **error, TdErrorCode code, const char *id, ...)
 {
   va_list values;
@@ -607,21 +608,22 @@ td_set_error (GError **error, TdErrorCode code, const char *id, ...)
   va_start (values, id);
   td_set_error_message (error, code, td_message_new_list (id, values));
   va_end (values);
+  return FALSE;
 }
 
-void
+gboolean
 td_set_error_plain (GError **error, TdErrorCode code, const char *id)
 {
-  td_set_error_message (error, code, td_message_new_plain (id));
+  return td_set_error_message (error, code, td_message_new_plain (id));
 }
 
-void
+gboolean
 td_prefix_error (GError **error, const char *id, ...)
 {
   va_list values;
 
   if (!error || !*error)
-    return;
+    return FALSE;
   va_start (values, id);
   TdMessage *message = td_message_new_list (id, values);
   va_end (values);
@@ -634,6 +636,7 @@ td_prefix_error (GError **error, const char *id, ...)
   } else {
     td_message_unref (message);
   }
+  return FALSE;
 }
 
 TdMessage *

@@ -28,15 +28,15 @@ struct TdOutput {
   int lock;      /* the part, locked while it is being written; -1: none yet */
 };
 
-void
+gboolean
 td_output_set_error (GError **error, const char *path, int errno_value)
 {
   if (errno_value == ENOSPC || errno_value == EDQUOT)
-    td_set_error (error, TD_ERROR_IO,
-                  "“%s” cannot be written: the disk is full; free some space or write elsewhere",
-                  path);
-  else
-    td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", path, g_strerror (errno_value));
+    return td_set_error (
+        error, TD_ERROR_IO,
+        "“%s” cannot be written: the disk is full; free some space or write elsewhere", path);
+  return td_set_error (error, TD_ERROR_IO, "“%s” cannot be written: %s", path,
+                       g_strerror (errno_value));
 }
 
 static gboolean
@@ -199,12 +199,10 @@ check_own (const TdOutput *output, const char *path, GError **error)
   g_autofree char *foreign = is_folder ? find_foreign (path, 0) : NULL;
 
   /* A part is not finished, and so cannot say what it is. */
-  if (!is_folder && !output->folder && path != output->part && !is_own_single (path)) {
-    td_set_error (error, TD_ERROR_IO,
-                  "“%s” was not written by this program and is not replaced; choose another name",
-                  path);
-    return FALSE;
-  }
+  if (!is_folder && !output->folder && path != output->part && !is_own_single (path))
+    return td_set_error (
+        error, TD_ERROR_IO,
+        "“%s” was not written by this program and is not replaced; choose another name", path);
 
   if (is_folder != output->folder)
     td_set_error (error, TD_ERROR_IO,
@@ -226,12 +224,10 @@ check_target (TdOutput *output, gboolean overwrite, GError **error)
 
   if (!g_file_test (output->path, G_FILE_TEST_EXISTS))
     return TRUE;
-  if (!overwrite) {
-    td_set_error (error, TD_ERROR_IO,
-                  "“%s” exists already; choose another name, or allow it to be overwritten",
-                  output->path);
-    return FALSE;
-  }
+  if (!overwrite)
+    return td_set_error (error, TD_ERROR_IO,
+                         "“%s” exists already; choose another name, or allow it to be overwritten",
+                         output->path);
   return check_own (output, output->path, error);
 }
 
@@ -242,12 +238,10 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
   guint64 available;
 
   bytes += SLACK_BYTES;
-  if (!g_file_test (output->parent, G_FILE_TEST_IS_DIR)) {
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "“%s” cannot be written: the folder “%s” does not exist", output->path,
-                  output->parent);
-    return FALSE;
-  }
+  if (!g_file_test (output->parent, G_FILE_TEST_IS_DIR))
+    return td_set_error (error, TD_ERROR_NOT_FOUND,
+                         "“%s” cannot be written: the folder “%s” does not exist", output->path,
+                         output->parent);
   if (statvfs (output->parent, &space) != 0)
     return TRUE; /* some network file systems cannot tell; writing will */
   available = (guint64) space.f_bavail * space.f_frsize;
@@ -255,11 +249,10 @@ check_space (TdOutput *output, guint64 bytes, GError **error)
     g_autofree char *need = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
     g_autofree char *have = g_format_size_full (available, G_FORMAT_SIZE_IEC_UNITS);
 
-    td_set_error (error, TD_ERROR_IO,
-                  "“%s” needs %s, but only %s are free there; free "
-                  "some space or write elsewhere",
-                  output->path, need, have);
-    return FALSE;
+    return td_set_error (error, TD_ERROR_IO,
+                         "“%s” needs %s, but only %s are free there; free "
+                         "some space or write elsewhere",
+                         output->path, need, have);
   }
   return TRUE;
 }
@@ -342,22 +335,20 @@ output_open_part (TdOutput *output, GError **error)
         return FALSE;
       break;
     case PART_BUSY:
-      td_set_error (error, TD_ERROR_IO,
-                    "“%s” is being written by another run; wait for it, or choose another name",
-                    output->path);
-      return FALSE;
+      return td_set_error (
+          error, TD_ERROR_IO,
+          "“%s” is being written by another run; wait for it, or choose another name",
+          output->path);
     case PART_GONE: break;
     case PART_FAILED: {
       const int code = errno;
       if (created)
         g_remove (output->part);
-      td_output_set_error (error, output->path, code);
-      return FALSE;
+      return td_output_set_error (error, output->path, code);
     }
     }
   }
-  td_output_set_error (error, output->path, errno);
-  return FALSE;
+  return td_output_set_error (error, output->path, errno);
 }
 
 /* @job: NULL: the output is one process'. */
@@ -440,9 +431,9 @@ td_output_save_text (const TdOutput *output, const char *name, const char *text,
 
   if (g_file_set_contents_full (path, text, -1, G_FILE_SET_CONTENTS_NONE, 0666, &local))
     return TRUE;
-  td_output_set_error (error, output->path,
-                       g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOSPC) ? ENOSPC : EIO);
-  return FALSE;
+  return td_output_set_error (error, output->path,
+                              g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOSPC) ? ENOSPC
+                                                                                        : EIO);
 }
 
 /* A folder's files are flushed all at once: fsync for each of thousands would take minutes. */
@@ -474,10 +465,8 @@ td_output_commit (TdOutput *output, GError **error)
 {
   g_autofree char *old = NULL;
 
-  if (!flush_part (output)) {
-    td_output_set_error (error, output->path, errno);
-    return FALSE;
-  }
+  if (!flush_part (output))
+    return td_output_set_error (error, output->path, errno);
   /* rename() replaces a file at once, but no folder that holds something: that goes aside, to a
      name that nothing has. */
   if (output->folder && g_file_test (output->path, G_FILE_TEST_IS_DIR)) {

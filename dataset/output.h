@@ -42,4 +42,4 @@ gboolean td_output_spares (const char *path, const char *input, GError **error);
 gboolean td_output_spares_all (const char *path, const char *const *inputs, GError **error);
 
 /* “PATH” cannot be written: REASON; with the remedy where it is known (a full disk). */
-void td_output_set_error (GError **error, const char *path, int errno_value);
+gboolean td_output_set_error (GError **error, const char *path, int errno_value);

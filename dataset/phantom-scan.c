@@ -428,9 +428,8 @@ static const TdScanSource vtable = { phantom_scan_read_frames, read_sinograms, s
 static gboolean
 phantom_scan_refuse (GError **error, const char *reason)
 {
-  td_set_error (error, TD_ERROR_INVALID, "The phantom's scan cannot be made: %p",
-                td_message_unpack (reason));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID, "The phantom's scan cannot be made: %p",
+                       td_message_unpack (reason));
 }
 
 static gboolean

@@ -99,9 +99,9 @@ td_phantom_new (const char *name, GError **error)
   g_autoptr (GString) names = g_string_new (phantoms[0].name);
   for (guint i = 1; i < G_N_ELEMENTS (phantoms); i++)
     g_string_append_printf (names, ", %s", phantoms[i].name);
-  td_set_error (error, TD_ERROR_NOT_FOUND, "There is no phantom called “%s”; the phantoms are %s",
-                name ? name : "", names->str);
-  return NULL;
+  return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+                            "There is no phantom called “%s”; the phantoms are %s",
+                            name ? name : "", names->str);
 }
 
 void

@@ -31,33 +31,28 @@ raw_frames_add_file (TdRawFrames *frames, const char *path, GError **error)
   guint end = td_raw_frames_count (frames);
   struct stat status;
 
-  if (stat (path, &status) != 0 || !S_ISREG (status.st_mode)) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "The file “%s” is missing", path);
-    return FALSE;
-  }
+  if (stat (path, &status) != 0 || !S_ISREG (status.st_mode))
+    return td_set_error (error, TD_ERROR_NOT_FOUND, "The file “%s” is missing", path);
   size = status.st_size;
   if (frames->layout.n_frames > 0) {
     const guint64 stated = header + frames->layout.n_frames * step;
 
-    if (size < stated) {
-      td_set_error (error, TD_ERROR_BAD_FILE,
-                    "“%s” has %" PRIu64 " bytes, but %u frames of %u × %u pixels take %" PRIu64
-                    ": it was cut short",
-                    path, size, frames->layout.n_frames, frames->layout.n_columns,
-                    frames->layout.n_rows, stated);
-      return FALSE;
-    }
+    if (size < stated)
+      return td_set_error (error, TD_ERROR_BAD_FILE,
+                           "“%s” has %" PRIu64
+                           " bytes, but %u frames of %u × %u pixels take %" PRIu64
+                           ": it was cut short",
+                           path, size, frames->layout.n_frames, frames->layout.n_columns,
+                           frames->layout.n_rows, stated);
     size = stated;
   }
-  if (size <= header || (size - header) % step != 0 || (size - header) / step > G_MAXINT32 - end) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s” has %" PRIu64 " bytes, which are no whole number of frames of "
-                  "%u × %u pixels of %s behind %" PRIu64 " bytes of header; state the size "
-                  "and type of the frames anew",
-                  path, size, frames->layout.n_columns, frames->layout.n_rows,
-                  td_sample_name (frames->layout.type), header);
-    return FALSE;
-  }
+  if (size <= header || (size - header) % step != 0 || (size - header) / step > G_MAXINT32 - end)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s” has %" PRIu64 " bytes, which are no whole number of frames of "
+                         "%u × %u pixels of %s behind %" PRIu64 " bytes of header; state the size "
+                         "and type of the frames anew",
+                         path, size, frames->layout.n_columns, frames->layout.n_rows,
+                         td_sample_name (frames->layout.type), header);
   end += (size - header) / step;
   g_ptr_array_add (frames->paths, g_strdup (path));
   g_array_append_val (frames->ends, end);
@@ -73,11 +68,10 @@ td_raw_frames_new (const char *const *paths, const TdRawLayout *layout, GError *
   frames->paths = g_ptr_array_new_with_free_func (g_free);
   frames->ends = g_array_new (FALSE, FALSE, sizeof (guint));
   if (layout->n_columns == 0 || layout->n_rows == 0 || layout->n_columns > TD_SCAN_MAX_SIDE
-      || layout->n_rows > TD_SCAN_MAX_SIDE || layout->frame_header_bytes > G_MAXINT32) {
-    td_set_error (error, TD_ERROR_INVALID, "“%s”: frames of %u × %u pixels cannot be read",
-                  paths[0] ? paths[0] : "", layout->n_columns, layout->n_rows);
-    return NULL;
-  }
+      || layout->n_rows > TD_SCAN_MAX_SIDE || layout->frame_header_bytes > G_MAXINT32)
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              "“%s”: frames of %u × %u pixels cannot be read",
+                              paths[0] ? paths[0] : "", layout->n_columns, layout->n_rows);
   for (guint i = 0; paths[i]; i++)
     if (!raw_frames_add_file (frames, paths[i], error))
       return NULL;

@@ -36,13 +36,11 @@ read_images (TdVolume *volume, const TdFrameRange *range, float *out, GCancellab
   gsize band = (gsize) range->n_rows * facts->nx, pixels = (gsize) facts->nx * facts->ny;
   g_autofree float *frame = g_try_new (float, pixels);
 
-  if (!frame) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "“%s” needs more memory to be read than is "
-                  "free",
-                  facts->path);
-    return FALSE;
-  }
+  if (!frame)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "“%s” needs more memory to be read than is "
+                         "free",
+                         facts->path);
   for (guint i = 0; i < range->count; i++) {
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
         || !td_volume_read (volume, range->first + i, 1, frame, error))
@@ -147,14 +145,12 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
     return TRUE;
   if (!find_in_scan (path, kind, stated) && !find_images (path, stated, error))
     return FALSE;
-  if (stated->n_frames == 0) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  kind == TD_FRAME_FLAT
-                      ? N_ ("“%s” is a scan without flats: give a file that has them")
-                      : N_ ("“%s” is a scan without darks: give a file that has them"),
-                  path);
-    return FALSE;
-  }
+  if (stated->n_frames == 0)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         kind == TD_FRAME_FLAT
+                             ? N_ ("“%s” is a scan without flats: give a file that has them")
+                             : N_ ("“%s” is a scan without darks: give a file that has them"),
+                         path);
   const guint size[2] = { stated->n_columns, stated->n_rows };
   if (!td_scan_check_size (facts, kind, path, size, error))
     return FALSE;

@@ -32,9 +32,8 @@ ctsimu_geometry_normalise (double a[3])
 static gboolean
 ctsimu_geometry_refuse (GError **error, const char *path, TdErrorCode code, const char *why)
 {
-  td_set_error (error, code, "The geometry in “%s” cannot be used: %p", path,
-                td_message_unpack (why));
-  return FALSE;
+  return td_set_error (error, code, "The geometry in “%s” cannot be used: %p", path,
+                       td_message_unpack (why));
 }
 
 static gboolean
@@ -100,12 +99,10 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
   const char *direction = td_json_string (root, "acquisition/direction");
   guint stated = td_json_count (root, "acquisition/number_of_projections"), steps;
 
-  if (!isfinite (start) || !isfinite (stop)) {
-    td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” states no first and last angle; give the angles ({angles:FILE|FIRST:LAST})",
-                  path);
-    return FALSE;
-  }
+  if (!isfinite (start) || !isfinite (stop))
+    return td_set_error (
+        error, TD_ERROR_ANGLES,
+        "“%s” states no first and last angle; give the angles ({angles:FILE|FIRST:LAST})", path);
   if (stated != n_views)
     return td_scan_refuse_views (error, path, stated, N_ ("projections"), path,
                                  (const guint[]) { n_views, 0 });
@@ -182,18 +179,17 @@ static TdScan *
 ctsimu_scenario_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                       GError **error)
 {
-  td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "“%s” is a CTSimU scenario, which holds no projections: open the metadata beside "
-                "them, a file called …_metadata.json",
-                path);
-  return NULL;
+  return td_set_error_null (
+      error, TD_ERROR_UNSUPPORTED,
+      "“%s” is a CTSimU scenario, which holds no projections: open the metadata beside "
+      "them, a file called …_metadata.json",
+      path);
 }
 
 static gboolean
 scan_ctsimu_refuse (GError **error, const char *path, const char *key)
 {
-  td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: “%s” is missing or not right", path, key);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: “%s” is missing or not right", path, key);
 }
 
 /* The file's "%04d" once, and nothing else of a format: the text is a stranger's. */
@@ -234,11 +230,10 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
 
     if (number > TD_SCAN_MAX_FRAMES
         || (!g_file_test (path_last, G_FILE_TEST_EXISTS)
-            && !g_file_test (path_last_1, G_FILE_TEST_EXISTS))) {
-      td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” states %u frames, but “%s” is missing", path,
-                    number, path_last);
-      return NULL;
-    }
+            && !g_file_test (path_last_1, G_FILE_TEST_EXISTS)))
+      return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+                                "“%s” states %u frames, but “%s” is missing", path, number,
+                                path_last);
   }
   for (guint i = 0; i < (numbered ? number : 1); i++) {
     g_autofree char *name = numbered_name (pattern, first + i);
@@ -258,11 +253,9 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
   }
   g_ptr_array_add (paths, NULL);
   frames = td_raw_frames_new ((const char *const *) paths->pdata, layout, error);
-  if (frames && td_raw_frames_count (frames) != number) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” states %u frames, but “%s” holds %u", path,
-                  number, (char *) paths->pdata[0], td_raw_frames_count (frames));
-    return NULL;
-  }
+  if (frames && td_raw_frames_count (frames) != number)
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” states %u frames, but “%s” holds %u",
+                              path, number, (char *) paths->pdata[0], td_raw_frames_count (frames));
   return g_steal_pointer (&frames);
 }
 

@@ -233,8 +233,7 @@ dxchange_open (const char *path, const TdScanOptions *options, GCancellable *can
   if (file < 0)
     return NULL;
   if (!find_place (file, options->dataset, &place)) { /* it was there when probed */
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” changed while it was opened", path);
-    return NULL;
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” changed while it was opened", path);
   }
   good = add_all (&scan, path, file, &place, options, error)
          && scan_dxchange_take_angles (scan, file, &place, options, error);

@@ -86,10 +86,10 @@ folder_open (const char *path, const TdScanOptions *options, GCancellable *cance
     g_autofree char *name = g_path_get_basename (found->pdata[i]);
     g_string_append_printf (names, "%s%s", i ? ", " : "", name);
   }
-  td_set_error (error, TD_ERROR_INVALID,
-                "“%s” holds %u scans (%s%s); open one of the files instead of the folder", path,
-                found->len, names->str, found->len > NAMED ? ", …" : "");
-  return NULL;
+  return td_set_error_null (
+      error, TD_ERROR_INVALID,
+      "“%s” holds %u scans (%s%s); open one of the files instead of the folder", path, found->len,
+      names->str, found->len > NAMED ? ", …" : "");
 }
 
 const TdScanReader td_scan_reader_folder = { "folder", folder_probe, folder_open };

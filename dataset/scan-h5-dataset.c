@@ -39,22 +39,21 @@ choose_dataset (hid_t file, const char *path, GError **error)
   td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
   if (paths->len == 1)
     return g_strdup (paths->pdata[0]);
-  if (paths->len == 0) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
-                  "three dimensions frame, row and column",
-                  path);
-    return NULL;
-  }
+  if (paths->len == 0)
+    return td_set_error_null (
+        error, TD_ERROR_UNSUPPORTED,
+        "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
+        "three dimensions frame, row and column",
+        path);
   if (paths->len > MAX_LISTED)
     g_ptr_array_set_size (paths, MAX_LISTED);
   g_ptr_array_add (paths, NULL);
   list = g_strjoinv (", ", (char **) paths->pdata);
-  td_set_error (error, TD_ERROR_INVALID,
-                "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take "
-                "({dataset}): %s",
-                path, list);
-  return NULL;
+  return td_set_error_null (
+      error, TD_ERROR_INVALID,
+      "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take "
+      "({dataset}): %s",
+      path, list);
 }
 
 static gboolean
@@ -82,11 +81,10 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   dataset = td_h5_find_dataset (file, chosen, &missing);
   if (dataset < 0) {
     if (missing)
-      td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”: %p", path, chosen,
-                    td_message_unpack (missing));
-    else
-      td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”", path, chosen);
-    return NULL;
+      return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”: %p", path,
+                                chosen, td_message_unpack (missing));
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”", path,
+                              chosen);
   }
   label = td_h5_label (path, chosen);
   if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, options, error))

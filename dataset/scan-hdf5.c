@@ -145,13 +145,11 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
     return TRUE;
   }
   if (td_h5_frames_columns (frames) != facts->n_columns
-      || td_h5_frames_rows (frames) != facts->n_rows) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "%s has frames of %u × %u pixels, but the projections have %u × %u", label,
-                  td_h5_frames_columns (frames), td_h5_frames_rows (frames), facts->n_columns,
-                  facts->n_rows);
-    return FALSE;
-  }
+      || td_h5_frames_rows (frames) != facts->n_rows)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "%s has frames of %u × %u pixels, but the projections have %u × %u", label,
+                         td_h5_frames_columns (frames), td_h5_frames_rows (frames),
+                         facts->n_columns, facts->n_rows);
   scan_hdf5_add_sources (scan, frames);
   *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks)
       = keep_present (scan, source, kind, label);
@@ -208,13 +206,12 @@ td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GEr
   if (unit == 0) {
     g_autofree char *name = td_h5_units (dataset);
 
-    if (!scan_hdf5_turns_in_degrees (angles, *n)) {
-      td_set_error (error, TD_ERROR_ANGLES,
-                    "The unit “%.20s” of %s is not known, and in degrees its angles would be no "
-                    "turn: give the angles in degrees ({angles:FILE|FIRST:LAST})",
-                    name, label);
-      return NULL;
-    }
+    if (!scan_hdf5_turns_in_degrees (angles, *n))
+      return td_set_error_null (
+          error, TD_ERROR_ANGLES,
+          "The unit “%.20s” of %s is not known, and in degrees its angles would be no "
+          "turn: give the angles in degrees ({angles:FILE|FIRST:LAST})",
+          name, label);
     td_scan_note (scan, "The unit “%.20s” of %s is not known; degrees were taken.", name, label);
     unit = G_PI / 180;
   }

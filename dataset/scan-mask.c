@@ -22,12 +22,11 @@ open_mask (const TdScan *scan, const char *path, GError **error)
   const TdVolumeFacts *mask = td_volume_facts (image);
   if (mask->nx == facts->n_columns && mask->ny == facts->n_rows && mask->n_slices == 1)
     return g_steal_pointer (&image);
-  td_set_error (
+  return td_set_error_null (
       error, TD_ERROR_BAD_FILE,
       "The mask of bad pixels “%s” has %u image(s) of %u × %u pixels, but the detector has "
       "%u × %u: give the mask that belongs to this scan",
       path, mask->n_slices, mask->nx, mask->ny, facts->n_columns, facts->n_rows);
-  return NULL;
 }
 
 gboolean
@@ -49,24 +48,21 @@ scan_mask_read_mask (const TdScan *scan, const char *path, GError **error)
     return NULL;
   g_autofree float *values = g_try_new (float, n);
   g_autofree guint8 *bad = g_try_malloc (n);
-  if (!values || !bad) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "There is no memory for the %u × %u pixels of the mask “%s”", facts->n_columns,
-                  facts->n_rows, path);
-    return NULL;
-  }
+  if (!values || !bad)
+    return td_set_error_null (error, TD_ERROR_TOO_LARGE,
+                              "There is no memory for the %u × %u pixels of the mask “%s”",
+                              facts->n_columns, facts->n_rows, path);
   if (!td_volume_read (image, 0, 1, values, error))
     return NULL;
   gsize n_bad = 0;
   for (gsize i = 0; i < n; i++)
     n_bad += bad[i] = values[i] != 0;
-  if (n_bad > n / 2) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "The mask of bad pixels “%s” leaves less than half of the detector (%.3g of 100 "
-                  "pixels are bad): a bad pixel is one that is not 0 there; turn the mask round",
-                  path, 100.0 * n_bad / n);
-    return NULL;
-  }
+  if (n_bad > n / 2)
+    return td_set_error_null (
+        error, TD_ERROR_BAD_FILE,
+        "The mask of bad pixels “%s” leaves less than half of the detector (%.3g of 100 "
+        "pixels are bad): a bad pixel is one that is not 0 there; turn the mask round",
+        path, 100.0 * n_bad / n);
   return g_steal_pointer (&bad);
 }
 

@@ -211,20 +211,19 @@ static gboolean
 set_not_found (GError **error, const char *file_name, const char *wanted, const NexusPlace *place)
 {
   if (wanted && !place->missing)
-    td_set_error (
+    return td_set_error (
         error, TD_ERROR_NOT_FOUND,
         "“%s” holds no frames at “%s”; name the scan's group or the data set of its frames "
         "({dataset})",
         file_name, wanted);
-  else if (place->missing)
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” cannot be opened: %p; copy it beside the file",
-                  file_name, td_message_unpack (place->missing));
-  else
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s” says that it is an NXtomo scan, but it holds no frames (%s/instrument/"
-                  "detector/data)",
-                  file_name, place->entry ? place->entry : "");
-  return FALSE;
+  if (place->missing)
+    return td_set_error (error, TD_ERROR_NOT_FOUND,
+                         "“%s” cannot be opened: %p; copy it beside the file", file_name,
+                         td_message_unpack (place->missing));
+  return td_set_error (error, TD_ERROR_BAD_FILE,
+                       "“%s” says that it is an NXtomo scan, but it holds no frames (%s/instrument/"
+                       "detector/data)",
+                       file_name, place->entry ? place->entry : "");
 }
 
 #define MOST_COMPLAINTS 8 /* that a sentence names */

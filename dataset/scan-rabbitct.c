@@ -110,10 +110,8 @@ rabbitct_open (const char *path, const TdScanOptions *options, GCancellable *can
   g_autoptr (TdScan) scan = NULL;
   Header header;
 
-  if (!read_header (path, &header)) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” has no sound RabbitCT header", path);
-    return NULL;
-  }
+  if (!read_header (path, &header))
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” has no sound RabbitCT header", path);
   const TdRawLayout layout = { header.width, header.height, TD_SAMPLE_FLOAT32, FALSE,
                                HEADER_BYTES, MATRIX_BYTES,  header.n_views };
   frames[TD_FRAME_PROJECTION]

@@ -94,10 +94,9 @@ td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **erro
         return TRUE;
       }
     }
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_INVALID,
       "“%s” does not describe headerless files: WIDTHxHEIGHT:TYPE[be][:SKIP] is wanted, as in "
       "1024x768:uint16:512, or 1024x768:uint16be for the larger byte first ({raw})",
       text);
-  return FALSE;
 }

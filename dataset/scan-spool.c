@@ -147,11 +147,9 @@ copy_frames (Spool *spool, TdFrameKind kind, gboolean *inexact, GCancellable *ca
       = (guint) CLAMP (PORTION_BYTES / (frame * sizeof (float)), 1, MAX (frames->n, 1));
   g_autofree float *values = g_try_new (float, portion *frame);
 
-  if (!values) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for a frame of %zu × %u pixels.",
-                  spool->n_columns, spool->n_rows);
-    return FALSE;
-  }
+  if (!values)
+    return td_set_error (error, TD_ERROR_IO, "Not enough memory for a frame of %zu × %u pixels.",
+                         spool->n_columns, spool->n_rows);
   while (frames->done < frames->n && !*inexact) {
     const guint n = MIN (portion, frames->n - frames->done);
     Portion now = { spool, values, n * frame, (guint64) (frames->base + frames->done) * frame, 0 };

@@ -121,7 +121,7 @@ refuse_several (const char *folder, const GPtrArray *all, GError **error)
 
     g_string_append_printf (list, "%s%s (%u)", i ? ", " : "", series->pattern, series->names->len);
   }
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_INVALID,
       all->len > 3
           ? N_ ("“%s” holds several series of images: %s and others; open one file of the one that "
@@ -129,7 +129,6 @@ refuse_several (const char *folder, const GPtrArray *all, GError **error)
           : N_ ("“%s” holds several series of images: %s; open one file of the one that is meant "
                 "instead of the folder"),
       folder, list->str);
-  return FALSE;
 }
 
 /* Is the file a scan by itself: a sinogram, or a stack of images? */
@@ -388,14 +387,13 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
       set->geometry = g_steal_pointer (&path);
       return TRUE;
     }
-    if (n_own > 0) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "“%s” holds several scans, for %s belongs to %u of %u images: open one file of "
-                    "the one that "
-                    "is meant instead of the folder",
-                    folder, names[i], n_own, set->projections->len);
-      return FALSE;
-    }
+    if (n_own > 0)
+      return td_set_error (
+          error, TD_ERROR_INVALID,
+          "“%s” holds several scans, for %s belongs to %u of %u images: open one file of "
+          "the one that "
+          "is meant instead of the folder",
+          folder, names[i], n_own, set->projections->len);
   }
   return TRUE;
 }

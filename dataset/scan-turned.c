@@ -29,11 +29,9 @@ turned_read (gpointer source, const TdFrameRange *range, float *out, GCancellabl
       = (guint) CLAMP (PORTION_BYTES / (frame * sizeof (float)), 1, MAX (range->count, 1));
   g_autofree float *frames = g_try_new (float, frame *portion);
 
-  if (!frames) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for a frame of %u × %u pixels.",
-                  facts->n_columns, facts->n_rows);
-    return FALSE;
-  }
+  if (!frames)
+    return td_set_error (error, TD_ERROR_IO, "Not enough memory for a frame of %u × %u pixels.",
+                         facts->n_columns, facts->n_rows);
   for (guint done = 0; done < range->count; done += portion) {
     const guint now = MIN (portion, range->count - done);
     if (!td_scan_read (scan,

@@ -59,11 +59,9 @@ columns_read (Columns *columns, TdScan *scan, guint image, guint n_lines, GCance
   };
   g_autofree float *lines = g_try_new (float, n_lines *width);
 
-  if (!lines) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "“%s”: there is no memory to look at its values",
-                  facts->path);
-    return FALSE;
-  }
+  if (!lines)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "“%s”: there is no memory to look at its values", facts->path);
   if (!(rows ? td_scan_read_sinograms (scan, &range, lines, cancellable, error)
              : td_scan_read (scan, &range, lines, cancellable, error)))
     return FALSE;
@@ -190,14 +188,13 @@ values_look (TdScan *scan, const Profile *profile, GError **error)
   if (!scan_holds_floats (facts)
       && !(values == TD_SCAN_VALUES_ATTENUATIONS && profile->nil >= 0.1 && profile->low < 0))
     return TRUE;
-  if (values == TD_SCAN_VALUES_FOUND) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” has no flats, and its values (%.4g and %.4g at the detector's sides, up to "
-                  "%.4g) may be intensities or attenuations: state which ({values=intensities} or "
-                  "{values=attenuations})",
-                  facts->path, profile->low, profile->high, profile->peak);
-    return FALSE;
-  }
+  if (values == TD_SCAN_VALUES_FOUND)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "“%s” has no flats, and its values (%.4g and %.4g at the detector's sides, up to "
+        "%.4g) may be intensities or attenuations: state which ({values=intensities} or "
+        "{values=attenuations})",
+        facts->path, profile->low, profile->high, profile->peak);
   facts->transmission_logged = values == TD_SCAN_VALUES_ATTENUATIONS;
   td_scan_note (
       scan, "There are no flats; the values look like %p: %p ({values} states it otherwise).",

@@ -326,41 +326,33 @@ static gboolean
 scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **error)
 {
   if ((guint64) frame->crop_column + frame->crop_columns > facts->n_columns
-      || (guint64) frame->crop_row + frame->crop_rows > facts->n_rows) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "The crop %u,%u,%u,%u is not inside the frames, which have %u columns × %u rows",
-                  frame->crop_column, frame->crop_row, frame->crop_columns, frame->crop_rows,
-                  facts->n_columns, facts->n_rows);
-    return FALSE;
-  }
-  if ((guint64) frame->crop_view + frame->crop_views > facts->n_views) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "Views %u:%u are not in the scan, which has views 0 to %u ({views})",
-                  frame->crop_view, frame->crop_view + frame->crop_views, facts->n_views - 1);
-    return FALSE;
-  }
+      || (guint64) frame->crop_row + frame->crop_rows > facts->n_rows)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "The crop %u,%u,%u,%u is not inside the frames, which have %u columns × %u rows",
+        frame->crop_column, frame->crop_row, frame->crop_columns, frame->crop_rows,
+        facts->n_columns, facts->n_rows);
+  if ((guint64) frame->crop_view + frame->crop_views > facts->n_views)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "Views %u:%u are not in the scan, which has views 0 to %u ({views})",
+                         frame->crop_view, frame->crop_view + frame->crop_views,
+                         facts->n_views - 1);
   if (frame->bin_columns > frame->crop_columns || frame->bin_rows > frame->crop_rows
-      || frame->bin_views > frame->crop_views) {
-    td_set_error (
+      || frame->bin_views > frame->crop_views)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "Groups of %u columns, %u rows and %u views are larger than the %u × %u pixels and "
         "%u views that there are",
         frame->bin_columns, frame->bin_rows, frame->bin_views, frame->crop_columns,
         frame->crop_rows, frame->crop_views);
-    return FALSE;
-  }
-  if (facts->filtered && frame->bin_columns * frame->bin_rows * frame->bin_views > 1) {
-    td_set_error (
+  if (facts->filtered && frame->bin_columns * frame->bin_rows * frame->bin_views > 1)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "The scan's projections are filtered already: they can be cropped, but not binned");
-    return FALSE;
-  }
-  if (frame->bin_views > 1 && facts->geometry.view_matrices) {
-    td_set_error (
+  if (frame->bin_views > 1 && facts->geometry.view_matrices)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "The scan gives a projection matrix for every view: its views cannot be averaged");
-    return FALSE;
-  }
   return TRUE;
 }
 
@@ -378,14 +370,12 @@ bin_angles (const TdScanFacts *facts, const TdScanFrame *frame, guint n, double 
 
     for (guint v = begin; v < end; v++) {
       const double away = remainder (facts->angles_rad[v] - first, 2 * G_PI);
-      if (fabs (away) > WIDEST_GROUP_RAD) {
-        td_set_error (
+      if (fabs (away) > WIDEST_GROUP_RAD)
+        return td_set_error (
             error, TD_ERROR_INVALID,
             "Views %u and %u are %.3g degrees apart: averaging them would blur the slices; "
             "take fewer views to a group",
             begin, v, fabs (away) * 180 / G_PI);
-        return FALSE;
-      }
       sum += away;
     }
     angles_rad[i] = first + sum / (end - begin);

@@ -56,10 +56,8 @@ scan_writer_tiff_begin (TdScanWriter *writer, GError **error)
     g_autofree char *folder
         = g_build_filename (td_output_part (writer->output), places[kind].folder, NULL);
 
-    if (counts[kind] > 0 && mkdir (folder, 0777) != 0) {
-      td_output_set_error (error, td_output_path (writer->output), errno);
-      return FALSE;
-    }
+    if (counts[kind] > 0 && mkdir (folder, 0777) != 0)
+      return td_output_set_error (error, td_output_path (writer->output), errno);
   }
   return TRUE;
 }
@@ -126,8 +124,7 @@ typedef struct {
 static gboolean
 scan_writer_nxtomo_fail (TdScanWriter *writer, GError **error)
 {
-  td_h5_set_write_error (error, td_output_path (writer->output));
-  return FALSE;
+  return td_h5_set_write_error (error, td_output_path (writer->output));
 }
 
 /* Darks first, then views in order with each flat before the view that its position says. */
@@ -351,12 +348,11 @@ td_scan_writer_new (const char *path, TdScanFormat format, const TdScanFacts *fa
   for (guint kind = 0; kind < 3; kind++)
     writer->written[kind] = g_new0 (guint8, count_of (facts, kind) + 1);
   writer->samples = g_try_malloc (frame_bytes);
-  if (!writer->samples) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "“%s” cannot be written: there is no memory for a frame of %u × %u pixels", path,
-                  facts->n_columns, facts->n_rows);
-    return NULL;
-  }
+  if (!writer->samples)
+    return td_set_error_null (
+        error, TD_ERROR_TOO_LARGE,
+        "“%s” cannot be written: there is no memory for a frame of %u × %u pixels", path,
+        facts->n_columns, facts->n_rows);
   return writer->format->begin (writer, error) ? g_steal_pointer (&writer) : NULL;
 }
 
@@ -371,12 +367,10 @@ td_scan_writer_write (TdScanWriter *writer, TdFrameKind kind, guint first, guint
   for (guint i = 0; i < count; i++) {
     guint number = first + i;
 
-    if (first > n || i >= n - first || writer->written[kind][number]) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "“%s”: %p %u of %u was written twice or does not exist",
-                    td_output_path (writer->output), td_message_new_plain (kinds[kind]), number, n);
-      return FALSE;
-    }
+    if (first > n || i >= n - first || writer->written[kind][number])
+      return td_set_error (
+          error, TD_ERROR_INVALID, "“%s”: %p %u of %u was written twice or does not exist",
+          td_output_path (writer->output), td_message_new_plain (kinds[kind]), number, n);
     td_samples_from_float (facts->sample_type, 0, 1, frames + i * pixels, pixels, writer->samples);
     if (!writer->format->write (writer, kind, number, writer->samples, error))
       return FALSE;
@@ -392,12 +386,10 @@ td_scan_writer_finish (TdScanWriter *writer, GError **error)
     guint n = count_of (writer->facts, kind);
     const guint8 *gap = memchr (writer->written[kind], 0, n);
 
-    if (gap) {
-      td_set_error (error, TD_ERROR_INVALID, "“%s”: %p %u was never written",
-                    td_output_path (writer->output), td_message_new_plain (kinds[kind]),
-                    (guint) (gap - writer->written[kind]));
-      return FALSE;
-    }
+    if (gap)
+      return td_set_error (error, TD_ERROR_INVALID, "“%s”: %p %u was never written",
+                           td_output_path (writer->output), td_message_new_plain (kinds[kind]),
+                           (guint) (gap - writer->written[kind]));
   }
   return writer->format->finish (writer, error) && td_output_commit (writer->output, error);
 }
@@ -425,11 +417,10 @@ td_scan_save (TdScan *scan, const char *path, TdScanFormat format, GCancellable 
 
   if (!writer)
     return FALSE;
-  if (!frame) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory for a frame of %u × %u pixels",
-                  facts->n_columns, facts->n_rows);
-    return FALSE;
-  }
+  if (!frame)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "There is no memory for a frame of %u × %u pixels", facts->n_columns,
+                         facts->n_rows);
   for (guint kind = 0; kind < G_N_ELEMENTS (kinds); kind++)
     for (guint i = 0; i < count_of (facts, kind); i++) {
       const TdFrameRange range = { kind, i, 1, 0, facts->n_rows };

@@ -159,12 +159,11 @@ td_scan_complete (const TdScan *scan, GError **error)
   if (n == 0)
     return TRUE;
   g_autofree char *ranges = absent_ranges (facts);
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_BAD_FILE,
       "“%s” lacks %u of %u views (%s): %p; the longest part that is there is {views:%u:%u}",
       facts->path, n, facts->n_views, ranges, td_message_unpack (facts->absent_why), first,
       first + longest);
-  return FALSE;
 }
 
 gboolean
@@ -173,13 +172,12 @@ td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const char *path
 {
   if (size[0] == facts->n_columns && size[1] == facts->n_rows)
     return TRUE;
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_BAD_FILE,
       "“%s” has %u × %u pixels, but the projections have %u × %u: give the %p that belong "
       "to this scan",
       path, size[0], size[1], facts->n_columns, facts->n_rows,
       td_message_new_plain (kind == TD_FRAME_FLAT ? N_ ("flats") : N_ ("darks")));
-  return FALSE;
 }
 
 gboolean
@@ -189,51 +187,46 @@ td_scan_refuse_views (GError **error, const char *source, guint stated, const ch
   const guint n_views = n[0];
 
   if (n_views == 1)
-    td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” states %u %p, but “%s” holds one projection; if that image is a sinogram, "
-                  "state it ({sinograms}), else open all projections",
-                  source, stated, td_message_unpack (what), path);
-  else if (stated == n[1])
-    td_set_error (
+    return td_set_error (
+        error, TD_ERROR_ANGLES,
+        "“%s” states %u %p, but “%s” holds one projection; if that image is a sinogram, "
+        "state it ({sinograms}), else open all projections",
+        source, stated, td_message_unpack (what), path);
+  if (stated == n[1])
+    return td_set_error (
         error, TD_ERROR_ANGLES,
         "“%s” states %u %p, as many as “%s” has detector rows, but it has %u projections: "
         "rows and projections seem to be taken for each other; state sinograms where the "
         "images are such, and no sinograms where they are projections ({sinograms})",
         source, stated, td_message_unpack (what), path, n_views);
-  else
-    td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” states %u %p, but “%s” has %u projections; open all of them, or give the "
-                  "angles of those that are there ({angles:FILE|FIRST:LAST})",
-                  source, stated, td_message_unpack (what), path, n_views);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_ANGLES,
+      "“%s” states %u %p, but “%s” has %u projections; open all of them, or give the "
+      "angles of those that are there ({angles:FILE|FIRST:LAST})",
+      source, stated, td_message_unpack (what), path, n_views);
 }
 
 static gboolean
 validate_angles (const TdScanFacts *facts, GError **error)
 {
-  if (!facts->angles_rad && facts->n_views == 1) {
-    td_set_error (
+  if (!facts->angles_rad && facts->n_views == 1)
+    return td_set_error (
         error, TD_ERROR_ANGLES,
         "“%s” holds one projection, without its angle; if that image is a sinogram, state "
         "it ({sinograms}), else open all projections",
         facts->path);
-    return FALSE;
-  }
-  if (!facts->angles_rad) {
-    td_set_error (error, TD_ERROR_ANGLES,
-                  "“%s” comes without angles: give a file of angles, or the first and the last "
-                  "angle in degrees, for example 0:180 ({angles:FILE|FIRST:LAST})",
-                  facts->path);
-    return FALSE;
-  }
+  if (!facts->angles_rad)
+    return td_set_error (
+        error, TD_ERROR_ANGLES,
+        "“%s” comes without angles: give a file of angles, or the first and the last "
+        "angle in degrees, for example 0:180 ({angles:FILE|FIRST:LAST})",
+        facts->path);
   for (guint i = 0; i < facts->n_views; i++)
-    if (!isfinite (facts->angles_rad[i])) {
-      td_set_error (
+    if (!isfinite (facts->angles_rad[i]))
+      return td_set_error (
           error, TD_ERROR_BAD_FILE,
           "“%s”: the angle of view %u is not a number; mend the file or give other angles",
           facts->path, i);
-      return FALSE;
-    }
   return TRUE;
 }
 
@@ -294,12 +287,11 @@ validate_volume (const TdScanFacts *facts, GError **error)
   if (td_geometry_has_volume (geometry)
       || (geometry->voxel_mm == 0 && size[0] == 0 && size[1] == 0 && size[2] == 0))
     return TRUE;
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_BAD_FILE,
       "The geometry of “%s” proposes a volume of %u × %u × %u voxels of %g mm; state all four "
       "(volume_size, voxel_mm), or none",
       facts->path, size[0], size[1], size[2], geometry->voxel_mm);
-  return FALSE;
 }
 
 gboolean
@@ -307,27 +299,22 @@ td_scan_validate (TdScan *scan, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
 
-  if (facts->n_columns == 0 || facts->n_rows == 0) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s” holds frames of %u × %u pixels: "
-                  "there is nothing to reconstruct",
-                  facts->path, facts->n_columns, facts->n_rows);
-    return FALSE;
-  }
-  if (facts->n_views == 0) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” holds no projections", facts->path);
-    return FALSE;
-  }
+  if (facts->n_columns == 0 || facts->n_rows == 0)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s” holds frames of %u × %u pixels: "
+                         "there is nothing to reconstruct",
+                         facts->path, facts->n_columns, facts->n_rows);
+  if (facts->n_views == 0)
+    return td_set_error (error, TD_ERROR_BAD_FILE, "“%s” holds no projections", facts->path);
   if (facts->n_columns > TD_SCAN_MAX_SIDE || facts->n_rows > TD_SCAN_MAX_SIDE
       || (guint64) facts->n_columns * facts->n_rows > G_MAXINT32
       || facts->n_views > TD_SCAN_MAX_FRAMES || facts->n_flats > TD_SCAN_MAX_FRAMES
-      || facts->n_darks > TD_SCAN_MAX_FRAMES) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "“%s” states %u frames of %u × %u pixels, which is more than a scan can have; "
-                  "the file is probably damaged",
-                  facts->path, facts->n_views, facts->n_columns, facts->n_rows);
-    return FALSE;
-  }
+      || facts->n_darks > TD_SCAN_MAX_FRAMES)
+    return td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "“%s” states %u frames of %u × %u pixels, which is more than a scan can have; "
+        "the file is probably damaged",
+        facts->path, facts->n_views, facts->n_columns, facts->n_rows);
   if (!isfinite (facts->energy_kev) || facts->energy_kev < 0)
     facts->energy_kev = 0;
   if (!isfinite (facts->propagation_mm) || facts->propagation_mm < 0)
@@ -438,14 +425,12 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
         && !td_geometry_file_apply (geometry_file, scan, options->angles != NULL, error))
       return FALSE;
   }
-  if (options->source_axis_mm > 0 && geometry->view_matrices) {
-    td_set_error (
+  if (options->source_axis_mm > 0 && geometry->view_matrices)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "“%s” has a projection matrix for every view, which say where the source is: leave "
         "its distances ({sod-mm}, {sdd-mm}) out",
         scan->facts.path);
-    return FALSE;
-  }
   if (options->source_axis_mm > 0 && options->source_detector_mm > 0) {
     geometry->beam = scan->facts.n_rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE;
     geometry->source_axis_mm = options->source_axis_mm;
@@ -478,13 +463,12 @@ open_by_reader (const char *path, const TdScanOptions *options, GCancellable *ca
         return g_steal_pointer (&scan);
       return NULL;
     }
-  td_set_error (
+  return td_set_error_null (
       error, TD_ERROR_UNSUPPORTED,
       "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "
       "Nikon's .xtekct, SkyScan's .log, RabbitCT, CTSimU metadata and raw files of a stated "
       "size are",
       path);
-  return NULL;
 }
 
 /* "/entry", whether "entry", "/entry" or "/entry/" was written. */
@@ -509,10 +493,10 @@ check_used (TdScan *scan, const TdScanOptions *options, GError **error)
                   facts->path, options->dataset);
   if (!options->sinograms || facts->sinogram_order)
     return TRUE;
-  td_set_error (error, TD_ERROR_INVALID,
-                "“%s” (%s) holds projections by its format, not sinograms: leave {sinograms} out",
-                facts->path, facts->format);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_INVALID,
+      "“%s” (%s) holds projections by its format, not sinograms: leave {sinograms} out",
+      facts->path, facts->format);
 }
 
 /* What the user named, as files that are read. */
@@ -541,10 +525,8 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
     own.dataset = dataset = whole_path (own.dataset);
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return NULL;
-  if (!g_file_test (path, G_FILE_TEST_EXISTS)) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
-    return NULL;
-  }
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", path);
   if (own.geometry && !(geometry = td_geometry_file_load (own.geometry, error)))
     return NULL;
   /* A geometry that knows its angles has no need of others: the reader gets some to be content. */
@@ -583,14 +565,12 @@ check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable,
   if (g_cancellable_set_error_if_cancelled (cancellable, error))
     return FALSE;
   if (range->first > n || range->count > n - range->first || range->row0 > facts->n_rows
-      || range->n_rows > facts->n_rows - range->row0) {
-    td_set_error (
+      || range->n_rows > facts->n_rows - range->row0)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "“%s”: %p %u to %u, rows %u to %u were asked for, but there are only %u, of %u rows each",
         facts->path, td_message_new_plain (kinds[range->kind]), range->first,
         range->first + range->count, range->row0, range->row0 + range->n_rows, n, facts->n_rows);
-    return FALSE;
-  }
   return TRUE;
 }
 
@@ -615,12 +595,10 @@ read_transposed (TdScan *scan, const TdFrameRange *range, float *out, GCancellab
   guint block = (guint) CLAMP (TRANSPOSE_BYTES / (frame * sizeof (float)), 1, range->count);
   g_autofree float *frames = g_try_new (float, frame *block);
 
-  if (!frames) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "“%s”: no memory to read %u rows at once; read fewer rows", scan->facts.path,
-                  range->n_rows);
-    return FALSE;
-  }
+  if (!frames)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "“%s”: no memory to read %u rows at once; read fewer rows",
+                         scan->facts.path, range->n_rows);
   for (guint done = 0; done < range->count; done += block) {
     guint now = MIN (block, range->count - done);
 

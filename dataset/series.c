@@ -103,11 +103,9 @@ td_series_list (const char *folder, gboolean (*accept) (const char *name), GErro
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   const char *name;
 
-  if (!dir) {
-    td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be listed: %s", folder,
-                  local->message);
-    return NULL;
-  }
+  if (!dir)
+    return td_set_error_null (error, TD_ERROR_IO, "The folder “%s” cannot be listed: %s", folder,
+                              local->message);
   while ((name = g_dir_read_name (dir)))
     if (name[0] != '.' && (!accept || accept (name)))
       g_ptr_array_add (names, g_strdup (name));
@@ -141,11 +139,11 @@ td_series_only (const char *folder, gboolean (*accept) (const char *name), GErro
 
     if (strcmp (pattern, first) == 0)
       continue;
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
-                  "or volume into a folder of their own, or open one file",
-                  folder, names[0], names[i]);
-    return NULL;
+    return td_set_error_null (
+        error, TD_ERROR_INVALID,
+        "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
+        "or volume into a folder of their own, or open one file",
+        folder, names[0], names[i]);
   }
   return names ? td_series_paths (folder, accept, error) : NULL;
 }

@@ -76,8 +76,7 @@ stored_read_piece (guint index, gpointer scratch, gpointer user, GError **error)
 
   if (code != 0) {
     stored_read_fail (read, frame, code);
-    td_set_error (error, TD_ERROR_IO, "Frame %u cannot be read", frame);
-    return FALSE;
+    return td_set_error (error, TD_ERROR_IO, "Frame %u cannot be read", frame);
   }
   for (guint r = 0; r < n_rows; r++)
     td_frame_target_put (read->target, frames->type, frames->swap,

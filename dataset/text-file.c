@@ -73,9 +73,7 @@ td_text_load (const char *path, gsize max_bytes, GError **error)
 
   if (!text)
     return NULL;
-  if (strlen (text) != length) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s” is no text file", path);
-    return NULL;
-  }
+  if (strlen (text) != length)
+    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” is no text file", path);
   return g_utf8_make_valid (text, (gssize) length);
 }

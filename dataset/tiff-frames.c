@@ -40,15 +40,13 @@ tiff_frames_check_file (TdTiffFrames *frames, const char *path, GArray **pages, 
   layout = td_tiff_layout (tiff);
   if (frames->paths->len == 0)
     frames->layout = *layout;
-  if (layout->width != frames->layout.width || layout->height != frames->layout.height) {
-    td_set_error (
+  if (layout->width != frames->layout.width || layout->height != frames->layout.height)
+    return td_set_error (
         error, TD_ERROR_BAD_FILE,
         "“%s” has %u × %u pixels, but “%s” has %u × %u; frames of one scan must be of one "
         "size",
         path, layout->width, layout->height, (char *) frames->paths->pdata[0], frames->layout.width,
         frames->layout.height);
-    return FALSE;
-  }
   if (pages)
     *pages = td_tiff_pages (tiff, error);
   return !pages || *pages;

@@ -332,10 +332,10 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
   if (tiff->fd < 0) {
     int code = errno;
 
-    td_set_error (error, code == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
-                  code == EINVAL ? N_ ("“%s” is not a file") : N_ ("“%s” cannot be opened: %s"),
-                  tiff->name, g_strerror (code));
-    return NULL;
+    return td_set_error_null (error, code == ENOENT ? TD_ERROR_NOT_FOUND : TD_ERROR_IO,
+                              code == EINVAL ? N_ ("“%s” is not a file")
+                                             : N_ ("“%s” cannot be opened: %s"),
+                              tiff->name, g_strerror (code));
   }
   if (!header_read (tiff)) {
     tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("is not a readable TIFF file"));

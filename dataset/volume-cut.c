@@ -61,11 +61,9 @@ read_planes (TdVolume *volume, const TdCutRange *cuts, float *out, TdVolumeProgr
   const guint most = (guint) CLAMP (PIECE_BYTES / bytes, 1, facts->n_slices);
   g_autofree float *piece = g_try_malloc (most * bytes);
 
-  if (!piece) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "A slice of “%s” does not fit into memory",
-                  facts->path);
-    return FALSE;
-  }
+  if (!piece)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "A slice of “%s” does not fit into memory",
+                         facts->path);
   for (part.first = 0; part.first < facts->n_slices; part.first += part.count) {
     part.count = MIN (most, facts->n_slices - part.first);
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
@@ -86,11 +84,10 @@ td_volume_read_cuts (TdVolume *volume, const TdCutRange *cuts, float *out,
   const TdVolumeFacts *facts = td_volume_facts (volume);
   const guint n = td_volume_cut_size (facts, cuts->axis).count;
 
-  if (cuts->first >= n || cuts->count > n - cuts->first) {
-    td_set_error (error, TD_ERROR_INVALID, "“%s” has %u planes across %c; number %u was asked for",
-                  facts->path, n, "xyz"[cuts->axis], cuts -> first + MAX (cuts->count, 1) - 1);
-    return FALSE;
-  }
+  if (cuts->first >= n || cuts->count > n - cuts->first)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "“%s” has %u planes across %c; number %u was asked for", facts->path, n,
+                         "xyz"[cuts->axis], cuts -> first + MAX (cuts->count, 1) - 1);
   if (cuts->axis != TD_AXIS_Z)
     return read_planes (volume, cuts, out, progress, user, cancellable, error);
   const TdFrameRange slices = { .first = cuts->first, .count = cuts->count, .n_rows = facts->ny };

@@ -215,15 +215,13 @@ find_slices (hid_t file, const char *path, GError **error)
     const guint n = arrays->len;
     g_ptr_array_set_size (arrays, MIN (n, 6) + 1); /* ends with NULL */
     g_autofree char *list = g_strjoinv (", ", (char **) arrays->pdata);
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” holds %u data sets of three dimensions; name the one to take "
-                  "({dataset}, or as FILE::DATASET): %s",
-                  path, n, list);
-    return NULL;
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              "“%s” holds %u data sets of three dimensions; name the one to take "
+                              "({dataset}, or as FILE::DATASET): %s",
+                              path, n, list);
   }
-  td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "“%s” holds no data set of two or three dimensions to show", path);
-  return NULL;
+  return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
+                            "“%s” holds no data set of two or three dimensions to show", path);
 }
 
 static void
@@ -256,11 +254,9 @@ volume_open_hdf5 (const char *path, const char *stated, GError **error)
   if (!place)
     return NULL;
   dataset = td_h5_find_dataset (file, place, NULL);
-  if (dataset < 0) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s” ({dataset})", path,
-                  place);
-    return NULL;
-  }
+  if (dataset < 0)
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s” ({dataset})",
+                              path, place);
   label = td_h5_label (path, place);
   take_description (volume, file, dataset);
   frames = td_h5_frames_new (dataset, label, 0, error);
@@ -397,10 +393,8 @@ td_volume_open_stated (const char *path, const TdScanOptions *options, GError **
 
   if (options && options->dataset)
     dataset = options->dataset;
-  if (!g_file_test (file, G_FILE_TEST_EXISTS)) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", file);
-    return NULL;
-  }
+  if (!g_file_test (file, G_FILE_TEST_EXISTS))
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” does not exist", file);
   if (options && options->raw_columns > 0)
     volume = volume_open_raw (file, options, error);
   else if (!td_h5_trial_volume (file, dataset, error))
@@ -435,16 +429,13 @@ td_volume_read_part (TdVolume *volume, const TdFrameRange *part, float *out,
   const TdVolumeFacts *facts = &volume->facts;
   double largest = facts->bits == 16 ? 65535 : 255;
 
-  if (part->first > facts->n_slices || part->count > facts->n_slices - part->first) {
-    td_set_error (error, TD_ERROR_INVALID, "“%s” has %u slices; slices %u to %u were asked for",
-                  facts->path, facts->n_slices, part->first, part->first + part->count);
-    return FALSE;
-  }
-  if (part->row0 > facts->ny || part->n_rows > facts->ny - part->row0) {
-    td_set_error (error, TD_ERROR_INVALID, "“%s” has %u rows; rows %u to %u were asked for",
-                  facts->path, facts->ny, part->row0, part->row0 + part->n_rows);
-    return FALSE;
-  }
+  if (part->first > facts->n_slices || part->count > facts->n_slices - part->first)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "“%s” has %u slices; slices %u to %u were asked for", facts->path,
+                         facts->n_slices, part->first, part->first + part->count);
+  if (part->row0 > facts->ny || part->n_rows > facts->ny - part->row0)
+    return td_set_error (error, TD_ERROR_INVALID, "“%s” has %u rows; rows %u to %u were asked for",
+                         facts->path, facts->ny, part->row0, part->row0 + part->n_rows);
   if (part->count == 0 || part->n_rows == 0)
     return TRUE;
   if (!volume->vtable->read (volume->source, part, out, cancellable, error))

@@ -143,8 +143,7 @@ typedef struct {
 static gboolean
 volume_writer_hdf5_fail (TdVolumeWriter *writer, GError **error)
 {
-  td_h5_set_write_error (error, writer->spec.path);
-  return FALSE;
+  return td_h5_set_write_error (error, writer->spec.path);
 }
 
 static gboolean
@@ -316,10 +315,8 @@ static gboolean
 volume_writer_open_file (TdVolumeWriter *writer, GError **error)
 {
   writer->file = open (writer->part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (writer->file < 0) {
-    td_output_set_error (error, writer->spec.path, errno);
-    return FALSE;
-  }
+  if (writer->file < 0)
+    return td_output_set_error (error, writer->spec.path, errno);
   if (td_file_lies_in_memory (writer->file) && td_storage_fills_pages ())
     writer->room
         = td_file_room_new (writer->file, writer->samples_at,
@@ -547,12 +544,10 @@ volume_portion_write (VolumePortion *portion, guint count, GError **error)
   };
 
   for (guint i = 0; i < count; i++)
-    if (first > spec->n_slices || i >= spec->n_slices - first || writer->written[first + i]) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "“%s”: slice %u of %u was written twice or does not exist", spec->path,
-                    first + i, spec->n_slices);
-      return FALSE;
-    }
+    if (first > spec->n_slices || i >= spec->n_slices - first || writer->written[first + i])
+      return td_set_error (error, TD_ERROR_INVALID,
+                           "“%s”: slice %u of %u was written twice or does not exist", spec->path,
+                           first + i, spec->n_slices);
   if (!volume_portion_open_window (portion, count, error))
     return FALSE;
   const gboolean good = td_storage_run (&work, writer->cancellable, error);
@@ -641,11 +636,10 @@ td_volume_writer_finish (TdVolumeWriter *writer, const char *provenance_json, GE
   g_autofree char *description = NULL;
 
   g_return_val_if_fail (writer->output, FALSE);
-  if (gap) {
-    td_set_error (error, TD_ERROR_INVALID, "“%s” is not complete: slice %u of %u was never written",
-                  writer->spec.path, (guint) (gap - writer->written), writer->spec.n_slices);
-    return FALSE;
-  }
+  if (gap)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "“%s” is not complete: slice %u of %u was never written",
+                         writer->spec.path, (guint) (gap - writer->written), writer->spec.n_slices);
   description = td_volume_describe (&writer->spec, provenance_json);
   return volume_writer_close_file (writer, error)
          && writer->format->finish (writer, description, error)

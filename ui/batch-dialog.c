@@ -68,8 +68,7 @@ batch_dialog_check_folder (const char *folder, GError **error)
     return td_target_check (folder, error);
   if (g_path_is_absolute (folder) && g_file_test (folder, G_FILE_TEST_IS_DIR))
     return TRUE;
-  td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", folder);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", folder);
 }
 
 static gboolean
@@ -80,10 +79,8 @@ batch_dialog_check (TdBatchDialog *self, GError **error)
   g_auto (GStrv) scans = batch_dialog_scans (self);
 
   if (batch_dialog_watches (self)) {
-    if (*watch && !(g_path_is_absolute (watch) && g_file_test (watch, G_FILE_TEST_IS_DIR))) {
-      td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", watch);
-      return FALSE;
-    }
+    if (*watch && !(g_path_is_absolute (watch) && g_file_test (watch, G_FILE_TEST_IS_DIR)))
+      return td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", watch);
     return !*folder || batch_dialog_check_folder (folder, error);
   }
   g_auto (GStrv) outputs

@@ -94,12 +94,10 @@ lab_pictures_subtract (gpointer user, TdLatestRun *run, GCancellable *cancellabl
   const Pair *pair = user;
   g_autoptr (TdImage) plain = td_image_difference (pair->a, pair->b);
 
-  if (!plain) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  _ ("A is %u × %u pixels and B %u × %u: they have no difference"), pair->a->width,
-                  pair->a->height, pair->b->width, pair->b->height);
-    return NULL;
-  }
+  if (!plain)
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              _ ("A is %u × %u pixels and B %u × %u: they have no difference"),
+                              pair->a->width, pair->a->height, pair->b->width, pair->b->height);
   if (pair->divide == 1)
     return g_steal_pointer (&plain);
   const gsize n = (gsize) plain->width * plain->height;

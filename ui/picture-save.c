@@ -52,9 +52,8 @@ save_png (const TdImage *image, const TdStyle *style, const GArray *marks, const
                                                            GDK_MEMORY_DEFAULT, bytes, stride);
   if (gdk_texture_save_to_png (texture, path))
     return TRUE;
-  td_set_error (error, TD_ERROR_BAD_FILE,
-                _ ("“%s” cannot be written: choose a folder that you may write to"), path);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_BAD_FILE,
+                       _ ("“%s” cannot be written: choose a folder that you may write to"), path);
 }
 
 gboolean

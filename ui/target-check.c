@@ -54,9 +54,9 @@ td_target_check_room (const char *path, guint64 bytes, GError **error)
   g_autofree char *folder = g_path_get_dirname (path);
   g_autofree char *need = g_format_size (bytes);
   g_autofree char *have = g_format_size (available);
-  td_set_error (error, TD_ERROR_IO,
-                _ ("The volume takes %s, and %s has only %s free; free some space, choose another "
-                   "folder, or take fewer bits a sample"),
-                need, folder, have);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_IO,
+      _ ("The volume takes %s, and %s has only %s free; free some space, choose another "
+         "folder, or take fewer bits a sample"),
+      need, folder, have);
 }

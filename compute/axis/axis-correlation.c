@@ -155,10 +155,9 @@ energy_at (const Group *group, guint n, double place)
 static gboolean
 no_memory (const Correlation *self, GError **error)
 {
-  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                "There is no memory to correlate %u views of %u columns", self->input->n_views,
-                self->input->n_columns);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                       "There is no memory to correlate %u views of %u columns",
+                       self->input->n_views, self->input->n_columns);
 }
 
 static gboolean
@@ -268,12 +267,10 @@ axis_correlation_refine (const Correlation *self, double slope_px, TdAxisEstimat
   TdAxisMatch match
       = { .centre_px = estimate->centre_px, .drift_px = slope_px * first_off_rad / 2 };
 
-  if (!likeness) {
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                  "There is no memory to compare %u views of %u columns", input->n_views,
-                  input->n_columns);
-    return FALSE;
-  }
+  if (!likeness)
+    return td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                         "There is no memory to compare %u views of %u columns", input->n_views,
+                         input->n_columns);
   if (!td_axis_likeness_climb (likeness, &match, input->cancellable, error))
     return FALSE;
   estimate->centre_px = match.centre_px;

@@ -112,10 +112,9 @@ make_weights (const Halves *self, const float *rows, guint n_views)
 static gboolean
 axis_fourier_no_memory (const Halves *self, guint n_views, GError **error)
 {
-  td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                "There is no memory to transform %u views of %u columns", n_views,
-                self->input->n_columns);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                       "There is no memory to transform %u views of %u columns", n_views,
+                       self->input->n_columns);
 }
 
 /* @rows: of @n views in rising order. */

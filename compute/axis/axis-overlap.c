@@ -131,11 +131,9 @@ turn_init (Turn *turn, const TdAxisInput *input, GError **error)
   *turn = (Turn) { .n_views = 2 * half, .n_columns = input->n_columns };
   turn->known = g_new0 (gboolean, turn->n_views);
   turn->values = g_try_new0 (float, (gsize) turn->n_views * turn->n_columns);
-  if (!turn->values) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory to compare the views of row %u",
-                  input->row);
-    return FALSE;
-  }
+  if (!turn->values)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "There is no memory to compare the views of row %u", input->row);
   for (guint v = 0; v < turn->n_views; v++) {
     const double angle = places[0].angle + 2 * G_PI * v / turn->n_views;
     while (at + 1 < n && places[at + 1].angle <= angle + 1e-9)
@@ -175,10 +173,8 @@ remove_slow (Turn *turn, GError **error)
   g_autofree float *out = g_try_new0 (float, (gsize) n * turn->n_columns);
   guint count = 0;
 
-  if (!out) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory to compare opposite views");
-    return FALSE;
-  }
+  if (!out)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory to compare opposite views");
   for (guint v = 0; v < 2 * reach + 1; v++)
     axis_overlap_add_view (turn, (n - reach + v) % n, 1, sums, &count);
   for (guint v = 0; v < n; v++) {

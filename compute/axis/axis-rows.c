@@ -56,12 +56,10 @@ td_axis_rows_new (const TdRowSource *source, const TdAxisOptions *options, GErro
     first = options->row_first;
     end = options->row_end;
   }
-  if (first >= end || end > facts->n_rows) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "Rows %u:%u are not on the detector, which has rows 0 to %u ({rows})", first, end,
-                  facts->n_rows - 1);
-    return NULL;
-  }
+  if (first >= end || end > facts->n_rows)
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              "Rows %u:%u are not on the detector, which has rows 0 to %u ({rows})",
+                              first, end, facts->n_rows - 1);
   self->scan = td_scan_ref (source->scan);
   self->tried = (TdRowRange) { first, end - first };
   self->count = MIN (wanted, self->tried.count);

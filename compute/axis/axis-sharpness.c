@@ -132,11 +132,10 @@ trials_init (Trials *trials, const TdAxisInput *input, guint most, TdAxisQuality
     trials->angles_rad[v] = input->angles_rad[v * every];
   trials->sinogram = td_axis_bin (input->sinogram, n_views, (gsize) every * input->n_columns,
                                   input->n_columns, 1, by);
-  if (!trials->sinogram) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory to bin %u views of %u columns",
-                  n_views, input->n_columns);
-    return FALSE;
-  }
+  if (!trials->sinogram)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "There is no memory to bin %u views of %u columns", n_views,
+                         input->n_columns);
   trials->binned.sinogram = trials->sinogram;
   trials->binned.angles_rad = trials->angles_rad;
   trials->binned.n_views = n_views;
@@ -235,11 +234,9 @@ run_each (Trials *trials, TdAxisCurve *curve, double radius, GError **error)
   g_autofree float *pixels = g_try_new (float, (gsize) batch *side *side);
   g_autofree double *centres = g_new (double, batch);
 
-  if (!pixels) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory for %u trial slices of %u × %u",
-                  batch, side, side);
-    return FALSE;
-  }
+  if (!pixels)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "There is no memory for %u trial slices of %u × %u", batch, side, side);
   td_axis_slices_see (trials->slices, INFINITY, -INFINITY);
   for (guint first = 0; first < curve->n; first += batch) {
     guint count = MIN (batch, curve->n - first);

@@ -86,12 +86,10 @@ td_axis_slices_new (const TdAxisInput *input, double cutoff, double disc, GError
   self->batch = (guint) CLAMP (BATCH_BYTES / one, 1, MOST_AT_ONCE);
   self->spectrum = td_axis_spectrum_new (input->sinogram, input->n_views, input->n_columns, TRUE);
   self->shifted = g_try_malloc (self->batch * row_bytes * input->n_views);
-  if (!self->spectrum || !self->shifted || !axis_slices_filter_rows (self->spectrum, cutoff)) {
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                  "There is no memory to filter %u views of %u columns", input->n_views,
-                  input->n_columns);
-    return NULL;
-  }
+  if (!self->spectrum || !self->shifted || !axis_slices_filter_rows (self->spectrum, cutoff))
+    return td_set_error_null (error, TD_ERROR_DEVICE_MEMORY,
+                              "There is no memory to filter %u views of %u columns", input->n_views,
+                              input->n_columns);
   if (!make_projector (self, disc, error) || !(self->queue = td_queue_new (input->device, error)))
     return NULL;
   self->sinograms = td_buffer_new (input->device, self->batch * row_bytes * input->n_views, error);
@@ -201,10 +199,9 @@ td_axis_trial_slices (const TdRowSource *source, guint row, const double *centre
   const gsize pixels = (gsize) facts->n_columns * facts->n_columns;
   const guint batch = td_axis_slices_batch (slices);
   g_autofree float *out = g_try_malloc_n (n, pixels * sizeof (float));
-  if (!out) {
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory for %u trial slices", n);
-    return NULL;
-  }
+  if (!out)
+    return td_set_error_null (error, TD_ERROR_DEVICE_MEMORY,
+                              "There is no memory for %u trial slices", n);
   for (guint first = 0; first < n; first += batch)
     if (!td_axis_slices_run (slices, centres_px + first, MIN (batch, n - first),
                              out + first * pixels, error))

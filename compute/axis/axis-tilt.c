@@ -270,10 +270,9 @@ axis_tilt_look (Search *self, const TdAxisLine *line, TdAxisTilt *said, double *
   g_autofree double *response = td_axis_response (self->sheared, rows, n);
   g_autoptr (TdAxisLikeness) likeness
       = response ? td_axis_likeness_new (self->sheared, n, pairs, response) : NULL;
-  if (!likeness) {
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory to compare %u rows", rows);
-    return FALSE;
-  }
+  if (!likeness)
+    return td_set_error (error, TD_ERROR_DEVICE_MEMORY, "There is no memory to compare %u rows",
+                         rows);
   const double first = self->places[0] - line->middle_row;
   TdAxisMatch match = { .centre_px = line->centre_px, .drift_px = line->slope * first };
   if (!td_axis_likeness_climb (likeness, &match, self->cancellable, error))

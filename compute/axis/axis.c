@@ -148,14 +148,12 @@ axis_check (const TdScanFacts *facts, Search *search, GError **error)
   const TdAxisOptions *options = search->options;
   double middle = (facts->n_columns - 1) / 2.0, reach = REACH * facts->n_columns;
 
-  if (facts->geometry.beam != TD_BEAM_PARALLEL) {
-    td_set_error (
+  if (facts->geometry.beam != TD_BEAM_PARALLEL)
+    return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         "“%s” was taken with a fan or cone beam, whose axis is part of the geometry; this "
         "search is for parallel beams",
         facts->title ? facts->title : facts->path);
-    return FALSE;
-  }
   search->first_px = middle - reach;
   search->last_px = middle + reach;
   if (options && (options->search_first_px != 0 || options->search_last_px != 0)) {
@@ -164,14 +162,12 @@ axis_check (const TdScanFacts *facts, Search *search, GError **error)
     search->stated = TRUE;
   }
   if (!(search->first_px < search->last_px) || search->first_px < -(double) facts->n_columns
-      || search->last_px > 2.0 * facts->n_columns) {
-    td_set_error (
+      || search->last_px > 2.0 * facts->n_columns)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "The range %g:%g to search for the axis is not a rising range of columns near the "
         "detector's, 0 to %u ({range})",
         search->first_px, search->last_px, facts->n_columns - 1);
-    return FALSE;
-  }
   search->methods = choose_methods (search, options ? options->methods : 0, error);
   return search->methods != 0;
 }

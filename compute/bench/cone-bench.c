@@ -82,11 +82,9 @@ td_cone_bench_new (TdDevice *device, const TdConeBenchSpec *spec, GError **error
     bench->views[i] = i;
   const guint64 bytes = projection_floats (bench) * sizeof (float);
   bench->projections = g_try_malloc (bytes);
-  if (!bench->projections) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for %" PRIu64 " MiB of projections.",
-                  bytes >> 20);
-    return NULL;
-  }
+  if (!bench->projections)
+    return td_set_error_null (error, TD_ERROR_IO,
+                              "Not enough memory for %" PRIu64 " MiB of projections.", bytes >> 20);
   td_random_noise (bench->projections, projection_floats (bench), 0);
   bench->rows = td_buffer_new (device, bytes, error);
   bench->volume = bench->rows
@@ -179,10 +177,8 @@ td_cone_bench_run (TdConeBench *bench, const TdConeFamily *family, TdPrecision p
   const char *why = family->unsupported (&bench->task, precision, td_device_info (bench->device));
   const TdConeLimits limits = { spec->n_views, spec->n_columns, spec->slices, precision };
 
-  if (why) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "%s: %s", family->name, why);
-    return FALSE;
-  }
+  if (why)
+    return td_set_error (error, TD_ERROR_UNSUPPORTED, "%s: %s", family->name, why);
   g_autoptr (TdConeProjector) projector
       = td_cone_projector_new (family, bench->device, &bench->task, &limits, error);
   if (!projector)

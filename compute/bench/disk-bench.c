@@ -46,8 +46,7 @@ storage_open_window (Transfer *t, guint64 bytes, guint threads, GError **error)
   if (code == 0)
     return TRUE;
   g_clear_pointer (&t->room, td_file_room_free);
-  td_output_set_error (error, t->folder, code);
-  return FALSE;
+  return td_output_set_error (error, t->folder, code);
 }
 
 static void
@@ -115,10 +114,8 @@ storage_open (Transfer *t, guint n_files, GError **error)
     g_autofree char *path = g_build_filename (t->folder, "tomodesk-bench-XXXXXX", NULL);
 
     t->files[t->n_files] = g_mkstemp_full (path, O_RDWR | O_CLOEXEC, 0600);
-    if (t->files[t->n_files] < 0) {
-      td_output_set_error (error, t->folder, errno);
-      return FALSE;
-    }
+    if (t->files[t->n_files] < 0)
+      return td_output_set_error (error, t->folder, errno);
     g_unlink (path);
   }
   return TRUE;

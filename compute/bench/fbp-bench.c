@@ -27,11 +27,9 @@ fbp_bench_noise_scan (const TdFbpBenchSpec *spec, GError **error)
     .centre_px = NAN,
   };
 
-  if (!projections) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for %" PRIu64 " MiB of projections",
-                  n >> 18);
-    return NULL;
-  }
+  if (!projections)
+    return td_set_error_null (error, TD_ERROR_IO,
+                              "Not enough memory for %" PRIu64 " MiB of projections", n >> 18);
   for (guint i = 0; i < spec->n_views; i++)
     angles[i] = G_PI * i / spec->n_views;
   td_random_noise (projections, n, 0);

@@ -52,10 +52,9 @@ map_memory (guint64 bytes, GError **error)
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-  if (memory == MAP_FAILED) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for %" PRIu64 " MiB.", bytes >> 20);
-    return NULL;
-  }
+  if (memory == MAP_FAILED)
+    return td_set_error_null (error, TD_ERROR_IO, "Not enough memory for %" PRIu64 " MiB.",
+                              bytes >> 20);
   madvise (memory, bytes, MADV_HUGEPAGE);
   return memory;
 }

@@ -148,10 +148,9 @@ td_unit_rates_measure (TdDevice *device, TdUnitRates *rates, GError **error)
   g_auto (Bench) bench = { .device = device };
 
   *rates = (TdUnitRates) { 0 };
-  if (info->host_pointers || info->max_group_size < GROUP) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "there is no performance model for %s", info->name);
-    return FALSE;
-  }
+  if (info->host_pointers || info->max_group_size < GROUP)
+    return td_set_error (error, TD_ERROR_UNSUPPORTED, "there is no performance model for %s",
+                         info->name);
   bench.queue = td_queue_new (device, error);
   if (!bench.queue)
     return FALSE;

@@ -76,16 +76,16 @@ td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision pre
       return families[i];
   }
   if (automatic || why)
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "Cone-beam back-projection \"%s\" cannot run on %s: %p. Choose another kernel, "
-                  "precision or device.",
-                  automatic ? "auto" : name, info->name, td_message_unpack (why));
-  else
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "There is no cone-beam back-projection \"%s\"; there are host, turned, texture, "
-                  "arithmetic and standard.",
-                  name);
-  return NULL;
+    return td_set_error_null (
+        error, TD_ERROR_UNSUPPORTED,
+        "Cone-beam back-projection \"%s\" cannot run on %s: %p. Choose another kernel, "
+        "precision or device.",
+        automatic ? "auto" : name, info->name, td_message_unpack (why));
+  return td_set_error_null (
+      error, TD_ERROR_NOT_FOUND,
+      "There is no cone-beam back-projection \"%s\"; there are host, turned, texture, "
+      "arithmetic and standard.",
+      name);
 }
 
 TdConeProjector *
@@ -112,12 +112,10 @@ td_cone_projector_add (TdConeProjector *projector, TdQueue *queue, const TdConeB
   g_return_val_if_fail (queue->device == projector->device->hardware, FALSE);
   g_return_val_if_fail (slab->n_slices > 0 && slab->n_slices <= limits->max_slices, FALSE);
   if (batch->n_views % projector->symmetric_views != 0 || batch->n_views > limits->max_views
-      || batch->rows.count > limits->max_rows) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG,
-                  "A batch of %u views of %u rows does not fit the projector (%u, %u).",
-                  batch->n_views, batch->rows.count, limits->max_views, limits->max_rows);
-    return FALSE;
-  }
+      || batch->rows.count > limits->max_rows)
+    return td_set_error (error, TD_ERROR_DEVICE_BUG,
+                         "A batch of %u views of %u rows does not fit the projector (%u, %u).",
+                         batch->n_views, batch->rows.count, limits->max_views, limits->max_rows);
   return projector->family->add (projector, queue, batch, slab, cancellable, error);
 }
 

@@ -230,13 +230,11 @@ td_cone_filter_new (TdDevice *device, const TdConeTask *task, const TdGeometry *
   filter->u_middle = (task->n_measured - 1) / 2.0;
   filter->v_middle = (task->n_rows - 1) / 2.0;
   filter->shares = task->redundancy;
-  if (lines > G_MAXINT) {
-    td_set_error (
+  if (lines > G_MAXINT)
+    return td_set_error_null (
         error, TD_ERROR_TOO_LARGE,
         "A slab of %u rows of %u views has more than 2^31 lines; use a smaller memory limit.",
         max_rows, task->n_views);
-    return NULL;
-  }
   if (!cone_filter_make_tables (filter, task, geometry, angles_rad, error))
     return NULL;
   filter->program = td_program_build (device, "cone-weight", NULL, error);

@@ -235,18 +235,14 @@ cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const T
   gboolean ok = TRUE;
 
   general->view_stride = (gsize) general->pitch * (given->rows.count + 3);
-  if (general->view_stride > G_MAXINT) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "A view of %u × %u pixels is too large.",
-                  task->n_columns, given->rows.count);
-    return FALSE;
-  }
+  if (general->view_stride > G_MAXINT)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "A view of %u × %u pixels is too large.",
+                         task->n_columns, given->rows.count);
   general->views = work.views
       = g_try_new0 (float, general->view_stride *TD_CONE_BATCH + TD_CONE_AHEAD);
-  if (!work.views) {
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY, "Not enough memory for %u views at once.",
-                  TD_CONE_BATCH);
-    return FALSE;
-  }
+  if (!work.views)
+    return td_set_error (error, TD_ERROR_DEVICE_MEMORY, "Not enough memory for %u views at once.",
+                         TD_CONE_BATCH);
   for (guint view = 0; ok && view < given->n_views; view += TD_CONE_BATCH) {
     general->numbers = given->views + view;
     general->n_views = MIN (TD_CONE_BATCH, given->n_views - view);

@@ -49,14 +49,12 @@ cone_task_fill_matrices (TdConeTask *task, const TdGeometry *geometry, const dou
       memcpy (matrix, geometry->view_matrices + 12 * (gsize) view, 12 * sizeof *matrix);
     else
       td_cone_matrix (geometry, angles_rad[view], task->n_columns, task->n_rows, matrix);
-    if (!td_cone_matrix_normalise (matrix)) {
-      td_set_error (
+    if (!td_cone_matrix_normalise (matrix))
+      return td_set_error (
           error, TD_ERROR_INVALID,
           "The projection matrix of view %u puts the rotation axis into the source's plane; "
           "check the geometry file.",
           view);
-      return FALSE;
-    }
   }
   return TRUE;
 }
@@ -64,30 +62,25 @@ cone_task_fill_matrices (TdConeTask *task, const TdGeometry *geometry, const dou
 static gboolean
 check_geometry (const TdGeometry *geometry, const double *angles_rad, guint n_views, GError **error)
 {
-  if (!geometry->view_matrices && !angles_rad) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "Filtered projections need a projection matrix for every view.");
-    return FALSE;
-  }
-  if (geometry->view_matrices && geometry->n_view_matrices != n_views) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "The geometry describes %u views, but the scan has %u; give the geometry of this "
-                  "scan.",
-                  geometry->n_view_matrices, n_views);
-    return FALSE;
-  }
+  if (!geometry->view_matrices && !angles_rad)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "Filtered projections need a projection matrix for every view.");
+  if (geometry->view_matrices && geometry->n_view_matrices != n_views)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "The geometry describes %u views, but the scan has %u; give the geometry of this "
+        "scan.",
+        geometry->n_view_matrices, n_views);
   if (!geometry->view_matrices
       && (!(geometry->source_axis_mm > 0)
           || !(geometry->source_detector_mm > geometry->source_axis_mm)
-          || !(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0))) {
-    td_set_error (
+          || !(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0)))
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "A cone-beam reconstruction needs the pixel size, a source-axis distance above 0 and "
         "a larger source-detector distance (found pixel %g mm, %g mm and %g mm); give them "
         "with {pixel-mm}, {sod-mm} and {sdd-mm} or a geometry file.",
         geometry->pixel_width_mm, geometry->source_axis_mm, geometry->source_detector_mm);
-    return FALSE;
-  }
   return TRUE;
 }
 

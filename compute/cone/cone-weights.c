@@ -103,14 +103,12 @@ cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n
     TdConeFan fan;
 
     if (!td_cone_view_matrix (geometry, angles_rad, view, n_columns, n_rows, matrix)
-        || !td_cone_fan (matrix, &fan)) {
-      td_set_error (
+        || !td_cone_fan (matrix, &fan))
+      return td_set_error (
           error, TD_ERROR_INVALID,
           "View %u's projection matrix says of no source that turns about the axis; check the "
           "geometry.",
           view);
-      return FALSE;
-    }
     if (view == 0)
       reach->axis_column = matrix[3];
     cone_weights_reach_of (&fan, n_columns, n_rows, reach);
@@ -184,14 +182,13 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
   if (!cone_weights_look (geometry, angles_rad, n_views, n_columns, n_rows, &reach, error))
     return FALSE;
   const double axis_column = reach.axis_column;
-  if (!(axis_column > -0.5 && axis_column < n_columns - 0.5)) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "The axis is projected to column %.1f, beside the detector's %u columns, so that "
-                  "nothing is "
-                  "measured about it; mend the centre or the geometry.",
-                  axis_column, n_columns);
-    return FALSE;
-  }
+  if (!(axis_column > -0.5 && axis_column < n_columns - 0.5))
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "The axis is projected to column %.1f, beside the detector's %u columns, so that "
+        "nothing is "
+        "measured about it; mend the centre or the geometry.",
+        axis_column, n_columns);
   find_arc (angles_rad, n_views, &arc);
 
   *redundancy = (TdRedundancy) { .kind = TD_REDUNDANCY_FULL };
@@ -206,12 +203,11 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
     redundancy->overscan_rad = (arc.range - G_PI) / 2;
     redundancy->first_rad = arc.first;
   } else {
-    td_set_error (
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "The views cover %.1f degrees; this geometry needs at least %.1f (180 and the fan "
         "angle) or a full turn. Check the angles, or crop the detector.",
         arc.range * 180 / G_PI, (G_PI + 2 * reach.widest) * 180 / G_PI);
-    return FALSE;
   }
   redundancy->by_row = reach.slope > LEAST_SLOPE;
   return TRUE;

@@ -64,11 +64,9 @@ td_cuda_load_symbols (void *library, const char *const *names, void **pointers, 
 {
   for (guint i = 0; i < count; i++) {
     pointers[i] = dlsym (library, names[i]);
-    if (!pointers[i]) {
-      td_set_error (error, TD_ERROR_UNSUPPORTED,
-                    "the NVIDIA library is too old or damaged: it has no %s", names[i]);
-      return FALSE;
-    }
+    if (!pointers[i])
+      return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                           "the NVIDIA library is too old or damaged: it has no %s", names[i]);
   }
   return TRUE;
 }
@@ -84,28 +82,24 @@ load_driver (TdCuDriver *driver, GError **error)
   const char *text = NULL, *name = NULL;
   void *library = td_cuda_open_library (names, NULL);
 
-  if (!library) {
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "no NVIDIA driver on this computer (libcuda.so.1 is not installed)");
-    return FALSE;
-  }
+  if (!library)
+    return td_set_error (error, TD_ERROR_NOT_FOUND,
+                         "no NVIDIA driver on this computer (libcuda.so.1 is not installed)");
   if (!td_cuda_load_symbols (library, driver_names, (void **) driver, G_N_ELEMENTS (driver_names),
                              error))
     return FALSE;
   TdCuResult result = driver->init (0);
-  if (result == TD_CU_NO_DEVICE) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "the NVIDIA driver is installed, but it sees no card");
-    return FALSE;
-  }
+  if (result == TD_CU_NO_DEVICE)
+    return td_set_error (error, TD_ERROR_NOT_FOUND,
+                         "the NVIDIA driver is installed, but it sees no card");
   if (result != 0) {
     driver->error_string (result, &text);
     driver->error_name (result, &name);
-    td_set_error (
+    return td_set_error (
         error, TD_ERROR_DEVICE_LOST,
         "the NVIDIA driver does not start: %s (%s, %d); reinstalling it or restarting the "
         "computer after an update usually mends that",
         text ? text : "?", name ? name : "?", result);
-    return FALSE;
   }
   driver->driver_version (&driver->version);
   return TRUE;
@@ -135,10 +129,8 @@ load_cufft (TdCufft *cufft, GError **error)
   const char *const names[] = { "libcufft.so.12", "libcufft.so.11", "libcufft.so.10", NULL };
   void *library = td_cuda_open_library (names, error);
 
-  if (!library) {
-    td_prefix_error (error, "no Fourier transforms through CUDA: ");
-    return FALSE;
-  }
+  if (!library)
+    return td_prefix_error (error, "no Fourier transforms through CUDA: ");
   return td_cuda_load_symbols (library, cufft_names, (void **) cufft, G_N_ELEMENTS (cufft_names),
                                error);
 }

@@ -101,10 +101,9 @@ cuda_check (CudaDevice *device, TdCuResult result, const char *doing, GError **e
     return TRUE;
   device->cu->error_string (result, &text);
   device->cu->error_name (result, &name);
-  td_set_error (error, class_of (result), "could not %p: %s (%s, %d): %p",
-                td_message_unpack (doing), text ? text : "?", name ? name : "?", (int) result,
-                td_message_unpack (cuda_advice (class_of (result))));
-  return FALSE;
+  return td_set_error (error, class_of (result), "could not %p: %s (%s, %d): %p",
+                       td_message_unpack (doing), text ? text : "?", name ? name : "?",
+                       (int) result, td_message_unpack (cuda_advice (class_of (result))));
 }
 
 static gboolean
@@ -656,10 +655,8 @@ cuda_program_kernel (TdProgram *base, const char *name, TdKernel **out, GError *
                             N_ ("find a kernel in its program"), error);
   if (ok)
     allow_shared_memory (device, function);
-  if (!cuda_leave (device, ok)) {
-    td_prefix_error (error, "%s: ", name);
-    return FALSE;
-  }
+  if (!cuda_leave (device, ok))
+    return td_prefix_error (error, "%s: ", name);
   kernel = g_new0 (CudaKernel, 1);
   kernel->device = device;
   kernel->function = function;
@@ -717,10 +714,9 @@ cuda_launch (TdQueue *queue, TdKernel *base, const guint groups[3], const guint 
   CudaDevice *device = kernel->device;
   void *parameters[64] = { NULL };
 
-  if (n_args > G_N_ELEMENTS (parameters)) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "%s: %u arguments are too many", base->name, n_args);
-    return FALSE;
-  }
+  if (n_args > G_N_ELEMENTS (parameters))
+    return td_set_error (error, TD_ERROR_DEVICE_BUG, "%s: %u arguments are too many", base->name,
+                         n_args);
   guint shared_bytes = cuda_collect_arguments (args, n_args, parameters);
   gboolean ok
       = cuda_do (device,
@@ -750,13 +746,11 @@ cuda_fft_check (TdCufftResult result, const char *doing, GError **error)
   if (result == 0)
     return TRUE;
   if (result == TD_CUFFT_ALLOC_FAILED)
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                  "cuFFT could not %p (error %d): the card's memory is full",
-                  td_message_unpack (doing), result);
-  else
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "cuFFT could not %p (error %d)",
-                  td_message_unpack (doing), result);
-  return FALSE;
+    return td_set_error (error, TD_ERROR_DEVICE_MEMORY,
+                         "cuFFT could not %p (error %d): the card's memory is full",
+                         td_message_unpack (doing), result);
+  return td_set_error (error, TD_ERROR_DEVICE_BUG, "cuFFT could not %p (error %d)",
+                       td_message_unpack (doing), result);
 }
 
 static gboolean
@@ -1047,11 +1041,9 @@ td_cuda_open (guint index, TdDevice **out, GError **error)
 
   if (!cu)
     return FALSE;
-  if (cu->device_get (&card, index) != 0) {
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "there is no device cuda:%u; 'tomodesk-cli devices' lists them", index);
-    return FALSE;
-  }
+  if (cu->device_get (&card, index) != 0)
+    return td_set_error (error, TD_ERROR_NOT_FOUND,
+                         "there is no device cuda:%u; 'tomodesk-cli devices' lists them", index);
   const TdNvrtc *nvrtc = td_nvrtc_for_arch (card_arch (cu, card), error);
   if (!nvrtc)
     return FALSE;

@@ -10,10 +10,9 @@ enum { COUNT = 4099, LENGTH = 60, BATCH = 3 };
 static gboolean
 device_check_wrong (const char *what, GError **error)
 {
-  td_set_error (error, TD_ERROR_DEVICE_BUG,
-                "%p come out wrong; use another device or update its driver",
-                td_message_unpack (what));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_DEVICE_BUG,
+                       "%p come out wrong; use another device or update its driver",
+                       td_message_unpack (what));
 }
 
 static gboolean

@@ -128,17 +128,13 @@ td_device_open (const char *id, GError **error)
   if (!id || g_str_equal (id, "auto"))
     id = chosen = device_list_choose ();
   const TdDeviceApi *api = parse_id (id, &index);
-  if (!api) {
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "there is no device '%s'; 'tomodesk-cli devices' lists them", id);
-    return NULL;
-  }
+  if (!api)
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+                              "there is no device '%s'; 'tomodesk-cli devices' lists them", id);
   const char *reason = device_list_unsound (api);
-  if (reason) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "the device %s cannot be used: %p", id,
-                  td_message_unpack (reason));
-    return NULL;
-  }
+  if (reason)
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND, "the device %s cannot be used: %p", id,
+                              td_message_unpack (reason));
   key = g_strdup_printf ("%s:%u", api->name, index);
 
   g_mutex_lock (&registry_lock);

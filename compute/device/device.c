@@ -78,8 +78,7 @@ device_object_free (TdDevice *device)
 static gboolean
 device_failed (TdDevice *device, GError **error)
 {
-  td_prefix_error (error, "%s (%s): ", device->info.name, device->info.id);
-  return FALSE;
+  return td_prefix_error (error, "%s (%s): ", device->info.name, device->info.id);
 }
 
 const TdDeviceInfo *
@@ -255,12 +254,10 @@ texture_bytes (const TdTextureSpec *spec)
 static gboolean
 texture_check (const TdDeviceInfo *info, const TdTextureSpec *spec, GError **error)
 {
-  if (spec->texel >= TD_TEXEL_COUNT || !spec->width || !spec->height) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "a texture without texels was asked for");
-    return FALSE;
-  }
-  if (!(info->texels & (1u << spec->texel)) || (spec->linear && !info->texture_linear)) {
-    td_set_error (
+  if (spec->texel >= TD_TEXEL_COUNT || !spec->width || !spec->height)
+    return td_set_error (error, TD_ERROR_DEVICE_BUG, "a texture without texels was asked for");
+  if (!(info->texels & (1u << spec->texel)) || (spec->linear && !info->texture_linear))
+    return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         spec->linear
             ? N_ ("no textures with %u × %u-bit texels and linear filtering here; choose another "
@@ -268,17 +265,13 @@ texture_check (const TdDeviceInfo *info, const TdTextureSpec *spec, GError **err
             : N_ ("no textures with %u × %u-bit texels here; choose another kernel family"),
         td_texel_channels (spec->texel),
         (guint) (8 * td_texel_bytes (spec->texel) / td_texel_channels (spec->texel)));
-    return FALSE;
-  }
   if (spec->width > info->texture_max[0] || spec->height > info->texture_max[1]
-      || spec->layers > info->texture_max_layers) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "a texture of %" PRIu64 " × %" PRIu64 " × %" PRIu64
-                  " is larger than this device's %" PRIu64 " × %" PRIu64 " × %" PRIu64,
-                  spec->width, spec->height, spec->layers, info->texture_max[0],
-                  info->texture_max[1], info->texture_max_layers);
-    return FALSE;
-  }
+      || spec->layers > info->texture_max_layers)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "a texture of %" PRIu64 " × %" PRIu64 " × %" PRIu64
+                         " is larger than this device's %" PRIu64 " × %" PRIu64 " × %" PRIu64,
+                         spec->width, spec->height, spec->layers, info->texture_max[0],
+                         info->texture_max[1], info->texture_max_layers);
   return TRUE;
 }
 
@@ -624,10 +617,8 @@ device_program_build (TdDevice *device, const char *name, const char *const *def
 
   if (device->ops->dialect) {
     source = td_kernel_source_expand (name, device->ops->dialect);
-    if (!source) {
-      td_set_error (error, TD_ERROR_DEVICE_BUG, "there is no kernel source '%s'", name);
-      return NULL;
-    }
+    if (!source)
+      return td_set_error_null (error, TD_ERROR_DEVICE_BUG, "there is no kernel source '%s'", name);
   }
   g_atomic_int_inc (&device->building);
   const gboolean built

@@ -72,10 +72,9 @@ host_device_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GErr
 
   if (!memory) {
     g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                  "no %s of memory free; close other programs or compute fewer slices at once",
-                  size);
-    return FALSE;
+    return td_set_error (
+        error, TD_ERROR_DEVICE_MEMORY,
+        "no %s of memory free; close other programs or compute fewer slices at once", size);
   }
   HostBuffer *self = g_new0 (HostBuffer, 1);
   self->memory = memory;
@@ -210,8 +209,7 @@ event_free (TdEvent *event)
 static gboolean
 texture_new (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture, GError **error)
 {
-  td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
-  return FALSE;
+  return td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
 }
 
 static void
@@ -223,8 +221,7 @@ static gboolean
 texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
                guint64 offset, GError **error)
 {
-  td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
-  return FALSE;
+  return td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
 }
 
 /* ── Programs ── */
@@ -270,12 +267,10 @@ host_program_build (TdDevice *device, const char *name, const char *source,
 
   while (found->source && !g_str_equal (found->source, name))
     found++;
-  if (!found->source || defines[0]) {
-    td_set_error (error, TD_ERROR_DEVICE_BUILD,
-                  "the program '%s' (%s) is not among those compiled for the host", name,
-                  defines[0] ? defines[0] : "");
-    return FALSE;
-  }
+  if (!found->source || defines[0])
+    return td_set_error (error, TD_ERROR_DEVICE_BUILD,
+                         "the program '%s' (%s) is not among those compiled for the host", name,
+                         defines[0] ? defines[0] : "");
   HostProgram *self = g_new0 (HostProgram, 1);
   self->kernels = found->kernels;
   *program = &self->base;
@@ -295,10 +290,8 @@ host_program_kernel (TdProgram *program, const char *name, TdKernel **kernel, GE
 
   while (found->name && !g_str_equal (found->name, name))
     found++;
-  if (!found->name) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "there is no kernel '%s'", name);
-    return FALSE;
-  }
+  if (!found->name)
+    return td_set_error (error, TD_ERROR_DEVICE_BUG, "there is no kernel '%s'", name);
   HostKernel *self = g_new0 (HostKernel, 1);
   self->code = found;
   *kernel = &self->base;
@@ -325,20 +318,16 @@ host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n
 {
   const TdHostKernel *code = launch->code;
 
-  if (n_args != code->n_args || n_args > G_N_ELEMENTS (launch->args)) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG, "%s takes %u arguments, not %u", code->name,
-                  code->n_args, n_args);
-    return FALSE;
-  }
+  if (n_args != code->n_args || n_args > G_N_ELEMENTS (launch->args))
+    return td_set_error (error, TD_ERROR_DEVICE_BUG, "%s takes %u arguments, not %u", code->name,
+                         code->n_args, n_args);
   for (guint i = 0; i < n_args; i++) {
     gboolean is_buffer = args[i].kind == TD_ARG_BUFFER_KIND;
     gboolean is_value = args[i].kind == TD_ARG_VALUE_KIND;
     if (is_buffer != (code->sizes[i] == 0) || (is_value && args[i].size != code->sizes[i])
-        || (!is_buffer && !is_value)) {
-      td_set_error (error, TD_ERROR_DEVICE_BUG, "%s: argument %u has the wrong type or size",
-                    code->name, i);
-      return FALSE;
-    }
+        || (!is_buffer && !is_value))
+      return td_set_error (error, TD_ERROR_DEVICE_BUG, "%s: argument %u has the wrong type or size",
+                           code->name, i);
     pointers[i] = is_buffer ? td_buffer_map (args[i].buffer) : NULL;
     launch->args[i] = is_buffer ? &pointers[i] : args[i].value;
   }
@@ -398,10 +387,9 @@ host_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guin
   launch.nx = (guint64) groups[0] * local[0];
   launch.ny = (guint64) groups[1] * local[1];
   launch.rows = launch.ny * groups[2] * local[2];
-  if (launch.rows > G_MAXINT32) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "%s: 2^31 rows of work-items or more", kernel->name);
-    return FALSE;
-  }
+  if (launch.rows > G_MAXINT32)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "%s: 2^31 rows of work-items or more",
+                         kernel->name);
   td_parallel_for (host_program_cut (&launch), host_program_run_piece, &launch);
   return TRUE;
 }
@@ -499,10 +487,8 @@ td_host_open (guint index, TdDevice **device, GError **error)
 {
   static const char *const isa_names[] = { "plain C", "AVX2", "AVX-512" };
 
-  if (index != 0) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "there is one host device only, 'host'");
-    return FALSE;
-  }
+  if (index != 0)
+    return td_set_error (error, TD_ERROR_NOT_FOUND, "there is one host device only, 'host'");
   TdDevice *self = g_new0 (TdDevice, 1);
   td_device_init (self, &host_ops);
   self->info = (TdDeviceInfo) {

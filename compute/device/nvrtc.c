@@ -99,13 +99,11 @@ td_nvrtc_for_arch (guint arch, GError **error)
 {
   GPtrArray *all = nvrtc_installed ();
 
-  if (all->len == 0) {
-    td_set_error (
+  if (all->len == 0)
+    return td_set_error_null (
         error, TD_ERROR_NOT_FOUND,
         "NVIDIA's run-time compiler is not installed (libnvrtc.so.13, .12 or .11.2): install "
         "the CUDA toolkit or its nvrtc package, or choose the card's OpenCL device");
-    return NULL;
-  }
   for (guint i = 0; i < all->len; i++)
     if (nvrtc_knows (all->pdata[i], arch))
       return all->pdata[i];
@@ -173,14 +171,12 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const TdNvrtcUnit *unit, GBytes **image,
   NvrtcProgram program = NULL;
   NvrtcResult result;
 
-  if (!cubin && nvrtc->n_archs && (int) arch < nvrtc->archs[0]) {
-    td_set_error (
+  if (!cubin && nvrtc->n_archs && (int) arch < nvrtc->archs[0])
+    return td_set_error (
         error, TD_ERROR_DEVICE_BUILD,
         "%s no longer knows this card (sm_%u): install an older CUDA release's nvrtc beside "
         "it, or choose the card's OpenCL device",
         nvrtc->version, arch);
-    return FALSE;
-  }
   g_ptr_array_add (options, cubin ? g_strdup_printf ("--gpu-architecture=sm_%u", arch)
                                   : g_strdup_printf ("--gpu-architecture=compute_%u", newest));
   g_ptr_array_add (options, g_strdup ("--disable-warnings")); /* unused dialect functions */
@@ -200,10 +196,9 @@ td_nvrtc_compile (const TdNvrtc *nvrtc, const TdNvrtcUnit *unit, GBytes **image,
     nvrtc->api.program_free (&program);
   if (!*image) {
     g_autofree char *errors = first_errors (words);
-    td_set_error (error, TD_ERROR_DEVICE_BUILD, "%s does not build for sm_%u with %s: %s",
-                  unit->name, arch, nvrtc->version,
-                  *errors ? errors : nvrtc->api.error_string (result));
-    return FALSE;
+    return td_set_error (error, TD_ERROR_DEVICE_BUILD, "%s does not build for sm_%u with %s: %s",
+                         unit->name, arch, nvrtc->version,
+                         *errors ? errors : nvrtc->api.error_string (result));
   }
   if (log)
     *log = g_steal_pointer (&words);

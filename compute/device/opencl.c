@@ -85,12 +85,11 @@ opencl_check (cl_int status, const char *what, GError **error)
       code = classes[i].code;
       text = classes[i].text;
     }
-  td_set_error (error, code,
-                code == TD_ERROR_DEVICE_MEMORY
-                    ? N_ ("%p: %p (OpenCL error %d); compute fewer slices at once")
-                    : N_ ("%p: %p (OpenCL error %d)"),
-                td_message_unpack (what), td_message_unpack (text), status);
-  return FALSE;
+  return td_set_error (error, code,
+                       code == TD_ERROR_DEVICE_MEMORY
+                           ? N_ ("%p: %p (OpenCL error %d); compute fewer slices at once")
+                           : N_ ("%p: %p (OpenCL error %d)"),
+                       td_message_unpack (what), td_message_unpack (text), status);
 }
 
 /* ── Device queries ── */
@@ -401,13 +400,12 @@ opencl_queue_free (TdQueue *queue)
 static gboolean
 check_finished (cl_int status, GError **error)
 {
-  if (status == CL_OUT_OF_RESOURCES) {
-    td_set_error (error, TD_ERROR_DEVICE_LOST,
-                  "work on the device was broken off (OpenCL error %d): a kernel ran too long or "
-                  "accessed memory it does not have; use another device or restart",
-                  status);
-    return FALSE;
-  }
+  if (status == CL_OUT_OF_RESOURCES)
+    return td_set_error (
+        error, TD_ERROR_DEVICE_LOST,
+        "work on the device was broken off (OpenCL error %d): a kernel ran too long or "
+        "accessed memory it does not have; use another device or restart",
+        status);
   return opencl_check (status, N_ ("waiting for the device"), error);
 }
 
@@ -1004,10 +1002,9 @@ opencl_fft_make (OpenclFft *self, const TdOpenclFftTask *task, GError **error)
   cl_int status = self->library->make (task, &self->fft);
   if (status != TD_OPENCL_FFT_NO_SIZE)
     return opencl_check (status, N_ ("FFT plan"), error);
-  td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "the device has no FFT of size %u × %u; sizes of factors 2, 3 and 5 work",
-                task->n[0], task->kind == TD_FFT_C2C_2D ? task->n[1] : 1);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                       "the device has no FFT of size %u × %u; sizes of factors 2, 3 and 5 work",
+                       task->n[0], task->kind == TD_FFT_C2C_2D ? task->n[1] : 1);
 }
 
 static void
@@ -1193,19 +1190,16 @@ td_opencl_open (guint index, TdDevice **device, GError **error)
   g_autoptr (GArray) devices = all_devices ();
   cl_int status;
 
-  if (index >= devices->len) {
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  "there is no device 'opencl:%u', only %u OpenCL devices; 'tomodesk-cli devices' "
-                  "lists them",
-                  index, devices->len);
-    return FALSE;
-  }
+  if (index >= devices->len)
+    return td_set_error (
+        error, TD_ERROR_NOT_FOUND,
+        "there is no device 'opencl:%u', only %u OpenCL devices; 'tomodesk-cli devices' "
+        "lists them",
+        index, devices->len);
   cl_device_id found = g_array_index (devices, cl_device_id, index);
-  if (opencl_unusable (found)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "opencl:%u: %p", index,
-                  td_message_unpack (opencl_unusable (found)));
-    return FALSE;
-  }
+  if (opencl_unusable (found))
+    return td_set_error (error, TD_ERROR_UNSUPPORTED, "opencl:%u: %p", index,
+                         td_message_unpack (opencl_unusable (found)));
 
   OpenclDevice *self = g_new0 (OpenclDevice, 1);
   td_device_init (&self->base, &opencl_ops);

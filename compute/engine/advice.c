@@ -352,10 +352,8 @@ advise_beam (TdEngine *engine, GPtrArray *list, TdScan *scan, GCancellable *canc
   const gsize n = (gsize) facts->n_views * facts->n_columns;
   g_autofree float *row = g_try_new (float, n);
 
-  if (!row) {
-    td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory for one row of the scan");
-    return FALSE;
-  }
+  if (!row)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "There is no memory for one row of the scan");
   if (!td_engine_read_rows (engine, scan, facts->n_rows / 2, 1, row, cancellable, error))
     return FALSE;
   const double beam = advice_rank (row, n, 0.99);

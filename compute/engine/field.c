@@ -39,14 +39,12 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
       = turn->n_views > 1 && covered >= LEAST_TURN_RAD && turn->full.largest_gap_rad < G_PI * 0.999;
 
   *field = (TdField) { .columns = facts->n_columns };
-  if (asked == TD_FIELD_HALF && !opposite) {
-    td_set_error (
+  if (asked == TD_FIELD_HALF && !opposite)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "Half acquisition needs views over a full turn, and these cover %.1f of 360 degrees; "
         "take {field-of-view=full}",
         covered * 180 / G_PI);
-    return FALSE;
-  }
   field->wide = asked == TD_FIELD_HALF
                 || (asked == TD_FIELD_AUTO && opposite
                     && (facts->half_acquisition
@@ -56,13 +54,12 @@ td_field_choose (const TdScanFacts *facts, TdFieldOfView asked, const TdAxisLine
   if (!field->wide)
     return TRUE;
   const guint64 columns = td_field_wide_columns (facts, axis);
-  if (columns > WIDEST) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "The rotation axis, column %.2f, is so far from the detector that slices would "
-                  "be %" PRIu64 " pixels wide; mend {centre}, or take {field-of-view=full}",
-                  axis->centre_px, columns);
-    return FALSE;
-  }
+  if (columns > WIDEST)
+    return td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "The rotation axis, column %.2f, is so far from the detector that slices would "
+        "be %" PRIu64 " pixels wide; mend {centre}, or take {field-of-view=full}",
+        axis->centre_px, columns);
   field->columns = (guint) columns;
   return TRUE;
 }

@@ -72,12 +72,10 @@ resolve_slices (TdPlan *plan, GError **error)
     recipe->row_first = 0;
     recipe->row_end = n;
   }
-  if (recipe->row_first >= recipe->row_end || recipe->row_end > n) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "Slices %u:%u are not in the volume, which has slices 0 to %u ({rows})",
-                  recipe->row_first, recipe->row_end, n - 1);
-    return FALSE;
-  }
+  if (recipe->row_first >= recipe->row_end || recipe->row_end > n)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "Slices %u:%u are not in the volume, which has slices 0 to %u ({rows})",
+                         recipe->row_first, recipe->row_end, n - 1);
   plan->facts.first_slice = plan->facts.first_row = recipe->row_first;
   plan->facts.slice_rows = plan->facts.symmetric_views = 1;
   plan->facts.n_slices = recipe->row_end - recipe->row_first;
@@ -99,16 +97,14 @@ resolve_rows (TdPlan *plan, GError **error)
     recipe->row_first = first;
     recipe->row_end = end;
   }
-  if (recipe->row_first >= recipe->row_end || recipe->row_first < first || recipe->row_end > end) {
-    td_set_error (
+  if (recipe->row_first >= recipe->row_end || recipe->row_first < first || recipe->row_end > end)
+    return td_set_error (
         error, TD_ERROR_INVALID, "Rows %u:%u are not %p rows %u to %u ({rows})", recipe->row_first,
         recipe->row_end,
         td_message_new_plain (td_scan_frame_is_plain (frame)
                                   ? N_ ("on the detector, which has")
                                   : N_ ("among those that are left by {crop} and {bin},")),
         first, end - 1);
-    return FALSE;
-  }
   plan->facts.first_slice = (recipe->row_first - first) / bin;
   plan->facts.n_slices = (recipe->row_end - first + bin - 1) / bin - plan->facts.first_slice;
   plan->facts.first_row = first + plan->facts.first_slice * bin;
@@ -149,10 +145,8 @@ check_recipe (TdPlan *plan, GError **error)
   const TdScanFacts *facts = td_scan_facts (plan->scan);
   g_autoptr (TdMessage) reason = td_preparation_unsupported (recipe->steps, recipe->n_steps, facts);
 
-  if (reason) {
-    td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
-    return FALSE;
-  }
+  if (reason)
+    return td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
   if (facts->geometry.beam != TD_BEAM_PARALLEL && recipe->field_of_view != TD_FIELD_AUTO)
     td_plan_note (
         plan,
@@ -213,14 +207,12 @@ check_turn (TdPlan *plan, GError **error)
   TdTurn turn;
 
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
-  if (facts->n_views > 1 && turn.full.repeated == facts->n_views - 1) {
-    td_set_error (
+  if (facts->n_views > 1 && turn.full.repeated == facts->n_views - 1)
+    return td_set_error (
         error, TD_ERROR_ANGLES,
         "All %u views of “%s” are at one angle, %.4g°, from which nothing can be reconstructed; "
         "state the angles of its turn, for example 0:180 ({angles:FILE|FIRST:LAST})",
         facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
-    return FALSE;
-  }
   td_plan_note (plan,
                 plan->recipe.reverse_rotation ? N_ ("Views: %p; taken as turning the other way.")
                                               : N_ ("Views: %p."),
@@ -243,31 +235,26 @@ resolve_views (TdPlan *plan, GError **error)
     *views = (TdViewGroup) { 0, facts->n_views, 1 };
   views->parts = MAX (views->parts, 1);
   if (facts->n_views % views->parts != 0 || views->count % views->parts != 0
-      || (guint64) views->first + views->count / views->parts > facts->n_views / views->parts) {
-    td_set_error (error, TD_ERROR_INVALID, "Views %u to %u are not in the scan, which has %u views",
-                  views->first, views->first + views->count - 1, facts->n_views);
-    return FALSE;
-  }
+      || (guint64) views->first + views->count / views->parts > facts->n_views / views->parts)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "Views %u to %u are not in the scan, which has %u views", views->first,
+                         views->first + views->count - 1, facts->n_views);
   if (views->count == facts->n_views && !plan->gathered)
     return TRUE;
-  if (!plan->method->sums_views) {
-    td_set_error (
+  if (!plan->method->sums_views)
+    return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         "The method \"%s\" cannot add some of the views only: share its slices instead, or "
         "take {method=fdk} for a cone beam",
         plan->method->name);
-    return FALSE;
-  }
   for (guint i = 0; i < recipe->n_steps; i++)
     if (recipe->steps[i].enabled && !td_preparation_skips (&recipe->steps[i], facts)
-        && !td_prepare_step (recipe->steps[i].name, NULL)->by_view) {
-      td_set_error (
+        && !td_prepare_step (recipe->steps[i].name, NULL)->by_view)
+      return td_set_error (
           error, TD_ERROR_UNSUPPORTED,
           "The step %s needs all views of a row, and here each process has some of the %u: share "
           "slices only, without gathering views, or leave the step out",
           recipe->steps[i].name, facts->n_views);
-      return FALSE;
-    }
   return TRUE;
 }
 
@@ -279,11 +266,10 @@ plan_take_slices (TdPlan *plan, const TdPlanPart *part, GError **error)
 
   if (!part || part->n_slices == 0)
     return TRUE;
-  if ((guint64) part->first_slice + part->n_slices > facts->n_slices) {
-    td_set_error (error, TD_ERROR_INVALID, "Slices %u to %u are not in the part's volume of %u",
-                  part->first_slice, part->first_slice + part->n_slices - 1, facts->n_slices);
-    return FALSE;
-  }
+  if ((guint64) part->first_slice + part->n_slices > facts->n_slices)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "Slices %u to %u are not in the part's volume of %u", part->first_slice,
+                         part->first_slice + part->n_slices - 1, facts->n_slices);
   facts->first_slice += part->first_slice;
   facts->first_row += part->first_slice * facts->slice_rows;
   facts->n_slices = part->n_slices;
@@ -361,12 +347,10 @@ take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError *
     plan_centre_take_stated (plan, stated_px);
     return TRUE;
   }
-  if (!isfinite (result->centre_px)) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "No rotation axis was found ({centre:PX} gives it by hand). %p",
-                  td_message_unpack (result->advice));
-    return FALSE;
-  }
+  if (!isfinite (result->centre_px))
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "No rotation axis was found ({centre:PX} gives it by hand). %p",
+                         td_message_unpack (result->advice));
   plan->recipe.centre_px = result->centre_px;
   td_plan_note (plan,
                 "Warning: the rotation axis is uncertain; column %.2f ± %.2f was taken (%p). %p.",
@@ -404,15 +388,13 @@ resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
   TdRecipe *recipe = &plan->recipe;
   const double stated_px = td_stated_centre (facts);
 
-  if (recipe->centre_auto && facts->geometry.beam != TD_BEAM_PARALLEL) {
-    td_set_error (
+  if (recipe->centre_auto && facts->geometry.beam != TD_BEAM_PARALLEL)
+    return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         "The rotation axis is searched for in parallel beams only, and “%s” is a scan with "
         "a fan or cone beam; give the column of the axis ({centre:PX}), or leave {centre} out to "
         "take the geometry's",
         facts->title ? facts->title : facts->path);
-    return FALSE;
-  }
   if (recipe->centre_auto) {
     if (!plan_centre_find (plan, stated_px, cancellable, error))
       return FALSE;
@@ -582,11 +564,10 @@ td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error)
       || (region[0] >= 0 && region[1] >= 0 && region[2] >= 1 && region[3] >= 1
           && (gint64) region[0] + region[2] <= nx && (gint64) region[1] + region[3] <= ny))
     return TRUE;
-  td_set_error (error, TD_ERROR_INVALID,
-                "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
-                "({region:X,Y,W,H})",
-                region[0], region[1], region[2], region[3], nx, ny);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID,
+                       "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
+                       "({region:X,Y,W,H})",
+                       region[0], region[1], region[2], region[3], nx, ny);
 }
 
 guint64

@@ -215,14 +215,12 @@ td_rays_projection_bytes (const TdConeTask *task, guint n_views)
 gboolean
 td_rays_check (const TdConeTask *task, GError **error)
 {
-  if (td_rays_volume_bytes (task) / sizeof (float) > G_MAXINT) {
-    td_set_error (
+  if (td_rays_volume_bytes (task) / sizeof (float) > G_MAXINT)
+    return td_set_error (
         error, TD_ERROR_TOO_LARGE,
         "Iterative methods hold the whole volume, and %u × %u × %u voxels are more than the "
         "2^31 that fit: bin the detector ({bin=2}) or crop it ({crop})",
         task->nx, task->ny, task->nz);
-    return FALSE;
-  }
   for (guint view = 0; view < task->n_views; view++) {
     const double *m = task->matrices + 12 * (gsize) view;
 
@@ -232,14 +230,12 @@ td_rays_check (const TdConeTask *task, GError **error)
       point[0] = task->first_mm[0] + (corner & 1 ? (double) task->nx : -1) * task->voxel_mm;
       point[1] = task->first_mm[1] - (corner & 2 ? (double) task->ny : -1) * task->voxel_mm;
       point[2] = task->first_mm[2] - (corner & 4 ? (double) task->nz : -1) * task->voxel_mm;
-      if (!(td_dot3 (m + 8, point) + m[11] > 0.01)) {
-        td_set_error (
+      if (!(td_dot3 (m + 8, point) + m[11] > 0.01))
+        return td_set_error (
             error, TD_ERROR_UNSUPPORTED,
             "In view %u the source stands inside the volume or beside it, where iterative methods "
             "have no rays to follow: check the distances, or take {method=fdk}",
             view);
-        return FALSE;
-      }
     }
   }
   return TRUE;

@@ -28,11 +28,9 @@ td_lab_filter_new (const TdFilter *filter, guint n, guint n_wide, guint shift, G
   self->extend = filter->extend_edges;
   self->response = g_new (double, self->padded);
   self->plan = td_fftw_plan_double (self->padded);
-  if (!self->plan || !td_filter_response (filter, self->padded, self->response)) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for a filter of %u frequencies",
-                  self->padded);
-    return NULL;
-  }
+  if (!self->plan || !td_filter_response (filter, self->padded, self->response))
+    return td_set_error_null (error, TD_ERROR_IO,
+                              "Not enough memory for a filter of %u frequencies", self->padded);
   const gsize line = self->padded * sizeof (fftw_complex);
   self->lines = td_host_scratch_new (line, line, error);
   return self->lines ? g_steal_pointer (&self) : NULL;

@@ -95,12 +95,11 @@ TdLabReview *
 td_lab_review_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gpointer user,
                    GCancellable *cancellable, GError **error)
 {
-  if (td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "The review's figures are of parallel beams, and this scan was taken with a fan "
-                  "or cone beam");
-    return NULL;
-  }
+  if (td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL)
+    return td_set_error_null (
+        error, TD_ERROR_UNSUPPORTED,
+        "The review's figures are of parallel beams, and this scan was taken with a fan "
+        "or cone beam");
   g_autoptr (TdLabReview) review = g_new0 (TdLabReview, 1);
   review->lab = td_lab_copy (lab);
   review->scan = td_lab_run (lab, engine, scan, show, user, cancellable, error);

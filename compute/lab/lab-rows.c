@@ -172,13 +172,12 @@ lab_rows_make_parallel (TdLabRows *rows, TdEngine *engine, TdScan *scan, GCancel
   td_job_set_sinogram_sink (job, lab_rows_keep, rows);
   if (!td_job_run (job, cancellable, error))
     return FALSE;
-  if (!rows->data) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "A row of %u views × %u columns is too long to be kept: the lab measures noise "
-                  "and makes references of shorter ones; bin or crop the scan",
-                  rows->n_views, rows->n_columns);
-    return FALSE;
-  }
+  if (!rows->data)
+    return td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "A row of %u views × %u columns is too long to be kept: the lab measures noise "
+        "and makes references of shorter ones; bin or crop the scan",
+        rows->n_views, rows->n_columns);
   return lab_rows_make_halves (rows, plan, error);
 }
 
@@ -196,12 +195,12 @@ lab_rows_check_memory (const TdPlan *plan, const TdLabRows *rows, GError **error
   if (bytes <= td_plan_host_budget (plan))
     return TRUE;
   g_autofree char *wanted = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-  td_set_error (error, TD_ERROR_TOO_LARGE,
-                "This slice is made of %u rows of %u views × %u columns, for which the lab wants "
-                "%s of memory: it measures noise and makes references of less; take a slice nearer "
-                "to the middle, a region, or bin the scan",
-                rows->n_rows, rows->n_views, rows->n_columns, wanted);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_TOO_LARGE,
+      "This slice is made of %u rows of %u views × %u columns, for which the lab wants "
+      "%s of memory: it measures noise and makes references of less; take a slice nearer "
+      "to the middle, a region, or bin the scan",
+      rows->n_rows, rows->n_views, rows->n_columns, wanted);
 }
 
 static gboolean
@@ -374,11 +373,9 @@ lab_rows_half_cone (TdLabRows *rows, TdEngine *engine, const TdPlan *whole, guin
   TdPlanPart part = { .views = { parity ? even : 0, parity ? rows->n_views - even : even } };
   TdRecipe half;
 
-  if (whole->method != &td_method_fdk) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "even and odd views of a cone are compared by FDK only");
-    return NULL;
-  }
+  if (whole->method != &td_method_fdk)
+    return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
+                              "even and odd views of a cone are compared by FDK only");
   if (!rows->frames && !lab_rows_make_frames (rows, whole, error))
     return NULL;
   lab_rows_half_recipe (rows, &whole->recipe, &half);
@@ -389,11 +386,10 @@ lab_rows_half_cone (TdLabRows *rows, TdEngine *engine, const TdPlan *whole, guin
   const TdFdkInput *input = ((const TdFdkPlan *) plan->extra)->input;
   if (lab_rows_share_alike (&input->task.redundancy, &rows->shares))
     return g_steal_pointer (&plan);
-  td_set_error (
+  return td_set_error_null (
       error, TD_ERROR_UNSUPPORTED,
       "rays of the rows of this slice alone are weighted otherwise than among all, so that "
       "even and odd views are not compared");
-  return NULL;
 }
 
 TdPlan *
@@ -402,12 +398,10 @@ td_lab_rows_half (TdLabRows *rows, TdEngine *engine, const TdPlan *whole, guint 
 {
   TdRecipe half;
 
-  if (rows->n_views < LEAST_VIEWS) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "%u views are too few to be halved: noise is measured from four on",
-                  rows->n_views);
-    return NULL;
-  }
+  if (rows->n_views < LEAST_VIEWS)
+    return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
+                              "%u views are too few to be halved: noise is measured from four on",
+                              rows->n_views);
   if (rows->cone)
     return lab_rows_half_cone (rows, engine, whole, parity, cancellable, error);
   lab_rows_half_recipe (rows, &whole->recipe, &half);
@@ -423,11 +417,9 @@ td_lab_rows_new (const TdPlan *plan, TdEngine *engine, TdScan *scan, GCancellabl
   g_autoptr (TdLabRows) rows = g_new0 (TdLabRows, 1);
 
   rows->cone = td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL;
-  if (rows->cone && plan->method != &td_method_fdk) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "even and odd views of a cone are compared by FDK only");
-    return NULL;
-  }
+  if (rows->cone && plan->method != &td_method_fdk)
+    return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
+                              "even and odd views of a cone are compared by FDK only");
   td_lab_rows_wanted (plan, &rows->recipe);
   if (!(rows->cone ? lab_rows_make_cone (rows, plan, cancellable, error)
                    : lab_rows_make_parallel (rows, engine, scan, cancellable, error)))

@@ -262,9 +262,8 @@ lab_check_options (const TdLabVariant *variant, const TdScanFacts *facts, GError
     const char *reason = NULL;
     if (td_recipe_field_applies (td_recipe_field (*option), &variant->recipe, facts, &reason))
       continue;
-    td_set_error (error, TD_ERROR_INVALID, "{%s} is not used here: %p", *option,
-                  td_message_unpack (reason));
-    return FALSE;
+    return td_set_error (error, TD_ERROR_INVALID, "{%s} is not used here: %p", *option,
+                         td_message_unpack (reason));
   }
   return TRUE;
 }
@@ -727,11 +726,10 @@ lab_make_half (Run *run, TdLabRows *rows, const TdPlan *whole, guint parity, GEr
       = td_lab_rows_half (rows, run->engine, whole, parity, run->cancellable, error);
 
   /* Where the recipe and the rows disagree about the field of view. */
-  if (plan && (plan->facts.nx != whole->facts.nx || plan->facts.ny != whole->facts.ny)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "%u × %u pixels are not compared with %u × %u",
-                  plan->facts.nx, plan->facts.ny, whole->facts.nx, whole->facts.ny);
-    return NULL;
-  }
+  if (plan && (plan->facts.nx != whole->facts.nx || plan->facts.ny != whole->facts.ny))
+    return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
+                              "%u × %u pixels are not compared with %u × %u", plan->facts.nx,
+                              plan->facts.ny, whole->facts.nx, whole->facts.ny);
   g_autoptr (TdJob) job = plan ? td_job_new (plan) : NULL;
   if (!job || !lab_run_job (plan, job, &pixels, run->cancellable, error))
     return NULL;
@@ -907,11 +905,9 @@ td_lab_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow show, gp
   const guint n = lab->variants->len;
   Run run = { lab, engine, scan, show, user, cancellable };
 
-  if (n < TD_LAB_LEAST) {
-    td_set_error (error, TD_ERROR_INVALID, "A lab compares 2 to %d variants, and these are %u",
-                  TD_LAB_MOST, n);
-    return NULL;
-  }
+  if (n < TD_LAB_LEAST)
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              "A lab compares 2 to %d variants, and these are %u", TD_LAB_MOST, n);
   run.n_steps
       = 2 * n + 1 + (lab->reference || lab->emulate) + (lab->budget ? G_N_ELEMENTS (budget) : 0);
   run.result = g_new0 (TdLabResult, 1);

@@ -307,10 +307,9 @@ truth_cone_allocate (Truth *truth, guint at_once, GError **error)
   truth->wide = truth->plain ? g_try_new (float, rows * task->n_columns) : NULL;
   if (truth->tables && truth->sums && (!truth->plain || (truth->weighed && truth->wide)))
     return TRUE;
-  td_set_error (error, TD_ERROR_IO,
-                "Not enough memory for a slice of %u × %u pixels in double precision", task->nx,
-                task->ny);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_IO,
+                       "Not enough memory for a slice of %u × %u pixels in double precision",
+                       task->nx, task->ny);
 }
 
 static gboolean

@@ -360,11 +360,9 @@ truth_shape (Truth *truth, gboolean fourier, GError **error)
   td_fourier_response (&shape, truth->task.interpolation, truth->response);
   truth->narrow = td_fftw_plan_double (shape.padded);
   truth->wide = td_fftw_plan_double (shape.padded * FINE);
-  if (!truth->narrow || !truth->wide) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for rows of %u values",
-                  shape.padded * FINE);
-    return FALSE;
-  }
+  if (!truth->narrow || !truth->wide)
+    return td_set_error (error, TD_ERROR_IO, "Not enough memory for rows of %u values",
+                         shape.padded * FINE);
   const gsize line = (gsize) shape.padded * FINE * sizeof (fftw_complex);
   truth->fine_lines = td_host_scratch_new (line, line, error);
   if (!truth->fine_lines)
@@ -386,12 +384,10 @@ truth_run (Truth *truth, GError **error)
   truth->tables = g_try_new (double, at_once *table);
   truth->sums = g_try_new0 (double, n);
   truth->run = truth->cuts.half_run ? g_try_new0 (double, n) : NULL;
-  if (!truth->tables || !truth->sums || (truth->cuts.half_run && !truth->run)) {
-    td_set_error (error, TD_ERROR_IO,
-                  "Not enough memory for a slice of %u × %u pixels in double precision", task->nx,
-                  task->ny);
-    return FALSE;
-  }
+  if (!truth->tables || !truth->sums || (truth->cuts.half_run && !truth->run))
+    return td_set_error (error, TD_ERROR_IO,
+                         "Not enough memory for a slice of %u × %u pixels in double precision",
+                         task->nx, task->ny);
   for (truth->view0 = 0; truth->view0 < task->n_views; truth->view0 += at_once) {
     truth->n_views = MIN (at_once, task->n_views - truth->view0);
     td_parallel_for (truth->n_views, truth_make_table, truth);

@@ -130,17 +130,13 @@ lab_apply (TdLabVariant *variant, const TdRecipe *base, GError **error)
 
   variant->recipe = *base;
   if (!g_shell_parse_argv (variant->options, &n, &words, &problem)
-      && !g_error_matches (problem, G_SHELL_ERROR, G_SHELL_ERROR_EMPTY_STRING)) {
-    td_set_error (error, TD_ERROR_INVALID, "The variant “%s” cannot be read: %s", variant->options,
-                  problem->message);
-    return FALSE;
-  }
+      && !g_error_matches (problem, G_SHELL_ERROR, G_SHELL_ERROR_EMPTY_STRING))
+    return td_set_error (error, TD_ERROR_INVALID, "The variant “%s” cannot be read: %s",
+                         variant->options, problem->message);
   for (guint i = 0; (int) i < n;) {
     const guint taken = lab_apply_word (&variant->recipe, words, i, given, error);
-    if (!taken) {
-      td_prefix_error (error, "Variant “%s”: ", variant->name);
-      return FALSE;
-    }
+    if (!taken)
+      return td_prefix_error (error, "Variant “%s”: ", variant->name);
     i += taken;
   }
   g_strfreev (variant->given);
@@ -151,10 +147,8 @@ lab_apply (TdLabVariant *variant, const TdRecipe *base, GError **error)
 static gboolean
 lab_add_variant (TdLab *lab, const char *name, const char *options, GError **error)
 {
-  if (lab->variants->len >= TD_LAB_MOST) {
-    td_set_error (error, TD_ERROR_INVALID, "A lab has at most %d variants", TD_LAB_MOST);
-    return FALSE;
-  }
+  if (lab->variants->len >= TD_LAB_MOST)
+    return td_set_error (error, TD_ERROR_INVALID, "A lab has at most %d variants", TD_LAB_MOST);
   TdLabVariant *variant = g_new0 (TdLabVariant, 1);
   variant->options = g_strstrip (g_strdup (options));
   variant->name = g_strdup (name && *name ? name : *variant->options ? variant->options : "base");
@@ -174,12 +168,10 @@ td_lab_add (TdLab *lab, const char *text, GError **error)
 
   if (options == stripped || (!options && !*stripped))
     return lab_add_variant (lab, NULL, stripped, error);
-  if (!options) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "“%s” is no variant: write options such as --precision half, or NAME: OPTIONS",
-                  text);
-    return FALSE;
-  }
+  if (!options)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "“%s” is no variant: write options such as --precision half, or NAME: OPTIONS", text);
   g_autofree char *name = g_strstrip (g_strndup (stripped, (gsize) (options - stripped)));
   return lab_add_variant (lab, name, options + 1, error);
 }
@@ -271,11 +263,10 @@ lab_read_line (TdLab *lab, JsonNode *node, GError **error)
     values[i] = good ? json_node_get_double (value) : 0;
     good = good && isfinite (values[i]) && fabs (values[i]) < 1e6;
   }
-  if (!good) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "The \"line\" of a variants file is a list of four numbers: X0, Y0, X1, Y1");
-    return FALSE;
-  }
+  if (!good)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "The \"line\" of a variants file is a list of four numbers: X0, Y0, X1, Y1");
   lab->has_line = TRUE;
   lab->line = (TdLabLine) { values[0], values[1], values[2], values[3] };
   return TRUE;
@@ -304,11 +295,9 @@ lab_read_variants (TdLab *lab, JsonNode *node, GError **error)
     JsonNode *element = json_array_get_element (list, i);
     const char *options
         = JSON_NODE_HOLDS_OBJECT (element) ? td_json_string (element, "options") : NULL;
-    if (!options) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "Variant %u of the variants file is no object with \"options\"", i + 1);
-      return FALSE;
-    }
+    if (!options)
+      return td_set_error (error, TD_ERROR_INVALID,
+                           "Variant %u of the variants file is no object with \"options\"", i + 1);
     if (!lab_add_variant (lab, td_json_string (element, "name"), options, error)
         || !lab_read_held (lab->variants->pdata[i], &lab->base, td_json_at (element, "held"),
                            error))
@@ -316,9 +305,9 @@ lab_read_variants (TdLab *lab, JsonNode *node, GError **error)
   }
   if (lab->variants->len >= TD_LAB_LEAST)
     return TRUE;
-  td_set_error (error, TD_ERROR_INVALID,
-                "A variants file lists 2 to %d \"variants\", each with \"options\"", TD_LAB_MOST);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID,
+                       "A variants file lists 2 to %d \"variants\", each with \"options\"",
+                       TD_LAB_MOST);
 }
 
 /* A misspelt key is refused by its name. */
@@ -330,13 +319,12 @@ lab_check_keys (JsonNode *root, GError **error)
   g_autoptr (GList) keys = json_object_get_members (json_node_get_object (root));
 
   for (GList *key = keys; key; key = key->next)
-    if (!g_strv_contains (known, key->data)) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "The variants file has a key \"%s\" that this version does not know; correct "
-                    "its spelling or use the version that wrote it",
-                    (const char *) key->data);
-      return FALSE;
-    }
+    if (!g_strv_contains (known, key->data))
+      return td_set_error (
+          error, TD_ERROR_INVALID,
+          "The variants file has a key \"%s\" that this version does not know; correct "
+          "its spelling or use the version that wrote it",
+          (const char *) key->data);
   return TRUE;
 }
 
@@ -347,21 +335,19 @@ td_lab_from_json (const char *json, GError **error)
   TdRecipe base;
 
   if (!root || !JSON_NODE_HOLDS_OBJECT (root) || td_json_count (root, VERSION_KEY) != VERSION
-      || !td_json_at (root, "base")) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "This is no variants file of version %d: a JSON object with the members "
-                  "\"%s\", \"base\" and \"variants\" is expected",
-                  VERSION, VERSION_KEY);
-    return NULL;
-  }
+      || !td_json_at (root, "base"))
+    return td_set_error_null (
+        error, TD_ERROR_BAD_FILE,
+        "This is no variants file of version %d: a JSON object with the members "
+        "\"%s\", \"base\" and \"variants\" is expected",
+        VERSION, VERSION_KEY);
   g_autofree char *recipe = td_json_text (td_json_at (root, "base"), FALSE);
   if (!lab_check_keys (root, error) || !td_recipe_from_json (&base, recipe, error))
     return NULL;
-  if (base.row_end != base.row_first + 1) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "The base recipe of a variants file says one row, as in \"rows\": [5, 6]");
-    return NULL;
-  }
+  if (base.row_end != base.row_first + 1)
+    return td_set_error_null (
+        error, TD_ERROR_INVALID,
+        "The base recipe of a variants file says one row, as in \"rows\": [5, 6]");
   g_autoptr (TdLab) lab = td_lab_new (&base, base.row_first);
   lab->reference = td_json_true (root, "reference");
   lab->measure = td_json_true (root, "measure");

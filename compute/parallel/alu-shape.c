@@ -55,11 +55,10 @@ td_alu_shape_apply (TdAluShape *shape, const char *const *defines, GError **erro
     g_auto (GStrv) pair = g_strsplit (defines[i], "=", 2);
     guint64 value;
     if (!pair[0] || !pair[1] || !g_ascii_string_to_unsigned (pair[1], 10, 0, G_MAXINT, &value, NULL)
-        || !alu_shape_apply (shape, pair[0], value)) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "No back-projection kernel has the variant \"%s\"; tune again", defines[i]);
-      return FALSE;
-    }
+        || !alu_shape_apply (shape, pair[0], value))
+      return td_set_error (error, TD_ERROR_INVALID,
+                           "No back-projection kernel has the variant \"%s\"; tune again",
+                           defines[i]);
   }
   return TRUE;
 }

@@ -35,10 +35,9 @@ td_backproject_family (const char *name, GError **error)
       return families[i];
     g_string_append_printf (names, ", %s", families[i]->name);
   }
-  td_set_error (error, TD_ERROR_INVALID,
-                "There is no back-projection kernel family \"%s\"; choose one of %s", name,
-                names->str);
-  return NULL;
+  return td_set_error_null (error, TD_ERROR_INVALID,
+                            "There is no back-projection kernel family \"%s\"; choose one of %s",
+                            name, names->str);
 }
 
 static const char *
@@ -67,11 +66,10 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
   g_autofree char *disabled = td_tune_store_disabled (info, name);
   if (!reason && !disabled)
     return family;
-  td_set_error (
+  return td_set_error_null (
       error, TD_ERROR_UNSUPPORTED,
       "The \"%s\" kernels cannot do this on %s (%s): %p; choose another family or \"auto\"", name,
       info->id, info->name, td_message_unpack (reason ? reason : disabled));
-  return NULL;
 }
 
 /* The best of the families that can do the task and passed the self-test. The tuner's
@@ -205,12 +203,10 @@ all_finite (const double *values, guint n)
 static gboolean
 check_task (const TdBackprojectTask *task, GError **error)
 {
-  if (!task->n_columns || !task->n_views || !task->nx || !task->ny) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "Nothing to back-project: %u columns, %u views, %u x %u pixels", task->n_columns,
-                  task->n_views, task->nx, task->ny);
-    return FALSE;
-  }
+  if (!task->n_columns || !task->n_views || !task->nx || !task->ny)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "Nothing to back-project: %u columns, %u views, %u x %u pixels",
+                         task->n_columns, task->n_views, task->nx, task->ny);
   if (!isfinite (task->x0) || !isfinite (task->y0) || !isfinite (task->centre_px)
       || !isfinite (task->scale) || !(task->step > 0) || !isfinite (task->step)
       || !all_finite (task->angles_rad, task->n_views) || !all_finite (task->axis_px, task->n_views)
@@ -223,13 +219,12 @@ check_task (const TdBackprojectTask *task, GError **error)
     return FALSE;
   }
   if ((guint64) task->n_columns * task->n_views > G_MAXINT32
-      || (guint64) task->nx * task->ny > G_MAXINT32) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "A sinogram of %u x %u or a slice of %u x %u passes the limit of 2^31 elements; "
-                  "reconstruct a region",
-                  task->n_columns, task->n_views, task->nx, task->ny);
-    return FALSE;
-  }
+      || (guint64) task->nx * task->ny > G_MAXINT32)
+    return td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "A sinogram of %u x %u or a slice of %u x %u passes the limit of 2^31 elements; "
+        "reconstruct a region",
+        task->n_columns, task->n_views, task->nx, task->ny);
   return TRUE;
 }
 
@@ -273,11 +268,10 @@ td_backprojector_new (const TdBackprojectFamily *family, TdDevice *device,
   g_return_val_if_fail (max_slices > 0, NULL);
   if (!check_task (task, error))
     return NULL;
-  if ((reason = why_not (family, task, info))) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED, "The \"%s\" kernels cannot do this on %s: %p",
-                  family->name, info->id, td_message_unpack (reason));
-    return NULL;
-  }
+  if ((reason = why_not (family, task, info)))
+    return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
+                              "The \"%s\" kernels cannot do this on %s: %p", family->name, info->id,
+                              td_message_unpack (reason));
   TdBackprojector *projector
       = backproject_create (family, device, task, variant, max_slices, error);
   if (!projector)

@@ -324,13 +324,11 @@ alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
     if (!td_alu_shape_apply (&shape, (const char *const *) variant->defines, error))
       return NULL;
   }
-  if (!td_alu_shape_fit (&shape, task, info)) {
-    td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                  "The back-projection kernel needs more local memory than the %" PRIu64
-                  " bytes %s has; choose another family",
-                  info->local_memory_bytes, info->id);
-    return NULL;
-  }
+  if (!td_alu_shape_fit (&shape, task, info))
+    return td_set_error_null (error, TD_ERROR_DEVICE_MEMORY,
+                              "The back-projection kernel needs more local memory than the %" PRIu64
+                              " bytes %s has; choose another family",
+                              info->local_memory_bytes, info->id);
 
   AluProjector *self = g_new0 (AluProjector, 1);
   self->base.ops = &alu_ops;
@@ -518,10 +516,10 @@ family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
                                                            : in_squares;
     variant = &usual;
   } else if (!has_texel (task, info, variant->slices)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "%s has no textures of %u slices side by side; choose another variant", info->id,
-                  variant->slices);
-    return NULL;
+    return td_set_error_null (
+        error, TD_ERROR_UNSUPPORTED,
+        "%s has no textures of %u slices side by side; choose another variant", info->id,
+        variant->slices);
   }
   return alu_projector_new (device, task, variant, max_slices, 1, TRUE, error);
 }

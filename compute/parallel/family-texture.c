@@ -248,11 +248,9 @@ make_defines (TextureProjector *self, const TdBackprojectTask *task, const TdDev
 
   for (guint c = 0; c < G_N_ELEMENTS (choices); c++) {
     const char *value = family_texture_choose (c, chosen);
-    if (!value) {
-      td_set_error (error, TD_ERROR_INVALID, "The texture kernels have no such %s; tune again",
-                    choices[c].key);
-      return NULL;
-    }
+    if (!value)
+      return td_set_error_null (error, TD_ERROR_INVALID,
+                                "The texture kernels have no such %s; tune again", choices[c].key);
     if (strcmp (choices[c].key, "TD_UNROLL_VIEWS") == 0 && self->slices == 4 && !chosen)
       value = "1"; /* eight sums of four slices leave few registers */
     if (strcmp (choices[c].key, "TD_ROWS") == 0 && info->cpu_shaped)
@@ -317,13 +315,12 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
   guint slices = variant && variant->slices ? variant->slices
                                             : family_texture_slices_for (task, info, max_slices);
 
-  if (!family_texture_possible (task, info, slices)) {
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
-                  "%s has no textures of %u slices side by side in this precision; choose another "
-                  "variant",
-                  info->id, slices);
-    return NULL;
-  }
+  if (!family_texture_possible (task, info, slices))
+    return td_set_error_null (
+        error, TD_ERROR_UNSUPPORTED,
+        "%s has no textures of %u slices side by side in this precision; choose another "
+        "variant",
+        info->id, slices);
   TextureProjector *self = g_new0 (TextureProjector, 1);
   self->base.ops = &texture_ops;
   self->base.device = device;

@@ -71,12 +71,10 @@ trial_make_buffers (TdTrial *trial, guint32 seed, GError **error)
   g_autoptr (GRand) random = g_rand_new_with_seed (seed);
 
   trial->sinograms = g_try_new (float, n);
-  if (!trial->sinograms) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "%u sinograms of %u x %u do not fit into memory; use a smaller size",
-                  trial->n_slices, trial->task.n_views, trial->task.n_columns);
-    return FALSE;
-  }
+  if (!trial->sinograms)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "%u sinograms of %u x %u do not fit into memory; use a smaller size",
+                         trial->n_slices, trial->task.n_views, trial->task.n_columns);
   for (guint64 i = 0; i < n; i++)
     trial->sinograms[i] = g_rand_int (random) * 0x1p-31 - 1;
   trial->queue = td_queue_new (trial->device, error);

@@ -88,8 +88,7 @@ write_file (GError **error)
   g_mkdir_with_parents (folder, 0700);
   if (g_file_set_contents (file, text, -1, error))
     return TRUE;
-  td_prefix_error (error, "What was found out about this device could not be kept: ");
-  return FALSE;
+  return td_prefix_error (error, "What was found out about this device could not be kept: ");
 }
 
 /* ── Entries, under the lock ── */

@@ -68,10 +68,9 @@ tune_judge (guint index, gpointer user, double *difference, GError **error)
   *difference = td_relative_l2 (slices, search->reference, search->n_floats);
   if (*difference <= allowed)
     return TRUE;
-  td_set_error (error, TD_ERROR_DEVICE_BUG,
-                "its result differs from the default's by %.2g, more than %.2g", *difference,
-                allowed);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_DEVICE_BUG,
+                       "its result differs from the default's by %.2g, more than %.2g", *difference,
+                       allowed);
 }
 
 static void

@@ -126,12 +126,10 @@ dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand 
   g_autofree float *rows = g_try_new (float, (gsize) portion * band->n_rows * n_columns);
   TdFlatBeam beam = { 0 };
 
-  if (!rows) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "There is no memory to read %u rows of %u views for their dose", band->n_rows,
-                  portion);
-    return FALSE;
-  }
+  if (!rows)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "There is no memory to read %u rows of %u views for their dose",
+                         band->n_rows, portion);
   gboolean ok = !spec->flat_field.enabled
                 || td_flat_beam_read (&beam, flats, &spec->flat_field, band->row0, band->n_rows,
                                       cancellable, error);
@@ -253,13 +251,12 @@ check_region (const TdDoseSpec *spec, const TdScanFacts *facts, GError **error)
       || ((guint64) spec->x + spec->width <= facts->n_columns
           && (guint64) spec->y + spec->height <= facts->n_rows))
     return TRUE;
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_INVALID,
       "the air region of %u × %u pixels at column %u, row %u does not lie on the detector of "
       "%u × %u pixels; give another ({prepare=dose=region:x=…:y=…:width=…:height=…}), or take "
       "the borders ({prepare=dose=borders})",
       spec->width, spec->height, spec->x, spec->y, facts->n_columns, facts->n_rows);
-  return FALSE;
 }
 
 /* Of views that are the mean of several. @doses: of the views that are seen. */

@@ -240,11 +240,10 @@ paganin_core_make (TdSlab *slab, Held *kept, Held *held, GError **error)
 {
   TdPaganinTerms *terms = td_paganin_terms_new (&held->paganin, held->nx, held->n_rows, held->row);
 
-  if (!terms) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "There is no memory to retrieve the phase of rows of %u columns", held->nx);
-    return FALSE;
-  }
+  if (!terms)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "There is no memory to retrieve the phase of rows of %u columns",
+                         held->nx);
   gboolean ok = td_queue_finish (slab->queue, error) /* work with the old ones may be on its way */
                 && send_weights (slab, terms, error) && send_factors (slab, terms, error);
 
@@ -349,10 +348,8 @@ td_paganin_run_core (const TdStep *step, TdSlab *slab, guint first, guint count,
   TdPaganin paganin;
   g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
 
-  if (reason) {
-    td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
-    return FALSE;
-  }
+  if (reason)
+    return td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
   for (guint row = 0; row < count; row++) {
     const Held *held = paganin_core_hold (slab, &paganin, first + row, error);
     if (!held)

@@ -459,12 +459,12 @@ td_preparation_counts_check (const TdPreparationCounts *counts, GError **error)
   if (counts->lost_rows.n == 0)
     return TRUE;
   g_autofree char *rows = td_numbers_text (&counts->lost_rows, 0, 1);
-  td_set_error (error, TD_ERROR_INVALID,
-                "Rows of the detector, as it is cropped and binned, have no number in any view: "
-                "%s. Leave such rows out ({crop}), or let a mask of them take their neighbours' "
-                "values ({bad-pixels:FILE})",
-                rows);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_INVALID,
+      "Rows of the detector, as it is cropped and binned, have no number in any view: "
+      "%s. Leave such rows out ({crop}), or let a mask of them take their neighbours' "
+      "values ({bad-pixels:FILE})",
+      rows);
 }
 
 /* All of @row is bad by the scan's own mask, and the step for that has mended it. */
@@ -680,8 +680,7 @@ td_preparation_run_step (TdPreparation *preparation, TdQueue *queue, const TdPre
   if (td_preparation_skips (step, td_scan_facts (preparation->scan))
       || td_prepare_step (step->name, NULL)->run (step, &slab, error))
     return TRUE;
-  td_prefix_error (error, "Preparation step \"%s\": ", step->name);
-  return FALSE;
+  return td_prefix_error (error, "Preparation step \"%s\": ", step->name);
 }
 
 /* Those of @rows that the steps after @index need for the @wanted ones, in their buffer. */
@@ -711,10 +710,8 @@ run_core (TdPreparation *preparation, TdQueue *queue, TdPreparationRows *rows,
 
   if (!out
       || !td_prepare_step (step->name, NULL)
-              ->run_core (step, &slab, needed->row0 - rows->row0, needed->n_rows, out, error)) {
-    td_prefix_error (error, "Preparation step \"%s\": ", step->name);
-    return FALSE;
-  }
+              ->run_core (step, &slab, needed->row0 - rows->row0, needed->n_rows, out, error))
+    return td_prefix_error (error, "Preparation step \"%s\": ", step->name);
   *rows = *needed;
   return td_copy (queue, needed->data, 0, out, 0, bytes, error);
 }

@@ -102,15 +102,14 @@ load_list (const TdStep *step, TdSlab *slab, Held *held, GError **error)
   const gssize alone
       = td_bad_pixels_alone (td_scan_facts (slab->scan), g_bytes_get_data (mask, NULL), slab->row0,
                              slab->n_rows, (guint) step->values[REACH]);
-  if (alone >= 0) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "column %u of row %u is bad, and so are all of its row and %u rows above and "
-                  "below: look further ({prepare=bad-pixels:reach=%u}), or leave such rows out "
-                  "({crop})",
-                  (guint) (alone % slab->n_columns), (guint) (alone / slab->n_columns),
-                  (guint) step->values[REACH], TD_BAD_PIXELS_MAX_REACH);
-    return FALSE;
-  }
+  if (alone >= 0)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "column %u of row %u is bad, and so are all of its row and %u rows above and "
+        "below: look further ({prepare=bad-pixels:reach=%u}), or leave such rows out "
+        "({crop})",
+        (guint) (alone % slab->n_columns), (guint) (alone / slab->n_columns),
+        (guint) step->values[REACH], TD_BAD_PIXELS_MAX_REACH);
   g_clear_pointer (&held->list, g_array_unref);
   held->list = td_bad_pixels_list (g_bytes_get_data (mask, NULL), slab->n_columns, slab->row0,
                                    slab->n_rows, (guint) step->values[REACH]);

@@ -155,12 +155,11 @@ refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
       if (rows->flat[i] > rows->dark[i])
         return TRUE;
   }
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_INVALID,
       "no pixel of the flat field is brighter than the dark field in “%s”; check that the "
       "flats and darks are not exchanged or empty ({flats}, {darks})",
       facts->title ? facts->title : facts->path);
-  return FALSE;
 }
 
 static gboolean

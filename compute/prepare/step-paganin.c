@@ -503,10 +503,8 @@ step_paganin_run (const TdStep *step, TdSlab *slab, GError **error)
   TdPaganin paganin;
   g_autoptr (TdMessage) reason = td_paganin_init (&paganin, step, td_scan_facts (slab->scan));
 
-  if (reason) {
-    td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
-    return FALSE;
-  }
+  if (reason)
+    return td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
   const Held *held = step_paganin_hold (slab, &paganin, error);
   if (!held)
     return FALSE;

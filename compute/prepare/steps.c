@@ -45,9 +45,8 @@ td_prepare_step (const char *name, GError **error)
   g_autoptr (GString) names = g_string_new (NULL);
   for (guint i = 0; steps[i]; i++)
     g_string_append_printf (names, "%s%s", i ? ", " : "", steps[i]->name);
-  td_set_error (error, TD_ERROR_INVALID, "There is no preparation step \"%s\"; there are %s", name,
-                names->str);
-  return NULL;
+  return td_set_error_null (error, TD_ERROR_INVALID,
+                            "There is no preparation step \"%s\"; there are %s", name, names->str);
 }
 
 void

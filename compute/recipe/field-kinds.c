@@ -295,9 +295,8 @@ td_field_expects (const TdField *field)
 gboolean
 td_field_refuse (const TdField *field, const char *text, GError **error)
 {
-  td_set_error (error, TD_ERROR_INVALID, "{%s} \"%s\" is not %p", field->option, text,
-                td_field_expects (field));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID, "{%s} \"%s\" is not %p", field->option, text,
+                       td_field_expects (field));
 }
 
 gboolean

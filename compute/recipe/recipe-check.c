@@ -23,11 +23,11 @@ recipe_check_pixel (double mm, GError **error)
 {
   if (recipe_check_within (mm, LEAST_PIXEL_MM, MOST_PIXEL_MM))
     return TRUE;
-  td_set_error (error, TD_ERROR_INVALID,
-                "A detector pixel of %g mm cannot be: nothing could be reconstructed; state its "
-                "size with {pixel-mm:MM}",
-                mm);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_INVALID,
+      "A detector pixel of %g mm cannot be: nothing could be reconstructed; state its "
+      "size with {pixel-mm:MM}",
+      mm);
 }
 
 static gboolean
@@ -35,11 +35,11 @@ recipe_check_distance (double mm, GError **error)
 {
   if (recipe_check_within (mm, LEAST_DISTANCE_MM, MOST_DISTANCE_MM))
     return TRUE;
-  td_set_error (error, TD_ERROR_INVALID,
-                "A source %g mm away cannot be: nothing could be reconstructed; state where it is "
-                "with {sod-mm:MM} and {sdd-mm:MM}",
-                mm);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_INVALID,
+      "A source %g mm away cannot be: nothing could be reconstructed; state where it is "
+      "with {sod-mm:MM} and {sdd-mm:MM}",
+      mm);
 }
 
 static gboolean
@@ -49,20 +49,18 @@ recipe_check_detector (const TdScanFacts *facts, GError **error)
   const double widths = MAX (fabs (geometry->detector_offset_u_px) / facts->n_columns,
                              fabs (geometry->detector_offset_v_px) / facts->n_rows);
 
-  if (!(widths <= MOST_OFFSET)) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "A detector %g times its own size beside the central ray cannot be: nothing "
-                  "could be reconstructed; correct the geometry ({geometry})",
-                  widths);
-    return FALSE;
-  }
+  if (!(widths <= MOST_OFFSET))
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "A detector %g times its own size beside the central ray cannot be: nothing "
+        "could be reconstructed; correct the geometry ({geometry})",
+        widths);
   for (guint i = 0; i < 3; i++)
-    if (!(fabs (geometry->detector_tilt_rad[i]) <= 2 * G_PI)) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "A detector tilt of %g degrees cannot be; correct the geometry ({geometry})",
-                    geometry->detector_tilt_rad[i] * 180 / G_PI);
-      return FALSE;
-    }
+    if (!(fabs (geometry->detector_tilt_rad[i]) <= 2 * G_PI))
+      return td_set_error (
+          error, TD_ERROR_INVALID,
+          "A detector tilt of %g degrees cannot be; correct the geometry ({geometry})",
+          geometry->detector_tilt_rad[i] * 180 / G_PI);
   return TRUE;
 }
 
@@ -89,28 +87,27 @@ recipe_check_centre (const TdRecipe *recipe, const TdScanFacts *facts, GError **
   if (recipe->centre_auto || isnan (centre) || (centre >= -n && centre <= 2 * n))
     return TRUE;
   if (isfinite (stated))
-    td_set_error (error, TD_ERROR_INVALID,
-                  "The centre of rotation at column %g is far beside the detector of %u columns: "
-                  "the slices would be empty; give the column of the axis ({centre:PX})",
-                  centre, facts->n_columns);
-  else
-    td_set_error (error, TD_ERROR_INVALID,
-                  "The scan says that its axis is at column %g, far beside the detector of %u "
-                  "columns: the slices would be empty; give the column of the axis ({centre:PX})",
-                  centre, facts->n_columns);
-  return FALSE;
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "The centre of rotation at column %g is far beside the detector of %u columns: "
+        "the slices would be empty; give the column of the axis ({centre:PX})",
+        centre, facts->n_columns);
+  return td_set_error (
+      error, TD_ERROR_INVALID,
+      "The scan says that its axis is at column %g, far beside the detector of %u "
+      "columns: the slices would be empty; give the column of the axis ({centre:PX})",
+      centre, facts->n_columns);
 }
 
 gboolean
 td_recipe_check (const TdRecipe *recipe, const TdScanFacts *facts, GError **error)
 {
   for (guint view = 0; view < facts->n_views; view++)
-    if (!(fabs (facts->angles_rad[view]) <= MOST_ANGLE_RAD)) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "View %u at %g degrees cannot be: nothing could be reconstructed; state the "
-                    "angles ({angles:FILE|A:B})",
-                    view, facts->angles_rad[view] * 180 / G_PI);
-      return FALSE;
-    }
+    if (!(fabs (facts->angles_rad[view]) <= MOST_ANGLE_RAD))
+      return td_set_error (
+          error, TD_ERROR_INVALID,
+          "View %u at %g degrees cannot be: nothing could be reconstructed; state the "
+          "angles ({angles:FILE|A:B})",
+          view, facts->angles_rad[view] * 180 / G_PI);
   return recipe_check_geometry (facts, error) && recipe_check_centre (recipe, facts, error);
 }

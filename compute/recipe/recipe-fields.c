@@ -605,10 +605,8 @@ td_recipe_set (TdRecipe *recipe, const char *option, const char *value, GError *
   const TdField *field = td_recipe_field (option);
   TdRecipe edited = *recipe;
 
-  if (!field) {
-    td_set_error (error, TD_ERROR_INVALID, "There is no recipe option \"--%s\"", option);
-    return FALSE;
-  }
+  if (!field)
+    return td_set_error (error, TD_ERROR_INVALID, "There is no recipe option \"--%s\"", option);
   if (!(field->kind == &mask_kind ? td_recipe_set_mask (&edited, value, error)
                                   : td_field_set (field, &edited, value, error)))
     return FALSE;

@@ -97,17 +97,15 @@ recipe_json_set (const TdField *field, TdRecipe *recipe, JsonNode *node, GError 
 static gboolean
 recipe_json_read_version (JsonNode *node, GError **error)
 {
-  if (recipe_json_type (node) != TD_FIELD_NUMBER) {
-    td_set_error (error, TD_ERROR_INVALID, "The recipe's \"%s\" is not a number", VERSION_KEY);
-    return FALSE;
-  }
+  if (recipe_json_type (node) != TD_FIELD_NUMBER)
+    return td_set_error (error, TD_ERROR_INVALID, "The recipe's \"%s\" is not a number",
+                         VERSION_KEY);
   if (json_node_get_int (node) == TD_RECIPE_VERSION)
     return TRUE;
-  td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "The recipe is of version %" PRId64
-                ", this program reads version %d; use the version of Tomodesk that wrote it",
-                json_node_get_int (node), TD_RECIPE_VERSION);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                       "The recipe is of version %" PRId64
+                       ", this program reads version %d; use the version of Tomodesk that wrote it",
+                       json_node_get_int (node), TD_RECIPE_VERSION);
 }
 
 /* The row of "filter.kind", given "filter" and "kind"; @group NULL: that of a member of the whole.
@@ -144,35 +142,30 @@ recipe_json_read_member (TdRecipe *recipe, const char *group, const char *key, J
   if (field) {
     if (recipe_json_set (field, recipe, node, error))
       return TRUE;
-    td_prefix_error (error, "The recipe's \"%s\": ", key);
-    return FALSE;
+    return td_prefix_error (error, "The recipe's \"%s\": ", key);
   }
   if (!group && strcmp (key, VERSION_KEY) == 0)
     return recipe_json_read_version (node, error);
   if (!group && recipe_json_is_group (key))
     return recipe_json_read_object (recipe, key, node, error);
   if (group)
-    td_set_error (
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "The recipe has a key \"%s\" in \"%s\" that this version does not know; correct its "
         "spelling or use the version that wrote it",
         key, group);
-  else
-    td_set_error (error, TD_ERROR_INVALID,
-                  "The recipe has a key \"%s\" that this version does not know; correct its "
-                  "spelling or use the version that wrote it",
-                  key);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID,
+                       "The recipe has a key \"%s\" that this version does not know; correct its "
+                       "spelling or use the version that wrote it",
+                       key);
 }
 
 /* A misspelt or newer key is refused by its name. */
 static gboolean
 recipe_json_read_object (TdRecipe *recipe, const char *group, JsonNode *node, GError **error)
 {
-  if (!JSON_NODE_HOLDS_OBJECT (node)) {
-    td_set_error (error, TD_ERROR_INVALID, "The recipe's \"%s\" is not an object", group);
-    return FALSE;
-  }
+  if (!JSON_NODE_HOLDS_OBJECT (node))
+    return td_set_error (error, TD_ERROR_INVALID, "The recipe's \"%s\" is not an object", group);
   JsonObject *object = json_node_get_object (node);
   g_autoptr (GList) keys = json_object_get_members (object);
   for (GList *key = keys; key; key = key->next)
@@ -189,23 +182,17 @@ td_recipe_from_json (TdRecipe *recipe, const char *json, GError **error)
   g_autoptr (GError) reason = NULL;
   TdRecipe read;
 
-  if (td_json_is_deep (json)) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "This is not a recipe: its brackets are nested deeper than any recipe's");
-    return FALSE;
-  }
-  if (!json_parser_load_from_data (parser, json, -1, &reason)) {
-    td_set_error (error, TD_ERROR_BAD_FILE, "The recipe is not JSON: %s", reason->message);
-    return FALSE;
-  }
+  if (td_json_is_deep (json))
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "This is not a recipe: its brackets are nested deeper than any recipe's");
+  if (!json_parser_load_from_data (parser, json, -1, &reason))
+    return td_set_error (error, TD_ERROR_BAD_FILE, "The recipe is not JSON: %s", reason->message);
   JsonNode *root = json_parser_get_root (parser);
   if (!root || !JSON_NODE_HOLDS_OBJECT (root)
-      || !json_object_has_member (json_node_get_object (root), VERSION_KEY)) {
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "This is not a recipe: a JSON object with a member \"%s\" is expected",
-                  VERSION_KEY);
-    return FALSE;
-  }
+      || !json_object_has_member (json_node_get_object (root), VERSION_KEY))
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "This is not a recipe: a JSON object with a member \"%s\" is expected",
+                         VERSION_KEY);
 
   td_recipe_init (&read);
   if (!recipe_json_read_object (&read, NULL, root, error))

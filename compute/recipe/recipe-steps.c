@@ -29,11 +29,9 @@ recipe_steps_set_parameter (TdStep *step, const TdStepKind *kind, guint index, c
                              : td_parse_number (value, field.low, field.high, &number)
                                    && (parameter->digits > 0 || number == (double) (gint64) number);
 
-  if (!taken) {
-    td_set_error (error, TD_ERROR_INVALID, "{prepare=%s:%s} \"%s\" is not %p", kind->name,
-                  parameter->name, value, td_field_expects (&field));
-    return FALSE;
-  }
+  if (!taken)
+    return td_set_error (error, TD_ERROR_INVALID, "{prepare=%s:%s} \"%s\" is not %p", kind->name,
+                         parameter->name, value, td_field_expects (&field));
   step->values[index] = parameter->choices ? choice : number;
   return TRUE;
 }
@@ -51,13 +49,11 @@ recipe_steps_set_named (TdStep *step, const TdStepKind *kind, const char *word, 
   for (guint i = 0; i < kind->n_parameters; i++)
     g_string_append_printf (names, "%s%s", i ? ", " : "", kind->parameters[i].name);
   if (names->len)
-    td_set_error (error, TD_ERROR_INVALID,
-                  "{prepare=%s}: \"%s\" is not NAME=VALUE of one of its parameters (%s)",
-                  kind->name, word, names->str);
-  else
-    td_set_error (error, TD_ERROR_INVALID, "{prepare=%s}: \"%s\" is too much: it has no parameters",
-                  kind->name, word);
-  return FALSE;
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "{prepare=%s}: \"%s\" is not NAME=VALUE of one of its parameters (%s)",
+                         kind->name, word, names->str);
+  return td_set_error (error, TD_ERROR_INVALID,
+                       "{prepare=%s}: \"%s\" is too much: it has no parameters", kind->name, word);
 }
 
 static gboolean
@@ -84,10 +80,8 @@ recipe_steps_set_one (TdRecipe *recipe, const char *text, GError **error)
   TdStep *step = kind ? td_recipe_add_step (recipe, name, error) : NULL;
   if (!step)
     return FALSE;
-  if (head[1] && kind->n_parameters == 0) {
-    td_set_error (error, TD_ERROR_INVALID, "{prepare=%s} takes no value", name);
-    return FALSE;
-  }
+  if (head[1] && kind->n_parameters == 0)
+    return td_set_error (error, TD_ERROR_INVALID, "{prepare=%s} takes no value", name);
   if (head[1] && !recipe_steps_set_parameter (step, kind, 0, head[1], error))
     return FALSE;
   for (guint i = 1; words[i]; i++)
@@ -146,9 +140,8 @@ recipe_steps_write (const TdField *field, gconstpointer record, JsonBuilder *bui
 static gboolean
 recipe_steps_refuse (GError **error, const char *step, const char *key, const char *expected)
 {
-  td_set_error (error, TD_ERROR_INVALID, "\"%s\" of the step \"%s\" is not %p", key, step,
-                td_message_unpack (expected));
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID, "\"%s\" of the step \"%s\" is not %p", key, step,
+                       td_message_unpack (expected));
 }
 
 static gboolean
@@ -187,10 +180,8 @@ recipe_steps_read_one (TdRecipe *recipe, JsonNode *node, GError **error)
   if (!named || !JSON_NODE_HOLDS_VALUE (named) || json_node_get_value_type (named) != G_TYPE_STRING)
     return FALSE;
   const char *name = json_node_get_string (named);
-  if (td_recipe_step (recipe, name)) {
-    td_set_error (error, TD_ERROR_INVALID, "The recipe has the step \"%s\" twice", name);
-    return FALSE;
-  }
+  if (td_recipe_step (recipe, name))
+    return td_set_error (error, TD_ERROR_INVALID, "The recipe has the step \"%s\" twice", name);
 
   const TdStepKind *kind = td_prepare_step (name, error);
   TdStep *step = kind ? td_recipe_add_step (recipe, name, error) : NULL;

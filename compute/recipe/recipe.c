@@ -42,12 +42,11 @@ td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error)
     step->enabled = TRUE;
     return step;
   }
-  if (recipe->n_steps == TD_RECIPE_MAX_STEPS) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "A recipe holds at most %d preparation steps; take one out before adding %s",
-                  TD_RECIPE_MAX_STEPS, name);
-    return NULL;
-  }
+  if (recipe->n_steps == TD_RECIPE_MAX_STEPS)
+    return td_set_error_null (
+        error, TD_ERROR_TOO_LARGE,
+        "A recipe holds at most %d preparation steps; take one out before adding %s",
+        TD_RECIPE_MAX_STEPS, name);
 
   while (at < recipe->n_steps && step_rank (recipe->steps[at].name) <= step_rank (name))
     at++;
@@ -63,22 +62,20 @@ td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error)
 static gboolean
 keep_path (TdRecipe *recipe, const char *path, GError **error)
 {
-  if (!g_utf8_validate (path, -1, NULL)) {
-    td_set_error (
+  if (!g_utf8_validate (path, -1, NULL))
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "The path of the mask of bad pixels is not UTF-8, and a recipe could not name it; "
         "rename the file");
-    return FALSE;
-  }
   if (strlen (path) < sizeof recipe->mask) {
     g_strlcpy (recipe->mask, path, sizeof recipe->mask);
     return TRUE;
   }
-  td_set_error (error, TD_ERROR_TOO_LARGE,
-                "The path of the mask of bad pixels is longer than %d bytes; put it into a folder "
-                "nearer to the root",
-                TD_RECIPE_MAX_PATH - 1);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_TOO_LARGE,
+      "The path of the mask of bad pixels is longer than %d bytes; put it into a folder "
+      "nearer to the root",
+      TD_RECIPE_MAX_PATH - 1);
 }
 
 gboolean
@@ -162,10 +159,8 @@ td_recipe_load (TdRecipe *recipe, const char *path, GError **error)
 
   if (!text)
     return FALSE;
-  if (!td_recipe_from_json (&read, text, error) || !find_from_folder (&read, path, error)) {
-    td_prefix_error (error, "%s: ", path);
-    return FALSE;
-  }
+  if (!td_recipe_from_json (&read, text, error) || !find_from_folder (&read, path, error))
+    return td_prefix_error (error, "%s: ", path);
   *recipe = read;
   return TRUE;
 }

@@ -77,7 +77,6 @@ td_scan_options_set (TdScanOptions *options, const char *option, const char *val
 
   if (field && *value)
     return td_field_set (field, options, value, error);
-  td_set_error (error, TD_ERROR_INVALID,
-                field ? N_ ("{%s} is empty") : N_ ("{%s} is no option of a scan"), option);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_INVALID,
+                       field ? N_ ("{%s} is empty") : N_ ("{%s} is no option of a scan"), option);
 }

@@ -472,12 +472,11 @@ choose_slab (TdPlan *plan, TdFbp *fbp, GError **error)
       return TRUE;
     }
   }
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_TOO_LARGE,
       "Even one slice at a time needs %p; raise {memory-limit}, take a smaller {region} or "
       "another {device}",
       td_message_unpack (reason));
-  return FALSE;
 }
 
 static gboolean
@@ -488,14 +487,14 @@ check_elements (const TdFbp *fbp, GError **error)
 
   if (sinogram <= MAX_ELEMENTS && slice <= MAX_ELEMENTS)
     return TRUE;
-  td_set_error (error, TD_ERROR_TOO_LARGE,
-                sinogram > MAX_ELEMENTS
-                    ? N_ ("A sinogram of this scan has more than 2^31 values (%u views × %u "
-                          "columns, %u × %u pixels); bin the projections")
-                    : N_ ("A slice of this scan has more than 2^31 values (%u views × %u columns, "
-                          "%u × %u pixels); take a smaller {region}"),
-                fbp->n_views, fbp->n_filtered, fbp->nx, fbp->ny);
-  return FALSE;
+  return td_set_error (
+      error, TD_ERROR_TOO_LARGE,
+      sinogram > MAX_ELEMENTS
+          ? N_ ("A sinogram of this scan has more than 2^31 values (%u views × %u "
+                "columns, %u × %u pixels); bin the projections")
+          : N_ ("A slice of this scan has more than 2^31 values (%u views × %u columns, "
+                "%u × %u pixels); take a smaller {region}"),
+      fbp->n_views, fbp->n_filtered, fbp->nx, fbp->ny);
 }
 
 const char *

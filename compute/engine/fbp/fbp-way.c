@@ -61,10 +61,9 @@ fbp_way_family (const TdPlan *plan, const TdMethod *method, const TdBackprojectT
   const char *reason = method->family->unsupported (task, td_device_info (device));
   if (!reason)
     return method->family;
-  td_set_error (error, TD_ERROR_UNSUPPORTED,
-                "The Fourier method cannot reconstruct this: %p; take {method=fbp}",
-                td_message_unpack (reason));
-  return NULL;
+  return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
+                            "The Fourier method cannot reconstruct this: %p; take {method=fbp}",
+                            td_message_unpack (reason));
 }
 
 /* On all devices. @most_error: of kernels left to "auto"; 0: any. */

@@ -243,10 +243,8 @@ filter_own_views (TdFdkRun *run, TdDevice *device, GError **error)
       = g_try_new (float, (gsize) chunk * gathered->rows.count * input->task.n_columns);
   gboolean ok = TRUE;
 
-  if (!views) {
-    td_set_error (error, TD_ERROR_IO, "Not enough memory for %u filtered views.", chunk);
-    return FALSE;
-  }
+  if (!views)
+    return td_set_error (error, TD_ERROR_IO, "Not enough memory for %u filtered views.", chunk);
   while (ok && run->own_views < input->task.n_views) {
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
          && fdk_filter_own (&stage, run->own_views, views, error);

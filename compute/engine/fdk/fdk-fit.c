@@ -233,13 +233,11 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, guint index, guint64 budget, GEr
   guint64 need;
 
   while ((need = td_fdk_device_bytes (plan, fdk, index)) > budget)
-    if (!fdk_fit_shrink (fdk, sent)) {
-      td_set_error (error, TD_ERROR_TOO_LARGE,
-                    "%s has %" PRIu64 " MiB for this, but one slice needs %" PRIu64
-                    " MiB; use another device, a higher memory limit or a smaller region.",
-                    info->name, budget >> 20, (need >> 20) + 1);
-      return FALSE;
-    }
+    if (!fdk_fit_shrink (fdk, sent))
+      return td_set_error (error, TD_ERROR_TOO_LARGE,
+                           "%s has %" PRIu64 " MiB for this, but one slice needs %" PRIu64
+                           " MiB; use another device, a higher memory limit or a smaller region.",
+                           info->name, budget >> 20, (need >> 20) + 1);
   return TRUE;
 }
 
@@ -364,12 +362,11 @@ fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
     set_filter_rows (fdk, (fdk->fit.filter_rows + 1) / 2);
   if (filter_bytes (plan, fdk) <= host)
     return TRUE;
-  td_set_error (error, TD_ERROR_TOO_LARGE,
-                "The host has %" PRIu64
-                " MiB for this, but filtering one row of the detector needs %" PRIu64
-                " MiB; use a higher memory limit, or crop or bin the scan.",
-                host >> 20, (filter_bytes (plan, fdk) >> 20) + 1);
-  return FALSE;
+  return td_set_error (error, TD_ERROR_TOO_LARGE,
+                       "The host has %" PRIu64
+                       " MiB for this, but filtering one row of the detector needs %" PRIu64
+                       " MiB; use a higher memory limit, or crop or bin the scan.",
+                       host >> 20, (filter_bytes (plan, fdk) >> 20) + 1);
 }
 
 /* Rows read at once from a file that likes large pieces; 0: a chunk's. */
@@ -422,12 +419,11 @@ check_rows (const TdFdkPlan *fdk, GError **error)
 
   if (td_fdk_rows_fit (&filtered, fdk->fit.chunk_rows))
     return TRUE;
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_TOO_LARGE,
       "The detector is tilted so much that %u of its rows make one row of a level one, which is "
       "more than 2^31 samples; crop the scan or bin it ({crop}, {bin}).",
       fdk->fit.chunk_rows);
-  return FALSE;
 }
 
 /* Where filtered projections wait on the host. */

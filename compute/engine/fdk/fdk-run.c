@@ -264,11 +264,10 @@ make_projections (TdFdkRun *run, GError **error)
     return run->projections_file >= 0;
   }
   void *memory = mmap (NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    td_set_error (error, TD_ERROR_IO,
-                  "Not enough memory for %" PRIu64 " MiB of filtered projections.", bytes >> 20);
-    return FALSE;
-  }
+  if (memory == MAP_FAILED)
+    return td_set_error (error, TD_ERROR_IO,
+                         "Not enough memory for %" PRIu64 " MiB of filtered projections.",
+                         bytes >> 20);
   madvise (memory, bytes, MADV_HUGEPAGE);
   run->projections = memory;
   return TRUE;

@@ -145,11 +145,9 @@ set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
                             : recipe->method == TD_METHOD_FISTA_TV ? TD_SOLVER_FISTA_TV
                                                                    : TD_SOLVER_CGLS;
 
-  if (recipe->subsets > n_views) {
-    td_set_error (error, TD_ERROR_INVALID, "%u views do not make %u subsets ({subsets})", n_views,
-                  recipe->subsets);
-    return FALSE;
-  }
+  if (recipe->subsets > n_views)
+    return td_set_error (error, TD_ERROR_INVALID, "%u views do not make %u subsets ({subsets})",
+                         n_views, recipe->subsets);
   if (recipe->subsets == 0 || kind == TD_SOLVER_CGLS)
     recipe->subsets = td_solver_usual_subsets (kind, n_views);
   self->settings = (TdSolverSettings) {
@@ -559,14 +557,13 @@ iterative_plan_fit (TdPlan *plan, TdIterativePlan *self, GError **error)
           return td_rays_check (&self->task, error);
       }
   }
-  td_set_error (
+  return td_set_error (
       error, TD_ERROR_TOO_LARGE,
       "Iterative methods hold the whole volume and all projections, which needs %p: bin the "
       "detector ({bin=2}), crop it ({crop}), name more devices ({device}), or take {method=%s}",
       reason ? g_steal_pointer (&reason)
              : td_message_new_plain (N_ ("more than 2^31 voxels a slice")),
       iterative_plan_is_parallel (plan) ? "fbp" : "fdk");
-  return FALSE;
 }
 
 /* ── The plan ── */

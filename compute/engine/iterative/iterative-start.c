@@ -40,27 +40,21 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
   g_autoptr (TdVolume) volume = td_volume_open (plan->recipe.start, error);
   const TdConeTask *task = &self->task;
 
-  if (!volume) {
-    td_prefix_error (error, "The volume to go on from ({start}): ");
-    return FALSE;
-  }
+  if (!volume)
+    return td_prefix_error (error, "The volume to go on from ({start}): ");
   const TdVolumeFacts *facts = td_volume_facts (volume);
-  if (facts->nx != task->nx || facts->ny != task->ny || facts->n_slices != n_slices (self)) {
-    td_set_error (
+  if (facts->nx != task->nx || facts->ny != task->ny || facts->n_slices != n_slices (self))
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "“%s” has %u × %u × %u voxels, and what iterations go on from ({start}) must be the whole "
         "volume of %u × %u × %u; without {rows} and {region} it is written so",
         facts->path, facts->nx, facts->ny, facts->n_slices, task->nx, task->ny, n_slices (self));
-    return FALSE;
-  }
-  if (facts->voxel_mm > 0 && fabs (facts->voxel_mm / task->voxel_mm - 1) > 1e-3) {
-    td_set_error (
+  if (facts->voxel_mm > 0 && fabs (facts->voxel_mm / task->voxel_mm - 1) > 1e-3)
+    return td_set_error (
         error, TD_ERROR_INVALID,
         "“%s” has voxels of %g mm, and this scan's are %g mm: iterations cannot go on from it "
         "({start})",
         facts->path, facts->voxel_mm, task->voxel_mm);
-    return FALSE;
-  }
   return TRUE;
 }
 
@@ -232,14 +226,12 @@ iterative_start_check_values (const TdIterativeBeginning *beginning, guint first
                               GError **error)
 {
   for (gsize i = 0; i < n * beginning->slice; i++)
-    if (!isfinite (beginning->slices[i])) {
-      td_set_error (error, TD_ERROR_INVALID,
-                    "Slice %u of “%s” holds values that are no numbers: iterations cannot go on "
-                    "from it ({start})",
-                    first + (guint) (i / beginning->slice),
-                    td_volume_facts (beginning->volume)->path);
-      return FALSE;
-    }
+    if (!isfinite (beginning->slices[i]))
+      return td_set_error (
+          error, TD_ERROR_INVALID,
+          "Slice %u of “%s” holds values that are no numbers: iterations cannot go on "
+          "from it ({start})",
+          first + (guint) (i / beginning->slice), td_volume_facts (beginning->volume)->path);
   return TRUE;
 }
 

@@ -58,12 +58,10 @@ td_rings_launch (const TdRings *rings, const char *program, const char *kernel, 
 {
   gboolean cpu = td_device_info (rings->slab->device)->cpu_shaped;
 
-  if (n_items > G_MAXINT32) {
-    td_set_error (error, TD_ERROR_TOO_LARGE,
-                  "a row of %u views and %u columns is too large for ring removal",
-                  rings->slab->n_views, rings->slab->n_columns);
-    return FALSE;
-  }
+  if (n_items > G_MAXINT32)
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "a row of %u views and %u columns is too large for ring removal",
+                         rings->slab->n_views, rings->slab->n_columns);
   return td_slab_launch (
       rings->slab, program, kernel,
       (guint[]) { cpu ? 1 : (guint) n_items, cpu ? (guint) n_items : 1, rings->n_rows }, args,
