@@ -9,6 +9,9 @@
 #include "sort.h"
 #include "message.h"
 
+/* The sine of an angle at which vectors span no space: files round them to some digits. */
+#define FLAT 1e-6
+
 /* By Cramer's rule. */
 gboolean
 td_matrix_solve (const double matrix[12], const double b[3], double x[3])
@@ -66,7 +69,8 @@ td_matrix_from_vectors (const double vectors[12], guint n_columns, guint n_rows,
   td_cross3 (corner, u, rows[1]);
   td_cross3 (u, v, rows[2]);
   const double determinant = td_dot3 (u, rows[0]);
-  if (!(fabs (determinant) > 1e-300))
+  const double squares = td_dot3 (u, u) * td_dot3 (v, v) * td_dot3 (corner, corner);
+  if (!(fabs (determinant) > FLAT * sqrt (squares)))
     return FALSE;
   for (guint row = 0; row < 3; row++) {
     for (guint k = 0; k < 3; k++)

@@ -382,6 +382,50 @@ test_foreign_matrices (void)
   }
 }
 
+/* Vectors of a source, a detector's middle and its pixel's sides: those that span no plane, or one
+   through the source, are refused by the view that has them. */
+static void
+test_vectors (void)
+{
+  static const struct {
+    guint at; /* number of a vector's component that is another one in the third view */
+    double values[3];
+    gboolean good;
+  } cases[] = {
+    { 6, { 1, 0, 0 }, TRUE },  { 6, { 0, 0, 0 }, FALSE }, { 6, { 0, 0, -2 }, FALSE },
+    { 9, { 0, 0, 0 }, FALSE }, { 9, { 3, 0, 0 }, FALSE }, { 3, { 0, -100, 0 }, FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GString) text = g_string_new ("{\"vectors\": [");
+    g_autoptr (GError) error = NULL;
+
+    for (guint view = 0; view < VIEWS; view++) {
+      const double c = cos (G_PI * view / 3), s = sin (G_PI * view / 3);
+      double v[12] = { 100 * s, -100 * c, 0, -200 * s, 200 * c, 0, c, s, 0, 0, 0, -1 };
+      if (view == 2)
+        for (guint k = 0; k < 3; k++)
+          v[cases[i].at + k]
+              = k == 2 ? cases[i].values[2]
+                       : cases[i].values[0] * (k ? s : c) + cases[i].values[1] * (k ? c : -s);
+      for (guint k = 0; k < 12; k++)
+        g_string_append_printf (text, "%s%.9g", k ? ", " : view ? ", [" : "[", v[k]);
+      g_string_append (text, "]");
+    }
+    g_string_append (text, "]}");
+    make_stack (folder);
+    write_file (folder, kinds[3].file, text->str, text->len);
+    g_autoptr (TdScan) scan = open_kind (folder, 3, TRUE, &error);
+    g_test_message ("%u", i);
+    if (cases[i].good)
+      g_assert_no_error (error);
+    else
+      test_assert_sentence (error, "the vectors of view 2 do not place source and detector");
+    g_assert_true (!scan == !cases[i].good);
+  }
+}
+
 /* A volume is proposed whole or not at all: half a proposal would move what comes out. */
 static void
 test_proposed_volume (void)
@@ -490,6 +534,7 @@ main (int argc, char **argv)
     }
   g_test_add_func ("/geometries/contradictions", test_contradictions);
   g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
+  g_test_add_func ("/geometries/vectors", test_vectors);
   g_test_add_func ("/geometries/missing", test_missing);
   g_test_add_func ("/geometries/stated-twice", test_stated_twice);
   g_test_add_func ("/geometries/proposed-volume", test_proposed_volume);

@@ -93,6 +93,7 @@ test_within (gconstpointer data)
     g_assert_cmpuint (facts->n_ways, >=, 2);
     g_assert_cmpstr (facts->ways[0].method, ==, facts->method);
     g_assert_cmpfloat (facts->ways[0].error_bound, <=, limits[accuracy]);
+    g_assert_cmpfloat (td_accuracy_limit (accuracy), ==, limits[accuracy]);
     td_test_reconstruct (engine, scan, &recipe, &volume, &error);
     g_assert_no_error (error);
     g_assert_cmpint (g_str_has_prefix (volume.family, "Fourier"), ==, fourier);
@@ -218,9 +219,34 @@ test_cone_host (void)
     g_assert_cmpuint (facts->n_ways, ==, 1);
     g_assert_cmpstr (facts->ways[0].family, ==, "host");
     g_assert_cmpfloat (facts->ways[0].error_bound, <=, td_accuracy_limit (TD_ACCURACY_SINGLE));
+    g_assert_cmpfloat (facts->ways[0].error_bound, >, 1e-8);
     g_assert_false (cone_plan_says (plan, "exact to"));
     g_assert_false (cone_plan_says (plan, "not used here"));
   }
+}
+
+/* What devices do together is as inexact as the worst of them, whichever is named first. */
+static void
+test_cone_together (void)
+{
+  static const char *const devices[] = { "host", "opencl:0", "host,opencl:0", "opencl:0,host" };
+  g_autoptr (TdScan) scan = cone_scan ();
+  g_autoptr (GPtrArray) there = td_engine_devices (engine, "opencl:0", NULL);
+  double bounds[G_N_ELEMENTS (devices)];
+
+  if (!there) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (devices); i++) {
+    g_autoptr (TdPlan) plan = cone_plan (scan, devices[i], TD_ACCURACY_DRAFT, "auto");
+    const TdPlanFacts *facts = td_plan_facts (plan);
+    bounds[i] = facts->ways[0].error_bound;
+    g_test_message ("%s: %s, %g", devices[i], facts->family, bounds[i]);
+  }
+  g_assert_cmpfloat (bounds[0], !=, bounds[1]);
+  g_assert_cmpfloat (bounds[2], ==, MAX (bounds[0], bounds[1]));
+  g_assert_cmpfloat (bounds[3], ==, MAX (bounds[0], bounds[1]));
 }
 
 /* A device whose textures are those of a graphics card: they are too coarse for every accuracy, and
@@ -287,6 +313,7 @@ main (int argc, char **argv)
 
   g_test_add_func ("/accuracy/choices", test_choices);
   g_test_add_func ("/accuracy/cone/host", test_cone_host);
+  g_test_add_func ("/accuracy/cone/together", test_cone_together);
   g_test_add_func ("/accuracy/cone/textures", test_cone_textures);
   g_test_add_func ("/accuracy/iterative", test_iterates);
   for (guint i = 0; i < 2 * devices->len; i++) {

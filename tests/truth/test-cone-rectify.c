@@ -16,7 +16,7 @@
 typedef struct {
   const char *name;
   guint n_columns, n_rows, n_views;
-  double tilt_deg[3], range_deg, offset_u, axis_mm, wobble;
+  double tilt_deg[3], range_deg, offset_u, axis_mm, wobble, swing_rad;
 } Case;
 
 static const Case cases[] = {
@@ -35,6 +35,7 @@ static const Case cases[] = {
   { "offset-left-askew", 45, 37, 42, { -5, 5, -7 }, 360, -9, 0, 0 },
   { "gantry", 41, 39, 38, { 1, 1, 2 }, 360, 0, 0, 1 },
   { "gantry-short", 41, 39, 38, { 0, 0, -4 }, 230, 0, 0, 1 },
+  { "gantry-swings", 41, 39, 38, { 0, 0, 0 }, 360, 0, 0, 1, 1.2 },
 };
 
 static TdEngine *engine;
@@ -54,6 +55,7 @@ shake (const Case *c, TdTestConeScan *measured)
     one.detector_offset_v_px += 0.6 * cos (view * 0.9);
     for (guint i = 0; i < 3; i++)
       one.detector_tilt_rad[i] += 0.02 * sin (view * (0.4 + 0.3 * i));
+    one.detector_tilt_rad[2] += c->swing_rad * sin (view * 0.5);
     td_cone_matrix (&one, measured->angles_rad[view], c->n_columns, c->n_rows, m);
   }
   geometry->view_matrices = matrices;
@@ -300,6 +302,28 @@ test_shared (void)
 
 /* Upright detectors stay as they were. The level detector of a rolled one has level rows and holds
    all of the rolled one. Its rows say which of the rolled detector's rows they need. */
+/* The detector's rows that @task's rows [row, row + 3) are resampled from, by all their pixels. */
+static TdRowRange
+rows_by_pixels (const TdConeTask *own, const TdConeTask *task, guint row)
+{
+  const double last = own->n_rows - 1.0;
+  double low = INFINITY, high = -INFINITY;
+
+  for (guint view = 0; view < task->n_views; view++)
+    for (guint k = row; k < row + 3; k++)
+      for (guint column = 0; column < task->n_measured; column++) {
+        double u, v;
+        td_cone_plain_trace (task->matrices + 12 * (gsize) view, own->matrices + 12 * (gsize) view,
+                             column, k, &u, &v);
+        low = MIN (low, v);
+        high = MAX (high, v);
+      }
+  const double first = floor (CLAMP (low, 0, last) - 0.02) - 2; /* Lanczos; rounding */
+  const double end = floor (CLAMP (high, 0, last) + 0.02) + 4;
+  const guint from = (guint) CLAMP (first, 0, last), to = (guint) CLAMP (end, 1, last + 1);
+  return (TdRowRange) { from, to - from };
+}
+
 static void
 test_geometry (void)
 {
@@ -328,6 +352,13 @@ test_geometry (void)
         const guint first = rows.first, end = first + rows.count;
         g_assert_cmpuint (first, <, end);
         g_assert_cmpuint (end, <=, c->n_rows);
+        if (view == 0 && row + 3 <= task.n_rows && lean < 0.7) {
+          const TdRowRange wanted = rows_by_pixels (&own, &task, row);
+          g_assert_cmpuint (first, ==, wanted.first);
+          g_assert_cmpuint (rows.count, ==, wanted.count);
+        } else if (lean > 0.8) { /* its columns bound what is read: of any row */
+          g_assert_true (first == 0 && end == c->n_rows);
+        }
         for (guint column = 0; column < task.n_measured; column++) {
           double u, v;
           td_cone_plain_trace (task.matrices + 12 * (gsize) view, own.matrices + 12 * (gsize) view,

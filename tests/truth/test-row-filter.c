@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Row filtering on every device against a direct computation in double. */
+#include "compute/row-filter-host.h"
 #include "compute/row-filter.h"
 #include "tests/common/devices.h"
 
@@ -150,6 +151,63 @@ test_chunks (gconstpointer id)
   check (device, &filter, 3, 2 * 65535 + 3, 2 * 65535 + 3);
 }
 
+/* The host's own filter, by the definition: rows that are shifted, with and without edges that go
+   on, from both sides of a piece's number of rows. It writes its rows and nothing behind them. */
+static void
+test_wide (void)
+{
+  enum { COLUMNS = 7, MOST = 33 };
+  static const guint counts[] = { 1, 2, 16, 17, MOST };
+  static const struct {
+    guint wide, shift;
+  } places[] = { { 7, 0 }, { 11, 0 }, { 11, 4 }, { 12, 2 } };
+  float rows[MOST * COLUMNS], wide[(MOST + 1) * 12];
+
+  td_test_random (rows, MOST * COLUMNS, 5);
+  for (guint p = 0; p < 2 * G_N_ELEMENTS (places); p++) {
+    const guint n = places[p / 2].wide, shift = places[p / 2].shift;
+    const guint padded = 24 + p % 2; /* what is beyond the row has a middle or none */
+    const gboolean extend = p % 3 > 0;
+    const TdRowBlend place = { .shift = shift };
+    const guint middle = n + (padded - n) / 2;
+    double response[25];
+    g_autoptr (GError) error = NULL;
+    TdHostRowFilter *filter = td_host_row_filter_new (COLUMNS, n, padded, &error);
+
+    g_assert_no_error (error);
+    for (guint i = 0; i < padded; i++)
+      response[i] = 1 + MIN (i, padded - i); /* its own mirror image, not 0 for the mean */
+    td_host_row_filter_set (filter, response, extend);
+    for (guint c = 0; c < G_N_ELEMENTS (counts); c++) {
+      for (guint i = 0; i < G_N_ELEMENTS (wide); i++)
+        wide[i] = 1234;
+      td_host_row_filter_run (filter, rows, counts[c], shift || n > COLUMNS ? &place : NULL, wide);
+      for (guint row = 0; row < counts[c]; row++) {
+        const float *in = rows + row * COLUMNS;
+        const double first = extend ? in[0] : 0, last = extend ? in[COLUMNS - 1] : 0;
+        double line[25];
+        for (guint i = 0; i < padded; i++)
+          line[i] = i < shift                              ? first
+                    : i < shift + COLUMNS                  ? in[i - shift]
+                    : i == middle && (padded - n) % 2 == 1 ? (first + last) / 2
+                    : i < middle                           ? last
+                                                           : first;
+        for (guint i = 0; i < n; i++) {
+          double sum = 0;
+          for (guint k = 0; k < padded; k++)
+            for (guint j = 0; j < padded; j++)
+              sum += line[j] * response[k] / padded
+                     * cos (2 * G_PI * k * ((double) i - j) / padded);
+          g_assert_cmpfloat_with_epsilon (wide[row * n + i], sum, 1e-4);
+        }
+      }
+      for (guint i = counts[c] * n; i < G_N_ELEMENTS (wide); i++)
+        g_assert_cmpfloat (wide[i], ==, 1234);
+    }
+    td_host_row_filter_free (filter);
+  }
+}
+
 static void
 test_workspace (void)
 {
@@ -161,6 +219,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/row-filter/wide", test_wide);
   g_test_add_func ("/row-filter/workspace", test_workspace);
   g_autoptr (GPtrArray) entries = td_device_list ();
   for (guint i = 0; i < entries->len; i++) {

@@ -180,6 +180,48 @@ test_uneven (void)
   g_assert_cmpuint (cover.repeated, <, 100);
 }
 
+/* Which gap is usual: the median one of fewer than twelve gaps. Of twelve and more it is the one up
+   to which three quarters of the angle lie, but for the four widest gaps. A wedge is wider than
+   four of it, and than four even ones. */
+static void
+test_few (void)
+{
+  static const struct {
+    guint n_small, n_large, n_more;
+    double small, large, more, widest; /* gaps in degrees; the rest of half a turn is the first's */
+    double missing;
+  } cases[] = {
+    { 6, 4, 0, 25 / 6.0, 20, 0, 75, 75 - 25 / 6.0 }, /* eleven */
+    { 7, 4, 0, 30 / 7.0, 20, 0, 70, 0 },             /* twelve */
+    { 7, 1, 3, 40 / 7.0, 16, 18, 70, 70 - 16 },      /* the four widest do not count */
+    { 12, 4, 0, 5, 10, 0, 80, 80 - 5 },              /* nor do they add to the angle */
+    { 3, 0, 0, 28, 0, 0, 96, 0 },                    /* four even gaps are 180 degrees */
+    { 8, 0, 0, 12, 0, 0, 84, 84 - 12 },              /* and here 80 */
+    { 8, 0, 0, 12.6, 0, 0, 79.2, 0 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    double angles[20] = { 0 }, weights[20], at = 0, sum = 0;
+    guint n = 1;
+    TdAngleCover cover;
+
+    for (guint k = 0; k < cases[i].n_small + cases[i].n_large + cases[i].n_more; k++) {
+      at += k < cases[i].n_small                      ? cases[i].small
+            : k < cases[i].n_small + cases[i].n_large ? cases[i].large
+                                                      : cases[i].more;
+      angles[n++] = at * DEG;
+    }
+    g_assert_cmpfloat_with_epsilon (180 - at, cases[i].widest, 1e-9);
+    td_angular_weights (angles, n, weights, &cover);
+    for (guint k = 0; k < n; k++)
+      sum += weights[k];
+    g_test_message ("%u of %u: %g degrees are missing", i, n, cover.missing_rad / DEG);
+    g_assert_cmpfloat_with_epsilon (cover.missing_rad, cases[i].missing * DEG, 1e-9);
+    g_assert_cmpfloat_with_epsilon (cover.largest_gap_rad, cases[i].widest * DEG, 1e-9);
+    g_assert_cmpfloat_with_epsilon (sum, G_PI - cases[i].missing * DEG, 1e-9);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -190,6 +232,7 @@ main (int argc, char **argv)
   g_test_add_func ("/angles/irregular", test_irregular);
   g_test_add_func ("/angles/missing-wedge", test_missing_wedge);
   g_test_add_func ("/angles/whole-turn", test_whole_turn);
+  g_test_add_func ("/angles/few", test_few);
   g_test_add_func ("/angles/random", test_random);
   g_test_add_func ("/angles/clumps", test_clumps);
   g_test_add_func ("/angles/uneven", test_uneven);

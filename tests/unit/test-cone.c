@@ -615,6 +615,43 @@ test_naive (void)
   td_cone_task_clear (&task);
 }
 
+/* Every view counts as one for lines, and views that are filtered already by the square of their
+   distance at the origin. Views of FDK count by their part of the turn. */
+static void
+test_view_weights (void)
+{
+  enum { N_VIEWS = 12, N_COLUMNS = 32, N_ROWS = 16 };
+  TdGeometry geometry = plain_geometry ();
+  g_autofree double *angle = angles (N_VIEWS, 2 * G_PI);
+  g_autofree double *matrices = g_new (double, 12 * N_VIEWS);
+  g_autoptr (GError) error = NULL;
+  TdConeTask rays, whole, filtered;
+
+  td_cone_task_init_rays (&rays, &geometry, angle, N_VIEWS, N_COLUMNS, N_ROWS, &error);
+  g_assert_no_error (error);
+  td_cone_task_init (&whole, &geometry, angle, N_VIEWS, N_COLUMNS, N_ROWS, &error);
+  g_assert_no_error (error);
+  for (guint v = 0; v < N_VIEWS; v++) {
+    memcpy (matrices + 12 * v, rays.matrices + 12 * v, 12 * sizeof *matrices);
+    for (guint i = 0; i < 12; i++)
+      matrices[12 * v + i] *= 1 + 0.5 * v; /* whatever they were multiplied by */
+  }
+  geometry.view_matrices = matrices;
+  geometry.n_view_matrices = N_VIEWS;
+  td_cone_task_init_filtered (&filtered, &geometry, N_VIEWS, N_COLUMNS, N_ROWS, &error);
+  g_assert_no_error (error);
+  const double gain = td_cone_filter_gain (whole.matrices);
+  for (guint v = 0; v < N_VIEWS; v++) {
+    g_assert_cmpfloat (rays.view_weights[v], ==, 1);
+    g_assert_cmpfloat_with_epsilon (whole.view_weights[v], 2 * G_PI / N_VIEWS / gain, 1e-9);
+    g_assert_cmpfloat_with_epsilon (filtered.view_weights[v], pow (1 + 0.5 * v, -2), 1e-9);
+    g_assert_cmpfloat_with_epsilon (filtered.matrices[12 * v + 11], 1, 1e-12);
+  }
+  td_cone_task_clear (&rays);
+  td_cone_task_clear (&whole);
+  td_cone_task_clear (&filtered);
+}
+
 /* ── Back-projection against the reference ── */
 
 typedef struct {
@@ -882,6 +919,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/short-scan-weights", test_short_scan_weights);
   g_test_add_func ("/cone/roll-limit", test_roll_limit);
   g_test_add_func ("/cone/weights-by-row", test_weights_by_row);
+  g_test_add_func ("/cone/view-weights", test_view_weights);
   g_test_add_func ("/cone/turned", test_turned);
   g_test_add_func ("/cone/refusals", test_refusals);
   g_test_add_func ("/cone/wrapped", test_wrapped);

@@ -180,6 +180,58 @@ test_ends (void)
   }
 }
 
+/* A drawing leaves out what has no place, and begins a curve anew behind it: by the letters M and L
+   of each curve, and by its dots. */
+static void
+test_gaps (void)
+{
+  static const struct {
+    double values[6];
+    gboolean logarithmic, dots;
+    const char *letters;
+    guint circles;
+  } cases[] = {
+    { { 1, 2, 3, 4, 5, 6 }, FALSE, FALSE, "MLLLLL", 0 },
+    { { 1, 2, NAN, 4, 5, 6 }, FALSE, FALSE, "MLMLL", 0 },
+    { { NAN, 2, 3, INFINITY, 5, NAN }, FALSE, FALSE, "MLM", 0 },
+    { { -1, 0, 3, -4, 5, 6 }, FALSE, FALSE, "MLLLLL", 0 },
+    { { -1, 0, 3, -4, 5, 6 }, TRUE, FALSE, "MML", 0 },
+    { { 1, 0, 3, NAN, 5, 6 }, TRUE, TRUE, "", 4 },
+    { { 1, 0, 3, NAN, 5, 6 }, FALSE, TRUE, "", 5 },
+  };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const gboolean across = i % 2; /* what has no place is an x */
+    g_autoptr (TdLabPlot) plot = td_lab_plot_new ("", "", "");
+    TdLabPlot *plots[] = { plot };
+    TdLabSeries *series = td_lab_plot_add (plot, "", 0, 6);
+    g_autoptr (GString) letters = g_string_new (NULL);
+    guint circles = 0;
+
+    for (guint k = 0; k < 6; k++) {
+      series->x[k] = across ? cases[i / 2].values[k] : k + 1;
+      series->y[k] = across ? k + 1 : cases[i / 2].values[k];
+    }
+    *(across ? &plot->x_log : &plot->y_log) = cases[i / 2].logarithmic;
+    series->dots = cases[i / 2].dots;
+    td_lab_plot_fit (plot);
+    g_autofree char *svg = td_lab_plots_svg (plots, 1, 1, 400, 300);
+    g_assert_null (strstr (svg, "nan"));
+    g_assert_null (strstr (svg, "inf"));
+    for (const char *at = svg; (at = strstr (at, "<circle")); at++)
+      circles++;
+    const char *curve
+        = strstr (strstr (svg, "class=\"curve\""), " d=\""); /* the legend's is last */
+    for (curve += strlen (" d=\""); *curve != '"'; curve++)
+      if (*curve == 'M' || *curve == 'L')
+        g_string_append_c (letters, *curve);
+    g_test_message ("%u: %s, %u dots", i, letters->str, circles);
+    g_assert_cmpuint (circles, ==, cases[i / 2].circles);
+    if (!series->dots)
+      g_assert_cmpstr (letters->str, ==, cases[i / 2].letters);
+  }
+}
+
 /* Ticks are round, lie within the axis, and are some five: never none, never a dozen more. */
 static void
 test_ticks (void)
@@ -438,6 +490,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab-report/busiest", test_busiest);
   g_test_add_func ("/lab-report/ticks", test_ticks);
   g_test_add_func ("/lab-report/ends", test_ends);
+  g_test_add_func ("/lab-report/gaps", test_gaps);
   g_test_add_func ("/lab-report/plots", test_plots);
   g_test_add_func ("/lab-report/table", test_table);
   return g_test_run ();

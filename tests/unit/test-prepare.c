@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "compute/prepare/bad-pixels.h"
+#include "compute/prepare/flats.h"
+#include "compute/row-range.h"
 #include "tests/common/devices.h"
 #include "tests/common/frames.h"
 
@@ -640,6 +642,112 @@ test_scale_columns (void)
   }
 }
 
+/* Rows with their neighbours, as far as the detector reaches. */
+static void
+test_halo (void)
+{
+  static const guint halos[][6] = {
+    /* first, count, halo, rows of the detector; first, count */
+    { 10, 3, 0, 20, 10, 3 }, { 10, 3, 4, 20, 6, 11 },        { 4, 3, 4, 20, 0, 11 },
+    { 3, 3, 4, 20, 0, 10 },  { 10, 3, 7, 20, 3, 17 },        { 10, 3, 8, 20, 2, 18 },
+    { 0, 20, 5, 20, 0, 20 }, { 5, 1, G_MAXUINT, 20, 0, 20 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (halos); i++) {
+    const TdRowRange rows = td_row_range_with_halo ((TdRowRange) { halos[i][0], halos[i][1] },
+                                                    halos[i][2], halos[i][3]);
+    g_assert_cmpuint (rows.first, ==, halos[i][4]);
+    g_assert_cmpuint (rows.count, ==, halos[i][5]);
+  }
+}
+
+/* Flats of one moment are a group, in whatever order the scan has them; more moments than groups
+   share them evenly. */
+static void
+test_flat_groups (void)
+{
+  enum { FLATS = 17 };
+  static const double mixed[] = { 30, 0, 10, 0, 36, 20, 30 };
+  static const guint groups_of_mixed[] = { 3, 0, 1, 0, 4, 2, 3 };
+  static const double middles[] = { 0, 10, 20, 30, 36 };
+  double positions[TD_FLATS_MAX_GROUPS], many[FLATS];
+  guint group[FLATS];
+  TdScanFacts facts = { .n_flats = G_N_ELEMENTS (mixed), .flat_positions = (double *) mixed };
+
+  g_assert_cmpuint (td_flats_groups (&facts, FALSE, positions, group), ==, 5);
+  for (guint f = 0; f < facts.n_flats; f++)
+    g_assert_cmpuint (group[f], ==, groups_of_mixed[f]);
+  for (guint g = 0; g < 5; g++)
+    g_assert_cmpfloat (positions[g], ==, middles[g]);
+  g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 5);
+  g_assert_cmpuint (td_flats_groups (&facts, TRUE, positions, group), ==, 1);
+  for (guint f = 0; f < facts.n_flats; f++)
+    g_assert_cmpuint (group[f], ==, 0);
+  g_assert_cmpfloat (positions[0], ==, 0);
+  facts.n_flats = 2;
+  g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 2);
+  facts.n_flats = 1;
+  g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 1);
+
+  facts = (TdScanFacts) { .n_flats = FLATS, .flat_positions = many };
+  for (guint f = 0; f < FLATS; f++)
+    many[f] = 100 - 5.0 * f;
+  for (guint n = TD_FLATS_MAX_GROUPS; n <= FLATS; n++) {
+    facts.n_flats = n;
+    g_assert_cmpuint (td_flats_groups (&facts, FALSE, positions, group), ==, TD_FLATS_MAX_GROUPS);
+    for (guint f = 0; f < n; f++)
+      g_assert_cmpuint (group[f], ==, (n - 1 - f) * TD_FLATS_MAX_GROUPS / n);
+    g_assert_cmpfloat (positions[0], ==, many[n - 1] + (n > TD_FLATS_MAX_GROUPS ? 2.5 : 0));
+    g_assert_cmpfloat (positions[TD_FLATS_MAX_GROUPS - 1], ==, 100);
+  }
+  many[FLATS - 1] = NAN; /* nobody knows when it was taken */
+  g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 1);
+  facts.flat_positions = NULL;
+  g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 1);
+}
+
+/* Where views lie between groups of flats: by their number, and by the angle turned. */
+static void
+test_flat_places (void)
+{
+  enum { VIEWS = 6 };
+  static const double angles[VIEWS] = { 0, 1, 3, 6, 5, 4 }, still[VIEWS] = { 2, 2, 2, 2, 2, 2 };
+  static const double groups[] = { 1, 3, 3, 5.5 };
+  static const struct {
+    TdFlatsBy by;
+    const double *angles;
+    double places[VIEWS]; /* group and share */
+  } ways[] = {
+    { TD_FLATS_BY_VIEW, angles, { 0, 0.25, 0.75, 2.2, 2.6, 3 } },
+    /* Turned 0, 1, 3, 6, 7 and 8; the groups at 0.5, 4.5, 4.5 and 8. */
+    { TD_FLATS_BY_ANGLE, angles, { 0, 0.125, 0.625, 2 + 1.5 / 3.5, 2 + 2.5 / 3.5, 3 } },
+    { TD_FLATS_BY_ANGLE, still, { 0, 0.25, 0.75, 2.2, 2.6, 3 } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (ways); i++) {
+    const TdScanFacts facts = { .n_views = VIEWS, .angles_rad = (double *) ways[i].angles };
+    float places[2 * VIEWS];
+
+    td_flats_places (&facts, ways[i].by, groups, G_N_ELEMENTS (groups), places);
+    for (guint v = 0; v < VIEWS; v++) {
+      g_test_message ("%u, %u: %g, %g", i, v, places[2 * v], places[2 * v + 1]);
+      g_assert_cmpfloat (places[2 * v], ==, floor (ways[i].places[v]));
+      g_assert_cmpfloat_with_epsilon (places[2 * v] + places[2 * v + 1], ways[i].places[v], 1e-6);
+    }
+  }
+  /* A moment before the first view or after the last one goes on as the nearest gap. */
+  static const double ends[] = { -1.5, 8.5 };
+  const TdScanFacts facts = { .n_views = VIEWS, .angles_rad = (double *) angles };
+  float places[2 * VIEWS];
+  td_flats_places (&facts, TD_FLATS_BY_ANGLE, ends, 2, places);
+  for (guint v = 0; v < VIEWS; v++) /* from -2 to 11 */
+    g_assert_cmpfloat_with_epsilon (places[2 * v + 1],
+                                    ((const double[]) { 2, 3, 5, 8, 9, 10 })[v] / 13, 1e-6);
+  const TdScanFacts one = { .n_views = 1, .angles_rad = (double *) angles };
+  td_flats_places (&one, TD_FLATS_BY_ANGLE, groups, 2, places);
+  g_assert_true (places[0] == 0 && places[1] == 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -653,6 +761,9 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   td_test_each_device ("prepare", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/prepare/find", test_find);
+  g_test_add_func ("/prepare/flat-groups", test_flat_groups);
+  g_test_add_func ("/prepare/flat-places", test_flat_places);
+  g_test_add_func ("/prepare/halo", test_halo);
   g_test_add_func ("/prepare/numbers", test_numbers);
   g_test_add_func ("/prepare/presets", test_presets);
   g_test_add_func ("/prepare/ranges", test_ranges);

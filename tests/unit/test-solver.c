@@ -420,6 +420,41 @@ test_momentum (void)
     g_assert_cmpfloat_with_epsilon (first[1][pass], first[0][pass], 1e-6);
 }
 
+/* What subsets weigh is the same in every pass: kept or made anew, it corrects alike. */
+static void
+test_kept_weights (void)
+{
+  for (guint subsets = 1; subsets <= 5; subsets += 2)
+    for (guint kind = 0; kind < 2; kind++) {
+      float *volumes[2];
+      double off = 0, norm = 0;
+
+      for (guint kept = 0; kept < 2; kept++) {
+        const TdSolverSettings settings = { .kind = kind ? TD_SOLVER_FISTA_TV : TD_SOLVER_SIRT,
+                                            .iterations = 3,
+                                            .subsets = subsets,
+                                            .relaxation = 0.9,
+                                            .keep_weights = kept };
+        TdSolverEnd end;
+        Fixture f;
+
+        fixture_init (&f, subsets);
+        volumes[kept] = run (&f, &settings, &end);
+        g_assert_cmpuint (f.passes, ==, 3);
+        fixture_clear (&f);
+      }
+      for (guint i = 0; i < N * N * N_ROWS; i++) {
+        off += pow (volumes[1][i] - volumes[0][i], 2);
+        norm += pow (volumes[0][i], 2);
+      }
+      g_test_message ("%u subsets: %.1e", subsets, sqrt (off / norm));
+      g_assert_cmpfloat (norm, >, 0);
+      g_assert_cmpfloat (sqrt (off / norm), <, 1e-5);
+      g_free (volumes[0]);
+      g_free (volumes[1]);
+    }
+}
+
 /* ── Total variation ── */
 
 /* Denoising to the end takes strength / width off either side of a step between two slabs. */
@@ -508,6 +543,7 @@ main (int argc, char **argv)
   g_test_add_func ("/solver/tolerance", test_tolerance);
   g_test_add_func ("/solver/ended-early", test_ended_early);
   g_test_add_func ("/solver/momentum", test_momentum);
+  g_test_add_func ("/solver/kept-weights", test_kept_weights);
   g_test_add_func ("/solver/denoise", test_denoise);
   g_test_add_func ("/solver/strength", test_strength);
   return g_test_run ();
