@@ -80,9 +80,9 @@ angles_usual_gap (const double *gaps, guint n)
     return sorted[n / 2];
   for (guint i = 0; i < n - MOST_WEDGES; i++)
     all += sorted[i];
-  for (; at + 1 < n - MOST_WEDGES && below + sorted[at] < USUAL_PART * all; at++)
-    below += sorted[at];
-  return MAX (sorted[n / 2], sorted[at]);
+  while (below + sorted[at] < USUAL_PART * all)
+    below += sorted[at++];
+  return sorted[at]; /* no less than the median */
 }
 
 void

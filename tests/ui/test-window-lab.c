@@ -193,6 +193,39 @@ test_pictures (void)
   td_test_wait (difference_is_there, NULL, "the plain difference");
 }
 
+/* Four bytes a pixel, in the order of the screen. (transfer full) */
+static guint8 *
+pixels_of (GtkWidget *widget)
+{
+  g_autoptr (GBytes) png = td_test_picture_at_rest (widget);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GdkTexture) texture = gdk_texture_new_from_bytes (png, &error);
+  g_assert_no_error (error);
+  const gsize n = gdk_texture_get_width (texture);
+  guint8 *pixels = g_malloc (4 * n * gdk_texture_get_height (texture));
+
+  g_assert_cmpuint (n, ==, gtk_widget_get_width (widget));
+  gdk_texture_download (texture, pixels, 4 * n);
+  return pixels;
+}
+
+#define LINE_OF_PIXELS 20 /* above the bar's handle */
+
+static void
+drag_bar (GtkWidget *view, double from, double by)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (view);
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (controllers, i);
+    if (!GTK_IS_GESTURE_DRAG (one))
+      continue;
+    g_signal_emit_by_name (one, "drag-begin", from, 5.0);
+    g_signal_emit_by_name (one, "drag-update", by, 0.0);
+    g_signal_emit_by_name (one, "drag-end", by, 0.0);
+  }
+}
+
 /* F held: B in the place of A, at the same place and contrast. Let go: A. */
 static void
 test_flicker (void)
@@ -208,7 +241,12 @@ test_flicker (void)
   g_signal_emit_by_name (td_image_pane_view (big ()), "view-changed");
   const TdStyle style = *td_slice_view_get_style (td_image_pane_view (big ()));
 
-  td_lab_pictures_hold (lab ("lab_view.pictures"), TRUE);
+  g_assert_false (td_test_key (GDK_KEY_g, 0, TRUE));
+  g_assert_false (td_test_key (GDK_KEY_f, GDK_CONTROL_MASK, TRUE));
+  g_assert_false (td_test_key (GDK_KEY_F, GDK_ALT_MASK, TRUE));
+  g_assert_true (td_image_pane_get_image (big ()) == a);
+  g_assert_true (td_test_key (GDK_KEY_f, 0, TRUE));
+  g_assert_true (td_test_key (GDK_KEY_f, 0, TRUE)); /* the keyboard repeats it */
   const TdImage *b = td_image_pane_get_image (big ());
   g_assert_true (b != a && b == td_image_pane_get_image (pane_of ("B: 2")));
   const TdView *held = td_slice_view_get_view (td_image_pane_view (big ()), &fitted);
@@ -217,11 +255,37 @@ test_flicker (void)
   const TdStyle *held_style = td_slice_view_get_style (td_image_pane_view (big ()));
   g_assert_cmpfloat (held_style->low, ==, style.low);
   g_assert_cmpfloat (held_style->high, ==, style.high);
-  td_lab_pictures_hold (lab ("lab_view.pictures"), FALSE);
+  td_test_key (GDK_KEY_g, 0, FALSE);
+  g_assert_true (td_image_pane_get_image (big ()) == b);
+  g_autofree guint8 *right = pixels_of (GTK_WIDGET (td_image_pane_view (big ())));
+  td_test_key (GDK_KEY_f, 0, FALSE);
+  g_assert_true (td_image_pane_get_image (big ()) == a);
+  g_assert_true (td_test_key (GDK_KEY_F, 0, TRUE));
+  g_assert_true (td_image_pane_get_image (big ()) == b);
+  td_test_key (GDK_KEY_F, 0, FALSE);
   g_assert_true (td_image_pane_get_image (big ()) == a);
 
+  /* Divided: A left of the bar and B right of it, each to its end, also where the bar is drawn. */
+  GtkWidget *canvas = GTK_WIDGET (td_image_pane_view (big ()));
+  const guint n = gtk_widget_get_width (canvas);
+  g_autofree guint8 *left = pixels_of (canvas);
   choose_mode ("wipe");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-wipe");
+  static const double bars[] = { 0.5, 0.8, 0.02, 0.98 };
+  for (guint i = 0; i < G_N_ELEMENTS (bars); i++) {
+    if (i > 0)
+      drag_bar (canvas, bars[i - 1] * n, (bars[i] - bars[i - 1]) * n * (i > 1 ? 2 : 1));
+    g_autofree guint8 *divided = pixels_of (canvas);
+    const guint frame = i > 0 ? 2 : 0; /* of the focus */
+    guint differs = 0;
+    for (guint x = frame; x < n - frame; x++) {
+      const gsize at = 4 * ((gsize) LINE_OF_PIXELS * n + x);
+      if (fabs (x - bars[i] * n) > 6)
+        g_assert_cmpmem (divided + at, 4, (x < bars[i] * n ? left : right) + at, 4);
+      differs += memcmp (left + at, right + at, 4) != 0;
+    }
+    g_assert_cmpuint (differs, >, n / 4);
+  }
   choose_mode ("grid");
 }
 
@@ -258,6 +322,20 @@ test_link (void)
   g_assert_cmpfloat (td_slice_view_get_view (two, NULL)->zoom, ==, 7);
   td_image_pane_set_range (pane_of ("B: 2"), -0.25, 0.75);
   g_assert_cmpfloat (td_slice_view_get_style (one)->low, ==, -0.25);
+  /* The contrast of a difference is its own, and that of one picture is all's. */
+  choose_mode ("difference");
+  td_test_wait (difference_is_there, NULL, "the difference");
+  td_image_pane_set_range (big (), -3, 5);
+  g_assert_cmpfloat (td_slice_view_get_style (one)->low, ==, -0.25);
+  td_image_pane_set_range (pane_of ("A: 1"), -0.5, 0.5);
+  g_assert_cmpfloat (td_slice_view_get_style (two)->high, ==, 0.5);
+  g_assert_cmpfloat (td_slice_view_get_style (td_image_pane_view (big ()))->low, ==, -3);
+  g_assert_cmpfloat (td_slice_view_get_style (td_image_pane_view (big ()))->high, ==, 5);
+  choose_mode ("single");
+  td_image_pane_set_range (big (), -0.75, 0.25);
+  g_assert_cmpfloat (td_slice_view_get_style (one)->low, ==, -0.75);
+  g_assert_cmpfloat (td_slice_view_get_style (two)->high, ==, 0.25);
+  choose_mode ("grid");
   gtk_toggle_button_set_active (lab ("lab_view.pictures.link"), FALSE);
   view.zoom = 2;
   td_slice_view_set_view (one, &view, FALSE);

@@ -77,6 +77,22 @@ test_before (void)
   g_assert_true (td_test_shown_slice () != after);
   g_assert_true (td_test_scan_view_is_settled (NULL));
   td_scan_view_set_before (td_test_scan_view (), NULL);
+  /* All steps are left out while B is held, and no longer; other keys and shortcuts with it are
+     not it. */
+  for (guint key = 0; key < 2; key++) {
+    const guint b = key ? GDK_KEY_B : GDK_KEY_b;
+    g_assert_false (td_test_key (GDK_KEY_n, 0, TRUE));
+    g_assert_false (td_test_key (b, GDK_CONTROL_MASK, TRUE));
+    g_assert_false (td_test_key (b, GDK_ALT_MASK, TRUE));
+    g_assert_true (td_test_shown_slice () == after);
+    g_assert_true (td_test_key (b, 0, TRUE));
+    td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures without steps");
+    g_assert_true (td_test_shown_slice () != after);
+    td_test_key (GDK_KEY_n, 0, FALSE);
+    g_assert_true (td_test_shown_slice () != after);
+    td_test_key (b, 0, FALSE);
+    g_assert_true (td_test_shown_slice () == after);
+  }
 }
 
 /* Another row while the pictures without a step are shown. */

@@ -289,6 +289,22 @@ td_test_click (gpointer button)
 }
 
 gboolean
+td_test_key (guint key, GdkModifierType state, gboolean down)
+{
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (td_test_window));
+  gboolean taken = FALSE;
+
+  for (guint i = 0; i < g_list_model_get_n_items (controllers) && !taken; i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (controllers, i);
+    if (GTK_IS_EVENT_CONTROLLER_KEY (one) && down)
+      g_signal_emit_by_name (one, "key-pressed", key, 0, state, &taken);
+    else if (GTK_IS_EVENT_CONTROLLER_KEY (one))
+      g_signal_emit_by_name (one, "key-released", key, 0, state);
+  }
+  return taken;
+}
+
+gboolean
 td_test_message_is_shown (gpointer unused)
 {
   return td_test_other_window (ADW_TYPE_MESSAGE_DIALOG) != NULL;

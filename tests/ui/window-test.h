@@ -55,6 +55,8 @@ GtkWidget *td_test_button (gpointer parent, const char *label);
 /* The row of a list below @parent that has this title. */
 gpointer td_test_row (gpointer parent, const char *title);
 void td_test_click (gpointer button);
+/* A key goes down or up wherever the focus is; whether the window took it. */
+gboolean td_test_key (guint key, GdkModifierType state, gboolean down);
 gboolean td_test_message_is_shown (gpointer unused);
 gboolean td_test_plan_is_ready (gpointer dialog);
 

@@ -63,7 +63,18 @@ test_same (void)
     angles[4] += apart * G_PI / 5;
     td_angular_weights (angles, 5, weights, &cover);
     g_assert_cmpuint (cover.repeated, ==, k ? 0 : 1);
+    /* Also on either side of half a turn, and so do more. */
+    for (guint i = 0; i < 4; i++)
+      angles[i] -= 10 * DEG;
+    angles[4] = -apart * G_PI / 5;
+    td_angular_weights (angles, 5, weights, &cover);
+    g_assert_cmpuint (cover.repeated, ==, k ? 0 : 1);
   }
+  const double across[] = { 0, 179.8 * DEG, 45 * DEG, 90 * DEG, 135 * DEG, 179.9 * DEG };
+  const double expected[] = { 15, 15, 45, 45, 45, 15 };
+  const double two[] = { 0, 179.99 * DEG }, halves[] = { 90, 90 };
+  check (across, 6, expected, 180, 0);
+  check (two, 2, halves, 180, 0);
 }
 
 static void
@@ -194,7 +205,9 @@ test_few (void)
     { 6, 4, 0, 25 / 6.0, 20, 0, 75, 75 - 25 / 6.0 }, /* eleven */
     { 7, 4, 0, 30 / 7.0, 20, 0, 70, 0 },             /* twelve */
     { 7, 1, 3, 40 / 7.0, 16, 18, 70, 70 - 16 },      /* the four widest do not count */
-    { 12, 4, 0, 5, 10, 0, 80, 80 - 5 },              /* nor do they add to the angle */
+    { 12, 4, 0, 5, 12, 0, 72, 72 - 5 },              /* nor do they add to the angle */
+    { 12, 1, 0, 5, 60, 0, 60, 2 * (60 - 5) },        /* two wedges */
+    { 4, 4, 0, 4, 20, 0, 84, 84 - 20 },              /* the median of few */
     { 3, 0, 0, 28, 0, 0, 96, 0 },                    /* four even gaps are 180 degrees */
     { 8, 0, 0, 12, 0, 0, 84, 84 - 12 },              /* and here 80 */
     { 8, 0, 0, 12.6, 0, 0, 79.2, 0 },
