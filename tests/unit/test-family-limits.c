@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-family.h"
+#include "compute/parallel/alu-shape.h"
 #include "compute/parallel/backproject.h"
 
 typedef struct {
@@ -160,6 +161,269 @@ test_parallel (void)
   }
 }
 
+/* ── Shapes of the ALU kernels ── */
+
+/* (transfer full) */
+static char *
+shape_text (const TdAluShape *s)
+{
+  return g_strdup_printf (
+      "%u² by %u, %u views, lanes %u, side %u, cache %u, unroll %u, %u resident%s%s", s->tile,
+      s->threads, s->batch, s->lanes, s->side, s->cache, s->unroll, s->resident,
+      s->half ? ", half" : "", s->run ? ", runs" : "");
+}
+
+/* What was measured to be best, on either side of what decides: a group's memory, the slices at
+   once, interpolation, precision, steps, and how many tiles there are for how many processors. */
+static void
+test_shapes (void)
+{
+  enum { LINEAR = TD_INTERPOLATION_LINEAR, NEAREST = TD_INTERPOLATION_NEAREST };
+  enum { SINGLE = TD_PRECISION_SINGLE, HALF = TD_PRECISION_HALF, RUN = TD_PRECISION_HALF_RUN };
+  static const struct {
+    guint local_kib_more; /* than 64, in bytes */
+    guint slices, samples, interpolation, precision;
+    double step;
+    guint nx, ny;
+    gboolean cpu;
+    const char *text;
+  } shapes[] = {
+    { 0, 1, 1, LINEAR, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 32, side 2, cache 3, unroll 4, 3 resident" },
+    { 1, 1, 1, LINEAR, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 16, side 2, cache 3, unroll 4, 2 resident" },
+    { 0, 2, 1, LINEAR, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 32 views, lanes 8, side 2, cache 1, unroll 2, 2 resident" },
+    { 1, 2, 1, LINEAR, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 32 views, lanes 16, side 2, cache 1, unroll 2, 2 resident" },
+    { 0, 4, 1, LINEAR, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 16, side 2, cache 1, unroll 2, 2 resident" },
+    { 0, 2, 1, LINEAR, HALF, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 8, side 2, cache 1, unroll 2, 2 resident, half" },
+    { 0, 4, 1, LINEAR, HALF, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 16, side 2, cache 1, unroll 2, 2 resident, half" },
+    { 0, 2, 1, LINEAR, RUN, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 8, side 2, cache 1, unroll 2, 2 resident, half, runs" },
+    { 0, 4, 1, LINEAR, RUN, 1, 640, 1280, FALSE,
+      "64² by 512, 32 views, lanes 16, side 2, cache 1, unroll 2, 1 resident, half, runs" },
+    { 0, 2, 1, NEAREST, RUN, 1, 640, 1280, FALSE,
+      "64² by 256, 32 views, lanes 16, side 1, cache 1, unroll 2, 2 resident, half, runs" },
+    { 0, 1, 1, NEAREST, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
+    { 0, 4, 1, NEAREST, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 32, side 1, cache 1, unroll 2, 2 resident" },
+    { 0, 4, 1, NEAREST, HALF, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 16, side 1, cache 1, unroll 2, 2 resident, half" },
+    { 0, 1, 1, LINEAR, SINGLE, 1.01, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
+    { 0, 1, 4, LINEAR, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 8 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
+    { 0, 4, 4, LINEAR, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 8 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
+    { 0, 4, 4, LINEAR, HALF, 1, 640, 1280, FALSE,
+      "64² by 256, 8 views, lanes 32, side 1, cache 1, unroll 2, 2 resident, half" },
+    { 0, 2, 4, LINEAR, RUN, 1, 640, 1280, FALSE,
+      "64² by 256, 16 views, lanes 32, side 1, cache 1, unroll 2, 2 resident, half, runs" },
+    { 0, 1, 1, LINEAR, SINGLE, 1, 577, 1217, FALSE,
+      "64² by 256, 16 views, lanes 32, side 2, cache 3, unroll 4, 3 resident" }, /* as many tiles */
+    { 0, 1, 1, LINEAR, SINGLE, 1, 576, 1280, FALSE,
+      "32² by 128, 16 views, lanes 16, side 2, cache 3, unroll 4, 8 resident" }, /* fewer than two
+                                                                                    for a processor
+                                                                                  */
+    { 0, 1, 1, LINEAR, SINGLE, 1, 640, 1216, FALSE,
+      "32² by 128, 16 views, lanes 16, side 2, cache 3, unroll 4, 8 resident" },
+    { 0, 2, 1, LINEAR, SINGLE, 1, 640, 1216, FALSE,
+      "32² by 128, 16 views, lanes 16, side 2, cache 1, unroll 2, 4 resident" },
+    { 0, 2, 1, LINEAR, RUN, 1, 640, 1216, FALSE,
+      "32² by 128, 16 views, lanes 16, side 2, cache 1, unroll 2, 4 resident, half, runs" },
+    { 0, 1, 1, LINEAR, SINGLE, 1, 640, 1280, TRUE,
+      "32² by 128, 16 views, lanes 16, side 2, cache 3, unroll 1, 8 resident" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
+    Problem p = problem ();
+
+    p.task.interpolation = shapes[i].interpolation;
+    p.task.precision = shapes[i].precision;
+    p.task.step = shapes[i].step;
+    p.task.nx = shapes[i].nx;
+    p.task.ny = shapes[i].ny;
+    p.card.local_memory_bytes = (64 << 10) + shapes[i].local_kib_more;
+    p.card.cpu_shaped = shapes[i].cpu;
+    const TdAluShape shape
+        = td_alu_shape_default (&p.task, &p.card, shapes[i].slices, shapes[i].samples);
+    g_autofree char *text = shape_text (&shape);
+    g_test_message ("%u", i);
+    g_assert_cmpstr (text, ==, shapes[i].text);
+  }
+}
+
+/* What cannot be together gives way. */
+static void
+test_shape_fits (void)
+{
+  static const struct {
+    const char *defines[4];
+    guint slices, samples, precision;
+    double step;
+    const char *text; /* NULL: it cannot be */
+  } fits[] = {
+    { { NULL },
+      1,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 16 views, lanes 32, side 2, cache 3, unroll 4, 3 resident" },
+    { { "TD_SIDE=2", "TD_CACHE=3" },
+      1,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 16 views, lanes 32, side 2, cache 3, unroll 4, 3 resident" },
+    { { "TD_SIDE=2", "TD_CACHE=3" },
+      2,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 16 views, lanes 8, side 2, cache 1, unroll 2, 2 resident" },
+    { { "TD_SIDE=2", "TD_CACHE=3" },
+      1,
+      1,
+      TD_PRECISION_SINGLE,
+      1.01,
+      "64² by 256, 16 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
+    { { "TD_SIDE=2", "TD_CACHE=3" },
+      1,
+      4,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 8 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
+    { { "TD_SIDE=1", "TD_CACHE=2" },
+      2,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 16 views, lanes 8, side 1, cache 2, unroll 2, 2 resident" },
+    { { "TD_SIDE=1", "TD_CACHE=2" },
+      4,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 4 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
+    { { "TD_SIDE=2", "TD_CACHE=2" },
+      2,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 16 views, lanes 8, side 2, cache 1, unroll 2, 2 resident" },
+    { { "TD_SIDE=1", "TD_CACHE=2" },
+      2,
+      1,
+      TD_PRECISION_HALF,
+      1,
+      "64² by 256, 16 views, lanes 8, side 1, cache 1, unroll 2, 2 resident, half" },
+    { { "TD_SIDE=1", "TD_CACHE=2", "TD_HALF=1" },
+      2,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 16 views, lanes 8, side 1, cache 1, unroll 2, 2 resident" },
+    { { "TD_RUN=32", "TD_BATCH=8" },
+      2,
+      1,
+      TD_PRECISION_HALF_RUN,
+      1,
+      "64² by 256, 8 views, lanes 8, side 2, cache 1, unroll 2, 2 resident, half, runs" },
+    { { "TD_THREADS=1024", "TD_TILE=32", "TD_SIDE=1" },
+      1,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "32² by 1024, 16 views, lanes 32, side 1, cache 1, unroll 4, 3 resident" },
+    { { "TD_THREADS=1024", "TD_TILE=32", "TD_SIDE=2" },
+      1,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "32² by 256, 16 views, lanes 32, side 2, cache 3, unroll 4, 3 resident" },
+    { { "TD_THREADS=128", "TD_TILE=64", "TD_SIDE=2" },
+      1,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 128, 16 views, lanes 32, side 2, cache 3, unroll 4, 3 resident" },
+    { { "TD_THREADS=64", "TD_TILE=64", "TD_SIDE=2" }, 1, 1, TD_PRECISION_SINGLE, 1, NULL },
+    { { "TD_THREADS=256", "TD_TILE=64", "TD_SIDE=1" },
+      1,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "64² by 256, 16 views, lanes 32, side 1, cache 1, unroll 4, 3 resident" },
+    { { "TD_THREADS=128", "TD_TILE=64", "TD_SIDE=1" }, 1, 1, TD_PRECISION_SINGLE, 1, NULL },
+    { { "TD_LANES=64", "TD_THREADS=64", "TD_TILE=32" },
+      1,
+      1,
+      TD_PRECISION_SINGLE,
+      1,
+      "32² by 64, 16 views, lanes 64, side 2, cache 3, unroll 4, 3 resident" },
+    { { NULL }, 1, 1, TD_PRECISION_SINGLE, 1e5, NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (fits); i++) {
+    Problem p = problem ();
+    g_autoptr (GError) error = NULL;
+
+    p.task.precision = fits[i].precision;
+    p.task.step = fits[i].step;
+    p.task.nx = p.task.ny = 2048;
+    TdAluShape shape = td_alu_shape_default (&p.task, &p.card, fits[i].slices, fits[i].samples);
+    g_assert_true (td_alu_shape_apply (&shape, fits[i].defines, &error));
+    const gboolean can = td_alu_shape_fit (&shape, &p.task, &p.card);
+    g_autofree char *text = shape_text (&shape);
+    g_test_message ("%u: %s", i, text);
+    g_assert_cmpint (can, ==, fits[i].text != NULL);
+    if (can)
+      g_assert_cmpstr (text, ==, fits[i].text);
+  }
+}
+
+/* Smaller and smaller memories: a step as soon as the larger shape has no room, and not before.
+   From 64 KiB on, one group must fit instead of all that are resident. Above four views, a sixth
+   is left. */
+static void
+test_shape_shrinks (void)
+{
+  g_autoptr (GString) steps = g_string_new (NULL);
+  Problem p = problem ();
+  TdAluShape before = { 0 };
+
+  p.task.nx = p.task.ny = 2048;
+  for (guint bytes = 256 << 10; bytes > 0; bytes--) {
+    TdAluShape shape = td_alu_shape_default (&p.task, &p.card, 2, 1); /* of 48 KiB */
+    p.card.local_memory_bytes = bytes;
+    const gboolean can = td_alu_shape_fit (&shape, &p.task, &p.card);
+    p.card.local_memory_bytes = 48 << 10;
+    if (!can)
+      shape.batch = shape.buffers = shape.ahead = 0;
+    if (shape.batch == before.batch && shape.buffers == before.buffers
+        && shape.ahead == before.ahead)
+      continue;
+    g_string_append_printf (steps, "%u: %u x %u, %u\n", bytes, shape.buffers, shape.batch,
+                            shape.ahead);
+    before = shape;
+  }
+  g_assert_cmpstr (steps->str, ==,
+                   "262144: 2 x 32, 256\n"
+                   "224255: 2 x 16, 256\n"
+                   "121855: 1 x 16, 256\n"
+                   "70655: 1 x 16, 64\n"
+                   "65536: 1 x 16, 256\n"
+                   "41783: 1 x 16, 64\n"
+                   "33485: 2 x 4, 64\n"
+                   "15103: 1 x 4, 64\n"
+                   "8703: 0 x 0, 0\n");
+}
+
 /* ── Cone beams ── */
 
 /* Sides above 65536 pixels or voxels, and views that with a margin have more than 2^31 pixels. */
@@ -212,6 +476,9 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/family-limits/parallel", test_parallel);
+  g_test_add_func ("/family-limits/shapes", test_shapes);
+  g_test_add_func ("/family-limits/shape-fits", test_shape_fits);
+  g_test_add_func ("/family-limits/shape-shrinks", test_shape_shrinks);
   g_test_add_func ("/family-limits/cone", test_cone);
   return g_test_run ();
 }
