@@ -303,10 +303,9 @@ client_seek (thandle_t user, toff_t offset, int whence)
 {
   TdTiff *tiff = user;
 
-  tiff->position = whence == SEEK_SET   ? offset
-                   : whence == SEEK_CUR ? tiff->position + offset
-                                        : tiff->size + offset;
-  return tiff->position;
+  if (whence != SEEK_SET) /* which libtiff does only where it writes */
+    return (toff_t) -1;
+  return tiff->position = offset;
 }
 
 static toff_t

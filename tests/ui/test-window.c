@@ -252,10 +252,21 @@ typedef struct {
   guint coarse, full;
 } Shown;
 
+static const char *
+slice_says (void)
+{
+  return gtk_label_get_text (td_test_part (td_test_slice_pane (), "subtitle"));
+}
+
 static void
 on_slice_shown (TdScanView *view, gboolean coarse, Shown *shown)
 {
+  const char *says = slice_says ();
+
   g_ptr_array_add (shown->images, td_image_ref (td_test_shown_slice ()));
+  g_assert_true (
+      g_str_has_prefix (says, coarse ? "coarse; the full one follows" : "640 × 640 on "));
+  g_assert_null (strstr (says, "samples"));
   if (coarse)
     shown->coarse++;
   else
@@ -300,6 +311,24 @@ test_coarse_first (void)
   g_test_message ("relative RMS of the coarse slice: %.3f", sqrt (difference / sum));
   g_assert_cmpfloat (sqrt (difference / sum), <, 0.35);
   g_ptr_array_unref (shown.images);
+}
+
+/* Where nothing came through, the slice says so; elsewhere it does not. */
+static void
+test_opaque (void)
+{
+  for (guint photons = 2; photons <= 20000; photons *= 10000) {
+    g_autofree char *option = g_strdup_printf ("--photons=%u", photons);
+    const char *options[] = { "--columns=64", "--rows=3", "--views=48", option, NULL };
+    g_autofree char *name = g_strdup_printf ("photons-%u.nxs", photons);
+    g_autofree char *path = td_test_phantom (name, options);
+
+    td_test_open (path);
+    g_test_message ("%s", slice_says ());
+    g_assert_true (g_str_has_prefix (slice_says (), "64 × 64 on "));
+    g_assert_true (!strstr (slice_says (), " opaque samples raised") == (photons > 2));
+    g_assert_null (strstr (slice_says (), "bad samples replaced"));
+  }
 }
 
 static gboolean
@@ -361,6 +390,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/taken-output", test_taken_output);
   g_test_add_func ("/window/cancel", test_cancel);
   g_test_add_func ("/window/coarse-first", test_coarse_first);
+  g_test_add_func ("/window/opaque", test_opaque);
   g_test_add_func ("/window/preferences", test_preferences);
   int status = g_test_run ();
   g_object_unref (application);

@@ -680,7 +680,9 @@ test_flat_groups (void)
   for (guint g = 0; g < 5; g++)
     g_assert_cmpfloat (positions[g], ==, middles[g]);
   g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 5);
+  positions[0] = group[facts.n_flats] = 99;
   g_assert_cmpuint (td_flats_groups (&facts, TRUE, positions, group), ==, 1);
+  g_assert_cmpuint (group[facts.n_flats], ==, 99);
   for (guint f = 0; f < facts.n_flats; f++)
     g_assert_cmpuint (group[f], ==, 0);
   g_assert_cmpfloat (positions[0], ==, 0);
@@ -700,7 +702,7 @@ test_flat_groups (void)
     g_assert_cmpfloat (positions[0], ==, many[n - 1] + (n > TD_FLATS_MAX_GROUPS ? 2.5 : 0));
     g_assert_cmpfloat (positions[TD_FLATS_MAX_GROUPS - 1], ==, 100);
   }
-  many[FLATS - 1] = NAN; /* nobody knows when it was taken */
+  many[0] = NAN; /* nobody knows when it was taken */
   g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 1);
   facts.flat_positions = NULL;
   g_assert_cmpuint (td_flats_groups (&facts, FALSE, NULL, NULL), ==, 1);
