@@ -14,6 +14,7 @@
 #include "compute/axis/axis-spectrum.h"
 #include "compute/axis/axis-wedge.h"
 #include "tests/common/devices.h"
+#include "tests/common/pipeline.h"
 
 static float *
 random_rows (guint n_rows, guint n_columns, guint32 seed)
@@ -469,6 +470,71 @@ test_rows (void)
   }
 }
 
+/* Which rows are tried, how many about each are averaged, and that the whole of a band is: of one
+   piece of a thread, of several, and of one that ends with a piece. */
+static void
+test_bands (void)
+{
+  static const struct {
+    guint n_rows, n_views, n_columns;
+    guint first, end, wanted; /* of the options; 0: none */
+    guint count, band, rows[5];
+  } cases[] = {
+    { 45, 3, 7, 0, 0, 0, 5, 9, { 4, 13, 22, 31, 40 } },
+    { 45, 300, 230, 0, 0, 0, 5, 9, { 4, 13, 22, 31, 40 } },
+    { 15, 256, 256, 0, 0, 0, 5, 3, { 1, 4, 7, 10, 13 } },
+    { 15, 257, 256, 0, 0, 0, 5, 3, { 1, 4, 7, 10, 13 } },
+    { 14, 3, 7, 0, 0, 0, 5, 1, { 1, 4, 7, 9, 12 } }, /* bands of two are none */
+    { 45, 3, 7, 10, 20, 2, 2, 5, { 12, 17 } },
+    { 45, 3, 7, 40, 45, 1, 1, 5, { 42 } },
+    { 3, 3, 7, 0, 0, 0, 3, 1, { 0, 1, 2 } },
+    { 45, 3, 7, 44, 45, 5, 1, 1, { 44 } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const gsize samples = (gsize) cases[i].n_views * cases[i].n_columns;
+    g_autofree float *data = g_new (float, samples *cases[i].n_rows);
+    g_autofree double *angles = g_new0 (double, cases[i].n_views);
+    g_autoptr (GError) error = NULL;
+
+    for (gsize k = 0; k < samples * cases[i].n_rows; k++)
+      data[k] = (float) (k % samples % 1000) + (float) (k / samples) * (float) (k / samples);
+    g_autoptr (TdScan) scan
+        = td_test_scan (data, cases[i].n_rows, cases[i].n_views, cases[i].n_columns, angles);
+    g_autoptr (TdDevice) device = td_device_open ("host", &error);
+    const TdRowSource source = { .device = device, .scan = scan };
+    const TdAxisOptions options
+        = { .n_rows = cases[i].wanted, .row_first = cases[i].first, .row_end = cases[i].end };
+    g_autoptr (TdAxisRows) rows = td_axis_rows_new (&source, &options, &error);
+    g_assert_no_error (error);
+    g_test_message ("%u", i);
+    g_assert_cmpuint (td_axis_rows_count (rows), ==, cases[i].count);
+    for (guint r = 0; r < cases[i].count; r++) {
+      g_assert_cmpuint (td_axis_rows_row (rows, r), ==, cases[i].rows[r]);
+      g_autofree float *mean = td_axis_rows_read (rows, r, NULL, &error);
+      double squares = 0; /* of the rows' numbers */
+      g_assert_no_error (error);
+      for (guint k = 0; k < cases[i].band; k++)
+        squares += pow (cases[i].rows[r] + (double) k - cases[i].band / 2, 2) / cases[i].band;
+      for (gsize k = 0; k < samples; k++)
+        g_assert_cmpfloat_with_epsilon (mean[k], k % 1000 + squares, 1e-3);
+    }
+  }
+  /* Rows that are not there are named. */
+  static const guint wrong[][2] = { { 0, 46 }, { 45, 46 }, { 20, 20 }, { 21, 20 } };
+  g_autofree float *data = g_new0 (float, 45 * 21);
+  g_autofree double *angles = g_new0 (double, 3);
+  g_autoptr (TdScan) scan = td_test_scan (data, 45, 3, 7, angles);
+  g_autoptr (TdDevice) device = td_device_open ("host", NULL);
+  const TdRowSource source = { .device = device, .scan = scan };
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++) {
+    const TdAxisOptions options = { .row_first = wrong[i][0], .row_end = wrong[i][1] };
+    g_autoptr (GError) error = NULL;
+    g_assert_null (td_axis_rows_new (&source, &options, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  }
+}
+
 /* ── What trials say together ── */
 
 /* Trials of three methods on three rows: at these columns, with one confidence. */
@@ -511,6 +577,48 @@ test_guess (void)
   g_assert_true (isnan (result.centre_px));
   g_assert_false (result.agreed);
   g_free (result.advice);
+}
+
+/* A guess is what three and more weak trials say, and more than half of those that found anything,
+   up to 1.5 columns from each other in a row. */
+static void
+test_guess_limits (void)
+{
+  static const struct {
+    double centres_px[6];
+    guint rows; /* on which they are by turns */
+    gboolean guessed;
+  } cases[] = {
+    { { 80, 80.2, 80.4, 31, 60, NAN }, 3, TRUE },   { { 80, 80.2, 80.4, 31, 60, 100 }, 3, FALSE },
+    { { 80, 80.2, 80.4, NAN, NAN, NAN }, 3, TRUE }, { { 80, 80.2, NAN, NAN, NAN, NAN }, 3, FALSE },
+    { { 80, 80, 81.45, NAN, NAN, NAN }, 1, TRUE },  { { 80, 80, 81.55, NAN, NAN, NAN }, 1, FALSE },
+    { { 80, 31, 60, 12, 100, 45 }, 3, FALSE },      { { NAN, NAN, NAN, NAN, NAN, NAN }, 3, FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdAxisTrial trials[6];
+    TdAxisResult result = { .trials = trials, .n_trials = 6 };
+
+    for (guint k = 0; k < 6; k++)
+      trials[k] = (TdAxisTrial) { .method = k % 2,
+                                  .row = 50 + 40 * (k % cases[i].rows),
+                                  .centre_px = cases[i].centres_px[k],
+                                  .confidence = 0.1,
+                                  .spread_px = 0.05,
+                                  .used = TRUE };
+    td_axis_agree (&result, 90, NAN, 0);
+    g_test_message ("%u: %g", i, result.centre_px);
+    g_assert_false (result.agreed);
+    g_assert_cmpint (isfinite (result.centre_px), ==, cases[i].guessed);
+    g_assert_cmpint (isfinite (result.uncertainty_px), ==, cases[i].guessed);
+    g_assert_cmpfloat (result.middle_row, ==, 90);
+    if (cases[i].guessed)
+      g_assert_cmpfloat_with_epsilon (result.centre_px, 80.2, 0.4);
+    else
+      g_assert_true (result.known_row == 90
+                     && g_str_has_prefix (formulas_said (&result), "No method found a centre"));
+    g_free (result.advice);
+  }
 }
 
 /* Fewer than half of what was found is no agreement, however near these lie to each other. */
@@ -749,9 +857,11 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/pairs", test_pairs);
   g_test_add_func ("/axis/peak", test_peak);
   g_test_add_func ("/axis/rows", test_rows);
+  g_test_add_func ("/axis/bands", test_bands);
   g_test_add_func ("/axis/consensus/votes", test_votes);
   g_test_add_func ("/axis/consensus/errors", test_errors);
   g_test_add_func ("/axis/consensus/guess", test_guess);
+  g_test_add_func ("/axis/consensus/guess-limits", test_guess_limits);
   g_test_add_func ("/axis/consensus/few-used", test_few_used);
   g_test_add_func ("/axis/consensus/lever", test_lever);
   g_test_add_func ("/axis/consensus/scatter", test_scatter);

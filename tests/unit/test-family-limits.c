@@ -218,6 +218,8 @@ test_shapes (void)
       "64² by 256, 16 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
     { 0, 1, 4, LINEAR, SINGLE, 1, 640, 1280, FALSE,
       "64² by 256, 8 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
+    { 0, 4, 2, LINEAR, SINGLE, 1, 640, 1280, FALSE,
+      "64² by 256, 8 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
     { 0, 4, 4, LINEAR, SINGLE, 1, 640, 1280, FALSE,
       "64² by 256, 8 views, lanes 16, side 1, cache 1, unroll 2, 2 resident" },
     { 0, 4, 4, LINEAR, HALF, 1, 640, 1280, FALSE,
@@ -255,6 +257,8 @@ test_shapes (void)
     g_autofree char *text = shape_text (&shape);
     g_test_message ("%u", i);
     g_assert_cmpstr (text, ==, shapes[i].text);
+    g_assert_true (shape.buffers == 2 && shape.ahead == 256 && shape.copy == 16);
+    g_assert_true (shape.float_round == 1 && shape.all_share == 1);
   }
 }
 

@@ -596,6 +596,70 @@ test_one_slice (void)
   }
 }
 
+static guint threads_before, threads_more;
+
+static guint
+threads_now (void)
+{
+  g_autoptr (GDir) tasks = g_dir_open ("/proc/self/task", 0, NULL);
+  guint n = 0;
+
+  while (tasks && g_dir_read_name (tasks))
+    n++;
+  return n;
+}
+
+static gboolean
+run_counted (TdJob *job, GCancellable *cancellable, GError **error)
+{
+  threads_more = threads_now () - threads_before;
+  return run_slices (job, cancellable, error);
+}
+
+static void
+take_in_order (guint first, guint count, const float *slices, gpointer user)
+{
+  guint *next = user;
+
+  g_assert_cmpuint (first, ==, *next);
+  *next += count;
+}
+
+/* Files of a stack are written beside each other by six threads. One writes any other volume, and
+   one does where somebody looks at the slices, who gets them in their order. */
+static void
+test_writers (void)
+{
+  for (TdVolumeFormat format = TD_VOLUME_TIFF_STACK; format <= TD_VOLUME_HDF5; format++)
+    for (guint sink = 0; sink < 2; sink++) {
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      g_autofree char *output = test_folder_file (folder, "out");
+      g_autoptr (TdPlan) plan = told_plan_new (output);
+      g_autoptr (TdJob) job = td_job_new (plan);
+      g_autoptr (GError) error = NULL;
+      float slice[COLUMNS * COLUMNS];
+      guint next = 0;
+
+      plan->recipe.output_format = format;
+      told_run = run_counted;
+      emitted = ROWS;
+      if (sink)
+        td_job_set_sink (job, take_in_order, &next);
+      threads_before = threads_now ();
+      g_assert_true (td_job_run (job, NULL, &error));
+      g_assert_no_error (error);
+      g_assert_cmpuint (threads_more, ==, format == TD_VOLUME_TIFF_STACK && !sink ? 6 : 1);
+      g_assert_cmpuint (next, ==, sink ? ROWS : 0);
+      g_autoptr (TdVolume) volume = td_volume_open (output, &error);
+      g_assert_no_error (error);
+      for (guint i = 0; i < ROWS; i++) {
+        g_assert_true (td_volume_read (volume, i, 1, slice, &error));
+        for (guint k = 0; k < COLUMNS * COLUMNS; k++)
+          g_assert_cmpfloat (slice[k], ==, i + 1);
+      }
+    }
+}
+
 /* The volume has the scan and what was done with it; its figures are the job's. */
 static void
 test_provenance (void)
@@ -710,6 +774,7 @@ main (int argc, char **argv)
   g_test_add_func ("/job-facts/cancelled-before", test_cancelled_before);
   g_test_add_func ("/job-facts/cancelled-after", test_cancelled_after);
   g_test_add_func ("/job-facts/one-slice", test_one_slice);
+  g_test_add_func ("/job-facts/writers", test_writers);
   g_test_add_func ("/job-facts/provenance", test_provenance);
   g_test_add_func ("/job-facts/short-work", test_short_work);
   g_test_add_func ("/job-facts/sinogram-sink", test_sinogram_sink);
