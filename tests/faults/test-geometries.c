@@ -382,8 +382,8 @@ test_foreign_matrices (void)
   }
 }
 
-/* Vectors of a source, a detector's middle and its pixel's sides: those that span no plane, or one
-   through the source, are refused by the view that has them. */
+/* Vectors place a source, a detector's middle and its pixel's sides. Those that span no plane, or
+   one through the source, are refused. */
 static void
 test_vectors (void)
 {

@@ -470,8 +470,8 @@ test_rows (void)
   }
 }
 
-/* Which rows are tried, how many about each are averaged, and that the whole of a band is: of one
-   piece of a thread, of several, and of one that ends with a piece. */
+/* Which rows are tried, and how many about each are averaged. The mean is that of the whole band,
+   whether a thread has one piece of it or several. */
 static void
 test_bands (void)
 {
@@ -579,8 +579,8 @@ test_guess (void)
   g_free (result.advice);
 }
 
-/* A guess is what three and more weak trials say, and more than half of those that found anything,
-   up to 1.5 columns from each other in a row. */
+/* A guess takes three weak trials, and more than half of those that found anything. In one row they
+   lie up to 1.5 columns from each other. */
 static void
 test_guess_limits (void)
 {

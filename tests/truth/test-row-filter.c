@@ -151,8 +151,8 @@ test_chunks (gconstpointer id)
   check (device, &filter, 3, 2 * 65535 + 3, 2 * 65535 + 3);
 }
 
-/* The host's own filter, by the definition: rows that are shifted, with and without edges that go
-   on, from both sides of a piece's number of rows. It writes its rows and nothing behind them. */
+/* The host's own filter, by the definition: shifted rows, with and without edges that go on. It
+   writes its rows and nothing behind them, also where threads share them. */
 static void
 test_wide (void)
 {

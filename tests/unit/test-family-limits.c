@@ -173,8 +173,8 @@ shape_text (const TdAluShape *s)
       s->half ? ", half" : "", s->run ? ", runs" : "");
 }
 
-/* What was measured to be best, on either side of what decides: a group's memory, the slices at
-   once, interpolation, precision, steps, and how many tiles there are for how many processors. */
+/* What was measured to be best, on either side of what decides. That is a group's memory, the
+   slices at once, the precision, the step, and the tiles for each processor. */
 static void
 test_shapes (void)
 {
@@ -391,6 +391,40 @@ test_shape_fits (void)
   }
 }
 
+/* The views ahead, the columns' places and the cached bins, each as many bytes as it has. */
+static void
+test_shape_bytes (void)
+{
+  const TdAluShape plain = { .slices = 2,
+                             .tile = 64,
+                             .side = 2,
+                             .batch = 8,
+                             .buffers = 2,
+                             .ahead = 32,
+                             .bins = 100,
+                             .cache = 1,
+                             .linear = TRUE };
+  TdAluShape shape = plain;
+  const guint bins = 2 * 8 * 100 * 2 * 4; /* of one plane */
+
+  g_assert_cmpuint (td_alu_shape_local_bytes (&shape), ==, 32 * 36 + 2 * bins);
+  shape.columns = 1; /* a float for each of the tile's */
+  g_assert_cmpuint (td_alu_shape_local_bytes (&shape), ==, 32 * 36 + 2 * 8 * 32 * 4 + 2 * bins);
+  shape = plain;
+  shape.hybrid = 1;
+  g_assert_cmpuint (td_alu_shape_local_bytes (&shape), ==, 32 * 52 + 2 * bins);
+  shape = plain;
+  shape.half = 1;
+  g_assert_cmpuint (td_alu_shape_local_bytes (&shape), ==, 32 * 36 + bins);
+  shape = plain;
+  shape.cache = 0;
+  g_assert_cmpuint (td_alu_shape_local_bytes (&shape), ==, 32 * 36 + bins);
+  shape.cache = 3;
+  g_assert_cmpuint (td_alu_shape_local_bytes (&shape), ==, 32 * 36 + 4 * bins);
+  shape.linear = FALSE;
+  g_assert_cmpuint (td_alu_shape_local_bytes (&shape), ==, 32 * 36 + bins);
+}
+
 /* Smaller and smaller memories: a step as soon as the larger shape has no room, and not before.
    From 64 KiB on, one group must fit instead of all that are resident. Above four views, a sixth
    is left. */
@@ -482,6 +516,7 @@ main (int argc, char **argv)
   g_test_add_func ("/family-limits/parallel", test_parallel);
   g_test_add_func ("/family-limits/shapes", test_shapes);
   g_test_add_func ("/family-limits/shape-fits", test_shape_fits);
+  g_test_add_func ("/family-limits/shape-bytes", test_shape_bytes);
   g_test_add_func ("/family-limits/shape-shrinks", test_shape_shrinks);
   g_test_add_func ("/family-limits/cone", test_cone);
   return g_test_run ();

@@ -180,8 +180,8 @@ test_ends (void)
   }
 }
 
-/* A drawing leaves out what has no place, and begins a curve anew behind it: by the letters M and L
-   of each curve, and by its dots. */
+/* A drawing leaves out what has no place, and begins a curve anew behind it. The letters M and L of
+   each curve tell, and its dots. */
 static void
 test_gaps (void)
 {
