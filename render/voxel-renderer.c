@@ -67,7 +67,6 @@ voxel_renderer_upload (TdVoxelRenderer *r, TdVoxels *voxels)
   r->layers = 0;
   voxel_renderer_upload_layers (r);
   glTexParameteri (GL_TEXTURE_3D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-  glTexParameteri (GL_TEXTURE_3D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
   glTexParameteri (GL_TEXTURE_3D, GL_TEXTURE_MAX_LEVEL, 0);
   for (guint i = 0; i < G_N_ELEMENTS (sides); i++)
     glTexParameteri (GL_TEXTURE_3D, sides[i], GL_CLAMP_TO_EDGE);

@@ -134,9 +134,40 @@ test_parts (void)
   assert_ranges (td_parts_share (left, equal, 2, 0), 2, first);
   assert_ranges (td_parts_share (left, equal, 2, 1), 1, second);
 
-  of.recipe = "{ }"; /* another job in the same folder */
-  g_autoptr (TdParts) other = td_parts_new (folder->path, &of);
-  g_assert_false (td_parts_resume (other));
+  /* Any other run in the same folder is none to go on from. */
+  const TdPartsOf others[] = {
+    { "20261122-120000-0123abce", of.output, of.recipe, 8, 9, 30 },
+    { of.job, "/data/other.h5", of.recipe, 8, 9, 30 },
+    { of.job, of.output, "{ }", 8, 9, 30 },
+    { of.job, of.output, of.recipe, 9, 9, 30 },
+    { of.job, of.output, of.recipe, 8, 8, 30 },
+    { of.job, of.output, of.recipe, 8, 9, 31 },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++) {
+    g_autoptr (TdParts) other = td_parts_new (folder->path, &others[i]);
+    g_assert_false (td_parts_resume (other));
+    g_assert_false (td_parts_has (other, 0, 1));
+  }
+  /* Nor is a file that is something else, or damaged. */
+  static const char *const changes[][2] = {
+    { "tomodesk-parts", "tomodesk-part" },
+    { "\"version\" : 1", "\"version\" : 2" },
+    { "\"done\"", "\"gone\"" },
+    { "\"id\"", "\"no\"" },
+    { "\"output\"", "\"no\"" },
+    { "\"what\"", "\"no\"" },
+  };
+  g_autofree char *file = test_folder_file (folder, "parts.json");
+  g_autofree char *text = NULL;
+  g_assert_true (g_file_get_contents (file, &text, NULL, &error));
+  for (guint i = 0; i <= G_N_ELEMENTS (changes); i++) {
+    g_autoptr (GString) changed = g_string_new (text);
+    if (i < G_N_ELEMENTS (changes))
+      g_assert_cmpuint (g_string_replace (changed, changes[i][0], changes[i][1], 0), ==, 1);
+    g_assert_true (g_file_set_contents (file, changed->str, -1, &error));
+    g_autoptr (TdParts) one = td_parts_new (folder->path, &of);
+    g_assert_cmpint (td_parts_resume (one), ==, i == G_N_ELEMENTS (changes));
+  }
 }
 
 /* Every slice is granted once, unless its rank is slow. */

@@ -123,22 +123,50 @@ test_usage (void)
   }
 }
 
+/* Every verb is listed, has examples, and tells of all its options: @options by their long names
+   alone. */
 static void
 test_help (void)
 {
-  static const char *const verbs[] = { "info", "plan", "reconstruct", "batch", "bench" };
+  static const struct {
+    const char *verb, *more[2];
+    guint options;
+  } verbs[] = {
+    { "phantom", { NULL }, 38 },      { "info", { NULL }, 16 },
+    { "centre", { NULL }, 56 },       { "plan", { NULL }, 55 },
+    { "reconstruct", { NULL }, 55 },  { "batch", { NULL }, 55 },
+    { "watch", { NULL }, 57 },        { "submit", { NULL }, 61 },
+    { "jobs", { NULL }, 2 },          { "follow", { NULL }, 3 },
+    { "cancel", { NULL }, 0 },        { "run", { NULL }, 0 },
+    { "profiles", { NULL }, 2 },      { "lab", { NULL }, 64 },
+    { "compare", { NULL }, 4 },       { "slice", { NULL }, 8 },
+    { "devices", { NULL }, 3 },       { "tune", { NULL }, 5 },
+    { "bench", { NULL }, 13 },        { "bench", { "--cone" }, 8 },
+    { "bench", { "--prepare" }, 11 }, { "bench", { "--cone", "--project" }, 7 },
+  };
   g_auto (TdTestRun) run = { 0 };
 
   td_test_cli (&run, NULL, "--help", NULL);
   g_assert_cmpint (run.status, ==, 0);
   for (guint i = 0; i < G_N_ELEMENTS (verbs); i++) {
     g_auto (TdTestRun) one = { 0 };
-    g_autofree char *usage = g_strdup_printf ("Usage:\n  tomodesk-cli %s ", verbs[i]);
-    g_assert_nonnull (strstr (run.out, verbs[i]));
-    td_test_cli (&one, NULL, verbs[i], "--help", NULL);
+    g_autofree char *usage = g_strdup_printf ("Usage:\n  tomodesk-cli %s ", verbs[i].verb);
+    g_autofree char *listed = g_strdup_printf ("\n  %s ", verbs[i].verb);
+    const char *const *more = verbs[i].more;
+    guint options = 0;
+    g_assert_nonnull (strstr (run.out, listed));
+    td_test_cli (&one, NULL, verbs[i].verb, more[0] ? more[0] : "--help",
+                 more[1]   ? more[1]
+                 : more[0] ? "--help"
+                           : NULL,
+                 more[1] ? "--help" : NULL, NULL);
+    g_test_message ("%s %s", verbs[i].verb, more[0] ? more[0] : "");
     g_assert_cmpint (one.status, ==, 0);
     g_assert_true (g_str_has_prefix (one.out, usage));
     g_assert_nonnull (strstr (one.out, "Examples:"));
+    for (const char *at = one.out; (at = strstr (at, "\n  --")); at++)
+      options++;
+    g_assert_cmpuint (options, ==, verbs[i].options);
   }
 }
 

@@ -29,6 +29,7 @@ static const Case cases[] = {
   { "region", 44, 36, 33, 360, 0.4, 0, 0, 9, { 5, 11, 20, 13 } },
   { "short", 45, 32, 41, 230, 0, 0, 0, 20, { 0 } },
   { "offset", 45, 32, 42, 360, 9, 0, 0, 13, { 0 } },
+  { "offset-left", 45, 32, 42, 360, -9, 0, 0, 13, { 0 } },
   { "rolled", 43, 36, 34, 360, 0, 3, 0, 18, { 0 } },
   { "rolled-offset-short", 45, 37, 41, 230, 1, -4, 0, 25, { 3, 4, 30, 30 } },
   { "side", 36, 43, 34, 360, 0, 90, 0, 20, { 0 } },
@@ -461,7 +462,7 @@ main (int argc, char **argv)
   }
   g_test_add_data_func ("/lab-cone/which-half/even", &cases[0], test_which_half);
   g_test_add_data_func ("/lab-cone/which-half/odd", &cases[3], test_which_half);
-  g_test_add_data_func ("/lab-cone/which-half/matrices", &cases[8], test_which_half);
+  g_test_add_data_func ("/lab-cone/which-half/matrices", &cases[9], test_which_half);
   g_test_add_data_func ("/lab-cone/kernels/wide", &wide, test_kernels);
   g_test_add_func ("/lab-cone/shortcuts", test_shortcuts);
   g_test_add_func ("/lab-cone/cancel", test_cancel);

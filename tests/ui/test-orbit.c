@@ -338,10 +338,159 @@ test_camera (void)
   g_assert_cmpfloat (near, <, far);
 }
 
+/* ── What lies in space ── */
+
+/* Whether one of the lines goes from @a to @b. */
+static gboolean
+has_line (const GArray *shapes, const TdCamera *camera, const double a[3], const double b[3])
+{
+  double x[2], y[2], depth;
+
+  td_camera_project (camera, 400, 300, a, &x[0], &y[0], &depth);
+  td_camera_project (camera, 400, 300, b, &x[1], &y[1], &depth);
+  for (guint i = 0; i < shapes->len; i++) {
+    const TdShape *shape = &g_array_index (shapes, TdShape, i);
+    if (shape->kind == TD_SHAPE_LINE && fabs (shape->x[0] - x[0]) < 1e-3
+        && fabs (shape->y[0] - y[0]) < 1e-3 && fabs (shape->x[1] - x[1]) < 1e-3
+        && fabs (shape->y[1] - y[1]) < 1e-3)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* A long line is pieces that follow each other, a sixteenth of the radius long or less. */
+static void
+test_lines (void)
+{
+  static const struct {
+    double length;
+    guint pieces;
+  } lines[] = { { 0, 1 }, { 0.9, 1 }, { 1.1, 2 }, { 5, 5 }, { 63.5, 64 }, { 200, 64 } };
+  const double origin[3] = { 0, 0, 0 };
+  const TdInk ink = { { 1, 0.5, 0, 1 } };
+  TdCamera camera;
+
+  td_camera_init (&camera, origin, 16);
+  camera.yaw_rad = 0.4;
+  camera.pitch_rad = 0.3;
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
+    const double end[3]
+        = { lines[i].length * 2 / 3, -lines[i].length / 3, lines[i].length * 2 / 3 };
+    const guint n = lines[i].pieces;
+    g_autoptr (TdSpace) space = td_space_new ();
+    td_space_line (space, origin, end, ink, 3);
+    g_autoptr (GArray) shapes = td_space_project (space, &camera, 400, 300, 1.5);
+    g_assert_cmpuint (shapes->len, ==, n);
+    for (guint k = 0; k < n; k++) {
+      const double a[3] = { end[0] * k / n, end[1] * k / n, end[2] * k / n };
+      const double b[3] = { end[0] * (k + 1) / n, end[1] * (k + 1) / n, end[2] * (k + 1) / n };
+      g_assert_true (has_line (shapes, &camera, a, b));
+      g_assert_cmpfloat (g_array_index (shapes, TdShape, k).width, ==, 4.5);
+      g_assert_cmpfloat (g_array_index (shapes, TdShape, k).ink.rgba[1], ==, 0.5);
+    }
+  }
+}
+
+/* An arrow's head has four barbs, two across each other; one without a length has none. */
+static void
+test_arrows (void)
+{
+  static const struct {
+    double along[3], side[3], other[3]; /* of one length, square to each other */
+  } arrows[] = {
+    { { 8, 0, 0 }, { 0, 0, 8 }, { 0, 8, 0 } },
+    { { 0, 8, 0 }, { 0, 0, 8 }, { 8, 0, 0 } },
+    { { 0, 0, -8 }, { 0, 8, 0 }, { 8, 0, 0 } },
+    { { 6, 3, 2 },
+      { 3.1304951684997, -6.2609903369995, 0 },
+      { 1.7888543819998, 0.8944271909999, -6.7082039324994 } },
+  };
+  const double centre[3] = { 0, 0, 0 }, from[3] = { 1, -2, 3 };
+  const TdInk ink = { { 1, 1, 1, 1 } };
+  TdCamera camera;
+
+  td_camera_init (&camera, centre, 1000);
+  camera.zoom = 100;
+  camera.yaw_rad = 0.4;
+  camera.pitch_rad = 0.3;
+  for (guint i = 0; i < G_N_ELEMENTS (arrows); i++) {
+    double to[3];
+    g_autoptr (TdSpace) space = td_space_new ();
+
+    for (guint k = 0; k < 3; k++)
+      to[k] = from[k] + arrows[i].along[k];
+    td_space_arrow (space, from, to, ink, 1, 0.25);
+    g_autoptr (GArray) shapes = td_space_project (space, &camera, 400, 300, 1);
+    g_assert_cmpuint (shapes->len, ==, 5);
+    g_assert_true (has_line (shapes, &camera, from, to));
+    for (guint barb = 0; barb < 4; barb++) {
+      const double *out = barb < 2 ? arrows[i].side : arrows[i].other;
+      double end[3];
+      for (guint k = 0; k < 3; k++)
+        end[k] = to[k] - 0.25 * arrows[i].along[k] + (barb % 2 ? -0.125 : 0.125) * out[k];
+      g_assert_true (has_line (shapes, &camera, to, end));
+    }
+  }
+  g_autoptr (TdSpace) none = td_space_new ();
+  td_space_arrow (none, from, from, ink, 1, 0.25);
+  g_autoptr (GArray) shapes = td_space_project (none, &camera, 400, 300, 1);
+  g_assert_cmpuint (shapes->len, ==, 1);
+}
+
+/* A face is small triangles that cover it once. What is drawn on it lies over it, and all comes
+   from far to near. */
+static void
+test_faces (void)
+{
+  const double centre[3] = { 0, 0, 0 };
+  const double corners[4][3] = { { -4, 0, -3 }, { 4, 0, -3 }, { 5, 0, 3 }, { -4, 0, 2 } };
+  const TdInk ink = { { 1, 1, 1, 1 } };
+  double area = 0, whole = 0, x[4], y[4], depth, last = INFINITY;
+  guint kinds[3] = { 0 };
+  TdCamera camera;
+
+  td_camera_init (&camera, centre, 100);
+  g_autoptr (TdSpace) space = td_space_new ();
+  td_space_dot (space, centre, ink, 4);
+  td_space_line (space, corners[0], corners[1], ink, 2);
+  td_space_quad (space, corners, ink);
+  td_space_label (space, corners[2], "here", ink);
+  g_autoptr (GArray) shapes = td_space_project (space, &camera, 400, 300, 2);
+  for (guint i = 0; i < shapes->len; i++) {
+    const TdShape *s = &g_array_index (shapes, TdShape, i);
+    g_assert_cmpfloat (s->depth, <=, last);
+    last = s->depth;
+    kinds[s->kind]++;
+    if (s->kind == TD_SHAPE_TRIANGLE)
+      area += fabs ((s->x[1] - s->x[0]) * (s->y[2] - s->y[0])
+                    - (s->x[2] - s->x[0]) * (s->y[1] - s->y[0]))
+              / 2;
+  }
+  for (guint k = 0; k < 4; k++)
+    td_camera_project (&camera, 400, 300, corners[k], &x[k], &y[k], &depth);
+  for (guint k = 0; k < 4; k++)
+    whole += (x[k] * y[(k + 1) % 4] - x[(k + 1) % 4] * y[k]) / 2;
+  g_assert_cmpfloat_with_epsilon (area, fabs (whole), 1e-3 * fabs (whole));
+  g_assert_true (kinds[TD_SHAPE_TRIANGLE] == 128 && kinds[TD_SHAPE_LINE] == 2
+                 && kinds[TD_SHAPE_DOT] == 1);
+  for (guint i = 0; i < 3; i++) /* the face has one depth: then the line, and the dot */
+    g_assert_cmpint (g_array_index (shapes, TdShape, 128 + i).kind, ==,
+                     i < 2 ? TD_SHAPE_LINE : TD_SHAPE_DOT);
+  g_assert_cmpfloat (g_array_index (shapes, TdShape, 130).width, ==, 8);
+  guint n;
+  const TdSpaceLabel *labels = td_space_labels (space, &n);
+  g_assert_cmpuint (n, ==, 1);
+  g_assert_cmpstr (labels->text, ==, "here");
+  g_assert_cmpmem (labels->point, sizeof labels->point, corners[2], sizeof corners[2]);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/orbit/lines", test_lines);
+  g_test_add_func ("/orbit/arrows", test_arrows);
+  g_test_add_func ("/orbit/faces", test_faces);
   g_test_add_func ("/orbit/cone", test_cone);
   g_test_add_func ("/orbit/matrices", test_matrices);
   g_test_add_func ("/orbit/parallel", test_parallel);

@@ -232,6 +232,35 @@ test_gaps (void)
   }
 }
 
+/* Where a drawing puts what: what is above or below the axes is drawn at their ends. */
+static void
+test_places (void)
+{
+  for (guint dots = 0; dots < 2; dots++) {
+    g_autoptr (TdLabPlot) plot = td_lab_plot_new ("", "", "");
+    TdLabPlot *plots[] = { plot, plot, plot };
+    TdLabSeries *series = td_lab_plot_add (plot, "", 0x102030, 3);
+
+    for (guint k = 0; k < 3; k++) {
+      series->x[k] = 5 * k;
+      series->y[k] = k == 0 ? -1 : k == 1 ? 0.5 : 2;
+    }
+    series->dots = dots;
+    plot->x1 = 10; /* from 0 */
+    plot->y1 = 1;
+    g_autofree char *svg = td_lab_plots_svg (plots, 3, 2, 400, 300);
+    const char *const words[][3] = { { "d=\"M74.00 258.00L211.00 142.00L348.00 26.00\"",
+                                       "d=\"M474.00 258.00L611.00 142.00L748.00 26.00\"",
+                                       "d=\"M74.00 558.00L211.00 442.00L348.00 326.00\"" },
+                                     { "cx=\"74.00\" cy=\"258.00\" fill=\"#102030\"",
+                                       "cx=\"611.00\" cy=\"142.00\" fill=\"#102030\"",
+                                       "cx=\"348.00\" cy=\"326.00\" fill=\"#102030\"" } };
+    for (guint i = 0; i < 3; i++)
+      g_assert_nonnull (strstr (svg, words[dots][i]));
+    g_assert_nonnull (strstr (svg, "width=\"800\" height=\"600\" viewBox=\"0 0 800 600\""));
+  }
+}
+
 /* Ticks are round, lie within the axis, and are some five: never none, never a dozen more. */
 static void
 test_ticks (void)
@@ -491,6 +520,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab-report/ticks", test_ticks);
   g_test_add_func ("/lab-report/ends", test_ends);
   g_test_add_func ("/lab-report/gaps", test_gaps);
+  g_test_add_func ("/lab-report/places", test_places);
   g_test_add_func ("/lab-report/plots", test_plots);
   g_test_add_func ("/lab-report/table", test_table);
   return g_test_run ();
