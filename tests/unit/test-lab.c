@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/engine/plan-private.h"
 #include "compute/lab/lab-abx.h"
 #include "compute/lab/lab-report.h"
 #include "compute/lab/lab-review.h"
+#include "compute/lab/lab-rows.h"
 #include "compute/methods/methods.h"
 #include "compute/parallel/fourier-shape.h"
 #include "compute/row-blend.h"
@@ -192,6 +194,40 @@ test_shortcuts (void)
     g_assert_cmpfloat (difference.relative_rms, <, all[i].most);
   }
   td_truth_task_clear (&task);
+}
+
+/* Four views can be halved, and fewer cannot. */
+static void
+test_few_views (void)
+{
+  for (guint n_views = 3; n_views <= 5; n_views++) {
+    const guint n = 16;
+    g_autofree float *rows = g_new (float, n *n_views);
+    g_autoptr (GError) error = NULL;
+    TdBackprojectTask task;
+    TdRecipe recipe;
+
+    td_test_random (rows, n * n_views, 5);
+    td_truth_task_init (&task, n, n_views, 180);
+    g_autoptr (TdScan) scan = td_test_scan (rows, 1, n_views, n, task.angles_rad);
+    td_recipe_init (&recipe);
+    recipe.centre_auto = FALSE;
+    recipe.centre_px = 7.5;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdLabRows) of = td_lab_rows_new (plan, engine, scan, NULL, &error);
+    g_assert_no_error (error);
+    for (guint parity = 0; parity < 2; parity++) {
+      g_autoptr (TdPlan) half = td_lab_rows_half (of, engine, plan, parity, NULL, &error);
+      g_assert_cmpint (half != NULL, ==, n_views >= 4);
+      if (half)
+        g_assert_cmpuint (td_scan_facts (half->scan)->n_views, ==, (n_views + 1 - parity) / 2);
+      else
+        g_assert_nonnull (strstr (error->message, "3 views are too few"));
+      g_clear_error (&error);
+    }
+    td_truth_task_clear (&task);
+  }
 }
 
 /* ── Measures ── */
@@ -896,6 +932,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/lab/truth/half-acquisition", test_truth_half);
   g_test_add_func ("/lab/shortcuts", test_shortcuts);
+  g_test_add_func ("/lab/few-views", test_few_views);
   g_test_add_func ("/lab/difference", test_difference);
   g_test_add_func ("/lab/noise", test_noise);
   g_test_add_func ("/lab/frc/white", test_frc_white);
