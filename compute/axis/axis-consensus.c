@@ -143,10 +143,9 @@ make_guess (Fit *fit, double middle)
   }
   fit->equal = TRUE;
   fit->line = find_mode (fit, middle);
-  for (guint i = 0; i < fit->n && isfinite (fit->line.centre_px); i++)
-    near += fit->sigma[i] > 0
-            && fabs (fit->trials[i].centre_px - td_axis_line_at (&fit->line, fit->trials[i].row))
-                   < LINE_REACH;
+  for (guint i = 0; i < fit->n; i++) /* what was not found is near nothing */
+    near += fabs (fit->trials[i].centre_px - td_axis_line_at (&fit->line, fit->trials[i].row))
+            < LINE_REACH;
   return near >= LEAST_GUESS && 2 * near > found;
 }
 

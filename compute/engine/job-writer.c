@@ -143,7 +143,7 @@ job_writer_start_threads (TdJob *job, GError **error)
   const gboolean beside
       = writer->volume && !job->sink && job->plan->recipe.output_format == TD_VOLUME_TIFF_STACK;
 
-  writer->most_slices = beside ? td_storage_threads () : 0;
+  writer->most_slices = td_storage_threads ();
   writer->threads[0] = td_thread_start ("writer", writer_thread, job, error);
   for (guint i = 1; beside && writer->threads[0] && i < STACK_THREADS; i++)
     writer->threads[i] = td_thread_start ("writer", writer_thread, job, NULL);

@@ -213,10 +213,11 @@ recipe_steps_equal (const TdField *field, gconstpointer a, gconstpointer b)
 {
   const TdRecipe *x = a, *y = b;
 
-  for (guint i = 0; i < MIN (x->n_steps, y->n_steps); i++)
-    if (!td_step_equal (&x->steps[i], &y->steps[i]))
-      return FALSE;
-  return x->n_steps == y->n_steps;
+  gboolean equal = x->n_steps == y->n_steps;
+
+  for (guint i = 0; equal && i < x->n_steps; i++)
+    equal = td_step_equal (&x->steps[i], &y->steps[i]);
+  return equal;
 }
 
 const TdFieldKind td_kind_steps = { TD_FIELD_LIST, recipe_steps_set, recipe_steps_write,

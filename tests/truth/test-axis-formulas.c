@@ -13,7 +13,9 @@
 #include "compute/axis/axis-search.h"
 #include "compute/axis/axis-spectrum.h"
 #include "compute/axis/axis-wedge.h"
+#include "dataset/scan-private.h"
 #include "tests/common/devices.h"
+#include "tests/common/frames.h"
 #include "tests/common/pipeline.h"
 
 static float *
@@ -488,6 +490,7 @@ test_bands (void)
     { 45, 3, 7, 10, 20, 2, 2, 5, { 12, 17 } },
     { 45, 3, 7, 40, 45, 1, 1, 5, { 42 } },
     { 3, 3, 7, 0, 0, 0, 3, 1, { 0, 1, 2 } },
+    { 45, 3, 7, 0, 1, 5, 1, 1, { 0 } },
     { 45, 3, 7, 44, 45, 5, 1, 1, { 44 } },
   };
 
@@ -532,6 +535,50 @@ test_bands (void)
     g_autoptr (GError) error = NULL;
     g_assert_null (td_axis_rows_new (&source, &options, &error));
     g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  }
+}
+
+/* Bands become narrower with the memory, by an odd number of rows and their neighbours, of which a
+   step needs some. A quarter of what is free may be taken. */
+static void
+test_bands_memory (void)
+{
+  enum { ROWS = 45, VIEWS = 100, COLUMNS = 50 };
+  static const struct {
+    guint fits; /* rows in a quarter of the memory */
+    const char *step;
+    guint band;
+  } cases[]
+      = { { 10, NULL, 9 },      { 9, NULL, 9 },      { 8, NULL, 7 },      { 7, NULL, 7 },
+          { 3, NULL, 3 },       { 2, NULL, 1 },      { 1, NULL, 1 },      { 11, "zingers", 9 },
+          { 10, "zingers", 7 }, { 9, "zingers", 7 }, { 8, "zingers", 5 }, { 3, "zingers", 1 } };
+  const gsize samples = (gsize) VIEWS * COLUMNS;
+  g_autofree float *data = g_new (float, samples *ROWS);
+  g_autofree double *angles = g_new0 (double, VIEWS);
+
+  for (gsize k = 0; k < samples * ROWS; k++)
+    data[k] = (float) (k / samples) * (float) (k / samples);
+  g_autoptr (TdScan) scan = td_test_scan (data, ROWS, VIEWS, COLUMNS, angles);
+  scan->facts.transmission_logged = FALSE; /* as the step wants it */
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdDevice) host = td_device_open ("host", &error);
+    g_autoptr (TdDevice) device
+        = td_device_for_job (host, 4 * (cases[i].fits * samples * sizeof (float) + 99));
+    const TdStep step = td_test_step ("zingers:size=0");
+    const TdRowSource source
+        = { .device = device, .scan = scan, .steps = &step, .n_steps = cases[i].step != NULL };
+    double squares = 0;
+
+    g_assert_true (!cases[i].step || td_preparation_halo (&step, 1, td_scan_facts (scan)) == 1);
+    g_autoptr (TdAxisRows) rows = td_axis_rows_new (&source, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree float *mean = td_axis_rows_read (rows, 2, NULL, &error);
+    g_assert_no_error (error);
+    for (guint k = 0; k < cases[i].band; k++)
+      squares += pow (22 + (double) k - cases[i].band / 2, 2) / cases[i].band;
+    g_test_message ("%u: %g", i, mean[0]);
+    g_assert_cmpfloat_with_epsilon (mean[samples / 2], squares, 1e-3);
   }
 }
 
@@ -858,6 +905,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/peak", test_peak);
   g_test_add_func ("/axis/rows", test_rows);
   g_test_add_func ("/axis/bands", test_bands);
+  g_test_add_func ("/axis/bands-memory", test_bands_memory);
   g_test_add_func ("/axis/consensus/votes", test_votes);
   g_test_add_func ("/axis/consensus/errors", test_errors);
   g_test_add_func ("/axis/consensus/guess", test_guess);

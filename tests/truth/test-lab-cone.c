@@ -48,6 +48,8 @@ give_matrices (const Case *c, TdTestConeScan *measured)
   for (guint view = 0; view < c->n_views; view++) {
     TdGeometry one = *geometry;
     one.detector_offset_u_px += 0.6 * sin (view * 1.3);
+    one.detector_tilt_rad[0] += 0.08 * c->swing_rad * cos (view * 0.3);
+    one.detector_tilt_rad[1] += 0.05 * c->swing_rad * sin (view * 0.7);
     one.detector_tilt_rad[2] += c->swing_rad * sin (view * 0.4);
     td_cone_matrix (&one, measured->angles_rad[view], c->n_columns, c->n_rows,
                     matrices + 12 * (gsize) view);

@@ -435,6 +435,8 @@ test_refused_options (void)
     { "prepare", "polish" },
     { "prepare", "minus-log:roof=1" },
     { "prepare", "minus-log=0" },
+    { "prepare", "rings=5=6" },
+    { "prepare", "rings:size=5=6" },
     { "prepare", "no-polish" },
     { "kernel", "butter" },
     { "device", "" },
@@ -472,6 +474,14 @@ test_steps_keep_their_order (void)
   g_assert_cmpuint (recipe.n_steps, ==, 2);
   g_assert_cmpstr (recipe.steps[0].name, ==, "flat-field");
   g_assert_cmpstr (recipe.steps[1].name, ==, "minus-log");
+  /* What was taken out again is no difference. */
+  TdRecipe without = recipe;
+  g_assert_true (td_recipe_set (&recipe, "prepare", "rings=7,zingers", &error));
+  g_assert_false (td_recipe_equal (&recipe, &without));
+  for (guint i = 0; i < 2; i++) {
+    g_assert_true (td_recipe_set (i ? &without : &recipe, "prepare", "none,flat-field", &error));
+    g_assert_cmpint (td_recipe_equal (&recipe, &without), ==, i);
+  }
 }
 
 static void

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "compute/iterative/solver.h"
+#include "compute/iterative/solver-private.h"
 
 #define N 24 /* columns, and voxels across */
 #define N_ROWS 5
@@ -420,6 +420,127 @@ test_momentum (void)
     g_assert_cmpfloat_with_epsilon (first[1][pass], first[0][pass], 1e-6);
 }
 
+/* ── Going on ── */
+
+typedef struct {
+  Fixture f;
+  TdSolverMomentum kept;
+  float *direction, *volume; /* of conjugate gradients */
+  double factor;             /* of the kept residual, as it is recalled */
+  guint failed, recalled;
+} Going;
+
+static gboolean
+going_remember (const TdSolverMomentum *momentum, gpointer user, GError **error)
+{
+  Going *going = user;
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+
+  going->kept = *momentum;
+  return td_ray_group_give (going->f.group, momentum->volumes[0], &all, going->direction, NULL,
+                            error);
+}
+
+static gboolean
+going_begin (TdGroupVolume *volume, gpointer user, GError **error)
+{
+  Going *going = user;
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+
+  return td_ray_group_put (going->f.group, going->volume, &all, -G_MAXFLOAT, volume, NULL, error);
+}
+
+static gboolean
+going_recall (TdSolverMomentum *momentum, gpointer user)
+{
+  Going *going = user;
+
+  *momentum = going->kept;
+  momentum->numbers[TD_SOLVER_OWN + 1] *= going->factor * going->factor;
+  return TRUE;
+}
+
+static gboolean
+going_recall_volumes (const TdSolverMomentum *momentum, gpointer user, GError **error)
+{
+  Going *going = user;
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+
+  going->recalled++;
+  g_assert_cmpuint (momentum->n_volumes, ==, 1);
+  return td_ray_group_put (going->f.group, going->direction, &all, -G_MAXFLOAT,
+                           momentum->volumes[0], NULL, error);
+}
+
+static void
+going_failed (gpointer user)
+{
+  ((Going *) user)->failed++;
+}
+
+/* The direction of conjugate gradients is of use while the residual is what it was, within a
+   hundredth of it and a ten thousandth of the projections. */
+static void
+test_going_on (void)
+{
+  static const struct {
+    double part; /* of what it may be off by */
+    gboolean fits;
+  } cases[] = { { 0, TRUE }, { 0.97, TRUE }, { 1.03, FALSE }, { -0.97, TRUE }, { -1.03, FALSE } };
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+  const guint n = N * N * N_ROWS;
+  TdSolverSettings settings = { .kind = TD_SOLVER_CGLS, .iterations = 2, .subsets = 1 };
+  g_autoptr (GError) error = NULL;
+  Going going = { .direction = g_new (float, n), .volume = g_new (float, n) };
+  g_autofree float *whole = g_new (float, n);
+  TdSolverWatch watch
+      = { .pass = on_pass, .progress = on_progress, .remember = going_remember, .user = &going };
+  TdSolverEnd end;
+
+  fixture_init (&going.f, 1);
+  for (guint i = 0; i < 2; i++) { /* four passes at once, and then two */
+    settings.iterations = i ? 2 : 4;
+    going.f.passes = 0;
+    g_autoptr (TdGroupVolume) volume
+        = td_solver_run (going.f.group, &settings, going.f.measured, &watch, &end, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_true (
+        td_ray_group_give (going.f.group, volume, &all, i ? going.volume : whole, NULL, &error));
+  }
+  const double rest = sqrt (going.kept.numbers[TD_SOLVER_OWN + 1]);
+  const double may = 0.01 + 0.0001 * sqrt (going.kept.numbers[0]) / rest;
+  const TdSolverMomentum kept = going.kept;
+  watch.begin = going_begin;
+  watch.recall = going_recall;
+  watch.recall_volumes = going_recall_volumes;
+  watch.recall_failed = going_failed;
+  watch.remember = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    double off = 0, norm = 0;
+    g_autofree float *out = g_new (float, n);
+
+    going.kept = kept;
+    going.failed = going.recalled = going.f.passes = 0;
+    going.factor = 1 + cases[i].part * may / (cases[i].part < 0 ? 1.01 : 0.99);
+    g_autoptr (TdGroupVolume) volume
+        = td_solver_run (going.f.group, &settings, going.f.measured, &watch, &end, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_true (td_ray_group_give (going.f.group, volume, &all, out, NULL, &error));
+    for (guint k = 0; k < n; k++) {
+      off += pow (out[k] - whole[k], 2);
+      norm += pow (whole[k], 2);
+    }
+    g_test_message ("%g of %g: %u failed, %.1e from the whole", cases[i].part, may, going.failed,
+                    sqrt (off / norm));
+    g_assert_cmpuint (going.failed, ==, !cases[i].fits);
+    g_assert_cmpuint (going.recalled, ==, cases[i].fits);
+    g_assert_cmpint (sqrt (off / norm) < 1e-4, ==, cases[i].fits);
+  }
+  g_free (going.direction);
+  g_free (going.volume);
+  fixture_clear (&going.f);
+}
+
 /* What subsets weigh is the same in every pass: kept or made anew, it corrects alike. */
 static void
 test_kept_weights (void)
@@ -543,6 +664,7 @@ main (int argc, char **argv)
   g_test_add_func ("/solver/tolerance", test_tolerance);
   g_test_add_func ("/solver/ended-early", test_ended_early);
   g_test_add_func ("/solver/momentum", test_momentum);
+  g_test_add_func ("/solver/going-on", test_going_on);
   g_test_add_func ("/solver/kept-weights", test_kept_weights);
   g_test_add_func ("/solver/denoise", test_denoise);
   g_test_add_func ("/solver/strength", test_strength);

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What small charts draw and where: profiles, residuals, the answers of the axis' search, and the
+   histogram, by which a hand sets the contrast. */
+#include <math.h>
+#include <string.h>
+
+#include <adwaita.h>
+
+#include "ui-test.h"
+#include "ui/axis-plot.h"
+#include "ui/histogram.h"
+#include "ui/profile.h"
+#include "ui/residual-curve.h"
+#include "ui/ui.h"
+
+/* ── Pixels ── */
+
+typedef struct {
+  GtkWidget *window, *chart;
+  guint8 *pixels; /* four bytes each */
+  guint width, height;
+} Chart;
+
+/* Takes @widget and shows it. */
+static void
+chart_init (Chart *chart, GtkWidget *widget, guint width, guint height)
+{
+  *chart = (Chart) { .window = gtk_window_new (), .chart = widget };
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
+
+  gtk_widget_set_size_request (widget, (int) width, (int) height);
+  gtk_widget_set_halign (widget, GTK_ALIGN_START);
+  gtk_box_append (GTK_BOX (box), widget);
+  gtk_window_set_child (GTK_WINDOW (chart->window), box);
+  gtk_window_present (GTK_WINDOW (chart->window));
+}
+
+static void
+chart_look (Chart *chart)
+{
+  g_autoptr (GBytes) png = td_test_picture_at_rest (chart->chart);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GdkTexture) texture = gdk_texture_new_from_bytes (png, &error);
+
+  g_assert_no_error (error);
+  chart->width = (guint) gdk_texture_get_width (texture); /* without what is around it */
+  chart->height = (guint) gdk_texture_get_height (texture);
+  g_free (chart->pixels);
+  chart->pixels = g_malloc (4 * (gsize) chart->width * chart->height);
+  gdk_texture_download (texture, chart->pixels, 4 * (gsize) chart->width);
+}
+
+static void
+chart_clear (Chart *chart)
+{
+  gtk_window_destroy (GTK_WINDOW (chart->window));
+  g_free (chart->pixels);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Chart, chart_clear)
+
+static const guint8 *
+chart_pixel (const Chart *chart, double x, double y)
+{
+  g_assert_true (x >= 0 && x < chart->width && y >= 0 && y < chart->height);
+  return chart->pixels + 4 * ((gsize) y * chart->width + (gsize) x);
+}
+
+/* How much a pixel differs from where nothing is: 0 to 255. */
+static guint
+chart_ink (const Chart *chart, double x, double y)
+{
+  const guint8 *pixel = chart_pixel (chart, x, y);
+  guint most = 0;
+
+  for (guint i = 0; i < 4; i++)
+    most = MAX (most, pixel[i]); /* nothing is drawn as 0, 0, 0, 0 */
+  return most;
+}
+
+/* The most ink at @x from @from to @to. */
+static guint
+chart_ink_down (const Chart *chart, double x, double from, double to)
+{
+  guint most = 0;
+
+  for (double y = from; y <= to; y++)
+    most = MAX (most, chart_ink (chart, x, y));
+  return most;
+}
+
+/* ── Profiles ── */
+
+/* Row 4 is drawn below its pixels, from the least value to the largest, with a gap where there is
+   no number. Zero and the marked column are faint lines. */
+static void
+test_profile (void)
+{
+  enum { COLUMNS = 60, ROWS = 10, WIDTH = 600, HEIGHT = 84, GAP = 50, MARKED = 45 };
+  const TdView view = { .zoom = 10 };
+  TdProfile *profile = g_object_new (TD_TYPE_PROFILE, NULL);
+  g_auto (Chart) chart = { 0 };
+
+  chart_init (&chart, GTK_WIDGET (profile), WIDTH, HEIGHT);
+  for (guint zero = 0; zero < 2; zero++) {
+    float *pixels = g_new (float, COLUMNS *ROWS);
+    for (guint i = 0; i < COLUMNS * ROWS; i++)
+      pixels[i] = (float) (i % COLUMNS) + 1 - 21.f * zero + 1000 * ((float) (i / COLUMNS) - 4);
+    pixels[4 * COLUMNS + GAP] = NAN;
+    g_autoptr (TdImage) image = td_image_new_take (pixels, COLUMNS, ROWS);
+    td_profile_show (profile, image, &view, 4, MARKED);
+    chart_look (&chart);
+    for (guint c = 31; c < COLUMNS; c++) { /* right of the words */
+      const double y = HEIGHT - 5 - c * (HEIGHT - 10) / 59.0;
+      const double x = 10 * c + 5;
+      g_assert_cmpint (chart_ink_down (&chart, x, y - 1.5, y + 1.5) > 90, ==, c != GAP);
+      if (fabs (y - 58) > 8 && c != MARKED) /* zero */
+        g_assert_cmpuint (chart_ink_down (&chart, x, MAX (y - 6, 0), y - 4), <, 30);
+    }
+    const guint mark = chart_ink (&chart, 10 * MARKED + 5, 81);
+    g_assert_true (mark > 30 && mark < 120);
+    g_assert_cmpuint (chart_ink (&chart, 10 * MARKED + 8, 81), ==, 0);
+    /* 20 of 59 steps above the foot. */
+    const guint line = chart_ink_down (&chart, 580, 52, 56);
+    g_assert_true (zero ? line > 30 && line < 120 : line == 0);
+  }
+  td_profile_show (profile, NULL, &view, 4, MARKED);
+}
+
+/* ── Residuals ── */
+
+/* By their logarithms, from the largest to the least, a tenth of a decade at least; as far across
+   as passes were made. */
+static void
+test_residuals (void)
+{
+  static const struct {
+    double values[3];
+    guint n, n_passes;
+    double x[3], y[3];
+    const char *says;
+  } cases[] = {
+    { { 1, 0.1, 0.01 }, 3, 5, { 8, 56, 104 }, { 8, 28, 48 }, "after 3 of 5 passes: 0.0100" },
+    { { 0.01, 1, 0.1 }, 3, 3, { 8, 104, 200 }, { 48, 8, 28 }, "after 3 of 3 passes: 0.1000" },
+    { { 1, 0.95 }, 2, 2, { 8, 200 }, { 8, 8 + 40 * 0.2228 }, "after 2 of 2 passes: 0.9500" },
+    { { 1, 1e-6, 0 }, 3, 3, { 8, 104, 200 }, { 8, 28, 48 }, "after 3 of 3 passes: 0.0000" },
+    { { 0.5 }, 1, 1, { 8 }, { 8 }, "after 1 of 1 passes" },
+    { { 0.5, 0.25 }, 2, 1, { 8, 200 }, { 8, 48 }, "after 2 of 2 passes" }, /* more than planned */
+  };
+  TdResidualCurve *curve = g_object_new (TD_TYPE_RESIDUAL_CURVE, NULL);
+  g_auto (Chart) chart = { 0 };
+
+  chart_init (&chart, GTK_WIDGET (curve), 208, 56);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (double));
+    g_array_append_vals (values, cases[i].values, cases[i].n);
+    td_residual_curve_set (curve, values, cases[i].n_passes);
+    g_assert_true (gtk_widget_get_visible (GTK_WIDGET (curve)));
+    g_assert_nonnull (strstr (gtk_widget_get_tooltip_text (GTK_WIDGET (curve)), cases[i].says));
+    chart_look (&chart);
+    g_test_message ("%u", i);
+    for (guint k = 0; k < cases[i].n; k++) {
+      g_assert_cmpuint (chart_ink (&chart, cases[i].x[k], cases[i].y[k]), >, 150);
+      g_assert_cmpuint (chart_ink (&chart, cases[i].x[k],
+                                   cases[i].y[k] > 28 ? cases[i].y[k] - 9 : cases[i].y[k] + 9),
+                        <, 60);
+    }
+    const double last = cases[i].x[cases[i].n - 1];
+    for (double x = last + 4; x < 208; x++)
+      g_assert_cmpuint (chart_ink_down (&chart, x, 0, 55), ==, 0);
+  }
+  td_residual_curve_set (curve, NULL, 5);
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (curve)));
+}
+
+/* ── The axis ── */
+
+static guint picked = G_MAXUINT;
+
+static void
+on_picked (TdAxisPlot *plot, guint index)
+{
+  picked = index;
+}
+
+/* Answers stand at their row and column, full where they were used; the nearest is taken. */
+static void
+test_axis (void)
+{
+  enum { WIDTH = 280, HEIGHT = 120, ROWS = 101 };
+  TdAxisTrial trials[] = {
+    { TD_AXIS_CORRELATION, 20, 60, 0.9, 0.1, TRUE },
+    { TD_AXIS_FOURIER, 80, 70, 0.9, 0.1, TRUE },
+    { TD_AXIS_SHARPNESS, 50, 62.5, 0.9, 0.1, FALSE },
+    { TD_AXIS_OVERLAP, 65, 1000, 0.9, 0.1, FALSE }, /* at the edge */
+    { TD_AXIS_OVERLAP, 40, NAN, 0, NAN, FALSE },
+  };
+  const TdAxisResult result = { .centre_px = 66,
+                                .uncertainty_px = 0.5,
+                                .middle_row = 50,
+                                .known_row = 50,
+                                .agreed = TRUE,
+                                .trials = trials,
+                                .n_trials = G_N_ELEMENTS (trials) };
+  TdAxisPlot *plot = g_object_new (TD_TYPE_AXIS_PLOT, NULL);
+  g_auto (Chart) chart = { 0 };
+  double x[4], y[4];
+
+  chart_init (&chart, GTK_WIDGET (plot), WIDTH, HEIGHT);
+  g_signal_connect (plot, "trial-picked", G_CALLBACK (on_picked), NULL);
+  td_axis_plot_set_result (plot, &result, ROWS);
+  td_axis_plot_set_centre (plot, 64, 0);
+  chart_look (&chart);
+  for (guint i = 0; i < 4; i++) { /* from 58.5 to 71.5, which are 0.15 of ten columns more */
+    x[i] = 10 + CLAMP ((trials[i].centre_px - 58.5) / 13, 0, 1) * (WIDTH - 20);
+    y[i] = 5 + (trials[i].row + 0.5) / ROWS * 94;
+    const guint middle = chart_ink (&chart, x[i], y[i]);
+    g_test_message ("%u: %g, %g: %u", i, x[i], y[i], middle);
+    g_assert_cmpint (middle > 120, ==, trials[i].used);
+    g_assert_cmpuint (chart_ink (&chart, x[i], y[i] - 3.5), >, 80);
+    g_assert_cmpuint (chart_ink_down (&chart, x[i], y[i] + 6, y[i] + 7), ==, 0);
+  }
+  const double at = 10 + 7.5 / 13 * (WIDTH - 20), set = 10 + 5.5 / 13 * (WIDTH - 20);
+  g_assert_cmpuint (chart_ink (&chart, at, 50), >, 100);
+  g_assert_true (chart_ink (&chart, at - 4, 50) > 10 && chart_ink (&chart, at - 4, 50) < 80);
+  g_assert_true (chart_ink (&chart, at + 4, 50) > 10 && chart_ink (&chart, at + 4, 50) < 80);
+  g_assert_cmpuint (chart_ink (&chart, at + 12, 50), ==, 0); /* half a column is 10 pixels */
+  g_assert_cmpuint (chart_ink_down (&chart, set, 20, 30), >, 100);
+  g_assert_cmpuint (chart_ink_down (&chart, set - 3, 20, 30), ==, 0);
+  td_axis_plot_set_centre (plot, 80, 0); /* outside */
+  chart_look (&chart);
+  g_assert_cmpuint (chart_ink_down (&chart, set, 20, 30), ==, 0);
+
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (plot));
+  g_autoptr (GtkEventController) click = g_list_model_get_item (controllers, 0);
+  static const struct {
+    guint of;
+    double right, down;
+    guint picked;
+  } clicks[] = { { 0, 0, 0, 0 },          { 1, 9, 9, 1 },     { 2, 0, 13, 2 },
+                 { 3, -5, 5, 3 },         { 0, -13.5, 0, 0 }, { 0, 0, -14.5, G_MAXUINT },
+                 { 2, -15, 0, G_MAXUINT } };
+  for (guint i = 0; i < G_N_ELEMENTS (clicks); i++) {
+    picked = G_MAXUINT;
+    g_signal_emit_by_name (click, "pressed", 1, x[clicks[i].of] + clicks[i].right,
+                           y[clicks[i].of] + clicks[i].down);
+    g_assert_cmpuint (picked, ==, clicks[i].picked);
+  }
+}
+
+/* ── The histogram ── */
+
+typedef struct {
+  double low, high;
+  guint changes, automatic;
+} Range;
+
+static void
+on_range (TdHistogram *histogram, double low, double high, Range *range)
+{
+  range->low = low;
+  range->high = high;
+  range->changes++;
+}
+
+static void
+on_automatic (TdHistogram *histogram, Range *range)
+{
+  range->automatic++;
+}
+
+static GtkEventController *
+controller_of (TdHistogram *histogram, GType type)
+{
+  g_autoptr (GListModel) all = gtk_widget_observe_controllers (GTK_WIDGET (histogram));
+
+  for (guint i = 0; i < g_list_model_get_n_items (all); i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (all, i);
+    if (G_TYPE_CHECK_INSTANCE_TYPE (one, type))
+      return one; /* the widget's */
+  }
+  g_assert_not_reached ();
+}
+
+#define LOW 10.0
+#define HIGH 40.0
+
+/* Handles are dragged, each or both, and keys move or widen the range. It never turns round. */
+static void
+test_histogram (void)
+{
+  enum { COLUMNS = 60, ALL = 3 };
+  static const struct {
+    double at, by; /* pixels; from the low handle if @from_high is 0 */
+    gboolean from_high;
+    double low, high; /* pixels by which they move; NAN: to where the pointer is */
+  } drags[] = {
+    { 0, 20, FALSE, 20, 0 },    { 7.5, -20, FALSE, -12.5, 0 }, { -30, 0.5, FALSE, -29.5, 0 },
+    { 8.5, 20, FALSE, 20, 20 }, { -8.5, -15, TRUE, -15, -15 }, { -7.5, 10, TRUE, 0, 2.5 },
+    { 0, -20, TRUE, 0, -20 },   { 25, 5, TRUE, 0, 30 },        { 0, 200, FALSE, 0, 0 },
+    { 0, -200, TRUE, 0, 0 },
+  };
+  static const struct {
+    guint key;
+    GdkModifierType state;
+    double low, high; /* steps */
+  } keys[] = {
+    { GDK_KEY_Right, 0, 1, 1 },
+    { GDK_KEY_Left, 0, -1, -1 },
+    { GDK_KEY_Right, GDK_SHIFT_MASK, -1, 1 },
+    { GDK_KEY_Left, GDK_SHIFT_MASK, 1, -1 },
+    { GDK_KEY_Up, 0, 0, 0 },
+  };
+  TdHistogram *histogram = g_object_new (TD_TYPE_HISTOGRAM, NULL);
+  float *pixels = g_new (float, COLUMNS *COLUMNS);
+  g_auto (Chart) chart = { 0 };
+  Range range = { 0 };
+
+  for (guint i = 0; i < COLUMNS * COLUMNS; i++)
+    pixels[i] = (float) (i % COLUMNS);
+  g_autoptr (TdImage) image = td_image_new_take (pixels, COLUMNS, COLUMNS);
+  chart_init (&chart, GTK_WIDGET (histogram), 300, 60);
+  td_histogram_set_image (histogram, image);
+  td_histogram_set_range (histogram, LOW, HIGH);
+  chart_look (&chart);
+  const double room = 0.04 * ((double) image->bins_high - image->bins_low);
+  const double from = image->bins_low - room;
+  const double pixel = (image->bins_high + room - from) / chart.width;
+  const double x0 = (LOW - from) / pixel, x1 = (HIGH - from) / pixel;
+  const guint8 *table = td_colour_map_table (0);
+  for (guint i = 0; i < 3; i++) { /* the strip: the colours, as the screen has them */
+    g_assert_cmpuint (chart_pixel (&chart, x0 - 3, chart.height - 2)[i], ==, table[2 - i]);
+    g_assert_cmpuint (chart_pixel (&chart, x1 + 3, chart.height - 2)[i], ==,
+                      table[4 * 255 + 2 - i]);
+  }
+  g_signal_connect (histogram, "range-changed", G_CALLBACK (on_range), &range);
+  g_signal_connect (histogram, "auto-requested", G_CALLBACK (on_automatic), &range);
+  GtkEventController *drag = controller_of (histogram, GTK_TYPE_GESTURE_DRAG);
+  for (guint i = 0; i < G_N_ELEMENTS (drags); i++) {
+    const double at = (drags[i].from_high ? x1 : x0) + drags[i].at;
+
+    range = (Range) { LOW, HIGH, 0, 0 };
+    td_histogram_set_range (histogram, LOW, HIGH);
+    g_signal_emit_by_name (drag, "drag-begin", at, 30.0);
+    g_signal_emit_by_name (drag, "drag-update", drags[i].by, 0.0);
+    g_signal_emit_by_name (drag, "drag-end", drags[i].by, 0.0);
+    g_test_message ("%u: %g to %g", i, range.low, range.high);
+    g_assert_cmpfloat_with_epsilon (range.low, LOW + drags[i].low * pixel, 1e-6);
+    g_assert_cmpfloat_with_epsilon (range.high, HIGH + drags[i].high * pixel, 1e-6);
+    g_assert_cmpuint (range.changes, ==, drags[i].low != 0 || drags[i].high != 0);
+    g_signal_emit_by_name (drag, "drag-update", 3.0, 0.0); /* it was let go */
+    g_assert_cmpuint (range.changes, <=, 1);
+  }
+  GtkEventController *typed = controller_of (histogram, GTK_TYPE_EVENT_CONTROLLER_KEY);
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    const double step = 0.02 * (HIGH - LOW);
+    gboolean taken;
+
+    range = (Range) { LOW, HIGH, 0, 0 };
+    td_histogram_set_range (histogram, LOW, HIGH);
+    g_signal_emit_by_name (typed, "key-pressed", keys[i].key, 0, keys[i].state, &taken);
+    g_assert_cmpfloat_with_epsilon (range.low, LOW + keys[i].low * step, 1e-9);
+    g_assert_cmpfloat_with_epsilon (range.high, HIGH + keys[i].high * step, 1e-9);
+    g_assert_cmpint (taken, ==, keys[i].key != GDK_KEY_Up);
+  }
+  GtkEventController *click = controller_of (histogram, GTK_TYPE_GESTURE_CLICK);
+  for (int n = 1; n <= ALL; n++)
+    g_signal_emit_by_name (click, "pressed", n, 5.0, 5.0);
+  g_assert_cmpuint (range.automatic, ==, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  gtk_test_init (&argc, &argv, NULL);
+  adw_init ();
+  td_ui_init ();
+  g_test_add_func ("/charts/profile", test_profile);
+  g_test_add_func ("/charts/residuals", test_residuals);
+  g_test_add_func ("/charts/axis", test_axis);
+  g_test_add_func ("/charts/histogram", test_histogram);
+  return g_test_run ();
+}
