@@ -232,6 +232,60 @@ test_gaps (void)
   }
 }
 
+/* A disc of a few columns is found as a whole, also where the row ends within it, however faint it
+   is. Noise alone, and a stripe, are none: they stay as they are. */
+static void
+test_small_discs (void)
+{
+  enum { COLUMNS = 128 };
+  static const struct {
+    const char *name;
+    double axis, radius, amplitude, stripe; /* of the disc; of one column */
+    gboolean found;
+  } cases[] = {
+    { "two columns", 63.4, 2.2, 0.02, 0, TRUE },
+    { "five", 63.4, 5.3, 0.02, 0, TRUE },
+    { "nine", 63.9, 9.1, 0.02, 0, TRUE },
+    { "faint", 63.4, 5.3, 1e-3, 0, TRUE },
+    { "at the left end", 4.2, 6.3, 0.02, 0, TRUE },
+    { "at the right end", 123.6, 6.3, 0.02, 0, TRUE },
+    { "noise", 63.4, 5.3, 0, 0, FALSE },
+    { "a stripe beside the axis", 63.4, 5.3, 0, 0.02, FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GRand) random = g_rand_new_with_seed (4);
+    double disc[COLUMNS], values[COLUMNS], given[COLUMNS], errors[COLUMNS] = { 0 };
+    guint8 unknown[COLUMNS] = { 0 }, edges[COLUMNS] = { 0 };
+    double before = 0, after = 0;
+
+    for (gint c = 0; c < COLUMNS; c++) {
+      const double x = c - cases[i].axis;
+      disc[c] = cases[i].amplitude * sqrt (MAX (0, pow (cases[i].radius, 2) - x * x))
+                + (c == 70 ? cases[i].stripe : 0);
+    }
+    for (gint c = 0; c < COLUMNS; c++) {
+      values[c] = 2 * disc[c] - disc[MAX (c - 1, 0)] - disc[MIN (c + 1, COLUMNS - 1)];
+      before += values[c] * values[c];
+      given[c] = values[c] += g_rand_double_range (random, -1e-5, 1e-5);
+    }
+    TdRingsProfile profile = { COLUMNS, cases[i].axis, 0.02, values, errors, unknown, edges };
+    td_rings_take_discs (&profile);
+    for (gint c = 0; c < COLUMNS; c++)
+      after += values[c] * values[c];
+    g_test_message ("%s: %.4f of it is left, axis off by %.3f", cases[i].name,
+                    sqrt (after / before), profile.axis - cases[i].axis);
+    if (cases[i].found) {
+      g_assert_cmpfloat (sqrt (after / before), <, 0.05);
+      g_assert_cmpfloat (fabs (profile.axis - cases[i].axis), <, 0.05);
+    } else {
+      g_assert_cmpmem (values, sizeof values, given, sizeof given);
+      g_assert_cmpfloat (profile.axis, ==, cases[i].axis);
+      g_assert_null (memchr (edges, 1, sizeof edges));
+    }
+  }
+}
+
 enum { N = 200, DEAD = 120, STRIPE = 60 };
 
 typedef struct {
@@ -300,6 +354,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-offsets/noise-bounds", test_noise_bounds);
   g_test_add_func ("/rings-offsets/disc", test_disc);
   g_test_add_func ("/rings-offsets/gaps", test_gaps);
+  g_test_add_func ("/rings-offsets/small-discs", test_small_discs);
   g_test_add_func ("/rings-offsets/columns", test_columns);
   return g_test_run ();
 }

@@ -478,8 +478,8 @@ going_failed (gpointer user)
   ((Going *) user)->failed++;
 }
 
-/* The direction of conjugate gradients is of use while the residual is what it was, within a
-   hundredth of it and a ten thousandth of the projections. */
+/* The direction of conjugate gradients is of use while the residual is what it was. It may be off
+   by a hundredth of itself and a ten thousandth of the projections. */
 static void
 test_going_on (void)
 {
