@@ -314,7 +314,7 @@ class Lines:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("folders", nargs="*", help="folders or files, as compute/prepare (all)")
+    parser.add_argument("folders", nargs="*", help="folders or files, as compute/prepare or app (all but app and render)")
     parser.add_argument("--count", type=int, default=40, help="mutants that are tried (40)")
     parser.add_argument("--seed", type=int, default=1, help="another seed tries other places (1)")
     parser.add_argument("--seconds", type=float, default=300,
@@ -329,9 +329,8 @@ def main():
     ninja = shlex.split(options.ninja)
     files = subprocess.run(["git", "ls-files"], cwd=root, check=True, capture_output=True,
                            text=True).stdout.split("\n")[:-1]
-    chosen = [f for f in files if f.endswith((".c", ".h", ".cl")) and f.startswith(FOLDERS)
-              and not f.startswith(LEFT_OUT)
-              and (not options.folders or f.startswith(tuple(options.folders)))]
+    chosen = [f for f in files if f.endswith((".c", ".h", ".cl"))
+              and f.startswith(tuple(options.folders) or FOLDERS) and not f.startswith(LEFT_OUT)]
     mutants = [m for f in chosen for m in mutants_of(root, f)]
     random.Random(options.seed).shuffle(mutants)
     mutants = list(enumerate(in_turns(mutants)))[options.skip:]
