@@ -240,6 +240,43 @@ test_line (void)
   g_assert_cmpfloat (line.m, <, 6e-7);
 }
 
+static double
+errors_of (const TdLineSample *samples, guint n, double c, double m)
+{
+  double sum = 0;
+
+  for (guint i = 0; i < n; i++)
+    sum += pow ((c + m * samples[i].n) / samples[i].seconds - 1, 2);
+  return sum;
+}
+
+/* No other line has smaller relative errors. Where that one began below 0, none from 0 has. */
+static void
+test_least_errors (void)
+{
+  static const double parts[] = { 1.02, 0.98, 1.01, 0.99, 1.02, 0.98 };
+  double odd[] = { 3, 1, 2 }, even[] = { 4, 1, 7, 2 };
+
+  for (guint below = 0; below < 2; below++) {
+    TdLineSample samples[6], given[6];
+    for (guint i = 0; i < 6; i++)
+      samples[i] = (TdLineSample) { 1 + i, ((below ? -0.2 : 0.25) + 0.5 * (1 + i)) * parts[i] };
+    memcpy (given, samples, sizeof given);
+    const TdModelCost line = td_line_through (samples, 6);
+    const double least = errors_of (given, 6, line.c, line.m);
+    g_test_message ("%g + %g N: %g", line.c, line.m, least);
+    g_assert_cmpint (line.c == 0, ==, below);
+    for (int way = -1; way <= 1; way += 2) {
+      g_assert_cmpfloat (errors_of (given, 6, line.c, line.m + way * 1e-4), >, least);
+      g_assert_true (below || errors_of (given, 6, line.c + way * 1e-4, line.m) > least);
+    }
+  }
+  g_assert_cmpfloat (td_line_median (odd, 3), ==, 2);
+  g_assert_cmpfloat (td_line_median (even, 4), ==, 3);
+  g_assert_cmpfloat (td_line_median (even, 2), ==, 1.5); /* it is sorted */
+  g_assert_cmpfloat (td_line_median (even, 1), ==, 1);
+}
+
 /* A file a slice, and slabs that are each sent their views. */
 static void
 test_layout (void)
@@ -412,6 +449,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster-model/words", test_words);
   g_test_add_func ("/cluster-model/machine-words", test_machine_words);
   g_test_add_func ("/cluster-model/line", test_line);
+  g_test_add_func ("/cluster-model/least-errors", test_least_errors);
   g_test_add_func ("/cluster-model/layout", test_layout);
   g_test_add_func ("/cluster-model/composition", test_composition);
   g_test_add_func ("/cluster-model/sharing", test_sharing);

@@ -375,35 +375,38 @@ test_counts (gconstpointer id)
   td_test_close (device);
 }
 
-/* Views and rows without a number, and views without the beam, are told by their numbers. A view
-   takes what the one nearest in angle has. */
-static void
-test_lost (gconstpointer id)
+enum { L_ROWS = 8, L_VIEWS = 24, L_COLUMNS = 33, DARK = 11 };
+
+/* Of frames one of whose views is @lost, or is given what the @nearest has; -1: it is not.
+   (transfer full) */
+static float *
+lost_run (TdDevice *device, guint lost, int nearest, TdPreparationCounts *counts)
 {
-  enum { ROWS = 8, VIEWS = 24, COLUMNS = 33, LOST = 7, NEAREST = 15, DARK = 11 };
-  TdDevice *device = td_test_open (id);
-  TdPreparationCounts counts;
+  const gsize frame = L_ROWS * L_COLUMNS;
   TdTestFrames x;
 
-  td_test_frames_init (&x, ROWS, VIEWS, COLUMNS, TD_TEST_INTENSITIES);
+  td_test_frames_init (&x, L_ROWS, L_VIEWS, L_COLUMNS, TD_TEST_INTENSITIES);
   /* Turned by 8 views at a time: number 7 + 8 comes one step after number 7. */
-  for (guint v = 0; v < VIEWS; v++)
-    x.angles[v] = 2 * G_PI * (v % 8 * 3 + v / 8) / VIEWS;
-  memset (x.mask, 0, ROWS * COLUMNS);
-  memset (x.mask + COLUMNS, 1, COLUMNS);
-  for (guint v = 0; v < VIEWS; v++)
-    for (guint i = 0; i < ROWS * COLUMNS; i++) {
-      float *sample = &x.projections[v * ROWS * COLUMNS + i];
-      const guint row = i / COLUMNS;
-      if (v == LOST || row == 1 || row == 4 || row == 6)
+  for (guint v = 0; v < L_VIEWS; v++)
+    x.angles[v] = 2 * G_PI * (v % 8 * 3 + v / 8) / L_VIEWS;
+  memset (x.mask, 0, L_ROWS * L_COLUMNS);
+  memset (x.mask + L_COLUMNS, 1, L_COLUMNS);
+  for (guint v = 0; v < L_VIEWS; v++)
+    for (guint i = 0; i < L_ROWS * L_COLUMNS; i++) {
+      float *sample = &x.projections[v * L_ROWS * L_COLUMNS + i];
+      const guint row = i / L_COLUMNS;
+      if (v == lost || row == 1 || row == 4 || row == 6)
         *sample = NAN;
       else if (v == DARK)
         *sample = (float) (100 + (i * 7 % 5 - 2.0) * 20);
     }
+  if (nearest >= 0)
+    memcpy (x.projections + lost * frame, x.projections + nearest * frame,
+            frame * sizeof *x.projections);
   td_scan_unref (x.scan);
-  const TdScanFacts facts = { .n_columns = COLUMNS,
-                              .n_rows = ROWS,
-                              .n_views = VIEWS,
+  const TdScanFacts facts = { .n_columns = L_COLUMNS,
+                              .n_rows = L_ROWS,
+                              .n_views = L_VIEWS,
                               .n_flats = x.frames.n_flats,
                               .n_darks = x.frames.n_darks,
                               .angles_rad = x.angles,
@@ -412,18 +415,40 @@ test_lost (gconstpointer id)
   x.scan = td_scan_new_from_memory (&facts, x.projections, x.flats, x.darks, NULL, NULL);
   const TdStep steps[] = { td_test_step ("bad-pixels:find=0"), td_test_step ("flat-field:drift=0"),
                            td_test_step ("minus-log") };
-  g_autofree float *got = td_test_frames_run (device, &x, steps, 3, 0, ROWS, &counts);
-  g_autofree char *views = td_numbers_text (&counts.lost_views, 0, 1);
-  g_autofree char *rows = td_numbers_text (&counts.lost_rows, 0, 1);
-  g_autofree char *dark = td_numbers_text (&counts.dark_views, 0, 1);
-  g_autofree char *measured = td_numbers_text (&counts.lost_views, 10, 2);
-  g_assert_cmpstr (views, ==, G_STRINGIFY (7));
-  g_assert_cmpstr (measured, ==, "24");
-  g_assert_cmpstr (rows, ==, "4, 6"); /* the mask has row 1 */
-  g_assert_cmpstr (dark, ==, G_STRINGIFY (11));
-  for (guint i = 0; i < COLUMNS; i++)
-    g_assert_cmpfloat (got[LOST * COLUMNS + i], ==, got[NEAREST * COLUMNS + i]);
+  float *got = td_test_frames_run (device, &x, steps, 3, 0, L_ROWS, counts);
   td_test_frames_clear (&x);
+  return got;
+}
+
+/* Views and rows without a number, and views without the beam, are told by their numbers. A view
+   takes what the one nearest in angle has, and the others stay as they are. */
+static void
+test_lost (gconstpointer id)
+{
+  static const guint lost[][2] = { { 7, 15 }, { 8, 0 }, { 16, 8 } }; /* and the nearest */
+  TdDevice *device = td_test_open (id);
+  TdPreparationCounts counts;
+
+  for (guint i = 0; i < G_N_ELEMENTS (lost); i++) {
+    const guint at = lost[i][0], nearest = lost[i][1];
+    g_autofree float *whole = lost_run (device, at, (int) nearest, &counts);
+    g_assert_cmpuint (counts.lost_views.n, ==, 0);
+    g_autofree float *got = lost_run (device, at, -1, &counts);
+    g_autofree char *views = td_numbers_text (&counts.lost_views, 0, 1);
+    g_autofree char *rows = td_numbers_text (&counts.lost_rows, 0, 1);
+    g_autofree char *dark = td_numbers_text (&counts.dark_views, 0, 1);
+    g_autofree char *measured = td_numbers_text (&counts.lost_views, 10, 2);
+    g_autofree char *number = g_strdup_printf ("%u", at);
+    g_autofree char *other = g_strdup_printf ("%u", 10 + 2 * at);
+    g_assert_cmpstr (views, ==, number);
+    g_assert_cmpstr (measured, ==, other);
+    g_assert_cmpstr (rows, ==, "4, 6"); /* the mask has row 1 */
+    g_assert_cmpstr (dark, ==, G_STRINGIFY (11));
+    for (guint c = 0; c < L_COLUMNS; c++)
+      g_assert_cmpfloat (got[at * L_COLUMNS + c], ==, got[nearest * L_COLUMNS + c]);
+    g_assert_cmpmem (got, L_ROWS * L_VIEWS * L_COLUMNS * sizeof *got, whole,
+                     L_ROWS * L_VIEWS * L_COLUMNS * sizeof *whole);
+  }
   td_test_close (device);
 }
 
