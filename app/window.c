@@ -1056,12 +1056,12 @@ window_on_batch (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 window_connect_jobs (TdWindow *self, gpointer shows)
 {
-  g_signal_connect_object (shows, "show-requested", G_CALLBACK (on_show_requested), self, 0);
-  g_signal_connect_object (shows, "again-requested", G_CALLBACK (on_again_requested), self, 0);
-  g_signal_connect_object (shows, "dismiss-requested", G_CALLBACK (on_dismiss_requested), self, 0);
-  g_signal_connect_object (shows, "recipe-requested", G_CALLBACK (window_on_recipe_requested), self,
-                           0);
-  g_signal_connect_object (shows, "table-requested", G_CALLBACK (window_show_table), self, 0);
+  g_signal_connect_object (shows, "requested::show", G_CALLBACK (on_show_requested), self, 0);
+  g_signal_connect_object (shows, "requested::again", G_CALLBACK (on_again_requested), self, 0);
+  g_signal_connect_object (shows, "requested::dismiss", G_CALLBACK (on_dismiss_requested), self, 0);
+  g_signal_connect_object (shows, "requested::recipe", G_CALLBACK (window_on_recipe_requested),
+                           self, 0);
+  g_signal_connect_object (shows, "requested::table", G_CALLBACK (window_show_table), self, 0);
 }
 
 static void

@@ -151,15 +151,7 @@ struct _TdJobRow {
   GtkWidget *again, *table, *first, *recipe, *log, *show, *folder, *finish, *cancel, *dismiss;
 };
 
-enum {
-  SHOW_REQUESTED,
-  AGAIN_REQUESTED,
-  DISMISS_REQUESTED,
-  RECIPE_REQUESTED,
-  TABLE_REQUESTED,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
+static guint requested;
 
 G_DEFINE_FINAL_TYPE (TdJobRow, td_job_row, GTK_TYPE_BOX)
 
@@ -229,16 +221,13 @@ td_job_show_folder (GtkWindow *window, TdJobItem *item)
     g_warning ("%s", error->message);
 }
 
+/* What is asked for is the button's name. */
 static void
-on_show (GtkButton *button, TdJobRow *self)
+job_row_on_request (GtkButton *button, TdJobRow *self)
 {
-  g_signal_emit (self, signals[SHOW_REQUESTED], 0, self->item);
-}
+  const char *what = gtk_buildable_get_buildable_id (GTK_BUILDABLE (button));
 
-static void
-on_again (GtkButton *button, TdJobRow *self)
-{
-  g_signal_emit (self, signals[AGAIN_REQUESTED], 0, self->item);
+  g_signal_emit (self, requested, g_quark_from_string (what), self->item);
 }
 
 static void
@@ -274,24 +263,6 @@ job_row_on_first (GtkButton *button, TdJobRow *self)
 }
 
 static void
-job_row_on_recipe (GtkButton *button, TdJobRow *self)
-{
-  g_signal_emit (self, signals[RECIPE_REQUESTED], 0, self->item);
-}
-
-static void
-job_row_on_table (GtkButton *button, TdJobRow *self)
-{
-  g_signal_emit (self, signals[TABLE_REQUESTED], 0, self->item);
-}
-
-static void
-on_dismiss (GtkButton *button, TdJobRow *self)
-{
-  g_signal_emit (self, signals[DISMISS_REQUESTED], 0, self->item);
-}
-
-static void
 td_job_row_finalize (GObject *object)
 {
   g_clear_object (&TD_JOB_ROW (object)->item);
@@ -307,17 +278,9 @@ td_job_row_class_init (TdJobRowClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/job-row.ui");
   td_bind_children (widget, TdJobRow, title, status, notes, notes_label, bar, again, picture, table,
                     first, recipe, log, show, folder, finish, cancel, dismiss);
-  td_bind_callbacks (widget, on_show, on_again, on_folder, job_row_on_log, job_row_on_first,
-                     job_row_on_table, job_row_on_recipe, on_finish, job_row_on_cancel, on_dismiss);
-  signals[SHOW_REQUESTED] = td_signal_new (TD_TYPE_JOB_ROW, "show-requested", 1, TD_TYPE_JOB_ITEM);
-  signals[AGAIN_REQUESTED]
-      = td_signal_new (TD_TYPE_JOB_ROW, "again-requested", 1, TD_TYPE_JOB_ITEM);
-  signals[RECIPE_REQUESTED]
-      = td_signal_new (TD_TYPE_JOB_ROW, "recipe-requested", 1, TD_TYPE_JOB_ITEM);
-  signals[TABLE_REQUESTED]
-      = td_signal_new (TD_TYPE_JOB_ROW, "table-requested", 1, TD_TYPE_JOB_ITEM);
-  signals[DISMISS_REQUESTED]
-      = td_signal_new (TD_TYPE_JOB_ROW, "dismiss-requested", 1, TD_TYPE_JOB_ITEM);
+  td_bind_callbacks (widget, job_row_on_request, on_folder, job_row_on_log, job_row_on_first,
+                     on_finish, job_row_on_cancel);
+  requested = td_signal_new (TD_TYPE_JOB_ROW, "requested", 1, TD_TYPE_JOB_ITEM);
 }
 
 static void

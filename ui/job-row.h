@@ -7,8 +7,8 @@
 
 /**
  * TdJobRow: a job in the list: name, progress, time left, cancel; at the end its folder.
- * Signals: "show-requested", "again-requested", "dismiss-requested", "recipe-requested",
- * "table-requested" (TdJobItem *).
+ * Signal "requested" (TdJobItem *), with the detail "show", "again", "dismiss", "recipe" or
+ * "table".
  */
 #define TD_TYPE_JOB_ROW (td_job_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdJobRow, td_job_row, TD, JOB_ROW, GtkBox)

@@ -12,8 +12,7 @@ struct _TdJobsWindow {
   GtkToggleButton *pause;
 };
 
-static const char *const row_signals[] = { "show-requested", "again-requested", "dismiss-requested",
-                                           "recipe-requested", "table-requested" };
+static guint requested;
 
 G_DEFINE_FINAL_TYPE (TdJobsWindow, td_jobs_window, ADW_TYPE_WINDOW)
 
@@ -40,33 +39,9 @@ jobs_window_on_changed (TdJobsWindow *self)
 }
 
 static void
-jobs_window_on_show (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
+jobs_window_on_requested (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
 {
-  g_signal_emit_by_name (self, row_signals[0], item);
-}
-
-static void
-jobs_window_on_again (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
-{
-  g_signal_emit_by_name (self, row_signals[1], item);
-}
-
-static void
-jobs_window_on_dismiss (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
-{
-  g_signal_emit_by_name (self, row_signals[2], item);
-}
-
-static void
-jobs_window_on_recipe (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
-{
-  g_signal_emit_by_name (self, row_signals[3], item);
-}
-
-static void
-jobs_window_on_table (GtkWidget *row, TdJobItem *item, TdJobsWindow *self)
-{
-  g_signal_emit_by_name (self, row_signals[4], item);
+  g_signal_emit (self, requested, g_signal_get_invocation_hint (row)->detail, item);
 }
 
 /* Ids begin with the time. */
@@ -79,13 +54,9 @@ jobs_window_newest_first (gconstpointer a, gconstpointer b, gpointer user)
 static GtkWidget *
 jobs_window_make_row (gpointer item, gpointer self)
 {
-  static void (*const handlers[]) (GtkWidget *, TdJobItem *, TdJobsWindow *)
-      = { jobs_window_on_show, jobs_window_on_again, jobs_window_on_dismiss, jobs_window_on_recipe,
-          jobs_window_on_table };
   GtkWidget *row = td_job_row_new (item);
 
-  for (guint i = 0; i < G_N_ELEMENTS (handlers); i++)
-    g_signal_connect_object (row, row_signals[i], G_CALLBACK (handlers[i]), self, 0);
+  g_signal_connect_object (row, "requested", G_CALLBACK (jobs_window_on_requested), self, 0);
   return row;
 }
 
@@ -107,8 +78,7 @@ td_jobs_window_class_init (TdJobsWindowClass *class)
   td_bind_children (widget, TdJobsWindow, stack, list, pause);
   td_bind_callbacks (widget, jobs_window_on_pause, jobs_window_on_batch);
   td_signal_new (TD_TYPE_JOBS_WINDOW, "batch-requested", 0);
-  for (guint i = 0; i < G_N_ELEMENTS (row_signals); i++)
-    td_signal_new (TD_TYPE_JOBS_WINDOW, row_signals[i], 1, TD_TYPE_JOB_ITEM);
+  requested = td_signal_new (TD_TYPE_JOBS_WINDOW, "requested", 1, TD_TYPE_JOB_ITEM);
 }
 
 static void

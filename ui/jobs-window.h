@@ -7,8 +7,7 @@
 
 /**
  * TdJobsWindow: all jobs that are known, the newest first, with what can be done to each and to
- * their queue. Signals, as TdJobRow's: "show-requested", "again-requested", "dismiss-requested",
- * "recipe-requested", "table-requested" (TdJobItem *), and "batch-requested" ().
+ * their queue. Signals: "requested" (TdJobItem *) as TdJobRow's, and "batch-requested" ().
  */
 #define TD_TYPE_JOBS_WINDOW (td_jobs_window_get_type ())
 G_DECLARE_FINAL_TYPE (TdJobsWindow, td_jobs_window, TD, JOBS_WINDOW, AdwWindow)

@@ -40,7 +40,8 @@ guint td_drawing_volume_side (void);
 
 /* A signal of a type, with @... the number of its parameters and their types. */
 #define td_signal_new(type, name, ...)                                                             \
-  g_signal_new (name, type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, __VA_ARGS__)
+  g_signal_new (name, type, G_SIGNAL_RUN_LAST | G_SIGNAL_DETAILED, 0, NULL, NULL, NULL,            \
+                G_TYPE_NONE, __VA_ARGS__)
 
 /* Binds, each by its name, children of a template that are members of @type, or the functions that
    the template calls. */
