@@ -150,10 +150,10 @@ td_file_row_init (TdFileRow *self)
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (target));
 }
 
-GtkWidget *
-td_file_row_new (const char *title, const char *none, const char *const *patterns)
+void
+td_file_row_offer (TdFileRow *self, const char *none, const char *const *patterns)
 {
-  TdFileRow *self = g_object_new (TD_TYPE_FILE_ROW, "title", title, NULL);
+  const char *title = adw_preferences_row_get_title (ADW_PREFERENCES_ROW (self));
   g_autofree char *choose = g_strdup_printf (_ ("Choose: %s"), title);
   g_autofree char *clear = g_strdup_printf (_ ("None: %s"), title);
 
@@ -164,6 +164,14 @@ td_file_row_new (const char *title, const char *none, const char *const *pattern
   gtk_accessible_update_property (GTK_ACCESSIBLE (self->clear), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   clear, -1);
   td_file_row_set_path (self, NULL);
+}
+
+GtkWidget *
+td_file_row_new (const char *title, const char *none, const char *const *patterns)
+{
+  TdFileRow *self = g_object_new (TD_TYPE_FILE_ROW, "title", title, NULL);
+
+  td_file_row_offer (self, none, patterns);
   return GTK_WIDGET (self);
 }
 

@@ -13,7 +13,8 @@
 G_DECLARE_FINAL_TYPE (TdFileRow, td_file_row, TD, FILE_ROW, AdwActionRow)
 
 /* @none: what stands there while there is no file; @patterns: of names offered first,
- * NULL-terminated. */
+ * NULL-terminated. A row of a template has its title there. */
+void td_file_row_offer (TdFileRow *self, const char *none, const char *const *patterns);
 GtkWidget *td_file_row_new (const char *title, const char *none, const char *const *patterns);
 void td_file_row_allow_folders (TdFileRow *self); /* a button more, that chooses a folder */
 /* Clears what was wrong. @path: NULL or "": none. */

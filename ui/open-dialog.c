@@ -88,177 +88,48 @@ open_dialog_accept (TdOpenDialog *self)
   gtk_window_destroy (GTK_WINDOW (self));
 }
 
-/* ── Rows ── */
-
-static AdwPreferencesGroup *
-add_group (AdwPreferencesPage *page, const char *title, const char *description)
-{
-  AdwPreferencesGroup *group = ADW_PREFERENCES_GROUP (adw_preferences_group_new ());
-
-  adw_preferences_group_set_title (group, title);
-  adw_preferences_group_set_description (group, description);
-  adw_preferences_page_add (page, group);
-  return group;
-}
-
-static TdFileRow *
-open_dialog_add_file (TdOpenDialog *self, AdwPreferencesGroup *group, const char *title,
-                      const char *none, const char *const *patterns, gboolean folders)
-{
-  GtkWidget *row = td_file_row_new (title, none, patterns);
-
-  if (folders)
-    td_file_row_allow_folders (TD_FILE_ROW (row));
-  g_signal_connect (row, "chosen", G_CALLBACK (open_dialog_on_chosen), self);
-  adw_preferences_group_add (group, row);
-  return TD_FILE_ROW (row);
-}
-
-static AdwEntryRow *
-open_dialog_add_entry (AdwPreferencesGroup *group, const char *title)
-{
-  GtkWidget *row = g_object_new (ADW_TYPE_ENTRY_ROW, "title", title, "tooltip-text", title,
-                                 "activates-default", TRUE, NULL);
-
-  adw_preferences_group_add (group, row);
-  return ADW_ENTRY_ROW (row);
-}
-
-static TdNumberRow *
-add_length (AdwPreferencesGroup *group, const char *title)
-{
-  GtkWidget *row = td_number_row_new (title, _ ("0: what the files say"), 0, 1e6, 0.01, 6);
-
-  adw_preferences_group_add (group, row);
-  return TD_NUMBER_ROW (row);
-}
-
-static void
-add_scan_rows (TdOpenDialog *self, AdwPreferencesPage *page)
-{
-  static const char *const texts[] = { "*.txt", "*.csv", "*.dat", "*.angles", NULL };
-  AdwPreferencesGroup *group;
-
-  self->problem = GTK_LABEL (gtk_label_new (NULL));
-  gtk_label_set_wrap (self->problem, TRUE);
-  gtk_label_set_xalign (self->problem, 0);
-  gtk_widget_add_css_class (GTK_WIDGET (self->problem), "error");
-  adw_preferences_group_add (add_group (page, "", NULL), GTK_WIDGET (self->problem));
-  group = add_group (page, "", NULL);
-  self->path = open_dialog_add_file (self, group, _ ("Scan"), _ ("A file of it, or its folder"),
-                                     NULL, TRUE);
-  self->flats
-      = open_dialog_add_file (self, group, _ ("Flats"), _ ("As found beside the scan"), NULL, TRUE);
-  self->darks
-      = open_dialog_add_file (self, group, _ ("Darks"), _ ("As found beside the scan"), NULL, TRUE);
-  self->angles = open_dialog_add_entry (group, _ ("First and last angle (°), for example 0:180"));
-  self->angle_file = TD_FILE_ROW (td_file_row_new (
-      _ ("File of angles"), _ ("Degrees, one a line; as found beside the scan"), texts));
-  g_signal_connect (self->angle_file, "chosen", G_CALLBACK (on_angle_file), self);
-  g_signal_connect (self->angles, "changed", G_CALLBACK (on_angles_changed), self);
-  adw_preferences_group_add (group, GTK_WIDGET (self->angle_file));
-}
-
-static void
-add_geometry_rows (TdOpenDialog *self, AdwPreferencesPage *page)
-{
-  static const char *const geometries[]
-      = { "*.json", "*.xml", "*.csv", "*.txt", "*.xtekct", "*.log", NULL };
-  AdwPreferencesGroup *group
-      = add_group (page, _ ("Geometry"), _ ("With both distances it is a cone or fan beam"));
-
-  self->geometry = open_dialog_add_file (self, group, _ ("Geometry file"),
-                                         _ ("JSON, matrices or vectors, RTK, Nikon, SkyScan"),
-                                         geometries, FALSE);
-  self->pixel = add_length (group, _ ("Detector pixel (mm)"));
-  self->source_axis = add_length (group, _ ("Source to axis (mm)"));
-  self->source_detector = add_length (group, _ ("Source to detector (mm)"));
-}
-
-static void
-open_dialog_add_values (TdOpenDialog *self, AdwPreferencesGroup *group)
-{
-  g_autoptr (GtkStringList) kinds = gtk_string_list_new (
-      (const char *[]) { _ ("As they look"), _ ("Intensities"), _ ("Attenuations (−log)"), NULL });
-
-  self->values
-      = g_object_new (ADW_TYPE_COMBO_ROW, "title", _ ("Samples are"), "model", kinds, NULL);
-  adw_preferences_group_add (group, GTK_WIDGET (self->values));
-}
-
-static GtkSwitch *
-open_dialog_add_switch (AdwPreferencesGroup *group, const char *title, const char *subtitle)
-{
-  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "title", title, "subtitle", subtitle, NULL);
-  GtkWidget *widget = gtk_switch_new ();
-
-  gtk_accessible_update_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
-                                  -1);
-  gtk_widget_set_valign (widget, GTK_ALIGN_CENTER);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (row), widget);
-  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), widget);
-  adw_preferences_group_add (group, row);
-  return GTK_SWITCH (widget);
-}
-
-static void
-add_layout_rows (TdOpenDialog *self, AdwPreferencesPage *page)
-{
-  AdwPreferencesGroup *group = add_group (page, _ ("Files"), NULL);
-
-  open_dialog_add_values (self, group);
-  self->dataset = open_dialog_add_entry (group, _ ("HDF5: data set of the projections"));
-  self->raw = open_dialog_add_entry (group, _ ("No header: WIDTHxHEIGHT:TYPE, as 1024x768:uint16"));
-  self->sinograms = open_dialog_add_switch (group, _ ("Sinograms"),
-                                            _ ("Every file or page is one row’s sinogram"));
-  self->external = open_dialog_add_switch (
-      group, _ ("Raw files elsewhere"), _ ("HDF5 may take samples from outside the file’s folder"));
-}
-
-static GtkWidget *
-new_header (TdOpenDialog *self)
-{
-  GtkWidget *header = adw_header_bar_new (), *cancel = gtk_button_new_with_mnemonic (_ ("_Cancel"));
-
-  self->accept = gtk_button_new_with_mnemonic (_ ("_Open"));
-  gtk_widget_add_css_class (self->accept, "suggested-action");
-  g_signal_connect_swapped (cancel, "clicked", G_CALLBACK (gtk_window_close), self);
-  g_signal_connect_swapped (self->accept, "clicked", G_CALLBACK (open_dialog_accept), self);
-  adw_header_bar_set_show_start_title_buttons (ADW_HEADER_BAR (header), FALSE);
-  adw_header_bar_set_show_end_title_buttons (ADW_HEADER_BAR (header), FALSE);
-  adw_header_bar_pack_start (ADW_HEADER_BAR (header), cancel);
-  adw_header_bar_pack_end (ADW_HEADER_BAR (header), self->accept);
-  return header;
-}
-
 /* ── Window ── */
 
 static void
 td_open_dialog_class_init (TdOpenDialogClass *class)
 {
-  gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (class), GDK_KEY_Escape, 0, "window.close",
-                                       NULL);
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_FILE_ROW);
+  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/open-dialog.ui");
+  td_bind_children (widget, TdOpenDialog, accept, problem, path, flats, darks, angle_file, geometry,
+                    angles, dataset, raw, pixel, source_axis, source_detector, values, sinograms,
+                    external);
+  td_bind_callbacks (widget, open_dialog_accept, open_dialog_on_chosen, on_angle_file,
+                     on_angles_changed);
   signals[ACCEPTED] = td_signal_new (TD_TYPE_OPEN_DIALOG, "accepted", 1, G_TYPE_POINTER);
 }
 
 static void
 td_open_dialog_init (TdOpenDialog *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  AdwPreferencesPage *page = ADW_PREFERENCES_PAGE (adw_preferences_page_new ());
+  static const char *const texts[] = { "*.txt", "*.csv", "*.dat", "*.angles", NULL };
+  static const char *const geometries[]
+      = { "*.json", "*.xml", "*.csv", "*.txt", "*.xtekct", "*.log", NULL };
 
-  gtk_window_set_title (GTK_WINDOW (self), _ ("Open with Details"));
-  gtk_window_set_default_size (GTK_WINDOW (self), 560, 680);
+  gtk_widget_init_template (GTK_WIDGET (self));
   td_size_for_text (GTK_WINDOW (self));
-  gtk_window_set_modal (GTK_WINDOW (self), TRUE);
-  gtk_box_append (GTK_BOX (box), new_header (self));
-  add_scan_rows (self, page);
-  add_geometry_rows (self, page);
-  add_layout_rows (self, page);
-  gtk_widget_set_vexpand (GTK_WIDGET (page), TRUE);
-  gtk_box_append (GTK_BOX (box), GTK_WIDGET (page));
-  adw_window_set_content (ADW_WINDOW (self), box);
-  gtk_window_set_default_widget (GTK_WINDOW (self), self->accept);
+  TdFileRow *const with_folders[] = { self->path, self->flats, self->darks };
+  TdNumberRow *const lengths[] = { self->pixel, self->source_axis, self->source_detector };
+  td_file_row_offer (self->path, _ ("A file of it, or its folder"), NULL);
+  td_file_row_offer (self->flats, _ ("As found beside the scan"), NULL);
+  td_file_row_offer (self->darks, _ ("As found beside the scan"), NULL);
+  td_file_row_offer (self->angle_file, _ ("Degrees, one a line; as found beside the scan"), texts);
+  td_file_row_offer (self->geometry, _ ("JSON, matrices or vectors, RTK, Nikon, SkyScan"),
+                     geometries);
+  for (guint i = 0; i < G_N_ELEMENTS (with_folders); i++)
+    td_file_row_allow_folders (with_folders[i]);
+  for (guint i = 0; i < G_N_ELEMENTS (lengths); i++) {
+    td_number_row_set_steps (lengths[i], 0.01, 0.1, 6);
+    td_number_row_set_range (lengths[i], 0, 1e6);
+  }
 }
 
 static void
