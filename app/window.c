@@ -1673,7 +1673,7 @@ td_window_new (AdwApplication *application, GSettings *settings, TdEngine *engin
 
   self->settings = g_object_ref (settings);
   self->session = td_session_new (engine);
-  self->jobs = td_job_queue_new ();
+  self->jobs = g_object_new (TD_TYPE_JOB_QUEUE, NULL);
   td_latency_watch (self->session, self->scan_view, self->jobs);
   td_scan_view_set_engine (self->scan_view, engine);
   td_lab_view_set_engine (self->lab_view, engine);

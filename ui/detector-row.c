@@ -164,9 +164,3 @@ td_detector_row_init (TdDetectorRow *self)
   g_signal_connect (self->whole, "clicked", G_CALLBACK (detector_row_on_whole_clicked), self);
   adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->whole);
 }
-
-GtkWidget *
-td_detector_row_new (void)
-{
-  return g_object_new (TD_TYPE_DETECTOR_ROW, "title", _ ("Detector"), NULL);
-}

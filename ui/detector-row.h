@@ -13,7 +13,6 @@
 #define TD_TYPE_DETECTOR_ROW (td_detector_row_get_type ())
 G_DECLARE_FINAL_TYPE (TdDetectorRow, td_detector_row, TD, DETECTOR_ROW, AdwExpanderRow)
 
-GtkWidget *td_detector_row_new (void);
 /* @facts: (nullable). No signal. */
 void td_detector_row_show (TdDetectorRow *self, const TdScanFacts *facts, const TdRecipe *recipe);
 /* Puts what is set into @recipe. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "guide-window.h"
 
-#include <glib/gi18n.h>
 #include <string.h>
+
+#include "ui.h"
 
 #define PLACE "/org/tomodesk/guide/"
 
@@ -241,32 +242,12 @@ guide_on_click (GtkGestureClick *gesture, int n, double x, double y, TdGuideWind
 static void
 td_guide_window_class_init (TdGuideWindowClass *class)
 {
-  gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (class), GDK_KEY_Escape, 0, "window.close",
-                                       NULL);
-}
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
 
-static void
-guide_add_tags (GtkTextBuffer *text)
-{
-  gtk_text_buffer_create_tag (text, "h1", "scale", 1.7, "weight", PANGO_WEIGHT_BOLD,
-                              "pixels-below-lines", 10, NULL);
-  gtk_text_buffer_create_tag (text, "h2", "scale", 1.3, "weight", PANGO_WEIGHT_BOLD,
-                              "pixels-above-lines", 18, "pixels-below-lines", 6, NULL);
-  gtk_text_buffer_create_tag (text, "h3", "scale", 1.1, "weight", PANGO_WEIGHT_BOLD,
-                              "pixels-above-lines", 12, "pixels-below-lines", 4, NULL);
-  gtk_text_buffer_create_tag (text, "paragraph", "pixels-above-lines", 4, "pixels-below-lines", 8,
-                              NULL);
-  gtk_text_buffer_create_tag (text, "item", "left-margin", 36, "indent", -14, "pixels-below-lines",
-                              6, NULL);
-  gtk_text_buffer_create_tag (text, "row", "left-margin", 32, "indent", -14, "pixels-below-lines",
-                              5, NULL);
-  gtk_text_buffer_create_tag (text, "cell", "left-margin", 32, "indent", -14, "weight",
-                              PANGO_WEIGHT_BOLD, NULL);
-  gtk_text_buffer_create_tag (text, "code", "family", "monospace", "left-margin", 36, "wrap-mode",
-                              GTK_WRAP_WORD_CHAR, "scale", 0.92, NULL);
-  gtk_text_buffer_create_tag (text, "mono", "family", "monospace", NULL);
-  gtk_text_buffer_create_tag (text, "bold", "weight", PANGO_WEIGHT_BOLD, NULL);
-  gtk_text_buffer_create_tag (text, "italic", "style", PANGO_STYLE_ITALIC, NULL);
+  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/guide-window.ui");
+  td_bind_children (widget, TdGuideWindow, list, view, text);
+  td_bind_callbacks (widget, guide_on_row, guide_on_click);
 }
 
 /* The pages by their first lines. */
@@ -286,55 +267,11 @@ guide_add_pages (TdGuideWindow *self)
   }
 }
 
-static GtkWidget *
-guide_new_scroller (GtkWidget *child, int width)
-{
-  GtkWidget *scroller = gtk_scrolled_window_new ();
-
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), child);
-  gtk_widget_set_size_request (scroller, width, -1);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  return scroller;
-}
-
 static void
 td_guide_window_init (TdGuideWindow *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *across = gtk_box_new (0, 0);
-  GtkGesture *click = gtk_gesture_click_new ();
-
-  gtk_window_set_title (GTK_WINDOW (self), _ ("Guide"));
-  gtk_window_set_default_size (GTK_WINDOW (self), 900, 680);
-  self->list = GTK_LIST_BOX (gtk_list_box_new ());
-  gtk_widget_add_css_class (GTK_WIDGET (self->list), "navigation-sidebar");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Pages of the guide"), -1);
-  self->view = GTK_TEXT_VIEW (gtk_text_view_new ());
-  self->text = gtk_text_view_get_buffer (self->view);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Guide"), -1);
-  gtk_text_view_set_editable (self->view, FALSE);
-  gtk_text_view_set_cursor_visible (self->view, FALSE);
-  gtk_text_view_set_wrap_mode (self->view, GTK_WRAP_WORD_CHAR);
-  gtk_text_view_set_left_margin (self->view, 24);
-  gtk_text_view_set_right_margin (self->view, 24);
-  gtk_text_view_set_top_margin (self->view, 18);
-  gtk_text_view_set_bottom_margin (self->view, 24);
-  g_signal_connect (click, "released", G_CALLBACK (guide_on_click), self);
-  gtk_widget_add_controller (GTK_WIDGET (self->view), GTK_EVENT_CONTROLLER (click));
-  guide_add_tags (self->text);
+  gtk_widget_init_template (GTK_WIDGET (self));
   guide_add_pages (self);
-  g_signal_connect (self->list, "row-activated", G_CALLBACK (guide_on_row), self);
-  GtkWidget *words = guide_new_scroller (GTK_WIDGET (self->view), -1);
-  gtk_widget_set_hexpand (words, TRUE);
-  gtk_box_append (GTK_BOX (across), guide_new_scroller (GTK_WIDGET (self->list), 200));
-  gtk_box_append (GTK_BOX (across), gtk_separator_new (GTK_ORIENTATION_VERTICAL));
-  gtk_box_append (GTK_BOX (across), words);
-  gtk_box_append (GTK_BOX (box), adw_header_bar_new ());
-  gtk_box_append (GTK_BOX (box), across);
-  adw_window_set_content (ADW_WINDOW (self), box);
 }
 
 GtkWidget *

@@ -65,9 +65,3 @@ td_job_queue_init (TdJobQueue *self)
 {
   self->items = g_list_store_new (TD_TYPE_JOB_ITEM);
 }
-
-TdJobQueue *
-td_job_queue_new (void)
-{
-  return g_object_new (TD_TYPE_JOB_QUEUE, NULL);
-}

@@ -11,7 +11,6 @@
 #define TD_TYPE_JOB_QUEUE (td_job_queue_get_type ())
 G_DECLARE_FINAL_TYPE (TdJobQueue, td_job_queue, TD, JOB_QUEUE, GObject)
 
-TdJobQueue *td_job_queue_new (void);
 void td_job_queue_add (TdJobQueue *self, TdJobItem *item);
 /* Takes an ended job off the list. */
 void td_job_queue_dismiss (TdJobQueue *self, TdJobItem *item);

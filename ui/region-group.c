@@ -99,7 +99,7 @@ td_region_group_init (TdRegionGroup *self)
   self->whole = gtk_button_new_with_label (_ ("Whole"));
   gtk_widget_set_valign (self->whole, GTK_ALIGN_CENTER);
   adw_action_row_add_suffix (self->region, self->whole);
-  self->detector = TD_DETECTOR_ROW (td_detector_row_new ());
+  self->detector = g_object_new (TD_TYPE_DETECTOR_ROW, "title", _ ("Detector"), NULL);
   g_signal_connect (self->detector, "changed", G_CALLBACK (on_detector_changed), self);
   g_signal_connect (self->first, "changed", G_CALLBACK (on_rows_changed), self);
   g_signal_connect (self->last, "changed", G_CALLBACK (on_rows_changed), self);

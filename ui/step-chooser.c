@@ -134,7 +134,12 @@ td_step_chooser_finalize (GObject *object)
 static void
 td_step_chooser_class_init (TdStepChooserClass *class)
 {
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
   G_OBJECT_CLASS (class)->finalize = td_step_chooser_finalize;
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/step-chooser.ui");
+  td_bind_children (widget, TdStepChooser, list);
+  td_bind_callbacks (widget, on_row_activated);
   signals[CHOSEN] = td_signal_new (TD_TYPE_STEP_CHOOSER, "chosen", 1, G_TYPE_STRING);
 }
 
@@ -142,31 +147,12 @@ static void
 td_step_chooser_init (TdStepChooser *self)
 {
   const TdStepKind *const *kinds = td_prepare_steps ();
-  GtkWidget *scroller = gtk_scrolled_window_new ();
 
+  gtk_widget_init_template (GTK_WIDGET (self));
   self->rows = g_ptr_array_new ();
-  self->list = GTK_LIST_BOX (gtk_list_box_new ());
-  gtk_list_box_set_selection_mode (self->list, GTK_SELECTION_NONE);
   gtk_list_box_set_header_func (self->list, set_heading, NULL, NULL);
-  g_signal_connect (self->list, "row-activated", G_CALLBACK (on_row_activated), self);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->list), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Steps to add"), -1);
-  gtk_widget_add_css_class (GTK_WIDGET (self->list), "navigation-sidebar");
   for (guint section = 0; section < TD_N_SECTIONS; section++)
     for (guint i = 0; kinds[i]; i++)
       if (td_step_section (kinds[i]) == section)
         step_chooser_add_row (self, kinds[i]);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER,
-                                  GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_propagate_natural_height (GTK_SCROLLED_WINDOW (scroller), TRUE);
-  gtk_scrolled_window_set_max_content_height (GTK_SCROLLED_WINDOW (scroller), 480);
-  gtk_widget_set_size_request (scroller, 320, -1);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), GTK_WIDGET (self->list));
-  gtk_popover_set_child (GTK_POPOVER (self), scroller);
-}
-
-GtkWidget *
-td_step_chooser_new (void)
-{
-  return g_object_new (TD_TYPE_STEP_CHOOSER, NULL);
 }

@@ -26,6 +26,5 @@ const char *td_step_section_title (TdStepSection section); /* translated */
 #define TD_TYPE_STEP_CHOOSER (td_step_chooser_get_type ())
 G_DECLARE_FINAL_TYPE (TdStepChooser, td_step_chooser, TD, STEP_CHOOSER, GtkPopover)
 
-GtkWidget *td_step_chooser_new (void);
 /* Shows the steps that are not in @recipe. Returns how many there are. */
 guint td_step_chooser_show (TdStepChooser *self, const TdRecipe *recipe);

@@ -309,7 +309,7 @@ new_tools (TdStepsGroup *self)
   gtk_widget_add_css_class (before, "flat");
   g_signal_connect (before, "toggled", G_CALLBACK (on_before_all_toggled), self);
   self->before_all = GTK_TOGGLE_BUTTON (before);
-  self->chooser = TD_STEP_CHOOSER (td_step_chooser_new ());
+  self->chooser = g_object_new (TD_TYPE_STEP_CHOOSER, NULL);
   g_signal_connect (self->chooser, "chosen", G_CALLBACK (steps_group_on_chosen), self);
   self->add = gtk_menu_button_new ();
   gtk_menu_button_set_label (GTK_MENU_BUTTON (self->add), _ ("Add"));
