@@ -384,9 +384,9 @@ hdf5_frames_read_range (TdH5Frames *frames, const guint *indices, const TdFrameR
 }
 
 /* @range and @target: of frames as they are seen. */
-static gboolean
-hdf5_frames_read_seen (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
-                       const TdFrameTarget *target, GCancellable *cancellable, GError **error)
+gboolean
+td_h5_frames_fill (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                   const TdFrameTarget *target, GCancellable *cancellable, GError **error)
 {
   const TdFrameRange stored = stored_range (frames, range);
   const TdFrameTarget turned = td_frame_target_turned (target);
@@ -411,24 +411,5 @@ td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange 
 {
   const TdFrameTarget target = td_frame_target_frames (range, frames->n_columns, out);
 
-  return hdf5_frames_read_seen (frames, indices, range, &target, cancellable, error);
-}
-
-gboolean
-td_h5_frames_read_sinograms (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
-                             float *out, GCancellable *cancellable, GError **error)
-{
-  const TdFrameTarget target = td_frame_target_sinograms (range, frames->n_columns, out);
-
-  return hdf5_frames_read_seen (frames, indices, range, &target, cancellable, error);
-}
-
-gboolean
-td_h5_frames_read_stored (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
-                          void *out, GCancellable *cancellable, GError **error)
-{
-  const TdFrameTarget target
-      = td_frame_target_stored (range, frames->n_columns, td_h5_frames_type (frames), out);
-
-  return hdf5_frames_read_seen (frames, indices, range, &target, cancellable, error);
+  return td_h5_frames_fill (frames, indices, range, &target, cancellable, error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "frame-target.h"
 #include "hdf5-absent.h"
 #include "hdf5-util.h"
 
@@ -33,14 +34,9 @@ gsize td_h5_frames_unpack_bytes (const TdH5Frames *frames);
 /* Which frames are not in the files. Reading one of them is an error. */
 const TdH5Absent *td_h5_frames_absent (const TdH5Frames *frames);
 
-/* The range's rows as float, [frame][row][column], and as sinograms, [row][frame][column].
-   @indices: of the file's frames to take (NULL: those of the range). */
+/* The range's rows, to any target, and as float, [frame][row][column]. @indices: of the file's
+   frames to take (NULL: those of the range). */
+gboolean td_h5_frames_fill (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
+                            const TdFrameTarget *target, GCancellable *cancellable, GError **error);
 gboolean td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
                             float *out, GCancellable *cancellable, GError **error);
-gboolean td_h5_frames_read_sinograms (TdH5Frames *frames, const guint *indices,
-                                      const TdFrameRange *range, float *out,
-                                      GCancellable *cancellable, GError **error);
-/* As sinograms of samples as they are stored, in this computer's byte order. */
-gboolean td_h5_frames_read_stored (TdH5Frames *frames, const guint *indices,
-                                   const TdFrameRange *range, void *out, GCancellable *cancellable,
-                                   GError **error);

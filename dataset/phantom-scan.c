@@ -377,34 +377,15 @@ phantom_scan_make_row (const PhantomSource *source, TdFrameKind kind, guint fram
 }
 
 static gboolean
-phantom_scan_read_frames (gpointer data, const TdFrameRange *range, float *out,
-                          GCancellable *cancellable, GError **error)
+phantom_scan_fill (gpointer data, const TdFrameRange *range, const TdFrameTarget *target,
+                   GCancellable *cancellable, GError **error)
 {
-  const PhantomSource *source = data;
-
-  for (guint frame = range->first; frame < range->first + range->count; frame++) {
-    if (g_cancellable_set_error_if_cancelled (cancellable, error))
-      return FALSE;
-    for (guint row = range->row0; row < range->row0 + range->n_rows;
-         row++, out += source->spec.n_columns)
-      phantom_scan_make_row (source, range->kind, frame, row, out);
-  }
-  return TRUE;
-}
-
-static gboolean
-read_sinograms (gpointer data, const TdFrameRange *range, float *out, GCancellable *cancellable,
-                GError **error)
-{
-  const PhantomSource *source = data;
-
-  for (guint row = range->row0; row < range->row0 + range->n_rows; row++)
-    for (guint i = 0; i < range->count; i++) {
-      const gsize at = (row - range->row0) * td_frame_range_row (range) + i;
+  for (guint i = 0; i < range->count; i++)
+    for (guint row = 0; row < range->n_rows; row++) {
       if (g_cancellable_set_error_if_cancelled (cancellable, error))
         return FALSE;
-      phantom_scan_make_row (source, TD_FRAME_PROJECTION, range->first + i, row,
-                             out + at * source->spec.n_columns);
+      phantom_scan_make_row (data, range->kind, range->first + i, range->row0 + row,
+                             td_frame_target_row (target, i, row));
     }
   return TRUE;
 }
@@ -421,7 +402,7 @@ source_free (gpointer data)
   g_free (source);
 }
 
-static const TdScanSource vtable = { phantom_scan_read_frames, read_sinograms, source_free };
+static const TdScanSource vtable = { .fill = phantom_scan_fill, .free = source_free };
 
 /* ── Opening ── */
 

@@ -159,23 +159,11 @@ typedef struct {
 } RawSource;
 
 static gboolean
-raw_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-          GError **error)
+raw_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+          GCancellable *cancellable, GError **error)
 {
-  const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
-  const TdFrameTarget target = td_frame_target_frames (range, frames->layout.n_columns, out);
-
-  return td_raw_frames_read (frames, range, &target, cancellable, error);
-}
-
-static gboolean
-raw_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
-                    GCancellable *cancellable, GError **error)
-{
-  const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
-  const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.n_columns, out);
-
-  return td_raw_frames_read (frames, range, &target, cancellable, error);
+  return td_raw_frames_read (((RawSource *) source)->frames[range->kind], range, target,
+                             cancellable, error);
 }
 
 static void
@@ -188,65 +176,22 @@ raw_free (gpointer source)
   g_free (own);
 }
 
-static gboolean
-raw_read_stored (gpointer source, const TdFrameRange *range, void *out, GCancellable *cancellable,
-                 GError **error)
-{
-  const TdRawFrames *frames = ((RawSource *) source)->frames[range->kind];
-  const TdFrameTarget target
-      = td_frame_target_stored (range, frames->layout.n_columns, frames->layout.type, out);
-
-  return td_raw_frames_read (frames, range, &target, cancellable, error);
-}
-
-static const TdScanSource raw_vtable = { raw_read, raw_read_sinograms, raw_free, raw_read_stored };
+static const TdScanSource raw_vtable = { .fill = raw_fill, .free = raw_free, .stored = TRUE };
 
 /* Stacks of sinograms: frame r is row r, its lines are the views. */
 static gboolean
-raw_read_stack (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+raw_stack_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
                 GCancellable *cancellable, GError **error)
 {
-  const TdRawFrames *frames = ((RawSource *) source)->frames[TD_FRAME_PROJECTION];
   const TdFrameTarget turned = td_frame_target_turned (target);
   const TdFrameRange rows = { range->kind, range->row0, range->n_rows, range->first, range->count };
+  const gboolean stacked = range->kind == TD_FRAME_PROJECTION;
 
-  return td_raw_frames_read (frames, &rows, &turned, cancellable, error);
-}
-
-static gboolean
-raw_stack_rows (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-                GError **error)
-{
-  const TdRawFrames *frames = ((RawSource *) source)->frames[TD_FRAME_PROJECTION];
-  const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.n_columns, out);
-
-  return raw_read_stack (source, range, &target, cancellable, error);
-}
-
-static gboolean
-raw_stack_views (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-                 GError **error)
-{
-  const TdRawFrames *frames = ((RawSource *) source)->frames[TD_FRAME_PROJECTION];
-  const TdFrameTarget target = td_frame_target_frames (range, frames->layout.n_columns, out);
-
-  if (range->kind != TD_FRAME_PROJECTION)
-    return raw_read (source, range, out, cancellable, error);
-  return raw_read_stack (source, range, &target, cancellable, error);
-}
-
-static gboolean
-raw_stack_stored (gpointer source, const TdFrameRange *range, void *out, GCancellable *cancellable,
-                  GError **error)
-{
-  const TdRawLayout *layout = &((RawSource *) source)->frames[TD_FRAME_PROJECTION]->layout;
-  const TdFrameTarget target = td_frame_target_stored (range, layout->n_columns, layout->type, out);
-
-  return raw_read_stack (source, range, &target, cancellable, error);
+  return raw_fill (source, stacked ? &rows : range, stacked ? &turned : target, cancellable, error);
 }
 
 static const TdScanSource raw_stack_vtable
-    = { raw_stack_views, raw_stack_rows, raw_free, raw_stack_stored };
+    = { .fill = raw_stack_fill, .free = raw_free, .stored = TRUE };
 
 TdScan *
 td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],

@@ -25,6 +25,7 @@ typedef struct {
 typedef struct {
   const TdScanSource *vtable;
   gpointer source;
+  guint n_columns;
   Stated stated[3]; /* by TdFrameKind; neither: the scan's own */
 } Companions;
 
@@ -69,7 +70,8 @@ companions_read (gpointer source, const TdFrameRange *range, float *out, GCancel
   }
   if (stated->images)
     return read_images (stated->images, range, out, cancellable, error);
-  return own->vtable->read (own->source, range, out, cancellable, error);
+  return td_scan_source_read (own->vtable, own->source, own->n_columns, range, out, cancellable,
+                              error);
 }
 
 static gboolean
@@ -77,8 +79,11 @@ companions_read_sinograms (gpointer source, const TdFrameRange *range, float *ou
                            GCancellable *cancellable, GError **error)
 {
   Companions *own = source;
+  const TdFrameTarget target = td_frame_target_sinograms (range, own->n_columns, out);
 
-  return own->vtable->read_sinograms (own->source, range, out, cancellable, error);
+  return own->vtable->fill
+             ? own->vtable->fill (own->source, range, &target, cancellable, error)
+             : own->vtable->read_sinograms (own->source, range, out, cancellable, error);
 }
 
 static void
@@ -178,7 +183,9 @@ companions_new (TdScan *scan)
 
   own->vtable = scan->vtable;
   own->source = scan->source;
-  scan->vtable = own->vtable->read_sinograms ? &sinograms_vtable : &frames_vtable;
+  own->n_columns = scan->facts.n_columns;
+  scan->vtable
+      = own->vtable->fill || own->vtable->read_sinograms ? &sinograms_vtable : &frames_vtable;
   scan->source = own;
   return own;
 }

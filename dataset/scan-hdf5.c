@@ -6,14 +6,14 @@
 #include "error.h"
 
 static gboolean
-scan_hdf5_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-                GError **error)
+scan_hdf5_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+                GCancellable *cancellable, GError **error)
 {
   TdH5Source *own = source;
   const guint *indices
       = own->indices[range->kind] ? own->indices[range->kind] + range->first : NULL;
 
-  return td_h5_frames_read (own->frames[range->kind], indices, range, out, cancellable, error);
+  return td_h5_frames_fill (own->frames[range->kind], indices, range, target, cancellable, error);
 }
 
 static void
@@ -33,32 +33,8 @@ scan_hdf5_free (gpointer source)
   g_free (own);
 }
 
-static gboolean
-hdf5_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
-                     GCancellable *cancellable, GError **error)
-{
-  TdH5Source *own = source;
-  const guint *indices
-      = own->indices[range->kind] ? own->indices[range->kind] + range->first : NULL;
-
-  return td_h5_frames_read_sinograms (own->frames[range->kind], indices, range, out, cancellable,
-                                      error);
-}
-
-static gboolean
-hdf5_read_stored (gpointer source, const TdFrameRange *range, void *out, GCancellable *cancellable,
-                  GError **error)
-{
-  TdH5Source *own = source;
-  const guint *indices
-      = own->indices[range->kind] ? own->indices[range->kind] + range->first : NULL;
-
-  return td_h5_frames_read_stored (own->frames[range->kind], indices, range, out, cancellable,
-                                   error);
-}
-
 static const TdScanSource hdf5_vtable
-    = { scan_hdf5_read, hdf5_read_sinograms, scan_hdf5_free, hdf5_read_stored };
+    = { .fill = scan_hdf5_fill, .free = scan_hdf5_free, .stored = TRUE };
 
 TdScan *
 td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "frame-target.h"
 #include "scan.h"
 
 /**
@@ -16,10 +17,12 @@ typedef struct {
   gboolean (*read_sinograms) (gpointer source, const TdFrameRange *range, float *out,
                               GCancellable *cancellable, GError **error);
   void (*free) (gpointer source);
-  /* As read_sinograms, of samples of the facts' type as the files have them. NULL: the scan's
-     values are others, or it does not have whole rows. */
-  gboolean (*read_stored) (gpointer source, const TdFrameRange *range, void *out,
-                           GCancellable *cancellable, GError **error);
+  /* Instead of both: the frames' rows to any target. */
+  gboolean (*fill) (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+                    GCancellable *cancellable, GError **error);
+  /* fill takes a target of samples as the files have them, too: they are of the facts' type and the
+     scan's values, in whole rows. */
+  gboolean stored;
 } TdScanSource;
 
 struct TdScan {
@@ -62,6 +65,10 @@ extern const TdScanReader td_scan_reader_tiff;
 gboolean td_scan_folder_takes (const char *name);
 /* Takes @source; facts are empty, parallel beam, centre unknown. */
 TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
+/* The range, which is checked, of any source. @n_columns: of its frames. */
+gboolean td_scan_source_read (const TdScanSource *vtable, gpointer source, guint n_columns,
+                              const TdFrameRange *range, float *out, GCancellable *cancellable,
+                              GError **error);
 /* A scan that reads the source of @scan, which it keeps, with a copy of its facts and of what
    stands behind its views. */
 TdScan *td_scan_new_over (TdScan *scan);

@@ -507,80 +507,25 @@ typedef struct {
 } TiffSource;
 
 static gboolean
-scan_tiff_read_frames (gpointer source, const TdFrameRange *range, float *out,
-                       GCancellable *cancellable, GError **error)
+scan_tiff_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+                GCancellable *cancellable, GError **error)
 {
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[range->kind];
-  const TdFrameTarget target = td_frame_target_frames (range, frames->layout.width, out);
-
-  return td_tiff_frames_read (frames, range, &target, cancellable, error);
-}
-
-static gboolean
-scan_tiff_read_rows (gpointer source, const TdFrameRange *range, float *out,
-                     GCancellable *cancellable, GError **error)
-{
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[range->kind];
-  const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.width, out);
-
-  return td_tiff_frames_read (frames, range, &target, cancellable, error);
+  return td_tiff_frames_read (((TiffSource *) source)->frames[range->kind], range, target,
+                              cancellable, error);
 }
 
 /* Sinogram stacks: image r holds row r, its lines are the views. */
 static gboolean
-scan_tiff_read_stack (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+scan_tiff_stack_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
                       GCancellable *cancellable, GError **error)
 {
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
   const TdFrameTarget turned = td_frame_target_turned (target);
   const TdFrameRange images
       = { range->kind, range->row0, range->n_rows, range->first, range->count };
+  const gboolean stacked = range->kind == TD_FRAME_PROJECTION;
 
-  return td_tiff_frames_read (frames, &images, &turned, cancellable, error);
-}
-
-static gboolean
-scan_tiff_stack_rows (gpointer source, const TdFrameRange *range, float *out,
-                      GCancellable *cancellable, GError **error)
-{
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
-  const TdFrameTarget target = td_frame_target_sinograms (range, frames->layout.width, out);
-
-  return scan_tiff_read_stack (source, range, &target, cancellable, error);
-}
-
-static gboolean
-scan_tiff_stack_views (gpointer source, const TdFrameRange *range, float *out,
-                       GCancellable *cancellable, GError **error)
-{
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
-  const TdFrameTarget target = td_frame_target_frames (range, frames->layout.width, out);
-
-  if (range->kind != TD_FRAME_PROJECTION)
-    return scan_tiff_read_frames (source, range, out, cancellable, error);
-  return scan_tiff_read_stack (source, range, &target, cancellable, error);
-}
-
-static gboolean
-scan_tiff_stored (gpointer source, const TdFrameRange *range, void *out, GCancellable *cancellable,
-                  GError **error)
-{
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
-  const TdFrameTarget target
-      = td_frame_target_stored (range, frames->layout.width, frames->layout.type, out);
-
-  return td_tiff_frames_read (frames, range, &target, cancellable, error);
-}
-
-static gboolean
-scan_tiff_stack_stored (gpointer source, const TdFrameRange *range, void *out,
-                        GCancellable *cancellable, GError **error)
-{
-  const TdTiffFrames *frames = ((TiffSource *) source)->frames[TD_FRAME_PROJECTION];
-  const TdFrameTarget target
-      = td_frame_target_stored (range, frames->layout.width, frames->layout.type, out);
-
-  return scan_tiff_read_stack (source, range, &target, cancellable, error);
+  return scan_tiff_fill (source, stacked ? &images : range, stacked ? &turned : target, cancellable,
+                         error);
 }
 
 static void
@@ -594,9 +539,9 @@ free_source (gpointer source)
 }
 
 static const TdScanSource frames_vtable
-    = { scan_tiff_read_frames, scan_tiff_read_rows, free_source, scan_tiff_stored };
+    = { .fill = scan_tiff_fill, .free = free_source, .stored = TRUE };
 static const TdScanSource sinograms_vtable
-    = { scan_tiff_stack_views, scan_tiff_stack_rows, free_source, scan_tiff_stack_stored };
+    = { .fill = scan_tiff_stack_fill, .free = free_source, .stored = TRUE };
 
 static gboolean
 tiff_probe (const char *path, const TdScanOptions *options)

@@ -575,6 +575,17 @@ check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable,
 }
 
 gboolean
+td_scan_source_read (const TdScanSource *vtable, gpointer source, guint n_columns,
+                     const TdFrameRange *range, float *out, GCancellable *cancellable,
+                     GError **error)
+{
+  const TdFrameTarget target = td_frame_target_frames (range, n_columns, out);
+
+  return vtable->fill ? vtable->fill (source, range, &target, cancellable, error)
+                      : vtable->read (source, range, out, cancellable, error);
+}
+
+gboolean
 td_scan_read (TdScan *scan, const TdFrameRange *range, float *out, GCancellable *cancellable,
               GError **error)
 {
@@ -582,7 +593,8 @@ td_scan_read (TdScan *scan, const TdFrameRange *range, float *out, GCancellable 
     return FALSE;
   if (range->count == 0 || range->n_rows == 0)
     return TRUE;
-  return scan->vtable->read (scan->source, range, out, cancellable, error);
+  return td_scan_source_read (scan->vtable, scan->source, scan->facts.n_columns, range, out,
+                              cancellable, error);
 }
 
 /* [view][row][column] in blocks of views, copied to [row][view][column]. */
@@ -620,28 +632,35 @@ td_scan_has_stored (const TdScan *scan)
 {
   const TdSampleType type = scan->facts.sample_type;
 
-  return scan->vtable->read_stored && (type == TD_SAMPLE_UINT16 || type == TD_SAMPLE_UINT8);
+  return scan->vtable->stored && (type == TD_SAMPLE_UINT16 || type == TD_SAMPLE_UINT8);
 }
 
 gboolean
 td_scan_read_stored (TdScan *scan, const TdFrameRange *range, void *out, GCancellable *cancellable,
                      GError **error)
 {
+  const TdFrameTarget target
+      = td_frame_target_stored (range, scan->facts.n_columns, scan->facts.sample_type, out);
+
   g_return_val_if_fail (td_scan_has_stored (scan), FALSE);
   if (!check_range (scan, range, cancellable, error))
     return FALSE;
   return range->count == 0 || range->n_rows == 0
-         || scan->vtable->read_stored (scan->source, range, out, cancellable, error);
+         || scan->vtable->fill (scan->source, range, &target, cancellable, error);
 }
 
 gboolean
 td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,
                         GCancellable *cancellable, GError **error)
 {
+  const TdFrameTarget target = td_frame_target_sinograms (range, scan->facts.n_columns, out);
+
   if (!check_range (scan, range, cancellable, error))
     return FALSE;
   if (range->count == 0 || range->n_rows == 0)
     return TRUE;
+  if (scan->vtable->fill)
+    return scan->vtable->fill (scan->source, range, &target, cancellable, error);
   if (scan->vtable->read_sinograms)
     return scan->vtable->read_sinograms (scan->source, range, out, cancellable, error);
   return read_transposed (scan, range, out, cancellable, error);

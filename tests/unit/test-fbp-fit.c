@@ -43,8 +43,8 @@ static const Job jobs[] = {
 static TdEngine *engine;
 
 static gboolean
-nothing_read (gpointer data, const TdFrameRange *range, void *out, GCancellable *cancellable,
-              GError **error)
+nothing_filled (gpointer data, const TdFrameRange *range, const TdFrameTarget *target,
+                GCancellable *cancellable, GError **error)
 {
   g_assert_not_reached ();
 }
@@ -70,7 +70,8 @@ job_scan (const Job *job)
   TdScan *scan = td_scan_new_from_memory (&facts, NULL, NULL, NULL, NULL, NULL);
   TdScanSource *source = &job_sources[job->stored];
   *source = (TdScanSource) { .free = scan->vtable->free,
-                             .read_stored = job->stored ? nothing_read : NULL };
+                             .fill = nothing_filled,
+                             .stored = job->stored };
   scan->vtable = source;
   scan->facts.in_memory = job->in_memory;
   return scan;

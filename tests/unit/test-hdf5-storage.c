@@ -175,13 +175,14 @@ check_ranges (TdH5Frames *frames, gboolean by_rows, GRand *random)
     if (trial == 0)
       range = (TdFrameRange) { TD_FRAME_PROJECTION, 0, most, 0, n_rows };
     const guint *indices = listed ? list + range.first : NULL;
-    g_assert_true (sinograms
-                       ? td_h5_frames_read_sinograms (frames, indices, &range, out, NULL, &error)
-                       : td_h5_frames_read (frames, indices, &range, out, NULL, &error));
+    const TdFrameTarget lines = td_frame_target_sinograms (&range, COLUMNS, out);
+    g_assert_true (sinograms ? td_h5_frames_fill (frames, indices, &range, &lines, NULL, &error)
+                             : td_h5_frames_read (frames, indices, &range, out, NULL, &error));
     g_assert_no_error (error);
     if (sinograms && whole) {
       g_autofree guint8 *stored = g_malloc (2 * SAMPLES);
-      g_assert_true (td_h5_frames_read_stored (frames, indices, &range, stored, NULL, &error));
+      const TdFrameTarget target = td_frame_target_stored (&range, COLUMNS, type, stored);
+      g_assert_true (td_h5_frames_fill (frames, indices, &range, &target, NULL, &error));
       td_samples_to_float (type, FALSE, stored, (gsize) range.count * range.n_rows * COLUMNS, out);
     }
     for (guint i = 0; i < range.count; i++)

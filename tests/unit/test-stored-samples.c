@@ -317,7 +317,7 @@ test_raw (gconstpointer data)
   g_assert_cmpuint (raw.result.device_peak_bytes, <=, td_plan_facts (plan)->device_bytes);
   const TdScanSource *vtable = scan->vtable;
   TdScanSource without = *vtable;
-  without.read_stored = NULL;
+  without.stored = FALSE;
   scan->vtable = &without;
   g_autoptr (TdPlan) other = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
