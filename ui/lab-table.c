@@ -43,13 +43,12 @@ struct _TdLabTable {
 
 G_DEFINE_FINAL_TYPE (TdLabTable, td_lab_table, GTK_TYPE_WIDGET)
 
-/* NAN: there is none; such rows come last. */
-typedef double (*Value) (const TdLabResult *result, guint index);
-
 typedef struct {
-  const char *title, *tip;
-  Value value;
-  const char *format;
+  const char *title, *tip, *format;
+  gsize member;      /* a number of TdLabOutcome */
+  double scale;      /* 1 of the member in what is shown */
+  gboolean compared; /* there is none where nothing was compared */
+  double (*value) (const TdLabResult *result, guint index); /* instead of the member */
 } Column;
 
 static const TdLabOutcome *
@@ -58,68 +57,6 @@ lab_table_outcome (const TdLabResult *result, guint index)
   const TdLabOutcome *outcome = result && index < result->n ? result->outcomes[index] : NULL;
 
   return outcome && outcome->pixels ? outcome : NULL;
-}
-
-static double
-lab_table_rms (const TdLabResult *result, guint index)
-{
-  const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o && o->compared ? o->difference.rms : NAN;
-}
-
-static double
-lab_table_largest (const TdLabResult *result, guint index)
-{
-  const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o && o->compared ? o->difference.max_abs : NAN;
-}
-
-static double
-lab_table_psnr (const TdLabResult *result, guint index)
-{
-  const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o && o->compared ? o->difference.psnr_db : NAN;
-}
-
-static double
-lab_table_in_noise (const TdLabResult *result, guint index)
-{
-  return lab_table_outcome (result, index) ? td_lab_in_noise (result, index) : NAN;
-}
-
-static double
-lab_table_arithmetic (const TdLabResult *result, guint index)
-{
-  const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o ? o->arithmetic : NAN;
-}
-
-static double
-lab_table_bound (const TdLabResult *result, guint index)
-{
-  const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o ? o->bound : NAN;
-}
-
-static double
-lab_table_first (const TdLabResult *result, guint index)
-{
-  const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o ? o->first_s * 1e3 : NAN;
-}
-
-static double
-lab_table_warm (const TdLabResult *result, guint index)
-{
-  const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o ? o->warm_s * 1e3 : NAN;
-}
-
-static double
-lab_table_rate (const TdLabResult *result, guint index)
-{
-  const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o ? o->updates_per_s * 1e-9 : NAN;
 }
 
 static double
@@ -138,25 +75,42 @@ lab_table_resolution (const TdLabResult *result, guint index)
 }
 
 static const Column columns[] = {
-  { N_ ("RMS"), N_ ("Root mean square of the difference"), lab_table_rms, "%.3g" },
+  { N_ ("RMS"), N_ ("Root mean square of the difference"), "%.3g",
+    G_STRUCT_OFFSET (TdLabOutcome, difference.rms), 1, TRUE },
   { N_ ("÷ noise"),
-    N_ ("RMS difference in units of the data’s own noise: below 1 it hides in the noise"),
-    lab_table_in_noise, "%.2g" },
-  { N_ ("Largest"), N_ ("Largest difference of a pixel"), lab_table_largest, "%.3g" },
-  { N_ ("PSNR dB"), N_ ("Range of the reference over the RMS difference"), lab_table_psnr, "%.1f" },
-  { N_ ("Error"), N_ ("Relative error against the same recipe in double precision"),
-    lab_table_arithmetic, "%.1e" },
-  { N_ ("Bound"), N_ ("The kernel’s derived bound for that error"), lab_table_bound, "%.1e" },
-  { N_ ("Warm ms"), N_ ("A run once kernels are built and rows are prepared"), lab_table_warm,
-    "%.1f" },
-  { N_ ("First ms"), N_ ("The first run, with reading, preparing and building kernels"),
-    lab_table_first, "%.0f" },
-  { N_ ("GU/s"), N_ ("Billion pixels × views a second, warm"), lab_table_rate, "%.2f" },
-  { N_ ("MiB"), N_ ("Most memory that the job took"), lab_table_memory, "%.0f" },
+    N_ ("RMS difference in units of the data’s own noise: below 1 it hides in the noise"), "%.2g",
+    .value = td_lab_in_noise },
+  { N_ ("Largest"), N_ ("Largest difference of a pixel"), "%.3g",
+    G_STRUCT_OFFSET (TdLabOutcome, difference.max_abs), 1, TRUE },
+  { N_ ("PSNR dB"), N_ ("Range of the reference over the RMS difference"), "%.1f",
+    G_STRUCT_OFFSET (TdLabOutcome, difference.psnr_db), 1, TRUE },
+  { N_ ("Error"), N_ ("Relative error against the same recipe in double precision"), "%.1e",
+    G_STRUCT_OFFSET (TdLabOutcome, arithmetic), 1 },
+  { N_ ("Bound"), N_ ("The kernel’s derived bound for that error"), "%.1e",
+    G_STRUCT_OFFSET (TdLabOutcome, bound), 1 },
+  { N_ ("Warm ms"), N_ ("A run once kernels are built and rows are prepared"), "%.1f",
+    G_STRUCT_OFFSET (TdLabOutcome, warm_s), 1e3 },
+  { N_ ("First ms"), N_ ("The first run, with reading, preparing and building kernels"), "%.0f",
+    G_STRUCT_OFFSET (TdLabOutcome, first_s), 1e3 },
+  { N_ ("GU/s"), N_ ("Billion pixels × views a second, warm"), "%.2f",
+    G_STRUCT_OFFSET (TdLabOutcome, updates_per_s), 1e-9 },
+  { N_ ("MiB"), N_ ("Most memory that the job took"), "%.0f", .value = lab_table_memory },
   { N_ ("Resolution"),
     N_ ("Pixels, where even and odd views’ Fourier ring correlation falls below half a bit"),
-    lab_table_resolution, "%.2f" },
+    "%.2f", .value = lab_table_resolution },
 };
+
+/* NAN: there is none; such rows come last. */
+static double
+lab_table_value (const Column *column, const TdLabResult *result, guint index)
+{
+  const TdLabOutcome *o = lab_table_outcome (result, index);
+
+  if (!o || (column->compared && !o->compared))
+    return NAN;
+  return column->value ? column->value (result, index)
+                       : *(const double *) G_STRUCT_MEMBER_P (o, column->member) * column->scale;
+}
 
 /* ── Cells ── */
 
@@ -165,7 +119,7 @@ lab_table_bind_value (GtkSignalListItemFactory *factory, GtkListItem *item, cons
 {
   TdLabTable *self = g_object_get_data (G_OBJECT (factory), "table");
   TdLabRow *row = gtk_list_item_get_item (item);
-  const double value = column->value (self->result, row->index);
+  const double value = lab_table_value (column, self->result, row->index);
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
   gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)),
@@ -291,8 +245,8 @@ lab_table_compare (gconstpointer a, gconstpointer b, gpointer user)
 {
   const Order *order = user;
   const TdLabResult *result = order->table->result;
-  const double x = order->column->value (result, TD_LAB_ROW ((gpointer) a)->index);
-  const double y = order->column->value (result, TD_LAB_ROW ((gpointer) b)->index);
+  const double x = lab_table_value (order->column, result, TD_LAB_ROW ((gpointer) a)->index);
+  const double y = lab_table_value (order->column, result, TD_LAB_ROW ((gpointer) b)->index);
 
   if (isnan (x) || isnan (y))
     return isnan (x) ? isnan (y) ? GTK_ORDERING_EQUAL : GTK_ORDERING_LARGER : GTK_ORDERING_SMALLER;
