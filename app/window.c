@@ -16,7 +16,6 @@
 #include "ui/devices-window.h"
 #include "ui/batch-dialog.h"
 #include "ui/batch-window.h"
-#include "ui/focus-guard.h"
 #include "ui/job-row.h"
 #include "ui/jobs-window.h"
 #include "ui/labels.h"
@@ -1582,6 +1581,57 @@ window_add_actions (TdWindow *self)
   g_action_map_add_action_entries (G_ACTION_MAP (self), entries, G_N_ELEMENTS (entries), self);
 }
 
+/* ── Focus ── */
+
+static gboolean
+focus_guard_mend (gpointer user)
+{
+  GtkWindow *window = user;
+  GtkWidget *focus = gtk_window_get_focus (window);
+
+  if (!focus || gtk_widget_get_mapped (focus) || !gtk_widget_get_mapped (GTK_WIDGET (window)))
+    return G_SOURCE_REMOVE;
+  for (GtkWidget *up = gtk_widget_get_parent (focus); up; up = gtk_widget_get_parent (up)) {
+    if (!gtk_widget_get_mapped (up) || !gtk_widget_child_focus (up, GTK_DIR_TAB_FORWARD))
+      continue;
+    focus = gtk_window_get_focus (window);
+    if (focus && gtk_widget_get_mapped (focus))
+      return G_SOURCE_REMOVE;
+  }
+  gtk_window_set_focus (window, NULL);
+  return G_SOURCE_REMOVE;
+}
+
+/* What is not shown now may be so at once, elsewhere. */
+static void
+focus_guard_on_unmap (GtkWidget *focus, GtkWindow *window)
+{
+  g_idle_add_full (G_PRIORITY_DEFAULT_IDLE, focus_guard_mend, g_object_ref (window),
+                   g_object_unref);
+}
+
+static void
+focus_guard_on_focus (GtkWindow *window)
+{
+  GtkWidget *focus = gtk_window_get_focus (window);
+
+  /* A widget that had the focus before keeps its one handler, which then finds nothing to mend. */
+  if (focus
+      && !g_signal_handler_find (focus, G_SIGNAL_MATCH_FUNC, 0, 0, NULL, focus_guard_on_unmap,
+                                 NULL))
+    g_signal_connect_object (focus, "unmap", G_CALLBACK (focus_guard_on_unmap), window, 0);
+  if (focus && !gtk_widget_get_mapped (focus))
+    focus_guard_on_unmap (focus, window);
+}
+
+/* When the widget with the keyboard focus disappears (or its page, row or dialog), the nearest
+   widget that is shown gets the focus. So keys never go to a widget that nobody sees. */
+static void
+window_guard_focus (GtkWindow *window)
+{
+  g_signal_connect (window, "notify::focus-widget", G_CALLBACK (focus_guard_on_focus), NULL);
+}
+
 /* ── Object ── */
 
 static void
@@ -1653,7 +1703,7 @@ td_window_init (TdWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
   gtk_menu_button_set_create_popup_func (self->done_button, window_show_done, self, NULL);
-  td_focus_guard (GTK_WINDOW (self));
+  window_guard_focus (GTK_WINDOW (self));
 }
 
 static void
