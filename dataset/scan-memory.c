@@ -12,38 +12,20 @@ typedef struct {
 } MemorySource;
 
 static gboolean
-memory_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-             GError **error)
+memory_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+             GCancellable *cancellable, GError **error)
 {
-  MemorySource *memory = source;
-  gsize band = memory->n_columns * range->n_rows;
+  const MemorySource *memory = source;
 
   for (gsize i = 0; i < range->count; i++) {
-    gsize row = (range->first + i) * memory->n_rows + range->row0;
+    const gsize first = (range->first + i) * memory->n_rows + range->row0;
 
     if (g_cancellable_set_error_if_cancelled (cancellable, error))
       return FALSE;
-    memcpy (out + i * band, memory->frames[range->kind] + row * memory->n_columns,
-            band * sizeof *out);
-  }
-  return TRUE;
-}
-
-static gboolean
-memory_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
-                       GCancellable *cancellable, GError **error)
-{
-  MemorySource *memory = source;
-  const gsize columns = memory->n_columns;
-
-  for (gsize row = range->row0; row < (gsize) range->row0 + range->n_rows; row++) {
-    if (g_cancellable_set_error_if_cancelled (cancellable, error))
-      return FALSE;
-    for (gsize i = 0; i < range->count; i++)
-      memcpy (out + ((row - range->row0) * td_frame_range_row (range) + i) * columns,
-              memory->frames[TD_FRAME_PROJECTION]
-                  + ((range->first + i) * memory->n_rows + row) * columns,
-              columns * sizeof *out);
+    for (gsize row = 0; row < range->n_rows; row++)
+      memcpy (td_frame_target_row (target, i, row),
+              memory->frames[range->kind] + (first + row) * memory->n_columns,
+              memory->n_columns * sizeof (float));
   }
   return TRUE;
 }
@@ -58,8 +40,7 @@ scan_memory_free (gpointer source)
   g_free (memory);
 }
 
-static const TdScanSource memory_vtable
-    = { .read = memory_read, .read_sinograms = memory_read_sinograms, .free = scan_memory_free };
+static const TdScanSource memory_vtable = { .fill = memory_fill, .free = scan_memory_free };
 
 TdScan *
 td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, const float *flats,
