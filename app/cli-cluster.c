@@ -83,10 +83,7 @@ cli_cluster_add_facts (JsonBuilder *builder, const TdRemoteFacts *facts)
   if (facts->seconds >= 0)
     td_json_add_number (builder, "seconds", facts->seconds);
   td_json_add_integer (builder, "ranks", facts->ranks);
-  td_json_begin_list (builder, "rank_lines");
-  for (guint i = 0; facts->rank_lines[i]; i++)
-    json_builder_add_string_value (builder, facts->rank_lines[i]);
-  json_builder_end_array (builder);
+  td_json_add_strings (builder, "rank_lines", facts->rank_lines);
   td_json_begin_list (builder, "slices");
   for (guint i = 0; i < facts->slices->len; i++)
     json_builder_add_int_value (builder, g_array_index (facts->slices, TdRemoteSlice, i).index);

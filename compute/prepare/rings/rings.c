@@ -212,17 +212,17 @@ td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, TdRingsTest tes
 }
 
 gboolean
-td_rings_bridge (const TdRings *rings, TdBuffer *marks, GError **error)
+td_rings_apply (const TdRings *rings, const char *kernel, TdBuffer *columns, GError **error)
 {
   const TdSlab *slab = rings->slab;
   guint strip = td_slab_strip (slab);
   guint64 strips = (slab->n_columns + strip - 1) / strip;
 
   const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (marks),          TD_ARG_VALUE (rings->first_row),
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (columns),        TD_ARG_VALUE (rings->first_row),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
   };
-  return td_rings_launch (rings, "rings-columns", "rings_bridge", strips * slab->n_views, args,
+  return td_rings_launch (rings, "rings-columns", kernel, strips * slab->n_views, args,
                           G_N_ELEMENTS (args), error);
 }
 

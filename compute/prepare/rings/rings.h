@@ -96,9 +96,11 @@ typedef struct {
 gboolean td_rings_detect (const TdRings *rings, TdBuffer *a, TdBuffer *b, TdRingsTest test,
                           TdBuffer *ratio, TdBuffer *marks, GError **error);
 
-/* Columns with marks take the straight line between the nearest ones without; the first and the
-   last column have none. */
-gboolean td_rings_bridge (const TdRings *rings, TdBuffer *marks, GError **error);
+/* Runs a kernel on all samples with a number for each column: "rings_divide_columns" by factors, or
+   "rings_bridge". Columns with marks then take the straight line between the nearest ones without;
+   the first and the last column have none. */
+gboolean td_rings_apply (const TdRings *rings, const char *kernel, TdBuffer *columns,
+                         GError **error);
 
 /* ── Modes ── */
 

@@ -42,7 +42,7 @@ step_rings_dead_run_chunk (const TdRings *rings, gconstpointer user, GError **er
          && td_rings_median (rings, own, around, 1, n_columns, (guint) step->values[SIZE], error)
          && td_rings_detect (rings, own, around, (TdRingsTest) { 0, step->values[SNR], MARGIN },
                              ratio, marks, error)
-         && td_rings_bridge (rings, marks, error);
+         && td_rings_apply (rings, "rings_bridge", marks, error);
 }
 
 static gboolean

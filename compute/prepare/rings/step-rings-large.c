@@ -47,21 +47,6 @@ step_rings_large_workspace_bytes (const TdStep *step, const TdScanFacts *facts, 
   return td_rings_workspace_bytes (n_rows, step_rings_large_row_bytes (facts));
 }
 
-static gboolean
-step_rings_large_divide (const TdRings *rings, TdBuffer *factors, GError **error)
-{
-  const TdSlab *slab = rings->slab;
-  guint strip = td_slab_strip (slab);
-  guint64 strips = (slab->n_columns + strip - 1) / strip;
-
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (factors),        TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
-  };
-  return td_rings_launch (rings, "rings-columns", "rings_divide_columns", strips * slab->n_views,
-                          args, G_N_ELEMENTS (args), error);
-}
-
 gboolean
 td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lines,
                      TdBuffer **found, GError **error)
@@ -83,7 +68,8 @@ td_rings_find_large (const TdRings *rings, const TdStep *step, TdRingsLines *lin
          && td_rings_line_means (rings, lines->lines[1], dropped, n_views - dropped, around, error)
          && td_rings_detect (rings, own, around, (TdRingsTest) { MOST_RATIO, step->values[SNR], 0 },
                              ratio, marks, error)
-         && (step->values[NORMALISE] == 0 || step_rings_large_divide (rings, ratio, error));
+         && (step->values[NORMALISE] == 0
+             || td_rings_apply (rings, "rings_divide_columns", ratio, error));
 }
 
 static gboolean

@@ -483,7 +483,7 @@ step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
   return td_upload (slab->queue, profiles.offsets, 0, profiles.host_offsets, bytes, error)
          && td_slab_upload (slab, profiles.dead, profiles.host_dead, bytes, error)
          && td_rings_add_modes (rings, ones, 1, profiles.offsets, error)
-         && td_rings_bridge (rings, profiles.dead, error);
+         && td_rings_apply (rings, "rings_bridge", profiles.dead, error);
 }
 
 static gboolean
