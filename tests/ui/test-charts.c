@@ -164,6 +164,11 @@ test_residuals (void)
                                    cases[i].y[k] > 28 ? cases[i].y[k] - 9 : cases[i].y[k] + 9),
                         <, 60);
     }
+    for (guint k = 0; k + 1 < cases[i].n; k++) { /* and a line between them */
+      const double x = (cases[i].x[k] + cases[i].x[k + 1]) / 2;
+      const double y = (cases[i].y[k] + cases[i].y[k + 1]) / 2;
+      g_assert_cmpuint (chart_ink_down (&chart, x, y - 1, y + 1), >, 90);
+    }
     const double last = cases[i].x[cases[i].n - 1];
     for (double x = last + 4; x < 208; x++)
       g_assert_cmpuint (chart_ink_down (&chart, x, 0, 55), ==, 0);

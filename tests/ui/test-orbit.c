@@ -365,8 +365,8 @@ test_lines (void)
   static const struct {
     double length;
     guint pieces;
-  } lines[] = { { 0, 1 }, { 0.9, 1 }, { 1.1, 2 }, { 5, 5 }, { 63.5, 64 }, { 200, 64 } };
-  const double origin[3] = { 0, 0, 0 };
+  } lines[] = { { 0, 1 }, { 0.9, 1 }, { 1.1, 2 }, { 4.9, 5 }, { 63.5, 64 }, { 200, 64 } };
+  const double origin[3] = { 0, 0, 0 }, from[3] = { 1, -2, 3 };
   const TdInk ink = { { 1, 0.5, 0, 1 } };
   TdCamera camera;
 
@@ -374,16 +374,20 @@ test_lines (void)
   camera.yaw_rad = 0.4;
   camera.pitch_rad = 0.3;
   for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
-    const double end[3]
+    const double along[3]
         = { lines[i].length * 2 / 3, -lines[i].length / 3, lines[i].length * 2 / 3 };
+    const double end[3] = { from[0] + along[0], from[1] + along[1], from[2] + along[2] };
     const guint n = lines[i].pieces;
     g_autoptr (TdSpace) space = td_space_new ();
-    td_space_line (space, origin, end, ink, 3);
+    td_space_line (space, from, end, ink, 3);
     g_autoptr (GArray) shapes = td_space_project (space, &camera, 400, 300, 1.5);
     g_assert_cmpuint (shapes->len, ==, n);
     for (guint k = 0; k < n; k++) {
-      const double a[3] = { end[0] * k / n, end[1] * k / n, end[2] * k / n };
-      const double b[3] = { end[0] * (k + 1) / n, end[1] * (k + 1) / n, end[2] * (k + 1) / n };
+      double a[3], b[3];
+      for (guint d = 0; d < 3; d++) {
+        a[d] = from[d] + along[d] * k / n;
+        b[d] = from[d] + along[d] * (k + 1) / n;
+      }
       g_assert_true (has_line (shapes, &camera, a, b));
       g_assert_cmpfloat (g_array_index (shapes, TdShape, k).width, ==, 4.5);
       g_assert_cmpfloat (g_array_index (shapes, TdShape, k).ink.rgba[1], ==, 0.5);
