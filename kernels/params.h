@@ -184,6 +184,7 @@ typedef struct {
   int compare, non_negative;       /* rays_project: differences; back: TD_RAY_SUM, … */
   int more_y;                      /* total variation: rows go on behind the last */
   int z_step, row_step;            /* rays-upright.cl: between an item's voxels, and its rows */
+  int bands;                       /* of the rows that items of rays-upright.cl take together */
   float u_middle, v_middle, voxel_mm, relaxation;
 } TdRays;
 

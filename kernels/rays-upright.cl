@@ -111,7 +111,8 @@ rays_walk_upright (const TD_GLOBAL float *TD_RESTRICT volume, const RayColumn c,
 }
 
 /* out [place][column][row]: integrals, or what is missing of @measured, as rays_project() of
-   rays-project.cl. x: the first of rows p.row_step apart, y: columns, z: places. */
+   rays-project.cl. x: the first of rows p.row_step apart, y: columns, z: places, band by band. So
+   all views of a band find its part of the volume in the second-level cache. */
 TD_KERNEL void
 rays_upright_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
                       const TD_GLOBAL float *TD_RESTRICT table,
@@ -119,10 +120,12 @@ rays_upright_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
                       TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit,
                       TdRays p)
 {
-  const int row = td_global_x (), column = td_global_y () + p.first, place = td_global_z ();
+  const int column = td_global_y () + p.first, place = td_global_z () % p.n_views;
+  const int band = td_global_z () / p.n_views, x = td_global_x ();
+  const int row = band * TD_RAY_ROWS * p.row_step + x;
   float sum[TD_RAY_ROWS], planes[TD_RAY_ROWS];
 
-  if (row >= p.row_step || column >= p.end || place >= p.n_views)
+  if (x >= p.row_step || row >= p.n_rows || column >= p.end || band >= p.bands)
     return;
   const RayColumn c = rays_column (table + (size_t) (p.first_view + place) * TD_RAY_FLOATS,
                                    (float) column - p.u_middle, measured);

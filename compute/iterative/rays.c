@@ -7,6 +7,9 @@
 #define FIRST_RATE 2e7
 /* Lines that are weighed at once: many views, so that the volume is read and written seldom. */
 #define SCRATCH_BYTES ((guint64) 64 << 20)
+/* A warp's. 64 and 16 project more slowly (docs/benchmarks.md). */
+#define BAND_ROWS 32
+#define MOST_GROUPS_Z 65535 /* CUDA's */
 
 /* ── Life ── */
 
@@ -85,10 +88,22 @@ rays_items (guint n, guint lanes)
   return (n + lanes - 1) / lanes;
 }
 
+/* Rows between those of an item: few, so that a band of the volume stays in a device's cache. The
+   places of all bands are no more than a launch may have along z. */
+static guint
+rays_row_step (const TdConeTask *task)
+{
+  const guint rows = rays_item_rows (task), bands = MAX (1, MOST_GROUPS_Z / task->n_views);
+
+  return MAX (MIN (BAND_ROWS, rays_items (task->n_rows, rows)),
+              rays_items (task->n_rows, rows * bands));
+}
+
 static void
 fill_params (TdRayProjector *rays)
 {
   const TdConeTask *task = &rays->task;
+  const guint row_step = rays_row_step (task);
   const int along_x = (int) task->nz + 3, along_y = along_x * ((int) task->nx + 3);
 
   rays->params = (TdRays) {
@@ -104,7 +119,8 @@ fill_params (TdRayProjector *rays)
     .u_middle = (task->n_columns - 1) / 2.0f,
     .v_middle = (task->n_rows - 1) / 2.0f,
     .z_step = rays_items (task->nz, rays_item_voxels (task)),
-    .row_step = rays_items (task->n_rows, rays_item_rows (task)),
+    .row_step = row_step,
+    .bands = rays_items (task->n_rows, row_step * rays_item_rows (task)),
     .voxel_mm = (float) task->voxel_mm,
   };
 }
@@ -232,10 +248,11 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
                          TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
                          TD_ARG_BUFFER (work->squares),  TD_ARG_VALUE (work->params) };
 
-  const guint rows
-      = rays->tiled ? (guint) rays->params.row_step : rays_items (rays->task.n_rows, rays->lanes);
-  const guint items[3] = { rows, end - first, work->params.n_views };
-  return td_rays_launch (rays, rays->project, items, args, G_N_ELEMENTS (args), error);
+  const TdRays *p = &work->params;
+  const guint tiles[3] = { p->row_step, end - first, p->n_views * p->bands };
+  const guint items[3] = { rays_items (p->n_rows, rays->lanes), end - first, p->n_views };
+  return td_rays_launch (rays, rays->project, rays->tiled ? tiles : items, args,
+                         G_N_ELEMENTS (args), error);
 }
 
 /* The same work for the host's own loops; what has been enqueued is done at once there. */
