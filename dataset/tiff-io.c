@@ -477,6 +477,35 @@ add_imagej_pages (TdTiff *tiff, GArray *pages)
   }
 }
 
+/* ImageJ and OME state along which axes the images of a stack lie. Two or more are several series,
+   whose images alternate. */
+static gboolean
+check_axes (TdTiff *tiff, guint n_pages, GError **error)
+{
+  static const char *const names[2][3]
+      = { { "\nchannels=", "\nslices=", "\nframes=" }, { "SizeC=\"", "SizeZ=\"", "SizeT=\"" } };
+  const char *text = td_tiff_description (tiff);
+  guint64 length[3], product = 1;
+  guint n_axes = 0;
+
+  if (!text)
+    return TRUE;
+  for (guint i = 0; i < 3; i++) {
+    const char *name = names[g_str_has_prefix (text, "ImageJ=") ? 0 : 1][i];
+    const char *at = strstr (text, name);
+
+    length[i] = at ? CLAMP (g_ascii_strtoull (at + strlen (name), NULL, 10), 1, MAX_PAGES) : 1;
+    n_axes += length[i] > 1;
+    product = MIN (product, G_MAXUINT32) * length[i];
+  }
+  if (n_axes < 2 || product != n_pages)
+    return TRUE;
+  return tiff_fail (tiff, error, TD_ERROR_UNSUPPORTED,
+                    N_ ("holds several series of images (%u channels, %u slices, %u times); save "
+                        "the one that is meant as a stack of its own"),
+                    (guint) length[0], (guint) length[1], (guint) length[2]);
+}
+
 GArray *
 td_tiff_pages (TdTiff *tiff, GError **error)
 {
@@ -513,7 +542,7 @@ td_tiff_pages (TdTiff *tiff, GError **error)
   }
   if (pages->len == 1)
     add_imagej_pages (tiff, pages);
-  return g_steal_pointer (&pages);
+  return check_axes (tiff, pages->len, error) ? g_steal_pointer (&pages) : NULL;
 }
 
 /* ── Rows ── */

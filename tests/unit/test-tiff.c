@@ -417,6 +417,59 @@ test_pages_differ (void)
   test_assert_sentence (error, "pages.tif");
 }
 
+/* ImageJ and OME say along which axes a stack's images lie: two axes are several series. */
+static void
+test_several_series (void)
+{
+  static const struct {
+    const char *said;
+    gboolean good;
+  } cases[] = {
+    { "ImageJ=1.53t\nimages=4\nslices=4\n", TRUE },
+    { "ImageJ=1.53t\nimages=4\nchannels=4\n", TRUE },
+    { "ImageJ=1.53t\nimages=4\nchannels=2\nslices=2\nhyperstack=true\n", FALSE },
+    { "ImageJ=1.53t\nimages=4\nchannels=2\nframes=2\nhyperstack=true\n", FALSE },
+    { "ImageJ=1.53t\nimages=4\nslices=2\nframes=2\nhyperstack=true\n", FALSE },
+    { "<OME><Pixels SizeC=\"2\" SizeT=\"1\" SizeZ=\"2\"/></OME>", FALSE },
+    { "<OME><Pixels SizeC=\"1\" SizeT=\"4\" SizeZ=\"1\"/></OME>", TRUE },
+    /* each channel in a file of its own */
+    { "<OME><Pixels SizeC=\"2\" SizeT=\"1\" SizeZ=\"4\"/></OME>", TRUE },
+    { "channels=2\nslices=2\n", TRUE },
+  };
+  Make make = { "wl",
+                TD_SAMPLE_UINT16,
+                HEIGHT,
+                COMPRESSION_LZW,
+                0,
+                PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT,
+                WIDTH,
+                HEIGHT };
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "series.tif");
+    g_autoptr (GError) error = NULL;
+    TIFF *file = TIFFOpen (path, "w");
+
+    TIFFSetField (file, TIFFTAG_IMAGEDESCRIPTION, cases[i].said);
+    for (guint page = 0; page < 4; page++)
+      put_image (file, &make, values);
+    TIFFClose (file);
+    g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, NULL);
+    g_autoptr (GArray) pages = td_tiff_pages (tiff, &error);
+    if (cases[i].good) {
+      g_assert_no_error (error);
+      g_assert_cmpuint (pages->len, ==, 4);
+      continue;
+    }
+    g_assert_null (pages);
+    g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+    test_assert_sentence (error, "series.tif");
+  }
+}
+
 /* A chain of directories that comes back to an earlier one must end. */
 static void
 test_pages_circle (void)
@@ -670,6 +723,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/tiff/many-pages/bigtiff", "wl8", test_many_pages);
   g_test_add_data_func ("/tiff/many-pages/bigtiff-big-endian", "wb8", test_many_pages);
   g_test_add_func ("/tiff/pages/circle", test_pages_circle);
+  g_test_add_func ("/tiff/pages/several-series", test_several_series);
   g_test_add_data_func ("/tiff/pages/imagej/two", GUINT_TO_POINTER (2), test_imagej);
   g_test_add_data_func ("/tiff/pages/imagej/three", GUINT_TO_POINTER (3), test_imagej);
   g_test_add_func ("/tiff/missing-strips", test_missing_strips);
