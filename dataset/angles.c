@@ -151,14 +151,28 @@ unit_of_heading (const char *line)
     { "radian", 180 / G_PI },
     { "radians", 180 / G_PI },
     { "mrad", 0.18 / G_PI },
+    { "urad", 0.18e-3 / G_PI },
+    { "\xc2\xb5rad", 0.18e-3 / G_PI }, /* the micro sign, and the Greek letter */
+    { "\xce\xbcrad", 0.18e-3 / G_PI },
     { "mdeg", 1e-3 },
+    { "arcmin", 1 / 60.0 },
+    { "arcmins", 1 / 60.0 },
+    { "arcminute", 1 / 60.0 },
+    { "arcminutes", 1 / 60.0 },
+    { "arcsec", 1 / 3600.0 },
+    { "arcsecs", 1 / 3600.0 },
+    { "arcsecond", 1 / 3600.0 },
+    { "arcseconds", 1 / 3600.0 },
+    { "gon", 0.9 },
   };
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (const char *at = line; *at; at++) {
     if (at > line && g_ascii_isupper (*at) && g_ascii_islower (at[-1]))
       g_string_append_c (text, ' '); /* thetaRad */
-    g_string_append_c (text, g_ascii_isalpha (*at) ? g_ascii_tolower (*at) : ' ');
+    /* Letters beyond ASCII are a part of their word: a µrad is no rad. */
+    g_string_append_c (text,
+                       g_ascii_isalpha (*at) || (guchar) *at >= 0x80 ? g_ascii_tolower (*at) : ' ');
   }
   g_auto (GStrv) words = g_strsplit (text->str, " ", -1);
   for (guint i = 0; words[i]; i++)
