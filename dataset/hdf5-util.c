@@ -382,19 +382,8 @@ unit_factor (hid_t dataset, const Unit *units, double otherwise)
   return 0;
 }
 
-static double
-number_in (hid_t location, const char *path, const Unit *units, double otherwise)
-{
-  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
-  double value;
-
-  if (dataset < 0 || !td_h5_number (location, path, &value))
-    return 0;
-  return value * unit_factor (dataset, units, otherwise);
-}
-
 double
-td_h5_length_mm (hid_t location, const char *path, double default_mm)
+td_h5_length_unit (hid_t dataset, double default_mm)
 {
   TD_H5_GUARD;
   static const Unit lengths[] = {
@@ -420,7 +409,19 @@ td_h5_length_mm (hid_t location, const char *path, double default_mm)
     { NULL, 0 },
   };
 
-  return number_in (location, path, lengths, default_mm);
+  return unit_factor (dataset, lengths, default_mm);
+}
+
+double
+td_h5_length_mm (hid_t location, const char *path, double default_mm)
+{
+  TD_H5_GUARD;
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  double value;
+
+  if (dataset < 0 || !td_h5_number (location, path, &value))
+    return 0;
+  return value * td_h5_length_unit (dataset, default_mm);
 }
 
 double
@@ -431,7 +432,12 @@ td_h5_energy_kev (hid_t location, const char *path)
     { "eV", 1e-3 }, { "keV", 1 }, { "MeV", 1e3 }, { "J", 6.241509074460763e15 }, { NULL, 0 },
   };
 
-  return number_in (location, path, energies, 1);
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  double value;
+
+  if (dataset < 0 || !td_h5_number (location, path, &value))
+    return 0;
+  return value * unit_factor (dataset, energies, 1);
 }
 
 double
@@ -447,6 +453,9 @@ td_h5_angle_unit (hid_t dataset)
     { "radian", 1 },
     { "radians", 1 },
     { "mrad", 1e-3 },
+    { "urad", 1e-6 },
+    { "µrad", 1e-6 },
+    { "μrad", 1e-6 },
     { "mdeg", G_PI / 180e3 },
     { "arcmin", G_PI / 10800 },
     { "arcminute", G_PI / 10800 },

@@ -73,6 +73,9 @@ char *td_h5_program (const char *path);
 
 /* The units attribute; NULL: none. */
 char *td_h5_units (hid_t dataset);
+/* The factor to mm of a data set of lengths by its units attribute, @default_mm if there is none;
+   0: unknown unit. */
+double td_h5_length_unit (hid_t dataset, double default_mm);
 /* A length (m, cm, mm, um, nm …) in mm by the data set's units attribute, mm if there is none; 0:
    absent or nonsense. */
 double td_h5_length_mm (hid_t location, const char *path, double default_mm);

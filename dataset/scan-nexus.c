@@ -829,6 +829,95 @@ take_energy (TdScan *scan, hid_t entry)
     scan->facts.energy_kev = td_h5_energy_kev (entry, places[i]);
 }
 
+/* How far @name, a length or a time of each frame, goes among the frames of a kind. FALSE: it is
+   not known for each of them. */
+static gboolean
+frames_range (const TdScan *scan, const TdH5Source *source, hid_t dataset, TdFrameKind kind,
+              double range[2])
+{
+  const guint n = kind == TD_FRAME_PROJECTION ? scan->facts.n_views : scan->facts.n_flats;
+  g_autofree double *values = NULL;
+  gsize n_values = 0;
+
+  values = dataset < 0 ? NULL : td_h5_numbers (dataset, "", &n_values, NULL);
+  if (!values || n == 0 || n_values != td_h5_frames_count (source->frames[0]))
+    return FALSE;
+  range[0] = INFINITY;
+  range[1] = -INFINITY;
+  for (guint i = 0; i < n; i++) {
+    const double value = values[source->indices[kind][i]];
+
+    range[0] = fmin (range[0], value);
+    range[1] = fmax (range[1], value);
+  }
+  return isfinite (range[1] - range[0]);
+}
+
+/* A sample that moved while it turned: a helix is refused, less is told. */
+static gboolean
+check_motion (TdScan *scan, const TdH5Source *source, hid_t entry, GError **error)
+{
+  static const char *const names[]
+      = { "sample/x_translation", "sample/y_translation", "sample/z_translation" };
+  const TdGeometry *geometry = &scan->facts.geometry;
+  guint axes[2];
+
+  detector_axes (entry, &axes[0], &axes[1]);
+  for (guint i = 0; i < 2; i++) {
+    const char *name = names[axes[i]];
+    g_auto (TdH5Id) dataset = td_h5_find_dataset (entry, name, NULL);
+    g_autofree char *unit = dataset < 0 ? NULL : td_h5_units (dataset);
+    double range[2];
+
+    if (!frames_range (scan, source, dataset, TD_FRAME_PROJECTION, range))
+      continue;
+    const double moved_mm = (range[1] - range[0]) * td_h5_length_unit (dataset, 1e3);
+    const double pixel_mm = i == 0 ? geometry->pixel_width_mm : geometry->pixel_height_mm;
+    if (!(pixel_mm > 0) || !(moved_mm > pixel_mm))
+      continue;
+    if (i == 1 && unit && moved_mm > pixel_mm * scan->facts.n_rows / 2) {
+      td_set_error (error, TD_ERROR_UNSUPPORTED,
+                    "“%s”: the sample moved by %.4g mm (%.0f rows) along the axis while it turned "
+                    "(%s): helical scans cannot be reconstructed; open a scan whose sample stays "
+                    "at one height",
+                    scan->facts.path, moved_mm, moved_mm / pixel_mm, name);
+      return FALSE;
+    }
+    td_scan_note (scan,
+                  "The sample moved by %.4g mm (%.4g pixels) while it turned (%s): slices are made "
+                  "as if it had stayed in its place.",
+                  moved_mm, moved_mm / pixel_mm, name);
+  }
+  return TRUE;
+}
+
+#define FARTHEST_CONE_MM 10000.0 /* as of SkyScan's */
+
+/* What is stated of the measurement, changes the values and is not used. */
+static void
+note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector)
+{
+  g_auto (TdH5Id) times = td_h5_find_dataset (detector, "count_time", NULL);
+  const double source_mm = fabs (td_h5_length_mm (entry, "instrument/source/distance", 1e3));
+  double views[2], flats[2];
+
+  if (frames_range (scan, source, times, TD_FRAME_PROJECTION, views)
+      && frames_range (scan, source, times, TD_FRAME_FLAT, flats)
+      && (views[0] > 1.01 * flats[1] || flats[0] > 1.01 * views[1]))
+    td_scan_note (scan,
+                  "The flats were exposed for %.4g, the projections for %.4g (count_time): unless "
+                  "their counts were brought to one time, attenuations are wrong, and "
+                  "{prepare=dose} mends them.",
+                  flats[1], views[1]);
+  if (source_mm > 0 && source_mm < FARTHEST_CONE_MM
+      && scan->facts.geometry.beam == TD_BEAM_PARALLEL)
+    td_scan_note (scan,
+                  "The file places the source %.4g mm from the sample: that is a cone beam, but "
+                  "its rays are taken as parallel unless its distances are stated ({sod-mm}, "
+                  "{sdd-mm}).",
+                  source_mm);
+}
+
 static void
 scan_nexus_take_title (TdScan *scan, hid_t entry)
 {
@@ -860,7 +949,8 @@ scan_nexus_take_geometry (TdScan *scan, hid_t entry, GError **error)
 }
 
 static gboolean
-scan_nexus_take_details (TdScan *scan, hid_t file, const NexusPlace *place, GError **error)
+scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
+                         const NexusPlace *place, GError **error)
 {
   g_auto (TdH5Id) entry = td_h5_find (file, *place->entry ? place->entry : "/", NULL);
   g_auto (TdH5Id) detector = place->detector ? td_h5_find (file, place->detector, NULL) : -1;
@@ -876,7 +966,11 @@ scan_nexus_take_details (TdScan *scan, hid_t file, const NexusPlace *place, GErr
     note_planned (scan, detector);
     scan->facts.propagation_mm = td_h5_length_mm (detector, "distance", 1e3);
   }
-  return scan_nexus_take_geometry (scan, entry, error);
+  if (!scan_nexus_take_geometry (scan, entry, error) || !check_motion (scan, source, entry, error))
+    return FALSE;
+  if (detector >= 0)
+    note_unused (scan, source, entry, detector);
+  return TRUE;
 }
 
 static TdScan *
@@ -911,7 +1005,8 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
                   place.frames_path);
   if (!sort_frames (scan, source, file, &place, &n_alignment, error)
       || !scan_nexus_take_angles (scan, source, file, &place, n_alignment, options, error)
-      || !scan_nexus_take_details (scan, file, &place, error) || !td_scan_validate (scan, error))
+      || !scan_nexus_take_details (scan, source, file, &place, error)
+      || !td_scan_validate (scan, error))
     return NULL;
   return g_steal_pointer (&scan);
 }

@@ -389,6 +389,7 @@ test_units (void)
     { "radian", 1 },
     { "radians", 1 },
     { "mrad", 1e-3 },
+    { "urad", 1e-6 },
     { "mdeg", G_PI / 180000 },
     { "arcmin", G_PI / 10800 },
     { "ArcSec", G_PI / 648e3 },
@@ -443,6 +444,82 @@ test_unknown_unit (void)
   g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
   g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_width_mm, ==, 0);
   g_assert_nonnull (strstr (notes, "barleycorn"));
+}
+
+/* A sample that moves while it turns, exposures that differ and a near source are told of; a helix
+   is refused. Flats may be taken with the sample aside. */
+static void
+test_measured_otherwise (void)
+{
+  static const struct {
+    const char *group, *name, *units;
+    double first, step, flats; /* of the frames */
+    const char *said;          /* NULL: nothing */
+    gboolean good;
+  } cases[] = {
+    { "sample", "y_translation", "mm", 5, 0, 90, NULL, TRUE },
+    { "sample", "y_translation", "um", 5, 0.5, 90, NULL, TRUE },
+    { "sample", "y_translation", "um", 5, 2, 90, "(2 pixels)", TRUE },
+    { "sample", "y_translation", "um", 5, -4, 90, "helical", FALSE },
+    { "sample", "y_translation", NULL, 0, 3e-6, 0, "(3 pixels)", TRUE },
+    { "sample", "x_translation", "mm", 5, 0.1, 0, "(100 pixels)", TRUE },
+    { "sample", "z_translation", "mm", 5, 0.1, 0, NULL, TRUE }, /* along the beam */
+    { "instrument/detector", "count_time", "s", 0.5, 0, 0.5, NULL, TRUE },
+    { "instrument/detector", "count_time", "s", 0.5, 0, 0.25, "count_time", TRUE },
+    { "instrument/detector", "count_time", "s", 0.5, 0, 1, "count_time", TRUE },
+  };
+  static const struct {
+    double distance;
+    gboolean near;
+  } sources[] = { { -0.1, TRUE }, { 9.9, TRUE }, { -55, FALSE } };
+  const double size = 10;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases) + G_N_ELEMENTS (sources); i++) {
+    const guint source = i - G_N_ELEMENTS (cases);
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    g_autoptr (GError) error = NULL;
+    double values[VIEWS + 4];
+    hid_t file = td_h5_create_sized (path, 0);
+
+    add_nxtomo (file, "entry", "deg", 1);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) entry = td_h5_find (file, "/entry", NULL);
+      g_auto (TdH5Id) detector = td_h5_find (entry, "instrument/detector", NULL);
+
+      g_assert_true (td_h5_add_doubles (detector, "x_pixel_size", &size, 0, "um"));
+      if (i < G_N_ELEMENTS (cases)) {
+        g_auto (TdH5Id) group = td_h5_find (entry, cases[i].group, NULL);
+
+        for (guint frame = 0; frame < VIEWS + 4; frame++)
+          values[frame]
+              = keys[frame] == 0 ? cases[i].first + cases[i].step * frame : cases[i].flats;
+        g_assert_true (td_h5_add_doubles (group, cases[i].name, values, VIEWS + 4, cases[i].units));
+      } else {
+        g_auto (TdH5Id) instrument = td_h5_find (entry, "instrument", NULL);
+        g_auto (TdH5Id) group = add_group (instrument, "source");
+
+        g_assert_true (td_h5_add_doubles (group, "distance", &sources[source].distance, 0, "m"));
+      }
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    if (i < G_N_ELEMENTS (cases) && !cases[i].good) {
+      g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+      g_assert_nonnull (strstr (error->message, cases[i].said));
+      test_assert_sentence (error, "scan.nxs");
+      continue;
+    }
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    if (i >= G_N_ELEMENTS (cases))
+      g_assert_cmpint (strstr (notes, "cone beam") != NULL, ==, sources[source].near);
+    else if (cases[i].said)
+      g_assert_nonnull (strstr (notes, cases[i].said));
+    else
+      g_assert_null (strstr (notes, cases[i].name));
+  }
 }
 
 /* Angles in a unit that nobody knows, which are no turn in degrees, are refused by its name. They
@@ -646,6 +723,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
   g_test_add_func ("/hdf5/units", test_units);
   g_test_add_func ("/hdf5/unknown-unit", test_unknown_unit);
+  g_test_add_func ("/hdf5/measured-otherwise", test_measured_otherwise);
   g_test_add_func ("/hdf5/unknown-angles", test_unknown_angles);
   g_test_add_func ("/hdf5/nxtomo/short-key", test_short_key);
   g_test_add_func ("/hdf5/links/external", test_external_link);
