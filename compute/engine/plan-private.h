@@ -23,6 +23,8 @@ struct TdPlan {
   guint gathered_parts; /* the part's; at least 1 */
   gboolean copied;      /* all is read before the first slab, which then waits in a copy */
   gboolean is_part;     /* td_plan_new_part(): slices come from the first to the last */
+  guint part_slice;     /* the part's first one, of the recipe's, which are … */
+  guint part_of;        /* … so many; 0: it has them all */
   double centre_px;     /* recipe.centre_px in columns of `scan` */
   TdEngine *engine;
   GPtrArray *devices; /* TdDevice */

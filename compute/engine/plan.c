@@ -270,6 +270,8 @@ plan_take_slices (TdPlan *plan, const TdPlanPart *part, GError **error)
     return td_set_error (error, TD_ERROR_INVALID,
                          "Slices %u to %u are not in the part's volume of %u", part->first_slice,
                          part->first_slice + part->n_slices - 1, facts->n_slices);
+  plan->part_slice = part->first_slice;
+  plan->part_of = facts->n_slices;
   facts->first_slice += part->first_slice;
   facts->first_row += part->first_slice * facts->slice_rows;
   facts->n_slices = part->n_slices;

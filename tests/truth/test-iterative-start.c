@@ -74,6 +74,94 @@ test_filtered_parallel (void)
   check_filtered (FALSE);
 }
 
+/* ── Parts ── */
+
+typedef struct {
+  const TdTestVolume *whole;
+  guint first, next; /* of the whole volume's slices; of the part's */
+  double worst;
+} Part;
+
+static void
+take_part (guint first, guint count, const float *slices, gpointer user)
+{
+  Part *part = user;
+  const gsize slice = (gsize) part->whole->nx * part->whole->ny;
+  const float *whole = part->whole->slices + (part->first + first) * slice;
+
+  g_assert_cmpuint (first, ==, part->next);
+  part->next += count;
+  for (gsize i = 0; i < count * slice; i++)
+    part->worst = fmax (part->worst, fabs (slices[i] - whole[i]));
+}
+
+/* Processes that share a parallel beam's slices begin with their own slices of the filtered volume,
+   and have room for no others. They do not go on from a volume, unless one of them has it all. */
+static void
+test_parts (void)
+{
+  static const TdPlanPart parts[] = { { .first_slice = 0, .n_slices = 2 },
+                                      { .first_slice = 2, .n_slices = 4 },
+                                      { .first_slice = 6, .n_slices = 1 } };
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 40, 9, 40, 180, FALSE);
+  g_autoptr (GError) error = NULL;
+  TdTestVolume whole;
+  TdRecipe recipe;
+
+  td_test_recipe (&recipe, "sirt", "host");
+  recipe.iterations = 1;
+  recipe.row_first = 1;
+  recipe.row_end = 8;
+  g_assert_true (td_recipe_set (&recipe, "start", "fbp", &error));
+  td_test_reconstruct_well (engine, scan, &recipe, &whole);
+  g_assert_cmpuint (whole.n_slices, ==, 7);
+  for (guint i = 0; i < G_N_ELEMENTS (parts); i++) {
+    g_autoptr (TdPlan) plan = td_plan_new_part (engine, scan, &recipe, &parts[i], NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    Part taken = { .whole = &whole, .first = parts[i].first_slice };
+
+    td_job_set_sink (job, take_part, &taken);
+    td_job_run (job, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (taken.next, ==, parts[i].n_slices);
+    g_assert_cmpfloat (taken.worst, <, 1e-5);
+  }
+  td_test_volume_clear (&whole);
+}
+
+static void write_volume (TdScan *scan, const char *method, guint iterations, const char *path);
+
+static void
+test_parts_file (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 24, 5, 20, 180, FALSE);
+  g_autoptr (GError) error = NULL;
+  TestFolder *folder = test_folder_new ();
+  g_autofree char *path = g_build_filename (folder->path, "volume.h5", NULL);
+  TdRecipe recipe;
+
+  write_volume (scan, "sirt", 1, path);
+  td_test_recipe (&recipe, "sirt", "host");
+  g_assert_true (td_recipe_set (&recipe, "start", path, &error));
+  for (guint n = 3; n <= 5; n += 2) {
+    const TdPlanPart part = { .n_slices = n };
+    g_autoptr (TdPlan) plan = td_plan_new_part (engine, scan, &recipe, &part, NULL, &error);
+
+    if (n == 5) {
+      g_assert_no_error (error);
+      continue;
+    }
+    g_assert_null (plan);
+    g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+    g_assert_nonnull (strstr (error->message, "one process"));
+    g_clear_error (&error);
+  }
+  test_folder_free (folder);
+}
+
 /* ── Reading ── */
 
 typedef struct {
@@ -552,6 +640,8 @@ main (int argc, char **argv)
   engine = td_engine_new (td_methods);
   g_test_add_func ("/iterative-start/filtered/cone", test_filtered_cone);
   g_test_add_func ("/iterative-start/filtered/parallel", test_filtered_parallel);
+  g_test_add_func ("/iterative-start/parts", test_parts);
+  g_test_add_func ("/iterative-start/parts-file", test_parts_file);
   g_test_add_func ("/iterative-start/reads", test_reads);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);

@@ -37,9 +37,14 @@ td_iterative_start_bytes (const TdIterativePlan *self)
 static gboolean
 iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GError **error)
 {
-  g_autoptr (TdVolume) volume = td_volume_open (plan->recipe.start, error);
+  g_autoptr (TdVolume) volume = NULL;
   const TdConeTask *task = &self->task;
 
+  if (self->slabs && self->n_rows < plan->part_of)
+    return td_set_error_plain (error, TD_ERROR_UNSUPPORTED,
+                               "Processes that share the slices of a parallel beam cannot go on "
+                               "from a volume: leave {start} out, or reconstruct with one process");
+  volume = td_volume_open (plan->recipe.start, error);
   if (!volume)
     return td_prefix_error (error, "The volume to go on from ({start}): ");
   const TdVolumeFacts *facts = td_volume_facts (volume);
@@ -58,11 +63,13 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
   return TRUE;
 }
 
-/* The whole volume by the filtered method, as everything else in the recipe says. */
+/* The volume, or the part's slices of it, by the filtered method, as everything else in the recipe
+   says. */
 static TdPlan *
 plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, GError **error)
 {
   const TdIterativePlan *self = plan->extra;
+  const TdPlanPart part = { .first_slice = plan->part_slice, .n_slices = self->n_rows };
   TdRecipe recipe = plan->recipe;
 
   recipe.method = TD_METHOD_AUTO;
@@ -72,6 +79,8 @@ plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, 
   memset (recipe.region, 0, sizeof recipe.region);
   if (!self->slabs)
     recipe.row_first = recipe.row_end = 0;
+  if (self->slabs && plan->part_of > 0)
+    return td_plan_new_part (plan->engine, measured, &recipe, &part, cancellable, error);
   return td_plan_new (plan->engine, measured, &recipe, NULL, cancellable, error);
 }
 
