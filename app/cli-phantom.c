@@ -138,8 +138,7 @@ options_init (Options *o)
   o->rows = o->views = G_MININT; /* not said */
   o->spec.range_deg = NAN;
   o->spec.attenuation = NAN;
-  o->sod_mm = 200;
-  o->sdd_mm = 400;
+  o->sod_mm = o->sdd_mm = G_MININT;
 }
 
 /* "U,V,W" in degrees. */
@@ -163,13 +162,17 @@ complete_cone (Options *o)
 {
   TdGeometry *geometry = &o->spec.geometry;
 
-  if (!o->cone && (o->detector_tilt || o->offset_u != 0 || o->offset_v != 0 || o->wobble_mm != 0))
-    return td_cli_usage ("phantom", "offsets, tilts and wobble of source and detector need --cone");
+  const gboolean far = o->sod_mm != G_MININT || o->sdd_mm != G_MININT;
+
+  if (!o->cone
+      && (far || o->detector_tilt || o->offset_u != 0 || o->offset_v != 0 || o->wobble_mm != 0))
+    return td_cli_usage ("phantom",
+                         "distances, offsets, tilts and wobble of source and detector need --cone");
   if (!o->cone)
     return -1;
   geometry->beam = o->rows == 1 ? TD_BEAM_FAN : TD_BEAM_CONE;
-  geometry->source_axis_mm = o->sod_mm;
-  geometry->source_detector_mm = o->sdd_mm;
+  geometry->source_axis_mm = o->sod_mm == G_MININT ? 200 : o->sod_mm;
+  geometry->source_detector_mm = o->sdd_mm == G_MININT ? 400 : o->sdd_mm;
   geometry->detector_offset_u_px = o->offset_u;
   geometry->detector_offset_v_px = o->offset_v;
   o->spec.wobble_mm = o->wobble_mm;

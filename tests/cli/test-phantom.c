@@ -141,6 +141,8 @@ test_refusals (void)
     { { "disc", "--output", "x", "--columns", "2000000", "--rows", "2000000" }, 1, "fewer" },
     { { "disc", "ring", "--output", "x" }, 2, "ring" },
     { { "disc", "--output", "x", "--wobble-mm", "1" }, 2, "--cone" },
+    { { "disc", "--output", "x", "--sod-mm", "100" }, 2, "--cone" },
+    { { "disc", "--output", "x", "--sdd-mm", "400" }, 2, "--cone" },
     { { "disc", "--output", "x", "--cone", "--detector-tilt", "1,2" }, 2, "three angles" },
     { { "disc", "--output", "x", "--cone", "--detector-tilt", "60,0,0" }, 1, "45°" },
     { { "disc", "--output", "x", "--cone", "--wobble-mm", "50" }, 1, "wobble" },
