@@ -221,6 +221,32 @@ test_reads (void)
   check_reads (TRUE, "4,4,32,24");
 }
 
+/* What iterations begin with depends on the memory, and is told either way. */
+static void
+test_room (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 40, 9, 40, 180, FALSE);
+  guint told[2] = { 0 };
+  TdRecipe recipe;
+
+  td_test_recipe (&recipe, "cgls", "host");
+  for (double limit = 1 << 18; limit < 4e9; limit *= 1.3) {
+    g_autoptr (GError) error = NULL;
+
+    recipe.memory_limit_bytes = (guint64) limit;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    if (!plan)
+      continue;
+    g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
+    const gboolean nothing = strstr (notes, "begin with nothing, since memory") != NULL;
+    g_assert_cmpint (nothing, !=, strstr (notes, "begin with the volume") != NULL);
+    told[nothing]++;
+  }
+  g_assert_cmpuint (told[0], >, 0);
+  g_assert_cmpuint (told[1], >, 0);
+}
+
 /* Less than half a turn cannot be weighed: by itself a job begins with nothing, and asked for
    filtering it says why not. */
 static void
@@ -643,6 +669,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-start/parts", test_parts);
   g_test_add_func ("/iterative-start/parts-file", test_parts_file);
   g_test_add_func ("/iterative-start/reads", test_reads);
+  g_test_add_func ("/iterative-start/room", test_room);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);
   g_test_add_func ("/iterative-start/no-numbers", test_no_numbers);

@@ -128,6 +128,9 @@ td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_by
   if (reason)
     td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %p",
                   td_error_message (reason));
+  else if (!filtered)
+    td_plan_note (plan, "Iterations begin with nothing, since memory does not hold the filtered "
+                        "volume as well ({memory-limit}): they want more passes.");
   return filtered != NULL;
 }
 
