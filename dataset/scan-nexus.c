@@ -860,10 +860,11 @@ check_motion (TdScan *scan, const TdH5Source *source, hid_t entry, GError **erro
   static const char *const names[]
       = { "sample/x_translation", "sample/y_translation", "sample/z_translation" };
   const TdGeometry *geometry = &scan->facts.geometry;
-  guint axes[2];
+  guint axes[3]; /* across, along the rotation axis and along the beam */
 
   detector_axes (entry, &axes[0], &axes[1]);
-  for (guint i = 0; i < 2; i++) {
+  axes[2] = 3 - axes[0] - axes[1]; /* files that state no axes may mean another one by it */
+  for (guint i = 0; i < G_N_ELEMENTS (axes); i++) {
     const char *name = names[axes[i]];
     g_auto (TdH5Id) dataset = td_h5_find_dataset (entry, name, NULL);
     g_autofree char *unit = dataset < 0 ? NULL : td_h5_units (dataset);

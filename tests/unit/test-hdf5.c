@@ -463,7 +463,7 @@ test_measured_otherwise (void)
     { "sample", "y_translation", "um", 5, -4, 90, "helical", FALSE },
     { "sample", "y_translation", NULL, 0, 3e-6, 0, "(3 pixels)", TRUE },
     { "sample", "x_translation", "mm", 5, 0.1, 0, "(100 pixels)", TRUE },
-    { "sample", "z_translation", "mm", 5, 0.1, 0, NULL, TRUE }, /* along the beam */
+    { "sample", "z_translation", "mm", 5, 0.1, 0, "(100 pixels)", TRUE },
     { "instrument/detector", "count_time", "s", 0.5, 0, 0.5, NULL, TRUE },
     { "instrument/detector", "count_time", "s", 0.5, 0, 0.25, "count_time", TRUE },
     { "instrument/detector", "count_time", "s", 0.5, 0, 1, "count_time", TRUE },
