@@ -894,11 +894,14 @@ check_motion (TdScan *scan, const TdH5Source *source, hid_t entry, GError **erro
 
 #define FARTHEST_CONE_MM 10000.0 /* as of SkyScan's */
 
-/* What is stated of the measurement, changes the values and is not used. */
+/* What is stated of the measurement, changes the values and is not used. @frames: their data set,
+   to which CIL's writer gives the beam as an attribute. */
 static void
-note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector)
+note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector, hid_t frames)
 {
-  g_auto (TdH5Id) times = td_h5_find_dataset (detector, "count_time", NULL);
+  const gboolean parallel = scan->facts.geometry.beam == TD_BEAM_PARALLEL;
+  g_autofree char *beam = td_h5_attribute_string (frames, "geometry");
+  g_auto (TdH5Id) times = detector >= 0 ? td_h5_find_dataset (detector, "count_time", NULL) : -1;
   const double source_mm = fabs (td_h5_length_mm (entry, "instrument/source/distance", 1e3));
   double views[2], flats[2];
 
@@ -910,8 +913,11 @@ note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector
                   "their counts were brought to one time, attenuations are wrong, and "
                   "{prepare=dose} mends them.",
                   flats[1], views[1]);
-  if (source_mm > 0 && source_mm < FARTHEST_CONE_MM
-      && scan->facts.geometry.beam == TD_BEAM_PARALLEL)
+  if (parallel && beam && g_ascii_strcasecmp (beam, "cone") == 0)
+    td_scan_note (scan,
+                  "The file says that its beam is a cone (geometry), but its rays are taken as "
+                  "parallel unless its distances are stated ({sod-mm}, {sdd-mm}).");
+  if (parallel && source_mm > 0 && source_mm < FARTHEST_CONE_MM)
     td_scan_note (scan,
                   "The file places the source %.4g mm from the sample: that is a cone beam, but "
                   "its rays are taken as parallel unless its distances are stated ({sod-mm}, "
@@ -955,6 +961,7 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
 {
   g_auto (TdH5Id) entry = td_h5_find (file, *place->entry ? place->entry : "/", NULL);
   g_auto (TdH5Id) detector = place->detector ? td_h5_find (file, place->detector, NULL) : -1;
+  g_auto (TdH5Id) frames = td_h5_find_dataset (file, place->frames_path, NULL);
 
   if (entry < 0)
     return TRUE;
@@ -969,8 +976,7 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
   }
   if (!scan_nexus_take_geometry (scan, entry, error) || !check_motion (scan, source, entry, error))
     return FALSE;
-  if (detector >= 0)
-    note_unused (scan, source, entry, detector);
+  note_unused (scan, source, entry, detector, frames);
   return TRUE;
 }
 
