@@ -145,6 +145,9 @@ same_matrix (const double a[12], const double b[12], double quarter_turns)
   return TRUE;
 }
 
+/* Steps of angles that a file gives with nine digits differ by so little. */
+#define SAME_WEIGHT 2e-5
+
 gboolean
 td_cone_symmetric (const TdConeTask *task, guint turns)
 {
@@ -163,7 +166,7 @@ td_cone_symmetric (const TdConeTask *task, guint turns)
     const double *a = task->matrices + 12 * (gsize) view;
     const double weights[2] = { task->view_weights[view], task->view_weights[view + apart] };
     if (!same_matrix (a, a + 12 * (gsize) apart, quarters)
-        || fabs (weights[0] - weights[1]) > 1e-6 * fabs (weights[0]))
+        || fabs (weights[0] - weights[1]) > SAME_WEIGHT * fabs (weights[0]))
       return FALSE;
   }
   return TRUE;

@@ -155,6 +155,31 @@ test_turned (void)
   td_cone_task_clear (&task);
 }
 
+/* Files give angles with so many digits: nine are as good as all, six are not. */
+static void
+test_turned_rounded (void)
+{
+  const TdGeometry geometry = plain_geometry ();
+  static const char *const formats[] = { "%.9g", "%.6g" };
+  const guint views[] = { 1024, 3602 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (views) * 2; i++) {
+    const guint n = views[i / 2];
+    g_autofree double *angle = angles (n, 2 * G_PI);
+    g_autoptr (GError) error = NULL;
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+    TdConeTask task;
+
+    for (guint view = 0; view < n; view++) {
+      g_ascii_formatd (text, sizeof text, formats[i % 2], angle[view] * (180 / G_PI));
+      angle[view] = g_ascii_strtod (text, NULL) * (G_PI / 180);
+    }
+    g_assert_true (td_cone_task_init (&task, &geometry, angle, n, 32, 16, &error));
+    g_assert_true (td_cone_symmetric (&task, 2) == (i % 2 == 0));
+    td_cone_task_clear (&task);
+  }
+}
+
 static void
 test_refusals (void)
 {
@@ -921,6 +946,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/weights-by-row", test_weights_by_row);
   g_test_add_func ("/cone/view-weights", test_view_weights);
   g_test_add_func ("/cone/turned", test_turned);
+  g_test_add_func ("/cone/turned-rounded", test_turned_rounded);
   g_test_add_func ("/cone/refusals", test_refusals);
   g_test_add_func ("/cone/wrapped", test_wrapped);
   g_test_add_func ("/cone/wedge", test_wedge);
