@@ -31,8 +31,8 @@
 #define ROUND 12582912.0f
 #define WHOLE 0x4b400000
 
-/* One view (of PACK turned ones) as one column of voxels sees it. All LANES * VOXELS voxels
-   count, whether the slab has them or not, so that every position lies on the line. */
+/* One view (of PACK turned ones) as one column of n voxels sees it. All 32 side by side count if
+   the slab has one of them, so that every position lies on the line. */
 typedef struct {
   float4 line; /* weights of columns u0 and u0 + 1; in pairs of rows: where height 0 is seen, what a
                   voxel of height takes */
@@ -42,7 +42,7 @@ typedef struct {
 } Sight;
 
 TD_FN Sight
-look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, int inside,
+look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, int n,
       TdConeProject p)
 {
   const float2 place = turned (entry % PACK, x, y);
@@ -50,14 +50,14 @@ look (const TD_GLOBAL float4 *matrices, int entry, float x, float y, float z, in
   const float weight = a.inverse * a.inverse;
   const float u0 = td_floor (a.u), f = a.u - u0;
   const float least = td_fmin (td_fma (z, a.dv, a.v),
-                               td_fma (z - (float) (LANES * VOXELS - 1), a.dv, a.v));
-  const int seen = inside && a.u > -1.0f && a.u < (float) p.n_columns;
+                               td_fma (z - (float) (n - 1), a.dv, a.v));
+  const int seen = n > 0 && a.u > -1.0f && a.u < (float) p.n_columns;
   Sight s;
 
   s.line = td_float4 (td_fma (-f, weight, weight), f * weight, 0.5f * a.v, 0.5f * a.dv);
   s.column = seen ? entry / PACK * (p.n_columns + 2) + (int) u0 + 1 : -1;
   s.row = seen ? 2 * (int) td_floor (0.5f * least) : 0;
-  s.n_rows = seen ? (int) (td_abs (a.dv) * (float) (LANES * VOXELS - 1)) + 6 : 0;
+  s.n_rows = seen ? (int) (td_abs (a.dv) * (float) (n - 1)) + 6 : 0;
   s.unused = 0;
   return s;
 }
@@ -113,7 +113,7 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
   const int lane = td_local_x (), column = td_local_y ();
   const int i = td_group_x (), j = td_group_y () * COLUMNS + column;
   const int k0 = td_group_z () * (LANES * VOXELS);
-  const int n = td_min (LANES * VOXELS, p.n_slices - k0);
+  const int n = td_min (LANES * VOXELS, p.n_slices - k0), rounds = (n + LANES - 1) / LANES;
   const int inside = i < p.x_count && j < p.y_count;
   const float x = p.x_first + (float) i, y = p.y_first - (float) j;
   const float z0 = p.z_first - (float) (p.slice0 + k0),
@@ -130,7 +130,8 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
 
     td_warp_barrier ();
     if (lane < entries)
-      sights[column][lane] = look (matrices, first + lane, x, y, z0, inside, p);
+      sights[column][lane]
+          = look (matrices, first + lane, x, y, z0, inside ? LANES * rounds : 0, p);
     td_warp_barrier ();
     for (int entry = 0; entry < entries; entry += PACK) {
       TD_UNROLL
@@ -148,17 +149,19 @@ cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections
           const TD_LOCAL_ROW (Texel) evens = td_local_row (line, bias);
           const TD_LOCAL_ROW (Texel) odds = td_local_row (odd_line, bias);
           TD_UNROLL
-          for (int k = 0; k < VOXELS; k++) {
-            const float at = td_fma (z - (float) (k * LANES), s.line.w, s.line.z);
-            const float nearest = at + ROUND, down = td_floor_plus (at, ROUND);
-            const float half_odd = td_abs (at - (nearest - ROUND)), odd = half_odd + half_odd;
-            const TD_LOCAL_AT (Texel) e
-                = td_local_at (evens, Texel, td_float_as_int (nearest), bias);
-            const TD_LOCAL_AT (Texel) o = td_local_at (odds, Texel, td_float_as_int (down), bias);
-            sums[k]
-                = add_scaled (sums[k], 1.0f - odd, from_turned (turn, td_local_get (e, Texel, 0)));
-            sums[k] = add_scaled (sums[k], odd, from_turned (turn, td_local_get (o, Texel, 0)));
-          }
+          for (int k = 0; k < VOXELS; k++)
+            if (k < rounds) {
+              const float at = td_fma (z - (float) (k * LANES), s.line.w, s.line.z);
+              const float nearest = at + ROUND, down = td_floor_plus (at, ROUND);
+              const float half_odd = td_abs (at - (nearest - ROUND)), odd = half_odd + half_odd;
+              const TD_LOCAL_AT (Texel) e
+                  = td_local_at (evens, Texel, td_float_as_int (nearest), bias);
+              const TD_LOCAL_AT (Texel) o
+                  = td_local_at (odds, Texel, td_float_as_int (down), bias);
+              sums[k] = add_scaled (sums[k], 1.0f - odd,
+                                    from_turned (turn, td_local_get (e, Texel, 0)));
+              sums[k] = add_scaled (sums[k], odd, from_turned (turn, td_local_get (o, Texel, 0)));
+            }
         }
         td_warp_barrier ();
       }

@@ -50,6 +50,7 @@ typedef struct {
 
 #define MATRIX_FLOATS 12
 #define LANES 32           /* COLUMNS: work-items along z, … */
+#define COLUMN_VOXELS 4    /* … voxels that each holds at the most, … */
 #define COLUMNS 8          /* … columns a group … */
 #define COLUMNS_RESIDENT 4 /* … and groups at once; all as in kernels/cone-columns.cl */
 
@@ -298,6 +299,12 @@ arithmetic_pack (const TdConeTask *task, TdPrecision precision)
   return td_cone_symmetric (task, 4) ? 4 : td_cone_symmetric (task, 2) ? 2 : 1;
 }
 
+static guint
+arithmetic_slices (const TdConeTask *task)
+{
+  return has_columns (task) ? LANES * COLUMN_VOXELS : 1;
+}
+
 /* Texels of a line of @n rows: even rows, then odd ones. Odd rows begin half of local memory's
    banks further on, so that neighbours writing one of each do not collide. */
 static guint
@@ -323,7 +330,8 @@ take_columns (DeviceProjector *self)
   if (!has_columns (&self->task))
     return FALSE;
   self->pack = arithmetic_pack (&self->task, self->base.limits.precision);
-  for (self->shape.voxels = MIN (4, enough); self->shape.voxels > 0; self->shape.voxels--) {
+  for (self->shape.voxels = MIN (COLUMN_VOXELS, enough); self->shape.voxels > 0;
+       self->shape.voxels--) {
     const double rows = slope * (LANES * self->shape.voxels - 1) + 8;
     self->line = line_texels ((guint) MIN (rows, local), self->pack);
     if ((guint64) self->line * self->pack * sizeof (float) * COLUMNS + sights > local)
@@ -631,7 +639,7 @@ cone_device_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch
 
 /* ── The families ── */
 
-#define FAMILY(symbol, its_name, its_title, its_textures, its_unsupported, its_views)              \
+#define FAMILY(symbol, its_name, its_title, its_textures, its_unsupported, its_views, its_slices)  \
   const TdConeFamily symbol = {                                                                    \
     .name = its_name,                                                                              \
     .title = its_title,                                                                            \
@@ -642,13 +650,14 @@ cone_device_add (TdConeProjector *base, TdQueue *queue, const TdConeBatch *batch
     .free = cone_device_projector_free,                                                            \
     .workspace_bytes = cone_device_workspace_bytes,                                                \
     .symmetric_views = its_views,                                                                  \
+    .whole_slices = its_slices,                                                                    \
   }
 
 FAMILY (td_cone_family_standard, "standard", "One voxel a thread (RTK's way)", FALSE,
-        standard_unsupported, one_view);
+        standard_unsupported, one_view, NULL);
 FAMILY (td_cone_family_texture, "texture", "Layered textures, voxels along z in registers", TRUE,
-        texture_unsupported, one_view);
+        texture_unsupported, one_view, NULL);
 FAMILY (td_cone_family_arithmetic, "arithmetic", "Loads and arithmetic, columns of voxels", FALSE,
-        arithmetic_unsupported, arithmetic_pack);
+        arithmetic_unsupported, arithmetic_pack, arithmetic_slices);
 FAMILY (td_cone_family_symmetric, "turned", "Views turned by 180 or 90 degrees in one texel", TRUE,
-        symmetric_unsupported, symmetric_pack);
+        symmetric_unsupported, symmetric_pack, NULL);

@@ -51,6 +51,8 @@ struct TdConeFamily {
                               const TdDeviceInfo *device);
   /* Views that must come together: 1, 2 (180 degrees apart) or 4 (90 degrees apart). */
   guint (*symmetric_views) (const TdConeTask *task, TdPrecision precision);
+  /* Slices that its kernel works on at once, so that fewer cost nearly as much; NULL: a few. */
+  guint (*whole_slices) (const TdConeTask *task);
 };
 
 struct TdConeProjector {

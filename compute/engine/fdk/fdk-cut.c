@@ -8,10 +8,22 @@
  * nothing while it waits for the first rows and while its last slices are downloaded. So its
  * first slabs are small and see few rows. Each slab is twice as large as the one before, and the
  * last slabs are small again. Slices far from the mid-plane see many rows: a device that owns
- * only such slices still begins with a few near the mid-plane.
+ * only such slices still begins with a few near the mid-plane. No slab has fewer slices than the
+ * kernel works on at once (fit.least_slab): its time would be a whole one's.
  */
 #define FIRST_PART 12 /* of a whole slab */
-#define LEAST_SLAB 16 /* slices: what a kernel's groups take at once */
+
+static guint
+fdk_cut_least (const TdFdkPlan *fdk)
+{
+  return MIN (fdk->fit.slab, fdk->fit.least_slab);
+}
+
+static guint
+fdk_cut_first (const TdFdkPlan *fdk)
+{
+  return MAX (fdk_cut_least (fdk), fdk->fit.slab / FIRST_PART);
+}
 
 static TdFdkSlabCut
 make_cut (const TdFdkPlan *fdk, guint slice0, guint n)
@@ -39,12 +51,12 @@ typedef struct {
    have more of them: all end at the same time, and the host takes one device's slices after the
    other. */
 static guint
-last_size (guint left, guint n_devices)
+last_size (guint left, guint least, guint n_devices)
 {
   const guint eighths = CLAMP (n_devices + 1, 2, 6);
-  const guint size = ((8 - eighths) * left + eighths * LEAST_SLAB) / 8;
+  const guint size = ((8 - eighths) * left + eighths * least) / 8;
 
-  return left < 3 * LEAST_SLAB / 2 ? left : (size + LEAST_SLAB / 2) / LEAST_SLAB * LEAST_SLAB;
+  return left < 3 * least / 2 ? left : (size + least / 2) / least * least;
 }
 
 /* How many of the slices that are left the next slab has. Where other slabs follow, the
@@ -54,7 +66,7 @@ static guint
 next_size (const TdFdkPlan *fdk, const Way *way, guint left)
 {
   if (way->last)
-    return MIN (way->size, last_size (left, way->n_devices));
+    return MIN (way->size, last_size (left, fdk_cut_least (fdk), way->n_devices));
   if (way->size < fdk->fit.slab)
     return MIN (way->size, left);
   return left % fdk->fit.slab > 0 ? left % fdk->fit.slab : fdk->fit.slab;
@@ -116,7 +128,7 @@ fdk_cut_place (Portion *portions, guint n, guint middle)
 static void
 cut_portion (const TdFdkPlan *fdk, const Portion *p, guint n_devices, GArray *slabs)
 {
-  const guint least = MIN (fdk->fit.slab, MAX (LEAST_SLAB, fdk->fit.slab / FIRST_PART));
+  const guint least = fdk_cut_first (fdk);
   guint size = least;
 
   if (p->start > 0) {
@@ -139,7 +151,7 @@ cut_outwards (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray
   const guint middle
       = (guint) CLAMP (rint (fdk->input->task.first_mm[2] / fdk->input->task.voxel_mm + 0.5), 0,
                        fdk->input->task.nz);
-  const guint start = 7 * MAX (LEAST_SLAB, fdk->fit.slab / FIRST_PART); /* three slabs */
+  const guint start = 7 * fdk_cut_first (fdk); /* three slabs */
   g_autofree Portion *portions = g_new0 (Portion, n_devices);
 
   for (guint i = 0; i < n_devices; i++) {
@@ -180,7 +192,7 @@ td_fdk_cut (const TdPlan *plan, const TdFdkPlan *fdk, guint n_devices, const dou
   const guint nz = fdk->input->n_slices, slice0 = fdk->input->slice0;
   const gboolean cards = fdk->fit.cached && fdk->fit.n_slabs > 1 && !plan->is_part
                          && td_device_info (plan->devices->pdata[0])->kind != TD_DEVICE_CPU;
-  const guint step = cards && nz >= 4 * LEAST_SLAB * n_devices ? LEAST_SLAB : 1;
+  const guint least = fdk_cut_least (fdk), step = cards && nz >= 4 * least * n_devices ? least : 1;
   g_autoptr (GArray) slabs = g_array_new (FALSE, FALSE, sizeof (TdFdkSlabCut));
   g_autofree guint *bounds = g_new0 (guint, n_devices + 1);
   guint *own = g_new0 (guint, n_devices + 1);

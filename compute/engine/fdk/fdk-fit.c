@@ -10,6 +10,7 @@
    last slabs are smaller (fdk-cut.c). */
 #define CPU_SLAB 128
 #define GPU_SLAB 192
+#define LEAST_SLAB 16 /* slices: what most kernels' groups take at once */
 /* Views: as many as the kernels add in two launches; of half storage twice that. */
 #define GPU_BATCH 256
 /* Of views that pass by: the kernel begins as soon as so many have come (iFDK takes 32). */
@@ -324,10 +325,14 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
                                         : reading_bytes (fdk, td_plan_host_budget (plan) / 8);
 
   fdk->fit.symmetric_views = 1;
-  for (guint i = 0; i < n; i++)
+  fdk->fit.least_slab = LEAST_SLAB;
+  for (guint i = 0; i < n; i++) {
+    const TdConeFamily *family = fdk->scheme.families[i];
     fdk->fit.symmetric_views
-        = MAX (fdk->fit.symmetric_views,
-               fdk->scheme.families[i]->symmetric_views (task, plan->recipe.precision));
+        = MAX (fdk->fit.symmetric_views, family->symmetric_views (task, plan->recipe.precision));
+    if (family->whole_slices)
+      fdk->fit.least_slab = MAX (fdk->fit.least_slab, family->whole_slices (task));
+  }
   fdk->fit.most_views = most_views (plan, fdk);
   if (fdk->scheme.share == TD_SHARE_PROJECTION) {
     fdk_fit_set_slab (fdk, MIN (GPU_SLAB, nz));
@@ -340,8 +345,11 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
     if (any_cpu)
       fdk_fit_set_slab (fdk,
                         n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
-    else
-      fdk_fit_set_slab (fdk, MIN (nz, CLAMP (parts_of (nz, 4 * n), 16, GPU_SLAB)));
+    else {
+      const guint slab = CLAMP (parts_of (nz, 4 * n), LEAST_SLAB, GPU_SLAB);
+      const guint whole = MIN (slab, fdk->fit.least_slab);
+      fdk_fit_set_slab (fdk, MIN (nz, slab / whole * whole));
+    }
     /* What is allocated must be freed, which takes a card as long as many a slab. */
     const guint least = GPU_BATCH << (plan->recipe.precision != TD_PRECISION_SINGLE);
     set_batch (fdk, any_cpu ? task->n_views

@@ -62,6 +62,7 @@ typedef struct {
   guint held_views;                 /* host: of the filtered views, those that have room */
   guint block_rows;                 /* cache: rows read at once from a file; 0: a chunk's */
   guint slab, n_slabs;              /* most slices of one, and slabs of so many */
+  guint least_slab;                 /* cards: fewer slices cost more than they should */
   guint slab_rows;                  /* most detector rows that one slab sees */
   guint symmetric_views;            /* that must come together: the most that a family wants */
   guint batch, n_batches;           /* views added at once, a multiple of symmetric_views */
