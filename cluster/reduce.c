@@ -2,6 +2,7 @@
 #include "reduce.h"
 
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "compute/device/host.h"
 #include "dataset/error.h"
@@ -24,17 +25,30 @@ typedef struct {
   guint filled;       /* of them */
   float *mine;        /* NULL: not begun, or let go */
   float *other;       /* chain: what it begins with; tree: what a child sent */
+  const float *shown; /* tree: what a child of this node shows in its own memory */
+  int place;          /* of what is shown, among the child's buffers */
   guint added;        /* children whose sums are in it */
-  gboolean receiving, sending, sent, summed, handed, over;
+  gboolean receiving, sending, summed, over;
   MPI_Request receive, send;
 } Segment;
+
+/* The ranks of a row on one node read each other's buffers. */
+typedef struct {
+  MPI_Comm node;
+  MPI_Win window;
+  float *own;          /* this rank's buffers */
+  const float **bases; /* each rank's of the row, NULL for those of other nodes. Without memory for
+                          it NULL itself: then ranks send each other segments, as to another node */
+} Shared;
 
 struct TdReduce {
   TdReduceSpec spec;
   int rank, size;
   guint segment_slices, n_segments;
   Segment *segments;
-  GPtrArray *memory; /* all buffers; owned */
+  Shared shared;
+  GPtrArray *memory; /* buffers of this rank alone; owned */
+  guint n_buffers;   /* with those that are shared */
   double busy_s;     /* moving and adding segments */
   guint64 received_bytes;
 
@@ -104,18 +118,91 @@ reduce_children (const TdReduce *reduce, guint k, int *children)
   return n;
 }
 
-/* ── Life ── */
+/* ── Memory of a node ── */
+
+/* Whether all ranks of the node say so. */
+static gboolean
+shared_agree (const Shared *shared, gboolean ok)
+{
+  int mine = ok, all = 0;
+
+  return MPI_Allreduce (&mine, &all, 1, MPI_INT, MPI_MIN, shared->node) == MPI_SUCCESS && all;
+}
+
+/* Memory that is not there would be told by a signal, when it is touched. */
+static gboolean
+shared_has_room (guint64 bytes)
+{
+  struct statvfs fs;
+
+  return statvfs ("/dev/shm", &fs) == 0 && (guint64) fs.f_bavail * fs.f_frsize / 2 >= bytes;
+}
 
 static void
-reduce_add_buffers (TdReduce *reduce, GQueue *queue, guint n)
+shared_close (Shared *shared)
 {
-  const gsize bytes = reduce->segment_slices * reduce->spec.slice_floats * sizeof (float);
+  if (shared->bases) {
+    MPI_Win_unlock_all (shared->window);
+    MPI_Win_free (&shared->window);
+  }
+  if (shared->node != MPI_COMM_NULL)
+    MPI_Comm_free (&shared->node);
+  g_clear_pointer (&shared->bases, g_free);
+}
 
+/* @bytes of each rank of this node. */
+static void
+shared_open (Shared *shared, const TdReduceSpec *spec, int rank, int size, guint64 bytes)
+{
+  int members = 0, member = 0;
+
+  MPI_Comm_split (spec->row, spec->nodes[rank], rank, &shared->node);
+  MPI_Comm_set_errhandler (shared->node, MPI_ERRORS_RETURN);
+  MPI_Comm_size (shared->node, &members);
+  if (members == 1 || !shared_agree (shared, shared_has_room ((guint64) members * bytes)))
+    return;
+  const gboolean ok = MPI_Win_allocate_shared ((MPI_Aint) bytes, sizeof (float), MPI_INFO_NULL,
+                                               shared->node, &shared->own, &shared->window)
+                      == MPI_SUCCESS;
+  if (!shared_agree (shared, ok))
+    return;
+  MPI_Win_lock_all (MPI_MODE_NOCHECK, shared->window);
+  shared->bases = g_new0 (const float *, (gsize) size);
+  for (int i = 0; i < size; i++)
+    if (spec->nodes[i] == spec->nodes[rank]) {
+      MPI_Aint its_bytes;
+      int unit;
+      MPI_Win_shared_query (shared->window, member++, &its_bytes, &unit, &shared->bases[i]);
+    }
+}
+
+/* Whether @other's buffers are read where they lie. */
+static gboolean
+reduce_reads (const TdReduce *reduce, int other)
+{
+  return reduce->shared.bases && reduce->shared.bases[other];
+}
+
+/* ── Life ── */
+
+static gsize
+reduce_buffer_floats (const TdReduce *reduce)
+{
+  return reduce->segment_slices * reduce->spec.slice_floats;
+}
+
+/* @lie: where they lie, one after the other; NULL: they are made. */
+static void
+reduce_add_buffers (TdReduce *reduce, GQueue *queue, guint n, float *lie)
+{
   for (guint i = 0; i < n; i++) {
-    float *buffer = g_malloc (bytes);
-    g_ptr_array_add (reduce->memory, buffer);
+    float *buffer = lie ? lie + i * reduce_buffer_floats (reduce)
+                        : g_malloc (reduce_buffer_floats (reduce) * sizeof (float));
+    if (!lie)
+      g_ptr_array_add (reduce->memory, buffer);
     g_queue_push_tail (queue, buffer);
   }
+  reduce->n_buffers += n;
 }
 
 static guint
@@ -147,6 +234,7 @@ td_reduce_new (const TdReduceSpec *spec)
   int size;
 
   reduce->spec = *spec;
+  reduce->shared = (Shared) { .node = MPI_COMM_NULL, .window = MPI_WIN_NULL };
   MPI_Comm_rank (spec->row, &reduce->rank);
   MPI_Comm_size (spec->row, &size);
   reduce->size = size;
@@ -168,11 +256,17 @@ td_reduce_new (const TdReduceSpec *spec)
   reduce->memory = g_ptr_array_new_with_free_func (g_free);
   g_mutex_init (&reduce->lock);
   g_cond_init (&reduce->changed);
-  reduce_add_buffers (reduce, &reduce->own, MIN (own, reduce->n_segments));
+  const guint n_own = MIN (own, reduce->n_segments);
+  if (size > 1 && !spec->chain)
+    shared_open (&reduce->shared, spec, reduce->rank, size,
+                 n_own * reduce_buffer_floats (reduce) * sizeof (float));
+  reduce_add_buffers (reduce, &reduce->own, n_own,
+                      reduce->shared.bases ? reduce->shared.own : NULL);
   reduce_add_buffers (reduce, &reduce->others,
                       spec->chain ? chain_segments (reduce)
                       : size > 1  ? MIN (OTHER_SEGMENTS, reduce->n_segments)
-                                  : 0);
+                                  : 0,
+                      NULL);
   return reduce;
 }
 
@@ -183,6 +277,7 @@ td_reduce_free (TdReduce *reduce)
   g_queue_clear (&reduce->others);
   g_queue_clear (&reduce->sums);
   g_ptr_array_unref (reduce->memory);
+  shared_close (&reduce->shared);
   g_free ((int *) reduce->spec.nodes);
   g_free (reduce->segments);
   g_mutex_clear (&reduce->lock);
@@ -193,8 +288,7 @@ td_reduce_free (TdReduce *reduce)
 guint64
 td_reduce_bytes (const TdReduce *reduce)
 {
-  return (guint64) reduce->memory->len * reduce->segment_slices * reduce->spec.slice_floats
-         * sizeof (float);
+  return (guint64) reduce->n_buffers * reduce_buffer_floats (reduce) * sizeof (float);
 }
 
 /* Under the lock. */
@@ -317,36 +411,77 @@ segment_floats (const TdReduce *reduce, const Segment *segment)
   return (int) (segment->count * reduce->spec.slice_floats);
 }
 
+static int
+segment_tag (const TdReduce *reduce, const Segment *segment)
+{
+  return (int) ((guint) (segment - reduce->segments) % 32768);
+}
+
 /* As slices may have more than 2^31 bytes in a segment of one, the count is in floats. */
 static gboolean
 segment_receive (TdReduce *reduce, Segment *segment, int from, GError **error)
 {
-  const int tag = (int) ((guint) (segment - reduce->segments) % 32768);
-
   segment->receiving = TRUE;
   return td_mpi_check (MPI_Irecv (segment->other, segment_floats (reduce, segment), MPI_FLOAT, from,
-                                  tag, reduce->spec.row, &segment->receive),
+                                  segment_tag (reduce, segment), reduce->spec.row,
+                                  &segment->receive),
                        error);
 }
 
 static gboolean
 segment_send (TdReduce *reduce, Segment *segment, int to, GError **error)
 {
-  const int tag = (int) ((guint) (segment - reduce->segments) % 32768);
-
   segment->sending = TRUE;
   return td_mpi_check (MPI_Isend (segment->mine, segment_floats (reduce, segment), MPI_FLOAT, to,
-                                  tag, reduce->spec.row, &segment->send),
+                                  segment_tag (reduce, segment), reduce->spec.row, &segment->send),
                        error);
 }
 
-static void
-segment_add (TdReduce *reduce, Segment *segment)
+/* Within a node a rank only says where a segment lies. Its buffer is free once the other rank has
+   read it, and has said so. */
+static gboolean
+segment_show (TdReduce *reduce, Segment *segment, int to, GError **error)
 {
-  td_host_add (segment->mine, segment->other, (gsize) segment_floats (reduce, segment));
+  const int tag = segment_tag (reduce, segment);
+
+  segment->sending = TRUE;
+  segment->place
+      = (int) ((gsize) (segment->mine - reduce->shared.own) / reduce_buffer_floats (reduce));
+  MPI_Win_sync (reduce->shared.window);
+  return td_mpi_check (MPI_Irecv (NULL, 0, MPI_INT, to, tag, reduce->spec.row, &segment->receive),
+                       error)
+         && td_mpi_check (
+             MPI_Isend (&segment->place, 1, MPI_INT, to, tag, reduce->spec.row, &segment->send),
+             error);
 }
 
-/* Posts what comes next for the segment; under the lock. *@busy: something is under way. */
+static gboolean
+segment_look (TdReduce *reduce, Segment *segment, int at, GError **error)
+{
+  segment->receiving = TRUE;
+  return td_mpi_check (MPI_Irecv (&segment->place, 1, MPI_INT, at, segment_tag (reduce, segment),
+                                  reduce->spec.row, &segment->receive),
+                       error);
+}
+
+/* Adds the next child's part, and gives back its memory. */
+static gboolean
+segment_add (TdReduce *reduce, Segment *segment, GError **error)
+{
+  const float *part = segment->shown ? segment->shown : segment->other;
+
+  td_host_add (segment->mine, part, (gsize) segment_floats (reduce, segment));
+  if (!segment->shown)
+    return TRUE;
+  g_autofree int *children = g_new (int, reduce->size);
+  reduce_children (reduce, (guint) (segment - reduce->segments), children);
+  /* The child waits for it already, so that this does not. */
+  return td_mpi_check (MPI_Send (NULL, 0, MPI_INT, children[segment->added],
+                                 segment_tag (reduce, segment), reduce->spec.row),
+                       error);
+}
+
+/* Posts what comes next for the segment; under the lock. */
 static gboolean
 segment_start (TdReduce *reduce, Segment *segment, GError **error)
 {
@@ -356,15 +491,22 @@ segment_start (TdReduce *reduce, Segment *segment, GError **error)
   const guint n = reduce_children (reduce, k, children);
   const gboolean whole = segment->filled == segment->count;
 
-  if (segment->added < n && !segment->other && !g_queue_is_empty (&reduce->others)) {
-    segment->other = g_queue_pop_head (&reduce->others);
-    if (!segment_receive (reduce, segment, children[segment->added], error))
-      return FALSE;
+  if (segment->added < n && !segment->other && !segment->shown && !segment->receiving) {
+    const int child = children[segment->added];
+    if (reduce_reads (reduce, child)) {
+      if (!segment_look (reduce, segment, child, error))
+        return FALSE;
+    } else if (!g_queue_is_empty (&reduce->others)) {
+      segment->other = g_queue_pop_head (&reduce->others);
+      if (!segment_receive (reduce, segment, child, error))
+        return FALSE;
+    }
   }
   if (!whole || segment->added < n || segment->sending || segment->summed)
     return TRUE;
   if (parent >= 0)
-    return segment_send (reduce, segment, parent, error);
+    return (reduce_reads (reduce, parent) ? segment_show : segment_send) (reduce, segment, parent,
+                                                                          error);
   segment->summed = TRUE;
   g_queue_push_tail (&reduce->sums, GUINT_TO_POINTER (k));
   reduce_changed (reduce);
@@ -385,46 +527,71 @@ chain_receive (TdReduce *reduce, GError **error)
   return TRUE;
 }
 
+/* What a rank's request brought; called without the lock. */
+static void
+segment_came (TdReduce *reduce, Segment *segment)
+{
+  g_mutex_lock (&reduce->lock);
+  if (segment->receiving) {
+    reduce->received_bytes += (guint64) segment_floats (reduce, segment) * sizeof (float);
+    if (!segment->other) { /* tree, of this node */
+      g_autofree int *children = g_new (int, reduce->size);
+      reduce_children (reduce, (guint) (segment - reduce->segments), children);
+      MPI_Win_sync (reduce->shared.window);
+      segment->shown = reduce->shared.bases[children[segment->added]]
+                       + (gsize) segment->place * reduce_buffer_floats (reduce);
+    }
+  }
+  segment->receiving = FALSE;
+  reduce_changed (reduce);
+  g_mutex_unlock (&reduce->lock);
+}
+
+static void
+segment_let_go (TdReduce *reduce, Segment *segment)
+{
+  g_mutex_lock (&reduce->lock);
+  g_queue_push_tail (&reduce->own, g_steal_pointer (&segment->mine));
+  segment->over = TRUE;
+  reduce_changed (reduce);
+  g_mutex_unlock (&reduce->lock);
+}
+
 /* What has come or gone; called without the lock. */
 static gboolean
 segment_test (TdReduce *reduce, Segment *segment, gboolean *moved, GError **error)
 {
-  int done = 0;
+  MPI_Request *requests[] = { &segment->receive, &segment->send };
 
-  if (segment->receive != MPI_REQUEST_NULL) {
-    if (!td_mpi_check (MPI_Test (&segment->receive, &done, MPI_STATUS_IGNORE), error))
+  for (guint i = 0; i < G_N_ELEMENTS (requests); i++) {
+    int done = 0;
+    if (*requests[i] == MPI_REQUEST_NULL)
+      continue;
+    if (!td_mpi_check (MPI_Test (requests[i], &done, MPI_STATUS_IGNORE), error))
       return FALSE;
-    if (done) {
-      reduce->received_bytes += (guint64) segment_floats (reduce, segment) * sizeof (float);
-      g_mutex_lock (&reduce->lock);
-      segment->receiving = FALSE;
-      reduce_changed (reduce);
-      g_mutex_unlock (&reduce->lock);
-      *moved = TRUE;
-    }
-  }
-  if (segment->send != MPI_REQUEST_NULL) {
-    if (!td_mpi_check (MPI_Test (&segment->send, &done, MPI_STATUS_IGNORE), error))
-      return FALSE;
-    if (done) {
-      g_mutex_lock (&reduce->lock);
-      g_queue_push_tail (&reduce->own, g_steal_pointer (&segment->mine));
-      segment->over = TRUE;
-      reduce_changed (reduce);
-      g_mutex_unlock (&reduce->lock);
-      *moved = TRUE;
-    }
+    if (!done)
+      continue;
+    *moved = TRUE;
+    if (i == 0)
+      segment_came (reduce, segment);
+    /* What was sent has gone; what was shown has been read, too. */
+    if (segment->sending && segment->receive == MPI_REQUEST_NULL
+        && segment->send == MPI_REQUEST_NULL)
+      segment_let_go (reduce, segment);
   }
   g_mutex_lock (&reduce->lock);
-  const gboolean add = !reduce->spec.chain && segment->other && !segment->receiving
-                       && segment->filled == segment->count;
+  const gboolean add = !reduce->spec.chain && (segment->other || segment->shown)
+                       && !segment->receiving && segment->filled == segment->count;
   g_mutex_unlock (&reduce->lock);
   if (!add)
     return TRUE;
-  segment_add (reduce, segment);
+  if (!segment_add (reduce, segment, error))
+    return FALSE;
   g_mutex_lock (&reduce->lock);
   segment->added++;
-  g_queue_push_tail (&reduce->others, g_steal_pointer (&segment->other));
+  segment->shown = NULL;
+  if (segment->other)
+    g_queue_push_tail (&reduce->others, g_steal_pointer (&segment->other));
   g_mutex_unlock (&reduce->lock);
   return *moved = TRUE;
 }
@@ -438,7 +605,7 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
 
   while (ok && first < reduce->n_segments) {
     /* More than these cannot be in memory. */
-    const guint end = MIN (reduce->n_segments, first + reduce->memory->len + 2);
+    const guint end = MIN (reduce->n_segments, first + reduce->n_buffers + 2);
     const gint64 start = g_get_monotonic_time ();
     gboolean moved = FALSE;
 

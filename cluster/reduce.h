@@ -16,8 +16,9 @@
  * As a chain: each rank goes on from the sums of the one before it, and the last has the result.
  * Its views were added in their order, as a single process adds them.
  *
- * All goes by MPI_Isend and MPI_Irecv of host memory. Open MPI has no non-blocking reduction of
- * device memory (ompi#12045), so that none is used.
+ * Of a tree, ranks of one node have their segments in memory that they share, and only tell each
+ * other where. All else goes by MPI_Isend and MPI_Irecv of host memory. Open MPI has no
+ * non-blocking reduction of device memory (ompi#12045), so that none is used.
  */
 typedef struct TdReduce TdReduce;
 
@@ -31,6 +32,7 @@ typedef struct {
   guint64 memory;     /* bytes for all segments in flight; a few segments are taken in any case */
 } TdReduceSpec;
 
+/* All ranks of the row make one, and free it, at the same time. */
 TdReduce *td_reduce_new (const TdReduceSpec *spec);
 void td_reduce_free (TdReduce *reduce);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdReduce, td_reduce_free)

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sub-volumes that four ranks add up: each sum once, whatever ranks share a node, as a tree and as
+   a chain. mpirun starts it four times; the first rank reports. */
+#include <mpi.h>
+#include <stdio.h>
+
+#include "cluster/reduce.h"
+
+#define RANKS 4
+#define FLOATS 33
+#define MOST_SLICES 29
+
+static int rank;
+
+typedef struct {
+  const char *name;
+  int nodes[RANKS];
+  gboolean chain;
+  guint n_slices;
+  guint64 memory;
+  int slow; /* a rank that is late with each slice; -1: none */
+} Row;
+
+static const Row rows[] = {
+  { "/reduce/one-node", { 0, 0, 0, 0 }, FALSE, MOST_SLICES, 1 << 20, -1 },
+  { "/reduce/two-nodes", { 0, 0, 1, 1 }, FALSE, MOST_SLICES, 1 << 20, 2 },
+  { "/reduce/in-turns", { 0, 1, 0, 1 }, FALSE, 13, 0, 0 },
+  { "/reduce/uneven", { 0, 0, 0, 1 }, FALSE, 17, 1 << 12, 3 },
+  { "/reduce/apart", { 0, 1, 2, 3 }, FALSE, MOST_SLICES, 1 << 12, 1 },
+  { "/reduce/few-slices", { 0, 0, 1, 1 }, FALSE, 2, 1 << 20, -1 },
+  { "/reduce/chain", { 0, 0, 1, 1 }, TRUE, MOST_SLICES, 1 << 12, 1 },
+};
+
+/* Whole numbers, so that sums are exact. */
+static float
+part_of (int of, guint slice, guint i)
+{
+  return (float) ((of + 1) * 1000 + (int) (slice * 37 + i * i % 11));
+}
+
+typedef struct {
+  const Row *row;
+  TdReduce *reduce;
+  guint sums[MOST_SLICES]; /* how often this rank had one */
+} Adding;
+
+static gpointer
+reduce_put_all (gpointer data)
+{
+  const Adding *adding = data;
+  const Row *row = adding->row;
+  g_autoptr (GError) error = NULL;
+  float slices[3 * FLOATS];
+
+  /* As an engine's pieces: some slices each. */
+  for (guint first = 0, n; first < row->n_slices; first += n) {
+    n = MIN (1 + first % 3, row->n_slices - first);
+    for (guint i = 0; i < n * FLOATS; i++)
+      slices[i] = part_of (rank, first + i / FLOATS, i % FLOATS);
+    if (row->chain && rank > 0) {
+      float before[3 * FLOATS];
+      td_reduce_begin (adding->reduce, first, n, before, NULL, &error);
+      g_assert_no_error (error);
+      for (guint i = 0; i < n * FLOATS; i++)
+        slices[i] += before[i];
+    }
+    if (rank == row->slow)
+      g_usleep (3000);
+    td_reduce_put (adding->reduce, first, n, slices, NULL, &error);
+    g_assert_no_error (error);
+  }
+  return NULL;
+}
+
+static gpointer
+reduce_take_all (gpointer data)
+{
+  Adding *adding = data;
+  TdReduceSum sum;
+
+  while (td_reduce_next (adding->reduce, &sum, NULL)) {
+    for (guint i = 0; i < sum.count * FLOATS; i++) {
+      float right = 0;
+      for (int of = 0; of < RANKS; of++)
+        right += part_of (of, sum.first + i / FLOATS, i % FLOATS);
+      g_assert_cmpfloat (sum.slices[i], ==, right);
+    }
+    for (guint i = 0; i < sum.count; i++) {
+      g_assert_true (td_reduce_has (adding->reduce, sum.first + i));
+      adding->sums[sum.first + i]++;
+    }
+    td_reduce_written (adding->reduce, &sum);
+  }
+  return NULL;
+}
+
+static void
+test_row (gconstpointer data)
+{
+  const Row *row = data;
+  const TdReduceSpec spec = { .row = MPI_COMM_WORLD,
+                              .nodes = row->nodes,
+                              .chain = row->chain,
+                              .n_slices = row->n_slices,
+                              .slice_floats = FLOATS,
+                              .chain_slices = 3,
+                              .memory = row->memory };
+  g_autoptr (TdReduce) reduce = td_reduce_new (&spec);
+  Adding adding = { .row = row, .reduce = reduce };
+  GThread *put = g_thread_new ("put", reduce_put_all, &adding);
+  GThread *take = g_thread_new ("take", reduce_take_all, &adding);
+  g_autoptr (GError) error = NULL;
+  guint all[MOST_SLICES];
+
+  td_reduce_run (reduce, NULL, &error);
+  g_assert_no_error (error);
+  g_thread_join (put);
+  g_thread_join (take);
+  MPI_Allreduce (adding.sums, all, MOST_SLICES, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
+  for (guint i = 0; i < row->n_slices; i++)
+    g_assert_cmpuint (all[i], ==, 1);
+}
+
+int
+main (int argc, char **argv)
+{
+  int provided, ranks, status;
+
+  MPI_Init_thread (&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  MPI_Comm_rank (MPI_COMM_WORLD, &rank);
+  MPI_Comm_size (MPI_COMM_WORLD, &ranks);
+  if (rank > 0 && !freopen ("/dev/null", "w", stdout))
+    return 1;
+  g_assert_cmpint (ranks, ==, RANKS);
+  g_test_init (&argc, &argv, NULL);
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    g_test_add_data_func (rows[i].name, &rows[i], test_row);
+  status = g_test_run ();
+  MPI_Finalize ();
+  return status;
+}
