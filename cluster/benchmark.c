@@ -356,42 +356,55 @@ benchmark_fit_link (Benchmark *benchmark)
     benchmark->machine.link = td_line_through (samples, n);
 }
 
-/* Fits two numbers so that the predicted times of the whole jobs are least wrong. One is the part
-   of the shorter stages that the longest one does not hide. The other is the time until the
-   pipeline runs. */
+/* Of the mode *slab*: there ranks wait for each other once, at the end. */
+static gboolean
+timed_is_slab (const Timed *timed)
+{
+  return timed->way->mode == TD_CLUSTER_SLAB;
+}
+
+/* Larger views take longer until the first kernel runs. */
+static void
+benchmark_fit_start (Benchmark *benchmark)
+{
+  TdLineSample samples[MOST_SAMPLES];
+  guint n = 0;
+
+  for (guint i = 0; i < benchmark->n_timed; i++)
+    if (timed_is_slab (&benchmark->timed[i]))
+      samples[n++] = (TdLineSample) { benchmark->timed[i].problem.n_columns,
+                                      benchmark->timed[i].took.start };
+  const TdModelCost start = td_line_through (samples, n);
+  benchmark->machine.start_s = start.c;
+  benchmark->machine.widening_s = start.m;
+}
+
+/* Fits the part of the shorter stages that the longest one does not hide: the predicted times of
+   whole jobs are least wrong with it. */
 static void
 benchmark_fit_overlap (Benchmark *benchmark)
 {
   TdModelMachine *machine = &benchmark->machine;
-  double best = INFINITY, best_overlap = 0, best_start = 0;
-  double over[MOST_SAMPLES];
+  double best = INFINITY, best_overlap = 0;
 
   for (double overlap = 0; overlap <= 1.001; overlap += 0.05) {
     double wrong = 0;
     machine->overlap = overlap;
-    for (guint pass = 0; pass < 2; pass++) {
-      if (pass == 0)
-        machine->start_s = 0;
-      wrong = 0;
-      for (guint i = 0; i < benchmark->n_timed; i++) {
-        const Timed *timed = &benchmark->timed[i];
-        TdModelTimes times;
-        td_model_predict (machine, &timed->problem, timed->way->mode, timed->rows, timed->columns,
-                          &times);
-        over[i] = timed->took.all - times.total;
-        wrong += fabs (over[i]) / timed->took.all;
-      }
-      if (pass == 0)
-        machine->start_s = MAX (0, td_line_median (over, benchmark->n_timed));
+    for (guint i = 0; i < benchmark->n_timed; i++) {
+      const Timed *timed = &benchmark->timed[i];
+      TdModelTimes times;
+      if (!timed_is_slab (timed))
+        continue;
+      td_model_predict (machine, &timed->problem, timed->way->mode, timed->rows, timed->columns,
+                        &times);
+      wrong += fabs (timed->took.all - times.total) / timed->took.all;
     }
     if (wrong < best) {
       best = wrong;
       best_overlap = overlap;
-      best_start = machine->start_s;
     }
   }
   machine->overlap = best_overlap;
-  machine->start_s = best_start;
 }
 
 /* A job has a process of its own, in which nothing of its size was done yet. Transforms are
@@ -442,6 +455,7 @@ benchmark_fit (Benchmark *benchmark)
     benchmark_network (benchmark);
   else
     benchmark_fit_stage (benchmark, &gather, NULL);
+  benchmark_fit_start (benchmark);
   benchmark_fit_overlap (benchmark);
   benchmark_add_first_start (benchmark);
 }

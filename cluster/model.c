@@ -35,6 +35,7 @@ static const struct {
   { "column", G_STRUCT_OFFSET (TdModelMachine, column) },
   { "overlap", G_STRUCT_OFFSET (TdModelMachine, overlap) },
   { "start", G_STRUCT_OFFSET (TdModelMachine, start_s) },
+  { "widening", G_STRUCT_OFFSET (TdModelMachine, widening_s) },
   { "queue", G_STRUCT_OFFSET (TdModelMachine, queue_s) },
   { "shared", G_STRUCT_OFFSET (TdModelMachine, shared) },
   { "apart", G_STRUCT_OFFSET (TdModelMachine, apart) },
@@ -440,6 +441,12 @@ model_waiting_part (const TdModelProblem *problem, guint columns)
   return waits ? 1 - 1.0 / group.parts : 0;
 }
 
+static double
+model_start (const TdModelMachine *machine, const TdModelProblem *problem)
+{
+  return machine->start_s + machine->widening_s * problem->n_columns;
+}
+
 void
 td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, TdClusterMode mode,
                   guint rows, guint columns, TdModelTimes *times)
@@ -455,7 +462,7 @@ td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, 
     times->compute
         = waiting * MAX (times->load, MAX (times->filter, times->gather))
           + model_overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
-          + machine->start_s;
+          + model_start (machine, problem);
     /* A sub-volume is one slab, which is fetched once all views are in it. */
     const double after
         = machine->apart > 0 ? times->download + times->reduce + times->store : model_after (times);
@@ -470,7 +477,7 @@ td_model_predict (const TdModelMachine *machine, const TdModelProblem *problem, 
                            { "download", times->download }, { "reduce", times->reduce },
                            { "store", times->store } };
   times->compute = model_overlapped (stages, G_N_ELEMENTS (stages), machine->overlap, &times->bound)
-                   + machine->start_s;
+                   + model_start (machine, problem);
   times->fill = model_fill (times, slabs_of (problem, rows));
   times->total = times->compute + times->fill + machine->queue_s;
 }
@@ -481,7 +488,7 @@ td_model_units (const TdModelMachine *machine, const TdModelProblem *problem, Td
 {
   TdModelMachine one = *machine;
 
-  one.column = one.overlap = one.start_s = one.queue_s = 0;
+  one.column = one.overlap = one.start_s = one.widening_s = one.queue_s = 0;
   for (guint i = 0; i < G_N_ELEMENTS (model_costs); i++)
     *(TdModelCost *) ((char *) &one + model_costs[i].offset) = (TdModelCost) { 0, 1 };
   td_model_predict (&one, problem, mode, rows, columns, units);

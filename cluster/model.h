@@ -31,7 +31,8 @@ typedef struct {
   TdModelCost store;  /* a byte to one file, by all ranks together (BW_store) */
   TdModelCost stack;  /* a byte to a file for each slice; m = 0: as store */
   double overlap;     /* of the stages before the longest one, the part that is not hidden */
-  double start_s;     /* until the pipeline runs: threads, buffers, the first batch */
+  double start_s;     /* until the pipeline runs: threads, buffers, the first batch; */
+  double widening_s;  /* and what each column of the detector adds to that */
   double queue_s;     /* the scheduler's wait */
   /* Not 0: devices are the processors that read, filter and exchange, too. Then threads wait for
      each other's turns, and of the stages only the back-projection can be predicted. */

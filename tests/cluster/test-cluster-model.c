@@ -168,6 +168,13 @@ test_sense (void)
   g_assert_true (td_model_machine_parse (&machine, "queue:600", &error));
   td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 8, 1, &after);
   g_assert_cmpfloat (after.total, >, 600);
+  for (TdClusterMode mode = TD_CLUSTER_SLAB; mode <= TD_CLUSTER_IFDK; mode++) {
+    g_assert_true (td_model_machine_parse (&machine, "start:0", &error));
+    td_model_predict (&machine, &problem, mode, 4, 2, &before);
+    g_assert_true (td_model_machine_parse (&machine, "start:0.5 widening:0.001", &error));
+    td_model_predict (&machine, &problem, mode, 4, 2, &after);
+    g_assert_cmpfloat_with_epsilon (after.total - before.total, 0.5 + 2.048, 1e-9);
+  }
 }
 
 static void
@@ -204,11 +211,12 @@ test_machine_words (void)
   g_autoptr (GError) error = NULL;
 
   g_assert_true (td_model_machine_parse (
-      &machine, "abci nodes:3 load:0.125+3G update:0.0625+7.5G reduce:2e9", &error));
+      &machine, "abci nodes:3 load:0.125+3G update:0.0625+7.5G reduce:2e9 widening:0.25", &error));
   g_autofree char *words = td_model_machine_words (&machine);
   g_assert_true (td_model_machine_parse (&again, words, &error));
   g_assert_cmpuint (again.nodes, ==, 3);
   g_assert_cmpuint (again.ranks, ==, machine.ranks);
+  g_assert_cmpfloat (again.widening_s, ==, 0.25);
   g_assert_cmpfloat (again.load.c, ==, 0.125);
   g_assert_cmpfloat_with_epsilon (again.load.m * 3e9, 1, 1e-5);
   g_assert_cmpfloat (again.update.c, ==, 0.0625);
@@ -415,7 +423,7 @@ test_units (void)
                                  &one.group, &one.link,   &one.reduce, &one.store,   &one.stack };
   for (guint i = 0; i < G_N_ELEMENTS (costs); i++)
     *costs[i] = (TdModelCost) { 0, 1 };
-  one.column = one.overlap = one.start_s = one.queue_s = 0;
+  one.column = one.overlap = one.start_s = one.widening_s = one.queue_s = 0;
   for (guint mode = 0; mode < 2; mode++) {
     const TdClusterMode kind = mode ? TD_CLUSTER_IFDK : TD_CLUSTER_SLAB;
     TdModelTimes units, times;
