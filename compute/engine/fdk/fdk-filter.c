@@ -140,7 +140,8 @@ open_stage (Stage *stage, guint row, guint step, GError **error)
   const TdRowSource source
       = { stage->device, fdk->scan, NULL, recipe->steps, recipe->n_steps, input->task.n_views };
 
-  stage->queue = td_queue_new (stage->device, error);
+  /* Before the back-projection, which waits for what is filtered. */
+  stage->queue = td_queue_new_urgent (stage->device, error);
   if (!stage->queue)
     return FALSE;
   if (!td_scan_facts (fdk->scan)->filtered) {
