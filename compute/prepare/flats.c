@@ -131,33 +131,46 @@ typedef enum { FLATS_SOUND, FLATS_NONE, FLATS_BRIGHT } Odd;
 #define LEAST_USUAL 0.5
 #define ODD_VIEWS 4u
 
+/* One in so many of a frame's samples, at either end, counts no further out than the others go. A
+   few absurd ones then say nothing of the frame. */
+#define TAIL 32
+
 /* Of a kind's frames every @step th, over some rows amid the detector. */
 typedef struct {
   TdFrameKind kind;
   guint n_frames, step;
-  double *levels; /* the mean of each; NaN: nothing finite */
+  double *levels; /* the winsorized mean of each; NaN: nothing finite */
   double most;    /* of all samples, and … */
   guint64 n_most, n_samples;
+  guint64 bits; /* that are set in any of them, as integers */
 } Levels;
 
+/* The order of @samples is lost. */
 static void
-flats_add_levels (Levels *levels, guint frame, const float *samples, gsize n)
+flats_add_levels (Levels *levels, guint frame, float *samples, gsize n)
 {
   double sum = 0;
   gsize finite = 0;
 
   for (gsize i = 0; i < n; i++)
     if (isfinite (samples[i])) {
-      const double value = samples[i];
-      sum += value;
-      finite++;
+      const double value = samples[finite++] = samples[i];
       if (value > levels->most)
         levels->n_most = 0;
       levels->most = MAX (levels->most, value);
       levels->n_most += value == levels->most;
+      levels->bits |= (guint64) CLAMP (fabs (value), 0, 1e18);
     }
   levels->n_samples += finite;
-  levels->levels[frame] = finite > 0 ? sum / finite : NAN;
+  levels->levels[frame] = NAN;
+  if (finite == 0)
+    return;
+  const gsize tail = MIN ((finite + TAIL - 1) / TAIL, (finite - 1) / 2);
+  const float low = td_float_at_rank (samples, finite, tail);
+  const float high = td_float_at_rank (samples, finite, finite - 1 - tail);
+  for (gsize i = 0; i < finite; i++)
+    sum += CLAMP (samples[i], low, high);
+  levels->levels[frame] = sum / finite;
 }
 
 static gboolean
@@ -217,19 +230,21 @@ flats_find_usual (TdScan *scan, const Levels *flats, double dark, double *light,
   return TRUE;
 }
 
-/* Cameras of 8 and more bits count up to a power of two less one. Samples there are saturated: if
-   there are many, they are no single hot pixels. */
+/* Cameras of 8 and more bits count up to a power of two less one. Where they store their counts in
+   the upper bits, that is in steps of a power of two. Samples there are saturated: if there are
+   many, they are no single hot pixels. */
 static void
 flats_find_top (TdFlats *flats, const Levels *levels)
 {
   const TdSampleType type = td_scan_facts (flats->scan)->sample_type;
+  const double step = (double) (levels->bits & -levels->bits);
   int exponent;
 
   if (levels->n_samples == 0 || type == TD_SAMPLE_FLOAT32 || type == TD_SAMPLE_FLOAT64
-      || !(levels->most >= 255))
+      || !(levels->most >= 255 * step))
     return;
   /* As a float 2^32 - 1 is 2^32 already. */
-  const double next = levels->most < 1 << 24 ? levels->most + 1 : levels->most;
+  const double next = levels->most < 1 << 24 ? levels->most + step : levels->most;
   if (frexp (next, &exponent) != 0.5)
     return;
   flats->top = levels->most;

@@ -381,9 +381,53 @@ test_bright_flat (void)
   }
 }
 
-/* Samples at the top of what the camera counts are told of, and single hot pixels are not. */
+/* One absurd sample makes no frame odd: the frame serves, and its pixel is dead. */
+static TdFrameKind absurd_kind;
+static float absurd_value;
+
+static void
+spoil_one_sample (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns,
+                  guint count, float *frames)
+{
+  for (guint f = 0; f < count && kind == absurd_kind && row0 <= 1; f++)
+    if (first + f == 1)
+      frames[(gsize) (f * n_rows + 1 - row0) * n_columns + 20] = absurd_value;
+}
+
+static void
+test_absurd_sample (void)
+{
+  static const struct {
+    TdFrameKind kind;
+    float value;
+  } cases[] = { { TD_FRAME_DARK, 1e30f },
+                { TD_FRAME_DARK, -1e30f },
+                { TD_FRAME_FLAT, 1e30f },
+                { TD_FRAME_FLAT, -1e30f } };
+  g_autoptr (TdScan) inner = phantom_scan (32, 3, 40);
+  Counting counting = { .spoil = spoil_one_sample };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    absurd_kind = cases[i].kind;
+    absurd_value = cases[i].value;
+    recipe_init (&recipe, "host", 16);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "flat-field:drift=none", NULL));
+    reconstruct (scan, &recipe, &volume);
+    const TdPreparationCounts *counts = &volume.result.counts;
+    g_assert_cmpuint (counts->odd.n_flats + counts->odd.n_bright + counts->odd.n_darks, ==, 0);
+    td_test_volume_clear (&volume);
+    td_engine_trim (engine);
+  }
+}
+
+/* Samples at the top of what the camera counts are told of, and single hot pixels are not. Cameras
+   of fewer bits may store their counts in the upper ones. */
 static guint saturated;
-static float saturated_at;
+static float saturated_at, saturated_step;
 
 static void
 spoil_saturated (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns,
@@ -392,21 +436,31 @@ spoil_saturated (TdFrameKind kind, guint first, guint row0, guint n_rows, guint 
   const gsize n = (gsize) count * n_rows * n_columns;
 
   for (gsize i = 0; i < n && kind == TD_FRAME_FLAT; i++)
-    frames[i] = i % n_columns < saturated ? saturated_at : MIN (frames[i], saturated_at - 200);
+    frames[i]
+        = i % n_columns < saturated
+              ? saturated_at
+              : floorf (MIN (frames[i], saturated_at - 200) / saturated_step) * saturated_step;
 }
 
 static void
 test_saturated_flats (void)
 {
   static const struct {
-    float at;
+    float at, step;
     guint columns;
     const char *says;
-  } cases[] = { { 65535, 5, "2.5 % of the flats' samples are 65535" },
-                { 4095, 2, "1 % of the flats' samples are 4095" },
-                { 65535, 1, "0.5 % of the flats' samples are 65535" },
-                { 65535, 0, NULL },
-                { 65534, 5, NULL } };
+  } cases[] = { { 65535, 1, 5, "2.5 % of the flats' samples are 65535" },
+                { 4095, 1, 2, "1 % of the flats' samples are 4095" },
+                { 65535, 1, 1, "0.5 % of the flats' samples are 65535" },
+                { 65520, 16, 5, "2.5 % of the flats' samples are 65520" }, /* 12 bits */
+                { 65532, 4, 5, "2.5 % of the flats' samples are 65532" },  /* 14 */
+                { 65472, 64, 2, "1 % of the flats' samples are 65472" },   /* 10 */
+                { 65520, 1, 5, NULL },
+                { 65520, 16, 0, NULL },
+                { 65504, 16, 5, NULL },
+                { 49152, 16384, 5, NULL }, /* no camera has two bits */
+                { 65535, 1, 0, NULL },
+                { 65534, 1, 5, NULL } };
   g_autoptr (TdScan) inner = phantom_scan (199, 3, 20);
   Counting counting = { .spoil = spoil_saturated };
 
@@ -417,6 +471,7 @@ test_saturated_flats (void)
 
     saturated = cases[i].columns;
     saturated_at = cases[i].at;
+    saturated_step = cases[i].step;
     recipe_init (&recipe, "host", 99);
     reconstruct (scan, &recipe, &volume);
     const char *notes = volume.notes;
@@ -507,6 +562,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/volume-reads-once", test_volume_reads_once);
   g_test_add_func ("/engine/bad-samples/odd-flats", test_odd_flats);
   g_test_add_func ("/engine/bad-samples/bright-flat", test_bright_flat);
+  g_test_add_func ("/engine/bad-samples/absurd-sample", test_absurd_sample);
   g_test_add_func ("/engine/bad-samples/saturated-flats", test_saturated_flats);
   g_test_add_func ("/engine/bad-samples/lost-row", test_lost_row);
   g_test_add_data_func ("/engine/bad-samples/host", "host", test_bad_samples);
