@@ -696,6 +696,7 @@ take_centre (TdScan *scan, hid_t detector, gboolean half_known)
         scan,
         scan->flip_columns
             ? N_ ("The file's own estimate of the centre of rotation (%s, %g, %p) is column %.2f "
+  return system || versioned;
                   "of the frames as they are stored.")
             : N_ ("The file's own estimate of the centre of rotation (%s, %g, %p) is column %.2f."),
         names[i], value,
@@ -709,15 +710,15 @@ take_centre (TdScan *scan, hid_t detector, gboolean half_known)
 /* ── Mirrored frames ── */
 
 /* The detector's horizontal and vertical axis among x, y and z. They are those of NeXus (McStas) or
-   of the ESRF, which files of nxtomo before its version 2 have without saying so. */
-static void
+   of the ESRF, which files of nxtomo before its version 2 have without saying so. FALSE: the file
+   says nothing of it, and NeXus was taken. */
+static gboolean
 detector_axes (hid_t entry, guint *across, guint *up)
 {
   g_autofree char *system = td_h5_attribute_string (entry, "NeXus_Coordinate_System");
   double version = 2;
-  const gboolean esrf
-      = system ? g_ascii_strcasecmp (system, "ESRF") == 0
-               : td_h5_attribute_numbers (entry, "version", &version, 1) && version < 2;
+  const gboolean versioned = td_h5_attribute_numbers (entry, "version", &version, 1);
+  const gboolean esrf = system ? g_ascii_strcasecmp (system, "ESRF") == 0 : version < 2;
 
   *across = esrf ? 1 : 0;
   *up = esrf ? 2 : 1;
@@ -836,6 +837,7 @@ frames_range (const TdScan *scan, const TdH5Source *source, hid_t dataset, TdFra
               double range[2])
 {
   const guint n = kind == TD_FRAME_PROJECTION ? scan->facts.n_views : scan->facts.n_flats;
+  const gboolean known = detector_axes (entry, &axes[0], &axes[1]);
   g_autofree double *values = NULL;
   gsize n_values = 0;
 
@@ -876,7 +878,8 @@ check_motion (TdScan *scan, const TdH5Source *source, hid_t entry, GError **erro
     const double pixel_mm = i == 0 ? geometry->pixel_width_mm : geometry->pixel_height_mm;
     if (!(pixel_mm > 0) || !(moved_mm > pixel_mm))
       continue;
-    if (i == 1 && unit && moved_mm > pixel_mm * scan->facts.n_rows / 2) {
+    /* Where no axes are stated, z may be the axis: nobody moves that far along the beam. */
+    if ((i == 1 || (i == 2 && !known)) && unit && moved_mm > pixel_mm * scan->facts.n_rows / 2) {
       td_set_error (error, TD_ERROR_UNSUPPORTED,
                     "“%s”: the sample moved by %.4g mm (%.0f rows) along the axis while it turned "
                     "(%s): helical scans cannot be reconstructed; open a scan whose sample stays "

@@ -456,6 +456,7 @@ test_measured_otherwise (void)
     double first, step, flats; /* of the frames */
     const char *said;          /* NULL: nothing */
     gboolean good;
+    const char *system; /* of coordinates; NULL: not stated */
   } cases[] = {
     { "sample", "y_translation", "mm", 5, 0, 90, NULL, TRUE },
     { "sample", "y_translation", "um", 5, 0.5, 90, NULL, TRUE },
@@ -463,7 +464,11 @@ test_measured_otherwise (void)
     { "sample", "y_translation", "um", 5, -4, 90, "helical", FALSE },
     { "sample", "y_translation", NULL, 0, 3e-6, 0, "(3 pixels)", TRUE },
     { "sample", "x_translation", "mm", 5, 0.1, 0, "(100 pixels)", TRUE },
-    { "sample", "z_translation", "mm", 5, 0.1, 0, "(100 pixels)", TRUE },
+    { "sample", "x_translation", "mm", 5, 0.1, 0, "(100 pixels)", TRUE, "ESRF" },
+    { "sample", "z_translation", "um", 5, 2, 0, "(2 pixels)", TRUE },
+    { "sample", "z_translation", "mm", 5, 0.1, 0, "helical", FALSE },
+    { "sample", "z_translation", "mm", 5, 0.1, 0, "helical", FALSE, "ESRF" },
+    { "sample", "z_translation", "mm", 5, 0.1, 0, "(100 pixels)", TRUE, "McStas" },
     { "instrument/detector", "count_time", "s", 0.5, 0, 0.5, NULL, TRUE },
     { "instrument/detector", "count_time", "s", 0.5, 0, 0.25, "count_time", TRUE },
     { "instrument/detector", "count_time", "s", 0.5, 0, 1, "count_time", TRUE },
@@ -497,6 +502,8 @@ test_measured_otherwise (void)
       if (i < G_N_ELEMENTS (cases)) {
         g_auto (TdH5Id) group = td_h5_find (entry, cases[i].group, NULL);
 
+        g_assert_true (!cases[i].system
+                       || td_h5_set_string (entry, "NeXus_Coordinate_System", cases[i].system));
         for (guint frame = 0; frame < VIEWS + 4; frame++)
           values[frame]
               = keys[frame] == 0 ? cases[i].first + cases[i].step * frame : cases[i].flats;
