@@ -122,13 +122,16 @@ add_all (TdScan **scan, const char *path, hid_t file, const Place *place,
          const TdScanOptions *options, GError **error)
 {
   hid_t datasets[3] = { -1, -1, -1 };
+  const gboolean others[3]
+      = { [TD_FRAME_FLAT] = options->flats != NULL, [TD_FRAME_DARK] = options->darks != NULL };
   gboolean good = TRUE;
   TdH5Source *source;
 
   for (guint kind = 0; kind < 3 && good; kind++) {
     g_autofree char *member = path_in (place, place->layout->names[kind]);
 
-    good = open_member (file, path, member, &datasets[kind], error);
+    good = open_member (file, path, member, &datasets[kind], others[kind] ? NULL : error)
+           || others[kind];
   }
   *scan = td_h5_scan_new (
       path, options->sinograms || (good && is_by_rows (datasets[0], datasets[1])), &source);
@@ -136,7 +139,7 @@ add_all (TdScan **scan, const char *path, hid_t file, const Place *place,
     g_autofree char *member = path_in (place, place->layout->names[kind]);
     g_autofree char *label = td_h5_label (path, member);
 
-    if (good)
+    if (good && !others[kind])
       good = td_h5_scan_add (*scan, source, kind, datasets[kind], label, options, error);
     else if (datasets[kind] >= 0)
       td_h5_close (datasets[kind]);
@@ -191,26 +194,76 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
                                (const guint[]) { facts->n_views, facts->n_rows });
 }
 
+/* What a camera's pixel becomes at the sample. */
+static double
+scan_dxchange_camera_scale (TdScan *scan, hid_t file, double camera_mm)
+{
+  double binned = 1, times = 1;
+  const gboolean magnified
+      = td_h5_number (file, "/measurement/instrument/detection_system/objective/magnification",
+                      &times)
+        && times > 0;
+
+  if (!td_h5_number (file, "/measurement/instrument/detector/binning_x", &binned) || !(binned > 1))
+    binned = 1;
+  const double scale = binned / (magnified ? times : 1);
+  if (magnified)
+    td_scan_note (scan,
+                  "The camera's pixels are %g mm wide, binned by %g, and its objective magnifies "
+                  "%g times: pixels of %g mm were taken ({pixel-mm}).",
+                  camera_mm, binned, times, camera_mm * scale);
+  else
+    td_scan_note (scan,
+                  "The camera's pixels are %g mm wide, binned by %g, and no magnification is "
+                  "stated: pixels of %g mm were taken ({pixel-mm}).",
+                  camera_mm, binned, camera_mm * scale);
+  return scale;
+}
+
+/* At the sample: as it is stated, else by the camera's. */
+static void
+scan_dxchange_take_pixels (TdScan *scan, hid_t file)
+{
+  static const struct {
+    const char *width, *height; /* NULL: the same */
+    double otherwise_mm;        /* a number without a unit; 0: by its size */
+    gboolean camera;
+  } sizes[] = {
+    { "/measurement/instrument/detection_system/objective/resolution", NULL, 1e-3, FALSE },
+    { "/measurement/instrument/detector/actual_pixel_size_x",
+      "/measurement/instrument/detector/actual_pixel_size_y", 0, FALSE },
+    { "/measurement/instrument/detector/pixel_size", NULL, 1, FALSE },
+    { "/measurement/instrument/detector/pixel_size_x",
+      "/measurement/instrument/detector/pixel_size_y", 0, TRUE },
+  };
+  TdGeometry *geometry = &scan->facts.geometry;
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    const double width = td_h5_pixel_mm (scan, file, sizes[i].width, sizes[i].otherwise_mm);
+
+    if (!(width > 0))
+      continue;
+    const double height
+        = sizes[i].height ? td_h5_pixel_mm (scan, file, sizes[i].height, sizes[i].otherwise_mm) : 0;
+    const double scale = sizes[i].camera ? scan_dxchange_camera_scale (scan, file, width) : 1;
+    geometry->pixel_width_mm = width * scale;
+    geometry->pixel_height_mm = (height > 0 ? height : width) * scale;
+    return;
+  }
+}
+
 static void
 scan_dxchange_take_details (TdScan *scan, hid_t file)
 {
-  static const char *const pixels[] = {
-    "/measurement/instrument/detection_system/objective/resolution", /* at the sample */
-    "/measurement/instrument/detector/pixel_size",
-  };
   static const char *const distances[] = {
     "/measurement/instrument/detector_motor_stack/setup/camera_distance",
     "/measurement/instrument/camera_motor_stack/setup/camera_distance",
     "/measurement/instrument/detector/distance",
   };
   TdScanFacts *facts = &scan->facts;
-  double pixel = 0;
   g_autofree char *title = td_h5_string (file, "/measurement/sample/name");
 
-  for (guint i = 0; i < G_N_ELEMENTS (pixels) && !(pixel > 0); i++)
-    pixel = td_h5_length_mm (file, pixels[i], i == 0 ? 1e-3 : 1);
-  if (pixel > 0 && isfinite (pixel))
-    facts->geometry.pixel_width_mm = facts->geometry.pixel_height_mm = pixel;
+  scan_dxchange_take_pixels (scan, file);
   for (guint i = 0; i < G_N_ELEMENTS (distances) && !(facts->propagation_mm > 0); i++)
     facts->propagation_mm = td_h5_length_mm (file, distances[i], 1);
   facts->energy_kev = td_h5_energy_kev (file, "/measurement/instrument/monochromator/energy");

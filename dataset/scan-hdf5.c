@@ -98,6 +98,15 @@ keep_present (TdScan *scan, TdH5Source *source, TdFrameKind kind, const char *la
   return n;
 }
 
+/* No frames, or frames without pixels. */
+static gboolean
+scan_hdf5_is_empty (hid_t dataset)
+{
+  g_auto (TdH5Id) space = H5Dget_space (dataset);
+
+  return space >= 0 && H5Sget_simple_extent_npoints (space) == 0;
+}
+
 gboolean
 td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
                 const char *label, const TdScanOptions *options, GError **error)
@@ -110,6 +119,14 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
     return TRUE;
   if (facts->sinogram_order)
     flags |= TD_H5_FRAMES_BY_ROWS;
+  if (kind != TD_FRAME_PROJECTION && scan_hdf5_is_empty (dataset)) {
+    td_scan_note (scan,
+                  kind == TD_FRAME_FLAT ? N_ ("%s is empty: the scan has no flats ({flats:PATH}).")
+                                        : N_ ("%s is empty: the scan has no darks ({darks:PATH})."),
+                  label);
+    td_h5_close (dataset);
+    return TRUE;
+  }
   frames = td_h5_frames_new (dataset, label, flags, error);
   source->frames[kind] = frames;
   if (!frames)
@@ -122,10 +139,15 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
   }
   if (td_h5_frames_columns (frames) != facts->n_columns
       || td_h5_frames_rows (frames) != facts->n_rows)
-    return td_set_error (error, TD_ERROR_BAD_FILE,
-                         "%s has frames of %u × %u pixels, but the projections have %u × %u", label,
-                         td_h5_frames_columns (frames), td_h5_frames_rows (frames),
-                         facts->n_columns, facts->n_rows);
+    return td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        kind == TD_FRAME_FLAT
+            ? N_ ("%s has frames of %u × %u pixels, but the projections have %u × %u: give the "
+                  "flats that belong to this scan ({flats:PATH})")
+            : N_ ("%s has frames of %u × %u pixels, but the projections have %u × %u: give the "
+                  "darks that belong to this scan ({darks:PATH})"),
+        label, td_h5_frames_columns (frames), td_h5_frames_rows (frames), facts->n_columns,
+        facts->n_rows);
   scan_hdf5_add_sources (scan, frames);
   *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks)
       = keep_present (scan, source, kind, label);
@@ -146,6 +168,37 @@ char *
 td_h5_label (const char *file, const char *path)
 {
   return g_strdup_printf ("“%s”: the data set “%s”", file, path);
+}
+
+/* Sizes of metres, then of millimetres, end here; those of micrometres begin. */
+#define MOST_METRES 5e-4
+#define MOST_MILLIMETRES 0.5
+
+double
+td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double otherwise)
+{
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  g_autofree char *units = dataset >= 0 ? td_h5_units (dataset) : NULL;
+  const double unit = dataset >= 0 ? td_h5_length_unit (dataset, otherwise) : 0;
+  double value = 0;
+
+  if (dataset < 0 || !td_h5_number (location, path, &value) || !(value > 0)
+      || !isfinite (value * 1e3))
+    return 0;
+  if (unit > 0)
+    return value * unit;
+  if (units) {
+    td_scan_note (
+        scan, "The unit “%.20s” of %s is not known: the pixel's size is not either ({pixel-mm}).",
+        units, path);
+    return 0;
+  }
+  td_scan_note (scan,
+                value < MOST_METRES        ? N_ ("%s has no unit; metres were taken.")
+                : value < MOST_MILLIMETRES ? N_ ("%s has no unit; millimetres were taken.")
+                                           : N_ ("%s has no unit; micrometres were taken."),
+                path);
+  return value * (value < MOST_METRES ? 1e3 : value < MOST_MILLIMETRES ? 1 : 1e-3);
 }
 
 double

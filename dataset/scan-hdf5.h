@@ -31,6 +31,10 @@ void td_h5_scan_take_size (TdScan *scan, TdH5Frames *frames);
 /* “FILE”: /path, for messages. */
 char *td_h5_label (const char *file, const char *path);
 
+/* The size of a pixel in mm by its units attribute. Without one a number counts @otherwise mm, or
+   if that is 0 what pixels are of that size, with a note. 0: absent or, with a note, unknown. */
+double td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double otherwise);
+
 /* From the lowest of @n values to the highest. */
 double td_h5_extent (const double *values, gsize n);
 /* @n angles in radians by the data set's unit, checked against those that come with the scan's

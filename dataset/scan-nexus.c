@@ -594,39 +594,14 @@ scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, cons
   return TRUE;
 }
 
-/* Metres where NeXus files state no unit, unless that would be a pixel as large as a detector. */
-static double
-pixel_mm (TdScan *scan, hid_t detector, const char *name)
-{
-  g_auto (TdH5Id) dataset = td_h5_find_dataset (detector, name, NULL);
-  g_autofree char *units = dataset >= 0 ? td_h5_units (dataset) : NULL;
-  double value = 0;
-
-  if (dataset < 0 || !td_h5_number (detector, name, &value))
-    return 0;
-  if (units) {
-    const double length = td_h5_length_mm (detector, name, 1);
-    if (value > 0 && length == 0)
-      td_scan_note (
-          scan, "The unit “%.20s” of %s is not known: the pixel's size is not either ({pixel-mm}).",
-          units, name);
-    return length;
-  }
-  td_scan_note (scan,
-                value < 5e-4 ? N_ ("%s has no unit; metres were taken.")
-                             : N_ ("%s has no unit; millimetres were taken."),
-                name);
-  return value < 5e-4 ? value * 1e3 : value;
-}
-
 static void
 take_pixel_size (TdScan *scan, hid_t detector, hid_t entry)
 {
   TdGeometry *geometry = &scan->facts.geometry;
   double sample = td_h5_length_mm (entry, "sample/x_pixel_size", 1e3);
 
-  geometry->pixel_width_mm = pixel_mm (scan, detector, "x_pixel_size");
-  geometry->pixel_height_mm = pixel_mm (scan, detector, "y_pixel_size");
+  geometry->pixel_width_mm = td_h5_pixel_mm (scan, detector, "x_pixel_size", 0);
+  geometry->pixel_height_mm = td_h5_pixel_mm (scan, detector, "y_pixel_size", 0);
   if (sample > 0 && isfinite (sample)
       && fabs (sample - geometry->pixel_width_mm) > 1e-6 * geometry->pixel_width_mm) {
     td_scan_note (scan,
@@ -696,7 +671,6 @@ take_centre (TdScan *scan, hid_t detector, gboolean half_known)
         scan,
         scan->flip_columns
             ? N_ ("The file's own estimate of the centre of rotation (%s, %g, %p) is column %.2f "
-  return system || versioned;
                   "of the frames as they are stored.")
             : N_ ("The file's own estimate of the centre of rotation (%s, %g, %p) is column %.2f."),
         names[i], value,
@@ -722,6 +696,7 @@ detector_axes (hid_t entry, guint *across, guint *up)
 
   *across = esrf ? 1 : 0;
   *up = esrf ? 2 : 1;
+  return system || versioned;
 }
 
 /* Which of x, y and z @rotation turns about; -1: none of them. */
@@ -837,7 +812,6 @@ frames_range (const TdScan *scan, const TdH5Source *source, hid_t dataset, TdFra
               double range[2])
 {
   const guint n = kind == TD_FRAME_PROJECTION ? scan->facts.n_views : scan->facts.n_flats;
-  const gboolean known = detector_axes (entry, &axes[0], &axes[1]);
   g_autofree double *values = NULL;
   gsize n_values = 0;
 
@@ -863,9 +837,9 @@ check_motion (TdScan *scan, const TdH5Source *source, hid_t entry, GError **erro
       = { "sample/x_translation", "sample/y_translation", "sample/z_translation" };
   const TdGeometry *geometry = &scan->facts.geometry;
   guint axes[3]; /* across, along the rotation axis and along the beam */
+  const gboolean known = detector_axes (entry, &axes[0], &axes[1]);
 
-  detector_axes (entry, &axes[0], &axes[1]);
-  axes[2] = 3 - axes[0] - axes[1]; /* files that state no axes may mean another one by it */
+  axes[2] = 3 - axes[0] - axes[1];
   for (guint i = 0; i < G_N_ELEMENTS (axes); i++) {
     const char *name = names[axes[i]];
     g_auto (TdH5Id) dataset = td_h5_find_dataset (entry, name, NULL);

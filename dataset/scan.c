@@ -172,12 +172,13 @@ td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const char *path
 {
   if (size[0] == facts->n_columns && size[1] == facts->n_rows)
     return TRUE;
-  return td_set_error (
-      error, TD_ERROR_BAD_FILE,
-      "“%s” has %u × %u pixels, but the projections have %u × %u: give the %p that belong "
-      "to this scan",
-      path, size[0], size[1], facts->n_columns, facts->n_rows,
-      td_message_new_plain (kind == TD_FRAME_FLAT ? N_ ("flats") : N_ ("darks")));
+  return td_set_error (error, TD_ERROR_BAD_FILE,
+                       kind == TD_FRAME_FLAT
+                           ? N_ ("“%s” has %u × %u pixels, but the projections have %u × %u: give "
+                                 "the flats that belong to this scan ({flats:PATH})")
+                           : N_ ("“%s” has %u × %u pixels, but the projections have %u × %u: give "
+                                 "the darks that belong to this scan ({darks:PATH})"),
+                       path, size[0], size[1], facts->n_columns, facts->n_rows);
 }
 
 gboolean

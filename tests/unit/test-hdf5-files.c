@@ -79,6 +79,147 @@ test_dxchange_step (void)
                                   1e-12);
 }
 
+/* A number at a path of groups, which are made where they are not there. */
+static void
+add_number (hid_t file, const char *path, double value, const char *units)
+{
+  g_auto (GStrv) names = g_strsplit (path, "/", -1);
+  const guint n = g_strv_length (names);
+  g_auto (TdH5Id) own = -1;
+
+  for (guint i = 0; i + 1 < n; i++) {
+    const hid_t parent = own < 0 ? file : own;
+    const hid_t child = H5Lexists (parent, names[i], H5P_DEFAULT) > 0
+                            ? H5Gopen2 (parent, names[i], H5P_DEFAULT)
+                            : add_group (parent, names[i]);
+    if (own >= 0)
+      td_h5_close (own);
+    own = child;
+  }
+  g_assert_true (td_h5_add_doubles (own, names[n - 1], &value, 0, units));
+}
+
+/* The size of a pixel, wherever files of the definition and of beamlines put it. */
+static void
+test_dxchange_pixels (void)
+{
+#define DETECTOR "measurement/instrument/detector/"
+#define OBJECTIVE "measurement/instrument/detection_system/objective/"
+  static const struct {
+    struct {
+      const char *path;
+      double value;
+      const char *units;
+    } numbers[4];
+    double width, height; /* mm */
+    const char *said;     /* NULL: nothing */
+  } cases[] = {
+    { { { OBJECTIVE "resolution", 0.65, NULL } }, 0.65e-3, 0.65e-3, NULL },
+    { { { OBJECTIVE "resolution", 650, "nm" } }, 0.65e-3, 0.65e-3, NULL },
+    { { { DETECTOR "pixel_size", 0.0065, NULL } }, 6.5e-3, 6.5e-3, NULL },
+    { { { DETECTOR "pixel_size", 6.5, "microns" } }, 6.5e-3, 6.5e-3, NULL },
+    { { { DETECTOR "actual_pixel_size_x", 1.2e-6, NULL } }, 1.2e-3, 1.2e-3, "metres were taken" },
+    { { { DETECTOR "actual_pixel_size_x", 1.2, NULL } }, 1.2e-3, 1.2e-3, "micrometres were" },
+    { { { DETECTOR "actual_pixel_size_x", 0.0012, NULL } }, 1.2e-3, 1.2e-3, "millimetres were" },
+    { { { DETECTOR "actual_pixel_size_x", 1.2, "micrometers" },
+        { DETECTOR "actual_pixel_size_y", 2.4, "um" },
+        { DETECTOR "pixel_size_x", 6.5, "um" } },
+      1.2e-3,
+      2.4e-3,
+      NULL },
+    { { { DETECTOR "pixel_size_x", 6.5, "um" },
+        { DETECTOR "pixel_size_y", 13, "um" },
+        { DETECTOR "binning_x", 2, NULL },
+        { OBJECTIVE "magnification", 10, NULL } },
+      1.3e-3,
+      2.6e-3,
+      "binned by 2, and its objective magnifies 10 times: pixels of 0.0013 mm" },
+    { { { DETECTOR "pixel_size_x", 6.5, "um" } }, 6.5e-3, 6.5e-3, "no magnification is stated" },
+    { { { DETECTOR "pixel_size_x", 6.5, "furlongs" } }, 0, 0, "“furlongs”" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    hid_t file = td_h5_create_sized (path, 0);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+
+      add_frames (exchange, "data", 0, VIEWS, FALSE, 0);
+      for (guint k = 0; k < 4 && cases[i].numbers[k].path; k++)
+        add_number (file, cases[i].numbers[k].path, cases[i].numbers[k].value,
+                    cases[i].numbers[k].units);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, &(TdScanOptions) { .angles = "0:180" });
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_test_message ("%u: %g × %g mm; %s", i, facts->geometry.pixel_width_mm,
+                    facts->geometry.pixel_height_mm, notes);
+    g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_width_mm, cases[i].width, 1e-12);
+    g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_height_mm, cases[i].height, 1e-12);
+    g_assert_true (cases[i].said ? strstr (notes, cases[i].said) != NULL : !strstr (notes, "ixel"));
+  }
+#undef DETECTOR
+#undef OBJECTIVE
+}
+
+/* Flats and darks without frames are as good as none. Those of another size are refused with what
+   to do, and that serves. */
+static void
+test_dxchange_companions (void)
+{
+  static const char *const names[] = { "data_white", "data_dark" };
+
+  for (guint i = 0; i < 4; i++) {
+    const guint kind = i / 2, n = i % 2 ? 2 : 0;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autofree char *others = test_folder_file (folder, "others.h5");
+    const TdScanOptions options = { .angles = "0:180" };
+    TdScanOptions stated = options;
+    g_autoptr (GError) error = NULL;
+    hid_t file = td_h5_create_sized (others, 0);
+
+    *(kind ? &stated.darks : &stated.flats) = others;
+    add_frames (file, "frames", 50, 3, FALSE, 0);
+    g_assert_true (td_h5_finish (file));
+    file = td_h5_create_sized (path, 0);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+      const hsize_t shape[3] = { n, ROWS, COLUMNS - 1 };
+      g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+      g_auto (TdH5Id) set = H5Dcreate2 (exchange, names[kind], H5T_STD_U16LE, space, H5P_DEFAULT,
+                                        H5P_DEFAULT, H5P_DEFAULT);
+
+      const guint16 values[2 * ROWS * COLUMNS] = { 1 };
+
+      g_assert_cmpint (H5Dwrite (set, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), >=,
+                       0);
+      add_frames (exchange, "data", 0, VIEWS, FALSE, 0);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+    if (n) {
+      g_assert_null (scan);
+      test_assert_sentence (error, names[kind]);
+      g_assert_nonnull (strstr (error->message, kind ? "(--darks" : "(--flats"));
+    } else {
+      g_assert_no_error (error);
+      g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+      g_assert_nonnull (strstr (notes, names[kind]));
+      g_assert_nonnull (strstr (notes, kind ? "the scan has no darks" : "the scan has no flats"));
+      g_assert_cmpuint (td_scan_facts (scan)->n_flats + td_scan_facts (scan)->n_darks, ==, 0);
+    }
+    g_autoptr (TdScan) mended = open_scan (path, &stated);
+    g_assert_cmpuint (kind ? td_scan_facts (mended)->n_darks : td_scan_facts (mended)->n_flats, ==,
+                      3);
+    check_frame (mended, kind ? TD_FRAME_DARK : TD_FRAME_FLAT, 2, 52);
+  }
+}
+
 /* Flats of another size, and flats that the user names. */
 static void
 test_companions (void)
@@ -432,6 +573,8 @@ main (int argc, char **argv)
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_dxchange);
   }
   g_test_add_func ("/hdf5/dxchange/step", test_dxchange_step);
+  g_test_add_func ("/hdf5/dxchange/pixels", test_dxchange_pixels);
+  g_test_add_func ("/hdf5/dxchange/companions", test_dxchange_companions);
   g_test_add_func ("/hdf5/companions", test_companions);
   g_test_add_func ("/hdf5/companion-scans", test_companion_scans);
   g_test_add_func ("/hdf5/other-files", test_other_files);
