@@ -13,6 +13,7 @@
 #include "text-file.h"
 
 #define MAX_TEXT_BYTES ((gsize) 256 << 20)
+#define REPLACED "\xef\xbf\xbd" /* what was not UTF-8 */
 
 typedef struct {
   double degrees;
@@ -182,8 +183,59 @@ unit_of_heading (const char *line)
   return 0;
 }
 
+/* Commas between digits, which may be meant as decimal ones. */
+typedef struct {
+  guint n_lines,
+      n_pairs;     /* of angles; of these, two numbers with a comma between and nothing else */
+  gsize digits;    /* of the second number in all pairs; 0: they differ */
+  char *line;      /* the first line that has such a comma; NULL: none */
+  gboolean points; /* decimals have points somewhere */
+} Commas;
+
+static void
+commas_clear (Commas *commas)
+{
+  g_free (commas->line);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Commas, commas_clear)
+
 static gboolean
-parse_text (const char *path, char *text, GArray *entries, GError **error)
+has_between_digits (const char *text, char mark)
+{
+  for (const char *at = text; (at = strchr (at, mark)); at++)
+    if (at > text && g_ascii_isdigit (at[-1]) && g_ascii_isdigit (at[1]))
+      return TRUE;
+  return FALSE;
+}
+
+static void
+commas_look (Commas *commas, const char *line)
+{
+  static const char digits[] = "0123456789";
+  const char *first = line + strspn (line, "+-");
+  const char *second = first + strspn (first, digits);
+  const gsize n = *second == ',' ? strspn (second + 1, digits) : 0;
+
+  commas->n_lines++;
+  commas->points |= has_between_digits (line, '.');
+  if (!commas->line && has_between_digits (line, ','))
+    commas->line = g_strchomp (g_strdup (line));
+  if (second == first || n == 0 || second[1 + n + strspn (second + 1 + n, " \t\r")] != '\0')
+    return;
+  commas->digits = commas->n_pairs++ == 0 || commas->digits == n ? n : 0;
+}
+
+static gboolean
+commas_refuse (const Commas *commas, const char *path, GError **error)
+{
+  return td_set_error (error, TD_ERROR_BAD_FILE,
+                       "“%s”: the comma in “%.40s” stands between two numbers: write decimals with "
+                       "a point, such as 12.5, and put a space between columns",
+                       path, commas->line);
+}
+
+static gboolean
+parse_text (const char *path, char *text, GArray *entries, Commas *commas, GError **error)
 {
   const gsize mark = g_str_has_prefix (text, "\xef\xbb\xbf") ? 3 : 0; /* as Windows begins a text */
   g_auto (GStrv) lines = g_strsplit (text + mark, "\n", -1);
@@ -198,19 +250,25 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
 
     if (comment && entries->len == 0 && unit == 0)
       unit = unit_of_heading (lines[i]);
+    g_autofree char *line = comment ? NULL : g_strdup (lines[i]);
     words = comment ? NULL : angles_split_words (lines[i], &n);
     if (comment || n == 0)
       continue;
     heading
         = entries->len == 0 && n_lines == 0 && is_word (words[0]) && (n == 1 || is_word (words[1]));
-    if (heading)
+    if (heading) {
       unit = unit > 0 ? unit : unit_of_heading (lines[i]);
-    else if (!angles_parse_line (words, n, entries)) {
+      continue;
+    }
+    commas_look (commas, line);
+    if (!angles_parse_line (words, n, entries)) {
+      if (commas->line && !commas->points)
+        return commas_refuse (commas, path, error);
       return td_set_error (error, TD_ERROR_BAD_FILE,
                            "“%s”: line %u holds “%.40s”, which is not an angle", path, i + 1,
                            words[0]);
-    } else
-      n_lines++;
+    }
+    n_lines++;
   }
   drop_counting_column (entries, n_lines);
   for (guint i = 0; i < entries->len; i++) {
@@ -226,23 +284,23 @@ parse_text (const char *path, char *text, GArray *entries, GError **error)
 }
 
 static GArray *
-load_entries (const char *path, GError **error)
+load_entries (const char *path, Commas *commas, GError **error)
 {
   g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (Entry));
   g_autofree char *text = NULL;
-  gsize length;
 
   g_array_set_clear_func (entries, entry_clear);
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
     return td_set_error_null (
         error, TD_ERROR_NOT_FOUND,
         "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
-  text = td_file_load (path, MAX_TEXT_BYTES, &length, error);
+  text = td_text_load (path, MAX_TEXT_BYTES, error);
   if (!text)
     return NULL;
-  if (strlen (text) != length || !g_utf8_validate (text, length, NULL))
-    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” is no text file of angles", path);
-  if (!parse_text (path, text, entries, error))
+  if (strstr (text, REPLACED))
+    return td_set_error_null (error, TD_ERROR_BAD_FILE,
+                              "“%s” is no text file: save it as plain text (UTF-8)", path);
+  if (!parse_text (path, text, entries, commas, error))
     return NULL;
   if (entries->len == 0)
     return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” holds no angles", path);
@@ -368,6 +426,7 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
 {
   const guint n_views = n[0];
   g_autoptr (GArray) entries = NULL;
+  g_auto (Commas) commas = { 0 };
   g_autoptr (GError) local = NULL;
   double first, last, *angles;
 
@@ -382,9 +441,14 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
         "a sinogram, state it ({sinograms}), else open all projections",
         spec, scan_path);
   }
-  entries = load_entries (spec, error);
+  entries = load_entries (spec, &commas, error);
   if (!entries)
     return NULL;
+  /* Lines that count the views as whole numbers of as many digits could be either. */
+  if (commas.n_pairs == n_views && commas.n_lines == n_views && commas.digits > 0) {
+    commas_refuse (&commas, spec, error);
+    return NULL;
+  }
   angles = take_by_name (entries, spec, names, n_views, &local);
   if (local) {
     g_propagate_error (error, g_steal_pointer (&local));
@@ -396,7 +460,9 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
     angles = take_by_number (entries, names, n_views, note);
   if (!angles && entries->len != n[1])
     angles = take_between_rests (entries, n_views, note);
-  if (!angles && (n_views == 1 || entries->len == n[1]))
+  if (!angles && commas.line && !commas.points)
+    commas_refuse (&commas, spec, error);
+  else if (!angles && (n_views == 1 || entries->len == n[1]))
     td_scan_refuse_views (error, spec, entries->len, N_ ("angles"), scan_path, n);
   else if (!angles)
     td_set_error (

@@ -65,15 +65,31 @@ td_file_load (const char *path, gsize max_bytes, gsize *length, GError **error)
   return bytes;
 }
 
+/* Of a text in UTF-16 that begins with its mark, as Windows writes it, the same in UTF-8; of any
+   other, @bytes. NULL: it has no characters for its bytes. */
+static char *
+text_file_decode (char *bytes, gsize *length)
+{
+  g_autofree char *own = bytes;
+  const gboolean little = *length >= 2 && memcmp (own, "\xff\xfe", 2) == 0;
+
+  if (!little && (*length < 2 || memcmp (own, "\xfe\xff", 2) != 0))
+    return g_steal_pointer (&own);
+  return g_convert (own + 2, (gssize) *length - 2, "UTF-8", little ? "UTF-16LE" : "UTF-16BE", NULL,
+                    length, NULL);
+}
+
 char *
 td_text_load (const char *path, gsize max_bytes, GError **error)
 {
   gsize length;
-  g_autofree char *text = td_file_load (path, max_bytes, &length, error);
+  char *bytes = td_file_load (path, max_bytes, &length, error);
 
-  if (!text)
+  if (!bytes)
     return NULL;
-  if (strlen (text) != length)
-    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” is no text file", path);
+  g_autofree char *text = text_file_decode (bytes, &length);
+  if (!text || strlen (text) != length)
+    return td_set_error_null (error, TD_ERROR_BAD_FILE,
+                              "“%s” is no text file: save it as plain text (UTF-8)", path);
   return g_utf8_make_valid (text, (gssize) length);
 }

@@ -599,6 +599,15 @@ static const Angles angle_files[] = {
     { 0, 10, 20, 30 } },
   { "by-number", "0\n10\n20\n30\n40\n50\n", { 4, 5, 7, 9 }, { 0, 10, 30, 50 } },
   { "rests", "5\n5\n5\n6\n7\n8.001\n8\n8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8.001 } },
+  { "counted-commas", "0,5\n1,16\n2,7\n3,8\n", { 0, 1, 2, 3 }, { 5, 16, 7, 8 } },
+  { "two-a-line", "0,10\n20,30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
+  { "decimal-commas", "0,00\r\n0,50\r\n1,00\r\n1,50\r\n", { 0, 1, 2, 3 }, { 0 } },
+  { "decimal-commas-counting", "0,0\n1,0\n2,0\n3,0\n", { 0, 1, 2, 3 }, { 0 } },
+  { "decimal-commas-short", "-0,25\n0\n0,25\n0,5\n", { 0, 1, 2, 3 }, { 0 } },
+  { "decimal-commas-named",
+    "a_0.tif\t0,5\na_1.tif\t1,5\na_2.tif\t2,5\na_3.tif\t3,5\n",
+    { 0, 1, 2, 3 },
+    { 0 } },
   { "too-few", "0\n1\n2\n", { 0, 1, 2, 3 }, { 0 } },
   { "too-many", "0\n1\n2\n3\n4\n", { 0, 1, 2, 3 }, { 0 } },
   { "words", "0\n1\nthree\n4\n", { 0, 1, 2, 3 }, { 0 } },
@@ -631,12 +640,53 @@ test_angle_file (gconstpointer data)
     test_assert_sentence (error, "my_angles.txt");
     if (strstr (case_->text, "\nten\n"))
       g_assert_nonnull (strstr (error->message, "line 2 holds “ten”, which is not an angle"));
+    g_assert_cmpint (strstr (error->message, "decimals with a point") != NULL, ==,
+                     g_str_has_prefix (case_->name, "decimal-commas"));
     return;
   }
   g_assert_no_error (error);
   for (guint i = 0; i < 4; i++)
     g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[i] * 180 / G_PI,
                                     case_->degrees[i], 1e-9);
+}
+
+/* Texts in UTF-16 are read by their mark. Those without one, and other encodings, are refused with
+   what to do. */
+static void
+test_angle_encodings (void)
+{
+  static const struct {
+    const char *encoding, *mark;
+    gboolean good;
+  } cases[] = { { "UTF-16LE", "\xff\xfe", TRUE },
+                { "UTF-16BE", "\xfe\xff", TRUE },
+                { "UTF-16LE", "", FALSE },
+                { "ISO-8859-1", "", FALSE },
+                { "UTF-8", "", TRUE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "my_angles.txt");
+    g_autoptr (GString) bytes = g_string_new (cases[i].mark);
+    g_autoptr (GError) error = NULL;
+    gsize n;
+
+    for (guint view = 0; view < 4; view++) {
+      g_autofree char *name = g_strdup_printf ("a_%u.tif", view);
+
+      save_frame (folder, name, COLUMNS, ROWS, view);
+    }
+    g_autofree char *text = g_convert ("theta (°)\r\n0\r\n10.5\r\n21\r\n31.5\r\n", -1,
+                                       cases[i].encoding, "UTF-8", NULL, &n, NULL);
+    g_string_append_len (bytes, text, (gssize) n);
+    g_assert_true (g_file_set_contents (path, bytes->str, (gssize) bytes->len, NULL));
+    g_autoptr (TdScan) scan = td_scan_open (folder->path, NULL, NULL, &error);
+    g_assert_cmpint (scan != NULL, ==, cases[i].good);
+    if (scan)
+      g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[3] * 180 / G_PI, 31.5, 1e-9);
+    else
+      g_assert_nonnull (strstr (error->message, "save it as plain text (UTF-8)"));
+  }
 }
 
 /* Which files are scans by themselves, and of which only a person can say so. */
@@ -873,6 +923,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/rows-for-views", test_rows_for_views);
   g_test_add_func ("/scan/lone-described", test_lone_described);
   g_test_add_func ("/scan/alone", test_alone);
+  g_test_add_func ("/scan/angle-encodings", test_angle_encodings);
   g_test_add_func ("/scan/others-companions", test_others_companions);
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
   g_test_add_func ("/scan/late-stack", test_late_stack);
