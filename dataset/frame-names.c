@@ -69,6 +69,18 @@ has_word (const char *name, const char *const *words)
   return FALSE;
 }
 
+/* Octopus and the scanners made for it call flats io000000.tif and darks di000000.tif. Either may
+   be a syllable of another name. */
+static gboolean
+frame_names_is_only (const char *name, const char *word)
+{
+  const gsize length = strlen (word);
+  const char *end = frame_names_stem_end (name);
+
+  return g_str_has_prefix (name, word)
+         && name + length + strspn (name + length, "_-0123456789") == end;
+}
+
 TdNameRole
 td_name_role (const char *name)
 {
@@ -77,9 +89,10 @@ td_name_role (const char *name)
   if (strstr (low, "180deg") || strstr (low, "180_deg") || strcmp (low, "180") == 0
       || g_str_has_prefix (low, "180."))
     return TD_NAME_HALF_TURN;
-  if (has_word (name, flat_words))
+  if (has_word (name, flat_words) || frame_names_is_only (name, "io"))
     return TD_NAME_FLAT;
-  return has_word (name, dark_words) ? TD_NAME_DARK : TD_NAME_PROJECTION;
+  return has_word (name, dark_words) || frame_names_is_only (name, "di") ? TD_NAME_DARK
+                                                                         : TD_NAME_PROJECTION;
 }
 
 TdNameRole

@@ -181,7 +181,9 @@ take_series (TdTiffSet *set, const char *folder, char **names, GError **error)
   for (guint i = 0; i < largest->names->len; i++)
     add_path (set->projections, folder, largest->names->pdata[i]);
   if (total > largest->names->len)
-    tiff_find_note (set, "%u images in %s that are not named %s were left out.",
+    tiff_find_note (set,
+                    "%u images in %s that are not named %s were left out: flats and darks are told "
+                    "by their names, or lie in folders of their own ({flats:PATH}, {darks:PATH}).",
                     total - largest->names->len, folder, largest->pattern);
   return TRUE;
 }

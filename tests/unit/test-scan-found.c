@@ -739,6 +739,12 @@ test_names (void)
   g_assert_cmpint (td_name_role ("IMAT_DarkBefore_01.tif"), ==, TD_NAME_DARK);
   g_assert_cmpint (td_name_role ("darkstone_01.tif"), ==, TD_NAME_PROJECTION);
   g_assert_cmpint (td_name_role ("proj_180deg.tif"), ==, TD_NAME_HALF_TURN);
+  g_assert_cmpint (td_name_role ("io000000.tif"), ==, TD_NAME_FLAT); /* Octopus' */
+  g_assert_cmpint (td_name_role ("di_0001.tif"), ==, TD_NAME_DARK);
+  g_assert_cmpint (td_name_role ("scan_di_01.tif"), ==, TD_NAME_PROJECTION);
+  g_assert_cmpint (td_name_role ("DI_01.tif"), ==, TD_NAME_PROJECTION);
+  g_assert_cmpint (td_name_role ("iota_01.tif"), ==, TD_NAME_PROJECTION);
+  g_assert_cmpint (td_name_role_strict ("io"), ==, TD_NAME_PROJECTION);
   g_assert_cmpint (td_name_role_strict ("Flat_Before"), ==, TD_NAME_FLAT);
   g_assert_cmpint (td_name_role_strict ("refHST0001.tif"), ==, TD_NAME_FLAT);
   g_assert_cmpint (td_name_role_strict ("tomodesk-ui-FF1IZ3"), ==, TD_NAME_PROJECTION);
@@ -917,13 +923,13 @@ main (int argc, char **argv)
 
     g_test_add_data_func (name, &angle_files[i], test_angle_file);
   }
+  g_test_add_func ("/scan/angle-encodings", test_angle_encodings);
   g_test_add_func ("/scan/middle-frame", test_middle_frame);
   g_test_add_func ("/scan/gaps", test_gaps);
   g_test_add_func ("/scan/lone-image", test_lone_image);
   g_test_add_func ("/scan/rows-for-views", test_rows_for_views);
   g_test_add_func ("/scan/lone-described", test_lone_described);
   g_test_add_func ("/scan/alone", test_alone);
-  g_test_add_func ("/scan/angle-encodings", test_angle_encodings);
   g_test_add_func ("/scan/others-companions", test_others_companions);
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
   g_test_add_func ("/scan/late-stack", test_late_stack);
