@@ -160,17 +160,25 @@ prepare_fill_dead (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const in
 
 /* Transmission to -log; what is below floor_value is raised to it, and zero and negative values are
    counted in counters[counter]. Those of each view are in counters[views_at + number], with views
-   as above. */
+   as above. Values above bright_value among the first and last `sides` columns are counted in
+   counters[bright_counter]. */
 TD_KERNEL void
 prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_RESTRICT counters,
                    TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns, int strip,
-                   float floor_value, int counter, int views_at)
+                   float floor_value, float bright_value, int sides, int counter,
+                   int bright_counter, int views_at)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
   size_t at = row_of_view (row, view, n_views, n_columns);
-  int clamped = 0;
+  int clamped = 0, bright = 0;
 
+  for (int column = first; column < td_min (end, sides); column++)
+    bright += data[at + column] > bright_value ? 1 : 0;
+  for (int column = td_max (first, n_columns - sides); column < end; column++)
+    bright += data[at + column] > bright_value ? 1 : 0;
+  if (bright > 0)
+    td_atomic_add_int (&counters[bright_counter], bright);
   for (int column = first; column < end; column++) {
     float value = data[at + column];
     int low = value > 0.0f ? 0 : 1;

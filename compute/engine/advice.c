@@ -164,7 +164,9 @@ advice_look (const float *row, guint n_views, guint n, RowSigns *signs)
   for (gsize i = 0; i < samples; i += stride)
     if (isfinite (row[i]))
       work[m++] = row[i];
-  *signs = (RowSigns) { .scale = MAX (advice_rank (work, m, 0.95), 1e-12) };
+  /* Flats that are too dark bring all of it below 0. */
+  const double high = advice_rank (work, m, 0.95), low = advice_rank (work, m, 0.05);
+  *signs = (RowSigns) { .scale = MAX (MAX (high, (high - low) / 2), 1e-12) };
   advice_columns (row, n_views, n, work, signs);
   advice_edges (row, n_views, n, work, signs);
 }

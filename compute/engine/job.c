@@ -519,6 +519,10 @@ job_note_views (TdJob *job, const TdPreparationCounts *counts)
                  dark);
 }
 
+/* Of the samples at the detector's sides. Where photons are few, noise has up to a third of them so
+   far above the air's mean. */
+#define WORTH_BRIGHT 0.4
+
 /* Of the flats' samples at the top of what a camera counts: fewer are single hot pixels. */
 #define WORTH_SATURATED 0.005
 
@@ -558,6 +562,12 @@ add_count_notes (TdJob *job)
                  "was saturated, and attenuations come out too low. Flats of a shorter exposure "
                  "or a weaker beam are needed.",
                  100 * counts->odd.top_share, counts->odd.top);
+  if (counts->bright_sides > WORTH_BRIGHT * counts->sides)
+    td_job_note (job,
+                 "The detector's sides are brighter than the empty beam by more than a fifth in "
+                 "most views: attenuations come out too low, as if the flats were exposed for "
+                 "less than the projections. {prepare=dose} brings the air beside the sample to "
+                 "the flats'; else give flats of the same exposure and beam ({flats:PATH}).");
   if (counts->odd.n_darks)
     td_job_note (job,
                  "%u of the darks, the first of them dark %u, are nearly as bright as flats, as if "

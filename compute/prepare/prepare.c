@@ -359,10 +359,11 @@ td_slab_views (TdSlab *slab, GError **error)
 }
 
 void
-td_slab_add_logged (TdSlab *slab)
+td_slab_add_logged (TdSlab *slab, guint sides)
 {
   TdPreparation *preparation = slab->state;
 
+  preparation->counts.sides += (guint64) slab->n_rows * slab->n_views * 2 * sides;
   for (guint i = 0; i < slab->n_views; i++)
     preparation->view_logged[td_view_order_at (&slab->views, i)] += slab->n_rows;
 }
@@ -436,6 +437,8 @@ void
 td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts)
 {
   sum->clamped_transmissions += counts->clamped_transmissions;
+  sum->sides += counts->sides;
+  sum->bright_sides += counts->bright_sides;
   sum->bad_values += counts->bad_values;
   sum->dead_pixels += counts->dead_pixels;
   sum->bad_pixels += counts->bad_pixels;
@@ -532,6 +535,7 @@ collect_counters (TdPreparation *preparation, TdQueue *queue, GError **error)
     return FALSE;
   preparation->counts.bad_values += (guint) values[TD_COUNTER_BAD];
   preparation->counts.clamped_transmissions += (guint) values[TD_COUNTER_CLAMPED];
+  preparation->counts.bright_sides += (guint) values[TD_COUNTER_BRIGHT];
   preparation->counts.zingers += (guint) values[TD_COUNTER_ZINGERS];
   preparation->counts.zingers_angle += (guint) values[TD_COUNTER_ZINGERS_ANGLE];
   collect_views_and_rows (preparation, values);

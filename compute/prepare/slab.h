@@ -55,6 +55,7 @@ TdFlats *td_slab_flats (TdSlab *slab);
 typedef enum {
   TD_COUNTER_BAD,
   TD_COUNTER_CLAMPED,
+  TD_COUNTER_BRIGHT,
   TD_COUNTER_ZINGERS,
   TD_COUNTER_ZINGERS_ANGLE,
   TD_COUNTER_COUNT
@@ -69,8 +70,8 @@ typedef enum {
 int td_slab_counters_at (TdSlab *slab, TdCounters which);
 /* float [view][2] of the slab's views: the share of a turn, 0 to 1, and the number in the scan. */
 TdBuffer *td_slab_views (TdSlab *slab, GError **error);
-/* The logarithm was taken of the slab's rows. */
-void td_slab_add_logged (TdSlab *slab);
+/* The logarithm was taken of the slab's rows; @sides: columns at either end that were looked at. */
+void td_slab_add_logged (TdSlab *slab, guint sides);
 /* Detector pixels without a usable flat field, found on the host. */
 void td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels);
 /* Frames that are left out of the averages. */

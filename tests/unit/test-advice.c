@@ -152,10 +152,11 @@ test_last_views (void)
   g_assert_cmpstr (kinds, ==, "drift");
 }
 
-/* A beam stated a tenth too large: air is not at 0. */
+/* A beam stated too large or too small: air is not at 0. */
 static void
 test_background (void)
 {
+  static const double levels[] = { 1.02, 2, 0.98, 0.5, 0.1 };
   TdPhantomScan spec;
   TdRecipe recipe;
 
@@ -163,10 +164,17 @@ test_background (void)
   spec.photons = 2e4;
   spec.profile = 0;
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
-  td_recipe_init (&recipe);
-  td_recipe_step (&recipe, "flat-field")->values[0] = spec.counts * 1.02;
-  g_autofree char *kinds = kinds_of (scan, &recipe);
-  g_assert_cmpstr (kinds, ==, "background");
+  for (guint i = 0; i < G_N_ELEMENTS (levels); i++) {
+    td_recipe_init (&recipe);
+    td_recipe_step (&recipe, "flat-field")->values[0] = spec.counts * levels[i];
+    g_autofree char *kinds = kinds_of (scan, &recipe);
+    g_assert_cmpstr (kinds, ==, "background");
+    /* Of the sample's attenuation, also where all values are below 0. */
+    g_autoptr (GPtrArray) list = td_engine_advise (engine, scan, &recipe, NULL, NULL);
+    const TdAdvice *advice = list->pdata[0];
+    g_autofree char *text = td_message_text (advice->message, NULL);
+    g_assert_null (strstr (text, "e+"));
+  }
 }
 
 /* Columns cut off on both sides. */

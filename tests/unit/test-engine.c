@@ -483,6 +483,56 @@ test_saturated_flats (void)
   }
 }
 
+/* Flats of another exposure than the projections are told where the air comes out too bright. */
+static float exposure;
+
+static void
+spoil_exposure (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns,
+                guint count, float *frames)
+{
+  for (gsize i = 0; i < (gsize) count * n_rows * n_columns && kind == TD_FRAME_FLAT; i++)
+    frames[i] = 100 + (frames[i] - 100) * exposure;
+}
+
+static void
+test_dark_flats (gconstpointer device)
+{
+  static const struct {
+    float exposure;
+    const char *prepare;
+    gboolean said;
+  } cases[] = { { 1, "flat-field", FALSE },
+                { 0.9f, "flat-field", FALSE },
+                { 0.8f, "flat-field", TRUE },
+                { 0.5f, "flat-field", TRUE },
+                { 0.5f, "dose,flat-field", FALSE } };
+  g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
+  Counting counting = { .spoil = spoil_exposure };
+
+  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    exposure = cases[i].exposure;
+    recipe_init (&recipe, device, 33.25);
+    g_assert_true (td_recipe_set (&recipe, "prepare", cases[i].prepare, NULL));
+    reconstruct (scan, &recipe, &volume);
+    const TdPreparationCounts *counts = &volume.result.counts;
+    g_test_message ("%g: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, (double) exposure,
+                    counts->bright_sides, counts->sides);
+    g_assert_cmpuint (counts->sides, ==, 3 * 40 * 2 * 2);
+    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "brighter than the empty") != NULL,
+                     ==, cases[i].said);
+    td_test_volume_clear (&volume);
+    td_engine_trim (engine);
+  }
+}
+
 static void
 spoil_flats (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
              float *frames)
@@ -563,6 +613,8 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/bad-samples/odd-flats", test_odd_flats);
   g_test_add_func ("/engine/bad-samples/bright-flat", test_bright_flat);
   g_test_add_func ("/engine/bad-samples/absurd-sample", test_absurd_sample);
+  g_test_add_data_func ("/engine/bad-samples/dark-flats/host", "host", test_dark_flats);
+  g_test_add_data_func ("/engine/bad-samples/dark-flats/opencl", "opencl:0", test_dark_flats);
   g_test_add_func ("/engine/bad-samples/saturated-flats", test_saturated_flats);
   g_test_add_func ("/engine/bad-samples/lost-row", test_lost_row);
   g_test_add_data_func ("/engine/bad-samples/host", "host", test_bad_samples);
