@@ -170,6 +170,7 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
   if (kind == TD_FRAME_FLAT) {
     facts->n_flats = stated->n_frames;
     g_clear_pointer (&facts->flat_positions, g_free);
+    g_clear_pointer (&facts->monitor, g_free);
   } else
     facts->n_darks = stated->n_frames;
   return TRUE;
@@ -210,4 +211,5 @@ td_scan_take_white (TdScan *scan, double level)
   companions_new (scan)->stated[TD_FRAME_FLAT]
       = (Stated) { .level = (float) level, .n_columns = facts->n_columns };
   facts->n_flats = 1;
+  g_clear_pointer (&facts->monitor, g_free);
 }

@@ -37,6 +37,17 @@ with_extra (TdScan *scan)
     facts->absent = g_realloc (facts->absent, whole->n_views + scan->n_extra);
     memset (facts->absent + whole->n_views, 0, scan->n_extra);
   }
+  if (facts->monitor) {
+    /* It is not known for frames that only help to find the axis: the views' mean will do. */
+    const gsize n = whole->n_views, n_all = n + scan->n_extra;
+    double mean = 0;
+    facts->monitor = g_renew (double, facts->monitor, n_all + whole->n_flats);
+    memcpy (facts->monitor + n_all, whole->monitor + n, whole->n_flats * sizeof (double));
+    for (gsize i = 0; i < n; i++)
+      mean += whole->monitor[i] / n;
+    for (gsize i = n; i < n_all; i++)
+      facts->monitor[i] = mean;
+  }
   g_free (facts->angles_rad);
   facts->n_views = whole->n_views + scan->n_extra;
   facts->angles_rad = g_new (double, facts->n_views);

@@ -68,6 +68,10 @@ td_scan_new_from_memory (const TdScanFacts *facts, const float *projections, con
   own->n_darks = darks ? facts->n_darks : 0;
   own->angles_rad = g_memdup2 (facts->angles_rad, facts->n_views * sizeof (double));
   own->flat_positions = g_memdup2 (facts->flat_positions, own->n_flats * sizeof (double));
+  own->monitor
+      = own->n_flats == facts->n_flats
+            ? g_memdup2 (facts->monitor, ((gsize) own->n_views + own->n_flats) * sizeof (double))
+            : NULL;
   own->absent = NULL;
   own->absent_why = NULL;
   own->sources = g_strdupv (facts->sources);

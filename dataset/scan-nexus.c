@@ -869,6 +869,42 @@ check_motion (TdScan *scan, const TdH5Source *source, hid_t entry, GError **erro
   return TRUE;
 }
 
+#define WORTH_MONITOR 1.01
+
+/* What a monitor counted of the beam for each frame; the dose of the frames, if a recipe asks. */
+static void
+take_monitor (TdScan *scan, const TdH5Source *source, hid_t entry)
+{
+  TdScanFacts *facts = &scan->facts;
+  const guint n = facts->n_views + facts->n_flats;
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (entry, "control/data", NULL);
+  g_autofree double *counts = NULL;
+  double low = INFINITY, high = -INFINITY;
+  gsize n_counts = 0;
+
+  counts = dataset < 0 ? NULL : td_h5_numbers (dataset, "", &n_counts, NULL);
+  if (!counts || n == 0 || n_counts != td_h5_frames_count (source->frames[0]))
+    return;
+  g_autofree double *monitor = g_new (double, n);
+  for (guint i = 0; i < n; i++) {
+    monitor[i] = i < facts->n_views ? counts[source->indices[TD_FRAME_PROJECTION][i]]
+                                    : counts[source->indices[TD_FRAME_FLAT][i - facts->n_views]];
+    low = fmin (low, monitor[i]);
+    high = fmax (high, monitor[i]);
+    if (!(monitor[i] > 0) || !isfinite (monitor[i])) {
+      td_scan_note (scan, "The monitor (control/data) has no count above 0 for some frames: it "
+                          "cannot tell their dose.");
+      return;
+    }
+  }
+  facts->monitor = g_steal_pointer (&monitor);
+  if (high > WORTH_MONITOR * low)
+    td_scan_note (scan,
+                  "The monitor (control/data) counted from %.4g to %.4g: where that is the beam "
+                  "and not divided out yet, {prepare=dose=monitor} does so.",
+                  low, high);
+}
+
 #define FARTHEST_CONE_MM 10000.0 /* as of SkyScan's */
 
 /* What is stated of the measurement, changes the values and is not used. @frames: their data set,
@@ -953,6 +989,7 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
   }
   if (!scan_nexus_take_geometry (scan, entry, error) || !check_motion (scan, source, entry, error))
     return FALSE;
+  take_monitor (scan, source, entry);
   note_unused (scan, source, entry, detector, frames);
   return TRUE;
 }

@@ -500,6 +500,25 @@ see_absent (const View *view, TdScanFacts *facts)
     g_clear_pointer (&facts->absent, g_free);
 }
 
+static void
+see_monitor (const View *view, TdScanFacts *facts)
+{
+  const TdScanFacts *whole = td_scan_facts (view->scan);
+
+  if (!whole->monitor)
+    return;
+  g_free (facts->monitor);
+  facts->monitor = g_new0 (double, (gsize) facts->n_views + facts->n_flats);
+  for (guint i = 0; i < facts->n_views; i++) {
+    const guint begin = scan_view_frame (view, TD_FRAME_PROJECTION, i);
+    const guint end = scan_view_frame (view, TD_FRAME_PROJECTION, i + 1);
+    for (guint k = begin; k < end; k++)
+      facts->monitor[i] += whole->monitor[k] / (end - begin);
+  }
+  memcpy (facts->monitor + facts->n_views, whole->monitor + whole->n_views,
+          facts->n_flats * sizeof (double));
+}
+
 static gboolean
 scan_view_fill_facts (TdScan *scan, View *view, GError **error)
 {
@@ -518,6 +537,7 @@ scan_view_fill_facts (TdScan *scan, View *view, GError **error)
         = CLAMP (facts->flat_positions[i] - frame->crop_view, 0, frame->crop_views)
           / frame->bin_views;
   see_absent (view, facts);
+  see_monitor (view, facts);
   g_free (facts->bad_pixels);
   facts->bad_pixels = view->bad = see_bad_pixels (view, whole);
   facts->centre_px = td_scan_frame_column (frame, whole->n_columns, whole->centre_px);

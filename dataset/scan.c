@@ -341,6 +341,7 @@ facts_clear (TdScanFacts *facts)
   g_free (facts->title);
   g_free (facts->angles_rad);
   g_free (facts->flat_positions);
+  g_free (facts->monitor);
   g_free (facts->bad_pixels);
   g_free (facts->absent);
   g_free (facts->absent_why);
@@ -362,6 +363,8 @@ td_scan_copy_facts (TdScan *scan, const TdScanFacts *from)
   facts->title = g_strdup (from->title);
   facts->angles_rad = g_memdup2 (from->angles_rad, from->n_views * sizeof (double));
   facts->flat_positions = g_memdup2 (from->flat_positions, from->n_flats * sizeof (double));
+  facts->monitor
+      = g_memdup2 (from->monitor, ((gsize) from->n_views + from->n_flats) * sizeof (double));
   facts->bad_pixels = g_memdup2 (from->bad_pixels, (gsize) from->n_rows * from->n_columns);
   facts->absent = g_memdup2 (from->absent, from->absent ? from->n_views : 0);
   facts->absent_why = g_strdup (from->absent_why);

@@ -66,6 +66,8 @@ typedef struct {
   double *angles_rad;       /* n_views; never NULL */
   double *flat_positions;   /* n_flats: the view index each was taken before (0 = before the first
                                view, n_views = after the last); NULL: unknown, all as one group */
+  double *monitor; /* n_views, then n_flats: what a monitor counted of the beam for each frame, all
+                      above 0; NULL: there was none */
   guint8 *bad_pixels; /* [n_rows][n_columns]: not 0 where a detector pixel is useless; NULL: no
                          mask was given (scan-mask.h) */
   gboolean transmission_logged; /* values are already -log(I/I0): no flat field, no logarithm */

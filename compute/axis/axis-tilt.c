@@ -150,6 +150,7 @@ few_views (const Search *self, const GArray *views, GError **error)
 {
   TdScanFacts facts = *td_scan_facts (self->source->scan);
   g_autofree double *angles = g_new (double, views->len);
+  g_autofree double *monitor = facts.monitor ? g_new0 (double, views->len + 1) : NULL;
   Frames *frames = g_new0 (Frames, 1);
 
   if (!frames_read (frames, self, views, error)) {
@@ -158,6 +159,11 @@ few_views (const Search *self, const GArray *views, GError **error)
   }
   for (guint i = 0; i < views->len; i++)
     angles[i] = facts.angles_rad[g_array_index (views, guint, i)];
+  for (guint i = 0; monitor && i < views->len; i++)
+    monitor[i] = facts.monitor[g_array_index (views, guint, i)];
+  for (guint f = 0; monitor && f < facts.n_flats; f++)
+    monitor[views->len] += facts.monitor[facts.n_views + f] / facts.n_flats;
+  facts.monitor = monitor;
   facts.n_views = views->len;
   facts.angles_rad = angles;
   facts.flat_positions = NULL;

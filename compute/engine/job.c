@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compute/device/host.h"
+#include "compute/prepare/dose.h"
 #include "dataset/sort.h"
 #include "engine-private.h"
 #include "job-private.h"
@@ -576,7 +577,8 @@ add_count_notes (TdJob *job)
   if (counts->dose_high > 0)
     td_job_note (job, "The frames' doses, from %.4g to %.4g of the flats', were divided out.",
                  counts->dose_low, counts->dose_high);
-  if (counts->dose_high > 0 && counts->dose_high < 0.9)
+  const TdStep *dose = td_recipe_step (&job->plan->recipe, "dose");
+  if (counts->dose_high > 0 && counts->dose_high < 0.9 && !(dose && td_dose_is_of_monitor (dose)))
     td_job_note (job,
                  "No frame's dose comes near the flats': unless the source was weaker than then, "
                  "there is no air where it was looked for; give a region ({prepare=dose=region:…}) "

@@ -10,6 +10,7 @@
 #include "dataset/scan-view.h"
 #include "flat-beam.h"
 #include "median.h"
+#include "steps.h"
 
 /* Enough for a thousandth at a hundred photons a pixel; and what all views together may take. */
 #define PIXELS_A_VIEW 4096u
@@ -301,9 +302,56 @@ make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GErro
                     MAX (frame.bin_views, 1));
 }
 
+/* ── By the monitor ── */
+
+static void
+monitor_of_groups (const TdScanFacts *facts, gboolean one_group, guint n_groups, double *levels)
+{
+  g_autofree guint *group = g_new0 (guint, MAX (facts->n_flats, 1));
+  g_autofree float *counts = g_new (float, MAX (facts->n_flats, facts->n_views));
+
+  td_flats_groups (facts, one_group, NULL, group);
+  for (guint g = 0; g < n_groups; g++) {
+    guint n = 0;
+    for (guint f = 0; f < facts->n_flats; f++)
+      if (group[f] == g)
+        counts[n++] = (float) facts->monitor[facts->n_views + f];
+    levels[g] = td_median (counts, n);
+  }
+}
+
+static GBytes *
+doses_of_monitor (const TdScanFacts *facts, const TdStep *flat_field)
+{
+  const gboolean by_flats
+      = flat_field->enabled && facts->n_flats > 0 && flat_field->values[TD_FLAT_FIELD_WHITE] == 0;
+  const gboolean one_group = !by_flats || td_flat_field_how (flat_field).one_group;
+  double positions[TD_FLATS_MAX_GROUPS], levels[TD_FLATS_MAX_GROUPS] = { 0 };
+  const guint n_groups = td_flats_groups (facts, one_group, positions, NULL);
+  g_autofree float *places = g_new (float, 2 * (gsize) facts->n_views);
+  float *doses = g_new (float, facts->n_views);
+
+  if (by_flats)
+    monitor_of_groups (facts, one_group, n_groups, levels);
+  else
+    for (guint v = 0; v < facts->n_views; v++)
+      levels[0] += facts->monitor[v] / facts->n_views;
+  td_flats_places (facts, td_flat_field_by (flat_field), positions, n_groups, places);
+  for (guint v = 0; v < facts->n_views; v++) {
+    const guint group = (guint) places[2 * v];
+    const double share = places[2 * v + 1];
+    const double low = levels[group], high = share > 0 ? levels[group + 1] : low;
+    doses[v] = (float) (facts->monitor[v] / (low + share * (high - low)));
+  }
+  return g_bytes_new_take (doses, facts->n_views * sizeof *doses);
+}
+
 GBytes *
 td_dose_of_views (TdFlats *flats, const TdDoseSpec *spec, GCancellable *cancellable, GError **error)
 {
+  if (spec->monitor)
+    return doses_of_monitor (td_scan_facts (td_flats_scan (flats)), &spec->flat_field);
+
   const TdStep *flat = &spec->flat_field;
   g_autoptr (GString) key = g_string_new (NULL);
 

@@ -16,6 +16,9 @@
  * At the borders, the sample or its holder may shadow air pixels. Left out are first a row's first
  * or last columns, then a column of all rows. The condition is a mean below TD_DOSE_AIR of the
  * brightest one's in any of the TD_DOSE_PARTS parts of the scan.
+ *
+ * By the monitor a view's dose is its count by that of the flats, interpolated as the flats are. Of
+ * flats taken together it is the median. Without flats it is by the views' mean.
  */
 #define TD_DOSE_CLIP 4.0
 #define TD_DOSE_AIR 0.9
@@ -23,6 +26,7 @@
 #define TD_DOSE_MAX_COLUMNS 256
 
 typedef struct {
+  gboolean monitor; /* the scan's monitor tells it, and no pixel */
   gboolean borders;
   guint columns;             /* borders: of each strip; the rows are spread over the detector */
   guint x, y, width, height; /* else: the air region, in the scan as opened */
@@ -33,6 +37,9 @@ typedef struct {
 gboolean td_dose_is_of_region (const TdStep *step);
 
 guint64 td_dose_host_bytes (const TdScanFacts *facts);
+
+/* The step takes what the scan's monitor counted. */
+gboolean td_dose_is_of_monitor (const TdStep *step);
 
 /* float[n_views]. Reads the first time. (transfer full) */
 GBytes *td_dose_of_views (TdFlats *flats, const TdDoseSpec *spec, GCancellable *cancellable,

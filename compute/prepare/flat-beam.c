@@ -17,6 +17,13 @@ td_flat_field_how (const TdStep *step)
   };
 }
 
+TdFlatsBy
+td_flat_field_by (const TdStep *step)
+{
+  return step->values[TD_FLAT_FIELD_DRIFT] == TD_FLAT_FIELD_DRIFT_ANGLES ? TD_FLATS_BY_ANGLE
+                                                                         : TD_FLATS_BY_VIEW;
+}
+
 gboolean
 td_flat_field_lacks (const TdStep *step, const TdScanFacts *facts)
 {
@@ -49,8 +56,6 @@ td_flat_beam_read (TdFlatBeam *beam, TdFlats *flats, const TdStep *step, guint r
   const TdScanFacts *facts = td_scan_facts (td_flats_scan (flats));
   gsize pixels = (gsize) n_rows * facts->n_columns;
   TdFlatsHow how = td_flat_field_how (step);
-  TdFlatsBy by = step->values[TD_FLAT_FIELD_DRIFT] == TD_FLAT_FIELD_DRIFT_ANGLES ? TD_FLATS_BY_ANGLE
-                                                                                 : TD_FLATS_BY_VIEW;
   double positions[TD_FLATS_MAX_GROUPS];
 
   memset (beam, 0, sizeof *beam);
@@ -70,7 +75,7 @@ td_flat_beam_read (TdFlatBeam *beam, TdFlats *flats, const TdStep *step, guint r
     memset (beam, 0, sizeof *beam);
     return FALSE;
   }
-  td_flats_places (facts, by, positions, beam->n_groups, beam->places);
+  td_flats_places (facts, td_flat_field_by (step), positions, beam->n_groups, beam->places);
   flat_beam_fill (beam, rows, step->values[TD_FLAT_FIELD_WHITE]);
   return TRUE;
 }

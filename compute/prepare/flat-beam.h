@@ -22,6 +22,7 @@ typedef struct {
 
 /* How the step "flat-field" averages flats. */
 TdFlatsHow td_flat_field_how (const TdStep *step);
+TdFlatsBy td_flat_field_by (const TdStep *step);
 /* The step has neither flats nor a stated beam to divide by. */
 gboolean td_flat_field_lacks (const TdStep *step, const TdScanFacts *facts);
 /* @step: a "flat-field". Blocks on the disk. Cleared with td_flat_beam_clear(), which takes a

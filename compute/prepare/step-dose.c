@@ -8,18 +8,21 @@
  * dose (dose.h), by which the frame is divided (TomoPy's normalize_roi, made robust). Or each row
  * of each frame is divided by the straight line between the means of its first and last columns
  * (TomoPy's normalize_bg). That follows a moving beam, too, but adds the noise of those few pixels.
+ * Or the scan's file has what a monitor counted of the beam for each frame (nabu's
+ * normalize_srcurrent).
  */
 enum { AIR, COLUMNS, X, Y, WIDTH, HEIGHT };
-enum { BORDERS, ROWS, REGION };
+enum { BORDERS, ROWS, REGION, MONITOR };
 
-static const char *const airs[] = { N_ ("borders"), N_ ("rows"), N_ ("region"), NULL };
+static const char *const airs[]
+    = { N_ ("borders"), N_ ("rows"), N_ ("region"), N_ ("monitor"), NULL };
 
 static const TdStepParameter parameters[] = {
   [AIR]
   = { "air", N_ ("Where there is no sample"),
       N_ ("The borders of the frame, wherever no sample is seen there; the borders of each row by "
-          "itself; or a region of your own."),
-      BORDERS, BORDERS, REGION, 0, airs },
+          "itself; or a region of your own. A monitor that counted the beam needs no air."),
+      BORDERS, BORDERS, MONITOR, 0, airs },
   [COLUMNS] = { "columns", N_ ("Borders' width (columns)"),
                 N_ ("As wide as the sample leaves free on both sides in all views."), 8, 1,
                 TD_DOSE_MAX_COLUMNS, 0, NULL, TRUE },
@@ -39,6 +42,23 @@ td_dose_is_of_region (const TdStep *step)
   return step->values[AIR] == REGION;
 }
 
+gboolean
+td_dose_is_of_monitor (const TdStep *step)
+{
+  return step->values[AIR] == MONITOR;
+}
+
+static TdMessage *
+step_dose_unsupported (const TdStep *step, const TdScanFacts *facts)
+{
+  if (!td_dose_is_of_monitor (step) || facts->monitor)
+    return NULL;
+  return td_message_new (
+      "“%s” has no monitor's count for each of its views and flats; take the air "
+      "beside the sample ({prepare=dose=borders})",
+      facts->title ? facts->title : facts->path);
+}
+
 static guint64
 step_dose_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
@@ -48,7 +68,7 @@ step_dose_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n
 static guint64
 step_dose_host_bytes (const TdStep *step, const TdScanFacts *facts, guint n_rows)
 {
-  return step->values[AIR] == ROWS ? 0 : td_dose_host_bytes (facts);
+  return step->values[AIR] == ROWS || td_dose_is_of_monitor (step) ? 0 : td_dose_host_bytes (facts);
 }
 
 /* ── Rows ── */
@@ -94,6 +114,7 @@ load_doses (TdSlab *slab, Held *held, GError **error)
 {
   const double *v = held->step.values;
   TdDoseSpec spec = {
+    .monitor = v[AIR] == MONITOR,
     .borders = v[AIR] == BORDERS,
     .columns = (guint) v[COLUMNS],
     .x = (guint) v[X],
@@ -176,6 +197,7 @@ const TdStepKind td_step_dose = {
   .by_view = TRUE,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
+  .unsupported = step_dose_unsupported,
   .workspace_bytes = step_dose_workspace_bytes,
   .host_bytes = step_dose_host_bytes,
   .run = step_dose_run,

@@ -533,6 +533,67 @@ test_dark_flats (gconstpointer device)
   }
 }
 
+/* A beam that the monitor has counted, of views and of flats before and after. */
+static double monitored[40 + 10];
+
+static void
+spoil_beam (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+            float *frames)
+{
+  const gsize pixels = (gsize) n_rows * n_columns;
+
+  for (guint f = 0; f < count && kind != TD_FRAME_DARK; f++)
+    for (gsize i = 0; i < pixels; i++)
+      frames[f * pixels + i]
+          = 200
+            + (frames[f * pixels + i] - 200)
+                  * (float) monitored[(kind == TD_FRAME_FLAT ? 40 : 0) + first + f] / 500;
+}
+
+static void
+test_monitor (gconstpointer device)
+{
+  static const char *const prepare[]
+      = { "dose=monitor,flat-field", "dose=monitor,flat-field:drift=none" };
+  g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
+  const TdScanFacts *facts = td_scan_facts (inner);
+  Counting counting = { .spoil = spoil_beam };
+  g_autoptr (GError) error = NULL;
+  TdTestVolume clean, spoilt;
+  TdRecipe recipe;
+
+  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  g_assert_cmpuint (facts->n_flats, ==, 10);
+  for (guint i = 0; i < G_N_ELEMENTS (prepare); i++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+
+    /* Flats of one average have one beam. */
+    for (guint frame = 0; frame < 50; frame++)
+      monitored[frame] = frame < 40   ? 500 - 2 * frame + 60 * sin (frame)
+                         : frame < 45 ? 600
+                                      : (i == 0 ? 450 : 600);
+    scan->facts.flat_positions = g_memdup2 (facts->flat_positions, 10 * sizeof (double));
+    recipe_init (&recipe, device, 33.25);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "flat-field", NULL));
+    reconstruct (inner, &recipe, &clean);
+    g_assert_true (td_recipe_set (&recipe, "prepare", prepare[i], NULL));
+    g_assert_false (td_test_reconstruct (engine, scan, &recipe, &spoilt, &error));
+    g_assert_nonnull (strstr (error->message, "has no monitor's count"));
+    g_clear_error (&error);
+    scan->facts.monitor = g_memdup2 (monitored, sizeof monitored);
+    reconstruct (scan, &recipe, &spoilt);
+    assert_close (spoilt.slices, clean.slices, 3 * 64 * 64, 1e-4);
+    g_assert_nonnull (strstr (spoilt.notes, "The frames' doses, from "));
+    g_assert_null (strstr (spoilt.notes, "where it was looked for"));
+    td_test_volume_clear (&clean);
+    td_test_volume_clear (&spoilt);
+    td_engine_trim (engine);
+  }
+}
+
 static void
 spoil_flats (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
              float *frames)
@@ -616,6 +677,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/bad-samples/dark-flats/host", "host", test_dark_flats);
   g_test_add_data_func ("/engine/bad-samples/dark-flats/opencl", "opencl:0", test_dark_flats);
   g_test_add_func ("/engine/bad-samples/saturated-flats", test_saturated_flats);
+  g_test_add_data_func ("/engine/monitor/host", "host", test_monitor);
+  g_test_add_data_func ("/engine/monitor/opencl", "opencl:0", test_monitor);
   g_test_add_func ("/engine/bad-samples/lost-row", test_lost_row);
   g_test_add_data_func ("/engine/bad-samples/host", "host", test_bad_samples);
   g_test_add_data_func ("/engine/bad-samples/opencl", "opencl:0", test_bad_samples);

@@ -79,12 +79,16 @@ test_esrf (void)
     g_auto (TdH5Id) entry = td_h5_find (file, "/entry0000", NULL);
     g_auto (TdH5Id) detector = td_h5_find (file, "/entry0000/instrument/detector", NULL);
     g_auto (TdH5Id) beam = add_group (entry, "beam");
+    g_auto (TdH5Id) monitor = add_group (entry, "control");
     g_auto (TdH5Id) size = -1;
 
     for (guint i = 0; i < VIEWS + 4; i++)
       signed_control[i] = control[i];
     g_assert_true (
         td_h5_add_doubles (detector, "image_key_control", signed_control, VIEWS + 4, NULL));
+    for (guint i = 0; i < VIEWS + 4; i++)
+      signed_control[i] = 100 + i;
+    g_assert_true (td_h5_add_doubles (monitor, "data", signed_control, VIEWS + 4, "mA"));
     g_assert_true (td_h5_add_doubles (detector, "x_pixel_size", &pixel, 0, NULL));
     size = td_h5_find (detector, "x_pixel_size", NULL);
     g_assert_true (td_h5_set_string (size, "unit", "m"));
@@ -113,6 +117,11 @@ test_esrf (void)
   g_autoptr (TdScan) all = td_scan_with_extra (scan);
   g_assert_cmpuint (td_scan_facts (all)->n_views, ==, VIEWS + 1);
   g_assert_cmpfloat_with_epsilon (td_scan_facts (all)->angles_rad[VIEWS], 42 * G_PI / 180, 1e-12);
+  const double *counts = td_scan_facts (all)->monitor;
+  g_assert_cmpfloat (counts[VIEWS - 1], ==, 111);
+  g_assert_cmpfloat_with_epsilon (counts[VIEWS], 100 + 59 / 9.0, 1e-9); /* the views' mean */
+  g_assert_cmpfloat (counts[VIEWS + 1], ==, 101);
+  g_assert_cmpfloat (counts[VIEWS + 2], ==, 106);
   check_sinograms (all);
   check_frame (all, TD_FRAME_PROJECTION, VIEWS - 1, 11);
   check_frame (all, TD_FRAME_PROJECTION, VIEWS, 12);
@@ -539,6 +548,60 @@ test_measured_otherwise (void)
   }
 }
 
+/* What a monitor counted for each frame comes with views and flats. It is told where the beam
+   changes, and left where it says nothing of some frame, or of other flats. */
+static void
+test_monitor (void)
+{
+  static const struct {
+    double flat, dark, last; /* counts beside the views' 100 + frame */
+    guint lacks;             /* entries */
+    const char *said;        /* NULL: nothing */
+    gboolean taken;
+  } cases[] = {
+    { 150, 0, 112, 0, "counted from 102 to 150", TRUE },
+    { 150, 0, 112, 1, NULL, FALSE },
+    { 150, NAN, 112, 0, "counted from", TRUE },
+    { 150, 0, 0, 0, "no count above 0", FALSE },
+    { 0, 0, 112, 0, "no count above 0", FALSE },
+    { 150, 0, NAN, 0, "no count above", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    double counts[VIEWS + 4];
+    hid_t file = td_h5_create_sized (path, 0);
+
+    add_nxtomo (file, "entry", "deg", 1);
+    for (guint frame = 0; frame < VIEWS + 4; frame++)
+      counts[frame] = keys[frame] == 0   ? 100 + frame
+                      : keys[frame] == 1 ? cases[i].flat
+                                         : cases[i].dark;
+    counts[VIEWS + 3] = cases[i].last;
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) entry = td_h5_find (file, "/entry", NULL);
+      g_auto (TdH5Id) control = add_group (entry, "control");
+
+      g_assert_true (td_h5_add_doubles (control, "data", counts, VIEWS + 4 - cases[i].lacks, NULL));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_assert_cmpint (facts->monitor != NULL, ==, cases[i].taken);
+    g_assert_true (cases[i].said ? strstr (notes, cases[i].said) != NULL
+                                 : !strstr (notes, "monitor"));
+    for (guint v = 0; v < VIEWS && facts->monitor; v++)
+      g_assert_cmpfloat (facts->monitor[v], ==, 100 + (v < 3 ? v + 2 : v + 4));
+    for (guint f = 0; f < 2 && facts->monitor; f++)
+      g_assert_cmpfloat (facts->monitor[VIEWS + f], ==, 150);
+    g_autoptr (TdScan) other = open_scan (path, &(TdScanOptions) { .flats = path });
+    g_assert_null (td_scan_facts (other)->monitor);
+  }
+}
+
 /* Angles in a unit that nobody knows, which are no turn in degrees, are refused by its name. They
    can be stated. */
 static void
@@ -742,6 +805,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/unknown-unit", test_unknown_unit);
   g_test_add_func ("/hdf5/measured-otherwise", test_measured_otherwise);
   g_test_add_func ("/hdf5/unknown-angles", test_unknown_angles);
+  g_test_add_func ("/hdf5/monitor", test_monitor);
   g_test_add_func ("/hdf5/nxtomo/short-key", test_short_key);
   g_test_add_func ("/hdf5/links/external", test_external_link);
   g_test_add_func ("/hdf5/links/circular", test_circular_links);

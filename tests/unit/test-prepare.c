@@ -579,7 +579,7 @@ test_ranges (void)
     { "flat-field", "white", 0, 1e+09, 3, 0 },
     { "flat-field", "average", 0, 1, 0, 2 },
     { "flat-field", "drift", 0, 2, 0, 3 },
-    { "dose", "air", 0, 2, 0, 3 },
+    { "dose", "air", 0, 3, 0, 4 },
     { "dose", "columns", 1, 256, 0, 0 },
     { "dose", "x", 0, 1e+06, 0, 0 },
     { "dose", "y", 0, 1e+06, 0, 0 },

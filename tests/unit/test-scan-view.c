@@ -16,7 +16,7 @@
 
 typedef struct {
   float frames[VIEWS][ROWS][COLUMNS], flats[FLATS][ROWS][COLUMNS];
-  double angles[VIEWS], flat_positions[FLATS];
+  double angles[VIEWS], flat_positions[FLATS], monitor[VIEWS + FLATS];
   guint8 bad[ROWS][COLUMNS];
 } Arrays;
 
@@ -31,6 +31,7 @@ make_scan (Arrays *arrays)
     .sample_type = TD_SAMPLE_UINT16,
     .angles_rad = arrays->angles,
     .flat_positions = arrays->flat_positions,
+    .monitor = arrays->monitor,
     .centre_px = 10.3,
     .half_acquisition = TRUE,
     .energy_kev = 20,
@@ -43,6 +44,8 @@ make_scan (Arrays *arrays)
     arrays->angles[v] = 6.2 + 0.03 * v - (v > 4 ? 2 * G_PI : 0);
   for (guint f = 0; f < FLATS; f++)
     arrays->flat_positions[f] = f * VIEWS / 2.0;
+  for (guint i = 0; i < VIEWS + FLATS; i++)
+    arrays->monitor[i] = i < VIEWS ? 100 + i : i;
   arrays->frames[4][5][6] = NAN;
   memset (arrays->bad, 0, sizeof arrays->bad);
   arrays->bad[2][1] = arrays->bad[2][2] = arrays->bad[3][1] = arrays->bad[3][2] = 1;
@@ -210,7 +213,11 @@ test_frames (void)
       const guint members = MIN (bv, views - v * bv);
       const double expected = 6.2 + 0.03 * (frame->crop_view + v * bv + (members - 1) / 2.0);
       g_assert_cmpfloat (fabs (remainder (facts->angles_rad[v] - expected, 2 * G_PI)), <, 1e-12);
+      g_assert_cmpfloat_with_epsilon (facts->monitor[v],
+                                      100 + frame->crop_view + v * bv + (members - 1) / 2.0, 1e-9);
     }
+    g_assert_cmpmem (facts->monitor + facts->n_views, FLATS * sizeof (double),
+                     td_scan_facts (scan)->monitor + VIEWS, FLATS * sizeof (double));
     for (guint r = 0; r < facts->n_rows; r++)
       for (guint c = 0; c < facts->n_columns; c++)
         g_assert_cmpint (facts->bad_pixels[r * facts->n_columns + c], ==,
