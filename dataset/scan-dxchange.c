@@ -252,6 +252,31 @@ scan_dxchange_take_pixels (TdScan *scan, hid_t file)
   }
 }
 
+/* Files of tomoscan state another exposure of flats also where they do not use it. */
+static void
+scan_dxchange_check_exposures (TdScan *scan, hid_t file)
+{
+  static const char *const places[][2] = {
+    { "/measurement/instrument/detector/exposure_time_flat",
+      "/measurement/instrument/detector/different_flat_exposure" },
+    { "/process/acquisition/flat_fields/flat_exposure_time",
+      "/process/acquisition/flat_fields/different_flat_exposure" },
+  };
+  double views = 0, flats = 0;
+
+  td_h5_number (file, "/measurement/instrument/detector/exposure_time", &views);
+  for (guint i = 0; i < G_N_ELEMENTS (places) && views > 0 && scan->facts.n_flats > 0; i++) {
+    g_autofree char *different = td_h5_string (file, places[i][1]);
+
+    if ((different && g_ascii_strcasecmp (different, "same") == 0)
+        || !td_h5_number (file, places[i][0], &flats) || !(flats > 0)
+        || fabs (flats - views) <= 0.01 * fmin (flats, views))
+      continue;
+    td_h5_note_exposures (scan, flats, views, places[i][0]);
+    return;
+  }
+}
+
 static void
 scan_dxchange_take_details (TdScan *scan, hid_t file)
 {
@@ -264,6 +289,7 @@ scan_dxchange_take_details (TdScan *scan, hid_t file)
   g_autofree char *title = td_h5_string (file, "/measurement/sample/name");
 
   scan_dxchange_take_pixels (scan, file);
+  scan_dxchange_check_exposures (scan, file);
   for (guint i = 0; i < G_N_ELEMENTS (distances) && !(facts->propagation_mm > 0); i++)
     facts->propagation_mm = td_h5_length_mm (file, distances[i], 1);
   facts->energy_kev = td_h5_energy_kev (file, "/measurement/instrument/monochromator/energy");

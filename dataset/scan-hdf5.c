@@ -201,6 +201,16 @@ td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double otherwise
   return value * (value < MOST_METRES ? 1e3 : value < MOST_MILLIMETRES ? 1 : 1e-3);
 }
 
+void
+td_h5_note_exposures (TdScan *scan, double flats, double views, const char *name)
+{
+  td_scan_note (scan,
+                "The flats were exposed for %.4g, the projections for %.4g (%s): unless their "
+                "counts were brought to one time, attenuations are wrong, and {prepare=dose} mends "
+                "them.",
+                flats, views, name);
+}
+
 double
 td_h5_extent (const double *values, gsize n)
 {

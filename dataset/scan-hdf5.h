@@ -35,6 +35,9 @@ char *td_h5_label (const char *file, const char *path);
    if that is 0 what pixels are of that size, with a note. 0: absent or, with a note, unknown. */
 double td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double otherwise);
 
+/* Flats were exposed for another time than projections, as @name states. */
+void td_h5_note_exposures (TdScan *scan, double flats, double views, const char *name);
+
 /* From the lowest of @n values to the highest. */
 double td_h5_extent (const double *values, gsize n);
 /* @n angles in radians by the data set's unit, checked against those that come with the scan's

@@ -921,11 +921,7 @@ note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector
   if (frames_range (scan, source, times, TD_FRAME_PROJECTION, views)
       && frames_range (scan, source, times, TD_FRAME_FLAT, flats)
       && (views[0] > 1.01 * flats[1] || flats[0] > 1.01 * views[1]))
-    td_scan_note (scan,
-                  "The flats were exposed for %.4g, the projections for %.4g (count_time): unless "
-                  "their counts were brought to one time, attenuations are wrong, and "
-                  "{prepare=dose} mends them.",
-                  flats[1], views[1]);
+    td_h5_note_exposures (scan, flats[1], views[1], "count_time");
   if (parallel && beam && g_ascii_strcasecmp (beam, "cone") == 0)
     td_scan_note (scan,
                   "The file says that its beam is a cone (geometry), but its rays are taken as "

@@ -165,6 +165,50 @@ test_dxchange_pixels (void)
 #undef OBJECTIVE
 }
 
+/* Flats of another exposure are told, unless the file says that it was not used. */
+static void
+test_dxchange_exposures (void)
+{
+  static const struct {
+    double flats;
+    const char *different;
+    gboolean said;
+  } cases[] = { { 0.2, NULL, FALSE },
+                { 0.1, NULL, TRUE },
+                { 0.1, "Different", TRUE },
+                { 0.1, "Same", FALSE },
+                { 0.3, "Different", TRUE } };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const guint which = i / 2;
+    const char *group
+        = i % 2 ? "process/acquisition/flat_fields" : "measurement/instrument/detector";
+    const char *name = i % 2 ? "flat_exposure_time" : "exposure_time_flat";
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autofree char *place = g_strconcat (group, "/", name, NULL);
+    hid_t file = td_h5_create_sized (path, 0);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+
+      add_frames (exchange, "data", 0, VIEWS, FALSE, 0);
+      add_frames (exchange, "data_white", 30, 2, FALSE, 0);
+      add_number (file, "measurement/instrument/detector/exposure_time", 0.2, "s");
+      add_number (file, place, cases[which].flats, "s");
+      g_auto (TdH5Id) parent = td_h5_find (file, group, NULL);
+      g_assert_true (
+          !cases[which].different
+          || td_h5_add_string (parent, "different_flat_exposure", cases[which].different));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, &(TdScanOptions) { .angles = "0:180" });
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpint (notes && strstr (notes, "flats were exposed for") != NULL, ==,
+                     cases[which].said);
+  }
+}
+
 /* Flats and darks without frames are as good as none. Those of another size are refused with what
    to do, and that serves. */
 static void
@@ -575,6 +619,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/dxchange/step", test_dxchange_step);
   g_test_add_func ("/hdf5/dxchange/pixels", test_dxchange_pixels);
   g_test_add_func ("/hdf5/dxchange/companions", test_dxchange_companions);
+  g_test_add_func ("/hdf5/dxchange/exposures", test_dxchange_exposures);
   g_test_add_func ("/hdf5/companions", test_companions);
   g_test_add_func ("/hdf5/companion-scans", test_companion_scans);
   g_test_add_func ("/hdf5/other-files", test_other_files);
