@@ -130,13 +130,13 @@ td_backproject_choose (const char *name, const TdBackprojectTask *task, TdDevice
 }
 
 TdBackprojectVariant *
-td_backproject_variant_new (const char *family, guint slices, const char *const *defines)
+td_backproject_variant_new (const char *family, guint slices, const char *defines)
 {
   TdBackprojectVariant *variant = g_new (TdBackprojectVariant, 1);
 
   variant->family = family;
   variant->slices = slices;
-  variant->defines = g_strdupv ((char **) defines);
+  variant->defines = defines ? g_strsplit (defines, " ", -1) : NULL;
   return variant;
 }
 

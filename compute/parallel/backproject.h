@@ -44,8 +44,9 @@ typedef struct {
 } TdBackprojectVariant;
 
 /* @family: static; @defines may be NULL, copied. */
+/* @defines: words "NAME=VALUE" with a blank between; NULL: the family's default. */
 TdBackprojectVariant *td_backproject_variant_new (const char *family, guint slices,
-                                                  const char *const *defines);
+                                                  const char *defines);
 void td_backproject_variant_free (TdBackprojectVariant *variant);
 
 struct TdBackprojectFamily {

@@ -374,33 +374,24 @@ family_alu_create (const TdBackprojectFamily *family, TdDevice *device,
 static GPtrArray *
 family_alu_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  static const char *const wide[]
-      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_RESIDENT=2", "TD_CACHE=1", NULL };
-  static const char *const narrow[]
-      = { "TD_TILE=32",  "TD_THREADS=128", "TD_BATCH=16", "TD_RESIDENT=4",
-          "TD_LANES=16", "TD_CACHE=1",     NULL };
-  static const char *const dense[]
-      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_RESIDENT=3", "TD_CACHE=1", NULL };
-  static const char *const large[]
-      = { "TD_TILE=64", "TD_THREADS=512", "TD_BATCH=32", "TD_RESIDENT=1", "TD_CACHE=1", NULL };
-  static const char *const single[]
-      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_BUFFERS=1", "TD_CACHE=1", NULL };
-  static const char *const pixels[]
-      = { "TD_SIDE=1", "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", "TD_CACHE=1", NULL };
-  static const char *const values[]
-      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_CACHE=0", NULL };
-  /* The review's own caches: a bin with its difference (§6.4), columns' places (h_x, §6.8),
-     split vectors and 64-bit writes (§6.3), no look ahead. The last one, of single bins, is for
-     half sums only. */
-  static const char *const pairs[] = { "TD_SIDE=1", "TD_CACHE=2", "TD_BATCH=16", NULL };
-  static const char *const columns[] = { "TD_COLUMNS=1", NULL };
-  static const char *const split[] = { "TD_SPLIT=1", "TD_COPY=8", "TD_CACHE=1", NULL };
-  static const char *const at_hand[] = { "TD_AHEAD=32", "TD_LANES=16", NULL };
-  static const char *const single_store[]
-      = { "TD_HALF=0", "TD_BATCH=16", "TD_THREADS=256", "TD_RESIDENT=2", "TD_CACHE=1", NULL };
-  static const char *const *const all[]
-      = { NULL,   wide,  narrow,  dense, large,   single,      pixels,
-          values, pairs, columns, split, at_hand, single_store };
+  /* From "TD_CACHE=2" on they are the review's own caches: a bin with its difference (§6.4),
+     columns' places (h_x, §6.8), split vectors and 64-bit writes (§6.3). The last but one does not
+     look ahead. The last one, of single bins, is for half sums only. */
+  static const char *const all[] = {
+    NULL,
+    "TD_TILE=64 TD_THREADS=256 TD_BATCH=16 TD_RESIDENT=2 TD_CACHE=1",
+    "TD_TILE=32 TD_THREADS=128 TD_BATCH=16 TD_RESIDENT=4 TD_LANES=16 TD_CACHE=1",
+    "TD_TILE=64 TD_THREADS=256 TD_BATCH=8 TD_RESIDENT=3 TD_CACHE=1",
+    "TD_TILE=64 TD_THREADS=512 TD_BATCH=32 TD_RESIDENT=1 TD_CACHE=1",
+    "TD_TILE=64 TD_THREADS=256 TD_BATCH=16 TD_BUFFERS=1 TD_CACHE=1",
+    "TD_SIDE=1 TD_TILE=64 TD_THREADS=256 TD_BATCH=16 TD_CACHE=1",
+    "TD_TILE=64 TD_THREADS=256 TD_BATCH=8 TD_CACHE=0",
+    "TD_SIDE=1 TD_CACHE=2 TD_BATCH=16",
+    "TD_COLUMNS=1",
+    "TD_SPLIT=1 TD_COPY=8 TD_CACHE=1",
+    "TD_AHEAD=32 TD_LANES=16",
+    "TD_HALF=0 TD_BATCH=16 TD_THREADS=256 TD_RESIDENT=2 TD_CACHE=1",
+  };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
@@ -492,6 +483,16 @@ family_hybrid_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *de
                                                             : 4e-3 + sqrt (3) * u_error);
 }
 
+/* Of its default. Few views are cached: local memory and the texture cache share their room. */
+static const char *
+hybrid_defines (const TdBackprojectTask *task, guint slices)
+{
+  return task->precision == TD_PRECISION_SINGLE
+             ? "TD_SIDE=1 TD_TEXTURE_CELLS=4 TD_BATCH=16 TD_THREADS=256 TD_RESIDENT=2"
+         : slices == 4 ? "TD_SIDE=1 TD_TEXTURE_CELLS=2 TD_BATCH=16 TD_THREADS=512 TD_RESIDENT=1"
+                       : "TD_TEXTURE_CELLS=1 TD_BATCH=16 TD_THREADS=256 TD_RESIDENT=2";
+}
+
 static TdBackprojector *
 family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
                       const TdBackprojectTask *task, const TdBackprojectVariant *variant,
@@ -500,20 +501,10 @@ family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
   const TdDeviceInfo *info = td_device_info (device);
   TdBackprojectVariant usual
       = { .family = "hybrid", .slices = family_hybrid_slices_for (task, info, max_slices) };
+  g_auto (GStrv) defines = g_strsplit (hybrid_defines (task, usual.slices), " ", -1);
 
   if (!variant) {
-    /* few views cached: local memory and the texture cache share their room */
-    static char *in_thread[]
-        = { (char *) "TD_SIDE=1",      (char *) "TD_TEXTURE_CELLS=4", (char *) "TD_BATCH=16",
-            (char *) "TD_THREADS=256", (char *) "TD_RESIDENT=2",      NULL };
-    static char *in_squares[] = { (char *) "TD_TEXTURE_CELLS=1", (char *) "TD_BATCH=16",
-                                  (char *) "TD_THREADS=256", (char *) "TD_RESIDENT=2", NULL };
-    static char *in_fours[]
-        = { (char *) "TD_SIDE=1",      (char *) "TD_TEXTURE_CELLS=2", (char *) "TD_BATCH=16",
-            (char *) "TD_THREADS=512", (char *) "TD_RESIDENT=1",      NULL };
-    usual.defines = task->precision == TD_PRECISION_SINGLE ? in_thread
-                    : usual.slices == 4                    ? in_fours
-                                                           : in_squares;
+    usual.defines = defines;
     variant = &usual;
   } else if (!has_texel (task, info, variant->slices)) {
     return td_set_error_null (
@@ -527,29 +518,25 @@ family_hybrid_create (const TdBackprojectFamily *family, TdDevice *device,
 static GPtrArray *
 family_hybrid_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  static const char *const pixels[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=4", "TD_BATCH=16", NULL };
-  static const char *const fewer[] = { "TD_SIDE=1", "TD_TEXTURE_CELLS=2", "TD_BATCH=16", NULL };
-  static const char *const squares[] = { "TD_TEXTURE_CELLS=1", NULL };
-  static const char *const tall[] = { "TD_SIDE=1",      "TD_TEXTURE_CELLS=2", "TD_BATCH=16",
-                                      "TD_THREADS=512", "TD_RESIDENT=1",      NULL };
-  static const char *const large_squares[]
-      = { "TD_TEXTURE_CELLS=1", "TD_BATCH=16", "TD_THREADS=256", "TD_RESIDENT=2", NULL };
-  static const char *const eighth[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=8", NULL };
-  static const char *const half[] = { "TD_TEXTURE_SHARE=1", "TD_ALL_SHARE=2", NULL };
-  static const char *const review[] = { "TD_SIDE=1", "TD_TEXTURE_SHARE=3", "TD_ALL_SHARE=8", NULL };
-  static const char *const *const all[]
-      = { pixels, fewer, squares, tall, large_squares, eighth, half, review };
+  static const char *const all[] = {
+    "TD_SIDE=1 TD_TEXTURE_CELLS=4 TD_BATCH=16",
+    "TD_SIDE=1 TD_TEXTURE_CELLS=2 TD_BATCH=16",
+    "TD_TEXTURE_CELLS=1",
+    "TD_SIDE=1 TD_TEXTURE_CELLS=2 TD_BATCH=16 TD_THREADS=512 TD_RESIDENT=1",
+    "TD_TEXTURE_CELLS=1 TD_BATCH=16 TD_THREADS=256 TD_RESIDENT=2",
+    "TD_TEXTURE_SHARE=1 TD_ALL_SHARE=8",
+    "TD_TEXTURE_SHARE=1 TD_ALL_SHARE=2",
+    "TD_SIDE=1 TD_TEXTURE_SHARE=3 TD_ALL_SHARE=8",
+  };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)
     if (has_texel (task, device, slices)) {
       /* the default first: the model looks at it */
-      const char *const *usual = task->precision == TD_PRECISION_SINGLE ? pixels
-                                 : slices == 4                          ? tall
-                                                                        : large_squares;
-      g_ptr_array_add (list, td_backproject_variant_new ("hybrid", slices, usual));
+      const guint usual = task->precision == TD_PRECISION_SINGLE ? 0 : slices == 4 ? 3 : 4;
+      g_ptr_array_add (list, td_backproject_variant_new ("hybrid", slices, all[usual]));
       for (guint i = 0; i < G_N_ELEMENTS (all); i++)
-        if (all[i] != usual)
+        if (i != usual)
           g_ptr_array_add (list, td_backproject_variant_new ("hybrid", slices, all[i]));
     }
   return list;
@@ -615,13 +602,13 @@ family_oversampling_create (const TdBackprojectFamily *family, TdDevice *device,
 static GPtrArray *
 family_oversampling_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  static const char *const wide[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", NULL };
-  static const char *const deep[] = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=16", NULL };
-  static const char *const narrow[]
-      = { "TD_TILE=32", "TD_THREADS=128", "TD_BATCH=8", "TD_RESIDENT=4", NULL };
-  static const char *const single[]
-      = { "TD_TILE=64", "TD_THREADS=256", "TD_BATCH=8", "TD_BUFFERS=1", NULL };
-  static const char *const *const all[] = { NULL, wide, deep, narrow, single };
+  static const char *const all[] = {
+    NULL,
+    "TD_TILE=64 TD_THREADS=256 TD_BATCH=8",
+    "TD_TILE=64 TD_THREADS=256 TD_BATCH=16",
+    "TD_TILE=32 TD_THREADS=128 TD_BATCH=8 TD_RESIDENT=4",
+    "TD_TILE=64 TD_THREADS=256 TD_BATCH=8 TD_BUFFERS=1",
+  };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = task->precision == TD_PRECISION_SINGLE ? 1 : 2; slices <= 4; slices *= 2)

@@ -2,8 +2,6 @@
 #include "families.h"
 #include "fourier-shape.h"
 
-#include <math.h>
-
 /**
  * The "fourier" family: gridding in the frequency domain (fourier-shape.h), the work of a slice
  * growing with N² log N. It is a method of its own (--method fourier) with a reference of its own.

@@ -4,7 +4,6 @@
 #include "kernels/params.h"
 
 #include <math.h>
-#include <string.h>
 
 /**
  * The "standard" family: Algorithm 1 of the review, the baseline of every comparison. With the
@@ -223,11 +222,9 @@ family_standard_candidates (const TdBackprojectTask *task, const TdDeviceInfo *d
 {
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
-  const char *const textured[] = { "TEXTURED=1", NULL }, *const plain[] = { NULL };
-
   if (use_texture (task, device, NULL))
-    g_ptr_array_add (list, td_backproject_variant_new ("standard", 1, textured));
-  g_ptr_array_add (list, td_backproject_variant_new ("standard", 1, plain));
+    g_ptr_array_add (list, td_backproject_variant_new ("standard", 1, "TEXTURED=1"));
+  g_ptr_array_add (list, td_backproject_variant_new ("standard", 1, ""));
   return list;
 }
 

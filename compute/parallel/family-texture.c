@@ -341,16 +341,17 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
 static GPtrArray *
 family_texture_candidates (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  static const char *const review[] = { "TD_LARGE=0", "TD_ROWS=4", "TD_RESIDENT=4", NULL };
-  static const char *const short_tile[] = { "TD_ROWS=4", "TD_RESIDENT=3", NULL };
-  static const char *const near[] = { "TD_AHEAD=256", NULL };
-  static const char *const constant[] = { "TD_LOCAL_VIEWS=0", NULL };
-  static const char *const reduce[] = { "TD_SHUFFLE=0", NULL };
-  static const char *const dense[] = { "TD_ROWS=4", "TD_RESIDENT=6", "TD_UNROLL_VIEWS=2", NULL };
-  static const char *const short_loop[] = { "TD_UNROLL_VIEWS=1", NULL };
-  static const char *const square[] = { "TD_ROWS=16", "TD_UNROLL_VIEWS=1", NULL };
-  static const char *const *const all[]
-      = { NULL, review, short_tile, near, constant, reduce, dense, short_loop, square };
+  static const char *const all[] = {
+    NULL,
+    "TD_LARGE=0 TD_ROWS=4 TD_RESIDENT=4",
+    "TD_ROWS=4 TD_RESIDENT=3",
+    "TD_AHEAD=256",
+    "TD_LOCAL_VIEWS=0",
+    "TD_SHUFFLE=0",
+    "TD_ROWS=4 TD_RESIDENT=6 TD_UNROLL_VIEWS=2",
+    "TD_UNROLL_VIEWS=1",
+    "TD_ROWS=16 TD_UNROLL_VIEWS=1",
+  };
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify) td_backproject_variant_free);
 
   for (guint slices = 1; slices <= 4; slices *= 2)
