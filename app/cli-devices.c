@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
-#include <stdio.h>
 
 #include "cli-verbs.h"
 #include "cli.h"
 #include "compute/device/device-probe.h"
 #include "compute/engine/fdk/fdk-self-test.h"
 #include "compute/device/device.h"
-#include "compute/recipe/recipe.h"
 
 static const TdCliHelp help = {
   "[OPTION…]",

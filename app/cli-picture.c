@@ -2,7 +2,6 @@
 #include "cli-picture.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dataset/error.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <json-glib/json-glib.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli-recipe.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdio.h>
 
 #include "cli-verbs.h"
 #include "cli.h"
-#include "compute/recipe/recipe.h"
 #include "compute/parallel/tune.h"
 
 static const TdCliHelp help = {

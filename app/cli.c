@@ -3,7 +3,6 @@
 
 #include <locale.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli-verbs.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <glib/gi18n.h>
 #include <glib/gstdio.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

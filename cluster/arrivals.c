@@ -4,7 +4,6 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "dataset/message.h"
 #include "dataset/scan.h"
 #include "dataset/sort.h"
 

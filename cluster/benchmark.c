@@ -6,7 +6,6 @@
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "compute/bench/cone-bench.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "compute/device/host.h"
-#include "dataset/error.h"
 #include "grid.h"
 #include "mpi-util.h"
 

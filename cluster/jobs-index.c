@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "dataset/message.h"
-
 typedef struct {
   GPtrArray *jobs;
   GStrvBuilder *problems;

@@ -5,7 +5,6 @@
 #include <sys/statvfs.h>
 
 #include "compute/device/host.h"
-#include "dataset/error.h"
 #include "mpi-util.h"
 
 /* Of a segment: large enough for a link's full speed, small enough that many overlap. */

@@ -10,7 +10,6 @@
 
 #include "compute/device/host-fft.h"
 #include "compute/recipe/field.h"
-#include "compute/recipe/json.h"
 #include "config.h"
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "slurm.h"
 
-#include <string.h>
-
 #include "dataset/message.h"
 
 #define SQUEUE_US (15 * G_USEC_PER_SEC)

@@ -11,7 +11,6 @@
 #include "dataset/error.h"
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
-#include "dataset/text-file.h"
 #include "worker.h"
 
 #define PACE_US 20000

@@ -2,7 +2,6 @@
 #include "worker.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>

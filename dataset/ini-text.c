@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "error.h"
 #include "number.h"
 #include "text-file.h"
 

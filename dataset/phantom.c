@@ -2,7 +2,6 @@
 #include "phantom.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "error.h"
 

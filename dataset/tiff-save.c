@@ -11,7 +11,6 @@
 #include "config.h"
 #include "file-bytes.h"
 #include "output.h"
-#include "sample.h"
 
 #define SOFTWARE "Tomodesk " TD_VERSION
 #define ALIGNMENT 16u

@@ -2,7 +2,6 @@
 #include "soft-renderer.h"
 
 #include <math.h>
-#include <string.h>
 
 #define MAX_TAPS 4
 

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "axis-spectrum.h"
 #include "compute/device/host.h"

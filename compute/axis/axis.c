@@ -2,7 +2,6 @@
 #include "axis.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "axis-consensus.h"
 #include "axis-methods.h"

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "compute/engine/job.h"
-#include "dataset/error.h"
 #include "dataset/file-bytes.h"
 #include "dataset/file-room.h"
 #include "dataset/output.h"

@@ -2,7 +2,6 @@
 #include "rays-bench.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "cone-bench.h"
 #include "compute/device/host.h"

@@ -2,7 +2,6 @@
 #include "cone.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "dataset/geometry-matrix.h"
 

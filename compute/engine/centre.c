@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "centre.h"
 
-#include <string.h>
-
 #include "compute/device/device-reaction.h"
 #include "engine-private.h"
 #include "found-axes.h"

@@ -4,7 +4,6 @@
 #include "compute/device/host.h"
 #include "dataset/error.h"
 #include "dataset/storage-threads.h"
-#include "engine-private.h"
 #include "job-private.h"
 #include "monitor.h"
 

@@ -3,13 +3,11 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compute/device/host.h"
 #include "compute/prepare/dose.h"
 #include "dataset/sort.h"
-#include "engine-private.h"
 #include "job-private.h"
 
 /* ── Life ── */

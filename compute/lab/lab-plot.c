@@ -2,7 +2,6 @@
 #include "lab-plot.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { LEFT = 74, RIGHT = 14, TOP = 26, BOTTOM = 42, LEGEND_LINE = 15, TITLE_SIZE = 13, SIZE = 11 };
 

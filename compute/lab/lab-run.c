@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "compute/device/host.h"
 #include "compute/engine/fbp/fbp.h"

@@ -2,7 +2,6 @@
 #include "packed-sinograms.h"
 
 #include <math.h>
-#include <string.h>
 
 struct TdPackedSinograms {
   TdDevice *device; /* borrowed */

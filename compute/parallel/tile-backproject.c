@@ -4,8 +4,6 @@
 #include "families.h"
 #include "kernels/params.h"
 
-#include <math.h>
-
 /* As in kernels/backproject-host.cl. */
 enum { PAD_LEFT = 32, PAD_RIGHT = 64, TILE = 64, VIEWS_L2 = 32 };
 

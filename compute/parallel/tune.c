@@ -4,8 +4,6 @@
 #include "trial.h"
 #include "tune-store.h"
 
-#include <math.h>
-
 /* One family, one kind of task: what the tuner's callbacks work on. */
 typedef struct {
   TdDevice *device;

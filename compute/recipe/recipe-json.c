@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A recipe as JSON, by the table of its fields. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "dataset/error.h"

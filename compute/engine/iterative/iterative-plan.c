@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "iterative-plan.h"
 
-#include <math.h>
-
 #include "compute/engine/cone-note.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/prepare/prepare.h"

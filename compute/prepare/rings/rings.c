@@ -8,7 +8,6 @@
 
 /* A CPU has enough to do with few rows. Graphics cards, whose slabs are large, want many. */
 #define CHUNK_BYTES (128u << 20)
-#define LEAST_PART 8  /* of a slab's rows that are a chunk at least */
 #define CPU_PIECE 256 /* views that one item adds up where items are few and large */
 
 /* As in kernels/rings-sort.cl. */
