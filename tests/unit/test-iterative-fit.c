@@ -318,8 +318,10 @@ test_prefer_start (void)
 
   for (guint more = 0; more < 2; more++) {
     self->start = TD_ITERATIVE_ZERO;
+    g_strlcpy (plan->recipe.start, "auto", sizeof plan->recipe.start);
     g_assert_cmpint (td_iterative_prefer_start (plan, self, volume - 1 + more, NULL), ==, more);
     g_assert_cmpint (self->start, ==, more ? TD_ITERATIVE_FILTERED : TD_ITERATIVE_ZERO);
+    g_assert_cmpstr (plan->recipe.start, ==, more ? "filtered" : "zero");
   }
   g_strlcpy (plan->recipe.start, "zero", sizeof plan->recipe.start);
   g_assert_false (td_iterative_prefer_start (plan, self, G_MAXUINT64, NULL));

@@ -73,9 +73,6 @@ plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, 
   TdRecipe recipe = plan->recipe;
 
   recipe.method = TD_METHOD_AUTO;
-  /* The recipe's filter is for those who ask for the filtered volume. */
-  if (strcmp (recipe.start, "filtered") != 0)
-    recipe.filter = (TdFilter) { .kind = TD_FILTER_RAM_LAK, .cutoff = 1, .order = 4 };
   memset (recipe.region, 0, sizeof recipe.region);
   if (!self->slabs)
     recipe.row_first = recipe.row_end = 0;
@@ -111,10 +108,15 @@ gboolean
 td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
                            GCancellable *cancellable)
 {
+  TdRecipe *recipe = &plan->recipe;
+  const TdFilter asked = recipe->filter;
   g_autoptr (GError) reason = NULL;
 
-  if (strcmp (plan->recipe.start, "auto") != 0)
+  if (strcmp (recipe->start, "auto") != 0)
     return FALSE;
+  /* The recipe's own filter is for those who ask for the filtered volume. */
+  recipe->filter = (TdFilter) { .kind = TD_FILTER_RAM_LAK, .cutoff = 1, .order = 4 };
+  g_strlcpy (recipe->start, "filtered", sizeof recipe->start);
   self->start = TD_ITERATIVE_FILTERED;
   g_autoptr (TdPlan) filtered = td_iterative_start_bytes (self) <= spare_bytes
                                     ? plan_filtered (plan, plan->measured, cancellable, &reason)
@@ -123,8 +125,11 @@ td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_by
   if (filtered)
     td_plan_note (plan, "Iterations begin with the volume of {method=%s}, which saves some.",
                   filtered->method->name);
-  else
+  else {
+    recipe->filter = asked;
+    g_strlcpy (recipe->start, "zero", sizeof recipe->start);
     self->start = TD_ITERATIVE_ZERO;
+  }
   if (reason)
     td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %p",
                   td_error_message (reason));
