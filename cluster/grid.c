@@ -38,6 +38,30 @@ grid_check (const TdGrid *grid, const TdGridLimits *limits, GError **error)
   return FALSE;
 }
 
+gboolean
+td_grid_check_job (const TdScanFacts *scan, const char *undivided, TdClusterMode mode, guint ranks,
+                   GError **error)
+{
+  const gboolean parallel = scan->geometry.beam == TD_BEAM_PARALLEL;
+
+  if (mode == TD_CLUSTER_IFDK && parallel)
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "The mode ifdk gathers views of cone beams, and this scan is a parallel beam's; "
+        "take the mode slices");
+  if (mode == TD_CLUSTER_SLICES && !parallel)
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "The mode slices hands out rows of parallel beams, and this scan is a cone beam's; "
+        "take the mode slab");
+  if (undivided && (ranks > 1 || mode == TD_CLUSTER_SLICES))
+    return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                         "These slices cannot be shared out: %p. Take one rank and the mode slab, "
+                         "or this computer",
+                         td_message_new_plain (undivided));
+  return TRUE;
+}
+
 guint
 td_grid_least_rows (double volume_bytes, double batch_bytes, double memory_bytes, guint most)
 {

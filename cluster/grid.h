@@ -30,6 +30,11 @@ typedef struct {
  */
 guint td_grid_least_rows (double volume_bytes, double batch_bytes, double memory_bytes, guint most);
 
+/* Refuses ranks and modes that cannot do the job, before anything is planned. @undivided: of
+   td_method_undivided(). */
+gboolean td_grid_check_job (const TdScanFacts *scan, const char *undivided, TdClusterMode mode,
+                            guint ranks, GError **error);
+
 /* The grid that @wish asks for. Where it leaves the choice, every rank works, and there are as many
    rows as there are slices for, since rows exchange nothing. With least_rows there are as few rows
    as there may be. TD_ERROR_INVALID: there is none. */

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "compute/device/host-fft.h"
+#include "compute/engine/method.h"
+#include "compute/methods/methods.h"
 #include "compute/recipe/field.h"
 #include "config.h"
 #include "dataset/json-text.h"
@@ -17,6 +19,7 @@
 #include "dataset/text-file.h"
 #include "dataset/scan-writer.h"
 #include "events.h"
+#include "grid.h"
 #include "launch.h"
 #include "slurm.h"
 
@@ -690,6 +693,18 @@ remote_job_submit_parts (TdRemoteJob *job, GCancellable *cancellable, GError **e
          && remote_job_launch (job, cancellable, error);
 }
 
+/* What the ranks would refuse once they run is refused before they wait for a node. */
+static gboolean
+remote_job_check (const TdRemoteJob *job, GError **error)
+{
+  const TdScanFacts *facts = job->scan ? td_scan_facts (job->scan) : NULL;
+
+  return !facts || job->profile->kind == TD_CLUSTER_HERE
+         || td_grid_check_job (facts, td_method_undivided (td_methods, facts, &job->file.recipe),
+                               job->file.cluster.mode, td_cluster_profile_ranks (job->profile),
+                               error);
+}
+
 gboolean
 td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 {
@@ -697,7 +712,7 @@ td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   gboolean done = FALSE;
 
   g_return_val_if_fail (job->profile && !job->facts.folder, FALSE);
-  if (td_launch_check_worker (job->profile, cancellable, error)
+  if (remote_job_check (job, error) && td_launch_check_worker (job->profile, cancellable, error)
       && remote_job_make_folder (job, cancellable, error)) {
     done = remote_job_submit_parts (job, cancellable, error);
     const char *const words[] = { job->facts.folder, NULL };

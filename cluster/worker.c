@@ -13,6 +13,7 @@
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
 #include "compute/engine/job.h"
+#include "compute/engine/method.h"
 #include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
 #include "config.h"
@@ -59,7 +60,8 @@ typedef struct {
   TdJobFile job;
   TdEngine *engine;
   TdScan *scan;
-  TdRecipe recipe; /* concrete; devices: this rank's */
+  TdRecipe recipe;       /* concrete; devices: this rank's */
+  const char *undivided; /* why one rank computes all slices at once (td_method_undivided()) */
   TdPlan *whole;
   RankFacts *ranks;
   int *nodes; /* of all ranks */
@@ -521,16 +523,6 @@ worker_tell_plan (Worker *worker)
 static gboolean
 worker_make_grid (Worker *worker, GError **error)
 {
-  if (worker_gathers (worker) && td_scan_facts (worker->scan)->geometry.beam == TD_BEAM_PARALLEL)
-    return td_set_error (
-        error, TD_ERROR_UNSUPPORTED,
-        "The mode ifdk gathers views of cone beams, and this scan is a parallel beam's; "
-        "take the mode slices");
-  if (worker_hands_out (worker) && td_scan_facts (worker->scan)->geometry.beam != TD_BEAM_PARALLEL)
-    return td_set_error (
-        error, TD_ERROR_UNSUPPORTED,
-        "The mode slices hands out rows of parallel beams, and this scan is a cone beam's; "
-        "take the mode slab");
   g_autofree char *one_column = worker_one_column (worker);
   /* In the order of views all groups are parted, or none is. */
   const gboolean ordered = worker->job.cluster.ordered;
@@ -638,7 +630,8 @@ worker_begin_output (Worker *worker, GError **error)
   const TdPartsOf of
       = { worker->job.id, worker->job.output, recipe, facts->nx, facts->ny, facts->n_slices };
   worker->parts = td_parts_new (worker->folder, &of);
-  if (td_parts_resume (worker->parts)) {
+  /* Slices that are missing would come out another way without the others. */
+  if (!worker->undivided && td_parts_resume (worker->parts)) {
     worker->decided.go_on = TRUE;
     worker_fill_spec (worker);
     worker->volume = td_volume_writer_new (&worker->spec, NULL);
@@ -715,6 +708,12 @@ worker_show_slice (Worker *worker, const GArray *ranges, GError **error)
 {
   const gint slice = worker->job.cluster.view_slice - (gint) worker->spec.first_slice;
 
+  if (worker->undivided && slice >= 0) {
+    g_autoptr (TdMessage) note
+        = td_message_new ("No slice is shown first: %p.", td_message_new_plain (worker->undivided));
+    td_watch_note (worker->watch, note);
+    return TRUE;
+  }
   for (guint i = 0; i < ranges->len; i++) {
     const TdGridShare *range = &g_array_index (ranges, TdGridShare, i);
     if (slice < (gint) range->first || slice >= (gint) (range->first + range->count))
@@ -1010,7 +1009,13 @@ worker_open (Worker *worker, GError **error)
   worker->recipe = worker->job.recipe;
   td_watch_stage (worker->watch, N_ ("opening the scan"));
   worker->scan = td_job_file_open_scan (&worker->job, worker->cancellable, error);
-  return worker->scan && worker_choose_device (worker, error);
+  if (!worker->scan)
+    return FALSE;
+  const TdScanFacts *facts = td_scan_facts (worker->scan);
+  worker->undivided = td_method_undivided (td_methods, facts, &worker->recipe);
+  return td_grid_check_job (facts, worker->undivided, worker->job.cluster.mode,
+                            (guint) worker->size, error)
+         && worker_choose_device (worker, error);
 }
 
 static void

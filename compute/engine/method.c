@@ -24,3 +24,12 @@ td_method_choose (const TdMethod *const *methods, const TdScanFacts *facts, cons
                   td_method_name (recipe->method));
   return NULL;
 }
+
+const char *
+td_method_undivided (const TdMethod *const *methods, const TdScanFacts *facts,
+                     const TdRecipe *recipe)
+{
+  const TdMethod *method = td_method_choose (methods, facts, recipe, NULL);
+
+  return method && method->undivided ? method->undivided (facts, recipe) : NULL;
+}

@@ -20,6 +20,9 @@ struct TdMethod {
   /* The only family that the method back-projects with; NULL: the recipe and the device choose. */
   const struct TdBackprojectFamily *family;
   const char *(*unsupported) (const TdScanFacts *facts, const TdRecipe *recipe); /* NULL: can */
+  /* Why slices are other ones where they are not computed together, as a clause that names what
+     would be otherwise; NULL: they are the same. The function NULL: they always are. */
+  const char *(*undivided) (const TdScanFacts *facts, const TdRecipe *recipe);
   gboolean (*plan) (TdPlan *plan, GCancellable *cancellable, GError **error);
   /* Called on the job's thread. After a cancellation the method returns within 200 ms. It leaves
      behind those of its threads that cannot stop so fast, because a kernel is running; they end by
@@ -31,3 +34,6 @@ struct TdMethod {
  */
 const TdMethod *td_method_choose (const TdMethod *const *methods, const TdScanFacts *facts,
                                   const TdRecipe *recipe, GError **error);
+/* Of the method that is chosen; NULL too where none is. */
+const char *td_method_undivided (const TdMethod *const *methods, const TdScanFacts *facts,
+                                 const TdRecipe *recipe);

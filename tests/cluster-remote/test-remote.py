@@ -227,6 +227,15 @@ def refuses_bad_profiles(place, kind):
     assert done.returncode == 1 and "there is no profile \"nowhere\"" in done.stderr, done
 
 
+def refuses_what_ranks_would(place, kind):
+    """Before a folder is made and a scheduler asked."""
+    for words, said in ((("--method", "sirt"), "These slices cannot be shared out: every ray passes the whole volume"),
+                        (("--cluster-mode", "slices"), "this scan is a cone beam's")):
+        done = place.run("submit", place.scan, "--output", place.folder / "no.tif", "--profile", kind, *words)
+        assert done.returncode == 1 and said in done.stderr, done
+    assert "no.tif" not in place.run("jobs").stdout, "no folder is left"
+
+
 def the_user_s_profile_wins(place, kind):
     site = place.folder / "site"
     (site / "tomodesk" / "profiles").mkdir(parents=True)
@@ -453,7 +462,7 @@ COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, 
 CASES = {
     "local": COMMON + [goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
                        finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
-                       refuses_bad_profiles, the_user_s_profile_wins],
+                       refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": COMMON + [goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
     "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
@@ -463,7 +472,7 @@ CASES = {
 QUICK = {
     "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed, tells_that_the_worker_is_missing,
               goes_on_with_a_failed_job, refuses_a_worker_of_another_version, finds_jobs_started_by_hand,
-              fills_in_a_template, refuses_bad_profiles, the_user_s_profile_wins],
+              fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": [shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
             tells_that_nobody_answers, quotes_whatever_it_is_given],
     "slurm": [submits_and_follows, tells_the_worker_s_words, shows_the_scheduler_s_words, probes_its_nodes,

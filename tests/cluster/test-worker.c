@@ -537,6 +537,62 @@ test_parallel (void)
     }
 }
 
+/* Ranks share slices of which each comes out alike alone. The others want one rank, which begins
+   anew where an earlier run has left some. */
+static void
+test_iterative (void)
+{
+  static const struct {
+    const char *scan, *recipe;
+    gboolean shared;
+  } recipes[] = {
+    { "parallel", "--method sirt --iterations 3", TRUE },
+    { "parallel", "--method cgls --iterations 3" },
+    { "parallel", "--method fista-tv --iterations 3" },
+    { "parallel", "--method sirt --iterations 3 --tolerance 0.2" },
+    { "full", "--method sirt --iterations 1" },
+  };
+  const TdClusterWish wish = { .view_slice = 9 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (recipes); i++)
+    for (guint way = 0; way < 6; way++) {
+      const guint ranks = 1 + way % 3;
+      const Case test = { ranks,
+                          0,
+                          0,
+                          FALSE,
+                          recipes[i].scan,
+                          "host",
+                          recipes[i].recipe,
+                          .mode = way < 3 ? TD_CLUSTER_SLAB : TD_CLUSTER_SLICES };
+      const gboolean refused = !recipes[i].shared && way > 0;
+      if (refused && way > 1 && !g_test_slow ())
+        continue;
+      g_auto (Work) work;
+      g_test_message ("%s, %u ranks, %s", test.recipe, ranks, td_cluster_mode_name (test.mode));
+      work_submit (&work, &test, &wish);
+      work_start (&work, ranks);
+      work_wait (&work);
+      if (refused) {
+        g_autoptr (JsonNode) failed = work_event (&work, "failed");
+        g_assert_nonnull (failed);
+        g_assert_nonnull (strstr (td_json_string (failed, "text"),
+                                  strcmp (test.scan, "full") == 0 && test.mode == TD_CLUSTER_SLICES
+                                      ? "take the mode slab"
+                                      : "Take one rank and the mode slab"));
+        continue;
+      }
+      g_autofree char *single = single_volume (&test);
+      work_assert_done (&work);
+      assert_same (work.output, single, FALSE);
+      g_autoptr (JsonNode) slice = work_event (&work, "slice"), note = work_event (&work, "note");
+      g_assert_true (recipes[i].shared == (slice != NULL));
+      g_assert_true (
+          recipes[i].shared
+          || g_str_has_prefix (td_json_string (note, "text"), "No slice is shown first: "));
+    }
+}
+
 /* ── What a job tells ── */
 
 static void
@@ -1031,6 +1087,34 @@ test_death (gconstpointer data)
   assert_same (work.output, single, TRUE);
 }
 
+/* What an earlier run has left is not made whole from slices that were computed without it. */
+static void
+test_iterative_again (void)
+{
+  static const Case test = { 1, 0, 0, FALSE, "parallel", "host", "--method cgls --iterations 3" };
+  const TdClusterWish wish = { .view_slice = -1 };
+  g_autofree char *single = single_volume (&test);
+  g_auto (GStrv) environment = g_get_environ ();
+  g_autoptr (TestFolder) disk = test_folder_new ();
+  g_auto (Work) work;
+
+  work_submit_to (&work, disk->path, &test, &wish);
+  environment
+      = g_environ_setenv (environment, "LD_PRELOAD", g_getenv ("TOMODESK_SLOW_STORAGE"), TRUE);
+  environment = g_environ_setenv (environment, "SLOW_STORAGE", work.output, TRUE);
+  environment = g_environ_setenv (environment, "SLOW_RATE", "0.01", TRUE);
+  work_start_in (&work, test.ranks, environment);
+  g_assert_true (work_await (&work, has_part));
+  kill (find_rank (&work, 0), SIGKILL);
+  work_wait (&work);
+  g_assert_cmpint (work.status, !=, 0);
+  g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
+  work_start (&work, test.ranks);
+  work_wait (&work);
+  work_assert_done (&work);
+  assert_same (work.output, single, FALSE);
+}
+
 static void
 send_all (const Work *work, guint ranks, int number)
 {
@@ -1373,6 +1457,8 @@ main (int argc, char **argv)
   if (g_test_slow ())
     g_test_add_func ("/worker/scans", test_scans);
   g_test_add_func ("/worker/parallel", test_parallel);
+  g_test_add_func ("/worker/iterative", test_iterative);
+  g_test_add_func ("/worker/iterative-again", test_iterative_again);
   if (g_test_slow ())
     g_test_add_func ("/worker/formats", test_formats);
   g_test_add_func ("/worker/slice-first", test_slice_first);

@@ -276,6 +276,10 @@ test_job (gconstpointer data)
   check_bytes (plan, job);
   if (job->says)
     g_assert_nonnull (strstr (notes, job->says));
+  /* Slabs of sirt are those of the whole; what the plan began with is no longer open. */
+  g_assert_cmpint (strstr (notes, "of the slices at once") != NULL, ==,
+                   plan->facts.n_slabs > 1 && strcmp (job->method, "sirt") != 0);
+  g_assert_cmpstr (td_plan_recipe (plan)->start, !=, "auto");
   g_assert_cmpint (strstr (notes, "The whole volume of") != NULL, ==,
                    job->says && strstr (job->says, "The whole volume of"));
   g_assert_cmpint (strstr (notes, "temporary file") != NULL, ==,

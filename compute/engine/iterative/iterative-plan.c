@@ -651,6 +651,12 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
                     ? N_ ("%u iterations over all %u views.")
                     : N_ ("%u iterations over %u views in %u subsets."),
                 settings->iterations, self->task.n_views, settings->subsets);
+  const char *undivided = plan->method->undivided (td_scan_facts (plan->scan), &plan->recipe);
+  if (self->n_slabs > 1 && undivided)
+    td_plan_note (plan,
+                  "Memory holds %u of the slices at once. Values change a little with that number: "
+                  "%p.",
+                  self->slab_rows, td_message_new_plain (undivided));
   if (iterative_plan_leans (plan, self))
     td_plan_note (plan,
                   "The detector's columns do not run along the rotation axis: the CPU takes some "

@@ -593,12 +593,28 @@ cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
                                                   : td_cone_scan_unsupported (facts, recipe);
 }
 
+static const char *
+method_iterative_undivided (const TdScanFacts *facts, const TdRecipe *recipe)
+{
+  if (facts->geometry.beam != TD_BEAM_PARALLEL)
+    return N_ ("every ray passes the whole volume, which iterations correct as one");
+  if (recipe->method == TD_METHOD_CGLS)
+    return N_ ("cgls takes steps of one length for all of them, as {method=sirt} does not");
+  if (recipe->method == TD_METHOD_FISTA_TV)
+    return N_ ("fista-tv smooths from slice to slice, as {method=sirt} does not");
+  return recipe->stop_at > 0 || recipe->tolerance > 0
+             ? N_ ("the residual of all of them ends the iterations; leave {stop-at} and "
+                   "{tolerance} out")
+             : NULL;
+}
+
 #define METHOD(symbol, title, number)                                                              \
   const TdMethod td_method_##symbol##_parallel = {                                                 \
     .name = title,                                                                                 \
     .kind = number,                                                                                \
     .by_name = TRUE,                                                                               \
     .unsupported = parallel_unsupported,                                                           \
+    .undivided = method_iterative_undivided,                                                       \
     .plan = td_iterative_plan,                                                                     \
     .run = iterative_run,                                                                          \
   };                                                                                               \
@@ -607,6 +623,7 @@ cone_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
     .kind = number,                                                                                \
     .by_name = TRUE,                                                                               \
     .unsupported = cone_unsupported,                                                               \
+    .undivided = method_iterative_undivided,                                                       \
     .plan = td_iterative_plan,                                                                     \
     .run = iterative_run,                                                                          \
   };
