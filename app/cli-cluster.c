@@ -154,7 +154,8 @@ cli_cluster_end (TdRemoteJob *job, gboolean json)
   return facts.state == TD_REMOTE_CANCELLED ? TD_CLI_CANCELLED : TD_CLI_FAILED;
 }
 
-/* A line where standard error is no terminal: once a change of state or stage. */
+/* A line for a change of state or stage where standard error is no terminal, and for what is wrong
+   anywhere. */
 static void
 cli_cluster_show (const TdRemoteFacts *facts, char **shown)
 {
@@ -168,8 +169,10 @@ cli_cluster_show (const TdRemoteFacts *facts, char **shown)
                          ? facts->stage
                          : td_remote_state_name (facts->state),
                      facts->fraction, facts->left_s, NULL);
-  if (!isatty (STDERR_FILENO) && g_strcmp0 (key, *shown) != 0)
+  if ((why || !isatty (STDERR_FILENO)) && g_strcmp0 (key, *shown) != 0) {
+    td_cli_progress_clear ();
     td_cli_say ("%s", key);
+  }
   g_free (*shown);
   *shown = g_steal_pointer (&key);
 }
@@ -626,6 +629,7 @@ cli_cluster_test (const char *name, char **reads)
   }
   g_ptr_array_add (paths, NULL);
   const double now_s = (double) g_get_real_time () / G_USEC_PER_SEC;
+  td_cli_say ("each node of \"%s\" is asked, and has %u s to answer", name, TD_LAUNCH_PROBE_S);
   g_autofree char *text
       = td_launch_probe (profile, (const char *const *) paths->pdata, cancellable, &error);
   if (!text)
@@ -659,6 +663,8 @@ cli_cluster_benchmark (const char *name)
 
   if (!profile || !td_launch_check_worker (profile, td_cli_cancellable (), &error))
     return td_cli_fail (error);
+  td_cli_say ("all ranks of \"%s\" measure, and have %u s to meet and to be done", name,
+              TD_LAUNCH_BENCHMARK_S);
   g_autofree char *text = td_launch_benchmark (profile, td_cli_cancellable (), &error);
   if (!text)
     return td_cli_fail (error);

@@ -10,9 +10,7 @@
 
 #define PLAIN "_-./:@%+,=" /* letters that a shell leaves alone, besides letters and digits */
 #define CHECK_LIMIT_S 60
-#define BENCHMARK_LIMIT_S 1800
-#define PROBE_LIMIT_S 300 /* Slurm may have to find nodes first */
-#define NOT_FOUND 127     /* a shell's status for a program that is not there */
+#define NOT_FOUND 127 /* a shell's status for a program that is not there */
 #define NOT_RUN 126
 
 /* MPIs bind a rank to one core, and refuse more ranks than cores. Each reads its own variables. */
@@ -378,7 +376,7 @@ static char *
 launch_run (const TdClusterProfile *profile, const char *what, const char *last_line,
             GPtrArray *words, GCancellable *cancellable, GError **error)
 {
-  const guint limit_s = g_str_equal (what, BENCHMARK) ? BENCHMARK_LIMIT_S : PROBE_LIMIT_S;
+  const guint limit_s = g_str_equal (what, BENCHMARK) ? TD_LAUNCH_BENCHMARK_S : TD_LAUNCH_PROBE_S;
   g_autofree char *script = g_strdup_printf ("{ :\n%s\n} >&2\n" TD_CLUSTER_JOBS_ROOT
                                              "shift\numask 077\nmkdir -p -- \"$root\"\n%s",
                                              profile->setup ? profile->setup : "", last_line);

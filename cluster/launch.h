@@ -32,6 +32,9 @@ char *td_launch_record (const TdClusterProfile *profile, const char *const *word
 gboolean td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellable,
                                  GError **error);
 
+#define TD_LAUNCH_BENCHMARK_S 1800
+#define TD_LAUNCH_PROBE_S 300 /* Slurm may have to find nodes first */
+
 /* Runs the worker's benchmark with all ranks of the profile, with files in the jobs' folder: its
    lines. (transfer full). Blocks. */
 char *td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable,

@@ -26,6 +26,8 @@
 #define LOOK_LIMIT_S 30
 #define MOST_EVENT_BYTES (256 << 10) /* in one look */
 #define SILENT_S 4                   /* a worker says something each second */
+#define MEET_S 6                     /* ranks that find each other say something by then … */
+#define MEET_STEP_S 10               /* … or how long they do not, which is told so often */
 #define BY_HAND_S 60                 /* as long as a job without a record may be silent */
 #define FLAG_S 3                     /* a worker looks at its flag twice a second */
 #define SIGNAL_S 3
@@ -598,7 +600,7 @@ static const char start_by_scheduler[]
     = "cd -- \"$1\" || return 1\n"
       "record=$2\n"
       "shift 2\n"
-      "rm -f cancel log/status\n"
+      "rm -f cancel log/status log/stdout log/stderr\n"
       "id=$(sbatch \"$@\") || return 1\n"
       "id=${id%%;*}\n"
       "printf '%s,\"host\":\"%s\",\"scheduler\":\"slurm\",\"id\":\"%s\"}\\n' "
@@ -758,10 +760,12 @@ static const char look_script[]
                 "echo \"clock $(date +%s)\"\n"
                 "[ -e cancel ] && echo 'cancel 1'\n"
                 "[ -s log/status ] && echo \"status $(cat log/status)\"\n"
+                "[ -e log/stdout ] && echo \"launched $(stat -c %Y log/stdout)\"\n"
                 "if [ \"$4\" = 1 ]; then put job job.json; put launch launch.json; fi\n"
-                "[ \"$alive\" = 0 ] && [ -s log/stderr ] && echo \"file stderr $(tail -c 3000 "
+                "if [ \"$alive\" = 0 ] || [ ! -s events.jsonl ]; then\n"
+                "[ -s log/stderr ] && echo \"file stderr $(tail -c 3000 "
                 "log/stderr | wc -c)\" "
-                "&& tail -c 3000 log/stderr\n"
+                "&& tail -c 3000 log/stderr; fi\n"
                 "size=0\n"
                 "[ -f events.jsonl ] && size=$(wc -c < events.jsonl)\n"
                 "echo \"size $size\"\n"
@@ -775,6 +779,7 @@ static const char look_script[]
 typedef struct {
   gboolean missing, cancel;
   gint64 alive, size, clock;
+  gint64 launched; /* as clock: when the launcher began, or wrote last; 0: not known */
   char *boot, *status;
   char *job, *launch, *error, *events;
 } Look;
@@ -818,6 +823,8 @@ remote_look_take_line (Look *look, const char *name, const char *value)
     look->size = number;
   else if (g_str_equal (name, "clock"))
     look->clock = number;
+  else if (g_str_equal (name, "launched"))
+    look->launched = number;
   else if (g_str_equal (name, "boot") && !look->boot)
     look->boot = g_strdup (value);
   else if (g_str_equal (name, "status") && !look->status)
@@ -1231,6 +1238,26 @@ remote_job_settle_silent (TdRemoteJob *job, const Look *look, const TdSlurmState
   remote_job_set_state (job, state, packed);
 }
 
+/* The job runs. Nobody knows of a rank that hangs before all have met, nor of a launcher that does.
+   The worker waits for minutes, since large clusters are slow to start. */
+static void
+remote_job_settle_running (TdRemoteJob *job, const Look *look)
+{
+  const gboolean quiet
+      = look->launched > 0 && look->size == 0 && strcmp (job->facts.profile, TD_CLUSTER_OWN) != 0;
+  const gint64 waited = quiet ? look->clock - look->launched : 0;
+  g_autofree char *line = remote_telling_line (look->error), *why = NULL;
+
+  if (waited >= MEET_S)
+    why = td_message_packed (
+        "the ranks have not met in %u s: %p. If this goes on, a rank or the launcher hangs, or the "
+        "network lets no rank through to another: look at the job's log and at \"launcher\" and "
+        "\"setup\" in the profile",
+        (guint) MAX (MEET_S, waited - waited % MEET_STEP_S),
+        td_message_quoted (line, N_ ("the launcher printed nothing")));
+  remote_job_set_state (job, TD_REMOTE_RUNNING, why);
+}
+
 /* TRUE: the state is known; FALSE: processes ended, which must be looked at again. */
 static gboolean
 remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
@@ -1238,15 +1265,16 @@ remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
 {
   g_auto (TdSlurmState) slurm = { 0 };
   const gboolean silent = job->told.started && look->clock - job->told.last_s > SILENT_S;
-  const gboolean urgent = silent || look->status || look->cancel || again
-                          || (!job->told.started && job->facts.state == TD_REMOTE_RUNNING);
+  const gboolean urgent
+      = silent || look->status || look->cancel || again
+        || (!job->told.started && (look->launched || job->facts.state == TD_REMOTE_RUNNING));
 
   if (!td_slurm_ask (job->shell, job->launched.scheduler_id, urgent ? SILENT_S : 0, &slurm,
                      cancellable, error))
     return FALSE;
   switch (slurm.phase) {
   case TD_SLURM_PENDING: remote_job_set_state (job, TD_REMOTE_QUEUED, slurm.reason); break;
-  case TD_SLURM_RUNNING: remote_job_set_state (job, TD_REMOTE_RUNNING, NULL); break;
+  case TD_SLURM_RUNNING: remote_job_settle_running (job, look); break;
   default:
     if (slurm.phase == TD_SLURM_UNKNOWN && !look->status
         && (job->facts.state == TD_REMOTE_STAGED || !silent) && !again) {
@@ -1277,9 +1305,10 @@ remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancella
     remote_job_set_state (job, TD_REMOTE_LOST,
                           N_ ("the computer was restarted, or this is another one of that name. "
                               "Submit the job again"));
+  else if (launched->known && look->alive > 0 && job->told.queued && !job->told.started)
+    remote_job_set_state (job, TD_REMOTE_QUEUED, NULL);
   else if (launched->known && look->alive > 0)
-    remote_job_set_state (
-        job, job->told.queued && !job->told.started ? TD_REMOTE_QUEUED : TD_REMOTE_RUNNING, NULL);
+    remote_job_settle_running (job, look);
   else if (launched->known)
     remote_job_settle_silent (job, look, NULL);
   else if (job->told.started && look->clock - job->told.last_s < BY_HAND_S)

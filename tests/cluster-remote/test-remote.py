@@ -146,6 +146,26 @@ def measures_its_machine(place, kind):
     assert " back-project " in planned.stdout and " filter 0" not in planned.stdout, planned
 
 
+def tells_that_no_rank_comes(place, kind):
+    """A launcher that hangs: nobody else would ever know."""
+    launcher = place.folder / "launcher"
+    launcher.write_text("#!/bin/sh\necho no slots are free >&2\nsleep 100\n")
+    launcher.chmod(0o755)
+    place.profile("idle", **dict(place.keys[kind], launcher=launcher))
+    job_id = place.submit("idle", f"{kind}-idle.tif")
+    follower = place.start("follow", job_id)
+    assert cluster.wait_for(lambda: place.job(job_id)["state"] == "running", 60, 0.1), place.job(job_id)
+    start = time.monotonic()
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["why"]), None), 2 * FAULTS, 0.3)
+    assert job and job["state"] == "running" and time.monotonic() - start < FAULTS, job
+    assert "the ranks have not met in 6 s: no slots are free. " in job["why"], job
+    time.sleep(1)
+    assert place.run("cancel", job_id).returncode == 0
+    _, said = follower.communicate(timeout=20)
+    assert "running: the ranks have not met in 6 s: " in said and "was cancelled" in said, said
+    assert not place.processes(job["folder"]), "no process is left"
+
+
 # ── This computer ──
 
 def finds_jobs_started_by_hand(place, kind):
@@ -428,6 +448,20 @@ def tells_that_a_rank_was_killed_as_mpi_began(place, kind):
     assert cluster.wait_for(lambda: not place.processes(job["folder"]), FAULTS), "no process is left"
 
 
+def tells_that_a_rank_hangs_as_mpi_begins(place, kind):
+    place.profile("hung", **dict(
+        place.keys[kind], setup=f"export LD_PRELOAD={os.environ['TOMODESK_STOP_AT']} STOP_AT=MPI_Init_thread:1 "
+        "STOP_RANK=1 TOMODESK_START_S=14"))
+    job_id = place.submit("hung", f"{kind}-hung.tif", "--device", "host")
+    start = time.monotonic()
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["why"]), None), 2 * FAULTS, 0.3)
+    assert job and job["state"] == "running" and "the ranks have not met in 6 s: " in job["why"], job
+    assert time.monotonic() - start < FAULTS
+    job = ended(place, job_id, 2 * FAULTS)
+    assert job and job["state"] == "failed" and "had not found each other after 14 seconds" in job["why"], job
+    assert cluster.wait_for(lambda: not place.processes(job["folder"]), FAULTS), "no process is left"
+
+
 def carries_out_the_guide(place, kind):
     """All commands of the guide, in their order, from an account that has nothing. Only what a site fills in is changed."""
     home, data = place.folder / "clean", place.folder / "clean" / "data"
@@ -458,7 +492,7 @@ def carries_out_the_guide(place, kind):
 
 
 COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, cancels_the_deaf, tells_that_a_rank_was_killed,
-          tells_the_worker_s_words, tells_that_the_worker_is_missing]
+          tells_the_worker_s_words, tells_that_the_worker_is_missing, tells_that_no_rank_comes]
 CASES = {
     "local": COMMON + [goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
                        finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
@@ -471,7 +505,7 @@ CASES = {
 # Each fault and each way of launching once.
 QUICK = {
     "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed, tells_that_the_worker_is_missing,
-              goes_on_with_a_failed_job, refuses_a_worker_of_another_version, finds_jobs_started_by_hand,
+              tells_that_no_rank_comes, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, finds_jobs_started_by_hand,
               fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": [shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
             tells_that_nobody_answers, quotes_whatever_it_is_given],
@@ -480,8 +514,8 @@ QUICK = {
 }
 # The probe comes first: it makes the jobs' folder, as on a cluster that is new.
 REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs]
-DEATHS = [tells_that_a_real_rank_was_killed, tells_that_a_rank_was_killed_as_mpi_began]
-REAL_DEATHS = {"local": DEATHS[:1], "slurm": DEATHS[1:]}
+REAL_DEATHS = {"local": [tells_that_a_real_rank_was_killed, tells_that_a_rank_hangs_as_mpi_begins],
+               "slurm": [tells_that_a_rank_was_killed_as_mpi_began]}
 GUIDED = {"slurm": [carries_out_the_guide]}
 SLOW = {"slurm": [tells_that_the_wall_time_was_reached, asks_the_queue_rarely]}
 
