@@ -6,15 +6,18 @@
 #include "cluster/line-fit.h"
 #include "tests/unit/test-folder.h"
 
-/* Table 5: seconds on so many GPUs. */
+/* Table 5: seconds on so many GPUs. The first two gathers of 8192³ took longer than any constant of
+   a rank or a node says (docs/benchmarks.md). */
+#define SLOW_GATHER -1.0
+
 static const struct {
   guint side, rows, gpus;
-  double gather, back_project, compute;
+  double filter, gather, back_project, compute; /* filter 0: less than 0.7 */
 } table5[] = {
-  { 4096, 32, 32, 31.4, 54.8, 70.2 },    { 4096, 32, 64, 20.7, 27.5, 35.6 },
-  { 4096, 32, 128, 15.2, 14.0, 18.9 },   { 4096, 32, 256, 7.4, 7.0, 10.2 },
-  { 8192, 256, 256, 46.9, 83.0, 101.3 }, { 8192, 256, 512, 26.9, 41.5, 53.1 },
-  { 8192, 256, 1024, 17.0, 20.8, 29.7 }, { 8192, 256, 2048, 8.6, 10.4, 17.2 },
+  { 4096, 32, 32, 1.4, 31.4, 54.8, 70.2 },         { 4096, 32, 64, 0.8, 20.7, 27.5, 35.6 },
+  { 4096, 32, 128, 0, 15.2, 14.0, 18.9 },          { 4096, 32, 256, 0, 7.4, 7.0, 10.2 },
+  { 8192, 256, 256, 0, SLOW_GATHER, 83.0, 101.3 }, { 8192, 256, 512, 0, SLOW_GATHER, 41.5, 53.1 },
+  { 8192, 256, 1024, 0, 17.0, 20.8, 29.7 },        { 8192, 256, 2048, 0, 8.6, 10.4, 17.2 },
 };
 
 static TdModelProblem
@@ -64,8 +67,16 @@ test_table5 (void)
                     times.total);
     assert_within (times.back_project, table5[i].back_project, 0.15);
     assert_within (times.compute, table5[i].compute, 0.15);
-    if (table5[i].rows < 256 || table5[i].gpus >= 1024) /* long columns gather more slowly */
+    if (table5[i].filter > 0)
+      assert_within (times.filter, table5[i].filter, 0.15);
+    g_assert_cmpfloat (times.filter, <, table5[i].filter> 0 ? 2 : 0.7);
+    if (table5[i].gather > 0)
       assert_within (times.gather, table5[i].gather, 0.15);
+    /* What the paper predicts of 8 GB a rank, and of 256 GB and 2 TB (section 5.3.3); the last were
+       stored in 79 s. */
+    if (table5[i].gpus > table5[i].rows)
+      assert_within (times.reduce, 2.7, 0.15);
+    assert_within (times.store, table5[i].side == 4096 ? 9.0 : 79, 0.15);
     g_assert_cmpstr (times.bound, ==, times.store > times.compute ? "store" : times.bound);
   }
 }
