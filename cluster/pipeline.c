@@ -284,6 +284,40 @@ run_until_kernel (const Run *run, double all)
   return all;
 }
 
+static gboolean
+run_has_note (TdMessage *const *notes, const TdMessage *note)
+{
+  for (guint i = 0; notes && notes[i]; i++)
+    if (strcmp (td_message_id (notes[i]), td_message_id (note)) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+/* What the job noted besides its counts, which rank 0 adds up. Where rows are handed out, what is
+   said of many is told of the first. */
+static void
+run_tell_notes (Run *run)
+{
+  TdPipeline *pipeline = run->pipeline;
+  const TdJobResult *result = td_job_result (run->job);
+  g_autoptr (TdJob) other = td_job_new (run->plan);
+
+  td_preparation_counts_add (&pipeline->counts, &result->counts);
+  td_job_note_counts (other, &result->counts, result->clamped_output);
+  TdMessage **counted = td_job_take_notes (other);
+  for (guint i = 0; result->notes && result->notes[i]; i++) {
+    TdMessage *note = result->notes[i];
+    if (run_has_note (counted, note)
+        || !g_hash_table_add (pipeline->told, (gpointer) td_message_id (note)))
+      continue;
+    g_autoptr (TdMessage) told = td_message_new ("Slices %u to %u, on %s: %p", run->slices.first,
+                                                 run->slices.first + run->slices.count - 1,
+                                                 g_get_host_name (), td_message_ref (note));
+    td_watch_note (pipeline->watch, told);
+  }
+  td_messages_free (counted);
+}
+
 static void
 run_report (Run *run, double all)
 {
@@ -392,6 +426,8 @@ td_pipeline_run (TdPipeline *pipeline, TdGridShare slices, const char *preview, 
   const double all = (g_get_monotonic_time () - start) * 1e-6;
   if (ok)
     run_report (&run, all);
+  if (ok && !preview)
+    run_tell_notes (&run);
   pipeline->times.all += all;
   run_clear (&run, ok);
   return ok;

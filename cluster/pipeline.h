@@ -33,6 +33,8 @@ typedef struct {
   double updates_before, updates; /* that the rank has done in all, and will do in all */
   TdPipelineTimes times;          /* of all that was run */
   gboolean says;                  /* some value was finite and not 0 */
+  TdPreparationCounts counts;     /* of all that was prepared for the volume */
+  GHashTable *told;               /* ids of notes: each is told once */
   guint64 peak_bytes;             /* host memory that jobs and segments took at most */
 } TdPipeline;
 

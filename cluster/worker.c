@@ -447,6 +447,15 @@ worker_tell_ranks (Worker *worker)
   }
 }
 
+/* Takes @notes. */
+static void
+worker_tell_notes (const Worker *worker, TdMessage **notes)
+{
+  for (guint i = 0; notes && notes[i]; i++)
+    td_watch_note (worker->watch, notes[i]);
+  td_messages_free (notes);
+}
+
 static void
 worker_note_idle (Worker *worker)
 {
@@ -547,6 +556,8 @@ worker_make_grid (Worker *worker, GError **error)
     MPI_Comm_set_errhandler (worker->column, MPI_ERRORS_RETURN);
   worker_tell_start (worker);
   worker_tell_ranks (worker);
+  if (worker->rank == 0)
+    worker_tell_notes (worker, td_messages_copy (td_plan_facts (worker->whole)->notes));
   worker_note_idle (worker);
   worker_tell_plan (worker);
   return TRUE;
@@ -627,6 +638,7 @@ worker_begin_output (Worker *worker, GError **error)
 
   if (!td_job_output_range (job, &worker->decided.low, &worker->decided.high, error))
     return FALSE;
+  worker_tell_notes (worker, td_job_take_notes (job));
   const TdPartsOf of
       = { worker->job.id, worker->job.output, recipe, facts->nx, facts->ny, facts->n_slices };
   worker->parts = td_parts_new (worker->folder, &of);
@@ -827,6 +839,7 @@ worker_compute (Worker *worker, GError **error)
     .cancellable = worker->cancellable,
     .volume = worker->volume,
     .says = worker->decided.go_on,
+    .told = g_hash_table_new (g_str_hash, g_str_equal),
   };
   if (worker->row != MPI_COMM_NULL) {
     nodes = g_new (int, worker->grid.columns);
@@ -859,6 +872,7 @@ static const struct {
 /* What each rank reports at the end. */
 typedef struct {
   TdPipelineTimes times;
+  TdPreparationCounts counts;
   guint64 clamped, peak_bytes;
   gint32 says;
 } Report;
@@ -943,14 +957,44 @@ worker_finish_output (Worker *worker, const Report *reports, GError **error)
   return td_volume_writer_finish (worker->volume, provenance, error);
 }
 
+/* Of pixels of the detector each row of ranks has its own, which all groups of views count again.
+   Who gathers views has filtered whole frames. */
+static gboolean
+worker_counts_pixels (const Worker *worker, guint rank)
+{
+  return worker_gathers (worker) ? rank == 0 : rank % worker->grid.columns == 0;
+}
+
+/* What one job of the whole volume would tell of its samples. */
+static void
+worker_tell_counts (Worker *worker, const Report *reports)
+{
+  g_autoptr (TdJob) job = td_job_new (worker->whole);
+  TdPreparationCounts sum = { 0 };
+  guint64 clamped = 0;
+
+  for (int r = 0; r < worker->size; r++) {
+    TdPreparationCounts counts = reports[r].counts;
+    if (!worker_counts_pixels (worker, (guint) r))
+      counts.dead_pixels = counts.bad_pixels = 0;
+    td_preparation_counts_add (&sum, &counts);
+    clamped += reports[r].clamped;
+  }
+  td_job_note_counts (job, &sum, clamped);
+  worker_tell_notes (worker, td_job_take_notes (job));
+  td_watch_finish (worker->watch);
+}
+
 static gboolean
 worker_finish (Worker *worker, GError **error)
 {
-  const Report own = { worker->pipeline.times, td_volume_writer_clamped (worker->volume),
-                       worker->pipeline.peak_bytes, worker->pipeline.says };
+  const Report own = { .times = worker->pipeline.times,
+                       .counts = worker->pipeline.counts,
+                       .clamped = td_volume_writer_clamped (worker->volume),
+                       .peak_bytes = worker->pipeline.peak_bytes,
+                       .says = worker->pipeline.says };
   g_autofree Report *reports = g_new0 (Report, worker->size);
   MPI_Request request;
-  guint64 clamped = 0;
 
   td_watch_stage (worker->watch, N_ ("waiting for the other ranks"));
   if (worker->rank != 0)
@@ -967,13 +1011,7 @@ worker_finish (Worker *worker, GError **error)
     td_watch_stage (worker->watch, N_ ("finishing the output"));
     if (!worker_finish_output (worker, reports, error))
       return FALSE;
-    for (int r = 0; r < worker->size; r++)
-      clamped += reports[r].clamped;
-    if (clamped > 0) {
-      g_autoptr (TdMessage) note = td_job_clamped_note (clamped);
-      td_watch_note (worker->watch, note);
-      td_watch_finish (worker->watch);
-    }
+    worker_tell_counts (worker, reports);
     worker_tell_done (worker, reports);
   }
   worker_meet (worker);
@@ -1024,6 +1062,7 @@ worker_clear (Worker *worker)
   g_clear_pointer (&worker->volume, td_volume_writer_free);
   g_clear_pointer (&worker->parts, td_parts_free);
   g_clear_pointer (&worker->handout, td_handout_free);
+  g_clear_pointer (&worker->pipeline.told, g_hash_table_unref);
   g_clear_pointer (&worker->whole, td_plan_unref);
   g_clear_pointer (&worker->scan, td_scan_unref);
   g_clear_pointer (&worker->engine, td_engine_unref);

@@ -333,6 +333,14 @@ td_job_note (TdJob *job, const char *id, ...)
   td_messages_add (&job->notes, note);
 }
 
+TdMessage **
+td_job_take_notes (TdJob *job)
+{
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
+  return g_steal_pointer (&job->notes);
+}
+
 void
 td_job_fail (TdJob *job, GError *error)
 {
@@ -484,13 +492,6 @@ td_job_add_account (TdJob *job, TdDevice *account)
     td_job_add_host_bytes (job, (gint64) peak);
 }
 
-TdMessage *
-td_job_clamped_note (guint64 samples)
-{
-  return td_message_new ("%" PRIu64 " output samples were outside the range and clamped ({range}).",
-                         samples);
-}
-
 /* @views: of the scan as it is binned; what is told are numbers of what was measured. */
 static char *
 job_views_text (const TdJob *job, const TdNumbers *views)
@@ -525,12 +526,9 @@ job_note_views (TdJob *job, const TdPreparationCounts *counts)
 /* Of the flats' samples at the top of what a camera counts: fewer are single hot pixels. */
 #define WORTH_SATURATED 0.005
 
-static void
-add_count_notes (TdJob *job)
+void
+td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamped)
 {
-  const TdJobResult *result = &job->result;
-  const TdPreparationCounts *counts = &result->counts;
-
   if (counts->bad_values)
     td_job_note (job, "%" PRIu64 " NaN or infinite samples took their neighbour's value.",
                  counts->bad_values);
@@ -588,16 +586,15 @@ add_count_notes (TdJob *job)
                  counts->clamped_transmissions);
   if (counts->zingers_angle)
     td_job_note (job, "%" PRIu64 " zingers were removed over the angle.", counts->zingers_angle);
-  if (result->clamped_output) {
-    g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
-    td_messages_add (&job->notes, td_job_clamped_note (result->clamped_output));
-  }
+  if (clamped)
+    td_job_note (job, "%" PRIu64 " output samples were outside the range and clamped ({range}).",
+                 clamped);
 }
 
 static void
 finish_result (TdJob *job, TdJobState state)
 {
-  add_count_notes (job);
+  td_job_note_counts (job, &job->result.counts, job->result.clamped_output);
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
   job->ended_us = g_get_monotonic_time ();
   job->result.seconds = (job->ended_us - job->started_us) * 1e-6;

@@ -29,9 +29,6 @@ typedef struct {
   double residual;      /* the last pass's, relative; NAN: none yet */
 } TdJobProgress;
 
-/* What is told of samples that lay outside the range of a volume's 16 or 8 bits. (transfer full) */
-TdMessage *td_job_clamped_note (guint64 samples);
-
 /* A pass of an iterative method: the seconds from the job's start to the pass's end, and the
    relative residual that the pass found. */
 typedef struct {
@@ -141,4 +138,9 @@ char *td_job_provenance_json (TdJob *job);
 /* Values of 0 and of the largest sample for 8 and 16 bits: the recipe's, or those of a preview of
    the middle slice. Blocks. */
 gboolean td_job_output_range (TdJob *job, double *low, double *high, GError **error);
+/* Of a job that has not run: notes what is told of such counts, and takes its notes away. So
+   processes that share a volume tell what a job that made all of it would. @clamped: as
+   TdJobResult's. (transfer full) */
+void td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamped);
+TdMessage **td_job_take_notes (TdJob *job);
 TdPlan *td_job_plan (TdJob *job);

@@ -90,6 +90,9 @@ fdk_filter_rows (Stage *stage, guint row, guint n, float *to, GError **error)
       || !td_prepared_rows_counts (stage->rows, &counts, error)
       || !td_preparation_counts_check (&counts, error))
     return FALSE;
+  /* All chunks of views that are filtered for other jobs see the same pixels. */
+  if (run->plan->gathered > 0 && run->own_views >= run->plan->gathered * run->job->gathered.jobs)
+    counts.dead_pixels = counts.bad_pixels = 0;
   td_job_add_counts (run->job, &counts);
   td_job_add_stage (run->job, N_ ("prepare"), (g_get_monotonic_time () - start) * 1e-6);
 
