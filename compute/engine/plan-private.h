@@ -21,6 +21,7 @@ struct TdPlan {
   TdViewGroup views; /* of `scan`: those that are added; count and parts never 0 */
   guint gathered;    /* the part's; 0: rows are filtered as slabs want them */
   guint gathered_parts; /* the part's; at least 1 */
+  guint least_slabs;    /* the part's */
   gboolean copied;      /* all is read before the first slab, which then waits in a copy */
   gboolean is_part;     /* td_plan_new_part(): slices come from the first to the last */
   guint part_slice;     /* the part's first one, of the recipe's, which are … */

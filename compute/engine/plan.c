@@ -502,6 +502,7 @@ td_plan_new_part (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, const 
                           .views = part->views,
                           .gathered = part->gathered,
                           .gathered_parts = MAX (part->gathered_parts, 1),
+                          .least_slabs = part->least_slabs,
                           .is_part = TRUE };
 
   return plan_make (&wanted, engine, scan, part, cancellable, error);

@@ -76,6 +76,8 @@ typedef struct {
      apart need not wait for all. It divides the views, and `gathered` a part. 0, 1: one after
      another. */
   guint gathered_parts;
+  /* So many slabs at least, unless they would be too thin: processes take turns with each. */
+  guint least_slabs;
 } TdPlanPart;
 
 /* The plan references @scan and copies @recipe. The call blocks: it opens devices, and finds the

@@ -655,6 +655,9 @@ test_notes (void)
       { "12 detector pixels have no usable", "0.9 % of the flats' samples are 65535" } },
     { { 2, 2, 1, FALSE, "poor", "host", .mode = TD_CLUSTER_IFDK },
       { "12 detector pixels have no usable", "0.9 % of the flats' samples are 65535" } },
+    { { 2, 1, 2, TRUE, "poor", "host" },
+      { "In the order of views 2 ranks take turns with 1 slabs. Computing takes about 100 % "
+        "longer" } },
     { { 2, 2, 1, FALSE, "poor", "host" },
       { "13 detector pixels have no usable", "0.9 % of the flats' samples are 65535" } },
     { { 2, 0, 0, FALSE, "parallel", "host", "--method sirt --iterations 1" },

@@ -422,6 +422,33 @@ plan_for_cards (TdScan *scan, const char *devices)
   return plan;
 }
 
+/* Processes that take turns with the slabs of a card have as many as they ask for. */
+static void
+test_turns (void)
+{
+  const Job job = { "opencl:0", TRUE, .n_columns = 400, .n_rows = 400, .n_views = 300 };
+  g_autoptr (TdScan) scan = job_scan (&job);
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, job.devices, NULL);
+  for (guint turns = 0; turns <= 20; turns += 10) {
+    const TdPlanPart part = { .views = { 0, 150, 1 }, .least_slabs = turns };
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, job.devices, sizeof recipe.devices);
+    g_strlcpy (recipe.family, "standard", sizeof recipe.family); /* which takes a few slices */
+    td_test_play_cards (devices, TRUE);
+    g_autoptr (TdPlan) plan = td_plan_new_part (td_fdk_engine, scan, &recipe, &part, NULL, &error);
+    td_test_play_cards (devices, FALSE);
+    g_assert_no_error (error);
+    g_assert_cmpuint (plan->facts.n_slabs, >=, turns);
+    g_assert_cmpuint (plan->facts.n_slabs, <, turns + 10);
+  }
+}
+
 /* Two cards share the volume, which is the faster way at any rates that cards reach. Rates of small
    jobs, which launches and pages slow down, change no large plan. */
 static void
@@ -512,6 +539,7 @@ main (int argc, char **argv)
   td_fdk_test_begin ("fdk-fit");
   td_test_add_cases ("/fdk-fit/limits", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_limits);
   g_test_add_func ("/fdk-fit/filter-rates", test_filter_rates);
+  g_test_add_func ("/fdk-fit/turns", test_turns);
   g_test_add_func ("/fdk-fit/two-cards", test_two_cards);
   g_test_add_func ("/fdk-fit/off-middle", test_off_middle);
   const int status = g_test_run ();

@@ -346,7 +346,8 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
       fdk_fit_set_slab (fdk,
                         n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
     else {
-      const guint slab = CLAMP (parts_of (nz, 4 * n), LEAST_SLAB, GPU_SLAB);
+      const guint turn = MAX (parts_of (nz, MAX (plan->least_slabs, 1)), fdk->fit.least_slab);
+      const guint slab = MIN (turn, CLAMP (parts_of (nz, 4 * n), LEAST_SLAB, GPU_SLAB));
       const guint whole = MIN (slab, fdk->fit.least_slab);
       fdk_fit_set_slab (fdk, MIN (nz, slab / whole * whole));
     }
