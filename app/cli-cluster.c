@@ -290,6 +290,10 @@ cli_cluster_wish (const Submission *submission, const TdCliRecipe *recipe, TdClu
 {
   gint64 grid[2];
 
+  if (recipe->recipe.device_memory_limit_bytes
+      && !g_str_equal (submission->profile, TD_CLUSTER_OWN))
+    return td_cli_usage ("submit", "--memory-limit is that of a rank and of its device; "
+                                   "--device-memory-limit is for this computer");
   if (submission->mode && !td_cluster_mode_from_name (submission->mode, &wish->mode))
     return td_cli_usage ("submit", "--cluster-mode is slab, ifdk or slices");
   if (submission->grid) {

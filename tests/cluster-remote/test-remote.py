@@ -254,6 +254,9 @@ def refuses_what_ranks_would(place, kind):
         done = place.run("submit", place.scan, "--output", place.folder / "no.tif", "--profile", kind, *words)
         assert done.returncode == 1 and said in done.stderr, done
     assert "no.tif" not in place.run("jobs").stdout, "no folder is left"
+    done = place.run("submit", place.scan, "--output", place.folder / "no.tif", "--profile", kind,
+                     "--device-memory-limit", "2G")
+    assert done.returncode == 2 and "--memory-limit is that of a rank and of its device" in done.stderr, done
 
 
 def the_user_s_profile_wins(place, kind):
