@@ -107,8 +107,8 @@ plan_cluster_json (const GArray *grids, gboolean shared)
 
 /* Says how long a cluster would take for @plan, for every grid of its ranks, the fastest first.
    @cluster names a profile, or it is a machine as td_model_machine_parse() takes it. The function
-   adds the member "cluster" to @json; if that is NULL, it prints to standard output. FALSE with
-   @error: there is no such cluster.
+   adds the member "cluster" to @json; if that is NULL, it prints to standard output. Of a method
+   that iterates it says that nothing is predicted. FALSE with @error: there is no such cluster.
  */
 static gboolean
 cli_plan_cluster (const TdScan *scan, const TdPlan *plan, const char *cluster, JsonObject *json,
@@ -119,11 +119,16 @@ cli_plan_cluster (const TdScan *scan, const TdPlan *plan, const char *cluster, J
       = td_model_problem (facts, td_plan_facts (plan), td_plan_recipe (plan));
   const gboolean parallel = facts->geometry.beam == TD_BEAM_PARALLEL;
   const TdClusterMode modes[] = { parallel ? TD_CLUSTER_SLICES : TD_CLUSTER_SLAB, TD_CLUSTER_IFDK };
-  JsonObject *found = json ? json_object_new () : NULL;
   TdModelMachine machine;
 
   if (!plan_cluster_machine (cluster, &machine, error))
     return FALSE;
+  if (td_method_iterates (td_plan_recipe (plan)->method)) {
+    td_cli_say ("note: a cluster's time is predicted of filtered methods only, and %s iterates",
+                td_plan_facts (plan)->method);
+    return TRUE;
+  }
+  JsonObject *found = json ? json_object_new () : NULL;
   g_autofree char *described = td_model_machine_describe (&machine);
   if (!json)
     td_cli_print ("%s", described);

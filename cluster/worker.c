@@ -477,14 +477,16 @@ worker_problem (const Worker *worker)
 }
 
 /* What the grid should take, if the job's folder says what the machine can do ("machine.txt", as
-   td_model_machine_parse() takes it). FALSE: it does not; @error: what it says is none of that. */
+   td_model_machine_parse() takes it). FALSE: it does not, or the method iterates, of which the
+   model knows nothing; @error: what it says is none of that. */
 static gboolean
 worker_predict (const Worker *worker, TdModelTimes *times, gboolean *shared, GError **error)
 {
   g_autofree char *path = g_build_filename (worker->folder, "machine.txt", NULL);
   TdModelMachine machine;
 
-  if (!g_file_test (path, G_FILE_TEST_EXISTS) || !td_model_machine_parse (&machine, path, error))
+  if (td_method_iterates (worker->recipe.method) || !g_file_test (path, G_FILE_TEST_EXISTS)
+      || !td_model_machine_parse (&machine, path, error))
     return FALSE;
   const TdModelProblem problem = worker_problem (worker);
   td_model_predict (&machine, &problem, worker->job.cluster.mode, worker->grid.rows,

@@ -135,6 +135,8 @@ def measures_its_machine(place, kind):
     assert re.search(r"^load +0\.25 s \+ 5e-10 s a byte$", done.stdout, re.M), done.stdout
     planned = place.run(*plan)
     assert "never measured" not in planned.stderr and "load     0.25 s + 5e-10 s a byte" in planned.stdout, planned
+    planned = place.run(*plan, "--method", "sirt")
+    assert planned.returncode == 0 and "sirt iterates" in planned.stderr and " bound by " not in planned.stdout, planned
     job = place.job(place.submit(kind, f"{kind}-measured.tif"))
     machine = (pathlib.Path(job["folder"]) / "machine.txt").read_text()
     assert "load:0.25+2e9" in machine

@@ -590,6 +590,8 @@ test_iterative (void)
       g_auto (Work) work;
       g_test_message ("%s, %u ranks, %s", test.recipe, ranks, td_cluster_mode_name (test.mode));
       work_submit (&work, &test, &wish);
+      g_autofree char *machine = g_build_filename (work.folder, "machine.txt", NULL);
+      g_assert_true (g_file_set_contents (machine, "ranks:2 update:1G", -1, NULL));
       work_start (&work, ranks);
       work_wait (&work);
       if (refused) {
@@ -607,6 +609,8 @@ test_iterative (void)
       g_autoptr (JsonNode) slice = work_event (&work, "slice");
       g_assert_true (recipes[i].shared == (slice != NULL));
       g_assert_true (recipes[i].shared != work_notes (&work, "No slice is shown first: "));
+      g_autoptr (JsonNode) done = work_event (&work, "done");
+      g_assert_null (td_json_at (done, "predicted")); /* the model knows no iterations */
     }
 }
 
