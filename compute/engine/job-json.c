@@ -55,6 +55,7 @@ char *
 td_job_result_json (TdJob *job)
 {
   const TdJobResult *result = &job->result;
+  TdMessage **notes = td_messages_copy (job->plan->facts.notes);
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
   json_builder_begin_object (builder);
@@ -72,7 +73,10 @@ td_job_result_json (TdJob *job)
   td_json_add_integer (builder, "clamped_output", result->clamped_output);
   td_json_add_integer (builder, "host_peak_bytes", result->host_peak_bytes);
   td_json_add_integer (builder, "device_peak_bytes", result->device_peak_bytes);
-  td_json_add_notes (builder, result->notes);
+  for (guint i = 0; result->notes && result->notes[i]; i++)
+    td_messages_add (&notes, td_message_ref (result->notes[i]));
+  td_json_add_notes (builder, notes);
+  td_messages_free (notes);
   json_builder_end_object (builder);
   return td_json_print (builder);
 }

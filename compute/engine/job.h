@@ -132,7 +132,7 @@ GArray *td_job_passes_so_far (TdJob *job);
 void td_job_progress (TdJob *job, TdJobProgress *progress); /* any thread, any time */
 /* After the end. Owned by the job. */
 const TdJobResult *td_job_result (TdJob *job);
-char *td_job_result_json (TdJob *job);
+char *td_job_result_json (TdJob *job); /* its notes are the plan's and the job's */
 /* What is stored with a volume: program, scan, recipe, and what was done so far. (transfer full) */
 char *td_job_provenance_json (TdJob *job);
 /* Values of 0 and of the largest sample for 8 and 16 bits: the recipe's, or those of a preview of

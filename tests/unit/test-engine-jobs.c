@@ -417,6 +417,7 @@ test_precision (gconstpointer device)
     g_assert_cmpstr (td_job_result (job)->precision, ==, "single");
     g_autofree char *json = td_job_result_json (job);
     g_assert_nonnull (strstr (json, "\"precision\" : \"single\""));
+    g_assert_cmpint (strstr (json, "in single precision") != NULL, ==, cases[i].noted);
   }
 }
 
