@@ -114,12 +114,36 @@ get_beam (JsonObject *object, TdBeam *beam)
   return FALSE;
 }
 
+/* A key that is misspelt, or has another unit, is refused by its name: its value would be lost. */
+static gboolean
+check_keys (JsonObject *object, const char *name, GError **error)
+{
+  static const char *const others[]
+      = { "beam", "detector_tilt_rad", "volume_size", "view_matrices", NULL };
+  g_autoptr (GList) keys = json_object_get_members (object);
+
+  for (GList *key = keys; key; key = key->next) {
+    gboolean known = g_strv_contains (others, key->data);
+
+    for (guint i = 0; i < G_N_ELEMENTS (numbers) && !known; i++)
+      known = strcmp (numbers[i].key, key->data) == 0;
+    if (!known)
+      return td_set_error (error, TD_ERROR_BAD_FILE,
+                           "%s: the geometry has “%.100s”, which is not known here; correct its "
+                           "spelling or take it out",
+                           name, (char *) key->data);
+  }
+  return TRUE;
+}
+
 static gboolean
 parse_object (JsonObject *object, const char *name, TdGeometry *geometry, GError **error)
 {
   g_autofree double *tilt = NULL, *size = NULL;
   gsize n;
 
+  if (!check_keys (object, name, error))
+    return FALSE;
   if (!get_beam (object, &geometry->beam))
     return geometry_json_refuse (error, name, "beam");
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {

@@ -100,8 +100,18 @@ geometry_skyscan_take_views (TdGeometryFile *file, const TdIni *ini, GError **er
   const double step
       = geometry_skyscan_number (ini, ACQUISITION, "Rotation Step (deg)", "Rotation Step");
   const char *direction = td_ini_string (ini, ACQUISITION, "Rotation Direction");
+  const char *trajectory = td_ini_string (ini, ACQUISITION, "Scanning Trajectory");
   const double sign = direction && g_ascii_strcasecmp (direction, "CW") == 0 ? 1 : -1;
 
+  if (trajectory
+      && (g_ascii_strncasecmp (trajectory, "SPIRAL", 6) == 0
+          || g_ascii_strncasecmp (trajectory, "HELI", 4) == 0)) {
+    td_set_error (error, TD_ERROR_UNSUPPORTED,
+                  "“%s”: its trajectory is a helix (Scanning Trajectory=%s): helical scans cannot "
+                  "be reconstructed; open a scan whose sample stays at one height",
+                  file->path, trajectory);
+    return FALSE;
+  }
   file->n_columns = td_ini_count (ini, ACQUISITION, "Number of Columns");
   file->n_rows = td_ini_count (ini, ACQUISITION, "Number of Rows");
   if (!isfinite (step) || step == 0 || fabs (step) > 180)
@@ -141,6 +151,7 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
   take_offsets (file, ini);
   const double depth = geometry_skyscan_number (ini, ACQUISITION, "Depth (bits)", "Depth");
   const double reference = td_ini_number (ini, ACQUISITION, "Reference Intensity");
+  const char *corrected = td_ini_string (ini, ACQUISITION, "Flat Field Correction");
   file->white_level = reference > 0              ? reference
                       : depth > 0 && depth <= 32 ? exp2 (depth) - 1
                                                  : 65535;
@@ -155,6 +166,10 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
           ? N_ ("The open beam is taken to count %g (Reference Intensity); {flats} gives another.")
           : N_ ("The open beam is taken to count %g (full scale); {flats} gives another."),
       file->white_level);
+  if (corrected && g_ascii_strcasecmp (corrected, "OFF") == 0)
+    td_geometry_file_note (
+        file, "The scanner left its flat field correction out (Flat Field Correction=OFF): the "
+              "open beam is taken to be the same everywhere; {flats} gives measured ones.");
   return g_steal_pointer (&file);
 }
 

@@ -288,6 +288,7 @@ static const struct {
   { 1, "Camera to Source (mm)=300", "Camera to Source (mm)=50", "Camera to Source" },
   { 1, "Rotation Step (deg)=60", "Rotation Step (deg)=0", "Rotation Step" },
   { 1, "Number of Files=6", "Number of Files=6e9", "Number of Files" },
+  { 1, "Rotation Direction=CC", "Scanning Trajectory=SPIRAL", "helical" },
   { 1, "Filename Prefix=part_", "Filename Prefix=bone_", NULL }, /* found by the log's own name */
   { 2, "version=\"3\"", "version=\"9\"", "version 9" },
   { 2, "<SourceToDetectorDistance>300", "<SourceToDetectorDistance>0", "parallel" },
@@ -465,6 +466,53 @@ test_proposed_volume (void)
   }
 }
 
+/* The program's own keys, and no others: what is misspelt would be taken as not stated. */
+static void
+test_own_keys (void)
+{
+  static const char *const more[] = { "detector_offset_v_px", "detector_offset_v_mm", "voxel" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (more); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *text = g_strdup_printf (
+        "{\"beam\": \"cone\", \"source_axis_mm\": 100, \"source_detector_mm\": 300, \"%s\": 2}",
+        more[i]);
+    g_autofree char *file = test_folder_file (folder, "geometry.json");
+    g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+    const TdScanOptions options = { .geometry = file, .pixel_mm = 0.5, .angles = "0:300" };
+    g_autoptr (GError) error = NULL;
+
+    make_stack (folder);
+    write_file (folder, "geometry.json", text, strlen (text));
+    g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
+    if (i == 0)
+      g_assert_no_error (error);
+    else
+      test_assert_sentence (error, more[i]);
+  }
+}
+
+/* What a scanner left undone is told. */
+static void
+test_uncorrected (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  make_stack (folder);
+  for (guint off = 0; off < 2; off++) {
+    g_autofree char *text
+        = replace (skyscan, "Depth",
+                   off ? "Flat Field Correction=OFF\nDepth" : "Flat Field Correction=ON\nDepth");
+    g_autoptr (GError) error = NULL;
+
+    write_file (folder, kinds[1].file, text, strlen (text));
+    g_autoptr (TdScan) scan = open_kind (folder, 1, FALSE, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, "Flat Field Correction=OFF") != NULL, ==, off);
+  }
+}
+
 /* Matrices leave nothing open that options could state. */
 static void
 test_stated_twice (void)
@@ -536,6 +584,8 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
   g_test_add_func ("/geometries/vectors", test_vectors);
   g_test_add_func ("/geometries/missing", test_missing);
+  g_test_add_func ("/geometries/own-keys", test_own_keys);
+  g_test_add_func ("/geometries/uncorrected", test_uncorrected);
   g_test_add_func ("/geometries/stated-twice", test_stated_twice);
   g_test_add_func ("/geometries/proposed-volume", test_proposed_volume);
   return g_test_run ();
