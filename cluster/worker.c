@@ -944,14 +944,14 @@ worker_finish_output (Worker *worker, const Report *reports, GError **error)
   g_autoptr (GArray) there = td_parts_list (worker->parts, TRUE);
   g_autofree char *provenance = worker_provenance (worker);
   gboolean says = FALSE;
+  guint64 clamped = 0;
 
-  for (int r = 0; r < worker->size; r++)
+  for (int r = 0; r < worker->size; r++) {
     says = says || reports[r].says;
-  if (!says)
-    return td_set_error (
-        error, TD_ERROR_INVALID,
-        "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
-        "projections, their flat fields and the centre of rotation ({centre:PX})");
+    clamped += reports[r].clamped;
+  }
+  if (!td_job_check_volume (td_plan_facts (worker->whole), says, clamped, error))
+    return FALSE;
   for (guint i = 0; i < there->len; i++) {
     const TdGridShare *range = &g_array_index (there, TdGridShare, i);
     td_volume_writer_account (worker->volume, range->first, range->count, 0);

@@ -266,12 +266,10 @@ td_job_writer_end (TdJob *job, gboolean keep, GError **error)
 
   /* A failure of the last write, or a cancellation while it was under way. */
   ok = ok && !g_cancellable_set_error_if_cancelled (job->cancellable, error);
-  if (ok && writer->volume && !writer->says) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
-                  "projections, their flat fields and the centre of rotation ({centre:PX})");
-    ok = FALSE;
-  }
+  ok = ok
+       && (!writer->volume
+           || td_job_check_volume (&job->plan->facts, writer->says,
+                                   td_volume_writer_clamped (writer->volume), error));
   if (ok && writer->volume) {
     g_autofree char *provenance = td_job_provenance_json (job);
     gint64 start = g_get_monotonic_time ();

@@ -492,6 +492,22 @@ td_job_add_account (TdJob *job, TdDevice *account)
     td_job_add_host_bytes (job, (gint64) peak);
 }
 
+gboolean
+td_job_check_volume (const TdPlanFacts *facts, gboolean says, guint64 clamped, GError **error)
+{
+  if (!says)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
+        "projections, their flat fields and the centre of rotation ({centre:PX})");
+  if (clamped < (guint64) facts->n_slices * facts->ny * facts->nx)
+    return TRUE;
+  return td_set_error (error, TD_ERROR_INVALID,
+                       "Every value of the volume is outside the range that was stated, and would "
+                       "become one of its ends: it is not kept. State another range, or "
+                       "{range=auto}");
+}
+
 /* @views: of the scan as it is binned; what is told are numbers of what was measured. */
 static char *
 job_views_text (const TdJob *job, const TdNumbers *views)

@@ -220,6 +220,38 @@ test_empty_volume (void)
   }
 }
 
+/* Nor one whose values all lie beside the range of its integers: its samples are the range's end.
+ */
+static void
+test_range_beside (void)
+{
+  static const struct {
+    const char *range;
+    gboolean beside;
+  } cases[] = { { "1000:2000", TRUE }, { "-2000:-1000", TRUE }, { "-2000:2000", FALSE } };
+  static const char *const bits[] = { "8", "16" };
+  float frames[20 * 2 * 16];
+
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++)
+    frames[i] = i % 16 > 4 && i % 16 < 10 ? 1 : 0;
+  for (guint k = 0; k < 2 * G_N_ELEMENTS (cases); k++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *raw = g_build_filename (folder->path, "scan.raw", NULL);
+    g_autofree char *output = g_build_filename (folder->path, "out.tif", NULL);
+    g_auto (TdTestRun) run = { 0 };
+
+    g_assert_true (g_file_set_contents (raw, (const char *) frames, sizeof frames, NULL));
+    td_test_cli (&run, folder->path, "reconstruct", "scan.raw", "--raw", "16x2:float32", "--values",
+                 "attenuations", "--angles", "0:180", "--centre", "7.5", "--device", "host",
+                 "--bits", bits[k % 2], "--range", cases[k / 2].range, "--output", "out.tif", NULL);
+    if (cases[k / 2].beside)
+      td_test_run_assert_refused (&run, 1, "outside the range");
+    else
+      g_assert_cmpint (run.status, ==, 0);
+    g_assert_cmpint (g_file_test (output, G_FILE_TEST_EXISTS), ==, !cases[k / 2].beside);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -231,5 +263,6 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/options/assumed-middle", test_assumed_middle);
   g_test_add_func ("/cli/options/views", test_views);
   g_test_add_func ("/cli/options/empty-volume", test_empty_volume);
+  g_test_add_func ("/cli/options/range-beside", test_range_beside);
   return g_test_run ();
 }
