@@ -79,19 +79,39 @@ td_turn_kind_name (TdTurnKind kind)
   return names[kind];
 }
 
+/* Steps of 180/101 or 360/201 radians may be degrees; those of a golden ratio, 1.94, are not. */
+#define LARGEST_DEGREE_STEP 1.9
+
+/* Whether half a turn, or a full one, has @span, or @span and a step. */
+static gboolean
+turn_spans (double span, double step, double half_turn)
+{
+  gboolean found = FALSE;
+
+  for (guint half_turns = 1; half_turns <= 2; half_turns++) {
+    const double turn = half_turns * half_turn;
+    found |= fabs (span - turn) < SPARE * turn || fabs (span + step - turn) < SPARE * turn;
+  }
+  return found;
+}
+
 /* Whether the angles would be those of half a turn or a full one if they were not in degrees. */
 static gboolean
 may_be_radians (const TdTurn *turn)
 {
-  const double span_deg = td_degrees (fabs (turn->last_rad - turn->first_rad));
-  const double with_gap_deg = span_deg + td_degrees (turn->step_rad);
-  gboolean may_be = FALSE;
+  return turn->n_views > 8 && turn->direction != 0
+         && turn_spans (td_degrees (fabs (turn->last_rad - turn->first_rad)),
+                        td_degrees (turn->step_rad), G_PI);
+}
 
-  for (guint half_turns = 1; half_turns <= 2; half_turns++) {
-    const double span = half_turns * G_PI;
-    may_be |= fabs (span_deg - span) < SPARE * span || fabs (with_gap_deg - span) < SPARE * span;
-  }
-  return may_be && turn->n_views > 8 && turn->direction != 0;
+/* Or if they were not in radians, of which they make many turns. */
+static gboolean
+may_be_degrees (const TdTurn *turn)
+{
+  const double span = fabs (turn->last_rad - turn->first_rad), step = span / (turn->n_views - 1);
+
+  return turn->n_views > 8 && turn->even && step < LARGEST_DEGREE_STEP
+         && turn_spans (span, step, 180);
 }
 
 /* Takes both. */
@@ -134,6 +154,10 @@ td_turn_message (const TdTurn *turn)
   if (may_be_radians (turn))
     text = turn_add (text, td_message_new_plain (": if these angles are radians, say so where they "
                                                  "are stated, or state them in degrees"));
+  if (may_be_degrees (turn))
+    text = turn_add (text, td_message_new (": %.0f turns; if these angles are degrees, say so "
+                                           "where they are stated",
+                                           fabs (turn->last_rad - turn->first_rad) / (2 * G_PI)));
   return text;
 }
 

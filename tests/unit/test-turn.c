@@ -42,6 +42,14 @@ static const struct {
   { 100, 1, -G_PI / 50,
     "part of a turn, 100 views 0.06283° apart, angles falling, 173.7° missing: if these "
     "angles are radians, say so where they are stated, or state them in degrees" },
+  /* In degrees, taken for radians; no golden ratio is. */
+  { 180, 0, 180 / G_PI,
+    "a full turn, 180 views 57.3° apart, the end point left out: 28 turns; if these angles are "
+    "degrees, say so where they are stated" },
+  { 721, 0, -90 / G_PI,
+    "a full turn, 721 views 28.65° apart, angles falling, the end point left out: 57 turns; if "
+    "these angles are degrees, say so where they are stated" },
+  { 94, 0, 111.24611797498106, "a full turn, 94 views 111.2° apart, in no order" },
 };
 
 static void
