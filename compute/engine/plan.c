@@ -200,6 +200,21 @@ note_unused (TdPlan *plan)
                   recipe->output_low, recipe->output_high);
 }
 
+/* Slabs are cut to the limit; what a process takes for itself may be more than that already. */
+static void
+note_memory (TdPlan *plan)
+{
+  const guint64 limit = plan->recipe.memory_limit_bytes;
+  g_autofree char *takes = g_format_size (plan->facts.host_bytes);
+  g_autofree char *allowed = g_format_size (limit);
+
+  if (limit && plan->facts.host_bytes > limit)
+    td_plan_note (plan,
+                  "The job takes up to %s of the host's memory, more than the %s that were allowed "
+                  "({memory-limit}): less does not do here.",
+                  takes, allowed);
+}
+
 static gboolean
 check_turn (TdPlan *plan, GError **error)
 {
@@ -469,8 +484,11 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
     return FALSE;
   open_accounts (plan);
   list_devices (plan);
-  return !g_cancellable_set_error_if_cancelled (cancellable, error)
-         && plan->method->plan (plan, cancellable, error);
+  if (g_cancellable_set_error_if_cancelled (cancellable, error)
+      || !plan->method->plan (plan, cancellable, error))
+    return FALSE;
+  note_memory (plan);
+  return TRUE;
 }
 
 static TdPlan *

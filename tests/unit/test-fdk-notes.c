@@ -134,6 +134,31 @@ test_case (gconstpointer data)
     g_assert_null (strstr (notes, case_->silent));
 }
 
+/* A limit below what the process itself takes is not kept, and that is said. */
+static void
+test_limit (void)
+{
+  g_autoptr (TdScan) scan = cone_scan (0, 0, 1);
+  guint noted = 0, kept = 0;
+
+  for (guint64 limit = 4 << 20; limit <= 256 << 20; limit *= 2) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", NAN);
+    recipe.memory_limit_bytes = limit;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+    const gboolean more = plan->facts.host_bytes > limit;
+    g_assert_cmpint (strstr (notes, "less does not do here") != NULL, ==, more);
+    noted += more;
+    kept += !more;
+  }
+  g_assert_cmpuint (noted, >, 0);
+  g_assert_cmpuint (kept, >, 0);
+}
+
 /* ── The volume ── */
 
 /* Slices and a region lie where they lie in the whole volume. */
@@ -528,6 +553,7 @@ main (int argc, char **argv)
     g_autofree char *path = g_strdup_printf ("/fdk-notes/seen/%02u", i);
     g_test_add_data_func (path, &seen[i], test_seen);
   }
+  g_test_add_func ("/fdk-notes/limit", test_limit);
   g_test_add_func ("/fdk-notes/stands-higher", test_stands_higher);
   g_test_add_func ("/fdk-notes/leaning", test_leaning);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
