@@ -35,6 +35,7 @@ struct _TdWindow {
   GCancellable *opening;      /* NULL: nothing is being opened */
   TdScanStatement *statement; /* of the scan that is open, or was to be; NULL: none */
   TdProvenance *volume;       /* whose scan is being opened; NULL: none is */
+  gboolean shows_job;         /* the scan is opened for the sake of a job's volume */
   TdJobItem *asked;           /* of the scan that is open, the last volume asked for; or NULL */
   TdRecipe asked_recipe;      /* its recipe */
   char *failure;              /* why the last one did not open; NULL: none failed */
@@ -206,6 +207,25 @@ window_recall_recipe (TdWindow *self)
   td_toasts_show (self->toasts, toast);
 }
 
+/* ── The volume that was asked for ── */
+
+static gboolean
+window_has_volume (TdWindow *self)
+{
+  return self->asked
+         && (td_job_item_state (self->asked) == TD_JOB_DONE || !td_job_item_ended (self->asked))
+         && td_recipe_equal (&self->asked_recipe, td_session_recipe (self->session));
+}
+
+/* It is what comes next, while it is written too, until it fails or the recipe is another. */
+static void
+window_ask (TdWindow *self, TdJobItem *item)
+{
+  g_set_object (&self->asked, item);
+  self->asked_recipe = *td_session_recipe (self->session);
+  td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
+}
+
 /* ── Opening ── */
 
 /* What opening a path came to: a scan, or a volume of this program's, which names its scan. */
@@ -375,6 +395,7 @@ window_show_volume (TdWindow *self)
 
   td_volume_view_show_job (self->volume_view, item);
   adw_view_stack_set_visible_child_name (self->pages, "volume");
+  window_ask (self, item);
 }
 
 static void
@@ -407,7 +428,8 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
   }
   window_remember_recipe (self);
   keep_statement (self, statement);
-  td_settings_add_recent (self->settings, statement->path);
+  /* What was opened is what is found again: a volume's scan may be a job's own copy. */
+  td_settings_add_recent (self->settings, self->volume ? self->volume->volume : statement->path);
   td_settings_set_details (
       self->settings, statement->path,
       td_scan_statement_is_plain (statement) ? NULL : td_scan_statement_to_variant (statement));
@@ -416,6 +438,8 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
     window_show_volume (self);
   else if (!stated_anew && !other_entry) /* recipes are remembered by the file */
     window_recall_recipe (self);
+  if (self->shows_job)
+    adw_view_stack_set_visible_child_name (self->pages, "volume");
 }
 
 static void
@@ -425,6 +449,7 @@ stop_opening (TdWindow *self)
     g_cancellable_cancel (self->opening);
   g_clear_object (&self->opening);
   g_clear_pointer (&self->volume, td_provenance_free);
+  self->shows_job = FALSE;
 }
 
 static void
@@ -882,25 +907,6 @@ window_new_job (TdWindow *self, TdClusterProfile *profile, const TdRecipe *recip
   return td_job_item_new (job, TD_REMOTE_SUBMIT);
 }
 
-/* ── The volume that was asked for ── */
-
-static gboolean
-window_has_volume (TdWindow *self)
-{
-  return self->asked
-         && (td_job_item_state (self->asked) == TD_JOB_DONE || !td_job_item_ended (self->asked))
-         && td_recipe_equal (&self->asked_recipe, td_session_recipe (self->session));
-}
-
-/* It is what comes next, while it is written too, until it fails or the recipe is another. */
-static void
-window_ask (TdWindow *self, TdJobItem *item)
-{
-  g_set_object (&self->asked, item);
-  self->asked_recipe = *td_session_recipe (self->session);
-  td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
-}
-
 static void
 on_show_asked (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
@@ -958,12 +964,21 @@ on_reconstruct (GSimpleAction *action, GVariant *parameter, gpointer user)
 
 /* ── The list ── */
 
+/* Its page is part of a scan's: where none is open, the volume's is opened. */
 static void
 on_show_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
 {
+  const char *scan = td_job_item_facts (item)->scan;
+
   td_volume_view_show_job (self->volume_view, item);
-  if (td_session_scan (self->session))
+  if (td_session_scan (self->session)) {
     adw_view_stack_set_visible_child_name (self->pages, "volume");
+  } else if (td_job_item_state (item) == TD_JOB_DONE) {
+    td_window_open_path (self, td_job_item_output (item));
+  } else if (scan) {
+    td_window_open_path (self, scan);
+    self->shows_job = TRUE;
+  }
 }
 
 static void
@@ -1211,22 +1226,24 @@ unref_item (gpointer item, GClosure *closure)
 static void
 on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
 {
+  const TdJobState state = td_job_item_state (item);
+  const TdRemoteFacts *facts = td_job_item_facts (item);
   /* The table says which scans failed, and why. */
-  if (td_job_item_is_batch (item) && td_job_item_state (item) == TD_JOB_FAILED
-      && td_job_item_facts (item)->scans->len > 0) {
-    g_autofree char *status = td_job_item_status (item);
-    window_toast (self, status);
-  } else if (td_job_item_state (item) == TD_JOB_FAILED) {
-    g_autofree char *heading
-        = g_strdup_printf (_ ("“%s” was not reconstructed"), td_job_item_facts (item)->title);
+  const gboolean has_table = td_job_item_is_batch (item) && facts->scans->len > 0;
+
+  if (state == TD_JOB_FAILED && !has_table) {
+    g_autofree char *heading = g_strdup_printf (_ ("“%s” was not reconstructed"), facts->title);
     window_error_dialog (self, heading, td_job_item_error (item));
-  } else if (td_job_item_state (item) == TD_JOB_DONE) {
-    g_autofree char *escaped = g_markup_escape_text (td_job_item_facts (item)->title, -1);
-    g_autofree char *text = g_strdup_printf (_ ("%s is written"), escaped);
-    AdwToast *toast = adw_toast_new (text);
-    adw_toast_set_button_label (toast, _ ("Open Folder"));
-    g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
-                           g_object_ref (item), unref_item, 0);
+  } else if (state == TD_JOB_FAILED || state == TD_JOB_DONE) {
+    g_autofree char *text = has_table ? td_job_item_status (item)
+                                      : g_strdup_printf (_ ("%s is written"), facts->title);
+    g_autofree char *escaped = g_markup_escape_text (text, -1);
+    AdwToast *toast = adw_toast_new (escaped);
+    if (state == TD_JOB_DONE) {
+      adw_toast_set_button_label (toast, _ ("Open Folder"));
+      g_signal_connect_data (toast, "button-clicked", G_CALLBACK (on_toast_folder),
+                             g_object_ref (item), unref_item, 0);
+    }
     td_toasts_show (self->toasts, toast);
   }
   td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));

@@ -202,6 +202,67 @@ test_survives (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-found");
 }
 
+/* The button of the window's list; the list comes out slowly. */
+static GtkWidget *
+show_button (const char *title)
+{
+  GtkListBox *list = td_test_part (td_test_window, "jobs_list");
+  GtkListBoxRow *row;
+
+  for (int i = 0; (row = gtk_list_box_get_row_at_index (list, i)); i++) {
+    GtkWidget *job = gtk_list_box_row_get_child (row);
+    if (strcmp (gtk_label_get_text (td_test_part (job, "title")), title) == 0)
+      return td_test_part (job, "show");
+  }
+  return NULL;
+}
+
+static gboolean
+button_is_there (gpointer title)
+{
+  return show_button (title) && gtk_widget_get_mapped (show_button (title));
+}
+
+static gboolean
+volume_page_is_there (gpointer unused)
+{
+  AdwViewStack *pages = td_test_part (td_test_window, "pages");
+
+  return td_test_in_state ((gpointer) "scan")
+         && g_strcmp0 (adw_view_stack_get_visible_child_name (pages), "volume") == 0;
+}
+
+/* The job's button alone brings back its scan and its volume, also while that is computed. */
+static void
+jobs_show_without_scan (const char *title)
+{
+  td_test_activate ("close-scan", NULL);
+  td_test_wait (td_test_in_state, (gpointer) "empty", "the scan to close");
+  td_test_wait (button_is_there, (gpointer) title, "the job's button");
+  td_test_click (show_button (title));
+  td_test_wait (volume_page_is_there, NULL, "the job's volume");
+}
+
+static gboolean
+plane_is_shown (gpointer unused)
+{
+  return td_image_pane_get_image (td_test_part (td_test_window, "volume_view.browser.z")) != NULL;
+}
+
+static void
+test_shown_alone (void)
+{
+  g_autofree char *output = output_named ("alone.tif");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
+  td_test_wait (item_has_ended, item, "the job's end");
+  jobs_show_without_scan ("alone.tif");
+  td_test_wait (plane_is_shown, NULL, "its planes");
+  td_test_show_page ("slices");
+}
+
 static gboolean
 has_picture (GtkWidget *row, gpointer unused)
 {
@@ -281,6 +342,8 @@ test_iterations (void)
   td_test_wait (estimate_is_shown, td_test_part (view, "pane"), "the estimate in the window");
   g_assert_true (gtk_widget_get_visible (td_test_part (view, "curve")));
   td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-iterations");
+  jobs_show_without_scan ("iterations.tif");
+  td_test_wait (estimate_is_shown, td_test_part (view, "pane"), "the estimate once more");
   td_job_item_finish (item);
   td_test_wait (item_has_ended, item, "the iterations to end");
   g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_DONE);
@@ -361,6 +424,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-jobs/queue", test_queue);
   g_test_add_func ("/window-jobs/cancel", test_cancel);
   g_test_add_func ("/window-jobs/survives", test_survives);
+  g_test_add_func ("/window-jobs/shown-alone", test_shown_alone);
   g_test_add_func ("/window-jobs/history", test_history);
   g_test_add_func ("/window-jobs/iterations", test_iterations);
   g_test_add_func ("/window-jobs/devices", test_devices);

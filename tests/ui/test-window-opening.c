@@ -220,6 +220,13 @@ test_volume (void)
     g_assert_cmpstr (recipe->devices, ==, "auto"); /* the machine's, not the volume's */
     g_assert_cmpstr (adw_view_stack_get_visible_child_name (td_test_part (td_test_window, "pages")),
                      ==, "volume");
+    /* It is there: nothing asks for it again. What was opened is the recent one, not its scan. */
+    g_assert_false (gtk_widget_has_css_class (td_test_part (td_test_window, "reconstruct_button"),
+                                              "suggested-action"));
+    g_autofree char *recent = NULL;
+    g_assert_true (g_menu_model_get_item_attribute (td_test_part (td_test_window, "recent_menu"), 0,
+                                                    G_MENU_ATTRIBUTE_TARGET, "s", &recent));
+    g_assert_cmpstr (recent, ==, made);
     td_test_wait (volume_is_shown, NULL, "a slice of the volume");
     TdImage *image
         = td_image_pane_get_image (td_test_part (td_test_window, "volume_view.browser.z"));
