@@ -465,6 +465,7 @@ def main():
 
 
 Atspi.init()
+Atspi.set_timeout(1000 * PATIENCE, 1000 * PATIENCE)  # a loaded computer answers late
 folder = tempfile.mkdtemp(prefix="tomodesk-at-spi-")
 child = None
 try:
