@@ -46,7 +46,7 @@ struct _TdVolumeBrowser {
   GtkToggleButton *distance, *angle, *line, *region; /* tools */
   TdMeasureList *measures;
   TdSpaceView *space; /* the volume from outside, once it was surveyed */
-  GtkWidget *space_box;
+  GtkWidget *space_box, *opacity;
   GtkDropDown *cast;
   GtkAdjustment *opacity_adjustment;
   GtkToggleButton *clip_x, *clip_y, *clip_z;
@@ -185,6 +185,7 @@ volume_browser_draw_space (TdVolumeBrowser *self)
 
   gtk_widget_set_visible (GTK_WIDGET (self->space), voxels != NULL);
   gtk_widget_set_visible (self->space_box, voxels != NULL);
+  gtk_widget_set_visible (self->opacity, cast.kind == TD_CAST_COMPOSITE);
   for (guint i = 0; i < 3; i++) {
     const guint n = voxels ? td_volume_cut_size (volume_browser_facts (self), i).count : 1;
     cast.clip[i][0] = gtk_toggle_button_get_active (clips[i]) ? (double) self->at[i] / n : 0;
@@ -818,8 +819,8 @@ td_volume_browser_class_init (TdVolumeBrowserClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-browser.ui");
   td_bind_children (widget, TdVolumeBrowser, stack, failed_page, grid, x, y, z, side, name, facts,
                     survey, survey_box, survey_bar, play, distance, angle, line, region, measures,
-                    space, space_box, cast, opacity_adjustment, clip_x, clip_y, clip_z, export,
-                    link);
+                    space, space_box, cast, opacity, opacity_adjustment, clip_x, clip_y, clip_z,
+                    export, link);
   td_bind_callbacks (widget, volume_browser_on_play, volume_browser_on_tool,
                      volume_browser_draw_space, volume_browser_on_export,
                      volume_browser_on_stop_survey);

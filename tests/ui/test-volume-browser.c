@@ -133,6 +133,7 @@ test_planes (void)
     static const char *const names[] = { "volume-browser", "volume-average", "volume-composite" };
     gtk_drop_down_set_selected (td_test_part (browser, "cast"), kind);
     gtk_toggle_button_set_active (td_test_part (browser, "clip_y"), kind == 2);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "opacity")), ==, kind == 2);
     td_test_screenshot (GTK_WIDGET (window), names[kind]);
   }
   go_to (31, 0, N - 1);
