@@ -451,6 +451,12 @@ td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged)
 }
 
 void
+td_image_pane_set_histogram (TdImagePane *self, gboolean shown)
+{
+  gtk_widget_set_visible (GTK_WIDGET (self->histogram), shown);
+}
+
+void
 td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can)
 {
   gtk_widget_set_visible (GTK_WIDGET (self->enlarge), can);

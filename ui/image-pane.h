@@ -48,6 +48,8 @@ void td_image_pane_set_range (TdImagePane *self, double low, double high); /* en
 void td_image_pane_set_automatic (TdImagePane *self, gboolean automatic);
 void td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged);
 void td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can);
+/* Whether the histogram is below the picture: it is at first. */
+void td_image_pane_set_histogram (TdImagePane *self, gboolean shown);
 TdSliceView *td_image_pane_view (TdImagePane *self);
 /* A switch of the owner's in the menu, on at first. */
 void td_image_pane_add_option (TdImagePane *self, const char *label);

@@ -293,9 +293,24 @@ lab_pictures_on_contrast (TdImagePane *pane, double low, double high, TdLabPictu
   self->linking = FALSE;
 }
 
+/* Pictures under one contrast need one histogram at the most, and none where they are small: "A /
+   B" has it. */
+static void
+lab_pictures_show_histograms (TdLabPictures *self)
+{
+  guint n = 0;
+
+  while (n < MOST && self->slots[n].pane)
+    n++;
+  for (guint i = 0; i < n; i++)
+    td_image_pane_set_histogram (self->slots[i].pane,
+                                 n <= self->columns || !lab_pictures_in (self->link));
+}
+
 static void
 lab_pictures_on_link (GtkToggleButton *button, TdLabPictures *self)
 {
+  lab_pictures_show_histograms (self);
   if (gtk_toggle_button_get_active (button) && self->slots[0].pane) {
     lab_pictures_on_view_changed (td_image_pane_view (self->slots[0].pane), self);
     lab_pictures_show (self);
@@ -489,6 +504,7 @@ lab_pictures_place (TdLabPictures *self)
         GTK_WIDGET (self->slots[i].pane));
     g_object_set (place, "column", (int) (i % columns), "row", (int) (i / columns), NULL);
   }
+  lab_pictures_show_histograms (self);
 }
 
 static gboolean

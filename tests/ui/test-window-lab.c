@@ -441,6 +441,29 @@ test_variants (void)
   td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
 }
 
+/* Small pictures under one contrast have no histograms, which are all the same but for noise. */
+static void
+test_histograms (void)
+{
+  GtkWidget *histogram = td_test_part (pane_of ("A: 1"), "histogram");
+  GtkToggleButton *link = lab ("lab_view.pictures.link");
+
+  g_assert_false (gtk_widget_get_visible (histogram)); /* two rows of two */
+  gtk_toggle_button_set_active (link, FALSE);
+  g_assert_true (gtk_widget_get_visible (histogram));
+  gtk_toggle_button_set_active (link, TRUE);
+  g_assert_false (gtk_widget_get_visible (histogram));
+  choose_mode ("single");
+  g_assert_true (gtk_widget_get_visible (td_test_part (big (), "histogram")));
+  choose_mode ("grid");
+  activate ("lab.remove", g_variant_new_uint32 (2));
+  td_test_wait (there_are, GUINT_TO_POINTER (3), "two variants and the reference");
+  g_assert_true (gtk_widget_get_visible (histogram)); /* beside each other */
+  activate ("lab.add", NULL);
+  g_signal_emit_by_name (editor (), "applied", "Smooth: --filter hann --cutoff 0.5");
+  td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
+}
+
 /* A variant becomes the window's recipe. */
 static void
 test_use (void)
@@ -523,6 +546,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-lab/budget", test_budget);
   g_test_add_func ("/window-lab/blind", test_blind);
   g_test_add_func ("/window-lab/variants", test_variants);
+  g_test_add_func ("/window-lab/histograms", test_histograms);
   g_test_add_func ("/window-lab/use", test_use);
   g_test_add_func ("/window-lab/two-problems", test_two_problems);
   g_test_add_func ("/window-lab/review", test_review);
