@@ -420,6 +420,21 @@ take_between_rests (const GArray *entries, guint n_views, char **note)
   return angles_take (entries, first, n_views);
 }
 
+/* Half a turn and whole ones are often said of scans whose last view lies a step before their end.
+   NULL: the range is none. (transfer full) */
+static char *
+note_both_ends (double first, double last, guint n_views)
+{
+  const double span = last - first, step = n_views > 2 ? span / (n_views - 1) : 0;
+
+  if (step == 0 || fabs (remainder (span, 180)) > 1e-6 * fabs (span))
+    return NULL;
+  return td_message_packed ("The angles %g:%g count both ends: the last of the %u views is at %g°, "
+                            "and they are %.5g° apart. If the last view lies one step before that, "
+                            "state %g:%.6g ({angles:FIRST:LAST}).",
+                            first, last, n_views, last, fabs (step), first, last - span / n_views);
+}
+
 double *
 td_angles_for_views (const char *spec, const char *scan_path, const char *const *names,
                      const guint n[2], char **note, GError **error)
@@ -433,8 +448,11 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   if (note)
     *note = NULL;
   if (parse_range (spec, &first, &last)) {
-    if (n_views != 1 || first == last)
+    if (n_views != 1 || first == last) {
+      if (note)
+        *note = note_both_ends (first, last, n_views);
       return td_angles_range (first, last, n_views);
+    }
     return td_set_error_null (
         error, TD_ERROR_ANGLES,
         "The angles %s are those of a turn, but “%s” holds one projection; if that image is "

@@ -650,7 +650,7 @@ scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *f
                              (const guint[]) { facts->n_views, facts->n_rows }, &note, error);
   td_scan_note_few (scan, spec);
   if (!options->angles && facts->angles_rad)
-    td_scan_note (scan, "Angles: %s", spec);
+    td_scan_note (scan, TD_SCAN_NOTE_ANGLES, spec);
   const guint missing = names && facts->angles_rad && td_angles_is_range (spec)
                             ? missing_numbers ((const char *const *) names->pdata, facts->n_views)
                             : 0;
@@ -698,11 +698,9 @@ note_companions (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames)
   for (guint i = 0; set->notes && set->notes[i]; i++)
     td_messages_add (&scan->facts.notes, td_message_ref (set->notes[i]));
   if (facts->n_flats > 0)
-    td_scan_note (scan, "Flats: %u, beginning with %s", facts->n_flats,
-                  (char *) set->flats->pdata[0]);
+    td_scan_note (scan, TD_SCAN_NOTE_FLATS, facts->n_flats, (char *) set->flats->pdata[0]);
   if (facts->n_darks > 0)
-    td_scan_note (scan, "Darks: %u, beginning with %s", facts->n_darks,
-                  (char *) set->darks->pdata[0]);
+    td_scan_note (scan, TD_SCAN_NOTE_DARKS, facts->n_darks, (char *) set->darks->pdata[0]);
   if (set->half_turn)
     td_scan_note (scan,
                   "%s is a projection at 180°: it is not among the views, but helps to find the "

@@ -53,6 +53,11 @@ typedef enum {
 gsize td_sample_size (TdSampleType type);
 const char *td_sample_name (TdSampleType type); /* "uint16", … */
 
+/* Ids of notes that only say where a part of the scan was found. */
+#define TD_SCAN_NOTE_FLATS N_ ("Flats: %u, beginning with %s")
+#define TD_SCAN_NOTE_DARKS N_ ("Darks: %u, beginning with %s")
+#define TD_SCAN_NOTE_ANGLES N_ ("Angles: %s")
+
 /* The facts. All fields are read-only to everybody but the reader that fills them. */
 typedef struct {
   char *path;               /* what the user opened */

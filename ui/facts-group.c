@@ -87,23 +87,37 @@ add_optional_facts (TdFactsGroup *self, const TdScanFacts *facts)
     add_fact (self, _ ("Field of view"), g_strdup (_ ("half: the axis is near one edge")));
 }
 
+/* Where flats, darks and angles were found is a fact like others. */
+static gboolean
+facts_group_is_source (const TdMessage *note)
+{
+  static const char *const ids[]
+      = { TD_SCAN_NOTE_FLATS, TD_SCAN_NOTE_DARKS, TD_SCAN_NOTE_ANGLES, NULL };
+
+  return g_strv_contains (ids, td_message_id (note));
+}
+
+/* What is to be known is open to the eye; whoever has read it can fold it. */
 static void
 show_notes (TdFactsGroup *self, TdMessage *const *notes)
 {
-  const guint n = td_messages_length (notes);
+  guint n = 0;
 
   clear_rows (self->notes, self->note_rows);
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < td_messages_length (notes); i++) {
+    const gboolean source = facts_group_is_source (notes[i]);
     g_autofree char *words = td_message_text (notes[i], td_label_naming);
     GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", words,
                                    "title-lines", 0, NULL);
     gtk_widget_add_css_class (row, "note");
-    adw_expander_row_add_row (self->notes, row);
-    g_ptr_array_add (self->note_rows, row);
+    adw_expander_row_add_row (source ? self->facts : self->notes, row);
+    g_ptr_array_add (source ? self->fact_rows : self->note_rows, row);
+    n += !source;
   }
   g_autofree char *title
       = g_strdup_printf (ngettext ("%u note about this scan", "%u notes about this scan", n), n);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->notes), title);
+  adw_expander_row_set_expanded (self->notes, n > 0);
   gtk_widget_set_visible (GTK_WIDGET (self->notes), n > 0);
 }
 

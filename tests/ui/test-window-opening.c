@@ -109,6 +109,14 @@ test_recall (void)
 }
 
 /* A scan whose files do not say its angles: what is stated opens it, and is remembered with it. */
+static gboolean
+says_both_ends (GtkWidget *row, gpointer unused)
+{
+  const char *title = adw_preferences_row_get_title (ADW_PREFERENCES_ROW (row));
+
+  return gtk_widget_get_mapped (row) && strstr (title, "count both ends");
+}
+
 static void
 test_details (void)
 {
@@ -132,6 +140,10 @@ test_details (void)
   const TdScanFacts *facts = td_session_facts (td_test_session ());
   g_assert_cmpfloat_with_epsilon (facts->angles_rad[59], G_PI, 1e-9);
   g_assert_cmpfloat (facts->geometry.pixel_width_mm, ==, 0.25);
+  /* What such a range means is open to the eye; where flats and darks lie is no news. */
+  AdwExpanderRow *notes = td_test_row (td_test_window, "1 note about this scan");
+  g_assert_true (adw_expander_row_get_expanded (notes));
+  g_assert_nonnull (td_test_find (GTK_WIDGET (notes), ADW_TYPE_ACTION_ROW, says_both_ends, NULL));
   td_test_activate ("close-scan", NULL);
   td_window_open_path (td_test_window, folder);
   td_test_wait (td_test_in_state, (gpointer) "scan", "the scan once more");

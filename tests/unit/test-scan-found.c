@@ -500,6 +500,37 @@ test_gaps (void)
     }
     g_autoptr (TdScan) scan = open_scan (folder->path, &options);
     g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_nonnull (strstr (notes, cases[i].says ? cases[i].says : ""));
+    g_assert_cmpint (strstr (notes, "missing") != NULL, ==, cases[i].says != NULL);
+  }
+}
+
+/* "0:180" is said of scans that stop a step before 180°, too: what is meant by it is told. */
+static void
+test_both_ends (void)
+{
+  static const struct {
+    const char *angles, *says;
+  } cases[] = {
+    { "0:180", "at 180°, and they are 45° apart" },
+    { "0:180", "state 0:144 (--angles FIRST:LAST)" },
+    { "180:0", "state 180:36 (" },
+    { "-90:90", "state -90:54 (" },
+    { "0:360", "state 0:288 (" },
+    { "0:144", NULL },
+    { "10:100", NULL },
+    { "7:7", NULL },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+
+  for (guint k = 0; k < 5; k++) {
+    g_autofree char *name = g_strdup_printf ("a_%u.tif", k);
+    save_frame (folder, name, COLUMNS, ROWS, k);
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdScanOptions options = { .angles = cases[i].angles };
+    g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
     g_assert_true (cases[i].says ? strstr (notes, cases[i].says) != NULL : *notes == 0);
   }
 }
@@ -926,6 +957,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/angle-encodings", test_angle_encodings);
   g_test_add_func ("/scan/middle-frame", test_middle_frame);
   g_test_add_func ("/scan/gaps", test_gaps);
+  g_test_add_func ("/scan/both-ends", test_both_ends);
   g_test_add_func ("/scan/lone-image", test_lone_image);
   g_test_add_func ("/scan/rows-for-views", test_rows_for_views);
   g_test_add_func ("/scan/lone-described", test_lone_described);
