@@ -52,7 +52,7 @@ struct _TdWindow {
   AdwStatusPage *failed_page;
   GtkLabel *opening_label;
   GtkListBox *recent_list;
-  GtkWidget *recent_box, *reconstruct_button, *details_button;
+  GtkWidget *recent_box, *reconstruct_button, *details_button, *undo_box;
   GtkMenuButton *done_button;
   GMenu *recent_menu, *done_menu, *preset_menu, *remove_menu;
   GtkInfoBar *notice;
@@ -1351,6 +1351,7 @@ update_actions (TdWindow *self)
   window_enable (self, "show-trials",
                  has_scan && td_session_facts (self->session)->geometry.beam == TD_BEAM_PARALLEL);
   gtk_widget_set_visible (self->reconstruct_button, has_scan);
+  gtk_widget_set_visible (self->undo_box, has_scan);
   gtk_widget_set_visible (GTK_WIDGET (self->sidebar_button), has_scan);
   adw_view_switcher_title_set_view_switcher_enabled (self->switcher, has_scan);
 }
@@ -1706,9 +1707,9 @@ td_window_class_init (TdWindowClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
   td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, flap, sidebar_button,
                     failed_page, opening_label, recent_list, recent_box, recent_menu, done_button,
-                    done_menu, preset_menu, remove_menu, reconstruct_button, details_button, notice,
-                    notice_label, panel, scan_view, strip_revealer, strip, lab_view, geometry_view,
-                    volume_view, jobs_revealer, jobs_list);
+                    done_menu, preset_menu, remove_menu, reconstruct_button, details_button,
+                    undo_box, notice, notice_label, panel, scan_view, strip_revealer, strip,
+                    lab_view, geometry_view, volume_view, jobs_revealer, jobs_list);
   td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_before,
                      window_on_next, window_on_trial_taken, window_on_trials_closed,
                      on_nudge_centre, on_centre_moved, on_region_drawn, on_crop_drawn,

@@ -306,6 +306,7 @@ batch_dialog_update (TdBatchDialog *self)
   gtk_widget_set_visible (self->chosen, !batch_dialog_watches (self));
   gtk_widget_set_visible (self->watched, batch_dialog_watches (self));
   gtk_widget_set_visible (self->none, self->paths->len == 0);
+  gtk_widget_set_visible (self->list, self->paths->len > 0);
   gtk_widget_set_visible (self->together, looks);
   batch_dialog_say_problem (self, error);
   gtk_widget_set_sensitive (self->accept, sound && !looks && batch_dialog_is_complete (self));

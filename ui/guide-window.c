@@ -17,9 +17,17 @@ struct _TdGuideWindow {
 G_DEFINE_FINAL_TYPE (TdGuideWindow, td_guide_window, ADW_TYPE_WINDOW)
 
 /* In the order in which they are read. */
-static const char *const pages[]
-    = { "guide.md",      "guide-window.md", "guide-prepare.md", "guide-centre.md", "guide-turn.md",
-        "guide-cone.md", "guide-cli.md",    "guide-cluster.md", "formats.md",      NULL };
+static const char *const pages[] = { "guide-window.md",
+                                     "guide-prepare.md",
+                                     "guide-centre.md",
+                                     "guide-turn.md",
+                                     "guide-cone.md",
+                                     "guide-lab.md",
+                                     "guide.md",
+                                     "guide-cli.md",
+                                     "guide-cluster.md",
+                                     "formats.md",
+                                     NULL };
 
 /* ── Markdown into text with tags ── */
 
@@ -281,6 +289,6 @@ td_guide_window_new (GtkWindow *parent)
 
   if (parent)
     gtk_window_set_application (GTK_WINDOW (self), gtk_window_get_application (parent));
-  td_guide_window_show (self, pages[1]);
+  td_guide_window_show (self, pages[0]);
   return GTK_WIDGET (self);
 }

@@ -490,6 +490,7 @@ test_guide (void)
 
   g_assert_nonnull (guide);
   g_assert_true (td_guide_window_show (TD_GUIDE_WINDOW (guide), "guide-centre.md"));
+  g_assert_true (td_guide_window_show (TD_GUIDE_WINDOW (guide), "guide-lab.md"));
   g_assert_false (td_guide_window_show (TD_GUIDE_WINDOW (guide), "nowhere.md"));
   td_test_screenshot (GTK_WIDGET (guide), "window-flow-guide");
   gtk_window_close (guide);
