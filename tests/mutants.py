@@ -30,6 +30,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 FOLDERS = ("kernels/", "compute/", "dataset/", "cluster/", "ui/")
@@ -74,6 +75,9 @@ CHANGES = (
     (r"^ +(?!return|else|if|for|while|g_free|g_clear)[a-z_]\w* \([^;{}]*\);$", ("drop",)),
 )
 
+# Tests whose programs are built before the others'.
+AT_ONCE = 4
+
 Mutant = collections.namedtuple("Mutant", "path line column old new")
 
 
@@ -116,8 +120,8 @@ def in_turns(mutants):
 class Copy:
     """One copy of the sources with a build of its own."""
 
-    def __init__(self, root, folder, files, ninja, options=()):
-        self.folder, self.ninja = folder, ninja
+    def __init__(self, root, folder, files, ninja, options=(), unchanged=None):
+        self.folder, self.ninja, self.unchanged = folder, ninja, unchanged
         for path in files:
             to = os.path.join(folder, path)
             os.makedirs(os.path.dirname(to), exist_ok=True)
@@ -130,7 +134,7 @@ class Copy:
         self.tests = {test["name"]: test for test in self.ask("--tests")
                       if test["depends"] and "tomodesk:slow" not in test["suite"]}
         self.files = {target["id"]: target["filename"] for target in self.ask("--targets")}
-        self.seconds, self.hashes, self.failing = {}, {}, set()
+        self.hashes = {}
 
     def ask(self, what):
         return json.loads(subprocess.run(["meson", "introspect", what, self.build], check=True,
@@ -151,10 +155,10 @@ class Copy:
 
     def run(self, name, limit, **env):
         """True: the test passes; False: it fails; None: it hangs. It begins with the caches kept for it."""
-        test, kept, home = self.tests[name], os.path.join(self.folder, "kept", name), self.home(name)
+        test, home = self.tests[name], self.home(name)
         shutil.rmtree(home, ignore_errors=True)
-        if os.path.exists(kept):
-            shutil.copytree(kept, home)
+        if self.unchanged and os.path.exists(self.unchanged.home(name)):
+            shutil.copytree(self.unchanged.home(name), home)
         env["POCL_CACHE_DIR"] = os.path.join(self.build, "pocl-cache")  # under hashes of what it was made from
         for variable, folder in (("HOME", ""), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config"),
                                  ("XDG_DATA_HOME", "share")):
@@ -179,52 +183,77 @@ class Copy:
         return {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in paths}
 
     def prepare(self, names):
-        """Builds the sources as they are, once; a test that fails now says nothing later."""
-        names = [name for name in names if name not in self.seconds and name not in self.failing]
+        """Builds the sources as they are, once, and sees that the tests pass."""
+        names = [name for name in names if not all(path in self.hashes for path in self.programs(name))]
         if names and not self.make(names):
             sys.exit("the sources do not build")
         self.hashes.update(self.file_hashes(names))
         for name in names:
-            start = time.monotonic()
-            if self.run(name, 300):
-                self.seconds[name] = time.monotonic() - start
-                shutil.copytree(self.home(name), os.path.join(self.folder, "kept", name), dirs_exist_ok=True,
-                                ignore=lambda folder, files: [f for f in files if not os.path.isdir(
-                                    os.path.join(folder, f)) and not os.path.isfile(os.path.join(folder, f))])
-            else:
-                print(f"the test {name} fails without any change, and is left out", flush=True)
-                self.failing.add(name)
+            self.unchanged.see(self, name)
 
     def fails(self, name):
         """A test that a busy computer disturbed passes the second time."""
-        limit = 4 * self.seconds[name] + 20
+        limit = 4 * self.unchanged.seconds[name] + 20
         first = self.run(name, limit)
         return first is None or (not first and not self.run(name, limit))
 
     def try_mutant(self, mutant, names, built):
         """"noticed by …", "not noticed …", or None: it is no mutant."""
         self.prepare(names or built)
-        names = sorted((name for name in names if name in self.seconds), key=self.seconds.get)
+        names = sorted((name for name in names if self.unchanged.seconds[name]), key=self.unchanged.seconds.get)
         path = os.path.join(self.folder, mutant.path)
         with open(path, encoding="utf-8") as source:
             text = source.read()
         lines = text.split("\n")
         line = lines[mutant.line]
         lines[mutant.line] = line[:mutant.column] + mutant.new + line[mutant.column + len(mutant.old):]
+        changed = False
         try:
             with open(path, "w", encoding="utf-8") as source:
                 source.write("\n".join(lines))
-            if not self.make(names or built):
+            # Most are noticed by the first tests: the other programs need not be linked then.
+            for some in [names[:AT_ONCE], names[AT_ONCE:]] if names else [built]:
+                if not self.make(some):
+                    return None
+                if all(self.hashes[path] == value for path, value in self.file_hashes(some).items()):
+                    continue
+                changed = True
+                for name in some if names else ():
+                    if self.fails(name):
+                        return f"noticed by {name}"
+            if not changed:
                 return None
-            if all(self.hashes[path] == value for path, value in self.file_hashes(names or built).items()):
-                return None
-            for name in names:
-                if self.fails(name):
-                    return f"noticed by {name}"
             return f"not noticed by {', '.join(names)}" if names else "not noticed, for no test runs it"
         finally:
             with open(path, "w", encoding="utf-8") as source:
                 source.write(text)
+
+
+class Unchanged:
+    """How long each test takes without any change, and the caches that it leaves: the same for all copies."""
+
+    def __init__(self, folder):
+        self.folder, self.seconds = folder, {}
+        self.locks = collections.defaultdict(threading.Lock)
+
+    def home(self, name):
+        return os.path.join(self.folder, name)
+
+    def see(self, copy, name):
+        """A test that fails now says nothing later: it has no time then."""
+        with self.locks[name]:
+            if name in self.seconds:
+                return
+            shutil.rmtree(self.home(name), ignore_errors=True)
+            start = time.monotonic()
+            passes = copy.run(name, 300)
+            self.seconds[name] = time.monotonic() - start if passes else None
+            if passes:
+                shutil.copytree(copy.home(name), self.home(name), dirs_exist_ok=True,
+                                ignore=lambda folder, files: [f for f in files if not os.path.isdir(
+                                    os.path.join(folder, f)) and not os.path.isfile(os.path.join(folder, f))])
+            else:
+                print(f"the test {name} fails without any change, and is left out", flush=True)
 
 
 class Lines:
@@ -248,15 +277,29 @@ class Lines:
         if not self.copy.make(tests):
             sys.exit("the sources do not build")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for name, told in zip(tests, pool.map(self.run, tests)):
-                self.take(name, told)
+            for name, told in zip(tests, pool.map(self.run_or_kept, tests)):
+                self.take(name, *told)
+
+    def run_or_kept(self, name):
+        """A test whose programs are the same need not be run again."""
+        programs = sorted(self.copy.file_hashes([name]).items()), self.copy.tests[name]["cmd"]
+        kept = os.path.join(self.copy.folder, "told", name)
+        with contextlib.suppress(FileNotFoundError), open(kept, "rb") as stored:
+            before, told = pickle.load(stored)
+            if before == programs:
+                return told
+        told = self.run(name)
+        os.makedirs(os.path.dirname(kept), exist_ok=True)
+        with open(kept, "wb") as stored:
+            pickle.dump((programs, told), stored)
+        return told
 
     def run(self, name):
-        """Runs a test, and returns what gcov says of each program: a line of JSON each."""
+        """Runs a test, and returns its seconds and what gcov says of each file: its lines, and those that ran."""
         data = os.path.join(self.copy.folder, "data", name)
         start = time.monotonic()
         self.copy.run(name, 120, GCOV_PREFIX=data, GCOV_PREFIX_STRIP=str(self.copy.build.count("/")))
-        self.seconds[name] = time.monotonic() - start
+        seconds = time.monotonic() - start
         counts = []
         for folder, _, files in os.walk(data):
             for file in (f[:-5] for f in files if f.endswith(".gcda")):
@@ -268,17 +311,19 @@ class Lines:
             told = subprocess.run(["gcov", "--json-format", "--stdout", *counts], cwd=self.copy.build, check=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
         shutil.rmtree(data, ignore_errors=True)
-        return told.splitlines()
-
-    def take(self, name, told):
-        self.ran[name] = ran = collections.defaultdict(set)
-        for part in told:
+        known, ran = collections.defaultdict(set), collections.defaultdict(set)
+        for part in told.splitlines():
             for file in json.loads(part)["files"]:
                 path = os.path.relpath(os.path.join(self.copy.build, file["file"]), self.copy.folder)
-                self.known[path].update(line["line_number"] for line in file["lines"])
+                known[path].update(line["line_number"] for line in file["lines"])
                 ran[path].update(line["line_number"] for line in file["lines"] if line["count"])
-        self.all[name] = sum(map(len, ran.values()))
-        print(f"{name}: {self.seconds[name]:.1f} s, {self.all[name]} lines", flush=True)
+        return seconds, known, ran
+
+    def take(self, name, seconds, known, ran):
+        self.seconds[name], self.ran[name], self.all[name] = seconds, ran, sum(map(len, ran.values()))
+        for path, lines in known.items():
+            self.known[path] |= lines
+        print(f"{name}: {seconds:.1f} s, {self.all[name]} lines", flush=True)
 
     def tests_of(self, mutant, seconds):
         """Those that run its line: the ones that run little else first. And one of its file, to build at least."""
@@ -294,22 +339,6 @@ class Lines:
             tests = [name for name in tests if line in self.ran[name][file]]
         sums = itertools.accumulate(self.seconds[name] for name in tests)
         return [name for name, total in zip(tests, sums) if name == tests[0] or total <= seconds], of_file
-
-    @classmethod
-    def made_or_kept(cls, root, folder, files, ninja):
-        """A series that goes on in its folder need not look again while the sources are the same."""
-        sources = hashlib.sha256()
-        for file in files:
-            with open(os.path.join(root, file), "rb") as source:
-                sources.update(source.read())
-        kept = f"{folder}-{sources.hexdigest()[:12]}"
-        if os.path.exists(kept):
-            with open(kept, "rb") as stored:
-                return pickle.load(stored)
-        made = cls(root, folder, files, ninja)
-        with open(kept, "wb") as stored:
-            pickle.dump(made, stored)
-        return made
 
 
 def main():
@@ -340,10 +369,10 @@ def main():
 
     with contextlib.ExitStack() as stack:
         folder = os.path.abspath(options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-")))
-        ran = Lines.made_or_kept(root, os.path.join(folder, "lines"), files, ninja)
-        copies = queue.SimpleQueue()
+        ran = Lines(root, os.path.join(folder, "lines"), files, ninja)
+        copies, unchanged = queue.SimpleQueue(), Unchanged(os.path.join(folder, "unchanged"))
         for i in range(options.jobs):
-            copies.put(Copy(root, os.path.join(folder, str(i)), files, ninja))
+            copies.put(Copy(root, os.path.join(folder, str(i)), files, ninja, unchanged=unchanged))
 
         def work(place):
             copy = copies.get()
