@@ -6,27 +6,10 @@
 
 #include <adwaita.h>
 
+#include "hand.h"
 #include "ui-test.h"
 #include "ui/slice-view.h"
 #include "ui/ui.h"
-
-/* ── A hand ── */
-
-static guint held_button = GDK_BUTTON_PRIMARY;
-static GdkModifierType held_keys;
-
-/* Events that a test sends have no button and no keys of their own: these are found first. */
-guint
-gtk_gesture_single_get_current_button (GtkGestureSingle *gesture)
-{
-  return held_button;
-}
-
-GdkModifierType
-gtk_event_controller_get_current_event_state (GtkEventController *controller)
-{
-  return held_keys;
-}
 
 /* A view of 200 × 100 pixels with a picture of 50 × 40, of which one takes two. So picture (24.5,
    19.5) is at (100, 50). */
@@ -140,19 +123,6 @@ desk_clear (Desk *desk)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Desk, desk_clear)
 
-static gpointer
-desk_controller (Desk *desk, GType type)
-{
-  g_autoptr (GListModel) all = gtk_widget_observe_controllers (GTK_WIDGET (desk->view));
-
-  for (guint i = 0; i < g_list_model_get_n_items (all); i++) {
-    g_autoptr (GtkEventController) one = g_list_model_get_item (all, i);
-    if (G_TYPE_CHECK_INSTANCE_TYPE (one, type))
-      return one; /* the view's */
-  }
-  g_assert_not_reached ();
-}
-
 static void
 desk_assert_told (Desk *desk, guint i, const char *told)
 {
@@ -173,7 +143,7 @@ typedef struct {
 static void
 desk_drag (Desk *desk, const Drag *drags, guint n)
 {
-  gpointer drag = desk_controller (desk, GTK_TYPE_GESTURE_DRAG);
+  gpointer drag = hand_on (desk->view, GTK_TYPE_GESTURE_DRAG);
 
   for (guint i = 0; i < n; i++) {
     held_button = drags[i].button;
@@ -325,7 +295,7 @@ test_tools (void)
   gpointer drag;
 
   desk_init (&desk);
-  drag = desk_controller (&desk, GTK_TYPE_GESTURE_DRAG);
+  drag = hand_on (desk.view, GTK_TYPE_GESTURE_DRAG);
   for (guint i = 0; i < G_N_ELEMENTS (drags); i++) {
     const Drag *one = &drags[i].drag;
     if (i == 0 || drags[i].tool != drags[i - 1].tool)
@@ -385,7 +355,7 @@ test_keys (void)
   gboolean taken;
 
   desk_init (&desk);
-  gpointer typed = desk_controller (&desk, GTK_TYPE_EVENT_CONTROLLER_KEY);
+  gpointer typed = hand_on (desk.view, GTK_TYPE_EVENT_CONTROLLER_KEY);
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
     g_signal_emit_by_name (typed, "key-pressed", keys[i].key, 0, keys[i].state, &taken);
     g_assert_cmpint (taken, ==, keys[i].told != NULL);
@@ -420,8 +390,8 @@ test_pointer (void)
   gboolean taken;
 
   desk_init (&desk);
-  gpointer motion = desk_controller (&desk, GTK_TYPE_EVENT_CONTROLLER_MOTION);
-  gpointer scroll = desk_controller (&desk, GTK_TYPE_EVENT_CONTROLLER_SCROLL);
+  gpointer motion = hand_on (desk.view, GTK_TYPE_EVENT_CONTROLLER_MOTION);
+  gpointer scroll = hand_on (desk.view, GTK_TYPE_EVENT_CONTROLLER_SCROLL);
   td_slice_view_set_row_line (desk.view, 10, TRUE);
   td_slice_view_set_column_line (desk.view, 30, TRUE);
   td_slice_view_set_grips (desk.view, grip, 1);
