@@ -131,6 +131,7 @@ class Copy:
         if not os.path.exists(os.path.join(self.build, "build.ninja")):
             subprocess.run(["meson", "setup", self.build, folder, "-Dgui=enabled", "-Dmpi=enabled", "-Dwerror=true",
                             "-Ddebug=false", *options], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*ninja, "-C", self.build, "build.ninja"], check=True, stdout=subprocess.DEVNULL)
         self.tests = {test["name"]: test for test in self.ask("--tests")
                       if test["depends"] and "tomodesk:slow" not in test["suite"]}
         self.files = {target["id"]: target["filename"] for target in self.ask("--targets")}
@@ -184,7 +185,8 @@ class Copy:
 
     def prepare(self, names):
         """Builds the sources as they are, once, and sees that the tests pass."""
-        names = [name for name in names if not all(path in self.hashes for path in self.programs(name))]
+        names = [name for name in names if name not in self.unchanged.seconds
+                 or not all(path in self.hashes for path in self.programs(name))]
         if names and not self.make(names):
             sys.exit("the sources do not build")
         self.hashes.update(self.file_hashes(names))
@@ -259,38 +261,44 @@ class Unchanged:
 class Lines:
     """Which lines each test runs, as gcov saw it."""
 
-    def __init__(self, root, folder, files, ninja):
+    def __init__(self, root, folder, files, ninja, known_stays):
         # Programs that end by _exit () tell what they ran, too.
         os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, "dump.h"), "w", encoding="utf-8") as header:
-            header.write('void __gcov_dump (void);\n'
-                         'void covered_end (int) __asm__ ("_exit") __attribute__ ((noreturn));\n'
-                         'static inline __attribute__ ((noreturn, unused)) void covered_exit (int status)\n'
-                         '{ __gcov_dump (); covered_end (status); }\n'
-                         '#define _exit covered_exit\n')
+        dump = os.path.join(folder, "dump.h")
+        if not os.path.exists(dump):  # all that is compiled depends on it
+            with open(dump, "w", encoding="utf-8") as header:
+                header.write('void __gcov_dump (void);\n'
+                             'void covered_end (int) __asm__ ("_exit") __attribute__ ((noreturn));\n'
+                             'static inline __attribute__ ((noreturn, unused)) void covered_exit (int status)\n'
+                             '{ __gcov_dump (); covered_end (status); }\n'
+                             '#define _exit covered_exit\n')
         self.copy = Copy(root, folder, files, ninja, ("-Doptimization=1", "-Db_coverage=true",
-                                                      f"-Dc_args=-include {folder}/dump.h",
+                                                      f"-Dc_args=-include {dump}",
                                                       "-Dwerror=false"))
         self.known = collections.defaultdict(set)
         self.ran, self.all, self.seconds = {}, {}, {}
         tests = sorted(self.copy.tests)
-        if not self.copy.make(tests):
+        self.stay = {name for name in tests if known_stays and os.path.exists(self.kept(name))}
+        if not self.copy.make(set(tests) - self.stay):
             sys.exit("the sources do not build")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for name, told in zip(tests, pool.map(self.run_or_kept, tests)):
                 self.take(name, *told)
 
+    def kept(self, name):
+        return os.path.join(self.copy.folder, "told", name)
+
     def run_or_kept(self, name):
-        """A test whose programs are the same need not be run again."""
-        programs = sorted(self.copy.file_hashes([name]).items()), self.copy.tests[name]["cmd"]
-        kept = os.path.join(self.copy.folder, "told", name)
-        with contextlib.suppress(FileNotFoundError), open(kept, "rb") as stored:
+        """A test whose programs are the same need not be run again, nor one that stays as it was."""
+        programs = None if name in self.stay else (sorted(self.copy.file_hashes([name]).items()),
+                                                   self.copy.tests[name]["cmd"])
+        with contextlib.suppress(FileNotFoundError), open(self.kept(name), "rb") as stored:
             before, told = pickle.load(stored)
-            if before == programs:
+            if before == programs or name in self.stay:
                 return told
         told = self.run(name)
-        os.makedirs(os.path.dirname(kept), exist_ok=True)
-        with open(kept, "wb") as stored:
+        os.makedirs(os.path.dirname(self.kept(name)), exist_ok=True)
+        with open(self.kept(name), "wb") as stored:
             pickle.dump((programs, told), stored)
         return told
 
@@ -352,6 +360,8 @@ def main():
                         help="copies that work side by side (half the cores)")
     parser.add_argument("--ninja", default="ninja", help="how to build")
     parser.add_argument("--keep", help="a folder for the copies, from which a series goes on later")
+    parser.add_argument("--known", action="store_true",
+                        help="only tests that are new run with gcov: the others run the lines that they ran before")
     parser.add_argument("--skip", type=int, default=0, help="places that an earlier run has tried (0)")
     options = parser.parse_args()
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -369,7 +379,11 @@ def main():
 
     with contextlib.ExitStack() as stack:
         folder = os.path.abspath(options.keep or stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-")))
-        ran = Lines(root, os.path.join(folder, "lines"), files, ninja)
+        shared = os.path.join(os.path.dirname(root), "shared")  # measured scans, which tests look for beside a copy
+        os.makedirs(folder, exist_ok=True)
+        if os.path.exists(shared) and not os.path.lexists(os.path.join(folder, "shared")):
+            os.symlink(shared, os.path.join(folder, "shared"))
+        ran = Lines(root, os.path.join(folder, "lines"), files, ninja, options.known)
         copies, unchanged = queue.SimpleQueue(), Unchanged(os.path.join(folder, "unchanged"))
         for i in range(options.jobs):
             copies.put(Copy(root, os.path.join(folder, str(i)), files, ninja, unchanged=unchanged))
