@@ -5,6 +5,7 @@
 
 #include "cluster/line-fit.h"
 #include "tests/unit/test-folder.h"
+#include "tests/common/pins.h"
 
 /* Table 5: seconds on so many GPUs. The first two gathers of 8192³ took longer than any constant of
    a rank or a node says (docs/benchmarks.md). */
@@ -60,11 +61,10 @@ test_table5 (void)
     g_assert_cmpuint (least, ==, table5[i].rows);
     td_model_predict (&machine, &problem, TD_CLUSTER_IFDK, table5[i].rows,
                       table5[i].gpus / table5[i].rows, &times);
-    g_test_message ("%u on %u: gather %.1f (%.1f), back-project %.1f (%.1f), compute %.1f (%.1f), "
-                    "all %.1f s",
-                    table5[i].side, table5[i].gpus, times.gather, table5[i].gather,
-                    times.back_project, table5[i].back_project, times.compute, table5[i].compute,
-                    times.total);
+    td_test_pin ("%u on %u: gather %.1f (%.1f), back-project %.1f (%.1f), compute %.1f (%.1f), "
+                 "all %.1f s",
+                 table5[i].side, table5[i].gpus, times.gather, table5[i].gather, times.back_project,
+                 table5[i].back_project, times.compute, table5[i].compute, times.total);
     assert_within (times.back_project, table5[i].back_project, 0.15);
     assert_within (times.compute, table5[i].compute, 0.15);
     if (table5[i].filter > 0)
@@ -100,7 +100,7 @@ test_instant (void)
     g_assert_true (td_model_machine_parse (&machine, words, &error));
     td_model_predict (&machine, &problem, TD_CLUSTER_IFDK, claims[i].rows,
                       claims[i].nodes * 4 / claims[i].rows, &times);
-    g_test_message ("%u: %.1f s", claims[i].side, times.total);
+    td_test_pin ("%u: %.1f s", claims[i].side, times.total);
     g_assert_cmpfloat (times.total, >=, claims[i].least);
     g_assert_cmpfloat (times.total, <=, claims[i].most);
     g_assert_cmpstr (times.bound, ==, "store");
@@ -120,8 +120,8 @@ test_today (void)
   g_assert_cmpuint (grids->len, ==, 4);
   for (guint i = 0; i < grids->len; i++) {
     const TdModelGrid *grid = &g_array_index (grids, TdModelGrid, i);
-    g_test_message ("%u x %u: %.1f s, bound by %s", grid->rows, grid->columns, grid->times.total,
-                    grid->times.bound);
+    td_test_pin ("%u x %u: %.1f s, bound by %s", grid->rows, grid->columns, grid->times.total,
+                 grid->times.bound);
     g_assert_cmpuint (grid->rows * grid->columns, ==, 8);
     if (i > 0)
       g_assert_cmpfloat (grid->times.total, >=, grid[-1].times.total);
@@ -283,7 +283,7 @@ test_least_errors (void)
     memcpy (given, samples, sizeof given);
     const TdModelCost line = td_line_through (samples, 6);
     const double least = errors_of (given, 6, line.c, line.m);
-    g_test_message ("%g + %g N: %g", line.c, line.m, least);
+    td_test_pin ("%g + %g N: %g", line.c, line.m, least);
     g_assert_cmpint (line.c == 0, ==, below);
     for (int way = -1; way <= 1; way += 2) {
       g_assert_cmpfloat (errors_of (given, 6, line.c, line.m + way * 1e-4), >, least);

@@ -4,6 +4,20 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "pins.h"
+
+#define MOST_LINES 80 /* of a run, that are looked at */
+
+static void
+cli_pin (const char *what, const char *text)
+{
+  g_auto (GStrv) lines = g_strsplit (text, "\n", MOST_LINES);
+
+  for (guint i = 0; lines[i]; i++)
+    if (lines[i][0])
+      td_test_pin ("%s %s", what, lines[i]);
+}
+
 void
 td_test_cli (TdTestRun *run, const char *folder, ...)
 {
@@ -25,8 +39,8 @@ td_test_cli (TdTestRun *run, const char *folder, ...)
                 &run->error, &wait_status, &error);
   g_assert_no_error (error);
   run->status = WIFEXITED (wait_status) ? WEXITSTATUS (wait_status) : -1;
-  if (run->status != 0 && *run->error)
-    g_test_message ("%s", run->error);
+  cli_pin ("out", run->out);
+  cli_pin ("error", run->error);
 }
 
 void

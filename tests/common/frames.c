@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "devices.h"
+#include "pins.h"
 
 #define BOUND 1e-5 /* of the largest value */
 
@@ -140,6 +141,7 @@ td_test_frames_prepare (TdPreparation *preparation, TdDevice *device, const TdTe
   td_download (queue, data, buffer, 0, n * sizeof (float), &error);
   td_test_finish (queue);
   td_buffer_free (buffer);
+  td_test_pin_values ("prepared", data, n);
   return data;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compute/device/device-api.h"
+#include "pins.h"
 
 static void
 keep_slices (guint first, guint count, const float *slices, gpointer user)
@@ -13,6 +14,27 @@ keep_slices (guint first, guint count, const float *slices, gpointer user)
 
   g_assert_cmpuint (first + count, <=, volume->n_slices);
   memcpy (volume->slices + first * n, slices, count * n * sizeof *slices);
+}
+
+/* What a plan says, and what its job made, on the host: other devices are not the same everywhere.
+ */
+static void
+pipeline_pin (const TdPlanFacts *facts, const TdTestVolume *volume)
+{
+  td_test_pin (
+      "%s: %u × %u, %u from %u, %u slabs of %u, about %.4f, pixel %.5g, %s, %s, %.9g updates",
+      facts->method, facts->nx, facts->ny, facts->n_slices, facts->first_slice, facts->n_slabs,
+      facts->slab_slices, facts->centre_px, facts->pixel_mm,
+      facts->half_acquisition ? "half" : "whole", facts->units, facts->updates);
+  td_test_pin ("read %" G_GUINT64_FORMAT ", write %" G_GUINT64_FORMAT, facts->read_bytes,
+               facts->write_bytes);
+  td_test_pin ("host %" G_GUINT64_FORMAT ", device %" G_GUINT64_FORMAT, facts->host_bytes,
+               facts->device_bytes);
+  for (guint i = 0; facts->notes && facts->notes[i]; i++) {
+    g_autofree char *note = td_message_text (facts->notes[i], NULL);
+    td_test_pin ("note: %s", note);
+  }
+  td_test_pin_values ("slices", volume->slices, (gsize) facts->nx * facts->ny * facts->n_slices);
 }
 
 gboolean
@@ -39,6 +61,8 @@ td_test_reconstruct (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdT
     td_test_volume_clear (volume);
     return FALSE;
   }
+  if (g_str_equal (recipe->devices, "host"))
+    pipeline_pin (facts, volume);
   volume->result = *td_job_result (job);
   volume->device = g_strdup (volume->result.device);
   volume->family = g_strdup (volume->result.family);

@@ -17,6 +17,7 @@
 #include "tests/common/devices.h"
 #include "tests/common/frames.h"
 #include "tests/common/pipeline.h"
+#include "tests/common/pins.h"
 
 static float *
 random_rows (guint n_rows, guint n_columns, guint32 seed)
@@ -322,7 +323,7 @@ test_step (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     double range;
-    g_test_message ("%u", i);
+    td_test_pin ("%u", i);
     assert_near (td_axis_step (cases[i].angles, cases[i].n, &range), cases[i].step, 1e-12);
     assert_near (range, cases[i].range, 1e-12);
   }
@@ -354,7 +355,7 @@ test_cut_off (void)
       for (guint u = 0; u < cases[i].wide; u++)
         rows[v * n + cases[i].at + u] = (float) cases[i].edge;
     }
-    g_test_message ("%u", i);
+    td_test_pin ("%u", i);
     g_assert_cmpint (td_axis_cut_off (rows, VIEWS, n), ==, cases[i].cut_off);
   }
 }
@@ -510,7 +511,7 @@ test_bands (void)
         = { .n_rows = cases[i].wanted, .row_first = cases[i].first, .row_end = cases[i].end };
     g_autoptr (TdAxisRows) rows = td_axis_rows_new (&source, &options, &error);
     g_assert_no_error (error);
-    g_test_message ("%u", i);
+    td_test_pin ("%u", i);
     g_assert_cmpuint (td_axis_rows_count (rows), ==, cases[i].count);
     for (guint r = 0; r < cases[i].count; r++) {
       g_assert_cmpuint (td_axis_rows_row (rows, r), ==, cases[i].rows[r]);
@@ -577,7 +578,7 @@ test_bands_memory (void)
     g_assert_no_error (error);
     for (guint k = 0; k < cases[i].band; k++)
       squares += pow (22 + (double) k - cases[i].band / 2, 2) / cases[i].band;
-    g_test_message ("%u: %g", i, mean[0]);
+    td_test_pin ("%u: %g", i, mean[0]);
     g_assert_cmpfloat_with_epsilon (mean[samples / 2], squares, 1e-3);
   }
 }
@@ -654,7 +655,7 @@ test_guess_limits (void)
                                   .spread_px = 0.05,
                                   .used = TRUE };
     td_axis_agree (&result, 90, NAN, 0);
-    g_test_message ("%u: %g", i, result.centre_px);
+    td_test_pin ("%u: %g", i, result.centre_px);
     g_assert_false (result.agreed);
     g_assert_cmpint (isfinite (result.centre_px), ==, cases[i].guessed);
     g_assert_cmpint (isfinite (result.uncertainty_px), ==, cases[i].guessed);
@@ -686,7 +687,7 @@ test_few_used (void)
   td_axis_agree (&result, 50, NAN, 0);
   g_assert_cmpfloat_with_epsilon (result.centre_px, 80, 0.05);
   g_assert_false (result.agreed);
-  g_test_message ("%s", result.advice);
+  td_test_pin ("%s", result.advice);
   g_assert_nonnull (strstr (formulas_said (&result), "4 of 9"));
   g_free (result.advice);
 }
@@ -733,7 +734,7 @@ test_scatter (void)
     for (guint i = 0; i < 9; i++)
       centres[(i + 3 * turn) % 9] = first[i];
     agree (centres, 0.9, trials, &result);
-    g_test_message ("%.4f +- %.4f", result.centre_px, result.uncertainty_px);
+    td_test_pin ("%.4f +- %.4f", result.centre_px, result.uncertainty_px);
     g_assert_cmpfloat_with_epsilon (result.centre_px, 80, 0.15);
     g_free (result.advice);
   }
@@ -779,7 +780,7 @@ test_contradiction (void)
     td_axis_agree (&result, 50, NAN, 0);
     const double with = 6 * confidences[i][0], against = 3 * confidences[i][1];
     const double share = against / (with + against);
-    g_test_message ("%.3f +- %.3f: %s", result.centre_px, result.uncertainty_px, result.advice);
+    td_test_pin ("%.3f +- %.3f: %s", result.centre_px, result.uncertainty_px, result.advice);
     g_assert_cmpfloat_with_epsilon (result.centre_px, 80, 0.05);
     if (share > 0.4) {
       g_assert_cmpfloat_with_epsilon (result.uncertainty_px, share * 15, 0.02 * share * 15);
@@ -807,7 +808,7 @@ test_advice (void)
   trials[1] = trials[0];
   result = (TdAxisResult) { .trials = trials, .n_trials = 2 };
   td_axis_agree (&result, 50, NAN, 0);
-  g_test_message ("%s", result.advice);
+  td_test_pin ("%s", result.advice);
   g_assert_true (g_str_has_prefix (formulas_said (&result), "One method on one row is weak"));
   g_free (result.advice);
   trials[1].method = TD_AXIS_SHARPNESS;
@@ -816,7 +817,7 @@ test_advice (void)
   g_assert_true (result.agreed && !result.advice);
 
   agree (differ, 0.9, trials, &result);
-  g_test_message ("%s", result.advice);
+  td_test_pin ("%s", result.advice);
   g_assert_true (g_str_has_prefix (formulas_said (&result), "The centre is uncertain by"));
   g_free (result.advice);
 }
@@ -855,7 +856,7 @@ test_votes (void)
     const guint n = cases[i].trials[2].confidence > 0 ? 3 : 2;
     const TdAxisLine line = td_axis_line_mode (cases[i].trials, n, 30);
 
-    g_test_message ("%s: %g, %g", cases[i].says, line.centre_px, line.slope);
+    td_test_pin ("%s: %g, %g", cases[i].says, line.centre_px, line.slope);
     g_assert_cmpfloat_with_epsilon (line.centre_px, cases[i].centre_px, 1e-9);
     g_assert_cmpfloat_with_epsilon (line.slope, cases[i].slope, 1e-9);
   }
@@ -882,7 +883,7 @@ test_errors (void)
         const double weight = pow (first / second, 2);
 
         td_axis_agree (&result, 50, NAN, 0);
-        g_test_message ("%u, %g, %g: %g", m, spreads[s], confidences[c], result.centre_px - 30);
+        td_test_pin ("%u, %g, %g: %g", m, spreads[s], confidences[c], result.centre_px - 30);
         g_assert_cmpfloat_with_epsilon (result.centre_px - 30, apart * weight / (1 + weight),
                                         0.02 * apart);
         g_free (result.advice);

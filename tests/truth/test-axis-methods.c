@@ -9,6 +9,7 @@
 #include "dataset/random.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
+#include "tests/common/pins.h"
 
 #define BLOBS 14
 
@@ -164,8 +165,8 @@ test_found (void)
       if (!found[i].off_px[k])
         continue;
       const TdAxisEstimate estimate = find_in (kinds[k], s, &views, first_px, last_px);
-      g_test_message ("%u, %s: off %.4f, confidence %.3f, spread %.4f", i, kinds[k]->name,
-                      estimate.centre_px - s->centre_px, estimate.confidence, estimate.spread_px);
+      td_test_pin ("%u, %s: off %.4f, confidence %.3f, spread %.4f", i, kinds[k]->name,
+                   estimate.centre_px - s->centre_px, estimate.confidence, estimate.spread_px);
       g_assert_cmpfloat_with_epsilon (estimate.centre_px, s->centre_px, found[i].off_px[k]);
       g_assert_cmpfloat (estimate.confidence, >=, found[i].confidence[k]);
       g_assert_cmpfloat (estimate.confidence, <=, 1);
@@ -229,8 +230,8 @@ test_still (void)
       for (guint u = 0; u < s->n_columns; u++)
         views.sinogram[(gsize) v * s->n_columns + u] += still[u];
     const TdAxisEstimate estimate = find_in (&td_axis_correlation, s, &views, 30, 98);
-    g_test_message ("%u: off %.4f, spread %.4f", i, estimate.centre_px - s->centre_px,
-                    estimate.spread_px);
+    td_test_pin ("%u: off %.4f, spread %.4f", i, estimate.centre_px - s->centre_px,
+                 estimate.spread_px);
     g_assert_cmpfloat_with_epsilon (estimate.centre_px, s->centre_px, 0.05);
   }
 }
@@ -284,7 +285,7 @@ test_spread (void)
       }
       stated[level] = root_mean_square (spread_px, SAMPLES);
       const double made = root_mean_square (off_px, SAMPLES);
-      g_test_message ("%u, noise %u: %.4f made, %.4f stated", c, level, made, stated[level]);
+      td_test_pin ("%u, noise %u: %.4f made, %.4f stated", c, level, made, stated[level]);
       g_assert_cmpfloat (made, >, cases[c].least * stated[level]);
       g_assert_cmpfloat (made, <, cases[c].most * stated[level]);
     }
@@ -398,13 +399,13 @@ test_stated (void)
       answers[k]++;
       within[k] += fabs (off) <= 3 * estimate.spread_px;
       if (!(fabs (off) <= 3 * estimate.spread_px))
-        g_test_message ("%u, %s, shape %u, %u x %u views, noise %.4f, axis %.2f: off %+.4f +- %.4f",
-                        i, all[k]->name, shape, n, n_views, sample.noise, centre, off,
-                        estimate.spread_px);
+        td_test_pin ("%u, %s, shape %u, %u x %u views, noise %.4f, axis %.2f: off %+.4f +- %.4f", i,
+                     all[k]->name, shape, n, n_views, sample.noise, centre, off,
+                     estimate.spread_px);
     }
   }
   for (guint k = 0; k < G_N_ELEMENTS (all); k++) {
-    g_test_message ("%s: %u of %u", all[k]->name, within[k], answers[k]);
+    td_test_pin ("%s: %u of %u", all[k]->name, within[k], answers[k]);
     g_assert_cmpuint (answers[k], >, SCANS / 3);
     g_assert_cmpuint (100 * within[k], >=, 95 * answers[k]);
   }
@@ -432,8 +433,8 @@ test_overlap (void)
     Sample other = *s;
     views_make (s, &views);
     const TdAxisEstimate estimate = find_in (&td_axis_overlap, s, &views, 0, n - 1);
-    g_test_message ("%u: off %.4f, confidence %.3f, spread %.4f", i,
-                    estimate.centre_px - s->centre_px, estimate.confidence, estimate.spread_px);
+    td_test_pin ("%u: off %.4f, confidence %.3f, spread %.4f", i, estimate.centre_px - s->centre_px,
+                 estimate.confidence, estimate.spread_px);
     g_assert_cmpfloat_with_epsilon (estimate.centre_px, s->centre_px, 0.02);
     g_assert_cmpfloat (estimate.confidence, >, 0.85);
     g_assert_cmpfloat (estimate.spread_px, >, 0);
@@ -527,8 +528,8 @@ test_tilt (void)
     g_assert_no_error (error);
     g_assert_true (tilt.found);
     const double centre = td_axis_line_at (&tilt.line, (n_rows - 1) / 2.0);
-    g_test_message ("%u: centre off %.4f +- %.4f, slope off %.5f +- %.5f", i, centre - s.centre_px,
-                    tilt.centre_error, tilt.line.slope - cases[i].slope, tilt.slope_error);
+    td_test_pin ("%u: centre off %.4f +- %.4f, slope off %.5f +- %.5f", i, centre - s.centre_px,
+                 tilt.centre_error, tilt.line.slope - cases[i].slope, tilt.slope_error);
     g_assert_cmpfloat_with_epsilon (centre, s.centre_px, 3e-3);
     g_assert_cmpfloat_with_epsilon (tilt.line.slope, cases[i].slope, 2e-4);
     g_assert_cmpfloat (fabs (centre - s.centre_px), <, 5 * tilt.centre_error + 5e-3);
@@ -592,9 +593,8 @@ test_ranges (void)
     for (guint i = 0; i < G_N_ELEMENTS (ranges); i++) {
       const TdAxisEstimate estimate
           = find_in (kinds[k], &s, &views, ranges[i].first_px, ranges[i].last_px);
-      g_test_message ("%s, %g to %g: %.4f, %s", kinds[k]->name, ranges[i].first_px,
-                      ranges[i].last_px, estimate.centre_px,
-                      estimate.reason ? estimate.reason : "found");
+      td_test_pin ("%s, %g to %g: %.4f, %s", kinds[k]->name, ranges[i].first_px, ranges[i].last_px,
+                   estimate.centre_px, estimate.reason ? estimate.reason : "found");
       if (ranges[i].found[k]) {
         g_assert_cmpfloat_with_epsilon (estimate.centre_px, s.centre_px, 0.03);
         g_assert_null (estimate.reason);
@@ -632,8 +632,8 @@ test_unsuited (void)
     views_make (&s, &views);
     for (guint k = 0; k < G_N_ELEMENTS (kinds); k++) {
       const char *reason = kinds[k]->unsuited (views.angles_rad, s.n_views, s.n_columns);
-      g_test_message ("%u columns, %u views over %g, %s: %s", s.n_columns, s.n_views, s.range_deg,
-                      kinds[k]->name, reason ? reason : "suits");
+      td_test_pin ("%u columns, %u views over %g, %s: %s", s.n_columns, s.n_views, s.range_deg,
+                   kinds[k]->name, reason ? reason : "suits");
       g_assert_cmpint (!reason, ==, cases[i].suits[k]);
       if (!reason || kinds[k] == &td_axis_correlation)
         continue;
@@ -680,7 +680,7 @@ test_slices (void)
       most = MAX (most, first[p]);
       off = MAX (off, fabs (first[p] - all[i * 64 * 64 + p]));
     }
-    g_test_message ("off %.5f of %.4f", off, most);
+    td_test_pin ("off %.5f of %.4f", off, most);
     g_assert_cmpfloat (off, <, 2e-3 * most);
     g_autofree float *one = g_new (float, 64 * 64);
     for (guint c = 0; c < 3; c++) {

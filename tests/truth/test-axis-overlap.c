@@ -10,6 +10,7 @@
 #include "compute/prepare/prepare.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
+#include "tests/common/pins.h"
 
 static guint n_scans = 40;
 
@@ -116,14 +117,14 @@ test_study (void)
       wrong++;
       silent += estimate.confidence >= 0.2;
     }
-    g_test_message ("%-11s %3u columns %4u views, axis %6.2f, %7.0f photons, wander %.3f, rings "
-                    "%.3f: off %6.3f, confidence %.2f, spread %.3f%s",
-                    spec.phantom, spec.n_columns, spec.n_views, spec.centre_px, spec.photons,
-                    spec.wander, spec.rings, off, estimate.confidence, estimate.spread_px,
-                    off <= 0.25 ? "" : " ***");
+    td_test_pin ("%-11s %3u columns %4u views, axis %6.2f, %7.0f photons, wander %.3f, rings "
+                 "%.3f: off %6.3f, confidence %.2f, spread %.3f%s",
+                 spec.phantom, spec.n_columns, spec.n_views, spec.centre_px, spec.photons,
+                 spec.wander, spec.rings, off, estimate.confidence, estimate.spread_px,
+                 off <= 0.25 ? "" : " ***");
   }
-  g_test_message ("%u of %u within 0.25 columns, the worst of them %.3f; of %u others %u unflagged",
-                  near, n_scans, worst_known, wrong, silent);
+  td_test_pin ("%u of %u within 0.25 columns, the worst of them %.3f; of %u others %u unflagged",
+               near, n_scans, worst_known, wrong, silent);
   g_assert_cmpuint (near * 100, >=, n_scans * 95);
 }
 
@@ -293,8 +294,8 @@ find_shifted (guint period, guint wide, double first_px, double last_px, TdAxisE
   }
   g_assert_true (td_axis_overlap.find (&input, estimate, &error));
   g_assert_no_error (error);
-  g_test_message ("%u, %g to %g: %g, %g", period, first_px, last_px, estimate->centre_px,
-                  estimate->confidence);
+  td_test_pin ("%u, %g to %g: %g, %g", period, first_px, last_px, estimate->centre_px,
+               estimate->confidence);
 }
 
 /* A sample that repeats itself over the columns fits about one axis as well as about others, half a

@@ -16,6 +16,7 @@
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
 #include "tests/common/cases.h"
+#include "tests/common/pins.h"
 
 /* Columns that count as found, and parts of a hundred scans. */
 #define FOUND_PX 0.1
@@ -26,7 +27,6 @@
 
 static guint n_scans = 5, first_scan, seed = 24;
 static const char *only_kind;
-static gboolean show_trials;
 
 static double
 between (TdRandom *random, double low, double high)
@@ -101,21 +101,21 @@ show (const TdPhantomScan *spec, guint number, const TdAxisResult *result)
 {
   double off = result->centre_px - spec->centre_px;
 
-  g_test_message ("%3u %-5s %-11s %3u x %2u, %3u views%s, axis %+.2f, %7.0f photons, rings %.3f, "
-                  "wander %.2f: off %+7.4f +- %.4f, tilt %+.4f +- %.4f for %+.4f, %s%s",
-                  number, kind_of (spec), spec->phantom, spec->n_columns, spec->n_rows,
-                  spec->n_views, spec->end_point ? "+" : " ",
-                  (spec->centre_px - (spec->n_columns - 1) / 2.0) / spec->n_columns, spec->photons,
-                  spec->rings, spec->wander, off, result->uncertainty_px, result->tilt_deg,
-                  result->tilt_uncertainty_deg, spec->tilt_deg,
-                  result->agreed ? "agreed" : result->advice, fabs (off) <= FOUND_PX ? "" : " ***");
-  for (guint i = 0; show_trials && i < result->n_trials; i++) {
+  td_test_pin ("%3u %-5s %-11s %3u x %2u, %3u views%s, axis %+.2f, %7.0f photons, rings %.3f, "
+               "wander %.2f: off %+7.4f +- %.4f, tilt %+.4f +- %.4f for %+.4f, %s%s",
+               number, kind_of (spec), spec->phantom, spec->n_columns, spec->n_rows, spec->n_views,
+               spec->end_point ? "+" : " ",
+               (spec->centre_px - (spec->n_columns - 1) / 2.0) / spec->n_columns, spec->photons,
+               spec->rings, spec->wander, off, result->uncertainty_px, result->tilt_deg,
+               result->tilt_uncertainty_deg, spec->tilt_deg,
+               result->agreed ? "agreed" : result->advice, fabs (off) <= FOUND_PX ? "" : " ***");
+  for (guint i = 0; i < result->n_trials; i++) {
     const TdAxisTrial *trial = &result->trials[i];
     double truth = spec->centre_px
                    + tan (spec->tilt_deg * G_PI / 180) * (trial->row - (spec->n_rows - 1) / 2.0);
-    g_test_message ("      row %2u %-11s %+9.4f +- %.4f, confidence %.2f%s", trial->row,
-                    td_axis_method_name (trial->method), trial->centre_px - truth, trial->spread_px,
-                    trial->confidence, trial->used ? "" : ", left out");
+    td_test_pin ("      row %2u %-11s %+9.4f +- %.4f, confidence %.2f%s", trial->row,
+                 td_axis_method_name (trial->method), trial->centre_px - truth, trial->spread_px,
+                 trial->confidence, trial->used ? "" : ", left out");
   }
 }
 
@@ -145,8 +145,8 @@ coverage_assert (const Coverage *coverage)
 {
   const guint least = coverage->n * LEAST_COVERED / 100;
 
-  g_test_message ("%s: %u of %u within two standard errors", coverage->what, coverage->within,
-                  coverage->n);
+  td_test_pin ("%s: %u of %u within two standard errors", coverage->what, coverage->within,
+               coverage->n);
   g_assert_cmpuint (coverage->within + (coverage->n < 100), >=, least);
 }
 
@@ -223,8 +223,8 @@ test_study (void)
     show (&cases[i].spec, cases[i].number, result);
     td_axis_result_free (cases[i].result);
   }
-  g_test_message ("%u of %u within %g columns; of the %u others %u say so; %u found but not agreed",
-                  found, n_scans, FOUND_PX, lost, flagged, too_careful);
+  td_test_pin ("%u of %u within %g columns; of the %u others %u say so; %u found but not agreed",
+               found, n_scans, FOUND_PX, lost, flagged, too_careful);
   coverage_assert (&all);
   coverage_assert (&partly);
   coverage_assert (&outer);
@@ -242,7 +242,6 @@ main (int argc, char **argv)
     { "first", 0, 0, G_OPTION_ARG_INT, &first_scan, NULL, NULL },
     { "seed", 0, 0, G_OPTION_ARG_INT, &seed, NULL, NULL },
     { "kind", 0, 0, G_OPTION_ARG_STRING, &only_kind, NULL, NULL },
-    { "trials", 0, 0, G_OPTION_ARG_NONE, &show_trials, NULL, NULL },
     { NULL },
   };
 

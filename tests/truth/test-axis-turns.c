@@ -9,6 +9,7 @@
 #include "dataset/phantom-scan.h"
 #include "dataset/random.h"
 #include "dataset/scan-private.h"
+#include "tests/common/pins.h"
 
 #define CENTRE 70.6
 
@@ -74,9 +75,9 @@ find_within (TdScan *scan, guint methods, double first_px, double last_px)
   g_strlcpy (recipe.devices, "host", sizeof recipe.devices);
   TdAxisResult *result = td_engine_find_axis (engine, scan, &recipe, &options, NULL, &error);
   g_assert_no_error (error);
-  g_test_message ("%.3f +- %.3f, tilt %.3f +- %.3f, %s", result->centre_px, result->uncertainty_px,
-                  result->tilt_deg, result->tilt_uncertainty_deg,
-                  result->agreed ? "agreed" : result->advice);
+  td_test_pin ("%.3f +- %.3f, tilt %.3f +- %.3f, %s", result->centre_px, result->uncertainty_px,
+               result->tilt_deg, result->tilt_uncertainty_deg,
+               result->agreed ? "agreed" : result->advice);
   return result;
 }
 

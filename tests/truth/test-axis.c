@@ -14,6 +14,7 @@
 #include "tests/common/devices.h"
 #include "tests/common/measured.h"
 #include "tests/common/pipeline.h"
+#include "tests/common/pins.h"
 
 /* ── Measured scans ── */
 
@@ -37,7 +38,7 @@ methods_near (const TdAxisResult *result, double truth, double within)
       const TdAxisTrial *trial = &result->trials[i];
       if (trial->method != m || !trial->used)
         continue;
-      g_test_message ("%s, row %u: %.3f", td_axis_method_name (m), trial->row, trial->centre_px);
+      td_test_pin ("%s, row %u: %.3f", td_axis_method_name (m), trial->row, trial->centre_px);
       values[n++] = trial->centre_px;
     }
     qsort (values, n, sizeof *values, td_compare_doubles);
@@ -59,8 +60,8 @@ test_i13 (gconstpointer device)
   recipe_init (&recipe, device);
   g_autoptr (TdAxisResult) result = td_engine_find_axis (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
-  g_test_message ("%.3f +- %.3f, tilt %.3f", result->centre_px, result->uncertainty_px,
-                  result->tilt_deg);
+  td_test_pin ("%.3f +- %.3f, tilt %.3f", result->centre_px, result->uncertainty_px,
+               result->tilt_deg);
   g_assert_cmpfloat_with_epsilon (result->centre_px, 85.83, 0.1);
   g_assert_cmpfloat (result->uncertainty_px, >, 0);
   g_assert_cmpfloat (result->uncertainty_px, <, 0.2);
@@ -83,7 +84,7 @@ test_neutron (void)
   g_assert_true (td_recipe_set (&recipe, "prepare", "flat-field=46900,minus-log", &error));
   g_autoptr (TdAxisResult) result = td_engine_find_axis (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_no_error (error);
-  g_test_message ("%.3f +- %.3f", result->centre_px, result->uncertainty_px);
+  td_test_pin ("%.3f +- %.3f", result->centre_px, result->uncertainty_px);
   g_assert_cmpfloat_with_epsilon (result->centre_px, 244.95, 0.3);
   g_assert_true (result->agreed);
   g_assert_cmpuint (methods_near (result, 244.95, 0.3), >=, 2);
@@ -127,11 +128,11 @@ assert_not_fooled (TdEngine *engine, TdScan *scan)
   recipe_init (&recipe, "host");
   g_autoptr (TdAxisResult) result = td_engine_find_axis (engine, scan, &recipe, NULL, NULL, &error);
   if (!result) {
-    g_test_message ("%s", error->message);
+    td_test_pin ("%s", error->message);
     g_assert_true (error->domain == TD_ERROR && strlen (error->message) > 20);
     return;
   }
-  g_test_message ("%.2f: %s", result->centre_px, result->advice ? result->advice : "agreed");
+  td_test_pin ("%.2f: %s", result->centre_px, result->advice ? result->advice : "agreed");
   g_assert_false (result->agreed);
   g_assert_true (result->advice && strlen (result->advice) > 20);
 }
@@ -178,8 +179,8 @@ test_small (void)
     g_autoptr (TdAxisResult) result
         = td_engine_find_axis (engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
-    g_test_message ("%.3f for %.3f, %s", result->centre_px, 0.45 * cases[i].columns,
-                    result->advice ? result->advice : "agreed");
+    td_test_pin ("%.3f for %.3f, %s", result->centre_px, 0.45 * cases[i].columns,
+                 result->advice ? result->advice : "agreed");
     g_assert_cmpfloat_with_epsilon (result->centre_px, 0.45 * cases[i].columns, 0.15);
   }
 }
@@ -264,7 +265,7 @@ test_plan (void)
   g_assert_no_error (error);
   const TdRecipe *made = td_plan_recipe (plan);
   g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
-  g_test_message ("%s", notes);
+  td_test_pin ("%s", notes);
   g_assert_false (made->centre_auto);
   g_assert_cmpfloat_with_epsilon (made->centre_px, 66.4, 0.1);
   g_assert_cmpfloat_with_epsilon (made->tilt_deg, 0.5, 0.1);
@@ -327,7 +328,7 @@ test_options (void)
   for (guint i = 0; i < G_N_ELEMENTS (wrong); i++) {
     g_autoptr (GError) error = NULL;
     g_assert_null (td_engine_find_axis (engine, scan, &recipe, &wrong[i], NULL, &error));
-    g_test_message ("%s", error->message);
+    td_test_pin ("%s", error->message);
     g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   }
   for (guint m = 0; m < TD_AXIS_COUNT; m++) {

@@ -10,6 +10,7 @@
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
+#include "tests/common/pins.h"
 
 static TdEngine *engine;
 
@@ -182,11 +183,11 @@ test_field (gconstpointer data)
   td_phantom_scan_truth (&spec, row, n, n, 4, truth);
   const double half = error_of (&volume, truth, 0.95);
   const double full = full_width_error (c, &spec, row, truth, n);
-  g_test_message ("%u pixels: relative error %.4f, of a full-width detector %.4f", n, half, full);
+  td_test_pin ("%u pixels: relative error %.4f, of a full-width detector %.4f", n, half, full);
   g_assert_cmpfloat (half, <, 1.1 * full);
   if (field->tilt_deg != 0) {
     const double differs = differs_from_upright (c, &spec, row, &volume);
-    g_test_message ("from an upright axis it differs by %.4f", differs);
+    td_test_pin ("from an upright axis it differs by %.4f", differs);
     g_assert_cmpfloat (differs, <, 0.01);
   }
   td_test_volume_clear (&volume);
@@ -273,8 +274,7 @@ test_by_hand (gconstpointer id)
       g_autofree double *truth = by_hand (sinograms + (gsize) row * views * columns, angles, views,
                                           columns, noises[i].centre_px, &recipe.filter, volume.nx);
       const double off = td_truth_relative_rms (volume.slices + row * pixels, truth, pixels);
-      g_test_message ("%u columns, axis at %g, row %u: %.2e", columns, noises[i].centre_px, row,
-                      off);
+      td_test_pin ("%u columns, axis at %g, row %u: %.2e", columns, noises[i].centre_px, row, off);
       g_assert_cmpfloat (off, <, 1e-5);
     }
     td_test_volume_clear (&volume);
@@ -376,7 +376,7 @@ test_choice (void)
     set_recipe (&recipe, &c, choices[i].asked);
     recipe.centre_px = choices[i].centre_px;
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
-    g_test_message ("choice %u", i);
+    td_test_pin ("choice %u", i);
     if (choices[i].wide == 2) {
       g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
       continue;
@@ -479,8 +479,8 @@ test_auto (void)
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
     const TdPlanFacts *facts = td_plan_facts (plan);
-    g_test_message ("%s, axis %.2f: %.3f. %s", spec.phantom, spec.centre_px, facts->centre_px,
-                    td_message_id (facts->notes[0]));
+    td_test_pin ("%s, axis %.2f: %.3f. %s", spec.phantom, spec.centre_px, facts->centre_px,
+                 td_message_id (facts->notes[0]));
     g_assert_cmpfloat_with_epsilon (facts->centre_px, spec.centre_px, 0.25);
     g_assert_true (facts->half_acquisition);
   }

@@ -9,6 +9,7 @@
 #include "compute/methods/methods.h"
 #include "tests/common/inner-scan.h"
 #include "tests/common/iterative.h"
+#include "tests/common/pins.h"
 #include "tests/unit/test-folder.h"
 
 static TdEngine *engine;
@@ -50,8 +51,8 @@ check_filtered (gboolean cone)
     run (scan, methods[i], "zero", 1, &zero);
     run (scan, methods[i], cone ? "fdk" : "fbp", 1, &filtered);
     run (scan, methods[i], "auto", 1, &preset);
-    g_test_message ("%s: residual of a pass from zero %.4f, from the filtered volume %.4f",
-                    methods[i], residual_of (&zero), residual_of (&filtered));
+    td_test_pin ("%s: residual of a pass from zero %.4f, from the filtered volume %.4f", methods[i],
+                 residual_of (&zero), residual_of (&filtered));
     g_assert_cmpfloat (residual_of (&filtered), <, 0.5 * residual_of (&zero));
     g_assert_cmpfloat (td_test_phantom_error (&spec, &filtered), <,
                        0.9 * td_test_phantom_error (&spec, &zero));
@@ -205,7 +206,7 @@ check_reads (gboolean cone, const char *crop)
   const gint rows = g_atomic_int_exchange (&counted.rows, 0);
   scan->facts.in_memory = FALSE;
   td_test_reconstruct_well (engine, scan, &recipe, &once);
-  g_test_message ("%d rows of projections, once %d", rows, counted.rows);
+  td_test_pin ("%d rows of projections, once %d", rows, counted.rows);
   g_assert_cmpint (counted.rows, ==, (gint) (spec.n_views * spec.n_rows));
   g_assert_cmpint (rows, >, counted.rows);
   g_assert_cmpfloat (td_test_difference (&once, &twice), ==, 0);
@@ -325,7 +326,7 @@ test_file (void)
   write_volume (scan, "sirt", 3, path);
   run (scan, "sirt", "zero", 5, &whole);
   run (scan, "sirt", path, 2, &rest);
-  g_test_message ("3 passes and 2 differ from 5 by %.1e", td_test_difference (&rest, &whole));
+  td_test_pin ("3 passes and 2 differ from 5 by %.1e", td_test_difference (&rest, &whole));
   g_assert_cmpfloat (td_test_difference (&rest, &whole), <, 1e-6);
   td_test_volume_clear (&whole);
   td_test_volume_clear (&rest);
@@ -478,9 +479,9 @@ test_momentum (gconstpointer data)
   td_test_reconstruct_well (engine, scan, &recipe, &anew);
   g_autofree char *beginning = all_notes (scan, &recipe, &anew);
   g_assert_nonnull (strstr (beginning, "begins anew: there is none beside it; --keep"));
-  g_test_message ("%u passes and %u differ from %u by %.1e, without momentum by %.1e", AT_FIRST,
-                  THEN, AT_FIRST + THEN, td_test_difference (&rest, &whole),
-                  td_test_difference (&anew, &whole));
+  td_test_pin ("%u passes and %u differ from %u by %.1e, without momentum by %.1e", AT_FIRST, THEN,
+               AT_FIRST + THEN, td_test_difference (&rest, &whole),
+               td_test_difference (&anew, &whole));
   g_assert_cmpfloat (td_test_difference (&rest, &whole), <, 1e-5);
   g_assert_cmpfloat (td_test_difference (&anew, &whole), >, 1e-3);
   td_test_volume_clear (&whole);
@@ -592,7 +593,7 @@ test_tolerance (void)
     recipe.iterations = 1000;
     recipe.tolerance = 0.05;
     td_test_reconstruct_well (engine, scan, &recipe, &volume);
-    g_test_message ("%s: %s", methods[i], volume.notes);
+    td_test_pin ("%s: %s", methods[i], volume.notes);
     g_assert_nonnull (strstr (volume.notes, "--tolerance"));
     g_assert_cmpfloat (residual_of (&volume), <, 0.05);
     td_test_volume_clear (&volume);

@@ -7,6 +7,7 @@
 
 #include "compute/methods/methods.h"
 #include "tests/common/iterative.h"
+#include "tests/common/pins.h"
 
 static TdEngine *engine;
 
@@ -19,7 +20,7 @@ error_by (const TdPhantomScan *spec, TdScan *scan, const char *method)
   td_test_recipe (&recipe, method, "host");
   td_test_reconstruct_well (engine, scan, &recipe, &volume);
   const double error = td_test_phantom_error (spec, &volume);
-  g_test_message ("%s: %.4f by %s; %s", method, error, volume.family, volume.notes);
+  td_test_pin ("%s: %.4f by %s; %s", method, error, volume.family, volume.notes);
   g_assert_cmpint (g_str_has_prefix (volume.family, "Joseph's rays, "), ==,
                    !g_str_equal (method, "fdk") && !g_str_equal (method, "fbp"));
   td_test_volume_clear (&volume);
@@ -142,7 +143,7 @@ test_slabs (void)
   g_assert_cmpuint (td_plan_facts (plan)->n_slabs, >, 1);
   td_test_reconstruct_well (engine, scan, &recipe, &slabs);
   const double off = td_test_difference (&slabs, &whole);
-  g_test_message ("%u slabs: %.1e", td_plan_facts (plan)->n_slabs, off);
+  td_test_pin ("%u slabs: %.1e", td_plan_facts (plan)->n_slabs, off);
   g_assert_cmpfloat (off, <, 1e-4);
   td_test_volume_clear (&whole);
   td_test_volume_clear (&slabs);
@@ -174,8 +175,7 @@ test_devices (void)
         continue;
       }
       const double off = td_test_difference (&volume, &first);
-      g_test_message ("%s on %s: %.1e from the host's", methods[m], (char *) devices->pdata[i],
-                      off);
+      td_test_pin ("%s on %s: %.1e from the host's", methods[m], (char *) devices->pdata[i], off);
       g_assert_cmpfloat (off, <, 1e-3);
       td_test_volume_clear (&volume);
     }
@@ -197,7 +197,7 @@ check_refused (TdScan *scan, const char *method, const char *option, const char 
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
   g_assert_null (plan);
   g_assert_error (error, TD_ERROR, code);
-  g_test_message ("%s", error->message);
+  td_test_pin ("%s", error->message);
   g_assert_nonnull (strstr (error->message, says));
 }
 
@@ -234,7 +234,7 @@ test_stop_at (void)
     td_test_reconstruct_well (engine, scan, &recipe, &volume);
     guint passes = 0;
     double residual = 1;
-    g_test_message ("%s: %s", methods[i], volume.notes);
+    td_test_pin ("%s: %s", methods[i], volume.notes);
     const char *note = strstr (volume.notes, " iterations left");
     g_assert_nonnull (note);
     while (note > volume.notes && g_ascii_isdigit (note[-1]))

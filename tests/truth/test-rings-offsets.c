@@ -7,6 +7,7 @@
 #include "compute/prepare/rings/rings-disc.h"
 #include "compute/prepare/rings/rings-edges.h"
 #include "compute/prepare/rings/rings-offsets.h"
+#include "tests/common/pins.h"
 
 /* sum w (m - L q)^2 + sum s q^2, whose least has no slope in any direction. */
 static double
@@ -103,7 +104,7 @@ test_axis_pairs (void)
       told[0][k][c] = views[pairs[0].views[k / 2] + k % 2][c];
   TdRingsAxis mass = td_rings_axis (modes[0], COLUMNS, angles, VIEWS, 0.05);
   TdRingsAxis axis = td_rings_axis_refine (mass, pairs, 1, told[0][0], COLUMNS);
-  g_test_message ("by the mass %.3f, by two views %.3f +- %.3f", mass.axis, axis.axis, axis.error);
+  td_test_pin ("by the mass %.3f, by two views %.3f +- %.3f", mass.axis, axis.axis, axis.error);
   g_assert_cmpfloat (fabs (mass.axis - 56.3), >=, 0.3);
   g_assert_cmpfloat (fabs (axis.axis - 56.3), <=, 0.05);
   g_assert_cmpfloat (axis.error, <=, 0.05);
@@ -159,8 +160,8 @@ test_disc (void)
   TdRingsDisc found
       = { .left = 38.5, .right = 216.5, .curvatures = curvatures, .errors = deviations };
   g_assert_true (td_rings_fit_disc (&profile, 8, &found));
-  g_test_message ("edges %.3f, %.3f, middle %.3f +- %.3f, amplitude %.4f", found.left, found.right,
-                  found.axis, found.axis_error, found.amplitude);
+  td_test_pin ("edges %.3f, %.3f, middle %.3f +- %.3f, amplitude %.4f", found.left, found.right,
+               found.axis, found.axis_error, found.amplitude);
   g_assert_cmpfloat (fabs (found.left - 37.9), <=, 0.3);
   g_assert_cmpfloat (fabs (found.right - 217.1), <=, 0.3);
   g_assert_cmpfloat (fabs (found.axis - 127.5), <=, 0.06);
@@ -225,8 +226,7 @@ test_gaps (void)
     td_rings_take_discs (&profile);
     for (gint c = 0; c < n; c++)
       after += unknown[c] ? 0 : values[c] * values[c];
-    g_test_message ("%s: %.4f of it is left, axis %.3f", g->name, sqrt (after / before),
-                    profile.axis);
+    td_test_pin ("%s: %.4f of it is left, axis %.3f", g->name, sqrt (after / before), profile.axis);
     g_assert_cmpfloat_with_epsilon (sqrt (after / before), g->hidden ? 1 : 0.01, 0.01);
     g_assert_cmpfloat_with_epsilon (profile.axis, g->hidden ? 127.3 : 127.5, 0.01);
   }
@@ -273,8 +273,8 @@ test_small_discs (void)
     td_rings_take_discs (&profile);
     for (gint c = 0; c < COLUMNS; c++)
       after += values[c] * values[c];
-    g_test_message ("%s: %.4f of it is left, axis off by %.3f", cases[i].name,
-                    sqrt (after / before), profile.axis - cases[i].axis);
+    td_test_pin ("%s: %.4f of it is left, axis off by %.3f", cases[i].name, sqrt (after / before),
+                 profile.axis - cases[i].axis);
     if (cases[i].found) {
       g_assert_cmpfloat (sqrt (after / before), <, 0.05);
       g_assert_cmpfloat (fabs (profile.axis - cases[i].axis), <, 0.05);

@@ -20,6 +20,7 @@
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
 #include "ui/step-row.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 typedef struct {
@@ -326,6 +327,9 @@ access_look_as_is (const char *place, gpointer top)
   td_test_pause (150);
   const gboolean fits = access_size (&walk, top);
   access_walk (&walk, top);
+  if (!g_str_has_suffix (place, "-small") && !g_str_equal (place, "shortcuts")
+      && !g_str_equal (place, "guide"))
+    td_test_pin_window (place, top);
   if (g_getenv ("TOMODESK_ACCESS_PICTURES")) {
     g_autofree char *name
         = g_strdup_printf ("access-%s-%s-%u", place, g_getenv ("LANGUAGE"), text_percent);

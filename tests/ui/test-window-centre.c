@@ -5,6 +5,7 @@
 
 #include "ui-test.h"
 #include "ui/axis-answer.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 #define CENTRE 131.3
@@ -74,6 +75,7 @@ test_find (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre");
   td_test_activate ("undo", NULL);
   g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 128.5);
+  td_test_pin_window ("centre", td_test_window);
 }
 
 /* Another search begins anew: nothing of the one before is shown meanwhile. */
@@ -117,6 +119,7 @@ test_take (void)
   g_assert_cmpfloat (fabs (td_session_recipe (td_test_session ())->centre_px - centre), <, 1e-9);
   td_test_activate ("undo", NULL);
   g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 128.5);
+  td_test_pin_window ("centre", td_test_window);
 }
 
 /* Nothing to be found in a scan of nothing: it says so and takes nothing. */
@@ -140,6 +143,7 @@ test_disagreement (void)
   double after = td_session_recipe (td_test_session ())->centre_px;
   g_assert_true (after == before || (isnan (after) && isnan (before)));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-doubt");
+  td_test_pin_window ("centre", td_test_window);
 }
 
 /* Methods that are not sure find the same again: what comes next is to take what they found. */
@@ -159,6 +163,7 @@ test_doubt (void)
   td_test_click (next);
   g_assert_cmpfloat (fabs (td_session_recipe (td_test_session ())->centre_px - 66.3), <, 0.3);
   g_assert_false (g_str_has_prefix (gtk_button_get_label (next), "Take"));
+  td_test_pin_window ("centre", td_test_window);
 }
 
 /* mantidimaging#2621: the centre stays when another method of reconstruction is chosen. */

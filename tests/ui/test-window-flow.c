@@ -13,6 +13,7 @@
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
 #include "ui/toasts.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 #define CENTRE 131.4
@@ -97,6 +98,7 @@ test_next (void)
   g_assert_true (reconstruct_is_marked ());
   td_test_wait (td_test_slice_is_there, NULL, "the clean slice");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-3");
+  td_test_pin_window ("flow", td_test_window);
 }
 
 static gboolean
@@ -222,6 +224,7 @@ test_done (void)
   td_test_activate ("redo", NULL);
   td_test_activate ("redo", NULL);
   g_assert_true (td_recipe_equal (recipe (), &now));
+  td_test_pin_window ("flow", td_test_window);
 }
 
 static gboolean
@@ -266,6 +269,7 @@ test_impossible (void)
   td_test_activate ("undo", NULL);
   g_assert_true (td_recipe_equal (recipe (), &before));
   td_test_wait (panel_is_quiet, NULL, "the choices");
+  td_test_pin_window ("flow", td_test_window);
 }
 
 /* As the key does it: what the widget's class has bound to it. */
@@ -368,6 +372,7 @@ test_presets (void)
   g_assert_false (has_preset ("test_of flow"));
   g_assert_false (td_presets_save ("../away", &smooth, &error));
   g_assert_nonnull (strstr (error->message, "slash"));
+  td_test_pin_window ("flow", td_test_window);
 }
 
 static gboolean
@@ -409,6 +414,7 @@ test_trials (void)
   td_test_activate ("undo", NULL);
   td_test_activate ("show-trials", NULL);
   g_assert_false (gtk_revealer_get_reveal_child (td_test_part (td_test_window, "strip_revealer")));
+  td_test_pin_window ("flow", td_test_window);
 }
 
 /* Where the methods disagree, the trials come by themselves. */
@@ -421,6 +427,7 @@ test_disagreement (void)
   g_assert_true (gtk_revealer_get_reveal_child (td_test_part (td_test_window, "strip_revealer")));
   td_test_wait (trials_are_there, td_test_part (td_test_window, "strip"), "the trials");
   td_test_activate ("show-trials", NULL);
+  td_test_pin_window ("flow", td_test_window);
 }
 
 static double
@@ -457,6 +464,7 @@ test_opposite (void)
   gtk_toggle_button_set_active (toggle, FALSE);
   td_test_activate ("undo", NULL);
   g_assert_cmpfloat_with_epsilon (left_over (), plain, 1e-9);
+  td_test_pin_window ("flow", td_test_window);
 }
 
 /* A file that holds several scans lists them, the one that is open marked. */
@@ -581,6 +589,7 @@ test_messages (void)
   td_test_activate ("apply-preset", g_variant_new_string ("nor there"));
   g_assert_cmpuint (n_messages (), ==, 1);
   gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
+  td_test_pin_window ("flow", td_test_window);
 }
 
 /* ── Short messages ── */

@@ -2,6 +2,7 @@
 /* The geometry page shows how the open scan was taken, and its controls turn the picture and the
    sample. */
 #include "ui-test.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 static void
@@ -16,6 +17,7 @@ test_cone (void)
   g_signal_emit_by_name (td_image_pane_view (td_test_part (td_test_scan_view (), "projection")),
                          "shifted", 0, 1, FALSE);
   g_assert_cmpfloat (td_session_recipe (td_test_session ())->tilt_deg, ==, 0);
+  td_test_pin_window ("geometry", td_test_window);
 }
 
 /* The buttons turn it, and turn it back; the slider turns the sample. */
@@ -39,6 +41,7 @@ test_turning (void)
   td_test_click (td_test_button (view, "Top"));
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry-top");
   td_test_click (td_test_button (view, "As at first (0)"));
+  td_test_pin_window ("geometry", td_test_window);
 }
 
 static void
@@ -54,6 +57,7 @@ test_parallel (void)
   g_signal_emit_by_name (td_image_pane_view (td_test_slice_pane ()), "nudged", 1, 0, FALSE);
   td_test_activate ("undo", NULL);
   td_test_activate ("close-scan", NULL);
+  td_test_pin_window ("geometry", td_test_window);
 }
 
 int

@@ -10,6 +10,7 @@
 #include "ui/devices-window.h"
 #include "ui/jobs-window.h"
 #include "ui/volume-view.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 #define COLUMNS 128
@@ -104,6 +105,7 @@ test_queue (void)
   g_assert_cmpint (apart_ns, >, 0);
   g_free (outputs[0]);
   g_free (outputs[1]);
+  td_test_pin_window ("jobs", td_test_window);
 }
 
 /* A job that waits and one that runs: nothing of either is left. */
@@ -299,6 +301,7 @@ test_history (void)
   td_test_wait (folder_is_gone, folder, "the job's folder to go");
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
   gtk_window_close (jobs);
+  td_test_pin_window ("jobs", td_test_window);
 }
 
 static gboolean
@@ -350,6 +353,7 @@ test_iterations (void)
   g_assert_cmpuint (td_job_item_facts (item)->residuals->len, <, 1000);
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
   td_test_show_page ("slices");
+  td_test_pin_window ("jobs", td_test_window);
 }
 
 static gboolean

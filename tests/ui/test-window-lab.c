@@ -9,6 +9,7 @@
 #include "ui/lab-chart.h"
 #include "ui/lab-editor.h"
 #include "ui/lab-pictures.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 #define COLUMNS 96
@@ -191,6 +192,7 @@ test_pictures (void)
     g_assert_cmpfloat_with_epsilon (divided->pixels[i] * noise, plain->pixels[i], 1e-5 * rms);
   gtk_toggle_button_set_active (lab ("lab_view.pictures.in_noise"), FALSE);
   td_test_wait (difference_is_there, NULL, "the plain difference");
+  td_test_pin_window ("lab", td_test_window);
 }
 
 /* Four bytes a pixel, in the order of the screen. (transfer full) */
@@ -305,6 +307,7 @@ test_headings (void)
   g_assert_cmpint (gtk_widget_get_height (views[0]), ==, gtk_widget_get_height (views[1]));
   g_assert_cmpint (gtk_widget_get_height (views[1]), <, before);
   td_image_pane_set_title (one, title);
+  td_test_pin_window ("lab", td_test_window);
 }
 
 /* Linked: zoom and contrast of one are those of all; not linked: they are not. */
@@ -439,6 +442,7 @@ test_variants (void)
   for (guint i = 6; i > 3; i--)
     activate ("lab.remove", g_variant_new_uint32 (i - 1));
   td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
+  td_test_pin_window ("lab", td_test_window);
 }
 
 /* Small pictures under one contrast have no histograms, which are all the same but for noise. */
@@ -500,6 +504,7 @@ test_two_problems (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-problems");
   td_test_activate ("undo", NULL);
   td_test_wait (is_measured, NULL, "the lab again");
+  td_test_pin_window ("lab", td_test_window);
 }
 
 static gboolean
@@ -524,6 +529,7 @@ test_review (void)
   activate ("lab.preset", g_variant_new_string ("filters"));
   td_test_wait (is_measured, NULL, "the filters");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-filters");
+  td_test_pin_window ("lab", td_test_window);
 }
 
 int

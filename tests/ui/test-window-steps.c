@@ -13,6 +13,7 @@
 #include "ui/step-chooser.h"
 #include "ui/step-row.h"
 #include "ui/steps-group.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 static TdApplication *application;
@@ -93,6 +94,7 @@ test_before (void)
     td_test_key (b, 0, FALSE);
     g_assert_true (td_test_shown_slice () == after);
   }
+  td_test_pin_window ("steps", td_test_window);
 }
 
 /* Another row while the pictures without a step are shown. */
@@ -152,6 +154,7 @@ test_add_and_remove (void)
   g_assert_true (has_step (kind->name));
   td_test_activate ("redo", NULL);
   g_assert_false (has_step (kind->name));
+  td_test_pin_window ("steps", td_test_window);
 }
 
 /* Every step can be added, and the panel with all of them is drawn. */
@@ -173,6 +176,7 @@ test_all_steps (void)
   td_recipe_init (&presets);
   g_assert_cmpuint (td_session_recipe (td_test_session ())->n_steps, ==, presets.n_steps);
   td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
+  td_test_pin_window ("steps", td_test_window);
 }
 
 static char *
@@ -238,6 +242,7 @@ test_mask (void)
   g_assert_null (td_recipe_mask (td_session_recipe (td_test_session ())));
   g_signal_emit_by_name (step_row ("bad-pixels"), "removed");
   td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
+  td_test_pin_window ("steps", td_test_window);
 }
 
 /* Point and comma are both decimal signs; what is no number changes nothing. */
@@ -259,6 +264,7 @@ test_decimals (void)
   }
   g_signal_emit_by_name (step_row ("zingers"), "removed");
   td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
+  td_test_pin_window ("steps", td_test_window);
 }
 
 /* The button of all steps: pressed while all are left out, and not for one of them. */
@@ -313,6 +319,7 @@ test_crop (void)
   g_assert_cmpuint (td_test_shown_slice ()->width, ==, 70);
   td_test_activate ("undo", NULL);
   wait_for_recipe ();
+  td_test_pin_window ("steps", td_test_window);
 }
 
 /* The numbers under "Detector", and the button that takes them all back. */
@@ -332,6 +339,7 @@ test_bin (void)
   g_assert_cmpuint (recipe.crop[2], ==, 0);
   td_test_activate ("undo", NULL);
   wait_for_recipe ();
+  td_test_pin_window ("steps", td_test_window);
 }
 
 /* The last test: another scan is opened. A step that is on and does nothing says so. */
@@ -346,6 +354,7 @@ test_left_out (void)
   td_test_open (path);
   g_assert_true (adw_expander_row_get_enable_expansion (row));
   g_assert_nonnull (strstr (adw_expander_row_get_subtitle (row), "Left out"));
+  td_test_pin_window ("steps", td_test_window);
 }
 
 int

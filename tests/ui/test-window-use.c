@@ -17,6 +17,7 @@
 #include "ui/reconstruct-dialog.h"
 #include "ui/step-chooser.h"
 #include "ui/step-row.h"
+#include "window-pins.h"
 #include "window-test.h"
 
 static TdApplication *application;
@@ -202,6 +203,7 @@ test_iterative_label (void)
   g_assert_nonnull (strstr (gtk_label_get_text (GTK_LABEL (badge)), "a part of the scan or bins"));
   td_test_activate ("undo", NULL);
   td_test_wait (td_test_slice_is_there, NULL, "the slice");
+  td_test_pin_window ("use", td_test_window);
 }
 
 static gboolean
@@ -286,6 +288,7 @@ test_kernel_name (void)
     g_assert_true (g_str_has_prefix (td_choice_text (TD_CHOICE_KERNEL, i, FALSE), label));
     g_assert_cmpstr (td_choice_label (TD_CHOICE_KERNEL, td_family_choice_value (i)), ==, label);
   }
+  td_test_pin_window ("use", td_test_window);
 }
 
 /* The count of written slices stays behind the bar, and says why. */
@@ -424,6 +427,7 @@ test_missing_flats (void)
   td_test_wait (td_test_slice_is_there, NULL, "the slice by the empty beam");
   g_assert_false (remedies_are_offered (pane));
   g_assert_cmpuint (count_remedies (pane), ==, 0);
+  td_test_pin_window ("use", td_test_window);
 }
 
 static gboolean

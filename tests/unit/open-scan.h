@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dataset/scan.h"
+#include "tests/common/pin-scan.h"
 
 /* A scan that opens. */
 static inline TdScan *
@@ -11,6 +12,7 @@ open_scan (const char *path, const TdScanOptions *options)
   TdScan *scan = td_scan_open (path, options, NULL, &error);
 
   g_assert_no_error (error);
+  td_test_pin_scan (scan);
   return scan;
 }
 

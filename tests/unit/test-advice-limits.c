@@ -11,6 +11,7 @@
 #include "dataset/scan-private.h"
 #include "engine-scans.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #define COLUMNS 256
 #define VIEWS 256
@@ -66,7 +67,7 @@ made_kinds (Made *made, TdAdvice *first)
   for (guint i = 0; i < list->len; i++) {
     const TdAdvice *advice = list->pdata[i];
     g_autofree char *text = td_message_text (advice->message, NULL);
-    g_test_message ("%s: %s", td_advice_name (advice->kind), text);
+    td_test_pin ("%s: %s", td_advice_name (advice->kind), text);
     g_string_append_printf (kinds, "%s%s", i ? " " : "", td_advice_name (advice->kind));
   }
   if (first && list->len) {

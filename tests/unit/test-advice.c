@@ -7,6 +7,7 @@
 #include "compute/methods/methods.h"
 #include "dataset/phantom-scan.h"
 #include "dataset/scan-view.h"
+#include "tests/common/pins.h"
 
 #define CUT 5 /* columns: the ends of the longest shadows go */
 
@@ -24,7 +25,7 @@ kinds_of (TdScan *scan, const TdRecipe *recipe)
   for (guint i = 0; i < list->len; i++) {
     const TdAdvice *advice = list->pdata[i];
     g_autofree char *text = td_message_text (advice->message, NULL);
-    g_test_message ("%s: %s", td_advice_name (advice->kind), text);
+    td_test_pin ("%s: %s", td_advice_name (advice->kind), text);
     g_string_append_printf (kinds, "%s%s", i ? " " : "", td_advice_name (advice->kind));
   }
   return g_string_free (kinds, FALSE);
@@ -71,7 +72,7 @@ test_sound (void)
       spec_init (&spec, objects[o], 17 * o + p + 1);
       spec.photons = photons[p];
       g_autofree char *kinds = kinds_of_spec (&spec);
-      g_test_message ("%s, %g photons: \"%s\"", objects[o], photons[p], kinds);
+      td_test_pin ("%s, %g photons: \"%s\"", objects[o], photons[p], kinds);
       g_assert_cmpstr (kinds, ==, "");
     }
 }
@@ -280,7 +281,7 @@ test_apply (void)
     g_autoptr (GError) error = NULL;
     TdRecipe recipe, again;
     td_recipe_init (&recipe);
-    g_test_message ("%s", td_advice_name (kind));
+    td_test_pin ("%s", td_advice_name (kind));
     g_assert_false (td_advice_is_followed (&advice, &recipe));
     g_assert_true (td_advice_apply (&advice, &recipe, &error));
     g_assert_no_error (error);

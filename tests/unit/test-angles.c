@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "compute/angles.h"
+#include "tests/common/pins.h"
 
 #define DEG (G_PI / 180)
 
@@ -228,7 +229,7 @@ test_few (void)
     td_angular_weights (angles, n, weights, &cover);
     for (guint k = 0; k < n; k++)
       sum += weights[k];
-    g_test_message ("%u of %u: %g degrees are missing", i, n, cover.missing_rad / DEG);
+    td_test_pin ("%u of %u: %g degrees are missing", i, n, cover.missing_rad / DEG);
     g_assert_cmpfloat_with_epsilon (cover.missing_rad, cases[i].missing * DEG, 1e-9);
     g_assert_cmpfloat_with_epsilon (cover.largest_gap_rad, cases[i].widest * DEG, 1e-9);
     g_assert_cmpfloat_with_epsilon (sum, G_PI - cases[i].missing * DEG, 1e-9);

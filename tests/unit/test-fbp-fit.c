@@ -14,6 +14,7 @@
 #include "tests/common/cases.h"
 #include "tests/common/devices.h"
 #include "tests/common/pipeline.h"
+#include "tests/common/pins.h"
 
 typedef struct {
   const char *devices;
@@ -241,12 +242,11 @@ test_limits (gconstpointer data)
     planned++;
     g_assert_cmpuint (refused, ==, 0);
     const TdFbp *fbp = plan->extra;
-    g_test_message ("%" G_GUINT64_FORMAT
-                    " MiB: %u slabs of %u, halo %u, %u at once%s, device %.1f, "
-                    "host %.1f",
-                    limit >> 20, fbp->n_slabs, fbp->slab_slices, fbp->halo, fbp->batch,
-                    fbp->keep ? ", kept" : "", plan->facts.device_bytes / 1048576.,
-                    plan->facts.host_bytes / 1048576.);
+    td_test_pin ("%" G_GUINT64_FORMAT " MiB: %u slabs of %u, halo %u, %u at once%s, device %.1f, "
+                 "host %.1f",
+                 limit >> 20, fbp->n_slabs, fbp->slab_slices, fbp->halo, fbp->batch,
+                 fbp->keep ? ", kept" : "", plan->facts.device_bytes / 1048576.,
+                 plan->facts.host_bytes / 1048576.);
     check_sizes (plan, job);
     check_bytes (plan, job, limit);
     g_assert_cmpuint (fbp->slab_slices, <=, before);
@@ -316,7 +316,7 @@ test_notes (void)
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
     g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
-    g_test_message ("%u: %s", i, notes);
+    td_test_pin ("%u: %s", i, notes);
     for (guint k = 0; k < G_N_ELEMENTS (kinds); k++)
       g_assert_cmpint (strstr (notes, kinds[k]) != NULL, ==, cases[i].says >> k & 1);
     if (cases[i].figures)
@@ -379,7 +379,7 @@ test_slabs (void)
     g_assert_true (td_recipe_set (&recipe, "prepare", steps, &error));
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
-    g_test_message ("%u", i);
+    td_test_pin ("%u", i);
     g_assert_cmpuint (((const TdFbp *) plan->extra)->slab_slices, ==, cases[i].slab);
     g_assert_cmpuint (plan->facts.slab_slices, ==, cases[i].slab);
   }
@@ -427,7 +427,7 @@ test_max_alloc (void)
         if (fbp->blend)
           largest = MAX (largest, td_test_floats (slab, shapes[i].n_views, fbp->n_filtered));
       }
-      g_test_message ("%u: slabs of %u", i, fbp->slab_slices);
+      td_test_pin ("%u: slabs of %u", i, fbp->slab_slices);
       if (less < 2)
         g_assert_cmpuint (fbp->slab_slices, ==, slab);
       else
@@ -493,7 +493,7 @@ test_fields (void)
     g_autoptr (GError) error = NULL;
     TdField field;
 
-    g_test_message ("%u", i);
+    td_test_pin ("%u", i);
     g_assert_cmpint (td_field_choose (&facts, fields[i].asked, &axis, &turn, &field, &error), ==,
                      fields[i].columns > 0);
     if (fields[i].says) {

@@ -12,6 +12,7 @@
 #include "tests/common/cases.h"
 #include "tests/common/fdk.h"
 #include "tests/common/pipeline.h"
+#include "tests/common/pins.h"
 
 typedef struct {
   const char *devices;
@@ -303,16 +304,16 @@ test_limits (gconstpointer data)
     g_assert_cmpuint (refused, ==, 0); /* less memory has not become enough */
     const TdFdkPlan *fdk = plan->extra;
     const TdFdkFit *fit = &fdk->fit;
-    g_test_message ("%" G_GUINT64_FORMAT
-                    " MiB: %s, %u slabs of %u, batches of %u, %u chunks of %u (%u), %u cached, "
-                    "block %u, %u volumes, device %.1f, host %.1f",
-                    limit >> 20,
-                    fit->cached    ? "cached"
-                    : fit->on_disk ? "on disk"
-                                   : "in memory",
-                    fit->n_slabs, fit->slab, fit->batch, fit->n_chunks, fit->filter_rows,
-                    fit->chunk_rows, fit->cached_chunks, fit->block_rows, fit->volumes,
-                    fit->device_bytes / 1048576., fit->host_bytes / 1048576.);
+    td_test_pin ("%" G_GUINT64_FORMAT
+                 " MiB: %s, %u slabs of %u, batches of %u, %u chunks of %u (%u), %u cached, "
+                 "block %u, %u volumes, device %.1f, host %.1f",
+                 limit >> 20,
+                 fit->cached    ? "cached"
+                 : fit->on_disk ? "on disk"
+                                : "in memory",
+                 fit->n_slabs, fit->slab, fit->batch, fit->n_chunks, fit->filter_rows,
+                 fit->chunk_rows, fit->cached_chunks, fit->block_rows, fit->volumes,
+                 fit->device_bytes / 1048576., fit->host_bytes / 1048576.);
     check_sizes (fdk);
     check_bytes (plan, fdk, job->cards);
     check_notes (plan);
@@ -366,7 +367,7 @@ test_filter_rates (void)
     g_assert_no_error (error);
     const TdFdkPlan *fdk = plan->extra;
     g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
-    g_test_message ("%s", notes);
+    td_test_pin ("%s", notes);
     g_assert_cmpint (fdk->scheme.filter_on_device, ==, cases[i].card > cases[i].host);
     g_assert_nonnull (strstr (notes, cases[i].says));
   }
@@ -470,7 +471,7 @@ test_two_cards (void)
     const char *shares = strstr (notes, "The devices share the volume: about ");
     double seconds = 0, other = 0;
 
-    g_test_message ("%s", notes);
+    td_test_pin ("%s", notes);
     g_assert_cmpint (fdk->scheme.share, ==, TD_SHARE_VOLUME);
     g_assert_true (fdk->scheme.filter_on_device && fdk->fit.cached);
     g_assert_nonnull (shares);
@@ -517,7 +518,7 @@ test_off_middle (void)
     g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
     const char *at = strstr (notes, "columns off the detector's middle: values are right within");
     double off = 0, within = 0;
-    g_test_message ("%s", notes);
+    td_test_pin ("%s", notes);
     g_assert_cmpint (at != NULL, ==, side != 0);
     if (!at)
       continue;

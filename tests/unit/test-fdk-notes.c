@@ -14,6 +14,7 @@
 #include "engine-scans.h"
 #include "test-folder.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #define COLUMNS 64
 #define ROWS 48
@@ -128,7 +129,7 @@ test_case (gconstpointer data)
   *info = real;
   g_assert_no_error (error);
   g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
-  g_test_message ("%s", notes);
+  td_test_pin ("%s", notes);
   g_assert_nonnull (strstr (notes, case_->says));
   if (case_->silent)
     g_assert_null (strstr (notes, case_->silent));
@@ -240,8 +241,8 @@ test_portrait (void)
     g_assert_true (td_recipe_set (&recipe, "method", methods[i], NULL));
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
-    g_test_message ("%s: %u × %u × %u", methods[i], plan->facts.nx, plan->facts.ny,
-                    plan->facts.n_slices);
+    td_test_pin ("%s: %u × %u × %u", methods[i], plan->facts.nx, plan->facts.ny,
+                 plan->facts.n_slices);
     g_assert_cmpuint (plan->facts.nx, ==, ROWS);
     g_assert_cmpuint (plan->facts.ny, ==, ROWS);
     g_assert_cmpuint (plan->facts.n_slices, ==, COLUMNS);
@@ -422,8 +423,8 @@ test_seen (gconstpointer data)
                                       (row - top + 0.5) * share, 0.5 + 1e-9);
     if (c->tilt_deg == 0 || i) { /* else the rows are those of a level detector */
       seen_ends (&task, facts, ends, &n);
-      g_test_message ("%s: %u slices from row %.2f to %.2f of %u", methods[i], task.nz, ends[0],
-                      ends[1], n);
+      td_test_pin ("%s: %u slices from row %.2f to %.2f of %u", methods[i], task.nz, ends[0],
+                   ends[1], n);
       const double slice_rows = fabs (ends[1] - ends[0]) / task.nz;
       g_assert_cmpfloat_with_epsilon ((ends[0] + ends[1]) / 2, (n - 1) / 2.0,
                                       slice_rows / 2 + 0.02 * n);
@@ -431,7 +432,7 @@ test_seen (gconstpointer data)
       g_assert_cmpfloat (fabs (ends[1] - ends[0]), <, n + 1 + slice_rows);
     }
     g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
-    g_test_message ("%s", notes);
+    td_test_pin ("%s", notes);
     g_assert_cmpint (strstr (notes, "times as high") != NULL, ==, c->says[0] != NULL);
     g_assert_cmpint (strstr (notes, "the plane of the source") != NULL, ==, c->says[1] != NULL);
     for (guint k = 0; k < 2; k++)
@@ -539,7 +540,7 @@ test_stands_higher (void)
     most = MAX (most, fabs (a[i]));
     off = MAX (off, fabs (a[i] - b[i]));
   }
-  g_test_message ("%g of %g", off, most);
+  td_test_pin ("%g of %g", off, most);
   g_assert_cmpfloat (off, <, 1e-5 * most);
 }
 

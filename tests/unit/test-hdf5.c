@@ -50,7 +50,8 @@ test_few_reads (void)
     return;
   }
   {
-    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
     const guint64 reads = count_reads () - before;
 
     g_test_message ("%" PRIu64 " reads", reads);

@@ -12,6 +12,7 @@
 #include "engine-scans.h"
 #include "tests/common/cases.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #define MIB ((guint64) 1 << 20)
 
@@ -270,7 +271,7 @@ test_job (gconstpointer data)
   g_autoptr (TdPlan) plan = job_plan (job, scan);
   g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
 
-  g_test_message ("%s", notes);
+  td_test_pin ("%s", notes);
   check_sizes (plan, job);
   check_slabs (plan);
   check_bytes (plan, job);

@@ -14,6 +14,7 @@
 #include "engine-scans.h"
 #include "test-folder.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #define COLUMNS 16
 #define ROWS 12
@@ -101,7 +102,7 @@ test_progress (void)
     const gint64 now = g_get_monotonic_time ();
     TdJobProgress progress;
 
-    g_test_message ("%s", moment->says);
+    td_test_pin ("%s", moment->says);
     td_job_progress (job, &progress);
     g_assert_cmpint (progress.state, ==, TD_JOB_WAITING);
     g_assert_cmpfloat (progress.elapsed_s, ==, 0);
@@ -395,13 +396,13 @@ test_count_notes (void)
     guint n = 0;
 
     counts_now = &counted[i];
-    g_test_message ("%s", counts_now->says);
+    td_test_pin ("%s", counts_now->says);
     g_assert_true (td_job_run (job, NULL, &error));
     TdMessage **notes = td_job_result (job)->notes;
     for (; n < 3 && counts_now->notes[n]; n++) {
       g_assert_nonnull (notes[n]);
       g_autofree char *text = td_message_text (notes[n], NULL);
-      g_test_message ("%s", text);
+      td_test_pin ("%s", text);
       g_assert_nonnull (strstr (text, counts_now->notes[n]));
     }
     g_assert_true (!notes || !notes[n]);
@@ -480,7 +481,7 @@ test_ends (void)
     end_now = &ends[i / 2];
     if (end_now->failure == -1 && i % 2 == 0)
       continue; /* the second failure would count */
-    g_test_message ("%s", end_now->says);
+    td_test_pin ("%s", end_now->says);
     if (end_now->failure == -1) {
       td_job_fail (job, end_error (-1));
       g_assert_true (g_cancellable_is_cancelled (job->cancellable));

@@ -8,6 +8,7 @@
 #include "compute/lab/lab-report.h"
 #include "lab-series.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #define CLOSE(a, b) g_assert_cmpfloat_with_epsilon (a, b, 1e-9)
 
@@ -102,7 +103,7 @@ check_frc (guint nx, guint ny, double noise, guint seed)
       CLOSE (frc->correlation[r], sums[3 * r] / sqrt (sums[3 * r + 1] * sums[3 * r + 2]));
     sevenths[r] = 1.0 / 7;
   }
-  g_test_message ("%u x %u: half bit %.3f, 1/7 %.3f", nx, ny, frc->half_bit_px, frc->seventh_px);
+  td_test_pin ("%u x %u: half bit %.3f, 1/7 %.3f", nx, ny, frc->half_bit_px, frc->seventh_px);
   CLOSE (frc->half_bit_px, resolution_of (frc, frc->half_bit));
   CLOSE (frc->seventh_px, resolution_of (frc, sevenths));
 }
@@ -145,7 +146,7 @@ test_busiest (void)
     for (guint k = 0; k < nx; k++) /* beyond the circle */
       plane[k] += 100.0f * (k < 4 && k % 2);
     const TdLabLine line = td_lab_busiest_line (plane, nx, ny);
-    g_test_message ("%u: %g %g … %g %g", i, line.x0, line.y0, line.x1, line.y1);
+    td_test_pin ("%u: %g %g … %g %g", i, line.x0, line.y0, line.x1, line.y1);
     CLOSE (line.x0, cases[i].line.x0);
     CLOSE (line.y0, cases[i].line.y0);
     CLOSE (line.x1, cases[i].line.x1);
@@ -225,7 +226,7 @@ test_gaps (void)
     for (curve += strlen (" d=\""); *curve != '"'; curve++)
       if (*curve == 'M' || *curve == 'L')
         g_string_append_c (letters, *curve);
-    g_test_message ("%u: %s, %u dots", i, letters->str, circles);
+    td_test_pin ("%u: %s, %u dots", i, letters->str, circles);
     g_assert_cmpuint (circles, ==, cases[i / 2].circles);
     if (!series->dots)
       g_assert_cmpstr (letters->str, ==, cases[i / 2].letters);
@@ -422,7 +423,7 @@ test_plots (void)
   for (guint i = 0; i < 3; i++) {
     const char *name = ((TdLabVariant *) made.lab->variants->pdata[i])->name;
     const TdLabSeries *dot = test_lab_series (scatter, name);
-    g_test_message ("%s", name);
+    td_test_pin ("%s", name);
     g_assert_true (i == 2 || g_str_equal (name, names[i]));
     check_along (&made, test_lab_series (profile, name), i, FALSE);
     g_assert_cmpint (test_lab_series (differences, name) != NULL, ==, i < 2);
@@ -499,7 +500,7 @@ test_table (void)
   g_assert_cmpuint (g_strv_length (lines), ==, 7);
   for (guint row = 0; row < 5; row++) {
     g_autoptr (GMatchInfo) match = NULL;
-    g_test_message ("%s", lines[row + 1]);
+    td_test_pin ("%s", lines[row + 1]);
     g_regex_match (cell, lines[row + 1], 0, &match);
     for (guint c = 0; columns[c]; c++, g_match_info_next (match, NULL)) {
       g_autofree char *text = g_match_info_fetch (match, 1);

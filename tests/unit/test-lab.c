@@ -20,6 +20,7 @@
 #include "tests/common/inner-scan.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
+#include "tests/common/pins.h"
 
 static TdEngine *engine;
 
@@ -106,7 +107,7 @@ test_truth (gconstpointer data)
     td_backproject_reference (&task, filtered, expected);
   TdLabDifference difference;
   td_lab_difference_double (got, expected, n, &difference);
-  g_test_message ("relative %.2e, largest %.2e", difference.relative_rms, difference.max_abs);
+  td_test_pin ("relative %.2e, largest %.2e", difference.relative_rms, difference.max_abs);
   /* The expected rows were rounded to single precision: 2^-25 or so. */
   g_assert_cmpfloat (difference.relative_rms, <, 2e-7);
   td_truth_task_clear (&task);
@@ -189,7 +190,7 @@ test_shortcuts (void)
     TdLabDifference difference;
     g_autofree double *slice = td_lab_truth (plan, rows, &all[i].cuts, NULL, NULL);
     td_lab_difference_double (slice, truth, (gsize) n * n, &difference);
-    g_test_message ("%s: %.3e", all[i].name, difference.relative_rms);
+    td_test_pin ("%s: %.3e", all[i].name, difference.relative_rms);
     g_assert_cmpfloat (difference.relative_rms, >, all[i].least);
     g_assert_cmpfloat (difference.relative_rms, <, all[i].most);
   }
@@ -342,7 +343,7 @@ test_frc_resolution (void)
   }
   g_autoptr (TdLabFrc) frc = td_lab_frc_new (a, b, nx, ny);
   g_assert_cmpuint (frc->side, ==, ny);
-  g_test_message ("half bit %.3f px, 1/7 %.3f px", frc->half_bit_px, frc->seventh_px);
+  td_test_pin ("half bit %.3f px, 1/7 %.3f px", frc->half_bit_px, frc->seventh_px);
   g_assert_cmpfloat_with_epsilon (frc->half_bit_px, 5, 0.4);
   g_assert_cmpfloat_with_epsilon (frc->seventh_px, 5, 0.5);
   /* Ring 30 of 110: half of some 190 frequencies, eq. 17 by hand. */
@@ -530,7 +531,7 @@ test_faults (void)
     g_autoptr (GError) error = NULL;
     g_assert_false (td_lab_add (lab, variants[i].text, &error));
     g_autofree char *text = td_error_text (error, NULL);
-    g_test_message ("%s", text);
+    td_test_pin ("%s", text);
     g_assert_nonnull (strstr (text, variants[i].says));
   }
   g_assert_cmpuint (lab->variants->len, ==, 0);
@@ -541,7 +542,7 @@ test_faults (void)
     g_autoptr (GError) error = NULL;
     g_assert_null (td_lab_from_json (files[i].json, &error));
     g_autofree char *text = td_error_text (error, NULL);
-    g_test_message ("%s", text);
+    td_test_pin ("%s", text);
     g_assert_nonnull (strstr (text, files[i].says));
   }
 }
@@ -592,7 +593,7 @@ test_run (void)
   lab->reference = lab->measure = lab->budget = TRUE;
   g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, count_shown, NULL, NULL, &error);
   g_assert_no_error (error);
-  g_test_message ("%u steps, %g", shown, shown_last);
+  td_test_pin ("%u steps, %g", shown, shown_last);
   g_assert_cmpuint (shown, >, 10);
   g_assert_cmpfloat (shown_last, ==, 1);
   g_assert_nonnull (result->reference);
@@ -749,7 +750,7 @@ test_rows_once (void)
   g_autoptr (TdLabResult) result
       = td_lab_run (lab, engine, scan, lose_disk, &failing, NULL, &error);
   g_assert_no_error (error);
-  g_test_message ("%d", failing.failed);
+  td_test_pin ("%d", failing.failed);
   g_assert_nonnull (result->no_reference);
   g_assert_nonnull (result->no_measure);
   /* Each picture is timed once more, too. */
@@ -787,7 +788,7 @@ test_half_sizes (void)
     g_assert_cmpfloat (outcome->noise, >, 0);
     g_assert_nonnull (outcome->frc);
     g_assert_cmpfloat (outcome->arithmetic, <, outcome->bound);
-    g_test_message ("noise %g, correlation %g", outcome->noise, outcome->frc->correlation[3]);
+    td_test_pin ("noise %g, correlation %g", outcome->noise, outcome->frc->correlation[3]);
     g_assert_cmpfloat (outcome->frc->correlation[3], >, 0.9);
   }
 }

@@ -16,6 +16,7 @@
 #include "engine-scans.h"
 #include "tests/common/cone-scan.h"
 #include "tests/common/devices.h"
+#include "tests/common/pins.h"
 
 #define COLUMNS 64
 #define ROWS 20
@@ -198,14 +199,14 @@ test_case (gconstpointer data)
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, case_->output, NULL, &error);
   if (*case_->says == '!') {
     g_assert_null (plan);
-    g_test_message ("%s", error->message);
+    td_test_pin ("%s", error->message);
     g_assert_nonnull (strstr (error->message, case_->says + 1));
     return;
   }
   g_assert_no_error (error);
 
   g_autofree char *text = td_messages_join (plan->facts.notes, "\n", NULL);
-  g_test_message ("%s", text);
+  td_test_pin ("%s", text);
   g_assert_nonnull (strstr (text, case_->says));
   if (case_->silent)
     g_assert_null (strstr (text, case_->silent));
@@ -280,7 +281,7 @@ test_found (void)
     }
     g_assert_no_error (error);
     g_autofree char *text = td_messages_join (plan->facts.notes, "\n", NULL);
-    g_test_message ("%s", text);
+    td_test_pin ("%s", text);
     g_assert_nonnull (strstr (text, found[i].says));
     if (found[i].silent)
       g_assert_null (strstr (text, found[i].silent));
@@ -328,7 +329,7 @@ test_parts (void)
         = td_plan_new_part (engine, scan, &recipe, &parts[i].part, NULL, &error);
     if (parts[i].refused) {
       g_assert_null (plan);
-      g_test_message ("%s", error->message);
+      td_test_pin ("%s", error->message);
       g_assert_nonnull (strstr (error->message, parts[i].refused));
       continue;
     }
@@ -380,7 +381,7 @@ test_rows (void)
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
     g_assert_no_error (error);
     const TdPlanFacts *facts = td_plan_facts (plan);
-    g_test_message ("%u", i);
+    td_test_pin ("%u", i);
     g_assert_cmpuint (facts->first_slice, ==, frames[i].first_slice);
     g_assert_cmpuint (facts->n_slices, ==, frames[i].n_slices);
     g_assert_cmpuint (facts->first_row, ==, frames[i].first_row);
@@ -436,7 +437,7 @@ test_units (void)
       g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
       g_assert_no_error (error);
       const TdPlanFacts *facts = td_plan_facts (plan);
-      g_test_message ("%s: %g mm", methods[m], facts->pixel_mm);
+      td_test_pin ("%s: %g mm", methods[m], facts->pixel_mm);
       g_assert_cmpfloat_with_epsilon (facts->pixel_mm, pixel_mm / (cone ? 2 : 1), 1e-9);
       g_assert_cmpstr (facts->units, ==, pixel_mm > 0 ? "1/mm" : "1/px");
     }

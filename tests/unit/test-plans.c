@@ -16,6 +16,7 @@
 #include "test-folder.h"
 #include "tests/common/cases.h"
 #include "tests/common/invented.h"
+#include "tests/common/pins.h"
 
 #define FIXED_BYTES (1 << 20) /* what threads and steps want of any scan, however small */
 
@@ -115,6 +116,10 @@ assert_plan_json (const TdPlan *plan)
     { "estimate_seconds", facts->estimate_s > 0 ? facts->estimate_s : NAN },
   };
 
+  g_auto (GStrv) lines = g_strsplit (json, "\n", -1);
+  for (guint i = 0; lines[i] && !strstr (lines[i], "\"recipe\""); i++)
+    if (strpbrk (lines[i], "123456789"))
+      td_test_pin ("%s", g_strstrip (lines[i]));
   assert_numbers (object, numbers, G_N_ELEMENTS (numbers));
   g_assert_cmpint (json_object_get_boolean_member (object, "half_acquisition"), ==,
                    facts->half_acquisition);
@@ -140,7 +145,7 @@ assert_times (TdJob *job)
 
   for (guint i = 0; i < result->n_stages; i++) {
     const TdJobStage *stage = &result->stages[i];
-    g_test_message ("%s: %g of %g s", stage->name, stage->seconds, result->seconds);
+    td_test_pin ("%s: %g of %g s", stage->name, stage->seconds, result->seconds);
     g_assert_cmpfloat (stage->seconds, >=, 0);
     g_assert_cmpfloat (stage->seconds, <=, 8 * result->seconds + 1e-3);
     read |= g_str_equal (stage->name, "read") && stage->seconds > 1e-7;
@@ -301,14 +306,13 @@ assert_bytes (TdJob *job, const Counted *counted)
   const guint64 own = td_plan_own_bytes (plan->devices);
   const guint64 read = counted->samples * td_sample_size (scan->sample_type);
 
-  g_test_message ("host %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                  " KiB, device %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                  " KiB, read %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
-                  ", wrote %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "; %u slabs of %u",
-                  result->host_peak_bytes >> 10, facts->host_bytes >> 10,
-                  result->device_peak_bytes >> 10, facts->device_bytes >> 10, read,
-                  facts->read_bytes, result->output ? bytes_of (result->output) : 0,
-                  facts->write_bytes, facts->n_slabs, facts->slab_slices);
+  td_test_pin ("host %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT " KiB, device %" G_GUINT64_FORMAT
+               " of %" G_GUINT64_FORMAT " KiB, read %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+               ", wrote %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT "; %u slabs of %u",
+               result->host_peak_bytes >> 10, facts->host_bytes >> 10,
+               result->device_peak_bytes >> 10, facts->device_bytes >> 10, read, facts->read_bytes,
+               result->output ? bytes_of (result->output) : 0, facts->write_bytes, facts->n_slabs,
+               facts->slab_slices);
   g_assert_cmpuint (result->host_peak_bytes, <=, facts->host_bytes);
   g_assert_cmpuint (result->device_peak_bytes, <=, facts->device_bytes);
   g_assert_cmpuint (facts->host_bytes, >=, own);
@@ -473,7 +477,7 @@ test_cone (gconstpointer devices)
 
     recipe_init (&recipe, devices, NAN);
     recipe.share = TD_SHARE_VOLUME; /* sums of views come in another order where these are shared */
-    g_test_message ("%u × %u, %u views", spec.n_columns, spec.n_rows, spec.n_views);
+    td_test_pin ("%u × %u, %u views", spec.n_columns, spec.n_rows, spec.n_views);
     invent_ways (rand, scan, &recipe);
     const guint64 limit = recipe.memory_limit_bytes;
     recipe.memory_limit_bytes = 0;
@@ -572,7 +576,7 @@ test_edits (void)
 
     td_recipe_set (&recipe, edit->name, value, &error);
     g_assert_no_error (error);
-    g_test_message ("%s %s", edit->name, value);
+    td_test_pin ("%s %s", edit->name, value);
     const gboolean good = td_test_reconstruct (warm, scan, &recipe, &a, &error);
     g_assert_cmpint (td_test_reconstruct (cold, scan, &recipe, &b, &again), ==, good);
     if (!good) {
@@ -590,7 +594,7 @@ test_edits (void)
     td_test_volume_clear (&b);
     made++;
   }
-  g_test_message ("%u previews", made);
+  td_test_pin ("%u previews", made);
   g_assert_cmpuint (made, >, 5 * n_scans);
 }
 

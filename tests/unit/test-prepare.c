@@ -9,6 +9,7 @@
 #include "compute/row-range.h"
 #include "tests/common/devices.h"
 #include "tests/common/frames.h"
+#include "tests/common/pins.h"
 
 /* ── Against the formulas ── */
 
@@ -215,8 +216,8 @@ check_cuts (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent 
       for (guint r = from; r < MIN (9, from + n); r++)
         for (gsize i = 0; i < row; i++)
           if (part[(r - first) * row + i] != whole[r * row + i]) {
-            g_test_message ("%s: row %u differs in a slab of rows %u to %u",
-                            steps[n_steps - 1].name, r, first, end);
+            td_test_pin ("%s: row %u differs in a slab of rows %u to %u", steps[n_steps - 1].name,
+                         r, first, end);
             g_test_fail ();
             break;
           }
@@ -270,8 +271,8 @@ check_kept (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent 
     g_autofree float *part = td_test_frames_prepare (preparation, device, &x, first, end);
     if (memcmp (part + (from - first) * row, whole + from * row, (to - from) * row * sizeof (float))
         != 0) {
-      g_test_message ("%s: rows %u to %u differ, slab %u of one preparation",
-                      steps[n_steps - 1].name, from, to, s);
+      td_test_pin ("%s: rows %u to %u differ, slab %u of one preparation", steps[n_steps - 1].name,
+                   from, to, s);
       g_test_fail ();
     }
   }
@@ -322,7 +323,7 @@ test_extremes (gconstpointer id)
         g_autofree float *got = td_test_frames_run (device, &x, &step, 1, 0, x.frames.n_rows, NULL);
         for (gsize i = 0; i < (gsize) x.frames.n_rows * x.frames.n_views * x.frames.n_columns; i++)
           if (!isfinite (got[i])) {
-            g_test_message ("%s, shape %u: %g", step.name, s, (double) got[i]);
+            td_test_pin ("%s, shape %u: %g", step.name, s, (double) got[i]);
             g_test_fail ();
             break;
           }
@@ -514,7 +515,7 @@ test_find (void)
   guint more = 0;
   for (gsize i = 0; i < pixels; i++) {
     if (i % 100 == 20 && !mask[i]) {
-      g_test_message ("missed pixel %u", (guint) i);
+      td_test_pin ("missed pixel %u", (guint) i);
       g_test_fail ();
     }
     more += mask[i] && i % 100 != 20;
@@ -632,7 +633,7 @@ test_ranges (void)
       g_assert_cmpuint (n, <, G_N_ELEMENTS (ranges));
       g_assert_cmpstr (ranges[n].step, ==, (*kind)->name);
       g_assert_cmpstr (ranges[n].parameter, ==, parameter->name);
-      g_test_message ("%s %s", (*kind)->name, parameter->name);
+      td_test_pin ("%s %s", (*kind)->name, parameter->name);
       g_assert_cmpfloat (ranges[n].minimum, ==, parameter->minimum);
       g_assert_cmpfloat (ranges[n].maximum, ==, parameter->maximum);
       g_assert_cmpuint (ranges[n].digits, ==, parameter->digits);
@@ -757,7 +758,7 @@ test_flat_places (void)
 
     td_flats_places (&facts, ways[i].by, groups, G_N_ELEMENTS (groups), places);
     for (guint v = 0; v < VIEWS; v++) {
-      g_test_message ("%u, %u: %g, %g", i, v, places[2 * v], places[2 * v + 1]);
+      td_test_pin ("%u, %u: %g, %g", i, v, places[2 * v], places[2 * v + 1]);
       g_assert_cmpfloat (places[2 * v], ==, floor (ways[i].places[v]));
       g_assert_cmpfloat_with_epsilon (places[2 * v] + places[2 * v + 1], ways[i].places[v], 1e-6);
     }

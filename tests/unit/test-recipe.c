@@ -7,6 +7,7 @@
 #include "compute/recipe/field.h"
 #include "dataset/number.h"
 #include "test-folder.h"
+#include "tests/common/pins.h"
 
 static void
 test_presets (void)
@@ -94,7 +95,7 @@ test_fields (void)
   td_recipe_init (&preset);
   g_autofree char *json = td_recipe_to_json (&preset);
   for (const TdField *field = td_recipe_fields (); field->option; field++) {
-    g_test_message ("%s", field->option);
+    td_test_pin ("%s", field->option);
     g_assert_true (g_hash_table_add (names, (gpointer) field->option));
     g_assert_true (td_recipe_field (field->option) == field);
     g_assert_nonnull (field->help);
@@ -177,7 +178,7 @@ test_expects (void)
     g_assert_cmpstr (text, ==, expects[i][1]);
   }
   for (guint i = 0; i < G_N_ELEMENTS (limits); i++) {
-    g_test_message ("%s %s", limits[i].option, limits[i].outside);
+    td_test_pin ("%s %s", limits[i].option, limits[i].outside);
     g_assert_true (td_recipe_set (&recipe, limits[i].option, limits[i].inside, NULL));
     g_assert_false (td_recipe_set (&recipe, limits[i].option, limits[i].outside, NULL));
   }
@@ -238,7 +239,7 @@ test_equal_fields (void)
 
     td_recipe_init (&a);
     c = b = a;
-    g_test_message ("%s %s %s", pairs[i].option, pairs[i].a, pairs[i].b);
+    td_test_pin ("%s %s %s", pairs[i].option, pairs[i].a, pairs[i].b);
     td_recipe_set (&a, pairs[i].option, pairs[i].a, &error);
     g_assert_no_error (error);
     td_recipe_set (&b, pairs[i].option, pairs[i].b, &error);
@@ -362,7 +363,7 @@ test_refused_json (void)
 
     td_recipe_init (&recipe);
     before = recipe;
-    g_test_message ("%s", cases[i].json);
+    td_test_pin ("%s", cases[i].json);
     g_assert_false (td_recipe_from_json (&recipe, cases[i].json, &error));
     g_assert_nonnull (error);
     g_assert_nonnull (strstr (error->message, cases[i].says));
@@ -594,7 +595,7 @@ test_impossible (void)
     const gboolean asked = cases[i / 8].parallel || !parallel;
 
     *(double *) ((char *) &facts + member) = values[i / 2 % 4];
-    g_test_message ("member %u: %g", i / 8, values[i / 2 % 4]);
+    td_test_pin ("member %u: %g", i / 8, values[i / 2 % 4]);
     g_assert_cmpint (td_recipe_check (&recipe, &facts, &error), ==, i / 2 % 2 == 0 || !asked);
     g_assert_true (!error || g_error_matches (error, TD_ERROR, TD_ERROR_INVALID));
     if (error && member >= GEOMETRY (detector_tilt_rad[0])

@@ -6,6 +6,7 @@
 
 #include "compute/device/host.h"
 #include "compute/iterative/solver-private.h"
+#include "tests/common/pins.h"
 
 #define N 24 /* columns, and voxels across */
 #define N_ROWS 5
@@ -198,8 +199,8 @@ test_residual_waits_for_nobody (void)
   f.device->ops = &ops;
   g_free (run (&f, &settings, &end));
   f.device->ops = watched.sound;
-  g_test_message ("after %u downloads something was launched, after %u the host waited",
-                  watched.goes_on, watched.waits);
+  td_test_pin ("after %u downloads something was launched, after %u the host waited",
+               watched.goes_on, watched.waits);
   g_assert_cmpuint (watched.goes_on, >=, settings.iterations * settings.subsets);
   g_assert_cmpuint (watched.waits, <=, 3); /* what was measured, the volume */
   fixture_clear (&f);
@@ -317,8 +318,8 @@ check_moment (TdSolverKind kind, Moment moment)
   fixture_init (&f, settings.subsets);
   g_autoptr (TdGroupVolume) volume
       = td_solver_run (f.group, &settings, f.measured, &watch, &end, NULL, &error);
-  g_test_message ("solver %u, moment %u: %u passes, %s", kind, moment, teller.passes,
-                  error ? error->message : "no error");
+  td_test_pin ("solver %u, moment %u: %u passes, %s", kind, moment, teller.passes,
+               error ? error->message : "no error");
   const gboolean goes_on = td_solver_momentum_volumes (kind) > 0;
   g_assert_cmpint (teller.ended, ==, moment < AT_RECALL || (moment < N_MOMENTS && goes_on));
   g_assert_true (teller.ended == g_error_matches (error, G_IO_ERROR, G_IO_ERROR_PENDING));
@@ -361,7 +362,7 @@ test_tolerance (void)
 
     fixture_init (&f, settings.subsets);
     g_free (run (&f, &settings, &end));
-    g_test_message ("solver %u: %u passes, residual %.2e", i, f.passes, f.residuals[f.passes - 1]);
+    td_test_pin ("solver %u: %u passes, residual %.2e", i, f.passes, f.residuals[f.passes - 1]);
     g_assert_cmpint (end, ==, TD_SOLVER_SETTLED);
     g_assert_cmpuint (f.passes, >=, 3);
     for (guint pass = 1; pass < f.passes; pass++)
@@ -388,7 +389,7 @@ test_ended_early (void)
   g_assert_cmpuint (f.passes, ==, 1);
   const guint done = VIEWS / 4;
   const double expected = sqrt (square_of (&f, done) / square_of (&f, VIEWS) * VIEWS / done);
-  g_test_message ("residual %.5f, expected %.5f", f.residuals[0], expected);
+  td_test_pin ("residual %.5f, expected %.5f", f.residuals[0], expected);
   g_assert_cmpfloat_with_epsilon (f.residuals[0], expected, 1e-4);
   fixture_clear (&f);
 }
@@ -414,7 +415,7 @@ test_momentum (void)
     memcpy (first[k], f.residuals, sizeof first[k]);
     fixture_clear (&f);
   }
-  g_test_message ("%.2e without, %.2e with", missing[0], missing[1]);
+  td_test_pin ("%.2e without, %.2e with", missing[0], missing[1]);
   g_assert_cmpfloat (missing[1], <, 0.3 * missing[0]);
   for (guint pass = 0; pass < 2; pass++)
     g_assert_cmpfloat_with_epsilon (first[1][pass], first[0][pass], 1e-6);
@@ -530,8 +531,8 @@ test_going_on (void)
       off += pow (out[k] - whole[k], 2);
       norm += pow (whole[k], 2);
     }
-    g_test_message ("%g of %g: %u failed, %.1e from the whole", cases[i].part, may, going.failed,
-                    sqrt (off / norm));
+    td_test_pin ("%g of %g: %u failed, %.1e from the whole", cases[i].part, may, going.failed,
+                 sqrt (off / norm));
     g_assert_cmpuint (going.failed, ==, !cases[i].fits);
     g_assert_cmpuint (going.recalled, ==, cases[i].fits);
     g_assert_cmpint (sqrt (off / norm) < 1e-4, ==, cases[i].fits);
@@ -568,7 +569,7 @@ test_kept_weights (void)
         off += pow (volumes[1][i] - volumes[0][i], 2);
         norm += pow (volumes[0][i], 2);
       }
-      g_test_message ("%u subsets: %.1e", subsets, sqrt (off / norm));
+      td_test_pin ("%u subsets: %.1e", subsets, sqrt (off / norm));
       g_assert_cmpfloat (norm, >, 0);
       g_assert_cmpfloat (sqrt (off / norm), <, 1e-5);
       g_free (volumes[0]);
@@ -598,8 +599,8 @@ test_denoise (void)
   g_autofree float *out = g_new (float, N *N *N_ROWS);
   g_assert_true (td_ray_group_give (f.group, volume, &all, out, NULL, &error));
   const double taken = strength / (N / 2);
-  g_test_message ("%.5f and %.5f, expected %.5f and %.5f", out[1], out[N - 2], 0.2 + taken,
-                  0.8 - taken);
+  td_test_pin ("%.5f and %.5f, expected %.5f and %.5f", out[1], out[N - 2], 0.2 + taken,
+               0.8 - taken);
   for (guint i = 0; i < N * N * N_ROWS; i++)
     g_assert_cmpfloat_with_epsilon (out[i], i % N < N / 2 ? 0.2 + taken : 0.8 - taken, 2e-3);
   td_ray_group_volume_free (volume);
@@ -644,8 +645,7 @@ test_strength (void)
     moved += pow (expected[i] - f.object[i], 2);
     off += pow (got[i] - expected[i], 2);
   }
-  g_test_message ("denoising moves by %.2e, the solver's differs by %.2e", sqrt (moved),
-                  sqrt (off));
+  td_test_pin ("denoising moves by %.2e, the solver's differs by %.2e", sqrt (moved), sqrt (off));
   g_assert_cmpfloat (moved, >, 0);
   g_assert_cmpfloat (sqrt (off), <, 0.02 * sqrt (moved));
   td_ray_group_volume_free (volume);

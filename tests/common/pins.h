@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <glib.h>
+
+/* Says a line of figures, and compares it with the line that this call of this test had when
+   somebody last looked: tests/pins/PROGRAM. Whole numbers and words are the same. Others differ by
+   a thousandth, or by one and a half of their last digit. A line that is not there is said only,
+   and so are all with -m slow. With TOMODESK_PINS_NEW=FILE nothing is compared, and all lines go to
+   the end of that file. One thread. */
+void td_test_pin (const char *format, ...) G_GNUC_PRINTF (1, 2);
+/* The same of @n values: how many are finite, their size, their mean, and a sum in which each place
+   has another weight. */
+void td_test_pin_values (const char *what, const float *values, gsize n);
+/* The same of many lines at once, each "KEY: FIGURES" with a key of its own, which are all that
+   there is at a place: NULL if they are as they were, else what is wrong. Whoever asks may look
+   again. (transfer full) */
+char *td_test_pins_wrong (const char *place, char **lines);
