@@ -304,39 +304,26 @@ make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GErro
 
 /* ── By the monitor ── */
 
-static void
-monitor_of_groups (const TdScanFacts *facts, gboolean one_group, guint n_groups, double *levels)
-{
-  g_autofree guint *group = g_new0 (guint, MAX (facts->n_flats, 1));
-  g_autofree float *counts = g_new (float, MAX (facts->n_flats, facts->n_views));
-
-  td_flats_groups (facts, one_group, NULL, group);
-  for (guint g = 0; g < n_groups; g++) {
-    guint n = 0;
-    for (guint f = 0; f < facts->n_flats; f++)
-      if (group[f] == g)
-        counts[n++] = (float) facts->monitor[facts->n_views + f];
-    levels[g] = td_median (counts, n);
-  }
-}
-
 static GBytes *
-doses_of_monitor (const TdScanFacts *facts, const TdStep *flat_field)
+doses_of_monitor (TdFlats *flats, const TdStep *flat_field, GCancellable *cancellable,
+                  GError **error)
 {
+  const TdScanFacts *facts = td_scan_facts (td_flats_scan (flats));
   const gboolean by_flats
       = flat_field->enabled && facts->n_flats > 0 && flat_field->values[TD_FLAT_FIELD_WHITE] == 0;
-  const gboolean one_group = !by_flats || td_flat_field_how (flat_field).one_group;
+  const TdFlatsHow how = by_flats ? td_flat_field_how (flat_field) : (TdFlatsHow) { FALSE, TRUE };
   double positions[TD_FLATS_MAX_GROUPS], levels[TD_FLATS_MAX_GROUPS] = { 0 };
-  const guint n_groups = td_flats_groups (facts, one_group, positions, NULL);
-  g_autofree float *places = g_new (float, 2 * (gsize) facts->n_views);
-  float *doses = g_new (float, facts->n_views);
+  const guint n_groups = td_flats_groups (facts, how.one_group, positions, NULL);
 
-  if (by_flats)
-    monitor_of_groups (facts, one_group, n_groups, levels);
-  else
-    for (guint v = 0; v < facts->n_views; v++)
-      levels[0] += facts->monitor[v] / facts->n_views;
+  if (by_flats
+      && !td_flats_average_of (flats, how, facts->monitor + facts->n_views, levels, cancellable,
+                               error))
+    return NULL;
+  for (guint v = 0; v < facts->n_views && !by_flats; v++)
+    levels[0] += facts->monitor[v] / facts->n_views;
+  g_autofree float *places = g_new (float, 2 * (gsize) facts->n_views);
   td_flats_places (facts, td_flat_field_by (flat_field), positions, n_groups, places);
+  float *doses = g_new (float, facts->n_views);
   for (guint v = 0; v < facts->n_views; v++) {
     const guint group = (guint) places[2 * v];
     const double share = places[2 * v + 1];
@@ -350,7 +337,7 @@ GBytes *
 td_dose_of_views (TdFlats *flats, const TdDoseSpec *spec, GCancellable *cancellable, GError **error)
 {
   if (spec->monitor)
-    return doses_of_monitor (td_scan_facts (td_flats_scan (flats)), &spec->flat_field);
+    return doses_of_monitor (flats, &spec->flat_field, cancellable, error);
 
   const TdStep *flat = &spec->flat_field;
   g_autoptr (GString) key = g_string_new (NULL);

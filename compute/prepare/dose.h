@@ -17,8 +17,8 @@
  * or last columns, then a column of all rows. The condition is a mean below TD_DOSE_AIR of the
  * brightest one's in any of the TD_DOSE_PARTS parts of the scan.
  *
- * By the monitor a view's dose is its count by that of the flats, interpolated as the flats are. Of
- * flats taken together it is the median. Without flats it is by the views' mean.
+ * By the monitor a view's dose is its count by that of the flats, averaged and interpolated as the
+ * flats are. Without flats it is by the views' mean.
  */
 #define TD_DOSE_CLIP 4.0
 #define TD_DOSE_AIR 0.9

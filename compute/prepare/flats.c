@@ -466,6 +466,36 @@ flats_leave_out (Frames *frames, const guint8 *odd)
   }
 }
 
+gboolean
+td_flats_average_of (TdFlats *flats, TdFlatsHow how, const double *of_flats,
+                     double averages[TD_FLATS_MAX_GROUPS], GCancellable *cancellable,
+                     GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (flats->scan);
+  g_autofree guint *group = g_new0 (guint, MAX (facts->n_flats, 1));
+  g_autofree float *values = g_new (float, MAX (facts->n_flats, 1));
+  Frames frames = { .n_frames = facts->n_flats, .group = group };
+
+  frames.n_groups = td_flats_groups (facts, how.one_group, NULL, group);
+  g_mutex_lock (&flats->lock);
+  const guint8 *odd = flats_odd (flats, cancellable, error);
+  g_mutex_unlock (&flats->lock);
+  if (!odd)
+    return FALSE;
+  flats_leave_out (&frames, odd);
+  for (guint g = 0; g < frames.n_groups; g++) {
+    double sum = 0;
+    guint n = 0;
+    for (guint f = 0; f < facts->n_flats; f++)
+      if (group[f] == g) {
+        values[n++] = (float) of_flats[f];
+        sum += of_flats[f];
+      }
+    averages[g] = how.median ? td_median (values, n) : sum / n;
+  }
+  return TRUE;
+}
+
 /* The averages of @rows' rows. Flats set the number of groups there. */
 static float *
 read_averaged (TdFlats *flats, TdFrameKind kind, TdFlatsHow how, TdFlatRows *rows,

@@ -58,6 +58,12 @@ gboolean td_flats_odd (TdFlats *flats, TdFlatsOdd *odd, GCancellable *cancellabl
 guint td_flats_groups (const TdScanFacts *facts, gboolean one_group, double *positions,
                        guint *group_of_flat);
 
+/* What the average of each group has where each flat has one of @of_flats: of the flats that are
+   averaged, in the same way. Reads as td_flats_odd() does. */
+gboolean td_flats_average_of (TdFlats *flats, TdFlatsHow how, const double *of_flats,
+                              double averages[TD_FLATS_MAX_GROUPS], GCancellable *cancellable,
+                              GError **error);
+
 /* What the flats between two groups are taken to change with. */
 typedef enum { TD_FLATS_BY_VIEW, TD_FLATS_BY_ANGLE } TdFlatsBy;
 

@@ -570,11 +570,10 @@ test_monitor (gconstpointer device)
   for (guint i = 0; i < G_N_ELEMENTS (prepare); i++) {
     g_autoptr (TdScan) scan = counting_scan (&counting, inner);
 
-    /* Flats of one average have one beam. */
+    /* Flats of one average differ, too, and one had no beam. */
     for (guint frame = 0; frame < 50; frame++)
-      monitored[frame] = frame < 40   ? 500 - 2 * frame + 60 * sin (frame)
-                         : frame < 45 ? 600
-                                      : (i == 0 ? 450 : 600);
+      monitored[frame] = frame < 40 ? 500 - 2 * frame + 60 * sin (frame) : 600 - 12 * (frame - 40);
+    monitored[43] = 0.5;
     scan->facts.flat_positions = g_memdup2 (facts->flat_positions, 10 * sizeof (double));
     recipe_init (&recipe, device, 33.25);
     g_assert_true (td_recipe_set (&recipe, "prepare", "flat-field", NULL));
