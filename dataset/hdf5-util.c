@@ -614,3 +614,33 @@ td_h5_find_dataset (hid_t location, const char *path, char **missing)
   }
   return object;
 }
+
+char *
+td_h5_no_frames (hid_t location, const char *path)
+{
+  TD_H5_GUARD;
+  g_autofree char *folder = g_path_get_dirname (path), *name = g_path_get_basename (path);
+  g_auto (TdH5Id) group = td_h5_find (location, folder, NULL);
+  g_auto (TdH5Id) object = -1;
+  hsize_t shape[H5S_MAX_RANK];
+  H5L_info_t link;
+  unsigned version[3] = { 0 };
+
+  if (group < 0 || H5Iget_type (group) != H5I_GROUP
+      || H5Lget_info (group, name, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
+    return NULL;
+  object = H5Oopen (group, name, H5P_DEFAULT);
+  H5get_libversion (&version[0], &version[1], &version[2]);
+  if (object < 0)
+    return td_message_packed (
+        "“%.200s” cannot be read by this computer's HDF5 (%u.%u): a newer one wrote it, or it is "
+        "damaged; write it anew for earlier versions (libver)",
+        path, version[0], version[1]);
+  const int rank
+      = H5Iget_type (object) == H5I_DATASET ? td_h5_shape (object, shape, H5S_MAX_RANK) : 3;
+  if (rank == 3)
+    return NULL;
+  return td_message_packed ("“%.200s” has %d dimensions, and frames have three: frame, row and "
+                            "column; write it with these",
+                            path, rank);
+}

@@ -47,6 +47,9 @@ hid_t td_h5_open (const char *path, GError **error);
 hid_t td_h5_find (hid_t location, const char *path, char **missing);
 /* As td_h5_find(), for data sets only; -1 for anything else. */
 hid_t td_h5_find_dataset (hid_t location, const char *path, char **missing);
+/* What stands at @path by a hard link and is no frames, since this library cannot open it, or
+   since it has not three dimensions. Says so, packed. NULL: it is, or nothing stands there. */
+char *td_h5_no_frames (hid_t location, const char *path);
 
 /* Visits the groups of a file (hard links only, each once, no deeper than a scan can be): @visit
    returns TRUE to stop there. Returns whether it was stopped. */

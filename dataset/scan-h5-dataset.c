@@ -10,6 +10,7 @@
 
 typedef struct {
   GPtrArray *paths; /* of the data sets of three dimensions */
+  char *unread;     /* why the first object that cannot be opened is none; NULL: all can be */
 } Found;
 
 static gboolean
@@ -20,11 +21,13 @@ scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
 
   for (guint i = 0; names[i]; i++) {
     g_auto (TdH5Id) dataset = td_h5_find_dataset (group, names[i], NULL);
+    g_autofree char *own = g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL);
     hsize_t shape[3];
 
     if (dataset >= 0 && td_h5_shape (dataset, shape, 3) == 3)
-      g_ptr_array_add (found->paths,
-                       g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL));
+      g_ptr_array_add (found->paths, g_steal_pointer (&own));
+    else if (dataset < 0 && !found->unread)
+      found->unread = td_h5_no_frames (group, own);
   }
   return found->paths->len > MAX_LISTED;
 }
@@ -34,11 +37,15 @@ choose_dataset (hid_t file, const char *path, GError **error)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *list = NULL;
-  Found found = { paths };
+  Found found = { paths, NULL };
 
   td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
+  g_autofree char *unread = found.unread;
   if (paths->len == 1)
     return g_strdup (paths->pdata[0]);
+  if (paths->len == 0 && unread)
+    return td_set_error_null (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", path,
+                              td_message_unpack (unread));
   if (paths->len == 0)
     return td_set_error_null (
         error, TD_ERROR_UNSUPPORTED,
@@ -83,6 +90,10 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     if (missing)
       return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”: %p", path,
                                 chosen, td_message_unpack (missing));
+    missing = td_h5_no_frames (file, chosen);
+    if (missing)
+      return td_set_error_null (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", path,
+                                td_message_unpack (missing));
     return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”", path,
                               chosen);
   }

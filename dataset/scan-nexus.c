@@ -208,8 +208,16 @@ entry_of_detector (const char *detector)
 }
 
 static gboolean
-set_not_found (GError **error, const char *file_name, const char *wanted, const NexusPlace *place)
+set_not_found (hid_t file, const char *file_name, const char *wanted, const NexusPlace *place,
+               GError **error)
 {
+  g_autofree char *frames
+      = g_strconcat (place->entry ? place->entry : "", "/instrument/detector/data", NULL);
+  g_autofree char *why = td_h5_no_frames (file, wanted ? wanted : frames);
+
+  if (why)
+    return td_set_error (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", file_name,
+                         td_message_unpack (why));
   if (wanted && !place->missing)
     return td_set_error (
         error, TD_ERROR_NOT_FOUND,
@@ -258,7 +266,7 @@ find_detector (hid_t file, const char *file_name, const char *wanted, const Foun
         = td_message_new ("%p, and %u more", g_steal_pointer (&complaints), n - MOST_COMPLAINTS);
   g_free (place->missing);
   place->missing = complaints ? td_message_pack (complaints) : NULL;
-  return set_not_found (error, file_name, wanted, place);
+  return set_not_found (file, file_name, wanted, place, error);
 }
 
 /* FALSE with @error naming the file when there is no scan in it, or @wanted is none of its frames.
@@ -291,7 +299,7 @@ nexus_find (hid_t file, const char *file_name, const char *wanted, NexusPlace *p
 
   entry = wanted_entry (&found, wanted);
   if (!entry)
-    return set_not_found (error, file_name, wanted, place);
+    return set_not_found (file, file_name, wanted, place, error);
   place->n_entries = found.entries->len;
   place->entries = name_some (found.entries);
   place->defined = TRUE;
@@ -301,7 +309,7 @@ nexus_find (hid_t file, const char *file_name, const char *wanted, NexusPlace *p
     g_clear_pointer (&place->missing, g_free);
     return TRUE;
   }
-  return set_not_found (error, file_name, wanted, place);
+  return set_not_found (file, file_name, wanted, place, error);
 }
 
 /* ── Angles ── */
@@ -468,6 +476,7 @@ static double *
 read_keys (hid_t file, const NexusPlace *place, const char *name, gsize n, const char *file_name,
            GError **error)
 {
+  gboolean words = FALSE;
   gsize other = 0;
 
   for (guint i = 0; i < 4; i++) {
@@ -481,12 +490,18 @@ read_keys (hid_t file, const NexusPlace *place, const char *name, gsize n, const
       return g_steal_pointer (&keys);
     if (keys)
       other = found;
+    words |= dataset >= 0 && !keys;
   }
   if (other)
     td_set_error (error, TD_ERROR_BAD_FILE,
                   "“%s”: %s has %zu entries for %zu frames; the scan "
                   "was probably cut short",
                   file_name, name, other, n);
+  else if (words)
+    td_set_error (error, TD_ERROR_BAD_FILE,
+                  "“%s”: %s holds no list of numbers; write 0 for a projection, 1 for a flat and 2 "
+                  "for a dark",
+                  file_name, name);
   return NULL;
 }
 

@@ -664,8 +664,9 @@ test_nxtomo_named (void)
 
 /* image_key shorter than the frames: a scan that was cut short. */
 static void
-test_short_key (void)
+test_short_key (gconstpointer data)
 {
+  const gboolean words = data != NULL;
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   g_autoptr (GError) error = NULL;
@@ -678,11 +679,12 @@ test_short_key (void)
 
     g_assert_true (td_h5_add_string (entry, "definition", "NXtomo"));
     add_frames (detector, "data", 0, VIEWS, FALSE, 0);
-    g_assert_true (td_h5_add_bytes (detector, "image_key", keys, VIEWS - 1));
+    g_assert_true (words ? td_h5_add_string (detector, "image_key", "projection")
+                         : td_h5_add_bytes (detector, "image_key", keys, VIEWS - 1));
   }
   g_assert_true (td_h5_finish (file));
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
-  test_assert_sentence (error, "image_key");
+  test_assert_sentence (error, words ? "no list of numbers" : "image_key has 8 entries");
 }
 
 /* Data in another file, in the folder that the link names or beside it; and missing. */
@@ -742,6 +744,54 @@ test_circular_links (void)
   g_assert_true (td_h5_finish (file));
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
   test_assert_sentence (error, "scan.nxs");
+}
+
+/* Frames are there, and are none: of other dimensions, or written in a way that this library does
+   not know, as newer ones do. That is not the same as no frames. */
+static void
+test_no_frames (gconstpointer data)
+{
+  TD_H5_GUARD;
+  static const char *const places[]
+      = { "/entry/instrument/detector/data", "/exchange/data", "/frames" };
+  const guint place = GPOINTER_TO_UINT (data) / 2;
+  const gboolean unread = GPOINTER_TO_UINT (data) % 2;
+  const hsize_t shape[] = { 3, 1, 4, 5 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nxs");
+  hid_t file = td_h5_create_sized (path, 0);
+  H5O_info_t info;
+
+  if (place == 0)
+    add_nxtomo (file, "entry", "deg", 1);
+  {
+    g_autofree char *parent = g_path_get_dirname (places[place]);
+    g_auto (TdH5Id) own = place == 1 ? add_group (file, "exchange") : -1;
+    g_auto (TdH5Id) group = td_h5_find (file, parent, NULL);
+    g_auto (TdH5Id) space = H5Screate_simple (unread ? 3 : 4, shape, NULL);
+    const char *name = strrchr (places[place], '/') + 1;
+
+    if (place == 0)
+      H5Ldelete (group, name, H5P_DEFAULT);
+    g_auto (TdH5Id) dataset
+        = H5Dcreate2 (group, name, H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    g_assert_cmpint (H5Oget_info2 (dataset, &info, H5O_INFO_BASIC), >=, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+  if (unread) {
+    FILE *bytes = g_fopen (path, "r+b");
+
+    g_assert_cmpint (fseek (bytes, (long) info.addr, SEEK_SET), ==, 0);
+    fputc (99, bytes); /* the version of its header */
+    g_assert_cmpint (fclose (bytes), ==, 0);
+  }
+  for (guint named = 0; named < 2; named++) {
+    const TdScanOptions options = { .angles = "0:180", .dataset = named ? places[place] : NULL };
+    g_autoptr (GError) error = NULL;
+
+    g_assert_null (td_scan_open (path, &options, NULL, &error));
+    test_assert_sentence (error, unread ? "cannot be read by this computer's HDF5" : "dimensions");
+  }
 }
 
 /* A virtual data set without its source would be read as zeros. */
@@ -807,7 +857,14 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/measured-otherwise", test_measured_otherwise);
   g_test_add_func ("/hdf5/unknown-angles", test_unknown_angles);
   g_test_add_func ("/hdf5/monitor", test_monitor);
-  g_test_add_func ("/hdf5/nxtomo/short-key", test_short_key);
+  g_test_add_data_func ("/hdf5/nxtomo/short-key", NULL, test_short_key);
+  g_test_add_data_func ("/hdf5/nxtomo/words-for-keys", "", test_short_key);
+  for (guint i = 0; i < 6; i++) {
+    static const char *const kinds[] = { "nxtomo", "dxchange", "any" };
+    g_autofree char *name
+        = g_strdup_printf ("/hdf5/no-frames/%s/%s", kinds[i / 2], i % 2 ? "unread" : "rank");
+    g_test_add_data_func (name, GUINT_TO_POINTER (i), test_no_frames);
+  }
   g_test_add_func ("/hdf5/links/external", test_external_link);
   g_test_add_func ("/hdf5/links/circular", test_circular_links);
   g_test_add_func ("/hdf5/links/virtual", test_virtual);
