@@ -453,9 +453,10 @@ read_directory (TdTiff *tiff, guint64 offset, Directory *directory)
 }
 
 /* ImageJ writes stacks of more than 4 GiB with one directory, "images=N" in its description, and
- * the samples of all images one behind the other. */
-static void
-add_imagej_pages (TdTiff *tiff, GArray *pages)
+ * the samples of all images one behind the other. One image alone may have that of a stack it was
+ * taken from. */
+static gboolean
+add_imagej_pages (TdTiff *tiff, GArray *pages, GError **error)
 {
   const char *description = td_tiff_description (tiff);
   const char *images = description && g_str_has_prefix (description, "ImageJ=")
@@ -466,15 +467,22 @@ add_imagej_pages (TdTiff *tiff, GArray *pages)
   guint64 start;
 
   if (n < 2 || n > MAX_PAGES || tiff->compressed || tiff->tiled)
-    return;
+    return TRUE;
   start = TIFFGetStrileOffset (tiff->handle, 0);
-  if (start > tiff->size || n > (tiff->size - start) / frame)
-    return;
+  const guint64 there = start > tiff->size ? 0 : (tiff->size - start) / frame;
+  if (there < 2)
+    return TRUE;
+  if (there < n)
+    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                      N_ ("is cut short: its description states %u images, and %u are there; copy "
+                          "it again"),
+                      (guint) n, (guint) there);
   for (guint64 i = 1; i < n; i++) {
     TdTiffPage page = { g_array_index (pages, TdTiffPage, 0).directory, i * frame };
 
     g_array_append_val (pages, page);
   }
+  return TRUE;
 }
 
 /* ImageJ and OME state along which axes the images of a stack lie. Two or more are several series,
@@ -540,8 +548,8 @@ td_tiff_pages (TdTiff *tiff, GError **error)
     tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("holds thumbnails or masks, but no image"));
     return NULL;
   }
-  if (pages->len == 1)
-    add_imagej_pages (tiff, pages);
+  if (pages->len == 1 && !add_imagej_pages (tiff, pages, error))
+    return NULL;
   return check_axes (tiff, pages->len, error) ? g_steal_pointer (&pages) : NULL;
 }
 
