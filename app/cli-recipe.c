@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli-paths.h"
+#include "compute/engine/provenance.h"
 #include "compute/recipe/field.h"
 
 #define MASK "bad-pixels" /* the recipe's, but listed with the scan's options */
@@ -65,7 +66,7 @@ cli_recipe_group (TdCliRecipe *recipe, gboolean with_recipe)
                             "Options about the scan and the recipe", recipe, NULL);
   const GOptionEntry file[] = {
     { "recipe", 0, 0, G_OPTION_ARG_FILENAME, &recipe->recipe_path,
-      "Start from this recipe (as written by the window or inside a result)", "FILE" },
+      "Start from this recipe, or from that of a volume of this program", "FILE" },
     { NULL },
   };
 
@@ -81,11 +82,23 @@ cli_recipe_group (TdCliRecipe *recipe, gboolean with_recipe)
   return group;
 }
 
+/* A recipe's own file, or a volume of this program, which was made by one. */
+static gboolean
+cli_recipe_load (TdRecipe *recipe, const char *path, GError **error)
+{
+  g_autoptr (TdProvenance) made = td_provenance_read (path);
+
+  if (!made)
+    return td_recipe_load (recipe, path, error);
+  *recipe = made->recipe;
+  return TRUE;
+}
+
 /* Options of the scan, the mask, and the recipe's others, so that --prepare has the last word. */
 static gboolean
 cli_recipe_apply (TdCliRecipe *recipe, GError **error)
 {
-  if (recipe->recipe_path && !td_recipe_load (&recipe->recipe, recipe->recipe_path, error))
+  if (recipe->recipe_path && !cli_recipe_load (&recipe->recipe, recipe->recipe_path, error))
     return FALSE;
   for (guint pass = 0; pass < 3; pass++)
     for (guint i = 0; i < recipe->settings->len; i++) {

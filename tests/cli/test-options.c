@@ -220,6 +220,36 @@ test_empty_volume (void)
   }
 }
 
+/* What made a volume makes another one: the recipe is taken out of any of this program's. */
+static void
+test_recipe_of_volume (void)
+{
+  static const char *const outputs[][2] = { { "out.tif", "out.tif" },
+                                            { "out.h5", "out.h5" },
+                                            { "slices", "slices" },
+                                            { "slices2", "slices2/provenance.json" } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *raw = g_build_filename (folder->path, "scan.raw", NULL);
+  float frames[20 * 2 * 16];
+
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++)
+    frames[i] = i % 16 > 4 && i % 16 < 10 ? 1 : 0;
+  g_assert_true (g_file_set_contents (raw, (const char *) frames, sizeof frames, NULL));
+  for (guint k = 0; k < G_N_ELEMENTS (outputs); k++) {
+    g_auto (TdTestRun) made = { 0 }, again = { 0 };
+
+    td_test_cli (&made, folder->path, "reconstruct", "scan.raw", "--raw", "16x2:float32",
+                 "--values", "attenuations", "--angles", "0:180", "--centre", "7.25", "--device",
+                 "host", "--filter", "hann", "--output", outputs[k][0], NULL);
+    g_assert_cmpint (made.status, ==, 0);
+    td_test_cli (&again, folder->path, "plan", "scan.raw", "--raw", "16x2:float32", "--values",
+                 "attenuations", "--angles", "0:180", "--recipe", outputs[k][1], NULL);
+    g_assert_cmpint (again.status, ==, 0);
+    g_assert_nonnull (strstr (again.out, "hann"));
+    g_assert_nonnull (strstr (again.out, "7.250"));
+  }
+}
+
 /* Nor one whose values all lie beside the range of its integers: its samples are the range's end.
  */
 static void
@@ -264,5 +294,6 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/options/views", test_views);
   g_test_add_func ("/cli/options/empty-volume", test_empty_volume);
   g_test_add_func ("/cli/options/range-beside", test_range_beside);
+  g_test_add_func ("/cli/options/recipe-of-volume", test_recipe_of_volume);
   return g_test_run ();
 }
