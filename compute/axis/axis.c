@@ -530,6 +530,13 @@ make_result (Search *search, GError **error)
   result->n_trials = search->trials->len;
   result->trials = g_memdup2 (search->trials->data, search->trials->len * sizeof (TdAxisTrial));
   td_axis_agree (result, (n_rows - 1) / 2.0, slope, slope_error);
+  if (search->stated && isnan (result->centre_px)) {
+    g_free (result->advice);
+    result->advice = td_message_packed (
+        "No method found a centre among the columns %g to %g ({range}): widen the range, or leave "
+        "it out; else check that the rows show the sample, or give the centre by hand",
+        search->first_px, search->last_px);
+  }
   search->done = search->all;
   axis_tell (search, "done");
   return g_steal_pointer (&result);

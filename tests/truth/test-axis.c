@@ -352,6 +352,15 @@ test_options (void)
       g_assert_true (m == TD_AXIS_PROJECTIONS || result->trials[i].row < 20);
     }
   }
+  /* The range that was asked for may be why nothing is found. */
+  const TdAxisOptions beside = { .n_rows = 2, .search_first_px = 15, .search_last_px = 25 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdAxisResult) result
+      = td_engine_find_axis (engine, scan, &recipe, &beside, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (isnan (result->centre_px));
+  g_autofree char *advice = td_message_words (result->advice, NULL);
+  g_assert_nonnull (strstr (advice, "among the columns 15 to 25 (--range)"));
 }
 
 int
