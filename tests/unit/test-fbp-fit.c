@@ -269,9 +269,12 @@ test_limits (gconstpointer data)
 static void
 test_notes (void)
 {
-  static const char *const kinds[]
-      = { "expect streaks", "is outside the detector", "Half acquisition: the two sides",
-          "seen from one side only", "Slabs of" };
+  static const char *const kinds[] = { "expect streaks",
+                                       "is outside the detector",
+                                       "Half acquisition: the two sides",
+                                       "seen from one side only",
+                                       "Slabs of",
+                                       "seen in a part of the views only" };
   static const struct {
     gboolean wide;
     guint n_views;
@@ -286,10 +289,14 @@ test_notes (void)
     { FALSE, 90, 120. / 180, 99.5, 0, 1,
       "cover 120.0 of 180 degrees: expect streaks along the "
       "missing 60.0 degrees" },
-    { FALSE, 180, 1, 0, 0, 0, NULL },
-    { FALSE, 180, 1, -0.5, 0, 2, "column -0.50, is outside" },
-    { FALSE, 180, 1, 199, 0, 0, NULL },
-    { FALSE, 180, 1, 199.25, 0, 2, "column 199.25, is outside" },
+    { FALSE, 180, 1, 0, 0, 32, "more than 0 pixels" },
+    { FALSE, 180, 1, 49.5, 0, 0, NULL },
+    { FALSE, 180, 1, 49.4, 0, 32, "more than 49 pixels" },
+    { FALSE, 180, 1, 149.5, 0, 0, NULL },
+    { FALSE, 180, 1, 149.6, 0, 32, "more than 49 pixels" },
+    { FALSE, 180, 1, -0.5, 0, 34, "column -0.50, is outside" },
+    { FALSE, 180, 1, 199, 0, 32, NULL },
+    { FALSE, 180, 1, 199.25, 0, 34, "column 199.25, is outside" },
     { TRUE, 360, 1, 30, 0, 4,
       "overlap, 30 pixels to either side of the axis, into slices of 339 × "
       "339 pixels" },

@@ -180,6 +180,14 @@ note_field (TdPlan *plan, const TdFbp *fbp, const TdTurn *turn)
                     "lies more than %.0f pixels from the axis is seen from one side only. "
                     "{field-of-view=half} puts both sides together.",
                     MAX (overlap, 0));
+    if (turn->kind != TD_TURN_FULL
+        && td_row_blend_width (fbp->n_columns, fbp->centre_px) > 1.5 * fbp->n_columns)
+      td_plan_note (plan,
+                    "The axis is nearer to the detector's edge than to its middle: what lies more "
+                    "than %.0f pixels from it is seen in a part of the views only, and its values "
+                    "are wrong. {field-of-view=half} puts both sides of a full turn together, of "
+                    "which a quarter may be missing.",
+                    MAX (overlap, 0));
     return;
   }
   if (overlap >= 0)
