@@ -138,6 +138,28 @@ resolve_frame (TdPlan *plan, GError **error)
   return TRUE;
 }
 
+/* What the step "flat-field" does without flats, or without darks. */
+static void
+note_fields (TdPlan *plan)
+{
+  const TdRecipe *recipe = &plan->recipe;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+
+  for (guint i = 0; i < recipe->n_steps; i++) {
+    const gboolean skips = td_preparation_skips (&recipe->steps[i], facts);
+
+    if (!recipe->steps[i].enabled || strcmp (recipe->steps[i].name, "flat-field") != 0)
+      continue;
+    if (facts->n_flats == 0 && skips)
+      td_plan_note (plan, "The scan has no flat field: its values are taken as transmissions "
+                          "(1 without a sample).");
+    if (facts->n_flats > 0 && facts->n_darks == 0 && !skips)
+      td_plan_note (plan,
+                    "The scan has no dark field: the camera is taken to count nothing without "
+                    "the beam; if it does, attenuations come out too low ({darks:PATH}).");
+  }
+}
+
 static gboolean
 check_recipe (TdPlan *plan, GError **error)
 {
@@ -160,12 +182,8 @@ check_recipe (TdPlan *plan, GError **error)
           && !td_prepare_step (recipe->steps[i].name, NULL)->preset_on)
         td_plan_note (plan, "So is {prepare=%s}, which works on what comes before the logarithm.",
                       recipe->steps[i].name);
-  } else if (facts->n_flats == 0)
-    for (guint i = 0; i < recipe->n_steps; i++)
-      if (recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "flat-field") == 0
-          && td_preparation_skips (&recipe->steps[i], facts))
-        td_plan_note (plan, "The scan has no flat field: its values are taken as transmissions "
-                            "(1 without a sample).");
+  } else
+    note_fields (plan);
   return TRUE;
 }
 

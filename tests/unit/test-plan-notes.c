@@ -28,6 +28,7 @@ typedef enum {
   NO_CHANGE,
   LOGGED,
   WITHOUT_FLATS,
+  WITHOUT_DARKS,
   CONE,
   NO_CENTRE,
   CENTRE_40,
@@ -50,6 +51,7 @@ typedef struct {
 #define ACCURACY_NOTE "The accuracy (--accuracy) chooses among ways"
 #define RANGE_NOTE "The range 1 to 2 is for values of 16 and 8 bits"
 #define FIELD_NOTE "the field of view (--field-of-view) is left out"
+#define DARK_NOTE "The scan has no dark field"
 #define FLAT_NOTE "The scan has no flat field: its values are taken as transmissions"
 
 static const Case cases[] = {
@@ -71,6 +73,10 @@ static const Case cases[] = {
   { BRIGHT, { NULL }, NULL, FLAT_NOTE, NULL },
   { BRIGHTER, { NULL }, NULL, "!flat", NULL },
   { WITHOUT_FLATS, { NULL }, NULL, "!flat", NULL },
+  { NO_CHANGE, { NULL }, NULL, "Views: ", DARK_NOTE },
+  { WITHOUT_DARKS, { NULL }, NULL, DARK_NOTE, FLAT_NOTE },
+  { WITHOUT_DARKS, { "prepare=none" }, NULL, "Views: ", DARK_NOTE },
+  { FLOATS_WITHOUT_FLATS, { NULL }, NULL, FLAT_NOTE, DARK_NOTE },
   { NO_CHANGE, { "views=5:40" }, NULL, "Views 5 to 39 of the scan's 45 are used", NULL },
   { NO_CHANGE, { NULL }, NULL, "Views: ", "are used" },
   { NO_CHANGE, { "crop=2,3,50,12" }, NULL, "to 45 views of 50 columns × 12 rows", NULL },
@@ -156,6 +162,8 @@ case_scan (Change change)
   }
   TdScan *scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);
+  if (change == WITHOUT_DARKS)
+    scan->facts.n_darks = 0;
   if (change == NO_CENTRE)
     scan->facts.centre_px = NAN;
   if (change == CENTRE_40)
