@@ -73,8 +73,7 @@ on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
                          "developer-name", _ ("The Tomodesk developers"), "developers", developers,
                          "license-type", GTK_LICENSE_GPL_3_0, "comments",
                          _ ("Computed tomography: open a scan, see a slice at once, and "
-                            "reconstruct it on the graphics "
-                            "card or the processor."),
+                            "reconstruct it on the graphics card or the processor."),
                          NULL);
 }
 

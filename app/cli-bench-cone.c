@@ -11,12 +11,10 @@
 
 static const TdCliHelp help = {
   "--cone [OPTION…]",
-  "Measures cone-beam back-projection of random projections in GUPS (2³⁰ voxel updates a second, "
-  "as\n"
-  "iFDK counts them) for every kernel that the device has, with the error against a "
-  "double-precision\n"
-  "reference. The baseline of the same run is a plain loop in C on CPUs, the standard kernel on "
-  "GPUs.",
+  "Measures cone-beam back-projection of random projections in GUPS (2³⁰ voxel updates a\n"
+  "second, as iFDK counts them) for every kernel that the device has, with the error against a\n"
+  "double-precision reference. The baseline of the same run is a plain loop in C on CPUs, the\n"
+  "standard kernel on GPUs.",
   "  A graphics card, 1024² × 1024 views onto 1024³ voxels:\n"
   "    tomodesk-cli bench --cone --device cuda:0 --size 1024\n"
   "  This computer's processor:\n"
@@ -137,8 +135,7 @@ cli_bench_cone_parse (int argc, char **argv, Options *o)
     return status;
   if (o->preset && !take_preset (o))
     return td_cli_usage ("bench --cone",
-                         "--preset is one of the names below, as in 1k-512 or 1k-512/4, not "
-                         "\"%s\"",
+                         "--preset is one of the names below, as in 1k-512 or 1k-512/4, not \"%s\"",
                          o->preset);
   o->slices = o->slices ? o->slices : o->size;
   o->columns = o->columns ? o->columns : o->size;

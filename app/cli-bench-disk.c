@@ -10,21 +10,16 @@
 
 static const TdCliHelp help = {
   "--disk DIR [OPTION…]",
-  "Measures what the storage of a folder reads and writes, by one thread and by many, and then "
-  "whole\n"
-  "jobs from that folder to it: a scan of random counts as TIFF files, BigTIFF and NXtomo, to "
-  "volumes\n"
-  "of each format and depth. Each job's time is compared with the slowest of what the storage "
-  "takes "
-  "to\n"
-  "read and to write, of computing, and of transfers to and from the device. Takes the options of\n"
-  "reconstruct for the recipe. All files are removed.",
+  "Measures what the storage of a folder reads and writes, by one thread and by many, and then\n"
+  "whole jobs from that folder to it: a scan of random counts as TIFF files, BigTIFF and\n"
+  "NXtomo, to volumes of each format and depth. Each job's time is compared with the slowest of\n"
+  "what the storage takes to read and to write, of computing, and of transfers to and from the\n"
+  "device. Takes the options of reconstruct for the recipe. All files are removed.",
   "  Whole jobs on this computer's processor:\n"
   "    tomodesk-cli bench --disk /data/scratch --device host --method fourier\n"
   "  One job on a graphics card, in a memory file system:\n"
   "    tomodesk-cli bench --disk /dev/shm --in hdf5 --out tiff --depths 32 --columns 2048 "
-  "--rows-in-scan "
-  "1024\n",
+  "--rows-in-scan 1024\n",
 };
 
 typedef struct {

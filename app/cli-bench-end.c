@@ -6,11 +6,10 @@
 
 static const TdCliHelp help = {
   "--end-to-end [OPTION…]",
-  "Reconstructs a scan of random projections from memory to memory, by the way that all jobs take, "
-  "and\n"
-  "compares the time with the slowest single stage of it: the kernels (filter and "
-  "back-projection)\n"
-  "or the transfers to and from the device. Takes the options of reconstruct for the recipe.",
+  "Reconstructs a scan of random projections from memory to memory, by the way that all jobs\n"
+  "take, and compares the time with the slowest single stage of it: the kernels (filter and\n"
+  "back-projection) or the transfers to and from the device. Takes the options of reconstruct\n"
+  "for the recipe.",
   "  How much of the kernel's rate a whole run keeps:\n"
   "    tomodesk-cli bench --end-to-end --device cuda:0 --columns 2048 --rows-in-memory 256\n",
 };

@@ -10,11 +10,9 @@
 
 static const TdCliHelp help = {
   "--cone --end-to-end [OPTION…]",
-  "Measures whole cone-beam jobs, from random projections in host memory to a volume in host "
-  "memory:\n"
-  "filtering, both transfers and back-projection, beside the kernel alone. With several devices "
-  "the\n"
-  "first alone is measured too, for the speed-up.",
+  "Measures whole cone-beam jobs, from random projections in host memory to a volume in host\n"
+  "memory: filtering, both transfers and back-projection, beside the kernel alone. With several\n"
+  "devices the first alone is measured too, for the speed-up.",
   "  One card, and how many times the kernel alone it takes:\n"
   "    tomodesk-cli bench --cone --end-to-end --device cuda:0 --size 1024\n"
   "  Four cards, each a part of the volume:\n"

@@ -7,17 +7,13 @@
 
 static const TdCliHelp help = {
   "--prepare [OPTION…]",
-  "Measures every preparation step at its presets, in GB/s: the bytes of the rows it works on, "
-  "read and\n"
-  "written once, over the best of several runs. Beside it a copy of the same bytes in the device's "
-  "memory.\n"
-  "\"ms\" is what the rows wanted take by themselves, with the neighbours they need; \"in a "
-  "slab\", what they\n"
-  "take in a volume, where rows are each other's neighbours, and that in parts of their "
-  "back-projection.\n"
-  "Phase retrieval is measured on fewer views and extrapolated to all. Only with --rings does a "
-  "row\n"
-  "have rings that the step \"rings\" finds.",
+  "Measures every preparation step at its presets, in GB/s: the bytes of the rows it works on,\n"
+  "read and written once, over the best of several runs. Beside it a copy of the same bytes in\n"
+  "the device's memory. \"ms\" is what the rows wanted take by themselves, with the neighbours\n"
+  "they need; \"in a slab\", what they take in a volume, where rows are each other's\n"
+  "neighbours, and that in parts of their back-projection. Phase retrieval is measured on fewer\n"
+  "views and extrapolated to all. Only with --rings does a row have rings that the step\n"
+  "\"rings\" finds.",
   "  One row, a preview's case:\n"
   "    tomodesk-cli bench --prepare --device host\n"
   "  A slab of rows, where neighbours are shared:\n"

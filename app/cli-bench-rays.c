@@ -9,11 +9,10 @@
 
 static const TdCliHelp help = {
   "--cone --project [OPTION…]",
-  "Measures what iterative methods are made of, on random data: projection, back-projection along "
-  "the same\n"
-  "rays, both as SIRT has them, and a step of total-variation denoising. GUPS are 2³⁰ voxels times "
-  "views\n"
-  "a second. The baseline is the same projection as a plain loop in C on the host's threads.",
+  "Measures what iterative methods are made of, on random data: projection, back-projection\n"
+  "along the same rays, both as SIRT has them, and a step of total-variation denoising. GUPS\n"
+  "are 2³⁰ voxels times views a second. The baseline is the same projection as a plain loop in\n"
+  "C on the host's threads.",
   "  A graphics card, 512³ voxels and 360 views:\n"
   "    tomodesk-cli bench --cone --project --device cuda:0 --size 512 --views 360\n",
 };

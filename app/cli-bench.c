@@ -11,11 +11,10 @@
 
 static const TdCliHelp help = {
   "[OPTION…]",
-  "Measures parallel-beam back-projection on random data: updates a second (GU/s: 10⁹ pixels × "
-  "views),\n"
-  "how many times the baseline that is, and the error against a double-precision reference. The\n"
-  "baseline runs in turn with it: a plain per-pixel loop in C on CPUs, the standard kernel on "
-  "GPUs.",
+  "Measures parallel-beam back-projection on random data: updates a second (GU/s: 10⁹ pixels ×\n"
+  "views), how many times the baseline that is, and the error against a double-precision\n"
+  "reference. The baseline runs in turn with it: a plain per-pixel loop in C on CPUs, the\n"
+  "standard kernel on GPUs.",
   "  This computer's processor, one slice (a preview's case) and 16 at once:\n"
   "    tomodesk-cli bench --device host --slices 1,16\n"
   "  Back-projection by the Fourier method beside all families, with what filtering takes:\n"

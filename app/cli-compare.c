@@ -12,9 +12,8 @@
 
 static const TdCliHelp help = {
   "A B [OPTION…]",
-  "Compares two volumes of the same size, slice by slice; B is the one to be judged by. Volumes "
-  "are\n"
-  "TIFF files, folders of TIFF slices, or HDF5 files.",
+  "Compares two volumes of the same size, slice by slice; B is the one to be judged by. Volumes\n"
+  "are TIFF files, folders of TIFF slices, or HDF5 files.",
   "  How far is a reconstruction from the object, corners left out?\n"
   "    tomodesk-cli compare slices.tif truth.tif --circle 0.95\n"
   "  Do two devices agree? Exit status 1 if not, and a picture of the difference:\n"

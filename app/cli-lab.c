@@ -18,13 +18,10 @@
 
 static const TdCliHelp help = {
   "SCAN [--variant OPTIONS]… [OPTION…]",
-  "The precision lab: one slice by two to nine variants of a recipe, one after another, with what "
-  "was\n"
-  "really used, time, memory and how far each lies from a reference in double precision, in units "
-  "of\n"
-  "the data's own noise too. A variant is a set of recipe options over the recipe of this call. "
-  "See\n"
-  "docs/guide-lab.md.",
+  "The precision lab: one slice by two to nine variants of a recipe, one after another, with\n"
+  "what was really used, time, memory and how far each lies from a reference in double\n"
+  "precision, in units of the data's own noise too. A variant is a set of recipe options over\n"
+  "the recipe of this call. See docs/guide-lab.md.",
   "  Which precision is good enough for this scan?\n"
   "    tomodesk-cli lab scan.nxs --reference --variant \"--precision single\" \\\n"
   "      --variant \"Half: --precision half\" --variant \"--interpolation nearest\"\n"

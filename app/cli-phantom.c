@@ -18,11 +18,9 @@
 
 static const TdCliHelp help = {
   "NAME --output PATH [OPTION…]",
-  "Makes a scan of an object whose line integrals are known exactly, as a camera would have "
-  "measured\n"
-  "it. NAME is shepp-logan, disc, discs, sphere, ellipsoids, points or boxes. PATH becomes an "
-  "NXtomo\n"
-  "file if it ends in .nxs, .h5 or .hdf5, else a folder of TIFF files.",
+  "Makes a scan of an object whose line integrals are known exactly, as a camera would have\n"
+  "measured it. NAME is shepp-logan, disc, discs, sphere, ellipsoids, points or boxes. PATH\n"
+  "becomes an NXtomo file if it ends in .nxs, .h5 or .hdf5, else a folder of TIFF files.",
   "  A first scan, and the object itself to compare a reconstruction with:\n"
   "    tomodesk-cli phantom shepp-logan --output demo.nxs --truth truth.tif --rows 16\n"
   "    tomodesk-cli reconstruct demo.nxs --output slices.tif --format bigtiff\n"
@@ -180,8 +178,7 @@ complete_cone (Options *o)
     o->pixel_mm = 100.0 / o->columns;
   if (o->detector_tilt && !parse_tilt (o->detector_tilt, geometry->detector_tilt_rad))
     return td_cli_usage ("phantom",
-                         "--detector-tilt is three angles in degrees as in 0.5,0,-1, not "
-                         "\"%s\"",
+                         "--detector-tilt is three angles in degrees as in 0.5,0,-1, not \"%s\"",
                          o->detector_tilt);
   return -1;
 }

@@ -11,13 +11,10 @@
 
 static const TdCliHelp help = {
   "SCAN --output PATH [OPTION…]",
-  "Reconstructs a scan. PATH ending in .tif becomes one BigTIFF, in .h5 one HDF5 file, anything "
-  "else\n"
-  "a folder with one TIFF a slice; --format overrides that. The output appears under its name when "
-  "it\n"
-  "is complete, with the recipe and where it came from inside. Control-C cancels and leaves "
-  "nothing\n"
-  "(but see --keep).",
+  "Reconstructs a scan. PATH ending in .tif becomes one BigTIFF, in .h5 one HDF5 file, anything\n"
+  "else a folder with one TIFF a slice; --format overrides that. The output appears under its\n"
+  "name when it is complete, with the recipe and where it came from inside. Control-C cancels\n"
+  "and leaves nothing (but see --keep).",
   "  tomodesk-cli reconstruct scan.nxs --output slices\n"
   "  The axis known, noise smoothed, rows 100 to 199 only:\n"
   "    tomodesk-cli reconstruct scan.nxs -o slices --centre 1023.25 --filter hann --rows 100:200\n"
@@ -164,8 +161,7 @@ td_cli_reconstruct (int argc, char **argv)
     { "overwrite", 0, 0, G_OPTION_ARG_NONE, &options.overwrite, "Replace what is at PATH", NULL },
     { "keep", 0, 0, G_OPTION_ARG_NONE, &options.keep,
       "Iterative methods: Control-C ends the iterations, and what they came to is written; with "
-      "what "
-      "--start needs to go on as if they had not stopped",
+      "what --start needs to go on as if they had not stopped",
       NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print one JSON object", NULL },
     { NULL },

@@ -439,8 +439,7 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
         fit->known_row, result->uncertainty_px);
   else if (2 * used < found)
     result->advice = td_message_packed (
-        "Only %u of %u trials lie near column %.2f: look at the trial slices, or "
-        "try more rows",
+        "Only %u of %u trials lie near column %.2f: look at the trial slices, or try more rows",
         used, found, fit->line.centre_px);
   else if (methods < 2 && rows_used (fit) < 2)
     result->advice

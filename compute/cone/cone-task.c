@@ -68,8 +68,7 @@ check_geometry (const TdGeometry *geometry, const double *angles_rad, guint n_vi
   if (geometry->view_matrices && geometry->n_view_matrices != n_views)
     return td_set_error (
         error, TD_ERROR_INVALID,
-        "The geometry describes %u views, but the scan has %u; give the geometry of this "
-        "scan.",
+        "The geometry describes %u views, but the scan has %u; give the geometry of this scan.",
         geometry->n_view_matrices, n_views);
   if (!geometry->view_matrices
       && (!(geometry->source_axis_mm > 0)

@@ -185,9 +185,8 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
   if (!(axis_column > -0.5 && axis_column < n_columns - 0.5))
     return td_set_error (
         error, TD_ERROR_INVALID,
-        "The axis is projected to column %.1f, beside the detector's %u columns, so that "
-        "nothing is "
-        "measured about it; mend the centre or the geometry.",
+        "The axis is projected to column %.1f, beside the detector's %u columns, so that nothing "
+        "is measured about it; mend the centre or the geometry.",
         axis_column, n_columns);
   find_arc (angles_rad, n_views, &arc);
 

@@ -318,8 +318,7 @@ family_texture_create (const TdBackprojectFamily *family, TdDevice *device,
   if (!family_texture_possible (task, info, slices))
     return td_set_error_null (
         error, TD_ERROR_UNSUPPORTED,
-        "%s has no textures of %u slices side by side in this precision; choose another "
-        "variant",
+        "%s has no textures of %u slices side by side in this precision; choose another variant",
         info->id, slices);
   TextureProjector *self = g_new0 (TextureProjector, 1);
   self->base.ops = &texture_ops;

@@ -10,8 +10,7 @@ enum { FIND, REACH };
 static const TdStepParameter parameters[] = {
   [FIND] = { "find", N_ ("Found beyond (deviations)"),
              N_ ("How far a pixel's dark, response or noise may be from its neighbours'; 0 takes "
-                 "the given "
-                 "mask only. Below 5 good pixels are lost."),
+                 "the given mask only. Below 5 good pixels are lost."),
              8, 0, 1000, 1, NULL },
   [REACH] = { "reach", N_ ("Rows looked at above and below"),
               N_ ("More where whole rows or large clusters of the detector are bad."), 2, 0,
@@ -105,9 +104,8 @@ load_list (const TdStep *step, TdSlab *slab, Held *held, GError **error)
   if (alone >= 0)
     return td_set_error (
         error, TD_ERROR_INVALID,
-        "column %u of row %u is bad, and so are all of its row and %u rows above and "
-        "below: look further ({prepare=bad-pixels:reach=%u}), or leave such rows out "
-        "({crop})",
+        "column %u of row %u is bad, and so are all of its row and %u rows above and below: look "
+        "further ({prepare=bad-pixels:reach=%u}), or leave such rows out ({crop})",
         (guint) (alone % slab->n_columns), (guint) (alone / slab->n_columns),
         (guint) step->values[REACH], TD_BAD_PIXELS_MAX_REACH);
   g_clear_pointer (&held->list, g_array_unref);

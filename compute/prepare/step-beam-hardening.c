@@ -16,9 +16,7 @@ enum { N_COEFFICIENTS = 5 };
 static const TdStepParameter parameters[N_COEFFICIENTS] = {
   { "a1", N_ ("Coefficient of p"),
     N_ ("With the next one: 0.75 and 0.25 are weak, 0.5 and 0.5 medium, 0.25 and 0.75 strong. "
-        "Right "
-        "when a "
-        "uniform part of the sample is as bright inside as at its rim."),
+        "Right when a uniform part of the sample is as bright inside as at its rim."),
     0.75, -100, 100, 6, NULL },
   { "a2", N_ ("Coefficient of p²"), N_ ("The first one's counterpart: the two add up to 1."), 0.25,
     -100, 100, 6, NULL },

@@ -17,8 +17,7 @@ enum { WIDTH };
 static const TdStepParameter parameters[] = {
   [WIDTH] = { "width", N_ ("Smoothing (columns)"),
               N_ ("What the mean shows on a smaller scale is divided out. Keep it near the "
-                  "stripes' own width: "
-                  "more takes the sample's own mean away with it."),
+                  "stripes' own width: more takes the sample's own mean away with it."),
               2, 0.5, 200, 1, NULL, TRUE },
 };
 

@@ -26,8 +26,7 @@ static const TdStepParameter parameters[] = {
   [TD_FLAT_FIELD_DRIFT]
   = { "drift", N_ ("Between flats before and after"),
       N_ ("Interpolates the flats to each view, as a drifting beam wants it: by view where frames "
-          "were "
-          "taken at a constant rate, by angle where the stage turned at one. None pools all "
+          "were taken at a constant rate, by angle where the stage turned at one. None pools all "
           "flats."),
       TD_FLAT_FIELD_DRIFT_VIEWS, TD_FLAT_FIELD_DRIFT_NONE, TD_FLAT_FIELD_DRIFT_ANGLES, 0, drifts },
 };
@@ -70,9 +69,8 @@ step_flat_unsupported (const TdStep *step, const TdScanFacts *facts)
                           ? td_message_new ("values up to %.4g", facts->brightest)
                           : td_message_new ("%s values", td_sample_name (facts->sample_type));
   return td_message_new (
-      "“%s” has no flat field, and %p cannot be transmissions; name the flats ({flats:PATH}), "
-      "or the intensity of the empty beam ({prepare=flat-field=65535}), or state that −log was "
-      "taken "
+      "“%s” has no flat field, and %p cannot be transmissions; name the flats ({flats:PATH}), or "
+      "the intensity of the empty beam ({prepare=flat-field=65535}), or state that −log was taken "
       "({values=attenuations}), or take the values as they are ({prepare=none})",
       facts->title ? facts->title : facts->path, values);
 }

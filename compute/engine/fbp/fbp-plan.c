@@ -193,8 +193,7 @@ note_field (TdPlan *plan, const TdFbp *fbp, const TdTurn *turn)
   if (overlap >= 0)
     td_plan_note (plan,
                   "Half acquisition: the two sides of the full turn are blended where they "
-                  "overlap, %.0f pixels to either side of the axis, into slices of %u × %u "
-                  "pixels.",
+                  "overlap, %.0f pixels to either side of the axis, into slices of %u × %u pixels.",
                   overlap, fbp->n_filtered, fbp->n_filtered);
   else
     td_plan_note (plan,

@@ -23,8 +23,7 @@ enum { SIZE, THRESHOLD, DEAD };
 static const TdStepParameter parameters[] = {
   [SIZE] = { "size", N_ ("Reach (columns)"),
              N_ ("How far an offset may be told from its neighbours': larger for strong, wide "
-                 "rings, smaller "
-                 "where smooth shades come of it."),
+                 "rings, smaller where smooth shades come of it."),
              6, 0.5, 50, 1, NULL, TRUE },
   [THRESHOLD]
   = { "threshold", N_ ("Detection threshold (standard errors)"),
