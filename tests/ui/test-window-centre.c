@@ -5,6 +5,7 @@
 
 #include "ui-test.h"
 #include "ui/axis-answer.h"
+#include "ui/recipe-panel.h"
 #include "window-pins.h"
 #include "window-test.h"
 
@@ -43,6 +44,23 @@ forget_centre (void)
 
   recipe.centre_px = 128.5;
   td_session_edit (td_test_session (), &recipe, NULL);
+}
+
+/* What the file says of the axis is taken, shown as such, and comes back. */
+static void
+test_stated (void)
+{
+  TdRecipePanel *panel = td_test_part (td_test_window, "panel");
+  gpointer row = td_test_row (panel, "Centre stated by the file");
+
+  g_assert_cmpfloat (gtk_spin_button_get_value (group ("spin")), ==, CENTRE);
+  g_assert_cmpstr (adw_action_row_get_subtitle (row), ==, "131.30");
+  g_assert_cmpint (td_recipe_panel_next (panel), !=, TD_FLOW_AXIS);
+  td_test_assert_shown_slice ();
+  forget_centre ();
+  g_assert_cmpfloat (gtk_spin_button_get_value (group ("spin")), ==, 128.5);
+  td_test_click (td_test_button (td_test_part (td_test_window, "panel.centre"), "Reset"));
+  g_assert_cmpfloat (gtk_spin_button_get_value (group ("spin")), ==, CENTRE);
 }
 
 /* Cancelling ends it at once and leaves the recipe alone, also when the search comes to its end. */
@@ -200,6 +218,7 @@ main (int argc, char **argv)
   g_autofree char *path = td_test_phantom ("centre.nxs", options);
   application = td_test_start ();
   td_test_open (path);
+  g_test_add_func ("/window-centre/stated", test_stated);
   g_test_add_func ("/window-centre/cancel", test_cancel);
   g_test_add_func ("/window-centre/find", test_find);
   g_test_add_func ("/window-centre/again", test_again);

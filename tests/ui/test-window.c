@@ -206,6 +206,37 @@ plan_is_refused (gpointer dialog)
          && gtk_widget_get_visible (td_test_part (dialog, "problem"));
 }
 
+static gboolean
+says_bytes (GtkWidget *label, gpointer unused)
+{
+  return g_ascii_isdigit (*gtk_label_get_text (GTK_LABEL (label)))
+         && strstr (gtk_label_get_text (GTK_LABEL (label)), "MiB");
+}
+
+/* How much memory it takes is told before anything runs, and so is that there is too little. */
+static void
+test_no_room (void)
+{
+  g_autofree char *output = g_build_filename (td_test_folder (), "no-room.tif", NULL);
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  TdReconstructDialog *dialog = open_dialog (output);
+  td_test_wait (td_test_plan_is_ready, dialog, "the plan");
+  g_assert_nonnull (
+      td_test_find (td_test_row (dialog, "Memory"), GTK_TYPE_LABEL, says_bytes, NULL));
+  gtk_window_close (GTK_WINDOW (dialog));
+  recipe.memory_limit_bytes = 1 << 20;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  dialog = open_dialog (output);
+  td_test_wait (plan_is_refused, dialog, "the plan to be refused");
+  const char *problem = adw_preferences_row_get_title (td_test_part (dialog, "problem"));
+  g_test_message ("%s", problem);
+  g_assert_nonnull (strstr (problem, "may be used"));
+  g_assert_nonnull (strstr (problem, "Memory limit"));
+  gtk_window_close (GTK_WINDOW (dialog));
+  td_test_activate ("undo", NULL);
+}
+
 static void
 test_taken_output (void)
 {
@@ -388,6 +419,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/reconstruct", test_reconstruct);
   g_test_add_func ("/window/browse", test_browse);
   g_test_add_func ("/window/taken-output", test_taken_output);
+  g_test_add_func ("/window/no-room", test_no_room);
   g_test_add_func ("/window/cancel", test_cancel);
   g_test_add_func ("/window/coarse-first", test_coarse_first);
   g_test_add_func ("/window/opaque", test_opaque);
