@@ -66,6 +66,7 @@ struct _TdWindow {
   TdVolumeView *volume_view;
   GtkRevealer *jobs_revealer;
   GtkListBox *jobs_list;
+  gboolean job_added; /* the list has not grown yet to hold the last one */
 };
 
 enum { PROP_SESSION = 1, PROP_JOBS };
@@ -1152,9 +1153,19 @@ window_lists_job (gpointer item, gpointer user)
   return !td_job_item_is_old (item);
 }
 
+/* The last one stands below the others, where only some have room. */
+static void
+window_on_jobs_grown (GtkAdjustment *along, GParamSpec *property, TdWindow *self)
+{
+  if (self->job_added)
+    gtk_adjustment_set_value (along, gtk_adjustment_get_upper (along));
+  self->job_added = FALSE;
+}
+
 static void
 on_jobs_changed (GListModel *model, guint position, guint removed, guint added, TdWindow *self)
 {
+  self->job_added |= added > 0;
   gtk_revealer_set_reveal_child (self->jobs_revealer, g_list_model_get_n_items (model) > 0);
 }
 
@@ -1281,6 +1292,8 @@ window_bind_jobs (TdWindow *self)
   g_autoptr (GtkFilterListModel) listed = gtk_filter_list_model_new (g_object_ref (model), lists);
   gtk_list_box_bind_model (self->jobs_list, G_LIST_MODEL (listed), window_make_job_row, self, NULL);
   g_signal_connect_object (listed, "items-changed", G_CALLBACK (on_jobs_changed), self, 0);
+  g_signal_connect_object (gtk_list_box_get_adjustment (self->jobs_list), "notify::upper",
+                           G_CALLBACK (window_on_jobs_grown), self, 0);
   g_signal_connect (self->jobs, "ended", G_CALLBACK (on_job_ended), self);
 }
 

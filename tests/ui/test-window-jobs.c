@@ -363,6 +363,22 @@ demo_is_open (gpointer user)
          && !g_file_test (td_session_facts (td_test_session ())->path, G_FILE_TEST_EXISTS);
 }
 
+/* Within what is shown of the list. */
+static gboolean
+last_job_is_seen (gpointer title)
+{
+  GtkWidget *list = td_test_part (td_test_window, "jobs_list"), *button = show_button (title);
+  GtkAdjustment *along = gtk_list_box_get_adjustment (GTK_LIST_BOX (list));
+  graphene_rect_t bounds;
+
+  if (!button || !gtk_widget_compute_bounds (button, list, &bounds))
+    return FALSE;
+  g_assert_cmpfloat (gtk_adjustment_get_upper (along), >, gtk_adjustment_get_page_size (along));
+  const double top = gtk_adjustment_get_value (along);
+  return bounds.origin.y >= top
+         && bounds.origin.y + bounds.size.height <= top + gtk_adjustment_get_page_size (along);
+}
+
 /* The demonstration is no file: the job gets one. */
 static void
 test_demonstration (void)
@@ -380,6 +396,7 @@ test_demonstration (void)
   g_assert_cmpstr (td_job_item_error (item), ==, NULL);
   g_autoptr (TdVolume) volume = td_volume_open (output, NULL);
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 4);
+  td_test_wait (last_job_is_seen, (gpointer) "demonstration.tif", "its row among many");
 }
 
 static gboolean
