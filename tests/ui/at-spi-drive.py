@@ -226,11 +226,16 @@ def windows():
 
 
 def close_by(do):
-    """What closes a dialog. Only windows are counted meanwhile: GTK 4.8 ends the program when it is
-    asked for a window past the last, which a dialog that goes away between two questions makes of it."""
+    """What closes a dialog. Readers of screens ask for it while it goes: GTK 4.8 ends the program
+    that is asked for a window past the last, if one that was never shown stands there."""
     before = windows()
     do()
-    wait("the dialog to close", lambda: windows() < before)
+
+    def is_closed():
+        for _question in range(20):
+            program().get_child_at_index(before)
+        return windows() < before
+    wait("the dialog to close", is_closed)
 
 
 def write(node, text):
