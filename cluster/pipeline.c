@@ -355,8 +355,6 @@ run_report (Run *run, double all)
 {
   TdPipelineTimes *times = &run->pipeline->times;
   const TdJobResult *result = td_job_result (run->job);
-  double busy_s;
-  guint64 bytes;
   static const struct {
     const char *stage;
     gsize time;
@@ -373,8 +371,7 @@ run_report (Run *run, double all)
     for (guint k = 0; k < G_N_ELEMENTS (stages); k++)
       if (strcmp (result->stages[i].name, stages[k].stage) == 0)
         *(double *) ((char *) times + stages[k].time) += result->stages[i].seconds;
-  td_reduce_report (run->reduce, &busy_s, &bytes);
-  times->reduce += busy_s;
+  times->reduce += td_reduce_seconds (run->reduce);
   times->gather += run->gather ? td_gather_seconds (run->gather) : 0;
   times->store += run->store_s;
   run->pipeline->says = run->pipeline->says || run->says;

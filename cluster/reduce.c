@@ -49,7 +49,6 @@ struct TdReduce {
   GPtrArray *memory; /* buffers of this rank alone; owned */
   guint n_buffers;   /* with those that are shared */
   double busy_s;     /* moving and adding segments */
-  guint64 received_bytes;
 
   GMutex lock; /* all below, and the segments but for requests */
   GCond changed;
@@ -241,8 +240,8 @@ td_reduce_new (const TdReduceSpec *spec)
   const guint own = reduce_own_segments (spec, size);
   const guint64 most
       = MIN (size > 1 ? SEGMENT_BYTES : ALONE_BYTES, spec->memory / (own + OTHER_SEGMENTS));
-  /* Each rank owns some segments. */
-  const guint shared = MAX (1, spec->n_slices / (4 * (guint) size));
+  /* Each rank owns some segments. In a chain they are no larger than its slabs, about. */
+  const guint shared = MAX (1, spec->n_slices / ((spec->chain ? 12 : 4) * (guint) size));
   reduce->segment_slices = (guint) CLAMP (most / slice, 1, shared);
   reduce->n_segments = (spec->n_slices + reduce->segment_slices - 1) / reduce->segment_slices;
   reduce->segments = g_new0 (Segment, reduce->n_segments);
@@ -531,15 +530,12 @@ static void
 segment_came (TdReduce *reduce, Segment *segment)
 {
   g_mutex_lock (&reduce->lock);
-  if (segment->receiving) {
-    reduce->received_bytes += (guint64) segment_floats (reduce, segment) * sizeof (float);
-    if (!segment->other) { /* tree, of this node */
-      g_autofree int *children = g_new (int, reduce->size);
-      reduce_children (reduce, (guint) (segment - reduce->segments), children);
-      MPI_Win_sync (reduce->shared.window);
-      segment->shown = reduce->shared.bases[children[segment->added]]
-                       + (gsize) segment->place * reduce_buffer_floats (reduce);
-    }
+  if (segment->receiving && !segment->other) { /* tree, of this node */
+    g_autofree int *children = g_new (int, reduce->size);
+    reduce_children (reduce, (guint) (segment - reduce->segments), children);
+    MPI_Win_sync (reduce->shared.window);
+    segment->shown = reduce->shared.bases[children[segment->added]]
+                     + (gsize) segment->place * reduce_buffer_floats (reduce);
   }
   segment->receiving = FALSE;
   reduce_changed (reduce);
@@ -634,9 +630,8 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
   return ok;
 }
 
-void
-td_reduce_report (const TdReduce *reduce, double *busy_s, guint64 *bytes)
+double
+td_reduce_seconds (const TdReduce *reduce)
 {
-  *busy_s = reduce->busy_s;
-  *bytes = reduce->received_bytes;
+  return reduce->busy_s;
 }

@@ -62,5 +62,5 @@ gboolean td_reduce_has (const TdReduce *reduce, guint slice);
 /* The communicating thread's: exchanges and adds until all segments of this rank have been sent or
    taken by td_reduce_next(). */
 gboolean td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error);
-/* Seconds spent adding, and bytes received. */
-void td_reduce_report (const TdReduce *reduce, double *busy_s, guint64 *bytes);
+/* Seconds in which this rank itself moved and added segments. */
+double td_reduce_seconds (const TdReduce *reduce);
