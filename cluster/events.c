@@ -97,8 +97,11 @@ td_events_add_volume (JsonBuilder *builder, const TdPlanFacts *facts)
   td_json_add_integer (builder, "ny", facts->ny);
   td_json_add_integer (builder, "slices", facts->n_slices);
   td_json_add_integer (builder, "first_row", facts->first_row);
+  td_json_add_integer (builder, "slice_rows", facts->slice_rows);
   td_json_add_number (builder, "pixel_mm", facts->pixel_mm);
   td_json_add_string (builder, "units", facts->units);
+  td_json_add_string (builder, "method", facts->method);
+  td_json_add_number (builder, "centre_px", facts->centre_px);
 }
 
 const char *

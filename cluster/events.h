@@ -18,7 +18,7 @@ TdEvents *td_events_open (const char *folder, GError **error);
 void td_events_free (TdEvents *events); /* NULL is allowed */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdEvents, td_events_free)
 
-/* Members that say what the volume is, for whoever shows a job's slices. */
+/* Members that say what the volume is and how it is made, for whoever shows a job. */
 void td_events_add_volume (JsonBuilder *builder, const TdPlanFacts *facts);
 /* The members "text", which is for people who read the file, and "message", which another process
    renders. @packed: as of td_message_pack(). */

@@ -250,9 +250,6 @@ own_job_tell_start (OwnJob *self)
 
   td_json_add_integer (builder, "ranks", 1);
   td_events_add_volume (builder, facts);
-  td_json_add_integer (builder, "slice_rows", facts->slice_rows);
-  td_json_add_string (builder, "method", facts->method);
-  td_json_add_number (builder, "centre_px", facts->centre_px);
   own_job_end (self);
   builder = own_job_begin (self, "rank");
   td_json_add_integer (builder, "rank", 0);

@@ -609,7 +609,9 @@ test_iterative (void)
       g_autoptr (JsonNode) slice = work_event (&work, "slice");
       g_assert_true (recipes[i].shared == (slice != NULL));
       g_assert_true (recipes[i].shared != work_notes (&work, "No slice is shown first: "));
-      g_autoptr (JsonNode) done = work_event (&work, "done");
+      g_autoptr (JsonNode) start = work_event (&work, "start"), done = work_event (&work, "done");
+      g_assert_nonnull (strstr (recipes[i].recipe, td_json_string (start, "method")));
+      g_assert_cmpuint (td_json_count (start, "slice_rows"), ==, 1);
       g_assert_null (td_json_at (done, "predicted")); /* the model knows no iterations */
     }
 }
