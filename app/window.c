@@ -903,7 +903,8 @@ window_new_job (TdWindow *self, TdClusterProfile *profile, const TdRecipe *recip
   TdRemoteOrder order
       = { .scan = scan, .scan_settings = settings, .recipe = recipe, .output = output };
   order.wish = profile->wish;
-  order.wish.view_slice = (int) td_scan_facts (scan)->n_rows / 2;
+  order.wish.view_slice = (int) td_recipe_slice_at (recipe, td_scan_facts (scan),
+                                                    td_scan_view_get_row (self->scan_view));
   g_autoptr (TdRemoteJob) job = td_remote_job_new (profile, &order);
   return td_job_item_new (job, TD_REMOTE_SUBMIT);
 }
