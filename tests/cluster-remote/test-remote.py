@@ -177,7 +177,7 @@ def finds_jobs_started_by_hand(place, kind):
     text = (pathlib.Path(job["folder"]) / "job.json").read_text()
     (by_hand / "job.json").write_text(text.replace("hand.tif", "hand2-slow.tif"))
     child = place.spawn("hand", place.fake, "run", by_hand)
-    assert cluster.wait_for(lambda: place.job(by_hand.name)["state"] == "running", 5), place.job(by_hand.name)
+    assert cluster.wait_for(lambda: place.job(by_hand.name)["state"] == "running", 20), place.job(by_hand.name)
     done = place.run("cancel", by_hand.name)
     assert done.returncode == 0, done
     assert child.wait(5) == 75
