@@ -65,6 +65,7 @@ struct _TdWindow {
   TdGeometryView *geometry_view;
   TdVolumeView *volume_view;
   GtkRevealer *jobs_revealer;
+  GtkWidget *jobs_box;
   GtkListBox *jobs_list;
   gboolean job_added; /* the list has not grown yet to hold the last one */
 };
@@ -1154,6 +1155,37 @@ window_lists_job (gpointer item, gpointer user)
   return !td_job_item_is_old (item);
 }
 
+/* As high as the rows are at the width that they have, to the most of about three. By itself the
+   toolkit takes the height for all the width that they would like, and cuts second lines. */
+#define MOST_JOBS_PX 150
+
+static GtkSizeRequestMode
+window_jobs_mode (GtkWidget *box)
+{
+  return GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH;
+}
+
+static void
+window_measure_jobs (GtkWidget *box, GtkOrientation along, int for_size, int *minimum, int *natural,
+                     int *minimum_baseline, int *natural_baseline)
+{
+  GtkWidget *scroller = gtk_widget_get_first_child (box);
+  GtkWidget *list
+      = gtk_widget_get_first_child (gtk_scrolled_window_get_child (GTK_SCROLLED_WINDOW (scroller)));
+
+  gtk_widget_measure (scroller, along, for_size, minimum, natural, NULL, NULL);
+  if (along == GTK_ORIENTATION_HORIZONTAL)
+    return;
+  gtk_widget_measure (list, along, for_size, NULL, natural, NULL, NULL);
+  *natural = MAX (MIN (*natural, MOST_JOBS_PX), *minimum);
+}
+
+static void
+window_allocate_jobs (GtkWidget *box, int width, int height, int baseline)
+{
+  gtk_widget_allocate (gtk_widget_get_first_child (box), width, height, baseline, NULL);
+}
+
 /* The last one stands below the others, where only some have room. */
 static void
 window_on_jobs_grown (GtkAdjustment *along, GParamSpec *property, TdWindow *self)
@@ -1289,6 +1321,9 @@ window_bind_jobs (TdWindow *self)
   g_autoptr (GTask) task = g_task_new (self, NULL, window_on_jobs_found, NULL);
 
   g_task_run_in_thread (task, window_find_jobs);
+  gtk_widget_set_layout_manager (
+      self->jobs_box,
+      gtk_custom_layout_new (window_jobs_mode, window_measure_jobs, window_allocate_jobs));
   GtkFilter *lists = GTK_FILTER (gtk_custom_filter_new (window_lists_job, NULL, NULL));
   g_autoptr (GtkFilterListModel) listed = gtk_filter_list_model_new (g_object_ref (model), lists);
   gtk_list_box_bind_model (self->jobs_list, G_LIST_MODEL (listed), window_make_job_row, self, NULL);
@@ -1723,7 +1758,7 @@ td_window_class_init (TdWindowClass *class)
                     failed_page, opening_label, recent_list, recent_box, recent_menu, done_button,
                     done_menu, preset_menu, remove_menu, reconstruct_button, details_button,
                     undo_box, notice, notice_label, panel, scan_view, strip_revealer, strip,
-                    lab_view, geometry_view, volume_view, jobs_revealer, jobs_list);
+                    lab_view, geometry_view, volume_view, jobs_revealer, jobs_box, jobs_list);
   td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_before,
                      window_on_next, window_on_trial_taken, window_on_trials_closed,
                      on_nudge_centre, on_centre_moved, on_region_drawn, on_crop_drawn,

@@ -317,6 +317,19 @@ access_has_width (gpointer size)
   return abs (gtk_widget_get_width (GTK_WIDGET (td_test_window)) - *wanted) < 40;
 }
 
+/* A row of the jobs at the foot is seen as a whole, all lines of it. */
+static void
+access_jobs (const Walk *walk)
+{
+  GtkListBox *list = td_test_part (td_test_window, "jobs_list");
+  GtkWidget *row = GTK_WIDGET (gtk_list_box_get_row_at_index (list, 0));
+  GtkWidget *pane = gtk_widget_get_ancestor (GTK_WIDGET (list), GTK_TYPE_SCROLLED_WINDOW);
+
+  if (row && gtk_widget_get_mapped (row)
+      && gtk_widget_get_height (row) > gtk_widget_get_height (pane))
+    access_fault (walk, row, "is higher than its pane");
+}
+
 /* Everything that is shown, in the size that it has. */
 static gboolean
 access_look_as_is (const char *place, gpointer top)
@@ -326,6 +339,8 @@ access_look_as_is (const char *place, gpointer top)
   td_test_wait (access_has_size, top, place);
   td_test_pause (150);
   const gboolean fits = access_size (&walk, top);
+  if (top == td_test_window)
+    access_jobs (&walk);
   access_walk (&walk, top);
   if (!g_str_has_suffix (place, "-small") && !g_str_equal (place, "shortcuts")
       && !g_str_equal (place, "guide"))
