@@ -12,13 +12,14 @@
 #include "picture-save.h"
 #include "profile.h"
 #include "ui.h"
+#include "wrap-layout.h"
 
 struct _TdImagePane {
   GtkWidget parent_instance;
   GtkBox *box;
   GMenu *option_section;
   GtkLabel *title, *subtitle, *message, *readout, *badge, *statistics;
-  GtkWidget *heading, *message_box;
+  GtkWidget *heading, *words, *message_box;
   GtkBox *remedies;
   GtkSpinner *spinner;
   GtkToggleButton *enlarge;
@@ -328,6 +329,7 @@ void
 td_image_pane_set_subtitle (TdImagePane *self, const char *subtitle)
 {
   td_set_text (self->subtitle, subtitle ? subtitle : "");
+  gtk_widget_set_visible (GTK_WIDGET (self->subtitle), subtitle && *subtitle);
 }
 
 void
@@ -566,9 +568,9 @@ td_image_pane_class_init (TdImagePaneClass *class)
   g_type_ensure (TD_TYPE_PROFILE);
   G_OBJECT_CLASS (class)->dispose = td_image_pane_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/image-pane.ui");
-  td_bind_children (widget, TdImagePane, box, heading, option_section, title, subtitle, message,
-                    message_box, remedies, readout, badge, statistics, profile, spinner, enlarge,
-                    view, histogram);
+  td_bind_children (widget, TdImagePane, box, heading, words, option_section, title, subtitle,
+                    message, message_box, remedies, readout, badge, statistics, profile, spinner,
+                    enlarge, view, histogram);
   td_bind_callbacks (widget, on_query_tooltip, on_pointed, on_measured, on_range_changed,
                      image_pane_update_profile, on_histogram_range, on_auto_requested,
                      on_enlarge_toggled);
@@ -605,4 +607,6 @@ td_image_pane_init (TdImagePane *self)
                                    self);
   gtk_widget_insert_action_group (GTK_WIDGET (self), "pane", G_ACTION_GROUP (self->actions));
   gtk_widget_init_template (GTK_WIDGET (self));
+  /* Large letters leave no room for both beside the buttons. */
+  td_wrap (self->words, 8);
 }

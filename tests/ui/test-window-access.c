@@ -483,6 +483,10 @@ test_scan (void)
   GtkLabel *heading = td_test_part (td_test_slice_pane (), "subtitle");
   if (text_percent == 100)
     g_assert_false (pango_layout_is_ellipsized (gtk_label_get_layout (heading)));
+  for (guint i = 0; i < 2; i++) {
+    heading = td_test_part (td_test_scan_view (), i ? "projection.subtitle" : "sinogram.subtitle");
+    g_assert_false (pango_layout_is_ellipsized (gtk_label_get_layout (heading)));
+  }
   td_test_activate ("do-next", NULL);
   td_test_wait (access_axis_is_found, NULL, "the axis");
   td_test_activate ("show-trials", NULL);
