@@ -21,9 +21,11 @@ static const TdCliHelp help = {
   "    tomodesk-cli slice slices --statistics\n",
 };
 
+#define MIDDLE G_MININT /* none that somebody states */
+
 typedef struct {
   char *axis, *output, *dataset, *raw;
-  int at; /* -1: the middle one */
+  int at; /* or MIDDLE */
   double pixel_mm;
   gboolean statistics, overwrite, json;
   TdScanOptions scan;
@@ -147,7 +149,7 @@ cli_slice_check (Options *o)
   if (strlen (axis) != 1 || !strchr ("xyz", axis[0]))
     return td_cli_usage ("slice", "--axis is x, y or z, not \"%s\"", axis);
   o->along = (TdVolumeAxis) (axis[0] - 'x');
-  if (o->at < -1)
+  if (o->at < 0 && o->at != MIDDLE)
     return td_cli_usage ("slice", "--at counts from 0");
   if (o->statistics && (o->output || o->axis || o->at >= 0))
     return td_cli_usage ("slice", "--statistics is of the whole volume: it goes without --axis, "
@@ -164,7 +166,7 @@ cli_slice_check (Options *o)
 int
 td_cli_slice (int argc, char **argv)
 {
-  Options o = { .at = -1 };
+  Options o = { .at = MIDDLE };
   const GOptionEntry entries[] = {
     { "axis", 0, 0, G_OPTION_ARG_STRING, &o.axis,
       "The plane is across x, y or z (z: a slice, as it is without this option)", "AXIS" },
