@@ -135,6 +135,40 @@ test_case (gconstpointer data)
     g_assert_null (strstr (notes, case_->silent));
 }
 
+/* A short scan has one gap, where it began and stopped; another one within its arc is told. */
+static void
+test_gaps (void)
+{
+  static const struct {
+    double step, gap; /* degrees; the gap is amid the views */
+    const char *says;
+  } arcs[] = { { 7.5, 0, NULL },
+               { 5, 0, NULL },
+               { 5, 4, NULL },
+               { 5, 12, NULL },
+               { 5, 40, "Views of about 40.0 degrees are missing" },
+               { 3.75, 90, "Views of about 90.0 degrees are missing" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (arcs); i++) {
+    g_autoptr (TdScan) scan = cone_scan (0, 0, 1);
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    for (guint v = 0; v < VIEWS; v++)
+      scan->facts.angles_rad[v]
+          = (v * arcs[i].step + (v >= VIEWS / 2 ? arcs[i].gap : 0)) * G_PI / 180;
+    recipe_init (&recipe, "host", NAN);
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+    g_test_message ("%s", notes);
+    g_assert_cmpint (strstr (notes, "within the arc that was measured") != NULL, ==,
+                     arcs[i].says != NULL);
+    if (arcs[i].says)
+      g_assert_nonnull (strstr (notes, arcs[i].says));
+  }
+}
+
 /* A limit below what the process itself takes is not kept, and that is said. */
 static void
 test_limit (void)
@@ -555,6 +589,7 @@ main (int argc, char **argv)
     g_test_add_data_func (path, &seen[i], test_seen);
   }
   g_test_add_func ("/fdk-notes/limit", test_limit);
+  g_test_add_func ("/fdk-notes/gaps", test_gaps);
   g_test_add_func ("/fdk-notes/stands-higher", test_stands_higher);
   g_test_add_func ("/fdk-notes/leaning", test_leaning);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {

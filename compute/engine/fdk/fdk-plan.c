@@ -2,11 +2,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/angles.h"
 #include "compute/device/host.h"
 #include "compute/engine/cone-note.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/gathered.h"
+#include "dataset/angles.h"
 #include "dataset/scan-spool.h"
 #include "fdk.h"
 
@@ -438,6 +440,24 @@ fdk_plan_note_field (TdPlan *plan, const TdFdkPlan *fdk)
                   off, (task->n_columns / 2.0 - off) * task->pitch_mm);
 }
 
+/* A short scan's weights know of one gap, the widest: where the stage began and stopped. */
+static void
+fdk_plan_note_gaps (TdPlan *plan, const TdFdkPlan *fdk)
+{
+  const TdScanFacts *facts = td_scan_facts (fdk->input->scan);
+  g_autofree double *weights = g_new (double, facts->n_views);
+  TdAngleCover cover;
+
+  td_angular_weights_modulo (facts->angles_rad, facts->n_views, 2 * G_PI, weights, &cover);
+  const double step = cover.covered_rad / (facts->n_views - cover.repeated);
+  const double inside = cover.missing_rad - (cover.largest_gap_rad - step);
+  if (fdk->input->task.redundancy.kind == TD_REDUNDANCY_PARKER && inside > 2 * step)
+    td_plan_note (plan,
+                  "Views of about %.1f degrees are missing within the arc that was measured: "
+                  "values come out too low, with streaks; {method=sirt} does without them.",
+                  td_degrees (inside));
+}
+
 static void
 note_half (TdPlan *plan, const TdFdkPlan *fdk)
 {
@@ -503,6 +523,7 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
     return;
   note_slope (plan, fdk);
   fdk_plan_note_field (plan, fdk);
+  fdk_plan_note_gaps (plan, fdk);
   td_cone_note_volume (plan, task, facts);
 }
 
