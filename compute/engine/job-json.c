@@ -115,6 +115,7 @@ td_job_provenance_json (TdJob *job)
   add_scan (builder, td_scan_facts (plan->measured));
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));
+  td_json_add_notes (builder, plan->facts.notes);
   g_mutex_lock (&job->lock);
   td_json_add_string (builder, "device", job->result.device);
   td_json_add_string (builder, "kernel", job->result.family);

@@ -418,6 +418,8 @@ test_precision (gconstpointer device)
     g_autofree char *json = td_job_result_json (job);
     g_assert_nonnull (strstr (json, "\"precision\" : \"single\""));
     g_assert_cmpint (strstr (json, "in single precision") != NULL, ==, cases[i].noted);
+    g_autofree char *kept = td_job_provenance_json (job);
+    g_assert_cmpint (strstr (kept, "in single precision") != NULL, ==, cases[i].noted);
   }
 }
 
