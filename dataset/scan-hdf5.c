@@ -182,9 +182,12 @@ td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double otherwise
   const double unit = dataset >= 0 ? td_h5_length_unit (dataset, otherwise) : 0;
   double value = 0;
 
-  if (dataset < 0 || !td_h5_number (location, path, &value) || !(value > 0)
-      || !isfinite (value * 1e3))
+  if (dataset < 0)
     return 0;
+  if (!td_h5_number (location, path, &value) || !(value > 0) || !isfinite (value * 1e3)) {
+    td_scan_note (scan, "%s is no size above 0: the pixel's size is not known ({pixel-mm}).", path);
+    return 0;
+  }
   if (unit > 0)
     return value * unit;
   if (units) {

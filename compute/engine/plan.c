@@ -243,7 +243,7 @@ check_turn (TdPlan *plan, GError **error)
   if (facts->n_views > 1 && turn.full.repeated == facts->n_views - 1)
     return td_set_error (
         error, TD_ERROR_ANGLES,
-        "All %u views of “%s” are at one angle, %.4g°, from which nothing can be reconstructed; "
+        "All %u views of “%s” are about one angle, %.4g°, from which nothing can be reconstructed; "
         "state the angles of its turn, for example 0:180 ({angles:FILE|FIRST:LAST})",
         facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
   td_plan_note (plan,

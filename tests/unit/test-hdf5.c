@@ -435,11 +435,12 @@ test_units (void)
 
 /* A unit that nobody knows makes no size, and is told. */
 static void
-test_unknown_unit (void)
+test_unknown_unit (gconstpointer data)
 {
+  const char *unit = data;
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
-  const double size = 3;
+  const double size = unit ? 3 : -3;
   hid_t file = td_h5_create_sized (path, 0);
 
   add_nxtomo (file, "entry", "deg", 1);
@@ -447,13 +448,13 @@ test_unknown_unit (void)
     TD_H5_GUARD;
     g_auto (TdH5Id) detector = td_h5_find (file, "/entry/instrument/detector", NULL);
 
-    g_assert_true (td_h5_add_doubles (detector, "x_pixel_size", &size, 0, "barleycorn"));
+    g_assert_true (td_h5_add_doubles (detector, "x_pixel_size", &size, 0, unit ? unit : "mm"));
   }
   g_assert_true (td_h5_finish (file));
   g_autoptr (TdScan) scan = open_scan (path, NULL);
   g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
   g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_width_mm, ==, 0);
-  g_assert_nonnull (strstr (notes, "barleycorn"));
+  g_assert_nonnull (strstr (notes, unit ? unit : "x_pixel_size is no size above 0"));
 }
 
 /* A sample that moves while it turns, exposures that differ and a near source are told of; a helix
@@ -853,7 +854,8 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
   g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
   g_test_add_func ("/hdf5/units", test_units);
-  g_test_add_func ("/hdf5/unknown-unit", test_unknown_unit);
+  g_test_add_data_func ("/hdf5/unknown-unit", "barleycorn", test_unknown_unit);
+  g_test_add_data_func ("/hdf5/no-size", NULL, test_unknown_unit);
   g_test_add_func ("/hdf5/measured-otherwise", test_measured_otherwise);
   g_test_add_func ("/hdf5/unknown-angles", test_unknown_angles);
   g_test_add_func ("/hdf5/monitor", test_monitor);

@@ -120,7 +120,7 @@ static const Case cases[] = {
     "!Slices 0:21 are not in the volume, which has slices 0 to 19",
     NULL },
   { CONE, { "rows=20:22" }, NULL, "!Slices 20:22 are not in", NULL },
-  { ONE_ANGLE, { NULL }, NULL, "!All 45 views of “phantom” are at one angle, 30°", NULL },
+  { ONE_ANGLE, { NULL }, NULL, "!All 45 views of “phantom” are about one angle, 30°", NULL },
   { CONE,
     { "centre=auto" },
     NULL,
