@@ -383,6 +383,51 @@ test_fault (gconstpointer data)
   td_test_volume_clear (&volume);
 }
 
+/* The host is one of the devices and fails: nothing can go on, and what was kept is written. */
+static void
+test_host_fails (void)
+{
+  static const gint launches[] = { 10, 50, 60 };
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 28, 20, 15, 360, TRUE);
+  TdTestVolume truth, volume;
+  TdRecipe recipe;
+  guint kept, all, ends = 0;
+
+  if (!td_test_two_alike ())
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (launches); i++) {
+    make_recipe (&recipe, "sirt", "host,opencl:0");
+    recipe.iterations = 6;
+    g_autoptr (TdDevice) device = td_device_open ("host", &error);
+    g_assert_no_error (error);
+    td_faulty_begin (device);
+    td_faulty.launches_left = launches[i];
+    td_faulty.code = TD_ERROR_DEVICE_LOST;
+    const gboolean ok = td_test_reconstruct (engine, scan, &recipe, &volume, &error);
+    td_faulty_end ();
+    g_assert_true (td_faulty_failed ());
+    if (!ok) { /* in the first pass */
+      g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_LOST);
+      g_clear_error (&error);
+      continue;
+    }
+    g_test_message ("%s", volume.notes);
+    const char *said = strstr (volume.notes, "What was written is what ");
+    g_assert_nonnull (said);
+    g_assert_cmpint (sscanf (said, "What was written is what %u of %u passes", &kept, &all), ==, 2);
+    g_assert_cmpuint (all, ==, 6);
+    recipe.iterations = kept;
+    td_test_reconstruct_well (engine, scan, &recipe, &truth);
+    g_assert_cmpfloat (td_test_difference (&volume, &truth), <, 1e-4);
+    td_test_volume_clear (&truth);
+    td_test_volume_clear (&volume);
+    ends++;
+  }
+  g_assert_cmpuint (ends, >, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -396,6 +441,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-group/streamed", test_streamed);
   g_test_add_func ("/iterative-group/helped", test_helped);
   g_test_add_func ("/iterative-group/file", test_file);
+  g_test_add_func ("/iterative-group/host-fails", test_host_fails);
   for (guint i = 0; i < G_N_ELEMENTS (faults); i++) {
     g_autofree char *path = g_strconcat ("/iterative-group/faults/", faults[i].path, NULL);
     g_test_add_data_func (path, &faults[i], test_fault);
