@@ -336,7 +336,7 @@ class Lines:
     def tests_of(self, mutant, seconds):
         """Those that run its line: the ones that run little else first. And one of its file, to build at least."""
         for prefix, tests in KERNELS:
-            if mutant.path.startswith(prefix):
+            if mutant.path.startswith(prefix) and not mutant.path.endswith(".c"):
                 return tests, tests
         file, line = mutant.path, mutant.line + 1
         tests = [name for name in self.ran if self.ran[name].get(file)]

@@ -8,6 +8,7 @@
 #include "tests/common/devices.h"
 
 #include <glib/gstdio.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <utime.h>
@@ -412,6 +413,54 @@ test_cache_keys (void)
   g_assert_false (g_hash_table_add (keys, td_program_cache_key (&a, NULL, "text", one)));
 }
 
+/* ── What a compiler is given ── */
+
+static char **
+lines_of_source (const char *name)
+{
+  for (const TdKernelSource *source = td_kernel_sources; source->name; source++)
+    if (strcmp (source->name, name) == 0)
+      return g_strsplit (source->text, "\n", -1);
+  g_error ("%s is no source", name);
+}
+
+/* Each line is the one that a compiler would name in its messages, and each source is there once.
+ */
+static void
+test_lines (void)
+{
+  static const char *const dialects[] = { "opencl.h", "cuda.h", "cuda-half.h" };
+
+  for (const TdKernelSource *source = td_kernel_sources; source->name; source++)
+    for (guint d = 0; g_str_has_suffix (source->name, ".cl") && d < G_N_ELEMENTS (dialects); d++) {
+      g_autofree char *name = g_strndup (source->name, strlen (source->name) - strlen (".cl"));
+      g_autofree char *text = td_kernel_source_expand (name, dialects[d]);
+      g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+      g_auto (GStrv) original = NULL;
+      g_autoptr (GHashTable) begun = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      char file[64] = "";
+      guint at = 0, compared = 0;
+
+      for (guint i = 0; lines[i]; i++) {
+        if (sscanf (lines[i], "#line %u \"%63[^\"]\"", &at, file) == 2) {
+          g_strfreev (original);
+          original = lines_of_source (file);
+          g_assert_cmpint (g_hash_table_add (begun, g_strdup (file)), ==, at == 1);
+        } else if (lines[i + 1]) {
+          const char *then = original[at++ - 1];
+          const gboolean once = strcmp (then, "#pragma once") == 0;
+          g_assert_cmpstr (lines[i], ==, once ? "" : then);
+          compared++;
+        }
+      }
+      g_assert_cmpuint (compared, >, 20);
+      g_assert_true (g_hash_table_contains (begun, source->name));
+      g_assert_true (g_hash_table_contains (begun, "params.h"));
+    }
+  g_assert_null (td_kernel_source_expand ("nothing", "opencl.h"));
+  g_assert_null (td_kernel_source_expand ("rays", "nothing.h"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -429,6 +478,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device-program/cache-keys", test_cache_keys);
   g_test_add_func ("/device-program/cache-prune", test_cache_prune);
+  g_test_add_func ("/device-program/lines", test_lines);
   td_test_each_device ("device-program", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }
