@@ -331,6 +331,11 @@ test_gathered (void)
   g_assert_cmpuint (td_grid_gathered (32, 1022, 4), ==, 0);   /* no parts */
   g_assert_cmpuint (td_grid_gathered (32, 180, 4), ==, 0);    /* of 45 views */
   g_assert_cmpuint (td_grid_gathered (32, 4 * 46, 4), ==, 0); /* 2 views are few */
+  /* At least half of what was asked for, an even number. */
+  g_assert_cmpuint (td_grid_gathered (12, 2 * 28, 2), ==, 0); /* 4 would divide it */
+  g_assert_cmpuint (td_grid_gathered (12, 2 * 18, 2), ==, 6);
+  g_assert_cmpuint (td_grid_gathered (13, 2 * 18, 2), ==, 0);
+  g_assert_cmpuint (td_grid_gathered (11, 2 * 20, 2), ==, 10);
 }
 
 int
