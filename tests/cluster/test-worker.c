@@ -290,6 +290,7 @@ work_assert_done (const Work *work)
              failed ? td_json_string (failed, "text") : "no reason");
   g_assert_nonnull (done);
   g_assert_cmpstr (td_json_string (done, "output"), ==, work->output);
+  g_assert_cmpfloat (td_json_number (done, "peak_bytes"), >, 1000); /* rows and slices at least */
   g_autofree char *part = g_path_get_basename (work->folder);
   g_autofree char *left = g_strconcat (work->output, ".", part, ".part", NULL);
   g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
