@@ -533,9 +533,7 @@ scan_view_fill_facts (TdScan *scan, View *view, GError **error)
   g_free (facts->angles_rad);
   facts->angles_rad = g_new (double, facts->n_views);
   for (guint i = 0; facts->flat_positions && i < facts->n_flats; i++)
-    facts->flat_positions[i]
-        = CLAMP (facts->flat_positions[i] - frame->crop_view, 0, frame->crop_views)
-          / frame->bin_views;
+    facts->flat_positions[i] = (facts->flat_positions[i] - frame->crop_view) / frame->bin_views;
   see_absent (view, facts);
   see_monitor (view, facts);
   g_free (facts->bad_pixels);

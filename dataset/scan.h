@@ -69,8 +69,9 @@ typedef struct {
   guint n_flats, n_darks;   /* 0: none */
   TdSampleType sample_type; /* as stored */
   double *angles_rad;       /* n_views; never NULL */
-  double *flat_positions;   /* n_flats: the view index each was taken before (0 = before the first
-                               view, n_views = after the last); NULL: unknown, all as one group */
+  double *flat_positions;   /* n_flats: the view index each was taken before; 0 = before the first
+                               view, n_views = after the last. Of some of a scan's views also below
+                               0 and above n_views. NULL: unknown, all as one group */
   double *monitor; /* n_views, then n_flats: what a monitor counted of the beam for each frame, all
                       above 0; NULL: there was none */
   guint8 *bad_pixels; /* [n_rows][n_columns]: not 0 where a detector pixel is useless; NULL: no
