@@ -19,6 +19,7 @@ import filecmp
 import hashlib
 import itertools
 import json
+import math
 import os
 import pickle
 import queue
@@ -334,13 +335,13 @@ class Lines:
         print(f"{name}: {seconds:.1f} s, {self.all[name]} lines", flush=True)
 
     def tests_of(self, mutant, seconds):
-        """Those that run its line: the ones that run little else first. And one of its file, to build at least."""
+        """Those that run its line: those first that run little else, and are short. And one of its file, to build."""
         for prefix, tests in KERNELS:
             if mutant.path.startswith(prefix) and not mutant.path.endswith(".c"):
                 return tests, tests
         file, line = mutant.path, mutant.line + 1
         tests = [name for name in self.ran if self.ran[name].get(file)]
-        tests.sort(key=lambda name: -len(self.ran[name][file]) / self.all[name])
+        tests.sort(key=lambda name: -len(self.ran[name][file]) / self.all[name] / math.sqrt(self.seconds[name]))
         of_file = tests[:1] or ["cli-phantom"]
         # Tables and the further lines of a statement are no lines to gcov.
         if line in self.known[file]:
