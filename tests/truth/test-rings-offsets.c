@@ -344,6 +344,48 @@ test_columns (void)
   }
 }
 
+/* Rows of stripes and noise of any size, few columns or most: what is made of them, in figures. */
+static void
+test_random_rows (void)
+{
+  g_autoptr (GRand) random = g_rand_new_with_seed (7);
+
+  for (guint i = 0; i < 40; i++) {
+    const double disc = g_rand_double_range (random, 0, 0.02);
+    const double size = pow (10, g_rand_double_range (random, -3.5, -1));
+    const double noise = pow (10, g_rand_double_range (random, -4.5, -2));
+    const double share = i % 2 ? 1 : g_rand_double_range (random, 0.02, 0.3);
+    const TdRingsLimits limits = { g_rand_double_range (random, 2, 12),
+                                   i % 4 == 1 ? 0 : g_rand_double_range (random, 3, 6), 3 };
+    double p[N];
+    Row row;
+
+    for (gint c = 0; c < N; c++) {
+      const double x = c - 99.4, stripe = g_rand_double_range (random, -size, size);
+      p[c] = disc * sqrt (MAX (0, 70.3 * 70.3 - x * x))
+             + (g_rand_double (random) < share ? stripe : 0);
+    }
+    for (gint c = 0; c < N; c++) {
+      row.medians[c] = (float) (2 * p[c] - p[MAX (c - 1, 0)] - p[MIN (c + 1, N - 1)]
+                                + g_rand_double_range (random, -noise, noise));
+      row.spreads[c] = (float) (noise * g_rand_double_range (random, 0.5, 1.5));
+      row.widths[c] = (float) (10 * noise * g_rand_double_range (random, 0.8, 1.2));
+      row.skews[c] = (float) (noise * g_rand_double_range (random, -1, 1));
+      row.roughness[c]
+          = (float) (g_rand_double (random) < 0.01 ? g_rand_double_range (random, 0, 9) : 1);
+    }
+    const TdRingsColumns columns = { N,           200,        { 99.4, 0.02 }, row.medians,
+                                     row.spreads, row.widths, row.skews,      row.roughness };
+    const TdRingsAxis axis = td_rings_offsets (&columns, &limits, row.offsets, row.dead);
+    td_test_pin ("size %.4g, axis %.3f +- %.3f", td_rings_size (row.medians, N), axis.axis,
+                 axis.error);
+    td_test_pin_values ("offsets", row.offsets, N);
+    td_test_pin_values ("dead", row.dead, N);
+    td_test_pin_values ("left", row.offsets, 9); /* at either end */
+    td_test_pin_values ("right", row.offsets + N - 9, 9);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -356,5 +398,6 @@ main (int argc, char **argv)
   g_test_add_func ("/rings-offsets/gaps", test_gaps);
   g_test_add_func ("/rings-offsets/small-discs", test_small_discs);
   g_test_add_func ("/rings-offsets/columns", test_columns);
+  g_test_add_func ("/rings-offsets/random-rows", test_random_rows);
   return g_test_run ();
 }
