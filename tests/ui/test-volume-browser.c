@@ -3,6 +3,7 @@
    levels. Files of several data sets and headerless ones are asked about. The tests run in order.
  */
 #include <math.h>
+#include <string.h>
 
 #include "dataset/scan.h"
 #include "dataset/volume-cut.h"
@@ -377,6 +378,38 @@ test_another (void)
   }
 }
 
+static void
+on_failed (TdVolumeBrowser *self, const GError *error, char **why)
+{
+  g_assert_null (*why);
+  *why = g_strdup (error->message);
+}
+
+static gboolean
+is_said (gpointer why)
+{
+  return *(char **) why != NULL;
+}
+
+/* What does not open says why, in place of what was shown. */
+static void
+test_failed (void)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "a & b.tif", NULL);
+  g_autofree char *why = NULL;
+  gulong handler = g_signal_connect (browser, "failed", G_CALLBACK (on_failed), &why);
+
+  td_volume_browser_open (browser, path, NULL);
+  g_assert_cmpstr (gtk_stack_get_visible_child_name (td_test_part (browser, "stack")), ==,
+                   "opening");
+  td_test_wait (is_said, &why, "the volume to fail");
+  g_assert_cmpstr (gtk_stack_get_visible_child_name (td_test_part (browser, "stack")), ==,
+                   "failed");
+  const char *words = adw_status_page_get_description (td_test_part (browser, "failed_page"));
+  g_assert_nonnull (strstr (words, "a &amp; b.tif"));
+  g_signal_handler_disconnect (browser, handler);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -392,6 +425,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/play", test_play);
   g_test_add_func ("/volume-browser/raw", test_raw);
   g_test_add_func ("/volume-browser/another", test_another);
+  g_test_add_func ("/volume-browser/failed", test_failed);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (window));
   gtk_window_close (GTK_WINDOW (td_test_window));

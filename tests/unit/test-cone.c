@@ -400,7 +400,7 @@ test_roll_limit (void)
 /* On a rolled detector weights depend on the row. The kernel's weights are those of the host,
    whichever side is the longer one and whatever the arc. */
 static void
-check_weights_by_row (const char *id, double offset_u, double range_deg)
+check_weights_by_row (const char *id, double offset_u, double range_deg, double swing_rad)
 {
   const guint n_views = 20, n_columns = 48, n_rows = 30;
   const TdFilter none = { .kind = TD_FILTER_NONE, .cutoff = 1 };
@@ -413,6 +413,8 @@ check_weights_by_row (const char *id, double offset_u, double range_deg)
 
   geometry.pixel_width_mm = geometry.pixel_height_mm = 2;
   geometry.detector_offset_u_px = offset_u;
+  geometry.detector_tilt_rad[0] = swing_rad;
+  geometry.detector_tilt_rad[1] = -swing_rad / 2;
   geometry.detector_tilt_rad[2] = 0.3;
   g_assert_true (td_cone_task_init (&task, &geometry, angle, n_views, n_columns, n_rows, &error));
   g_assert_true (task.redundancy.by_row);
@@ -457,10 +459,12 @@ test_weights_by_row (void)
     const TdDeviceEntry *entry = list->pdata[d];
     if (!entry->available)
       continue;
-    check_weights_by_row (entry->id, 8, 360);
-    check_weights_by_row (entry->id, -8, 360);
-    check_weights_by_row (entry->id, 0, 230);
-    check_weights_by_row (entry->id, 3, 250);
+    check_weights_by_row (entry->id, 8, 360, 0);
+    check_weights_by_row (entry->id, -8, 360, 0);
+    check_weights_by_row (entry->id, 0, 230, 0);
+    check_weights_by_row (entry->id, 3, 250, 0);
+    check_weights_by_row (entry->id, 5, 360, 0.2);
+    check_weights_by_row (entry->id, 0, 240, -0.2);
   }
 }
 

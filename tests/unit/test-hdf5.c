@@ -831,6 +831,30 @@ test_virtual (void)
   test_assert_sentence (error, "frames.h5");
 }
 
+/* A group may give its names in the order in which it was filled. Here they are sorted, so that the
+   same data set is taken of every file. */
+static void
+test_names (void)
+{
+  static const char *const made[] = { "third", "first", "second", "zero" };
+  static const char *const sorted[] = { "first", "second", "third", "zero", NULL };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "names.h5");
+  TD_H5_GUARD;
+  g_auto (TdH5Id) access = H5Pcreate (H5P_FILE_ACCESS), creation = H5Pcreate (H5P_GROUP_CREATE);
+
+  H5Pset_libver_bounds (access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
+  H5Pset_link_creation_order (creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  g_auto (TdH5Id) file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  g_auto (TdH5Id) group = H5Gcreate2 (file, "group", H5P_DEFAULT, creation, H5P_DEFAULT);
+  for (guint i = 0; i < G_N_ELEMENTS (made); i++) {
+    g_auto (TdH5Id) one = H5Gcreate2 (group, made[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    g_assert_true (one >= 0);
+  }
+  g_auto (GStrv) names = td_h5_names (group);
+  g_assert_true (g_strv_equal ((const char *const *) names, sorted));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -838,6 +862,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/nxtomo/degrees", "degree", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/radians", "rad", test_nxtomo);
   g_test_add_data_func ("/hdf5/nxtomo/no-unit", NULL, test_nxtomo);
+  g_test_add_func ("/hdf5/names", test_names);
   g_test_add_func ("/hdf5/nxtomo/few-reads", test_few_reads);
   g_test_add_func ("/hdf5/nxtomo/esrf", test_esrf);
   for (guint i = 0; i < 4 * FLIPS_FORMS; i++) {
