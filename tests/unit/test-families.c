@@ -218,34 +218,48 @@ test_family (gconstpointer data)
 
 /* A projector follows a new centre and new angles without being built again. */
 static void
-test_update (gconstpointer data)
+check_update (TdDevice *device, const TdBackprojectFamily *family,
+              const TdBackprojectVariant *variant)
 {
-  const Subject *subject = data;
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdDevice) device = td_device_open (subject->device, &error);
   Problem *p = problem_new (&cases[0], TD_INTERPOLATION_LINEAR, TD_PRECISION_SINGLE);
   gsize n = (gsize) cases[0].nx * cases[0].ny;
   g_autofree float *out = g_new (float, n);
-
-  g_assert_no_error (error);
   TdBackprojectTask before = p->task;
   g_autofree double *angles = g_new (double, before.n_views);
+
   for (guint v = 0; v < before.n_views; v++)
     angles[v] = 0.3 * v;
   before.centre_px += 3.3;
   before.angles_rad = angles;
-  if (!subject->family->unsupported (&before, td_device_info (device))) {
+  if (!family->unsupported (&before, td_device_info (device))) {
     g_autoptr (TdBackprojector) projector
-        = td_backprojector_new (subject->family, device, &before, NULL, 1, &error);
+        = td_backprojector_new (family, device, &before, variant, 1, &error);
     g_assert_no_error (error);
     if (td_backprojector_update (projector, &p->task, &error)) {
       run (device, projector, p, 1, out);
       g_assert_cmpfloat (relative_error (out, p->truth, n), <=,
-                         subject->family->error_bound (&p->task, td_device_info (device)));
+                         family->error_bound (&p->task, td_device_info (device)));
     }
     g_assert_no_error (error);
   }
   problem_free (p);
+}
+
+/* The views' constants come through local memory, and once as they are in the device's. */
+static void
+test_update (gconstpointer data)
+{
+  const Subject *subject = data;
+  char *defines[] = { (char *) "TD_LOCAL_VIEWS=0", NULL };
+  const TdBackprojectVariant constant = { .family = "texture", .slices = 1, .defines = defines };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (subject->device, &error);
+
+  g_assert_no_error (error);
+  check_update (device, subject->family, NULL);
+  if (g_str_equal (subject->family->name, "texture"))
+    check_update (device, subject->family, &constant);
 }
 
 static void
