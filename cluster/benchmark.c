@@ -379,13 +379,17 @@ benchmark_fit_start (Benchmark *benchmark)
 }
 
 /* Fits the part of the shorter stages that the longest one does not hide: the predicted times of
-   whole jobs are least wrong with it. */
+   whole jobs are least wrong with it. Beside cards all is hidden but what fills the pipeline, which
+   the model counts. Jobs as small as these hardly tell the one from the other there. */
 static void
 benchmark_fit_overlap (Benchmark *benchmark)
 {
   TdModelMachine *machine = &benchmark->machine;
   double best = INFINITY, best_overlap = 0;
 
+  machine->overlap = 0;
+  if (machine->shared <= 0)
+    return;
   for (double overlap = 0; overlap <= 1.001; overlap += 0.05) {
     double wrong = 0;
     machine->overlap = overlap;
