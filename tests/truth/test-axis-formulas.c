@@ -456,9 +456,10 @@ static void
 test_rows (void)
 {
   enum { VIEWS = 40, COLUMNS = 33 };
-  g_autofree float *noise = random_rows (VIEWS, COLUMNS, 21);
+  g_autofree float *noise = random_rows (VIEWS + 1, COLUMNS, 21);
   g_autofree float *object = g_new (float, VIEWS *COLUMNS);
 
+  noise[VIEWS * COLUMNS] = 1e6f; /* of another row */
   g_assert_true (td_axis_blank (noise, VIEWS, COLUMNS));
   for (guint v = 0; v < VIEWS; v++)
     for (guint u = 0; u < COLUMNS; u++) {

@@ -299,6 +299,43 @@ test_edit_ends_before (void)
   td_test_wait (td_test_scan_view_is_settled, NULL, "the slice with the logarithm");
 }
 
+static char *aimed; /* what is left out, as the group told last; NULL: nothing */
+
+static void
+on_before (TdStepsGroup *group, const char *target)
+{
+  g_free (aimed);
+  aimed = g_strdup (target);
+}
+
+/* The buttons say from which step on the picture is without: one at a time, or all. */
+static void
+test_before_by_hand (void)
+{
+  TdStepsGroup *group = steps_group ();
+  GtkToggleButton *all = GTK_TOGGLE_BUTTON (td_test_button (group, "Before"));
+  const gulong handler = g_signal_connect (group, "before", G_CALLBACK (on_before), NULL);
+
+  g_signal_emit_by_name (step_row ("flat-field"), "before-toggled", TRUE);
+  g_assert_cmpstr (aimed, ==, "flat-field");
+  g_signal_emit_by_name (step_row ("minus-log"), "before-toggled", TRUE);
+  g_assert_cmpstr (aimed, ==, "minus-log");
+  assert_before_all (FALSE);
+  gtk_toggle_button_set_active (all, TRUE);
+  g_assert_cmpstr (aimed, ==, "");
+  g_signal_emit_by_name (step_row ("minus-log"), "before-toggled", TRUE);
+  g_assert_cmpstr (aimed, ==, "minus-log");
+  assert_before_all (FALSE);
+  g_signal_emit_by_name (step_row ("minus-log"), "before-toggled", FALSE);
+  g_assert_null (aimed);
+  gtk_toggle_button_set_active (all, TRUE);
+  gtk_toggle_button_set_active (all, FALSE);
+  g_assert_null (aimed);
+  g_signal_handler_disconnect (group, handler);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
+  td_test_assert_shown_slice ();
+}
+
 static void
 wait_for_recipe (void)
 {
@@ -374,6 +411,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-steps/mask", test_mask);
   g_test_add_func ("/window-steps/decimals", test_decimals);
   g_test_add_func ("/window-steps/edit-ends-before", test_edit_ends_before);
+  g_test_add_func ("/window-steps/before-by-hand", test_before_by_hand);
   g_test_add_func ("/window-steps/crop", test_crop);
   g_test_add_func ("/window-steps/bin", test_bin);
   g_test_add_func ("/window-steps/left-out", test_left_out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scans that are written open again with the same values: TIFF, NXtomo, raw files, sinograms, and
    scans in memory. */
+#include <glib/gstdio.h>
+#include <string.h>
 #include <math.h>
 
 #include "dataset/angles.h"
@@ -181,6 +183,45 @@ test_written_cone (gconstpointer data)
   g_assert_cmpfloat (read->detector_tilt_rad[2], ==, 0.01);
 }
 
+/* A folder that holds one file of a scan, or whose folder "projections" does, is that scan. Of
+   several one has to be named. */
+static void
+test_folder_of_files (void)
+{
+  static const char *const lists[] = { NULL,
+                                       "holds 2 scans (a.nxs, b.nxs)",
+                                       NULL,
+                                       NULL,
+                                       "holds 5 scans (a.nxs, b.nxs, c.nxs, d.nxs, e.nxs)",
+                                       "holds 6 scans (a.nxs, b.nxs, c.nxs, d.nxs, e.nxs, …)" };
+  g_auto (Made) made = { 0 };
+
+  make (&made, TD_SAMPLE_UINT16);
+  for (guint below = 0; below < 2; below++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *projections = test_folder_file (folder, "projections");
+    g_autofree char *text = test_folder_file (folder, "notes.txt");
+    g_assert_true (g_file_set_contents (text, "none", -1, NULL));
+    if (below)
+      g_assert_cmpint (g_mkdir (projections, 0700), ==, 0);
+    for (guint i = 0; i < G_N_ELEMENTS (lists); i++) {
+      const char name[] = { (char) ('a' + i), '.', 'n', 'x', 's', 0 };
+      g_autofree char *path = g_build_filename (below ? projections : folder->path, name, NULL);
+      g_autoptr (GError) error = NULL;
+      write_made (&made, path, TD_SCAN_NXTOMO);
+      g_autoptr (TdScan) scan = td_scan_open (folder->path, NULL, NULL, &error);
+      if (i == 0) {
+        g_assert_no_error (error);
+        check_scan (scan, &made);
+        continue;
+      }
+      g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+      g_test_message ("%s", error->message);
+      g_assert_nonnull (strstr (error->message, lists[i] ? lists[i] : "open one of the files"));
+    }
+  }
+}
+
 static void
 test_writer_gaps (void)
 {
@@ -323,6 +364,7 @@ main (int argc, char **argv)
                         test_written_cone);
   g_test_add_data_func ("/scan/written-cone/nxtomo", GUINT_TO_POINTER (TD_SCAN_NXTOMO),
                         test_written_cone);
+  g_test_add_func ("/scan/folder-of-files", test_folder_of_files);
   g_test_add_func ("/scan/writer-gaps", test_writer_gaps);
   g_test_add_func ("/scan/sinograms", test_sinograms);
   g_test_add_func ("/scan/raw", test_raw);
