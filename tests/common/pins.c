@@ -11,6 +11,14 @@
    not read yet. */
 static GHashTable *pins;
 
+/* With a graphics card "auto" means another device, and other figures. */
+static gboolean
+pins_of_another_computer (void)
+{
+  return g_file_test ("/dev/nvidiactl", G_FILE_TEST_EXISTS)
+         || g_file_test ("/dev/kfd", G_FILE_TEST_EXISTS);
+}
+
 static void
 pins_read (void)
 {
@@ -19,7 +27,7 @@ pins_read (void)
   g_autofree char *text = NULL;
 
   pins = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  if (!g_file_get_contents (path, &text, NULL, NULL))
+  if (pins_of_another_computer () || !g_file_get_contents (path, &text, NULL, NULL))
     return;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   const char *head = "";
