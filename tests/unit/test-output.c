@@ -101,6 +101,13 @@ test_foreign_file (void)
     }
     g_assert_false (write_volume (path, formats[i], FALSE, NULL));
     g_remove (path);
+    /* A solver's momentum is this program's; another file that begins nearly so is not. */
+    g_assert_true (g_file_set_contents (path, "TDMOMENTx", -1, NULL));
+    write_volume (path, formats[i], TRUE, &error);
+    g_assert_no_error (error);
+    g_assert_true (g_file_set_contents (path, "TDMOMEN.x", -1, NULL));
+    g_assert_false (write_volume (path, formats[i], TRUE, NULL));
+    g_remove (path);
   }
 }
 

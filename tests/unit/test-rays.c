@@ -463,7 +463,10 @@ test_refused (void)
   g_assert_false (td_rays_check (&task, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
   g_clear_error (&error);
-  td_cone_task_set_volume (&task, 1300, 1300, 1300, task.voxel_mm / 1000);
+  td_cone_task_set_volume (&task, 1280, 1280, 1280, task.voxel_mm / 1000);
+  g_assert_true (td_rays_check (&task, &error)); /* 2.11 of the 2.15 thousand million that fit */
+  g_assert_no_error (error);
+  td_cone_task_set_volume (&task, 1300, 1300, 1300, task.voxel_mm);
   g_assert_false (td_rays_check (&task, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
   td_cone_task_clear (&task);

@@ -612,10 +612,40 @@ test_impossible (void)
   }
 }
 
+/* Angles that no scan has are refused by their view and in degrees. */
+static void
+test_absurd_angles (void)
+{
+  static const struct {
+    double angle_rad;
+    const char *says; /* NULL: it is taken */
+  } cases[] = { { 1, NULL },
+                { -300, NULL },
+                { 2e6, "View 1 at 1.14592e+08 degrees cannot be" },
+                { -2e6, "View 1 at -1.14592e+08 degrees cannot be" },
+                { NAN, "View 1 at " },
+                { INFINITY, "View 1 at inf degrees" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    double angles[] = { 0, cases[i].angle_rad, 2 };
+    TdScanFacts facts
+        = { .n_columns = 20, .n_rows = 3, .n_views = 3, .angles_rad = angles, .centre_px = NAN };
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_geometry_init_parallel (&facts.geometry);
+    td_recipe_init (&recipe);
+    g_assert_true (td_recipe_check (&recipe, &facts, &error) == !cases[i].says);
+    if (cases[i].says)
+      g_assert_true (g_str_has_prefix (error->message, cases[i].says));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/recipe/absurd-angles", test_absurd_angles);
   g_test_add_func ("/recipe/presets", test_presets);
   g_test_add_func ("/recipe/expects", test_expects);
   g_test_add_func ("/recipe/equal-fields", test_equal_fields);
