@@ -8,8 +8,8 @@
  * nothing while it waits for the first rows and while its last slices are downloaded. So its
  * first slabs are small and see few rows. Each slab is twice as large as the one before, and the
  * last slabs are small again. Slices far from the mid-plane see many rows: a device that owns
- * only such slices still begins with a few near the mid-plane. No slab has fewer slices than the
- * kernel works on at once (fit.least_slab): its time would be a whole one's.
+ * only such slices still begins with a few near the mid-plane. Small slabs have as many slices as
+ * the kernel works on at once (fit.least_slab), but for a remainder: fewer take as long.
  */
 #define FIRST_PART 12 /* of a whole slab */
 
