@@ -462,6 +462,16 @@ segment_look (TdReduce *reduce, Segment *segment, int at, GError **error)
                        error);
 }
 
+/* Whose part comes next. */
+static int
+segment_child (const TdReduce *reduce, const Segment *segment)
+{
+  g_autofree int *children = g_new (int, reduce->size);
+
+  reduce_children (reduce, (guint) (segment - reduce->segments), children);
+  return children[segment->added];
+}
+
 /* Adds the next child's part, and gives back its memory. */
 static gboolean
 segment_add (TdReduce *reduce, Segment *segment, GError **error)
@@ -471,10 +481,8 @@ segment_add (TdReduce *reduce, Segment *segment, GError **error)
   td_host_add (segment->mine, part, (gsize) segment_floats (reduce, segment));
   if (!segment->shown)
     return TRUE;
-  g_autofree int *children = g_new (int, reduce->size);
-  reduce_children (reduce, (guint) (segment - reduce->segments), children);
   /* The child waits for it already, so that this does not. */
-  return td_mpi_check (MPI_Send (NULL, 0, MPI_INT, children[segment->added],
+  return td_mpi_check (MPI_Send (NULL, 0, MPI_INT, segment_child (reduce, segment),
                                  segment_tag (reduce, segment), reduce->spec.row),
                        error);
 }
@@ -531,10 +539,8 @@ segment_came (TdReduce *reduce, Segment *segment)
 {
   g_mutex_lock (&reduce->lock);
   if (segment->receiving && !segment->other) { /* tree, of this node */
-    g_autofree int *children = g_new (int, reduce->size);
-    reduce_children (reduce, (guint) (segment - reduce->segments), children);
     MPI_Win_sync (reduce->shared.window);
-    segment->shown = reduce->shared.bases[children[segment->added]]
+    segment->shown = reduce->shared.bases[segment_child (reduce, segment)]
                      + (gsize) segment->place * reduce_buffer_floats (reduce);
   }
   segment->receiving = FALSE;
