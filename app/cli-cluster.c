@@ -573,19 +573,19 @@ cli_cluster_print_devices (JsonNode *probe)
   JsonNode *node = td_json_at (probe, "devices");
   JsonArray *devices = node && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
   const guint n = devices ? json_array_get_length (devices) : 0;
-  guint sound = 0;
+  guint bad = 0;
 
   for (guint i = 0; i < n; i++) {
     JsonNode *device = json_array_get_element (devices, i);
     const char *id = td_json_string (device, "id"), *name = td_json_string (device, "name");
     const char *test = td_json_string (device, "self_test");
-    td_cli_print ("    device %s: %s%s%s\n", id ? id : "?", name ? name : "?",
-                  test ? ", NOT SOUND: " : "", test ? test : "");
-    sound += !test;
+    td_cli_print ("    device %s: %s%s%s\n", id ? id : "?", name ? name : "",
+                  test ? " NOT SOUND: " : "", test ? test : "");
+    bad += test != NULL;
   }
-  if (sound == 0)
+  if (n == 0)
     td_cli_print ("    no device that can compute: see \"tomodesk-cli devices\" there\n");
-  return sound == 0;
+  return bad + (n == 0);
 }
 
 /* A node's answer; returns how many things must be changed. */

@@ -480,11 +480,12 @@ benchmark_open (Benchmark *benchmark, GError **error)
   benchmark->n_nodes = firsts;
   td_worker_share_node ((guint) benchmark->node_ranks);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
-  g_autoptr (GPtrArray) devices = td_engine_devices (engine, benchmark->device, error);
+  g_auto (GStrv) names = td_device_names (benchmark->device);
+  const char *own = names[(guint) benchmark->local_rank % g_strv_length (names)];
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, own, error);
   if (!benchmark_agree (devices != NULL, error))
     return FALSE;
-  const TdDeviceInfo *info
-      = td_device_info (devices->pdata[(guint) benchmark->local_rank % devices->len]);
+  const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
   if (!td_model_machine_parse (&benchmark->machine, "", error))
     return FALSE;
   benchmark->machine.shared = benchmark_slowest (info->kind == TD_DEVICE_CPU ? 1 : 0);

@@ -8,24 +8,24 @@
 #include <unistd.h>
 
 #include "compute/device/device-check.h"
-#include "compute/engine/engine.h"
-#include "compute/methods/methods.h"
 #include "compute/recipe/json.h"
 #include "config.h"
 #include "dataset/error.h"
 #include "dataset/json-text.h"
 
 static void
-node_probe_add_device (JsonBuilder *builder, TdDevice *device)
+node_probe_add_device (JsonBuilder *builder, const char *id)
 {
-  const TdDeviceInfo *info = td_device_info (device);
   g_autoptr (GError) error = NULL;
+  g_autoptr (TdDevice) device = td_device_open (id, &error);
 
   json_builder_begin_object (builder);
-  td_json_add_string (builder, "id", info->id);
-  td_json_add_string (builder, "name", info->name);
-  td_json_add_integer (builder, "memory_bytes", info->memory_bytes);
-  if (td_device_check (device, &error)) {
+  td_json_add_string (builder, "id", id);
+  if (device) {
+    td_json_add_string (builder, "name", td_device_info (device)->name);
+    td_json_add_integer (builder, "memory_bytes", td_device_info (device)->memory_bytes);
+  }
+  if (device && td_device_check (device, &error)) {
     td_json_add_boolean (builder, "self_test", TRUE);
   } else {
     g_autofree char *reason = td_error_text (error, NULL);
@@ -55,7 +55,6 @@ void
 td_node_probe (char *const *reads, char *const *writes)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
-  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
 
@@ -64,9 +63,9 @@ td_node_probe (char *const *reads, char *const *writes)
   td_json_add_string (builder, "version", TD_VERSION);
   td_json_add_number (builder, "time", g_get_real_time () * 1e-6);
   td_json_begin_list (builder, "devices");
-  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "auto", NULL);
-  for (guint i = 0; devices && i < devices->len; i++)
-    node_probe_add_device (builder, devices->pdata[i]);
+  g_auto (GStrv) names = td_device_names ("auto");
+  for (guint i = 0; names[i]; i++)
+    node_probe_add_device (builder, names[i]);
   json_builder_end_array (builder);
   node_probe_add_paths (builder, "read", reads, R_OK);
   node_probe_add_paths (builder, "write", writes, W_OK);

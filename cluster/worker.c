@@ -45,6 +45,11 @@ typedef struct {
   guint nx, ny, n_slices, symmetric_views;
 } RankFacts;
 
+/* What ranks of a node tell each other of their devices. */
+typedef struct {
+  char id[64];
+} RankDevice;
+
 /* What rank 0 has decided. */
 typedef struct {
   double low, high; /* of integer output */
@@ -75,6 +80,7 @@ typedef struct {
   TdEvents *events;
   TdWatch *watch;
   GCancellable *cancellable;
+  MPI_Comm local;                                   /* the node's ranks */
   MPI_Comm row, column;                             /* of the grid; column: with the mode ifdk */
   char device[sizeof ((TdRecipe *) NULL)->devices]; /* this rank's */
   guint64 device_memory;                            /* that it may take of it */
@@ -149,14 +155,13 @@ td_worker_share_node (guint node_ranks)
 static void
 worker_find_node (Worker *worker)
 {
-  MPI_Comm node;
-
-  MPI_Comm_split_type (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, worker->rank, MPI_INFO_NULL, &node);
-  MPI_Comm_rank (node, &worker->local_rank);
-  MPI_Comm_size (node, &worker->node_ranks);
+  MPI_Comm_split_type (MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, worker->rank, MPI_INFO_NULL,
+                       &worker->local);
+  MPI_Comm_set_errhandler (worker->local, MPI_ERRORS_RETURN);
+  MPI_Comm_rank (worker->local, &worker->local_rank);
+  MPI_Comm_size (worker->local, &worker->node_ranks);
   worker->node = worker->rank;
-  MPI_Bcast (&worker->node, 1, MPI_INT, 0, node);
-  MPI_Comm_free (&node);
+  MPI_Bcast (&worker->node, 1, MPI_INT, 0, worker->local);
   td_worker_share_node ((guint) worker->node_ranks);
 }
 
@@ -184,24 +189,59 @@ worker_set_own (Worker *worker, TdRecipe *recipe)
   recipe->device_memory_limit_bytes = worker->device_memory;
 }
 
-/* Ranks of a node take its devices in turns. */
+/* Ranks of the node that have this rank's device. Its number differs where each rank sees other
+   cards. */
+static guint
+worker_sharers (const Worker *worker, const TdDeviceInfo *info)
+{
+  RankDevice own = { 0 };
+  g_autofree RankDevice *all = g_new0 (RankDevice, worker->node_ranks);
+  MPI_Request request;
+  guint sharers = 0;
+
+  g_strlcpy (own.id, info->hardware_id && *info->hardware_id ? info->hardware_id : info->id,
+             sizeof own.id);
+  MPI_Iallgather (&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, worker->local, &request);
+  worker_await (worker, &request);
+  for (int i = 0; i < worker->node_ranks; i++)
+    sharers += strcmp (all[i].id, own.id) == 0;
+  return sharers;
+}
+
+/* @names of them were asked for. */
+static void
+worker_note_spare_devices (const Worker *worker, char *const *names)
+{
+  const guint n = g_strv_length ((char **) names), used = (guint) worker->node_ranks;
+
+  if (worker->local_rank != 0 || n <= used)
+    return;
+  g_autofree char *spare = g_strjoinv (", ", (char **) names + used);
+  g_autoptr (TdMessage) note
+      = td_message_new ("No rank uses %s of %s, which has %u ranks for %u devices.", spare,
+                        g_get_host_name (), used, n);
+  td_watch_note (worker->watch, note);
+}
+
+/* Ranks of a node take its devices in turns. Each opens its own only: drivers take long to open a
+   card, and open one after the other. */
 static gboolean
 worker_choose_device (Worker *worker, GError **error)
 {
-  const char *wish = worker->job.cluster.device ? worker->job.cluster.device : "auto";
-  g_autoptr (GPtrArray) devices = td_engine_devices (worker->engine, wish, error);
+  g_auto (GStrv) names = td_device_names (worker->job.cluster.device);
+  const char *name = names[(guint) worker->local_rank % g_strv_length (names)];
+  g_autoptr (GPtrArray) devices = td_engine_devices (worker->engine, name, error);
 
   if (!devices)
     return FALSE;
-  const guint index = (guint) worker->local_rank % devices->len;
-  const TdDeviceInfo *info = td_device_info (devices->pdata[index]);
-  const guint sharers = ((guint) worker->node_ranks - 1 - index) / devices->len + 1;
+  const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
   const guint64 memory = worker->job.cluster.memory_bytes;
   g_strlcpy (worker->device, info->id, sizeof worker->device);
-  worker->device_memory = info->memory_bytes / sharers;
+  worker->device_memory = info->memory_bytes / worker_sharers (worker, info);
   if (memory)
     worker->device_memory = MIN (worker->device_memory, memory - worker_exchange_bytes (worker));
   worker_set_own (worker, &worker->recipe);
+  worker_note_spare_devices (worker, names);
   return TRUE;
 }
 
@@ -1122,6 +1162,7 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *prob
   td_mpi_limit_begin (slowest ? TD_MPI_LIMIT_MEASURE : TD_MPI_LIMIT_END, NULL);
   td_watch_free (worker.watch);
   worker_clear (&worker);
+  MPI_Comm_free (&worker.local);
   if (worker.row != MPI_COMM_NULL)
     MPI_Comm_free (&worker.row);
   if (worker.column != MPI_COMM_NULL)

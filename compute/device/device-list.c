@@ -87,17 +87,23 @@ td_device_list (void)
   return entries;
 }
 
-static char *
-device_list_choose (void)
+/* Cards of the first API that has any. (transfer full) */
+static GPtrArray *
+device_list_cards (void)
 {
-  g_autoptr (GPtrArray) entries = td_device_list ();
+  GPtrArray *ids = g_ptr_array_new_with_free_func (g_free);
 
-  for (guint i = 0; i < entries->len; i++) {
-    const TdDeviceEntry *entry = g_ptr_array_index (entries, i);
-    if (entry->available && entry->kind == TD_DEVICE_GPU)
-      return g_strdup (entry->id);
+  for (guint i = 0; i < G_N_ELEMENTS (apis) && ids->len == 0; i++) {
+    g_autoptr (GPtrArray) entries = g_ptr_array_new_with_free_func (entry_free);
+    if (!device_list_unsound (&apis[i]))
+      apis[i].list (entries);
+    for (guint j = 0; j < entries->len; j++) {
+      const TdDeviceEntry *entry = g_ptr_array_index (entries, j);
+      if (entry->available && entry->kind == TD_DEVICE_GPU)
+        g_ptr_array_add (ids, g_strdup (entry->id));
+    }
   }
-  return g_strdup ("host");
+  return ids;
 }
 
 /* "opencl" and "opencl:0" are one device: the parts of @id; NULL: no such API. */
@@ -118,15 +124,53 @@ parse_id (const char *id, guint *index)
   return NULL;
 }
 
+/* @names gets @id, or what "auto" stands for, unless it has that already. */
+static void
+device_list_add (GStrvBuilder *names, GHashTable *known, const char *id)
+{
+  guint index = 0;
+  const TdDeviceApi *api = parse_id (id, &index);
+  char *key = api ? g_strdup_printf ("%s:%u", api->name, index) : g_strdup (id);
+  const char *name = api && api->open == td_host_open ? id : key;
+
+  if (!g_hash_table_contains (known, key))
+    g_strv_builder_add (names, name);
+  g_hash_table_add (known, key);
+}
+
+char **
+td_device_names (const char *list)
+{
+  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
+  g_autoptr (GHashTable) known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_auto (GStrv) ids = g_strsplit (list && *list ? list : "auto", ",", -1);
+
+  for (guint i = 0; ids[i]; i++) {
+    if (!g_str_equal (g_strstrip (ids[i]), "auto")) {
+      device_list_add (names, known, ids[i]);
+      continue;
+    }
+    g_autoptr (GPtrArray) cards = device_list_cards ();
+    for (guint j = 0; j < cards->len; j++)
+      device_list_add (names, known, cards->pdata[j]);
+    if (cards->len == 0)
+      device_list_add (names, known, "host");
+  }
+  return g_strv_builder_end (names);
+}
+
 TdDevice *
 td_device_open (const char *id, GError **error)
 {
-  g_autofree char *chosen = NULL, *key = NULL;
+  g_autoptr (GPtrArray) cards = NULL;
+  g_autofree char *key = NULL;
   TdDevice *device = NULL;
   guint index = 0;
 
-  if (!id || g_str_equal (id, "auto"))
-    id = chosen = device_list_choose ();
+  if (!id || g_str_equal (id, "auto")) {
+    cards = device_list_cards ();
+    id = cards->len > 0 ? cards->pdata[0] : "host";
+  }
   const TdDeviceApi *api = parse_id (id, &index);
   if (!api)
     return td_set_error_null (error, TD_ERROR_NOT_FOUND,

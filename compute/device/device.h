@@ -277,6 +277,10 @@ typedef struct {
 /* Every device of every API; host is always there. May take a second the first time (drivers).
    (transfer full) (element-type TdDeviceEntry). Any thread. */
 GPtrArray *td_device_list (void);
+/* The devices of a list such as "host,cuda:0", each once; "auto" stands for all cards of the first
+   API that has any, else for the host. Only "auto" asks drivers: names need not exist. (transfer
+   full). Any thread; blocks. */
+char **td_device_names (const char *list);
 /* @id: as in the list; "auto" or NULL: the fastest available. A second open of the same id gives
    the same device, referenced. Any thread; blocks. */
 TdDevice *td_device_open (const char *id, GError **error);

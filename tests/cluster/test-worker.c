@@ -669,6 +669,8 @@ test_notes (void)
       { "13 detector pixels have no usable", "0.9 % of the flats' samples are 65535" } },
     { { 2, 0, 0, FALSE, "parallel", "host", "--method sirt --iterations 1" },
       { "Slices 0 to 11, on ", "Slices 12 to 22, on " } },
+    { { 1, 1, 1, FALSE, "poor", "host,host:0,opencl:97,none" },
+      { "No rank uses opencl:97, none of " } },
   };
   const TdClusterWish wish = { .view_slice = -1 };
 

@@ -172,7 +172,11 @@ for form in formats:
                                      for m, p in cells) + f"{done['seconds']:8.2f}")
     for kind, done in jobs.items():
         measured, predicted = done["stages"], done.get("predicted", {})
-        print(f"{kind}:")
+        events = [json.loads(line) for line in open(f"{kind}-{form}/events.jsonl")]
+        opened = next(event["time"] for event in events if event["event"] == "start")
+        opening = opened - (done["time"] - done["seconds"])
+        rest = done["seconds"] - opening - measured["compute"]
+        print(f"{kind}: opening {opening:.2f} s, all {measured['compute']:.2f} s, else {rest:.2f} s")
         if "one" in jobs and kind != "one":
             first = jobs["one"]["stages"]
             for s in ("filter", "back-project"):

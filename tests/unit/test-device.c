@@ -524,6 +524,42 @@ test_reaction (void)
   g_assert_cmpint (td_device_reaction (NULL), ==, TD_REACTION_GIVE_UP);
 }
 
+/* One name a device, however it is written. Cards of one API, or the host, are what "auto" names.
+ */
+static void
+test_names (void)
+{
+  static const struct {
+    const char *list, *names;
+  } cases[] = {
+    { "host", "host" },
+    { " host , cuda:0,cuda", "host cuda:0" },
+    { "opencl,host,opencl:1,opencl:0,host:0", "opencl:0 host opencl:1" },
+    { "cuda:97,nothing,nothing", "cuda:97 nothing" },
+  };
+  g_autoptr (GPtrArray) entries = td_device_list ();
+  g_autoptr (GPtrArray) cards = g_ptr_array_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_auto (GStrv) names = td_device_names (cases[i].list);
+    g_autofree char *text = g_strjoinv (" ", names);
+    g_assert_cmpstr (text, ==, cases[i].names);
+  }
+  for (guint i = 0; i < entries->len; i++) {
+    const TdDeviceEntry *entry = entries->pdata[i], *first = cards->len ? cards->pdata[0] : entry;
+    if (entry->available && entry->kind == TD_DEVICE_GPU && g_str_equal (entry->api, first->api))
+      g_ptr_array_add (cards, (gpointer) entry);
+  }
+  g_auto (GStrv) all = td_device_names (NULL);
+  g_auto (GStrv) again = td_device_names ("auto,auto");
+  g_assert_cmpuint (g_strv_length (all), ==, MAX (1, cards->len));
+  g_assert_true (g_strv_equal ((const char *const *) all, (const char *const *) again));
+  for (guint i = 0; i < cards->len; i++)
+    g_assert_cmpstr (all[i], ==, ((const TdDeviceEntry *) cards->pdata[i])->id);
+  if (cards->len == 0)
+    g_assert_cmpstr (all[0], ==, "host");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -535,6 +571,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/device/list", test_list);
+  g_test_add_func ("/device/names", test_names);
   g_test_add_func ("/device/parallel", test_parallel);
   g_test_add_func ("/device/isa", test_isa);
   g_test_add_func ("/device/scratch", test_scratch);
