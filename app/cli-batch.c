@@ -2,6 +2,7 @@
 /* One recipe for many scans: those that are named, and those that come into a folder. */
 #include <math.h>
 
+#include "cli-batch-plan.h"
 #include "cli-job.h"
 #include "cli-recipe.h"
 #include "cli-table.h"
@@ -20,7 +21,9 @@ static const TdCliHelp batch_help = {
   "by the same recipe, is left as it is: the same command goes on after it was stopped.",
   "  tomodesk-cli batch night/*.nxs --output volumes\n"
   "  By a recipe of the window, with the table as a file:\n"
-  "    tomodesk-cli batch night/*.nxs -o volumes --recipe best.recipe.json --csv > table.csv\n",
+  "    tomodesk-cli batch night/*.nxs -o volumes --recipe best.recipe.json --csv > table.csv\n"
+  "  Will they fit, and how long will they take?\n"
+  "    tomodesk-cli batch night/*.nxs -o volumes --plan\n",
 };
 static const TdCliHelp watch_help = {
   "FOLDER --output FOLDER [OPTION…]",
@@ -34,7 +37,7 @@ static const TdCliHelp watch_help = {
 
 typedef struct {
   char *output;
-  gboolean overwrite, json, csv;
+  gboolean overwrite, json, csv, plan;
   double settle_s, idle_s;
   char **scans; /* batch */
 } Options;
@@ -171,6 +174,20 @@ cli_batch_end (Batch *batch)
 }
 
 static int
+cli_batch_only_plan (TdCliRecipe *recipe, const Options *options, char **outputs)
+{
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  const TdBatchWork work = { .engine = engine,
+                             .options = &recipe->scan,
+                             .recipe = &recipe->recipe,
+                             .overwrite = options->overwrite };
+
+  return td_cli_batch_plan (&work, (const char *const *) options->scans,
+                            (const char *const *) outputs, options->output,
+                            td_cli_table_form (options->json, options->csv));
+}
+
+static int
 cli_batch_run (TdCliRecipe *recipe, const Options *options)
 {
   g_autoptr (GError) error = NULL;
@@ -179,6 +196,8 @@ cli_batch_run (TdCliRecipe *recipe, const Options *options)
   g_auto (GStrv) outputs = td_batch_outputs ((const char *const *) options->scans, options->output,
                                              recipe->recipe.output_format, &error);
 
+  if (outputs && options->plan)
+    return cli_batch_only_plan (recipe, options, outputs);
   if (!outputs || !cli_batch_begin (&batch, &error))
     return td_cli_fail (error);
   for (guint i = 0; i < n && !g_cancellable_is_cancelled (td_cli_cancellable ()); i++)
@@ -269,6 +288,8 @@ td_cli_batch (int argc, char **argv)
       "Reconstruct all, and replace what is there", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &options.json, "Print the table as one JSON object", NULL },
     { "csv", 0, 0, G_OPTION_ARG_NONE, &options.csv, "Print it as comma-separated values", NULL },
+    { "plan", 0, 0, G_OPTION_ARG_NONE, &options.plan,
+      "Only say what each would take, and all: memory, disk, time, what is refused", NULL },
     { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.scans, "", "SCAN…" },
     { NULL },
   };

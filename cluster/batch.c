@@ -381,9 +381,7 @@ td_batch_look (const TdBatchWork *work, TdBatchRow *row, TdBatchNeed *need,
       = td_plan_new (work->engine, scan, &recipe, row->output, cancellable, error);
   if (!plan)
     return FALSE;
-  const TdPlanFacts *facts = td_plan_facts (plan);
-  *need = (TdBatchNeed) { facts->nx,         facts->ny,          facts->n_slices,
-                          facts->host_bytes, facts->write_bytes, facts->estimate_s };
+  td_batch_need_of_plan (plan, row->output, need);
   return TRUE;
 }
 

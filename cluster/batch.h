@@ -3,6 +3,7 @@
 
 #include <json-glib/json-glib.h>
 
+#include "batch-need.h"
 #include "compute/engine/job.h"
 #include "compute/engine/plan.h"
 #include "dataset/volume.h"
@@ -67,13 +68,6 @@ typedef struct {
   gboolean (*run) (TdJob *job, gpointer user, GError **error);
   gpointer user;
 } TdBatchWork;
-
-/* What a scan of a batch takes. */
-typedef struct {
-  guint nx, ny, n_slices;
-  guint64 host_bytes, write_bytes;
-  double estimate_s; /* 0: not known yet on this machine */
-} TdBatchNeed;
 
 /* What td_batch_do() would do, before anything runs: FALSE with @error: it would refuse. The volume
    may be there already, as @row then says; it takes nothing. The axis is not searched, which

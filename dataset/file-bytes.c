@@ -83,6 +83,22 @@ td_file_temporary (const char *what, guint64 bytes, GError **error)
 }
 
 guint64
+td_file_room (const char *path)
+{
+  g_autofree char *place = g_canonicalize_filename (path, NULL);
+  struct statvfs facts;
+
+  while (statvfs (place, &facts) != 0) {
+    if (errno != ENOENT && errno != ENOTDIR)
+      return G_MAXUINT64;
+    char *above = g_path_get_dirname (place);
+    g_free (place);
+    place = above;
+  }
+  return facts.f_blocks ? (guint64) facts.f_bavail * facts.f_frsize : G_MAXUINT64;
+}
+
+guint64
 td_file_temporary_room (void)
 {
   struct statvfs facts;

@@ -18,6 +18,8 @@ int td_file_write (int file, const void *from, gsize bytes, guint64 at);
    @what, in the plural, begins the sentence that says so. Close it. */
 int td_file_temporary (const char *what, guint64 bytes, GError **error);
 
+/* Bytes that are free where @path lies or will lie; G_MAXUINT64: the file system does not tell. */
+guint64 td_file_room (const char *path);
 /* Bytes that are free in the temporary folder. */
 guint64 td_file_temporary_room (void);
 /* The file system that @path (nullable: "/") lies on or will lie on, by its kind and where it is

@@ -8,6 +8,7 @@
 #include "cluster/arrivals.h"
 #include "cluster/batch.h"
 #include "compute/recipe/field.h"
+#include "dataset/file-bytes.h"
 #include "labels.h"
 #include "latest.h"
 #include "number-row.h"
@@ -32,7 +33,7 @@ struct _TdBatchDialog {
   TdEngine *engine;
   TdLatest *looks;
   guint n_looked, n_there, n_refused;
-  TdBatchNeed need; /* of all that were looked at; estimate_s NAN: of one it is not known */
+  TdBatchNeed need; /* of all that were looked at */
   gboolean filling;
 };
 
@@ -187,11 +188,38 @@ batch_dialog_look (gpointer user, TdLatestRun *run, GCancellable *cancellable, G
 static char *
 batch_dialog_need_text (const TdBatchNeed *need)
 {
-  g_autofree char *memory = g_format_size_full (need->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *host = g_format_size_full (need->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *device = g_format_size_full (need->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *memory = need->device_bytes
+                                ? g_strdup_printf (_ ("%s, %s on the device"), host, device)
+                                : g_strdup (host);
   g_autofree char *written = g_format_size (need->write_bytes);
   g_autofree char *time = td_estimate_text (need->estimate_s);
 
   return g_strdup_printf (_ ("Memory: %s. To write: %s. Time: %s"), memory, written, time);
+}
+
+/* Each stage of all scans alone; they overlap. What no job has shown is "not known yet". */
+static char *
+batch_dialog_stages_text (const TdPlanTimes *times)
+{
+  g_autofree char *read = td_estimate_text (times->read);
+  g_autofree char *compute = td_estimate_text (times->compute);
+  g_autofree char *write = td_estimate_text (times->write);
+
+  return g_strdup_printf (_ ("Reading alone: %s. Computing alone: %s. Writing alone: %s"), read,
+                          compute, write);
+}
+
+/* (nullable): the file system does not tell. */
+static char *
+batch_dialog_room_text (TdBatchDialog *self)
+{
+  const char *folder = gtk_editable_get_text (GTK_EDITABLE (self->folder));
+  const guint64 room = *folder ? td_file_room (folder) : G_MAXUINT64;
+  g_autofree char *size = g_format_size (room);
+
+  return room == G_MAXUINT64 ? NULL : g_strdup_printf (_ ("Free in the folder: %s"), size);
 }
 
 static void
@@ -215,7 +243,6 @@ batch_dialog_show_look (TdBatchDialog *self, const Look *look)
     gtk_widget_remove_css_class (GTK_WIDGET (row), "wrong");
 }
 
-/* One scan is computed after the other: memory is that of the largest. */
 static void
 batch_dialog_count (TdBatchDialog *self, const Look *look)
 {
@@ -224,9 +251,7 @@ batch_dialog_count (TdBatchDialog *self, const Look *look)
   self->n_refused += look->problem != NULL;
   if (look->there || look->problem)
     return;
-  self->need.host_bytes = MAX (self->need.host_bytes, look->need.host_bytes);
-  self->need.write_bytes += look->need.write_bytes;
-  self->need.estimate_s += look->need.estimate_s > 0 ? look->need.estimate_s : NAN;
+  td_batch_need_add (&self->need, &look->need);
 }
 
 static void
@@ -234,13 +259,16 @@ batch_dialog_show_all (TdBatchDialog *self)
 {
   const guint to_do = self->n_looked - self->n_there - self->n_refused;
   g_autofree char *need = batch_dialog_need_text (&self->need);
+  g_autofree char *stages = batch_dialog_stages_text (&self->need.times);
+  g_autofree char *room = batch_dialog_room_text (self);
   g_autofree char *counts
       = g_strdup_printf (_ ("To reconstruct: %u. There already: %u. Refused: %u"), to_do,
                          self->n_there, self->n_refused);
   g_autofree char *axes = gtk_switch_get_active (self->find)
                               ? g_strdup_printf ("\n%s", _ ("The search for axes comes on top"))
                               : g_strdup ("");
-  g_autofree char *text = g_strdup_printf ("%s\n%s%s", counts, need, axes);
+  g_autofree char *text = g_strdup_printf ("%s\n%s\n%s%s%s%s", counts, need, stages, axes,
+                                           room ? "\n" : "", room ? room : "");
   g_autofree char *looking
       = g_strdup_printf (_ ("Looking at the scans: %u of %u"), self->n_looked, self->paths->len);
 
@@ -261,8 +289,7 @@ batch_dialog_on_look (gpointer look, const GError *error, gboolean last, gpointe
   batch_dialog_show_all (self);
   if (!last)
     return;
-  if (!gtk_switch_get_active (self->overwrite) && *folder
-      && !td_target_check_room (folder, self->need.write_bytes, &no_room))
+  if (*folder && !td_batch_need_fits (&self->need, folder, &no_room))
     batch_dialog_say_problem (self, no_room);
   gtk_widget_set_sensitive (self->accept, batch_dialog_is_complete (self) && !no_room
                                               && self->n_refused < self->n_looked);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "dataset/error.h"
+#include "dataset/file-bytes.h"
 
 gboolean
 td_target_check (const char *path, GError **error)
@@ -30,24 +31,10 @@ td_target_check (const char *path, GError **error)
   return FALSE;
 }
 
-/* G_MAXUINT64: the file system does not tell. */
-static guint64
-target_free_bytes (const char *path)
-{
-  g_autofree char *folder = g_path_get_dirname (path);
-  g_autoptr (GFile) file = g_file_new_for_path (folder);
-  g_autoptr (GFileInfo) info
-      = g_file_query_filesystem_info (file, G_FILE_ATTRIBUTE_FILESYSTEM_FREE, NULL, NULL);
-
-  return info && g_file_info_has_attribute (info, G_FILE_ATTRIBUTE_FILESYSTEM_FREE)
-             ? g_file_info_get_attribute_uint64 (info, G_FILE_ATTRIBUTE_FILESYSTEM_FREE)
-             : G_MAXUINT64;
-}
-
 gboolean
 td_target_check_room (const char *path, guint64 bytes, GError **error)
 {
-  const guint64 available = target_free_bytes (path);
+  const guint64 available = td_file_room (path);
 
   if (bytes <= available)
     return TRUE;

@@ -173,6 +173,43 @@ test_all_fail (void)
   g_assert_null (strstr (run.error, "the others"));
 }
 
+/* What each takes, and all, before anything runs: nothing is written, not even the folder. */
+static void
+test_plan (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *volumes = g_build_filename (folder->path, "volumes", NULL);
+  g_autofree char *damaged = g_build_filename (folder->path, "damaged.nxs", NULL);
+  const gint64 bytes = 6 * 81 * 81 * 4; /* of a volume */
+
+  make_scan (folder, "one.nxs");
+  make_scan (folder, "two.nxs");
+  g_assert_true (g_file_set_contents (damaged, "\211HDF\r\n\032\nand no more", -1, NULL));
+  for (guint round = 0; round < 2; round++) {
+    g_auto (TdTestRun) run = { 0 };
+    run_batch (folder, &run, "--plan");
+    g_assert_cmpint (run.status, ==, 1);
+    g_assert_nonnull (strstr (run.error, "1 of 3 scans would be refused"));
+    run.status = 0;
+    g_autoptr (JsonObject) json = td_test_run_json (&run);
+    JsonObject *all = json_object_get_object_member (json, "all");
+    g_assert_cmpstr (state_of (json, 0), ==, round ? "there" : "to do");
+    g_assert_cmpstr (state_of (json, 1), ==, "refused");
+    g_assert_cmpstr (state_of (json, 2), ==, "to do");
+    g_assert_nonnull (
+        strstr (json_object_get_string_member (row_of (json, 1), "error"), "damaged.nxs"));
+    g_assert_cmpint (json_object_get_int_member (all, "write_bytes"), >=, (2 - round) * bytes);
+    g_assert_cmpint (json_object_get_int_member (all, "write_bytes"), <, (3 - round) * bytes);
+    g_assert_cmpint (json_object_get_int_member (all, "host_bytes"), ==,
+                     json_object_get_int_member (row_of (json, 2), "host_bytes"));
+    g_assert_cmpint (json_object_get_int_member (all, "free_bytes"), >, 0);
+    g_assert_true (g_file_test (volumes, G_FILE_TEST_EXISTS) == (round > 0));
+    g_auto (TdTestRun) one = { 0 };
+    td_test_cli (&one, folder->path, "batch", "one.nxs", "-o", "volumes", "--device", "host", NULL);
+    g_assert_cmpint (one.status, ==, 0);
+  }
+}
+
 /* A row of the table is a line, whatever a scan is called. */
 static void
 test_line_ends (void)
@@ -193,6 +230,7 @@ main (int argc, char **argv)
   g_test_add_func ("/batch/one-damaged", test_batch);
   g_test_add_func ("/batch/other-recipe", test_other_recipe);
   g_test_add_func ("/batch/names", test_names);
+  g_test_add_func ("/batch/plan", test_plan);
   g_test_add_func ("/batch/all-fail", test_all_fail);
   g_test_add_func ("/batch/line-ends", test_line_ends);
   g_test_add_func ("/watch/slow", test_watch);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A batch's rows in every state, as a table and as events; and where volumes of a batch go. */
 #include <math.h>
+#include <string.h>
 
 #include "cluster/batch.h"
 #include "dataset/error.h"
@@ -132,6 +133,49 @@ test_outputs (void)
   }
 }
 
+/* Memory is that of the largest, all else adds up; what is not known of one is not known of all.
+   What has no room is refused, in a folder that is still to be made, too. */
+static void
+test_need (void)
+{
+  const double compute_s = g_test_rand_double_range (1, 9);
+  const TdBatchNeed one = { .n_slices = 3,
+                            .host_bytes = 70,
+                            .device_bytes = 5,
+                            .write_bytes = 100,
+                            .room_bytes = 100,
+                            .times = { .read = 2, .compute = compute_s, .write = NAN },
+                            .estimate_s = 4 },
+                    two = { .n_slices = 4,
+                            .host_bytes = 60,
+                            .device_bytes = 8,
+                            .write_bytes = 50,
+                            .room_bytes = 0,
+                            .times = { .read = 3, .compute = 1, .write = 1 },
+                            .estimate_s = NAN };
+  g_autofree char *folder
+      = g_build_filename (g_get_tmp_dir (), "tomodesk-nowhere", "volumes", NULL);
+  g_autoptr (GError) error = NULL;
+  TdBatchNeed all = { 0 };
+
+  td_batch_need_add (&all, &one);
+  td_batch_need_add (&all, &two);
+  g_assert_cmpuint (all.n_slices, ==, 7);
+  g_assert_cmpuint (all.host_bytes, ==, 70);
+  g_assert_cmpuint (all.device_bytes, ==, 8);
+  g_assert_cmpuint (all.write_bytes, ==, 150);
+  g_assert_cmpuint (all.room_bytes, ==, 100);
+  g_assert_cmpfloat (all.times.read, ==, 5);
+  g_assert_cmpfloat (all.times.compute, ==, compute_s + 1);
+  g_assert_true (isnan (all.times.write) && isnan (all.estimate_s));
+  g_assert_true (td_batch_need_fits (&all, folder, &error));
+  g_assert_no_error (error);
+  all.room_bytes = G_MAXUINT64 - 1;
+  g_assert_false (td_batch_need_fits (&all, folder, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_IO);
+  g_assert_nonnull (strstr (error->message, "choose another folder"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -140,5 +184,6 @@ main (int argc, char **argv)
   g_test_add_func ("/batch-row/events", test_events);
   g_test_add_func ("/batch-row/why", test_why);
   g_test_add_func ("/batch-row/outputs", test_outputs);
+  g_test_add_func ("/batch-row/need", test_need);
   return g_test_run ();
 }
