@@ -11,6 +11,7 @@
 #include "ui.h"
 #include "wrap-layout.h"
 
+#define LEAST_HEIGHT 120 /* of a picture, in pixels */
 #define MOST (TD_LAB_MOST + 1)
 #define CHOICE_CHARS 16
 
@@ -485,6 +486,22 @@ lab_pictures_columns (TdLabPictures *self, guint n)
   return (guint) CLAMP (fit, 1, (int) best);
 }
 
+/* A row of pictures has its room, however high large letters make the headings. */
+static void
+lab_pictures_hold_room (TdLabPictures *self, guint columns)
+{
+  GtkScrolledWindow *panes = GTK_SCROLLED_WINDOW (self->panes);
+  const double page = gtk_adjustment_get_page_size (gtk_scrolled_window_get_hadjustment (panes));
+  int least = 0, width = 0;
+
+  gtk_widget_measure (GTK_WIDGET (self->slots[0].pane), GTK_ORIENTATION_HORIZONTAL, -1, &width,
+                      NULL, NULL, NULL);
+  width = MAX (width, (int) page / (int) columns);
+  gtk_widget_measure (GTK_WIDGET (self->slots[0].pane), GTK_ORIENTATION_VERTICAL, width, &least,
+                      NULL, NULL, NULL);
+  gtk_scrolled_window_set_min_content_height (panes, least);
+}
+
 /* Where each pane lies. Panes that are there stay: making one takes time, and the view would be
  * lost. */
 static void
@@ -495,6 +512,8 @@ lab_pictures_place (TdLabPictures *self)
   while (n < MOST && self->slots[n].pane)
     n++;
   const guint columns = n ? lab_pictures_columns (self, n) : 0;
+  if (columns)
+    lab_pictures_hold_room (self, columns);
   if (columns == self->columns)
     return;
   self->columns = columns;
@@ -534,6 +553,7 @@ lab_pictures_make_panes (TdLabPictures *self, guint n)
     Slot *slot = &self->slots[i];
     if (!slot->pane) {
       slot->pane = g_object_new (TD_TYPE_IMAGE_PANE, "hexpand", TRUE, "vexpand", TRUE, NULL);
+      gtk_widget_set_size_request (GTK_WIDGET (td_image_pane_view (slot->pane)), -1, LEAST_HEIGHT);
       lab_pictures_join (self, slot->pane);
       td_image_pane_join_heading (slot->pane, self->headings);
       td_image_pane_set_colour_map (slot->pane, self->map);

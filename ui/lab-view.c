@@ -22,7 +22,7 @@
 
 struct _TdLabView {
   GtkWidget parent_instance;
-  GtkWidget *paned;
+  GtkWidget *room; /* scrolls where pictures and table do not both fit */
   TdLabPictures *pictures;
   TdLabTable *table;
   TdLabChart *profile, *differences, *frc, *scatter;
@@ -755,7 +755,7 @@ static void
 td_lab_view_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum,
                      int *natural, int *minimum_baseline, int *natural_baseline)
 {
-  gtk_widget_measure (TD_LAB_VIEW (widget)->paned, orientation, for_size, minimum, natural,
+  gtk_widget_measure (TD_LAB_VIEW (widget)->room, orientation, for_size, minimum, natural,
                       minimum_baseline, natural_baseline);
 }
 
@@ -763,7 +763,7 @@ td_lab_view_measure (GtkWidget *widget, GtkOrientation orientation, int for_size
 static void
 td_lab_view_size_allocate (GtkWidget *widget, int width, int height, int baseline)
 {
-  gtk_widget_allocate (TD_LAB_VIEW (widget)->paned, width, height, baseline, NULL);
+  gtk_widget_allocate (TD_LAB_VIEW (widget)->room, width, height, baseline, NULL);
   gtk_popover_present (GTK_POPOVER (TD_LAB_VIEW (widget)->editor));
 }
 
@@ -776,7 +776,7 @@ td_lab_view_dispose (GObject *object)
   if (self->editor)
     gtk_widget_unparent (GTK_WIDGET (self->editor));
   self->editor = NULL;
-  g_clear_pointer (&self->paned, gtk_widget_unparent);
+  g_clear_pointer (&self->room, gtk_widget_unparent);
   g_clear_pointer (&self->news, td_lab_news_unref);
   g_clear_pointer (&self->lab, td_lab_free);
   g_clear_pointer (&self->scan, td_scan_unref);
@@ -798,7 +798,7 @@ td_lab_view_class_init (TdLabViewClass *class)
   widget->measure = td_lab_view_measure;
   widget->size_allocate = td_lab_view_size_allocate;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-view.ui");
-  td_bind_children (widget, TdLabView, paned, pictures, table, profile, differences, frc, scatter,
+  td_bind_children (widget, TdLabView, room, pictures, table, profile, differences, frc, scatter,
                     blind, sheets, figures_page, budget, review, add, switcher, progress, stop,
                     figures);
   td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_use, lab_view_on_blind_begin,
