@@ -338,6 +338,50 @@ test_camera (void)
   g_assert_cmpfloat (near, <, far);
 }
 
+/* A ray through a place of the picture meets what is drawn there, wherever the camera stands. The
+   length of its direction counts the depth. A ball fills the shorter side but for a margin. */
+static void
+test_camera_rays (void)
+{
+  for (guint i = 0; i < 100; i++) {
+    const double centre[3] = { g_test_rand_double_range (-9, 9), g_test_rand_double_range (-9, 9),
+                               g_test_rand_double_range (-9, 9) };
+    const double width = g_test_rand_double_range (100, 900),
+                 height = g_test_rand_double_range (100, 900);
+    const double x = g_test_rand_double_range (0, width), y = g_test_rand_double_range (0, height);
+    const double far = g_test_rand_double_range (1, 20), radius = 3;
+    double eye[3], direction[3], point[3], x2, y2, depth;
+    TdCamera camera;
+
+    td_camera_init (&camera, centre, radius);
+    camera.yaw_rad = g_test_rand_double_range (-4, 4);
+    camera.pitch_rad = g_test_rand_double_range (-1.5, 1.5);
+    camera.zoom = g_test_rand_double_range (0.5, 8);
+    camera.pan_x = g_test_rand_double_range (-1, 1);
+    camera.pan_y = g_test_rand_double_range (-1, 1);
+    td_camera_ray (&camera, width, height, x, y, eye, direction);
+    assert_near (distance (eye, centre), 5 * radius, 1e-9);
+    for (guint k = 0; k < 3; k++)
+      point[k] = eye[k] + far * direction[k];
+    td_camera_project (&camera, width, height, point, &x2, &y2, &depth);
+    assert_near (x2, x, 1e-6);
+    assert_near (y2, y, 1e-6);
+    assert_near (depth, far, 1e-9);
+
+    /* The middle, and the rim as the eye sees it: a fifth of the radius before the middle. */
+    const double side = MIN (width, height) * camera.zoom;
+    td_camera_project (&camera, width, height, centre, &x2, &y2, &depth);
+    assert_near (x2, width / 2 + camera.pan_x * side, 1e-9);
+    assert_near (y2, height / 2 + camera.pan_y * side, 1e-9);
+    const double right[3] = { cos (camera.yaw_rad), sin (camera.yaw_rad), 0 };
+    for (guint k = 0; k < 3; k++)
+      point[k] = centre[k] + (eye[k] - centre[k]) / 25 + radius * sqrt (0.96) * right[k];
+    const double middle = x2;
+    td_camera_project (&camera, width, height, point, &x2, &y2, &depth);
+    assert_near (x2 - middle, side / 2 / 1.06, 1e-6);
+  }
+}
+
 /* ── What lies in space ── */
 
 /* Whether one of the lines goes from @a to @b. */
@@ -503,5 +547,6 @@ main (int argc, char **argv)
   g_test_add_func ("/orbit/facts", test_facts);
   g_test_add_func ("/orbit/nonsense", test_nonsense);
   g_test_add_func ("/orbit/camera", test_camera);
+  g_test_add_func ("/orbit/camera-rays", test_camera_rays);
   return g_test_run ();
 }

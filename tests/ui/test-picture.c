@@ -9,6 +9,7 @@
 #include "app/session.h"
 #include "dataset/volume.h"
 #include "render/image.h"
+#include "render/measure.h"
 #include "render/view.h"
 #include "compute/engine/preview.h"
 #include "compute/methods/methods.h"
@@ -238,6 +239,273 @@ test_box (void)
   g_assert_cmpfloat (s.mean, ==, 3.5);
 }
 
+/* Of 1001 values each thousandth is one of them. A few hot pixels do not widen the histogram, and
+   are in its last bin. */
+static void
+test_quantiles (void)
+{
+  float *pixels = g_new (float, 1001), *hot = g_new (float, 1001);
+  double low, high;
+
+  for (guint i = 0; i < 1001; i++) {
+    pixels[i] = 0.25f * ((float) (i * 619 % 1001) - 500);
+    hot[i] = i == 500 ? 1e6f : (float) (i * 619 % 1001);
+  }
+  g_autoptr (TdImage) image = td_image_new_take (pixels, 143, 7);
+  for (guint q = 0; q < TD_IMAGE_QUANTILES; q++)
+    g_assert_cmpfloat (image->quantiles[q], ==, 0.25f * ((float) q - 500));
+  g_assert_cmpfloat_with_epsilon (td_image_quantile (image, 0.7504), 62.6, 1e-9);
+  g_assert_cmpfloat (td_image_quantile (image, 2), ==, 125);
+  g_assert_cmpfloat (td_image_quantile (image, -1), ==, -125);
+  td_image_range (image, 0.01, &low, &high);
+  g_assert_true (low == -122.5 && high == 122.5);
+  td_image_range (image, 0, &low, &high);
+  g_assert_true (low == -125 && high == 125);
+  g_assert_true (image->bins_low == -125 && image->bins_high == 125);
+  for (guint i = 0; i < TD_IMAGE_BINS; i++) {
+    g_assert_cmpuint (image->bins[i], >=, 3);
+    g_assert_cmpuint (image->bins[i], <=, i + 1 < TD_IMAGE_BINS ? 4 : 5);
+  }
+  /* 500 · 619 is 191 beyond a multiple: that value is gone, and the last one is hot. */
+  g_autoptr (TdImage) spoilt = td_image_new_take (hot, 7, 143);
+  g_assert_cmpfloat (spoilt->maximum, ==, 1e6);
+  g_assert_cmpfloat (spoilt->bins_low, ==, 0);
+  g_assert_cmpfloat_with_epsilon (spoilt->bins_high, 996 + 0.25 * (996 - 5), 0.01);
+  g_assert_cmpuint (spoilt->bins[TD_IMAGE_BINS - 1], ==, 1);
+  g_assert_cmpuint (spoilt->bins[TD_IMAGE_BINS - 2], ==, 0);
+}
+
+/* Of many pixels some are looked at. They are of all columns, whatever the width. */
+static void
+test_samples (void)
+{
+  static const guint widths[] = { 1, 2, 3, 4, 5, 6, 7, 9, 15, 16 };
+
+  for (guint k = 0; k < G_N_ELEMENTS (widths); k++) {
+    const guint width = widths[k], height = 150000 / width, n = width * height;
+    float *pixels = g_new (float, n);
+    for (guint i = 0; i < n; i++)
+      pixels[i] = (float) (i % width);
+    g_autoptr (TdImage) image = td_image_new_take (pixels, width, height);
+    for (guint column = 0; column < width; column++)
+      g_assert_cmpfloat_with_epsilon (td_image_quantile (image, (column + 0.5) / width), column,
+                                      1e-6);
+  }
+}
+
+static void
+test_difference (void)
+{
+  const float a[6] = { 1, 2, 3, 4, 5, 6 }, b[6] = { 0.5f, 4, 3, 1, NAN, 7 };
+  g_autoptr (TdImage) one = td_image_new_coarse_take (g_memdup2 (a, sizeof a), 3, 2, 9, 6);
+  g_autoptr (TdImage) other = td_image_new_take (g_memdup2 (b, sizeof b), 3, 2);
+  g_autoptr (TdImage) tall = td_image_new_take (g_memdup2 (b, sizeof b), 2, 3);
+  g_autoptr (TdImage) longer = td_image_new_take (g_memdup2 (b, sizeof b), 3, 1);
+
+  g_assert_null (td_image_difference (one, tall));
+  g_assert_null (td_image_difference (one, longer));
+  g_autoptr (TdImage) difference = td_image_difference (one, other);
+  for (guint i = 0; i < 6; i++)
+    g_assert_true (i == 4 ? isnan (difference->pixels[i]) : difference->pixels[i] == a[i] - b[i]);
+  g_assert_true (difference->width == 3 && difference->height == 2);
+  g_assert_true (difference->extent_width == 9 && difference->extent_height == 6);
+}
+
+/* ── Measures ── */
+
+/* A slope over 6 × 5 pixels, one of them missing. */
+static TdImage *
+slope_new (void)
+{
+  float *pixels = g_new (float, 30);
+
+  for (guint i = 0; i < 30; i++)
+    pixels[i] = 2.0f * (i % 6) + 3.0f * (i / 6);
+  pixels[4 * 6 + 4] = NAN;
+  return td_image_new_take (pixels, 6, 5);
+}
+
+static void
+test_lengths (void)
+{
+  static const struct {
+    double a[2], b[2], degrees; /* arms, beside the corner */
+  } angles[] = {
+    { { 1, 0 }, { 0, 1 }, 90 },    { { 1, 0 }, { -3, 0 }, 180 }, { { 1, 0 }, { 3, 0 }, 0 },
+    { { 1, 0 }, { 1, 1 }, 45 },    { { 0, 2 }, { 1, -1 }, 135 }, { { -1, 0 }, { -1, -1 }, 45 },
+    { { 2, 1 }, { -2, -1 }, 180 }, { { 2, 1 }, { -1, 2 }, 90 },
+  };
+  g_autoptr (TdImage) image = slope_new ();
+  TdMeasured measured;
+
+  td_measure_take (&(TdMeasure) { TD_MEASURE_DISTANCE, { { 1, 6 }, { 4, 2 } } }, image, &measured);
+  g_assert_cmpfloat (measured.length_px, ==, 5);
+  g_assert_true (isnan (measured.angle_deg) && isnan (measured.width_px) && !measured.has_values);
+  for (guint i = 0; i < G_N_ELEMENTS (angles); i++) {
+    const double *a = angles[i].a, *b = angles[i].b;
+    td_measure_take (&(TdMeasure) { TD_MEASURE_ANGLE,
+                                    { { 7 + a[0], 3 + a[1] }, { 7, 3 }, { 7 + b[0], 3 + b[1] } } },
+                     image, &measured);
+    g_assert_cmpfloat_with_epsilon (measured.angle_deg, angles[i].degrees, 1e-9);
+    g_assert_true (isnan (measured.length_px) && !measured.has_values);
+  }
+  g_assert_cmpuint (td_measure_points (TD_MEASURE_ANGLE), ==, 3);
+  g_assert_cmpuint (td_measure_points (TD_MEASURE_LINE), ==, 2);
+}
+
+/* A sample a pixel at least, both ends among them; nothing beyond the picture or beside what is
+   missing. */
+static void
+test_lines (void)
+{
+  static const struct {
+    double from[2], to[2];
+    guint n;
+    float values[4];
+  } lines[] = {
+    { { 0.5, 1 }, { 3.5, 1 }, 4, { 4, 6, 8, 10 } },
+    { { 4, 0 }, { 7, 0 }, 4, { 8, 10, NAN, NAN } },
+    { { -0.25, 2 }, { 0.25, 2 }, 2, { NAN, 6.5f } },
+    { { 5, 3 }, { 5, 0.75 }, 4, { 19, 16.75f, 14.5f, 12.25f } },
+    { { 5, 4 }, { 5, 4.25 }, 2, { 22, NAN } },
+    { { 2, 4 }, { 4, 4 }, 3, { 16, 18, NAN } },
+    { { 3.5, 3.5 }, { 3.5, 3 }, 2, { NAN, 16 } },
+    { { 2.5, 2.5 }, { 2.5, 2.5 }, 2, { 12.5f, 12.5f } },
+  };
+  g_autoptr (TdImage) image = slope_new ();
+  TdMeasured measured;
+
+  for (guint i = 0; i < G_N_ELEMENTS (lines); i++) {
+    const TdMeasure measure
+        = { TD_MEASURE_LINE,
+            { { lines[i].from[0], lines[i].from[1] }, { lines[i].to[0], lines[i].to[1] } } };
+    guint n, bad = 0;
+    g_autofree float *values = td_measure_profile (&measure, image, &n);
+    g_assert_cmpuint (n, ==, lines[i].n);
+    for (guint k = 0; k < n; k++) {
+      bad += isnan (lines[i].values[k]) ? 1 : 0;
+      g_assert_true (isnan (lines[i].values[k]) ? isnan (values[k])
+                                                : fabsf (values[k] - lines[i].values[k]) < 1e-5f);
+    }
+    td_measure_take (&measure, image, &measured);
+    g_assert_true (measured.has_values);
+    g_assert_cmpuint (measured.statistics.n, ==, n - bad);
+    g_assert_cmpuint (measured.statistics.n_bad, ==, bad);
+    if (n - bad == 1)
+      g_assert_cmpfloat (measured.statistics.deviation, ==, 0);
+    if (i > 0)
+      continue;
+    g_assert_cmpfloat (measured.length_px, ==, 3);
+    g_assert_cmpfloat (measured.statistics.minimum, ==, 4);
+    g_assert_cmpfloat (measured.statistics.maximum, ==, 10);
+    g_assert_cmpfloat_with_epsilon (measured.statistics.mean, 7, 1e-6);
+    g_assert_cmpfloat_with_epsilon (measured.statistics.deviation, sqrt (20 / 3.0), 1e-6);
+  }
+  td_measure_take (&(TdMeasure) { TD_MEASURE_LINE, { { 6, 0 }, { 9, 0 } } }, image, &measured);
+  g_assert_false (measured.has_values);
+  /* A coarse picture is sampled where its pixels' middles are: a column is two wide there. */
+  g_autoptr (TdImage) coarse
+      = td_image_new_coarse_take (g_memdup2 (image->pixels, 30 * sizeof (float)), 6, 5, 12, 15);
+  guint n;
+  g_autofree float *values = td_measure_profile (
+      &(TdMeasure) { TD_MEASURE_LINE, { { 2.5, 4 }, { 3.5, 7 } } }, coarse, &n);
+  g_assert_cmpuint (n, ==, 5);
+  g_assert_cmpfloat_with_epsilon (values[0], 2 + 3, 1e-5);
+  g_assert_cmpfloat_with_epsilon (values[4], 3 + 6, 1e-5);
+}
+
+/* Whole pixels, those of both corners among them, in any order; what lies beyond is cut off. */
+static void
+test_regions (void)
+{
+  static const struct {
+    double a[2], b[2], width, height;
+    guint n, bad;
+    double mean;
+  } regions[] = {
+    { { 1.4, 0.6 }, { 3.2, 2.4 }, 3, 2, 6, 0, 8.5 },
+    { { 3.2, 0.6 }, { 1.4, 2.4 }, 3, 2, 6, 0, 8.5 },
+    { { -3, -3 }, { 1, 0 }, 2, 1, 2, 0, 1 },
+    { { 9, 9 }, { 4, 4 }, 2, 1, 1, 1, 22 },
+    { { 2, 3 }, { 2, 3 }, 1, 1, 1, 0, 13 },
+    { { 4, 4 }, { 4, 4 }, 1, 1, 0, 1, 0 },
+    { { 7, 0 }, { 9, 2 }, 0, 3, 0, 0, 0 },
+    { { 0, 7 }, { 2, 9 }, 3, 0, 0, 0, 0 },
+  };
+  g_autoptr (TdImage) image = slope_new ();
+  TdMeasured measured;
+
+  for (guint i = 0; i < G_N_ELEMENTS (regions); i++) {
+    td_measure_take (&(TdMeasure) { TD_MEASURE_REGION,
+                                    { { regions[i].a[0], regions[i].a[1] },
+                                      { regions[i].b[0], regions[i].b[1] } } },
+                     image, &measured);
+    g_assert_cmpfloat (measured.width_px, ==, regions[i].width);
+    g_assert_cmpfloat (measured.height_px, ==, regions[i].height);
+    g_assert_cmpint (measured.has_values, ==, regions[i].n > 0);
+    g_assert_cmpuint (measured.statistics.n, ==, regions[i].n);
+    g_assert_cmpuint (measured.statistics.n_bad, ==, regions[i].bad);
+    g_assert_cmpfloat_with_epsilon (measured.statistics.mean, regions[i].mean, 1e-9);
+    g_assert_true (isnan (measured.length_px));
+  }
+}
+
+/* ── Colours and views ── */
+
+static void
+test_colours (void)
+{
+  static const struct {
+    TdColourMap map;
+    guint entry;
+    guint8 rgb[3];
+  } entries[] = {
+    { TD_COLOUR_GREY, 77, { 77, 77, 77 } },
+    { TD_COLOUR_INVERSE, 77, { 178, 178, 178 } },
+    { TD_COLOUR_VIRIDIS, 0, { 0x44, 0x01, 0x54 } },
+    { TD_COLOUR_VIRIDIS, 255, { 0xfd, 0xe7, 0x25 } },
+    { TD_COLOUR_VIRIDIS, 51, { 64, 68, 135 } }, /* two fifths from node 6 to node 7 */
+    { TD_COLOUR_MAGMA, 255, { 0xfc, 0xfd, 0xbf } },
+    { TD_COLOUR_INFERNO, 255, { 0xfc, 0xff, 0xa4 } },
+    { TD_COLOUR_CIVIDIS, 0, { 0x00, 0x22, 0x4e } },
+    { TD_COLOUR_TURBO, 0, { 0x30, 0x12, 0x3b } },
+    { TD_COLOUR_DIVERGING, 255, { 0x67, 0x00, 0x1f } },
+  };
+  TdColourMap parsed = TD_COLOUR_COUNT;
+
+  for (guint i = 0; i < G_N_ELEMENTS (entries); i++) {
+    const guint8 *colour = td_colour_map_table (entries[i].map) + 4 * entries[i].entry;
+    g_assert_cmpmem (colour, 3, entries[i].rgb, 3);
+    g_assert_cmpuint (colour[3], ==, 255);
+  }
+  for (TdColourMap map = TD_COLOUR_GREY; map < TD_COLOUR_COUNT; map++) {
+    g_assert_true (td_colour_map_parse (td_colour_map_name (map), &parsed));
+    g_assert_cmpint (parsed, ==, map);
+  }
+  g_assert_false (td_colour_map_parse ("rainbow", &parsed));
+}
+
+/* Zooming ends somewhere, and what was under the pointer stays there. A picture that is fitted has
+   a little room around its tighter side. */
+static void
+test_zoom_limits (void)
+{
+  for (guint i = 0; i < 2; i++) {
+    TdView view = { 3, 12, -5, 1 };
+    double x, y, x2, y2;
+
+    td_view_to_picture (&view, 640, 480, 500, 20, &x, &y);
+    td_view_zoom_about (&view, 640, 480, 500, 20, i ? 1e9 : 1e-9);
+    g_assert_cmpfloat (view.zoom, ==, i ? 200 : 0.005);
+    td_view_to_picture (&view, 640, 480, 500, 20, &x2, &y2);
+    g_assert_cmpfloat_with_epsilon (x2, x, 1e-9);
+    g_assert_cmpfloat_with_epsilon (y2, y, 1e-9);
+    td_view_fit (&view, 320, 240, i ? 640 : 64, i ? 240 : 96);
+    g_assert_cmpfloat_with_epsilon (view.zoom, 0.98 * (i ? 0.5 : 2.5), 1e-12);
+    g_assert_true (view.x == 0 && view.y == 0);
+  }
+}
+
 /* TIFF keeps the values, PNG the colours. */
 static void
 test_save (void)
@@ -286,6 +554,14 @@ main (int argc, char **argv)
   g_test_add_func ("/picture/coarse-centre", test_coarse_centre);
   g_test_add_func ("/picture/undo", test_undo);
   g_test_add_func ("/picture/box", test_box);
+  g_test_add_func ("/picture/quantiles", test_quantiles);
+  g_test_add_func ("/picture/samples", test_samples);
+  g_test_add_func ("/picture/difference", test_difference);
+  g_test_add_func ("/picture/lengths", test_lengths);
+  g_test_add_func ("/picture/lines", test_lines);
+  g_test_add_func ("/picture/regions", test_regions);
+  g_test_add_func ("/picture/colours", test_colours);
+  g_test_add_func ("/picture/zoom-limits", test_zoom_limits);
   g_test_add_func ("/picture/save", test_save);
   return g_test_run ();
 }
