@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A job of this computer as its process carries it out: what it tells, how it ends, and whose turn
+   it is among others. */
+#include <fcntl.h>
+#include <gio/gio.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cluster/batch.h"
+#include "cluster/job-file.h"
+#include "dataset/json-walk.h"
+#include "dataset/volume.h"
+#include "tests/common/cli.h"
+#include "tests/unit/test-folder.h"
+
+#define COLUMNS 48
+#define ROWS 7
+#define WAIT_US (60 * G_USEC_PER_SEC)
+#define ID "20261122-120000-00000002"
+
+typedef struct {
+  TestFolder *folder;
+  char *root, *own; /* of the jobs, and of this one */
+  TdJobFile file;
+} Desk;
+
+static void
+desk_init (Desk *desk)
+{
+  g_auto (TdTestRun) run = { 0 };
+
+  desk->folder = test_folder_new ();
+  desk->root = test_folder_file (desk->folder, "jobs");
+  desk->own = g_build_filename (desk->root, ID, NULL);
+  g_assert_cmpint (g_mkdir_with_parents (desk->own, 0700), ==, 0);
+  td_test_cli (&run, desk->folder->path, "phantom", "discs", "--output", "one.nxs", "--columns",
+               G_STRINGIFY (COLUMNS), "--rows", G_STRINGIFY (ROWS), "--views", "60", "--centre",
+               "23.5", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  td_job_file_init (&desk->file);
+  desk->file.id = g_strdup (ID);
+  desk->file.title = g_strdup ("one");
+  desk->file.scan_path = test_folder_file (desk->folder, "one.nxs");
+  desk->file.output = test_folder_file (desk->folder, "one.tif");
+  desk->file.recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_assert_true (td_recipe_set (&desk->file.recipe, "device", "host", NULL));
+  g_assert_true (td_recipe_set (&desk->file.recipe, "centre", "23.5", NULL));
+}
+
+static void
+desk_clear (Desk *desk)
+{
+  td_job_file_clear (&desk->file);
+  g_free (desk->root);
+  g_free (desk->own);
+  test_folder_free (desk->folder);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Desk, desk_clear)
+
+static void
+desk_save (Desk *desk)
+{
+  g_autoptr (GError) error = NULL;
+
+  td_job_file_save (&desk->file, desk->own, &error);
+  g_assert_no_error (error);
+}
+
+static void
+desk_run (Desk *desk, TdTestRun *run)
+{
+  desk_save (desk);
+  td_test_cli (run, desk->folder->path, "run", desk->own, NULL);
+}
+
+/* A file of the job's folder. */
+static char *
+desk_file (const Desk *desk, const char *name)
+{
+  return g_build_filename (desk->own, name, NULL);
+}
+
+static void
+desk_write (const Desk *desk, const char *name, const char *text)
+{
+  g_autofree char *path = desk_file (desk, name);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+/* What the job has told of that name, all of it (JsonNode). */
+static GPtrArray *
+desk_told (const Desk *desk, const char *event)
+{
+  GPtrArray *told = g_ptr_array_new_with_free_func ((GDestroyNotify) json_node_unref);
+  g_autofree char *path = desk_file (desk, "events.jsonl");
+  g_autofree char *text = NULL;
+
+  g_file_get_contents (path, &text, NULL, NULL);
+  g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
+  for (guint i = 0; lines[i] && lines[i + 1]; i++) {
+    JsonNode *node = td_json_parse (lines[i]);
+    g_assert_nonnull (node);
+    if (g_strcmp0 (td_json_string (node, "event"), event) == 0)
+      g_ptr_array_add (told, node);
+    else
+      json_node_unref (node);
+  }
+  return told;
+}
+
+/* The only one, or the last one. (transfer full) */
+static JsonNode *
+desk_told_last (const Desk *desk, const char *event, guint n)
+{
+  g_autoptr (GPtrArray) told = desk_told (desk, event);
+
+  if (n)
+    g_assert_cmpuint (told->len, ==, n);
+  return told->len ? json_node_ref (told->pdata[told->len - 1]) : NULL;
+}
+
+/* The names in the job's folder of pictures. */
+static guint
+desk_pictures (const Desk *desk)
+{
+  TestFolder slices = { desk_file (desk, "slices") };
+  const guint n = test_folder_count (&slices);
+
+  g_free (slices.path);
+  return n;
+}
+
+/* What the volume is, the middle slice as it is written, and the whole at the end. A picture of an
+   earlier run is gone, and an earlier wish to keep what is there. */
+static void
+test_tells (void)
+{
+  g_auto (Desk) desk = { 0 };
+  g_auto (TdTestRun) run = { 0 };
+  g_autoptr (GError) error = NULL;
+  const gsize n = COLUMNS * COLUMNS;
+  g_autofree float *written = g_new (float, n), *shown = g_new (float, n);
+
+  desk_init (&desk);
+  g_autofree char *slices = desk_file (&desk, "slices"), *keep = desk_file (&desk, "keep");
+  g_assert_cmpint (g_mkdir (slices, 0700), ==, 0);
+  desk_write (&desk, "slices/000009.tif", "of an earlier run");
+  desk_write (&desk, "keep", "");
+  desk_run (&desk, &run);
+  g_assert_cmpint (run.status, ==, 0);
+  g_assert_false (g_file_test (keep, G_FILE_TEST_EXISTS));
+  g_autoptr (JsonNode) start = desk_told_last (&desk, "start", 1);
+  g_assert_cmpuint (td_json_count (start, "ranks"), ==, 1);
+  g_assert_cmpuint (td_json_count (start, "nx"), ==, COLUMNS);
+  g_assert_cmpuint (td_json_count (start, "ny"), ==, COLUMNS);
+  g_assert_cmpuint (td_json_count (start, "slices"), ==, ROWS);
+  g_assert_cmpuint (td_json_count (start, "slice_rows"), ==, 1);
+  g_assert_cmpfloat (td_json_number (start, "centre_px"), ==, 23.5);
+  g_assert_cmpstr (td_json_string (start, "method"), ==, "fbp");
+  g_autoptr (JsonNode) rank = desk_told_last (&desk, "rank", 1);
+  g_assert_cmpstr (td_json_string (rank, "device"), ==, "host");
+  g_assert_cmpstr (td_json_string (rank, "node"), ==, g_get_host_name ());
+  g_autoptr (JsonNode) progress = desk_told_last (&desk, "progress", 0);
+  g_assert_cmpfloat (td_json_number (progress, "done"), ==, 1);
+  g_assert_cmpfloat (td_json_number (progress, "total"), ==, 1);
+  g_assert_cmpuint (td_json_count (progress, "slices_done"), ==, ROWS);
+  g_autoptr (JsonNode) done = desk_told_last (&desk, "done", 1);
+  g_assert_cmpstr (td_json_string (done, "output"), ==, desk.file.output);
+  g_assert_cmpfloat (td_json_number (done, "centre_px"), ==, 23.5);
+  g_assert_cmpfloat (td_json_number (done, "seconds"), >, 0);
+  g_assert_cmpfloat (td_json_number (done, "peak_bytes"), >, 0);
+  g_assert_cmpfloat (td_json_number (done, "stages/back-project"), >, 0);
+
+  /* The picture that stays is the volume's middle slice. */
+  g_autoptr (GPtrArray) pictures = desk_told (&desk, "slice");
+  JsonNode *middle = NULL;
+  for (guint i = 0; i < pictures->len; i++)
+    if (td_json_count (pictures->pdata[i], "index") == ROWS / 2)
+      middle = pictures->pdata[i];
+  g_assert_nonnull (middle);
+  g_assert_cmpuint (desk_pictures (&desk), ==, 1);
+  g_autofree char *picture = desk_file (&desk, td_json_string (middle, "path"));
+  g_autoptr (TdVolume) of_picture = td_volume_open (picture, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdVolume) volume = td_volume_open (desk.file.output, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_volume_read (of_picture, 0, 1, shown, NULL));
+  g_assert_true (td_volume_read (volume, ROWS / 2, 1, written, NULL));
+  g_assert_cmpmem (shown, n * sizeof *shown, written, n * sizeof *written);
+  g_assert_cmpfloat (td_volume_facts (of_picture)->voxel_mm, ==,
+                     td_volume_facts (volume)->voxel_mm);
+}
+
+/* A residual a pass, and each estimate says of which pass it is. */
+static void
+test_iterates (void)
+{
+  g_auto (Desk) desk = { 0 };
+  g_auto (TdTestRun) run = { 0 };
+
+  desk_init (&desk);
+  g_assert_true (td_recipe_set (&desk.file.recipe, "method", "sirt", NULL));
+  g_assert_true (td_recipe_set (&desk.file.recipe, "iterations", "4", NULL));
+  g_assert_true (td_recipe_set (&desk.file.recipe, "subsets", "1", NULL));
+  desk_run (&desk, &run);
+  g_assert_cmpint (run.status, ==, 0);
+  g_autoptr (JsonNode) progress = desk_told_last (&desk, "progress", 0);
+  g_assert_cmpuint (td_json_count (progress, "passes"), ==, 4);
+  JsonArray *residuals = json_node_get_array (td_json_at (progress, "residuals"));
+  g_assert_cmpuint (json_array_get_length (residuals), ==, 4);
+  for (guint i = 1; i < 4; i++)
+    g_assert_cmpfloat (json_array_get_double_element (residuals, i), <,
+                       json_array_get_double_element (residuals, i - 1));
+  g_autoptr (GPtrArray) pictures = desk_told (&desk, "slice");
+  guint estimates = 0;
+  for (guint i = 0; i < pictures->len; i++) {
+    const guint pass = td_json_count (pictures->pdata[i], "pass");
+    g_autofree char *name = g_strdup_printf ("-pass-%u.tif", pass);
+    estimates += pass > 0;
+    g_assert_true (pass == 0
+                   || g_str_has_suffix (td_json_string (pictures->pdata[i], "path"), name));
+  }
+  g_assert_cmpuint (estimates, >, 0);
+  g_assert_cmpuint (desk_pictures (&desk), ==, 1); /* the volume's */
+}
+
+/* What cannot be begun is told with the stage that it failed in. */
+static void
+test_fails (void)
+{
+  g_auto (Desk) desk = { 0 };
+  g_auto (TdTestRun) missing = { 0 }, planned = { 0 }, foreign = { 0 };
+
+  desk_init (&desk);
+  g_autofree char *scan = g_steal_pointer (&desk.file.scan_path);
+  desk.file.scan_path = test_folder_file (desk.folder, "none.nxs");
+  desk_run (&desk, &missing);
+  td_test_run_assert_refused (&missing, 1, "none.nxs");
+  g_autoptr (JsonNode) first = desk_told_last (&desk, "failed", 1);
+  g_assert_cmpstr (td_json_string (first, "stage"), ==, "opening the scan");
+  g_assert_nonnull (strstr (td_json_string (first, "text"), "none.nxs"));
+  g_assert_nonnull (td_json_string (first, "message"));
+
+  g_free (desk.file.scan_path);
+  desk.file.scan_path = g_steal_pointer (&scan);
+  g_assert_true (td_recipe_set (&desk.file.recipe, "centre", "300", NULL));
+  desk_run (&desk, &planned);
+  g_assert_cmpint (planned.status, ==, 1);
+  g_autoptr (JsonNode) second = desk_told_last (&desk, "failed", 2);
+  g_assert_cmpstr (td_json_string (second, "stage"), ==, "planning");
+
+  desk_write (&desk, "job.json", "{}");
+  td_test_cli (&foreign, NULL, "run", desk.own, NULL);
+  td_test_run_assert_refused (&foreign, 1, "does not say “format”");
+  g_autoptr (JsonNode) third = desk_told_last (&desk, "failed", 3);
+  g_assert_cmpstr (td_json_string (third, "stage"), ==, "waiting");
+  g_assert_false (g_file_test (desk.file.output, G_FILE_TEST_EXISTS));
+}
+
+/* ── Turns ── */
+
+static GSubprocess *
+desk_start (Desk *desk)
+{
+  g_autoptr (GError) error = NULL;
+
+  desk_save (desk);
+  GSubprocess *job = g_subprocess_new (G_SUBPROCESS_FLAGS_STDERR_SILENCE, &error,
+                                       g_getenv ("TOMODESK_CLI"), "run", desk->own, NULL);
+  g_assert_no_error (error);
+  return job;
+}
+
+static void
+desk_await_queue (const Desk *desk, guint ahead, gboolean paused)
+{
+  const gint64 end = g_get_monotonic_time () + WAIT_US;
+
+  for (;;) {
+    g_autoptr (JsonNode) queue = desk_told_last (desk, "queue", 0);
+    if (queue && td_json_count (queue, "ahead") == ahead
+        && td_json_true (queue, "paused") == paused)
+      return;
+    if (g_get_monotonic_time () > end)
+      g_error ("the job never told %u ahead, paused %d", ahead, paused);
+    g_usleep (20000);
+  }
+}
+
+/* Another job's folder; the lock that it waits with, or -1. */
+static int
+other_job (const Desk *desk, const char *id, const char *place, gboolean waits)
+{
+  g_autofree char *folder = g_build_filename (desk->root, id, NULL);
+  g_autofree char *waiting = g_build_filename (folder, "waiting", NULL);
+  g_autofree char *number = g_build_filename (folder, "place", NULL);
+
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  const int file = open (waiting, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  g_assert_cmpint (file, >=, 0);
+  if (place)
+    g_assert_true (g_file_set_contents (number, place, -1, NULL));
+  if (waits)
+    g_assert_cmpint (flock (file, LOCK_EX), ==, 0);
+  return file;
+}
+
+/* By places, then by ids; those that do not wait any more do not count. While all pause, or another
+   one computes, nobody begins. */
+static void
+test_turns (void)
+{
+  g_auto (Desk) desk = { 0 };
+
+  desk_init (&desk);
+  const int others[] = { other_job (&desk, "20261122-120000-00000001", NULL, TRUE),
+                         other_job (&desk, "20261122-120000-00000003", "0", TRUE),
+                         other_job (&desk, "20261130-120000-00000001", "-1\n", TRUE),
+                         other_job (&desk, "20261101-120000-00000001", "5", TRUE),
+                         other_job (&desk, "20261101-120000-00000009", "-9", FALSE) };
+  g_autofree char *pause = g_build_filename (desk.root, "pause", NULL);
+  g_autofree char *turn = g_build_filename (desk.root, "turn", NULL);
+  g_autofree char *waiting = desk_file (&desk, "waiting");
+
+  g_autoptr (GSubprocess) job = desk_start (&desk);
+  desk_await_queue (&desk, 2, FALSE);
+  g_assert_true (g_file_set_contents (pause, "", -1, NULL));
+  desk_await_queue (&desk, 2, TRUE);
+  desk_write (&desk, "place", "-2");
+  desk_await_queue (&desk, 0, TRUE);
+  desk_write (&desk, "place", "6");
+  desk_await_queue (&desk, 4, TRUE);
+  desk_write (&desk, "place", "-2");
+  desk_await_queue (&desk, 0, TRUE);
+  const int running = open (turn, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  g_assert_cmpint (flock (running, LOCK_EX), ==, 0);
+  g_assert_cmpint (g_unlink (pause), ==, 0);
+  desk_await_queue (&desk, 0, FALSE);
+  g_autoptr (GPtrArray) started = desk_told (&desk, "start");
+  g_assert_cmpuint (started->len, ==, 0);
+  g_assert_true (g_file_test (waiting, G_FILE_TEST_EXISTS));
+  close (running);
+  g_assert_true (g_subprocess_wait_check (job, NULL, NULL));
+  g_assert_true (g_file_test (desk.file.output, G_FILE_TEST_EXISTS));
+  g_assert_false (g_file_test (waiting, G_FILE_TEST_EXISTS));
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    close (others[i]);
+}
+
+/* Who waits can be cancelled. A signal from outside is a failure that is told, unless the
+   cancelling came with it; a folder that is gone ends the job, too. */
+static void
+test_ends (void)
+{
+  for (guint way = 0; way < 4; way++) {
+    g_auto (Desk) desk = { 0 };
+    g_autoptr (GError) error = NULL;
+
+    desk_init (&desk);
+    const int other = other_job (&desk, "20261122-120000-00000001", NULL, TRUE);
+    g_autoptr (GSubprocess) job = desk_start (&desk);
+    desk_await_queue (&desk, 1, FALSE);
+    if (way == 0 || way == 1)
+      g_assert_true (td_job_ask_cancel (desk.own, &error));
+    if (way == 1 || way == 2)
+      g_subprocess_send_signal (job, SIGTERM);
+    g_autofree char *waiting = desk_file (&desk, "waiting");
+    if (way == 3)
+      g_assert_cmpint (g_unlink (waiting), ==, 0);
+    g_assert_true (g_subprocess_wait (job, NULL, NULL));
+    g_assert_true (g_subprocess_get_if_exited (job));
+    g_assert_cmpint (g_subprocess_get_exit_status (job), ==, way < 2 ? 130 : 1);
+    g_autoptr (GPtrArray) cancelled = desk_told (&desk, "cancelled");
+    g_assert_cmpuint (cancelled->len, ==, way < 2);
+    if (way >= 2) {
+      g_autoptr (JsonNode) failed = desk_told_last (&desk, "failed", 1);
+      g_assert_nonnull (
+          strstr (td_json_string (failed, "text"), way == 2 ? "ended from outside" : "folder"));
+    }
+    g_assert_false (g_file_test (desk.file.output, G_FILE_TEST_EXISTS));
+    close (other);
+  }
+}
+
+/* ── Batches ── */
+
+static TdBatchRow *
+row_told (const Desk *desk, guint index)
+{
+  g_autoptr (GPtrArray) told = desk_told (desk, "scan");
+
+  for (guint i = told->len; i-- > 0;)
+    if (td_json_count (told->pdata[i], "index") == index)
+      return td_batch_row_of_json (told->pdata[i]);
+  return NULL;
+}
+
+static void
+desk_make_batch (Desk *desk, const char *const *scans)
+{
+  g_clear_pointer (&desk->file.scan_path, g_free);
+  g_free (desk->file.output);
+  desk->file.output = test_folder_file (desk->folder, "volumes");
+  desk->file.batch.scans = g_new0 (char *, g_strv_length ((char **) scans) + 1);
+  for (guint i = 0; scans[i]; i++)
+    desk->file.batch.scans[i] = test_folder_file (desk->folder, scans[i]);
+  td_recipe_state_axis (&desk->file.recipe, NAN, 0);
+}
+
+/* Another run tells of a volume that is there what the run that wrote it found. */
+static void
+test_recalls (void)
+{
+  static const char *const scans[] = { "one.nxs", NULL };
+  g_auto (Desk) desk = { 0 };
+  g_auto (TdTestRun) first = { 0 }, second = { 0 };
+
+  desk_init (&desk);
+  desk_make_batch (&desk, scans);
+  desk_run (&desk, &first);
+  g_assert_cmpint (first.status, ==, 0);
+  g_autoptr (TdBatchRow) written = row_told (&desk, 0);
+  g_assert_cmpint (written->state, ==, TD_BATCH_WRITTEN);
+  g_assert_true (written->searched);
+  g_assert_cmpfloat_with_epsilon (written->centre_px, 23.5, 0.3);
+  g_assert_cmpfloat (written->sigma_px, >, 0);
+  /* As an earlier process of the job told it. */
+  g_autofree char *told = desk_file (&desk, "events.jsonl");
+  g_autofree char *before = desk_file (&desk, "events-20261122-110000.jsonl");
+  g_assert_cmpint (g_rename (told, before), ==, 0);
+  desk_run (&desk, &second);
+  g_assert_cmpint (second.status, ==, 0);
+  g_autoptr (TdBatchRow) there = row_told (&desk, 0);
+  g_assert_cmpint (there->state, ==, TD_BATCH_THERE);
+  g_assert_true (there->searched);
+  g_assert_cmpint (there->agreed, ==, written->agreed);
+  g_assert_cmpfloat (there->centre_px, ==, written->centre_px);
+  g_assert_cmpfloat (there->sigma_px, ==, written->sigma_px);
+  g_autoptr (JsonNode) done = desk_told_last (&desk, "done", 1);
+  g_assert_cmpstr (td_json_string (done, "output"), ==, desk.file.output);
+}
+
+/* Scans that fail are counted, and the others are written. */
+static void
+test_some_fail (void)
+{
+  static const char *const some[] = { "none.nxs", "one.nxs", NULL }, *const all[]
+                                                                     = { "none.nxs", "no.nxs",
+                                                                         NULL };
+  const char *const *const cases[] = { some, all };
+  static const char *const words[]
+      = { "1 of 2 scans failed; the others are written", "No scan of 2 could be reconstructed" };
+
+  for (guint i = 0; i < 2; i++) {
+    g_auto (Desk) desk = { 0 };
+    g_auto (TdTestRun) run = { 0 };
+
+    desk_init (&desk);
+    desk_make_batch (&desk, cases[i]);
+    td_recipe_state_axis (&desk.file.recipe, 23.5, 0);
+    desk_run (&desk, &run);
+    g_assert_cmpint (run.status, ==, 1);
+    g_assert_nonnull (strstr (run.error, words[i]));
+    g_autoptr (TdBatchRow) first = row_told (&desk, 0), second = row_told (&desk, 1);
+    g_assert_cmpint (first->state, ==, TD_BATCH_FAILED);
+    g_assert_nonnull (strstr (first->why, "none.nxs"));
+    g_assert_cmpint (second->state, ==, i ? TD_BATCH_FAILED : TD_BATCH_WRITTEN);
+    g_assert_cmpint (g_file_test (second->output, G_FILE_TEST_EXISTS), ==, i == 0);
+  }
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_setenv ("TOMODESK_JOB_NICE", "0", TRUE);
+  g_test_add_func ("/own-job/tells", test_tells);
+  g_test_add_func ("/own-job/iterates", test_iterates);
+  g_test_add_func ("/own-job/fails", test_fails);
+  g_test_add_func ("/own-job/turns", test_turns);
+  g_test_add_func ("/own-job/ends", test_ends);
+  g_test_add_func ("/own-job/recalls", test_recalls);
+  g_test_add_func ("/own-job/some-fail", test_some_fail);
+  return g_test_run ();
+}
