@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A batch's rows in every state, as a table and as events; and where volumes of a batch go. */
+/* A batch's rows in every state, as a table and as events. Where volumes of a batch go, and what
+   has come into a folder that is watched. */
 #include <math.h>
 #include <string.h>
 
+#include "cluster/arrivals.h"
 #include "cluster/batch.h"
 #include "dataset/error.h"
 #include "dataset/json-walk.h"
+#include "tests/unit/test-folder.h"
 
 #define N_STATES (TD_BATCH_PASSED + 1)
 
@@ -176,6 +179,91 @@ test_need (void)
   g_assert_nonnull (strstr (error->message, "choose another folder"));
 }
 
+/* ── Arrivals ── */
+
+static void
+put (const TestFolder *folder, const char *name, const char *text)
+{
+  g_autofree char *path = test_folder_file (folder, name);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+/* What a look tells, by names: what came, and in brackets what was passed over. */
+static void
+assert_came (TdArrivals *arrivals, guint moving, const char *wanted)
+{
+  g_autoptr (GString) names = g_string_new (NULL);
+  guint n_moving = 77;
+  g_auto (GStrv) paths = td_arrivals_look (arrivals, &n_moving, NULL);
+
+  for (guint i = 0; paths[i]; i++) {
+    g_autofree char *name = g_path_get_basename (paths[i]);
+    g_string_append_printf (names, "%s ", name);
+  }
+  for (guint i = 0; td_arrivals_passed (arrivals)[i]; i++) {
+    g_autofree char *name = g_path_get_basename (td_arrivals_passed (arrivals)[i]);
+    g_string_append_printf (names, "(%s) ", name);
+  }
+  g_assert_cmpstr (names->str, ==, wanted);
+  g_assert_cmpuint (n_moving, ==, moving);
+}
+
+/* Each scan once, in the order of names, and again when it was changed, however deep. What is
+   hidden, on its way, or the batch's own is none. What is no scan is told once. */
+static void
+test_arrivals (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *own = test_folder_file (folder, "volumes");
+  g_autofree char *deep = test_folder_file (folder, "b/x/y");
+  g_autofree char *deeper = test_folder_file (folder, "b/x/y/z");
+  g_autofree char *first = test_folder_file (folder, "a.nxs");
+
+  g_assert_cmpint (g_mkdir_with_parents (deep, 0700), ==, 0);
+  g_assert_cmpint (g_mkdir (own, 0700), ==, 0);
+  put (folder, "c.H5", "1");
+  put (folder, "a.nxs", "1");
+  put (folder, ".hidden.nxs", "1");
+  put (folder, "d.nxs.PART", "1");
+  put (folder, "notes.txt", "1");
+  put (folder, "Readme", "1");
+  TdArrivals *arrivals = td_arrivals_new (folder->path, own, 0);
+  assert_came (arrivals, 0, "a.nxs b c.H5 (Readme) (notes.txt) ");
+  assert_came (arrivals, 0, "");
+  put (folder, "b/x/y/frame.tif", "12"); /* the third folder below */
+  assert_came (arrivals, 0, "b ");
+  put (folder, "a.nxs", "12");
+  assert_came (arrivals, 0, "a.nxs ");
+  g_assert_cmpint (g_unlink (first), ==, 0);
+  assert_came (arrivals, 0, "");
+  put (folder, "a.nxs", "12"); /* another of that name */
+  assert_came (arrivals, 0, "a.nxs ");
+  g_assert_cmpint (g_mkdir (deeper, 0700), ==, 0);
+  assert_came (arrivals, 0, "b ");
+  assert_came (arrivals, 0, "");
+  td_arrivals_free (arrivals);
+
+  /* What is not still for so long is counted, and not told. */
+  arrivals = td_arrivals_new (folder->path, NULL, 1000);
+  assert_came (arrivals, 4, "(Readme) (notes.txt) ");
+  assert_came (arrivals, 4, "");
+  td_arrivals_free (arrivals);
+}
+
+static void
+test_arrivals_of_nothing (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *none = test_folder_file (folder, "none");
+  g_autoptr (GError) error = NULL;
+  TdArrivals *arrivals = td_arrivals_new (none, NULL, 0);
+
+  g_assert_null (td_arrivals_look (arrivals, NULL, &error));
+  test_assert_sentence (error, none);
+  td_arrivals_free (arrivals);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -185,5 +273,7 @@ main (int argc, char **argv)
   g_test_add_func ("/batch-row/why", test_why);
   g_test_add_func ("/batch-row/outputs", test_outputs);
   g_test_add_func ("/batch-row/need", test_need);
+  g_test_add_func ("/batch-row/arrivals", test_arrivals);
+  g_test_add_func ("/batch-row/arrivals-of-nothing", test_arrivals_of_nothing);
   return g_test_run ();
 }
