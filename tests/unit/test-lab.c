@@ -794,6 +794,101 @@ test_half_sizes (void)
 }
 
 static void
+assert_compared (const TdLabOutcome *outcome, const TdLabOutcome *against)
+{
+  const gsize n = (gsize) against->nx * against->ny;
+  g_autofree double *pixels = g_new (double, n);
+  TdLabDifference difference;
+
+  for (gsize i = 0; i < n; i++)
+    pixels[i] = against->pixels[i];
+  td_lab_difference (outcome->pixels, pixels, against->nx, against->ny, NULL, &difference);
+  g_assert_true (outcome->compared);
+  g_assert_cmpuint (outcome->difference.n, ==, n);
+  g_assert_cmpfloat (outcome->difference.rms, ==, difference.rms);
+  g_assert_cmpfloat (outcome->difference.max_abs, ==, difference.max_abs);
+}
+
+/* Without a reference all are compared with the first picture there is, and the line is the busiest
+   one of that, unless it was given. What iterates is not run again to be timed. */
+static void
+test_first (void)
+{
+  static const char *const variants[]
+      = { "--device host --relaxation 0.5", "--device host --filter hann", "--device host",
+          "--device host --method sirt --iterations 1" };
+  g_autoptr (TdScan) scan = noisy_scan ();
+  TdRecipe base;
+
+  td_recipe_init (&base);
+  for (guint given = 0; given < 2; given++) {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdLab) lab = td_lab_new (&base, 1);
+    for (guint i = 0; i < G_N_ELEMENTS (variants); i++)
+      g_assert_true (td_lab_add (lab, variants[i], NULL));
+    lab->has_line = given;
+    lab->line = (TdLabLine) { 3, 4, 40, 50 };
+    g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_null (result->reference);
+    g_assert_cmpint (result->against, ==, 1);
+    g_assert_true (td_lab_against (result) == result->outcomes[1]);
+    g_assert_cmpfloat (result->outcomes[1]->difference.rms, ==, 0);
+    const TdLabLine line
+        = given ? lab->line
+                : td_lab_busiest_line (result->outcomes[1]->pixels, result->outcomes[1]->nx,
+                                       result->outcomes[1]->ny);
+    g_assert_cmpmem (&result->line, sizeof line, &line, sizeof line);
+    for (guint i = 1; i < 4; i++) {
+      const TdLabOutcome *outcome = result->outcomes[i];
+      assert_compared (outcome, result->outcomes[1]);
+      g_assert_true (isnan (outcome->arithmetic) && isnan (outcome->noise) && !outcome->frc);
+      g_assert_true (isnan (td_lab_in_noise (result, i)));
+      g_assert_cmpint (isfinite (outcome->warm_s), ==, i < 3);
+      g_assert_cmpint (isfinite (outcome->updates_per_s), ==, i < 3);
+      g_assert_true (i == 3 || (outcome->warm_s > 0 && outcome->updates_per_s > 0));
+    }
+    g_assert_true (result->outcomes[0]->error && !result->outcomes[0]->compared);
+  }
+  /* Where none could be made, the first one's reason is told. */
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdLab) none = td_lab_new (&base, 1);
+  g_assert_true (td_lab_add (none, "--relaxation 0.5", NULL));
+  g_assert_true (td_lab_add (none, "--filter hann --relaxation 0.5", NULL));
+  g_assert_null (td_lab_run (none, engine, scan, NULL, NULL, NULL, &error));
+  g_autofree char *text = td_error_text (error, NULL);
+  g_assert_nonnull (strstr (text, "--relaxation is not used here"));
+}
+
+/* A variant of another size is shown, and says that it is not compared. */
+static void
+test_other_size (void)
+{
+  g_autoptr (GError) error = NULL;
+  TdPhantomScan spec;
+  TdRecipe base;
+
+  g_autoptr (TdScan) scan = td_test_tilted_scan (&spec);
+  td_recipe_init (&base);
+  g_strlcpy (base.devices, "host", sizeof base.devices);
+  base.n_steps = 0;
+  td_recipe_state_axis (&base, spec.centre_px, spec.tilt_deg);
+  g_autoptr (TdLab) lab = td_lab_new (&base, 20);
+  g_assert_true (td_lab_add (lab, "", NULL));
+  g_assert_true (td_lab_add (lab, "--field-of-view full", NULL));
+  g_autoptr (TdLabResult) result = td_lab_run (lab, engine, scan, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  const TdLabOutcome *wide = result->outcomes[0], *narrow = result->outcomes[1];
+  g_assert_cmpuint (narrow->nx, ==, spec.n_columns);
+  g_assert_cmpuint (wide->nx, >, spec.n_columns);
+  g_assert_true (wide->compared && !narrow->compared);
+  g_autofree char *astray = td_messages_join (narrow->astray, "; ", NULL);
+  g_autofree char *wanted = g_strdup_printf ("%u × %u pixels are not compared with %u × %u",
+                                             narrow->nx, narrow->ny, wide->nx, wide->ny);
+  g_assert_cmpstr (astray, ==, wanted);
+}
+
+static void
 cancel_first (const TdLabResult *result, double fraction, gpointer user)
 {
   g_cancellable_cancel (user);
@@ -947,6 +1042,8 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/cone", test_cone);
   g_test_add_func ("/lab/rows-once", test_rows_once);
   g_test_add_func ("/lab/half-sizes", test_half_sizes);
+  g_test_add_func ("/lab/first", test_first);
+  g_test_add_func ("/lab/other-size", test_other_size);
   g_test_add_func ("/lab/cancel", test_cancel);
   g_test_add_func ("/lab/review", test_review);
   g_test_add_func ("/lab/emulated-cost", test_emulated_cost);
