@@ -230,6 +230,60 @@ test_frames (void)
   g_free (arrays);
 }
 
+static float
+value_at (guint view, guint row, guint column)
+{
+  return (float) ((view * 7 + row * 13 + column * 3) % 101);
+}
+
+/* Frames and rows of which few are held at once are joined as small ones are. The last view seen
+   has but one member. */
+static void
+test_portions (void)
+{
+  static const struct {
+    guint rows, views;
+    gboolean by_rows;
+  } cases[] = { { 1000, 5, FALSE }, { 2, 2001, TRUE } };
+  const TdScanFrame pairs = { .bin_rows = 2, .bin_views = 2 };
+  const guint n = 2100;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint rows = cases[i].rows, views = cases[i].views, seen = (views + 1) / 2;
+    g_autofree float *values = g_new (float, (gsize) n *rows *views);
+    g_autofree float *out = g_new (float, (gsize) n *rows / 2 * seen);
+    g_autofree double *angles = g_new0 (double, views);
+    TdScanFacts facts = { .n_columns = n,
+                          .n_rows = rows,
+                          .n_views = views,
+                          .angles_rad = angles,
+                          .centre_px = NAN,
+                          .sinogram_order = cases[i].by_rows,
+                          .sample_type = TD_SAMPLE_FLOAT32 };
+    gsize wrong = 0;
+
+    for (gsize k = 0; k < (gsize) n * rows * views; k++)
+      values[k] = value_at ((guint) (k / n / rows), (guint) (k / n % rows), (guint) (k % n));
+    td_geometry_init_parallel (&facts.geometry);
+    g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, values, NULL, NULL, NULL, NULL);
+    g_autoptr (TdScan) view = td_scan_view_new (scan, &pairs, NULL);
+    const TdFrameRange all = { TD_FRAME_PROJECTION, 0, seen, 0, rows / 2 };
+    g_assert_true (cases[i].by_rows ? td_scan_read_sinograms (view, &all, out, NULL, NULL)
+                                    : td_scan_read (view, &all, out, NULL, NULL));
+    for (guint v = 0; v < seen; v++)
+      for (guint r = 0; r < rows / 2; r++)
+        for (guint c = 0; c < n; c++) {
+          const guint members = MIN (2, views - 2 * v);
+          double sum = 0;
+          for (guint m = 0; m < 2 * members; m++)
+            sum += value_at (2 * v + m / 2, 2 * r + m % 2, c);
+          const gsize at = cases[i].by_rows ? (gsize) r * seen + v : (gsize) v * (rows / 2) + r;
+          wrong += out[at * n + c] != (float) (sum / (2 * members));
+        }
+    g_assert_cmpuint (wrong, ==, 0);
+  }
+}
+
 static void
 test_places (void)
 {
@@ -477,6 +531,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/scan-view/frames", test_frames);
+  g_test_add_func ("/scan-view/portions", test_portions);
   g_test_add_func ("/scan-view/places", test_places);
   g_test_add_func ("/scan-view/notes", test_notes);
   g_test_add_func ("/scan-view/refused", test_refused);
