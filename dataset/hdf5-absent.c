@@ -337,6 +337,17 @@ slab_is_open (const Slab *slab, guint along)
   return slab->count[along] == H5S_UNLIMITED || slab->block[along] == H5S_UNLIMITED;
 }
 
+/* Whether frames of that shape fill what the slab selects of each frame. */
+static gboolean
+slab_has_frames (const Slab *slab, const hsize_t shape[3], guint along)
+{
+  gboolean same = TRUE;
+
+  for (guint k = 0; k < 3; k++)
+    same &= k == along || slab_length (slab, k, G_MAXINT64) == shape[k];
+  return same;
+}
+
 /* The mappings of a virtual data set, and how much of each frame they cover. */
 typedef struct {
   TdH5Absent *absent;
@@ -402,7 +413,8 @@ check_source (Mappings *m, hid_t source, const char *name, const Slab *wanted, c
   g_autofree char *why = NULL;
   hsize_t shape[3];
 
-  if (!shape_of (source, shape)) {
+  /* HDF5 would go through a source that is taken whole, whatever the length of its lines. */
+  if (!shape_of (source, shape) || (wanted->all && !slab_has_frames (to, shape, m->along))) {
     why = td_message_packed ("“%.200s” has other dimensions than are mapped", name);
     mark_mapped (m, to, 0, n, why);
     return TRUE;

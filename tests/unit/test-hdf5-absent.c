@@ -183,6 +183,95 @@ test_virtual (void)
   test_assert_sentence (error, NULL);
 }
 
+/* Frames of another size, or of none, are none of the scan's. */
+static void
+test_other_shapes (void)
+{
+  static const struct {
+    int rank;
+    hsize_t shape[4];
+    const char *why;
+  } shapes[] = {
+    { 1, { 3 * ROWS * COLUMNS }, "other dimensions than are mapped" },
+    { 4, { 1, 3, ROWS, COLUMNS }, "other dimensions than are mapped" },
+    { 3, { 3, ROWS - 1, COLUMNS }, "other dimensions than are mapped" },
+    { 3, { 3, ROWS, COLUMNS - 1 }, "other dimensions than are mapped" },
+    { 3, { 3, ROWS + 1, COLUMNS }, "other dimensions than are mapped" },
+    { 3, { 3, COLUMNS, ROWS }, "other dimensions than are mapped" },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *b = test_folder_file (folder, "b.h5");
+  g_autofree guint16 *values = g_new0 (guint16, 3 * (ROWS + 1) * COLUMNS);
+
+  make_source (folder, "a.h5", 0, 3);
+  make_source (folder, "c.h5", 6, 3);
+  make_virtual (path, (Mapping[]) { { "a.h5", "/frames", 0, 3 },
+                                    { "b.h5", "/frames", 3, 3 },
+                                    { "c.h5", "/frames", 6, 3 },
+                                    { NULL } });
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++) {
+    hid_t file = td_h5_create_sized (b, 0);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) space = H5Screate_simple (shapes[i].rank, shapes[i].shape, NULL);
+      g_auto (TdH5Id) dataset = H5Dcreate2 (file, "frames", H5T_STD_U16LE, space, H5P_DEFAULT,
+                                            H5P_DEFAULT, H5P_DEFAULT);
+      g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values),
+                       >=, 0);
+    }
+    g_assert_true (td_h5_finish (file));
+    check_missing (path, "...xxx...", shapes[i].why);
+  }
+}
+
+/* A file a block, by a pattern of names: "part%%-%b.h5" is "part%-0.h5" and so on. */
+static void
+make_blocks (const char *path)
+{
+  TD_H5_GUARD;
+  hsize_t shape[3] = { VIEWS, ROWS, COLUMNS }, most[3] = { H5S_UNLIMITED, ROWS, COLUMNS };
+  hsize_t block[3] = { 3, ROWS, COLUMNS }, start[3] = { 0 }, stride[3] = { 3, 1, 1 };
+  hsize_t count[3] = { H5S_UNLIMITED, 1, 1 };
+  hid_t file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  {
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, most);
+    g_auto (TdH5Id) from = H5Screate_simple (3, block, NULL);
+    g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+    g_auto (TdH5Id) dataset = -1;
+
+    H5Sselect_hyperslab (space, H5S_SELECT_SET, start, stride, count, block);
+    g_assert_cmpint (H5Pset_virtual (properties, space, "part%%-%b.h5", "/frames", from), >=, 0);
+    H5Sselect_all (space);
+    dataset = H5Dcreate2 (file, "all", H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    g_assert_cmpint (dataset, >=, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+}
+
+static void
+test_blocks (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+
+  for (guint i = 0; i < 3; i++) {
+    g_autofree char *name = g_strdup_printf ("part%%-%u.h5", i);
+    make_source (folder, name, 3 * i, 3);
+  }
+  make_blocks (path);
+  {
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+
+    g_assert_null (td_scan_facts (scan)->absent);
+    g_assert_true (td_scan_complete (scan, NULL));
+    for (guint i = 0; i < VIEWS; i++)
+      check_frame (scan, TD_FRAME_PROJECTION, i, i);
+  }
+  make_source (folder, "part%-1.h5", 3, 2);
+  check_missing (path, ".....x...", "part%-1.h5");
+}
+
 /* A virtual set of a virtual set, and one that takes from itself. */
 static void
 test_nested (void)
@@ -433,6 +522,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/absent/chunks/frame", GUINT_TO_POINTER (1), test_chunks);
   g_test_add_data_func ("/absent/chunks/three", GUINT_TO_POINTER (3), test_chunks);
   g_test_add_func ("/absent/virtual", test_virtual);
+  g_test_add_func ("/absent/other-shapes", test_other_shapes);
+  g_test_add_func ("/absent/blocks", test_blocks);
   g_test_add_func ("/absent/nested", test_nested);
   g_test_add_func ("/absent/raw", test_raw);
   g_test_add_func ("/absent/raw-elsewhere", test_raw_elsewhere);
