@@ -284,6 +284,38 @@ test_portions (void)
   }
 }
 
+/* A view that is missing takes along those that it is averaged with, and nobody else. */
+static void
+test_absent (void)
+{
+  Arrays *arrays = g_new (Arrays, 1);
+
+  g_autoptr (TdScan) scan = make_scan (arrays);
+  TdScanFacts *whole = (TdScanFacts *) td_scan_facts (scan);
+  whole->absent = g_new0 (guint8, VIEWS);
+  whole->absent[2] = whole->absent[8] = 1;
+  whole->absent_why = g_strdup ("they were never written");
+  for (guint i = 0; i < G_N_ELEMENTS (frames); i++) {
+    const TdScanFrame *frame = &frames[i];
+    const guint group = MAX (frame->bin_views, 1);
+    g_autoptr (TdScan) view = td_scan_view_new (scan, frame, NULL);
+    const TdScanFacts *facts = td_scan_facts (view);
+    guint n_absent = 0;
+    for (guint v = 0; v < facts->n_views; v++) {
+      const guint from = frame->crop_view + v * group;
+      const guint end = MIN (from + group, end_of_views (frame));
+      const gboolean absent = (from <= 2 && 2 < end) || (from <= 8 && 8 < end);
+      g_assert_cmpint (facts->absent && facts->absent[v], ==, absent);
+      n_absent += absent;
+    }
+    g_assert_cmpint (facts->absent != NULL, ==, n_absent > 0);
+  }
+  const TdScanFrame between = { .crop_view = 3, .crop_views = 5 };
+  g_autoptr (TdScan) view = td_scan_view_new (scan, &between, NULL);
+  g_assert_null (td_scan_facts (view)->absent);
+  g_free (arrays);
+}
+
 static void
 test_places (void)
 {
@@ -532,6 +564,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/scan-view/frames", test_frames);
   g_test_add_func ("/scan-view/portions", test_portions);
+  g_test_add_func ("/scan-view/absent", test_absent);
   g_test_add_func ("/scan-view/places", test_places);
   g_test_add_func ("/scan-view/notes", test_notes);
   g_test_add_func ("/scan-view/refused", test_refused);
