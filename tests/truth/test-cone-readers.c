@@ -240,6 +240,50 @@ test_nikon (gconstpointer values)
   g_assert_cmpfloat (td_cone_camera_error (&camera, engine, stack, voxel), <, RIGHT);
 }
 
+/* A volume of cubes about the axis is taken over; any other one is left to the program. */
+static void
+test_nikon_volume (void)
+{
+  static const struct {
+    const char *text;
+    guint taken; /* voxels along x; 0: none is */
+  } volumes[] = {
+    { "VoxelsX=40\r\nVoxelsY=41\r\nVoxelsZ=42\r\nVoxelSizeX=0.3\r\nVoxelSizeY=0.3\r\n"
+      "VoxelSizeZ=0.3001\r\nOffsetX=0\r\n",
+      40 },
+    { "VoxelsX=40\r\nVoxelsY=41\r\nVoxelsZ=42\r\nVoxelSizeX=0.3\r\nVoxelSizeY=0.3\r\n"
+      "VoxelSizeZ=0.301\r\n",
+      0 },
+    { "VoxelsX=40\r\nVoxelsY=41\r\nVoxelsZ=42\r\nVoxelSizeX=0.3\r\nVoxelSizeY=0.3\r\n"
+      "VoxelSizeZ=0.3\r\nOffsetY=1\r\n",
+      0 },
+    { "VoxelsX=40\r\nVoxelsY=0\r\nVoxelsZ=42\r\nVoxelSizeX=0.3\r\nVoxelSizeY=0.3\r\n"
+      "VoxelSizeZ=0.3\r\n",
+      0 },
+    { "VoxelsX=40\r\nVoxelsY=41\r\nVoxelsZ=42\r\n", 0 },
+  };
+  const TdConeCamera camera = { N, N, VIEWS, 1, nikon_ray, nikon_plain };
+
+  for (guint i = 0; i < G_N_ELEMENTS (volumes); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree float *views = td_cone_camera_expose (&camera);
+    g_autofree char *path = test_folder_file (folder, "part.xtekct"), *text = NULL;
+
+    td_cone_camera_save (&camera, views, folder->path, "part_", 1, NIKON_WHITE);
+    nikon_write (folder, nikon_keys, nikon_plain);
+    g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+    g_auto (GStrv) halves = g_strsplit (text, "[Other]", 2);
+    g_autofree char *whole = g_strconcat (halves[0], volumes[i].text, "[Other]", halves[1], NULL);
+    td_camera_write (folder->path, "part.xtekct", whole);
+    g_autoptr (TdScan) scan = td_camera_open (folder->path, "", NULL, 0);
+    const TdGeometry *geometry = &td_scan_facts (scan)->geometry;
+    g_assert_cmpuint (geometry->volume_size[0], ==, volumes[i].taken);
+    g_assert_cmpuint (geometry->volume_size[1], ==, volumes[i].taken ? 41 : 0);
+    g_assert_cmpuint (geometry->volume_size[2], ==, volumes[i].taken ? 42 : 0);
+    g_assert_cmpfloat (geometry->voxel_mm, ==, volumes[i].taken ? 0.3 : 0);
+  }
+}
+
 /* Old files: where the axis is seen at the detector's upper and lower edge. */
 static void
 test_nikon_old (void)
@@ -390,6 +434,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone-readers/rtk", test_rtk);
   g_test_add_data_func ("/cone-readers/nikon/circular", nikon_plain, test_nikon);
   g_test_add_data_func ("/cone-readers/nikon/tilted", nikon_tilted, test_nikon);
+  g_test_add_func ("/cone-readers/nikon/volume", test_nikon_volume);
   g_test_add_func ("/cone-readers/nikon/old", test_nikon_old);
   g_test_add_func ("/cone-readers/nikon/angles", test_nikon_angles);
   g_test_add_func ("/cone-readers/skyscan", test_skyscan);

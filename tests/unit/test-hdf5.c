@@ -855,6 +855,64 @@ test_names (void)
   g_assert_true (g_strv_equal ((const char *const *) names, sorted));
 }
 
+/* Where a file says a thing twice and otherwise, what was taken is told. */
+static void
+test_says_otherwise (void)
+{
+  static const struct {
+    double sample_um, other, planned; /* 0: not stated */
+    const char *said;                 /* NULL: nothing */
+    double pixel_mm;
+  } cases[] = {
+    { 0, 0, 0, NULL, 0.01 },
+    { 10, 0, 0, NULL, 0.01 },
+    { 5, 0, 0, "at the sample (0.005 mm) differs from the detector's (0.01 mm)", 0.005 },
+    { 0, 3.5, 0, NULL, 0.01 },
+    { 0, 3.52, 0, "disagree: the angles of sample/rotation_angle were taken", 0.01 },
+    { 0, 0, VIEWS, NULL, 0.01 },
+    { 0, 0, VIEWS + 1, "was to take 10 projections; the file holds 9", 0.01 },
+  };
+  const double size = 10;
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    hid_t file = td_h5_create_sized (path, 0);
+    double others[VIEWS + 4];
+
+    add_nxtomo (file, "entry", "deg", 1);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) entry = td_h5_find (file, "/entry", NULL);
+      g_auto (TdH5Id) detector = td_h5_find (entry, "instrument/detector", NULL);
+      g_auto (TdH5Id) sample = td_h5_find (entry, "sample", NULL);
+
+      g_assert_true (td_h5_add_doubles (detector, "x_pixel_size", &size, 0, "um"));
+      g_assert_true (td_h5_add_doubles (detector, "y_pixel_size", &size, 0, "um"));
+      if (cases[i].sample_um > 0)
+        g_assert_true (td_h5_add_doubles (sample, "x_pixel_size", &cases[i].sample_um, 0, "um"));
+      for (guint frame = 0; frame < VIEWS + 4; frame++)
+        others[frame] = cases[i].other * frame;
+      if (cases[i].other > 0)
+        g_assert_true (td_h5_add_doubles (detector, "rotation_angle", others, VIEWS + 4, "deg"));
+      if (cases[i].planned > 0)
+        g_assert_true (td_h5_add_doubles (detector, "tomo_n", &cases[i].planned, 0, NULL));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, cases[i].said ? cases[i].said : "disagree") != NULL, ==,
+                     cases[i].said != NULL);
+    if (!cases[i].said)
+      g_assert_true (!strstr (notes, "differs") && !strstr (notes, "was to take"));
+    g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_width_mm, cases[i].pixel_mm, 1e-12);
+    g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_height_mm, cases[i].pixel_mm, 1e-12);
+    g_assert_cmpfloat_with_epsilon (facts->angles_rad[1] - facts->angles_rad[0], 3.5 * G_PI / 180,
+                                    1e-9);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -882,6 +940,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/hdf5/unknown-unit", "barleycorn", test_unknown_unit);
   g_test_add_data_func ("/hdf5/no-size", NULL, test_unknown_unit);
   g_test_add_func ("/hdf5/measured-otherwise", test_measured_otherwise);
+  g_test_add_func ("/hdf5/says-otherwise", test_says_otherwise);
   g_test_add_func ("/hdf5/unknown-angles", test_unknown_angles);
   g_test_add_func ("/hdf5/monitor", test_monitor);
   g_test_add_data_func ("/hdf5/nxtomo/short-key", NULL, test_short_key);
