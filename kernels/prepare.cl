@@ -160,25 +160,17 @@ prepare_fill_dead (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const in
 
 /* Transmission to -log; what is below floor_value is raised to it, and zero and negative values are
    counted in counters[counter]. Those of each view are in counters[views_at + number], with views
-   as above. Values above bright_value among the first and last `sides` columns are counted in
-   counters[bright_counter]. */
+   as above. */
 TD_KERNEL void
 prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_RESTRICT counters,
                    TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns, int strip,
-                   float floor_value, float bright_value, int sides, int counter,
-                   int bright_counter, int views_at)
+                   float floor_value, int counter, int views_at)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
   size_t at = row_of_view (row, view, n_views, n_columns);
-  int clamped = 0, bright = 0;
+  int clamped = 0;
 
-  for (int column = first; column < td_min (end, sides); column++)
-    bright += data[at + column] > bright_value ? 1 : 0;
-  for (int column = td_max (first, n_columns - sides); column < end; column++)
-    bright += data[at + column] > bright_value ? 1 : 0;
-  if (bright > 0)
-    td_atomic_add_int (&counters[bright_counter], bright);
   for (int column = first; column < end; column++) {
     float value = data[at + column];
     int low = value > 0.0f ? 0 : 1;
@@ -189,4 +181,42 @@ prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_
     td_atomic_add_int (&counters[counter], clamped);
     td_atomic_add_int (&counters[views_at + (int) views[2 * view + 1]], clamped);
   }
+}
+
+/* Mean attenuation of `count` columns in 8192ths, so that sums of any order agree. */
+TD_FN int
+level_of (TD_GLOBAL const float *TD_RESTRICT line, int count)
+{
+  float sum = 0.0f;
+
+  for (int column = 0; column < count; column++)
+    sum += line[column];
+  return (int) (td_max (-4.0f, td_min (4.0f, sum / (float) count)) * 8192.0f + 32768.5f) - 32768;
+}
+
+/* What attenuations say of the detector's sides, `sides` columns each. Values below bright_value
+   are counted in counters[bright_counter]. The levels of the left strip's outer and inner half, of
+   the right one's inner and outer half, and of a strip in the middle are added to
+   counters[sides_at + 5 number + 0 … 4]. Item x, y: view, row. */
+TD_KERNEL void
+prepare_look_at_sides (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
+                       TD_GLOBAL int *TD_RESTRICT counters,
+                       TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns,
+                       float bright_value, int sides, int bright_counter, int sides_at)
+{
+  int view = td_global_x (), row = td_global_y ();
+  TD_GLOBAL const float *left = data + row_of_view (row, view, n_views, n_columns);
+  TD_GLOBAL const float *right = left + (n_columns - sides);
+  TD_GLOBAL int *sums = counters + sides_at + 5 * (int) views[2 * view + 1];
+  int half_side = sides / 2, bright = 0;
+
+  for (int column = 0; column < sides; column++)
+    bright += (left[column] < bright_value ? 1 : 0) + (right[column] < bright_value ? 1 : 0);
+  if (bright > 0)
+    td_atomic_add_int (&counters[bright_counter], bright);
+  td_atomic_add_int (&sums[0], level_of (left, half_side));
+  td_atomic_add_int (&sums[1], level_of (left + (sides - half_side), half_side));
+  td_atomic_add_int (&sums[2], level_of (right, half_side));
+  td_atomic_add_int (&sums[3], level_of (right + (sides - half_side), half_side));
+  td_atomic_add_int (&sums[4], level_of (left + (n_columns - sides) / 2, sides));
 }

@@ -581,6 +581,16 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
                  "most views: attenuations come out too low, as if the flats were exposed for "
                  "less than the projections. {prepare=dose} brings the air beside the sample to "
                  "the flats'; else give flats of the same exposure and beam ({flats:PATH}).");
+  const double even = td_sides_even_level (&counts->levels);
+  if (even > 0)
+    td_job_note (job,
+                 "Both sides of the detector have the same attenuation of %.2g in all views, and "
+                 "from column to column: attenuations come out too high, as if the flats were "
+                 "exposed for longer than the projections or something that does not turn stood "
+                 "in the beam. {prepare=dose} brings the air beside the sample to the flats'; "
+                 "else give flats of the same exposure and beam ({flats:PATH}). Only if the "
+                 "sample itself is wide and so even is nothing wrong.",
+                 even);
   if (counts->odd.n_darks)
     td_job_note (job,
                  "%u of the darks, the first of them dark %u, are nearly as bright as flats, as if "

@@ -314,12 +314,14 @@ td_slab_counters (TdSlab *slab)
 static gsize
 prepare_n_counters (const TdScanFacts *facts)
 {
-  return TD_COUNTER_COUNT + 2 * (gsize) facts->n_views + facts->n_rows;
+  return TD_COUNTER_COUNT + (2 + TD_SIDES_STRIPS) * (gsize) facts->n_views + facts->n_rows;
 }
 
 static gsize
 prepare_counters_at (const TdScanFacts *facts, TdCounters which)
 {
+  if (which == TD_COUNTERS_SIDES)
+    return TD_COUNTER_COUNT + 2 * (gsize) facts->n_views + facts->n_rows;
   return TD_COUNTER_COUNT + (gsize) which * facts->n_views;
 }
 
@@ -363,9 +365,15 @@ td_slab_add_logged (TdSlab *slab, guint sides)
 {
   TdPreparation *preparation = slab->state;
 
+  const guint n_views = td_scan_facts (slab->scan)->n_views;
+
   preparation->counts.sides += (guint64) slab->n_rows * slab->n_views * 2 * sides;
-  for (guint i = 0; i < slab->n_views; i++)
-    preparation->view_logged[td_view_order_at (&slab->views, i)] += slab->n_rows;
+  for (guint i = 0; i < slab->n_views; i++) {
+    const guint view = td_view_order_at (&slab->views, i);
+    preparation->view_logged[view] += slab->n_rows;
+    if (sides > 0)
+      td_sides_count (&preparation->counts.levels, slab->n_columns, view, n_views, slab->n_rows);
+  }
 }
 
 void
@@ -439,6 +447,7 @@ td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *
   sum->clamped_transmissions += counts->clamped_transmissions;
   sum->sides += counts->sides;
   sum->bright_sides += counts->bright_sides;
+  td_sides_add (&sum->levels, &counts->levels);
   sum->bad_values += counts->bad_values;
   sum->dead_pixels += counts->dead_pixels;
   sum->bad_pixels += counts->bad_pixels;
@@ -509,8 +518,11 @@ collect_views_and_rows (TdPreparation *preparation, const int *values)
   const int *lost = values + prepare_counters_at (facts, TD_COUNTERS_LOST);
   const int *raised = values + prepare_counters_at (facts, TD_COUNTERS_RAISED);
   const int *rows = values + prepare_counters_at (facts, TD_COUNTERS_ROWS);
+  const int *sides = values + prepare_counters_at (facts, TD_COUNTERS_SIDES);
 
   for (guint view = 0; view < facts->n_views; view++) {
+    td_sides_sum (&preparation->counts.levels, view, facts->n_views,
+                  sides + TD_SIDES_STRIPS * view);
     preparation->view_raised[view] += (guint) raised[view];
     if (lost[view] > 0)
       td_numbers_add (&preparation->counts.lost_views, view);

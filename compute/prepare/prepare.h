@@ -2,6 +2,7 @@
 #pragma once
 
 #include "flats.h"
+#include "sides.h"
 #include "step.h"
 
 /**
@@ -24,6 +25,7 @@ char *td_numbers_text (const TdNumbers *numbers, guint first, guint scale);
 typedef struct {
   guint64 clamped_transmissions; /* zero or negative transmissions raised before -log */
   guint64 sides, bright_sides;   /* transmissions at the detector's sides; far above 1 */
+  TdSides levels;                /* what attenuations there are like */
   guint64 bad_values;            /* NaN or infinite samples replaced by their neighbour's value */
   guint64 dead_pixels;        /* detector pixels whose flat is not above the dark: replaced too */
   guint64 bad_pixels;         /* detector pixels of the mask, given or found */

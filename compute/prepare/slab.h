@@ -61,11 +61,12 @@ typedef enum {
   TD_COUNTER_COUNT
 } TdCounter;
 TdBuffer *td_slab_counters (TdSlab *slab);
-/* Behind them there is one for each of the scan's views and rows: where those begin. */
+/* Behind them there are some for each of the scan's views and rows: where those begin. */
 typedef enum {
   TD_COUNTERS_LOST,   /* a view's rows without a sound sample */
   TD_COUNTERS_RAISED, /* a view's samples that the logarithm raised */
-  TD_COUNTERS_ROWS    /* 1: a row without a sound sample in any view */
+  TD_COUNTERS_ROWS,   /* 1: a row without a sound sample in any view */
+  TD_COUNTERS_SIDES   /* TD_SIDES_STRIPS of each view: attenuations in TD_SIDES_UNITs */
 } TdCounters;
 int td_slab_counters_at (TdSlab *slab, TdCounters which);
 /* float [view][2] of the slab's views: the share of a turn, 0 to 1, and the number in the scan. */

@@ -533,6 +533,91 @@ test_dark_flats (gconstpointer device)
   }
 }
 
+/* A round or square sample of one material, with a core of another, in a beam that is weaker than
+   the flats'; lengths in columns. */
+static struct {
+  double half, core, level, beam;
+  gboolean square;
+} wide;
+
+static double
+wide_chord (double u, double half, double angle)
+{
+  if (!wide.square)
+    return 2 * sqrt (MAX (half * half - u * u, 0));
+  const double c = fabs (cos (angle)), s = fabs (sin (angle)), most = 2 * half / MAX (c, s);
+  return CLAMP ((half * (c + s) - fabs (u)) / MAX (c * s, 1e-6), 0, most);
+}
+
+static void
+spoil_wide (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+            float *frames)
+{
+  for (guint f = 0; f < count; f++)
+    for (guint i = 0; i < n_rows * n_columns; i++) {
+      const double u = i % n_columns - (n_columns - 1) / 2.0, angle = (first + f) * G_PI / 40;
+      const double value = wide.level * wide_chord (u, wide.half, angle) / (2 * wide.half)
+                           + sqrt (MAX (wide.core * wide.core - u * u, 0)) / 20;
+      const double noise = 1 + 0.01 * sin (12.9898 * i + 78.233 * (first + f));
+      frames[(gsize) f * n_rows * n_columns + i]
+          = kind == TD_FRAME_DARK   ? 100
+            : kind == TD_FRAME_FLAT ? 10100
+                                    : (float) (100 + 1e4 * wide.beam * noise * exp (-value));
+    }
+}
+
+/* Flats that are too bright are told, and samples that are wider than the detector are not. */
+static void
+test_bright_sides (gconstpointer device)
+{
+  static const struct {
+    double half, core, level, beam;
+    gboolean square;
+    const char *prepare;
+    gboolean said;
+  } cases[] = { { 20, 0, 2, 1, FALSE, "flat-field", FALSE },
+                { 20, 0, 2, 0.9, FALSE, "flat-field", FALSE },
+                { 20, 0, 2, 0.75, FALSE, "flat-field", TRUE },
+                { 15, 8, 2, 0.5, TRUE, "flat-field", TRUE },
+                { 20, 10, 1, 0.1, FALSE, "flat-field", TRUE },
+                { 20, 0, 2, 0.5, FALSE, "dose,flat-field", FALSE },
+                { 36, 0, 1, 1, FALSE, "flat-field", FALSE },
+                { 36, 0, 1, 0.5, FALSE, "flat-field", FALSE },
+                { 48, 10, 2, 1, FALSE, "flat-field", FALSE },
+                { 64, 0, 0.5, 1, FALSE, "flat-field", FALSE },
+                { 64, 15, 3, 1, FALSE, "flat-field", FALSE },
+                { 128, 0, 2, 1, FALSE, "flat-field", FALSE },
+                { 128, 10, 1, 1, FALSE, "flat-field", FALSE },
+                { 40, 0, 1, 1, TRUE, "flat-field", FALSE },
+                { 90, 20, 2, 1, TRUE, "flat-field", FALSE } };
+  g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
+  Counting counting = { .spoil = spoil_wide };
+
+  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    wide.half = cases[i].half;
+    wide.core = cases[i].core;
+    wide.level = cases[i].level;
+    wide.beam = cases[i].beam;
+    wide.square = cases[i].square;
+    recipe_init (&recipe, device, 31.5);
+    g_assert_true (td_recipe_set (&recipe, "prepare", cases[i].prepare, NULL));
+    reconstruct (scan, &recipe, &volume);
+    g_test_message ("%u: %s", i, volume.notes);
+    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "the same attenuation of") != NULL,
+                     ==, cases[i].said);
+    td_test_volume_clear (&volume);
+    td_engine_trim (engine);
+  }
+}
+
 /* A beam that the monitor has counted, of views and of flats before and after. */
 static double monitored[40 + 10];
 
@@ -675,6 +760,8 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/bad-samples/absurd-sample", test_absurd_sample);
   g_test_add_data_func ("/engine/bad-samples/dark-flats/host", "host", test_dark_flats);
   g_test_add_data_func ("/engine/bad-samples/dark-flats/opencl", "opencl:0", test_dark_flats);
+  g_test_add_data_func ("/engine/bad-samples/bright-flats/host", "host", test_bright_sides);
+  g_test_add_data_func ("/engine/bad-samples/bright-flats/opencl", "opencl:0", test_bright_sides);
   g_test_add_func ("/engine/bad-samples/saturated-flats", test_saturated_flats);
   g_test_add_data_func ("/engine/monitor/host", "host", test_monitor);
   g_test_add_data_func ("/engine/monitor/opencl", "opencl:0", test_monitor);
