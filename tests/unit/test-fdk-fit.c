@@ -450,6 +450,53 @@ test_turns (void)
   }
 }
 
+/* A rank's part on a card ends with smaller slabs, down to a quarter: its last slices are
+   added and stored when all is computed. On the host, which has no downloads, slabs are alike. */
+static void
+test_part_ends_small (void)
+{
+  const Job job = { "opencl:0", TRUE, .n_columns = 1024, .n_rows = 1024, .n_views = 300 };
+  g_autoptr (TdScan) scan = job_scan (&job);
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, job.devices, NULL);
+  for (gint cards = 0; cards <= 1; cards++) {
+    const TdPlanPart part = { .views = { 0, 150, 1 } };
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    td_recipe_init (&recipe);
+    g_strlcpy (recipe.devices, cards ? job.devices : "host", sizeof recipe.devices);
+    recipe.filter_on = cards ? TD_FILTER_ON_DEVICE : TD_FILTER_ON_AUTO;
+    td_test_play_cards (devices, cards);
+    g_autoptr (TdPlan) plan = td_plan_new_part (td_fdk_engine, scan, &recipe, &part, NULL, &error);
+    td_test_play_cards (devices, FALSE);
+    g_assert_no_error (error);
+    const TdFdkPlan *fdk = plan->extra;
+    const TdFdkSlabCut *slabs = fdk->cut.slabs;
+    const guint n = fdk->cut.n_slabs;
+    guint next = 0;
+    g_assert_cmpuint (n, >, 3);
+    for (guint i = 0; i < n; i++) {
+      g_test_message ("slab %u: %u slices", i, slabs[i].n_slices);
+      g_assert_cmpuint (slabs[i].slice0, ==, next);
+      next += slabs[i].n_slices;
+      if (cards)
+        g_assert_cmpuint (slabs[i].n_slices, <=, i > 0 ? slabs[i - 1].n_slices : fdk->fit.slab);
+      else if (i + 1 < n)
+        g_assert_cmpuint (slabs[i].n_slices, ==, fdk->fit.slab);
+    }
+    g_assert_cmpuint (next, ==, job.n_rows);
+    if (cards) {
+      g_assert_cmpuint (slabs[0].n_slices, ==, fdk->fit.slab);
+      g_assert_cmpuint (slabs[n - 2].n_slices, <, fdk->fit.slab);
+      g_assert_cmpuint (8 * slabs[n - 1].n_slices, <=, 3 * fdk->fit.slab);
+      g_assert_cmpuint (8 * slabs[n - 1].n_slices, >=, fdk->fit.slab);
+    }
+  }
+}
+
 /* Two cards share the volume, which is the faster way at any rates that cards reach. Rates of small
    jobs, which launches and pages slow down, change no large plan. */
 static void
@@ -541,6 +588,7 @@ main (int argc, char **argv)
   td_test_add_cases ("/fdk-fit/limits", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_limits);
   g_test_add_func ("/fdk-fit/filter-rates", test_filter_rates);
   g_test_add_func ("/fdk-fit/turns", test_turns);
+  g_test_add_func ("/fdk-fit/part-ends-small", test_part_ends_small);
   g_test_add_func ("/fdk-fit/two-cards", test_two_cards);
   g_test_add_func ("/fdk-fit/off-middle", test_off_middle);
   const int status = g_test_run ();

@@ -12,6 +12,9 @@
  * the kernel works on at once (fit.least_slab), but for a remainder: fewer take as long.
  */
 #define FIRST_PART 12 /* of a whole slab */
+/* Of a whole slab, for the last one of a rank's part: after it ranks only add and store. In one
+   process slabs that are smaller than the kernel works on at once gained nothing. */
+#define LAST_PART 4
 
 static guint
 fdk_cut_least (const TdFdkPlan *fdk)
@@ -169,14 +172,15 @@ cut_outwards (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray
 }
 
 /* From the top down. On the host rows are filtered from the top, so all slabs are the first
-   device's, and the others help. */
+   device's, and the others help. @least: slices of the last slab; 0: it is like the others. */
 static void
-cut_evenly (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray *slabs, guint *own)
+cut_evenly (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, guint least, GArray *slabs,
+            guint *own)
 {
   for (guint i = 0; i < n_devices; i++) {
     const guint end = fdk->fit.cached ? bounds[i + 1] : bounds[n_devices];
     for (guint a = fdk->fit.cached || i == 0 ? bounds[i] : end, n; a < end; a += n) {
-      n = MIN (fdk->fit.slab, end - a);
+      n = MIN (fdk->fit.slab, least ? last_size (end - a, least, n_devices) : end - a);
       TdFdkSlabCut cut = make_cut (fdk, a, n);
       while (cut.row_end - cut.row0 > fdk->fit.slab_rows && n > 1)
         cut = make_cut (fdk, a, --n);
@@ -190,9 +194,11 @@ TdFdkCut
 td_fdk_cut (const TdPlan *plan, const TdFdkPlan *fdk, guint n_devices, const double *shares)
 {
   const guint nz = fdk->input->n_slices, slice0 = fdk->input->slice0;
-  const gboolean cards = fdk->fit.cached && fdk->fit.n_slabs > 1 && !plan->is_part
+  const gboolean cards = fdk->fit.cached && fdk->fit.n_slabs > 1
                          && td_device_info (plan->devices->pdata[0])->kind != TD_DEVICE_CPU;
-  const guint least = fdk_cut_least (fdk), step = cards && nz >= 4 * least * n_devices ? least : 1;
+  const gboolean outwards = cards && !plan->is_part;
+  const guint least = fdk_cut_least (fdk), last = MAX (fdk->fit.slab / LAST_PART, 1);
+  const guint step = outwards && nz >= 4 * least * n_devices ? least : 1;
   g_autoptr (GArray) slabs = g_array_new (FALSE, FALSE, sizeof (TdFdkSlabCut));
   g_autofree guint *bounds = g_new0 (guint, n_devices + 1);
   guint *own = g_new0 (guint, n_devices + 1);
@@ -204,7 +210,10 @@ td_fdk_cut (const TdPlan *plan, const TdFdkPlan *fdk, guint n_devices, const dou
     bounds[i + 1]
         = slice0 + (i + 1 < n_devices ? (guint) MIN (lrint (nz * sum / step) * step, nz) : nz);
   }
-  (cards ? cut_outwards : cut_evenly) (fdk, n_devices, bounds, slabs, own);
+  if (outwards)
+    cut_outwards (fdk, n_devices, bounds, slabs, own);
+  else
+    cut_evenly (fdk, n_devices, bounds, cards ? last : 0, slabs, own);
   const guint n_slabs = slabs->len;
   return (TdFdkCut) { (TdFdkSlabCut *) g_array_free (g_steal_pointer (&slabs), FALSE), n_slabs,
                       own };
