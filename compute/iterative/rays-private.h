@@ -25,10 +25,11 @@ struct TdRayProjector {
   double *views;    /* the table in double precision */
   double reach;     /* on_host: rows that a voxel sees */
   TdBuffer *places; /* int [view] */
-  TdProgram *programs[5];
+  TdProgram *programs[6];
   TdKernel *project, *back, *take, *give, *put, *apply, *differ, *sums, *combine, *beyond, *move,
       *climb;
   TdKernel *weigh, *back_weighed; /* tiled */
+  TdKernel *back_few;             /* … of few views; NULL: as back_weighed */
   TdBuffer *weighed;              /* lines times their rays' lengths, when first wanted … */
   guint scratch_views;            /* … of so many views */
   TdBuffer *sums_device;          /* two for each of n_sums lines */

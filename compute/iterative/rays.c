@@ -10,10 +10,21 @@
 /* A warp's. 64 and 16 project more slowly (docs/benchmarks.md). */
 #define BAND_ROWS 32
 #define MOST_GROUPS_Z 65535 /* CUDA's */
+/* An item that corrects by few views holds fewer voxels along z. Else too few items are at work
+   while the volume is read. */
+#define FEW_VIEWS 24
+#define FEW_VIEWS_VOXELS 4
 
 /* ── Life ── */
 
-typedef enum { RAYS_PROJECT, RAYS_BACK, RAYS_LINES, RAYS_VARIATION, RAYS_UPRIGHT } RaysProgram;
+typedef enum {
+  RAYS_PROJECT,
+  RAYS_BACK,
+  RAYS_LINES,
+  RAYS_VARIATION,
+  RAYS_UPRIGHT,
+  RAYS_UPRIGHT_FEW
+} RaysProgram;
 
 /* Voxels along z and rows that an item of kernels/rays-upright.cl takes. Items fill warps first. */
 static guint
@@ -31,10 +42,12 @@ rays_item_rows (const TdConeTask *task)
 static TdKernel *
 rays_build (TdRayProjector *rays, RaysProgram which, const char *kernel, GError **error)
 {
-  static const char *const names[]
-      = { "rays-project", "rays-back", "rays-lines", "total-variation", "rays-upright" };
+  static const char *const names[] = { "rays-project",    "rays-back",    "rays-lines",
+                                       "total-variation", "rays-upright", "rays-upright" };
   const TdDeviceInfo *info = td_device_info (rays->device);
-  g_autofree char *voxels = g_strdup_printf ("TD_RAY_VOXELS=%u", rays_item_voxels (&rays->task));
+  const guint most = which == RAYS_UPRIGHT_FEW ? FEW_VIEWS_VOXELS : G_MAXUINT;
+  g_autofree char *voxels
+      = g_strdup_printf ("TD_RAY_VOXELS=%u", MIN (rays_item_voxels (&rays->task), most));
   g_autofree char *rows = g_strdup_printf ("TD_RAY_ROWS=%u", rays_item_rows (&rays->task));
   const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_RAY_LANES), NULL };
   const char *const tile[] = { voxels, rows, NULL };
@@ -43,7 +56,7 @@ rays_build (TdRayProjector *rays, RaysProgram which, const char *kernel, GError 
 
   if (!rays->programs[which])
     rays->programs[which] = td_program_build (rays->device, names[which],
-                                              which == RAYS_UPRIGHT ? tile
+                                              which >= RAYS_UPRIGHT ? tile
                                               : fat                 ? lanes
                                                                     : none,
                                               error);
@@ -60,7 +73,10 @@ rays_make_pair (TdRayProjector *rays, GError **error)
     return (rays->project = rays_build (rays, RAYS_UPRIGHT, "rays_upright_project", error))
            && (rays->back = rays_build (rays, RAYS_UPRIGHT, "rays_upright_back", error))
            && (rays->weigh = rays_build (rays, RAYS_UPRIGHT, "rays_upright_weigh", error))
-           && (rays->back_weighed = rays_build (rays, RAYS_UPRIGHT, "rays_upright_sums", error));
+           && (rays->back_weighed = rays_build (rays, RAYS_UPRIGHT, "rays_upright_sums", error))
+           && (rays_item_voxels (&rays->task) <= FEW_VIEWS_VOXELS
+               || (rays->back_few
+                   = rays_build (rays, RAYS_UPRIGHT_FEW, "rays_upright_sums", error)));
   return (rays->project = rays_build (rays, RAYS_PROJECT, "rays_project", error))
          && (rays->back = rays_build (rays, RAYS_BACK, back, error));
 }
@@ -235,6 +251,7 @@ typedef struct {
   TdRays params;
   TdBuffer *volume, *lines, *measured, *squares, *weights;
   gboolean weighed; /* tiled: the lines are, and the weights known or not wanted */
+  gboolean few;     /* … and so few that items hold fewer voxels */
 } Work;
 
 static gboolean
@@ -362,9 +379,9 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
 
   if (rays->tiled) {
     const guint tiles[3]
-        = { rays->params.z_step, rays_items (task->nx, 2), rays_items (end - first, 2) };
-    return td_rays_launch (rays, work->weighed ? rays->back_weighed : rays->back, tiles, args,
-                           G_N_ELEMENTS (args), error);
+        = { work->params.z_step, rays_items (task->nx, 2), rays_items (end - first, 2) };
+    TdKernel *kernel = work->few ? rays->back_few : work->weighed ? rays->back_weighed : rays->back;
+    return td_rays_launch (rays, kernel, tiles, args, G_N_ELEMENTS (args), error);
   }
   const guint pieces
       = rays_items (task->nz, rays->upright && rays->lanes > 1 ? TD_RAY_BACK_LANES : rays->lanes);
@@ -472,6 +489,9 @@ td_rays_correct (TdRayProjector *rays, TdBuffer *lines, TdRayViews views, TdRayS
   if (rays->tiled && step.weights) {
     work.weights = step.weights;
     work.weighed = TRUE;
+    work.few = rays->back_few && views.n < FEW_VIEWS;
+    if (work.few)
+      work.params.z_step = rays_items (rays->task.nz, FEW_VIEWS_VOXELS);
     if (!rays_weigh (rays, lines, views.first, views, lines, error))
       return FALSE;
   }
