@@ -195,20 +195,22 @@ level_of (TD_GLOBAL const float *TD_RESTRICT line, int count)
 }
 
 /* What attenuations say of the detector's sides, `sides` columns each. Values below bright_value
-   are counted in counters[bright_counter]. The levels of the left strip's outer and inner half, of
-   the right one's inner and outer half, and of a strip in the middle are added to
-   counters[sides_at + 5 number + 0 … 4]. Item x, y: view, row. */
+   are counted in counters[bright_counter]. Levels of five strips are added to counters from
+   sides_at + 5 number on. Two are the outer and inner half on the left, two the inner and outer
+   half on the right, and one lies in the middle. Item x, y: view, row. */
 TD_KERNEL void
 prepare_look_at_sides (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
                        TD_GLOBAL int *TD_RESTRICT counters,
                        TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns,
                        float bright_value, int sides, int bright_counter, int sides_at)
 {
-  int view = td_global_x (), row = td_global_y ();
+  int view = td_global_x (), row = td_global_y (), half_side = sides / 2, bright = 0;
+
+  if (view >= n_views)
+    return;
   TD_GLOBAL const float *left = data + row_of_view (row, view, n_views, n_columns);
   TD_GLOBAL const float *right = left + (n_columns - sides);
   TD_GLOBAL int *sums = counters + sides_at + 5 * (int) views[2 * view + 1];
-  int half_side = sides / 2, bright = 0;
 
   for (int column = 0; column < sides; column++)
     bright += (left[column] < bright_value ? 1 : 0) + (right[column] < bright_value ? 1 : 0);

@@ -8,8 +8,9 @@
  * air behind flats that are too bright from a sample that is wider than the detector.
  *
  * Through a convex body of one material chords are a concave function of the column, whatever the
- * angle. So is their mean over views. Where it rises by r from a side to the middle of n columns,
- * it rises by 2 r d / n at least between columns at that side that are d apart. Air does not rise.
+ * angle. So is their mean over views. Let it rise by r from a side to the middle of n columns.
+ * Between columns at that side that are d apart, it then rises by 2 r d / n at least. Air does not
+ * rise.
  */
 #define TD_SIDES_STRIPS 5u /* left outer, left inner, right inner, right outer; the middle */
 #define TD_SIDES_UNIT (1 / 8192.0)

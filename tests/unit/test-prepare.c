@@ -376,6 +376,59 @@ test_counts (gconstpointer id)
   td_test_close (device);
 }
 
+/* What the logarithm counts at the detector's sides and in its middle is what it has made there. */
+static void
+check_sides (TdDevice *device, gconstpointer unused)
+{
+  enum { ROWS = 3, N_VIEWS = 70, COLUMNS = 150, SIDE = 4, HALF = 2 };
+  static const guint strips[][2] = { { 0, HALF },
+                                     { SIDE - HALF, HALF },
+                                     { COLUMNS - SIDE, HALF },
+                                     { COLUMNS - HALF, HALF },
+                                     { (COLUMNS - SIDE) / 2, SIDE } };
+  const TdStep step = td_test_step ("minus-log");
+  double expected[TD_SIDES_GROUPS][TD_SIDES_STRIPS] = { 0 };
+  guint64 n[TD_SIDES_GROUPS] = { 0 }, bright = 0;
+  TdPreparationCounts counts;
+  TdTestFrames x;
+
+  td_test_frames_init (&x, ROWS, N_VIEWS, COLUMNS, TD_TEST_TRANSMISSIONS);
+  g_autofree float *got = td_test_frames_run (device, &x, &step, 1, 0, ROWS, &counts);
+  for (guint i = 0; i < ROWS * N_VIEWS; i++) {
+    const float *line = got + (gsize) i * COLUMNS;
+    const guint group = i % N_VIEWS * TD_SIDES_GROUPS / N_VIEWS;
+    n[group]++;
+    for (guint s = 0; s < TD_SIDES_STRIPS; s++) {
+      double sum = 0;
+      for (guint c = 0; c < strips[s][1]; c++)
+        sum += line[strips[s][0] + c];
+      expected[group][s] += CLAMP (sum / strips[s][1], -4, 4) / TD_SIDES_UNIT;
+    }
+    for (guint c = 0; c < SIDE; c++)
+      bright += (line[c] < -log (1.2)) + (line[COLUMNS - 1 - c] < -log (1.2));
+  }
+  g_assert_cmpuint (td_sides_columns (COLUMNS), ==, SIDE);
+  g_assert_cmpuint (counts.levels.n_columns, ==, COLUMNS);
+  g_assert_cmpuint (counts.sides, ==, 2 * SIDE * ROWS * N_VIEWS);
+  g_assert_cmpuint (counts.bright_sides, ==, bright);
+  for (guint g = 0; g < TD_SIDES_GROUPS; g++) {
+    g_assert_cmpuint (counts.levels.groups[g].n, ==, n[g]);
+    for (guint s = 0; s < TD_SIDES_STRIPS; s++) /* each is rounded */
+      g_assert_cmpfloat_with_epsilon ((double) counts.levels.groups[g].sums[s], expected[g][s],
+                                      (double) n[g]);
+  }
+  td_test_frames_clear (&x);
+}
+
+static void
+test_sides (gconstpointer id)
+{
+  TdDevice *device = td_test_open (id);
+
+  td_test_each_path (device, check_sides, NULL);
+  td_test_close (device);
+}
+
 enum { L_ROWS = 8, L_VIEWS = 24, L_COLUMNS = 33, DARK = 11 };
 
 /* Of frames one of whose views is @lost, or is given what the @nearest has; -1: it is not.
@@ -784,6 +837,7 @@ main (int argc, char **argv)
     { "chain", test_chain },       { "cuts", test_cuts },
     { "kept", test_kept },         { "extremes", test_extremes },
     { "counts", test_counts },     { "lost", test_lost },
+    { "sides", test_sides },
   };
 
   g_test_init (&argc, &argv, NULL);
