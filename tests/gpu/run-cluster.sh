@@ -11,8 +11,8 @@
 # RANKS: ranks and cards (2). SIZE: columns, rows and slices (2048). VIEWS: 1024.
 # Variables: DEVICES, a device for each rank (default: cuda:0,cuda:1 …). SCRATCH, where all files go
 # (/dev/shm). TASKS, in their order: alone (one process with one card), single (one process with all),
-# volume and projection (single with --share), one (one rank), slab-rows, slab-columns, ifdk-rows and
-# ifdk-columns, each with -tiff or -bigtiff. LIMIT_S: what would begin later is left
+# volume and projection (single with --share), one (one rank), slab-rows, slab-grid (two columns),
+# slab-columns, ifdk-rows and ifdk-columns, each with -tiff or -bigtiff. LIMIT_S: what would begin later is left
 # out, and said so (200). WARM_GB: memory that is touched once before, since a virtual machine's may have
 # to grow (what the files take, 0: none). MACHINE: a file with what an earlier benchmark said.
 # CHECK=1: all voxels are compared, as they are up to 1024³.
@@ -78,11 +78,21 @@ begins () {
   say "$1"
 }
 
+# timed NAME COMMAND...: with the milliseconds that the whole command takes in NAME.wall.
+timed () {
+  local name=$1 from status=0
+  shift
+  from=$(date +%s%N)
+  "$@" || status=$?
+  echo $((($(date +%s%N) - from) / 1000000)) > "$name.wall"
+  return $status
+}
+
 # single NAME DEVICES FORMAT SHARE: one process.
 single () {
   begins "$1" || return 0
   "$cli" plan "${scan[@]}" --format "$3" --device "$2" --share "$4" --json > "$1.plan.json"
-  "$cli" reconstruct "${scan[@]}" --output "$1.tif" --format "$3" --device "$2" --share "$4" --json > "$1.json" || { rm -f "$1.json"; return 0; }
+  timed "$1" "$cli" reconstruct "${scan[@]}" --output "$1.tif" --format "$3" --device "$2" --share "$4" --json > "$1.json" || { rm -f "$1.json"; return 0; }
   [ "$CHECK" = 1 ] && [ "$1" = "single-$3" ] || rm -rf "$1.tif"
 }
 
@@ -106,7 +116,7 @@ job = {"format": "tomodesk-job", "version": 1, "id": name,
                    "device": cards, "memory": 0, "view_slice": -1}}
 json.dump(job, open(name + "/job.json", "w"))
 PYTHON
-  mpirun --bind-to none -n "$2" "$worker" run "$scratch/$1" || true
+  timed "$1" mpirun --bind-to none -n "$2" "$worker" run "$scratch/$1" || true
   [ "$CHECK" = 0 ] || [ ! -e "single-$6.tif" ] || "$cli" compare "single-$6.tif" "$1.tif" | head -3
   rm -rf "$1.tif"
 }
@@ -119,6 +129,7 @@ for task in $tasks; do
     volume | projection) single "$task" "$cards" "$format" "${task%-*}" ;;
     one) job "$task" 1 slab 1 1 "$format" ;;
     slab-rows) job "$task" "$ranks" slab "$ranks" 1 "$format" ;;
+    slab-grid) job "$task" "$ranks" slab $((ranks / 2)) 2 "$format" ;;
     slab-columns) job "$task" "$ranks" slab 1 "$ranks" "$format" ;;
     ifdk-rows) job "$task" "$ranks" ifdk "$ranks" 1 "$format" ;;
     ifdk-columns) job "$task" "$ranks" ifdk 1 "$ranks" "$format" ;;
@@ -129,7 +140,7 @@ python3 - "$ranks" tiff bigtiff <<'PYTHON'
 import json, os, sys
 ranks, formats = int(sys.argv[1]), sys.argv[2:]
 stages = ("read", "filter", "gather", "back-project", "transfer", "reduce", "store")
-kinds = ("one", "slab-rows", "slab-columns", "ifdk-rows", "ifdk-columns")
+kinds = ("one", "slab-rows", "slab-grid", "slab-columns", "ifdk-rows", "ifdk-columns")
 
 
 def done_of(name):
@@ -141,6 +152,10 @@ def done_of(name):
     if failed:
         print(f"{name} failed: {failed[-1]}")
     return next((event for event in reversed(events) if event["event"] == "done"), None)
+
+
+def wall_of(name):
+    return int(open(name + ".wall").read()) / 1000
 
 
 def judge(what, value, holds):
@@ -158,7 +173,8 @@ for form in formats:
         processes[kind] = result["seconds"]
         busy = ", ".join(f"{stage['name']} {stage['seconds']:.2f}" for stage in result["stages"])
         faster = f", {processes['alone'] / result['seconds']:.2f} x one" if "alone" in processes else ""
-        print(f"{form}, one process, {kind}: {result['seconds']:.2f} s{faster} ({busy})")
+        print(f"{form}, one process, {kind}: {result['seconds']:.2f} s{faster} ({busy}), "
+              f"the command {wall_of(f'{kind}-{form}'):.2f} s")
         for note in json.load(open(f"{kind}-{form}.plan.json"))["notes"]:
             if "share the" in note:
                 print(f"  {note}")
@@ -190,6 +206,8 @@ for form in formats:
         judge("reduce and store hidden", f"{100 * hidden:.0f} %", hidden >= 0.8)
         if alone and kind != "one":
             judge("whole, of one process", f"{done['seconds'] / alone:.2f}", done["seconds"] <= 1.3 * alone)
+            ours, theirs = wall_of(f"{kind}-{form}"), wall_of(f"single-{form}")
+            judge("command, of one process's", f"{ours:.2f} / {theirs:.2f} s = {ours / theirs:.2f}", ours <= 1.3 * theirs)
         for s in stages + ("compute",):
             if predicted.get(s) is not None and measured[s] > 0.05 * measured["compute"]:
                 part = predicted[s] / measured[s]
