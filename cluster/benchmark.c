@@ -30,17 +30,19 @@ static const Size gpu_sizes[N_SIZES] = { { 256, 256 }, { 512, 512 }, { 1024, 102
    which loads their kernels: their shortest time counts. */
 #define RUNS 3
 #define GPU_RUNS 2
-#define MOST_SAMPLES (N_SIZES * 3)
+#define N_WAYS 4
+#define MOST_SAMPLES (N_SIZES * N_WAYS)
 static const guint64 message_bytes[2] = { 1 << 20, 64 << 20 };
 
-/* The ways to share that are timed. Every other one writes a file for each slice. */
+/* The ways to share that are timed. A single rank has the first two. */
 typedef struct {
   TdClusterMode mode;
   gboolean columns; /* all ranks in one row of the grid; else in one column */
   TdVolumeFormat format;
 } Way;
-static const Way benchmark_ways[] = {
+static const Way benchmark_ways[N_WAYS] = {
   { TD_CLUSTER_SLAB, FALSE, TD_VOLUME_BIGTIFF },
+  { TD_CLUSTER_SLAB, FALSE, TD_VOLUME_TIFF_STACK },
   { TD_CLUSTER_SLAB, TRUE, TD_VOLUME_TIFF_STACK },
   { TD_CLUSTER_IFDK, FALSE, TD_VOLUME_BIGTIFF },
 };
@@ -224,7 +226,7 @@ benchmark_size (Benchmark *benchmark, Size size, GError **error)
 {
   g_autofree char *name = g_strdup_printf ("scan-%u.nxs", size.side);
   g_autofree char *scan = g_build_filename (benchmark->folder, name, NULL);
-  const guint ways = benchmark->size > 1 ? G_N_ELEMENTS (benchmark_ways) : 2;
+  const guint ways = benchmark->size > 1 ? N_WAYS : 2;
   const guint runs = benchmark->machine.shared > 0 ? RUNS : GPU_RUNS;
   gboolean ok
       = benchmark_agree (benchmark->rank != 0 || benchmark_write_scan (scan, size, error), error);
@@ -298,12 +300,6 @@ typedef struct {
 
 /* Jobs that count for a stage. */
 static gboolean
-timed_is_stack (const Timed *timed)
-{
-  return timed->problem.stack;
-}
-
-static gboolean
 timed_is_file (const Timed *timed)
 {
   return !timed->problem.stack;
@@ -336,6 +332,24 @@ benchmark_fit_stage (Benchmark *benchmark, const Stage *stage, gboolean (*counts
   }
   if (n > 0)
     *(TdModelCost *) ((char *) &benchmark->machine + stage->cost) = td_line_through (samples, n);
+}
+
+/* Files of slices. Those that several ranks add up have a cost of their own: memory is busy then.
+ */
+static void
+benchmark_fit_files (Benchmark *benchmark, gboolean added, TdModelCost *cost)
+{
+  TdLineSample samples[MOST_SAMPLES];
+  guint n = 0;
+
+  for (guint i = 0; i < benchmark->n_timed; i++) {
+    const Timed *timed = &benchmark->timed[i];
+    const guint files = timed->problem.nz;
+    if (timed->problem.stack && timed->took.store > 0 && added == (timed->columns > 1))
+      samples[n++] = (TdLineSample) { timed->units.store / files, timed->took.store / files };
+  }
+  if (n > 0)
+    *cost = td_line_through (samples, n);
 }
 
 /* Both ways through a link count. */
@@ -442,7 +456,6 @@ benchmark_fit (Benchmark *benchmark)
     { STAGE (back_project, back_project, group), timed_has_groups },
     { STAGE (reduce, reduce, reduce), NULL },
     { STAGE (store, store, store), timed_is_file },
-    { STAGE (store, store, stack), timed_is_stack },
   };
   static const Stage gather = STAGE (gather, gather, copy);
 
@@ -453,6 +466,8 @@ benchmark_fit (Benchmark *benchmark)
   }
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++)
     benchmark_fit_stage (benchmark, &stages[i].stage, stages[i].counts);
+  benchmark_fit_files (benchmark, FALSE, &benchmark->machine.stack);
+  benchmark_fit_files (benchmark, TRUE, &benchmark->machine.added);
   benchmark_fit_link (benchmark);
   if (benchmark->n_nodes > 1)
     benchmark_network (benchmark);

@@ -25,6 +25,7 @@ static const struct {
   { "reduce", G_STRUCT_OFFSET (TdModelMachine, reduce), "byte" },
   { "store", G_STRUCT_OFFSET (TdModelMachine, store), "byte" },
   { "stack", G_STRUCT_OFFSET (TdModelMachine, stack), "byte" },
+  { "added", G_STRUCT_OFFSET (TdModelMachine, added), "byte" },
 };
 
 static const struct {
@@ -276,10 +277,13 @@ slabs_of (const TdModelProblem *problem, guint rows)
 }
 
 static double
-store_s (const TdModelMachine *machine, const TdModelProblem *problem)
+store_s (const TdModelMachine *machine, const TdModelProblem *problem, guint columns)
 {
-  return cost_of (problem->stack && machine->stack.m > 0 ? &machine->stack : &machine->store,
-                  model_voxels (problem) * problem->voxel_bytes);
+  const TdModelCost *each = columns > 1 && machine->added.m > 0 ? &machine->added : &machine->stack;
+  const double slice = (double) problem->nx * problem->ny * problem->voxel_bytes;
+
+  return problem->stack && each->m > 0 ? problem->nz * cost_of (each, slice)
+                                       : cost_of (&machine->store, problem->nz * slice);
 }
 
 /* A rank's views, as ranks of one speed share them. */
@@ -352,8 +356,8 @@ model_ifdk (const TdModelMachine *machine, const TdModelProblem *problem, guint 
   times->download
       = cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows); /* Eq. 14 */
   times->reduce = columns > 1 ? cost_of (&machine->reduce, 4 * model_voxels (problem) / rows)
-                              : 0;           /* Eq. 15 */
-  times->store = store_s (machine, problem); /* Eq. 16 */
+                              : 0;                    /* Eq. 15 */
+  times->store = store_s (machine, problem, columns); /* Eq. 16 */
 }
 
 /* Nothing is gathered: each rank reads and filters what its slab sees. Ranks exchange all but their
@@ -380,7 +384,7 @@ model_slab (const TdModelMachine *machine, const TdModelProblem *problem, guint 
   times->download = cost_of (&machine->link, each / links * 4 * model_voxels (problem) / rows);
   times->reduce
       = cost_of (&machine->reduce, 4 * model_voxels (problem) / rows * (columns - 1.0) / columns);
-  times->store = store_s (machine, problem);
+  times->store = store_s (machine, problem, columns);
 }
 
 /* ── Overlap ── */

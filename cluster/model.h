@@ -29,7 +29,9 @@ typedef struct {
   TdModelCost link;  /* a byte through a link (BW_PCIe) */
   TdModelCost reduce; /* a byte of a rank's sub-volume, exchanged and added (TH_reduce) */
   TdModelCost store;  /* a byte to one file, by all ranks together (BW_store) */
-  TdModelCost stack;  /* a byte to a file for each slice; m = 0: as store */
+  TdModelCost stack;  /* c a file, m a byte, by all ranks together, of a file for each slice; m = 0:
+                         as store */
+  TdModelCost added;  /* the same of slices that several ranks add up; m = 0: as stack */
   double overlap;     /* of the stages before the longest one, the part that is not hidden */
   double start_s;     /* until the pipeline runs: threads, buffers, the first batch; */
   double widening_s;  /* and what each column of the detector adds to that */

@@ -313,6 +313,16 @@ test_layout (void)
   g_assert_true (td_model_machine_parse (&machine, "h100 store:2G stack:4G", &error));
   td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &other);
   g_assert_cmpfloat_with_epsilon (other.store, one.store / 2, 1e-9);
+  g_assert_true (
+      td_model_machine_parse (&machine, "h100 store:2G stack:0.5+4G added:0.25+1G", &error));
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &other);
+  g_assert_cmpfloat_with_epsilon (other.store, one.store / 2 + 0.5 * problem.nz, 1e-6);
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 2, &other);
+  g_assert_cmpfloat_with_epsilon (other.store, one.store * 2 + 0.25 * problem.nz, 1e-6);
+  machine.added.m = 0;
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 2, &other);
+  g_assert_cmpfloat_with_epsilon (other.store, one.store / 2 + 0.5 * problem.nz, 1e-6);
+  td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &other);
   problem.slab_slices = 256;
   td_model_predict (&machine, &problem, TD_CLUSTER_SLAB, 2, 1, &one);
   g_assert_cmpfloat (one.upload, >, 1.02 * other.upload);
@@ -430,8 +440,9 @@ test_units (void)
 
   g_assert_true (td_model_machine_parse (&machine, "abci nodes:2", &error));
   TdModelMachine one = machine;
-  TdModelCost *const costs[] = { &one.load,  &one.filter, &one.copy,   &one.network, &one.update,
-                                 &one.group, &one.link,   &one.reduce, &one.store,   &one.stack };
+  TdModelCost *const costs[]
+      = { &one.load, &one.filter, &one.copy,  &one.network, &one.update, &one.group,
+          &one.link, &one.reduce, &one.store, &one.stack,   &one.added };
   for (guint i = 0; i < G_N_ELEMENTS (costs); i++)
     *costs[i] = (TdModelCost) { 0, 1 };
   one.column = one.overlap = one.start_s = one.widening_s = one.queue_s = 0;
