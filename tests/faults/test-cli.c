@@ -135,7 +135,7 @@ test_help (void)
   } verbs[] = {
     { "phantom", { NULL }, 38 },      { "info", { NULL }, 16 },
     { "centre", { NULL }, 56 },       { "plan", { NULL }, 55 },
-    { "reconstruct", { NULL }, 55 },  { "batch", { NULL }, 55 },
+    { "reconstruct", { NULL }, 55 },  { "batch", { NULL }, 56 },
     { "watch", { NULL }, 57 },        { "submit", { NULL }, 61 },
     { "jobs", { NULL }, 2 },          { "follow", { NULL }, 3 },
     { "cancel", { NULL }, 0 },        { "run", { NULL }, 0 },
