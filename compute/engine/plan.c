@@ -483,9 +483,6 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
   if (!td_recipe_check (recipe, td_scan_facts (plan->measured), error)
       || !resolve_frame (plan, error))
     return FALSE;
-  if (recipe->view_end > 0)
-    td_plan_note (plan, "Views %u to %u of the scan's %u are used.", recipe->view_first,
-                  recipe->view_end - 1, td_scan_facts (scan)->n_views);
   plan->method = td_method_choose (td_engine_methods (plan->engine), td_scan_facts (plan->scan),
                                    recipe, error);
   if (!plan->method || !check_recipe (plan, error) || !resolve_rows (plan, error)

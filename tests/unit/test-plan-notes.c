@@ -77,7 +77,7 @@ static const Case cases[] = {
   { WITHOUT_DARKS, { NULL }, NULL, DARK_NOTE, FLAT_NOTE },
   { WITHOUT_DARKS, { "prepare=none" }, NULL, "Views: ", DARK_NOTE },
   { FLOATS_WITHOUT_FLATS, { NULL }, NULL, FLAT_NOTE, DARK_NOTE },
-  { NO_CHANGE, { "views=5:40" }, NULL, "Views 5 to 39 of the scan's 45 are used", NULL },
+  { NO_CHANGE, { "views=5:40" }, NULL, "Views 5 to 39 of 45 are used", "of the scan's" },
   { NO_CHANGE, { NULL }, NULL, "Views: ", "are used" },
   { NO_CHANGE, { "crop=2,3,50,12" }, NULL, "to 45 views of 50 columns × 12 rows", NULL },
   { NO_CHANGE, { "bin=2" }, NULL, "binned to 45 views of 32 columns × 10 rows", NULL },
