@@ -144,7 +144,16 @@ note_fields (TdPlan *plan)
 {
   const TdRecipe *recipe = &plan->recipe;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdStep flat_field = { .name = "flat-field", .enabled = TRUE };
+  gboolean divides = FALSE, logs = FALSE;
 
+  for (guint i = 0; i < recipe->n_steps; i++) {
+    divides |= recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "flat-field") == 0;
+    logs |= recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "minus-log") == 0;
+  }
+  if (logs && !divides && !td_preparation_skips (&flat_field, facts))
+    td_plan_note (plan, "The logarithm is taken of counts, since {prepare=flat-field} is left out: "
+                        "the slices are no attenuations.");
   for (guint i = 0; i < recipe->n_steps; i++) {
     const gboolean skips = td_preparation_skips (&recipe->steps[i], facts);
 

@@ -52,6 +52,7 @@ typedef struct {
 #define RANGE_NOTE "The range 1 to 2 is for values of 16 and 8 bits"
 #define FIELD_NOTE "the field of view (--field-of-view) is left out"
 #define DARK_NOTE "The scan has no dark field"
+#define COUNTS_NOTE "The logarithm is taken of counts, since --prepare flat-field is left out"
 #define FLAT_NOTE "The scan has no flat field: its values are taken as transmissions"
 
 static const Case cases[] = {
@@ -77,6 +78,13 @@ static const Case cases[] = {
   { WITHOUT_DARKS, { NULL }, NULL, DARK_NOTE, FLAT_NOTE },
   { WITHOUT_DARKS, { "prepare=none" }, NULL, "Views: ", DARK_NOTE },
   { FLOATS_WITHOUT_FLATS, { NULL }, NULL, FLAT_NOTE, DARK_NOTE },
+  { NO_CHANGE, { "prepare=no-flat-field" }, NULL, COUNTS_NOTE, NULL },
+  { WITHOUT_FLATS, { "prepare=no-flat-field" }, NULL, COUNTS_NOTE, NULL },
+  { BRIGHTER, { "prepare=no-flat-field" }, NULL, COUNTS_NOTE, NULL },
+  { BRIGHT, { "prepare=no-flat-field" }, NULL, "Views: ", COUNTS_NOTE },
+  { LOGGED, { "prepare=no-flat-field" }, NULL, LOG_NOTE, COUNTS_NOTE },
+  { NO_CHANGE, { "prepare=none" }, NULL, "Views: ", COUNTS_NOTE },
+  { NO_CHANGE, { NULL }, NULL, "Views: ", COUNTS_NOTE },
   { NO_CHANGE, { "views=5:40" }, NULL, "Views 5 to 39 of 45 are used", "of the scan's" },
   { NO_CHANGE, { NULL }, NULL, "Views: ", "are used" },
   { NO_CHANGE, { "crop=2,3,50,12" }, NULL, "to 45 views of 50 columns × 12 rows", NULL },
