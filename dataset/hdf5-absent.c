@@ -569,7 +569,12 @@ find_unmapped (TdH5Absent *absent, hid_t dataset, hid_t properties, guint along,
       samples *= shape[k];
   for (guint i = 0; i < absent->n; i++)
     if (covered[i] < samples)
-      absent_mark (absent, i, 1, N_ ("nothing is mapped to them"));
+      absent_mark (absent, i, 1,
+                   covered[i] == 0
+                       ? N_ ("nothing is mapped to them")
+                       : N_ ("parts of them are mapped to nothing, as gaps between a detector's "
+                             "modules are; copy the frames whole, with zeros in the gaps, and "
+                             "name the gaps' pixels ({mask:PATH})"));
   return TRUE;
 }
 

@@ -58,6 +58,7 @@ make_chunked (const char *path, guint depth, guint end)
 typedef struct {
   const char *file, *set;
   guint first, n; /* frames of the virtual set */
+  guint n_rows;   /* that are mapped; 0: all */
 } Mapping;
 
 static void
@@ -72,9 +73,13 @@ make_virtual (const char *path, const Mapping *mappings)
     g_auto (TdH5Id) dataset = -1;
 
     for (const Mapping *m = mappings; m->file; m++) {
+      const hsize_t whole[3] = { m->n, ROWS, COLUMNS }, none[3] = { 0 };
       hsize_t start[3] = { m->first, 0, 0 }, count[3] = { m->n, ROWS, COLUMNS };
-      g_auto (TdH5Id) from = H5Screate_simple (3, count, NULL);
+      g_auto (TdH5Id) from = H5Screate_simple (3, whole, NULL);
 
+      count[1] = m->n_rows ? m->n_rows : ROWS;
+      if (m->n_rows)
+        H5Sselect_hyperslab (from, H5S_SELECT_SET, none, NULL, count, NULL);
       H5Sselect_hyperslab (space, H5S_SELECT_SET, start, NULL, count, NULL);
       g_assert_cmpint (H5Pset_virtual (properties, space, m->file, m->set, from), >=, 0);
     }
@@ -145,6 +150,10 @@ test_virtual (void)
   };
   static const Mapping gap[]
       = { { "a.h5", "/frames", 0, 3 }, { "c.h5", "/frames", 6, 3 }, { NULL } };
+  Mapping gaps[] = { { "a.h5", "/frames", 0, 3 },
+                     { "b.h5", "/frames", 3, 3, ROWS - 1 },
+                     { "c.h5", "/frames", 6, 3 },
+                     { NULL } };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.h5");
   g_autofree char *b = test_folder_file (folder, "b.h5"), *c = test_folder_file (folder, "c.h5");
@@ -176,7 +185,16 @@ test_virtual (void)
   check_missing (path, "...xxxxxx", "--views 0:3");
   make_source (folder, "c.h5", 6, 3);
   make_virtual (path, gap);
-  check_missing (path, "...xxx...", "mapped");
+  check_missing (path, "...xxx...", "nothing is mapped to them");
+  make_source (folder, "b.h5", 3, 3);
+  make_virtual (path, gaps);
+  check_missing (path, "...xxx...", "name the gaps' pixels (--mask PATH)");
+  for (guint i = 0; i < 3; i++)
+    gaps[i].n_rows = ROWS - 1;
+  make_virtual (path, gaps);
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "name the gaps' pixels (--mask PATH)");
+  g_clear_error (&error);
   g_remove (c);
   make_virtual (path, (Mapping[]) { { "c.h5", "/frames", 6, 3 }, { NULL } });
   g_assert_null (td_scan_open (path, &options, NULL, &error));
