@@ -352,7 +352,8 @@ scan_view_check (const TdScanFacts *facts, const TdScanFrame *frame, GError **er
   if (frame->bin_views > 1 && facts->geometry.view_matrices)
     return td_set_error (
         error, TD_ERROR_INVALID,
-        "The scan gives a projection matrix for every view: its views cannot be averaged");
+        "The scan gives a projection matrix for every view: its views cannot be averaged; "
+        "average its columns and rows instead ({bin}), or leave {bin-views=1}");
   return TRUE;
 }
 

@@ -416,7 +416,7 @@ check_cone (TdGeometry *geometry, const TdScanFrame *frame)
   TdScanFacts facts = {
     .n_columns = COLUMNS,
     .n_rows = ROWS,
-    .n_views = 1,
+    .n_views = geometry->view_matrices ? geometry->n_view_matrices : 1,
     .sample_type = TD_SAMPLE_FLOAT32,
     .angles_rad = arrays->angles,
     .centre_px = NAN,
@@ -430,6 +430,9 @@ check_cone (TdGeometry *geometry, const TdScanFrame *frame)
   g_autoptr (TdScan) view = td_scan_view_new (scan, frame, NULL);
   const TdScanFacts *seen = td_scan_facts (view);
   if (geometry->view_matrices) {
+    g_autoptr (GError) error = NULL;
+    g_assert_null (td_scan_view_new (scan, &(TdScanFrame) { .bin_views = 2 }, &error));
+    g_assert_nonnull (strstr (error->message, "average its columns and rows instead (--bin)"));
     memcpy (before, geometry->view_matrices, sizeof before);
     memcpy (after, seen->geometry.view_matrices, sizeof after);
   } else {
@@ -472,9 +475,10 @@ test_cone (void)
   };
 
   check_cone (&geometry, &frame);
-  geometry.view_matrices = g_new (double, 12);
-  geometry.n_view_matrices = 1;
+  geometry.view_matrices = g_new (double, 24);
+  geometry.n_view_matrices = 2;
   td_cone_matrix (&geometry, 0.2, COLUMNS, ROWS, geometry.view_matrices);
+  td_cone_matrix (&geometry, 0.21, COLUMNS, ROWS, geometry.view_matrices + 12);
   check_cone (&geometry, &frame);
   td_geometry_clear (&geometry);
 }
