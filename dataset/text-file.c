@@ -65,18 +65,32 @@ td_file_load (const char *path, gsize max_bytes, gsize *length, GError **error)
   return bytes;
 }
 
-/* Of a text in UTF-16 that begins with its mark, as Windows writes it, the same in UTF-8; of any
-   other, @bytes. NULL: it has no characters for its bytes. */
+/* Whether all the even or the odd bytes of a text are 0 but few: of Latin letters in UTF-16. */
+static gboolean
+text_file_is_wide (const char *bytes, gsize length, gsize zeros)
+{
+  gsize n[2] = { 0 };
+
+  for (gsize i = 0; i < length; i++)
+    n[i % 2] += bytes[i] == '\0';
+  return length >= 4 && n[1 - zeros] == 0 && n[zeros] >= length / 2 - length / 8;
+}
+
+/* Of a text in UTF-16, as Windows writes it, the same in UTF-8; of any other, @bytes. Its mark
+   tells, or the zeros of Latin letters. NULL: it has no characters for its bytes. */
 static char *
 text_file_decode (char *bytes, gsize *length)
 {
   g_autofree char *own = bytes;
-  const gboolean little = *length >= 2 && memcmp (own, "\xff\xfe", 2) == 0;
+  const gboolean marked_little = *length >= 2 && memcmp (own, "\xff\xfe", 2) == 0;
+  const gboolean marked = marked_little || (*length >= 2 && memcmp (own, "\xfe\xff", 2) == 0);
+  const gboolean little = marked_little || (!marked && text_file_is_wide (own, *length, 1));
+  const guint skip = marked ? 2 : 0;
 
-  if (!little && (*length < 2 || memcmp (own, "\xfe\xff", 2) != 0))
+  if (!marked && !little && !text_file_is_wide (own, *length, 0))
     return g_steal_pointer (&own);
-  return g_convert (own + 2, (gssize) *length - 2, "UTF-8", little ? "UTF-16LE" : "UTF-16BE", NULL,
-                    length, NULL);
+  return g_convert (own + skip, (gssize) (*length - skip), "UTF-8",
+                    little ? "UTF-16LE" : "UTF-16BE", NULL, length, NULL);
 }
 
 char *

@@ -689,19 +689,17 @@ test_angle_file (gconstpointer data)
                                     case_->degrees[i], 1e-9);
 }
 
-/* Texts in UTF-16 are read by their mark. Those without one, and other encodings, are refused with
-   what to do. */
+/* Texts in UTF-16 are read, with their mark or without. Other encodings are refused with what to
+   do. */
 static void
 test_angle_encodings (void)
 {
   static const struct {
     const char *encoding, *mark;
     gboolean good;
-  } cases[] = { { "UTF-16LE", "\xff\xfe", TRUE },
-                { "UTF-16BE", "\xfe\xff", TRUE },
-                { "UTF-16LE", "", FALSE },
-                { "ISO-8859-1", "", FALSE },
-                { "UTF-8", "", TRUE } };
+  } cases[] = { { "UTF-16LE", "\xff\xfe", TRUE }, { "UTF-16BE", "\xfe\xff", TRUE },
+                { "UTF-16LE", "", TRUE },         { "UTF-16BE", "", TRUE },
+                { "ISO-8859-1", "", FALSE },      { "UTF-8", "", TRUE } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (TestFolder) folder = test_folder_new ();
