@@ -6,6 +6,7 @@
 #include "error.h"
 #include "frame-names.h"
 #include "geometry-file.h"
+#include "other-formats.h"
 #include "scan-private.h"
 #include "series.h"
 #include "tiff-frames.h"
@@ -451,6 +452,18 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
   return TRUE;
 }
 
+/* What a folder without TIFF images holds instead. FALSE: nothing that is known. */
+static gboolean
+tiff_tell_others (const char *folder, GError **error)
+{
+  g_auto (GStrv) others = td_series_list (folder, td_other_format_is, NULL);
+
+  if (!others || !others[0])
+    return FALSE;
+  td_set_error_message (error, TD_ERROR_UNSUPPORTED, td_other_format_folder (folder, others[0]));
+  return TRUE;
+}
+
 static gboolean
 tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
 {
@@ -468,6 +481,8 @@ tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
     return FALSE;
   if (set->projections->len > 0)
     return TRUE;
+  if (error && !*error && !names[0] && tiff_tell_others (folder, error))
+    return FALSE;
   if (error && !*error)
     td_set_error (error, TD_ERROR_NOT_FOUND,
                   names[0]

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "other-formats.h"
 #include "scan-private.h"
 
 #include <math.h>
@@ -467,6 +468,11 @@ open_by_reader (const char *path, const TdScanOptions *options, GCancellable *ca
         return g_steal_pointer (&scan);
       return NULL;
     }
+  g_autoptr (TdMessage) known = td_other_format_file (path);
+  if (known) {
+    td_set_error_message (error, TD_ERROR_UNSUPPORTED, g_steal_pointer (&known));
+    return NULL;
+  }
   return td_set_error_null (
       error, TD_ERROR_UNSUPPORTED,
       "“%s” is not a scan that can be read: TIFF stacks, NXtomo and DXchange HDF5 files, "

@@ -726,6 +726,36 @@ test_angle_encodings (void)
   }
 }
 
+/* What people have that is not read: what it is and what to do, of a file and of a folder. */
+static void
+test_other_formats (void)
+{
+  static const struct {
+    const char *name, *says;
+  } cases[] = { { "a.edf", "edf2nx" },
+                { "a.PNG", "save them as TIFF" },
+                { "a b.jpg", "as TIFF" },
+                { "a.dcm", "DICOM" },
+                { "a.vgi", "reconstructed already" },
+                { "a.txrm", "Xradia" },
+                { "a.his", "--raw" },
+                { "a.mrc", "TIFF stack" },
+                { "a.npy", "NumPy" },
+                { "a.zip", "unpack it" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint whole = 0; whole < 2; whole++) {
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      g_autofree char *path = test_folder_file (folder, cases[i].name);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_true (g_file_set_contents (path, "xyz", -1, NULL));
+      g_assert_null (td_scan_open (whole ? folder->path : path, NULL, NULL, &error));
+      g_test_message ("%s", error->message);
+      g_assert_nonnull (strstr (error->message, cases[i].says));
+    }
+}
+
 /* Which files are scans by themselves, and of which only a person can say so. */
 static void
 test_endings (void)
@@ -972,6 +1002,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
   g_test_add_func ("/scan/late-stack", test_late_stack);
   g_test_add_func ("/scan/endings", test_endings);
+  g_test_add_func ("/scan/other-formats", test_other_formats);
   g_test_add_func ("/scan/names", test_names);
   g_test_add_data_func ("/scan/i13/folder", "i13_24737", test_i13);
   g_test_add_data_func ("/scan/i13/tiffs", "i13_24737/tiffs", test_i13);
