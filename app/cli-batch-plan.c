@@ -81,6 +81,12 @@ batch_plan_add_row (TdCliTable *table, const Look *look)
   batch_plan_numbers (table, need);
   td_cli_table_text (table, "output", row->why ? NULL : row->output);
   td_cli_table_text (table, "error", row->why);
+  td_cli_table_notes (table, row->notes);
+  g_auto (GStrv) notes = td_messages_texts (row->notes, NULL);
+  if (notes[0])
+    td_cli_table_say (table, "%s\n", row->path);
+  for (guint i = 0; notes[i]; i++)
+    td_cli_table_say (table, "  note     %s\n", notes[i]);
 }
 
 static void

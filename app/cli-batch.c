@@ -92,6 +92,7 @@ cli_batch_add_row (TdCliTable *table, const TdBatchRow *row)
   td_cli_table_number (table, "seconds", row->seconds);
   td_cli_table_text (table, "output", row->why ? NULL : row->output);
   td_cli_table_text (table, "error", row->why);
+  td_cli_table_notes (table, row->notes);
 }
 
 /* A line for each as it ends: the table comes last. @of: how many there are; 0: nobody knows. */
@@ -104,6 +105,9 @@ cli_batch_say (const Batch *batch, const TdBatchRow *row, guint of)
   td_cli_progress_clear ();
   td_cli_say ("%s: %s %s%s%s", number, row->path, td_batch_state_name (row->state),
               row->why ? ": " : "", row->why ? row->why : "");
+  g_auto (GStrv) notes = td_messages_texts (row->notes, NULL);
+  for (guint i = 0; notes[i]; i++)
+    td_cli_say ("  note  %s", notes[i]);
 }
 
 static void

@@ -208,6 +208,7 @@ td_batch_row_copy (const TdBatchRow *row)
   copy->path = g_strdup (row->path);
   copy->output = g_strdup (row->output);
   copy->why = g_strdup (row->why);
+  copy->notes = td_messages_copy (row->notes);
   return copy;
 }
 
@@ -217,6 +218,7 @@ td_batch_row_free (TdBatchRow *row)
   g_free (row->path);
   g_free (row->output);
   g_free (row->why);
+  td_messages_free (row->notes);
   g_free (row);
 }
 
@@ -322,6 +324,9 @@ batch_reconstruct (const TdBatchWork *work, TdScan *scan, const TdRecipe *recipe
   if (!work->run (job, work->user, error))
     return FALSE;
   row->centre_px = td_job_result (job)->centre_px;
+  row->notes = td_messages_copy (td_plan_facts (plan)->notes);
+  for (TdMessage **note = td_job_result (job)->notes; note && *note; note++)
+    td_messages_add (&row->notes, td_message_ref (*note));
   row->state = TD_BATCH_WRITTEN;
   return TRUE;
 }
@@ -343,6 +348,10 @@ batch_open (const TdBatchWork *work, TdBatchRow *row, TdRecipe *recipe, GCancell
   if (found == BATCH_IS_DONE) {
     row->state = TD_BATCH_THERE;
     row->centre_px = made->recipe.centre_px;
+    row->searched = made->axis_searched;
+    row->agreed = made->axis_agreed;
+    row->sigma_px = made->axis_sigma_px;
+    row->notes = td_messages_copy (made->notes);
   }
   if (found == BATCH_IS_OTHER)
     return td_set_error_null (
@@ -365,6 +374,12 @@ batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable, G
          || batch_reconstruct (work, scan, &recipe, row, cancellable, error);
 }
 
+static double
+batch_guess_axis (const TdScanFacts *facts)
+{
+  return isfinite (facts->centre_px) ? facts->centre_px : (facts->n_columns - 1) / 2.0;
+}
+
 gboolean
 td_batch_look (const TdBatchWork *work, TdBatchRow *row, TdBatchNeed *need,
                GCancellable *cancellable, GError **error)
@@ -375,13 +390,15 @@ td_batch_look (const TdBatchWork *work, TdBatchRow *row, TdBatchNeed *need,
   *need = (TdBatchNeed) { 0 };
   if (!scan || row->state == TD_BATCH_THERE)
     return scan != NULL;
-  if (recipe.centre_auto)
-    td_recipe_state_axis (&recipe, NAN, recipe.tilt_deg);
+  /* No search, and no note of an axis that would not be taken. */
+  if (recipe.centre_auto && td_scan_facts (scan)->geometry.beam == TD_BEAM_PARALLEL)
+    td_recipe_state_axis (&recipe, batch_guess_axis (td_scan_facts (scan)), recipe.tilt_deg);
   g_autoptr (TdPlan) plan
       = td_plan_new (work->engine, scan, &recipe, row->output, cancellable, error);
   if (!plan)
     return FALSE;
   td_batch_need_of_plan (plan, row->output, need);
+  row->notes = td_messages_copy (td_plan_facts (plan)->notes);
   return TRUE;
 }
 

@@ -40,6 +40,7 @@ typedef struct {
   gboolean searched, agreed;  /* the axis was found; by methods that agree */
   double seconds;             /* NAN: not known */
   double fraction;            /* of the work, while it runs */
+  TdMessage **notes;          /* of the plan and the result; "there": of the plan then; NULL */
   char *why;                  /* it failed or was passed over, for td_message_words(); NULL */
 } TdBatchRow;
 

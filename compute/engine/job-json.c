@@ -116,6 +116,12 @@ td_job_provenance_json (TdJob *job)
   json_builder_set_member_name (builder, "recipe");
   json_builder_add_value (builder, json_from_string (recipe, NULL));
   td_json_add_notes (builder, plan->facts.notes);
+  if (plan->facts.axis_searched) {
+    td_json_begin_object (builder, "axis");
+    td_json_add_boolean (builder, "agreed", plan->facts.axis_agreed);
+    td_json_add_number (builder, "sigma_px", plan->facts.axis_sigma_px);
+    json_builder_end_object (builder);
+  }
   g_mutex_lock (&job->lock);
   td_json_add_string (builder, "device", job->result.device);
   td_json_add_string (builder, "kernel", job->result.family);

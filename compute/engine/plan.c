@@ -411,8 +411,12 @@ plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GEr
   g_autoptr (TdAxisResult) result = td_engine_find_axis (
       plan->engine, plan->measured, &plan->recipe, NULL, cancellable, &problem);
 
-  if (result)
+  if (result) {
+    plan->facts.axis_searched = TRUE;
+    plan->facts.axis_agreed = result->agreed;
+    plan->facts.axis_sigma_px = result->uncertainty_px / 2;
     return take_found (plan, result, stated_px, error);
+  }
   if (isfinite (stated_px) && g_error_matches (problem, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
     td_plan_note (plan, "%p.", td_error_message (problem));
     plan_centre_take_stated (plan, stated_px);

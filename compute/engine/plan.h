@@ -41,8 +41,11 @@ typedef struct {
   guint symmetric_views; /* that kernels add together, so that views are not added in their order;
                             1: they are */
   double centre_px;      /* at the middle row; found or given */
-  double pixel_mm;       /* 0: unknown */
-  double scale;          /* 1/mm or 1/px, see units */
+  /* What a search for it says. */
+  gboolean axis_searched, axis_agreed;
+  double axis_sigma_px;
+  double pixel_mm; /* 0: unknown */
+  double scale;    /* 1/mm or 1/px, see units */
   const char *units;
   guint64 read_bytes;
   guint64 write_bytes;  /* of the whole volume, also where none is written */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "provenance.h"
 
+#include <math.h>
+
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/volume.h"
 
 #define BESIDE_SLICES "provenance.json"
+#define MOST_NOTES 100 /* a stranger's file may have a million */
 
 /* The scan as it was called; else beside the volume, by that path or by its name alone. */
 static char *
@@ -43,6 +46,29 @@ provenance_text (JsonObject *object, const char *name)
                                                                   : NULL;
 }
 
+static void
+provenance_take_axis (TdProvenance *self, JsonObject *object)
+{
+  JsonNode *axis = provenance_member (object, "axis", JSON_NODE_OBJECT);
+
+  self->axis_searched = axis != NULL;
+  self->axis_agreed = axis && td_json_true (axis, "agreed");
+  self->axis_sigma_px = axis ? td_json_number (axis, "sigma_px") : NAN;
+}
+
+static void
+provenance_take_notes (TdProvenance *self, JsonObject *object)
+{
+  JsonNode *node = provenance_member (object, "notes", JSON_NODE_ARRAY);
+  JsonArray *notes = node ? json_node_get_array (node) : NULL;
+
+  for (guint i = 0; notes && i < MIN (json_array_get_length (notes), MOST_NOTES); i++) {
+    JsonNode *note = json_array_get_element (notes, i);
+    if (JSON_NODE_HOLDS_VALUE (note) && json_node_get_value_type (note) == G_TYPE_STRING)
+      td_messages_add (&self->notes, td_message_quoted (json_node_get_string (note), ""));
+  }
+}
+
 static TdProvenance *
 provenance_parse (const char *volume, const TdVolumeFacts *facts)
 {
@@ -67,6 +93,8 @@ provenance_parse (const char *volume, const TdVolumeFacts *facts)
   self->pixel_mm = facts->voxel_mm;
   JsonNode *seconds = provenance_member (object, "seconds", JSON_NODE_VALUE);
   self->seconds = seconds ? json_node_get_double (seconds) : 0;
+  provenance_take_axis (self, object);
+  provenance_take_notes (self, object);
   return g_steal_pointer (&self);
 }
 
@@ -93,5 +121,6 @@ td_provenance_free (TdProvenance *self)
   g_free (self->volume);
   g_free (self->scan);
   g_free (self->units);
+  td_messages_free (self->notes);
   g_free (self);
 }

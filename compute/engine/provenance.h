@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/recipe/recipe.h"
+#include "dataset/message.h"
 
 /* TdProvenance: what made a volume of this program, as the volume tells it. */
 typedef struct {
@@ -12,6 +13,9 @@ typedef struct {
   guint nx, ny, n_slices;
   double pixel_mm; /* 0: unknown */
   double seconds;  /* that the run took */
+  gboolean axis_searched, axis_agreed;
+  double axis_sigma_px; /* NAN: not known */
+  TdMessage **notes;    /* of the plan, in English */
 } TdProvenance;
 
 /* @path: a volume, the folder of its slices, or the folder's provenance.json. A scan that is not

@@ -64,11 +64,14 @@ test_batch (void)
     g_assert_nonnull (
         strstr (json_object_get_string_member (row_of (json, 1), "error"), "damaged.nxs"));
     g_assert_cmpstr (state_of (json, 2), ==, round == 1 ? "there" : "done");
+    g_assert_cmpstr (json_object_get_string_member (row_of (json, 0), "agreed"), ==, "yes");
+    g_assert_cmpfloat (json_object_get_double_member (row_of (json, 0), "sigma_px"), >, 0);
+    g_assert_cmpfloat (json_object_get_double_member (row_of (json, 0), "sigma_px"), <, 0.1);
+    g_assert_nonnull (strstr (run.error, "note  Views: half a turn"));
+    g_assert_nonnull (strstr (run.out, "\"The rotation axis was found at column 43."));
     if (round == 0) {
       g_assert_cmpfloat_with_epsilon (json_object_get_double_member (row_of (json, 0), "centre_px"),
                                       CENTRE, 0.1);
-      g_assert_cmpfloat (json_object_get_double_member (row_of (json, 0), "sigma_px"), >, 0);
-      g_assert_cmpstr (json_object_get_string_member (row_of (json, 0), "agreed"), ==, "yes");
       g_assert_cmpint (g_stat (first, &before), ==, 0);
     }
     g_assert_true (g_file_test (second, G_FILE_TEST_EXISTS));
@@ -77,6 +80,33 @@ test_batch (void)
   }
   g_assert_cmpint (g_stat (first, &after), ==, 0);
   g_assert_cmpuint (before.st_ino, ==, after.st_ino);
+}
+
+/* What the search said of the axis is told of a volume that is there, too. */
+static void
+test_disagreed (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path
+      = g_build_filename (folder->path, "volumes", "one", "provenance.json", NULL);
+  g_autofree char *text = NULL;
+
+  make_scan (folder, "one.nxs");
+  for (guint round = 0; round < 2; round++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, "batch", "one.nxs", "-o", "volumes", "--format", "tiff",
+                 "--device", "host", "--csv", NULL);
+    g_assert_cmpint (run.status, ==, 0);
+    g_assert_nonnull (strstr (run.out, round ? "one.nxs,there,43." : "one.nxs,done,43."));
+    g_assert_nonnull (strstr (run.out, round ? ",no," : ",yes,"));
+    g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+    char *agreed = strstr (text, "\"agreed\":true");
+    g_assert_true (round || agreed);
+    if (agreed)
+      memcpy (agreed, "\"agreed\":null", 13);
+    g_assert_true (g_file_set_contents (path, text, -1, NULL));
+    g_clear_pointer (&text, g_free);
+  }
 }
 
 /* Another recipe does not take a volume for its own. */
@@ -198,6 +228,8 @@ test_plan (void)
     g_assert_cmpstr (state_of (json, 2), ==, "to do");
     g_assert_nonnull (
         strstr (json_object_get_string_member (row_of (json, 1), "error"), "damaged.nxs"));
+    g_assert_nonnull (strstr (run.out, "\"Views: half a turn"));
+    g_assert_true ((strstr (run.out, "\"The rotation axis") != NULL) == (round > 0));
     g_assert_cmpint (json_object_get_int_member (all, "write_bytes"), >=, (2 - round) * bytes);
     g_assert_cmpint (json_object_get_int_member (all, "write_bytes"), <, (3 - round) * bytes);
     g_assert_cmpint (json_object_get_int_member (all, "host_bytes"), ==,
@@ -207,6 +239,25 @@ test_plan (void)
     g_auto (TdTestRun) one = { 0 };
     td_test_cli (&one, folder->path, "batch", "one.nxs", "-o", "volumes", "--device", "host", NULL);
     g_assert_cmpint (one.status, ==, 0);
+  }
+}
+
+/* What would be refused is so before it runs, too. */
+static void
+test_plan_cone (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) made = { 0 };
+
+  td_test_cli (&made, folder->path, "phantom", "discs", "--output", "cone.nxs", "--columns", "32",
+               "--rows", "6", "--views", "20", "--cone", NULL);
+  g_assert_cmpint (made.status, ==, 0);
+  for (guint planned = 0; planned < 2; planned++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, "batch", "cone.nxs", "-o", "volumes", "--device", "host",
+                 "--centre", "auto", planned ? "--plan" : NULL, NULL);
+    g_assert_cmpint (run.status, ==, 1);
+    g_assert_nonnull (strstr (run.out, "searched for in parallel beams only"));
   }
 }
 
@@ -229,8 +280,10 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/batch/one-damaged", test_batch);
   g_test_add_func ("/batch/other-recipe", test_other_recipe);
+  g_test_add_func ("/batch/disagreed", test_disagreed);
   g_test_add_func ("/batch/names", test_names);
   g_test_add_func ("/batch/plan", test_plan);
+  g_test_add_func ("/batch/plan-cone", test_plan_cone);
   g_test_add_func ("/batch/all-fail", test_all_fail);
   g_test_add_func ("/batch/line-ends", test_line_ends);
   g_test_add_func ("/watch/slow", test_watch);
