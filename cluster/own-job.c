@@ -784,7 +784,15 @@ own_batch_carry_out (OwnJob *self, GError **error)
 
 /* ── Both ── */
 
-/* The thread that may block; the main one looks at flags and signals. */
+static gboolean
+own_job_quit (gpointer loop)
+{
+  g_main_loop_quit (loop);
+  return G_SOURCE_REMOVE;
+}
+
+/* The thread that may block; the main one looks at flags and signals. A loop that is told to quit
+   before it runs would never end: so the loop itself takes it up. */
 static gpointer
 own_job_thread (gpointer user)
 {
@@ -794,7 +802,7 @@ own_job_thread (gpointer user)
 
   if (!ok)
     g_assert (self->error);
-  g_main_loop_quit (self->loop);
+  g_idle_add (own_job_quit, self->loop);
   return NULL;
 }
 
