@@ -18,7 +18,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pins")
 OTHERWISE = {"OCL_ICD_VENDORS": "/nowhere", "TOMODESK_THREADS": "3", "TOMODESK_ISA": "avx2"}
 WINDOW = "test-window-access"
 NUMBER = re.compile(r"([-+]?\d+\.(\d*)(e[-+]?\d+)?)[,;:%)]*$")
-OF_THIS_COMPUTER = re.compile(r"e-0[6-9]|e-[1-9]\d|\d (ms|s|min)\b|seconds|took|threads|cores|estimate|opencl|cuda|PoCL"
+OF_THIS_COMPUTER = re.compile(r"e-0[6-9]|e-[1-9]\d|\d (ms|s|min)\b|seconds|took|not known yet|threads|cores|estimate|opencl|cuda|PoCL"
                               r"|[kKGM]i?B|[Mm]emory|[Hh]ost|CPU|EPYC|Intel|[Aa][Vv][Xx]|/home|/root|/work|/var|FFTW|[Vv]ersion")
 LONGEST = 400
 
@@ -70,13 +70,14 @@ def make(build, program, elsewhere):
                 continue
             if not all(key in run and same(figures, run[key]) for run in others):
                 continue
-            # "TEST NUMBER", or "TEST PLACE WIDGET NUMBER" of a window.
+            # "TEST NUMBER", or "TEST PLACE WIDGET NUMBER" of a window. Lines of a test come in their order.
             words = key.split(" ")
             place = words[:-2] if len(words) > 3 else words[:-1]
             if place != head:
                 pins.write(" ".join(place) + "\n")
                 head = place
-            pins.write(f"  {' '.join(words[len(place):])}: {figures}\n")
+            name = f"{' '.join(words[-2:])}: " if len(words) > 3 else ""
+            pins.write(f"  {name}{figures}\n")
     print(f"{program}: {len(others) + 1} runs", flush=True)
     return {shown(key, figures) for key, figures in first.items()}
 

@@ -7,9 +7,18 @@
 
 #define PART 1e-3
 
-/* Of all tests of the program, by "TEST NUMBER"; in the file the number is below its test. NULL:
-   not read yet. */
+/* Of windows by "TEST PLACE KEY"; in the file the key is below the rest. NULL: not read yet. */
 static GHashTable *pins;
+/* By test: its lines in their order, a GPtrArray. */
+static GHashTable *pins_lists;
+/* The test that runs. */
+static struct {
+  char *test;
+  guint number; /* of the line that was said last */
+  const GPtrArray *kept;
+  guint met;      /* of those */
+  GString *since; /* what was said after the last one that was met */
+} pins_now;
 
 /* With a graphics card "auto" means another device, and other figures. */
 static gboolean
@@ -23,18 +32,27 @@ static void
 pins_read (void)
 {
   const char *folder = g_getenv ("TOMODESK_PINS");
-  g_autofree char *path = g_build_filename (folder ? folder : ".", g_get_prgname (), NULL);
+  /* GLib's name of a program is its whole path unless somebody named it. */
+  g_autofree char *program = g_path_get_basename (g_get_prgname ());
+  g_autofree char *path = g_build_filename (folder ? folder : ".", program, NULL);
   g_autofree char *text = NULL;
 
   pins = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  pins_lists = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, NULL);
   if (pins_of_another_computer () || !g_file_get_contents (path, &text, NULL, NULL))
     return;
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   const char *head = "";
+  GPtrArray *list = NULL;
   for (guint i = 0; lines[i]; i++) {
     char *figures = strstr (lines[i], ": ");
-    if (lines[i][0] != ' ')
+    if (lines[i][0] != ' ') {
       head = lines[i];
+      list = strchr (head, ' ') ? NULL : g_ptr_array_new ();
+      if (list)
+        g_hash_table_insert (pins_lists, g_strdup (head), list);
+    } else if (list)
+      g_ptr_array_add (list, g_strdup (lines[i] + 2));
     else if (figures)
       g_hash_table_insert (
           pins, g_strdup_printf ("%s %.*s", head, (int) (figures - lines[i]) - 2, lines[i] + 2),
@@ -89,13 +107,13 @@ pins_leave_out_folders (char *line)
   }
 }
 
-/* Of the line with this key: NULL if nothing is known. */
-static const char *
-pins_then (const char *key)
+/* What is kept of a window, by key, or of a test, if it is compared now; else NULL. */
+static gpointer
+pins_then (GHashTable **of, const char *key)
 {
   if (!pins)
     pins_read ();
-  return g_test_quick () ? g_hash_table_lookup (pins, key) : NULL;
+  return g_test_quick () ? g_hash_table_lookup (*of, key) : NULL;
 }
 
 /* FALSE: figures are not kept now. */
@@ -120,11 +138,33 @@ pins_line (char *line)
   return g_strdelimit (line, "\n", '|');
 }
 
+/* Called when the test has ended. */
+static void
+pins_end (gpointer unused)
+{
+  const GPtrArray *kept = pins_now.kept;
+
+  if (!g_test_failed () && kept && pins_now.met < kept->len)
+    g_error ("%s said “%s” after %u lines that are kept. Now it says there:\n%s", pins_now.test,
+             (char *) kept->pdata[pins_now.met], pins_now.met, pins_now.since->str);
+}
+
+static void
+pins_begin (const char *test)
+{
+  g_free (pins_now.test);
+  if (pins_now.since)
+    g_string_free (pins_now.since, TRUE);
+  pins_now.test = g_strdup (test);
+  pins_now.number = pins_now.met = 0;
+  pins_now.kept = pins_then (&pins_lists, test);
+  pins_now.since = g_string_new (NULL);
+  g_test_queue_destroy (pins_end, NULL);
+}
+
 void
 td_test_pin (const char *format, ...)
 {
-  static char *last;
-  static guint number;
   va_list arguments;
 
   va_start (arguments, format);
@@ -132,17 +172,19 @@ td_test_pin (const char *format, ...)
   va_end (arguments);
   pins_line (now);
   g_test_message ("%s", now);
-  if (g_strcmp0 (last, g_test_get_path ()) != 0) {
-    g_free (last);
-    last = g_strdup (g_test_get_path ());
-    number = 0;
-  }
-  g_autofree char *key = g_strdup_printf ("%s %u", last, ++number);
-  if (pins_keep (key, now))
+  if (g_strcmp0 (pins_now.test, g_test_get_path ()) != 0)
+    pins_begin (g_test_get_path ());
+  const GPtrArray *kept = pins_now.kept;
+  g_autofree char *key = g_strdup_printf ("%s %u", pins_now.test, ++pins_now.number);
+  if (pins_keep (key, now)) {
+    pins_now.kept = NULL;
     return;
-  const char *then = pins_then (key);
-  if (then && !pins_same (now, then))
-    g_error ("%s was “%s”, and is “%s”", key, then, now);
+  }
+  if (kept && pins_now.met < kept->len && pins_same (now, kept->pdata[pins_now.met])) {
+    pins_now.met++;
+    g_string_truncate (pins_now.since, 0);
+  } else
+    g_string_append_printf (pins_now.since, "  %s\n", now);
 }
 
 char *
@@ -159,12 +201,12 @@ td_test_pins_wrong (const char *place, char **lines)
     g_assert_nonnull (now);
     *now = 0;
     now += 2;
-    const char *was = pins_keep (line, now) ? NULL : pins_then (line);
+    const char *was = pins_keep (line, now) ? NULL : pins_then (&pins, line);
     if (was && !pins_same (now, was))
       return g_strdup_printf ("%s was “%s”, and is “%s”", line, was, now);
     g_hash_table_add (there, g_strdup (line));
   }
-  pins_then (head);
+  pins_then (&pins, head);
   g_hash_table_iter_init (&all, pins);
   while (!g_getenv ("TOMODESK_PINS_NEW") && g_test_quick ()
          && g_hash_table_iter_next (&all, &key, &then))

@@ -3,11 +3,12 @@
 
 #include <glib.h>
 
-/* Says a line of figures, and compares it with the line that this call of this test had when
-   somebody last looked: tests/pins/PROGRAM. Whole numbers and words are the same. Others differ by
-   a thousandth, or by one and a half of their last digit. A line that is not there is said only,
-   and so are all with -m slow, and on computers with a graphics card. With TOMODESK_PINS_NEW=FILE
-   nothing is compared, and all lines go to the end of that file. One thread. */
+/* Says a line of figures. The lines that this test had when somebody last looked,
+   tests/pins/PROGRAM, must come in their order; others may stand between them. Whole numbers and
+   words are the same. Others differ by a thousandth, or by one and a half of their last digit.
+   Nothing is compared with -m slow, after a skip, or on computers with a graphics card. With
+   TOMODESK_PINS_NEW=FILE nothing is compared, and all lines go to the end of that file. One thread.
+ */
 void td_test_pin (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* The same of @n values: how many are finite, their size, their mean, and a sum in which each place
    has another weight. */
