@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The verb lab writes its table, curves and pictures, repeats a variants file, and refuses wrong
    variants. */
+#include <math.h>
 #include <string.h>
 
+#include "compute/lab/lab.h"
+#include "dataset/volume.h"
 #include "tests/common/cli.h"
 #include "tests/unit/test-folder.h"
 
@@ -94,6 +97,53 @@ test_cone (void)
   td_test_run_assert_refused (&refused, 1, "The review's figures are of parallel beams");
 }
 
+/* All pictures side by side, two in a line, as they are; and the line that was asked for. */
+static void
+test_pictures (void)
+{
+  enum { SIDE = 80, GAP = 4 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "lab.tif");
+  g_auto (TdTestRun) run = { 0 }, wrong = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  make_scan (folder);
+  td_test_cli (&run, folder->path, "lab", "scan.nxs", "--device", "host", "--row", "3", "--quick",
+               "--variant", "", "--variant", "--filter hann", "--variant", "--filter none",
+               "--line", "5,6,50,60.5", "--picture", "lab.tif", "--save", "lab.json", NULL);
+  g_assert_cmpint (run.status, ==, 0);
+  g_autofree char *saved = contents (folder, "lab.json");
+  g_autoptr (TdLab) lab = td_lab_from_json (saved, &error);
+  g_assert_no_error (error);
+  g_assert_true (lab->has_line);
+  g_assert_true (lab->line.x0 == 5 && lab->line.y0 == 6 && lab->line.x1 == 50
+                 && lab->line.y1 == 60.5);
+  g_autoptr (TdVolume) mosaic = td_volume_open (path, &error);
+  g_assert_no_error (error);
+  const TdVolumeFacts *facts = td_volume_facts (mosaic);
+  g_assert_cmpuint (facts->nx, >=, 2 * SIDE);
+  g_assert_cmpuint (facts->nx, <=, 2 * (SIDE + GAP));
+  g_assert_cmpuint (facts->ny, ==, facts->nx);
+  g_autofree float *values = g_new (float, (gsize) facts->nx * facts->ny);
+  g_assert_true (td_volume_read (mosaic, 0, 1, values, &error));
+  /* The first one is the slice that reconstruct makes. */
+  g_auto (TdTestRun) made = { 0 };
+  g_autofree char *volume = test_folder_file (folder, "slices.tif");
+  td_test_cli (&made, folder->path, "reconstruct", "scan.nxs", "--device", "host", "--rows", "3:4",
+               "--format", "bigtiff", "-o", "slices.tif", NULL);
+  g_assert_cmpint (made.status, ==, 0);
+  g_autoptr (TdVolume) slices = td_volume_open (volume, &error);
+  g_assert_no_error (error);
+  float slice[SIDE * SIDE];
+  g_assert_true (td_volume_read (slices, 0, 1, slice, &error));
+  double largest = 0;
+  for (guint i = 0; i < SIDE * SIDE; i++)
+    largest = fmax (largest, fabs (slice[i] - values[i / SIDE * facts->nx + i % SIDE]));
+  g_assert_cmpfloat (largest, <, 1e-5);
+  td_test_cli (&wrong, folder->path, "lab", "scan.nxs", "--line", "1,2,3", NULL);
+  g_assert_cmpint (wrong.status, ==, 2);
+}
+
 /* What was kept is the same lab again. */
 static void
 test_again (void)
@@ -171,6 +221,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli-lab/outputs", test_outputs);
   g_test_add_func ("/cli-lab/cone", test_cone);
+  g_test_add_func ("/cli-lab/pictures", test_pictures);
   g_test_add_func ("/cli-lab/again", test_again);
   g_test_add_func ("/cli-lab/preset", test_preset);
   g_test_add_func ("/cli-lab/refused", test_refused);
