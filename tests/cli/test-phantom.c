@@ -328,6 +328,125 @@ test_slice (void)
   g_assert_cmpint (json_object_get_int_member (facts, "slices"), ==, 2);
 }
 
+/* ── What is told of a scan ── */
+
+/* What a scan states is told by info, line by line; what it does not state has no line. */
+static void
+test_info (void)
+{
+  static const struct {
+    const char *options[4], *lines[6]; /* of phantom; that info prints */
+    const char *none;
+  } scans[] = {
+    { { "--cone" },
+      { "\n  projections  12 of 20 columns × 8 rows, uint16", "\n  beam         cone\n",
+        "\n  pixel        5 mm × 5 mm\n",
+        "\n  source       200 mm to the axis, 400 mm to the detector\n", "\n  flats        10\n",
+        "\n  darks        5\n" },
+      "a projection matrix" },
+    { { "--cone", "--wobble-mm", "0.5" },
+      { "\n  geometry     a projection matrix for each of the 12 views\n" },
+      "size unknown" },
+    { { "--logged", "--pixel-mm", "0.25" },
+      { "\n  beam         parallel\n", "\n  pixel        0.25 mm × 0.25 mm\n",
+        "\n  values       -log of the transmission already\n", "\n  flats        0\n",
+        "\n  centre       column 9.50, the file's estimate\n", "float32" },
+      "\n  source " },
+    { { "--centre-unsaid" },
+      { "\n  pixel        size unknown: values come out per pixel (--pixel-mm)\n",
+        "\n  angles       0° to 165°: " },
+      "\n  centre " },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (scans); i++) {
+    const char *const *more = scans[i].options;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_auto (TdTestRun) made = { 0 }, told = { 0 };
+
+    td_test_cli (&made, folder->path, "phantom", "discs", "--output", "scan.nxs", "--columns", "20",
+                 "--rows", "8", "--views", "12", more[0], more[1], more[2], NULL);
+    g_assert_cmpint (made.status, ==, 0);
+    td_test_cli (&told, folder->path, "info", "scan.nxs", NULL);
+    g_assert_cmpint (told.status, ==, 0);
+    for (guint k = 0; k < G_N_ELEMENTS (scans[i].lines) && scans[i].lines[k]; k++)
+      if (!strstr (told.out, scans[i].lines[k]))
+        g_error ("“%s” is not in: %s", scans[i].lines[k], told.out);
+    g_assert_null (strstr (told.out, scans[i].none));
+  }
+}
+
+/* ── What a cluster would take ── */
+
+static void
+check_grids (JsonArray *grids, const char *mode, const char *text)
+{
+  static const char *const stages[]
+      = { "load", "filter", "gather", "back-project", "download", "reduce", "store", "fill" };
+  double last = 0;
+
+  g_assert_cmpuint (json_array_get_length (grids), ==, 3); /* 1 × 4, 2 × 2, 4 × 1 */
+  for (guint i = 0; i < 3; i++) {
+    JsonObject *grid = json_array_get_object_element (grids, i);
+    JsonObject *times = json_object_get_object_member (grid, "stages");
+    const double seconds = json_object_get_double_member (grid, "seconds");
+    const char *bound = json_object_get_string_member (grid, "bound");
+    const gint64 rows = json_object_get_int_member (grid, "rows"),
+                 columns = json_object_get_int_member (grid, "columns");
+    g_autofree char *line
+        = g_strdup_printf ("\n  %-8s %d × %d: %.3g s, bound by %s%s\n", mode, (int) rows,
+                           (int) columns, seconds, bound, i == 0 ? "; the fastest" : "");
+    g_assert_cmpint (rows * columns, ==, 4);
+    g_assert_cmpfloat (seconds, >=, last);
+    last = seconds;
+    const char *there = strstr (text, line);
+    if (!there)
+      g_error ("“%s” is not in: %s", line, text);
+    for (guint k = 0; k < G_N_ELEMENTS (stages); k++) {
+      const double stage = json_object_get_double_member (times, stages[k]);
+      g_autofree char *one = g_strdup_printf (" %s %.3g", stages[k], stage);
+      const char *end = strchr (there + strlen (line), '\n');
+      g_autofree char *told = g_strndup (there, (gsize) (end - there));
+      g_assert_cmpint (strstr (told, one) != NULL, ==, stage > 0);
+    }
+    g_assert_cmpfloat (json_object_get_double_member (times, bound), >, 0);
+  }
+}
+
+static void
+test_plan (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) made = { 0 }, text = { 0 }, run = { 0 };
+
+  td_test_cli (&made, folder->path, "phantom", "discs", "--output", "scan.nxs", "--cone",
+               "--columns", "20", "--rows", "12", "--views", "30", NULL);
+  td_test_cli (&text, folder->path, "plan", "scan.nxs", "--device", "host", "--cluster",
+               "nodes:2 gpu:2", "--each-device", NULL);
+  td_test_cli (&run, folder->path, "plan", "scan.nxs", "--device", "host", "--cluster",
+               "nodes:2 gpu:2", "--each-device", "--json", NULL);
+  g_assert_cmpint (text.status, ==, 0);
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  JsonObject *cluster = json_object_get_object_member (json, "cluster");
+  g_assert_cmpuint (json_object_get_size (cluster), ==, 2);
+  check_grids (json_object_get_array_member (cluster, "slab"), "slab", text.out);
+  check_grids (json_object_get_array_member (cluster, "ifdk"), "ifdk", text.out);
+  /* Each device with what it needs, the host among them. */
+  JsonArray *devices = json_object_get_array_member (json, "each_device");
+  gboolean host = FALSE;
+  for (guint i = 0; i < json_array_get_length (devices); i++) {
+    JsonObject *device = json_array_get_object_element (devices, i);
+    const char *id = json_object_get_string_member (device, "id");
+    g_autofree char *line = g_strdup_printf ("\n  %-10s ", id);
+    host = host || strcmp (id, "host") == 0;
+    g_assert_true (json_object_get_null_member (device, "problem"));
+    g_assert_cmpint (json_object_get_int_member (device, "host_bytes"), >, 0);
+    g_assert_cmpint (json_object_get_int_member (device, "device_bytes"), >, 0);
+    g_assert_true (json_object_has_member (device, "estimate_seconds"));
+    g_assert_nonnull (strstr (text.out, line));
+  }
+  g_assert_true (host);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -342,5 +461,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/compare", test_compare);
   g_test_add_func ("/cli/compare/refusals", test_compare_refusals);
   g_test_add_func ("/cli/slice", test_slice);
+  g_test_add_func ("/cli/info", test_info);
+  g_test_add_func ("/cli/plan", test_plan);
   return g_test_run ();
 }
