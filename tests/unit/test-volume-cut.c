@@ -214,6 +214,50 @@ test_raw (void)
   assert_refused (path, NULL, "volume.raw"); /* nothing says what it is */
 }
 
+static void
+note_progress (double fraction, gpointer user)
+{
+  double *last = user;
+
+  g_assert_cmpfloat (fraction, >, *last);
+  *last = fraction;
+}
+
+/* A volume of more than is read at once passes in pieces, the last of which is shorter. */
+static void
+test_pieces (void)
+{
+  enum { WIDE = 1024, HIGH = 512, DEEP = 18, FIRST = 7 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "volume.raw");
+  const gsize voxels = (gsize) WIDE * HIGH * DEEP;
+  g_autofree guint8 *samples = g_malloc (voxels);
+  g_autofree float *out = g_new (float, voxels);
+  TdScanOptions stated = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  for (gsize i = 0; i < voxels; i++)
+    samples[i] = (guint8) ((i * 2654435761u) >> 24);
+  g_assert_true (td_scan_options_set_raw (&stated, "1024x512:uint8", &error));
+  g_assert_true (g_file_set_contents (path, (char *) samples, (gssize) voxels, &error));
+  g_autoptr (TdVolume) volume = open_volume (path, &stated);
+  for (TdVolumeAxis axis = TD_AXIS_X; axis <= TD_AXIS_Y; axis++) {
+    const TdCutRange range = { axis, axis == TD_AXIS_X ? FIRST : 0, axis == TD_AXIS_X ? 2 : HIGH };
+    const gsize side = axis == TD_AXIS_X ? HIGH : WIDE;
+    double fraction = 0;
+
+    td_volume_read_cuts (volume, &range, out, note_progress, &fraction, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat (fraction, ==, 1);
+    for (gsize i = 0; i < side * DEEP * range.count; i++) {
+      const gsize plane = range.first + i / (side * DEEP), z = i / side % DEEP, at = i % side;
+      const gsize y = axis == TD_AXIS_X ? at : plane, x = axis == TD_AXIS_X ? plane : at;
+      if (out[i] != samples[(z * HIGH + y) * WIDE + x])
+        g_error ("axis %d, plane %zu, slice %zu, %zu: %g", axis, plane, z, at, out[i]);
+    }
+  }
+}
+
 /* ── HDF5 ── */
 
 static void
@@ -346,6 +390,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/volume-cut/bad-stacks", test_bad_stacks);
   g_test_add_func ("/volume-cut/raw", test_raw);
+  g_test_add_func ("/volume-cut/pieces", test_pieces);
   g_test_add_func ("/volume-cut/hdf5", test_hdf5);
   g_test_add_func ("/volume-cut/scaled", test_scaled);
   g_test_add_func ("/volume-cut/statistics", test_statistics);
