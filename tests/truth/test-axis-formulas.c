@@ -763,6 +763,45 @@ test_slope (void)
   g_free (result.advice);
 }
 
+/* A tilt takes three rows of trials that count. Several trials of a row are one row, whichever of
+   them count, and what lies far off makes none. */
+static void
+test_rows_that_count (void)
+{
+  static const struct {
+    guint rows[9];
+    guint off; /* a bit for each trial that is far off */
+    gboolean tilted;
+  } cases[] = {
+    { { 10, 10, 10, 50, 50, 50, 90, 90, 90 }, 0, TRUE },
+    { { 10, 90, 10, 90, 10, 90, 10, 90, 10 }, 0, FALSE },
+    { { 10, 90, 50, 90, 10, 90, 10, 90, 10 }, 1 << 2, FALSE },
+    { { 10, 90, 50, 50, 10, 90, 10, 90, 10 }, 1 << 2, TRUE },
+    { { 50, 10, 90, 90, 10, 90, 10, 90, 50 }, 1 << 0 | 1 << 1, TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdAxisTrial trials[9];
+    TdAxisResult result = { .trials = trials, .n_trials = 9 };
+
+    for (guint k = 0; k < 9; k++) {
+      const guint row = cases[i].rows[k];
+      const gboolean off = cases[i].off >> k & 1;
+      trials[k] = (TdAxisTrial) { .method = k % 3,
+                                  .row = row,
+                                  .centre_px = 80 + 0.02 * (row - 50.) + (off ? 25 : 0),
+                                  .confidence = 0.9,
+                                  .spread_px = 0.05 };
+    }
+    td_axis_agree (&result, 50, NAN, 0);
+    g_assert_cmpfloat_with_epsilon (result.tilt_deg, cases[i].tilted ? atan (0.02) * 180 / G_PI : 0,
+                                    1e-3);
+    for (guint k = 0; k < 9; k++)
+      g_assert_true (!trials[k].used || !(cases[i].off >> k & 1));
+    g_free (result.advice);
+  }
+}
+
 /* Trials that contradict the others widen what is not known by their share of the confidence. */
 static void
 test_contradiction (void)
@@ -916,6 +955,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/consensus/lever", test_lever);
   g_test_add_func ("/axis/consensus/scatter", test_scatter);
   g_test_add_func ("/axis/consensus/slope", test_slope);
+  g_test_add_func ("/axis/consensus/rows", test_rows_that_count);
   g_test_add_func ("/axis/consensus/advice", test_advice);
   g_test_add_func ("/axis/consensus/contradiction", test_contradiction);
   return g_test_run ();
