@@ -318,9 +318,17 @@ static gboolean
 estimate_is_shown (gpointer pane)
 {
   GtkWidget *badge = td_test_part (pane, "badge");
+  const char *text = gtk_label_get_text (GTK_LABEL (badge));
+  const char *row = gtk_label_get_text (GTK_LABEL (td_test_part (pane, "subtitle")));
+  g_autofree char *middle = g_strdup_printf ("row %u; ", ROWS / 2);
 
-  return td_image_pane_get_image (pane) != NULL && gtk_widget_get_visible (badge)
-         && strstr (gtk_label_get_text (GTK_LABEL (badge)), "passes");
+  if (!td_image_pane_get_image (pane) || !gtk_widget_get_visible (badge)
+      || !strstr (text, "passes"))
+    return FALSE;
+  if (!g_regex_match_simple ("^Iterative .SIRT.: the estimate after [1-9][0-9]* of 1000 passes$",
+                             text, 0, 0))
+    g_error ("The badge is “%s”", text);
+  return g_str_has_prefix (row, middle) && !strstr (row, "shown at");
 }
 
 /* The estimate after each pass is shown with its method and its residuals; what it came to can be
