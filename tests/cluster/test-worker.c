@@ -335,6 +335,45 @@ assert_same (const char *path, const char *single, gboolean to_the_bit)
     g_assert_cmpfloat (sqrt (off / norm), <=, 1e-6);
 }
 
+/* Each rank is told of once, with its slices. The views in a row of the grid follow each other. */
+static void
+assert_told (const Work *work, const Case *test)
+{
+  g_autofree char *path = g_build_filename (work->folder, "events.jsonl", NULL);
+  g_autofree char *events = NULL;
+  g_autoptr (JsonNode) start = work_event (work, "start");
+  guint told = 0, slices = 0, views = 0;
+
+  g_assert_cmpuint (td_json_count (start, "ranks"), ==, test->ranks);
+  g_assert_cmpuint (td_json_count (start, "rows"), ==, test->rows);
+  g_assert_cmpuint (td_json_count (start, "columns"), ==, test->columns);
+  g_assert_cmpstr (td_json_string (start, "mode"), ==, td_cluster_mode_name (test->mode));
+  g_assert_true (g_file_get_contents (path, &events, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (events, "\n", -1);
+  for (guint i = 0; lines[i]; i++) {
+    g_autoptr (JsonNode) root = td_json_parse (lines[i]);
+    const char *name = root ? td_json_string (root, "event") : NULL;
+
+    if (g_strcmp0 (name, "rank") != 0)
+      continue;
+    g_assert_cmpuint (td_json_count (root, "rank"), ==, told++);
+    g_assert_cmpstr (td_json_string (root, "device"), ==, test->device);
+    g_assert_cmpfloat (td_json_number (root, "memory"), >, 1000);
+    g_assert_cmpuint (td_json_count (root, "view_parts"), >, 0);
+    if (test->columns == 1 || (told - 1) % test->columns == 0) {
+      g_assert_cmpuint (td_json_count (root, "first"), ==, slices);
+      slices += td_json_count (root, "count");
+      views = 0;
+    }
+    g_assert_cmpuint (td_json_count (root, "first") + td_json_count (root, "count"), ==, slices);
+    if (td_json_count (root, "view_parts") == 1)
+      g_assert_cmpuint (td_json_count (root, "first_view"), ==, views);
+    views += td_json_count (root, "views");
+  }
+  g_assert_cmpuint (told, ==, test->ranks);
+  g_assert_cmpuint (slices, ==, td_json_count (start, "slices"));
+}
+
 static void
 check_case (const Case *test)
 {
@@ -351,6 +390,7 @@ check_case (const Case *test)
   work_wait (&work);
   work_assert_done (&work);
   assert_same (work.output, single, test->ordered || test->columns == 1);
+  assert_told (&work, test);
   /* Ranks of a computer share its memory. */
   g_autoptr (JsonNode) rank = work_event (&work, "rank");
   g_assert_cmpfloat (td_json_number (rank, "memory_there") * test->ranks, <=,
