@@ -121,6 +121,17 @@ turn_add (TdMessage *text, TdMessage *part)
   return td_message_new ("%p%p", text, part);
 }
 
+/* Or if each of them were @unit degrees: turns are a degree in all, and thousandths come to few
+   angles, time and again. Those of a golden ratio, as far apart, never do. */
+static gboolean
+may_be_of (const TdTurn *turn, double unit)
+{
+  const double span = td_degrees (fabs (turn->last_rad - turn->first_rad)) * unit;
+
+  return turn->n_views > 8 && (unit > 1 || turn->half.repeated > turn->n_views / 2)
+         && turn_spans (span, span / (turn->n_views - 1), 180);
+}
+
 TdMessage *
 td_turn_message (const TdTurn *turn)
 {
@@ -158,6 +169,13 @@ td_turn_message (const TdTurn *turn)
     text = turn_add (text, td_message_new (": %.0f turns; if these angles are degrees, say so "
                                            "where they are stated",
                                            fabs (turn->last_rad - turn->first_rad) / (2 * G_PI)));
+  if (may_be_of (turn, 1e-3))
+    text = turn_add (text, td_message_new_plain (": if these angles are thousandths of a degree, "
+                                                 "say so where they are stated (mdeg), or state "
+                                                 "them in degrees"));
+  if (may_be_of (turn, 360))
+    text = turn_add (text, td_message_new_plain (": if these angles are turns, state them in "
+                                                 "degrees"));
   return text;
 }
 

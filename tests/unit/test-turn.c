@@ -35,6 +35,14 @@ static const struct {
   { 4, 0, 45, "half a turn, 4 views 45° apart, the end point left out" },
   { 1, 20, 0, "part of a turn, 1 view" },
   { 2, 0, 180, "part of a turn, 2 views 180° apart, 1 view repeated" },
+  /* Half a turn in thousandths of a degree, and a full one counted in turns. */
+  { 61, 0, 3000,
+    "part of a turn, 61 views 120° apart, in no order, 58 views repeated: if these angles are "
+    "thousandths of a degree, say so where they are stated (mdeg), or state them in degrees" },
+  { 60, 0, 1 / 60.0,
+    "part of a turn, 60 views 0.01667° apart, 30 views repeated, 179° missing: if these angles are "
+    "turns, state them in degrees" },
+  { 1309, 0, 137.508, "a full turn, 1309 views 137.5° apart, in no order" },
   /* Half a turn in radians, taken for degrees, with its end point and without. */
   { 61, 0, G_PI / 60,
     "part of a turn, 61 views 0.05236° apart, 176.8° missing: if these angles are radians, "
