@@ -138,6 +138,22 @@ resolve_frame (TdPlan *plan, GError **error)
   return TRUE;
 }
 
+/* A parallel beam's slices lie as rows do, a cone's voxels are cubes. */
+static void
+note_heights (TdPlan *plan)
+{
+  const TdGeometry *geometry = &td_scan_facts (plan->scan)->geometry;
+  const gboolean known = geometry->pixel_height_mm > 0 && geometry->pixel_width_mm > 0;
+  const double width = known ? geometry->pixel_width_mm : MAX (plan->frame.bin_columns, 1),
+               height = known ? geometry->pixel_height_mm : MAX (plan->frame.bin_rows, 1);
+
+  if (geometry->beam == TD_BEAM_PARALLEL && fabs (height / width - 1) > 1e-3)
+    td_plan_note (plan,
+                  "Slices lie %.4g times as far apart as their pixels are wide; the volume "
+                  "names the width alone.",
+                  height / width);
+}
+
 /* What the step "flat-field" does without flats, or without darks. */
 static void
 note_fields (TdPlan *plan)
@@ -333,6 +349,11 @@ plan_centre_take_stated (TdPlan *plan, double stated_px)
                               || facts->geometry.view_matrices || stated_px != middle_px);
 
   plan->recipe.centre_px = stated ? stated_px : middle_px;
+  if (!stated && facts->half_acquisition)
+    td_plan_note (plan,
+                  "Warning: the scan says that it is a half acquisition, with the axis near one "
+                  "side, but not where the axis is. Find it ({centre=auto}), or give its column "
+                  "({centre:PX}).");
   td_plan_note (plan,
                 stated ? N_ ("The rotation axis is at column %.2f, as the scan says.")
                        : N_ ("The rotation axis is taken at the detector's middle, column %.2f."),
@@ -503,6 +524,7 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
       || !check_turn (plan, error) || !plan_take_slices (plan, part, error))
     return FALSE;
   note_unused (plan);
+  note_heights (plan);
   plan_settle_sampling (plan);
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;

@@ -31,6 +31,9 @@ typedef enum {
   WITHOUT_DARKS,
   CONE,
   NO_CENTRE,
+  HALF_SOMEWHERE, /* half acquisition, and nobody knows where the axis is */
+  HALF_AT_40,
+  HIGH_PIXELS, /* twice as high as they are wide */
   CENTRE_40,
   ONE_ANGLE,
   FLOATS_WITHOUT_FLATS,
@@ -53,6 +56,7 @@ typedef struct {
 #define FIELD_NOTE "the field of view (--field-of-view) is left out"
 #define DARK_NOTE "The scan has no dark field"
 #define COUNTS_NOTE "The logarithm is taken of counts, since --prepare flat-field is left out"
+#define HALF_NOTE "a half acquisition, with the axis near one side, but not where the axis is"
 #define FLAT_NOTE "The scan has no flat field: its values are taken as transmissions"
 
 static const Case cases[] = {
@@ -65,6 +69,14 @@ static const Case cases[] = {
   { NO_CHANGE, { "reverse-rotation=true" }, NULL, "; taken as turning the other way.", NULL },
   { NO_CHANGE, { NULL }, NULL, "Views: ", "taken as turning the other way" },
   { NO_CENTRE, { NULL }, NULL, "taken at the detector's middle, column 31.50", "as the scan says" },
+  { HALF_SOMEWHERE, { NULL }, NULL, HALF_NOTE, NULL },
+  { HALF_SOMEWHERE, { "centre=40" }, NULL, "Views: ", HALF_NOTE },
+  { HALF_AT_40, { NULL }, NULL, "Views: ", HALF_NOTE },
+  { HIGH_PIXELS, { NULL }, NULL, "Slices lie 2 times as far apart as", NULL },
+  { HIGH_PIXELS, { "bin=2,1" }, NULL, "Views: ", "Slices lie" },
+  { NO_CHANGE, { "bin=1,4" }, NULL, "Slices lie 4 times as far apart as", NULL },
+  { CONE, { "bin=1,4" }, NULL, "Views: ", "Slices lie" },
+  { NO_CHANGE, { NULL }, NULL, "Views: ", "Slices lie" },
   { CENTRE_40, { NULL }, NULL, "is at column 40.00, as the scan says", "detector's middle" },
   { CENTRE_40, { "centre=30" }, NULL, "Views: ", "rotation axis" },
   { LOGGED, { NULL }, NULL, LOG_NOTE, "So is the step" },
@@ -174,7 +186,14 @@ case_scan (Change change)
     scan->facts.n_darks = 0;
   if (change == NO_CENTRE)
     scan->facts.centre_px = NAN;
-  if (change == CENTRE_40)
+  scan->facts.half_acquisition = change == HALF_SOMEWHERE || change == HALF_AT_40;
+  if (change == HALF_SOMEWHERE)
+    scan->facts.centre_px = NAN;
+  if (change == HIGH_PIXELS) {
+    scan->facts.geometry.pixel_width_mm = 0.25;
+    scan->facts.geometry.pixel_height_mm = 0.5;
+  }
+  if (change == CENTRE_40 || change == HALF_AT_40)
     scan->facts.centre_px = 40;
   if (floats)
     scan->facts.sample_type = TD_SAMPLE_FLOAT32;
