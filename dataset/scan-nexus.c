@@ -493,10 +493,11 @@ read_keys (hid_t file, const NexusPlace *place, const char *name, gsize n, const
     words |= dataset >= 0 && !keys;
   }
   if (other)
-    td_set_error (error, TD_ERROR_BAD_FILE,
-                  "“%s”: %s has %zu entries for %zu frames; the scan "
-                  "was probably cut short",
-                  file_name, name, other, n);
+    td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "“%s”: %s has %zu entries for %zu frames: the scan was probably stopped early, or "
+        "its frames are not stored as frame, row, column; write an entry for each frame",
+        file_name, name, other, n);
   else if (words)
     td_set_error (error, TD_ERROR_BAD_FILE,
                   "“%s”: %s holds no list of numbers; write 0 for a projection, 1 for a flat and 2 "
@@ -613,7 +614,8 @@ static void
 take_pixel_size (TdScan *scan, hid_t detector, hid_t entry)
 {
   TdGeometry *geometry = &scan->facts.geometry;
-  double sample = td_h5_length_mm (entry, "sample/x_pixel_size", 1e3);
+  double sample = td_h5_length_mm (entry, "sample/x_pixel_size", 1e3),
+         high = td_h5_length_mm (entry, "sample/y_pixel_size", 1e3);
 
   geometry->pixel_width_mm = td_h5_pixel_mm (scan, detector, "x_pixel_size", 0);
   geometry->pixel_height_mm = td_h5_pixel_mm (scan, detector, "y_pixel_size", 0);
@@ -623,7 +625,8 @@ take_pixel_size (TdScan *scan, hid_t detector, hid_t entry)
                   "The pixel size at the sample (%g mm) differs from the detector's (%g mm): "
                   "the sample's was taken.",
                   sample, geometry->pixel_width_mm);
-    geometry->pixel_width_mm = geometry->pixel_height_mm = sample;
+    geometry->pixel_width_mm = sample;
+    geometry->pixel_height_mm = high > 0 && isfinite (high) ? high : sample;
   }
   if (!(geometry->pixel_width_mm > 0) || !isfinite (geometry->pixel_width_mm))
     geometry->pixel_width_mm = 0;

@@ -307,7 +307,10 @@ td_scan_validate (TdScan *scan, GError **error)
                          "there is nothing to reconstruct",
                          facts->path, facts->n_columns, facts->n_rows);
   if (facts->n_views == 0)
-    return td_set_error (error, TD_ERROR_BAD_FILE, "“%s” holds no projections", facts->path);
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s” holds no projections; open the file that does, and name this one as "
+                         "its flats or darks ({flats:PATH}, {darks:PATH})",
+                         facts->path);
   if (facts->n_columns > TD_SCAN_MAX_SIDE || facts->n_rows > TD_SCAN_MAX_SIDE
       || (guint64) facts->n_columns * facts->n_rows > G_MAXINT32
       || facts->n_views > TD_SCAN_MAX_FRAMES || facts->n_flats > TD_SCAN_MAX_FRAMES

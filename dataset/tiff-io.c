@@ -337,7 +337,8 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
                               tiff->name, g_strerror (code));
   }
   if (!header_read (tiff)) {
-    tiff_fail (tiff, error, TD_ERROR_BAD_FILE, N_ ("is not a readable TIFF file"));
+    tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+               N_ ("is not a readable TIFF file; copy it again, or take it out of the scan"));
     return NULL;
   }
   if (page) {
@@ -355,7 +356,9 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
   TIFFOpenOptionsFree (options);
   if (!tiff->handle) {
     tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-               page ? N_ ("has a damaged image directory") : N_ ("is not a readable TIFF file"));
+               page
+                   ? N_ ("has a damaged image directory")
+                   : N_ ("is not a readable TIFF file; copy it again, or take it out of the scan"));
     return NULL;
   }
   if (!tiff_io_read_layout (tiff, error))

@@ -663,16 +663,18 @@ test_nxtomo_named (void)
   }
 }
 
-/* image_key shorter than the frames: a scan that was cut short. */
+/* image_key shorter than the frames: a scan that was cut short; of words; all flats. */
 static void
 test_short_key (gconstpointer data)
 {
-  const gboolean words = data != NULL;
+  const gboolean words = g_strcmp0 (data, "words") == 0, flats = g_strcmp0 (data, "flats") == 0;
+  guint8 all_flats[VIEWS];
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   g_autoptr (GError) error = NULL;
   hid_t file = td_h5_create_sized (path, 0);
 
+  memset (all_flats, 1, sizeof all_flats);
   {
     g_auto (TdH5Id) entry = add_group (file, "entry");
     g_auto (TdH5Id) instrument = add_group (entry, "instrument");
@@ -681,11 +683,14 @@ test_short_key (gconstpointer data)
     g_assert_true (td_h5_add_string (entry, "definition", "NXtomo"));
     add_frames (detector, "data", 0, VIEWS, FALSE, 0);
     g_assert_true (words ? td_h5_add_string (detector, "image_key", "projection")
-                         : td_h5_add_bytes (detector, "image_key", keys, VIEWS - 1));
+                         : td_h5_add_bytes (detector, "image_key", flats ? all_flats : keys,
+                                            flats ? VIEWS : VIEWS - 1));
   }
   g_assert_true (td_h5_finish (file));
   g_assert_null (td_scan_open (path, NULL, NULL, &error));
-  test_assert_sentence (error, words ? "no list of numbers" : "image_key has 8 entries");
+  test_assert_sentence (error, flats   ? "name this one as its flats or darks (--flats PATH"
+                               : words ? "no list of numbers"
+                                       : "write an entry for each frame");
 }
 
 /* Data in another file, in the folder that the link names or beside it; and missing. */
@@ -862,9 +867,10 @@ test_says_otherwise (void)
   static const struct {
     double sample_um, other, planned; /* 0: not stated */
     const char *said;                 /* NULL: nothing */
-    double pixel_mm;
+    double pixel_mm, high_mm;         /* high_mm: at the sample; 0: as pixel_mm, and not stated */
   } cases[] = {
     { 0, 0, 0, NULL, 0.01 },
+    { 5, 0, 0, "at the sample (0.005 mm) differs", 0.005, 0.0075 },
     { 10, 0, 0, NULL, 0.01 },
     { 5, 0, 0, "at the sample (0.005 mm) differs from the detector's (0.01 mm)", 0.005 },
     { 0, 3.5, 0, NULL, 0.01 },
@@ -891,6 +897,8 @@ test_says_otherwise (void)
       g_assert_true (td_h5_add_doubles (detector, "y_pixel_size", &size, 0, "um"));
       if (cases[i].sample_um > 0)
         g_assert_true (td_h5_add_doubles (sample, "x_pixel_size", &cases[i].sample_um, 0, "um"));
+      if (cases[i].high_mm > 0)
+        g_assert_true (td_h5_add_doubles (sample, "y_pixel_size", &cases[i].high_mm, 0, "mm"));
       for (guint frame = 0; frame < VIEWS + 4; frame++)
         others[frame] = cases[i].other * frame;
       if (cases[i].other > 0)
@@ -907,7 +915,9 @@ test_says_otherwise (void)
     if (!cases[i].said)
       g_assert_true (!strstr (notes, "differs") && !strstr (notes, "was to take"));
     g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_width_mm, cases[i].pixel_mm, 1e-12);
-    g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_height_mm, cases[i].pixel_mm, 1e-12);
+    g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_height_mm,
+                                    cases[i].high_mm > 0 ? cases[i].high_mm : cases[i].pixel_mm,
+                                    1e-12);
     g_assert_cmpfloat_with_epsilon (facts->angles_rad[1] - facts->angles_rad[0], 3.5 * G_PI / 180,
                                     1e-9);
   }
@@ -944,7 +954,8 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/unknown-angles", test_unknown_angles);
   g_test_add_func ("/hdf5/monitor", test_monitor);
   g_test_add_data_func ("/hdf5/nxtomo/short-key", NULL, test_short_key);
-  g_test_add_data_func ("/hdf5/nxtomo/words-for-keys", "", test_short_key);
+  g_test_add_data_func ("/hdf5/nxtomo/words-for-keys", "words", test_short_key);
+  g_test_add_data_func ("/hdf5/nxtomo/flats-alone", "flats", test_short_key);
   for (guint i = 0; i < 6; i++) {
     static const char *const kinds[] = { "nxtomo", "dxchange", "any" };
     g_autofree char *name

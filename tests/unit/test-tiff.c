@@ -690,6 +690,7 @@ test_refused (void)
 
     g_assert_null (td_tiff_open (names[i], NULL, &error));
     test_assert_sentence (error, base);
+    g_assert_true (names[i] != text || strstr (error->message, "copy it again"));
   }
 }
 
