@@ -4,9 +4,12 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+/* The first is told of a file alone: a folder's may be sound, and no scan. */
 static const struct {
   const char *endings, *what, *remedy;
 } formats[] = {
+  { ".nxs .nx .h5 .hdf5 .hdf .he5 .tdf ", N_ ("its name is an HDF5 file's, but it is none"),
+    N_ ("it is empty, damaged or of another format; copy or export it again") },
   { ".edf ", N_ ("ESRF's EDF images"), N_ ("“nxtomomill edf2nx” makes an NXtomo file of them") },
   { ".png .bmp .gif .pgm .webp ", N_ ("images that may hold projections"),
     N_ ("save them as TIFF with all their bits, for instance by ImageJ") },
@@ -28,15 +31,15 @@ static const struct {
   { ".zip .gz .tar .7z .rar ", N_ ("an archive"), N_ ("unpack it and open what it holds") },
 };
 
-/* Its place in the table; -1: none. */
+/* Its place in the table, from @first on; -1: none. */
 static int
-other_format_find (const char *name)
+other_format_find (const char *name, guint first)
 {
   const char *dot = strrchr (name, '.');
   g_autofree char *low = g_ascii_strdown (dot ? dot : "", -1),
                   *ending = g_strconcat (low, " ", NULL);
 
-  for (guint i = 0; dot && !strchr (low, ' ') && i < G_N_ELEMENTS (formats); i++)
+  for (guint i = first; dot && !strchr (low, ' ') && i < G_N_ELEMENTS (formats); i++)
     if (strstr (formats[i].endings, ending))
       return (int) i;
   return -1;
@@ -45,13 +48,13 @@ other_format_find (const char *name)
 gboolean
 td_other_format_is (const char *name)
 {
-  return other_format_find (name) >= 0;
+  return other_format_find (name, 1) >= 0;
 }
 
 TdMessage *
 td_other_format_file (const char *path)
 {
-  const int i = other_format_find (path);
+  const int i = other_format_find (path, 0);
 
   return i < 0 ? NULL
                : td_message_new (N_ ("“%s” cannot be read (%p): %p"), path,
@@ -62,7 +65,7 @@ td_other_format_file (const char *path)
 TdMessage *
 td_other_format_folder (const char *path, const char *name)
 {
-  const int i = other_format_find (name);
+  const int i = other_format_find (name, 1);
 
   return i < 0 ? NULL
                : td_message_new (N_ ("“%s” holds no TIFF images; “%s” cannot be read (%p): %p"),

@@ -50,7 +50,8 @@ choose_dataset (hid_t file, const char *path, GError **error)
     return td_set_error_null (
         error, TD_ERROR_UNSUPPORTED,
         "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
-        "three dimensions frame, row and column",
+        "three dimensions frame, row and column; write its projections so, and a single sinogram "
+        "as views of one row",
         path);
   if (paths->len > MAX_LISTED)
     g_ptr_array_set_size (paths, MAX_LISTED);

@@ -800,6 +800,22 @@ test_no_frames (gconstpointer data)
   }
 }
 
+/* Any other file without frames, such as one with a sinogram alone. */
+static void
+test_no_dataset (void)
+{
+  const double sinogram[] = { 1, 2, 3 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autoptr (GError) error = NULL;
+  hid_t file = td_h5_create_sized (path, 0);
+
+  g_assert_true (td_h5_add_doubles (file, "sinogram", sinogram, 3, NULL));
+  g_assert_true (td_h5_finish (file));
+  g_assert_null (td_scan_open (path, NULL, NULL, &error));
+  test_assert_sentence (error, "a single sinogram as views of one row");
+}
+
 /* A virtual data set without its source would be read as zeros. */
 static void
 test_virtual (void)
@@ -962,6 +978,7 @@ main (int argc, char **argv)
         = g_strdup_printf ("/hdf5/no-frames/%s/%s", kinds[i / 2], i % 2 ? "unread" : "rank");
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_no_frames);
   }
+  g_test_add_func ("/hdf5/no-dataset", test_no_dataset);
   g_test_add_func ("/hdf5/links/external", test_external_link);
   g_test_add_func ("/hdf5/links/circular", test_circular_links);
   g_test_add_func ("/hdf5/links/virtual", test_virtual);

@@ -741,7 +741,8 @@ test_other_formats (void)
                 { "a.his", "--raw" },
                 { "a.mrc", "TIFF stack" },
                 { "a.npy", "NumPy" },
-                { "a.zip", "unpack it" } };
+                { "a.zip", "unpack it" },
+                { "a.nxs", "copy or export it again" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     for (guint whole = 0; whole < 2; whole++) {
@@ -750,6 +751,8 @@ test_other_formats (void)
       g_autoptr (GError) error = NULL;
 
       g_assert_true (g_file_set_contents (path, "xyz", -1, NULL));
+      if (whole && g_str_has_suffix (path, ".nxs"))
+        continue;
       g_assert_null (td_scan_open (whole ? folder->path : path, NULL, NULL, &error));
       g_test_message ("%s", error->message);
       g_assert_nonnull (strstr (error->message, cases[i].says));
