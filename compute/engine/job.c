@@ -575,14 +575,15 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
                  "was saturated, and attenuations come out too low. Flats of a shorter exposure "
                  "or a weaker beam are needed.",
                  100 * counts->odd.top_share, counts->odd.top);
-  if (counts->bright_sides > WORTH_BRIGHT * counts->sides)
+  const gboolean has_air = !job->plan->logs_counts; /* at an attenuation of 0 */
+  if (has_air && counts->bright_sides > WORTH_BRIGHT * counts->sides)
     td_job_note (job,
                  "The detector's sides are brighter than the empty beam by more than a fifth in "
                  "most views: attenuations come out too low, as if the flats were exposed for "
                  "less than the projections. {prepare=dose} brings the air beside the sample to "
                  "the flats'; else give flats of the same exposure and beam ({flats:PATH}).");
   const double even = td_sides_even_level (&counts->levels);
-  if (even > 0)
+  if (has_air && even > 0)
     td_job_note (job,
                  "Both sides of the detector have the same attenuation of %.2g in all views, and "
                  "from column to column: attenuations come out too high, as if the flats were "

@@ -24,6 +24,7 @@ struct TdPlan {
   guint least_slabs;    /* the part's */
   gboolean copied;      /* all is read before the first slab, which then waits in a copy */
   gboolean is_part;     /* td_plan_new_part(): slices come from the first to the last */
+  gboolean logs_counts; /* the logarithm is taken of what no flat field was divided out of */
   guint part_slice;     /* the part's first one, of the recipe's, which are … */
   guint part_of;        /* … so many; 0: it has them all */
   double centre_px;     /* recipe.centre_px in columns of `scan` */

@@ -167,7 +167,8 @@ note_fields (TdPlan *plan)
     divides |= recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "flat-field") == 0;
     logs |= recipe->steps[i].enabled && strcmp (recipe->steps[i].name, "minus-log") == 0;
   }
-  if (logs && !divides && !td_preparation_skips (&flat_field, facts))
+  plan->logs_counts = logs && !divides && !td_preparation_skips (&flat_field, facts);
+  if (plan->logs_counts)
     td_plan_note (plan, "The logarithm is taken of counts, since {prepare=flat-field} is left out: "
                         "the slices are no attenuations.");
   for (guint i = 0; i < recipe->n_steps; i++) {

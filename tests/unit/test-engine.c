@@ -501,11 +501,9 @@ test_dark_flats (gconstpointer device)
     float exposure;
     const char *prepare;
     gboolean said;
-  } cases[] = { { 1, "flat-field", FALSE },
-                { 0.9f, "flat-field", FALSE },
-                { 0.8f, "flat-field", TRUE },
-                { 0.5f, "flat-field", TRUE },
-                { 0.5f, "dose,flat-field", FALSE } };
+  } cases[] = { { 1, "flat-field", FALSE },         { 0.9f, "flat-field", FALSE },
+                { 0.8f, "flat-field", TRUE },       { 0.5f, "flat-field", TRUE },
+                { 0.5f, "dose,flat-field", FALSE }, { 1, "no-flat-field", FALSE } };
   g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
   Counting counting = { .spoil = spoil_exposure };
 
