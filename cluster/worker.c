@@ -1018,7 +1018,7 @@ worker_tell_counts (Worker *worker, const Report *reports)
   for (int r = 0; r < worker->size; r++) {
     TdPreparationCounts counts = reports[r].counts;
     if (!worker_counts_pixels (worker, (guint) r))
-      counts.dead_pixels = counts.bad_pixels = 0;
+      td_preparation_counts_drop_pixels (&counts);
     td_preparation_counts_add (&sum, &counts);
     clamped += reports[r].clamped;
   }

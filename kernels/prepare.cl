@@ -120,6 +120,45 @@ prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
     data[to_at + column] = from < 0 ? 0.0f : data[from_at + column];
 }
 
+/* Whether a pixel has one value in n_samples views all over the scan. */
+TD_FN int
+is_constant (TD_GLOBAL const float *TD_RESTRICT row, int column, int n_samples, int n_views,
+             int n_columns)
+{
+  for (int i = 1; i < n_samples; i++) {
+    size_t view = (size_t) i * (n_views - 1) / (n_samples - 1);
+    if (row[view * n_columns + column] != row[column])
+      return 0;
+  }
+  return 1;
+}
+
+/* Counts pixels that are constant and not 0; n_samples views show of most that they are not. Within
+   `reach` columns on both sides there are others that are not: air without noise is constant as
+   well, but up to an edge. Item x, y: a strip of columns, a row. */
+TD_KERNEL void
+prepare_find_stuck (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
+                    TD_GLOBAL int *TD_RESTRICT counters, int n_samples, int reach, int n_views,
+                    int n_columns, int strip, int counter)
+{
+  int first = td_global_x () * strip, end = td_min (first + strip, n_columns), stuck = 0;
+  TD_GLOBAL const float *row = data + row_of_view (td_global_y (), 0, n_views, n_columns);
+
+  for (int column = first; column < end; column++) {
+    if (row[column] == 0.0f || !is_constant (row, column, n_samples, n_views, n_columns))
+      continue;
+    int left = 0, right = 0;
+    for (int away = 1; away <= reach; away++) {
+      left |= column >= away && !is_constant (row, column - away, n_samples, n_views, n_columns);
+      right |= column + away < n_columns
+               && !is_constant (row, column + away, n_samples, n_views, n_columns);
+    }
+    stuck += left && right && is_constant (row, column, n_views, n_views, n_columns);
+  }
+  if (stuck > 0)
+    td_atomic_add_int (&counters[counter], stuck);
+}
+
 /* Intensity to transmission: (I - dark) / beam. dark is [row][column]; beam is
    [group][row][column], and places[view][2] a group and the share of the next one. */
 TD_KERNEL void

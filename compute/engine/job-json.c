@@ -42,6 +42,7 @@ add_counts (JsonBuilder *builder, const TdPreparationCounts *counts)
   td_json_add_integer (builder, "clamped_transmissions", counts->clamped_transmissions);
   td_json_add_integer (builder, "bad_values", counts->bad_values);
   td_json_add_integer (builder, "dead_pixels", counts->dead_pixels);
+  td_json_add_integer (builder, "stuck_pixels", counts->stuck_pixels);
   td_json_add_integer (builder, "bad_pixels", counts->bad_pixels);
   td_json_add_integer (builder, "zingers", counts->zingers);
   td_json_add_integer (builder, "zingers_angle", counts->zingers_angle);

@@ -559,6 +559,13 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
                  "%" PRIu64 " detector pixels have no usable flat field and took "
                  "their neighbour's value.",
                  counts->dead_pixels);
+  /* Those that flats or a mask show are replaced, and counted above. */
+  if (counts->stuck_pixels > counts->dead_pixels + counts->bad_pixels)
+    td_job_note (job,
+                 "%" PRIu64 " detector pixels have the same value in all views, as stuck ones do, "
+                 "which makes rings: {prepare=bad-pixels} or a mask of them "
+                 "({bad-pixels:FILE}) gives them their neighbours' values.",
+                 counts->stuck_pixels);
   if (counts->odd.n_flats)
     td_job_note (job,
                  "%u of the flats, the first of them flat %u, are nearly dark, as if the beam was "
@@ -592,6 +599,12 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
                  "else give flats of the same exposure and beam ({flats:PATH}). Only if the "
                  "sample itself is wide and so even is nothing wrong.",
                  even);
+  const double drift = td_sides_drift (&counts->levels);
+  if (has_air && drift > 0)
+    td_job_note (job,
+                 "The air beside the sample moves by an attenuation of %.2g over the views, as if "
+                 "the beam drifted away from the flats': {prepare=dose} follows it.",
+                 drift);
   if (counts->odd.n_darks)
     td_job_note (job,
                  "%u of the darks, the first of them dark %u, are nearly as bright as flats, as if "

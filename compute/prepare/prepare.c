@@ -450,6 +450,7 @@ td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *
   td_sides_add (&sum->levels, &counts->levels);
   sum->bad_values += counts->bad_values;
   sum->dead_pixels += counts->dead_pixels;
+  sum->stuck_pixels += counts->stuck_pixels;
   sum->bad_pixels += counts->bad_pixels;
   sum->zingers += counts->zingers;
   sum->zingers_angle += counts->zingers_angle;
@@ -463,6 +464,12 @@ td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *
   numbers_add_all (&sum->lost_rows, &counts->lost_rows);
   numbers_add_all (&sum->lost_views, &counts->lost_views);
   numbers_add_all (&sum->dark_views, &counts->dark_views);
+}
+
+void
+td_preparation_counts_drop_pixels (TdPreparationCounts *counts)
+{
+  counts->dead_pixels = counts->stuck_pixels = counts->bad_pixels = 0;
 }
 
 gboolean
@@ -548,6 +555,7 @@ collect_counters (TdPreparation *preparation, TdQueue *queue, GError **error)
   preparation->counts.bad_values += (guint) values[TD_COUNTER_BAD];
   preparation->counts.clamped_transmissions += (guint) values[TD_COUNTER_CLAMPED];
   preparation->counts.bright_sides += (guint) values[TD_COUNTER_BRIGHT];
+  preparation->counts.stuck_pixels += (guint) values[TD_COUNTER_STUCK];
   preparation->counts.zingers += (guint) values[TD_COUNTER_ZINGERS];
   preparation->counts.zingers_angle += (guint) values[TD_COUNTER_ZINGERS_ANGLE];
   collect_views_and_rows (preparation, values);
@@ -597,6 +605,30 @@ ready_counters (TdPreparation *preparation, TdQueue *queue, guint64 samples, GEr
     return FALSE;
   preparation->counted_samples += samples;
   return TRUE;
+}
+
+/* Views that tell whether a pixel is stuck: where it counts photons it does not count as many in
+   all of them by chance. */
+#define STUCK_VIEWS 16
+#define STUCK_REACH 3
+
+static gboolean
+prepare_find_stuck (TdSlab *slab, GError **error)
+{
+  const int n_samples = STUCK_VIEWS, reach = STUCK_REACH;
+  const int counter = TD_COUNTER_STUCK;
+  guint strip = td_slab_strip (slab);
+  const TdArg args[] = {
+    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_counters (slab)),
+    TD_ARG_VALUE (n_samples),     TD_ARG_VALUE (reach),
+    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
+    TD_ARG_VALUE (strip),         TD_ARG_VALUE (counter),
+  };
+
+  return slab->n_views < STUCK_VIEWS
+         || td_slab_launch (slab, "prepare", "prepare_find_stuck",
+                            (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_rows, 1 },
+                            args, G_N_ELEMENTS (args), error);
 }
 
 /* NaNs and infinities first, so that no step has to think of them. */
@@ -651,7 +683,8 @@ prepare_repair (TdSlab *slab, GError **error)
                             G_N_ELEMENTS (repair_args), error)
          && td_slab_launch (slab, "prepare", "prepare_repair_lost",
                             (guint[]) { slab->n_views, slab->n_rows, 1 }, lost_args,
-                            G_N_ELEMENTS (lost_args), error);
+                            G_N_ELEMENTS (lost_args), error)
+         && prepare_find_stuck (slab, error);
 }
 
 static TdSlab

@@ -28,6 +28,7 @@ typedef struct {
   TdSides levels;                /* what attenuations there are like */
   guint64 bad_values;            /* NaN or infinite samples replaced by their neighbour's value */
   guint64 dead_pixels;        /* detector pixels whose flat is not above the dark: replaced too */
+  guint64 stuck_pixels;       /* detector pixels that have one value in all views */
   guint64 bad_pixels;         /* detector pixels of the mask, given or found */
   guint64 zingers;            /* samples of projections */
   guint64 zingers_angle;      /* samples of sinograms */
@@ -37,6 +38,9 @@ typedef struct {
   TdNumbers lost_views;       /* views that have rows without a sound sample, and take others' */
   TdNumbers dark_views;       /* views of which much more was raised than of others */
 } TdPreparationCounts;
+
+/* Where others count the same pixels of the detector. */
+void td_preparation_counts_drop_pixels (TdPreparationCounts *counts);
 
 void td_preparation_counts_add (TdPreparationCounts *sum, const TdPreparationCounts *counts);
 /* FALSE with @error: something that was counted has no value at all. */

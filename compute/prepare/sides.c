@@ -8,6 +8,9 @@
 #define SAME 0.1   /* of the level: what it may differ by between views, and between the sides */
 #define SLOPE 0.5  /* of the least rise that a wide sample has */
 #define EVEN 0.002 /* of the level: a round sample rises more unless it is five times as wide */
+#define DRIFT 0.04 /* the least that is told */
+#define AIR 0.02   /* beside the sample, when the flats were taken */
+#define ALIKE 0.2  /* of the drift: what may remain between the sides and from column to column */
 
 guint
 td_sides_columns (guint n_columns)
@@ -78,6 +81,15 @@ sides_at_most (const SidesSpread *spread)
   return fabs (mean) + 2 * sqrt (variance / (spread->n - 1));
 }
 
+/* Attenuations of a group's strips. */
+static gboolean
+sides_at (const TdSides *sides, guint group, double at[TD_SIDES_STRIPS])
+{
+  for (guint i = 0; i < TD_SIDES_STRIPS && sides->groups[group].n > 0; i++)
+    at[i] = (double) sides->groups[group].sums[i] * TD_SIDES_UNIT / (double) sides->groups[group].n;
+  return sides->groups[group].n > 0;
+}
+
 double
 td_sides_even_level (const TdSides *sides)
 {
@@ -86,10 +98,8 @@ td_sides_even_level (const TdSides *sides)
 
   for (guint g = 0; g < TD_SIDES_GROUPS; g++) {
     double at[TD_SIDES_STRIPS];
-    if (sides->groups[g].n == 0)
+    if (!sides_at (sides, g, at))
       continue;
-    for (guint i = 0; i < TD_SIDES_STRIPS; i++)
-      at[i] = (double) sides->groups[g].sums[i] * TD_SIDES_UNIT / (double) sides->groups[g].n;
     sides_spread_take (&levels[0], (at[0] + at[1]) / 2);
     sides_spread_take (&levels[1], (at[2] + at[3]) / 2);
     sides_spread_take (&rises[0], at[1] - at[0]);
@@ -110,4 +120,35 @@ td_sides_even_level (const TdSides *sides)
       return 0;
   }
   return level;
+}
+
+double
+td_sides_drift (const TdSides *sides)
+{
+  SidesSpread air = { 0 }, uneven = { 0 }, above = { 0 }, steps = { 0 };
+  double first = 0, last = 0, nearest = INFINITY;
+
+  for (guint g = 0; g < TD_SIDES_GROUPS; g++) {
+    double at[TD_SIDES_STRIPS];
+    if (!sides_at (sides, g, at))
+      continue;
+    const double level = (at[0] + at[1] + at[2] + at[3]) / 4;
+    const double apart = fabs (at[0] + at[1] - at[2] - at[3]) / 2;
+    const double slope = MAX (fabs (at[1] - at[0]), fabs (at[2] - at[3]));
+    if (air.n > 0)
+      sides_spread_take (&steps, level - last);
+    else
+      first = level;
+    last = level;
+    nearest = MIN (nearest, fabs (level));
+    sides_spread_take (&air, level);
+    sides_spread_take (&uneven, MAX (apart, slope));
+    sides_spread_take (&above, at[4] - level);
+  }
+  const double drift = fabs (last - first);
+  if (air.n < GROUPS_LEAST || drift < DRIFT || nearest > AIR || uneven.high > ALIKE * drift)
+    return 0;
+  /* One way, but for noise; and the sample stands out of it. */
+  const double back = last > first ? -steps.low : steps.high;
+  return back < ALIKE * drift && above.low > drift / 2 ? drift : 0;
 }

@@ -34,3 +34,6 @@ void td_sides_add (TdSides *sum, const TdSides *sides);
 /* The attenuation that both sides have in all views, and from column to column; 0: they have
    none that is worth telling, or are not so even. */
 double td_sides_even_level (const TdSides *sides);
+/* How far the air's attenuation goes over the views, always one way, with both sides alike; 0: not
+   worth telling. No rigid sample does that: half a turn later it covers the same columns. */
+double td_sides_drift (const TdSides *sides);

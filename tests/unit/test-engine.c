@@ -381,6 +381,62 @@ test_bright_flat (void)
   }
 }
 
+/* Stuck pixels are told; dead ones, air without noise and shadows without photons are not. */
+static enum { STUCK, DEAD, AIR, SHADOW, N_SPOILS } stuck;
+
+static void
+spoil_stuck (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+             float *frames)
+{
+  const gsize n = (gsize) count * n_rows * n_columns;
+
+  for (gsize i = 0; i < n; i++) {
+    const guint column = i % n_columns, row = row0 + i / n_columns % n_rows;
+    const guint frame = first + i / n_columns / n_rows;
+    const guint noise = (frame * 7919 + column * 104729 + row * 1299709) * 2654435761U >> 24;
+    if (stuck == DEAD && column == 20)
+      frames[i] = 65535;
+    if (kind == TD_FRAME_DARK)
+      continue;
+    if (stuck == STUCK)
+      frames[i]
+          = column == 20 || column == 21 || (row == 1 && column == 7) ? 65535 : frames[i] + noise;
+    else if (stuck == AIR)
+      frames[i] = column < 9 || column > 50 || kind == TD_FRAME_FLAT ? 40000 : frames[i] + noise;
+    else if (stuck == SHADOW && kind == TD_FRAME_PROJECTION)
+      frames[i] = noise < 2 ? 300 : 0;
+  }
+}
+
+static void
+test_stuck_pixels (gconstpointer device)
+{
+  g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
+  Counting counting = { .spoil = spoil_stuck };
+
+  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  for (stuck = STUCK; stuck < N_SPOILS; stuck++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, device, 33.25);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "flat-field", NULL));
+    reconstruct (scan, &recipe, &volume);
+    const TdPreparationCounts *counts = &volume.result.counts;
+    g_test_message ("%u: %" G_GUINT64_FORMAT, stuck, counts->stuck_pixels);
+    g_assert_cmpuint (counts->stuck_pixels, ==, stuck == STUCK ? 7 : stuck == DEAD ? 3 : 0);
+    g_assert_cmpuint (counts->dead_pixels, ==, stuck == DEAD ? 3 : 0);
+    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "the same value in all") != NULL, ==,
+                     stuck == STUCK);
+    td_test_volume_clear (&volume);
+    td_engine_trim (engine);
+  }
+}
+
 /* One absurd sample makes no frame odd: the frame serves, and its pixel is dead. */
 static TdFrameKind absurd_kind;
 static float absurd_value;
@@ -531,11 +587,12 @@ test_dark_flats (gconstpointer device)
   }
 }
 
-/* A round or square sample of one material, with a core of another, in a beam that is weaker than
-   the flats'; lengths in columns. */
+/* A round or square sample or a plate, with a core of another material; lengths in columns. The
+   beam is weaker than the flats' and loses a share over the views. */
 static struct {
   double half, core, level, beam;
   gboolean square;
+  double thin, lost;
 } wide;
 
 static double
@@ -543,15 +600,18 @@ wide_chord (double u, double half, double angle)
 {
   if (!wide.square)
     return 2 * sqrt (MAX (half * half - u * u, 0));
-  const double c = fabs (cos (angle)), s = fabs (sin (angle)), most = 2 * half / MAX (c, s);
-  return CLAMP ((half * (c + s) - fabs (u)) / MAX (c * s, 1e-6), 0, most);
+  const double c = fabs (cos (angle)), s = fabs (sin (angle)),
+               other = wide.thin > 0 ? wide.thin : half;
+  const double most = MIN (2 * half / MAX (s, 1e-6), 2 * other / MAX (c, 1e-6));
+  return CLAMP ((half * c + other * s - fabs (u)) / MAX (c * s, 1e-6), 0, most);
 }
 
 static void
 spoil_wide (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
             float *frames)
 {
-  for (guint f = 0; f < count; f++)
+  for (guint f = 0; f < count; f++) {
+    const double beam = wide.beam * (1 - wide.lost * (first + f) / 39.0);
     for (guint i = 0; i < n_rows * n_columns; i++) {
       const double u = i % n_columns - (n_columns - 1) / 2.0, angle = (first + f) * G_PI / 40;
       const double value = wide.level * wide_chord (u, wide.half, angle) / (2 * wide.half)
@@ -560,8 +620,9 @@ spoil_wide (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_col
       frames[(gsize) f * n_rows * n_columns + i]
           = kind == TD_FRAME_DARK   ? 100
             : kind == TD_FRAME_FLAT ? 10100
-                                    : (float) (100 + 1e4 * wide.beam * noise * exp (-value));
+                                    : (float) (100 + 1e4 * beam * noise * exp (-value));
     }
+  }
 }
 
 /* Flats that are too bright are told, and samples that are wider than the detector are not. */
@@ -614,6 +675,57 @@ test_bright_sides (gconstpointer device)
     td_test_volume_clear (&volume);
     td_engine_trim (engine);
   }
+}
+
+/* A beam that drifts away from the flats' is told; samples that cover the sides in some views only
+   are not. */
+static void
+test_drift (gconstpointer device)
+{
+  static const struct {
+    double half, level, beam;
+    double thin, lost;
+    const char *prepare;
+    gboolean square, said;
+  } cases[] = { { 20, 2, 1, 0, 0.2, "flat-field", FALSE, TRUE },
+                { 20, 2, 1.2, 0, 0.2, "flat-field", FALSE, TRUE },
+                { 20, 2, 1, 0, -0.06, "flat-field", FALSE, TRUE },
+                { 18, 1, 1, 6, 0.1, "flat-field", TRUE, TRUE },
+                { 20, 2, 1, 0, 0.03, "flat-field", FALSE, FALSE },
+                { 20, 2, 1, 0, 0.2, "dose,flat-field", FALSE, FALSE },
+                { 40, 2, 1, 0, 0.2, "flat-field", FALSE, FALSE },
+                { 36, 2, 1, 0, 0, "flat-field", TRUE, FALSE },
+                { 50, 5, 1, 2, 0, "flat-field", TRUE, FALSE },
+                { 100, 5, 1, 5, 0, "flat-field", TRUE, FALSE } };
+  g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
+  Counting counting = { .spoil = spoil_wide };
+
+  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
+    g_test_skip ("no OpenCL device");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    wide.half = cases[i].half;
+    wide.core = 0;
+    wide.level = cases[i].level;
+    wide.beam = cases[i].beam;
+    wide.square = cases[i].square;
+    wide.thin = cases[i].thin;
+    wide.lost = cases[i].lost;
+    recipe_init (&recipe, device, 31.5);
+    g_assert_true (td_recipe_set (&recipe, "prepare", cases[i].prepare, NULL));
+    reconstruct (scan, &recipe, &volume);
+    g_test_message ("%u: %s", i, volume.notes);
+    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "the beam drifted") != NULL, ==,
+                     cases[i].said);
+    td_test_volume_clear (&volume);
+    td_engine_trim (engine);
+  }
+  wide.thin = wide.lost = 0;
 }
 
 /* A beam that the monitor has counted, of views and of flats before and after. */
@@ -755,11 +867,15 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/volume-reads-once", test_volume_reads_once);
   g_test_add_func ("/engine/bad-samples/odd-flats", test_odd_flats);
   g_test_add_func ("/engine/bad-samples/bright-flat", test_bright_flat);
+  g_test_add_data_func ("/engine/bad-samples/stuck-pixels/host", "host", test_stuck_pixels);
+  g_test_add_data_func ("/engine/bad-samples/stuck-pixels/opencl", "opencl:0", test_stuck_pixels);
   g_test_add_func ("/engine/bad-samples/absurd-sample", test_absurd_sample);
   g_test_add_data_func ("/engine/bad-samples/dark-flats/host", "host", test_dark_flats);
   g_test_add_data_func ("/engine/bad-samples/dark-flats/opencl", "opencl:0", test_dark_flats);
   g_test_add_data_func ("/engine/bad-samples/bright-flats/host", "host", test_bright_sides);
   g_test_add_data_func ("/engine/bad-samples/bright-flats/opencl", "opencl:0", test_bright_sides);
+  g_test_add_data_func ("/engine/bad-samples/drift/host", "host", test_drift);
+  g_test_add_data_func ("/engine/bad-samples/drift/opencl", "opencl:0", test_drift);
   g_test_add_func ("/engine/bad-samples/saturated-flats", test_saturated_flats);
   g_test_add_data_func ("/engine/monitor/host", "host", test_monitor);
   g_test_add_data_func ("/engine/monitor/opencl", "opencl:0", test_monitor);

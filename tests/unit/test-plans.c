@@ -184,6 +184,7 @@ assert_counts (JsonObject *object, const TdPreparationCounts *counts)
     { "clamped_transmissions", counts->clamped_transmissions },
     { "bad_values", counts->bad_values },
     { "dead_pixels", counts->dead_pixels },
+    { "stuck_pixels", counts->stuck_pixels },
     { "bad_pixels", counts->bad_pixels },
     { "zingers", counts->zingers },
     { "zingers_angle", counts->zingers_angle },

@@ -79,6 +79,7 @@ assert_same (const Preview *a, const Preview *b)
   g_assert_cmpuint (a->counts.zingers_angle, ==, b->counts.zingers_angle);
   g_assert_cmpuint (a->counts.clamped_transmissions, ==, b->counts.clamped_transmissions);
   g_assert_cmpuint (a->counts.dead_pixels, ==, b->counts.dead_pixels);
+  g_assert_cmpuint (a->counts.stuck_pixels, ==, b->counts.stuck_pixels);
   g_assert_cmpfloat (a->counts.dose_low, ==, b->counts.dose_low);
 }
 

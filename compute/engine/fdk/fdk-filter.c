@@ -92,7 +92,7 @@ fdk_filter_rows (Stage *stage, guint row, guint n, float *to, GError **error)
     return FALSE;
   /* All chunks of views that are filtered for other jobs see the same pixels. */
   if (run->plan->gathered > 0 && run->own_views >= run->plan->gathered * run->job->gathered.jobs)
-    counts.dead_pixels = counts.bad_pixels = 0;
+    td_preparation_counts_drop_pixels (&counts);
   td_job_add_counts (run->job, &counts);
   td_job_add_stage (run->job, N_ ("prepare"), (g_get_monotonic_time () - start) * 1e-6);
 
