@@ -587,6 +587,11 @@ add_frames (TdScan *scan, TiffSource *source, TdFrameKind kind, GPtrArray *paths
                   "“%s” is stored with white as the lowest value; its values were turned "
                   "round.",
                   (char *) paths->pdata[0]);
+  if (frames->layout.coloured)
+    td_scan_note (scan,
+                  "“%s” has a palette of colours; the numbers of the colours were taken as the "
+                  "values, which they are only if the palette was put on grey images.",
+                  (char *) paths->pdata[0]);
   return TRUE;
 }
 

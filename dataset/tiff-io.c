@@ -133,6 +133,21 @@ sample_type_of (guint bits, guint format, TdSampleType *type)
   return FALSE;
 }
 
+/* Programs store grey images with a palette as well; the numbers are values if its greys rise. */
+static gboolean
+tiff_is_coloured (TdTiff *tiff)
+{
+  guint16 bits = 1, *red, *green, *blue;
+
+  TIFFGetFieldDefaulted (tiff->handle, TIFFTAG_BITSPERSAMPLE, &bits);
+  if (bits > 16 || !TIFFGetField (tiff->handle, TIFFTAG_COLORMAP, &red, &green, &blue))
+    return TRUE;
+  for (guint i = 0; i < 1u << bits; i++)
+    if (red[i] != green[i] || green[i] != blue[i] || (i > 0 && red[i] < red[i - 1]))
+      return TRUE;
+  return FALSE;
+}
+
 static gboolean
 check_colours (TdTiff *tiff, GError **error)
 {
@@ -148,6 +163,7 @@ check_colours (TdTiff *tiff, GError **error)
       = photometric == PHOTOMETRIC_MINISWHITE
         && (tiff->layout.type == TD_SAMPLE_UINT8 || tiff->layout.type == TD_SAMPLE_UINT16
             || tiff->layout.type == TD_SAMPLE_UINT32);
+  tiff->layout.coloured = photometric == PHOTOMETRIC_PALETTE && tiff_is_coloured (tiff);
   return TRUE;
 }
 

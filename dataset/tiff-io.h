@@ -19,6 +19,7 @@ typedef struct {
   guint width, height; /* as seen, that is, after the orientation was applied */
   TdSampleType type;
   gboolean inverted;   /* min-is-white unsigned samples: values are turned round (largest - v) */
+  gboolean coloured;   /* numbers of a palette's colours, which is no ramp of greys */
   guint rows_together; /* rows that must be unpacked for one of them */
 } TdTiffLayout;
 

@@ -287,6 +287,49 @@ test_min_is_white (void)
   }
 }
 
+/* A palette of rising greys says nothing; one of colours, or of falling greys, is told. */
+static void
+test_palettes (void)
+{
+  static const struct {
+    gboolean falls, coloured;
+  } palettes[] = { { FALSE, FALSE }, { TRUE, FALSE }, { FALSE, TRUE } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "image.tif");
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 4), *read = g_new (float, WIDTH);
+  const Make make
+      = { "w",   TD_SAMPLE_UINT8, 7, COMPRESSION_NONE, 0, PHOTOMETRIC_PALETTE, ORIENTATION_TOPLEFT,
+          WIDTH, HEIGHT };
+
+  for (guint i = 0; i < G_N_ELEMENTS (palettes); i++) {
+    guint16 grey[256], green[256];
+    TIFF *file = TIFFOpen (path, "w");
+
+    for (guint c = 0; c < 256; c++) {
+      grey[c] = (guint16) (257 * (palettes[i].falls ? 255 - c : c));
+      green[c] = palettes[i].coloured && c == 200 ? 0 : grey[c];
+    }
+    for (guint image = 0; image < 2; image++) {
+      TIFFSetField (file, TIFFTAG_BITSPERSAMPLE, 8);
+      TIFFSetField (file, TIFFTAG_COLORMAP, grey, green, grey);
+      put_image (file, &make, values);
+    }
+    TIFFClose (file);
+    g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, NULL);
+    g_assert_cmpint (td_tiff_layout (tiff)->coloured, ==,
+                     palettes[i].falls || palettes[i].coloured);
+    g_assert_true (read_rows (tiff, 2, 1, read, NULL));
+    g_assert_cmpmem (read, WIDTH * sizeof *read, values + 2 * WIDTH, WIDTH * sizeof *read);
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) scan
+        = td_scan_open (path, &(TdScanOptions) { .angles = "0:180" }, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, "has a palette of colours") != NULL, ==,
+                     palettes[i].falls || palettes[i].coloured);
+  }
+}
+
 /* Images of several pages, a thumbnail among them, reached in any order. */
 static void
 test_pages (gconstpointer data)
@@ -720,6 +763,7 @@ main (int argc, char **argv)
   g_test_add_func ("/tiff/special-values", test_special_values);
   g_test_add_func ("/tiff/orientations", test_orientations);
   g_test_add_func ("/tiff/min-is-white", test_min_is_white);
+  g_test_add_func ("/tiff/palettes", test_palettes);
   g_test_add_data_func ("/tiff/pages/classic", "w", test_pages);
   g_test_add_data_func ("/tiff/pages/big", "wb8", test_pages);
   g_test_add_func ("/tiff/pages/differ", test_pages_differ);
