@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "error.h"
 #include "message.h"

@@ -69,6 +69,15 @@ WALLS = (
     ("HDF5", r"hdf5(_hl)?\.h", r"dataset/|tests/"),
 )
 
+# Headers that a build reads once for many files (pch/): a file that lacks one is not noticed there.
+PRECOMPILED = {
+    "string.h": r"str(len|n?cmp|n?cpy|r?chr|str|n?dup|c?spn|pbrk|error|tok_r)|mem(cpy|set|n?cmp|move|chr|mem)",
+    "math.h": r"(sqrt|fabs|floor|ceil|round|trunc|exp|expm1|log|log2|log10|log1p|pow|sin|cos|tan|a(sin|cos|tan)|atan2"
+              r"|hypot|fmod|remainder|cbrt|erfc?|l?l?rint|l?l?round|ldexp|frexp|scalbn)f?|is(nan|inf|finite)|signbit",
+    "json-glib/json-glib.h": r"json_\w+",
+    "adwaita.h": r"adw_\w+",
+}
+
 # Functions of the program that only tests call, and why.
 FOR_TESTS = {
     "td_job_ask_cancel": "a desktop asks hosts by a shell; tests and programs here by this",
@@ -78,6 +87,9 @@ FOR_TESTS = {
 LITERALS = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
 COMMENT = re.compile(LITERALS, re.DOTALL)
 COMMENT_OR_MACRO = re.compile(LITERALS + r'|^[ \t]*#(?:\\\n|/\*.*?\*/|[^\n])*', re.DOTALL | re.MULTILINE)
+
+
+FUNCTION = re.compile(r"\b([A-Za-z_]\w*)[ \t\n]*\(")
 
 
 class Tree:
@@ -212,14 +224,33 @@ def walls(tree):
                     yield Breach(f"{path} {name}", f"{path} includes <{name}>: {library} belongs elsewhere")
 
 
+def precompiled(tree):
+    def reached(path, seen):
+        if path not in seen:
+            seen.add(path)
+            for included in tree.includes(path):
+                reached(included, seen)
+        return seen
+
+    for path in tree.c_paths:
+        if not path.endswith(".c"):
+            continue
+        code = tree.code(path)
+        calls = {match.group(1) for match in FUNCTION.finditer(code) if code[match.start() - 1] not in ".>"}
+        headers = None
+        for header, names in PRECOMPILED.items():
+            called = sorted(name for name in calls if re.fullmatch(names, name))
+            if called and headers is None:
+                headers = {name for file in reached(path, set()) for name in tree.system_includes(file)}
+            if called and header not in headers:
+                yield Breach(f"{path} {header}", f"{path} calls {called[0]}() and does not include <{header}>")
+
+
 def columns(tree):
     for path in tree.c_paths:
         for number, line in enumerate(tree.texts[path].split("\n"), 1):
             if len(line) > COLUMNS:
                 yield Breach(path, f"{path}:{number}: {len(line)} columns, {COLUMNS} at the most")
-
-
-FUNCTION = re.compile(r"\b([A-Za-z_]\w*)[ \t\n]*\(")
 
 
 def functions(code):
@@ -405,6 +436,7 @@ CHECKS = (
     ("folder-circles", "no folders include one another", folder_circles),
     ("unit-circles", "no files of the engine include one another", unit_circles),
     ("walls", "GTK, OpenGL, MPI, OpenCL, CUDA, libtiff and HDF5 stay where they belong", walls),
+    ("precompiled", "a file includes itself what a build reads once for many", precompiled),
     ("columns", f"no line is longer than {COLUMNS} columns", columns),
     ("parameters", f"no function takes more than {PARAMETERS} parameters", parameters),
     ("static-names", "static functions say whose they are", static_names),

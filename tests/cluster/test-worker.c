@@ -1355,7 +1355,7 @@ test_hang (gconstpointer data)
                                        { "STOP_BY", hangs[at].killed ? "9" : "19" },
                                        { "TOMODESK_START_S", "3" },
                                        { "TOMODESK_END_S", "3" },
-                                       { "TOMODESK_SILENCE_S", "2" } };
+                                       { "TOMODESK_SILENCE_S", "5" } };
   g_auto (Work) work;
 
   for (guint i = 0; i < G_N_ELEMENTS (variables); i++)

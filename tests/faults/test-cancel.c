@@ -2,6 +2,7 @@
 /* Searches and jobs begin nothing new once they are cancelled, wherever they are; what was begun
    may end. The tests count reads and reports. Time would say more of the machine. */
 #include <signal.h>
+#include <string.h>
 
 #include "compute/engine/centre.h"
 #include "compute/engine/job.h"

@@ -2,6 +2,7 @@
 /* libFuzzer target: any bytes as the file of a cluster's job; what is taken must say and read
    itself alike. */
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "cluster/job-file.h"
 

@@ -2,6 +2,7 @@
 /* Ring removal's work on columns agrees with its formulas: the equations, the axis, and which
    columns count. */
 #include <math.h>
+#include <string.h>
 
 #include "compute/prepare/rings/rings-axis.h"
 #include "compute/prepare/rings/rings-disc.h"

@@ -3,6 +3,7 @@
    must be stated, and remembers the answer. The tests run in order in one window. */
 #include <glib/gstdio.h>
 #include <math.h>
+#include <string.h>
 
 #include "ui-test.h"
 #include "ui/number-row.h"

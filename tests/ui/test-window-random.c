@@ -4,6 +4,7 @@
    TOMODESK_ACTIONS says how many; --seed and what the log names repeat a run. TOMODESK_DEADLINE_S
    is how long one action may take, for a computer that does much else. */
 #include <unistd.h>
+#include <string.h>
 
 #include "ui-test.h"
 #include "ui/tuning-row.h"
