@@ -219,13 +219,25 @@ window_has_volume (TdWindow *self)
          && td_recipe_equal (&self->asked_recipe, td_session_recipe (self->session));
 }
 
-/* It is what comes next, while it is written too, until it fails or the recipe is another. */
+/* It is what comes next, while it is written too, until it fails or the recipe is another, or it is
+   looked at. */
+static void
+window_show_volume_next (TdWindow *self)
+{
+  const gboolean has = window_has_volume (self);
+  const gboolean seen
+      = has && td_volume_view_get_job (self->volume_view) == self->asked
+        && g_strcmp0 (adw_view_stack_get_visible_child_name (self->pages), "volume") == 0;
+
+  td_recipe_panel_set_volume (self->panel, has, seen);
+}
+
 static void
 window_ask (TdWindow *self, TdJobItem *item)
 {
   g_set_object (&self->asked, item);
   self->asked_recipe = *td_session_recipe (self->session);
-  td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
+  window_show_volume_next (self);
 }
 
 /* ── Opening ── */
@@ -974,6 +986,7 @@ on_show_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
   const char *scan = td_job_item_facts (item)->scan;
 
   td_volume_view_show_job (self->volume_view, item);
+  window_show_volume_next (self);
   if (td_session_scan (self->session)) {
     adw_view_stack_set_visible_child_name (self->pages, "volume");
   } else if (td_job_item_state (item) == TD_JOB_DONE) {
@@ -1000,7 +1013,7 @@ on_again_requested (TdJobRow *row, TdJobItem *item, TdWindow *self)
     return;
   if (item == self->asked) {
     g_set_object (&self->asked, again);
-    td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
+    window_show_volume_next (self);
   }
   td_job_queue_dismiss (self->jobs, item);
   td_job_queue_add (self->jobs, again);
@@ -1290,7 +1303,7 @@ on_job_ended (TdJobQueue *jobs, TdJobItem *item, TdWindow *self)
     }
     td_toasts_show (self->toasts, toast);
   }
-  td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
+  window_show_volume_next (self);
 }
 
 /* ── Closing ── */
@@ -1456,7 +1469,7 @@ on_recipe_changed (TdSession *session, TdWindow *self)
                             td_centre_group_get_centre (td_recipe_panel_centre (self->panel)));
   window_set_lab_base (self);
   td_geometry_view_set_recipe (self->geometry_view, recipe);
-  td_recipe_panel_set_has_volume (self->panel, window_has_volume (self));
+  window_show_volume_next (self);
   update_actions (self);
 }
 
@@ -1566,6 +1579,7 @@ on_page_changed (GObject *object, GParamSpec *property, TdWindow *self)
   /* More slices for each edit are computed only while somebody looks at them. */
   td_lab_view_set_active (self->lab_view, g_strcmp0 (page, "lab") == 0);
   td_geometry_view_set_active (self->geometry_view, g_strcmp0 (page, "geometry") == 0);
+  window_show_volume_next (self);
 }
 
 /* ── Actions ── */

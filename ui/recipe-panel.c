@@ -22,6 +22,7 @@ struct _TdRecipePanel {
   TdScan *scan;
   TdFlow next;
   gboolean has_volume; /* by this recipe, or soon */
+  gboolean seen;       /* and it is looked at */
 };
 
 enum { BEFORE, NEXT_CHANGED, N_SIGNALS };
@@ -73,7 +74,8 @@ recipe_panel_show_button (TdRecipePanel *self)
                       : self->has_volume         ? _ ("Look at the Volume")
                                                  : _ ("Reconstruct…");
 
-  gtk_widget_set_visible (self->next_button, self->scan != NULL);
+  gtk_widget_set_visible (self->next_button,
+                          self->scan && !(self->seen && self->next == TD_FLOW_RECONSTRUCT));
   if (g_strcmp0 (gtk_button_get_label (GTK_BUTTON (self->next_button)), label) != 0)
     gtk_button_set_label (GTK_BUTTON (self->next_button), label);
 }
@@ -96,7 +98,8 @@ recipe_panel_show_next (TdRecipePanel *self)
   self->next = recipe_panel_choose_next (self);
   for (guint i = 0; i < TD_N_FLOW; i++) {
     GtkWidget *hint = gtk_widget_get_last_child (self->headings[i]);
-    const gboolean next = self->scan && self->next == i;
+    const gboolean next
+        = self->scan && self->next == i && !(i == TD_FLOW_RECONSTRUCT && self->seen);
     td_set_text (GTK_LABEL (hint), next ? flow_hint (i, self->has_volume) : "");
     if (next)
       gtk_widget_add_css_class (self->headings[i], "next");
@@ -127,7 +130,7 @@ recipe_panel_scroll_to (TdRecipePanel *self, TdFlow flow)
 void
 td_recipe_panel_do_next (TdRecipePanel *self)
 {
-  if (!self->scan || !gtk_widget_is_sensitive (self->next_button))
+  if (!gtk_widget_get_visible (self->next_button) || !gtk_widget_is_sensitive (self->next_button))
     return;
   self->goes_on = gtk_widget_has_focus (self->next_button);
   if (self->next == TD_FLOW_AXIS
@@ -145,11 +148,12 @@ td_recipe_panel_do_next (TdRecipePanel *self)
 }
 
 void
-td_recipe_panel_set_has_volume (TdRecipePanel *self, gboolean has)
+td_recipe_panel_set_volume (TdRecipePanel *self, gboolean has, gboolean seen)
 {
-  if (has == self->has_volume)
+  if (has == self->has_volume && seen == self->seen)
     return;
   self->has_volume = has;
+  self->seen = seen;
   recipe_panel_show_next (self);
   g_signal_emit (self, signals[NEXT_CHANGED], 0);
 }

@@ -38,7 +38,8 @@ TdFlow td_recipe_panel_next (TdRecipePanel *self);
 /* What the button below the panel does: finds the axis, follows the first advice, asks for the
    volume, or shows it by "win.show-asked". */
 void td_recipe_panel_do_next (TdRecipePanel *self);
-/* The volume by the recipe that is shown is written, or will be: it is looked at next. */
-void td_recipe_panel_set_has_volume (TdRecipePanel *self, gboolean has);
+/* The volume by the recipe that is shown is written, or will be: it is looked at next. @seen: it is
+   looked at; nothing comes next, and there is no button. */
+void td_recipe_panel_set_volume (TdRecipePanel *self, gboolean has, gboolean seen);
 TdCentreGroup *td_recipe_panel_centre (TdRecipePanel *self);
 TdStepsGroup *td_recipe_panel_steps (TdRecipePanel *self);

@@ -241,6 +241,12 @@ td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
   on_item_changed (self);
 }
 
+TdJobItem *
+td_volume_view_get_job (TdVolumeView *self)
+{
+  return self->item;
+}
+
 void
 td_volume_view_set_colour_map (TdVolumeView *self, const char *name)
 {

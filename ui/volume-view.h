@@ -15,4 +15,5 @@
 G_DECLARE_FINAL_TYPE (TdVolumeView, td_volume_view, TD, VOLUME_VIEW, GtkWidget)
 
 void td_volume_view_show_job (TdVolumeView *self, TdJobItem *item); /* NULL: empty */
+TdJobItem *td_volume_view_get_job (TdVolumeView *self);             /* (transfer none) (nullable) */
 void td_volume_view_set_colour_map (TdVolumeView *self, const char *name);

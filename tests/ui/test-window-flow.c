@@ -115,6 +115,14 @@ volume_is_chosen (gpointer unused)
          == 0;
 }
 
+static gboolean
+focus_is_seen (gpointer unused)
+{
+  GtkWidget *focus = gtk_root_get_focus (GTK_ROOT (td_test_window));
+
+  return focus && gtk_widget_get_mapped (focus);
+}
+
 /* What is written is looked at next, while that goes on too, until the recipe is another. */
 static void
 test_written (void)
@@ -136,8 +144,17 @@ test_written (void)
   td_test_wait (no_job_runs, NULL, "the volume");
   g_assert_cmpstr (next_label (), ==, "Look at the Volume");
   g_assert_false (reconstruct_is_marked ());
+  /* By the keyboard: what was pressed goes, and the focus does not go with it. */
+  gtk_widget_grab_focus (td_test_part (panel (), "next_button"));
   td_test_activate ("do-next", NULL);
   g_assert_true (volume_is_chosen (NULL));
+  g_assert_false (gtk_widget_get_visible (td_test_part (panel (), "next_button")));
+  td_test_wait (focus_is_seen, NULL, "the focus");
+  td_test_show_page ("slices");
+  g_assert_cmpstr (next_label (), ==, "Look at the Volume");
+  g_assert_true (gtk_widget_get_visible (td_test_part (panel (), "next_button")));
+  td_test_show_page ("volume");
+  g_assert_false (gtk_widget_get_visible (td_test_part (panel (), "next_button")));
   rows.row_end = 7;
   td_session_edit (td_test_session (), &rows, NULL);
   g_assert_cmpstr (next_label (), ==, "Reconstruct…");
