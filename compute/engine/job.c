@@ -542,6 +542,9 @@ job_note_views (TdJob *job, const TdPreparationCounts *counts)
 /* Of the flats' samples at the top of what a camera counts: fewer are single hot pixels. */
 #define WORTH_SATURATED 0.005
 
+/* Of the detector's pixels: fewer are dead without a reason. */
+#define WORTH_SIGN 0.002
+
 void
 td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamped)
 {
@@ -559,6 +562,12 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
                  "%" PRIu64 " detector pixels have no usable flat field and took "
                  "their neighbour's value.",
                  counts->dead_pixels);
+  const TdScanFacts *scan = td_scan_facts (job->plan->scan);
+  if (scan->sample_type == TD_SAMPLE_INT16
+      && counts->dead_pixels > WORTH_SIGN * scan->n_rows * scan->n_columns)
+    td_job_note (job, "The samples have a sign: counts above 32767 that were stored so are below "
+                      "zero, and their pixels look dead. If the camera counts further, store them "
+                      "without a sign.");
   /* Those that flats or a mask show are replaced, and counted above. */
   if (counts->stuck_pixels > counts->dead_pixels + counts->bad_pixels)
     td_job_note (job,

@@ -437,6 +437,48 @@ test_stuck_pixels (gconstpointer device)
   }
 }
 
+/* Counts beyond 32767 that were stored with a sign: what is below zero for that is told. */
+static float signed_scale;
+
+static void
+spoil_signed (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns, guint count,
+              float *frames)
+{
+  for (gsize i = 0; i < (gsize) count * n_rows * n_columns; i++)
+    frames[i]
+        = (gint16) (guint16) (200 + (kind == TD_FRAME_DARK ? 0 : signed_scale) * (frames[i] - 200));
+}
+
+static void
+test_signed_counts (void)
+{
+  g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
+  Counting counting = { .spoil = spoil_signed };
+
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    g_autoptr (GError) error = NULL;
+    TdTestVolume volume;
+    TdRecipe recipe;
+
+    signed_scale = i == 0 ? 0.7F : i == 1 ? 0.85F : 1.3F;
+    scan->facts.sample_type = TD_SAMPLE_INT16;
+    recipe_init (&recipe, "host", 33.25);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "flat-field", NULL));
+    if (i == 2) {
+      g_assert_false (td_test_reconstruct (engine, scan, &recipe, &volume, &error));
+      g_assert_nonnull (strstr (error->message, "whose samples have a sign"));
+    } else {
+      reconstruct (scan, &recipe, &volume);
+      g_assert_cmpint (volume.result.counts.dead_pixels > 0, ==, i == 1);
+      g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "The samples have a sign") != NULL,
+                       ==, i == 1);
+      td_test_volume_clear (&volume);
+    }
+    td_engine_trim (engine);
+  }
+}
+
 /* One absurd sample makes no frame odd: the frame serves, and its pixel is dead. */
 static TdFrameKind absurd_kind;
 static float absurd_value;
@@ -869,6 +911,7 @@ main (int argc, char **argv)
   g_test_add_func ("/engine/bad-samples/bright-flat", test_bright_flat);
   g_test_add_data_func ("/engine/bad-samples/stuck-pixels/host", "host", test_stuck_pixels);
   g_test_add_data_func ("/engine/bad-samples/stuck-pixels/opencl", "opencl:0", test_stuck_pixels);
+  g_test_add_func ("/engine/bad-samples/signed-counts", test_signed_counts);
   g_test_add_func ("/engine/bad-samples/absurd-sample", test_absurd_sample);
   g_test_add_data_func ("/engine/bad-samples/dark-flats/host", "host", test_dark_flats);
   g_test_add_data_func ("/engine/bad-samples/dark-flats/opencl", "opencl:0", test_dark_flats);
