@@ -142,18 +142,11 @@ tiff_read_part (guint index, gpointer scratch, gpointer user, GError **error)
   const TdTiffFrame *own = frame_of (read->frames, frame);
   const TdTiffLayout *layout = &read->frames->layout;
   const guint n_rows = MIN (read->part_rows, range->n_rows - row);
-  const gboolean as_floats = !read->target->stored_bytes;
-  const TdTiffRows rows = { range->row0 + row, n_rows,
-                            as_floats ? td_frame_target_row (read->target, i, row) : scratch,
-                            as_floats ? read->target->row_step : layout->width };
+  const TdTiffRows rows = { range->row0 + row, n_rows, td_frame_target_row (read->target, i, row),
+                            read->target->row_step, read->target->stored_bytes };
 
-  if (!td_tiff_read_frame (td_tiff_frames_path (read->frames, frame),
-                           own && own->page.directory ? &own->page : NULL, layout, &rows, error))
-    return FALSE;
-  for (guint r = 0; r < n_rows && !as_floats; r++)
-    td_samples_from_float (layout->type, 0, 1, (float *) scratch + (gsize) r * layout->width,
-                           layout->width, td_frame_target_row (read->target, i, row + r));
-  return TRUE;
+  return td_tiff_read_frame (td_tiff_frames_path (read->frames, frame),
+                             own && own->page.directory ? &own->page : NULL, layout, &rows, error);
 }
 
 gboolean
@@ -172,9 +165,7 @@ td_tiff_frames_read (const TdTiffFrames *frames, const TdFrameRange *range,
     read.part_rows = (guint) part_rows;
     read.parts = (range->n_rows + read.part_rows - 1) / read.part_rows;
   }
-  const gsize scratch
-      = target->stored_bytes ? (gsize) read.part_rows * layout->width * sizeof (float) : 0;
-  const TdStorageWork work = { range->count * read.parts, scratch, tiff_read_part, &read,
+  const TdStorageWork work = { range->count * read.parts, 0, tiff_read_part, &read,
                                range->n_rows * row_bytes < PART_BYTES / 8 };
   return td_storage_run (&work, cancellable, error);
 }

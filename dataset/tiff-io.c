@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "file-bytes.h"
+#include "frame-target.h"
 #include "sample.h"
 
 #define MAX_SIDE 1048576u
@@ -621,12 +622,20 @@ read_exactly (TdTiff *tiff, guint8 *to, gsize bytes, guint64 offset, GError **er
          || tiff_fail (tiff, error, TD_ERROR_IO, N_ ("cannot be read: %s"), g_strerror (code));
 }
 
+static void *
+tiff_rows_at (const TdTiffRows *rows, gsize row, gsize column)
+{
+  const gsize at = row * rows->step + column;
+
+  return (char *) rows->values + at * (rows->stored_bytes ? rows->stored_bytes : sizeof (float));
+}
+
 /* Those of @rows that are left once @done of them are there, but no more than @most. */
 static TdTiffRows
 tiff_rows_after (const TdTiffRows *rows, guint done, guint most)
 {
   return (TdTiffRows) { rows->row0 + done, MIN (most, rows->n_rows - done),
-                        rows->values + done * rows->step, rows->step };
+                        tiff_rows_at (rows, done, 0), rows->step, rows->stored_bytes };
 }
 
 /* Samples of whole rows, one row behind the other, to where these are wanted. */
@@ -634,10 +643,11 @@ static void
 tiff_rows_convert (const TdTiff *tiff, gboolean swap, const guint8 *from, const TdTiffRows *rows)
 {
   const gsize row_bytes = tiff->width * td_sample_size (tiff->layout.type);
+  const TdFrameTarget target = { .stored_bytes = rows->stored_bytes };
 
   for (guint row = 0; row < rows->n_rows; row++)
-    td_samples_to_float (tiff->layout.type, swap, from + row * row_bytes, tiff->width,
-                         rows->values + row * rows->step);
+    td_frame_target_put (&target, tiff->layout.type, swap, from + row * row_bytes, tiff->width,
+                         tiff_rows_at (rows, row, 0));
 }
 
 /* Rows that lie in one uncompressed strip, from @offset on, straight from the file. */
@@ -712,6 +722,7 @@ static gboolean
 read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   guint32 tile_width = 0, tile_height = 0;
+  const TdFrameTarget target = { .stored_bytes = rows->stored_bytes };
   gsize size = td_sample_size (tiff->layout.type);
   guint row0 = rows->row0, end = row0 + rows->n_rows;
 
@@ -736,9 +747,9 @@ read_tiles (TdTiff *tiff, const TdTiffRows *rows, GError **error)
         return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                           N_ ("is damaged or cut short: tile %u cannot be unpacked"), tile);
       for (guint64 row = from; row < to; row++)
-        td_samples_to_float (tiff->layout.type, FALSE,
+        td_frame_target_put (&target, tiff->layout.type, FALSE,
                              tiff->block + (row - top) * tile_width * size, columns,
-                             rows->values + (row - row0) * rows->step + left);
+                             tiff_rows_at (rows, row - row0, left));
     }
   return TRUE;
 }
@@ -753,7 +764,7 @@ static void
 mirror_columns (const TdTiffRows *rows, gsize width)
 {
   for (gsize row = 0; row < rows->n_rows; row++) {
-    float *values = rows->values + row * rows->step;
+    float *values = tiff_rows_at (rows, row, 0);
 
     for (gsize a = 0, b = width - 1; a < b; a++, b--) {
       float left = values[a];
@@ -767,12 +778,14 @@ mirror_columns (const TdTiffRows *rows, gsize width)
 static void
 mirror_rows (const TdTiffRows *rows, gsize width)
 {
+  float *values = rows->values;
+
   for (gsize a = 0, b = rows->n_rows - 1; a < b; a++, b--)
     for (gsize i = 0; i < width; i++) {
-      float top = rows->values[a * rows->step + i];
+      float top = values[a * rows->step + i];
 
-      rows->values[a * rows->step + i] = rows->values[b * rows->step + i];
-      rows->values[b * rows->step + i] = top;
+      values[a * rows->step + i] = values[b * rows->step + i];
+      values[b * rows->step + i] = top;
     }
 }
 
@@ -784,6 +797,7 @@ static gboolean
 tiff_rows_read_turned (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
   gsize width = tiff->width, height = tiff->height;
+  float *values = rows->values;
   gboolean from_right
       = tiff->orientation == ORIENTATION_RIGHTTOP || tiff->orientation == ORIENTATION_RIGHTBOT;
   gboolean from_bottom
@@ -803,7 +817,7 @@ tiff_rows_read_turned (TdTiff *tiff, const TdTiffRows *rows, GError **error)
         const gsize x = from_bottom ? width - 1 - (rows->row0 + row) : rows->row0 + row;
         const gsize column = from_right ? height - 1 - y : y;
 
-        rows->values[row * rows->step + column] = stored[(y - first) * width + x];
+        values[row * rows->step + column] = stored[(y - first) * width + x];
       }
   }
   return TRUE;
@@ -831,6 +845,24 @@ read_upright (TdTiff *tiff, const TdTiffRows *rows, GError **error)
   return TRUE;
 }
 
+/* Samples as they are stored, of a picture that lies otherwise than the file's rows, or is turned
+   round: by way of floats, which hold all samples of 8 and 16 bits. */
+static gboolean
+tiff_rows_read_by_floats (TdTiff *tiff, const TdTiffRows *rows, GError **error)
+{
+  const gsize width = tiff->layout.width;
+  g_autofree float *values = g_try_new (float, width * rows->n_rows);
+
+  if (!values)
+    return tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, N_ ("is too large to be turned upright"));
+  if (!td_tiff_read_rows (tiff, &(TdTiffRows) { rows->row0, rows->n_rows, values, width }, error))
+    return FALSE;
+  for (gsize row = 0; row < rows->n_rows; row++)
+    td_samples_from_float (tiff->layout.type, 0, 1, values + row * width, width,
+                           tiff_rows_at (rows, row, 0));
+  return TRUE;
+}
+
 gboolean
 td_tiff_read_rows (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
@@ -840,15 +872,18 @@ td_tiff_read_rows (TdTiff *tiff, const TdTiffRows *rows, GError **error)
                       rows->row0, rows->row0 + rows->n_rows);
   if (rows->n_rows == 0)
     return TRUE;
+  if (rows->stored_bytes && (tiff->layout.inverted || tiff->orientation != ORIENTATION_TOPLEFT))
+    return tiff_rows_read_by_floats (tiff, rows, error);
   if (!read_upright (tiff, rows, error))
     return FALSE;
   if (tiff->layout.inverted) {
+    float *values = rows->values;
     float largest
         = (float) ((G_GUINT64_CONSTANT (1) << 8 * td_sample_size (tiff->layout.type)) - 1);
 
     for (gsize row = 0; row < rows->n_rows; row++)
       for (gsize i = 0; i < tiff->layout.width; i++)
-        rows->values[row * rows->step + i] = largest - rows->values[row * rows->step + i];
+        values[row * rows->step + i] = largest - values[row * rows->step + i];
   }
   return TRUE;
 }

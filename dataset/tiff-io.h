@@ -27,8 +27,11 @@ typedef struct {
    values + r * step on. */
 typedef struct {
   guint row0, n_rows;
-  float *values;
-  gsize step; /* in floats, at least the width */
+  void *values;
+  gsize step; /* in values, at least the width */
+  /* 0: floats are wanted. Else samples as the file stores them, which are of so many bytes, in this
+     computer's byte order. */
+  gsize stored_bytes;
 } TdTiffRows;
 
 /* Where one image of a file lies. */

@@ -19,13 +19,39 @@ typedef struct {
   guint bits, format;
 } Type;
 
+/* The same samples as the file stores them, in rows further apart. */
+static void
+assert_stored (TdTiff *tiff, const TdTiffRows *rows)
+{
+  const TdTiffLayout *layout = td_tiff_layout (tiff);
+  const gsize size = td_sample_size (layout->type), step = layout->width + 3;
+  g_autofree guint8 *stored = g_malloc0 (rows->n_rows * step * size + 1);
+  g_autofree float *values = g_new (float, step);
+  g_autoptr (GError) error = NULL;
+
+  if (layout->type != TD_SAMPLE_UINT8 && layout->type != TD_SAMPLE_UINT16)
+    return;
+  td_tiff_read_rows (tiff, &(TdTiffRows) { rows->row0, rows->n_rows, stored, step, size }, &error);
+  g_assert_no_error (error);
+  for (guint row = 0; row < rows->n_rows; row++) {
+    td_samples_to_float (layout->type, FALSE, stored + row * step * size, step, values);
+    g_assert_cmpmem (values, layout->width * sizeof *values,
+                     (float *) rows->values + row * rows->step, layout->width * sizeof *values);
+    for (gsize i = layout->width; i < step; i++)
+      g_assert_cmpfloat (values[i], ==, 0);
+  }
+}
+
 /* Rows of an image, one behind the other. */
 static gboolean
 read_rows (TdTiff *tiff, guint row0, guint n_rows, float *out, GError **error)
 {
   const TdTiffRows rows = { row0, n_rows, out, td_tiff_layout (tiff)->width };
 
-  return td_tiff_read_rows (tiff, &rows, error);
+  if (!td_tiff_read_rows (tiff, &rows, error))
+    return FALSE;
+  assert_stored (tiff, &rows);
+  return TRUE;
 }
 
 static const Type types[] = {
