@@ -845,8 +845,8 @@ read_upright (TdTiff *tiff, const TdTiffRows *rows, GError **error)
   return TRUE;
 }
 
-/* Samples as they are stored, of a picture that lies otherwise than the file's rows, or is turned
-   round: by way of floats, which hold all samples of 8 and 16 bits. */
+/* Samples as they are stored, of a picture that is turned round or lies otherwise than the file's
+   rows. Floats, by way of which they go, hold all samples of 8 and 16 bits. */
 static gboolean
 tiff_rows_read_by_floats (TdTiff *tiff, const TdTiffRows *rows, GError **error)
 {
