@@ -6,12 +6,10 @@
 
 #include "pins.h"
 
-#define MOST_LINES 80 /* of a run, that are looked at */
-
 static void
 cli_pin (const char *what, const char *text)
 {
-  g_auto (GStrv) lines = g_strsplit (text, "\n", MOST_LINES);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
   for (guint i = 0; lines[i]; i++)
     if (lines[i][0])
