@@ -631,11 +631,12 @@ test_dark_flats (gconstpointer device)
 
 /* A round or square sample or a plate, with a core of another material; lengths in columns. The
    beam is weaker than the flats' and loses a share over the views. */
-static struct {
+typedef struct {
   double half, core, level, beam;
   gboolean square;
   double thin, lost;
-} wide;
+} Wide;
+static Wide wide;
 
 static double
 wide_chord (double u, double half, double angle)
@@ -667,30 +668,16 @@ spoil_wide (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_col
   }
 }
 
-/* Flats that are too bright are told, and samples that are wider than the detector are not. */
+typedef struct {
+  Wide sample;
+  const char *prepare;
+  gboolean said;
+} WideCase;
+
+/* Whether a reconstruction says the words, where it should. */
 static void
-test_bright_sides (gconstpointer device)
+check_wide (const WideCase *cases, guint n, const char *device, const char *words)
 {
-  static const struct {
-    double half, core, level, beam;
-    gboolean square;
-    const char *prepare;
-    gboolean said;
-  } cases[] = { { 20, 0, 2, 1, FALSE, "flat-field", FALSE },
-                { 20, 0, 2, 0.9, FALSE, "flat-field", FALSE },
-                { 20, 0, 2, 0.75, FALSE, "flat-field", TRUE },
-                { 15, 8, 2, 0.5, TRUE, "flat-field", TRUE },
-                { 20, 10, 1, 0.1, FALSE, "flat-field", TRUE },
-                { 20, 0, 2, 0.5, FALSE, "dose,flat-field", FALSE },
-                { 36, 0, 1, 1, FALSE, "flat-field", FALSE },
-                { 36, 0, 1, 0.5, FALSE, "flat-field", FALSE },
-                { 48, 10, 2, 1, FALSE, "flat-field", FALSE },
-                { 64, 0, 0.5, 1, FALSE, "flat-field", FALSE },
-                { 64, 15, 3, 1, FALSE, "flat-field", FALSE },
-                { 128, 0, 2, 1, FALSE, "flat-field", FALSE },
-                { 128, 10, 1, 1, FALSE, "flat-field", FALSE },
-                { 40, 0, 1, 1, TRUE, "flat-field", FALSE },
-                { 90, 20, 2, 1, TRUE, "flat-field", FALSE } };
   g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
   Counting counting = { .spoil = spoil_wide };
 
@@ -698,25 +685,43 @@ test_bright_sides (gconstpointer device)
     g_test_skip ("no OpenCL device");
     return;
   }
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+  for (guint i = 0; i < n; i++) {
     g_autoptr (TdScan) scan = counting_scan (&counting, inner);
     TdTestVolume volume;
     TdRecipe recipe;
 
-    wide.half = cases[i].half;
-    wide.core = cases[i].core;
-    wide.level = cases[i].level;
-    wide.beam = cases[i].beam;
-    wide.square = cases[i].square;
+    wide = cases[i].sample;
     recipe_init (&recipe, device, 31.5);
     g_assert_true (td_recipe_set (&recipe, "prepare", cases[i].prepare, NULL));
     reconstruct (scan, &recipe, &volume);
     g_test_message ("%u: %s", i, volume.notes);
-    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "the same attenuation of") != NULL,
-                     ==, cases[i].said);
+    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", words) != NULL, ==, cases[i].said);
     td_test_volume_clear (&volume);
     td_engine_trim (engine);
   }
+}
+
+/* Flats that are too bright are told, and samples that are wider than the detector are not. */
+static void
+test_bright_sides (gconstpointer device)
+{
+  static const WideCase cases[] = { { { 20, 0, 2, 1, FALSE }, "flat-field", FALSE },
+                                    { { 20, 0, 2, 0.9, FALSE }, "flat-field", FALSE },
+                                    { { 20, 0, 2, 0.75, FALSE }, "flat-field", TRUE },
+                                    { { 15, 8, 2, 0.5, TRUE }, "flat-field", TRUE },
+                                    { { 20, 10, 1, 0.1, FALSE }, "flat-field", TRUE },
+                                    { { 20, 0, 2, 0.5, FALSE }, "dose,flat-field", FALSE },
+                                    { { 36, 0, 1, 1, FALSE }, "flat-field", FALSE },
+                                    { { 36, 0, 1, 0.5, FALSE }, "flat-field", FALSE },
+                                    { { 48, 10, 2, 1, FALSE }, "flat-field", FALSE },
+                                    { { 64, 0, 0.5, 1, FALSE }, "flat-field", FALSE },
+                                    { { 64, 15, 3, 1, FALSE }, "flat-field", FALSE },
+                                    { { 128, 0, 2, 1, FALSE }, "flat-field", FALSE },
+                                    { { 128, 10, 1, 1, FALSE }, "flat-field", FALSE },
+                                    { { 40, 0, 1, 1, TRUE }, "flat-field", FALSE },
+                                    { { 90, 20, 2, 1, TRUE }, "flat-field", FALSE } };
+
+  check_wide (cases, G_N_ELEMENTS (cases), device, "the same attenuation of");
 }
 
 /* A beam that drifts away from the flats' is told; samples that cover the sides in some views only
@@ -724,50 +729,18 @@ test_bright_sides (gconstpointer device)
 static void
 test_drift (gconstpointer device)
 {
-  static const struct {
-    double half, level, beam;
-    double thin, lost;
-    const char *prepare;
-    gboolean square, said;
-  } cases[] = { { 20, 2, 1, 0, 0.2, "flat-field", FALSE, TRUE },
-                { 20, 2, 1.2, 0, 0.2, "flat-field", FALSE, TRUE },
-                { 20, 2, 1, 0, -0.06, "flat-field", FALSE, TRUE },
-                { 18, 1, 1, 6, 0.1, "flat-field", TRUE, TRUE },
-                { 20, 2, 1, 0, 0.03, "flat-field", FALSE, FALSE },
-                { 20, 2, 1, 0, 0.2, "dose,flat-field", FALSE, FALSE },
-                { 40, 2, 1, 0, 0.2, "flat-field", FALSE, FALSE },
-                { 36, 2, 1, 0, 0, "flat-field", TRUE, FALSE },
-                { 50, 5, 1, 2, 0, "flat-field", TRUE, FALSE },
-                { 100, 5, 1, 5, 0, "flat-field", TRUE, FALSE } };
-  g_autoptr (TdScan) inner = phantom_scan (64, 3, 40);
-  Counting counting = { .spoil = spoil_wide };
+  static const WideCase cases[] = { { { 20, 0, 2, 1, FALSE, 0, 0.2 }, "flat-field", TRUE },
+                                    { { 20, 0, 2, 1.2, FALSE, 0, 0.2 }, "flat-field", TRUE },
+                                    { { 20, 0, 2, 1, FALSE, 0, -0.06 }, "flat-field", TRUE },
+                                    { { 18, 0, 1, 1, TRUE, 6, 0.1 }, "flat-field", TRUE },
+                                    { { 20, 0, 2, 1, FALSE, 0, 0.03 }, "flat-field", FALSE },
+                                    { { 20, 0, 2, 1, FALSE, 0, 0.2 }, "dose,flat-field", FALSE },
+                                    { { 40, 0, 2, 1, FALSE, 0, 0.2 }, "flat-field", FALSE },
+                                    { { 36, 0, 2, 1, TRUE, 0, 0 }, "flat-field", FALSE },
+                                    { { 50, 0, 5, 1, TRUE, 2, 0 }, "flat-field", FALSE },
+                                    { { 100, 0, 5, 1, TRUE, 5, 0 }, "flat-field", FALSE } };
 
-  if (g_str_equal (device, "opencl:0") && !have_opencl ()) {
-    g_test_skip ("no OpenCL device");
-    return;
-  }
-  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
-    TdTestVolume volume;
-    TdRecipe recipe;
-
-    wide.half = cases[i].half;
-    wide.core = 0;
-    wide.level = cases[i].level;
-    wide.beam = cases[i].beam;
-    wide.square = cases[i].square;
-    wide.thin = cases[i].thin;
-    wide.lost = cases[i].lost;
-    recipe_init (&recipe, device, 31.5);
-    g_assert_true (td_recipe_set (&recipe, "prepare", cases[i].prepare, NULL));
-    reconstruct (scan, &recipe, &volume);
-    g_test_message ("%u: %s", i, volume.notes);
-    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "the beam drifted") != NULL, ==,
-                     cases[i].said);
-    td_test_volume_clear (&volume);
-    td_engine_trim (engine);
-  }
-  wide.thin = wide.lost = 0;
+  check_wide (cases, G_N_ELEMENTS (cases), device, "the beam drifted");
 }
 
 /* A beam that the monitor has counted, of views and of flats before and after. */
