@@ -62,6 +62,12 @@ recipe_panel_choose_next (TdRecipePanel *self)
   return advice ? TD_FLOW_PREPARE : TD_FLOW_RECONSTRUCT;
 }
 
+static gboolean
+recipe_panel_is_done (TdRecipePanel *self)
+{
+  return self->seen && self->next == TD_FLOW_RECONSTRUCT;
+}
+
 /* The button does it, wherever the panel is scrolled to. */
 static void
 recipe_panel_show_button (TdRecipePanel *self)
@@ -74,8 +80,7 @@ recipe_panel_show_button (TdRecipePanel *self)
                       : self->has_volume         ? _ ("Look at the Volume")
                                                  : _ ("Reconstruct…");
 
-  gtk_widget_set_visible (self->next_button,
-                          self->scan && !(self->seen && self->next == TD_FLOW_RECONSTRUCT));
+  gtk_widget_set_visible (self->next_button, self->scan && !recipe_panel_is_done (self));
   if (g_strcmp0 (gtk_button_get_label (GTK_BUTTON (self->next_button)), label) != 0)
     gtk_button_set_label (GTK_BUTTON (self->next_button), label);
 }
@@ -98,8 +103,7 @@ recipe_panel_show_next (TdRecipePanel *self)
   self->next = recipe_panel_choose_next (self);
   for (guint i = 0; i < TD_N_FLOW; i++) {
     GtkWidget *hint = gtk_widget_get_last_child (self->headings[i]);
-    const gboolean next
-        = self->scan && self->next == i && !(i == TD_FLOW_RECONSTRUCT && self->seen);
+    const gboolean next = self->scan && self->next == i && !recipe_panel_is_done (self);
     td_set_text (GTK_LABEL (hint), next ? flow_hint (i, self->has_volume) : "");
     if (next)
       gtk_widget_add_css_class (self->headings[i], "next");
