@@ -22,6 +22,9 @@ optional_test_packages=(clang-format-14 rsync)
   openssh-server openssh-client slurmctld slurmd slurm-client munge libpmix2
 )
 
+# Linking takes the usual linker five times as long. Meson asks this variable in a new folder.
+if [ -z "${CC_LD:-}" ] && command -v ld.gold >/dev/null; then export CC_LD=gold; fi
+
 say () { printf '%s\n' "$*" >&2; }
 
 # Those of the named packages that are not installed.
