@@ -253,14 +253,16 @@ def columns(tree):
                 yield Breach(path, f"{path}:{number}: {len(line)} columns, {COLUMNS} at the most")
 
 
+@functools.cache
 def functions(code):
     """(name, parameters, what stands before the name, line) of each function defined at file level."""
+    found = []
     depth, at, last = 0, 0, 0
     token = re.compile(r"[{}]|" + FUNCTION.pattern)
     while True:
         match = token.search(code, at)
         if not match:
-            return
+            return found
         at = match.end()
         if match.group(0) in "{}":
             depth += 1 if match.group(0) == "{" else -1
@@ -274,8 +276,8 @@ def functions(code):
             end += 1
         if re.match(r"\s*\{", code[end:]):
             before = re.split(r"[;}]", code[last:match.start()])[-1]
-            yield (match.group(1), split_parameters(code[at:end - 1]), before,
-                   code.count("\n", 0, match.start(1)) + 1)
+            found.append((match.group(1), split_parameters(code[at:end - 1]), before,
+                          code.count("\n", 0, match.start(1)) + 1))
         at = end
 
 
