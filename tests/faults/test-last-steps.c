@@ -92,7 +92,7 @@ test_lab_memory (void)
   td_test_cli (&made, folder->path, "phantom", "shepp-logan", "--output", "row.nxs", "--columns",
                "200", "--rows", "3", "--views", "120", NULL);
   g_assert_cmpint (made.status, ==, 0);
-  for (guint n = 2; n <= 48; n += g_test_slow () ? 1 : 2) {
+  for (guint n = 2; n <= 48; n += g_test_slow () ? 1 : 5) {
     g_autofree char *fail = g_strdup_printf ("memory:%u", n), *said = NULL;
     const int status = run_failing (folder, fail, line, &said);
 

@@ -111,7 +111,7 @@ cancel_often (guint n_rows, gboolean logged)
   spec.logged = logged;
   g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, &error);
   g_assert_no_error (error);
-  for (; after < 600000; after += MAX (after * 2 / 3, 7)) {
+  for (; after < 600000; after += MAX (after * 3 / 2, 7)) {
     double took = cancel_after (engine, scan, "host", after);
     if (took < 0) {
       ended++;
