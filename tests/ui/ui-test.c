@@ -4,7 +4,7 @@
 #include <glib/gstdio.h>
 #include <stdio.h>
 
-#define DEADLINE_S 60 /* of one wait; TOMODESK_DEADLINE_S: where the program is slower */
+#define DEADLINE_S 150 /* of one wait; TOMODESK_DEADLINE_S: where the program is slower */
 
 static gboolean
 set_flag (gpointer flag)
