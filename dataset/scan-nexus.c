@@ -634,6 +634,20 @@ take_pixel_size (TdScan *scan, hid_t detector, hid_t entry)
     geometry->pixel_height_mm = geometry->pixel_width_mm;
 }
 
+/* The number that @name of @group holds. FALSE: it is not there, or holds none, which is told. */
+static gboolean
+take_number (TdScan *scan, hid_t group, const char *name, double *value)
+{
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (group, name, NULL);
+
+  if (dataset < 0)
+    return FALSE;
+  if (td_h5_number (group, name, value))
+    return TRUE;
+  td_scan_note (scan, "The file's “%.60s” holds no number, and is not used.", name);
+  return FALSE;
+}
+
 /* Since nxtomo 3.1 half_acquisition says it, before that field_of_view. TRUE: one of them does. */
 static gboolean
 take_half (TdScan *scan, hid_t detector)
@@ -641,7 +655,7 @@ take_half (TdScan *scan, hid_t detector)
   g_autofree char *view = td_h5_string (detector, "field_of_view");
   const gboolean by_view = view && g_ascii_strcasecmp (view, "half") == 0;
   double half = 0;
-  const gboolean stated = td_h5_number (detector, "half_acquisition", &half);
+  const gboolean stated = take_number (scan, detector, "half_acquisition", &half);
 
   scan->facts.half_acquisition = stated ? half != 0 : by_view;
   if (stated && view && by_view != (half != 0))
@@ -682,7 +696,7 @@ take_centre (TdScan *scan, hid_t detector, gboolean half_known)
   double value;
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
-    if (!td_h5_number (detector, names[i], &value))
+    if (!take_number (scan, detector, names[i], &value))
       continue;
     facts->centre_px = axis_column (facts, value, half_known);
     td_scan_note (
@@ -742,7 +756,8 @@ take_rotation (TdScan *scan, hid_t group, const char *group_name, const char *na
   double value = 0;
   guint across, up;
 
-  if (!kind || g_ascii_strcasecmp (kind, "rotation") != 0 || !td_h5_number (group, name, &value))
+  if (!kind || g_ascii_strcasecmp (kind, "rotation") != 0
+      || !take_number (scan, group, name, &value))
     return;
   const double angle = fabs (remainder (value * td_h5_angle_unit (rotation), 2 * G_PI));
   const int axis = rotation_axis (rotation);
@@ -787,8 +802,8 @@ take_flips (TdScan *scan, hid_t detector, hid_t entry)
   double x = 0, y = 0;
 
   if (!take_transformations (scan, detector, entry)) {
-    td_h5_number (detector, "x_flipped", &x);
-    td_h5_number (detector, "y_flipped", &y);
+    take_number (scan, detector, "x_flipped", &x);
+    take_number (scan, detector, "y_flipped", &y);
     scan->flip_columns = x != 0;
     scan->flip_rows = y != 0;
   }
@@ -808,7 +823,7 @@ note_planned (TdScan *scan, hid_t detector)
 {
   double planned;
 
-  if (td_h5_number (detector, "tomo_n", &planned) && planned > scan->facts.n_views)
+  if (take_number (scan, detector, "tomo_n", &planned) && planned > scan->facts.n_views)
     td_scan_note (scan, "The acquisition was to take %.0f projections; the file holds %u.", planned,
                   scan->facts.n_views);
 }

@@ -323,6 +323,39 @@ test_nxtomo_turned (void)
   check_frame (scan, TD_FRAME_PROJECTION, 0, 2);
 }
 
+/* Turns, flips and an axis that are there and are no numbers are told, each by its name. */
+static void
+test_nxtomo_no_numbers (void)
+{
+  static const char *const names[] = { "half_acquisition",         "x_flipped", "y_flipped",
+                                       "estimated_cor_from_motor", "tomo_n",    "rz" };
+  const double none = NAN;
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nx");
+    hid_t file = td_h5_create_sized (path, 0);
+
+    add_nxtomo (file, "entry", "degree", 1);
+    {
+      g_auto (TdH5Id) detector = td_h5_find (file, "/entry/instrument/detector", NULL);
+
+      if (g_str_equal (names[i], "rz")) {
+        g_auto (TdH5Id) group = td_h5_add_group (detector, "placed", "NXtransformations");
+        put_transformation (group, "rz", "rotation", NAN, 2);
+      } else
+        g_assert_true (td_h5_add_doubles (detector, names[i], &none, 0, NULL));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    g_autofree char *note = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_autofree char *said
+        = g_strdup_printf ("The file's “%s” holds no number, and is not used.", names[i]);
+    g_assert_nonnull (strstr (note, said));
+    check_frame (scan, TD_FRAME_PROJECTION, 0, 2);
+  }
+}
+
 static void
 test_nxtomo_wrong (void)
 {
@@ -960,6 +993,7 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/hdf5/nxtomo/axis", test_nxtomo_axis);
   g_test_add_func ("/hdf5/nxtomo/turned", test_nxtomo_turned);
+  g_test_add_func ("/hdf5/nxtomo/no-numbers", test_nxtomo_no_numbers);
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
   g_test_add_func ("/hdf5/nxtomo-named", test_nxtomo_named);
   g_test_add_func ("/hdf5/units", test_units);
