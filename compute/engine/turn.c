@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dataset/angles.h"
 #include "dataset/sort.h"
@@ -13,6 +14,8 @@
 #define SPARE 0.015
 /* Steps and directions that differ by less than this part of a step are the same. */
 #define SAME 0.05
+/* Frames of angles that were there already, at least one of so many, are told as such. */
+#define STANDING 3
 /* Larger steps than this are no order in which to look for a direction. */
 #define LARGEST_STEP_RAD (G_PI / 3)
 
@@ -23,6 +26,60 @@ turn_covers (const TdAngleCover *cover, double period)
   return cover->missing_rad <= SPARE * period && cover->largest_gap_rad < period / 3;
 }
 
+static double
+step_between (double from_rad, double to_rad)
+{
+  return remainder (to_rad - from_rad, 2 * G_PI);
+}
+
+/* Half of the way is made by steps of this size or larger, but a gap between two parts of a turn is
+   no step. */
+static double
+usual_step (const double *angles_rad, guint n, const TdAngleCover *full)
+{
+  g_autofree double *sizes = g_new (double, n);
+  double way = 0, made = 0;
+  guint at = n - 1;
+
+  for (guint i = 0; i + 1 < n; i++)
+    way += sizes[i] = fabs (step_between (angles_rad[i], angles_rad[i + 1]));
+  qsort (sizes, n - 1, sizeof *sizes, td_compare_doubles);
+  while (at > 0 && made < way / 2)
+    made += sizes[--at];
+  return at < n - 1 ? MIN (sizes[at], full->covered_rad / (n - full->repeated)) : 0;
+}
+
+/* The angles where the stage stood, if it mostly took several frames at each; else all angles. */
+static double *
+turn_stops (const double *angles_rad, guint n, TdTurn *turn)
+{
+  double *stops = g_new (double, n);
+  const gboolean stood = turn->full.repeated == n - 1;
+  const double still = stood ? G_PI : SAME * usual_step (angles_rad, n, &turn->full);
+  guint count = 0, begin = 0;
+  gboolean alike = TRUE;
+
+  for (guint i = 0; i < n; i++) {
+    if (i > 0 && fabs (step_between (stops[count - 1], angles_rad[i])) <= still)
+      continue;
+    alike &= count < 2 || i - begin == turn->n_frames;
+    if (count == 1)
+      turn->n_frames = i;
+    begin = i;
+    stops[count++] = angles_rad[i];
+  }
+  turn->n_stops = count;
+  if (n - count < n / STANDING) {
+    memcpy (stops, angles_rad, n * sizeof *stops);
+    turn->n_stops = n;
+    turn->n_frames = 1;
+  } else if (count == 1)
+    turn->n_frames = n;
+  else if (!alike || n - begin != turn->n_frames)
+    turn->n_frames = 0;
+  return stops;
+}
+
 /* Steps in the shorter sense, sorted. */
 static double *
 sorted_steps (const double *angles_rad, guint n)
@@ -30,7 +87,7 @@ sorted_steps (const double *angles_rad, guint n)
   double *steps = g_new (double, n);
 
   for (guint i = 0; i + 1 < n; i++)
-    steps[i] = remainder (angles_rad[i + 1] - angles_rad[i], 2 * G_PI);
+    steps[i] = step_between (angles_rad[i], angles_rad[i + 1]);
   qsort (steps, n - 1, sizeof *steps, td_compare_doubles);
   return steps;
 }
@@ -41,7 +98,7 @@ comes_round (const TdTurn *turn, double period)
 {
   double off = remainder (turn->last_rad - turn->first_rad, period);
 
-  return turn->direction != 0 && turn->n_views > 2 && fabs (off) < SAME * turn->step_rad;
+  return turn->direction != 0 && turn->n_stops > 2 && fabs (off) < SAME * turn->step_rad;
 }
 
 void
@@ -56,10 +113,13 @@ td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn)
     turn->kind = TD_TURN_FULL;
   else if (turn_covers (&turn->half, G_PI))
     turn->kind = TD_TURN_HALF;
+
+  g_autofree double *stops = turn_stops (angles_rad, n, turn);
+  n = turn->n_stops;
   if (n < 2)
     return;
 
-  g_autofree double *steps = sorted_steps (angles_rad, n);
+  g_autofree double *steps = sorted_steps (stops, n);
   const double median = steps[(n - 1) / 2];
   turn->step_rad = fabs (median);
   turn->even = steps[n - 2] - steps[0] < 2 * SAME * turn->step_rad;
@@ -132,25 +192,41 @@ may_be_of (const TdTurn *turn, double unit)
          && turn_spans (span, span / (turn->n_views - 1), 180);
 }
 
+/* "180 views: 3 at each of 60 angles 3° apart". Takes @text. */
+static TdMessage *
+turn_add_views (TdMessage *text, const TdTurn *turn)
+{
+  text = turn_add (text, td_message_new (turn->n_views == 1 ? N_ (", %u view") : N_ (", %u views"),
+                                         turn->n_views));
+  if (turn->n_views > 1 && turn->n_stops == 1)
+    return turn_add (text, td_message_new_plain (", all at one angle"));
+  if (turn->n_frames > 1)
+    text = turn_add (text,
+                     td_message_new (": %u at each of %u angles", turn->n_frames, turn->n_stops));
+  else if (turn->n_frames == 0)
+    text = turn_add (text, td_message_new (" at %u angles", turn->n_stops));
+  if (turn->n_views > 1)
+    text = turn_add (text,
+                     td_message_new (turn->even ? N_ (" %.4g° apart") : N_ (", mostly %.4g° apart"),
+                                     td_degrees (turn->step_rad)));
+  return text;
+}
+
 TdMessage *
 td_turn_message (const TdTurn *turn)
 {
   static const char *const kinds[]
       = { N_ ("part of a turn"), N_ ("half a turn"), N_ ("a full turn") };
-  /* What repeats: a view that comes round is told as the end point. */
+  /* What repeats: a view that comes round is told as the end point, frames of one angle as such. */
   const TdAngleCover *cover = turn->kind == TD_TURN_FULL ? &turn->full : &turn->half;
-  const guint repeated = cover->repeated - MIN (cover->repeated, turn->end_point ? 1 : 0);
+  const guint told = turn->n_views - turn->n_stops + (turn->end_point ? 1 : 0);
+  const guint repeated = cover->repeated - MIN (cover->repeated, told);
   TdMessage *text = td_message_new_plain (kinds[turn->kind]);
 
-  text = turn_add (text, td_message_new (turn->n_views == 1 ? N_ (", %u view") : N_ (", %u views"),
-                                         turn->n_views));
-  if (turn->n_views > 1)
-    text = turn_add (text,
-                     td_message_new (turn->even ? N_ (" %.4g° apart") : N_ (", mostly %.4g° apart"),
-                                     td_degrees (turn->step_rad)));
+  text = turn_add_views (text, turn);
   if (turn->direction < 0)
     text = turn_add (text, td_message_new_plain (", angles falling"));
-  else if (turn->direction == 0 && turn->n_views > 2)
+  else if (turn->direction == 0 && turn->n_stops > 2)
     text = turn_add (text, td_message_new_plain (", in no order"));
   if (turn->kind != TD_TURN_PART && turn->direction != 0)
     text

@@ -18,7 +18,9 @@ typedef struct {
   TdTurnKind kind;
   guint n_views;
   double first_rad, last_rad; /* as stored */
-  double step_rad;            /* from view to view, above 0: the median; 0: a single view */
+  guint n_stops;              /* angles: n_views, unless mostly several frames were taken at each */
+  guint n_frames;             /* at each of them; 0: not as many everywhere */
+  double step_rad;            /* from stop to stop, above 0: the median; 0: a single one */
   gboolean even;              /* all steps are that one */
   int direction; /* 1: angles rise, -1: they fall, 0: they do neither (interlaced, golden ratio) */
   gboolean

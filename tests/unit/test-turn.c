@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A turn is described as its angles were made. */
 #include <math.h>
+#include <string.h>
 
 #include "compute/engine/turn.h"
 
@@ -34,6 +35,7 @@ static const struct {
   { 300, 0, 137.508, "a full turn, 300 views 137.5° apart, in no order" },
   { 4, 0, 45, "half a turn, 4 views 45° apart, the end point left out" },
   { 1, 20, 0, "part of a turn, 1 view" },
+  { 2, 7, 4, "part of a turn, 2 views 4° apart" },
   { 2, 0, 180, "part of a turn, 2 views 180° apart, 1 view repeated" },
   /* Half a turn in thousandths of a degree, and a full one counted in turns. */
   { 61, 0, 3000,
@@ -99,11 +101,73 @@ test_faults (void)
   g_assert_cmpuint (turn.full.repeated, ==, 1);
 }
 
+/* Two parts of a turn, far apart: the gap makes no frames of one angle of the others. */
+static void
+test_parts (void)
+{
+  g_autofree double *angles = even (400, 0, 0.2);
+  TdTurn turn;
+
+  for (guint i = 200; i < 400; i++)
+    angles[i] += 120 * DEG;
+  td_turn_of_angles (angles, 400, &turn);
+  g_assert_cmpuint (turn.n_stops, ==, 400);
+  g_assert_cmpuint (turn.n_frames, ==, 1);
+  g_assert_cmpfloat_with_epsilon (turn.step_rad, 0.2 * DEG, 1e-9);
+}
+
+/* Several frames of each angle, also where the stage's readings jitter, it turned three times or it
+   did not stop equally long everywhere. */
+static void
+test_frames (void)
+{
+  const struct {
+    guint stops, turns, frames;
+    double step;
+    const char *words;
+  } cases[] = {
+    { 60, 1, 3, 3,
+      "half a turn, 180 views: 3 at each of 60 angles 3° apart, the end point left out" },
+    { 61, 1, 3, 3,
+      "half a turn, 183 views: 3 at each of 61 angles 3° apart, the end point included" },
+    { 60, 1, 2, -6,
+      "a full turn, 120 views: 2 at each of 60 angles 6° apart, angles falling, the end point left "
+      "out" },
+    { 60, 3, 1, 3,
+      "half a turn, 180 views, mostly 3° apart, the end point left out, 120 views repeated" },
+    { 1, 1, 5, 0, "part of a turn, 5 views, all at one angle" },
+    { 90, 1, 4, 137.508,
+      "a full turn, 360 views: 4 at each of 90 angles 137.5° apart, in no order" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const guint n = cases[i].stops * cases[i].turns * cases[i].frames;
+    g_autofree double *angles = g_new (double, n);
+    TdTurn turn;
+
+    for (guint k = 0; k < n; k++)
+      angles[k] = (k / cases[i].frames % cases[i].stops * cases[i].step
+                   + (cases[i].frames > 1 ? g_test_rand_double_range (-1e-3, 1e-3) : 0))
+                  * DEG;
+    td_turn_of_angles (angles, n, &turn);
+    g_autofree char *words = td_turn_describe (&turn);
+    g_assert_cmpstr (words, ==, cases[i].words);
+    if (cases[i].stops != 60 || cases[i].turns > 1)
+      continue;
+    /* The frames of the last angle are not all there. */
+    td_turn_of_angles (angles, n - 1, &turn);
+    g_autofree char *fewer = td_turn_describe (&turn);
+    g_assert_nonnull (strstr (fewer, " views at 60 angles"));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/turn/words", test_words);
   g_test_add_func ("/turn/faults", test_faults);
+  g_test_add_func ("/turn/parts", test_parts);
+  g_test_add_func ("/turn/frames", test_frames);
   return g_test_run ();
 }
