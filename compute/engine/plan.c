@@ -259,6 +259,34 @@ note_memory (TdPlan *plan)
                   takes, allowed);
 }
 
+/* A parallel beam sees the same from the other side. */
+static gboolean
+check_directions (const TdPlan *plan, const TdTurn *turn, GError **error)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdRecipe *recipe = &plan->recipe;
+  const TdAngleCover *cover = facts->geometry.beam == TD_BEAM_PARALLEL ? &turn->half : &turn->full;
+
+  if (cover->repeated < facts->n_views - 1)
+    return TRUE;
+  if (facts->n_views > 1)
+    return td_set_error (
+        error, TD_ERROR_ANGLES,
+        "All %u views of “%s” look along one line, at %.4g°, from which nothing can be "
+        "reconstructed; state the angles of its turn, for example 0:180 ({angles:FILE|FIRST:LAST})",
+        facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
+  if (recipe->view_end > recipe->view_first || recipe->bin_views > 1)
+    return td_set_error (error, TD_ERROR_ANGLES,
+                         "One view of “%s” is left, from which nothing can be reconstructed; take "
+                         "more of them ({views}, {bin-views})",
+                         facts->path);
+  return td_set_error (error, TD_ERROR_ANGLES,
+                       "“%s” is one view alone, from which nothing can be reconstructed; open the "
+                       "folder or file that holds all views of its turn, or state that it is a "
+                       "sinogram ({sinograms})",
+                       facts->path);
+}
+
 static gboolean
 check_turn (TdPlan *plan, GError **error)
 {
@@ -266,12 +294,8 @@ check_turn (TdPlan *plan, GError **error)
   TdTurn turn;
 
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
-  if (facts->n_views > 1 && turn.full.repeated == facts->n_views - 1)
-    return td_set_error (
-        error, TD_ERROR_ANGLES,
-        "All %u views of “%s” are about one angle, %.4g°, from which nothing can be reconstructed; "
-        "state the angles of its turn, for example 0:180 ({angles:FILE|FIRST:LAST})",
-        facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
+  if (!check_directions (plan, &turn, error))
+    return FALSE;
   td_plan_note (plan,
                 plan->recipe.reverse_rotation ? N_ ("Views: %p; taken as turning the other way.")
                                               : N_ ("Views: %p."),

@@ -39,7 +39,7 @@ invent_scan (TdTestInvented *trial)
       = invented_chance (trial, 0.1) ? td_test_whole (trial, 1, 5) : td_test_whole (trial, 9, 90);
   spec->n_rows = invented_chance (trial, 0.2) ? 1 : td_test_whole (trial, 2, 40);
   spec->n_views
-      = invented_chance (trial, 0.1) ? td_test_whole (trial, 1, 3) : td_test_whole (trial, 4, 100);
+      = invented_chance (trial, 0.1) ? td_test_whole (trial, 2, 3) : td_test_whole (trial, 4, 100);
   spec->centre_px
       = (spec->n_columns - 1) / 2.0 + invented_between (trial, -0.4, 0.4) * spec->n_columns;
   spec->tilt_deg = invented_chance (trial, 0.3) ? invented_between (trial, -2, 2) : 0;
@@ -49,8 +49,8 @@ invent_scan (TdTestInvented *trial)
                                                     : invented_between (trial, 60, 500))
                     * (invented_chance (trial, 0.2) ? -1 : 1);
   spec->end_point = invented_chance (trial, 0.5);
-  if (spec->n_views == 2 && fabs (spec->range_deg) == 360)
-    spec->end_point = FALSE; /* both would look the same way */
+  if (spec->n_views == 2 && (fabs (spec->range_deg) == 180 || fabs (spec->range_deg) == 360))
+    spec->end_point = FALSE; /* both would look along one line */
   spec->logged = invented_chance (trial, 0.2);
   spec->attenuation = spec->logged ? 0 : 2;
   spec->n_flats = td_test_whole (trial, 1, 6);

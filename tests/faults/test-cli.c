@@ -193,7 +193,7 @@ test_scans (void)
   write_scan (folder->path, SOUND);
   assert_refused (folder->path, "angles", NULL, NULL);
   assert_refused (folder->path, "angles", "--angles", "nowhere.txt");
-  assert_refused (folder->path, "one angle", "--angles", "0:0");
+  assert_refused (folder->path, "along one line", "--angles", "0:0");
 }
 
 static void

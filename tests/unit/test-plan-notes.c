@@ -36,6 +36,9 @@ typedef enum {
   HIGH_PIXELS, /* twice as high as they are wide */
   CENTRE_40,
   ONE_ANGLE,
+  TWO_SIDES,      /* and the opposite one */
+  CONE_TWO_SIDES, /* which a cone sees otherwise */
+  ONE_VIEW,
   FLOATS_WITHOUT_FLATS,
   BRIGHT,   /* the same, and as bright as a transmission may be */
   BRIGHTER, /* than that */
@@ -140,7 +143,13 @@ static const Case cases[] = {
     "!Slices 0:21 are not in the volume, which has slices 0 to 19",
     NULL },
   { CONE, { "rows=20:22" }, NULL, "!Slices 20:22 are not in", NULL },
-  { ONE_ANGLE, { NULL }, NULL, "!All 45 views of “phantom” are about one angle, 30°", NULL },
+  { ONE_ANGLE, { NULL }, NULL, "!All 45 views of “phantom” look along one line, at 30°", NULL },
+  { TWO_SIDES, { NULL }, NULL, "!All 45 views of “phantom” look along one line, at 30°", NULL },
+  { CONE_TWO_SIDES, { "method=sirt" }, NULL, "Views: ", NULL },
+  { ONE_VIEW, { NULL }, NULL, "!“phantom” is one view alone", NULL },
+  { ONE_VIEW, { "method=sirt" }, NULL, "!“phantom” is one view alone", NULL },
+  { NO_CHANGE, { "views=7:8" }, NULL, "!One view of “phantom” is left", NULL },
+  { NO_CHANGE, { "views=7:9" }, NULL, "Views: ", NULL },
   { CONE,
     { "centre=auto" },
     NULL,
@@ -166,7 +175,7 @@ case_scan (Change change)
   td_phantom_scan_init (&spec);
   spec.n_columns = COLUMNS;
   spec.n_rows = ROWS;
-  spec.n_views = VIEWS;
+  spec.n_views = change == ONE_VIEW ? 1 : VIEWS;
   spec.centre_px = 33.25;
   if (change == LOGGED) {
     spec.logged = TRUE;
@@ -175,7 +184,7 @@ case_scan (Change change)
   const gboolean floats = change == FLOATS_WITHOUT_FLATS || change == BRIGHT || change == BRIGHTER;
   if (change == WITHOUT_FLATS || floats)
     spec.n_flats = spec.n_darks = 0;
-  if (change == CONE) {
+  if (change == CONE || change == CONE_TWO_SIDES) {
     spec.phantom = "ellipsoids";
     spec.range_deg = 360;
     spec.geometry = TD_TEST_CONE_BEAM;
@@ -198,12 +207,11 @@ case_scan (Change change)
   if (floats)
     scan->facts.sample_type = TD_SAMPLE_FLOAT32;
   scan->facts.brightest = change == BRIGHT ? 2 : change == BRIGHTER ? 2.001 : 0;
-  for (guint i = 0; change == ONE_ANGLE && i < VIEWS; i++)
-    scan->facts.angles_rad[i] = G_PI / 6;
-  if (change == ONE_ANGLE) {
-    g_free (scan->facts.path);
-    scan->facts.path = g_strdup ("phantom");
-  }
+  const gboolean two_sides = change == TWO_SIDES || change == CONE_TWO_SIDES;
+  for (guint i = 0; (change == ONE_ANGLE || two_sides) && i < VIEWS; i++)
+    scan->facts.angles_rad[i] = G_PI / 6 + (two_sides && i % 2 ? G_PI : 0);
+  g_free (scan->facts.path);
+  scan->facts.path = g_strdup ("phantom");
   return scan;
 }
 
