@@ -7,6 +7,8 @@
 #include <glib/gstdio.h>
 
 #include "compute/methods/methods.h"
+#include "dataset/scan-view.h"
+#include "dataset/tiff-save.h"
 #include "tests/common/inner-scan.h"
 #include "tests/common/iterative.h"
 #include "tests/common/pins.h"
@@ -220,6 +222,69 @@ test_reads (void)
   check_reads (TRUE, NULL);
   check_reads (FALSE, NULL);
   check_reads (TRUE, "4,4,32,24");
+}
+
+/* One pixel in eight, more of them on the left. */
+static char *
+write_mask (const TestFolder *folder, guint n_rows, guint n_columns)
+{
+  const TdTiffImage image = {
+    .width = n_columns,
+    .height = n_rows,
+    .type = TD_SAMPLE_UINT8,
+  };
+  g_autofree guint8 *mask = g_new0 (guint8, n_rows * n_columns);
+  char *path = test_folder_file (folder, "mask.tif");
+  g_autoptr (TdTiffSave) save = td_tiff_save_new (path, path, &image, 1, FALSE, NULL);
+
+  for (guint i = 0; i < n_rows * n_columns; i++)
+    mask[i] = i % 8 == 3 && i % n_columns < n_columns / 2;
+  g_assert_true (td_tiff_save_image (save, 0, mask, NULL));
+  g_assert_true (td_tiff_save_close (g_steal_pointer (&save), NULL));
+  return path;
+}
+
+static void
+run_seen (TdScan *inner, gboolean copied, const TdScanFrame *frame, const TdRecipe *recipe,
+          TdTestVolume *volume)
+{
+  g_autoptr (TdEngine) own = td_engine_new (td_methods);
+  g_autoptr (GError) error = NULL;
+
+  inner->facts.in_memory = !copied; /* such a scan is not copied */
+  g_autoptr (TdScan) scan = frame ? td_scan_view_new (inner, frame, &error) : td_scan_ref (inner);
+  g_assert_no_error (error);
+  td_test_reconstruct_well (own, scan, recipe, volume);
+}
+
+/* What was read once has the views and the mask that the scan is seen with, mirrored or not. */
+static void
+test_reads_seen (void)
+{
+  static const TdScanFrame mirrored = { .flip_columns = TRUE, .flip_rows = TRUE };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  TdPhantomScan spec;
+  g_autoptr (TdScan) inner = td_test_phantom_scan (&spec, 40, 9, 40, 180, FALSE);
+  g_autofree char *mask = write_mask (folder, 9, 40);
+
+  for (guint i = 0; i < 8; i++) {
+    const TdScanFrame *frame = i & 1 ? &mirrored : NULL;
+    g_autoptr (GError) error = NULL;
+    TdTestVolume twice, once;
+    TdRecipe recipe;
+
+    td_test_recipe (&recipe, "sirt", "host");
+    recipe.iterations = 1;
+    g_assert_true (td_recipe_set (&recipe, "start", "fbp", &error));
+    g_assert_true (td_recipe_set (&recipe, "views", i & 2 ? "3:37" : "0:40", &error));
+    if (i & 4)
+      g_assert_true (td_recipe_set_mask (&recipe, mask, &error));
+    run_seen (inner, FALSE, frame, &recipe, &twice);
+    run_seen (inner, TRUE, frame, &recipe, &once);
+    g_assert_cmpfloat (td_test_difference (&once, &twice), ==, 0);
+    td_test_volume_clear (&twice);
+    td_test_volume_clear (&once);
+  }
 }
 
 /* What iterations begin with depends on the memory, and is told either way. */
@@ -670,6 +735,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-start/parts", test_parts);
   g_test_add_func ("/iterative-start/parts-file", test_parts_file);
   g_test_add_func ("/iterative-start/reads", test_reads);
+  g_test_add_func ("/iterative-start/reads-seen", test_reads_seen);
   g_test_add_func ("/iterative-start/room", test_room);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);

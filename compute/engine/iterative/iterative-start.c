@@ -64,7 +64,8 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
 }
 
 /* The volume, or the part's slices of it, by the filtered method, as everything else in the recipe
-   says. */
+   says. A copy of the measured scan has its views and its mask already, which is turned over as its
+   frames are. */
 static TdPlan *
 plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, GError **error)
 {
@@ -73,6 +74,10 @@ plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, 
   TdRecipe recipe = plan->recipe;
 
   recipe.method = TD_METHOD_AUTO;
+  if (measured != plan->measured) {
+    recipe.view_first = recipe.view_end = 0;
+    *recipe.mask = '\0';
+  }
   memset (recipe.region, 0, sizeof recipe.region);
   if (!self->slabs)
     recipe.row_first = recipe.row_end = 0;
