@@ -454,6 +454,7 @@ on_opened (GObject *source, GAsyncResult *result, gpointer user)
     window_recall_recipe (self);
   if (self->shows_job)
     adw_view_stack_set_visible_child_name (self->pages, "volume");
+  self->shows_job = FALSE;
 }
 
 static void
@@ -1483,6 +1484,8 @@ on_scan_changed (TdSession *session, TdWindow *self)
   window_ask (self, NULL);
   td_recipe_panel_set_scan (self->panel, td_session_engine (session), scan);
   window_on_trials_closed (self->strip, self);
+  if (!self->shows_job) /* another scan's volume would be taken for this one's */
+    td_volume_view_show_job (self->volume_view, NULL);
   td_scan_view_set_scan (self->scan_view, scan);
   td_lab_view_set_scan (self->lab_view, scan);
   td_geometry_view_set_scan (self->geometry_view, scan);

@@ -447,6 +447,14 @@ td_image_pane_set_colour_map (TdImagePane *self, const char *name)
 }
 
 void
+td_image_pane_renew (TdImagePane *self)
+{
+  td_image_pane_set_image (self, NULL);
+  set_auto_contrast (self, TRUE);
+  td_slice_view_renew (self->view);
+}
+
+void
 td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged)
 {
   gtk_toggle_button_set_active (self->enlarge, enlarged);

@@ -46,6 +46,9 @@ void td_image_pane_set_colour_map (TdImagePane *self, const char *name);
 void td_image_pane_set_range (TdImagePane *self, double low, double high); /* ends automatic */
 /* Whether each new picture gets a contrast of its own; FALSE: it stays. */
 void td_image_pane_set_automatic (TdImagePane *self, gboolean automatic);
+/* Pictures of something else follow: contrast is automatic, nothing is measured, the next one fits.
+ */
+void td_image_pane_renew (TdImagePane *self);
 void td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged);
 void td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can);
 /* Whether the histogram is below the picture: it is at first. */

@@ -605,6 +605,16 @@ td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint 
   lab_pictures_on_room (NULL, NULL, self); /* titles are as long as names */
 }
 
+void
+td_lab_pictures_renew (TdLabPictures *self)
+{
+  self->range[0] = self->range[1] = 0;
+  self->range_chosen = FALSE;
+  for (guint i = 0; i <= MOST; i++)
+    if (lab_pictures_pane_of (self, i))
+      td_slice_view_renew (td_image_pane_view (lab_pictures_pane_of (self, i)));
+}
+
 static void
 lab_pictures_take_units (TdLabPictures *self, const TdImage *image, const TdLabOutcome *outcome)
 {

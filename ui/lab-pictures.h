@@ -17,6 +17,8 @@ G_DECLARE_FINAL_TYPE (TdLabPictures, td_lab_pictures, TD, LAB_PICTURES, GtkWidge
 
 /* From now on there are @n variants of these names, and no pictures. */
 void td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint n);
+/* They are of another scan from now on: zoom, contrast and boxes are as at first. */
+void td_lab_pictures_renew (TdLabPictures *self);
 /* @image: NULL: it is on its way, or has its error. */
 void td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image,
                           const TdLabOutcome *outcome);

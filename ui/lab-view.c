@@ -710,8 +710,11 @@ td_lab_view_set_scan (TdLabView *self, TdScan *scan)
   self->scan = scan ? td_scan_ref (scan) : NULL;
   self->has_base = FALSE;
   self->lab->has_line = FALSE;
+  for (guint i = 0; i < self->lab->variants->len; i++)
+    lab_view_variant (self, i)->held = FALSE; /* at the axis of the scan before */
   lab_view_fill_first (self);
   lab_view_variants_changed (self);
+  td_lab_pictures_renew (self->pictures);
 }
 
 void

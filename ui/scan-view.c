@@ -1021,7 +1021,7 @@ clear_panes (TdScanView *self)
   TdImagePane *panes[] = { self->projection, self->sinogram, self->slice };
 
   for (guint i = 0; i < G_N_ELEMENTS (panes); i++) {
-    td_image_pane_set_image (panes[i], NULL);
+    td_image_pane_renew (panes[i]);
     td_image_pane_set_subtitle (panes[i], NULL);
     td_image_pane_set_updating (panes[i], FALSE);
     td_image_pane_set_enlarged (panes[i], FALSE);

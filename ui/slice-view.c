@@ -296,6 +296,14 @@ slice_view_set_measured (TdSliceView *self, double x, double y, double width, do
 }
 
 void
+td_slice_view_renew (TdSliceView *self)
+{
+  slice_view_set_measured (self, 0, 0, 0, 0);
+  g_signal_emit (self, signals[MEASURED], 0, 0.0, 0.0, 0.0, 0.0);
+  td_slice_view_fit (self);
+}
+
+void
 td_slice_view_set_region (TdSliceView *self, double x, double y, double width, double height)
 {
   if (x == self->region[0] && y == self->region[1] && width == self->region[2]

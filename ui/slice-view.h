@@ -51,6 +51,8 @@ const TdStyle *td_slice_view_get_style (TdSliceView *self);
 void td_slice_view_set_smooth (TdSliceView *self, gboolean smooth);
 
 void td_slice_view_fit (TdSliceView *self);
+/* Pictures of something else follow: the next one fits, and the box that was measured in goes. */
+void td_slice_view_renew (TdSliceView *self);
 /* Fitting stretches the picture over the whole widget: for sinograms, whose rows are angles. */
 void td_slice_view_set_filling (TdSliceView *self, gboolean filling);
 void td_slice_view_one_to_one (TdSliceView *self);

@@ -628,6 +628,7 @@ volume_browser_show (TdVolumeBrowser *self, TdVolume *volume)
     gtk_adjustment_configure (plane->adjustment, self->at[i], 0, n - 1, 1, 10, 0);
     self->placing = FALSE;
     td_spin_fit (GTK_SPIN_BUTTON (plane->number));
+    td_image_pane_renew (plane->pane);
     td_image_pane_set_units (plane->pane, facts->units ? facts->units : "");
     td_slice_view_set_pixel_mm (td_image_pane_view (plane->pane), facts->voxel_mm, facts->voxel_mm);
   }

@@ -227,7 +227,7 @@ td_volume_view_show_job (TdVolumeView *self, TdJobItem *item)
     g_signal_handlers_disconnect_by_data (self->item, self);
   g_set_object (&self->item, item);
   self->shown_slice = G_MAXUINT;
-  td_image_pane_set_image (self->pane, NULL);
+  td_image_pane_renew (self->pane);
   td_done_strip_set_store (self->strip, NULL);
   td_volume_browser_close (self->browser);
   gtk_stack_set_visible_child_name (self->stack, "empty");

@@ -9,6 +9,7 @@
 #include "ui/number-row.h"
 #include "ui/open-dialog.h"
 #include "ui/reconstruct-dialog.h"
+#include "ui/volume-view.h"
 #include "ui/volume-window.h"
 #include "ui/advice-group.h"
 #include "window-test.h"
@@ -251,6 +252,31 @@ test_volume (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-volume-opened");
 }
 
+/* What was done to one scan's pictures says nothing about another's: a box to measure in, a
+   contrast that makes it white, a volume. */
+static void
+test_another (void)
+{
+  const char *options[] = { "--columns=80", "--rows=4", "--views=100", NULL };
+  g_autofree char *path = td_test_phantom ("another.nxs", options);
+  TdImagePane *pane = td_test_slice_pane ();
+  GtkWidget *statistics = td_test_part (pane, "statistics");
+  double low, high;
+
+  g_assert_nonnull (td_volume_view_get_job (td_test_part (td_test_window, "volume_view")));
+  td_test_show_page ("slices");
+  g_signal_emit_by_name (td_image_pane_view (pane), "measured", 20.0, 20.0, 9.0, 9.0);
+  td_image_pane_set_range (pane, -1, -0.5);
+  g_assert_true (gtk_widget_get_visible (statistics));
+  td_test_open (path);
+  g_assert_false (gtk_widget_get_visible (statistics));
+  const TdStyle *style = td_slice_view_get_style (td_image_pane_view (pane));
+  td_image_range (td_image_pane_get_image (pane), 0.005, &low, &high);
+  g_assert_cmpfloat (style->low, ==, low);
+  g_assert_cmpfloat (style->high, ==, high);
+  g_assert_null (td_volume_view_get_job (td_test_part (td_test_window, "volume_view")));
+}
+
 static gboolean
 lone_volume_is_shown (gpointer alone)
 {
@@ -331,6 +357,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-opening/details", test_details);
   g_test_add_func ("/window-opening/details-dialog", test_details_dialog);
   g_test_add_func ("/window-opening/volume", test_volume);
+  g_test_add_func ("/window-opening/another", test_another);
   g_test_add_func ("/window-opening/lone-volume", test_lone_volume);
   g_test_add_func ("/window-opening/replace", test_replace);
   g_test_add_func ("/window-opening/closed-early", test_closed_early);
