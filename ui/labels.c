@@ -83,12 +83,52 @@ label_of_node (const TdField *field, JsonNode *node)
   return g_strdup (g_ascii_formatd (number, sizeof number, "%.6g", json_node_get_double (node)));
 }
 
+/* The step by its title, with those of its parameters that are not as it begins with them. */
+static char *
+label_of_one_step (const TdStep *step)
+{
+  const TdStepKind *kind = td_prepare_step (step->name, NULL);
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+
+  for (guint i = 0; i < kind->n_parameters; i++) {
+    const TdStepParameter *parameter = &kind->parameters[i];
+    if (step->values[i] == parameter->preset)
+      continue;
+    g_autofree char *word = parameter->choices
+                                ? g_strdup_printf ("%s: %s", _ (parameter->title),
+                                                   _ (parameter->choices[(guint) step->values[i]]))
+                                : g_strdup_printf ("%s: %.*f", _ (parameter->title),
+                                                   (int) parameter->digits, step->values[i]);
+    g_strv_builder_add (words, word);
+  }
+  g_auto (GStrv) list = g_strv_builder_end (words);
+  g_autofree char *values = g_strjoinv (", ", list);
+  return *values ? g_strdup_printf ("%s (%s)", _ (kind->title), values)
+                 : g_strdup (_ (kind->title));
+}
+
+static char *
+label_of_steps (const TdRecipe *recipe)
+{
+  g_autoptr (GStrvBuilder) words = g_strv_builder_new ();
+
+  for (guint i = 0; i < recipe->n_steps; i++) {
+    g_autofree char *word = recipe->steps[i].enabled ? label_of_one_step (&recipe->steps[i]) : NULL;
+    if (word)
+      g_strv_builder_add (words, word);
+  }
+  g_auto (GStrv) list = g_strv_builder_end (words);
+  return *list ? g_strjoinv (", ", list) : g_strdup (_ ("none"));
+}
+
 char *
 td_label_value (const char *option, const TdRecipe *recipe)
 {
   const TdField *field = td_recipe_field (option);
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
+  if (field->kind == &td_kind_steps)
+    return label_of_steps (recipe);
   json_builder_begin_array (builder);
   field->kind->write (field, recipe, builder);
   json_builder_end_array (builder);

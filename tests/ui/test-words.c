@@ -77,6 +77,33 @@ test_refused (void)
   }
 }
 
+/* A variant without a name is called as the window calls what it takes. */
+static void
+test_variants (void)
+{
+  static const char *const cases[][2] = {
+    { "", "As the recipe" },
+    { "--filter hann", "Filter: Hann (smooth)" },
+    { "--interpolation nearest --cutoff 0.5", "Interpolation: Nearest, Cut-off: 0.5" },
+    { "--prepare rings", "Preparation: Flat field, −log, Rings" },
+    { "--prepare none", "Preparation: none" },
+    { "--prepare no-flat-field,no-minus-log,rings-wavelet:sigma=3.5",
+      "Preparation: Rings: wavelets and Fourier (Damping (frequencies): 3.5)" },
+    { "--prepare no-minus-log", "Preparation: Flat field" },
+  };
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_autoptr (TdLab) lab = td_lab_new (&recipe, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    td_lab_add (lab, cases[i][0], &error);
+    g_assert_no_error (error);
+    g_autofree char *words = td_label_variant (lab->variants->pdata[i]);
+    g_assert_cmpstr (words, ==, cases[i][1]);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -84,5 +111,6 @@ main (int argc, char **argv)
   g_test_add_func ("/words/fields", test_fields);
   g_test_add_func ("/words/error", test_error);
   g_test_add_func ("/words/refused", test_refused);
+  g_test_add_func ("/words/variants", test_variants);
   return g_test_run ();
 }
