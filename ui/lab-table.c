@@ -178,6 +178,17 @@ lab_table_menu (guint index, gboolean held)
   return menu;
 }
 
+/* All of it is to be read, and figures are to have room beside it. */
+static void
+lab_table_wrap (GtkLabel *label)
+{
+  gtk_label_set_xalign (label, 0);
+  gtk_label_set_wrap (label, TRUE);
+  gtk_label_set_wrap_mode (label, PANGO_WRAP_WORD_CHAR);
+  gtk_label_set_width_chars (label, 30);
+  gtk_label_set_max_width_chars (label, 34);
+}
+
 static void
 lab_table_setup_name (GtkSignalListItemFactory *factory, GtkListItem *item, gpointer user)
 {
@@ -191,11 +202,8 @@ lab_table_setup_name (GtkSignalListItemFactory *factory, GtkListItem *item, gpoi
                                   _ ("Edit, duplicate, remove or use this variant"), -1);
   gtk_widget_add_css_class (button, "flat");
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  gtk_label_set_xalign (GTK_LABEL (name), 0);
-  gtk_label_set_xalign (GTK_LABEL (used), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (used), PANGO_ELLIPSIZE_END);
-  gtk_label_set_max_width_chars (GTK_LABEL (used), 44);
-  gtk_label_set_width_chars (GTK_LABEL (used), 24);
+  lab_table_wrap (GTK_LABEL (name));
+  lab_table_wrap (GTK_LABEL (used));
   gtk_widget_add_css_class (used, "caption");
   gtk_widget_set_hexpand (texts, TRUE);
   gtk_box_append (GTK_BOX (texts), name);

@@ -420,6 +420,13 @@ editor (void)
   return TD_LAB_EDITOR (td_test_find (lab ("lab_view"), TD_TYPE_LAB_EDITOR, NULL, NULL));
 }
 
+static gboolean
+is_shortened (GtkWidget *label, gpointer unused)
+{
+  return gtk_widget_get_mapped (label)
+         && pango_layout_is_ellipsized (gtk_label_get_layout (GTK_LABEL (label)));
+}
+
 static void
 test_variants (void)
 {
@@ -436,7 +443,8 @@ test_variants (void)
   g_signal_emit_by_name (editor (), "applied", "--kernel texture --device host");
   td_test_wait (there_are, GUINT_TO_POINTER (7), "six variants and the reference");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-six");
-  /* What fell back says so, what cannot be made says why. */
+  /* What fell back says so, what cannot be made says why: the table in full, beside its figures. */
+  g_assert_null (td_test_find (lab ("lab_view.table"), GTK_TYPE_LABEL, is_shortened, NULL));
   g_assert_true (gtk_widget_get_visible (td_test_part (pane_of ("5"), "badge")));
   g_assert_true (gtk_widget_get_visible (td_test_part (pane_of ("6"), "message_box")));
   for (guint i = 6; i > 3; i--)
