@@ -298,6 +298,8 @@ slice_view_set_measured (TdSliceView *self, double x, double y, double width, do
 void
 td_slice_view_renew (TdSliceView *self)
 {
+  self->drag = DRAG_NONE;
+  self->drawing.n_points = 0;
   slice_view_set_measured (self, 0, 0, 0, 0);
   g_signal_emit (self, signals[MEASURED], 0, 0.0, 0.0, 0.0, 0.0);
   td_slice_view_fit (self);
@@ -327,6 +329,8 @@ td_slice_view_set_tool (TdSliceView *self, int kind)
 {
   self->tool = kind;
   self->drawing.n_points = 0;
+  if (self->drag == DRAG_DRAW) /* the button is still held */
+    self->drag = DRAG_NONE;
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -950,6 +954,8 @@ slice_view_on_drag_end (GtkGestureDrag *gesture, double dx, double dy, TdSliceVi
   guint button = gtk_gesture_single_get_current_button (GTK_GESTURE_SINGLE (gesture));
   double column, row;
 
+  if (self->drag == DRAG_NONE)
+    return;
   if (self->drag == DRAG_REGION && self->drag_moved)
     g_signal_emit (self, signals[REGION_DRAWN], 0, self->region[0], self->region[1],
                    self->region[2], self->region[3]);

@@ -308,6 +308,23 @@ test_tools (void)
     desk_assert_told (&desk, i, one->told);
     desk_look_again (&desk);
   }
+  /* A tool that goes, or a picture of something else, while the button is held ends the drag. */
+  for (guint i = 0; i < 2; i++) {
+    held_button = GDK_BUTTON_PRIMARY;
+    held_keys = 0;
+    td_slice_view_set_tool (desk.view, TD_MEASURE_LINE);
+    g_signal_emit_by_name (drag, "drag-begin", 60.0, 20.0);
+    g_signal_emit_by_name (drag, "drag-update", 20.0, 0.0);
+    if (i == 0)
+      td_slice_view_set_tool (desk.view, TD_MEASURE_REGION);
+    else
+      td_slice_view_renew (desk.view);
+    g_string_truncate (desk.told, 0);
+    g_signal_emit_by_name (drag, "drag-update", 30.0, 10.0);
+    g_signal_emit_by_name (drag, "drag-end", 30.0, 10.0);
+    desk_assert_told (&desk, i, "");
+    desk_look_again (&desk);
+  }
   /* Another tool begins anew. */
   td_slice_view_set_tool (desk.view, TD_MEASURE_ANGLE);
   for (guint i = 0; i < 2; i++) {
