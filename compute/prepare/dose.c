@@ -272,13 +272,18 @@ bin_doses (const float *doses, guint n, guint bin)
   return g_bytes_new_take (binned, n_binned * sizeof *binned);
 }
 
-/* Asks the whole detector, also where the recipe shows a part of it: the air may be elsewhere. */
+/* Asks the whole detector, also where the recipe shows a part of it: the air may be elsewhere. What
+   mirrors the stored frames is no such part, and regions count after it. */
 static GBytes *
 make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GError **error)
 {
   const TdDoseSpec *spec = user;
   TdScanFrame frame;
   TdScan *whole = td_scan_view_base (td_flats_scan (flats), &frame);
+  if (frame.flip_columns || frame.flip_rows) {
+    whole = NULL;
+    frame = (TdScanFrame) { 0 };
+  }
   g_autoptr (TdFlats) own = whole ? td_flats_new (whole) : td_flats_ref (flats);
   const TdScanFacts *facts = td_scan_facts (td_flats_scan (own));
   g_auto (Air) air = { 0 };

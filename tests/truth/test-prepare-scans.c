@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "compute/methods/methods.h"
+#include "dataset/scan-view.h"
 #include "tests/common/pipeline.h"
 #include "tests/common/truth.h"
 
 static TdEngine *engine;
-static const char *crop; /* what --crop gives; NULL: all is seen */
+static const char *crop;  /* what --crop gives; NULL: all is seen */
+static gboolean mirrored; /* twice: what is seen is as it was */
 
 /* Odd sizes; the disc leaves air at both borders. Noiseless, but for the camera's whole counts. */
 static void
@@ -27,7 +29,10 @@ reconstruct (const TdPhantomScan *spec, const char *device, const char *prepare,
              TdTestVolume *volume)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (TdScan) scan = td_phantom_scan_new (spec, &error);
+  static const TdScanFrame frame = { .flip_columns = TRUE, .flip_rows = TRUE };
+  g_autoptr (TdScan) stored = td_phantom_scan_new (spec, &error);
+  g_autoptr (TdScan) over = mirrored ? td_scan_view_new (stored, &frame, &error) : NULL;
+  g_autoptr (TdScan) scan = over ? td_scan_view_new (over, &frame, &error) : td_scan_ref (stored);
   TdRecipe recipe;
 
   g_assert_no_error (error);
@@ -67,6 +72,7 @@ check (const TdPhantomScan *spoilt, const char *without, const char *with, doubl
 
   describe (&clean);
   clean.phantom = spoilt->phantom;
+  clean.centre_px = spoilt->centre_px;
   for (guint d = 0; d < devices->len; d++) {
     const char *device = devices->pdata[d];
     TdTestVolume truth, faulty, mended;
@@ -120,6 +126,21 @@ test_dose_cropped (void)
   check (&spec, NULL, "dose", 0.01, 2e-3);
   check (&spec, NULL, "dose=region:x=2:y=0:width=6:height=1", 0.01, 2e-3);
   crop = NULL;
+}
+
+/* Air on one side only, of frames that are stored mirrored: regions count as the frames are seen.
+ */
+static void
+test_dose_mirrored (void)
+{
+  TdPhantomScan spec;
+
+  describe (&spec);
+  spec.flicker = 0.1;
+  spec.centre_px = 40;
+  mirrored = TRUE;
+  check (&spec, NULL, "dose=region:x=121:y=1:width=6:height=2", 0.02, 2e-3);
+  mirrored = FALSE;
 }
 
 /* Frames swing and jitter, and the beam leans as well: only both steps together mend that. */
@@ -256,6 +277,7 @@ main (int argc, char **argv)
   g_test_add_func ("/prepare-scans/drift", test_drift);
   g_test_add_func ("/prepare-scans/dose", test_dose);
   g_test_add_func ("/prepare-scans/dose-cropped", test_dose_cropped);
+  g_test_add_func ("/prepare-scans/dose-mirrored", test_dose_mirrored);
   g_test_add_func ("/prepare-scans/dose-and-drift", test_dose_and_drift);
   g_test_add_func ("/prepare-scans/zingers", test_zingers);
   g_test_add_func ("/prepare-scans/bad-pixels", test_bad_pixels);
