@@ -269,10 +269,11 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
     td_messages_add (&scan->facts.notes, td_message_ref (file->notes[i]));
   if (!td_scan_validate (scan, error))
     return FALSE;
-  if (file->mirrored) {
-    /* The geometry is that of the image turned round; the centre is a column of the stored one. */
+  if (file->mirrored)
     scan->flip_columns = !scan->flip_columns;
+  /* The geometry is that of the image as it is seen; the centre is a column of the stored one. */
+  if (scan->flip_columns
+      && (geometry.beam != TD_BEAM_PARALLEL || geometry.detector_offset_u_px != 0))
     facts->centre_px = facts->n_columns - 1 - facts->centre_px;
-  }
   return TRUE;
 }

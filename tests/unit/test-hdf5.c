@@ -300,6 +300,36 @@ test_nxtomo_axis (void)
   }
 }
 
+/* A geometry file is of the frames as they are seen, mirrored or not. */
+static void
+test_flips_geometry (void)
+{
+  static const char *const geometries[]
+      = { "{\"beam\": \"cone\", \"pixel_width_mm\": 0.5, \"pixel_height_mm\": 0.5, "
+          "\"source_axis_mm\": 100, \"source_detector_mm\": 150, "
+          "\"detector_offset_u_px\": 1.25, \"detector_offset_v_px\": -0.75}",
+          "{\"beam\": \"parallel\", \"pixel_width_mm\": 0.5, \"detector_offset_u_px\": 1.25}" };
+
+  for (guint i = 0; i < 8; i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nx");
+    g_autofree char *geometry = test_folder_file (folder, "geometry.json");
+    const TdScanOptions options = { .geometry = geometry };
+    const Flips flips = { FLIPS_PLAIN, i & 1, i & 2 };
+    hid_t file = td_h5_create_sized (path, 0);
+
+    add_nxtomo (file, "entry", "degree", 1);
+    put_flips (file, &flips);
+    g_assert_true (td_h5_finish (file));
+    g_assert_true (g_file_set_contents (geometry, geometries[i >> 2], -1, NULL));
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_assert_cmpfloat_with_epsilon (facts->centre_px, (COLUMNS - 1) / 2.0 + 1.25, 1e-12);
+    g_assert_cmpfloat (facts->geometry.detector_offset_u_px, ==, 1.25);
+    g_assert_cmpfloat (facts->geometry.detector_offset_v_px, ==, i < 4 ? -0.75 : 0);
+  }
+}
+
 /* A turn of the detector that is none of the mirrorings is said to be left. */
 static void
 test_nxtomo_turned (void)
@@ -992,6 +1022,7 @@ main (int argc, char **argv)
     g_test_add_data_func (name, GUINT_TO_POINTER (i), test_flips);
   }
   g_test_add_func ("/hdf5/nxtomo/axis", test_nxtomo_axis);
+  g_test_add_func ("/hdf5/nxtomo/flips-geometry", test_flips_geometry);
   g_test_add_func ("/hdf5/nxtomo/turned", test_nxtomo_turned);
   g_test_add_func ("/hdf5/nxtomo/no-numbers", test_nxtomo_no_numbers);
   g_test_add_func ("/hdf5/nxtomo/no-angles", test_nxtomo_wrong);
