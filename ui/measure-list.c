@@ -211,6 +211,7 @@ td_measure_list_add (TdMeasureList *self, const TdMeasure *measure, TdVolumeAxis
   if (item->profile)
     measure_list_plot (self, item);
   measure_list_changed (self);
+  td_scroll_into_sight (item->row);
 }
 
 GArray *

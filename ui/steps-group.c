@@ -83,49 +83,6 @@ on_before_all_toggled (GtkToggleButton *button, TdStepsGroup *self)
     steps_group_aim (self, "", gtk_toggle_button_get_active (button));
 }
 
-/* ── Coming into sight ── */
-
-/* A row opens by an animation: until it is over, and for some frames on a machine too busy to draw
- * it. */
-#define SETTLING_US 400000
-#define SETTLING_FRAMES 12
-
-typedef struct {
-  gint64 until_us;
-  guint frames;
-} Following;
-
-static gboolean
-steps_group_follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
-{
-  Following *following = user;
-  GtkWidget *scrolled = gtk_widget_get_ancestor (widget, GTK_TYPE_SCROLLED_WINDOW);
-  graphene_rect_t bounds;
-
-  if (!scrolled || !gtk_widget_compute_bounds (widget, scrolled, &bounds))
-    return G_SOURCE_REMOVE;
-  GtkAdjustment *adjustment = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scrolled));
-  double at = gtk_adjustment_get_value (adjustment),
-         page = gtk_adjustment_get_page_size (adjustment);
-  double top = at + bounds.origin.y, foot = top + bounds.size.height;
-  gtk_adjustment_clamp_page (adjustment, top, MIN (foot, top + page));
-  following->frames++;
-  return g_get_monotonic_time () < following->until_us || following->frames < SETTLING_FRAMES
-             ? G_SOURCE_CONTINUE
-             : G_SOURCE_REMOVE;
-}
-
-/* Scrolls @widget into sight, its top first. The scrolling follows while @widget is being opened
-   and has not its size yet. */
-static void
-steps_group_scroll_to (GtkWidget *widget)
-{
-  Following *following = g_new0 (Following, 1);
-
-  following->until_us = g_get_monotonic_time () + SETTLING_US;
-  gtk_widget_add_tick_callback (widget, steps_group_follow, following, g_free);
-}
-
 /* ── Edits ── */
 
 /* An edit shows its effect: the pictures go back to the recipe's. */
@@ -182,7 +139,7 @@ td_steps_group_open_step (TdStepsGroup *self, const char *name)
     if (strcmp (td_step_row_kind (row)->name, name) != 0)
       continue;
     adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
-    steps_group_scroll_to (GTK_WIDGET (row));
+    td_scroll_into_sight (GTK_WIDGET (row));
     td_step_row_take_focus (row);
   }
 }

@@ -168,3 +168,44 @@ td_set_sensitive (GtkWidget *widget, gboolean sensitive)
     gtk_root_set_focus (root, NULL);
   gtk_widget_set_sensitive (widget, sensitive);
 }
+
+/* ── Coming into sight ── */
+
+/* A row opens by an animation: until it is over, and for some frames on a machine too busy to draw
+ * it. */
+#define SETTLING_US 400000
+#define SETTLING_FRAMES 12
+
+typedef struct {
+  gint64 until_us;
+  guint frames;
+} Following;
+
+static gboolean
+ui_follow (GtkWidget *widget, GdkFrameClock *clock, gpointer user)
+{
+  Following *following = user;
+  GtkWidget *scrolled = gtk_widget_get_ancestor (widget, GTK_TYPE_SCROLLED_WINDOW);
+  graphene_rect_t bounds;
+
+  if (!scrolled || !gtk_widget_compute_bounds (widget, scrolled, &bounds))
+    return G_SOURCE_REMOVE;
+  GtkAdjustment *adjustment = gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (scrolled));
+  double at = gtk_adjustment_get_value (adjustment),
+         page = gtk_adjustment_get_page_size (adjustment);
+  double top = at + bounds.origin.y, foot = top + bounds.size.height;
+  gtk_adjustment_clamp_page (adjustment, top, MIN (foot, top + page));
+  following->frames++;
+  return g_get_monotonic_time () < following->until_us || following->frames < SETTLING_FRAMES
+             ? G_SOURCE_CONTINUE
+             : G_SOURCE_REMOVE;
+}
+
+void
+td_scroll_into_sight (GtkWidget *widget)
+{
+  Following *following = g_new0 (Following, 1);
+
+  following->until_us = g_get_monotonic_time () + SETTLING_US;
+  gtk_widget_add_tick_callback (widget, ui_follow, following, g_free);
+}

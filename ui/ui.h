@@ -34,6 +34,9 @@ void td_set_sensitive (GtkWidget *widget, gboolean sensitive);
    is made alone. Main thread. */
 void td_spin_fit (GtkSpinButton *number);
 
+/* Scrolls the widget into sight, its top first. The scrolling follows while the widget is being
+   opened and has not its size yet. */
+void td_scroll_into_sight (GtkWidget *widget);
 /* The longest side of a volume that is looked at from outside, in voxels: as many as whoever draws
    turns at once (render/gl.h). Main thread. */
 guint td_drawing_volume_side (void);

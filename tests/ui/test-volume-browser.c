@@ -217,6 +217,19 @@ exported (char **lines, guint line, const char *name)
 }
 
 /* Each kind against what its points and the array say; they stay with their plane and go out. */
+/* The last row of the list lies within what scrolls it. */
+static gboolean
+is_in_sight (gpointer list)
+{
+  GtkWidget *row = gtk_widget_get_last_child (td_test_find (list, GTK_TYPE_LIST_BOX, NULL, NULL));
+  GtkWidget *scrolled = gtk_widget_get_ancestor (list, GTK_TYPE_SCROLLED_WINDOW);
+  graphene_rect_t bounds;
+
+  return gtk_widget_compute_bounds (row, scrolled, &bounds) && bounds.size.height > 0
+         && bounds.origin.y >= 0
+         && bounds.origin.y + bounds.size.height <= gtk_widget_get_height (scrolled);
+}
+
 static void
 test_measures (void)
 {
@@ -238,6 +251,7 @@ test_measures (void)
     draw ("z", &measures[i]);
   g_assert_cmpuint (marks_of ("z")->len, ==, 4);
   g_assert_cmpuint (marks_of ("x")->len, ==, 0);
+  td_test_wait (is_in_sight, td_test_part (browser, "measures"), "the last one's values");
   td_test_screenshot (GTK_WIDGET (window), "volume-measures");
   g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", 1);
   g_assert_cmpuint (marks_of ("z")->len, ==, 0);
