@@ -2,6 +2,7 @@
 #include "measure-list.h"
 
 #include <glib/gi18n.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -92,8 +93,11 @@ item_values (const Item *item)
   if (!item->measured.has_values)
     return g_strdup (_ ("nothing finite"));
   /* σ: the standard deviation. */
-  return g_strdup_printf (_ ("mean %.6g  σ %.4g  %.6g … %.6g %s"), s->mean, s->deviation,
-                          s->minimum, s->maximum, units);
+  g_autofree char *text = g_strdup_printf (_ ("mean %.6g  σ %.4g  %.6g … %.6g %s"), s->mean,
+                                           s->deviation, s->minimum, s->maximum, units);
+  g_autofree char *bad = g_strdup_printf ("%" PRIu64, s->n_bad);
+  return s->n_bad ? g_strdup_printf (_ ("%s, %s samples not finite"), text, bad)
+                  : g_steal_pointer (&text);
 }
 
 static char *

@@ -132,6 +132,27 @@ plane_on_progress (double fraction, const char *what, gpointer user)
   plane_show_subtitle (user, fraction);
 }
 
+/* One contrast for all planes from now on: a movie would flicker otherwise. It is the first
+   slice's. A flat one has none to give: the whole volume's is taken as soon as that was measured.
+ */
+static void
+volume_browser_settle_levels (TdVolumeBrowser *self)
+{
+  const TdImage *first = td_image_pane_get_image (self->z);
+  const TdOverview *o = td_volume_source_overview (self->source);
+  const TdStyle *style = td_slice_view_get_style (td_image_pane_view (self->z));
+
+  if (self->levels_known || !first)
+    return;
+  if (first->maximum > first->minimum) {
+    self->levels_known = TRUE;
+    td_image_pane_set_range (self->z, style->low, style->high);
+  } else if (o && o->statistics.maximum > o->statistics.minimum) {
+    self->levels_known = TRUE;
+    td_image_pane_set_range (self->z, o->statistics.minimum, o->statistics.maximum);
+  }
+}
+
 static void
 plane_on_image (gpointer result, const GError *error, gboolean last, gpointer user)
 {
@@ -143,12 +164,7 @@ plane_on_image (gpointer result, const GError *error, gboolean last, gpointer us
     const gboolean coarse = image->extent_width > image->width;
     td_image_pane_set_image (plane->pane, image);
     td_image_pane_set_badge (plane->pane, coarse ? _ ("reduced") : NULL);
-    if (plane->axis == TD_AXIS_Z && !self->levels_known) {
-      /* One contrast for all planes from now on: a movie would flicker otherwise. */
-      const TdStyle *style = td_slice_view_get_style (td_image_pane_view (plane->pane));
-      self->levels_known = TRUE;
-      td_image_pane_set_range (plane->pane, style->low, style->high);
-    }
+    volume_browser_settle_levels (self);
   } else if (error && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
     td_image_pane_set_image (plane->pane, NULL);
     td_image_pane_set_problem (plane->pane, error);
@@ -557,9 +573,11 @@ survey_on_end (gpointer source, const GError *error, gboolean last, gpointer use
   volume_browser_place_space (self, td_volume_source_voxels (source));
   volume_browser_draw_space (self);
   const TdVolumeStatistics *s = &o->statistics;
+  volume_browser_settle_levels (self);
   /* σ: the standard deviation. */
-  g_autofree char *text = g_strdup_printf (_ ("mean %.6g  σ %.4g\n%.6g … %.6g"), s->mean,
-                                           s->deviation, s->minimum, s->maximum);
+  g_autofree char *text = s->n > 0 ? g_strdup_printf (_ ("mean %.6g  σ %.4g\n%.6g … %.6g"), s->mean,
+                                                      s->deviation, s->minimum, s->maximum)
+                                   : g_strdup (_ ("nothing finite"));
   g_autofree char *bad = g_strdup_printf ("%" PRIu64, s->n_bad);
   g_autofree char *with_bad
       = s->n_bad ? g_strdup_printf (_ ("%s\n%s samples not finite"), text, bad) : g_strdup (text);

@@ -392,6 +392,49 @@ test_another (void)
   }
 }
 
+static gboolean
+has_nothing (gpointer unused)
+{
+  return g_str_has_prefix (gtk_label_get_text (td_test_part (browser, "survey")),
+                           "nothing finite\n10500 ");
+}
+
+/* A flat slice has no contrast to give: what lies beside it would be white or black. */
+static void
+test_flat (void)
+{
+  float *whole = voxels;
+  g_autofree float *flat = g_memdup2 (voxels, (gsize) 3 * NX * NY * sizeof *voxels);
+  double low = INFINITY, high = -INFINITY;
+
+  for (guint i = 0; i < 3 * NX * NY; i++) {
+    if (i / (NX * NY) == 1)
+      flat[i] = 0.25f;
+    low = fmin (low, flat[i]);
+    high = fmax (high, flat[i]);
+  }
+  voxels = flat;
+  g_autofree char *path = save_volume ("flat", TD_VOLUME_BIGTIFF, 3);
+  for (guint i = 0; i < 3 * NX * NY; i++)
+    flat[i] = NAN;
+  g_autofree char *nothing = save_volume ("nothing", TD_VOLUME_BIGTIFF, 3);
+  voxels = whole;
+  td_volume_browser_open (browser, path, NULL);
+  td_test_wait (survey_is_there, NULL, "its figures");
+  td_test_wait (planes_are_settled, NULL, "the planes");
+  const char *const names[] = { "x", "y", "z" };
+  for (guint i = 0; i < 3; i++) {
+    const TdStyle *style = td_slice_view_get_style (td_image_pane_view (pane (names[i])));
+    g_assert_cmpfloat_with_epsilon (style->low, low, 1e-6);
+    g_assert_cmpfloat_with_epsilon (style->high, high, 1e-6);
+  }
+  td_volume_browser_open (browser, nothing, NULL);
+  td_test_wait (has_nothing, NULL, "what there is of nothing");
+  const TdMeasure region = { TD_MEASURE_REGION, { { 5, 5 }, { 9, 9 } } };
+  td_test_wait (planes_are_settled, NULL, "the planes");
+  draw ("z", &region);
+}
+
 static void
 on_failed (TdVolumeBrowser *self, const GError *error, char **why)
 {
@@ -439,6 +482,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/play", test_play);
   g_test_add_func ("/volume-browser/raw", test_raw);
   g_test_add_func ("/volume-browser/another", test_another);
+  g_test_add_func ("/volume-browser/flat", test_flat);
   g_test_add_func ("/volume-browser/failed", test_failed);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (window));
