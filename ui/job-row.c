@@ -7,6 +7,7 @@
 
 #include "labels.h"
 #include "ui.h"
+#include "wrap-layout.h"
 #include "cluster/remote-job.h"
 #include "dataset/sort.h"
 #include "dataset/volume.h"
@@ -149,6 +150,7 @@ struct _TdJobRow {
   GtkPicture *picture;
   gboolean has_picture; /* or was looked for */
   GtkWidget *again, *table, *first, *recipe, *log, *show, *folder, *finish, *cancel, *dismiss;
+  GtkWidget *parts, *buttons;
 };
 
 static guint requested;
@@ -277,7 +279,7 @@ td_job_row_class_init (TdJobRowClass *class)
   G_OBJECT_CLASS (class)->finalize = td_job_row_finalize;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/job-row.ui");
   td_bind_children (widget, TdJobRow, title, status, notes, notes_label, bar, again, picture, table,
-                    first, recipe, log, show, folder, finish, cancel, dismiss);
+                    first, recipe, log, show, folder, finish, cancel, dismiss, parts, buttons);
   td_bind_callbacks (widget, job_row_on_request, on_folder, job_row_on_log, job_row_on_first,
                      on_finish, job_row_on_cancel);
   requested = td_signal_new (TD_TYPE_JOB_ROW, "requested", 1, TD_TYPE_JOB_ITEM);
@@ -287,6 +289,8 @@ static void
 td_job_row_init (TdJobRow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_wrap (self->parts, 6);
+  td_wrap (self->buttons, 0);
 }
 
 GtkWidget *

@@ -277,6 +277,15 @@ picture_is_there (gpointer jobs)
   return td_test_find (jobs, TD_TYPE_JOB_ROW, has_picture, NULL) != NULL;
 }
 
+static gboolean
+is_laid_out (gpointer label)
+{
+  int width;
+
+  pango_layout_get_pixel_size (gtk_label_get_layout (label), &width, NULL);
+  return width > 300 || pango_layout_is_ellipsized (gtk_label_get_layout (label));
+}
+
 /* All jobs with their pictures; a recipe is taken; one is forgotten, and its volume stays. */
 static void
 test_history (void)
@@ -294,6 +303,12 @@ test_history (void)
   recipe.filter.kind = TD_FILTER_HANN;
   td_session_edit (td_test_session (), &recipe, NULL);
   GtkWidget *row = td_test_find (GTK_WIDGET (jobs), TD_TYPE_JOB_ROW, has_picture, NULL);
+  /* A long name takes lines, and the buttons the next one. */
+  GtkLabel *title = td_test_part (row, "title");
+  gtk_label_set_text (title, "what somebody called a volume after a long night, to find it again, "
+                             "with the sample's name and the day, 0042");
+  td_test_wait (is_laid_out, title, "the long name");
+  g_assert_false (pango_layout_is_ellipsized (gtk_label_get_layout (title)));
   td_test_click (td_test_part (row, "recipe"));
   g_assert_cmpint (td_session_recipe (td_test_session ())->filter.kind, !=, TD_FILTER_HANN);
   td_job_item_forget (item);
