@@ -285,6 +285,38 @@ test_portrait (void)
   }
 }
 
+/* Only iterations prepare its rows as they were measured, which steps along them say. */
+static void
+test_portrait_steps (void)
+{
+  static const struct {
+    double roll_deg;
+    const char *method, *prepare;
+    gboolean told;
+  } trials[] = {
+    { 90, "sirt", "rings", TRUE },           { 90, "cgls", "double-flat", TRUE },
+    { 90, "fista-tv", "dose=rows", TRUE },   { 90, "sirt", "rings-wavelet", TRUE },
+    { 90, "sirt", "dose", FALSE },           { 90, "sirt", "zingers", FALSE },
+    { 90, "fdk", "rings", FALSE },           { 0, "sirt", "rings", FALSE },
+    { 90, "sirt", "rings,no-rings", FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (trials); i++) {
+    g_autoptr (TdScan) scan = cone_scan (0, trials[i].roll_deg, 1);
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", NAN);
+    g_assert_true (td_recipe_set (&recipe, "method", trials[i].method, NULL));
+    g_assert_true (td_recipe_set (&recipe, "prepare", trials[i].prepare, &error));
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, "as they were measured, along the axis") != NULL, ==,
+                     trials[i].told);
+  }
+}
+
 /* ── Stages ── */
 
 static const struct {
@@ -599,6 +631,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk-notes/part", test_part);
   g_test_add_func ("/fdk-notes/some-views", test_some_views);
   g_test_add_func ("/fdk-notes/portrait", test_portrait);
+  g_test_add_func ("/fdk-notes/portrait-steps", test_portrait_steps);
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++) {
     g_autofree char *path = g_strdup_printf ("/stages/%s/%s%s%s", stages[i].devices,
                                              stages[i].method, stages[i].options ? "-" : "",

@@ -581,6 +581,34 @@ td_iterative_rate_key (const TdPlan *plan)
                           iterative_plan_leans (plan, plan->extra) ? " leaning" : "");
 }
 
+/* FDK turns the frames of a detector that lies on its side, and iterations do not. */
+static gboolean
+iterative_plan_along_rows (const TdStep *step)
+{
+  const TdStepKind *kind = td_prepare_step (step->name, NULL);
+
+  return step->enabled
+         && (g_str_has_prefix (step->name, "rings") || g_str_equal (step->name, "double-flat")
+             || (g_str_equal (step->name, "dose")
+                 && g_str_equal (kind->parameters[0].choices[(guint) step->values[0]], "rows")));
+}
+
+static void
+note_portrait (TdPlan *plan)
+{
+  const TdRecipe *recipe = &plan->recipe;
+
+  if (!td_cone_scan_portrait (td_scan_facts (plan->scan)))
+    return;
+  for (guint i = 0; i < recipe->n_steps; i++)
+    if (iterative_plan_along_rows (&recipe->steps[i]))
+      td_plan_note (plan,
+                    "The detector lies on its side, and iterations take its rows as they were "
+                    "measured, along the axis: what “%s” does is not what it does across the axis; "
+                    "{method=fdk} turns the frames.",
+                    recipe->steps[i].name);
+}
+
 /* Why the projections are not on the device, and who has what of the volume. */
 static void
 describe_cut (TdPlan *plan, const TdIterativePlan *self)
@@ -661,6 +689,7 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
     td_plan_note (plan,
                   "The detector's columns do not run along the rotation axis: the CPU takes some "
                   "20 to 30 times as long for an iteration as where they do.");
+  note_portrait (plan);
   if (!iterative_plan_is_parallel (plan))
     td_cone_note_volume (plan, &self->task, td_scan_facts (plan->scan));
   if (!self->slabs
