@@ -15,6 +15,7 @@
 
 #define SLIDER_LEAST_PX 5.0   /* the slider spans at least this to either side */
 #define LEAST_SPAN_PX 1.0     /* of the trials */
+#define BLIND_REACH 0.05      /* of the detector: of trials about a centre that nobody knows */
 #define SLIDER_FRACTION 0.025 /* of the detector's width */
 
 struct _TdCentreGroup {
@@ -181,21 +182,25 @@ centre_group_show_progress (double fraction, const char *what, gpointer user)
   gtk_label_set_text (self->search_label, what);
 }
 
-/* Where the methods disagree: around what those better than chance found, for eyes to decide. */
+/* Where the methods disagree: around what those better than chance found, for eyes to decide. Where
+   none found any (@result may be NULL): around the centre in use. */
 static void
 centre_group_want_trials (TdCentreGroup *self, const TdAxisResult *result)
 {
   double span[2] = { INFINITY, -INFINITY };
 
-  for (guint i = 0; i < result->n_trials; i++) {
+  for (guint i = 0; result && i < result->n_trials; i++) {
     const TdAxisTrial *trial = &result->trials[i];
     if (!isfinite (trial->centre_px) || trial->confidence < TD_AXIS_WEAK)
       continue;
     span[0] = MIN (span[0], trial->centre_px);
     span[1] = MAX (span[1], trial->centre_px);
   }
-  if (!(span[0] <= span[1]))
-    return;
+  if (!(span[0] <= span[1])) {
+    const double reach = td_scan_facts (self->scan)->n_columns * BLIND_REACH;
+    span[0] = td_centre_group_get_centre (self) - reach;
+    span[1] = td_centre_group_get_centre (self) + reach;
+  }
   const double margin = MAX (0.1 * (span[1] - span[0]), LEAST_SPAN_PX / 2);
   g_signal_emit (self, signals[TRIALS_WANTED], 0, span[0] - margin, span[1] + margin);
 }
@@ -214,6 +219,8 @@ on_search (gpointer found, const GError *error, gboolean last, gpointer user)
       centre_group_take (self, result->centre_px, td_axis_result_tilt (result));
     else
       centre_group_want_trials (self, result);
+  } else if (g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)) {
+    centre_group_want_trials (self, NULL); /* no method is for such a scan */
   }
   centre_group_show_state (self, error);
 }

@@ -64,8 +64,9 @@ orbit_facts_add_volume (GArray *facts, const TdOrbit *orbit)
 
   if (orbit->beam == TD_BEAM_PARALLEL) {
     orbit_facts_add (facts, _ ("Volume"),
-                     g_strdup_printf (_ ("%u slices of %u × %u pixels"), orbit->n_rows,
-                                      orbit->field.columns, orbit->field.columns));
+                     g_strdup_printf (ngettext ("%u slice of %u × %u pixels",
+                                                "%u slices of %u × %u pixels", orbit->n_rows),
+                                      orbit->n_rows, orbit->field.columns, orbit->field.columns));
     return;
   }
   if (!orbit->has_task)

@@ -280,6 +280,11 @@ test_facts (void)
   g_assert_cmpuint (count_shapes (space), >, 10);
   g_autoptr (GArray) short_list = td_orbit_facts (little);
   g_assert_nonnull (strstr (fact (short_list, "Turn"), "not enough"));
+  init_facts (&facts, TD_BEAM_PARALLEL);
+  facts.n_rows = 1;
+  g_autoptr (TdOrbit) row = td_orbit_new (&facts, NULL);
+  g_autoptr (GArray) row_list = td_orbit_facts (row);
+  g_assert_true (g_str_has_prefix (fact (row_list, "Volume"), "1 slice of "));
 }
 
 /* Geometries that cannot be drawn leave an empty space, not a crash. */

@@ -164,6 +164,27 @@ test_disagreement (void)
   td_test_pin_window ("centre", td_test_window);
 }
 
+/* A scan that no method is for: eyes decide, and the way goes on. */
+static void
+test_unsuited (void)
+{
+  const char *options[] = { "--columns=8", "--rows=4", "--views=12", "--centre-unsaid", NULL };
+  g_autofree char *path = td_test_phantom ("tiny.nxs", options);
+  GtkRevealer *revealer = td_test_part (td_test_window, "strip_revealer");
+  GtkButton *next = td_test_part (td_test_part (td_test_window, "panel"), "next_button");
+
+  td_test_open (path);
+  g_assert_false (gtk_revealer_get_reveal_child (revealer));
+  td_test_click (next);
+  td_test_wait (is_found, NULL, "the end of the search");
+  g_assert_null (result_found ());
+  g_assert_true (gtk_widget_get_visible (group ("failed")));
+  g_assert_true (gtk_revealer_get_reveal_child (revealer));
+  g_signal_emit_by_name (td_test_part (td_test_window, "strip"), "taken", 3.25);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 3.25);
+  g_assert_cmpstr (gtk_button_get_label (next), !=, "Find the Axis");
+}
+
 /* Methods that are not sure find the same again: what comes next is to take what they found. */
 static void
 test_doubt (void)
@@ -224,6 +245,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-centre/again", test_again);
   g_test_add_func ("/window-centre/take", test_take);
   g_test_add_func ("/window-centre/kept", test_kept);
+  g_test_add_func ("/window-centre/unsuited", test_unsuited);
   g_test_add_func ("/window-centre/doubt", test_doubt);
   g_test_add_func ("/window-centre/disagreement", test_disagreement);
   g_test_add_func ("/window-centre/close", test_close);
