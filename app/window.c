@@ -39,7 +39,7 @@ struct _TdWindow {
   TdJobItem *asked;           /* of the scan that is open, the last volume asked for; or NULL */
   TdRecipe asked_recipe;      /* its recipe */
   char *failure;              /* why the last one did not open; NULL: none failed */
-  guint n_recalls;            /* scans that were asked for an earlier recipe of theirs */
+  AdwToast *recalled;         /* weak: says that the recipe is an earlier one of the scan */
   gboolean leaving;           /* the program ends */
 
   AdwToastOverlay *toasts;
@@ -173,14 +173,13 @@ window_remember_recipe (TdWindow *self)
   td_settings_set_recipe (self->settings, self->statement->path, detector, json);
 }
 
-/* The toast may still be there when another scan is. */
+/* The toast may still be going when another scan is there. */
 static void
 on_afresh (AdwToast *toast, TdWindow *self)
 {
   TdRecipe preset;
 
-  if (!td_session_scan (self->session)
-      || GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (toast), "recall")) != self->n_recalls)
+  if (!td_session_scan (self->session) || toast != self->recalled)
     return;
   window_preset_recipe (self, &preset);
   td_session_edit (self->session, &preset, NULL);
@@ -192,7 +191,6 @@ window_recall_recipe (TdWindow *self)
 {
   g_autofree char *detector = detector_of (td_session_facts (self->session));
 
-  self->n_recalls++;
   g_autofree char *json = td_settings_get_recipe (self->settings, self->statement->path, detector);
   TdRecipe preset, recipe;
 
@@ -205,8 +203,19 @@ window_recall_recipe (TdWindow *self)
   AdwToast *toast = adw_toast_new (_ ("The recipe is as this scan was left"));
   adw_toast_set_button_label (toast, _ ("Begin Afresh"));
   g_signal_connect_object (toast, "button-clicked", G_CALLBACK (on_afresh), self, 0);
-  g_object_set_data (G_OBJECT (toast), "recall", GUINT_TO_POINTER (self->n_recalls));
+  g_set_weak_pointer (&self->recalled, toast);
   td_toasts_show (self->toasts, toast);
+}
+
+/* The message about a scan goes with it. */
+static void
+window_forget_recall (TdWindow *self)
+{
+  AdwToast *toast = self->recalled;
+
+  g_clear_weak_pointer (&self->recalled);
+  if (toast)
+    adw_toast_dismiss (toast);
 }
 
 /* ── The volume that was asked for ── */
@@ -1482,6 +1491,7 @@ on_scan_changed (TdSession *session, TdWindow *self)
 
   td_steps_group_set_before (td_recipe_panel_steps (self->panel), FALSE);
   window_ask (self, NULL);
+  window_forget_recall (self);
   td_recipe_panel_set_scan (self->panel, td_session_engine (session), scan);
   window_on_trials_closed (self->strip, self);
   if (!self->shows_job) /* another scan's volume would be taken for this one's */
@@ -1739,6 +1749,7 @@ td_window_dispose (GObject *object)
   g_clear_pointer (&self->statement, td_scan_statement_free);
   g_clear_pointer (&self->failure, g_free);
   g_clear_weak_pointer (&self->message);
+  g_clear_weak_pointer (&self->recalled);
   g_clear_pointer (&self->volume, td_provenance_free);
   g_clear_object (&self->asked);
   if (self->session)

@@ -82,6 +82,20 @@ test_demonstration (void)
   gtk_window_close (GTK_WINDOW (dialog));
 }
 
+static gboolean
+begins_afresh (GtkWidget *button, gpointer unused)
+{
+  return g_strcmp0 (gtk_button_get_label (GTK_BUTTON (button)), "Begin Afresh") == 0;
+}
+
+static gboolean
+afresh_is_offered (gpointer offered)
+{
+  return GPOINTER_TO_INT (offered)
+         == (td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_BUTTON, begins_afresh, NULL)
+             != NULL);
+}
+
 /* A scan that is opened again is as it was left, and undoing goes to how it would have begun. */
 static void
 test_recall (void)
@@ -100,6 +114,13 @@ test_recall (void)
   g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 43.5);
   g_assert_cmpuint (td_session_recipe (session)->memory_limit_bytes, ==, 0);
   g_assert_cmpstr (td_session_recipe (session)->devices, ==, "auto");
+  g_assert_true (td_session_can_undo (session));
+  /* What is offered for the scan goes with it, long before its time is over. */
+  td_test_wait (afresh_is_offered, GINT_TO_POINTER (TRUE), "the offer to begin afresh");
+  td_test_activate ("close-scan", NULL);
+  td_test_pause (1500);
+  g_assert_true (afresh_is_offered (GINT_TO_POINTER (FALSE)));
+  td_test_open (scan_path);
   g_assert_true (td_session_can_undo (session));
   while (td_session_can_undo (session))
     td_test_activate ("undo", NULL);
