@@ -392,8 +392,16 @@ td_image_pane_set_updating (TdImagePane *self, gboolean updating)
 void
 td_image_pane_set_message (TdImagePane *self, const char *message)
 {
+  GAction *save = g_action_map_lookup_action (G_ACTION_MAP (self->actions), "save");
+
   td_set_text (self->message, message ? message : "");
   gtk_widget_set_visible (self->message_box, message != NULL);
+  /* The picture below it is an earlier one: of another row or recipe. */
+  g_simple_action_set_enabled (G_SIMPLE_ACTION (save), message == NULL);
+  if (message)
+    gtk_widget_add_css_class (GTK_WIDGET (self->view), "stale");
+  else
+    gtk_widget_remove_css_class (GTK_WIDGET (self->view), "stale");
   for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->remedies)));)
     gtk_box_remove (self->remedies, child);
   gtk_widget_set_visible (GTK_WIDGET (self->remedies), FALSE);

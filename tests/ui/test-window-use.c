@@ -427,6 +427,15 @@ test_missing_flats (void)
   td_test_wait (td_test_slice_is_there, NULL, "the slice by the empty beam");
   g_assert_false (remedies_are_offered (pane));
   g_assert_cmpuint (count_remedies (pane), ==, 0);
+  /* While there is none, the picture below the message is no longer what is asked for. */
+  g_autoptr (GError) error = g_error_new_literal (TD_ERROR, TD_ERROR_IO, "The disk is gone");
+  GtkWidget *view = GTK_WIDGET (td_image_pane_view (TD_IMAGE_PANE (pane)));
+  g_assert_false (gtk_widget_has_css_class (view, "stale"));
+  td_image_pane_set_problem (TD_IMAGE_PANE (pane), error);
+  g_assert_true (gtk_widget_has_css_class (view, "stale"));
+  g_autoptr (TdImage) shown = td_image_ref (td_image_pane_get_image (TD_IMAGE_PANE (pane)));
+  td_image_pane_set_image (TD_IMAGE_PANE (pane), shown);
+  g_assert_false (gtk_widget_has_css_class (view, "stale"));
   td_test_pin_window ("use", td_test_window);
 }
 
