@@ -22,3 +22,9 @@ td_test_add_cases (const char *path, gconstpointer cases, gsize size, guint n, G
     g_test_add_data_func (name, (const char *) cases + i * size, test);
   }
 }
+
+guint
+td_test_stride (guint quick)
+{
+  return g_test_slow () ? 1 : quick;
+}

@@ -15,8 +15,8 @@
  * each kind, which fail once or from then on, and more of one job, which fail once. The slow test
  * (-m slow) takes all calls, up to MOST of them, either way.
  */
-#define SOME 3
-#define MORE 10
+#define SOME 2
+#define MORE 5
 #define MOST 400
 #define LONGEST_S "60"
 

@@ -25,7 +25,7 @@
 /* Of a hundred centres, how many lie within two standard errors as they are stated. */
 #define LEAST_COVERED 95
 
-static guint n_scans = 5, first_scan, seed = 24;
+static guint n_scans = 3, first_scan, seed = 24;
 static const char *only_kind;
 
 static double
