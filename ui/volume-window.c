@@ -38,13 +38,21 @@ question_free (gpointer user, GClosure *closure)
 }
 
 static void
+volume_window_close_unanswered (gpointer self)
+{
+  gtk_window_close (self);
+  g_object_unref (self);
+}
+
+static void
 question_on_response (AdwMessageDialog *dialog, const char *response, Question *question)
 {
   TdVolumeWindow *self = question->window;
   g_autoptr (GError) error = NULL;
 
+  /* The dialog is still being closed: a window that goes before it takes what it needs for that. */
   if (strcmp (response, "open") != 0) {
-    gtk_window_close (GTK_WINDOW (self));
+    g_idle_add_once (volume_window_close_unanswered, g_object_ref (self));
     return;
   }
   g_clear_pointer (&self->dataset, g_free);

@@ -339,6 +339,38 @@ test_raw (void)
   assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
 }
 
+/* Without an answer there is nothing to show: by the button, and as Escape closes the dialog. */
+static void
+test_unanswered (void)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "unsaid.raw", NULL);
+  GType type = TD_TYPE_VOLUME_WINDOW;
+
+  g_assert_true (g_file_set_contents (path, "no volume", -1, NULL));
+  gtk_window_close (GTK_WINDOW (window));
+  for (guint i = 0; i < 2; i++) {
+    open_window (path);
+    td_test_wait (is_asked, NULL, "the question");
+    GtkWindow *dialog = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
+    if (i == 0)
+      td_test_click (td_test_button (dialog, "Close"));
+    else
+      gtk_window_close (dialog);
+    td_test_wait (td_test_window_is_gone, &type, "the window to close");
+    g_assert_null (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
+  }
+}
+
+/* As the windows before it were closed. */
+static void
+open_anew (void)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "slices", NULL);
+
+  open_window (path);
+  td_test_wait (planes_are_settled, NULL, "the planes");
+}
+
 typedef struct {
   gboolean stops, is_open;
 } Another;
@@ -374,6 +406,7 @@ test_another (void)
 {
   g_autofree char *path = save_volume ("few", TD_VOLUME_BIGTIFF, 9);
 
+  open_anew ();
   td_test_wait (survey_is_there, NULL, "the figures of the volume before");
   g_autofree char *before = g_strdup (gtk_label_get_text (td_test_part (browser, "survey")));
   for (guint i = 0; i < 2; i++) {
@@ -481,6 +514,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/measures", test_measures);
   g_test_add_func ("/volume-browser/play", test_play);
   g_test_add_func ("/volume-browser/raw", test_raw);
+  g_test_add_func ("/volume-browser/unanswered", test_unanswered);
   g_test_add_func ("/volume-browser/another", test_another);
   g_test_add_func ("/volume-browser/flat", test_flat);
   g_test_add_func ("/volume-browser/failed", test_failed);
