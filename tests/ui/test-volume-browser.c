@@ -426,6 +426,52 @@ test_another (void)
 }
 
 static gboolean
+slice_is_wide (gpointer unused)
+{
+  return gtk_widget_get_width (GTK_WIDGET (pane ("z")))
+             > 0.6 * gtk_widget_get_width (GTK_WIDGET (browser))
+         && gtk_widget_get_height (GTK_WIDGET (pane ("z")))
+                > 0.9 * gtk_widget_get_height (GTK_WIDGET (browser));
+}
+
+static gboolean
+slice_is_narrow (gpointer unused)
+{
+  return gtk_widget_get_width (GTK_WIDGET (pane ("z")))
+         < 0.6 * gtk_widget_get_width (GTK_WIDGET (browser));
+}
+
+/* One slice has the room of the planes that it has not, and nothing to step through. */
+static void
+test_lone (void)
+{
+  static const char *const names[] = { "x", "y", "z" };
+  g_autofree char *one = save_volume ("one", TD_VOLUME_BIGTIFF, 1);
+  g_autofree char *few = g_build_filename (td_test_folder (), "few", NULL);
+
+  gtk_toggle_button_set_active (td_test_part (pane ("y"), "enlarge"), TRUE);
+  for (guint turn = 0; turn < 2; turn++) {
+    const gboolean lone = turn == 0;
+    td_volume_browser_open (browser, lone ? one : few, NULL);
+    td_test_wait (lone ? slice_is_wide : slice_is_narrow, NULL, "the slice's room");
+    td_test_wait (planes_are_settled, NULL, "the planes");
+    for (guint i = 0; i < 3; i++)
+      g_assert_cmpint (gtk_widget_get_visible (GTK_WIDGET (pane (names[i]))), ==, !lone || i == 2);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (pane ("z"), "subtitle")), ==, !lone);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "play")), ==, !lone);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "link")), ==, !lone);
+    g_assert_true (gtk_widget_get_visible (td_test_part (browser, "side")));
+    GtkWidget *spin = td_test_find (GTK_WIDGET (pane ("z")), GTK_TYPE_SPIN_BUTTON, NULL, NULL);
+    g_assert_cmpint (gtk_widget_get_visible (spin), ==, !lone);
+    td_test_screenshot (GTK_WIDGET (window), lone ? "volume-lone" : "volume-few");
+    gtk_toggle_button_set_active (td_test_part (pane ("z"), "enlarge"), TRUE);
+    g_assert_false (gtk_widget_get_visible (td_test_part (browser, "side")));
+    gtk_toggle_button_set_active (td_test_part (pane ("z"), "enlarge"), FALSE);
+    g_assert_cmpint (gtk_widget_get_visible (GTK_WIDGET (pane ("x"))), ==, !lone);
+  }
+}
+
+static gboolean
 has_nothing (gpointer unused)
 {
   return g_str_has_prefix (gtk_label_get_text (td_test_part (browser, "survey")),
@@ -516,6 +562,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/raw", test_raw);
   g_test_add_func ("/volume-browser/unanswered", test_unanswered);
   g_test_add_func ("/volume-browser/another", test_another);
+  g_test_add_func ("/volume-browser/lone", test_lone);
   g_test_add_func ("/volume-browser/flat", test_flat);
   g_test_add_func ("/volume-browser/failed", test_failed);
   int status = g_test_run ();
