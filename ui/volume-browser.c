@@ -763,7 +763,7 @@ opening_end (GObject *object, GAsyncResult *result, gpointer user)
     g_signal_emit (self, signals[OPENED], 0);
     return;
   }
-  g_autofree char *words = td_label_error (error);
+  g_autofree char *words = td_label_volume_error (error);
   g_autofree char *escaped = g_markup_escape_text (words, -1);
   adw_status_page_set_description (self->failed_page, escaped);
   gtk_stack_set_visible_child_name (self->stack, "failed");

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/hdf5-util.h"
 #include "dataset/scan.h"
 #include "dataset/volume-cut.h"
 #include "ui-test.h"
@@ -339,6 +340,69 @@ test_raw (void)
   assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
 }
 
+/* Every letter of it is on the screen. */
+static gboolean
+dataset_is_whole (gpointer label)
+{
+  return gtk_widget_get_width (label) > 0
+         && !pango_layout_is_ellipsized (gtk_label_get_layout (label));
+}
+
+static gboolean
+dataset_is (GtkWidget *label, gpointer text)
+{
+  return strcmp (gtk_label_get_text (GTK_LABEL (label)), text) == 0;
+}
+
+/* One of each name, as thick as its place. */
+static char *
+save_datasets (const char *const *names)
+{
+  char *path = g_build_filename (td_test_folder (), "datasets.h5", NULL);
+  g_auto (TdH5Id) file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+
+  for (guint i = 0; names[i]; i++) {
+    const hsize_t shape[3] = { i + 2, NY, NX };
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+    g_auto (TdH5Id) dataset = H5Dcreate2 (file, names[i], H5T_NATIVE_FLOAT, space, H5P_DEFAULT,
+                                          H5P_DEFAULT, H5P_DEFAULT);
+    g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, voxels),
+                     >=, 0);
+  }
+  return path;
+}
+
+/* Files of several data sets: each path is there to read, however long, and one is taken. */
+static void
+test_datasets (void)
+{
+  static const char *const names[]
+      = { "first & <only>",
+          "a_data_set_with_a_name_of_about_as_many_letters_as_lines_of_"
+          "sources_may_have_here_at_the_most_or_some_more_than_that",
+          NULL };
+  g_autofree char *path = save_datasets (names), *place = g_strconcat ("/", names[1], NULL);
+  g_autofree char *taken = g_strconcat (place, "\n70 × 50 × 3", NULL);
+  const char *const texts[] = { "/first & <only>\n70 × 50 × 2", taken };
+  GtkWidget *label = NULL;
+
+  gtk_window_close (GTK_WINDOW (window));
+  open_window (path);
+  td_test_wait (is_asked, NULL, "the question");
+  GtkWindow *dialog = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
+  g_assert_nonnull (
+      strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (dialog)), "(“Data set”, or as"));
+  for (guint i = 0; i < 2; i++) {
+    label = td_test_find (GTK_WIDGET (dialog), GTK_TYPE_LABEL, dataset_is, (gpointer) texts[i]);
+    td_test_wait (dataset_is_whole, label, "the path to be laid out");
+  }
+  td_test_screenshot (GTK_WIDGET (dialog), "volume-datasets");
+  gtk_widget_activate (gtk_widget_get_ancestor (label, GTK_TYPE_LIST_BOX_ROW));
+  td_test_click (td_test_button (dialog, "Open"));
+  td_test_wait (planes_are_settled, NULL, "the planes");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "1 of 3");
+}
+
 /* Without an answer there is nothing to show: by the button, and as Escape closes the dialog. */
 static void
 test_unanswered (void)
@@ -560,6 +624,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/measures", test_measures);
   g_test_add_func ("/volume-browser/play", test_play);
   g_test_add_func ("/volume-browser/raw", test_raw);
+  g_test_add_func ("/volume-browser/datasets", test_datasets);
   g_test_add_func ("/volume-browser/unanswered", test_unanswered);
   g_test_add_func ("/volume-browser/another", test_another);
   g_test_add_func ("/volume-browser/lone", test_lone);
