@@ -13,7 +13,6 @@
 
 #define LEAST_HEIGHT 120 /* of a picture, in pixels */
 #define MOST (TD_LAB_MOST + 1)
-#define CHOICE_CHARS 16
 
 typedef struct {
   TdImagePane *pane;
@@ -248,9 +247,22 @@ lab_pictures_on_mode (GtkToggleButton *button, TdLabPictures *self)
     lab_pictures_show (self);
 }
 
+/* The chooser's button has no room for a long name. */
+static void
+lab_pictures_tell_choice (GtkDropDown *chooser, const char *what)
+{
+  GtkStringObject *chosen = gtk_drop_down_get_selected_item (chooser);
+  g_autofree char *tip
+      = g_strdup_printf ("%s\n%s", what, chosen ? gtk_string_object_get_string (chosen) : "");
+
+  gtk_widget_set_tooltip_text (GTK_WIDGET (chooser), tip);
+}
+
 static void
 lab_pictures_on_pair (GObject *object, GParamSpec *property, TdLabPictures *self)
 {
+  lab_pictures_tell_choice (self->choose_a, _ ("A: the picture that others are put beside"));
+  lab_pictures_tell_choice (self->choose_b, _ ("B: the picture that takes turns with A"));
   if (!self->showing)
     lab_pictures_show (self);
 }
@@ -583,12 +595,8 @@ td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint 
     g_clear_pointer (&slot->problem, g_free);
     g_free (slot->name);
     slot->name = g_strdup (i < n ? names[i] : _ ("Reference, double precision"));
-    /* Choosers are as wide as their longest line. */
-    const gboolean longer = i < n && g_utf8_strlen (names[i], -1) > CHOICE_CHARS;
-    g_autofree char *brief
-        = i < n ? g_utf8_substring (names[i], 0, longer ? CHOICE_CHARS : -1) : NULL;
-    g_autofree char *label = i < n ? g_strdup_printf ("%u  %s%s", i + 1, brief, longer ? "…" : "")
-                                   : g_strdup (_ ("Reference"));
+    g_autofree char *label
+        = i < n ? g_strdup_printf ("%u  %s", i + 1, names[i]) : g_strdup (_ ("Reference"));
     gtk_string_list_append (list, label);
   }
   self->showing = TRUE;
