@@ -513,6 +513,43 @@ test_histograms (void)
   td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
 }
 
+static guint
+rows_of_pictures (void)
+{
+  static const char *const titles[] = { "A: 1", "B: 2", "3", "Reference" };
+  int place[4][2];
+  guint rows = 1;
+
+  for (guint i = 0; i < G_N_ELEMENTS (titles); i++) {
+    GtkWidget *pane = GTK_WIDGET (pane_of (titles[i]));
+    gtk_grid_query_child (GTK_GRID (gtk_widget_get_parent (pane)), pane, &place[i][0], &place[i][1],
+                          NULL, NULL);
+    rows = MAX (rows, (guint) place[i][1] + 1);
+  }
+  return rows;
+}
+
+static gboolean
+there_are_rows (gpointer n)
+{
+  return rows_of_pictures () == GPOINTER_TO_UINT (n);
+}
+
+/* As many pictures beside each other as makes them large. They have all the room that the table
+   can do without. */
+static void
+test_room (void)
+{
+  GtkToggleButton *sidebar = td_test_part (td_test_window, "sidebar_button");
+
+  g_assert_cmpint (gtk_widget_get_height (lab ("lab_view.sheets")), <, 230);
+  gtk_toggle_button_set_active (sidebar, FALSE);
+  td_test_wait (there_are_rows, GUINT_TO_POINTER (1), "four beside each other");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-wide");
+  gtk_toggle_button_set_active (sidebar, TRUE);
+  td_test_wait (there_are_rows, GUINT_TO_POINTER (2), "two rows");
+}
+
 /* A variant becomes the window's recipe. */
 static void
 test_use (void)
@@ -598,6 +635,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-lab/blind", test_blind);
   g_test_add_func ("/window-lab/variants", test_variants);
   g_test_add_func ("/window-lab/histograms", test_histograms);
+  g_test_add_func ("/window-lab/room", test_room);
   g_test_add_func ("/window-lab/use", test_use);
   g_test_add_func ("/window-lab/two-problems", test_two_problems);
   g_test_add_func ("/window-lab/review", test_review);
