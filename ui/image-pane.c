@@ -474,6 +474,20 @@ td_image_pane_set_histogram (TdImagePane *self, gboolean shown)
   gtk_widget_set_visible (GTK_WIDGET (self->histogram), shown);
 }
 
+int
+td_image_pane_frame_height (TdImagePane *self, int width, gboolean histogram)
+{
+  GtkWidget *const parts[] = { self->heading, GTK_WIDGET (self->histogram) };
+  int sum = 0;
+
+  for (guint i = 0; i < (histogram ? 2 : 1); i++) {
+    int least = 0;
+    gtk_widget_measure (parts[i], GTK_ORIENTATION_VERTICAL, width, &least, NULL, NULL, NULL);
+    sum += least;
+  }
+  return sum;
+}
+
 void
 td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can)
 {

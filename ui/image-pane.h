@@ -53,6 +53,8 @@ void td_image_pane_set_enlarged (TdImagePane *self, gboolean enlarged);
 void td_image_pane_set_can_enlarge (TdImagePane *self, gboolean can);
 /* Whether the histogram is below the picture: it is at first. */
 void td_image_pane_set_histogram (TdImagePane *self, gboolean shown);
+/* How high the heading and, if @histogram, the histogram are in a pane of that width. */
+int td_image_pane_frame_height (TdImagePane *self, int width, gboolean histogram);
 TdSliceView *td_image_pane_view (TdImagePane *self);
 /* A switch of the owner's in the menu, on at first. */
 void td_image_pane_add_option (TdImagePane *self, const char *label);

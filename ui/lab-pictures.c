@@ -13,7 +13,6 @@
 
 #define LEAST_HEIGHT 120 /* of a picture, in pixels */
 #define MOST (TD_LAB_MOST + 1)
-#define CHOICE_CHARS 16
 
 typedef struct {
   TdImagePane *pane;
@@ -248,9 +247,22 @@ lab_pictures_on_mode (GtkToggleButton *button, TdLabPictures *self)
     lab_pictures_show (self);
 }
 
+/* The chooser's button has no room for a long name. */
+static void
+lab_pictures_tell_choice (GtkDropDown *chooser, const char *what)
+{
+  GtkStringObject *chosen = gtk_drop_down_get_selected_item (chooser);
+  g_autofree char *tip
+      = g_strdup_printf ("%s\n%s", what, chosen ? gtk_string_object_get_string (chosen) : "");
+
+  gtk_widget_set_tooltip_text (GTK_WIDGET (chooser), tip);
+}
+
 static void
 lab_pictures_on_pair (GObject *object, GParamSpec *property, TdLabPictures *self)
 {
+  lab_pictures_tell_choice (self->choose_a, _ ("A: the picture that others are put beside"));
+  lab_pictures_tell_choice (self->choose_b, _ ("B: the picture that takes turns with A"));
   if (!self->showing)
     lab_pictures_show (self);
 }
@@ -465,12 +477,28 @@ lab_pictures_clear_slot (TdLabPictures *self, guint i)
   g_clear_pointer (&slot->problem, g_free);
 }
 
-/* As many columns as show @n pictures best, and no more than there is room for. */
+/* The side of the square that each of @n pictures has in so many columns; 0: all do not fit. */
+static double
+lab_pictures_side (TdLabPictures *self, guint n, guint columns)
+{
+  GtkScrolledWindow *panes = GTK_SCROLLED_WINDOW (self->panes);
+  const double width
+      = gtk_adjustment_get_page_size (gtk_scrolled_window_get_hadjustment (panes)) / columns;
+  const double height = gtk_adjustment_get_page_size (gtk_scrolled_window_get_vadjustment (panes))
+                        / ((n + columns - 1) / columns);
+  const gboolean histograms = n <= columns || !lab_pictures_in (self->link);
+  int frame = 0;
+
+  for (guint i = 0; i < n; i++)
+    frame = MAX (frame, td_image_pane_frame_height (self->slots[i].pane, (int) width, histograms));
+  return height - frame < LEAST_HEIGHT ? 0 : MIN (width, height - frame);
+}
+
+/* As many columns as show @n pictures largest, and no more than there is room for. */
 static guint
 lab_pictures_columns (TdLabPictures *self, guint n)
 {
   GtkAdjustment *along = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->panes));
-  const guint best = n == 2 || n == 4 ? 2 : n <= 9 ? MIN (n, 3) : 4;
   int widest = 1;
 
   for (guint i = 0; i < n; i++)
@@ -483,7 +511,11 @@ lab_pictures_columns (TdLabPictures *self, guint n)
   const int spacing = (int) gtk_grid_get_column_spacing (self->panes_grid);
   const double page = gtk_adjustment_get_page_size (along);
   const int fit = page > 0 ? ((int) page + spacing) / (widest + spacing) : MOST;
-  return (guint) CLAMP (fit, 1, (int) best);
+  guint best = (guint) CLAMP (fit, 1, (int) n);
+  for (guint columns = best - 1; columns > 0; columns--)
+    if (lab_pictures_side (self, n, columns) > lab_pictures_side (self, n, best))
+      best = columns;
+  return best;
 }
 
 /* A row of pictures has its room, however high large letters make the headings. */
@@ -583,12 +615,8 @@ td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint 
     g_clear_pointer (&slot->problem, g_free);
     g_free (slot->name);
     slot->name = g_strdup (i < n ? names[i] : _ ("Reference, double precision"));
-    /* Choosers are as wide as their longest line. */
-    const gboolean longer = i < n && g_utf8_strlen (names[i], -1) > CHOICE_CHARS;
-    g_autofree char *brief
-        = i < n ? g_utf8_substring (names[i], 0, longer ? CHOICE_CHARS : -1) : NULL;
-    g_autofree char *label = i < n ? g_strdup_printf ("%u  %s%s", i + 1, brief, longer ? "…" : "")
-                                   : g_strdup (_ ("Reference"));
+    g_autofree char *label
+        = i < n ? g_strdup_printf ("%u  %s", i + 1, names[i]) : g_strdup (_ ("Reference"));
     gtk_string_list_append (list, label);
   }
   self->showing = TRUE;
@@ -767,6 +795,8 @@ td_lab_pictures_init (TdLabPictures *self)
       = td_latest_new (lab_pictures_subtract, lab_pictures_pair_free, lab_pictures_on_subtracted,
                        (GDestroyNotify) td_image_unref, self);
   g_signal_connect (gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->panes)),
+                    "notify::page-size", G_CALLBACK (lab_pictures_on_room), self);
+  g_signal_connect (gtk_scrolled_window_get_vadjustment (GTK_SCROLLED_WINDOW (self->panes)),
                     "notify::page-size", G_CALLBACK (lab_pictures_on_room), self);
   lab_pictures_join (self, self->big);
   td_image_pane_set_range (self->big, 0, 1);

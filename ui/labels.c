@@ -56,6 +56,26 @@ td_label_error (const GError *error)
   return td_error_text (error, td_label_naming);
 }
 
+/* What the question about a volume calls the fields of a scan. */
+static char *
+label_in_volume (const char *option, const char *value, const char *argument)
+{
+  const char *label = strcmp (option, "dataset") == 0 ? _ ("Data set")
+                      : strcmp (option, "raw") == 0   ? _ ("Headerless slices")
+                                                      : NULL;
+
+  if (!label)
+    return td_label_naming (option, value, argument);
+  return value ? g_strdup_printf (_ ("“%s: %s”"), label, value)
+               : g_strdup_printf (_ ("“%s”"), label);
+}
+
+char *
+td_label_volume_error (const GError *error)
+{
+  return td_error_text (error, label_in_volume);
+}
+
 /* ── What was done ── */
 
 /* The JSON's value in words. */

@@ -13,6 +13,8 @@
 char *td_label_naming (const char *field, const char *value, const char *argument);
 /* An error in the window's words. (transfer full) */
 char *td_label_error (const GError *error);
+/* The same of a volume by itself, whose window asks for less than that of a scan. */
+char *td_label_volume_error (const GError *error);
 /* The value of the field of that option: "Hann (smooth)", "132.5", "on". (transfer full) */
 char *td_label_value (const char *option, const TdRecipe *recipe);
 /* What makes the one recipe of the other, in words: "Filter: Ram-Lak (sharpest) → Hann (smooth)";

@@ -11,6 +11,7 @@
 
 #define GRAB_PX 7.0  /* how near a line the pointer must be to take it */
 #define CLICK_PX 4.0 /* a drag shorter than this is a click */
+#define THIN_PX 8.0  /* a line along a picture thinner than this would cover it */
 #define WHEEL_FACTOR 1.18
 #define PAN_STEP_PX 40.0
 #define MOST_GRIPS 2
@@ -411,6 +412,32 @@ slice_view_column_at (TdSliceView *self, double wy)
   return self->column_line + self->axis_slope * (row - self->axis_row);
 }
 
+/* A line is there along a picture that is seen beside it. */
+static gboolean
+slice_view_has_row_line (TdSliceView *self)
+{
+  double x, top, bottom;
+
+  if (!self->scene.image || !isfinite (self->row_line))
+    return FALSE;
+  slice_view_place (self, 0, 0, &x, &top);
+  slice_view_place (self, 0, self->scene.image->extent_height, &x, &bottom);
+  return bottom - top >= THIN_PX;
+}
+
+/* An axis may be anywhere, and is looked for in pictures of any width. */
+static gboolean
+slice_view_has_column_line (TdSliceView *self)
+{
+  double y, left, right;
+
+  if (!self->scene.image || !isfinite (self->column_line))
+    return FALSE;
+  slice_view_place (self, 0, 0, &left, &y);
+  slice_view_place (self, self->scene.image->extent_width, 0, &right, &y);
+  return self->is_axis || right - left >= THIN_PX;
+}
+
 static const GdkRGBA accent = { 1.0f, 0.72f, 0.16f, 0.95f };
 static const GdkRGBA axis_colour = { 0.55f, 1.0f, 0.45f, 0.95f };
 static const GdkRGBA measuring = { 0.35f, 0.85f, 1.0f, 0.95f };
@@ -474,7 +501,7 @@ slice_view_draw_grip (TdSliceView *self, cairo_t *cr, guint i)
 static void
 slice_view_draw_axis_tool (TdSliceView *self, GtkSnapshot *snapshot, double width, double height)
 {
-  const gboolean line = self->is_axis && isfinite (self->column_line);
+  const gboolean line = self->is_axis && slice_view_has_column_line (self);
 
   if (!line && self->n_grips == 0)
     return;
@@ -492,11 +519,11 @@ draw_lines (TdSliceView *self, GtkSnapshot *snapshot, double width, double heigh
 {
   double x, y;
 
-  if (isfinite (self->row_line)) {
+  if (slice_view_has_row_line (self)) {
     slice_view_place (self, 0, self->row_line, &x, &y);
     draw_bar (snapshot, &accent, 0, round (y), width, 1);
   }
-  if (isfinite (self->column_line) && !self->is_axis) {
+  if (!self->is_axis && slice_view_has_column_line (self)) {
     slice_view_place (self, self->column_line, 0, &x, &y);
     draw_bar (snapshot, &accent, round (x), 0, 1, height);
   }
@@ -639,7 +666,7 @@ near_row_line (TdSliceView *self, double wy)
 {
   double x, y;
 
-  if (!self->row_draggable || !isfinite (self->row_line))
+  if (!self->row_draggable || !slice_view_has_row_line (self))
     return FALSE;
   slice_view_place (self, 0, self->row_line, &x, &y);
   return fabs (wy - y) <= GRAB_PX;
@@ -650,7 +677,7 @@ near_column_line (TdSliceView *self, double wx, double wy)
 {
   double x, y;
 
-  if (!self->column_draggable || !isfinite (self->column_line))
+  if (!self->column_draggable || !slice_view_has_column_line (self))
     return FALSE;
   slice_view_place (self, slice_view_column_at (self, wy), 0, &x, &y);
   return fabs (wx - x) <= GRAB_PX;

@@ -59,7 +59,8 @@ void td_slice_view_one_to_one (TdSliceView *self);
 const TdView *td_slice_view_get_view (TdSliceView *self, gboolean *fitted);
 void td_slice_view_set_view (TdSliceView *self, const TdView *view, gboolean fitted);
 
-/* Overlays. NAN: none. A draggable line can be moved by the pointer. */
+/* Overlays. NAN: none. A draggable line can be moved by the pointer. There is none along a picture
+   so thin that the line would cover it. */
 void td_slice_view_set_row_line (TdSliceView *self, double row, gboolean draggable);
 void td_slice_view_set_column_line (TdSliceView *self, double column, gboolean draggable);
 /* The vertical line as an axis that may be oblique: through @column at @row, @slope columns a row.

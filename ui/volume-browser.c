@@ -27,7 +27,7 @@ typedef struct {
   TdVolumeAxis axis;
   TdImagePane *pane;
   GtkAdjustment *adjustment;
-  GtkWidget *number;
+  GtkWidget *scale, *number;
   GtkWidget *stop;
   TdLatest *latest;
 } Plane;
@@ -51,6 +51,8 @@ struct _TdVolumeBrowser {
   GtkAdjustment *opacity_adjustment;
   GtkToggleButton *clip_x, *clip_y, *clip_z;
   Plane planes[3];        /* by axis */
+  Plane *large;           /* it has all the room; NULL: none */
+  Plane *lone;            /* across what is one voxel thick; NULL: there are three to show */
   GCancellable *opening;  /* NULL: nothing is being opened */
   TdVolumeSource *source; /* NULL: nothing is open */
   TdLatest *survey_latest;
@@ -71,6 +73,12 @@ static const TdVolumeFacts *
 volume_browser_facts (TdVolumeBrowser *self)
 {
   return td_volume_source_facts (self->source);
+}
+
+static guint
+plane_count (const Plane *plane)
+{
+  return td_volume_cut_size (volume_browser_facts (plane->browser), plane->axis).count;
 }
 
 /* ── Planes: worker thread ── */
@@ -117,10 +125,14 @@ static void
 plane_show_subtitle (Plane *plane, double fraction)
 {
   TdVolumeBrowser *self = plane->browser;
-  const guint n = td_volume_cut_size (volume_browser_facts (self), plane->axis).count;
-  g_autofree char *text = fraction < 0 ? g_strdup_printf (_ ("%u of %u"), self->at[plane->axis], n)
-                                       : g_strdup_printf (_ ("%u of %u; reading, %.0f %%"),
-                                                          self->at[plane->axis], n, 100 * fraction);
+  const guint n = plane_count (plane);
+  g_autofree char *text = NULL;
+
+  if (fraction >= 0)
+    text = g_strdup_printf (_ ("%u of %u; reading, %.0f %%"), self->at[plane->axis], n,
+                            100 * fraction);
+  else if (n > 1)
+    text = g_strdup_printf (_ ("%u of %u"), self->at[plane->axis], n);
 
   td_image_pane_set_subtitle (plane->pane, text);
   gtk_widget_set_visible (plane->stop, fraction >= 0);
@@ -454,17 +466,54 @@ td_volume_browser_set_colour_map (TdVolumeBrowser *self, const char *name)
     td_image_pane_set_colour_map (self->planes[i].pane, name);
 }
 
-/* ── One plane large ── */
+/* ── Which planes are seen ── */
+
+static void
+plane_place (Plane *plane, gboolean alone)
+{
+  GtkLayoutManager *grid = gtk_widget_get_layout_manager (GTK_WIDGET (plane->browser->grid));
+  GtkLayoutChild *child = gtk_layout_manager_get_layout_child (grid, GTK_WIDGET (plane->pane));
+
+  g_object_set (child, "column", !alone && plane->axis == TD_AXIS_X ? 1 : 0, "row",
+                !alone && plane->axis == TD_AXIS_Y ? 1 : 0, "column-span", alone ? 2 : 1,
+                "row-span", alone ? 2 : 1, NULL);
+}
+
+static void
+volume_browser_lay_out (TdVolumeBrowser *self)
+{
+  GtkLayoutManager *grid = gtk_widget_get_layout_manager (GTK_WIDGET (self->grid));
+  const Plane *lone = self->lone, *only = self->large ? self->large : lone;
+
+  for (guint i = 0; i < 3; i++) {
+    plane_place (&self->planes[i], &self->planes[i] == lone);
+    gtk_widget_set_visible (GTK_WIDGET (self->planes[i].pane), !only || &self->planes[i] == only);
+  }
+  g_object_set (gtk_layout_manager_get_layout_child (grid, self->side), "column", lone ? 2 : 1,
+                "row", lone ? 0 : 1, "row-span", lone ? 2 : 1, NULL);
+  gtk_widget_set_visible (self->side, !self->large);
+}
+
+/* One voxel thick, it has one plane to show: the others are lines. */
+static void
+volume_browser_find_lone (TdVolumeBrowser *self)
+{
+  self->lone = NULL;
+  for (guint i = 0; i < 3; i++)
+    if (plane_count (&self->planes[i]) == 1)
+      self->lone = &self->planes[i];
+  if (self->lone && self->large && self->large != self->lone)
+    td_image_pane_set_enlarged (self->large->pane, FALSE);
+  gtk_widget_set_visible (GTK_WIDGET (self->play), !self->lone);
+  gtk_widget_set_visible (GTK_WIDGET (self->link), !self->lone);
+  volume_browser_lay_out (self);
+}
 
 static void
 plane_on_enlarge (TdImagePane *pane, gboolean enlarged, Plane *plane)
 {
-  TdVolumeBrowser *self = plane->browser;
-
-  for (guint i = 0; i < 3; i++)
-    gtk_widget_set_visible (GTK_WIDGET (self->planes[i].pane),
-                            !enlarged || &self->planes[i] == plane);
-  gtk_widget_set_visible (self->side, !enlarged);
+  plane->browser->large = enlarged ? plane : NULL;
+  volume_browser_lay_out (plane->browser);
 }
 
 /* ── Playing ── */
@@ -476,8 +525,7 @@ volume_browser_play_on (gpointer user)
   Plane *plane = &self->planes[self->play_axis];
 
   if (self->source && !td_latest_busy (plane->latest)) {
-    const guint n = td_volume_cut_size (volume_browser_facts (self), plane->axis).count;
-    volume_browser_move (self, plane->axis, (self->at[plane->axis] + 1) % n);
+    volume_browser_move (self, plane->axis, (self->at[plane->axis] + 1) % plane_count (plane));
   }
   return G_SOURCE_CONTINUE;
 }
@@ -524,6 +572,8 @@ volume_browser_on_key (GtkEventControllerKey *keys, guint key, guint code, GdkMo
   case GDK_KEY_Home: volume_browser_move (self, plane->axis, 0); break;
   case GDK_KEY_End: volume_browser_move (self, plane->axis, G_MAXINT); break;
   case GDK_KEY_space:
+    if (plane_count (plane) == 1)
+      return GDK_EVENT_PROPAGATE;
     self->play_axis = plane->axis;
     gtk_toggle_button_set_active (self->play, !gtk_toggle_button_get_active (self->play));
     break;
@@ -639,17 +689,20 @@ volume_browser_show (TdVolumeBrowser *self, TdVolume *volume)
   td_measure_list_begin (self->measures, facts->voxel_mm, facts->units);
   for (guint i = 0; i < 3; i++) {
     Plane *plane = &self->planes[i];
-    const guint n = td_volume_cut_size (facts, i).count;
+    const guint n = plane_count (plane);
 
     self->at[i] = (n - 1) / 2;
     self->placing = TRUE;
     gtk_adjustment_configure (plane->adjustment, self->at[i], 0, n - 1, 1, 10, 0);
     self->placing = FALSE;
     td_spin_fit (GTK_SPIN_BUTTON (plane->number));
+    gtk_widget_set_visible (plane->scale, n > 1);
+    gtk_widget_set_visible (plane->number, n > 1);
     td_image_pane_renew (plane->pane);
     td_image_pane_set_units (plane->pane, facts->units ? facts->units : "");
     td_slice_view_set_pixel_mm (td_image_pane_view (plane->pane), facts->voxel_mm, facts->voxel_mm);
   }
+  volume_browser_find_lone (self);
   /* The slice's levels are everybody's as soon as it is there. */
   td_image_pane_set_automatic (self->z, TRUE);
   td_image_pane_set_automatic (self->x, FALSE);
@@ -710,7 +763,7 @@ opening_end (GObject *object, GAsyncResult *result, gpointer user)
     g_signal_emit (self, signals[OPENED], 0);
     return;
   }
-  g_autofree char *words = td_label_error (error);
+  g_autofree char *words = td_label_volume_error (error);
   g_autofree char *escaped = g_markup_escape_text (words, -1);
   adw_status_page_set_description (self->failed_page, escaped);
   gtk_stack_set_visible_child_name (self->stack, "failed");
@@ -760,7 +813,7 @@ static GtkWidget *
 plane_make_footer (Plane *plane, const char *what)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *scale = gtk_scale_new (GTK_ORIENTATION_HORIZONTAL, plane->adjustment);
+  GtkWidget *scale = plane->scale = gtk_scale_new (GTK_ORIENTATION_HORIZONTAL, plane->adjustment);
   GtkWidget *number = plane->number = gtk_spin_button_new (plane->adjustment, 1, 0);
 
   plane->stop = td_symbol_button ("process-stop-symbolic",

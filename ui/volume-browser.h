@@ -11,7 +11,8 @@
  * cross-hair: a click or a drag of a line moves the other planes. The wheel, Page Up and Page Down
  * step through planes, the arrows move the cross-hair, the space bar plays. Levels of the planes
  * are one unless that is switched off. Planes are read off the main thread, and those that take
- * long show how far they are.
+ * long show how far they are. A volume one voxel thick has one plane to show, which has the room
+ * of all, and nothing to step through.
  *
  * Signals: "opened" (); "failed" (GError *error): the volume does not open, and what was shown is
  * gone.

@@ -22,10 +22,14 @@ G_DEFINE_FINAL_TYPE (TdVolumeWindow, td_volume_window, ADW_TYPE_WINDOW)
 
 /* ── Asking what the files do not say ── */
 
+#define LIST_PX 260 /* a list of data sets is scrolled from that height on */
+#define WIDE_PX 440
+
 typedef struct {
   TdVolumeWindow *window;
-  char **datasets; /* path, size, path, size …; NULL: it is no HDF5 file */
-  GtkWidget *dataset, *raw, *voxel;
+  char **datasets;     /* path, size, path, size …; NULL: it is no HDF5 file */
+  const char *dataset; /* the chosen one */
+  GtkWidget *raw, *voxel;
 } Question;
 
 static void
@@ -38,21 +42,28 @@ question_free (gpointer user, GClosure *closure)
 }
 
 static void
+volume_window_close_unanswered (gpointer self)
+{
+  gtk_window_close (self);
+  g_object_unref (self);
+}
+
+static void
 question_on_response (AdwMessageDialog *dialog, const char *response, Question *question)
 {
   TdVolumeWindow *self = question->window;
   g_autoptr (GError) error = NULL;
 
+  /* The dialog is still being closed: a window that goes before it takes what it needs for that. */
   if (strcmp (response, "open") != 0) {
-    gtk_window_close (GTK_WINDOW (self));
+    g_idle_add_once (volume_window_close_unanswered, g_object_ref (self));
     return;
   }
   g_clear_pointer (&self->dataset, g_free);
   self->options
       = (TdScanOptions) { .pixel_mm = td_number_row_get_value (TD_NUMBER_ROW (question->voxel)) };
   if (question->dataset) {
-    const guint i = adw_combo_row_get_selected (ADW_COMBO_ROW (question->dataset));
-    self->options.dataset = self->dataset = g_strdup (question->datasets[2 * i]);
+    self->options.dataset = self->dataset = g_strdup (question->dataset);
   } else {
     g_autofree char *raw = g_strdup (gtk_editable_get_text (GTK_EDITABLE (question->raw)));
     g_strstrip (raw);
@@ -64,16 +75,62 @@ question_on_response (AdwMessageDialog *dialog, const char *response, Question *
   td_volume_browser_open (self->browser, self->path, &self->options);
 }
 
-static GtkWidget *
-question_make_datasets (char **datasets)
+static void
+question_on_dataset (GtkListBox *list, GtkListBoxRow *row, Question *question)
 {
-  g_autoptr (GtkStringList) names = gtk_string_list_new (NULL);
+  gtk_check_button_set_active (g_object_get_data (G_OBJECT (row), "check"), TRUE);
+  question->dataset = question->datasets[2 * gtk_list_box_row_get_index (row)];
+}
 
-  for (guint i = 0; datasets[i]; i += 2) {
-    g_autofree char *line = g_strdup_printf ("%s (%s)", datasets[i], datasets[i + 1]);
-    gtk_string_list_append (names, line);
+/* Paths may be long, and differ in any part: each has as many lines as it needs. A hyphen at a
+   line's end would be one more letter. */
+static GtkWidget *
+question_make_dataset (const char *path, const char *size, GtkCheckButton *first)
+{
+  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *check = gtk_check_button_new ();
+  g_autofree char *text = g_strdup_printf ("%s\n%s", path, size);
+  g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
+
+  pango_attr_list_insert (attributes, pango_attr_insert_hyphens_new (FALSE));
+  gtk_check_button_set_group (GTK_CHECK_BUTTON (check), first);
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (check), !first);
+  g_object_set (check, "focusable", FALSE, "can-target", FALSE, "valign", GTK_ALIGN_CENTER, NULL);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (check), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
+  g_object_set_data (G_OBJECT (row), "check", check);
+  g_object_set (box, "margin-start", 12, "margin-end", 12, "margin-top", 8, "margin-bottom", 8,
+                NULL);
+  gtk_box_append (GTK_BOX (box), check);
+  gtk_box_append (GTK_BOX (box),
+                  g_object_new (GTK_TYPE_LABEL, "label", text, "xalign", 0.0, "hexpand", TRUE,
+                                "wrap", TRUE, "wrap-mode", PANGO_WRAP_WORD_CHAR, "attributes",
+                                attributes, NULL));
+  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
+  return row;
+}
+
+static GtkWidget *
+question_make_datasets (Question *question)
+{
+  GtkWidget *list = gtk_list_box_new (), *scrolled = gtk_scrolled_window_new ();
+  GtkCheckButton *first = NULL;
+
+  for (char **at = question->datasets; *at; at += 2) {
+    GtkWidget *row = question_make_dataset (at[0], at[1], first);
+    if (!first)
+      first = g_object_get_data (G_OBJECT (row), "check");
+    gtk_list_box_append (GTK_LIST_BOX (list), row);
   }
-  return g_object_new (ADW_TYPE_COMBO_ROW, "title", _ ("Data set"), "model", names, NULL);
+  question->dataset = question->datasets[0];
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
+  g_signal_connect (list, "row-activated", G_CALLBACK (question_on_dataset), question);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                  _ ("Data set"), -1);
+  gtk_widget_add_css_class (list, "boxed-list");
+  g_object_set (scrolled, "child", list, "hscrollbar-policy", GTK_POLICY_NEVER,
+                "propagate-natural-height", TRUE, "max-content-height", LIST_PX, NULL);
+  return scrolled;
 }
 
 static void
@@ -81,14 +138,15 @@ volume_window_ask (TdVolumeWindow *self, const char *problem, char **datasets)
 {
   GtkWidget *dialog
       = adw_message_dialog_new (GTK_WINDOW (self), _ ("What is this volume?"), problem);
+  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
   GtkWidget *list = gtk_list_box_new ();
   Question *question = g_new0 (Question, 1);
 
   question->window = self;
   if (datasets && datasets[0]) {
     question->datasets = datasets;
-    question->dataset = question_make_datasets (datasets);
-    gtk_list_box_append (GTK_LIST_BOX (list), question->dataset);
+    gtk_widget_set_size_request (box, WIDE_PX, -1);
+    gtk_box_append (GTK_BOX (box), question_make_datasets (question));
   } else {
     g_strfreev (datasets);
     question->raw = g_object_new (
@@ -100,7 +158,8 @@ volume_window_ask (TdVolumeWindow *self, const char *problem, char **datasets)
   gtk_list_box_append (GTK_LIST_BOX (list), question->voxel);
   gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
   gtk_widget_add_css_class (list, "boxed-list");
-  adw_message_dialog_set_extra_child (ADW_MESSAGE_DIALOG (dialog), list);
+  gtk_box_append (GTK_BOX (box), list);
+  adw_message_dialog_set_extra_child (ADW_MESSAGE_DIALOG (dialog), box);
   adw_message_dialog_add_responses (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"), "open",
                                     _ ("_Open"), NULL);
   adw_message_dialog_set_response_appearance (ADW_MESSAGE_DIALOG (dialog), "open",
@@ -135,7 +194,7 @@ static void
 volume_window_on_failed (TdVolumeBrowser *browser, const GError *error, TdVolumeWindow *self)
 {
   g_autoptr (GTask) task
-      = g_task_new (self, self->asking, volume_window_on_listed, td_label_error (error));
+      = g_task_new (self, self->asking, volume_window_on_listed, td_label_volume_error (error));
 
   g_task_set_check_cancellable (task, FALSE);
   g_task_set_task_data (task, g_strdup (self->path), g_free);

@@ -299,6 +299,22 @@ rows_used (const Fit *fit)
   return rows;
 }
 
+/* Whether the detector has rows on which nothing was tried: its last one is as far from its middle
+   as its first. */
+static gboolean
+axis_consensus_has_more_rows (const Fit *fit)
+{
+  guint rows = 0;
+
+  for (guint i = 0; i < fit->n; i++) {
+    gboolean seen = FALSE;
+    for (guint j = 0; j < i && !seen; j++)
+      seen = fit->trials[j].row == fit->trials[i].row;
+    rows += !seen;
+  }
+  return rows < 2 * fit->line.middle_row + 1;
+}
+
 /* ── What it is worth ── */
 
 typedef struct {
@@ -405,6 +421,7 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
     n += opinions[m].n;
   }
   double excess = excess_of (fit, opinions);
+  const gboolean more = axis_consensus_has_more_rows (fit);
   const double share = with + against > 0 ? against / (with + against) : 0;
   double known = 2 * TAILS * fit->known_error * excess;
   if (share > MOST_CONTRADICTION)
@@ -418,8 +435,10 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
         n, fit->line.centre_px);
   else if (n < 2)
     result->advice
-        = g_strdup (N_ ("Only one method on one row found a centre: look at the trial slices, "
-                        "or try more rows"));
+        = g_strdup (more ? N_ ("Only one method on one row found a centre: look at the trial "
+                               "slices, or try more rows")
+                         : N_ ("Only one method on one row found a centre: look at the trial "
+                               "slices"));
   else if (share > MOST_CONTRADICTION)
     result->advice
         = td_message_packed ("Part of the trials lie far from column %.2f: look at the trial "
@@ -429,8 +448,10 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
     result->advice = say_disagreement (result, opinions, &fit->line);
   else if (known > CERTAIN_PX)
     result->advice
-        = td_message_packed ("The centre is uncertain by %.2f columns: try more rows, or look "
-                             "at the trial slices",
+        = td_message_packed (more ? N_ ("The centre is uncertain by %.2f columns: try more rows, "
+                                        "or look at the trial slices")
+                                  : N_ ("The centre is uncertain by %.2f columns: look at the "
+                                        "trial slices"),
                              known);
   else if (result->uncertainty_px > CERTAIN_PX)
     result->advice = td_message_packed (
@@ -439,11 +460,14 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
         fit->known_row, result->uncertainty_px);
   else if (2 * used < found)
     result->advice = td_message_packed (
-        "Only %u of %u trials lie near column %.2f: look at the trial slices, or try more rows",
+        more ? N_ ("Only %u of %u trials lie near column %.2f: look at the trial slices, or try "
+                   "more rows")
+             : N_ ("Only %u of %u trials lie near column %.2f: look at the trial slices"),
         used, found, fit->line.centre_px);
   else if (methods < 2 && rows_used (fit) < 2)
     result->advice
-        = g_strdup (N_ ("One method on one row is weak evidence: try more rows or methods"));
+        = g_strdup (more ? N_ ("One method on one row is weak evidence: try more rows or methods")
+                         : N_ ("One method on one row is weak evidence: try more methods"));
   result->agreed = result->advice == NULL;
 }
 

@@ -862,6 +862,43 @@ test_advice (void)
   g_free (result.advice);
 }
 
+/* More rows are asked for only where the detector has some on which nothing was tried. */
+static void
+test_advice_rows (void)
+{
+  static const struct {
+    guint n_trials, n_methods, n_rows;
+    double spread_px, stray_px; /* of all but two */
+    const char *says;
+  } cases[] = {
+    { 1, 1, 1, 0.01, 0, "Only one method on one row" },
+    { 2, 1, 1, 0.01, 0, "One method on one row is weak" },
+    { 4, 2, 1, 0.5, 0, "The centre is uncertain by" },
+    { 9, 3, 3, 0.5, 0, "The centre is uncertain by" },
+    { 5, 2, 1, 0.01, 9, "trials lie near column" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint more = 0; more < 2; more++) {
+      const guint n_rows = more ? 101 : cases[i].n_rows;
+      TdAxisTrial trials[9];
+      TdAxisResult result = { .trials = trials, .n_trials = cases[i].n_trials };
+
+      for (guint k = 0; k < result.n_trials; k++)
+        trials[k]
+            = (TdAxisTrial) { .method = k % cases[i].n_methods,
+                              .row = n_rows / 2 - cases[i].n_rows / 2 + k / 3 % cases[i].n_rows,
+                              .centre_px = 80 + (k < 2 ? 0 : cases[i].stray_px * k),
+                              .confidence = k < 2 ? 0.9 : 0.2,
+                              .spread_px = cases[i].spread_px };
+      td_axis_agree (&result, (n_rows - 1) / 2., NAN, 0);
+      g_test_message ("%u: %s", i, formulas_said (&result));
+      g_assert_nonnull (strstr (formulas_said (&result), cases[i].says));
+      g_assert_cmpint (strstr (formulas_said (&result), "more rows") != NULL, ==, more);
+      g_free (result.advice);
+    }
+}
+
 /* A trial votes for a line by its confidence, less the square of its distance in 1.5 columns. */
 static void
 test_votes (void)
@@ -957,6 +994,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis/consensus/slope", test_slope);
   g_test_add_func ("/axis/consensus/rows", test_rows_that_count);
   g_test_add_func ("/axis/consensus/advice", test_advice);
+  g_test_add_func ("/axis/consensus/advice-rows", test_advice_rows);
   g_test_add_func ("/axis/consensus/contradiction", test_contradiction);
   return g_test_run ();
 }

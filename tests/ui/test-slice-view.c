@@ -676,6 +676,35 @@ test_overlays (void)
   desk_assert_drawn (&desk, bar, G_N_ELEMENTS (bar));
 }
 
+/* A line along a picture of few pixels would cover it, until one looks closer. */
+static void
+test_thin (void)
+{
+  /* Of 50 × 3 pixels; at twice their size they fill the rows 47 to 53, at four times 44 to 56. */
+  static const Probe wide[] = { { 80, 45, TRUE, "oo......oo" }, { 111, 45, TRUE, "aaaaaaaaaa" } };
+  static const Probe closer[] = { { 150, 42, TRUE, "oo.....dad....oo" } };
+  static const Probe high[] = { { 95, 80, FALSE, "oo......oo" }, { 95, 31, FALSE, "aaaaaaaaaa" } };
+  g_autoptr (TdImage) flat = image_of (0.5, COLUMNS, 3), upright = image_of (0.5, 3, ROWS);
+  g_auto (Desk) desk = { 0 };
+
+  desk_init (&desk);
+  td_slice_view_set_pixel_mm (desk.view, 1, 2); /* no scale bar */
+  td_slice_view_set_image (desk.view, flat);
+  desk_look_again (&desk);
+  td_slice_view_set_row_line (desk.view, 1, TRUE);
+  td_slice_view_set_column_line (desk.view, 30, TRUE);
+  desk_assert_drawn (&desk, wide, G_N_ELEMENTS (wide));
+  desk_drag (&desk, &(Drag) { ONE, 0, 60, 50, 10, 0, "view-changed 2 at -5 0" }, 1);
+  td_slice_view_set_view (desk.view, &(TdView) { .zoom = 4 }, FALSE);
+  desk_assert_drawn (&desk, closer, G_N_ELEMENTS (closer));
+  td_slice_view_set_image (desk.view, upright);
+  desk_look_again (&desk);
+  td_slice_view_set_row_line (desk.view, 10, TRUE);
+  td_slice_view_set_column_line (desk.view, 1, TRUE);
+  desk_assert_drawn (&desk, high, G_N_ELEMENTS (high));
+  desk_drag (&desk, &(Drag) { ONE, 0, 100, 80, 10, 0, "view-changed 2 at -5 0" }, 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -684,6 +713,7 @@ main (int argc, char **argv)
   td_ui_init ();
   g_test_add_func ("/slice-view/drags", test_drags);
   g_test_add_func ("/slice-view/lines", test_lines);
+  g_test_add_func ("/slice-view/thin", test_thin);
   g_test_add_func ("/slice-view/tools", test_tools);
   g_test_add_func ("/slice-view/keys", test_keys);
   g_test_add_func ("/slice-view/pointer", test_pointer);

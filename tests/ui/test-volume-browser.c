@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "dataset/hdf5-util.h"
 #include "dataset/scan.h"
 #include "dataset/volume-cut.h"
 #include "ui-test.h"
@@ -339,6 +340,101 @@ test_raw (void)
   assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
 }
 
+/* Every letter of it is on the screen. */
+static gboolean
+dataset_is_whole (gpointer label)
+{
+  return gtk_widget_get_width (label) > 0
+         && !pango_layout_is_ellipsized (gtk_label_get_layout (label));
+}
+
+static gboolean
+dataset_is (GtkWidget *label, gpointer text)
+{
+  return strcmp (gtk_label_get_text (GTK_LABEL (label)), text) == 0;
+}
+
+/* One of each name, as thick as its place. */
+static char *
+save_datasets (const char *const *names)
+{
+  char *path = g_build_filename (td_test_folder (), "datasets.h5", NULL);
+  g_auto (TdH5Id) file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+
+  for (guint i = 0; names[i]; i++) {
+    const hsize_t shape[3] = { i + 2, NY, NX };
+    g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+    g_auto (TdH5Id) dataset = H5Dcreate2 (file, names[i], H5T_NATIVE_FLOAT, space, H5P_DEFAULT,
+                                          H5P_DEFAULT, H5P_DEFAULT);
+    g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, voxels),
+                     >=, 0);
+  }
+  return path;
+}
+
+/* Files of several data sets: each path is there to read, however long, and one is taken. */
+static void
+test_datasets (void)
+{
+  static const char *const names[]
+      = { "first & <only>",
+          "a_data_set_with_a_name_of_about_as_many_letters_as_lines_of_"
+          "sources_may_have_here_at_the_most_or_some_more_than_that",
+          NULL };
+  g_autofree char *path = save_datasets (names), *place = g_strconcat ("/", names[1], NULL);
+  g_autofree char *taken = g_strconcat (place, "\n70 × 50 × 3", NULL);
+  const char *const texts[] = { "/first & <only>\n70 × 50 × 2", taken };
+  GtkWidget *label = NULL;
+
+  gtk_window_close (GTK_WINDOW (window));
+  open_window (path);
+  td_test_wait (is_asked, NULL, "the question");
+  GtkWindow *dialog = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
+  g_assert_nonnull (
+      strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (dialog)), "(“Data set”, or as"));
+  for (guint i = 0; i < 2; i++) {
+    label = td_test_find (GTK_WIDGET (dialog), GTK_TYPE_LABEL, dataset_is, (gpointer) texts[i]);
+    td_test_wait (dataset_is_whole, label, "the path to be laid out");
+  }
+  td_test_screenshot (GTK_WIDGET (dialog), "volume-datasets");
+  gtk_widget_activate (gtk_widget_get_ancestor (label, GTK_TYPE_LIST_BOX_ROW));
+  td_test_click (td_test_button (dialog, "Open"));
+  td_test_wait (planes_are_settled, NULL, "the planes");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "1 of 3");
+}
+
+/* Without an answer there is nothing to show: by the button, and as Escape closes the dialog. */
+static void
+test_unanswered (void)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "unsaid.raw", NULL);
+  GType type = TD_TYPE_VOLUME_WINDOW;
+
+  g_assert_true (g_file_set_contents (path, "no volume", -1, NULL));
+  gtk_window_close (GTK_WINDOW (window));
+  for (guint i = 0; i < 2; i++) {
+    open_window (path);
+    td_test_wait (is_asked, NULL, "the question");
+    GtkWindow *dialog = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
+    if (i == 0)
+      td_test_click (td_test_button (dialog, "Close"));
+    else
+      gtk_window_close (dialog);
+    td_test_wait (td_test_window_is_gone, &type, "the window to close");
+    g_assert_null (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
+  }
+}
+
+/* As the windows before it were closed. */
+static void
+open_anew (void)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "slices", NULL);
+
+  open_window (path);
+  td_test_wait (planes_are_settled, NULL, "the planes");
+}
+
 typedef struct {
   gboolean stops, is_open;
 } Another;
@@ -374,6 +470,7 @@ test_another (void)
 {
   g_autofree char *path = save_volume ("few", TD_VOLUME_BIGTIFF, 9);
 
+  open_anew ();
   td_test_wait (survey_is_there, NULL, "the figures of the volume before");
   g_autofree char *before = g_strdup (gtk_label_get_text (td_test_part (browser, "survey")));
   for (guint i = 0; i < 2; i++) {
@@ -389,6 +486,52 @@ test_another (void)
     td_test_wait (planes_are_settled, NULL, "the planes");
     g_assert_cmpfloat (td_image_pane_get_image (pane ("z"))->pixels[0], ==, voxel (0, 0, 4));
     g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "4 of 9");
+  }
+}
+
+static gboolean
+slice_is_wide (gpointer unused)
+{
+  return gtk_widget_get_width (GTK_WIDGET (pane ("z")))
+             > 0.6 * gtk_widget_get_width (GTK_WIDGET (browser))
+         && gtk_widget_get_height (GTK_WIDGET (pane ("z")))
+                > 0.9 * gtk_widget_get_height (GTK_WIDGET (browser));
+}
+
+static gboolean
+slice_is_narrow (gpointer unused)
+{
+  return gtk_widget_get_width (GTK_WIDGET (pane ("z")))
+         < 0.6 * gtk_widget_get_width (GTK_WIDGET (browser));
+}
+
+/* One slice has the room of the planes that it has not, and nothing to step through. */
+static void
+test_lone (void)
+{
+  static const char *const names[] = { "x", "y", "z" };
+  g_autofree char *one = save_volume ("one", TD_VOLUME_BIGTIFF, 1);
+  g_autofree char *few = g_build_filename (td_test_folder (), "few", NULL);
+
+  gtk_toggle_button_set_active (td_test_part (pane ("y"), "enlarge"), TRUE);
+  for (guint turn = 0; turn < 2; turn++) {
+    const gboolean lone = turn == 0;
+    td_volume_browser_open (browser, lone ? one : few, NULL);
+    td_test_wait (lone ? slice_is_wide : slice_is_narrow, NULL, "the slice's room");
+    td_test_wait (planes_are_settled, NULL, "the planes");
+    for (guint i = 0; i < 3; i++)
+      g_assert_cmpint (gtk_widget_get_visible (GTK_WIDGET (pane (names[i]))), ==, !lone || i == 2);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (pane ("z"), "subtitle")), ==, !lone);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "play")), ==, !lone);
+    g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "link")), ==, !lone);
+    g_assert_true (gtk_widget_get_visible (td_test_part (browser, "side")));
+    GtkWidget *spin = td_test_find (GTK_WIDGET (pane ("z")), GTK_TYPE_SPIN_BUTTON, NULL, NULL);
+    g_assert_cmpint (gtk_widget_get_visible (spin), ==, !lone);
+    td_test_screenshot (GTK_WIDGET (window), lone ? "volume-lone" : "volume-few");
+    gtk_toggle_button_set_active (td_test_part (pane ("z"), "enlarge"), TRUE);
+    g_assert_false (gtk_widget_get_visible (td_test_part (browser, "side")));
+    gtk_toggle_button_set_active (td_test_part (pane ("z"), "enlarge"), FALSE);
+    g_assert_cmpint (gtk_widget_get_visible (GTK_WIDGET (pane ("x"))), ==, !lone);
   }
 }
 
@@ -481,7 +624,10 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/measures", test_measures);
   g_test_add_func ("/volume-browser/play", test_play);
   g_test_add_func ("/volume-browser/raw", test_raw);
+  g_test_add_func ("/volume-browser/datasets", test_datasets);
+  g_test_add_func ("/volume-browser/unanswered", test_unanswered);
   g_test_add_func ("/volume-browser/another", test_another);
+  g_test_add_func ("/volume-browser/lone", test_lone);
   g_test_add_func ("/volume-browser/flat", test_flat);
   g_test_add_func ("/volume-browser/failed", test_failed);
   int status = g_test_run ();

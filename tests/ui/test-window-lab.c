@@ -421,10 +421,46 @@ editor (void)
 }
 
 static gboolean
+is_mapped (gpointer widget)
+{
+  return gtk_widget_get_mapped (widget);
+}
+
+static gboolean
 is_shortened (GtkWidget *label, gpointer unused)
 {
   return gtk_widget_get_mapped (label)
          && pango_layout_is_ellipsized (gtk_label_get_layout (GTK_LABEL (label)));
+}
+
+static gboolean
+begins_with (GtkWidget *label, gpointer text)
+{
+  return g_str_has_prefix (gtk_label_get_text (GTK_LABEL (label)), text);
+}
+
+/* The button of a chooser shortens a long name; its tooltip and its list have all of it. */
+static void
+choosers_tell_all (const char *number)
+{
+  static const char *const names[] = { "lab_view.pictures.choose_a", "lab_view.pictures.choose_b" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    GtkDropDown *chooser = lab (names[i]);
+    const guint before = gtk_drop_down_get_selected (chooser);
+    gtk_drop_down_set_selected (chooser, (guint) g_ascii_strtoull (number, NULL, 10) - 1);
+    const char *whole = gtk_string_object_get_string (gtk_drop_down_get_selected_item (chooser));
+    GtkWidget *popover = td_test_find (GTK_WIDGET (chooser), GTK_TYPE_POPOVER, NULL, NULL);
+    g_assert_nonnull (td_test_find (GTK_WIDGET (chooser), GTK_TYPE_LABEL, is_shortened, NULL));
+    g_assert_true (g_str_has_suffix (gtk_widget_get_tooltip_text (GTK_WIDGET (chooser)), whole));
+    g_signal_emit_by_name (chooser, "activate");
+    td_test_wait (is_mapped, popover, "the list");
+    GtkWidget *line = td_test_find (popover, GTK_TYPE_LABEL, begins_with, (gpointer) number);
+    g_assert_cmpstr (gtk_label_get_text (GTK_LABEL (line)), ==, whole);
+    g_assert_null (td_test_find (popover, GTK_TYPE_LABEL, is_shortened, NULL));
+    gtk_popover_popdown (GTK_POPOVER (popover));
+    gtk_drop_down_set_selected (chooser, before);
+  }
 }
 
 static void
@@ -447,6 +483,7 @@ test_variants (void)
   g_assert_null (td_test_find (lab ("lab_view.table"), GTK_TYPE_LABEL, is_shortened, NULL));
   g_assert_true (gtk_widget_get_visible (td_test_part (pane_of ("5"), "badge")));
   g_assert_true (gtk_widget_get_visible (td_test_part (pane_of ("6"), "message_box")));
+  choosers_tell_all ("6  ");
   for (guint i = 6; i > 3; i--)
     activate ("lab.remove", g_variant_new_uint32 (i - 1));
   td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
@@ -474,6 +511,43 @@ test_histograms (void)
   activate ("lab.add", NULL);
   g_signal_emit_by_name (editor (), "applied", "Smooth: --filter hann --cutoff 0.5");
   td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
+}
+
+static guint
+rows_of_pictures (void)
+{
+  static const char *const titles[] = { "A: 1", "B: 2", "3", "Reference" };
+  int place[4][2];
+  guint rows = 1;
+
+  for (guint i = 0; i < G_N_ELEMENTS (titles); i++) {
+    GtkWidget *pane = GTK_WIDGET (pane_of (titles[i]));
+    gtk_grid_query_child (GTK_GRID (gtk_widget_get_parent (pane)), pane, &place[i][0], &place[i][1],
+                          NULL, NULL);
+    rows = MAX (rows, (guint) place[i][1] + 1);
+  }
+  return rows;
+}
+
+static gboolean
+there_are_rows (gpointer n)
+{
+  return rows_of_pictures () == GPOINTER_TO_UINT (n);
+}
+
+/* As many pictures beside each other as makes them large. They have all the room that the table
+   can do without. */
+static void
+test_room (void)
+{
+  GtkToggleButton *sidebar = td_test_part (td_test_window, "sidebar_button");
+
+  g_assert_cmpint (gtk_widget_get_height (lab ("lab_view.sheets")), <, 230);
+  gtk_toggle_button_set_active (sidebar, FALSE);
+  td_test_wait (there_are_rows, GUINT_TO_POINTER (1), "four beside each other");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-wide");
+  gtk_toggle_button_set_active (sidebar, TRUE);
+  td_test_wait (there_are_rows, GUINT_TO_POINTER (2), "two rows");
 }
 
 /* A variant becomes the window's recipe. */
@@ -561,6 +635,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-lab/blind", test_blind);
   g_test_add_func ("/window-lab/variants", test_variants);
   g_test_add_func ("/window-lab/histograms", test_histograms);
+  g_test_add_func ("/window-lab/room", test_room);
   g_test_add_func ("/window-lab/use", test_use);
   g_test_add_func ("/window-lab/two-problems", test_two_problems);
   g_test_add_func ("/window-lab/review", test_review);
