@@ -44,8 +44,8 @@ parts_of (guint64 whole, guint64 part)
 static guint64
 reading_bytes (const TdFdkPlan *fdk, guint64 most)
 {
-  return fdk->input->turned && fdk->scheme.spool == TD_FDK_SPOOL_NONE ? MAX (most, FILTER_BYTES)
-                                                                      : FILTER_BYTES;
+  return fdk->input->turned && fdk->scheme.spool == TD_CONE_SPOOL_NONE ? MAX (most, FILTER_BYTES)
+                                                                       : FILTER_BYTES;
 }
 
 static guint64
@@ -407,7 +407,7 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
     fit->device_bytes = MAX (fit->device_bytes, bytes);
     fit->host_bytes += fdk_fit_is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
   }
-  fit->host_bytes += (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY ? td_fdk_spool_bytes (fdk) : 0)
+  fit->host_bytes += (fdk->scheme.spool == TD_CONE_SPOOL_MEMORY ? td_fdk_spool_bytes (fdk) : 0)
                      + td_fdk_spool_work_bytes (fdk)
                      + fit->n_downloads * fit->download_slices * (slab_bytes (fdk) / fit->slab)
                      + devices->len * (TD_FDK_RING * fit->ring_bytes + fit->block_rows * read);
@@ -467,7 +467,7 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt, FdkF
   const guint64 projections = td_fdk_store_bytes (fdk);
   if (!check_rows (fdk, error))
     return FALSE;
-  if (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY)
+  if (fdk->scheme.spool == TD_CONE_SPOOL_MEMORY)
     host -= MIN (td_fdk_spool_bytes (fdk), host);
   /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
   fdk->fit.on_disk = !fdk->fit.cached && store != FDK_FIT_PASSED

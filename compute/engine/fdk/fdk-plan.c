@@ -9,7 +9,6 @@
 #include "compute/engine/engine-private.h"
 #include "compute/engine/gathered.h"
 #include "dataset/angles.h"
-#include "dataset/scan-spool.h"
 #include "fdk.h"
 
 #define WORTH_TELLING_DEG 0.01
@@ -37,30 +36,6 @@ fdk_plan_input_free (TdFdkInput *input)
   td_geometry_clear (&input->geometry);
   g_free (input->angles_rad);
   g_free (input);
-}
-
-/* Frames of a detector that lies on its side are turned by a quarter as they are read. Rows are
-   then rows of what is reconstructed, for preparation too. */
-static gboolean
-turn_portrait (TdPlan *plan, TdFdkInput *input, GError **error)
-{
-  const TdScanFrame frame = { .turned = TRUE };
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
-
-  input->turned = td_cone_scan_portrait (facts);
-  input->scan = input->turned ? td_engine_view (plan->engine, plan->scan, &frame, error)
-                              : td_scan_ref (plan->scan);
-  if (!input->scan)
-    return FALSE;
-  if (!input->turned)
-    return TRUE;
-  td_geometry_turn_image (&input->geometry, facts->n_columns);
-  td_plan_note (
-      plan,
-      "The detector lies on its side: its frames are turned by a quarter, to %u columns and %u "
-      "rows.",
-      td_scan_facts (input->scan)->n_columns, td_scan_facts (input->scan)->n_rows);
-  return TRUE;
 }
 
 static gboolean
@@ -170,10 +145,9 @@ fill_input (TdPlan *plan, TdFdkInput *input, GCancellable *cancellable, GError *
   const TdConeTask *task = &input->task;
   guint end;
 
-  td_cone_scan_geometry (td_scan_facts (plan->scan), &plan->recipe, plan->centre_px,
-                         &input->geometry, &input->angles_rad);
-  if (!turn_portrait (plan, input, error) || !make_task (input, error)
-      || !take_part (plan, &input->task, error))
+  input->scan = td_cone_frames_new (plan, &input->geometry, &input->angles_rad, error);
+  input->turned = input->scan != plan->scan;
+  if (!input->scan || !make_task (input, error) || !take_part (plan, &input->task, error))
     return FALSE;
   take_views (plan, input);
   input->slice0 = plan->facts.first_slice - plan->recipe.row_first;
@@ -541,18 +515,6 @@ fdk_plan_free (gpointer data)
   g_free (fdk);
 }
 
-/* The scan that rows are read from. */
-static TdScan *
-open_scan (const TdFdkInput *input, TdFdkSpool spool)
-{
-  const TdRowRange rows = td_fdk_span_all (input).from;
-
-  return spool == TD_FDK_SPOOL_NONE
-             ? td_scan_ref (input->scan)
-             : td_scan_spool_new (input->scan, rows.first, rows.count, TD_SAMPLE_FLOAT32,
-                                  spool == TD_FDK_SPOOL_MEMORY);
-}
-
 gboolean
 td_fdk_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
 {
@@ -568,7 +530,7 @@ td_fdk_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
     return FALSE;
   if (!plan->gathered) /* else frames are read whole */
     td_fdk_decide_spool (plan, input, &fdk->scheme, &fdk->fit);
-  fdk->scan = open_scan (input, fdk->scheme.spool);
+  fdk->scan = td_cone_spool_open (input->scan, td_fdk_span_all (input).from, fdk->scheme.spool);
   fdk->cut = td_fdk_cut_by_speed (plan, fdk, NULL);
   fdk_plan_describe (plan, fdk);
   return TRUE;

@@ -788,7 +788,7 @@ fdk_run_attempt (TdFdkRun *run)
   const guint64 block = td_fdk_read_bytes (fdk->input, fdk->fit.block_rows);
   bytes += run->downloads->n * run->downloads->bytes
            + run->plan->devices->len * (TD_FDK_RING * fdk->fit.ring_bytes + block);
-  if (fdk->scheme.spool == TD_FDK_SPOOL_MEMORY)
+  if (fdk->scheme.spool == TD_CONE_SPOOL_MEMORY)
     bytes += (gint64) td_fdk_spool_bytes (fdk);
   td_job_add_host_bytes (run->job, bytes);
   make_slabs (run);

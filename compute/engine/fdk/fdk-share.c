@@ -279,7 +279,7 @@ td_fdk_decide (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme, TdFdk
 guint64
 td_fdk_spool_bytes (const TdFdkPlan *fdk)
 {
-  return fdk->scheme.spool == TD_FDK_SPOOL_NONE
+  return fdk->scheme.spool == TD_CONE_SPOOL_NONE
              ? 0
              : td_scan_spool_bytes (td_scan_facts (fdk->input->scan),
                                     td_fdk_span_all (fdk->input).from.count, TD_SAMPLE_FLOAT32);
@@ -288,7 +288,7 @@ td_fdk_spool_bytes (const TdFdkPlan *fdk)
 guint64
 td_fdk_spool_work_bytes (const TdFdkPlan *fdk)
 {
-  return fdk->scheme.spool == TD_FDK_SPOOL_NONE
+  return fdk->scheme.spool == TD_CONE_SPOOL_NONE
              ? 0
              : td_scan_spool_work_bytes (td_scan_facts (fdk->input->scan),
                                          td_fdk_span_all (fdk->input).from.count);
@@ -307,7 +307,7 @@ static gboolean
 spool_fits (const TdPlan *plan, const TdFdkPlan *with, TdFdkFit *fit)
 {
   const guint64 bytes = td_fdk_spool_bytes (with);
-  const gboolean in_memory = with->scheme.spool == TD_FDK_SPOOL_MEMORY;
+  const gboolean in_memory = with->scheme.spool == TD_CONE_SPOOL_MEMORY;
 
   if (in_memory && bytes > td_plan_host_budget (plan) / MEMORY_SHARE)
     return FALSE;
@@ -327,27 +327,16 @@ td_fdk_decide_spool (TdPlan *plan, const TdFdkInput *input, TdFdkScheme *scheme,
   if (!input->turned || td_scan_facts (plan->measured)->in_memory
       || reads_once (input, fit, plan->devices->len))
     return;
-  for (with.scheme.spool = TD_FDK_SPOOL_MEMORY; with.scheme.spool <= TD_FDK_SPOOL_FILE;
+  for (with.scheme.spool = TD_CONE_SPOOL_MEMORY; with.scheme.spool <= TD_CONE_SPOOL_FILE;
        with.scheme.spool++)
     if (spool_fits (plan, &with, &fit_with)) {
-      g_autofree char *size = g_format_size (td_fdk_spool_bytes (&with));
-      td_plan_note (
-          plan,
-          "The turned frames are too many to be turned at once: each is read once, and waits for "
-          "its rows to be wanted in %p (%s).",
-          td_message_new_plain (with.scheme.spool == TD_FDK_SPOOL_MEMORY ? N_ ("memory")
-                                                                         : N_ ("a temporary file")),
-          size);
+      td_cone_spool_note (plan, with.scheme.spool, td_fdk_spool_bytes (&with));
       *scheme = with.scheme;
       *fit = fit_with;
       return;
     }
-  with.scheme.spool = TD_FDK_SPOOL_FILE;
-  g_autofree char *wanted = g_format_size (td_fdk_spool_bytes (&with));
-  td_plan_note (plan,
-                "The turned frames are read several times: a copy of them wants %s, which %s has "
-                "no room for; set TMPDIR to a larger disk.",
-                wanted, g_get_tmp_dir ());
+  with.scheme.spool = TD_CONE_SPOOL_FILE;
+  td_cone_spool_note (plan, TD_CONE_SPOOL_NONE, td_fdk_spool_bytes (&with));
 }
 
 /* ── Slabs by speed ── */

@@ -4,6 +4,7 @@
 #include "compute/cone/cone-family.h"
 #include "compute/cone/cone-filter.h"
 #include "compute/cone/cone-rectify.h"
+#include "compute/engine/cone-frames.h"
 #include "compute/engine/plan-private.h"
 
 /**
@@ -39,15 +40,11 @@ typedef struct {
   double half_scale;      /* of half storage (TdConeLimits); 1 of single */
 } TdFdkInput;
 
-/* Where frames of a turned detector wait that are read once and wanted in rows
-   (dataset/scan-spool.h). */
-typedef enum { TD_FDK_SPOOL_NONE, TD_FDK_SPOOL_MEMORY, TD_FDK_SPOOL_FILE } TdFdkSpool;
-
 /* Who does what (fdk-share.c). */
 typedef struct {
   TdShareKind share; /* volume or projection */
   gboolean filter_on_device;
-  TdFdkSpool spool;
+  TdConeSpool spool;
   const TdConeFamily **families; /* one for each device */
 } TdFdkScheme;
 

@@ -17,6 +17,7 @@ iterative_free (gpointer data)
 {
   TdIterativePlan *self = data;
 
+  td_scan_unref (self->scan);
   td_cone_task_clear (&self->task);
   td_iterative_cut_clear (&self->cut);
   g_clear_pointer (&self->host, td_device_unref);
@@ -35,13 +36,16 @@ iterative_plan_is_parallel (const TdPlan *plan)
 static gboolean
 make_cone (TdPlan *plan, TdIterativePlan *self, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
   g_autofree double *angles_rad = NULL;
   TdGeometry geometry;
 
-  td_cone_scan_geometry (facts, &plan->recipe, plan->centre_px, &geometry, &angles_rad);
-  const gboolean good = td_cone_task_init_rays (&self->task, &geometry, angles_rad, facts->n_views,
-                                                facts->n_columns, facts->n_rows, error);
+  self->scan = td_cone_frames_new (plan, &geometry, &angles_rad, error);
+  self->turned = self->scan != plan->scan;
+  const TdScanFacts *facts = self->scan ? td_scan_facts (self->scan) : NULL;
+  const gboolean good
+      = facts
+        && td_cone_task_init_rays (&self->task, &geometry, angles_rad, facts->n_views,
+                                   facts->n_columns, facts->n_rows, error);
   td_geometry_clear (&geometry);
   if (!good)
     return FALSE;
@@ -64,6 +68,7 @@ make_parallel (TdPlan *plan, TdIterativePlan *self, GError **error)
   TdField field;
   TdTurn turn;
 
+  self->scan = td_scan_ref (plan->scan);
   td_turn_of_angles (facts->angles_rad, facts->n_views, &turn);
   if (!td_field_choose (facts, recipe->field_of_view, &axis, &turn, &field, error))
     return FALSE;
@@ -167,7 +172,7 @@ guint64
 td_iterative_chunk_bytes (const TdPlan *plan)
 {
   const TdIterativePlan *self = plan->extra;
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdScanFacts *facts = td_scan_facts (self->scan);
 
   return (guint64) MIN (facts->n_rows, self->chunk_rows + 2 * self->halo) * facts->n_views
          * facts->n_columns * sizeof (float);
@@ -209,10 +214,10 @@ static guint64
 iterative_aside_bytes (const TdPlan *plan)
 {
   const TdIterativePlan *self = plan->extra;
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdScanFacts *facts = td_scan_facts (self->scan);
   const guint rows = MIN (facts->n_rows, self->chunk_rows + 2 * self->halo);
 
-  return td_iterative_chunk_bytes (plan) + give_bytes (self)
+  return td_iterative_chunk_bytes (plan) + give_bytes (self) + td_iterative_turning_bytes (self)
          + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows);
 }
 
@@ -529,6 +534,7 @@ use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
   taken += self->keeps ? slab : 0;
   const guint64 spare = budget > taken ? budget - taken : 0;
   td_iterative_prefer_start (plan, self, spare, cancellable);
+  td_iterative_plan_spool (plan, self, spare);
   td_iterative_plan_copy (plan, self, spare);
 }
 
@@ -581,34 +587,6 @@ td_iterative_rate_key (const TdPlan *plan)
                           iterative_plan_leans (plan, plan->extra) ? " leaning" : "");
 }
 
-/* FDK turns the frames of a detector that lies on its side, and iterations do not. */
-static gboolean
-iterative_plan_along_rows (const TdStep *step)
-{
-  const TdStepKind *kind = td_prepare_step (step->name, NULL);
-
-  return step->enabled
-         && (g_str_has_prefix (step->name, "rings") || g_str_equal (step->name, "double-flat")
-             || (g_str_equal (step->name, "dose")
-                 && g_str_equal (kind->parameters[0].choices[(guint) step->values[0]], "rows")));
-}
-
-static void
-note_portrait (TdPlan *plan)
-{
-  const TdRecipe *recipe = &plan->recipe;
-
-  if (!td_cone_scan_portrait (td_scan_facts (plan->scan)))
-    return;
-  for (guint i = 0; i < recipe->n_steps; i++)
-    if (iterative_plan_along_rows (&recipe->steps[i]))
-      td_plan_note (plan,
-                    "The detector lies on its side, and iterations take its rows as they were "
-                    "measured, along the axis: what “%s” does is not what it does across the axis; "
-                    "{method=fdk} turns the frames.",
-                    recipe->steps[i].name);
-}
-
 /* Why the projections are not on the device, and who has what of the volume. */
 static void
 describe_cut (TdPlan *plan, const TdIterativePlan *self)
@@ -650,11 +628,12 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   facts->slab_slices = self->slabs ? self->slab_rows : self->task.nz;
   facts->n_slabs = self->n_slabs;
   facts->scale = 1;
-  facts->read_bytes = td_plan_read_bytes (plan, self->n_rows);
+  facts->read_bytes
+      = td_plan_read_bytes (plan, self->turned ? td_scan_facts (plan->scan)->n_rows : self->n_rows);
   facts->write_bytes = td_plan_volume_bytes (plan);
   facts->host_bytes = OWN_BYTES + td_plan_unpack_bytes (plan) + td_iterative_chunk_bytes (plan)
                       + 3 * give_bytes (self) + td_iterative_start_bytes (self)
-                      + td_iterative_copy_bytes (plan, self)
+                      + td_iterative_copy_bytes (plan, self) + td_iterative_spool_bytes (self)
                       + td_iterative_host_bytes (plan, &self->cut)
                       + (self->keeps ? td_iterative_slab_bytes (self) : 0);
   for (guint i = 0; i < self->cut.n; i++) {
@@ -689,9 +668,8 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
     td_plan_note (plan,
                   "The detector's columns do not run along the rotation axis: the CPU takes some "
                   "20 to 30 times as long for an iteration as where they do.");
-  note_portrait (plan);
   if (!iterative_plan_is_parallel (plan))
-    td_cone_note_volume (plan, &self->task, td_scan_facts (plan->scan));
+    td_cone_note_volume (plan, &self->task, td_scan_facts (self->scan));
   if (!self->slabs
       && (facts->n_slices < self->task.nz || facts->nx < self->task.nx
           || facts->ny < self->task.ny))
@@ -706,17 +684,18 @@ gboolean
 td_iterative_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
 {
   TdIterativePlan *self = g_new0 (TdIterativePlan, 1);
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
 
   plan->extra = self;
   plan->free_extra = iterative_free;
   self->host = td_plan_host (plan, error);
   if (!self->host)
     return FALSE;
-  self->halo = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, facts);
   if (!(iterative_plan_is_parallel (plan) ? make_parallel (plan, self, error)
-                                          : make_cone (plan, self, error))
-      || !set_part (plan, self, error) || !set_solver (plan, self, error)
+                                          : make_cone (plan, self, error)))
+    return FALSE;
+  self->halo
+      = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, td_scan_facts (self->scan));
+  if (!set_part (plan, self, error) || !set_solver (plan, self, error)
       || !td_iterative_plan_start (plan, self, cancellable, error)
       || !iterative_plan_fit (plan, self, error))
     return FALSE;

@@ -8,6 +8,7 @@
 #include "compute/engine/cone-scan.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/job-private.h"
+#include "dataset/scan-spool.h"
 #include "iterative-momentum.h"
 #include "iterative-plan.h"
 #include "iterative-start.h"
@@ -67,7 +68,7 @@ iterative_forget (Run *run)
 static gboolean
 store_rows (Run *run, const TdPreparationRows *left, TdRowRange chunk, GError **error)
 {
-  const TdScanFacts *facts = td_scan_facts (run->plan->scan);
+  const TdScanFacts *facts = td_scan_facts (run->scan);
   const float *values = td_buffer_map (left->data);
   const gsize row_floats = (gsize) facts->n_views * facts->n_columns;
 
@@ -109,7 +110,7 @@ iterative_load (Run *run, const guint *order, GError **error)
   const TdIterativePlan *self = run->self;
   const TdPlan *plan = run->plan;
   const TdRecipe *recipe = &plan->recipe;
-  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdScanFacts *facts = td_scan_facts (run->scan);
   const guint end = run->row0 + run->n_rows;
   g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, run->scan);
   const TdRowSource source = { run->device, run->scan, flats, recipe->steps, recipe->n_steps };
@@ -131,6 +132,8 @@ iterative_load (Run *run, const guint *order, GError **error)
   for (guint row = run->row0; ok && row < end; row += self->chunk_rows)
     ok = !g_cancellable_set_error_if_cancelled (run->cancellable, error)
          && load_chunk (run, rows, (TdRowRange) { row, MIN (self->chunk_rows, end - row) }, error);
+  if (self->spool != TD_CONE_SPOOL_NONE)
+    td_scan_spool_drop (run->scan);
   if (!ok) {
     td_queue_finish (td_rays_queue (lead), NULL);
     iterative_forget (run);
@@ -520,7 +523,8 @@ iterative_run (TdJob *job, GCancellable *cancellable, GError **error)
   const gint64 taken
       = (gint64) (td_iterative_chunk_bytes (plan) + td_iterative_host_bytes (plan, &self->cut)
                   + (self->keeps ? td_iterative_slab_bytes (self) : 0)
-                  + td_iterative_start_bytes (self) + td_iterative_copy_bytes (plan, self));
+                  + td_iterative_start_bytes (self) + td_iterative_spool_bytes (self)
+                  + td_iterative_copy_bytes (plan, self));
   GError *reason = NULL;
 
   if (!td_iterative_momentum_new (job, &run.momentum, error))

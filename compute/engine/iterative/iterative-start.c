@@ -6,6 +6,7 @@
 
 #include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
+#include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
 #include "iterative-momentum.h"
 
@@ -146,20 +147,57 @@ td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_by
 
 /* ── Reading once ── */
 
-/* What is seen through a crop or bins may want any of the rows. */
+static guint64
+frames_bytes (const TdIterativePlan *self)
+{
+  return td_scan_spool_bytes (td_scan_facts (self->scan), self->n_rows, TD_SAMPLE_FLOAT32);
+}
+
+void
+td_iterative_plan_spool (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes)
+{
+  const guint64 bytes = frames_bytes (self), start = td_iterative_start_bytes (self);
+  const guint64 stored
+      = self->cut.in_file ? td_rays_projection_bytes (&self->task, self->task.n_views) : 0;
+
+  if (!self->turned || td_scan_facts (plan->measured)->in_memory
+      || self->chunk_rows >= self->n_rows)
+    return;
+  self->spool = bytes + start <= spare_bytes                  ? TD_CONE_SPOOL_MEMORY
+                : bytes + stored <= td_file_temporary_room () ? TD_CONE_SPOOL_FILE
+                                                              : TD_CONE_SPOOL_NONE;
+  td_cone_spool_note (plan, self->spool, bytes);
+}
+
+guint64
+td_iterative_spool_bytes (const TdIterativePlan *self)
+{
+  return self->spool == TD_CONE_SPOOL_MEMORY ? frames_bytes (self) : 0;
+}
+
+guint64
+td_iterative_turning_bytes (const TdIterativePlan *self)
+{
+  const TdScanFacts *facts = td_scan_facts (self->scan);
+
+  return self->turned ? td_scan_spool_work_bytes (facts, facts->n_rows) : 0;
+}
+
+/* What is seen through a crop or bins may want any of the rows, and so may turned frames. */
 void
 td_iterative_plan_copy (const TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes)
 {
   const TdScanFacts *facts = td_scan_facts (plan->measured);
   const TdRowRange all = { 0, facts->n_rows };
 
-  self->copied = td_scan_frame_is_plain (&plan->frame) ? td_row_range_with_halo (
+  self->copied = td_scan_frame_is_plain (&plan->frame) && !self->turned ? td_row_range_with_halo (
                      (TdRowRange) { self->row0, self->n_rows }, self->halo, facts->n_rows)
-                                                       : all;
+                                                                        : all;
   self->reads_once = self->start == TD_ITERATIVE_FILTERED && !facts->in_memory;
+  /* Filtering is over before turned frames wait. */
   self->reads_once = self->reads_once
                      && td_iterative_copy_bytes (plan, self) + td_iterative_start_bytes (self)
-                                + self->filtered_bytes
+                                + MAX (td_iterative_spool_bytes (self), self->filtered_bytes)
                             <= spare_bytes;
 }
 
@@ -185,9 +223,17 @@ TdScan *
 td_iterative_beginning_scan (const TdPlan *plan, const TdIterativeBeginning *beginning,
                              GError **error)
 {
-  return beginning && beginning->copy
-             ? td_engine_view (plan->engine, beginning->copy, &plan->frame, error)
-             : td_scan_ref (plan->scan);
+  const TdIterativePlan *self = plan->extra;
+  const TdScanFrame turn = { .turned = self->turned };
+  const TdRowRange rows = { 0, td_scan_facts (self->scan)->n_rows };
+  const gboolean copied = beginning && beginning->copy;
+  g_autoptr (TdScan) straight
+      = copied ? td_engine_view (plan->engine, beginning->copy, &plan->frame, error) : NULL;
+  g_autoptr (TdScan) scan = !copied    ? td_scan_ref (self->scan)
+                            : straight ? td_engine_view (plan->engine, straight, &turn, error)
+                                       : NULL;
+
+  return scan ? td_cone_spool_open (scan, rows, self->spool) : NULL;
 }
 
 /* ── The job ── */

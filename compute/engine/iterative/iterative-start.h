@@ -17,6 +17,12 @@ gboolean td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64
                                     GCancellable *cancellable);
 /* Host memory that the start takes. */
 guint64 td_iterative_start_bytes (const TdIterativePlan *self);
+/* Decides where turned frames wait that would be read once for each chunk of rows: @spare_bytes are
+   as below. */
+void td_iterative_plan_spool (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes);
+guint64 td_iterative_spool_bytes (const TdIterativePlan *self); /* of the host's memory */
+/* What turning takes of the host's memory. */
+guint64 td_iterative_turning_bytes (const TdIterativePlan *self);
 /* Decides whether the scan is read once for filtering and iterations: @spare_bytes of host memory
    are left, the start's and the filtering's not yet taken. */
 void td_iterative_plan_copy (const TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes);
@@ -26,7 +32,7 @@ guint64 td_iterative_copy_bytes (const TdPlan *plan, const TdIterativePlan *self
 typedef struct TdIterativeBeginning TdIterativeBeginning;
 /* NULL without error: zeros. Blocks: runs the filtered method. */
 TdIterativeBeginning *td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error);
-/* What iterations read: the plan's scan, or the copy seen in the same way. (transfer full) */
+/* What iterations read: the plan's frames, or the copy's seen in the same way. (transfer full) */
 TdScan *td_iterative_beginning_scan (const TdPlan *plan, const TdIterativeBeginning *beginning,
                                      GError **error);
 /* Slices [first, first + n) as float [n][ny][nx], until the next call; NULL with @error set. */

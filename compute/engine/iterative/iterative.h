@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compute/iterative/solver.h"
+#include "compute/engine/cone-frames.h"
 #include "compute/engine/plan-private.h"
 
 /**
@@ -27,7 +28,10 @@ typedef struct {
 } TdIterativeCut;
 
 typedef struct {
-  TdConeTask task; /* of one slab; the last may be smaller: td_iterative_task() */
+  TdScan *scan;      /* the plan's; with frames turned, if a cone's detector lies on its side */
+  gboolean turned;   /* the latter */
+  TdConeSpool spool; /* where such frames wait */
+  TdConeTask task;   /* of one slab; the last may be smaller: td_iterative_task() */
   TdSolverSettings settings;
   gboolean slabs;     /* parallel beam: task is of rows from row0 on, else of the whole detector */
   guint row0, n_rows; /* detector rows that are read; slabs: those asked for */
