@@ -46,6 +46,7 @@ struct _TdWindow {
   GtkStack *stack;
   AdwViewStack *pages;
   AdwViewSwitcherTitle *switcher;
+  AdwViewSwitcherBar *pages_bar; /* where the heading has no room for the switcher */
   AdwFlap *flap;
   GtkWindow *message; /* the last error's dialog; NULL: none is open */
   GtkToggleButton *sidebar_button;
@@ -1406,6 +1407,15 @@ window_enable (TdWindow *self, const char *name, gboolean enabled)
   g_simple_action_set_enabled (G_SIMPLE_ACTION (action), enabled);
 }
 
+/* With no scan the heading has a title as well, and there are no pages. */
+static void
+window_reveal_pages (TdWindow *self)
+{
+  adw_view_switcher_bar_set_reveal (
+      self->pages_bar, adw_view_switcher_title_get_title_visible (self->switcher)
+                           && adw_view_switcher_title_get_view_switcher_enabled (self->switcher));
+}
+
 static void
 update_actions (TdWindow *self)
 {
@@ -1782,15 +1792,16 @@ td_window_class_init (TdWindowClass *class)
       G_OBJECT_CLASS (class), PROP_JOBS,
       g_param_spec_object ("jobs", NULL, NULL, TD_TYPE_JOB_QUEUE, G_PARAM_READABLE));
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
-  td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, flap, sidebar_button,
-                    failed_page, opening_label, recent_list, recent_box, recent_menu, done_button,
-                    done_menu, preset_menu, remove_menu, reconstruct_button, details_button,
-                    undo_box, notice, notice_label, panel, scan_view, strip_revealer, strip,
-                    lab_view, geometry_view, volume_view, jobs_revealer, jobs_box, jobs_list);
+  td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, pages_bar, flap,
+                    sidebar_button, failed_page, opening_label, recent_list, recent_box,
+                    recent_menu, done_button, done_menu, preset_menu, remove_menu,
+                    reconstruct_button, details_button, undo_box, notice, notice_label, panel,
+                    scan_view, strip_revealer, strip, lab_view, geometry_view, volume_view,
+                    jobs_revealer, jobs_box, jobs_list);
   td_bind_callbacks (widget, on_notice_response, on_recent_activated, window_on_before,
                      window_on_next, window_on_trial_taken, window_on_trials_closed,
                      on_nudge_centre, on_centre_moved, on_region_drawn, on_crop_drawn,
-                     on_row_changed, window_on_no_gl, on_take_requested);
+                     on_row_changed, window_on_no_gl, on_take_requested, window_reveal_pages);
 }
 
 static void

@@ -66,13 +66,6 @@ next_has_focus (gpointer unused)
          == td_test_part (panel (), "next_button");
 }
 
-/* Where the heading of a narrow window has no room for the pages. */
-static GtkWidget *
-pages_bar (void)
-{
-  return td_test_find (GTK_WIDGET (td_test_window), ADW_TYPE_VIEW_SWITCHER_BAR, NULL, NULL);
-}
-
 /* Find, rings, reconstruct: the same button three times. */
 static void
 test_next (void)
@@ -82,7 +75,7 @@ test_next (void)
           "--centre-unsaid", NULL };
   g_autofree char *path = td_test_phantom ("flow_demo.nxs", options);
 
-  g_assert_false (gtk_widget_get_visible (pages_bar ()));
+  g_assert_false (adw_view_switcher_bar_get_reveal (td_test_part (td_test_window, "pages_bar")));
   td_test_open (path);
   td_test_wait (panel_is_quiet, NULL, "the data to be looked at");
   g_assert_true (isnan (td_session_facts (td_test_session ())->centre_px));
@@ -586,7 +579,7 @@ test_large_text (void)
   gtk_toggle_button_set_active (GTK_TOGGLE_BUTTON (td_test_part (panel (), "more")), TRUE);
   gtk_window_set_default_size (GTK_WINDOW (td_test_window), 800, 760);
   assert_nothing_cut ("window-flow-narrow");
-  g_assert_cmpint (gtk_widget_get_height (pages_bar ()), >, 20);
+  g_assert_cmpint (gtk_widget_get_height (td_test_part (td_test_window, "pages_bar")), >, 20);
   g_object_set (settings, "gtk-xft-dpi", 2 * 96 * 1024, NULL);
   assert_nothing_cut ("window-flow-large");
   g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
@@ -650,7 +643,8 @@ test_toasts (void)
   /* They would cover a job's buttons, and those of the pages in a narrow window. */
   g_assert_false (gtk_widget_is_ancestor (td_test_part (td_test_window, "jobs_revealer"),
                                           GTK_WIDGET (overlay)));
-  g_assert_false (gtk_widget_is_ancestor (pages_bar (), GTK_WIDGET (overlay)));
+  g_assert_false (
+      gtk_widget_is_ancestor (td_test_part (td_test_window, "pages_bar"), GTK_WIDGET (overlay)));
   for (guint i = 0; i < G_N_ELEMENTS (toasts); i++) {
     toasts[i] = adw_toast_new ("Short");
     g_object_ref (toasts[i]);
