@@ -231,8 +231,9 @@ check_bytes (const TdPlan *plan, const Job *job)
   const guint64 portion = MAX (give, put);
   const guint64 chunk
       = td_test_floats (MIN (job->n_rows, self->chunk_rows), job->n_views, job->n_columns);
-  const guint64 begun
-      = self->start == TD_ITERATIVE_FILTERED ? slice * (self->slabs ? self->n_rows : nz) : 0;
+  const guint64 begun = self->start == TD_ITERATIVE_FILTERED && !self->start_in_file
+                            ? slice * (self->slabs ? self->n_rows : nz)
+                            : 0;
   TdSolverSettings settings = self->settings;
 
   settings.keep_weights = FALSE; /* the host's memory is everybody's */
@@ -311,9 +312,9 @@ test_subsets (void)
   }
 }
 
-/* The filtered volume to begin with is taken where the host has room for it. */
+/* The filtered volume to begin with waits in memory where that has room for it, else in a file. */
 static void
-test_prefer_start (void)
+test_place_start (void)
 {
   const Job job = { FALSE, 200, 100, 60, "sirt", { NULL }, 0 };
   g_autoptr (TdScan) scan = job_scan (&job);
@@ -322,14 +323,15 @@ test_prefer_start (void)
   TdIterativePlan *self = plan->extra;
 
   for (guint more = 0; more < 2; more++) {
-    self->start = TD_ITERATIVE_ZERO;
-    g_strlcpy (plan->recipe.start, "auto", sizeof plan->recipe.start);
-    g_assert_cmpint (td_iterative_prefer_start (plan, self, volume - 1 + more, NULL), ==, more);
-    g_assert_cmpint (self->start, ==, more ? TD_ITERATIVE_FILTERED : TD_ITERATIVE_ZERO);
-    g_assert_cmpstr (plan->recipe.start, ==, more ? "filtered" : "zero");
+    g_assert_true (td_iterative_place_start (plan, self, volume - 1 + more, NULL, NULL));
+    g_assert_cmpint (self->start, ==, TD_ITERATIVE_FILTERED);
+    g_assert_cmpint (self->start_in_file, ==, !more);
+    g_assert_cmpuint (td_iterative_start_bytes (self), ==, more ? volume : 0);
   }
-  g_strlcpy (plan->recipe.start, "zero", sizeof plan->recipe.start);
-  g_assert_false (td_iterative_prefer_start (plan, self, G_MAXUINT64, NULL));
+  /* A limit is for what filtering takes as well. */
+  plan->recipe.memory_limit_bytes = 78 * MIB;
+  g_assert_true (td_iterative_place_start (plan, self, volume, NULL, NULL));
+  g_assert_true (self->start_in_file);
 }
 
 int
@@ -340,7 +342,7 @@ main (int argc, char **argv)
   engine = td_engine_new (td_methods);
   td_test_add_cases ("/iterative-fit/jobs", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_job);
   g_test_add_func ("/iterative-fit/subsets", test_subsets);
-  g_test_add_func ("/iterative-fit/prefer-start", test_prefer_start);
+  g_test_add_func ("/iterative-fit/place-start", test_place_start);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;

@@ -516,8 +516,8 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIt
 
 /* What is left of the host's memory goes first to a copy of the iterate, then to a filtered volume.
  */
-static void
-use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
+static gboolean
+use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable, GError **error)
 {
   const guint64 budget = td_plan_host_budget (plan), slab = td_iterative_slab_bytes (self);
   guint64 taken = td_iterative_host_bytes (plan, &self->cut) + TD_ITERATIVE_GIVE_BYTES;
@@ -533,9 +533,11 @@ use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
   self->keeps = !own && taken + slab <= budget;
   taken += self->keeps ? slab : 0;
   const guint64 spare = budget > taken ? budget - taken : 0;
-  td_iterative_prefer_start (plan, self, spare, cancellable);
+  if (!td_iterative_place_start (plan, self, spare, cancellable, error))
+    return FALSE;
   td_iterative_plan_spool (plan, self, spare);
   td_iterative_plan_copy (plan, self, spare);
+  return TRUE;
 }
 
 static gboolean
@@ -696,10 +698,9 @@ td_iterative_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
   self->halo
       = td_preparation_halo (plan->recipe.steps, plan->recipe.n_steps, td_scan_facts (self->scan));
   if (!set_part (plan, self, error) || !set_solver (plan, self, error)
-      || !td_iterative_plan_start (plan, self, cancellable, error)
-      || !iterative_plan_fit (plan, self, error))
+      || !td_iterative_plan_start (plan, self, error) || !iterative_plan_fit (plan, self, error)
+      || !use_the_rest (plan, self, cancellable, error))
     return FALSE;
-  use_the_rest (plan, self, cancellable);
   iterative_plan_describe (plan, self);
   return TRUE;
 }

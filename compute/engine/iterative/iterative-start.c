@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compute/device/host.h"
 #include "compute/engine/engine-private.h"
@@ -14,7 +15,9 @@ struct TdIterativeBeginning {
   gsize slice;      /* values */
   float *slices;    /* filtered; of a file those that were read last */
   guint held;       /* of a file: how many there is room for */
-  TdVolume *volume; /* a file */
+  TdVolume *volume; /* an earlier run's */
+  int file;         /* a temporary one, of the filtered volume; -1: none */
+  gint failed;      /* atomic: errno of writing it; 0: none */
   TdScan *copy;     /* of what was measured; NULL: it is read twice */
 };
 
@@ -25,12 +28,17 @@ n_slices (const TdIterativePlan *self)
   return self->slabs ? self->n_rows : self->task.nz;
 }
 
+static guint64
+filtered_volume_bytes (const TdIterativePlan *self)
+{
+  return (guint64) self->task.nx * self->task.ny * n_slices (self) * sizeof (float);
+}
+
 guint64
 td_iterative_start_bytes (const TdIterativePlan *self)
 {
-  return self->start == TD_ITERATIVE_FILTERED
-             ? (guint64) self->task.nx * self->task.ny * n_slices (self) * sizeof (float)
-             : 0;
+  return self->start == TD_ITERATIVE_FILTERED && !self->start_in_file ? filtered_volume_bytes (self)
+                                                                      : 0;
 }
 
 /* ── The plan ── */
@@ -65,16 +73,19 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
 }
 
 /* The volume, or the part's slices of it, by the filtered method, as everything else in the recipe
-   says. A copy of the measured scan has its views and its mask already, which is turned over as its
-   frames are. */
+   says. Its result and a copy of the measured scan leave so much less memory. Such a copy has its
+   views and its mask already, which is turned over as its frames are. */
 static TdPlan *
 plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, GError **error)
 {
   const TdIterativePlan *self = plan->extra;
   const TdPlanPart part = { .first_slice = plan->part_slice, .n_slices = self->n_rows };
+  const guint64 held = td_iterative_start_bytes (self) + td_iterative_copy_bytes (plan, self);
   TdRecipe recipe = plan->recipe;
 
   recipe.method = TD_METHOD_AUTO;
+  if (recipe.memory_limit_bytes)
+    recipe.memory_limit_bytes -= MIN (held, recipe.memory_limit_bytes - 1);
   if (measured != plan->measured) {
     recipe.view_first = recipe.view_end = 0;
     *recipe.mask = '\0';
@@ -88,61 +99,108 @@ plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, 
 }
 
 gboolean
-td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
-                         GError **error)
+td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GError **error)
 {
   const char *start = plan->recipe.start;
 
-  if (strcmp (start, "zero") == 0 || strcmp (start, "auto") == 0)
+  if (strcmp (start, "zero") == 0)
     return TRUE;
-  if (strcmp (start, "filtered") != 0) {
-    self->start = TD_ITERATIVE_FILE;
-    td_plan_note (plan, "Iterations go on from “%s”.", start);
-    td_iterative_momentum_note (plan, self);
-    return iterative_start_check_file (plan, self, error);
+  if (strcmp (start, "auto") == 0 || strcmp (start, "filtered") == 0) {
+    self->start = TD_ITERATIVE_FILTERED;
+    self->start_in_file = TRUE; /* leaves filtering and iterations most memory */
+    return TRUE;
   }
-  g_autoptr (TdPlan) filtered = plan_filtered (plan, plan->measured, cancellable, error);
-  if (!filtered)
+  self->start = TD_ITERATIVE_FILE;
+  td_plan_note (plan, "Iterations go on from “%s”.", start);
+  td_iterative_momentum_note (plan, self);
+  return iterative_start_check_file (plan, self, error);
+}
+
+/* Filtering can be done; a start that was left open is settled by whether it can. */
+static gboolean
+settle_filtered (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable, GError **error)
+{
+  TdRecipe *recipe = &plan->recipe;
+  const gboolean open = strcmp (recipe->start, "auto") == 0;
+  const TdFilter asked = recipe->filter;
+  g_autoptr (GError) reason = NULL;
+
+  /* The recipe's own filter is for those who ask for the filtered volume. */
+  if (open)
+    recipe->filter = (TdFilter) { .kind = TD_FILTER_RAM_LAK, .cutoff = 1, .order = 4 };
+  g_strlcpy (recipe->start, "filtered", sizeof recipe->start);
+  g_autoptr (TdPlan) filtered = plan_filtered (plan, plan->measured, cancellable, &reason);
+  if (filtered) {
+    self->filtered_bytes = filtered->facts.host_bytes;
+    td_plan_note (plan,
+                  open ? N_ ("Iterations begin with the volume of {method=%s}, which saves some.")
+                       : N_ ("Iterations begin with the volume of {method=%s}."),
+                  filtered->method->name);
+    return TRUE;
+  }
+  if (open && g_error_matches (reason, TD_ERROR, TD_ERROR_TOO_LARGE))
+    return td_set_error (error, TD_ERROR_TOO_LARGE,
+                         "The filtered volume that iterations begin with wants more memory: %p. "
+                         "They begin with nothing if that is asked for ({start=zero}), and come to "
+                         "other values",
+                         td_error_message (reason));
+  if (!open || g_error_matches (reason, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    g_propagate_error (error, g_steal_pointer (&reason));
     return FALSE;
-  self->start = TD_ITERATIVE_FILTERED;
+  }
+  recipe->filter = asked;
+  g_strlcpy (recipe->start, "zero", sizeof recipe->start);
+  self->start = TD_ITERATIVE_ZERO;
+  td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %p",
+                td_error_message (reason));
+  return TRUE;
+}
+
+/* A limit is for the filtered volume and for what filtering takes beside it. */
+static gboolean
+fits_beside (const TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable)
+{
+  const guint64 limit = plan->recipe.memory_limit_bytes;
+
+  if (!limit)
+    return TRUE;
+  g_autoptr (TdPlan) filtered = plan_filtered (plan, plan->measured, cancellable, NULL);
+  if (!filtered || filtered->facts.host_bytes + td_iterative_start_bytes (self) > limit)
+    return FALSE;
   self->filtered_bytes = filtered->facts.host_bytes;
-  td_plan_note (plan, "Iterations begin with the volume of {method=%s}.", filtered->method->name);
   return TRUE;
 }
 
 gboolean
-td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
-                           GCancellable *cancellable)
+td_iterative_place_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
+                          GCancellable *cancellable, GError **error)
 {
-  TdRecipe *recipe = &plan->recipe;
-  const TdFilter asked = recipe->filter;
-  g_autoptr (GError) reason = NULL;
+  const guint64 bytes = filtered_volume_bytes (self);
+  g_autofree char *size = g_format_size (bytes);
 
-  if (strcmp (recipe->start, "auto") != 0)
+  if (self->start != TD_ITERATIVE_FILTERED)
+    return TRUE;
+  self->start_in_file = TRUE;
+  if (!settle_filtered (plan, self, cancellable, error))
     return FALSE;
-  /* The recipe's own filter is for those who ask for the filtered volume. */
-  recipe->filter = (TdFilter) { .kind = TD_FILTER_RAM_LAK, .cutoff = 1, .order = 4 };
-  g_strlcpy (recipe->start, "filtered", sizeof recipe->start);
-  self->start = TD_ITERATIVE_FILTERED;
-  g_autoptr (TdPlan) filtered = td_iterative_start_bytes (self) <= spare_bytes
-                                    ? plan_filtered (plan, plan->measured, cancellable, &reason)
-                                    : NULL;
-  self->filtered_bytes = filtered ? filtered->facts.host_bytes : 0;
-  if (filtered)
-    td_plan_note (plan, "Iterations begin with the volume of {method=%s}, which saves some.",
-                  filtered->method->name);
-  else {
-    recipe->filter = asked;
-    g_strlcpy (recipe->start, "zero", sizeof recipe->start);
-    self->start = TD_ITERATIVE_ZERO;
-  }
-  if (reason)
-    td_plan_note (plan, "Iterations begin with nothing, since filtering cannot: %p",
-                  td_error_message (reason));
-  else if (!filtered)
-    td_plan_note (plan, "Iterations begin with nothing, since memory does not hold the filtered "
-                        "volume as well ({memory-limit}): they want more passes.");
-  return filtered != NULL;
+  if (self->start != TD_ITERATIVE_FILTERED)
+    return TRUE;
+  self->start_in_file = FALSE;
+  if (bytes <= spare_bytes && fits_beside (plan, self, cancellable))
+    return TRUE;
+  self->start_in_file = TRUE;
+  if (bytes > td_file_temporary_room ())
+    return td_set_error (
+        error, TD_ERROR_TOO_LARGE,
+        "The filtered volume that iterations begin with wants %s, for which neither memory nor %s "
+        "has room: set TMPDIR to a larger disk, raise {memory-limit}, or begin with nothing "
+        "({start=zero})",
+        size, g_get_tmp_dir ());
+  td_plan_note (plan,
+                "The volume that iterations begin with, %s, waits in a temporary file, because "
+                "memory is short.",
+                size);
+  return TRUE;
 }
 
 /* ── Reading once ── */
@@ -242,9 +300,27 @@ static void
 iterative_start_take_slices (guint first, guint count, const float *slices, gpointer user)
 {
   TdIterativeBeginning *beginning = user;
+  const gsize bytes = count * beginning->slice * sizeof *slices;
 
-  td_host_copy (beginning->slices + first * beginning->slice, slices,
-                count * beginning->slice * sizeof *slices);
+  if (beginning->file < 0) {
+    td_host_copy (beginning->slices + first * beginning->slice, slices, bytes);
+    return;
+  }
+  const int failed = td_file_write (beginning->file, slices, bytes,
+                                    (guint64) first * beginning->slice * sizeof *slices);
+  if (failed)
+    g_atomic_int_set (&beginning->failed, failed);
+}
+
+static gboolean
+iterative_start_say (int code, GError **error)
+{
+  if (code != 0)
+    td_set_error (error, TD_ERROR_IO,
+                  "The temporary file of the filtered volume in %s failed: %s; set TMPDIR to "
+                  "another disk.",
+                  g_get_tmp_dir (), g_strerror (code));
+  return code == 0;
 }
 
 static gboolean
@@ -261,7 +337,24 @@ run_filtered (TdJob *job, TdIterativeBeginning *beginning, GCancellable *cancell
   td_job_set_sink (first, iterative_start_take_slices, beginning);
   const gboolean ok = td_job_run (first, cancellable, error);
   td_engine_drop_idle (plan->engine); /* its memory is wanted now */
-  return ok;
+  return ok && iterative_start_say (g_atomic_int_get (&beginning->failed), error);
+}
+
+/* Room for the filtered volume. */
+static gboolean
+iterative_start_make_room (TdIterativeBeginning *beginning, const TdIterativePlan *self,
+                           GError **error)
+{
+  const guint64 bytes = filtered_volume_bytes (self);
+
+  if (self->start_in_file) {
+    beginning->file = td_file_temporary (N_ ("The slices of the filtered volume"), bytes, error);
+    return beginning->file >= 0;
+  }
+  beginning->slices = td_host_malloc (bytes, error);
+  if (!beginning->slices)
+    td_prefix_error (error, "The filtered volume that iterations begin with ({start}): ");
+  return beginning->slices != NULL;
 }
 
 TdIterativeBeginning *
@@ -269,23 +362,21 @@ td_iterative_begin (TdJob *job, GCancellable *cancellable, GError **error)
 {
   const TdPlan *plan = td_job_plan (job);
   const TdIterativePlan *self = plan->extra;
-  const guint64 bytes = td_iterative_start_bytes (self);
 
   if (self->start == TD_ITERATIVE_ZERO)
     return NULL;
   g_autoptr (TdIterativeBeginning) beginning = g_new0 (TdIterativeBeginning, 1);
   beginning->slice = (gsize) self->task.nx * self->task.ny;
+  beginning->file = -1;
   if (self->start == TD_ITERATIVE_FILE)
     return (beginning->volume = td_volume_open (plan->recipe.start, error))
                ? g_steal_pointer (&beginning)
                : NULL;
   beginning->copy = iterative_start_copy (plan, self);
-  beginning->slices = td_host_malloc (bytes, error);
-  if (!beginning->slices) {
-    td_prefix_error (error, "The filtered volume that iterations begin with ({start}): ");
-    return NULL;
-  }
-  return run_filtered (job, beginning, cancellable, error) ? g_steal_pointer (&beginning) : NULL;
+  return iterative_start_make_room (beginning, self, error)
+                 && run_filtered (job, beginning, cancellable, error)
+             ? g_steal_pointer (&beginning)
+             : NULL;
 }
 
 /* Iterations from what is no number end in what is none, or hide it. */
@@ -303,20 +394,31 @@ iterative_start_check_values (const TdIterativeBeginning *beginning, guint first
   return TRUE;
 }
 
+static gboolean
+iterative_start_read (TdIterativeBeginning *beginning, guint first, guint n, GError **error)
+{
+  const gsize slice = beginning->slice * sizeof (float);
+
+  if (!beginning->volume)
+    return iterative_start_say (
+        td_file_read (beginning->file, beginning->slices, n * slice, (guint64) first * slice),
+        error);
+  return td_volume_read (beginning->volume, first, n, beginning->slices, error)
+         && iterative_start_check_values (beginning, first, n, error);
+}
+
 const float *
 td_iterative_beginning_read (TdIterativeBeginning *beginning, guint first, guint n, GError **error)
 {
-  if (!beginning->volume)
+  if (!beginning->volume && beginning->file < 0)
     return beginning->slices + first * beginning->slice;
   if (beginning->held < n) {
     g_free (beginning->slices);
     beginning->slices = td_host_malloc (n * beginning->slice * sizeof (float), error);
     beginning->held = beginning->slices ? n : 0;
   }
-  return beginning->slices && td_volume_read (beginning->volume, first, n, beginning->slices, error)
-                 && iterative_start_check_values (beginning, first, n, error)
-             ? beginning->slices
-             : NULL;
+  return beginning->slices && iterative_start_read (beginning, first, n, error) ? beginning->slices
+                                                                                : NULL;
 }
 
 void
@@ -330,5 +432,7 @@ td_iterative_beginning_free (TdIterativeBeginning *beginning)
     td_scan_unref (beginning->copy);
   }
   td_volume_free (beginning->volume);
+  if (beginning->file >= 0)
+    close (beginning->file);
   g_free (beginning);
 }

@@ -7,14 +7,15 @@
 /* What iterations begin with: nothing, what filtering makes of the scan, or a volume of an earlier
    run. */
 
-/* Sets self->start as the recipe says, to zeros if the recipe leaves it open. The function refuses
-   a file that is not the plan's volume, and a filtered start that cannot be made. */
-gboolean td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
-                                  GError **error);
-/* If the recipe leaves it open: the filtered volume, if that can be made and @spare_bytes of host
-   memory hold it. TRUE: chosen. */
-gboolean td_iterative_prefer_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
-                                    GCancellable *cancellable);
+/* Sets self->start as the recipe says, and to the filtered volume if the recipe leaves it open. The
+   function refuses a file that is not the plan's volume. */
+gboolean td_iterative_plan_start (TdPlan *plan, TdIterativePlan *self, GError **error);
+/* Decides where a filtered volume waits: in memory if @spare_bytes of the host's hold it, else in a
+   temporary file. A recipe that leaves the start open gets zeros where views cannot be weighed.
+   Memory has no say in that, since both come to other values. FALSE with @error set: filtering that
+   is asked for cannot be made, or there is too little memory or room. */
+gboolean td_iterative_place_start (TdPlan *plan, TdIterativePlan *self, guint64 spare_bytes,
+                                   GCancellable *cancellable, GError **error);
 /* Host memory that the start takes. */
 guint64 td_iterative_start_bytes (const TdIterativePlan *self);
 /* Decides where turned frames wait that would be read once for each chunk of rows: @spare_bytes are

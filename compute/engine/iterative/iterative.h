@@ -42,6 +42,7 @@ typedef struct {
   double *angles_rad;      /* parallel */
   double centre_px, tilt;  /* parallel: at the middle of the plan's rows; columns a row */
   TdIterativeStart start;
+  gboolean start_in_file; /* the filtered volume waits there, not in memory */
   guint64 filtered_bytes; /* of the host's memory, that filtering takes */
   gboolean reads_once;    /* filtering and iterations read a copy in memory … */
   TdRowRange copied;      /* … of these rows of what was measured */
