@@ -981,7 +981,7 @@ on_reconstruct (GSimpleAction *action, GVariant *parameter, gpointer user)
   g_autofree char *folder = g_settings_get_string (self->settings, "output-folder");
   GtkWidget *dialog = td_reconstruct_dialog_new (
       GTK_WINDOW (self), td_session_engine (self->session), td_session_scan (self->session),
-      td_session_recipe (self->session), folder);
+      td_session_recipe (self->session), td_job_queue_model (self->jobs), folder);
 
   window_tell_rates (self, TD_RECONSTRUCT_DIALOG (dialog));
   g_signal_connect_object (dialog, "accepted", G_CALLBACK (on_accepted), self, 0);

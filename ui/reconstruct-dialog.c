@@ -7,6 +7,7 @@
 
 #include "choose-file.h"
 #include "compute/engine/preflight.h"
+#include "job-item.h"
 #include "labels.h"
 #include "latest.h"
 #include "method-choices.h"
@@ -458,9 +459,20 @@ on_accept (GtkButton *button, TdReconstructDialog *self)
 
 /* ── Object ── */
 
+static gboolean
+is_written_by (GListModel *jobs, const char *path)
+{
+  for (guint i = 0; jobs && i < g_list_model_get_n_items (jobs); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (jobs, i);
+    if (!td_job_item_ended (item) && g_strcmp0 (td_job_item_output (item), path) == 0)
+      return TRUE;
+  }
+  return FALSE;
+}
+
 /* A name beside the scan (or in @folder) that is not taken yet. */
 static char *
-propose_path (TdReconstructDialog *self, const char *folder)
+propose_path (TdReconstructDialog *self, GListModel *jobs, const char *folder)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
   g_autofree char *beside = g_path_is_absolute (facts->path) ? g_path_get_dirname (facts->path)
@@ -473,7 +485,7 @@ propose_path (TdReconstructDialog *self, const char *folder)
     g_autofree char *name = i == 0 ? g_strdup_printf ("%s-slices%s", title, suffix)
                                    : g_strdup_printf ("%s-slices-%u%s", title, i + 1, suffix);
     char *path = g_build_filename (folder && *folder ? folder : beside, name, NULL);
-    if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    if (!g_file_test (path, G_FILE_TEST_EXISTS) && !is_written_by (jobs, path))
       return path;
     g_free (path);
   }
@@ -494,7 +506,7 @@ show_recipe (TdReconstructDialog *self)
 
 GtkWidget *
 td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
-                           const TdRecipe *recipe, const char *folder)
+                           const TdRecipe *recipe, GListModel *jobs, const char *folder)
 {
   TdReconstructDialog *self
       = g_object_new (TD_TYPE_RECONSTRUCT_DIALOG, "transient-for", parent, NULL);
@@ -504,7 +516,7 @@ td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
   self->recipe = *recipe;
   self->filling = TRUE;
   show_recipe (self);
-  g_autofree char *path = propose_path (self, folder);
+  g_autofree char *path = propose_path (self, jobs, folder);
   gtk_editable_set_text (GTK_EDITABLE (self->path), path);
   self->filling = FALSE;
   gtk_widget_grab_focus (GTK_WIDGET (self->path));

@@ -19,9 +19,10 @@ const char *td_volume_format_label (TdVolumeFormat format);
 #define TD_TYPE_RECONSTRUCT_DIALOG (td_reconstruct_dialog_get_type ())
 G_DECLARE_FINAL_TYPE (TdReconstructDialog, td_reconstruct_dialog, TD, RECONSTRUCT_DIALOG, AdwWindow)
 
-/* @folder: (nullable): where the last volume went. */
+/* @jobs: (nullable): of TdJobItem; what those write that go on is not proposed. @folder:
+   (nullable): where the last volume went. */
 GtkWidget *td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
-                                      const TdRecipe *recipe, const char *folder);
+                                      const TdRecipe *recipe, GListModel *jobs, const char *folder);
 /* What jobs on a cluster have reached, updates a second, for the time beside its name; before the
    dialog is presented. */
 void td_reconstruct_dialog_set_rate (TdReconstructDialog *self, const char *profile,

@@ -381,7 +381,7 @@ test_labels (void)
   GtkWidget *details = td_open_dialog_new (GTK_WINDOW (td_test_window), NULL, NULL);
   GtkWidget *reconstruct = td_reconstruct_dialog_new (
       GTK_WINDOW (td_test_window), td_session_engine (td_test_session ()),
-      td_session_scan (td_test_session ()), td_session_recipe (td_test_session ()), NULL);
+      td_session_scan (td_test_session ()), td_session_recipe (td_test_session ()), NULL, NULL);
 
   collect_titles (GTK_WIDGET (td_test_window), "", titles);
   collect_titles (details, "", titles);

@@ -249,6 +249,36 @@ test_taken_output (void)
   gtk_window_close (GTK_WINDOW (dialog));
 }
 
+static char *
+proposed_output (void)
+{
+  td_test_activate ("reconstruct", NULL);
+  GtkWindow *dialog = td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG);
+  char *path = g_strdup (gtk_editable_get_text (td_test_part (dialog, "path")));
+
+  gtk_window_destroy (dialog);
+  return path;
+}
+
+/* The name that a job will write to is taken, though nothing has that name yet. */
+static void
+test_proposal (void)
+{
+  const TdRecipe *recipe = td_session_recipe (td_test_session ());
+  g_autofree char *first = proposed_output ();
+  g_autoptr (TdJobItem) job = td_test_submit (recipe, first);
+  g_autofree char *second = proposed_output ();
+
+  g_assert_false (g_file_test (first, G_FILE_TEST_EXISTS));
+  g_assert_cmpstr (second, !=, first);
+  td_job_item_cancel (job);
+  td_test_wait (no_job_is_active, NULL, "the job to stop");
+  if (td_job_item_state (job) == TD_JOB_CANCELLED) {
+    g_autofree char *again = proposed_output ();
+    g_assert_cmpstr (again, ==, first);
+  }
+}
+
 static void
 test_cancel (void)
 {
@@ -420,6 +450,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window/browse", test_browse);
   g_test_add_func ("/window/taken-output", test_taken_output);
   g_test_add_func ("/window/no-room", test_no_room);
+  g_test_add_func ("/window/proposal", test_proposal);
   g_test_add_func ("/window/cancel", test_cancel);
   g_test_add_func ("/window/coarse-first", test_coarse_first);
   g_test_add_func ("/window/opaque", test_opaque);
