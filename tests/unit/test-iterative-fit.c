@@ -75,8 +75,8 @@ static const Job jobs[] = {
     0,
     { 2896, 2896, 3 },
     "Iterations begin with the volume of --method fbp." },
-  { FALSE, 200, 400, 300, "sirt", { "start=zero" }, 60, 0, 0, { 200, 200, 400 }, NULL },
-  { FALSE, 200, 400, 300, "cgls", { "start=zero" }, 30, 0, 1, { 200, 200, 400 }, NULL },
+  { FALSE, 200, 400, 300, "sirt", { "start=zero" }, 124, 0, 0, { 200, 200, 400 }, NULL },
+  { FALSE, 200, 400, 300, "cgls", { "start=zero" }, 94, 0, 1, { 200, 200, 400 }, NULL },
   { TRUE, 60, 50, 40, "sirt", { "start=zero" }, 0, 50, 0, { 60, 60, 50 }, NULL },
   { TRUE,
     60,
@@ -106,7 +106,7 @@ static const Job jobs[] = {
     160,
     "sirt",
     { "subsets=40", "start=zero" },
-    3,
+    68.5,
     50,
     40,
     { 60, 60, 50 },
@@ -156,6 +156,15 @@ job_plan (const Job *job, TdScan *scan)
   return plan;
 }
 
+/* Bytes of slices that come and go at once. */
+static guint64
+job_portion (const Job *job)
+{
+  const double limit = job->limit_mib * MIB;
+
+  return job->limit_mib > 0 ? MIN (64 * MIB, (guint64) limit / 16) : 64 * MIB;
+}
+
 static void
 check_sizes (const TdPlan *plan, const Job *job)
 {
@@ -186,10 +195,11 @@ check_sizes (const TdPlan *plan, const Job *job)
   g_assert_cmpuint (self->chunk_rows, <=, self->slab_rows);
   if (job->limit_mib == 0)
     g_assert_cmpuint (self->chunk_rows, ==, MIN (MAX (32 * MIB / row, 1), rows));
-  /* So many slices as 64 MiB hold. */
+  /* So many slices as 64 MiB hold, or a part of a limit. */
   const guint64 slice = td_test_floats (1, job->size[0], job->size[1]);
-  g_assert_cmpuint (td_iterative_give_slices (self), ==,
-                    MIN (MAX (64 * MIB / slice, 1), self->slabs ? self->slab_rows : job->size[2]));
+  g_assert_cmpuint (
+      td_iterative_give_slices (self), ==,
+      MIN (MAX (job_portion (job) / slice, 1), self->slabs ? self->slab_rows : job->size[2]));
 }
 
 /* The slabs' rows are all of them, each about the axis at its middle. */
@@ -224,10 +234,10 @@ check_bytes (const TdPlan *plan, const Job *job)
   const guint64 slice = td_test_floats (1, nx, ny);
   const guint64 out = td_test_floats (1, job->size[0], job->size[1]);
   const guint64 most = self->slabs ? self->slab_rows : job->size[2];
-  const guint64 give = MAX (MIN (64 * MIB / out, most), 1) * out;
+  const guint64 give = MAX (MIN (job_portion (job) / out, most), 1) * out;
   /* Whole slices are put in where iterations begin with some. */
   const guint64 put
-      = self->start == TD_ITERATIVE_ZERO ? 0 : MAX (slice, MIN (64 * MIB, slice * nz));
+      = self->start == TD_ITERATIVE_ZERO ? 0 : MAX (slice, MIN (job_portion (job), slice * nz));
   const guint64 portion = MAX (give, put);
   const guint64 chunk
       = td_test_floats (MIN (job->n_rows, self->chunk_rows), job->n_views, job->n_columns);
@@ -251,9 +261,11 @@ check_bytes (const TdPlan *plan, const Job *job)
   g_assert_cmpuint (td_iterative_slab_bytes (self), ==, slice * nz);
   g_assert_cmpuint (td_iterative_start_bytes (self), ==, begun);
   g_assert_cmpuint (facts->device_bytes, ==, device);
-  g_assert_cmpuint (facts->host_bytes, ==, 64 * MIB + chunk + 3 * portion + begun + device);
+  const guint64 filtering = self->start == TD_ITERATIVE_FILTERED ? self->filtered_bytes + begun : 0;
+  g_assert_cmpuint (facts->host_bytes, ==,
+                    MAX (filtering, 64 * MIB + chunk + 3 * portion + begun + device));
   if (job->limit_mib > 0)
-    g_assert_cmpuint (facts->device_bytes, <=, plan->recipe.memory_limit_bytes);
+    g_assert_cmpuint (facts->host_bytes, <=, plan->recipe.memory_limit_bytes);
   g_assert_cmpuint (facts->read_bytes, ==, 2ull * self->n_rows * job->n_views * job->n_columns);
   g_assert_cmpfloat (td_iterative_pass_updates (plan), ==, (double) nx * ny * nz * job->n_views);
   g_assert_cmpfloat (facts->updates, ==,
@@ -334,6 +346,49 @@ test_place_start (void)
   g_assert_true (self->start_in_file);
 }
 
+/* A limit is for all that the host takes, the process itself and the start included. What cannot
+   keep to it is refused. */
+static void
+test_limit (void)
+{
+  static const Job wanted[] = {
+    { FALSE, 160, 120, 60, "sirt", { NULL } },       { FALSE, 160, 120, 60, "fista-tv", { NULL } },
+    { FALSE, 160, 120, 60, "cgls", { NULL } },       { TRUE, 100, 80, 60, "sirt", { NULL } },
+    { TRUE, 100, 80, 60, "fista-tv", { NULL } },     { TRUE, 100, 80, 60, "cgls", { NULL } },
+    { FALSE, 160, 120, 60, "sirt", { "zero" } },     { TRUE, 100, 80, 60, "sirt", { "zero" } },
+    { FALSE, 160, 120, 60, "sirt", { "filtered" } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (wanted); i++) {
+    const Job *job = &wanted[i];
+    g_autoptr (TdScan) scan = job_scan (job);
+    guint refused = 0, kept = 0;
+
+    for (double limit = MIB; limit < 600 * MIB; limit *= 1.1) {
+      g_autoptr (GError) error = NULL;
+      TdRecipe recipe;
+
+      recipe_init (&recipe, "host", NAN);
+      g_assert_true (td_recipe_set (&recipe, "method", job->method, NULL));
+      g_strlcpy (recipe.start, job->options[0] ? job->options[0] : "auto", sizeof recipe.start);
+      recipe.memory_limit_bytes = (guint64) limit;
+      g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+      if (!plan) {
+        g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+        g_assert_nonnull (strstr (error->message, "memory"));
+        refused++;
+        continue;
+      }
+      g_autofree char *notes = td_messages_join (plan->facts.notes, "\n", NULL);
+      g_assert_cmpuint (plan->facts.host_bytes, <=, recipe.memory_limit_bytes);
+      g_assert_null (strstr (notes, "less does not do here"));
+      kept++;
+    }
+    g_assert_cmpuint (refused, >, 20);
+    g_assert_cmpuint (kept, >, 10);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -343,6 +398,7 @@ main (int argc, char **argv)
   td_test_add_cases ("/iterative-fit/jobs", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_job);
   g_test_add_func ("/iterative-fit/subsets", test_subsets);
   g_test_add_func ("/iterative-fit/place-start", test_place_start);
+  g_test_add_func ("/iterative-fit/limit", test_limit);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;

@@ -76,7 +76,7 @@ check_same (TdScan *scan, const TdRecipe *recipe, const TdTestVolume *truth, dou
   g_assert_cmpuint (volume.result.device_peak_bytes, <=, facts->device_bytes);
   g_assert_cmpuint (volume.result.host_peak_bytes, <=, facts->host_bytes);
   if (recipe->memory_limit_bytes)
-    g_assert_cmpuint (facts->device_bytes, <=, recipe->memory_limit_bytes);
+    g_assert_cmpuint (facts->host_bytes, <=, recipe->memory_limit_bytes);
   td_test_volume_clear (&volume);
 }
 
@@ -134,12 +134,22 @@ test_shared_tilted (void)
 
 /* ── Little memory ── */
 
+#define OWN_BYTES ((guint64) 64 << 20) /* what the process itself takes */
+
+/* So much for each device, and for all of them, which are the host's, what they want together. */
+static void
+set_limits (TdRecipe *recipe, guint64 bytes)
+{
+  recipe->device_memory_limit_bytes = bytes;
+  recipe->memory_limit_bytes = OWN_BYTES + 4 * bytes;
+}
+
 /* The largest limit, of some, with which the plan says so. */
 static guint64
 limit_for (TdScan *scan, TdRecipe *recipe, const char *says)
 {
   for (guint64 limit = 8 << 20; limit > 100000; limit = limit / 16 * 15) {
-    recipe->memory_limit_bytes = limit;
+    set_limits (recipe, limit);
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, recipe, NULL, NULL, NULL);
     g_autofree char *notes
         = plan ? td_messages_join (td_plan_facts (plan)->notes, "\n", NULL) : NULL;
@@ -211,7 +221,7 @@ test_shares (void)
     g_autoptr (GError) error = NULL;
     guint next = 0;
 
-    recipe.memory_limit_bytes = (guint64) ((16 << 20) * exp2 (-0.5 * step));
+    set_limits (&recipe, (guint64) ((16 << 20) * exp2 (-0.5 * step)));
     g_autoptr (GPtrArray) devices = td_engine_devices (engine, recipe.devices, &error);
     for (guint i = 0; i < 3; i++) {
       g_autofree char *key = g_strdup_printf ("%s %s", td_method_name (recipe.method),
@@ -242,7 +252,7 @@ test_shares (void)
           recipe.memory_limit_bytes);
     }
     g_test_message ("%" G_GUINT64_FORMAT " KiB:%s, %u views at once",
-                    recipe.memory_limit_bytes >> 10, text->str, cut->batch_views);
+                    recipe.device_memory_limit_bytes >> 10, text->str, cut->batch_views);
     g_assert_cmpuint (next, ==, self->task.ny);
     if (step == 0) { /* 3 : 3 : 1, but for rounding, which the first has */
       g_assert_cmpuint (cut->n, ==, 3);
@@ -294,8 +304,8 @@ check_file (TdScan *scan, const char *method, const char *device)
   recipe.subsets = 12;
   recipe.iterations = 2;
   td_test_reconstruct_well (engine, scan, &recipe, &truth);
-  for (recipe.memory_limit_bytes = 3 << 20; !said;
-       recipe.memory_limit_bytes = recipe.memory_limit_bytes / 8 * 7) {
+  for (guint64 bytes = 8 << 20; !said; bytes = bytes / 16 * 15) {
+    recipe.memory_limit_bytes = OWN_BYTES + bytes;
     g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
     g_assert_nonnull (plan);
     g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
@@ -322,7 +332,7 @@ test_file (void)
   g_assert_no_error (error);
   check_file (rolled, "sirt", "host");
   make_recipe (&recipe, "cgls", "host");
-  recipe.memory_limit_bytes = 1 << 20;
+  recipe.memory_limit_bytes = OWN_BYTES + (1 << 20);
   g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
   g_test_message ("%s", error->message);
   g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);

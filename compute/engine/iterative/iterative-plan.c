@@ -11,6 +11,11 @@
 #define CHUNK_BYTES ((guint64) 32 << 20)
 /* Threads' stacks, the readers' and writers' own buffers. */
 #define OWN_BYTES ((guint64) 64 << 20)
+/* Slices put in or given out at once. Three portions are on their way; a limit is for all else
+   too. */
+#define PORTION_BYTES ((guint64) 64 << 20)
+#define PORTIONS 3
+#define LIMIT_PORTIONS 16
 
 static void
 iterative_free (gpointer data)
@@ -184,7 +189,7 @@ td_iterative_give_slices (const TdIterativePlan *self)
   const guint64 slice = (guint64) self->size[0] * self->size[1] * sizeof (float);
   const guint most = self->slabs ? MIN (self->slab_rows, self->size[2]) : self->size[2];
 
-  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / slice, 1, (guint64) most);
+  return (guint) CLAMP (self->portion_bytes / slice, 1, (guint64) most);
 }
 
 /* Whole slices are put in, if iterations begin with some, and those asked for given out. */
@@ -194,7 +199,7 @@ give_bytes (const TdIterativePlan *self)
   const guint64 give = (guint64) td_iterative_give_slices (self) * self->size[0] * self->size[1];
   const guint64 slice = (guint64) self->task.nx * self->task.ny;
   const guint64 put
-      = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES / sizeof (float), slice * self->task.nz));
+      = MAX (slice, MIN (self->portion_bytes / sizeof (float), slice * self->task.nz));
 
   return (self->start == TD_ITERATIVE_ZERO ? give : MAX (give, put)) * sizeof (float);
 }
@@ -245,19 +250,42 @@ iterative_cut_is_cpu (TdDevice *device)
   return td_device_info (device)->host_pointers || td_device_info (device)->kind == TD_DEVICE_CPU;
 }
 
-/* A limit holds for each device; without one those that are the host's share what there is. */
+/* The host's memory that is neither for devices nor for projections. */
 static guint64
-budget_of (const TdPlan *plan, GPtrArray *devices, TdDevice *device)
+iterative_own_bytes (const TdPlan *plan)
+{
+  return OWN_BYTES + td_plan_unpack_bytes (plan) + td_iterative_chunk_bytes (plan)
+         + PORTIONS * give_bytes (plan->extra);
+}
+
+/* And what is left beside that. A limit is for all together. */
+static guint64
+iterative_host_left (const TdPlan *plan)
+{
+  const guint64 budget = td_plan_host_budget (plan), own = iterative_own_bytes (plan);
+
+  return plan->recipe.memory_limit_bytes ? budget - MIN (budget, own) : budget;
+}
+
+static guint
+iterative_cut_sharing (GPtrArray *devices)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < devices->len; i++)
+    n += iterative_cut_is_cpu (devices->pdata[i]);
+  return n;
+}
+
+/* Devices that are the host's, @sharing of them, share what it has beside the @taken bytes. */
+static guint64
+budget_of (const TdPlan *plan, TdDevice *device, guint sharing, guint64 taken)
 {
   const guint64 free = td_device_memory_free (device) / 16 * 15;
-  guint sharing = 0;
+  const guint64 host = iterative_host_left (plan);
 
-  if (!iterative_cut_is_cpu (device))
-    return free;
-  for (guint i = 0; i < devices->len; i++)
-    sharing += iterative_cut_is_cpu (devices->pdata[i]);
-  const guint64 host = td_plan_host_budget (plan);
-  return MIN (free, plan->recipe.memory_limit_bytes ? host : host / MAX (sharing, 1));
+  return iterative_cut_is_cpu (device) ? MIN (free, (host - MIN (host, taken)) / MAX (sharing, 1))
+                                       : free;
 }
 
 static guint64
@@ -266,8 +294,7 @@ member_bytes (const TdPlan *plan, guint n, guint batch)
   const TdIterativePlan *self = plan->extra;
 
   const guint64 slice = (guint64) self->task.nx * self->task.ny * sizeof (float);
-  const guint64 at_once
-      = MAX (slice, MIN (TD_ITERATIVE_GIVE_BYTES, td_iterative_slab_bytes (self)));
+  const guint64 at_once = MAX (slice, MIN (self->portion_bytes, td_iterative_slab_bytes (self)));
 
   return td_solver_member_bytes (&self->task, &self->settings, n, batch)
          + at_once / self->task.ny * n;
@@ -315,14 +342,13 @@ td_iterative_host_bytes (const TdPlan *plan, const TdIterativeCut *cut)
                                      + iterative_aside_bytes (plan);
 }
 
-/* Rows that the device has memory for. */
+/* Rows that the device has memory for. @sharing, @taken: budget_of()'s. */
 static guint
-most_rows (const TdPlan *plan, GPtrArray *devices, TdDevice *device, guint batch, guint64 taken)
+most_rows (const TdPlan *plan, TdDevice *device, guint batch, guint sharing, guint64 taken)
 {
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (device);
-  const guint64 all = budget_of (plan, devices, device);
-  const guint64 budget = info->host_pointers ? all - MIN (all, taken) : all;
+  const guint64 budget = budget_of (plan, device, sharing, taken);
   guint low = 0, high = self->task.ny;
 
   while (low < high) {
@@ -418,16 +444,17 @@ iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboole
   g_autofree guint *most = g_new (guint, devices->len), *shares = g_new (guint, devices->len);
   gboolean has_host = FALSE;
 
-  if (lines > td_plan_host_budget (plan))
+  if (lines > iterative_host_left (plan))
     return FALSE;
   set_speeds (plan, devices, speeds);
-  for (guint i = 0; i < devices->len; i++) {
-    most[i] = most_rows (plan, devices, devices->pdata[i], batch, lines);
+  for (guint i = 0; i < devices->len; i++)
     has_host = has_host || td_device_info (devices->pdata[i])->host_pointers;
-  }
+  const guint sharing = iterative_cut_sharing (devices) + (helped && !has_host);
+  for (guint i = 0; i < devices->len; i++)
+    most[i] = most_rows (plan, devices->pdata[i], batch, sharing, lines);
   const guint left = share_rows (self->task.ny, speeds, most, devices->len, shares);
   if (left > 0
-      && (!helped || has_host || most_rows (plan, devices, self->host, batch, lines) < left))
+      && (!helped || has_host || most_rows (plan, self->host, batch, sharing, lines) < left))
     return FALSE;
   fill_cut (cut, devices, shares, self->host, left, batch, in_file);
   return TRUE;
@@ -439,14 +466,23 @@ iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
   const gboolean in_file = td_iterative_can_store (self);
-  g_autofree char *need = g_format_size (iterative_alone_bytes (plan, in_file, FALSE));
-  g_autofree char *free = g_format_size (budget_of (plan, devices, devices->pdata[0]));
+  const guint64 limit = plan->recipe.memory_limit_bytes;
+  const gboolean limited = limit > 0 && iterative_cut_is_cpu (devices->pdata[0]);
+  g_autofree char *need = g_format_size (iterative_alone_bytes (plan, in_file, FALSE)
+                                         + (limited ? iterative_own_bytes (plan) : 0));
+  g_autofree char *free = g_format_size (
+      limited ? limit : budget_of (plan, devices->pdata[0], iterative_cut_sharing (devices), 0));
 
   const char *how
       = in_file || self->slabs ? ""
         : self->settings.kind == TD_SOLVER_CGLS
             ? N_ (" (sirt and fista-tv can leave projections in a file, cgls cannot)")
             : N_ (" (with more subsets, {subsets}, projections could be left in a file)");
+  if (limited)
+    return td_message_new (
+        "%s of the host's memory%p, and %s may be used ({memory-limit})%p", need,
+        td_message_new_plain (in_file ? N_ (" even with the projections in a file") : ""), free,
+        td_message_new_plain (how));
   return td_message_new (
       "%s of memory%p, and %s has %s free%p%p", need,
       td_message_new_plain (in_file ? N_ (" even with the projections in a file") : ""), info->id,
@@ -467,7 +503,7 @@ fits_alone (const TdPlan *plan, GPtrArray *devices, gboolean in_file)
                                td_rays_projection_bytes (&self->task, self->task.n_views));
 
   return devices->len == 1 && (!in_file || info->host_pointers)
-         && iterative_alone_bytes (plan, in_file, FALSE) <= budget_of (plan, devices, device)
+         && iterative_alone_bytes (plan, in_file, FALSE) <= budget_of (plan, device, 1, 0)
          && (in_file || !info->max_alloc_bytes || largest <= info->max_alloc_bytes);
 }
 
@@ -481,7 +517,7 @@ iterative_keeps_weights (const TdPlan *plan, GPtrArray *devices, gboolean in_fil
 
   return self->settings.kind != TD_SOLVER_CGLS && self->settings.iterations > 1
          && !iterative_cut_is_cpu (device)
-         && iterative_alone_bytes (plan, in_file, TRUE) <= budget_of (plan, devices, device) / 2;
+         && iterative_alone_bytes (plan, in_file, TRUE) <= budget_of (plan, device, 1, 0) / 2;
 }
 
 gboolean
@@ -514,22 +550,30 @@ td_iterative_cut (const TdPlan *plan, GPtrArray *devices, gboolean in_file, TdIt
 
 /* ── What fits ── */
 
+/* The host's memory, but for what is left to use or not. */
+static guint64
+iterative_needed_bytes (const TdPlan *plan)
+{
+  const TdIterativePlan *self = plan->extra;
+  guint64 bytes = iterative_own_bytes (plan) + td_iterative_host_bytes (plan, &self->cut);
+
+  for (guint i = 0; i < self->cut.n; i++)
+    if (iterative_cut_is_cpu (self->cut.members[i].device))
+      bytes += iterative_member_needs (plan, &self->cut, i);
+  return bytes;
+}
+
 /* What is left of the host's memory goes first to a copy of the iterate, then to a filtered volume.
  */
 static gboolean
 use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable, GError **error)
 {
   const guint64 budget = td_plan_host_budget (plan), slab = td_iterative_slab_bytes (self);
-  guint64 taken = td_iterative_host_bytes (plan, &self->cut) + TD_ITERATIVE_GIVE_BYTES;
+  guint64 taken = iterative_needed_bytes (plan);
   gboolean own = TRUE;
 
-  for (guint i = 0; i < self->cut.n; i++) {
-    const TdDeviceInfo *info = td_device_info (self->cut.members[i].device);
-
-    if (info->host_pointers || (info->kind == TD_DEVICE_CPU && !plan->recipe.memory_limit_bytes))
-      taken += iterative_member_needs (plan, &self->cut, i);
-    own = own && info->host_pointers;
-  }
+  for (guint i = 0; i < self->cut.n; i++)
+    own = own && td_device_info (self->cut.members[i].device)->host_pointers;
   self->keeps = !own && taken + slab <= budget;
   taken += self->keeps ? slab : 0;
   const guint64 spare = budget > taken ? budget - taken : 0;
@@ -538,6 +582,24 @@ use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable, GE
   td_iterative_plan_spool (plan, self, spare);
   td_iterative_plan_copy (plan, self, spare);
   return TRUE;
+}
+
+/* Devices share the volume as their memory and a limit allow. @reason: (transfer full): why not. */
+static gboolean
+iterative_plan_try (TdPlan *plan, TdIterativePlan *self, gboolean in_file, TdMessage **reason)
+{
+  const guint64 limit = plan->recipe.memory_limit_bytes;
+
+  g_clear_pointer (reason, td_message_unref);
+  if (!td_iterative_cut (plan, plan->devices, in_file, &self->cut, reason))
+    return FALSE;
+  if (!limit || iterative_needed_bytes (plan) <= limit)
+    return TRUE;
+  g_autofree char *need = g_format_size (iterative_needed_bytes (plan));
+  g_autofree char *may = g_format_size (limit);
+  *reason = td_message_new ("%s of the host's memory%p, and %s may be used ({memory-limit})%p",
+                            need, td_message_new_plain (""), may, td_message_new_plain (""));
+  return FALSE;
 }
 
 static gboolean
@@ -552,12 +614,9 @@ iterative_plan_fit (TdPlan *plan, TdIterativePlan *self, GError **error)
     for (gint in_file = 0; in_file <= td_iterative_can_store (self); in_file++)
       /* Preparing fewer rows at once takes longer, but less. */
       for (self->chunk_rows = MIN (most, rows); self->chunk_rows >= 1; self->chunk_rows /= 2) {
-        g_clear_pointer (&reason, td_message_unref);
-        if (!td_iterative_cut (plan, plan->devices, in_file, &self->cut, &reason)
-            && rows == self->n_rows) {
+        if (!iterative_plan_try (plan, self, in_file, &reason) && rows == self->n_rows) {
           td_engine_drop_idle (plan->engine); /* earlier previews' memory */
-          g_clear_pointer (&reason, td_message_unref);
-          td_iterative_cut (plan, plan->devices, in_file, &self->cut, &reason);
+          iterative_plan_try (plan, self, in_file, &reason);
         }
         if (!reason && (!self->slabs || td_rays_check (&self->task, NULL)))
           return td_rays_check (&self->task, error);
@@ -633,11 +692,11 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   facts->read_bytes
       = td_plan_read_bytes (plan, self->turned ? td_scan_facts (plan->scan)->n_rows : self->n_rows);
   facts->write_bytes = td_plan_volume_bytes (plan);
-  facts->host_bytes = OWN_BYTES + td_plan_unpack_bytes (plan) + td_iterative_chunk_bytes (plan)
-                      + 3 * give_bytes (self) + td_iterative_start_bytes (self)
-                      + td_iterative_copy_bytes (plan, self) + td_iterative_spool_bytes (self)
-                      + td_iterative_host_bytes (plan, &self->cut)
+  const guint64 begun = td_iterative_start_bytes (self) + td_iterative_copy_bytes (plan, self);
+  facts->host_bytes = iterative_needed_bytes (plan) + begun + td_iterative_spool_bytes (self)
                       + (self->keeps ? td_iterative_slab_bytes (self) : 0);
+  if (self->start == TD_ITERATIVE_FILTERED)
+    facts->host_bytes = MAX (facts->host_bytes, self->filtered_bytes + begun);
   for (guint i = 0; i < self->cut.n; i++) {
     TdDevice *device = self->cut.members[i].device;
     const guint64 bytes = iterative_member_needs (plan, &self->cut, i);
@@ -645,7 +704,6 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
     const gboolean with_lines
         = device == self->host && g_ptr_array_find (plan->devices, device, NULL);
 
-    facts->host_bytes += td_device_info (device)->kind == TD_DEVICE_CPU ? bytes : 0;
     facts->device_bytes = MAX (
         facts->device_bytes, bytes + (with_lines ? td_iterative_host_bytes (plan, &self->cut) : 0));
   }
@@ -686,9 +744,11 @@ gboolean
 td_iterative_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
 {
   TdIterativePlan *self = g_new0 (TdIterativePlan, 1);
+  const guint64 limit = plan->recipe.memory_limit_bytes;
 
   plan->extra = self;
   plan->free_extra = iterative_free;
+  self->portion_bytes = limit ? MIN (PORTION_BYTES, limit / LIMIT_PORTIONS) : PORTION_BYTES;
   self->host = td_plan_host (plan, error);
   if (!self->host)
     return FALSE;

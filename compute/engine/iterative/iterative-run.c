@@ -142,10 +142,12 @@ iterative_load (Run *run, const guint *order, GError **error)
 }
 
 static guint
-slices_at_once (const TdConeTask *task)
+slices_at_once (const Run *run)
 {
-  return (guint) CLAMP (TD_ITERATIVE_GIVE_BYTES / ((guint64) task->nx * task->ny * sizeof (float)),
-                        1, (guint64) task->nz);
+  const TdConeTask *task = &run->task;
+  const guint64 slice = (guint64) task->nx * task->ny * sizeof (float);
+
+  return (guint) CLAMP (run->self->portion_bytes / slice, 1, (guint64) task->nz);
 }
 
 /* Devices fail, and what they have goes with them. */
@@ -154,7 +156,7 @@ iterative_keep (Run *run, TdGroupVolume *volume, GError **error)
 {
   const TdConeTask *task = &run->task;
   const gsize slice = (gsize) task->nx * task->ny;
-  const guint at_once = slices_at_once (task), before = run->kept_passes;
+  const guint at_once = slices_at_once (run), before = run->kept_passes;
   const gint64 start = g_get_monotonic_time ();
 
   if (!run->kept || run->keeping_us > KEEPING * (start - run->kept_us))
@@ -269,7 +271,7 @@ iterative_begin (TdGroupVolume *volume, gpointer user, GError **error)
   const TdConeTask *task = &run->task;
   const TdSolverSettings *settings = &run->self->settings;
   const gsize slice = (gsize) task->nx * task->ny;
-  const guint at_once = slices_at_once (task);
+  const guint at_once = slices_at_once (run);
   const double least = settings->kind != TD_SOLVER_CGLS && settings->non_negative ? 0 : -G_MAXFLOAT;
   const gboolean from_kept = run->kept_passes > 0;
 

@@ -80,7 +80,10 @@ plan_filtered (const TdPlan *plan, TdScan *measured, GCancellable *cancellable, 
 {
   const TdIterativePlan *self = plan->extra;
   const TdPlanPart part = { .first_slice = plan->part_slice, .n_slices = self->n_rows };
-  const guint64 held = td_iterative_start_bytes (self) + td_iterative_copy_bytes (plan, self);
+  /* FDK counts what the process takes beside its limit. */
+  const guint64 own
+      = self->slabs ? 0 : td_plan_own_bytes (plan->devices) + td_plan_unpack_bytes (plan);
+  const guint64 held = own + td_iterative_start_bytes (self) + td_iterative_copy_bytes (plan, self);
   TdRecipe recipe = plan->recipe;
 
   recipe.method = TD_METHOD_AUTO;

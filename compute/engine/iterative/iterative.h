@@ -13,7 +13,6 @@
  * (compute/iterative/ray-group.h). A cone beam's volume is always computed as a whole. A parallel
  * beam's slices know nothing of each other, and go in slabs if they must.
  */
-#define TD_ITERATIVE_GIVE_BYTES ((guint64) 64 << 20) /* slices put in or given out at once */
 
 /* Where iterations begin (recipe.start). */
 typedef enum { TD_ITERATIVE_ZERO, TD_ITERATIVE_FILTERED, TD_ITERATIVE_FILE } TdIterativeStart;
@@ -38,6 +37,7 @@ typedef struct {
   guint slab_rows, n_slabs;
   guint halo;              /* rows around them that preparation wants */
   guint chunk_rows;        /* prepared at once, without halo */
+  guint64 portion_bytes;   /* of slices put in or given out at once, unless one has more */
   guint first[3], size[3]; /* what is delivered, x, y, z of the volume; slabs: z of all */
   double *angles_rad;      /* parallel */
   double centre_px, tilt;  /* parallel: at the middle of the plan's rows; columns a row */
