@@ -53,8 +53,8 @@ struct TdBackprojectFamily {
   const char *name;     /* "standard", "texture", "alu", "hybrid", "oversampling", "host", … */
   const char *title;    /* for people */
   gboolean single_only; /* computes in single precision, whatever the task asks for */
-  /* Relative L2 bound against the double-precision truth for random sinograms (derivation in the
-     family's source). */
+  /* Relative L2 bound against the double-precision truth, for rows of any spectrum: white noise,
+     filtered noise, objects (place-error.h, the rest in the family's source). */
   double (*error_bound) (const TdBackprojectTask *task, const TdDeviceInfo *device);
   /* NULL if it can do the task, else why not (static string). */
   const char *(*unsupported) (const TdBackprojectTask *task, const TdDeviceInfo *device);

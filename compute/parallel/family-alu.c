@@ -6,6 +6,7 @@
 #include "alu-shape.h"
 #include "families.h"
 #include "packed-sinograms.h"
+#include "place-error.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -49,31 +50,34 @@ alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *de
 }
 
 /**
- * Relative L2 error for random (white) sinograms. An interpolated value's size is sqrt (2/3) of a
- * bin's, and a neighbour's difference is sqrt (2). So an error e of the position costs sqrt (3) e.
+ * Relative L2 error; place-error.h.
  *
- * Position: it is below 128 bins (tile of 64) and summed in single twice: 2^-18 of a bin rms.
- * Samples and wider steps multiply it. Nearest: a share 2 e of the updates takes the neighbour,
- * each off by sqrt (2). Ties go up by another 2^-17 on purpose. Together: sqrt (2 (2 e + 2^-17)).
- * Oversampling: the value a uniform +-1/8 bin away: sqrt (3) / (4 sqrt (12)) = 0.125, in the mean
- * of many views; of few, by chance more. Half: value and difference round to 2^-11 at most, 2^-12.5
- * rms or so, twice. Runs: weights round too (two roundings of up to 2^-11). Each addition of a run
- * of R rounds the sum so far, of size sqrt (r): sqrt (R / 2) 2^-11.8 of the run. Runs are
- * independent. Sums of n views in single: 2^-25 sqrt (n).
+ * Position: below 128 bins in a tile of 64, rounded at its start and at each of three steps. A unit
+ * of the last place is 2^-17 from 64 bins on and less before. Over a tile and all angles that makes
+ * 2^-18.5 rms, taken as 0.73 * 2^-18 for chance. Squares turn views so that they begin low, and
+ * have 0.8 of it. Samples and wider steps multiply it. Squares add up bins and differences apart,
+ * whose rounding is 1.9 times that of the sums. Nearest: ties go up by 2^-17 on purpose.
+ *
+ * Oversampling: a place uniform within +-1/8 of a bin is 1/8 / sqrt (3) off. That makes 0.25 in the
+ * mean of many views; of few, by chance more. Half: the value and up to three differences round
+ * to 2^-11 at most, 2^-12.3 rms. Where bins alternate differences are twice as large as values, and
+ * the interpolated value is sqrt (1/3): 7e-4 over a square. Runs: weights round too (two roundings
+ * of up to 2^-11). Each addition of a run of R rounds the sum so far, of size sqrt (r): sqrt (R /
+ * 2) 2^-11.8 of the run. Runs are independent.
  */
 static double
 alu_projector_bound (const TdBackprojectTask *task, guint samples)
 {
-  double position = 0x1p-18 * MAX (1, task->step);
-  double sums = sqrt (task->n_views) * 0x1p-25;
-  double bound = sums;
+  const double position = 0.73 * 0x1p-18 * MAX (1, task->step), sums = td_sums_error (task);
+  double bound;
 
   if (samples > 1)
-    bound += 0.13 + 0.3 / sqrt (task->n_views) + sqrt (3) * position;
+    bound = 0.26 + 0.6 / sqrt (task->n_views);
   else if (task->interpolation == TD_INTERPOLATION_NEAREST)
-    bound += sqrt (2 * (2 * position + 0x1p-17)) * 2;
+    bound = td_place_error (task, position + 0x1p-17) + sums;
   else
-    bound += sqrt (3) * position;
+    bound = MAX (hypot (td_place_error (task, position), 0.65 * sums),
+                 hypot (td_place_error (task, 0.8 * position), 1.9 * sums));
   if (task->precision != TD_PRECISION_SINGLE)
     bound += 1e-3;
   if (task->precision == TD_PRECISION_HALF_RUN)
@@ -470,17 +474,11 @@ family_hybrid_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *de
   return NULL;
 }
 
-/* See family-standard.c: the texture engine rounds weights to 1/256, positions to single; in all
-   pixels at most. */
+/* The texture engine's, in all pixels at most, beside that of what both do. */
 static double
 family_hybrid_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
-  double u_error = width * 0x1p-23;
-
-  return alu_projector_bound (task, 1)
-         + (task->interpolation == TD_INTERPOLATION_NEAREST ? 2e-3 + 2 * sqrt (u_error)
-                                                            : 4e-3 + sqrt (3) * u_error);
+  return hypot (alu_projector_bound (task, 1), td_texture_error (task));
 }
 
 /* Of its default. Few views are cached: local memory and the texture cache share their room. */

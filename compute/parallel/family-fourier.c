@@ -18,9 +18,10 @@ family_fourier_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *d
 }
 
 /**
- * Relative L2 error for random (white) sinograms. Aliases of the grid: td_fourier_alias_error(),
- * which takes all of them for uncorrelated; twice that for those that are not. Sums, FFTs and
- * phases in single: about a hundred roundings at random signs.
+ * Relative L2 error. Aliases of the grid: td_fourier_alias_error(), which takes all of them for
+ * uncorrelated; twice that for those that are not. A sample has as much of them at each frequency,
+ * so that filtered rows have what white noise has. Sums, FFTs and phases in single: about a hundred
+ * roundings at random signs.
  */
 static double
 family_fourier_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)

@@ -9,6 +9,7 @@
 #include "compute/device/host.h"
 #include "families.h"
 #include "host-backproject-pass.h"
+#include "place-error.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -333,29 +334,25 @@ family_host_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *devi
 }
 
 /**
- * Relative L2 error for random (white) sinograms.
+ * Relative L2 error; place-error.h.
  *
- * Linear: within a subtile u < 32 in single. Start and product round by half a unit in the last
- * place, so each u is off by up to 2^-20, about 3e-7 rms. The slope is sqrt (2) of a bin's size and
- * the interpolated value sqrt (2/3), which makes 6e-7. The table p - i d of the single-slice path
- * rounds numbers up to 32 times a bin's size, another 1e-6. Sums of n views in single: each
- * addition rounds half a unit of a sum that grows as sqrt (n): 2^-25 sqrt (n) or so.
- *
- * Nearest: the value itself is exact, but a u within about 2^-20 of a tie may take the neighbour.
- * That is as right for data known to a pixel, and off by sqrt (2). With n such updates the error is
- * sqrt (2 n / updates). n is at most the expected share, 2e-6, five deviations and a few.
+ * Linear: within a subtile u < 32 in single. Start, product and sum round by half a unit in the
+ * last place, up to 2^-20 each. Over a subtile that is 5e-7 rms, which costs 1.7e-6 where bins
+ * alternate. The table p - i d of the single-slice path has numbers up to 48 times a bin's size.
+ * The sum passes through one at each view. Their rounding is another 1.7e-6. AVX2 adds steps to u,
+ * and has 3.2e-6 in all. Nearest: with |u| off by as much, at most a share 1e-6 takes
+ * a neighbour.
  *
  * Coarse steps make the subtile's u, and so its rounding, larger.
  */
 static double
 family_host_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  double sums = sqrt (task->n_views) * 0x1p-25, coarse = MAX (task->step, 1);
-  double updates = (double) task->n_views * task->nx * task->ny, wrong = 2e-6 * coarse * updates;
+  const double coarse = MAX (task->step, 1);
 
-  return task->interpolation == TD_INTERPOLATION_NEAREST
-             ? sqrt (2 * (wrong + 5 * sqrt (wrong) + 5) / updates) + sums
-             : 5e-6 * coarse + sums;
+  return (task->interpolation == TD_INTERPOLATION_NEAREST ? td_place_error (task, 1e-6 * coarse)
+                                                          : 5e-6 * coarse)
+         + td_sums_error (task);
 }
 
 static guint

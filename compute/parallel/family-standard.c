@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "families.h"
+#include "place-error.h"
 
 #include "kernels/params.h"
 
@@ -48,23 +49,19 @@ family_standard_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *
 }
 
 /**
- * Relative L2 error for random (white) sinograms. A neighbour's difference is sqrt (2) of a bin, an
- * interpolated value sqrt (2/3). So an error e of u or of the weight costs sqrt (3) e.
- *
- * Texture, linear: the engine rounds the weight to 1/256: e = 2^-9 / sqrt (3) rms; and u in single
- * rounds at the detector's width. Texture, nearest: a share 2 e of updates takes the neighbour.
- * Loads: u to 2^-20 or better, so what remains is the sums' rounding and hardly ever a tie.
+ * Relative L2 error; place-error.h. By plain loads places have 32 bits after the point. The start
+ * and both steps are off by up to 2^-33, half of that on average. A weight keeps 24 of those bits.
+ * Differences of bins, products and views' weights round too: some 2^-24 each.
  */
 static double
 family_standard_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
-  double u_error = width * 0x1p-23, sums = sqrt (task->n_views) * 0x1p-25;
-  gboolean nearest = task->interpolation == TD_INTERPOLATION_NEAREST;
+  const double fixed = (1 + 0.5 * ((double) task->nx + task->ny)) * 0x1p-34;
+  const double kept = task->interpolation == TD_INTERPOLATION_NEAREST ? 0 : 0x1p-24 / sqrt (3);
 
   if (use_texture (task, device, NULL))
-    return (nearest ? 2e-3 + 2 * sqrt (u_error) : 4e-3 + sqrt (3) * u_error) + sums;
-  return (nearest ? 1e-3 : 3e-6) + sums;
+    return td_texture_error (task) + td_sums_error (task);
+  return td_place_error (task, fixed + kept) + 5e-7 + td_sums_error (task);
 }
 
 static gboolean

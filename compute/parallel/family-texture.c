@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "families.h"
 #include "packed-sinograms.h"
+#include "place-error.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,20 +87,15 @@ family_texture_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *d
 }
 
 /**
- * Relative L2 error for random (white) sinograms; see family-standard.c. Linear: weights in 1/256,
- * an error of 2^-9 / sqrt (3) rms at most, times sqrt (3); positions in single at the detector's
- * width. Nearest: a share 2 e of the updates takes the neighbour. Half texels round to 2^-11 at
- * most.
+ * Relative L2 error; place-error.h. Half texels round to 2^-11 at most. Between two bins that
+ * alternate values cancel, errors do not: sqrt (2) of that.
  */
 static double
 family_texture_error_bound (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
-  double width = task->n_columns + fabs (task->centre_px) + task->step * MAX (task->nx, task->ny);
-  double u_error = width * 0x1p-23, sums = sqrt (task->n_views) * 0x1p-25;
-  gboolean nearest = task->interpolation == TD_INTERPOLATION_NEAREST;
-
-  return (nearest ? 2e-3 + 2 * sqrt (u_error) : 4e-3 + sqrt (3) * u_error) + sums
-         + (task->precision == TD_PRECISION_SINGLE ? 0 : 0x1p-11);
+  return hypot (td_texture_error (task),
+                task->precision == TD_PRECISION_SINGLE ? 0 : G_SQRT2 * 0x1p-11)
+         + td_sums_error (task);
 }
 
 static TdPackSpec
