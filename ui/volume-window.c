@@ -15,6 +15,7 @@ struct _TdVolumeWindow {
   char *path;
   char *dataset;         /* as it was stated; NULL: it was not */
   TdScanOptions options; /* what was stated last */
+  gboolean undecided;    /* it did not open because nothing says which data set to take */
   GCancellable *asking;  /* ends with the window */
 };
 
@@ -22,7 +23,7 @@ G_DEFINE_FINAL_TYPE (TdVolumeWindow, td_volume_window, ADW_TYPE_WINDOW)
 
 /* ── Asking what the files do not say ── */
 
-#define LIST_PX 260 /* a list of data sets is scrolled from that height on */
+#define LIST_PX 200 /* a list of data sets is scrolled from that height on */
 #define WIDE_PX 440
 
 typedef struct {
@@ -115,6 +116,7 @@ question_make_datasets (Question *question)
 {
   GtkWidget *list = gtk_list_box_new (), *scrolled = gtk_scrolled_window_new ();
   GtkCheckButton *first = NULL;
+  int high;
 
   for (char **at = question->datasets; *at; at += 2) {
     GtkWidget *row = question_make_dataset (at[0], at[1], first);
@@ -128,8 +130,9 @@ question_make_datasets (Question *question)
   gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   _ ("Data set"), -1);
   gtk_widget_add_css_class (list, "boxed-list");
+  gtk_widget_measure (list, GTK_ORIENTATION_VERTICAL, WIDE_PX, NULL, &high, NULL, NULL);
   g_object_set (scrolled, "child", list, "hscrollbar-policy", GTK_POLICY_NEVER,
-                "propagate-natural-height", TRUE, "max-content-height", LIST_PX, NULL);
+                "min-content-height", MIN (high, LIST_PX), NULL);
   return scrolled;
 }
 
@@ -186,6 +189,8 @@ volume_window_on_listed (GObject *object, GAsyncResult *result, gpointer problem
 
   if (g_cancellable_is_cancelled (self->asking))
     g_strfreev (datasets);
+  else if (self->undecided && datasets && datasets[0])
+    volume_window_ask (self, _ ("The file holds several data sets. Which one is it?"), datasets);
   else
     volume_window_ask (self, words, datasets);
 }
@@ -196,6 +201,10 @@ volume_window_on_failed (TdVolumeBrowser *browser, const GError *error, TdVolume
   g_autoptr (GTask) task
       = g_task_new (self, self->asking, volume_window_on_listed, td_label_volume_error (error));
 
+  g_autoptr (TdMessage) message = td_error_message (error);
+  g_autofree char *field = td_message_field (message);
+
+  self->undecided = !self->dataset && g_strcmp0 (field, "dataset") == 0;
   g_task_set_check_cancellable (task, FALSE);
   g_task_set_task_data (task, g_strdup (self->path), g_free);
   g_task_run_in_thread (task, volume_window_list);

@@ -390,13 +390,17 @@ test_datasets (void)
   open_window (path);
   td_test_wait (is_asked, NULL, "the question");
   GtkWindow *dialog = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
-  g_assert_nonnull (
-      strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (dialog)), "(“Data set”, or as"));
+  g_assert_cmpstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (dialog)), ==,
+                   "The file holds several data sets. Which one is it?");
+  const char *why = adw_status_page_get_description (td_test_part (browser, "failed_page"));
+  g_assert_nonnull (strstr (why, "(“Data set”, or as"));
   for (guint i = 0; i < 2; i++) {
     label = td_test_find (GTK_WIDGET (dialog), GTK_TYPE_LABEL, dataset_is, (gpointer) texts[i]);
     td_test_wait (dataset_is_whole, label, "the path to be laid out");
   }
   td_test_screenshot (GTK_WIDGET (dialog), "volume-datasets");
+  GtkWidget *list = gtk_widget_get_ancestor (label, GTK_TYPE_SCROLLED_WINDOW);
+  g_assert_cmpint (gtk_widget_get_height (list), >, 100); /* both */
   gtk_widget_activate (gtk_widget_get_ancestor (label, GTK_TYPE_LIST_BOX_ROW));
   td_test_click (td_test_button (dialog, "Open"));
   td_test_wait (planes_are_settled, NULL, "the planes");
