@@ -228,6 +228,16 @@ cli_plan_devices (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, JsonOb
   return TRUE;
 }
 
+/* "about 3 ms", but "less than 1 ms". */
+static char *
+cli_plan_about (double seconds)
+{
+  g_autofree char *time = td_cli_duration (seconds);
+
+  return g_str_has_prefix (time, "less ") ? g_steal_pointer (&time)
+                                          : g_strconcat ("about ", time, NULL);
+}
+
 static void
 cli_plan_print_ways (const TdPlanFacts *facts)
 {
@@ -240,8 +250,8 @@ cli_plan_print_ways (const TdPlanFacts *facts)
     else
       td_cli_print (", %.2g times the computing", way->cost);
     if (i > 0 && way->estimate_s > 0) {
-      g_autofree char *time = td_cli_duration (way->estimate_s);
-      td_cli_print (", about %s", time);
+      g_autofree char *time = cli_plan_about (way->estimate_s);
+      td_cli_print (", %s", time);
     }
     td_cli_print ("\n");
   }
@@ -257,7 +267,7 @@ cli_plan_print_text (const TdPlan *plan)
   g_autofree char *writes = g_format_size (facts->write_bytes);
   g_autofree char *host = g_format_size (facts->host_bytes);
   g_autofree char *device = g_format_size (facts->device_bytes);
-  g_autofree char *time = td_cli_duration (facts->estimate_s);
+  g_autofree char *time = cli_plan_about (facts->estimate_s);
   const gboolean iterates = td_method_iterates (recipe->method);
 
   td_cli_print ("  method   %s on %s, kernel %s", facts->method, devices, facts->family);
@@ -280,7 +290,7 @@ cli_plan_print_text (const TdPlan *plan)
   td_cli_print ("  memory   %s on the host, %s on each device\n", host, device);
   td_cli_print ("  disk     %s to read, %s to write\n", reads, writes);
   if (facts->estimate_s > 0)
-    td_cli_print ("  time     about %s\n", time);
+    td_cli_print ("  time     %s\n", time);
   else
     td_cli_print ("  time     not known yet: no such job has run on this device and storage\n");
   cli_plan_print_stages (plan);

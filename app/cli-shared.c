@@ -287,9 +287,11 @@ td_cli_print_json (JsonBuilder *builder)
 char *
 td_cli_duration (double seconds)
 {
-  if (seconds < 1)
+  if (seconds < 0.0005)
+    return g_strdup ("less than 1 ms"); /* and not none at all */
+  if (seconds < 0.9995)
     return g_strdup_printf ("%.0f ms", seconds * 1e3);
-  if (seconds < 60)
+  if (seconds < 59.95)
     return g_strdup_printf ("%.1f s", seconds);
   if (seconds < 3600)
     return g_strdup_printf ("%d min %d s", (int) (seconds / 60), (int) fmod (seconds, 60));

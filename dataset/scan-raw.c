@@ -2,10 +2,14 @@
 #include <string.h>
 
 #include "error.h"
+#include "hdf5-util.h"
 #include "number.h"
 #include "raw-frames.h"
 #include "scan-private.h"
 #include "series.h"
+#include "tiff-io.h"
+
+#define HEADER_BYTES 8 /* of TIFF and HDF5 at the least */
 
 /* Headerless files, when the user states the size of a frame. One file has all frames, or a folder
  * has files with one or more frames each. */
@@ -14,6 +18,28 @@ static gboolean
 raw_probe (const char *path, const TdScanOptions *options)
 {
   return options->raw_columns > 0 && options->raw_rows > 0;
+}
+
+/* Read as samples, the tags of a file with a header would be noise in the volume, or its size would
+   seem wrong. Who skips its header knows where the samples lie. */
+static gboolean
+scan_raw_check_headerless (const char *path, const TdRawLayout *layout, GError **error)
+{
+  if (layout->file_header_bytes >= HEADER_BYTES)
+    return TRUE;
+  if (td_tiff_probe (path))
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "“%s” is a TIFF file, and {raw} is for files without a header: leave it out, "
+        "or state headerless files",
+        path);
+  if (td_h5_probe (path))
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "“%s” is an HDF5 file, and {raw} is for files without a header: leave it out, "
+        "or state headerless files",
+        path);
+  return TRUE;
 }
 
 /* @path's frames; NULL without error if @path is NULL. */
@@ -28,6 +54,8 @@ scan_raw_open_frames (const char *path, const TdRawLayout *layout, GError **erro
     paths = td_series_only (path, NULL, error);
   else
     paths = g_strdupv ((char *[]) { (char *) path, NULL });
+  if (paths && paths[0] && !scan_raw_check_headerless (paths[0], layout, error))
+    return NULL;
   return paths ? td_raw_frames_new ((const char *const *) paths, layout, error) : NULL;
 }
 

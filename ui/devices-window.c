@@ -7,6 +7,7 @@
 #include "compute/engine/fdk/fdk-self-test.h"
 #include "device-catalog.h"
 #include "labels.h"
+#include "quantity.h"
 #include "tuning-row.h"
 #include "ui.h"
 
@@ -41,14 +42,15 @@ G_DEFINE_FINAL_TYPE (TdDevicesWindow, td_devices_window, ADW_TYPE_WINDOW)
 static void
 devices_window_show_time (TdDevicesWindow *self)
 {
-  g_autofree char *now = self->timed_on ? g_strdup_printf (_ ("%s: %.0f ms a slice"),
-                                                           self->timed_on, 1e3 * self->seconds)
-                                        : NULL;
-  g_autofree char *text = !now ? g_strdup (_ ("No slice was computed yet"))
-                          : self->timed_on_before
-                              ? g_strdup_printf (_ ("%s; before, %s: %.0f ms"), now,
-                                                 self->timed_on_before, 1e3 * self->seconds_before)
-                              : g_strdup (now);
+  g_autofree char *time = td_moment_text (self->seconds),
+                  *time_before = td_moment_text (self->seconds_before);
+  g_autofree char *now
+      = self->timed_on ? g_strdup_printf (_ ("%s: %s a slice"), self->timed_on, time) : NULL;
+  g_autofree char *text
+      = !now ? g_strdup (_ ("No slice was computed yet"))
+        : self->timed_on_before
+            ? g_strdup_printf (_ ("%s; before, %s: %s"), now, self->timed_on_before, time_before)
+            : g_strdup (now);
 
   adw_action_row_set_subtitle (self->time, text);
 }

@@ -22,6 +22,8 @@ td_duration_text (double seconds)
 {
   guint64 s = (guint64) (seconds + 0.5);
 
+  if (seconds < 0.05)
+    return g_strdup (_ ("less than 0.1 s")); /* and not none at all */
   if (seconds < 9.95)
     return g_strdup_printf (_ ("%.1f s"), seconds);
   if (s < 60)
@@ -29,6 +31,13 @@ td_duration_text (double seconds)
   if (s < 3600)
     return g_strdup_printf (_ ("%u min %u s"), (guint) (s / 60), (guint) (s % 60));
   return g_strdup_printf (_ ("%u h %u min"), (guint) (s / 3600), (guint) (s / 60 % 60));
+}
+
+char *
+td_moment_text (double seconds)
+{
+  return seconds < 0.0005 ? g_strdup (_ ("less than 1 ms"))
+                          : g_strdup_printf (_ ("%.0f ms"), seconds * 1e3);
 }
 
 char *

@@ -7,6 +7,8 @@
 
 /* "8 s", "3 min 20 s", "2 h 5 min". (transfer full) */
 char *td_duration_text (double seconds);
+/* "12 ms", of what a picture takes. (transfer full) */
+char *td_moment_text (double seconds);
 /* What is not above 0 is not known yet. (transfer full) */
 char *td_estimate_text (double seconds);
 /* Memory limits are typed in GiB and kept in bytes. */

@@ -15,6 +15,7 @@
 #include "labels.h"
 #include "method-choices.h"
 #include "preview.h"
+#include "quantity.h"
 #include "scan-readout.h"
 #include "ui.h"
 
@@ -576,9 +577,9 @@ slice_subtitle (const TdPreviewResult *result)
   g_autofree char *clamped = count_text (result->counts.clamped_transmissions);
   g_autofree char *bad = count_text (result->counts.bad_values);
   g_autoptr (GStrvBuilder) facts = g_strv_builder_new ();
-  g_autofree char *how
-      = g_strdup_printf (_ ("%u × %u on %s, %.0f ms"), result->image->width, result->image->height,
-                         result->device, result->seconds * 1e3);
+  g_autofree char *time = td_moment_text (result->seconds);
+  g_autofree char *how = g_strdup_printf (_ ("%u × %u on %s, %s"), result->image->width,
+                                          result->image->height, result->device, time);
   g_autofree char *raised = g_strdup_printf (_ ("%s opaque samples raised"), clamped);
   g_autofree char *replaced = g_strdup_printf (_ ("%s bad samples replaced"), bad);
 
@@ -635,13 +636,13 @@ static void
 scan_view_show_iterated (TdScanView *self, const TdIteratedResult *result)
 {
   g_autofree char *badge = scan_view_iterated_badge (self, result);
+  g_autofree char *time = td_duration_text (result->seconds);
   g_autofree char *how
       = isfinite (result->residual) && result->residual > 0
-            ? g_strdup_printf (_ ("%u × %u on %s, residual %.4f, %.1f s"), result->image->width,
-                               result->image->height, result->device, result->residual,
-                               result->seconds)
-            : g_strdup_printf (_ ("%u × %u on %s, %.1f s"), result->image->width,
-                               result->image->height, result->device, result->seconds);
+            ? g_strdup_printf (_ ("%u × %u on %s, residual %.4f, %s"), result->image->width,
+                               result->image->height, result->device, result->residual, time)
+            : g_strdup_printf (_ ("%u × %u on %s, %s"), result->image->width, result->image->height,
+                               result->device, time);
   g_autofree char *subtitle = g_strconcat (badge, "\n", how, NULL);
 
   g_free (self->iterated_badge);

@@ -447,6 +447,44 @@ test_plan (void)
   g_assert_true (host);
 }
 
+/* What takes next to no time takes less than something, and not "0 ms". */
+static void
+test_plan_moments (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *own = g_build_filename (folder->path, "tomodesk", NULL);
+  g_autofree char *path = g_build_filename (own, "rates.ini", NULL);
+  g_autofree char *before = g_strdup (g_getenv ("XDG_CACHE_HOME"));
+  g_auto (TdTestRun) made = { 0 }, ran = { 0 }, planned = { 0 };
+  g_autoptr (GKeyFile) rates = g_key_file_new ();
+  g_auto (GStrv) groups = NULL;
+
+  g_assert_cmpint (g_mkdir (own, 0700), ==, 0);
+  g_setenv ("XDG_CACHE_HOME", folder->path, TRUE);
+  td_test_cli (&made, folder->path, "phantom", "disc", "--output", "a.nxs", "--columns", "8",
+               "--rows", "1", "--views", "8", NULL);
+  td_test_cli (&ran, folder->path, "reconstruct", "a.nxs", "--output", "volume", "--device", "host",
+               NULL);
+  g_assert_cmpint (ran.status, ==, 0);
+  /* A disk as fast as none is. */
+  g_assert_true (g_key_file_load_from_file (rates, path, G_KEY_FILE_NONE, NULL));
+  groups = g_key_file_get_groups (rates, NULL);
+  for (guint i = 0; groups[i]; i++) {
+    g_auto (GStrv) keys = g_key_file_get_keys (rates, groups[i], NULL, NULL);
+    for (guint k = 0; keys[k]; k++)
+      g_key_file_set_double (rates, groups[i], keys[k], 1e15);
+  }
+  g_assert_true (g_key_file_save_to_file (rates, path, NULL));
+  td_test_cli (&planned, folder->path, "plan", "a.nxs", "--device", "host", NULL);
+  if (before)
+    g_setenv ("XDG_CACHE_HOME", before, TRUE);
+  else
+    g_unsetenv ("XDG_CACHE_HOME");
+  g_assert_cmpint (planned.status, ==, 0);
+  g_assert_nonnull (strstr (planned.out, "writing less than 1 ms"));
+  g_assert_null (strstr (planned.out, " 0 ms"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -463,5 +501,6 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/slice", test_slice);
   g_test_add_func ("/cli/info", test_info);
   g_test_add_func ("/cli/plan", test_plan);
+  g_test_add_func ("/cli/plan-moments", test_plan_moments);
   return g_test_run ();
 }

@@ -323,6 +323,55 @@ test_raw (void)
   test_assert_sentence (error, "frames.raw");
 }
 
+/* A file with a header that is said to have none is told by its format, even where its size fits.
+   Who skips the header of a TIFF file means it. */
+static void
+test_raw_with_header (void)
+{
+  static const struct {
+    const char *start, *says;
+    gsize bytes;
+  } cases[] = {
+    { "II*", "is a TIFF file", 4 },
+    { "MM\0*", "is a TIFF file", 4 },
+    { "II+", "is a TIFF file", 4 },
+    { "\211HDF\r\n\032\n", "is an HDF5 file", 8 },
+  };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "a.raw"),
+                  *plain = test_folder_file (folder, "b.raw");
+  guint8 bytes[8 + VIEWS * ROWS * COLUMNS] = { 0 };
+  const gsize size = VIEWS * ROWS * COLUMNS;
+
+  g_assert_true (g_file_set_contents (plain, (const char *) bytes, size, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint flats = 0; flats < 2; flats++) {
+      const TdScanOptions options = { .angles = "0:180",
+                                      .flats = flats ? path : NULL,
+                                      .raw_columns = COLUMNS,
+                                      .raw_rows = ROWS,
+                                      .raw_type = TD_SAMPLE_UINT8 };
+      g_autoptr (GError) error = NULL;
+
+      memcpy (bytes, cases[i].start, cases[i].bytes);
+      g_assert_true (g_file_set_contents (path, (const char *) bytes, size, NULL));
+      g_assert_null (td_scan_open (flats ? plain : path, &options, NULL, &error));
+      test_assert_sentence (error, cases[i].says);
+      g_assert_nonnull (strstr (error->message, "--raw"));
+      g_assert_nonnull (strstr (error->message, "a.raw"));
+    }
+
+  const TdScanOptions skips = { .angles = "0:180",
+                                .raw_columns = COLUMNS,
+                                .raw_rows = ROWS,
+                                .raw_type = TD_SAMPLE_UINT8,
+                                .raw_header_bytes = 8 };
+  memcpy (bytes, "II*", 4);
+  g_assert_true (g_file_set_contents (path, (const char *) bytes, 8 + size, NULL));
+  g_autoptr (TdScan) scan = open_scan (path, &skips);
+  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
+}
+
 static void
 test_memory (void)
 {
@@ -368,6 +417,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/writer-gaps", test_writer_gaps);
   g_test_add_func ("/scan/sinograms", test_sinograms);
   g_test_add_func ("/scan/raw", test_raw);
+  g_test_add_func ("/scan/raw-with-header", test_raw_with_header);
   g_test_add_func ("/scan/memory", test_memory);
   return g_test_run ();
 }
