@@ -82,7 +82,7 @@ const TdConeFamily *const *td_cone_families (void);
  * ten times by half a unit of the last place. Up to the middle that unit is n 2^-24 at the most, of
  * n columns, and the last sum's is twice that. Over all places e is 0.3 n 2^-23. The host counts
  * places along a line from its middle. It keeps to 1e-5, which iFDK asks for; all have that for
- * their sums.
+ * their sums. Voxels near the source, where w is small, are not counted.
  */
 double td_cone_family_error_bound (const TdConeFamily *family, const TdConeTask *task,
                                    TdPrecision precision, const TdDeviceInfo *device);
