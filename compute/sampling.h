@@ -18,8 +18,8 @@ typedef enum {
 } TdPrecision;
 
 /* How far a back-projection may be from the double-precision truth of its own formula, as a
-   relative L2 error for random sinograms. What a recipe leaves open is chosen within it (DESIGN.md,
-   Accuracy). */
+   relative L2 error for rows of any spectrum. What a recipe leaves open is chosen within it
+   (DESIGN.md, Accuracy). */
 typedef enum { TD_ACCURACY_SINGLE, TD_ACCURACY_STANDARD, TD_ACCURACY_DRAFT } TdAccuracy;
 extern const char *const td_accuracy_names[];   /* "single", "standard", "draft"; NULL ends them */
 double td_accuracy_limit (TdAccuracy accuracy); /* 1e-5, 2e-4, 5e-3 */

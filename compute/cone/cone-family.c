@@ -28,12 +28,11 @@ double
 td_cone_family_error_bound (const TdConeFamily *family, const TdConeTask *task,
                             TdPrecision precision, const TdDeviceInfo *device)
 {
-  const guint side = MAX (task->n_columns, task->n_rows);
-  const double places = family == &td_cone_family_host ? 0 : 1.5 * side * 0x1p-23;
+  const double single = 0.3 * 0x1p-23 * hypot (task->n_columns, task->n_rows);
+  const double places = family == &td_cone_family_host ? 0 : sqrt (12) * single;
+  const double weights = td_cone_family_fetches (family, device) ? 1.2e-2 : 1e-5;
 
-  return (td_cone_family_fetches (family, device) || precision != TD_PRECISION_SINGLE ? 7.6e-3
-                                                                                      : 1e-5)
-         + places;
+  return hypot (weights, precision != TD_PRECISION_SINGLE ? 1e-3 : 0) + places;
 }
 
 double

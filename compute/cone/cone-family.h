@@ -65,22 +65,24 @@ struct TdConeProjector {
 /* NULL-terminated, in the order in which auto considers them. */
 const TdConeFamily *const *td_cone_families (void);
 /**
- * Relative L2 bound against the double-precision reference, for random projections.
+ * Relative L2 bound against the double-precision reference, for projections of any spectrum.
  *
- * An error of a place in u or v multiplies a difference of two blended values, of 4/3 of the
- * noise's variance. The signal's variance is (2/3)^2. So an error of e rms in each of the two makes
- * e sqrt (2 * 4/3) * 3/2 = 2.45 e.
+ * As place-error.h of the parallel beam derives, a place that is off by e columns, rms, costs sqrt
+ * (12) e at the most. An error across multiplies a difference of values that are blended along, and
+ * the blending leaves as much of the difference as of the value. So rows add theirs: sqrt (24) e
+ * if both are e, for pixels that alternate as on a chess board. White noise has 2.45 e, columns
+ * with the ramp filter's noise 3.15 e.
  *
- * Texture units have weights of 8 bits: e is below 2^-8 and uniform, which makes 5.5e-3. The ramp
- * filter makes neighbours differ more: their correlation is -6/pi^2. Then the differences'
- * variances are 2.14 in u and 0.93 in v, and the signal's is 0.31. That is 3.15 e, or 7.1e-3 (an
- * H200 gave 5.8e-3 and 6.0e-3). Half storage adds 2^-11.
+ * Texture units have weights of 8 bits. Where those are cut off, e is uniform below 2^-8, which
+ * makes 1.1e-2. The ramp filter's noise has 7.1e-3 then (an H200 gave 5.8e-3 and 6.0e-3). Half
+ * storage rounds to 2^-11 at most, and values that alternate cancel where their errors do not:
+ * 1e-3.
  *
- * Kernels for devices compute places in single precision: sums and a quotient, four roundings of
- * up to half a unit of the last place. With n columns that unit is n 2^-23 at the most, and e is
- * 2 n 2^-23 / sqrt (12). That makes 1.41 n 2^-23, rounded up to 1.5. (White noise of 256 and 1024
- * columns gave 1.3 and 0.6.) The host counts places along a line from its middle and keeps to 1e-5,
- * which iFDK asks for; all have that for their sums.
+ * Kernels for devices compute places in single precision. Sums, a reciprocal and a product round
+ * ten times by half a unit of the last place. Up to the middle that unit is n 2^-24 at the most, of
+ * n columns, and the last sum's is twice that. Over all places e is 0.3 n 2^-23. The host counts
+ * places along a line from its middle. It keeps to 1e-5, which iFDK asks for; all have that for
+ * their sums. Voxels near the source, where w is small, are not counted.
  */
 double td_cone_family_error_bound (const TdConeFamily *family, const TdConeTask *task,
                                    TdPrecision precision, const TdDeviceInfo *device);

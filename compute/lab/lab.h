@@ -79,7 +79,7 @@ typedef struct {
   gboolean compared;          /* against what all are compared with */
   TdLabDifference difference; /* picture - that */
   double arithmetic;          /* relative L2 error against the same recipe in double; NAN: none */
-  double bound;               /* derived for random data; NAN: none */
+  double bound;               /* derived, for rows of any spectrum; NAN: none */
   double noise;               /* of this picture, from even and odd views; NAN: not measured */
   TdLabFrc *frc;              /* even against odd views; NULL: not measured */
 } TdLabOutcome;

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "compute/cone/cone-families.h"
+#include "compute/cone/cone-families.h"
 #include "compute/filter.h"
 #include "compute/parallel/families.h"
 #include "dataset/phantom.h"
 #include "dataset/random.h"
+#include "tests/common/cone-slabs.h"
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
 #include "tests/common/truth.h"
@@ -325,13 +327,212 @@ test_texture (void)
   g_assert_cmpfloat (largest.filtered, >, 0.1);
 }
 
+/* ── Cone and fan beams ── */
+
+typedef struct {
+  guint n_columns, n_rows, n_views, nx, ny, nz;
+  double off_axis[3]; /* of the volume's middle, columns at the axis */
+  double magnification;
+} ConeShape;
+
+/* A full turn that kernels may turn by symmetry, parts near the edge of large detectors, a fan. No
+   volume's middle slice is seen between two rows. */
+static const ConeShape cone_shapes[] = {
+  { 64, 48, 60, 48, 48, 40, { 0, 0, 0 }, 1.5 },
+  { 256, 200, 40, 40, 40, 32, { 40, -30, 50 }, 1.5 },
+  { 1000, 12, 48, 60, 60, 3, { 250, -210, 0.3 }, 3 },
+  { 1024, 700, 24, 40, 40, 30, { 250, -200, 180 }, 1.3 },
+  { 500, 1, 90, 100, 90, 1, { 0, 20, 0 }, 2 },
+};
+
+static void
+cone_task_init (TdConeTask *task, const ConeShape *shape)
+{
+  const double distance = 3.1 * 0.4 * shape->n_columns;
+  const TdGeometry geometry = { .beam = shape->n_rows > 1 ? TD_BEAM_CONE : TD_BEAM_FAN,
+                                .pixel_width_mm = 0.4,
+                                .pixel_height_mm = 0.4,
+                                .source_detector_mm = distance,
+                                .source_axis_mm = distance / shape->magnification };
+  g_autofree double *angles = g_new (double, shape->n_views);
+  g_autoptr (GError) error = NULL;
+
+  for (guint v = 0; v < shape->n_views; v++)
+    angles[v] = 0.1 + 2 * G_PI * v / shape->n_views;
+  td_cone_task_init (task, &geometry, angles, shape->n_views, shape->n_columns, shape->n_rows,
+                     &error);
+  g_assert_no_error (error);
+  td_cone_task_set_volume (task, shape->nx, shape->ny, shape->nz, 1.0137 * task->pitch_mm);
+  for (guint i = 0; i < 3; i++)
+    task->first_mm[i] += shape->off_axis[i] * task->pitch_mm;
+}
+
+/* Alternating: as on a chess board. */
+static float *
+make_projections (Data data, const TdConeTask *task)
+{
+  const gsize columns = task->n_columns, rows = (gsize) task->n_views * task->n_rows;
+  float *out = g_new (float, rows *columns);
+  TdRandom random;
+  double size = 1;
+
+  td_random_init (&random, 78, 3);
+  td_random_noise (out, rows * columns, 6);
+  if (data == RAMP)
+    filter_rows (out, rows, task->n_columns);
+  for (gsize i = 0; data == ALTERNATING && i < rows * columns; i++) {
+    const gsize column = i % columns, row = i / columns % task->n_rows;
+    if (column == 0 && row == 0)
+      size = td_random_normal (&random);
+    out[i] = (float) (((column + row) % 2 ? size : -size) * (1 + 0.1 * out[i]));
+  }
+  return out;
+}
+
+/* The reference with weights that are cut off after 8 bits: of texture units the worst. */
+static void
+play_cone_texture (const TdConeTask *task, const float *projections, float *volume)
+{
+  const gsize view_pixels = (gsize) task->n_rows * task->n_columns;
+
+  for (gsize at = 0; at < (gsize) task->nx * task->ny * task->nz; at++) {
+    const double point[3] = { task->first_mm[0] + at % task->nx * task->voxel_mm,
+                              task->first_mm[1] - at / task->nx % task->ny * task->voxel_mm,
+                              task->first_mm[2] - at / task->nx / task->ny * task->voxel_mm };
+    double sum = 0;
+    for (guint view = 0; view < task->n_views; view++) {
+      double u, v, w;
+      td_cone_project (task->matrices + 12 * (gsize) view, point, &u, &v, &w);
+      const double part[2]
+          = { floor ((u - floor (u)) * 256) / 256, floor ((v - floor (v)) * 256) / 256 };
+      for (guint corner = 0; corner < 4; corner++) {
+        const double column = floor (u) + corner % 2, row = floor (v) + corner / 2;
+        if (column >= 0 && row >= 0 && column < task->n_columns && row < task->n_rows)
+          sum += task->view_weights[view] / (w * w) * (corner % 2 ? part[0] : 1 - part[0])
+                 * (corner / 2 ? part[1] : 1 - part[1])
+                 * projections[view * view_pixels + (gsize) row * task->n_columns + (gsize) column];
+      }
+    }
+    volume[at] = (float) sum;
+  }
+}
+
+/* @device: NULL: the texture unit in double precision. */
+static void
+check_cone (const ConeShape *shape, TdDevice *device, Largest *largest)
+{
+  g_autoptr (TdDevice) host = td_device_open ("host", NULL);
+  TdDeviceInfo card = *td_device_info (host);
+  TdConeTask task;
+
+  card.texture_slow = FALSE;
+  cone_task_init (&task, shape);
+  const gsize voxels = (gsize) task.nx * task.ny * task.nz;
+  g_autofree float *volume = g_new (float, voxels);
+  g_autofree double *truth = g_new (double, voxels);
+  for (Data d = 0; d < PHANTOM; d++) {
+    g_autofree float *projections = make_projections (d, &task);
+    td_cone_reference (&task, projections, 0, task.nz, truth);
+    if (!device) {
+      play_cone_texture (&task, projections, volume);
+      note (
+          largest, d, "texture unit", td_truth_relative_rms (volume, truth, voxels),
+          td_cone_family_error_bound (&td_cone_family_texture, &task, TD_PRECISION_SINGLE, &card));
+    }
+    for (const TdConeFamily *const *f = td_cone_families (); device && *f; f++)
+      for (TdPrecision p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF; p++) {
+        const TdTestConeSlabs how = { *f, device, p, task.nz, 4 };
+        if ((*f)->unsupported (&task, p, td_device_info (device)))
+          continue;
+        g_autofree char *what = g_strdup_printf ("%s, %s, %u columns", (*f)->name,
+                                                 td_precision_name (p), task.n_columns);
+        td_test_cone_slabs (&how, &task, projections, volume);
+        note (largest, d, what, td_truth_relative_rms (volume, truth, voxels),
+              td_cone_family_error_bound (*f, &task, p, td_device_info (device)));
+      }
+  }
+  td_cone_task_clear (&task);
+}
+
+static void
+check_cones (TdDevice *device)
+{
+  Largest largest = { 0 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cone_shapes); i++)
+    check_cone (&cone_shapes[i], device, &largest);
+  g_test_message ("at the most %.2f of the bound, of filtered noise %.2f", largest.any,
+                  largest.filtered);
+  g_assert_cmpfloat (largest.filtered, >, 0.1);
+}
+
+static void
+test_cone_families (gconstpointer id)
+{
+  TdDevice *device = td_test_open (id);
+
+  check_cones (device);
+  td_test_close (device);
+}
+
+static void
+test_cone_texture (void)
+{
+  check_cones (NULL);
+}
+
+/* ── Accuracies ── */
+
+/* What the guide says that accuracies take: a bound that grows takes it from large scans. */
+static void
+test_accuracies (void)
+{
+  const Shape large = { 4096, 4096, 4096, 4096, 1, 1, 180, 0, 0, 0 };
+  const Shape usual = { 2048, 2048, 2048, 2048, 1, 1, 180, 0, 0, 0 };
+  const ConeShape cone = { 1024, 1024, 12, 8, 8, 8, { 0, 0, 0 }, 1.5 };
+  g_autoptr (TdDevice) host = td_device_open ("host", NULL);
+  const TdDeviceInfo *info = td_device_info (host);
+  TdBackprojectTask task;
+  TdConeTask cone_task;
+
+  task_init (&task, &large);
+  g_assert_cmpfloat (td_family_alu.error_bound (&task, info), <=,
+                     td_accuracy_limit (TD_ACCURACY_SINGLE));
+  g_assert_cmpfloat (td_family_host.error_bound (&task, info), <=,
+                     td_accuracy_limit (TD_ACCURACY_SINGLE));
+  g_assert_cmpfloat (td_family_fourier.error_bound (&task, info), <=,
+                     td_accuracy_limit (TD_ACCURACY_STANDARD));
+  task.precision = TD_PRECISION_HALF_RUN;
+  g_assert_cmpfloat (td_family_alu.error_bound (&task, info), <=,
+                     td_accuracy_limit (TD_ACCURACY_DRAFT));
+  td_truth_task_clear (&task);
+
+  task_init (&task, &usual);
+  task.precision = TD_PRECISION_HALF;
+  g_assert_cmpfloat (td_family_texture.error_bound (&task, info), <=,
+                     td_accuracy_limit (TD_ACCURACY_DRAFT));
+  td_truth_task_clear (&task);
+
+  cone_task_init (&cone_task, &cone);
+  g_assert_cmpfloat (td_cone_family_error_bound (&td_cone_family_arithmetic, &cone_task,
+                                                 TD_PRECISION_SINGLE, info),
+                     <=, td_accuracy_limit (TD_ACCURACY_STANDARD));
+  td_cone_task_clear (&cone_task);
+}
+
 int
 main (int argc, char **argv)
 {
-  static const TdDeviceTest tests[] = { { "families", test_families }, { "tiles", test_tiles } };
+  static const TdDeviceTest tests[] = {
+    { "families", test_families },
+    { "tiles", test_tiles },
+    { "cones", test_cone_families },
+  };
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/error-bounds/texture-unit", test_texture);
+  g_test_add_func ("/error-bounds/cone-texture-unit", test_cone_texture);
+  g_test_add_func ("/error-bounds/accuracies", test_accuracies);
   td_test_each_device ("/error-bounds", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }
