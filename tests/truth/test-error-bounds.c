@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "compute/cone/cone-families.h"
-#include "compute/cone/cone-families.h"
 #include "compute/filter.h"
 #include "compute/parallel/families.h"
 #include "dataset/phantom.h"
 #include "dataset/random.h"
-#include "tests/common/cone-slabs.h"
+#include "tests/common/cases.h"
 #include "tests/common/cone-slabs.h"
 #include "tests/common/devices.h"
 #include "tests/common/truth.h"
@@ -71,14 +70,13 @@ typedef struct {
   double step, range_deg, off_centre, x, y;
 } Shape;
 
-/* Centres and the first angle lie off all ties. The first two on every device, all by "-m slow".
- */
+/* Centres and the first angle lie off all ties. The first two are quick; "-m slow" has all. */
 static const Shape shapes[] = {
   { 67, 101, 73, 71, 1, 1, 180, 0.137, 0, 0 },   { 400, 240, 130, 140, 2, 1, 360, 20.41, 35, -60 },
   { 200, 200, 80, 90, 1, 1.9, 180, 0.2, 0, 0 },  { 200, 90, 60, 50, 20, 0.5, 180, -3.3, 10, -20 },
   { 280, 360, 280, 280, 1, 1, 180, 0.41, 0, 0 }, { 1100, 90, 65, 70, 33, 1, 360, 0.3, 300, -200 },
 };
-enum { ON_ALL = 2 };
+enum { QUICK = 2 };
 
 static void
 task_init (TdBackprojectTask *task, const Shape *shape)
@@ -191,43 +189,59 @@ is_tight (const TdBackprojectFamily *family, TdInterpolation interpolation, TdDe
 }
 
 static void
-check_family (TdDevice *device, const TdBackprojectFamily *family, TdInterpolation interpolation)
+check_family (Problem *p, TdDevice *device, const TdBackprojectFamily *family, Largest *largest)
 {
-  const gboolean whole = g_test_slow () || td_device_info (device)->host_pointers;
-  const guint n = family->reference ? 1 : whole ? G_N_ELEMENTS (shapes) : ON_ALL;
-  Largest largest = { 0 };
+  for (TdPrecision precision = 0; precision <= TD_PRECISION_HALF_RUN; precision++) {
+    p->task.precision = precision;
+    if ((family->unsupported && family->unsupported (&p->task, td_device_info (device)))
+        || (precision && family->single_only))
+      continue;
+    check (p, family, device, NULL, largest);
+  }
+}
 
-  for (guint s = 0; s < n; s++) {
-    Problem p;
-    problem_init (&p, &shapes[s], interpolation, family);
-    for (TdPrecision precision = 0; precision <= TD_PRECISION_HALF_RUN; precision++) {
-      p.task.precision = precision;
-      if ((family->unsupported && family->unsupported (&p.task, td_device_info (device)))
-          || (precision && family->single_only))
-        continue;
-      check (&p, family, device, NULL, &largest);
+static void
+tell_family (TdDevice *device, const TdBackprojectFamily *family, TdInterpolation interpolation,
+             const Largest *largest)
+{
+  if (largest->any == 0)
+    return; /* the device has no such family */
+  g_test_message ("%s, %s: at the most %.2f of the bound, of filtered noise %.2f", family->name,
+                  td_interpolation_name (interpolation), largest->any, largest->filtered);
+  if (is_tight (family, interpolation, device))
+    g_assert_cmpfloat (largest->filtered, >, 0.1);
+}
+
+static void
+check_families (TdDevice *device, TdInterpolation interpolation)
+{
+  const TdBackprojectFamily *const *families = td_backproject_families ();
+  Largest largest[16] = { 0 }, fourier = { 0 };
+  Problem p;
+
+  for (guint s = 0; s < (g_test_slow () ? G_N_ELEMENTS (shapes) : QUICK); s++) {
+    problem_init (&p, &shapes[s], interpolation, NULL);
+    for (guint f = 0; families[f]; f++) {
+      g_assert_cmpuint (f, <, G_N_ELEMENTS (largest));
+      check_family (&p, device, families[f], &largest[f]);
     }
     problem_clear (&p);
   }
-  if (largest.any == 0)
-    return; /* the device has no such family */
-  g_test_message ("%s, %s: at the most %.2f of the bound, of filtered noise %.2f", family->name,
-                  td_interpolation_name (interpolation), largest.any, largest.filtered);
-  if (is_tight (family, interpolation, device))
-    g_assert_cmpfloat (largest.filtered, >, 0.1);
+  problem_init (&p, &shapes[0], interpolation, &td_family_fourier);
+  check_family (&p, device, &td_family_fourier, &fourier);
+  problem_clear (&p);
+  for (guint f = 0; families[f]; f++)
+    tell_family (device, families[f], interpolation, &largest[f]);
+  tell_family (device, &td_family_fourier, interpolation, &fourier);
 }
 
 static void
 test_families (gconstpointer id)
 {
-  const TdBackprojectFamily *const *families = td_backproject_families ();
   TdDevice *device = td_test_open (id);
 
-  for (TdInterpolation k = TD_INTERPOLATION_NEAREST; k <= TD_INTERPOLATION_LINEAR; k++) {
-    for (guint f = 0; families[f]; f++)
-      check_family (device, families[f], k);
-    check_family (device, &td_family_fourier, k);
-  }
+  check_families (device, TD_INTERPOLATION_NEAREST);
+  check_families (device, TD_INTERPOLATION_LINEAR);
   td_test_close (device);
 }
 
@@ -299,7 +313,7 @@ test_texture (void)
   g_autoptr (TdDevice) host = td_device_open ("host", NULL);
   Largest largest = { 0 };
 
-  for (guint i = 0; i < 2 * G_N_ELEMENTS (shapes); i++) {
+  for (guint i = 0; i < 2 * (g_test_slow () ? G_N_ELEMENTS (shapes) : QUICK); i++) {
     const Shape one = { shapes[i / 2].n_columns,
                         shapes[i / 2].n_views,
                         shapes[i / 2].nx,
@@ -459,7 +473,7 @@ check_cones (TdDevice *device)
 {
   Largest largest = { 0 };
 
-  for (guint i = 0; i < G_N_ELEMENTS (cone_shapes); i++)
+  for (guint i = 0; i < G_N_ELEMENTS (cone_shapes); i += td_test_stride (3))
     check_cone (&cone_shapes[i], device, &largest);
   g_test_message ("at the most %.2f of the bound, of filtered noise %.2f", largest.any,
                   largest.filtered);
