@@ -341,6 +341,34 @@ test_room_parallel (void)
   check_room (FALSE);
 }
 
+/* Where neither memory nor a disk has room for the filtered volume, the job is refused, and says
+   what would do. */
+static void
+test_no_room (void)
+{
+  TdPhantomScan spec;
+  g_autoptr (TdScan) scan = td_test_phantom_scan (&spec, 192, 160, 10, 180, FALSE);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  if (g_test_subprocess ())
+    g_setenv ("TMPDIR", "/no/such/folder", TRUE);
+  td_test_recipe (&recipe, "sirt", "host");
+  recipe.memory_limit_bytes = 80 << 20;
+  g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+  if (g_test_subprocess ()) {
+    g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+    g_assert_nonnull (strstr (error->message, "TMPDIR"));
+    g_assert_nonnull (strstr (error->message, "--start zero"));
+    return;
+  }
+  g_assert_no_error (error);
+  g_autofree char *notes = td_messages_join (td_plan_facts (plan)->notes, "\n", NULL);
+  g_assert_nonnull (strstr (notes, "waits in a temporary file"));
+  g_test_trap_subprocess (NULL, 0, 0);
+  g_test_trap_assert_passed ();
+}
+
 /* Less than half a turn cannot be weighed: by itself a job begins with nothing, and asked for
    filtering it says why not. */
 static void
@@ -767,6 +795,7 @@ main (int argc, char **argv)
   g_test_add_func ("/iterative-start/reads-seen", test_reads_seen);
   g_test_add_func ("/iterative-start/room/cone", test_room_cone);
   g_test_add_func ("/iterative-start/room/parallel", test_room_parallel);
+  g_test_add_func ("/iterative-start/room/none", test_no_room);
   g_test_add_func ("/iterative-start/unfilterable", test_unfilterable);
   g_test_add_func ("/iterative-start/file", test_file);
   g_test_add_func ("/iterative-start/no-numbers", test_no_numbers);
