@@ -219,7 +219,9 @@ check_families (TdDevice *device, TdInterpolation interpolation)
   Largest largest[16] = { 0 }, fourier = { 0 };
   Problem p;
 
-  for (guint s = 0; s < (g_test_slow () ? G_N_ELEMENTS (shapes) : QUICK); s++) {
+  const guint quick = td_device_info (device)->texture_slow ? 1 : QUICK;
+
+  for (guint s = 0; s < (g_test_slow () ? G_N_ELEMENTS (shapes) : quick); s++) {
     problem_init (&p, &shapes[s], interpolation, NULL);
     for (guint f = 0; families[f]; f++) {
       g_assert_cmpuint (f, <, G_N_ELEMENTS (largest));
