@@ -839,10 +839,9 @@ add_recent (TdWindow *self, const char *path)
 {
   g_autofree char *name = g_path_get_basename (path);
   g_autofree char *folder = g_path_get_dirname (path);
-  GtkWidget *row
-      = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name, "subtitle", folder,
-                      "subtitle-lines", 1, "activatable", TRUE, NULL);
+  GtkWidget *row = td_plain_row_new (name, folder);
 
+  g_object_set (row, "subtitle-lines", 1, "activatable", TRUE, NULL);
   g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);
   gtk_list_box_append (self->recent_list, row);
   window_add_entry (self->recent_menu, name, "win.open-path", g_variant_new_string (path));

@@ -367,12 +367,11 @@ batch_dialog_new_row (TdBatchDialog *self, const char *path)
   g_autofree char *name = g_path_get_basename (path);
   g_autofree char *parent = g_path_get_dirname (path);
   g_autofree char *tip = g_strdup_printf (_ ("Take %s off the list"), name);
-  GtkWidget *row
-      = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", name, "title-lines", 0,
-                      "subtitle", parent, "subtitle-lines", 0, "activatable", FALSE, NULL);
+  GtkWidget *row = td_plain_row_new (name, parent);
   GtkWidget *remove = td_symbol_button ("list-remove-symbolic", tip);
 
   g_signal_connect (remove, "clicked", G_CALLBACK (batch_dialog_on_remove), self);
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
   adw_action_row_add_suffix (ADW_ACTION_ROW (row), remove);
   g_object_set_data_full (G_OBJECT (row), "path", g_strdup (path), g_free);
   return row;

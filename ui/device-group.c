@@ -7,6 +7,7 @@
 #include "device-row.h"
 #include "labels.h"
 #include "tuning-row.h"
+#include "ui.h"
 
 struct _TdDeviceGroup {
   TdRecipeGroup parent_instance;
@@ -42,9 +43,7 @@ fill_absent (TdDeviceGroup *self)
     if (entry->available)
       continue;
     g_autofree char *reason = td_message_words (entry->reason, td_label_naming);
-    GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title",
-                                   entry->name ? entry->name : entry->id, "subtitle",
-                                   reason ? reason : "", NULL);
+    GtkWidget *row = td_plain_row_new (entry->name ? entry->name : entry->id, reason);
     adw_expander_row_add_row (self->absent, row);
     g_ptr_array_add (self->absent_rows, row);
   }

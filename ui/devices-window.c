@@ -224,8 +224,7 @@ devices_window_on_test (GtkButton *button, Device *device)
 static AdwActionRow *
 devices_window_add_row (GtkWidget *group, const char *title, const char *subtitle)
 {
-  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
-                                 "subtitle", subtitle ? subtitle : "", "subtitle-lines", 0, NULL);
+  GtkWidget *row = td_plain_row_new (title, subtitle);
 
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
   return ADW_ACTION_ROW (row);

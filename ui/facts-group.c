@@ -8,6 +8,7 @@
 #include "compute/engine/turn.h"
 #include "dataset/angles.h"
 #include "labels.h"
+#include "ui.h"
 
 struct _TdFactsGroup {
   AdwPreferencesGroup parent_instance;
@@ -31,8 +32,7 @@ clear_rows (AdwExpanderRow *parent, GPtrArray *rows)
 static void
 add_fact (TdFactsGroup *self, const char *title, char *value)
 {
-  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
-                                 "subtitle", value, NULL);
+  GtkWidget *row = td_plain_row_new (title, value);
 
   gtk_widget_add_css_class (row, "fact");
   adw_expander_row_add_row (self->facts, row);
@@ -107,8 +107,7 @@ show_notes (TdFactsGroup *self, TdMessage *const *notes)
   for (guint i = 0; i < td_messages_length (notes); i++) {
     const gboolean source = facts_group_is_source (notes[i]);
     g_autofree char *words = td_message_text (notes[i], td_label_naming);
-    GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", words,
-                                   "title-lines", 0, NULL);
+    GtkWidget *row = td_plain_row_new (words, NULL);
     gtk_widget_add_css_class (row, "note");
     adw_expander_row_add_row (source ? self->facts : self->notes, row);
     g_ptr_array_add (source ? self->fact_rows : self->note_rows, row);

@@ -190,8 +190,8 @@ measure_list_add_row (TdMeasureList *self, Item *item)
   g_autofree char *text = item_text (item);
   GtkWidget *remove = td_symbol_button ("user-trash-symbolic", _ ("Remove"));
 
-  item->row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title, "subtitle",
-                            text, "activatable", TRUE, NULL);
+  item->row = td_plain_row_new (title, text);
+  gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (item->row), TRUE);
   adw_action_row_add_suffix (ADW_ACTION_ROW (item->row), remove);
   g_signal_connect (remove, "clicked", G_CALLBACK (measure_list_on_remove), item);
   g_signal_connect (item->row, "activated", G_CALLBACK (measure_list_on_activated), item);

@@ -148,8 +148,7 @@ reconstruct_dialog_on_preflight (gpointer rows, const GError *error, gboolean la
     const TdPreflight *preflight = ((GPtrArray *) rows)->pdata[i];
     g_autofree char *title = g_strdup_printf ("%s (%s)", preflight->name, preflight->id);
     g_autofree char *text = reconstruct_dialog_preflight_text (preflight);
-    GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
-                                   "subtitle", text, "subtitle-lines", 0, NULL);
+    GtkWidget *row = td_plain_row_new (title, text);
     adw_preferences_group_add (self->each_device, row);
     g_ptr_array_add (self->device_rows, row);
   }
@@ -159,8 +158,7 @@ reconstruct_dialog_on_preflight (gpointer rows, const GError *error, gboolean la
 static void
 reconstruct_dialog_add_row (TdReconstructDialog *self, const char *title, const char *text)
 {
-  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
-                                 "title-lines", 0, NULL);
+  GtkWidget *row = td_plain_row_new (title, NULL);
 
   if (text) {
     GtkWidget *label = gtk_label_new (text);

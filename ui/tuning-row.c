@@ -8,6 +8,7 @@
 #include "labels.h"
 #include "latest.h"
 #include "method-choices.h"
+#include "ui.h"
 
 struct _TdTuningRow {
   AdwExpanderRow parent_instance;
@@ -112,8 +113,7 @@ tuning_row_add_line (TdTuningRow *self, const TdTuneRow *row)
                          td_choice_text (TD_CHOICE_INTERPOLATION, row->interpolation, FALSE),
                          td_choice_text (TD_CHOICE_PRECISION, row->precision, TRUE), slices);
   g_autofree char *rate = rate_text (row);
-  GtkWidget *line = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title", title,
-                                  "subtitle", rate, NULL);
+  GtkWidget *line = td_plain_row_new (title, rate);
 
   adw_expander_row_add_row (ADW_EXPANDER_ROW (self), line);
   g_ptr_array_add (self->rows, line);

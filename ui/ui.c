@@ -147,6 +147,17 @@ td_spin_fit (GtkSpinButton *number)
   gtk_editable_set_width_chars (GTK_EDITABLE (number), most > 0 ? (int) log10 (most) + 1 : 1);
 }
 
+/* Told all at once, the row takes the words for markup before it knows better, and warns. */
+GtkWidget *
+td_plain_row_new (const char *title, const char *subtitle)
+{
+  GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title-lines", 0,
+                                 "subtitle-lines", 0, NULL);
+
+  g_object_set (row, "title", title, "subtitle", subtitle ? subtitle : "", NULL);
+  return row;
+}
+
 #define MOST_STOPS 8 /* of the focus in one row: its text and its buttons */
 
 static gboolean

@@ -34,6 +34,10 @@ void td_set_sensitive (GtkWidget *widget, gboolean sensitive);
    is made alone. Main thread. */
 void td_spin_fit (GtkSpinButton *number);
 
+/* A row of a list whose title and subtitle are no markup: names of files, numbers, errors.
+   @subtitle: (nullable). Both have as many lines as they need. Main thread. */
+GtkWidget *td_plain_row_new (const char *title, const char *subtitle);
+
 /* Scrolls the widget into sight, its top first. The scrolling follows while the widget is being
    opened and has not its size yet. */
 void td_scroll_into_sight (GtkWidget *widget);

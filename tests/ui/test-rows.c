@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows of lists by themselves: a file by its name, and numbers as people type them. */
+#include <string.h>
+
 #include "ui-test.h"
 #include "ui/file-row.h"
 #include "ui/number-row.h"
@@ -157,6 +159,33 @@ test_insensitive (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+static gboolean
+says (GtkWidget *label, gpointer text)
+{
+  return strcmp (gtk_label_get_text (GTK_LABEL (label)), text) == 0;
+}
+
+static GLogWriterOutput
+count_log (GLogLevelFlags level, const GLogField *fields, gsize n, gpointer n_warnings)
+{
+  *(guint *) n_warnings += (level & G_LOG_LEVEL_MASK) <= G_LOG_LEVEL_WARNING;
+  return G_LOG_WRITER_HANDLED;
+}
+
+/* What would be markup, were it not a name, is shown as it is, and nobody complains of it. */
+static void
+test_plain (void)
+{
+  static guint n_warnings;
+
+  g_log_set_writer_func (count_log, &n_warnings, NULL);
+  GtkWidget *row = g_object_ref_sink (td_plain_row_new ("a & <b>", "of R&D"));
+  g_assert_cmpuint (n_warnings, ==, 0);
+  g_assert_nonnull (td_test_find (row, GTK_TYPE_LABEL, says, (gpointer) "a & <b>"));
+  g_assert_nonnull (td_test_find (row, GTK_TYPE_LABEL, says, (gpointer) "of R&D"));
+  g_object_unref (row);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -166,6 +195,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rows/file", test_file);
   g_test_add_func ("/rows/number", test_number);
   g_test_add_func ("/rows/insensitive", test_insensitive);
+  g_test_add_func ("/rows/plain", test_plain); /* the last: from here on nobody writes warnings */
   const int status = g_test_run ();
   g_free (chosen);
   return status;
