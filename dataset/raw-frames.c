@@ -92,6 +92,20 @@ td_raw_frames_count (const TdRawFrames *frames)
   return frames->ends->len ? g_array_index (frames->ends, guint, frames->ends->len - 1) : 0;
 }
 
+char **
+td_raw_frames_names (const TdRawFrames *frames)
+{
+  const guint n = frames->paths->len;
+  char **names;
+
+  if (n < 2 || n != td_raw_frames_count (frames))
+    return NULL;
+  names = g_new0 (char *, n + 1);
+  for (guint i = 0; i < n; i++)
+    names[i] = g_path_get_basename (frames->paths->pdata[i]);
+  return names;
+}
+
 /* Frame @frame is which of which file. */
 static guint
 raw_frames_find_file (const TdRawFrames *frames, guint frame, guint *within)

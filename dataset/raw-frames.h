@@ -25,6 +25,9 @@ TdRawFrames *td_raw_frames_new (const char *const *paths, const TdRawLayout *lay
 void td_raw_frames_free (TdRawFrames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdRawFrames, td_raw_frames_free)
 guint td_raw_frames_count (const TdRawFrames *frames);
+/* The names of files that hold a frame each, NULL-terminated; NULL: one holds more, or is alone.
+   (transfer full) */
+char **td_raw_frames_names (const TdRawFrames *frames);
 /* Rows of frames. Any thread, several at once; each read opens the file anew. */
 gboolean td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range,
                              const TdFrameTarget *target, GCancellable *cancellable,

@@ -86,13 +86,16 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
   TdRawLayout layout = { options->raw_columns,    options->raw_rows,         options->raw_type,
                          options->raw_big_endian, options->raw_header_bytes, 0 };
   TdRawFrames *frames[3] = { NULL };
+  g_auto (GStrv) names = NULL;
   g_autoptr (TdScan) scan = NULL;
 
   if (!scan_raw_open_all (path, options, &layout, frames, error))
     return NULL;
+  names = options->sinograms ? NULL : td_raw_frames_names (frames[TD_FRAME_PROJECTION]);
   scan = td_raw_scan_new (path, &layout, frames, options->sinograms);
   scan->facts.format = g_strdup (options->sinograms ? N_ ("raw sinograms") : N_ ("raw frames"));
-  if (options->angles && !td_scan_take_angles (scan, options->angles, NULL, error))
+  if (options->angles
+      && !td_scan_take_angles (scan, options->angles, (const char *const *) names, error))
     return NULL;
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }

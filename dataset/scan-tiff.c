@@ -630,24 +630,6 @@ scan_tiff_take_title (TdScan *scan, const TdTiffFrames *frames)
   scan->facts.title = g_steal_pointer (&name);
 }
 
-/* Numbers that are left out between the files, by the smallest step from one to the next. */
-static guint
-missing_numbers (const char *const *names, guint n)
-{
-  gint64 least = G_MAXINT64;
-
-  for (guint i = 1; i < n; i++) {
-    const gint64 step = td_series_number (names[i]) - td_series_number (names[i - 1]);
-    if (td_series_number (names[i - 1]) < 0 || step <= 0)
-      return 0;
-    least = MIN (least, step);
-  }
-  if (n < 3)
-    return 0;
-  return (guint) MIN (
-      (td_series_number (names[n - 1]) - td_series_number (names[0])) / least + 1 - n, G_MAXINT);
-}
-
 static gboolean
 scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames,
                        const TdScanOptions *options, GError **error)
@@ -671,15 +653,8 @@ scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *f
   td_scan_note_few (scan, spec);
   if (!options->angles && facts->angles_rad)
     td_scan_note (scan, TD_SCAN_NOTE_ANGLES, spec);
-  const guint missing = names && facts->angles_rad && td_angles_is_range (spec)
-                            ? missing_numbers ((const char *const *) names->pdata, facts->n_views)
-                            : 0;
-  if (missing > 0)
-    td_scan_note (
-        scan,
-        "File numbers that are missing among the %u projections: %u. The angles were spread evenly "
-        "over the files that are there; if views were lost, give a file with the angle of each.",
-        facts->n_views, missing);
+  if (names)
+    td_scan_note_lost (scan, spec, (const char *const *) names->pdata);
   if (note)
     td_scan_note (scan, "%p", td_message_unpack (note));
   return facts->angles_rad != NULL;

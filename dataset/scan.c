@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "other-formats.h"
 #include "scan-private.h"
+#include "series.h"
 
 #include <math.h>
 #include <string.h>
@@ -94,6 +95,40 @@ td_scan_note_few (TdScan *scan, const char *spec)
                   n, facts->n_rows, step_deg);
 }
 
+/* Numbers that are left out between the files, by the smallest step from one to the next. */
+static guint
+missing_numbers (const char *const *names, guint n)
+{
+  gint64 least = G_MAXINT64;
+
+  for (guint i = 1; i < n; i++) {
+    const gint64 step = td_series_number (names[i]) - td_series_number (names[i - 1]);
+    if (td_series_number (names[i - 1]) < 0 || step <= 0)
+      return 0;
+    least = MIN (least, step);
+  }
+  if (n < 3)
+    return 0;
+  return (guint) MIN (
+      (td_series_number (names[n - 1]) - td_series_number (names[0])) / least + 1 - n, G_MAXINT);
+}
+
+void
+td_scan_note_lost (TdScan *scan, const char *spec, const char *const *names)
+{
+  const TdScanFacts *facts = &scan->facts;
+  const guint missing = facts->angles_rad && td_angles_is_range (spec)
+                            ? missing_numbers (names, facts->n_views)
+                            : 0;
+
+  if (missing > 0)
+    td_scan_note (
+        scan,
+        "File numbers that are missing among the %u projections: %u. The angles were spread evenly "
+        "over the files that are there; if views were lost, give a file with the angle of each.",
+        facts->n_views, missing);
+}
+
 gboolean
 td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names, GError **error)
 {
@@ -103,6 +138,8 @@ td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names, G
 
   facts->angles_rad = td_angles_for_views (spec, facts->path, names, n, &note, error);
   td_scan_note_few (scan, spec);
+  if (names)
+    td_scan_note_lost (scan, spec, names);
   if (note)
     td_scan_note (scan, "%p", td_message_unpack (note));
   return facts->angles_rad != NULL;

@@ -16,6 +16,11 @@
 #define SAME 0.05
 /* Frames of angles that were there already, at least one of so many, are told as such. */
 #define STANDING 3
+/* By this part of a step a stage's steps may differ and be one step, or two, all the same. */
+#define UNSTEADY 0.25
+/* So many views may be lost at once, and once among so many steps. */
+#define MOST_LOST 3
+#define STEPS_A_GAP 20
 /* Larger steps than this are no order in which to look for a direction. */
 #define LARGEST_STEP_RAD (G_PI / 3)
 
@@ -92,6 +97,32 @@ sorted_steps (const double *angles_rad, guint n)
   return steps;
 }
 
+/* Views are lost where a step is a few usual ones, if all steps are whole ones. Of larger gaps the
+   degrees are told. Where many steps are so, the stage was meant to turn so. */
+static void
+turn_find_lost (TdTurn *turn, const double *stops)
+{
+  guint gaps = 0, lost = 0;
+  double first = 0;
+
+  for (guint i = 0; i + 1 < turn->n_stops; i++) {
+    const double size = step_between (stops[i], stops[i + 1]) * turn->direction / turn->step_rad;
+    const double whole = round (size);
+
+    if (whole < 1 || fabs (size - whole) > UNSTEADY)
+      return;
+    if (whole < 2 || whole > MOST_LOST + 1)
+      continue;
+    if (gaps++ == 0)
+      first = stops[i] + turn->direction * turn->step_rad;
+    lost += (guint) whole - 1;
+  }
+  if (gaps * STEPS_A_GAP > turn->n_stops)
+    return;
+  turn->n_lost = lost;
+  turn->lost_rad = first;
+}
+
 /* Whether the last view looks where the first one did, by the same way round. */
 static gboolean
 comes_round (const TdTurn *turn, double period)
@@ -127,6 +158,8 @@ td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn)
   if (turn->step_rad > 0 && turn->step_rad < LARGEST_STEP_RAD
       && steps[(n - 1) / 10] * steps[n - 2 - (n - 1) / 10] > 0)
     turn->direction = median > 0 ? 1 : -1;
+  if (turn->direction != 0)
+    turn_find_lost (turn, stops);
   if (turn->kind != TD_TURN_PART)
     turn->end_point = comes_round (turn, turn->kind == TD_TURN_FULL ? 2 * G_PI : G_PI);
 }
@@ -236,6 +269,11 @@ td_turn_message (const TdTurn *turn)
     text = turn_add (text, td_message_new (repeated == 1 ? N_ (", %u view repeated")
                                                          : N_ (", %u views repeated"),
                                            repeated));
+  if (turn->n_lost > 0)
+    text = turn_add (text, td_message_new (turn->n_lost == 1
+                                               ? N_ (", %u view missing, at %.4g°")
+                                               : N_ (", %u views missing, the first at %.4g°"),
+                                           turn->n_lost, td_degrees (turn->lost_rad)));
   if (cover->missing_rad > 0)
     text = turn_add (text, td_message_new (", %.4g° missing", td_degrees (cover->missing_rad)));
   if (may_be_radians (turn))

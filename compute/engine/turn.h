@@ -24,7 +24,9 @@ typedef struct {
   gboolean even;              /* all steps are that one */
   int direction; /* 1: angles rise, -1: they fall, 0: they do neither (interlaced, golden ratio) */
   gboolean
-      end_point; /* the last view looks where the first one did, so that one of them is spare */
+      end_point;   /* the last view looks where the first one did, so that one of them is spare */
+  guint n_lost;    /* views that lack between steps that are alike otherwise */
+  double lost_rad; /* where the first of them would be */
   TdAngleCover half, full; /* modulo half a turn and modulo a full one */
 } TdTurn;
 

@@ -475,10 +475,11 @@ test_raw_sinograms (void)
   test_assert_sentence (error, "row_1.raw");
 }
 
-/* Angles spread over files of which some are missing are told. */
+/* Angles spread over files of which some are missing are told, of headerless files as of others. */
 static void
-test_gaps (void)
+test_gaps (gconstpointer data)
 {
+  const gboolean raw = GPOINTER_TO_INT (data);
   static const struct {
     guint numbers[5];
     const char *says; /* NULL: nothing */
@@ -491,12 +492,20 @@ test_gaps (void)
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (TestFolder) folder = test_folder_new ();
-    const TdScanOptions options = { .angles = "0:180" };
+    const TdScanOptions options = { .angles = "0:180",
+                                    .raw_columns = raw ? COLUMNS : 0,
+                                    .raw_rows = raw ? ROWS : 0,
+                                    .raw_type = TD_SAMPLE_UINT8 };
 
     for (guint k = 0; k < 5; k++) {
-      g_autofree char *name = g_strdup_printf ("a_%u.tif", cases[i].numbers[k]);
+      g_autofree char *name = g_strdup_printf ("a_%u.%s", cases[i].numbers[k], raw ? "raw" : "tif");
+      g_autofree char *path = test_folder_file (folder, name);
+      const guint8 frame[ROWS * COLUMNS] = { 0 };
 
-      save_frame (folder, name, COLUMNS, ROWS, k);
+      if (raw)
+        g_assert_true (g_file_set_contents (path, (const char *) frame, sizeof frame, NULL));
+      else
+        save_frame (folder, name, COLUMNS, ROWS, k);
     }
     g_autoptr (TdScan) scan = open_scan (folder->path, &options);
     g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
@@ -995,7 +1004,8 @@ main (int argc, char **argv)
   }
   g_test_add_func ("/scan/angle-encodings", test_angle_encodings);
   g_test_add_func ("/scan/middle-frame", test_middle_frame);
-  g_test_add_func ("/scan/gaps", test_gaps);
+  g_test_add_data_func ("/scan/gaps", GINT_TO_POINTER (FALSE), test_gaps);
+  g_test_add_data_func ("/scan/gaps/raw", GINT_TO_POINTER (TRUE), test_gaps);
   g_test_add_func ("/scan/both-ends", test_both_ends);
   g_test_add_func ("/scan/lone-image", test_lone_image);
   g_test_add_func ("/scan/rows-for-views", test_rows_for_views);

@@ -101,6 +101,49 @@ test_faults (void)
   g_assert_cmpuint (turn.full.repeated, ==, 1);
 }
 
+/* Of a scan's views one or a few lack, between others. Larger gaps are told in degrees, and what is
+   no gap in steps that are alike is none. */
+static void
+test_lost (void)
+{
+  static const struct {
+    guint n, lost[3]; /* how many there were; which are gone, each once */
+    double step, jitter;
+    const char *words; /* NULL: none is missing */
+  } cases[] = {
+    { 720, { 300 }, 0.25, 0, ", 1 view missing, at 75°" },
+    { 720, { 300 }, -0.25, 0, ", 1 view missing, at -75°" },
+    { 720, { 300 }, 0.5, 0, ", 1 view missing, at 150°" },
+    { 720, { 300, 301 }, 0.25, 0, ", 2 views missing, the first at 75°" },
+    { 720, { 300, 301, 500 }, 0.25, 0, ", 3 views missing, the first at 75°" },
+    { 720, { 300 }, 0.25, 0.1, ", 1 view missing, at 75" },
+    { 720, { 719 }, 0.25, 0, NULL },
+    { 720, { 0 }, 0.25, 0, NULL },
+    { 720, { 300 }, 0.25, 0.5, NULL }, /* who knows, where no step is like another */
+    { 720, { 300 }, 137.508, 0, NULL },
+    { 12, { 2, 6, 9 }, 15, 0, NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autofree double *angles = even (cases[i].n, 0, cases[i].step);
+    guint kept = 0;
+    TdTurn turn;
+
+    for (guint view = 0; view < cases[i].n; view++) {
+      gboolean gone = FALSE;
+      for (guint k = 0; k < 3; k++)
+        gone |= view == cases[i].lost[k] && (k == 0 || cases[i].lost[k] > 0);
+      if (!gone)
+        angles[kept++] = angles[view] + cases[i].jitter * cases[i].step * sin (view * 77.0) * DEG;
+    }
+    td_turn_of_angles (angles, kept, &turn);
+    g_autofree char *words = td_turn_describe (&turn);
+    g_test_message ("%s", words);
+    g_assert_cmpint (strstr (words, "missing") != NULL, ==, cases[i].words != NULL);
+    g_assert_nonnull (strstr (words, cases[i].words ? cases[i].words : ""));
+  }
+}
+
 /* Two parts of a turn, far apart: the gap makes no frames of one angle of the others. */
 static void
 test_parts (void)
@@ -167,6 +210,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/turn/words", test_words);
   g_test_add_func ("/turn/faults", test_faults);
+  g_test_add_func ("/turn/lost", test_lost);
   g_test_add_func ("/turn/parts", test_parts);
   g_test_add_func ("/turn/frames", test_frames);
   return g_test_run ();
