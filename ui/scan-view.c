@@ -996,8 +996,8 @@ scan_view_connect_panes (TdScanView *self)
 
 /* ── Layout ── */
 
-/* @alone: (nullable): the pane that takes all the room. The view hides a projection of one row.
- */
+/* @alone: (nullable): the pane that takes all the room. Of one row the view hides the projection,
+   and what chooses a row. */
 static void
 scan_view_arrange (TdScanView *self, TdImagePane *alone)
 {
@@ -1008,6 +1008,7 @@ scan_view_arrange (TdScanView *self, TdImagePane *alone)
     gtk_widget_set_visible (GTK_WIDGET (panes[i]),
                             alone ? panes[i] == alone : panes[i] != self->projection || !flat);
   gtk_widget_set_visible (self->down, alone != self->slice);
+  gtk_widget_set_visible (self->row_footer, !flat);
 }
 
 static void

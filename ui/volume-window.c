@@ -154,7 +154,8 @@ volume_window_ask (TdVolumeWindow *self, const char *problem, char **datasets)
     g_strfreev (datasets);
     question->raw = g_object_new (
         ADW_TYPE_ENTRY_ROW, "title",
-        _ ("Headerless slices: WIDTHxHEIGHT:TYPE[be][:SKIP], for example 512x512:uint16"), NULL);
+        _ ("Headerless slices: WIDTHxHEIGHT:TYPE[be][:SKIP], for example 512x512:uint16"),
+        "activates-default", TRUE, NULL);
     gtk_list_box_append (GTK_LIST_BOX (list), question->raw);
   }
   question->voxel = td_number_row_new (_ ("Voxel (mm)"), _ ("0: not known"), 0, 1000, 0.001, 6);

@@ -332,6 +332,7 @@ test_raw (void)
     GtkWindow *dialog = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
     GtkWidget *row = td_test_find (GTK_WIDGET (dialog), ADW_TYPE_ENTRY_ROW, NULL, NULL);
     gtk_editable_set_text (GTK_EDITABLE (row), answers[i]);
+    g_assert_true (adw_entry_row_get_activates_default (ADW_ENTRY_ROW (row))); /* as Open does */
     if (i == 0)
       td_test_screenshot (GTK_WIDGET (dialog), "volume-question");
     adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog), "open");

@@ -361,6 +361,24 @@ test_closed_early (void)
   td_test_pause (200);
 }
 
+/* A scan of one row has no projections to look at, and no row to choose. */
+static void
+test_one_row (void)
+{
+  const char *one[] = { "--columns=48", "--rows=1", "--views=60", NULL };
+  const char *two[] = { "--columns=48", "--rows=2", "--views=60", NULL };
+  char *paths[] = { td_test_phantom ("one-row.nxs", one), td_test_phantom ("two-rows.nxs", two) };
+  GtkWidget *scale = td_test_find (GTK_WIDGET (td_test_slice_pane ()), GTK_TYPE_SCALE, NULL, NULL);
+
+  for (guint i = 0; i < 2; i++) {
+    td_test_open (paths[i]);
+    g_assert_cmpint (gtk_widget_is_visible (td_test_part (td_test_scan_view (), "projection")), ==,
+                     i);
+    g_assert_cmpint (gtk_widget_is_visible (scale), ==, i);
+    g_free (paths[i]);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -381,6 +399,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-opening/another", test_another);
   g_test_add_func ("/window-opening/lone-volume", test_lone_volume);
   g_test_add_func ("/window-opening/replace", test_replace);
+  g_test_add_func ("/window-opening/one-row", test_one_row);
   g_test_add_func ("/window-opening/closed-early", test_closed_early);
   int status = g_test_run ();
   if (td_test_window)
