@@ -526,7 +526,7 @@ add_families (const char *id)
     if ((*family)->unsupported (&task, td_device_info (device)))
       continue;
     Case c = { id, (*family)->name, &fields[0] };
-    g_autofree char *path = g_strdup_printf ("/half/families/%s/%s", id, (*family)->name);
+    g_autofree char *path = g_strdup_printf ("/half/families/%s-%s", id, (*family)->name);
     g_test_add_data_func_full (path, g_memdup2 (&c, sizeof c), test_field, g_free);
   }
 }
