@@ -302,7 +302,14 @@ typedef struct {
         G_STRUCT_OFFSET (TdModelMachine, cost)                                                     \
   }
 
-/* Jobs that count for a stage. */
+/* Jobs that count for a stage. Kernels take many slices at once: of a low volume no rank has as
+   many as in a job. */
+static gboolean
+timed_is_high (const Timed *timed)
+{
+  return timed->problem.nz >= timed->problem.nx;
+}
+
 static gboolean
 timed_is_file (const Timed *timed)
 {
@@ -312,13 +319,13 @@ timed_is_file (const Timed *timed)
 static gboolean
 timed_has_groups (const Timed *timed)
 {
-  return td_model_groups_follow (&timed->problem, timed->columns);
+  return timed_is_high (timed) && td_model_groups_follow (&timed->problem, timed->columns);
 }
 
 static gboolean
 timed_has_turns (const Timed *timed)
 {
-  return !timed_has_groups (timed);
+  return timed_is_high (timed) && !td_model_groups_follow (&timed->problem, timed->columns);
 }
 
 static void
