@@ -76,9 +76,12 @@ question_on_response (AdwMessageDialog *dialog, const char *response, Question *
   td_volume_browser_open (self->browser, self->path, &self->options);
 }
 
+/* NULL: the list goes. */
 static void
 question_on_dataset (GtkListBox *list, GtkListBoxRow *row, Question *question)
 {
+  if (!row)
+    return;
   gtk_check_button_set_active (g_object_get_data (G_OBJECT (row), "check"), TRUE);
   question->dataset = question->datasets[2 * gtk_list_box_row_get_index (row)];
 }
@@ -125,8 +128,11 @@ question_make_datasets (Question *question)
     gtk_list_box_append (GTK_LIST_BOX (list), row);
   }
   question->dataset = question->datasets[0];
-  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_NONE);
-  g_signal_connect (list, "row-activated", G_CALLBACK (question_on_dataset), question);
+  /* What the arrows go to is chosen, since Return opens it. */
+  gtk_list_box_set_selection_mode (GTK_LIST_BOX (list), GTK_SELECTION_BROWSE);
+  gtk_list_box_select_row (GTK_LIST_BOX (list),
+                           gtk_list_box_get_row_at_index (GTK_LIST_BOX (list), 0));
+  g_signal_connect (list, "row-selected", G_CALLBACK (question_on_dataset), question);
   gtk_accessible_update_property (GTK_ACCESSIBLE (list), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   _ ("Data set"), -1);
   gtk_widget_add_css_class (list, "boxed-list");
