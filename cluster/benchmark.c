@@ -18,9 +18,9 @@
 #include "mpi-limit.h"
 #include "worker.h"
 
-/* The jobs: columns, which are voxels along x and y, rows, which are slices, and views. The last
-   ones' volumes fit no cache. Of cards the last job has the wide slices of the jobs that clusters
-   are for: files of 16 MB cost less a byte than those of 4 MB. */
+/* The jobs: columns, which are voxels along x and y, rows, which are slices, and views. Volumes of
+   1024 slices fit no cache. Clusters are for jobs of wide slices, which the last job of cards has.
+   Their files of 16 MB cost less a byte than those of 4 MB. */
 typedef struct {
   guint side, rows, views;
 } Size;
