@@ -171,11 +171,13 @@ find_arc (const double *angles_rad, guint n_views, Arc *arc)
 }
 
 /* Views that are missing in the middle of a turn are made up for by their neighbours, if they are
- * few. */
+ * few. One of 72 views leaves a gap of just the 10 degrees that this may be. */
 static gboolean
 cone_weights_is_whole (const Arc *arc)
 {
-  return arc->gap <= 1.5 * arc->step || (!arc->open && arc->gap <= MIN (4 * arc->step, G_PI / 18));
+  const double gap = arc->gap - ROUNDED_RAD;
+
+  return gap <= 1.5 * arc->step || (!arc->open && gap <= MIN (4 * arc->step, G_PI / 18));
 }
 
 gboolean

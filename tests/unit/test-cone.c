@@ -291,6 +291,27 @@ test_equal_gaps (void)
     }
 }
 
+/* One view of 72 leaves a gap of 10 degrees, which is made up for however rounded the angles are.
+ */
+static void
+test_rounded_gap (void)
+{
+  TdGeometry geometry = plain_geometry ();
+
+  for (guint lost = 1; lost < 71; lost++)
+    for (guint way = 0; way < 10; way++) {
+      double told[71];
+      TdRedundancy redundancy;
+      guint n = 0;
+
+      for (guint view = 0; view < 72; view++)
+        if (view != lost)
+          told[n++] = view * 5 * G_PI / 180 + 1e-14 * sin (31.0 * view + way);
+      g_assert_true (td_cone_redundancy (&geometry, told, n, 32, 16, &redundancy, NULL));
+      g_assert_cmpint (redundancy.kind, ==, TD_REDUNDANCY_FULL);
+    }
+}
+
 /* ── Just inside a limit and just outside ── */
 
 /* A scan whose axis lies up to a twentieth of the columns off the middle is a full scan. Beyond
@@ -980,6 +1001,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/range-limit", test_range_limit);
   g_test_add_func ("/cone/short-scan-weights", test_short_scan_weights);
   g_test_add_func ("/cone/equal-gaps", test_equal_gaps);
+  g_test_add_func ("/cone/rounded-gap", test_rounded_gap);
   g_test_add_func ("/cone/roll-limit", test_roll_limit);
   g_test_add_func ("/cone/weights-by-row", test_weights_by_row);
   g_test_add_func ("/cone/view-weights", test_view_weights);
