@@ -116,6 +116,9 @@ cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n
   return TRUE;
 }
 
+/* Angles may be off by so much from rounding. */
+#define ROUNDED_RAD 1e-9
+
 /* Where views lie on the turn, whatever turns their angles are counted in. */
 typedef struct {
   double first, range; /* of the arc that all lie on, and its length */
@@ -139,22 +142,25 @@ is_at (double angle, double end, double step)
   return fabs (remainder (angle - end, 2 * G_PI)) < 0.01 * step;
 }
 
+/* Of gaps that are as wide but for rounding the first one from the first view on is taken, or the
+   one before that. Else it would depend on how the same angles are told. */
 static void
 find_arc (const double *angles_rad, guint n_views, Arc *arc)
 {
-  g_autofree double *sorted = g_new (double, n_views);
+  g_autofree double *sorted = g_new (double, n_views); /* from the first view on */
+  const double alike = 0.01 * 2 * G_PI / n_views;
   guint behind = 0; /* the gap */
 
   for (guint view = 0; view < n_views; view++)
-    sorted[view] = on_turn (angles_rad[view]);
+    sorted[view] = on_turn (angles_rad[view] - angles_rad[0] + ROUNDED_RAD);
   qsort (sorted, n_views, sizeof *sorted, td_compare_doubles);
   arc->gap = sorted[0] + 2 * G_PI - sorted[n_views - 1];
   for (guint i = 1; i < n_views; i++)
-    if (sorted[i] - sorted[i - 1] > arc->gap) {
+    if (sorted[i] - sorted[i - 1] > arc->gap + alike) {
       arc->gap = sorted[i] - sorted[i - 1];
       behind = i;
     }
-  arc->first = sorted[behind];
+  arc->first = on_turn (sorted[behind] - ROUNDED_RAD + angles_rad[0]);
   arc->range = 2 * G_PI - arc->gap;
   arc->step = n_views > 1 ? arc->range / (n_views - 1) : 0;
   const double ends[2] = { angles_rad[0], angles_rad[n_views - 1] };
@@ -165,11 +171,13 @@ find_arc (const double *angles_rad, guint n_views, Arc *arc)
 }
 
 /* Views that are missing in the middle of a turn are made up for by their neighbours, if they are
- * few. */
+ * few. One of 72 views leaves a gap of just the 10 degrees that this may be. */
 static gboolean
 cone_weights_is_whole (const Arc *arc)
 {
-  return arc->gap <= 1.5 * arc->step || (!arc->open && arc->gap <= MIN (4 * arc->step, G_PI / 18));
+  const double gap = arc->gap - ROUNDED_RAD;
+
+  return gap <= 1.5 * arc->step || (!arc->open && gap <= MIN (4 * arc->step, G_PI / 18));
 }
 
 gboolean
@@ -246,7 +254,7 @@ td_cone_redundancy_angle (const TdRedundancy *redundancy, double angle_rad)
   const double turned = on_turn (angle_rad - redundancy->first_rad);
 
   /* The first view, rounded to before it. */
-  return turned > 2 * G_PI - 1e-9 ? 0 : turned;
+  return turned > 2 * G_PI - ROUNDED_RAD ? 0 : turned;
 }
 
 double

@@ -258,6 +258,60 @@ test_wedge (void)
   g_assert_cmpint (redundancy.kind, ==, TD_REDUNDANCY_FULL);
 }
 
+/* Of two gaps that are as wide, the same is taken however rounded the angles are and wherever the
+   turn begins. */
+static void
+test_equal_gaps (void)
+{
+  static const guint lost[][2] = { { 7, 30 }, { 8, 30 }, { 10, 50 }, { 29, 31 } };
+  TdGeometry geometry = plain_geometry ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (lost); i++)
+    for (guint way = 0; way < 20; way++) {
+      const double begin = way < 10 ? 0 : 0.7 * way;
+      double plain[58], told[58];
+      TdRedundancy truth, redundancy;
+      guint n = 0;
+
+      for (guint view = 0; view < 60; view++) {
+        if (view == lost[i][0] || view == lost[i][1])
+          continue;
+        plain[n] = view * 6 * G_PI / 180;
+        told[n] = plain[n] + begin + 1e-14 * sin (31.0 * view + way);
+        n++;
+      }
+      g_assert_true (td_cone_redundancy (&geometry, plain, n, 32, 16, &truth, NULL));
+      g_assert_true (td_cone_redundancy (&geometry, told, n, 32, 16, &redundancy, NULL));
+      g_assert_cmpint (truth.kind, ==, TD_REDUNDANCY_PARKER);
+      g_assert_cmpint (redundancy.kind, ==, truth.kind);
+      for (guint view = 0; view < n; view++)
+        g_assert_cmpfloat_with_epsilon (td_cone_redundancy_weight (&redundancy, told[view], 0.01),
+                                        td_cone_redundancy_weight (&truth, plain[view], 0.01),
+                                        1e-9);
+    }
+}
+
+/* One view of 72 leaves a gap of 10 degrees, which is made up for however rounded the angles are.
+ */
+static void
+test_rounded_gap (void)
+{
+  TdGeometry geometry = plain_geometry ();
+
+  for (guint lost = 1; lost < 71; lost++)
+    for (guint way = 0; way < 10; way++) {
+      double told[71];
+      TdRedundancy redundancy;
+      guint n = 0;
+
+      for (guint view = 0; view < 72; view++)
+        if (view != lost)
+          told[n++] = view * 5 * G_PI / 180 + 1e-14 * sin (31.0 * view + way);
+      g_assert_true (td_cone_redundancy (&geometry, told, n, 32, 16, &redundancy, NULL));
+      g_assert_cmpint (redundancy.kind, ==, TD_REDUNDANCY_FULL);
+    }
+}
+
 /* ── Just inside a limit and just outside ── */
 
 /* A scan whose axis lies up to a twentieth of the columns off the middle is a full scan. Beyond
@@ -946,6 +1000,8 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/offset-limit", test_offset_limit);
   g_test_add_func ("/cone/range-limit", test_range_limit);
   g_test_add_func ("/cone/short-scan-weights", test_short_scan_weights);
+  g_test_add_func ("/cone/equal-gaps", test_equal_gaps);
+  g_test_add_func ("/cone/rounded-gap", test_rounded_gap);
   g_test_add_func ("/cone/roll-limit", test_roll_limit);
   g_test_add_func ("/cone/weights-by-row", test_weights_by_row);
   g_test_add_func ("/cone/view-weights", test_view_weights);

@@ -38,6 +38,38 @@ test_refusals (void)
   }
 }
 
+/* What to raise is the limit that holds: on a device of its own that may be the device's. */
+static void
+test_limits (void)
+{
+  static const struct {
+    const char *both, *alone, *says;
+  } cases[] = {
+    { "0", "30K", "raise --device-memory-limit" },
+    { "1G", "30K", "raise --device-memory-limit" },
+    { "30K", "0", "raise --memory-limit" },
+    { "30K", "1G", "raise --memory-limit" },
+  };
+  g_autoptr (TdScan) scan = phantom_scan (64, 8, 20);
+
+  if (!have_opencl ()) {
+    g_test_skip ("no opencl:0");
+    return;
+  }
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "opencl:0", 31.5);
+    g_assert_true (td_recipe_set (&recipe, "memory-limit", cases[i].both, NULL));
+    g_assert_true (td_recipe_set (&recipe, "device-memory-limit", cases[i].alone, NULL));
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_null (plan);
+    g_test_message ("%s", error->message);
+    g_assert_nonnull (strstr (error->message, cases[i].says));
+  }
+}
+
 /* Nothing is reconstructed from one angle; one other view is enough to try. */
 static void
 test_one_angle (void)
@@ -578,6 +610,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   engine = td_engine_new (td_methods);
   g_test_add_func ("/engine/refusals", test_refusals);
+  g_test_add_func ("/engine/limits", test_limits);
   g_test_add_func ("/engine/one-angle", test_one_angle);
   g_test_add_data_func ("/engine/memory/host", "host", test_memory);
   g_test_add_data_func ("/engine/memory/opencl", "opencl:0", test_memory);
