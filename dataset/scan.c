@@ -224,7 +224,10 @@ td_scan_refuse_views (GError **error, const char *source, guint stated, const ch
                       const char *path, const guint n[2])
 {
   const guint n_views = n[0];
+  g_autofree char *folder = g_path_get_dirname (path);
 
+  if (strcmp (source, path) == 0) /* a description that was opened: images lie beside it */
+    path = folder;
   if (n_views == 1)
     return td_set_error (
         error, TD_ERROR_ANGLES,

@@ -238,6 +238,17 @@ test_nikon (gconstpointer values)
   g_assert_cmpuint (td_scan_facts (by_folder)->n_flats, ==, 1);
   g_autoptr (TdScan) stack = td_camera_open (folder->path, "part_0001.tif", "part.xtekct", 0);
   g_assert_cmpfloat (td_cone_camera_error (&camera, engine, stack, voxel), <, RIGHT);
+
+  /* One is missing: what has one less is the folder, not the file that states them. */
+  g_autofree char *gone = test_folder_file (folder, "part_0003.tif");
+  g_autofree char *path = test_folder_file (folder, "part.xtekct");
+  g_autofree char *has = g_strdup_printf ("“%s” has %u projections", folder->path, VIEWS - 1);
+  g_autoptr (GError) error = NULL;
+  g_assert_cmpint (g_remove (gone), ==, 0);
+  g_autoptr (TdScan) less = td_scan_open (path, NULL, NULL, &error);
+  g_assert_null (less);
+  g_autofree char *said = td_error_text (error, NULL);
+  g_assert_nonnull (strstr (said, has));
 }
 
 /* A volume of cubes about the axis is taken over; any other one is left to the program. */
