@@ -30,7 +30,7 @@ td_cone_family_error_bound (const TdConeFamily *family, const TdConeTask *task,
 {
   const double single = 0.3 * 0x1p-23 * hypot (task->n_columns, task->n_rows);
   const double places = family == &td_cone_family_host ? 0 : sqrt (12) * single;
-  const double weights = td_cone_family_fetches (family, device) ? 1.2e-2 : 1e-5;
+  const double weights = td_cone_family_fetches (family, device) ? 1.6e-2 : 1e-5;
 
   return hypot (weights, precision != TD_PRECISION_SINGLE ? 1e-3 : 0) + places;
 }

@@ -73,10 +73,13 @@ const TdConeFamily *const *td_cone_families (void);
  * if both are e, for pixels that alternate as on a chess board. White noise has 2.45 e, columns
  * with the ramp filter's noise 3.15 e.
  *
- * Texture units have weights of 8 bits. Where those are cut off, e is uniform below 2^-8, which
- * makes 1.1e-2. The ramp filter's noise has 7.1e-3 then (an H200 gave 5.8e-3 and 6.0e-3). Half
- * storage rounds to 2^-11 at most, and values that alternate cancel where their errors do not:
- * 1e-3.
+ * Texture units have weights of 8 bits: of both places, rounded, and again of their product, from
+ * which the other corners' follow. So e is 2^-9 / sqrt (3), and sqrt (24) e makes 5.5e-3. The
+ * product's error, of the same size, has each of the four pixels: twice it, and four times where
+ * they are a chess board's. Blending leaves 2/3 of white noise and 1/3 of a chess board. So a chess
+ * board has another 12 e, 1.46e-2 in all, to which 60 views by chance add a tenth. White noise has
+ * 4.4e-3, filtered noise 6.2e-3. (An H100 gave 1.36e-2, 4.3e-3 and 6.2e-3.) Half storage rounds to
+ * 2^-11 at most, and values that alternate cancel where their errors do not: 1e-3.
  *
  * Kernels for devices compute places in single precision. Sums, a reciprocal and a product round
  * ten times by half a unit of the last place. Up to the middle that unit is n 2^-24 at the most, of
