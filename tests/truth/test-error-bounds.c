@@ -404,8 +404,9 @@ make_projections (Data data, const TdConeTask *task)
   return out;
 }
 
-/* The reference with the weights that an H100 turned out to have: both parts rounded to 8 bits, the
-   fourth corner's product again, and the other corners what is left. */
+/* The reference with the weights that an H100 turned out to have. Both places are rounded to 8
+   bits, and so is their product, the fourth corner's weight. The other corners have what is left.
+ */
 static void
 play_cone_texture (const TdConeTask *task, const float *projections, float *volume)
 {
