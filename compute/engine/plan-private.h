@@ -56,6 +56,10 @@ guint64 td_plan_volume_bytes (const TdPlan *plan);
 TdDevice *td_plan_host (const TdPlan *plan, GError **error);
 /* Host memory the job may take: the recipe's limit, else most of what is free. */
 guint64 td_plan_host_budget (const TdPlan *plan);
+/* What to do where not even one slice fits, by the limit that holds on @device (NULL: for all that
+   the host keeps). Without one, none can be raised. Static, to be translated. */
+const char *td_plan_remedy (const TdPlan *plan, TdDevice *device);
+#define TD_PLAN_NO_LIMIT N_ ("take a smaller {region} or another {device}")
 /* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and
    writers' own buffers. Each CPU device that has a run-time compiler adds that. */
 guint64 td_plan_own_bytes (GPtrArray *devices);

@@ -710,6 +710,20 @@ td_plan_host_budget (const TdPlan *plan)
   return limit ? MIN (limit, available) : available;
 }
 
+const char *
+td_plan_remedy (const TdPlan *plan, TdDevice *device)
+{
+  const guint64 both = plan->recipe.memory_limit_bytes;
+  const guint64 alone = device && !td_device_info (device)->host_pointers
+                            ? plan->recipe.device_memory_limit_bytes
+                            : 0;
+
+  if (alone > 0 && (both == 0 || alone < both))
+    return N_ ("raise {device-memory-limit}, take a smaller {region} or another {device}");
+  return both > 0 ? N_ ("raise {memory-limit}, take a smaller {region} or another {device}")
+                  : TD_PLAN_NO_LIMIT;
+}
+
 guint64
 td_plan_own_bytes (GPtrArray *devices)
 {

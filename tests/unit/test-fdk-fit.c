@@ -297,6 +297,7 @@ test_limits (gconstpointer data)
     g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);
     if (!plan) {
       g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+      g_assert_nonnull (strstr (error->message, "--memory-limit"));
       refused++;
       continue;
     }

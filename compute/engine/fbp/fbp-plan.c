@@ -364,8 +364,6 @@ fbp_plan_set_slab (TdPlan *plan, TdFbp *fbp, guint slab)
       = (guint) CLAMP (FILTER_BYTES / row, 1, MIN ((guint64) slab * fbp->n_views, MAX_ELEMENTS));
 }
 
-#define FBP_PLAN_NO_LIMIT N_ ("take a smaller {region} or another {device}")
-
 static guint64
 device_budget (TdDevice *device)
 {
@@ -375,22 +373,6 @@ device_budget (TdDevice *device)
   if (free == G_MAXUINT64)
     free = info->memory_bytes;
   return free - free / 16; /* the driver's own, and fragmentation */
-}
-
-/* What to do where not even one slice fits, by the limit that holds on @device (NULL: for all that
-   the host keeps). Without one, none can be raised. */
-static const char *
-fbp_plan_remedy (const TdPlan *plan, TdDevice *device)
-{
-  const guint64 both = plan->recipe.memory_limit_bytes;
-  const guint64 alone = device && !td_device_info (device)->host_pointers
-                            ? plan->recipe.device_memory_limit_bytes
-                            : 0;
-
-  if (alone > 0 && (both == 0 || alone < both))
-    return N_ ("raise {device-memory-limit}, take a smaller {region} or another {device}");
-  return both > 0 ? N_ ("raise {memory-limit}, take a smaller {region} or another {device}")
-                  : FBP_PLAN_NO_LIMIT;
 }
 
 /* NULL if the slab fits; else what it is too large for, and what to do: @remedy.
@@ -408,7 +390,7 @@ fbp_plan_too_large (const TdPlan *plan, const char **remedy)
   if (td_fbp_filters_apart (fbp))
     largest = MAX (largest, fbp->slab_slices * td_fbp_filtered_bytes (fbp));
 
-  *remedy = fbp_plan_remedy (plan, NULL);
+  *remedy = td_plan_remedy (plan, NULL);
   if (bytes.host > budget) {
     g_autofree char *need = g_format_size (bytes.host), *have = g_format_size (budget);
     return td_message_packed ("%s of host memory, and %s may be used", need, have);
@@ -417,7 +399,7 @@ fbp_plan_too_large (const TdPlan *plan, const char **remedy)
     TdDevice *device = plan->devices->pdata[i];
     const TdDeviceInfo *info = td_device_info (device);
     guint64 set = working_set_bytes (plan, i), free = device_budget (device);
-    *remedy = fbp_plan_remedy (plan, device);
+    *remedy = td_plan_remedy (plan, device);
     if (set > free) {
       g_autofree char *need = g_format_size (set), *have = g_format_size (free);
       return td_message_packed ("%s of memory on %s, which has %s free", need, info->id, have);
@@ -425,7 +407,7 @@ fbp_plan_too_large (const TdPlan *plan, const char **remedy)
     if (info->max_alloc_bytes && largest > info->max_alloc_bytes) {
       g_autofree char *need = g_format_size (largest);
       g_autofree char *have = g_format_size (info->max_alloc_bytes);
-      *remedy = FBP_PLAN_NO_LIMIT;
+      *remedy = TD_PLAN_NO_LIMIT;
       return td_message_packed ("one buffer of %s on %s, which allows %s", need, info->id, have);
     }
   }

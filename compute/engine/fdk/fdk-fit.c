@@ -235,10 +235,11 @@ fit_device (const TdPlan *plan, TdFdkPlan *fdk, guint index, guint64 budget, GEr
 
   while ((need = td_fdk_device_bytes (plan, fdk, index)) > budget)
     if (!fdk_fit_shrink (fdk, sent))
-      return td_set_error (error, TD_ERROR_TOO_LARGE,
-                           "%s has %" PRIu64 " MiB for this, but one slice needs %" PRIu64
-                           " MiB; use another device, a higher memory limit or a smaller region.",
-                           info->name, budget >> 20, (need >> 20) + 1);
+      return td_set_error (
+          error, TD_ERROR_TOO_LARGE,
+          "%s has %" PRIu64 " MiB for this, but one slice needs %" PRIu64 " MiB: %p", info->name,
+          budget >> 20, (need >> 20) + 1,
+          td_message_new_plain (td_plan_remedy (plan, plan->devices->pdata[index])));
   return TRUE;
 }
 
@@ -374,7 +375,7 @@ fit_filter (const TdPlan *plan, TdFdkPlan *fdk, guint64 host, GError **error)
   return td_set_error (error, TD_ERROR_TOO_LARGE,
                        "The host has %" PRIu64
                        " MiB for this, but filtering one row of the detector needs %" PRIu64
-                       " MiB; use a higher memory limit, or crop or bin the scan.",
+                       " MiB: raise {memory-limit}, or crop or bin the scan",
                        host >> 20, (filter_bytes (plan, fdk) >> 20) + 1);
 }
 
