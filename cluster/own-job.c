@@ -587,16 +587,20 @@ own_batch_tell_start (OwnJob *self)
 }
 
 static void
-own_batch_on_search (gpointer user)
+own_batch_tell_stage (OwnJob *self, const char *stage)
 {
-  OwnJob *self = user;
-
-  self->stage = N_ ("finding the axis");
+  self->stage = stage;
   JsonBuilder *builder = own_job_begin (self, "progress");
   td_json_add_string (builder, "stage", self->stage);
   td_json_add_number (builder, "done", self->n_ended);
   td_json_add_number (builder, "total", self->n_rows);
   own_job_end (self);
+}
+
+static void
+own_batch_on_search (gpointer user)
+{
+  own_batch_tell_stage (user, N_ ("finding the axis"));
 }
 
 static gboolean
@@ -733,7 +737,8 @@ own_batch_watch (OwnJob *self, const TdScanOptions *options, GError **error)
 
   own_batch_tell_start (self);
   while (!g_cancellable_set_error_if_cancelled (self->cancellable, error)) {
-    self->stage = N_ ("watching");
+    if (strcmp (self->stage, "watching") != 0)
+      own_batch_tell_stage (self, N_ ("watching"));
     if (!own_batch_run_arrivals (self, options, arrivals, &n, error))
       return FALSE;
     g_usleep (WATCH_US);

@@ -274,6 +274,12 @@ both_came (gpointer item)
   return td_job_item_facts (item)->scans->len == 2;
 }
 
+static gboolean
+watches_again (gpointer item)
+{
+  return g_strcmp0 (td_job_item_facts (item)->stage, "watching") == 0;
+}
+
 /* A scan comes while no window is open; the watching is found again, says what it passed over, and
    stops. */
 static void
@@ -314,6 +320,7 @@ test_watch (void)
   td_test_wait (both_came, item, "both rows");
   g_assert_cmpint (row_of (item, notes)->state, ==, TD_BATCH_PASSED);
   g_assert_nonnull (row_of (item, notes)->why);
+  td_test_wait (watches_again, item, "the watching to go on");
   td_test_activate ("show-jobs", NULL);
   GtkWidget *row = td_test_find (GTK_WIDGET (td_test_other_window (TD_TYPE_JOBS_WINDOW)),
                                  TD_TYPE_JOB_ROW, NULL, NULL);
