@@ -55,7 +55,7 @@ struct _TdWindow {
   GtkListBox *recent_list;
   GtkWidget *recent_box, *reconstruct_button, *details_button, *undo_box;
   GtkMenuButton *done_button;
-  GMenu *recent_menu, *done_menu, *preset_menu, *remove_menu;
+  GMenu *recent_menu, *done_menu, *preset_menu, *remove_menu, *remove_section;
   GtkInfoBar *notice;
   GtkLabel *notice_label;
   TdRecipePanel *panel;
@@ -760,6 +760,9 @@ window_show_presets (TdWindow *self)
     window_add_entry (self->remove_menu, names[i], "win.remove-preset",
                       g_variant_new_string (names[i]));
   }
+  g_menu_remove_all (self->remove_section);
+  if (names[0])
+    g_menu_append_submenu (self->remove_section, _ ("Remove"), G_MENU_MODEL (self->remove_menu));
 }
 
 static void
@@ -1793,7 +1796,7 @@ td_window_class_init (TdWindowClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/Tomodesk/window.ui");
   td_bind_children (widget, TdWindow, toasts, stack, pages, switcher, pages_bar, flap,
                     sidebar_button, failed_page, opening_label, recent_list, recent_box,
-                    recent_menu, done_button, done_menu, preset_menu, remove_menu,
+                    recent_menu, done_button, done_menu, preset_menu, remove_menu, remove_section,
                     reconstruct_button, details_button, undo_box, notice, notice_label, panel,
                     scan_view, strip_revealer, strip, lab_view, geometry_view, volume_view,
                     jobs_revealer, jobs_box, jobs_list);

@@ -365,6 +365,37 @@ has_preset (const char *name)
   return g_strv_contains ((const char *const *) names, name);
 }
 
+/* Whether a menu has an entry of that label, however deep. */
+static gboolean
+menu_offers (GMenuModel *menu, const char *label)
+{
+  for (int i = 0; menu && i < g_menu_model_get_n_items (menu); i++) {
+    g_autofree char *own = NULL;
+    g_autoptr (GMenuModel) section = g_menu_model_get_item_link (menu, i, G_MENU_LINK_SECTION);
+    g_autoptr (GMenuModel) below = g_menu_model_get_item_link (menu, i, G_MENU_LINK_SUBMENU);
+    g_menu_model_get_item_attribute (menu, i, G_MENU_ATTRIBUTE_LABEL, "s", &own);
+    if (g_strcmp0 (own, label) == 0 || menu_offers (section, label) || menu_offers (below, label))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+static gboolean
+is_main_menu (GtkWidget *button, gpointer unused)
+{
+  return menu_offers (gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (button)), "Presets");
+}
+
+/* Only a preset that is there can be taken away. */
+static gboolean
+offers_remove (void)
+{
+  GtkWidget *button
+      = td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_MENU_BUTTON, is_main_menu, NULL);
+
+  return menu_offers (gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (button)), "Remove");
+}
+
 /* A preset brings how, and leaves where: the axis is the scan's. */
 static void
 test_presets (void)
@@ -386,8 +417,13 @@ test_presets (void)
   g_assert_cmpuint (recipe ()->row_end, ==, 0);
   g_assert_cmpstr (recipe ()->devices, !=, "cuda:7");
   td_test_activate ("undo", NULL);
+  g_autoptr (GVariant) name = g_variant_ref_sink (g_variant_new_string ("another"));
+  g_assert_true (td_presets_save ("another", &smooth, &error));
   td_test_activate ("remove-preset", g_variant_new_string ("test_of flow"));
   g_assert_false (has_preset ("test_of flow"));
+  g_assert_true (offers_remove ());
+  td_test_activate ("remove-preset", name);
+  g_assert_false (offers_remove ());
   g_assert_false (td_presets_save ("../away", &smooth, &error));
   g_assert_nonnull (strstr (error->message, "slash"));
   td_test_pin_window ("flow", td_test_window);
