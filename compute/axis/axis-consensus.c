@@ -285,15 +285,16 @@ slope_error_of_rows (const Fit *fit)
   return hypot (fit->slope_error, last > first ? MISSED_PX / (last - first) : INFINITY);
 }
 
+/* Rows of so many trials: of those that count, or of all. */
 static guint
-rows_used (const Fit *fit)
+axis_consensus_rows (const Fit *fit, gboolean all)
 {
   guint rows = 0;
 
   for (guint i = 0; i < fit->n; i++) {
-    gboolean seen = fit->weight[i] <= 0;
+    gboolean seen = !all && fit->weight[i] <= 0;
     for (guint j = 0; j < i && !seen; j++)
-      seen = fit->weight[j] > 0 && fit->trials[j].row == fit->trials[i].row;
+      seen = (all || fit->weight[j] > 0) && fit->trials[j].row == fit->trials[i].row;
     rows += !seen;
   }
   return rows;
@@ -304,15 +305,7 @@ rows_used (const Fit *fit)
 static gboolean
 axis_consensus_has_more_rows (const Fit *fit)
 {
-  guint rows = 0;
-
-  for (guint i = 0; i < fit->n; i++) {
-    gboolean seen = FALSE;
-    for (guint j = 0; j < i && !seen; j++)
-      seen = fit->trials[j].row == fit->trials[i].row;
-    rows += !seen;
-  }
-  return rows < 2 * fit->line.middle_row + 1;
+  return axis_consensus_rows (fit, TRUE) < 2 * fit->line.middle_row + 1;
 }
 
 /* ── What it is worth ── */
@@ -464,7 +457,7 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
                    "more rows")
              : N_ ("Only %u of %u trials lie near column %.2f: look at the trial slices"),
         used, found, fit->line.centre_px);
-  else if (methods < 2 && rows_used (fit) < 2)
+  else if (methods < 2 && axis_consensus_rows (fit, FALSE) < 2)
     result->advice
         = g_strdup (more ? N_ ("One method on one row is weak evidence: try more rows or methods")
                          : N_ ("One method on one row is weak evidence: try more methods"));
@@ -486,13 +479,14 @@ find_line (Fit *fit, double slope, double slope_error)
     return;
   }
   double error = slope_error_of_rows (fit);
-  if (rows_used (fit) >= 3 && fabs (fit->line.slope) >= SIGNIFICANT * fit->slope_error) {
+  if (axis_consensus_rows (fit, FALSE) >= 3
+      && fabs (fit->line.slope) >= SIGNIFICANT * fit->slope_error) {
     fit->slope_error = error;
     return;
   }
   /* An upright axis, as far as the trials tell, and as it is mounted. */
   const double mounted = tan (MOUNTED_DEG * G_PI / 180);
-  if (rows_used (fit) < 3 || !(error < mounted))
+  if (axis_consensus_rows (fit, FALSE) < 3 || !(error < mounted))
     error = fit->line.middle_row > 0 ? mounted : 0; /* a single row has no tilt */
   fit->line.slope = 0;
   fit_line (fit, FALSE);
