@@ -460,33 +460,38 @@ iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboole
   return TRUE;
 }
 
+/* @where, @how: static, "" for nothing to add. */
+static TdMessage *
+iterative_cut_over_limit (const TdPlan *plan, guint64 bytes, const char *where, const char *how)
+{
+  g_autofree char *need = g_format_size (bytes);
+  g_autofree char *may = g_format_size (plan->recipe.memory_limit_bytes);
+
+  return td_message_new ("%s of the host's memory%p, and %s may be used ({memory-limit})%p", need,
+                         td_message_new_plain (where), may, td_message_new_plain (how));
+}
+
 static TdMessage *
 iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
 {
   const TdIterativePlan *self = plan->extra;
   const TdDeviceInfo *info = td_device_info (devices->pdata[0]);
   const gboolean in_file = td_iterative_can_store (self);
-  const guint64 limit = plan->recipe.memory_limit_bytes;
-  const gboolean limited = limit > 0 && iterative_cut_is_cpu (devices->pdata[0]);
-  g_autofree char *need = g_format_size (iterative_alone_bytes (plan, in_file, FALSE)
-                                         + (limited ? iterative_own_bytes (plan) : 0));
-  g_autofree char *free = g_format_size (
-      limited ? limit : budget_of (plan, devices->pdata[0], iterative_cut_sharing (devices), 0));
-
+  const guint64 bytes = iterative_alone_bytes (plan, in_file, FALSE);
+  const char *where = in_file ? N_ (" even with the projections in a file") : "";
   const char *how
       = in_file || self->slabs ? ""
         : self->settings.kind == TD_SOLVER_CGLS
             ? N_ (" (sirt and fista-tv can leave projections in a file, cgls cannot)")
             : N_ (" (with more subsets, {subsets}, projections could be left in a file)");
-  if (limited)
-    return td_message_new (
-        "%s of the host's memory%p, and %s may be used ({memory-limit})%p", need,
-        td_message_new_plain (in_file ? N_ (" even with the projections in a file") : ""), free,
-        td_message_new_plain (how));
+
+  if (plan->recipe.memory_limit_bytes > 0 && iterative_cut_is_cpu (devices->pdata[0]))
+    return iterative_cut_over_limit (plan, bytes + iterative_own_bytes (plan), where, how);
+  g_autofree char *need = g_format_size (bytes);
+  g_autofree char *free
+      = g_format_size (budget_of (plan, devices->pdata[0], iterative_cut_sharing (devices), 0));
   return td_message_new (
-      "%s of memory%p, and %s has %s free%p%p", need,
-      td_message_new_plain (in_file ? N_ (" even with the projections in a file") : ""), info->id,
-      free,
+      "%s of memory%p, and %s has %s free%p%p", need, td_message_new_plain (where), info->id, free,
       td_message_new_plain (
           info->host_pointers ? "" : N_ (" and the host too little for the projections")),
       td_message_new_plain (how));
@@ -593,12 +598,10 @@ iterative_plan_try (TdPlan *plan, TdIterativePlan *self, gboolean in_file, TdMes
   g_clear_pointer (reason, td_message_unref);
   if (!td_iterative_cut (plan, plan->devices, in_file, &self->cut, reason))
     return FALSE;
-  if (!limit || iterative_needed_bytes (plan) <= limit)
+  const guint64 needed = iterative_needed_bytes (plan);
+  if (!limit || needed <= limit)
     return TRUE;
-  g_autofree char *need = g_format_size (iterative_needed_bytes (plan));
-  g_autofree char *may = g_format_size (limit);
-  *reason = td_message_new ("%s of the host's memory%p, and %s may be used ({memory-limit})%p",
-                            need, td_message_new_plain (""), may, td_message_new_plain (""));
+  *reason = iterative_cut_over_limit (plan, needed, "", "");
   return FALSE;
 }
 
