@@ -234,8 +234,7 @@ cli_plan_about (double seconds)
 {
   g_autofree char *time = td_cli_duration (seconds);
 
-  return g_str_has_prefix (time, "less ") ? g_steal_pointer (&time)
-                                          : g_strconcat ("about ", time, NULL);
+  return g_strconcat (seconds < TD_CLI_LEAST_S ? "" : "about ", time, NULL);
 }
 
 static void

@@ -287,7 +287,7 @@ td_cli_print_json (JsonBuilder *builder)
 char *
 td_cli_duration (double seconds)
 {
-  if (seconds < 0.0005)
+  if (seconds < TD_CLI_LEAST_S)
     return g_strdup ("less than 1 ms"); /* and not none at all */
   if (seconds < 0.9995)
     return g_strdup_printf ("%.0f ms", seconds * 1e3);

@@ -66,6 +66,7 @@ int td_cli_print_text (const char *text);
 void td_cli_print_notes (const char *head, TdMessage *const *notes);
 /* "4 min 10 s", "1.2 s", "35 ms". (transfer full) */
 char *td_cli_duration (double seconds);
+#define TD_CLI_LEAST_S 0.0005 /* what takes less is said to take less than something */
 /* How far two times, say the fastest and the slowest, lie from @base: "-2/+5 %". (transfer full) */
 char *td_cli_spread (double base_s, double low_s, double high_s);
 
