@@ -363,6 +363,10 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
     tiff->data_shift = page->data_shift;
   }
   options = TIFFOpenOptionsAlloc ();
+  if (!options) {
+    tiff_fail (tiff, error, TD_ERROR_TOO_LARGE, N_ ("needs more memory to be read than is free"));
+    return NULL;
+  }
   TIFFOpenOptionsSetMaxSingleMemAlloc (options, MAX_BLOCK_BYTES);
   TIFFOpenOptionsSetErrorHandlerExtR (options, on_tiff_error, tiff);
   TIFFOpenOptionsSetWarningHandlerExtR (options, on_tiff_warning, tiff);
