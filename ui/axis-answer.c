@@ -29,8 +29,10 @@ static guint signals[N_SIGNALS];
 G_DEFINE_FINAL_TYPE (TdAxisAnswer, td_axis_answer, GTK_TYPE_WIDGET)
 
 double
-td_axis_result_tilt (const TdAxisResult *result)
+td_axis_result_tilt (const TdAxisResult *result, guint n_rows)
 {
+  if (n_rows == 1)
+    return NAN;
   return fabs (result->tilt_deg) > TILT_MATTERS * result->tilt_uncertainty_deg ? result->tilt_deg
                                                                                : 0;
 }
@@ -58,7 +60,7 @@ static void
 on_take_clicked (GtkButton *button, TdAxisAnswer *self)
 {
   g_signal_emit (self, signals[TAKEN], 0, self->result->centre_px,
-                 td_axis_result_tilt (self->result));
+                 td_axis_result_tilt (self->result, self->n_rows));
 }
 
 /* ── The table ── */
@@ -155,11 +157,11 @@ static void
 axis_answer_offer (TdAxisAnswer *self)
 {
   const TdAxisResult *result = self->result;
-  const gboolean differs = result && isfinite (result->centre_px)
-                           && !(fabs (self->centre_px - result->centre_px) < 0.005
-                                && fabs (self->tilt_deg - td_axis_result_tilt (result)) < 0.0005);
+  const double tilt_deg = result ? td_axis_result_tilt (result, self->n_rows) : NAN;
+  const gboolean is_set = result && fabs (self->centre_px - result->centre_px) < 0.005
+                          && (isnan (tilt_deg) || fabs (self->tilt_deg - tilt_deg) < 0.0005);
 
-  gtk_widget_set_sensitive (self->take, differs);
+  gtk_widget_set_sensitive (self->take, result && isfinite (result->centre_px) && !is_set);
 }
 
 static void
@@ -167,7 +169,8 @@ show_consensus (TdAxisAnswer *self)
 {
   const TdAxisResult *result = self->result;
   gboolean has_centre = isfinite (result->centre_px);
-  gboolean has_tilt = has_centre && (result->tilt_deg != 0 || result->tilt_uncertainty_deg != 0);
+  gboolean has_tilt = has_centre && self->n_rows > 1
+                      && (result->tilt_deg != 0 || result->tilt_uncertainty_deg != 0);
   g_autofree char *centre
       = has_centre ? g_strdup_printf ("%.2f ± %.2f", result->centre_px, result->uncertainty_px)
                    : g_strdup (_ ("No centre found"));

@@ -18,5 +18,6 @@ void td_axis_answer_set_result (TdAxisAnswer *self, const TdAxisResult *result, 
 const TdAxisResult *td_axis_answer_get_result (TdAxisAnswer *self);
 /* What is set now, shown in the plot. */
 void td_axis_answer_set_centre (TdAxisAnswer *self, double centre_px, double tilt_deg);
-/* The tilt to take with a consensus: 0 where it is no more than its uncertainty. */
-double td_axis_result_tilt (const TdAxisResult *result);
+/* The tilt to take with a consensus: 0 where it is no more than its uncertainty. Of a single row
+   there is none: NAN, as in "taken". */
+double td_axis_result_tilt (const TdAxisResult *result, guint n_rows);

@@ -133,6 +133,7 @@ centre_group_show_state (TdCentreGroup *self, const GError *failure)
   gtk_widget_set_sensitive (self->find, !busy);
 }
 
+/* @tilt: NAN: as it is. */
 static void
 centre_group_take (TdCentreGroup *self, double centre, double tilt)
 {
@@ -142,6 +143,13 @@ centre_group_take (TdCentreGroup *self, double centre, double tilt)
     return;
   td_recipe_state_axis (recipe, centre, isfinite (tilt) ? tilt : recipe->tilt_deg);
   td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
+}
+
+static void
+centre_group_take_result (TdCentreGroup *self, const TdAxisResult *result)
+{
+  centre_group_take (self, result->centre_px,
+                     td_axis_result_tilt (result, td_scan_facts (self->scan)->n_rows));
 }
 
 double
@@ -158,7 +166,7 @@ td_centre_group_take_found (TdCentreGroup *self)
   const TdAxisResult *result = td_axis_answer_get_result (self->answer);
 
   if (isfinite (td_centre_group_offers (self)))
-    centre_group_take (self, result->centre_px, td_axis_result_tilt (result));
+    centre_group_take_result (self, result);
 }
 
 /* One search on its way. */
@@ -216,7 +224,7 @@ on_search (gpointer found, const GError *error, gboolean last, gpointer user)
   if (result) {
     td_axis_answer_set_result (self->answer, result, td_scan_facts (self->scan)->n_rows);
     if (result->agreed && isfinite (result->centre_px))
-      centre_group_take (self, result->centre_px, td_axis_result_tilt (result));
+      centre_group_take_result (self, result);
     else
       centre_group_want_trials (self, result);
   } else if (g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)) {

@@ -9,6 +9,7 @@
 #include "compute/axis/axis-line.h"
 #include "compute/engine/preview.h"
 #include "compute/prepare/flat-beam.h"
+#include "compute/recipe/field.h"
 #include "dataset/angles.h"
 #include "frame-loader.h"
 #include "iterated.h"
@@ -465,7 +466,8 @@ scan_view_tilt_rows (TdScanView *self, double rows[2])
 
   rows[0] = last * GRIP_PLACE;
   rows[1] = last * (1 - GRIP_PLACE);
-  return facts->geometry.beam == TD_BEAM_PARALLEL && facts->n_rows > 2;
+  return facts->geometry.beam == TD_BEAM_PARALLEL
+         && td_recipe_field_applies (td_recipe_field ("tilt"), &self->recipe, facts, NULL);
 }
 
 /* Two on the projection's axis, to tilt it, and the axis of the slice. */

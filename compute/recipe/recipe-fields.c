@@ -355,9 +355,9 @@ recipe_fields_has_kernels (const TdRecipe *recipe, const TdScanFacts *facts)
 static const char *
 recipe_fields_tilts (const TdRecipe *recipe, const TdScanFacts *facts)
 {
-  return facts && facts->geometry.view_matrices
-             ? N_ ("The matrices of the views say how the axis stands")
-             : NULL;
+  if (facts && facts->geometry.view_matrices)
+    return N_ ("The matrices of the views say how the axis stands");
+  return facts && facts->n_rows == 1 ? N_ ("The axis of a single row has no tilt") : NULL;
 }
 
 static const char *

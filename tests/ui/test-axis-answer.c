@@ -172,9 +172,9 @@ test_take (void)
   td_test_click (td_test_part (answer, "take"));
   g_assert_cmpfloat (taken[1], ==, 0);
   result.tilt_deg = -0.503;
-  g_assert_cmpfloat (td_axis_result_tilt (&result), ==, -0.503);
+  g_assert_cmpfloat (td_axis_result_tilt (&result, ROWS), ==, -0.503);
   result.tilt_deg = -0.502;
-  g_assert_cmpfloat (td_axis_result_tilt (&result), ==, 0);
+  g_assert_cmpfloat (td_axis_result_tilt (&result, ROWS), ==, 0);
   /* A trial's row is 30 above the middle one: the tilt that is set brings it there. */
   td_axis_answer_set_centre (answer, 60, 2);
   td_test_click (cell (1, 1));
@@ -210,6 +210,22 @@ test_offer (void)
   g_assert_false (gtk_widget_get_sensitive (td_test_part (answer, "take")));
 }
 
+/* A single row has no tilt: none is shown, offered or taken, whatever is set. */
+static void
+test_single_row (void)
+{
+  const TdAxisResult result = found ();
+
+  td_axis_answer_set_result (answer, &result, 1);
+  g_assert_false (is_shown ("tilt"));
+  td_axis_answer_set_centre (answer, 64.25, 2);
+  g_assert_false (gtk_widget_get_sensitive (td_test_part (answer, "take")));
+  td_axis_answer_set_centre (answer, 60, 2);
+  td_test_click (td_test_part (answer, "take"));
+  g_assert_cmpfloat (taken[0], ==, 64.25);
+  g_assert_true (isnan (taken[1]));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -222,6 +238,7 @@ main (int argc, char **argv)
   g_test_add_func ("/axis-answer/table", test_table);
   g_test_add_func ("/axis-answer/take", test_take);
   g_test_add_func ("/axis-answer/offer", test_offer);
+  g_test_add_func ("/axis-answer/single-row", test_single_row);
   const int status = g_test_run ();
   g_object_unref (answer);
   return status;

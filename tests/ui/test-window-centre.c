@@ -205,6 +205,36 @@ test_doubt (void)
   td_test_pin_window ("centre", td_test_window);
 }
 
+/* A single row: its axis has no tilt, which is grey and says why. Find leaves it as it is. */
+static void
+test_single_row (void)
+{
+  const char *options[] = { "--columns=128",    "--rows=1",        "--views=180", "--centre=66.3",
+                            "--photons=100000", "--centre-unsaid", NULL };
+  g_autofree char *path = td_test_phantom ("single.nxs", options);
+  gpointer tilt = group ("tilt");
+  gpointer projection = td_image_pane_view (td_test_part (td_test_scan_view (), "projection"));
+
+  g_assert_true (gtk_widget_is_sensitive (tilt));
+  td_test_open (path);
+  g_assert_false (gtk_widget_is_sensitive (tilt));
+  g_assert_cmpstr (gtk_widget_get_tooltip_text (tilt), ==, "The axis of a single row has no tilt");
+  g_signal_emit_by_name (projection, "shifted", 0, 1, FALSE);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->tilt_deg, ==, 0);
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  recipe.tilt_deg = 1; /* as a recipe of another scan may have it */
+  td_session_edit (td_test_session (), &recipe, NULL);
+  td_test_click (group ("find"));
+  td_test_wait (is_found, NULL, "the axis");
+  if (!result_found ()->agreed)
+    td_test_click (td_test_part (group ("answer"), "take"));
+  g_assert_cmpfloat (fabs (td_session_recipe (td_test_session ())->centre_px - 66.3), <, 0.3);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->tilt_deg, ==, 1);
+  g_assert_false (gtk_widget_get_sensitive (td_test_part (group ("answer"), "take")));
+  g_assert_false (gtk_widget_get_visible (td_test_part (group ("answer"), "tilt")));
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-single-row");
+}
+
 /* mantidimaging#2621: the centre stays when another method of reconstruction is chosen. */
 static void
 test_kept (void)
@@ -248,6 +278,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-centre/unsuited", test_unsuited);
   g_test_add_func ("/window-centre/doubt", test_doubt);
   g_test_add_func ("/window-centre/disagreement", test_disagreement);
+  g_test_add_func ("/window-centre/single-row", test_single_row);
   g_test_add_func ("/window-centre/close", test_close);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));
