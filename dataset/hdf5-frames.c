@@ -73,7 +73,7 @@ find_shape (TdH5Frames *frames, GError **error)
   if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit
       || shape[frames->by_rows ? 1 : 0] > TD_SCAN_MAX_FRAMES)
     return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
-                               N_ ("states a size that no scan can have"));
+                               N_ ("states a size that cannot be"));
   frames->n_frames = shape[frames->by_rows ? 1 : 0];
   frames->n_rows = shape[frames->by_rows ? 0 : 1];
   frames->n_columns = shape[2];

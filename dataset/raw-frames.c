@@ -162,9 +162,8 @@ td_raw_frames_read (const TdRawFrames *frames, const TdFrameRange *range,
     td_set_error (
         error, failure.code == ENODATA ? TD_ERROR_BAD_FILE : TD_ERROR_IO, "“%s” cannot be read: %p",
         (char *) frames->paths->pdata[raw_frames_find_file (frames, failure.frame, &within)],
-        failure.code == ENODATA
-            ? td_message_new_plain ("it was cut short since the scan was opened")
-            : td_message_new ("%s", g_strerror (failure.code)));
+        failure.code == ENODATA ? td_message_new_plain ("it was cut short since it was opened")
+                                : td_message_new ("%s", g_strerror (failure.code)));
   return FALSE;
 }
 

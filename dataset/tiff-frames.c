@@ -43,9 +43,8 @@ tiff_frames_check_file (TdTiffFrames *frames, const char *path, GArray **pages, 
   if (layout->width != frames->layout.width || layout->height != frames->layout.height)
     return td_set_error (
         error, TD_ERROR_BAD_FILE,
-        "“%s” has %u × %u pixels, but “%s” has %u × %u; frames of one scan must be of one "
-        "size",
-        path, layout->width, layout->height, (char *) frames->paths->pdata[0], frames->layout.width,
+        "“%s” has %u × %u pixels, but “%s” has %u × %u; all images must be of one size", path,
+        layout->width, layout->height, (char *) frames->paths->pdata[0], frames->layout.width,
         frames->layout.height);
   if (pages)
     *pages = td_tiff_pages (tiff, error);

@@ -355,7 +355,7 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
   }
   if (!header_read (tiff)) {
     tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-               N_ ("is not a readable TIFF file; copy it again, or take it out of the scan"));
+               N_ ("is not a readable TIFF file; copy it again, or leave it out"));
     return NULL;
   }
   if (page) {
@@ -377,9 +377,8 @@ td_tiff_open (const char *path, const TdTiffPage *page, GError **error)
   TIFFOpenOptionsFree (options);
   if (!tiff->handle) {
     tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-               page
-                   ? N_ ("has a damaged image directory")
-                   : N_ ("is not a readable TIFF file; copy it again, or take it out of the scan"));
+               page ? N_ ("has a damaged image directory")
+                    : N_ ("is not a readable TIFF file; copy it again, or leave it out"));
     return NULL;
   }
   if (!tiff_io_read_layout (tiff, error))
@@ -427,7 +426,7 @@ td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout
   if (layout->width != expected->width || layout->height != expected->height
       || layout->type != expected->type)
     return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                      N_ ("holds %u × %u pixels of %s, but the scan's first frame %u × %u of %s; "
+                      N_ ("holds %u × %u pixels of %s, but the first image %u × %u of %s; "
                           "remove or replace the file"),
                       layout->width, layout->height, td_sample_name (layout->type), expected->width,
                       expected->height, td_sample_name (expected->type));
@@ -620,8 +619,7 @@ read_exactly (TdTiff *tiff, guint8 *to, gsize bytes, guint64 offset, GError **er
   if (code == ENODATA)
     return tiff_fail (
         tiff, error, TD_ERROR_BAD_FILE,
-        N_ ("is cut short: its samples go on behind its end; copy it again, or take it "
-            "out of the scan"));
+        N_ ("is cut short: its samples go on behind its end; copy it again, or leave it out"));
   return code == 0
          || tiff_fail (tiff, error, TD_ERROR_IO, N_ ("cannot be read: %s"), g_strerror (code));
 }

@@ -60,9 +60,10 @@ td_label_error (const GError *error)
 static char *
 label_in_volume (const char *option, const char *value, const char *argument)
 {
-  const char *label = strcmp (option, "dataset") == 0 ? _ ("Data set")
-                      : strcmp (option, "raw") == 0   ? _ ("Headerless slices")
-                                                      : NULL;
+  const char *label = strcmp (option, "dataset") == 0    ? _ ("Data set")
+                      : strcmp (option, "raw") == 0      ? _ ("Headerless slices")
+                      : strcmp (option, "pixel-mm") == 0 ? _ ("Voxel (mm)")
+                                                         : NULL;
 
   if (!label)
     return td_label_naming (option, value, argument);

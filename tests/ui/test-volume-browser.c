@@ -335,6 +335,7 @@ test_raw (void)
     g_assert_true (adw_entry_row_get_activates_default (ADW_ENTRY_ROW (row))); /* as Open does */
     if (i == 0)
       td_test_screenshot (GTK_WIDGET (dialog), "volume-question");
+    g_assert_null (strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (dialog)), "scan"));
     adw_message_dialog_response (ADW_MESSAGE_DIALOG (dialog), "open");
     gtk_window_destroy (dialog);
   }
