@@ -18,7 +18,8 @@ typedef struct {
   TdImagePane *pane;
   char *name;
   TdImage *image;
-  char *problem; /* why there is no picture */
+  char *problem;   /* why there is no picture */
+  gboolean absent; /* the reference: there is none */
 } Slot;
 
 struct _TdLabPictures {
@@ -31,8 +32,9 @@ struct _TdLabPictures {
   GtkToggleButton *grid, *single, *wipe, *difference, *in_noise, *draw_line, *link;
   GtkDropDown *choose_a, *choose_b;
   Slot slots[MOST];
-  guint n;                /* variants; slot n is the reference */
-  guint columns, placing; /* of the grid; placing: a source that looks whether they fit, or 0 */
+  guint n;               /* variants; slot n is the reference */
+  guint columns, placed; /* of the grid, and of how many pictures */
+  guint placing;         /* a source that looks whether they fit, or 0 */
   gboolean held, showing, linking;
   int blind; /* the slot shown without its name; -1: no test */
   char *blind_title;
@@ -137,6 +139,25 @@ lab_pictures_pane_of (TdLabPictures *self, guint index)
   return index < MOST ? self->slots[index].pane : self->big;
 }
 
+/* Why the slot has no picture; NULL: it is on its way. */
+static const char *
+lab_pictures_problem (const Slot *slot)
+{
+  return slot->absent ? _ ("There is no reference of this slice") : slot->problem;
+}
+
+/* How many the grid shows. The last pane is the reference's, which may be hidden. */
+static guint
+lab_pictures_n_shown (TdLabPictures *self)
+{
+  guint n = 0;
+
+  while (n < MOST && self->slots[n].pane
+         && gtk_widget_get_visible (GTK_WIDGET (self->slots[n].pane)))
+    n++;
+  return n;
+}
+
 static void
 lab_pictures_set_pane (TdLabPictures *self, TdImagePane *pane, guint slot, const char *title)
 {
@@ -144,8 +165,8 @@ lab_pictures_set_pane (TdLabPictures *self, TdImagePane *pane, guint slot, const
 
   td_image_pane_set_title (pane, title);
   td_image_pane_flip_image (pane, from->image);
-  if (!from->image && from->problem)
-    td_image_pane_set_message (pane, from->problem);
+  if (!from->image && lab_pictures_problem (from))
+    td_image_pane_set_message (pane, lab_pictures_problem (from));
   td_slice_view_set_pixel_mm (td_image_pane_view (pane), self->pixel_mm, self->pixel_mm);
   if (from->image && self->range[1] > self->range[0] && lab_pictures_in (self->link)) {
     self->linking = TRUE;
@@ -178,7 +199,8 @@ lab_pictures_show_difference (TdLabPictures *self)
   td_image_pane_set_units (self->big, noise ? "σ" : self->readout.units);
   if (!a->image || !b->image) {
     td_image_pane_set_image (self->big, NULL);
-    td_image_pane_set_message (self->big, a->problem ? a->problem : b->problem);
+    td_image_pane_set_message (self->big, lab_pictures_problem (a) ? lab_pictures_problem (a)
+                                                                   : lab_pictures_problem (b));
     return;
   }
   const double pixel_mm = td_slice_view_get_pixel_mm (td_image_pane_view (a->pane));
@@ -214,6 +236,8 @@ lab_pictures_show_big (TdLabPictures *self)
   td_slice_view_set_second (td_image_pane_view (self->big), wipe ? self->slots[b].image : NULL);
 }
 
+static void lab_pictures_place_soon (TdLabPictures *self);
+
 static void
 lab_pictures_show (TdLabPictures *self)
 {
@@ -237,6 +261,8 @@ lab_pictures_show (TdLabPictures *self)
     gtk_widget_set_visible (GTK_WIDGET (slot->pane), i < self->n || slot->image || slot->problem);
     lab_pictures_set_pane (self, slot->pane, shown, title);
   }
+  if (lab_pictures_n_shown (self) != self->placed)
+    lab_pictures_place_soon (self);
   gtk_widget_queue_draw (GTK_WIDGET (self->line_area));
 }
 
@@ -311,10 +337,8 @@ lab_pictures_on_contrast (TdImagePane *pane, double low, double high, TdLabPictu
 static void
 lab_pictures_show_histograms (TdLabPictures *self)
 {
-  guint n = 0;
+  const guint n = lab_pictures_n_shown (self);
 
-  while (n < MOST && self->slots[n].pane)
-    n++;
   for (guint i = 0; i < n; i++)
     td_image_pane_set_histogram (self->slots[i].pane,
                                  n <= self->columns || !lab_pictures_in (self->link));
@@ -501,13 +525,12 @@ lab_pictures_columns (TdLabPictures *self, guint n)
   GtkAdjustment *along = gtk_scrolled_window_get_hadjustment (GTK_SCROLLED_WINDOW (self->panes));
   int widest = 1;
 
-  for (guint i = 0; i < n; i++)
-    if (self->slots[i].pane && gtk_widget_get_visible (GTK_WIDGET (self->slots[i].pane))) {
-      int least;
-      gtk_widget_measure (GTK_WIDGET (self->slots[i].pane), GTK_ORIENTATION_HORIZONTAL, -1, &least,
-                          NULL, NULL, NULL);
-      widest = MAX (widest, least);
-    }
+  for (guint i = 0; i < n; i++) {
+    int least;
+    gtk_widget_measure (GTK_WIDGET (self->slots[i].pane), GTK_ORIENTATION_HORIZONTAL, -1, &least,
+                        NULL, NULL, NULL);
+    widest = MAX (widest, least);
+  }
   const int spacing = (int) gtk_grid_get_column_spacing (self->panes_grid);
   const double page = gtk_adjustment_get_page_size (along);
   const int fit = page > 0 ? ((int) page + spacing) / (widest + spacing) : MOST;
@@ -539,16 +562,14 @@ lab_pictures_hold_room (TdLabPictures *self, guint columns)
 static void
 lab_pictures_place (TdLabPictures *self)
 {
-  guint n = 0;
-
-  while (n < MOST && self->slots[n].pane)
-    n++;
+  const guint n = lab_pictures_n_shown (self);
   const guint columns = n ? lab_pictures_columns (self, n) : 0;
   if (columns)
     lab_pictures_hold_room (self, columns);
-  if (columns == self->columns)
+  if (columns == self->columns && n == self->placed)
     return;
   self->columns = columns;
+  self->placed = n;
   for (guint i = 0; i < n; i++) {
     GtkLayoutChild *place = gtk_layout_manager_get_layout_child (
         gtk_widget_get_layout_manager (GTK_WIDGET (self->panes_grid)),
@@ -568,12 +589,18 @@ lab_pictures_place_later (gpointer user)
   return G_SOURCE_REMOVE;
 }
 
+static void
+lab_pictures_place_soon (TdLabPictures *self)
+{
+  if (!self->placing)
+    self->placing = g_idle_add (lab_pictures_place_later, self);
+}
+
 /* Told while sizes are given out, when nothing may be moved. */
 static void
 lab_pictures_on_room (GtkAdjustment *along, GParamSpec *property, TdLabPictures *self)
 {
-  if (!self->placing)
-    self->placing = g_idle_add (lab_pictures_place_later, self);
+  lab_pictures_place_soon (self);
 }
 
 static void
@@ -613,6 +640,7 @@ td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint 
     Slot *slot = &self->slots[i];
     g_clear_pointer (&slot->image, td_image_unref);
     g_clear_pointer (&slot->problem, g_free);
+    slot->absent = FALSE;
     g_free (slot->name);
     slot->name = g_strdup (i < n ? names[i] : _ ("Reference, double precision"));
     g_autofree char *label
@@ -630,7 +658,7 @@ td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint 
   self->range[0] = self->range[1] = 0;
   self->range_chosen = FALSE;
   lab_pictures_show (self);
-  lab_pictures_on_room (NULL, NULL, self); /* titles are as long as names */
+  lab_pictures_place_soon (self); /* titles are as long as names */
 }
 
 void
@@ -668,6 +696,7 @@ td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image, const TdLa
     td_image_pane_set_updating (self->big, FALSE);
   if (image && image == at->image)
     return;
+  at->absent = slot == self->n && !image && !outcome;
   g_clear_pointer (&at->image, td_image_unref);
   g_clear_pointer (&at->problem, g_free);
   if (image) {

@@ -550,6 +550,34 @@ test_room (void)
   td_test_wait (there_are_rows, GUINT_TO_POINTER (2), "two rows");
 }
 
+/* A reference that is not made leaves no empty place: two pictures share all the room. Who chooses
+   it reads that there is none. */
+static void
+test_no_reference (void)
+{
+  GtkGrid *grid = lab ("lab_view.pictures.panes_grid");
+  GtkDropDown *chooser = lab ("lab_view.pictures.choose_a");
+
+  activate ("lab.remove", g_variant_new_uint32 (2));
+  activate ("lab.stop", NULL);
+  g_assert_false (gtk_widget_get_visible (GTK_WIDGET (pane_of ("Reference"))));
+  td_test_pause (300);
+  td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-no-reference");
+  const int two = 2 * gtk_widget_get_width (GTK_WIDGET (pane_of ("A: 1")))
+                  + (int) gtk_grid_get_column_spacing (grid);
+  g_assert_cmpint (abs (two - gtk_widget_get_width (GTK_WIDGET (grid))), <, 4);
+  choose_mode ("single");
+  gtk_drop_down_set_selected (chooser, 2);
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (big (), "message")), ==,
+                   "There is no reference of this slice");
+  gtk_drop_down_set_selected (chooser, 0);
+  choose_mode ("grid");
+  activate ("lab.add", NULL);
+  g_signal_emit_by_name (editor (), "applied", "Smooth: --filter hann --cutoff 0.5");
+  td_test_wait (there_are, GUINT_TO_POINTER (4), "three variants again");
+  g_assert_true (gtk_widget_get_visible (GTK_WIDGET (pane_of ("Reference"))));
+}
+
 /* A variant becomes the window's recipe. */
 static void
 test_use (void)
@@ -636,6 +664,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-lab/variants", test_variants);
   g_test_add_func ("/window-lab/histograms", test_histograms);
   g_test_add_func ("/window-lab/room", test_room);
+  g_test_add_func ("/window-lab/no-reference", test_no_reference);
   g_test_add_func ("/window-lab/use", test_use);
   g_test_add_func ("/window-lab/two-problems", test_two_problems);
   g_test_add_func ("/window-lab/review", test_review);
