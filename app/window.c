@@ -1806,10 +1806,26 @@ td_window_class_init (TdWindowClass *class)
                      on_row_changed, window_on_no_gl, on_take_requested, window_reveal_pages);
 }
 
+/* The pointer sees the buttons of pages, and nothing in them. Else what it was over outlives its
+   button as the window goes, and libadwaita warns that its binding to the button is broken. */
+static void
+window_close_page_buttons (GtkWidget *widget)
+{
+  if (GTK_IS_TOGGLE_BUTTON (widget)) {
+    gtk_widget_set_can_target (gtk_button_get_child (GTK_BUTTON (widget)), FALSE);
+    return;
+  }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    window_close_page_buttons (child);
+}
+
 static void
 td_window_init (TdWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  window_close_page_buttons (GTK_WIDGET (self->switcher));
+  window_close_page_buttons (GTK_WIDGET (self->pages_bar));
   gtk_menu_button_set_create_popup_func (self->done_button, window_show_done, self, NULL);
   window_guard_focus (GTK_WINDOW (self));
 }

@@ -603,6 +603,58 @@ assert_nothing_cut (const char *name)
   g_assert_cmpuint (n_cut (GTK_WIDGET (panel ()), GTK_WIDGET (panel ())), ==, 0);
 }
 
+/* Which of its siblings a button is. */
+static guint
+page_of (GtkWidget *button)
+{
+  guint n = 0;
+
+  while ((button = gtk_widget_get_prev_sibling (button)))
+    n++;
+  return n;
+}
+
+static gboolean
+is_page_button (GtkWidget *button, gpointer page)
+{
+  GtkWidget *bar = td_test_part (td_test_window, "pages_bar");
+
+  return gtk_widget_is_ancestor (button, bar) && gtk_widget_get_mapped (button)
+         && page_of (button) == GPOINTER_TO_UINT (page);
+}
+
+/* What the pointer would be over. */
+static GtkWidget *
+picked_in (GtkWidget *button)
+{
+  double x, y;
+
+  gtk_widget_translate_coordinates (button, GTK_WIDGET (td_test_window),
+                                    gtk_widget_get_width (button) / 2.0,
+                                    gtk_widget_get_height (button) / 2.0 - 8, &x, &y);
+  return gtk_widget_pick (GTK_WIDGET (td_test_window), x, y, GTK_PICK_DEFAULT);
+}
+
+/* As many as there are pages, the first one last. What the pointer is over must be the button: a
+   part of it would outlive it when the window goes, and warn. */
+static void
+choose_pages_below (void)
+{
+  GtkWidget *bar = td_test_part (td_test_window, "pages_bar");
+
+  for (guint page = 5; page-- > 0;) {
+    GtkWidget *button
+        = td_test_find (bar, GTK_TYPE_TOGGLE_BUTTON, is_page_button, GUINT_TO_POINTER (page));
+    if (!button)
+      continue;
+    gtk_widget_grab_focus (GTK_WIDGET (td_image_pane_view (td_test_slice_pane ())));
+    g_assert_true (picked_in (button) == button);
+    gtk_widget_activate (button); /* takes no focus, as a click does not */
+    td_test_pause (300);
+    g_assert_true (gtk_toggle_button_get_active (GTK_TOGGLE_BUTTON (button)));
+  }
+}
+
 /* In 800 pixels, and with text of twice the size in as few as the window takes: all words of the
    panel are there. */
 static void
@@ -616,6 +668,7 @@ test_large_text (void)
   gtk_window_set_default_size (GTK_WINDOW (td_test_window), 800, 760);
   assert_nothing_cut ("window-flow-narrow");
   g_assert_cmpint (gtk_widget_get_height (td_test_part (td_test_window, "pages_bar")), >, 20);
+  choose_pages_below ();
   g_object_set (settings, "gtk-xft-dpi", 2 * 96 * 1024, NULL);
   assert_nothing_cut ("window-flow-large");
   g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
