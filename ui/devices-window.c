@@ -258,6 +258,10 @@ devices_window_add_available (TdDevicesWindow *self, GtkWidget *group, const TdD
   devices_window_add_suffix (device->test_row, device->test);
   td_tuning_row_set_device (TD_TUNING_ROW (tuning), entry->id, 0);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), tuning);
+  /* One at a time: what else the device computes would be measured as the kernels' time. */
+  GtkWidget *tune = td_tuning_row_start_button (TD_TUNING_ROW (tuning));
+  g_object_bind_property (device->test, "sensitive", tune, "sensitive", G_BINDING_SYNC_CREATE);
+  g_object_bind_property (tune, "visible", device->test_row, "sensitive", G_BINDING_SYNC_CREATE);
   g_signal_connect (device->use, "notify::active", G_CALLBACK (devices_window_on_use), device);
   g_signal_connect (device->first, "clicked", G_CALLBACK (devices_window_on_first), device);
   g_signal_connect (device->test, "clicked", G_CALLBACK (devices_window_on_test), device);

@@ -184,6 +184,12 @@ td_tuning_row_set_device (TdTuningRow *self, const char *devices, guint size)
   self->device = ids[0] && *ids[0] && !g_str_equal (ids[0], "auto") ? g_strdup (ids[0]) : NULL;
 }
 
+GtkWidget *
+td_tuning_row_start_button (TdTuningRow *self)
+{
+  return self->start;
+}
+
 static void
 tuning_row_on_start (GtkButton *button, TdTuningRow *self)
 {

@@ -15,3 +15,5 @@ G_DECLARE_FINAL_TYPE (TdTuningRow, td_tuning_row, TD, TUNING_ROW, AdwExpanderRow
 /* What the button tunes. @devices: as a recipe names them, of which the first is tuned, or "auto".
    @size: how many columns, views and pixels of the slice's width to measure with. 0: the usual. */
 void td_tuning_row_set_device (TdTuningRow *self, const char *devices, guint size);
+/* The button that begins; it is visible while nothing is tuned. */
+GtkWidget *td_tuning_row_start_button (TdTuningRow *self);

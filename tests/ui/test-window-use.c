@@ -8,6 +8,7 @@
 
 #include "compute/recipe/field.h"
 #include "ui-test.h"
+#include "ui/devices-window.h"
 #include "ui/file-row.h"
 #include "ui/method-choices.h"
 #include "ui/number-row.h"
@@ -140,6 +141,43 @@ drag_from (gpointer view, double column, double row, double by_columns, double b
   g_usleep (1.1 * G_USEC_PER_SEC);
   g_signal_emit_by_name (drag, "drag-update", by_columns * at->zoom, by_rows * down);
   g_signal_emit_by_name (drag, "drag-end", by_columns * at->zoom, by_rows * down);
+}
+
+static gboolean
+is_test_button (GtkWidget *button, gpointer unused)
+{
+  return g_strcmp0 (gtk_button_get_label (GTK_BUTTON (button)), "Test") == 0;
+}
+
+static gboolean
+devices_are_there (gpointer unused)
+{
+  GtkWindow *devices = td_test_other_window (TD_TYPE_DEVICES_WINDOW);
+
+  return devices
+         && td_test_find (GTK_WIDGET (devices), GTK_TYPE_BUTTON, is_test_button, NULL) != NULL;
+}
+
+/* A device is not tested while its kernels are timed, nor timed while it is tested. */
+static void
+test_one_at_a_time (void)
+{
+  GType type = TD_TYPE_DEVICES_WINDOW;
+
+  td_test_activate ("show-devices", NULL);
+  td_test_wait (devices_are_there, NULL, "the devices");
+  GtkWindow *devices = td_test_other_window (type);
+  GtkWidget *test = td_test_button (devices, "Test");
+  GtkWidget *group = gtk_widget_get_ancestor (test, ADW_TYPE_PREFERENCES_GROUP);
+  GtkWidget *tune = td_test_button (group, "Tune");
+  td_test_click (tune);
+  g_assert_false (gtk_widget_is_sensitive (test));
+  td_test_click (td_test_button (group, "Stop"));
+  g_assert_true (gtk_widget_is_sensitive (test) && gtk_widget_is_sensitive (tune));
+  td_test_click (test);
+  g_assert_false (gtk_widget_is_sensitive (test) || gtk_widget_is_sensitive (tune));
+  gtk_window_close (devices);
+  td_test_wait (td_test_window_is_gone, &type, "the devices to close");
 }
 
 /* The axis is dragged in the slice, and tilted by its ends in the projection; each drag is one step
@@ -529,6 +567,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/focus-after-add", test_focus_after_add);
   g_test_add_func ("/window-use/axis-line", test_axis_line);
   g_test_add_func ("/window-use/axis-grips", test_axis_grips);
+  g_test_add_func ("/window-use/one-at-a-time", test_one_at_a_time);
   g_test_add_func ("/window-use/iterative-label", test_iterative_label);
   g_test_add_func ("/window-use/iterated-slice", test_iterated_slice);
   g_test_add_func ("/window-use/iterated-reduced", test_iterated_reduced);
