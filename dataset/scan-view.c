@@ -320,6 +320,14 @@ td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
   return view ? view->scan : straight;
 }
 
+gboolean
+td_scan_view_turned (const TdScan *scan)
+{
+  const TdScan *once = td_scan_spool_base (scan);
+
+  return td_scan_turned_base (once ? once : scan) != NULL;
+}
+
 /* ── Facts ── */
 
 static gboolean

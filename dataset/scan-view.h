@@ -36,6 +36,8 @@ double td_scan_frame_row_back (const TdScanFrame *frame, guint n_rows, double ro
 /* The scan seen, and how, but for whether it is turned; NULL, and a frame that changes nothing, if
    @scan is no view. */
 TdScan *td_scan_view_base (const TdScan *scan, TdScanFrame *frame);
+/* Whether its frames are turned, also where they wait in memory or in a file. */
+gboolean td_scan_view_turned (const TdScan *scan);
 /* References @scan. Returns: (transfer full): NULL with @error where the crop is not inside the
    frames, groups are larger than what there is, or averaged views look in different directions. */
 TdScan *td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error);

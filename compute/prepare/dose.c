@@ -29,8 +29,9 @@ typedef struct {
   RowBand bands[MAX_BANDS];
   guint n_bands, n_rows;
   guint n_views;
-  gsize pixels;  /* of a view: [row][strip][column] */
-  float *values; /* [view][pixel]: transmissions; NaN: unknown */
+  gboolean turned; /* frames lie on their side: their rows are the strips' columns */
+  gsize pixels;    /* of a view: [row][strip][column] */
+  float *values;   /* [view][pixel]: transmissions; NaN: unknown */
   float *doses;
   TdHostScratch *scratch; /* two views' */
 } Air;
@@ -58,17 +59,21 @@ place_bands (Air *air, guint y, guint height, guint n_rows)
   }
 }
 
+/* The sample reaches the borders that the axis crosses: those beside it are the rows of a detector
+   that lies on its side. */
 static void
 place_air (Air *air, const TdDoseSpec *spec, const TdScanFacts *facts)
 {
+  const guint n_columns = air->turned ? facts->n_rows : facts->n_columns;
+  const guint n_rows = air->turned ? facts->n_columns : facts->n_rows;
   guint64 most = MIN (PIXELS_A_VIEW, VALUES / facts->n_views);
-  guint y = spec->borders ? 0 : spec->y, height = spec->borders ? facts->n_rows : spec->height;
+  guint y = spec->borders ? 0 : spec->y, height = spec->borders ? n_rows : spec->height;
 
   air->n_views = facts->n_views;
   if (spec->borders) {
-    air->width = CLAMP (spec->columns, 1, MAX (facts->n_columns / 2, 1));
+    air->width = CLAMP (spec->columns, 1, MAX (n_columns / 2, 1));
     air->n_strips = 2;
-    air->first[1] = facts->n_columns - air->width;
+    air->first[1] = n_columns - air->width;
   } else {
     air->width = spec->width;
     air->n_strips = 1;
@@ -97,30 +102,71 @@ dose_transmission (const TdFlatBeam *beam, guint view, gsize pixel, float intens
                  : NAN;
 }
 
-/* @rows: [row][view][column] of @range; @at: the band's first row in values. */
-static void
-take_band (Air *air, const TdFlatBeam *beam, const float *rows, const TdFrameRange *range, guint at,
-           guint n_columns)
-{
-  const guint n_rows = range->n_rows, view0 = range->first, n_views = range->count;
+/* A portion: rows of neighbouring views. */
+typedef struct {
+  const TdFlatBeam *beam; /* NULL: they are transmissions */
+  const float *rows;      /* [row][view][column] of the range */
+  const TdFrameRange *range;
+  guint n_columns;
+} Portion;
 
-  for (guint row = 0; row < n_rows; row++)
-    for (guint v = 0; v < n_views; v++)
+static float
+portion_value (const Portion *portion, guint row, guint view, guint column)
+{
+  const float *from
+      = portion->rows + ((gsize) row * portion->range->count + view) * portion->n_columns;
+  const gsize pixel = (gsize) row * portion->n_columns + column;
+
+  return portion->beam
+             ? dose_transmission (portion->beam, portion->range->first + view, pixel, from[column])
+             : from[column];
+}
+
+/* @at: the band's first row in values. */
+static void
+take_band (Air *air, const Portion *portion, guint at)
+{
+  const TdFrameRange *range = portion->range;
+
+  for (guint row = 0; row < range->n_rows; row++)
+    for (guint v = 0; v < range->count; v++)
       for (guint s = 0; s < air->n_strips; s++) {
-        float *to = air->values + (view0 + v) * air->pixels
+        float *to = air->values + (range->first + v) * air->pixels
                     + ((gsize) (at + row) * air->n_strips + s) * air->width;
-        gsize first = (gsize) row * n_columns + air->first[s];
-        const float *from = rows + ((gsize) row * n_views + v) * n_columns + air->first[s];
         for (guint i = 0; i < air->width; i++)
-          to[i] = beam ? dose_transmission (beam, view0 + v, first + i, from[i]) : from[i];
+          to[i] = portion_value (portion, row, v, air->first[s] + i);
       }
 }
 
+/* Columns of strip @strip from @at on, which are rows of frames that lie on their side. The rows of
+   the bands count against the frames' columns. */
+static void
+take_columns (Air *air, const Portion *portion, guint strip, guint at)
+{
+  const TdFrameRange *range = portion->range;
+
+  for (guint v = 0; v < range->count; v++) {
+    float *to = air->values + (range->first + v) * air->pixels + (gsize) strip * air->width + at;
+    for (guint b = 0; b < air->n_bands; b++)
+      for (guint row = 0; row < air->bands[b].n_rows; row++, to += air->n_strips * air->width)
+        for (guint i = 0; i < range->n_rows; i++)
+          to[i]
+              = portion_value (portion, i, v, portion->n_columns - 1 - (air->bands[b].row0 + row));
+  }
+}
+
+/* Where rows of frames belong: in a band's, from @at on, or a strip's columns. */
+typedef struct {
+  RowBand rows;
+  guint strip, at;
+} AirPart;
+
 static gboolean
-dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand *band, guint at,
+dose_read_part (Air *air, TdFlats *flats, const TdDoseSpec *spec, const AirPart *part,
                 GCancellable *cancellable, GError **error)
 {
   TdScan *scan = td_flats_scan (flats);
+  const RowBand *band = &part->rows;
   guint n_columns = td_scan_facts (scan)->n_columns;
   guint64 view_bytes = (guint64) band->n_rows * n_columns * sizeof (float);
   guint portion = (guint) CLAMP (PORTION_BYTES / view_bytes, 1, air->n_views);
@@ -137,12 +183,31 @@ dose_read_band (Air *air, TdFlats *flats, const TdDoseSpec *spec, const RowBand 
   for (guint view0 = 0; ok && view0 < air->n_views; view0 += portion) {
     guint n = MIN (portion, air->n_views - view0);
     const TdFrameRange range = { TD_FRAME_PROJECTION, view0, n, band->row0, band->n_rows };
+    const Portion read = { spec->flat_field.enabled ? &beam : NULL, rows, &range, n_columns };
     ok = td_scan_read_sinograms (scan, &range, rows, cancellable, error);
-    if (ok)
-      take_band (air, spec->flat_field.enabled ? &beam : NULL, rows, &range, at, n_columns);
+    if (ok && air->turned)
+      take_columns (air, &read, part->strip, part->at);
+    else if (ok)
+      take_band (air, &read, part->at);
   }
   td_flat_beam_clear (&beam);
   return ok;
+}
+
+static gboolean
+dose_read (Air *air, TdFlats *flats, const TdDoseSpec *spec, GCancellable *cancellable,
+           GError **error)
+{
+  for (guint b = 0, at = 0; b < air->n_bands && !air->turned; at += air->bands[b++].n_rows)
+    if (!dose_read_part (air, flats, spec, &(AirPart) { air->bands[b], 0, at }, cancellable, error))
+      return FALSE;
+  for (guint s = 0; s < air->n_strips && air->turned; s++)
+    for (guint at = 0; at < air->width; at += ROWS_A_BAND) {
+      const RowBand rows = { air->first[s] + at, MIN (ROWS_A_BAND, air->width - at) };
+      if (!dose_read_part (air, flats, spec, &(AirPart) { rows, s, at }, cancellable, error))
+        return FALSE;
+    }
+  return TRUE;
 }
 
 /* ── Which pixels are air ── */
@@ -286,14 +351,15 @@ make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GErro
   }
   g_autoptr (TdFlats) own = whole ? td_flats_new (whole) : td_flats_ref (flats);
   const TdScanFacts *facts = td_scan_facts (td_flats_scan (own));
-  g_auto (Air) air = { 0 };
+  /* A region counts on the frames as they are stored. */
+  g_auto (Air) air
+      = { .turned = whole && spec->borders && td_scan_view_turned (td_flats_scan (flats)) };
 
   if (!check_region (spec, facts, error))
     return NULL;
   place_air (&air, spec, facts);
-  for (guint b = 0, at = 0; b < air.n_bands; at += air.bands[b++].n_rows)
-    if (!dose_read_band (&air, own, spec, &air.bands[b], at, cancellable, error))
-      return NULL;
+  if (!dose_read (&air, own, spec, cancellable, error))
+    return NULL;
   if (spec->borders) {
     drop_shadowed (&air, strip_of, air.n_rows * air.n_strips);
     drop_shadowed (&air, column_of, air.width * air.n_strips);

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "compute/prepare/bad-pixels.h"
+#include "compute/prepare/dose.h"
 #include "compute/prepare/flats.h"
 #include "compute/row-range.h"
+#include "dataset/scan-view.h"
+#include "tests/common/cone-scan.h"
 #include "tests/common/devices.h"
 #include "tests/common/frames.h"
 #include "tests/common/pins.h"
@@ -103,6 +106,70 @@ check_region (TdDevice *device, gconstpointer unused)
     td_test_frames_compare (&x, regions[i], got, expected);
     td_test_frames_clear (&x);
   }
+}
+
+#define DOSE_VIEWS 6u
+#define DOSE_COLUMNS 60u
+#define DOSE_ROWS 44u
+
+/* A memory scan of @n_columns × @n_rows whose borders left and right tell other doses than those
+   above and below. */
+static TdScan *
+new_dose_scan (guint n_columns, guint n_rows, const float *values)
+{
+  double angles[DOSE_VIEWS];
+  const TdScanFacts facts = { .n_columns = n_columns,
+                              .n_rows = n_rows,
+                              .n_views = DOSE_VIEWS,
+                              .sample_type = TD_SAMPLE_FLOAT32,
+                              .angles_rad = angles,
+                              .centre_px = NAN,
+                              .geometry = TD_TEST_CONE_BEAM };
+  g_autoptr (GError) error = NULL;
+
+  for (guint v = 0; v < DOSE_VIEWS; v++)
+    angles[v] = 2 * G_PI * v / DOSE_VIEWS;
+  TdScan *scan = td_scan_new_from_memory (&facts, values, NULL, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return scan;
+}
+
+/* The borders of frames that lie on their side are those beside the axis, as of upright ones. They
+   are the whole detector's, however it is cropped. */
+static void
+test_dose_turned (void)
+{
+  static float upright[DOSE_VIEWS][DOSE_ROWS][DOSE_COLUMNS];
+  static float side[DOSE_VIEWS][DOSE_COLUMNS][DOSE_ROWS];
+  const TdScanFrame turn = { .turned = TRUE };
+  const TdScanFrame crop = {
+    .crop_column = 3, .crop_row = 5, .crop_columns = DOSE_ROWS - 5, .crop_rows = DOSE_COLUMNS - 9
+  };
+
+  for (guint v = 0; v < DOSE_VIEWS; v++)
+    for (guint row = 0; row < DOSE_ROWS; row++)
+      for (guint c = 0; c < DOSE_COLUMNS; c++) {
+        const gboolean sample = c > 9 && c < DOSE_COLUMNS - 9;
+        upright[v][row][c] = (float) ((sample ? 0.3 : 1 + 0.02 * v) + 0.001 * ((row * 7 + c) % 5));
+        side[v][c][DOSE_ROWS - 1 - row] = upright[v][row][c];
+      }
+  g_autoptr (TdScan) stands = new_dose_scan (DOSE_COLUMNS, DOSE_ROWS, upright[0][0]);
+  g_autoptr (TdScan) lies = new_dose_scan (DOSE_ROWS, DOSE_COLUMNS, side[0][0]);
+  g_autoptr (TdScan) part = td_scan_view_new (lies, &crop, NULL);
+  g_autoptr (TdFlats) wanted = td_flats_new (stands);
+  for (guint columns = 1; columns < 40; columns += 19)
+    for (guint cropped = 0; cropped < 2; cropped++) {
+      g_autoptr (GError) error = NULL;
+      const TdDoseSpec spec = { .borders = TRUE, .columns = columns };
+      g_autoptr (TdScan) turned = td_scan_view_new (cropped ? part : lies, &turn, &error);
+      g_assert_no_error (error);
+      g_autoptr (TdFlats) flats = td_flats_new (turned);
+      g_autoptr (GBytes) expected = td_dose_of_views (wanted, &spec, NULL, &error);
+      g_assert_no_error (error);
+      g_autoptr (GBytes) found = td_dose_of_views (flats, &spec, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_true (g_bytes_equal (found, expected));
+    }
 }
 
 static void
@@ -842,6 +909,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   td_test_each_device ("prepare", tests, G_N_ELEMENTS (tests));
+  g_test_add_func ("/prepare/dose-turned", test_dose_turned);
   g_test_add_func ("/prepare/find", test_find);
   g_test_add_func ("/prepare/flat-groups", test_flat_groups);
   g_test_add_func ("/prepare/flat-places", test_flat_places);
