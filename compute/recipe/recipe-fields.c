@@ -361,6 +361,13 @@ recipe_fields_tilts (const TdRecipe *recipe, const TdScanFacts *facts)
 }
 
 static const char *
+recipe_fields_turns (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return facts && facts->geometry.view_matrices ? N_ ("The matrices of the views say how it turned")
+                                                : NULL;
+}
+
+static const char *
 recipe_fields_parallel (const TdRecipe *recipe, const TdScanFacts *facts)
 {
   return facts && facts->geometry.beam != TD_BEAM_PARALLEL ? N_ ("It is for parallel beams") : NULL;
@@ -506,7 +513,8 @@ static const TdField fields[] = {
     "angle_offset_deg", N_ ("Turn the slice (°)"), NUMBER (angle_offset_deg, -3600, 3600),
     .preset = "0" },
   { "reverse-rotation", NULL, "The stage turned the other way",
-    "reverse_rotation", N_ ("Reverse rotation"), SWITCH (reverse_rotation), .preset = "false" },
+    "reverse_rotation", N_ ("Reverse rotation"), SWITCH (reverse_rotation), .preset = "false",
+    .applies = recipe_fields_turns },
   { "field-of-view", "NAME",
     "auto, full, or half: an axis near one edge, both sides of a full turn put together",
     "field_of_view", N_ ("Field of view"), CHOICE (field_of_view, view_names),

@@ -282,6 +282,24 @@ test_range_beside (void)
   }
 }
 
+/* What matrices say is no part of the command line: it is wrong usage, whichever option it is. */
+static void
+test_matrices (void)
+{
+  static const char *const options[][2] = { { "--tilt", "1" }, { "--reverse-rotation", NULL } };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) made = { 0 };
+
+  td_test_cli (&made, folder->path, "phantom", "ellipsoids", "--output", "wobble", "--cone",
+               "--columns", "24", "--rows", "16", "--views", "30", "--wobble-mm", "0.5", NULL);
+  g_assert_cmpint (made.status, ==, 0);
+  for (guint i = 0; i < G_N_ELEMENTS (options); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, "plan", "wobble", options[i][0], options[i][1], NULL);
+    td_test_run_assert_refused (&run, 2, "is not used here: The matrices of the views say how");
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -291,6 +309,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/options/escapes", test_escapes);
   g_test_add_func ("/cli/options/large-numbers", test_large_numbers);
   g_test_add_func ("/cli/options/assumed-middle", test_assumed_middle);
+  g_test_add_func ("/cli/options/matrices", test_matrices);
   g_test_add_func ("/cli/options/views", test_views);
   g_test_add_func ("/cli/options/empty-volume", test_empty_volume);
   g_test_add_func ("/cli/options/range-beside", test_range_beside);
