@@ -495,6 +495,13 @@ resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
   } else if (isnan (recipe->centre_px)) {
     plan_centre_take_stated (plan, stated_px);
   }
+  /* A recipe that was made of this scan has what the scan says. */
+  const double own_px = isfinite (stated_px) ? stated_px : (facts->n_columns - 1) / 2.0;
+  if (td_cone_scan_portrait (facts) && fabs (recipe->centre_px - own_px) > 1e-6)
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "The detector lies on its side, so that the rotation axis runs along its rows and has no "
+        "column: leave {centre} out, and state the axis in a geometry file ({geometry:FILE})");
   recipe->centre_auto = FALSE;
   plan->facts.centre_px = recipe->centre_px;
   plan->centre_px = td_scan_frame_column (&plan->frame, facts->n_columns, recipe->centre_px);

@@ -282,6 +282,13 @@ test_portrait (void)
     g_assert_cmpuint (plan->facts.n_slices, ==, COLUMNS);
     g_assert_cmpfloat (plan->facts.updates, ==,
                        (double) ROWS * ROWS * COLUMNS * VIEWS * (i ? recipe.iterations : 1));
+    /* The axis has no column there but the one that the scan's recipe comes with. */
+    recipe.centre_px = plan->recipe.centre_px;
+    g_autoptr (TdPlan) again = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    recipe.centre_px += 2;
+    g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
   }
 }
 
