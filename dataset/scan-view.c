@@ -305,11 +305,19 @@ static const TdScanSource by_frames = { .read = view_read, .free = view_free };
 static const TdScanSource by_rows
     = { .read = view_read, .read_sinograms = view_read_sinograms, .free = view_free };
 
+/* The scan that is turned, also where turned frames wait in memory or in a file; NULL: none is. */
+static TdScan *
+view_straight (const TdScan *scan)
+{
+  const TdScan *once = td_scan_spool_base (scan);
+
+  return td_scan_turned_base (once ? once : scan);
+}
+
 TdScan *
 td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
 {
-  TdScan *once = td_scan_spool_base (scan);
-  TdScan *straight = td_scan_turned_base (once ? once : scan);
+  TdScan *straight = view_straight (scan);
 
   scan = straight ? straight : scan;
   const gboolean is_view = scan->vtable == &by_frames || scan->vtable == &by_rows;
@@ -323,9 +331,7 @@ td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
 gboolean
 td_scan_view_turned (const TdScan *scan)
 {
-  const TdScan *once = td_scan_spool_base (scan);
-
-  return td_scan_turned_base (once ? once : scan) != NULL;
+  return view_straight (scan) != NULL;
 }
 
 /* ── Facts ── */
