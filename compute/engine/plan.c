@@ -363,17 +363,24 @@ plan_take_slices (TdPlan *plan, const TdPlanPart *part, GError **error)
 
 /* ── The centre ── */
 
+/* Without a word of the scan's, the middle. */
+static double
+plan_centre_of_scan (const TdScanFacts *facts, double stated_px)
+{
+  return isfinite (stated_px) ? stated_px : (facts->n_columns - 1) / 2.0;
+}
+
 static void
 plan_centre_take_stated (TdPlan *plan, double stated_px)
 {
   const TdScanFacts *facts = td_scan_facts (plan->measured);
-  const double middle_px = (facts->n_columns - 1) / 2.0;
+  const double middle_px = plan_centre_of_scan (facts, NAN);
   /* A cone beam's geometry without an offset states nothing: the middle is assumed. */
   const gboolean stated = isfinite (stated_px)
                           && (facts->geometry.beam == TD_BEAM_PARALLEL
                               || facts->geometry.view_matrices || stated_px != middle_px);
 
-  plan->recipe.centre_px = stated ? stated_px : middle_px;
+  plan->recipe.centre_px = plan_centre_of_scan (facts, stated_px);
   if (!stated && facts->half_acquisition)
     td_plan_note (plan,
                   "Warning: the scan says that it is a half acquisition, with the axis near one "
@@ -496,8 +503,8 @@ resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
     plan_centre_take_stated (plan, stated_px);
   }
   /* A recipe that was made of this scan has what the scan says. */
-  const double own_px = isfinite (stated_px) ? stated_px : (facts->n_columns - 1) / 2.0;
-  if (td_cone_scan_portrait (facts) && fabs (recipe->centre_px - own_px) > 1e-6)
+  if (td_cone_scan_portrait (facts)
+      && fabs (recipe->centre_px - plan_centre_of_scan (facts, stated_px)) > 1e-6)
     return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         "The detector lies on its side, so that the rotation axis runs along its rows and has no "
