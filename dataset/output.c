@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "file-bytes.h"
 #include "hdf5-trial.h"
 #include "hdf5-util.h"
 #include "text-file.h"
@@ -157,7 +158,7 @@ find_foreign (const char *path, guint depth)
   return NULL;
 }
 
-/* What NXtomo files, HDF5 volumes and TIFF images of this program say of themselves. */
+/* What NXtomo files, HDF5 volumes, TIFF images and movies of this program say of themselves. */
 static gboolean
 says_own_hdf5 (const char *path)
 {
@@ -175,6 +176,22 @@ says_own_tiff (const char *path)
   return description && strstr (description, "\"tomodesk_volume\"");
 }
 
+/* A movie (RIFF) names it in its head. */
+static gboolean
+says_own_movie (const char *path)
+{
+  guint8 head[256];
+  guint64 size = 0;
+  const int file = td_file_open (path, &size);
+  const gboolean read
+      = file >= 0 && size >= sizeof head && td_file_read (file, head, sizeof head, 0) == 0;
+
+  if (file >= 0)
+    close (file);
+  return read && memcmp (head, "RIFF", 4) == 0
+         && memmem (head, sizeof head, "ISFT\x0c\0\0\0Tomodesk", 16) != NULL;
+}
+
 /* TRUE also for an empty file, in which nothing is lost. */
 static gboolean
 is_own_single (const char *path)
@@ -188,7 +205,7 @@ is_own_single (const char *path)
   struct stat status;
   if (stat (path, &status) == 0 && status.st_size == 0)
     return TRUE;
-  return td_h5_probe (path) ? says_own_hdf5 (path) : says_own_tiff (path);
+  return td_h5_probe (path) ? says_own_hdf5 (path) : says_own_movie (path) || says_own_tiff (path);
 }
 
 /* Only what this program wrote is replaced. */

@@ -10,6 +10,7 @@
 #include "labels.h"
 #include "latest.h"
 #include "measure-list.h"
+#include "movie-dialog.h"
 #include "space-view.h"
 #include "spoken-names.h"
 #include "ui.h"
@@ -41,7 +42,7 @@ struct _TdVolumeBrowser {
   GtkWidget *side, *survey_box;
   GtkLabel *name, *facts, *survey;
   GtkProgressBar *survey_bar;
-  GtkWidget *export;
+  GtkWidget *export, *movie;
   GtkToggleButton *play, *link;
   GtkToggleButton *distance, *angle, *line, *region; /* tools */
   TdMeasureList *measures;
@@ -506,6 +507,7 @@ volume_browser_find_lone (TdVolumeBrowser *self)
     td_image_pane_set_enlarged (self->large->pane, FALSE);
   gtk_widget_set_visible (GTK_WIDGET (self->play), !self->lone);
   gtk_widget_set_visible (GTK_WIDGET (self->link), !self->lone);
+  gtk_widget_set_visible (self->movie, !self->lone);
   volume_browser_lay_out (self);
 }
 
@@ -540,6 +542,19 @@ volume_browser_on_play (GtkToggleButton *button, TdVolumeBrowser *self)
     self->playing = g_timeout_add (PLAY_MS, volume_browser_play_on, self);
   gtk_button_set_icon_name (GTK_BUTTON (button),
                             on ? "media-playback-pause-symbolic" : "media-playback-start-symbolic");
+}
+
+static void
+volume_browser_on_movie (GtkButton *button, TdVolumeBrowser *self)
+{
+  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
+  TdStyle styles[3];
+
+  gtk_toggle_button_set_active (self->play, FALSE);
+  for (guint i = 0; i < 3; i++)
+    styles[i] = *td_slice_view_get_style (td_image_pane_view (self->planes[i].pane));
+  gtk_window_present (
+      GTK_WINDOW (td_movie_dialog_new (GTK_WINDOW (root), self->source, self->play_axis, styles)));
 }
 
 /* ── Keys ── */
@@ -892,9 +907,9 @@ td_volume_browser_class_init (TdVolumeBrowserClass *class)
   td_bind_children (widget, TdVolumeBrowser, stack, failed_page, grid, x, y, z, side, name, facts,
                     survey, survey_box, survey_bar, play, distance, angle, line, region, measures,
                     space, space_box, cast, opacity, opacity_adjustment, clip_x, clip_y, clip_z,
-                    export, link);
-  td_bind_callbacks (widget, volume_browser_on_play, volume_browser_on_tool,
-                     volume_browser_draw_space, volume_browser_on_export,
+                    export, movie, link);
+  td_bind_callbacks (widget, volume_browser_on_play, volume_browser_on_movie,
+                     volume_browser_on_tool, volume_browser_draw_space, volume_browser_on_export,
                      volume_browser_on_stop_survey);
   signals[OPENED] = td_signal_new (TD_TYPE_VOLUME_BROWSER, "opened", 0, G_TYPE_NONE);
   signals[FAILED] = td_signal_new (TD_TYPE_VOLUME_BROWSER, "failed", 1, G_TYPE_ERROR);

@@ -10,6 +10,8 @@
 #include "dataset/volume-cut.h"
 #include "ui-test.h"
 #include "ui/measure-list.h"
+#include "ui/movie-dialog.h"
+#include "ui/number-row.h"
 #include "ui/volume-window.h"
 #include "window-test.h"
 
@@ -299,6 +301,65 @@ test_play (void)
   td_test_wait (shows_first_slice, NULL, "the movie to begin anew");
   gtk_toggle_button_set_active (td_test_part (browser, "play"), FALSE);
   td_test_wait (planes_are_settled, NULL, "the planes");
+}
+
+/* ── A movie as a file ── */
+
+static TdMovieDialog *
+movie_dialog (void)
+{
+  return TD_MOVIE_DIALOG (td_test_other_window (TD_TYPE_MOVIE_DIALOG));
+}
+
+static gboolean
+movie_ended (gpointer unused)
+{
+  return !gtk_widget_get_visible (td_test_part (movie_dialog (), "bar"));
+}
+
+/* Through what is chosen, in the contrast that is shown; whoever cancels is told so. */
+static void
+test_movie (void)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "a.avi", NULL);
+  g_autofree char *bytes = NULL;
+  gsize length;
+  guint32 n;
+
+  td_test_click (td_test_part (browser, "movie"));
+  TdMovieDialog *dialog = movie_dialog ();
+  GtkLabel *state = td_test_part (dialog, "state");
+  g_assert_cmpstr (gtk_label_get_text (state), ==, "40 pictures: 1.6 s");
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (dialog)) == td_test_part (dialog, "accept"));
+  td_test_screenshot (GTK_WIDGET (dialog), "movie-dialog");
+  adw_combo_row_set_selected (td_test_part (dialog, "through"), 0);
+  g_assert_cmpstr (gtk_label_get_text (state), ==, "70 pictures: 2.8 s");
+  td_number_row_set_value (td_test_part (dialog, "first"), 60);
+  td_number_row_set_value (td_test_part (dialog, "last"), 31);
+  td_number_row_set_value (td_test_part (dialog, "rate"), 10);
+  g_assert_cmpstr (gtk_label_get_text (state), ==, "30 pictures: 3.0 s");
+  td_movie_dialog_save (dialog, path);
+  g_assert_false (gtk_widget_get_sensitive (td_test_part (dialog, "choices")));
+  td_test_wait (movie_ended, NULL, "the movie");
+  g_assert_true (g_str_has_suffix (gtk_label_get_text (state), "a.avi” is saved."));
+  g_assert_true (g_file_get_contents (path, &bytes, &length, NULL));
+  memcpy (&n, bytes + 48, sizeof n);
+  g_assert_cmpuint (GUINT32_FROM_LE (n), ==, 30);
+  /* Escape and the button cancel what goes on, and close what does not. */
+  for (guint i = 0; i < 2; i++) {
+    gtk_window_close (GTK_WINDOW (dialog));
+    if (i == 0) {
+      td_test_click (td_test_part (browser, "movie"));
+      dialog = movie_dialog ();
+      td_movie_dialog_save (dialog, path);
+      gtk_window_close (GTK_WINDOW (dialog));
+      td_test_wait (movie_ended, NULL, "the movie to end");
+      g_assert_cmpstr (gtk_label_get_text (td_test_part (dialog, "state")), ==,
+                       "Cancelled: no movie was saved.");
+      g_assert_true (gtk_widget_get_sensitive (td_test_part (dialog, "choices")));
+    }
+  }
+  g_assert_null (movie_dialog ());
 }
 
 static gboolean
@@ -631,6 +692,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/levels", test_levels);
   g_test_add_func ("/volume-browser/measures", test_measures);
   g_test_add_func ("/volume-browser/play", test_play);
+  g_test_add_func ("/volume-browser/movie", test_movie);
   g_test_add_func ("/volume-browser/raw", test_raw);
   g_test_add_func ("/volume-browser/datasets", test_datasets);
   g_test_add_func ("/volume-browser/unanswered", test_unanswered);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "movie-dialog.h"
+
+#include <glib/gi18n.h>
+#include <math.h>
+#include <string.h>
+
+#include "choose-file.h"
+#include "compute/device/host.h"
+#include "labels.h"
+#include "number-row.h"
+#include "ui.h"
+
+#define RATE 25 /* as the planes are played */
+#define TELL_MS 100
+
+/* A movie that is being saved. */
+typedef struct {
+  TdVolumeSource *source;
+  TdMovie movie;
+  char *path;
+  int pictures; /* saved so far; atomic */
+} Saving;
+
+struct _TdMovieDialog {
+  AdwWindow parent_instance;
+  GtkButton *leave, *accept;
+  GtkWidget *choices, *bar;
+  AdwComboRow *through, *size;
+  TdNumberRow *first, *last, *rate;
+  GtkLabel *state;
+  TdVolumeSource *source;
+  TdStyle styles[3]; /* by axis */
+  GCancellable *cancellable;
+  Saving *saving;    /* the task's; NULL: nothing is being saved */
+  guint telling;     /* timeout */
+  gboolean disposed; /* nothing is shown any more */
+};
+
+G_DEFINE_FINAL_TYPE (TdMovieDialog, td_movie_dialog, ADW_TYPE_WINDOW)
+
+/* ── Worker thread ── */
+
+static void
+movie_dialog_saving_free (gpointer user)
+{
+  Saving *saving = user;
+
+  td_volume_source_unref (saving->source);
+  g_free (saving->path);
+  g_free (saving);
+}
+
+static void
+movie_dialog_tell (double fraction, gpointer user)
+{
+  Saving *saving = user;
+
+  g_atomic_int_set (&saving->pictures, (int) round (fraction * td_movie_pictures (&saving->movie)));
+}
+
+static gpointer
+movie_dialog_work (gpointer user)
+{
+  g_autoptr (GTask) task = user;
+  Saving *saving = g_task_get_task_data (task);
+  GError *error = NULL;
+
+  td_host_enter_background ();
+  if (td_movie_save (saving->source, &saving->movie, saving->path, movie_dialog_tell, saving,
+                     g_task_get_cancellable (task), &error))
+    g_task_return_boolean (task, TRUE);
+  else
+    g_task_return_error (task, error);
+  return NULL;
+}
+
+/* ── Choices ── */
+
+static TdMovie
+movie_dialog_movie (TdMovieDialog *self)
+{
+  const guint axis = adw_combo_row_get_selected (self->through);
+
+  return (TdMovie) { .axis = (TdVolumeAxis) axis,
+                     .first = (guint) td_number_row_get_value (self->first),
+                     .last = (guint) td_number_row_get_value (self->last),
+                     .shrink = 1u << adw_combo_row_get_selected (self->size),
+                     .rate = td_number_row_get_value (self->rate),
+                     .style = self->styles[axis] };
+}
+
+static void
+movie_dialog_show_length (TdMovieDialog *self)
+{
+  const TdMovie movie = movie_dialog_movie (self);
+  const guint n = td_movie_pictures (&movie);
+  g_autofree char *text = g_strdup_printf (
+      g_dngettext (NULL, "%u picture: %.1f s", "%u pictures: %.1f s", n), n, n / movie.rate);
+
+  gtk_label_set_text (self->state, text);
+}
+
+static void
+movie_dialog_fill (TdMovieDialog *self)
+{
+  const TdVolumeFacts *facts = self->source ? td_volume_source_facts (self->source) : NULL;
+
+  if (!facts)
+    return;
+  const TdCutSize size
+      = td_volume_cut_size (facts, (TdVolumeAxis) adw_combo_row_get_selected (self->through));
+  g_autoptr (GtkStringList) sizes = gtk_string_list_new (NULL);
+  for (guint shrink = 1; shrink <= 4 && MIN (size.width, size.height) >= shrink; shrink *= 2) {
+    g_autofree char *text = g_strdup_printf ("%u × %u", size.width / shrink, size.height / shrink);
+    gtk_string_list_append (sizes, text);
+  }
+  adw_combo_row_set_model (self->size, G_LIST_MODEL (sizes));
+  td_number_row_set_range (self->first, 0, size.count - 1);
+  td_number_row_set_range (self->last, 0, size.count - 1);
+  td_number_row_set_value (self->first, 0);
+  td_number_row_set_value (self->last, size.count - 1);
+  movie_dialog_show_length (self);
+}
+
+/* ── Saving ── */
+
+static void
+movie_dialog_show_saving (TdMovieDialog *self)
+{
+  const gboolean saving = self->saving != NULL;
+
+  td_set_sensitive (self->choices, !saving);
+  td_set_sensitive (GTK_WIDGET (self->accept), !saving);
+  gtk_widget_set_visible (self->bar, saving);
+  gtk_button_set_label (self->leave, saving ? _ ("_Cancel") : _ ("_Close"));
+}
+
+static gboolean
+movie_dialog_show_progress (gpointer user)
+{
+  TdMovieDialog *self = user;
+  const guint n = td_movie_pictures (&self->saving->movie);
+  const int pictures = g_atomic_int_get (&self->saving->pictures);
+  g_autofree char *text = g_strdup_printf (_ ("%d of %u pictures"), pictures, n);
+
+  gtk_label_set_text (self->state, text);
+  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), (double) pictures / n);
+  return G_SOURCE_CONTINUE;
+}
+
+static void
+movie_dialog_on_saved (GObject *object, GAsyncResult *result, gpointer unused)
+{
+  TdMovieDialog *self = TD_MOVIE_DIALOG (object);
+  const Saving *saving = g_task_get_task_data (G_TASK (result));
+  g_autoptr (GError) error = NULL;
+  g_autofree char *words = NULL;
+
+  g_application_release (g_application_get_default ());
+  const gboolean saved = g_task_propagate_boolean (G_TASK (result), &error);
+  if (self->disposed)
+    return;
+  g_clear_handle_id (&self->telling, g_source_remove);
+  self->saving = NULL;
+  if (saved)
+    words = g_strdup_printf (_ ("“%s” is saved."), saving->path);
+  else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    words = g_strdup (_ ("Cancelled: no movie was saved."));
+  else
+    words = td_label_volume_error (error);
+  gtk_label_set_text (self->state, words);
+  movie_dialog_show_saving (self);
+}
+
+void
+td_movie_dialog_save (TdMovieDialog *self, const char *path)
+{
+  Saving *saving = g_new (Saving, 1);
+  GError *error = NULL;
+
+  *saving = (Saving) { td_volume_source_ref (self->source), movie_dialog_movie (self),
+                       g_strdup (path), 0 };
+  g_clear_object (&self->cancellable);
+  self->cancellable = g_cancellable_new ();
+  g_autoptr (GTask) task = g_task_new (self, self->cancellable, movie_dialog_on_saved, NULL);
+  g_task_set_check_cancellable (task, FALSE);
+  g_task_set_task_data (task, saving, movie_dialog_saving_free);
+  self->saving = saving;
+  self->telling = g_timeout_add (TELL_MS, movie_dialog_show_progress, self);
+  movie_dialog_show_progress (self);
+  movie_dialog_show_saving (self);
+  /* Whoever quits meanwhile leaves no part of a movie behind. */
+  g_application_hold (g_application_get_default ());
+  GThread *thread = td_thread_start ("movie", movie_dialog_work, g_object_ref (task), &error);
+  if (thread) {
+    g_thread_unref (thread);
+    return;
+  }
+  g_task_return_error (task, error);
+  g_object_unref (task);
+}
+
+static void
+movie_dialog_on_chosen (const char *path, gpointer user)
+{
+  TdMovieDialog *self = user;
+
+  if (path && !self->saving)
+    td_movie_dialog_save (self, path);
+}
+
+static void
+movie_dialog_choose (TdMovieDialog *self)
+{
+  static const char *const avi[] = { "*.avi", NULL };
+  g_autofree char *base = g_path_get_basename (td_volume_source_facts (self->source)->path);
+  char *dot = strrchr (base, '.');
+
+  if (dot && dot > base)
+    *dot = '\0';
+  g_autofree char *name = g_strconcat (base, ".avi", NULL);
+  GtkFileChooser *chooser
+      = td_choose_file (GTK_WIDGET (self), _ ("Save a Movie"), GTK_FILE_CHOOSER_ACTION_SAVE,
+                        movie_dialog_on_chosen, self);
+  td_choose_file_add_filter (chooser, _ ("AVI: a movie"), avi);
+  gtk_file_chooser_set_current_name (chooser, name);
+}
+
+/* ── Window ── */
+
+/* What is being saved is cancelled first; the window then says so. */
+static gboolean
+movie_dialog_on_close (TdMovieDialog *self)
+{
+  if (!self->saving)
+    return GDK_EVENT_PROPAGATE;
+  g_cancellable_cancel (self->cancellable);
+  return GDK_EVENT_STOP;
+}
+
+static void
+td_movie_dialog_dispose (GObject *object)
+{
+  TdMovieDialog *self = TD_MOVIE_DIALOG (object);
+
+  self->disposed = TRUE;
+  g_clear_handle_id (&self->telling, g_source_remove);
+  g_cancellable_cancel (self->cancellable);
+  G_OBJECT_CLASS (td_movie_dialog_parent_class)->dispose (object);
+}
+
+static void
+td_movie_dialog_finalize (GObject *object)
+{
+  TdMovieDialog *self = TD_MOVIE_DIALOG (object);
+
+  g_clear_object (&self->cancellable);
+  g_clear_pointer (&self->source, td_volume_source_unref);
+  G_OBJECT_CLASS (td_movie_dialog_parent_class)->finalize (object);
+}
+
+static void
+td_movie_dialog_class_init (TdMovieDialogClass *class)
+{
+  GtkWidgetClass *widget = GTK_WIDGET_CLASS (class);
+
+  g_type_ensure (TD_TYPE_NUMBER_ROW);
+  G_OBJECT_CLASS (class)->dispose = td_movie_dialog_dispose;
+  G_OBJECT_CLASS (class)->finalize = td_movie_dialog_finalize;
+  gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
+  gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/movie-dialog.ui");
+  td_bind_children (widget, TdMovieDialog, leave, accept, choices, bar, through, size, first, last,
+                    rate, state);
+  td_bind_callbacks (widget, movie_dialog_fill, movie_dialog_show_length, movie_dialog_choose,
+                     movie_dialog_on_close);
+}
+
+static void
+td_movie_dialog_init (TdMovieDialog *self)
+{
+  gtk_widget_init_template (GTK_WIDGET (self));
+  td_size_for_text (GTK_WINDOW (self));
+  td_number_row_set_steps (self->first, 1, 10, 0);
+  td_number_row_set_steps (self->last, 1, 10, 0);
+  td_number_row_set_steps (self->rate, 1, 5, 0);
+  td_number_row_set_range (self->rate, 1, 60);
+  td_number_row_set_value (self->rate, RATE);
+}
+
+GtkWidget *
+td_movie_dialog_new (GtkWindow *parent, TdVolumeSource *source, TdVolumeAxis axis,
+                     const TdStyle styles[3])
+{
+  TdMovieDialog *self = g_object_new (TD_TYPE_MOVIE_DIALOG, "transient-for", parent, NULL);
+
+  self->source = td_volume_source_ref (source);
+  memcpy (self->styles, styles, sizeof self->styles);
+  adw_combo_row_set_selected (self->through, axis);
+  movie_dialog_fill (self);
+  gtk_widget_grab_focus (GTK_WIDGET (self->accept)); /* the header's first button closes */
+  return GTK_WIDGET (self);
+}
