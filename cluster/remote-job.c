@@ -1153,6 +1153,29 @@ remote_job_take_event (TdRemoteJob *job, JsonNode *event)
   }
 }
 
+/* Another run of the job: what the one before told is no longer so. On a cluster the parts that it
+   finished stay, with what is to be known about them. */
+static void
+remote_job_begin_anew (TdRemoteJob *job)
+{
+  TdRemoteFacts *facts = &job->facts;
+
+  g_mutex_lock (&job->lock);
+  remote_set_text (&facts->stage, NULL);
+  facts->fraction = facts->rate = 0;
+  facts->left_s = facts->seconds = -1;
+  facts->ahead = facts->paused = facts->slices_done = facts->n_passes = 0;
+  g_array_set_size (facts->residuals, 0);
+  if (g_str_equal (facts->profile, TD_CLUSTER_OWN)) {
+    facts->nx = facts->ny = facts->n_slices = 0;
+    g_array_set_size (facts->slices, 0);
+    g_strfreev (facts->notes);
+    facts->notes = g_new0 (char *, 1);
+  }
+  g_mutex_unlock (&job->lock);
+  job->offset = 0;
+}
+
 /* Whole lines only: what follows the last one is read again with its end. */
 static void
 remote_job_take_events (TdRemoteJob *job, const char *text)
@@ -1338,7 +1361,7 @@ remote_job_look_once (TdRemoteJob *job, gboolean again, gboolean *settled,
     if (look.launch)
       remote_job_take_launch (job, look.launch);
     if (look.size < job->offset) { /* another run began the file anew */
-      job->offset = 0;
+      remote_job_begin_anew (job);
       continue;
     }
     const gint64 before = job->offset;
@@ -1488,8 +1511,9 @@ gboolean
 td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 {
   static const char prepare[]
-      = "cd -- \"$1\" && if [ -f events.jsonl ]; then mv events.jsonl events-$(date +%s).jsonl; "
-        "fi\n"
+      = "[ -f \"$1/launch.json\" ] || return 0\n"
+        "cd -- \"$1\" || return 1\n"
+        "[ ! -f events.jsonl ] || mv events.jsonl events-$(date +%s).jsonl\n"
         "rm -f cancel keep\n"
         "sed 's/,\"host\":\"[^\"]*\",\\(\"pid\"\\|\"scheduler\"\\).*$//' launch.json";
   const char *const folder[] = { job->facts.folder, NULL };
@@ -1505,6 +1529,10 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
         job->facts.id, td_message_unpack (td_remote_state_name (job->facts.state)));
   if (!td_shell_do (job->shell, prepare, folder, &record, cancellable, error))
     return FALSE;
+  if (!*record)
+    return td_set_error (error, TD_ERROR_NOT_FOUND,
+                         "the folder of the job %s is gone: reconstruct the scan once more",
+                         job->facts.id);
   g_strchomp (record);
   g_auto (GStrv) words = g_strdupv (job->launched.words);
   if (!remote_job_start (job, record, words && *words ? words : NULL, cancellable, error))
@@ -1512,7 +1540,7 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
   remote_launched_clear (&job->launched);
   g_free (job->told.text);
   job->told = (Told) { .end = TD_REMOTE_RUNNING };
-  job->offset = 0;
+  remote_job_begin_anew (job);
   remote_job_set_state (job, TD_REMOTE_QUEUED, NULL);
   return TRUE;
 }

@@ -116,11 +116,9 @@ job_item_poll_remote (gpointer user)
     const gboolean cancelled = state == TD_JOB_CANCELLED;
     const TdJobState end = problem && state == TD_JOB_DONE ? TD_JOB_FAILED : state;
     g_autofree char *words
-        = problem || cancelled ? NULL : td_message_words (self->facts.why, td_label_naming);
-    job_item_end (self, end == TD_JOB_WAITING ? TD_JOB_CANCELLED : end,
-                  cancelled ? NULL
-                  : problem ? problem
-                            : words);
+        = cancelled ? NULL
+                    : td_message_words (problem ? problem : self->facts.why, td_label_naming);
+    job_item_end (self, end == TD_JOB_WAITING ? TD_JOB_CANCELLED : end, words);
     return G_SOURCE_REMOVE;
   }
   if (!td_job_item_ended (self))

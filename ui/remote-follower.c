@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <unistd.h>
 
+#include "dataset/error.h"
 #include "dataset/volume.h"
 
 #define LOOK_MS 1000
@@ -24,6 +25,7 @@ struct TdRemoteFollower {
   gboolean over, left; /* left: the owner has gone */
   char *problem;
   TdSliceStore *slices;
+  guint nx, ny;  /* of each of its slices */
   guint n_taken; /* slices of the job's list */
 };
 
@@ -48,7 +50,7 @@ remote_follower_note (TdRemoteFollower *follower, const GError *error)
 {
   g_mutex_lock (&follower->lock);
   g_free (follower->problem);
-  follower->problem = g_strdup (error ? error->message : NULL);
+  follower->problem = error ? td_error_pack (error) : NULL;
   g_mutex_unlock (&follower->lock);
 }
 
@@ -72,8 +74,8 @@ remote_follower_take_slice (TdRemoteFollower *follower, const TdRemoteSlice *sli
   g_mutex_lock (&follower->lock);
   TdSliceStore *store = follower->slices;
   g_mutex_unlock (&follower->lock);
-  if (pixels && slice->index < td_slice_store_size (store)
-      && td_volume_read (volume, 0, 1, pixels, NULL))
+  if (pixels && facts->nx == follower->nx && facts->ny == follower->ny
+      && slice->index < td_slice_store_size (store) && td_volume_read (volume, 0, 1, pixels, NULL))
     td_slice_store_put (store, slice->index, 1, pixels);
   g_unlink (path);
 }
@@ -98,6 +100,8 @@ remote_follower_size (TdRemoteFollower *follower, const TdRemoteFacts *facts)
     return;
   g_mutex_lock (&follower->lock);
   follower->slices = td_slice_store_new (nx, ny, n, TD_SLICE_STORE_BYTES);
+  follower->nx = nx;
+  follower->ny = ny;
   g_mutex_unlock (&follower->lock);
 }
 
@@ -110,6 +114,8 @@ remote_follower_take (TdRemoteFollower *follower)
   remote_follower_size (follower, &facts);
   if (!follower->slices || facts.state == TD_REMOTE_DONE)
     return;
+  if (follower->n_taken > facts.slices->len) /* another run tells its own */
+    follower->n_taken = 0;
   for (; follower->n_taken < facts.slices->len; follower->n_taken++)
     remote_follower_take_slice (follower,
                                 &g_array_index (facts.slices, TdRemoteSlice, follower->n_taken));

@@ -30,5 +30,5 @@ void td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish);
 /* The slices so far; NULL: the volume's size is not known yet. (transfer full) */
 TdSliceStore *td_remote_follower_slices (TdRemoteFollower *follower);
 /* TRUE: the job has ended, and its volume is here. @problem: (transfer full): what went wrong
-   besides, NULL for nothing. */
+   besides, for td_message_words(); NULL: nothing. */
 gboolean td_remote_follower_is_over (TdRemoteFollower *follower, char **problem);

@@ -2,13 +2,16 @@
 /* Jobs of this computer in the window. They queue, a cancelled one leaves what it should, and one
    goes on while the window is closed. The tests run in order. */
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mount.h>
 
 #include "dataset/volume.h"
 #include "ui-test.h"
 #include "ui/job-row.h"
 #include "ui/devices-window.h"
 #include "ui/jobs-window.h"
+#include "ui/remote-follower.h"
 #include "ui/volume-view.h"
 #include "window-pins.h"
 #include "window-test.h"
@@ -131,19 +134,6 @@ test_cancel (void)
   td_job_queue_dismiss (td_test_jobs (), item);
 }
 
-static gboolean
-is_found (gpointer title)
-{
-  GListModel *model = td_job_queue_model (td_test_jobs ());
-
-  for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
-    g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
-    if (g_strcmp0 (td_job_item_facts (item)->title, title) == 0)
-      return TRUE;
-  }
-  return FALSE;
-}
-
 static TdJobItem *
 item_titled (const char *title)
 {
@@ -171,6 +161,198 @@ check_volume (const char *output, const TdRecipe *recipe)
     g_assert_true (td_volume_read (volume, row, 1, written, &error));
     g_assert_cmpfloat (td_test_rms_between (written, expected, (gsize) COLUMNS * COLUMNS), <, 1e-6);
   }
+}
+
+/* ── Try Again ── */
+
+static GtkWidget *
+job_row (const char *title)
+{
+  GtkListBox *list = td_test_part (td_test_window, "jobs_list");
+  GtkListBoxRow *row;
+  GtkWidget *found = NULL;
+
+  for (int i = 0; (row = gtk_list_box_get_row_at_index (list, i)); i++) {
+    GtkWidget *job = gtk_list_box_row_get_child (row);
+    if (strcmp (gtk_label_get_text (td_test_part (job, "title")), title) == 0) {
+      g_assert_null (found);
+      found = job;
+    }
+  }
+  return found;
+}
+
+static gboolean
+named_has_ended (gpointer name)
+{
+  return td_job_item_ended (item_titled (name));
+}
+
+/* What its row says once it has ended; "": it is done. */
+static char *
+what_failed (const char *name)
+{
+  td_test_wait (named_has_ended, (gpointer) name, "the job's end");
+  GtkWidget *row = job_row (name);
+  const gboolean done = td_job_item_state (item_titled (name)) == TD_JOB_DONE;
+  g_assert_cmpint (gtk_widget_get_visible (td_test_part (row, "again")), ==, !done);
+  return g_strdup (done ? "" : gtk_label_get_text (td_test_part (row, "status")));
+}
+
+static void
+assert_fails (const char *name, const char *words)
+{
+  g_autofree char *text = what_failed (name);
+
+  if (!strstr (text, words))
+    g_error ("%s failed so: %s", name, text);
+}
+
+static void
+try_again (const char *name)
+{
+  GtkWindow *message = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
+
+  if (message)
+    gtk_window_destroy (message);
+  td_test_click (td_test_part (job_row (name), "again"));
+  g_assert_false (td_job_item_ended (item_titled (name)));
+}
+
+/* A job fails for one reason and the next, then for none. Each time its row says why, and Try
+   Again is there until it is done. */
+static void
+test_again (void)
+{
+  g_autofree char *folder = output_named ("again");
+  g_autofree char *output = g_build_filename (folder, "again.tif", NULL);
+  g_autofree char *filler = g_build_filename (folder, "filler", NULL);
+  g_autofree char *scan = g_strdup (td_session_facts (td_test_session ())->path);
+  g_autofree char *moved = g_strconcat (scan, ".moved", NULL);
+  g_autofree char *zeros = g_malloc0 (4 << 20);
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
+  assert_fails ("again.tif", "again” does not exist");
+  try_again ("again.tif");
+  assert_fails ("again.tif", "again” does not exist");
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  g_assert_cmpint (g_rename (scan, moved), ==, 0);
+  try_again ("again.tif");
+  assert_fails ("again.tif", "scan.nxs” does not exist");
+  g_assert_cmpint (g_rename (moved, scan), ==, 0);
+  const gboolean full = mount ("tmpfs", folder, "tmpfs", 0, "size=3m") == 0; /* by root */
+  if (full) {
+    g_assert_true (
+        g_file_set_contents_full (filler, zeros, 2500000, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
+    try_again ("again.tif");
+    assert_fails ("again.tif", "free some space or write elsewhere");
+    g_unlink (filler);
+  }
+  try_again ("again.tif");
+  assert_fails ("again.tif", "");
+  check_volume (output, &recipe);
+  g_assert_true (!full || umount (folder) == 0);
+}
+
+static gboolean
+passes_are_done (gpointer name)
+{
+  const TdRemoteFacts *facts = td_job_item_facts (item_titled (name));
+
+  return facts->residuals->len >= 3 && facts->slices->len > 0;
+}
+
+static gboolean
+named_waits (gpointer name)
+{
+  return item_waits (item_titled (name));
+}
+
+/* Kills a job without a word: the processes that have its folder in their environment. */
+static void
+kill_job (const char *folder)
+{
+  g_autofree char *wanted = g_strconcat ("TOMODESK_JOB=", folder, NULL);
+  g_autoptr (GDir) dir = g_dir_open ("/proc", 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir))) {
+    g_autofree char *path = g_build_filename ("/proc", name, "environ", NULL);
+    g_autofree char *text = NULL;
+    gsize length = 0;
+    if (g_ascii_isdigit (*name) && g_file_get_contents (path, &text, &length, NULL)
+        && memmem (text, length, wanted, strlen (wanted) + 1))
+      kill ((pid_t) g_ascii_strtoll (name, NULL, 10), SIGKILL);
+  }
+}
+
+static gboolean
+follower_is_over (gpointer follower)
+{
+  g_autofree char *problem = NULL;
+
+  return td_remote_follower_is_over (follower, &problem);
+}
+
+/* Nothing of the run before is told of the next one: neither passes nor slices nor notes. */
+static void
+test_again_anew (void)
+{
+  g_autofree char *output = output_named ("anew.tif");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  recipe.method = TD_METHOD_SIRT;
+  recipe.iterations = 1000;
+  recipe.tolerance = 0;
+  g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
+  td_test_wait (passes_are_done, (gpointer) "anew.tif", "three passes");
+  g_autofree char *folder = g_strdup (td_job_item_facts (item)->folder);
+  kill_job (folder);
+  assert_fails ("anew.tif", "gone without a word");
+  g_assert_true (td_remote_jobs_pause (TRUE, NULL));
+  try_again ("anew.tif");
+  td_test_wait (named_waits, (gpointer) "anew.tif", "the job to wait");
+  const TdRemoteFacts *facts = td_job_item_facts (item_titled ("anew.tif"));
+  g_assert_cmpuint (facts->residuals->len, ==, 0);
+  g_assert_cmpuint (facts->slices->len, ==, 0);
+  g_assert_cmpuint (facts->nx, ==, 0);
+  g_assert_cmpuint (g_strv_length (facts->notes), ==, 0);
+  g_assert_cmpfloat (facts->fraction, ==, 0);
+  td_job_item_cancel (item_titled ("anew.tif"));
+  assert_fails ("anew.tif", "Cancelled");
+  g_assert_true (td_remote_jobs_pause (FALSE, NULL));
+  /* Somebody cleared the jobs away: it cannot go on, and says why. */
+  g_autofree char *away = g_strconcat (folder, ".away", NULL);
+  g_assert_cmpint (g_rename (folder, away), ==, 0);
+  try_again ("anew.tif");
+  assert_fails ("anew.tif", "is gone: reconstruct the scan once more");
+  /* The sentence can still be said in another language, with the window's names. */
+  g_autofree char *problem = NULL;
+  TdRemoteFollower *follower
+      = td_remote_follower_new (td_job_item_remote (item_titled ("anew.tif")), TD_REMOTE_AGAIN);
+  td_test_wait (follower_is_over, follower, "the follower to end");
+  g_assert_true (td_remote_follower_is_over (follower, &problem));
+  g_assert_true (g_str_has_prefix (problem, "{\"id\":"));
+  td_remote_follower_free (follower);
+  g_assert_cmpint (g_rename (away, folder), ==, 0);
+  td_job_item_forget (item_titled ("anew.tif"));
+  td_job_queue_dismiss (td_test_jobs (), item_titled ("anew.tif"));
+}
+
+static gboolean
+is_found (gpointer title)
+{
+  GListModel *model = td_job_queue_model (td_test_jobs ());
+
+  for (guint i = 0; i < g_list_model_get_n_items (model); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (model, i);
+    if (g_strcmp0 (td_job_item_facts (item)->title, title) == 0)
+      return TRUE;
+  }
+  return FALSE;
 }
 
 /* The window is closed before its job has begun. Another window finds the job. Its volume is that
@@ -467,6 +649,8 @@ main (int argc, char **argv)
   td_test_open (path);
   g_test_add_func ("/window-jobs/queue", test_queue);
   g_test_add_func ("/window-jobs/cancel", test_cancel);
+  g_test_add_func ("/window-jobs/again", test_again);
+  g_test_add_func ("/window-jobs/again-anew", test_again_anew);
   g_test_add_func ("/window-jobs/survives", test_survives);
   g_test_add_func ("/window-jobs/shown-alone", test_shown_alone);
   g_test_add_func ("/window-jobs/history", test_history);
