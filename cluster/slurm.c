@@ -83,6 +83,14 @@ slurm_take_lines (Queue *queue, const char *text)
   }
 }
 
+/* What a command of Slurm could not tell. */
+static gboolean
+slurm_refuse (TdShell *shell, const char *command, const char *words, GError **error)
+{
+  return td_set_error (error, TD_ERROR_IO, "%s on %s says: %p", command, td_shell_name (shell),
+                       td_message_quoted (words, N_ ("nothing")));
+}
+
 /* One squeue for all jobs of the user; those that ended minutes ago are still in it. */
 static gboolean
 slurm_ask_queue (TdShell *shell, Queue *queue, GCancellable *cancellable, GError **error)
@@ -94,31 +102,36 @@ slurm_ask_queue (TdShell *shell, Queue *queue, GCancellable *cancellable, GError
     return FALSE;
   queue->queue_time = g_get_monotonic_time ();
   if (result.status != 0)
-    return td_set_error (error, TD_ERROR_IO, "squeue on %s says: %p", td_shell_name (shell),
-                         td_message_quoted (result.error, N_ ("nothing")));
+    return slurm_refuse (shell, "squeue", result.error, error);
   g_hash_table_remove_all (queue->states);
   slurm_take_lines (queue, result.out);
   return TRUE;
 }
 
-/* One job, by scontrol while Slurm remembers it, else by its accounts where it keeps any. */
+/* One job, by scontrol while Slurm remembers it, else by its accounts where it keeps any. A
+   controller that does not answer knows the job perhaps: that is an error. */
 static gboolean
 slurm_ask_one (TdShell *shell, Queue *queue, const char *id, GCancellable *cancellable,
                GError **error)
 {
-  static const char script[] = "scontrol -o show job \"$1\" 2>/dev/null | sed -n "
-                               "'s/^JobId=\\([0-9]*\\) .*JobState=\\([A-Z_]*\\) Reason=\\([^ "
-                               "]*\\).*/\\1|\\2|\\3/p' | grep . "
-                               "&& return 0\n"
-                               "command -v sacct >/dev/null 2>&1 || return 0\n"
-                               "sacct -n -X -P -j \"$1\" -o JobID,State,Reason 2>/dev/null\n"
-                               "return 0";
+  static const char script[]
+      = "said=$(scontrol -o show job \"$1\" 2>&1)\n"
+        "failed=$?\n"
+        "printf '%s\\n' \"$said\" | sed -n 's/^JobId=\\([0-9]*\\) .*JobState=\\([A-Z_]*\\) "
+        "Reason=\\([^ ]*\\).*/\\1|\\2|\\3/p' | grep . && return 0\n"
+        "command -v sacct >/dev/null 2>&1 && sacct -n -X -P -j \"$1\" -o JobID,State,Reason "
+        "2>/dev/null | grep . && return 0\n"
+        "case $failed$said in 0*|*'Invalid job id'*) return 0;; esac\n"
+        "printf '%s\\n' \"$said\" >&2\n"
+        "return 1";
   const char *const words[] = { id, NULL };
   g_auto (TdShellResult) result = { 0 };
 
   if (!td_shell_run (shell, script, words, LIMIT_S, &result, cancellable, error))
     return FALSE;
   queue->urgent_time = g_get_monotonic_time ();
+  if (result.status != 0)
+    return slurm_refuse (shell, "scontrol", result.error, error);
   slurm_take_lines (queue, result.out);
   if (!g_hash_table_contains (queue->states, id))
     g_hash_table_replace (queue->states, g_strdup (id), g_new0 (TdSlurmState, 1));

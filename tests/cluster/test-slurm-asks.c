@@ -8,6 +8,9 @@
 #include "tests/unit/test-folder.h"
 
 static TestFolder *folder;
+#define UNKNOWN "slurm_load_jobs error: Invalid job id specified"
+#define SILENT "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+
 static gint64 now_us = 1000 * G_USEC_PER_SEC;
 
 gint64 g_get_monotonic_time (void); /* for the library that is tested, too */
@@ -24,7 +27,8 @@ after (double seconds)
   now_us += (gint64) (seconds * G_USEC_PER_SEC);
 }
 
-/* A command tells that it was asked, and about whom; then it says what its file holds. */
+/* A command tells that it was asked, and about whom; then it says @text, as an error if it fails.
+ */
 static void
 say (const char *command, const char *text, int status)
 {
@@ -33,8 +37,8 @@ say (const char *command, const char *text, int status)
       = g_strdup_printf ("#!/bin/sh\nfor last; do :; done\n"
                          "[ %s = sacct ] && last=$5\n" /* sacct -n -X -P -j ID … */
                          "echo \"%s $last\" >>'%s/asked'\ncat <<'END'\n%sEND\n"
-                         "[ %d = 0 ] || echo \"$0 is tired\" | sed 's|.*/||' >&2\nexit %d\n",
-                         command, command, folder->path, text, status, status);
+                         "[ %d = 0 ] || echo '%s' >&2\nexit %d\n",
+                         command, command, folder->path, status ? "" : text, status, text, status);
 
   g_assert_true (g_file_set_contents (program, script, -1, NULL));
   g_assert_cmpint (g_chmod (program, 0700), ==, 0);
@@ -46,7 +50,7 @@ host (const char *name)
 {
   g_autofree char *prelude = g_strdup_printf ("PATH='%s':$PATH; host=%s", folder->path, name);
 
-  say ("scontrol", "", 1);
+  say ("scontrol", UNKNOWN, 1);
   say ("sacct", "", 0);
   return td_shell_get (NULL, NULL, prelude);
 }
@@ -130,17 +134,38 @@ test_unlisted (void)
 }
 
 static void
-test_refused (void)
+assert_refuses (TdShell *shell, const char *says)
 {
-  TdShell *shell = host ("refused");
   g_auto (TdSlurmState) state = { 0 };
   g_autoptr (GError) error = NULL;
 
-  say ("squeue", "7|RUNNING|None\n", 1);
   g_assert_false (td_slurm_ask (shell, "7", 5, &state, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_IO);
-  g_assert_cmpstr (error->message, ==, "squeue on this computer says: squeue is tired");
-  g_assert_null (state.state);
+  g_assert_cmpstr (error->message, ==, says);
+}
+
+static void
+test_refused (void)
+{
+  TdShell *shell = host ("refused");
+
+  say ("squeue", "squeue is tired", 1);
+  assert_refuses (shell, "squeue on this computer says: squeue is tired");
+}
+
+/* A controller that does not answer for a while says nothing of the job, which runs on. The
+   accounts may still know it. */
+static void
+test_silent (void)
+{
+  TdShell *shell = host ("silent");
+
+  say ("squeue", "7|RUNNING|None\n", 0);
+  say ("scontrol", SILENT, 1);
+  assert_refuses (shell, "scontrol on this computer says: " SILENT);
+  after (5);
+  say ("sacct", "7|TIMEOUT|None\n", 0);
+  assert_asks (shell, "7", 5, TD_SLURM_ENDED, "scontrol 7;sacct 7;");
 }
 
 /* Slurm's words, what they are to a job, and what is said of its end. */
@@ -198,6 +223,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slurm/patience", test_patience);
   g_test_add_func ("/slurm/unlisted", test_unlisted);
   g_test_add_func ("/slurm/refused", test_refused);
+  g_test_add_func ("/slurm/silent", test_silent);
   g_test_add_func ("/slurm/words", test_words);
   const int status = g_test_run ();
   test_folder_free (folder);
