@@ -16,6 +16,7 @@
 #include "dataset/json-text.h"
 #include "dataset/json-walk.h"
 #include "dataset/message.h"
+#include "dataset/output.h"
 #include "dataset/text-file.h"
 #include "dataset/scan-writer.h"
 #include "events.h"
@@ -166,6 +167,14 @@ remote_job_set_state (TdRemoteJob *job, TdRemoteState state, const char *why)
   g_mutex_lock (&job->lock);
   job->facts.state = state;
   remote_set_text (&job->facts.why, why);
+  g_mutex_unlock (&job->lock);
+}
+
+static void
+remote_job_set_fetched (TdRemoteJob *job, gboolean fetched)
+{
+  g_mutex_lock (&job->lock);
+  job->facts.fetched = fetched;
   g_mutex_unlock (&job->lock);
 }
 
@@ -457,13 +466,27 @@ remote_job_place_files (TdRemoteJob *job, GPtrArray *copies, GError **error)
          && remote_job_place_in (job, job->file.recipe.start, copies, error);
 }
 
+/* Whether a volume that is fetched can be written, before anything is computed. The part goes. */
+static gboolean
+remote_job_try_output (const TdRemoteJob *job, const char *path, GError **error)
+{
+  const TdJobFile *file = &job->file;
+  g_autoptr (TdOutput) output
+      = td_output_begin_shared (path, file->recipe.output_format == TD_VOLUME_TIFF_STACK,
+                                file->overwrite, 0, file->id, FALSE, error);
+
+  if (output)
+    td_output_discard (output);
+  return output != NULL;
+}
+
 /* The output may be fetched, if the cluster does not write where it is wanted. */
 static gboolean
 remote_job_place_output (TdRemoteJob *job, GError **error)
 {
   g_autofree char *here = g_canonicalize_filename (job->file.output, NULL);
   g_autofree char *base = g_path_get_basename (here);
-  char *there = td_cluster_profile_to_remote (job->profile, here);
+  g_autofree char *there = td_cluster_profile_to_remote (job->profile, here);
   const gboolean fetch = there == NULL;
 
   if (fetch && !job->profile->staging)
@@ -472,20 +495,20 @@ remote_job_place_output (TdRemoteJob *job, GError **error)
         "%s cannot write %s: name the folder that both see in \"map\" of the profile "
         "\"%s\", or set staging = rsync there",
         td_shell_name (job->shell), here, job->profile->name);
-  if (!job->file.overwrite && g_file_test (here, G_FILE_TEST_EXISTS)) {
-    td_set_error (error, TD_ERROR_INVALID,
-                  "%s exists already and is left as it is; choose another name", here);
-    g_free (there);
+  if (!job->file.overwrite && g_file_test (here, G_FILE_TEST_EXISTS))
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "%s exists already and is left as it is; choose another name", here);
+  if (fetch && !remote_job_try_output (job, here, error))
     return FALSE;
-  }
   if (fetch)
     there = g_build_filename (job->facts.folder, "output", base, NULL);
   g_free (job->file.output);
-  job->file.output = there;
+  job->file.output = g_steal_pointer (&there);
   g_mutex_lock (&job->lock);
   remote_set_text (&job->facts.output, here);
-  remote_set_text (&job->facts.output_there, there);
+  remote_set_text (&job->facts.output_there, job->file.output);
   job->facts.to_be_fetched = fetch;
+  job->facts.overwrite = job->file.overwrite;
   g_mutex_unlock (&job->lock);
   return TRUE;
 }
@@ -759,6 +782,7 @@ static const char look_script[]
                 "echo \"boot $(cat /proc/sys/kernel/random/boot_id)\"\n"
                 "echo \"clock $(date +%s)\"\n"
                 "[ -e cancel ] && echo 'cancel 1'\n"
+                "[ -e fetched ] && echo 'fetched 1'\n"
                 "[ -s log/status ] && echo \"status $(cat log/status)\"\n"
                 "[ -e log/stdout ] && echo \"launched $(stat -c %Y log/stdout)\"\n"
                 "if [ \"$4\" = 1 ]; then put job job.json; put launch launch.json; fi\n"
@@ -777,7 +801,7 @@ static const char look_script[]
                 "return 0";
 
 typedef struct {
-  gboolean missing, cancel;
+  gboolean missing, cancel, fetched;
   gint64 alive, size, clock;
   gint64 launched; /* as clock: when the launcher began, or wrote last; 0: not known */
   char *boot, *status;
@@ -817,6 +841,8 @@ remote_look_take_line (Look *look, const char *name, const char *value)
     look->missing = TRUE;
   else if (g_str_equal (name, "cancel"))
     look->cancel = TRUE;
+  else if (g_str_equal (name, "fetched"))
+    look->fetched = TRUE;
   else if (g_str_equal (name, "alive"))
     look->alive = number;
   else if (g_str_equal (name, "size"))
@@ -887,6 +913,7 @@ remote_job_take_file (TdRemoteJob *job, const char *text)
     remote_set_text (&job->facts.profile, td_json_string (root, "profile"));
   if (td_json_string (root, "output/path"))
     remote_set_text (&job->facts.output_there, td_json_string (root, "output/path"));
+  job->facts.overwrite = td_json_true (root, "output/overwrite");
   remote_set_text (&job->facts.scan, td_json_string (root, "scan/path"));
   JsonNode *recipe = td_json_at (root, "recipe");
   g_free (job->facts.recipe);
@@ -1357,6 +1384,7 @@ remote_job_look_once (TdRemoteJob *job, gboolean again, gboolean *settled,
       return FALSE;
     if (look.job)
       remote_job_take_file (job, look.job);
+    remote_job_set_fetched (job, look.fetched);
     const gboolean knew = job->launched.known;
     if (look.launch)
       remote_job_take_launch (job, look.launch);
@@ -1514,7 +1542,7 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
       = "[ -f \"$1/launch.json\" ] || return 0\n"
         "cd -- \"$1\" || return 1\n"
         "[ ! -f events.jsonl ] || mv events.jsonl events-$(date +%s).jsonl\n"
-        "rm -f cancel keep\n"
+        "rm -f cancel keep fetched\n"
         "sed 's/,\"host\":\"[^\"]*\",\\(\"pid\"\\|\"scheduler\"\\).*$//' launch.json";
   const char *const folder[] = { job->facts.folder, NULL };
   g_autofree char *record = NULL;
@@ -1605,6 +1633,22 @@ td_remote_jobs_are_paused (void)
 
 /* ── Results ── */
 
+/* The part of an earlier try goes on. */
+static TdOutput *
+remote_job_begin_fetch (TdRemoteJob *job, const TdRemoteFacts *facts, GCancellable *cancellable,
+                        GError **error)
+{
+  static const char kind_script[] = "[ -d \"$1\" ] && echo folder || echo file";
+  const char *const words[] = { facts->output_there, NULL };
+  g_autofree char *part = g_strconcat (facts->output, ".", facts->id, ".part", NULL);
+  g_autofree char *kind = NULL;
+
+  if (!td_shell_do (job->shell, kind_script, words, &kind, cancellable, error))
+    return NULL;
+  return td_output_begin_shared (facts->output, g_str_has_prefix (kind, "folder"), facts->overwrite,
+                                 0, facts->id, g_file_test (part, G_FILE_TEST_EXISTS), error);
+}
+
 gboolean
 td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *cancellable,
                      GError **error)
@@ -1615,27 +1659,23 @@ td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *ca
   if (facts.state != TD_REMOTE_DONE || !facts.output || !facts.output_there)
     return td_set_error (error, TD_ERROR_INVALID, "the job %s has no volume yet: it is %p",
                          facts.id, td_message_unpack (td_remote_state_name (facts.state)));
-  if (!facts.to_be_fetched || g_file_test (facts.output, G_FILE_TEST_EXISTS))
+  if (!facts.to_be_fetched || (facts.fetched && g_file_test (facts.output, G_FILE_TEST_EXISTS)))
     return TRUE;
-  /* A folder's contents, or the file: rsync makes "PATH.part" of either. */
-  static const char kind_script[] = "[ -d \"$1\" ] && echo folder || echo file";
-  const char *const words[] = { facts.output_there, NULL };
-  g_autofree char *kind = NULL;
-  if (!td_shell_do (job->shell, kind_script, words, &kind, cancellable, error))
+  g_autoptr (TdOutput) output = remote_job_begin_fetch (job, &facts, cancellable, error);
+  if (!output)
     return FALSE;
-  const gboolean is_folder = g_str_has_prefix (kind, "folder");
-  g_autofree char *there = g_strconcat (facts.output_there, is_folder ? "/" : "", NULL);
-  g_autofree char *part = g_strconcat (facts.output, ".part", NULL);
-  g_autofree char *to = g_strconcat (part, is_folder ? "/" : "", NULL);
+  /* A folder's contents, or the file. */
+  const char *part = td_output_part (output);
+  const char *end = g_file_test (part, G_FILE_TEST_IS_DIR) ? "/" : "";
+  g_autofree char *there = g_strconcat (facts.output_there, end, NULL);
+  g_autofree char *to = g_strconcat (part, end, NULL);
   g_autofree char *from = td_shell_remote_path (job->shell, there);
-  const char *const files[] = { from, NULL };
-
-  if (!td_shell_copy (job->shell, files, to, copy, cancellable, error))
+  const char *const files[] = { from, NULL }, *const folder[] = { facts.folder, NULL };
+  if (!td_shell_copy (job->shell, files, to, copy, cancellable, error)
+      || !td_output_commit (output, error))
     return FALSE;
-  if (g_rename (part, facts.output) == 0)
-    return TRUE;
-  return td_set_error (error, TD_ERROR_IO, "%s was copied, but cannot get its name: %s", part,
-                       g_strerror (errno));
+  remote_job_set_fetched (job, TRUE);
+  return td_shell_do (job->shell, "cd -- \"$1\" && : > fetched", folder, NULL, cancellable, error);
 }
 
 GBytes *

@@ -42,7 +42,8 @@ typedef struct {
   char *scheduler_id; /* NULL: none */
   char *output;       /* the volume, as this computer calls it; NULL: it does not see it */
   char *output_there; /* as the cluster calls it */
-  gboolean to_be_fetched;
+  gboolean to_be_fetched, fetched; /* to @output; and it was */
+  gboolean overwrite;
   char *why;         /* why it waits, failed or was lost; what happened to the connection; NULL.
                         For td_message_words() */
   char *stage;       /* that it is in; NULL: none yet */
@@ -120,7 +121,8 @@ gboolean td_remote_job_forget (TdRemoteJob *job, GCancellable *cancellable, GErr
 /* No job of this computer begins from now on, or they do again; the one that runs goes on. */
 gboolean td_remote_jobs_pause (gboolean pause, GError **error);
 gboolean td_remote_jobs_are_paused (void);
-/* Brings the volume of a job that is done to where it was wanted. TRUE: it is there. */
+/* Brings the volume of a job that is done to where it was wanted. TRUE: it is there. What was
+   copied before an error stays for the next try. */
 gboolean td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *cancellable,
                               GError **error);
 /* A file of the folder, such as a slice's. (transfer full) */

@@ -700,6 +700,8 @@ td_shell_copy (TdShell *shell, const char *const *from, const char *to, const Td
   g_ptr_array_add (argv, g_strdup ("rsync"));
   /* -s: names reach the other side as they are, past its shell. */
   g_ptr_array_add (argv, g_strdup ("-as"));
+  /* Of a file that was cut off the next try has the beginning. */
+  g_ptr_array_add (argv, g_strdup ("--inplace"));
   if (copy->relative)
     g_ptr_array_add (argv, g_strdup ("--relative"));
   g_ptr_array_add (argv, g_strdup ("--no-inc-recursive"));
@@ -724,7 +726,10 @@ td_shell_copy (TdShell *shell, const char *const *from, const char *to, const Td
       = line ? g_strndup (result.error, line - result.error) : g_strdup (result.error);
   return td_set_error (
       error, TD_ERROR_IO,
-      "the files could not be copied to or from %s: %s. What was copied is kept, and "
-      "another try goes on from there",
+      copy->relative
+          ? N_ ("the files could not be copied to %s: %s. Nothing is left there; submit the job "
+                "again")
+          : N_ ("the files could not be copied from %s: %s. What was copied is kept, and another "
+                "try goes on from there"),
       td_shell_name (shell), first);
 }

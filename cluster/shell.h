@@ -47,7 +47,7 @@ gboolean td_shell_do (TdShell *shell, const char *script, const char *const *wor
    td_shell_remote_path(). @progress: (nullable): called with the fraction, on this thread. */
 typedef void (*TdShellProgress) (double fraction, gpointer user);
 typedef struct {
-  gboolean relative; /* keeps what follows "/./" in the path */
+  gboolean relative; /* to the host, below their whole paths */
   TdShellProgress progress;
   gpointer user;
 } TdShellCopy;

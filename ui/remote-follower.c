@@ -182,7 +182,7 @@ remote_follower_look (TdRemoteFollower *follower, gboolean *reached)
     *reached = td_remote_job_look (follower->job, follower->stop, &error);
   td_remote_job_facts (follower->job, &facts);
   const gboolean ended = *reached && td_remote_state_ended (facts.state);
-  if (ended && facts.state == TD_REMOTE_DONE)
+  if (ended && facts.state == TD_REMOTE_DONE && !facts.fetched) /* it may have been moved since */
     td_remote_job_fetch (follower->job, &copy, follower->stop, &error);
   remote_follower_note (follower, error);
   remote_follower_take (follower);

@@ -304,6 +304,41 @@ def stages_and_fetches(place, kind):
     job = json.loads(place.run("jobs", "--json").stdout)["jobs"][0]
     scan = json.loads((pathlib.Path(job["folder"]) / "job.json").read_text())["scan"]["path"]
     assert scan.startswith(job["folder"]) and pathlib.Path(scan).read_bytes() == place.scan.read_bytes()
+    output.unlink()
+    done = place.run("follow", job["id"])
+    assert done.returncode == 0 and output.read_text() == "a volume\n", done
+    mine = place.folder / "mine.tif"
+    mine.write_text("mine\n")
+    done = place.run("submit", place.scan, "--output", mine, "--profile", "staged", "--overwrite")
+    assert done.returncode == 1 and "was not written by this program" in done.stderr, done
+    mine.write_text("")  # which this program may have written
+    done = place.run("submit", place.scan, "--output", mine, "--profile", "staged", "--overwrite")
+    assert done.returncode == 0 and mine.read_text() == "a volume\n", done
+
+
+def goes_on_with_a_cut_fetch(place, kind):
+    """What was copied of a file is not copied again."""
+    cluster.need("rsync")
+    place.profile("staged", **dict(place.keys[kind], staging="rsync", map=""))
+    output = place.folder / "cut.tif"
+    job_id = place.submit("staged", output.name)
+    job = ended(place, job_id, 20)
+    volume = os.urandom(4 << 20)
+    (pathlib.Path(job["folder"]) / "output" / "cut.tif").write_bytes(volume)
+    wrapper = place.folder / "slow"
+    wrapper.mkdir()
+    (wrapper / "rsync").write_text(f"#!/bin/sh\nexec timeout -s INT 3 {shutil.which('rsync')} --bwlimit=500 \"$@\"\n")
+    (wrapper / "rsync").chmod(0o755)
+    path = place.environment["PATH"]
+    place.environment["PATH"] = f"{wrapper}:{path}"
+    done = place.run("follow", job_id)
+    place.environment["PATH"] = path
+    assert done.returncode == 1 and "What was copied is kept" in done.stderr, done
+    part = place.folder / f"cut.tif.{job_id}.part"
+    assert 0 < part.stat().st_size < len(volume) and not output.exists()
+    assert volume.startswith(part.read_bytes()), "the beginning of it"
+    done = place.run("follow", job_id)
+    assert done.returncode == 0 and output.read_bytes() == volume and not part.exists(), done
 
 
 def refuses_what_the_host_does_not_see(place, kind):
@@ -499,7 +534,7 @@ CASES = {
     "local": COMMON + [goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
                        finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
                        refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
-    "ssh": COMMON + [goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
+    "ssh": COMMON + [goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
     "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
                        tells_of_an_scancel_from_outside],
