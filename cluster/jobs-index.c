@@ -114,13 +114,16 @@ td_jobs_find_one (const char *id, GCancellable *cancellable, GError **error)
 {
   g_auto (GStrv) problems = NULL;
 
-  for (const char *at = id; *at; at++)
-    if (!g_ascii_isalnum (*at) && *at != '-')
-      return td_set_error_null (error, TD_ERROR_INVALID,
-                                "\"%s\" is no job's id; \"tomodesk-cli jobs\" lists them", id);
+  if (*id == '.' || strpbrk (id, "/\n"))
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              "\"%s\" is no job's id; \"tomodesk-cli jobs\" lists them", id);
   g_autoptr (GPtrArray) jobs = jobs_index_find (NULL, id, &problems, cancellable);
-  if (*id && jobs->len == 1)
-    return td_remote_job_ref (jobs->pdata[0]);
+  for (guint i = 0; *id && i < jobs->len; i++) {
+    g_auto (TdRemoteFacts) facts = { 0 };
+    td_remote_job_facts (jobs->pdata[i], &facts);
+    if (jobs->len == 1 || g_str_equal (facts.id, id))
+      return td_remote_job_ref (jobs->pdata[i]);
+  }
   if (*id && jobs->len > 1)
     return td_set_error_null (error, TD_ERROR_INVALID,
                               "%u jobs begin with \"%s\": give more of the id", jobs->len, id);

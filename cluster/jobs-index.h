@@ -12,5 +12,6 @@
    profile (transfer full). Any thread; blocks. */
 GPtrArray *td_jobs_find (const TdClusterProfile *profile, char ***problems,
                          GCancellable *cancellable);
-/* The job of an id, or of the only id that begins so. */
+/* The job of an id, or of the only id that begins so. Who starts a job by hand may name its folder
+   otherwise. */
 TdRemoteJob *td_jobs_find_one (const char *id, GCancellable *cancellable, GError **error);

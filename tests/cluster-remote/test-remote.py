@@ -172,10 +172,11 @@ def tells_that_no_rank_comes(place, kind):
 def finds_jobs_started_by_hand(place, kind):
     job_id = place.submit(kind, "hand.tif")
     job = ended(place, job_id, 20)
-    by_hand = pathlib.Path(job["folder"]).parent / "20000101-000000-00000000"
-    by_hand.mkdir()
+    by_hand = pathlib.Path(job["folder"]).parent / "my_job ä"
     text = (pathlib.Path(job["folder"]) / "job.json").read_text()
-    (by_hand / "job.json").write_text(text.replace("hand.tif", "hand2-slow.tif"))
+    for folder in (by_hand, by_hand.parent / "my_job ä 2"):
+        folder.mkdir()
+        (folder / "job.json").write_text(text.replace("hand.tif", "hand2-slow.tif"))
     child = place.spawn("hand", place.fake, "run", by_hand)
     assert cluster.wait_for(lambda: place.job(by_hand.name)["state"] == "running", 20), place.job(by_hand.name)
     done = place.run("cancel", by_hand.name)
