@@ -137,13 +137,23 @@ arrivals_is_gone (gpointer name, gpointer entry, gpointer user)
   return gone;
 }
 
+/* The folder where volumes go lies at or below @path. */
+static gboolean
+arrivals_holds_but (const TdArrivals *arrivals, const char *path)
+{
+  const gsize n = strlen (path);
+
+  return arrivals->but && strncmp (arrivals->but, path, n) == 0
+         && (arrivals->but[n] == '/' || arrivals->but[n] == '\0');
+}
+
 /* A scan, or something else that is told once. */
 static void
 arrivals_take (TdArrivals *arrivals, const char *name, gint64 now, GPtrArray *paths, guint *moving)
 {
   g_autofree char *path = g_build_filename (arrivals->folder, name, NULL);
 
-  if (g_strcmp0 (path, arrivals->but) == 0 || arrivals_is_quiet (name))
+  if (arrivals_holds_but (arrivals, path) || arrivals_is_quiet (name))
     return;
   if (arrivals_is_scan (name, path)) {
     if (arrivals_look_at (arrivals, name, path, now, moving))
@@ -167,17 +177,20 @@ td_arrivals_look (TdArrivals *arrivals, guint *moving, GError **error)
 {
   g_autoptr (GError) reason = NULL;
   g_autoptr (GDir) dir = g_dir_open (arrivals->folder, 0, &reason);
-  GPtrArray *paths = g_ptr_array_new ();
   const gint64 now = g_get_monotonic_time ();
   guint n_moving = 0;
   const char *name;
 
-  if (!dir) {
-    td_set_error (error, TD_ERROR_IO, "The folder “%s” cannot be read: %s", arrivals->folder,
-                  reason->message);
-    g_ptr_array_unref (paths);
-    return NULL;
-  }
+  if (g_strcmp0 (arrivals->folder, arrivals->but) == 0)
+    return td_set_error_null (
+        error, TD_ERROR_INVALID,
+        "“%s” is watched, and each volume in it would come as a scan; take another folder for the "
+        "volumes, which may lie in this one",
+        arrivals->folder);
+  if (!dir)
+    return td_set_error_null (error, TD_ERROR_IO, "The folder “%s” cannot be read: %s",
+                              arrivals->folder, reason->message);
+  GPtrArray *paths = g_ptr_array_new ();
   g_ptr_array_set_size (arrivals->passed, 0);
   while ((name = g_dir_read_name (dir)))
     arrivals_take (arrivals, name, now, paths, &n_moving);

@@ -9,8 +9,9 @@
  */
 typedef struct TdArrivals TdArrivals;
 
-/* @but: (nullable): a folder inside @folder that is no scan, such as where volumes go. @settle_s:
-   for so long a scan must not have changed. */
+/* @but: (nullable): where volumes go. What holds it inside @folder is no scan, and in @folder
+   itself every volume would come as one: a look refuses that. @settle_s: for so long a scan must
+   not have changed. */
 TdArrivals *td_arrivals_new (const char *folder, const char *but, double settle_s);
 void td_arrivals_free (TdArrivals *arrivals);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdArrivals, td_arrivals_free)

@@ -51,7 +51,8 @@ td_batch_outputs (const char *const *scans, const char *folder, TdVolumeFormat f
   g_autoptr (GStrvBuilder) outputs = g_strv_builder_new ();
 
   for (guint i = 0; scans[i]; i++) {
-    char *name = batch_name (scans[i]);
+    g_autofree char *path = g_canonicalize_filename (scans[i], NULL);
+    char *name = batch_name (path);
     const guint n = GPOINTER_TO_UINT (g_hash_table_lookup (counts, name)) + 1;
     g_hash_table_replace (counts, name, GUINT_TO_POINTER (n));
   }

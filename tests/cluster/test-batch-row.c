@@ -115,6 +115,7 @@ test_outputs (void)
     { { "/a/one.nxs", "/b/one.nxs", "/b/two.nxs" },
       { "/out/a-one.tif", "/out/b-one.tif", "/out/two.tif" },
       TD_VOLUME_BIGTIFF },
+    { { "/a/one", "/b/./one/." }, { "/out/a-one", "/out/b-one" }, TD_VOLUME_TIFF_STACK },
     { { "/a/one.nxs", "/c/a/one.nxs" }, { NULL }, TD_VOLUME_BIGTIFF },
     { { "/a/one.nxs", "/b/one.nxs", "/c/a-one.h5" }, { NULL }, TD_VOLUME_BIGTIFF },
   };
@@ -209,6 +210,26 @@ assert_came (TdArrivals *arrivals, guint moving, const char *wanted)
   g_assert_cmpuint (n_moving, ==, moving);
 }
 
+/* Where volumes go is none, nor what holds that. Beside the scans themselves they may not go. */
+static void
+test_arrivals_own (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *own = test_folder_file (folder, "out/volumes");
+  g_autofree char *like = test_folder_file (folder, "ou");
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (g_mkdir_with_parents (own, 0700), ==, 0);
+  g_assert_cmpint (g_mkdir (like, 0700), ==, 0);
+  TdArrivals *arrivals = td_arrivals_new (folder->path, own, 0);
+  assert_came (arrivals, 0, "ou ");
+  td_arrivals_free (arrivals);
+  arrivals = td_arrivals_new (folder->path, folder->path, 0);
+  g_assert_null (td_arrivals_look (arrivals, NULL, &error));
+  test_assert_sentence (error, "is watched");
+  td_arrivals_free (arrivals);
+}
+
 /* Each scan once, in the order of names, and again when it was changed, however deep. What is
    hidden, on its way, or the batch's own is none. What is no scan is told once. */
 static void
@@ -274,6 +295,7 @@ main (int argc, char **argv)
   g_test_add_func ("/batch-row/outputs", test_outputs);
   g_test_add_func ("/batch-row/need", test_need);
   g_test_add_func ("/batch-row/arrivals", test_arrivals);
+  g_test_add_func ("/batch-row/arrivals-own", test_arrivals_own);
   g_test_add_func ("/batch-row/arrivals-of-nothing", test_arrivals_of_nothing);
   return g_test_run ();
 }
