@@ -265,6 +265,8 @@ td_cli_follow (int argc, char **argv)
 
   if (status >= 0)
     return status;
+  if (log && (json || slice))
+    return td_cli_usage (argv[0], "--log prints and ends: neither --slice nor --json is used then");
   g_autoptr (TdRemoteJob) job = td_jobs_find_one (id, td_cli_cancellable (), &error);
   if (!job)
     return td_cli_fail (error);
@@ -359,9 +361,15 @@ cli_cluster_submit (TdCliRecipe *recipe, const char *path, const Submission *sub
 }
 
 static int
-cli_cluster_again (const Submission *submission)
+cli_cluster_again (const Submission *submission, const TdCliRecipe *recipe)
 {
   g_autoptr (GError) error = NULL;
+
+  if (submission->output || submission->profile || submission->mode || submission->grid
+      || submission->view_slice >= 0 || submission->overwrite || submission->ordered
+      || recipe->settings->len > 0)
+    return td_cli_usage ("submit", "--again goes on as the job was submitted: only --detach and "
+                                   "--json are used beside it");
   g_autoptr (TdRemoteJob) job = td_jobs_find_one (submission->again, td_cli_cancellable (), &error);
 
   if (!job || !td_remote_job_again (job, td_cli_cancellable (), &error))
@@ -400,7 +408,7 @@ td_cli_submit (int argc, char **argv)
     { "view-slice", 0, 0, G_OPTION_ARG_INT, &submission.view_slice,
       "Compute this slice first, to look at", "N" },
     { "again", 0, 0, G_OPTION_ARG_STRING, &submission.again,
-      "Go on with a job that has ended without a volume; nothing else is given then", "ID" },
+      "Go on with a job that has ended without a volume, as it was submitted", "ID" },
     { "json", 0, 0, G_OPTION_ARG_NONE, &submission.json, "Print one JSON object", NULL },
     { NULL },
   };
@@ -413,7 +421,7 @@ td_cli_submit (int argc, char **argv)
   if (status >= 0)
     return status;
   if (again)
-    return cli_cluster_again (&submission);
+    return cli_cluster_again (&submission, &recipe);
   if (!submission.output)
     return td_cli_usage (argv[0], "say with --output where the volume goes");
   if (!submission.profile)
@@ -709,6 +717,8 @@ td_cli_profiles (int argc, char **argv)
 
   if (status >= 0)
     return status;
+  if ((reads && !test) || (json && (test || benchmark)))
+    return td_cli_usage (argv[0], "--read is used with \"test\", and --json with the list alone");
   return benchmark ? cli_cluster_benchmark (words[1])
          : test    ? cli_cluster_test (words[1], reads)
                    : cli_cluster_list_profiles (json);

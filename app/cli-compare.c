@@ -182,7 +182,7 @@ cli_compare_report (const Difference *difference, const Options *o)
     status = td_cli_print_text (text);
   }
 
-  if (status == TD_CLI_DONE && o->limit > 0 && relative > o->limit) {
+  if (status == TD_CLI_DONE && relative > o->limit) {
     td_cli_say ("the relative RMS difference %.3g is above the limit of %.3g", relative, o->limit);
     return TD_CLI_FAILED;
   }
@@ -192,7 +192,7 @@ cli_compare_report (const Difference *difference, const Options *o)
 int
 td_cli_compare (int argc, char **argv)
 {
-  Options o = { 0 };
+  Options o = { .limit = INFINITY };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output,
       "Write A - B as a volume (.tif, .h5 or a folder)", "PATH" },

@@ -264,16 +264,25 @@ td_cli_cancellable (void)
 
 /* ── Output ── */
 
+gboolean
+td_cli_flush (void)
+{
+  const int reason = fflush (stdout) == 0 ? EIO : errno;
+
+  if (!ferror (stdout))
+    return TRUE;
+  td_cli_say ("standard output cannot be written: %s", g_strerror (reason));
+  return FALSE;
+}
+
 int
 td_cli_print_text (const char *text)
 {
   g_autofree char *shown = cli_printable (text, FALSE);
 
-  if (fputs (shown, stdout) < 0 || fputc ('\n', stdout) < 0 || fflush (stdout) != 0) {
-    td_cli_say ("standard output cannot be written: %s", g_strerror (errno));
-    return TD_CLI_FAILED;
-  }
-  return TD_CLI_DONE;
+  fputs (shown, stdout);
+  fputc ('\n', stdout);
+  return td_cli_flush () ? TD_CLI_DONE : TD_CLI_FAILED;
 }
 
 int

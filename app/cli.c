@@ -75,6 +75,8 @@ no_such_verb (const char *word)
 static int
 cli_end (int status)
 {
+  if (status == TD_CLI_DONE && !td_cli_flush ())
+    status = TD_CLI_FAILED;
   if (status == TD_CLI_CANCELLED || status == TD_CLI_FAILED) {
     fflush (NULL);
     _exit (status);
@@ -98,11 +100,11 @@ main (int argc, char **argv)
   if (g_str_equal (argv[1], "--help") || g_str_equal (argv[1], "-h")
       || (g_str_equal (argv[1], "help") && argc == 2)) {
     cli_print_help ();
-    return TD_CLI_DONE;
+    return cli_end (TD_CLI_DONE);
   }
   if (g_str_equal (argv[1], "--version")) {
     td_cli_print ("tomodesk-cli %s\n", TD_VERSION);
-    return TD_CLI_DONE;
+    return cli_end (TD_CLI_DONE);
   }
 
   for (const TdCliVerb *verb = verbs; verb->name; verb++)

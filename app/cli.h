@@ -60,6 +60,8 @@ GCancellable *td_cli_cancellable (void);
 /* Prints the tree and a newline on standard output; takes the builder's root, not the builder.
    Returns TD_CLI_DONE, or fails if standard output could not be written. */
 int td_cli_print_json (JsonBuilder *builder);
+/* FALSE: what was printed did not arrive, which is said. */
+gboolean td_cli_flush (void);
 /* As td_cli_print_json() for text that is JSON already. */
 int td_cli_print_text (const char *text);
 /* A line a note, each behind @head. */

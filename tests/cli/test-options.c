@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "dataset/volume.h"
 #include "tests/common/cli.h"
@@ -300,11 +301,62 @@ test_matrices (void)
   }
 }
 
+/* What an option is beside others for nothing is refused, too. */
+static void
+test_beside (void)
+{
+  static const Case cases[] = {
+    { { "submit", "--again", "x", "--grid", "2x2" }, "--again goes on as the job was submitted" },
+    { { "submit", "--again", "x", "--overwrite" }, "--again goes on as the job was submitted" },
+    { { "submit", "--again", "x", "--angles", "0:90" },
+      "--again goes on as the job was submitted" },
+    { { "profiles", "--read", "x" }, "--read is used with" },
+    { { "profiles", "benchmark", "x", "--read", "x" }, "--read is used with" },
+    { { "profiles", "test", "x", "--json" }, "--json with the list alone" },
+    { { "follow", "x", "--log", "--json" }, "--log prints and ends" },
+    { { "follow", "x", "--log", "--slice", "x.tif" }, "--log prints and ends" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const char *const *w = cases[i].words;
+    g_auto (TdTestRun) run = { 0 };
+
+    td_test_cli (&run, NULL, w[0], w[1], w[2], w[3], w[4], NULL);
+    td_test_run_assert_refused (&run, 2, cases[i].says);
+  }
+}
+
+/* Where what is printed does not arrive, the status says so, whatever is printed and how. */
+static void
+test_full (void)
+{
+  static const char *const words[]
+      = { "--help",  "--version", "info --help",   "info par.nxs", "info par.nxs --json",
+          "devices", "profiles",  "centre par.nxs" };
+  g_autoptr (TestFolder) folder = make_scans ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (words); i++) {
+    g_autofree char *line = g_strdup_printf ("\"$TOMODESK_CLI\" %s >/dev/full", words[i]);
+    char *shell[] = { (char *) "sh", (char *) "-c", line, NULL };
+    g_autofree char *said = NULL;
+    int status;
+
+    g_test_message ("%s", words[i]);
+    g_assert_true (g_spawn_sync (folder->path, shell, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, NULL,
+                                 &said, &status, NULL));
+    g_assert_cmpstr (said, ==,
+                     "tomodesk-cli: standard output cannot be written: No space left on device\n");
+    g_assert_cmpint (WEXITSTATUS (status), ==, 1);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli/options/unused", test_unused);
+  g_test_add_func ("/cli/options/beside", test_beside);
+  g_test_add_func ("/cli/options/full", test_full);
   g_test_add_func ("/cli/options/absurd", test_absurd);
   g_test_add_func ("/cli/options/escapes", test_escapes);
   g_test_add_func ("/cli/options/large-numbers", test_large_numbers);

@@ -216,7 +216,7 @@ test_compare (void)
   write_volume (folder, "a.tif", TD_VOLUME_BIGTIFF, 3, 2, a);
   write_volume (folder, "b.h5", TD_VOLUME_HDF5, 3, 2, b);
 
-  g_auto (TdTestRun) run = { 0 }, same = { 0 }, limit = { 0 }, text = { 0 };
+  g_auto (TdTestRun) run = { 0 }, same = { 0 }, limit = { 0 }, none = { 0 }, text = { 0 };
   td_test_cli (&run, folder->path, "compare", "a.tif", "b.h5", "--json", "--output", "d", NULL);
   g_autoptr (JsonObject) json = td_test_run_json (&run);
   g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "rms"), 5 / sqrt (12), 1e-9);
@@ -245,6 +245,8 @@ test_compare (void)
   td_test_cli (&limit, folder->path, "compare", "a.tif", "b.h5", "--limit", "0.1", NULL);
   g_assert_cmpint (limit.status, ==, 1);
   g_assert_nonnull (strstr (limit.error, "above the limit"));
+  td_test_cli (&none, folder->path, "compare", "a.tif", "b.h5", "--limit", "0", NULL);
+  g_assert_cmpint (none.status, ==, 1);
   td_test_cli (&text, folder->path, "compare", "a.tif", "b.h5", "--limit", "0.5", NULL);
   g_assert_cmpint (text.status, ==, 0);
   g_assert_nonnull (strstr (text.out, "pixel (2, 1) of slice 1"));
