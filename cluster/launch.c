@@ -239,6 +239,8 @@ td_launch_words (const TdClusterProfile *profile, const char *id, const char *fo
   const gboolean given
       = profile->cards_per_rank ? profile->template_gpu != NULL : profile->template_cpu != NULL;
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
+  g_auto (GStrv) parts = g_strsplit (folder, "%", -1);
+  g_autofree char *logs = g_strjoinv ("%%", parts); /* one alone begins a name of Slurm's */
 
   if (profile->kind != TD_CLUSTER_SLURM)
     return NULL;
@@ -246,8 +248,8 @@ td_launch_words (const TdClusterProfile *profile, const char *id, const char *fo
   g_ptr_array_add (words, g_strdup ("--no-requeue"));
   g_ptr_array_add (words, g_strdup_printf ("--job-name=tomodesk-%s", id));
   g_ptr_array_add (words, g_strdup_printf ("--chdir=%s", folder));
-  g_ptr_array_add (words, g_strdup_printf ("--output=%s/log/stdout", folder));
-  g_ptr_array_add (words, g_strdup_printf ("--error=%s/log/stderr", folder));
+  g_ptr_array_add (words, g_strdup_printf ("--output=%s/log/stdout", logs));
+  g_ptr_array_add (words, g_strdup_printf ("--error=%s/log/stderr", logs));
   if (!given) { /* a template asks for these itself */
     g_ptr_array_add (words, g_strdup_printf ("--nodes=%u", profile->nodes));
     g_ptr_array_add (words, g_strdup_printf ("--ntasks-per-node=%u", profile->ranks_per_node));

@@ -369,6 +369,14 @@ def shows_the_scheduler_s_words(place, kind):
     assert "invalid partition specified: nowhere" in done.stderr, done
 
 
+def finds_its_output_in_odd_folders(place, kind):
+    """Slurm reads a % in the names of a job's output as its own."""
+    place.profile("odd", **dict(place.keys[kind], jobs_folder=f"{place.folder}/jobs 50%j x"))
+    job = ended(place, place.submit("odd", "odd.tif"), 20)
+    assert job and job["state"] == "done" and "50%j x" in job["folder"], job
+    assert (pathlib.Path(job["folder"]) / "log" / "stdout").exists(), job
+
+
 def tells_of_an_scancel_from_outside(place, kind):
     job_id = place.submit(kind, "outside-slow-deaf.tif")
     assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3)
@@ -538,7 +546,7 @@ CASES = {
     "ssh": COMMON + [goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
     "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
-                       tells_of_an_scancel_from_outside],
+                       finds_its_output_in_odd_folders, tells_of_an_scancel_from_outside],
 }
 # Each fault and each way of launching once.
 QUICK = {
