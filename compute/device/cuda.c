@@ -66,7 +66,12 @@ class_of (TdCuResult result)
   case TD_CU_ECC_UNCORRECTABLE:
   case TD_CU_NVLINK_UNCORRECTABLE:
   case TD_CU_CONTEXT_IS_DESTROYED:
+  case TD_CU_ILLEGAL_ADDRESS: /* after these the process's context does nothing more */
   case TD_CU_HARDWARE_STACK_ERROR:
+  case TD_CU_ILLEGAL_INSTRUCTION:
+  case TD_CU_MISALIGNED_ADDRESS:
+  case TD_CU_INVALID_ADDRESS_SPACE:
+  case TD_CU_INVALID_PC:
   case TD_CU_LAUNCH_FAILED:
   case TD_CU_SYSTEM_NOT_READY:
   case TD_CU_UNKNOWN: return TD_ERROR_DEVICE_LOST;
