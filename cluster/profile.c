@@ -248,6 +248,12 @@ profile_check (const Source *source, const TdClusterProfile *profile, GError **e
     return profile_refuse (source, "staging",
                            N_ ("is for profiles with a \"host\": this computer has the files"),
                            error);
+  if ((guint64) profile->nodes * profile->ranks_per_node > MAX_COUNT
+      || (guint64) profile->ranks_per_node * profile->cards_per_rank > MAX_COUNT) {
+    g_autofree char *why
+        = td_message_packed ("makes more than %u ranks in all, or cards of a node", MAX_COUNT);
+    return profile_refuse (source, "ranks-per-node", why, error);
+  }
   for (guint i = 0; profile->map && profile->map[i]; i++) {
     const char *sign = strchr (profile->map[i], '=');
     if (profile->map[i][0] != '/' || !sign || sign[1] != '/')
