@@ -19,6 +19,7 @@ struct TdEvents {
   int file;
   JsonBuilder *builder; /* of the event that was begun */
   gboolean complained;
+  gboolean cut; /* the last line may lack its end */
 };
 
 TdEvents *
@@ -80,14 +81,17 @@ td_events_end (TdEvents *events)
   json_builder_end_object (events->builder);
   g_autoptr (JsonNode) root = json_builder_get_root (events->builder);
   g_autofree char *text = td_json_text (root, FALSE);
-  g_autofree char *line = g_strconcat (text, "\n", NULL);
+  g_autofree char *line = g_strconcat (events->cut ? "\n" : "", text, "\n", NULL);
   const gssize length = (gssize) strlen (line);
 
   g_clear_object (&events->builder);
-  if (write (events->file, line, (gsize) length) == length || events->complained)
+  const gssize n = write (events->file, line, (gsize) length);
+  const int reason = n < 0 ? errno : ENOSPC;
+  events->cut = n < 0 ? events->cut : n < length;
+  if (n == length || events->complained)
     return;
   events->complained = TRUE;
-  fprintf (stderr, "tomodesk-worker: events.jsonl cannot be written: %s\n", g_strerror (errno));
+  fprintf (stderr, "tomodesk-worker: events.jsonl cannot be written: %s\n", g_strerror (reason));
 }
 
 void

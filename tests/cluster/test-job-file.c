@@ -2,6 +2,8 @@
 /* What a cluster job is asked to do comes back as it was written, and a file of another kind does
    not. */
 #include <math.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "cluster/events.h"
 #include "cluster/job-file.h"
@@ -230,6 +232,30 @@ test_events (void)
   }
 }
 
+/* A disk that was full for a while costs the events of that while alone. */
+static void
+test_full_disk (void)
+{
+  static const char *const told[] = { "start", "progress", "done" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "events.jsonl"), *text = NULL;
+  g_autoptr (TdEvents) events = td_events_open (folder->path, NULL);
+  struct rlimit before, limit;
+  gsize length;
+
+  getrlimit (RLIMIT_FSIZE, &before);
+  signal (SIGXFSZ, SIG_IGN);
+  for (guint i = 0; i < G_N_ELEMENTS (told); i++) {
+    td_events_begin (events, told[i]);
+    td_events_end (events);
+    g_assert_true (g_file_get_contents (path, &text, &length, NULL));
+    g_clear_pointer (&text, g_free);
+    limit = (struct rlimit) { i == 0 ? length + 20 : before.rlim_cur, before.rlim_max };
+    g_assert_cmpint (setrlimit (RLIMIT_FSIZE, &limit), ==, 0);
+  }
+  g_assert_cmpstr (td_events_end_told (folder->path, 0), ==, "done");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -243,5 +269,6 @@ main (int argc, char **argv)
   g_test_add_func ("/job-file/scan-hash", test_scan_hash);
   g_test_add_func ("/job-file/cancel", test_cancel);
   g_test_add_func ("/job-file/events", test_events);
+  g_test_add_func ("/job-file/full-disk", test_full_disk);
   return g_test_run ();
 }
