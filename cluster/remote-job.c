@@ -1502,9 +1502,9 @@ td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   const char *const folder[] = { job->facts.folder, NULL };
   gint64 left = 0;
 
-  if (!td_remote_job_look (job, cancellable, error))
+  if (!remote_job_is_over (job, &left, cancellable, error))
     return FALSE;
-  if (td_remote_state_ended (job->facts.state))
+  if (left == 0 && td_remote_state_ended (job->facts.state))
     return TRUE;
   if (!td_shell_do (job->shell, "cd -- \"$1\" && : > cancel", folder, NULL, cancellable, error))
     return FALSE;

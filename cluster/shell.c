@@ -74,7 +74,9 @@ static void
 shell_add_ssh_words (const TdShell *shell, GPtrArray *words)
 {
   static const char *const options[]
-      = { "BatchMode=yes", "ConnectTimeout=8", "ServerAliveInterval=3", "ServerAliveCountMax=2" };
+      = { "BatchMode=yes", "ConnectTimeout=8", "ServerAliveInterval=3", "ServerAliveCountMax=2",
+          /* Of the user's configuration what is for a terminal: a command of its own, and ports. */
+          "RemoteCommand=none", "ClearAllForwardings=yes" };
 
   g_ptr_array_add (words, g_strdup ("ssh"));
   if (shell->config) {

@@ -162,7 +162,9 @@ class Sshd:
             f"PasswordAuthentication no\nAcceptEnv{passed}\nSetEnv HOME={place.folder}\n")
         self.config = folder / "config"
         self.config.write_text(
-            f"Host loopback\n  HostName 127.0.0.1\n  Port {self.port}\n  User {getpass.getuser()}\n"
+            f"Host terminal\n  RemoteCommand cat\n  RequestTTY yes\n  ExitOnForwardFailure yes\n"
+            f"  LocalForward 127.0.0.1:{self.port} 127.0.0.1:1\n"
+            f"Host loopback terminal\n  HostName 127.0.0.1\n  Port {self.port}\n  User {getpass.getuser()}\n"
             f"  IdentityFile {folder}/user\n  IdentitiesOnly yes\n  UserKnownHostsFile {folder}/known\n"
             f"  SendEnv{passed}\n")
         self.folder = folder

@@ -75,6 +75,20 @@ def cancels_the_deaf(place, kind):
     assert place.job(job_id)["state"] == "cancelled", place.job(job_id)
 
 
+def cancels_what_is_left(place, kind):
+    """Processes of a job that has said its last word."""
+    job_id = place.submit(kind, f"{kind}-left-slow-deaf.tif")
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
+    assert job, place.job(job_id)
+    with open(pathlib.Path(job["folder"]) / "events.jsonl", "a", encoding="utf-8") as events:
+        events.write(json.dumps({"time": time.time(), "event": "failed", "text": "no more"}) + "\n")
+    assert place.job(job_id)["state"] == "failed" and place.processes(job["folder"])
+    done = place.run("cancel", job_id)
+    assert done.returncode == 0 and "none of its processes is left" in done.stdout, done
+    assert not place.processes(job["folder"]), "no process is left"
+    assert place.job(job_id)["why"] == "no more"
+
+
 def tells_that_a_rank_was_killed(place, kind):
     job_id = place.submit(kind, f"{kind}-dies.tif")
     job = ended(place, job_id, 8 + FAULTS)
@@ -342,6 +356,13 @@ def goes_on_with_a_cut_fetch(place, kind):
     assert done.returncode == 0 and output.read_bytes() == volume and not part.exists(), done
 
 
+def reaches_a_host_that_is_for_terminals(place, kind):
+    """Its configuration has a command of its own, and a port that is taken."""
+    place.profile("terminal", **dict(place.keys[kind], host="terminal"))
+    done = place.run("profiles", "test", "terminal")
+    assert done.returncode == 0 and done.stdout.endswith("terminal: ready\n"), done
+
+
 def refuses_what_the_host_does_not_see(place, kind):
     place.profile("unmapped", **dict(place.keys[kind], map="/nowhere=/nowhere"))
     done = place.run("submit", place.scan, "--output", place.folder / "u.tif", "--profile", "unmapped")
@@ -540,20 +561,20 @@ def carries_out_the_guide(place, kind):
 COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, cancels_the_deaf, tells_that_a_rank_was_killed,
           tells_the_worker_s_words, tells_that_the_worker_is_missing, tells_that_no_rank_comes]
 CASES = {
-    "local": COMMON + [goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
+    "local": COMMON + [cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
                        finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
                        refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
-    "ssh": COMMON + [goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
+    "ssh": COMMON + [reaches_a_host_that_is_for_terminals, goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
-    "slurm": COMMON + [goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
+    "slurm": COMMON + [cancels_what_is_left, goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
                        finds_its_output_in_odd_folders, tells_of_an_scancel_from_outside],
 }
 # Each fault and each way of launching once.
 QUICK = {
     "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed, tells_that_the_worker_is_missing,
-              tells_that_no_rank_comes, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, finds_jobs_started_by_hand,
+              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, finds_jobs_started_by_hand,
               fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
-    "ssh": [shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
+    "ssh": [reaches_a_host_that_is_for_terminals, shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
             tells_that_nobody_answers, quotes_whatever_it_is_given],
     "slurm": [submits_and_follows, tells_the_worker_s_words, shows_the_scheduler_s_words, probes_its_nodes,
               tells_of_an_scancel_from_outside],
