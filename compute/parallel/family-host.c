@@ -57,8 +57,8 @@ td_host_kernels (void)
 
 /* Floats from one view to the next. An odd number of cache lines: views a power of two apart would
    all fall into the same few sets of the cache. */
-static guint64
-host_backproject_view_stride (guint n_columns, guint lanes)
+guint64
+td_host_view_stride (guint n_columns, guint lanes)
 {
   guint64 floats = ((guint64) n_columns + TD_HOST_PAD_LEFT + TD_HOST_PAD_RIGHT) * lanes;
   return ((floats + 15) / 16 | 1) * 16;
@@ -73,19 +73,31 @@ lanes_for (const TdHostKernels *kernels, guint n_slices)
                                                                  : kernels->lanes;
 }
 
-static guint
-host_backproject_views_per_block (guint n_columns, guint n_views, guint lanes)
+guint
+td_host_block_views (guint n_columns, guint n_views, guint lanes, guint step)
 {
-  guint64 fit = BLOCK_BYTES / (host_backproject_view_stride (n_columns, lanes) * sizeof (float));
-  return MIN (MAX (fit / VIEWS_STEP, 1) * VIEWS_STEP, n_views);
+  guint64 fit = BLOCK_BYTES / (td_host_view_stride (n_columns, lanes) * sizeof (float));
+  return MIN (MAX (fit / step, 1) * step, n_views);
+}
+
+guint64
+td_host_bins_floats (guint n_columns, guint n_views, const guint lanes[3], guint most, guint step)
+{
+  guint64 floats = 0;
+
+  for (guint i = 0; i < 3 && lanes[i] <= most; i++)
+    floats = MAX (floats, td_host_view_stride (n_columns, lanes[i])
+                              * td_host_block_views (n_columns, n_views, lanes[i], step));
+  return floats;
 }
 
 static guint64
-bins_floats (const TdHostKernels *kernels, guint n_columns, guint n_views, guint max_slices)
+bins_floats (const TdHostKernels *kernels, const TdBackprojectTask *task, guint max_slices)
 {
-  guint lanes = lanes_for (kernels, max_slices);
-  return host_backproject_view_stride (n_columns, lanes)
-         * host_backproject_views_per_block (n_columns, n_views, lanes);
+  const guint lanes[3] = { 1, kernels->lanes_small, kernels->lanes };
+
+  return td_host_bins_floats (task->n_columns, task->n_views, lanes,
+                              lanes_for (kernels, max_slices), VIEWS_STEP);
 }
 
 /* A thread's sums of one tile. The kernels for single slices keep them twice. */
@@ -110,7 +122,7 @@ host_backproject_bytes (const TdBackprojectTask *task, guint max_slices)
 {
   const TdHostKernels *kernels = td_host_kernels ();
 
-  return bins_floats (kernels, task->n_columns, task->n_views, max_slices) * sizeof (float)
+  return bins_floats (kernels, task, max_slices) * sizeof (float)
          + scratch_pieces (task) * scratch_bytes (lanes_for (kernels, max_slices))
          + task->n_views * 28ull;
 }
@@ -216,7 +228,7 @@ run_lanes (HostProjector *host, const float *sinograms, float *slices, guint n_s
   const TdBackprojectTask *task = &host->task;
   guint tiles_x = (task->nx + TD_HOST_TILE - 1) / TD_HOST_TILE;
   guint tiles_y = (task->ny + TD_HOST_TILE - 1) / TD_HOST_TILE;
-  guint step = host_backproject_views_per_block (task->n_columns, task->n_views, lanes);
+  guint step = td_host_block_views (task->n_columns, task->n_views, lanes, VIEWS_STEP);
 
   for (guint first = 0; first < task->n_views; first += step) {
     guint n_views = MIN (step, task->n_views - first);
@@ -228,7 +240,7 @@ run_lanes (HostProjector *host, const float *sinograms, float *slices, guint n_s
       .cancellable = host->base.cancellable,
       .pass = {
         .bins = host->bins,
-        .view_stride = host_backproject_view_stride (task->n_columns, lanes),
+        .view_stride = td_host_view_stride (task->n_columns, lanes),
         .lanes = lanes,
         .n_columns = task->n_columns,
         .n_views = n_views,
@@ -299,7 +311,7 @@ host_backproject_new (const TdBackprojectTask *task, guint max_slices, GError **
   host->weights = g_new (float, task->n_views);
   host_backproject_update (&host->base, task, NULL);
 
-  host->bins_floats = bins_floats (host->kernels, task->n_columns, task->n_views, max_slices);
+  host->bins_floats = bins_floats (host->kernels, task, max_slices);
   host->bins = aligned_alloc (64, host->bins_floats * sizeof (float));
   gboolean complete = host->bins != NULL;
   for (guint i = 0; i < scratch_pieces (task); i++) {

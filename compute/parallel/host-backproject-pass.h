@@ -72,6 +72,15 @@ typedef struct {
 /* For this CPU (td_host_isa). */
 const TdHostKernels *td_host_kernels (void);
 
+/* Interleaved bins, also where OpenCL runs on a CPU (tile-backproject.c). Floats from one view to
+   the next; views of a block, a multiple of @step or all. More views: more blocks. */
+guint64 td_host_view_stride (guint n_columns, guint lanes);
+guint td_host_block_views (guint n_columns, guint n_views, guint lanes, guint step);
+/* Floats that hold a block of any of these @lanes, up to @most of them. Fewer lanes may have the
+   larger block. */
+guint64 td_host_bins_floats (guint n_columns, guint n_views, const guint lanes[3], guint most,
+                             guint step);
+
 extern const TdHostKernels td_host_kernels_plain;
 extern const TdHostKernels td_host_kernels_avx2;
 extern const TdHostKernels td_host_kernels_avx512;

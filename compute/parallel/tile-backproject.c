@@ -2,19 +2,19 @@
 /* Back-projection on CPU-shaped devices (OpenCL on CPUs): kernels/backproject-host.cl, a work-item
    a tile, in launches of a few tiles. */
 #include "families.h"
+#include "host-backproject-pass.h"
 #include "kernels/params.h"
 
-/* As in kernels/backproject-host.cl. */
-enum { PAD_LEFT = 32, PAD_RIGHT = 64, TILE = 64, VIEWS_L2 = 32 };
+/* As in kernels/backproject-host.cl, whose rows are padded as the host's are. */
+enum { TILE = 64, VIEWS_L2 = 32 };
 
 enum {
   SINGLE,
   NARROW,
   WIDE,
-  N_SHAPES,                        /* 1, 16, 32 slices at once */
-  SINGLE_PAYS = 8,                 /* up to so many slices one by one are faster */
-  BLOCK_BYTES = 256 * 1024 * 1024, /* interleaved bins held at once; more views: more passes */
-  LAUNCH_TILES = 64,               /* in one launch, at least */
+  N_SHAPES,          /* 1, 16, 32 slices at once */
+  SINGLE_PAYS = 8,   /* up to so many slices one by one are faster */
+  LAUNCH_TILES = 64, /* in one launch, at least */
 };
 
 static const guint shape_lanes[N_SHAPES] = { 1, 16, 32 };
@@ -42,26 +42,11 @@ shape_for (guint n_slices)
                                                          : WIDE;
 }
 
-/* An odd number of cache lines, see family-host.c. */
 static guint64
-tile_backproject_view_stride (guint n_columns, guint lanes)
+bins_bytes (const TdBackprojectTask *task, guint max_slices)
 {
-  guint64 floats = ((guint64) n_columns + PAD_LEFT + PAD_RIGHT) * lanes;
-  return ((floats + 15) / 16 | 1) * 16;
-}
-
-static guint
-tile_backproject_views_per_block (guint n_columns, guint n_views, guint lanes)
-{
-  guint64 fit = BLOCK_BYTES / (tile_backproject_view_stride (n_columns, lanes) * sizeof (float));
-  return MIN (MAX (fit / VIEWS_L2, 1) * VIEWS_L2, n_views);
-}
-
-static guint64
-bins_bytes (const TdBackprojectTask *task, guint lanes)
-{
-  return tile_backproject_view_stride (task->n_columns, lanes)
-         * tile_backproject_views_per_block (task->n_columns, task->n_views, lanes)
+  return td_host_bins_floats (task->n_columns, task->n_views, shape_lanes,
+                              shape_lanes[shape_for (max_slices)], VIEWS_L2)
          * sizeof (float);
 }
 
@@ -83,7 +68,7 @@ td_tile_backproject_workspace_bytes (const TdBackprojectTask *task, const TdDevi
 {
   guint lanes = shape_lanes[shape_for (max_slices)];
 
-  return bins_bytes (task, lanes) + tile_backproject_sums_bytes (device, lanes)
+  return bins_bytes (task, max_slices) + tile_backproject_sums_bytes (device, lanes)
          + task->n_views * (3 * sizeof (gint64) + sizeof (float));
 }
 
@@ -174,8 +159,7 @@ run_shape (TileProjector *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slic
   const guint shape = shape_for (n_slices);
   const guint64 from = sinograms.offset / sizeof (float), to = slices.offset / sizeof (float);
   guint tiles_x = (task->nx + TILE - 1) / TILE, n_tiles = tiles_x * ((task->ny + TILE - 1) / TILE);
-  guint step
-      = tile_backproject_views_per_block (task->n_columns, task->n_views, shape_lanes[shape]);
+  guint step = td_host_block_views (task->n_columns, task->n_views, shape_lanes[shape], VIEWS_L2);
 
   for (guint first = 0; first < task->n_views; first += step) {
     TdTileParams params = {
@@ -183,7 +167,7 @@ run_shape (TileProjector *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slic
       .all_views = task->n_views,
       .first_view = first,
       .n_views = MIN (step, task->n_views - first),
-      .view_stride = tile_backproject_view_stride (task->n_columns, shape_lanes[shape]),
+      .view_stride = td_host_view_stride (task->n_columns, shape_lanes[shape]),
       .nx = task->nx,
       .ny = task->ny,
       .n_slices = n_slices,
@@ -258,8 +242,7 @@ td_tile_backproject_new (TdDevice *device, const TdBackprojectTask *task, guint 
   gboolean built = TRUE;
   for (guint shape = SINGLE; built && shape <= largest; shape++)
     built = tile_backproject_build (tiles, shape, error);
-  if (built
-      && (tiles->bins = td_buffer_new (device, bins_bytes (task, shape_lanes[largest]), error))
+  if (built && (tiles->bins = td_buffer_new (device, bins_bytes (task, max_slices), error))
       && (tiles->sums
           = td_buffer_new (device, tile_backproject_sums_bytes (info, shape_lanes[largest]), error))
       && (tiles->starts = td_buffer_new (device, views * 3 * sizeof (gint64), error))

@@ -5,7 +5,7 @@
 
 #include "compute/cone/cone-family.h"
 #include "compute/parallel/alu-shape.h"
-#include "compute/parallel/backproject.h"
+#include "compute/parallel/families.h"
 
 typedef struct {
   TdBackprojectTask task;
@@ -159,6 +159,28 @@ test_parallel (void)
     if (reason)
       g_assert_nonnull (strstr (reason, cases[i].says));
   }
+}
+
+/* What is allocated for many slices is enough where fewer remain: those take other blocks of views.
+ */
+static void
+test_fewer_slices (void)
+{
+  static const guint columns[] = { 1000, 1500, 3000, 4096, 8192, 20000 };
+
+  for (guint device = 0; device < 2; device++)
+    for (guint i = 0; i < G_N_ELEMENTS (columns); i++) {
+      Problem p = problem ();
+
+      p.card.host_pointers = device == 0;
+      p.card.cpu_shaped = TRUE;
+      p.task.n_columns = columns[i];
+      p.task.n_views = 6000;
+      for (guint most = 1, n = 0; most <= 64; most++, n = 0)
+        while (++n < most)
+          g_assert_cmpuint (td_family_host.workspace_bytes (&p.task, &p.card, n), <=,
+                            td_family_host.workspace_bytes (&p.task, &p.card, most));
+    }
 }
 
 /* ── Shapes of the ALU kernels ── */
@@ -514,6 +536,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/family-limits/parallel", test_parallel);
+  g_test_add_func ("/family-limits/fewer-slices", test_fewer_slices);
   g_test_add_func ("/family-limits/shapes", test_shapes);
   g_test_add_func ("/family-limits/shape-fits", test_shape_fits);
   g_test_add_func ("/family-limits/shape-bytes", test_shape_bytes);
