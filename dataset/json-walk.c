@@ -48,6 +48,51 @@ td_json_parse (const char *text)
   return json_parser_steal_root (parser);
 }
 
+typedef struct {
+  GPtrArray *open; /* the names so far of each object that is open */
+  char *twice;
+} Names;
+
+static void
+json_walk_open (JsonParser *parser, gpointer user)
+{
+  Names *names = user;
+
+  g_ptr_array_add (names->open, g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL));
+}
+
+static void
+json_walk_name (JsonParser *parser, JsonObject *object, const char *name, gpointer user)
+{
+  Names *names = user;
+
+  if (!g_hash_table_add (names->open->pdata[names->open->len - 1], g_strdup (name))
+      && !names->twice)
+    names->twice = g_strdup (name);
+}
+
+static void
+json_walk_close (JsonParser *parser, JsonObject *object, gpointer user)
+{
+  Names *names = user;
+
+  g_ptr_array_remove_index (names->open, names->open->len - 1);
+}
+
+char *
+td_json_twice (const char *text)
+{
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  g_autoptr (GPtrArray) open = g_ptr_array_new_with_free_func ((GDestroyNotify) g_hash_table_unref);
+  Names names = { open, NULL };
+
+  g_signal_connect (parser, "object-start", G_CALLBACK (json_walk_open), &names);
+  g_signal_connect (parser, "object-member", G_CALLBACK (json_walk_name), &names);
+  g_signal_connect (parser, "object-end", G_CALLBACK (json_walk_close), &names);
+  json_parser_load_from_data (parser, text, -1, NULL);
+  return names.twice;
+}
+
 JsonNode *
 td_json_load (const char *path, GError **error)
 {

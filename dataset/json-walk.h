@@ -14,6 +14,9 @@ gboolean td_json_is_deep (const char *text);
 /* NULL: @text (nullable) is no sound JSON, is nested deeper than any file of the field, or its root
    is no object. */
 JsonNode *td_json_parse (const char *text);
+/* The first name that an object of the sound JSON @text holds twice. The library keeps its last
+   value alone, so that a person's other value would be lost. NULL: none. (transfer full) */
+char *td_json_twice (const char *text);
 /* At most 16 MiB; the root is an object. */
 JsonNode *td_json_load (const char *path, GError **error);
 JsonNode *td_json_at (JsonNode *root, const char *path); /* NULL: absent or null */

@@ -246,6 +246,35 @@ td_lab_to_json (const TdLab *lab)
   return td_json_print (builder);
 }
 
+/* A misspelt key is refused by its name. */
+static gboolean
+lab_check_keys (JsonNode *node, const char *const *known, GError **error)
+{
+  g_autoptr (GList) keys = json_object_get_members (json_node_get_object (node));
+
+  for (GList *key = keys; key; key = key->next)
+    if (!g_strv_contains (known, key->data))
+      return td_set_error (
+          error, TD_ERROR_INVALID,
+          "The variants file has a key \"%s\" that this version does not know; correct "
+          "its spelling or use the version that wrote it",
+          (const char *) key->data);
+  return TRUE;
+}
+
+/* What is absent is FALSE. */
+static gboolean
+lab_read_boolean (JsonNode *root, const char *name, gboolean *value, GError **error)
+{
+  JsonNode *node = td_json_at (root, name);
+
+  *value = td_json_true (root, name);
+  if (!node || (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN))
+    return TRUE;
+  return td_set_error (error, TD_ERROR_INVALID, "The \"%s\" of a variants file is true or false",
+                       name);
+}
+
 static gboolean
 lab_read_line (TdLab *lab, JsonNode *node, GError **error)
 {
@@ -289,6 +318,7 @@ lab_read_held (TdLabVariant *variant, const TdRecipe *base, JsonNode *held, GErr
 static gboolean
 lab_read_variants (TdLab *lab, JsonNode *node, GError **error)
 {
+  static const char *const known[] = { "name", "options", "held", NULL };
   JsonArray *list = node && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
 
   for (guint i = 0; list && i < json_array_get_length (list); i++) {
@@ -298,7 +328,8 @@ lab_read_variants (TdLab *lab, JsonNode *node, GError **error)
     if (!options)
       return td_set_error (error, TD_ERROR_INVALID,
                            "Variant %u of the variants file is no object with \"options\"", i + 1);
-    if (!lab_add_variant (lab, td_json_string (element, "name"), options, error)
+    if (!lab_check_keys (element, known, error)
+        || !lab_add_variant (lab, td_json_string (element, "name"), options, error)
         || !lab_read_held (lab->variants->pdata[i], &lab->base, td_json_at (element, "held"),
                            error))
       return FALSE;
@@ -310,27 +341,11 @@ lab_read_variants (TdLab *lab, JsonNode *node, GError **error)
                        TD_LAB_MOST);
 }
 
-/* A misspelt key is refused by its name. */
-static gboolean
-lab_check_keys (JsonNode *root, GError **error)
-{
-  static const char *const known[]
-      = { VERSION_KEY, "reference", "measure", "budget", "line", "variants", "base", NULL };
-  g_autoptr (GList) keys = json_object_get_members (json_node_get_object (root));
-
-  for (GList *key = keys; key; key = key->next)
-    if (!g_strv_contains (known, key->data))
-      return td_set_error (
-          error, TD_ERROR_INVALID,
-          "The variants file has a key \"%s\" that this version does not know; correct "
-          "its spelling or use the version that wrote it",
-          (const char *) key->data);
-  return TRUE;
-}
-
 TdLab *
 td_lab_from_json (const char *json, GError **error)
 {
+  static const char *const known[]
+      = { VERSION_KEY, "reference", "measure", "budget", "line", "variants", "base", NULL };
   g_autoptr (JsonNode) root = td_json_parse (json);
   TdRecipe base;
 
@@ -342,17 +357,22 @@ td_lab_from_json (const char *json, GError **error)
         "\"%s\", \"base\" and \"variants\" is expected",
         VERSION, VERSION_KEY);
   g_autofree char *recipe = td_json_text (td_json_at (root, "base"), FALSE);
-  if (!lab_check_keys (root, error) || !td_recipe_from_json (&base, recipe, error))
+  g_autofree char *twice = td_json_twice (json);
+  if (twice)
+    return td_set_error_null (
+        error, TD_ERROR_INVALID,
+        "The variants file has the key \"%s\" twice in one place; delete one of them", twice);
+  if (!lab_check_keys (root, known, error) || !td_recipe_from_json (&base, recipe, error))
     return NULL;
   if (base.row_end != base.row_first + 1)
     return td_set_error_null (
         error, TD_ERROR_INVALID,
         "The base recipe of a variants file says one row, as in \"rows\": [5, 6]");
   g_autoptr (TdLab) lab = td_lab_new (&base, base.row_first);
-  lab->reference = td_json_true (root, "reference");
-  lab->measure = td_json_true (root, "measure");
-  lab->budget = td_json_true (root, "budget");
-  if (!lab_read_line (lab, td_json_at (root, "line"), error)
+  if (!lab_read_boolean (root, "reference", &lab->reference, error)
+      || !lab_read_boolean (root, "measure", &lab->measure, error)
+      || !lab_read_boolean (root, "budget", &lab->budget, error)
+      || !lab_read_line (lab, td_json_at (root, "line"), error)
       || !lab_read_variants (lab, td_json_at (root, "variants"), error))
     return NULL;
   return g_steal_pointer (&lab);

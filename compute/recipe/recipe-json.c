@@ -99,12 +99,12 @@ recipe_json_read_version (JsonNode *node, GError **error)
   if (recipe_json_type (node) != TD_FIELD_NUMBER)
     return td_set_error (error, TD_ERROR_INVALID, "The recipe's \"%s\" is not a number",
                          VERSION_KEY);
-  if (json_node_get_int (node) == TD_RECIPE_VERSION)
+  if (json_node_get_double (node) == TD_RECIPE_VERSION)
     return TRUE;
   return td_set_error (error, TD_ERROR_UNSUPPORTED,
-                       "The recipe is of version %" PRId64
-                       ", this program reads version %d; use the version of Tomodesk that wrote it",
-                       json_node_get_int (node), TD_RECIPE_VERSION);
+                       "The recipe is of version %g, this program reads version %d; "
+                       "use the version of Tomodesk that wrote it",
+                       json_node_get_double (node), TD_RECIPE_VERSION);
 }
 
 /* The row of "filter.kind", given "filter" and "kind"; @group NULL: that of a member of the whole.
@@ -192,6 +192,11 @@ td_recipe_from_json (TdRecipe *recipe, const char *json, GError **error)
     return td_set_error (error, TD_ERROR_BAD_FILE,
                          "This is not a recipe: a JSON object with a member \"%s\" is expected",
                          VERSION_KEY);
+  g_autofree char *twice = td_json_twice (json);
+  if (twice)
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "The recipe has the key \"%s\" twice in one place; delete one of them",
+                         twice);
 
   td_recipe_init (&read);
   if (!recipe_json_read_object (&read, NULL, root, error))

@@ -267,6 +267,20 @@ test_depth (void)
   g_assert_nonnull (noted);
 }
 
+/* Names count within one object. */
+static void
+test_twice (void)
+{
+  g_autofree char *none
+      = td_json_twice ("{\"a\": {\"a\": 1}, \"b\": [{\"a\": 1}, {\"a\": 1}], \"c\": 1}");
+  g_autofree char *after = td_json_twice ("{\"a\": 1, \"b\": {\"c\": [{}, {}]}, \"a\": 1}");
+  g_autofree char *within = td_json_twice ("[{\"a\": {\"b\": 1, \"c\": 2, \"b\": 1}}]");
+
+  g_assert_null (none);
+  g_assert_cmpstr (after, ==, "a");
+  g_assert_cmpstr (within, ==, "b");
+}
+
 /* A text that a person typed comes back, whatever it is. */
 static void
 test_brackets (void)
@@ -294,6 +308,7 @@ main (int argc, char **argv)
   g_test_add_func ("/json/names", test_names);
   g_test_add_func ("/json/recipes", test_recipes);
   g_test_add_func ("/json/depth", test_depth);
+  g_test_add_func ("/json/twice", test_twice);
   g_test_add_func ("/json/brackets", test_brackets);
   return g_test_run ();
 }

@@ -522,6 +522,14 @@ test_faults (void)
     { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4]}, \"line\": [1, "
       "2]}",
       "four numbers" },
+    { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4], \"rows\": [5, "
+      "6]}, \"variants\": []}",
+      "\"rows\" twice" },
+    { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4]}, \"measure\": 1}",
+      "\"measure\" of a variants file is true or false" },
+    { "{\"tomodesk_lab\": 1, \"base\": {\"tomodesk_recipe\": 1, \"rows\": [3, 4]}, \"variants\": "
+      "[{\"options\": \"\", \"hold\": {}}]}",
+      "\"hold\"" },
   };
   TdRecipe base;
 

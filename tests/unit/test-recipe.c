@@ -331,6 +331,13 @@ test_refused_json (void)
     { "[1, 2", "not JSON" },
     { "{ \"filter\": {} }", "not a recipe" },
     { "{ \"tomodesk_recipe\": 2 }", "version 2" },
+    { "{ \"tomodesk_recipe\": 1.5 }", "version 1.5" },
+    { "{ \"tomodesk_recipe\": 1, \"tilt_deg\": 1, \"tilt_deg\": 2 }", "\"tilt_deg\" twice" },
+    { "{ \"tomodesk_recipe\": 1, \"filter\": { \"kind\": \"hann\", \"kind\": \"none\" } }",
+      "\"kind\" twice" },
+    { "{ \"tomodesk_recipe\": 1, \"prepare\": [ { \"step\": \"minus-log\", \"step\": "
+      "\"flat-field\" } ] }",
+      "\"step\" twice" },
     { "{ \"tomodesk_recipe\": \"1\" }", "\"tomodesk_recipe\" is not a number" },
     { "{ \"tomodesk_recipe\": null }", "\"tomodesk_recipe\" is not a number" },
     { "{ \"tomodesk_recipe\": 1, \"filter\": \"hann\" }", "\"filter\" is not an object" },
