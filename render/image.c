@@ -267,7 +267,7 @@ td_image_quantile (const TdImage *image, double fraction)
   double at = CLAMP (fraction, 0, 1) * (TD_IMAGE_QUANTILES - 1);
   guint i = MIN ((guint) at, TD_IMAGE_QUANTILES - 2);
 
-  return image->quantiles[i] + (at - i) * (image->quantiles[i + 1] - image->quantiles[i]);
+  return image->quantiles[i] + (at - i) * ((double) image->quantiles[i + 1] - image->quantiles[i]);
 }
 
 void

@@ -105,7 +105,6 @@ gboolean
 td_voxel_renderer_draw (TdVoxelRenderer *r, TdVoxels *voxels, const TdCast *cast,
                         const TdCamera *camera, guint width, guint height)
 {
-  const double range = voxels->maximum - voxels->minimum;
   const double longest = fmax (voxels->size[0], fmax (voxels->size[1], voxels->size[2]));
 
   glDisable (GL_DEPTH_TEST);
@@ -121,8 +120,8 @@ td_voxel_renderer_draw (TdVoxelRenderer *r, TdVoxels *voxels, const TdCast *cast
   glUniform1i (glGetUniformLocation (r->program, "u_map"), 1);
   glUniform1i (glGetUniformLocation (r->program, "u_kind"), (GLint) cast->kind);
   glUniform2f (glGetUniformLocation (r->program, "u_window"),
-               (float) ((cast->low - voxels->minimum) / range),
-               (float) (range / fmax (cast->high - cast->low, 1e-30)));
+               (float) ((cast->low - voxels->minimum) / voxels->range),
+               (float) (voxels->range / fmax (cast->high - cast->low, 1e-30)));
   glUniform1f (glGetUniformLocation (r->program, "u_extinction"),
                (float) (cast->opacity / longest));
   voxel_renderer_set3 (r, "u_clip_from", cast->clip[0][0], cast->clip[1][0], cast->clip[2][0]);

@@ -24,11 +24,11 @@ td_voxels_new (const float *values, const guint n[3], const double size[3])
       high = fmaxf (high, values[i]);
     }
   voxels->minimum = low <= high ? low : 0;
-  voxels->maximum = low < high ? high : voxels->minimum + 1;
+  voxels->range = low < high ? (double) high - low : 1;
   voxels->values = g_new (float, count);
   for (gsize i = 0; i < count; i++)
     voxels->values[i] = isfinite (values[i])
-                            ? (values[i] - voxels->minimum) / (voxels->maximum - voxels->minimum)
+                            ? (float) (((double) values[i] - voxels->minimum) / voxels->range)
                             : 0;
   return voxels;
 }
@@ -126,9 +126,8 @@ static void
 voxels_cast_ray (const TdVoxels *voxels, const TdCast *cast, const guint8 *table, const Ray *ray,
                  float rgba[4])
 {
-  const float range = voxels->maximum - voxels->minimum;
-  const float low = (float) (cast->low - voxels->minimum) / range;
-  const float gain = range / (float) fmax (cast->high - cast->low, 1e-30);
+  const double low = (cast->low - voxels->minimum) / voxels->range;
+  const double gain = voxels->range / fmax (cast->high - cast->low, 1e-30);
   const double longest = fmax (voxels->size[0], fmax (voxels->size[1], voxels->size[2]));
   double from, to, length = 0, cells = 0;
   float most = 0, sum = 0;
@@ -150,7 +149,7 @@ voxels_cast_ray (const TdVoxels *voxels, const TdCast *cast, const guint8 *table
       at[i] = ray->from[i] + (from + (s + 0.5) * pace) * ray->along[i];
     const float v = voxels_sample (voxels, at);
     if (cast->kind == TD_CAST_COMPOSITE) {
-      const float t = CLAMP ((v - low) * gain, 0, 1);
+      const float t = (float) CLAMP ((v - low) * gain, 0, 1);
       voxels_put (table, t, (1 - rgba[3]) * (1 - expf (-extinction * t)), rgba);
     }
     most = fmaxf (most, v);
@@ -159,7 +158,7 @@ voxels_cast_ray (const TdVoxels *voxels, const TdCast *cast, const guint8 *table
   if (cast->kind == TD_CAST_COMPOSITE)
     return;
   const float v = cast->kind == TD_CAST_MAXIMUM ? most : sum / steps;
-  const float t = CLAMP ((v - low) * gain, 0, 1);
+  const float t = (float) CLAMP ((v - low) * gain, 0, 1);
   voxels_put (table, t, t, rgba);
 }
 

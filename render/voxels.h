@@ -14,9 +14,10 @@
 typedef struct {
   gatomicrefcount references;
   guint nx, ny, nz;
-  double size[3];         /* of the box, in any unit of length */
-  float minimum, maximum; /* of the finite values */
-  float *values;          /* [nz][ny][nx], 0 at the minimum and 1 at the maximum; not finite: 0 */
+  double size[3]; /* of the box, in any unit of length */
+  float minimum;  /* of the finite values; 0: there are none */
+  double range;   /* from there to the maximum; 1 if that is the same */
+  float *values;  /* [nz][ny][nx], 0 at the minimum and 1 at the maximum; not finite: 0 */
 } TdVoxels;
 
 /* How what lies along a ray becomes a colour. */

@@ -172,6 +172,29 @@ test_bad (void)
   g_assert_false (td_voxels_cast (voxels, &cast, &camera, SIDE, SIDE, cancellable, rgba));
 }
 
+/* A volume of one value, however great, is drawn as that value, and one of all floats as they lie.
+ */
+static void
+test_wide (void)
+{
+  g_autofree float *values = g_new (float, NX *NY *NZ);
+  TdCast cast = plain_cast (TD_CAST_AVERAGE);
+  const TdCamera camera = camera_from (1, 1);
+
+  for (guint i = 0; i < NX * NY * NZ; i++)
+    values[i] = 3e7f;
+  cast.low = 2e7;
+  cast.high = 4e7;
+  g_autofree guint8 *flat = cast_picture (values, &cast, &camera);
+  g_assert_cmpuint (opacity_at (flat, SIDE / 2, SIDE / 2), ==, 128);
+  for (guint i = 0; i < NX * NY * NZ; i++)
+    values[i] = i == 0 ? -G_MAXFLOAT : i == 1 ? G_MAXFLOAT : 0;
+  cast.low = -G_MAXFLOAT;
+  cast.high = G_MAXFLOAT;
+  g_autofree guint8 *wide = cast_picture (values, &cast, &camera);
+  g_assert_cmpuint (opacity_at (wide, SIDE / 2, SIDE / 2), ==, 128);
+}
+
 static guint most_held;
 
 static gboolean
@@ -202,6 +225,7 @@ main (int argc, char **argv)
   g_test_add_func ("/voxels/maximum", test_maximum);
   g_test_add_func ("/voxels/rays", test_rays);
   g_test_add_func ("/voxels/bad", test_bad);
+  g_test_add_func ("/voxels/wide", test_wide);
   g_test_add_func ("/voxels/side", test_side);
   return g_test_run ();
 }
