@@ -22,16 +22,21 @@ typedef struct {
   guint n_columns, n_rows, n_views;
   gboolean in_memory;
   double roll_deg;
+  const char *steps; /* NULL: the usual ones */
 } Job;
 
 static const Job jobs[] = {
   { "host", FALSE, TD_FILTER_ON_CPU, TD_SHARE_AUTO, 200, 160, 180, TRUE },
+  { "host", FALSE, TD_FILTER_ON_CPU, TD_SHARE_AUTO, 200, 160, 180, TRUE, 0,
+    "dose=borders,minus-log" },
   { "opencl:0", FALSE, TD_FILTER_ON_DEVICE, TD_SHARE_AUTO, 200, 200, 181, FALSE },
   { "opencl:0", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_AUTO, 1024, 900, 600, FALSE },
   { "opencl:0", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_AUTO, 1024, 900, 600, TRUE },
   { "opencl:0", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_AUTO, 800, 800, 720, FALSE, 3 },
   { "opencl:0", TRUE, TD_FILTER_ON_CPU, TD_SHARE_AUTO, 1024, 1024, 721, FALSE },
   { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_VOLUME, 1500, 1000, 900, FALSE },
+  { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_VOLUME, 900, 700, 600, FALSE, 0,
+    "dose=borders,minus-log" },
   { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_DEVICE, TD_SHARE_PROJECTION, 900, 700, 600, FALSE },
   { "opencl:0,opencl:1", TRUE, TD_FILTER_ON_CPU, TD_SHARE_PROJECTION, 900, 700, 600, FALSE },
 };
@@ -44,7 +49,7 @@ job_scan (const Job *job)
                         .n_rows = job->n_rows,
                         .n_views = job->n_views,
                         .sample_type = TD_SAMPLE_FLOAT32,
-                        .transmission_logged = TRUE,
+                        .transmission_logged = !job->steps,
                         .angles_rad = angles,
                         .centre_px = NAN };
 
@@ -187,6 +192,11 @@ check_bytes (const TdPlan *plan, const TdFdkPlan *fdk, gboolean cards)
   for (guint d = 0; d < n; d++) {
     most = MAX (most, card_bytes (plan, fdk, d));
     host += cards ? 0 : card_bytes (plan, fdk, d);
+    /* Each card that filters has its own flats and masks. */
+    host += fit->cached || d == 0
+                ? td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                             td_scan_facts (fdk->input->scan), fit->chunk_rows)
+                : 0;
     host_filters = host_filters && !td_device_info (plan->devices->pdata[d])->host_pointers;
   }
   g_assert_cmpuint (fit->device_bytes, ==, most);
@@ -292,6 +302,7 @@ test_limits (gconstpointer data)
     recipe.filter_on = job->filter_on;
     recipe.share = job->share;
     recipe.memory_limit_bytes = limit;
+    g_assert_true (!job->steps || td_recipe_set (&recipe, "prepare", job->steps, &error));
     recipe.row_first = job->n_rows / 3; /* planning many slices takes long */
     recipe.row_end = MIN (job->n_rows / 3 + 250, job->n_rows - 3);
     g_autoptr (TdPlan) plan = td_plan_new (td_fdk_engine, scan, &recipe, NULL, NULL, &error);

@@ -103,6 +103,28 @@ static const Job jobs[] = {
   { TRUE,
     60,
     50,
+    40,
+    "sirt",
+    { "prepare=flat-field=60000,dose=borders,minus-log", "start=zero" },
+    0,
+    50,
+    0,
+    { 60, 60, 50 },
+    NULL },
+  { FALSE,
+    200,
+    9,
+    40,
+    "cgls",
+    { "prepare=flat-field=60000,dose=borders,minus-log" },
+    0,
+    9,
+    1,
+    { 200, 200, 9 },
+    NULL },
+  { TRUE,
+    60,
+    50,
     160,
     "sirt",
     { "subsets=40", "start=zero" },
@@ -117,14 +139,15 @@ static TdScan *
 job_scan (const Job *job)
 {
   g_autofree double *angles = g_new (double, job->n_views);
-  TdScanFacts facts = { .n_columns = job->n_columns,
-                        .n_rows = job->n_rows,
-                        .n_views = job->n_views,
-                        .sample_type = TD_SAMPLE_UINT16,
-                        .transmission_logged = TRUE,
-                        .angles_rad = angles,
-                        .centre_px = (job->n_columns - 1) / 2.0,
-                        .geometry = { .pixel_width_mm = 0.4, .pixel_height_mm = 0.4 } };
+  TdScanFacts facts
+      = { .n_columns = job->n_columns,
+          .n_rows = job->n_rows,
+          .n_views = job->n_views,
+          .sample_type = TD_SAMPLE_UINT16,
+          .transmission_logged = !job->options[0] || !g_str_has_prefix (job->options[0], "prepare"),
+          .angles_rad = angles,
+          .centre_px = (job->n_columns - 1) / 2.0,
+          .geometry = { .pixel_width_mm = 0.4, .pixel_height_mm = 0.4 } };
 
   if (job->cone) {
     facts.geometry.beam = TD_BEAM_CONE;
@@ -239,8 +262,10 @@ check_bytes (const TdPlan *plan, const Job *job)
   const guint64 put
       = self->start == TD_ITERATIVE_ZERO ? 0 : MAX (slice, MIN (job_portion (job), slice * nz));
   const guint64 portion = MAX (give, put);
-  const guint64 chunk
-      = td_test_floats (MIN (job->n_rows, self->chunk_rows), job->n_views, job->n_columns);
+  const guint rows = MIN (job->n_rows, self->chunk_rows);
+  const guint64 chunk = td_test_floats (rows, job->n_views, job->n_columns);
+  const guint64 preparing = td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                                       td_scan_facts (plan->scan), rows);
   const guint64 begun = self->start == TD_ITERATIVE_FILTERED && !self->start_in_file
                             ? slice * (self->slabs ? self->n_rows : nz)
                             : 0;
@@ -251,8 +276,7 @@ check_bytes (const TdPlan *plan, const Job *job)
       = td_solver_bytes (&self->task, &settings, cut->in_file ? self->chunk_rows : 0) + chunk
         + portion
         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
-                                          td_scan_facts (plan->scan),
-                                          MIN (job->n_rows, self->chunk_rows));
+                                          td_scan_facts (plan->scan), rows);
   g_assert_cmpuint (cut->n, ==, 1);
   g_assert_cmpuint (cut->batch_views, ==, 0);
   g_assert_false (cut->keep_weights);
@@ -263,7 +287,7 @@ check_bytes (const TdPlan *plan, const Job *job)
   g_assert_cmpuint (facts->device_bytes, ==, device);
   const guint64 filtering = self->start == TD_ITERATIVE_FILTERED ? self->filtered_bytes + begun : 0;
   g_assert_cmpuint (facts->host_bytes, ==,
-                    MAX (filtering, 64 * MIB + chunk + 3 * portion + begun + device));
+                    MAX (filtering, 64 * MIB + chunk + 3 * portion + preparing + begun + device));
   if (job->limit_mib > 0)
     g_assert_cmpuint (facts->host_bytes, <=, plan->recipe.memory_limit_bytes);
   g_assert_cmpuint (facts->read_bytes, ==, 2ull * self->n_rows * job->n_views * job->n_columns);

@@ -393,6 +393,15 @@ block_rows (const TdPlan *plan, const TdFdkPlan *fdk, guint64 left)
                              / td_fdk_read_bytes (fdk->input, 1)));
 }
 
+/* What the steps take of the host's memory: once for each device that prepares rows. */
+static guint64
+fdk_fit_preparing_bytes (const TdPlan *plan, const TdFdkPlan *fdk)
+{
+  return (fdk->fit.cached ? plan->devices->len : 1)
+         * td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                      td_scan_facts (fdk->input->scan), fdk->fit.chunk_rows);
+}
+
 /* What all of this takes. */
 static void
 count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
@@ -409,7 +418,7 @@ count_bytes (const TdPlan *plan, TdFdkPlan *fdk)
     fit->host_bytes += fdk_fit_is_cpu (td_device_info (devices->pdata[i])) ? bytes : 0;
   }
   fit->host_bytes += (fdk->scheme.spool == TD_CONE_SPOOL_MEMORY ? td_fdk_spool_bytes (fdk) : 0)
-                     + td_fdk_spool_work_bytes (fdk)
+                     + td_fdk_spool_work_bytes (fdk) + fdk_fit_preparing_bytes (plan, fdk)
                      + fit->n_downloads * fit->download_slices * (slab_bytes (fdk) / fit->slab)
                      + devices->len * (TD_FDK_RING * fit->ring_bytes + fit->block_rows * read);
   if (!fit->cached)
@@ -470,6 +479,7 @@ fit_place (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt, FdkF
     return FALSE;
   if (fdk->scheme.spool == TD_CONE_SPOOL_MEMORY)
     host -= MIN (td_fdk_spool_bytes (fdk), host);
+  host -= MIN (fdk_fit_preparing_bytes (plan, fdk), host / 2);
   /* Half of the host's memory at most for the projections; the rest is for slabs on their way. */
   fdk->fit.on_disk = !fdk->fit.cached && store != FDK_FIT_PASSED
                      && (store == FDK_FIT_FILED || projections > host / 2);

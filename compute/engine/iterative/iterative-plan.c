@@ -173,14 +173,20 @@ set_solver (TdPlan *plan, TdIterativePlan *self, GError **error)
 
 /* ── Memory ── */
 
+/* Rows that are prepared at once. */
+static guint
+prepared_rows (const TdIterativePlan *self)
+{
+  return MIN (td_scan_facts (self->scan)->n_rows, self->chunk_rows + 2 * self->halo);
+}
+
 guint64
 td_iterative_chunk_bytes (const TdPlan *plan)
 {
   const TdIterativePlan *self = plan->extra;
   const TdScanFacts *facts = td_scan_facts (self->scan);
 
-  return (guint64) MIN (facts->n_rows, self->chunk_rows + 2 * self->halo) * facts->n_views
-         * facts->n_columns * sizeof (float);
+  return (guint64) prepared_rows (self) * facts->n_views * facts->n_columns * sizeof (float);
 }
 
 guint
@@ -219,11 +225,10 @@ static guint64
 iterative_aside_bytes (const TdPlan *plan)
 {
   const TdIterativePlan *self = plan->extra;
-  const TdScanFacts *facts = td_scan_facts (self->scan);
-  const guint rows = MIN (facts->n_rows, self->chunk_rows + 2 * self->halo);
 
   return td_iterative_chunk_bytes (plan) + give_bytes (self) + td_iterative_turning_bytes (self)
-         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps, facts, rows);
+         + td_preparation_workspace_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                           td_scan_facts (self->scan), prepared_rows (self));
 }
 
 /* ── How devices share the volume ──
@@ -254,8 +259,12 @@ iterative_cut_is_cpu (TdDevice *device)
 static guint64
 iterative_own_bytes (const TdPlan *plan)
 {
+  const TdIterativePlan *self = plan->extra;
+
   return OWN_BYTES + td_plan_unpack_bytes (plan) + td_iterative_chunk_bytes (plan)
-         + PORTIONS * give_bytes (plan->extra);
+         + PORTIONS * give_bytes (self)
+         + td_preparation_host_bytes (plan->recipe.steps, plan->recipe.n_steps,
+                                      td_scan_facts (self->scan), prepared_rows (self));
 }
 
 /* And what is left beside that. A limit is for all together. */
