@@ -95,6 +95,7 @@ void td_job_add_updates (TdJob *job, double updates); /* drives progress and ETA
    took so long that building did not count. */
 gboolean td_job_is_warm (TdJob *job);
 void td_job_add_pass (TdJob *job, double residual); /* of td_job_passes() */
+void td_job_drop_passes (TdJob *job, guint n);      /* the last ones, which are made again */
 gboolean td_job_wants_estimate (TdJob *job);
 void td_job_give_estimate (TdJob *job, guint slice, guint pass, const float *pixels);
 gboolean td_job_ends_early (TdJob *job); /* td_job_finish_early() was called */

@@ -365,6 +365,15 @@ td_job_add_pass (TdJob *job, double residual)
   }
 }
 
+void
+td_job_drop_passes (TdJob *job, guint n)
+{
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+
+  if (!job->ended_us)
+    g_array_set_size (job->passes, job->passes->len - n);
+}
+
 const TdJobPass *
 td_job_passes (TdJob *job, guint *n)
 {

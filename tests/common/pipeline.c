@@ -67,6 +67,7 @@ td_test_reconstruct (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, TdT
   volume->device = g_strdup (volume->result.device);
   volume->family = g_strdup (volume->result.family);
   volume->notes = td_messages_join (volume->result.notes, "\n", NULL);
+  td_job_passes (job, &volume->n_passes);
   return TRUE;
 }
 

@@ -10,6 +10,7 @@ typedef struct {
   float *slices;                 /* [slice][y][x] */
   char *device, *family, *notes; /* notes: a line each */
   TdJobResult result;            /* numbers only: its strings have gone with the job */
+  guint n_passes;
 } TdTestVolume;
 
 /* Runs @recipe on @scan without output. FALSE with @error set as td_plan_new() or td_job_run() left

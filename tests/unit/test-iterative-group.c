@@ -358,6 +358,19 @@ static const Fault faults[] = {
   { "no-room", "opencl:0,opencl:1", "opencl:1", 100000, 1000, 0, TD_ERROR_DEVICE_MEMORY },
 };
 
+/* What is made again counts once. */
+static void
+check_counted (const TdTestVolume *volume, const TdTestVolume *truth)
+{
+  const double updates = volume->result.updates_per_s * volume->result.seconds;
+  const double wanted = truth->result.updates_per_s * truth->result.seconds;
+
+  g_test_message ("%u passes of %u, %.4g updates of %.4g", volume->n_passes, truth->n_passes,
+                  updates, wanted);
+  g_assert_cmpuint (volume->n_passes, ==, truth->n_passes);
+  g_assert_cmpfloat (fabs (updates / wanted - 1), <, 1e-6);
+}
+
 static void
 test_fault (gconstpointer data)
 {
@@ -388,9 +401,21 @@ test_fault (gconstpointer data)
   g_assert_nonnull (strstr (volume.notes, who));
   g_assert_nonnull (strstr (volume.notes, " went on without it"));
   g_assert_nonnull (strstr (volume.notes, "6 iterations left"));
+  check_counted (&volume, &truth);
   g_assert_cmpfloat (td_test_difference (&volume, &truth), <, 1e-4);
   td_test_volume_clear (&truth);
   td_test_volume_clear (&volume);
+}
+
+static double
+said_residual (const char *notes, const char *left)
+{
+  double residual = NAN;
+  const char *said = strstr (notes, left);
+
+  g_assert_nonnull (said);
+  sscanf (said + strlen (left), " residual of %lf", &residual);
+  return residual;
 }
 
 /* The host is one of the devices and fails: nothing can go on, and what was kept is written. */
@@ -431,6 +456,10 @@ test_host_fails (void)
     recipe.iterations = kept;
     td_test_reconstruct_well (engine, scan, &recipe, &truth);
     g_assert_cmpfloat (td_test_difference (&volume, &truth), <, 1e-4);
+    check_counted (&volume, &truth);
+    g_autofree char *left = g_strdup_printf ("%u iterations left a relative", kept);
+    g_assert_cmpfloat (
+        fabs (said_residual (volume.notes, left) / said_residual (truth.notes, left) - 1), <, 1e-3);
     td_test_volume_clear (&truth);
     td_test_volume_clear (&volume);
     ends++;

@@ -43,10 +43,11 @@ typedef struct {
   TdIterativeMomentum *momentum;   /* NULL: the method has none */
   float *kept; /* [slice][y][x]: what kept_passes passes came to; NULL: there is no room */
   guint kept_passes;
-  gint64 kept_us, keeping_us; /* when, and how long it took */
-  double residual;            /* the last pass's */
-  guint passes;               /* of the slab, over all attempts */
-  double seconds;             /* of iterating */
+  double kept_residual, unkept_updates; /* and what has been computed since */
+  gint64 kept_us, keeping_us;           /* when, and how long it took */
+  double residual;                      /* the last pass's */
+  guint passes;                         /* of the slab, over all attempts */
+  double seconds;                       /* of iterating */
   TdSolverEnd end;
 } Run;
 
@@ -172,6 +173,8 @@ iterative_keep (Run *run, TdGroupVolume *volume, GError **error)
     }
   }
   run->kept_passes = run->passes;
+  run->kept_residual = run->residual;
+  run->unkept_updates = 0;
   run->kept_us = g_get_monotonic_time ();
   run->keeping_us = run->kept_us - start;
   return TRUE;
@@ -220,6 +223,7 @@ on_progress (double updates, gpointer user)
   Run *run = user;
 
   td_job_add_updates (run->job, updates);
+  run->unkept_updates += updates;
   return !td_job_ends_early (run->job);
 }
 
@@ -356,6 +360,17 @@ give_slab (Run *run, TdGroupVolume *volume, GError **error)
 
 /* ── Attempts ── */
 
+/* What a failed attempt had come to beyond what was kept is made again, and counted then. */
+static void
+back_to_kept (Run *run)
+{
+  td_job_drop_passes (run->job, run->passes - run->kept_passes);
+  td_job_add_updates (run->job, -run->unkept_updates);
+  run->passes = run->kept_passes;
+  run->residual = run->kept_residual;
+  run->unkept_updates = 0;
+}
+
 static TdGroupVolume *
 iterative_iterate (Run *run, GError **error)
 {
@@ -371,6 +386,7 @@ iterative_iterate (Run *run, GError **error)
           .user = run };
   g_autofree guint *order = td_solver_order (run->task.n_views, settings.subsets);
 
+  back_to_kept (run);
   run->device = run->cut.batch_views ? run->self->host : run->cut.members[0].device;
   const TdGroupShares shares
       = { run->cut.members, run->cut.n, run->cut.batch_views, run->self->host };
@@ -381,7 +397,6 @@ iterative_iterate (Run *run, GError **error)
   const gint64 start = g_get_monotonic_time ();
   settings.iterations -= run->kept_passes;
   settings.keep_weights = run->cut.keep_weights;
-  run->passes = run->kept_passes;
   TdGroupVolume *volume = td_solver_run (run->group, &settings, run->measured, &watch, &run->end,
                                          run->cancellable, error);
   run->seconds += seconds_since (start);
@@ -451,7 +466,7 @@ give_kept (Run *run, const GError *reason)
   td_iterative_momentum_begin (run->momentum); /* what may have been saved is of a later pass */
   if (run->kept_passes == 0 || !td_device_others_can (reason) || !give_slab (run, NULL, NULL))
     return FALSE;
-  run->passes = run->kept_passes;
+  back_to_kept (run);
   run->end = TD_SOLVER_ALL;
   td_job_note (run->job,
                "The iterations ended early: %p. What was written is what %u of %u passes came "
@@ -466,6 +481,7 @@ reconstruct_slab (Run *run, GError **error)
   gboolean ok = FALSE, again = TRUE;
 
   run->kept_passes = run->passes = 0;
+  run->unkept_updates = 0;
   td_iterative_momentum_begin (run->momentum);
   while (again) {
     g_autoptr (GError) reason = NULL;
