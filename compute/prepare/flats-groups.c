@@ -72,7 +72,8 @@ td_flats_groups (const TdScanFacts *facts, gboolean one_group, double *positions
   return n_groups;
 }
 
-/* The angle turned since the first view, whichever way, at each of the views. */
+/* The angle turned since the first view, whichever way, at each of the views. Angles may be given
+   within one turn: from one view to the next it was half a turn at most. */
 static double *
 angle_turned (const TdScanFacts *facts)
 {
@@ -80,7 +81,8 @@ angle_turned (const TdScanFacts *facts)
 
   turned[0] = 0;
   for (guint v = 1; v < facts->n_views; v++)
-    turned[v] = turned[v - 1] + fabs (facts->angles_rad[v] - facts->angles_rad[v - 1]);
+    turned[v] = turned[v - 1]
+                + fabs (remainder (facts->angles_rad[v] - facts->angles_rad[v - 1], 2 * G_PI));
   return turned;
 }
 

@@ -860,6 +860,8 @@ test_flat_places (void)
 {
   enum { VIEWS = 6 };
   static const double angles[VIEWS] = { 0, 1, 3, 6, 5, 4 }, still[VIEWS] = { 2, 2, 2, 2, 2, 2 };
+  static const double within[VIEWS]
+      = { 5, 6, 8 - 2 * G_PI, 11 - 2 * G_PI, 10 - 2 * G_PI, 9 - 2 * G_PI };
   static const double groups[] = { 1, 3, 3, 5.5 };
   static const struct {
     TdFlatsBy by;
@@ -870,6 +872,7 @@ test_flat_places (void)
     /* Turned 0, 1, 3, 6, 7 and 8; the groups at 0.5, 4.5, 4.5 and 8. */
     { TD_FLATS_BY_ANGLE, angles, { 0, 0.125, 0.625, 2 + 1.5 / 3.5, 2 + 2.5 / 3.5, 3 } },
     { TD_FLATS_BY_ANGLE, still, { 0, 0.25, 0.75, 2.2, 2.6, 3 } },
+    { TD_FLATS_BY_ANGLE, within, { 0, 0.125, 0.625, 2 + 1.5 / 3.5, 2 + 2.5 / 3.5, 3 } },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (ways); i++) {
