@@ -459,20 +459,20 @@ axis_asked (const Search *search, TdAxisMethod method)
 static gboolean
 axis_run (Search *search, GError **error)
 {
-  guint n = td_axis_rows_count (search->rows);
+  const guint n = td_axis_rows_count (search->rows);
+  const gboolean alone
+      = search->methods == 1u << TD_AXIS_PROJECTIONS; /* which must be told where */
+  const gboolean correlated = alone || axis_asked (search, TD_AXIS_CORRELATION);
 
-  search->all
-      = (axis_asked (search, TD_AXIS_PROJECTIONS) ? PROJECTIONS_SHARE : 0)
-        + n
-              * (1 + axis_asked (search, TD_AXIS_OVERLAP) + axis_asked (search, TD_AXIS_CORRELATION)
-                 + axis_asked (search, TD_AXIS_FOURIER)
-                 + (axis_asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
+  search->all = (axis_asked (search, TD_AXIS_PROJECTIONS) ? PROJECTIONS_SHARE : 0)
+                + n
+                      * (1 + axis_asked (search, TD_AXIS_OVERLAP) + correlated
+                         + axis_asked (search, TD_AXIS_FOURIER)
+                         + (axis_asked (search, TD_AXIS_SHARPNESS) ? SLICES_SHARE : 0));
   if (!axis_read_rows (search, error)
       || (axis_asked (search, TD_AXIS_OVERLAP) && !try_overlap (search, error)))
     return FALSE;
-  const gboolean alone
-      = search->methods == 1u << TD_AXIS_PROJECTIONS; /* which must be told where */
-  if ((alone || axis_asked (search, TD_AXIS_CORRELATION)) && !try_correlations (search, error))
+  if (correlated && !try_correlations (search, error))
     return FALSE;
   search->guided = alone ? search->trials->len : 0;
   if (axis_asked (search, TD_AXIS_FOURIER) && !try_seams (search, error))

@@ -283,6 +283,12 @@ test_plan (void)
 }
 
 static void
+end_last (double fraction, const char *what, gpointer user)
+{
+  g_assert_cmpint (fraction == 1, ==, g_str_equal (what, "done"));
+}
+
+static void
 cancel_soon (double fraction, const char *what, gpointer user)
 {
   if (fraction > 0.2)
@@ -339,7 +345,8 @@ test_options (void)
                                 .row_end = 20,
                                 .n_rows = 2,
                                 .search_first_px = 60,
-                                .search_last_px = 72 };
+                                .search_last_px = 72,
+                                .progress = end_last };
     g_assert_true (td_axis_method_parse (td_axis_method_name (m), &method) && method == m);
     g_autoptr (TdAxisResult) result
         = td_engine_find_axis (engine, scan, &recipe, &one, NULL, &error);
