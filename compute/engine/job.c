@@ -455,7 +455,7 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
 {
   TdPlan *plan = job->plan;
   TdRecipe recipe = plan->recipe;
-  const gsize n = (gsize) plan->facts.nx * plan->facts.ny;
+  g_autoptr (TdPlan) preview = NULL;
 
   *low = recipe.output_low;
   *high = recipe.output_high;
@@ -464,14 +464,18 @@ td_job_output_range (TdJob *job, double *low, double *high, GError **error)
 
   recipe.row_first += (recipe.row_end - recipe.row_first) / 2;
   recipe.row_end = recipe.row_first + 1;
-  /* Iterations would take as long for one slice as for all; what filtering makes of it is near
-   * enough. */
-  if (plan->method->by_name)
+  /* Iterations may take as long for one slice as for all. What filtering makes of it is near
+     enough, where there are views enough for filtering. */
+  if (plan->method->by_name) {
     recipe.method = TD_METHOD_AUTO;
-  g_autoptr (TdPlan) preview
-      = td_plan_new (plan->engine, plan->measured, &recipe, NULL, job->cancellable, error);
+    preview = td_plan_new (plan->engine, plan->measured, &recipe, NULL, job->cancellable, NULL);
+    recipe.method = plan->recipe.method;
+  }
+  if (!preview)
+    preview = td_plan_new (plan->engine, plan->measured, &recipe, NULL, job->cancellable, error);
   if (!preview)
     return FALSE;
+  const gsize n = (gsize) preview->facts.nx * preview->facts.ny;
   float *slice = td_host_malloc (n * sizeof *slice, error);
   if (!slice)
     return FALSE;
