@@ -295,15 +295,15 @@ advise_edges (GPtrArray *list, const RowSigns signs[N_ROWS], const TdScanFacts *
 static void
 advise_views (GPtrArray *list, const TdScanFacts *facts, const TdTurn *turn)
 {
-  const guint n_views = turn->kind == TD_TURN_FULL && facts->geometry.beam == TD_BEAM_PARALLEL
-                            ? (turn->n_views + 1) / 2
-                            : turn->n_views;
+  const guint n = turn->kind == TD_TURN_FULL && facts->geometry.beam == TD_BEAM_PARALLEL
+                      ? (turn->n_stops + 1) / 2
+                      : turn->n_stops;
 
-  if (n_views < TD_ADVICE_VIEWS * facts->n_columns)
+  if (n < TD_ADVICE_VIEWS * facts->n_columns)
     advice_add (list, TD_ADVICE_FEW_VIEWS,
                 td_message_new (N_ ("%u directions are few for %u columns: filtered slices have "
                                     "streaks, and {method=fista-tv} has fewer."),
-                                n_views, facts->n_columns));
+                                n, facts->n_columns));
 }
 
 /* ── The rows ── */

@@ -17,7 +17,8 @@
 #define VIEWS 256
 #define STRIP 8 /* columns at either end that are looked at: one in 32 */
 
-static guint views_used = VIEWS; /* that the scan has */
+static guint views_used = VIEWS; /* that the scan has … */
+static guint frames_used = 1;    /* … and how many of them at each angle */
 
 typedef struct {
   float rows[4][VIEWS][COLUMNS];
@@ -36,7 +37,7 @@ made_new (double turn)
       for (guint c = COLUMNS / 4; c < 3 * COLUMNS / 4; c++)
         made->rows[r][v][c] = 1;
   for (guint v = 0; v < VIEWS; v++)
-    made->angles[v] = turn * G_PI * v / views_used;
+    made->angles[v] = turn * G_PI * (v / frames_used) * frames_used / views_used;
   return made;
 }
 
@@ -255,23 +256,26 @@ test_rings (void)
   }
 }
 
-/* A quarter as many directions as columns are enough; in a full turn opposite views are one. */
+/* A quarter as many directions as columns are enough; in a full turn opposite views are one, and so
+   are views at one angle. */
 static void
 test_views (void)
 {
   static const struct {
     double turn;
-    guint views;
+    guint views, frames;
     const char *kinds;
-  } cases[] = {
-    { 1, 64, "" }, { 1, 63, "few-views" }, { 2, 128, "" }, { 2, 127, "" }, { 2, 126, "few-views" }
-  };
+  } cases[] = { { 1, 64, 1, "" },          { 1, 63, 1, "few-views" },  { 2, 128, 1, "" },
+                { 2, 127, 1, "" },         { 2, 126, 1, "few-views" }, { 1, 192, 3, "" },
+                { 1, 189, 3, "few-views" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     views_used = cases[i].views;
+    frames_used = cases[i].frames;
     assert_kinds (made_new (cases[i].turn), cases[i].kinds);
   }
   views_used = VIEWS;
+  frames_used = 1;
 }
 
 /* ── Coarse slices ── */
