@@ -207,14 +207,17 @@ take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry 
   return TRUE;
 }
 
-/* What a file leaves open stays as the scan has it. */
+/* What a file leaves open stays as the scan has it. Of one side that it states, a pixel is square.
+ */
 static void
 keep_known (TdGeometry *geometry, const TdGeometry *scan)
 {
-  if (!(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0)) {
-    geometry->pixel_width_mm = scan->pixel_width_mm;
-    geometry->pixel_height_mm = scan->pixel_height_mm;
-  }
+  const double width_mm = geometry->pixel_width_mm, height_mm = geometry->pixel_height_mm;
+
+  if (!(width_mm > 0))
+    geometry->pixel_width_mm = height_mm > 0 ? height_mm : scan->pixel_width_mm;
+  if (!(height_mm > 0))
+    geometry->pixel_height_mm = width_mm > 0 ? width_mm : scan->pixel_height_mm;
 }
 
 static gboolean

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "geometry-json.h"
 
-#include <json-glib/json-glib.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -9,23 +8,23 @@
 #include "error.h"
 #include "json-text.h"
 #include "json-walk.h"
-
-#define MAX_VIEWS 16777216u
+#include "scan-private.h"
 
 static const char *const beams[] = { "parallel", "fan", "cone" };
 
 static const struct {
   const char *key;
   gsize offset;
+  gboolean size; /* never below 0 */
 } numbers[] = {
-  { "pixel_width_mm", offsetof (TdGeometry, pixel_width_mm) },
-  { "pixel_height_mm", offsetof (TdGeometry, pixel_height_mm) },
+  { "pixel_width_mm", offsetof (TdGeometry, pixel_width_mm), TRUE },
+  { "pixel_height_mm", offsetof (TdGeometry, pixel_height_mm), TRUE },
   { "source_axis_mm", offsetof (TdGeometry, source_axis_mm) },
   { "source_detector_mm", offsetof (TdGeometry, source_detector_mm) },
   { "detector_offset_u_px", offsetof (TdGeometry, detector_offset_u_px) },
   { "detector_offset_v_px", offsetof (TdGeometry, detector_offset_v_px) },
   { "axis_offset_mm", offsetof (TdGeometry, axis_offset_mm) },
-  { "voxel_mm", offsetof (TdGeometry, voxel_mm) },
+  { "voxel_mm", offsetof (TdGeometry, voxel_mm), TRUE },
 };
 
 static double *
@@ -68,17 +67,17 @@ td_geometry_to_json (const TdGeometry *geometry)
   return td_json_text (root, TRUE);
 }
 
-static gboolean
-geometry_json_refuse (GError **error, const char *name, const char *key)
+gboolean
+td_geometry_json_refuse (GError **error, const char *name, const char *key)
 {
   return td_set_error (error, TD_ERROR_BAD_FILE, "%s: the geometry's “%s” is not right", name, key);
 }
 
 /* Copies the array @key of finite numbers; absent: nothing happens and *n is 0. */
 static gboolean
-get_array (JsonObject *object, const char *key, double **values, gsize *n)
+get_array (JsonNode *root, const char *key, double **values, gsize *n)
 {
-  JsonNode *node = json_object_get_member (object, key);
+  JsonNode *node = td_json_at (root, key);
   JsonArray *array;
 
   *values = NULL;
@@ -91,20 +90,33 @@ get_array (JsonObject *object, const char *key, double **values, gsize *n)
   *n = json_array_get_length (array);
   *values = g_new0 (double, *n + 1);
   for (gsize i = 0; i < *n; i++) {
-    JsonNode *element = json_array_get_element (array, i);
-
-    if (!JSON_NODE_HOLDS_VALUE (element) || !isfinite (json_node_get_double (element)))
+    (*values)[i] = td_json_number (json_array_get_element (array, i), "");
+    if (!isfinite ((*values)[i]))
       return FALSE;
-    (*values)[i] = json_node_get_double (element);
+  }
+  return TRUE;
+}
+
+gboolean
+td_geometry_json_volume (JsonNode *root, guint size[3])
+{
+  g_autofree double *values = NULL;
+  gsize n;
+
+  if (!get_array (root, "volume_size", &values, &n) || (n != 0 && n != 3))
+    return FALSE;
+  for (gsize i = 0; i < n; i++) {
+    if (!(values[i] >= 0 && values[i] <= TD_SCAN_MAX_SIDE && values[i] == floor (values[i])))
+      return FALSE;
+    size[i] = (guint) values[i];
   }
   return TRUE;
 }
 
 static gboolean
-get_beam (JsonObject *object, TdBeam *beam)
+get_beam (JsonNode *root, TdBeam *beam)
 {
-  JsonNode *node = json_object_get_member (object, "beam");
-  const char *name = node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_string (node) : NULL;
+  const char *name = td_json_string (root, "beam");
 
   for (guint i = 0; name && i < G_N_ELEMENTS (beams); i++)
     if (strcmp (name, beams[i]) == 0) {
@@ -137,39 +149,38 @@ check_keys (JsonObject *object, const char *name, GError **error)
 }
 
 static gboolean
-parse_object (JsonObject *object, const char *name, TdGeometry *geometry, GError **error)
+parse_root (JsonNode *root, const char *name, TdGeometry *geometry, GError **error)
 {
-  g_autofree double *tilt = NULL, *size = NULL;
+  JsonObject *object = json_node_get_object (root);
+  g_autofree double *tilt = NULL;
   gsize n;
 
   if (!check_keys (object, name, error))
     return FALSE;
-  if (!get_beam (object, &geometry->beam))
-    return geometry_json_refuse (error, name, "beam");
+  if (!get_beam (root, &geometry->beam))
+    return td_geometry_json_refuse (error, name, "beam");
   for (guint i = 0; i < G_N_ELEMENTS (numbers); i++) {
-    JsonNode *node = json_object_get_member (object, numbers[i].key);
+    double *number = geometry_json_number (geometry, i);
 
-    if (!node)
+    if (!json_object_has_member (object, numbers[i].key))
       continue;
-    if (!JSON_NODE_HOLDS_VALUE (node) || !isfinite (json_node_get_double (node)))
-      return geometry_json_refuse (error, name, numbers[i].key);
-    *geometry_json_number (geometry, i) = json_node_get_double (node);
+    *number = td_json_number (root, numbers[i].key);
+    if (!isfinite (*number) || (numbers[i].size && *number < 0))
+      return td_geometry_json_refuse (error, name, numbers[i].key);
   }
-  if (!get_array (object, "detector_tilt_rad", &tilt, &n) || (n != 0 && n != 3))
-    return geometry_json_refuse (error, name, "detector_tilt_rad");
+  if (!get_array (root, "detector_tilt_rad", &tilt, &n) || (n != 0 && n != 3))
+    return td_geometry_json_refuse (error, name, "detector_tilt_rad");
   for (gsize i = 0; i < n; i++)
     geometry->detector_tilt_rad[i] = tilt[i];
-  if (!get_array (object, "volume_size", &size, &n) || (n != 0 && n != 3))
-    return geometry_json_refuse (error, name, "volume_size");
-  for (gsize i = 0; i < n; i++)
-    geometry->volume_size[i] = (guint) CLAMP (size[i], 0, 1048576);
-  if (!get_array (object, "view_matrices", &geometry->view_matrices, &n) || n % 12 != 0
-      || n / 12 > MAX_VIEWS)
-    return geometry_json_refuse (error, name, "view_matrices");
+  if (!td_geometry_json_volume (root, geometry->volume_size))
+    return td_geometry_json_refuse (error, name, "volume_size");
+  if (!get_array (root, "view_matrices", &geometry->view_matrices, &n) || n % 12 != 0
+      || n / 12 > TD_SCAN_MAX_FRAMES)
+    return td_geometry_json_refuse (error, name, "view_matrices");
   geometry->n_view_matrices = n / 12;
   if (geometry->beam != TD_BEAM_PARALLEL && !geometry->view_matrices
       && !(geometry->source_axis_mm > 0 && geometry->source_detector_mm > geometry->source_axis_mm))
-    return geometry_json_refuse (error, name, "source_detector_mm");
+    return td_geometry_json_refuse (error, name, "source_detector_mm");
   return TRUE;
 }
 
@@ -180,8 +191,8 @@ td_geometry_from_json (const char *json, const char *name, TdGeometry *geometry,
 
   td_geometry_init_parallel (geometry);
   if (!root)
-    return geometry_json_refuse (error, name, "JSON");
-  if (parse_object (json_node_get_object (root), name, geometry, error))
+    return td_geometry_json_refuse (error, name, "JSON");
+  if (parse_root (root, name, geometry, error))
     return TRUE;
   td_geometry_clear (geometry);
   return FALSE;

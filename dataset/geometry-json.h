@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include <json-glib/json-glib.h>
+
 #include "geometry.h"
 
 /**
@@ -11,3 +13,9 @@ char *td_geometry_to_json (const TdGeometry *geometry);
 /* @geometry is overwritten. @name: what messages call the text. */
 gboolean td_geometry_from_json (const char *json, const char *name, TdGeometry *geometry,
                                 GError **error);
+
+/* What JSON of other programs has in common with that: "volume_size", how many voxels there are
+   each way (absent: nothing happens; FALSE: it is not right); and what is said of a key that is
+   not. */
+gboolean td_geometry_json_volume (JsonNode *root, guint size[3]);
+gboolean td_geometry_json_refuse (GError **error, const char *name, const char *key);

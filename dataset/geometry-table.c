@@ -39,13 +39,11 @@ geometry_table_flatten (JsonArray *array, guint depth, GArray *numbers)
       if (depth == MAX_DEPTH
           || !geometry_table_flatten (json_node_get_array (node), depth + 1, numbers))
         return FALSE;
-    } else if (JSON_NODE_HOLDS_VALUE (node)
-               && (json_node_get_value_type (node) == G_TYPE_DOUBLE
-                   || json_node_get_value_type (node) == G_TYPE_INT64)) {
-      const double value = json_node_get_double (node);
-      g_array_append_val (numbers, value);
     } else {
-      return FALSE;
+      const double value = td_json_number (node, "");
+      if (isnan (value))
+        return FALSE;
+      g_array_append_val (numbers, value);
     }
   }
   return TRUE;
@@ -64,45 +62,41 @@ take_array (TdGeometryFile *file, JsonArray *array, TdViewsKind kind, GError **e
   return td_geometry_file_take_views (file, values, n, kind, error);
 }
 
-static guint
-count_member (JsonObject *object, const char *key)
+/* A number that is no less than 0; 0 if there is none. */
+static gboolean
+take_member (const TdGeometryFile *file, JsonNode *root, const char *key, double *value,
+             GError **error)
 {
-  JsonNode *node = json_object_get_member (object, key);
-  const double value = node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : 0;
-
-  return value >= 0 && value <= 1048576 && value == floor (value) ? (guint) value : 0;
+  *value = td_json_at (root, key) ? td_json_number (root, key) : 0;
+  return (isfinite (*value) && *value >= 0) || td_geometry_json_refuse (error, file->path, key);
 }
 
-static double
-length_member (JsonObject *object, const char *key)
+static gboolean
+take_count (const TdGeometryFile *file, JsonNode *root, const char *key, guint *count,
+            GError **error)
 {
-  JsonNode *node = json_object_get_member (object, key);
-  const double value = node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : 0;
-
-  return isfinite (value) && value > 0 ? value : 0;
+  *count = td_json_count (root, key);
+  return *count || !td_json_at (root, key) || td_json_number (root, key) == 0
+         || td_geometry_json_refuse (error, file->path, key);
 }
 
 /* {"matrices": […], "columns": 512, "rows": 512, "pixel_mm": 0.2, "voxel_mm": 0.1,
    "volume_size": [nx, ny, nz]}: all but the first may be left out. */
 static gboolean
-take_object (TdGeometryFile *file, JsonObject *object, GError **error)
+take_object (TdGeometryFile *file, JsonNode *root, GError **error)
 {
   TdGeometry *geometry = &file->geometry;
 
-  file->n_columns = count_member (object, "columns");
-  file->n_rows = count_member (object, "rows");
-  geometry->pixel_width_mm = geometry->pixel_height_mm = length_member (object, "pixel_mm");
-  geometry->voxel_mm = length_member (object, "voxel_mm");
-  if (json_object_has_member (object, "volume_size")) {
-    JsonNode *node = json_object_get_member (object, "volume_size");
-    JsonArray *size = JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
-
-    for (guint i = 0; i < 3 && size && json_array_get_length (size) == 3; i++)
-      if (JSON_NODE_HOLDS_VALUE (json_array_get_element (size, i)))
-        geometry->volume_size[i] = (guint) CLAMP (json_array_get_int_element (size, i), 0, 1048576);
-  }
+  if (!take_count (file, root, "columns", &file->n_columns, error)
+      || !take_count (file, root, "rows", &file->n_rows, error)
+      || !take_member (file, root, "pixel_mm", &geometry->pixel_width_mm, error)
+      || !take_member (file, root, "voxel_mm", &geometry->voxel_mm, error))
+    return FALSE;
+  geometry->pixel_height_mm = geometry->pixel_width_mm;
+  if (!td_geometry_json_volume (root, geometry->volume_size))
+    return td_geometry_json_refuse (error, file->path, "volume_size");
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
-    JsonNode *node = json_object_get_member (object, keys[i].key);
+    JsonNode *node = td_json_at (root, keys[i].key);
 
     if (node && JSON_NODE_HOLDS_ARRAY (node))
       return take_array (file, json_node_get_array (node), keys[i].kind, error);
@@ -148,7 +142,7 @@ td_geometry_file_load_json (const char *path, GError **error)
   else if (json_object_has_member (json_node_get_object (root), "distanceSourceOrigin"))
     return td_geometry_file_load_fips (path, root, error);
   else
-    good = take_object (file, json_node_get_object (root), error);
+    good = take_object (file, root, error);
   return good ? g_steal_pointer (&file) : NULL;
 }
 

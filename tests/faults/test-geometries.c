@@ -302,6 +302,9 @@ static const struct {
   { 3, "]]}", "]", "JSON" },
   { 3, "{\"matrices\"", "{\"motrices\"", "is no geometry" },
   { 3, "{\"matrices\"", "{\"columns\": 21, \"matrices\"", "21 detector columns" },
+  { 3, "{\"matrices\"", "{\"columns\": \"20\", \"matrices\"", "columns" },
+  { 3, "{\"matrices\"", "{\"pixel_mm\": \"0.5\", \"matrices\"", "pixel_mm" },
+  { 3, "{\"matrices\"", "{\"volume_size\": [4, 4, \"4\"], \"matrices\"", "volume_size" },
   { 3, "600,", "\"600\",", "something else than numbers" },
   { 3, "]]}", ", 1]]}", "73 numbers" },
   { 3, "{\"matrices\"", "{\"vectors\"", NULL },
@@ -434,6 +437,7 @@ test_proposed_volume (void)
   static const struct {
     const char *says;
     gboolean good;
+    const char *named; /* the key that is not right by itself; NULL: all are */
   } proposals[] = {
     { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 8], ", TRUE },
     { "\"voxel_mm\": 0, \"volume_size\": [0, 0, 0], ", TRUE },
@@ -442,7 +446,7 @@ test_proposed_volume (void)
     { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 0], ", FALSE },
     { "\"voxel_mm\": 0.2, \"volume_size\": [12, 0, 8], ", FALSE },
     { "\"voxel_mm\": 0.2, \"volume_size\": [0, 0, 8], ", FALSE },
-    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14], ", FALSE },
+    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14], ", FALSE, "volume_size" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (proposals); i++) {
@@ -462,21 +466,36 @@ test_proposed_volume (void)
       continue;
     }
     g_assert_null (scan);
-    test_assert_sentence (error, "proposes a volume");
+    test_assert_sentence (error, proposals[i].named ? proposals[i].named : "proposes a volume");
   }
 }
 
-/* The program's own keys, and no others: what is misspelt would be taken as not stated. */
+/* The program's own keys, and no others: what is misspelt would be taken as not stated, and so
+   would a number that is none. */
 static void
 test_own_keys (void)
 {
-  static const char *const more[] = { "detector_offset_v_px", "detector_offset_v_mm", "voxel" };
+  static const struct {
+    const char *more, *says; /* says: NULL: it is good */
+  } keys[] = {
+    { "\"detector_offset_v_px\": 2", NULL },
+    { "\"detector_offset_v_mm\": 2", "detector_offset_v_mm" },
+    { "\"voxel\": 2", "voxel" },
+    { "\"detector_offset_v_px\": \"2\"", "detector_offset_v_px" },
+    { "\"detector_offset_v_px\": true", "detector_offset_v_px" },
+    { "\"pixel_width_mm\": -0.5", "pixel_width_mm" },
+    { "\"detector_tilt_rad\": [0, 0, 0.01]", NULL },
+    { "\"detector_tilt_rad\": [0, 0, \"0.01\"]", "detector_tilt_rad" },
+    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 8]", NULL },
+    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 8.5]", "volume_size" },
+    { "\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 2e6]", "volume_size" },
+  };
 
-  for (guint i = 0; i < G_N_ELEMENTS (more); i++) {
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *text = g_strdup_printf (
-        "{\"beam\": \"cone\", \"source_axis_mm\": 100, \"source_detector_mm\": 300, \"%s\": 2}",
-        more[i]);
+        "{\"beam\": \"cone\", \"source_axis_mm\": 100, \"source_detector_mm\": 300, %s}",
+        keys[i].more);
     g_autofree char *file = test_folder_file (folder, "geometry.json");
     g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
     const TdScanOptions options = { .geometry = file, .pixel_mm = 0.5, .angles = "0:300" };
@@ -485,10 +504,63 @@ test_own_keys (void)
     make_stack (folder);
     write_file (folder, "geometry.json", text, strlen (text));
     g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
-    if (i == 0)
+    g_test_message ("%s", keys[i].more);
+    if (!keys[i].says)
       g_assert_no_error (error);
     else
-      test_assert_sentence (error, more[i]);
+      test_assert_sentence (error, keys[i].says);
+  }
+}
+
+/* A pixel whose one side is stated is square. */
+static void
+test_square_pixel (void)
+{
+  static const char *const sides[] = { "pixel_width_mm", "pixel_height_mm" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (sides); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *text = g_strdup_printf ("{\"beam\": \"parallel\", \"%s\": 0.25}", sides[i]);
+    g_autofree char *file = test_folder_file (folder, "geometry.json");
+    g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+    const TdScanOptions options = { .geometry = file, .angles = "0:150" };
+    g_autoptr (GError) error = NULL;
+
+    make_stack (folder);
+    write_file (folder, "geometry.json", text, strlen (text));
+    g_autoptr (TdScan) scan = td_scan_open (stack, &options, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_width_mm, ==, 0.25);
+    g_assert_cmpfloat (td_scan_facts (scan)->geometry.pixel_height_mm, ==, 0.25);
+  }
+}
+
+/* Another geometry than a scanner's own description wants angles that go with it. */
+static void
+test_described_otherwise (void)
+{
+  static const char circle[]
+      = "{\"beam\": \"cone\", \"source_axis_mm\": 100, \"source_detector_mm\": 300}";
+
+  for (guint kind = 0; kind < 2; kind++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *file = test_folder_file (folder, "own.json");
+    g_autofree char *described = test_folder_file (folder, kinds[kind].file);
+    TdScanOptions options = { .geometry = file, .pixel_mm = 0.5 };
+    g_autoptr (GError) error = NULL;
+    gsize size;
+    g_autofree char *bytes = sound_file (kind, &size);
+
+    make_stack (folder);
+    write_file (folder, kinds[kind].file, bytes, size);
+    write_file (folder, "own.json", circle, strlen (circle));
+    g_assert_null (td_scan_open (described, &options, NULL, &error));
+    test_assert_sentence (error, "--angles");
+    g_clear_error (&error);
+    options.angles = "0:300";
+    g_autoptr (TdScan) scan = td_scan_open (described, &options, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[1], G_PI / 3, 1e-9);
   }
 }
 
@@ -585,6 +657,8 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/vectors", test_vectors);
   g_test_add_func ("/geometries/missing", test_missing);
   g_test_add_func ("/geometries/own-keys", test_own_keys);
+  g_test_add_func ("/geometries/square-pixel", test_square_pixel);
+  g_test_add_func ("/geometries/described-otherwise", test_described_otherwise);
   g_test_add_func ("/geometries/uncorrected", test_uncorrected);
   g_test_add_func ("/geometries/stated-twice", test_stated_twice);
   g_test_add_func ("/geometries/proposed-volume", test_proposed_volume);
