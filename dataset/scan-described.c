@@ -91,8 +91,9 @@ described_open (const char *path, const TdScanOptions *options, GCancellable *ca
 
   if (!first)
     return NULL;
-  /* The description's angles and geometry replace what the images' reader finds. */
-  if (!images.angles)
+  /* The description's angles and geometry replace what the images' reader finds. Its angles are
+     those of images turned round, and no use to another geometry. */
+  if (!images.angles && !options->geometry)
     images.angles = TD_ANGLES_LATER;
   images.geometry = own;
   scan = td_scan_reader_tiff.open (first, &images, cancellable, error);
