@@ -88,6 +88,8 @@ td_volume_read_cuts (TdVolume *volume, const TdCutRange *cuts, float *out,
     return td_set_error (error, TD_ERROR_INVALID,
                          "“%s” has %u planes across %c; number %u was asked for", facts->path, n,
                          "xyz"[cuts->axis], cuts -> first + MAX (cuts->count, 1) - 1);
+  if (cuts->count == 0)
+    return TRUE;
   if (cuts->axis != TD_AXIS_Z)
     return read_planes (volume, cuts, out, progress, user, cancellable, error);
   const TdFrameRange slices = { .first = cuts->first, .count = cuts->count, .n_rows = facts->ny };

@@ -16,6 +16,7 @@
 
 #define MAX_PROVENANCE_BYTES ((gsize) 64 << 20)
 #define MAX_LISTED 64u /* data sets of a file */
+#define MOST_NAMED 6u  /* in a sentence */
 
 /* Reading: one struct of functions a source; volume-reader.c checks and rescales. */
 typedef struct {
@@ -213,7 +214,8 @@ find_slices (hid_t file, const char *path, GError **error)
     return g_strdup (arrays->pdata[0]);
   if (arrays->len > 1) {
     const guint n = arrays->len;
-    g_ptr_array_set_size (arrays, MIN (n, 6) + 1); /* ends with NULL */
+    g_ptr_array_set_size (arrays, (int) MIN (n, MOST_NAMED));
+    g_ptr_array_add (arrays, NULL);
     g_autofree char *list = g_strjoinv (", ", (char **) arrays->pdata);
     return td_set_error_null (error, TD_ERROR_INVALID,
                               "“%s” holds %u data sets of three dimensions; name the one to take "

@@ -96,6 +96,8 @@ check_planes (TdVolume *volume, const float *voxels)
                                     (guint) (i % plane / size.width), (guint) (i % size.width)));
       }
     g_autoptr (GError) error = NULL;
+    const TdCutRange none = { axis, size.count - 1, 0 };
+    g_assert_true (td_volume_read_cuts (volume, &none, out, NULL, NULL, NULL, &error));
     const TdCutRange beyond = { axis, size.count - 1, 2 };
     g_assert_false (td_volume_read_cuts (volume, &beyond, out, NULL, NULL, NULL, &error));
     test_assert_sentence (error, NULL);
@@ -319,6 +321,33 @@ test_hdf5 (void)
   g_assert_cmpstr (lines[3], ==, "29 × 18 × 11");
 }
 
+/* Of many data sets a sentence names the first few. */
+static void
+test_many_datasets (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "many.h5");
+  g_autofree float *voxels = make_voxels (7);
+
+  for (guint n = 2; n <= 9; n++) {
+    g_autofree char *count = g_strdup_printf ("%u data sets", n);
+    {
+      g_auto (TdH5Id) file = H5Fcreate (path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+      for (guint i = 0; i < n; i++) {
+        const char name[] = { 's', 'e', 't', (char) ('0' + i), 0 };
+        add_dataset (file, name, voxels, FALSE);
+      }
+    }
+    assert_refused (path, NULL, count);
+    g_autoptr (GError) error = NULL;
+    g_assert_null (td_volume_open (path, &error));
+    g_assert_null (strstr (error->message, "set6"));
+    if (n > 5)
+      g_assert_true (
+          g_str_has_suffix (error->message, ": /set0, /set1, /set2, /set3, /set4, /set5"));
+  }
+}
+
 /* ── Ours ── */
 
 /* Scaled samples come back with their scale, whichever way they are read. */
@@ -392,6 +421,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-cut/raw", test_raw);
   g_test_add_func ("/volume-cut/pieces", test_pieces);
   g_test_add_func ("/volume-cut/hdf5", test_hdf5);
+  g_test_add_func ("/volume-cut/many-datasets", test_many_datasets);
   g_test_add_func ("/volume-cut/scaled", test_scaled);
   g_test_add_func ("/volume-cut/statistics", test_statistics);
   return g_test_run ();
