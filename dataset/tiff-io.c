@@ -437,8 +437,7 @@ td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout
 
 /* The chain of directories is walked by hand: libtiff would parse every directory. */
 typedef struct {
-  guint64 next;
-  guint32 subfile, width, height;
+  guint64 next, subfile, width, height;
 } Directory;
 
 #define MAX_ENTRIES 1024u
@@ -461,8 +460,9 @@ read_directory (TdTiff *tiff, guint64 offset, Directory *directory)
   memset (directory, 0, sizeof *directory);
   for (guint i = 0; i < n; i++) {
     const guint8 *entry = bytes + form->count_bytes + i * form->entry_bytes;
-    guint type = form_get (form, entry + 2, 2);
-    guint64 value = form_get (form, entry + (form->big ? 12 : 8), type == TIFF_SHORT ? 2 : 4);
+    const guint type = form_get (form, entry + 2, 2);
+    const guint size = type == TIFF_SHORT ? 2 : type == TIFF_LONG8 && form->big ? 8 : 4;
+    guint64 value = form_get (form, entry + (form->big ? 12 : 8), size);
 
     switch (form_get (form, entry, 2)) {
     case TIFFTAG_SUBFILETYPE: directory->subfile = value; break;
@@ -562,7 +562,8 @@ td_tiff_pages (TdTiff *tiff, GError **error)
       tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
                  N_ ("holds images of several sizes: image %u has %u × %u pixels, the first "
                      "%u × %u"),
-                 pages->len, directory.width, directory.height, tiff->width, tiff->height);
+                 pages->len, (guint) directory.width, (guint) directory.height, tiff->width,
+                 tiff->height);
       return NULL;
     }
     g_array_append_val (pages, page);

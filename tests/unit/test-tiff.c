@@ -458,6 +458,78 @@ test_many_pages (gconstpointer mode)
     g_assert_cmpuint (count_reads () - before, <, MOST_READS * N);
 }
 
+/* Of a BigTIFF the directory at @at, whose sizes become numbers of 64 bits; returns where the next
+   one is. */
+static guint64
+widen_sizes (int fd, guint64 at, gboolean big_endian)
+{
+#define READ(value, bits, offset)                                                                  \
+  g_assert_cmpint (pread (fd, &(value), sizeof (value), (off_t) (offset)), ==, sizeof (value));    \
+  value = big_endian ? GUINT##bits##_FROM_BE (value) : GUINT##bits##_FROM_LE (value)
+#define WRITE(value, bits, offset)                                                                 \
+  value = big_endian ? GUINT##bits##_TO_BE (value) : GUINT##bits##_TO_LE (value);                  \
+  g_assert_cmpint (pwrite (fd, &(value), sizeof (value), (off_t) (offset)), ==, sizeof (value))
+  guint64 n, next;
+
+  READ (n, 64, at);
+  for (guint64 i = 0; i < n; i++) {
+    const guint64 entry = at + 8 + 20 * i;
+    guint16 tag, type, narrow;
+    guint64 wide;
+
+    READ (tag, 16, entry);
+    if (tag != TIFFTAG_IMAGEWIDTH && tag != TIFFTAG_IMAGELENGTH)
+      continue;
+    READ (type, 16, entry + 2);
+    g_assert_cmpuint (type, ==, TIFF_SHORT);
+    READ (narrow, 16, entry + 12);
+    wide = narrow;
+    type = TIFF_LONG8;
+    WRITE (type, 16, entry + 2);
+    WRITE (wide, 64, entry + 12);
+  }
+  READ (next, 64, at + 8 + 20 * n);
+  return next;
+#undef READ
+#undef WRITE
+}
+
+/* Whichever type of number states the size of a page. */
+static void
+test_pages_wide (gconstpointer mode)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "pages.tif");
+  const gboolean big_endian = strchr (mode, 'b') != NULL;
+  Make make = { mode,
+                TD_SAMPLE_UINT16,
+                7,
+                COMPRESSION_NONE,
+                0,
+                PHOTOMETRIC_MINISBLACK,
+                ORIENTATION_TOPLEFT,
+                WIDTH,
+                HEIGHT };
+  g_autofree float *values = make_values (WIDTH * HEIGHT, 5);
+  g_autoptr (GError) error = NULL;
+  TIFF *file = TIFFOpen (path, make.mode);
+  guint64 at;
+
+  for (guint i = 0; i < 3; i++)
+    put_image (file, &make, values);
+  TIFFClose (file);
+  const int fd = open (path, O_RDWR);
+  g_assert_cmpint (pread (fd, &at, 8, 8), ==, 8);
+  for (at = big_endian ? GUINT64_FROM_BE (at) : GUINT64_FROM_LE (at); at;)
+    at = widen_sizes (fd, at, big_endian);
+  close (fd);
+  g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, &error);
+  g_assert_no_error (error);
+  g_autoptr (GArray) pages = td_tiff_pages (tiff, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (pages->len, ==, 3);
+}
+
 static void
 test_pages_differ (void)
 {
@@ -793,6 +865,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/tiff/pages/classic", "w", test_pages);
   g_test_add_data_func ("/tiff/pages/big", "wb8", test_pages);
   g_test_add_func ("/tiff/pages/differ", test_pages_differ);
+  g_test_add_data_func ("/tiff/pages/wide-sizes/little", "wl8", test_pages_wide);
+  g_test_add_data_func ("/tiff/pages/wide-sizes/big-endian", "wb8", test_pages_wide);
   g_test_add_data_func ("/tiff/many-pages/little", "wl", test_many_pages);
   g_test_add_data_func ("/tiff/many-pages/big-endian", "wb", test_many_pages);
   g_test_add_data_func ("/tiff/many-pages/bigtiff", "wl8", test_many_pages);
