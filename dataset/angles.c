@@ -78,8 +78,7 @@ angles_add_entry (GArray *entries, double degrees, const char *file)
   g_array_append_val (entries, entry);
 }
 
-/* One line's words. @lines counts lines with entries; @columns: numbers a line, 0 once they differ.
- */
+/* One line's words. FALSE: one of them is no angle. */
 static gboolean
 angles_parse_line (char **words, guint n, GArray *entries)
 {
@@ -237,8 +236,7 @@ commas_refuse (const Commas *commas, const char *path, GError **error)
 static gboolean
 parse_text (const char *path, char *text, GArray *entries, Commas *commas, GError **error)
 {
-  const gsize mark = g_str_has_prefix (text, "\xef\xbb\xbf") ? 3 : 0; /* as Windows begins a text */
-  g_auto (GStrv) lines = g_strsplit (text + mark, "\n", -1);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   double unit = 0;
   guint n_lines = 0;
 

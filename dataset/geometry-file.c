@@ -55,13 +55,10 @@ static Loader
 find_loader (const char *path)
 {
   g_autofree char *head = td_text_head (path, HEAD_BYTES);
-  const char *text = head;
+  const char *text = head ? head + strspn (head, " \t\r\n") : NULL;
 
-  if (!head)
+  if (!text)
     return NULL;
-  if (g_str_has_prefix (text, "\xef\xbb\xbf")) /* a byte order mark */
-    text += 3;
-  text += strspn (text, " \t\r\n");
   if (*text == '<')
     return td_geometry_file_is_rtk (text) ? td_geometry_file_load_rtk : NULL;
   if (td_geometry_file_is_nikon (text))

@@ -33,16 +33,6 @@ text_file_read (int file, gsize n, gsize *length)
 }
 
 char *
-td_text_head (const char *path, gsize n)
-{
-  guint64 size;
-  gsize length;
-  const int file = td_file_open (path, &size);
-
-  return file >= 0 ? text_file_read (file, MIN (n, size), &length) : NULL;
-}
-
-char *
 td_file_load (const char *path, gsize max_bytes, gsize *length, GError **error)
 {
   guint64 size;
@@ -76,8 +66,9 @@ text_file_is_wide (const char *bytes, gsize length, gsize zeros)
   return length >= 4 && n[1 - zeros] == 0 && n[zeros] >= length / 2 - length / 8;
 }
 
-/* Of a text in UTF-16, as Windows writes it, the same in UTF-8; of any other, @bytes. Its mark
-   tells, or the zeros of Latin letters. NULL: it has no characters for its bytes. */
+/* Of a text as Windows writes it, in UTF-16 or with a mark before it, the same in plain UTF-8; of
+   any other, @bytes. The mark tells, or the zeros of Latin letters. NULL: it has no characters for
+   its bytes. */
 static char *
 text_file_decode (char *bytes, gsize *length)
 {
@@ -87,10 +78,26 @@ text_file_decode (char *bytes, gsize *length)
   const gboolean little = marked_little || (!marked && text_file_is_wide (own, *length, 1));
   const guint skip = marked ? 2 : 0;
 
+  if (*length >= 3 && memcmp (own, "\xef\xbb\xbf", 3) == 0) {
+    *length -= 3;
+    memmove (own, own + 3, *length + 1);
+    return g_steal_pointer (&own);
+  }
   if (!marked && !little && !text_file_is_wide (own, *length, 0))
     return g_steal_pointer (&own);
   return g_convert (own + skip, (gssize) (*length - skip), "UTF-8",
                     little ? "UTF-16LE" : "UTF-16BE", NULL, length, NULL);
+}
+
+char *
+td_text_head (const char *path, gsize n)
+{
+  guint64 size;
+  gsize length;
+  const int file = td_file_open (path, &size);
+  char *bytes = file >= 0 ? text_file_read (file, MIN (n, size), &length) : NULL;
+
+  return bytes ? text_file_decode (bytes, &length) : NULL;
 }
 
 char *

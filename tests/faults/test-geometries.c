@@ -6,6 +6,7 @@
 
 #include "dataset/error.h"
 #include "dataset/geometry-file.h"
+#include "dataset/geometry-json.h"
 #include "dataset/tiff-save.h"
 #include "tests/unit/test-folder.h"
 
@@ -155,6 +156,7 @@ write_file (const TestFolder *folder, const char *name, const char *bytes, gsize
 {
   g_autofree char *path = test_folder_file (folder, name);
 
+  g_remove (path); /* or the end of a longer one would stay */
   g_assert_true (
       g_file_set_contents_full (path, bytes, size, G_FILE_SET_CONTENTS_NONE, 0600, NULL));
 }
@@ -225,6 +227,46 @@ test_sound (gconstpointer data)
       g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_width_mm, 0.5, 1e-12);
     g_assert_cmpfloat_with_epsilon (fabs (facts->angles_rad[1] - facts->angles_rad[0]), G_PI / 3,
                                     1e-6);
+  }
+}
+
+/* A text says the same in the encodings that Windows writes. */
+static void
+test_encoded (gconstpointer data)
+{
+  static const struct {
+    const char *encoding, *mark;
+  } cases[] = { { "UTF-8", "\xef\xbb\xbf" },
+                { "UTF-16LE", "\xff\xfe" },
+                { "UTF-16BE", "\xfe\xff" },
+                { "UTF-16LE", "" } };
+  const guint kind = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (GError) error = NULL;
+  gsize size;
+  g_autofree char *bytes = sound_file (kind, &size);
+
+  if (kind == RABBITCT)
+    return;
+  make_stack (folder);
+  write_file (folder, kinds[kind].file, bytes, size);
+  g_autoptr (TdScan) plain = open_kind (folder, kind, FALSE, &error);
+  g_assert_no_error (error);
+  g_autofree char *geometry = td_geometry_to_json (&td_scan_facts (plain)->geometry);
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    gsize n;
+    g_autofree char *text
+        = g_convert (bytes, (gssize) size, cases[i].encoding, "UTF-8", NULL, &n, NULL);
+    g_autoptr (GString) marked = g_string_new (cases[i].mark);
+
+    g_string_append_len (marked, text, (gssize) n);
+    write_file (folder, kinds[kind].file, marked->str, marked->len);
+    g_autoptr (TdScan) scan = open_kind (folder, kind, FALSE, &error);
+    g_assert_no_error (error);
+    g_assert_cmpmem (td_scan_facts (scan)->angles_rad, VIEWS * sizeof (double),
+                     td_scan_facts (plain)->angles_rad, VIEWS * sizeof (double));
+    g_autofree char *own = td_geometry_to_json (&td_scan_facts (scan)->geometry);
+    g_assert_cmpstr (own, ==, geometry);
   }
 }
 
@@ -642,8 +684,10 @@ main (int argc, char **argv)
   static const struct {
     const char *what;
     GTestDataFunc function;
-  } tests[]
-      = { { "sound", test_sound }, { "cut-short", test_cut_short }, { "flipped", test_flipped } };
+  } tests[] = { { "sound", test_sound },
+                { "encoded", test_encoded },
+                { "cut-short", test_cut_short },
+                { "flipped", test_flipped } };
 
   g_test_init (&argc, &argv, NULL);
   for (guint t = 0; t < G_N_ELEMENTS (tests); t++)
