@@ -24,7 +24,7 @@
 
 struct TdOutput {
   char *path, *part, *parent;
-  gboolean folder;
+  gboolean folder, overwrite;
   gboolean keep; /* the part, when it is freed */
   int lock;      /* the part, locked while it is being written; -1: none yet */
 };
@@ -236,12 +236,11 @@ check_own (const TdOutput *output, const char *path, GError **error)
 }
 
 static gboolean
-check_target (TdOutput *output, gboolean overwrite, GError **error)
+check_target (TdOutput *output, GError **error)
 {
-
   if (!g_file_test (output->path, G_FILE_TEST_EXISTS))
     return TRUE;
-  if (!overwrite)
+  if (!output->overwrite)
     return td_set_error (error, TD_ERROR_IO,
                          "“%s” exists already; choose another name, or allow it to be overwritten",
                          output->path);
@@ -370,7 +369,7 @@ output_open_part (TdOutput *output, GError **error)
 
 /* @job: NULL: the output is one process'. */
 static TdOutput *
-output_new (const char *path, gboolean folder, const char *job)
+output_new (const char *path, gboolean folder, gboolean overwrite, const char *job)
 {
   TdOutput *output = g_new0 (TdOutput, 1);
   gsize length = strlen (path);
@@ -382,6 +381,7 @@ output_new (const char *path, gboolean folder, const char *job)
                      : g_strconcat (output->path, ".part", NULL);
   output->parent = g_path_get_dirname (output->path);
   output->folder = folder;
+  output->overwrite = overwrite;
   output->keep = job != NULL;
   output->lock = -1;
   return output;
@@ -391,9 +391,9 @@ TdOutput *
 td_output_begin (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
                  GError **error)
 {
-  g_autoptr (TdOutput) output = output_new (path, folder, NULL);
+  g_autoptr (TdOutput) output = output_new (path, folder, overwrite, NULL);
 
-  if (!check_target (output, overwrite, error) || !check_space (output, bytes, error)
+  if (!check_target (output, error) || !check_space (output, bytes, error)
       || !output_open_part (output, error))
     return NULL;
   return g_steal_pointer (&output);
@@ -403,10 +403,10 @@ TdOutput *
 td_output_begin_shared (const char *path, gboolean folder, gboolean overwrite, guint64 bytes,
                         const char *job, gboolean go_on, GError **error)
 {
-  g_autoptr (TdOutput) output = output_new (path, folder, job);
+  g_autoptr (TdOutput) output = output_new (path, folder, overwrite, job);
   PartLock state = PART_LOCKED;
 
-  if (!check_target (output, overwrite, error))
+  if (!check_target (output, error))
     return NULL;
   if (!go_on)
     return check_space (output, bytes, error) && output_open_part (output, error)
@@ -446,7 +446,10 @@ td_output_save_text (const TdOutput *output, const char *name, const char *text,
   g_autofree char *path = g_build_filename (output->part, name, NULL);
   g_autoptr (GError) local = NULL;
 
-  if (g_file_set_contents_full (path, text, -1, G_FILE_SET_CONTENTS_NONE, 0666, &local))
+  /* G_FILE_SET_CONTENTS_NONE would leave the end of a longer text that is there. */
+  if (g_file_set_contents_full (path, text, -1,
+                                G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_ONLY_EXISTING,
+                                0666, &local))
     return TRUE;
   return td_output_set_error (error, output->path,
                               g_error_matches (local, G_FILE_ERROR, G_FILE_ERROR_NOSPC) ? ENOSPC
@@ -484,6 +487,13 @@ td_output_commit (TdOutput *output, GError **error)
 
   if (!flush_part (output))
     return td_output_set_error (error, output->path, errno);
+  if (!check_target (output, NULL)) {
+    output->keep = TRUE;
+    return td_set_error (error, TD_ERROR_IO,
+                         "“%s” came to be while the result was written, and is not replaced; the "
+                         "result is whole: rename “%s”",
+                         output->path, output->part);
+  }
   /* rename() replaces a file at once, but no folder that holds something: that goes aside, to a
      name that nothing has. */
   if (output->folder && g_file_test (output->path, G_FILE_TEST_IS_DIR)) {

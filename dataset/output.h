@@ -30,6 +30,8 @@ const char *td_output_path (const TdOutput *output); /* where it will be */
 /* A small text file @name inside a folder that is being written. */
 gboolean td_output_save_text (const TdOutput *output, const char *name, const char *text,
                               GError **error);
+/* What took the output's name since td_output_begin() is not replaced, unless this program wrote it
+   and @overwrite was stated. The part stays then. */
 gboolean td_output_commit (TdOutput *output, GError **error);
 void td_output_free (TdOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOutput, td_output_free)

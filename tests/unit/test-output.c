@@ -159,6 +159,59 @@ test_go_on (void)
   g_assert_nonnull (second);
 }
 
+/* A text that is written again is the new one, however long the old one was. */
+static void
+test_texts (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "out");
+  g_autofree char *text_path = test_folder_file (folder, "out/provenance.json");
+  g_autofree char *text = NULL;
+  g_autoptr (GError) error = NULL;
+  TdOutput *first = td_output_begin_shared (path, TRUE, FALSE, 0, "job", FALSE, &error);
+
+  g_assert_no_error (error);
+  td_output_save_text (first, "provenance.json", "{\"what\": \"an earlier run's\"}", &error);
+  g_assert_no_error (error);
+  td_output_free (first); /* as of a run that ended before it was committed */
+  g_autoptr (TdOutput) second = td_output_begin_shared (path, TRUE, FALSE, 0, "job", TRUE, &error);
+  g_assert_no_error (error);
+  td_output_save_text (second, "provenance.json", "{}", &error);
+  g_assert_no_error (error);
+  td_output_commit (second, &error);
+  g_assert_no_error (error);
+  g_assert_true (g_file_get_contents (text_path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "{}");
+}
+
+/* What somebody puts under the output's name while it is written is theirs. */
+static void
+test_name_taken (void)
+{
+  static const char *const kinds[] = { "file", "folder" };
+
+  for (guint is_folder = 0; is_folder < 2; is_folder++)
+    for (guint overwrite = 0; overwrite < 2; overwrite++) {
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      g_autofree char *path = test_folder_file (folder, kinds[is_folder]);
+      g_autofree char *precious = g_strconcat (path, is_folder ? "/notes.txt" : "", NULL);
+      g_autofree char *part = g_strconcat (path, ".part", NULL), *text = NULL;
+      g_autoptr (GError) error = NULL;
+      TdOutput *output = td_output_begin (path, is_folder, overwrite, 0, &error);
+
+      g_assert_no_error (error);
+      if (is_folder)
+        g_mkdir (path, 0777);
+      g_assert_true (g_file_set_contents (precious, "precious", -1, NULL));
+      g_assert_false (td_output_commit (output, &error));
+      test_assert_sentence (error, "rename");
+      td_output_free (output);
+      g_assert_true (g_file_get_contents (precious, &text, NULL, NULL));
+      g_assert_cmpstr (text, ==, "precious");
+      g_assert_true (g_file_test (part, G_FILE_TEST_EXISTS));
+    }
+}
+
 static int
 compare_floats (const void *a, const void *b)
 {
@@ -201,6 +254,8 @@ main (int argc, char **argv)
   g_test_add_func ("/output/foreign-file", test_foreign_file);
   g_test_add_func ("/output/old-part", test_old_part);
   g_test_add_func ("/output/go-on", test_go_on);
+  g_test_add_func ("/output/texts", test_texts);
+  g_test_add_func ("/output/name-taken", test_name_taken);
   g_test_add_func ("/output/rank", test_rank);
   return g_test_run ();
 }
