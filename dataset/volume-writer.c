@@ -214,12 +214,16 @@ close_slices (Hdf5Volume *own)
   own->slices = -1;
 }
 
-/* A data set, since HDF5 holds attributes to 64 KiB. */
+/* A data set, since HDF5 holds attributes to 64 KiB. In place of one of an earlier run of the job,
+   which came so far. */
 static gboolean
 volume_writer_hdf5_add_provenance (hid_t file, const char *description)
 {
+  TD_H5_GUARD;
   g_auto (TdH5Id) entry = td_h5_find (file, "/entry", NULL);
 
+  if (entry >= 0 && H5Lexists (entry, "provenance", H5P_DEFAULT) > 0)
+    H5Ldelete (entry, "provenance", H5P_DEFAULT);
   return entry >= 0 && td_h5_add_string (entry, "provenance", description);
 }
 

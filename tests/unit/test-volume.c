@@ -449,6 +449,41 @@ test_expected (void)
   test_folder_remove (memory);
 }
 
+/* A job goes on whose earlier run ended when all was written but the name. */
+static void
+test_finished_again (gconstpointer data)
+{
+  const TdVolumeFormat format = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, names[format]);
+  g_autofree char *part = g_strconcat (path, ".job.part", NULL);
+  g_autofree float *slices = make_slices (3);
+  TdVolumeSpec spec = make_spec (path, format, 32);
+
+  spec.job = "job";
+  for (guint again = 0; again < 2; again++) {
+    g_autoptr (GError) error = NULL;
+    spec.go_on = again;
+    g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+    g_assert_no_error (error);
+    if (again)
+      td_volume_writer_account (writer, 0, spec.n_slices, 0);
+    else
+      td_volume_writer_write (writer, 0, spec.n_slices, slices, &error);
+    g_assert_no_error (error);
+    td_volume_writer_finish (
+        writer, again ? "{\"run\": \"2\"}" : "{\"run\": \"the first, which ended\"}", &error);
+    g_assert_no_error (error);
+    if (!again)
+      g_assert_cmpint (g_rename (path, part), ==, 0);
+  }
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdVolume) volume = td_volume_open (path, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_volume_facts (volume)->complete);
+  g_assert_nonnull (strstr (td_volume_facts (volume)->provenance_json, "\"2\""));
+}
+
 /* A disk in memory that fills after the volume was begun is told, in windows, too. */
 static void
 test_full (gconstpointer data)
@@ -581,6 +616,8 @@ main (int argc, char **argv)
     g_test_add_data_func (nan, GUINT_TO_POINTER (i), test_nan_passes);
     g_test_add_data_func (cancelled, GUINT_TO_POINTER (i), test_cancelled);
     g_test_add_data_func (full, GUINT_TO_POINTER (i), test_full);
+    g_autofree char *again = g_strdup_printf ("/volume/finished-again/%s", names[i]);
+    g_test_add_data_func (again, GUINT_TO_POINTER (i), test_finished_again);
   }
   g_test_add_func ("/volume/foreign-folder", test_foreign_folder);
   g_test_add_func ("/volume/foreign-images", test_foreign_images);
