@@ -156,10 +156,21 @@ td_scan_add_sources (TdScan *scan, const char *const *paths, guint n)
   scan->facts.sources[before + n] = NULL;
 }
 
+/* The number that view @view has in the scan as it was opened. */
+static guint
+opened_view (const TdScan *scan, guint view)
+{
+  TdScanFrame frame;
+  const TdScan *base = td_scan_view_base (scan, &frame);
+
+  return base ? opened_view (base, frame.crop_view + view * MAX (frame.bin_views, 1)) : view;
+}
+
 /* "3, 7 to 12, 40 to 59 and others" */
 static char *
-absent_ranges (const TdScanFacts *facts)
+absent_ranges (const TdScan *scan)
 {
+  const TdScanFacts *facts = &scan->facts;
   GString *text = g_string_new (NULL);
   guint n = 0;
 
@@ -174,7 +185,9 @@ absent_ranges (const TdScanFacts *facts)
       g_string_append (text, " and others");
       break;
     }
-    g_string_append_printf (text, end > i + 1 ? "%s%u to %u" : "%s%u", n++ ? ", " : "", i, end - 1);
+    const guint begin = opened_view (scan, i), last = opened_view (scan, end) - 1;
+    g_string_append_printf (text, last > begin ? "%s%u to %u" : "%s%u", n++ ? ", " : "", begin,
+                            last);
     i = end;
   }
   return g_string_free (text, FALSE);
@@ -196,12 +209,12 @@ td_scan_complete (const TdScan *scan, GError **error)
   }
   if (n == 0)
     return TRUE;
-  g_autofree char *ranges = absent_ranges (facts);
+  g_autofree char *ranges = absent_ranges (scan);
   return td_set_error (
       error, TD_ERROR_BAD_FILE,
       "“%s” lacks %u of %u views (%s): %p; the longest part that is there is {views:%u:%u}",
-      facts->path, n, facts->n_views, ranges, td_message_unpack (facts->absent_why), first,
-      first + longest);
+      facts->path, n, facts->n_views, ranges, td_message_unpack (facts->absent_why),
+      opened_view (scan, first), opened_view (scan, first + longest));
 }
 
 gboolean
@@ -368,11 +381,6 @@ td_scan_validate (TdScan *scan, GError **error)
     return FALSE;
   if (!validate_volume (facts, error))
     return FALSE;
-  if (facts->absent) {
-    g_autofree char *ranges = absent_ranges (facts);
-
-    td_scan_note (scan, "Views %s are missing: %p.", ranges, td_message_unpack (facts->absent_why));
-  }
   centre_of_geometry (facts);
   return validate_angles (facts, error);
 }
@@ -552,6 +560,16 @@ check_used (TdScan *scan, const TdScanOptions *options, GError **error)
       facts->path, facts->format);
 }
 
+static void
+note_absent (TdScan *scan)
+{
+  if (!scan->facts.absent)
+    return;
+  g_autofree char *ranges = absent_ranges (scan);
+  td_scan_note (scan, "Views %s are missing: %p.", ranges,
+                td_message_unpack (scan->facts.absent_why));
+}
+
 /* What the user named, as files that are read. */
 static void
 add_stated_sources (TdScan *scan, const TdScanOptions *options)
@@ -593,6 +611,7 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
   if (!scan || !check_used (scan, &own, error) || !with_options (scan, &own, geometry, error)
       || !td_scan_take_values (scan, own.values, cancellable, error))
     return NULL;
+  note_absent (scan);
   add_stated_sources (scan, &own);
   return turned_over (g_steal_pointer (&scan), error);
 }

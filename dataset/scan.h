@@ -183,7 +183,8 @@ gboolean td_scan_has_stored (const TdScan *scan);
 gboolean td_scan_read_stored (TdScan *scan, const TdFrameRange *range, void *out,
                               GCancellable *cancellable, GError **error);
 
-/* FALSE with @error: some views are missing, which and why, and what can be done without them. */
+/* FALSE with @error: some views are missing, which of the scan as it was opened and why, and what
+   can be done without them. */
 gboolean td_scan_complete (const TdScan *scan, GError **error);
 
 /* Projections taken beside the views, for alignment: one at 180 degrees, or some when the stage had

@@ -7,6 +7,7 @@
 #include "dataset/error.h"
 #include "dataset/scan-view.h"
 #include "open-scan.h"
+#include "test-folder.h"
 #include "tests/common/devices.h"
 
 #define COLUMNS 23
@@ -313,6 +314,26 @@ test_absent (void)
   const TdScanFrame between = { .crop_view = 3, .crop_views = 5 };
   g_autoptr (TdScan) view = td_scan_view_new (scan, &between, NULL);
   g_assert_null (td_scan_facts (view)->absent);
+  /* What a person can state are views of the scan as it was opened. */
+  static const struct {
+    TdScanFrame frame;
+    const char *says[2];
+  } told[] = {
+    { { 0 }, { "lacks 2 of 11 views (2, 8)", "--views 3:8" } },
+    { { .crop_view = 1, .crop_views = 7 }, { "lacks 1 of 7 views (2)", "--views 3:8" } },
+    { { .crop_view = 6, .crop_views = 5 }, { "lacks 1 of 5 views (8)", "--views 6:8" } },
+    { { .crop_view = 1, .crop_views = 8, .bin_views = 2 },
+      { "lacks 2 of 4 views (1 to 2, 7 to 8)", "--views 3:7" } },
+  };
+  for (guint i = 0; i < G_N_ELEMENTS (told); i++) {
+    g_autoptr (TdScan) own = td_scan_view_new (scan, &told[i].frame, NULL);
+    g_autoptr (GError) error = NULL;
+    g_assert_false (td_scan_complete (own, &error));
+    test_assert_sentence (error, told[i].says[0]);
+    test_assert_sentence (error, told[i].says[1]);
+    g_autofree char *notes = td_messages_join (td_scan_facts (own)->notes, "\n", NULL);
+    g_assert_null (strstr (notes, "missing"));
+  }
   g_free (arrays);
 }
 
