@@ -32,13 +32,29 @@ columns_add (Columns *columns, const float *line, gsize width)
     }
 }
 
-/* The first view from @view on that is not missing. */
+/* The view nearest to @view that is not missing. */
 static guint
 view_there (const TdScanFacts *facts, guint view)
 {
-  while (facts->absent && view + 1 < facts->n_views && facts->absent[view])
-    view++;
+  for (guint away = 0; facts->absent && away < facts->n_views; away++) {
+    if (view + away < facts->n_views && !facts->absent[view + away])
+      return view + away;
+    if (away <= view && !facts->absent[view - away])
+      return view - away;
+  }
   return view;
+}
+
+/* How many of @n lines from view @view on are of views that are not missing, or, if @absent, are.
+ */
+static guint
+views_alike (const TdScanFacts *facts, guint view, guint n, gboolean absent)
+{
+  guint alike = 0;
+
+  while (alike < n && (facts->absent && facts->absent[view + alike]) == absent)
+    alike++;
+  return alike;
 }
 
 /* Lines of @image, a view's or a row's, from the middle of it. */
@@ -50,24 +66,27 @@ columns_read (Columns *columns, TdScan *scan, guint image, guint n_lines, GCance
   const gsize width = facts->n_columns;
   const gboolean rows = facts->sinogram_order;
   const guint first = ((rows ? facts->n_views : facts->n_rows) - n_lines) / 2;
-  const TdFrameRange range = {
-    .kind = TD_FRAME_PROJECTION,
-    .first = rows ? first : view_there (facts, image),
-    .count = rows ? n_lines : 1,
-    .row0 = rows ? image : first,
-    .n_rows = rows ? 1 : n_lines,
-  };
   g_autofree float *lines = g_try_new (float, n_lines *width);
 
   if (!lines)
     return td_set_error (error, TD_ERROR_TOO_LARGE,
                          "“%s”: there is no memory to look at its values", facts->path);
-  if (!(rows ? td_scan_read_sinograms (scan, &range, lines, cancellable, error)
-             : td_scan_read (scan, &range, lines, cancellable, error)))
-    return FALSE;
-  for (guint i = 0; i < n_lines; i++)
-    if (!rows || !facts->absent || !facts->absent[first + i])
+  for (guint done = 0, n; done < n_lines; done += n) {
+    done += rows ? views_alike (facts, first + done, n_lines - done, TRUE) : 0;
+    n = rows ? views_alike (facts, first + done, n_lines - done, FALSE) : n_lines;
+    const TdFrameRange range = {
+      .kind = TD_FRAME_PROJECTION,
+      .first = rows ? first + done : view_there (facts, image),
+      .count = rows ? n : 1,
+      .row0 = rows ? image : first,
+      .n_rows = rows ? 1 : n,
+    };
+    if (!(rows ? td_scan_read_sinograms (scan, &range, lines, cancellable, error)
+               : td_scan_read (scan, &range, lines, cancellable, error)))
+      return FALSE;
+    for (guint i = 0; i < n; i++)
       columns_add (columns, lines + i * width, width);
+  }
   return TRUE;
 }
 

@@ -533,6 +533,46 @@ test_flats (void)
     }
 }
 
+/* What values are is told by the views that are there. */
+static void
+test_values (void)
+{
+  enum { WIDE = 32, END = 3 };
+  static float values[END * ROWS * WIDE];
+
+  for (guint i = 0; i < END * ROWS * WIDE; i++)
+    values[i] = i % WIDE >= 8 && i % WIDE < 24 ? 0.5f : 1;
+  for (guint by_rows = 0; by_rows < 2; by_rows++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    const hsize_t shape[3] = { by_rows ? ROWS : VIEWS, by_rows ? VIEWS : ROWS, WIDE };
+    const hsize_t chunk[3] = { by_rows ? ROWS : 1, by_rows ? 1 : ROWS, WIDE }, start[3] = { 0 };
+    const hsize_t count[3] = { by_rows ? ROWS : END, by_rows ? END : ROWS, WIDE };
+    hid_t file = td_h5_create_sized (path, 0);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+      g_auto (TdH5Id) memory = H5Screate_simple (3, count, NULL);
+      g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+      H5Pset_chunk (properties, 3, chunk);
+      g_auto (TdH5Id) dataset
+          = H5Dcreate2 (file, "all", H5T_IEEE_F32LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+      H5Sselect_hyperslab (space, H5S_SELECT_SET, start, NULL, count, NULL);
+      g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, values), >=,
+                       0);
+    }
+    g_assert_true (td_h5_finish (file));
+    const TdScanOptions own = { .angles = "0:180", .sinograms = by_rows };
+    g_autoptr (TdScan) scan = open_scan (path, &own);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_assert_cmpuint (facts->n_views, ==, VIEWS);
+    g_assert_true (facts->absent[END] && !facts->absent[END - 1]);
+    g_assert_false (facts->transmission_logged);
+    g_assert_nonnull (strstr (notes, "look like transmissions"));
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -547,5 +587,6 @@ main (int argc, char **argv)
   g_test_add_func ("/absent/raw-elsewhere", test_raw_elsewhere);
   g_test_add_func ("/absent/nxtomo", test_nxtomo);
   g_test_add_func ("/absent/flats", test_flats);
+  g_test_add_func ("/absent/values", test_values);
   return g_test_run ();
 }
