@@ -696,11 +696,6 @@ note_companions (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames)
     td_scan_note (scan, TD_SCAN_NOTE_FLATS, facts->n_flats, (char *) set->flats->pdata[0]);
   if (facts->n_darks > 0)
     td_scan_note (scan, TD_SCAN_NOTE_DARKS, facts->n_darks, (char *) set->darks->pdata[0]);
-  if (set->half_turn)
-    td_scan_note (scan,
-                  "%s is a projection at 180°: it is not among the views, but helps to find the "
-                  "axis.",
-                  set->half_turn);
 }
 
 /* The projection at 180°, behind the views; one that does not fit them is left. */
@@ -710,11 +705,20 @@ take_half_turn (TdScan *scan, TdTiffFrames *frames, const TdTiffSet *set)
   const char *const paths[] = { set->half_turn, NULL };
   const guint n = td_tiff_frames_count (frames);
 
-  if (!set->half_turn || set->sinograms || frames->frames->len > 0
-      || !td_tiff_frames_add (frames, paths, NULL) || td_tiff_frames_count (frames) != n + 1)
+  if (!set->half_turn)
     return;
+  if (set->sinograms || frames->frames->len > 0 || !td_tiff_frames_add (frames, paths, NULL)
+      || td_tiff_frames_count (frames) != n + 1) {
+    td_scan_note (scan, "%s is a projection at 180°, but does not fit the views: it is not used.",
+                  set->half_turn);
+    return;
+  }
   const double angle_rad = scan->facts.angles_rad[0] + G_PI;
   td_scan_take_extra (scan, &angle_rad, 1);
+  td_scan_note (scan,
+                "%s is a projection at 180°: it is not among the views, but helps to find the "
+                "axis.",
+                set->half_turn);
 }
 
 /* @scan is sound once this has succeeded. */

@@ -33,22 +33,15 @@ static gboolean
 tiff_frames_check_file (TdTiffFrames *frames, const char *path, GArray **pages, GError **error)
 {
   g_autoptr (TdTiff) tiff = td_tiff_open (path, NULL, error);
-  const TdTiffLayout *layout;
 
   if (!tiff)
     return FALSE;
-  layout = td_tiff_layout (tiff);
   if (frames->paths->len == 0)
-    frames->layout = *layout;
-  if (layout->width != frames->layout.width || layout->height != frames->layout.height)
-    return td_set_error (
-        error, TD_ERROR_BAD_FILE,
-        "“%s” has %u × %u pixels, but “%s” has %u × %u; all images must be of one size", path,
-        layout->width, layout->height, (char *) frames->paths->pdata[0], frames->layout.width,
-        frames->layout.height);
-  if (pages)
-    *pages = td_tiff_pages (tiff, error);
-  return !pages || *pages;
+    frames->layout = *td_tiff_layout (tiff);
+  if (!td_tiff_check_like (tiff, &frames->layout, error))
+    return FALSE;
+  *pages = td_tiff_pages (tiff, error);
+  return *pages != NULL;
 }
 
 static void

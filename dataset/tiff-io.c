@@ -414,23 +414,28 @@ td_tiff_description (TdTiff *tiff)
 }
 
 gboolean
+td_tiff_check_like (TdTiff *tiff, const TdTiffLayout *expected, GError **error)
+{
+  const TdTiffLayout *layout = &tiff->layout;
+
+  if (layout->width == expected->width && layout->height == expected->height
+      && layout->type == expected->type)
+    return TRUE;
+  return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
+                    N_ ("holds %u × %u pixels of %s, but the first image %u × %u of %s; "
+                        "remove or replace the file"),
+                    layout->width, layout->height, td_sample_name (layout->type), expected->width,
+                    expected->height, td_sample_name (expected->type));
+}
+
+gboolean
 td_tiff_read_frame (const char *path, const TdTiffPage *page, const TdTiffLayout *expected,
                     const TdTiffRows *rows, GError **error)
 {
   g_autoptr (TdTiff) tiff = td_tiff_open (path, page, error);
-  const TdTiffLayout *layout;
 
-  if (!tiff)
-    return FALSE;
-  layout = &tiff->layout;
-  if (layout->width != expected->width || layout->height != expected->height
-      || layout->type != expected->type)
-    return tiff_fail (tiff, error, TD_ERROR_BAD_FILE,
-                      N_ ("holds %u × %u pixels of %s, but the first image %u × %u of %s; "
-                          "remove or replace the file"),
-                      layout->width, layout->height, td_sample_name (layout->type), expected->width,
-                      expected->height, td_sample_name (expected->type));
-  return td_tiff_read_rows (tiff, rows, error);
+  return tiff && td_tiff_check_like (tiff, expected, error)
+         && td_tiff_read_rows (tiff, rows, error);
 }
 
 /* ── Pages ── */

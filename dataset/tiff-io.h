@@ -51,6 +51,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdTiff, td_tiff_close)
 const TdTiffLayout *td_tiff_layout (const TdTiff *tiff); /* of that image */
 const char *td_tiff_description (TdTiff *tiff);          /* ImageDescription; NULL: none */
 
+/* FALSE with @error: its size or type of samples is not @expected. */
+gboolean td_tiff_check_like (TdTiff *tiff, const TdTiffLayout *expected, GError **error);
+
 /* All full-size images from this one on, as TdTiffPage, without parsing each. Refuses a file whose
    images differ in size. */
 GArray *td_tiff_pages (TdTiff *tiff, GError **error);

@@ -698,6 +698,38 @@ test_angle_file (gconstpointer data)
                                     case_->degrees[i], 1e-9);
 }
 
+/* A projection at 180° of another size or kind of samples than the views is left, and told. */
+static void
+test_other_half_turn (void)
+{
+  static const struct {
+    guint width;
+    TdSampleType type;
+  } cases[] = { { COLUMNS, TD_SAMPLE_UINT16 },
+                { COLUMNS + 1, TD_SAMPLE_UINT16 },
+                { COLUMNS, TD_SAMPLE_UINT8 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "a_180deg.tif");
+    const TdTiffImage image = { cases[i].width, ROWS, cases[i].type, 0, NULL };
+    const guint16 samples[(COLUMNS + 1) * ROWS] = { 0 };
+    const TdScanOptions options = { .angles = "0:90" };
+
+    for (guint view = 0; view < 3; view++) {
+      g_autofree char *name = g_strdup_printf ("a_%u.tif", view);
+      save_frame (folder, name, COLUMNS, ROWS, view);
+    }
+    g_assert_true (td_tiff_save_single (path, path, &image, samples, NULL));
+    g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 3);
+    g_assert_cmpuint (td_scan_extra_frames (scan), ==, i == 0);
+    g_assert_nonnull (strstr (notes, i == 0 ? "helps to find the axis" : "it is not used"));
+    g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 2), ==, 2);
+  }
+}
+
 /* Texts in UTF-16 are read, with their mark or without. Other encodings are refused with what to
    do. */
 static void
@@ -1002,6 +1034,7 @@ main (int argc, char **argv)
 
     g_test_add_data_func (name, &angle_files[i], test_angle_file);
   }
+  g_test_add_func ("/scan/other-half-turn", test_other_half_turn);
   g_test_add_func ("/scan/angle-encodings", test_angle_encodings);
   g_test_add_func ("/scan/middle-frame", test_middle_frame);
   g_test_add_data_func ("/scan/gaps", GINT_TO_POINTER (FALSE), test_gaps);
