@@ -263,7 +263,8 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
     facts->centre_px = (facts->n_columns - 1) / 2.0 + geometry.detector_offset_u_px;
   if (!geometry_file_take_angles (file, scan, own_angles, error))
     return FALSE;
-  td_scan_take_white (scan, file->white_level);
+  if (!td_scan_take_white (scan, file->white_level, file->path, error))
+    return FALSE;
   td_scan_note (scan, "Geometry: %s (%s)", file->path, file->format);
   for (guint i = 0; file->notes && file->notes[i]; i++)
     td_messages_add (&scan->facts.notes, td_message_ref (file->notes[i]));

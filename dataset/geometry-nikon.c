@@ -48,7 +48,7 @@ typedef struct {
 } Setup;
 
 static double
-number_or_0 (const TdIni *ini, const char *key)
+number_or_0 (TdIni *ini, const char *key)
 {
   const double value = td_ini_number (ini, SECTION, key);
 
@@ -56,7 +56,7 @@ number_or_0 (const TdIni *ini, const char *key)
 }
 
 static gboolean
-read_setup (const TdIni *ini, const char *path, Setup *setup, GError **error)
+read_setup (TdIni *ini, const char *path, Setup *setup, GError **error)
 {
   *setup = (Setup) {
     .sod = number_or_0 (ini, "SrcToObject"),
@@ -162,7 +162,7 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
 }
 
 static gboolean
-geometry_nikon_read_angles (TdGeometryFile *file, const TdIni *ini, GError **error)
+geometry_nikon_read_angles (TdGeometryFile *file, TdIni *ini, GError **error)
 {
   const guint n = td_ini_count (ini, SECTION, "Projections");
   const double step = td_ini_number (ini, SECTION, "AngularStep");
@@ -255,7 +255,7 @@ geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
 
 /* A volume about the axis is taken over; one moved aside is not. */
 static void
-geometry_nikon_take_volume (TdGeometry *geometry, const TdIni *ini)
+geometry_nikon_take_volume (TdGeometry *geometry, TdIni *ini)
 {
   static const char *const sizes[] = { "VoxelsX", "VoxelsY", "VoxelsZ" };
   static const char *const edges[] = { "VoxelSizeX", "VoxelSizeY", "VoxelSizeZ" };
@@ -280,20 +280,23 @@ td_geometry_file_load_nikon (const char *path, GError **error)
   g_autoptr (TdIni) ini = td_ini_load (path, error);
   Setup setup;
 
-  if (!ini || !read_setup (ini, path, &setup, error)
-      || !geometry_nikon_read_angles (file, ini, error))
+  if (!ini)
+    return NULL;
+  const gboolean good
+      = read_setup (ini, path, &setup, error) && geometry_nikon_read_angles (file, ini, error);
+  file->white_level = number_or_0 (ini, "WhiteLevel");
+  geometry_nikon_take_volume (&file->geometry, ini);
+  if (!td_ini_check (ini, error) || !good)
     return NULL;
   file->n_columns = setup.columns;
   file->n_rows = setup.rows;
   file->mirrored = TRUE;
-  file->white_level = number_or_0 (ini, "WhiteLevel");
   file->geometry.pixel_width_mm = setup.pixel[0];
   file->geometry.pixel_height_mm = setup.pixel[1];
   if (setup.tilt != 0)
     geometry_nikon_take_views (file, &setup);
   else
     take_circular (&file->geometry, &setup);
-  geometry_nikon_take_volume (&file->geometry, ini);
   td_geometry_file_note (file,
                          "Nikon's images show the detector from behind: their rows are turned "
                          "round, so that all is seen from the source.");

@@ -34,7 +34,7 @@ td_geometry_file_is_skyscan (const char *head)
 
 /* A key with and without its unit, as different versions write it. */
 static double
-geometry_skyscan_number (const TdIni *ini, const char *section, const char *key, const char *other)
+geometry_skyscan_number (TdIni *ini, const char *section, const char *key, const char *other)
 {
   const double value = td_ini_number (ini, section, key);
 
@@ -48,7 +48,7 @@ geometry_skyscan_refuse (GError **error, const TdGeometryFile *file, const char 
 }
 
 static gboolean
-take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
+take_distances (TdGeometryFile *file, TdIni *ini, GError **error)
 {
   TdGeometry *geometry = &file->geometry;
   const double sod
@@ -70,12 +70,20 @@ take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
   if (!(image > 0) && !(camera > 0))
     return geometry_skyscan_refuse (error, file,
                                     N_ ("it states no pixel size (Image Pixel Size (um))"));
+  if (ratio <= 0.5 || ratio >= 2)
+    return geometry_skyscan_refuse (
+        error, file, N_ ("pixels that are as far from square as CameraXYRatio says cannot be"));
   geometry->pixel_width_mm = image;
-  if (!isfinite (sdd) || sod > PARALLEL_MM) {
+  if (sod > PARALLEL_MM || (!isfinite (sdd) && !isfinite (sod))) {
     geometry->beam = TD_BEAM_PARALLEL;
     if (!(image > 0))
       geometry->pixel_width_mm = binned;
   } else {
+    if (!isfinite (sdd))
+      return geometry_skyscan_refuse (
+          error, file,
+          N_ ("it states “Object to Source”, but no “Camera to Source”, as only scanners with a "
+              "parallel beam leave out: add that line"));
     if (!(sod > 0) || !(sdd > sod))
       return geometry_skyscan_refuse (
           error, file, N_ ("“Object to Source” is not between 0 and “Camera to Source”"));
@@ -89,19 +97,70 @@ take_distances (TdGeometryFile *file, const TdIni *ini, GError **error)
                              image * 1000, geometry->pixel_width_mm, binned);
   }
   /* Width to height; 1 within percents. */
-  geometry->pixel_height_mm = geometry->pixel_width_mm / (ratio > 0.5 && ratio < 2 ? ratio : 1);
+  geometry->pixel_height_mm = geometry->pixel_width_mm / (isfinite (ratio) ? ratio : 1);
   return TRUE;
 }
 
+/* 1: clockwise, -1: not, as most scanners turn and a log that says nothing is taken; 0: a word that
+   is neither. Some scanners have only the other key. */
+static int
+geometry_skyscan_direction (TdIni *ini, const char **said)
+{
+  const char *rotation = td_ini_string (ini, ACQUISITION, "Rotation Direction");
+  const char *gantry = td_ini_string (ini, ACQUISITION, "Gantry direction");
+
+  *said = rotation && *rotation ? rotation : gantry && *gantry ? gantry : "CC";
+  return g_ascii_strcasecmp (*said, "CW") == 0                                             ? 1
+         : g_ascii_strcasecmp (*said, "CC") == 0 || g_ascii_strcasecmp (*said, "CCW") == 0 ? -1
+                                                                                           : 0;
+}
+
+/* What the log says of the images and this program does not do with them. */
+static void
+geometry_skyscan_note_rest (TdGeometryFile *file, TdIni *ini, double step)
+{
+  const guint n = file->n_angles;
+  const char *full = td_ini_string (ini, ACQUISITION, "Use 360 Rotation");
+  const double covered = n * fabs (step);
+  const guint connected = td_ini_count (ini, ACQUISITION, "Number of connected scans");
+  const guint beside = td_ini_count (ini, ACQUISITION, "Number Of Horizontal Offset Positions");
+  const double rolled = td_ini_number (ini, ACQUISITION, "Image Rotation");
+
+  if (full && g_ascii_strcasecmp (full, "YES") == 0
+      && fabs (covered - 360) > MAX (1.5 * fabs (step), 1))
+    td_geometry_file_note (file,
+                           "The log says that the turn is whole (Use 360 Rotation=YES), but %u "
+                           "views %.4g° apart cover %.4g°: the latter was taken; {angles} states "
+                           "another.",
+                           n, fabs (step), covered);
+  if (connected > 1)
+    td_geometry_file_note (file,
+                           "This is one of %u connected scans (Number of connected scans): its "
+                           "volume is that part of the sample only.",
+                           connected);
+  if (beside > 1)
+    td_geometry_file_note (
+        file,
+        "The camera stood at %u places side by side (Number Of Horizontal Offset "
+        "Positions): the images are taken as put together already.",
+        beside);
+  /* Half a row's height from one side to the other. */
+  if (fabs (rolled) * G_PI / 180 * file->n_columns > 0.5)
+    td_geometry_file_note (
+        file,
+        "The log says that the camera is turned by %.4g° (Image Rotation), which "
+        "is not used; where the images still are, {tilt} takes it.",
+        rolled);
+}
+
 static gboolean
-geometry_skyscan_take_views (TdGeometryFile *file, const TdIni *ini, GError **error)
+geometry_skyscan_take_views (TdGeometryFile *file, TdIni *ini, GError **error)
 {
   const guint n = td_ini_count (ini, ACQUISITION, "Number of Files");
   const double step
       = geometry_skyscan_number (ini, ACQUISITION, "Rotation Step (deg)", "Rotation Step");
-  const char *direction = td_ini_string (ini, ACQUISITION, "Rotation Direction");
-  const char *trajectory = td_ini_string (ini, ACQUISITION, "Scanning Trajectory");
-  const double sign = direction && g_ascii_strcasecmp (direction, "CW") == 0 ? 1 : -1;
+  const char *direction, *trajectory = td_ini_string (ini, ACQUISITION, "Scanning Trajectory");
+  const int sign = geometry_skyscan_direction (ini, &direction);
 
   if (trajectory
       && (g_ascii_strncasecmp (trajectory, "SPIRAL", 6) == 0
@@ -119,25 +178,42 @@ geometry_skyscan_take_views (TdGeometryFile *file, const TdIni *ini, GError **er
                                     N_ ("“Rotation Step (deg)” is missing or not right"));
   if (n == 0 || n > TD_SCAN_MAX_FRAMES)
     return geometry_skyscan_refuse (error, file, N_ ("“Number of Files” is missing or not right"));
+  if (sign == 0)
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "“%s”: “%s” is no direction that is known: “Rotation Direction” is CC or "
+                         "CW",
+                         file->path, direction);
   file->n_angles = n;
   file->angles_rad = g_new (double, n);
   for (guint i = 0; i < n; i++)
-    file->angles_rad[i] = sign * i * step * G_PI / 180;
+    file->angles_rad[i] = sign * (i * step * G_PI / 180);
+  geometry_skyscan_note_rest (file, ini, step);
   return TRUE;
 }
 
-static void
-take_offsets (TdGeometryFile *file, const TdIni *ini)
+static gboolean
+take_offsets (TdGeometryFile *file, TdIni *ini, GError **error)
 {
   TdGeometry *geometry = &file->geometry;
   const double line
       = geometry_skyscan_number (ini, ACQUISITION, "Optical Axis (line)", "Optical Axis");
   const double moved = td_ini_number (ini, RECONSTRUCTION, "Postalignment");
 
-  if (isfinite (moved) && fabs (moved) < file->n_columns / 2.0)
+  if (file->n_columns > 0 && fabs (moved) >= file->n_columns / 2.0)
+    return geometry_skyscan_refuse (
+        error, file, N_ ("its Postalignment puts the axis beside the detector: correct that line"));
+  if (isfinite (moved))
     geometry->detector_offset_u_px = moved;
-  if (isfinite (line) && line > 0 && line < file->n_rows && geometry->beam != TD_BEAM_PARALLEL)
-    geometry->detector_offset_v_px = line - (file->n_rows - 1) / 2.0;
+  if (geometry->beam == TD_BEAM_PARALLEL || !isfinite (line) || line == 0)
+    return TRUE;
+  if (file->n_rows == 0)
+    return geometry_skyscan_refuse (
+        error, file, N_ ("it states an “Optical Axis (line)”, but no “Number of Rows”"));
+  if (line < 0 || line >= file->n_rows)
+    return geometry_skyscan_refuse (
+        error, file, N_ ("its “Optical Axis (line)” is not on the detector: correct that line"));
+  geometry->detector_offset_v_px = line - (file->n_rows - 1) / 2.0;
+  return TRUE;
 }
 
 TdGeometryFile *
@@ -146,12 +222,16 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
   g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "SkyScan .log");
   g_autoptr (TdIni) ini = td_ini_load (path, error);
 
-  if (!ini || !take_distances (file, ini, error) || !geometry_skyscan_take_views (file, ini, error))
+  if (!ini)
     return NULL;
-  take_offsets (file, ini);
+  const gboolean good = take_distances (file, ini, error)
+                        && geometry_skyscan_take_views (file, ini, error)
+                        && take_offsets (file, ini, error);
   const double depth = geometry_skyscan_number (ini, ACQUISITION, "Depth (bits)", "Depth");
   const double reference = td_ini_number (ini, ACQUISITION, "Reference Intensity");
   const char *corrected = td_ini_string (ini, ACQUISITION, "Flat Field Correction");
+  if (!td_ini_check (ini, error) || !good)
+    return NULL;
   file->white_level = reference > 0              ? reference
                       : depth > 0 && depth <= 32 ? exp2 (depth) - 1
                                                  : 65535;

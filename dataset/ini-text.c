@@ -4,13 +4,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "error.h"
 #include "number.h"
 #include "text-file.h"
 
 #define MAX_BYTES ((gsize) 4 << 20)
 
 struct TdIni {
+  char *path;
   GHashTable *values; /* "section\nkey", folded -> value */
+  GHashTable *others; /* the same -> the value that another line states instead */
+  GError *wrong; /* what the first value that was asked for and cannot be meant is; NULL: none */
 };
 
 static char *
@@ -40,8 +44,12 @@ ini_text_parse_line (TdIni *ini, char *line, char **section)
   if (!equals || *line == ';' || *line == '#')
     return;
   *equals = '\0';
-  g_hash_table_replace (ini->values, ini_text_folded (*section, g_strchomp (line)),
-                        g_strdup (g_strchug (equals + 1)));
+  g_autofree char *name = ini_text_folded (*section, g_strchomp (line));
+  const char *value = g_strchug (equals + 1), *before = g_hash_table_lookup (ini->values, name);
+
+  if (before && strcmp (before, value) != 0)
+    g_hash_table_replace (ini->others, g_strdup (name), g_strdup (before));
+  g_hash_table_replace (ini->values, g_steal_pointer (&name), g_strdup (value));
 }
 
 TdIni *
@@ -54,9 +62,11 @@ td_ini_load (const char *path, GError **error)
 
   if (!text)
     return NULL;
-  ini = g_new (TdIni, 1);
+  ini = g_new0 (TdIni, 1);
+  ini->path = g_strdup (path);
   ini->values = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-  lines = g_strsplit (text, "\n", -1);
+  ini->others = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  lines = g_strsplit_set (text, "\r\n", -1);
   for (guint i = 0; lines[i]; i++)
     ini_text_parse_line (ini, lines[i], &section);
   return ini;
@@ -65,33 +75,71 @@ td_ini_load (const char *path, GError **error)
 void
 td_ini_free (TdIni *ini)
 {
+  g_free (ini->path);
   g_hash_table_unref (ini->values);
+  g_hash_table_unref (ini->others);
+  g_clear_error (&ini->wrong);
   g_free (ini);
 }
 
+gboolean
+td_ini_check (const TdIni *ini, GError **error)
+{
+  if (!ini->wrong)
+    return TRUE;
+  g_clear_error (error);
+  if (error)
+    *error = g_error_copy (ini->wrong);
+  return FALSE;
+}
+
+/* The first is told: others may follow from it. */
+static void
+ini_text_blame (TdIni *ini, const char *key, const char *value)
+{
+  if (!ini->wrong)
+    td_set_error (&ini->wrong, TD_ERROR_BAD_FILE,
+                  "“%s”: “%s=%s” is not a number that this can be: correct that line", ini->path,
+                  key, value);
+}
+
 const char *
-td_ini_string (const TdIni *ini, const char *section, const char *key)
+td_ini_string (TdIni *ini, const char *section, const char *key)
 {
   g_autofree char *name = ini_text_folded (section, key);
+  const char *value = g_hash_table_lookup (ini->values, name);
+  const char *other = g_hash_table_lookup (ini->others, name);
 
-  return g_hash_table_lookup (ini->values, name);
+  if (other && !ini->wrong)
+    td_set_error (&ini->wrong, TD_ERROR_BAD_FILE,
+                  "“%s” states “%s” more than once, as “%s” and as “%s”: leave the right line only",
+                  ini->path, key, other, value);
+  return value;
 }
 
 double
-td_ini_number (const TdIni *ini, const char *section, const char *key)
+td_ini_number (TdIni *ini, const char *section, const char *key)
 {
   const char *text = td_ini_string (ini, section, key);
   g_autofree char *point = g_strdup (text ? text : "");
   double value;
 
   g_strdelimit (g_strstrip (point), ",", '.');
-  return td_parse_number (point, -G_MAXDOUBLE, G_MAXDOUBLE, &value) ? value : NAN;
+  if (td_parse_number (point, -G_MAXDOUBLE, G_MAXDOUBLE, &value))
+    return value;
+  if (*point)
+    ini_text_blame (ini, key, text);
+  return NAN;
 }
 
 guint
-td_ini_count (const TdIni *ini, const char *section, const char *key)
+td_ini_count (TdIni *ini, const char *section, const char *key)
 {
-  double value = td_ini_number (ini, section, key);
+  const double value = td_ini_number (ini, section, key);
 
-  return value >= 0 && value <= G_MAXINT32 && value == floor (value) ? (guint) value : 0;
+  if (value >= 0 && value <= G_MAXINT32 && value == floor (value))
+    return (guint) value;
+  if (isfinite (value))
+    ini_text_blame (ini, key, td_ini_string (ini, section, key));
+  return 0;
 }

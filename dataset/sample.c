@@ -39,6 +39,22 @@ td_sample_type_parse (const char *name, TdSampleType *type)
   return FALSE;
 }
 
+double
+td_sample_most (TdSampleType type)
+{
+  switch (type) {
+  case TD_SAMPLE_UINT8: return G_MAXUINT8;
+  case TD_SAMPLE_INT8: return G_MAXINT8;
+  case TD_SAMPLE_UINT16: return G_MAXUINT16;
+  case TD_SAMPLE_INT16: return G_MAXINT16;
+  case TD_SAMPLE_UINT32: return G_MAXUINT32;
+  case TD_SAMPLE_INT32: return G_MAXINT32;
+  case TD_SAMPLE_FLOAT32:
+  case TD_SAMPLE_FLOAT64: break;
+  }
+  return INFINITY;
+}
+
 /* memcpy loads: files give no alignment, and compilers turn these loops into vector code. */
 #define CONVERT(ctype)                                                                             \
   for (gsize i = 0; i < n; i++) {                                                                  \

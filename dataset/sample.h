@@ -16,3 +16,4 @@ guint64 td_samples_from_float (TdSampleType type, double low, double gain, const
                                gsize n, void *to);
 /* "uint16", "uint8", "float32" …; FALSE if unknown. */
 gboolean td_sample_type_parse (const char *name, TdSampleType *type);
+double td_sample_most (TdSampleType type); /* the highest that an integer holds; INFINITY: floats */

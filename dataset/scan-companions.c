@@ -169,6 +169,7 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, 
       path);
   if (kind == TD_FRAME_FLAT) {
     facts->n_flats = stated->n_frames;
+    facts->white_level = 0;
     g_clear_pointer (&facts->flat_positions, g_free);
     g_clear_pointer (&facts->monitor, g_free);
   } else
@@ -201,15 +202,23 @@ td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **er
          && open_stated (scan, own, TD_FRAME_DARK, options->darks, error);
 }
 
-void
-td_scan_take_white (TdScan *scan, double level)
+gboolean
+td_scan_take_white (TdScan *scan, double level, const char *source, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
 
   if (!(level > 0) || facts->n_flats > 0 || facts->transmission_logged)
-    return;
+    return TRUE;
+  if (level > td_sample_most (facts->sample_type))
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "The open beam counts %g, as taken from “%s”, but images of %s hold no "
+                         "more than %g: correct the number there, or give flats ({flats:PATH})",
+                         level, source, td_sample_name (facts->sample_type),
+                         td_sample_most (facts->sample_type));
   companions_new (scan)->stated[TD_FRAME_FLAT]
       = (Stated) { .level = (float) level, .n_columns = facts->n_columns };
   facts->n_flats = 1;
+  facts->white_level = level;
   g_clear_pointer (&facts->monitor, g_free);
+  return TRUE;
 }

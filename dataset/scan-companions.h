@@ -8,5 +8,6 @@
 gboolean td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **error);
 
 /* For images that are flat-field corrected already. The scan gets one flat of @level throughout,
-   unless it has flats or its values are logarithms. */
-void td_scan_take_white (TdScan *scan, double level);
+   unless it has flats or its values are logarithms. FALSE: @source states more than its images can
+   count. */
+gboolean td_scan_take_white (TdScan *scan, double level, const char *source, GError **error);

@@ -76,6 +76,8 @@ typedef struct {
                       above 0; NULL: there was none */
   guint8 *bad_pixels; /* [n_rows][n_columns]: not 0 where a detector pixel is useless; NULL: no
                          mask was given (scan-mask.h) */
+  double white_level; /* of the only flat, where images are flat-field corrected to a stated level
+                         and nobody measured one; 0: otherwise */
   gboolean transmission_logged; /* values are already -log(I/I0): no flat field, no logarithm */
   double brightest;  /* the largest mean of a column, where intensities without flats were looked
                         at; 0: they were not */

@@ -600,10 +600,10 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
                  counts->odd.n_bright, counts->odd.first_bright);
   if (counts->odd.top_share > WORTH_SATURATED)
     td_job_note (job,
-                 "%.2g %% of the flats' samples are %.0f, the most that a camera counts: there it "
+                 "%.3g %% of the flats' samples are %.0f, the most that a camera counts: there it "
                  "was saturated, and attenuations come out too low. Flats of a shorter exposure "
                  "or a weaker beam are needed.",
-                 100 * counts->odd.top_share, counts->odd.top);
+                 round (1000 * counts->odd.top_share) / 10, counts->odd.top);
   const gboolean has_air = !job->plan->logs_counts; /* at an attenuation of 0 */
   if (has_air && counts->bright_sides > WORTH_BRIGHT * counts->sides)
     td_job_note (job,

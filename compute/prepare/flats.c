@@ -232,16 +232,17 @@ flats_find_usual (TdScan *scan, const Levels *flats, double dark, double *light,
 
 /* Cameras of 8 and more bits count up to a power of two less one. Where they store their counts in
    the upper bits, that is in steps of a power of two. Samples there are saturated: if there are
-   many, they are no single hot pixels. */
+   many, they are no single hot pixels. A level that the scan states was not measured. */
 static void
 flats_find_top (TdFlats *flats, const Levels *levels)
 {
-  const TdSampleType type = td_scan_facts (flats->scan)->sample_type;
+  const TdScanFacts *facts = td_scan_facts (flats->scan);
+  const TdSampleType type = facts->sample_type;
   const double step = (double) (levels->bits & -levels->bits);
   int exponent;
 
-  if (levels->n_samples == 0 || type == TD_SAMPLE_FLOAT32 || type == TD_SAMPLE_FLOAT64
-      || !(levels->most >= 255 * step))
+  if (levels->n_samples == 0 || facts->white_level > 0 || type == TD_SAMPLE_FLOAT32
+      || type == TD_SAMPLE_FLOAT64 || !(levels->most >= 255 * step))
     return;
   /* As a float 2^32 - 1 is 2^32 already. */
   const double next = levels->most < 1 << 24 ? levels->most + step : levels->most;

@@ -325,12 +325,30 @@ static const struct {
   { 0, "AngularStep=60", "", "AngularStep" },
   { 0, "ObjectTilt=0.25", "ObjectTilt=80", "ObjectTilt" },
   { 0, "Name=part", "Name=other", "other_" },
+  { 0, "ObjectOffsetX=0.1", "ObjectOffsetX=0.1 mm", "ObjectOffsetX=0.1 mm" },
+  { 0, "ObjectRoll=0.5", "ObjectRoll=nan", "ObjectRoll=nan" },
+  { 0, "InitialAngle=0", "InitialAngle=\"20\"", "InitialAngle" },
+  { 0, "Projections=6", "Projections=6.5", "Projections=6.5" },
+  { 0, "SrcToObject=100", "SrcToObject=100\nSrcToObject=90", "more than once" },
+  { 0, "WhiteLevel=60000", "WhiteLevel=600000", "600000" },
+  { 0, "WhiteLevel=60000", "WhiteLevel=6e4; counts", "WhiteLevel" },
   { 1, "Number of Files=6", "Number of Files=5", "5 views" },
   { 1, "Number of Rows=10", "Number of Rows=12", "12 detector rows" },
   { 1, "Camera to Source (mm)=300", "Camera to Source (mm)=50", "Camera to Source" },
   { 1, "Rotation Step (deg)=60", "Rotation Step (deg)=0", "Rotation Step" },
   { 1, "Number of Files=6", "Number of Files=6e9", "Number of Files" },
   { 1, "Rotation Direction=CC", "Scanning Trajectory=SPIRAL", "helical" },
+  { 1, "Rotation Direction=CC", "Rotation Direction=right", "right" },
+  { 1, "Rotation Direction=CC", "Gantry direction=left", "left" },
+  { 1, "Postalignment=0.5", "Postalignment=0.5 px", "Postalignment=0.5 px" },
+  { 1, "Postalignment=0.5", "Postalignment=11", "beside the detector" },
+  { 1, "Optical Axis (line)=5", "Optical Axis (line)=50", "Optical Axis" },
+  { 1, "Number of Rows=10", "", "Number of Rows" },
+  { 1, "Number of Columns=20", "Number of Columns=-20", "Number of Columns" },
+  { 1, "Camera to Source (mm)=300\n", "", "Camera to Source" },
+  { 1, "[Acquisition]", "CameraXYRatio=3\n[Acquisition]", "CameraXYRatio" },
+  { 1, "Depth (bits)=16", "Depth (bits)=24", "65535" },
+  { 1, "Depth (bits)=16", "Depth (bits)=16\nDepth (bits)=12", "“16” and as “12”" },
   { 1, "Filename Prefix=part_", "Filename Prefix=bone_", NULL }, /* found by the log's own name */
   { 2, "version=\"3\"", "version=\"9\"", "version 9" },
   { 2, "<SourceToDetectorDistance>300", "<SourceToDetectorDistance>0", "parallel" },
@@ -606,6 +624,84 @@ test_described_otherwise (void)
   }
 }
 
+/* What is said otherwise, in another place or of other ends of lines, is the same. */
+static void
+test_said_otherwise (void)
+{
+  static const struct {
+    guint kind;
+    const char *from, *to;
+    double turned_rad; /* from the first view to the second */
+  } same[] = {
+    { 0, "AngularStep=60", "AngularStep = 60,0", G_PI / 3 },
+    { 0, "AngularStep=60", "AngularStep=60\nAngularStep=60", G_PI / 3 },
+    { 0, "ObjectRoll=0.5\n", "ObjectRoll=\n", G_PI / 3 },
+    { 1, "Rotation Direction=CC", "", -G_PI / 3 },
+    { 1, "Rotation Direction=CC", "Rotation Direction=CW", G_PI / 3 },
+    { 1, "Rotation Direction=CC", "Gantry direction=CW", G_PI / 3 },
+    { 1, "Rotation Direction=CC", "Gantry direction=CW\nRotation Direction=CC", -G_PI / 3 },
+    { 1, "Number of Columns=20\n", "", -G_PI / 3 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (same); i++)
+    for (guint ends = 0; ends < 3; ends++) {
+      static const char *const end[] = { "\n", "\r\n", "\r" };
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      g_autoptr (GError) error = NULL;
+      gsize size;
+      g_autofree char *bytes = sound_file (same[i].kind, &size);
+      g_autofree char *text = replace (bytes, same[i].from, same[i].to);
+      g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+      g_autofree char *ended = g_strjoinv (end[ends], lines);
+
+      make_stack (folder);
+      write_file (folder, kinds[same[i].kind].file, ended, strlen (ended));
+      g_autoptr (TdScan) scan = open_kind (folder, same[i].kind, FALSE, &error);
+      g_assert_no_error (error);
+      const TdScanFacts *facts = td_scan_facts (scan);
+      g_assert_cmpfloat_with_epsilon (facts->angles_rad[1] - facts->angles_rad[0],
+                                      same[i].turned_rad, 1e-9);
+      if (same[i].kind == 1) /* Postalignment, whatever the log says of columns */
+        g_assert_cmpfloat_with_epsilon (facts->geometry.detector_offset_u_px, 0.5, 1e-9);
+    }
+}
+
+/* What a log says of its images and nothing is done about. */
+static void
+test_told (void)
+{
+  static const struct {
+    const char *line, *says;
+    gboolean told;
+  } cases[] = {
+    { "Use 360 Rotation=YES", "Use 360 Rotation", FALSE },
+    { "Use 360 Rotation=YES\nRotation Step (deg)=40", "Use 360 Rotation", TRUE },
+    { "Number of connected scans=1", "connected", FALSE },
+    { "Number of connected scans=3", "connected", TRUE },
+    { "Number Of Horizontal Offset Positions=2", "side by side", TRUE },
+    { "Image Rotation=0.01", "Image Rotation", FALSE },
+    { "Image Rotation=-2.5", "Image Rotation", TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GError) error = NULL;
+    g_autofree char *text
+        = replace (skyscan,
+                   strstr (cases[i].line, "Rotation Step") ? "Rotation Step (deg)=60"
+                                                           : "Rotation Direction=CC",
+                   cases[i].line);
+
+    make_stack (folder);
+    write_file (folder, kinds[1].file, text, strlen (text));
+    g_autoptr (TdScan) scan = open_kind (folder, 1, FALSE, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_test_message ("%s", cases[i].line);
+    g_assert_cmpint (strstr (notes, cases[i].says) != NULL, ==, cases[i].told);
+  }
+}
+
 /* What a scanner left undone is told. */
 static void
 test_uncorrected (void)
@@ -697,6 +793,8 @@ main (int argc, char **argv)
       g_test_add_data_func (name, GUINT_TO_POINTER (kind), tests[t].function);
     }
   g_test_add_func ("/geometries/contradictions", test_contradictions);
+  g_test_add_func ("/geometries/said-otherwise", test_said_otherwise);
+  g_test_add_func ("/geometries/told", test_told);
   g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
   g_test_add_func ("/geometries/vectors", test_vectors);
   g_test_add_func ("/geometries/missing", test_missing);

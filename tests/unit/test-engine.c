@@ -547,7 +547,10 @@ test_saturated_flats (void)
     float at, step;
     guint columns;
     const char *says;
+    gboolean stated; /* the level, by the scan */
   } cases[] = { { 65535, 1, 5, "2.5 % of the flats' samples are 65535" },
+                { 65535, 1, 199, "100 % of the flats' samples are 65535" },
+                { 65535, 1, 199, NULL, TRUE },
                 { 4095, 1, 2, "1 % of the flats' samples are 4095" },
                 { 65535, 1, 1, "0.5 % of the flats' samples are 65535" },
                 { 65520, 16, 5, "2.5 % of the flats' samples are 65520" }, /* 12 bits */
@@ -567,6 +570,7 @@ test_saturated_flats (void)
     TdTestVolume volume;
     TdRecipe recipe;
 
+    ((TdScanFacts *) td_scan_facts (scan))->white_level = cases[i].stated ? cases[i].at : 0;
     saturated = cases[i].columns;
     saturated_at = cases[i].at;
     saturated_step = cases[i].step;
