@@ -169,7 +169,7 @@ json_walk_measured (JsonNode *root, const char *path, const Unit *units, double 
   double value = td_json_number (node, "value");
 
   if (!unit)
-    return value * otherwise;
+    return td_json_at (node, "unit") ? NAN : value * otherwise;
   for (; units->name; units++)
     if (strcmp (unit, units->name) == 0)
       return value * units->factor;

@@ -24,7 +24,7 @@ const char *td_json_string (JsonNode *root, const char *path);
 double td_json_number (JsonNode *root, const char *path); /* NAN: none */
 guint td_json_count (JsonNode *root, const char *path);   /* a whole number >= 0; else 0 */
 gboolean td_json_true (JsonNode *root, const char *path);
-/* {"value": 3, "unit": "mm"} in mm; NAN: none or another unit. */
+/* {"value": 3, "unit": "mm"} in mm, which no unit means; NAN: none or another unit. */
 double td_json_length_mm (JsonNode *root, const char *path);
 /* The same in radians. */
 double td_json_angle_rad (JsonNode *root, const char *path);

@@ -8,7 +8,40 @@
 #include "json-walk.h"
 #include "raw-frames.h"
 #include "sample.h"
+#include "scan-companions.h"
 #include "scan-private.h"
+
+/* ── What is stated ── */
+
+static gboolean
+scan_ctsimu_refuse (GError **error, const char *path, const char *key)
+{
+  return td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: “%s” is missing or not right", path, key);
+}
+
+/* A length that may be left out (NAN), but is none of another kind or unit. */
+static gboolean
+scan_ctsimu_read_length (JsonNode *root, const char *path, const char *key, double *mm,
+                         GError **error)
+{
+  g_autofree char *value = g_strconcat (key, "/value", NULL);
+
+  *mm = td_json_length_mm (root, key);
+  return isfinite (*mm) || !td_json_at (root, value) || scan_ctsimu_refuse (error, path, key);
+}
+
+/* true, or false, which nothing is as well. */
+static gboolean
+scan_ctsimu_read_flag (JsonNode *root, const char *path, const char *key, gboolean *flag,
+                       GError **error)
+{
+  JsonNode *node = td_json_at (root, key);
+
+  *flag = td_json_true (root, key);
+  return !node
+         || (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN)
+         || scan_ctsimu_refuse (error, path, key);
+}
 
 /* ── The scenario file ── */
 
@@ -36,17 +69,47 @@ ctsimu_geometry_refuse (GError **error, const char *path, TdErrorCode code, cons
                        td_message_unpack (why));
 }
 
+/* Is there anything in what lists changes, an array or one alone? */
+static gboolean
+ctsimu_geometry_lists (JsonNode *root, const char *key)
+{
+  JsonNode *node = td_json_at (root, key);
+
+  return node
+         && !(JSON_NODE_HOLDS_ARRAY (node)
+              && json_array_get_length (json_node_get_array (node)) == 0);
+}
+
+/* Source, stage or detector that move during the scan, as a helix does, or stand askew. */
+static gboolean
+ctsimu_geometry_stands (JsonNode *root, const char *path, const char *part, GError **error)
+{
+  static const char *const places[] = { "center", "vector_u", "vector_w" };
+  static const char *const axes[] = { "x", "y", "z" };
+  g_autofree char *deviations = g_strconcat ("geometry/", part, "/deviations", NULL);
+  gboolean drifts = FALSE;
+
+  if (ctsimu_geometry_lists (root, deviations))
+    return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
+                                   N_ ("it has deviations from the ideal circular orbit"));
+  for (guint i = 0; i < 9; i++) {
+    g_autofree char *key
+        = g_strconcat ("geometry/", part, "/", places[i / 3], "/", axes[i % 3], "/drifts", NULL);
+    drifts = drifts || ctsimu_geometry_lists (root, key);
+  }
+  return !drifts
+         || ctsimu_geometry_refuse (
+             error, path, TD_ERROR_UNSUPPORTED,
+             N_ ("source, stage or detector drift during the scan, which is no circular orbit"));
+}
+
 static gboolean
 read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GError **error)
 {
   static const char *const axes[] = { "x", "y", "z" };
-  g_autofree char *deviations = g_strconcat ("geometry/", part, "/deviations", NULL);
-  JsonNode *node = td_json_at (root, deviations);
 
-  if (node && JSON_NODE_HOLDS_ARRAY (node)
-      && json_array_get_length (json_node_get_array (node)) > 0)
-    return ctsimu_geometry_refuse (error, path, TD_ERROR_UNSUPPORTED,
-                                   N_ ("it has deviations from the ideal circular orbit"));
+  if (!ctsimu_geometry_stands (root, path, part, error))
+    return FALSE;
   for (guint i = 0; i < 3; i++) {
     g_autofree char *c = g_strconcat ("geometry/", part, "/center/", axes[i], NULL);
     g_autofree char *u = g_strconcat ("geometry/", part, "/vector_u/", axes[i], "/value", NULL);
@@ -98,7 +161,13 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
   double stop = td_json_angle_rad (root, "acquisition/stop_angle");
   const char *direction = td_json_string (root, "acquisition/direction");
   guint stated = td_json_count (root, "acquisition/number_of_projections"), steps;
+  gboolean with_last;
 
+  if (!direction
+      || (g_ascii_strcasecmp (direction, "CW") != 0 && g_ascii_strcasecmp (direction, "CCW") != 0))
+    return scan_ctsimu_refuse (error, path, "acquisition/direction");
+  if (!scan_ctsimu_read_flag (root, path, "acquisition/include_final_angle", &with_last, error))
+    return FALSE;
   if (!isfinite (start) || !isfinite (stop))
     return td_set_error (
         error, TD_ERROR_ANGLES,
@@ -106,12 +175,60 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
   if (stated != n_views)
     return td_scan_refuse_views (error, path, stated, N_ ("projections"), path,
                                  (const guint[]) { n_views, 0 });
-  steps = td_json_true (root, "acquisition/include_final_angle") ? MAX (n_views - 1, 1) : n_views;
+  if (start > stop)
+    return ctsimu_geometry_refuse (
+        error, path, TD_ERROR_BAD_FILE,
+        N_ ("its “start_angle” is behind its “stop_angle”: the “direction” says how it turns"));
+  steps = with_last ? MAX (n_views - 1, 1) : n_views;
   *angles_rad = g_new (double, n_views);
   for (guint i = 0; i < n_views; i++) {
     double turned = start + (stop - start) * i / steps;
 
-    (*angles_rad)[i] = direction && strcmp (direction, "CW") == 0 ? turned : -turned;
+    (*angles_rad)[i] = g_ascii_strcasecmp (direction, "CW") == 0 ? turned : -turned;
+  }
+  return TRUE;
+}
+
+/* The stage's u need not lie along the beam at angle 0: slices lie in the stage all the same. */
+static void
+ctsimu_geometry_turn_stage (const Frame *stage, const Frame *detector, double *angles_rad,
+                            guint n_views)
+{
+  double aside[3];
+
+  td_cross3 (stage->w, detector->w, aside);
+  const double turned = atan2 (td_dot3 (stage->u, aside), td_dot3 (stage->u, detector->w));
+  for (guint i = 0; i < n_views; i++)
+    angles_rad[i] -= turned;
+}
+
+/* The scenario's pixels are those before binning. What the metadata state of the images, else of
+   their number, must make a detector of the same size. */
+static gboolean
+ctsimu_geometry_take_pixels (JsonNode *root, const char *path, TdScanFacts *facts, GError **error)
+{
+  static const char *const pitches[] = { "detector/pixel_pitch/u", "detector/pixel_pitch/v" };
+  static const char *const counts[] = { "detector/columns/value", "detector/rows/value" };
+  double *const pixels[] = { &facts->geometry.pixel_width_mm, &facts->geometry.pixel_height_mm };
+  const guint images[] = { facts->n_columns, facts->n_rows };
+
+  for (guint i = 0; i < 2; i++) {
+    const guint n = td_json_count (root, counts[i]);
+    double pitch;
+
+    if (!scan_ctsimu_read_length (root, path, pitches[i], &pitch, error))
+      return FALSE;
+    if (!(pitch > 0))
+      continue;
+    if (!(*pixels[i] > 0))
+      *pixels[i] = n >= images[i] ? pitch * (n / images[i]) : pitch;
+    const double binned = *pixels[i] / pitch;
+    if (n > 0 && fabs (binned * images[i] - n) > MAX (binned, 0.01 * n))
+      return td_set_error (
+          error, TD_ERROR_BAD_FILE,
+          "“%s”: %u pixels of %g mm make another detector than “%s” has, %u of %g mm: correct the "
+          "wrong one",
+          facts->path, images[i], *pixels[i], path, n, pitch);
   }
   return TRUE;
 }
@@ -123,26 +240,29 @@ ctsimu_geometry_read_angles (JsonNode *root, const char *path, guint n_views, do
    holds no deviations, no drifts and no tilted stage: they are refused. @angles_rad: NULL where the
    user states them. */
 static gboolean
-ctsimu_geometry_load (const char *path, guint n_views, TdGeometry *geometry, double **angles_rad,
-                      GError **error)
+ctsimu_geometry_load (const char *path, TdScanFacts *facts, double **angles_rad, GError **error)
 {
+  TdGeometry *geometry = &facts->geometry;
   g_autoptr (JsonNode) root = td_json_load (path, error);
   const char *type = td_json_string (root, "geometry/source/type");
   Frame source, stage, detector;
 
   if (!root)
     return FALSE;
-  if (!(geometry->pixel_width_mm > 0)) {
-    geometry->pixel_width_mm = td_json_length_mm (root, "detector/pixel_pitch/u");
-    geometry->pixel_height_mm = td_json_length_mm (root, "detector/pixel_pitch/v");
-  }
+  if (type && strcmp (type, "cone") != 0 && strcmp (type, "parallel") != 0)
+    return scan_ctsimu_refuse (error, path, "geometry/source/type");
+  if (!ctsimu_geometry_take_pixels (root, path, facts, error))
+    return FALSE;
   if (!(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0))
     return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE, N_ ("the pixels have no size"));
   if (!read_frame (root, path, "source", &source, error)
       || !read_frame (root, path, "stage", &stage, error)
       || !read_frame (root, path, "detector", &detector, error)
-      || (angles_rad && !ctsimu_geometry_read_angles (root, path, n_views, angles_rad, error)))
+      || (angles_rad
+          && !ctsimu_geometry_read_angles (root, path, facts->n_views, angles_rad, error)))
     return FALSE;
+  if (angles_rad)
+    ctsimu_geometry_turn_stage (&stage, &detector, *angles_rad, facts->n_views);
   geometry->beam = type && strcmp (type, "parallel") == 0 ? TD_BEAM_PARALLEL : TD_BEAM_CONE;
   return ctsimu_geometry_place (&source, &stage, &detector, path, geometry, error);
 }
@@ -186,12 +306,6 @@ ctsimu_scenario_open (const char *path, const TdScanOptions *options, GCancellab
       path);
 }
 
-static gboolean
-scan_ctsimu_refuse (GError **error, const char *path, const char *key)
-{
-  return td_set_error (error, TD_ERROR_BAD_FILE, "“%s”: “%s” is missing or not right", path, key);
-}
-
 /* The file's "%04d" once, and nothing else of a format: the text is a stranger's. */
 static char *
 numbered_name (const char *pattern, guint number)
@@ -209,7 +323,7 @@ numbered_name (const char *pattern, guint number)
   return g_strdup_printf ("%.*s%0*u%s", (int) (percent - pattern), pattern, width, number, end + 1);
 }
 
-/* One file, or @number of them counted from 0 or 1; NULL without error: none are stated. */
+/* One file, or @number of them counted from 0 or 1. */
 static TdRawFrames *
 scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
                          const TdRawLayout *layout, GError **error)
@@ -220,8 +334,6 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
   gboolean numbered = pattern && strchr (pattern, '%');
   guint first = 0;
 
-  if (!pattern || number == 0)
-    return NULL;
   if (numbered) { /* a number in 500 bytes of text must not cost gigabytes */
     g_autofree char *last = numbered_name (pattern, number - 1);
     g_autofree char *last_1 = numbered_name (pattern, number);
@@ -265,12 +377,16 @@ scan_ctsimu_read_layout (JsonNode *root, const char *path, TdRawLayout *layout, 
   const char *type = td_json_string (root, PROJECTIONS "datatype");
   const char *order = td_json_string (root, PROJECTIONS "byteorder");
 
+  if (!order && td_json_at (root, PROJECTIONS "byteorder"))
+    order = "";
   memset (layout, 0, sizeof *layout);
   layout->n_columns = td_json_count (root, PROJECTIONS "dimensions/x/value");
   layout->n_rows = td_json_count (root, PROJECTIONS "dimensions/y/value");
   layout->file_header_bytes = td_json_count (root, PROJECTIONS "headersize/file");
   layout->frame_header_bytes = td_json_count (root, PROJECTIONS "headersize/image");
-  layout->big_endian = order && strcmp (order, "big") == 0;
+  layout->big_endian = order && g_ascii_strcasecmp (order, "big") == 0;
+  if (order && !layout->big_endian && g_ascii_strcasecmp (order, "little") != 0)
+    return scan_ctsimu_refuse (error, path, PROJECTIONS "byteorder");
   if (!type || !td_sample_type_parse (type, &layout->type))
     return scan_ctsimu_refuse (error, path, PROJECTIONS "datatype");
   if (layout->n_columns == 0 || layout->n_rows == 0)
@@ -279,46 +395,85 @@ scan_ctsimu_read_layout (JsonNode *root, const char *path, TdRawLayout *layout, 
 }
 
 static gboolean
-scan_ctsimu_open_all (JsonNode *root, const char *path, const TdRawLayout *layout,
-                      TdRawFrames *frames[3], GError **error)
+scan_ctsimu_open_kind (JsonNode *root, const char *path, const char *kind,
+                       const TdRawLayout *layout, TdRawFrames **frames, GError **error)
 {
-  static const char *const kinds[]
-      = { PROJECTIONS, PROJECTIONS "flat_field/", PROJECTIONS "dark_field/" };
-  g_autoptr (GError) local = NULL;
+  g_autofree char *name = g_strconcat (kind, "filename", NULL);
+  g_autofree char *number = g_strconcat (kind, "number", NULL);
+  const char *pattern = td_json_string (root, name);
+  const guint n = td_json_count (root, number);
+  const gboolean none = td_json_number (root, number) == 0;
 
-  for (guint kind = 0; kind < 3 && !local; kind++) {
-    g_autofree char *name = g_strconcat (kinds[kind], "filename", NULL);
-    g_autofree char *number = g_strconcat (kinds[kind], "number", NULL);
-
-    frames[kind] = scan_ctsimu_open_frames (path, td_json_string (root, name),
-                                            td_json_count (root, number), layout, &local);
-  }
-  if (!local && !frames[TD_FRAME_PROJECTION])
-    scan_ctsimu_refuse (&local, path, PROJECTIONS "filename");
-  if (!local)
+  if (none || !td_json_at (root, name))
     return TRUE;
-  for (guint kind = 0; kind < 3; kind++)
-    g_clear_pointer (&frames[kind], td_raw_frames_free);
-  g_propagate_error (error, g_steal_pointer (&local));
-  return FALSE;
+  if (!pattern || !*pattern || n == 0)
+    return scan_ctsimu_refuse (error, path, n == 0 ? number : name);
+  *frames = scan_ctsimu_open_frames (path, pattern, n, layout, error);
+  return *frames != NULL;
 }
 
-static void
-take_proposals (JsonNode *root, TdGeometry *geometry)
+/* What the projections were corrected by is not taken again. */
+typedef struct {
+  gboolean flats, darks;
+} Corrected;
+
+static gboolean
+scan_ctsimu_open_all (JsonNode *root, const char *path, const TdRawLayout *layout,
+                      Corrected *corrected, TdRawFrames *frames[3], GError **error)
+{
+  gboolean good
+      = scan_ctsimu_read_flag (root, path, PROJECTIONS "flat_field/projections_corrected",
+                               &corrected->flats, error)
+        && scan_ctsimu_read_flag (root, path, PROJECTIONS "dark_field/projections_corrected",
+                                  &corrected->darks, error)
+        && scan_ctsimu_open_kind (root, path, PROJECTIONS, layout, &frames[TD_FRAME_PROJECTION],
+                                  error)
+        && (corrected->flats
+            || scan_ctsimu_open_kind (root, path, PROJECTIONS "flat_field/", layout,
+                                      &frames[TD_FRAME_FLAT], error))
+        && (corrected->flats || corrected->darks
+            || scan_ctsimu_open_kind (root, path, PROJECTIONS "dark_field/", layout,
+                                      &frames[TD_FRAME_DARK], error));
+
+  if (good && !frames[TD_FRAME_PROJECTION])
+    good = scan_ctsimu_refuse (error, path, PROJECTIONS "filename");
+  for (guint kind = 0; kind < 3 && !good; kind++)
+    g_clear_pointer (&frames[kind], td_raw_frames_free);
+  return good;
+}
+
+static gboolean
+scan_ctsimu_take_proposals (JsonNode *root, const char *path, TdGeometry *geometry, GError **error)
 {
   static const char *const sizes[]
       = { "output/tomogram/dimensions/x/value", "output/tomogram/dimensions/y/value",
           "output/tomogram/dimensions/z/value" };
-  double width = td_json_length_mm (root, PROJECTIONS "pixelsize/x");
-  double height = td_json_length_mm (root, PROJECTIONS "pixelsize/y");
+  static const char *const edges[] = { "output/tomogram/voxelsize/x", "output/tomogram/voxelsize/y",
+                                       "output/tomogram/voxelsize/z" };
+  double width, height, edge[3];
 
-  if (width > 0 && height > 0) {
+  if (!scan_ctsimu_read_length (root, path, PROJECTIONS "pixelsize/x", &width, error)
+      || !scan_ctsimu_read_length (root, path, PROJECTIONS "pixelsize/y", &height, error))
+    return FALSE;
+  if (isfinite (width) || isfinite (height)) {
+    if (!(width > 0) || !(height > 0))
+      return scan_ctsimu_refuse (error, path, PROJECTIONS "pixelsize");
     geometry->pixel_width_mm = width;
     geometry->pixel_height_mm = height;
   }
-  geometry->voxel_mm = MAX (td_json_length_mm (root, "output/tomogram/voxelsize/x"), 0);
-  for (guint i = 0; i < 3; i++)
+  for (guint i = 0; i < 3; i++) {
+    if (!scan_ctsimu_read_length (root, path, edges[i], &edge[i], error))
+      return FALSE;
     geometry->volume_size[i] = MIN (td_json_count (root, sizes[i]), TD_SCAN_MAX_SIDE);
+  }
+  geometry->voxel_mm = MAX (edge[0], 0);
+  for (guint i = 1; i < 3; i++) /* nothing else than cubes is made */
+    if (edge[i] > 0 && geometry->voxel_mm > 0 && fabs (edge[i] - edge[0]) > 1e-3 * edge[0])
+      return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                           "“%s” proposes voxels of %g × %g × %g mm, and only cubes are made: make "
+                           "them alike, or leave “tomogram” out",
+                           path, edge[0], edge[1], edge[2]);
+  return TRUE;
 }
 
 static gboolean
@@ -330,22 +485,35 @@ scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *op
   g_autofree char *folder = g_path_get_dirname (facts->path);
   g_autofree char *path = stated ? g_build_filename (folder, stated, NULL) : NULL;
 
-  take_proposals (root, &facts->geometry);
+  if (!scan_ctsimu_take_proposals (root, facts->path, &facts->geometry, error))
+    return FALSE;
   if (!path)
     return scan_ctsimu_refuse (error, facts->path, "acquisition_geometry/path_to_CTSimU_JSON");
-  if (!ctsimu_geometry_load (path, facts->n_views, &facts->geometry,
-                             options->angles ? NULL : &facts->angles_rad, error))
+  if (!ctsimu_geometry_load (path, facts, options->angles ? NULL : &facts->angles_rad, error))
     return FALSE;
   return !options->angles || td_scan_take_angles (scan, options->angles, NULL, error);
 }
 
-static void
-take_corrections (TdScan *scan, JsonNode *root)
+static gboolean
+scan_ctsimu_take_corrections (TdScan *scan, JsonNode *root, const Corrected *corrected,
+                              GError **error)
 {
-  if (td_json_true (root, PROJECTIONS "flat_field/projections_corrected"))
-    td_scan_note (scan, "The file says that its projections are flat-field corrected already.");
-  if (td_json_true (root, PROJECTIONS "dark_field/projections_corrected"))
-    td_scan_note (scan, "The file says that its projections are dark corrected already.");
+  const double level = td_json_number (root, PROJECTIONS "max_intensity");
+  g_autofree char *path = g_strdup (scan->facts.path);
+
+  if (td_json_at (root, PROJECTIONS "bad_pixel_map/filename"))
+    td_scan_note (
+        scan, "“%s” names a map of bad pixels, which is not used; {bad-pixels} takes one.", path);
+  if (corrected->flats)
+    td_scan_note (scan, "The file says that its projections are flat-field corrected already: "
+                        "flats and darks were left out.");
+  else if (corrected->darks)
+    td_scan_note (scan, "The file says that its projections are dark corrected already: darks were "
+                        "left out.");
+  if (!corrected->flats || !td_json_at (root, PROJECTIONS "max_intensity"))
+    return TRUE;
+  return level > 0 ? td_scan_take_white (scan, level, path, error)
+                   : scan_ctsimu_refuse (error, path, PROJECTIONS "max_intensity");
 }
 
 static TdScan *
@@ -355,11 +523,12 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
   g_autoptr (JsonNode) root = td_json_load (path, error);
   TdRawFrames *frames[3] = { NULL };
   g_autoptr (TdScan) scan = NULL;
+  Corrected corrected;
   const char *name;
   TdRawLayout layout;
 
   if (!root || !scan_ctsimu_read_layout (root, path, &layout, error)
-      || !scan_ctsimu_open_all (root, path, &layout, frames, error))
+      || !scan_ctsimu_open_all (root, path, &layout, &corrected, frames, error))
     return NULL;
   scan = td_raw_scan_new (path, &layout, frames, FALSE);
   scan->facts.format = g_strdup (N_ ("CTSimU metadata (raw)"));
@@ -368,7 +537,8 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
     g_free (scan->facts.title);
     scan->facts.title = g_strdup (name);
   }
-  take_corrections (scan, root);
+  if (!scan_ctsimu_take_corrections (scan, root, &corrected, error))
+    return NULL;
   if (!scan_ctsimu_take_geometry (scan, root, options, error) || !td_scan_validate (scan, error))
     return NULL;
   return g_steal_pointer (&scan);

@@ -702,6 +702,151 @@ test_told (void)
   }
 }
 
+/* ── CTSimU ── */
+
+static const char ctsimu_metadata[]
+    = "{\"file\": {\"file_type\": \"CTSimU Metadata\"}, \"output\": {\"projections\": {\n"
+      "\"filename\": \"p.raw\", \"number\": 6, \"datatype\": \"uint16\", \"byteorder\": "
+      "\"little\", \"max_intensity\": 60000,\n"
+      "\"dimensions\": {\"x\": {\"value\": 20}, \"y\": {\"value\": 10}},\n"
+      "\"pixelsize\": {\"x\": {\"value\": 0.5, \"unit\": \"mm\"}, "
+      "\"y\": {\"value\": 0.5, \"unit\": \"mm\"}},\n"
+      "\"dark_field\": {\"number\": 1, \"filename\": \"d.raw\"},\n"
+      "\"flat_field\": {\"number\": 1, \"filename\": \"f.raw\", \"projections_corrected\": "
+      "false}},\n"
+      "\"tomogram\": {\"dimensions\": {\"x\": {\"value\": 20}, \"y\": {\"value\": 20}, "
+      "\"z\": {\"value\": 10}},\n"
+      "\"voxelsize\": {\"x\": {\"value\": 0.2, \"unit\": \"mm\"}, "
+      "\"y\": {\"value\": 0.2, \"unit\": \"mm\"}, \"z\": {\"value\": 0.2, \"unit\": "
+      "\"mm\"}}}},\n"
+      "\"acquisition_geometry\": {\"path_to_CTSimU_JSON\": \"s.json\"}}";
+static const char ctsimu_scenario[]
+    = "{\"geometry\": {\n"
+      "\"detector\": {\"center\": {\"x\": {\"value\": 300}, \"y\": {\"value\": 0}, \"z\": "
+      "{\"value\": 0}},\n"
+      "\"vector_u\": {\"x\": {\"value\": 0}, \"y\": {\"value\": -1}, \"z\": {\"value\": 0}},\n"
+      "\"vector_w\": {\"x\": {\"value\": 1}, \"y\": {\"value\": 0}, \"z\": {\"value\": 0}}},\n"
+      "\"source\": {\"type\": \"cone\", \"center\": {\"x\": {\"value\": 0}, \"y\": "
+      "{\"value\": 0}, \"z\": {\"value\": 0}},\n"
+      "\"vector_u\": {\"x\": {\"value\": 0}, \"y\": {\"value\": -1}, \"z\": {\"value\": 0}},\n"
+      "\"vector_w\": {\"x\": {\"value\": 1}, \"y\": {\"value\": 0}, \"z\": {\"value\": 0}}},\n"
+      "\"stage\": {\"center\": {\"x\": {\"value\": 100}, \"y\": {\"value\": 0}, \"z\": "
+      "{\"value\": 0, \"drifts\": []}},\n"
+      "\"vector_u\": {\"y\": {\"value\": 0}, \"x\": {\"value\": 1}, \"z\": {\"value\": 0}},\n"
+      "\"vector_w\": {\"x\": {\"value\": 0}, \"y\": {\"value\": 0}, \"z\": {\"value\": "
+      "1}}}},\n"
+      "\"detector\": {\"columns\": {\"value\": 20}, \"rows\": {\"value\": 10},\n"
+      "\"pixel_pitch\": {\"u\": {\"value\": 500, \"unit\": \"um\"}, \"v\": {\"value\": 0.5, "
+      "\"unit\": \"mm\"}}},\n"
+      "\"acquisition\": {\"start_angle\": {\"value\": 0, \"unit\": \"deg\"},\n"
+      "\"stop_angle\": {\"value\": 360, \"unit\": \"deg\"}, \"direction\": \"CCW\",\n"
+      "\"number_of_projections\": 6, \"include_final_angle\": false}}";
+
+static TdScan *
+open_ctsimu (const char *metadata, const char *scenario, GError **error)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree guint16 *samples = g_new0 (guint16, VIEWS * COLUMNS * ROWS);
+  const gsize frame = sizeof *samples * COLUMNS * ROWS;
+  g_autofree char *path = test_folder_file (folder, "p_metadata.json");
+
+  write_file (folder, "p.raw", (const char *) samples, VIEWS * frame);
+  write_file (folder, "f.raw", (const char *) samples, frame);
+  write_file (folder, "d.raw", (const char *) samples, frame);
+  write_file (folder, "s.json", scenario, strlen (scenario));
+  write_file (folder, "p_metadata.json", metadata, strlen (metadata));
+  return td_scan_open (path, NULL, NULL, error);
+}
+
+/* One change to either file makes a sentence, not another volume. */
+static void
+test_ctsimu (void)
+{
+  static const struct {
+    gboolean scenario;
+    const char *from, *to;
+    const char *says; /* part of the sentence; NULL: it is a scan all the same */
+  } changes[] = {
+    { FALSE, "output", "output", NULL },
+    { FALSE, "\"little\"", "\"LITTLE\"", NULL },
+    { FALSE, "\"little\"", "\"network\"", "byteorder" },
+    { FALSE, "\"number\": 6", "\"number\": \"6\"", "projections/number" },
+    { FALSE, "\"dark_field\": {\"number\": 1", "\"dark_field\": {\"number\": \"1\"",
+      "dark_field/number" },
+    { FALSE, "\"dark_field\": {\"number\": 1,", "\"dark_field\": {", "dark_field/number" },
+    { FALSE, "\"dark_field\": {\"number\": 1", "\"dark_field\": {\"number\": 0", NULL },
+    { FALSE, "\"f.raw\"", "3", "flat_field/filename" },
+    { FALSE, "corrected\": false", "corrected\": \"no\"", "projections_corrected" },
+    { FALSE, "60000", "\"much\"", NULL },
+    { FALSE, "0.5, \"unit\": \"mm\"", "0.5, \"unit\": \"px\"", "pixelsize/x" },
+    { FALSE, "0.5, \"unit\": \"mm\"", "0.5, \"unit\": 3", "pixelsize/x" },
+    { FALSE, "0.5, \"unit\": \"mm\"", "0.5, \"unit\": \"um\"", "another detector" },
+    { FALSE, "0.5, \"unit\": \"mm\"", "-0.5, \"unit\": \"mm\"", "pixelsize" },
+    { FALSE, "0.2, \"unit\": \"mm\"", "0.4, \"unit\": \"mm\"", "cubes" },
+    { FALSE, "0.2, \"unit\": \"mm\"", "0.2, \"unit\": \"inch\"", "voxelsize/x" },
+    { TRUE, "\"drifts\": []", "\"drifts\": [{\"value\": [-1, 1]}]", "drift" },
+    { TRUE, "\"cone\"", "\"fan\"", "source/type" },
+    { TRUE, "\"columns\": {\"value\": 20", "\"columns\": {\"value\": 40", "another detector" },
+    { TRUE, "\"um\"", "\"ym\"", "pixel_pitch/u" },
+    { TRUE, "\"CCW\"", "\"left\"", "direction" },
+    { TRUE, "\"direction\": \"CCW\",", "", "direction" },
+    { TRUE, "\"value\": 360", "\"value\": -360", "start_angle" },
+    { TRUE, "\"include_final_angle\": false", "\"include_final_angle\": 0", "include_final" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (changes); i++) {
+    g_autofree char *metadata = g_strdup (ctsimu_metadata), *scenario = g_strdup (ctsimu_scenario);
+    char **changed = changes[i].scenario ? &scenario : &metadata;
+    g_autofree char *before = *changed;
+    g_autoptr (GError) error = NULL;
+
+    *changed = replace (before, changes[i].from, changes[i].to);
+    g_test_message ("%s for %s", changes[i].to, changes[i].from);
+    g_autoptr (TdScan) scan = open_ctsimu (metadata, scenario, &error);
+    if (changes[i].says)
+      test_assert_sentence (error, changes[i].says);
+    else
+      g_assert_no_error (error);
+    g_assert_true (!scan == (changes[i].says != NULL));
+  }
+}
+
+/* Slices lie in the stage, wherever its u points; images that were binned have larger pixels; and
+   what is corrected already is not corrected again. */
+static void
+test_ctsimu_facts (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *turned
+      = replace (ctsimu_scenario, "\"y\": {\"value\": 0}, \"x\": {\"value\": 1}",
+                 "\"y\": {\"value\": 2}, \"x\": {\"value\": 0}");
+  g_autoptr (TdScan) stage = open_ctsimu (ctsimu_metadata, turned, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat_with_epsilon (td_scan_facts (stage)->angles_rad[0], -G_PI / 2, 1e-12);
+  g_assert_cmpfloat_with_epsilon (td_scan_facts (stage)->angles_rad[1], -G_PI / 2 - G_PI / 3,
+                                  1e-12);
+
+  g_autofree char *columns
+      = replace (ctsimu_scenario, "\"columns\": {\"value\": 20", "\"columns\": {\"value\": 40");
+  g_autofree char *unsaid = replace (ctsimu_metadata, "\"pixelsize\"", "\"nothing\"");
+  g_autoptr (TdScan) binned = open_ctsimu (unsaid, columns, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat_with_epsilon (td_scan_facts (binned)->geometry.pixel_width_mm, 1, 1e-12);
+  g_assert_cmpfloat_with_epsilon (td_scan_facts (binned)->geometry.pixel_height_mm, 0.5, 1e-12);
+
+  g_autofree char *done = replace (ctsimu_metadata, "corrected\": false", "corrected\": true");
+  g_autoptr (TdScan) corrected = open_ctsimu (done, ctsimu_scenario, &error);
+  g_assert_no_error (error);
+  const TdScanFacts *facts = td_scan_facts (corrected);
+  float flat[COLUMNS];
+  g_assert_cmpuint (facts->n_flats, ==, 1);
+  g_assert_cmpuint (facts->n_darks, ==, 0);
+  g_assert_cmpfloat (facts->white_level, ==, 60000);
+  td_scan_read (corrected, &(TdFrameRange) { TD_FRAME_FLAT, 0, 1, 0, 1 }, flat, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat (flat[3], ==, 60000);
+}
+
 /* What a scanner left undone is told. */
 static void
 test_uncorrected (void)
@@ -795,6 +940,8 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/contradictions", test_contradictions);
   g_test_add_func ("/geometries/said-otherwise", test_said_otherwise);
   g_test_add_func ("/geometries/told", test_told);
+  g_test_add_func ("/geometries/ctsimu", test_ctsimu);
+  g_test_add_func ("/geometries/ctsimu-facts", test_ctsimu_facts);
   g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
   g_test_add_func ("/geometries/vectors", test_vectors);
   g_test_add_func ("/geometries/missing", test_missing);
