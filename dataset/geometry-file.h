@@ -27,7 +27,8 @@ typedef struct {
   guint n_angles;          /* views that the file states; 0: none */
   guint n_columns, n_rows; /* detector that the file states; 0: none */
   gboolean mirrored;       /* images show the detector from behind: columns run the other way */
-  double white_level; /* of the open beam, where the images are flat-field corrected; 0: none */
+  double white_level;   /* of the open beam, where the images are flat-field corrected; 0: none */
+  gboolean uncorrected; /* they are not: white_level will do where there are no flats */
   TdMessage **notes;
 } TdGeometryFile;
 

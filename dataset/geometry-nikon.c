@@ -116,16 +116,16 @@ measured_angles (const char *path)
 }
 
 /* How far measured angles are from the nominal ones at most, after their first view and direction
-   were made the same. What is left are steps the stage missed. */
+   were made the same. What is left are steps the stage missed. Files may begin a turn anew. */
 static double
-largest_deviation (const double *nominal, const double *measured, guint n, double *direction)
+largest_deviation (const double *nominal, const double *measured, guint n, double direction)
 {
   double largest = 0;
 
-  *direction = (measured[n - 1] - measured[0]) * (nominal[n - 1] - nominal[0]) < 0 ? -1 : 1;
   for (guint i = 0; i < n; i++)
     largest = MAX (largest,
-                   fabs (*direction * (measured[i] - measured[0]) - (nominal[i] - nominal[0])));
+                   fabs (remainder (
+                       direction * (measured[i] - measured[0]) - (nominal[i] - nominal[0]), 360)));
   return largest;
 }
 
@@ -136,7 +136,6 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
 {
   g_autoptr (GArray) measured = measured_angles (path);
   const double *values = (const double *) measured->data;
-  double direction;
 
   if (measured->len == 0)
     return;
@@ -147,7 +146,9 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
                            path, measured->len, n);
     return;
   }
-  const double largest = largest_deviation (nominal, values, n, &direction);
+  const double along = largest_deviation (nominal, values, n, 1);
+  const double against = largest_deviation (nominal, values, n, -1);
+  const double largest = MIN (along, against), direction = along <= against ? 1 : -1;
   if (largest > fabs (step)) {
     td_geometry_file_note (file,
                            "The angles in %s are up to %.3g° off InitialAngle and AngularStep, "
@@ -156,7 +157,7 @@ refine_angles (TdGeometryFile *file, double *nominal, guint n, double step, cons
     return;
   }
   for (guint i = 1; i < n; i++)
-    nominal[i] = nominal[0] + direction * (values[i] - values[0]);
+    nominal[i] += remainder (direction * (values[i] - values[0]) - (nominal[i] - nominal[0]), 360);
   td_geometry_file_note (file, "Angles as measured: %s (up to %.3g° off even steps).", path,
                          largest);
 }

@@ -246,7 +246,8 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
           ? N_ ("The open beam is taken to count %g (Reference Intensity); {flats} gives another.")
           : N_ ("The open beam is taken to count %g (full scale); {flats} gives another."),
       file->white_level);
-  if (corrected && g_ascii_strcasecmp (corrected, "OFF") == 0)
+  file->uncorrected = corrected && g_ascii_strcasecmp (corrected, "OFF") == 0;
+  if (file->uncorrected)
     td_geometry_file_note (
         file, "The scanner left its flat field correction out (Flat Field Correction=OFF): the "
               "open beam is taken to be the same everywhere; {flats} gives measured ones.");

@@ -44,12 +44,12 @@ may_describe (const char *name)
   return FALSE;
 }
 
-/* The only description of projections that a folder holds; NULL: none, or several. */
+/* The only description of projections that a folder holds. NULL: none, or with @error several. */
 static char *
-scan_described_find_in_folder (const char *folder)
+scan_described_find_in_folder (const char *folder, GError **error)
 {
   g_auto (GStrv) paths = td_series_paths (folder, may_describe, NULL);
-  char *found = NULL;
+  g_autofree char *found = NULL;
 
   for (guint i = 0; paths && paths[i]; i++) {
     const int kind = kind_of (paths[i]);
@@ -57,24 +57,28 @@ scan_described_find_in_folder (const char *folder)
 
     if (!first)
       continue;
-    if (found) {
-      g_free (found);
-      return NULL;
-    }
+    if (found)
+      return td_set_error_null (error, TD_ERROR_INVALID,
+                                "“%s” and “%s” both describe projections in their folder: open the "
+                                "one that is meant instead of the folder",
+                                found, paths[i]);
     found = g_strdup (paths[i]);
   }
-  return found;
+  return g_steal_pointer (&found);
 }
 
 static gboolean
 described_probe (const char *path, const TdScanOptions *options)
 {
-  g_autofree char *found = NULL;
+  g_autoptr (GError) several = NULL;
 
   if (!g_file_test (path, G_FILE_TEST_IS_DIR))
     return kind_of (path) >= 0;
-  found = options->sinograms ? NULL : scan_described_find_in_folder (path);
-  return found != NULL;
+  if (options->sinograms)
+    return FALSE;
+  g_autofree char *found = scan_described_find_in_folder (path, &several);
+  /* Whoever states what a description would say has no need of one. */
+  return found || (several && !options->geometry && !options->angles);
 }
 
 static TdScan *
@@ -82,7 +86,7 @@ described_open (const char *path, const TdScanOptions *options, GCancellable *ca
                 GError **error)
 {
   g_autofree char *own = g_file_test (path, G_FILE_TEST_IS_DIR)
-                             ? scan_described_find_in_folder (path)
+                             ? scan_described_find_in_folder (path, error)
                              : g_strdup (path);
   g_autoptr (TdGeometryFile) file = own ? td_geometry_file_load (own, error) : NULL;
   g_autofree char *first = file ? kinds[kind_of (own)].first_projection (own, error) : NULL;
@@ -96,6 +100,7 @@ described_open (const char *path, const TdScanOptions *options, GCancellable *ca
   if (!images.angles && !options->geometry)
     images.angles = TD_ANGLES_LATER;
   images.geometry = own;
+  images.corrected = file->white_level > 0 && !file->uncorrected;
   scan = td_scan_reader_tiff.open (first, &images, cancellable, error);
   if (!scan)
     return NULL;

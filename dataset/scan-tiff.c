@@ -221,6 +221,28 @@ take_series_of (TdTiffSet *set, const char *path, GError **error)
   return names != NULL;
 }
 
+/* Files that differ only in zeros before their number, or in capitals, would be views twice. */
+static gboolean
+check_numbers (const TdTiffSet *set, GError **error)
+{
+  for (guint i = 1; i < set->projections->len; i++) {
+    g_autofree char *before = g_path_get_basename (set->projections->pdata[i - 1]);
+    g_autofree char *name = g_path_get_basename (set->projections->pdata[i]);
+    const gint64 number = td_series_number (name);
+
+    if (number < 0 || number != td_series_number (before))
+      continue;
+    g_autofree char *pattern_before = td_series_pattern (before);
+    g_autofree char *pattern = td_series_pattern (name);
+    if (strcmp (pattern, pattern_before) == 0)
+      return td_set_error (error, TD_ERROR_INVALID,
+                           "“%s” and “%s” have the same number: remove the one that is not of this "
+                           "scan",
+                           (char *) set->projections->pdata[i - 1], name);
+  }
+  return TRUE;
+}
+
 /* The folder below @folder that holds the projections; NULL: none, or it cannot be told. */
 static char *
 find_projection_folder (const char *folder)
@@ -420,6 +442,25 @@ tiff_find_take_stated (GPtrArray *paths, const char *stated, const char *what, G
   return paths->len > 0;
 }
 
+/* What lies beside images that are corrected is not for them, unless somebody says so. */
+static void
+leave_out_corrections (TdTiffSet *set, const TdScanOptions *options)
+{
+  const guint n_flats = options->flats ? 0 : set->flats->len;
+  const guint n_darks = options->darks ? 0 : set->darks->len;
+
+  if (n_flats > 0)
+    g_ptr_array_set_size (set->flats, 0);
+  if (n_darks > 0)
+    g_ptr_array_set_size (set->darks, 0);
+  if (n_flats + n_darks > 0)
+    tiff_find_note (
+        set,
+        "The images are flat-field corrected already: %u flats and %u darks beside them "
+        "were left out ({flats} and {darks} take them).",
+        n_flats, n_darks);
+}
+
 /* The opened folder, the projections' own and the one above that: the nearest that has any wins. */
 static gboolean
 find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *options, GError **error)
@@ -447,6 +488,8 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
     if (!set->geometry && !options->geometry && !find_parameters (set, folders[i], error))
       return FALSE;
   }
+  if (options->corrected)
+    leave_out_corrections (set, options);
   if (half_turns->len > 0)
     set->half_turn = g_strdup (half_turns->pdata[0]);
   return TRUE;
@@ -506,7 +549,8 @@ tiff_find (const char *path, const TdScanOptions *options, GError **error)
   set->projections = g_ptr_array_new_with_free_func (g_free);
   set->flats = g_ptr_array_new_with_free_func (g_free);
   set->darks = g_ptr_array_new_with_free_func (g_free);
-  if (!(folder ? tiff_find_in_folder (set, path, error) : take_series_of (set, path, error)))
+  if (!(folder ? tiff_find_in_folder (set, path, error) : take_series_of (set, path, error))
+      || !check_numbers (set, error))
     return NULL;
   /* In a folder that was opened, the images' names say it too. */
   g_autofree char *first = g_path_get_basename (set->projections->pdata[0]);

@@ -143,6 +143,8 @@ typedef struct {
   gsize raw_header_bytes;
   gboolean raw_big_endian;
   gboolean allow_external; /* HDF5: raw samples may lie outside the file's folder */
+  gboolean corrected; /* TIFF: the images are flat-field corrected already, so that flats and darks
+                         are not searched for */
 } TdScanOptions;
 
 /* Headerless files as "WIDTHxHEIGHT:TYPE[be][:SKIP]": with "be" the larger byte comes first; SKIP

@@ -334,6 +334,7 @@ test_nikon_angles (void)
     double sign, first;
     gboolean taken;
     const char *note;
+    gboolean begins_anew; /* after 360 degrees */
   } cases[] = {
     { "part.ang", ":", "", 0.3, 1, 12, TRUE, "as measured" },
     { "part.ang", ":", "", 0.3, -1, 359, TRUE, "as measured" },
@@ -342,6 +343,8 @@ test_nikon_angles (void)
     { "part.ang", ":", "", 3, 1, 0, FALSE, "off InitialAngle" },
     { "part.ang", ":", "", NAN, 1, 0, FALSE, "angles for" },
     { "another.ang", ":", "", 0.3, 1, 0, FALSE, NULL },
+    { "part.ang", ":", "", 0.3, 1, 200, TRUE, "as measured", TRUE },
+    { "part.ang", ":", "", 0.3, -1, 100, TRUE, "as measured", TRUE },
   };
   static const double values[NIKON_KEYS] = { [NIKON_STEP] = 360.0 / VIEWS, [NIKON_INITIAL] = 25 };
   const double step = 360.0 / VIEWS;
@@ -359,9 +362,11 @@ test_nikon_angles (void)
     for (guint i = 0; i < VIEWS; i++) {
       const double off = isnan (cases[c].off) ? 0 : cases[c].off;
       measured[i] = i * step + off * step * g_rand_double_range (rand, -0.5, 0.5);
+      const double angle = cases[c].first + cases[c].sign * measured[i];
       if (isfinite (cases[c].off) || i + 1 < VIEWS)
         g_string_append_printf (text, "%u%s\t%.6f%s\n", i + 1, cases[c].after_view,
-                                cases[c].first + cases[c].sign * measured[i], cases[c].after_angle);
+                                cases[c].begins_anew ? fmod (angle + 720, 360) : angle,
+                                cases[c].after_angle);
     }
     td_camera_write (folder->path, cases[c].name, text->str);
     g_autoptr (TdScan) scan = td_camera_open (folder->path, "part.xtekct", NULL, 0);

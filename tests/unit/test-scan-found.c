@@ -356,6 +356,100 @@ test_lone_described (void)
     }
 }
 
+#define SMALL_NIKON                                                                                \
+  "[XTekCT]\nName=part\nProjections=3\nDetectorPixelsX=17\nDetectorPixelsY=9\n"                    \
+  "DetectorPixelSizeX=0.5\nDetectorPixelSizeY=0.5\nSrcToObject=100\nSrcToDetector=300\n"           \
+  "InitialAngle=0\nAngularStep=120\n"
+
+static void
+save_small (const TestFolder *folder)
+{
+  save_frame (folder, "part_0001.tif", COLUMNS, ROWS, 10);
+  save_frame (folder, "part_0002.tif", COLUMNS, ROWS, 20);
+  save_frame (folder, "part_0003.tif", COLUMNS, ROWS, 30);
+}
+
+/* Two files of one number would be two views, and all behind them stand at others' angles. */
+static void
+test_same_number (void)
+{
+  static const char *const twice[] = { "part_2.tif", "PART_0002.tif", "part_0002.TIF" };
+  const TdScanOptions options = { .angles = "0:180" };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (twice); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *first = test_folder_file (folder, "part_0001.tif");
+    g_autoptr (GError) error = NULL;
+
+    save_small (folder);
+    save_frame (folder, twice[i / 2], COLUMNS, ROWS, 5);
+    g_assert_null (td_scan_open (i % 2 ? first : folder->path, &options, NULL, &error));
+    test_assert_sentence (error, "have the same number");
+  }
+}
+
+/* Of images that a scanner corrected, what lies beside them corrects nothing unless it is named. */
+static void
+test_corrected_beside (void)
+{
+  static const struct {
+    const char *file, *text;
+    gboolean own; /* the flats that lie beside are taken */
+  } cases[] = {
+    { "part.xtekct", SMALL_NIKON "WhiteLevel=60000\n", FALSE },
+    { "part.xtekct", SMALL_NIKON, TRUE }, /* the file does not say to what */
+    { "part_.log",
+      "[System]\nScanner=SkyScan1172\n[Acquisition]\nFilename Prefix=part_\nNumber of Files=3\n"
+      "Image Pixel Size (um)=150\nRotation Step (deg)=120\nFlat Field Correction=ON\n",
+      FALSE },
+    { "part_.log",
+      "[System]\nScanner=SkyScan1172\n[Acquisition]\nFilename Prefix=part_\nNumber of Files=3\n"
+      "Image Pixel Size (um)=150\nRotation Step (deg)=120\nFlat Field Correction=OFF\n",
+      TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint stated = 0; stated < 2; stated++) {
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      g_autofree char *flat = test_folder_file (folder, "flat_1.tif");
+      const TdScanOptions options = { .flats = stated ? flat : NULL };
+      const gboolean taken = cases[i].own || stated;
+
+      save_small (folder);
+      save_frame (folder, "flat_1.tif", COLUMNS, ROWS, 40);
+      save_frame (folder, "dark_1.tif", COLUMNS, ROWS, 1);
+      save_text (folder, cases[i].file, cases[i].text);
+      g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+      const TdScanFacts *facts = td_scan_facts (scan);
+      g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+      g_assert_cmpuint (facts->n_flats, ==, 1);
+      g_assert_cmpuint (facts->n_darks, ==, cases[i].own ? 1 : 0);
+      g_assert_true ((first_value (scan, TD_FRAME_FLAT, 0) == 40) == taken);
+      g_assert_true ((strstr (notes, "corrected already") != NULL) == !cases[i].own);
+    }
+}
+
+/* A folder with two descriptions of its images is not a folder with none. */
+static void
+test_two_descriptions (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *second = test_folder_file (folder, "second.xtekct");
+  TdScanOptions options = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  save_small (folder);
+  save_text (folder, "part.xtekct", SMALL_NIKON);
+  save_text (folder, "second.xtekct", SMALL_NIKON);
+  g_assert_null (td_scan_open (folder->path, NULL, NULL, &error));
+  test_assert_sentence (error, "second.xtekct");
+  g_autoptr (TdScan) named = open_scan (second, NULL);
+  g_assert_cmpint (td_scan_facts (named)->geometry.beam, ==, TD_BEAM_CONE);
+  options.geometry = second;
+  g_autoptr (TdScan) by_geometry = open_scan (folder->path, &options);
+  g_assert_cmpint (td_scan_facts (by_geometry)->geometry.beam, ==, TD_BEAM_CONE);
+}
+
 /* A file that is a scan by itself is opened alone, whatever is called like it. */
 static void
 test_alone (void)
@@ -1043,6 +1137,9 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/lone-image", test_lone_image);
   g_test_add_func ("/scan/rows-for-views", test_rows_for_views);
   g_test_add_func ("/scan/lone-described", test_lone_described);
+  g_test_add_func ("/scan/same-number", test_same_number);
+  g_test_add_func ("/scan/corrected-beside", test_corrected_beside);
+  g_test_add_func ("/scan/two-descriptions", test_two_descriptions);
   g_test_add_func ("/scan/alone", test_alone);
   g_test_add_func ("/scan/others-companions", test_others_companions);
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
