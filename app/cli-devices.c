@@ -51,14 +51,27 @@ same_as (GPtrArray *entries, guint index)
 }
 
 static void
+cli_devices_tell (const TdSelfTestRow *about, guint number, guint total, gpointer device)
+{
+  g_autofree char *detail
+      = g_strdup_printf (", %s, %s", about->n_slices ? "parallel beam" : "cone", about->family);
+
+  td_cli_progress (device, (number - 1.0) / total, -1, detail);
+}
+
+static void
 self_test (Report *report)
 {
+  const char *id = report->entry->id;
   g_autoptr (TdDevice) device = td_device_open (report->entry->id, &report->error);
 
   if (device)
-    report->tests[0] = td_self_test_device (device, td_cli_cancellable (), &report->error);
+    report->tests[0] = td_self_test_device (device, cli_devices_tell, (gpointer) id,
+                                            td_cli_cancellable (), &report->error);
   if (report->tests[0])
-    report->tests[1] = td_fdk_self_test_device (device, td_cli_cancellable (), &report->error);
+    report->tests[1] = td_fdk_self_test_device (device, cli_devices_tell, (gpointer) id,
+                                                td_cli_cancellable (), &report->error);
+  td_cli_progress_clear ();
 }
 
 /* ── Text ── */

@@ -15,9 +15,14 @@ static const TdCliHelp help = {
 };
 
 static void
-cli_tune_progress (const char *what, double fraction, gpointer user)
+cli_tune_progress (const TdTuneStep *step, gpointer user)
 {
-  td_cli_progress ("tuning", fraction, -1, what);
+  g_autofree char *what = g_strdup_printf (
+      ", case %u of %u: %s, %s, %s, %u slices; variant %u of %u", step->number, step->n_cases,
+      step->family->name, td_interpolation_name (step->interpolation),
+      td_precision_name (step->precision), step->n_slices, step->variant, step->n_variants);
+
+  td_cli_progress ("tuning", step->fraction, -1, what);
 }
 
 static int

@@ -7,6 +7,7 @@
 #include "compute/engine/fdk/fdk-self-test.h"
 #include "device-catalog.h"
 #include "labels.h"
+#include "latest.h"
 #include "quantity.h"
 #include "tuning-row.h"
 #include "ui.h"
@@ -16,7 +17,9 @@ typedef struct {
   const TdDeviceEntry *entry; /* the catalogue's */
   TdDevicesWindow *window;
   GtkWidget *use, *first, *test; /* buttons */
+  GtkWidget *bar;                /* of the self-test */
   AdwActionRow *use_row, *test_row;
+  TdLatest *testing;
 } Device;
 
 struct _TdDevicesWindow {
@@ -25,8 +28,7 @@ struct _TdDevicesWindow {
   AdwActionRow *time;
   GPtrArray *groups;  /* widgets of the page */
   GPtrArray *devices; /* Device, those that are available */
-  GCancellable *cancellable;
-  char **order; /* of the recipe; "auto" is the empty list; NULL: no recipe */
+  char **order;       /* of the recipe; "auto" is the empty list; NULL: no recipe */
   char *timed_on, *timed_on_before;
   double seconds, seconds_before;
   gboolean filling;
@@ -154,19 +156,55 @@ devices_window_on_first (GtkButton *button, Device *device)
 
 /* ── Self-test ── */
 
-/* In words; the failures are named. */
-static char *
-devices_window_test (const char *id, GCancellable *cancellable, GError **error)
+/* What comes back of a self-test: a test that begins, and at the end all of them. */
+typedef struct {
+  TdSelfTestRow about;
+  guint number, total;
+  GPtrArray *rows; /* TdSelfTestRow; NULL: a test begins */
+} Testing;
+
+static void
+devices_window_testing_free (gpointer user)
+{
+  Testing *testing = user;
+
+  g_clear_pointer (&testing->rows, g_ptr_array_unref);
+  g_free (testing);
+}
+
+static void
+devices_window_tell (const TdSelfTestRow *about, guint number, guint total, gpointer run)
+{
+  const Testing testing = { *about, number, total, NULL };
+
+  td_latest_post (run, g_memdup2 (&testing, sizeof testing), TRUE);
+}
+
+static gpointer
+devices_window_test (gpointer id, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   g_autoptr (TdDevice) device = td_device_open (id, error);
-  g_autoptr (GPtrArray) rows = device ? td_self_test_device (device, cancellable, error) : NULL;
-  g_autoptr (GPtrArray) cones = rows ? td_fdk_self_test_device (device, cancellable, error) : NULL;
-  g_autoptr (GString) bad = g_string_new (NULL);
-  guint failed = 0;
+  g_autoptr (GPtrArray) rows
+      = device ? td_self_test_device (device, devices_window_tell, run, cancellable, error) : NULL;
+  g_autoptr (GPtrArray) cones
+      = rows ? td_fdk_self_test_device (device, devices_window_tell, run, cancellable, error)
+             : NULL;
 
   if (!cones)
     return NULL;
   g_ptr_array_extend_and_steal (rows, g_steal_pointer (&cones));
+  Testing *testing = g_new0 (Testing, 1);
+  testing->rows = g_steal_pointer (&rows);
+  return testing;
+}
+
+/* In words; the failures are named. */
+static char *
+devices_window_test_text (const GPtrArray *rows)
+{
+  g_autoptr (GString) bad = g_string_new (NULL);
+  guint failed = 0;
+
   for (guint i = 0; i < rows->len; i++) {
     const TdSelfTestRow *row = rows->pdata[i];
     failed += !row->passed;
@@ -182,41 +220,44 @@ devices_window_test (const char *id, GCancellable *cancellable, GError **error)
 }
 
 static void
-devices_window_test_in_thread (GTask *task, gpointer source, gpointer id, GCancellable *cancellable)
+devices_window_on_tested (gpointer result, const GError *error, gboolean last, gpointer user)
 {
-  GError *error = NULL;
-  char *text = devices_window_test (id, cancellable, &error);
+  Device *device = user;
+  const Testing *testing = result;
+  g_autofree char *text = NULL;
 
-  if (text)
-    g_task_return_pointer (task, text, g_free);
-  else
-    g_task_return_error (task, error);
-}
-
-/* The row may be gone with its window; the task holds it. */
-static void
-devices_window_on_tested (GObject *row, GAsyncResult *result, gpointer button)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree char *text = g_task_propagate_pointer (G_TASK (result), &error);
-  g_autoptr (GtkWidget) held = button;
-
-  if (!text)
-    text = td_label_error (error);
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (row), text);
-  gtk_widget_set_sensitive (held, TRUE);
+  if (testing && !testing->rows) {
+    const TdSelfTestRow *about = &testing->about;
+    g_autofree char *kernel = td_label_kernel_task (about->family, about->interpolation,
+                                                    about->precision, about->n_slices);
+    text = g_strdup_printf (_ ("Test %u of %u: %s"), testing->number, testing->total, kernel);
+    gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (device->bar),
+                                   (testing->number - 1.0) / testing->total);
+  } else {
+    text = testing ? devices_window_test_text (testing->rows) : td_label_error (error);
+  }
+  adw_action_row_set_subtitle (device->test_row, text);
+  gtk_widget_set_sensitive (device->test, last);
+  gtk_widget_set_visible (device->bar, !last);
 }
 
 static void
 devices_window_on_test (GtkButton *button, Device *device)
 {
-  g_autoptr (GTask) task = g_task_new (device->test_row, device->window->cancellable,
-                                       devices_window_on_tested, g_object_ref (button));
+  gtk_widget_set_sensitive (device->test, FALSE);
+  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (device->bar), 0);
+  gtk_widget_set_visible (device->bar, TRUE);
+  adw_action_row_set_subtitle (device->test_row, _ ("Opening the device"));
+  td_latest_request (device->testing, g_strdup (device->entry->id));
+}
 
-  gtk_widget_set_sensitive (GTK_WIDGET (button), FALSE);
-  adw_action_row_set_subtitle (device->test_row, _ ("Testing; kernels are built first"));
-  g_task_set_task_data (task, g_strdup (device->entry->id), g_free);
-  g_task_run_in_thread (task, devices_window_test_in_thread);
+static void
+devices_window_device_free (gpointer user)
+{
+  Device *device = user;
+
+  td_latest_free (device->testing);
+  g_free (device);
 }
 
 /* ── The groups ── */
@@ -251,10 +292,14 @@ devices_window_add_available (TdDevicesWindow *self, GtkWidget *group, const TdD
   device->test_row = devices_window_add_row (
       group, _ ("Self-test"), _ ("Whether every kernel computes the right thing here"));
   device->test = gtk_button_new_with_label (_ ("Test"));
+  device->bar = td_narrow_bar_new (_ ("Progress of the self-test"));
+  device->testing = td_latest_new (devices_window_test, g_free, devices_window_on_tested,
+                                   devices_window_testing_free, device);
   gtk_accessible_update_property (GTK_ACCESSIBLE (device->use), GTK_ACCESSIBLE_PROPERTY_LABEL,
                                   entry->name, -1);
   devices_window_add_suffix (device->use_row, device->first);
   devices_window_add_suffix (device->use_row, device->use);
+  devices_window_add_suffix (device->test_row, device->bar);
   devices_window_add_suffix (device->test_row, device->test);
   td_tuning_row_set_device (TD_TUNING_ROW (tuning), entry->id, 0);
   adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), tuning);
@@ -323,10 +368,14 @@ devices_window_fill (TdDevicesWindow *self)
 
 /* ── Life ── */
 
+/* Tests that go on end with the rows that would show them. */
 static void
 td_devices_window_dispose (GObject *object)
 {
-  g_cancellable_cancel (TD_DEVICES_WINDOW (object)->cancellable);
+  TdDevicesWindow *self = TD_DEVICES_WINDOW (object);
+
+  for (guint i = 0; i < self->devices->len; i++)
+    td_latest_cancel (((Device *) self->devices->pdata[i])->testing);
   G_OBJECT_CLASS (td_devices_window_parent_class)->dispose (object);
 }
 
@@ -337,7 +386,6 @@ td_devices_window_finalize (GObject *object)
 
   g_ptr_array_unref (self->groups);
   g_ptr_array_unref (self->devices);
-  g_object_unref (self->cancellable);
   g_strfreev (self->order);
   g_free (self->timed_on);
   g_free (self->timed_on_before);
@@ -360,9 +408,8 @@ td_devices_window_init (TdDevicesWindow *self)
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   GtkWidget *preview = adw_preferences_group_new ();
 
-  self->cancellable = g_cancellable_new ();
   self->groups = g_ptr_array_new ();
-  self->devices = g_ptr_array_new_with_free_func (g_free);
+  self->devices = g_ptr_array_new_with_free_func (devices_window_device_free);
   self->page = ADW_PREFERENCES_PAGE (adw_preferences_page_new ());
   self->time = devices_window_add_row (preview, _ ("The slice in the window"), NULL);
   adw_preferences_page_add (self->page, ADW_PREFERENCES_GROUP (preview));

@@ -224,6 +224,22 @@ td_label_change (const TdRecipe *from, const TdRecipe *to)
 /* ── Variants ── */
 
 char *
+td_label_kernel_task (const char *family, TdInterpolation interpolation, TdPrecision precision,
+                      guint n_slices)
+{
+  const char *kernel = td_choice_label (TD_CHOICE_KERNEL, family);
+  const char *bits = td_choice_text (TD_CHOICE_PRECISION, precision, TRUE);
+  g_autofree char *slices
+      = g_strdup_printf (g_dngettext (NULL, "%u slice", "%u slices", n_slices), n_slices);
+
+  if (n_slices == 0)
+    return g_strdup_printf (_ ("cone beam, %s, %s"), kernel, bits);
+  return g_strdup_printf ("%s, %s, %s, %s", kernel,
+                          td_choice_text (TD_CHOICE_INTERPOLATION, interpolation, FALSE), bits,
+                          slices);
+}
+
+char *
 td_label_variant (const TdLabVariant *variant)
 {
   g_autoptr (GStrvBuilder) words = g_strv_builder_new ();

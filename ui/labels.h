@@ -20,6 +20,10 @@ char *td_label_value (const char *option, const TdRecipe *recipe);
 /* What makes the one recipe of the other, in words: "Filter: Ram-Lak (sharpest) → Hann (smooth)";
    "": they are equal. (transfer full) */
 char *td_label_change (const TdRecipe *from, const TdRecipe *to);
+/* What a kernel computes: "Texture, Linear, Single, 4 slices". @n_slices: 0: of a cone beam.
+   (transfer full) */
+char *td_label_kernel_task (const char *family, TdInterpolation interpolation,
+                            TdPrecision precision, guint n_slices);
 /* What a variant of the lab without a name of its own is called: "Interpolation: Nearest sample".
    (transfer full) */
 char *td_label_variant (const TdLabVariant *variant);

@@ -7,7 +7,6 @@
 #include "compute/parallel/tune.h"
 #include "labels.h"
 #include "latest.h"
-#include "method-choices.h"
 #include "ui.h"
 
 struct _TdTuningRow {
@@ -26,10 +25,11 @@ typedef struct {
   guint size;
 } Request;
 
-/* What comes back. */
+/* What comes back: a step that begins, and at the end the table. */
 typedef struct {
+  TdTuneStep step;
   char *device;
-  GPtrArray *table; /* TdTuneRow */
+  GPtrArray *table; /* TdTuneRow; NULL: a step */
 } Report;
 
 static void
@@ -46,7 +46,7 @@ tuning_row_report_free (gpointer user)
 {
   Report *report = user;
 
-  g_ptr_array_unref (report->table);
+  g_clear_pointer (&report->table, g_ptr_array_unref);
   g_free (report->device);
   g_free (report);
 }
@@ -54,9 +54,12 @@ tuning_row_report_free (gpointer user)
 /* ── Worker thread ── */
 
 static void
-tuning_row_tell (const char *what, double fraction, gpointer run)
+tuning_row_tell (const TdTuneStep *step, gpointer run)
 {
-  td_latest_tell (fraction, what, run);
+  Report *report = g_new0 (Report, 1);
+
+  report->step = *step;
+  td_latest_post (run, report, TRUE);
 }
 
 static gpointer
@@ -74,7 +77,7 @@ tuning_row_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GEr
 
   if (!table)
     return NULL;
-  Report *report = g_new (Report, 1);
+  Report *report = g_new0 (Report, 1);
   report->table = table;
   report->device = g_strdup (td_device_info (device)->id);
   return report;
@@ -106,12 +109,8 @@ rate_text (const TdTuneRow *row)
 static void
 tuning_row_add_line (TdTuningRow *self, const TdTuneRow *row)
 {
-  g_autofree char *slices
-      = g_strdup_printf (g_dngettext (NULL, "%u slice", "%u slices", row->n_slices), row->n_slices);
   g_autofree char *title
-      = g_strdup_printf ("%s, %s, %s, %s", td_choice_label (TD_CHOICE_KERNEL, row->family->name),
-                         td_choice_text (TD_CHOICE_INTERPOLATION, row->interpolation, FALSE),
-                         td_choice_text (TD_CHOICE_PRECISION, row->precision, TRUE), slices);
+      = td_label_kernel_task (row->family->name, row->interpolation, row->precision, row->n_slices);
   g_autofree char *rate = rate_text (row);
   GtkWidget *line = td_plain_row_new (title, rate);
 
@@ -150,13 +149,17 @@ tuning_row_show_state (TdTuningRow *self)
   gtk_widget_set_visible (self->bar, busy);
 }
 
+/* The bar and the words count the same cases. */
 static void
-tuning_row_show_progress (double fraction, const char *what, gpointer user)
+tuning_row_show_step (TdTuningRow *self, const TdTuneStep *step)
 {
-  TdTuningRow *self = user;
+  g_autofree char *kernel = td_label_kernel_task (step->family->name, step->interpolation,
+                                                  step->precision, step->n_slices);
+  g_autofree char *text = g_strdup_printf (_ ("Case %u of %u: %s; variant %u of %u"), step->number,
+                                           step->n_cases, kernel, step->variant, step->n_variants);
 
-  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), fraction);
-  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), what);
+  gtk_progress_bar_set_fraction (GTK_PROGRESS_BAR (self->bar), step->fraction);
+  adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), text);
 }
 
 static void
@@ -165,7 +168,9 @@ tuning_row_show (gpointer result, const GError *error, gboolean last, gpointer u
   TdTuningRow *self = user;
   const Report *report = result;
 
-  if (report) {
+  if (report && !report->table) {
+    tuning_row_show_step (self, &report->step);
+  } else if (report) {
     tuning_row_show_table (self, report->table, report->device);
   } else {
     g_autofree char *words = td_label_error (error);
@@ -257,17 +262,12 @@ td_tuning_row_init (TdTuningRow *self)
   self->rows = g_ptr_array_new ();
   self->latest = td_latest_new (tuning_row_work, tuning_row_request_free, tuning_row_show,
                                 tuning_row_report_free, self);
-  td_latest_set_progress (self->latest, tuning_row_show_progress);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self), _ ("Tune the kernels"));
   adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self), FALSE);
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self),
                                  _ ("Finds the fastest variants on this device, in minutes"));
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (self), FALSE);
-  self->bar = gtk_progress_bar_new ();
-  gtk_widget_set_valign (self->bar, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (self->bar, "narrow");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->bar), GTK_ACCESSIBLE_PROPERTY_LABEL,
-                                  _ ("Progress of tuning"), -1);
+  self->bar = td_narrow_bar_new (_ ("Progress of tuning"));
   adw_expander_row_add_action (ADW_EXPANDER_ROW (self), self->bar);
   self->start = tuning_row_add_button (self, _ ("Tune"), G_CALLBACK (tuning_row_on_start));
   self->cancel = tuning_row_add_button (self, _ ("Stop"), G_CALLBACK (tuning_row_on_cancel));

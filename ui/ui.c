@@ -149,6 +149,18 @@ td_spin_fit (GtkSpinButton *number)
 
 /* Told all at once, the row takes the words for markup before it knows better, and warns. */
 GtkWidget *
+td_narrow_bar_new (const char *label)
+{
+  GtkWidget *bar = gtk_progress_bar_new ();
+
+  gtk_widget_set_valign (bar, GTK_ALIGN_CENTER);
+  gtk_widget_set_visible (bar, FALSE);
+  gtk_widget_add_css_class (bar, "narrow");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (bar), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  return bar;
+}
+
+GtkWidget *
 td_plain_row_new (const char *title, const char *subtitle)
 {
   GtkWidget *row = g_object_new (ADW_TYPE_ACTION_ROW, "use-markup", FALSE, "title-lines", 0,

@@ -38,6 +38,9 @@ void td_spin_fit (GtkSpinButton *number);
    @subtitle: (nullable). Both have as many lines as they need. Main thread. */
 GtkWidget *td_plain_row_new (const char *title, const char *subtitle);
 
+/* A short progress bar in a row, which is not seen until it is shown; @label: what it is called. */
+GtkWidget *td_narrow_bar_new (const char *label);
+
 /* Scrolls the widget into sight, its top first. The scrolling follows while the widget is being
    opened and has not its size yet. */
 void td_scroll_into_sight (GtkWidget *widget);

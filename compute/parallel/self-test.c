@@ -9,6 +9,15 @@
 /* Odd sizes, a slice wider than the detector sees, an axis that wanders: what real scans have. */
 enum { COLUMNS = 67, VIEWS = 41, SIZE = 73, MOST_SLICES = 5 };
 
+typedef struct {
+  TdDevice *device;
+  GPtrArray *rows; /* of the tests that are done */
+  guint total;
+  TdSelfTestTell tell; /* NULL: nobody wants to know */
+  gpointer user;
+  GCancellable *cancellable;
+} SelfTest;
+
 static void
 self_test_row_free (gpointer data)
 {
@@ -34,8 +43,8 @@ td_self_test_judge (TdSelfTestRow *row, const GError *failure)
                                                row->error, row->bound);
 }
 
-static TdSelfTestRow *
-self_test_family (TdTrial *trial, TdDevice *device, const TdBackprojectFamily *family,
+static void
+self_test_family (const SelfTest *test, TdTrial *trial, const TdBackprojectFamily *family,
                   guint n_slices)
 {
   const TdBackprojectTask *task = td_trial_task (trial);
@@ -47,43 +56,54 @@ self_test_family (TdTrial *trial, TdDevice *device, const TdBackprojectFamily *f
                            .interpolation = task->interpolation,
                            .precision = task->precision,
                            .n_slices = n_slices,
-                           .bound = family->error_bound (task, td_device_info (device)) };
+                           .bound = family->error_bound (task, td_device_info (test->device)) };
+  if (test->tell)
+    test->tell (row, test->rows->len + 1, test->total, test->user);
   if (td_trial_prepare (trial, family, NULL, &error) && td_trial_run (trial, &seconds, &error))
     td_trial_error (trial, &row->error, &error);
   td_trial_release (trial);
   td_self_test_judge (row, error);
-  return row;
+  g_ptr_array_add (test->rows, row);
 }
 
 static gboolean
-test_kind (TdDevice *device, const TdBackprojectTask *task, guint n_slices, GPtrArray *rows,
-           GCancellable *cancellable, GError **error)
+self_test_takes (const SelfTest *test, const TdBackprojectFamily *family,
+                 const TdBackprojectTask *task)
+{
+  return !family->unsupported || !family->unsupported (task, td_device_info (test->device));
+}
+
+static gboolean
+test_kind (const SelfTest *test, const TdBackprojectTask *task, guint n_slices, GError **error)
 {
   const TdBackprojectFamily *const *families = td_backproject_families ();
-  g_autoptr (TdTrial) trial = td_trial_new (device, task, n_slices, 7, error);
+  g_autoptr (TdTrial) trial = td_trial_new (test->device, task, n_slices, 7, error);
 
   if (!trial)
     return FALSE;
   for (guint f = 0; families[f]; f++) {
-    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    if (g_cancellable_set_error_if_cancelled (test->cancellable, error))
       return FALSE;
-    if (families[f]->unsupported && families[f]->unsupported (task, td_device_info (device)))
-      continue;
-    g_ptr_array_add (rows, self_test_family (trial, device, families[f], n_slices));
+    if (self_test_takes (test, families[f], task))
+      self_test_family (test, trial, families[f], n_slices);
   }
   return TRUE;
 }
 
+/* With every kind of task: counts the tests, or makes them. */
 static gboolean
-test_all (TdDevice *device, TdBackprojectTask *task, GPtrArray *rows, GCancellable *cancellable,
-          GError **error)
+test_all (SelfTest *test, TdBackprojectTask *task, gboolean count, GError **error)
 {
+  const TdBackprojectFamily *const *families = td_backproject_families ();
+
   for (guint i = TD_INTERPOLATION_NEAREST; i <= TD_INTERPOLATION_LINEAR; i++)
     for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF_RUN; p++)
       for (guint slices = 1; slices <= MOST_SLICES; slices += 2) {
         task->interpolation = i;
         task->precision = p;
-        if (!test_kind (device, task, slices, rows, cancellable, error))
+        for (guint f = 0; count && families[f]; f++)
+          test->total += self_test_takes (test, families[f], task) ? 1 : 0;
+        if (!count && !test_kind (test, task, slices, error))
           return FALSE;
       }
   return TRUE;
@@ -109,10 +129,12 @@ td_self_test_remember (TdDevice *device, const char *prefix, const GPtrArray *ro
 }
 
 GPtrArray *
-td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error)
+td_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
+                     GCancellable *cancellable, GError **error)
 {
   g_autoptr (GPtrArray) rows = td_self_test_rows_new ();
   double axis[VIEWS], weights[VIEWS];
+  SelfTest test = { device, rows, 0, tell, user, cancellable };
   TdBackprojectTask task;
 
   if (!td_device_check (device, error))
@@ -125,7 +147,7 @@ td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error
   }
   task.axis_px = axis;
   task.weights = weights;
-  if (!test_all (device, &task, rows, cancellable, error)
+  if (!test_all (&test, &task, TRUE, error) || !test_all (&test, &task, FALSE, error)
       || !td_self_test_remember (device, "", rows, error))
     return NULL;
   return g_steal_pointer (&rows);

@@ -14,15 +14,21 @@ typedef struct {
   char *reason;        /* why it failed, for td_message_words(); NULL */
 } TdSelfTestRow;
 
+/* Called before each test: @about says which, and has no result yet; the @number-th from 1 on, of
+   @total. */
+typedef void (*TdSelfTestTell) (const TdSelfTestRow *about, guint number, guint total,
+                                gpointer user);
+
 /**
  * After td_device_check(), runs a small problem with a known answer through every family in every
  * kind of task it takes. The tuner's store remembers which families failed. td_backproject_choose()
  * does not use those on this device and driver until a later test passes. Blocks: seconds, mostly
  * building. Any thread.
  *
- * (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.
+ * @tell: (nullable). (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.
  */
-GPtrArray *td_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error);
+GPtrArray *td_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
+                                GCancellable *cancellable, GError **error);
 
 /* For tests of other families: an array of rows. */
 GPtrArray *td_self_test_rows_new (void);

@@ -13,7 +13,8 @@ typedef struct {
   float *reference;    /* the default's slices */
   guint64 n_floats;
   const TdTuneOptions *options;
-  guint done, total; /* kinds of task, for the progress */
+  guint n_slices;
+  guint done, total; /* cases, for the progress */
 } Search;
 
 static void
@@ -85,13 +86,18 @@ tune_progress (guint index, gpointer user)
 
   if (!search->options->progress)
     return;
-  g_autofree char *what = g_strdup_printf (
-      "%s, %s, %s: %u of %u", search->family->name,
-      task->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
-      task->precision == TD_PRECISION_SINGLE ? "single" : "half", index + 1, search->variants->len);
-  search->options->progress (
-      what, (search->done + (double) index / search->variants->len) / search->total,
-      search->options->user);
+  const guint n_variants = search->variants->len;
+  const TdTuneStep step
+      = { .family = search->family,
+          .interpolation = task->interpolation,
+          .precision = task->precision,
+          .n_slices = search->n_slices,
+          .number = search->done + 1,
+          .n_cases = search->total,
+          .variant = index + 1,
+          .n_variants = n_variants,
+          .fraction = (search->done + (double) index / n_variants) / search->total };
+  search->options->progress (&step, search->options->user);
 }
 
 /* ── One family ── */
@@ -191,6 +197,7 @@ tune_kind (Search *search, const TdBackprojectTask *task, guint n_slices, GPtrAr
   if (!trial)
     return FALSE;
   search->trial = trial;
+  search->n_slices = n_slices;
   search->n_floats = (guint64) n_slices * task->nx * task->ny;
   for (guint f = 0; families[f]; f++) {
     if (!tune_wanted (search->options, families[f], task, td_device_info (search->device)))
@@ -209,7 +216,7 @@ tune_kind (Search *search, const TdBackprojectTask *task, guint n_slices, GPtrAr
 }
 
 static guint
-count_kinds (const TdTuneOptions *options, TdBackprojectTask *task, TdDevice *device)
+count_cases (const TdTuneOptions *options, TdBackprojectTask *task, TdDevice *device)
 {
   const TdBackprojectFamily *const *families = td_backproject_families ();
   guint total = 0;
@@ -252,7 +259,7 @@ td_tune_device (TdDevice *device, const TdTuneOptions *options, GError **error)
     return NULL;
   td_trial_task_init (&task, size, size, size, TD_INTERPOLATION_LINEAR, TD_PRECISION_SINGLE);
   g_autofree const double *angles = task.angles_rad;
-  search.total = MAX (1, count_kinds (options, &task, device));
+  search.total = MAX (1, count_cases (options, &task, device));
   if (!tune_all (&search, &task, rows, error))
     return NULL;
   return g_steal_pointer (&rows);

@@ -4,6 +4,17 @@
 #include "compute/device/tuner.h"
 #include "backproject.h"
 
+/* What is being tried. A case is a family in one kind of task. Numbers begin at 1. */
+typedef struct {
+  const TdBackprojectFamily *family;
+  TdInterpolation interpolation;
+  TdPrecision precision;
+  guint n_slices;
+  guint number, n_cases;
+  guint variant, n_variants; /* of the case */
+  double fraction;           /* that is done of all, 0 … 1 */
+} TdTuneStep;
+
 /**
  * Finds the fastest variant of each back-projection family on a device and keeps it
  * (tune-store.h), from where "auto" and every job take it. Only when a person asks.
@@ -13,8 +24,8 @@ typedef struct {
   const char *family;        /* NULL: all */
   guint runs;                /* best of; 0: 5 */
   GCancellable *cancellable; /* may be NULL */
-  /* Called before each candidate, may be NULL: what is being tried, fraction 0 … 1 of the whole. */
-  void (*progress) (const char *what, double fraction, gpointer user);
+  /* Called before each variant, may be NULL. */
+  void (*progress) (const TdTuneStep *step, gpointer user);
   gpointer user;
 } TdTuneOptions;
 

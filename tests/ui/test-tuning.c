@@ -2,6 +2,9 @@
 /* Tuning from the window fills its table, shows its progress, and can be stopped. Devices that are
    not there cannot be tuned.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "compute/device/device.h"
 #include "ui-test.h"
 #include "ui/tuning-row.h"
@@ -97,6 +100,21 @@ test_table (void)
   close_row ();
 }
 
+/* The words and the bar count the same: the bar is within the case that the words name. */
+static void
+assert_one_progress (void)
+{
+  const char *words = adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row));
+  GtkWidget *bar = td_test_find (GTK_WIDGET (row), GTK_TYPE_PROGRESS_BAR, NULL, NULL);
+  const double done = gtk_progress_bar_get_fraction (GTK_PROGRESS_BAR (bar));
+  guint number, n, variant, variants;
+
+  g_assert_cmpint (sscanf (words, "Case %u of %u: ", &number, &n), ==, 2);
+  g_assert_cmpint (sscanf (strrchr (words, ';'), "; variant %u of %u", &variant, &variants), ==, 2);
+  g_assert_nonnull (strstr (words, "1 slice"));
+  g_assert_cmpfloat_with_epsilon (done, (number - 1 + (variant - 1.0) / variants) / n, 1e-9);
+}
+
 static void
 test_stop (void)
 {
@@ -105,6 +123,7 @@ test_stop (void)
   g_autofree char *opening = g_strdup (adw_expander_row_get_subtitle (ADW_EXPANDER_ROW (row)));
   td_test_wait (progressed, opening, "progress");
   g_assert_true (is_busy ());
+  assert_one_progress ();
   td_test_click (td_test_button (row, "Stop"));
   g_assert_false (is_busy ());
   g_assert_cmpuint (lines (), ==, 0);

@@ -3,6 +3,7 @@
    goes on while the window is closed. The tests run in order. */
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 
@@ -617,6 +618,57 @@ time_is_shown (gpointer row)
   return strstr (adw_action_row_get_subtitle (row), head) != NULL;
 }
 
+/* Of a test that begins the number is told, and the bar is there. */
+static void
+on_told (GtkWidget *row, GParamSpec *property, guint *told)
+{
+  GtkWidget *bar = td_test_find (row, GTK_TYPE_PROGRESS_BAR, NULL, NULL);
+  const char *words = adw_action_row_get_subtitle (ADW_ACTION_ROW (row));
+  guint number, n;
+
+  if (sscanf (words, "Test %u of %u: ", &number, &n) != 2)
+    return;
+  ++*told;
+  g_assert_true (gtk_widget_get_visible (bar));
+  g_assert_cmpfloat_with_epsilon (gtk_progress_bar_get_fraction (GTK_PROGRESS_BAR (bar)),
+                                  (number - 1.0) / n, 1e-9);
+}
+
+static gboolean
+tests_have_passed (gpointer row)
+{
+  return g_str_has_prefix (adw_action_row_get_subtitle (row), "All ");
+}
+
+static gboolean
+is_host (GtkWidget *group, gpointer unused)
+{
+  const char *description = adw_preferences_group_get_description (ADW_PREFERENCES_GROUP (group));
+
+  return description && g_str_has_prefix (description, "host");
+}
+
+static void
+test_self_test (void)
+{
+  td_test_activate ("show-devices", NULL);
+  GtkWidget *devices = GTK_WIDGET (td_test_other_window (TD_TYPE_DEVICES_WINDOW));
+  GtkWidget *host = td_test_find (devices, ADW_TYPE_PREFERENCES_GROUP, is_host, NULL);
+  GtkWidget *row = td_test_row (host, "Self-test");
+  guint told = 0;
+  gulong handler = g_signal_connect (row, "notify::subtitle", G_CALLBACK (on_told), &told);
+  td_test_click (td_test_button (row, "Test"));
+  g_assert_false (gtk_widget_get_sensitive (td_test_button (row, "Test")));
+  td_test_wait (tests_have_passed, row, "the tests");
+  g_assert_true (gtk_widget_get_sensitive (td_test_button (row, "Test")));
+  g_assert_false (gtk_widget_get_visible (td_test_find (row, GTK_TYPE_PROGRESS_BAR, NULL, NULL)));
+  g_signal_handler_disconnect (row, handler);
+  g_assert_cmpuint (told, >, 10);
+  /* The window goes while tests go on. */
+  td_test_click (td_test_button (row, "Test"));
+  gtk_window_close (GTK_WINDOW (devices));
+}
+
 /* Devices are switched live: the recipe has them, and the slice's time is shown. */
 static void
 test_devices (void)
@@ -656,6 +708,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-jobs/history", test_history);
   g_test_add_func ("/window-jobs/iterations", test_iterations);
   g_test_add_func ("/window-jobs/devices", test_devices);
+  g_test_add_func ("/window-jobs/self-test", test_self_test);
   g_test_add_func ("/window-jobs/demonstration", test_demonstration);
   int status = g_test_run ();
   g_object_unref (application);

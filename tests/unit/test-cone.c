@@ -598,6 +598,14 @@ download_more (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint
   return TRUE;
 }
 
+static void
+count_test (const TdSelfTestRow *about, guint number, guint total, gpointer told)
+{
+  g_assert_cmpuint (number, ==, ++*(guint *) told);
+  g_assert_cmpuint (number, <=, total);
+  g_assert_cmpuint (about->n_slices, ==, 0);
+}
+
 /* How wrong a device is that gives a quarter more is told: it is the relative L2. */
 static void
 test_self_test_error (void)
@@ -610,16 +618,19 @@ test_self_test_error (void)
   TdDeviceOps ops = *exact_ops;
   ops.download = download_more;
   device->ops = &ops;
-  g_autoptr (GPtrArray) rows = td_fdk_self_test_device (device, NULL, &error);
+  guint told = 0;
+  g_autoptr (GPtrArray) rows = td_fdk_self_test_device (device, count_test, &told, NULL, &error);
   device->ops = exact_ops;
   g_assert_no_error (error);
   g_assert_cmpuint (rows->len, ==, 1);
+  g_assert_cmpuint (told, ==, 1);
   const TdSelfTestRow *row = rows->pdata[0];
   g_assert_false (row->passed);
   g_assert_cmpfloat_with_epsilon (row->error, 0.25, 1e-5);
   g_autofree char *reason = td_message_words (row->reason, NULL);
   g_assert_true (g_str_has_prefix (reason, "its result is off by 0.25, more than"));
-  g_autoptr (GPtrArray) again = td_fdk_self_test_device (device, NULL, &error); /* in use again */
+  g_autoptr (GPtrArray) again
+      = td_fdk_self_test_device (device, NULL, NULL, NULL, &error); /* in use again */
   g_assert_cmpuint (again->len, ==, 1);
 }
 
@@ -647,9 +658,11 @@ test_self_test (void)
     g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
     g_clear_error (&error);
   }
-  g_autoptr (GPtrArray) rows = td_fdk_self_test_device (device, NULL, &error);
+  guint told = 0;
+  g_autoptr (GPtrArray) rows = td_fdk_self_test_device (device, count_test, &told, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (rows->len, ==, 1);
+  g_assert_cmpuint (told, ==, 1);
   const TdSelfTestRow *row = rows->pdata[0];
   g_test_message ("error %.1e of %.1e", row->error, row->bound);
   g_assert_true (row->passed);

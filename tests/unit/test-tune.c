@@ -292,14 +292,25 @@ test_damaged (gconstpointer text)
 /* ── On the host ── */
 
 static void
-count_progress (const char *what, double fraction, gpointer user)
+count_progress (const TdTuneStep *step, gpointer user)
 {
   double *done = user;
 
-  g_assert_true (g_str_has_prefix (what, "host, "));
-  g_assert_cmpfloat (fraction, >=, *done);
-  g_assert_cmpfloat (fraction, <, 1);
-  *done = fraction;
+  g_assert_cmpstr (step->family->name, ==, "host");
+  g_assert_cmpfloat (step->fraction, >=, *done);
+  g_assert_cmpfloat (step->fraction, <, 1);
+  g_assert_cmpfloat_with_epsilon (
+      step->fraction, (step->number - 1 + (step->variant - 1.0) / step->n_variants) / step->n_cases,
+      1e-12);
+  *done = step->fraction;
+}
+
+static void
+count_test (const TdSelfTestRow *about, guint number, guint total, gpointer told)
+{
+  g_assert_cmpuint (number, ==, ++*(guint *) told);
+  g_assert_cmpuint (number, <=, total);
+  g_assert_nonnull (about->family);
 }
 
 /* Every kind of task that the family computes, for one, two and four slices, once; and kept. */
@@ -363,9 +374,11 @@ test_host (void)
   g_clear_error (&error);
 
   /* The family is right after all: it comes back. */
-  g_autoptr (GPtrArray) tests = td_self_test_device (host, NULL, &error);
+  guint told = 0;
+  g_autoptr (GPtrArray) tests = td_self_test_device (host, count_test, &told, NULL, &error);
   g_assert_no_error (error);
   g_assert_cmpuint (tests->len, >, 0);
+  g_assert_cmpuint (told, ==, tests->len);
   for (guint i = 0; i < tests->len; i++)
     g_assert_true (((const TdSelfTestRow *) tests->pdata[i])->passed);
   g_assert_nonnull (td_backproject_choose ("auto", &task, host, 1, &error));

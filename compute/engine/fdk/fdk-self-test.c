@@ -127,22 +127,46 @@ fdk_self_test_family (const Problem *problem, TdDevice *device, const TdConeFami
   return row;
 }
 
-GPtrArray *
-td_fdk_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error)
+/* What is tested: the family and the precision number @index of those that the device can do;
+   FALSE: there is none. */
+static gboolean
+fdk_self_test_choose (const Problem *problem, TdDevice *device, guint index,
+                      const TdConeFamily **family, TdPrecision *precision)
 {
   const TdConeFamily *const *families = td_cone_families ();
+
+  for (guint f = 0; families[f]; f++)
+    for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF; p++) {
+      *family = families[f];
+      *precision = p;
+      if (!families[f]->unsupported (&problem->task, p, td_device_info (device)) && index-- == 0)
+        return TRUE;
+    }
+  return FALSE;
+}
+
+GPtrArray *
+td_fdk_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
+                         GCancellable *cancellable, GError **error)
+{
   g_autoptr (GPtrArray) rows = td_self_test_rows_new ();
+  const TdConeFamily *family = NULL;
+  TdPrecision precision = TD_PRECISION_SINGLE;
   Problem problem;
   gboolean ok = problem_init (&problem, error);
+  guint total = 0;
 
-  for (guint f = 0; ok && families[f]; f++)
-    for (TdPrecision precision = TD_PRECISION_SINGLE; ok && precision <= TD_PRECISION_HALF;
-         precision++) {
-      ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
-      if (!ok || families[f]->unsupported (&problem.task, precision, td_device_info (device)))
-        continue;
-      g_ptr_array_add (rows, fdk_self_test_family (&problem, device, families[f], precision));
-    }
+  while (ok && fdk_self_test_choose (&problem, device, total, &family, &precision))
+    total++;
+  for (guint i = 0; ok && i < total; i++) {
+    fdk_self_test_choose (&problem, device, i, &family, &precision);
+    const TdSelfTestRow about = { .family = family->name, .precision = precision };
+    if (tell)
+      tell (&about, i + 1, total, user);
+    ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
+    if (ok)
+      g_ptr_array_add (rows, fdk_self_test_family (&problem, device, family, precision));
+  }
   problem_clear (&problem);
   return ok && td_self_test_remember (device, PREFIX, rows, error) ? g_steal_pointer (&rows) : NULL;
 }

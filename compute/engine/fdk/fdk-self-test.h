@@ -9,9 +9,10 @@
  * failed. The function td_fdk_family_choose() avoids those on this device and driver until a later
  * test passes. Blocks for seconds. Any thread.
  *
- * (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.
+ * @tell: (nullable). (transfer full) (element-type TdSelfTestRow); NULL: the device itself fails.
  */
-GPtrArray *td_fdk_self_test_device (TdDevice *device, GCancellable *cancellable, GError **error);
+GPtrArray *td_fdk_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
+                                    GCancellable *cancellable, GError **error);
 
 /* td_cone_family_choose() among those in use. */
 const TdConeFamily *td_fdk_family_choose (const char *name, const TdConeTask *task,
