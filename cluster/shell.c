@@ -702,6 +702,9 @@ td_shell_copy (TdShell *shell, const char *const *from, const char *to, const Td
   g_ptr_array_add (argv, g_strdup ("rsync"));
   /* -s: names reach the other side as they are, past its shell. */
   g_ptr_array_add (argv, g_strdup ("-as"));
+  /* What a link names here is not there. */
+  if (copy->relative)
+    g_ptr_array_add (argv, g_strdup ("--copy-links"));
   /* Of a file that was cut off the next try has the beginning. */
   g_ptr_array_add (argv, g_strdup ("--inplace"));
   if (copy->relative)
