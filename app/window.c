@@ -1242,7 +1242,7 @@ window_find_jobs (GTask *task, gpointer source, gpointer data, GCancellable *can
 static gboolean
 window_shows_job (const TdRemoteFacts *facts)
 {
-  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
   g_autoptr (GDateTime) then = g_date_time_add_days (now, -DAYS_SHOWN);
   g_autofree char *oldest = g_date_time_format (then, "%Y%m%d");
 

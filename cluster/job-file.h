@@ -36,7 +36,7 @@ typedef struct {
 } TdJobBatch;
 
 typedef struct {
-  char *id;        /* the folder's name: YYYYMMDD-HHMMSS-xxxxxxxx */
+  char *id;        /* the folder's name: YYYYMMDD-HHMMSS-xxxxxxxx, UTC */
   char *title;     /* for lists of jobs */
   char *program;   /* that wrote the file: "tomodesk 0.1.0" */
   char *scan_path; /* NULL: a batch */

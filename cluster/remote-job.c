@@ -283,12 +283,13 @@ td_remote_job_was_launched (const TdRemoteJob *job)
   return job->launched.known;
 }
 
-/* Queues go by the id. So of two jobs of one second the older has the smaller id: microseconds come
-   before what makes ids of several programs differ. */
+/* Queues and lists go by the id. So the older of two jobs has the smaller id, wherever they were
+   submitted and when summer time ends: the time is UTC. Microseconds come before what makes ids of
+   several programs differ. */
 static char *
 remote_job_new_id (void)
 {
-  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
   g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
 
   return g_strdup_printf ("%s-%05x%03x", time, (guint) g_date_time_get_microsecond (now),

@@ -199,6 +199,19 @@ def finds_jobs_started_by_hand(place, kind):
     assert place.job(by_hand.name)["state"] == "cancelled"
 
 
+def sorts_jobs_by_their_age(place, kind):
+    """Wherever they were submitted."""
+    submitted = []
+    for zone in ("AAA-12", "BBB+12", "AAA-12"):
+        place.environment["TZ"] = zone
+        submitted.insert(0, place.submit(kind, f"{zone}-{len(submitted)}.tif"))
+    del place.environment["TZ"]
+    listed = [job["id"] for job in json.loads(place.run("jobs", "--json").stdout)["jobs"]]
+    assert [job for job in listed if job in submitted] == submitted, (listed, submitted)
+    for job in submitted:
+        assert ended(place, job, 20)
+
+
 def quotes_whatever_it_is_given(place, kind):
     """Names that a shell would take apart."""
     name = "a b'c\"d $(touch pwned) `x` ;&|*"
@@ -312,13 +325,15 @@ def goes_on_after_a_cut(place, kind):
 def stages_and_fetches(place, kind):
     cluster.need("rsync")
     place.profile("staged", **dict(place.keys[kind], staging="rsync", map=""))
-    output = place.folder / "fetched.tif"
-    done = place.run("submit", place.scan, "--output", output, "--profile", "staged")
+    output, linked = place.folder / "fetched.tif", place.folder / "linked.nxs"
+    linked.symlink_to(place.scan)
+    done = place.run("submit", linked, "--output", output, "--profile", "staged")
     assert done.returncode == 0, done.stderr
     assert output.read_text() == "a volume\n"
     job = json.loads(place.run("jobs", "--json").stdout)["jobs"][0]
-    scan = json.loads((pathlib.Path(job["folder"]) / "job.json").read_text())["scan"]["path"]
-    assert scan.startswith(job["folder"]) and pathlib.Path(scan).read_bytes() == place.scan.read_bytes()
+    scan = pathlib.Path(json.loads((pathlib.Path(job["folder"]) / "job.json").read_text())["scan"]["path"])
+    assert str(scan).startswith(job["folder"]) and scan.read_bytes() == place.scan.read_bytes()
+    assert not scan.is_symlink(), "what it names is not there"
     output.unlink()
     done = place.run("follow", job["id"])
     assert done.returncode == 0 and output.read_text() == "a volume\n", done
@@ -562,7 +577,7 @@ COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, 
           tells_the_worker_s_words, tells_that_the_worker_is_missing, tells_that_no_rank_comes]
 CASES = {
     "local": COMMON + [cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
-                       finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
+                       sorts_jobs_by_their_age, finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
                        refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": COMMON + [reaches_a_host_that_is_for_terminals, goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
@@ -572,7 +587,7 @@ CASES = {
 # Each fault and each way of launching once.
 QUICK = {
     "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed, tells_that_the_worker_is_missing,
-              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, finds_jobs_started_by_hand,
+              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, finds_jobs_started_by_hand,
               fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": [reaches_a_host_that_is_for_terminals, shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
             tells_that_nobody_answers, quotes_whatever_it_is_given],
