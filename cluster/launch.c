@@ -13,13 +13,16 @@
 #define NOT_FOUND 127 /* a shell's status for a program that is not there */
 #define NOT_RUN 126
 
-/* MPIs bind a rank to one core, and refuse more ranks than cores. Each reads its own variables. */
+/* MPIs bind a rank to one core, which leaves the others idle, and refuse more ranks than cores.
+   Each reads its own variables, and options of the launcher go before them. */
 static const char *const mpi_settings[] = {
   "OMPI_MCA_hwloc_base_binding_policy=none",
-  "OMPI_MCA_rmaps_base_oversubscribe=1",
   "PRTE_MCA_hwloc_default_binding_policy=none",
+  /* On this computer: */
+  "OMPI_MCA_rmaps_base_oversubscribe=1",
   "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
 };
+#define FOR_MPIRUN 2 /* of them */
 
 /* ── Words ── */
 
@@ -68,14 +71,18 @@ launch_command (const TdClusterProfile *profile, guint ranks, const char *const 
   GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *program
       = profile->launcher[0] ? g_path_get_basename (profile->launcher[0]) : g_strdup ("");
+  const gboolean mpirun
+      = g_str_has_prefix (program, "mpirun") || g_str_has_prefix (program, "mpiexec");
+  const guint n_settings = profile->kind == TD_CLUSTER_LOCAL ? G_N_ELEMENTS (mpi_settings)
+                           : mpirun                          ? FOR_MPIRUN
+                                                             : 0;
 
-  if (profile->kind == TD_CLUSTER_LOCAL) {
+  if (n_settings)
     g_ptr_array_add (words, g_strdup ("env"));
-    for (guint i = 0; i < G_N_ELEMENTS (mpi_settings); i++)
-      g_ptr_array_add (words, g_strdup (mpi_settings[i]));
-  }
+  for (guint i = 0; i < n_settings; i++)
+    g_ptr_array_add (words, g_strdup (mpi_settings[i]));
   launch_add_all (words, profile->launcher);
-  if (g_str_has_prefix (program, "mpirun") || g_str_has_prefix (program, "mpiexec")) {
+  if (mpirun) {
     g_ptr_array_add (words, g_strdup ("-n"));
     g_ptr_array_add (words, g_strdup_printf ("%u", ranks));
   }
