@@ -427,18 +427,6 @@ td_job_file_open_scan (const TdJobFile *job, GCancellable *cancellable, GError *
 /* ── The flag ── */
 
 gboolean
-td_job_ask_cancel (const char *folder, GError **error)
-{
-  g_autofree char *path = g_build_filename (folder, "cancel", NULL);
-  const int file = open (path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-
-  if (file < 0)
-    return td_output_set_error (error, path, errno);
-  close (file);
-  return TRUE;
-}
-
-gboolean
 td_job_is_cancelled (const char *folder)
 {
   g_autofree char *path = g_build_filename (folder, "cancel", NULL);

@@ -76,5 +76,4 @@ const char *td_cluster_mode_name (TdClusterMode mode); /* "slab", "ifdk", "slice
 gboolean td_cluster_mode_from_name (const char *name, TdClusterMode *mode);
 
 /* The flag "cancel" in the job's folder: the desktop sets it, and the worker looks. */
-gboolean td_job_ask_cancel (const char *folder, GError **error);
 gboolean td_job_is_cancelled (const char *folder);

@@ -699,18 +699,15 @@ td_shell_copy (TdShell *shell, const char *const *from, const char *to, const Td
     return td_set_error (error, TD_ERROR_UNSUPPORTED,
                          "rsync cannot use \"%s\": no apostrophe may be in the name of ssh's file",
                          shell->config);
-  g_ptr_array_add (argv, g_strdup ("rsync"));
-  /* -s: names reach the other side as they are, past its shell. */
-  g_ptr_array_add (argv, g_strdup ("-as"));
-  /* What a link names here is not there. */
-  if (copy->relative)
-    g_ptr_array_add (argv, g_strdup ("--copy-links"));
-  /* Of a file that was cut off the next try has the beginning. */
-  g_ptr_array_add (argv, g_strdup ("--inplace"));
-  if (copy->relative)
-    g_ptr_array_add (argv, g_strdup ("--relative"));
-  g_ptr_array_add (argv, g_strdup ("--no-inc-recursive"));
-  g_ptr_array_add (argv, g_strdup ("--info=progress2"));
+  /* -s: names reach the other side as they are, past its shell. --inplace: the next try has the
+     beginning of a file that was cut off. --copy-links: what a link names here is not there. */
+  g_auto (GStrv) options = g_strsplit (
+      copy->relative
+          ? "rsync -as --inplace --no-inc-recursive --info=progress2 --copy-links --relative"
+          : "rsync -as --inplace --no-inc-recursive --info=progress2",
+      " ", -1);
+  for (guint i = 0; options[i]; i++)
+    g_ptr_array_add (argv, g_strdup (options[i]));
   if (command) {
     g_ptr_array_add (argv, g_strdup ("-e"));
     g_ptr_array_add (argv, g_strdup (command));
