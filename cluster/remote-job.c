@@ -29,7 +29,7 @@
 #define SILENT_S 4                   /* a worker says something each second */
 #define MEET_S 6                     /* ranks that find each other say something by then … */
 #define MEET_STEP_S 10               /* … or how long they do not, which is told so often */
-#define BY_HAND_S 60                 /* as long as a job without a record may be silent */
+#define BY_HAND_S 60                 /* as long as a job that nobody sees may be silent */
 #define FLAG_S 3                     /* a worker looks at its flag twice a second */
 #define SIGNAL_S 3
 #define STEP_US (G_USEC_PER_SEC / 4)
@@ -37,10 +37,10 @@
 /* launch.json: what runs. */
 typedef struct {
   gboolean known;
-  char *scheduler_id; /* NULL: processes of the host */
-  char *session, *boot;
-  char *submit_host; /* NULL: this computer, or whichever has the folder */
-  char **words;      /* sbatch's */
+  char *scheduler_id;          /* NULL: processes of the host */
+  char *session, *boot, *host; /* of the computer that started it */
+  char *submit_host;           /* NULL: this computer, or whichever has the folder */
+  char **words;                /* sbatch's */
 } Launched;
 
 /* events.jsonl, summed up. */
@@ -373,6 +373,7 @@ remote_launched_clear (Launched *launched)
   g_free (launched->scheduler_id);
   g_free (launched->session);
   g_free (launched->boot);
+  g_free (launched->host);
   g_free (launched->submit_host);
   g_strfreev (launched->words);
   *launched = (Launched) { 0 };
@@ -781,6 +782,7 @@ static const char look_script[]
                 "[ -n \"$3\" ] && alive=$(processes \"$3\" \"$1\" | wc -l)\n"
                 "echo \"alive $alive\"\n"
                 "echo \"boot $(cat /proc/sys/kernel/random/boot_id)\"\n"
+                "echo \"host $(uname -n)\"\n"
                 "echo \"clock $(date +%s)\"\n"
                 "[ -e cancel ] && echo 'cancel 1'\n"
                 "[ -e fetched ] && echo 'fetched 1'\n"
@@ -805,7 +807,7 @@ typedef struct {
   gboolean missing, cancel, fetched;
   gint64 alive, size, clock;
   gint64 launched; /* as clock: when the launcher began, or wrote last; 0: not known */
-  char *boot, *status;
+  char *boot, *host, *status;
   char *job, *launch, *error, *events;
 } Look;
 
@@ -813,6 +815,7 @@ static void
 remote_look_clear (Look *look)
 {
   g_free (look->boot);
+  g_free (look->host);
   g_free (look->status);
   g_free (look->job);
   g_free (look->launch);
@@ -854,6 +857,8 @@ remote_look_take_line (Look *look, const char *name, const char *value)
     look->launched = number;
   else if (g_str_equal (name, "boot") && !look->boot)
     look->boot = g_strdup (value);
+  else if (g_str_equal (name, "host") && !look->host)
+    look->host = g_strdup (value);
   else if (g_str_equal (name, "status") && !look->status)
     look->status = g_strdup (value);
 }
@@ -949,6 +954,7 @@ remote_job_take_launch (TdRemoteJob *job, const char *text)
   launched->scheduler_id = g_strdup (td_json_string (root, "id"));
   launched->session = remote_number_text (root, "session");
   launched->boot = g_strdup (td_json_string (root, "boot"));
+  launched->host = g_strdup (td_json_string (root, "host"));
   launched->submit_host = g_strdup (td_json_string (root, "submit_host"));
   JsonNode *words = td_json_at (root, "scheduler_words");
   if (words && JSON_NODE_HOLDS_ARRAY (words)) {
@@ -1340,6 +1346,43 @@ remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
   return TRUE;
 }
 
+/* Whether the job's processes run where this looks, or the scheduler knows of them. */
+static gboolean
+remote_job_sees (const TdRemoteJob *job, const Look *look)
+{
+  const Launched *launched = &job->launched;
+
+  return launched->known
+         && (launched->scheduler_id || !launched->host
+             || g_strcmp0 (launched->boot, look->boot) == 0
+             || g_strcmp0 (launched->host, look->host) == 0);
+}
+
+/* Nobody here sees its processes: it was started by hand, or on another computer that sees the
+   folder, too. Its words tell how it is. */
+static void
+remote_job_settle_unseen (TdRemoteJob *job, const Look *look)
+{
+  const Launched *launched = &job->launched;
+  const gboolean silent = look->clock - job->told.last_s >= BY_HAND_S;
+  g_autofree char *why = launched->known
+                             ? td_message_packed ("it was started on %s, and has said nothing for "
+                                                  "a minute: look at it there",
+                                                  launched->host)
+                             : NULL;
+
+  if (job->told.started && silent)
+    remote_job_set_state (job, TD_REMOTE_LOST,
+                          why ? why
+                              : N_ ("it was started by hand, and has said nothing for a minute"));
+  else if (job->told.started || (launched->known && !job->told.queued))
+    remote_job_set_state (job, TD_REMOTE_RUNNING, NULL);
+  else if (launched->known)
+    remote_job_set_state (job, TD_REMOTE_QUEUED, NULL);
+  else
+    remote_job_set_state (job, TD_REMOTE_STAGED, N_ ("it was not launched"));
+}
+
 static gboolean
 remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancellable *cancellable,
                    GError **error)
@@ -1352,23 +1395,18 @@ remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancella
     remote_job_set_state (job, job->told.end, job->told.text);
   else if (launched->known && launched->scheduler_id)
     return remote_job_settle_slurm (job, look, again, cancellable, error);
-  else if (launched->known && g_strcmp0 (launched->boot, look->boot) != 0)
+  else if (!remote_job_sees (job, look))
+    remote_job_settle_unseen (job, look);
+  else if (g_strcmp0 (launched->boot, look->boot) != 0)
     remote_job_set_state (job, TD_REMOTE_LOST,
                           N_ ("the computer was restarted, or this is another one of that name. "
                               "Submit the job again"));
-  else if (launched->known && look->alive > 0 && job->told.queued && !job->told.started)
+  else if (look->alive > 0 && job->told.queued && !job->told.started)
     remote_job_set_state (job, TD_REMOTE_QUEUED, NULL);
-  else if (launched->known && look->alive > 0)
+  else if (look->alive > 0)
     remote_job_settle_running (job, look);
-  else if (launched->known)
-    remote_job_settle_silent (job, look, NULL);
-  else if (job->told.started && look->clock - job->told.last_s < BY_HAND_S)
-    remote_job_set_state (job, TD_REMOTE_RUNNING, NULL);
-  else if (job->told.started)
-    remote_job_set_state (job, TD_REMOTE_LOST,
-                          N_ ("it was started by hand, and has said nothing for a minute"));
   else
-    remote_job_set_state (job, TD_REMOTE_STAGED, N_ ("it was not launched"));
+    remote_job_settle_silent (job, look, NULL);
   return TRUE;
 }
 
@@ -1455,6 +1493,13 @@ remote_job_is_over (TdRemoteJob *job, gint64 *left, GCancellable *cancellable, G
   return TRUE;
 }
 
+/* Whatever is seen of its processes. */
+static gboolean
+remote_job_may_run (const TdRemoteJob *job)
+{
+  return !td_remote_state_ended (job->facts.state) && (job->launched.known || job->told.started);
+}
+
 /* Looks until nothing of the job runs any more, or the time is over. */
 static gboolean
 remote_job_wait_over (TdRemoteJob *job, guint limit_s, gint64 *left, GCancellable *cancellable,
@@ -1465,7 +1510,7 @@ remote_job_wait_over (TdRemoteJob *job, guint limit_s, gint64 *left, GCancellabl
   do {
     if (!remote_job_is_over (job, left, cancellable, error))
       return FALSE;
-    if (*left == 0 && (td_remote_state_ended (job->facts.state) || !job->launched.known))
+    if (*left == 0 && !remote_job_may_run (job))
       return TRUE;
     g_usleep (STEP_US);
   } while (g_get_monotonic_time () < deadline);
@@ -1517,17 +1562,20 @@ td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   } else if (!remote_job_wait_over (job, FLAG_S, &left, cancellable, error)) {
     return FALSE;
   }
-  for (guint hard = 0; hard < 2; hard++) {
-    if (left == 0)
-      return TRUE;
+  for (guint hard = 0; hard < 2 && left > 0; hard++) {
     const gboolean sent = slurm
                               ? remote_job_scancel (job, hard ? "KILL" : "TERM", cancellable, error)
                               : remote_job_signal (job, hard ? "KILL" : "TERM", cancellable, error);
     if (!sent || !remote_job_wait_over (job, SIGNAL_S, &left, cancellable, error))
       return FALSE;
   }
-  if (left == 0)
+  if (left == 0 && !remote_job_may_run (job))
     return TRUE;
+  if (left == 0)
+    return td_set_error (error, TD_ERROR_IO,
+                         "the job %s was asked to end, and has not said that it did: only where it "
+                         "was started its processes are seen",
+                         job->facts.id);
   return td_set_error (error, TD_ERROR_IO,
                        "%" PRId64 " processes of the job %s on %s do not end: they may wait for "
                        "their file system",

@@ -200,6 +200,27 @@ def finds_jobs_started_by_hand(place, kind):
     assert done.returncode == 0, done
     assert child.wait(5) == 75
     assert place.job(by_hand.name)["state"] == "cancelled"
+    deaf = by_hand.parent / "my_job ä 2"
+    (deaf / "job.json").write_text(text.replace("hand.tif", "hand3-slow-deaf.tif"))
+    child = place.spawn("deaf", place.fake, "run", deaf)
+    assert cluster.wait_for(lambda: place.job(deaf.name)["state"] == "running", 20), place.job(deaf.name)
+    done = place.run("cancel", deaf.name)
+    assert done.returncode == 1 and "has not said that it did" in done.stderr, done
+    place.stop(child)
+
+
+def knows_jobs_of_other_computers(place, kind):
+    """Whose folders it sees, too: they are running, and are not started here once more."""
+    job_id = place.submit(kind, "elsewhere-slow.tif")
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
+    launch = pathlib.Path(job["folder"]) / "launch.json"
+    record = json.loads(launch.read_text())
+    launch.write_text(json.dumps(dict(record, host="elsewhere", boot="another")))
+    assert place.job(job_id)["state"] == "running", place.job(job_id)
+    again = place.run("submit", "--again", job_id)
+    assert again.returncode == 1 and "is running" in again.stderr, again
+    done = place.run("cancel", job_id)
+    assert done.returncode == 0 and place.job(job_id)["state"] == "cancelled", done
 
 
 def sorts_jobs_by_their_age(place, kind):
@@ -580,7 +601,7 @@ COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, 
           tells_the_worker_s_words, tells_that_the_worker_is_missing, tells_that_no_rank_comes]
 CASES = {
     "local": COMMON + [cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
-                       sorts_jobs_by_their_age, finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
+                       sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
                        refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": COMMON + [reaches_a_host_that_is_for_terminals, goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
@@ -590,7 +611,7 @@ CASES = {
 # Each fault and each way of launching once.
 QUICK = {
     "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed, tells_that_the_worker_is_missing,
-              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, finds_jobs_started_by_hand,
+              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand,
               fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": [reaches_a_host_that_is_for_terminals, shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
             tells_that_nobody_answers, quotes_whatever_it_is_given],
