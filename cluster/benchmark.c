@@ -552,7 +552,7 @@ benchmark_all (Benchmark *benchmark, GError **error)
 int
 td_worker_benchmark (const char *folder, const char *device)
 {
-  g_autofree char *own = g_build_filename (folder, ".benchmark", NULL);
+  g_autofree char *own = g_build_filename (folder, TD_WORKER_BENCHMARK, NULL);
   Benchmark benchmark
       = { .folder = own, .node = MPI_COMM_NULL, .device = device ? device : "auto" };
   g_autoptr (GError) error = NULL;

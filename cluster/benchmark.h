@@ -3,6 +3,9 @@
 
 #include <glib.h>
 
+/* What runs has a folder of its own in the jobs' folder. */
+#define TD_WORKER_BENCHMARK ".benchmark"
+
 /**
  * Measures the constants of model.h on the machine of a job. All ranks that a job would have work
  * at once. They run whole jobs of three sizes in three grids and modes, and time every stage. So

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "benchmark.h"
 #include "compute/recipe/json.h"
 #include "config.h"
 #include "dataset/json-text.h"
@@ -406,6 +407,9 @@ char *
 td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable, GError **error)
 {
   const char *const device = profile->wish.device;
+  /* A rank that ends them all leaves the files of all. */
+  static const char last_line[]
+      = "\"$@\" \"$root\"\nstatus=$?\nrm -rf -- \"$root/" TD_WORKER_BENCHMARK "\"\nreturn $status";
   const char *const rest[] = { "benchmark", device ? "--device" : NULL, device, NULL };
   g_autoptr (GPtrArray) command
       = launch_command (profile, td_cluster_profile_ranks (profile), rest);
@@ -419,7 +423,7 @@ td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable,
   }
   launch_add_all (words, (char **) command->pdata);
   g_ptr_array_add (words, NULL);
-  return launch_run (profile, BENCHMARK, "\"$@\" \"$root\"", words, cancellable, error);
+  return launch_run (profile, BENCHMARK, last_line, words, cancellable, error);
 }
 
 char *
