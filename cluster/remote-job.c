@@ -609,12 +609,14 @@ remote_job_stage (TdRemoteJob *job, GPtrArray *copies, GCancellable *cancellable
 
 /* The host adds what only it knows to the record. Processes get a session of their own, which
    outlives the connection; it has begun when the record is there, so that nobody counts too early.
- */
+   The script of a template names its shell, as Slurm takes it. */
 static const char start_here[]
     = "cd -- \"$1\" || return 1\n"
       "record=$2\n"
       "rm -f cancel log/status\n"
-      "TOMODESK_JOB=$1 setsid sh ./run.sh </dev/null >log/stdout 2>log/stderr &\n"
+      "shell=$(head -n 1 run.sh)\n"
+      "case $shell in '#!'*) shell=${shell#'#!'};; *) shell=sh;; esac\n"
+      "TOMODESK_JOB=$1 setsid $shell ./run.sh </dev/null >log/stdout 2>log/stderr &\n"
       "pid=$!\n"
       "while kill -0 $pid 2>/dev/null && ! tr '\\000' '\\n' < /proc/$pid/environ 2>/dev/null | "
       "grep -Fqx \"TOMODESK_JOB=$1\"; do sleep 0.05; done\n"

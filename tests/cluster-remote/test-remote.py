@@ -147,6 +147,9 @@ def measures_its_machine(place, kind):
     """The constants are kept, plans take them, and jobs of the profile find them beside their file."""
     plan = ("plan", place.scan, "--cluster", kind)
     assert "was never measured" in place.run(*plan).stderr
+    place.profile("failing", **dict(place.keys[kind], setup="export FAKE_FAILURE=1"))
+    done = place.run("profiles", "benchmark", "failing")
+    assert done.returncode == 1 and not list(place.folder.rglob(".benchmark")), done
     done = place.run("profiles", "benchmark", kind)
     assert done.returncode == 0 and "network is a guess" in done.stderr, done
     assert re.search(r"^load +0\.25 s \+ 5e-10 s a byte$", done.stdout, re.M), done.stdout
@@ -249,8 +252,8 @@ def quotes_whatever_it_is_given(place, kind):
 
 def fills_in_a_template(place, kind):
     (place.profiles / "t.sh").write_text(
-        "#!/bin/sh\n#SBATCH --nodes=@NODES@\n#SBATCH --partition=@PARTITION@\n"
-        "echo ranks @RANKS@ cards @CARDS_PER_RANK@.\nexec @COMMAND@\n")
+        "#!/usr/bin/env bash\n#SBATCH --nodes=@NODES@\n#SBATCH --partition=@PARTITION@\n"
+        "words=(ranks @RANKS@ cards @CARDS_PER_RANK@.)\necho ${words[@]}\nexec @COMMAND@\n")
     place.profile("templated", **dict(place.keys[kind], template_cpu="t.sh"))
     job_id = place.submit("templated", "templated.tif")
     job = ended(place, job_id, 20)
