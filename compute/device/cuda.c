@@ -982,6 +982,7 @@ fill_info (TdDeviceInfo *info, const TdCuDriver *cu, TdCuDevice card, guint inde
   info->local_memory_bytes = MAX (cuda_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES),
                                   cuda_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES_OPTIN));
   info->max_group_size = cuda_attribute (cu, card, TD_CU_ATTRIBUTE_GROUP_SIZE);
+  info->most_groups = cuda_attribute (cu, card, TD_CU_ATTRIBUTE_GROUPS_Y);
   info->arch = card_arch (cu, card);
   info->texture_max[0] = MIN (cuda_attribute (cu, card, TD_CU_ATTRIBUTE_TEXTURE_WIDTH),
                               cuda_attribute (cu, card, TD_CU_ATTRIBUTE_LAYERED_WIDTH));

@@ -720,6 +720,8 @@ launch_fault (TdQueue *queue, const guint groups[3], const guint local[3], const
       return N_ ("no work-items");
     if ((guint64) groups[i] * local[i] > G_MAXINT32)
       return N_ ("2^31 work-items or more in one dimension");
+    if (i > 0 && info->most_groups && groups[i] > info->most_groups)
+      return N_ ("more work-groups than the device takes");
     group_items *= local[i];
     if (group_items > info->max_group_size)
       return N_ ("a larger work-group than the device takes");

@@ -58,6 +58,7 @@ typedef struct {
   guint warp_width;           /* 32, 64; 1 on CPUs */
   guint64 local_memory_bytes; /* shared memory a block may have */
   guint max_group_size;
+  guint most_groups;          /* of a launch, along y and along z; 0: of any number */
   guint arch;                 /* CUDA: 90 for sm_90; 0 elsewhere. Capability decisions never use it
                                  except for compiler flags */
   guint64 texture_max[2];     /* width, height of a 2-D texture; 0: no textures */

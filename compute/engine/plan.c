@@ -569,6 +569,9 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
   plan->facts.method = plan->method->name;
   plan->facts.precision = recipe->precision;
   plan->devices = td_engine_devices (plan->engine, recipe->devices, error);
+  for (guint i = 0; plan->devices && i < plan->devices->len; i++)
+    if (!td_preparation_check_views (plan->devices->pdata[i], plan->views.count, error))
+      return FALSE;
   if (!plan->devices)
     return FALSE;
   open_accounts (plan);

@@ -53,6 +53,18 @@ kept_free (gpointer data)
   g_free (kept);
 }
 
+gboolean
+td_preparation_check_views (TdDevice *device, guint n_views, GError **error)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+
+  return !info->most_groups || n_views <= info->most_groups
+         || td_set_error (error, TD_ERROR_TOO_LARGE,
+                          "%s takes %u views of a row at most, and there are %u: take a part of "
+                          "them ({views}), or another device ({device=host})",
+                          info->name, info->most_groups, n_views);
+}
+
 TdPreparation *
 td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep *steps,
                     guint n_steps, guint max_rows, GError **error)

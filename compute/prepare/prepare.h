@@ -62,6 +62,9 @@ TdMessage *td_preparation_unsupported (const TdStep *steps, guint n_steps,
    Floats without flats are taken as transmissions. */
 gboolean td_preparation_skips (const TdStep *step, const TdScanFacts *facts);
 
+/* FALSE with @error: kernels of the device do not take so many views of a row. */
+gboolean td_preparation_check_views (TdDevice *device, guint n_views, GError **error);
+
 /* @steps are copied. @flats may be shared with the preparations of other devices; NULL: its own.
    Reads flats and darks lazily, by rows. max_rows counts halos. */
 TdPreparation *td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats,

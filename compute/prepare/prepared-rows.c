@@ -145,7 +145,7 @@ td_prepared_rows_new (const TdRowSource *source, TdQueue *queue, guint max_rows,
   self->origin = (TdRowsOrigin) { td_rows_read_scan, self->scan, row_floats };
   self->halo = td_preparation_halo (source->steps, source->n_steps, facts);
   self->queue = queue ? queue : (self->own_queue = td_queue_new (source->device, error));
-  if (!self->queue
+  if (!self->queue || !td_preparation_check_views (source->device, n_views, error)
       || !(self->preparation = td_preparation_new (source->device, source->scan, source->flats,
                                                    source->steps, source->n_steps, max_rows, error))
       || !(self->buffer = td_buffer_new (source->device, bytes, error))

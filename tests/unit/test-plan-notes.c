@@ -569,6 +569,36 @@ test_estimate (void)
   g_assert_cmpfloat_with_epsilon (td_plan_estimate (plan, &copied, 1e8, 3), 35, 1e-9);
 }
 
+/* Cards start no more groups along one side than some: a plan refuses, and so does the search for
+   the axis, which comes before. */
+static void
+test_many_views (void)
+{
+  static const Change beams[] = { NO_CHANGE, CONE };
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "host", NULL);
+  TdDeviceInfo *info = &((TdDevice *) devices->pdata[0])->hardware->info;
+
+  for (guint i = 0; i < G_N_ELEMENTS (beams); i++) {
+    g_autoptr (TdScan) scan = case_scan (beams[i]);
+    TdRecipe recipe;
+
+    for (guint search = 0; search < 2 - i; search++) { /* no axis of a cone is searched for */
+      g_autoptr (GError) error = NULL;
+      recipe_init (&recipe, "host", 33.25);
+      recipe.centre_auto = search;
+      info->most_groups = VIEWS - 1;
+      g_autoptr (TdPlan) refused = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+      g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
+      g_assert_nonnull (strstr (error->message, "takes 44 views of a row at most, and there are "));
+    }
+    info->most_groups = VIEWS;
+    recipe.centre_auto = FALSE;
+    g_autoptr (TdPlan) taken = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+    g_assert_nonnull (taken);
+    info->most_groups = 0;
+  }
+}
+
 /* The host's memory: the recipe's limit, six tenths of what there is, and what a process has. */
 static void
 test_memory (void)
@@ -652,6 +682,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan-notes/units", test_units);
   g_test_add_func ("/plan-notes/preflight", test_preflight);
   g_test_add_func ("/plan-notes/estimate", test_estimate);
+  g_test_add_func ("/plan-notes/many-views", test_many_views);
   g_test_add_func ("/plan-notes/memory", test_memory);
   g_test_add_func ("/plan-notes/json", test_json);
   const int status = g_test_run ();
