@@ -257,10 +257,6 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
     geometry.beam = TD_BEAM_FAN;
   td_geometry_clear (&facts->geometry);
   facts->geometry = geometry;
-  if (geometry.beam != TD_BEAM_PARALLEL)
-    facts->centre_px = NAN; /* follows from the geometry */
-  else if (geometry.detector_offset_u_px != 0)
-    facts->centre_px = (facts->n_columns - 1) / 2.0 + geometry.detector_offset_u_px;
   if (!geometry_file_take_angles (file, scan, own_angles, error))
     return FALSE;
   if (!td_scan_take_white (scan, file->white_level, file->path, error))
@@ -272,9 +268,7 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
     return FALSE;
   if (file->mirrored)
     scan->flip_columns = !scan->flip_columns;
-  /* The geometry is that of the image as it is seen; the centre is a column of the stored one. */
-  if (scan->flip_columns
-      && (geometry.beam != TD_BEAM_PARALLEL || geometry.detector_offset_u_px != 0))
-    facts->centre_px = facts->n_columns - 1 - facts->centre_px;
+  if (geometry.beam != TD_BEAM_PARALLEL || geometry.detector_offset_u_px != 0)
+    td_scan_centre_by_geometry (scan);
   return TRUE;
 }

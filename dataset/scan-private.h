@@ -97,6 +97,8 @@ gboolean td_scan_refuse_views (GError **error, const char *source, guint stated,
  */
 gboolean td_scan_check_size (const TdScanFacts *facts, TdFrameKind kind, const char *path,
                              const guint size[2], GError **error);
+/* The centre becomes where the geometry puts the axis; NAN where matrices do. */
+void td_scan_centre_by_geometry (TdScan *scan);
 /* A range of angles for a scan whose own angles come later; good for any number of views. */
 #define TD_ANGLES_LATER "0:0"
 /* Checks what every reader must hold (sizes > 0, limits, angles finite, counts); the last call of

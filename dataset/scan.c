@@ -299,6 +299,20 @@ centre_of_geometry (TdScanFacts *facts)
         + g->axis_offset_mm * g->source_detector_mm / (g->source_axis_mm * g->pixel_width_mm);
 }
 
+void
+td_scan_centre_by_geometry (TdScan *scan)
+{
+  TdScanFacts *facts = &scan->facts;
+  const TdGeometry *g = &facts->geometry;
+
+  facts->centre_px
+      = g->beam == TD_BEAM_PARALLEL ? (facts->n_columns - 1) / 2.0 + g->detector_offset_u_px : NAN;
+  centre_of_geometry (facts);
+  /* The geometry is that of the image as it is seen; the centre is a column of the stored one. */
+  if (scan->flip_columns)
+    facts->centre_px = facts->n_columns - 1 - facts->centre_px;
+}
+
 /* Angles closer than this are the same: files state a few digits, and real orbits wobble. */
 #define SAME_ANGLE (1.0 * G_PI / 180)
 
@@ -469,6 +483,7 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
               GError **error)
 {
   TdGeometry *geometry = &scan->facts.geometry;
+  gboolean placed; /* the axis, by a geometry */
 
   /* Before the geometry file, which may be in millimetres, and after it, whose pixel it overrules.
    */
@@ -481,6 +496,7 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
         && !td_geometry_file_apply (geometry_file, scan, options->angles != NULL, error))
       return FALSE;
   }
+  placed = geometry->beam != TD_BEAM_PARALLEL;
   if (options->source_axis_mm > 0 && geometry->view_matrices)
     return td_set_error (
         error, TD_ERROR_INVALID,
@@ -492,6 +508,8 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
     geometry->source_axis_mm = options->source_axis_mm;
     geometry->source_detector_mm = options->source_detector_mm;
   }
+  if (placed && (options->pixel_mm > 0 || options->source_axis_mm > 0))
+    td_scan_centre_by_geometry (scan);
   return TRUE;
 }
 

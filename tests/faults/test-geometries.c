@@ -891,6 +891,52 @@ test_stated_twice (void)
   g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->geometry.source_detector_mm, 300, 1e-6);
 }
 
+/* Where the axis is seen follows from what is stated beside a geometry, as all else of it does. */
+static void
+test_stated_beside (void)
+{
+  static const char circle[]
+      = "{\"beam\": \"cone\", \"source_axis_mm\": 100, \"source_detector_mm\": 300, "
+        "\"pixel_width_mm\": 0.5, \"pixel_height_mm\": 0.5, \"axis_offset_mm\": 0.75, "
+        "\"detector_offset_u_px\": 0.5}";
+  static const struct {
+    double pixel_mm, source_axis_mm, source_detector_mm;
+  } stated[] = { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 150, 300 }, { 0.25, 150, 400 } };
+
+  /* A geometry found beside the images, one that is named, and one of mirrored images. */
+  for (guint kind = 0; kind < 3; kind++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+    g_autofree char *named = test_folder_file (folder, "named.json");
+    g_autofree char *described = test_folder_file (folder, kinds[0].file);
+    g_autofree char *upright = replace (nikon, "ObjectTilt=0.25", "ObjectTilt=0");
+
+    make_stack (folder);
+    if (kind == 2)
+      write_file (folder, kinds[0].file, upright, strlen (upright));
+    else
+      write_file (folder, kind ? "named.json" : "geometry.json", circle, strlen (circle));
+    for (guint i = 0; i < G_N_ELEMENTS (stated); i++) {
+      const TdScanOptions options = { .geometry = kind == 1 ? named : NULL,
+                                      .angles = kind == 2 ? NULL : "0:300",
+                                      .pixel_mm = stated[i].pixel_mm,
+                                      .source_axis_mm = stated[i].source_axis_mm,
+                                      .source_detector_mm = stated[i].source_detector_mm };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (TdScan) scan
+          = td_scan_open (kind == 2 ? described : stack, &options, NULL, &error);
+      g_assert_no_error (error);
+      const TdScanFacts *facts = td_scan_facts (scan);
+      const TdGeometry *g = &facts->geometry;
+      const double magnified = g->source_detector_mm / (g->source_axis_mm * g->pixel_width_mm);
+      g_assert_cmpfloat (fabs (g->axis_offset_mm), >, 0);
+      g_assert_cmpfloat_with_epsilon (
+          facts->centre_px,
+          (COLUMNS - 1) / 2.0 + g->detector_offset_u_px + g->axis_offset_mm * magnified, 1e-9);
+    }
+  }
+}
+
 /* A geometry in millimetres needs the pixel's size, and a missing file is named. */
 static void
 test_missing (void)
@@ -950,6 +996,7 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/described-otherwise", test_described_otherwise);
   g_test_add_func ("/geometries/uncorrected", test_uncorrected);
   g_test_add_func ("/geometries/stated-twice", test_stated_twice);
+  g_test_add_func ("/geometries/stated-beside", test_stated_beside);
   g_test_add_func ("/geometries/proposed-volume", test_proposed_volume);
   return g_test_run ();
 }
