@@ -28,7 +28,7 @@ typedef struct {
   guint row0, n_rows;
   gsize n_columns;
   gboolean in_memory;
-  GMutex lock; /* all below, while frames are missing */
+  GRWLock lock; /* all below; readers of the copy hold it while they read */
   Frames frames[N_KINDS];
   TdSampleType type; /* as copied */
   gint64 took_us;    /* making what is there */
@@ -135,8 +135,8 @@ spool_portion_store (guint index, gpointer scratch, gpointer user, GError **erro
   return TRUE;
 }
 
-/* Under the lock. What a cancelled call has copied stays. @inexact: the frames are no samples of
-   the copy's type. */
+/* Under the writer's lock. What a cancelled call has copied stays. @inexact: the frames are no
+   samples of the copy's type. */
 static gboolean
 copy_frames (Spool *spool, TdFrameKind kind, gboolean *inexact, GCancellable *cancellable,
              GError **error)
@@ -167,7 +167,7 @@ copy_frames (Spool *spool, TdFrameKind kind, gboolean *inexact, GCancellable *ca
   return TRUE;
 }
 
-/* Under the lock. */
+/* Under the writer's lock. */
 static gboolean
 scan_spool_fill (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
 {
@@ -189,13 +189,22 @@ scan_spool_fill (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GErr
   return scan_spool_fill (spool, kind, cancellable, error);
 }
 
+/* TRUE: the reader's lock is held, and the frames of @kind are there. Another kind's may turn out
+   to be no samples of the copy's type as long as nobody holds it, and all are copied anew. */
 static gboolean
-scan_spool_ready (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
+scan_spool_begin_read (Spool *spool, TdFrameKind kind, GCancellable *cancellable, GError **error)
 {
-  g_mutex_lock (&spool->lock);
-  const gboolean ok = scan_spool_fill (spool, kind, cancellable, error);
-  g_mutex_unlock (&spool->lock);
-  return ok;
+  for (;;) {
+    g_rw_lock_reader_lock (&spool->lock);
+    if (is_there (spool) && spool->frames[kind].done == spool->frames[kind].n)
+      return TRUE;
+    g_rw_lock_reader_unlock (&spool->lock);
+    g_rw_lock_writer_lock (&spool->lock);
+    const gboolean filled = scan_spool_fill (spool, kind, cancellable, error);
+    g_rw_lock_writer_unlock (&spool->lock);
+    if (!filled)
+      return FALSE;
+  }
 }
 
 /* ── The scan ── */
@@ -223,12 +232,14 @@ scan_spool_read (Spool *spool, const TdFrameRange *range, const TdFrameTarget *t
                                 range->row0 - spool->row0, range->n_rows };
   TdStoredFailure failure = { 0 };
 
-  if (!scan_spool_ready (spool, range->kind, cancellable, error))
+  if (!scan_spool_begin_read (spool, range->kind, cancellable, error))
     return FALSE;
   const TdStoredFrames stored = { spool->n_rows, (guint) spool->n_columns, spool->type,
                                   FALSE,         scan_spool_read_bytes,    spool };
-  return td_stored_frames_read (&stored, NULL, &copied, target, &failure, cancellable, error)
-         || (failure.code != 0 && scan_spool_say (failure.code, error));
+  const gboolean good
+      = td_stored_frames_read (&stored, NULL, &copied, target, &failure, cancellable, error);
+  g_rw_lock_reader_unlock (&spool->lock);
+  return good || (failure.code != 0 && scan_spool_say (failure.code, error));
 }
 
 static gboolean
@@ -268,7 +279,7 @@ spool_free (gpointer source)
 
   scan_spool_drop (spool);
   td_scan_unref (spool->scan);
-  g_mutex_clear (&spool->lock);
+  g_rw_lock_clear (&spool->lock);
   g_free (spool);
 }
 
@@ -285,9 +296,9 @@ td_scan_spool_seconds (TdScan *scan)
 {
   Spool *spool = scan->source;
 
-  g_mutex_lock (&spool->lock);
+  g_rw_lock_reader_lock (&spool->lock);
   const double seconds = spool->took_us * 1e-6;
-  g_mutex_unlock (&spool->lock);
+  g_rw_lock_reader_unlock (&spool->lock);
   return seconds;
 }
 
@@ -298,9 +309,9 @@ td_scan_spool_drop (TdScan *scan)
 
   if (scan->vtable != &vtable)
     return;
-  g_mutex_lock (&spool->lock);
+  g_rw_lock_writer_lock (&spool->lock);
   scan_spool_drop (spool);
-  g_mutex_unlock (&spool->lock);
+  g_rw_lock_writer_unlock (&spool->lock);
 }
 
 TdScan *
@@ -320,7 +331,7 @@ td_scan_spool_new (TdScan *scan, guint row0, guint n_rows, TdSampleType type, gb
                      .in_memory = in_memory,
                      .type = type,
                      .file = -1 };
-  g_mutex_init (&spool->lock);
+  g_rw_lock_init (&spool->lock);
   for (guint i = 0; i < N_KINDS; i++) {
     spool->frames[i] = (Frames) { .n = counts[i], .base = base };
     base += counts[i];

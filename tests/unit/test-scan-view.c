@@ -5,6 +5,7 @@
 
 #include "compute/cone/cone.h"
 #include "dataset/error.h"
+#include "dataset/scan-spool.h"
 #include "dataset/scan-view.h"
 #include "open-scan.h"
 #include "test-folder.h"
@@ -337,6 +338,77 @@ test_absent (void)
   g_free (arrays);
 }
 
+enum { SPOOL_COLUMNS = 512, SPOOL_ROWS = 256, SPOOL_VIEWS = 24 };
+
+static float
+spool_value (guint view, gsize i)
+{
+  return (float) ((view * 1000 + i) % 60000);
+}
+
+typedef struct {
+  TdScan *scan;
+  gint reads, wrong; /* atomic */
+} SpoolReader;
+
+static gpointer
+read_spool (gpointer data)
+{
+  SpoolReader *reader = data;
+  const gsize frame = SPOOL_COLUMNS * SPOOL_ROWS;
+  g_autofree float *out = g_new (float, SPOOL_VIEWS *frame);
+
+  for (guint i = 0; i < 20; i++) {
+    const TdFrameRange all = { TD_FRAME_PROJECTION, 0, SPOOL_VIEWS, 0, SPOOL_ROWS };
+    if (!td_scan_read (reader->scan, &all, out, NULL, NULL))
+      g_atomic_int_inc (&reader->wrong);
+    for (gsize k = 0; k < SPOOL_VIEWS * frame; k++)
+      if (out[k] != spool_value ((guint) (k / frame), k % frame)) {
+        g_atomic_int_inc (&reader->wrong);
+        break;
+      }
+    g_atomic_int_inc (&reader->reads);
+  }
+  return NULL;
+}
+
+/* Flats that are no samples of a copy's type make it anew. It is not taken from those who read
+   projections of it. */
+static void
+test_spool (gconstpointer in_memory)
+{
+  const gsize frame = SPOOL_COLUMNS * SPOOL_ROWS;
+  g_autofree float *views = g_new (float, SPOOL_VIEWS *frame), *flats = g_new (float, frame);
+  g_autofree float *out = g_new (float, frame);
+  g_autofree double *angles = g_new0 (double, SPOOL_VIEWS);
+  TdScanFacts facts = { .n_columns = SPOOL_COLUMNS,
+                        .n_rows = SPOOL_ROWS,
+                        .n_views = SPOOL_VIEWS,
+                        .n_flats = 1,
+                        .sample_type = TD_SAMPLE_UINT16,
+                        .angles_rad = angles };
+  g_autoptr (GError) error = NULL;
+
+  td_geometry_init_parallel (&facts.geometry);
+  for (gsize i = 0; i < frame; i++) {
+    flats[i] = i + 0.25f;
+    for (guint view = 0; view < SPOOL_VIEWS; view++)
+      views[view * frame + i] = spool_value (view, i);
+  }
+  g_autoptr (TdScan) scan = td_scan_new_from_memory (&facts, views, flats, NULL, NULL, NULL);
+  g_autoptr (TdScan) spool
+      = td_scan_spool_new (scan, 0, SPOOL_ROWS, TD_SAMPLE_UINT16, GPOINTER_TO_INT (in_memory));
+  SpoolReader reader = { .scan = spool };
+  GThread *thread = g_thread_new ("reader", read_spool, &reader);
+  while (g_atomic_int_get (&reader.reads) == 0)
+    g_usleep (100);
+  td_scan_read (spool, &(TdFrameRange) { TD_FRAME_FLAT, 0, 1, 0, SPOOL_ROWS }, out, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpmem (out, frame * sizeof *out, flats, frame * sizeof *flats);
+  g_thread_join (thread);
+  g_assert_cmpint (reader.wrong, ==, 0);
+}
+
 static void
 test_places (void)
 {
@@ -590,6 +662,8 @@ main (int argc, char **argv)
   g_test_add_func ("/scan-view/frames", test_frames);
   g_test_add_func ("/scan-view/portions", test_portions);
   g_test_add_func ("/scan-view/absent", test_absent);
+  g_test_add_data_func ("/scan-view/spool/memory", GINT_TO_POINTER (TRUE), test_spool);
+  g_test_add_data_func ("/scan-view/spool/file", GINT_TO_POINTER (FALSE), test_spool);
   g_test_add_func ("/scan-view/places", test_places);
   g_test_add_func ("/scan-view/notes", test_notes);
   g_test_add_func ("/scan-view/refused", test_refused);
