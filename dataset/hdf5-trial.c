@@ -228,8 +228,8 @@ trial_words (const char *kind, const char *path)
   return words;
 }
 
-gboolean
-td_h5_trial_volume (const char *path, const char *dataset, GError **error)
+static gboolean
+trial_volume (const char *path, const char *dataset, GCancellable *cancellable, GError **error)
 {
   g_autoptr (GPtrArray) words = NULL;
 
@@ -238,7 +238,13 @@ td_h5_trial_volume (const char *path, const char *dataset, GError **error)
   words = trial_words ("volume", path);
   if (dataset)
     g_ptr_array_add (words, g_strdup (dataset));
-  return trial_run (words, path, NULL, error);
+  return trial_run (words, path, cancellable, error);
+}
+
+gboolean
+td_h5_trial_volume (const char *path, const char *dataset, GError **error)
+{
+  return trial_volume (path, dataset, NULL, error);
 }
 
 gboolean
@@ -250,8 +256,8 @@ td_h5_trial_scan (const char *path, const TdScanOptions *options, GCancellable *
   if (!td_helper_exists () || options->raw_columns > 0 || !trial_concerns (path, TRUE))
     return TRUE;
   /* By themselves first, so that the one at fault is named. */
-  if ((options->flats && !td_h5_trial_volume (options->flats, NULL, error))
-      || (options->darks && !td_h5_trial_volume (options->darks, NULL, error)))
+  if ((options->flats && !trial_volume (options->flats, NULL, cancellable, error))
+      || (options->darks && !trial_volume (options->darks, NULL, cancellable, error)))
     return FALSE;
   words = trial_words ("scan", path);
   trial_add_options (words, options);

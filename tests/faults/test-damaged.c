@@ -200,17 +200,20 @@ test_never_ends (void)
   check_sentence (&run, "without an end");
 }
 
-/* Control-C, while the library holds its lock for ever. */
+/* Control-C, while the library holds its lock for ever in a scan, or in its flats. */
 static void
-test_cancelled (void)
+test_cancelled (gconstpointer in_flats)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = damaged_scan (folder, "scan.nxs", FREE_SPACE, NEVER_ENDS);
-  const char *const words[] = { g_getenv ("TOMODESK_CLI"), "info", path, NULL };
+  g_autofree char *sound = test_folder_file (folder, "sound.nxs");
+  const char *const words[] = { g_getenv ("TOMODESK_CLI"),   "info", in_flats ? sound : path,
+                                in_flats ? "--flats" : NULL, path,   NULL };
   g_autoptr (GError) error = NULL;
   int status = 0;
   GPid child;
 
+  write_scan (sound, NULL);
   if (!library_is_old ()) {
     g_test_skip ("this HDF5 library comes to an end");
     return;
@@ -293,7 +296,8 @@ main (int argc, char **argv)
   g_test_add_func ("/damaged/crash", test_crash);
   g_test_add_func ("/damaged/frames", test_frames);
   g_test_add_func ("/damaged/never-ends", test_never_ends);
-  g_test_add_func ("/damaged/cancelled", test_cancelled);
+  g_test_add_data_func ("/damaged/cancelled", NULL, test_cancelled);
+  g_test_add_data_func ("/damaged/cancelled-in-flats", "flats", test_cancelled);
   g_test_add_data_func ("/damaged/onto-itself", ".", test_maps_onto_itself);
   g_test_add_data_func ("/damaged/onto-itself-by-name", "scan.nxs", test_maps_onto_itself);
   return g_test_run ();
