@@ -140,7 +140,7 @@ reopen_with_access (TdH5Frames *frames, GError **error)
   access = H5Pcreate (H5P_DATASET_ACCESS);
   H5Pset_chunk_cache (access, 12421, CHUNK_CACHE_BYTES, 1);
   if (frames->external)
-    H5Pset_efile_prefix (access, "${ORIGIN}");
+    td_h5_set_raw_folder (access);
   td_h5_close (frames->dataset);
   frames->dataset = H5Dopen2 (file, path, access);
   return frames->dataset >= 0

@@ -98,17 +98,18 @@ trial_read_volume (TdVolume *volume)
 gboolean
 td_h5_trial_helper (int argc, char **argv)
 {
-  static const TdScanOptions beside = { .angles = "0:180" };
+  /* The child shows nobody what it reads. */
+  static const TdScanOptions beside = { .angles = "0:180", .allow_external = TRUE };
   TdScanOptions options;
 
   if (!td_helper_begin (argc, argv, HELPER))
     return FALSE;
   td_helper_limit (td_helper_seconds (LIMIT_S), LIMIT_BYTES);
   if (argc == OPTIONS + 1 && strcmp (argv[KIND], "volume") == 0) {
-    const TdScanOptions stated = { .dataset = argv[OPTIONS] };
+    const TdScanOptions stated = { .dataset = argv[OPTIONS], .allow_external = TRUE };
     trial_read_volume (td_volume_open_stated (argv[PATH], &stated, NULL));
   } else if (argc > PATH && strcmp (argv[KIND], "volume") == 0) {
-    trial_read_volume (td_volume_open (argv[PATH], NULL));
+    trial_read_volume (td_volume_open_stated (argv[PATH], &beside, NULL));
     trial_read_scan (td_scan_open (argv[PATH], &beside, NULL, NULL)); /* flats of another scan */
     g_free (td_h5_program (argv[PATH]));
   } else if (argc == STRINGS + (int) G_N_ELEMENTS (strings) && trial_take_options (&options, argv))

@@ -542,6 +542,26 @@ follow_external (hid_t location, const char *target_file, const char *target_pat
   return object;
 }
 
+void
+td_h5_set_raw_folder (hid_t access)
+{
+  H5Pset_efile_prefix (access, "${ORIGIN}");
+}
+
+/* A data set with raw files that is open already opens only as it was opened then. */
+static hid_t
+hdf5_link_open (hid_t location, const char *name)
+{
+  const hid_t object = H5Oopen (location, name, H5P_DEFAULT);
+  g_auto (TdH5Id) access = -1;
+
+  if (object >= 0)
+    return object;
+  access = H5Pcreate (H5P_DATASET_ACCESS);
+  td_h5_set_raw_folder (access);
+  return H5Dopen2 (location, name, access);
+}
+
 /* The object that the single name @name in @location stands for. */
 static hid_t
 hdf5_link_step (hid_t location, const char *name, guint hops, char **missing)
@@ -553,7 +573,7 @@ hdf5_link_step (hid_t location, const char *name, guint hops, char **missing)
   if (H5Lget_info (location, name, &link, H5P_DEFAULT) < 0)
     return -1;
   if (link.type == H5L_TYPE_HARD)
-    return H5Oopen (location, name, H5P_DEFAULT);
+    return hdf5_link_open (location, name);
   if (link.u.val_size == 0 || link.u.val_size > MAX_LINK_BYTES)
     return -1;
   value = g_malloc0 (link.u.val_size + 1);

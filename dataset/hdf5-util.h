@@ -47,6 +47,8 @@ hid_t td_h5_open (const char *path, GError **error);
 hid_t td_h5_find (hid_t location, const char *path, char **missing);
 /* As td_h5_find(), for data sets only; -1 for anything else. */
 hid_t td_h5_find_dataset (hid_t location, const char *path, char **missing);
+/* How a data set is opened whose raw files are named as from the folder of its own file. */
+void td_h5_set_raw_folder (hid_t access);
 /* What stands at @path by a hard link and is no frames, since this library cannot open it, or
    since it has not three dimensions. Says so, packed. NULL: it is, or nothing stands there. */
 char *td_h5_no_frames (hid_t location, const char *path);
@@ -60,7 +62,7 @@ char **td_h5_names (hid_t group);
 
 /* Shape; the rank, or -1 if it has more than @max dimensions or none of them is a size. */
 int td_h5_shape (hid_t dataset, hsize_t *shape, int max);
-/* A scalar or one-element string; NULL: it is something else. At most 64 KiB. */
+/* A scalar or one-element string; NULL: it is something else. At most 16 MiB. */
 char *td_h5_string (hid_t location, const char *path);
 char *td_h5_attribute_string (hid_t object, const char *name);
 /* Exactly @n numbers, all finite; FALSE: the attribute is absent or something else. */

@@ -106,9 +106,12 @@ static const TdScanSource sinograms_vtable
 
 /* FALSE: the file is no scan that tells its frames apart. */
 static gboolean
-find_in_scan (const char *path, TdFrameKind kind, Stated *stated)
+find_in_scan (const char *path, TdFrameKind kind, const TdScanOptions *stated_options,
+              Stated *stated)
 {
-  static const TdScanOptions options = { .angles = TD_ANGLES_LATER };
+  const TdScanOptions options = { .angles = TD_ANGLES_LATER,
+                                  .values = TD_SCAN_VALUES_INTENSITIES,
+                                  .allow_external = stated_options->allow_external };
   g_autoptr (TdScan) seen = td_h5_probe (path) ? td_scan_open (path, &options, NULL, NULL) : NULL;
   TdScanFrame frame;
 
@@ -128,9 +131,11 @@ find_in_scan (const char *path, TdFrameKind kind, Stated *stated)
 }
 
 static gboolean
-find_images (const char *path, Stated *stated, GError **error)
+find_images (const char *path, const TdScanOptions *options, Stated *stated, GError **error)
 {
-  stated->images = td_volume_open (path, error);
+  const TdScanOptions own = { .allow_external = options->allow_external };
+
+  stated->images = td_volume_open_stated (path, &own, error);
   if (!stated->images)
     return FALSE;
   const TdVolumeFacts *facts = td_volume_facts (stated->images);
@@ -141,14 +146,16 @@ find_images (const char *path, Stated *stated, GError **error)
 }
 
 static gboolean
-open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const char *path, GError **error)
+open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const TdScanOptions *options,
+             GError **error)
 {
+  const char *path = kind == TD_FRAME_FLAT ? options->flats : options->darks;
   TdScanFacts *facts = &scan->facts;
   Stated *stated = &own->stated[kind];
 
   if (!path)
     return TRUE;
-  if (!find_in_scan (path, kind, stated) && !find_images (path, stated, error))
+  if (!find_in_scan (path, kind, options, stated) && !find_images (path, options, stated, error))
     return FALSE;
   if (stated->n_frames == 0)
     return td_set_error (error, TD_ERROR_BAD_FILE,
@@ -198,8 +205,8 @@ td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **er
   if (!options->flats && !options->darks)
     return TRUE;
   Companions *own = companions_new (scan);
-  return open_stated (scan, own, TD_FRAME_FLAT, options->flats, error)
-         && open_stated (scan, own, TD_FRAME_DARK, options->darks, error);
+  return open_stated (scan, own, TD_FRAME_FLAT, options, error)
+         && open_stated (scan, own, TD_FRAME_DARK, options, error);
 }
 
 gboolean

@@ -241,7 +241,7 @@ take_description (TdVolume *volume, hid_t file, hid_t dataset)
 
 /* @stated: (nullable): the data set that a person named. */
 static TdVolume *
-volume_open_hdf5 (const char *path, const char *stated, GError **error)
+volume_open_hdf5 (const char *path, const char *stated, TdH5FramesFlags flags, GError **error)
 {
   TD_H5_GUARD;
   g_autoptr (TdVolume) volume = g_new0 (TdVolume, 1);
@@ -261,7 +261,7 @@ volume_open_hdf5 (const char *path, const char *stated, GError **error)
                               path, place);
   label = td_h5_label (path, place);
   take_description (volume, file, dataset);
-  frames = td_h5_frames_new (dataset, label, 0, error);
+  frames = td_h5_frames_new (dataset, label, flags, error);
   if (!frames)
     return NULL;
   volume->vtable = &hdf5_vtable;
@@ -402,7 +402,7 @@ td_volume_open_stated (const char *path, const TdScanOptions *options, GError **
   else if (!td_h5_trial_volume (file, dataset, error))
     return NULL;
   else if (td_h5_probe (file))
-    volume = volume_open_hdf5 (file, dataset, error);
+    volume = volume_open_hdf5 (file, dataset, options ? td_h5_scan_flags (options) : 0, error);
   else if (dataset)
     td_set_error (error, TD_ERROR_INVALID,
                   "“%s” is no HDF5 file: it holds no data set “%s” ({dataset})", file, dataset);

@@ -110,8 +110,8 @@ TdVolume *td_volume_open (const char *path, GError **error);
 /* The file of a path as td_volume_open() takes it, and the data set named (NULL: none), within
    @path. @dataset may be NULL. (transfer full) */
 char *td_volume_file (const char *path, const char **dataset);
-/* @options: (nullable): what a person states: its dataset, pixel_mm and raw_… are asked, and no
-   other. */
+/* @options: (nullable): what a person states: its dataset, pixel_mm, allow_external and raw_… are
+   asked, and no other. */
 TdVolume *td_volume_open_stated (const char *path, const TdScanOptions *options, GError **error);
 const TdVolumeFacts *td_volume_facts (const TdVolume *volume);
 /* Whole slices, [slice][y][x]. These two: any thread, several at once. */

@@ -3,6 +3,7 @@
 #include <glib/gstdio.h>
 #include <unistd.h>
 
+#include "dataset/volume.h"
 #include "hdf5-scans.h"
 
 #define FRAME_BYTES (2 * ROWS * COLUMNS)
@@ -342,6 +343,10 @@ test_raw (void)
 
     g_assert_true (td_scan_complete (scan, NULL));
     check_frame (scan, TD_FRAME_PROJECTION, 8, 8);
+    /* Opened once more, as by whoever reads it at the same time. */
+    g_autoptr (TdScan) again = open_scan (path, &options);
+    check_frame (again, TD_FRAME_PROJECTION, 8, 8);
+    check_frame (scan, TD_FRAME_PROJECTION, 7, 7);
   }
   g_assert_cmpint (truncate (raw, 4 * FRAME_BYTES + 3), ==, 0);
   check_missing (path, "....xxxxx", "frames.raw");
@@ -369,6 +374,38 @@ test_raw_elsewhere (void)
     g_clear_error (&error);
     g_autoptr (TdScan) scan = open_scan (path, &allowed);
     check_frame (scan, TD_FRAME_PROJECTION, 8, 8);
+  }
+}
+
+/* What is allowed of a scan is allowed of its flats, and of a volume. */
+static void
+test_raw_flats (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *below = test_folder_file (folder, "below");
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *flats = test_folder_file (folder, "below/flats.h5");
+  g_autofree char *raw = test_folder_file (folder, "frames.raw");
+  g_autofree guint16 *values = g_new (guint16, VIEWS * ROWS * COLUMNS);
+
+  g_mkdir (below, 0777);
+  make_chunked (path, 1, VIEWS);
+  fill (values, 40, VIEWS);
+  g_assert_true (g_file_set_contents (raw, (char *) values, VIEWS * FRAME_BYTES, NULL));
+  make_raw (flats, raw);
+  for (guint allowed = 0; allowed < 2; allowed++) {
+    const TdScanOptions own = { .angles = "0:180", .flats = flats, .allow_external = allowed };
+    g_autoptr (GError) error = NULL, of_volume = NULL;
+    g_autoptr (TdScan) scan = td_scan_open (path, &own, NULL, &error);
+    g_autoptr (TdVolume) volume = td_volume_open_stated (flats, &own, &of_volume);
+    if (allowed) {
+      g_assert_no_error (error);
+      g_assert_no_error (of_volume);
+      check_frame (scan, TD_FRAME_FLAT, 8, 48);
+    } else {
+      test_assert_sentence (error, "--allow-external");
+      test_assert_sentence (of_volume, "--allow-external");
+    }
   }
 }
 
@@ -585,6 +622,7 @@ main (int argc, char **argv)
   g_test_add_func ("/absent/nested", test_nested);
   g_test_add_func ("/absent/raw", test_raw);
   g_test_add_func ("/absent/raw-elsewhere", test_raw_elsewhere);
+  g_test_add_func ("/absent/raw-flats", test_raw_flats);
   g_test_add_func ("/absent/nxtomo", test_nxtomo);
   g_test_add_func ("/absent/flats", test_flats);
   g_test_add_func ("/absent/values", test_values);

@@ -355,6 +355,41 @@ test_companion_scans (void)
   test_assert_sentence (error, "undark.h5");
 }
 
+/* Floats of a beam that leans could be attenuations of a scan. They are flats here, and those of
+   its data set, not of any in the file. */
+static void
+test_leaning_flats (void)
+{
+  enum { WIDE = 40 };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  g_autofree char *flats = test_folder_file (folder, "flats.h5");
+  const hsize_t shape[3] = { VIEWS, ROWS, WIDE };
+  float values[VIEWS * ROWS * WIDE];
+  const TdScanOptions options = { .angles = "0:180", .flats = flats };
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    values[i] = 1000 + 25 * (i % WIDE);
+  for (guint f = 0; f < 2; f++) {
+    hid_t file = td_h5_create_sized (f ? flats : path, 0);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) group = add_group (file, "exchange");
+      g_auto (TdH5Id) space = H5Screate_simple (3, shape, NULL);
+      static const char *const names[] = { "data", "other" };
+
+      for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+        g_auto (TdH5Id) dataset = H5Dcreate2 (group, names[i], H5T_IEEE_F32LE, space, H5P_DEFAULT,
+                                              H5P_DEFAULT, H5P_DEFAULT);
+        H5Dwrite (dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+      }
+    }
+    g_assert_true (td_h5_finish (file));
+  }
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, VIEWS);
+}
+
 /* Several data sets: the user must say which; none: it is no scan. */
 static void
 test_other_files (void)
@@ -622,6 +657,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/dxchange/exposures", test_dxchange_exposures);
   g_test_add_func ("/hdf5/companions", test_companions);
   g_test_add_func ("/hdf5/companion-scans", test_companion_scans);
+  g_test_add_func ("/hdf5/leaning-flats", test_leaning_flats);
   g_test_add_func ("/hdf5/other-files", test_other_files);
   g_test_add_func ("/hdf5/named", test_named);
   g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);
