@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ── Options ── */
@@ -209,17 +210,28 @@ td_cli_usage (const char *verb, const char *format, ...)
   return TD_CLI_USAGE;
 }
 
+#define AGAIN_S 0.5 /* signals that come sooner than this after the first are the same one */
+
 static int signal_pipe[2];
 static GCancellable *cancellable;
 
-/* The handler may only write: the thread below does what is not safe in a signal handler. */
+/* The handler may only write: the thread below does what is not safe in a signal handler. Who
+   presses once more does not want to wait for what is being put away. A terminal that closes, a
+   shell and whoever ends a session each say so at the same moment, which is one wish. */
 static void
 cli_shared_on_signal (int number)
 {
   static volatile sig_atomic_t seen;
+  static struct timespec first;
+  struct timespec now;
 
-  if (seen)
-    _exit (TD_CLI_CANCELLED);
+  clock_gettime (CLOCK_MONOTONIC, &now);
+  if (seen) {
+    if (now.tv_sec - first.tv_sec + (now.tv_nsec - first.tv_nsec) / 1e9 > AGAIN_S)
+      _exit (TD_CLI_CANCELLED);
+    return;
+  }
+  first = now;
   seen = 1;
   ssize_t written = write (signal_pipe[1], "", 1);
   (void) written;

@@ -64,22 +64,60 @@ td_file_write (int file, const void *from, gsize bytes, guint64 at)
   return file_bytes_transfer (file, TRUE, (char *) from, bytes, at);
 }
 
+/* 0: files may be made in the temporary folder; else errno. */
+static int
+file_bytes_temporary_trouble (void)
+{
+  const char *folder = g_get_tmp_dir ();
+  struct stat status;
+
+  if (stat (folder, &status) != 0)
+    return errno;
+  return !S_ISDIR (status.st_mode) ? ENOTDIR : access (folder, W_OK | X_OK) != 0 ? errno : 0;
+}
+
+static gboolean
+file_bytes_refuse_folder (int code, GError **error)
+{
+  return td_set_error (
+      error, TD_ERROR_IO,
+      "No file can be made in the folder for temporary files, “%s”: %s; set TMPDIR "
+      "to another folder",
+      g_get_tmp_dir (), g_strerror (code));
+}
+
+gboolean
+td_file_temporary_check (const char *what, guint64 bytes, GError **error)
+{
+  const int code = file_bytes_temporary_trouble ();
+
+  if (code)
+    return file_bytes_refuse_folder (code, error);
+  return bytes <= td_file_temporary_room ()
+         || td_set_error (error, TD_ERROR_IO,
+                          "%p need %" PRIu64
+                          " MiB in %s, which has not that much room; set TMPDIR to a larger disk.",
+                          td_message_unpack (what), bytes >> 20, g_get_tmp_dir ());
+}
+
 int
 td_file_temporary (const char *what, guint64 bytes, GError **error)
 {
   g_autofree char *name = g_build_filename (g_get_tmp_dir (), "tomodesk-XXXXXX", NULL);
-  const int file = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
 
+  if (!td_file_temporary_check (what, bytes, error))
+    return -1;
+  const int file = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
+  const int code = file < 0 ? errno : posix_fallocate (file, 0, (off_t) bytes);
   if (file >= 0)
     g_unlink (name);
-  if (file >= 0 && posix_fallocate (file, 0, (off_t) bytes) == 0)
+  if (code == 0)
     return file;
-  td_set_error (error, TD_ERROR_IO,
-                "%p need %" PRIu64
-                " MiB in %s, which has not that much room; set TMPDIR to a larger disk.",
-                td_message_unpack (what), bytes >> 20, g_get_tmp_dir ());
   if (file >= 0)
     close (file);
+  /* Others may have taken the room in the meantime. */
+  if (code != ENOSPC || td_file_temporary_check (what, bytes, error))
+    file_bytes_refuse_folder (code, error);
   return -1;
 }
 
@@ -104,7 +142,9 @@ td_file_temporary_room (void)
 {
   struct statvfs facts;
 
-  return statvfs (g_get_tmp_dir (), &facts) == 0 ? (guint64) facts.f_bavail * facts.f_frsize : 0;
+  return file_bytes_temporary_trouble () == 0 && statvfs (g_get_tmp_dir (), &facts) == 0
+             ? (guint64) facts.f_bavail * facts.f_frsize
+             : 0;
 }
 
 char *

@@ -17,10 +17,12 @@ int td_file_write (int file, const void *from, gsize bytes, guint64 at);
 /* An unlinked file of @bytes in the temporary folder, which has room for all of them; -1: not.
    @what, in the plural, begins the sentence that says so. Close it. */
 int td_file_temporary (const char *what, guint64 bytes, GError **error);
+/* Whether there could be one now. */
+gboolean td_file_temporary_check (const char *what, guint64 bytes, GError **error);
 
 /* Bytes that are free where @path lies or will lie; G_MAXUINT64: the file system does not tell. */
 guint64 td_file_room (const char *path);
-/* Bytes that are free in the temporary folder. */
+/* Bytes that are free in the temporary folder; 0 if no file can be made there. */
 guint64 td_file_temporary_room (void);
 /* The file system that @path (nullable: "/") lies on or will lie on, by its kind and where it is
    mounted: "ext4 /". (transfer full) */

@@ -9,6 +9,7 @@
 #include "compute/engine/engine-private.h"
 #include "compute/engine/gathered.h"
 #include "dataset/angles.h"
+#include "dataset/file-bytes.h"
 #include "fdk.h"
 
 #define WORTH_TELLING_DEG 0.01
@@ -533,5 +534,7 @@ td_fdk_plan (TdPlan *plan, GCancellable *cancellable, GError **error)
   fdk->scan = td_cone_spool_open (input->scan, td_fdk_span_all (input).from, fdk->scheme.spool);
   fdk->cut = td_fdk_cut_by_speed (plan, fdk, NULL);
   fdk_plan_describe (plan, fdk);
-  return TRUE;
+  return !fdk->fit.on_disk
+         || td_file_temporary_check (N_ ("The filtered projections"), td_fdk_store_bytes (fdk),
+                                     error);
 }

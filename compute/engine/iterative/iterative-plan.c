@@ -6,6 +6,7 @@
 #include "compute/prepare/prepare.h"
 #include "compute/engine/engine-private.h"
 #include "compute/engine/field.h"
+#include "dataset/file-bytes.h"
 #include "iterative-start.h"
 
 #define CHUNK_BYTES ((guint64) 32 << 20)
@@ -595,7 +596,10 @@ use_the_rest (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable, GE
     return FALSE;
   td_iterative_plan_spool (plan, self, spare);
   td_iterative_plan_copy (plan, self, spare);
-  return TRUE;
+  return !self->cut.in_file
+         || td_file_temporary_check (N_ ("The projections"),
+                                     td_rays_projection_bytes (&self->task, self->task.n_views),
+                                     error);
 }
 
 /* Devices share the volume as their memory and a limit allow. @reason: (transfer full): why not. */
