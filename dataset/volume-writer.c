@@ -71,19 +71,37 @@ stack_begin (TdVolumeWriter *writer, GError **error)
   return TRUE;
 }
 
+static char *
+stack_slice_path (const TdVolumeWriter *writer, guint number)
+{
+  g_autofree char *name = g_strdup_printf ("slice_%05u.tif", writer->spec.first_slice + number);
+
+  return g_build_filename (writer->part, name, NULL);
+}
+
 static TdTiffSave *
 stack_open_slice (const TdVolumeWriter *writer, guint number, GError **error)
 {
   TdTiffImage image = image_of (writer, writer->own);
-  g_autofree char *name = g_strdup_printf ("slice_%05u.tif", writer->spec.first_slice + number);
-  g_autofree char *path = g_build_filename (writer->part, name, NULL);
+  g_autofree char *path = stack_slice_path (writer, number);
 
   return td_tiff_save_new (path, writer->spec.path, &image, 1, FALSE, error);
 }
 
+/* Somebody may have cleared away some of a folder that was being written. */
 static gboolean
 stack_finish (TdVolumeWriter *writer, const char *description, GError **error)
 {
+  for (guint i = 0; i < writer->spec.n_slices; i++) {
+    g_autofree char *path = stack_slice_path (writer, i);
+
+    if (access (path, F_OK) != 0)
+      return td_set_error (
+          error, TD_ERROR_IO,
+          "“%s” was removed while the volume was being written: make it again, and "
+          "leave “%s” alone meanwhile",
+          path, writer->part);
+  }
   return td_output_save_text (writer->output, "provenance.json", description, error);
 }
 

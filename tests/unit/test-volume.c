@@ -146,6 +146,33 @@ test_unfinished (gconstpointer data)
   g_assert_cmpuint (test_folder_count (folder), ==, 0);
 }
 
+/* What somebody took away while it was written is not under the volume's name. */
+static void
+test_taken_away (void)
+{
+  g_autofree float *slices = make_slices (7);
+
+  for (TdVolumeFormat format = 0; format < G_N_ELEMENTS (names); format++)
+    for (guint all = 0; all < 2; all++) {
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      g_autofree char *path = g_build_filename (folder->path, names[format], NULL);
+      g_autofree char *part = g_strconcat (path, ".part", NULL);
+      g_autofree char *slice = g_build_filename (part, "slice_00019.tif", NULL);
+      TdVolumeSpec spec = make_spec (path, format, 32);
+      g_autoptr (GError) error = NULL;
+      TdVolumeWriter *writer = td_volume_writer_new (&spec, &error);
+
+      g_assert_no_error (error);
+      td_volume_writer_write (writer, 0, N, slices, &error);
+      g_assert_no_error (error);
+      test_folder_remove (all || !g_file_test (part, G_FILE_TEST_IS_DIR) ? part : slice);
+      g_assert_false (td_volume_writer_finish (writer, NULL, &error));
+      test_assert_sentence (error, names[format]);
+      td_volume_writer_free (writer);
+      g_assert_cmpuint (test_folder_count (folder), ==, 0);
+    }
+}
+
 static void
 test_existing (gconstpointer data)
 {
@@ -619,6 +646,7 @@ main (int argc, char **argv)
     g_autofree char *again = g_strdup_printf ("/volume/finished-again/%s", names[i]);
     g_test_add_data_func (again, GUINT_TO_POINTER (i), test_finished_again);
   }
+  g_test_add_func ("/volume/taken-away", test_taken_away);
   g_test_add_func ("/volume/foreign-folder", test_foreign_folder);
   g_test_add_func ("/volume/foreign-images", test_foreign_images);
   g_test_add_func ("/volume/bad-specs", test_bad_specs);
