@@ -18,8 +18,10 @@ typedef struct {
   TdImagePane *pane;
   char *name;
   TdImage *image;
-  char *problem;   /* why there is no picture */
-  gboolean absent; /* the reference: there is none */
+  char *problem;    /* why there is no picture */
+  gboolean absent;  /* the reference: there is none */
+  gboolean due;     /* a picture is on its way; what is shown is an earlier one */
+  gboolean stopped; /* it was, and is not made any more */
 } Slot;
 
 struct _TdLabPictures {
@@ -143,7 +145,17 @@ lab_pictures_pane_of (TdLabPictures *self, guint index)
 static const char *
 lab_pictures_problem (const Slot *slot)
 {
-  return slot->absent ? _ ("There is no reference of this slice") : slot->problem;
+  return slot->absent    ? _ ("There is no reference of this slice")
+         : slot->stopped ? _ ("Stopped: this was not computed")
+                         : slot->problem;
+}
+
+static void
+lab_pictures_say_problem (TdImagePane *pane, const Slot *slot)
+{
+  td_image_pane_set_message (pane, lab_pictures_problem (slot));
+  if (slot->stopped)
+    td_image_pane_offer (pane, _ ("_Go On"), "lab.go-on");
 }
 
 /* How many the grid shows. The last pane is the reference's, which may be hidden. */
@@ -166,7 +178,7 @@ lab_pictures_set_pane (TdLabPictures *self, TdImagePane *pane, guint slot, const
   td_image_pane_set_title (pane, title);
   td_image_pane_flip_image (pane, from->image);
   if (!from->image && lab_pictures_problem (from))
-    td_image_pane_set_message (pane, lab_pictures_problem (from));
+    lab_pictures_say_problem (pane, from);
   td_slice_view_set_pixel_mm (td_image_pane_view (pane), self->pixel_mm, self->pixel_mm);
   if (from->image && self->range[1] > self->range[0] && lab_pictures_in (self->link)) {
     self->linking = TRUE;
@@ -199,8 +211,7 @@ lab_pictures_show_difference (TdLabPictures *self)
   td_image_pane_set_units (self->big, noise ? "σ" : self->readout.units);
   if (!a->image || !b->image) {
     td_image_pane_set_image (self->big, NULL);
-    td_image_pane_set_message (self->big, lab_pictures_problem (a) ? lab_pictures_problem (a)
-                                                                   : lab_pictures_problem (b));
+    lab_pictures_say_problem (self->big, lab_pictures_problem (a) ? a : b);
     return;
   }
   const double pixel_mm = td_slice_view_get_pixel_mm (td_image_pane_view (a->pane));
@@ -570,11 +581,13 @@ lab_pictures_place (TdLabPictures *self)
     return;
   self->columns = columns;
   self->placed = n;
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < MOST && self->slots[i].pane; i++) {
     GtkLayoutChild *place = gtk_layout_manager_get_layout_child (
         gtk_widget_get_layout_manager (GTK_WIDGET (self->panes_grid)),
         GTK_WIDGET (self->slots[i].pane));
-    g_object_set (place, "column", (int) (i % columns), "row", (int) (i / columns), NULL);
+    /* A grid has room for the row of a pane that is hidden, too: it takes none of its own. */
+    g_object_set (place, "column", i < n ? (int) (i % columns) : 0, "row",
+                  i < n ? (int) (i / columns) : 0, NULL);
   }
   lab_pictures_show_histograms (self);
 }
@@ -618,7 +631,7 @@ lab_pictures_make_panes (TdLabPictures *self, guint n)
       td_image_pane_set_colour_map (slot->pane, self->map);
       if (i > 0)
         td_image_pane_set_range (slot->pane, 0, 1); /* not automatic: it has the first one's */
-      gtk_grid_attach (self->panes_grid, GTK_WIDGET (slot->pane), 0, (int) i, 1, 1);
+      gtk_grid_attach (self->panes_grid, GTK_WIDGET (slot->pane), 0, 0, 1, 1);
     }
   }
   self->columns = 0;
@@ -640,7 +653,7 @@ td_lab_pictures_set_names (TdLabPictures *self, const char *const *names, guint 
     Slot *slot = &self->slots[i];
     g_clear_pointer (&slot->image, td_image_unref);
     g_clear_pointer (&slot->problem, g_free);
-    slot->absent = FALSE;
+    slot->absent = slot->due = slot->stopped = FALSE;
     g_free (slot->name);
     slot->name = g_strdup (i < n ? names[i] : _ ("Reference, double precision"));
     g_autofree char *label
@@ -692,6 +705,7 @@ td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image, const TdLa
   if (slot > self->n)
     return;
   td_image_pane_set_updating (at->pane, FALSE);
+  at->due = at->stopped = FALSE;
   if (slot == lab_pictures_a (self) || slot == lab_pictures_b (self))
     td_image_pane_set_updating (self->big, FALSE);
   if (image && image == at->image)
@@ -719,9 +733,34 @@ td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image, const TdLa
 void
 td_lab_pictures_set_updating (TdLabPictures *self, gboolean updating)
 {
+  for (guint i = 0; i <= self->n; i++) {
+    self->slots[i].due = updating;
+    if (updating)
+      self->slots[i].stopped = FALSE;
+  }
   for (guint i = 0; i <= MOST; i++)
     if (lab_pictures_pane_of (self, i))
       td_image_pane_set_updating (lab_pictures_pane_of (self, i), updating);
+  if (updating)
+    lab_pictures_show (self);
+}
+
+void
+td_lab_pictures_stop (TdLabPictures *self)
+{
+  for (guint i = 0; i < self->n; i++) {
+    Slot *slot = &self->slots[i];
+    if (!slot->due)
+      continue;
+    slot->stopped = TRUE;
+    g_clear_pointer (&slot->image, td_image_unref);
+    g_clear_pointer (&slot->problem, g_free);
+    td_image_pane_set_badge (slot->pane, NULL);
+  }
+  if (self->slots[self->n].due)
+    td_lab_pictures_set (self, self->n, NULL, NULL);
+  td_lab_pictures_set_updating (self, FALSE);
+  lab_pictures_show (self);
 }
 
 void

@@ -24,6 +24,9 @@ void td_lab_pictures_set (TdLabPictures *self, guint slot, TdImage *image,
                           const TdLabOutcome *outcome);
 /* TRUE: all pictures show that new ones are on their way, each until td_lab_pictures_set(). */
 void td_lab_pictures_set_updating (TdLabPictures *self, gboolean updating);
+/* Those that are on their way are not made any more: they say so, and offer the action "lab.go-on".
+   An earlier picture is none of what is asked for, and goes. */
+void td_lab_pictures_stop (TdLabPictures *self);
 /* The noise of the data, in the pictures' units; NAN: unknown. */
 void td_lab_pictures_set_noise (TdLabPictures *self, double noise);
 void td_lab_pictures_set_line (TdLabPictures *self, const TdLabLine *line); /* NULL: none */

@@ -39,6 +39,7 @@ struct _TdLabTable {
   GListStore *rows;
   const TdLab *lab;
   const TdLabResult *result;
+  gboolean stopped; /* what is missing does not come */
 };
 
 G_DEFINE_FINAL_TYPE (TdLabTable, td_lab_table, GTK_TYPE_WIDGET)
@@ -146,7 +147,7 @@ lab_table_used (TdLabTable *self, guint index)
   const TdLabOutcome *o = self->result ? self->result->outcomes[index] : NULL;
 
   if (!o)
-    return g_strdup ("…");
+    return g_strdup (self->stopped ? _ ("Stopped") : "…");
   if (o->error)
     return td_label_error (o->error);
   if (o->astray)
@@ -316,12 +317,13 @@ lab_table_explain (TdLabTable *self)
 }
 
 void
-td_lab_table_show (TdLabTable *self, const TdLab *lab, const TdLabResult *result)
+td_lab_table_show (TdLabTable *self, const TdLab *lab, const TdLabResult *result, gboolean stopped)
 {
   const guint n = lab->variants->len;
 
   self->lab = lab;
   self->result = result;
+  self->stopped = stopped;
   /* New rows are bound anew, and sorted by what is known now. */
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func (g_object_unref);
   for (guint i = 0; i < n; i++) {

@@ -13,5 +13,7 @@
 #define TD_TYPE_LAB_TABLE (td_lab_table_get_type ())
 G_DECLARE_FINAL_TYPE (TdLabTable, td_lab_table, TD, LAB_TABLE, GtkWidget)
 
-/* Both are borrowed until the next call. @result: NULL: nothing is known yet. */
-void td_lab_table_show (TdLabTable *self, const TdLab *lab, const TdLabResult *result);
+/* Both are borrowed until the next call. @result: NULL: nothing is known yet.
+   @stopped: nothing more will be known. */
+void td_lab_table_show (TdLabTable *self, const TdLab *lab, const TdLabResult *result,
+                        gboolean stopped);

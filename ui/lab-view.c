@@ -33,7 +33,7 @@ struct _TdLabView {
   GtkMenuButton *add;
   GtkWidget *switcher;
   GtkProgressBar *progress;
-  GtkWidget *stop;
+  GtkWidget *stop, *go_on;
   GtkLabel *figures;
   TdLabEditor *editor;
   int edited; /* the editor's variant; -1: a new one */
@@ -45,6 +45,7 @@ struct _TdLabView {
   gboolean has_base, active, stale;
   gboolean reviews; /* the variants are the review's */
   gboolean chosen;  /* somebody chose the variants */
+  gboolean fresh;   /* the news are of what was requested last */
   TdLatest *work;
   TdLabNews *news;
 };
@@ -192,7 +193,7 @@ lab_view_show_news (TdLabView *self)
   else if (result->no_reference)
     td_lab_pictures_set (self->pictures, result->n, NULL, NULL);
   td_lab_pictures_set_noise (self->pictures, result->noise);
-  td_lab_table_show (self->table, news->lab, result);
+  td_lab_table_show (self->table, news->lab, result, FALSE);
   lab_view_show_charts (self);
   lab_view_show_budget (self);
   lab_view_show_words (self);
@@ -204,6 +205,7 @@ lab_view_set_busy (TdLabView *self, gboolean busy)
 {
   gtk_widget_set_visible (GTK_WIDGET (self->progress), busy);
   gtk_widget_set_visible (self->stop, busy);
+  gtk_widget_set_visible (self->go_on, FALSE);
   td_lab_pictures_set_updating (self->pictures, busy);
 }
 
@@ -215,6 +217,7 @@ lab_view_on_news (gpointer data, const GError *error, gboolean last, gpointer us
   if (data) {
     TdLabNews *old = g_steal_pointer (&self->news);
     self->news = td_lab_news_ref (data);
+    self->fresh = TRUE;
     lab_view_show_news (self);
     td_lab_news_unref (old);
     gtk_progress_bar_set_fraction (self->progress, self->news->fraction);
@@ -236,7 +239,7 @@ lab_view_request (TdLabView *self)
   self->stale = TRUE;
   if (!self->active || !self->scan || !self->has_base || !self->engine)
     return;
-  self->stale = FALSE;
+  self->stale = self->fresh = FALSE;
   td_lab_blind_end (self->blind);
   gtk_progress_bar_set_fraction (self->progress, 0);
   lab_view_set_busy (self, TRUE);
@@ -256,6 +259,16 @@ lab_view_name_variants (TdLabView *self)
   }
 }
 
+static void
+lab_view_drop_news (TdLabView *self)
+{
+  td_lab_table_show (self->table, self->lab, NULL, FALSE);
+  g_clear_pointer (&self->news, td_lab_news_unref);
+  lab_view_show_charts (self);
+  lab_view_show_budget (self);
+  lab_view_show_words (self);
+}
+
 /* The variants are others than they were. */
 static void
 lab_view_variants_changed (TdLabView *self)
@@ -269,12 +282,8 @@ lab_view_variants_changed (TdLabView *self)
     names[i] = lab_view_variant (self, i)->name;
   td_latest_cancel (self->work);
   lab_view_set_busy (self, FALSE);
-  td_lab_table_show (self->table, self->lab, NULL);
-  g_clear_pointer (&self->news, td_lab_news_unref);
   td_lab_pictures_set_names (self->pictures, names, n);
-  lab_view_show_charts (self);
-  lab_view_show_budget (self);
-  lab_view_show_words (self);
+  lab_view_drop_news (self);
   gtk_stack_page_set_visible (self->figures_page, FALSE);
   lab_view_request (self);
 }
@@ -480,10 +489,20 @@ lab_view_on_stop (GSimpleAction *action, GVariant *parameter, gpointer user)
   TdLabView *self = user;
 
   td_latest_cancel (self->work);
+  td_lab_pictures_stop (self->pictures);
   lab_view_set_busy (self, FALSE);
-  if (!self->news || !self->news->result->reference)
-    td_lab_pictures_set (self->pictures, self->lab->variants->len, NULL, NULL);
+  if (!self->fresh)
+    lab_view_drop_news (self);
+  td_lab_table_show (self->table, self->news ? self->news->lab : self->lab,
+                     self->news ? self->news->result : NULL, TRUE);
   gtk_label_set_text (self->figures, _ ("Stopped: what is missing was not computed"));
+  gtk_widget_set_visible (self->go_on, TRUE);
+}
+
+static void
+lab_view_on_go_on (GSimpleAction *action, GVariant *parameter, gpointer user)
+{
+  lab_view_request (user);
 }
 
 static void
@@ -803,7 +822,7 @@ td_lab_view_class_init (TdLabViewClass *class)
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/lab-view.ui");
   td_bind_children (widget, TdLabView, room, pictures, table, profile, differences, frc, scatter,
                     blind, sheets, figures_page, budget, review, add, switcher, progress, stop,
-                    figures);
+                    go_on, figures);
   td_bind_callbacks (widget, lab_view_on_line_drawn, lab_view_use, lab_view_on_blind_begin,
                      lab_view_on_blind_shown);
   signals[TAKE_REQUESTED] = td_signal_new (TD_TYPE_LAB_VIEW, "take-requested", 1, G_TYPE_POINTER);
@@ -832,6 +851,7 @@ td_lab_view_init (TdLabView *self)
     { .name = "preset-parallel", .activate = lab_view_on_preset, .parameter_type = "s" },
     { .name = "budget", .activate = lab_view_on_budget },
     { .name = "stop", .activate = lab_view_on_stop },
+    { .name = "go-on", .activate = lab_view_on_go_on },
     { .name = "load", .activate = lab_view_on_load },
     { .name = "save-png", .activate = lab_view_on_save },
     { .name = "save-svg", .activate = lab_view_on_save },

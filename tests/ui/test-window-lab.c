@@ -578,6 +578,62 @@ test_no_reference (void)
   g_assert_true (gtk_widget_get_visible (GTK_WIDGET (pane_of ("Reference"))));
 }
 
+static gboolean
+pictures_are_there (gpointer unused)
+{
+  return td_image_pane_get_image (pane_of ("A: 1")) && td_image_pane_get_image (pane_of ("B: 2"))
+         && !gtk_widget_get_visible (lab ("lab_view.stop"));
+}
+
+static gboolean
+says_stopped (GtkWidget *label, gpointer unused)
+{
+  return g_str_equal (gtk_label_get_text (GTK_LABEL (label)), "Stopped");
+}
+
+/* Variants that were stopped say so instead of being black, or of another recipe, and go on by a
+   button. */
+static void
+test_stopped (void)
+{
+  const TdRecipe before = *td_session_recipe (td_test_session ());
+
+  td_test_wait (pictures_are_there, NULL, "the pictures");
+  for (guint i = 0; i < 2; i++) {
+    TdRecipe recipe = before;
+    recipe.filter.cutoff = 0.9 - 0.1 * i;
+    td_session_edit (td_test_session (), &recipe, NULL);
+    g_assert_true (gtk_widget_get_visible (lab ("lab_view.stop")));
+    g_assert_false (gtk_widget_get_visible (lab ("lab_view.go_on")));
+    activate ("lab.stop", NULL);
+    for (const char *const *title = (const char *const[]) { "A: 1", "B: 2", "3", NULL }; *title;
+         title++) {
+      TdImagePane *pane = pane_of (*title);
+      g_assert_null (td_image_pane_get_image (pane));
+      g_assert_cmpstr (gtk_label_get_text (td_test_part (pane, "message")), ==,
+                       "Stopped: this was not computed");
+      g_assert_nonnull (td_test_button (pane, "Go On"));
+    }
+    g_assert_nonnull (td_test_find (lab ("lab_view.table"), GTK_TYPE_LABEL, says_stopped, NULL));
+    if (i == 0) {
+      td_test_pause (300);
+      td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-stopped");
+      /* In sight, with no room for the reference that is hidden. */
+      GtkWidget *panes = lab ("lab_view.pictures.panes");
+      g_assert_cmpint (gtk_widget_get_height (GTK_WIDGET (pane_of ("3"))), <=,
+                       gtk_widget_get_height (panes));
+    }
+    td_test_click (i ? (GtkWidget *) lab ("lab_view.go_on")
+                     : td_test_button (pane_of ("B: 2"), "Go On"));
+    g_assert_false (gtk_widget_get_visible (td_test_part (pane_of ("3"), "message_box")));
+    td_test_wait (pictures_are_there, NULL, "the pictures after all");
+    g_assert_false (gtk_widget_get_visible (lab ("lab_view.go_on")));
+    g_assert_null (td_test_find (lab ("lab_view.table"), GTK_TYPE_LABEL, says_stopped, NULL));
+  }
+  td_session_edit (td_test_session (), &before, NULL);
+  td_test_wait (is_measured, NULL, "the lab");
+}
+
 /* A variant becomes the window's recipe. */
 static void
 test_use (void)
@@ -665,6 +721,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-lab/histograms", test_histograms);
   g_test_add_func ("/window-lab/room", test_room);
   g_test_add_func ("/window-lab/no-reference", test_no_reference);
+  g_test_add_func ("/window-lab/stopped", test_stopped);
   g_test_add_func ("/window-lab/use", test_use);
   g_test_add_func ("/window-lab/two-problems", test_two_problems);
   g_test_add_func ("/window-lab/review", test_review);
