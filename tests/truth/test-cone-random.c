@@ -355,6 +355,24 @@ tell (TdRandom *random, Scan *scan)
   }
 }
 
+/* The slices of matrices lie about their origin, wherever the detector stands: so do the truth's.
+ */
+static void
+stay_at_origin (Scan *scan)
+{
+  g_autoptr (GError) error = NULL;
+  TdConeTask task;
+
+  td_cone_task_init (&task, &scan->geometry, scan->angles_rad, scan->plain.n_views,
+                     scan->plain.n_columns, scan->plain.n_rows, &error);
+  g_assert_no_error (error);
+  scan->geometry.volume_size[0] = task.nx;
+  scan->geometry.volume_size[1] = task.ny;
+  scan->geometry.volume_size[2] = task.nz;
+  scan->geometry.voxel_mm = task.voxel_mm;
+  td_cone_task_clear (&task);
+}
+
 static void
 random_scan (TdRandom *random, Scan *scan)
 {
@@ -371,6 +389,8 @@ random_scan (TdRandom *random, Scan *scan)
   for (gsize i = 0; i < (gsize) n_views * n_rows * n_columns; i++)
     scan->views[i] = (float) (between (random, 0.5, 1.5) + sin (i % n_columns * 0.3));
   tell (random, scan);
+  if (scan->told.view_matrices)
+    stay_at_origin (scan);
   const TdScanFacts facts = {
     .n_columns = n_columns,
     .n_rows = n_rows,
