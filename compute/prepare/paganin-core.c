@@ -205,21 +205,19 @@ send_weights (TdSlab *slab, const TdPaganinTerms *terms, GError **error)
   const guint pitch = paganin_core_round_up (terms->n_rows, ROWS_AT_ONCE);
   const gsize n = (gsize) paganin_core_round_up (terms->n_terms, TERMS_AT_ONCE) * pitch;
   g_autofree float *weights = g_new0 (float, n);
-  TdBuffer *buffer = td_slab_buffer (slab, "paganin weights", n * sizeof (float), error);
 
   for (guint t = 0; t < terms->n_terms; t++)
     memcpy (weights + (gsize) t * pitch, terms->weights + (gsize) t * terms->n_rows,
             terms->n_rows * sizeof (float));
-  return buffer && td_slab_upload (slab, buffer, weights, n * sizeof (float), error);
+  return td_slab_send (slab, "paganin weights", weights, n * sizeof (float), error) != NULL;
 }
 
 static gboolean
 send_factors (TdSlab *slab, const TdPaganinTerms *terms, GError **error)
 {
   const guint64 bytes = (guint64) terms->n_terms * terms->nx * sizeof (float);
-  TdBuffer *buffer = td_slab_buffer (slab, "paganin factors", bytes, error);
 
-  return buffer && td_slab_upload (slab, buffer, terms->factors, bytes, error);
+  return td_slab_send (slab, "paganin factors", terms->factors, bytes, error) != NULL;
 }
 
 static gboolean

@@ -253,6 +253,15 @@ td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes,
          && td_queue_finish (slab->queue, error);
 }
 
+TdBuffer *
+td_slab_send (TdSlab *slab, const char *key, const void *data, guint64 bytes, GError **error)
+{
+  TdBuffer *buffer = td_slab_buffer (slab, key, MAX (bytes, 4), error);
+
+  return buffer && (bytes == 0 || td_slab_upload (slab, buffer, data, bytes, error)) ? buffer
+                                                                                     : NULL;
+}
+
 typedef struct {
   TdPreparation *preparation;
   TdQueue *queue;

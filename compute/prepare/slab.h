@@ -44,6 +44,9 @@ TdSlab *td_slab_on_host (TdSlab *slab, GError **error);
 /* Sends a table to @buffer (blocks; the memory is free afterwards). */
 gboolean td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes,
                          GError **error);
+/* The same to the buffer under @key. There may be nothing to send. */
+TdBuffer *td_slab_send (TdSlab *slab, const char *key, const void *data, guint64 bytes,
+                        GError **error);
 
 /* The step of that name, if it runs on this scan; else NULL. */
 const TdStep *td_slab_step (TdSlab *slab, const char *name);

@@ -72,8 +72,6 @@ send_list (TdSlab *slab, const GArray *list, GError **error)
   guint n = MAX (list->len, 1);
   g_autofree gint32 *places = g_new0 (gint32, 5 * (gsize) n);
   g_autofree float *weights = g_new0 (float, 4 * (gsize) n);
-  gsize place_bytes = 5 * sizeof *places * (gsize) n,
-        weight_bytes = 4 * sizeof *weights * (gsize) n;
 
   for (guint i = 0; i < list->len; i++) {
     const TdBadPixel *bad = &g_array_index (list, TdBadPixel, i);
@@ -83,11 +81,9 @@ send_list (TdSlab *slab, const GArray *list, GError **error)
       weights[4 * i + s] = bad->weight[s];
     }
   }
-  TdBuffer *on_places = td_slab_buffer (slab, "bad-pixels places", place_bytes, error);
-  TdBuffer *on_weights
-      = on_places ? td_slab_buffer (slab, "bad-pixels weights", weight_bytes, error) : NULL;
-  return on_weights && td_slab_upload (slab, on_places, places, place_bytes, error)
-         && td_slab_upload (slab, on_weights, weights, weight_bytes, error);
+  return td_slab_send (slab, "bad-pixels places", places, 5 * sizeof *places * (gsize) n, error)
+         && td_slab_send (slab, "bad-pixels weights", weights, 4 * sizeof *weights * (gsize) n,
+                          error);
 }
 
 static gboolean

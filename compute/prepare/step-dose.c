@@ -123,18 +123,16 @@ load_doses (TdSlab *slab, Held *held, GError **error)
     .height = (guint) v[HEIGHT],
     .flat_field = held->flat_field,
   };
-  gsize bytes = slab->n_views * sizeof (float);
   g_autoptr (GBytes) doses
       = td_dose_of_views (td_slab_flats (slab), &spec, slab->cancellable, error);
-  TdBuffer *buffer = doses ? td_slab_buffer (slab, "dose of views", bytes, error) : NULL;
 
-  if (!buffer)
+  if (!doses)
     return FALSE;
   const float *all = g_bytes_get_data (doses, NULL);
   g_autofree float *values = g_new (float, slab->n_views);
   for (guint i = 0; i < slab->n_views; i++)
     values[i] = all[td_view_order_at (&slab->views, i)];
-  if (!td_slab_upload (slab, buffer, values, bytes, error))
+  if (!td_slab_send (slab, "dose of views", values, slab->n_views * sizeof *values, error))
     return FALSE;
   held->low = held->high = values[0];
   for (guint view = 1; view < slab->n_views; view++) {

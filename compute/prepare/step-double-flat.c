@@ -47,19 +47,18 @@ send_taps (TdSlab *slab, double width, GError **error)
   const double *held = td_slab_kept (slab, "double-flat width");
   guint radius = step_double_flat_radius_of (width);
   gsize bytes = (radius + 1) * sizeof (float);
-  TdBuffer *taps = td_slab_buffer (slab, "double-flat taps", bytes, error);
 
-  if (!taps || (held && *held == width))
-    return taps;
+  if (held && *held == width)
+    return td_slab_buffer (slab, "double-flat taps", bytes, error);
   g_autofree float *half = g_new (float, radius + 1);
   double sum = 1;
   for (guint i = 1; i <= radius; i++)
     sum += 2 * exp (-0.5 * i * i / (width * width));
   for (guint i = 0; i <= radius; i++)
     half[i] = (float) (exp (-0.5 * i * i / (width * width)) / sum);
-  if (!td_slab_upload (slab, taps, half, bytes, error))
-    return NULL;
-  td_slab_keep (slab, "double-flat width", g_memdup2 (&width, sizeof width), g_free);
+  TdBuffer *taps = td_slab_send (slab, "double-flat taps", half, bytes, error);
+  if (taps)
+    td_slab_keep (slab, "double-flat width", g_memdup2 (&width, sizeof width), g_free);
   return taps;
 }
 

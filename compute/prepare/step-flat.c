@@ -168,14 +168,6 @@ refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
       facts->title ? facts->title : facts->path);
 }
 
-static gboolean
-step_flat_send (TdSlab *slab, const char *key, const void *table, gsize bytes, GError **error)
-{
-  TdBuffer *buffer = td_slab_buffer (slab, key, MAX (bytes, 4), error);
-
-  return buffer && (bytes == 0 || td_slab_upload (slab, buffer, table, bytes, error));
-}
-
 static void
 step_flat_held_free (gpointer user)
 {
@@ -195,8 +187,9 @@ send_places (TdSlab *slab, Held *held, GError **error)
             2 * sizeof *places);
   held->views = slab->views;
   held->n_views = slab->n_views;
-  return step_flat_send (slab, "flat-field places", places,
-                         2 * sizeof (float) * (gsize) slab->n_views, error);
+  return td_slab_send (slab, "flat-field places", places,
+                       2 * sizeof *places * (gsize) slab->n_views, error)
+         != NULL;
 }
 
 static gboolean
@@ -204,9 +197,9 @@ send_tables (TdSlab *slab, const TdFlatBeam *beam, const GArray *dead, GError **
 {
   gsize row_bytes = (gsize) beam->n_rows * beam->n_columns * sizeof (float);
 
-  return step_flat_send (slab, "flat-field dark", beam->dark, row_bytes, error)
-         && step_flat_send (slab, "flat-field beam", beam->beam, beam->n_groups * row_bytes, error)
-         && step_flat_send (slab, "flat-field dead", dead->data, dead->len * sizeof (Dead), error);
+  return td_slab_send (slab, "flat-field dark", beam->dark, row_bytes, error)
+         && td_slab_send (slab, "flat-field beam", beam->beam, beam->n_groups * row_bytes, error)
+         && td_slab_send (slab, "flat-field dead", dead->data, dead->len * sizeof (Dead), error);
 }
 
 static gboolean

@@ -363,11 +363,11 @@ load_response (TdSlab *slab, const Held *held, guint axis, GError **error)
 {
   guint n = axis == 0 ? held->shape.nx : held->shape.ny;
   g_autofree float *response = g_new (float, n);
-  TdBuffer *buffer = td_slab_buffer (slab, axis == 0 ? "paganin across" : "paganin down",
-                                     n * sizeof (float), error);
 
   td_paganin_response (&held->paganin, axis, n, response);
-  return buffer && td_slab_upload (slab, buffer, response, n * sizeof (float), error);
+  return td_slab_send (slab, axis == 0 ? "paganin across" : "paganin down", response,
+                       n * sizeof (float), error)
+         != NULL;
 }
 
 static gboolean

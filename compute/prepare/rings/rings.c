@@ -87,15 +87,14 @@ td_rings_table (TdSlab *slab, const char *key, const double made_for[TD_RINGS_TA
 {
   const gsize key_bytes = TD_RINGS_TABLE_KEYS * sizeof (double);
   const double *held = td_slab_kept (slab, key);
-  TdBuffer *buffer = td_slab_buffer (slab, key, n_floats * sizeof (float), error);
 
-  if (!buffer || (held && memcmp (held, made_for, key_bytes) == 0))
-    return buffer;
+  if (held && memcmp (held, made_for, key_bytes) == 0)
+    return td_slab_buffer (slab, key, n_floats * sizeof (float), error);
   g_autofree float *table = g_new (float, n_floats);
   fill (table, made_for);
-  if (!td_slab_upload (slab, buffer, table, n_floats * sizeof (float), error))
-    return NULL;
-  td_slab_keep (slab, key, g_memdup2 (made_for, key_bytes), g_free);
+  TdBuffer *buffer = td_slab_send (slab, key, table, n_floats * sizeof (float), error);
+  if (buffer)
+    td_slab_keep (slab, key, g_memdup2 (made_for, key_bytes), g_free);
   return buffer;
 }
 

@@ -244,14 +244,15 @@ axis_table (const TdRings *rings, GError **error)
 {
   TdSlab *slab = rings->slab;
   gsize floats = TD_RINGS_AXIS_MODES * (gsize) slab->n_views;
-  TdBuffer *buffer = td_slab_buffer (slab, "rings axis table", floats * sizeof (float), error);
 
-  if (!buffer || td_slab_kept (slab, "rings axis table"))
-    return buffer;
-  float *table = g_new (float, floats);
+  if (td_slab_kept (slab, "rings axis table"))
+    return td_slab_buffer (slab, "rings axis table", 0, error);
+  g_autofree float *table = g_new (float, floats);
   td_rings_axis_table (td_scan_facts (slab->scan)->angles_rad, slab->n_views, table);
-  td_slab_keep (slab, "rings axis table", table, g_free);
-  return td_slab_upload (slab, buffer, table, floats * sizeof (float), error) ? buffer : NULL;
+  TdBuffer *buffer = td_slab_send (slab, "rings axis table", table, floats * sizeof (float), error);
+  if (buffer)
+    td_slab_keep (slab, "rings axis table", g_steal_pointer (&table), g_free);
+  return buffer;
 }
 
 /* The pairs' first views; kept as the table of the axis is. */
@@ -260,15 +261,16 @@ axis_views (const TdRings *rings, const Profiles *profiles, GError **error)
 {
   TdSlab *slab = rings->slab;
   const gsize bytes = 2 * TD_RINGS_AXIS_PAIRS * sizeof (int);
-  TdBuffer *buffer = td_slab_buffer (slab, "rings axis views", bytes, error);
 
-  if (!buffer || td_slab_kept (slab, "rings axis views"))
-    return buffer;
-  int *first = g_malloc0 (bytes);
+  if (td_slab_kept (slab, "rings axis views"))
+    return td_slab_buffer (slab, "rings axis views", 0, error);
+  g_autofree int *first = g_malloc0 (bytes);
   for (guint i = 0; i < 2 * profiles->n_pairs; i++)
     first[i] = (int) profiles->pairs[i / 2].views[i % 2];
-  td_slab_keep (slab, "rings axis views", first, g_free);
-  return td_slab_upload (slab, buffer, first, bytes, error) ? buffer : NULL;
+  TdBuffer *buffer = td_slab_send (slab, "rings axis views", first, bytes, error);
+  if (buffer)
+    td_slab_keep (slab, "rings axis views", g_steal_pointer (&first), g_free);
+  return buffer;
 }
 
 /* Enqueues: the views of all rows that tell the axis. */
