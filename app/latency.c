@@ -69,6 +69,8 @@ latency_jobs (void)
 static void
 latency_on_painted (GdkFrameClock *clock, TdScanView *view)
 {
+  if (!td_scan_view_slice_is_current (view)) /* pixels of it are still on their way to the card */
+    return;
   if (coarse_shown || full_shown)
     now.first_ms = now.first_ms > 0 ? now.first_ms : latency_since_ms (first_us);
   coarse_shown = FALSE;

@@ -1098,6 +1098,12 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
   show_badges (self);
 }
 
+gboolean
+td_scan_view_slice_is_current (TdScanView *self)
+{
+  return td_slice_view_is_current (td_image_pane_view (self->slice));
+}
+
 double
 td_scan_view_slice_seconds (TdScanView *self, const char **device)
 {

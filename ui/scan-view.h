@@ -36,6 +36,8 @@ guint td_scan_view_get_row (TdScanView *self);
 /* Slice and sinogram without the step of that name; "": without the steps that the presets do not
    have; NULL: by the recipe again. Contrast stays where the values can be compared. */
 void td_scan_view_set_before (TdScanView *self, const char *step);
+/* The last frame showed the slice that was there: a large one takes OpenGL some frames. */
+gboolean td_scan_view_slice_is_current (TdScanView *self);
 /* What the last whole slice took, and on which device; 0, NULL: none yet. */
 double td_scan_view_slice_seconds (TdScanView *self, const char **device);
 void td_scan_view_set_colour_map (TdScanView *self, const char *name);

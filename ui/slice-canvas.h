@@ -21,5 +21,8 @@ typedef struct {
 /* A canvas by OpenGL. @failed is called once, while realising, when GL is missing or too old. */
 typedef void (*TdCanvasFailed) (const char *reason, gpointer user);
 GtkWidget *td_gl_canvas_new (const TdScene *scene, TdCanvasFailed failed, gpointer user);
+/* It was drawn with the scene's picture; FALSE: with the one before, until all of it is uploaded.
+ */
+gboolean td_gl_canvas_is_current (GtkWidget *canvas);
 /* A canvas by the processor: works everywhere. */
 GtkWidget *td_soft_canvas_new (const TdScene *scene);

@@ -134,6 +134,13 @@ td_slice_view_set_image (TdSliceView *self, TdImage *image)
   slice_view_redraw (self);
 }
 
+gboolean
+td_slice_view_is_current (TdSliceView *self)
+{
+  return !self->uses_gl || !self->canvas || !gtk_widget_get_mapped (self->canvas)
+         || td_gl_canvas_is_current (self->canvas);
+}
+
 TdImage *
 td_slice_view_get_image (TdSliceView *self)
 {

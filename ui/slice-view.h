@@ -42,6 +42,8 @@ G_DECLARE_FINAL_TYPE (TdSliceView, td_slice_view, TD, SLICE_VIEW, GtkWidget)
 /* @image: (nullable): referenced. Fits the first picture, or one of another size while fitted. */
 void td_slice_view_set_image (TdSliceView *self, TdImage *image);
 TdImage *td_slice_view_get_image (TdSliceView *self); /* (transfer none) (nullable) */
+/* Whether the last frame showed that picture: a large one takes OpenGL some frames. */
+gboolean td_slice_view_is_current (TdSliceView *self);
 /* Shown right of the wipe; NULL: no wipe. */
 void td_slice_view_set_second (TdSliceView *self, TdImage *image);
 

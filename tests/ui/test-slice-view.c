@@ -705,6 +705,45 @@ test_thin (void)
   desk_drag (&desk, &(Drag) { ONE, 0, 100, 80, 10, 0, "view-changed 2 at -5 0" }, 1);
 }
 
+typedef struct {
+  TdSliceView *view;
+  guint frames;     /* since the picture came */
+  guint current_at; /* the first that showed it; 0: none yet */
+} Frames;
+
+static void
+on_painted (GdkFrameClock *clock, Frames *frames)
+{
+  frames->frames++;
+  if (frames->current_at == 0 && td_slice_view_is_current (frames->view))
+    frames->current_at = frames->frames;
+}
+
+static gboolean
+is_painted (gpointer frames)
+{
+  return ((Frames *) frames)->current_at > 0;
+}
+
+/* A slice as large as a usual detector makes is on the screen with the next frame. */
+static void
+test_large (void)
+{
+  g_auto (Desk) desk = { 0 };
+
+  desk_init (&desk);
+  Frames frames = { .view = desk.view };
+  GdkFrameClock *clock = gtk_widget_get_frame_clock (GTK_WIDGET (desk.view));
+  td_test_pause (50);
+  g_assert_true (td_slice_view_is_current (desk.view));
+  g_autoptr (TdImage) image = image_of (1, 2048, 2048);
+  gulong handler = g_signal_connect (clock, "after-paint", G_CALLBACK (on_painted), &frames);
+  td_slice_view_set_image (desk.view, image);
+  td_test_wait (is_painted, &frames, "the large picture");
+  g_signal_handler_disconnect (clock, handler);
+  g_assert_cmpuint (frames.current_at, ==, 1);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -719,6 +758,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slice-view/pointer", test_pointer);
   g_test_add_func ("/slice-view/fit", test_fit);
   g_test_add_func ("/slice-view/wipe", test_wipe);
+  g_test_add_func ("/slice-view/large", test_large);
   if (td_drawing_by_processor ()) /* OpenGL draws edges otherwise */
     g_test_add_func ("/slice-view/overlays", test_overlays);
   return g_test_run ();
