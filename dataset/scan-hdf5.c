@@ -235,19 +235,38 @@ scan_hdf5_turns_in_degrees (const double *angles, gsize n)
   return extent >= 90 && extent <= 725;
 }
 
+/* Half a turn or a whole one, if they are in radians, the last view a step before its end or at it.
+ */
+static gboolean
+scan_hdf5_turns_in_radians (const double *angles, gsize n)
+{
+  const double extent = td_h5_extent (angles, n), ends[] = { extent, extent * n / (n - 1.0) };
+
+  for (guint i = 0; n > 2 && i < G_N_ELEMENTS (ends); i++)
+    if (fabs (ends[i] / G_PI - 1) < 0.02 || fabs (ends[i] / G_PI - 2) < 0.04)
+      return TRUE;
+  return FALSE;
+}
+
 double *
 td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GError **error)
 {
   TD_H5_GUARD;
   g_autofree double *angles = td_h5_numbers (dataset, label, n, error);
+  g_autofree char *name = td_h5_units (dataset);
   double unit;
 
   if (!angles)
     return NULL;
   unit = td_h5_angle_unit (dataset);
+  if (!name && scan_hdf5_turns_in_radians (angles, *n)) {
+    td_scan_note (scan,
+                  "%s has no unit, and in degrees its angles would be no turn; radians were taken "
+                  "({angles} states others).",
+                  label);
+    unit = 1;
+  }
   if (unit == 0) {
-    g_autofree char *name = td_h5_units (dataset);
-
     if (!scan_hdf5_turns_in_degrees (angles, *n))
       return td_set_error_null (
           error, TD_ERROR_ANGLES,

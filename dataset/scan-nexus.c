@@ -610,27 +610,32 @@ scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, cons
   return TRUE;
 }
 
+/* 0: none is stated that could be; the detector's is another. */
+static double
+sample_pixel_mm (TdScan *scan, hid_t entry, const char *path)
+{
+  return td_h5_length_mm (entry, path, 1) > 0 ? td_h5_pixel_mm (scan, entry, path, 0) : 0;
+}
+
 static void
 take_pixel_size (TdScan *scan, hid_t detector, hid_t entry)
 {
   TdGeometry *geometry = &scan->facts.geometry;
-  double sample = td_h5_length_mm (entry, "sample/x_pixel_size", 1e3),
-         high = td_h5_length_mm (entry, "sample/y_pixel_size", 1e3);
+  const double sample = sample_pixel_mm (scan, entry, "sample/x_pixel_size"),
+               high = sample_pixel_mm (scan, entry, "sample/y_pixel_size");
 
   geometry->pixel_width_mm = td_h5_pixel_mm (scan, detector, "x_pixel_size", 0);
   geometry->pixel_height_mm = td_h5_pixel_mm (scan, detector, "y_pixel_size", 0);
-  if (sample > 0 && isfinite (sample)
-      && fabs (sample - geometry->pixel_width_mm) > 1e-6 * geometry->pixel_width_mm) {
-    td_scan_note (scan,
-                  "The pixel size at the sample (%g mm) differs from the detector's (%g mm): "
-                  "the sample's was taken.",
-                  sample, geometry->pixel_width_mm);
+  if (sample > 0 && fabs (sample - geometry->pixel_width_mm) > 1e-6 * geometry->pixel_width_mm) {
+    if (geometry->pixel_width_mm > 0)
+      td_scan_note (scan,
+                    "The pixel size at the sample (%g mm) differs from the detector's (%g mm): "
+                    "the sample's was taken.",
+                    sample, geometry->pixel_width_mm);
     geometry->pixel_width_mm = sample;
-    geometry->pixel_height_mm = high > 0 && isfinite (high) ? high : sample;
+    geometry->pixel_height_mm = high > 0 ? high : sample;
   }
-  if (!(geometry->pixel_width_mm > 0) || !isfinite (geometry->pixel_width_mm))
-    geometry->pixel_width_mm = 0;
-  if (!(geometry->pixel_height_mm > 0) || !isfinite (geometry->pixel_height_mm))
+  if (!(geometry->pixel_height_mm > 0))
     geometry->pixel_height_mm = geometry->pixel_width_mm;
 }
 

@@ -520,6 +520,42 @@ test_unknown_unit (gconstpointer data)
   g_assert_nonnull (strstr (notes, unit ? unit : "x_pixel_size is no size above 0"));
 }
 
+/* Numbers without a unit are taken for what they can be, which is told. So are pixels at the
+   sample, and angles that are a turn in radians only. */
+static void
+test_no_unit (void)
+{
+  static const struct {
+    double size, mm;
+    const char *said;
+  } pixels[] = { { 6.5e-7, 6.5e-4, "metres" },
+                 { 0.002, 0.002, "millimetres" },
+                 { 0.65, 6.5e-4, "micrometres" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (pixels); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    hid_t file = td_h5_create_sized (path, 0);
+
+    /* Of 42 degrees the file makes half a turn. */
+    add_nxtomo (file, "entry", NULL, G_PI / 42);
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) sample = td_h5_find (file, "/entry/sample", NULL);
+      g_assert_true (td_h5_add_doubles (sample, "x_pixel_size", &pixels[i].size, 0, NULL));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_width_mm, pixels[i].mm, 1e-12);
+    g_assert_cmpfloat_with_epsilon (facts->geometry.pixel_height_mm, pixels[i].mm, 1e-12);
+    g_assert_nonnull (strstr (notes, pixels[i].said));
+    g_assert_cmpfloat_with_epsilon (facts->angles_rad[VIEWS - 1], G_PI, 1e-9);
+    g_assert_nonnull (strstr (notes, "radians were taken"));
+  }
+}
+
 /* A sample that moves while it turns, exposures that differ and a near source are told of; a helix
    is refused. Flats may be taken with the sample aside. */
 static void
@@ -1030,6 +1066,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/units", test_units);
   g_test_add_data_func ("/hdf5/unknown-unit", "barleycorn", test_unknown_unit);
   g_test_add_data_func ("/hdf5/no-size", NULL, test_unknown_unit);
+  g_test_add_func ("/hdf5/no-unit", test_no_unit);
   g_test_add_func ("/hdf5/measured-otherwise", test_measured_otherwise);
   g_test_add_func ("/hdf5/says-otherwise", test_says_otherwise);
   g_test_add_func ("/hdf5/unknown-angles", test_unknown_angles);
