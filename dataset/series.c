@@ -131,21 +131,27 @@ td_series_paths (const char *folder, gboolean (*accept) (const char *name), GErr
 char **
 td_series_only (const char *folder, gboolean (*accept) (const char *name), GError **error)
 {
-  g_auto (GStrv) names = td_series_list (folder, accept, error);
-  g_autofree char *first = names && names[0] ? td_series_pattern (names[0]) : NULL;
+  g_auto (GStrv) paths = td_series_paths (folder, accept, error);
+  g_autoptr (GStrvBuilder) files = g_strv_builder_new ();
+  g_autofree char *first = NULL, *first_name = NULL;
 
-  for (guint i = 1; names && names[0] && names[i]; i++) {
-    g_autofree char *pattern = td_series_pattern (names[i]);
+  for (guint i = 0; paths && paths[i]; i++) {
+    g_autofree char *name = g_path_get_basename (paths[i]), *pattern = td_series_pattern (name);
 
-    if (strcmp (pattern, first) == 0)
+    if (g_file_test (paths[i], G_FILE_TEST_IS_DIR))
       continue;
-    return td_set_error_null (
-        error, TD_ERROR_INVALID,
-        "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
-        "or volume into a folder of their own, or open one file",
-        folder, names[0], names[i]);
+    g_strv_builder_add (files, paths[i]);
+    if (!first) {
+      first = g_steal_pointer (&pattern);
+      first_name = g_steal_pointer (&name);
+    } else if (strcmp (pattern, first) != 0)
+      return td_set_error_null (
+          error, TD_ERROR_INVALID,
+          "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
+          "or volume into a folder of their own, or open one file",
+          folder, first_name, name);
   }
-  return names ? td_series_paths (folder, accept, error) : NULL;
+  return paths ? g_strv_builder_end (files) : NULL;
 }
 
 gboolean

@@ -14,11 +14,11 @@ int td_natural_compare (const char *a, const char *b);
 gint64 td_series_number (const char *name);
 /* "name_0010.tif" -> "name_#.tif"; a name without a number is its own pattern. Case is folded. */
 char *td_series_pattern (const char *name);
-/* The regular files of @folder (names, not paths) for which @accept (NULL: all) holds, in natural
-   order, NULL-terminated; hidden files are left out. */
+/* The names in @folder, of folders too, for which @accept (NULL: all) holds, in natural order,
+   NULL-terminated; hidden ones are left out. */
 char **td_series_list (const char *folder, gboolean (*accept) (const char *name), GError **error);
 /* The same as paths. */
 char **td_series_paths (const char *folder, gboolean (*accept) (const char *name), GError **error);
-/* As td_series_paths(), where the files must be one series: all named alike. */
+/* The paths of files only, which must be one series: all named alike. */
 char **td_series_only (const char *folder, gboolean (*accept) (const char *name), GError **error);
 gboolean td_series_is_tiff (const char *name); /* by its extension */

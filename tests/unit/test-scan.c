@@ -323,6 +323,38 @@ test_raw (void)
   test_assert_sentence (error, "frames.raw");
 }
 
+/* Frames in a folder that holds the folders of their flats and darks, too. */
+static void
+test_raw_folders (void)
+{
+  static const char *const files[] = { "view_0.raw",    "view_1.raw",    "view_2.raw",
+                                       "darks/d_0.raw", "flats/f_0.raw", "flats/f_1.raw" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *flats = test_folder_file (folder, "flats");
+  g_autofree char *darks = test_folder_file (folder, "darks");
+  const TdScanOptions options = { .angles = "0:90",
+                                  .flats = flats,
+                                  .darks = darks,
+                                  .raw_columns = 4,
+                                  .raw_rows = 2,
+                                  .raw_type = TD_SAMPLE_UINT8 };
+
+  g_mkdir (flats, 0777);
+  g_mkdir (darks, 0777);
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++) {
+    g_autofree char *path = test_folder_file (folder, files[i]);
+    char bytes[8];
+    memset (bytes, (int) (10 + i), sizeof bytes);
+    g_assert_true (g_file_set_contents (path, bytes, sizeof bytes, NULL));
+  }
+  g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 3);
+  g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, 2);
+  g_assert_cmpuint (td_scan_facts (scan)->n_darks, ==, 1);
+  g_assert_cmpfloat (first_value (scan, TD_FRAME_PROJECTION, 2), ==, 12);
+  g_assert_cmpfloat (first_value (scan, TD_FRAME_FLAT, 1), ==, 15);
+}
+
 /* A file with a header that is said to have none is told by its format, even where its size fits.
    Who skips the header of a TIFF file means it. */
 static void
@@ -417,6 +449,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/writer-gaps", test_writer_gaps);
   g_test_add_func ("/scan/sinograms", test_sinograms);
   g_test_add_func ("/scan/raw", test_raw);
+  g_test_add_func ("/scan/raw-folders", test_raw_folders);
   g_test_add_func ("/scan/raw-with-header", test_raw_with_header);
   g_test_add_func ("/scan/memory", test_memory);
   return g_test_run ();
