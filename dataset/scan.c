@@ -315,6 +315,7 @@ td_scan_centre_by_geometry (TdScan *scan)
 
 /* Angles closer than this are the same: files state a few digits, and real orbits wobble. */
 #define SAME_ANGLE (1.0 * G_PI / 180)
+#define ANGLES_OF_MATRICES N_ ("The angles are those of the projection matrices.")
 
 /* Matrices say where the source stands, whatever other files say about angles. */
 static gboolean
@@ -340,7 +341,7 @@ angles_of_matrices (TdScan *scan, GError **error)
   if (same)
     return TRUE;
   if (facts->angles_rad)
-    td_scan_note (scan, "The angles are those of the projection matrices.");
+    td_scan_note (scan, ANGLES_OF_MATRICES);
   g_free (facts->angles_rad);
   facts->angles_rad = g_steal_pointer (&angles);
   return TRUE;
@@ -497,6 +498,8 @@ with_options (TdScan *scan, const TdScanOptions *options, const TdGeometryFile *
       return FALSE;
   }
   placed = geometry->beam != TD_BEAM_PARALLEL;
+  if (options->angles && geometry->view_matrices)
+    td_scan_note (scan, ANGLES_OF_MATRICES);
   if (options->source_axis_mm > 0 && geometry->view_matrices)
     return td_set_error (
         error, TD_ERROR_INVALID,

@@ -891,6 +891,35 @@ test_stated_twice (void)
   g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->geometry.source_detector_mm, 300, 1e-6);
 }
 
+/* Angles that somebody states are of no use beside matrices, which is told. */
+static void
+test_angles_beside (gconstpointer data)
+{
+  const guint kind = GPOINTER_TO_UINT (data);
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *file = test_folder_file (folder, kinds[kind].file);
+  g_autofree char *stack = test_folder_file (folder, "part_0001.tif");
+  const gboolean own = kind == RABBITCT;
+  gsize size;
+  g_autofree char *bytes = sound_file (kind, &size);
+
+  make_stack (folder);
+  write_file (folder, kinds[kind].file, bytes, size);
+  for (guint stated = 0; stated < 2; stated++) {
+    const TdScanOptions options
+        = { .geometry = own ? NULL : file, .pixel_mm = 0.5, .angles = stated ? "0:50" : NULL };
+    g_autoptr (GError) error = NULL;
+    g_autoptr (TdScan) scan = td_scan_open (own ? file : stack, &options, NULL, &error);
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    if (stated)
+      g_assert_nonnull (strstr (notes, "The angles are those of the projection matrices"));
+    g_assert_cmpfloat_with_epsilon (
+        fabs (td_scan_facts (scan)->angles_rad[1] - td_scan_facts (scan)->angles_rad[0]), G_PI / 3,
+        1e-6);
+  }
+}
+
 /* Where the axis is seen follows from what is stated beside a geometry, as all else of it does. */
 static void
 test_stated_beside (void)
@@ -997,6 +1026,9 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/uncorrected", test_uncorrected);
   g_test_add_func ("/geometries/stated-twice", test_stated_twice);
   g_test_add_func ("/geometries/stated-beside", test_stated_beside);
+  g_test_add_data_func ("/geometries/angles-beside/text", GUINT_TO_POINTER (4), test_angles_beside);
+  g_test_add_data_func ("/geometries/angles-beside/rabbitct", GUINT_TO_POINTER (RABBITCT),
+                        test_angles_beside);
   g_test_add_func ("/geometries/proposed-volume", test_proposed_volume);
   return g_test_run ();
 }
