@@ -115,7 +115,7 @@ find_in_scan (const char *path, TdFrameKind kind, const TdScanOptions *stated_op
   g_autoptr (TdScan) seen = td_h5_probe (path) ? td_scan_open (path, &options, NULL, NULL) : NULL;
   TdScanFrame frame;
 
-  if (!seen || strcmp (seen->facts.format, TD_HDF5_ANY_FORMAT) == 0)
+  if (!seen || strcmp (seen->facts.format, td_h5_any_format) == 0)
     return FALSE;
   TdScan *stored = td_scan_view_base (seen, &frame); /* as the scan's own frames are */
   stated->scan = td_scan_ref (stored ? stored : seen);

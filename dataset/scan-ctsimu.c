@@ -544,6 +544,5 @@ ctsimu_open (const char *path, const TdScanOptions *options, GCancellable *cance
   return g_steal_pointer (&scan);
 }
 
-const TdScanReader td_scan_reader_ctsimu = { "CTSimU metadata", ctsimu_probe, ctsimu_open };
-const TdScanReader td_scan_reader_ctsimu_scenario
-    = { "CTSimU scenario", ctsimu_scenario_probe, ctsimu_scenario_open };
+const TdScanReader td_scan_reader_ctsimu = { ctsimu_probe, ctsimu_open };
+const TdScanReader td_scan_reader_ctsimu_scenario = { ctsimu_scenario_probe, ctsimu_scenario_open };

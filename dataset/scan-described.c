@@ -115,5 +115,4 @@ described_open (const char *path, const TdScanOptions *options, GCancellable *ca
              : NULL;
 }
 
-const TdScanReader td_scan_reader_described
-    = { "described TIFF", described_probe, described_open, TRUE };
+const TdScanReader td_scan_reader_described = { described_probe, described_open, TRUE };

@@ -329,4 +329,4 @@ dxchange_open (const char *path, const TdScanOptions *options, GCancellable *can
   return good && td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }
 
-const TdScanReader td_scan_reader_dxchange = { "DXchange (HDF5)", dxchange_probe, dxchange_open };
+const TdScanReader td_scan_reader_dxchange = { dxchange_probe, dxchange_open };

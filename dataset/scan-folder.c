@@ -92,4 +92,4 @@ folder_open (const char *path, const TdScanOptions *options, GCancellable *cance
       names->str, found->len > NAMED ? ", …" : "");
 }
 
-const TdScanReader td_scan_reader_folder = { "folder", folder_probe, folder_open };
+const TdScanReader td_scan_reader_folder = { folder_probe, folder_open };

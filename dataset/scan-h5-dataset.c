@@ -6,6 +6,8 @@
 
 /* Any other HDF5 file: the data set that the user names, or the only one of three dimensions. */
 
+const char *const td_h5_any_format = N_ ("HDF5 data set");
+
 #define MAX_LISTED 4u
 
 typedef struct {
@@ -101,12 +103,11 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   label = td_h5_label (path, chosen);
   if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, options, error))
     return NULL;
-  scan->facts.format = g_strdup (TD_HDF5_ANY_FORMAT);
+  scan->facts.format = g_strdup (td_h5_any_format);
   td_scan_note (scan, "The frames of %s were taken.", chosen);
   if (options->angles && !td_scan_take_angles (scan, options->angles, NULL, error))
     return NULL;
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }
 
-const TdScanReader td_scan_reader_h5_dataset
-    = { N_ ("HDF5 data set"), dataset_probe, dataset_open };
+const TdScanReader td_scan_reader_h5_dataset = { dataset_probe, dataset_open };

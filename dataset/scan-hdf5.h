@@ -8,7 +8,7 @@
  * What the readers of HDF5 flavours share: a scan whose frames of each kind are some of the frames
  * of a data set. NXtomo has one data set for all three kinds, DXchange one for each.
  */
-#define TD_HDF5_ANY_FORMAT "HDF5 data set" /* frames that nothing says more about */
+extern const char *const td_h5_any_format; /* of frames that nothing says more about */
 
 typedef struct {
   TdH5Frames *frames[3]; /* by TdFrameKind; owned, but the same pointer may stand in several */

@@ -1066,4 +1066,4 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
   return g_steal_pointer (&scan);
 }
 
-const TdScanReader td_scan_reader_nexus = { "NXtomo (HDF5)", nexus_probe, nexus_open };
+const TdScanReader td_scan_reader_nexus = { nexus_probe, nexus_open };

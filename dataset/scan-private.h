@@ -39,7 +39,6 @@ struct TdScan {
 };
 
 typedef struct {
-  const char *name;
   gboolean (*probe) (const char *path, const TdScanOptions *options);
   TdScan *(*open) (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                    GError **error);
@@ -83,11 +82,6 @@ void td_scan_note (TdScan *scan, const char *id, ...) G_GNUC_PRINTF (2, 3);
    views' files, one each; NULL: they have none. */
 gboolean td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names,
                               GError **error);
-/* Notes that images spread over a range of angles are so few that they may be sinograms. */
-void td_scan_note_few (TdScan *scan, const char *spec);
-/* Notes that numbers lack among the views' files (@names, one a view), over which a range of angles
-   was spread. */
-void td_scan_note_lost (TdScan *scan, const char *spec, const char *const *names);
 /* FALSE with @error: @source states @stated @what (views, angles), but the scan at @path has
    n[0] views, not so many. Says what to do. A lone image may be a sinogram, and so may images of as
    many rows (n[1]; 0: not known) as are stated. */

@@ -81,8 +81,9 @@ read_matrices (const char *path, const Header *header, double *matrices, GError 
     double columns[12], *m = matrices + 12 * (gsize) view;
 
     if (fd < 0
-        || pread (fd, words, sizeof words, HEADER_BYTES + view * scan_rabbitct_view_bytes (header))
-               != sizeof words) {
+        || td_file_read (fd, words, sizeof words,
+                         HEADER_BYTES + view * scan_rabbitct_view_bytes (header))
+               != 0) {
       td_set_error (error, TD_ERROR_IO, "“%s”: the matrix of view %u cannot be read", path, view);
       if (fd >= 0)
         close (fd);
@@ -139,4 +140,4 @@ rabbitct_open (const char *path, const TdScanOptions *options, GCancellable *can
   return g_steal_pointer (&scan);
 }
 
-const TdScanReader td_scan_reader_rabbitct = { "RabbitCT", rabbitct_probe, rabbitct_open };
+const TdScanReader td_scan_reader_rabbitct = { rabbitct_probe, rabbitct_open };

@@ -100,7 +100,7 @@ raw_open (const char *path, const TdScanOptions *options, GCancellable *cancella
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }
 
-const TdScanReader td_scan_reader_raw = { "raw frames", raw_probe, raw_open, TRUE };
+const TdScanReader td_scan_reader_raw = { raw_probe, raw_open, TRUE };
 
 gboolean
 td_scan_options_set_raw (TdScanOptions *options, const char *text, GError **error)

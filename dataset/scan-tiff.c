@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "angles.h"
 #include "error.h"
 #include "frame-names.h"
 #include "geometry-file.h"
@@ -423,7 +422,7 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
   return TRUE;
 }
 
-/* What the user names for flats or darks: a file (with its series) or a folder of images. */
+/* What the user names for flats or darks: a file or a folder of images. */
 static gboolean
 tiff_find_take_stated (GPtrArray *paths, const char *stated, const char *what, GError **error)
 {
@@ -461,7 +460,7 @@ leave_out_corrections (TdTiffSet *set, const TdScanOptions *options)
         n_flats, n_darks);
 }
 
-/* The opened folder, the projections' own and the one above that: the nearest that has any wins. */
+/* The projections' own folder, the opened one and the one above: the first that has any wins. */
 static gboolean
 find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *options, GError **error)
 {
@@ -678,30 +677,20 @@ static gboolean
 scan_tiff_take_angles (TdScan *scan, const TdTiffSet *set, const TdTiffFrames *frames,
                        const TdScanOptions *options, GError **error)
 {
-  TdScanFacts *facts = &scan->facts;
   const char *spec = options->angles ? options->angles : set->angles;
   g_autoptr (GPtrArray) names = NULL;
-  g_autofree char *note = NULL;
 
   if (!spec)
     return TRUE; /* validation says so */
   if (!set->sinograms && frames->frames->len == 0) {
     names = g_ptr_array_new_with_free_func (g_free);
-    for (guint i = 0; i < facts->n_views; i++)
+    for (guint i = 0; i < scan->facts.n_views; i++)
       g_ptr_array_add (names, g_path_get_basename (td_tiff_frames_path (frames, i)));
     g_ptr_array_add (names, NULL);
   }
-  facts->angles_rad
-      = td_angles_for_views (spec, facts->path, names ? (const char *const *) names->pdata : NULL,
-                             (const guint[]) { facts->n_views, facts->n_rows }, &note, error);
-  td_scan_note_few (scan, spec);
-  if (!options->angles && facts->angles_rad)
+  if (!options->angles)
     td_scan_note (scan, TD_SCAN_NOTE_ANGLES, spec);
-  if (names)
-    td_scan_note_lost (scan, spec, (const char *const *) names->pdata);
-  if (note)
-    td_scan_note (scan, "%p", td_message_unpack (note));
-  return facts->angles_rad != NULL;
+  return td_scan_take_angles (scan, spec, names ? (const char *const *) names->pdata : NULL, error);
 }
 
 /* Only if every flat's name says when it was taken. */
@@ -812,4 +801,4 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
   return g_steal_pointer (&scan);
 }
 
-const TdScanReader td_scan_reader_tiff = { "TIFF stack", tiff_probe, tiff_open, TRUE };
+const TdScanReader td_scan_reader_tiff = { tiff_probe, tiff_open, TRUE };

@@ -77,8 +77,9 @@ td_scan_note (TdScan *scan, const char *id, ...)
 #define FEW_STEP_DEG 5
 #define FEW_ROWS 4
 
-void
-td_scan_note_few (TdScan *scan, const char *spec)
+/* Images spread over a range of angles may be so few that they are rather sinograms. */
+static void
+scan_note_few (TdScan *scan, const char *spec)
 {
   const TdScanFacts *facts = &scan->facts;
   const guint n = facts->n_views;
@@ -113,8 +114,9 @@ missing_numbers (const char *const *names, guint n)
       (td_series_number (names[n - 1]) - td_series_number (names[0])) / least + 1 - n, G_MAXINT);
 }
 
-void
-td_scan_note_lost (TdScan *scan, const char *spec, const char *const *names)
+/* Numbers may lack among the views' files, over which a range of angles was spread. */
+static void
+scan_note_lost (TdScan *scan, const char *spec, const char *const *names)
 {
   const TdScanFacts *facts = &scan->facts;
   const guint missing = facts->angles_rad && td_angles_is_range (spec)
@@ -137,9 +139,9 @@ td_scan_take_angles (TdScan *scan, const char *spec, const char *const *names, G
   g_autofree char *note = NULL;
 
   facts->angles_rad = td_angles_for_views (spec, facts->path, names, n, &note, error);
-  td_scan_note_few (scan, spec);
+  scan_note_few (scan, spec);
   if (names)
-    td_scan_note_lost (scan, spec, names);
+    scan_note_lost (scan, spec, names);
   if (note)
     td_scan_note (scan, "%p", td_message_unpack (note));
   return facts->angles_rad != NULL;
