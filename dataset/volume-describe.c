@@ -92,6 +92,7 @@ td_volume_take_description (TdVolumeFacts *facts, const char *json, guint *n_sli
   if (get_double (object, KEY, 0) != VERSION)
     return FALSE;
   *n_slices = (guint) CLAMP (get_double (object, "n_slices", 0), 0, G_MAXINT32);
+  facts->bits = (guint) CLAMP (get_double (object, "bits", facts->bits), 0, 64);
   facts->low = get_double (object, "low", facts->low);
   facts->high = get_double (object, "high", facts->high);
   facts->voxel_mm = get_double (object, "voxel_mm", 0);

@@ -89,11 +89,17 @@ take_descriptions (TdVolume *volume, const char *path, const TdTiffFrames *frame
     td_volume_take_description (facts, text, &stated);
 }
 
+/* After the descriptions. The scale and units that these state are those of samples of so many
+   bits: another program may have made others of them since. */
 static void
 take_type (TdVolumeFacts *facts, TdSampleType type)
 {
   const gsize size = td_sample_size (type);
 
+  if (facts->bits != 8 * size) {
+    facts->low = facts->high = 0;
+    g_clear_pointer (&facts->units, g_free);
+  }
   facts->type = type;
   facts->bits = 8 * size;
   if (facts->high == 0 && facts->low == 0)
@@ -132,8 +138,8 @@ volume_open_tiff (const char *path, GError **error)
   volume->facts.nx = frames->layout.width;
   volume->facts.ny = frames->layout.height;
   volume->facts.n_slices = td_tiff_frames_count (frames);
-  take_type (&volume->facts, frames->layout.type);
   take_descriptions (volume, path, frames);
+  take_type (&volume->facts, frames->layout.type);
   if (!volume->facts.provenance_json)
     note_gap (&volume->facts, names);
   return g_steal_pointer (&volume);

@@ -9,6 +9,7 @@
 
 #include "dataset/error.h"
 #include "dataset/storage-threads.h"
+#include "dataset/tiff-save.h"
 #include "dataset/volume.h"
 #include "test-folder.h"
 
@@ -476,6 +477,37 @@ test_expected (void)
   test_folder_remove (memory);
 }
 
+/* A scale is that of the samples it was written for, and not of those that another program made. */
+static void
+test_other_bits (void)
+{
+  static const char description[]
+      = "{\"tomodesk_volume\": 1, \"n_slices\": 1, \"bits\": 8, \"low\": 0, "
+        "\"high\": 25.5, \"units\": \"1/mm\"}";
+
+  for (TdSampleType type = TD_SAMPLE_UINT8; type <= TD_SAMPLE_UINT16; type++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "slice.tif");
+    const TdTiffImage image = { 2, 1, type, 0, description };
+    const guint8 narrow[2] = { 10, 20 };
+    const guint16 wide[2] = { 10, 20 };
+    float values[2];
+    g_autoptr (GError) error = NULL;
+
+    if (type == TD_SAMPLE_INT8)
+      continue;
+    td_tiff_save_single (path, path, &image, type == TD_SAMPLE_UINT8 ? (void *) narrow : wide,
+                         &error);
+    g_assert_no_error (error);
+    g_autoptr (TdVolume) volume = td_volume_open (path, &error);
+    g_assert_no_error (error);
+    td_volume_read (volume, 0, 1, values, &error);
+    g_assert_no_error (error);
+    g_assert_cmpfloat_with_epsilon (values[1], type == TD_SAMPLE_UINT8 ? 2 : 20, 1e-6);
+    g_assert_cmpstr (td_volume_facts (volume)->units, ==, type == TD_SAMPLE_UINT8 ? "1/mm" : NULL);
+  }
+}
+
 /* A job goes on whose earlier run ended when all was written but the name. */
 static void
 test_finished_again (gconstpointer data)
@@ -647,6 +679,7 @@ main (int argc, char **argv)
     g_test_add_data_func (again, GUINT_TO_POINTER (i), test_finished_again);
   }
   g_test_add_func ("/volume/taken-away", test_taken_away);
+  g_test_add_func ("/volume/other-bits", test_other_bits);
   g_test_add_func ("/volume/foreign-folder", test_foreign_folder);
   g_test_add_func ("/volume/foreign-images", test_foreign_images);
   g_test_add_func ("/volume/bad-specs", test_bad_specs);
