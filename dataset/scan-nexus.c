@@ -983,7 +983,8 @@ scan_nexus_take_title (TdScan *scan, hid_t entry)
   }
 }
 
-/* What the scan writer stored of a cone beam and of logarithms: NXtomo has no words for either. */
+/* What the scan writer stored of a cone beam, of logarithms and of an axis anywhere: NXtomo has no
+   words for these. */
 static gboolean
 scan_nexus_take_geometry (TdScan *scan, hid_t entry, GError **error)
 {
@@ -993,6 +994,7 @@ scan_nexus_take_geometry (TdScan *scan, hid_t entry, GError **error)
 
   scan->values_stated = values != NULL;
   scan->facts.transmission_logged = values && g_str_equal (values, "attenuation");
+  td_h5_number (entry, "tomodesk_centre_px", &scan->facts.centre_px);
   if (!json)
     return TRUE;
   if (!td_geometry_from_json (json, scan->facts.path, &geometry, error))

@@ -165,7 +165,7 @@ scan_writer_nxtomo_add_detector (const TdScanFacts *facts, Nxtomo *own, hid_t en
   const TdGeometry *geometry = &facts->geometry;
   g_auto (TdH5Id) instrument = td_h5_add_group (entry, "instrument", "NXinstrument");
   g_auto (TdH5Id) detector = td_h5_add_group (instrument, "detector", "NXdetector");
-  double relative = facts->centre_px - (facts->n_columns - 1) / 2.0;
+  const double middle = (facts->n_columns - 1) / 2.0, relative = facts->centre_px - middle;
 
   own->frames
       = td_h5_add_frames (detector, "data", facts->sample_type, n, facts->n_rows, facts->n_columns);
@@ -176,7 +176,7 @@ scan_writer_nxtomo_add_detector (const TdScanFacts *facts, Nxtomo *own, hid_t en
                                        "mm")))
          && (!(facts->propagation_mm > 0)
              || td_h5_add_doubles (detector, "distance", &facts->propagation_mm, 0, "mm"))
-         && (!(facts->centre_px > 0)
+         && (!(fabs (relative) <= middle) /* one beyond is read as counted from the first column */
              || td_h5_add_doubles (detector, "estimated_cor_from_motor", &relative, 0, "pixel"))
          && (!facts->half_acquisition || td_h5_add_string (detector, "field_of_view", "Half"));
 }
@@ -221,6 +221,8 @@ scan_writer_nxtomo_add_entry (TdScanWriter *writer, Nxtomo *own, const guint8 *k
          && (!(facts->energy_kev > 0)
              || td_h5_add_doubles (beam, "incident_energy", &facts->energy_kev, 0, "keV"))
          && td_h5_add_string (entry, "tomodesk_geometry", geometry)
+         && (!isfinite (facts->centre_px)
+             || td_h5_add_doubles (entry, "tomodesk_centre_px", &facts->centre_px, 0, NULL))
          && (!facts->transmission_logged
              || td_h5_add_string (entry, "tomodesk_values", "attenuation"))
          && scan_writer_nxtomo_add_detector (facts, own, entry, keys, n) && add_data (entry);

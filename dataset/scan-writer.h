@@ -23,7 +23,8 @@ typedef struct TdScanWriter TdScanWriter;
 
 /**
  * @facts: sizes, counts, angles_rad, sample_type (what is stored: any integer or float type),
- *   flat_positions, geometry, energy_kev, propagation_mm, centre_px (NAN or 0: not stored); copied.
+ *   flat_positions, geometry; copied. NXtomo also has energy_kev and propagation_mm (0: not
+ * stored), centre_px (NAN: not stored), half_acquisition and transmission_logged.
  * @overwrite: replace an existing target.
  */
 TdScanWriter *td_scan_writer_new (const char *path, TdScanFormat format, const TdScanFacts *facts,

@@ -323,6 +323,33 @@ test_raw (void)
   test_assert_sentence (error, "frames.raw");
 }
 
+/* The axis comes back from wherever it was. */
+static void
+test_written_centre (void)
+{
+  static const double centres[] = { -3, 0, 0.25, 8, 16, 16.5, 40, NAN };
+
+  for (guint i = 0; i < G_N_ELEMENTS (centres); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    g_auto (Made) made = { 0 };
+
+    make (&made, TD_SAMPLE_UINT16);
+    made.facts.centre_px = centres[i];
+    g_autoptr (TdScan) from = td_scan_new_from_memory (&made.facts, made.frames[0], made.frames[1],
+                                                       made.frames[2], NULL, NULL);
+    g_autoptr (GError) error = NULL;
+    td_scan_save (from, path, TD_SCAN_NXTOMO, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    const double read = td_scan_facts (scan)->centre_px;
+    if (isnan (centres[i]))
+      g_assert_true (isnan (read));
+    else
+      g_assert_cmpfloat (read, ==, centres[i]);
+  }
+}
+
 /* Frames in a folder that holds the folders of their flats and darks, too. */
 static void
 test_raw_folders (void)
@@ -449,6 +476,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/writer-gaps", test_writer_gaps);
   g_test_add_func ("/scan/sinograms", test_sinograms);
   g_test_add_func ("/scan/raw", test_raw);
+  g_test_add_func ("/scan/written-centre", test_written_centre);
   g_test_add_func ("/scan/raw-folders", test_raw_folders);
   g_test_add_func ("/scan/raw-with-header", test_raw_with_header);
   g_test_add_func ("/scan/memory", test_memory);
