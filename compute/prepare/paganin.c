@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "compute/device/host.h"
+#include "dataset/geometry-matrix.h"
 
 #define WAVELENGTH_MM_KEV 1.239841984e-6 /* h c */
 #define MOST_SHARE 0.25                  /* of the detector's width that L may be */
@@ -33,15 +34,19 @@ td_paganin_init (TdPaganin *paganin, const TdStep *step, const TdScanFacts *fact
 {
   const double *v = step->values;
   const TdGeometry *g = &facts->geometry;
-  gboolean diverges = g->beam != TD_BEAM_PARALLEL && g->source_axis_mm > 0
-                      && g->source_detector_mm > g->source_axis_mm;
-  double magnification = diverges ? g->source_detector_mm / g->source_axis_mm : 1;
-  double stated = diverges ? g->source_detector_mm - g->source_axis_mm : facts->propagation_mm;
-  double energy_kev = v[TD_PAGANIN_ENERGY] > 0 ? v[TD_PAGANIN_ENERGY] : facts->energy_kev;
-  double distance_mm = v[TD_PAGANIN_DISTANCE] > 0 ? v[TD_PAGANIN_DISTANCE] : stated;
   double given_mm = v[TD_PAGANIN_PIXEL] * 1e-3;
   double width_mm = given_mm > 0 ? given_mm : g->pixel_width_mm;
   double height_mm = given_mm > 0 ? given_mm : g->pixel_height_mm;
+  double axis_mm = g->source_axis_mm, detector_mm = g->source_detector_mm;
+
+  /* Matrices count the detector's distance in pixels, whose size only the step may know. */
+  if (g->view_matrices && !(detector_mm > 0))
+    td_matrix_distances (g->view_matrices, width_mm, &axis_mm, &detector_mm);
+  gboolean diverges = g->beam != TD_BEAM_PARALLEL && axis_mm > 0 && detector_mm > axis_mm;
+  double magnification = diverges ? detector_mm / axis_mm : 1;
+  double stated = diverges ? detector_mm - axis_mm : facts->propagation_mm;
+  double energy_kev = v[TD_PAGANIN_ENERGY] > 0 ? v[TD_PAGANIN_ENERGY] : facts->energy_kev;
+  double distance_mm = v[TD_PAGANIN_DISTANCE] > 0 ? v[TD_PAGANIN_DISTANCE] : stated;
 
   if (!(energy_kev > 0))
     return paganin_missing (facts, N_ ("the beam's energy in keV"), "energy=25");

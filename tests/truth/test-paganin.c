@@ -9,6 +9,7 @@
 
 #include "compute/prepare/paganin-core.h"
 #include "compute/prepare/prepare.h"
+#include "dataset/geometry-matrix.h"
 #include "tests/common/devices.h"
 
 #define BOUND 1e-5
@@ -460,6 +461,37 @@ test_parameters (void)
   g_assert_null (td_preparation_unsupported (&step, 1, &facts));
 }
 
+/* The same cone by its numbers, and by a matrix that does not know how large a pixel is. */
+static void
+test_matrices (void)
+{
+  static const double vectors[12] = { 0, -200, 0, 0, 300, 0, 0.1, 0, 0, 0, 0, -0.1 };
+  double matrix[12];
+  TdScanFacts facts = { .n_columns = 500, .n_rows = 400, .n_views = 1, .energy_kev = 30 };
+  TdPaganin by_numbers, by_matrix;
+  TdStep step;
+
+  facts.geometry = (TdGeometry) { .beam = TD_BEAM_CONE,
+                                  .source_axis_mm = 200,
+                                  .source_detector_mm = 500,
+                                  .pixel_width_mm = 0.1,
+                                  .pixel_height_mm = 0.1 };
+  init_step (&step, 1000, FALSE);
+  g_assert_null (td_paganin_init (&by_numbers, &step, &facts));
+  g_assert_true (td_matrix_from_vectors (vectors, 500, 400, matrix));
+  facts.geometry = (TdGeometry) {
+    .beam = TD_BEAM_CONE, .source_axis_mm = 200, .view_matrices = matrix, .n_view_matrices = 1
+  };
+  step.values[TD_PAGANIN_PIXEL] = 100;
+  for (guint stated = 0; stated < 2; stated++) {
+    step.values[TD_PAGANIN_DISTANCE] = stated ? 300 : 0;
+    g_assert_null (td_paganin_init (&by_matrix, &step, &facts));
+    for (guint axis = 0; axis < 2; axis++)
+      g_assert_cmpfloat_with_epsilon (by_matrix.length_px[axis] / by_numbers.length_px[axis], 1,
+                                      1e-9);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -470,6 +502,7 @@ main (int argc, char **argv)
 
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/paganin/parameters", test_parameters);
+  g_test_add_func ("/paganin/matrices", test_matrices);
   g_test_add_func ("/paganin/terms", test_terms);
   td_test_each_device ("/paganin", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
