@@ -38,30 +38,9 @@ typedef struct {
   gboolean *known;          /* n_views: measured near enough */
 } Turn;
 
-typedef struct {
-  double angle; /* 0 <= angle < 2 pi */
-  guint view;
-} Place;
-
-static Place *
-sorted_places (const double *angles_rad, guint n)
-{
-  Place *places = g_new (Place, n);
-  g_autofree double *folded = g_new (double, n);
-
-  for (guint i = 0; i < n; i++) {
-    folded[i] = fmod (angles_rad[i], 2 * G_PI);
-    folded[i] += folded[i] < 0 ? 2 * G_PI : 0;
-  }
-  g_autofree guint *order = td_axis_order (folded, n);
-  for (guint i = 0; i < n; i++)
-    places[i] = (Place) { folded[order[i]], order[i] };
-  return places;
-}
-
 /* From a place to the next one that is another, round the circle; the median of all. */
 static double
-usual_step (const Place *places, guint n)
+usual_step (const TdAxisPlace *places, guint n)
 {
   g_autofree double *steps = g_new (double, n);
   guint count = 0;
@@ -81,12 +60,12 @@ usual_step (const Place *places, guint n)
 static const char *
 axis_overlap_unsuited (const double *angles_rad, guint n_views, guint n_columns)
 {
-  g_autofree Place *places = NULL;
+  g_autofree TdAxisPlace *places = NULL;
   double covered = 0;
 
   if (n_columns < 2 * LEAST_OVERLAP || n_views < LEAST_VIEWS)
     return N_ ("there are too few views or columns");
-  places = sorted_places (angles_rad, n_views);
+  places = td_axis_places (angles_rad, n_views, TRUE);
   const double step = usual_step (places, n_views);
   for (guint i = 0; i < n_views; i++) {
     double gap = i + 1 < n_views ? places[i + 1].angle - places[i].angle
@@ -123,7 +102,7 @@ static gboolean
 turn_init (Turn *turn, const TdAxisInput *input, GError **error)
 {
   const guint n = input->n_views;
-  g_autofree Place *places = sorted_places (input->angles_rad, n);
+  g_autofree TdAxisPlace *places = td_axis_places (input->angles_rad, n, TRUE);
   const double step = usual_step (places, n);
   const guint half = (guint) CLAMP (floor (G_PI / step + 0.5), LEAST_VIEWS / 2, n);
   guint at = 0;

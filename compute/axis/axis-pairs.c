@@ -14,15 +14,10 @@
 #define MISS_STEPS 3.5
 #define MISS_RAD (12 * G_PI / 180)
 
-typedef struct {
-  double angle;
-  guint view;
-} Place;
-
 static int
 compare_places (const void *a, const void *b)
 {
-  double x = ((const Place *) a)->angle, y = ((const Place *) b)->angle;
+  double x = ((const TdAxisPlace *) a)->angle, y = ((const TdAxisPlace *) b)->angle;
   return (x > y) - (x < y);
 }
 
@@ -33,21 +28,21 @@ axis_pairs_fold (double angle)
   return folded < 0 ? folded + 2 * G_PI : folded;
 }
 
-static Place *
-axis_pairs_sorted (const double *angles_rad, guint n, gboolean folded)
+TdAxisPlace *
+td_axis_places (const double *angles_rad, guint n_views, gboolean folded)
 {
-  Place *places = g_new (Place, n);
+  TdAxisPlace *places = g_new (TdAxisPlace, n_views);
 
-  for (guint i = 0; i < n; i++)
-    places[i] = (Place) { folded ? axis_pairs_fold (angles_rad[i]) : angles_rad[i], i };
-  qsort (places, n, sizeof *places, compare_places);
+  for (guint i = 0; i < n_views; i++)
+    places[i] = (TdAxisPlace) { folded ? axis_pairs_fold (angles_rad[i]) : angles_rad[i], i };
+  qsort (places, n_views, sizeof *places, compare_places);
   return places;
 }
 
 guint *
 td_axis_order (const double *angles_rad, guint n_views)
 {
-  g_autofree Place *places = axis_pairs_sorted (angles_rad, n_views, FALSE);
+  g_autofree TdAxisPlace *places = td_axis_places (angles_rad, n_views, FALSE);
   guint *order = g_new (guint, n_views);
 
   for (guint i = 0; i < n_views; i++)
@@ -58,7 +53,7 @@ td_axis_order (const double *angles_rad, guint n_views)
 double
 td_axis_step (const double *angles_rad, guint n_views, double *range_rad)
 {
-  g_autofree Place *places = axis_pairs_sorted (angles_rad, n_views, FALSE);
+  g_autofree TdAxisPlace *places = td_axis_places (angles_rad, n_views, FALSE);
   g_autofree double *steps = g_new (double, n_views);
   guint n = 0;
 
@@ -75,7 +70,7 @@ td_axis_step (const double *angles_rad, guint n_views, double *range_rad)
 
 /* The view before and the one after half a turn on from @place, if they are neighbours enough. */
 static gboolean
-axis_pairs_bracket (const Place *places, guint n, guint at, double step, TdAxisPair *pair)
+axis_pairs_bracket (const TdAxisPlace *places, guint n, guint at, double step, TdAxisPair *pair)
 {
   double opposite = axis_pairs_fold (places[at].angle + G_PI), below, above;
   guint low = 0, high = n;
@@ -87,7 +82,7 @@ axis_pairs_bracket (const Place *places, guint n, guint at, double step, TdAxisP
     else
       high = middle;
   }
-  const Place *before = &places[(low + n - 1) % n], *after = &places[low % n];
+  const TdAxisPlace *before = &places[(low + n - 1) % n], *after = &places[low % n];
   below = axis_pairs_fold (opposite - before->angle);
   above = axis_pairs_fold (after->angle - opposite);
   *pair = (TdAxisPair) { places[at].view, before->view, after->view, 0, 0 };
@@ -128,7 +123,7 @@ add_near_pairs (GArray *pairs, const double *angles_rad, guint n, double step)
 GArray *
 td_axis_pairs (const double *angles_rad, guint n_views)
 {
-  g_autofree Place *places = axis_pairs_sorted (angles_rad, n_views, TRUE);
+  g_autofree TdAxisPlace *places = td_axis_places (angles_rad, n_views, TRUE);
   GArray *pairs = g_array_new (FALSE, FALSE, sizeof (TdAxisPair));
   double step = n_views > 1 ? td_axis_step (angles_rad, n_views, NULL) : 0;
   TdAxisPair pair;
