@@ -136,7 +136,7 @@ cli_lab_write_mosaic (const char *path, const TdLabResult *result, GError **erro
 
   if (against->nx != against->ny)
     return td_set_error (
-        error, TD_ERROR_UNSUPPORTED,
+        error, TD_ERROR_INVALID,
         "A picture of all variants wants a square region, and this one is %u × %u; "
         "--picture FILE.svg writes the curves",
         against->nx, against->ny);

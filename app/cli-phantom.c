@@ -357,8 +357,9 @@ cli_phantom_report (const Options *o, TdScan *scan, double seconds)
   td_cli_progress_clear ();
   if (!o->json) {
     g_autofree char *time = td_cli_duration (seconds);
-    g_autofree char *centre = o->spec.centre_unsaid
-                                  ? g_strdup ("centre not said")
+    g_autofree char *centre = o->spec.centre_unsaid ? g_strdup ("centre not said")
+                              : isnan (facts->centre_px)
+                                  ? g_strdup ("a projection matrix for every view")
                                   : g_strdup_printf ("centre %.2f px", facts->centre_px);
     g_autofree char *text
         = g_strdup_printf ("%s: %u views of %u × %u pixels, %s, written in %s", o->output,

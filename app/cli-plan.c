@@ -106,48 +106,43 @@ plan_cluster_json (const GArray *grids, gboolean shared)
 }
 
 /* Says how long a cluster would take for @plan, for every grid of its ranks, the fastest first.
-   @cluster names a profile, or it is a machine as td_model_machine_parse() takes it. The function
-   adds the member "cluster" to @json; if that is NULL, it prints to standard output. Of a method
-   that iterates it says that nothing is predicted. FALSE with @error: there is no such cluster.
- */
-static gboolean
-cli_plan_cluster (const TdScan *scan, const TdPlan *plan, const char *cluster, JsonObject *json,
-                  GError **error)
+   @cluster is how somebody called @machine. The function adds the member "cluster" to @json; if
+   that is NULL, it prints to standard output. Of a method that iterates it says that nothing is
+   predicted. */
+static void
+cli_plan_cluster (const TdScan *scan, const TdPlan *plan, const char *cluster,
+                  const TdModelMachine *machine, JsonObject *json)
 {
   const TdScanFacts *facts = td_scan_facts (scan);
   const TdModelProblem problem
       = td_model_problem (facts, td_plan_facts (plan), td_plan_recipe (plan));
   const gboolean parallel = facts->geometry.beam == TD_BEAM_PARALLEL;
   const TdClusterMode modes[] = { parallel ? TD_CLUSTER_SLICES : TD_CLUSTER_SLAB, TD_CLUSTER_IFDK };
-  TdModelMachine machine;
 
-  if (!plan_cluster_machine (cluster, &machine, error))
-    return FALSE;
   if (td_method_iterates (td_plan_recipe (plan)->method)) {
     td_cli_say ("note: a cluster's time is predicted of filtered methods only, and %s iterates",
                 td_plan_facts (plan)->method);
-    return TRUE;
+    return;
   }
   JsonObject *found = json ? json_object_new () : NULL;
-  g_autofree char *described = td_model_machine_describe (&machine);
+  g_autofree char *described = td_model_machine_describe (machine);
   if (!json)
     td_cli_print ("%s", described);
-  if (machine.shared > 0)
+  if (machine->shared > 0)
     td_cli_say ("note: the devices of \"%s\" are the processors that read, filter and exchange, "
                 "too: threads wait for their turns, so that of the stages only back-project is "
                 "predicted",
                 cluster);
   for (guint i = 0; i < (parallel ? 1 : G_N_ELEMENTS (modes)); i++) {
-    g_autoptr (GArray) grids = td_model_grids (&machine, &problem, modes[i]);
+    g_autoptr (GArray) grids = td_model_grids (machine, &problem, modes[i]);
     if (json)
       json_object_set_array_member (found, td_cluster_mode_name (modes[i]),
-                                    plan_cluster_json (grids, machine.shared > 0));
+                                    plan_cluster_json (grids, machine->shared > 0));
     else
-      plan_cluster_print (modes[i], grids, machine.shared > 0);
+      plan_cluster_print (modes[i], grids, machine->shared > 0);
   }
   if (json)
     json_object_set_object_member (json, "cluster", found);
-  return TRUE;
 }
 
 static const TdCliHelp help = {
@@ -306,7 +301,7 @@ typedef struct {
 /* The plan as JSON, with what else is asked for. (transfer full) */
 static char *
 cli_plan_json (TdEngine *engine, TdScan *scan, const TdPlan *plan, const TdRecipe *recipe,
-               const Options *options, GError **error)
+               const Options *options, const TdModelMachine *machine, GError **error)
 {
   g_autofree char *text = td_plan_to_json (plan);
   g_autoptr (JsonNode) root = json_from_string (text, error);
@@ -314,8 +309,9 @@ cli_plan_json (TdEngine *engine, TdScan *scan, const TdPlan *plan, const TdRecip
   if (!root)
     return NULL;
   JsonObject *object = json_node_get_object (root);
-  if ((options->cluster && !cli_plan_cluster (scan, plan, options->cluster, object, error))
-      || (options->each_device && !cli_plan_devices (engine, scan, recipe, object, error)))
+  if (options->cluster)
+    cli_plan_cluster (scan, plan, options->cluster, machine, object);
+  if (options->each_device && !cli_plan_devices (engine, scan, recipe, object, error))
     return NULL;
   return td_json_text (root, TRUE);
 }
@@ -325,8 +321,9 @@ plan_scan (TdCliRecipe *recipe, const char *path, const Options *options)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (TdScan) scan = td_scan_open (path, &recipe->scan, td_cli_cancellable (), &error);
+  TdModelMachine machine;
 
-  if (!scan)
+  if (!scan || (options->cluster && !plan_cluster_machine (options->cluster, &machine, &error)))
     return td_cli_fail (error);
   const int status = td_cli_recipe_check (recipe, "plan", td_scan_facts (scan));
   if (status >= 0)
@@ -339,13 +336,14 @@ plan_scan (TdCliRecipe *recipe, const char *path, const Options *options)
   if (!plan)
     return td_cli_fail (error);
   if (options->json) {
-    g_autofree char *text = cli_plan_json (engine, scan, plan, &recipe->recipe, options, &error);
+    g_autofree char *text
+        = cli_plan_json (engine, scan, plan, &recipe->recipe, options, &machine, &error);
     return text ? td_cli_print_text (text) : td_cli_fail (error);
   }
   td_cli_print ("%s\n", path);
   cli_plan_print_text (plan);
-  if (options->cluster && !cli_plan_cluster (scan, plan, options->cluster, NULL, &error))
-    return td_cli_fail (error);
+  if (options->cluster)
+    cli_plan_cluster (scan, plan, options->cluster, &machine, NULL);
   if (options->each_device && !cli_plan_devices (engine, scan, &recipe->recipe, NULL, &error))
     return td_cli_fail (error);
   return TD_CLI_DONE;

@@ -132,9 +132,16 @@ td_cli_recipe_parse (TdCliRecipe *recipe, guint takes, int argc, char **argv, co
   if (status >= 0)
     return status;
   if (!cli_recipe_apply (recipe, &error))
-    return td_cli_usage (verb, "%s", error->message);
+    return g_error_matches (error, TD_ERROR, TD_ERROR_INVALID)
+               ? td_cli_usage (verb, "%s", error->message)
+               : td_cli_fail (error);
   if ((recipe->scan.source_axis_mm > 0) != (recipe->scan.source_detector_mm > 0))
     return td_cli_usage (verb, "--sod-mm and --sdd-mm belong together and must be above 0");
+  if (recipe->scan.source_axis_mm > 0
+      && recipe->scan.source_detector_mm <= recipe->scan.source_axis_mm)
+    return td_cli_usage (verb,
+                         "--sdd-mm %g must be above --sod-mm %g: the detector is behind the axis",
+                         recipe->scan.source_detector_mm, recipe->scan.source_axis_mm);
   return -1;
 }
 

@@ -195,7 +195,7 @@ td_cli_fail (const GError *error)
   g_autofree char *text
       = error ? td_error_text (error, NULL) : g_strdup ("failed without saying why");
   td_cli_say ("%s", g_strstrip (text));
-  return TD_CLI_FAILED;
+  return g_error_matches (error, TD_ERROR, TD_ERROR_INVALID) ? TD_CLI_USAGE : TD_CLI_FAILED;
 }
 
 int

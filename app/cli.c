@@ -70,14 +70,14 @@ no_such_verb (const char *word)
   return TD_CLI_USAGE;
 }
 
-/* A job that was cancelled or failed may have left a thread in a long kernel, or a driver that
-   still compiles one. The program waits for neither, and frees nothing that they use. */
+/* A job that was cancelled, refused or failed may have left a thread in a long kernel, or a driver
+   that still compiles one. The program waits for neither, and frees nothing that they use. */
 static int
 cli_end (int status)
 {
   if (status == TD_CLI_DONE && !td_cli_flush ())
     status = TD_CLI_FAILED;
-  if (status == TD_CLI_CANCELLED || status == TD_CLI_FAILED) {
+  if (status != TD_CLI_DONE) {
     fflush (NULL);
     _exit (status);
   }

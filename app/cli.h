@@ -13,7 +13,9 @@
  * and the table of cli.c lists it.
  *
  * Exit status: 0 done, 1 failed with one line on standard error, 2 wrong usage, 130 cancelled.
- * With --json a verb prints one JSON value on standard output and nothing else there.
+ * Usage is wrong where what is asked for cannot be, or not of this scan. What happens in the doing
+ * or is found in a file, also in one that an option names, is a failure. td_cli_fail() tells them
+ * apart. With --json a verb prints one JSON value on standard output and nothing else there.
  */
 enum { TD_CLI_DONE = 0, TD_CLI_FAILED = 1, TD_CLI_USAGE = 2, TD_CLI_CANCELLED = 130 };
 
@@ -47,7 +49,8 @@ void td_cli_say (const char *format, ...) G_GNUC_PRINTF (1, 2);
 
 /* ── Ends ── */
 
-/* One line on standard error; returns TD_CLI_FAILED, or TD_CLI_CANCELLED for a cancellation. */
+/* One line on standard error, and the status that the error's code gives: TD_CLI_USAGE for what is
+   asked for and cannot be (TD_ERROR_INVALID), TD_CLI_CANCELLED, else TD_CLI_FAILED. */
 int td_cli_fail (const GError *error);
 /* The same for wrong usage: names the verb and its --help. */
 int td_cli_usage (const char *verb, const char *format, ...) G_GNUC_PRINTF (2, 3);

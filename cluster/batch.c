@@ -356,7 +356,7 @@ batch_open (const TdBatchWork *work, TdBatchRow *row, TdRecipe *recipe, GCancell
   }
   if (found == BATCH_IS_OTHER)
     return td_set_error_null (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_IO,
         "“%s” exists, and it is not what this recipe makes of this scan now; take "
         "another folder, or have it replaced",
         row->output);

@@ -46,16 +46,16 @@ td_grid_check_job (const TdScanFacts *scan, const char *undivided, TdClusterMode
 
   if (mode == TD_CLUSTER_IFDK && parallel)
     return td_set_error (
-        error, TD_ERROR_UNSUPPORTED,
+        error, TD_ERROR_INVALID,
         "The mode ifdk gathers views of cone beams, and this scan is a parallel beam's; "
         "take the mode slices");
   if (mode == TD_CLUSTER_SLICES && !parallel)
     return td_set_error (
-        error, TD_ERROR_UNSUPPORTED,
+        error, TD_ERROR_INVALID,
         "The mode slices hands out rows of parallel beams, and this scan is a cone beam's; "
         "take the mode slab");
   if (undivided && (ranks > 1 || mode == TD_CLUSTER_SLICES))
-    return td_set_error (error, TD_ERROR_UNSUPPORTED,
+    return td_set_error (error, TD_ERROR_INVALID,
                          "These slices cannot be shared out: %p. Take one rank and the mode slab, "
                          "or this computer",
                          td_message_new_plain (undivided));

@@ -417,7 +417,7 @@ td_job_file_open_scan (const TdJobFile *job, GCancellable *cancellable, GError *
     return NULL;
   if (hash && strcmp (hash, job->scan_hash) != 0)
     return td_set_error_null (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "“%s” is not the scan that the job was submitted for: its files have changed, or "
         "another scan lies there; submit the job again",
         job->scan_path);

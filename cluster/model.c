@@ -168,7 +168,8 @@ td_model_machine_parse (TdModelMachine *machine, const char *text, GError **erro
     if (!file)
       return FALSE;
   }
-  return model_take_words (machine, file ? file : text, error);
+  return model_take_words (machine, file ? file : text, error)
+         || (file && td_error_blame_file (error));
 }
 
 char *

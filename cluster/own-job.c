@@ -698,9 +698,9 @@ own_batch_run_scans (OwnJob *self, const TdScanOptions *options, GError **error)
   if (self->n_failed == 0)
     return TRUE;
   if (self->n_failed == self->n_rows)
-    return td_set_error (error, TD_ERROR_INVALID, "No scan of %u could be reconstructed",
+    return td_set_error (error, TD_ERROR_BAD_FILE, "No scan of %u could be reconstructed",
                          self->n_rows);
-  return td_set_error (error, TD_ERROR_INVALID, "%u of %u scans failed; the others are written",
+  return td_set_error (error, TD_ERROR_BAD_FILE, "%u of %u scans failed; the others are written",
                        self->n_failed, self->n_rows);
 }
 

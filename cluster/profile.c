@@ -420,7 +420,7 @@ td_cluster_profile_find (const char *name, GError **error)
       return profile_load (path, error);
   }
   return td_set_error_null (
-      error, TD_ERROR_NOT_FOUND,
+      error, TD_ERROR_INVALID,
       "there is no profile \"%s\": write %s/%s, or take local:N for N ranks on this "
       "computer",
       name, (const char *) folders->pdata[0], file);

@@ -411,7 +411,7 @@ remote_job_place (TdRemoteJob *job, const char *path, GPtrArray *copies, GError 
     return g_build_filename (job->facts.folder, "scan", whole, NULL);
   }
   return td_set_error_null (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_IO,
       "%s does not see %s: name the folder that both see in \"map\" of the profile \"%s\", "
       "or set staging = rsync there",
       td_shell_name (job->shell), whole, job->profile->name);
@@ -493,12 +493,12 @@ remote_job_place_output (TdRemoteJob *job, GError **error)
 
   if (fetch && !job->profile->staging)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_IO,
         "%s cannot write %s: name the folder that both see in \"map\" of the profile "
         "\"%s\", or set staging = rsync there",
         td_shell_name (job->shell), here, job->profile->name);
   if (!job->file.overwrite && g_file_test (here, G_FILE_TEST_EXISTS))
-    return td_set_error (error, TD_ERROR_INVALID,
+    return td_set_error (error, TD_ERROR_IO,
                          "%s exists already and is left as it is; choose another name", here);
   if (fetch && !remote_job_try_output (job, here, error))
     return FALSE;
@@ -652,7 +652,7 @@ remote_job_start (TdRemoteJob *job, const char *record, char **scheduler_words,
     return TRUE;
   g_strdelimit (result.error, "\n", ' ');
   if (scheduler_words)
-    return td_set_error (error, TD_ERROR_INVALID, "Slurm on %s refuses the job: %s",
+    return td_set_error (error, TD_ERROR_IO, "Slurm on %s refuses the job: %s",
                          td_shell_name (job->shell), result.error);
   return td_set_error (error, TD_ERROR_IO, "the job cannot be started on %s: %s",
                        td_shell_name (job->shell), result.error);
@@ -1603,7 +1603,7 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
   if (!td_remote_state_ended (job->facts.state) || job->facts.state == TD_REMOTE_DONE
       || !job->launched.known)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_UNSUPPORTED,
         "the job %s is %p: only one that failed, was cancelled or was lost can go on",
         job->facts.id, td_message_unpack (td_remote_state_name (job->facts.state)));
   if (!td_shell_do (job->shell, prepare, folder, &record, cancellable, error))
@@ -1650,7 +1650,7 @@ td_remote_job_forget (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   if (!td_remote_job_look (job, cancellable, error))
     return FALSE;
   if (!td_remote_state_ended (job->facts.state))
-    return td_set_error (error, TD_ERROR_INVALID, "the job %s has not ended; cancel it first",
+    return td_set_error (error, TD_ERROR_UNSUPPORTED, "the job %s has not ended; cancel it first",
                          job->facts.id);
   /* Nothing but a job's folder is removed. */
   return td_shell_do (job->shell, "[ ! -f \"$1/job.json\" ] || rm -r -- \"$1\"", words, NULL,
@@ -1708,7 +1708,7 @@ td_remote_job_fetch (TdRemoteJob *job, const TdShellCopy *copy, GCancellable *ca
 
   td_remote_job_facts (job, &facts);
   if (facts.state != TD_REMOTE_DONE || !facts.output || !facts.output_there)
-    return td_set_error (error, TD_ERROR_INVALID, "the job %s has no volume yet: it is %p",
+    return td_set_error (error, TD_ERROR_UNSUPPORTED, "the job %s has no volume yet: it is %p",
                          facts.id, td_message_unpack (td_remote_state_name (facts.state)));
   if (!facts.to_be_fetched || (facts.fetched && g_file_test (facts.output, G_FILE_TEST_EXISTS)))
     return TRUE;

@@ -706,7 +706,7 @@ worker_begin_output (Worker *worker, GError **error)
   worker->decided.samples_at = layout.samples_at;
   if (g_strlcpy (worker->decided.part, layout.part, sizeof worker->decided.part)
       >= sizeof worker->decided.part)
-    return td_set_error (error, TD_ERROR_INVALID, "The output's path “%s” is too long",
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "The output's path “%s” is too long",
                          layout.part);
   const TdWatchCalls calls
       = { .part = on_part, .grant = on_grant, .discard = on_discard, .user = worker };

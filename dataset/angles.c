@@ -290,7 +290,7 @@ load_entries (const char *path, Commas *commas, GError **error)
   g_array_set_clear_func (entries, entry_clear);
   if (!g_file_test (path, G_FILE_TEST_EXISTS))
     return td_set_error_null (
-        error, TD_ERROR_NOT_FOUND,
+        error, strchr (path, ':') ? TD_ERROR_INVALID : TD_ERROR_NOT_FOUND,
         "The file of angles “%s” does not exist, and it is no range such as 0:180", path);
   text = td_text_load (path, MAX_TEXT_BYTES, error);
   if (!text)
@@ -446,13 +446,18 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
   if (note)
     *note = NULL;
   if (parse_range (spec, &first, &last)) {
+    if (MAX (fabs (first), fabs (last)) > TD_ANGLES_MOST_DEG)
+      return td_set_error_null (error, TD_ERROR_INVALID,
+                                "The angles %s cannot be: state them from -1e6° to 1e6° "
+                                "({angles:FIRST:LAST})",
+                                spec);
     if (n_views != 1 || first == last) {
       if (note)
         *note = note_both_ends (first, last, n_views);
       return td_angles_range (first, last, n_views);
     }
     return td_set_error_null (
-        error, TD_ERROR_ANGLES,
+        error, TD_ERROR_INVALID,
         "The angles %s are those of a turn, but “%s” holds one projection; if that image is "
         "a sinogram, state it ({sinograms}), else open all projections",
         spec, scan_path);

@@ -25,6 +25,8 @@
 double *td_angles_for_views (const char *spec, const char *scan_path, const char *const *names,
                              const guint n[2], char **note, GError **error);
 
+#define TD_ANGLES_MOST_DEG 1e6 /* thousands of turns: no scan has more */
+
 /* Whether @spec is "A:B", and no file. */
 gboolean td_angles_is_range (const char *spec);
 

@@ -16,14 +16,15 @@
 GQuark td_error_quark (void);
 
 typedef enum {
-  TD_ERROR_BAD_FILE,      /* damaged, truncated or contradictory input */
-  TD_ERROR_UNSUPPORTED,   /* a sound file or request that this program does not do */
-  TD_ERROR_NOT_FOUND,     /* file, device, data set, key */
-  TD_ERROR_IO,            /* disk full, no permission, read error */
-  TD_ERROR_INVALID,       /* a recipe, option or geometry that contradicts itself or the scan */
-  TD_ERROR_ANGLES,        /* the scan comes without angles, or with a number of them that fits no
-                             rule: ask the user for them */
-  TD_ERROR_TOO_LARGE,     /* a limit (memory, texture width, 2^31 elements) would be passed */
+  TD_ERROR_BAD_FILE,    /* damaged, truncated or contradictory input; a recipe's file, too */
+  TD_ERROR_UNSUPPORTED, /* a sound file or scan that this program does not do */
+  TD_ERROR_NOT_FOUND,   /* file, device, data set, key */
+  TD_ERROR_IO,          /* disk full, no permission, read error */
+  TD_ERROR_INVALID,     /* what is asked for, by an option or a recipe: it cannot be, or not of this
+                           scan or device. Wrong usage, for the command line */
+  TD_ERROR_ANGLES,      /* the scan comes without angles, or with a number of them that fits no
+                           rule: ask the user for them */
+  TD_ERROR_TOO_LARGE,   /* a limit (memory, texture width, 2^31 elements) would be passed */
   TD_ERROR_DEVICE_MEMORY, /* device: out of memory; halve the slab and retry */
   TD_ERROR_DEVICE_BUILD,  /* device: program does not build; default variant, then another family */
   TD_ERROR_DEVICE_LOST,   /* device: gone; retire it and re-queue its slabs */
@@ -50,6 +51,8 @@ gboolean td_set_error_plain (GError **error, TdErrorCode code, const char *id);
 gboolean td_set_error_message (GError **error, TdErrorCode code, TdMessage *message);
 /* As g_prefix_error(), for errors of any domain. */
 gboolean td_prefix_error (GError **error, const char *id, ...) G_GNUC_PRINTF (2, 3);
+/* What was asked for is written in a file: TD_ERROR_INVALID becomes TD_ERROR_BAD_FILE. */
+gboolean td_error_blame_file (GError **error);
 /* What an error says; one of another domain is its text. (transfer full) */
 TdMessage *td_error_message (const GError *error);
 char *td_error_text (const GError *error, TdNaming naming);

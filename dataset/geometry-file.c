@@ -140,7 +140,7 @@ static gboolean
 geometry_file_refuse (GError **error, const TdGeometryFile *file, const TdScanFacts *facts,
                       const char *what, guint stated, guint found)
 {
-  return td_set_error (error, TD_ERROR_INVALID,
+  return td_set_error (error, TD_ERROR_BAD_FILE,
                        "“%s” states %u %p, but “%s” has %u; give the geometry of this scan",
                        file->path, stated, td_message_unpack (what), facts->path, found);
 }
@@ -181,7 +181,7 @@ take_matrices (const TdGeometryFile *file, const TdScanFacts *facts, TdGeometry 
   if (file->kind == TD_VIEWS_MATRICES_MM
       && !(geometry->pixel_width_mm > 0 && geometry->pixel_height_mm > 0))
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "The geometry in “%s” is in millimetres, and the size of the detector's pixels is "
         "unknown: give it with {pixel-mm}",
         file->path);

@@ -105,7 +105,7 @@ static gboolean
 geometry_matrix_refuse (GError **error, const char *name, guint view, const char *why)
 {
   return td_set_error (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_BAD_FILE,
       "“%s”: the projection matrix of view %u %p; matrices map millimetres, with z along the "
       "rotation axis through the origin, to columns and rows counted from 0",
       name, view, td_message_unpack (why));
@@ -184,7 +184,7 @@ td_matrices_angles (const double *matrices, guint n, guint n_columns, guint n_ro
   }
   if (farthest > 2 * nearest)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "“%s”: the source stands between %.4g and %.4g mm from z, which is no circular orbit; "
         "check the matrices and their axes",
         name, nearest, farthest);

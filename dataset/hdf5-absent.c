@@ -223,7 +223,7 @@ find_short_raw (TdH5Absent *absent, hid_t dataset, hid_t properties, guint along
     path = g_path_is_absolute (name) ? g_strdup (name) : g_build_filename (folder, name, NULL);
     if (!search->allow_external && file_bytes (path) > 0 && !is_inside (path, folder))
       return td_set_error (
-          error, TD_ERROR_INVALID,
+          error, TD_ERROR_BAD_FILE,
           "“%s” takes its samples from “%.200s”, which lies outside its folder: a stranger's "
           "file may name any of yours; allow it if it is meant ({allow-external})",
           own, path);

@@ -639,6 +639,14 @@ td_prefix_error (GError **error, const char *id, ...)
   return FALSE;
 }
 
+gboolean
+td_error_blame_file (GError **error)
+{
+  if (error && g_error_matches (*error, TD_ERROR, TD_ERROR_INVALID))
+    (*error)->code = TD_ERROR_BAD_FILE;
+  return FALSE;
+}
+
 TdMessage *
 td_error_message (const GError *error)
 {

@@ -67,7 +67,7 @@ td_output_spares (const char *path, const char *input, GError **error)
   }
   free (real);
   if (!spares)
-    td_set_error (error, TD_ERROR_INVALID,
+    td_set_error (error, TD_ERROR_IO,
                   "“%s” holds what is read (“%s”) and is not replaced by what is written; choose "
                   "another name",
                   path, input);

@@ -98,7 +98,7 @@ td_phantom_new (const char *name, GError **error)
   g_autoptr (GString) names = g_string_new (phantoms[0].name);
   for (guint i = 1; i < G_N_ELEMENTS (phantoms); i++)
     g_string_append_printf (names, ", %s", phantoms[i].name);
-  return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+  return td_set_error_null (error, TD_ERROR_INVALID,
                             "There is no phantom called “%s”; the phantoms are %s",
                             name ? name : "", names->str);
 }

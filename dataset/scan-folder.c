@@ -87,7 +87,7 @@ folder_open (const char *path, const TdScanOptions *options, GCancellable *cance
     g_string_append_printf (names, "%s%s", i ? ", " : "", name);
   }
   return td_set_error_null (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_UNSUPPORTED,
       "“%s” holds %u scans (%s%s); open one of the files instead of the folder", path, found->len,
       names->str, found->len > NAMED ? ", …" : "");
 }

@@ -60,7 +60,7 @@ choose_dataset (hid_t file, const char *path, GError **error)
   g_ptr_array_add (paths, NULL);
   list = g_strjoinv (", ", (char **) paths->pdata);
   return td_set_error_null (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_UNSUPPORTED,
       "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take "
       "({dataset}): %s",
       path, list);
@@ -97,8 +97,7 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     if (missing)
       return td_set_error_null (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", path,
                                 td_message_unpack (missing));
-    return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”", path,
-                              chosen);
+    return td_set_error_null (error, TD_ERROR_INVALID, "“%s” holds no data set “%s”", path, chosen);
   }
   label = td_h5_label (path, chosen);
   if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, options, error))

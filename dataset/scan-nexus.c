@@ -220,7 +220,7 @@ set_not_found (hid_t file, const char *file_name, const char *wanted, const Nexu
                          td_message_unpack (why));
   if (wanted && !place->missing)
     return td_set_error (
-        error, TD_ERROR_NOT_FOUND,
+        error, TD_ERROR_INVALID,
         "“%s” holds no frames at “%s”; name the scan's group or the data set of its frames "
         "({dataset})",
         file_name, wanted);

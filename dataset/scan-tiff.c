@@ -122,7 +122,7 @@ refuse_several (const char *folder, const GPtrArray *all, GError **error)
     g_string_append_printf (list, "%s%s (%u)", i ? ", " : "", series->pattern, series->names->len);
   }
   return td_set_error (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_UNSUPPORTED,
       all->len > 3
           ? N_ ("“%s” holds several series of images: %s and others; open one file of the one that "
                 "is meant instead of the folder")
@@ -413,7 +413,7 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
     }
     if (n_own > 0)
       return td_set_error (
-          error, TD_ERROR_INVALID,
+          error, TD_ERROR_UNSUPPORTED,
           "“%s” holds several scans, for %s belongs to %u of %u images: open one file of "
           "the one that "
           "is meant instead of the folder",

@@ -209,7 +209,7 @@ values_look (TdScan *scan, const Profile *profile, GError **error)
     return TRUE;
   if (values == TD_SCAN_VALUES_FOUND)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_UNSUPPORTED,
         "“%s” has no flats, and its values (%.4g and %.4g at the detector's sides, up to "
         "%.4g) may be intensities or attenuations: state which ({values=intensities} or "
         "{values=attenuations})",

@@ -146,7 +146,7 @@ td_series_only (const char *folder, gboolean (*accept) (const char *name), GErro
       first_name = g_steal_pointer (&name);
     } else if (strcmp (pattern, first) != 0)
       return td_set_error_null (
-          error, TD_ERROR_INVALID,
+          error, TD_ERROR_UNSUPPORTED,
           "“%s” holds “%s” and “%s”, which are not named alike: put the files of one scan "
           "or volume into a folder of their own, or open one file",
           folder, first_name, name);

@@ -223,7 +223,7 @@ find_slices (hid_t file, const char *path, GError **error)
     g_ptr_array_set_size (arrays, (int) MIN (n, MOST_NAMED));
     g_ptr_array_add (arrays, NULL);
     g_autofree char *list = g_strjoinv (", ", (char **) arrays->pdata);
-    return td_set_error_null (error, TD_ERROR_INVALID,
+    return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
                               "“%s” holds %u data sets of three dimensions; name the one to take "
                               "({dataset}, or as FILE::DATASET): %s",
                               path, n, list);
@@ -263,7 +263,7 @@ volume_open_hdf5 (const char *path, const char *stated, TdH5FramesFlags flags, G
     return NULL;
   dataset = td_h5_find_dataset (file, place, NULL);
   if (dataset < 0)
-    return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s” ({dataset})",
+    return td_set_error_null (error, TD_ERROR_INVALID, "“%s” holds no data set “%s” ({dataset})",
                               path, place);
   label = td_h5_label (path, place);
   take_description (volume, file, dataset);

@@ -135,7 +135,7 @@ choose_methods (const Search *search, guint wanted, GError **error)
   }
   if (!chosen)
     td_set_error (
-        error, TD_ERROR_UNSUPPORTED,
+        error, wanted ? TD_ERROR_INVALID : TD_ERROR_UNSUPPORTED,
         "The rotation axis of “%s” cannot be searched for: %p; give its column ({centre:PX})",
         facts->title ? facts->title : facts->path, td_message_unpack (reason));
   return chosen;

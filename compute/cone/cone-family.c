@@ -76,14 +76,14 @@ td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision pre
   }
   if (automatic || why)
     return td_set_error_null (
-        error, TD_ERROR_UNSUPPORTED,
+        error, automatic ? TD_ERROR_UNSUPPORTED : TD_ERROR_INVALID,
         "Cone-beam back-projection \"%s\" cannot run on %s: %p. Choose another kernel, "
         "precision or device.",
         automatic ? "auto" : name, info->name, td_message_unpack (why));
   return td_set_error_null (
-      error, TD_ERROR_NOT_FOUND,
-      "There is no cone-beam back-projection \"%s\"; there are host, turned, texture, "
-      "arithmetic and standard.",
+      error, TD_ERROR_INVALID,
+      "There is no kernel \"%s\" for cone beams; choose one of auto, host, turned, texture, "
+      "arithmetic, standard",
       name);
 }
 

@@ -51,7 +51,7 @@ cone_task_fill_matrices (TdConeTask *task, const TdGeometry *geometry, const dou
       td_cone_matrix (geometry, angles_rad[view], task->n_columns, task->n_rows, matrix);
     if (!td_cone_matrix_normalise (matrix))
       return td_set_error (
-          error, TD_ERROR_INVALID,
+          error, TD_ERROR_BAD_FILE,
           "The projection matrix of view %u puts the rotation axis into the source's plane; "
           "check the geometry file.",
           view);
@@ -63,11 +63,11 @@ static gboolean
 check_geometry (const TdGeometry *geometry, const double *angles_rad, guint n_views, GError **error)
 {
   if (!geometry->view_matrices && !angles_rad)
-    return td_set_error (error, TD_ERROR_INVALID,
+    return td_set_error (error, TD_ERROR_BAD_FILE,
                          "Filtered projections need a projection matrix for every view.");
   if (geometry->view_matrices && geometry->n_view_matrices != n_views)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "The geometry describes %u views, but the scan has %u; give the geometry of this scan.",
         geometry->n_view_matrices, n_views);
   if (!geometry->view_matrices
@@ -75,7 +75,7 @@ check_geometry (const TdGeometry *geometry, const double *angles_rad, guint n_vi
           || !(geometry->source_detector_mm > geometry->source_axis_mm)
           || !(geometry->pixel_width_mm > 0) || !(geometry->pixel_height_mm > 0)))
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "A cone-beam reconstruction needs the pixel size, a source-axis distance above 0 and "
         "a larger source-detector distance (found pixel %g mm, %g mm and %g mm); give them "
         "with {pixel-mm}, {sod-mm} and {sdd-mm} or a geometry file.",

@@ -105,7 +105,7 @@ cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n
     if (!td_cone_view_matrix (geometry, angles_rad, view, n_columns, n_rows, matrix)
         || !td_cone_fan (matrix, &fan))
       return td_set_error (
-          error, TD_ERROR_INVALID,
+          error, TD_ERROR_BAD_FILE,
           "View %u's projection matrix says of no source that turns about the axis; check the "
           "geometry.",
           view);
@@ -192,7 +192,7 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
   const double axis_column = reach.axis_column;
   if (!(axis_column > -0.5 && axis_column < n_columns - 0.5))
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "The axis is projected to column %.1f, beside the detector's %u columns, so that nothing "
         "is measured about it; mend the centre or the geometry.",
         axis_column, n_columns);
@@ -211,7 +211,7 @@ td_cone_redundancy (const TdGeometry *geometry, const double *angles_rad, guint 
     redundancy->first_rad = arc.first;
   } else {
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "The views cover %.1f degrees; this geometry needs at least %.1f (180 and the fan "
         "angle) or a full turn. Check the angles, or crop the detector.",
         arc.range * 180 / G_PI, (G_PI + 2 * reach.widest) * 180 / G_PI);

@@ -1048,7 +1048,7 @@ td_cuda_open (guint index, TdDevice **out, GError **error)
   if (!cu)
     return FALSE;
   if (cu->device_get (&card, index) != 0)
-    return td_set_error (error, TD_ERROR_NOT_FOUND,
+    return td_set_error (error, TD_ERROR_INVALID,
                          "there is no device cuda:%u; 'tomodesk-cli devices' lists them", index);
   const TdNvrtc *nvrtc = td_nvrtc_for_arch (card_arch (cu, card), error);
   if (!nvrtc)

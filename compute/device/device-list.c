@@ -173,7 +173,7 @@ td_device_open (const char *id, GError **error)
   }
   const TdDeviceApi *api = parse_id (id, &index);
   if (!api)
-    return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+    return td_set_error_null (error, TD_ERROR_INVALID,
                               "there is no device '%s'; 'tomodesk-cli devices' lists them", id);
   const char *reason = device_list_unsound (api);
   if (reason)

@@ -488,7 +488,7 @@ td_host_open (guint index, TdDevice **device, GError **error)
   static const char *const isa_names[] = { "plain C", "AVX2", "AVX-512" };
 
   if (index != 0)
-    return td_set_error (error, TD_ERROR_NOT_FOUND, "there is one host device only, 'host'");
+    return td_set_error (error, TD_ERROR_INVALID, "there is one host device only, 'host'");
   TdDevice *self = g_new0 (TdDevice, 1);
   td_device_init (self, &host_ops);
   self->info = (TdDeviceInfo) {

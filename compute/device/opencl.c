@@ -1192,7 +1192,7 @@ td_opencl_open (guint index, TdDevice **device, GError **error)
 
   if (index >= devices->len)
     return td_set_error (
-        error, TD_ERROR_NOT_FOUND,
+        error, TD_ERROR_INVALID,
         "there is no device 'opencl:%u', only %u OpenCL devices; 'tomodesk-cli devices' "
         "lists them",
         index, devices->len);

@@ -510,12 +510,12 @@ td_job_check_volume (const TdPlanFacts *facts, gboolean says, guint64 clamped, G
 {
   if (!says)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "Every value of the volume is 0 or no number at all: it is not kept. Look at the "
         "projections, their flat fields and the centre of rotation ({centre:PX})");
   if (clamped < (guint64) facts->n_slices * facts->ny * facts->nx)
     return TRUE;
-  return td_set_error (error, TD_ERROR_INVALID,
+  return td_set_error (error, TD_ERROR_UNSUPPORTED,
                        "Every value of the volume is outside the range that was stated, and would "
                        "become one of its ends: it is not kept. State another range, or "
                        "{range=auto}");

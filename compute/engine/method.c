@@ -17,9 +17,9 @@ td_method_choose (const TdMethod *const *methods, const TdScanFacts *facts, cons
       return methods[i];
   }
   if (reason)
-    td_set_error_plain (error, TD_ERROR_UNSUPPORTED, reason);
+    td_set_error_plain (error, TD_ERROR_INVALID, reason);
   else
-    td_set_error (error, TD_ERROR_UNSUPPORTED,
+    td_set_error (error, TD_ERROR_INVALID,
                   "The method \"%s\" is not in this version; take {method=fbp}",
                   td_method_name (recipe->method));
   return NULL;

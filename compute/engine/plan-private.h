@@ -47,6 +47,9 @@ void td_plan_note (TdPlan *plan, const char *id, ...) G_GNUC_PRINTF (2, 3);
 void td_plan_note_inexact (TdPlan *plan, const char *family, double bound);
 /* The recipe's region, if it has one, lies within slices of nx × ny pixels. */
 gboolean td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error);
+/* Geometry that cannot be is the scan's fault (TD_ERROR_BAD_FILE). Where the recipe moves the axis
+   or leaves views or pixels out, it is what was asked for. Returns FALSE. */
+gboolean td_plan_blame_recipe (const TdPlan *plan, GError **error);
 /* Bytes of the files read for @n_rows rows of plan->scan, all views. */
 guint64 td_plan_read_bytes (const TdPlan *plan, guint n_rows);
 /* Of the samples of the volume whose size the facts have. */

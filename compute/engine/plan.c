@@ -276,7 +276,7 @@ check_directions (const TdPlan *plan, const TdTurn *turn, GError **error)
         "reconstructed; state the angles of its turn, for example 0:180 ({angles:FILE|FIRST:LAST})",
         facts->n_views, facts->path, td_degrees (facts->angles_rad[0]));
   if (recipe->view_end > recipe->view_first || recipe->bin_views > 1)
-    return td_set_error (error, TD_ERROR_ANGLES,
+    return td_set_error (error, TD_ERROR_INVALID,
                          "One view of “%s” is left, from which nothing can be reconstructed; take "
                          "more of them ({views}, {bin-views})",
                          facts->path);
@@ -445,7 +445,7 @@ take_found (TdPlan *plan, const TdAxisResult *result, double stated_px, GError *
     return TRUE;
   }
   if (!isfinite (result->centre_px))
-    return td_set_error (error, TD_ERROR_INVALID,
+    return td_set_error (error, TD_ERROR_BAD_FILE,
                          "No rotation axis was found ({centre:PX} gives it by hand). %p",
                          td_message_unpack (result->advice));
   plan->recipe.centre_px = result->centre_px;
@@ -491,7 +491,7 @@ resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
 
   if (recipe->centre_auto && facts->geometry.beam != TD_BEAM_PARALLEL)
     return td_set_error (
-        error, TD_ERROR_UNSUPPORTED,
+        error, TD_ERROR_INVALID,
         "The rotation axis is searched for in parallel beams only, and “%s” is a scan with "
         "a fan or cone beam; give the column of the axis ({centre:PX}), or leave {centre} out to "
         "take the geometry's",
@@ -681,6 +681,18 @@ td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error)
                        "The region %d,%d,%d,%d is not inside the slice, which has %u × %u pixels "
                        "({region:X,Y,W,H})",
                        region[0], region[1], region[2], region[3], nx, ny);
+}
+
+gboolean
+td_plan_blame_recipe (const TdPlan *plan, GError **error)
+{
+  const TdRecipe *asked = &plan->asked;
+
+  if ((isfinite (asked->centre_px) || asked->crop[2] > 0 || asked->view_end > 0
+       || asked->bin_views > 1)
+      && error && g_error_matches (*error, TD_ERROR, TD_ERROR_BAD_FILE))
+    (*error)->code = TD_ERROR_INVALID;
+  return FALSE;
 }
 
 guint64

@@ -97,7 +97,7 @@ td_lab_review_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow s
 {
   if (td_scan_facts (scan)->geometry.beam != TD_BEAM_PARALLEL)
     return td_set_error_null (
-        error, TD_ERROR_UNSUPPORTED,
+        error, TD_ERROR_INVALID,
         "The review's figures are of parallel beams, and this scan was taken with a fan "
         "or cone beam");
   g_autoptr (TdLabReview) review = g_new0 (TdLabReview, 1);

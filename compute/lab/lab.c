@@ -384,7 +384,9 @@ td_lab_load (const char *path, GError **error)
   g_autofree char *text = td_text_load (path, MAX_FILE, error);
   TdLab *lab = text ? td_lab_from_json (text, error) : NULL;
 
-  if (text && !lab)
+  if (text && !lab) {
     td_prefix_error (error, "“%s”: ", path);
+    td_error_blame_file (error);
+  }
   return lab;
 }

@@ -36,8 +36,8 @@ td_backproject_family (const char *name, GError **error)
     g_string_append_printf (names, ", %s", families[i]->name);
   }
   return td_set_error_null (error, TD_ERROR_INVALID,
-                            "There is no back-projection kernel family \"%s\"; choose one of %s",
-                            name, names->str);
+                            "There is no kernel \"%s\" for parallel beams; choose one of %s", name,
+                            names->str);
 }
 
 static const char *
@@ -67,7 +67,7 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
   if (!reason && !disabled)
     return family;
   return td_set_error_null (
-      error, TD_ERROR_UNSUPPORTED,
+      error, TD_ERROR_INVALID,
       "The \"%s\" kernels cannot do this on %s (%s): %p; choose another family or \"auto\"", name,
       info->id, info->name, td_message_unpack (reason ? reason : disabled));
 }

@@ -500,7 +500,7 @@ td_preparation_counts_check (const TdPreparationCounts *counts, GError **error)
     return TRUE;
   g_autofree char *rows = td_numbers_text (&counts->lost_rows, 0, 1);
   return td_set_error (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_BAD_FILE,
       "Rows of the detector, as it is cropped and binned, have no number in any view: "
       "%s. Leave such rows out ({crop}), or let a mask of them take their neighbours' "
       "values ({bad-pixels:FILE})",

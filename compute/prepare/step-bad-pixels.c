@@ -99,7 +99,7 @@ load_list (const TdStep *step, TdSlab *slab, Held *held, GError **error)
                              slab->n_rows, (guint) step->values[REACH]);
   if (alone >= 0)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "column %u of row %u is bad, and so are all of its row and %u rows above and below: look "
         "further ({prepare=bad-pixels:reach=%u}), or leave such rows out ({crop})",
         (guint) (alone % slab->n_columns), (guint) (alone / slab->n_columns),

@@ -156,13 +156,13 @@ refuse_if_all_dead (TdSlab *slab, TdFlatsHow how, GError **error)
   }
   if (facts->sample_type == TD_SAMPLE_INT16)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "no pixel of the flat field is brighter than the dark field in “%s”, whose samples have a "
         "sign: counts above 32767 that were stored so are below zero; store them without a sign, "
         "or check that the flats and darks are not exchanged or empty ({flats}, {darks})",
         facts->title ? facts->title : facts->path);
   return td_set_error (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_BAD_FILE,
       "no pixel of the flat field is brighter than the dark field in “%s”; check that the "
       "flats and darks are not exchanged or empty ({flats}, {darks})",
       facts->title ? facts->title : facts->path);

@@ -2,15 +2,12 @@
 /* What no scan and no detector can be: numbers that are finite, and yet make volumes of nothing. */
 #include <math.h>
 
+#include "dataset/angles.h"
 #include "dataset/error.h"
 #include "recipe.h"
 
-#define LEAST_PIXEL_MM 1e-7 /* atoms */
-#define MOST_PIXEL_MM 1e4
-#define LEAST_DISTANCE_MM 1e-4
-#define MOST_DISTANCE_MM 1e8
-#define MOST_ANGLE_RAD (1e6 * G_PI / 180) /* thousands of turns */
-#define MOST_OFFSET 100                   /* detector widths */
+#define MOST_ANGLE_RAD (TD_ANGLES_MOST_DEG * G_PI / 180)
+#define MOST_OFFSET 100 /* detector widths */
 
 static gboolean
 recipe_check_within (double value, double least, double most)
@@ -21,10 +18,10 @@ recipe_check_within (double value, double least, double most)
 static gboolean
 recipe_check_pixel (double mm, GError **error)
 {
-  if (recipe_check_within (mm, LEAST_PIXEL_MM, MOST_PIXEL_MM))
+  if (recipe_check_within (mm, TD_LEAST_PIXEL_MM, TD_MOST_PIXEL_MM))
     return TRUE;
   return td_set_error (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_BAD_FILE,
       "A detector pixel of %g mm cannot be: nothing could be reconstructed; state its "
       "size with {pixel-mm:MM}",
       mm);
@@ -33,10 +30,10 @@ recipe_check_pixel (double mm, GError **error)
 static gboolean
 recipe_check_distance (double mm, GError **error)
 {
-  if (recipe_check_within (mm, LEAST_DISTANCE_MM, MOST_DISTANCE_MM))
+  if (recipe_check_within (mm, TD_LEAST_DISTANCE_MM, TD_MOST_DISTANCE_MM))
     return TRUE;
   return td_set_error (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_BAD_FILE,
       "A source %g mm away cannot be: nothing could be reconstructed; state where it is "
       "with {sod-mm:MM} and {sdd-mm:MM}",
       mm);
@@ -51,14 +48,14 @@ recipe_check_detector (const TdScanFacts *facts, GError **error)
 
   if (!(widths <= MOST_OFFSET))
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "A detector %g times its own size beside the central ray cannot be: nothing "
         "could be reconstructed; correct the geometry ({geometry})",
         widths);
   for (guint i = 0; i < 3; i++)
     if (!(fabs (geometry->detector_tilt_rad[i]) <= 2 * G_PI))
       return td_set_error (
-          error, TD_ERROR_INVALID,
+          error, TD_ERROR_BAD_FILE,
           "A detector tilt of %g degrees cannot be; correct the geometry ({geometry})",
           geometry->detector_tilt_rad[i] * 180 / G_PI);
   return TRUE;
@@ -93,7 +90,7 @@ recipe_check_centre (const TdRecipe *recipe, const TdScanFacts *facts, GError **
         "the slices would be empty; give the column of the axis ({centre:PX})",
         centre, facts->n_columns);
   return td_set_error (
-      error, TD_ERROR_INVALID,
+      error, TD_ERROR_BAD_FILE,
       "The scan says that its axis is at column %g, far beside the detector of %u "
       "columns: the slices would be empty; give the column of the axis ({centre:PX})",
       centre, facts->n_columns);
@@ -105,7 +102,7 @@ td_recipe_check (const TdRecipe *recipe, const TdScanFacts *facts, GError **erro
   for (guint view = 0; view < facts->n_views; view++)
     if (!(fabs (facts->angles_rad[view]) <= MOST_ANGLE_RAD))
       return td_set_error (
-          error, TD_ERROR_INVALID,
+          error, TD_ERROR_BAD_FILE,
           "View %u at %g degrees cannot be: nothing could be reconstructed; state the "
           "angles ({angles:FILE|A:B})",
           view, facts->angles_rad[view] * 180 / G_PI);

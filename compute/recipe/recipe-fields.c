@@ -119,7 +119,7 @@ recipe_fields_set_kernel (const TdField *field, gpointer record, const char *tex
 
   while (*cone && strcmp ((*cone)->name, text) != 0)
     cone++;
-  return (strcmp (text, "auto") == 0 || *cone || td_backproject_family (text, error))
+  return (strcmp (text, "auto") == 0 || *cone || td_backproject_family (text, NULL))
          && td_field_set_text (field, record, text);
 }
 
@@ -476,6 +476,9 @@ static const TdField fields[] = {
     "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host; cone beam: auto, "
     "turned, texture, arithmetic, standard or host",
     "kernel", N_ ("Kernel"), &kernel_kind, TEXT_IN (family), .preset = "auto",
+    .expects = N_ (
+        "one of auto, host, alu, texture, hybrid, standard, oversampling for parallel "
+        "beams, nor of auto, host, turned, texture, arithmetic, standard for cone beams"),
     .applies = recipe_fields_has_kernels },
   { "accuracy", "NAME",
     "single (1e-5), standard (2e-4) or draft (5e-3); the fastest way within it is taken of the "

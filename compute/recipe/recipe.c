@@ -44,7 +44,7 @@ td_recipe_add_step (TdRecipe *recipe, const char *name, GError **error)
   }
   if (recipe->n_steps == TD_RECIPE_MAX_STEPS)
     return td_set_error_null (
-        error, TD_ERROR_TOO_LARGE,
+        error, TD_ERROR_INVALID,
         "A recipe holds at most %d preparation steps; take one out before adding %s",
         TD_RECIPE_MAX_STEPS, name);
 
@@ -72,7 +72,7 @@ keep_path (TdRecipe *recipe, const char *path, GError **error)
     return TRUE;
   }
   return td_set_error (
-      error, TD_ERROR_TOO_LARGE,
+      error, TD_ERROR_INVALID,
       "The path of the mask of bad pixels is longer than %d bytes; put it into a folder "
       "nearer to the root",
       TD_RECIPE_MAX_PATH - 1);
@@ -160,7 +160,7 @@ td_recipe_load (TdRecipe *recipe, const char *path, GError **error)
   if (!text)
     return FALSE;
   if (!td_recipe_from_json (&read, text, error) || !find_from_folder (&read, path, error))
-    return td_prefix_error (error, "%s: ", path);
+    return td_prefix_error (error, "%s: ", path) || td_error_blame_file (error);
   *recipe = read;
   return TRUE;
 }

@@ -16,6 +16,11 @@
 #define TD_RECIPE_MAX_STEPS 24
 #define TD_RECIPE_MAX_BIN 64
 #define TD_RECIPE_MAX_PATH 1024
+/* No detector and no distance from a source is smaller or larger. */
+#define TD_LEAST_PIXEL_MM 1e-7 /* atoms */
+#define TD_MOST_PIXEL_MM 1e4
+#define TD_LEAST_DISTANCE_MM 1e-4
+#define TD_MOST_DISTANCE_MM 1e8
 
 /* What a slice shows. Full: the detector's width about the axis. Half: all that is seen from both
    sides, where the axis is near one edge and the stage made a full turn. Auto: half if the scan

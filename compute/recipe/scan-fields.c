@@ -17,8 +17,8 @@ static const TdFieldKind raw_kind = { TD_FIELD_STRING, scan_fields_set_raw, NULL
 static const char *const value_names[] = { "", "intensities", "attenuations", NULL };
 
 #define PATH(member) &td_kind_pointer, offsetof (TdScanOptions, member)
-#define MM(member)                                                                                 \
-  &td_kind_number, offsetof (TdScanOptions, member), .high = G_MAXDOUBLE, .above = TRUE
+#define MM(member, least, most)                                                                    \
+  &td_kind_number, offsetof (TdScanOptions, member), .low = least, .high = most
 
 /* clang-format off */
 static const TdField fields[] = {
@@ -31,14 +31,17 @@ static const TdField fields[] = {
   { "geometry", "FILE", "A geometry file", NULL,
     N_ ("Open with Details (Ctrl+D): geometry file"), PATH (geometry) },
   { "pixel-mm", "MM", "Size of a detector pixel", NULL,
-    N_ ("Open with Details (Ctrl+D): detector pixel"), MM (pixel_mm),
-    .expects = N_ ("a size in millimetres, above 0") },
+    N_ ("Open with Details (Ctrl+D): detector pixel"),
+    MM (pixel_mm, TD_LEAST_PIXEL_MM, TD_MOST_PIXEL_MM),
+    .expects = N_ ("a size in millimetres from 1e-7 to 1e4") },
   { "sod-mm", "MM", "Cone or fan beam: source to rotation axis", NULL,
-    N_ ("Open with Details (Ctrl+D): source to axis"), MM (source_axis_mm),
-    .expects = N_ ("a distance in millimetres, above 0") },
+    N_ ("Open with Details (Ctrl+D): source to axis"),
+    MM (source_axis_mm, TD_LEAST_DISTANCE_MM, TD_MOST_DISTANCE_MM),
+    .expects = N_ ("a distance in millimetres from 1e-4 to 1e8") },
   { "sdd-mm", "MM", "Cone or fan beam: source to detector", NULL,
-    N_ ("Open with Details (Ctrl+D): source to detector"), MM (source_detector_mm),
-    .expects = N_ ("a distance in millimetres, above 0") },
+    N_ ("Open with Details (Ctrl+D): source to detector"),
+    MM (source_detector_mm, TD_LEAST_DISTANCE_MM, TD_MOST_DISTANCE_MM),
+    .expects = N_ ("a distance in millimetres from 1e-4 to 1e8") },
   { "dataset", "NAME", "HDF5: where the projections are", NULL,
     N_ ("Open with Details (Ctrl+D): data set of the projections"), PATH (dataset) },
   { "sinograms", NULL, "TIFF and raw: every file or page is the sinogram of one row", NULL,

@@ -182,7 +182,7 @@ test_names (void)
   g_auto (TdTestRun) twice = { 0 }, nothing = { 0 };
 
   td_test_cli (&twice, folder->path, "batch", "a/x.nxs", "a/x.h5", "-o", "volumes", NULL);
-  td_test_run_assert_refused (&twice, 1, "two of the scans");
+  td_test_run_assert_refused (&twice, 2, "two of the scans");
   td_test_cli (&nothing, folder->path, "batch", "-o", "volumes", NULL);
   td_test_run_assert_refused (&nothing, 2, "name the scans");
 }

@@ -193,8 +193,8 @@ test_refusals (void)
     { { "--range", "40" }, 2, "--range" },
     { { "--range", "50:40" }, 2, "--range" },
     { { "--picture", "trials.jpg" }, 2, ".png" },
-    { { "--rows", "19:25" }, 1, "Rows" },
-    { { "--range", "9000:9100" }, 1, "--range" },
+    { { "--rows", "19:25" }, 2, "Rows" },
+    { { "--range", "9000:9100" }, 2, "--range" },
     { { "--picture", "nowhere/trials.png" }, 1, "nowhere" },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();

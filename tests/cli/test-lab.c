@@ -94,7 +94,7 @@ test_cone (void)
                        json_object_get_double_member (one, "bound"));
   }
   td_test_cli (&refused, folder->path, "lab", "cone.nxs", "--preset", "review", NULL);
-  td_test_run_assert_refused (&refused, 1, "The review's figures are of parallel beams");
+  td_test_run_assert_refused (&refused, 2, "The review's figures are of parallel beams");
 }
 
 /* All pictures side by side, two in a line, as they are; and the line that was asked for. */
@@ -201,7 +201,7 @@ test_refused (void)
     { { "--preset", "review", "--line", "1,2,3" }, 2, "--line" },
     { { "--preset", "review", "--rows", "1:2" }, 2, "--row says which" },
     { { "--preset", "review", "--picture", "a.jpg" }, 2, "ends in none" },
-    { { "--preset", "review", "--row", "77" }, 1, "77" },
+    { { "--preset", "review", "--row", "77" }, 2, "77" },
     { { "--preset", "review", "--csv", "scan.nxs" }, 1, "scan.nxs" },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();

@@ -14,15 +14,23 @@ static TestFolder *
 make_scans (void)
 {
   TestFolder *folder = test_folder_new ();
-  g_auto (TdTestRun) parallel = { 0 }, cone = { 0 }, fan = { 0 };
+  g_autofree char *recipe = g_build_filename (folder->path, "iterations.json", NULL);
+  g_auto (TdTestRun) parallel = { 0 }, cone = { 0 }, fan = { 0 }, shorter = { 0 }, wobble = { 0 };
 
+  g_assert_true (g_file_set_contents (
+      recipe, "{\"tomodesk_recipe\": 1, \"iterative\": {\"iterations\": 0}}", -1, NULL));
   td_test_cli (&parallel, folder->path, "phantom", "discs", "--output", "par.nxs", "--columns",
                "48", "--rows", "3", "--views", "40", NULL);
   td_test_cli (&cone, folder->path, "phantom", "ellipsoids", "--output", "cone.nxs", "--cone",
                "--columns", "24", "--rows", "16", "--views", "30", NULL);
   td_test_cli (&fan, folder->path, "phantom", "discs", "--output", "fan.nxs", "--cone", "--columns",
                "32", "--rows", "1", "--views", "30", NULL);
-  g_assert_cmpint (parallel.status | cone.status | fan.status, ==, 0);
+  td_test_cli (&shorter, folder->path, "phantom", "ellipsoids", "--output", "short.nxs", "--cone",
+               "--columns", "24", "--rows", "16", "--views", "30", "--range", "90", NULL);
+  td_test_cli (&wobble, folder->path, "phantom", "ellipsoids", "--output", "wobble", "--cone",
+               "--columns", "24", "--rows", "16", "--views", "30", "--wobble-mm", "0.5", NULL);
+  g_assert_cmpint (parallel.status | cone.status | fan.status | shorter.status | wobble.status, ==,
+                   0);
   return folder;
 }
 
@@ -105,7 +113,79 @@ test_absurd (void)
     { { "plan", "par.nxs", "--views", "30:50" }, "--views" },
   };
 
-  check_cases (cases, G_N_ELEMENTS (cases), 1);
+  check_cases (cases, G_N_ELEMENTS (cases), 2);
+}
+
+/* Wrong usage (2) is what cannot be, or not of this scan or on this computer. What fails in the
+   doing, and what is wrong with a file, also with one that an option names, is a failure (1). */
+static void
+test_status (void)
+{
+  static const Case asked[] = {
+    { { "plan", "wobble", "--bin-views", "2" }, "--bin-views" },
+    { { "plan", "wobble", "--sod-mm", "100", "--sdd-mm", "200" }, "--sod-mm" },
+    { { "plan", "cone.nxs", "--sod-mm", "100", "--sdd-mm", "50" }, "--sdd-mm" },
+    { { "plan", "cone.nxs", "--sdd-mm", "50" }, "--sod-mm" },
+    { { "plan", "cone.nxs", "--interpolation", "nearest" }, "--interpolation" },
+    { { "plan", "cone.nxs", "--kernel", "alu" }, "alu" },
+    { { "plan", "par.nxs", "--kernel", "turned" }, "turned" },
+    { { "plan", "par.nxs", "--kernel", "texture" }, "texture" },
+    { { "plan", "cone.nxs", "--kernel", "texture" }, "texture" },
+    { { "plan", "par.nxs", "--kernel", "foo" }, "foo" },
+    { { "plan", "par.nxs", "--device", "foo" }, "foo" },
+    { { "plan", "par.nxs", "--device", "host:1" }, "one host" },
+    { { "plan", "par.nxs", "--device", "opencl:999" }, "opencl:999" },
+    { { "plan", "par.nxs", "--angles", "a:b" }, "a:b" },
+    { { "plan", "par.nxs", "--angles", "0:1e7" }, "--angles" },
+    { { "plan", "par.nxs", "--dataset", "nope" }, "nope" },
+    { { "plan", "par.nxs", "--sinograms" }, "--sinograms" },
+    { { "plan", "par.nxs", "--raw", "10x10:uint8" }, "--raw" },
+    { { "plan", "par.nxs", "--values", "colours" }, "--values" },
+    { { "plan", "par.nxs", "--views", "3" }, "--views" },
+    { { "plan", "cone.nxs", "--views", "0:9" }, "The views cover" },
+    { { "plan", "cone.nxs", "--centre", "40" }, "The axis is projected" },
+    { { "plan", "par.nxs", "--rows", "3:5" }, "--rows" },
+    { { "plan", "cone.nxs", "--rows", "30:50" }, "--rows" },
+    { { "plan", "par.nxs", "--rows", "1:2", "--crop", "0,2,48,1" }, "--rows" },
+    { { "plan", "par.nxs", "--crop", "0,0,100,1" }, "crop" },
+    { { "plan", "par.nxs", "--bin", "49" }, "49" },
+    { { "plan", "par.nxs", "--bin-views", "20" }, "degrees apart" },
+    { { "plan", "par.nxs", "--region", "0,0,99,99" }, "--region" },
+    { { "plan", "par.nxs", "--field-of-view", "half" }, "--field-of-view" },
+    { { "plan", "par.nxs", "--method", "fdk" }, "--method" },
+    { { "plan", "cone.nxs", "--method", "fbp" }, "--method" },
+    { { "plan", "cone.nxs", "--method", "fourier" }, "--method" },
+    { { "plan", "par.nxs", "--method", "sirt", "--subsets", "99" }, "--subsets" },
+    { { "plan", "par.nxs", "--method", "sirt", "--kernel", "host" }, "--kernel" },
+    { { "plan", "par.nxs", "--method", "sirt", "--precision", "half" }, "--precision" },
+    { { "plan", "par.nxs", "--prepare", "paganin" }, "--prepare paganin" },
+    { { "plan", "par.nxs", "--prepare", "bad-pixels=0" }, "--bad-pixels" },
+    { { "plan", "par.nxs", "--cluster", "foo" }, "foo" },
+    { { "centre", "par.nxs", "--rows", "5:9" }, "--rows" },
+    { { "centre", "par.nxs", "--range", "100:200" }, "--range" },
+    { { "centre", "par.nxs", "--method", "overlap" }, "cannot be searched for" },
+  };
+  static const Case failed[] = {
+    { { "plan", "none.nxs" }, "none.nxs" },
+    { { "plan", "par.nxs", "--recipe", "none" }, "none" },
+    { { "plan", "par.nxs", "--recipe", "par.nxs" }, "par.nxs" },
+    { { "plan", "par.nxs", "--recipe", "iterations.json" }, "iterations" },
+    { { "plan", "par.nxs", "--flats", "none" }, "none" },
+    { { "plan", "par.nxs", "--darks", "none" }, "none" },
+    { { "plan", "par.nxs", "--angles", "none" }, "none" },
+    { { "plan", "par.nxs", "--geometry", "none" }, "none" },
+    { { "plan", "par.nxs", "--bad-pixels", "none" }, "none" },
+    { { "plan", "par.nxs", "--method", "sirt", "--start", "none" }, "none" },
+    { { "plan", "par.nxs", "--method", "sirt", "--start", "par.nxs" }, "--start" },
+    { { "plan", "short.nxs" }, "The views cover" },
+    { { "plan", "par.nxs", "--memory-limit", "1K" }, "--memory-limit" },
+    { { "reconstruct", "par.nxs", "--output", "none/out" }, "none" },
+    { { "reconstruct", "par.nxs", "--output", "par.nxs" }, "par.nxs" },
+    { { "centre", "par.nxs", "--picture", "none/x.png" }, "none" },
+  };
+
+  check_cases (asked, G_N_ELEMENTS (asked), 2);
+  check_cases (failed, G_N_ELEMENTS (failed), 1);
 }
 
 static void
@@ -358,6 +438,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/options/beside", test_beside);
   g_test_add_func ("/cli/options/full", test_full);
   g_test_add_func ("/cli/options/absurd", test_absurd);
+  g_test_add_func ("/cli/options/status", test_status);
   g_test_add_func ("/cli/options/escapes", test_escapes);
   g_test_add_func ("/cli/options/large-numbers", test_large_numbers);
   g_test_add_func ("/cli/options/assumed-middle", test_assumed_middle);

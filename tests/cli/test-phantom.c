@@ -131,21 +131,21 @@ test_refusals (void)
     int status;
     const char *says;
   } wrong[] = {
-    { { "teapot", "--output", "x" }, 1, "shepp-logan" },
+    { { "teapot", "--output", "x" }, 2, "shepp-logan" },
     { { "disc" }, 2, "--output" },
     { { "disc", "--output", "x", "--columns", "0" }, 2, "at least 1" },
     { { "disc", "--output", "x", "--columns", "many" }, 2, "many" },
-    { { "disc", "--output", "x", "--photons", "-3" }, 1, "negative" },
+    { { "disc", "--output", "x", "--photons", "-3" }, 2, "negative" },
     { { "disc", "--output", "x", "--format", "jpeg" }, 2, "jpeg" },
     { { "disc", "--output", "missing/x.nxs" }, 1, "missing" },
-    { { "disc", "--output", "x", "--columns", "2000000", "--rows", "2000000" }, 1, "fewer" },
+    { { "disc", "--output", "x", "--columns", "2000000", "--rows", "2000000" }, 2, "fewer" },
     { { "disc", "ring", "--output", "x" }, 2, "ring" },
     { { "disc", "--output", "x", "--wobble-mm", "1" }, 2, "--cone" },
     { { "disc", "--output", "x", "--sod-mm", "100" }, 2, "--cone" },
     { { "disc", "--output", "x", "--sdd-mm", "400" }, 2, "--cone" },
     { { "disc", "--output", "x", "--cone", "--detector-tilt", "1,2" }, 2, "three angles" },
-    { { "disc", "--output", "x", "--cone", "--detector-tilt", "60,0,0" }, 1, "45°" },
-    { { "disc", "--output", "x", "--cone", "--wobble-mm", "50" }, 1, "wobble" },
+    { { "disc", "--output", "x", "--cone", "--detector-tilt", "60,0,0" }, 2, "45°" },
+    { { "disc", "--output", "x", "--cone", "--wobble-mm", "50" }, 2, "wobble" },
   };
   g_autoptr (TestFolder) folder = test_folder_new ();
 
@@ -272,7 +272,7 @@ test_compare_refusals (void)
   td_test_cli (&words, folder->path, "compare", "small.tif", NULL);
   td_test_run_assert_refused (&words, 2, "missing");
   td_test_cli (&circle, folder->path, "compare", "small.tif", "small.tif", "--circle", "0.1", NULL);
-  td_test_run_assert_refused (&circle, 1, "larger fraction");
+  td_test_run_assert_refused (&circle, 2, "larger fraction");
   g_assert_cmpuint (test_folder_count (folder), ==, 2);
 }
 
@@ -322,9 +322,9 @@ test_slice (void)
   td_test_cli (&exists, folder->path, "slice", "v.h5", "--output", "plane.tif", NULL);
   td_test_run_assert_refused (&exists, 1, "--overwrite");
   td_test_cli (&beyond, folder->path, "slice", "v.h5", "--axis", "x", "--at", "3", NULL);
-  td_test_run_assert_refused (&beyond, 1, "3 planes across x");
+  td_test_run_assert_refused (&beyond, 2, "3 planes across x");
   td_test_cli (&name, folder->path, "slice", "v.h5", "--output", "plane.jpg", NULL);
-  td_test_run_assert_refused (&name, 1, ".png");
+  td_test_run_assert_refused (&name, 2, ".png");
   td_test_cli (&info, folder->path, "info", "v.h5", "--volume", "--json", NULL);
   g_autoptr (JsonObject) facts = td_test_run_json (&info);
   g_assert_cmpint (json_object_get_int_member (facts, "slices"), ==, 2);

@@ -68,7 +68,7 @@ test_bad_pixels (void)
   td_test_run_assert_refused (&wrong, 1, "48 × 7 pixels");
   td_test_cli (&none, folder->path, "reconstruct", "scan.nxs", "--output", "d", "--prepare",
                "bad-pixels=0", NULL);
-  td_test_run_assert_refused (&none, 1, "--bad-pixels");
+  td_test_run_assert_refused (&none, 2, "--bad-pixels");
   td_test_cli (&info, folder->path, "info", "scan.nxs", "--bad-pixels", "other.tif", NULL);
   td_test_run_assert_refused (&info, 1, "48 × 7 pixels");
 

@@ -476,8 +476,7 @@ random_plan (TdRandom *random, const Scan *scan, const TdConeTask *task, TdRecip
     TdPlan *plan = td_plan_new (engine, scan->scan, recipe, NULL, NULL, &error);
     if (plan)
       return plan;
-    if (g_error_matches (error, TD_ERROR, TD_ERROR_UNSUPPORTED)
-        && strcmp (recipe->family, "auto")) {
+    if (g_error_matches (error, TD_ERROR, TD_ERROR_INVALID) && strcmp (recipe->family, "auto")) {
       g_strlcpy (recipe->family, "auto", sizeof recipe->family);
       recipe->precision = TD_PRECISION_SINGLE;
     } else if (recipe->memory_limit_bytes) {

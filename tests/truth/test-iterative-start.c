@@ -459,7 +459,7 @@ test_file (void)
   td_test_recipe (&recipe, "sirt", "host");
   td_recipe_set (&recipe, "start", path, NULL);
   g_assert_null (td_plan_new (engine, other, &recipe, NULL, NULL, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
   g_assert_nonnull (strstr (error->message, "--start"));
   g_clear_error (&error);
   td_recipe_set (&recipe, "start", "/no/such/volume", NULL);
@@ -494,7 +494,7 @@ check_bad_start (TdScan *scan, const char *path, double first, const char *says)
   g_assert_no_error (error);
   g_autoptr (TdJob) job = td_job_new (plan);
   g_assert_false (td_job_run (job, NULL, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
   g_assert_nonnull (strstr (error->message, says));
 }
 

@@ -304,7 +304,7 @@ test_refusals (void)
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_clear_error (&error);
   g_assert_null (td_backproject_choose ("standard", &task, device, 1, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
 }
 
 static void

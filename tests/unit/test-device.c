@@ -448,10 +448,10 @@ test_list (void)
   }
   g_assert_true (host);
   g_assert_null (td_device_open ("nonsense:0", &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_clear_error (&error);
   g_assert_null (td_device_open ("host:1", &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_autoptr (TdDevice) any = td_device_open ("auto", NULL);
   g_assert_nonnull (any);
 }

@@ -281,7 +281,7 @@ test_lost_row (void)
     recipe_init (&recipe, "host", 16);
     td_recipe_set (&recipe, "method", methods[i], NULL);
     g_assert_false (td_test_reconstruct (engine, scan, &recipe, &volume, &error));
-    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
     g_assert_nonnull (strstr (error->message, "have no number in any view: 2. Leave"));
     g_clear_error (&error);
     recipe.row_end = 2;
@@ -827,7 +827,7 @@ test_zero_flats (void)
 
   recipe_init (&recipe, "host", 33.25);
   g_assert_false (td_test_reconstruct (engine, scan, &recipe, &volume, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
   g_assert_nonnull (strstr (error->message, "flat field"));
   td_engine_trim (engine);
 }

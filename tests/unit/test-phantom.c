@@ -148,7 +148,7 @@ test_unknown (void)
   g_autoptr (GError) error = NULL;
 
   g_assert_null (td_phantom_new ("teapot", &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_NOT_FOUND);
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_assert_nonnull (strstr (error->message, "shepp-logan"));
 }
 

@@ -604,7 +604,7 @@ test_impossible (void)
     *(double *) ((char *) &facts + member) = values[i / 2 % 4];
     td_test_pin ("member %u: %g", i / 8, values[i / 2 % 4]);
     g_assert_cmpint (td_recipe_check (&recipe, &facts, &error), ==, i / 2 % 2 == 0 || !asked);
-    g_assert_true (!error || g_error_matches (error, TD_ERROR, TD_ERROR_INVALID));
+    g_assert_true (!error || g_error_matches (error, TD_ERROR, TD_ERROR_BAD_FILE));
     if (error && member >= GEOMETRY (detector_tilt_rad[0])
         && member <= GEOMETRY (detector_tilt_rad[2]))
       g_assert_nonnull (strstr (error->message, "360 degrees")); /* 2 pi, and a little */
@@ -615,7 +615,7 @@ test_impossible (void)
     g_assert_true (td_recipe_check (&recipe, &facts, &error));
     angles[1] = (parallel ? -1.01e6 : 1.01e6) * G_PI / 180;
     g_assert_false (td_recipe_check (&recipe, &facts, &error));
-    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
   }
 }
 

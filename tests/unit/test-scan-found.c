@@ -155,7 +155,7 @@ static const Refused refused[] = {
     "",
     "0:1",
     "a_#.tif",
-    TD_ERROR_INVALID },
+    TD_ERROR_UNSUPPORTED },
   { "last-size", { "a_0.tif", "a_1.tif", "a_2.tif" }, 3, "", "0:1", "a_2.tif", TD_ERROR_BAD_FILE },
   { "flat-size",
     { "a_0.tif", "a_1.tif", "flat_0.tif" },

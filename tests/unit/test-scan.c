@@ -215,7 +215,7 @@ test_folder_of_files (void)
         check_scan (scan, &made);
         continue;
       }
-      g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+      g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
       g_test_message ("%s", error->message);
       g_assert_nonnull (strstr (error->message, lists[i] ? lists[i] : "open one of the files"));
     }

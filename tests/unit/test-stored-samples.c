@@ -405,7 +405,7 @@ test_nothing (void)
   g_autoptr (TdScan) scan = td_test_scan (zeros, 90, 40, 64, angles);
   recipe_of (&recipe, &job_cases[0]);
   g_assert_false (make (scan, &recipe, FALSE, &made, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_error (error, TD_ERROR, TD_ERROR_BAD_FILE);
   g_assert_nonnull (strstr (error->message, "it is not kept"));
 }
 

@@ -370,7 +370,7 @@ test_host (void)
   g_assert_nonnull (strstr (error->message, "off by 7"));
   g_clear_error (&error);
   g_assert_null (td_backproject_choose ("host", &task, host, 1, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_clear_error (&error);
 
   /* The family is right after all: it comes back. */

@@ -308,10 +308,10 @@ test_hdf5 (void)
   g_assert_no_error (error);
   check_planes (pathed, b);
   g_assert_false (td_output_spares (two, in_path, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_error (error, TD_ERROR, TD_ERROR_IO);
   g_clear_error (&error);
   g_assert_null (td_volume_open (two, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
   g_assert_nonnull (strstr (error->message, "FILE::DATASET"));
   g_clear_error (&error);
   g_auto (GStrv) lines = td_volume_datasets (two, &error);

@@ -61,7 +61,7 @@ fbp_way_family (const TdPlan *plan, const TdMethod *method, const TdBackprojectT
   const char *reason = method->family->unsupported (task, td_device_info (device));
   if (!reason)
     return method->family;
-  return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
+  return td_set_error_null (error, TD_ERROR_INVALID,
                             "The Fourier method cannot reconstruct this: %p; take {method=fbp}",
                             td_message_unpack (reason));
 }
@@ -138,7 +138,7 @@ td_fbp_list_ways (TdPlan *plan, GError **error)
       g_ptr_array_add (fbp->ways, way);
   }
   if (fbp->ways->len == 0 && !problem)
-    td_set_error (&problem, TD_ERROR_UNSUPPORTED,
+    td_set_error (&problem, TD_ERROR_INVALID,
                   "The method \"%s\" does not compute in the precision \"%s\"; choose another one "
                   "({method}, {precision})",
                   td_method_name (plan->asked.method), td_precision_name (plan->asked.precision));

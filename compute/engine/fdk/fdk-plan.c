@@ -148,7 +148,11 @@ fill_input (TdPlan *plan, TdFdkInput *input, GCancellable *cancellable, GError *
 
   input->scan = td_cone_frames_new (plan, &input->geometry, &input->angles_rad, error);
   input->turned = input->scan != plan->scan;
-  if (!input->scan || !make_task (input, error) || !take_part (plan, &input->task, error))
+  if (!input->scan)
+    return FALSE;
+  if (!make_task (input, error))
+    return td_plan_blame_recipe (plan, error);
+  if (!take_part (plan, &input->task, error))
     return FALSE;
   take_views (plan, input);
   input->slice0 = plan->facts.first_slice - plan->recipe.row_first;

@@ -207,7 +207,7 @@ on_pass (guint pass, double residual, TdGroupVolume *volume, gpointer user, GErr
 
   if (!isfinite (residual))
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "Iteration %u came to values that are no numbers: nothing is kept. Begin with another "
         "volume ({start=zero}), with a smaller {relaxation}, or by another {method}",
         run->passes + 1);

@@ -59,13 +59,13 @@ iterative_start_check_file (const TdPlan *plan, const TdIterativePlan *self, GEr
   const TdVolumeFacts *facts = td_volume_facts (volume);
   if (facts->nx != task->nx || facts->ny != task->ny || facts->n_slices != n_slices (self))
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "“%s” has %u × %u × %u voxels, and what iterations go on from ({start}) must be the whole "
         "volume of %u × %u × %u; without {rows} and {region} it is written so",
         facts->path, facts->nx, facts->ny, facts->n_slices, task->nx, task->ny, n_slices (self));
   if (facts->voxel_mm > 0 && fabs (facts->voxel_mm / task->voxel_mm - 1) > 1e-3)
     return td_set_error (
-        error, TD_ERROR_INVALID,
+        error, TD_ERROR_BAD_FILE,
         "“%s” has voxels of %g mm, and this scan's are %g mm: iterations cannot go on from it "
         "({start})",
         facts->path, facts->voxel_mm, task->voxel_mm);
@@ -390,7 +390,7 @@ iterative_start_check_values (const TdIterativeBeginning *beginning, guint first
   for (gsize i = 0; i < n * beginning->slice; i++)
     if (!isfinite (beginning->slices[i]))
       return td_set_error (
-          error, TD_ERROR_INVALID,
+          error, TD_ERROR_BAD_FILE,
           "Slice %u of “%s” holds values that are no numbers: iterations cannot go on "
           "from it ({start})",
           first + (guint) (i / beginning->slice), td_volume_facts (beginning->volume)->path);
