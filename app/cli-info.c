@@ -4,6 +4,7 @@
 #include "cli-recipe.h"
 #include "cli-verbs.h"
 #include "cli-volume.h"
+#include "compute/cone/cone.h"
 #include "compute/engine/advice.h"
 #include "compute/engine/turn.h"
 #include "compute/methods/methods.h"
@@ -69,7 +70,9 @@ cli_info_print_text (const TdScanFacts *facts)
     td_cli_print ("  energy       %g keV\n", facts->energy_kev);
   if (facts->propagation_mm > 0)
     td_cli_print ("  distance     %g mm from sample to detector\n", facts->propagation_mm);
-  if (isfinite (facts->centre_px))
+  if (td_cone_scan_portrait (facts))
+    td_cli_print ("  detector     on its side: the axis runs along its rows and has no column\n");
+  else if (isfinite (facts->centre_px))
     td_cli_print ("  centre       column %.2f, the file's estimate\n", facts->centre_px);
   if (facts->half_acquisition)
     td_cli_print ("  field        half: the axis is near one edge of the detector\n");
@@ -145,7 +148,7 @@ cli_info_print_json (const TdScanFacts *facts, GPtrArray *advice)
   td_json_add_number (builder, "energy_kev", facts->energy_kev > 0 ? facts->energy_kev : NAN);
   td_json_add_number (builder, "propagation_mm",
                       facts->propagation_mm > 0 ? facts->propagation_mm : NAN);
-  td_json_add_number (builder, "centre_px", facts->centre_px);
+  td_json_add_number (builder, "centre_px", td_cone_scan_portrait (facts) ? NAN : facts->centre_px);
   td_json_add_boolean (builder, "half_acquisition", facts->half_acquisition);
   td_json_add_boolean (builder, "logged", facts->transmission_logged);
   td_json_add_boolean (builder, "sinogram_order", facts->sinogram_order);

@@ -271,7 +271,10 @@ cli_plan_print_text (const TdPlan *plan)
   cli_plan_print_ways (facts);
   td_cli_print ("  slices   %u of %u × %u pixels, from row %u\n", facts->n_slices, facts->nx,
                 facts->ny, recipe->row_first);
-  td_cli_print ("  centre   column %.3f\n", facts->centre_px);
+  if (isfinite (facts->centre_px))
+    td_cli_print ("  centre   column %.3f\n", facts->centre_px);
+  else
+    td_cli_print ("  centre   no column: the detector lies on its side\n");
   td_cli_print ("  values   in %s\n", facts->units);
   if (!iterates)
     td_cli_print ("  filter   %s, cut-off %g\n", td_filter_name (recipe->filter.kind),

@@ -106,12 +106,14 @@ cli_reconstruct_print_text (TdJob *job)
   const TdJobResult *result = td_job_result (job);
   const TdPlanFacts *facts = td_plan_facts (td_job_plan (job));
   g_autofree char *time = td_cli_duration (result->seconds);
+  g_autofree char *centre = isfinite (result->centre_px)
+                                ? g_strdup_printf (", centre %.3f", result->centre_px)
+                                : g_strdup (""); /* on a detector on its side */
 
-  td_cli_print ("%s: %u slices of %u × %u pixels in %s, %.2f GU/s, %s on %s, %s precision, "
-                "centre %.3f\n",
+  td_cli_print ("%s: %u slices of %u × %u pixels in %s, %.2f GU/s, %s on %s, %s precision%s\n",
                 result->output, facts->n_slices, facts->nx, facts->ny, time,
                 result->updates_per_s * 1e-9, result->family, result->device, result->precision,
-                result->centre_px);
+                centre);
   td_cli_print_notes ("  note  ", facts->notes);
   td_cli_print_notes ("  note  ", result->notes);
 }

@@ -40,7 +40,7 @@ td_scan_frame_equal (const TdScanFrame *a, const TdScanFrame *b)
          && a->crop_rows == b->crop_rows && a->crop_view == b->crop_view
          && a->crop_views == b->crop_views && MAX (a->bin_columns, 1) == MAX (b->bin_columns, 1)
          && MAX (a->bin_rows, 1) == MAX (b->bin_rows, 1)
-         && MAX (a->bin_views, 1) == MAX (b->bin_views, 1);
+         && MAX (a->bin_views, 1) == MAX (b->bin_views, 1) && a->on_side == b->on_side;
 }
 
 /* Pixel centres are whole numbers: a group's centre is in its middle. */
@@ -442,9 +442,10 @@ see_geometry (const TdScanFacts *facts, const TdScanFrame *frame, TdGeometry *ou
   const guint bins[2] = { frame->bin_columns, frame->bin_rows };
   for (guint i = 0; i < 2 && !td_geometry_has_volume (&facts->geometry); i++)
     out->cropped_px[i] = (out->cropped_px[i] + left[i]) / bins[i];
-  out->voxel_mm *= frame->bin_columns;
+  const guint across = frame->on_side ? frame->bin_rows : frame->bin_columns;
+  out->voxel_mm *= across;
   for (guint i = 0; i < G_N_ELEMENTS (out->volume_size); i++)
-    out->volume_size[i] = (out->volume_size[i] + frame->bin_columns - 1) / frame->bin_columns;
+    out->volume_size[i] = (out->volume_size[i] + across - 1) / across;
 }
 
 /* Whether all of a group is bad. */

@@ -19,6 +19,8 @@ typedef struct {
   guint crop_columns, crop_rows;          /* how many; both 0: all */
   guint crop_view, crop_views;            /* first view kept, and how many; 0: all */
   guint bin_columns, bin_rows, bin_views; /* how many to one; 0 as 1 */
+  gboolean on_side; /* the detector is, so that rows count across the axis: a volume that the scan
+                       proposes is as coarse as they are */
   gboolean turned; /* by a quarter (scan-turned.h). The other fields are then as for no change: that
                       is another view */
 } TdScanFrame;

@@ -7,6 +7,7 @@
 #include "axis-answer.h"
 #include "compute/engine/centre.h"
 #include "compute/engine/cone-scan.h"
+#include "compute/recipe/field.h"
 #include "labels.h"
 #include "number-row.h"
 #include "scan-question.h"
@@ -23,8 +24,9 @@ struct _TdCentreGroup {
   GtkSpinButton *spin;
   GtkAdjustment *adjustment, *slider_adjustment;
   GtkScale *slider;
+  char *slider_tip; /* while it can be moved */
   TdNumberRow *tilt;
-  GtkWidget *find, *trials, *searching, *found;
+  GtkWidget *find, *trials, *reset, *searching, *found;
   GtkLabel *search_label;
   GtkProgressBar *search_bar;
   AdwPreferencesRow *failed;
@@ -42,13 +44,21 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdCentreGroup, td_centre_group, TD_TYPE_RECIPE_GROUP)
 
+/* A detector on its side has no column of the axis. @reason (optional): why not. */
+static gboolean
+centre_group_applies (TdCentreGroup *self, const char **reason)
+{
+  return td_recipe_field_applies (td_recipe_field ("centre"), &self->recipe,
+                                  self->scan ? td_scan_facts (self->scan) : NULL, reason);
+}
+
 void
 td_centre_group_drag (TdCentreGroup *self, double centre_px, double tilt_deg, guint drag)
 {
   TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
   g_autofree char *key = drag ? g_strdup_printf (TD_EDIT_DRAG "%u", drag) : g_strdup ("centre");
 
-  if (!recipe)
+  if (!recipe || !centre_group_applies (self, NULL))
     return;
   const double tilt = isfinite (tilt_deg) ? tilt_deg : recipe->tilt_deg;
   if (!recipe->centre_auto && fabs (recipe->centre_px - centre_px) < 1e-9
@@ -91,7 +101,8 @@ td_centre_group_is_known (TdCentreGroup *self)
 void
 td_centre_group_nudge (TdCentreGroup *self, double by_px)
 {
-  gtk_spin_button_set_value (self->spin, gtk_spin_button_get_value (self->spin) + by_px);
+  if (centre_group_applies (self, NULL))
+    gtk_spin_button_set_value (self->spin, gtk_spin_button_get_value (self->spin) + by_px);
 }
 
 void
@@ -115,7 +126,14 @@ on_coarse_up (GtkButton *button, TdCentreGroup *self)
 static void
 centre_group_on_reset (GtkButton *button, TdCentreGroup *self)
 {
-  set_centre (self, self->middle);
+  TdRecipe *recipe = td_recipe_group_edit (TD_RECIPE_GROUP (self));
+
+  if (centre_group_applies (self, NULL)) {
+    set_centre (self, self->middle);
+  } else if (recipe && isfinite (recipe->centre_px)) {
+    recipe->centre_px = NAN; /* that of another scan's recipe */
+    td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
+  }
 }
 
 /* ── Finding ── */
@@ -310,6 +328,19 @@ show_known (TdCentreGroup *self, gboolean known)
 }
 
 static void
+centre_group_show_applies (TdCentreGroup *self)
+{
+  GtkWidget *number = gtk_widget_get_parent (GTK_WIDGET (self->spin));
+  const char *reason;
+  const gboolean applies = centre_group_applies (self, &reason);
+
+  td_set_sensitive (number, applies);
+  td_set_tooltip (number, reason ? _ (reason) : NULL);
+  td_set_sensitive (GTK_WIDGET (self->slider), applies);
+  td_set_tooltip (self->slider, reason ? _ (reason) : self->slider_tip);
+}
+
+static void
 td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRecipe *recipe)
 {
   TdCentreGroup *self = TD_CENTRE_GROUP (group);
@@ -328,6 +359,7 @@ td_centre_group_show (TdRecipeGroup *group, const TdScanFacts *facts, const TdRe
   gtk_adjustment_set_value (self->adjustment, centre);
   centre_group_place_slider (self, centre, n);
   self->recipe = *recipe;
+  centre_group_show_applies (self);
   td_axis_answer_set_centre (self->answer, centre, recipe->tilt_deg);
 }
 
@@ -339,6 +371,7 @@ td_centre_group_dispose (GObject *object)
   g_clear_pointer (&self->finder, td_latest_free);
   g_clear_pointer (&self->scan, td_scan_unref);
   g_clear_pointer (&self->engine, td_engine_unref);
+  g_clear_pointer (&self->slider_tip, g_free);
   G_OBJECT_CLASS (td_centre_group_parent_class)->dispose (object);
 }
 
@@ -355,8 +388,8 @@ td_centre_group_class_init (TdCentreGroupClass *class)
   td_bind_children (widget, TdCentreGroup, spin, adjustment, slider_adjustment, slider, tilt);
   signals[TRIALS_WANTED]
       = td_signal_new (TD_TYPE_CENTRE_GROUP, "trials-wanted", 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
-  td_bind_children (widget, TdCentreGroup, trials, find, searching, search_label, search_bar, found,
-                    answer, failed);
+  td_bind_children (widget, TdCentreGroup, trials, find, reset, searching, search_label, search_bar,
+                    found, answer, failed);
   td_bind_callbacks (widget, td_centre_group_find, centre_group_on_cancel, centre_group_take,
                      centre_group_on_reset, on_coarse_down, on_coarse_up, on_spin_changed,
                      on_slider_changed);
@@ -373,6 +406,7 @@ td_centre_group_init (TdCentreGroup *self)
   td_accept_decimals (self->spin);
   td_ignore_scroll (GTK_WIDGET (self->spin));
   td_ignore_scroll (GTK_WIDGET (self->slider));
+  self->slider_tip = g_strdup (gtk_widget_get_tooltip_text (GTK_WIDGET (self->slider)));
   td_number_row_set_range (self->tilt, -10, 10);
   td_number_row_set_steps (self->tilt, 0.01, 0.1, 3);
   td_recipe_group_bind (TD_RECIPE_GROUP (self), self->tilt, "tilt", "tilt");

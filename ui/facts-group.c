@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/cone/cone.h"
 #include "compute/engine/turn.h"
 #include "dataset/angles.h"
 #include "labels.h"
@@ -81,7 +82,7 @@ add_optional_facts (TdFactsGroup *self, const TdScanFacts *facts)
   if (facts->propagation_mm > 0)
     add_fact (self, _ ("Sample to detector"),
               g_strdup_printf (_ ("%.4g mm"), facts->propagation_mm));
-  if (isfinite (facts->centre_px))
+  if (isfinite (facts->centre_px) && !td_cone_scan_portrait (facts))
     add_fact (self, _ ("Centre stated by the file"), g_strdup_printf ("%.2f", facts->centre_px));
   if (facts->half_acquisition)
     add_fact (self, _ ("Field of view"), g_strdup (_ ("half: the axis is near one edge")));

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "compute/cone/cone.h"
 #include "dataset/scan-view.h"
 #include "orbit-facts.h"
 #include "orbit-space.h"
@@ -100,6 +101,7 @@ new_orbit (TdGeometryView *self)
     .bin_columns = recipe.bin[0],
     .bin_rows = recipe.bin[1],
     .bin_views = recipe.bin_views,
+    .on_side = td_cone_scan_portrait (td_scan_facts (self->scan)),
   };
   g_autoptr (TdScan) seen = td_scan_view_new (self->scan, &frame, NULL);
 

@@ -144,7 +144,8 @@ apply_recipe (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe *recipe)
   TdGeometry *geometry = &orbit->geometry;
   const double direction = recipe && recipe->reverse_rotation ? -1 : 1;
   const double middle = (facts->n_columns - 1) / 2.0;
-  double centre = recipe ? recipe->centre_px : NAN;
+  const gboolean portrait = td_cone_scan_portrait (facts);
+  double centre = recipe && !portrait ? recipe->centre_px : NAN;
 
   for (guint view = 0; view < facts->n_views; view++)
     orbit->angles_rad[view] = direction * facts->angles_rad[view]
@@ -163,7 +164,7 @@ apply_recipe (TdOrbit *orbit, const TdScanFacts *facts, const TdRecipe *recipe)
   }
   /* As the cone-beam plan takes the recipe's centre, else the file's: the column that the axis
      projects to. */
-  if (!isfinite (centre))
+  if (!isfinite (centre) && !portrait)
     centre = facts->centre_px;
   if (isfinite (centre))
     geometry->detector_offset_u_px = centre - middle

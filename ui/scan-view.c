@@ -496,7 +496,10 @@ show_lines (TdScanView *self)
   const TdScanFacts *facts = td_scan_facts (self->scan);
   gboolean matrices = facts->geometry.view_matrices != NULL;
   const TdAxisLine axis = scan_view_axis (self);
-  double centre = self->has_recipe && !matrices ? td_axis_line_at (&axis, self->row) : NAN;
+  const gboolean has_column
+      = td_recipe_field_applies (td_recipe_field ("centre"), &self->recipe, facts, NULL);
+  double centre
+      = self->has_recipe && !matrices && has_column ? td_axis_line_at (&axis, self->row) : NAN;
   const gint *r = self->recipe.region;
   const guint *c = self->recipe.crop;
 

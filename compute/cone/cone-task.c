@@ -244,6 +244,12 @@ td_cone_portrait (const TdGeometry *geometry, guint n_columns, guint n_rows)
   return fabs (m[2] - m[3] * m[10]) > fabs (m[6] - m[7] * m[10]);
 }
 
+gboolean
+td_cone_scan_portrait (const TdScanFacts *facts)
+{
+  return !facts->filtered && td_cone_portrait (&facts->geometry, facts->n_columns, facts->n_rows);
+}
+
 /* A detector that lies on its side sees the volume of one that is turned up. FALSE: the task is
  * cleared. */
 static gboolean

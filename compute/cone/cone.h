@@ -4,7 +4,7 @@
 #include "compute/device/device.h"
 #include "compute/row-range.h"
 #include "compute/sampling.h"
-#include "dataset/geometry.h"
+#include "dataset/scan.h"
 
 /**
  * Cone-beam FDK (Feldkamp, Davis, Kress, J. Opt. Soc. Am. A 1, 1984), as the iFDK paper
@@ -89,6 +89,8 @@ void td_cone_task_widen (TdConeTask *task);
 /* Whether the detector lies on its side: its columns, not its rows, run along the orbit. The
    volume then has as many slices as the detector has columns. */
 gboolean td_cone_portrait (const TdGeometry *geometry, guint n_columns, guint n_rows);
+/* The same of a scan; filtered projections are taken as they are. */
+gboolean td_cone_scan_portrait (const TdScanFacts *facts);
 /* Height of a detector's pixel over its width; of matrices, the first view's. */
 double td_cone_pixel_aspect (const TdGeometry *geometry);
 /* Slices of cubic voxels that cover what @n_rows rows see, with pixels @aspect as high as wide. */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "compute/cone/cone.h"
 #include "dataset/geometry-matrix.h"
 
 const char *
@@ -19,23 +18,19 @@ td_cone_scan_unsupported (const TdScanFacts *facts, const TdRecipe *recipe)
   return NULL;
 }
 
-gboolean
-td_cone_scan_portrait (const TdScanFacts *facts)
-{
-  return !facts->filtered && td_cone_portrait (&facts->geometry, facts->n_columns, facts->n_rows);
-}
-
 /* @crop: columns and rows that are seen. @bin: pixels of these that are put together. */
 static guint
 cone_scan_slices (const TdScanFacts *facts, const guint crop[2], const guint bin[2])
 {
   const TdGeometry *geometry = &facts->geometry;
   const double aspect = td_cone_pixel_aspect (geometry) * bin[1] / bin[0];
+  const gboolean portrait = td_cone_scan_portrait (facts);
+  const guint across = bin[portrait ? 1 : 0];
 
   if (td_geometry_has_volume (geometry))
-    return (geometry->volume_size[2] + bin[0] - 1) / bin[0];
-  return td_cone_scan_portrait (facts) ? td_cone_slices (crop[0] / bin[0], 1 / aspect)
-                                       : td_cone_slices (crop[1] / bin[1], aspect);
+    return (geometry->volume_size[2] + across - 1) / across;
+  return portrait ? td_cone_slices (crop[0] / bin[0], 1 / aspect)
+                  : td_cone_slices (crop[1] / bin[1], aspect);
 }
 
 guint
@@ -119,6 +114,8 @@ cone_scan_axis_column (const TdGeometry *geometry, guint n_columns, guint n_rows
 double
 td_stated_centre (const TdScanFacts *facts)
 {
+  if (td_cone_scan_portrait (facts))
+    return NAN;
   return facts->geometry.beam == TD_BEAM_PARALLEL || isfinite (facts->centre_px)
              ? facts->centre_px
              : cone_scan_axis_column (&facts->geometry, facts->n_columns, facts->n_rows);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/cone/cone.h"
 #include "compute/recipe/recipe.h"
 #include "dataset/scan.h"
 
@@ -21,10 +22,9 @@ guint td_recipe_slice_at (const TdRecipe *recipe, const TdScanFacts *facts, guin
 /* How far the volume's slices lie above the plane of the source, in slices; 0 for parallel beams.
  */
 gboolean td_cone_scan_raised (const TdScanFacts *facts, double *slices, GError **error);
-/* The detector lies on its side, so that its columns run along the axis. */
-gboolean td_cone_scan_portrait (const TdScanFacts *facts);
 /* The column of the rotation axis that the scan itself states, for any beam. It is the file's, else
-   where a cone's geometry projects the axis (of matrices, the first view's). NAN: none. */
+   where a cone's geometry projects the axis (of matrices, the first view's). NAN: none; on a
+   detector that lies on its side the axis has no column. */
 double td_stated_centre (const TdScanFacts *facts);
 /* The scan's geometry with the recipe's tilt and angles and the axis at column @centre_px (NAN: as
    the scan says). Clear @geometry, free @angles_rad. */

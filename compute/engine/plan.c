@@ -126,6 +126,7 @@ resolve_frame (TdPlan *plan, GError **error)
     .bin_columns = recipe->bin[0],
     .bin_rows = recipe->bin[1],
     .bin_views = recipe->bin_views,
+    .on_side = td_cone_scan_portrait (td_scan_facts (plan->measured)),
   };
   plan->scan = td_engine_view (plan->engine, plan->measured, &plan->frame, error);
   if (!plan->scan)
@@ -480,6 +481,21 @@ plan_centre_find (TdPlan *plan, double stated_px, GCancellable *cancellable, GEr
   return FALSE;
 }
 
+/* On its side a detector has no column of the axis: the plan's centre is NAN. */
+static gboolean
+plan_check_no_centre (TdPlan *plan, GError **error)
+{
+  const TdRecipe *recipe = &plan->recipe;
+
+  plan->centre_px = plan->facts.centre_px = NAN;
+  return (!recipe->centre_auto && isnan (recipe->centre_px))
+         || td_set_error (
+             error, TD_ERROR_INVALID,
+             "The detector lies on its side, so that the rotation axis runs along its rows and has "
+             "no column: leave {centre} out, and state the axis in a geometry file "
+             "({geometry:FILE})");
+}
+
 /* On the whole detector, whatever the recipe's crop and bins leave of it: there the centre counts,
    and there is more to be seen. */
 static gboolean
@@ -489,6 +505,8 @@ resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
   TdRecipe *recipe = &plan->recipe;
   const double stated_px = td_stated_centre (facts);
 
+  if (td_cone_scan_portrait (facts))
+    return plan_check_no_centre (plan, error);
   if (recipe->centre_auto && facts->geometry.beam != TD_BEAM_PARALLEL)
     return td_set_error (
         error, TD_ERROR_INVALID,
@@ -502,13 +520,6 @@ resolve_centre (TdPlan *plan, GCancellable *cancellable, GError **error)
   } else if (isnan (recipe->centre_px)) {
     plan_centre_take_stated (plan, stated_px);
   }
-  /* A recipe that was made of this scan has what the scan says. */
-  if (td_cone_scan_portrait (facts)
-      && fabs (recipe->centre_px - plan_centre_of_scan (facts, stated_px)) > 1e-6)
-    return td_set_error (
-        error, TD_ERROR_UNSUPPORTED,
-        "The detector lies on its side, so that the rotation axis runs along its rows and has no "
-        "column: leave {centre} out, and state the axis in a geometry file ({geometry:FILE})");
   recipe->centre_auto = FALSE;
   plan->facts.centre_px = recipe->centre_px;
   plan->centre_px = td_scan_frame_column (&plan->frame, facts->n_columns, recipe->centre_px);

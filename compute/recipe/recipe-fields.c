@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compute/cone/cone-family.h"
+#include "compute/cone/cone.h"
 #include "compute/parallel/backproject.h"
 #include "dataset/error.h"
 #include "dataset/number.h"
@@ -353,6 +354,14 @@ recipe_fields_has_kernels (const TdRecipe *recipe, const TdScanFacts *facts)
 }
 
 static const char *
+recipe_fields_has_column (const TdRecipe *recipe, const TdScanFacts *facts)
+{
+  return facts && td_cone_scan_portrait (facts)
+             ? N_ ("The detector lies on its side: the axis runs along its rows and has no column")
+             : NULL;
+}
+
+static const char *
 recipe_fields_tilts (const TdRecipe *recipe, const TdScanFacts *facts)
 {
   if (facts && facts->geometry.view_matrices)
@@ -417,7 +426,8 @@ static const TdField fields[] = {
     .expects = N_ ("the path of an image, in UTF-8 and of less than 1024 bytes") },
   { "centre", "PX|auto", "Column of the rotation axis; the first column's centre is 0",
     "centre_px", N_ ("Centre of rotation"), &centre_kind, IN (centre_px), .low = -1e6, .high = 1e6,
-    .expects = N_ ("a column (the first column's centre is 0) nor \"auto\"") },
+    .expects = N_ ("a column (the first column's centre is 0) nor \"auto\""),
+    .applies = recipe_fields_has_column },
   { "tilt", "DEG", "Tilt of the axis in the detector plane",
     "tilt_deg", N_ ("Tilt of the axis (°)"), NUMBER (tilt_deg, -45, 45), .preset = "0",
     .applies = recipe_fields_tilts },

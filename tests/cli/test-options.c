@@ -430,6 +430,42 @@ test_full (void)
   }
 }
 
+/* On a detector that lies on its side the axis has no column: none is told, and none is taken. */
+static void
+test_on_side (void)
+{
+  static const char *const centres[] = { "7.5", "9" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) made = { 0 }, info = { 0 }, plan = { 0 }, done = { 0 };
+
+  td_test_cli (&made, folder->path, "phantom", "ellipsoids", "--output", "side", "--cone",
+               "--columns", "16", "--rows", "24", "--views", "30", "--detector-tilt", "0,0,90",
+               NULL);
+  td_test_cli (&info, folder->path, "info", "side", NULL);
+  td_test_cli (&plan, folder->path, "plan", "side", "--device", "host", NULL);
+  td_test_cli (&done, folder->path, "reconstruct", "side", "--device", "host", "--output", "out",
+               NULL);
+  g_assert_cmpint (made.status | info.status | plan.status | done.status, ==, 0);
+  g_assert_nonnull (strstr (info.out, "on its side: the axis runs along its rows"));
+  g_assert_null (strstr (info.out, "centre"));
+  g_assert_nonnull (strstr (plan.out, "centre   no column: the detector lies on its side"));
+  g_assert_null (strstr (plan.out, "The rotation axis is"));
+  g_assert_null (strstr (done.out, "centre"));
+  g_assert_null (strstr (done.out, "The rotation axis is"));
+  for (guint i = 0; i < G_N_ELEMENTS (centres); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, folder->path, "plan", "side", "--centre", centres[i], NULL);
+    td_test_run_assert_refused (&run, 2,
+                                "--centre is not used here: The detector lies on its side");
+  }
+  g_auto (TdTestRun) found = { 0 }, again = { 0 };
+  td_test_cli (&found, folder->path, "plan", "side", "--centre", "auto", NULL);
+  td_test_run_assert_refused (&found, 2, "The detector lies on its side");
+  /* What made the volume makes it again. */
+  td_test_cli (&again, folder->path, "plan", "side", "--recipe", "out", NULL);
+  g_assert_cmpint (again.status, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -443,6 +479,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/options/large-numbers", test_large_numbers);
   g_test_add_func ("/cli/options/assumed-middle", test_assumed_middle);
   g_test_add_func ("/cli/options/matrices", test_matrices);
+  g_test_add_func ("/cli/options/on-side", test_on_side);
   g_test_add_func ("/cli/options/views", test_views);
   g_test_add_func ("/cli/options/empty-volume", test_empty_volume);
   g_test_add_func ("/cli/options/range-beside", test_range_beside);

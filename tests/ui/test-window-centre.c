@@ -235,6 +235,33 @@ test_single_row (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-centre-single-row");
 }
 
+/* A detector on its side: its axis has no column, which is grey and says why, and no key moves it.
+   What another scan's recipe has goes by "Reset". */
+static void
+test_on_side (void)
+{
+  const char *options[] = { "--cone",   "--columns=32",           "--rows=32", "--views=40",
+                            "--logged", "--detector-tilt=0,0,90", NULL };
+  g_autofree char *path = td_test_phantom ("side.nxs", options);
+  gpointer spin = group ("spin"), slider = group ("slider");
+  gpointer slice = td_image_pane_view (td_test_part (td_test_scan_view (), "slice"));
+  const char *why = "The detector lies on its side: the axis runs along its rows and has no column";
+
+  g_assert_true (gtk_widget_is_sensitive (spin) && gtk_widget_is_sensitive (slider));
+  td_test_open (path);
+  g_assert_false (gtk_widget_is_sensitive (spin) || gtk_widget_is_sensitive (slider));
+  g_assert_cmpstr (gtk_widget_get_tooltip_text (slider), ==, why);
+  g_signal_emit_by_name (slice, "shifted", 1, 0, FALSE);
+  g_assert_true (isnan (td_session_recipe (td_test_session ())->centre_px));
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  recipe.centre_px = 12;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  g_signal_emit_by_name (slice, "shifted", 1, 0, FALSE);
+  g_assert_cmpfloat (td_session_recipe (td_test_session ())->centre_px, ==, 12);
+  td_test_click (group ("reset"));
+  g_assert_true (isnan (td_session_recipe (td_test_session ())->centre_px));
+}
+
 /* mantidimaging#2621: the centre stays when another method of reconstruction is chosen. */
 static void
 test_kept (void)
@@ -279,6 +306,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-centre/doubt", test_doubt);
   g_test_add_func ("/window-centre/disagreement", test_disagreement);
   g_test_add_func ("/window-centre/single-row", test_single_row);
+  g_test_add_func ("/window-centre/on-side", test_on_side);
   g_test_add_func ("/window-centre/close", test_close);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));

@@ -10,6 +10,7 @@
 #include "compute/engine/iterative/iterative-plan.h"
 #include "compute/engine/job.h"
 #include "compute/methods/methods.h"
+#include "compute/recipe/field.h"
 #include "dataset/scan-private.h"
 #include "engine-scans.h"
 #include "test-folder.h"
@@ -25,30 +26,35 @@
 static float values[VIEWS * ROWS * COLUMNS];
 
 static double offset_v, tilt_deg, height_mm = 0.4; /* of the next scan's detector */
+static gboolean proposed; /* the next scan has a volume of 24 × 20 × 16 voxels of 0.3 mm */
 
 static TdScan *
 cone_scan (double offset_u, double roll_deg, double value)
 {
   g_autoptr (GError) error = NULL;
   double angles[VIEWS];
-  const TdScanFacts facts
-      = { .n_columns = COLUMNS,
-          .n_rows = ROWS,
-          .n_views = VIEWS,
-          .sample_type = TD_SAMPLE_FLOAT32,
-          .transmission_logged = TRUE,
-          .angles_rad = angles,
-          .centre_px = NAN,
-          .geometry
-          = { .beam = TD_BEAM_CONE,
-              .pixel_width_mm = 0.4,
-              .pixel_height_mm = height_mm,
-              .source_axis_mm = 300,
-              .source_detector_mm = 450,
-              .detector_offset_u_px = offset_u,
-              .detector_offset_v_px = offset_v,
-              .detector_tilt_rad = { tilt_deg * G_PI / 180, 0, roll_deg * G_PI / 180 } } };
+  TdScanFacts facts = { .n_columns = COLUMNS,
+                        .n_rows = ROWS,
+                        .n_views = VIEWS,
+                        .sample_type = TD_SAMPLE_FLOAT32,
+                        .transmission_logged = TRUE,
+                        .angles_rad = angles,
+                        .centre_px = NAN,
+                        .geometry = { .beam = TD_BEAM_CONE,
+                                      .pixel_width_mm = 0.4,
+                                      .pixel_height_mm = height_mm,
+                                      .source_axis_mm = 300,
+                                      .source_detector_mm = 450,
+                                      .detector_offset_u_px = offset_u,
+                                      .detector_offset_v_px = offset_v,
+                                      .detector_tilt_rad
+                                      = { tilt_deg * G_PI / 180, 0, roll_deg * G_PI / 180 } } };
 
+  if (proposed) {
+    facts.geometry.voxel_mm = 0.3;
+    memcpy (facts.geometry.volume_size, (const guint[]) { 24, 20, 16 },
+            sizeof facts.geometry.volume_size);
+  }
   for (guint v = 0; v < VIEWS; v++)
     angles[v] = 2 * G_PI * v / VIEWS;
   for (guint i = 0; i < G_N_ELEMENTS (values); i++)
@@ -282,13 +288,46 @@ test_portrait (void)
     g_assert_cmpuint (plan->facts.n_slices, ==, COLUMNS);
     g_assert_cmpfloat (plan->facts.updates, ==,
                        (double) ROWS * ROWS * COLUMNS * VIEWS * (i ? recipe.iterations : 1));
-    /* The axis has no column there but the one that the scan's recipe comes with. */
-    recipe.centre_px = plan->recipe.centre_px;
-    g_autoptr (TdPlan) again = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
-    g_assert_no_error (error);
-    recipe.centre_px += 2;
+    /* The axis has no column there, and none is told. */
+    const char *reason;
+    g_assert_true (isnan (plan->facts.centre_px) && isnan (plan->recipe.centre_px));
+    g_assert_false (td_recipe_field_applies (td_recipe_field ("centre"), &recipe,
+                                             td_scan_facts (scan), &reason));
+    g_assert_nonnull (strstr (reason, "lies on its side"));
+    recipe.centre_px = (COLUMNS - 1) / 2.0;
     g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
-    g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_clear_error (&error);
+    recipe.centre_px = NAN;
+    recipe.centre_auto = TRUE;
+    g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
+    g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+    g_assert_nonnull (strstr (error->message, "lies on its side"));
+  }
+}
+
+/* A volume that the scan proposes is as coarse as the pixels across the axis. Where the detector
+   lies on its side, those are its rows. */
+static void
+test_proposed_bins (void)
+{
+  for (guint side = 0; side < 2; side++) {
+    proposed = TRUE;
+    g_autoptr (TdScan) scan = cone_scan (0, side ? 90 : 0, 1);
+    proposed = FALSE;
+    const guint across = side ? 2 : 4;
+    g_autoptr (GError) error = NULL;
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", NAN);
+    g_assert_true (td_recipe_set (&recipe, "bin", "4,2", NULL));
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (plan->facts.nx, ==, 24 / across);
+    g_assert_cmpuint (plan->facts.ny, ==, 20 / across);
+    g_assert_cmpuint (plan->facts.n_slices, ==, 16 / across);
+    g_assert_cmpfloat_with_epsilon (plan->facts.pixel_mm, 0.3 * across, 1e-9);
+    g_assert_cmpuint (td_recipe_slices (&recipe, td_scan_facts (scan)), ==, 16 / across);
   }
 }
 
@@ -647,6 +686,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fdk-notes/some-views", test_some_views);
   g_test_add_func ("/fdk-notes/portrait", test_portrait);
   g_test_add_func ("/fdk-notes/portrait-steps", test_portrait_steps);
+  g_test_add_func ("/fdk-notes/proposed-bins", test_proposed_bins);
   for (guint i = 0; i < G_N_ELEMENTS (stages); i++) {
     g_autofree char *path = g_strdup_printf ("/stages/%s/%s%s%s", stages[i].devices,
                                              stages[i].method, stages[i].options ? "-" : "",
