@@ -217,7 +217,7 @@ td_scan_take_white (TdScan *scan, double level, const char *source, GError **err
   if (!(level > 0) || facts->n_flats > 0 || facts->transmission_logged)
     return TRUE;
   if (level > td_sample_most (facts->sample_type))
-    return td_set_error (error, TD_ERROR_INVALID,
+    return td_set_error (error, TD_ERROR_BAD_FILE,
                          "The open beam counts %g, as taken from “%s”, but images of %s hold no "
                          "more than %g: correct the number there, or give flats ({flats:PATH})",
                          level, source, td_sample_name (facts->sample_type),

@@ -58,7 +58,7 @@ scan_described_find_in_folder (const char *folder, GError **error)
     if (!first)
       continue;
     if (found)
-      return td_set_error_null (error, TD_ERROR_INVALID,
+      return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
                                 "“%s” and “%s” both describe projections in their folder: open the "
                                 "one that is meant instead of the folder",
                                 found, paths[i]);

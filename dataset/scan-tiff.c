@@ -234,7 +234,7 @@ check_numbers (const TdTiffSet *set, GError **error)
     g_autofree char *pattern_before = td_series_pattern (before);
     g_autofree char *pattern = td_series_pattern (name);
     if (strcmp (pattern, pattern_before) == 0)
-      return td_set_error (error, TD_ERROR_INVALID,
+      return td_set_error (error, TD_ERROR_BAD_FILE,
                            "“%s” and “%s” have the same number: remove the one that is not of this "
                            "scan",
                            (char *) set->projections->pdata[i - 1], name);
