@@ -111,7 +111,7 @@ td_lab_store_half (double *values, gsize n)
   if (greatest == 0)
     return;
   frexp (greatest, &exponent);
-  const double scale = ldexp (1, 15 - exponent);
+  const double scale = ldexp (1, 10 - exponent);
   for (gsize i = 0; i < n; i++) {
     const double scaled = values[i] * scale;
     const double half

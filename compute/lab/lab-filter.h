@@ -24,6 +24,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdLabFilter, td_lab_filter_free)
 
 /* To 11 significant bits: binary16 within its normal range. */
 double td_lab_half (double value);
-/* As kernels store halves: scaled so that the greatest value comes to 2^15. Then what is below
-   2^-14 is rounded to multiples of 2^-24. */
+/* As kernels of parallel beams store halves: a power of two brings the greatest value to 512 … 1024
+   (td_half_factor() of backproject-common.h). Then what is below 2^-14 is rounded to multiples of
+   2^-24. A cone's kernels leave more room above, which changes only values that small. */
 void td_lab_store_half (double *values, gsize n);

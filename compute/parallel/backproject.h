@@ -43,8 +43,8 @@ typedef struct {
   char **defines; /* family's own "KEY=VALUE"s; NULL: the family's default for the device */
 } TdBackprojectVariant;
 
-/* @family: static; @defines may be NULL, copied. */
-/* @defines: words "NAME=VALUE" with a blank between; NULL: the family's default. */
+/* @family: static; @defines: words "NAME=VALUE" with a blank between, copied; NULL: the family's
+   default. */
 TdBackprojectVariant *td_backproject_variant_new (const char *family, guint slices,
                                                   const char *defines);
 void td_backproject_variant_free (TdBackprojectVariant *variant);

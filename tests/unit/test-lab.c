@@ -272,6 +272,10 @@ test_difference (void)
   td_lab_difference (a, b, nx, ny, NULL, &difference);
   g_assert_cmpfloat (difference.rms, ==, 0);
   g_assert_true (isinf (difference.psnr_db));
+  for (guint i = 0; i < n; i++)
+    a[i] = (float) (b[i] = 2); /* constant: it has no range either */
+  td_lab_difference (a, b, nx, ny, NULL, &difference);
+  g_assert_true (isinf (difference.psnr_db) && difference.psnr_db > 0);
 }
 
 /* Noise of deviation s in the whole is sqrt (2) s in either half. */
