@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One recipe for many scans: those that are named, and those that come into a folder. */
 #include <math.h>
+#include <string.h>
 
 #include "cli-batch-plan.h"
 #include "cli-job.h"
@@ -47,7 +48,7 @@ typedef struct {
   const Options *options;
   TdEngine *engine;
   GPtrArray *rows;
-  guint n, failed;
+  guint n; /* that were tried */
   gint64 started_us;
 } Batch;
 
@@ -126,9 +127,20 @@ cli_batch_do (Batch *batch, const char *path, const char *output, guint of)
   td_batch_do (&work, row, td_cli_cancellable (), &error);
   if (row->state == TD_BATCH_FAILED)
     row->why = td_error_text (error, NULL);
-  batch->failed += row->state == TD_BATCH_FAILED;
   cli_batch_say (batch, row, of);
   g_ptr_array_add (batch->rows, row);
+}
+
+/* What failed before it was complete, and has come again, has not failed. */
+static void
+cli_batch_forget_failed (Batch *batch, const char *path)
+{
+  for (guint i = batch->rows->len; i > 0; i--) {
+    const TdBatchRow *row = batch->rows->pdata[i - 1];
+
+    if (row->state == TD_BATCH_FAILED && strcmp (row->path, path) == 0)
+      g_ptr_array_remove_index (batch->rows, i - 1);
+  }
 }
 
 /* ── Both verbs ── */
@@ -163,18 +175,25 @@ static int
 cli_batch_end (Batch *batch)
 {
   const int status = batch->rows->len ? cli_batch_print (batch) : TD_CLI_DONE;
+  guint n = 0, failed = 0;
 
+  for (guint i = 0; i < batch->rows->len; i++) {
+    const TdBatchState state = ((TdBatchRow *) batch->rows->pdata[i])->state;
+
+    n += state != TD_BATCH_PASSED;
+    failed += state == TD_BATCH_FAILED;
+  }
   g_ptr_array_unref (batch->rows);
   td_engine_unref (batch->engine);
   if (status != TD_CLI_DONE)
     return status;
-  if (batch->failed && batch->n == 1)
+  if (failed && n == 1)
     td_cli_say ("the scan failed; nothing is written");
-  else if (batch->failed && batch->failed == batch->n)
-    td_cli_say ("all %u scans failed; nothing is written", batch->n);
-  else if (batch->failed)
-    td_cli_say ("%u of %u scans failed; the others are written", batch->failed, batch->n);
-  return batch->failed ? TD_CLI_FAILED : TD_CLI_DONE;
+  else if (failed && failed == n)
+    td_cli_say ("all %u scans failed; nothing is written", n);
+  else if (failed)
+    td_cli_say ("%u of %u scans failed; the others are written", failed, n);
+  return failed ? TD_CLI_FAILED : TD_CLI_DONE;
 }
 
 static int
@@ -235,6 +254,7 @@ cli_batch_watch_round (Batch *batch, TdArrivals *arrivals, guint *moving, guint 
                                                batch->recipe->recipe.output_format, error);
     if (!outputs)
       return FALSE;
+    cli_batch_forget_failed (batch, paths[i]);
     cli_batch_do (batch, paths[i], outputs[0], 0);
   }
   for (guint i = 0; paths && td_arrivals_passed (arrivals)[i]; i++)

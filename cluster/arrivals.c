@@ -53,8 +53,9 @@ arrivals_add_look (const char *path, guint depth, Look *look)
   if (g_stat (path, &status) != 0)
     return;
   look->files++;
+  /* Not when it was written: copies may be given the time of what they are copies of. */
   look->newest_ns
-      = MAX (look->newest_ns, (gint64) status.st_mtim.tv_sec * 1000000000 + status.st_mtim.tv_nsec);
+      = MAX (look->newest_ns, (gint64) status.st_ctim.tv_sec * 1000000000 + status.st_ctim.tv_nsec);
   if (!S_ISDIR (status.st_mode)) {
     look->bytes += (guint64) status.st_size;
     return;

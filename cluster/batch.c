@@ -403,6 +403,20 @@ td_batch_look (const TdBatchWork *work, TdBatchRow *row, TdBatchNeed *need,
   return TRUE;
 }
 
+/* Whoever makes the same volumes, as another watcher of the folder, may have been faster. */
+static gboolean
+batch_came_meanwhile (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable)
+{
+  TdRecipe recipe;
+
+  if (work->overwrite || g_cancellable_is_cancelled (cancellable)
+      || !g_file_test (row->output, G_FILE_TEST_EXISTS))
+    return FALSE;
+  g_clear_pointer (&row->notes, td_messages_free);
+  g_autoptr (TdScan) scan = batch_open (work, row, &recipe, cancellable, NULL);
+  return scan && row->state == TD_BATCH_THERE;
+}
+
 gboolean
 td_batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable, GError **error)
 {
@@ -410,7 +424,11 @@ td_batch_do (const TdBatchWork *work, TdBatchRow *row, GCancellable *cancellable
   g_autoptr (GError) reason = NULL;
 
   row->state = TD_BATCH_RUNNING;
-  const gboolean done = batch_do (work, row, cancellable, &reason);
+  gboolean done = batch_do (work, row, cancellable, &reason);
+  if (!done && batch_came_meanwhile (work, row, cancellable)) {
+    g_clear_error (&reason);
+    done = TRUE;
+  }
   if (!done)
     row->state = g_error_matches (reason, G_IO_ERROR, G_IO_ERROR_CANCELLED) ? TD_BATCH_CANCELLED
                                                                             : TD_BATCH_FAILED;

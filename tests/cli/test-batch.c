@@ -175,6 +175,42 @@ test_watch (void)
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 6);
 }
 
+/* Half of a file that stops growing is tried, and fails. Once it is whole it has not failed. */
+static gpointer
+grow_in_halves (gpointer user)
+{
+  const char *folder = user;
+  g_autofree char *from = g_build_filename (folder, "whole.nxs", NULL);
+  g_autofree char *to = g_build_filename (folder, "incoming", "halves.nxs", NULL);
+  g_autofree char *bytes = NULL;
+  gsize n;
+
+  g_assert_true (g_file_get_contents (from, &bytes, &n, NULL));
+  g_assert_true (g_file_set_contents (to, bytes, n / 2, NULL));
+  g_usleep (2 * G_USEC_PER_SEC);
+  g_assert_true (g_file_set_contents (to, bytes, n, NULL));
+  return NULL;
+}
+
+static void
+test_watch_halves (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *incoming = g_build_filename (folder->path, "incoming", NULL);
+  g_auto (TdTestRun) run = { 0 };
+
+  make_scan (folder, "whole.nxs");
+  g_assert_cmpint (g_mkdir (incoming, 0700), ==, 0);
+  GThread *thread = g_thread_new ("halves", grow_in_halves, folder->path);
+  td_test_cli (&run, folder->path, "watch", "incoming", "-o", "volumes", "--device", "host",
+               "--centre", "43.3", "--settle", "0.3", "--idle", "4", "--json", NULL);
+  g_thread_join (thread);
+  g_assert_nonnull (strstr (run.error, "halves.nxs failed"));
+  g_autoptr (JsonObject) json = td_test_run_json (&run);
+  g_assert_cmpuint (json_array_get_length (json_object_get_array_member (json, "scans")), ==, 1);
+  g_assert_cmpstr (state_of (json, 0), ==, "done");
+}
+
 static void
 test_names (void)
 {
@@ -287,5 +323,6 @@ main (int argc, char **argv)
   g_test_add_func ("/batch/all-fail", test_all_fail);
   g_test_add_func ("/batch/line-ends", test_line_ends);
   g_test_add_func ("/watch/slow", test_watch);
+  g_test_add_func ("/watch/halves", test_watch_halves);
   return g_test_run ();
 }

@@ -3,11 +3,15 @@
    has come into a folder that is watched. */
 #include <math.h>
 #include <string.h>
+#include <utime.h>
 
 #include "cluster/arrivals.h"
 #include "cluster/batch.h"
+#include "compute/methods/methods.h"
 #include "dataset/error.h"
 #include "dataset/json-walk.h"
+#include "dataset/phantom-scan.h"
+#include "dataset/scan-writer.h"
 #include "tests/unit/test-folder.h"
 
 #define N_STATES (TD_BATCH_PASSED + 1)
@@ -180,6 +184,69 @@ test_need (void)
   g_assert_nonnull (strstr (error->message, "choose another folder"));
 }
 
+/* ── Two at once ── */
+
+/* Makes the volume of another row first, as somebody else does meanwhile. */
+typedef struct {
+  const TdBatchWork *other;
+  TdBatchRow *row; /* NULL: it was made */
+} Meanwhile;
+
+static gboolean
+run_job (TdJob *job, gpointer user, GError **error)
+{
+  Meanwhile *meanwhile = user;
+  g_autoptr (TdBatchRow) row = meanwhile ? g_steal_pointer (&meanwhile->row) : NULL;
+
+  if (row) {
+    td_batch_do (meanwhile->other, row, NULL, error);
+    g_assert_no_error (*error);
+    g_assert_cmpint (row->state, ==, TD_BATCH_WRITTEN);
+  }
+  return td_job_run (job, NULL, error);
+}
+
+/* A volume that somebody else made meanwhile is there, if it is this one; another is not. */
+static void
+test_meanwhile (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.nxs");
+  g_autofree char *output = test_folder_file (folder, "scan.tif");
+  g_autoptr (TdEngine) engine = td_engine_new (td_methods);
+  TdPhantomScan spec;
+  TdRecipe own, other;
+  const TdScanOptions options = { 0 };
+
+  td_phantom_scan_init (&spec);
+  spec.n_columns = 32;
+  spec.n_rows = 3;
+  spec.n_views = 20;
+  g_autoptr (TdScan) scan = td_phantom_scan_new (&spec, NULL);
+  g_assert_true (td_scan_save (scan, path, TD_SCAN_NXTOMO, NULL, NULL));
+  td_recipe_init (&own);
+  g_strlcpy (own.devices, "host", sizeof own.devices);
+  own.output_format = TD_VOLUME_BIGTIFF;
+  td_recipe_state_axis (&own, 15.5, 0);
+  for (guint same = 0; same < 2; same++) {
+    other = own;
+    if (!same)
+      td_recipe_state_axis (&other, 14, 0);
+    const TdBatchWork faster
+        = { .engine = engine, .options = &options, .recipe = &other, .run = run_job };
+    Meanwhile meanwhile = { &faster, td_batch_row_new (path, output) };
+    const TdBatchWork work = {
+      .engine = engine, .options = &options, .recipe = &own, .run = run_job, .user = &meanwhile
+    };
+    g_autoptr (TdBatchRow) row = td_batch_row_new (path, output);
+    g_autoptr (GError) error = NULL;
+    g_assert_cmpint (td_batch_do (&work, row, NULL, &error), ==, same);
+    g_assert_cmpint (row->state, ==, same ? TD_BATCH_THERE : TD_BATCH_FAILED);
+    g_assert_true (same ? error == NULL : error != NULL);
+    g_assert_cmpint (g_unlink (output), ==, 0);
+  }
+}
+
 /* ── Arrivals ── */
 
 static void
@@ -240,6 +307,7 @@ test_arrivals (void)
   g_autofree char *deep = test_folder_file (folder, "b/x/y");
   g_autofree char *deeper = test_folder_file (folder, "b/x/y/z");
   g_autofree char *first = test_folder_file (folder, "a.nxs");
+  g_autofree char *frame = test_folder_file (folder, "b/x/y/frame.tif");
 
   g_assert_cmpint (g_mkdir_with_parents (deep, 0700), ==, 0);
   g_assert_cmpint (g_mkdir (own, 0700), ==, 0);
@@ -261,6 +329,12 @@ test_arrivals (void)
   put (folder, "a.nxs", "12"); /* another of that name */
   assert_came (arrivals, 0, "a.nxs ");
   g_assert_cmpint (g_mkdir (deeper, 0700), ==, 0);
+  assert_came (arrivals, 0, "b ");
+  /* A copy in place that keeps its time, and is as long. File systems' clocks tick. */
+  g_usleep (50000);
+  FILE *file = fopen (frame, "r+");
+  g_assert_true (file && fputs ("34", file) >= 0 && fclose (file) == 0);
+  g_assert_cmpint (g_utime (frame, &(struct utimbuf) { 1, 1 }), ==, 0);
   assert_came (arrivals, 0, "b ");
   assert_came (arrivals, 0, "");
   td_arrivals_free (arrivals);
@@ -297,5 +371,6 @@ main (int argc, char **argv)
   g_test_add_func ("/batch-row/arrivals", test_arrivals);
   g_test_add_func ("/batch-row/arrivals-own", test_arrivals_own);
   g_test_add_func ("/batch-row/arrivals-of-nothing", test_arrivals_of_nothing);
+  g_test_add_func ("/batch-row/meanwhile", test_meanwhile);
   return g_test_run ();
 }
