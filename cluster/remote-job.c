@@ -609,6 +609,8 @@ remote_job_stage (TdRemoteJob *job, GPtrArray *copies, GCancellable *cancellable
 
 /* The host adds what only it knows to the record. Processes get a session of their own, which
    outlives the connection; it has begun when the record is there, so that nobody counts too early.
+   A busy computer may stop for long between setsid's start and what it does, and before the shell
+   that it becomes has its environment: then nobody would find either.
    The script of a template names its shell, as Slurm takes it. */
 static const char start_here[]
     = "cd -- \"$1\" || return 1\n"
@@ -618,8 +620,11 @@ static const char start_here[]
       "case $shell in '#!'*) shell=${shell#'#!'};; *) shell=sh;; esac\n"
       "TOMODESK_JOB=$1 setsid $shell ./run.sh </dev/null >log/stdout 2>log/stderr &\n"
       "pid=$!\n"
-      "while kill -0 $pid 2>/dev/null && ! tr '\\000' '\\n' < /proc/$pid/environ 2>/dev/null | "
-      "grep -Fqx \"TOMODESK_JOB=$1\"; do sleep 0.05; done\n"
+      "ours () { tr '\\000' '\\n' < /proc/$pid/environ 2>/dev/null | grep -Fqx "
+      "\"TOMODESK_JOB=$1\"; }\n"
+      "while kill -0 $pid 2>/dev/null && ! { ours \"$1\" && [ \"$(cat /proc/$pid/comm)\" != setsid "
+      "] "
+      "&& ours \"$1\"; }; do sleep 0.05; done\n"
       "boot=$(cat /proc/sys/kernel/random/boot_id)\n"
       "printf '%s,\"host\":\"%s\",\"pid\":%s,\"session\":%s,\"boot\":\"%s\"}\\n' "
       "\"$record\" \"$(uname -n)\" $pid $pid \"$boot\" > launch.part && mv launch.part launch.json";

@@ -471,6 +471,36 @@ test_some_fail (void)
   }
 }
 
+/* A busy computer may stop for long between the start of a session's first process and what it
+   does. A job that nobody sees yet is not lost. */
+static void
+test_begins_late (void)
+{
+  g_auto (Desk) desk = { 0 };
+  g_auto (TdTestRun) run = { 0 };
+
+  desk_init (&desk);
+  g_autofree char *programs = test_folder_file (desk.folder, "programs");
+  g_autofree char *late = g_build_filename (programs, "setsid", NULL);
+  g_autofree char *real = g_find_program_in_path ("setsid");
+  g_autofree char *script = g_strdup_printf ("#!/bin/sh\nsleep 0.5\nexec '%s' \"$@\"\n", real);
+  g_autofree char *before = g_strdup (g_getenv ("PATH"));
+  g_autofree char *path = g_strconcat (programs, ":", before, NULL);
+
+  g_assert_cmpint (g_mkdir (programs, 0700), ==, 0);
+  g_assert_true (g_file_set_contents_full (late, script, -1, G_FILE_SET_CONTENTS_NONE, 0700, NULL));
+  g_setenv ("PATH", path, TRUE);
+  g_setenv ("XDG_DATA_HOME", desk.folder->path, TRUE);
+  td_test_cli (&run, desk.folder->path, "submit", "one.nxs", "--output", "late.tif", "--profile",
+               "here", "--device", "host", NULL);
+  g_setenv ("PATH", before, TRUE);
+  g_unsetenv ("XDG_DATA_HOME");
+  g_test_message ("%s", run.error);
+  g_assert_cmpint (run.status, ==, 0);
+  g_autofree char *output = test_folder_file (desk.folder, "late.tif");
+  g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -483,5 +513,6 @@ main (int argc, char **argv)
   g_test_add_func ("/own-job/ends", test_ends);
   g_test_add_func ("/own-job/recalls", test_recalls);
   g_test_add_func ("/own-job/some-fail", test_some_fail);
+  g_test_add_func ("/own-job/begins-late", test_begins_late);
   return g_test_run ();
 }
