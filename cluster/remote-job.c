@@ -609,8 +609,8 @@ remote_job_stage (TdRemoteJob *job, GPtrArray *copies, GCancellable *cancellable
 
 /* The host adds what only it knows to the record. Processes get a session of their own, which
    outlives the connection; it has begun when the record is there, so that nobody counts too early.
-   A busy computer may stop for long between setsid's start and what it does, and before the shell
-   that it becomes has its environment: then nobody would find either.
+   Until the shell is there in setsid's place, a busy computer may take long, and nobody would find
+   either.
    The script of a template names its shell, as Slurm takes it. */
 static const char start_here[]
     = "cd -- \"$1\" || return 1\n"

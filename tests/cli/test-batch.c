@@ -176,36 +176,39 @@ test_watch (void)
 }
 
 /* Half of a file that stops growing is tried, and fails. Once it is whole it has not failed. */
-static gpointer
-grow_in_halves (gpointer user)
-{
-  const char *folder = user;
-  g_autofree char *from = g_build_filename (folder, "whole.nxs", NULL);
-  g_autofree char *to = g_build_filename (folder, "incoming", "halves.nxs", NULL);
-  g_autofree char *bytes = NULL;
-  gsize n;
-
-  g_assert_true (g_file_get_contents (from, &bytes, &n, NULL));
-  g_assert_true (g_file_set_contents (to, bytes, n / 2, NULL));
-  g_usleep (2 * G_USEC_PER_SEC);
-  g_assert_true (g_file_set_contents (to, bytes, n, NULL));
-  return NULL;
-}
-
 static void
 test_watch_halves (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *incoming = g_build_filename (folder->path, "incoming", NULL);
-  g_auto (TdTestRun) run = { 0 };
+  g_autofree char *output = g_build_filename (folder->path, "volumes", NULL);
+  g_autofree char *from = g_build_filename (folder->path, "whole.nxs", NULL);
+  g_autofree char *to = g_build_filename (incoming, "halves.nxs", NULL);
+  g_autofree char *bytes = NULL, *said = NULL;
+  g_autoptr (GError) error = NULL;
+  gboolean failed = FALSE;
+  gsize n;
 
   make_scan (folder, "whole.nxs");
   g_assert_cmpint (g_mkdir (incoming, 0700), ==, 0);
-  GThread *thread = g_thread_new ("halves", grow_in_halves, folder->path);
-  td_test_cli (&run, folder->path, "watch", "incoming", "-o", "volumes", "--device", "host",
-               "--centre", "43.3", "--settle", "0.3", "--idle", "4", "--json", NULL);
-  g_thread_join (thread);
-  g_assert_nonnull (strstr (run.error, "halves.nxs failed"));
+  g_assert_true (g_file_get_contents (from, &bytes, &n, NULL));
+  g_assert_true (g_file_set_contents (to, bytes, n / 2, NULL));
+  g_autoptr (GSubprocess) watch = g_subprocess_new (
+      G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, &error,
+      g_getenv ("TOMODESK_CLI"), "watch", incoming, "-o", output, "--device", "host", "--centre",
+      "43.3", "--settle", "0.3", "--idle", "2", "--json", NULL);
+  g_assert_no_error (error);
+  g_autoptr (GDataInputStream) lines
+      = g_data_input_stream_new (g_subprocess_get_stderr_pipe (watch));
+  while (!failed) {
+    g_autofree char *line = g_data_input_stream_read_line (lines, NULL, NULL, NULL);
+    g_assert_nonnull (line);
+    failed = strstr (line, "halves.nxs failed") != NULL;
+  }
+  g_assert_true (g_file_set_contents (to, bytes, n, NULL));
+  g_assert_true (g_subprocess_communicate_utf8 (watch, NULL, NULL, &said, NULL, NULL));
+  g_assert_cmpint (g_subprocess_get_exit_status (watch), ==, 0);
+  const TdTestRun run = { 0, said, "" };
   g_autoptr (JsonObject) json = td_test_run_json (&run);
   g_assert_cmpuint (json_array_get_length (json_object_get_array_member (json, "scans")), ==, 1);
   g_assert_cmpstr (state_of (json, 0), ==, "done");
