@@ -300,7 +300,7 @@ def refuses_bad_profiles(place, kind):
     (place.profiles / "bad.ini").unlink()
     assert done.returncode == 1 and "is not a file" in done.stderr, done
     done = place.run("submit", place.scan, "--output", place.folder / "x.tif", "--profile", "nowhere")
-    assert done.returncode == 1 and "there is no profile \"nowhere\"" in done.stderr, done
+    assert done.returncode == 2 and "there is no profile \"nowhere\"" in done.stderr, done
 
 
 def refuses_what_ranks_would(place, kind):
@@ -308,7 +308,7 @@ def refuses_what_ranks_would(place, kind):
     for words, said in ((("--method", "sirt"), "These slices cannot be shared out: every ray passes the whole volume"),
                         (("--cluster-mode", "slices"), "this scan is a cone beam's")):
         done = place.run("submit", place.scan, "--output", place.folder / "no.tif", "--profile", kind, *words)
-        assert done.returncode == 1 and said in done.stderr, done
+        assert done.returncode == 2 and said in done.stderr, done
     assert "no.tif" not in place.run("jobs").stdout, "no folder is left"
     done = place.run("submit", place.scan, "--output", place.folder / "no.tif", "--profile", kind,
                      "--device-memory-limit", "2G")
