@@ -75,6 +75,13 @@ was_tried (const TdAxisResult *result, TdAxisMethod method)
   return FALSE;
 }
 
+/* A tilt is known from several rows only. */
+static gboolean
+cli_centre_has_tilt (const TdAxisResult *result)
+{
+  return result->tilt_deg != 0 || result->tilt_uncertainty_deg != 0;
+}
+
 static void
 cli_centre_print_text (const TdAxisResult *result, double middle_row, const Picture *picture)
 {
@@ -94,10 +101,14 @@ cli_centre_print_text (const TdAxisResult *result, double middle_row, const Pict
     }
     td_cli_print ("\n");
   }
+  g_autofree char *tilt = cli_centre_has_tilt (result)
+                              ? g_strdup_printf (", tilt %.3f° ± %.3f°", result->tilt_deg,
+                                                 result->tilt_uncertainty_deg)
+                              : g_strdup ("");
   if (isfinite (result->centre_px))
-    td_cli_print ("  centre        column %.3f ± %.3f at row %g, tilt %.3f° ± %.3f°, %s\n",
-                  result->centre_px, result->uncertainty_px, middle_row, result->tilt_deg,
-                  result->tilt_uncertainty_deg, result->agreed ? "agreed" : "not agreed");
+    td_cli_print ("  centre        column %.3f ± %.3f at row %g%s, %s\n", result->centre_px,
+                  result->uncertainty_px, middle_row, tilt,
+                  result->agreed ? "agreed" : "not agreed");
   else
     td_cli_print ("  centre        not found\n");
   g_autofree char *advice = td_message_words (result->advice, NULL);
@@ -154,8 +165,10 @@ cli_centre_print_json (const TdAxisResult *result, double middle_row, const char
   td_json_add_number (builder, "centre_px", result->centre_px);
   td_json_add_number (builder, "uncertainty_px", result->uncertainty_px);
   td_json_add_number (builder, "row", middle_row);
-  td_json_add_number (builder, "tilt_deg", result->tilt_deg);
-  td_json_add_number (builder, "tilt_uncertainty_deg", result->tilt_uncertainty_deg);
+  const gboolean has_tilt = cli_centre_has_tilt (result);
+  td_json_add_number (builder, "tilt_deg", has_tilt ? result->tilt_deg : NAN);
+  td_json_add_number (builder, "tilt_uncertainty_deg",
+                      has_tilt ? result->tilt_uncertainty_deg : NAN);
   td_json_add_boolean (builder, "agreed", result->agreed);
   g_autofree char *advice = td_message_words (result->advice, NULL);
   td_json_add_string (builder, "advice", advice);

@@ -181,6 +181,25 @@ test_auto (void)
   g_assert_cmpfloat_with_epsilon (json_object_get_double_member (json, "centre_px"), CENTRE, 0.1);
 }
 
+/* A single row has no tilt, and none is told. */
+static void
+test_single_row (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_auto (TdTestRun) made = { 0 }, text = { 0 }, json = { 0 };
+
+  td_test_cli (&made, folder->path, "phantom", "discs", "--output", "row.nxs", "--columns", "64",
+               "--rows", "1", "--views", "90", NULL);
+  td_test_cli (&text, folder->path, "centre", "row.nxs", "--device", "host", NULL);
+  td_test_cli (&json, folder->path, "centre", "row.nxs", "--device", "host", "--json", NULL);
+  g_assert_cmpint (made.status | text.status, ==, 0);
+  g_assert_nonnull (strstr (text.out, "centre        column"));
+  g_assert_null (strstr (text.out, "tilt"));
+  g_autoptr (JsonObject) found = td_test_run_json (&json);
+  g_assert_true (json_object_get_null_member (found, "tilt_deg"));
+  g_assert_true (json_object_get_null_member (found, "tilt_uncertainty_deg"));
+}
+
 static void
 test_refusals (void)
 {
@@ -218,6 +237,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli/centre/picture", test_picture);
   g_test_add_func ("/cli/centre/picture-masked", test_picture_masked);
   g_test_add_func ("/cli/centre/auto", test_auto);
+  g_test_add_func ("/cli/centre/single-row", test_single_row);
   g_test_add_func ("/cli/centre/refusals", test_refusals);
   return g_test_run ();
 }
