@@ -8,6 +8,7 @@
 #include "cli-verbs.h"
 #include "compute/engine/centre.h"
 #include "compute/methods/methods.h"
+#include "compute/recipe/field.h"
 #include "dataset/number.h"
 #include "dataset/output.h"
 #include "dataset/sort.h"
@@ -261,6 +262,15 @@ cli_centre_show_progress (double fraction, const char *what, gpointer user)
   td_cli_progress (what, fraction, -1, NULL);
 }
 
+/* Of a recipe the search takes the preparation, the rows and the device. */
+static gboolean
+cli_centre_takes (const char *option)
+{
+  static const char *const taken[] = { "prepare", "bad-pixels", "rows", "device", NULL };
+
+  return td_scan_field (option) || g_strv_contains (taken, option);
+}
+
 static int
 find_centre (TdCliRecipe *recipe, const char *path, Options *options)
 {
@@ -270,6 +280,12 @@ find_centre (TdCliRecipe *recipe, const char *path, Options *options)
 
   if (!scan || (options->picture && !td_output_spares (options->picture, path, &error)))
     return td_cli_fail (error);
+  const char *other = td_cli_recipe_other (recipe, cli_centre_takes);
+  if (other)
+    return td_cli_usage ("centre",
+                         "--%s is not used here: the axis is searched for on the whole "
+                         "detector, in the rows as they are prepared",
+                         other);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   options->axis.row_first = recipe->recipe.row_first;
   options->axis.row_end = recipe->recipe.row_end;

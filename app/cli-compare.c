@@ -55,14 +55,15 @@ cli_compare_add_slice (Difference *difference, guint slice, double circle, float
   for (guint y = 0; y < fa->ny; y++) {
     for (guint x = 0; x < fa->nx; x++) {
       gsize i = (gsize) y * fa->nx + x;
-      if (!isfinite (a[i]) || !isfinite (b[i]))
+      const gboolean counts = in_circle (fa, x, y, circle);
+      if (counts && (!isfinite (a[i]) || !isfinite (b[i])))
         return td_set_error (
             error, TD_ERROR_BAD_FILE,
             "“%s” is not finite at pixel (%u, %u) of slice %u: there is nothing to compare",
             isfinite (a[i]) ? fb->path : fa->path, x, y, slice);
       double d = (double) a[i] - b[i];
       a[i] = d;
-      if (!in_circle (fa, x, y, circle))
+      if (!counts)
         continue;
       difference->samples++;
       difference->squares += d * d;

@@ -160,6 +160,18 @@ td_cli_recipe_check (const TdCliRecipe *recipe, const char *verb, const TdScanFa
   return -1;
 }
 
+const char *
+td_cli_recipe_other (const TdCliRecipe *recipe, gboolean (*takes) (const char *option))
+{
+  for (guint i = 0; i < recipe->settings->len; i++) {
+    const Setting *setting = g_ptr_array_index (recipe->settings, i);
+
+    if (!takes (setting->option))
+      return setting->option;
+  }
+  return NULL;
+}
+
 char **
 td_cli_recipe_scan_settings (const TdCliRecipe *recipe)
 {

@@ -32,6 +32,8 @@ int td_cli_recipe_parse (TdCliRecipe *recipe, guint takes, int argc, char **argv
 /* An option that this scan and recipe make no use of is refused: -1 if there is none. "auto" leaves
    the choice to the program, which makes none. */
 int td_cli_recipe_check (const TdCliRecipe *recipe, const char *verb, const TdScanFacts *facts);
+/* The first option that was typed and that a verb does not take; NULL: there is none. */
+const char *td_cli_recipe_other (const TdCliRecipe *recipe, gboolean (*takes) (const char *option));
 /* The options about the scan as they were typed: option and value in turns, NULL at the end.
    (transfer full) */
 char **td_cli_recipe_scan_settings (const TdCliRecipe *recipe);

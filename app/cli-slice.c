@@ -154,19 +154,19 @@ cli_slice_check (Options *o)
   if (o->statistics && (o->output || o->axis || o->at >= 0))
     return td_cli_usage ("slice", "--statistics is of the whole volume: it goes without --axis, "
                                   "--at and --output");
-  if (!(o->pixel_mm >= 0) || !isfinite (o->pixel_mm))
+  if (o->pixel_mm <= 0)
     return td_cli_usage ("slice", "--pixel-mm is a length above 0");
   if (o->raw && !td_scan_options_set_raw (&o->scan, o->raw, &error))
     return td_cli_usage ("slice", "%s", error->message);
   o->scan.dataset = o->dataset;
-  o->scan.pixel_mm = o->pixel_mm;
+  o->scan.pixel_mm = isnan (o->pixel_mm) ? 0 : o->pixel_mm;
   return -1;
 }
 
 int
 td_cli_slice (int argc, char **argv)
 {
-  Options o = { .at = MIDDLE };
+  Options o = { .at = MIDDLE, .pixel_mm = NAN };
   const GOptionEntry entries[] = {
     { "axis", 0, 0, G_OPTION_ARG_STRING, &o.axis,
       "The plane is across x, y or z (z: a slice, as it is without this option)", "AXIS" },

@@ -76,7 +76,8 @@ td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision pre
   }
   if (automatic || why)
     return td_set_error_null (
-        error, automatic ? TD_ERROR_UNSUPPORTED : TD_ERROR_INVALID,
+        error,
+        automatic && precision == TD_PRECISION_SINGLE ? TD_ERROR_UNSUPPORTED : TD_ERROR_INVALID,
         "Cone-beam back-projection \"%s\" cannot run on %s: %p. Choose another kernel, "
         "precision or device.",
         automatic ? "auto" : name, info->name, td_message_unpack (why));

@@ -11,6 +11,7 @@
 #include "centre.h"
 #include "cone-scan.h"
 #include "engine-private.h"
+#include "compute/prepare/dose.h"
 #include "compute/recipe/json.h"
 #include "plan-private.h"
 #include "turn.h"
@@ -131,8 +132,15 @@ resolve_frame (TdPlan *plan, GError **error)
   plan->scan = td_engine_view (plan->engine, plan->measured, &plan->frame, error);
   if (!plan->scan)
     return FALSE;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  /* One row of a detector on its side is one column, and unequal bins turn one that leans. */
+  if (td_cone_scan_portrait (facts) != plan->frame.on_side)
+    return td_set_error (
+        error, TD_ERROR_INVALID,
+        "What is left of the detector, %u columns × %u rows, lies otherwise to the axis than the "
+        "whole of it: leave more rows ({crop}), and bin columns and rows alike ({bin})",
+        facts->n_columns, facts->n_rows);
   if (!td_scan_frame_is_plain (&plan->frame)) {
-    const TdScanFacts *facts = td_scan_facts (plan->scan);
     td_plan_note (plan, "Cropped and binned to %u views of %u columns × %u rows.", facts->n_views,
                   facts->n_columns, facts->n_rows);
   }
@@ -192,10 +200,14 @@ check_recipe (TdPlan *plan, GError **error)
 {
   const TdRecipe *recipe = &plan->recipe;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdStep *dose = td_recipe_step ((TdRecipe *) recipe, "dose");
   g_autoptr (TdMessage) reason = td_preparation_unsupported (recipe->steps, recipe->n_steps, facts);
 
   if (reason)
     return td_set_error_message (error, TD_ERROR_INVALID, g_steal_pointer (&reason));
+  if (dose && dose->enabled && !td_preparation_skips (dose, facts)
+      && !td_dose_check_region (dose, td_scan_facts (plan->measured), error))
+    return FALSE;
   if (facts->geometry.beam != TD_BEAM_PARALLEL && recipe->field_of_view != TD_FIELD_AUTO)
     td_plan_note (
         plan,

@@ -310,8 +310,8 @@ td_dose_host_bytes (const TdScanFacts *facts)
          + ROWS_A_BAND * (guint64) facts->n_columns * sizeof (float);
 }
 
-static gboolean
-check_region (const TdDoseSpec *spec, const TdScanFacts *facts, GError **error)
+gboolean
+td_dose_spec_check (const TdDoseSpec *spec, const TdScanFacts *facts, GError **error)
 {
   if (spec->borders
       || ((guint64) spec->x + spec->width <= facts->n_columns
@@ -355,7 +355,7 @@ make_doses (TdFlats *flats, gconstpointer user, GCancellable *cancellable, GErro
   g_auto (Air) air
       = { .turned = whole && spec->borders && td_scan_view_turned (td_flats_scan (flats)) };
 
-  if (!check_region (spec, facts, error))
+  if (!td_dose_spec_check (spec, facts, error))
     return NULL;
   place_air (&air, spec, facts);
   if (!dose_read (&air, own, spec, cancellable, error))

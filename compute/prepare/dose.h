@@ -33,8 +33,13 @@ typedef struct {
   TdStep flat_field;         /* disabled: the values are transmissions already */
 } TdDoseSpec;
 
+/* Whether a region lies on the detector that @facts tell of. */
+gboolean td_dose_spec_check (const TdDoseSpec *spec, const TdScanFacts *facts, GError **error);
+
 /* The step "dose" takes a region of the detector, whose place only that detector knows. */
 gboolean td_dose_is_of_region (const TdStep *step);
+/* Whether its region lies on the detector, as it was measured. */
+gboolean td_dose_check_region (const TdStep *step, const TdScanFacts *facts, GError **error);
 
 guint64 td_dose_host_bytes (const TdScanFacts *facts);
 

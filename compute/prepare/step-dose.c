@@ -48,6 +48,31 @@ td_dose_is_of_monitor (const TdStep *step)
   return step->values[AIR] == MONITOR;
 }
 
+static TdDoseSpec
+step_dose_spec (const TdStep *step)
+{
+  const double *v = step->values;
+
+  return (TdDoseSpec) {
+    .monitor = v[AIR] == MONITOR,
+    .borders = v[AIR] == BORDERS,
+    .columns = (guint) v[COLUMNS],
+    .x = (guint) v[X],
+    .y = (guint) v[Y],
+    .width = (guint) v[WIDTH],
+    .height = (guint) v[HEIGHT],
+  };
+}
+
+gboolean
+td_dose_check_region (const TdStep *step, const TdScanFacts *facts, GError **error)
+{
+  const TdDoseSpec spec = step_dose_spec (step);
+
+  return !td_dose_is_of_region (step) || td_dose_spec_check (&spec, facts, error)
+         || td_prefix_error (error, "Preparation step \"%s\": ", step->name);
+}
+
 static TdMessage *
 step_dose_unsupported (const TdStep *step, const TdScanFacts *facts)
 {
@@ -112,17 +137,8 @@ typedef struct {
 static gboolean
 load_doses (TdSlab *slab, Held *held, GError **error)
 {
-  const double *v = held->step.values;
-  TdDoseSpec spec = {
-    .monitor = v[AIR] == MONITOR,
-    .borders = v[AIR] == BORDERS,
-    .columns = (guint) v[COLUMNS],
-    .x = (guint) v[X],
-    .y = (guint) v[Y],
-    .width = (guint) v[WIDTH],
-    .height = (guint) v[HEIGHT],
-    .flat_field = held->flat_field,
-  };
+  TdDoseSpec spec = step_dose_spec (&held->step);
+  spec.flat_field = held->flat_field;
   g_autoptr (GBytes) doses
       = td_dose_of_views (td_slab_flats (slab), &spec, slab->cancellable, error);
 

@@ -161,6 +161,12 @@ test_status (void)
     { { "plan", "par.nxs", "--prepare", "paganin" }, "--prepare paganin" },
     { { "plan", "par.nxs", "--prepare", "bad-pixels=0" }, "--bad-pixels" },
     { { "plan", "par.nxs", "--cluster", "foo" }, "foo" },
+    { { "plan", "par.nxs", "--prepare", "dose=region:x=400:y=0:width=4:height=1" },
+      "--prepare dose=region" },
+    { { "plan", "wobble", "--precision", "half" }, "single precision" },
+    { { "centre", "par.nxs", "--crop", "0,0,10,2" }, "--crop is not used here" },
+    { { "centre", "par.nxs", "--share", "volume" }, "--share is not used here" },
+    { { "centre", "par.nxs", "--filter", "hann" }, "--filter is not used here" },
     { { "centre", "par.nxs", "--rows", "5:9" }, "--rows" },
     { { "centre", "par.nxs", "--range", "100:200" }, "--range" },
     { { "centre", "par.nxs", "--method", "overlap" }, "cannot be searched for" },
@@ -461,6 +467,10 @@ test_on_side (void)
   g_auto (TdTestRun) found = { 0 }, again = { 0 };
   td_test_cli (&found, folder->path, "plan", "side", "--centre", "auto", NULL);
   td_test_run_assert_refused (&found, 2, "The detector lies on its side");
+  /* One row is one column of a detector that stands, and sees nothing across the axis. */
+  g_auto (TdTestRun) one = { 0 };
+  td_test_cli (&one, folder->path, "plan", "side", "--crop", "0,0,16,1", NULL);
+  td_test_run_assert_refused (&one, 2, "lies otherwise to the axis");
   /* What made the volume makes it again. */
   td_test_cli (&again, folder->path, "plan", "side", "--recipe", "out", NULL);
   g_assert_cmpint (again.status, ==, 0);

@@ -269,6 +269,10 @@ test_compare_refusals (void)
   td_test_run_assert_refused (&missing, 1, "none.tif");
   td_test_cli (&nan, folder->path, "compare", "wide.tif", "wide.tif", "--output", "d.tif", NULL);
   td_test_run_assert_refused (&nan, 1, "not finite at pixel (0, 1) of slice 0");
+  /* What lies outside the circle is not compared. */
+  g_auto (TdTestRun) inner = { 0 };
+  td_test_cli (&inner, folder->path, "compare", "wide.tif", "wide.tif", "--circle", "0.9", NULL);
+  g_assert_cmpint (inner.status, ==, 0);
   td_test_cli (&words, folder->path, "compare", "small.tif", NULL);
   td_test_run_assert_refused (&words, 2, "missing");
   td_test_cli (&circle, folder->path, "compare", "small.tif", "small.tif", "--circle", "0.1", NULL);

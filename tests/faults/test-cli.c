@@ -104,6 +104,7 @@ test_usage (void)
     { { "slice", "a", "--raw", "10:20" }, "--raw" },
     { { "slice", "a", "--statistics", "--at", "3" }, "--statistics" },
     { { "slice", "a", "--at", "-1" }, "--at" },
+    { { "slice", "a", "--pixel-mm", "0" }, "--pixel-mm" },
     { { "bench", "--cone", "--preset", "3k-1k" }, "3k-1k" },
     { { "bench", "--views", "0" }, "--views" },
     { { "bench", "--columns", "0" }, "--columns" },
