@@ -13,6 +13,7 @@
 #include "ui/batch-window.h"
 #include "ui/device-catalog.h"
 #include "ui/devices-window.h"
+#include "ui/movie-dialog.h"
 #include "ui/guide-window.h"
 #include "ui/jobs-window.h"
 #include "ui/open-dialog.h"
@@ -594,6 +595,11 @@ test_results (void)
   td_test_show_page ("volume");
   access_look ("written", td_test_window);
   access_check ();
+  td_test_click (td_test_part (td_test_window, "volume_view.browser.movie"));
+  GtkWindow *movie = td_test_other_window (TD_TYPE_MOVIE_DIALOG);
+  access_look ("movie", movie);
+  access_check ();
+  gtk_window_destroy (movie);
 }
 
 int
