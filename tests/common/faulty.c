@@ -46,11 +46,18 @@ due (gint *left, guint64 bytes)
   return g_atomic_int_add (&td_faulty.failures_left, -1) > 0;
 }
 
+/* Either as one of all calls, or as one of its kind. */
+static gboolean
+call_due (gint *left, guint64 bytes)
+{
+  return due (&td_faulty.calls_left, G_MAXUINT64) || (left && due (left, bytes));
+}
+
 static gboolean
 faulty_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
                const TdArg *args, guint n_args, GError **error)
 {
-  if (due (&td_faulty.launches_left, G_MAXUINT64))
+  if (call_due (&td_faulty.launches_left, G_MAXUINT64))
     return fail (error);
   return sound->launch (queue, kernel, groups, local, args, n_args, error);
 }
@@ -59,7 +66,7 @@ static gboolean
 faulty_upload (TdQueue *queue, TdBuffer *to, guint64 offset, const void *host, guint64 bytes,
                GError **error)
 {
-  if (due (&td_faulty.uploads_left, bytes))
+  if (call_due (&td_faulty.uploads_left, bytes))
     return fail (error);
   return sound->upload (queue, to, offset, host, bytes, error);
 }
@@ -68,7 +75,7 @@ static gboolean
 faulty_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, guint64 bytes,
                  GError **error)
 {
-  if (due (&td_faulty.downloads_left, bytes))
+  if (call_due (&td_faulty.downloads_left, bytes))
     return fail (error);
   return sound->download (queue, host, from, offset, bytes, error);
 }
@@ -76,9 +83,68 @@ faulty_download (TdQueue *queue, void *host, TdBuffer *from, guint64 offset, gui
 static gboolean
 faulty_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GError **error)
 {
-  if (due (&td_faulty.allocations_left, bytes))
+  if (call_due (&td_faulty.allocations_left, bytes))
     return fail (error);
   return sound->buffer_new (device, bytes, buffer, error);
+}
+
+static gboolean
+faulty_queue_new (TdDevice *device, TdQueue **queue, GError **error)
+{
+  return call_due (NULL, 0) ? fail (error) : sound->queue_new (device, queue, error);
+}
+
+static gboolean
+faulty_queue_finish (TdQueue *queue, GError **error)
+{
+  return call_due (NULL, 0) ? fail (error) : sound->queue_finish (queue, error);
+}
+
+static gboolean
+faulty_copy (TdQueue *queue, TdBuffer *to, guint64 to_offset, TdBuffer *from, guint64 from_offset,
+             guint64 bytes, GError **error)
+{
+  return call_due (NULL, 0) ? fail (error)
+                            : sound->copy (queue, to, to_offset, from, from_offset, bytes, error);
+}
+
+static gboolean
+faulty_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError **error)
+{
+  return call_due (NULL, 0) ? fail (error) : sound->fill_zero (queue, to, offset, bytes, error);
+}
+
+static gboolean
+faulty_event_record (TdQueue *queue, TdEvent **event, GError **error)
+{
+  return call_due (NULL, 0) ? fail (error) : sound->event_record (queue, event, error);
+}
+
+static gboolean
+faulty_event_wait (TdQueue *queue, TdEvent *event, GError **error)
+{
+  return call_due (NULL, 0) ? fail (error) : sound->event_wait (queue, event, error);
+}
+
+static gboolean
+faulty_event_sync (TdEvent *event, GError **error)
+{
+  return call_due (NULL, 0) ? fail (error) : sound->event_sync (event, error);
+}
+
+static gboolean
+faulty_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
+                GError **error)
+{
+  return call_due (NULL, 0) ? fail (error) : sound->fft_new (device, kind, n, batch, fft, error);
+}
+
+static gboolean
+faulty_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
+                GError **error)
+{
+  return call_due (NULL, 0) ? fail (error)
+                            : sound->fft_run (queue, fft, data, offset, inverse, error);
 }
 
 static gboolean
@@ -126,12 +192,22 @@ td_faulty_begin (TdDevice *device)
     faulty.download = faulty_download;
     faulty.buffer_new = faulty_buffer_new;
     faulty.program_build = faulty_program_build;
+    faulty.queue_new = faulty_queue_new;
+    faulty.queue_finish = faulty_queue_finish;
+    faulty.copy = faulty_copy;
+    faulty.fill_zero = faulty_fill_zero;
+    faulty.event_record = faulty_event_record;
+    faulty.event_wait = faulty_event_wait;
+    faulty.event_sync = faulty_event_sync;
+    faulty.fft_new = faulty_fft_new;
+    faulty.fft_run = faulty_fft_run;
     change (device, &faulty);
   }
   td_faulty = (TdFaulty) { .launches_left = G_MAXINT,
                            .uploads_left = G_MAXINT,
                            .downloads_left = G_MAXINT,
                            .allocations_left = G_MAXINT,
+                           .calls_left = G_MAXINT,
                            .failures_left = G_MAXINT,
                            .code = TD_ERROR_DEVICE_LOST };
   g_atomic_int_set (&failed, 0);

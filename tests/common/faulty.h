@@ -7,6 +7,7 @@
    what fails when after td_faulty_begin(), in any order. */
 typedef struct {
   gint launches_left, uploads_left, downloads_left, allocations_left; /* before it fails */
+  gint calls_left;         /* of all calls that can fail */
   guint64 least_bytes;     /* smaller transfers and allocations do not count */
   gint failures_left;      /* then all is well again */
   const char *unbuildable; /* a program; NULL: none */
