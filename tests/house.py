@@ -62,7 +62,7 @@ NO_UNIT_CIRCLES = ("compute/engine/",)
 WALLS = (
     ("GTK", r"(gtk|gdk|gsk|adwaita)\b.*", r"ui/|app/(?!cli|worker)|tests/ui/"),
     ("OpenGL", r"epoxy/.*|GL/.*|EGL/.*", r"render/|tests/ui/"),
-    ("MPI", r"mpi\.h", r"cluster/|tests/cluster/test-(gather|reduce)\.c|tests/faults/stop-at\.c"),
+    ("MPI", r"mpi\.h", r"cluster/|tests/cluster/test-(gather|reduce|watch)\.c|tests/faults/stop-at\.c"),
     ("OpenCL", r"CL/.*|(clFFT|vkFFT)\.h", r"compute/device/|tests/faults/fail-at\.c"),
     ("CUDA", r"(cuda|nvrtc|cufft)\w*\.h", r"compute/device/|tests/gpu/test-cuda-layout\.c"),
     ("libtiff", r"tiffio\.h", r"dataset/|tests/"),
