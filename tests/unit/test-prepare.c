@@ -443,6 +443,54 @@ test_counts (gconstpointer id)
   td_test_close (device);
 }
 
+/* A pixel without a beam in one of the flats' groups takes the transmission of the nearest one that
+   has it in all. A row without such a pixel is all air. */
+static void
+check_dead (TdDevice *device, gconstpointer unused)
+{
+  enum { ROWS = 5, N_VIEWS = 12, COLUMNS = 21, FLATS = 9 };
+  static const struct {
+    guint row, first, count, first_flat, end_flat; /* columns without a beam in these flats */
+  } dead[] = {
+    { 0, 4, 1, 0, 3 },  { 1, 7, 2, 3, 5 },       { 2, 0, 1, 5, FLATS },
+    { 2, 20, 1, 0, 3 }, { 3, 0, COLUMNS, 3, 5 }, { 4, 1, 1, 3, 5 },
+  };
+  static const guint took[][3] /* row, column, and from where */
+      = { { 0, 4, 3 }, { 1, 7, 6 }, { 1, 8, 9 }, { 2, 0, 1 }, { 2, 20, 19 }, { 4, 1, 0 } };
+  const TdStep step = td_test_step ("flat-field");
+  TdPreparationCounts counts;
+  TdTestFrames x;
+
+  td_test_frames_init (&x, ROWS, N_VIEWS, COLUMNS, TD_TEST_INTENSITIES);
+  for (guint i = 0; i < G_N_ELEMENTS (dead); i++)
+    for (guint flat = dead[i].first_flat; flat < dead[i].end_flat; flat++)
+      for (guint c = 0; c < dead[i].count; c++)
+        x.flats[(flat * ROWS + dead[i].row) * COLUMNS + dead[i].first + c] = 20;
+  g_autofree double *expected = td_test_frames_sinograms (&x);
+  td_reference_flat_field (&x.frames, &step, expected);
+  for (guint v = 0; v < N_VIEWS; v++) {
+    for (guint i = 0; i < G_N_ELEMENTS (took); i++) {
+      double *line = expected + (took[i][0] * N_VIEWS + v) * COLUMNS;
+      line[took[i][1]] = line[took[i][2]];
+    }
+    for (guint c = 0; c < COLUMNS; c++)
+      expected[(3 * N_VIEWS + v) * COLUMNS + c] = 1;
+  }
+  g_autofree float *got = td_test_frames_run (device, &x, &step, 1, 0, ROWS, &counts);
+  td_test_frames_compare (&x, "dead", got, expected);
+  g_assert_cmpuint (counts.dead_pixels, ==, 6 + COLUMNS);
+  td_test_frames_clear (&x);
+}
+
+static void
+test_dead (gconstpointer id)
+{
+  TdDevice *device = td_test_open (id);
+
+  td_test_each_path (device, check_dead, NULL);
+  td_test_close (device);
+}
+
 /* What the logarithm counts at the detector's sides and in its middle is what it has made there. */
 static void
 check_sides (TdDevice *device, gconstpointer unused)
@@ -907,7 +955,7 @@ main (int argc, char **argv)
     { "chain", test_chain },       { "cuts", test_cuts },
     { "kept", test_kept },         { "extremes", test_extremes },
     { "counts", test_counts },     { "lost", test_lost },
-    { "sides", test_sides },
+    { "sides", test_sides },       { "dead", test_dead },
   };
 
   g_test_init (&argc, &argv, NULL);
