@@ -8,7 +8,8 @@
 
 #define RANKS 4
 #define FLOATS 33
-#define MOST_SLICES 29
+#define MOST_SLICES 150
+#define SLICES 29
 
 static int rank;
 
@@ -22,13 +23,15 @@ typedef struct {
 } Row;
 
 static const Row rows[] = {
-  { "/reduce/one-node", { 0, 0, 0, 0 }, FALSE, MOST_SLICES, 1 << 20, -1 },
-  { "/reduce/two-nodes", { 0, 0, 1, 1 }, FALSE, MOST_SLICES, 1 << 20, 2 },
+  { "/reduce/one-node", { 0, 0, 0, 0 }, FALSE, SLICES, 1 << 20, -1 },
+  { "/reduce/two-nodes", { 0, 0, 1, 1 }, FALSE, SLICES, 1 << 20, 2 },
   { "/reduce/in-turns", { 0, 1, 0, 1 }, FALSE, 13, 0, 0 },
   { "/reduce/uneven", { 0, 0, 0, 1 }, FALSE, 17, 1 << 12, 3 },
-  { "/reduce/apart", { 0, 1, 2, 3 }, FALSE, MOST_SLICES, 1 << 12, 1 },
+  { "/reduce/apart", { 0, 1, 2, 3 }, FALSE, SLICES, 1 << 12, 1 },
   { "/reduce/few-slices", { 0, 0, 1, 1 }, FALSE, 2, 1 << 20, -1 },
-  { "/reduce/chain", { 0, 0, 1, 1 }, TRUE, MOST_SLICES, 1 << 12, 1 },
+  { "/reduce/chain", { 0, 0, 1, 1 }, TRUE, SLICES, 1 << 12, 1 },
+  /* Segments of three slices, which pieces begin and end within. */
+  { "/reduce/chain-pieces", { 0, 0, 1, 1 }, TRUE, MOST_SLICES, 1 << 20, -1 },
 };
 
 /* Whole numbers, so that sums are exact. */

@@ -31,6 +31,8 @@ sweep (const char *name, TdDevice *device, Work work, gconstpointer user, gsize 
   g_autofree float *values = g_new (float, n);
   g_autoptr (GError) none = NULL;
 
+  td_engine_trim (engine);
+  const guint64 before = td_test_live_objects (device);
   g_assert_true (work (user, sound, &none)); /* and programs stay built */
   for (guint calls = 0;; calls++) {
     g_autoptr (GError) error = NULL;
@@ -43,6 +45,8 @@ sweep (const char *name, TdDevice *device, Work work, gconstpointer user, gsize 
     const gboolean ok = work (user, values, &error);
     td_faulty_end ();
     g_assert_true (ok == !error);
+    td_engine_trim (engine);
+    g_assert_cmpuint (td_test_live_objects (device), ==, before);
     if (ok ? memcmp (values, sound, n * sizeof *values) != 0
            : !strstr (error->message, "made to fail")) {
       g_test_message ("%s: call %u failed, and %s", name, calls,
@@ -116,7 +120,7 @@ test_steps (void)
 typedef struct {
   const char *name, *method, *prepare;
   guint n_columns, n_rows, n_views;
-  gboolean cone;
+  gboolean cone, tilted; /* the detector */
 } Job;
 
 static const Job jobs[] = {
@@ -125,6 +129,7 @@ static const Job jobs[] = {
   { "fbp-rings", "fbp", "rings:threshold=0", 64, 1, 64, FALSE },
   { "fourier", "fourier", NULL, 32, 3, 24, FALSE },
   { "fdk", "fdk", NULL, 32, 8, 24, TRUE },
+  { "fdk-tilted", "fdk", NULL, 32, 8, 24, TRUE, TRUE },
   { "sirt", "sirt", NULL, 32, 3, 24, FALSE },
   { "cgls", "cgls", NULL, 32, 3, 24, FALSE },
   { "fista-tv", "fista-tv", NULL, 32, 3, 24, FALSE },
@@ -188,6 +193,13 @@ test_method (gconstpointer user)
     g_assert_no_error (error);
     spec.logged = FALSE; /* a camera has rings */
     spec.rings = 0.1;
+    td_scan_unref (scan);
+    scan = td_phantom_scan_new (&spec, &error);
+    g_assert_no_error (error);
+  }
+  if (job->tilted) {
+    spec.geometry.detector_tilt_rad[0] = 0.03;
+    spec.geometry.detector_tilt_rad[2] = 0.02;
     td_scan_unref (scan);
     scan = td_phantom_scan_new (&spec, &error);
     g_assert_no_error (error);
