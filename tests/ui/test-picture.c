@@ -15,6 +15,7 @@
 #include "compute/methods/methods.h"
 #include "ui/picture-save.h"
 #include "ui/slice-store.h"
+#include "ui/volume-source.h"
 
 static void
 test_statistics (void)
@@ -541,6 +542,56 @@ test_save (void)
   g_rmdir (folder);
 }
 
+/* Each voxel of an overview is the mean of what is finite of its own block, at the far ends of
+   less. */
+static void
+test_overview (void)
+{
+  enum { NX = 7, NY = 4, NZ = 5, SIDE = 4, BY = 2 };
+  static const guint nowhere[][3] /* x, y, z */
+      = { { 0, 0, 0 }, { 6, 3, 4 }, { 6, 2, 4 }, { 2, 2, 2 }, { 3, 2, 3 } };
+  g_autofree char *folder = g_dir_make_tmp ("tomodesk-test-XXXXXX", NULL);
+  const TdStyle style = { .low = 0, .high = 5, .map = TD_COLOUR_GREY };
+  g_autoptr (GError) error = NULL;
+  float values[NZ][NY][NX];
+
+  for (guint i = 0; i < NX * NY * NZ; i++)
+    values[i / NX / NY][i / NX % NY][i % NX] = (float) (i * 7919 % 1009);
+  for (guint i = 0; i < G_N_ELEMENTS (nowhere); i++)
+    values[nowhere[i][2]][nowhere[i][1]][nowhere[i][0]] = NAN;
+  for (guint z = 0; z < NZ; z++) {
+    g_autofree char *path = g_strdup_printf ("%s/s_%u.tif", folder, z);
+    g_autoptr (TdImage) image = td_image_new_take (g_memdup2 (values[z], sizeof values[z]), NX, NY);
+    g_assert_true (td_picture_save (image, &style, NULL, path, &error));
+  }
+  TdVolume *volume = td_volume_open (folder, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdVolumeSource) source = td_volume_source_new (volume, SIDE);
+  g_assert_true (td_volume_source_survey (source, NULL, NULL, NULL, &error));
+  const TdOverview *o = td_volume_source_overview (source);
+  g_assert_true (o->nx == SIDE && o->ny == NY / BY && o->nz == (NZ + 1) / BY && !o->sampled);
+  for (guint z = 0; z < o->nz; z++)
+    for (guint y = 0; y < o->ny; y++)
+      for (guint x = 0; x < o->nx; x++) {
+        double sum = 0;
+        guint n = 0;
+        for (guint i = 0; i < BY * BY * BY; i++) {
+          const guint at[3] = { BY * x + i % BY, BY * y + i / BY % BY, BY * z + i / (BY * BY) };
+          if (at[0] < NX && at[1] < NY && at[2] < NZ && isfinite (values[at[2]][at[1]][at[0]])) {
+            sum += values[at[2]][at[1]][at[0]];
+            n++;
+          }
+        }
+        const float got = o->values[(z * o->ny + y) * o->nx + x];
+        g_assert_true (n > 0 ? fabs (got - sum / n) < 1e-3 : isnan (got));
+      }
+  for (guint z = 0; z < NZ; z++) {
+    g_autofree char *path = g_strdup_printf ("%s/s_%u.tif", folder, z);
+    g_unlink (path);
+  }
+  g_rmdir (folder);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -564,5 +615,6 @@ main (int argc, char **argv)
   g_test_add_func ("/picture/colours", test_colours);
   g_test_add_func ("/picture/zoom-limits", test_zoom_limits);
   g_test_add_func ("/picture/save", test_save);
+  g_test_add_func ("/picture/overview", test_overview);
   return g_test_run ();
 }

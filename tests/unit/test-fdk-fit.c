@@ -219,7 +219,8 @@ check_bytes (const TdPlan *plan, const TdFdkPlan *fdk, gboolean cards)
   g_assert_cmpuint (plan->facts.host_bytes, ==, host + td_plan_own_bytes (plan->devices));
 }
 
-/* Pinned memory is a part of the host's: an eighth for rows, a quarter for slices. */
+/* Projections that stay in memory take half of the host's, at the most. Pinned memory is a part of
+   it: an eighth for rows, a quarter for slices. */
 static void
 check_pinned (const TdPlan *plan, const TdFdkPlan *fdk, guint64 limit)
 {
@@ -227,6 +228,8 @@ check_pinned (const TdPlan *plan, const TdFdkPlan *fdk, guint64 limit)
   const TdConeTask *task = &fdk->input->task;
   const guint n = plan->devices->len;
 
+  if (!fit->cached && !fit->on_disk)
+    g_assert_cmpuint (td_fdk_store_bytes (fdk), <=, limit / 2);
   g_assert_cmpuint (fit->n_downloads, >=, 2 * n + 1);
   if (fdk->scheme.share == TD_SHARE_PROJECTION)
     g_assert_cmpuint (fit->download_slices, ==, fit->slab);

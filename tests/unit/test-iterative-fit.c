@@ -348,6 +348,23 @@ test_subsets (void)
   }
 }
 
+/* Half a turn is no half acquisition. */
+static void
+test_half_field (void)
+{
+  const Job job = { FALSE, 20, 2, 9, "sirt", { NULL }, 0 };
+  g_autoptr (TdScan) scan = job_scan (&job);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  recipe_init (&recipe, "host", NAN);
+  recipe.method = TD_METHOD_SIRT;
+  recipe.field_of_view = TD_FIELD_HALF;
+  g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+  g_assert_nonnull (strstr (error->message, "Half acquisition needs views over a full turn"));
+}
+
 /* The filtered volume to begin with waits in memory where that has room for it, else in a file. */
 static void
 test_place_start (void)
@@ -420,6 +437,7 @@ main (int argc, char **argv)
   td_test_own_rates ("iterative-fit");
   engine = td_engine_new (td_methods);
   td_test_add_cases ("/iterative-fit/jobs", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_job);
+  g_test_add_func ("/iterative-fit/half-field", test_half_field);
   g_test_add_func ("/iterative-fit/subsets", test_subsets);
   g_test_add_func ("/iterative-fit/place-start", test_place_start);
   g_test_add_func ("/iterative-fit/limit", test_limit);

@@ -577,6 +577,33 @@ test_kept_weights (void)
     }
 }
 
+/* Of nothing, every method makes nothing, and says that nothing is left. */
+static void
+test_empty (void)
+{
+  static const TdSolverKind kinds[] = { TD_SOLVER_SIRT, TD_SOLVER_CGLS, TD_SOLVER_FISTA_TV };
+
+  for (guint k = 0; k < G_N_ELEMENTS (kinds); k++) {
+    const TdSolverSettings settings
+        = { .kind = kinds[k], .iterations = 3, .subsets = 1, .relaxation = 0.9, .tv = 0.1 };
+    g_autoptr (GError) error = NULL;
+    TdSolverEnd end;
+    Fixture f;
+
+    fixture_init (&f, 1);
+    g_autoptr (TdQueue) queue = td_queue_new (f.device, &error);
+    g_assert_no_error (error);
+    g_assert_true (td_fill_zero (queue, f.measured, 0, f.measured->bytes, &error));
+    g_assert_true (td_queue_finish (queue, &error));
+    g_autofree float *volume = run (&f, &settings, &end);
+    for (guint i = 0; i < N * N * N_ROWS; i++)
+      g_assert_cmpfloat (volume[i], ==, 0);
+    for (guint i = 0; i < f.passes; i++)
+      g_assert_cmpfloat (f.residuals[i], ==, 0);
+    fixture_clear (&f);
+  }
+}
+
 /* ── Total variation ── */
 
 /* Denoising to the end takes strength / width off either side of a step between two slabs. */
@@ -666,6 +693,7 @@ main (int argc, char **argv)
   g_test_add_func ("/solver/momentum", test_momentum);
   g_test_add_func ("/solver/going-on", test_going_on);
   g_test_add_func ("/solver/kept-weights", test_kept_weights);
+  g_test_add_func ("/solver/empty", test_empty);
   g_test_add_func ("/solver/denoise", test_denoise);
   g_test_add_func ("/solver/strength", test_strength);
   return g_test_run ();
