@@ -552,6 +552,30 @@ test_axes (void)
   }
 }
 
+/* An axis that leans by less than a thousandth of a pixel over the height does not count, whatever
+   a pixel measures. */
+static void
+test_upright (void)
+{
+  static const double voxels_mm[] = { 1e-4, 1, 100 }, leans_px[] = { 0, 0.99e-3, 1.01e-3, -0.5 };
+  const double angles[] = { 0, 0.7, 2 };
+
+  for (guint k = 0; k < G_N_ELEMENTS (voxels_mm); k++)
+    for (guint i = 0; i < G_N_ELEMENTS (leans_px); i++) {
+      TdConeTask task;
+      td_ray_task_parallel (&task, &(TdRayParallel) { .angles_rad = angles,
+                                                      .n_views = G_N_ELEMENTS (angles),
+                                                      .n_columns = 40,
+                                                      .n_rows = 25,
+                                                      .centre_px = 19.5,
+                                                      .tilt = leans_px[i] / 25,
+                                                      .nx = 40,
+                                                      .voxel_mm = voxels_mm[k] });
+      g_assert_cmpint (td_rays_upright (&task), ==, fabs (leans_px[i]) < 1e-3);
+      td_cone_task_clear (&task);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -565,6 +589,7 @@ main (int argc, char **argv)
   g_test_add_func ("/rays/refused", test_refused);
   g_test_add_func ("/rays/store", test_store);
   g_test_add_func ("/rays/axes", test_axes);
+  g_test_add_func ("/rays/upright", test_upright);
   td_test_each_device ("rays", tests, G_N_ELEMENTS (tests));
   return g_test_run ();
 }
