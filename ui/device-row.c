@@ -99,7 +99,6 @@ td_device_row_init (TdDeviceRow *self)
   self->ids = g_ptr_array_new_with_free_func (g_free);
   /* Below the title there is room for a whole name. */
   adw_combo_row_set_use_subtitle (ADW_COMBO_ROW (self), TRUE);
-  adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (self), 0);
   self->selected = g_strdup ("auto");
   device_row_fill (self);
   g_signal_connect (self, "notify::selected", G_CALLBACK (device_row_on_selected), NULL);
