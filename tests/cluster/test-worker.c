@@ -280,6 +280,37 @@ work_notes (const Work *work, const char *text)
   return found;
 }
 
+/* Slices of which was told that they are on the disk. */
+static guint
+work_parts (const Work *work)
+{
+  g_autofree char *path = g_build_filename (work->folder, "events.jsonl", NULL);
+  g_autofree char *events = NULL;
+  guint slices = 0;
+
+  g_assert_true (g_file_get_contents (path, &events, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (events, "\n", -1);
+  for (guint i = 0; lines[i]; i++) {
+    g_autoptr (JsonNode) root = td_json_parse (lines[i]);
+    if (root && g_strcmp0 (td_json_string (root, "event"), "part") == 0)
+      slices += td_json_count (root, "count");
+  }
+  return slices;
+}
+
+/* How many slices an earlier run has left, as a note says; -1: no note does. */
+static int
+work_notes_left (const Work *work, guint n_slices)
+{
+  for (guint left = 0; left <= n_slices; left++) {
+    g_autofree char *text = g_strdup_printf (
+        "An earlier run of the job left %u of %u slices, which stay", left, n_slices);
+    if (work_notes (work, text))
+      return (int) left;
+  }
+  return -1;
+}
+
 static gboolean
 work_runs (const Work *work)
 {
@@ -1212,11 +1243,14 @@ test_death (gconstpointer data)
   g_assert_nonnull (failed);
   g_assert_true (g_str_has_prefix (td_json_string (failed, "text"), who));
   g_assert_false (g_file_test (work.output, G_FILE_TEST_EXISTS));
+  const guint told = work_parts (&work);
 
   work_start (&work, test.ranks);
   work_wait (&work);
   work_assert_done (&work);
   assert_same (work.output, single, TRUE);
+  g_autoptr (JsonNode) start = work_event (&work, "start");
+  g_assert_cmpint (work_notes_left (&work, td_json_count (start, "slices")), >=, (int) told);
 }
 
 /* What an earlier run has left is not made whole from slices that were computed without it. */
