@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Counts how many small faults the tests notice: mutants.py [--count N] [--seed N] [FOLDER…].
 
-The script copies the sources twice. One copy is built with gcov, and runs every quick test once: so it is
-known which tests run which lines. In the other copy one place is changed at a time, what depends on it is
-built, and the quick tests that run its line are run. A mutant that no test notices is printed with its place.
-At the end there is a line for each folder: how many mutants were noticed. docs/reliability.md says how to
-read it.
+The script copies the sources. One copy is built with gcov, and runs every quick test once: so it is known which
+tests run which lines. In the other copies, one for each core, one place is changed at a time, what depends on it
+is built, and the quick tests that run its line are run. A mutant that no test notices is printed with its place.
+At the end there is a line for each folder: how many mutants were noticed. docs/reliability.md says how to read it.
 
 A mutant that does not compile as ./test does, or compiles to the same program, is replaced by another one. A test
-begins each time with the caches that it left without any change, and has failed when it fails twice.
+begins each time with the kernels that it left without any change, and has failed when it fails twice.
 """
 import argparse
 import collections
@@ -31,7 +30,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 FOLDERS = ("kernels/", "compute/", "dataset/", "cluster/", "ui/")
@@ -45,7 +43,11 @@ KERNELS = (
     ("kernels/cone-rectify", ("cone-rectify", "cone")),
     ("kernels/cone", ("cone", "cone-cuts")),
     ("kernels/rays", ("rays",)),
+    ("kernels/total-variation", ("solver", "iterative")),
     ("kernels/stored", ("stored-samples",)),
+    ("kernels/raw-samples", ("stored-samples",)),
+    ("kernels/rows-gather", ("fdk",)),
+    ("kernels/backproject-cone", ("cone", "cone-cuts")),
     ("kernels/check", ("device", "device-program")),
     ("kernels", ("parallel-random", "pipeline", "backproject", "families")),
 )
@@ -78,6 +80,8 @@ CHANGES = (
 
 # Tests whose programs are built before the others'.
 AT_ONCE = 4
+# Caches of what this computer was timed at.
+TIMED = ("rates.ini", "tuned.json")
 
 Mutant = collections.namedtuple("Mutant", "path line column old new")
 
@@ -121,8 +125,8 @@ def in_turns(mutants):
 class Copy:
     """One copy of the sources with a build of its own."""
 
-    def __init__(self, root, folder, files, ninja, options=(), unchanged=None):
-        self.folder, self.ninja, self.unchanged = folder, ninja, unchanged
+    def __init__(self, root, folder, files, ninja, options=("-Db_pch=false",)):  # so that ccache helps, if it is there
+        self.folder, self.ninja = folder, ninja
         for path in files:
             to = os.path.join(folder, path)
             os.makedirs(os.path.dirname(to), exist_ok=True)
@@ -136,7 +140,6 @@ class Copy:
         self.tests = {test["name"]: test for test in self.ask("--tests")
                       if test["depends"] and "tomodesk:slow" not in test["suite"]}
         self.files = {target["id"]: target["filename"] for target in self.ask("--targets")}
-        self.hashes = {}
 
     def ask(self, what):
         return json.loads(subprocess.run(["meson", "introspect", what, self.build], check=True,
@@ -148,19 +151,27 @@ class Copy:
         return [*programs, os.path.join(self.build, "tests", "libtested.so")]
 
     def make(self, names):
+        """What ninja says if it fails."""
         targets = {os.path.relpath(path, self.build) for name in names for path in self.programs(name)}
-        return subprocess.run([*self.ninja, "-C", self.build, "data/gschemas.compiled", *sorted(targets)],
-                              stdout=subprocess.DEVNULL).returncode == 0
+        made = subprocess.run([*self.ninja, "-C", self.build, "data/gschemas.compiled", *sorted(targets)],
+                              capture_output=True, text=True)
+        return made.stdout + made.stderr if made.returncode else None
+
+    def make_unchanged(self, names):
+        problem = self.make(names)
+        if problem:
+            sys.exit(f"the sources do not build:\n{problem[-4000:]}")
 
     def home(self, name):
         return os.path.join(self.folder, "home", name)
 
-    def run(self, name, limit, **env):
-        """True: the test passes; False: it fails; None: it hangs. It begins with the caches kept for it."""
+    def run(self, name, limit, kept=None, **env):
+        """True: the test passes; False: it fails; None: it hangs. It begins with the caches in the folder kept."""
         test, home = self.tests[name], self.home(name)
         shutil.rmtree(home, ignore_errors=True)
-        if self.unchanged and os.path.exists(self.unchanged.home(name)):
-            shutil.copytree(self.unchanged.home(name), home)
+        if kept and os.path.exists(kept):  # kernels and plans: what is timed is timed anew
+            shutil.copytree(kept, home, ignore=lambda folder, files: [f for f in files if f in TIMED or not (
+                os.path.isdir(os.path.join(folder, f)) or os.path.isfile(os.path.join(folder, f)))])
         env["POCL_CACHE_DIR"] = os.path.join(self.build, "pocl-cache")  # under hashes of what it was made from
         for variable, folder in (("HOME", ""), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config"),
                                  ("XDG_DATA_HOME", "share")):
@@ -184,79 +195,71 @@ class Copy:
         paths = {path for name in names for path in self.programs(name)}
         return {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in paths}
 
-    def prepare(self, names):
-        """Builds the sources as they are, once, and sees that the tests pass."""
-        names = [name for name in names if name not in self.unchanged.seconds
-                 or not all(path in self.hashes for path in self.programs(name))]
-        if names and not self.make(names):
-            sys.exit("the sources do not build")
-        self.hashes.update(self.file_hashes(names))
-        for name in names:
-            self.unchanged.see(self, name)
+
+class Tried(Copy):
+    """The copy in which one place at a time is changed."""
+
+    def __init__(self, root, folder, files, ninja, lines):
+        super().__init__(root, folder, files, ninja)
+        self.lines = lines
+        self.make_unchanged(self.tests)
+        self.hashes = self.file_hashes(self.tests)
+        self.passing = {}
 
     def fails(self, name):
-        """A test that a busy computer disturbed passes the second time."""
-        limit = 4 * self.unchanged.seconds[name] + 20
-        first = self.run(name, limit)
-        return first is None or (not first and not self.run(name, limit))
+        """How a test fails, if it does. One that a busy computer disturbed passes the second time."""
+        limit, kept = 4 * self.lines.seconds[name] + 20, self.lines.copy.home(name)
+        first = self.run(name, limit, kept)
+        if first is None:
+            return "which hangs"
+        return None if first or self.run(name, limit, kept) else "which fails"
+
+    def passes_unchanged(self, name):
+        """A test that fails without any change says nothing. It is asked when it notices something first."""
+        if name not in self.passing:
+            self.make_unchanged([name])
+            self.passing[name] = not self.fails(name)
+            if not self.passing[name]:
+                print(f"the test {name} fails without any change, and is left out", flush=True)
+        return self.passing[name]
 
     def try_mutant(self, mutant, names, built):
         """"noticed by …", "not noticed …", or None: it is no mutant."""
-        self.prepare(names or built)
-        names = sorted((name for name in names if self.unchanged.seconds[name]), key=self.unchanged.seconds.get)
+        names = sorted((name for name in names if self.passing.get(name, True)), key=self.lines.seconds.get)
         path = os.path.join(self.folder, mutant.path)
         with open(path, encoding="utf-8") as source:
             text = source.read()
         lines = text.split("\n")
         line = lines[mutant.line]
         lines[mutant.line] = line[:mutant.column] + mutant.new + line[mutant.column + len(mutant.old):]
-        changed = False
         try:
             with open(path, "w", encoding="utf-8") as source:
                 source.write("\n".join(lines))
-            # Most are noticed by the first tests: the other programs need not be linked then.
-            for some in [names[:AT_ONCE], names[AT_ONCE:]] if names else [built]:
-                if not self.make(some):
-                    return None
-                if all(self.hashes[path] == value for path, value in self.file_hashes(some).items()):
-                    continue
-                changed = True
-                for name in some if names else ():
-                    if self.fails(name):
-                        return f"noticed by {name}"
-            if not changed:
-                return None
-            return f"not noticed by {', '.join(names)}" if names else "not noticed, for no test runs it"
+            name, how = self.noticed_by(names, built)
         finally:
             with open(path, "w", encoding="utf-8") as source:
                 source.write(text)
+        if not name:
+            return how
+        return f"noticed by {name}, {how}" if self.passes_unchanged(name) else self.try_mutant(mutant, names, built)
 
-
-class Unchanged:
-    """How long each test takes without any change, and the caches that it leaves: the same for all copies."""
-
-    def __init__(self, folder):
-        self.folder, self.seconds = folder, {}
-        self.locks = collections.defaultdict(threading.Lock)
-
-    def home(self, name):
-        return os.path.join(self.folder, name)
-
-    def see(self, copy, name):
-        """A test that fails now says nothing later: it has no time then."""
-        with self.locks[name]:
-            if name in self.seconds:
-                return
-            shutil.rmtree(self.home(name), ignore_errors=True)
-            start = time.monotonic()
-            passes = copy.run(name, 300)
-            self.seconds[name] = time.monotonic() - start if passes else None
-            if passes:
-                shutil.copytree(copy.home(name), self.home(name), dirs_exist_ok=True,
-                                ignore=lambda folder, files: [f for f in files if not os.path.isdir(
-                                    os.path.join(folder, f)) and not os.path.isfile(os.path.join(folder, f))])
-            else:
-                print(f"the test {name} fails without any change, and is left out", flush=True)
+    def noticed_by(self, names, built):
+        """The test that notices what was changed, and how; or None and what is said of it."""
+        changed = False
+        # Most are noticed by the first tests: the other programs need not be linked then.
+        for some in [names[:AT_ONCE], names[AT_ONCE:]] if names else [built]:
+            if self.make(some):
+                return None, None
+            if all(self.hashes[path] == value for path, value in self.file_hashes(some).items()):
+                continue
+            changed = True
+            for name in some if names else ():
+                how = self.fails(name)
+                if how:
+                    return name, how
+        if not changed:
+            return None, None
+        return None, f"not noticed by {', '.join(names)}" if names else "not noticed, for no test runs it"
 
 
 class Lines:
@@ -268,7 +271,8 @@ class Lines:
         dump = os.path.join(folder, "dump.h")
         if not os.path.exists(dump):  # all that is compiled depends on it
             with open(dump, "w", encoding="utf-8") as header:
-                header.write('void __gcov_dump (void);\n'
+                header.write('#pragma once\n'  # a precompiled header holds it, too
+                             'void __gcov_dump (void);\n'
                              'void covered_end (int) __asm__ ("_exit") __attribute__ ((noreturn));\n'
                              'static inline __attribute__ ((noreturn, unused)) void covered_exit (int status)\n'
                              '{ __gcov_dump (); covered_end (status); }\n'
@@ -280,8 +284,7 @@ class Lines:
         self.ran, self.all, self.seconds = {}, {}, {}
         tests = sorted(self.copy.tests)
         self.stay = {name for name in tests if known_stays and os.path.exists(self.kept(name))}
-        if not self.copy.make(set(tests) - self.stay):
-            sys.exit("the sources do not build")
+        self.copy.make_unchanged(set(tests) - self.stay)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for name, told in zip(tests, pool.map(self.run_or_kept, tests)):
                 self.take(name, *told)
@@ -307,7 +310,7 @@ class Lines:
         """Runs a test, and returns its seconds and what gcov says of each file: its lines, and those that ran."""
         data = os.path.join(self.copy.folder, "data", name)
         start = time.monotonic()
-        self.copy.run(name, 120, GCOV_PREFIX=data, GCOV_PREFIX_STRIP=str(self.copy.build.count("/")))
+        self.copy.run(name, 600, GCOV_PREFIX=data, GCOV_PREFIX_STRIP=str(self.copy.build.count("/")))
         seconds = time.monotonic() - start
         counts = []
         for folder, _, files in os.walk(data):
@@ -357,8 +360,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="another seed tries other places (1)")
     parser.add_argument("--seconds", type=float, default=300,
                         help="of a mutant's tests, as many run as take so long with gcov (300)")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2),
-                        help="copies that work side by side (half the cores)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1,
+                        help="copies that work side by side (all cores)")
     parser.add_argument("--ninja", default="ninja", help="how to build")
     parser.add_argument("--keep", help="a folder for the copies, from which a series goes on later")
     parser.add_argument("--known", action="store_true",
@@ -385,9 +388,9 @@ def main():
         if os.path.exists(shared) and not os.path.lexists(os.path.join(folder, "shared")):
             os.symlink(shared, os.path.join(folder, "shared"))
         ran = Lines(root, os.path.join(folder, "lines"), files, ninja, options.known)
-        copies, unchanged = queue.SimpleQueue(), Unchanged(os.path.join(folder, "unchanged"))
+        copies = queue.SimpleQueue()
         for i in range(options.jobs):
-            copies.put(Copy(root, os.path.join(folder, str(i)), files, ninja, unchanged=unchanged))
+            copies.put(Tried(root, os.path.join(folder, str(i)), files, ninja, ran))
 
         def work(place):
             copy = copies.get()
