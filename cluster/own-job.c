@@ -492,13 +492,15 @@ own_job_on_signal (gpointer user)
 }
 
 /* Whatever else computes goes first. A session has a share of its own where the kernel groups
-   processes by sessions, and its priority is that of the group. */
+   processes by sessions, and its priority is that of the group. A job that was launched has one for
+   itself; who starts one by hand keeps the terminal's. */
 static void
 own_job_give_way (void)
 {
   const char *asked = g_getenv ("TOMODESK_JOB_NICE"); /* tests on a busy machine */
   const char *text = asked ? asked : G_STRINGIFY (GIVES_WAY);
-  const int file = open ("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+  const int file
+      = g_getenv ("TOMODESK_JOB") ? open ("/proc/self/autogroup", O_WRONLY | O_CLOEXEC) : -1;
 
   if (setpriority (PRIO_PROCESS, 0, atoi (text)) != 0)
     g_debug ("the job keeps its priority");

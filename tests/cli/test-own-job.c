@@ -501,6 +501,31 @@ test_begins_late (void)
   g_assert_true (g_file_test (output, G_FILE_TEST_EXISTS));
 }
 
+/* A job has a session of its own, and no other's share. */
+static void
+test_by_hand (void)
+{
+  static const char script[]
+      = "show () { cat /proc/self/autogroup; }\n"
+        "show && export TOMODESK_JOB_NICE=7\n"
+        "\"$TOMODESK_CLI\" run /nowhere 2>/dev/null; show\n"
+        "TOMODESK_JOB=/nowhere \"$TOMODESK_CLI\" run /nowhere 2>/dev/null; show";
+  char *words[]
+      = { (char *) "setsid", (char *) "-w", (char *) "sh", (char *) "-c", (char *) script, NULL };
+  g_autofree char *said = NULL;
+
+  if (!g_file_test ("/proc/self/autogroup", G_FILE_TEST_EXISTS)) {
+    g_test_skip ("the kernel groups no sessions");
+    return;
+  }
+  g_assert_true (
+      g_spawn_sync (NULL, words, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &said, NULL, NULL, NULL));
+  g_auto (GStrv) lines = g_strsplit (said, "\n", -1);
+  g_assert_cmpuint (g_strv_length (lines), ==, 4);
+  g_assert_cmpstr (lines[0], ==, lines[1]);
+  g_assert_true (g_str_has_suffix (lines[2], "nice 7"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -514,5 +539,6 @@ main (int argc, char **argv)
   g_test_add_func ("/own-job/recalls", test_recalls);
   g_test_add_func ("/own-job/some-fail", test_some_fail);
   g_test_add_func ("/own-job/begins-late", test_begins_late);
+  g_test_add_func ("/own-job/by-hand", test_by_hand);
   return g_test_run ();
 }
