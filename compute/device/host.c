@@ -43,19 +43,72 @@ td_host_isa (void)
   return once - 1;
 }
 
-/* A container may have less CPU time than it sees CPUs: 0 if cgroup v2 sets no quota. */
-static guint
-cgroup_cpus (void)
-{
-  g_autofree char *text = NULL;
-  guint64 quota, period;
-  char *end;
+/* ── Control groups ── */
 
-  if (!g_file_get_contents ("/sys/fs/cgroup/cpu.max", &text, NULL, NULL))
-    return 0;
-  quota = g_ascii_strtoull (text, &end, 10);
-  period = g_ascii_strtoull (end, NULL, 10);
-  return quota && period ? MAX (1, (quota + period - 1) / period) : 0;
+/* Where a version of them lies, and which line of /proc/self/cgroup is about it. */
+typedef struct {
+  const char *mount, *controller; /* controller "": version 2 */
+  const char *max, *used, *cache; /* files, and the line of memory.stat */
+} Groups;
+
+static const Groups groups_of_memory[] = {
+  { "/sys/fs/cgroup", "", "memory.max", "memory.current", "file " },
+  { "/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+    "total_cache " },
+};
+
+/* The process's group, "/slurm/job_7" or "/"; NULL: it is in none. (transfer full) */
+static char *
+groups_own (const char *root, const char *controller)
+{
+  g_autofree char *path = g_strconcat (root, "/proc/self/cgroup", NULL), *text = NULL;
+
+  if (!g_file_get_contents (path, &text, NULL, NULL))
+    return NULL;
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i]; i++) {
+    g_auto (GStrv) words = g_strsplit (lines[i], ":", 3); /* number, controllers, group */
+    g_auto (GStrv) controllers = g_strv_length (words) == 3 ? g_strsplit (words[1], ",", -1) : NULL;
+    if (controllers
+        && (*controller ? g_strv_contains ((const char *const *) controllers, controller)
+                        : !*words[1]))
+      return g_strdup (words[2]);
+  }
+  return NULL;
+}
+
+/* The group that @group lies in; FALSE: that was the root. */
+static gboolean
+groups_up (char *group)
+{
+  char *end = strrchr (group, '/');
+
+  if (!end)
+    return FALSE;
+  *end = '\0';
+  return TRUE;
+}
+
+/* A container, or a job of a cluster, may have less CPU time than it sees CPUs: 0 if version 2 sets
+   no quota. */
+static guint
+groups_cpus (void)
+{
+  g_autofree char *group = groups_own ("", "");
+  guint cpus = 0;
+
+  do {
+    g_autofree char *path = g_strconcat ("/sys/fs/cgroup", group ? group : "", "/cpu.max", NULL);
+    g_autofree char *text = NULL;
+    char *end;
+    if (!g_file_get_contents (path, &text, NULL, NULL))
+      continue;
+    const guint64 quota = g_ascii_strtoull (text, &end, 10);
+    const guint64 period = g_ascii_strtoull (end, NULL, 10);
+    const guint own = quota && period ? (guint) MAX (1, (quota + period - 1) / period) : 0;
+    cpus = cpus && own ? MIN (cpus, own) : MAX (cpus, own);
+  } while (group && groups_up (group));
+  return cpus;
 }
 
 static guint
@@ -69,7 +122,7 @@ count_threads (void)
   if (wish && g_ascii_string_to_unsigned (wish, 10, 1, 1024, &number, NULL))
     return number;
   cpus = sched_getaffinity (0, sizeof set, &set) == 0 ? CPU_COUNT (&set) : g_get_num_processors ();
-  guint quota = cgroup_cpus ();
+  guint quota = groups_cpus ();
   return MAX (1, quota ? MIN (cpus, quota) : cpus);
 }
 
@@ -318,13 +371,37 @@ number_after (const char *path, const char *word, guint64 missing)
   return missing;
 }
 
+void
+td_host_group_memory (const char *root, guint64 *limit, guint64 *available)
+{
+  *limit = *available = G_MAXUINT64;
+  for (guint i = 0; i < G_N_ELEMENTS (groups_of_memory); i++) {
+    const Groups *groups = &groups_of_memory[i];
+    g_autofree char *group = groups_own (root, groups->controller);
+    do {
+      g_autofree char *folder = g_strconcat (root, groups->mount, group ? group : "", NULL);
+      g_autofree char *max_file = g_build_filename (folder, groups->max, NULL);
+      g_autofree char *used_file = g_build_filename (folder, groups->used, NULL);
+      g_autofree char *stat_file = g_build_filename (folder, "memory.stat", NULL);
+      const guint64 max = number_in_file (max_file), used = number_in_file (used_file);
+      *limit = MIN (*limit, max);
+      if (max == G_MAXUINT64 || used == G_MAXUINT64)
+        continue;
+      /* The file cache is given back when memory is asked for. */
+      const guint64 cache = MIN (used, number_after (stat_file, groups->cache, 0));
+      *available = MIN (*available, max - MIN (max, used - cache));
+    } while (group && groups_up (group));
+  }
+}
+
 guint64
 td_host_memory_bytes (void)
 {
   const guint64 pages = (guint64) sysconf (_SC_PHYS_PAGES) * sysconf (_SC_PAGESIZE);
+  guint64 limit, available;
 
-  return MIN (number_after ("/proc/meminfo", "MemTotal:", pages >> 10) << 10,
-              number_in_file ("/sys/fs/cgroup/memory.max"));
+  td_host_group_memory ("", &limit, &available);
+  return MIN (number_after ("/proc/meminfo", "MemTotal:", pages >> 10) << 10, limit);
 }
 
 static guint host_memory_sharers = 1;
@@ -338,15 +415,9 @@ td_host_share_memory (guint processes)
 guint64
 td_host_memory_available (void)
 {
-  guint64 free_kib = number_after ("/proc/meminfo", "MemAvailable:", 2 << 20);
-  guint64 available = free_kib << 10;
-  guint64 limit = number_in_file ("/sys/fs/cgroup/memory.max");
-  guint64 used = number_in_file ("/sys/fs/cgroup/memory.current");
+  const guint64 free_kib = number_after ("/proc/meminfo", "MemAvailable:", 2 << 20);
+  guint64 limit, available;
 
-  if (limit != G_MAXUINT64 && used != G_MAXUINT64) {
-    /* The file cache is given back when memory is asked for. */
-    used -= MIN (used, number_after ("/sys/fs/cgroup/memory.stat", "file ", 0));
-    available = MIN (available, limit > used ? limit - used : 0);
-  }
-  return available / host_memory_sharers;
+  td_host_group_memory ("", &limit, &available);
+  return MIN (free_kib << 10, available) / host_memory_sharers;
 }

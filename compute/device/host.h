@@ -16,9 +16,13 @@ TdIsa td_host_isa (void);
 GThread *td_thread_start (const char *name, GThreadFunc body, gpointer data, GError **error);
 /* As g_try_malloc(), with a sentence that says how much was wanted. Free it with g_free(). */
 gpointer td_host_malloc (guint64 bytes, GError **error);
-/* Host memory, bytes, within this process's control group: all of it, and what can still be had. */
+/* Host memory, bytes, within this process's control groups: all of it, and what can still be had.
+ */
 guint64 td_host_memory_bytes (void);
 guint64 td_host_memory_available (void);
+/* What those groups allow, of either version, each within the one that it lies in: a scheduler's
+   job, a container. G_MAXUINT64: no limit. @root: before /proc and /sys, "" but for tests. */
+void td_host_group_memory (const char *root, guint64 *limit, guint64 *available);
 /* So many processes of this computer share what can be had. Before any device is opened. */
 void td_host_share_memory (guint processes);
 guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */

@@ -7,6 +7,7 @@
 #include "compute/device/host-scratch.h"
 #include "compute/device/host.h"
 #include "kernels/params.h"
+#include "test-folder.h"
 #include "tests/common/devices.h"
 
 #include <stddef.h>
@@ -560,6 +561,64 @@ test_names (void)
     g_assert_cmpstr (all[0], ==, "host");
 }
 
+static void
+put_file (TestFolder *folder, const char *name, const char *text)
+{
+  g_autofree char *path = test_folder_file (folder, name), *parent = g_path_get_dirname (path);
+
+  g_assert_cmpint (g_mkdir_with_parents (parent, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+}
+
+/* A job of a cluster has less memory than its node. The limit may be that of a group that its own
+   lies in, of either version. */
+static void
+test_groups (void)
+{
+  static const struct {
+    const char *group, *files[8][2];
+    guint64 limit, available;
+  } cases[] = {
+    { "1:name=systemd:/\n", { { NULL } }, G_MAXUINT64, G_MAXUINT64 },
+    { "0::/\n",
+      { { "memory.max", "1000\n" },
+        { "memory.current", "300\n" },
+        { "memory.stat", "anon 200\nfile 100\n" } },
+      1000,
+      800 },
+    { "0::/slurm/job_7/step_0\n",
+      { { "slurm/job_7/step_0/memory.max", "max\n" },
+        { "slurm/job_7/memory.max", "2000\n" },
+        { "slurm/job_7/memory.current", "1500\n" },
+        { "slurm/memory.max", "1800\n" },
+        { "slurm/memory.current", "100\n" } },
+      1800,
+      500 },
+    { "9:cpu,cpuacct:/\n4:memory:/slurm/job_7/step_0\n",
+      { { "memory/slurm/job_7/step_0/memory.limit_in_bytes", "9223372036854771712\n" },
+        { "memory/slurm/job_7/step_0/memory.usage_in_bytes", "700\n" },
+        { "memory/slurm/job_7/memory.limit_in_bytes", "1000\n" },
+        { "memory/slurm/job_7/memory.usage_in_bytes", "700\n" },
+        { "memory/slurm/job_7/memory.stat", "cache 1\ntotal_cache 200\n" } },
+      1000,
+      500 },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) root = test_folder_new ();
+    guint64 limit, available;
+
+    put_file (root, "proc/self/cgroup", cases[i].group);
+    for (guint k = 0; cases[i].files[k][0]; k++) {
+      g_autofree char *name = g_build_filename ("sys/fs/cgroup", cases[i].files[k][0], NULL);
+      put_file (root, name, cases[i].files[k][1]);
+    }
+    td_host_group_memory (root->path, &limit, &available);
+    g_assert_cmpuint (limit, ==, cases[i].limit);
+    g_assert_cmpuint (available, ==, cases[i].available);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -575,6 +634,7 @@ main (int argc, char **argv)
   g_test_add_func ("/device/parallel", test_parallel);
   g_test_add_func ("/device/isa", test_isa);
   g_test_add_func ("/device/scratch", test_scratch);
+  g_test_add_func ("/device/groups", test_groups);
   td_test_each_device ("device", tests, G_N_ELEMENTS (tests));
   g_test_add_func ("/device/reaction", test_reaction);
   return g_test_run ();
