@@ -16,6 +16,7 @@
 #include "line-fit.h"
 #include "model.h"
 #include "mpi-limit.h"
+#include "mpi-util.h"
 #include "worker.h"
 
 /* The jobs: columns, which are voxels along x and y, rows, which are slices, and views. Volumes of
@@ -502,9 +503,9 @@ benchmark_open (Benchmark *benchmark, GError **error)
   MPI_Comm_size (benchmark->node, &benchmark->node_ranks);
   first = benchmark->local_rank == 0;
   MPI_Allreduce (&first, &firsts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  td_mpi_share_node (benchmark->node);
   td_mpi_limit_clear ();
   benchmark->n_nodes = firsts;
-  td_worker_share_node ((guint) benchmark->node_ranks);
   g_autoptr (TdEngine) engine = td_engine_new (td_methods);
   g_auto (GStrv) names = td_device_names (benchmark->device);
   const char *own = names[(guint) benchmark->local_rank % g_strv_length (names)];

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "mpi-util.h"
 
-#include <mpi.h>
+#include <sched.h>
+#include <string.h>
 
+#include "compute/device/host.h"
 #include "dataset/error.h"
 
 #define SOON_US 20000 /* a segment or a chunk of views takes less */
@@ -28,4 +30,35 @@ td_mpi_pause (gint64 moved_us, gulong idle_us)
     g_thread_yield ();
   else
     g_usleep (idle_us);
+}
+
+guint
+td_mpi_sharers (MPI_Comm node)
+{
+  cpu_set_t own;
+  guint sharers = 0;
+  int size;
+
+  MPI_Comm_size (node, &size);
+  CPU_ZERO (&own);
+  if (sched_getaffinity (0, sizeof own, &own) != 0)
+    CPU_ZERO (&own); /* more processors than it holds */
+  g_autofree cpu_set_t *all = g_new0 (cpu_set_t, size);
+  MPI_Allgather (&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node);
+  for (int i = 0; i < size; i++)
+    sharers += memcmp (&all[i], &own, sizeof own) == 0;
+  return MAX (sharers, 1);
+}
+
+void
+td_mpi_share_node (MPI_Comm node)
+{
+  const guint sharers = td_mpi_sharers (node);
+  int size;
+
+  MPI_Comm_size (node, &size);
+  td_host_share ((guint) size, sharers);
+  g_autofree char *threads = g_strdup_printf ("%u", td_host_threads ());
+  if (sharers > 1) /* for those that read and write, too */
+    g_setenv ("TOMODESK_THREADS", threads, FALSE);
 }

@@ -2,9 +2,16 @@
 #pragma once
 
 #include <glib.h>
+#include <mpi.h>
 
 /* FALSE with @error: an MPI function returned @code, and it is no success. */
 gboolean td_mpi_check (int code, GError **error);
+
+/* Ranks of @node that may use the same processors as this one, with itself. All of them call. */
+guint td_mpi_sharers (MPI_Comm node);
+/* Sets what this rank takes of its node's memory and processors. All of them call, before the first
+   device is opened. */
+void td_mpi_share_node (MPI_Comm node);
 
 /* The pause between two looks at transfers. MPI moves a large message only while a rank looks. Soon
    after something moved, at @moved_us, the thread merely lets others go first. Later it sleeps for

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
@@ -140,18 +139,6 @@ worker_meet (const Worker *worker)
 
 /* ── Where this rank is ── */
 
-void
-td_worker_share_node (guint node_ranks)
-{
-  const guint own = g_get_num_processors ();
-
-  td_host_share_memory (node_ranks);
-  if (own != (guint) sysconf (_SC_NPROCESSORS_ONLN))
-    return;
-  g_autofree char *threads = g_strdup_printf ("%u", MAX (1, own / node_ranks));
-  g_setenv ("TOMODESK_THREADS", threads, FALSE);
-}
-
 static void
 worker_find_node (Worker *worker)
 {
@@ -162,7 +149,7 @@ worker_find_node (Worker *worker)
   MPI_Comm_size (worker->local, &worker->node_ranks);
   worker->node = worker->rank;
   MPI_Bcast (&worker->node, 1, MPI_INT, 0, worker->local);
-  td_worker_share_node ((guint) worker->node_ranks);
+  td_mpi_share_node (worker->local);
 }
 
 static gboolean

@@ -16,10 +16,6 @@
 #define TD_WORKER_FAILED 1
 #define TD_WORKER_CANCELLED 75
 
-/* Sets what this rank takes of its node: @node_ranks ranks share the memory. They share the
-   processors, too, unless they are bound to some. Call this before the first device is opened. */
-void td_worker_share_node (guint node_ranks);
-
 /* Carries out the job in @folder; the main thread. Starts MPI and ends it. */
 int td_worker_run (const char *folder);
 /* The same within MPI that runs already, on all its ranks. Returns once the job is done: if it

@@ -111,6 +111,15 @@ groups_cpus (void)
   return cpus;
 }
 
+static guint host_memory_sharers = 1, host_processor_sharers = 1;
+
+void
+td_host_share (guint memory, guint processors)
+{
+  host_memory_sharers = MAX (memory, 1);
+  host_processor_sharers = MAX (processors, 1);
+}
+
 static guint
 count_threads (void)
 {
@@ -123,7 +132,7 @@ count_threads (void)
     return number;
   cpus = sched_getaffinity (0, sizeof set, &set) == 0 ? CPU_COUNT (&set) : g_get_num_processors ();
   guint quota = groups_cpus ();
-  return MAX (1, quota ? MIN (cpus, quota) : cpus);
+  return MAX (1, (quota ? MIN (cpus, quota) : cpus) / host_processor_sharers);
 }
 
 guint
@@ -402,14 +411,6 @@ td_host_memory_bytes (void)
 
   td_host_group_memory ("", &limit, &available);
   return MIN (number_after ("/proc/meminfo", "MemTotal:", pages >> 10) << 10, limit);
-}
-
-static guint host_memory_sharers = 1;
-
-void
-td_host_share_memory (guint processes)
-{
-  host_memory_sharers = MAX (processes, 1);
 }
 
 guint64

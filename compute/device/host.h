@@ -23,9 +23,10 @@ guint64 td_host_memory_available (void);
 /* What those groups allow, of either version, each within the one that it lies in: a scheduler's
    job, a container. G_MAXUINT64: no limit. @root: before /proc and /sys, "" but for tests. */
 void td_host_group_memory (const char *root, guint64 *limit, guint64 *available);
-/* So many processes of this computer share what can be had. Before any device is opened. */
-void td_host_share_memory (guint processes);
-guint td_host_threads (void); /* TOMODESK_THREADS, else the CPUs this process may use */
+/* So many processes of this computer share what memory can be had, and so many the processors that
+   this one may use. Before any device is opened. */
+void td_host_share (guint memory, guint processors);
+guint td_host_threads (void); /* TOMODESK_THREADS, else its share of the CPUs it may use */
 
 /* In a program with a window, threads that compute have a lower priority than the one that
    draws. The program calls the first function before any such thread starts. Each thread that

@@ -2,8 +2,10 @@
 /* Sub-volumes that four ranks add up: each sum once, whatever ranks share a node, as a tree and as
    a chain. mpirun starts it four times; the first rank reports. */
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 
+#include "cluster/mpi-util.h"
 #include "cluster/reduce.h"
 
 #define RANKS 4
@@ -124,6 +126,31 @@ test_row (gconstpointer data)
     g_assert_cmpuint (all[i], ==, 1);
 }
 
+/* Ranks that may use the same processors divide them, and no others do. */
+static void
+test_sharers (void)
+{
+  cpu_set_t before, own;
+  int bound = 0, last = -1, n = 0;
+
+  g_assert_cmpint (sched_getaffinity (0, sizeof before, &before), ==, 0);
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    if (CPU_ISSET (cpu, &before)) {
+      bound = n++ == 0 ? cpu : bound;
+      last = cpu;
+    }
+  if (n < 2) {
+    g_test_skip ("there is one processor");
+    return;
+  }
+  g_assert_cmpuint (td_mpi_sharers (MPI_COMM_WORLD), ==, RANKS);
+  CPU_ZERO (&own);
+  CPU_SET (rank == 0 ? bound : last, &own);
+  g_assert_cmpint (sched_setaffinity (0, sizeof own, &own), ==, 0);
+  g_assert_cmpuint (td_mpi_sharers (MPI_COMM_WORLD), ==, rank == 0 ? 1 : RANKS - 1);
+  g_assert_cmpint (sched_setaffinity (0, sizeof before, &before), ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -138,6 +165,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     g_test_add_data_func (rows[i].name, &rows[i], test_row);
+  g_test_add_func ("/reduce/sharers", test_sharers);
   status = g_test_run ();
   MPI_Finalize ();
   return status;
