@@ -443,7 +443,7 @@ test_cone_is_refused (void)
   td_recipe_init (&recipe);
   g_assert_true (td_recipe_set (&recipe, "method", "fourier", NULL));
   g_assert_null (td_plan_new (engine, scan, &recipe, NULL, NULL, &error));
-  g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
   g_assert_nonnull (strstr (error->message, "parallel beams"));
 }
 
