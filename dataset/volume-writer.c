@@ -72,35 +72,42 @@ stack_begin (TdVolumeWriter *writer, GError **error)
 }
 
 static char *
-stack_slice_path (const TdVolumeWriter *writer, guint number)
+stack_slice_name (const TdVolumeWriter *writer, guint number)
 {
-  g_autofree char *name = g_strdup_printf ("slice_%05u.tif", writer->spec.first_slice + number);
-
-  return g_build_filename (writer->part, name, NULL);
+  return g_strdup_printf ("slice_%05u.tif", writer->spec.first_slice + number);
 }
 
 static TdTiffSave *
 stack_open_slice (const TdVolumeWriter *writer, guint number, GError **error)
 {
   TdTiffImage image = image_of (writer, writer->own);
-  g_autofree char *path = stack_slice_path (writer, number);
+  g_autofree char *name = stack_slice_name (writer, number);
+  g_autofree char *path = g_build_filename (writer->part, name, NULL);
 
   return td_tiff_save_new (path, writer->spec.path, &image, 1, FALSE, error);
 }
 
-/* Somebody may have cleared away some of a folder that was being written. */
+/* Somebody may have cleared away some of a folder that was being written. It is listed once: a
+   network's storage would answer for each slice. */
 static gboolean
 stack_finish (TdVolumeWriter *writer, const char *description, GError **error)
 {
-  for (guint i = 0; i < writer->spec.n_slices; i++) {
-    g_autofree char *path = stack_slice_path (writer, i);
+  g_autoptr (GHashTable) there = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GDir) folder = g_dir_open (writer->part, 0, NULL);
+  const char *own;
 
-    if (access (path, F_OK) != 0)
-      return td_set_error (
-          error, TD_ERROR_IO,
-          "“%s” was removed while the volume was being written: make it again, and "
-          "leave “%s” alone meanwhile",
-          path, writer->part);
+  while (folder && (own = g_dir_read_name (folder)))
+    g_hash_table_add (there, g_strdup (own));
+  for (guint i = 0; i < writer->spec.n_slices; i++) {
+    g_autofree char *name = stack_slice_name (writer, i);
+
+    if (g_hash_table_contains (there, name))
+      continue;
+    g_autofree char *path = g_build_filename (writer->part, name, NULL);
+    return td_set_error (error, TD_ERROR_IO,
+                         "“%s” was removed while the volume was being written: make it again, and "
+                         "leave “%s” alone meanwhile",
+                         path, writer->part);
   }
   return td_output_save_text (writer->output, "provenance.json", description, error);
 }
