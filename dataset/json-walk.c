@@ -156,6 +156,16 @@ td_json_true (JsonNode *root, const char *path)
          && json_node_get_boolean (node);
 }
 
+gboolean
+td_json_flag (JsonNode *root, const char *path, gboolean *flag)
+{
+  JsonNode *node = td_json_at (root, path);
+
+  *flag = td_json_true (root, path);
+  return !node
+         || (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN);
+}
+
 typedef struct {
   const char *name;
   double factor;

@@ -24,6 +24,8 @@ const char *td_json_string (JsonNode *root, const char *path);
 double td_json_number (JsonNode *root, const char *path); /* NAN: none */
 guint td_json_count (JsonNode *root, const char *path);   /* a whole number >= 0; else 0 */
 gboolean td_json_true (JsonNode *root, const char *path);
+/* The same where nothing else than true or false may stand, or nothing; FALSE: it does. */
+gboolean td_json_flag (JsonNode *root, const char *path, gboolean *flag);
 /* {"value": 3, "unit": "mm"} in mm, which no unit means; NAN: none or another unit. */
 double td_json_length_mm (JsonNode *root, const char *path);
 /* The same in radians. */

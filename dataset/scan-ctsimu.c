@@ -30,17 +30,11 @@ scan_ctsimu_read_length (JsonNode *root, const char *path, const char *key, doub
   return isfinite (*mm) || !td_json_at (root, value) || scan_ctsimu_refuse (error, path, key);
 }
 
-/* true, or false, which nothing is as well. */
 static gboolean
 scan_ctsimu_read_flag (JsonNode *root, const char *path, const char *key, gboolean *flag,
                        GError **error)
 {
-  JsonNode *node = td_json_at (root, key);
-
-  *flag = td_json_true (root, key);
-  return !node
-         || (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN)
-         || scan_ctsimu_refuse (error, path, key);
+  return td_json_flag (root, key, flag) || scan_ctsimu_refuse (error, path, key);
 }
 
 /* ── The scenario file ── */

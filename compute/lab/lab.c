@@ -262,17 +262,12 @@ lab_check_keys (JsonNode *node, const char *const *known, GError **error)
   return TRUE;
 }
 
-/* What is absent is FALSE. */
 static gboolean
-lab_read_boolean (JsonNode *root, const char *name, gboolean *value, GError **error)
+lab_read_flag (JsonNode *root, const char *name, gboolean *flag, GError **error)
 {
-  JsonNode *node = td_json_at (root, name);
-
-  *value = td_json_true (root, name);
-  if (!node || (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN))
-    return TRUE;
-  return td_set_error (error, TD_ERROR_INVALID, "The \"%s\" of a variants file is true or false",
-                       name);
+  return td_json_flag (root, name, flag)
+         || td_set_error (error, TD_ERROR_INVALID, "The \"%s\" of a variants file is true or false",
+                          name);
 }
 
 static gboolean
@@ -369,9 +364,9 @@ td_lab_from_json (const char *json, GError **error)
         error, TD_ERROR_INVALID,
         "The base recipe of a variants file says one row, as in \"rows\": [5, 6]");
   g_autoptr (TdLab) lab = td_lab_new (&base, base.row_first);
-  if (!lab_read_boolean (root, "reference", &lab->reference, error)
-      || !lab_read_boolean (root, "measure", &lab->measure, error)
-      || !lab_read_boolean (root, "budget", &lab->budget, error)
+  if (!lab_read_flag (root, "reference", &lab->reference, error)
+      || !lab_read_flag (root, "measure", &lab->measure, error)
+      || !lab_read_flag (root, "budget", &lab->budget, error)
       || !lab_read_line (lab, td_json_at (root, "line"), error)
       || !lab_read_variants (lab, td_json_at (root, "variants"), error))
     return NULL;
