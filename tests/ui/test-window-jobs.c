@@ -297,17 +297,26 @@ follower_is_over (gpointer follower)
   return td_remote_follower_is_over (follower, &problem);
 }
 
-/* Nothing of the run before is told of the next one: neither passes nor slices nor notes. */
-static void
-test_again_anew (void)
+/* The session's, by iterations that do not end soon. */
+static TdRecipe
+iterating_recipe (void)
 {
-  g_autofree char *output = output_named ("anew.tif");
   TdRecipe recipe = *td_session_recipe (td_test_session ());
 
   recipe.output_format = TD_VOLUME_BIGTIFF;
   recipe.method = TD_METHOD_SIRT;
   recipe.iterations = 1000;
   recipe.tolerance = 0;
+  return recipe;
+}
+
+/* Nothing of the run before is told of the next one: neither passes nor slices nor notes. */
+static void
+test_again_anew (void)
+{
+  g_autofree char *output = output_named ("anew.tif");
+  TdRecipe recipe = iterating_recipe ();
+
   g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
   td_test_wait (passes_are_done, (gpointer) "anew.tif", "three passes");
   g_autofree char *folder = g_strdup (td_job_item_facts (item)->folder);
@@ -536,12 +545,8 @@ test_iterations (void)
 {
   g_autofree char *output = output_named ("iterations.tif");
   gpointer view = td_test_part (td_test_window, "volume_view");
-  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  TdRecipe recipe = iterating_recipe ();
 
-  recipe.output_format = TD_VOLUME_BIGTIFF;
-  recipe.method = TD_METHOD_SIRT;
-  recipe.iterations = 1000;
-  recipe.tolerance = 0;
   g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
   td_test_show_page ("volume");
   td_volume_view_show_job (view, item);
