@@ -63,7 +63,7 @@ static void
 self_test (Report *report)
 {
   const char *id = report->entry->id;
-  g_autoptr (TdDevice) device = td_device_open (report->entry->id, &report->error);
+  g_autoptr (TdDevice) device = td_device_open (id, &report->error);
 
   if (device)
     report->tests[0] = td_self_test_device (device, cli_devices_tell, (gpointer) id,

@@ -701,12 +701,10 @@ td_shell_copy (TdShell *shell, const char *const *from, const char *to, const Td
                          shell->config);
   /* -s: names reach the other side as they are, past its shell. --inplace: the next try has the
      beginning of a file that was cut off. --copy-links: what a link names here is not there. */
-  g_auto (GStrv) options = g_strsplit (
-      copy->relative
-          ? "rsync -as --inplace --no-inc-recursive --info=progress2 --copy-links --relative"
-          : "rsync -as --inplace --no-inc-recursive --info=progress2",
-      " ", -1);
-  for (guint i = 0; options[i]; i++)
+  static const char *const options[]
+      = { "rsync",        "-as",       "--inplace", "--no-inc-recursive", "--info=progress2",
+          "--copy-links", "--relative" }; /* the last two: to the host */
+  for (guint i = 0; i < G_N_ELEMENTS (options) - (copy->relative ? 0 : 2); i++)
     g_ptr_array_add (argv, g_strdup (options[i]));
   if (command) {
     g_ptr_array_add (argv, g_strdup ("-e"));

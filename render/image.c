@@ -225,7 +225,7 @@ part_fill_bins (Part *part)
 
   for (gsize i = part->first; i < part->end; i += BLOCK) {
     const guint n = (guint) MIN (BLOCK, part->end - i);
-    if (n == BLOCK)
+    if (n == BLOCK) /* a count that the compiler knows makes vectors */
       part_find_bins (part, pixels + i, BLOCK, at);
     else
       part_find_bins (part, pixels + i, n, at);

@@ -147,7 +147,6 @@ td_spin_fit (GtkSpinButton *number)
   gtk_editable_set_width_chars (GTK_EDITABLE (number), most > 0 ? (int) log10 (most) + 1 : 1);
 }
 
-/* Told all at once, the row takes the words for markup before it knows better, and warns. */
 GtkWidget *
 td_narrow_bar_new (const char *label)
 {
@@ -160,6 +159,7 @@ td_narrow_bar_new (const char *label)
   return bar;
 }
 
+/* Told all at once, the row takes the words for markup before it knows better, and warns. */
 GtkWidget *
 td_plain_row_new (const char *title, const char *subtitle)
 {

@@ -200,7 +200,7 @@ check_recipe (TdPlan *plan, GError **error)
 {
   const TdRecipe *recipe = &plan->recipe;
   const TdScanFacts *facts = td_scan_facts (plan->scan);
-  const TdStep *dose = td_recipe_step ((TdRecipe *) recipe, "dose");
+  const TdStep *dose = td_recipe_step (&plan->recipe, "dose");
   g_autoptr (TdMessage) reason = td_preparation_unsupported (recipe->steps, recipe->n_steps, facts);
 
   if (reason)
@@ -592,11 +592,11 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
   plan->facts.method = plan->method->name;
   plan->facts.precision = recipe->precision;
   plan->devices = td_engine_devices (plan->engine, recipe->devices, error);
-  for (guint i = 0; plan->devices && i < plan->devices->len; i++)
-    if (!td_preparation_check_views (plan->devices->pdata[i], plan->views.count, error))
-      return FALSE;
   if (!plan->devices)
     return FALSE;
+  for (guint i = 0; i < plan->devices->len; i++)
+    if (!td_preparation_check_views (plan->devices->pdata[i], plan->views.count, error))
+      return FALSE;
   open_accounts (plan);
   list_devices (plan);
   if (g_cancellable_set_error_if_cancelled (cancellable, error)
