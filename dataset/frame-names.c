@@ -190,7 +190,7 @@ td_name_is_angles (const char *name)
   g_autofree char *low = g_ascii_strdown (name, -1);
 
   for (guint i = 0; endings[i]; i++)
-    if (g_str_has_suffix (low, endings[i]))
+    if (td_series_ends (name, endings[i]))
       return strstr (low, "angle") || strstr (low, "theta");
   return FALSE;
 }

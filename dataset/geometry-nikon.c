@@ -179,17 +179,16 @@ geometry_nikon_read_angles (TdGeometryFile *file, TdIni *ini, GError **error)
   degrees = g_new (double, n);
   for (guint i = 0; i < n; i++)
     degrees[i] = first + i * step;
-  if (g_str_has_suffix (name, ".xtekct"))
+  if (td_series_ends (name, ".xtekct"))
     name[strlen (name) - strlen (".xtekct")] = '\0';
-  g_autofree char *ang = g_strconcat (folder, "/", name, ".ang", NULL);
-  g_autofree char *ctdata = g_build_filename (folder, "_ctdata.txt", NULL);
-  g_autofree char *named = g_strconcat (folder, "/", name, "_ctdata.txt", NULL);
-  const char *paths[] = { ang, named, ctdata };
-  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
-    if (g_file_test (paths[i], G_FILE_TEST_IS_REGULAR)) {
-      refine_angles (file, degrees, n, step, paths[i]);
-      break;
-    }
+  g_autofree char *ang = g_strconcat (name, ".ang", NULL);
+  g_autofree char *named = g_strconcat (name, "_ctdata.txt", NULL);
+  const char *names[] = { ang, named, "_ctdata.txt" };
+  g_autofree char *measured = NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (names) && !measured; i++)
+    measured = td_series_find (folder, names[i]);
+  if (measured)
+    refine_angles (file, degrees, n, step, measured);
   file->n_angles = n;
   file->angles_rad = g_new (double, n);
   for (guint i = 0; i < n; i++)
@@ -325,7 +324,7 @@ td_nikon_first_projection (const char *path, GError **error)
   input = td_ini_string (ini, SECTION, "InputFolderName");
   separator = td_ini_string (ini, SECTION, "InputSeparator");
   name = stated && *stated ? g_strdup (stated) : g_path_get_basename (path);
-  if (g_str_has_suffix (name, ".xtekct"))
+  if (td_series_ends (name, ".xtekct"))
     name[strlen (name) - strlen (".xtekct")] = '\0';
   prefix = g_strconcat (name, separator && *separator ? separator : "_", NULL);
   below
@@ -337,7 +336,7 @@ td_nikon_first_projection (const char *path, GError **error)
         = folders[i] ? td_series_list (folders[i], td_series_is_tiff, NULL) : NULL;
 
     for (guint j = 0; images && images[j]; j++)
-      if (g_str_has_prefix (images[j], prefix))
+      if (g_ascii_strncasecmp (images[j], prefix, strlen (prefix)) == 0)
         return g_build_filename (folders[i], images[j], NULL);
   }
   return td_set_error_null (

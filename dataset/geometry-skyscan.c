@@ -264,14 +264,14 @@ td_skyscan_first_projection (const char *path, GError **error)
 
   if (!ini)
     return NULL;
-  if (g_str_has_suffix (name, ".log"))
+  if (td_series_ends (name, ".log"))
     name[strlen (name) - strlen (".log")] = '\0';
   images = td_series_list (folder, td_series_is_tiff, NULL);
   const char *prefixes[] = { stated, name };
   for (guint p = 0; p < G_N_ELEMENTS (prefixes); p++)
     for (guint i = 0; images && prefixes[p] && *prefixes[p] && images[i]; i++) {
-      const char *rest
-          = g_str_has_prefix (images[i], prefixes[p]) ? images[i] + strlen (prefixes[p]) : "";
+      const gsize n = strlen (prefixes[p]);
+      const char *rest = g_ascii_strncasecmp (images[i], prefixes[p], n) == 0 ? images[i] + n : "";
 
       if (g_ascii_isdigit (*rest)) /* "spr" and "arc" images are the scanner's own */
         return g_build_filename (folder, images[i], NULL);

@@ -10,6 +10,7 @@
 #include "sample.h"
 #include "scan-companions.h"
 #include "scan-private.h"
+#include "series.h"
 
 /* ── What is stated ── */
 
@@ -271,7 +272,7 @@ ctsimu_geometry_load (const char *path, TdScanFacts *facts, double **angles_rad,
 static gboolean
 ctsimu_is (const char *path, const char *wanted)
 {
-  g_autoptr (JsonNode) root = g_str_has_suffix (path, ".json") ? td_json_load (path, NULL) : NULL;
+  g_autoptr (JsonNode) root = td_series_ends (path, ".json") ? td_json_load (path, NULL) : NULL;
   const char *type = td_json_string (root, "file/file_type");
 
   return type && strcmp (type, wanted) == 0;

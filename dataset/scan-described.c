@@ -23,11 +23,9 @@ static const struct {
 static int
 kind_of (const char *path)
 {
-  g_autofree char *low = g_ascii_strdown (path, -1), *head = NULL;
-
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (g_str_has_suffix (low, kinds[i].ending)) {
-      head = td_text_head (path, HEAD_BYTES);
+    if (td_series_ends (path, kinds[i].ending)) {
+      g_autofree char *head = td_text_head (path, HEAD_BYTES);
       return head && kinds[i].is (head) ? (int) i : -1;
     }
   return -1;
@@ -36,10 +34,8 @@ kind_of (const char *path)
 static gboolean
 may_describe (const char *name)
 {
-  g_autofree char *low = g_ascii_strdown (name, -1);
-
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (g_str_has_suffix (low, kinds[i].ending))
+    if (td_series_ends (name, kinds[i].ending))
       return TRUE;
   return FALSE;
 }

@@ -7,6 +7,7 @@
 #include "file-bytes.h"
 #include "raw-frames.h"
 #include "scan-private.h"
+#include "series.h"
 
 /* RabbitCT (.rctd), little-endian: u32 width, height, number of views, float a and b (Hounsfield
  * units are a f + b). Each view has a 3x4 matrix of doubles, column by column, and the projection's
@@ -63,11 +64,10 @@ scan_rabbitct_view_bytes (const Header *header)
 static gboolean
 rabbitct_probe (const char *path, const TdScanOptions *options)
 {
-  g_autofree char *low = g_ascii_strdown (path, -1);
   Header header;
 
   return read_header (path, &header)
-         && (g_str_has_suffix (low, ".rctd")
+         && (td_series_ends (path, ".rctd")
              || header.size == HEADER_BYTES + header.n_views * scan_rabbitct_view_bytes (&header));
 }
 

@@ -373,18 +373,7 @@ find_angles (TdTiffSet *set, const char *folder)
 static gboolean
 is_parameters (const char *name)
 {
-  return g_str_has_suffix (name, PARAMETERS);
-}
-
-static char *
-tiff_find_file (const char *folder, const char *name)
-{
-  char *path = g_build_filename (folder, name, NULL);
-
-  if (g_file_test (path, G_FILE_TEST_IS_REGULAR))
-    return path;
-  g_free (path);
-  return NULL;
+  return td_series_ends (name, PARAMETERS);
 }
 
 /* NAME_parameters.json beside the images NAME_…. Images that begin otherwise too are scans of their
@@ -405,7 +394,7 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
     for (guint k = 0; k < set->projections->len; k++) {
       g_autofree char *name = g_path_get_basename (set->projections->pdata[k]);
 
-      n_own += strncmp (name, names[i], n) == 0;
+      n_own += g_ascii_strncasecmp (name, names[i], n) == 0;
     }
     if (n_own == set->projections->len) {
       set->geometry = g_steal_pointer (&path);
@@ -483,7 +472,7 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
     if (!set->angles && !options->angles)
       set->angles = find_angles (set, folders[i]);
     if (!set->geometry)
-      set->geometry = tiff_find_file (folders[i], "geometry.json");
+      set->geometry = td_series_find (folders[i], "geometry.json");
     if (!set->geometry && !options->geometry && !find_parameters (set, folders[i], error))
       return FALSE;
   }

@@ -161,3 +161,29 @@ td_series_is_tiff (const char *name)
 
   return dot && (g_ascii_strcasecmp (dot, ".tif") == 0 || g_ascii_strcasecmp (dot, ".tiff") == 0);
 }
+
+gboolean
+td_series_ends (const char *name, const char *ending)
+{
+  const gsize length = strlen (name), n = strlen (ending);
+
+  return length >= n && g_ascii_strcasecmp (name + length - n, ending) == 0;
+}
+
+char *
+td_series_find (const char *folder, const char *name)
+{
+  g_autofree char *exact = g_build_filename (folder, name, NULL);
+  g_auto (GStrv) paths = NULL;
+
+  if (g_file_test (exact, G_FILE_TEST_IS_REGULAR))
+    return g_steal_pointer (&exact);
+  paths = td_series_paths (folder, NULL, NULL);
+  for (guint i = 0; paths && paths[i]; i++) {
+    g_autofree char *own = g_path_get_basename (paths[i]);
+
+    if (g_ascii_strcasecmp (own, name) == 0 && g_file_test (paths[i], G_FILE_TEST_IS_REGULAR))
+      return g_strdup (paths[i]);
+  }
+  return NULL;
+}

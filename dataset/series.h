@@ -22,3 +22,9 @@ char **td_series_paths (const char *folder, gboolean (*accept) (const char *name
 /* The paths of files only, which must be one series: all named alike. */
 char **td_series_only (const char *folder, gboolean (*accept) (const char *name), GError **error);
 gboolean td_series_is_tiff (const char *name); /* by its extension */
+/* Whether @name ends in @ending, in letters of any case: scanners' programs run on Windows, where a
+   name is the same in either. */
+gboolean td_series_ends (const char *name, const char *ending);
+/* The file in @folder that is called @name, else one that is called so in other letters. NULL:
+   there is none. (transfer full) */
+char *td_series_find (const char *folder, const char *name);

@@ -702,6 +702,58 @@ test_told (void)
   }
 }
 
+/* Windows' programs write names in letters of either case. */
+static void
+test_named_alike (void)
+{
+  static const struct {
+    guint kind;
+    const char *file, *opened, *beside; /* opened: NULL: the folder; beside: of the same name */
+  } named[] = {
+    { 0, "part.XTEKCT", "part.XTEKCT", NULL },
+    { 0, "PART.XtekCT", NULL, NULL },
+    { 0, "Part.XTEKCT", "Part.XTEKCT", "PART.ANG" },
+    { 0, "part.xtekct", "part.xtekct", "part_CTdata.TXT" },
+    { 1, "part_.LOG", "part_.LOG", NULL },
+    { 1, "PART_.Log", NULL, NULL },
+    { 3, "GEOMETRY.JSON", "part_0001.tif", NULL },
+    { FIPS, "part_PARAMETERS.JSON", "part_0001.tif", NULL },
+    { FIPS, "Part_parameters.Json", NULL, NULL },
+    { RABBITCT, "part.RCTD", "part.RCTD", NULL },
+  };
+  static const char measured[] = "1: 0\n2: 61\n3: 120\n4: 180\n5: 240\n6: 300\n";
+
+  for (guint i = 0; i < G_N_ELEMENTS (named); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GError) error = NULL;
+    const TdScanOptions options = { .angles = named[i].kind == FIPS ? "0:300" : NULL,
+                                    .pixel_mm = named[i].kind == 3 ? 0.5 : 0 };
+    gsize size;
+    g_autofree char *bytes = sound_file (named[i].kind, &size);
+    g_autofree char *opened
+        = named[i].opened ? test_folder_file (folder, named[i].opened) : g_strdup (folder->path);
+
+    g_test_message ("%s", named[i].file);
+    make_stack (folder);
+    if (named[i].beside)
+      write_file (folder, named[i].beside, measured, strlen (measured));
+    if (named[i].kind < 2 && !named[i].opened) { /* the images go by the description's own name */
+      char *unsaid = replace (bytes, named[i].kind == 1 ? "=part_" : "=part", "=");
+      g_free (bytes);
+      bytes = unsaid;
+      size = strlen (bytes);
+    }
+    write_file (folder, named[i].file, bytes, size);
+    g_autoptr (TdScan) scan = td_scan_open (opened, &options, NULL, &error);
+    g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_assert_cmpint (facts->geometry.beam, ==, TD_BEAM_CONE);
+    if (named[i].beside)
+      g_assert_cmpfloat_with_epsilon (facts->angles_rad[1] - facts->angles_rad[0], 61 * G_PI / 180,
+                                      1e-9);
+  }
+}
+
 /* ── CTSimU ── */
 
 static const char ctsimu_metadata[]
@@ -748,13 +800,15 @@ open_ctsimu (const char *metadata, const char *scenario, GError **error)
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree guint16 *samples = g_new0 (guint16, VIEWS * COLUMNS * ROWS);
   const gsize frame = sizeof *samples * COLUMNS * ROWS;
-  g_autofree char *path = test_folder_file (folder, "p_metadata.json");
+  static guint opened;
+  const char *name = opened++ % 2 ? "p_METADATA.Json" : "p_metadata.json";
+  g_autofree char *path = test_folder_file (folder, name);
 
   write_file (folder, "p.raw", (const char *) samples, VIEWS * frame);
   write_file (folder, "f.raw", (const char *) samples, frame);
   write_file (folder, "d.raw", (const char *) samples, frame);
   write_file (folder, "s.json", scenario, strlen (scenario));
-  write_file (folder, "p_metadata.json", metadata, strlen (metadata));
+  write_file (folder, name, metadata, strlen (metadata));
   return td_scan_open (path, NULL, NULL, error);
 }
 
@@ -1015,6 +1069,7 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/contradictions", test_contradictions);
   g_test_add_func ("/geometries/said-otherwise", test_said_otherwise);
   g_test_add_func ("/geometries/told", test_told);
+  g_test_add_func ("/geometries/named-alike", test_named_alike);
   g_test_add_func ("/geometries/ctsimu", test_ctsimu);
   g_test_add_func ("/geometries/ctsimu-facts", test_ctsimu_facts);
   g_test_add_func ("/geometries/foreign-matrices", test_foreign_matrices);
