@@ -624,14 +624,12 @@ window_begin_beside (TdWindow *self, GtkFileChooser *chooser)
 static void
 on_open (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  static const char *const scans[]
-      = { "*.nxs", "*.nx",   "*.h5",  "*.hdf5", "*.hdf", "*.xtekct", "*.log", "*.rctd",
-          "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.raw", "*.json",   NULL };
+  g_auto (GStrv) scans = td_scan_patterns ();
   GtkFileChooser *chooser = td_choose_file (user, _ ("Open a Scan"), GTK_FILE_CHOOSER_ACTION_OPEN,
                                             window_on_scan_chosen, user);
 
   window_begin_beside (user, chooser);
-  td_choose_file_add_filter (chooser, _ ("Scans"), scans);
+  td_choose_file_add_filter (chooser, _ ("Scans"), (const char *const *) scans);
   td_choose_file_add_filter (chooser, _ ("All files"), NULL);
 }
 
@@ -655,8 +653,8 @@ window_on_volume_chosen (const char *path, gpointer user)
 static void
 on_open_volume (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  static const char *const volumes[] = { "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.h5", "*.hdf5",
-                                         "*.hdf", "*.nxs",  "*.raw", "*.vol",  NULL };
+  static const char *const volumes[]
+      = { "*.tif", "*.tiff", "*.h5", "*.hdf5", "*.hdf", "*.nxs", "*.raw", "*.vol", NULL };
   GtkFileChooser *chooser = td_choose_file (
       user, _ ("Open as a Volume"), GTK_FILE_CHOOSER_ACTION_OPEN, window_on_volume_chosen, user);
 

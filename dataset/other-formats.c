@@ -4,11 +4,13 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-/* The first is told of a file alone: a folder's may be sound, and no scan. */
+#include "scan.h"
+
+/* The first, of HDF5's endings, is told of a file alone: a folder's may be sound, and no scan. */
 static const struct {
   const char *endings, *what, *remedy;
 } formats[] = {
-  { ".nxs .nx .h5 .hdf5 .hdf .he5 .tdf ", N_ ("its name is an HDF5 file's, but it is none"),
+  { "", N_ ("its name is an HDF5 file's, but it is none"),
     N_ ("it is empty, damaged or of another format; copy or export it again") },
   { ".edf ", N_ ("ESRF's EDF images"), N_ ("“nxtomomill edf2nx” makes an NXtomo file of them") },
   { ".png .bmp .gif .pgm .webp ", N_ ("images that may hold projections"),
@@ -39,6 +41,8 @@ other_format_find (const char *name, guint first)
   g_autofree char *low = g_ascii_strdown (dot ? dot : "", -1),
                   *ending = g_strconcat (low, " ", NULL);
 
+  if (first == 0 && td_scan_named_hdf5 (name))
+    return 0;
   for (guint i = first; dot && !strchr (low, ' ') && i < G_N_ELEMENTS (formats); i++)
     if (strstr (formats[i].endings, ending))
       return (int) i;

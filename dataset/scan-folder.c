@@ -15,14 +15,7 @@ static const TdScanReader *const kinds[] = {
 gboolean
 td_scan_folder_takes (const char *name)
 {
-  static const char *const endings[]
-      = { ".nxs", ".nx", ".h5", ".hdf", ".hdf5", ".tdf", ".json", NULL };
-  g_autofree char *low = g_ascii_strdown (name, -1);
-
-  for (guint i = 0; endings[i]; i++)
-    if (g_str_has_suffix (low, endings[i]))
-      return TRUE;
-  return FALSE;
+  return td_scan_named_hdf5 (name) || td_series_ends (name, ".json"); /* CTSimU's metadata */
 }
 
 #define NAMED 5 /* scans that a refusal lists */

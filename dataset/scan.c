@@ -26,26 +26,70 @@ static const TdScanReader *const readers[] = {
   &td_scan_reader_tiff,
 };
 
+typedef enum {
+  ENDING_HDF5 = 1 << 0,
+  ENDING_ALONE = 1 << 1,
+} EndingFlags;
+
+/* All that look for files by their names ask this one list. */
+static const struct {
+  const char *ending;
+  EndingFlags flags;
+} endings[] = {
+  { ".nxs", ENDING_HDF5 | ENDING_ALONE },
+  { ".nx", ENDING_HDF5 | ENDING_ALONE },
+  { ".h5", ENDING_HDF5 | ENDING_ALONE },
+  { ".hdf5", ENDING_HDF5 | ENDING_ALONE },
+  { ".hdf", ENDING_HDF5 | ENDING_ALONE },
+  { ".he5", ENDING_HDF5 | ENDING_ALONE },
+  { ".tdf", ENDING_HDF5 | ENDING_ALONE },
+  { ".xtekct", ENDING_ALONE },
+  { ".rctd", ENDING_ALONE },
+  { ".tif", ENDING_ALONE },
+  { ".tiff", ENDING_ALONE },
+  { ".log", 0 },
+  { ".raw", 0 },
+  { ".json", 0 },
+};
+
+/* The place of @name's ending in the list; -1: it has none of these. */
+static int
+scan_find_ending (const char *name)
+{
+  const char *ending = strrchr (name, '.');
+
+  for (guint i = 0; ending && i < G_N_ELEMENTS (endings); i++)
+    if (g_ascii_strcasecmp (ending, endings[i].ending) == 0)
+      return (int) i;
+  return -1;
+}
+
 const char *
 td_scan_ending (const char *name, gboolean *alone)
 {
-  static const struct {
-    const char *ending;
-    gboolean alone;
-  } kinds[] = {
-    { ".nxs", TRUE },  { ".nx", TRUE },     { ".h5", TRUE },   { ".hdf5", TRUE },
-    { ".hdf", TRUE },  { ".xtekct", TRUE }, { ".rctd", TRUE }, { ".tif", TRUE },
-    { ".tiff", TRUE }, { ".log", FALSE },   { ".raw", FALSE }, { ".json", FALSE },
-  };
-  const char *ending = strrchr (name, '.');
+  const int i = scan_find_ending (name);
 
-  for (guint i = 0; ending && i < G_N_ELEMENTS (kinds); i++)
-    if (g_ascii_strcasecmp (ending, kinds[i].ending) == 0) {
-      if (alone)
-        *alone = kinds[i].alone;
-      return ending;
-    }
-  return NULL;
+  if (i >= 0 && alone)
+    *alone = (endings[i].flags & ENDING_ALONE) != 0;
+  return i >= 0 ? strrchr (name, '.') : NULL;
+}
+
+gboolean
+td_scan_named_hdf5 (const char *name)
+{
+  const int i = scan_find_ending (name);
+
+  return i >= 0 && (endings[i].flags & ENDING_HDF5) != 0;
+}
+
+char **
+td_scan_patterns (void)
+{
+  char **patterns = g_new0 (char *, G_N_ELEMENTS (endings) + 1);
+
+  for (guint i = 0; i < G_N_ELEMENTS (endings); i++)
+    patterns[i] = g_strconcat ("*", endings[i].ending, NULL);
+  return patterns;
 }
 
 TdScan *

@@ -112,6 +112,10 @@ typedef enum {
 /* The ending of @name, if files of scans have it, else NULL. @alone: (out) (optional): a file of
    that ending is a scan by itself; of the others only a person can say so. */
 const char *td_scan_ending (const char *name, gboolean *alone);
+/* Whether @name ends as HDF5 files do. */
+gboolean td_scan_named_hdf5 (const char *name);
+/* "*.nxs", …: of all endings. (transfer full) */
+char **td_scan_patterns (void);
 
 /**
  * td_scan_open:

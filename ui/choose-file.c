@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "choose-file.h"
 
+#include <string.h>
+
 static void
 choose_file_on_response (GtkNativeDialog *dialog, int response, gpointer user)
 {
@@ -52,11 +54,12 @@ td_choose_files (GtkWidget *parent, const char *title, GtkFileChooserAction acti
 void
 td_choose_file_add_filter (GtkFileChooser *chooser, const char *name, const char *const *patterns)
 {
-  static const char *const all[] = { "*", NULL };
   g_autoptr (GtkFileFilter) filter = gtk_file_filter_new ();
 
   gtk_file_filter_set_name (filter, name);
-  for (guint i = 0; (patterns ? patterns : all)[i]; i++)
-    gtk_file_filter_add_pattern (filter, (patterns ? patterns : all)[i]);
+  if (!patterns)
+    gtk_file_filter_add_pattern (filter, "*");
+  for (guint i = 0; patterns && patterns[i]; i++) /* suffixes are of any letter case */
+    gtk_file_filter_add_suffix (filter, patterns[i] + strlen ("*."));
   gtk_file_chooser_add_filter (chooser, filter);
 }

@@ -14,6 +14,6 @@ GtkFileChooser *td_choose_file (GtkWidget *parent, const char *title, GtkFileCho
 /* The same of several: @chosen is called for each. */
 GtkFileChooser *td_choose_files (GtkWidget *parent, const char *title, GtkFileChooserAction action,
                                  TdFileChosen chosen, gpointer user);
-/* @patterns: NULL-terminated; NULL: every file. */
+/* @patterns: "*.tif", …, in letters of any case, NULL-terminated; NULL: every file. */
 void td_choose_file_add_filter (GtkFileChooser *chooser, const char *name,
                                 const char *const *patterns);

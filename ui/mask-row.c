@@ -97,8 +97,7 @@ mask_row_on_chosen (TdFileRow *file, const char *path, TdMaskRow *row)
 TdMaskRow *
 td_mask_row_new (TdMaskTaken taken, gpointer user)
 {
-  static const char *const images[]
-      = { "*.tif", "*.tiff", "*.TIF", "*.TIFF", "*.h5", "*.hdf5", NULL };
+  static const char *const images[] = { "*.tif", "*.tiff", "*.h5", "*.hdf5", NULL };
   TdMaskRow *row = g_new0 (TdMaskRow, 1);
 
   row->taken = taken;

@@ -902,12 +902,15 @@ test_endings (void)
     const char *name, *ending; /* NULL: no scan's */
     gboolean alone;
   } names[] = {
-    { "a.nxs", ".nxs", TRUE },   { "a.nx", ".nx", TRUE },    { "a.h5", ".h5", TRUE },
-    { "a.hdf5", ".hdf5", TRUE }, { "a.hdf", ".hdf", TRUE },  { "a.xtekct", ".xtekct", TRUE },
-    { "a.rctd", ".rctd", TRUE }, { "a.tif", ".tif", TRUE },  { "a.b.TIFF", ".TIFF", TRUE },
-    { "a.log", ".log", FALSE },  { "a.raw", ".raw", FALSE }, { "a.JSON", ".JSON", FALSE },
-    { "a.png", NULL, FALSE },    { "tif", NULL, FALSE },     { "a.tif.txt", NULL, FALSE },
+    { "a.nxs", ".nxs", TRUE },       { "a.nx", ".nx", TRUE },     { "a.h5", ".h5", TRUE },
+    { "a.hdf5", ".hdf5", TRUE },     { "a.hdf", ".hdf", TRUE },   { "a.b.H5", ".H5", TRUE },
+    { "a.tdf", ".tdf", TRUE },       { "a.TDF", ".TDF", TRUE },   { "a.he5", ".he5", TRUE },
+    { "a.xtekct", ".xtekct", TRUE }, { "a.rctd", ".rctd", TRUE }, { "a.tif", ".tif", TRUE },
+    { "a.b.TIFF", ".TIFF", TRUE },   { "a.log", ".log", FALSE },  { "a.raw", ".raw", FALSE },
+    { "a.JSON", ".JSON", FALSE },    { "a.png", NULL, FALSE },    { "tif", NULL, FALSE },
+    { "a.tif.txt", NULL, FALSE },
   };
+  g_auto (GStrv) patterns = td_scan_patterns ();
 
   for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
     gboolean alone = !names[i].alone;
@@ -916,6 +919,11 @@ test_endings (void)
     if (names[i].ending)
       g_assert_cmpint (alone, ==, names[i].alone);
     g_assert_cmpstr (td_scan_ending (names[i].name, NULL), ==, names[i].ending);
+    g_assert_cmpint (td_scan_named_hdf5 (names[i].name), ==, i < 9);
+    g_autofree char *pattern = g_strconcat ("*", names[i].ending, NULL);
+    g_autofree char *low = g_ascii_strdown (pattern, -1);
+    g_assert_cmpint (g_strv_contains ((const char *const *) patterns, low), ==,
+                     names[i].ending != NULL);
   }
 }
 
