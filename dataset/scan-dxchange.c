@@ -111,10 +111,12 @@ is_by_rows (hid_t projections, hid_t flats)
 
   if (axes)
     return g_str_has_prefix (axes, "y:theta");
-  if (flats < 0 || td_h5_shape (projections, shape, 3) != 3
-      || td_h5_shape (flats, flat_shape, 3) != 3)
+  if (flats < 0 || td_h5_shape (projections, shape, 3) != 3)
     return FALSE;
-  return shape[0] == flat_shape[0] && shape[1] != flat_shape[1];
+  const int rank = td_h5_shape (flats, flat_shape, 3);
+  if (rank == 2) /* one image */
+    return shape[0] == flat_shape[0] && shape[1] != flat_shape[0];
+  return rank == 3 && shape[0] == flat_shape[0] && shape[1] != flat_shape[1];
 }
 
 static gboolean

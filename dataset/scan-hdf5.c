@@ -107,6 +107,21 @@ scan_hdf5_is_empty (hid_t dataset)
   return space >= 0 && H5Sget_simple_extent_npoints (space) == 0;
 }
 
+/* Beside sinograms, flats and darks may lie as these do, or as images: a few of them, or one that
+   has two dimensions. Two that are of a single row are rather frame and column. */
+static gboolean
+scan_hdf5_lies_by_rows (const TdScanFacts *facts, TdFrameKind kind, hid_t dataset)
+{
+  hsize_t shape[3] = { 0 };
+  const int rank = td_h5_shape (dataset, shape, 3);
+
+  if (kind == TD_FRAME_PROJECTION)
+    return facts->sinogram_order;
+  if (rank == 2)
+    return facts->n_rows == 1;
+  return facts->sinogram_order && (shape[0] == facts->n_rows || shape[1] != facts->n_rows);
+}
+
 gboolean
 td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
                 const char *label, const TdScanOptions *options, GError **error)
@@ -117,7 +132,7 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
 
   if (dataset < 0)
     return TRUE;
-  if (facts->sinogram_order)
+  if (scan_hdf5_lies_by_rows (facts, kind, dataset))
     flags |= TD_H5_FRAMES_BY_ROWS;
   if (kind != TD_FRAME_PROJECTION && scan_hdf5_is_empty (dataset)) {
     td_scan_note (scan,

@@ -492,6 +492,88 @@ test_stated_sinograms (void)
   test_assert_sentence (error, "--sinograms");
 }
 
+/* One image, [row][column] whatever the projections' order. */
+static void
+add_image (hid_t group, const char *name, guint frame, guint rows)
+{
+  TD_H5_GUARD;
+  const hsize_t shape[2] = { rows, COLUMNS };
+  guint16 values[ROWS * COLUMNS];
+  g_auto (TdH5Id) space = H5Screate_simple (2, shape, NULL);
+  g_auto (TdH5Id) dataset
+      = H5Dcreate2 (group, name, H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+
+  for (guint i = 0; i < rows * COLUMNS; i++)
+    values[i] = (guint16) value_of (frame, i / COLUMNS, i % COLUMNS);
+  g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), >=,
+                   0);
+}
+
+/* A flat or dark that is one image beside projections or sinograms: used, refused or told. */
+static void
+test_flat_image (void)
+{
+  static const struct {
+    const char *group, *names[3]; /* projections, flat, dark; "": the root */
+    gboolean by_rows, stated;     /* as sinograms */
+    guint rows;                   /* of the flat; 0: three dimensions, of frames */
+    gboolean used;
+    const char *says; /* in a note, or where nothing opens the refusal */
+  } cases[] = {
+    { "exchange", { "data", "data_white", "data_dark" }, FALSE, FALSE, ROWS, TRUE, NULL },
+    { "exchange", { "data", "data_white", "data_dark" }, TRUE, FALSE, ROWS, TRUE, NULL },
+    { "exchange", { "data", "data_white", "data_dark" }, TRUE, TRUE, ROWS, TRUE, NULL },
+    { "exchange", { "data", "data_white", "data_dark" }, TRUE, TRUE, ROWS - 1, FALSE, "--flats" },
+    { "exchange", { "data", "data_white", "data_dark" }, TRUE, TRUE, 0, TRUE, NULL },
+    { "", { "tomo", "flat", "dark" }, TRUE, FALSE, ROWS, TRUE, NULL },
+    { "", { "sinograms", "flat", "dark" }, TRUE, TRUE, ROWS, TRUE, "beginning with /flat" },
+    { "", { "sinograms", "whiteField", "df" }, FALSE, FALSE, ROWS, TRUE, "with /whiteField" },
+    { "entry", { "sinograms", "flat", "dark" }, TRUE, TRUE, ROWS, TRUE, "with /entry/flat" },
+    { "", { "sinograms", "flat", "dark" }, TRUE, TRUE, ROWS - 1, FALSE, "--flats" },
+    { "", { "sinograms", "empty", "none" }, TRUE, TRUE, ROWS, FALSE, "/empty was not used" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autoptr (GError) error = NULL;
+    const TdScanOptions options = { .angles = "0:180", .sinograms = cases[i].stated };
+    hid_t file = td_h5_create_sized (path, 0);
+
+    {
+      g_auto (TdH5Id) own = *cases[i].group ? add_group (file, cases[i].group) : -1;
+      const hid_t group = *cases[i].group ? own : file;
+
+      add_frames (group, cases[i].names[0], 10, VIEWS, cases[i].by_rows, 0);
+      if (cases[i].rows > 0)
+        add_image (group, cases[i].names[1], 30, cases[i].rows);
+      else
+        add_frames (group, cases[i].names[1], 30, 1, FALSE, 0);
+      add_image (group, cases[i].names[2], 40, ROWS);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_test_message ("%s/%s", cases[i].group, cases[i].names[1]);
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+    if (cases[i].rows == ROWS - 1) {
+      g_assert_null (scan);
+      test_assert_sentence (error, cases[i].says);
+      continue;
+    }
+    g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_assert_cmpuint (facts->n_flats, ==, cases[i].used);
+    g_assert_cmpuint (facts->n_darks, ==, cases[i].used);
+    g_assert_cmpint (facts->sinogram_order, ==, cases[i].by_rows);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_assert_true (!cases[i].says || strstr (notes, cases[i].says));
+    check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+    if (cases[i].used) {
+      check_frame (scan, TD_FRAME_FLAT, 0, 30);
+      check_frame (scan, TD_FRAME_DARK, 0, 40);
+    }
+  }
+}
+
 #define WIDE 32u
 
 /* Floats without flats: a disc's line integrals, or the transmissions of them, with what no pixel
@@ -661,6 +743,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/other-files", test_other_files);
   g_test_add_func ("/hdf5/named", test_named);
   g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);
+  g_test_add_func ("/hdf5/flat-image", test_flat_image);
   g_test_add_func ("/hdf5/values", test_values);
   g_test_add_func ("/hdf5/never-written", test_never_written);
   g_test_add_func ("/hdf5/threads", test_threads);
