@@ -224,6 +224,26 @@ values_look (TdScan *scan, const Profile *profile, GError **error)
   return TRUE;
 }
 
+/* The columns of a detector that sees its open beam are not all below a hundredth of it. */
+#define FAINT 100
+
+/* A level that a file beside the images states, for images that were scaled since. */
+static void
+values_check_white (TdScan *scan, const Profile *profile)
+{
+  TdScanFacts *facts = &scan->facts;
+
+  if (profile->peak * FAINT > facts->white_level)
+    return;
+  td_scan_note (scan,
+                "The open beam is stated to count %g, but no column of the images is brighter than "
+                "%.4g: they were scaled since, and the number is left out ({flats} gives another "
+                "beam).",
+                facts->white_level, profile->peak);
+  facts->white_level = 0;
+  facts->n_flats = 0;
+}
+
 gboolean
 td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellable, GError **error)
 {
@@ -234,10 +254,12 @@ td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellabl
     return TRUE;
   if (stated != TD_SCAN_VALUES_FOUND)
     facts->transmission_logged = stated == TD_SCAN_VALUES_ATTENUATIONS;
-  if (facts->transmission_logged || facts->n_flats > 0 || scan_holds_unsigned (facts))
+  const gboolean measured = facts->n_flats > 0 && !(facts->white_level > 0);
+  if (facts->transmission_logged || measured || scan_holds_unsigned (facts))
     return TRUE;
   if (facts->n_columns < LEAST_COLUMNS) {
-    if (stated == TD_SCAN_VALUES_FOUND && !scan->values_stated && scan_holds_floats (facts))
+    if (facts->n_flats == 0 && stated == TD_SCAN_VALUES_FOUND && !scan->values_stated
+        && scan_holds_floats (facts))
       td_scan_note (scan,
                     "There are no flats; %u columns are too few to tell: the values are taken "
                     "as transmissions ({values} states it otherwise).",
@@ -246,6 +268,10 @@ td_scan_take_values (TdScan *scan, TdScanValues stated, GCancellable *cancellabl
   }
   if (!profile_read (scan, &profile, cancellable, error))
     return FALSE;
+  if (facts->white_level > 0)
+    values_check_white (scan, &profile);
+  if (facts->n_flats > 0)
+    return TRUE;
   if (stated == TD_SCAN_VALUES_FOUND && !scan->values_stated
       && !values_look (scan, &profile, error))
     return FALSE;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "dataset/angles.h"
+#include "dataset/scan-companions.h"
 #include "dataset/scan-values.h"
 #include "dataset/scan-writer.h"
 #include "test-folder.h"
@@ -111,6 +112,43 @@ test_values_told (gconstpointer data)
   }
 }
 
+/* An open beam that a description states is none of images that were scaled since. */
+static void
+test_scaled_since (void)
+{
+  static const struct {
+    const char *name; /* of a case above */
+    double level;
+    gboolean kept, logged;
+  } stated[] = {
+    { "transmissions", 58000, FALSE, FALSE },    { "transmissions-half", 65535, FALSE, FALSE },
+    { "attenuations", 58000, FALSE, TRUE },      { "transmissions", 1, TRUE, FALSE },
+    { "transmissions-opaque", 99, TRUE, FALSE }, { "counts", 58000, TRUE, FALSE },
+    { "counts-half", 5000, TRUE, FALSE },        { "counts-uint16", 65535, TRUE, FALSE },
+  };
+  g_autofree float *values = g_new (float, VIEWS *ROWS *COLUMNS);
+
+  for (guint i = 0; i < G_N_ELEMENTS (stated); i++)
+    for (TdScanValues v = TD_SCAN_VALUES_FOUND; v <= TD_SCAN_VALUES_INTENSITIES; v++) {
+      const Case *c = cases;
+      g_autoptr (GError) error = NULL;
+
+      while (!g_str_equal (c->name, stated[i].name))
+        c++;
+      g_test_message ("%s against %g", c->name, stated[i].level);
+      g_autoptr (TdScan) scan = make_scan (c, FALSE, values);
+      const TdScanFacts *facts = td_scan_facts (scan);
+      g_assert_true (td_scan_take_white (scan, stated[i].level, "part.xtekct", &error));
+      g_assert_true (td_scan_take_values (scan, v, NULL, &error));
+      g_assert_cmpuint (facts->n_flats, ==, stated[i].kept);
+      g_assert_cmpfloat (facts->white_level, ==, stated[i].kept ? stated[i].level : 0);
+      g_assert_cmpint (facts->transmission_logged, ==,
+                       v == TD_SCAN_VALUES_FOUND && stated[i].logged);
+      g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+      g_assert_cmpint (strstr (notes, "scaled since") != NULL, ==, !stated[i].kept);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -120,5 +158,6 @@ main (int argc, char **argv)
 
     g_test_add_data_func (name, &cases[i], test_values_told);
   }
+  g_test_add_func ("/scan-values/scaled-since", test_scaled_since);
   return g_test_run ();
 }
