@@ -133,38 +133,53 @@ angles_split_words (char *line, guint *n)
   return (char **) g_ptr_array_free (words, FALSE);
 }
 
+double
+td_angle_unit (const char *name, gboolean in_text)
+{
+  static const struct {
+    const char *name;
+    double radians;
+    gboolean alone; /* a word of texts that means something else there */
+  } units[] = {
+    { "deg", G_PI / 180 },
+    { "degs", G_PI / 180 },
+    { "degree", G_PI / 180 },
+    { "degrees", G_PI / 180 },
+    { "°", G_PI / 180 },
+    { "rad", 1 },
+    { "rads", 1 },
+    { "radian", 1 },
+    { "radians", 1 },
+    { "mrad", 1e-3 },
+    { "urad", 1e-6 },
+    { "\xc2\xb5rad", 1e-6 }, /* the micro sign, and the Greek letter */
+    { "\xce\xbcrad", 1e-6 },
+    { "mdeg", G_PI / 180e3 },
+    { "arcmin", G_PI / 10800 },
+    { "arcmins", G_PI / 10800 },
+    { "arcminute", G_PI / 10800 },
+    { "arcminutes", G_PI / 10800 },
+    { "arcsec", G_PI / 648e3 },
+    { "arcsecs", G_PI / 648e3 },
+    { "arcsecond", G_PI / 648e3 },
+    { "arcseconds", G_PI / 648e3 },
+    { "gon", G_PI / 200 },
+    { "rev", 2 * G_PI, TRUE },
+    { "turn", 2 * G_PI, TRUE },
+    { "turns", 2 * G_PI, TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (units); i++)
+    if (g_ascii_strcasecmp (name, units[i].name) == 0 && !(in_text && units[i].alone))
+      return units[i].radians;
+  return 0;
+}
+
 /* The unit that a heading states, in degrees: by the first word that is one, so that neither a
    "gradient" nor a "radiograph" is; 0: none. */
 static double
 unit_of_heading (const char *line)
 {
-  static const struct {
-    const char *word;
-    double degrees;
-  } units[] = {
-    { "deg", 1 },
-    { "degs", 1 },
-    { "degree", 1 },
-    { "degrees", 1 },
-    { "rad", 180 / G_PI },
-    { "rads", 180 / G_PI },
-    { "radian", 180 / G_PI },
-    { "radians", 180 / G_PI },
-    { "mrad", 0.18 / G_PI },
-    { "urad", 0.18e-3 / G_PI },
-    { "\xc2\xb5rad", 0.18e-3 / G_PI }, /* the micro sign, and the Greek letter */
-    { "\xce\xbcrad", 0.18e-3 / G_PI },
-    { "mdeg", 1e-3 },
-    { "arcmin", 1 / 60.0 },
-    { "arcmins", 1 / 60.0 },
-    { "arcminute", 1 / 60.0 },
-    { "arcminutes", 1 / 60.0 },
-    { "arcsec", 1 / 3600.0 },
-    { "arcsecs", 1 / 3600.0 },
-    { "arcsecond", 1 / 3600.0 },
-    { "arcseconds", 1 / 3600.0 },
-    { "gon", 0.9 },
-  };
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (const char *at = line; *at; at++) {
@@ -176,9 +191,8 @@ unit_of_heading (const char *line)
   }
   g_auto (GStrv) words = g_strsplit (text->str, " ", -1);
   for (guint i = 0; words[i]; i++)
-    for (guint unit = 0; unit < G_N_ELEMENTS (units); unit++)
-      if (strcmp (words[i], units[unit].word) == 0)
-        return units[unit].degrees;
+    if (td_angle_unit (words[i], TRUE) > 0)
+      return td_angle_unit (words[i], TRUE) * (180 / G_PI);
   return 0;
 }
 

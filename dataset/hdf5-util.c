@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "angles.h"
 #include "error.h"
 #include "file-bytes.h"
 #include "hdf5-driver.h"
@@ -450,33 +451,9 @@ double
 td_h5_angle_unit (hid_t dataset)
 {
   TD_H5_GUARD;
-  static const Unit angles[] = {
-    { "deg", G_PI / 180 },
-    { "degree", G_PI / 180 },
-    { "degrees", G_PI / 180 },
-    { "°", G_PI / 180 },
-    { "rad", 1 },
-    { "radian", 1 },
-    { "radians", 1 },
-    { "mrad", 1e-3 },
-    { "urad", 1e-6 },
-    { "µrad", 1e-6 },
-    { "μrad", 1e-6 },
-    { "mdeg", G_PI / 180e3 },
-    { "arcmin", G_PI / 10800 },
-    { "arcminute", G_PI / 10800 },
-    { "arcminutes", G_PI / 10800 },
-    { "arcsec", G_PI / 648e3 },
-    { "arcsecond", G_PI / 648e3 },
-    { "arcseconds", G_PI / 648e3 },
-    { "gon", G_PI / 200 },
-    { "rev", 2 * G_PI },
-    { "turn", 2 * G_PI },
-    { "turns", 2 * G_PI },
-    { NULL, 0 },
-  };
+  g_autofree char *name = td_h5_units (dataset);
 
-  return unit_factor (dataset, angles, G_PI / 180);
+  return name ? td_angle_unit (name, FALSE) : G_PI / 180;
 }
 
 /* ── Links ── */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "angles.h"
 #include "error.h"
 #include "text-file.h"
 
@@ -171,6 +172,7 @@ typedef struct {
   double factor;
 } Unit;
 
+/* @units: of lengths; NULL: of angles. */
 static double
 json_walk_measured (JsonNode *root, const char *path, const Unit *units, double otherwise)
 {
@@ -180,6 +182,8 @@ json_walk_measured (JsonNode *root, const char *path, const Unit *units, double 
 
   if (!unit)
     return td_json_at (node, "unit") ? NAN : value * otherwise;
+  if (!units)
+    return td_angle_unit (unit, FALSE) > 0 ? value * td_angle_unit (unit, FALSE) : NAN;
   for (; units->name; units++)
     if (strcmp (unit, units->name) == 0)
       return value * units->factor;
@@ -198,7 +202,5 @@ td_json_length_mm (JsonNode *root, const char *path)
 double
 td_json_angle_rad (JsonNode *root, const char *path)
 {
-  static const Unit units[] = { { "deg", G_PI / 180 }, { "rad", 1 }, { NULL, 0 } };
-
-  return json_walk_measured (root, path, units, G_PI / 180);
+  return json_walk_measured (root, path, NULL, G_PI / 180);
 }
