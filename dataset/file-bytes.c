@@ -52,6 +52,32 @@ file_bytes_transfer (int file, gboolean write, char *values, gsize bytes, guint6
   return 0;
 }
 
+gssize
+td_file_read_some (int file, void *to, gsize bytes, guint64 at)
+{
+  char *values = to;
+
+  for (gsize done = 0; done < bytes;) {
+    const ssize_t now = pread (file, values + done, bytes - done, (off_t) (at + done));
+
+    if (now == 0)
+      return (gssize) done;
+    if (now < 0 && errno != EINTR)
+      return -1;
+    done += (gsize) MAX (now, 0);
+  }
+  return (gssize) bytes;
+}
+
+int
+td_file_allocate (int file, int mode, guint64 at, guint64 bytes)
+{
+  while (fallocate (file, mode, (off_t) at, (off_t) bytes) != 0)
+    if (errno != EINTR)
+      return errno;
+  return 0;
+}
+
 int
 td_file_read (int file, void *to, gsize bytes, guint64 at)
 {
@@ -108,7 +134,9 @@ td_file_temporary (const char *what, guint64 bytes, GError **error)
   if (!td_file_temporary_check (what, bytes, error))
     return -1;
   const int file = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0600);
-  const int code = file < 0 ? errno : posix_fallocate (file, 0, (off_t) bytes);
+  int code = file < 0 ? errno : EINTR;
+  while (code == EINTR && file >= 0)
+    code = posix_fallocate (file, 0, (off_t) bytes);
   if (file >= 0)
     g_unlink (name);
   if (code == 0)

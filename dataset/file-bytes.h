@@ -14,6 +14,10 @@ int td_file_open (const char *path, guint64 *size);
  */
 int td_file_read (int file, void *to, gsize bytes, guint64 at);
 int td_file_write (int file, const void *from, gsize bytes, guint64 at);
+/* The same of a file that may end before: how many bytes there are; -1 with errno. */
+gssize td_file_read_some (int file, void *to, gsize bytes, guint64 at);
+/* As fallocate(), whatever interrupts it. 0, or errno. */
+int td_file_allocate (int file, int mode, guint64 at, guint64 bytes);
 /* An unlinked file of @bytes in the temporary folder, which has room for all of them; -1: not.
    @what, in the plural, begins the sentence that says so. Close it. */
 int td_file_temporary (const char *what, guint64 bytes, GError **error);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "file-room.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "file-bytes.h"
 
 #define STEP_BYTES ((guint64) 16 << 20)
 #define LOOK_US 50000 /* between two looks whether those who wait were cancelled */
@@ -27,10 +26,7 @@ file_room_take (const TdFileRoom *room, guint step)
 {
   const guint64 from = step * STEP_BYTES, bytes = MIN (STEP_BYTES, room->bytes - from);
 
-  while (fallocate (room->file, 0, (off_t) (room->at + from), (off_t) bytes) != 0)
-    if (errno != EINTR)
-      return errno;
-  return 0;
+  return td_file_allocate (room->file, 0, room->at + from, bytes);
 }
 
 /* The first step from @from on, round the end, that is wanted and not taken; n_steps: none is. */

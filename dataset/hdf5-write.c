@@ -29,8 +29,8 @@ take_room (int fd, guint64 bytes)
     errno = EFBIG;
     return FALSE;
   }
-  return fallocate (fd, FALLOC_FL_KEEP_SIZE, 0, bytes) == 0
-         || (errno != ENOSPC && errno != EDQUOT && errno != EFBIG);
+  errno = td_file_allocate (fd, FALLOC_FL_KEEP_SIZE, 0, bytes);
+  return errno != ENOSPC && errno != EDQUOT && errno != EFBIG;
 }
 
 /* Without locks of the library's own, in a format that HDF5 1.8 reads. */
@@ -106,7 +106,7 @@ td_h5_finish (hid_t file)
   if (!flushed && H5Fget_vfd_handle (file, H5P_DEFAULT, (void **) &fd) >= 0 && fd) {
     int code = errno;
 
-    if (ftruncate (*fd, 0) != 0)
+    if (TEMP_FAILURE_RETRY (ftruncate (*fd, 0)) != 0)
       g_debug ("a file that could not be flushed could not be emptied either");
     errno = code;
   }

@@ -466,7 +466,7 @@ flush_part (TdOutput *output)
   if (!output->folder && fstat (output->lock, &status) == 0
       && truncate (output->part, status.st_size) != 0)
     return FALSE;
-  return (output->folder ? syncfs (output->lock) : fsync (output->lock)) == 0;
+  return TEMP_FAILURE_RETRY (output->folder ? syncfs (output->lock) : fsync (output->lock)) == 0;
 }
 
 static void

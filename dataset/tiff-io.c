@@ -105,7 +105,7 @@ td_tiff_probe (const char *path)
 
   if (fd < 0)
     return FALSE;
-  if (pread (fd, start, sizeof start, 0) == sizeof start)
+  if (td_file_read_some (fd, start, sizeof start, 0) == sizeof start)
     for (guint i = 0; i < G_N_ELEMENTS (signatures); i++)
       found = found || memcmp (start, signatures[i], sizeof start) == 0;
   close (fd);
@@ -276,7 +276,7 @@ static gboolean
 header_read (TdTiff *tiff)
 {
   Form *form = &tiff->form;
-  const gssize got = pread (tiff->fd, tiff->header, sizeof tiff->header, 0);
+  const gssize got = td_file_read_some (tiff->fd, tiff->header, sizeof tiff->header, 0);
 
   if (got < 8)
     return FALSE;
@@ -300,7 +300,7 @@ static tmsize_t
 client_read (thandle_t user, void *to, tmsize_t bytes)
 {
   TdTiff *tiff = user;
-  const gssize got = pread (tiff->fd, to, bytes, tiff->position);
+  const gssize got = td_file_read_some (tiff->fd, to, bytes, tiff->position);
 
   if (got > 0 && tiff->position < tiff->header_bytes)
     memcpy (to, tiff->header + tiff->position,
@@ -453,7 +453,7 @@ read_directory (TdTiff *tiff, guint64 offset, Directory *directory)
 {
   const Form *form = &tiff->form;
   guint8 bytes[8 + MAX_ENTRIES * 20 + 8];
-  gssize got = pread (tiff->fd, bytes, sizeof bytes, offset);
+  gssize got = td_file_read_some (tiff->fd, bytes, sizeof bytes, offset);
   guint64 n;
 
   if (got < (gssize) form->count_bytes)

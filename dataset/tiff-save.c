@@ -236,10 +236,11 @@ td_tiff_save_new (const char *path, const char *name, const TdTiffImage *image, 
     return NULL;
   /* The room is taken now where the file system can, so that a full disk is told before the work.
      In memory that would take as long as the work: room is taken there as samples come. */
-  if (n_images > 1 && !td_file_lies_in_memory (save->fd)
-      && fallocate (save->fd, 0, 0, save->end) != 0
-      && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
-    td_output_set_error (error, name, errno);
+  const int code = n_images > 1 && !td_file_lies_in_memory (save->fd)
+                       ? td_file_allocate (save->fd, 0, 0, save->end)
+                       : 0;
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG) {
+    td_output_set_error (error, name, code);
     return NULL;
   }
   g_autoptr (GByteArray) bytes = make_structure (save, image);

@@ -641,8 +641,9 @@ td_volume_writer_sync (TdVolumeWriter *writer, GError **error)
 {
   const int folder
       = writer->file < 0 ? open (writer->part, O_RDONLY | O_CLOEXEC | O_DIRECTORY) : -1;
-  const gboolean flushed
-      = writer->file >= 0 ? fdatasync (writer->file) == 0 : folder >= 0 && syncfs (folder) == 0;
+  const gboolean flushed = writer->file >= 0
+                               ? TEMP_FAILURE_RETRY (fdatasync (writer->file)) == 0
+                               : folder >= 0 && TEMP_FAILURE_RETRY (syncfs (folder)) == 0;
 
   if (!flushed)
     td_output_set_error (error, writer->spec.path, errno);

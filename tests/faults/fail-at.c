@@ -6,6 +6,7 @@
  *     FAIL_AT=KIND:N       the call number N (from 1) of a kind fails
  *     FAIL_AT=KIND:N+      that call and all after it fail
  *     FAIL_COUNTS=FILE     at the end, the number of calls of each kind goes to this file
+ *     FAIL_INTERRUPTS=1    every other transfer is interrupted (EINTR) and must be tried again
  *     FAIL_UNDER=FOLDER    opens, reads, writes and names count in this folder only
  *     FAIL_TRACE=1         the failing call's stack goes to standard error
  *     FAIL_SEGV=99         a wrong address ends the program with this status; an overflow of the
@@ -258,11 +259,25 @@ close (int fd)
   return real (fd);
 }
 
+/* A signal's handler ran before anything was transferred. */
+static int
+fail_at_interrupts (void)
+{
+  static atomic_long turn;
+
+  return getenv ("FAIL_INTERRUPTS") && atomic_fetch_add (&turn, 1) % 2 == 0;
+}
+
 #define TRANSFER(type, name, kind, error, parameters, ...)                                         \
   type name parameters                                                                             \
   {                                                                                                \
     REAL (name);                                                                                   \
-    if (watches (fd) && fail_at (kind)) {                                                          \
+    const int watched_one = watches (fd);                                                          \
+    if (watched_one && fail_at_interrupts ()) {                                                    \
+      errno = EINTR;                                                                               \
+      return -1;                                                                                   \
+    }                                                                                              \
+    if (watched_one && fail_at (kind)) {                                                           \
       errno = error;                                                                               \
       return -1;                                                                                   \
     }                                                                                              \
@@ -284,6 +299,17 @@ TRANSFER (int, ftruncate64, WRITE, ENOSPC, (int fd, off_t n), fd, n)
 TRANSFER (int, fsync, SYNC, EIO, (int fd), fd)
 TRANSFER (int, fdatasync, SYNC, EIO, (int fd), fd)
 TRANSFER (int, syncfs, SYNC, EIO, (int fd), fd)
+
+int
+fallocate64 (int fd, int mode, off64_t at, off64_t n)
+{
+  REAL (fallocate64);
+  if (watches (fd) && fail_at_interrupts ()) {
+    errno = EINTR;
+    return -1;
+  }
+  return real (fd, mode, at, n);
+}
 
 static unsigned long
 fail_at_free (unsigned long block)

@@ -60,6 +60,38 @@ test_sync (gconstpointer output)
   g_assert_cmpuint (test_folder_count (folder), ==, 1);
 }
 
+/* Within @limit of each other, of the second's root mean square. */
+static gboolean
+is_alike (const TestFolder *folder, const char *a, const char *b, const char *limit)
+{
+  g_auto (TdTestRun) run = { 0 };
+
+  td_test_cli (&run, folder->path, "compare", a, b, "--limit", limit, NULL);
+  return run.status == 0;
+}
+
+/* Signals that come while files are read and written change nothing. */
+static void
+test_interrupted (gconstpointer data)
+{
+  const char *const *names = data; /* scan, output */
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *line
+      = g_strdup_printf ("reconstruct %s --device host --output %s", names[0], names[1]);
+  g_autofree char *again
+      = g_strdup_printf ("reconstruct %s --device host --output again-%s", names[0], names[1]);
+  g_autofree char *other = g_strconcat ("again-", names[1], NULL);
+  g_autofree char *said = NULL, *said_again = NULL;
+
+  make_scan (folder, names[0]);
+  g_assert_cmpint (run_failing (folder, "read:0", line, &said), ==, 0);
+  g_setenv ("FAIL_INTERRUPTS", "1", TRUE);
+  const int status = run_failing (folder, "read:0", again, &said_again);
+  g_unsetenv ("FAIL_INTERRUPTS");
+  g_assert_cmpint (status, ==, 0);
+  g_assert_true (is_alike (folder, other, names[1], "0"));
+}
+
 /* A disk that is too full is told before anything is computed. */
 static void
 test_space (gconstpointer output)
@@ -116,16 +148,6 @@ test_space_little (void)
                    ==, 1);
   g_unsetenv ("FAIL_FREE");
   g_assert_nonnull (strstr (said, "needs 1.2\302\240MiB, but only 512.0\302\240KiB are free"));
-}
-
-/* Within @limit of each other, of the second's root mean square. */
-static gboolean
-is_alike (const TestFolder *folder, const char *a, const char *b, const char *limit)
-{
-  g_auto (TdTestRun) run = { 0 };
-
-  td_test_cli (&run, folder->path, "compare", a, b, "--limit", limit, NULL);
-  return run.status == 0;
 }
 
 /* Whichever renaming fails, the old volume is there, or the new one; nothing else is. */
@@ -251,10 +273,16 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  static const char *const tiff[] = { "frames", "out" }, *const bigtiff[] = { "frames", "out.tif" },
+                           *const hdf5[] = { "scan.nxs", "out.h5" };
+
   g_test_add_func ("/last-steps/lab-memory", test_lab_memory);
   g_test_add_data_func ("/last-steps/sync/tiff", "out", test_sync);
   g_test_add_data_func ("/last-steps/sync/bigtiff", "out.tif", test_sync);
   g_test_add_data_func ("/last-steps/sync/hdf5", "out.h5", test_sync);
+  g_test_add_data_func ("/last-steps/interrupted/tiff", tiff, test_interrupted);
+  g_test_add_data_func ("/last-steps/interrupted/bigtiff", bigtiff, test_interrupted);
+  g_test_add_data_func ("/last-steps/interrupted/hdf5", hdf5, test_interrupted);
   g_test_add_data_func ("/last-steps/space/tiff", "out", test_space);
   g_test_add_data_func ("/last-steps/space/bigtiff", "out.tif", test_space);
   g_test_add_data_func ("/last-steps/space/hdf5", "out.h5", test_space);
