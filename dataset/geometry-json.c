@@ -126,26 +126,34 @@ get_beam (JsonNode *root, TdBeam *beam)
   return FALSE;
 }
 
-/* A key that is misspelt, or has another unit, is refused by its name: its value would be lost. */
-static gboolean
-check_keys (JsonObject *object, const char *name, GError **error)
+gboolean
+td_geometry_json_check_keys (JsonNode *root, const char *const *known, const char *name,
+                             GError **error)
 {
-  static const char *const others[]
-      = { "beam", "detector_tilt_rad", "volume_size", "view_matrices", NULL };
-  g_autoptr (GList) keys = json_object_get_members (object);
+  g_autoptr (GList) keys = json_object_get_members (json_node_get_object (root));
 
-  for (GList *key = keys; key; key = key->next) {
-    gboolean known = g_strv_contains (others, key->data);
-
-    for (guint i = 0; i < G_N_ELEMENTS (numbers) && !known; i++)
-      known = strcmp (numbers[i].key, key->data) == 0;
-    if (!known)
+  for (GList *key = keys; key; key = key->next)
+    if (!g_strv_contains (known, key->data))
       return td_set_error (error, TD_ERROR_BAD_FILE,
                            "%s: the geometry has “%.100s”, which is not known here; correct its "
                            "spelling or take it out",
                            name, (char *) key->data);
-  }
   return TRUE;
+}
+
+static gboolean
+check_own_keys (JsonNode *root, const char *name, GError **error)
+{
+  static const char *const others[]
+      = { "beam", "detector_tilt_rad", "volume_size", "view_matrices" };
+  const char *known[G_N_ELEMENTS (others) + G_N_ELEMENTS (numbers) + 1] = { NULL };
+  guint n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    known[n++] = others[i];
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    known[n++] = numbers[i].key;
+  return td_geometry_json_check_keys (root, known, name, error);
 }
 
 static gboolean
@@ -155,7 +163,7 @@ parse_root (JsonNode *root, const char *name, TdGeometry *geometry, GError **err
   g_autofree double *tilt = NULL;
   gsize n;
 
-  if (!check_keys (object, name, error))
+  if (!check_own_keys (root, name, error))
     return FALSE;
   if (!get_beam (root, &geometry->beam))
     return td_geometry_json_refuse (error, name, "beam");

@@ -19,3 +19,7 @@ gboolean td_geometry_from_json (const char *json, const char *name, TdGeometry *
    not. */
 gboolean td_geometry_json_volume (JsonNode *root, guint size[3]);
 gboolean td_geometry_json_refuse (GError **error, const char *name, const char *key);
+/* A key that is misspelt, or has another unit, is refused by its name: its value would be lost.
+   @known: NULL-terminated. */
+gboolean td_geometry_json_check_keys (JsonNode *root, const char *const *known, const char *name,
+                                      GError **error);

@@ -255,8 +255,9 @@ geometry_nikon_take_views (TdGeometryFile *file, const Setup *setup)
 
 /* A volume about the axis is taken over; one moved aside is not. */
 static void
-geometry_nikon_take_volume (TdGeometry *geometry, TdIni *ini)
+geometry_nikon_take_volume (TdGeometryFile *file, TdIni *ini)
 {
+  TdGeometry *geometry = &file->geometry;
   static const char *const sizes[] = { "VoxelsX", "VoxelsY", "VoxelsZ" };
   static const char *const edges[] = { "VoxelSizeX", "VoxelSizeY", "VoxelSizeZ" };
   static const char *const offsets[] = { "OffsetX", "OffsetY", "OffsetZ" };
@@ -265,9 +266,16 @@ geometry_nikon_take_volume (TdGeometry *geometry, TdIni *ini)
 
   for (guint i = 0; i < 3; i++) {
     size[i] = td_ini_count (ini, SECTION, sizes[i]);
-    if (size[i] == 0 || size[i] > TD_SCAN_MAX_SIDE || number_or_0 (ini, offsets[i]) != 0
-        || !(edge > 0) || fabs (number_or_0 (ini, edges[i]) - edge) > 1e-3 * edge)
+    if (size[i] == 0 || size[i] > TD_SCAN_MAX_SIDE || !(edge > 0))
       return;
+    if (number_or_0 (ini, offsets[i]) != 0
+        || fabs (number_or_0 (ini, edges[i]) - edge) > 1e-3 * edge) {
+      td_geometry_file_note (file,
+                             "The file's volume (VoxelsX, …) has voxels that are no cubes, or is "
+                             "moved aside by its OffsetX, Y or Z: one about what the detector sees "
+                             "is taken instead.");
+      return;
+    }
   }
   geometry->voxel_mm = edge;
   memcpy (geometry->volume_size, size, sizeof size);
@@ -285,7 +293,7 @@ td_geometry_file_load_nikon (const char *path, GError **error)
   const gboolean good
       = read_setup (ini, path, &setup, error) && geometry_nikon_read_angles (file, ini, error);
   file->white_level = number_or_0 (ini, "WhiteLevel");
-  geometry_nikon_take_volume (&file->geometry, ini);
+  geometry_nikon_take_volume (file, ini);
   if (!td_ini_check (ini, error) || !good)
     return NULL;
   file->n_columns = setup.columns;

@@ -80,6 +80,30 @@ take_count (const TdGeometryFile *file, JsonNode *root, const char *key, guint *
          || td_geometry_json_refuse (error, file->path, key);
 }
 
+/* The keys that may stand beside the numbers, then those of the numbers, of which there is one. */
+static gboolean
+check_table_keys (const TdGeometryFile *file, JsonNode *root, GError **error)
+{
+  static const char *const others[] = { "columns", "rows", "pixel_mm", "voxel_mm", "volume_size" };
+  const char *known[G_N_ELEMENTS (others) + G_N_ELEMENTS (keys) + 1] = { NULL };
+  const char *found = NULL;
+  guint n = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    known[n++] = others[i];
+  for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
+    known[n++] = keys[i].key;
+    if (!td_json_at (root, keys[i].key))
+      continue;
+    if (found)
+      return td_set_error (error, TD_ERROR_BAD_FILE,
+                           "%s: the geometry has both “%s” and “%s”: leave the right one only",
+                           file->path, found, keys[i].key);
+    found = keys[i].key;
+  }
+  return found ? td_geometry_json_check_keys (root, known, file->path, error) : TRUE;
+}
+
 /* {"matrices": […], "columns": 512, "rows": 512, "pixel_mm": 0.2, "voxel_mm": 0.1,
    "volume_size": [nx, ny, nz]}: all but the first may be left out. */
 static gboolean
@@ -87,7 +111,8 @@ take_object (TdGeometryFile *file, JsonNode *root, GError **error)
 {
   TdGeometry *geometry = &file->geometry;
 
-  if (!take_count (file, root, "columns", &file->n_columns, error)
+  if (!check_table_keys (file, root, error)
+      || !take_count (file, root, "columns", &file->n_columns, error)
       || !take_count (file, root, "rows", &file->n_rows, error)
       || !take_member (file, root, "pixel_mm", &geometry->pixel_width_mm, error)
       || !take_member (file, root, "voxel_mm", &geometry->voxel_mm, error))
@@ -163,6 +188,16 @@ read_line (char *line, GArray *numbers)
   return TRUE;
 }
 
+/* "pixel_mm = 0.2": whatever it means, it would be lost. */
+static gboolean
+states_number (const char *line)
+{
+  const char *at = strpbrk (line, "=:");
+  double value;
+
+  return at && (at += 1 + strspn (at + 1, " \"'"), td_next_number (&at, &value));
+}
+
 /* 12 numbers a line, 13 with the view's number before them, or three lines of 4. */
 static gboolean
 check_shape (const char *path, guint line, guint n, guint *shape, GError **error)
@@ -201,7 +236,7 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
           = before == 0 && numbers->len == 0 && (g_ascii_strtod (line, &end), end == line);
 
       g_array_set_size (numbers, before);
-      if (heading)
+      if (heading && !states_number (line))
         continue;
       g_autofree char *shown = g_utf8_make_valid (line, MIN (strcspn (line, " "), 40));
       return td_set_error (error, TD_ERROR_BAD_FILE,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "geometry.h"
 
+#include <math.h>
 #include <string.h>
 
 void
@@ -16,6 +17,19 @@ td_geometry_has_volume (const TdGeometry *geometry)
   const guint *size = geometry->volume_size;
 
   return geometry->voxel_mm > 0 && size[0] > 0 && size[1] > 0 && size[2] > 0;
+}
+
+gboolean
+td_geometry_lies_on_side (const TdGeometry *geometry)
+{
+  const double *m = geometry->view_matrices, roll = geometry->detector_tilt_rad[2];
+
+  if (geometry->beam != TD_BEAM_CONE)
+    return FALSE;
+  if (m) /* columns and rows that a step along the axis makes */
+    return fabs (m[2] * m[11] - m[3] * m[10]) > fabs (m[6] * m[11] - m[7] * m[10]);
+  return fabs (sin (roll)) * geometry->pixel_height_mm
+         > fabs (cos (roll)) * geometry->pixel_width_mm;
 }
 
 void

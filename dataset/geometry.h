@@ -44,6 +44,8 @@ typedef struct {
 void td_geometry_init_parallel (TdGeometry *geometry);
 /* Whether the file proposes a volume: its voxels and how many of them each way. */
 gboolean td_geometry_has_volume (const TdGeometry *geometry);
+/* Whether the axis runs rather along a cone's detector rows than along its columns. */
+gboolean td_geometry_lies_on_side (const TdGeometry *geometry);
 void td_geometry_copy (TdGeometry *to, const TdGeometry *from); /* to is overwritten, not freed */
 /* What the geometry is when frames of @n_columns are turned by a quarter to the left: pixel (u, v)
    comes to (v, n_columns - 1 - u). */

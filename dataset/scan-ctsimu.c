@@ -228,6 +228,29 @@ ctsimu_geometry_take_pixels (JsonNode *root, const char *path, TdScanFacts *fact
   return TRUE;
 }
 
+/* The metadata's volume lies about the stage, ours about what the detector sees. */
+#define RAISED_MM 1e-3
+
+static void
+ctsimu_geometry_leave_volume (const Frame *source, const Frame *stage, TdScanFacts *facts)
+{
+  TdGeometry *geometry = &facts->geometry;
+  double to_stage[3];
+
+  for (guint i = 0; i < 3; i++)
+    to_stage[i] = stage->centre[i] - source->centre[i];
+  const double raised = td_dot3 (to_stage, stage->w);
+  if (fabs (raised) < RAISED_MM)
+    return;
+  td_messages_add (
+      &facts->notes,
+      td_message_new (N_ ("The stage stands %g mm along its axis from the source: the slices lie "
+                          "about what the detector sees, and no volume about the stage is taken."),
+                      raised));
+  geometry->voxel_mm = 0;
+  memset (geometry->volume_size, 0, sizeof geometry->volume_size);
+}
+
 /* The geometry of a scenario file, version 1. Source, stage and detector are placed in a world by
    centres and by the vectors u and w, with v = w × u. The stage turns about its w,
    counter-clockwise where our angles turn it clockwise, so the angles' signs are reversed
@@ -258,6 +281,7 @@ ctsimu_geometry_load (const char *path, TdScanFacts *facts, double **angles_rad,
     return FALSE;
   if (angles_rad)
     ctsimu_geometry_turn_stage (&stage, &detector, *angles_rad, facts->n_views);
+  ctsimu_geometry_leave_volume (&source, &stage, facts);
   geometry->beam = type && strcmp (type, "parallel") == 0 ? TD_BEAM_PARALLEL : TD_BEAM_CONE;
   return ctsimu_geometry_place (&source, &stage, &detector, path, geometry, error);
 }

@@ -572,6 +572,43 @@ test_own_keys (void)
   }
 }
 
+/* Matrices as a table, with more beside them than numbers. */
+static void
+test_table_keys (void)
+{
+  static const struct {
+    gboolean json;
+    const char *more, *says; /* says: NULL: it is good */
+  } cases[] = {
+    { TRUE, "{\"columns\": 20, \"pixel_mm\": 0.5, ", NULL },
+    { TRUE, "{\"voxel_mm\": 0.2, \"volume_size\": [12, 14, 8], ", NULL },
+    { TRUE, "{\"pixel_um\": 500, ", "pixel_um" },
+    { TRUE, "{\"Columns\": 21, ", "Columns" },
+    { TRUE, "{\"vectors\": [1, 2, 3], ", "vectors" },
+    { FALSE, "a, b, c, d\n# pixel_mm = 0.5\n", NULL },
+    { FALSE, "view: m00 to m23\n", NULL },
+    { FALSE, "pixel_mm = 0.4\n", "pixel_mm" },
+    { FALSE, "columns: 21\n", "columns" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *bare = table_text (cases[i].json);
+    g_autofree char *text = g_strconcat (cases[i].more, bare + cases[i].json, NULL);
+    const guint kind = cases[i].json ? 3 : 4;
+    g_autoptr (GError) error = NULL;
+
+    g_test_message ("%s", cases[i].more);
+    make_stack (folder);
+    write_file (folder, kinds[kind].file, text, strlen (text));
+    g_autoptr (TdScan) scan = open_kind (folder, kind, TRUE, &error);
+    if (!cases[i].says)
+      g_assert_no_error (error);
+    else
+      test_assert_sentence (error, cases[i].says);
+  }
+}
+
 /* A pixel whose one side is stated is square. */
 static void
 test_square_pixel (void)
@@ -880,6 +917,16 @@ test_ctsimu_facts (void)
   g_assert_cmpfloat_with_epsilon (td_scan_facts (stage)->angles_rad[1], -G_PI / 2 - G_PI / 3,
                                   1e-12);
 
+  static const char raised_from[] = "\"z\": {\"value\": 0, \"drifts\": []}";
+  g_autofree char *raised
+      = replace (ctsimu_scenario, raised_from, "\"z\": {\"value\": -4.5, \"unit\": \"mm\"}");
+  g_autoptr (TdScan) lower = open_ctsimu (ctsimu_metadata, raised, &error);
+  g_assert_no_error (error);
+  g_assert_false (td_geometry_has_volume (&td_scan_facts (lower)->geometry));
+  g_autofree char *notes = td_messages_join (td_scan_facts (lower)->notes, "\n", NULL);
+  g_assert_nonnull (strstr (notes, "stands -4.5 mm along its axis"));
+  g_assert_true (td_geometry_has_volume (&td_scan_facts (stage)->geometry));
+
   g_autofree char *columns
       = replace (ctsimu_scenario, "\"columns\": {\"value\": 20", "\"columns\": {\"value\": 40");
   g_autofree char *unsaid = replace (ctsimu_metadata, "\"pixelsize\"", "\"nothing\"");
@@ -1076,6 +1123,7 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/vectors", test_vectors);
   g_test_add_func ("/geometries/missing", test_missing);
   g_test_add_func ("/geometries/own-keys", test_own_keys);
+  g_test_add_func ("/geometries/table-keys", test_table_keys);
   g_test_add_func ("/geometries/square-pixel", test_square_pixel);
   g_test_add_func ("/geometries/described-otherwise", test_described_otherwise);
   g_test_add_func ("/geometries/uncorrected", test_uncorrected);

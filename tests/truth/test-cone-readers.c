@@ -288,6 +288,8 @@ test_nikon_volume (void)
     td_camera_write (folder->path, "part.xtekct", whole);
     g_autoptr (TdScan) scan = td_camera_open (folder->path, "", NULL, 0);
     const TdGeometry *geometry = &td_scan_facts (scan)->geometry;
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, "VoxelsX") != NULL, ==, i == 1 || i == 2);
     g_assert_cmpuint (geometry->volume_size[0], ==, volumes[i].taken);
     g_assert_cmpuint (geometry->volume_size[1], ==, volumes[i].taken ? 41 : 0);
     g_assert_cmpuint (geometry->volume_size[2], ==, volumes[i].taken ? 42 : 0);
