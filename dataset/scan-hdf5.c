@@ -219,6 +219,30 @@ td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double otherwise
   return value * (value < MOST_METRES ? 1e3 : value < MOST_MILLIMETRES ? 1 : 1e-3);
 }
 
+#define MOST_KEV 1000 /* numbers above are eV, if nothing says what they are */
+
+void
+td_h5_scan_take_energy (TdScan *scan, hid_t location, const char *path)
+{
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  g_autofree char *units = dataset >= 0 ? td_h5_units (dataset) : NULL;
+  double value = 0, kev = td_h5_energy_kev (location, path);
+
+  if (dataset < 0 || !td_h5_number (location, path, &value) || !(value > 0))
+    return;
+  if (units && kev == 0)
+    td_scan_note (scan, "The unit “%.20s” of %s is not known: the energy is not either.", units,
+                  path);
+  if (!units) {
+    td_scan_note (scan,
+                  value > MOST_KEV ? N_ ("%s (%g) has no unit; eV were taken.")
+                                   : N_ ("%s (%g) has no unit; keV were taken."),
+                  path, value);
+    kev *= value > MOST_KEV ? 1e-3 : 1;
+  }
+  scan->facts.energy_kev = kev;
+}
+
 void
 td_h5_note_exposures (TdScan *scan, double flats, double views, const char *name)
 {

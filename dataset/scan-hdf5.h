@@ -35,6 +35,10 @@ char *td_h5_label (const char *file, const char *path);
    if that is 0 what pixels are of that size, with a note. 0: absent or, with a note, unknown. */
 double td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double otherwise);
 
+/* The energy at @path, which the scan takes if there is one above 0. What stands there without a
+   unit that is known is told. */
+void td_h5_scan_take_energy (TdScan *scan, hid_t location, const char *path);
+
 /* Flats were exposed for another time than projections, as @name states. */
 void td_h5_note_exposures (TdScan *scan, double flats, double views, const char *name);
 

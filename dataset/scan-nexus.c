@@ -704,8 +704,7 @@ take_centre (TdScan *scan, hid_t detector, gboolean half_known)
     if (!take_number (scan, detector, names[i], &value))
       continue;
     facts->centre_px = axis_column (facts, value, half_known);
-    td_scan_note (
-        scan,
+    scan->centre_note = td_message_new (
         scan->flip_columns
             ? N_ ("The file's own estimate of the centre of rotation (%s, %g, %p) is column %.2f "
                   "of the frames as they are stored.")
@@ -840,7 +839,7 @@ take_energy (TdScan *scan, hid_t entry)
                                         "sample/beam/incident_energy" };
 
   for (guint i = 0; i < G_N_ELEMENTS (places) && !(scan->facts.energy_kev > 0); i++)
-    scan->facts.energy_kev = td_h5_energy_kev (entry, places[i]);
+    td_h5_scan_take_energy (scan, entry, places[i]);
 }
 
 /* How far @name, a length or a time of each frame, goes among the frames of a kind. FALSE: it is

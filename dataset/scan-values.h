@@ -22,8 +22,8 @@
  *    counts; the sides are brighter than some column between them.
  * 5. Anything else is refused, and the user states it.
  *
- * An open beam that a description states (TdScanFacts.white_level) is left out, with a note, where
- * peak is below a hundredth of it: floats may have been scaled since.
+ * Floats may have been scaled since a description stated their open beam. Where peak is below a
+ * hundredth of it (TdScanFacts.white_level), it is left out with a note.
  *
  * Integers are counts, and never attenuations unless they are below 0 in air: a camera's corners
  * may be dark too. Without flats the step flat-field refuses counts, of integers and, by

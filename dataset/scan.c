@@ -351,6 +351,7 @@ td_scan_centre_by_geometry (TdScan *scan)
   TdScanFacts *facts = &scan->facts;
   const TdGeometry *g = &facts->geometry;
 
+  g_clear_pointer (&scan->centre_note, td_message_unref);
   facts->centre_px
       = g->beam == TD_BEAM_PARALLEL ? (facts->n_columns - 1) / 2.0 + g->detector_offset_u_px : NAN;
   centre_of_geometry (facts);
@@ -514,6 +515,7 @@ td_scan_unref (TdScan *scan)
   else if (scan->source && scan->vtable->free)
     scan->vtable->free (scan->source);
   facts_clear (&scan->facts);
+  g_clear_pointer (&scan->centre_note, td_message_unref);
   g_free (scan->extra_rad);
   g_free (scan);
 }
@@ -617,14 +619,26 @@ check_used (TdScan *scan, const TdScanOptions *options, GError **error)
   const TdScanFacts *facts = &scan->facts;
 
   if (options->dataset && !strstr (facts->format, "HDF5"))
-    td_scan_note (scan, "“%s” holds no HDF5 data sets: “%s” ({dataset}) was not looked for.",
-                  facts->path, options->dataset);
+    return td_set_error (error, TD_ERROR_INVALID,
+                         "“%s” (%s) holds no HDF5 data sets, so that “%s” cannot be in it: leave "
+                         "{dataset} out",
+                         facts->path, facts->format, options->dataset);
   if (!options->sinograms || facts->sinogram_order)
     return TRUE;
   return td_set_error (
       error, TD_ERROR_INVALID,
       "“%s” (%s) holds projections by its format, not sinograms: leave {sinograms} out",
       facts->path, facts->format);
+}
+
+/* A geometry file, or matrices, may have put the axis elsewhere, and along the rows of a detector
+   on its side no column is the axis'. */
+static void
+note_centre (TdScan *scan)
+{
+  if (scan->centre_note && isfinite (scan->facts.centre_px)
+      && !td_geometry_lies_on_side (&scan->facts.geometry))
+    td_messages_add (&scan->facts.notes, g_steal_pointer (&scan->centre_note));
 }
 
 static void
@@ -679,6 +693,7 @@ td_scan_open (const char *path, const TdScanOptions *options, GCancellable *canc
       || !td_scan_take_values (scan, own.values, cancellable, error))
     return NULL;
   note_absent (scan);
+  note_centre (scan);
   add_stated_sources (scan, &own);
   return turned_over (g_steal_pointer (&scan), error);
 }

@@ -492,6 +492,95 @@ test_stated_sinograms (void)
   test_assert_sentence (error, "--sinograms");
 }
 
+/* The file's own centre is told where it is used: by no geometry that places the axis, or has it
+   along the detector's rows. */
+static void
+test_own_centre (void)
+{
+  static const struct {
+    const char *own, *geometry; /* as the entry's, or as a file's; NULL: none */
+    gboolean told;
+  } cases[] = {
+#define CONE(tilt)                                                                                 \
+  "{\"beam\": \"cone\", \"source_axis_mm\": 100, \"source_detector_mm\": 300, "                    \
+  "\"pixel_width_mm\": 0.5, \"pixel_height_mm\": 0.5, \"detector_tilt_rad\": [0, 0, " tilt "]}"
+    { NULL, NULL, TRUE },
+    { CONE ("0.02"), NULL, TRUE },
+    { CONE ("1.57"), NULL, FALSE },
+    { NULL, CONE ("0"), FALSE },
+    { NULL, CONE ("-1.57"), FALSE },
+    { NULL, "{\"beam\": \"parallel\"}", TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5"),
+                    *geometry = test_folder_file (folder, "placed.json");
+    const TdScanOptions options = { .geometry = cases[i].geometry ? geometry : NULL };
+    hid_t file = td_h5_create_sized (path, 0);
+
+    add_nxtomo (file, "entry", "deg", 1);
+    add_number (file, "entry/instrument/detector/estimated_cor_from_motor", 1.5, "pixel");
+    if (cases[i].own) {
+      g_auto (TdH5Id) entry = H5Gopen2 (file, "entry", H5P_DEFAULT);
+      g_assert_true (td_h5_add_string (entry, "tomodesk_geometry", cases[i].own));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_assert_true (
+        g_file_set_contents (geometry, cases[i].geometry ? cases[i].geometry : "", -1, NULL));
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_test_message ("%u: %s", i, notes);
+    g_assert_cmpint (strstr (notes, "own estimate") != NULL, ==, cases[i].told);
+  }
+}
+
+/* Energies without a unit, or with one that is none of theirs. */
+static void
+test_energy (void)
+{
+  static const struct {
+    double value;
+    const char *units;
+    double kev;
+    const char *says; /* NULL: nothing of it */
+  } cases[] = {
+    { 25, "keV", 25, NULL },
+    { 25000, "eV", 25, NULL },
+    { 25, NULL, 25, "keV were taken" },
+    { 25000, NULL, 25, "eV were taken" },
+    { 25, "furlong", 0, "“furlong”" },
+    { 0, NULL, 0, NULL },
+  };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const guint which = i / 2;
+    const gboolean nexus = i % 2;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    hid_t file = td_h5_create_sized (path, 0);
+
+    if (nexus) {
+      add_nxtomo (file, "entry", "deg", 1);
+      add_number (file, "entry/beam/incident_energy", cases[which].value, cases[which].units);
+    } else {
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+
+      add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
+      add_number (file, "measurement/instrument/monochromator/energy", cases[which].value,
+                  cases[which].units);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_test_message ("%g %s: %s", cases[which].value, cases[which].units, notes);
+    g_assert_cmpfloat_with_epsilon (facts->energy_kev, cases[which].kev, 1e-12);
+    g_assert_cmpint (strstr (notes, "energy") != NULL, ==, cases[which].says != NULL);
+    g_assert_true (!cases[which].says || strstr (notes, cases[which].says));
+  }
+}
+
 /* One image, [row][column] whatever the projections' order. */
 static void
 add_image (hid_t group, const char *name, guint frame, guint rows)
@@ -743,6 +832,8 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/other-files", test_other_files);
   g_test_add_func ("/hdf5/named", test_named);
   g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);
+  g_test_add_func ("/hdf5/own-centre", test_own_centre);
+  g_test_add_func ("/hdf5/energy", test_energy);
   g_test_add_func ("/hdf5/flat-image", test_flat_image);
   g_test_add_func ("/hdf5/values", test_values);
   g_test_add_func ("/hdf5/never-written", test_never_written);

@@ -894,6 +894,21 @@ test_other_formats (void)
     }
 }
 
+/* A data set is named for HDF5 files: elsewhere there is none. */
+static void
+test_stated_dataset (void)
+{
+  const TdScanOptions options = { .angles = "0:180", .dataset = "entry" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autoptr (GError) error = NULL;
+
+  save_frame (folder, "s_1.tif", COLUMNS, ROWS, 1);
+  save_frame (folder, "s_2.tif", COLUMNS, ROWS, 2);
+  g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
+  test_assert_sentence (error, "--dataset");
+  g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
+}
+
 /* Which files are scans by themselves, and of which only a person can say so. */
 static void
 test_endings (void)
@@ -1152,6 +1167,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/others-companions", test_others_companions);
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
   g_test_add_func ("/scan/late-stack", test_late_stack);
+  g_test_add_func ("/scan/stated-dataset", test_stated_dataset);
   g_test_add_func ("/scan/endings", test_endings);
   g_test_add_func ("/scan/other-formats", test_other_formats);
   g_test_add_func ("/scan/names", test_names);
