@@ -350,6 +350,6 @@ td_nikon_first_projection (const char *path, GError **error)
   return td_set_error_null (
       error, TD_ERROR_NOT_FOUND,
       "“%s” belongs to projections %s0001.tif …, which are not beside it; put them into its "
-      "folder",
+      "folder, or give it for images of another name ({geometry:FILE})",
       path, prefix);
 }

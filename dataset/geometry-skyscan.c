@@ -279,6 +279,6 @@ td_skyscan_first_projection (const char *path, GError **error)
   return td_set_error_null (
       error, TD_ERROR_NOT_FOUND,
       "“%s” belongs to projections %s0000.tif …, which are not beside it; put them into its "
-      "folder",
+      "folder, or give it for images of another name ({geometry:FILE})",
       path, stated && *stated ? stated : name);
 }

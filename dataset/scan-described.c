@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
 #include "error.h"
 #include "geometry-file.h"
 #include "scan-private.h"
@@ -40,18 +42,38 @@ may_describe (const char *name)
   return FALSE;
 }
 
-/* The only description of projections that a folder holds. NULL: none, or with @error several. */
-static char *
-scan_described_find_in_folder (const char *folder, GError **error)
+/* Whether the projections that begin with @first are those that @path, a folder or an image of
+   theirs, is opened for. */
+static gboolean
+are_of (const char *first, const char *path)
 {
+  g_autofree char *folder = g_path_get_dirname (path), *own = g_path_get_dirname (first);
+  g_autofree char *name = g_path_get_basename (path), *first_name = g_path_get_basename (first);
+  g_autofree char *pattern = td_series_pattern (name),
+                  *first_pattern = td_series_pattern (first_name);
+
+  return g_file_test (path, G_FILE_TEST_IS_DIR)
+         || (strcmp (folder, own) == 0 && strcmp (pattern, first_pattern) == 0);
+}
+
+/* The only description of projections that a folder holds, or that lies beside an image of these.
+   NULL: none, or with @error several. @other: (out): one of projections that are not there; NULL:
+   there is none. */
+static char *
+scan_described_find (const char *path, char **other, GError **error)
+{
+  const gboolean whole = g_file_test (path, G_FILE_TEST_IS_DIR);
+  g_autofree char *folder = whole ? g_strdup (path) : g_path_get_dirname (path);
   g_auto (GStrv) paths = td_series_paths (folder, may_describe, NULL);
-  g_autofree char *found = NULL;
+  g_autofree char *found = NULL, *unfit = NULL;
 
   for (guint i = 0; paths && paths[i]; i++) {
     const int kind = kind_of (paths[i]);
     g_autofree char *first = kind >= 0 ? kinds[kind].first_projection (paths[i], NULL) : NULL;
 
-    if (!first)
+    if (kind >= 0 && !first && !unfit)
+      unfit = g_strdup (paths[i]);
+    if (!first || !are_of (first, path))
       continue;
     if (found)
       return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
@@ -60,6 +82,7 @@ scan_described_find_in_folder (const char *folder, GError **error)
                                 found, paths[i]);
     found = g_strdup (paths[i]);
   }
+  *other = found ? NULL : g_steal_pointer (&unfit);
   return g_steal_pointer (&found);
 }
 
@@ -67,28 +90,55 @@ static gboolean
 described_probe (const char *path, const TdScanOptions *options)
 {
   g_autoptr (GError) several = NULL;
+  g_autofree char *found = NULL, *other = NULL;
 
-  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+  if (!g_file_test (path, G_FILE_TEST_IS_DIR) && !td_series_is_tiff (path))
     return kind_of (path) >= 0;
   if (options->sinograms)
     return FALSE;
-  g_autofree char *found = scan_described_find_in_folder (path, &several);
+  found = scan_described_find (path, &other, &several);
   /* Whoever states what a description would say has no need of one. */
-  return found || (several && !options->geometry && !options->angles);
+  return found || (other && !options->geometry)
+         || (several && !options->geometry && !options->angles);
+}
+
+/* Images beside a description of others: one that was renamed, or that lost its own. */
+static TdScan *
+open_beside_other (const char *path, const char *other, const TdScanOptions *options,
+                   GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GError) wrong = NULL;
+  g_autoptr (TdScan) scan = td_scan_reader_tiff.open (path, options, cancellable, &wrong);
+
+  if (scan) {
+    td_scan_note (scan,
+                  "%s describes projections of another name and was not used ({geometry:FILE} "
+                  "takes it).",
+                  other);
+    return g_steal_pointer (&scan);
+  }
+  if (g_error_matches (wrong, TD_ERROR, TD_ERROR_ANGLES)
+      && g_file_test (path, G_FILE_TEST_IS_DIR)) /* which the description would have given */
+    g_free (kinds[kind_of (other)].first_projection (other, error));
+  else
+    g_propagate_error (error, g_steal_pointer (&wrong));
+  return NULL;
 }
 
 static TdScan *
 described_open (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                 GError **error)
 {
-  g_autofree char *own = g_file_test (path, G_FILE_TEST_IS_DIR)
-                             ? scan_described_find_in_folder (path, error)
-                             : g_strdup (path);
+  const gboolean itself = kind_of (path) >= 0;
+  g_autofree char *other = NULL;
+  g_autofree char *own = itself ? g_strdup (path) : scan_described_find (path, &other, error);
   g_autoptr (TdGeometryFile) file = own ? td_geometry_file_load (own, error) : NULL;
   g_autofree char *first = file ? kinds[kind_of (own)].first_projection (own, error) : NULL;
   TdScanOptions images = *options;
   g_autoptr (TdScan) scan = NULL;
 
+  if (other)
+    return open_beside_other (path, other, options, cancellable, error);
   if (!first)
     return NULL;
   /* The description's angles and geometry replace what the images' reader finds. Its angles are

@@ -631,8 +631,8 @@ check_used (TdScan *scan, const TdScanOptions *options, GError **error)
       facts->path, facts->format);
 }
 
-/* A geometry file, or matrices, may have put the axis elsewhere, and along the rows of a detector
-   on its side no column is the axis'. */
+/* A geometry file, or matrices, may have put the axis elsewhere. That of a detector on its side has
+   no column. */
 static void
 note_centre (TdScan *scan)
 {

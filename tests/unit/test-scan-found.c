@@ -450,6 +450,65 @@ test_two_descriptions (void)
   g_assert_cmpint (td_scan_facts (by_geometry)->geometry.beam, ==, TD_BEAM_CONE);
 }
 
+/* A description of projections of another name says nothing of these. */
+static void
+test_described_others (void)
+{
+  static const struct {
+    const char *file, *text;
+  } files[] = {
+    { "other.xtekct", SMALL_NIKON "InputSeparator=-\n" },
+    { "other.log", "[System]\nScanner=SkyScan1172\n[Acquisition]\nFilename Prefix=other_\n" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    for (guint whole = 0; whole < 2; whole++) {
+      g_autoptr (TestFolder) folder = test_folder_new ();
+      g_autofree char *image = test_folder_file (folder, "part_0002.tif"),
+                      *file = test_folder_file (folder, files[i].file);
+      const char *path = whole ? folder->path : image;
+      TdScanOptions options = { 0 };
+      g_autoptr (GError) error = NULL;
+
+      save_small (folder);
+      save_text (folder, files[i].file, files[i].text);
+      g_assert_null (td_scan_open (path, &options, NULL, &error));
+      test_assert_sentence (error, whole ? files[i].file : "--angles");
+      g_assert_cmpint (strstr (error->message, "--geometry") != NULL, ==, whole);
+      options.angles = "0:180";
+      g_autoptr (TdScan) stated = open_scan (path, &options);
+      g_autofree char *notes = td_messages_join (td_scan_facts (stated)->notes, "\n", NULL);
+      g_assert_nonnull (strstr (notes, files[i].file));
+      g_assert_cmpint (td_scan_facts (stated)->geometry.beam, ==, TD_BEAM_PARALLEL);
+      options = (TdScanOptions) { .geometry = file };
+      if (i > 0)
+        continue;
+      g_autoptr (TdScan) given = open_scan (path, &options);
+      g_assert_cmpint (td_scan_facts (given)->geometry.beam, ==, TD_BEAM_CONE);
+    }
+}
+
+/* An image opens its whole series, and what describes that. */
+static void
+test_described_image (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *image = test_folder_file (folder, "part_0002.tif");
+  const TdScanOptions options = { .angles = "0:90" };
+
+  save_small (folder);
+  save_text (folder, "part.xtekct", SMALL_NIKON);
+  save_text (folder, "other.log",
+             "[System]\nScanner=SkyScan1172\n[Acquisition]\nFilename Prefix=other_\n");
+  for (guint stated = 0; stated < 2; stated++) {
+    g_autoptr (TdScan) scan = open_scan (image, stated ? &options : NULL);
+    const TdScanFacts *facts = td_scan_facts (scan);
+
+    g_assert_cmpint (facts->geometry.beam, ==, TD_BEAM_CONE);
+    g_assert_cmpint (facts->angles_rad[0] == 0, ==, stated);
+  }
+}
+
 /* A file that is a scan by itself is opened alone, whatever is called like it. */
 static void
 test_alone (void)
@@ -1163,6 +1222,8 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/same-number", test_same_number);
   g_test_add_func ("/scan/corrected-beside", test_corrected_beside);
   g_test_add_func ("/scan/two-descriptions", test_two_descriptions);
+  g_test_add_func ("/scan/described-others", test_described_others);
+  g_test_add_func ("/scan/described-image", test_described_image);
   g_test_add_func ("/scan/alone", test_alone);
   g_test_add_func ("/scan/others-companions", test_others_companions);
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
