@@ -426,9 +426,11 @@ test_momentum (void)
 typedef struct {
   Fixture f;
   TdSolverMomentum kept;
-  float *direction, *volume; /* of conjugate gradients */
-  double factor;             /* of the kept residual, as it is recalled */
+  float *volume;
+  float *more[4]; /* what else the momentum holds, as the direction of conjugate gradients */
+  double factor;  /* of the kept residual of conjugate gradients, as it is recalled */
   guint failed, recalled;
+  guint end; /* the passes that a run that went on told to a later one */
 } Going;
 
 static gboolean
@@ -438,8 +440,11 @@ going_remember (const TdSolverMomentum *momentum, gpointer user, GError **error)
   const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
 
   going->kept = *momentum;
-  return td_ray_group_give (going->f.group, momentum->volumes[0], &all, going->direction, NULL,
-                            error);
+  for (guint i = 0; i < momentum->n_volumes; i++)
+    if (!td_ray_group_give (going->f.group, momentum->volumes[i], &all, going->more[i], NULL,
+                            error))
+      return FALSE;
+  return TRUE;
 }
 
 static gboolean
@@ -457,7 +462,8 @@ going_recall (TdSolverMomentum *momentum, gpointer user)
   Going *going = user;
 
   *momentum = going->kept;
-  momentum->numbers[TD_SOLVER_OWN + 1] *= going->factor * going->factor;
+  if (momentum->n_volumes == 1)
+    momentum->numbers[TD_SOLVER_OWN + 1] *= going->factor * going->factor;
   return TRUE;
 }
 
@@ -468,15 +474,69 @@ going_recall_volumes (const TdSolverMomentum *momentum, gpointer user, GError **
   const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
 
   going->recalled++;
-  g_assert_cmpuint (momentum->n_volumes, ==, 1);
-  return td_ray_group_put (going->f.group, going->direction, &all, -G_MAXFLOAT,
-                           momentum->volumes[0], NULL, error);
+  g_assert_cmpuint (momentum->n_volumes, ==, going->kept.n_volumes);
+  for (guint i = 0; i < momentum->n_volumes; i++)
+    if (!td_ray_group_put (going->f.group, going->more[i], &all, -G_MAXFLOAT, momentum->volumes[i],
+                           NULL, error))
+      return FALSE;
+  return TRUE;
 }
 
 static void
 going_failed (gpointer user)
 {
   ((Going *) user)->failed++;
+}
+
+static gboolean
+going_remember_end (const TdSolverMomentum *momentum, gpointer user, GError **error)
+{
+  ((Going *) user)->end = momentum->passes;
+  return TRUE;
+}
+
+static void
+going_init (Going *going, guint subsets)
+{
+  *going = (Going) { .volume = g_new (float, N *N *N_ROWS), .factor = 1 };
+  for (guint i = 0; i < G_N_ELEMENTS (going->more); i++)
+    going->more[i] = g_new (float, N *N *N_ROWS);
+  fixture_init (&going->f, subsets);
+}
+
+static void
+going_clear (Going *going)
+{
+  fixture_clear (&going->f);
+  for (guint i = 0; i < G_N_ELEMENTS (going->more); i++)
+    g_free (going->more[i]);
+  g_free (going->volume);
+}
+
+/* A run that remembers, or one that goes on from what is kept; its end, and its volume in out. */
+static TdSolverEnd
+going_run (Going *going, const TdSolverSettings *settings, gboolean goes_on, float *out)
+{
+  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
+  const TdSolverWatch watch = {
+    .begin = goes_on ? going_begin : NULL,
+    .pass = on_pass,
+    .progress = on_progress,
+    .recall = goes_on ? going_recall : NULL,
+    .recall_volumes = going_recall_volumes,
+    .recall_failed = going_failed,
+    .remember = goes_on ? going_remember_end : going_remember,
+    .user = going,
+  };
+  g_autoptr (GError) error = NULL;
+  TdSolverEnd end;
+
+  going->failed = going->recalled = going->f.passes = 0;
+  g_autoptr (TdGroupVolume) volume
+      = td_solver_run (going->f.group, settings, going->f.measured, &watch, &end, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_true (td_ray_group_give (going->f.group, volume, &all, out, NULL, &error));
+  return end;
 }
 
 /* The direction of conjugate gradients is of use while the residual is what it was. It may be off
@@ -488,45 +548,26 @@ test_going_on (void)
     double part; /* of what it may be off by */
     gboolean fits;
   } cases[] = { { 0, TRUE }, { 0.97, TRUE }, { 1.03, FALSE }, { -0.97, TRUE }, { -1.03, FALSE } };
-  const TdRayBox all = { { 0 }, { N, N, N_ROWS } };
   const guint n = N * N * N_ROWS;
   TdSolverSettings settings = { .kind = TD_SOLVER_CGLS, .iterations = 2, .subsets = 1 };
-  g_autoptr (GError) error = NULL;
-  Going going = { .direction = g_new (float, n), .volume = g_new (float, n) };
   g_autofree float *whole = g_new (float, n);
-  TdSolverWatch watch
-      = { .pass = on_pass, .progress = on_progress, .remember = going_remember, .user = &going };
-  TdSolverEnd end;
+  Going going;
 
-  fixture_init (&going.f, 1);
+  going_init (&going, 1);
   for (guint i = 0; i < 2; i++) { /* four passes at once, and then two */
     settings.iterations = i ? 2 : 4;
-    going.f.passes = 0;
-    g_autoptr (TdGroupVolume) volume
-        = td_solver_run (going.f.group, &settings, going.f.measured, &watch, &end, NULL, &error);
-    g_assert_no_error (error);
-    g_assert_true (
-        td_ray_group_give (going.f.group, volume, &all, i ? going.volume : whole, NULL, &error));
+    going_run (&going, &settings, FALSE, i ? going.volume : whole);
   }
   const double rest = sqrt (going.kept.numbers[TD_SOLVER_OWN + 1]);
   const double may = 0.01 + 0.0001 * sqrt (going.kept.numbers[0]) / rest;
   const TdSolverMomentum kept = going.kept;
-  watch.begin = going_begin;
-  watch.recall = going_recall;
-  watch.recall_volumes = going_recall_volumes;
-  watch.recall_failed = going_failed;
-  watch.remember = NULL;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     double off = 0, norm = 0;
     g_autofree float *out = g_new (float, n);
 
     going.kept = kept;
-    going.failed = going.recalled = going.f.passes = 0;
     going.factor = 1 + cases[i].part * may / (cases[i].part < 0 ? 1.01 : 0.99);
-    g_autoptr (TdGroupVolume) volume
-        = td_solver_run (going.f.group, &settings, going.f.measured, &watch, &end, NULL, &error);
-    g_assert_no_error (error);
-    g_assert_true (td_ray_group_give (going.f.group, volume, &all, out, NULL, &error));
+    going_run (&going, &settings, TRUE, out);
     for (guint k = 0; k < n; k++) {
       off += pow (out[k] - whole[k], 2);
       norm += pow (whole[k], 2);
@@ -537,9 +578,64 @@ test_going_on (void)
     g_assert_cmpuint (going.recalled, ==, cases[i].fits);
     g_assert_cmpint (sqrt (off / norm) < 1e-4, ==, cases[i].fits);
   }
-  g_free (going.direction);
-  g_free (going.volume);
-  fixture_clear (&going.f);
+  going_clear (&going);
+}
+
+/* Wherever a run is cut, the other part makes the passes that are left, to the one at which the
+   residual has settled. Without the momentum of the first part it begins to count anew. */
+static void
+test_settles_in_parts (void)
+{
+  static const TdSolverKind kinds[] = { TD_SOLVER_FISTA_TV, TD_SOLVER_CGLS };
+  static const double factors[] = { 1 - 1.1e-5, 1 - 0.9e-5, 1 + 0.9e-5, 1 + 1.1e-5 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    const gboolean cgls = kinds[i] == TD_SOLVER_CGLS;
+    TdSolverSettings settings = { .kind = kinds[i],
+                                  .iterations = 100,
+                                  .subsets = cgls ? 1 : 3,
+                                  .relaxation = 1,
+                                  .tolerance = cgls ? 0.5 : 0.05 };
+    g_autofree float *out = g_new (float, N *N *N_ROWS);
+    double whole[100];
+    Going going;
+
+    going_init (&going, settings.subsets);
+    g_assert_cmpint (going_run (&going, &settings, FALSE, out), ==, TD_SOLVER_SETTLED);
+    const guint n = going.f.passes;
+    memcpy (whole, going.f.residuals, n * sizeof *whole);
+    for (guint cut = 1; cut < n; cut++) {
+      settings.iterations = cut;
+      g_assert_cmpint (going_run (&going, &settings, FALSE, going.volume), ==, TD_SOLVER_ALL);
+      g_assert_cmpuint (going.kept.passes, ==, cut);
+      settings.iterations = 100;
+      g_assert_cmpint (going_run (&going, &settings, TRUE, out), ==, TD_SOLVER_SETTLED);
+      g_assert_cmpuint (going.recalled, ==, 1);
+      g_assert_cmpuint (cut + going.f.passes, ==, n);
+      g_assert_cmpuint (going.end, ==, n);
+      for (guint pass = cut; pass < n; pass++)
+        g_assert_cmpfloat_with_epsilon (going.f.residuals[pass - cut], whole[pass],
+                                        1e-4 * whole[pass]);
+    }
+    const TdSolverMomentum kept = going.kept;
+    g_assert_cmpfloat (kept.numbers[2], ==, 1);
+    for (guint f = 0; f < G_N_ELEMENTS (factors); f++) { /* of what was measured */
+      const gboolean fits = fabs (factors[f] - 1) < 1e-5;
+
+      going.kept = kept;
+      going.kept.numbers[0] *= factors[f];
+      going_run (&going, &settings, TRUE, out);
+      g_assert_cmpuint (going.failed, ==, !fits);
+      g_assert_cmpuint (going.recalled, ==, fits);
+      g_assert_true (fits ? going.f.passes == 1 : going.f.passes >= 3);
+    }
+    going.kept = kept;
+    going.factor = 2;
+    going_run (&going, &settings, TRUE, out);
+    g_assert_cmpuint (going.failed, ==, cgls);
+    g_assert_true (cgls ? going.f.passes >= 3 : going.f.passes == 1);
+    going_clear (&going);
+  }
 }
 
 /* What subsets weigh is the same in every pass: kept or made anew, it corrects alike. */
@@ -692,6 +788,7 @@ main (int argc, char **argv)
   g_test_add_func ("/solver/ended-early", test_ended_early);
   g_test_add_func ("/solver/momentum", test_momentum);
   g_test_add_func ("/solver/going-on", test_going_on);
+  g_test_add_func ("/solver/settles-in-parts", test_settles_in_parts);
   g_test_add_func ("/solver/kept-weights", test_kept_weights);
   g_test_add_func ("/solver/empty", test_empty);
   g_test_add_func ("/solver/denoise", test_denoise);
