@@ -81,6 +81,61 @@ test_table5 (void)
   }
 }
 
+/* What each stage of each mode takes, grid by grid: the bytes that cross it, counted again here. */
+static void
+test_stages (void)
+{
+  static const guint grids[][2] = { { 1, 1 }, { 2, 1 }, { 1, 3 }, { 4, 2 }, { 2, 4 } };
+  const TdModelProblem problem = { .n_columns = 600,
+                                   .n_rows = 500,
+                                   .n_views = 720,
+                                   .nx = 510,
+                                   .ny = 520,
+                                   .nz = 480,
+                                   .sample_bytes = 2,
+                                   .voxel_bytes = 4,
+                                   .fan = 0.2 };
+  const double pixels = 600.0 * 500 * 720, voxels = 510.0 * 520 * 480;
+
+  for (guint apart = 0; apart < 2; apart++)
+    for (guint g = 0; g < G_N_ELEMENTS (grids); g++)
+      for (TdClusterMode mode = TD_CLUSTER_SLAB; mode <= TD_CLUSTER_IFDK; mode++) {
+        const guint rows = grids[g][0], columns = grids[g][1];
+        g_autofree char *words
+            = g_strdup_printf ("abci nodes:%u load:1G store:2G link:3G reduce:5G%s", rows * columns,
+                               apart ? " apart:1" : " apart:0");
+        g_autoptr (GError) error = NULL;
+        TdModelMachine machine;
+        TdModelTimes t;
+
+        g_assert_true (td_model_machine_parse (&machine, words, &error));
+        const double fixed = machine.reduce.c, part = 4 * voxels / rows * machine.reduce.m;
+        td_model_predict (&machine, &problem, mode, rows, columns, &t);
+        td_test_pin (
+            "%u × %u, mode %u, apart %u: load %.3f, filter %.3f, gather %.3f, upload %.3f, "
+            "back-project "
+            "%.3f, download %.3f, reduce %.3f, store %.3f, fill %.3f, compute %.3f, all %.3f, "
+            "bound by %s",
+            rows, columns, mode, apart, t.load, t.filter, t.gather, t.upload, t.back_project,
+            t.download, t.reduce, t.store, t.fill, t.compute, t.total, t.bound);
+        if (mode == TD_CLUSTER_IFDK) {
+          g_assert_cmpfloat_with_epsilon (t.load, machine.load.c + 2 * pixels * machine.load.m,
+                                          1e-9);
+          g_assert_cmpfloat_with_epsilon (t.reduce, columns > 1 ? fixed + part : 0, 1e-9);
+          g_assert_true ((t.gather > 0) == (rows > 1));
+        } else {
+          g_assert_cmpfloat_with_epsilon (
+              t.reduce, columns > 1 ? fixed + part * (columns - 1) / columns : 0, 1e-9);
+          g_assert_cmpfloat (t.gather, ==, 0);
+        }
+        /* What comes after the back-projection, beside each other or one after the other. */
+        const double after = mode == TD_CLUSTER_SLAB ? t.fill
+                             : apart                 ? t.download + t.reduce + t.store
+                                                     : MAX (t.download, MAX (t.reduce, t.store));
+        g_assert_cmpfloat_with_epsilon (t.total, t.compute + after + machine.queue_s, 1e-9);
+      }
+}
+
 /* "Within 30 seconds and 2 minutes". */
 static void
 test_instant (void)
@@ -472,6 +527,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cluster-model/units", test_units);
   g_test_add_func ("/cluster-model/table-5", test_table5);
+  g_test_add_func ("/cluster-model/stages", test_stages);
   g_test_add_func ("/cluster-model/instant", test_instant);
   g_test_add_func ("/cluster-model/today", test_today);
   g_test_add_func ("/cluster-model/together", test_together);
