@@ -619,13 +619,103 @@ test_groups (void)
   }
 }
 
+/* A launch that no device can do is refused on either side of each limit, with its own figures. */
+static void
+test_launches (gconstpointer id)
+{
+  enum { N = 64, MOST = 32, MOST_GROUPS = 3, LOCAL_BYTES = 1000 };
+  static const struct {
+    guint groups[3], local[3];
+    guint local_bytes; /* of an argument more; 0: none */
+    const char *says;  /* NULL: nothing */
+  } cases[] = {
+    { { 2, 1, 1 }, { 32, 1, 1 }, 0, NULL },
+    { { 0, 1, 1 }, { 32, 1, 1 }, 0, "0 × 1 × 1 groups of 32 × 1 × 1 with no work-items" },
+    { { 7, 0, 1 }, { 32, 1, 1 }, 0, "7 × 0 × 1 groups of 32 × 1 × 1 with no work-items" },
+    { { 7, 2, 3 }, { 4, 3, 0 }, 0, "7 × 2 × 3 groups of 4 × 3 × 0 with no work-items" },
+    { { 7, 6, 5 },
+      { 4, 3, 3 },
+      0,
+      "7 × 6 × 5 groups of 4 × 3 × 3 with more work-groups than the device takes" },
+    { { 2, 3, 1 },
+      { 1, 33, 1 },
+      0,
+      "2 × 3 × 1 groups of 1 × 33 × 1 with a larger work-group than the device takes" },
+    { { 1, 3, 4 },
+      { 1, 1, 1 },
+      0,
+      "1 × 3 × 4 groups of 1 × 1 × 1 with more work-groups than the device takes" },
+    { { 1, 4, 1 },
+      { 8, 2, 2 },
+      0,
+      "1 × 4 × 1 groups of 8 × 2 × 2 with more work-groups than the device takes" },
+    { { 1, 1, 1 },
+      { 3, 11, 1 },
+      0,
+      "1 × 1 × 1 groups of 3 × 11 × 1 with a larger work-group than the device takes" },
+    { { 67108864, 1, 1 },
+      { 32, 1, 1 },
+      0,
+      "67108864 × 1 × 1 groups of 32 × 1 × 1 with 2^31 work-items or more in one dimension" },
+    { { 2, 1, 1 },
+      { 32, 1, 1 },
+      LOCAL_BYTES + 1,
+      "2 × 1 × 1 groups of 32 × 1 × 1 with more local memory than the device has" },
+  };
+  g_autoptr (GError) error = NULL;
+  TdDevice *device = td_test_open (id);
+  const TdDeviceInfo kept = device->info;
+  TdQueue *queue = td_queue_new (device, &error);
+  TdProgram *program = td_program_build (device, "check-host", NULL, &error);
+  TdKernel *kernel = td_program_kernel (program, "td_check_scale", &error);
+  const TdCheckParams params = { 1, 1 };
+  const int zero = 0, n = N;
+  float values[N] = { 0 };
+  TdBuffer *a = td_test_buffer (device, queue, values, sizeof values);
+  TdBuffer *b = td_test_buffer (device, queue, values, sizeof values);
+
+  device->info.max_group_size = MOST;
+  device->info.most_groups = MOST_GROUPS;
+  device->info.local_memory_bytes = LOCAL_BYTES;
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    const TdArg args[] = { TD_ARG_BUFFER (a),
+                           TD_ARG_BUFFER (b),
+                           TD_ARG_VALUE (zero),
+                           TD_ARG_VALUE (zero),
+                           TD_ARG_VALUE (n),
+                           TD_ARG_VALUE (params),
+                           TD_ARG_LOCAL (cases[i].local_bytes) };
+    const gboolean fits = td_launch (queue, kernel, cases[i].groups, cases[i].local, args,
+                                     G_N_ELEMENTS (args) - !cases[i].local_bytes, &error);
+
+    g_test_message ("%u: %s", i, error ? error->message : "fits");
+    if (!cases[i].says) {
+      g_assert_no_error (error);
+      g_assert_true (fits);
+      continue;
+    }
+    g_assert_error (error, TD_ERROR, TD_ERROR_DEVICE_BUG);
+    g_assert_true (g_str_has_suffix (error->message, cases[i].says));
+    g_assert_nonnull (strstr (error->message, "td_check_scale: launch of "));
+    g_clear_error (&error);
+  }
+  td_test_finish (queue);
+  device->info = kept;
+  td_program_free (program);
+  td_buffer_free (a);
+  td_buffer_free (b);
+  td_queue_free (queue);
+  td_test_close (device);
+}
+
 int
 main (int argc, char **argv)
 {
   static const TdDeviceTest tests[] = {
-    { "info", test_info },       { "buffers", test_buffers },   { "limits", test_limits },
-    { "check", test_check },     { "textures", test_textures }, { "queues", test_queues },
-    { "threads", test_threads }, { "accounts", test_accounts }, { "elapsed", test_elapsed },
+    { "info", test_info },         { "buffers", test_buffers },   { "limits", test_limits },
+    { "check", test_check },       { "textures", test_textures }, { "queues", test_queues },
+    { "threads", test_threads },   { "accounts", test_accounts }, { "elapsed", test_elapsed },
+    { "launches", test_launches },
   };
 
   g_test_init (&argc, &argv, NULL);
