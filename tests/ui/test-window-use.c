@@ -220,6 +220,41 @@ test_axis_grips (void)
   td_test_wait (td_test_slice_is_there, NULL, "the slice");
 }
 
+/* Each pane's lines stand where they can be taken hold of: the row, the view, and the axis in both.
+ */
+static void
+test_lines_dragged (void)
+{
+  TdScanView *scan = td_test_scan_view ();
+  gpointer sinogram = td_image_pane_view (td_test_part (scan, "sinogram"));
+  gpointer projection = td_image_pane_view (td_test_part (scan, "projection"));
+  GtkAdjustment *row = td_test_part (scan, "row_adjustment");
+  GtkAdjustment *view = td_test_part (scan, "view_adjustment");
+  const double middle = (td_session_facts (td_test_session ())->n_rows - 1) / 2.0;
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+  const guint done = td_session_n_done (td_test_session ());
+  const double slope = tan (4 * G_PI / 180);
+
+  recipe.centre_px = 44;
+  recipe.tilt_deg = 4;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  gtk_adjustment_set_value (row, 18);
+  gtk_adjustment_set_value (view, 30);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+  /* It is upright in a sinogram, and at each row another one. */
+  drag_from (sinogram, 44 + slope * (18 - middle), 70, 3, 0);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->centre_px, 47, 0.02);
+  drag_from (projection, 47 + slope * (8 - middle), 8, -2, 0);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->centre_px, 45, 0.02);
+  g_assert_cmpfloat_with_epsilon (td_session_recipe (td_test_session ())->tilt_deg, 4, 1e-9);
+  drag_from (sinogram, 80, 30, 0, 20);
+  g_assert_cmpfloat (gtk_adjustment_get_value (view), ==, 50);
+  drag_from (projection, 80, 18, 0, -6);
+  g_assert_cmpfloat (gtk_adjustment_get_value (row), ==, 12);
+  td_session_undo (td_test_session (), td_session_n_done (td_test_session ()) - done);
+  td_test_wait (td_test_slice_is_there, NULL, "the slice");
+}
+
 /* Where the whole run iterates and the preview does not, the picture says so. */
 static void
 test_iterative_label (void)
@@ -567,6 +602,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-use/focus-after-add", test_focus_after_add);
   g_test_add_func ("/window-use/axis-line", test_axis_line);
   g_test_add_func ("/window-use/axis-grips", test_axis_grips);
+  g_test_add_func ("/window-use/lines-dragged", test_lines_dragged);
   g_test_add_func ("/window-use/one-at-a-time", test_one_at_a_time);
   g_test_add_func ("/window-use/iterative-label", test_iterative_label);
   g_test_add_func ("/window-use/iterated-slice", test_iterated_slice);
