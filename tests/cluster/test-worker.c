@@ -409,14 +409,15 @@ assert_same (const char *path, const char *single, gboolean to_the_bit)
     g_assert_cmpfloat (sqrt (off / norm), <=, 1e-6);
 }
 
-/* Each rank is told of once, with its slices. The views in a row of the grid follow each other. */
+/* Each rank is told of once, with its slices. The views in a row of the grid follow each other, and
+   are all. */
 static void
 assert_told (const Work *work, const Case *test)
 {
   g_autofree char *path = g_build_filename (work->folder, "events.jsonl", NULL);
   g_autofree char *events = NULL;
   g_autoptr (JsonNode) start = work_event (work, "start");
-  guint told = 0, slices = 0, views = 0;
+  guint told = 0, slices = 0, views = 0, all_views = 0;
 
   g_assert_cmpuint (td_json_count (start, "ranks"), ==, test->ranks);
   g_assert_cmpuint (td_json_count (start, "rows"), ==, test->rows);
@@ -433,16 +434,24 @@ assert_told (const Work *work, const Case *test)
     g_assert_cmpuint (td_json_count (root, "rank"), ==, told++);
     g_assert_cmpstr (td_json_string (root, "device"), ==, test->device);
     g_assert_cmpfloat (td_json_number (root, "memory"), >, 1000);
-    g_assert_cmpuint (td_json_count (root, "view_parts"), >, 0);
+    const guint parts = td_json_count (root, "view_parts");
+    g_assert_cmpuint (parts, >, 0);
+    if (test->columns == 1)
+      g_assert_cmpuint (parts, ==, 1);
     if (test->columns == 1 || (told - 1) % test->columns == 0) {
       g_assert_cmpuint (td_json_count (root, "first"), ==, slices);
       slices += td_json_count (root, "count");
       views = 0;
     }
     g_assert_cmpuint (td_json_count (root, "first") + td_json_count (root, "count"), ==, slices);
-    if (td_json_count (root, "view_parts") == 1)
-      g_assert_cmpuint (td_json_count (root, "first_view"), ==, views);
+    /* Of each part of the turn, if there are several. */
+    g_assert_cmpuint (td_json_count (root, "first_view") * parts, ==, views);
     views += td_json_count (root, "views");
+    if (told % test->columns == 0) {
+      g_assert_cmpuint (views, >, 0);
+      g_assert_true (all_views == 0 || all_views == views);
+      all_views = views;
+    }
   }
   g_assert_cmpuint (told, ==, test->ranks);
   g_assert_cmpuint (slices, ==, td_json_count (start, "slices"));
