@@ -27,6 +27,8 @@ typedef struct {
 } Trials;
 
 typedef struct {
+  guint row;
+  double step_px;
   double centres_px[N], sharpness[N];
   GdkTexture *pictures[N];
 } Shown;
@@ -132,10 +134,10 @@ axis_strip_texture (const float *tile, float low, float high)
 
 /* One contrast for all: that of the middle trial. */
 static void
-axis_strip_draw (const float *slices, guint side, double step, Shown *shown)
+axis_strip_draw (const float *slices, guint side, Shown *shown)
 {
   const gsize pixels = (gsize) side * side;
-  const guint part = (guint) CLAMP (STEPS_SHOWN * step, MIN (TILE, side), side);
+  const guint part = (guint) CLAMP (STEPS_SHOWN * shown->step_px, MIN (TILE, side), side);
   g_autofree float *tile = g_new (float, TILE *TILE);
   g_autofree float *sorted = g_new (float, TILE *TILE);
   guint corner[2] = { 0, 0 };
@@ -165,8 +167,10 @@ axis_strip_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GEr
   if (!measured)
     return NULL;
   Shown *shown = g_new0 (Shown, 1);
+  shown->row = trials->row;
+  shown->step_px = axis_strip_step (trials);
   for (guint i = 0; i < N; i++) {
-    shown->centres_px[i] = trials->span_px[0] + i * axis_strip_step (trials);
+    shown->centres_px[i] = trials->span_px[0] + i * shown->step_px;
     centres[i] = shown->centres_px[i] + at_row;
   }
   const TdRowSource source
@@ -177,7 +181,7 @@ axis_strip_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GEr
     axis_strip_shown_free (shown);
     return NULL;
   }
-  axis_strip_draw (slices, facts->n_columns, axis_strip_step (trials), shown);
+  axis_strip_draw (slices, facts->n_columns, shown);
   return shown;
 }
 
@@ -186,7 +190,7 @@ axis_strip_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GEr
 static void
 axis_strip_mark (TdAxisStrip *self)
 {
-  const double half = self->shown ? axis_strip_step (&self->asked) / 2 : 0;
+  const double half = self->shown ? self->shown->step_px / 2 : 0;
 
   for (guint i = 0; i < N; i++)
     if (self->shown && fabs (self->shown->centres_px[i] - self->centre_px) < half)
@@ -214,14 +218,16 @@ axis_strip_update (TdAxisStrip *self)
   gtk_spinner_set_spinning (self->spinner, td_latest_busy (self->latest));
 }
 
+/* Others may have been asked for since: the heading is of those that are shown. */
 static void
 axis_strip_show (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdAxisStrip *self = user;
+  const Shown *made = result;
   g_autofree char *words
       = error ? td_label_error (error)
               : g_strdup_printf (_ ("Row %u, trials every %.3g columns. Click the sharpest"),
-                                 self->asked.row, axis_strip_step (&self->asked));
+                                 made->row, made->step_px);
 
   g_clear_pointer (&self->shown, axis_strip_shown_free);
   if (result) {
