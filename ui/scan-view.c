@@ -258,7 +258,8 @@ scan_view_before_keep_sinogram (TdScanView *self, TdImage *image, const GError *
   return self->before.on && td_image_pane_get_option (self->sinogram);
 }
 
-/* What was kept is old: recipe or row changed. Asks anew while it is shown. */
+/* What was kept is old: recipe or row changed. Asks anew while it is shown. What is on its way then
+   gives way to that; while it is not shown it would be kept, and is old. */
 static void
 scan_view_before_slice_stale (TdScanView *self)
 {
@@ -267,6 +268,8 @@ scan_view_before_slice_stale (TdScanView *self)
   keep_problem (&self->before.slice_problem, NULL);
   if (self->before.on)
     ask_slice (self);
+  else
+    td_preview_cancel (self->before.preview);
 }
 
 static void
@@ -277,6 +280,8 @@ scan_view_before_sinogram_stale (TdScanView *self)
   keep_problem (&self->before.sinogram_problem, NULL);
   if (self->before.on)
     ask_sinogram (self);
+  else
+    td_latest_cancel (self->before.sinograms);
   show_badges (self);
 }
 
@@ -453,6 +458,7 @@ scan_view_request_slice (TdScanView *self)
   td_preview_request (self->preview, self->scan, &self->recipe, self->row, self->sinogram_due);
   scan_view_show_busy (self);
   scan_view_before_slice_stale (self);
+  show_badges (self);
 }
 
 /* ── Lines ── */
@@ -1098,7 +1104,6 @@ td_scan_view_set_recipe (TdScanView *self, const TdRecipe *recipe)
   if (steps_changed || follows != sinogram_follows_slice (self))
     request_sinogram (self);
   scan_view_request_slice (self);
-  show_badges (self);
 }
 
 gboolean

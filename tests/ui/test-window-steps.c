@@ -113,6 +113,28 @@ test_before_follows (void)
   td_test_assert_shown_slice ();
 }
 
+/* What was asked for without a step, and is still on its way when the row changes, is not kept for
+   the next look. */
+static void
+test_before_late (void)
+{
+  GtkAdjustment *rows = td_test_part (td_test_scan_view (), "row_adjustment");
+  TdRecipe without = *td_session_recipe (td_test_session ());
+
+  td_recipe_step (&without, "flat-field")->enabled = FALSE;
+  gtk_adjustment_set_value (rows, 2);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures");
+  td_scan_view_set_before (td_test_scan_view (), "flat-field");
+  td_scan_view_set_before (td_test_scan_view (), NULL);
+  gtk_adjustment_set_value (rows, 9);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the recipe's pictures of another row");
+  td_test_pause (300);
+  td_scan_view_set_before (td_test_scan_view (), "flat-field");
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures without a step");
+  td_test_assert_slice_is_right (&without);
+  td_scan_view_set_before (td_test_scan_view (), NULL);
+}
+
 /* The first optional step with a numeric parameter. */
 static const TdStepKind *
 optional_step (void)
@@ -406,6 +428,7 @@ main (int argc, char **argv)
   td_test_open (path);
   g_test_add_func ("/window-steps/before", test_before);
   g_test_add_func ("/window-steps/before-follows", test_before_follows);
+  g_test_add_func ("/window-steps/before-late", test_before_late);
   g_test_add_func ("/window-steps/add-and-remove", test_add_and_remove);
   g_test_add_func ("/window-steps/all-steps", test_all_steps);
   g_test_add_func ("/window-steps/mask", test_mask);
