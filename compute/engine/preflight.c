@@ -56,5 +56,8 @@ td_preflight_devices (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, co
     if (entry->available)
       g_ptr_array_add (rows, preflight_device (engine, scan, recipe, output, entry, cancellable));
   }
+  /* A plan that was cancelled is no device's problem. */
+  if (g_cancellable_set_error_if_cancelled (cancellable, error))
+    return NULL;
   return g_steal_pointer (&rows);
 }

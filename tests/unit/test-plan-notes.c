@@ -486,6 +486,37 @@ test_units (void)
     }
 }
 
+static guint plans_left; /* until one is cancelled */
+
+static gboolean
+cancel_while_planning (TdPlan *plan, GCancellable *cancellable, GError **error)
+{
+  if (--plans_left > 0)
+    return td_methods[0]->plan (plan, cancellable, error);
+  g_cancellable_cancel (cancellable);
+  return !g_cancellable_set_error_if_cancelled (cancellable, error);
+}
+
+/* A plan that was cancelled is not told as what is wrong with its device, be it the last one. */
+static void
+test_preflight_cancelled (void)
+{
+  TdMethod method = *td_methods[0];
+  const TdMethod *const methods[] = { &method, NULL };
+  g_autoptr (TdEngine) own = td_engine_new (methods);
+  g_autoptr (GCancellable) cancellable = g_cancellable_new ();
+  g_autoptr (TdScan) scan = phantom_scan (COLUMNS, ROWS, VIEWS);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  g_autoptr (GPtrArray) devices = td_test_devices ();
+  plans_left = devices->len;
+  method.plan = cancel_while_planning;
+  recipe_init (&recipe, "auto", 30);
+  g_assert_null (td_preflight_devices (own, scan, &recipe, "/tmp/none.tif", cancellable, &error));
+  g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
 /* Each device as a plan on it alone says it; nothing is read, also where the axis is to be found.
  */
 static void
@@ -681,6 +712,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan-notes/rows", test_rows);
   g_test_add_func ("/plan-notes/units", test_units);
   g_test_add_func ("/plan-notes/preflight", test_preflight);
+  g_test_add_func ("/plan-notes/preflight-cancelled", test_preflight_cancelled);
   g_test_add_func ("/plan-notes/estimate", test_estimate);
   g_test_add_func ("/plan-notes/many-views", test_many_views);
   g_test_add_func ("/plan-notes/memory", test_memory);
