@@ -596,18 +596,9 @@ on_open_path (GSimpleAction *action, GVariant *parameter, gpointer user)
 /* ── Choosing files ── */
 
 static void
-window_say_not_local (TdWindow *self)
-{
-  window_toast (self, _ ("Only files on this machine’s disks can be used"));
-}
-
-static void
 window_on_scan_chosen (const char *path, gpointer user)
 {
-  if (path)
-    td_window_open_path (user, path);
-  else
-    window_say_not_local (user);
+  td_window_open_path (user, path);
 }
 
 /* Scans of one sample lie side by side. The toolkit would list what any program used of late. */
@@ -644,10 +635,7 @@ on_open_folder (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 window_on_volume_chosen (const char *path, gpointer user)
 {
-  if (path)
-    window_view_volume (user, path);
-  else
-    window_say_not_local (user);
+  window_view_volume (user, path);
 }
 
 static void
@@ -687,9 +675,7 @@ window_save_recipe (const char *path, gpointer user)
   TdWindow *self = user;
   g_autoptr (GError) error = NULL;
 
-  if (!path)
-    window_say_not_local (self);
-  else if (td_recipe_save (td_session_recipe (self->session), path, &error))
+  if (td_recipe_save (td_session_recipe (self->session), path, &error))
     window_toast (self, _ ("Recipe saved"));
   else
     window_say_error (self, _ ("The recipe was not saved"), error);
@@ -702,9 +688,7 @@ window_load_recipe (const char *path, gpointer user)
   g_autoptr (GError) error = NULL;
   TdRecipe recipe;
 
-  if (!path)
-    window_say_not_local (self);
-  else if (td_recipe_load (&recipe, path, &error))
+  if (td_recipe_load (&recipe, path, &error))
     td_session_edit (self->session, &recipe, NULL);
   else
     window_say_error (self, _ ("The recipe does not load"), error);
@@ -878,7 +862,7 @@ window_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, 
 
   gtk_widget_remove_css_class (GTK_WIDGET (self->stack), "drop-here");
   if (!path) {
-    window_say_not_local (self);
+    window_toast (self, _ ("Only files on this machine’s disks can be used"));
     return FALSE;
   }
   if (td_session_scan (self->session) && g_str_has_suffix (path, ".recipe.json"))

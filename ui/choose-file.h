@@ -3,7 +3,7 @@
 
 #include <gtk/gtk.h>
 
-/* @path: NULL: what was chosen is not on a disk of this machine. */
+/* @path is on a disk of this machine; where what was chosen is not, that is told. */
 typedef void (*TdFileChosen) (const char *path, gpointer user);
 
 /* Asks for a file or a folder in a dialog over the window of @parent. @user is a GObject. Once it
