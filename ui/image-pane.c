@@ -11,6 +11,7 @@
 #include "labels.h"
 #include "picture-save.h"
 #include "profile.h"
+#include "save-file.h"
 #include "ui.h"
 #include "wrap-layout.h"
 
@@ -205,20 +206,34 @@ wanted_free (gpointer data)
   g_free (wanted);
 }
 
+/* Worker thread. */
+static gboolean
+image_pane_write (gpointer user, const char *path, GError **error)
+{
+  const Wanted *wanted = user;
+
+  return td_picture_save (wanted->image, &wanted->style, wanted->marks, path, error);
+}
+
+/* What is shown now; NULL: nothing. */
+static Wanted *
+image_pane_wanted (TdImagePane *self)
+{
+  TdImage *image = td_slice_view_get_image (self->view);
+  const GArray *marks = td_slice_view_get_marks (self->view);
+  Wanted *wanted = image ? g_new (Wanted, 1) : NULL;
+
+  if (wanted)
+    *wanted = (Wanted) { td_image_ref (image), *td_slice_view_get_style (self->view),
+                         marks ? g_array_copy ((GArray *) marks) : NULL };
+  return wanted;
+}
+
 static void
 image_pane_on_chosen (const char *path, gpointer user)
 {
-  const Wanted *wanted = g_object_get_data (user, "picture-wanted");
-  GtkRoot *root = gtk_widget_get_root (user);
-  g_autoptr (GError) error = NULL;
-
-  if (!path || td_picture_save (wanted->image, &wanted->style, wanted->marks, path, &error))
-    return;
-  g_autofree char *words = td_label_error (error);
-  GtkWidget *dialog = adw_message_dialog_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
-                                              _ ("The picture was not saved"), words);
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
-  gtk_window_present (GTK_WINDOW (dialog));
+  td_save_file (user, _ ("The picture was not saved"), path, image_pane_write,
+                g_object_steal_data (user, "picture-wanted"), wanted_free);
 }
 
 static void
@@ -226,16 +241,14 @@ on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   static const char *const png[] = { "*.png", NULL }, *const tiff[] = { "*.tif", "*.tiff", NULL };
   TdImagePane *self = user;
-  TdImage *image = td_slice_view_get_image (self->view);
+  Wanted *wanted = image_pane_wanted (self);
   g_autofree char *title = g_utf8_strdown (gtk_label_get_text (self->title), -1);
-  g_autofree char *name = g_strconcat (title, ".png", NULL);
 
-  if (!image)
+  if (!wanted)
     return;
-  Wanted *wanted = g_new (Wanted, 1);
-  const GArray *marks = td_slice_view_get_marks (self->view);
-  *wanted = (Wanted) { td_image_ref (image), *td_slice_view_get_style (self->view),
-                       marks ? g_array_copy ((GArray *) marks) : NULL };
+  /* Its values are means: the name says so wherever the file goes. */
+  const gboolean coarse = wanted->image->extent_width > wanted->image->width;
+  g_autofree char *name = g_strconcat (title, coarse ? _ (" reduced") : "", ".png", NULL);
   g_object_set_data_full (G_OBJECT (self), "picture-wanted", wanted, wanted_free);
   GtkFileChooser *chooser
       = td_choose_file (GTK_WIDGET (self), _ ("Save the Picture"), GTK_FILE_CHOOSER_ACTION_SAVE,

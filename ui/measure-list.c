@@ -283,16 +283,12 @@ csv_item (GString *csv, const Item *item)
   g_string_append_printf (csv, ",%s\n", item->list->units ? item->list->units : "");
 }
 
-static gboolean
-csv_profile (const Item *item, const char *path, GError **error)
+static char *
+csv_profile (const Item *item)
 {
-  g_autofree char *stem
-      = g_str_has_suffix (path, ".csv") ? g_strndup (path, strlen (path) - 4) : g_strdup (path);
-  g_autofree char *beside = g_strdup_printf ("%s-%u.csv", stem, item->number);
   const gboolean in_mm = item->list->voxel_mm > 0;
   const double step = item->measured.length_px / (item->n_profile - 1);
-  g_autoptr (GString) csv
-      = g_string_new (in_mm ? "sample,position_mm,value\n" : "sample,position_px,value\n");
+  GString *csv = g_string_new (in_mm ? "sample,position_mm,value\n" : "sample,position_px,value\n");
 
   for (guint i = 0; i < item->n_profile; i++) {
     g_string_append_printf (csv, "%u", i);
@@ -300,23 +296,43 @@ csv_profile (const Item *item, const char *path, GError **error)
     td_csv_add_number (csv, item->profile[i]);
     g_string_append_c (csv, '\n');
   }
-  return g_file_set_contents (beside, csv->str, (gssize) csv->len, error);
+  return g_string_free (csv, FALSE);
 }
 
-gboolean
-td_measure_list_export (TdMeasureList *self, const char *path, GError **error)
+GStrv
+td_measure_list_texts (TdMeasureList *self)
 {
+  g_autoptr (GStrvBuilder) texts = g_strv_builder_new ();
   g_autoptr (GString) csv = g_string_new (
       "number,kind,across,plane,column_0,row_0,column_1,row_1,column_2,row_2,length_px,length_mm,"
       "angle_deg,area_px,area_mm2,mean,deviation,minimum,maximum,samples,units\n");
 
+  for (guint i = 0; i < self->items->len; i++)
+    csv_item (csv, self->items->pdata[i]);
+  g_strv_builder_add_many (texts, "", csv->str, NULL);
   for (guint i = 0; i < self->items->len; i++) {
     const Item *item = self->items->pdata[i];
-    csv_item (csv, item);
-    if (item->profile && !csv_profile (item, path, error))
+    if (!item->profile)
+      continue;
+    g_autofree char *end = g_strdup_printf ("-%u", item->number);
+    g_autofree char *profile = csv_profile (item);
+    g_strv_builder_add_many (texts, end, profile, NULL);
+  }
+  return g_strv_builder_end (texts);
+}
+
+gboolean
+td_measure_texts_save (gpointer texts, const char *path, GError **error)
+{
+  g_autofree char *stem
+      = g_str_has_suffix (path, ".csv") ? g_strndup (path, strlen (path) - 4) : g_strdup (path);
+
+  for (char **at = texts; *at; at += 2) {
+    g_autofree char *beside = g_strconcat (stem, at[0], ".csv", NULL);
+    if (!g_file_set_contents (*at[0] ? beside : path, at[1], -1, error))
       return FALSE;
   }
-  return g_file_set_contents (path, csv->str, (gssize) csv->len, error);
+  return TRUE;
 }
 
 /* ── Object ── */

@@ -25,6 +25,9 @@ void td_measure_list_add (TdMeasureList *self, const TdMeasure *measure, TdVolum
 guint td_measure_list_length (TdMeasureList *self);
 /* The marks of that plane. (element-type TdMark) (transfer full) */
 GArray *td_measure_list_marks (TdMeasureList *self, TdVolumeAxis axis, guint at);
-/* A line a measure, comma-separated, with decimal points: lengths in pixels and, where the voxel's
-   size is known, in mm. Each line's profile goes to "PATH-NUMBER.csv" beside @path. */
-gboolean td_measure_list_export (TdMeasureList *self, const char *path, GError **error);
+/* What is exported, in pairs: what follows the file's name, and the text. The first has a line a
+   measure, comma-separated, with decimal points: lengths in pixels and, where the voxel's size is
+   known, in mm. Then each line's profile follows. (transfer full) */
+GStrv td_measure_list_texts (TdMeasureList *self);
+/* Writes those (a GStrv), profiles as "PATH-NUMBER.csv" beside @path. Any thread. */
+gboolean td_measure_texts_save (gpointer texts, const char *path, GError **error);

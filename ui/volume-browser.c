@@ -11,6 +11,7 @@
 #include "latest.h"
 #include "measure-list.h"
 #include "movie-dialog.h"
+#include "save-file.h"
 #include "space-view.h"
 #include "spoken-names.h"
 #include "ui.h"
@@ -418,16 +419,9 @@ static void
 volume_browser_export (const char *path, gpointer user)
 {
   TdVolumeBrowser *self = user;
-  GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
-  g_autoptr (GError) error = NULL;
 
-  if (!path || td_measure_list_export (self->measures, path, &error))
-    return;
-  g_autofree char *words = td_label_error (error);
-  GtkWidget *dialog = adw_message_dialog_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
-                                              _ ("The measures were not exported"), words);
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
-  gtk_window_present (GTK_WINDOW (dialog));
+  td_save_file (user, _ ("The measures were not exported"), path, td_measure_texts_save,
+                td_measure_list_texts (self->measures), (GDestroyNotify) g_strfreev);
 }
 
 static void

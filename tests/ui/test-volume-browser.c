@@ -12,6 +12,7 @@
 #include "ui/measure-list.h"
 #include "ui/movie-dialog.h"
 #include "ui/number-row.h"
+#include "ui/save-file.h"
 #include "ui/volume-window.h"
 #include "window-test.h"
 
@@ -260,7 +261,8 @@ test_measures (void)
   g_assert_cmpuint (marks_of ("z")->len, ==, 0);
   g_signal_emit_by_name (td_image_pane_view (pane ("z")), "stepped", -1);
   g_assert_cmpuint (marks_of ("z")->len, ==, 4);
-  g_assert_true (td_measure_list_export (td_test_part (browser, "measures"), path, &error));
+  g_auto (GStrv) texts = td_measure_list_texts (td_test_part (browser, "measures"));
+  g_assert_true (td_measure_texts_save (texts, path, &error));
   g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
   g_assert_cmpfloat (exported (lines, 1, "length_px"), ==, 50);
@@ -283,6 +285,39 @@ test_measures (void)
     g_assert_cmpfloat_with_epsilon (exported (samples, i + 1, "value"), voxel (2 + i, 7, 24), 1e-6);
   td_test_click (td_test_button (td_test_part (browser, "measures"), "Remove"));
   g_assert_cmpuint (marks_of ("z")->len, ==, 3);
+}
+
+/* On a storage that takes its time. */
+static gboolean
+write_slowly (gpointer what, const char *path, GError **error)
+{
+  g_usleep (300000);
+  return g_file_set_contents (path, what, -1, error);
+}
+
+static gboolean
+is_written (gpointer path)
+{
+  g_autofree char *text = NULL;
+
+  return g_file_get_contents (path, &text, NULL, NULL) && g_str_equal (text, "saved");
+}
+
+/* The window is not held up by the storage, and says what was not written. */
+static void
+test_slow_save (void)
+{
+  g_autofree char *path = g_build_filename (td_test_folder (), "saved.txt", NULL);
+  g_autofree char *nowhere = g_build_filename (td_test_folder (), "none", "saved.txt", NULL);
+  const gint64 start = g_get_monotonic_time ();
+
+  td_save_file (GTK_WIDGET (browser), "Not saved", path, write_slowly, g_strdup ("saved"), g_free);
+  td_save_file (GTK_WIDGET (browser), "Not saved", nowhere, write_slowly, g_strdup ("x"), g_free);
+  g_assert_cmpint (g_get_monotonic_time () - start, <, 200000);
+  td_test_wait (is_written, path, "the file");
+  GType type = ADW_TYPE_MESSAGE_DIALOG;
+  td_test_wait (td_test_window_is_mapped, &type, "the dialog");
+  gtk_window_destroy (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
 }
 
 static gboolean
@@ -691,6 +726,7 @@ main (int argc, char **argv)
   g_test_add_func ("/volume-browser/cross-hair", test_cross_hair);
   g_test_add_func ("/volume-browser/levels", test_levels);
   g_test_add_func ("/volume-browser/measures", test_measures);
+  g_test_add_func ("/volume-browser/slow-save", test_slow_save);
   g_test_add_func ("/volume-browser/play", test_play);
   g_test_add_func ("/volume-browser/movie", test_movie);
   g_test_add_func ("/volume-browser/raw", test_raw);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gtk/gtk.h>
+
+/* Worker thread. FALSE with @error. */
+typedef gboolean (*TdSaveWork) (gpointer what, const char *path, GError **error);
+
+/* Writes @what to @path beside the main loop, for storage may take its time. The program does not
+   end before it is written. A failure is told under @heading over the window of @widget. */
+void td_save_file (GtkWidget *widget, const char *heading, const char *path, TdSaveWork work,
+                   gpointer what, GDestroyNotify free_what);
