@@ -2,6 +2,7 @@
 #include "space-view.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "latest.h"
 #include "picture-input.h"
@@ -247,6 +248,9 @@ td_space_view_set_voxels (TdSpaceView *self, TdVoxels *voxels, const TdCast *cas
 {
   TdVoxels *before = self->scene.voxels;
 
+  /* Casting takes a processor a good while. */
+  if (voxels == before && (!voxels || memcmp (cast, &self->scene.cast, sizeof *cast) == 0))
+    return;
   self->scene.voxels = voxels ? td_voxels_ref (voxels) : NULL;
   g_clear_pointer (&before, td_voxels_unref);
   self->scene.cast = *cast;

@@ -302,6 +302,40 @@ test_labels (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+static void
+count_drawn (GdkPaintable *paintable, guint *drawn)
+{
+  ++*drawn;
+}
+
+/* What is asked for again as it is takes no time: planes are stepped through beside it. */
+static void
+test_same_voxels (void)
+{
+  static const guint n[3] = { 2, 2, 2 };
+  static const double size[3] = { 1, 1, 1 };
+  static const float values[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+  TdCast cast = { .low = 0, .high = 7, .opacity = 1, .clip = { { 0, 1 }, { 0, 1 }, { 0, 1 } } };
+  guint drawn = 0;
+
+  make_view ();
+  g_autoptr (TdVoxels) voxels = td_voxels_new (values, n, size);
+  g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (GTK_WIDGET (view));
+  g_signal_connect (paintable, "invalidate-contents", G_CALLBACK (count_drawn), &drawn);
+  td_space_view_set_voxels (view, voxels, &cast);
+  td_test_pause (500);
+  g_assert_cmpuint (drawn, >, 0);
+  drawn = 0;
+  td_space_view_set_voxels (view, voxels, &cast);
+  td_test_pause (300);
+  g_assert_cmpuint (drawn, ==, 0);
+  cast.clip[1][0] = 0.5;
+  td_space_view_set_voxels (view, voxels, &cast);
+  td_test_pause (300);
+  g_assert_cmpuint (drawn, >, 0);
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -312,5 +346,6 @@ main (int argc, char **argv)
   g_test_add_func ("/space-view/keys", test_keys);
   g_test_add_func ("/space-view/drags", test_drags);
   g_test_add_func ("/space-view/labels", test_labels);
+  g_test_add_func ("/space-view/same-voxels", test_same_voxels);
   return g_test_run ();
 }
