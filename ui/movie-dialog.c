@@ -9,6 +9,7 @@
 #include "compute/device/host.h"
 #include "labels.h"
 #include "number-row.h"
+#include "scale-bar.h"
 #include "ui.h"
 
 #define RATE 25 /* as the planes are played */
@@ -27,6 +28,8 @@ struct _TdMovieDialog {
   GtkButton *leave, *accept;
   GtkWidget *choices, *bar;
   AdwComboRow *through, *size;
+  AdwActionRow *bar_row;
+  GtkSwitch *scale_bar;
   TdNumberRow *first, *last, *rate;
   GtkLabel *state;
   TdVolumeSource *source;
@@ -87,7 +90,8 @@ movie_dialog_movie (TdMovieDialog *self)
                      .last = (guint) td_number_row_get_value (self->last),
                      .shrink = 1u << adw_combo_row_get_selected (self->size),
                      .rate = td_number_row_get_value (self->rate),
-                     .style = self->styles[axis] };
+                     .style = self->styles[axis],
+                     .scale_bar = gtk_switch_get_active (self->scale_bar) };
 }
 
 static void
@@ -99,6 +103,21 @@ movie_dialog_show_length (TdMovieDialog *self)
       g_dngettext (NULL, "%u picture: %.1f s", "%u pictures: %.1f s", n), n, n / movie.rate);
 
   gtk_label_set_text (self->state, text);
+}
+
+/* A small picture would be covered by it. */
+static void
+movie_dialog_offer_bar (TdMovieDialog *self)
+{
+  const TdMovie movie = movie_dialog_movie (self);
+  const gboolean fits
+      = self->source
+        && td_volume_cut_size (td_volume_source_facts (self->source), movie.axis).width
+                   / movie.shrink
+               >= TD_SCALE_BAR_ROOM;
+
+  td_set_sensitive (GTK_WIDGET (self->bar_row), fits);
+  adw_action_row_set_subtitle (self->bar_row, fits ? "" : _ ("The pictures are too small for one"));
 }
 
 static void
@@ -121,6 +140,7 @@ movie_dialog_fill (TdMovieDialog *self)
   td_number_row_set_value (self->first, 0);
   td_number_row_set_value (self->last, size.count - 1);
   movie_dialog_show_length (self);
+  movie_dialog_offer_bar (self);
 }
 
 /* ── Saving ── */
@@ -206,7 +226,7 @@ movie_dialog_on_chosen (const char *path, gpointer user)
 {
   TdMovieDialog *self = user;
 
-  if (path && !self->saving)
+  if (!self->saving)
     td_movie_dialog_save (self, path);
 }
 
@@ -271,9 +291,9 @@ td_movie_dialog_class_init (TdMovieDialogClass *class)
   gtk_widget_class_add_binding_action (widget, GDK_KEY_Escape, 0, "window.close", NULL);
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/movie-dialog.ui");
   td_bind_children (widget, TdMovieDialog, leave, accept, choices, bar, through, size, first, last,
-                    rate, state);
-  td_bind_callbacks (widget, movie_dialog_fill, movie_dialog_show_length, movie_dialog_choose,
-                     movie_dialog_on_close);
+                    rate, state, bar_row, scale_bar);
+  td_bind_callbacks (widget, movie_dialog_fill, movie_dialog_offer_bar, movie_dialog_show_length,
+                     movie_dialog_choose, movie_dialog_on_close);
 }
 
 static void

@@ -12,10 +12,12 @@
 #include "dataset/file-bytes.h"
 #include "dataset/output.h"
 #include "render/soft-renderer.h"
+#include "scale-bar.h"
 
 /* Many players take the sizes in an AVI file for signed numbers of 32 bits. */
 #define MOST_BYTES ((guint64) 2000 << 20)
 #define QUALITY "90"
+#define TEXT_PX 12.0 /* of the scale bar */
 
 /* Four letters as the number that they are in the file. */
 #define LETTERS(a, b, c, d)                                                                        \
@@ -32,6 +34,7 @@ typedef struct {
   TdOutput *output;
   int file;
   guint width, height;
+  double voxel_mm; /* 0: unknown */
   guint64 at;      /* bytes that are written */
   guint32 largest; /* picture, in bytes */
   GArray *entries; /* of the index: numbers as in the file */
@@ -157,11 +160,39 @@ avi_begin (Avi *avi, const TdVolumeFacts *facts, const char *path, GError **erro
     return td_output_set_error (error, path, errno);
   avi->width = MAX (size.width / avi->movie->shrink, 1);
   avi->height = MAX (size.height / avi->movie->shrink, 1);
+  avi->voxel_mm = facts->voxel_mm;
   avi->at = 4 * HEAD_WORDS;
   return TRUE;
 }
 
 /* ── The pictures ── */
+
+/* Letters and bar are as large as on a screen that shows the movie in 800 pixels. */
+static void
+movie_draw_bar (const Avi *avi, guint32 *pixels)
+{
+  const int width = (int) avi->width, height = (int) avi->height;
+  const double scale = MAX (MAX (width, height) / 800.0, 1);
+  g_autofree char *text = NULL;
+  const double bar
+      = td_scale_bar (width / scale, 1 / scale / avi->movie->shrink, avi->voxel_mm, &text);
+
+  if (!(bar > 0))
+    return;
+  cairo_surface_t *surface = cairo_image_surface_create_for_data (
+      (guint8 *) pixels, CAIRO_FORMAT_RGB24, width, height, 4 * width);
+  cairo_t *cr = cairo_create (surface);
+  cairo_scale (cr, scale, scale);
+  g_autoptr (PangoLayout) layout = pango_cairo_create_layout (cr);
+  g_autoptr (PangoFontDescription) font = pango_font_description_from_string ("Sans");
+  pango_font_description_set_absolute_size (font, TEXT_PX * PANGO_SCALE);
+  pango_layout_set_font_description (layout, font);
+  pango_layout_set_text (layout, text, -1);
+  td_scale_bar_draw (cr, height / scale, bar, layout);
+  cairo_destroy (cr);
+  cairo_surface_finish (surface);
+  cairo_surface_destroy (surface);
+}
 
 /* The plane as it is shown; NULL with @error: there is no memory for it. */
 static GdkPixbuf *
@@ -180,6 +211,8 @@ movie_paint (const TdImage *image, const Avi *avi, GError **error)
                               td_output_path (avi->output));
   td_soft_clear (&avi->movie->style, avi->width, avi->height, pixels);
   td_soft_render (image, &whole, &avi->movie->style, NULL, &screen, pixels);
+  if (avi->movie->scale_bar)
+    movie_draw_bar (avi, pixels);
   for (guint row = 0; row < avi->height; row++) {
     guint8 *rgb
         = gdk_pixbuf_get_pixels (painted) + (gsize) row * gdk_pixbuf_get_rowstride (painted);

@@ -7,10 +7,11 @@
 /* A movie through the planes of a volume. */
 typedef struct {
   TdVolumeAxis axis;
-  guint first, last; /* planes, both are shown; backwards where the first is the higher one */
-  guint shrink;      /* 1, 2 or 4: so many pixels of a plane, each way, are one of the movie */
-  double rate;       /* pictures a second */
-  TdStyle style;     /* contrast and colours of all pictures */
+  guint first, last;  /* planes, both are shown; backwards where the first is the higher one */
+  guint shrink;       /* 1, 2 or 4: so many pixels of a plane, each way, are one of the movie */
+  double rate;        /* pictures a second */
+  TdStyle style;      /* contrast and colours of all pictures */
+  gboolean scale_bar; /* where it has room (scale-bar.h) */
 } TdMovie;
 
 guint td_movie_pictures (const TdMovie *movie);

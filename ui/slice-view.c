@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "picture-input.h"
+#include "scale-bar.h"
 #include "slice-canvas.h"
 #include "ui.h"
 
@@ -557,63 +558,24 @@ draw_box (TdSliceView *self, GtkSnapshot *snapshot, const double r[4], const Gdk
   gtk_snapshot_append_border (snapshot, &outline, widths, colours);
 }
 
-/* The largest 1, 2 or 5 times a power of ten that is no longer than @most. */
-static double
-round_length (double most)
-{
-  double power = pow (10, floor (log10 (most)));
-  double factor = most / power;
-
-  return power * (factor >= 5 ? 5 : factor >= 2 ? 2 : 1);
-}
-
-static char *
-length_text (double length, gboolean in_mm)
-{
-  if (!in_mm)
-    return g_strdup_printf (_ ("%g px"), length);
-  if (length < 1e-3 * 0.9999)
-    return g_strdup_printf (_ ("%g nm"), length * 1e6);
-  if (length < 0.9999)
-    return g_strdup_printf (_ ("%g µm"), length * 1e3);
-  return g_strdup_printf (_ ("%g mm"), length);
-}
-
 static void
 draw_scale_bar (TdSliceView *self, GtkSnapshot *snapshot, double width, double height)
 {
-  gboolean in_mm = self->pixel_mm[0] > 0;
-  double pixel = in_mm ? self->pixel_mm[0] : 1;
+  g_autofree char *text = NULL;
+  const double bar = self->pixel_mm[0] == self->pixel_mm[1]
+                         ? td_scale_bar (width, self->scene.view.zoom, self->pixel_mm[0], &text)
+                         : 0;
 
-  if (self->pixel_mm[0] != self->pixel_mm[1] || width < 140)
+  if (!(bar > 0))
     return;
-  double length = round_length (MIN (width * 0.28, 180) / self->scene.view.zoom * pixel);
-  if (!in_mm && length < 1)
-    return;
-  double bar = length / pixel * self->scene.view.zoom;
-  g_autofree char *text = length_text (length, in_mm);
   g_autoptr (PangoLayout) layout = gtk_widget_create_pango_layout (GTK_WIDGET (self), text);
   g_autoptr (PangoAttrList) attributes = pango_attr_list_new ();
-  int tw, th;
-
   pango_attr_list_insert (attributes, pango_attr_scale_new (0.85));
   pango_layout_set_attributes (layout, attributes);
-  pango_layout_get_pixel_size (layout, &tw, &th);
-  double box = MAX (bar, tw) + 16, x = 10, y = height - th - 24;
-  GskRoundedRect back;
-  gsk_rounded_rect_init_from_rect (
-      &back, &GRAPHENE_RECT_INIT ((float) x, (float) y, (float) box, (float) th + 14), 6);
-  gtk_snapshot_push_rounded_clip (snapshot, &back);
-  gtk_snapshot_append_color (snapshot, &shade, &back.bounds);
-  gtk_snapshot_pop (snapshot);
-  gtk_snapshot_save (snapshot);
-  gtk_snapshot_translate (snapshot,
-                          &GRAPHENE_POINT_INIT ((float) (x + (box - tw) / 2), (float) y + 2));
-  gtk_snapshot_append_layout (snapshot, layout, &white);
-  gtk_snapshot_restore (snapshot);
-  gtk_snapshot_append_color (
-      snapshot, &white,
-      &GRAPHENE_RECT_INIT ((float) (x + (box - bar) / 2), (float) y + th + 6, (float) bar, 3));
+  cairo_t *cr = gtk_snapshot_append_cairo (
+      snapshot, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height));
+  td_scale_bar_draw (cr, height, bar, layout);
+  cairo_destroy (cr);
 }
 
 static void
@@ -827,6 +789,13 @@ drag_draw_end (TdSliceView *self)
 
 static guint n_drags; /* main thread */
 
+/* Without anybody to take it, a region would stay on the picture and be nothing. */
+static gboolean
+slice_view_takes_region (TdSliceView *self)
+{
+  return g_signal_has_handler_pending (self, signals[REGION_DRAWN], 0, FALSE);
+}
+
 static void
 slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceView *self)
 {
@@ -860,9 +829,9 @@ slice_view_on_drag_begin (GtkGestureDrag *gesture, double x, double y, TdSliceVi
   else if (self->tool >= 0 && self->scene.image && !(state & (GDK_SHIFT_MASK | GDK_CONTROL_MASK)))
     self->drag = DRAG_DRAW;
   else
-    self->drag = state & GDK_SHIFT_MASK     ? DRAG_REGION
-                 : state & GDK_CONTROL_MASK ? DRAG_MEASURE
-                                            : DRAG_PAN;
+    self->drag = state & GDK_SHIFT_MASK && slice_view_takes_region (self) ? DRAG_REGION
+                 : state & GDK_CONTROL_MASK                               ? DRAG_MEASURE
+                                                                          : DRAG_PAN;
   if (self->drag == DRAG_DRAW)
     drag_draw_begin (self);
 }

@@ -14,10 +14,11 @@
  * 0.
  *
  * Mouse: wheel and pinch zoom about the pointer. Primary drag pans, or moves what it begins on: a
- * line, the wipe, both where they cross, or a grip. With Shift it draws a region, and with Ctrl a
- * box to measure in. Middle drag pans. Secondary drag changes the display range (across: its width,
- * along: its middle). A click picks. Keys: + and - zoom, 0 fits, 1 is one to one. The owner gets
- * the arrows as "nudged" and with Alt as "shifted" (Shift: fine). Ctrl with arrows pans.
+ * line, the wipe, both where they cross, or a grip. With Shift it draws a region, if the owner
+ * takes one, and with Ctrl a box to measure in. Middle drag pans. Secondary drag changes the
+ * display range (across: its width, along: its middle). A click picks. Keys: + and - zoom, 0 fits,
+ * 1 is one to one. The owner gets the arrows as "nudged" and with Alt as "shifted" (Shift: fine).
+ * Ctrl with arrows pans.
  *
  * Signals:
  *   "pointed" (double column, double row, gboolean inside)

@@ -8,6 +8,7 @@
 #include "dataset/volume.h"
 #include "tests/unit/test-folder.h"
 #include "ui/movie-save.h"
+#include "ui/scale-bar.h"
 
 #define NX 37u
 #define NY 23u
@@ -239,6 +240,49 @@ test_colours (void)
   test_folder_free (folder);
 }
 
+/* A bar of 1 mm at the foot, as long as that is in the movie's pixels; beside it the pictures are
+   as without. */
+static void
+test_scale_bar (void)
+{
+  enum { WIDE = 400, HIGH = 100 };
+  TestFolder *folder = test_folder_new ();
+  g_autofree char *volume_path = test_folder_file (folder, "wide.h5");
+  g_autofree char *path = test_folder_file (folder, "a.avi");
+  const TdVolumeSpec spec = { .path = volume_path,
+                              .format = TD_VOLUME_HDF5,
+                              .bits = 32,
+                              .nx = WIDE,
+                              .ny = HIGH,
+                              .n_slices = 1,
+                              .voxel_mm = 0.01 };
+  g_autofree float *voxels = g_new (float, WIDE *HIGH);
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < WIDE * HIGH; i++)
+    voxels[i] = 0.5f;
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+  g_assert_true (td_volume_writer_write (writer, 0, 1, voxels, &error));
+  g_assert_true (td_volume_writer_finish (writer, NULL, &error));
+  TdVolume *volume = td_volume_open (volume_path, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdVolumeSource) source = td_volume_source_new (volume, 64);
+  for (guint shrink = 1; shrink <= 4; shrink *= 2) {
+    const TdMovie made = { TD_AXIS_Z, 0, 0, shrink, 25, grey, TRUE };
+    const guint end = 18 + 100 / shrink, row = HIGH / shrink - 17;
+    const gboolean fits = WIDE / shrink >= TD_SCALE_BAR_ROOM;
+    g_auto (Movie) movie = { 0 };
+    guint calls = 0;
+    g_assert_true (td_movie_save (source, &made, path, count_progress, &calls, NULL, &error));
+    read_movie (path, &movie);
+    for (guint x = 22; x + 4 < end; x++)
+      g_assert_true ((grey_at (&movie, 0, x, row) > 200) == fits);
+    g_assert_cmpint (grey_at (&movie, 0, end + 4, row), <, 200);
+    assert_grey (grey_at (&movie, 0, end + 30, 2), grey_of (0.5));
+  }
+  test_folder_free (folder);
+}
+
 /* What cannot be saved says so in one sentence, and leaves what was there. */
 static void
 assert_refused (TdVolumeSource *source, const char *path, const char *words)
@@ -334,6 +378,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/movie/planes", test_planes);
   g_test_add_func ("/movie/colours", test_colours);
+  g_test_add_func ("/movie/scale-bar", test_scale_bar);
   g_test_add_func ("/movie/refused", test_refused);
   g_test_add_func ("/movie/cancelled", test_cancelled);
   g_test_add_func ("/movie/full-disk", test_full_disk);

@@ -198,6 +198,12 @@ test_drags (void)
 
   desk_init (&desk);
   desk_drag (&desk, drags, G_N_ELEMENTS (drags));
+  /* Where nobody takes a region, none is left on the picture. */
+  static const Drag untaken[] = { { ONE, SHIFT, 61, 21, 18, 28, "view-changed 2 at -9 -14" } };
+  const guint drawn = g_signal_lookup ("region-drawn", TD_TYPE_SLICE_VIEW);
+  g_signal_handler_disconnect (
+      desk.view, g_signal_handler_find (desk.view, G_SIGNAL_MATCH_ID, drawn, 0, NULL, NULL, NULL));
+  desk_drag (&desk, untaken, G_N_ELEMENTS (untaken));
 }
 
 /* A drag begins on what is nearest on top: the wipe, a grip, where two lines cross, a line. */
