@@ -14,6 +14,7 @@
 struct _TdVolumeView {
   GtkWidget parent_instance;
   GtkStack *stack;
+  AdwStatusPage *waiting_page;
   TdImagePane *pane;
   TdVolumeBrowser *browser;
   GtkWidget *footer;
@@ -185,6 +186,20 @@ volume_view_show_method (TdVolumeView *self)
   td_residual_curve_set (self->curve, facts->residuals, facts->n_passes);
 }
 
+/* A job has nothing to show yet, or ended before it had. */
+static void
+volume_view_show_none (TdVolumeView *self)
+{
+  const TdJobState state = td_job_item_state (self->item);
+  g_autofree char *status = td_job_item_status (self->item);
+  g_autofree char *escaped = g_markup_escape_text (status, -1);
+
+  adw_status_page_set_title (self->waiting_page, td_job_item_facts (self->item)->title);
+  adw_status_page_set_description (self->waiting_page, escaped);
+  gtk_stack_set_visible_child_name (
+      self->stack, state == TD_JOB_WAITING || state == TD_JOB_RUNNING ? "waiting" : "empty");
+}
+
 /* The plan is made, or more slices are there, or the job ended. */
 static void
 on_item_changed (TdVolumeView *self)
@@ -196,9 +211,11 @@ on_item_changed (TdVolumeView *self)
     volume_view_browse (self);
     return;
   }
-  gtk_stack_set_visible_child_name (self->stack, store ? "volume" : "empty");
-  if (!store)
+  if (!store) {
+    volume_view_show_none (self);
     return;
+  }
+  gtk_stack_set_visible_child_name (self->stack, "volume");
   guint last = td_slice_store_size (store) - 1;
   if (gtk_adjustment_get_upper (self->adjustment) != last)
     volume_view_place_slider (self, last);
@@ -285,7 +302,8 @@ td_volume_view_class_init (TdVolumeViewClass *class)
   g_type_ensure (TD_TYPE_VOLUME_BROWSER);
   G_OBJECT_CLASS (class)->dispose = td_volume_view_dispose;
   gtk_widget_class_set_template_from_resource (widget, "/org/tomodesk/ui/volume-view.ui");
-  td_bind_children (widget, TdVolumeView, stack, pane, browser, footer, adjustment, strip, curve);
+  td_bind_children (widget, TdVolumeView, stack, waiting_page, pane, browser, footer, adjustment,
+                    strip, curve);
   gtk_widget_class_bind_template_callback (widget, on_slider);
 }
 

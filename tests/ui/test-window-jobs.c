@@ -90,6 +90,17 @@ test_queue (void)
   g_assert_true (td_remote_jobs_pause (TRUE, NULL));
   g_autoptr (TdJobItem) one = td_test_submit (&recipe, outputs[0]);
   td_test_wait (item_waits, one, "the first job to wait");
+  /* Whoever looks for the volume reads how far it is, and is not asked to begin once more. */
+  gpointer view = td_test_part (td_test_window, "volume_view");
+  td_volume_view_show_job (view, one);
+  g_assert_cmpstr (gtk_stack_get_visible_child_name (td_test_part (view, "stack")), ==, "waiting");
+  g_autofree char *words = td_job_item_status (one);
+  g_assert_cmpstr (adw_status_page_get_description (td_test_part (view, "waiting_page")), ==,
+                   words);
+  td_test_show_page ("volume");
+  td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-waiting");
+  td_test_show_page ("slices");
+  td_volume_view_show_job (view, NULL);
   g_autoptr (TdJobItem) two = td_test_submit (&recipe, outputs[1]);
   td_test_wait (item_waits_for_one, two, "the second job to stand behind it");
   td_test_screenshot (GTK_WIDGET (td_test_window), "jobs-queue");
