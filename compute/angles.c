@@ -65,11 +65,8 @@ group_directions (const Direction *directions, guint n, double period, guint *gr
   return groups;
 }
 
-/* The gap that explains most of the angle. The median gap alone does not where views stand in
-   clumps: several frames of each angle, by the stage's own readings. Nor does it where part of the
-   views is much denser, or where angles are random. */
-static double
-angles_usual_gap (const double *gaps, guint n)
+double
+td_angles_usual_gap (const double *gaps, guint n)
 {
   g_autofree double *sorted = g_memdup2 (gaps, n * sizeof *sorted);
   double all = 0, below = 0;
@@ -106,7 +103,7 @@ td_angular_weights_modulo (const double *angles_rad, guint n, double period_rad,
 
   for (guint g = 0; g < groups; g++)
     gap[g] = g + 1 < groups ? place[g + 1] - place[g] : place[0] + period_rad - place[g];
-  const double step = angles_usual_gap (gap, groups);
+  const double step = td_angles_usual_gap (gap, groups);
   const double widest = WEDGE_STEPS * MAX (step, period_rad / groups);
   for (guint g = 0; g < groups; g++) {
     double given = gap[g];

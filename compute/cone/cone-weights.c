@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compute/angles.h"
 #include "dataset/error.h"
 #include "dataset/geometry-matrix.h"
 #include "dataset/sort.h"
@@ -122,7 +123,7 @@ cone_weights_look (const TdGeometry *geometry, const double *angles_rad, guint n
 /* Where views lie on the turn, whatever turns their angles are counted in. */
 typedef struct {
   double first, range; /* of the arc that all lie on, and its length */
-  double gap, step;    /* what that leaves of the turn; a view's mean share of the arc */
+  double gap, step;    /* what that leaves of the turn; from a direction to the next, usually */
   gboolean
       open; /* the gap is between the first view and the last: where the stage began and stopped */
 } Arc;
@@ -140,6 +141,20 @@ static gboolean
 is_at (double angle, double end, double step)
 {
   return fabs (remainder (angle - end, 2 * G_PI)) < 0.01 * step;
+}
+
+/* Where views share directions, a view's mean share of the arc is less than a step. They do in
+   several turns, or with several frames of each angle. */
+static double
+cone_weights_usual_step (const double *sorted, guint n_views, guint behind, double range)
+{
+  g_autofree double *gaps = g_new (double, n_views - 1);
+
+  for (guint i = 1; i < n_views; i++) {
+    const guint at = (behind + i) % n_views;
+    gaps[i - 1] = on_turn (sorted[at] - sorted[(at + n_views - 1) % n_views]);
+  }
+  return MAX (range / (n_views - 1), td_angles_usual_gap (gaps, n_views - 1));
 }
 
 /* Of gaps that are as wide but for rounding the first one from the first view on is taken, or the
@@ -162,7 +177,7 @@ find_arc (const double *angles_rad, guint n_views, Arc *arc)
     }
   arc->first = on_turn (sorted[behind] - ROUNDED_RAD + angles_rad[0]);
   arc->range = 2 * G_PI - arc->gap;
-  arc->step = n_views > 1 ? arc->range / (n_views - 1) : 0;
+  arc->step = n_views > 1 ? cone_weights_usual_step (sorted, n_views, behind, arc->range) : 0;
   const double ends[2] = { angles_rad[0], angles_rad[n_views - 1] };
   arc->open = (is_at (ends[0], arc->first, arc->step)
                && is_at (ends[1], arc->first + arc->range, arc->step))

@@ -236,6 +236,41 @@ test_wrapped (void)
   }
 }
 
+/* Several turns are weighted as one turn is, and so are several frames of each angle by the stage's
+   own readings. That holds for a full turn, for an axis off the middle, and for an arc. */
+static void
+test_repeated (void)
+{
+  static const struct {
+    double range_deg, offset_u;
+    TdRedundancyKind kind;
+  } cases[] = { { 360, 0, TD_REDUNDANCY_FULL },
+                { 360, 9, TD_REDUNDANCY_WANG },
+                { 240, 0, TD_REDUNDANCY_PARKER } };
+  enum { STOPS = 40, FRAMES = 3 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    for (guint way = 0; way < 3; way++) {
+      TdGeometry geometry = plain_geometry ();
+      g_autoptr (GError) error = NULL;
+      g_autofree double *once = angles (STOPS, cases[i].range_deg * G_PI / 180);
+      double told[STOPS * FRAMES];
+      TdRedundancy truth, redundancy;
+
+      geometry.detector_offset_u_px = cases[i].offset_u;
+      for (guint view = 0; view < STOPS * FRAMES; view++)
+        told[view] = way == 0 ? once[view % STOPS] + view / STOPS * 2 * G_PI
+                              : once[view / FRAMES] + (way == 2 ? 1e-4 * sin (31.0 * view) : 0);
+      g_assert_true (td_cone_redundancy (&geometry, once, STOPS, 32, 16, &truth, &error));
+      g_assert_cmpint (truth.kind, ==, cases[i].kind);
+      g_assert_true (
+          td_cone_redundancy (&geometry, told, STOPS * FRAMES, 32, 16, &redundancy, &error));
+      g_assert_cmpint (redundancy.kind, ==, truth.kind);
+      g_assert_cmpfloat_with_epsilon (redundancy.overlap_rad, truth.overlap_rad, 1e-12);
+      g_assert_cmpfloat_with_epsilon (redundancy.overscan_rad, truth.overscan_rad, 2e-4);
+    }
+}
+
 /* A wedge that is missing in the middle of the list is one all the same; a view that was left out
  * is none. */
 static void
@@ -1023,6 +1058,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cone/turned-rounded", test_turned_rounded);
   g_test_add_func ("/cone/refusals", test_refusals);
   g_test_add_func ("/cone/wrapped", test_wrapped);
+  g_test_add_func ("/cone/repeated", test_repeated);
   g_test_add_func ("/cone/wedge", test_wedge);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autofree char *path = g_strdup_printf ("/cone/families/%s", cases[i].name);
