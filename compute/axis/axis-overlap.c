@@ -27,6 +27,7 @@
 #define SLOW_RAD (G_PI / 12) /* half the width of the running mean over the views */
 #define WEDGE_STEPS 3        /* a gap of so many usual steps is not bridged */
 #define CHANCE 6             /* standard deviations that a narrow overlap may agree by chance */
+#define ROUNDED 1e-5         /* part of all squares that products in single precision do not tell */
 #define WIDEST_FIT 4         /* half columns to either side of the peak */
 #define PARABOLA_PX 0.03     /* error of the parabola: undersampled edges pull it to half columns */
 #define NEIGHBOURHOOD 4      /* half columns that belong to a peak: at least */
@@ -234,7 +235,8 @@ agreement_fill (Agreement *agreement, Products *products)
     sums[u + 1] = sums[u] + products->squares[u];
   for (guint k = 0; k < 2 * agreement->n - 1; k++) {
     const guint first = k < agreement->n ? 0 : k - (agreement->n - 1);
-    const double energy = sums[first + overlap_of (k, agreement->n)] - sums[first];
+    const double energy
+        = sums[first + overlap_of (k, agreement->n)] - sums[first] + ROUNDED * sums[agreement->n];
     const double product = products->transformed[k ? size - k : 0][0] / size;
     agreement->agreement[k] = energy > 0 ? 2 * product / energy : 0;
   }
