@@ -163,6 +163,26 @@ note_heights (TdPlan *plan)
                   height / width);
 }
 
+/* Slices are of rows, about a centre of each row's own. What lies beside a tilted axis leaves its
+   row as it turns. */
+static void
+note_tilt (TdPlan *plan)
+{
+  const TdScanFacts *facts = td_scan_facts (plan->measured);
+  const TdGeometry *geometry = &facts->geometry;
+  const gboolean known = geometry->pixel_height_mm > 0 && geometry->pixel_width_mm > 0;
+  const double aspect = known ? geometry->pixel_width_mm / geometry->pixel_height_mm : 1;
+  const double centre = plan->recipe.centre_px;
+  const double reach = MAX (centre, facts->n_columns - 1 - centre);
+  const double rows = reach * aspect * fabs (sin (plan->recipe.tilt_deg * G_PI / 180));
+
+  if (geometry->beam == TD_BEAM_PARALLEL && facts->n_rows > 1 && rows >= 1)
+    td_plan_note (plan,
+                  "The tilt moves the centre of each row only. What lies %.0f columns from the "
+                  "axis is seen up to %.1f rows higher and lower, and slices are blurred by that.",
+                  reach, rows);
+}
+
 /* What the step "flat-field" does without flats, or without darks. */
 static void
 note_fields (TdPlan *plan)
@@ -587,6 +607,7 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
     return FALSE;
   note_unused (plan);
   note_heights (plan);
+  note_tilt (plan);
   plan_settle_sampling (plan);
   plan->recipe.method = plan->method->kind;
   plan->facts.method = plan->method->name;

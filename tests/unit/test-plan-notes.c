@@ -57,6 +57,7 @@ typedef struct {
 #define ACCURACY_NOTE "The accuracy (--accuracy) chooses among ways"
 #define RANGE_NOTE "The range 1 to 2 is for values of 16 and 8 bits"
 #define FIELD_NOTE "the field of view (--field-of-view) is left out"
+#define TILT_NOTE "The tilt moves the centre of each row only"
 #define DARK_NOTE "The scan has no dark field"
 #define COUNTS_NOTE "The logarithm is taken of counts, since --prepare flat-field is left out"
 #define HALF_NOTE "a half acquisition, with the axis near one side, but not where the axis is"
@@ -164,6 +165,11 @@ static const Case cases[] = {
     NULL },
   { NO_CHANGE, { "region=0,1,64,64" }, NULL, "!The region 0,1,64,64", NULL },
   { NO_CHANGE, { "region=63,63,1,1" }, NULL, "Views: ", NULL },
+  /* The farther edge is 33.25 columns from the axis: a row is 1.72 degrees. */
+  { NO_CHANGE, { "tilt=1.7" }, NULL, "Views: ", TILT_NOTE },
+  { NO_CHANGE, { "tilt=-1.8" }, NULL, TILT_NOTE ". What lies 33 columns", NULL },
+  { HIGH_PIXELS, { "tilt=-1.8" }, NULL, "Views: ", TILT_NOTE },
+  { NO_CHANGE, { "tilt=4" }, NULL, "is seen up to 2.3 rows higher", NULL },
 };
 
 static TdScan *
