@@ -301,6 +301,24 @@ name_in (const TdTiffSet *set, const char *folder)
   return g_path_get_basename (strcmp (folder, own) == 0 ? first : own);
 }
 
+/* The images of a folder that is called as flats or darks are. If some are called so themselves,
+   the others are none; else those are not that are called otherwise. */
+static void
+collect_images (const char *folder, TdNameRole role, GPtrArray *paths)
+{
+  g_auto (GStrv) images = td_series_list (folder, td_series_is_tiff, NULL);
+  gboolean named = FALSE;
+
+  for (guint i = 0; images && images[i]; i++)
+    named = named || td_name_role (images[i]) == role;
+  for (guint i = 0; images && images[i]; i++) {
+    const TdNameRole own = td_name_role (images[i]);
+
+    if (own == role || (!named && own == TD_NAME_PROJECTION))
+      add_path (paths, folder, images[i]);
+  }
+}
+
 /* Flats (or darks) of @folder: named files and all images of named folders. The projections' own
  * folder and files are not looked at again; in other folders names must be plain. */
 static void
@@ -323,13 +341,10 @@ collect_role (TdTiffSet *set, const char *folder, const char *projections, TdNam
       n_others++;
       continue;
     }
-    if (below) {
-      g_auto (GStrv) images = td_series_list (path, td_series_is_tiff, NULL);
-
-      for (guint j = 0; images && images[j]; j++)
-        add_path (paths, path, images[j]);
-    } else if (td_series_is_tiff (names[i])
-               && !g_ptr_array_find_with_equal_func (set->projections, path, g_str_equal, NULL))
+    if (below)
+      collect_images (path, role, paths);
+    else if (td_series_is_tiff (names[i])
+             && !g_ptr_array_find_with_equal_func (set->projections, path, g_str_equal, NULL))
       g_ptr_array_add (paths, g_steal_pointer (&path));
   }
   if (n_others)

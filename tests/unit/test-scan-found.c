@@ -953,6 +953,38 @@ test_other_formats (void)
     }
 }
 
+/* What lies in a folder of flats and is called otherwise is none. */
+static void
+test_mixed_folder (void)
+{
+  static const struct {
+    const char *names[3];
+    guint n_flats;
+  } cases[] = {
+    { { "a_1.tif", "a_2.tif", NULL }, 2 },
+    { { "flat_1.tif", "flat_2.tif", "dark_1.tif" }, 2 },
+    { { "ff_1.tif", "tomo_1.tif", "tomo_2.tif" }, 1 },
+    { { "a_1.tif", "a_2.tif", "dark_1.tif" }, 2 },
+    { { "dark_1.tif", NULL }, 0 },
+  };
+  const TdScanOptions options = { .angles = "0:180" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *flats = test_folder_file (folder, "flat_field");
+
+    save_frame (folder, "s_1.tif", COLUMNS, ROWS, 1);
+    save_frame (folder, "s_2.tif", COLUMNS, ROWS, 2);
+    g_assert_cmpint (g_mkdir (flats, 0700), ==, 0);
+    for (guint k = 0; k < 3 && cases[i].names[k]; k++) {
+      g_autofree char *name = g_build_filename ("flat_field", cases[i].names[k], NULL);
+      save_frame (folder, name, COLUMNS, ROWS, 9);
+    }
+    g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+    g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, cases[i].n_flats);
+  }
+}
+
 /* A data set is named for HDF5 files: elsewhere there is none. */
 static void
 test_stated_dataset (void)
@@ -1228,6 +1260,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/others-companions", test_others_companions);
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
   g_test_add_func ("/scan/late-stack", test_late_stack);
+  g_test_add_func ("/scan/mixed-folder", test_mixed_folder);
   g_test_add_func ("/scan/stated-dataset", test_stated_dataset);
   g_test_add_func ("/scan/endings", test_endings);
   g_test_add_func ("/scan/other-formats", test_other_formats);
