@@ -146,7 +146,9 @@ add_all (TdScan **scan, const char *path, hid_t file, const Place *place,
     else if (datasets[kind] >= 0)
       td_h5_close (datasets[kind]);
   }
-  return good;
+  g_autofree char *projections = path_in (place, place->layout->names[0]);
+  const char *const known[] = { place->layout->names[1], place->layout->names[2], NULL };
+  return good && td_h5_scan_add_beside (*scan, source, file, projections, known, options, error);
 }
 
 /* rotation_start and rotation_step where the angles themselves were not kept, else a half turn. */
@@ -186,13 +188,17 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
   if (!open_member (file, facts->path, path, &dataset, error))
     return FALSE;
   if (dataset < 0) {
-    take_default_angles (scan, file);
+    g_autofree char *projections = path_in (place, place->layout->names[0]);
+    if (!td_h5_scan_angles_beside (scan, file, projections, error))
+      return FALSE;
+    if (!facts->angles_rad)
+      take_default_angles (scan, file);
     return TRUE;
   }
   facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
   if (!facts->angles_rad || n == facts->n_views)
     return facts->angles_rad != NULL;
-  return td_scan_refuse_views (error, label, (guint) n, N_ ("angles"), facts->path,
+  return td_scan_refuse_views (error, path, (guint) n, N_ ("angles"), facts->path,
                                (const guint[]) { facts->n_views, facts->n_rows });
 }
 

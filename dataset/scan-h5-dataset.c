@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <string.h>
 
 #include "error.h"
@@ -10,14 +11,22 @@
 const char *const td_h5_any_format = N_ ("HDF5 data set");
 
 #define MAX_LISTED 4u
-#define NOT_USED                                                                                   \
-  N_ ("%s was not used: where it holds flats or darks, save it as a TIFF file ({flats:PATH}, "     \
-      "{darks:PATH}).")
 
 typedef struct {
   GPtrArray *paths; /* of the data sets of three dimensions */
+  GHashTable *seen; /* where they are stored: links give them other paths */
   char *unread;     /* why the first object that cannot be opened is none; NULL: all can be */
 } Found;
+
+/* The same for all links to a data set. (transfer full) */
+static char *
+scan_h5_dataset_place (hid_t dataset)
+{
+  H5O_info_t info = { 0 };
+
+  H5Oget_info2 (dataset, &info, H5O_INFO_BASIC);
+  return g_strdup_printf ("%lu %" PRIu64, info.fileno, (guint64) info.addr);
+}
 
 static gboolean
 scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
@@ -30,7 +39,8 @@ scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
     g_autofree char *own = g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL);
     hsize_t shape[3];
 
-    if (dataset >= 0 && td_h5_shape (dataset, shape, 3) == 3)
+    if (dataset >= 0 && td_h5_shape (dataset, shape, 3) == 3
+        && g_hash_table_add (found->seen, scan_h5_dataset_place (dataset)))
       g_ptr_array_add (found->paths, g_steal_pointer (&own));
     else if (dataset < 0 && !found->unread)
       found->unread = td_h5_no_frames (group, own);
@@ -64,7 +74,8 @@ choose_dataset (hid_t file, const char *path, GError **error)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *list = NULL;
-  Found found = { paths, NULL };
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  Found found = { paths, seen, NULL };
 
   td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
   g_autofree char *unread = found.unread;
@@ -92,73 +103,37 @@ choose_dataset (hid_t file, const char *path, GError **error)
       path, list);
 }
 
-typedef struct {
-  TdScan *scan;
-  TdH5Source *source;
-  const TdScanOptions *options;
-} Opened;
-
-/* A neighbour of the projections that is called as flats or darks are. What is not taken is told.
- */
+/* What the data set's attributes say of it: MATLAB's class, and the geometry that the Core Imaging
+   Library writes. FALSE with @error: it is not what would be taken. */
 static gboolean
-scan_h5_dataset_take (const Opened *opened, hid_t dataset, const char *path, TdFrameKind kind,
+scan_h5_dataset_heed (TdScan *scan, hid_t dataset, const char *path, const TdScanOptions *options,
                       GError **error)
 {
-  const TdScanFacts *facts = &opened->scan->facts;
-  g_autofree char *label = td_h5_label (facts->path, path);
+  g_autofree char *matlab = td_h5_attribute_string (dataset, "MATLAB_class");
+  g_autofree char *geometry = td_h5_attribute_string (dataset, "geometry");
 
-  if (opened->source->frames[kind]) {
-    td_scan_note (opened->scan, NOT_USED, path);
-    td_h5_close (dataset);
+  if (matlab)
+    td_scan_note (scan,
+                  "%s was written by MATLAB, which stores an array's last index first: that is "
+                  "taken as the frame, the first index as the column. Where they are others, "
+                  "bring them into this order (permute).",
+                  path);
+  if (!geometry || !strstr (geometry, "cone") || options->geometry || options->source_axis_mm > 0)
     return TRUE;
-  }
-  if (!td_h5_scan_add (opened->scan, opened->source, kind, dataset, label, opened->options, error))
-    return FALSE;
-  if (opened->source->frames[kind])
-    td_scan_note (opened->scan, kind == TD_FRAME_FLAT ? TD_SCAN_NOTE_FLATS : TD_SCAN_NOTE_DARKS,
-                  kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks, path);
-  return TRUE;
+  return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                       "“%s”: the data set “%s” says that its beam is a cone: state the source's "
+                       "distances ({sod-mm}, {sdd-mm}), or a geometry file ({geometry:FILE})",
+                       scan->facts.path, path);
 }
 
-/* Flats and darks that lie in the projections' group, told by their names. Images that are as large
-   as the projections and called otherwise may be some, too. */
+/* The Core Imaging Library names the dimensions. */
 static gboolean
-scan_h5_dataset_add_companions (const Opened *opened, hid_t file, const char *chosen,
-                                GError **error)
+scan_h5_dataset_by_rows (hid_t dataset)
 {
-  const TdScanFacts *facts = &opened->scan->facts;
-  g_autofree char *folder = g_path_get_dirname (chosen), *own = g_path_get_basename (chosen);
-  g_auto (TdH5Id) group = td_h5_find (file, folder, NULL);
-  g_auto (GStrv) names = group >= 0 ? td_h5_names (group) : NULL;
+  g_autofree char *first = td_h5_attribute_string (dataset, "data_label0");
+  g_autofree char *second = td_h5_attribute_string (dataset, "data_label1");
 
-  for (guint i = 0; names && names[i]; i++) {
-    const TdNameRole role = td_name_role (names[i]);
-    const gboolean companion = role == TD_NAME_FLAT || role == TD_NAME_DARK;
-    const char *stated = role == TD_NAME_FLAT   ? opened->options->flats
-                         : role == TD_NAME_DARK ? opened->options->darks
-                                                : NULL;
-    g_autofree char *path = g_build_path ("/", folder, names[i], NULL), *missing = NULL;
-    g_auto (TdH5Id) dataset = -1;
-    hsize_t shape[3];
-
-    if (stated || strcmp (names[i], own) == 0)
-      continue;
-    dataset = td_h5_find_dataset (group, names[i], &missing);
-    if (companion && missing)
-      return td_set_error (error, TD_ERROR_NOT_FOUND,
-                           "“%s” cannot be opened: %p; copy it beside the file", facts->path,
-                           td_message_unpack (missing));
-    const int rank = dataset >= 0 ? td_h5_shape (dataset, shape, 3) : 0;
-    if (companion && rank >= 2) {
-      const hid_t taken = dataset;
-      dataset = -1;
-      if (!scan_h5_dataset_take (opened, taken, path,
-                                 role == TD_NAME_FLAT ? TD_FRAME_FLAT : TD_FRAME_DARK, error))
-        return FALSE;
-    } else if (rank == 2 && shape[0] == facts->n_rows && shape[1] == facts->n_columns)
-      td_scan_note (opened->scan, NOT_USED, path);
-  }
-  return TRUE;
+  return first && second && strcmp (first, "vertical") == 0 && strcmp (second, "angle") == 0;
 }
 
 static gboolean
@@ -176,7 +151,6 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   g_autoptr (TdScan) scan = td_h5_scan_new (path, options->sinograms, &source);
   g_auto (TdH5Id) file = td_h5_open (path, error);
   g_autofree char *chosen = NULL, *label = NULL, *missing = NULL;
-  const Opened opened = { scan, source, options };
   hid_t dataset;
 
   if (file < 0)
@@ -196,12 +170,18 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return td_set_error_null (error, TD_ERROR_INVALID, "“%s” holds no data set “%s”", path, chosen);
   }
   label = td_h5_label (path, chosen);
+  scan->facts.sinogram_order = options->sinograms || scan_h5_dataset_by_rows (dataset);
+  if (!scan_h5_dataset_heed (scan, dataset, chosen, options, error)) {
+    td_h5_close (dataset);
+    return NULL;
+  }
   if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, options, error)
-      || !scan_h5_dataset_add_companions (&opened, file, chosen, error))
+      || !td_h5_scan_add_beside (scan, source, file, chosen, NULL, options, error))
     return NULL;
   scan->facts.format = g_strdup (td_h5_any_format);
   td_scan_note (scan, "The frames of %s were taken.", chosen);
-  if (options->angles && !td_scan_take_angles (scan, options->angles, NULL, error))
+  if (!(options->angles ? td_scan_take_angles (scan, options->angles, NULL, error)
+                        : td_h5_scan_angles_beside (scan, file, chosen, error)))
     return NULL;
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }

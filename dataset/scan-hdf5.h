@@ -22,6 +22,15 @@ TdScan *td_h5_scan_new (const char *path, gboolean by_rows, TdH5Source **source)
    @dataset; -1: there are none. */
 gboolean td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
                          const char *label, const TdScanOptions *options, GError **error);
+/* Flats and darks that lie in the group of the data set @projections: by their names, the first of
+   each. What is not taken is told: images that are as large and called otherwise may be some, too.
+   @known: (nullable): names that are seen to already. */
+gboolean td_h5_scan_add_beside (TdScan *scan, TdH5Source *source, hid_t file,
+                                const char *projections, const char *const *known,
+                                const TdScanOptions *options, GError **error);
+/* The angles that lie there, as many as there are views; TRUE also where there are none. */
+gboolean td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections,
+                                   GError **error);
 TdH5FramesFlags td_h5_scan_flags (const TdScanOptions *options);
 /* Which of the projections are missing, and the files they are in. @indices: of the frames that are
    views; NULL: all, in order. */

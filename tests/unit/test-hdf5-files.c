@@ -535,6 +535,114 @@ test_own_centre (void)
   }
 }
 
+/* What is called otherwise than a layout has it, beside its projections. */
+static void
+test_beside (void)
+{
+  static const struct {
+    const char *group, *projections, *flats[2], *angles;
+    guint n_flats;
+    const char *says[2]; /* in the notes */
+  } cases[] = {
+    { "exchange",
+      "data",
+      { "data_white_pre", "data_white_post" },
+      "theta",
+      2,
+      { "beginning with /exchange/data_white_post", "/exchange/data_white_pre was not used" } },
+    { "exchange",
+      "data",
+      { "data_white", "data_white_end" },
+      "rotation_angle",
+      2,
+      { "/exchange/data_white_end was not used", "Angles: /exchange/rotation_angle" } },
+    { "scan_data",
+      "orca_image",
+      { "orca_flat", "gain" },
+      "rotz",
+      2,
+      { "beginning with /scan_data/gain", "Angles: /scan_data/rotz" } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    double angles[VIEWS];
+    hid_t file = td_h5_create_sized (path, 0);
+
+    for (guint view = 0; view < VIEWS; view++)
+      angles[view] = 20 * view;
+    {
+      g_auto (TdH5Id) own = add_group (file, cases[i].group);
+
+      add_frames (own, cases[i].projections, 10, VIEWS, FALSE, 0);
+      add_frames (own, cases[i].flats[0], 30, 2, FALSE, 0);
+      add_frames (own, cases[i].flats[1], 30, 2, FALSE, 0);
+      g_assert_true (td_h5_add_doubles (own, "flat_angle", angles, VIEWS, "deg"));
+      g_assert_true (td_h5_add_doubles (own, cases[i].angles, angles, VIEWS, "deg"));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_test_message ("%s", notes);
+    g_assert_cmpuint (facts->n_flats, ==, cases[i].n_flats);
+    g_assert_cmpfloat_with_epsilon (facts->angles_rad[3], G_PI / 3, 1e-12);
+    g_assert_true (strstr (notes, cases[i].says[0]) && strstr (notes, cases[i].says[1]));
+    check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+    check_frame (scan, TD_FRAME_FLAT, 1, 31);
+  }
+}
+
+/* Data sets that other programs describe by attributes; links to one are no second one. */
+static void
+test_described_sets (void)
+{
+  static const struct {
+    const char *attribute, *value;
+    gboolean by_rows;
+    const char *says; /* of a note; of the refusal, if it names an option */
+  } cases[] = {
+    { "geometry", "parallel", FALSE, NULL },
+    { "geometry", "cone", FALSE, "--sod-mm" },
+    { "data_label0", "vertical", TRUE, NULL },
+    { "MATLAB_class", "single", FALSE, "MATLAB" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    TdScanOptions options = { .angles = "0:180" };
+    g_autoptr (GError) error = NULL;
+    hid_t file = td_h5_create_sized (path, 0);
+
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) entry = add_group (file, "entry"), own = add_group (entry, "zyla");
+
+      add_frames (own, "data", 10, VIEWS, cases[i].by_rows, 0);
+      g_auto (TdH5Id) dataset = H5Dopen2 (own, "data", H5P_DEFAULT);
+      g_assert_true (td_h5_set_string (dataset, cases[i].attribute, cases[i].value));
+      g_assert_true (td_h5_set_string (dataset, "data_label1", "angle"));
+      g_assert_cmpint (H5Lcreate_soft ("/entry/zyla/data", entry, "data", H5P_DEFAULT, H5P_DEFAULT),
+                       >=, 0);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, &options, NULL, &error);
+    if (!scan) {
+      test_assert_sentence (error, cases[i].says ? cases[i].says : "nothing");
+      options.source_axis_mm = 100;
+      options.source_detector_mm = 300;
+      g_autoptr (TdScan) cone = open_scan (path, &options);
+      g_assert_cmpint (td_scan_facts (cone)->geometry.beam, ==, TD_BEAM_CONE);
+      continue;
+    }
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_true (!cases[i].says || strstr (notes, cases[i].says));
+    check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+  }
+}
+
 /* Energies without a unit, or with one that is none of theirs. */
 static void
 test_energy (void)
@@ -833,6 +941,8 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/named", test_named);
   g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);
   g_test_add_func ("/hdf5/own-centre", test_own_centre);
+  g_test_add_func ("/hdf5/beside", test_beside);
+  g_test_add_func ("/hdf5/described-sets", test_described_sets);
   g_test_add_func ("/hdf5/energy", test_energy);
   g_test_add_func ("/hdf5/flat-image", test_flat_image);
   g_test_add_func ("/hdf5/values", test_values);

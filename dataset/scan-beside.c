@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <string.h>
+
+#include "error.h"
+#include "frame-names.h"
+#include "scan-hdf5.h"
+
+/* What lies in the group of an HDF5 file's projections beside them, told by its name. */
+
+#define NOT_USED                                                                                   \
+  N_ ("%s was not used: where it holds flats or darks, save it as a TIFF file ({flats:PATH}, "     \
+      "{darks:PATH}).")
+
+typedef struct {
+  TdScan *scan;
+  TdH5Source *source;
+  const TdScanOptions *options;
+} Opened;
+
+/* A neighbour of the projections that is called as flats or darks are. What is not taken is told.
+ */
+static gboolean
+scan_beside_take (const Opened *opened, hid_t dataset, const char *path, TdFrameKind kind,
+                  GError **error)
+{
+  const TdScanFacts *facts = &opened->scan->facts;
+  g_autofree char *label = td_h5_label (facts->path, path);
+
+  if (opened->source->frames[kind]) {
+    td_scan_note (opened->scan, NOT_USED, path);
+    td_h5_close (dataset);
+    return TRUE;
+  }
+  if (!td_h5_scan_add (opened->scan, opened->source, kind, dataset, label, opened->options, error))
+    return FALSE;
+  if (opened->source->frames[kind])
+    td_scan_note (opened->scan, kind == TD_FRAME_FLAT ? TD_SCAN_NOTE_FLATS : TD_SCAN_NOTE_DARKS,
+                  kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks, path);
+  return TRUE;
+}
+
+gboolean
+td_h5_scan_add_beside (TdScan *scan, TdH5Source *source, hid_t file, const char *projections,
+                       const char *const *known, const TdScanOptions *options, GError **error)
+{
+  const Opened opened = { scan, source, options };
+  const TdScanFacts *facts = &scan->facts;
+  g_autofree char *folder = g_path_get_dirname (projections),
+                  *own = g_path_get_basename (projections);
+  g_auto (TdH5Id) group = td_h5_find (file, folder, NULL);
+  g_auto (GStrv) names = group >= 0 ? td_h5_names (group) : NULL;
+
+  for (guint i = 0; names && names[i]; i++) {
+    const TdNameRole role = td_name_role (names[i]);
+    const gboolean companion = role == TD_NAME_FLAT || role == TD_NAME_DARK;
+    const char *stated = role == TD_NAME_FLAT   ? options->flats
+                         : role == TD_NAME_DARK ? options->darks
+                                                : NULL;
+    g_autofree char *path = g_build_path ("/", folder, names[i], NULL), *missing = NULL;
+    g_auto (TdH5Id) dataset = -1;
+    hsize_t shape[3];
+
+    if (stated || strcmp (names[i], own) == 0 || (known && g_strv_contains (known, names[i])))
+      continue;
+    dataset = td_h5_find_dataset (group, names[i], &missing);
+    if (companion && missing)
+      return td_set_error (error, TD_ERROR_NOT_FOUND,
+                           "“%s” cannot be opened: %p; copy it beside the file", facts->path,
+                           td_message_unpack (missing));
+    const int rank = dataset >= 0 ? td_h5_shape (dataset, shape, 3) : 0;
+    if (companion && rank >= 2) {
+      const hid_t taken = dataset;
+      dataset = -1;
+      if (!scan_beside_take (&opened, taken, path,
+                             role == TD_NAME_FLAT ? TD_FRAME_FLAT : TD_FRAME_DARK, error))
+        return FALSE;
+    } else if (rank == 2 && shape[0] == facts->n_rows && shape[1] == facts->n_columns)
+      td_scan_note (scan, NOT_USED, path);
+  }
+  return TRUE;
+}
+
+/* "angles", "rotation_angle", "theta_deg", "rotz": but no flats' angles. */
+static gboolean
+is_angles (const char *name)
+{
+  g_autofree char *low = g_ascii_strdown (name, -1);
+
+  return (strstr (low, "angle") || strstr (low, "theta") || g_str_has_prefix (low, "rot"))
+         && td_name_role (name) == TD_NAME_PROJECTION;
+}
+
+gboolean
+td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  g_autofree char *folder = g_path_get_dirname (projections);
+  g_auto (TdH5Id) group = td_h5_find (file, folder, NULL);
+  g_auto (GStrv) names = group >= 0 ? td_h5_names (group) : NULL;
+
+  for (guint i = 0; names && names[i] && !facts->angles_rad; i++) {
+    g_auto (TdH5Id) dataset
+        = is_angles (names[i]) ? td_h5_find_dataset (group, names[i], NULL) : -1;
+    g_autofree char *path = g_build_path ("/", folder, names[i], NULL);
+    g_autofree char *label = td_h5_label (facts->path, path);
+    g_autofree double *numbers
+        = dataset >= 0 ? td_h5_numbers (dataset, label, &(gsize) { 0 }, NULL) : NULL;
+    g_auto (TdH5Id) space = numbers ? H5Dget_space (dataset) : -1;
+    gsize n;
+
+    if (space < 0 || H5Sget_simple_extent_npoints (space) != (hssize_t) facts->n_views
+        || facts->n_views < 2)
+      continue;
+    facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
+    if (!facts->angles_rad)
+      return FALSE;
+    td_scan_note (scan, TD_SCAN_NOTE_ANGLES, path);
+  }
+  return TRUE;
+}
