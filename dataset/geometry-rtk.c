@@ -59,7 +59,7 @@ typedef struct {
   const char *path;
   double values[N_VALUES]; /* as RTK reads: what a projection leaves out is the last one's */
   double matrix[12];       /* stated */
-  gboolean in_root, has_matrix;
+  gboolean in_root, has_matrix, collimated;
   GString *text;
   GArray *numbers; /* matrices in our world, mm */
 } Parse;
@@ -195,24 +195,48 @@ read_numbers (const char *text, double *out, guint n)
   return text[strspn (text, " \t\r\n")] == '\0';
 }
 
+/* Jaws far outside the detector are there for the format's sake. */
+#define JAWS_MM 1e6
+
+/* FALSE with @error: an element that RTK's files do not have, or one that is not a number. */
+static gboolean
+take_element (Parse *parse, const char *name, GError **error)
+{
+  gboolean good = TRUE, known = g_str_equal (name, "Projection") || g_str_equal (name, ROOT);
+
+  for (guint i = 0; i < N_VALUES; i++)
+    if (g_str_equal (name, names[i])) {
+      known = TRUE;
+      good = read_numbers (parse->text->str, &parse->values[i], 1);
+    }
+  if (g_str_equal (name, "Matrix")) {
+    known = TRUE;
+    good = parse->has_matrix = read_numbers (parse->text->str, parse->matrix, 12);
+  }
+  if (g_str_has_prefix (name, "Collimation")) {
+    double at = 0;
+    known = TRUE;
+    good = read_numbers (parse->text->str, &at, 1);
+    parse->collimated = parse->collimated || fabs (at) < JAWS_MM;
+  }
+  if (!known)
+    return td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "“%s”, projection %u: “%s” is not known here; correct its spelling or take "
+        "it out",
+        parse->path, parse->numbers->len / 12, name);
+  return good
+         || td_set_error (error, TD_ERROR_BAD_FILE, "“%s”, projection %u: “%s” is not a number",
+                          parse->path, parse->numbers->len / 12, name);
+}
+
 static void
 on_end (GMarkupParseContext *context, const char *element, gpointer user, GError **error)
 {
   Parse *parse = user;
   const char *name = g_str_equal (element, "Angle") ? "GantryAngle" : element; /* old files */
-  gboolean good = TRUE;
 
-  if (!parse->in_root)
-    return;
-  for (guint i = 0; i < N_VALUES; i++)
-    if (g_str_equal (name, names[i]))
-      good = read_numbers (parse->text->str, &parse->values[i], 1);
-  if (g_str_equal (name, "Matrix"))
-    good = parse->has_matrix = read_numbers (parse->text->str, parse->matrix, 12);
-  if (!good)
-    td_set_error (error, TD_ERROR_BAD_FILE, "“%s”, projection %u: “%s” is not a number",
-                  parse->path, parse->numbers->len / 12, element);
-  else if (g_str_equal (name, "Projection"))
+  if (parse->in_root && take_element (parse, name, error) && g_str_equal (name, "Projection"))
     add_projection (parse, error);
 }
 
@@ -249,6 +273,9 @@ td_geometry_file_load_rtk (const char *path, GError **error)
     return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” describes no projections", path);
   td_geometry_file_note (file, "RTK geometry: the middle of the detector is taken for its origin; "
                                "(x, y, z) here are RTK's (−x, −z, −y).");
+  if (parse.collimated)
+    td_geometry_file_note (file, "RTK's jaws (Collimation…) are not heeded: what they shade counts "
+                                 "as attenuated; {crop} leaves it out.");
   double *values = g_array_steal (numbers, &n);
   return td_geometry_file_take_views (file, values, n, TD_VIEWS_MATRICES_MM, error)
              ? g_steal_pointer (&file)

@@ -572,6 +572,42 @@ test_own_keys (void)
   }
 }
 
+/* Elements of RTK's that are misspelt, or are told. */
+static void
+test_rtk_elements (void)
+{
+  static const struct {
+    const char *element, *says; /* says: NULL: nothing */
+    gboolean refused;
+  } cases[] = {
+    { "<OutOfPlaneAngle>1</OutOfPlaneAngle>", NULL, FALSE },
+    { "<OutOfPlaneAngel>1</OutOfPlaneAngel>", "OutOfPlaneAngel", TRUE },
+    { "<CollimationUInf>5</CollimationUInf>", "jaws", FALSE },
+    { "<CollimationUInf>1.79769e+308</CollimationUInf>", NULL, FALSE },
+    { "<CollimationUInf>wide</CollimationUInf>", "CollimationUInf", TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *sound = rtk_text (),
+                    *more = g_strconcat ("<Projection>", cases[i].element, NULL);
+    g_autofree char *text = replace (sound, "<Projection>", more);
+    g_autoptr (GError) error = NULL;
+
+    g_test_message ("%s", cases[i].element);
+    make_stack (folder);
+    write_file (folder, kinds[2].file, text, strlen (text));
+    g_autoptr (TdScan) scan = open_kind (folder, 2, TRUE, &error);
+    if (cases[i].refused) {
+      test_assert_sentence (error, cases[i].says);
+      continue;
+    }
+    g_assert_no_error (error);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, "jaws") != NULL, ==, cases[i].says != NULL);
+  }
+}
+
 /* Matrices as a table, with more beside them than numbers. */
 static void
 test_table_keys (void)
@@ -1123,6 +1159,7 @@ main (int argc, char **argv)
   g_test_add_func ("/geometries/vectors", test_vectors);
   g_test_add_func ("/geometries/missing", test_missing);
   g_test_add_func ("/geometries/own-keys", test_own_keys);
+  g_test_add_func ("/geometries/rtk-elements", test_rtk_elements);
   g_test_add_func ("/geometries/table-keys", test_table_keys);
   g_test_add_func ("/geometries/square-pixel", test_square_pixel);
   g_test_add_func ("/geometries/described-otherwise", test_described_otherwise);

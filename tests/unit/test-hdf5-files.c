@@ -594,6 +594,19 @@ test_beside (void)
   }
 }
 
+static void
+set_half (hid_t dataset, const char *name)
+{
+  TD_H5_GUARD;
+  const double half = 0.5;
+  g_auto (TdH5Id) space = H5Screate (H5S_SCALAR);
+  const hid_t attribute
+      = H5Acreate2 (dataset, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT);
+
+  g_assert_cmpint (H5Awrite (attribute, H5T_NATIVE_DOUBLE, &half), >=, 0);
+  H5Aclose (attribute);
+}
+
 /* Data sets that other programs describe by attributes; links to one are no second one. */
 static void
 test_described_sets (void)
@@ -607,6 +620,7 @@ test_described_sets (void)
     { "geometry", "cone", FALSE, "--sod-mm" },
     { "data_label0", "vertical", TRUE, NULL },
     { "MATLAB_class", "single", FALSE, "MATLAB" },
+    { "scale_factor", NULL, FALSE, "scale_factor of 0.5" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -622,7 +636,10 @@ test_described_sets (void)
 
       add_frames (own, "data", 10, VIEWS, cases[i].by_rows, 0);
       g_auto (TdH5Id) dataset = H5Dopen2 (own, "data", H5P_DEFAULT);
-      g_assert_true (td_h5_set_string (dataset, cases[i].attribute, cases[i].value));
+      if (cases[i].value)
+        g_assert_true (td_h5_set_string (dataset, cases[i].attribute, cases[i].value));
+      else
+        set_half (dataset, cases[i].attribute);
       g_assert_true (td_h5_set_string (dataset, "data_label1", "angle"));
       g_assert_cmpint (H5Lcreate_soft ("/entry/zyla/data", entry, "data", H5P_DEFAULT, H5P_DEFAULT),
                        >=, 0);

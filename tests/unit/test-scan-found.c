@@ -985,6 +985,34 @@ test_mixed_folder (void)
   }
 }
 
+/* Flats of another size above the scan's folder are another scan's; in it, somebody mixed them up.
+ */
+static void
+test_flats_above (void)
+{
+  const TdScanOptions options = { .angles = "0:180" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *own = test_folder_file (folder, "night"),
+                  *flats = test_folder_file (folder, "flats");
+
+  g_assert_cmpint (g_mkdir (own, 0700), ==, 0);
+  g_assert_cmpint (g_mkdir (flats, 0700), ==, 0);
+  save_frame (folder, "night/s_1.tif", COLUMNS, ROWS, 1);
+  save_frame (folder, "night/s_2.tif", COLUMNS, ROWS, 2);
+  save_frame (folder, "flats/f_1.tif", COLUMNS, ROWS, 9);
+  g_autoptr (TdScan) with = open_scan (own, &options);
+  g_assert_cmpuint (td_scan_facts (with)->n_flats, ==, 1);
+  save_frame (folder, "flats/f_1.tif", COLUMNS - 1, ROWS, 9);
+  g_autoptr (TdScan) without = open_scan (own, &options);
+  g_assert_cmpuint (td_scan_facts (without)->n_flats, ==, 0);
+  g_autofree char *notes = td_messages_join (td_scan_facts (without)->notes, "\n", NULL);
+  g_assert_nonnull (strstr (notes, "another scan's"));
+  save_frame (folder, "night/flat_1.tif", COLUMNS - 1, ROWS, 9);
+  g_autoptr (GError) error = NULL;
+  g_assert_null (td_scan_open (own, &options, NULL, &error));
+  test_assert_sentence (error, "--flats");
+}
+
 /* A data set is named for HDF5 files: elsewhere there is none. */
 static void
 test_stated_dataset (void)
@@ -1261,6 +1289,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/raw-sinograms", test_raw_sinograms);
   g_test_add_func ("/scan/late-stack", test_late_stack);
   g_test_add_func ("/scan/mixed-folder", test_mixed_folder);
+  g_test_add_func ("/scan/flats-above", test_flats_above);
   g_test_add_func ("/scan/stated-dataset", test_stated_dataset);
   g_test_add_func ("/scan/endings", test_endings);
   g_test_add_func ("/scan/other-formats", test_other_formats);
