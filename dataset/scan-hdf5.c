@@ -122,6 +122,25 @@ scan_hdf5_lies_by_rows (const TdScanFacts *facts, TdFrameKind kind, hid_t datase
   return facts->sinogram_order && (shape[0] == facts->n_rows || shape[1] != facts->n_rows);
 }
 
+/* By attributes of CF and NeXus, values are others than the numbers that are stored. */
+static void
+scan_hdf5_note_scaled (TdScan *scan, hid_t dataset, const char *label)
+{
+  static const struct {
+    const char *name;
+    double nothing;
+  } attributes[] = { { "scale_factor", 1 }, { "scaling_factor", 1 }, { "add_offset", 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (attributes); i++) {
+    double value;
+
+    if (td_h5_attribute_numbers (dataset, attributes[i].name, &value, 1)
+        && value != attributes[i].nothing)
+      td_scan_note (scan, "%s states a %s of %g, which is not applied: values are as stored.",
+                    label, attributes[i].name, value);
+  }
+}
+
 gboolean
 td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
                 const char *label, const TdScanOptions *options, GError **error)
@@ -142,6 +161,8 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
     td_h5_close (dataset);
     return TRUE;
   }
+  if (kind == TD_FRAME_PROJECTION)
+    scan_hdf5_note_scaled (scan, dataset, label);
   frames = td_h5_frames_new (dataset, label, flags, error);
   source->frames[kind] = frames;
   if (!frames)

@@ -24,6 +24,8 @@ typedef struct {
   char *geometry;  /* path of a geometry.json or NAME_parameters.json; NULL */
   char *half_turn; /* path of a projection at 180°; NULL */
   gboolean sinograms;
+  gboolean from_above[3]; /* by TdFrameKind: found beside the opened folder, where several scans'
+                             may lie */
   TdMessage **notes;
 } TdTiffSet;
 
@@ -478,10 +480,15 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
           && !tiff_find_take_stated (set->darks, options->darks, N_ ("darks"), error)))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++) {
-    if (set->flats->len == 0 && !set->sinograms)
+    const gboolean is_above = i == 2 && strcmp (above, opened) != 0;
+    if (set->flats->len == 0 && !set->sinograms) {
       collect_role (set, folders[i], own, TD_NAME_FLAT, set->flats);
-    if (set->darks->len == 0 && !set->sinograms)
+      set->from_above[TD_FRAME_FLAT] = is_above;
+    }
+    if (set->darks->len == 0 && !set->sinograms) {
       collect_role (set, folders[i], own, TD_NAME_DARK, set->darks);
+      set->from_above[TD_FRAME_DARK] = is_above;
+    }
     if (half_turns->len == 0)
       collect_role (set, folders[i], own, TD_NAME_HALF_TURN, half_turns);
     if (!set->angles && !options->angles)
@@ -611,6 +618,28 @@ static gboolean
 tiff_probe (const char *path, const TdScanOptions *options)
 {
   return g_file_test (path, G_FILE_TEST_IS_DIR) || td_tiff_probe (path);
+}
+
+/* Flats and darks beside the scan's folder may be of another camera's scans there. */
+static gboolean
+are_anothers (TdScan *scan, const TdTiffSet *set, TdFrameKind kind, const GPtrArray *paths)
+{
+  const TdScanFacts *facts = &scan->facts;
+  g_autoptr (TdTiffFrames) frames = NULL;
+  const char *const first[] = { paths->pdata[0], NULL };
+
+  if (kind == TD_FRAME_PROJECTION || !set->from_above[kind])
+    return FALSE;
+  frames = td_tiff_frames_new ();
+  if (!td_tiff_frames_add (frames, first, NULL)
+      || (frames->layout.width == facts->n_columns && frames->layout.height == facts->n_rows))
+    return FALSE;
+  td_scan_note (
+      scan,
+      "%s has %u × %u pixels, but the projections have %u × %u: what lies there was taken "
+      "for another scan's ({flats:PATH}, {darks:PATH}).",
+      first[0], frames->layout.width, frames->layout.height, facts->n_columns, facts->n_rows);
+  return TRUE;
 }
 
 static gboolean
@@ -787,9 +816,13 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
   frames = source->frames[TD_FRAME_PROJECTION];
   take_size (scan, frames, set->sinograms);
   scan_tiff_take_title (scan, frames);
-  if (!add_frames (scan, source, TD_FRAME_FLAT, set->flats, error)
-      || !add_frames (scan, source, TD_FRAME_DARK, set->darks, error))
-    return NULL;
+  for (TdFrameKind kind = TD_FRAME_FLAT; kind <= TD_FRAME_DARK; kind++) {
+    GPtrArray *paths = kind == TD_FRAME_FLAT ? set->flats : set->darks;
+    if (paths->len > 0 && are_anothers (scan, set, kind, paths))
+      continue;
+    if (!add_frames (scan, source, kind, paths, error))
+      return NULL;
+  }
   if (source->frames[TD_FRAME_FLAT]) {
     scan->facts.n_flats = td_tiff_frames_count (source->frames[TD_FRAME_FLAT]);
     take_flat_positions (scan, source->frames[TD_FRAME_FLAT]);
