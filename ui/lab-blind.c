@@ -61,10 +61,14 @@ lab_blind_show_score (TdLabBlind *self)
     return;
   }
   text = g_strdup_printf (
-      p < 0.05 ? _ ("%u of %u right: by guessing that happens with p = %.3g. You can tell them "
-                    "apart.")
-               : _ ("%u of %u right: by guessing that happens with p = %.3g. No difference was "
-                    "shown (yet)."),
+      td_lab_abx_is_shown (abx)
+          ? _ ("%u of %u right: by guessing that happens with p = %.3g. You can tell them "
+               "apart.")
+      : p < 0.05
+          ? _ ("%u of %u right: by guessing that happens with p = %.3g. Go on: with a look at p "
+               "after each trial, this is not enough.")
+          : _ ("%u of %u right: by guessing that happens with p = %.3g. No difference was "
+               "shown (yet)."),
       abx->right, abx->trials, p);
   gtk_label_set_text (self->score, text);
 }
@@ -122,6 +126,12 @@ td_lab_blind_begin (TdLabBlind *self, const char *a, const char *b)
   lab_blind_show_score (self);
   gtk_toggle_button_set_active (self->show_x, TRUE);
   lab_blind_show (self);
+}
+
+void
+td_lab_blind_say (TdLabBlind *self, const char *why_not)
+{
+  gtk_label_set_text (self->words, why_not);
 }
 
 void

@@ -12,6 +12,8 @@ G_DECLARE_FINAL_TYPE (TdLabBlind, td_lab_blind, TD, LAB_BLIND, GtkWidget)
 
 /* A test begins between pictures of these names. */
 void td_lab_blind_begin (TdLabBlind *self, const char *a, const char *b);
+/* Why none begins. */
+void td_lab_blind_say (TdLabBlind *self, const char *why_not);
 void td_lab_blind_end (TdLabBlind *self); /* if one is going on */
 /* The letter of what is shown. (transfer none) */
 const char *td_lab_blind_title (TdLabBlind *self);

@@ -31,8 +31,10 @@ lab_measure_end (TdLabDifference *difference, const Sums *sums)
 {
   difference->rms = difference->n ? sqrt (sums->squares / difference->n) : NAN;
   difference->relative_rms = sums->reference > 0 ? sqrt (sums->squares / sums->reference) : NAN;
-  difference->psnr_db
-      = difference->rms == 0 ? INFINITY : 20 * log10 ((sums->high - sums->low) / difference->rms);
+  difference->psnr_db = difference->rms == 0 ? INFINITY
+                        : sums->high > sums->low
+                            ? 20 * log10 ((sums->high - sums->low) / difference->rms)
+                            : NAN;
 }
 
 void

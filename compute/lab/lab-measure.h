@@ -11,7 +11,7 @@ typedef struct {
   double rms, relative_rms; /* of a - b; over the root mean square of b */
   double max_abs;
   guint max_x, max_y;
-  double psnr_db; /* the range of b over rms; INFINITY: no difference */
+  double psnr_db; /* the range of b over rms; INFINITY: no difference; NAN: b has no range */
   gsize n;        /* pixels compared */
 } TdLabDifference;
 

@@ -62,8 +62,33 @@ lab_review_phantom_lab (const TdLab *lab, const TdPhantomScan *spec, GError **er
   return td_lab_review_add (phantom, error) ? g_steal_pointer (&phantom) : NULL;
 }
 
+/* Both labs are told as one: this scan's is the first half of the work. */
+typedef struct {
+  const TdLabReview *review;
+  TdLabShow show; /* NULL: nobody wants to know */
+  gpointer user;
+} Telling;
+
+static void
+lab_review_on_scan (const TdLabResult *result, double fraction, gpointer user)
+{
+  const Telling *telling = user;
+
+  if (telling->show)
+    telling->show (result, fraction / 2, telling->user);
+}
+
+static void
+lab_review_on_phantom (const TdLabResult *result, double fraction, gpointer user)
+{
+  const Telling *telling = user;
+
+  if (telling->show)
+    telling->show (telling->review->scan, 0.5 + fraction / 2, telling->user);
+}
+
 static gboolean
-lab_review_run_phantom (TdLabReview *review, TdEngine *engine, TdScan *scan,
+lab_review_run_phantom (TdLabReview *review, TdEngine *engine, TdScan *scan, Telling *telling,
                         GCancellable *cancellable, GError **error)
 {
   TdPhantomScan spec;
@@ -73,7 +98,8 @@ lab_review_run_phantom (TdLabReview *review, TdEngine *engine, TdScan *scan,
   g_autoptr (TdScan) phantom = lab ? td_phantom_scan_new (&spec, error) : NULL;
   if (!phantom)
     return FALSE;
-  review->phantom = td_lab_run (lab, engine, phantom, NULL, NULL, cancellable, error);
+  review->phantom
+      = td_lab_run (lab, engine, phantom, lab_review_on_phantom, telling, cancellable, error);
   if (!review->phantom)
     return FALSE;
   const TdLabOutcome *any = td_lab_against (review->phantom);
@@ -102,8 +128,9 @@ td_lab_review_run (const TdLab *lab, TdEngine *engine, TdScan *scan, TdLabShow s
         "or cone beam");
   g_autoptr (TdLabReview) review = g_new0 (TdLabReview, 1);
   review->lab = td_lab_copy (lab);
-  review->scan = td_lab_run (lab, engine, scan, show, user, cancellable, error);
-  if (!review->scan || !lab_review_run_phantom (review, engine, scan, cancellable, error))
+  Telling telling = { review, show, user };
+  review->scan = td_lab_run (lab, engine, scan, lab_review_on_scan, &telling, cancellable, error);
+  if (!review->scan || !lab_review_run_phantom (review, engine, scan, &telling, cancellable, error))
     return NULL;
   return g_steal_pointer (&review);
 }
@@ -131,10 +158,14 @@ typedef struct {
 } Figure;
 
 static const Figure figures[] = {
-  { "Figure 7: single and half precision, phantom", TRUE, { LINEAR, HALF }, 2, LINEAR },
-  { "Figure 8: single and half precision, this scan", FALSE, { LINEAR, HALF }, 2, LINEAR },
-  { "Figure 18: interpolation, phantom", TRUE, { NEAREST, LINEAR, OVERSAMPLING }, 3, -1 },
-  { "Figure 19: interpolation, this scan", FALSE, { NEAREST, LINEAR, OVERSAMPLING }, 3, LINEAR },
+  { N_ ("Figure 7: single and half precision, phantom"), TRUE, { LINEAR, HALF }, 2, LINEAR },
+  { N_ ("Figure 8: single and half precision, this scan"), FALSE, { LINEAR, HALF }, 2, LINEAR },
+  { N_ ("Figure 18: interpolation, phantom"), TRUE, { NEAREST, LINEAR, OVERSAMPLING }, 3, -1 },
+  { N_ ("Figure 19: interpolation, this scan"),
+    FALSE,
+    { NEAREST, LINEAR, OVERSAMPLING },
+    3,
+    LINEAR },
 };
 
 typedef struct {
@@ -147,12 +178,14 @@ static void
 lab_review_add_curve (TdLabPlot *plot, const char *name, guint32 colour, const Source *source,
                       const double *from)
 {
-  const guint n = td_lab_profile_length (source->line);
+  const TdLabLine *line = source->line;
+  const guint n = td_lab_profile_length (line);
+  const double step = hypot (line->x1 - line->x0, line->y1 - line->y0) / (n - 1);
   TdLabSeries *series = td_lab_plot_add (plot, name, colour, n);
 
-  td_lab_profile (source->pixels, source->nx, source->ny, source->line, n, series->y);
+  td_lab_profile (source->pixels, source->nx, source->ny, line, n, series->y);
   for (guint i = 0; i < n; i++) {
-    series->x[i] = i;
+    series->x[i] = step * i;
     if (from)
       series->y[i] = fabs (series->y[i] - from[i]);
   }
@@ -167,16 +200,18 @@ lab_review_draw (const TdLabReview *review, const Figure *figure, TdLabPlot **ab
   const TdLabOutcome *any = td_lab_against (result);
   const TdLabOutcome *from = figure->from >= 0 ? result->outcomes[figure->from] : NULL;
   Source source = { from ? from->pixels : review->truth, any->nx, any->ny, &result->line };
-  g_autofree double *values = g_new (double, td_lab_profile_length (source.line));
+  const guint n = td_lab_profile_length (source.line);
+  g_autofree double *values = g_new (double, n);
 
-  *above = td_lab_plot_new (figure->title, "pixels along the line", "value");
-  *below = td_lab_plot_new (figure->from < 0       ? "Absolute difference from the phantom"
-                            : figure->n_shown == 2 ? "Absolute difference of the two"
-                                                   : "Absolute difference from linear",
-                            "pixels along the line", "|difference|");
+  *above = td_lab_plot_new (figure->title, N_ ("pixels along the line"), N_ ("value"));
+  *below = td_lab_plot_new (figure->from < 0       ? N_ ("Absolute difference from the phantom")
+                            : figure->n_shown == 2 ? N_ ("Absolute difference of the two")
+                                                   : N_ ("Absolute difference from linear"),
+                            N_ ("pixels along the line"), N_ ("|difference|"));
+  for (guint i = 0; i < n; i++)
+    values[i] = NAN; /* what is not there has no difference */
   if (source.pixels)
-    td_lab_profile (source.pixels, source.nx, source.ny, source.line,
-                    td_lab_profile_length (source.line), values);
+    td_lab_profile (source.pixels, source.nx, source.ny, source.line, n, values);
   if (figure->from < 0)
     lab_review_add_curve (*above, "phantom", td_lab_plot_colour (-1), &source, NULL);
   for (guint i = 0; i < figure->n_shown; i++) {

@@ -432,6 +432,45 @@ test_abx (void)
   g_assert_cmpuint (b, <, 570);
 }
 
+/* Who guesses and looks at the score after each of 100 trials is told of a difference in at the
+   most one of 20 tests. In far more of them p is below 0.05 at some time. Who hears seven of seven
+   is told. So is, in most tests, somebody that is right three times of four. */
+static void
+test_abx_looked_at (void)
+{
+  enum { TESTS = 2000, TRIALS = 100 };
+  guint told = 0, tempted = 0, told_right = 0;
+  TdRandom random;
+
+  td_random_init (&random, 11, 0);
+  for (guint test = 0; test < TESTS; test++) {
+    gboolean below = FALSE;
+    TdLabAbx guess, able;
+    td_lab_abx_begin (&guess, 100 + test);
+    td_lab_abx_begin (&able, 100 + test);
+    for (guint i = 0; i < TRIALS; i++) {
+      td_lab_abx_answer (&guess, td_random_uniform (&random) < 0.5);
+      td_lab_abx_answer (&able, able.x_is_b ^ (td_random_uniform (&random) < 0.25));
+      below |= td_lab_abx_p_value (guess.right, guess.trials) < 0.05;
+    }
+    told += td_lab_abx_is_shown (&guess);
+    tempted += below;
+    told_right += td_lab_abx_is_shown (&able);
+  }
+  g_assert_cmpuint (told, <=, TESTS / 20);
+  g_assert_cmpuint (tempted, >, TESTS / 5);
+  g_assert_cmpuint (told_right, >, TESTS * 95 / 100);
+
+  TdLabAbx sure;
+  td_lab_abx_begin (&sure, 3);
+  for (guint i = 1; i <= 7; i++) {
+    td_lab_abx_answer (&sure, sure.x_is_b);
+    g_assert_cmpint (td_lab_abx_is_shown (&sure), ==, i == 7);
+  }
+  /* Of the definition: 2 / 2^(-7) times the integral of q^7 from 1/2 to 1. */
+  g_assert_cmpfloat_with_epsilon (sure.evidence, 2 * 128 * (1 - 1.0 / 256) / 8, 1e-9);
+}
+
 /* ── The file ── */
 
 static void
@@ -981,6 +1020,23 @@ check_differences (const TdLabPlot *above, const TdLabPlot *below)
   }
 }
 
+/* How often the review told how far it is, and how far it was. */
+typedef struct {
+  guint n;
+  double fraction;
+} Told;
+
+static void
+count_told (const TdLabResult *result, double fraction, gpointer user)
+{
+  Told *told = user;
+
+  g_assert_nonnull (result->outcomes[0]);
+  g_assert_cmpfloat (fraction, >, told->fraction);
+  told->fraction = fraction;
+  told->n++;
+}
+
 /* What no device does is emulated, and says so; oversampling is nearer to linear than nearest is,
    as the review's Figure 18 shows. */
 static void
@@ -994,8 +1050,13 @@ test_review (void)
   g_strlcpy (base.devices, "host", sizeof base.devices);
   g_autoptr (TdLab) lab = td_lab_new (&base, 1);
   g_assert_true (td_lab_review_add (lab, &error));
-  g_autoptr (TdLabReview) review = td_lab_review_run (lab, engine, scan, NULL, NULL, NULL, &error);
+  Told told = { 0 };
+  g_autoptr (TdLabReview) review
+      = td_lab_review_run (lab, engine, scan, count_told, &told, NULL, &error);
   g_assert_no_error (error);
+  /* Of the phantom, too: each picture, and each that is measured. */
+  g_assert_cmpuint (told.n, >=, 2 * 2 * 4);
+  g_assert_cmpfloat_with_epsilon (told.fraction, 1, 1e-9);
   TdLabResult *const results[] = { review->scan, review->phantom };
   for (guint i = 0; i < 2; i++) {
     TdLabOutcome *const *outcomes = results[i]->outcomes;
@@ -1047,6 +1108,7 @@ main (int argc, char **argv)
   g_test_add_func ("/lab/frc/resolution", test_frc_resolution);
   g_test_add_func ("/lab/profile", test_profile);
   g_test_add_func ("/lab/abx", test_abx);
+  g_test_add_func ("/lab/abx-looked-at", test_abx_looked_at);
   g_test_add_func ("/lab/file", test_file);
   g_test_add_func ("/lab/held", test_held);
   g_test_add_func ("/lab/faults", test_faults);
