@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "lab-chart.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 
 #include "ui.h"
 
-enum { LEFT = 66, RIGHT = 10, TOP = 8, BOTTOM = 36, DOT = 5, PICK = 14, LEGEND_LINE = 17 };
+/* In pixels, whatever size letters have. */
+enum { RIGHT = 10, GAP = 6, SQUARE = 9, NAME = 22, DOT = 5, PICK = 14, LEGEND_SPACING = 3 };
 
 struct _TdLabChart {
   GtkWidget parent_instance;
@@ -20,8 +22,10 @@ static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdLabChart, td_lab_chart, GTK_TYPE_WIDGET)
 
+/* The area that the axes enclose. Letters decide what is left for it. */
 typedef struct {
   double left, top, width, height;
+  double line, legend; /* height of a line of text, width of the names */
 } Box;
 
 static PangoLayout *
@@ -35,6 +39,16 @@ lab_chart_layout (TdLabChart *self, const char *text)
   return layout;
 }
 
+static int
+lab_chart_text_width (TdLabChart *self, const char *text, int *height)
+{
+  g_autoptr (PangoLayout) layout = lab_chart_layout (self, text);
+  int width;
+
+  pango_layout_get_pixel_size (layout, &width, height);
+  return width;
+}
+
 /* What the names take, right of the plot. */
 static double
 lab_chart_legend_width (TdLabChart *self)
@@ -44,21 +58,50 @@ lab_chart_legend_width (TdLabChart *self)
 
   for (guint s = 0; self->plot && s < self->plot->series->len; s++) {
     const TdLabSeries *series = self->plot->series->pdata[s];
-    g_autoptr (PangoLayout) layout = lab_chart_layout (self, series->name);
-    int width;
-    pango_layout_get_pixel_size (layout, &width, NULL);
-    widest = MAX (widest, width);
+    widest = MAX (widest, lab_chart_text_width (self, _ (series->name), NULL));
   }
-  return MIN (widest + 24, most);
+  return MIN (widest + NAME + 2, most);
 }
 
+static char *
+lab_chart_y_label (double tick)
+{
+  return g_strdup_printf ("%.4g", tick);
+}
+
+static int
+lab_chart_y_labels_width (TdLabChart *self)
+{
+  const TdLabPlot *plot = self->plot;
+  double ticks[TD_LAB_MOST_TICKS];
+  int widest = 0;
+
+  const guint n = plot ? td_lab_plot_ticks (plot->y0, plot->y1, plot->y_log, ticks) : 0;
+  for (guint i = 0; i < n; i++) {
+    g_autofree char *label = lab_chart_y_label (ticks[i]);
+    widest = MAX (widest, lab_chart_text_width (self, label, NULL));
+  }
+  return widest;
+}
+
+/* What y is stands above, and what x is below the numbers. */
 static Box
 lab_chart_box (TdLabChart *self)
 {
-  const double width = gtk_widget_get_width (GTK_WIDGET (self)) - lab_chart_legend_width (self);
+  const double width = gtk_widget_get_width (GTK_WIDGET (self));
   const double height = gtk_widget_get_height (GTK_WIDGET (self));
+  const double left = lab_chart_y_labels_width (self) + GAP + 2;
+  const double legend = lab_chart_legend_width (self);
+  int line;
 
-  return (Box) { LEFT, TOP, MAX (width - LEFT - RIGHT, 1), MAX (height - TOP - BOTTOM, 1) };
+  lab_chart_text_width (self, "0", &line);
+  const double top = 1.5 * line + GAP, bottom = 2 * line + 2 * GAP;
+  return (Box) { .left = left,
+                 .top = top,
+                 .width = MAX (width - legend - left - RIGHT, 1),
+                 .height = MAX (height - top - bottom, 1),
+                 .line = line,
+                 .legend = legend };
 }
 
 /* FALSE: the point is not shown. */
@@ -91,6 +134,7 @@ lab_chart_use (cairo_t *cr, const TdLabSeries *series, const GdkRGBA *text)
     lab_chart_set_colour (cr, series->colour);
 }
 
+/* The text's middle is at the height of @y. */
 static void
 lab_chart_text (TdLabChart *self, cairo_t *cr, const char *text, double x, double y, double align)
 {
@@ -102,48 +146,63 @@ lab_chart_text (TdLabChart *self, cairo_t *cr, const char *text, double x, doubl
   pango_cairo_show_layout (cr, layout);
 }
 
+/* Numbers that would run into each other are left out; their lines are not. */
 static void
-lab_chart_draw_axes (TdLabChart *self, cairo_t *cr, const Box *box, const GdkRGBA *text)
+lab_chart_draw_x_axis (TdLabChart *self, cairo_t *cr, const Box *box, const GdkRGBA *text)
 {
   const TdLabPlot *plot = self->plot;
+  const double below = box->top + box->height;
   GdkRGBA faint = *text;
-  double ticks[TD_LAB_MOST_TICKS];
+  double ticks[TD_LAB_MOST_TICKS], end = -INFINITY;
 
   faint.alpha *= 0.18f;
-  cairo_set_line_width (cr, 1);
-  guint n = td_lab_plot_ticks (plot->x0, plot->x1, plot->x_log, ticks);
+  const guint n = td_lab_plot_ticks (plot->x0, plot->x1, plot->x_log, ticks);
   for (guint i = 0; i < n; i++) {
     const double x
         = box->left + box->width * td_lab_plot_place (ticks[i], plot->x0, plot->x1, plot->x_log);
     g_autofree char *label = g_strdup_printf ("%.6g", ticks[i]);
+    const double width = lab_chart_text_width (self, label, NULL);
     gdk_cairo_set_source_rgba (cr, &faint);
     cairo_move_to (cr, round (x) + 0.5, box->top);
     cairo_rel_line_to (cr, 0, box->height);
     cairo_stroke (cr);
+    if (x - width / 2 < end + GAP)
+      continue;
     gdk_cairo_set_source_rgba (cr, text);
-    lab_chart_text (self, cr, label, x, box->top + box->height + 10, 0.5);
+    lab_chart_text (self, cr, label, x, below + GAP / 2.0 + box->line / 2, 0.5);
+    end = x + width / 2;
   }
-  n = td_lab_plot_ticks (plot->y0, plot->y1, plot->y_log, ticks);
+  gdk_cairo_set_source_rgba (cr, text);
+  lab_chart_text (self, cr, _ (plot->x_title), box->left + box->width / 2,
+                  below + GAP + 1.5 * box->line, 0.5);
+}
+
+static void
+lab_chart_draw_y_axis (TdLabChart *self, cairo_t *cr, const Box *box, const GdkRGBA *text)
+{
+  const TdLabPlot *plot = self->plot;
+  GdkRGBA faint = *text;
+  double ticks[TD_LAB_MOST_TICKS], last = INFINITY;
+
+  faint.alpha *= 0.18f;
+  const guint n = td_lab_plot_ticks (plot->y0, plot->y1, plot->y_log, ticks);
   for (guint i = 0; i < n; i++) {
     const double y
         = box->top
           + box->height * (1 - td_lab_plot_place (ticks[i], plot->y0, plot->y1, plot->y_log));
-    g_autofree char *label = g_strdup_printf ("%.4g", ticks[i]);
+    g_autofree char *label = lab_chart_y_label (ticks[i]);
     gdk_cairo_set_source_rgba (cr, &faint);
     cairo_move_to (cr, box->left, round (y) + 0.5);
     cairo_rel_line_to (cr, box->width, 0);
     cairo_stroke (cr);
+    if (y > last - box->line)
+      continue;
     gdk_cairo_set_source_rgba (cr, text);
-    lab_chart_text (self, cr, label, box->left - 6, y, 1);
+    lab_chart_text (self, cr, label, box->left - GAP, y, 1);
+    last = y;
   }
   gdk_cairo_set_source_rgba (cr, text);
-  lab_chart_text (self, cr, plot->x_title, box->left + box->width / 2, box->top + box->height + 26,
-                  0.5);
-  cairo_save (cr);
-  cairo_translate (cr, 8, box->top + box->height / 2);
-  cairo_rotate (cr, -G_PI / 2);
-  lab_chart_text (self, cr, plot->y_title, 0, 0, 0.5);
-  cairo_restore (cr);
+  lab_chart_text (self, cr, _ (plot->y_title), 2, box->line / 2, 0);
 }
 
 static void
@@ -181,15 +240,22 @@ static void
 lab_chart_draw_legend (TdLabChart *self, cairo_t *cr, const Box *box, const GdkRGBA *text)
 {
   const GPtrArray *all = self->plot->series;
+  const double right = box->left + box->width + RIGHT - 2;
 
   for (guint s = 0; s < all->len; s++) {
     const TdLabSeries *series = all->pdata[s];
-    const double y = box->top + 12 + LEGEND_LINE * s;
+    const double y = (box->line + LEGEND_SPACING) * (s + 0.5);
+    g_autoptr (PangoLayout) layout = lab_chart_layout (self, _ (series->name));
+    int height;
     lab_chart_use (cr, series, text);
-    cairo_rectangle (cr, box->left + box->width + 8, y - 4, 9, 9);
+    cairo_rectangle (cr, right, y - SQUARE / 2.0, SQUARE, SQUARE);
     cairo_fill (cr);
     gdk_cairo_set_source_rgba (cr, text);
-    lab_chart_text (self, cr, series->name, box->left + box->width + 22, y, 0);
+    pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_MIDDLE);
+    pango_layout_set_width (layout, (int) MAX (box->legend - NAME + GAP, 1) * PANGO_SCALE);
+    pango_layout_get_pixel_size (layout, NULL, &height);
+    cairo_move_to (cr, right + NAME - RIGHT + 2, y - height / 2.0);
+    pango_cairo_show_layout (cr, layout);
   }
 }
 
@@ -204,14 +270,14 @@ lab_chart_draw_pointed (TdLabChart *self, cairo_t *cr, const Box *box, const Gdk
   if (!self->pointed || !series || self->at_point >= series->n
       || !lab_chart_place (self->plot, box, series, self->at_point, &x, &y))
     return;
-  g_autofree char *words = g_strdup_printf ("%s: %.5g, %.4g", series->name,
+  g_autofree char *words = g_strdup_printf ("%s: %.5g, %.4g", _ (series->name),
                                             series->x[self->at_point], series->y[self->at_point]);
   gdk_cairo_set_source_rgba (cr, text);
   cairo_set_line_width (cr, 1.5);
   cairo_new_path (cr);
   cairo_arc (cr, x, y, DOT + 2, 0, 2 * G_PI);
   cairo_stroke (cr);
-  lab_chart_text (self, cr, words, box->left + 6, box->top + 10, 0);
+  lab_chart_text (self, cr, words, box->left + GAP, box->top + box->line / 2, 0);
 }
 
 static void
@@ -229,7 +295,9 @@ td_lab_chart_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     gdk_cairo_set_source_rgba (cr, &text);
     lab_chart_text (self, cr, self->label ? self->label : "", width / 2, height / 2, 0.5);
   } else {
-    lab_chart_draw_axes (self, cr, &box, &text);
+    cairo_set_line_width (cr, 1);
+    lab_chart_draw_x_axis (self, cr, &box, &text);
+    lab_chart_draw_y_axis (self, cr, &box, &text);
     cairo_save (cr);
     cairo_rectangle (cr, box.left, box.top - DOT, box.width + DOT, box.height + 2 * DOT);
     cairo_clip (cr);
@@ -298,6 +366,7 @@ td_lab_chart_take (TdLabChart *self, TdLabPlot *plot)
   g_clear_pointer (&self->plot, td_lab_plot_unref);
   self->plot = plot;
   self->pointed = FALSE;
+  gtk_widget_queue_resize (GTK_WIDGET (self));
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
@@ -310,12 +379,20 @@ td_lab_chart_set_label (TdLabChart *self, const char *label)
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+/* All names have room. */
 static void
 td_lab_chart_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum,
                       int *natural, int *minimum_baseline, int *natural_baseline)
 {
-  *minimum = orientation == GTK_ORIENTATION_HORIZONTAL ? 160 : 120;
-  *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 400 : 220;
+  TdLabChart *self = TD_LAB_CHART (widget);
+  const int names = self->plot ? (int) self->plot->series->len : 0;
+  int line;
+
+  lab_chart_text_width (self, "0", &line);
+  *minimum = orientation == GTK_ORIENTATION_HORIZONTAL
+                 ? 160
+                 : MAX (MAX (120, 8 * line), names * (line + LEGEND_SPACING));
+  *natural = MAX (*minimum, orientation == GTK_ORIENTATION_HORIZONTAL ? 400 : 220);
   *minimum_baseline = *natural_baseline = -1;
 }
 

@@ -46,7 +46,9 @@ struct _TdLabPictures {
   char *map;
   gboolean has_line;
   TdLabLine line;
-  double drag[2]; /* where a line begins, picture pixels */
+  graphene_rect_t drawn[MOST + 1]; /* the line's pictures as they lay when it was drawn */
+  GdkFrameClock *clock;            /* while the area is realised; NULL: it is not */
+  double drag[2];                  /* where a line begins, picture pixels */
   TdImagePane *drag_pane;
   TdLatest *differences;
   TdSliceReadout readout;
@@ -205,6 +207,7 @@ lab_pictures_show_difference (TdLabPictures *self)
   const Slot *a = &self->slots[lab_pictures_a (self)], *b = &self->slots[lab_pictures_b (self)];
   const gboolean noise = lab_pictures_in (self->in_noise) && self->noise > 0;
 
+  td_latest_cancel (self->differences); /* of other pictures */
   td_image_pane_set_colour_map (self->big, td_colour_map_name (TD_COLOUR_DIVERGING));
   td_slice_view_set_second (td_image_pane_view (self->big), NULL);
   td_image_pane_set_title (self->big, noise ? _ ("A − B, in units of the noise") : _ ("A − B"));
@@ -388,16 +391,56 @@ lab_pictures_bounds (TdLabPictures *self, TdImagePane *pane, graphene_rect_t *bo
                                        GTK_WIDGET (self->line_area), bounds);
 }
 
+/* The same, and nothing for one that is not shown. */
+static graphene_rect_t
+lab_pictures_place_of (TdLabPictures *self, guint i)
+{
+  graphene_rect_t bounds;
+
+  return lab_pictures_bounds (self, lab_pictures_pane_of (self, i), &bounds)
+             ? bounds
+             : GRAPHENE_RECT_INIT (0, 0, 0, 0);
+}
+
+/* Pictures are moved by scrolling, and by all that takes room from them: the line goes along. */
+static void
+lab_pictures_on_layout (GdkFrameClock *clock, TdLabPictures *self)
+{
+  for (guint i = 0; self->has_line && i <= MOST; i++) {
+    const graphene_rect_t place = lab_pictures_place_of (self, i);
+    if (graphene_rect_equal (&place, &self->drawn[i]))
+      continue;
+    gtk_widget_queue_draw (GTK_WIDGET (self->line_area));
+    return;
+  }
+}
+
+static void
+lab_pictures_on_unrealize (GtkWidget *area, TdLabPictures *self)
+{
+  if (self->clock)
+    g_signal_handlers_disconnect_by_data (self->clock, self);
+  self->clock = NULL;
+}
+
+/* After the window's own handler, which gives out places. */
+static void
+lab_pictures_on_realize (GtkWidget *area, TdLabPictures *self)
+{
+  self->clock = gtk_widget_get_frame_clock (area);
+  g_signal_connect_after (self->clock, "layout", G_CALLBACK (lab_pictures_on_layout), self);
+}
+
 static void
 lab_pictures_draw_line (GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer user)
 {
   TdLabPictures *self = user;
-  graphene_rect_t bounds;
 
   for (guint i = 0; self->has_line && i <= MOST; i++) {
     TdImagePane *pane = lab_pictures_pane_of (self, i);
+    const graphene_rect_t bounds = self->drawn[i] = lab_pictures_place_of (self, i);
     double x0, y0, x1, y1;
-    if (!lab_pictures_bounds (self, pane, &bounds))
+    if (bounds.size.width == 0)
       continue;
     const TdImage *image = td_image_pane_get_image (pane);
     const TdView *view = td_slice_view_get_view (td_image_pane_view (pane), NULL);
@@ -818,12 +861,12 @@ td_lab_pictures_dispose (GObject *object)
 {
   TdLabPictures *self = TD_LAB_PICTURES (object);
 
-  g_clear_handle_id (&self->placing, g_source_remove);
   g_clear_pointer (&self->differences, td_latest_free);
   if (self->box)
     for (guint i = 0; i < MOST; i++)
       lab_pictures_clear_slot (self, i);
   g_clear_pointer (&self->box, gtk_widget_unparent);
+  g_clear_handle_id (&self->placing, g_source_remove); /* what has gone may have asked for it */
   g_clear_object (&self->headings);
   g_clear_pointer (&self->map, g_free);
   g_clear_pointer (&self->blind_title, g_free);
@@ -869,6 +912,8 @@ td_lab_pictures_init (TdLabPictures *self)
   lab_pictures_join (self, self->big);
   td_image_pane_set_range (self->big, 0, 1);
   gtk_drawing_area_set_draw_func (self->line_area, lab_pictures_draw_line, self, NULL);
+  g_signal_connect (self->line_area, "realize", G_CALLBACK (lab_pictures_on_realize), self);
+  g_signal_connect (self->line_area, "unrealize", G_CALLBACK (lab_pictures_on_unrealize), self);
   g_signal_connect (drag, "drag-begin", G_CALLBACK (lab_pictures_on_drag_begin), self);
   g_signal_connect (drag, "drag-update", G_CALLBACK (lab_pictures_on_drag_update), self);
   g_signal_connect (drag, "drag-end", G_CALLBACK (lab_pictures_on_drag_end), self);

@@ -74,14 +74,20 @@ lab_view_budget_cell (TdLabView *self, guint column, guint row, const char *text
 }
 
 static void
+lab_view_empty (GtkGrid *grid)
+{
+  for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (grid)));)
+    gtk_grid_remove (grid, child);
+}
+
+static void
 lab_view_show_budget (TdLabView *self)
 {
   static const char *const heads[]
       = { N_ ("Shortcut"), N_ ("Relative error"), N_ ("Largest"), N_ ("÷ noise") };
   const TdLabResult *result = self->news ? self->news->result : NULL;
 
-  for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->budget)));)
-    gtk_grid_remove (self->budget, child);
+  lab_view_empty (self->budget);
   if (!result || !result->budget_n)
     return;
   for (guint i = 0; i < G_N_ELEMENTS (heads); i++)
@@ -114,6 +120,21 @@ lab_view_add_cost (const TdLabResult *result, GString *text)
                           result->truths, time, td_host_threads ());
 }
 
+static void
+lab_view_say (TdLabView *self, const char *words)
+{
+  gtk_label_set_text (self->figures, words);
+  gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), words);
+}
+
+static void
+lab_view_say_error (TdLabView *self, const GError *error)
+{
+  g_autofree char *words = td_label_error (error);
+
+  lab_view_say (self, words);
+}
+
 /* How A and B differ, and whether it shows. */
 static void
 lab_view_show_words (TdLabView *self)
@@ -136,8 +157,7 @@ lab_view_show_words (TdLabView *self)
   if (against && result->against >= 0)
     g_string_append_printf (text, _ ("%scompared with variant %d"), text->len ? "; " : "",
                             result->against + 1);
-  gtk_label_set_text (self->figures, text->str);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), text->str);
+  lab_view_say (self, text->str);
   g_string_free (text, TRUE);
 }
 
@@ -155,28 +175,30 @@ lab_view_show_charts (TdLabView *self)
   td_lab_pictures_set_line (self->pictures, there ? &news->result->line : NULL);
 }
 
+/* They come at the end: until then those of another recipe would be taken for them. */
 static void
 lab_view_show_review (TdLabView *self)
 {
   TdLabNews *news = self->news;
+  const gboolean first = !gtk_stack_page_get_visible (self->figures_page);
 
-  if (!news || !news->figures[0])
+  lab_view_empty (self->review);
+  if (!news->figures[0])
     return;
-  for (GtkWidget *child; (child = gtk_widget_get_first_child (GTK_WIDGET (self->review)));)
-    gtk_grid_remove (self->review, child);
   for (int i = 0; i < TD_LAB_REVIEW_PLOTS; i++) {
     GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-    GtkWidget *title = gtk_label_new (news->figures[i]->title);
+    GtkWidget *title = gtk_label_new (_ (news->figures[i]->title));
     TdLabChart *chart = g_object_new (TD_TYPE_LAB_CHART, "hexpand", TRUE, NULL);
     gtk_widget_add_css_class (title, "caption-heading");
-    td_lab_chart_set_label (chart, news->figures[i]->title);
+    td_lab_chart_set_label (chart, _ (news->figures[i]->title));
     td_lab_chart_take (chart, td_lab_plot_ref (news->figures[i]));
     gtk_box_append (GTK_BOX (box), title);
     gtk_box_append (GTK_BOX (box), GTK_WIDGET (chart));
     gtk_grid_attach (self->review, box, i % 2, i / 2, 1, 1);
   }
   gtk_stack_page_set_visible (self->figures_page, TRUE);
-  gtk_stack_set_visible_child_name (self->sheets, "review");
+  if (first)
+    gtk_stack_set_visible_child_name (self->sheets, "review");
 }
 
 static void
@@ -209,25 +231,39 @@ lab_view_set_busy (TdLabView *self, gboolean busy)
   td_lab_pictures_set_updating (self->pictures, busy);
 }
 
+/* A line that was drawn since the request is the line. */
+static void
+lab_view_take_news (TdLabView *self, TdLabNews *news)
+{
+  TdLabNews *old = g_steal_pointer (&self->news);
+
+  self->news = td_lab_news_ref (news);
+  if (self->lab->has_line)
+    news->result->line = self->lab->line;
+  lab_view_show_news (self);
+  td_lab_news_unref (old);
+}
+
+/* While a newer request waits, what an older one came to is shown as such: its pictures are still
+   being updated. */
 static void
 lab_view_on_news (gpointer data, const GError *error, gboolean last, gpointer user)
 {
   TdLabView *self = user;
+  const gboolean newest = !td_latest_outdated (self->work);
 
   if (data) {
-    TdLabNews *old = g_steal_pointer (&self->news);
-    self->news = td_lab_news_ref (data);
-    self->fresh = TRUE;
-    lab_view_show_news (self);
-    td_lab_news_unref (old);
-    gtk_progress_bar_set_fraction (self->progress, self->news->fraction);
-  } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
-    g_autofree char *words = td_label_error (error);
-    gtk_label_set_text (self->figures, words);
-    gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), words);
+    self->fresh = newest;
+    lab_view_take_news (self, data);
+    if (newest)
+      gtk_progress_bar_set_fraction (self->progress, self->news->fraction);
+    else
+      td_lab_pictures_set_updating (self->pictures, TRUE);
+  } else if (newest && !g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
+    lab_view_say_error (self, error);
     td_lab_pictures_set (self->pictures, self->lab->variants->len, NULL, NULL);
   }
-  if (last)
+  if (last && newest)
     lab_view_set_busy (self, FALSE);
 }
 
@@ -237,10 +273,10 @@ static void
 lab_view_request (TdLabView *self)
 {
   self->stale = TRUE;
+  td_lab_blind_end (self->blind);
   if (!self->active || !self->scan || !self->has_base || !self->engine)
     return;
   self->stale = self->fresh = FALSE;
-  td_lab_blind_end (self->blind);
   gtk_progress_bar_set_fraction (self->progress, 0);
   lab_view_set_busy (self, TRUE);
   td_lab_work_request (self->work, self->engine, self->scan, self->lab, self->reviews);
@@ -399,15 +435,6 @@ lab_view_on_applied (TdLabEditor *editor, const char *text, TdLabView *self)
 }
 
 static void
-lab_view_say (TdLabView *self, const GError *error)
-{
-  g_autofree char *words = td_label_error (error);
-
-  gtk_label_set_text (self->figures, words);
-  gtk_widget_set_tooltip_text (GTK_WIDGET (self->figures), words);
-}
-
-static void
 lab_view_on_duplicate (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdLabView *self = user;
@@ -419,7 +446,7 @@ lab_view_on_duplicate (GSimpleAction *action, GVariant *parameter, gpointer user
   g_autoptr (GError) error = NULL;
 
   if (!td_lab_add (self->lab, text, &error)) {
-    lab_view_say (self, error);
+    lab_view_say_error (self, error);
     return;
   }
   self->chosen = TRUE;
@@ -432,7 +459,7 @@ lab_view_on_remove (GSimpleAction *action, GVariant *parameter, gpointer user)
   TdLabView *self = user;
 
   if (self->lab->variants->len <= TD_LAB_LEAST) {
-    gtk_label_set_text (self->figures, _ ("A lab compares two variants at least"));
+    lab_view_say (self, _ ("A lab compares two variants at least"));
     return;
   }
   g_ptr_array_remove_index (self->lab->variants, g_variant_get_uint32 (parameter));
@@ -495,7 +522,7 @@ lab_view_on_stop (GSimpleAction *action, GVariant *parameter, gpointer user)
     lab_view_drop_news (self);
   td_lab_table_show (self->table, self->news ? self->news->lab : self->lab,
                      self->news ? self->news->result : NULL, TRUE);
-  gtk_label_set_text (self->figures, _ ("Stopped: what is missing was not computed"));
+  lab_view_say (self, _ ("Stopped: what is missing was not computed"));
   gtk_widget_set_visible (self->go_on, TRUE);
 }
 
@@ -528,8 +555,14 @@ lab_view_on_blind_begin (TdLabBlind *blind, TdLabView *self)
   td_lab_pictures_get_pair (self->pictures, &a, &b);
   const guint n = self->lab->variants->len;
   const char *reference = _ ("Reference");
-  if (!self->news || !self->news->images[a] || !self->news->images[b] || a == b)
+  if (a == b) {
+    td_lab_blind_say (blind, _ ("A and B are the same picture: choose two, above the pictures"));
     return;
+  }
+  if (!self->fresh || !self->news->images[a] || !self->news->images[b]) {
+    td_lab_blind_say (blind, _ ("A or B has no picture yet"));
+    return;
+  }
   td_lab_blind_begin (blind, a < n ? lab_view_variant (self, a)->name : reference,
                       b < n ? lab_view_variant (self, b)->name : reference);
 }
@@ -563,20 +596,72 @@ lab_view_text (TdLabView *self, Save what)
                           : td_lab_svg (news->lab, news->result);
 }
 
-static gboolean
-lab_view_write (const char *path, gconstpointer data, gsize n, GError **error)
-{
-  g_autoptr (TdOutput) output = td_output_begin (path, FALSE, TRUE, n, error);
+/* What is written, off the main thread: a network's storage may take its time. */
+typedef struct {
+  char *path;
+  GBytes *bytes;       /* of a text, or of pixels */
+  guint width, height; /* of a picture; 0: a text */
+} Saving;
 
-  return output
-         && g_file_set_contents_full (td_output_part (output), data, (gssize) n,
-                                      G_FILE_SET_CONTENTS_NONE, 0666, error)
-         && td_output_commit (output, error);
+static void
+lab_view_saving_free (gpointer user)
+{
+  Saving *saving = user;
+
+  g_free (saving->path);
+  g_bytes_unref (saving->bytes);
+  g_free (saving);
 }
 
-/* As it looks on the screen. */
 static GBytes *
-lab_view_png (TdLabView *self)
+lab_view_png (const Saving *saving)
+{
+  g_autoptr (GdkTexture) texture
+      = gdk_memory_texture_new ((int) saving->width, (int) saving->height, GDK_MEMORY_DEFAULT,
+                                saving->bytes, 4 * (gsize) saving->width);
+
+  return gdk_texture_save_to_png_bytes (texture);
+}
+
+static void
+lab_view_write (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  const Saving *saving = data;
+  g_autoptr (GBytes) bytes = saving->width ? lab_view_png (saving) : g_bytes_ref (saving->bytes);
+  const gsize n = g_bytes_get_size (bytes);
+  GError *error = NULL;
+  g_autoptr (TdOutput) output = td_output_begin (saving->path, FALSE, TRUE, n, &error);
+
+  if (output
+      && g_file_set_contents_full (td_output_part (output), g_bytes_get_data (bytes, NULL),
+                                   (gssize) n, G_FILE_SET_CONTENTS_NONE, 0666, &error)
+      && td_output_commit (output, &error))
+    g_task_return_boolean (task, TRUE);
+  else
+    g_task_return_error (task, error);
+}
+
+static void
+lab_view_on_written (GObject *object, GAsyncResult *result, gpointer user)
+{
+  TdLabView *self = TD_LAB_VIEW (object);
+  const Saving *saving = g_task_get_task_data (G_TASK (result));
+  g_autoptr (GError) error = NULL;
+  g_autofree char *name = g_path_get_basename (saving->path);
+  g_autofree char *words = g_strdup_printf (_ ("%s is written"), name);
+
+  const gboolean written = g_task_propagate_boolean (G_TASK (result), &error);
+  if (!self->lab) /* the window has gone */
+    return;
+  if (written)
+    lab_view_say (self, words);
+  else
+    lab_view_say_error (self, error);
+}
+
+/* As it looks on the screen. NULL: it is not on one. */
+static GdkTexture *
+lab_view_picture (TdLabView *self)
 {
   GtkWidget *area = td_lab_pictures_area (self->pictures);
   g_autoptr (GdkPaintable) paintable = gtk_widget_paintable_new (area);
@@ -586,11 +671,20 @@ lab_view_png (TdLabView *self)
   gdk_paintable_snapshot (paintable, snapshot, width, height);
   g_autoptr (GskRenderNode) node = gtk_snapshot_to_node (snapshot);
   GskRenderer *renderer = gtk_native_get_renderer (gtk_widget_get_native (GTK_WIDGET (self)));
-  g_autoptr (GdkTexture) texture
-      = node && renderer ? gsk_renderer_render_texture (
-            renderer, node, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height))
-                         : NULL;
-  return texture ? gdk_texture_save_to_png_bytes (texture) : NULL;
+  return node && renderer ? gsk_renderer_render_texture (
+             renderer, node, &GRAPHENE_RECT_INIT (0, 0, (float) width, (float) height))
+                          : NULL;
+}
+
+static void
+lab_view_take_picture (Saving *saving, GdkTexture *texture)
+{
+  saving->width = (guint) gdk_texture_get_width (texture);
+  saving->height = (guint) gdk_texture_get_height (texture);
+  const gsize stride = 4 * (gsize) saving->width;
+  guchar *pixels = g_malloc (stride * saving->height);
+  gdk_texture_download (texture, pixels, stride);
+  saving->bytes = g_bytes_new_take (pixels, stride * saving->height);
 }
 
 static void
@@ -598,21 +692,23 @@ lab_view_on_save_chosen (const char *path, gpointer user)
 {
   TdLabView *self = user;
   const Save what = GPOINTER_TO_UINT (g_object_get_data (user, "save"));
-  g_autoptr (GError) error = NULL;
+  g_autoptr (GdkTexture) texture = path && what == SAVE_PNG ? lab_view_picture (self) : NULL;
+  char *text = path && what != SAVE_PNG ? lab_view_text (self, what) : NULL;
 
-  if (!path)
+  if (!texture && !text) {
+    lab_view_say (self, path ? _ ("There is nothing yet to be exported")
+                             : _ ("Only files on this machine’s disks can be used"));
     return;
-  if (what == SAVE_PNG) {
-    g_autoptr (GBytes) png = lab_view_png (self);
-    if (png && lab_view_write (path, g_bytes_get_data (png, NULL), g_bytes_get_size (png), &error))
-      return;
-  } else {
-    g_autofree char *text = lab_view_text (self, what);
-    if (text && lab_view_write (path, text, strlen (text), &error))
-      return;
   }
-  if (error)
-    lab_view_say (self, error);
+  Saving *saving = g_new0 (Saving, 1);
+  saving->path = g_strdup (path);
+  if (texture)
+    lab_view_take_picture (saving, texture);
+  else
+    saving->bytes = g_bytes_new_take (text, strlen (text));
+  g_autoptr (GTask) task = g_task_new (self, NULL, lab_view_on_written, NULL);
+  g_task_set_task_data (task, saving, lab_view_saving_free);
+  g_task_run_in_thread (task, lab_view_write);
 }
 
 static void
@@ -621,6 +717,10 @@ lab_view_save (TdLabView *self, Save what)
   static const char *const names[N_SAVES]
       = { "lab.png", "lab.svg", "lab.csv", "lab-variants.json" };
 
+  if (!self->news && what != SAVE_VARIANTS) {
+    lab_view_say (self, _ ("There is nothing yet to be exported"));
+    return;
+  }
   g_object_set_data (G_OBJECT (self), "save", GUINT_TO_POINTER (what));
   GtkFileChooser *chooser
       = td_choose_file (GTK_WIDGET (self), _ ("Export from the Lab"), GTK_FILE_CHOOSER_ACTION_SAVE,
@@ -638,19 +738,31 @@ lab_view_on_save (GSimpleAction *action, GVariant *parameter, gpointer user)
       lab_view_save (user, (Save) i);
 }
 
+static void
+lab_view_load (GTask *task, gpointer source, gpointer path, GCancellable *cancellable)
+{
+  GError *error = NULL;
+  TdLab *lab = td_lab_load (path, &error);
+
+  if (lab)
+    g_task_return_pointer (task, lab, (GDestroyNotify) td_lab_free);
+  else
+    g_task_return_error (task, error);
+}
+
 /* The file's variants over the window's recipe: its base is another scan's. */
 static void
-lab_view_on_load_chosen (const char *path, gpointer user)
+lab_view_on_loaded (GObject *object, GAsyncResult *result, gpointer user)
 {
-  TdLabView *self = user;
+  TdLabView *self = TD_LAB_VIEW (object);
   g_autoptr (GError) error = NULL;
-  TdLab *lab = path ? td_lab_load (path, &error) : NULL;
-  TdRecipe base = self->lab->base;
+  g_autoptr (TdLab) lab = g_task_propagate_pointer (G_TASK (result), &error);
 
+  if (!self->lab) /* the window has gone */
+    return;
+  const TdRecipe base = self->lab->base;
   if (!lab || !td_lab_set_base (lab, &base, &error)) {
-    if (error)
-      lab_view_say (self, error);
-    td_lab_free (lab);
+    lab_view_say_error (self, error);
     return;
   }
   lab->base.row_first = base.row_first;
@@ -658,10 +770,22 @@ lab_view_on_load_chosen (const char *path, gpointer user)
   td_lab_set_base (lab, &lab->base, NULL);
   lab->reference = lab->measure = TRUE;
   td_lab_free (self->lab);
-  self->lab = lab;
+  self->lab = g_steal_pointer (&lab);
   self->reviews = FALSE;
   self->chosen = TRUE;
   lab_view_variants_changed (self);
+}
+
+static void
+lab_view_on_load_chosen (const char *path, gpointer user)
+{
+  if (!path) {
+    lab_view_say (user, _ ("Only files on this machine’s disks can be used"));
+    return;
+  }
+  g_autoptr (GTask) task = g_task_new (user, NULL, lab_view_on_loaded, NULL);
+  g_task_set_task_data (task, g_strdup (path), g_free);
+  g_task_run_in_thread (task, lab_view_load);
 }
 
 static void
@@ -698,6 +822,14 @@ lab_view_on_key_released (GtkEventControllerKey *controller, guint key, guint co
     td_lab_pictures_hold (self->pictures, FALSE);
 }
 
+/* A key that is let go over another window is not told here. */
+static void
+lab_view_on_window_active (GtkWindow *window, GParamSpec *property, TdLabView *self)
+{
+  if (!gtk_window_is_active (window))
+    td_lab_pictures_hold (self->pictures, FALSE);
+}
+
 /* The page gets its keys wherever the focus is in the window. */
 static void
 lab_view_on_root (TdLabView *self)
@@ -711,6 +843,8 @@ lab_view_on_root (TdLabView *self)
   g_signal_connect_object (keys, "key-pressed", G_CALLBACK (lab_view_on_key_pressed), self, 0);
   g_signal_connect_object (keys, "key-released", G_CALLBACK (lab_view_on_key_released), self, 0);
   gtk_widget_add_controller (GTK_WIDGET (root), keys);
+  g_signal_connect_object (root, "notify::is-active", G_CALLBACK (lab_view_on_window_active), self,
+                           0);
 }
 
 /* ── Interface ── */
@@ -750,7 +884,7 @@ td_lab_view_set_base (TdLabView *self, const TdRecipe *recipe, guint row)
   if (td_lab_set_base (self->lab, recipe, &error))
     lab_view_request (self);
   else
-    lab_view_say (self, error);
+    lab_view_say_error (self, error);
 }
 
 void

@@ -244,6 +244,12 @@ td_latest_busy (TdLatest *latest)
   return latest->run != NULL || latest->waiting != NULL;
 }
 
+gboolean
+td_latest_outdated (TdLatest *latest)
+{
+  return latest->waiting != NULL;
+}
+
 void
 td_latest_free (TdLatest *latest)
 {

@@ -38,4 +38,6 @@ void td_latest_set_progress (TdLatest *latest, TdLatestProgress progress);
 void td_latest_tell (double fraction, const char *what, gpointer run);
 void td_latest_cancel (TdLatest *latest);
 gboolean td_latest_busy (TdLatest *latest); /* running or waiting */
+/* A newer request waits: what is shown now is not of the newest one. */
+gboolean td_latest_outdated (TdLatest *latest);
 void td_latest_free (TdLatest *latest);

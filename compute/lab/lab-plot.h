@@ -5,7 +5,8 @@
 
 /**
  * TdLabPlot: curves or dots over one pair of axes, for the window to draw and for an SVG file.
- * Values that are not finite, or not above 0 on a logarithmic axis, break a curve.
+ * Values that are not finite, or not above 0 on a logarithmic axis, break a curve. Titles and the
+ * names of what is no variant are English; the window translates them.
  */
 typedef struct {
   char *name;

@@ -11,7 +11,8 @@
 static const char *
 lab_report_name (const TdLab *lab, int index)
 {
-  return index < 0 ? "reference, double" : ((TdLabVariant *) lab->variants->pdata[index])->name;
+  return index < 0 ? N_ ("reference, double")
+                   : ((TdLabVariant *) lab->variants->pdata[index])->name;
 }
 
 static const TdLabOutcome *
@@ -39,7 +40,7 @@ lab_report_add_profile (TdLabPlot *plot, const char *name, int index, const TdLa
 TdLabPlot *
 td_lab_plot_profile (const TdLab *lab, const TdLabResult *result)
 {
-  TdLabPlot *plot = td_lab_plot_new ("Profile", "pixels along the line", "value");
+  TdLabPlot *plot = td_lab_plot_new ("Profile", N_ ("pixels along the line"), N_ ("value"));
 
   for (int i = -1; i < (int) result->n; i++) {
     const TdLabOutcome *outcome = lab_report_outcome (result, i);
@@ -68,7 +69,7 @@ td_lab_plot_differences (const TdLab *lab, const TdLabResult *result)
   g_autofree char *title
       = against ? g_strdup_printf ("Difference from %s", lab_report_name (lab, result->against))
                 : g_strdup ("Difference");
-  TdLabPlot *plot = td_lab_plot_new (title, "pixels along the line", "|difference|");
+  TdLabPlot *plot = td_lab_plot_new (title, N_ ("pixels along the line"), N_ ("|difference|"));
   double length = hypot (result->line.x1 - result->line.x0, result->line.y1 - result->line.y0);
 
   plot->y_log = TRUE;
@@ -84,7 +85,7 @@ td_lab_plot_differences (const TdLab *lab, const TdLabResult *result)
       series->y[k] = fabs (series->y[k] - values[k]);
   }
   if (result->noise > 0)
-    lab_report_add_level (plot, "the data's noise", length, result->noise);
+    lab_report_add_level (plot, N_ ("the data's noise"), length, result->noise);
   td_lab_plot_fit (plot);
   return plot;
 }
@@ -93,7 +94,7 @@ TdLabPlot *
 td_lab_plot_frc (const TdLab *lab, const TdLabResult *result)
 {
   TdLabPlot *plot = td_lab_plot_new ("Fourier ring correlation, even against odd views",
-                                     "cycles a pixel", "correlation");
+                                     N_ ("cycles a pixel"), N_ ("correlation"));
   const TdLabFrc *any = NULL;
 
   for (guint i = 0; i < result->n; i++) {
@@ -107,7 +108,7 @@ td_lab_plot_frc (const TdLab *lab, const TdLabResult *result)
     memcpy (series->y, any->correlation, any->n * sizeof (double));
   }
   if (any) {
-    TdLabSeries *series = td_lab_plot_add (plot, "half bit", 0x777777, any->n);
+    TdLabSeries *series = td_lab_plot_add (plot, N_ ("half bit"), 0x777777, any->n);
     series->dashed = TRUE;
     memcpy (series->x, any->frequency, any->n * sizeof (double));
     memcpy (series->y, any->half_bit, any->n * sizeof (double));
@@ -120,7 +121,8 @@ td_lab_plot_frc (const TdLab *lab, const TdLabResult *result)
 TdLabPlot *
 td_lab_plot_scatter (const TdLab *lab, const TdLabResult *result)
 {
-  TdLabPlot *plot = td_lab_plot_new ("Time against error", "seconds, warm", "RMS difference");
+  TdLabPlot *plot
+      = td_lab_plot_new ("Time against error", N_ ("seconds, warm"), N_ ("RMS difference"));
 
   plot->x_log = plot->y_log = TRUE;
   for (guint i = 0; i < result->n; i++) {

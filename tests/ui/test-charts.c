@@ -9,6 +9,7 @@
 #include "ui-test.h"
 #include "ui/axis-plot.h"
 #include "ui/histogram.h"
+#include "ui/lab-chart.h"
 #include "ui/profile.h"
 #include "ui/residual-curve.h"
 #include "ui/ui.h"
@@ -124,6 +125,62 @@ test_profile (void)
     g_assert_true (zero ? line > 30 && line < 120 : line == 0);
   }
   td_profile_show (profile, NULL, &view, 4, MARKED);
+}
+
+/* ── The lab ── */
+
+/* Numbers, titles and names have room, however large letters are: nothing goes over an edge, and
+   names stand below each other. */
+static void
+test_lab_large (void)
+{
+  enum { WIDTH = 620, HEIGHT = 260, N = 5 };
+  static const int sizes[] = { 13, 26 }; /* of letters */
+  TdLabPlot *plot = td_lab_plot_new ("", "pixels along the line", "RMS difference");
+  TdLabChart *widget = g_object_new (TD_TYPE_LAB_CHART, NULL);
+  g_auto (Chart) chart = { 0 };
+
+  plot->y_log = TRUE;
+  for (int i = 0; i < N; i++) {
+    TdLabSeries *series
+        = td_lab_plot_add (plot, "Interpolation: nearest", td_lab_plot_colour (i), 2);
+    for (guint k = 0; k < 2; k++) {
+      series->x[k] = 250 * k;
+      series->y[k] = k ? 1e-3 : 2e-9;
+    }
+  }
+  td_lab_plot_fit (plot);
+  td_lab_chart_take (widget, plot);
+  gtk_widget_set_name (GTK_WIDGET (widget), "large");
+  chart_init (&chart, GTK_WIDGET (widget), WIDTH, HEIGHT);
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    g_autoptr (GtkCssProvider) provider = gtk_css_provider_new ();
+    g_autofree char *css = g_strdup_printf ("#large { font-size: %dpx; }", sizes[i]);
+    guint rows = 0, gaps = 0;
+    gtk_css_provider_load_from_data (provider, css, -1);
+    gtk_style_context_add_provider_for_display (gtk_widget_get_display (chart.chart),
+                                                GTK_STYLE_PROVIDER (provider),
+                                                GTK_STYLE_PROVIDER_PRIORITY_USER);
+    chart_look (&chart);
+    g_assert_cmpuint (chart_ink_down (&chart, 0, 0, chart.height - 1), ==, 0);
+    g_assert_cmpuint (chart_ink_down (&chart, chart.width - 1, 0, chart.height - 1), ==, 0);
+    for (guint x = 0; x < chart.width; x++)
+      g_assert_cmpuint (chart_ink (&chart, x, chart.height - 1), ==, 0);
+    /* Lines of names: rows of pixels with letters, and one without between two of them. */
+    gboolean inked = FALSE;
+    for (guint y = 0; y < chart.height; y++) {
+      gboolean ink = FALSE;
+      for (guint x = chart.width - 60; x < chart.width; x++)
+        ink |= chart_ink (&chart, x, y) > 60;
+      rows += ink && !inked;
+      gaps += !ink && inked;
+      inked = ink;
+    }
+    g_assert_cmpuint (rows, ==, N);
+    g_assert_cmpuint (gaps, ==, N);
+    gtk_style_context_remove_provider_for_display (gtk_widget_get_display (chart.chart),
+                                                   GTK_STYLE_PROVIDER (provider));
+  }
 }
 
 /* ── Residuals ── */
@@ -380,6 +437,7 @@ main (int argc, char **argv)
   adw_init ();
   td_ui_init ();
   g_test_add_func ("/charts/profile", test_profile);
+  g_test_add_func ("/charts/lab-large", test_lab_large);
   g_test_add_func ("/charts/residuals", test_residuals);
   g_test_add_func ("/charts/axis", test_axis);
   g_test_add_func ("/charts/histogram", test_histogram);

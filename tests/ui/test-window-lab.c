@@ -384,11 +384,107 @@ test_budget (void)
   gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), "table");
 }
 
+/* ── The line ── */
+
+/* Whether the line's colour is near to the place of a picture's pixel. */
+static gboolean
+is_drawn_at (TdImagePane *pane, double column, double row)
+{
+  GtkWidget *all = GTK_WIDGET (td_test_window), *view = GTK_WIDGET (td_image_pane_view (pane));
+  const TdImage *image = td_image_pane_get_image (pane);
+  g_autofree guint8 *pixels = pixels_of (all);
+  const int width = gtk_widget_get_width (all);
+  graphene_rect_t bounds;
+  double x, y;
+  guint found = 0;
+
+  g_assert_true (gtk_widget_compute_bounds (view, all, &bounds));
+  td_view_from_picture (td_slice_view_get_view (TD_SLICE_VIEW (view), NULL), bounds.size.width,
+                        bounds.size.height, column - (image->extent_width - 1) / 2,
+                        row - (image->extent_height - 1) / 2, &x, &y);
+  for (int down = -3; down <= 3; down++) {
+    const guint8 *pixel
+        = pixels
+          + 4 * ((gsize) (bounds.origin.y + y + down) * width + (gsize) (bounds.origin.x + x));
+    found += pixel[2] > 150 && pixel[1] > 100 && pixel[0] < 100; /* blue, green, red */
+  }
+  return found > 0;
+}
+
+static void
+draw_line (double row)
+{
+  g_signal_emit_by_name (lab ("lab_view.pictures"), "line-drawn", 10.0, row, 86.0, row);
+}
+
+/* It lies on the pictures, wherever they are moved to. What was drawn while something is computed
+   is still the line when that has come. */
+static void
+test_line (void)
+{
+  static const char *const titles[] = { "A: 1", "B: 2", "Reference" };
+
+  choose_mode ("grid");
+  draw_line (40);
+  for (guint pass = 0; pass < 3; pass++) {
+    for (guint i = 0; i < G_N_ELEMENTS (titles); i++)
+      g_assert_true (is_drawn_at (pane_of (titles[i]), 48, 40));
+    if (pass < 2)
+      td_test_activate ("toggle-sidebar", NULL);
+    td_test_pause (400);
+  }
+  /* A heading of more lines moves the pictures, and nothing else. */
+  g_autofree char *title = g_strdup (gtk_label_get_text (td_test_part (pane_of ("A: 1"), "title")));
+  td_image_pane_set_title (pane_of ("A: 1"), "A: 1 Kernel of a name that has very many words");
+  for (guint i = 0; i < G_N_ELEMENTS (titles); i++)
+    g_assert_true (is_drawn_at (pane_of (titles[i]), 48, 40));
+  td_image_pane_set_title (pane_of ("A: 1"), title);
+  activate ("lab.preset", g_variant_new_string ("interpolations"));
+  draw_line (60);
+  td_test_wait (is_measured, NULL, "the lab with another line");
+  g_assert_true (is_drawn_at (pane_of ("A: 1"), 48, 60));
+  activate ("lab.budget", NULL);
+  draw_line (24);
+  td_test_wait (is_measured, NULL, "the budget with another line");
+  g_assert_true (is_drawn_at (pane_of ("A: 1"), 48, 24));
+  gtk_stack_set_visible_child_name (lab ("lab_view.sheets"), "table");
+}
+
+/* ── Export ── */
+
+/* Nothing is asked where nothing can be written. */
+static void
+test_nothing_to_export (void)
+{
+  activate ("lab.preset", g_variant_new_string ("interpolations"));
+  activate ("lab.save-csv", NULL);
+  g_assert_cmpstr (gtk_label_get_text (lab ("lab_view.figures")), ==,
+                   "There is nothing yet to be exported");
+  td_test_wait (is_measured, NULL, "the lab again");
+}
+
+static void
+begin_in_vain (const char *why)
+{
+  gpointer blind = lab ("lab_view.blind");
+
+  g_signal_emit_by_name (td_test_part (blind, "begin"), "clicked");
+  g_assert_true (g_str_has_prefix (gtk_label_get_text (td_test_part (blind, "words")), why));
+  g_assert_false (gtk_widget_get_visible (td_test_part (blind, "test")));
+}
+
 /* X is A or B; the answers are counted, and the names are back at the end. */
 static void
 test_blind (void)
 {
   gpointer blind = lab ("lab_view.blind");
+
+  gtk_drop_down_set_selected (lab ("lab_view.pictures.choose_b"), 0);
+  begin_in_vain ("A and B are the same picture");
+  gtk_drop_down_set_selected (lab ("lab_view.pictures.choose_b"), 1);
+  activate ("lab.preset", g_variant_new_string ("interpolations"));
+  begin_in_vain ("A or B has no picture yet");
+  td_test_wait (is_measured, NULL, "the lab for the blind test");
 
   g_signal_emit_by_name (td_test_part (blind, "begin"), "clicked");
   g_assert_cmpstr (gtk_label_get_text (td_test_part (big (), "title")), ==, "X");
@@ -711,6 +807,8 @@ main (int argc, char **argv)
   td_test_open (scan_path);
   g_test_add_func ("/window-lab/cone", test_cone);
   g_test_add_func ("/window-lab/pictures", test_pictures);
+  g_test_add_func ("/window-lab/line", test_line);
+  g_test_add_func ("/window-lab/nothing-to-export", test_nothing_to_export);
   g_test_add_func ("/window-lab/flicker", test_flicker);
   g_test_add_func ("/window-lab/headings", test_headings);
   g_test_add_func ("/window-lab/link", test_link);
