@@ -77,13 +77,15 @@ on_about (GSimpleAction *action, GVariant *parameter, gpointer user)
                          NULL);
 }
 
-/* Each window is asked: one of them may have a job running. */
+/* A dialog goes with its window. */
 static void
 on_quit (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  g_autoptr (GList) windows = g_list_copy (gtk_application_get_windows (user));
+  g_autolist (GtkWindow) all = g_list_copy (gtk_application_get_windows (user));
 
-  for (GList *l = windows; l; l = l->next)
+  for (GList *l = all; l; l = l->next)
+    g_object_ref (l->data);
+  for (GList *l = all; l; l = l->next)
     gtk_window_close (l->data);
 }
 

@@ -35,6 +35,7 @@ struct _TdBatchDialog {
   guint n_looked, n_there, n_refused;
   TdBatchNeed need; /* of all that were looked at */
   gboolean filling;
+  GCancellable *listing; /* a folder's scans; NULL: none are looked for */
 };
 
 enum { CHOSEN, WATCHED };
@@ -377,8 +378,8 @@ batch_dialog_new_row (TdBatchDialog *self, const char *path)
   return row;
 }
 
-void
-td_batch_dialog_add (TdBatchDialog *self, const char *path)
+static void
+batch_dialog_append (TdBatchDialog *self, const char *path)
 {
   g_autofree char *whole = g_canonicalize_filename (path, NULL);
 
@@ -386,26 +387,83 @@ td_batch_dialog_add (TdBatchDialog *self, const char *path)
     return;
   gtk_list_box_append (GTK_LIST_BOX (self->list), batch_dialog_new_row (self, whole));
   g_ptr_array_add (self->paths, g_steal_pointer (&whole));
+}
+
+void
+td_batch_dialog_add (TdBatchDialog *self, const char *path)
+{
+  batch_dialog_append (self, path);
   batch_dialog_update (self);
 }
 
-/* As a folder that is watched is looked at, once. */
-void
-td_batch_dialog_add_all (TdBatchDialog *self, const char *folder)
-{
-  g_autoptr (TdArrivals) arrivals
-      = td_arrivals_new (folder, gtk_editable_get_text (GTK_EDITABLE (self->folder)), 0);
-  g_autoptr (GError) error = NULL;
-  g_auto (GStrv) paths = td_arrivals_look (arrivals, NULL, &error);
+/* ── All of a folder ── */
 
+static void
+batch_dialog_list (GTask *task, gpointer source, gpointer arrivals, GCancellable *cancellable)
+{
+  GError *error = NULL;
+  char **paths = td_arrivals_look (arrivals, NULL, &error);
+
+  if (paths)
+    g_task_return_pointer (task, paths, (GDestroyNotify) g_strfreev);
+  else
+    g_task_return_error (task, error);
+}
+
+static void
+batch_dialog_say (TdBatchDialog *self, const char *words)
+{
+  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words);
+  gtk_widget_set_visible (GTK_WIDGET (self->problem), TRUE);
+}
+
+/* All are looked at together, not each with those before it. */
+static void
+batch_dialog_on_listed (GObject *object, GAsyncResult *result, gpointer user)
+{
+  TdBatchDialog *self = TD_BATCH_DIALOG (object);
+  g_autofree char *folder = user;
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) paths = g_task_propagate_pointer (G_TASK (result), &error);
+
+  /* Another folder, or the dialog's end, has taken the place of this one. */
+  if (self->listing != g_task_get_cancellable (G_TASK (result)))
+    return;
+  g_clear_object (&self->listing);
   for (guint i = 0; paths && paths[i]; i++)
-    td_batch_dialog_add (self, paths[i]);
+    batch_dialog_append (self, paths[i]);
+  batch_dialog_update (self);
   if (paths && *paths)
     return;
   g_autofree char *words
       = error ? td_label_error (error) : g_strdup_printf (_ ("No scan lies in “%s”"), folder);
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (self->problem), words);
-  gtk_widget_set_visible (GTK_WIDGET (self->problem), TRUE);
+  batch_dialog_say (self, words);
+}
+
+static void
+batch_dialog_stop_listing (TdBatchDialog *self)
+{
+  if (self->listing)
+    g_cancellable_cancel (self->listing);
+  g_clear_object (&self->listing);
+}
+
+/* As a folder that is watched is looked at, once, and off the main thread: each scan that is a
+   folder is looked into. */
+void
+td_batch_dialog_add_all (TdBatchDialog *self, const char *folder)
+{
+  g_autofree char *words = g_strdup_printf (_ ("Looking for scans in “%s”"), folder);
+
+  batch_dialog_stop_listing (self);
+  self->listing = g_cancellable_new ();
+  batch_dialog_say (self, words);
+  g_autoptr (GTask) task
+      = g_task_new (self, self->listing, batch_dialog_on_listed, g_strdup (folder));
+  g_task_set_task_data (
+      task, td_arrivals_new (folder, gtk_editable_get_text (GTK_EDITABLE (self->folder)), 0),
+      (GDestroyNotify) td_arrivals_free);
+  g_task_run_in_thread (task, batch_dialog_list);
 }
 
 /* ── Choosing ── */
@@ -512,6 +570,7 @@ batch_dialog_on_text (GtkEditable *editable, TdBatchDialog *self)
 static void
 batch_dialog_on_accept (GtkButton *button, TdBatchDialog *self)
 {
+  gtk_window_set_focus (GTK_WINDOW (self), NULL); /* what was typed is taken */
   const gboolean watches = batch_dialog_watches (self);
   g_auto (GStrv) scans = watches ? NULL : batch_dialog_scans (self);
   const TdJobBatch batch
@@ -533,6 +592,7 @@ td_batch_dialog_dispose (GObject *object)
 {
   TdBatchDialog *self = TD_BATCH_DIALOG (object);
 
+  batch_dialog_stop_listing (self);
   g_clear_pointer (&self->looks, td_latest_free);
   g_clear_pointer (&self->engine, td_engine_unref);
   g_clear_pointer (&self->paths, g_ptr_array_unref);

@@ -295,6 +295,9 @@ batch_window_take_rows (TdBatchWindow *self, const GPtrArray *rows)
     batch_scan_take (scan, rows->pdata[i]);
     g_list_store_append (self->scans, scan);
   }
+  const guint n = g_list_model_get_n_items (G_LIST_MODEL (self->scans));
+  if (n > rows->len) /* another run tells its own */
+    g_list_store_splice (self->scans, rows->len, n - rows->len, NULL, 0);
   for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
     gtk_sorter_changed (self->sorters[i], GTK_SORTER_CHANGE_DIFFERENT);
 }
@@ -385,8 +388,14 @@ batch_window_on_path (const char *path, gpointer user)
   TdBatchWindow *self = user;
   g_autoptr (GError) error = NULL;
 
-  if (path && !td_batch_window_save (self, path, &error))
-    gtk_label_set_text (self->status, error->message);
+  if (path && td_batch_window_save (self, path, &error))
+    return;
+  /* In the line of the state the next look at the job would take it away. */
+  GtkWidget *dialog = adw_message_dialog_new (
+      GTK_WINDOW (self), _ ("The table was not saved"),
+      error ? error->message : _ ("Only files on this machine’s disks can be used"));
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
+  gtk_window_present (GTK_WINDOW (dialog));
 }
 
 static void

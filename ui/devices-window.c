@@ -361,6 +361,12 @@ devices_window_fill (TdDevicesWindow *self)
     adw_preferences_page_remove (self->page, self->groups->pdata[i]);
   g_ptr_array_set_size (self->groups, 0);
   g_ptr_array_set_size (self->devices, 0);
+  if (!entries) {
+    GtkWidget *group = adw_preferences_group_new ();
+    devices_window_add_row (group, _ ("Looking for devices"), NULL);
+    adw_preferences_page_add (self->page, ADW_PREFERENCES_GROUP (group));
+    g_ptr_array_add (self->groups, group);
+  }
   for (guint i = 0; entries && i < entries->len; i++)
     devices_window_add_entry (self, entries, i);
   devices_window_show_order (self);

@@ -279,6 +279,7 @@ static void
 td_guide_window_init (TdGuideWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  td_size_for_text (GTK_WINDOW (self));
   guide_add_pages (self);
 }
 

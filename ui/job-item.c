@@ -320,8 +320,17 @@ td_job_item_start (TdJobItem *self)
 void
 td_job_item_cancel (TdJobItem *self)
 {
-  if (self->follower)
-    td_remote_follower_ask (self->follower, TD_REMOTE_CANCEL);
+  if (!self->follower)
+    return;
+  td_remote_follower_ask (self->follower, TD_REMOTE_CANCEL);
+  g_signal_emit (self, signals[CHANGED], 0);
+}
+
+gboolean
+td_job_item_is_cancelling (TdJobItem *self)
+{
+  return self->follower && !td_job_item_ended (self)
+         && td_remote_follower_was_asked (self->follower, TD_REMOTE_CANCEL);
 }
 
 gboolean
@@ -396,7 +405,8 @@ td_job_item_fraction (TdJobItem *self)
 char *
 td_job_item_status (TdJobItem *self)
 {
-  return td_job_item_is_batch (self)                         ? job_item_batch_status (self)
+  return td_job_item_is_cancelling (self)                    ? g_strdup (_ ("Cancelling"))
+         : td_job_item_is_batch (self)                       ? job_item_batch_status (self)
          : self->remote == NULL || td_job_item_is_own (self) ? job_item_own_status (self)
                                                              : job_item_remote_status (self);
 }

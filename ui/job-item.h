@@ -31,6 +31,8 @@ gboolean td_job_item_is_batch (TdJobItem *self);
 TdJobItem *td_job_item_again (TdJobItem *self);
 void td_job_item_start (TdJobItem *self);
 void td_job_item_cancel (TdJobItem *self);
+/* It was asked to end, which takes a while on another computer. */
+gboolean td_job_item_is_cancelling (TdJobItem *self);
 /* Iterations that have made a pass can end with what they have come to. */
 gboolean td_job_item_can_finish (TdJobItem *self);
 void td_job_item_finish (TdJobItem *self);

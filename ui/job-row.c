@@ -25,11 +25,12 @@ job_picture_path (TdJobItem *item)
   return facts->folder ? g_build_filename (facts->folder, "slices", name, NULL) : NULL;
 }
 
-/* Every so manyth pixel, as grey levels. */
+/* Every so manyth pixel, as grey levels. A slice may be a single row or column of a region. */
 static GdkTexture *
 job_picture_draw (const float *slice, guint nx, guint ny)
 {
-  const guint every = MAX (nx, ny) / MOST_PX + 1, width = nx / every, height = ny / every;
+  const guint every = MAX (nx, ny) / MOST_PX + 1;
+  const guint width = MAX (nx / every, 1), height = MAX (ny / every, 1);
   const gsize n = (gsize) width * height;
   g_autofree float *values = g_new (float, n);
   g_autofree float *sorted = g_new (float, n);
@@ -136,6 +137,13 @@ job_log_show (GtkWindow *parent, TdRemoteJob *job)
   gtk_box_append (GTK_BOX (box), scroller);
   adw_window_set_content (ADW_WINDOW (window), box);
   gtk_widget_add_css_class (view, "log");
+  gtk_text_buffer_set_text (gtk_text_view_get_buffer (GTK_TEXT_VIEW (view)), _ ("Reading the log"),
+                            -1);
+  GtkEventController *keys = gtk_shortcut_controller_new ();
+  gtk_shortcut_controller_add_shortcut (
+      GTK_SHORTCUT_CONTROLLER (keys), gtk_shortcut_new (gtk_keyval_trigger_new (GDK_KEY_Escape, 0),
+                                                        gtk_named_action_new ("window.close")));
+  gtk_widget_add_controller (window, keys);
   g_task_set_task_data (task, td_remote_job_ref (job), (GDestroyNotify) td_remote_job_unref);
   g_task_run_in_thread (task, job_log_read);
   gtk_window_present (GTK_WINDOW (window));
@@ -198,6 +206,7 @@ job_row_update (TdJobRow *self)
   gtk_widget_set_visible (self->folder, state == TD_JOB_DONE || (is_batch && ended));
   gtk_widget_set_visible (self->finish, td_job_item_can_finish (self->item));
   gtk_widget_set_visible (self->cancel, !ended);
+  gtk_widget_set_sensitive (self->cancel, !td_job_item_is_cancelling (self->item));
   gtk_widget_set_visible (self->dismiss, ended);
   if (ended)
     show_notes (self);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "jobs-window.h"
 
+#include <glib/gi18n.h>
+
 #include "job-row.h"
 #include "ui.h"
 
@@ -16,13 +18,29 @@ static guint requested;
 
 G_DEFINE_FINAL_TYPE (TdJobsWindow, td_jobs_window, ADW_TYPE_WINDOW)
 
+static void jobs_window_on_pause (GtkToggleButton *button, TdJobsWindow *self);
+
+/* The button says what is so. */
+static void
+jobs_window_show_pause (TdJobsWindow *self)
+{
+  g_signal_handlers_block_by_func (self->pause, jobs_window_on_pause, self);
+  gtk_toggle_button_set_active (self->pause, td_remote_jobs_are_paused ());
+  g_signal_handlers_unblock_by_func (self->pause, jobs_window_on_pause, self);
+}
+
 static void
 jobs_window_on_pause (GtkToggleButton *button, TdJobsWindow *self)
 {
   g_autoptr (GError) error = NULL;
 
-  if (!td_remote_jobs_pause (gtk_toggle_button_get_active (button), &error))
-    g_warning ("%s", error ? error->message : "the queue goes on as it was");
+  if (td_remote_jobs_pause (gtk_toggle_button_get_active (button), &error))
+    return;
+  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), _ ("The queue goes on as it was"),
+                                              error ? error->message : NULL);
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
+  gtk_window_present (GTK_WINDOW (dialog));
+  jobs_window_show_pause (self);
 }
 
 static void
@@ -86,7 +104,7 @@ td_jobs_window_init (TdJobsWindow *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
   td_size_for_text (GTK_WINDOW (self));
-  gtk_toggle_button_set_active (self->pause, td_remote_jobs_are_paused ());
+  jobs_window_show_pause (self);
 }
 
 GtkWidget *

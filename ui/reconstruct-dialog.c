@@ -448,6 +448,8 @@ reconstruct_dialog_on_choose (GtkButton *button, TdReconstructDialog *self)
 static void
 on_accept (GtkButton *button, TdReconstructDialog *self)
 {
+  /* A key that presses the button leaves the focus where a number is typed. */
+  gtk_window_set_focus (GTK_WINDOW (self), NULL);
   g_autofree char *output = g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->path)));
   TdRecipe recipe = self->recipe;
 

@@ -22,6 +22,7 @@ struct TdRemoteFollower {
   GMutex lock;        /* all below */
   GCond wake;
   guint wishes, looks; /* TdRemoteWish */
+  guint served;        /* wishes that a look takes care of */
   gboolean over, left; /* left: the owner has gone */
   char *problem;
   TdSliceStore *slices;
@@ -51,6 +52,7 @@ remote_follower_note (TdRemoteFollower *follower, const GError *error)
   g_mutex_lock (&follower->lock);
   g_free (follower->problem);
   follower->problem = error ? td_error_pack (error) : NULL;
+  follower->served = 0;
   g_mutex_unlock (&follower->lock);
 }
 
@@ -136,7 +138,7 @@ static guint
 remote_follower_take_wishes (TdRemoteFollower *follower)
 {
   g_mutex_lock (&follower->lock);
-  const guint wishes = follower->wishes;
+  const guint wishes = follower->served = follower->wishes;
   follower->wishes = 0;
   g_mutex_unlock (&follower->lock);
   return wishes;
@@ -268,6 +270,15 @@ td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish)
   follower->wishes |= wish;
   g_cond_signal (&follower->wake);
   g_mutex_unlock (&follower->lock);
+}
+
+gboolean
+td_remote_follower_was_asked (TdRemoteFollower *follower, TdRemoteWish wish)
+{
+  g_mutex_lock (&follower->lock);
+  const gboolean asked = (follower->wishes | follower->served) & wish;
+  g_mutex_unlock (&follower->lock);
+  return asked;
 }
 
 TdSliceStore *

@@ -27,6 +27,8 @@ typedef enum {
 } TdRemoteWish;
 
 void td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish);
+/* A wish that was asked for has not come to anything yet. */
+gboolean td_remote_follower_was_asked (TdRemoteFollower *follower, TdRemoteWish wish);
 /* The slices so far; NULL: the volume's size is not known yet. (transfer full) */
 TdSliceStore *td_remote_follower_slices (TdRemoteFollower *follower);
 /* TRUE: the job has ended, and its volume is here. @problem: (transfer full): what went wrong

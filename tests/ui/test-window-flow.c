@@ -167,6 +167,42 @@ test_written (void)
   td_test_show_page ("slices");
 }
 
+static void
+on_accepted (gpointer dialog, TdRecipe *accepted, const char *output, TdRecipe *taken)
+{
+  *taken = *accepted;
+}
+
+/* Who types a number and presses the button by its key has that number. */
+static void
+test_typed (void)
+{
+  g_autofree char *output = g_build_filename (td_test_folder (), "flow-typed", NULL);
+  const guint n_done = td_session_n_done (td_test_session ());
+  TdRecipe taken, rows = *recipe ();
+
+  rows.row_first = 4;
+  rows.row_end = 5;
+  rows.output_bits = 16;
+  rows.output_range_auto = FALSE;
+  rows.output_low = 0;
+  rows.output_high = 1;
+  td_session_edit (td_test_session (), &rows, NULL);
+  td_test_activate ("reconstruct", NULL);
+  GtkWindow *dialog = td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG);
+  g_signal_connect (dialog, "accepted", G_CALLBACK (on_accepted), &taken);
+  gtk_editable_set_text (td_test_part (dialog, "path"), output);
+  td_test_wait (td_test_plan_is_ready, dialog, "the plan");
+  GtkWidget *spin = td_test_find (td_test_part (dialog, "high"), GTK_TYPE_SPIN_BUTTON, NULL, NULL);
+  g_assert_true (gtk_widget_grab_focus (spin));
+  gtk_editable_set_text (GTK_EDITABLE (spin), "0.75");
+  td_test_click (td_test_part (dialog, "accept"));
+  g_assert_cmpfloat (taken.output_high, ==, 0.75);
+  td_test_wait (no_job_runs, NULL, "the volume");
+  while (td_session_n_done (td_test_session ()) > n_done)
+    td_test_activate ("undo", NULL);
+}
+
 /* ── What a change does on the main thread ── */
 
 static void
@@ -812,6 +848,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-flow/not-now", test_not_now);
   g_test_add_func ("/window-flow/toasts", test_toasts);
   g_test_add_func ("/window-flow/written", test_written);
+  g_test_add_func ("/window-flow/typed", test_typed);
   int status = g_test_run ();
   gtk_window_close (GTK_WINDOW (td_test_window));
   g_object_unref (application);

@@ -124,6 +124,8 @@ test_queue (void)
 }
 
 /* A job that waits and one that runs: nothing of either is left. */
+static GtkWidget *job_row (const char *title);
+
 static void
 test_cancel (void)
 {
@@ -137,11 +139,40 @@ test_cancel (void)
   g_autofree char *folder = g_strdup (td_job_item_facts (item)->folder);
   g_assert_cmpuint (count_processes (folder), >, 0);
   td_job_item_cancel (item);
+  /* It is said at once, and not asked for again. */
+  GtkWidget *row = job_row ("cancelled.tif");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (row, "status")), ==, "Cancelling");
+  g_assert_false (gtk_widget_get_sensitive (td_test_part (row, "cancel")));
   td_test_wait (item_has_ended, item, "the job's end");
   g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_CANCELLED);
   g_assert_cmpuint (count_processes (folder), ==, 0);
   g_assert_false (g_file_test (output, G_FILE_TEST_EXISTS));
   g_assert_true (td_remote_jobs_pause (FALSE, NULL));
+  td_job_item_forget (item);
+  td_job_queue_dismiss (td_test_jobs (), item);
+}
+
+static gboolean
+row_has_picture (gpointer row)
+{
+  return gtk_widget_get_visible (td_test_part (row, "picture"));
+}
+
+/* A slice of one line of pixels has a picture as others have. */
+static void
+test_thin (void)
+{
+  g_autofree char *output = output_named ("thin.tif");
+  TdRecipe recipe = *td_session_recipe (td_test_session ());
+
+  recipe.output_format = TD_VOLUME_BIGTIFF;
+  recipe.region[1] = COLUMNS / 2;
+  recipe.region[2] = COLUMNS;
+  recipe.region[3] = 1;
+  g_autoptr (TdJobItem) item = td_test_submit (&recipe, output);
+  td_test_wait (item_has_ended, item, "the job of a line");
+  g_assert_cmpint (td_job_item_state (item), ==, TD_JOB_DONE);
+  td_test_wait (row_has_picture, job_row ("thin.tif"), "the line's picture");
   td_job_item_forget (item);
   td_job_queue_dismiss (td_test_jobs (), item);
 }
@@ -717,6 +748,7 @@ main (int argc, char **argv)
   td_test_open (path);
   g_test_add_func ("/window-jobs/queue", test_queue);
   g_test_add_func ("/window-jobs/cancel", test_cancel);
+  g_test_add_func ("/window-jobs/thin", test_thin);
   g_test_add_func ("/window-jobs/again", test_again);
   g_test_add_func ("/window-jobs/again-anew", test_again_anew);
   g_test_add_func ("/window-jobs/survives", test_survives);
