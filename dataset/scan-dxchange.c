@@ -299,7 +299,7 @@ scan_dxchange_take_details (TdScan *scan, hid_t file)
   scan_dxchange_take_pixels (scan, file);
   scan_dxchange_check_exposures (scan, file);
   for (guint i = 0; i < G_N_ELEMENTS (distances) && !(facts->propagation_mm > 0); i++)
-    facts->propagation_mm = td_h5_length_mm (file, distances[i], 1);
+    td_h5_scan_take_distance (scan, file, distances[i], 1);
   td_h5_scan_take_energy (scan, file, "/measurement/instrument/monochromator/energy");
   if (title && *title) {
     g_free (facts->title);

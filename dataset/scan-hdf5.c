@@ -265,6 +265,27 @@ td_h5_scan_take_energy (TdScan *scan, hid_t location, const char *path)
 }
 
 void
+td_h5_scan_take_distance (TdScan *scan, hid_t location, const char *path, double otherwise)
+{
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  g_autofree char *units = dataset >= 0 ? td_h5_units (dataset) : NULL;
+  const double mm = td_h5_length_mm (location, path, otherwise);
+  double value = 0;
+
+  if (dataset < 0 || !td_h5_number (location, path, &value) || !(value > 0))
+    return;
+  if (units && mm == 0)
+    td_scan_note (scan, "The unit “%.20s” of %s is not known: the distance is not either.", units,
+                  path);
+  if (!units)
+    td_scan_note (scan,
+                  otherwise > 1 ? N_ ("%s (%g) has no unit; metres were taken.")
+                                : N_ ("%s (%g) has no unit; millimetres were taken."),
+                  path, value);
+  scan->facts.propagation_mm = mm;
+}
+
+void
 td_h5_note_exposures (TdScan *scan, double flats, double views, const char *name)
 {
   td_scan_note (scan,

@@ -47,6 +47,9 @@ double td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double ot
 /* The energy at @path, which the scan takes if there is one above 0. What stands there without a
    unit that is known is told. */
 void td_h5_scan_take_energy (TdScan *scan, hid_t location, const char *path);
+/* The same of the way from the sample to the detector; a number without a unit counts @otherwise
+   mm: 1 or 1000. */
+void td_h5_scan_take_distance (TdScan *scan, hid_t location, const char *path, double otherwise);
 
 /* Flats were exposed for another time than projections, as @name states. */
 void td_h5_note_exposures (TdScan *scan, double flats, double views, const char *name);

@@ -1020,7 +1020,7 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
     take_flips (scan, detector, entry);
     take_centre (scan, detector, take_half (scan, detector));
     note_planned (scan, detector);
-    scan->facts.propagation_mm = td_h5_length_mm (detector, "distance", 1e3);
+    td_h5_scan_take_distance (scan, detector, "distance", 1e3);
   }
   if (!scan_nexus_take_geometry (scan, entry, error) || !check_motion (scan, source, entry, error))
     return FALSE;

@@ -535,6 +535,47 @@ test_own_centre (void)
   }
 }
 
+/* Distances without a unit, or with one that is none. */
+static void
+test_distance (void)
+{
+  static const struct {
+    const char *units;
+    double mm[2]; /* DXchange's, NXtomo's */
+    const char *says;
+  } cases[] = {
+    { "cm", { 20, 20 }, NULL },
+    { NULL, { 2, 2000 }, "has no unit" },
+    { "furlong", { 0, 0 }, "“furlong”" },
+  };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (cases); i++) {
+    const guint which = i / 2;
+    const gboolean nexus = i % 2;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    hid_t file = td_h5_create_sized (path, 0);
+
+    if (nexus) {
+      add_nxtomo (file, "entry", "deg", 1);
+      add_number (file, "entry/instrument/detector/distance", 2, cases[which].units);
+    } else {
+      g_auto (TdH5Id) exchange = add_group (file, "exchange");
+
+      add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
+      add_number (file, "measurement/instrument/detector/distance", 2, cases[which].units);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_test_message ("%s: %s", cases[which].units, notes);
+    g_assert_cmpfloat_with_epsilon (facts->propagation_mm, cases[which].mm[nexus], 1e-9);
+    g_assert_cmpint (strstr (notes, "distance") != NULL, ==, cases[which].says != NULL);
+    g_assert_true (!cases[which].says || strstr (notes, cases[which].says));
+  }
+}
+
 /* What is called otherwise than a layout has it, beside its projections. */
 static void
 test_beside (void)
@@ -958,6 +999,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/named", test_named);
   g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);
   g_test_add_func ("/hdf5/own-centre", test_own_centre);
+  g_test_add_func ("/hdf5/distance", test_distance);
   g_test_add_func ("/hdf5/beside", test_beside);
   g_test_add_func ("/hdf5/described-sets", test_described_sets);
   g_test_add_func ("/hdf5/energy", test_energy);
