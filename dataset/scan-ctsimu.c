@@ -115,9 +115,15 @@ read_frame (JsonNode *root, const char *path, const char *part, Frame *frame, GE
     frame->w[i] = td_json_number (root, w);
   }
   if (!isfinite (td_dot3 (frame->centre, frame->centre)) || !ctsimu_geometry_normalise (frame->u)
-      || !ctsimu_geometry_normalise (frame->w) || fabs (td_dot3 (frame->u, frame->w)) > SAME)
+      || !ctsimu_geometry_normalise (frame->w))
     return ctsimu_geometry_refuse (error, path, TD_ERROR_BAD_FILE,
                                    N_ ("source, stage or detector is not placed"));
+  if (fabs (td_dot3 (frame->u, frame->w)) > SAME)
+    return td_set_error (
+        error, TD_ERROR_BAD_FILE,
+        "“%s”: “vector_u” and “vector_w” of the %s are not at right angles: correct "
+        "one of them",
+        path, part);
   td_cross3 (frame->w, frame->u, frame->v);
   return TRUE;
 }
@@ -342,6 +348,17 @@ numbered_name (const char *pattern, guint number)
   return g_strdup_printf ("%.*s%0*u%s", (int) (percent - pattern), pattern, width, number, end + 1);
 }
 
+/* A file that is named from @folder. Programs on Windows may write backslashes. */
+static char *
+scan_ctsimu_beside (const char *folder, const char *name)
+{
+  char *path = g_build_filename (folder, name, NULL);
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    g_strdelimit (path + strlen (folder), "\\", '/');
+  return path;
+}
+
 /* One file, or @number of them counted from 0 or 1. */
 static TdRawFrames *
 scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
@@ -356,8 +373,8 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
   if (numbered) { /* a number in 500 bytes of text must not cost gigabytes */
     g_autofree char *last = numbered_name (pattern, number - 1);
     g_autofree char *last_1 = numbered_name (pattern, number);
-    g_autofree char *path_last = g_build_filename (folder, last, NULL);
-    g_autofree char *path_last_1 = g_build_filename (folder, last_1, NULL);
+    g_autofree char *path_last = scan_ctsimu_beside (folder, last);
+    g_autofree char *path_last_1 = scan_ctsimu_beside (folder, last_1);
 
     if (number > TD_SCAN_MAX_FRAMES
         || (!g_file_test (path_last, G_FILE_TEST_EXISTS)
@@ -368,11 +385,11 @@ scan_ctsimu_open_frames (const char *path, const char *pattern, guint number,
   }
   for (guint i = 0; i < (numbered ? number : 1); i++) {
     g_autofree char *name = numbered_name (pattern, first + i);
-    g_autofree char *full = g_build_filename (folder, name, NULL);
+    g_autofree char *full = scan_ctsimu_beside (folder, name);
 
     if (numbered && i == 0 && first == 0 && !g_file_test (full, G_FILE_TEST_EXISTS)) {
       g_autofree char *name_1 = numbered_name (pattern, 1);
-      g_autofree char *full_1 = g_build_filename (folder, name_1, NULL);
+      g_autofree char *full_1 = scan_ctsimu_beside (folder, name_1);
 
       if (g_file_test (full_1, G_FILE_TEST_EXISTS)) {
         first = 1;
@@ -502,7 +519,7 @@ scan_ctsimu_take_geometry (TdScan *scan, JsonNode *root, const TdScanOptions *op
   TdScanFacts *facts = &scan->facts;
   const char *stated = td_json_string (root, "acquisition_geometry/path_to_CTSimU_JSON");
   g_autofree char *folder = g_path_get_dirname (facts->path);
-  g_autofree char *path = stated ? g_build_filename (folder, stated, NULL) : NULL;
+  g_autofree char *path = stated ? scan_ctsimu_beside (folder, stated) : NULL;
 
   if (!scan_ctsimu_take_proposals (root, facts->path, &facts->geometry, error))
     return FALSE;
