@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "image-texture.h"
 
-#include <math.h>
-
-/* Beyond this a picture goes up as half floats if its values fit: half the graphics memory. */
+/* Beyond this a picture goes up as half floats if that is not seen: half the graphics memory. What
+   is read and measured in it are always its own values. */
 #define HALF_ABOVE_PIXELS (64u << 20)
-#define HALF_MAX 65000.0f
 
 struct TdImageTexture {
   TdImage *image;
@@ -41,8 +39,8 @@ td_image_texture_new (TdImage *image, guint max_tile)
   guint across = (image->width + core - 1) / core, down = (image->height + core - 1) / core;
 
   texture->image = td_image_ref (image);
-  texture->half = (guint64) image->width * image->height > HALF_ABOVE_PIXELS
-                  && fabsf (image->minimum) < HALF_MAX && fabsf (image->maximum) < HALF_MAX;
+  texture->half
+      = (guint64) image->width * image->height > HALF_ABOVE_PIXELS && td_image_half_will_do (image);
   texture->n_tiles = across * down;
   texture->tiles = g_new0 (TdTile, texture->n_tiles);
   for (guint j = 0; j < down; j++)

@@ -7,6 +7,9 @@
 
 /* Sorting every pixel would cost more than drawing it; this many give quantiles good to 0.4 %. */
 #define MAX_SAMPLES 65536
+#define HALF_MAX 65000.0f
+#define HALF_LEAST_EXPONENT (-24)
+#define HALF_STEPS 1024 /* of a contrast: four a shade */
 
 /* Floats by the order of their bits, as whole numbers. */
 static inline gint32
@@ -322,6 +325,21 @@ td_image_range (const TdImage *image, double fraction, double *low, double *high
   }
   if (!(*high > *low))
     *high = *low + MAX (fabs (*low) * 1e-3, 1e-6);
+}
+
+gboolean
+td_image_half_will_do (const TdImage *image)
+{
+  double low, high;
+  int exponent;
+
+  if (fabsf (image->minimum) > HALF_MAX || fabsf (image->maximum) > HALF_MAX)
+    return FALSE;
+  td_image_range (image, 0.005, &low, &high);
+  frexp (fmax (fabs (low), fabs (high)), &exponent);
+  /* Eleven digits, of which the first is not stored. */
+  const double step = ldexp (1, MAX (exponent - 11, HALF_LEAST_EXPONENT));
+  return step * HALF_STEPS <= high - low;
 }
 
 gboolean

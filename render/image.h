@@ -39,6 +39,9 @@ double td_image_quantile (const TdImage *image, double fraction);
 /* A contrast from @fraction of the finite values to as many from the top, never empty; 0: from the
    least to the largest. */
 void td_image_range (const TdImage *image, double fraction, double *low, double *high);
+/* Half floats hold all values. Between the usual ends of the contrast, and in a quarter of that,
+   they draw no value in another shade. */
+gboolean td_image_half_will_do (const TdImage *image);
 /* The sample under (column, row) in full-resolution pixels, first pixel's centre 0; FALSE: outside.
  */
 gboolean td_image_value (const TdImage *image, double column, double row, float *value);

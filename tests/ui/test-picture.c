@@ -508,6 +508,31 @@ test_zoom_limits (void)
   }
 }
 
+/* Half floats do where their steps are below a quarter of a shade. They do not for a flat part of
+   bright counts, nor for values so small that they lose digits. */
+static void
+test_half (void)
+{
+  static const struct {
+    double low, high;
+    gboolean will_do;
+  } cases[] = {
+    { 0, 1, TRUE },        { -0.01, 0.06, TRUE },   { 0.9, 1.99, TRUE },  { 1, 1.9, FALSE },
+    { 2609, 29090, TRUE }, { 27000, 29090, FALSE }, { 0, 64999, TRUE },   { 0, 65001, FALSE },
+    { -65001, 0, FALSE },  { 0, 6.2e-5, TRUE },     { 0, 6.0e-5, FALSE }, { 0, 1e-6, FALSE },
+    { 0.5, 0.5, FALSE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    float *values = g_new (float, 1000);
+    for (guint k = 0; k < 1000; k++)
+      values[k] = (float) (k < 500 ? cases[i].low : cases[i].high);
+    g_autoptr (TdImage) image = td_image_new_take (values, 100, 10);
+    g_test_message ("%g to %g", cases[i].low, cases[i].high);
+    g_assert_true (td_image_half_will_do (image) == cases[i].will_do);
+  }
+}
+
 /* TIFF keeps the values, PNG the colours. */
 static void
 test_save (void)
@@ -614,6 +639,7 @@ main (int argc, char **argv)
   g_test_add_func ("/picture/regions", test_regions);
   g_test_add_func ("/picture/colours", test_colours);
   g_test_add_func ("/picture/zoom-limits", test_zoom_limits);
+  g_test_add_func ("/picture/half", test_half);
   g_test_add_func ("/picture/save", test_save);
   g_test_add_func ("/picture/overview", test_overview);
   return g_test_run ();
