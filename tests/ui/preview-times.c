@@ -6,10 +6,12 @@
 
    Each time is the best of a few. Beside it stand the longest time that the main thread was busy
    with one thing, and the processor time of all threads for a change. The latter tells more where
-   others use the machine. This is no test: times depend on the machine and on what else it does. */
+   others use the machine. Last stands the most memory that a change took anew. This is no test:
+   times depend on the machine and on what else it does. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "compute/prepare/paganin.h"
@@ -21,13 +23,23 @@
 
 typedef struct {
   gint64 begun_us;
-  double first_ms, full_ms, sinogram_ms, processor_ms;
+  double first_ms, full_ms, sinogram_ms, processor_ms, faulted_mib;
 } Times;
 
 static double
 processor_ms (void)
 {
   return 1e3 * (double) clock () / CLOCKS_PER_SEC;
+}
+
+/* Memory that was taken anew. */
+static double
+faulted_mib (void)
+{
+  struct rusage usage;
+
+  getrusage (RUSAGE_SELF, &usage);
+  return (double) usage.ru_minflt * 4096 / (1 << 20);
 }
 
 /* The longest that the main thread did nothing else. */
@@ -76,7 +88,8 @@ static Times
 change (TdRecipe *recipe, guint place, guint i)
 {
   td_test_wait (is_settled, NULL, "quiet");
-  Times times = { g_get_monotonic_time (), 0, 0, 0, 0 };
+  Times times = { g_get_monotonic_time (), 0, 0, 0, 0, 0 };
+  const double faulted = faulted_mib ();
   const double processor = processor_ms ();
   gulong handler
       = g_signal_connect (td_test_scan_view (), "slice-shown", G_CALLBACK (on_slice_shown), &times);
@@ -87,18 +100,20 @@ change (TdRecipe *recipe, guint place, guint i)
   td_test_wait (is_settled, &times, "the pictures");
   g_signal_handler_disconnect (td_test_scan_view (), handler);
   times.processor_ms = processor_ms () - processor;
+  times.faulted_mib = faulted_mib () - faulted;
   return times;
 }
 
 static Times
 best_of (TdRecipe *recipe, guint place)
 {
-  Times best = { 0, 1e9, 1e9, 1e9, 1e9 };
+  Times best = { 0, 1e9, 1e9, 1e9, 1e9, 0 };
 
   change (recipe, place, 0); /* what is kept of the steps before it is made now */
   for (guint i = 1; i <= TIMES; i++) {
     const Times times = change (recipe, place, i);
     best.processor_ms = MIN (best.processor_ms, times.processor_ms);
+    best.faulted_mib = MAX (best.faulted_mib, times.faulted_mib);
     best.first_ms = MIN (best.first_ms, times.first_ms);
     best.full_ms = MIN (best.full_ms, times.full_ms);
     best.sinogram_ms = MIN (best.sinogram_ms, times.sinogram_ms);
@@ -128,9 +143,9 @@ measure (const TdStepKind *kind)
   const Times own = best_of (&recipe, (guint) (step - recipe.steps)), all = best_of (&recipe, 0);
   printf (
       "%-18s first %5.0f ms, full %5.0f ms, sinogram %5.0f ms, processor %5.0f ms; with all steps "
-      "%5.0f, %5.0f, %5.0f, %5.0f ms; main thread silent for %.0f ms\n",
+      "%5.0f, %5.0f, %5.0f, %5.0f ms; main thread silent for %.0f ms; taken anew %.1f, %.1f MiB\n",
       kind->name, own.first_ms, own.full_ms, own.sinogram_ms, own.processor_ms, all.first_ms,
-      all.full_ms, all.sinogram_ms, all.processor_ms, silent_ms);
+      all.full_ms, all.sinogram_ms, all.processor_ms, silent_ms, own.faulted_mib, all.faulted_mib);
   fflush (stdout);
   if (!kind->preset_on) {
     step->enabled = FALSE;
