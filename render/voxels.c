@@ -9,10 +9,12 @@
 TdVoxels *
 td_voxels_new (const float *values, const guint n[3], const double size[3])
 {
-  TdVoxels *voxels = g_new0 (TdVoxels, 1);
   const gsize count = (gsize) n[0] * n[1] * n[2];
-  float low = INFINITY, high = -INFINITY;
+  float low = INFINITY, high = -INFINITY, *parts = g_try_new (float, count);
 
+  if (!parts)
+    return NULL;
+  TdVoxels *voxels = g_new0 (TdVoxels, 1);
   g_atomic_ref_count_init (&voxels->references);
   voxels->nx = n[0];
   voxels->ny = n[1];
@@ -25,7 +27,7 @@ td_voxels_new (const float *values, const guint n[3], const double size[3])
     }
   voxels->minimum = low <= high ? low : 0;
   voxels->range = low < high ? (double) high - low : 1;
-  voxels->values = g_new (float, count);
+  voxels->values = parts;
   for (gsize i = 0; i < count; i++)
     voxels->values[i] = isfinite (values[i])
                             ? (float) (((double) values[i] - voxels->minimum) / voxels->range)

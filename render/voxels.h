@@ -35,6 +35,7 @@ typedef struct {
   double clip[3][2]; /* the part that is shown: from and to along column, row and layer, 0 … 1 */
 } TdCast;
 
+/* NULL: there is no memory for them. */
 TdVoxels *td_voxels_new (const float *values, const guint n[3], const double size[3]);
 TdVoxels *td_voxels_ref (TdVoxels *voxels);
 void td_voxels_unref (TdVoxels *voxels);

@@ -3,9 +3,11 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
+#include "dataset/error.h"
 #include "scan-question.h"
 
 /* Pixels times views of a pass. A processor, whose vectors take rows of which there is one, does so
@@ -77,8 +79,12 @@ iterated_on_estimate (guint slice, guint pass, const float *pixels, gpointer use
   Work *work = user;
 
   work->pass = pass;
-  const gsize bytes = (gsize) work->facts->nx * work->facts->ny * sizeof (float);
-  td_latest_post (work->run, iterated_result_new (work, g_memdup2 (pixels, bytes)), TRUE);
+  const gsize n = (gsize) work->facts->nx * work->facts->ny;
+  float *copy = g_try_new (float, n);
+  if (!copy) /* the last one is asked for already */
+    return;
+  memcpy (copy, pixels, n * sizeof *copy);
+  td_latest_post (work->run, iterated_result_new (work, copy), TRUE);
 }
 
 static gpointer
@@ -102,7 +108,11 @@ iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GErro
     return NULL;
   g_autoptr (TdJob) job = td_job_new (plan);
   Work work = { request, run, job, td_plan_facts (plan), factor, 0 };
-  g_autofree float *pixels = g_new (float, (gsize) work.facts->nx *work.facts->ny);
+  g_autofree float *pixels = g_try_new (float, (gsize) work.facts->nx *work.facts->ny);
+  if (!pixels)
+    return td_set_error_null (error, TD_ERROR_TOO_LARGE,
+                              "A slice of %u × %u pixels does not fit into memory", work.facts->nx,
+                              work.facts->ny);
   td_job_set_estimate_sink (job, iterated_on_estimate, &work);
   if (!td_job_run_slice (job, pixels, cancellable, error))
     return NULL;

@@ -41,8 +41,11 @@ save_png (const TdImage *image, const TdStyle *style, const GArray *marks, const
   const TdView whole = { .zoom = image->width / image->extent_width };
   const gsize stride = (gsize) image->width * 4;
   const TdScreen screen = { image->width, image->height, 1 };
-  guint32 *pixels = g_malloc (stride * image->height);
+  guint32 *pixels = g_try_malloc_n (image->height, stride);
 
+  if (!pixels)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "The picture for “%s” does not fit into memory",
+                         path);
   td_soft_clear (style, image->width, image->height, pixels);
   td_soft_render (image, &whole, style, NULL, &screen, pixels);
   if (marks && marks->len > 0)

@@ -235,7 +235,7 @@ overview_new (const TdVolumeFacts *facts, guint side)
   o->ny = (facts->ny + o->factor - 1) / o->factor;
   o->nz = (facts->n_slices + o->factor_z - 1) / o->factor_z;
   o->sampled = o->factor_z > 1 && bytes > SURVEY_BYTES;
-  o->values = g_new0 (float, (gsize) o->nx * o->ny * o->nz);
+  o->values = g_try_new0 (float, (gsize) o->nx * o->ny * o->nz);
   return o;
 }
 
@@ -312,9 +312,15 @@ td_volume_source_survey (TdVolumeSource *source, TdVolumeProgress progress, gpoi
     return TRUE;
   g_autoptr (TdOverview) made
       = overview_new (td_volume_source_facts (source), overview_side (source->side));
-  if (!overview_fill (made, source, progress, user, cancellable, error))
-    return FALSE;
-  g_autoptr (TdVoxels) voxels = overview_voxels (made);
+  g_autoptr (TdVoxels) voxels = NULL;
+  if (made->values) {
+    if (!overview_fill (made, source, progress, user, cancellable, error))
+      return FALSE;
+    voxels = overview_voxels (made);
+  }
+  if (!voxels)
+    return td_set_error (error, TD_ERROR_TOO_LARGE, "The overview of “%s” does not fit into memory",
+                         td_volume_source_facts (source)->path);
   g_mutex_lock (&source->lock);
   if (!source->overview) {
     source->overview = g_steal_pointer (&made);

@@ -3,8 +3,11 @@
    coarse stand-in, the comparison's figures, undoing. */
 #include <glib/gstdio.h>
 #include <gtk/gtk.h>
+#include <malloc.h>
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "app/session.h"
 #include "dataset/volume.h"
@@ -617,6 +620,64 @@ test_overview (void)
   g_rmdir (folder);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* No address space is left but for @bytes. */
+static void
+leave_room (gsize bytes)
+{
+  g_autofree char *status = NULL;
+  struct rlimit limit;
+
+  g_assert_true (g_file_get_contents ("/proc/self/statm", &status, NULL, NULL));
+  getrlimit (RLIMIT_AS, &limit);
+  limit.rlim_cur = g_ascii_strtoull (status, NULL, 10) * (gsize) sysconf (_SC_PAGESIZE) + bytes;
+  g_assert_cmpint (setrlimit (RLIMIT_AS, &limit), ==, 0);
+}
+
+/* What grows with the picture or the volume may find no room; that is said. */
+static void
+test_no_room (void)
+{
+  enum { SIDE = 3000, WIDE = 192 };
+
+  if (!g_test_subprocess ()) {
+    g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_INHERIT_STDERR);
+    g_test_trap_assert_passed ();
+    return;
+  }
+  mallopt (M_ARENA_MAX, 1); /* others would hold room ready */
+  g_autofree char *folder = g_dir_make_tmp ("tomodesk-test-XXXXXX", NULL);
+  g_autofree char *png = g_build_filename (folder, "a.png", NULL);
+  g_autofree char *tif = g_build_filename (folder, "a.tif", NULL);
+  const TdStyle style = { .low = 0, .high = 1, .map = TD_COLOUR_GREY };
+  const TdVolumeSpec spec = { .path = tif,
+                              .format = TD_VOLUME_BIGTIFF,
+                              .bits = 8,
+                              .high = 1,
+                              .nx = WIDE,
+                              .ny = WIDE,
+                              .n_slices = WIDE };
+  g_autoptr (GError) error = NULL;
+  g_autofree float *slice = g_new0 (float, WIDE *WIDE);
+  g_autoptr (TdVolumeWriter) writer = td_volume_writer_new (&spec, &error);
+  for (guint z = 0; z < WIDE; z++)
+    g_assert_true (td_volume_writer_write (writer, z, 1, slice, &error));
+  g_assert_true (td_volume_writer_finish (writer, NULL, &error));
+  TdVolume *volume = td_volume_open (tif, &error);
+  g_assert_no_error (error);
+  g_autoptr (TdVolumeSource) source = td_volume_source_new (volume, WIDE);
+  g_autoptr (TdImage) image = td_image_new_take (g_new0 (float, SIDE *SIDE), SIDE, SIDE);
+  leave_room (6 << 20);
+  g_assert_false (td_picture_save (image, &style, NULL, png, &error));
+  g_assert_nonnull (strstr (error->message, "does not fit into memory"));
+  g_clear_error (&error);
+  g_assert_false (td_volume_source_survey (source, NULL, NULL, NULL, &error));
+  g_assert_nonnull (strstr (error->message, "does not fit into memory"));
+  g_unlink (tif);
+  g_rmdir (folder);
+}
+#endif
+
 int
 main (int argc, char **argv)
 {
@@ -642,5 +703,8 @@ main (int argc, char **argv)
   g_test_add_func ("/picture/half", test_half);
   g_test_add_func ("/picture/save", test_save);
   g_test_add_func ("/picture/overview", test_overview);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they map terabytes */
+  g_test_add_func ("/picture/no-room", test_no_room);
+#endif
   return g_test_run ();
 }
