@@ -566,18 +566,24 @@ td_reconstruct_dialog_set_rate (TdReconstructDialog *self, const char *profile,
                         g_memdup2 (&updates_per_s, sizeof updates_per_s));
 }
 
-/* This computer, and each profile; nothing to choose without one. */
+/* This computer, and each profile; nothing to choose without one. A file that is no profile is
+   told, lest its place is looked for in vain. */
 static void
 reconstruct_dialog_fill_where (TdReconstructDialog *self)
 {
   g_autoptr (GtkStringList) places = gtk_string_list_new (NULL);
 
-  self->profiles = td_cluster_profiles (NULL);
+  g_auto (GStrv) problems = NULL;
+
+  self->profiles = td_cluster_profiles (&problems);
+  g_autofree char *told = g_strjoinv ("\n", problems);
   gtk_string_list_append (places, _ ("This computer"));
   for (guint i = 0; i < self->profiles->len; i++)
     gtk_string_list_append (places, ((TdClusterProfile *) self->profiles->pdata[i])->name);
   adw_combo_row_set_model (self->where, G_LIST_MODEL (places));
-  gtk_widget_set_visible (GTK_WIDGET (self->where), self->profiles->len > 0);
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self->where), FALSE);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->where), told);
+  gtk_widget_set_visible (GTK_WIDGET (self->where), self->profiles->len > 0 || *told);
 }
 
 static void

@@ -2,6 +2,7 @@
 /* Jobs of a cluster in the window. It finds one that was there before, and submits another. It
    shows that job's early slice, its log and its end. The worker computes nothing; the profile
    starts two of it on this computer. The tests run in order in one window. */
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "ui-test.h"
@@ -91,12 +92,20 @@ test_submit (void)
 {
   g_autofree char *output = g_build_filename (td_test_folder (), "window-slow.tif", NULL);
 
+  g_autofree char *broken
+      = g_build_filename (td_test_folder (), "tomodesk", "profiles", "broken.ini", NULL);
+
   td_test_open (scan_path);
+  g_assert_true (g_file_set_contents (broken, "[Profile]\n", -1, NULL));
   td_test_activate ("reconstruct", NULL);
+  g_assert_cmpint (g_unlink (broken), ==, 0);
   TdReconstructDialog *dialog
       = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
   GtkWidget *where = td_test_part (dialog, "where");
   g_assert_true (gtk_widget_get_visible (where));
+  /* A place that is missing there has a reason. */
+  g_assert_nonnull (
+      strstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (where)), "broken.ini has no line"));
   gtk_editable_set_text (td_test_part (dialog, "path"), output);
   adw_combo_row_set_selected (ADW_COMBO_ROW (where), 1);
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
