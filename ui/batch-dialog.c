@@ -34,6 +34,7 @@ struct _TdBatchDialog {
   TdLatest *looks;
   guint n_looked, n_there, n_refused;
   TdBatchNeed need; /* of all that were looked at */
+  guint64 room;     /* in the volumes' folder, as it was seen last */
   gboolean filling;
   GCancellable *listing; /* a folder's scans; NULL: none are looked for */
 };
@@ -62,34 +63,6 @@ batch_dialog_scans (TdBatchDialog *self)
   return g_strv_builder_end (builder);
 }
 
-/* The volumes' folder may exist, and is made if its parent does. */
-static gboolean
-batch_dialog_check_folder (const char *folder, GError **error)
-{
-  if (!g_file_test (folder, G_FILE_TEST_EXISTS))
-    return td_target_check (folder, error);
-  if (g_path_is_absolute (folder) && g_file_test (folder, G_FILE_TEST_IS_DIR))
-    return TRUE;
-  return td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", folder);
-}
-
-static gboolean
-batch_dialog_check (TdBatchDialog *self, GError **error)
-{
-  const char *folder = gtk_editable_get_text (GTK_EDITABLE (self->folder));
-  const char *watch = gtk_editable_get_text (GTK_EDITABLE (self->watch));
-  g_auto (GStrv) scans = batch_dialog_scans (self);
-
-  if (batch_dialog_watches (self)) {
-    if (*watch && !(g_path_is_absolute (watch) && g_file_test (watch, G_FILE_TEST_IS_DIR)))
-      return td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", watch);
-    return !*folder || batch_dialog_check_folder (folder, error);
-  }
-  g_auto (GStrv) outputs
-      = td_batch_outputs ((const char *const *) scans, folder, self->recipe.output_format, error);
-  return outputs && (!*folder || batch_dialog_check_folder (folder, error));
-}
-
 /* What is still empty is no fault, but nothing can start. */
 static gboolean
 batch_dialog_is_complete (TdBatchDialog *self)
@@ -115,14 +88,19 @@ typedef struct {
   TdEngine *engine;
   TdRecipe recipe;
   char **scans, **outputs, **settings;
+  char *folder, *watch; /* "": not given yet; watch: NULL where nothing is watched */
   gboolean overwrite;
 } Question;
 
+#define NO_SCAN G_MAXUINT
+
 typedef struct {
-  guint at; /* in the list */
+  guint at; /* in the list; NO_SCAN: there is none, and the folders are as they must be */
   gboolean there;
   TdBatchNeed need;
-  char *problem; /* NULL: it can be done */
+  char *problem;  /* NULL: it can be done */
+  guint64 room;   /* in the volumes' folder; G_MAXUINT64: not known */
+  GError *narrow; /* of the last one: all of them have no room there; NULL: they have */
 } Look;
 
 static void
@@ -134,6 +112,8 @@ batch_dialog_question_free (gpointer user)
   g_strfreev (question->scans);
   g_strfreev (question->outputs);
   g_strfreev (question->settings);
+  g_free (question->folder);
+  g_free (question->watch);
   g_free (question);
 }
 
@@ -143,7 +123,29 @@ batch_dialog_look_free (gpointer user)
   Look *look = user;
 
   g_free (look->problem);
+  g_clear_error (&look->narrow);
   g_free (look);
+}
+
+/* The volumes' folder may exist, and is made if its parent does. */
+static gboolean
+batch_dialog_check_folder (const char *folder, GError **error)
+{
+  if (!g_file_test (folder, G_FILE_TEST_EXISTS))
+    return td_target_check (folder, error);
+  if (g_path_is_absolute (folder) && g_file_test (folder, G_FILE_TEST_IS_DIR))
+    return TRUE;
+  return td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", folder);
+}
+
+static gboolean
+batch_dialog_check_folders (const Question *question, GError **error)
+{
+  const char *watch = question->watch;
+
+  if (watch && *watch && !(g_path_is_absolute (watch) && g_file_test (watch, G_FILE_TEST_IS_DIR)))
+    return td_set_error (error, TD_ERROR_INVALID, "“%s” is no folder", watch);
+  return !*question->folder || batch_dialog_check_folder (question->folder, error);
 }
 
 /* Worker thread. */
@@ -173,15 +175,29 @@ static gpointer
 batch_dialog_look (gpointer user, TdLatestRun *run, GCancellable *cancellable, GError **error)
 {
   const Question *question = user;
+  TdBatchNeed all = { 0 };
 
+  if (!batch_dialog_check_folders (question, error))
+    return NULL;
+  if (question->watch || !question->scans[0]) {
+    Look *none = g_new0 (Look, 1);
+    none->at = NO_SCAN;
+    return none;
+  }
   for (guint i = 0;; i++) {
     Look *look = batch_dialog_look_at (question, i, cancellable);
     if (g_cancellable_set_error_if_cancelled (cancellable, error)) {
       batch_dialog_look_free (look);
       return NULL;
     }
-    if (!question->scans[i + 1])
+    if (!look->there && !look->problem)
+      td_batch_need_add (&all, &look->need);
+    look->room = *question->folder ? td_file_room (question->folder) : G_MAXUINT64;
+    if (!question->scans[i + 1]) {
+      if (*question->folder)
+        td_batch_need_fits (&all, question->folder, &look->narrow);
       return look;
+    }
     td_latest_post (run, look, TRUE);
   }
 }
@@ -214,10 +230,8 @@ batch_dialog_stages_text (const TdPlanTimes *times)
 
 /* (nullable): the file system does not tell. */
 static char *
-batch_dialog_room_text (TdBatchDialog *self)
+batch_dialog_room_text (guint64 room)
 {
-  const char *folder = gtk_editable_get_text (GTK_EDITABLE (self->folder));
-  const guint64 room = *folder ? td_file_room (folder) : G_MAXUINT64;
   g_autofree char *size = g_format_size (room);
 
   return room == G_MAXUINT64 ? NULL : g_strdup_printf (_ ("Free in the folder: %s"), size);
@@ -261,7 +275,7 @@ batch_dialog_show_all (TdBatchDialog *self)
   const guint to_do = self->n_looked - self->n_there - self->n_refused;
   g_autofree char *need = batch_dialog_need_text (&self->need);
   g_autofree char *stages = batch_dialog_stages_text (&self->need.times);
-  g_autofree char *room = batch_dialog_room_text (self);
+  g_autofree char *room = batch_dialog_room_text (self->room);
   g_autofree char *counts
       = g_strdup_printf (_ ("To reconstruct: %u. There already: %u. Refused: %u"), to_do,
                          self->n_there, self->n_refused);
@@ -277,23 +291,29 @@ batch_dialog_show_all (TdBatchDialog *self)
 }
 
 static void
-batch_dialog_on_look (gpointer look, const GError *error, gboolean last, gpointer user)
+batch_dialog_on_look (gpointer result, const GError *error, gboolean last, gpointer user)
 {
   TdBatchDialog *self = user;
-  const char *folder = gtk_editable_get_text (GTK_EDITABLE (self->folder));
-  g_autoptr (GError) no_room = NULL;
+  const Look *look = result;
+  const gboolean scan = look && look->at != NO_SCAN;
 
-  if (!look)
+  if (!look) {
+    gtk_widget_set_visible (self->together, FALSE);
+    batch_dialog_say_problem (self, error);
     return;
-  batch_dialog_show_look (self, look);
-  batch_dialog_count (self, look);
-  batch_dialog_show_all (self);
+  }
+  if (scan) {
+    self->room = look->room;
+    batch_dialog_show_look (self, look);
+    batch_dialog_count (self, look);
+    batch_dialog_show_all (self);
+  }
   if (!last)
     return;
-  if (*folder && !td_batch_need_fits (&self->need, folder, &no_room))
-    batch_dialog_say_problem (self, no_room);
-  gtk_widget_set_sensitive (self->accept, batch_dialog_is_complete (self) && !no_room
-                                              && self->n_refused < self->n_looked);
+  if (look->narrow)
+    batch_dialog_say_problem (self, look->narrow);
+  gtk_widget_set_sensitive (self->accept, batch_dialog_is_complete (self) && !look->narrow
+                                              && (!scan || self->n_refused < self->n_looked));
 }
 
 static TdRecipe
@@ -317,11 +337,30 @@ batch_dialog_ask (TdBatchDialog *self)
   question->outputs = td_batch_outputs ((const char *const *) question->scans, folder,
                                         self->recipe.output_format, NULL);
   question->settings = g_strdupv (self->settings);
+  question->folder = g_strdup (folder);
+  question->watch = batch_dialog_watches (self)
+                        ? g_strdup (gtk_editable_get_text (GTK_EDITABLE (self->watch)))
+                        : NULL;
   question->overwrite = gtk_switch_get_active (self->overwrite);
   self->n_looked = self->n_there = self->n_refused = 0;
   self->need = (TdBatchNeed) { 0 };
   td_latest_request (self->looks, question);
-  batch_dialog_show_all (self);
+  if (self->paths->len > 0)
+    batch_dialog_show_all (self);
+}
+
+/* Of what needs no disk. */
+static gboolean
+batch_dialog_check (TdBatchDialog *self, GError **error)
+{
+  const char *folder = gtk_editable_get_text (GTK_EDITABLE (self->folder));
+  g_auto (GStrv) scans = batch_dialog_scans (self);
+
+  if (batch_dialog_watches (self))
+    return TRUE;
+  g_auto (GStrv) outputs
+      = td_batch_outputs ((const char *const *) scans, folder, self->recipe.output_format, error);
+  return outputs != NULL;
 }
 
 static void
@@ -337,9 +376,9 @@ batch_dialog_update (TdBatchDialog *self)
   gtk_widget_set_visible (self->list, self->paths->len > 0);
   gtk_widget_set_visible (self->together, looks);
   batch_dialog_say_problem (self, error);
-  gtk_widget_set_sensitive (self->accept, sound && !looks && batch_dialog_is_complete (self));
+  gtk_widget_set_sensitive (self->accept, FALSE);
   td_latest_cancel (self->looks);
-  if (looks)
+  if (sound)
     batch_dialog_ask (self);
 }
 

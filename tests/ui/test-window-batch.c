@@ -140,6 +140,13 @@ is_listed (gpointer dialog)
   return td_test_find (td_test_part (dialog, "list"), GTK_TYPE_LABEL, is_damaged, NULL) != NULL;
 }
 
+static gboolean
+is_refused (gpointer dialog)
+{
+  return gtk_widget_get_visible (td_test_part (dialog, "problem"))
+         && !gtk_widget_get_sensitive (td_test_part (dialog, "accept"));
+}
+
 /* The scan in the window is in the list; the others are added. */
 static void
 test_dialog (void)
@@ -153,6 +160,11 @@ test_dialog (void)
   g_assert_false (gtk_widget_get_sensitive (accept));
   gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
   g_assert_false (gtk_widget_get_sensitive (accept)); /* before the scan was looked at */
+  td_test_wait (is_sensitive, accept, "the scan to be looked at");
+  gtk_editable_set_text (td_test_part (dialog, "folder"), scans[0]);
+  g_assert_false (gtk_widget_get_sensitive (accept)); /* before it is known what it is */
+  td_test_wait (is_refused, dialog, "a file to be refused as a folder");
+  gtk_editable_set_text (td_test_part (dialog, "folder"), outputs);
   td_test_wait (is_sensitive, accept, "the scan to be looked at");
   td_batch_dialog_add (dialog, twin);
   g_assert_false (gtk_widget_get_sensitive (accept)); /* two volumes of one name */
@@ -324,6 +336,7 @@ test_watch (void)
   gtk_editable_set_text (td_test_part (dialog, "watch"), incoming);
   td_number_row_set_value (td_test_part (dialog, "settle"), 0);
   adw_combo_row_set_selected (td_test_part (dialog, "format"), TD_VOLUME_BIGTIFF);
+  td_test_wait (is_sensitive, td_test_part (dialog, "accept"), "the folders to be looked at");
   td_test_screenshot (GTK_WIDGET (dialog), "batch-watch-dialog");
   td_test_click (td_test_part (dialog, "accept"));
   td_test_wait (item_runs, last_item (), "the watching to begin");
