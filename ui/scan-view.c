@@ -316,6 +316,8 @@ td_scan_view_set_before (TdScanView *self, const char *step)
     return;
   }
   if (strcmp (step, self->before.step) != 0) {
+    td_preview_cancel (self->before.preview);
+    td_latest_cancel (self->before.sinograms);
     scan_view_before_keep (&self->before.slice, NULL);
     scan_view_before_keep (&self->before.sinogram, NULL);
     g_strlcpy (self->before.step, step, sizeof self->before.step);

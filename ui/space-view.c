@@ -29,7 +29,7 @@ typedef struct {
   TdInk background;
 } TdSpaceScene;
 
-/* Called once, while realising, when GL is missing or too old. */
+/* Called while realising or drawing, when GL is missing, too old or does not build the shaders. */
 typedef void (*TdSpaceFailed) (gpointer user);
 
 /* ── The canvas of OpenGL ── */
@@ -71,8 +71,11 @@ td_space_canvas_render (GtkGLArea *area, GdkGLContext *context)
             ? td_space_project (self->scene->space, &self->scene->camera, width, height, scale)
             : g_array_new (FALSE, FALSE, sizeof (TdShape));
   td_space_renderer_draw (self->renderer, shapes, self->scene->background, width, height);
-  if (self->scene->voxels && !self->voxel_renderer)
+  if (self->scene->voxels && !self->voxel_renderer) {
     self->voxel_renderer = td_voxel_renderer_new (NULL);
+    if (!self->voxel_renderer)
+      self->failed (self->failed_user);
+  }
   if (self->scene->voxels && self->voxel_renderer
       && td_voxel_renderer_draw (self->voxel_renderer, self->scene->voxels, &self->scene->cast,
                                  &self->scene->camera, width, height))
@@ -518,7 +521,7 @@ space_view_go_without_gl (gpointer user)
   return G_SOURCE_REMOVE;
 }
 
-/* Called while the canvas is being realised: it cannot be removed before that is over. */
+/* Called while the canvas is in use: it cannot be removed before that is over. */
 static void
 space_view_gl_failed (gpointer user)
 {
