@@ -458,6 +458,9 @@ nexus_probe (const char *path, const TdScanOptions *options)
   return file >= 0 && nexus_has_scan (file, options->dataset);
 }
 
+#define N_PLACES 5u
+#define PLACE_ABOVE 4u /* of all frames of the entry around this one */
+
 /* @name in the @i-th of the places where flavours of NXtomo keep what belongs to frames. */
 static char *
 place_path (const NexusPlace *place, guint i, const char *name)
@@ -467,7 +470,12 @@ place_path (const NexusPlace *place, guint i, const char *name)
   case 1: return g_strdup_printf ("%s/instrument/detector/%s", place->entry, name);
   case 2: return g_strdup_printf ("%s/instrument/%s/%s", place->entry, name, name);
   case 3: return g_strdup_printf ("%s/data/%s", place->entry, name);
-  default: return NULL;
+  default: {
+    g_autofree char *above = g_path_get_dirname (place->entry);
+
+    return g_strdup_printf ("%s/instrument/%s/%s", strcmp (above, "/") == 0 ? "" : above, name,
+                            name);
+  }
   }
 }
 
@@ -479,7 +487,7 @@ read_keys (hid_t file, const NexusPlace *place, const char *name, gsize n, const
   gboolean words = FALSE;
   gsize other = 0;
 
-  for (guint i = 0; i < 4; i++) {
+  for (guint i = 0; i < N_PLACES; i++) {
     g_autofree char *path = place_path (place, i, name);
     g_auto (TdH5Id) dataset = td_h5_find_dataset (file, path, NULL);
     g_autofree double *keys = NULL;
@@ -488,6 +496,8 @@ read_keys (hid_t file, const NexusPlace *place, const char *name, gsize n, const
     keys = dataset >= 0 ? td_h5_numbers (dataset, path, &found, NULL) : NULL;
     if (keys && found == n)
       return g_steal_pointer (&keys);
+    if (i == PLACE_ABOVE)
+      break;
     if (keys)
       other = found;
     words |= dataset >= 0 && !keys;

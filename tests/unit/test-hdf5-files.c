@@ -535,6 +535,35 @@ test_own_centre (void)
   }
 }
 
+/* Diamond's files may have the keys in the entry around that of the scan. */
+static void
+test_keys_above (void)
+{
+  for (guint matching = 0; matching < 2; matching++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    hid_t file = td_h5_create_sized (path, 0);
+
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) entry = add_group (file, "entry1"),
+                      instrument = add_group (entry, "instrument"),
+                      key = add_group (instrument, "image_key");
+      const guint n = VIEWS + (matching ? 4 : 3);
+
+      add_nxtomo (entry, "tomo_entry", "deg", 1);
+      g_assert_cmpint (H5Ldelete (entry, "tomo_entry/instrument/detector/image_key", H5P_DEFAULT),
+                       >=, 0);
+      g_assert_true (td_h5_add_bytes (key, "image_key", keys, n));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, NULL);
+    g_assert_cmpuint (td_scan_facts (scan)->n_flats > 0, ==, matching);
+    g_autofree char *notes = td_messages_join (td_scan_facts (scan)->notes, "\n", NULL);
+    g_assert_cmpint (strstr (notes, "no image_key") != NULL, ==, !matching);
+  }
+}
+
 /* Distances without a unit, or with one that is none. */
 static void
 test_distance (void)
@@ -999,6 +1028,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/named", test_named);
   g_test_add_func ("/hdf5/stated-sinograms", test_stated_sinograms);
   g_test_add_func ("/hdf5/own-centre", test_own_centre);
+  g_test_add_func ("/hdf5/keys-above", test_keys_above);
   g_test_add_func ("/hdf5/distance", test_distance);
   g_test_add_func ("/hdf5/beside", test_beside);
   g_test_add_func ("/hdf5/described-sets", test_described_sets);
