@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
 #include <string.h>
 
 #include "error.h"
@@ -15,22 +16,52 @@ typedef struct {
   TdScan *scan;
   TdH5Source *source;
   const TdScanOptions *options;
+  double positions[3]; /* by TdFrameKind: when those that were taken first were; NAN: unknown */
 } Opened;
+
+/* "data_white_pre" and "data_white_post" are flats of one scan, taken before it and after it.
+   FALSE: these are no such two. */
+static gboolean
+scan_beside_take_other (const Opened *opened, hid_t dataset, const char *path, TdFrameKind kind)
+{
+  TdScanFacts *facts = &opened->scan->facts;
+  g_autofree char *name = g_path_get_basename (path), *label = td_h5_label (facts->path, path);
+  const double position = td_name_flat_position ("", name, facts->n_views);
+  const guint n_first = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
+
+  /* Of neither name NAN, and not the same twice. */
+  if (!(fabs (position - opened->positions[kind]) > 0)) {
+    td_h5_close (dataset);
+    return FALSE;
+  }
+  if (!td_h5_scan_add_more (opened->scan, opened->source, kind, dataset, label, opened->options))
+    return FALSE;
+  if (kind != TD_FRAME_FLAT)
+    return TRUE;
+  facts->flat_positions = g_new (double, facts->n_flats);
+  for (guint i = 0; i < facts->n_flats; i++)
+    facts->flat_positions[i] = i < n_first ? opened->positions[kind] : position;
+  return TRUE;
+}
 
 /* A neighbour of the projections that is called as flats or darks are. What is not taken is told.
  */
 static gboolean
-scan_beside_take (const Opened *opened, hid_t dataset, const char *path, TdFrameKind kind,
-                  GError **error)
+scan_beside_take (Opened *opened, hid_t dataset, const char *path, TdFrameKind kind, GError **error)
 {
   const TdScanFacts *facts = &opened->scan->facts;
-  g_autofree char *label = td_h5_label (facts->path, path);
+  g_autofree char *label = td_h5_label (facts->path, path), *name = g_path_get_basename (path);
+  const guint before = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
 
   if (opened->source->frames[kind]) {
-    td_scan_note (opened->scan, NOT_USED, path);
-    td_h5_close (dataset);
+    if (!scan_beside_take_other (opened, dataset, path, kind))
+      td_scan_note (opened->scan, NOT_USED, path);
+    else
+      td_scan_note (opened->scan, kind == TD_FRAME_FLAT ? TD_SCAN_NOTE_FLATS : TD_SCAN_NOTE_DARKS,
+                    (kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks) - before, path);
     return TRUE;
   }
+  opened->positions[kind] = td_name_flat_position ("", name, facts->n_views);
   if (!td_h5_scan_add (opened->scan, opened->source, kind, dataset, label, opened->options, error))
     return FALSE;
   if (opened->source->frames[kind])
@@ -43,7 +74,7 @@ gboolean
 td_h5_scan_add_beside (TdScan *scan, TdH5Source *source, hid_t file, const char *projections,
                        const char *const *known, const TdScanOptions *options, GError **error)
 {
-  const Opened opened = { scan, source, options };
+  Opened opened = { scan, source, options, { NAN, NAN, NAN } };
   const TdScanFacts *facts = &scan->facts;
   g_autofree char *folder = g_path_get_dirname (projections),
                   *own = g_path_get_basename (projections);

@@ -10,10 +10,23 @@ scan_hdf5_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget 
                 GCancellable *cancellable, GError **error)
 {
   TdH5Source *own = source;
+  TdH5Frames *more = own->more[range->kind];
   const guint *indices
       = own->indices[range->kind] ? own->indices[range->kind] + range->first : NULL;
+  const guint n = more ? td_h5_frames_count (own->frames[range->kind]) : G_MAXUINT;
+  TdFrameRange first = *range, rest = *range;
+  TdFrameTarget behind = *target;
 
-  return td_h5_frames_fill (own->frames[range->kind], indices, range, target, cancellable, error);
+  first.count = range->first < n ? MIN (range->count, n - range->first) : 0;
+  if (first.count > 0
+      && !td_h5_frames_fill (own->frames[range->kind], indices, &first, target, cancellable, error))
+    return FALSE;
+  rest.count = range->count - first.count;
+  if (rest.count == 0)
+    return TRUE;
+  rest.first = range->first + first.count - n;
+  behind.values = td_frame_target_row (target, first.count, 0);
+  return td_h5_frames_fill (more, NULL, &rest, &behind, cancellable, error);
 }
 
 static void
@@ -28,6 +41,7 @@ scan_hdf5_free (gpointer source)
       if (own->frames[j] == frames)
         own->frames[j] = NULL;
     g_clear_pointer (&frames, td_h5_frames_free);
+    g_clear_pointer (&own->more[i], td_h5_frames_free);
     g_free (own->indices[i]);
   }
   g_free (own);
@@ -187,6 +201,26 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
   scan_hdf5_add_sources (scan, frames);
   *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks)
       = keep_present (scan, source, kind, label);
+  return TRUE;
+}
+
+gboolean
+td_h5_scan_add_more (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
+                     const char *label, const TdScanOptions *options)
+{
+  TdScanFacts *facts = &scan->facts;
+  const gboolean by_rows = scan_hdf5_lies_by_rows (facts, kind, dataset);
+  g_autoptr (TdH5Frames) frames = td_h5_frames_new (
+      dataset, label, td_h5_scan_flags (options) | (by_rows ? TD_H5_FRAMES_BY_ROWS : 0), NULL);
+
+  if (!frames || source->more[kind] || source->indices[kind]
+      || td_h5_frames_absent (frames)->n_absent > 0
+      || td_h5_frames_columns (frames) != facts->n_columns
+      || td_h5_frames_rows (frames) != facts->n_rows)
+    return FALSE;
+  scan_hdf5_add_sources (scan, frames);
+  *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks) += td_h5_frames_count (frames);
+  source->more[kind] = g_steal_pointer (&frames);
   return TRUE;
 }
 

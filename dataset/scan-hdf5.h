@@ -13,6 +13,7 @@ extern const char *const td_h5_any_format; /* of frames that nothing says more a
 typedef struct {
   TdH5Frames *frames[3]; /* by TdFrameKind; owned, but the same pointer may stand in several */
   guint *indices[3];     /* which of its frames; NULL: all, in order. Owned. */
+  TdH5Frames *more[3];   /* of a kind that two data sets hold, those behind the first's; owned */
 } TdH5Source;
 
 /* An empty scan over an empty source, which the scan frees. @by_rows: its data sets are in sinogram
@@ -31,6 +32,10 @@ gboolean td_h5_scan_add_beside (TdScan *scan, TdH5Source *source, hid_t file,
 /* The angles that lie there, as many as there are views; TRUE also where there are none. */
 gboolean td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections,
                                    GError **error);
+/* Flats or darks behind those that another data set gave: all of both must be there. FALSE: they do
+   not fit. Takes @dataset. */
+gboolean td_h5_scan_add_more (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
+                              const char *label, const TdScanOptions *options);
 TdH5FramesFlags td_h5_scan_flags (const TdScanOptions *options);
 /* Which of the projections are missing, and the files they are in. @indices: of the frames that are
    views; NULL: all, in order. */

@@ -618,8 +618,15 @@ test_beside (void)
       "data",
       { "data_white_pre", "data_white_post" },
       "theta",
+      4,
+      { "2, beginning with /exchange/data_white_post",
+        "2, beginning with /exchange/data_white_pre" } },
+    { "exchange",
+      "data",
+      { "data_white_pre", "data_white_start" },
+      "theta",
       2,
-      { "beginning with /exchange/data_white_post", "/exchange/data_white_pre was not used" } },
+      { "beginning with /exchange/data_white_pre", "/exchange/data_white_start was not used" } },
     { "exchange",
       "data",
       { "data_white", "data_white_end" },
@@ -647,7 +654,7 @@ test_beside (void)
 
       add_frames (own, cases[i].projections, 10, VIEWS, FALSE, 0);
       add_frames (own, cases[i].flats[0], 30, 2, FALSE, 0);
-      add_frames (own, cases[i].flats[1], 30, 2, FALSE, 0);
+      add_frames (own, cases[i].flats[1], cases[i].n_flats > 2 ? 28 : 30, 2, FALSE, 0);
       g_assert_true (td_h5_add_doubles (own, "flat_angle", angles, VIEWS, "deg"));
       g_assert_true (td_h5_add_doubles (own, cases[i].angles, angles, VIEWS, "deg"));
     }
@@ -660,6 +667,20 @@ test_beside (void)
     g_assert_cmpfloat_with_epsilon (facts->angles_rad[3], G_PI / 3, 1e-12);
     g_assert_true (strstr (notes, cases[i].says[0]) && strstr (notes, cases[i].says[1]));
     check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+    if (facts->n_flats > 2) { /* the names' order: after, before */
+      g_autofree float *frames = g_new (float, 2 * COLUMNS);
+      g_autoptr (GError) error = NULL;
+
+      for (guint k = 0; k < 4; k++) {
+        g_assert_cmpfloat (facts->flat_positions[k], ==, k < 2 ? VIEWS : 0);
+        check_frame (scan, TD_FRAME_FLAT, k, 28 + k);
+      }
+      td_scan_read (scan, &(TdFrameRange) { TD_FRAME_FLAT, 1, 2, 3, 1 }, frames, NULL, &error);
+      g_assert_no_error (error);
+      g_assert_cmpfloat (frames[4], ==, value_of (29, 3, 4));
+      g_assert_cmpfloat (frames[COLUMNS + 4], ==, value_of (30, 3, 4));
+      continue;
+    }
     check_frame (scan, TD_FRAME_FLAT, 1, 31);
   }
 }
