@@ -254,10 +254,12 @@ td_step_row_show (TdStepRow *self, const TdStep *step, const char *idle)
 
   self->showing = TRUE;
   adw_expander_row_set_subtitle (ADW_EXPANDER_ROW (self), idle ? idle : summary);
-  if (step)
+  if (step) {
     self->step = *step;
-  else
+  } else {
+    td_step_init (&self->step, self->kind);
     self->step.enabled = FALSE;
+  }
   adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (self), self->step.enabled);
   for (guint i = 0; i < self->kind->n_parameters; i++)
     if (self->kind->parameters[i].choices)

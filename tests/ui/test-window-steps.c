@@ -135,6 +135,30 @@ test_before_late (void)
   td_scan_view_set_before (td_test_scan_view (), NULL);
 }
 
+/* A step that the recipe does not have begins, when it is switched on, with its presets, and not
+   with what another recipe had. */
+static void
+test_begins_anew (void)
+{
+  const TdRecipe before = *td_session_recipe (td_test_session ());
+  TdRecipe recipe = before;
+  TdStep *flat = td_recipe_step (&recipe, "flat-field");
+  const double preset = td_prepare_step ("flat-field", NULL)->parameters[0].preset;
+
+  flat->values[0] = preset + 100;
+  td_session_edit (td_test_session (), &recipe, NULL);
+  const guint after = recipe.n_steps - (guint) (flat - recipe.steps) - 1;
+  memmove (flat, flat + 1, after * sizeof *flat);
+  memset (&recipe.steps[--recipe.n_steps], 0, sizeof *flat);
+  td_session_edit (td_test_session (), &recipe, NULL);
+  adw_expander_row_set_enable_expansion (ADW_EXPANDER_ROW (step_row ("flat-field")), TRUE);
+  recipe = *td_session_recipe (td_test_session ());
+  g_assert_nonnull (td_recipe_step (&recipe, "flat-field"));
+  g_assert_cmpfloat (td_recipe_step (&recipe, "flat-field")->values[0], ==, preset);
+  td_session_edit (td_test_session (), &before, NULL);
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the pictures");
+}
+
 /* The first optional step with a numeric parameter. */
 static const TdStepKind *
 optional_step (void)
@@ -429,6 +453,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-steps/before", test_before);
   g_test_add_func ("/window-steps/before-follows", test_before_follows);
   g_test_add_func ("/window-steps/before-late", test_before_late);
+  g_test_add_func ("/window-steps/begins-anew", test_begins_anew);
   g_test_add_func ("/window-steps/add-and-remove", test_add_and_remove);
   g_test_add_func ("/window-steps/all-steps", test_all_steps);
   g_test_add_func ("/window-steps/mask", test_mask);
