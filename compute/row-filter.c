@@ -174,10 +174,10 @@ row_filter_run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint r
   guint kept[3] = { (self->n_wide + 255) / 256, (n_rows + 1) / 2, 1 };
 
   return td_launch (queue, self->pack, whole, local, pack, G_N_ELEMENTS (pack), error)
-         && td_fft_run (queue, self->fft, self->lines, 0, FALSE, error)
+         && td_fft_run (queue, self->fft, self->lines, FALSE, error)
          && td_launch (queue, self->multiply, whole, local, multiply, G_N_ELEMENTS (multiply),
                        error)
-         && td_fft_run (queue, self->fft, self->lines, 0, TRUE, error)
+         && td_fft_run (queue, self->fft, self->lines, TRUE, error)
          && td_launch (queue, self->unpack, kept, local, unpack, G_N_ELEMENTS (unpack), error);
 }
 

@@ -843,12 +843,11 @@ take_work_area (CudaFft *fft, TdQueue *queue, GError **error)
 }
 
 static gboolean
-cuda_fft_run (TdQueue *queue, TdFft *base, TdBuffer *data, guint64 offset, gboolean inverse,
-              GError **error)
+cuda_fft_run (TdQueue *queue, TdFft *base, TdBuffer *data, gboolean inverse, GError **error)
 {
   CudaFft *fft = (CudaFft *) base;
   CudaDevice *device = cuda_of (base->device);
-  void *address = (void *) (guintptr) (((CudaBuffer *) data)->pointer + offset);
+  void *address = (void *) (guintptr) ((CudaBuffer *) data)->pointer;
   gboolean ok;
 
   g_mutex_lock (&fft->lock);

@@ -67,9 +67,9 @@ check_fft (TdDevice *device, TdQueue *queue, GError **error)
       turns[b][x][1] = sin (2 * G_PI * (b + 1) * x / LENGTH);
     }
   gboolean fine = td_upload (queue, buffer, 0, turns, bytes, error)
-                  && td_fft_run (queue, fft, buffer, 0, FALSE, error)
+                  && td_fft_run (queue, fft, buffer, FALSE, error)
                   && td_download (queue, forward, buffer, 0, bytes, error)
-                  && td_fft_run (queue, fft, buffer, 0, TRUE, error)
+                  && td_fft_run (queue, fft, buffer, TRUE, error)
                   && td_download (queue, back, buffer, 0, bytes, error);
   if (!td_queue_finish (queue, fine ? error : NULL) || !fine)
     return FALSE;

@@ -555,19 +555,17 @@ td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GEr
 }
 
 gboolean
-td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
-            GError **error)
+td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GError **error)
 {
   guint64 bytes = fft_elements (fft->kind, fft->n, fft->batch) * 2 * sizeof (float);
 
-  if (!range_check (queue, N_ ("FFT"), data, offset, bytes, error))
+  if (!range_check (queue, N_ ("FFT"), data, 0, bytes, error))
     return FALSE;
-  if (fft->device != queue->device || offset % (2 * sizeof (float))) {
-    td_set_error (error, TD_ERROR_DEVICE_BUG,
-                  "FFT of another device or at an offset that is no multiple of 8 bytes");
+  if (fft->device != queue->device) {
+    td_set_error (error, TD_ERROR_DEVICE_BUG, "FFT of another device");
     return device_failed (queue->device, error);
   }
-  return queue->device->ops->fft_run (queue, fft, data, offset, inverse, error)
+  return queue->device->ops->fft_run (queue, fft, data, inverse, error)
          || device_failed (queue->device, error);
 }
 

@@ -194,12 +194,13 @@ typedef struct TdDeviceOps {
   gboolean (*event_elapsed) (TdEvent *from, TdEvent *to, double *seconds, GError **error);
   void (*event_free) (TdEvent *event);
 
-  /* FFT: in-place complex, @batch transforms of n[0] (1-D) or n[1] x n[0] (2-D) one after another.
+  /* FFT: in-place complex, @batch transforms of n[0] (1-D) or n[1] x n[0] (2-D) one after another,
+     from the buffer's beginning.
      Forward is exp(-i…), the inverse is unnormalised. new blocks (planning, baking). A TdFft may
      have a workspace: its runs go one after another, in one queue or with events between. */
   gboolean (*fft_new) (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, TdFft **fft,
                        GError **error);
-  gboolean (*fft_run) (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
+  gboolean (*fft_run) (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse,
                        GError **error);
   void (*fft_free) (TdFft *fft);
 } TdDeviceOps;
@@ -354,8 +355,7 @@ void td_event_free (TdEvent *event);
 
 /* @n: td_fft_good_size() or any size the implementation takes; n[1] is ignored for 1-D. */
 TdFft *td_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, GError **error);
-gboolean td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
-                     GError **error);
+gboolean td_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GError **error);
 void td_fft_free (TdFft *fft);
 guint td_fft_good_size (guint at_least); /* next 2^a 3^b 5^c, even */
 

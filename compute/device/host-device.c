@@ -416,10 +416,9 @@ host_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch, T
 }
 
 static gboolean
-host_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
-              GError **error)
+host_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GError **error)
 {
-  td_host_fft_execute (((FftObject *) fft)->fft, (guint8 *) td_buffer_map (data) + offset, inverse);
+  td_host_fft_execute (((FftObject *) fft)->fft, td_buffer_map (data), inverse);
   return TRUE;
 }
 

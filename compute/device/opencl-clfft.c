@@ -7,8 +7,6 @@
 typedef struct {
   clfftPlanHandle plan;
   cl_mem workspace; /* NULL: not needed */
-  cl_context context;
-  guint64 bytes, alignment;
 } ClfftPlan;
 
 /* clFFT guards its plans, but not its repository of kernels. It is set up while there are plans. */
@@ -76,9 +74,6 @@ clfft_free (gpointer fft)
 static cl_int
 clfft_make (const TdOpenclFftTask *task, gpointer *fft)
 {
-  cl_uint bits = 0;
-
-  clGetDeviceInfo (task->device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof bits, &bits, NULL);
   g_mutex_lock (&clfft_lock);
   cl_int status = clfft_begin ();
   if (status != CL_SUCCESS) {
@@ -86,9 +81,6 @@ clfft_make (const TdOpenclFftTask *task, gpointer *fft)
     return status;
   }
   ClfftPlan *self = g_new0 (ClfftPlan, 1);
-  self->context = task->context;
-  self->bytes = task->bytes;
-  self->alignment = MAX (1, bits / 8);
   status = clfft_bake (self, task);
   g_mutex_unlock (&clfft_lock);
   if (status == CL_SUCCESS)
@@ -98,41 +90,15 @@ clfft_make (const TdOpenclFftTask *task, gpointer *fft)
   return status;
 }
 
-/* clFFT takes whole buffers only: the part at @offset as a sub-buffer, or a copy where the device
-   cannot have one there. The runtime keeps either alive until the queue passed it. */
-static cl_mem
-clfft_part (const ClfftPlan *self, cl_mem whole, guint64 offset, gboolean *copied, cl_int *status)
-{
-  cl_buffer_region region = { offset, self->bytes };
-
-  *copied = offset % self->alignment != 0;
-  if (*copied)
-    return clCreateBuffer (self->context, CL_MEM_READ_WRITE, self->bytes, NULL, status);
-  return clCreateSubBuffer (whole, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region,
-                            status);
-}
-
 static cl_int
-clfft_run (gpointer fft, cl_command_queue queue, cl_mem whole, guint64 offset, gboolean inverse)
+clfft_run (gpointer fft, cl_command_queue queue, cl_mem data, gboolean inverse)
 {
   ClfftPlan *self = fft;
-  gboolean copied;
-  cl_int status;
-  cl_mem part = clfft_part (self, whole, offset, &copied, &status);
 
-  if (status != CL_SUCCESS)
-    return status;
-  if (copied)
-    status = clEnqueueCopyBuffer (queue, whole, part, offset, 0, self->bytes, 0, NULL, NULL);
-  if (status == CL_SUCCESS) {
-    g_mutex_lock (&clfft_lock);
-    status = clfftEnqueueTransform (self->plan, inverse ? CLFFT_BACKWARD : CLFFT_FORWARD, 1, &queue,
-                                    0, NULL, NULL, &part, NULL, self->workspace);
-    g_mutex_unlock (&clfft_lock);
-  }
-  if (status == CL_SUCCESS && copied)
-    status = clEnqueueCopyBuffer (queue, part, whole, 0, offset, self->bytes, 0, NULL, NULL);
-  clReleaseMemObject (part);
+  g_mutex_lock (&clfft_lock);
+  cl_int status = clfftEnqueueTransform (self->plan, inverse ? CLFFT_BACKWARD : CLFFT_FORWARD, 1,
+                                         &queue, 0, NULL, NULL, &data, NULL, self->workspace);
+  g_mutex_unlock (&clfft_lock);
   return status;
 }
 

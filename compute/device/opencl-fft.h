@@ -26,9 +26,8 @@ typedef struct {
   /* Any thread; takes seconds where the driver compiles slowly. *fft: only if it returns
      CL_SUCCESS. */
   cl_int (*make) (const TdOpenclFftTask *task, gpointer *fft);
-  /* Enqueues; one thread at a time for each FFT. @offset: bytes. */
-  cl_int (*run) (gpointer fft, cl_command_queue queue, cl_mem data, guint64 offset,
-                 gboolean inverse);
+  /* Enqueues; one thread at a time for each FFT. */
+  cl_int (*run) (gpointer fft, cl_command_queue queue, cl_mem data, gboolean inverse);
   void (*free) (gpointer fft);
 } TdOpenclFftLibrary;
 

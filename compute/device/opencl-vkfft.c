@@ -66,7 +66,6 @@ vkfft_make (const TdOpenclFftTask *task, gpointer *fft)
                               .device = &self->task.device,
                               .context = &self->task.context,
                               .bufferSize = &self->task.bytes,
-                              .specifyOffsetsAtLaunch = 1,
                               /* Native sines of cards are not exact enough. */
                               .useLUT = 1,
                           }));
@@ -80,10 +79,10 @@ vkfft_make (const TdOpenclFftTask *task, gpointer *fft)
 }
 
 static cl_int
-vkfft_run (gpointer fft, cl_command_queue queue, cl_mem data, guint64 offset, gboolean inverse)
+vkfft_run (gpointer fft, cl_command_queue queue, cl_mem data, gboolean inverse)
 {
   VkfftPlan *self = fft;
-  VkFFTLaunchParams launch = { .commandQueue = &queue, .buffer = &data, .bufferOffset = offset };
+  VkFFTLaunchParams launch = { .commandQueue = &queue, .buffer = &data };
 
   vkfft_status = CL_SUCCESS;
   return vkfft_to_status (VkFFTAppend (&self->application, inverse ? 1 : -1, &launch));

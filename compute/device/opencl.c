@@ -1050,8 +1050,7 @@ opencl_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch,
    was run: a queue that says it failed may still come to it, when all else is freed. */
 typedef struct {
   TdHostFft *fft;
-  guint8 *data;
-  guint64 offset;
+  void *data;
   gboolean inverse;
 } NativeRun;
 
@@ -1060,14 +1059,14 @@ run_native (void *data)
 {
   NativeRun *run = data;
 
-  td_host_fft_execute (run->fft, run->data + run->offset, run->inverse);
+  td_host_fft_execute (run->fft, run->data, run->inverse);
   td_host_fft_destroy (run->fft);
 }
 
 static cl_int
-run_host (OpenclFft *self, cl_command_queue to, cl_mem data, guint64 offset, gboolean inverse)
+run_host (OpenclFft *self, cl_command_queue to, cl_mem data, gboolean inverse)
 {
-  NativeRun run = { g_atomic_rc_box_acquire (self->host), NULL, offset, inverse };
+  NativeRun run = { g_atomic_rc_box_acquire (self->host), NULL, inverse };
   const void *place = &run.data;
   const cl_int status
       = clEnqueueNativeKernel (to, run_native, &run, sizeof run, 1, &data, &place, 0, NULL, NULL);
@@ -1078,14 +1077,13 @@ run_host (OpenclFft *self, cl_command_queue to, cl_mem data, guint64 offset, gbo
 }
 
 static gboolean
-opencl_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
-                GError **error)
+opencl_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GError **error)
 {
   OpenclFft *self = (OpenclFft *) fft;
   cl_command_queue to = queue_of (queue);
   cl_mem memory = opencl_memory (data);
-  cl_int status = self->host ? run_host (self, to, memory, offset, inverse)
-                             : self->library->run (self->fft, to, memory, offset, inverse);
+  cl_int status = self->host ? run_host (self, to, memory, inverse)
+                             : self->library->run (self->fft, to, memory, inverse);
 
   if (status == CL_SUCCESS)
     status = clFlush (to);

@@ -366,12 +366,12 @@ run_pairs (FourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer *s
   return fourier_device_launch (queue, self->pack,
                                 (WorkItems) { params->padded, params->n_views, self->pairs, 64, 4 },
                                 pack, G_N_ELEMENTS (pack), error)
-         && td_fft_run (queue, self->rows_fft, self->lines, 0, FALSE, error)
+         && td_fft_run (queue, self->rows_fft, self->lines, FALSE, error)
          && fourier_device_launch (queue, self->turn,
                                    (WorkItems) { params->padded, params->n_views, 1, 64, 4 }, turn,
                                    G_N_ELEMENTS (turn), error)
          && fill_grid (self, queue, params, error)
-         && td_fft_run (queue, self->grid_fft, self->grid, 0, TRUE, error)
+         && td_fft_run (queue, self->grid_fft, self->grid, TRUE, error)
          && fourier_device_launch (queue, self->pixels,
                                    (WorkItems) { params->nx, params->ny, self->pairs, 64, 4 },
                                    pixels, G_N_ELEMENTS (pixels), error);

@@ -331,10 +331,10 @@ paganin_core_run_batch (TdSlab *slab, const Held *held, guint first_view, TdBuff
   };
   return td_slab_launch (slab, "paganin", "paganin_sums", (guint[]) { strips, n_pairs, 1 }, sums,
                          G_N_ELEMENTS (sums), error)
-         && td_fft_run (slab->queue, held->there, images, 0, FALSE, error)
+         && td_fft_run (slab->queue, held->there, images, FALSE, error)
          && td_slab_launch (slab, "paganin", "paganin_combine", (guint[]) { strips, n_pairs, 1 },
                             combine, G_N_ELEMENTS (combine), error)
-         && td_fft_run (slab->queue, held->back, images, 0, TRUE, error)
+         && td_fft_run (slab->queue, held->back, images, TRUE, error)
          && td_slab_launch (slab, "paganin", "paganin_unpack", (guint[]) { own_strips, 1, n_pairs },
                             unpack, G_N_ELEMENTS (unpack), error);
 }

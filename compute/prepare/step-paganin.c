@@ -464,10 +464,10 @@ step_paganin_run_batch (TdSlab *slab, const Held *held, guint first_view, GError
   };
   return td_slab_launch (slab, "paganin", "paganin_pack", (guint[]) { strips, ny, n_pairs }, pack,
                          G_N_ELEMENTS (pack), error)
-         && td_fft_run (slab->queue, held->fft, images, 0, FALSE, error)
+         && td_fft_run (slab->queue, held->fft, images, FALSE, error)
          && td_slab_launch (slab, "paganin", "paganin_divide", (guint[]) { strips, ny, n_pairs },
                             divide, G_N_ELEMENTS (divide), error)
-         && td_fft_run (slab->queue, held->fft, images, 0, TRUE, error)
+         && td_fft_run (slab->queue, held->fft, images, TRUE, error)
          && td_slab_launch (slab, "paganin", "paganin_unpack",
                             (guint[]) { own_strips, slab->n_rows, n_pairs }, unpack,
                             G_N_ELEMENTS (unpack), error);

@@ -140,11 +140,9 @@ faulty_fft_new (TdDevice *device, TdFftKind kind, const guint n[2], guint batch,
 }
 
 static gboolean
-faulty_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
-                GError **error)
+faulty_fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GError **error)
 {
-  return call_due (NULL, 0) ? fail (error)
-                            : sound->fft_run (queue, fft, data, offset, inverse, error);
+  return call_due (NULL, 0) ? fail (error) : sound->fft_run (queue, fft, data, inverse, error);
 }
 
 static gboolean

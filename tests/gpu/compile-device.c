@@ -147,8 +147,7 @@ event_elapsed (TdEvent *from, TdEvent *to, double *seconds, GError **error)
 }
 
 static gboolean
-fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, guint64 offset, gboolean inverse,
-         GError **error)
+fft_run (TdQueue *queue, TdFft *fft, TdBuffer *data, gboolean inverse, GError **error)
 {
   return TRUE;
 }
