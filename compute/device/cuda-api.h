@@ -67,10 +67,8 @@ typedef enum {
 } TdCuAttribute;
 
 typedef enum {
-  TD_CU_FUNCTION_GROUP_SIZE = 0,
   TD_CU_FUNCTION_SHARED_BYTES = 1,
   TD_CU_FUNCTION_LOCAL_BYTES = 3,
-  TD_CU_FUNCTION_REGISTERS = 4,
   TD_CU_FUNCTION_DYNAMIC_SHARED_BYTES = 8,
 } TdCuFunctionAttribute;
 

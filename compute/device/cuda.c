@@ -675,23 +675,17 @@ cuda_kernel_free (TdKernel *kernel)
   g_free (kernel);
 }
 
-static gboolean
-cuda_kernel_info (TdKernel *base, TdKernelInfo *info, GError **error)
+static guint64
+cuda_kernel_spilled (TdKernel *base)
 {
   CudaKernel *kernel = (CudaKernel *) base;
-  CudaDevice *device = kernel->device;
+  guint64 bytes = 0;
 
-  if (!cuda_enter (device, error))
-    return FALSE;
-  info->registers = cuda_function_attribute (device, kernel->function, TD_CU_FUNCTION_REGISTERS);
-  info->spill_bytes
-      = cuda_function_attribute (device, kernel->function, TD_CU_FUNCTION_LOCAL_BYTES);
-  info->local_bytes
-      = cuda_function_attribute (device, kernel->function, TD_CU_FUNCTION_SHARED_BYTES);
-  info->max_group_size
-      = cuda_function_attribute (device, kernel->function, TD_CU_FUNCTION_GROUP_SIZE);
-  cuda_leave (device, TRUE);
-  return TRUE;
+  if (cuda_enter (kernel->device, NULL)) {
+    bytes = cuda_function_attribute (kernel->device, kernel->function, TD_CU_FUNCTION_LOCAL_BYTES);
+    cuda_leave (kernel->device, TRUE);
+  }
+  return bytes;
 }
 
 /* The addresses of the parameters' values; local memory is no parameter but its size is returned.
@@ -905,7 +899,7 @@ static const TdDeviceOps cuda_ops = {
   .program_free = cuda_program_free,
   .program_kernel = cuda_program_kernel,
   .kernel_free = cuda_kernel_free,
-  .kernel_info = cuda_kernel_info,
+  .kernel_spilled = cuda_kernel_spilled,
   .launch = cuda_launch,
   .event_record = cuda_event_record,
   .event_wait = cuda_event_wait,

@@ -696,13 +696,12 @@ td_program_kernel (TdProgram *program, const char *name, GError **error)
   return kernel;
 }
 
-gboolean
-td_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
+guint64
+td_kernel_spilled (TdKernel *kernel)
 {
-  TdDevice *device = kernel->program->device;
+  const TdDeviceOps *ops = kernel->program->device->ops;
 
-  *info = (TdKernelInfo) { 0 };
-  return device->ops->kernel_info (kernel, info, error) || device_failed (device, error);
+  return ops->kernel_spilled ? ops->kernel_spilled (kernel) : 0;
 }
 
 /* What is wrong with a launch, in words; NULL: nothing. */

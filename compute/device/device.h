@@ -74,13 +74,6 @@ typedef struct {
   gboolean cpu_shaped;        /* wants few fat work-items with vectors over slices */
 } TdDeviceInfo;
 
-typedef struct {
-  guint64 registers;   /* per work-item; 0: unknown */
-  guint64 spill_bytes; /* private memory in DRAM */
-  guint64 local_bytes; /* static local/shared memory */
-  guint max_group_size;
-} TdKernelInfo;
-
 /* One kernel argument. Use the TD_ARG_… macros. */
 typedef enum {
   TD_ARG_BUFFER_KIND,
@@ -179,7 +172,8 @@ typedef struct TdDeviceOps {
   gboolean (*program_kernel) (TdProgram *program, const char *name, TdKernel **kernel,
                               GError **error);
   void (*kernel_free) (TdKernel *kernel);
-  gboolean (*kernel_info) (TdKernel *kernel, TdKernelInfo *info, GError **error);
+  /* May be NULL: nothing is. Bytes of a work-item's private memory that lie in DRAM. */
+  guint64 (*kernel_spilled) (TdKernel *kernel);
   /* @groups: number of work-groups, @local: work-items in one, both x, y, z. Programs are shared,
      so any thread may launch the same kernel on its own queue at the same time. */
   gboolean (*launch) (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
@@ -343,7 +337,7 @@ gboolean td_device_is_building (TdDevice *device);
    time. Any thread. */
 guint td_device_builds (TdDevice *device);
 TdKernel *td_program_kernel (TdProgram *program, const char *kernel, GError **error);
-gboolean td_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error);
+guint64 td_kernel_spilled (TdKernel *kernel);
 gboolean td_launch (TdQueue *queue, TdKernel *kernel, const guint groups[3], const guint local[3],
                     const TdArg *args, guint n_args, GError **error);
 

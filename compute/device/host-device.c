@@ -304,13 +304,6 @@ host_kernel_free (TdKernel *kernel)
   g_free (kernel);
 }
 
-static gboolean
-host_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
-{
-  info->max_group_size = kernel->program->device->info.max_group_size;
-  return TRUE;
-}
-
 /* args[i] points to the value; @pointers keeps the buffers' addresses. */
 static gboolean
 host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n_args,
@@ -460,7 +453,6 @@ static const TdDeviceOps host_ops = {
   .program_free = host_program_free,
   .program_kernel = host_program_kernel,
   .kernel_free = host_kernel_free,
-  .kernel_info = host_kernel_info,
   .launch = host_launch,
   .event_record = event_record,
   .event_wait = event_wait,

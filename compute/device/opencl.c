@@ -736,25 +736,15 @@ opencl_kernel_free (TdKernel *kernel)
   g_free (self);
 }
 
-static gboolean
-opencl_kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
+static guint64
+opencl_kernel_spilled (TdKernel *kernel)
 {
   OpenclKernel *self = (OpenclKernel *) kernel;
-  size_t most = 0;
-  cl_ulong local = 0, private = 0;
-  cl_int status = clGetKernelWorkGroupInfo (self->kernel, self->device, CL_KERNEL_WORK_GROUP_SIZE,
-                                            sizeof most, &most, NULL);
+  cl_ulong bytes = 0;
 
-  if (status == CL_SUCCESS)
-    status = clGetKernelWorkGroupInfo (self->kernel, self->device, CL_KERNEL_LOCAL_MEM_SIZE,
-                                       sizeof local, &local, NULL);
-  if (status == CL_SUCCESS)
-    status = clGetKernelWorkGroupInfo (self->kernel, self->device, CL_KERNEL_PRIVATE_MEM_SIZE,
-                                       sizeof private, &private, NULL);
-  info->max_group_size = most;
-  info->local_bytes = local;
-  info->spill_bytes = private;
-  return opencl_check (status, kernel->name, error);
+  clGetKernelWorkGroupInfo (self->kernel, self->device, CL_KERNEL_PRIVATE_MEM_SIZE, sizeof bytes,
+                            &bytes, NULL);
+  return bytes;
 }
 
 /* ── Launching ── */
@@ -1129,7 +1119,7 @@ static const TdDeviceOps opencl_ops = {
   .program_free = opencl_program_free,
   .program_kernel = opencl_program_kernel,
   .kernel_free = opencl_kernel_free,
-  .kernel_info = opencl_kernel_info,
+  .kernel_spilled = opencl_kernel_spilled,
   .launch = opencl_launch,
   .event_record = opencl_event_record,
   .event_wait = opencl_event_wait,

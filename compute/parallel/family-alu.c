@@ -172,10 +172,7 @@ build_program (AluProjector *self, TdDevice *device, GError **error)
 static gboolean
 alu_projector_spills (const AluProjector *self, const TdDeviceInfo *info)
 {
-  TdKernelInfo kernel;
-
-  return info->kind == TD_DEVICE_GPU && td_kernel_info (self->kernel, &kernel, NULL)
-         && kernel.spill_bytes > 0;
+  return info->kind == TD_DEVICE_GPU && td_kernel_spilled (self->kernel) > 0;
 }
 
 /* Fewer groups at once where the compiler is told how many, which leaves more registers to each;

@@ -199,16 +199,10 @@ program_kernel (TdProgram *base, const char *name, TdKernel **out, GError **erro
   return FALSE;
 }
 
-static gboolean
-kernel_info (TdKernel *kernel, TdKernelInfo *info, GError **error)
+static guint64
+kernel_spilled (TdKernel *kernel)
 {
-  const TdCompiledKernel *compiled = ((CompileKernel *) kernel)->compiled;
-
-  info->max_group_size = kernel->program->device->info.max_group_size;
-  info->registers = compiled->registers;
-  info->spill_bytes = compiled->spill_bytes;
-  info->local_bytes = compiled->local_bytes;
-  return TRUE;
+  return ((CompileKernel *) kernel)->compiled->spill_bytes;
 }
 
 TdDevice *
@@ -244,7 +238,7 @@ td_compile_device_new (const TdDeviceInfo *info, const char *dialect, TdCompile 
     .program_free = program_free,
     .program_kernel = program_kernel,
     .kernel_free = kernel_free,
-    .kernel_info = kernel_info,
+    .kernel_spilled = kernel_spilled,
     .launch = launch,
     .event_record = event_record,
     .event_wait = event_wait,
