@@ -971,7 +971,6 @@ fill_info (TdDeviceInfo *info, const TdCuDriver *cu, TdCuDevice card, guint inde
   info->kind = TD_DEVICE_GPU;
   info->memory_bytes = info->max_alloc_bytes = card_memory (cu, card);
   info->compute_units = cuda_attribute (cu, card, TD_CU_ATTRIBUTE_MULTIPROCESSORS);
-  info->warp_width = cuda_attribute (cu, card, TD_CU_ATTRIBUTE_WARP);
   info->local_memory_bytes = MAX (cuda_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES),
                                   cuda_attribute (cu, card, TD_CU_ATTRIBUTE_SHARED_BYTES_OPTIN));
   info->max_group_size = cuda_attribute (cu, card, TD_CU_ATTRIBUTE_GROUP_SIZE);

@@ -55,7 +55,6 @@ typedef struct {
   guint64 memory_bytes;
   guint64 max_alloc_bytes;
   guint compute_units;
-  guint warp_width;           /* 32, 64; 1 on CPUs */
   guint64 local_memory_bytes; /* shared memory a block may have */
   guint max_group_size;
   guint most_groups;          /* of a launch, along y and along z; 0: of any number */

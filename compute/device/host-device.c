@@ -493,7 +493,6 @@ td_host_open (guint index, TdDevice **device, GError **error)
     .memory_bytes = td_host_memory_bytes (),
     .max_alloc_bytes = td_host_memory_bytes (),
     .compute_units = td_host_threads (),
-    .warp_width = 1,
     .max_group_size = 1024,
     .host_pointers = TRUE,
     .double_arithmetic = TRUE,

@@ -43,7 +43,6 @@ typedef struct {
 } OpenclTexture;
 
 /* cl_nv_device_attribute_query; Khronos' header has no names for the place on the bus. */
-#define NV_WARP_SIZE 0x4003
 #define NV_PCI_BUS_ID 0x4008
 #define NV_PCI_SLOT_ID 0x4009
 #define NV_PCI_DOMAIN_ID 0x400A
@@ -174,22 +173,6 @@ hardware_id (cl_device_id device)
                                (guint8) place.pcie.function);
   }
   return g_strdup ("");
-}
-
-/* A sensible default where no extension tells: every GPU since 2008 runs 32 or a divisor in step.
- */
-static guint
-warp_width (cl_device_id device)
-{
-  guint width = 0;
-
-  if (device_kind (device) == TD_DEVICE_CPU)
-    return 1;
-  if (opencl_has_extension (device, "cl_nv_device_attribute_query"))
-    width = opencl_number (device, NV_WARP_SIZE);
-  else if (opencl_has_extension (device, "cl_amd_device_attribute_query"))
-    width = opencl_number (device, CL_DEVICE_WAVEFRONT_WIDTH_AMD);
-  return width ? width : 32;
 }
 
 /* Why a device cannot be used; NULL: it can. */
@@ -1158,7 +1141,6 @@ opencl_describe (OpenclDevice *self, guint index)
     .memory_bytes = opencl_number (device, CL_DEVICE_GLOBAL_MEM_SIZE),
     .max_alloc_bytes = opencl_number (device, CL_DEVICE_MAX_MEM_ALLOC_SIZE),
     .compute_units = opencl_number (device, CL_DEVICE_MAX_COMPUTE_UNITS),
-    .warp_width = warp_width (device),
     .local_memory_bytes = opencl_number (device, CL_DEVICE_LOCAL_MEM_SIZE),
     .max_group_size = opencl_number (device, CL_DEVICE_MAX_WORK_GROUP_SIZE),
     .texture_slow = is_cpu,

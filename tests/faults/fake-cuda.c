@@ -46,7 +46,6 @@ cuDeviceGetAttribute (int *value, TdCuAttribute which, TdCuDevice device)
   switch (which) {
   case TD_CU_ATTRIBUTE_MAJOR: *value = 9; break;
   case TD_CU_ATTRIBUTE_MINOR: *value = 0; break;
-  case TD_CU_ATTRIBUTE_WARP: *value = 32; break;
   case TD_CU_ATTRIBUTE_SHARED_BYTES_OPTIN: *value = 227 << 10; break;
   default: *value = 1024; break;
   }

@@ -149,7 +149,6 @@ test_card (gconstpointer data)
     .memory_bytes = 8ull << 30,
     .max_alloc_bytes = 4ull << 30,
     .compute_units = 60,
-    .warp_width = card->wavefront,
     .local_memory_bytes = 64 << 10,
     .max_group_size = 256,
     .texture_max = { 16384, 16384 },

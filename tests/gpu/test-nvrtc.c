@@ -95,7 +95,6 @@ compile_for (const Card *card, TdCompileExtent extent)
     .memory_bytes = 8ull << 30,
     .max_alloc_bytes = 8ull << 30,
     .compute_units = 64,
-    .warp_width = 32,
     .local_memory_bytes = card->shared_bytes,
     .max_group_size = 1024,
     .arch = card->arch,

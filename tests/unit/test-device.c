@@ -29,8 +29,8 @@ test_info (gconstpointer id)
   g_assert_cmpuint (info->max_group_size, >, 0);
   g_assert_cmpuint (td_device_memory_free (device), <=, info->memory_bytes);
   g_assert_cmpuint (td_device_memory_free (device), >, 0);
-  g_test_message ("%s: %s; %s; texels %#x, warp %u, local %" G_GUINT64_FORMAT, info->id, info->name,
-                  info->driver, info->texels, info->warp_width, info->local_memory_bytes);
+  g_test_message ("%s: %s; %s; texels %#x, local %" G_GUINT64_FORMAT, info->id, info->name,
+                  info->driver, info->texels, info->local_memory_bytes);
   td_test_close (device);
 }
 

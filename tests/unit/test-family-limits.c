@@ -29,7 +29,6 @@ problem (void)
               .memory_bytes = (guint64) 64 << 30,
               .max_alloc_bytes = (guint64) 64 << 30,
               .compute_units = 100,
-              .warp_width = 32,
               .local_memory_bytes = 48 << 10,
               .max_group_size = 1024,
               .texture_max = { 131072, 65536 },
