@@ -134,7 +134,7 @@ measure_texture (Bench *bench, double *rate, GError **error)
   if (!texels || !fill_random (bench->queue, texels, error))
     return FALSE;
   bench->texture = td_texture_new (bench->device, &spec, error);
-  if (!bench->texture || !td_texture_write (bench->queue, bench->texture, 0, 1, texels, 0, error))
+  if (!bench->texture || !td_texture_write (bench->queue, bench->texture, 1, texels, 0, error))
     return FALSE;
   const TdArg args[] = { TD_ARG_TEXTURE (bench->texture), TD_ARG_BUFFER (bench->out),
                          TD_ARG_VALUE (bench->n), TD_ARG_VALUE (step) };

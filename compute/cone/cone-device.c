@@ -535,7 +535,7 @@ fill_texture (DeviceProjector *self, TdQueue *queue, TdBuffer *projections, guin
       return FALSE;
     self->texture_rows = n_rows;
   }
-  return td_texture_write (queue, self->texture, 0, n_layers, texels, 0, error);
+  return td_texture_write (queue, self->texture, n_layers, texels, 0, error);
 }
 
 /* How a launch covers the voxels. */

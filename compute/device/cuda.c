@@ -522,8 +522,8 @@ cuda_texture_free (TdTexture *base)
 }
 
 static gboolean
-cuda_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
-                    guint64 offset, GError **error)
+cuda_texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from, guint64 offset,
+                    GError **error)
 {
   CudaDevice *device = cuda_of (queue->device);
   const TdTextureSpec *spec = &to->spec;
@@ -535,7 +535,6 @@ cuda_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layer
     .src_height = spec->height,
     .dst_type = TD_CU_MEMORY_ARRAY,
     .dst_array = ((CudaTexture *) to)->array,
-    .dst_z = spec->layers ? layer0 : 0,
     .width_bytes = row,
     .height = spec->height,
     .depth = spec->layers ? layers : 1,

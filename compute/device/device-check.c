@@ -205,7 +205,7 @@ texture_check_fetch (TdDevice *device, const TdTextureSpec *spec, const Place *p
   TdArg args[] = { TD_ARG_TEXTURE (texture), TD_ARG_BUFFER (where), TD_ARG_BUFFER (out) };
   gboolean fine = td_upload (queue, from, 0, texels, bytes, error)
                   && td_upload (queue, where, 0, places, PLACES * sizeof (Place), error)
-                  && td_texture_write (queue, texture, 0, layers, from, 0, error)
+                  && td_texture_write (queue, texture, layers, from, 0, error)
                   && td_launch (queue, kernel, (guint[]) { 4, 1, 1 },
                                 (guint[]) { PLACES / 4, 1, 1 }, args, G_N_ELEMENTS (args), error)
                   && td_download (queue, got, out, 0, out_bytes, error);

@@ -314,22 +314,19 @@ td_texture_free (TdTexture *texture)
 }
 
 gboolean
-td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
-                  guint64 offset, GError **error)
+td_texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from, guint64 offset,
+                  GError **error)
 {
   TdDevice *device = queue->device;
   guint64 all = MAX (to->spec.layers, 1);
   guint64 bytes = texture_bytes (&to->spec) / all * layers;
 
-  if (!layers || layer0 > all || layers > all - layer0 || offset > from->bytes
-      || bytes > from->bytes - offset) {
+  if (!layers || layers > all || offset > from->bytes || bytes > from->bytes - offset) {
     td_set_error (error, TD_ERROR_DEVICE_BUG,
-                  "layers %" PRIu64 " + %" PRIu64 " are outside the texture or "
-                  "its buffer",
-                  layer0, layers);
+                  "%" PRIu64 " layers are outside the texture or its buffer", layers);
     return device_failed (device, error);
   }
-  return device->ops->texture_write (queue, to, layer0, layers, from, offset, error)
+  return device->ops->texture_write (queue, to, layers, from, offset, error)
          || device_failed (device, error);
 }
 

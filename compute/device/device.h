@@ -157,8 +157,8 @@ typedef struct TdDeviceOps {
   gboolean (*texture_new) (TdDevice *device, const TdTextureSpec *spec, TdTexture **texture,
                            GError **error);
   void (*texture_free) (TdTexture *texture);
-  gboolean (*texture_write) (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
-                             TdBuffer *from, guint64 offset, GError **error);
+  gboolean (*texture_write) (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from,
+                             guint64 offset, GError **error);
 
   /* Programs. @source is the expanded text in this implementation's dialect (NULL without one);
      @defines "KEY=VALUE" strings, NULL-terminated, never NULL. build blocks and goes through the
@@ -321,8 +321,9 @@ gboolean td_fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 byt
 
 TdTexture *td_texture_new (TdDevice *device, const TdTextureSpec *spec, GError **error);
 void td_texture_free (TdTexture *texture);
-gboolean td_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers,
-                           TdBuffer *from, guint64 offset, GError **error);
+/* The first @layers of the texture. */
+gboolean td_texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from,
+                           guint64 offset, GError **error);
 
 /* @name: a source in kernels/ without its ending, "backproject-standard". Built programs are
    shared: the same name and defines give the same program until the device is closed; free all the

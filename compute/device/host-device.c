@@ -218,8 +218,8 @@ texture_free (TdTexture *texture)
 }
 
 static gboolean
-texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
-               guint64 offset, GError **error)
+texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from, guint64 offset,
+               GError **error)
 {
   return td_set_error (error, TD_ERROR_UNSUPPORTED, "the host has no textures");
 }

@@ -816,10 +816,10 @@ opencl_texture_free (TdTexture *texture)
 }
 
 static gboolean
-opencl_texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
-                      guint64 offset, GError **error)
+opencl_texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from, guint64 offset,
+                      GError **error)
 {
-  size_t origin[3] = { 0, 0, layer0 };
+  size_t origin[3] = { 0 };
   size_t region[3] = { to->spec.width, to->spec.height, layers };
 
   return opencl_check (clEnqueueCopyBufferToImage (

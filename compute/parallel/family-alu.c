@@ -290,7 +290,7 @@ alu_projector_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinograms
       return FALSE;
     if (self->texture
         && (!td_packed_sinograms_pack (self->texels, queue, sinograms, s, n_slices, error)
-            || !td_texture_write (queue, self->texture, 0, 1,
+            || !td_texture_write (queue, self->texture, 1,
                                   td_packed_sinograms_buffers (self->texels)->rows, 0, error)
             || !td_fill_zero (queue, self->counters, 0, TD_COUNTERS * sizeof (int), error)))
       return FALSE;

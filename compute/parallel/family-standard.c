@@ -128,7 +128,7 @@ family_standard_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinogra
             TD_ARG_BUFFER (self->starts), TD_ARG_BUFFER (slices.buffer), TD_ARG_VALUE (params) };
 
     if (self->textured
-        && !td_texture_write (queue, self->texture, 0, 1, sinograms.buffer, from * sizeof (float),
+        && !td_texture_write (queue, self->texture, 1, sinograms.buffer, from * sizeof (float),
                               error))
       return FALSE;
     if (!td_backprojector_mark (&self->base, queue, error)

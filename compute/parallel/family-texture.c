@@ -182,7 +182,7 @@ family_texture_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinogram
     return FALSE;
   for (guint s = 0; s < n_slices; s += self->slices)
     if (!td_packed_sinograms_pack (self->packed, queue, sinograms, s, n_slices, error)
-        || !td_texture_write (queue, self->texture, 0, 1,
+        || !td_texture_write (queue, self->texture, 1,
                               td_packed_sinograms_buffers (self->packed)->rows, 0, error)
         || !family_texture_launch (self, queue, slices, s, n_slices, error))
       return FALSE;

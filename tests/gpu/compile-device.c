@@ -106,8 +106,8 @@ fill_zero (TdQueue *queue, TdBuffer *to, guint64 offset, guint64 bytes, GError *
 }
 
 static gboolean
-texture_write (TdQueue *queue, TdTexture *to, guint64 layer0, guint64 layers, TdBuffer *from,
-               guint64 offset, GError **error)
+texture_write (TdQueue *queue, TdTexture *to, guint64 layers, TdBuffer *from, guint64 offset,
+               GError **error)
 {
   return TRUE;
 }
