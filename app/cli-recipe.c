@@ -42,6 +42,17 @@ cli_recipe_on_option (const char *name, const char *value, gpointer data, GError
   return TRUE;
 }
 
+static const char *
+cli_recipe_help (const TdField *field)
+{
+  if (!field->kind->expects)
+    return field->help;
+  g_autoptr (TdMessage) expected = td_field_expects (field);
+  g_autofree char *text = td_message_text (expected, NULL);
+  g_autofree char *help = g_strconcat (field->help, ": ", text, NULL);
+  return g_intern_string (help); /* GOption keeps the pointer */
+}
+
 static void
 cli_recipe_add_entry (GOptionGroup *group, const TdField *field)
 {
@@ -51,7 +62,7 @@ cli_recipe_add_entry (GOptionGroup *group, const TdField *field)
       !field->placeholder ? G_OPTION_FLAG_NO_ARG
       : path              ? G_OPTION_FLAG_FILENAME
                           : 0,
-      G_OPTION_ARG_CALLBACK, cli_recipe_on_option, field->help, field->placeholder },
+      G_OPTION_ARG_CALLBACK, cli_recipe_on_option, cli_recipe_help (field), field->placeholder },
     { NULL },
   };
 

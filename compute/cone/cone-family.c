@@ -16,6 +16,21 @@ td_cone_families (void)
   return families;
 }
 
+const TdConeFamily *
+td_cone_family (const char *name, GError **error)
+{
+  g_autoptr (GString) names = g_string_new ("auto");
+
+  for (guint i = 0; families[i]; i++) {
+    if (g_str_equal (families[i]->name, name))
+      return families[i];
+    g_string_append_printf (names, ", %s", families[i]->name);
+  }
+  return td_set_error_null (error, TD_ERROR_INVALID,
+                            "There is no kernel \"%s\" for cone beams; choose one of %s", name,
+                            names->str);
+}
+
 gboolean
 td_cone_family_fetches (const TdConeFamily *family, const TdDeviceInfo *device)
 {
@@ -74,18 +89,14 @@ td_cone_family_choose (const char *name, const TdConeTask *task, TdPrecision pre
     if (!why)
       return families[i];
   }
-  if (automatic || why)
-    return td_set_error_null (
-        error,
-        automatic && precision == TD_PRECISION_SINGLE ? TD_ERROR_UNSUPPORTED : TD_ERROR_INVALID,
-        "Cone-beam back-projection \"%s\" cannot run on %s: %p. Choose another kernel, "
-        "precision or device.",
-        automatic ? "auto" : name, info->name, td_message_unpack (why));
+  if (!why)
+    return td_cone_family (name, error);
   return td_set_error_null (
-      error, TD_ERROR_INVALID,
-      "There is no kernel \"%s\" for cone beams; choose one of auto, host, turned, texture, "
-      "arithmetic, standard",
-      name);
+      error,
+      automatic && precision == TD_PRECISION_SINGLE ? TD_ERROR_UNSUPPORTED : TD_ERROR_INVALID,
+      "Cone-beam back-projection \"%s\" cannot run on %s: %p. Choose another kernel, "
+      "precision or device.",
+      automatic ? "auto" : name, info->name, td_message_unpack (why));
 }
 
 TdConeProjector *

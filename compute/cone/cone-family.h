@@ -64,6 +64,8 @@ struct TdConeProjector {
 
 /* NULL-terminated, in the order in which auto considers them. */
 const TdConeFamily *const *td_cone_families (void);
+/* NULL with @error: none is called so. */
+const TdConeFamily *td_cone_family (const char *name, GError **error);
 /**
  * Relative L2 bound against the double-precision reference, for projections of any spectrum.
  *

@@ -280,6 +280,8 @@ td_field_expects (const TdField *field)
 {
   if (field->expects)
     return td_message_new_plain (field->expects);
+  if (field->kind->expects)
+    return field->kind->expects ();
   if (field->names) {
     g_autofree char *list = g_strjoinv (", ", (char **) field->names);
     return td_message_new ("one of %s", list);

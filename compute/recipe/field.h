@@ -32,6 +32,8 @@ typedef struct {
   gboolean (*equal) (const TdField *field, gconstpointer a, gconstpointer b);
   /* JSON that no text stands for; NULL: by the text. */
   gboolean (*read) (const TdField *field, gpointer record, JsonNode *node, GError **error);
+  /* What is wanted, from a table elsewhere; --help has it as well. NULL: the row says it. */
+  TdMessage *(*expects) (void);
 } TdFieldKind;
 
 struct TdField {

@@ -116,16 +116,30 @@ static const TdFieldKind centre_kind
 static gboolean
 recipe_fields_set_kernel (const TdField *field, gpointer record, const char *text, GError **error)
 {
-  const TdConeFamily *const *cone = td_cone_families ();
-
-  while (*cone && strcmp ((*cone)->name, text) != 0)
-    cone++;
-  return (strcmp (text, "auto") == 0 || *cone || td_backproject_family (text, NULL))
+  return (strcmp (text, "auto") == 0 || td_cone_family (text, NULL)
+          || td_backproject_family (text, NULL))
          && td_field_set_text (field, record, text);
 }
 
-static const TdFieldKind kernel_kind
-    = { TD_FIELD_STRING, recipe_fields_set_kernel, td_field_write_text, td_field_equal_text, NULL };
+static TdMessage *
+recipe_fields_expect_kernel (void)
+{
+  g_autoptr (GString) parallel = g_string_new ("auto"), cone = g_string_new ("auto");
+
+  for (const TdBackprojectFamily *const *one = td_backproject_families (); *one; one++)
+    g_string_append_printf (parallel, ", %s", (*one)->name);
+  for (const TdConeFamily *const *one = td_cone_families (); *one; one++)
+    g_string_append_printf (cone, ", %s", (*one)->name);
+  return td_message_new (N_ ("one of %s for parallel beams or %s for cone beams"), parallel->str,
+                         cone->str);
+}
+
+static const TdFieldKind kernel_kind = { TD_FIELD_STRING,
+                                         recipe_fields_set_kernel,
+                                         td_field_write_text,
+                                         td_field_equal_text,
+                                         NULL,
+                                         recipe_fields_expect_kernel };
 
 /* A word, or a path that is kept whole. */
 static gboolean
@@ -482,13 +496,8 @@ static const TdField fields[] = {
     .preset = "auto",
     .expects = N_ ("auto, zero, fdk or the path of a volume, in UTF-8 and of less than 1024 bytes"),
     .applies = recipe_fields_iterates },
-  { "kernel", "NAME",
-    "Back-projection: auto, standard, texture, alu, hybrid, oversampling or host; cone beam: auto, "
-    "turned, texture, arithmetic, standard or host",
+  { "kernel", "NAME", "Back-projection",
     "kernel", N_ ("Kernel"), &kernel_kind, TEXT_IN (family), .preset = "auto",
-    .expects = N_ (
-        "one of auto, host, alu, texture, hybrid, standard, oversampling for parallel "
-        "beams, nor of auto, host, turned, texture, arithmetic, standard for cone beams"),
     .applies = recipe_fields_has_kernels },
   { "accuracy", "NAME",
     "single (1e-5), standard (2e-4) or draft (5e-3); the fastest way within it is taken of the "
