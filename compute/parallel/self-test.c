@@ -9,15 +9,6 @@
 /* Odd sizes, a slice wider than the detector sees, an axis that wanders: what real scans have. */
 enum { COLUMNS = 67, VIEWS = 41, SIZE = 73, MOST_SLICES = 5 };
 
-typedef struct {
-  TdDevice *device;
-  GPtrArray *rows; /* of the tests that are done */
-  guint total;
-  TdSelfTestTell tell; /* NULL: nobody wants to know */
-  gpointer user;
-  GCancellable *cancellable;
-} SelfTest;
-
 static void
 self_test_row_free (gpointer data)
 {
@@ -34,6 +25,12 @@ td_self_test_rows_new (void)
 }
 
 void
+td_self_test_add (GPtrArray *rows, const TdSelfTestRow *row)
+{
+  g_ptr_array_add (rows, g_memdup2 (row, sizeof *row));
+}
+
+void
 td_self_test_judge (TdSelfTestRow *row, const GError *failure)
 {
   row->passed = !failure && row->error <= row->bound;
@@ -43,70 +40,47 @@ td_self_test_judge (TdSelfTestRow *row, const GError *failure)
                                                row->error, row->bound);
 }
 
-static void
-self_test_family (const SelfTest *test, TdTrial *trial, const TdBackprojectFamily *family,
-                  guint n_slices)
+/* A row for each family and kind of task that it takes, kind by kind. */
+static GPtrArray *
+self_test_rows (TdBackprojectTask task, const TdDeviceInfo *info)
 {
-  const TdBackprojectTask *task = td_trial_task (trial);
-  TdSelfTestRow *row = g_new0 (TdSelfTestRow, 1);
-  g_autoptr (GError) error = NULL;
-  double seconds = 0;
-
-  *row = (TdSelfTestRow) { .family = family->name,
-                           .interpolation = task->interpolation,
-                           .precision = task->precision,
-                           .n_slices = n_slices,
-                           .bound = family->error_bound (task, td_device_info (test->device)) };
-  if (test->tell)
-    test->tell (row, test->rows->len + 1, test->total, test->user);
-  if (td_trial_prepare (trial, family, NULL, &error) && td_trial_run (trial, &seconds, &error))
-    td_trial_error (trial, &row->error, &error);
-  td_trial_release (trial);
-  td_self_test_judge (row, error);
-  g_ptr_array_add (test->rows, row);
-}
-
-static gboolean
-self_test_takes (const SelfTest *test, const TdBackprojectFamily *family,
-                 const TdBackprojectTask *task)
-{
-  return !family->unsupported || !family->unsupported (task, td_device_info (test->device));
-}
-
-static gboolean
-test_kind (const SelfTest *test, const TdBackprojectTask *task, guint n_slices, GError **error)
-{
-  const TdBackprojectFamily *const *families = td_backproject_families ();
-  g_autoptr (TdTrial) trial = td_trial_new (test->device, task, n_slices, 7, error);
-
-  if (!trial)
-    return FALSE;
-  for (guint f = 0; families[f]; f++) {
-    if (g_cancellable_set_error_if_cancelled (test->cancellable, error))
-      return FALSE;
-    if (self_test_takes (test, families[f], task))
-      self_test_family (test, trial, families[f], n_slices);
-  }
-  return TRUE;
-}
-
-/* With every kind of task: counts the tests, or makes them. */
-static gboolean
-test_all (SelfTest *test, TdBackprojectTask *task, gboolean count, GError **error)
-{
-  const TdBackprojectFamily *const *families = td_backproject_families ();
+  GPtrArray *rows = td_self_test_rows_new ();
 
   for (guint i = TD_INTERPOLATION_NEAREST; i <= TD_INTERPOLATION_LINEAR; i++)
     for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF_RUN; p++)
-      for (guint slices = 1; slices <= MOST_SLICES; slices += 2) {
-        task->interpolation = i;
-        task->precision = p;
-        for (guint f = 0; count && families[f]; f++)
-          test->total += self_test_takes (test, families[f], task) ? 1 : 0;
-        if (!count && !test_kind (test, task, slices, error))
-          return FALSE;
-      }
-  return TRUE;
+      for (guint slices = 1; slices <= MOST_SLICES; slices += 2)
+        for (const TdBackprojectFamily *const *at = td_backproject_families (); *at; at++) {
+          task.interpolation = i;
+          task.precision = p;
+          if (!(*at)->unsupported || !(*at)->unsupported (&task, info))
+            td_self_test_add (rows, &(TdSelfTestRow) { .family = (*at)->name,
+                                                       .interpolation = i,
+                                                       .precision = p,
+                                                       .n_slices = slices,
+                                                       .bound = (*at)->error_bound (&task, info) });
+        }
+  return rows;
+}
+
+static gboolean
+self_test_serves (TdTrial *trial, guint n_slices, const TdSelfTestRow *row)
+{
+  return trial && n_slices == row->n_slices
+         && td_trial_task (trial)->interpolation == row->interpolation
+         && td_trial_task (trial)->precision == row->precision;
+}
+
+static void
+self_test_family (TdTrial *trial, TdSelfTestRow *row)
+{
+  g_autoptr (GError) error = NULL;
+  double seconds = 0;
+
+  if (td_trial_prepare (trial, td_backproject_family (row->family, NULL), NULL, &error)
+      && td_trial_run (trial, &seconds, &error))
+    td_trial_error (trial, &row->error, &error);
+  td_trial_release (trial);
+  td_self_test_judge (row, error);
 }
 
 /* A family with any failure is out of use; one with none is in use again. */
@@ -132,10 +106,10 @@ GPtrArray *
 td_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
                      GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) rows = td_self_test_rows_new ();
+  g_autoptr (TdTrial) trial = NULL;
   double axis[VIEWS], weights[VIEWS];
-  SelfTest test = { device, rows, 0, tell, user, cancellable };
   TdBackprojectTask task;
+  guint n_slices = 0;
 
   if (!td_device_check (device, error))
     return NULL;
@@ -147,8 +121,23 @@ td_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
   }
   task.axis_px = axis;
   task.weights = weights;
-  if (!test_all (&test, &task, TRUE, error) || !test_all (&test, &task, FALSE, error)
-      || !td_self_test_remember (device, "", rows, error))
-    return NULL;
-  return g_steal_pointer (&rows);
+  g_autoptr (GPtrArray) rows = self_test_rows (task, td_device_info (device));
+  for (guint i = 0; i < rows->len; i++) {
+    TdSelfTestRow *row = rows->pdata[i];
+    if (g_cancellable_set_error_if_cancelled (cancellable, error))
+      return NULL;
+    if (!self_test_serves (trial, n_slices, row)) {
+      g_clear_pointer (&trial, td_trial_free);
+      task.interpolation = row->interpolation;
+      task.precision = row->precision;
+      n_slices = row->n_slices;
+      trial = td_trial_new (device, &task, n_slices, 7, error);
+      if (!trial)
+        return NULL;
+    }
+    if (tell)
+      tell (row, i + 1, rows->len, user);
+    self_test_family (trial, row);
+  }
+  return td_self_test_remember (device, "", rows, error) ? g_steal_pointer (&rows) : NULL;
 }

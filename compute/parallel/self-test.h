@@ -32,6 +32,8 @@ GPtrArray *td_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer 
 
 /* For tests of other families: an array of rows. */
 GPtrArray *td_self_test_rows_new (void);
+/* A copy of @row, whose test is still to be made. */
+void td_self_test_add (GPtrArray *rows, const TdSelfTestRow *row);
 /* The row passed if its error is within its bound. @failure: (nullable): why it has none. */
 void td_self_test_judge (TdSelfTestRow *row, const GError *failure);
 /* Remembers each family, behind @prefix, as out of use or in use. */

@@ -100,23 +100,15 @@ fdk_self_test_run (const Problem *problem, TdDevice *device, const TdConeFamily 
          && td_queue_finish (queue, error);
 }
 
-static TdSelfTestRow *
-fdk_self_test_family (const Problem *problem, TdDevice *device, const TdConeFamily *family,
-                      TdPrecision precision)
+static void
+fdk_self_test_family (const Problem *problem, TdDevice *device, TdSelfTestRow *row)
 {
+  const TdConeFamily *family = td_cone_family (row->family, NULL);
   g_autofree float *got = g_new (float, problem->n_voxels);
-  TdSelfTestRow *row = g_new0 (TdSelfTestRow, 1);
   g_autoptr (GError) error = NULL;
   double off = 0, norm = 0;
 
-  *row = (TdSelfTestRow) {
-    .family = family->name,
-    .precision = precision,
-    .error = INFINITY,
-    .bound
-    = td_cone_family_error_bound (family, &problem->task, precision, td_device_info (device)),
-  };
-  if (fdk_self_test_run (problem, device, family, precision, got, &error)) {
+  if (fdk_self_test_run (problem, device, family, row->precision, got, &error)) {
     for (gsize i = 0; i < problem->n_voxels; i++) {
       off += (got[i] - problem->truth[i]) * (got[i] - problem->truth[i]);
       norm += problem->truth[i] * problem->truth[i];
@@ -124,48 +116,41 @@ fdk_self_test_family (const Problem *problem, TdDevice *device, const TdConeFami
     row->error = sqrt (off / norm);
   }
   td_self_test_judge (row, error);
-  return row;
 }
 
-/* What is tested: the family and the precision number @index of those that the device can do;
-   FALSE: there is none. */
-static gboolean
-fdk_self_test_choose (const Problem *problem, TdDevice *device, guint index,
-                      const TdConeFamily **family, TdPrecision *precision)
+/* A row for each family and precision that the device can do. */
+static GPtrArray *
+fdk_self_test_rows (const TdConeTask *task, const TdDeviceInfo *info)
 {
-  const TdConeFamily *const *families = td_cone_families ();
+  GPtrArray *rows = td_self_test_rows_new ();
 
-  for (guint f = 0; families[f]; f++)
-    for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF; p++) {
-      *family = families[f];
-      *precision = p;
-      if (!families[f]->unsupported (&problem->task, p, td_device_info (device)) && index-- == 0)
-        return TRUE;
-    }
-  return FALSE;
+  for (const TdConeFamily *const *at = td_cone_families (); *at; at++)
+    for (guint p = TD_PRECISION_SINGLE; p <= TD_PRECISION_HALF; p++)
+      if (!(*at)->unsupported (task, p, info))
+        td_self_test_add (
+            rows, &(TdSelfTestRow) { .family = (*at)->name,
+                                     .precision = p,
+                                     .error = INFINITY,
+                                     .bound = td_cone_family_error_bound (*at, task, p, info) });
+  return rows;
 }
 
 GPtrArray *
 td_fdk_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
                          GCancellable *cancellable, GError **error)
 {
-  g_autoptr (GPtrArray) rows = td_self_test_rows_new ();
-  const TdConeFamily *family = NULL;
-  TdPrecision precision = TD_PRECISION_SINGLE;
+  g_autoptr (GPtrArray) rows = NULL;
   Problem problem;
   gboolean ok = problem_init (&problem, error);
-  guint total = 0;
 
-  while (ok && fdk_self_test_choose (&problem, device, total, &family, &precision))
-    total++;
-  for (guint i = 0; ok && i < total; i++) {
-    fdk_self_test_choose (&problem, device, i, &family, &precision);
-    const TdSelfTestRow about = { .family = family->name, .precision = precision };
+  if (ok)
+    rows = fdk_self_test_rows (&problem.task, td_device_info (device));
+  for (guint i = 0; ok && i < rows->len; i++) {
     if (tell)
-      tell (&about, i + 1, total, user);
+      tell (rows->pdata[i], i + 1, rows->len, user);
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
     if (ok)
-      g_ptr_array_add (rows, fdk_self_test_family (&problem, device, family, precision));
+      fdk_self_test_family (&problem, device, rows->pdata[i]);
   }
   problem_clear (&problem);
   return ok && td_self_test_remember (device, PREFIX, rows, error) ? g_steal_pointer (&rows) : NULL;
