@@ -290,8 +290,7 @@ prepare_bench_measure (const Bench *bench, const TdStepKind *kind, TdPrepareBenc
     return FALSE;
   const TdScanFacts *facts = td_scan_facts (scan);
   work.row0 = (facts->n_rows - work.n_rows) / 2;
-  work.preparation
-      = td_preparation_new (bench->device, scan, NULL, work.step, kind ? 1 : 0, work.n_rows, error);
+  work.preparation = td_preparation_new (bench->device, scan, NULL, work.step, kind ? 1 : 0, error);
   work.pristine
       = work.preparation ? make_data (bench, kind, work.n_rows, facts->n_views, error) : NULL;
   work.data = work.pristine ? td_buffer_new (bench->device, work.pristine->bytes, error) : NULL;

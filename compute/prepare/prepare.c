@@ -67,7 +67,7 @@ td_preparation_check_views (TdDevice *device, guint n_views, GError **error)
 
 TdPreparation *
 td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep *steps,
-                    guint n_steps, guint max_rows, GError **error)
+                    guint n_steps, GError **error)
 {
   g_autoptr (TdPreparation) preparation = g_new0 (TdPreparation, 1);
 
@@ -291,8 +291,7 @@ td_slab_on_host (TdSlab *slab, GError **error)
   if (!device)
     return NULL;
   host = g_new0 (OnHost, 1);
-  host->preparation
-      = td_preparation_new (device, slab->scan, td_slab_flats (slab), NULL, 0, 0, error);
+  host->preparation = td_preparation_new (device, slab->scan, td_slab_flats (slab), NULL, 0, error);
   host->queue = host->preparation ? td_queue_new (device, error) : NULL;
   if (!host->queue) {
     on_host_free (host);

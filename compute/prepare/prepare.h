@@ -66,10 +66,9 @@ gboolean td_preparation_skips (const TdStep *step, const TdScanFacts *facts);
 gboolean td_preparation_check_views (TdDevice *device, guint n_views, GError **error);
 
 /* @steps are copied. @flats may be shared with the preparations of other devices; NULL: its own.
-   Reads flats and darks lazily, by rows. max_rows counts halos. */
+   Reads flats and darks lazily, by rows. */
 TdPreparation *td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats,
-                                   const TdStep *steps, guint n_steps, guint max_rows,
-                                   GError **error);
+                                   const TdStep *steps, guint n_steps, GError **error);
 /* Other steps for the next run; what earlier steps kept stays. */
 void td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, guint n_steps);
 /* From the next run on slabs have only @count of the scan's views. All steps must be

@@ -147,7 +147,7 @@ td_prepared_rows_new (const TdRowSource *source, TdQueue *queue, guint max_rows,
   self->queue = queue ? queue : (self->own_queue = td_queue_new (source->device, error));
   if (!self->queue || !td_preparation_check_views (source->device, n_views, error)
       || !(self->preparation = td_preparation_new (source->device, source->scan, source->flats,
-                                                   source->steps, source->n_steps, max_rows, error))
+                                                   source->steps, source->n_steps, error))
       || !(self->buffer = td_buffer_new (source->device, bytes, error))
       || !(self->held.rows = td_device_host_alloc (source->device, bytes, error)))
     return NULL;

@@ -152,7 +152,7 @@ td_test_frames_run (TdDevice *device, const TdTestFrames *x, const TdStep *steps
   g_autoptr (GError) error = NULL;
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, x->scan, NULL, steps, n_steps, end - first, &error);
+      = td_preparation_new (device, x->scan, NULL, steps, n_steps, &error);
 
   g_assert_no_error (error);
   float *data = td_test_frames_prepare (preparation, device, x, first, end);

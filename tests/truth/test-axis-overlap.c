@@ -28,7 +28,7 @@ prepared_row (TdScan *scan, guint row)
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, n * sizeof (float), &error);
   g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, NULL, recipe.steps, recipe.n_steps, 1, &error);
+      = td_preparation_new (device, scan, NULL, recipe.steps, recipe.n_steps, &error);
   g_assert_no_error (error);
   td_scan_read_sinograms (scan, &(TdFrameRange) { TD_FRAME_PROJECTION, 0, facts->n_views, row, 1 },
                           td_buffer_map (buffer), NULL, &error);

@@ -57,7 +57,7 @@ prepare (TdDevice *device, TdScan *scan, const TdStep *steps, guint n_steps, flo
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   TdBuffer *buffer = td_test_buffer (device, queue, data + row0 * row, n * row * sizeof (float));
   g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, NULL, steps, n_steps, n, &error);
+      = td_preparation_new (device, scan, NULL, steps, n_steps, &error);
 
   g_assert_no_error (error);
   guint64 before = device->allocated_bytes;
@@ -243,8 +243,7 @@ prepare_row (TdDevice *device, TdScan *scan, const TdStep *step, const float *da
   g_autofree float *after = g_malloc (n * bytes);
   g_autoptr (TdBuffer) buffer = td_test_buffer (device, queue, rows, n * bytes);
   g_autoptr (TdBuffer) other = td_test_buffer (device, queue, rows, n * bytes);
-  g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, NULL, step, 1, n, &error);
+  g_autoptr (TdPreparation) preparation = td_preparation_new (device, scan, NULL, step, 1, &error);
   TdPreparationRows left = { buffer, first, n };
 
   const guint64 before = device->allocated_bytes;

@@ -259,7 +259,7 @@ test_polynomial (void)
     td_step_init (&step, td_prepare_step ("beam-hardening", NULL));
     memcpy (step.values, a, sizeof a);
     g_autoptr (TdPreparation) preparation
-        = td_preparation_new (device, scan, NULL, &step, 1, 1, &error);
+        = td_preparation_new (device, scan, NULL, &step, 1, &error);
     g_assert_true (td_upload (queue, buffer, 0, measured, n * sizeof (float), &error));
     g_assert_true (td_preparation_run (preparation, queue, buffer, 0, 1, NULL, &error));
     g_assert_true (td_download (queue, got, buffer, 0, n * sizeof (float), &error));

@@ -106,8 +106,7 @@ rows_run (const Rows *rows, TdDevice *device, guint first, guint count)
       = td_test_scan (rows->data, rows->n_rows, rows->n_views, rows->n_columns, rows->angles);
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autoptr (TdBuffer) data = td_test_buffer (device, queue, rows->data, bytes);
-  g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, NULL, NULL, 0, rows->n_rows, &error);
+  g_autoptr (TdPreparation) preparation = td_preparation_new (device, scan, NULL, NULL, 0, &error);
   TdSlab slab = { .device = device,
                   .queue = queue,
                   .data = data,

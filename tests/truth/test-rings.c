@@ -72,8 +72,7 @@ check (TdDevice *device, const TdStep *step, Reference reference, guint n_rows, 
   g_autoptr (TdScan) scan = td_test_scan (data, n_rows, n_views, n_columns, angles);
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   TdBuffer *buffer = td_test_buffer (device, queue, data, n * sizeof (float));
-  g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, NULL, step, 1, n_rows, &error);
+  g_autoptr (TdPreparation) preparation = td_preparation_new (device, scan, NULL, step, 1, &error);
   g_assert_no_error (error);
   guint64 before = device->allocated_bytes;
   td_preparation_run (preparation, queue, buffer, 0, n_rows, NULL, &error);
@@ -309,8 +308,7 @@ run_rows (TdDevice *device, TdScan *scan, const TdStep *step, const float *data,
   g_autoptr (GError) error = NULL;
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   TdBuffer *buffer = td_test_buffer (device, queue, data + row0 * row, bytes);
-  g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, NULL, step, 1, n_rows, &error);
+  g_autoptr (TdPreparation) preparation = td_preparation_new (device, scan, NULL, step, 1, &error);
 
   g_assert_no_error (error);
   const guint64 before = device->allocated_bytes;

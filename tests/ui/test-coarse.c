@@ -35,7 +35,7 @@ prepared_row (TdScan *scan, const TdRecipe *recipe, guint row)
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, bytes, &error);
   g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, NULL, recipe->steps, recipe->n_steps, 1, &error);
+      = td_preparation_new (device, scan, NULL, recipe->steps, recipe->n_steps, &error);
   float *data = g_malloc (bytes);
 
   g_assert_true (

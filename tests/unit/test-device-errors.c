@@ -84,7 +84,7 @@ prepare (gconstpointer user, float *values, GError **error)
   if (!data)
     return FALSE;
   g_autoptr (TdPreparation) preparation = td_preparation_new (
-      preparing->device, preparing->frames->scan, NULL, preparing->step, 1, ROWS, error);
+      preparing->device, preparing->frames->scan, NULL, preparing->step, 1, error);
 
   return preparation && td_upload (queue, data, 0, preparing->rows, bytes, error)
          && td_preparation_run (preparation, queue, data, 0, ROWS, NULL, error)

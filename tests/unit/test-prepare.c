@@ -185,7 +185,7 @@ test_dose_region (gconstpointer id)
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, 5 * 17 * 33 * sizeof (float), &error);
   g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, x.scan, NULL, &outside, 1, 5, &error);
+      = td_preparation_new (device, x.scan, NULL, &outside, 1, &error);
   g_assert_no_error (error);
   g_assert_false (td_preparation_run (preparation, queue, buffer, 0, 5, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_INVALID);
@@ -330,7 +330,7 @@ check_kept (TdDevice *device, const TdStep *steps, guint n_steps, TdTestContent 
   const gsize row = (gsize) x.frames.n_views * x.frames.n_columns;
   g_autofree float *whole = td_test_frames_run (device, &x, steps, n_steps, 0, 9, NULL);
   g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, x.scan, NULL, steps, n_steps, 9, &error);
+      = td_preparation_new (device, x.scan, NULL, steps, n_steps, &error);
   g_assert_no_error (error);
   for (guint s = 0; s < G_N_ELEMENTS (slabs); s++) {
     const guint from = slabs[s][0], to = slabs[s][1];

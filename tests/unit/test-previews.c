@@ -236,7 +236,7 @@ test_sinogram (gconstpointer id)
   g_autoptr (TdQueue) queue = td_queue_new (device, &error);
   g_autoptr (TdBuffer) buffer = td_buffer_new (device, bytes, &error);
   g_autoptr (TdPreparation) preparation
-      = td_preparation_new (device, scan, NULL, recipe.steps, recipe.n_steps, n, &error);
+      = td_preparation_new (device, scan, NULL, recipe.steps, recipe.n_steps, &error);
   g_assert_true (td_upload (queue, buffer, 0, rows, bytes, &error)
                  && td_preparation_run (preparation, queue, buffer, row0, n, NULL, &error)
                  && td_download (queue, rows, buffer, 0, bytes, &error)

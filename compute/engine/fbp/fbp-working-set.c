@@ -232,8 +232,8 @@ make_preparation (TdFbpWorkingSet *set, const TdPlan *plan, GError **error)
   const TdRecipe *recipe = &plan->recipe;
   g_autoptr (TdFlats) flats = td_engine_flats (plan->engine, plan->scan);
 
-  set->preparation = td_preparation_new (set->device, plan->scan, flats, recipe->steps,
-                                         recipe->n_steps, set->max_rows, error);
+  set->preparation
+      = td_preparation_new (set->device, plan->scan, flats, recipe->steps, recipe->n_steps, error);
   return set->preparation != NULL;
 }
 

@@ -340,8 +340,8 @@ open_filter (TdFdkRowCache *cache, GError **error)
   cache->gather = cache->program ? td_program_kernel (cache->program, "rows_gather", error) : NULL;
   if (!cache->gather)
     return FALSE;
-  cache->preparation = td_preparation_new (device, run->fdk->scan, NULL, recipe->steps,
-                                           recipe->n_steps, fdk->fit.chunk_rows, error);
+  cache->preparation
+      = td_preparation_new (device, run->fdk->scan, NULL, recipe->steps, recipe->n_steps, error);
   if (!cache->preparation)
     return FALSE;
   td_preparation_set_views (cache->preparation, fdk->input->views, fdk->input->task.n_views);
