@@ -8,22 +8,19 @@ typedef struct {
   double squares, reference, low, high;
 } Sums;
 
-static gboolean
+static void
 lab_measure_add (TdLabDifference *difference, Sums *sums, double a, double b)
 {
   const double d = a - b;
 
   if (!isfinite (d))
-    return FALSE;
+    return;
   difference->n++;
+  difference->max_abs = fmax (difference->max_abs, fabs (d));
   sums->squares += d * d;
   sums->reference += b * b;
   sums->low = fmin (sums->low, b);
   sums->high = fmax (sums->high, b);
-  if (fabs (d) <= difference->max_abs)
-    return FALSE;
-  difference->max_abs = fabs (d);
-  return TRUE;
 }
 
 static void
@@ -38,20 +35,13 @@ lab_measure_end (TdLabDifference *difference, const Sums *sums)
 }
 
 void
-td_lab_difference (const float *a, const double *b, guint nx, guint ny, float *out,
-                   TdLabDifference *difference)
+td_lab_difference (const float *a, const double *b, gsize n, TdLabDifference *difference)
 {
   Sums sums = { .low = INFINITY, .high = -INFINITY };
 
   *difference = (TdLabDifference) { 0 };
-  for (gsize i = 0; i < (gsize) nx * ny; i++) {
-    if (out)
-      out[i] = (float) (a[i] - b[i]);
-    if (!lab_measure_add (difference, &sums, a[i], b[i]))
-      continue;
-    difference->max_x = (guint) (i % nx);
-    difference->max_y = (guint) (i / nx);
-  }
+  for (gsize i = 0; i < n; i++)
+    lab_measure_add (difference, &sums, a[i], b[i]);
   lab_measure_end (difference, &sums);
 }
 

@@ -10,15 +10,13 @@
 typedef struct {
   double rms, relative_rms; /* of a - b; over the root mean square of b */
   double max_abs;
-  guint max_x, max_y;
   double psnr_db; /* the range of b over rms; INFINITY: no difference; NAN: b has no range */
   gsize n;        /* pixels compared */
 } TdLabDifference;
 
-/* @out: a - b, or NULL. */
-void td_lab_difference (const float *a, const double *b, guint nx, guint ny, float *out,
-                        TdLabDifference *difference);
-/* The same of two pictures of n pixels in double precision; no place of the largest. */
+/* Of pictures of n pixels. */
+void td_lab_difference (const float *a, const double *b, gsize n, TdLabDifference *difference);
+/* The same of two pictures in double precision. */
 void td_lab_difference_double (const double *a, const double *b, gsize n,
                                TdLabDifference *difference);
 /* The noise of the picture that both halves of the views make together: the standard deviation of

@@ -112,7 +112,7 @@ lab_review_run_phantom (TdLabReview *review, TdEngine *engine, TdScan *scan, Tel
   for (guint i = 0; i < N_VARIANTS; i++) {
     const TdLabOutcome *outcome = review->phantom->outcomes[i];
     if (outcome->pixels)
-      td_lab_difference (outcome->pixels, truth, any->nx, any->ny, NULL, &review->errors[i]);
+      td_lab_difference (outcome->pixels, truth, (gsize) any->nx * any->ny, &review->errors[i]);
   }
   return TRUE;
 }

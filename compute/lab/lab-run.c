@@ -552,7 +552,7 @@ lab_compare (Run *run, guint index)
                      td_message_new (N_ ("%u × %u pixels are not compared with %u × %u"),
                                      outcome->nx, outcome->ny, against->nx, against->ny));
   } else {
-    td_lab_difference (outcome->pixels, run->against, outcome->nx, outcome->ny, NULL,
+    td_lab_difference (outcome->pixels, run->against, (gsize) outcome->nx * outcome->ny,
                        &outcome->difference);
     outcome->compared = TRUE;
   }
@@ -572,7 +572,7 @@ lab_measure_arithmetic (Run *run, guint index)
     return;
   TdLabDifference difference;
   TdLabOutcome *outcome = lab_outcome_copy (old);
-  td_lab_difference (outcome->pixels, truth, outcome->nx, outcome->ny, NULL, &difference);
+  td_lab_difference (outcome->pixels, truth, (gsize) outcome->nx * outcome->ny, &difference);
   outcome->arithmetic = difference.relative_rms;
   lab_replace (&run->result->outcomes[index], outcome);
 }

@@ -352,7 +352,7 @@ made_init (Made *made)
                            .host_bytes = i == 2 ? 0 : 100 + i,
                            .device_bytes = i == 1 ? 0 : 200 + i,
                            .compared = i < 2,
-                           .difference = { 0.01 * (1 + i), 0.02, 0.03, 4, 5, 60 + i, 400 },
+                           .difference = { 0.01 * (1 + i), 0.02, 0.03, 60 + i, 400 },
                            .arithmetic = 1e-6 * (1 + i),
                            .bound = 2e-6,
                            .noise = 0.3,

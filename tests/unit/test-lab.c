@@ -145,7 +145,7 @@ test_truth_half (void)
   g_assert_true (td_job_run (job, NULL, NULL));
   g_autofree double *truth = td_lab_truth (plan, sinogram, NULL, NULL, NULL);
   TdLabDifference difference;
-  td_lab_difference (volume.slices, truth, volume.nx, volume.ny, NULL, &difference);
+  td_lab_difference (volume.slices, truth, (gsize) volume.nx * volume.ny, &difference);
   g_assert_cmpuint (volume.nx, >, spec.n_columns);
   g_assert_cmpfloat (difference.relative_rms, <, 1e-5);
   td_test_volume_clear (&volume);
@@ -236,8 +236,8 @@ test_few_views (void)
 static void
 test_difference (void)
 {
-  const guint nx = 23, ny = 17, n = nx * ny;
-  g_autofree float *a = g_new (float, n), *out = g_new (float, n);
+  const guint n = 23 * 17;
+  g_autofree float *a = g_new (float, n);
   g_autofree double *b = g_new (double, n);
   double squares = 0, reference = 0, largest = 0, low = INFINITY, high = -INFINITY;
   TdLabDifference difference;
@@ -257,24 +257,21 @@ test_difference (void)
     low = fmin (low, b[i]);
     high = fmax (high, b[i]);
   }
-  td_lab_difference (a, b, nx, ny, out, &difference);
+  td_lab_difference (a, b, n, &difference);
   g_assert_cmpuint (difference.n, ==, n - 1);
   g_assert_cmpfloat_with_epsilon (difference.rms, sqrt (squares / (n - 1)), 1e-12);
   g_assert_cmpfloat_with_epsilon (difference.relative_rms, sqrt (squares / reference), 1e-12);
   g_assert_cmpfloat_with_epsilon (difference.max_abs, largest, 1e-12);
-  g_assert_cmpuint (difference.max_x, ==, 101 % nx);
-  g_assert_cmpuint (difference.max_y, ==, 101 / nx);
   g_assert_cmpfloat_with_epsilon (difference.psnr_db,
                                   20 * log10 ((high - low) / sqrt (squares / (n - 1))), 1e-9);
-  g_assert_cmpfloat_with_epsilon (out[7], a[7] - b[7], 1e-7);
   for (guint i = 0; i < n; i++)
     a[i] = (float) (b[i] = i);
-  td_lab_difference (a, b, nx, ny, NULL, &difference);
+  td_lab_difference (a, b, n, &difference);
   g_assert_cmpfloat (difference.rms, ==, 0);
   g_assert_true (isinf (difference.psnr_db));
   for (guint i = 0; i < n; i++)
     a[i] = (float) (b[i] = 2); /* constant: it has no range either */
-  td_lab_difference (a, b, nx, ny, NULL, &difference);
+  td_lab_difference (a, b, n, &difference);
   g_assert_true (isinf (difference.psnr_db) && difference.psnr_db > 0);
 }
 
@@ -853,7 +850,7 @@ assert_compared (const TdLabOutcome *outcome, const TdLabOutcome *against)
 
   for (gsize i = 0; i < n; i++)
     pixels[i] = against->pixels[i];
-  td_lab_difference (outcome->pixels, pixels, against->nx, against->ny, NULL, &difference);
+  td_lab_difference (outcome->pixels, pixels, (gsize) against->nx * against->ny, &difference);
   g_assert_true (outcome->compared);
   g_assert_cmpuint (outcome->difference.n, ==, n);
   g_assert_cmpfloat (outcome->difference.rms, ==, difference.rms);
@@ -1071,8 +1068,8 @@ test_review (void)
   for (gsize i = 0; i < n; i++)
     reference[i] = linear->pixels[i];
   for (guint i = 1; i < 4; i++)
-    td_lab_difference (review->scan->outcomes[i]->pixels, reference, linear->nx, linear->ny, NULL,
-                       &d[i]);
+    td_lab_difference (review->scan->outcomes[i]->pixels, reference,
+                       (gsize) linear->nx * linear->ny, &d[i]);
   g_assert_cmpfloat (d[1].rms, <, 0.01 * d[2].rms); /* half: lines that overlap completely */
   g_assert_cmpfloat (d[3].rms, <, 0.5 * d[2].rms);
   for (guint i = 0; i < 4; i++)
