@@ -83,14 +83,8 @@ td_angles_usual_gap (const double *gaps, guint n)
 }
 
 void
-td_angular_weights (const double *angles_rad, guint n, double *weights, TdAngleCover *cover)
-{
-  td_angular_weights_modulo (angles_rad, n, G_PI, weights, cover);
-}
-
-void
-td_angular_weights_modulo (const double *angles_rad, guint n, double period_rad, double *weights,
-                           TdAngleCover *cover)
+td_angular_weights (const double *angles_rad, guint n, double period_rad, double *weights,
+                    TdAngleCover *cover)
 {
   g_autofree Direction *directions = sorted_directions (angles_rad, n, period_rad);
   g_autofree guint *group = g_new (guint, n);

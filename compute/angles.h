@@ -19,12 +19,11 @@ typedef struct {
   guint repeated;         /* views that share their direction with an earlier one */
 } TdAngleCover;
 
-/* weights: n values out. @cover may be NULL. */
-void td_angular_weights (const double *angles_rad, guint n, double *weights, TdAngleCover *cover);
-/* The same with directions modulo @period_rad. This is 2 pi where opposite views do not repeat each
-   other (half acquisition, cone beams). A full turn's weights then add up to 2 pi. */
-void td_angular_weights_modulo (const double *angles_rad, guint n, double period_rad,
-                                double *weights, TdAngleCover *cover);
+/* Directions are taken modulo @period_rad. That is pi, or 2 pi where opposite views do not repeat
+   each other (half acquisition, cone beams). A full turn's weights then add up to 2 pi. weights: n
+   values out. @cover may be NULL. */
+void td_angular_weights (const double *angles_rad, guint n, double period_rad, double *weights,
+                         TdAngleCover *cover);
 
 /* The gap that explains most of the angle that @n gaps span. The median gap alone does not where
    views stand in clumps: several frames of each angle, by the stage's own readings. Nor does it

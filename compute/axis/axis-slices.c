@@ -45,7 +45,7 @@ make_projector (TdAxisSlices *self, double disc, GError **error)
   const TdAxisInput *input = self->input;
   g_autofree double *weights = g_new (double, input->n_views);
 
-  td_angular_weights (input->angles_rad, input->n_views, weights, NULL);
+  td_angular_weights (input->angles_rad, input->n_views, G_PI, weights, NULL);
   const TdBackprojectTask task = {
     .n_columns = input->n_columns,
     .n_views = input->n_views,

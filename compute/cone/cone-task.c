@@ -290,7 +290,7 @@ td_cone_task_init (TdConeTask *task, const TdGeometry *geometry, const double *a
     return FALSE;
   }
   /* A short scan's ends get half a step beyond them, where Parker's weights are 0 anyway. */
-  td_angular_weights_modulo (angles_rad, n_views, 2 * G_PI, task->view_weights, NULL);
+  td_angular_weights (angles_rad, n_views, 2 * G_PI, task->view_weights, NULL);
   for (guint view = 0; view < n_views; view++)
     task->view_weights[view] /= td_cone_filter_gain (task->matrices + 12 * (gsize) view);
   init_volume (task, geometry, task->redundancy.kind);

@@ -138,8 +138,8 @@ td_turn_of_angles (const double *angles_rad, guint n, TdTurn *turn)
   g_autofree double *weights = g_new (double, n);
 
   *turn = (TdTurn) { .n_views = n, .first_rad = angles_rad[0], .last_rad = angles_rad[n - 1] };
-  td_angular_weights_modulo (angles_rad, n, G_PI, weights, &turn->half);
-  td_angular_weights_modulo (angles_rad, n, 2 * G_PI, weights, &turn->full);
+  td_angular_weights (angles_rad, n, G_PI, weights, &turn->half);
+  td_angular_weights (angles_rad, n, 2 * G_PI, weights, &turn->full);
   if (turn_covers (&turn->full, 2 * G_PI))
     turn->kind = TD_TURN_FULL;
   else if (turn_covers (&turn->half, G_PI))

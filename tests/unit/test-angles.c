@@ -16,7 +16,7 @@ check (const double *angles, guint n, const double *expected_deg, double covered
   TdAngleCover cover;
   double sum = 0;
 
-  td_angular_weights (angles, n, weights, &cover);
+  td_angular_weights (angles, n, G_PI, weights, &cover);
   for (guint i = 0; i < n; i++) {
     g_assert_cmpfloat_with_epsilon (weights[i], expected_deg[i] * DEG, 1e-9);
     sum += weights[i];
@@ -62,13 +62,13 @@ test_same (void)
     for (guint i = 0; i < 5; i++)
       angles[i] = (10 + 45 * MIN (i, 3)) * DEG;
     angles[4] += apart * G_PI / 5;
-    td_angular_weights (angles, 5, weights, &cover);
+    td_angular_weights (angles, 5, G_PI, weights, &cover);
     g_assert_cmpuint (cover.repeated, ==, k ? 0 : 1);
     /* Also on either side of half a turn, and so do more. */
     for (guint i = 0; i < 4; i++)
       angles[i] -= 10 * DEG;
     angles[4] = -apart * G_PI / 5;
-    td_angular_weights (angles, 5, weights, &cover);
+    td_angular_weights (angles, 5, G_PI, weights, &cover);
     g_assert_cmpuint (cover.repeated, ==, k ? 0 : 1);
   }
   const double across[] = { 0, 179.8 * DEG, 45 * DEG, 90 * DEG, 135 * DEG, 179.9 * DEG };
@@ -121,14 +121,14 @@ test_whole_turn (void)
 
   for (guint i = 0; i < 361; i++)
     angles[i] = (i - 33.5) * DEG;
-  td_angular_weights_modulo (angles, 361, 2 * G_PI, weights, &cover);
+  td_angular_weights (angles, 361, 2 * G_PI, weights, &cover);
   for (guint i = 0; i < 361; i++) {
     g_assert_cmpfloat_with_epsilon (weights[i], (i == 0 || i == 360 ? 0.5 : 1) * DEG, 1e-9);
     sum += weights[i];
   }
   g_assert_cmpfloat_with_epsilon (sum, 2 * G_PI, 1e-9);
   g_assert_cmpuint (cover.repeated, ==, 1);
-  td_angular_weights_modulo (angles, 181, 2 * G_PI, weights, &cover);
+  td_angular_weights (angles, 181, 2 * G_PI, weights, &cover);
   g_assert_cmpfloat_with_epsilon (cover.missing_rad, 179 * DEG, 1e-9);
 }
 
@@ -140,7 +140,7 @@ test_random (void)
 
   for (guint i = 0; i < 500; i++)
     angles[i] = g_test_rand_double_range (-20, 20);
-  td_angular_weights (angles, 500, weights, &cover);
+  td_angular_weights (angles, 500, G_PI, weights, &cover);
   for (guint i = 0; i < 500; i++) {
     g_assert_cmpfloat (weights[i], >=, 0);
     sum += weights[i];
@@ -162,7 +162,7 @@ test_clumps (void)
     const guint n = part ? 600 : 900;
     for (guint i = 0; i < n; i++)
       angles[i] = (2 * (i / 10) + 0.04 * (i % 10) * (i / 10 % 2 ? 1 : -1)) * DEG;
-    td_angular_weights (angles, n, weights, &cover);
+    td_angular_weights (angles, n, G_PI, weights, &cover);
     g_assert_cmpfloat_with_epsilon (cover.covered_rad, n * 0.2 * DEG, DEG);
     for (guint clump = 0; clump < n / 10; clump++) {
       double sum = 0;
@@ -182,13 +182,13 @@ test_uneven (void)
 
   for (guint i = 0; i < 990; i++)
     angles[i] = (i < 900 ? 0.1 * i : i - 810) * DEG;
-  td_angular_weights (angles, 990, weights, &cover);
+  td_angular_weights (angles, 990, G_PI, weights, &cover);
   g_assert_cmpfloat (cover.missing_rad, ==, 0);
   g_assert_cmpfloat_with_epsilon (weights[450], 0.1 * DEG, 1e-9);
   g_assert_cmpfloat_with_epsilon (weights[950], DEG, 1e-9);
   for (guint i = 0; i < 121; i++)
     angles[i] = i * G_PI / 120 * DEG;
-  td_angular_weights_modulo (angles, 121, 2 * G_PI, weights, &cover);
+  td_angular_weights (angles, 121, 2 * G_PI, weights, &cover);
   g_assert_cmpuint (cover.repeated, <, 100);
 }
 
@@ -226,7 +226,7 @@ test_few (void)
       angles[n++] = at * DEG;
     }
     g_assert_cmpfloat_with_epsilon (180 - at, cases[i].widest, 1e-9);
-    td_angular_weights (angles, n, weights, &cover);
+    td_angular_weights (angles, n, G_PI, weights, &cover);
     for (guint k = 0; k < n; k++)
       sum += weights[k];
     td_test_pin ("%u of %u: %g degrees are missing", i, n, cover.missing_rad / DEG);

@@ -229,7 +229,7 @@ fbp_plan_field (TdPlan *plan, TdFbp *fbp, GError **error)
   note_field (plan, fbp, &turn);
 
   const double period = fbp->blend ? 2 * G_PI : G_PI;
-  td_angular_weights_modulo (facts->angles_rad, fbp->n_views, period, fbp->weights, &cover);
+  td_angular_weights (facts->angles_rad, fbp->n_views, period, fbp->weights, &cover);
   if (cover.missing_rad > 0)
     td_plan_note (plan,
                   "The views cover %.1f of %.0f degrees: expect streaks along the missing "

@@ -427,7 +427,7 @@ fdk_plan_note_gaps (TdPlan *plan, const TdFdkPlan *fdk)
   g_autofree double *weights = g_new (double, facts->n_views);
   TdAngleCover cover;
 
-  td_angular_weights_modulo (facts->angles_rad, facts->n_views, 2 * G_PI, weights, &cover);
+  td_angular_weights (facts->angles_rad, facts->n_views, 2 * G_PI, weights, &cover);
   const double step = cover.covered_rad / (facts->n_views - cover.repeated);
   const double inside = cover.missing_rad - (cover.largest_gap_rad - step);
   if (fdk->input->task.redundancy.kind == TD_REDUNDANCY_PARKER && inside > 2 * step)
