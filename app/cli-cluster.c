@@ -559,8 +559,7 @@ cli_cluster_list_profiles (gboolean json)
 static guint
 cli_cluster_print_paths (JsonNode *probe, const char *member, const char *what)
 {
-  JsonNode *node = td_json_at (probe, member);
-  JsonArray *paths = node && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+  JsonArray *paths = td_json_list (probe, member);
   guint bad = 0;
 
   for (guint i = 0; paths && i < json_array_get_length (paths); i++) {
@@ -578,8 +577,7 @@ cli_cluster_print_paths (JsonNode *probe, const char *member, const char *what)
 static guint
 cli_cluster_print_devices (JsonNode *probe)
 {
-  JsonNode *node = td_json_at (probe, "devices");
-  JsonArray *devices = node && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+  JsonArray *devices = td_json_list (probe, "devices");
   const guint n = devices ? json_array_get_length (devices) : 0;
   guint bad = 0;
 

@@ -92,10 +92,7 @@ static void
 job_file_add_batch (const TdJobBatch *batch, JsonBuilder *builder)
 {
   td_json_begin_object (builder, "batch");
-  td_json_begin_list (builder, "scans");
-  for (char **at = batch->scans; at && *at; at++)
-    json_builder_add_string_value (builder, *at);
-  json_builder_end_array (builder);
+  td_json_add_strings (builder, "scans", batch->scans);
   td_json_add_string (builder, "watch", batch->watch);
   td_json_add_number (builder, "settle_s", batch->settle_s);
   json_builder_end_object (builder);
@@ -151,10 +148,7 @@ td_job_file_save (const TdJobFile *job, const char *folder, GError **error)
   td_json_add_string (builder, "profile", job->profile);
   td_json_add_string (builder, "submitted", job->submitted);
   json_builder_end_object (builder);
-  g_autofree char *text = td_json_print (builder);
-  if (g_file_set_contents_full (path, text, -1,
-                                G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600,
-                                &reason))
+  if (td_json_save (builder, path, &reason))
     return TRUE;
   return td_set_error (error, TD_ERROR_IO, "The job's file cannot be written: %s", reason->message);
 }
@@ -213,9 +207,8 @@ job_file_read_settings (TdJobFile *job, JsonNode *root, const char *path, GError
 static gboolean
 job_file_read_batch (TdJobFile *job, JsonNode *root, const char *path, GError **error)
 {
-  JsonNode *scans = td_json_at (root, "batch/scans");
+  JsonArray *scans = td_json_list (root, "batch/scans");
   const double settle_s = td_json_number (root, "batch/settle_s");
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
 
   if (!td_json_at (root, "batch"))
     return TRUE;
@@ -223,16 +216,9 @@ job_file_read_batch (TdJobFile *job, JsonNode *root, const char *path, GError **
   job->batch.settle_s = settle_s >= 0 && settle_s < 1e6 ? settle_s : 0;
   if (job->batch.watch)
     return TRUE;
-  if (!scans || !JSON_NODE_HOLDS_ARRAY (scans))
-    return job_file_refuse (path, "batch/scans", error);
-  for (guint i = 0; i < json_array_get_length (json_node_get_array (scans)); i++) {
-    JsonNode *scan = json_array_get_element (json_node_get_array (scans), i);
-    if (!JSON_NODE_HOLDS_VALUE (scan) || json_node_get_value_type (scan) != G_TYPE_STRING)
-      return job_file_refuse (path, "batch/scans", error);
-    g_strv_builder_add (builder, json_node_get_string (scan));
-  }
-  job->batch.scans = g_strv_builder_end (builder);
-  return TRUE;
+  job->batch.scans = td_json_strings (root, "batch/scans");
+  return (scans && g_strv_length (job->batch.scans) == json_array_get_length (scans))
+         || job_file_refuse (path, "batch/scans", error);
 }
 
 static gboolean

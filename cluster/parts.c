@@ -74,16 +74,14 @@ gboolean
 td_parts_resume (TdParts *parts)
 {
   g_autoptr (JsonNode) root = td_json_load (parts->path, NULL);
-  JsonNode *node = root ? td_json_at (root, "done") : NULL;
+  JsonArray *list = td_json_list (root, "done");
 
-  if (!node || !JSON_NODE_HOLDS_ARRAY (node)
-      || g_strcmp0 (td_json_string (root, "format"), FORMAT) != 0
+  if (!list || g_strcmp0 (td_json_string (root, "format"), FORMAT) != 0
       || td_json_number (root, "version") != VERSION
       || g_strcmp0 (td_json_string (root, "id"), parts->job) != 0
       || g_strcmp0 (td_json_string (root, "output"), parts->output) != 0
       || g_strcmp0 (td_json_string (root, "what"), parts->hash) != 0)
     return FALSE;
-  JsonArray *list = json_node_get_array (node);
   for (guint i = 0; i < json_array_get_length (list); i++) {
     JsonNode *range = json_array_get_element (list, i);
     td_parts_note (parts, td_json_count (range, "first"), td_json_count (range, "count"));
@@ -132,10 +130,7 @@ td_parts_save (TdParts *parts, GError **error)
   }
   json_builder_end_array (builder);
   json_builder_end_object (builder);
-  g_autofree char *text = td_json_print (builder);
-  if (g_file_set_contents_full (parts->path, text, -1,
-                                G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600,
-                                &reason))
+  if (td_json_save (builder, parts->path, &reason))
     return TRUE;
   return td_set_error (error, TD_ERROR_IO,
                        "What was computed cannot be noted in the job's folder: %s",

@@ -963,15 +963,7 @@ remote_job_take_launch (TdRemoteJob *job, const char *text)
   launched->boot = g_strdup (td_json_string (root, "boot"));
   launched->host = g_strdup (td_json_string (root, "host"));
   launched->submit_host = g_strdup (td_json_string (root, "submit_host"));
-  JsonNode *words = td_json_at (root, "scheduler_words");
-  if (words && JSON_NODE_HOLDS_ARRAY (words)) {
-    g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-    JsonArray *array = json_node_get_array (words);
-    for (guint i = 0; i < json_array_get_length (array); i++)
-      if (JSON_NODE_HOLDS_VALUE (json_array_get_element (array, i)))
-        g_strv_builder_add (builder, json_array_get_string_element (array, i));
-    launched->words = g_strv_builder_end (builder);
-  }
+  launched->words = td_json_strings (root, "scheduler_words");
   g_mutex_lock (&job->lock);
   if (td_json_string (root, "profile"))
     remote_set_text (&job->facts.profile, td_json_string (root, "profile"));
@@ -1059,12 +1051,12 @@ remote_job_take_progress (TdRemoteJob *job, JsonNode *event)
       && td_json_count (event, "scan") < facts->scans->len)
     ((TdBatchRow *) facts->scans->pdata[td_json_count (event, "scan")])->fraction
         = remote_number (event, "scan_done", 0);
-  JsonNode *residuals = td_json_at (event, "residuals");
-  if (!residuals || !JSON_NODE_HOLDS_ARRAY (residuals))
+  JsonArray *residuals = td_json_list (event, "residuals");
+  if (!residuals)
     return;
   g_array_set_size (facts->residuals, 0);
-  for (guint i = 0; i < json_array_get_length (json_node_get_array (residuals)); i++) {
-    JsonNode *node = json_array_get_element (json_node_get_array (residuals), i);
+  for (guint i = 0; i < json_array_get_length (residuals); i++) {
+    JsonNode *node = json_array_get_element (residuals, i);
     const double residual = JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : NAN;
     g_array_append_val (facts->residuals, residual);
   }

@@ -128,6 +128,28 @@ td_json_string (JsonNode *root, const char *path)
              : NULL;
 }
 
+JsonArray *
+td_json_list (JsonNode *root, const char *path)
+{
+  JsonNode *node = td_json_at (root, path);
+
+  return node && JSON_NODE_HOLDS_ARRAY (node) ? json_node_get_array (node) : NULL;
+}
+
+char **
+td_json_strings (JsonNode *root, const char *path)
+{
+  JsonArray *list = td_json_list (root, path);
+  g_autoptr (GStrvBuilder) strings = g_strv_builder_new ();
+
+  for (guint i = 0; list && i < json_array_get_length (list); i++) {
+    JsonNode *node = json_array_get_element (list, i);
+    if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING)
+      g_strv_builder_add (strings, json_node_get_string (node));
+  }
+  return list ? g_strv_builder_end (strings) : NULL;
+}
+
 double
 td_json_number (JsonNode *root, const char *path)
 {

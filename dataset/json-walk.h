@@ -21,6 +21,9 @@ char *td_json_twice (const char *text);
 JsonNode *td_json_load (const char *path, GError **error);
 JsonNode *td_json_at (JsonNode *root, const char *path); /* NULL: absent or null */
 const char *td_json_string (JsonNode *root, const char *path);
+JsonArray *td_json_list (JsonNode *root, const char *path); /* NULL: none */
+/* The strings of a list, without what else is in it. NULL: no list. (transfer full) */
+char **td_json_strings (JsonNode *root, const char *path);
 double td_json_number (JsonNode *root, const char *path); /* NAN: none */
 guint td_json_count (JsonNode *root, const char *path);   /* a whole number >= 0; else 0 */
 gboolean td_json_true (JsonNode *root, const char *path);

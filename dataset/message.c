@@ -465,15 +465,13 @@ static TdMessage *
 message_of_json (JsonNode *node, guint depth)
 {
   const char *id = td_json_string (node, "id"), *said = td_json_string (node, "rest");
-  JsonNode *values = td_json_at (node, "values"), *rest = td_json_at (node, "rest");
+  JsonNode *rest = td_json_at (node, "rest");
 
   if (!id || depth > MOST_DEEP)
     return NULL;
   TdMessage *message = message_new_kept (id);
   message->plain = td_json_true (node, "plain");
-  message_take_json (message,
-                     values && JSON_NODE_HOLDS_ARRAY (values) ? json_node_get_array (values) : NULL,
-                     depth);
+  message_take_json (message, td_json_list (node, "values"), depth);
   message->rest = said ? message_new_said (said) : rest ? message_of_json (rest, depth + 1) : NULL;
   return message;
 }

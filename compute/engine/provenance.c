@@ -29,72 +29,40 @@ find_scan (const char *scan, const char *volume)
   return g_strdup (scan);
 }
 
-static JsonNode *
-provenance_member (JsonObject *object, const char *name, JsonNodeType type)
-{
-  JsonNode *node = object ? json_object_get_member (object, name) : NULL;
-
-  return node && json_node_get_node_type (node) == type ? node : NULL;
-}
-
-static const char *
-provenance_text (JsonObject *object, const char *name)
-{
-  JsonNode *node = provenance_member (object, name, JSON_NODE_VALUE);
-
-  return node && json_node_get_value_type (node) == G_TYPE_STRING ? json_node_get_string (node)
-                                                                  : NULL;
-}
-
 static void
-provenance_take_axis (TdProvenance *self, JsonObject *object)
+provenance_take_notes (TdProvenance *self, JsonNode *root)
 {
-  JsonNode *axis = provenance_member (object, "axis", JSON_NODE_OBJECT);
+  g_auto (GStrv) notes = td_json_strings (root, "notes");
 
-  self->axis_searched = axis != NULL;
-  self->axis_agreed = axis && td_json_true (axis, "agreed");
-  self->axis_sigma_px = axis ? td_json_number (axis, "sigma_px") : NAN;
-}
-
-static void
-provenance_take_notes (TdProvenance *self, JsonObject *object)
-{
-  JsonNode *node = provenance_member (object, "notes", JSON_NODE_ARRAY);
-  JsonArray *notes = node ? json_node_get_array (node) : NULL;
-
-  for (guint i = 0; notes && i < MIN (json_array_get_length (notes), MOST_NOTES); i++) {
-    JsonNode *note = json_array_get_element (notes, i);
-    if (JSON_NODE_HOLDS_VALUE (note) && json_node_get_value_type (note) == G_TYPE_STRING)
-      td_messages_add (&self->notes, td_message_quoted (json_node_get_string (note), ""));
-  }
+  for (guint i = 0; notes && notes[i] && i < MOST_NOTES; i++)
+    td_messages_add (&self->notes, td_message_quoted (notes[i], ""));
 }
 
 static TdProvenance *
 provenance_parse (const char *volume, const TdVolumeFacts *facts)
 {
   g_autoptr (JsonNode) root = td_json_parse (facts->provenance_json);
-  JsonObject *object = root && JSON_NODE_HOLDS_OBJECT (root) ? json_node_get_object (root) : NULL;
-  JsonNode *scan = provenance_member (object, "scan", JSON_NODE_OBJECT);
-  JsonNode *recipe = provenance_member (object, "recipe", JSON_NODE_OBJECT);
-  const char *path = scan ? provenance_text (json_node_get_object (scan), "path") : NULL;
+  JsonNode *recipe = td_json_at (root, "recipe");
+  const char *path = td_json_string (root, "scan/path");
   g_autoptr (TdProvenance) self = g_new0 (TdProvenance, 1);
 
-  if (!path || !recipe || g_strcmp0 (provenance_text (object, "program"), "Tomodesk") != 0)
+  if (!path || !recipe || g_strcmp0 (td_json_string (root, "program"), "Tomodesk") != 0)
     return NULL;
   g_autofree char *text = td_json_text (recipe, FALSE);
   if (!td_recipe_from_json (&self->recipe, text, NULL))
     return NULL;
   self->volume = g_strdup (volume);
   self->scan = find_scan (path, volume);
-  self->units = g_strdup (provenance_text (object, "units"));
+  self->units = g_strdup (td_json_string (root, "units"));
   self->nx = facts->nx;
   self->ny = facts->ny;
   self->n_slices = facts->n_slices;
   self->pixel_mm = facts->voxel_mm;
-  JsonNode *seconds = provenance_member (object, "seconds", JSON_NODE_VALUE);
-  self->seconds = seconds ? json_node_get_double (seconds) : 0;
-  provenance_take_axis (self, object);
-  provenance_take_notes (self, object);
+  self->seconds = fmax (td_json_number (root, "seconds"), 0); /* none is 0, too */
+  self->axis_searched = td_json_at (root, "axis") != NULL;
+  self->axis_agreed = td_json_true (root, "axis/agreed");
+  self->axis_sigma_px = td_json_number (root, "axis/sigma_px");
+  provenance_take_notes (self, root);
   return g_steal_pointer (&self);
 }
 

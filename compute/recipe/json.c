@@ -78,6 +78,15 @@ td_json_print (JsonBuilder *builder)
   return td_json_text (root, TRUE);
 }
 
+gboolean
+td_json_save (JsonBuilder *builder, const char *path, GError **error)
+{
+  g_autofree char *text = td_json_print (builder);
+
+  return g_file_set_contents_full (
+      path, text, -1, G_FILE_SET_CONTENTS_CONSISTENT | G_FILE_SET_CONTENTS_DURABLE, 0600, error);
+}
+
 static void
 json_add_message (JsonBuilder *builder, const TdMessage *message)
 {

@@ -21,3 +21,5 @@ void td_json_begin_list (JsonBuilder *builder, const char *name);
 void td_json_begin_object (JsonBuilder *builder, const char *name);
 /* The whole, indented. (transfer full) */
 char *td_json_print (JsonBuilder *builder);
+/* Into a file of the user's own, which is on the disk whole or not at all. */
+gboolean td_json_save (JsonBuilder *builder, const char *path, GError **error);
