@@ -6,7 +6,7 @@
 #include "dataset/json-walk.h"
 
 #include <json-glib/json-glib.h>
-#include <string.h>
+#include <math.h>
 
 #define FORMAT 1
 
@@ -40,37 +40,15 @@ tune_store_size_class (const TdBackprojectTask *task)
 
 /* ── The file ── */
 
-/* An entry is good if it has its key; what else it has is checked where it is used. */
-static gboolean
-is_entry (JsonNode *node)
-{
-  JsonNode *key = JSON_NODE_HOLDS_OBJECT (node)
-                      ? json_object_get_member (json_node_get_object (node), "key")
-                      : NULL;
-
-  return key && JSON_NODE_HOLDS_VALUE (key) && json_node_get_value_type (key) == G_TYPE_STRING;
-}
-
 static JsonArray *
 read_file (void)
 {
   g_autofree char *file = tune_store_file ();
   g_autoptr (JsonNode) root = td_json_load (file, NULL);
-  JsonArray *good = json_array_new ();
+  JsonArray *list
+      = td_json_number (root, "format") == FORMAT ? td_json_list (root, "entries") : NULL;
 
-  if (!root)
-    return good;
-  JsonObject *object = json_node_get_object (root);
-  JsonNode *format = json_object_get_member (object, "format");
-  JsonNode *list = json_object_get_member (object, "entries");
-  if (!format || !JSON_NODE_HOLDS_VALUE (format) || json_node_get_int (format) != FORMAT || !list
-      || !JSON_NODE_HOLDS_ARRAY (list))
-    return good;
-  JsonArray *all = json_node_get_array (list);
-  for (guint i = 0; i < json_array_get_length (all); i++)
-    if (is_entry (json_array_get_element (all, i)))
-      json_array_add_element (good, json_node_copy (json_array_get_element (all, i)));
-  return good;
+  return list ? json_array_ref (list) : json_array_new ();
 }
 
 static gboolean
@@ -93,14 +71,15 @@ write_file (GError **error)
 
 /* ── Entries, under the lock ── */
 
-static JsonObject *
+/* An entry may lack anything: what it has is checked where it is used. */
+static JsonNode *
 tune_store_find (const char *key)
 {
   if (!entries)
     entries = read_file ();
   for (guint i = 0; i < json_array_get_length (entries); i++) {
-    JsonObject *entry = json_array_get_object_element (entries, i);
-    if (strcmp (json_object_get_string_member (entry, "key"), key) == 0)
+    JsonNode *entry = json_array_get_element (entries, i);
+    if (g_strcmp0 (td_json_string (entry, "key"), key) == 0)
       return entry;
   }
   return NULL;
@@ -113,11 +92,9 @@ tune_store_replace (const char *key, JsonObject *entry, GError **error)
 {
   g_clear_pointer (&entries, json_array_unref);
   entries = read_file ();
-  for (guint i = json_array_get_length (entries); i-- > 0;) {
-    JsonObject *old = json_array_get_object_element (entries, i);
-    if (strcmp (json_object_get_string_member (old, "key"), key) == 0)
+  for (guint i = json_array_get_length (entries); i-- > 0;)
+    if (g_strcmp0 (td_json_string (json_array_get_element (entries, i), "key"), key) == 0)
       json_array_remove_element (entries, i);
-  }
   if (entry) {
     json_object_set_string_member (entry, "key", key);
     json_array_add_object_element (entries, entry);
@@ -135,38 +112,15 @@ static char *
 task_key (const TdDeviceInfo *device, const char *family, const TdBackprojectTask *task,
           guint n_slices)
 {
-  static const char *const precisions[] = { "single", "half", "half-run" };
   g_autofree char *start = device_key (device, family);
 
   return g_strdup_printf ("%s|%s|%s|%u slices|%u", start,
-                          task->interpolation == TD_INTERPOLATION_LINEAR ? "linear" : "nearest",
-                          precisions[task->precision], tune_store_slices_class (n_slices),
+                          td_interpolation_name (task->interpolation),
+                          td_precision_name (task->precision), tune_store_slices_class (n_slices),
                           tune_store_size_class (task));
 }
 
 /* ── Tuned variants ── */
-
-static char **
-read_defines (JsonArray *array)
-{
-  GPtrArray *defines = g_ptr_array_new ();
-
-  for (guint i = 0; i < json_array_get_length (array); i++) {
-    JsonNode *node = json_array_get_element (array, i);
-    if (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_STRING)
-      g_ptr_array_add (defines, json_node_dup_string (node));
-  }
-  g_ptr_array_add (defines, NULL);
-  return (char **) g_ptr_array_free (defines, FALSE);
-}
-
-static double
-tune_store_read_number (JsonObject *entry, const char *name)
-{
-  JsonNode *node = json_object_get_member (entry, name);
-
-  return node && JSON_NODE_HOLDS_VALUE (node) ? json_node_get_double (node) : 0;
-}
 
 gboolean
 td_tune_store_find (const TdDeviceInfo *device, const char *family, const TdBackprojectTask *task,
@@ -176,13 +130,11 @@ td_tune_store_find (const TdDeviceInfo *device, const char *family, const TdBack
 
   *tuned = (TdTuned) { 0 };
   g_mutex_lock (&lock);
-  JsonObject *entry = tune_store_find (key);
+  JsonNode *entry = tune_store_find (key);
   if (entry) {
-    JsonNode *defines = json_object_get_member (entry, "defines");
-    tuned->updates_per_second = tune_store_read_number (entry, "updates_per_second");
-    tuned->slices = CLAMP (tune_store_read_number (entry, "slices"), 0, 64);
-    if (defines && JSON_NODE_HOLDS_ARRAY (defines))
-      tuned->defines = read_defines (json_node_get_array (defines));
+    tuned->updates_per_second = fmax (td_json_number (entry, "updates_per_second"), 0);
+    tuned->slices = MIN (td_json_count (entry, "slices"), 64);
+    tuned->defines = td_json_strings (entry, "defines");
   }
   g_mutex_unlock (&lock);
   return entry != NULL;
@@ -221,13 +173,9 @@ char *
 td_tune_store_disabled (const TdDeviceInfo *device, const char *family)
 {
   g_autofree char *key = device_key (device, family);
-  char *reason = NULL;
 
   g_mutex_lock (&lock);
-  JsonObject *entry = tune_store_find (key);
-  JsonNode *node = entry ? json_object_get_member (entry, "disabled") : NULL;
-  if (node && JSON_NODE_HOLDS_VALUE (node))
-    reason = json_node_dup_string (node);
+  char *reason = g_strdup (td_json_string (tune_store_find (key), "disabled"));
   g_mutex_unlock (&lock);
   return reason;
 }
