@@ -35,14 +35,6 @@ td_done_strip_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
     }
 }
 
-static void
-td_done_strip_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum,
-                       int *natural, int *minimum_baseline, int *natural_baseline)
-{
-  *minimum = *natural = orientation == GTK_ORIENTATION_VERTICAL ? 4 : 40;
-  *minimum_baseline = *natural_baseline = -1;
-}
-
 void
 td_done_strip_set_store (TdDoneStrip *self, TdSliceStore *store)
 {
@@ -66,11 +58,11 @@ td_done_strip_class_init (TdDoneStripClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_done_strip_finalize;
   GTK_WIDGET_CLASS (class)->snapshot = td_done_strip_snapshot;
-  GTK_WIDGET_CLASS (class)->measure = td_done_strip_measure;
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (class), "donestrip");
 }
 
 static void
 td_done_strip_init (TdDoneStrip *self)
 {
+  gtk_widget_set_size_request (GTK_WIDGET (self), 40, 4);
 }

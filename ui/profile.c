@@ -132,14 +132,6 @@ td_profile_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   draw_text (self, snapshot, &colour, low, high);
 }
 
-static void
-td_profile_measure (GtkWidget *widget, GtkOrientation orientation, int for_size, int *minimum,
-                    int *natural, int *minimum_baseline, int *natural_baseline)
-{
-  *minimum = *natural = orientation == GTK_ORIENTATION_HORIZONTAL ? 0 : HEIGHT_PX;
-  *minimum_baseline = *natural_baseline = -1;
-}
-
 void
 td_profile_set_units (TdProfile *self, const char *units)
 {
@@ -175,7 +167,6 @@ td_profile_class_init (TdProfileClass *class)
 
   G_OBJECT_CLASS (class)->finalize = td_profile_finalize;
   widget->snapshot = td_profile_snapshot;
-  widget->measure = td_profile_measure;
   gtk_widget_class_set_css_name (widget, "profile");
   gtk_widget_class_set_accessible_role (widget, GTK_ACCESSIBLE_ROLE_IMG);
 }
@@ -185,4 +176,5 @@ td_profile_init (TdProfile *self)
 {
   self->column = NAN;
   gtk_widget_set_overflow (GTK_WIDGET (self), GTK_OVERFLOW_HIDDEN);
+  gtk_widget_set_size_request (GTK_WIDGET (self), -1, HEIGHT_PX);
 }

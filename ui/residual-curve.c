@@ -70,14 +70,6 @@ td_residual_curve_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   cairo_destroy (cr);
 }
 
-static void
-td_residual_curve_measure (GtkWidget *widget, GtkOrientation orientation, int for_size,
-                           int *minimum, int *natural, int *minimum_baseline, int *natural_baseline)
-{
-  *minimum = *natural = orientation == GTK_ORIENTATION_VERTICAL ? HEIGHT_PX : 80;
-  *minimum_baseline = *natural_baseline = -1;
-}
-
 void
 td_residual_curve_set (TdResidualCurve *self, const GArray *residuals, guint n_passes)
 {
@@ -108,7 +100,6 @@ td_residual_curve_class_init (TdResidualCurveClass *class)
 {
   G_OBJECT_CLASS (class)->finalize = td_residual_curve_finalize;
   GTK_WIDGET_CLASS (class)->snapshot = td_residual_curve_snapshot;
-  GTK_WIDGET_CLASS (class)->measure = td_residual_curve_measure;
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (class), "residualcurve");
 }
 
@@ -117,4 +108,5 @@ td_residual_curve_init (TdResidualCurve *self)
 {
   self->residuals = g_array_new (FALSE, FALSE, sizeof (double));
   gtk_widget_set_visible (GTK_WIDGET (self), FALSE);
+  gtk_widget_set_size_request (GTK_WIDGET (self), 80, HEIGHT_PX);
 }
