@@ -522,21 +522,10 @@ batch_dialog_on_folder_of_scans (const char *path, gpointer user)
 }
 
 static void
-batch_dialog_on_watch (const char *path, gpointer user)
+batch_dialog_on_folder (const char *path, gpointer row)
 {
-  TdBatchDialog *self = user;
-
   if (path)
-    gtk_editable_set_text (GTK_EDITABLE (self->watch), path);
-}
-
-static void
-batch_dialog_on_folder (const char *path, gpointer user)
-{
-  TdBatchDialog *self = user;
-
-  if (path)
-    gtk_editable_set_text (GTK_EDITABLE (self->folder), path);
+    gtk_editable_set_text (row, path);
 }
 
 static void
@@ -564,14 +553,14 @@ static void
 batch_dialog_on_choose_watch (GtkButton *button, TdBatchDialog *self)
 {
   td_choose_file (GTK_WIDGET (self), _ ("Folder to Watch"), GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER,
-                  batch_dialog_on_watch, self);
+                  batch_dialog_on_folder, self->watch);
 }
 
 static void
 batch_dialog_on_choose_folder (GtkButton *button, TdBatchDialog *self)
 {
   td_choose_file (GTK_WIDGET (self), _ ("Write the Volumes To"),
-                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, batch_dialog_on_folder, self);
+                  GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER, batch_dialog_on_folder, self->folder);
 }
 
 /* ── The recipe ── */
