@@ -11,6 +11,7 @@
 #include "series.h"
 #include "sort.h"
 #include "text-file.h"
+#include "unit.h"
 
 #define MAX_TEXT_BYTES ((gsize) 256 << 20)
 #define REPLACED "\xef\xbf\xbd" /* what was not UTF-8 */
@@ -131,48 +132,6 @@ angles_split_words (char *line, guint *n)
   *n = words->len;
   g_ptr_array_add (words, NULL);
   return (char **) g_ptr_array_free (words, FALSE);
-}
-
-double
-td_angle_unit (const char *name, gboolean in_text)
-{
-  static const struct {
-    const char *name;
-    double radians;
-    gboolean alone; /* a word of texts that means something else there */
-  } units[] = {
-    { "deg", G_PI / 180 },
-    { "degs", G_PI / 180 },
-    { "degree", G_PI / 180 },
-    { "degrees", G_PI / 180 },
-    { "°", G_PI / 180 },
-    { "rad", 1 },
-    { "rads", 1 },
-    { "radian", 1 },
-    { "radians", 1 },
-    { "mrad", 1e-3 },
-    { "urad", 1e-6 },
-    { "\xc2\xb5rad", 1e-6 }, /* the micro sign, and the Greek letter */
-    { "\xce\xbcrad", 1e-6 },
-    { "mdeg", G_PI / 180e3 },
-    { "arcmin", G_PI / 10800 },
-    { "arcmins", G_PI / 10800 },
-    { "arcminute", G_PI / 10800 },
-    { "arcminutes", G_PI / 10800 },
-    { "arcsec", G_PI / 648e3 },
-    { "arcsecs", G_PI / 648e3 },
-    { "arcsecond", G_PI / 648e3 },
-    { "arcseconds", G_PI / 648e3 },
-    { "gon", G_PI / 200 },
-    { "rev", 2 * G_PI, TRUE },
-    { "turn", 2 * G_PI, TRUE },
-    { "turns", 2 * G_PI, TRUE },
-  };
-
-  for (guint i = 0; i < G_N_ELEMENTS (units); i++)
-    if (g_ascii_strcasecmp (name, units[i].name) == 0 && !(in_text && units[i].alone))
-      return units[i].radians;
-  return 0;
 }
 
 /* The unit that a heading states, in degrees: by the first word that is one, so that neither a

@@ -33,10 +33,6 @@ gboolean td_angles_is_range (const char *spec);
 /* Views evenly over [first, last] degrees, both ends included, in radians. */
 double *td_angles_range (double first_deg, double last_deg, guint n_views);
 
-/* The unit of angles that @name is, in radians: "deg", "degrees", "rad", …, in letters of any case;
-   0: none. @in_text: a word of a text, where a "turn" or a revision is none. */
-double td_angle_unit (const char *name, gboolean in_text);
-
 /* For people and files: never -0. */
 static inline double
 td_degrees (double radians)

@@ -6,6 +6,7 @@
 #include "geometry-file.h"
 #include "json-walk.h"
 #include "text-file.h"
+#include "unit.h"
 
 /* The parameters that the Finnish Inverse Problems Society's open scans carry (Meaney et al.,
    Helsinki Tomography Challenge 2022): one JSON object, lengths in distanceUnit. What ends in Post
@@ -27,25 +28,12 @@ length_mm (JsonNode *root, const char *key, double unit_mm)
   return isfinite (length) && length > 0 ? length : 0;
 }
 
-static double
-unit_mm (const char *unit)
-{
-  static const struct {
-    const char *name;
-    double mm;
-  } units[] = { { "mm", 1 }, { "cm", 10 }, { "m", 1000 }, { "um", 1e-3 } };
-
-  for (guint i = 0; unit && i < G_N_ELEMENTS (units); i++)
-    if (g_ascii_strcasecmp (unit, units[i].name) == 0)
-      return units[i].mm;
-  return unit ? NAN : 1;
-}
-
 TdGeometryFile *
 td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error)
 {
   g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "parameters of the FIPS open data");
-  const double unit = unit_mm (td_json_string (root, "distanceUnit"));
+  const char *name = td_json_string (root, "distanceUnit");
+  const double unit = name ? td_length_unit (name) : 1;
   TdGeometry *geometry = &file->geometry;
   double pixel_mm = length_mm (root, "pixelSizePost", unit);
 

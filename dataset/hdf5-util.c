@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "angles.h"
 #include "error.h"
 #include "file-bytes.h"
 #include "hdf5-driver.h"
 #include "sort.h"
+#include "unit.h"
 
 #define MAX_STRING_BYTES (16u << 20)
 #define MAX_NUMBERS ((gsize) 1 << 25)
@@ -363,60 +363,13 @@ td_h5_number (hid_t location, const char *path, double *value)
   return TRUE;
 }
 
-typedef struct {
-  const char *name;
-  double factor;
-} Unit;
-
-/* The first of @units that is the data set's; @otherwise without a units attribute, 0 if unknown.
- */
-static double
-unit_factor (hid_t dataset, const Unit *units, double otherwise)
-{
-  g_autofree char *name = td_h5_units (dataset);
-
-  if (!name)
-    return otherwise;
-  for (; units->name; units++)
-    if (g_ascii_strcasecmp (name, units->name) == 0)
-      return units->factor;
-  return 0;
-}
-
 double
 td_h5_length_unit (hid_t dataset, double default_mm)
 {
   TD_H5_GUARD;
-  static const Unit lengths[] = {
-    { "m", 1e3 },
-    { "metre", 1e3 },
-    { "meter", 1e3 },
-    { "meters", 1e3 },
-    { "metres", 1e3 },
-    { "cm", 10 },
-    { "mm", 1 },
-    { "millimeter", 1 },
-    { "millimeters", 1 },
-    { "millimetre", 1 },
-    { "millimetres", 1 },
-    { "um", 1e-3 },
-    { "µm", 1e-3 },
-    { "μm", 1e-3 },
-    { "micron", 1e-3 },
-    { "microns", 1e-3 },
-    { "micrometer", 1e-3 },
-    { "micrometers", 1e-3 },
-    { "micrometre", 1e-3 },
-    { "micrometres", 1e-3 },
-    { "nm", 1e-6 },
-    { "nanometer", 1e-6 },
-    { "nanometers", 1e-6 },
-    { "nanometre", 1e-6 },
-    { "nanometres", 1e-6 },
-    { NULL, 0 },
-  };
+  g_autofree char *name = td_h5_units (dataset);
 
-  return unit_factor (dataset, lengths, default_mm);
+  return name ? td_length_unit (name) : default_mm;
 }
 
 double
@@ -435,16 +388,13 @@ double
 td_h5_energy_kev (hid_t location, const char *path)
 {
   TD_H5_GUARD;
-  static const Unit energies[] = {
-    { "eV", 1e-3 }, { "keV", 1 }, { "MeV", 1e3 }, { "J", 6.241509074460763e15 }, { NULL, 0 },
-  };
-
   g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
   double value;
 
   if (dataset < 0 || !td_h5_number (location, path, &value))
     return 0;
-  return value * unit_factor (dataset, energies, 1);
+  g_autofree char *name = td_h5_units (dataset);
+  return name ? value * td_energy_unit (name) : value;
 }
 
 double

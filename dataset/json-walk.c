@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "angles.h"
 #include "error.h"
 #include "text-file.h"
+#include "unit.h"
 
 #define MAX_BYTES ((gsize) 16 << 20)
 #define MAX_DEPTH 100u
@@ -189,40 +189,24 @@ td_json_flag (JsonNode *root, const char *path, gboolean *flag)
          || (JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) == G_TYPE_BOOLEAN);
 }
 
-typedef struct {
-  const char *name;
-  double factor;
-} Unit;
-
-/* @units: of lengths; NULL: of angles. */
-static double
-json_walk_measured (JsonNode *root, const char *path, const Unit *units, double otherwise)
-{
-  JsonNode *node = td_json_at (root, path);
-  const char *unit = td_json_string (node, "unit");
-  double value = td_json_number (node, "value");
-
-  if (!unit)
-    return td_json_at (node, "unit") ? NAN : value * otherwise;
-  if (!units)
-    return td_angle_unit (unit, FALSE) > 0 ? value * td_angle_unit (unit, FALSE) : NAN;
-  for (; units->name; units++)
-    if (strcmp (unit, units->name) == 0)
-      return value * units->factor;
-  return NAN;
-}
-
 double
 td_json_length_mm (JsonNode *root, const char *path)
 {
-  static const Unit units[] = { { "nm", 1e-6 }, { "um", 1e-3 }, { "mm", 1 }, { "cm", 10 },
-                                { "dm", 100 },  { "m", 1e3 },   { NULL, 0 } };
+  JsonNode *node = td_json_at (root, path);
+  const char *name = td_json_string (node, "unit");
+  const double unit = name ? td_length_unit (name) : td_json_at (node, "unit") ? 0 : 1;
 
-  return json_walk_measured (root, path, units, 1);
+  return unit > 0 ? td_json_number (node, "value") * unit : NAN;
 }
 
 double
 td_json_angle_rad (JsonNode *root, const char *path)
 {
-  return json_walk_measured (root, path, NULL, G_PI / 180);
+  JsonNode *node = td_json_at (root, path);
+  const char *name = td_json_string (node, "unit");
+  const double unit = name                        ? td_angle_unit (name, FALSE)
+                      : td_json_at (node, "unit") ? 0
+                                                  : G_PI / 180;
+
+  return unit > 0 ? td_json_number (node, "value") * unit : NAN;
 }
