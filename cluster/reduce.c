@@ -389,16 +389,20 @@ td_reduce_next (TdReduce *reduce, TdReduceSum *sum, GCancellable *cancellable)
   return found;
 }
 
-void
-td_reduce_written (TdReduce *reduce, const TdReduceSum *sum)
+static void
+segment_let_go (TdReduce *reduce, Segment *segment)
 {
-  Segment *segment = &reduce->segments[sum->first / reduce->segment_slices];
-
   g_mutex_lock (&reduce->lock);
   g_queue_push_tail (&reduce->own, g_steal_pointer (&segment->mine));
   segment->over = TRUE;
   reduce_changed (reduce);
   g_mutex_unlock (&reduce->lock);
+}
+
+void
+td_reduce_written (TdReduce *reduce, const TdReduceSum *sum)
+{
+  segment_let_go (reduce, &reduce->segments[sum->first / reduce->segment_slices]);
 }
 
 /* ── Exchange ── */
@@ -544,16 +548,6 @@ segment_came (TdReduce *reduce, Segment *segment)
                      + (gsize) segment->place * reduce_buffer_floats (reduce);
   }
   segment->receiving = FALSE;
-  reduce_changed (reduce);
-  g_mutex_unlock (&reduce->lock);
-}
-
-static void
-segment_let_go (TdReduce *reduce, Segment *segment)
-{
-  g_mutex_lock (&reduce->lock);
-  g_queue_push_tail (&reduce->own, g_steal_pointer (&segment->mine));
-  segment->over = TRUE;
   reduce_changed (reduce);
   g_mutex_unlock (&reduce->lock);
 }
