@@ -113,20 +113,6 @@ cli_lab_make (const TdCliRecipe *recipe, const Options *o, TdEngine *engine, TdS
 /* ── Output ── */
 
 static gboolean
-cli_lab_write (const char *path, const char *text, GError **error)
-{
-  g_autoptr (TdOutput) output = td_output_begin (path, FALSE, TRUE, strlen (text), error);
-
-  if (!output)
-    return FALSE;
-  /* Into the part as it stands: it is locked, and must stay the same file. */
-  if (!g_file_set_contents_full (td_output_part (output), text, -1, G_FILE_SET_CONTENTS_NONE, 0666,
-                                 error))
-    return FALSE;
-  return td_output_commit (output, error);
-}
-
-static gboolean
 cli_lab_write_mosaic (const char *path, const TdLabResult *result, GError **error)
 {
   const TdLabOutcome *against = td_lab_against (result);
@@ -166,12 +152,12 @@ cli_lab_write_all (const Options *o, const TdLab *lab, const TdLabResult *result
 {
   if (o->save) {
     g_autofree char *json = td_lab_to_json (lab);
-    if (!cli_lab_write (o->save, json, error))
+    if (!td_output_save (o->save, json, strlen (json), error))
       return FALSE;
   }
   if (o->csv) {
     g_autofree char *csv = td_lab_csv (lab, result);
-    if (!cli_lab_write (o->csv, csv, error))
+    if (!td_output_save (o->csv, csv, strlen (csv), error))
       return FALSE;
   }
   if (!o->picture)
@@ -179,7 +165,7 @@ cli_lab_write_all (const Options *o, const TdLab *lab, const TdLabResult *result
   if (!g_str_has_suffix (o->picture, ".svg"))
     return cli_lab_write_mosaic (o->picture, result, error);
   g_autofree char *svg = review ? cli_lab_figures (review) : td_lab_svg (lab, result);
-  return cli_lab_write (o->picture, svg, error);
+  return td_output_save (o->picture, svg, strlen (svg), error);
 }
 
 /* ── The table ── */

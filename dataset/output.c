@@ -531,3 +531,15 @@ td_output_free (TdOutput *output)
   g_free (output->parent);
   g_free (output);
 }
+
+gboolean
+td_output_save (const char *path, gconstpointer data, gsize n, GError **error)
+{
+  g_autoptr (TdOutput) output = td_output_begin (path, FALSE, TRUE, n, error);
+
+  /* Into the part as it stands: it is locked, and must stay the same file. */
+  return output
+         && g_file_set_contents_full (output->part, data, (gssize) n, G_FILE_SET_CONTENTS_NONE,
+                                      0666, error)
+         && td_output_commit (output, error);
+}

@@ -36,6 +36,9 @@ gboolean td_output_commit (TdOutput *output, GError **error);
 void td_output_free (TdOutput *output);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdOutput, td_output_free)
 
+/* All of it: @data becomes the file @path, in place of one that this program wrote. */
+gboolean td_output_save (const char *path, gconstpointer data, gsize n, GError **error);
+
 /* FALSE with @error: what is written to @path would replace @input, or a folder that @input lies
    in. Other names of either and links are seen through. @input may be NULL. */
 gboolean td_output_spares (const char *path, const char *input, GError **error);

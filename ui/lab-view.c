@@ -628,14 +628,10 @@ lab_view_write (GTask *task, gpointer source, gpointer data, GCancellable *cance
 {
   const Saving *saving = data;
   g_autoptr (GBytes) bytes = saving->width ? lab_view_png (saving) : g_bytes_ref (saving->bytes);
-  const gsize n = g_bytes_get_size (bytes);
   GError *error = NULL;
-  g_autoptr (TdOutput) output = td_output_begin (saving->path, FALSE, TRUE, n, &error);
 
-  if (output
-      && g_file_set_contents_full (td_output_part (output), g_bytes_get_data (bytes, NULL),
-                                   (gssize) n, G_FILE_SET_CONTENTS_NONE, 0666, &error)
-      && td_output_commit (output, &error))
+  if (td_output_save (saving->path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes),
+                      &error))
     g_task_return_boolean (task, TRUE);
   else
     g_task_return_error (task, error);
