@@ -95,12 +95,14 @@ prepare_set_aside (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 }
 
 /* In projections: the median of the 3 x 3 or (radius 2) 5 x 5 pixels, rows mirrored at the slab's
-   ends. A zinger stands out by more than threshold times the median, and by more than `least`. */
+   ends. A zinger stands out by more than threshold times the median, and by more than `least`.
+   Those of rows [count0, count_end) count. */
 TD_KERNEL void
 prepare_zingers (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
                  TD_GLOBAL const float *TD_RESTRICT aside, TD_GLOBAL int *TD_RESTRICT counters,
                  int n_rows, int n_views, int n_columns, int view0, int n_aside, int radius,
-                 int strip, float threshold, float least, float side, int counter)
+                 int strip, float threshold, float least, float side, int counter, int count0,
+                 int count_end)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns), pitch = n_columns + 2 * radius, hits = 0;
@@ -130,18 +132,19 @@ prepare_zingers (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
       REPLACE (to[x], l2[x], p[12], higher (threshold * td_abs (p[12]), least))
     }
   }
-  if (hits > 0)
+  if (hits > 0 && row >= count0 && row < count_end)
     td_atomic_add_int (&counters[counter], hits);
 }
 
 /* In sinograms: the median of the 3, 5, 7 or 9 views around, mirrored at the first and the last.
    aside is [row][view][column] of the rows from row0 on, which z counts. A zinger stands out by
-   more than limit. */
+   more than limit. Those of data's rows [count0, count_end) count. */
 TD_KERNEL void
 prepare_zingers_angle (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
                        TD_GLOBAL const float *TD_RESTRICT aside,
                        TD_GLOBAL int *TD_RESTRICT counters, int row0, int n_views, int n_columns,
-                       int size, int strip, float limit, float side, int counter)
+                       int size, int strip, float limit, float side, int counter, int count0,
+                       int count_end)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns), hits = 0;
@@ -176,6 +179,6 @@ prepare_zingers_angle (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
       MEDIAN_9
       REPLACE (to[x], l4[x], p[4], limit)
     }
-  if (hits > 0)
+  if (hits > 0 && row0 + row >= count0 && row0 + row < count_end)
     td_atomic_add_int (&counters[counter], hits);
 }

@@ -31,12 +31,13 @@ log_of (float value)
   return td_fma (e, 0.693359375f, x + y);
 }
 
-/* Counts NaNs and infinities: all of them in counters[counter], those of each view in
-   view_bad[row][view]. */
+/* Counts NaNs and infinities: all of rows [count0, count_end) in counters[counter], those of each
+   view in view_bad[row][view]. */
 TD_KERNEL void
 prepare_find_bad (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
                   TD_GLOBAL int *TD_RESTRICT view_bad, TD_GLOBAL int *TD_RESTRICT counters,
-                  int n_views, int n_columns, int strip, int counter)
+                  int n_views, int n_columns, int strip, int counter, int count0,
+                  int count_end)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -47,7 +48,8 @@ prepare_find_bad (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
     bad += td_isfinite (data[at + column]) ? 0 : 1;
   if (bad > 0) {
     td_atomic_add_int (&view_bad[(size_t) row * n_views + view], bad);
-    td_atomic_add_int (&counters[counter], bad);
+    if (row >= count0 && row < count_end)
+      td_atomic_add_int (&counters[counter], bad);
   }
 }
 
@@ -135,14 +137,14 @@ is_constant (TD_GLOBAL const float *TD_RESTRICT row, int column, int n_samples, 
 
 /* Counts pixels that are constant and not 0; n_samples views show of most that they are not. Within
    `reach` columns on both sides there are others that are not: air without noise is constant as
-   well, but up to an edge. Item x, y: a strip of columns, a row. */
+   well, but up to an edge. Item x, y: a strip of columns, a row from row0 on. */
 TD_KERNEL void
 prepare_find_stuck (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
                     TD_GLOBAL int *TD_RESTRICT counters, int n_samples, int reach, int n_views,
-                    int n_columns, int strip, int counter)
+                    int n_columns, int strip, int counter, int row0)
 {
   int first = td_global_x () * strip, end = td_min (first + strip, n_columns), stuck = 0;
-  TD_GLOBAL const float *row = data + row_of_view (td_global_y (), 0, n_views, n_columns);
+  TD_GLOBAL const float *row = data + row_of_view (row0 + td_global_y (), 0, n_views, n_columns);
 
   for (int column = first; column < end; column++) {
     if (row[column] == 0.0f || !is_constant (row, column, n_samples, n_views, n_columns))
@@ -198,12 +200,12 @@ prepare_fill_dead (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const in
 }
 
 /* Transmission to -log; what is below floor_value is raised to it, and zero and negative values are
-   counted in counters[counter]. Those of each view are in counters[views_at + number], with views
-   as above. */
+   counted in counters[counter], of rows [count0, count_end). Those of each view are in
+   counters[views_at + number], with views as above. */
 TD_KERNEL void
 prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_RESTRICT counters,
                    TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns, int strip,
-                   float floor_value, int counter, int views_at)
+                   float floor_value, int counter, int views_at, int count0, int count_end)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -216,7 +218,7 @@ prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_
     clamped += low;
     data[at + column] = -log_of (value > floor_value ? value : floor_value);
   }
-  if (clamped > 0) {
+  if (clamped > 0 && row >= count0 && row < count_end) {
     td_atomic_add_int (&counters[counter], clamped);
     td_atomic_add_int (&counters[views_at + (int) views[2 * view + 1]], clamped);
   }
@@ -236,14 +238,14 @@ level_of (TD_GLOBAL const float *TD_RESTRICT line, int count)
 /* What attenuations say of the detector's sides, `sides` columns each. Values below bright_value
    are counted in counters[bright_counter]. Levels of five strips are added to counters from
    sides_at + 5 number on. Two are the outer and inner half on the left, two the inner and outer
-   half on the right, and one lies in the middle. Item x, y: view, row. */
+   half on the right, and one lies in the middle. Item x, y: view, row from row0 on. */
 TD_KERNEL void
 prepare_look_at_sides (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
                        TD_GLOBAL int *TD_RESTRICT counters,
                        TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns,
-                       float bright_value, int sides, int bright_counter, int sides_at)
+                       float bright_value, int sides, int bright_counter, int sides_at, int row0)
 {
-  int view = td_global_x (), row = td_global_y (), half_side = sides / 2, bright = 0;
+  int view = td_global_x (), row = row0 + td_global_y (), half_side = sides / 2, bright = 0;
 
   if (view >= n_views)
     return;

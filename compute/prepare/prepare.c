@@ -26,6 +26,7 @@ struct TdPreparation {
   guint n_steps;
   TdViewOrder views;
   guint n_views;
+  TdRowRange counted;
   GHashTable *buffers;     /* key -> TdBuffer */
   GHashTable *kernels;     /* "program/kernel" -> TdKernel */
   GPtrArray *programs;     /* TdProgram */
@@ -81,6 +82,7 @@ td_preparation_new (TdDevice *device, TdScan *scan, TdFlats *flats, const TdStep
   preparation->kept = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, kept_free);
   preparation->view_raised = g_new0 (guint64, td_scan_facts (scan)->n_views);
   preparation->view_logged = g_new0 (guint64, td_scan_facts (scan)->n_views);
+  preparation->counted = (TdRowRange) { 0, G_MAXUINT };
   td_preparation_set_steps (preparation, steps, n_steps);
   td_preparation_set_views (preparation, td_view_order_from (0), td_scan_facts (scan)->n_views);
 
@@ -105,6 +107,12 @@ td_preparation_set_views (TdPreparation *preparation, TdViewOrder views, guint c
 {
   preparation->views = views;
   preparation->n_views = count;
+}
+
+void
+td_preparation_set_counted (TdPreparation *preparation, TdRowRange rows)
+{
+  preparation->counted = rows;
 }
 
 void
@@ -387,13 +395,21 @@ td_slab_add_logged (TdSlab *slab, guint sides)
 
   const guint n_views = td_scan_facts (slab->scan)->n_views;
 
-  preparation->counts.sides += (guint64) slab->n_rows * slab->n_views * 2 * sides;
+  const guint n_rows = slab->count_end - slab->count0;
+
+  preparation->counts.sides += (guint64) n_rows * slab->n_views * 2 * sides;
   for (guint i = 0; i < slab->n_views; i++) {
     const guint view = td_view_order_at (&slab->views, i);
-    preparation->view_logged[view] += slab->n_rows;
+    preparation->view_logged[view] += n_rows;
     if (sides > 0)
-      td_sides_count (&preparation->counts.levels, slab->n_columns, view, n_views, slab->n_rows);
+      td_sides_count (&preparation->counts.levels, slab->n_columns, view, n_views, n_rows);
   }
+}
+
+gboolean
+td_slab_counts_row (const TdSlab *slab, guint row)
+{
+  return row >= slab->count0 && row < slab->count_end;
 }
 
 void
@@ -643,12 +659,14 @@ prepare_find_stuck (TdSlab *slab, GError **error)
     TD_ARG_VALUE (n_samples),     TD_ARG_VALUE (reach),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (strip),         TD_ARG_VALUE (counter),
+    TD_ARG_VALUE (slab->count0),
   };
 
-  return slab->n_views < STUCK_VIEWS
-         || td_slab_launch (slab, "prepare", "prepare_find_stuck",
-                            (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_rows, 1 },
-                            args, G_N_ELEMENTS (args), error);
+  return slab->n_views < STUCK_VIEWS || slab->count0 == slab->count_end
+         || td_slab_launch (
+             slab, "prepare", "prepare_find_stuck",
+             (guint[]) { (slab->n_columns + strip - 1) / strip, slab->count_end - slab->count0, 1 },
+             args, G_N_ELEMENTS (args), error);
 }
 
 /* NaNs and infinities first, so that no step has to think of them. */
@@ -671,6 +689,8 @@ prepare_repair (TdSlab *slab, GError **error)
     TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (strip),
     TD_ARG_VALUE (counter),
+    TD_ARG_VALUE (slab->count0),
+    TD_ARG_VALUE (slab->count_end),
   };
   const TdArg repair_args[] = {
     TD_ARG_BUFFER (slab->data),
@@ -712,6 +732,10 @@ slab_of (TdPreparation *preparation, TdQueue *queue, const TdPreparationRows *ro
          GCancellable *cancellable)
 {
   const TdScanFacts *facts = td_scan_facts (preparation->scan);
+  const TdRowRange counted = preparation->counted;
+  const guint64 counted_end = (guint64) counted.first + counted.count;
+  const guint end = rows->row0 + rows->n_rows;
+  const guint count0 = CLAMP (counted.first, rows->row0, end) - rows->row0;
 
   return (TdSlab) {
     .device = preparation->device,
@@ -721,6 +745,8 @@ slab_of (TdPreparation *preparation, TdQueue *queue, const TdPreparationRows *ro
     .n_views = preparation->n_views,
     .n_columns = facts->n_columns,
     .row0 = rows->row0,
+    .count0 = count0,
+    .count_end = MAX (count0, (guint) CLAMP (counted_end, rows->row0, end) - rows->row0),
     .views = preparation->views,
     .scan = preparation->scan,
     .cancellable = cancellable,

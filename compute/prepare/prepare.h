@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "compute/row-range.h"
 #include "flats.h"
 #include "sides.h"
 #include "step.h"
@@ -21,7 +22,7 @@ void td_numbers_add (TdNumbers *numbers, guint number);
 /* "2, 3, 7" of each @scale times the number and @first more; with "…" where there are more. */
 char *td_numbers_text (const TdNumbers *numbers, guint first, guint scale);
 
-/* What was replaced, over all rows that ran, halos included. */
+/* What was replaced, over all rows that were to be counted (td_preparation_set_counted()). */
 typedef struct {
   guint64 clamped_transmissions; /* zero or negative transmissions raised before -log */
   guint64 sides, bright_sides;   /* transmissions at the detector's sides; far above 1 */
@@ -74,6 +75,9 @@ void td_preparation_set_steps (TdPreparation *preparation, const TdStep *steps, 
 /* From the next run on slabs have only @count of the scan's views. All steps must be
    TdStepKind.by_view. */
 void td_preparation_set_views (TdPreparation *preparation, TdViewOrder views, guint count);
+/* From the next run on only what is replaced in these of the detector's rows counts. At first all
+   of them do. Rows that serve as neighbours are prepared more than once. */
+void td_preparation_set_counted (TdPreparation *preparation, TdRowRange rows);
 /* Rows needed above and below each slab by all steps together. */
 guint td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts);
 /* What the steps will want of the disk for rows [row0, row0 + n_rows), so that a device need not

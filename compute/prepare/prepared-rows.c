@@ -214,6 +214,12 @@ td_prepared_rows_read (TdPreparedRows *self, TdRowRange range, GCancellable *can
   return td_held_rows_move (&self->held, &self->origin, range, cancellable, error);
 }
 
+void
+td_prepared_rows_set_counted (TdPreparedRows *self, TdRowRange range)
+{
+  td_preparation_set_counted (self->preparation, range);
+}
+
 gboolean
 td_prepared_rows_run (TdPreparedRows *self, TdRowRange range, GCancellable *cancellable,
                       GError **error)

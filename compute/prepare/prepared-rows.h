@@ -82,6 +82,8 @@ TdRowRange td_prepared_rows_needed (const TdPreparedRows *self, TdRowRange range
 /* Reads the range into host memory. Blocks. */
 gboolean td_prepared_rows_read (TdPreparedRows *self, TdRowRange range, GCancellable *cancellable,
                                 GError **error);
+/* From now on only what is replaced in these rows counts; at first all that are run do. */
+void td_prepared_rows_set_counted (TdPreparedRows *self, TdRowRange range);
 /* Enqueues: sends what was read, and runs the steps for the sake of @range. */
 gboolean td_prepared_rows_run (TdPreparedRows *self, TdRowRange range, GCancellable *cancellable,
                                GError **error);

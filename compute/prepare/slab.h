@@ -64,6 +64,7 @@ typedef enum {
   TD_COUNTER_ZINGERS_ANGLE,
   TD_COUNTER_COUNT
 } TdCounter;
+/* Kernels count in rows [count0, count_end) only: neighbours' rows are prepared twice. */
 TdBuffer *td_slab_counters (TdSlab *slab);
 /* Behind them there are some for each of the scan's views and rows: where those begin. */
 typedef enum {
@@ -77,6 +78,8 @@ int td_slab_counters_at (TdSlab *slab, TdCounters which);
 TdBuffer *td_slab_views (TdSlab *slab, GError **error);
 /* The logarithm was taken of the slab's rows; @sides: columns at either end that were looked at. */
 void td_slab_add_logged (TdSlab *slab, guint sides);
+/* What is replaced in this row of the slab counts. */
+gboolean td_slab_counts_row (const TdSlab *slab, guint row);
 /* Detector pixels without a usable flat field, found on the host. */
 void td_slab_add_dead_pixels (TdSlab *slab, guint64 pixels);
 /* Frames that are left out of the averages. */

@@ -131,7 +131,12 @@ step_bad_pixels_run (const TdStep *step, TdSlab *slab, GError **error)
       return FALSE;
   }
   guint n_bad = held->list->len;
-  td_slab_add_bad_pixels (slab, n_bad);
+  guint64 counted = 0;
+  for (guint i = 0; i < n_bad; i++) {
+    const guint pixel = (guint) g_array_index (held->list, TdBadPixel, i).pixel;
+    counted += td_slab_counts_row (slab, pixel / slab->n_columns);
+  }
+  td_slab_add_bad_pixels (slab, counted);
   if (n_bad == 0)
     return TRUE;
 

@@ -32,20 +32,20 @@ static const TdStepParameter parameters[] = {
       TD_FLAT_FIELD_DRIFT_VIEWS, TD_FLAT_FIELD_DRIFT_NONE, TD_FLAT_FIELD_DRIFT_ANGLES, 0, drifts },
 };
 
+typedef struct {
+  gint32 row, column, source;
+} Dead;
+
 /* What the tables on the device were made for. */
 typedef struct {
   guint row0, n_rows;
   TdStep step, mended; /* mended: "bad-pixels"; disabled if it did not run */
-  guint n_dead;
+  GArray *dead;        /* Dead, by row */
   TdFlatsOdd odd;
   float *places;     /* of all views of the scan: td_flats_places() … */
   TdViewOrder views; /* … on the device are those of these */
   guint n_views;
 } Held;
-
-typedef struct {
-  gint32 row, column, source;
-} Dead;
 
 /* Transmissions come near 1 at the most, and are floats. */
 static gboolean
@@ -173,6 +173,7 @@ step_flat_held_free (gpointer user)
 {
   Held *held = user;
 
+  g_clear_pointer (&held->dead, g_array_unref);
   g_free (held->places);
   g_free (held);
 }
@@ -219,7 +220,8 @@ load_tables (const TdStep *step, TdSlab *slab, Held *held, GError **error)
   if (ok && dead->len == pixels && step->values[TD_FLAT_FIELD_WHITE] == 0)
     ok = refuse_if_all_dead (slab, td_flat_field_how (step), error);
   if (ok) {
-    held->n_dead = dead->len;
+    g_clear_pointer (&held->dead, g_array_unref);
+    held->dead = g_array_ref (dead);
     g_free (held->places);
     held->places = g_steal_pointer (&beam.places);
   }
@@ -265,7 +267,11 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
 
   if (!held)
     return FALSE;
-  td_slab_add_dead_pixels (slab, held->n_dead);
+  const guint n_dead = held->dead->len;
+  guint64 counted = 0;
+  for (guint i = 0; i < n_dead; i++)
+    counted += td_slab_counts_row (slab, (guint) g_array_index (held->dead, Dead, i).row);
+  td_slab_add_dead_pixels (slab, counted);
   td_slab_add_odd (slab, &held->odd);
 
   const TdArg args[] = {
@@ -282,7 +288,7 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
   const TdArg fill_args[] = {
     TD_ARG_BUFFER (slab->data),
     TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field dead", 0, NULL)),
-    TD_ARG_VALUE (held->n_dead),
+    TD_ARG_VALUE (n_dead),
     TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns),
     TD_ARG_VALUE (empty),
@@ -291,9 +297,9 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
              slab, "prepare", "prepare_flat_field",
              (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
              G_N_ELEMENTS (args), error)
-         && (held->n_dead == 0
+         && (n_dead == 0
              || td_slab_launch (slab, "prepare", "prepare_fill_dead",
-                                (guint[]) { held->n_dead, slab->n_views, 1 }, fill_args,
+                                (guint[]) { n_dead, slab->n_views, 1 }, fill_args,
                                 G_N_ELEMENTS (fill_args), error));
 }
 

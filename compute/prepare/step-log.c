@@ -28,13 +28,14 @@ step_log_look_at_sides (TdSlab *slab, TdBuffer *views, GError **error)
     TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_counters (slab)), TD_ARG_BUFFER (views),
     TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),          TD_ARG_VALUE (bright),
     TD_ARG_VALUE (sides),         TD_ARG_VALUE (bright_counter),           TD_ARG_VALUE (sides_at),
+    TD_ARG_VALUE (slab->count0),
   };
 
   td_slab_add_logged (slab, sides);
-  return sides == 0
+  return sides == 0 || slab->count0 == slab->count_end
          || td_slab_launch (slab, "prepare", "prepare_look_at_sides",
-                            (guint[]) { slab->n_views, slab->n_rows, 1 }, args, G_N_ELEMENTS (args),
-                            error);
+                            (guint[]) { slab->n_views, slab->count_end - slab->count0, 1 }, args,
+                            G_N_ELEMENTS (args), error);
 }
 
 static gboolean
@@ -53,7 +54,8 @@ step_log_run (const TdStep *step, TdSlab *slab, GError **error)
     TD_ARG_BUFFER (views),          TD_ARG_VALUE (slab->n_views),
     TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
     TD_ARG_VALUE (smallest),        TD_ARG_VALUE (counter),
-    TD_ARG_VALUE (views_at),
+    TD_ARG_VALUE (views_at),        TD_ARG_VALUE (slab->count0),
+    TD_ARG_VALUE (slab->count_end),
   };
   return td_slab_launch (
              slab, "prepare", "prepare_minus_log",

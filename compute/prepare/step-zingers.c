@@ -163,6 +163,8 @@ zingers_remove (const TdStep *step, TdSlab *slab, TdBuffer *aside, const Part *p
     TD_ARG_VALUE (least),
     TD_ARG_VALUE (side),
     TD_ARG_VALUE (counter),
+    TD_ARG_VALUE (slab->count0),
+    TD_ARG_VALUE (slab->count_end),
   };
 
   return td_slab_launch (
@@ -206,6 +208,8 @@ zingers_angle_remove (const TdStep *step, TdSlab *slab, TdBuffer *aside, const P
     TD_ARG_VALUE (limit),
     TD_ARG_VALUE (side),
     TD_ARG_VALUE (counter),
+    TD_ARG_VALUE (slab->count0),
+    TD_ARG_VALUE (slab->count_end),
   };
 
   return td_slab_launch (

@@ -40,9 +40,10 @@ typedef struct {
   TdQueue *queue;
   TdBuffer *data; /* float [n_rows][n_views][n_columns] */
   guint n_rows, n_views, n_columns;
-  guint row0;        /* detector row of data's first row */
-  TdViewOrder views; /* of data */
-  TdScan *scan;      /* for facts, and for flats and darks */
+  guint row0;              /* detector row of data's first row */
+  guint count0, count_end; /* rows of data in which what is replaced counts */
+  TdViewOrder views;       /* of data */
+  TdScan *scan;            /* for facts, and for flats and darks */
   GCancellable *cancellable;
   gpointer state; /* the pipeline's; see prepare.h */
 } TdSlab;

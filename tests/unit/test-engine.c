@@ -4,6 +4,7 @@
 #include "compute/engine/engine-private.h"
 #include "compute/methods/methods.h"
 #include "engine-scans.h"
+#include "tests/common/frames.h"
 
 /* ── A volume is its slices ── */
 
@@ -832,6 +833,50 @@ test_zero_flats (void)
   td_engine_trim (engine);
 }
 
+/* Rows that are read around others' do not count: however the volume is cut, the counts of its
+   parts are together those of the whole. */
+static void
+test_counts (gconstpointer method)
+{
+  TdTestFrames frames;
+  TdPreparationCounts sum = { 0 };
+  TdTestVolume volume;
+  TdRecipe recipe;
+
+  td_test_frames_init (&frames, 12, 24, 32, TD_TEST_INTENSITIES);
+  recipe_init (&recipe, "host", 15.5);
+  g_assert_true (td_recipe_set (&recipe, "prepare",
+                                "bad-pixels:reach=3,zingers:size=5x5,flat-field,"
+                                "minus-log,zingers-angle",
+                                NULL));
+  g_assert_true (td_recipe_set (&recipe, "method", method, NULL));
+  recipe.iterations = 1;
+  for (guint row = 0; row < 12; row += 3) {
+    recipe.row_first = row;
+    recipe.row_end = row + 3;
+    reconstruct (frames.scan, &recipe, &volume);
+    td_preparation_counts_add (&sum, &volume.result.counts);
+    td_test_volume_clear (&volume);
+  }
+  recipe.row_first = recipe.row_end = 0;
+  reconstruct (frames.scan, &recipe, &volume);
+  const TdPreparationCounts *all = &volume.result.counts;
+  g_assert_cmpuint (all->bad_pixels, >, 20);
+  g_assert_cmpuint (all->zingers, >, 20);
+  g_assert_cmpuint (all->zingers_angle, >, 20);
+  g_assert_cmpuint (all->sides, >, 0);
+  g_assert_cmpuint (sum.bad_pixels, ==, all->bad_pixels);
+  g_assert_cmpuint (sum.dead_pixels, ==, all->dead_pixels);
+  g_assert_cmpuint (sum.zingers, ==, all->zingers);
+  g_assert_cmpuint (sum.zingers_angle, ==, all->zingers_angle);
+  g_assert_cmpuint (sum.sides, ==, all->sides);
+  g_assert_cmpuint (sum.bright_sides, ==, all->bright_sides);
+  g_assert_cmpmem (&sum.levels, sizeof sum.levels, &all->levels, sizeof all->levels);
+  td_test_volume_clear (&volume);
+  td_test_frames_clear (&frames);
+  td_engine_trim (engine);
+}
+
 /* Reading, computing and writing overlap but for one slab, and each storage has its own rate. */
 static void
 test_estimate (void)
@@ -903,6 +948,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/bad-samples/host", "host", test_bad_samples);
   g_test_add_data_func ("/engine/bad-samples/opencl", "opencl:0", test_bad_samples);
   g_test_add_func ("/engine/zero-flats", test_zero_flats);
+  g_test_add_data_func ("/engine/counts/fbp", "fbp", test_counts);
+  g_test_add_data_func ("/engine/counts/sirt", "sirt", test_counts);
   int status = g_test_run ();
   td_engine_unref (engine);
   return status;

@@ -634,6 +634,40 @@ test_outwards (void)
   td_fdk_scan = phantom;
 }
 
+/* Each sample that is replaced counts once, whoever prepares its row, and however often. */
+static void
+test_counts (void)
+{
+  static const guint limits_kib[] = { 0, 540, 260 };
+  static const char *const devices[] = { "opencl:0", "opencl:0,opencl:1" };
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (GPtrArray) both = td_engine_devices (td_fdk_engine, devices[1], NULL);
+  TdScan *phantom = td_fdk_scan;
+  g_autofree float *views = g_new (float, 36 * TD_FDK_N * TD_FDK_N);
+  td_random_noise (views, 36 * TD_FDK_N * TD_FDK_N, 12);
+  for (guint row = 0; row < TD_FDK_N; row++)
+    views[(row % 36 * TD_FDK_N + row) * TD_FDK_N + 20] = NAN;
+  td_fdk_scan = td_scan_new_from_memory (td_scan_facts (phantom), views, NULL, NULL, NULL, NULL);
+  td_test_play_cards (both, TRUE);
+  for (guint i = 0; i < 4 * G_N_ELEMENTS (limits_kib); i++) {
+    g_autoptr (GError) error = NULL;
+    g_auto (TdFdkVolume) volume = { NULL };
+    g_autoptr (TdPlan) plan = td_fdk_test_plan (devices[i % 2], TD_SHARE_VOLUME,
+                                                i / 2 % 2 ? TD_FILTER_ON_CPU : TD_FILTER_ON_DEVICE,
+                                                limits_kib[i / 4] << 10);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    td_fdk_test_run_job (job, &volume, &error);
+    g_assert_no_error (error);
+    g_assert_cmpuint (td_job_result (job)->counts.bad_values, ==,
+                      ((const TdFdkPlan *) plan->extra)->input->n_rows);
+  }
+  td_test_play_cards (both, FALSE);
+  td_scan_unref (td_fdk_scan);
+  td_fdk_scan = phantom;
+}
+
 /* A card that keeps few of the rows gives their memory to others: it never has more than planned.
  */
 static void
@@ -1029,6 +1063,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/fdk/cuts/odd", GUINT_TO_POINTER (33), test_cuts);
   g_test_add_func ("/fdk/outwards", test_outwards);
   g_test_add_func ("/fdk/recycled", test_recycled);
+  g_test_add_func ("/fdk/counts", test_counts);
   g_test_add_func ("/fdk/lost-row", test_lost_row);
   g_test_add_data_func ("/fdk/cut/small-ends", "texture", test_cut);
   g_test_add_data_func ("/fdk/cut/whole-columns", "arithmetic", test_cut);

@@ -626,6 +626,7 @@ working_set_prepare (TdFbpWorkingSet *set, TdFbpLane *lane, const TdFbpWork *wor
   TdPreparationRows rows = { lane->data ? lane->data : work->in->buffer, work->row0, work->n_rows };
   const gboolean held = set->keep && working_set_holds (set, work);
 
+  td_preparation_set_counted (set->preparation, (TdRowRange) { work->first, work->count });
   if (held && !working_set_mark (set->compute, lane, START, error))
     return FALSE;
   if (!held && set->keep) {

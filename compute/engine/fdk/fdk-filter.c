@@ -73,6 +73,32 @@ scatter_view (guint view, gpointer user)
     g_atomic_int_set (&run->file_errno, failed);
 }
 
+/* The rows of the span, prepared; their counts are the job's. */
+static gboolean
+fdk_prepare_rows (Stage *stage, const TdFdkSpan *span, GError **error)
+{
+  TdFdkRun *run = stage->run;
+  const gboolean gathered = run->plan->gathered > 0; /* all rows of some views at once */
+  const gint64 start = g_get_monotonic_time ();
+  TdPreparationCounts counts;
+
+  td_prepared_rows_set_counted (
+      stage->rows,
+      gathered ? span->made_of : td_fdk_count_rows (run, TD_FDK_BY_FILTER, span->made_of));
+  const gboolean ok = td_prepared_rows_run (stage->rows, span->from, run->cancellable, error)
+                      && td_prepared_rows_counts (stage->rows, &counts, error)
+                      && td_preparation_counts_check (&counts, error);
+  td_fdk_end_counting (run, TD_FDK_BY_FILTER, ok);
+  if (!ok)
+    return FALSE;
+  /* All chunks of views that are filtered for other jobs see the same pixels. */
+  if (gathered && run->own_views >= run->plan->gathered * run->job->gathered.jobs)
+    td_preparation_counts_drop_pixels (&counts);
+  td_job_add_counts (run->job, &counts);
+  td_job_add_stage (run->job, N_ ("prepare"), (g_get_monotonic_time () - start) * 1e-6);
+  return TRUE;
+}
+
 /* Detector rows [row, row + n) of the stage's input: read with the halo that preparation needs,
    filtered, and stored at @to as Scatter has it. */
 static gboolean
@@ -81,22 +107,11 @@ fdk_filter_rows (Stage *stage, guint row, guint n, float *to, GError **error)
   TdFdkRun *run = stage->run;
   const TdFdkInput *input = &stage->input;
   const TdFdkSpan span = td_fdk_span (input, row, n);
-  TdPreparationCounts counts;
 
-  if (!td_prepared_rows_read (stage->rows, span.from, run->cancellable, error))
+  if (!td_prepared_rows_read (stage->rows, span.from, run->cancellable, error)
+      || !fdk_prepare_rows (stage, &span, error))
     return FALSE;
-  gint64 start = g_get_monotonic_time ();
-  if (!td_prepared_rows_run (stage->rows, span.from, run->cancellable, error)
-      || !td_prepared_rows_counts (stage->rows, &counts, error)
-      || !td_preparation_counts_check (&counts, error))
-    return FALSE;
-  /* All chunks of views that are filtered for other jobs see the same pixels. */
-  if (run->plan->gathered > 0 && run->own_views >= run->plan->gathered * run->job->gathered.jobs)
-    td_preparation_counts_drop_pixels (&counts);
-  td_job_add_counts (run->job, &counts);
-  td_job_add_stage (run->job, N_ ("prepare"), (g_get_monotonic_time () - start) * 1e-6);
-
-  start = g_get_monotonic_time ();
+  const gint64 start = g_get_monotonic_time ();
   const guint64 filtered_bytes = td_fdk_filtered_bytes (input, 1);
   TdBuffer *rows = td_prepared_rows_left (stage->rows)->data;
   float *filtered = stage->filtered ? stage->filtered : td_prepared_rows_host (stage->rows);

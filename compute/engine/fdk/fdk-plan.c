@@ -185,7 +185,7 @@ td_fdk_span (const TdFdkInput *input, guint row, guint n)
       = is_rectified (input) ? td_cone_rectify_rows (&input->task, rows) : rows;
   const TdRowRange from = td_row_range_with_halo (made_of, input->halo, n_rows);
 
-  return (TdFdkSpan) { from, rows, is_rectified (input) ? rows.first : from.first };
+  return (TdFdkSpan) { from, made_of, rows, is_rectified (input) ? rows.first : from.first };
 }
 
 TdFdkSpan

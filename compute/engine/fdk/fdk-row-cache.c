@@ -375,6 +375,8 @@ filter_chunk (TdFdkRowCache *cache, guint index, GError **error)
   TdQueue *queue = cache->queue;
   const TdFdkSpan span = row_cache_span (cache, index);
 
+  td_preparation_set_counted (
+      cache->preparation, td_fdk_count_rows (run, TD_FDK_BY_DEVICE (cache->device), span.made_of));
   if (!td_event_wait (queue, chunk->sent, error) || !row_cache_record (queue, cache->events, error)
       || !td_preparation_run (cache->preparation, queue, chunk->data, span.from.first,
                               span.from.count, run->cancellable, error)
@@ -406,6 +408,7 @@ row_cache_report (TdFdkRowCache *cache, GError **error)
       || !td_fdk_device_spans (device, "filter", cache->events, &sum, error))
     return FALSE;
   td_job_add_counts (device->run->job, &counts);
+  td_fdk_end_counting (device->run, TD_FDK_BY_DEVICE (device), TRUE);
   td_job_add_stage (device->run->job, N_ ("filter"), sum);
   if (!td_queue_finish (cache->ring.queue, error)
       || !td_fdk_device_spans (device, "upload", cache->sends, &sent, error))

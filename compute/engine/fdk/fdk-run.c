@@ -88,6 +88,35 @@ td_fdk_read (gpointer user, TdRowRange range, float *out, GCancellable *cancella
   return ok;
 }
 
+TdRowRange
+td_fdk_count_rows (TdFdkRun *run, guint who, TdRowRange rows)
+{
+  guint first = rows.first, end = rows.first + rows.count;
+
+  td_monitor_lock (&run->monitor);
+  while (first < end && run->counted_by[first])
+    first++;
+  for (guint row = first; row < end; row++)
+    if (run->counted_by[row])
+      end = row;
+    else
+      run->counted_by[row] = who;
+  td_monitor_unlock (&run->monitor);
+  return (TdRowRange) { first, end - first };
+}
+
+void
+td_fdk_end_counting (TdFdkRun *run, guint who, gboolean told)
+{
+  const guint n_rows = td_scan_facts (run->fdk->scan)->n_rows;
+
+  td_monitor_lock (&run->monitor);
+  for (guint row = 0; row < n_rows; row++)
+    if (run->counted_by[row] == who)
+      run->counted_by[row] = told ? TD_FDK_COUNTED : 0;
+  td_monitor_unlock (&run->monitor);
+}
+
 gboolean
 td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArray *events, double *sum,
                      GError **error)
@@ -432,6 +461,7 @@ fdk_run_new (TdJob *job)
   run->projections_file = -1;
   run->own_views = run->job->gathered.index * run->plan->gathered;
   run->delivered = g_new0 (gboolean, run->fdk->input->task.nz);
+  run->counted_by = g_new0 (guint, td_scan_facts (run->fdk->scan)->n_rows);
   run->attempt.retired = g_new0 (gboolean, run->n_devices);
   run->families_tried = g_new0 (guint, run->n_devices);
   td_monitor_init (&run->monitor);
@@ -458,6 +488,7 @@ td_fdk_run_unref (TdFdkRun *run)
   g_free (run->attempt.budgets);
   g_free (run->attempt.retired);
   g_free (run->delivered);
+  g_free (run->counted_by);
   g_free (run->families_tried);
   g_queue_clear (&run->free_downloads);
   td_fdk_pinned_give (run->plan->engine, run->downloads, sound);
@@ -491,6 +522,7 @@ close_device (TdFdkDevice *device)
   td_fdk_worker_free (g_steal_pointer (&device->worker));
   td_fdk_row_cache_free (g_steal_pointer (&device->cache), device->error == NULL);
   td_job_add_span (run->job, "close", device->index, start, g_get_monotonic_time ());
+  td_fdk_end_counting (run, TD_FDK_BY_DEVICE (device), FALSE);
   td_monitor_lock (&run->monitor);
   give_back (device);
   const gboolean last

@@ -100,6 +100,7 @@ struct TdFdkRun {
   guint *families_tried; /* by device */
   guint n_retired;
   gboolean dropped_idle;
+  guint *counted_by; /* by the scan's row: who counts what is replaced in it; 0: nobody */
 
   TdMonitor monitor;  /* of all below, and of what TdFdkDevice says */
   guint rows_done;    /* host: of n_rows, from the top */
@@ -148,6 +149,16 @@ gboolean td_fdk_device_spans (TdFdkDevice *device, const char *stage, const GArr
 gboolean td_fdk_device_stopped (gconstpointer device);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
+
+/* Whoever prepares rows. Row caches of several devices prepare some of the same ones, and chunks
+   that were dropped are made again. */
+#define TD_FDK_BY_DEVICE(device) ((device)->index + 1)
+#define TD_FDK_BY_FILTER (G_MAXUINT - 1)
+#define TD_FDK_COUNTED G_MAXUINT
+/* What is replaced in those of @rows that nobody counts is counted by @who. */
+TdRowRange td_fdk_count_rows (TdFdkRun *run, guint who, TdRowRange rows);
+/* @who has told the job what it counted, or else others may count those rows. */
+void td_fdk_end_counting (TdFdkRun *run, guint who, gboolean told);
 
 /* Who reads rows of the scan. */
 typedef struct {

@@ -153,9 +153,10 @@ char *td_fdk_transfer_rate_key (TdDevice *device);         /* bytes/s */
 /* What rows [row, row + n) of the input are made of. A rectified detector's rows are
    made of others, and more, of the scan's; else they are the same. */
 typedef struct {
-  TdRowRange from; /* the scan's, with the halo */
-  TdRowRange rows; /* those filtered, counted on the task's detector */
-  guint data_row0; /* the first that their buffer holds when they are filtered */
+  TdRowRange from;    /* the scan's, with the halo */
+  TdRowRange made_of; /* without it */
+  TdRowRange rows;    /* those filtered, counted on the task's detector */
+  guint data_row0;    /* the first that their buffer holds when they are filtered */
 } TdFdkSpan;
 
 TdFdkSpan td_fdk_span (const TdFdkInput *input, guint row, guint n);

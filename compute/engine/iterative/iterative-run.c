@@ -92,6 +92,7 @@ load_chunk (Run *run, TdPreparedRows *rows, TdRowRange chunk, GError **error)
     return FALSE;
   td_job_add_stage (run->job, N_ ("read"), seconds_since (start));
   start = g_get_monotonic_time ();
+  td_prepared_rows_set_counted (rows, chunk);
   if (!td_prepared_rows_run (rows, needed, run->cancellable, error)
       || !td_prepared_rows_counts (rows, &counts, error)
       || !td_preparation_counts_check (&counts, error)
