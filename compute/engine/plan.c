@@ -243,6 +243,10 @@ check_recipe (TdPlan *plan, GError **error)
                       recipe->steps[i].name);
   } else
     note_fields (plan);
+  TdMessage **short_of = td_preparation_falls_short (recipe->steps, recipe->n_steps, facts);
+  for (guint i = 0; short_of && short_of[i]; i++)
+    td_messages_add (&plan->facts.notes, td_message_ref (short_of[i]));
+  td_messages_free (short_of);
   return TRUE;
 }
 

@@ -912,6 +912,23 @@ td_preparation_unsupported (const TdStep *steps, guint n_steps, const TdScanFact
   return NULL;
 }
 
+TdMessage **
+td_preparation_falls_short (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
+{
+  TdMessage **sentences = NULL;
+
+  for (guint i = 0; i < n_steps; i++) {
+    const TdStepKind *kind = td_prepare_step (steps[i].name, NULL);
+    TdMessage *sentence = NULL;
+
+    if (!td_preparation_skips (&steps[i], facts) && kind->falls_short)
+      sentence = kind->falls_short (&steps[i], facts);
+    if (sentence)
+      td_messages_add (&sentences, sentence);
+  }
+  return sentences;
+}
+
 guint
 td_preparation_halo (const TdStep *steps, guint n_steps, const TdScanFacts *facts)
 {

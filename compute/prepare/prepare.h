@@ -63,6 +63,10 @@ TdMessage *td_preparation_unsupported (const TdStep *steps, guint n_steps,
    Floats without flats are taken as transmissions. */
 gboolean td_preparation_skips (const TdStep *step, const TdScanFacts *facts);
 
+/* What steps cannot do for this scan, a sentence each, NULL at the end. (transfer full) */
+TdMessage **td_preparation_falls_short (const TdStep *steps, guint n_steps,
+                                        const TdScanFacts *facts);
+
 /* FALSE with @error: kernels of the device do not take so many views of a row. */
 gboolean td_preparation_check_views (TdDevice *device, guint n_views, GError **error);
 

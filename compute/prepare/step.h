@@ -67,6 +67,9 @@ typedef struct TdStepKind {
   /* The sentence that says what the scan lacks and what to do, (transfer full), or NULL; may itself
      be NULL. Asked before anything runs, unless the step skips the scan. */
   TdMessage *(*unsupported) (const TdStep *step, const TdScanFacts *facts);
+  /* The sentence that says what the step cannot do for this scan, (transfer full), or NULL; may
+     itself be NULL. Asked as the one above. */
+  TdMessage *(*falls_short) (const TdStep *step, const TdScanFacts *facts);
   /* Rows needed above and below to make one row; NULL: none. */
   guint (*halo) (const TdStep *step, const TdScanFacts *facts);
   /* Device bytes needed besides the slab, for a slab of @n_rows rows of that scan; NULL: none. */

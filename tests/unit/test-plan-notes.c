@@ -636,6 +636,36 @@ test_many_views (void)
   }
 }
 
+/* What too few views keep rings from is said, just below as many as it takes. */
+static void
+test_rings (void)
+{
+  static const struct {
+    guint n_views;
+    const char *says; /* NULL: nothing */
+  } few[] = { { 15, "leaves the scan as it is: in fewer than 16 views" },
+              { 16, "leaves broad shades: to tell them from the object it takes 64 views" },
+              { 63, "leaves broad shades" },
+              { 64, NULL } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (few); i++) {
+    g_autoptr (TdScan) scan = phantom_scan (COLUMNS, ROWS, few[i].n_views);
+    TdRecipe recipe;
+
+    recipe_init (&recipe, "host", 33.25);
+    g_autoptr (TdPlan) without = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+    g_assert_true (td_recipe_set (&recipe, "prepare", "rings", NULL));
+    g_autoptr (TdPlan) with = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+    g_autofree char *silent = td_messages_join (without->facts.notes, "\n", NULL);
+    g_autofree char *notes = td_messages_join (with->facts.notes, "\n", NULL);
+    g_assert_null (strstr (silent, "leaves"));
+    if (few[i].says)
+      g_assert_nonnull (strstr (notes, few[i].says));
+    else
+      g_assert_null (strstr (notes, "leaves"));
+  }
+}
+
 /* The host's memory: the recipe's limit, six tenths of what there is, and what a process has. */
 static void
 test_memory (void)
@@ -721,6 +751,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plan-notes/preflight-cancelled", test_preflight_cancelled);
   g_test_add_func ("/plan-notes/estimate", test_estimate);
   g_test_add_func ("/plan-notes/many-views", test_many_views);
+  g_test_add_func ("/plan-notes/rings", test_rings);
   g_test_add_func ("/plan-notes/memory", test_memory);
   g_test_add_func ("/plan-notes/json", test_json);
   const int status = g_test_run ();

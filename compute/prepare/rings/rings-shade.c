@@ -10,7 +10,6 @@
 #include "kernels/params.h"
 #include "rings-offsets.h"
 
-#define LEAST_VIEWS 64
 #define MOST_BINS 256
 #define LAG 3    /* columns a slope is taken over */
 #define FINE 768 /* places of wider rows are LAG columns apart, else one */
@@ -26,7 +25,7 @@
 guint
 td_rings_half_turns (const double *angles_rad, guint n_views)
 {
-  if (n_views < LEAST_VIEWS)
+  if (n_views < TD_RINGS_SHADE_VIEWS)
     return 0;
   double step = (angles_rad[n_views - 1] - angles_rad[0]) / (n_views - 1),
          turns = fabs (step) * n_views / G_PI;
@@ -169,7 +168,7 @@ static TdShadeParams
 shade_params_of (const double *made_for)
 {
   /* A bin more makes no difference to what tables ask. */
-  TdShadeParams p = shade_params ((guint) made_for[0], LEAST_VIEWS, (guint) made_for[2]);
+  TdShadeParams p = shade_params ((guint) made_for[0], TD_RINGS_SHADE_VIEWS, (guint) made_for[2]);
 
   p.n_bins = (int) made_for[1];
   p.per_half = p.n_bins / MAX ((int) made_for[2], 1);

@@ -34,6 +34,8 @@ typedef struct {
   const TdRingsAxis *masses, *axes;
 } TdRingsShade;
 
+/* Fewer do not tell shade. */
+#define TD_RINGS_SHADE_VIEWS 64
 /* Half turns that the views cover evenly; 0: they do not, and shade cannot be told. */
 guint td_rings_half_turns (const double *angles_rad, guint n_views);
 /* Bins to make of so many views. */

@@ -77,6 +77,22 @@ step_rings_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint 
          + (1 + TD_RINGS_AXIS_MODES) * sizeof (float) * (guint64) facts->n_views;
 }
 
+/* What stays the same in all views cannot be told from few. */
+static TdMessage *
+step_rings_falls_short (const TdStep *step, const TdScanFacts *facts)
+{
+  if (facts->n_views < LEAST_VIEWS)
+    return td_message_new ("{prepare=rings} leaves the scan as it is: in fewer than %u views rings "
+                           "cannot be told from the object.",
+                           LEAST_VIEWS);
+  if (facts->geometry.beam == TD_BEAM_PARALLEL
+      && td_rings_half_turns (facts->angles_rad, facts->n_views) == 0)
+    return td_message_new ("{prepare=rings} leaves broad shades: to tell them from the object it "
+                           "takes %u views or more, spread evenly over half a turn or a whole one.",
+                           TD_RINGS_SHADE_VIEWS);
+  return NULL;
+}
+
 /* ── What the columns show ── */
 
 /* Profiles of rows, on the device and on the host. Pieces of a chunk take turns on the device. */
@@ -489,7 +505,7 @@ step_rings_run_chunk (const TdRings *rings, gconstpointer user, GError **error)
 static gboolean
 step_rings_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  /* What stays the same cannot be told from so little. */
+  /* The plan says so: step_rings_falls_short(). */
   if (slab->n_views < LEAST_VIEWS)
     return TRUE;
   return td_rings_each_rows (slab, step_rings_rows (td_scan_facts (slab->scan), slab->n_rows),
@@ -504,6 +520,7 @@ const TdStepKind td_step_rings = {
   .stage = TD_STEP_ABSORPTION,
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
+  .falls_short = step_rings_falls_short,
   .workspace_bytes = step_rings_workspace_bytes,
   .run = step_rings_run,
 };
