@@ -35,6 +35,7 @@ struct TdJob {
   GError *failure; /* the first error of any thread */
   gint64 started_us, ended_us, first_update_us;
   double updates, first_updates; /* so far; when the first came */
+  double fraction;               /* that was told last: what is done again takes nothing away */
   guint builds;                  /* of its devices, before it ran */
   guint slices_done;
   gint64 host_bytes;
@@ -113,3 +114,5 @@ void td_job_add_account (TdJob *job, TdDevice *account);
 void td_job_set_family (TdJob *job, const char *name, const char *description);
 void td_job_set_precision (TdJob *job, TdPrecision precision); /* else the plan's */
 void td_job_note (TdJob *job, const char *id, ...) G_GNUC_PRINTF (2, 3);
+/* After a failure: notes td_plan_inexact() of the kernel that goes on, if it is so. */
+void td_job_note_inexact (TdJob *job, const char *family, double bound);

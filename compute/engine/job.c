@@ -205,8 +205,8 @@ td_job_progress (TdJob *job, TdJobProgress *progress)
   /* Computing counts for nine tenths, delivering for the rest. */
   double computed = facts->updates > 0 ? job->updates / facts->updates : 0;
   double delivered = facts->n_slices ? (double) job->slices_done / facts->n_slices : 0;
-  progress->fraction
-      = job->state == TD_JOB_DONE ? 1 : MIN (0.9 * computed + 0.1 * delivered, 0.999);
+  job->fraction = MAX (job->fraction, MIN (0.9 * computed + 0.1 * delivered, 0.999));
+  progress->fraction = job->state == TD_JOB_DONE ? 1 : job->fraction;
   /* Building kernels comes before the first update, and only once. */
   const double began
       = job->first_update_us && facts->updates > 0 ? 0.9 * job->first_updates / facts->updates : 1;
@@ -329,6 +329,16 @@ td_job_note (TdJob *job, const char *id, ...)
   va_start (values, id);
   TdMessage *note = td_message_new_list (id, values);
   va_end (values);
+  g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
+  td_messages_add (&job->notes, note);
+}
+
+void
+td_job_note_inexact (TdJob *job, const char *family, double bound)
+{
+  if (bound <= td_accuracy_limit (job->plan->asked.accuracy))
+    return;
+  TdMessage *note = td_plan_inexact (job->plan, family, bound);
   g_autoptr (GMutexLocker) locked = g_mutex_locker_new (&job->lock);
   td_messages_add (&job->notes, note);
 }

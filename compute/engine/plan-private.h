@@ -43,7 +43,11 @@ struct TdPlan {
 /* ── What plan.c offers to the methods while they fill a plan ── */
 
 void td_plan_note (TdPlan *plan, const char *id, ...) G_GNUC_PRINTF (2, 3);
-/* Nothing else than kernel @family does what was asked for, and @bound is above the accuracy. */
+/* That nothing else than kernel @family does what was asked for, where @bound is above the
+ * accuracy.
+ */
+TdMessage *td_plan_inexact (const TdPlan *plan, const char *family, double bound);
+/* Notes it. */
 void td_plan_note_inexact (TdPlan *plan, const char *family, double bound);
 /* The recipe's region, if it has one, lies within slices of nx × ny pixels. */
 gboolean td_plan_check_region (const TdPlan *plan, guint nx, guint ny, GError **error);

@@ -705,15 +705,20 @@ td_plan_axis (const TdPlan *plan)
   return td_axis_line_seen (&line, measured, &plan->frame, td_scan_facts (plan->scan)->n_rows);
 }
 
-void
-td_plan_note_inexact (TdPlan *plan, const char *family, double bound)
+TdMessage *
+td_plan_inexact (const TdPlan *plan, const char *family, double bound)
 {
   const TdAccuracy accuracy = plan->asked.accuracy;
 
-  td_plan_note (plan,
-                "The kernel \"%s\" is exact to %.2g, not to the %.2g of {accuracy=%s}: nothing "
-                "else does what was asked for.",
-                family, bound, td_accuracy_limit (accuracy), td_accuracy_names[accuracy]);
+  return td_message_new ("The kernel \"%s\" is exact to %.2g, not to the %.2g of {accuracy=%s}: "
+                         "nothing else does what was asked for.",
+                         family, bound, td_accuracy_limit (accuracy), td_accuracy_names[accuracy]);
+}
+
+void
+td_plan_note_inexact (TdPlan *plan, const char *family, double bound)
+{
+  td_messages_add (&plan->facts.notes, td_plan_inexact (plan, family, bound));
 }
 
 gboolean

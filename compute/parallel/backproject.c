@@ -73,15 +73,19 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
 }
 
 /* The best of the families that can do the task and passed the self-test. The tuner's
-   measurements decide. Families that it has not measured come after, by preference. */
+   measurements decide. Families that it has not measured come after, by preference. @tried: bits of
+   those that are left out. */
 static const TdBackprojectFamily *
-choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_slices, char **reason)
+choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_slices, guint tried,
+             char **reason)
 {
   const TdBackprojectFamily *best = NULL;
   double best_rate = 0;
   guint best_preference = 0;
 
   for (guint i = 0; families[i]; i++) {
+    if (tried >> i & 1)
+      continue;
     const char *refusal = why_not (families[i], task, info);
     if (!refusal && !backproject_is_exact_enough (families[i], task, info))
       refusal = N_ ("its error may be larger than the accuracy allows");
@@ -120,13 +124,28 @@ td_backproject_choose (const char *name, const TdBackprojectTask *task, TdDevice
 
   if (name && strcmp (name, "auto") != 0)
     return choose_named (name, task, info, error);
-  const TdBackprojectFamily *best = choose_best (task, info, n_slices, &reason);
+  const TdBackprojectFamily *best = choose_best (task, info, n_slices, 0, &reason);
   if (!best)
     td_set_error (error, TD_ERROR_UNSUPPORTED,
                   "No back-projection kernel can do this on %s (%s): %p; choose another device or "
                   "precision",
                   info->id, info->name, td_message_unpack (reason));
   return best;
+}
+
+const TdBackprojectFamily *
+td_backproject_another (const TdBackprojectFamily *failed, const TdBackprojectTask *task,
+                        TdDevice *device, guint n_slices, guint *tried)
+{
+  const TdDeviceInfo *info = td_device_info (device);
+  TdBackprojectTask any = *task;
+  g_autofree char *reason = NULL;
+
+  any.most_error = 0;
+  for (guint i = 0; families[i]; i++)
+    *tried |= families[i] == failed ? 1u << i : 0;
+  const TdBackprojectFamily *best = choose_best (task, info, n_slices, *tried, &reason);
+  return best ? best : choose_best (&any, info, n_slices, *tried, &reason);
 }
 
 TdBackprojectVariant *

@@ -106,6 +106,14 @@ const TdBackprojectFamily *td_backproject_family (const char *name, GError **err
 const TdBackprojectFamily *td_backproject_choose (const char *name, const TdBackprojectTask *task,
                                                   TdDevice *device, guint n_slices, GError **error);
 
+/* After @failed did not build: the one that "auto" takes of the others. They are none of @tried,
+   which
+   @failed joins. If none of them is as exact as the task asks, that does not count. NULL: no more.
+ */
+const TdBackprojectFamily *td_backproject_another (const TdBackprojectFamily *failed,
+                                                   const TdBackprojectTask *task, TdDevice *device,
+                                                   guint n_slices, guint *tried);
+
 /* @variant: NULL: what the tuner found on this device (tune-store.h), else the family's default;
    &td_backproject_default: the family's default whatever was tuned. */
 extern const TdBackprojectVariant td_backproject_default;

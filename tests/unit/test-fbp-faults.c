@@ -3,6 +3,7 @@
 
 #include "compute/device/device-api.h"
 #include "compute/engine/centre.h"
+#include "compute/engine/fbp/fbp.h"
 #include "compute/methods/methods.h"
 #include "tests/common/faulty.h"
 #include "tests/common/pipeline.h"
@@ -252,6 +253,35 @@ test_build (void)
   }
 }
 
+/* Kernels take over in the order in which "auto" would choose: what the accuracy does not allow
+   comes last. */
+static void
+test_another (void)
+{
+  const TdBackprojectFamily *family = NULL;
+  g_autoptr (TdPlan) plan = NULL;
+  TdBackprojectTask task;
+  TdRecipe recipe;
+  guint tried = 0, n = 0, exact = 0;
+
+  if (!have ("opencl:1"))
+    return;
+  TdDevice *device = device_of ("opencl:1");
+  recipe_init (&recipe, "opencl:1");
+  plan = td_plan_new (engine, scan, &recipe, NULL, NULL, NULL);
+  td_fbp_task (plan, 40, &task);
+  task.most_error = td_accuracy_limit (TD_ACCURACY_STANDARD);
+  while ((family = td_backproject_another (family, &task, device, 16, &tried))) {
+    const double bound = family->error_bound (&task, td_device_info (device));
+    g_test_message ("%s: %.2g", family->name, bound);
+    exact += bound <= task.most_error;
+    g_assert_cmpuint (exact, ==, bound <= task.most_error ? n + 1 : exact);
+    g_assert_cmpuint (++n, <=, 6);
+  }
+  g_assert_cmpuint (exact, >, 1);
+  g_assert_cmpuint (n, >, exact);
+}
+
 /* ── Previews ── */
 
 /* A preview keeps its working set for the next: one that failed is not taken again. */
@@ -364,6 +394,7 @@ main (int argc, char **argv)
     g_test_add_data_func (path, &hiccups[i], test_hiccup);
   }
   g_test_add_func ("/fbp-faults/does-not-build", test_build);
+  g_test_add_func ("/fbp-faults/another", test_another);
   g_test_add_data_func ("/fbp-faults/preview/host", "host", test_preview);
   g_test_add_data_func ("/fbp-faults/preview/opencl", "opencl:0", test_preview);
   g_test_add_func ("/fbp-faults/axis", test_axis);

@@ -220,6 +220,38 @@ test_build (void)
   td_fdk_test_close (&two, &one);
 }
 
+/* Where only kernels with textures are left, whose weights are coarse, what goes on is said to be
+   less exact than what was asked for. */
+static void
+test_build_exact (void)
+{
+  const Fault fault = { "build", TD_SHARE_VOLUME, TD_FILTER_ON_CPU };
+  g_autoptr (GError) error = NULL;
+  g_auto (TdFdkVolume) volume = { NULL };
+
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (TdPlan) plan = fault_plan (&fault, "opencl:1");
+  TdDevice *device = make_faulty ("opencl:1");
+  TdDeviceInfo *info = &((TdDevice *) plan->devices->pdata[0])->hardware->info;
+  if (!info->cpu_shaped) {
+    td_faulty_end ();
+    g_test_skip ("the kernel that is made not to build is that of CPUs");
+    return;
+  }
+  td_engine_trim (td_fdk_engine);
+  td_test_free_programs (device);
+  td_faulty.unbuildable = "cone-columns";
+  info->texture_slow = FALSE;
+  td_fdk_test_run (plan, &volume, &error);
+  info->texture_slow = TRUE;
+  td_faulty_end ();
+  g_assert_no_error (error);
+  g_test_message ("%s", volume.notes);
+  g_assert_nonnull (strstr (volume.notes, "the kernel \"texture\""));
+  g_assert_nonnull (strstr (volume.notes, "is exact to 0.016, not to the 0.0002 of "));
+}
+
 /* Somebody else took the card's memory after the plan was made. */
 static void
 test_memory_gone (void)
@@ -424,6 +456,7 @@ main (int argc, char **argv)
     g_test_add_data_func (path, &hiccups[i], test_hiccup);
   }
   g_test_add_func ("/fdk-faults/again/build", test_build);
+  g_test_add_func ("/fdk-faults/again/build-exact", test_build_exact);
   g_test_add_func ("/fdk-faults/again/memory-gone", test_memory_gone);
   if (g_getenv ("TOMODESK_CARD_FULL")) { /* nobody else may use the card meanwhile */
     g_test_add_data_func ("/fdk-faults/card-full/cuda", "cuda:0", test_card_full);

@@ -265,6 +265,25 @@ test_device_peak (void)
   td_buffer_free (small);
 }
 
+/* What a failed device had done and others do again makes no job's bar go backwards. */
+static void
+test_progress_again (void)
+{
+  g_autoptr (TdPlan) plan = told_plan_new (NULL);
+  g_autoptr (TdJob) job = td_job_new (plan);
+  TdJobProgress before, after;
+
+  td_job_add_updates (job, plan->facts.updates / 2);
+  td_job_progress (job, &before);
+  td_job_add_updates (job, -plan->facts.updates / 4);
+  td_job_progress (job, &after);
+  g_assert_cmpfloat (before.fraction, ==, 0.45);
+  g_assert_cmpfloat (after.fraction, ==, 0.45);
+  td_job_add_updates (job, plan->facts.updates / 2);
+  td_job_progress (job, &after);
+  g_assert_cmpfloat_with_epsilon (after.fraction, 0.675, 1e-12);
+}
+
 /* A thread that outlives its job speaks in vain. */
 static void
 test_late (void)
@@ -778,6 +797,7 @@ main (int argc, char **argv)
   engine = td_engine_new (told_methods);
   scan = phantom_scan (COLUMNS, ROWS, VIEWS);
   g_test_add_func ("/job-facts/progress", test_progress);
+  g_test_add_func ("/job-facts/progress-again", test_progress_again);
   g_test_add_func ("/job-facts/passes", test_passes);
   g_test_add_func ("/job-facts/sums", test_sums);
   g_test_add_func ("/job-facts/device-peak", test_device_peak);

@@ -599,20 +599,22 @@ fbp_worker_less_memory (Worker *worker)
 static gboolean
 fbp_worker_another_family (Worker *worker)
 {
-  const TdBackprojectFamily *const *families = td_backproject_families ();
+  const TdPlan *plan = worker->run->plan;
+  const guint slices = worker->run->fbp->tilt != 0 ? 1 : MIN (worker->max_slices, TD_FBP_GRAIN);
   TdBackprojectTask task;
 
-  if (worker->run->plan->asked.method == TD_METHOD_FOURIER)
+  if (plan->asked.method == TD_METHOD_FOURIER)
     return FALSE; /* the method has no other */
-  td_fbp_task (worker->run->plan, worker->run->plan->facts.first_slice, &task);
-  while (families[worker->families_tried]) {
-    const TdBackprojectFamily *family = families[worker->families_tried++];
-    if (family != worker->family && !family->unsupported (&task, td_device_info (worker->device))) {
-      worker->family = family;
-      return TRUE;
-    }
-  }
-  return FALSE;
+  td_fbp_task (plan, plan->facts.first_slice, &task);
+  task.most_error = td_accuracy_limit (plan->asked.accuracy);
+  const TdBackprojectFamily *family = td_backproject_another (worker->family, &task, worker->device,
+                                                              slices, &worker->families_tried);
+  if (!family)
+    return FALSE;
+  worker->family = family;
+  td_job_note_inexact (worker->run->job, family->name,
+                       family->error_bound (&task, td_device_info (worker->device)));
+  return TRUE;
 }
 
 /* Changes what may help. TRUE: the device may try again. */

@@ -2,6 +2,7 @@
 #include "fdk-run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -636,23 +637,32 @@ smaller_launches (const TdFdkFit *fit, TdFdkAttempt *next)
   return TRUE;
 }
 
+/* The first that is as exact as was asked for, else the most exact. */
 static gboolean
 another_family (TdFdkRun *run, const TdFdkDevice *device)
 {
   const TdConeFamily *const *families = td_cone_families ();
+  const TdConeTask *task = &run->fdk->input->task;
   const TdDeviceInfo *info = td_device_info (device->device);
+  const TdPrecision precision = run->plan->recipe.precision;
+  const TdConeFamily *best = NULL;
   guint *tried = &run->families_tried[device->index];
+  double bound = INFINITY;
 
-  while (families[*tried]) {
-    const TdConeFamily *family = families[(*tried)++];
-    if (family != device->family && !(family->textures && info->texture_slow)
-        && td_fdk_family_choose (family->name, &run->fdk->input->task, run->plan->recipe.precision,
-                                 device->device, NULL)) {
-      run->now.scheme.families[device->index] = family;
-      return TRUE;
+  for (guint i = 0; families[i]; i++) {
+    const double its = td_cone_family_error_bound (families[i], task, precision, info);
+    *tried |= families[i] == device->family ? 1u << i : 0;
+    if (!(*tried >> i & 1) && !(families[i]->textures && info->texture_slow)
+        && (!best || (bound > td_accuracy_limit (run->plan->recipe.accuracy) && its < bound))
+        && td_fdk_family_choose (families[i]->name, task, precision, device->device, NULL)) {
+      best = families[i];
+      bound = its;
     }
   }
-  return FALSE;
+  if (!best)
+    return FALSE;
+  run->now.scheme.families[device->index] = best;
+  return TRUE;
 }
 
 /* FALSE: nothing is left to try on this device, and the run's plan is as it was. */
@@ -687,6 +697,11 @@ fdk_run_relieve (TdFdkRun *run, const TdFdkDevice *device)
                "\"%s\".",
                td_device_info (device->device)->id, td_error_message (device->error), fit.slab,
                fit.batch, scheme.families[device->index]->name);
+  if (reaction == TD_REACTION_ANOTHER_KERNEL)
+    td_job_note_inexact (
+        run->job, scheme.families[device->index]->name,
+        td_cone_family_error_bound (scheme.families[device->index], &run->fdk->input->task,
+                                    run->plan->recipe.precision, td_device_info (device->device)));
   return TRUE;
 }
 

@@ -97,7 +97,7 @@ struct TdFdkRun {
   TdFdkDevice *devices;
   guint n_devices;
   gboolean *delivered; /* by slice: has gone to the writer; the device that took its slab sets it */
-  guint *families_tried; /* by device */
+  guint *families_tried; /* by device: bits of td_cone_families() */
   guint n_retired;
   gboolean dropped_idle;
   guint *counted_by; /* by the scan's row: who counts what is replaced in it; 0: nobody */
