@@ -8,6 +8,7 @@
 #include "compute/engine/preflight.h"
 #include "compute/methods/methods.h"
 #include "dataset/json-text.h"
+#include "dataset/output.h"
 #include "cli.h"
 #include "cluster/model.h"
 #include "cluster/profile.h"
@@ -336,7 +337,9 @@ plan_scan (TdCliRecipe *recipe, const char *path, const Options *options)
   g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe->recipe,
                                          options->output ? options->output : ".tomodesk-plan",
                                          td_cli_cancellable (), &error);
-  if (!plan)
+  if (!plan
+      || (options->output
+          && !td_output_has_room (options->output, td_plan_facts (plan)->write_bytes, &error)))
     return td_cli_fail (error);
   if (options->json) {
     g_autofree char *text

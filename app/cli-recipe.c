@@ -168,6 +168,10 @@ td_cli_recipe_check (const TdCliRecipe *recipe, const char *verb, const TdScanFa
         && !td_recipe_field_applies (field, &recipe->recipe, facts, &reason))
       return td_cli_usage (verb, "--%s is not used here: %s", setting->option, reason);
   }
+  if (recipe->scan.source_axis_mm > 0 && !(facts->geometry.pixel_width_mm > 0))
+    return td_cli_usage (verb,
+                         "--sod-mm and --sdd-mm want the size of the detector's pixels, which the "
+                         "scan does not have: state it, too (--pixel-mm)");
   return -1;
 }
 

@@ -422,6 +422,14 @@ td_output_begin_shared (const char *path, gboolean folder, gboolean overwrite, g
   return state == PART_LOCKED ? g_steal_pointer (&output) : NULL;
 }
 
+gboolean
+td_output_has_room (const char *path, guint64 bytes, GError **error)
+{
+  g_autoptr (TdOutput) output = output_new (path, FALSE, FALSE, NULL);
+
+  return check_space (output, bytes, error);
+}
+
 void
 td_output_discard (TdOutput *output)
 {

@@ -24,6 +24,8 @@ TdOutput *td_output_begin (const char *path, gboolean folder, gboolean overwrite
    part is replaced. */
 TdOutput *td_output_begin_shared (const char *path, gboolean folder, gboolean overwrite,
                                   guint64 bytes, const char *job, gboolean go_on, GError **error);
+/* FALSE with @error: the output's folder is not there, or has no room for so many bytes. */
+gboolean td_output_has_room (const char *path, guint64 bytes, GError **error);
 void td_output_discard (TdOutput *output);           /* the part is removed when it is freed */
 const char *td_output_part (const TdOutput *output); /* where to write now */
 const char *td_output_path (const TdOutput *output); /* where it will be */

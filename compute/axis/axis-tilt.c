@@ -2,11 +2,13 @@
 #include "axis-tilt.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "axis-likeness.h"
 #include "axis-methods.h"
 #include "axis-pairs.h"
 #include "axis-search.h"
+#include "compute/device/host.h"
 
 #define MOST_PAIRS 12
 #define STILL_FRAMES 8 /* fewer show as much of the sample as of what stands still */
@@ -92,8 +94,14 @@ axis_tilt_read_mean (const Search *self, TdFrameKind kind, guint n_frames, GErro
 {
   gsize pixels = (gsize) self->n_rows * self->n_columns;
   guint n = MIN (n_frames, MOST_FLATS);
-  g_autofree float *frame = g_new (float, pixels), *mean = g_new0 (float, pixels);
 
+  if (n == 0)
+    return NULL;
+  g_autofree float *frame = td_host_malloc (pixels * sizeof *frame, error);
+  g_autofree float *mean = frame ? td_host_malloc (pixels * sizeof *mean, error) : NULL;
+  if (!mean)
+    return NULL;
+  memset (mean, 0, pixels * sizeof *mean);
   for (guint i = 0; i < n; i++) {
     if (!td_scan_read (self->source->scan,
                        &(TdFrameRange) { kind, i * n_frames / n, 1, 0, self->n_rows }, frame,
@@ -102,7 +110,7 @@ axis_tilt_read_mean (const Search *self, TdFrameKind kind, guint n_frames, GErro
     for (gsize p = 0; p < pixels; p++)
       mean[p] += frame[p] / n;
   }
-  return n ? g_steal_pointer (&mean) : NULL;
+  return g_steal_pointer (&mean);
 }
 
 /* The frames that a scan of a few views is made of. */
@@ -128,7 +136,9 @@ frames_read (Frames *frames, const Search *self, const GArray *views, GError **e
   const gsize pixels = (gsize) self->n_rows * self->n_columns;
   GError *problem = NULL;
 
-  frames->views = g_new (float, views->len *pixels);
+  frames->views = td_host_malloc (views->len * pixels * sizeof (float), error);
+  if (!frames->views)
+    return FALSE;
   for (guint i = 0; i < views->len; i++) {
     const guint view = g_array_index (views, guint, i);
     if (!td_scan_read (self->source->scan,

@@ -64,6 +64,21 @@ step_dose_spec (const TdStep *step)
   };
 }
 
+/* What describes another air than the one that is taken. */
+static TdMessage *
+step_dose_falls_short (const TdStep *step, const TdScanFacts *facts)
+{
+  const guint air = (guint) step->values[AIR];
+
+  for (guint i = COLUMNS; i < G_N_ELEMENTS (parameters); i++)
+    if (step->values[i] != parameters[i].preset
+        && (i == COLUMNS ? air == REGION || air == MONITOR : air != REGION))
+      return td_message_new ("{prepare=dose} takes the doses from “%s”: its parameter “%s” is not "
+                             "used.",
+                             airs[air], parameters[i].name);
+  return NULL;
+}
+
 gboolean
 td_dose_check_region (const TdStep *step, const TdScanFacts *facts, GError **error)
 {
@@ -212,6 +227,7 @@ const TdStepKind td_step_dose = {
   .parameters = parameters,
   .n_parameters = G_N_ELEMENTS (parameters),
   .unsupported = step_dose_unsupported,
+  .falls_short = step_dose_falls_short,
   .workspace_bytes = step_dose_workspace_bytes,
   .host_bytes = step_dose_host_bytes,
   .run = step_dose_run,

@@ -137,6 +137,8 @@ test_status (void)
     { { "plan", "par.nxs", "--device", "opencl:999" }, "opencl:999" },
     { { "plan", "par.nxs", "--angles", "a:b" }, "a:b" },
     { { "plan", "par.nxs", "--angles", "0:1e7" }, "--angles" },
+    { { "plan", "par.nxs", "--angles", "0:0" }, "--angles" },
+    { { "plan", "par.nxs", "--sod-mm", "100", "--sdd-mm", "200" }, "--pixel-mm" },
     { { "plan", "par.nxs", "--dataset", "nope" }, "nope" },
     { { "plan", "par.nxs", "--sinograms" }, "--sinograms" },
     { { "plan", "par.nxs", "--raw", "10x10:uint8" }, "--raw" },
@@ -186,6 +188,7 @@ test_status (void)
     { { "plan", "short.nxs" }, "The views cover" },
     { { "plan", "par.nxs", "--memory-limit", "1K" }, "--memory-limit" },
     { { "reconstruct", "par.nxs", "--output", "none/out" }, "none" },
+    { { "plan", "par.nxs", "--output", "none/out" }, "none" },
     { { "reconstruct", "par.nxs", "--output", "par.nxs" }, "par.nxs" },
     { { "centre", "par.nxs", "--picture", "none/x.png" }, "none" },
   };

@@ -170,6 +170,17 @@ static const Case cases[] = {
   { NO_CHANGE, { "tilt=-1.8" }, NULL, TILT_NOTE ". What lies 33 columns", NULL },
   { HIGH_PIXELS, { "tilt=-1.8" }, NULL, "Views: ", TILT_NOTE },
   { NO_CHANGE, { "tilt=4" }, NULL, "is seen up to 2.3 rows higher", NULL },
+  { NO_CHANGE,
+    { "prepare=dose:x=3" },
+    NULL,
+    "from “borders”: its parameter “x” is not used",
+    NULL },
+  { NO_CHANGE, { "prepare=dose:columns=3" }, NULL, "Views: ", "is not used" },
+  { NO_CHANGE,
+    { "prepare=dose=region:columns=3:width=4:height=4" },
+    NULL,
+    "from “region”: its parameter “columns” is not used",
+    NULL },
 };
 
 static TdScan *
