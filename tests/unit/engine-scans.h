@@ -16,9 +16,20 @@ static TdEngine *engine;
 typedef struct {
   TdScan *inner;
   gint reads;
+  gsize bytes; /* of projections */
   void (*spoil) (TdFrameKind kind, guint first, guint row0, guint n_rows, guint n_columns,
                  guint count, float *frames);
 } Counting;
+
+static inline void
+count_read (Counting *counting, const TdFrameRange *range)
+{
+  const TdScanFacts *facts = td_scan_facts (counting->inner);
+
+  g_atomic_int_inc (&counting->reads);
+  g_atomic_pointer_add (&counting->bytes, (gsize) range->count * range->n_rows * facts->n_columns
+                                              * td_sample_size (facts->sample_type));
+}
 
 static inline gboolean
 counting_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
@@ -27,7 +38,7 @@ counting_read (gpointer source, const TdFrameRange *range, float *out, GCancella
   Counting *counting = source;
 
   if (range->kind == TD_FRAME_PROJECTION)
-    g_atomic_int_inc (&counting->reads);
+    count_read (counting, range);
   if (!td_scan_read (counting->inner, range, out, cancellable, error))
     return FALSE;
   if (counting->spoil)

@@ -877,6 +877,38 @@ test_counts (gconstpointer method)
   td_engine_trim (engine);
 }
 
+/* A plan of iterations states what is read: for the filtered volume, too, and around each slab. */
+static void
+test_iterative_reads (void)
+{
+  static const char *const prepare[] = { "rings", "zingers:size=5x5" };
+
+  for (guint i = 0; i < 8; i++) {
+    TdRecipe recipe;
+    g_autoptr (GError) error = NULL;
+
+    g_autoptr (TdScan) inner = phantom_scan (64, 40, 60);
+    Counting counting = { NULL };
+    g_autoptr (TdScan) scan = counting_scan (&counting, inner);
+    scan->facts.in_memory = i / 4; /* what is not, is copied */
+    recipe_init (&recipe, "host", 31.5);
+    g_assert_true (td_recipe_set (&recipe, "method", "sirt", NULL));
+    g_assert_true (td_recipe_set (&recipe, "start", i & 1 ? "zero" : "filtered", NULL));
+    g_assert_true (td_recipe_set (&recipe, "prepare", prepare[i / 2 % 2], NULL));
+    recipe.iterations = 1;
+    recipe.row_first = 5;
+    recipe.row_end = 33;
+    g_autoptr (TdPlan) plan = td_plan_new (engine, scan, &recipe, NULL, NULL, &error);
+    g_assert_no_error (error);
+    g_autoptr (TdJob) job = td_job_new (plan);
+    td_job_run (job, NULL, &error);
+    g_assert_no_error (error);
+    g_test_message ("%u: %" G_GSIZE_FORMAT " bytes", i, counting.bytes);
+    g_assert_cmpuint (plan->facts.read_bytes, ==, counting.bytes);
+    td_engine_trim (engine);
+  }
+}
+
 /* Reading, computing and writing overlap but for one slab, and each storage has its own rate. */
 static void
 test_estimate (void)
@@ -948,6 +980,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/engine/bad-samples/host", "host", test_bad_samples);
   g_test_add_data_func ("/engine/bad-samples/opencl", "opencl:0", test_bad_samples);
   g_test_add_func ("/engine/zero-flats", test_zero_flats);
+  g_test_add_func ("/engine/iterative-reads", test_iterative_reads);
   g_test_add_data_func ("/engine/counts/fbp", "fbp", test_counts);
   g_test_add_data_func ("/engine/counts/sirt", "sirt", test_counts);
   int status = g_test_run ();

@@ -21,13 +21,12 @@ typedef struct {
   double updates; /* to be booked on completion */
 } TdFbpLane;
 
-/* For which slices prepared rows are good. Steps may leave fewer rows than they were given; such
-   rows are good only for the slices that they were made for. Other slices may need the same raw
-   rows, for example where the detector has fewer rows than the halo. */
+/* The slices that prepared rows are good for: those that they were made for. Steps may leave fewer
+   rows than they were given. Other slices may need the same raw rows, for example where the
+   detector has fewer rows than the halo. */
 typedef struct {
   guint row0;         /* of the first row */
   guint first, count; /* slices */
-  gboolean all;       /* of the rows given: good for any slice that needs those */
 } TdFbpMade;
 
 struct TdFbpWorkingSet {
@@ -496,14 +495,14 @@ halo_after_early (const TdFbpWorkingSet *set, const TdRecipe *recipe)
 static TdFbpMade
 made_of (const TdPreparationRows *rows, const TdFbpWork *work)
 {
-  return (TdFbpMade) { rows->row0, work->first, work->count, rows->n_rows == work->n_rows };
+  return (TdFbpMade) { rows->row0, work->first, work->count };
 }
 
+/* What was counted is of the same rows, too. */
 static gboolean
 working_set_serves (const TdFbpMade *made, const TdFbpWork *work)
 {
-  return made->all
-         || (work->first >= made->first && work->first + work->count <= made->first + made->count);
+  return work->first == made->first && work->count == made->count;
 }
 
 static gboolean

@@ -692,6 +692,26 @@ describe_cut (TdPlan *plan, const TdIterativePlan *self)
     td_plan_note (plan, "Of the volume's %u rows y there are %s.", self->task.ny, shares->str);
 }
 
+/* Of the scan: one copy, or what filtering reads and then each slab with the rows around it. */
+static guint64
+iterative_plan_read_bytes (const TdPlan *plan, const TdIterativePlan *self)
+{
+  const TdScanFacts *measured = td_scan_facts (plan->measured);
+  const guint all = td_scan_facts (plan->scan)->n_rows;
+  const guint step = self->slabs ? self->slab_rows : self->n_rows;
+  guint rows = 0;
+
+  if (self->reads_once)
+    return (guint64) self->copied.count * measured->n_views * measured->n_columns
+           * td_sample_size (measured->sample_type);
+  for (guint row = 0; row < self->n_rows; row += step) {
+    const TdRowRange slab = { self->row0 + row, MIN (step, self->n_rows - row) };
+    rows += self->turned ? all : td_row_range_with_halo (slab, self->halo, all).count;
+  }
+  return td_plan_read_bytes (plan, rows)
+         + (self->start == TD_ITERATIVE_FILTERED ? self->filtered_reads : 0);
+}
+
 static void
 iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
 {
@@ -705,8 +725,7 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   facts->slab_slices = self->slabs ? self->slab_rows : self->task.nz;
   facts->n_slabs = self->n_slabs;
   facts->scale = 1;
-  facts->read_bytes
-      = td_plan_read_bytes (plan, self->turned ? td_scan_facts (plan->scan)->n_rows : self->n_rows);
+  facts->read_bytes = iterative_plan_read_bytes (plan, self);
   facts->write_bytes = td_plan_volume_bytes (plan);
   const guint64 begun = td_iterative_start_bytes (self) + td_iterative_copy_bytes (plan, self);
   facts->host_bytes = iterative_needed_bytes (plan) + begun + td_iterative_spool_bytes (self)

@@ -135,6 +135,7 @@ settle_filtered (TdPlan *plan, TdIterativePlan *self, GCancellable *cancellable,
   g_autoptr (TdPlan) filtered = plan_filtered (plan, plan->measured, cancellable, &reason);
   if (filtered) {
     self->filtered_bytes = filtered->facts.host_bytes;
+    self->filtered_reads = filtered->facts.read_bytes;
     td_plan_note (plan,
                   open ? N_ ("Iterations begin with the volume of {method=%s}, which saves some.")
                        : N_ ("Iterations begin with the volume of {method=%s}."),
@@ -171,6 +172,7 @@ fits_beside (const TdPlan *plan, TdIterativePlan *self, GCancellable *cancellabl
   if (!filtered || filtered->facts.host_bytes + td_iterative_start_bytes (self) > limit)
     return FALSE;
   self->filtered_bytes = filtered->facts.host_bytes;
+  self->filtered_reads = filtered->facts.read_bytes;
   return TRUE;
 }
 

@@ -44,6 +44,7 @@ typedef struct {
   TdIterativeStart start;
   gboolean start_in_file; /* the filtered volume waits there, not in memory */
   guint64 filtered_bytes; /* of the host's memory, that filtering takes */
+  guint64 filtered_reads; /* bytes of the scan, for filtering */
   gboolean reads_once;    /* filtering and iterations read a copy in memory … */
   TdRowRange copied;      /* … of these rows of what was measured */
   TdIterativeCut cut;
