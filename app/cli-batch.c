@@ -30,7 +30,8 @@ static const TdCliHelp watch_help = {
   "FOLDER --output FOLDER [OPTION…]",
   "Reconstructs each scan that comes into a folder, once it is complete: nothing of it has "
   "changed\n"
-  "for a while, and it opens. Each is reconstructed once. Control-C ends the watching.",
+  "for a while, and it opens. Each is reconstructed once. Control-C ends the watching.\n"
+  "A range of --angles is spread over the views that are there; a file of angles waits for all.",
   "  tomodesk-cli watch /beamline/tonight --output volumes --format hdf5\n"
   "  What is there and what comes within ten minutes of the last:\n"
   "    tomodesk-cli watch incoming -o volumes --idle 600\n",

@@ -220,6 +220,13 @@ alu_shape_shrink (TdAluShape *shape, const TdDeviceInfo *device)
 }
 
 gboolean
+td_alu_shape_has_threads (const TdAluShape *shape)
+{
+  return shape->threads >= 4 * shape->tile / shape->side
+         && !(shape->threads & (shape->threads - 1));
+}
+
+gboolean
 td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   shape->unit = task->step == 1;
@@ -237,7 +244,7 @@ td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task, const TdDevi
   shape->threads = MIN (shape->threads, device->max_group_size);
   while (shape->threads > shape->tile * shape->tile / (shape->side * shape->side))
     shape->threads /= 2;
-  if (shape->threads < 4 * shape->tile / shape->side || (shape->threads & (shape->threads - 1)))
+  if (!td_alu_shape_has_threads (shape))
     return FALSE;
   shape->lanes = MIN (shape->lanes, shape->threads);
   shape->texture_cells = MIN (shape->texture_cells, shape->tile * shape->tile / shape->side

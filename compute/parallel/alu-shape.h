@@ -28,6 +28,8 @@ gboolean td_alu_shape_apply (TdAluShape *shape, const char *const *defines, GErr
    the device's local memory. FALSE: it cannot fit. */
 gboolean td_alu_shape_fit (TdAluShape *shape, const TdBackprojectTask *task,
                            const TdDeviceInfo *device);
+/* FALSE of a shape that did not fit: the device's work-groups are too small. */
+gboolean td_alu_shape_has_threads (const TdAluShape *shape);
 guint64 td_alu_shape_local_bytes (const TdAluShape *shape);
 guint td_alu_shape_planes (const TdAluShape *shape);
 /* NULL-terminated, for the program; free with g_strfreev. */

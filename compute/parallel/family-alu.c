@@ -44,8 +44,10 @@ alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *de
 
   TdAluShape shape = td_alu_shape_default (task, device, alu_projector_slices (task, 4), samples);
   if (!td_alu_shape_fit (&shape, task, device))
-    return N_ ("the pixels are so much wider than the detector's that a tile's bins pass the local "
-               "memory");
+    return !td_alu_shape_has_threads (&shape) ? N_ ("the device's work-groups are too small for it")
+                                              : N_ ("the pixels are so much wider than the "
+                                                    "detector's that a tile's bins pass the local "
+                                                    "memory");
   return NULL;
 }
 

@@ -412,6 +412,21 @@ test_shape_fits (void)
   }
 }
 
+/* Which of the two a kernel lacks is said. */
+static void
+test_shape_refused (void)
+{
+  const TdBackprojectFamily *alu = td_backproject_family ("alu", NULL);
+  Problem p = problem ();
+
+  g_assert_null (alu->unsupported (&p.task, &p.card));
+  p.card.max_group_size = 64;
+  g_assert_nonnull (strstr (alu->unsupported (&p.task, &p.card), "work-groups are too small"));
+  p.card.max_group_size = 1024;
+  p.task.step = 1e5;
+  g_assert_nonnull (strstr (alu->unsupported (&p.task, &p.card), "pass the local memory"));
+}
+
 /* The views ahead, the columns' places and the cached bins, each as many bytes as it has. */
 static void
 test_shape_bytes (void)
@@ -538,6 +553,7 @@ main (int argc, char **argv)
   g_test_add_func ("/family-limits/fewer-slices", test_fewer_slices);
   g_test_add_func ("/family-limits/shapes", test_shapes);
   g_test_add_func ("/family-limits/shape-fits", test_shape_fits);
+  g_test_add_func ("/family-limits/shape-refused", test_shape_refused);
   g_test_add_func ("/family-limits/shape-bytes", test_shape_bytes);
   g_test_add_func ("/family-limits/shape-shrinks", test_shape_shrinks);
   g_test_add_func ("/family-limits/cone", test_cone);
