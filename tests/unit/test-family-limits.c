@@ -420,7 +420,7 @@ test_shape_refused (void)
   Problem p = problem ();
 
   g_assert_null (alu->unsupported (&p.task, &p.card));
-  p.card.max_group_size = 64;
+  p.card.max_group_size = 32;
   g_assert_nonnull (strstr (alu->unsupported (&p.task, &p.card), "work-groups are too small"));
   p.card.max_group_size = 1024;
   p.task.step = 1e5;

@@ -368,7 +368,8 @@ test_portrait_steps (void)
                      turned);
     g_assert_cmpint (resampled, ==, method == 0 && fmod (trials[trial].roll_deg, 90) != 0);
     g_assert_true (resampled || task->n_columns == (turned ? ROWS : COLUMNS));
-    g_assert_cmpuint (plan->facts.read_bytes, ==, 4ull * VIEWS * ROWS * COLUMNS);
+    /* Iterations begin with what FDK makes, which reads what is in memory, too. */
+    g_assert_cmpuint (plan->facts.read_bytes, ==, (method ? 2 : 1) * 4ull * VIEWS * ROWS * COLUMNS);
   }
 }
 
