@@ -348,6 +348,7 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
 }
 
 #define BENCHMARK N_ ("benchmark")
+#define PROBE_WRITES "\"$@\" --write \"$root\""
 
 /* Adds the options of srun and salloc. */
 static void
@@ -365,20 +366,24 @@ launch_add_nodes (const TdClusterProfile *profile, guint ranks_per_node, const c
   launch_add_all (words, profile->scheduler_options);
 }
 
-/* One process a node. */
-static void
-launch_add_probe_launcher (const TdClusterProfile *profile, GPtrArray *words)
+/* The line that runs "$@" once on each node. MPIs have words of their own for that, and the
+   launcher of the host says whose it is. (transfer full) */
+static char *
+launch_probe_line (const TdClusterProfile *profile)
 {
-  if (profile->kind == TD_CLUSTER_SLURM) {
-    g_ptr_array_add (words, g_strdup ("srun"));
-    launch_add_nodes (profile, 1, "5", words);
-  } else if (profile->nodes > 1) {
-    launch_add_all (words, profile->launcher);
-    g_ptr_array_add (words, g_strdup ("-n"));
-    g_ptr_array_add (words, g_strdup_printf ("%u", profile->nodes));
-    g_ptr_array_add (words, g_strdup ("-npernode"));
-    g_ptr_array_add (words, g_strdup ("1"));
-  }
+  g_autofree char *program = NULL, *launcher = NULL;
+
+  if (profile->kind == TD_CLUSTER_SLURM || profile->nodes == 1)
+    return g_strdup (PROBE_WRITES);
+  program = launch_quote (profile->launcher[0]);
+  launcher = launch_join ((const char *const *) profile->launcher);
+  return g_strdup_printf ("each='-ppn 1'\n"
+                          "case $(%s --version 2>&1) in\n"
+                          "*'Open MPI'*|*OpenRTE*) each='-npernode 1';;\n"
+                          "slurm*) each='--ntasks-per-node=1';;\n"
+                          "esac\n"
+                          "%s -n %u $each " PROBE_WRITES,
+                          program, launcher, profile->nodes);
 }
 
 /* Runs @words after the profile's set-up, the jobs' folder being "$root". */
@@ -441,8 +446,12 @@ td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
   }
   g_ptr_array_add (rest, NULL);
   g_ptr_array_add (words, g_strdup (profile->jobs_folder ? profile->jobs_folder : ""));
-  launch_add_probe_launcher (profile, words);
+  if (profile->kind == TD_CLUSTER_SLURM) {
+    g_ptr_array_add (words, g_strdup ("srun"));
+    launch_add_nodes (profile, 1, "5", words);
+  }
   launch_add_worker (profile, words, (const char *const *) rest->pdata);
   g_ptr_array_add (words, NULL);
-  return launch_run (profile, N_ ("probe"), "\"$@\" --write \"$root\"", words, cancellable, error);
+  g_autofree char *line = launch_probe_line (profile);
+  return launch_run (profile, N_ ("probe"), line, words, cancellable, error);
 }

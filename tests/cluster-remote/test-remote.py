@@ -422,6 +422,21 @@ def tells_that_nobody_answers(place, kind):
     assert done.returncode == 1 and "closed cannot be reached" in done.stderr and "refused" in done.stderr, done
 
 
+def probes_with_any_mpi(place, kind):
+    """Each MPI has its own word for one process a node, and refuses the others'."""
+    launcher = place.folder / "mpi exec"
+    for says, word in (("HYDRA build details:\\n    Version: 4.0.2", "-ppn 1"),
+                       ("mpirun (Open MPI) 4.1.4", "-npernode 1"), ("slurm 22.05.8", "--ntasks-per-node=1")):
+        launcher.write_text(
+            f"#!/bin/sh\n[ \"$1\" != --version ] || {{ printf '{says}\\n'; exit; }}\n"
+            f"case \"$*\" in \"-n 2 {word} \"*) ;; *) echo no such option >&2; exit 1;; esac\n"
+            f"while [ \"$1\" != {place.fake} ]; do shift; done\n\"$@\" && \"$@\"\n")
+        launcher.chmod(0o755)
+        place.profile("two", **dict(place.keys[kind], nodes=2, launcher=launcher))
+        done = place.run("profiles", "test", "two")
+        assert done.returncode == 0 and done.stdout.endswith("two: ready\n"), (word, done)
+
+
 # ── Slurm ──
 
 def shows_the_scheduler_s_words(place, kind):
@@ -607,7 +622,7 @@ CASES = {
                        sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
                        refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": COMMON + [reaches_a_host_that_is_for_terminals, goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
-                     tells_that_nobody_answers, probes_its_nodes, quotes_whatever_it_is_given],
+                     tells_that_nobody_answers, probes_its_nodes, probes_with_any_mpi, quotes_whatever_it_is_given],
     "slurm": COMMON + [cancels_what_is_left, goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
                        finds_its_output_in_odd_folders, tells_of_an_scancel_from_outside],
 }
@@ -617,7 +632,7 @@ QUICK = {
               tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand,
               fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": [reaches_a_host_that_is_for_terminals, shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
-            tells_that_nobody_answers, quotes_whatever_it_is_given],
+            tells_that_nobody_answers, probes_with_any_mpi, quotes_whatever_it_is_given],
     "slurm": [submits_and_follows, tells_the_worker_s_words, shows_the_scheduler_s_words, probes_its_nodes,
               tells_of_an_scancel_from_outside],
 }
