@@ -253,7 +253,6 @@ td_launch_words (const TdClusterProfile *profile, const char *id, const char *fo
   if (profile->kind != TD_CLUSTER_SLURM)
     return NULL;
   g_ptr_array_add (words, g_strdup ("--parsable"));
-  g_ptr_array_add (words, g_strdup ("--no-requeue"));
   g_ptr_array_add (words, g_strdup_printf ("--job-name=tomodesk-%s", id));
   g_ptr_array_add (words, g_strdup_printf ("--chdir=%s", folder));
   g_ptr_array_add (words, g_strdup_printf ("--output=%s/log/stdout", logs));

@@ -38,6 +38,7 @@
 typedef struct {
   gboolean known;
   char *scheduler_id;          /* NULL: processes of the host */
+  char *cluster;               /* of those that Slurm knows; NULL: its own */
   char *session, *boot, *host; /* of the computer that started it */
   char *submit_host;           /* NULL: this computer, or whichever has the folder */
   char **words;                /* sbatch's */
@@ -46,6 +47,10 @@ typedef struct {
 /* events.jsonl, summed up. */
 typedef struct {
   gboolean started, queued;
+  gboolean again;    /* Slurm queued the job again, and the new run has said nothing yet */
+  gboolean asked;    /* Slurm was, about the failure */
+  guint restarts;    /* before this run, by Slurm */
+  gint64 launched;   /* the time of the launcher's output, of the run before; 0: there was none */
   TdRemoteState end; /* RUNNING: none yet */
   char *text;        /* of the failure */
   double first_s, last_s;
@@ -371,6 +376,7 @@ static void
 remote_launched_clear (Launched *launched)
 {
   g_free (launched->scheduler_id);
+  g_free (launched->cluster);
   g_free (launched->session);
   g_free (launched->boot);
   g_free (launched->host);
@@ -633,10 +639,15 @@ static const char start_by_scheduler[]
       "record=$2\n"
       "shift 2\n"
       "rm -f cancel log/status log/stdout log/stderr\n"
-      "id=$(sbatch \"$@\") || return 1\n"
-      "id=${id%%;*}\n"
-      "printf '%s,\"host\":\"%s\",\"scheduler\":\"slurm\",\"id\":\"%s\"}\\n' "
-      "\"$record\" \"$(uname -n)\" \"$id\" > launch.part && mv launch.part launch.json";
+      "said=$(sbatch \"$@\") || return 1\n"
+      /* "ID", "ID;CLUSTER", or what a site's own sbatch says. */
+      "id=$(printf '%s\\n' \"$said\" | sed -n 's/^Submitted batch job //; s/ on cluster /;/; "
+      "/^[0-9][0-9]*\\(;[A-Za-z0-9_.-]*\\)*$/p' | tail -n 1)\n"
+      "[ -n \"$id\" ] || { echo \"sbatch names no job, but says: $said\" >&2; return 1; }\n"
+      "case $id in *';'*) cluster=${id#*;};; *) cluster=;; esac\n"
+      "printf '%s,\"host\":\"%s\",\"scheduler\":\"slurm\",\"id\":\"%s\",\"cluster\":\"%s\"}\\n' "
+      "\"$record\" \"$(uname -n)\" \"${id%%;*}\" \"$cluster\" > launch.part && mv launch.part "
+      "launch.json";
 
 static gboolean
 remote_job_start (TdRemoteJob *job, const char *record, char **scheduler_words,
@@ -959,6 +970,8 @@ remote_job_take_launch (TdRemoteJob *job, const char *text)
   remote_launched_clear (launched);
   launched->known = TRUE;
   launched->scheduler_id = g_strdup (td_json_string (root, "id"));
+  const char *cluster = td_json_string (root, "cluster");
+  launched->cluster = cluster && *cluster ? g_strdup (cluster) : NULL;
   launched->session = remote_number_text (root, "session");
   launched->boot = g_strdup (td_json_string (root, "boot"));
   launched->host = g_strdup (td_json_string (root, "host"));
@@ -992,6 +1005,7 @@ remote_job_take_start (TdRemoteJob *job, JsonNode *event)
 
   job->told = (Told) { .started = TRUE,
                        .end = TD_REMOTE_RUNNING,
+                       .restarts = td_json_count (event, "restarts"),
                        .first_s = remote_number (event, "time", 0) };
   facts->ahead = facts->paused = facts->slices_done = facts->n_passes = 0;
   g_strfreev (facts->rank_lines); /* of an earlier run */
@@ -1008,6 +1022,11 @@ remote_job_take_start (TdRemoteJob *job, JsonNode *event)
   remote_set_text (&facts->units, td_json_string (event, "units"));
   remote_set_text (&facts->stage, N_ ("starting"));
   facts->fraction = 0;
+  if (job->told.restarts)
+    remote_append (&facts->notes,
+                   N_ ("Slurm ended the job and began it anew, since a node failed or "
+                       "another job came first; finished parts were not computed "
+                       "again."));
 }
 
 static void
@@ -1189,10 +1208,12 @@ remote_job_take_event (TdRemoteJob *job, JsonNode *event)
 /* Another run of the job: what the one before told is no longer so. On a cluster the parts that it
    finished stay, with what is to be known about them. */
 static void
-remote_job_begin_anew (TdRemoteJob *job)
+remote_job_forget_run (TdRemoteJob *job)
 {
   TdRemoteFacts *facts = &job->facts;
 
+  g_free (job->told.text);
+  job->told = (Told) { .end = TD_REMOTE_RUNNING };
   g_mutex_lock (&job->lock);
   remote_set_text (&facts->stage, NULL);
   facts->fraction = facts->rate = 0;
@@ -1206,6 +1227,13 @@ remote_job_begin_anew (TdRemoteJob *job)
     facts->notes = g_new0 (char *, 1);
   }
   g_mutex_unlock (&job->lock);
+}
+
+/* Its events begin anew, too. */
+static void
+remote_job_begin_anew (TdRemoteJob *job)
+{
+  remote_job_forget_run (job);
   job->offset = 0;
 }
 
@@ -1294,13 +1322,18 @@ remote_job_settle_silent (TdRemoteJob *job, const Look *look, const TdSlurmState
   remote_job_set_state (job, state, packed);
 }
 
+static const char queued_again[]
+    = N_ ("the job was ended and queued again, since a node failed or another job came first; it "
+          "goes on from the finished parts");
+
 /* The job runs. Nobody knows of a rank that hangs before all have met, nor of a launcher that does.
    The worker waits for minutes, since large clusters are slow to start. */
 static void
 remote_job_settle_running (TdRemoteJob *job, const Look *look)
 {
-  const gboolean quiet
-      = look->launched > 0 && look->size == 0 && strcmp (job->facts.profile, TD_CLUSTER_OWN) != 0;
+  const gboolean quiet = look->launched > 0 && look->launched != job->told.launched
+                         && job->told.last_s == 0
+                         && strcmp (job->facts.profile, TD_CLUSTER_OWN) != 0;
   const gint64 waited = quiet ? look->clock - look->launched : 0;
   g_autofree char *line = remote_telling_line (look->error), *why = NULL;
 
@@ -1311,7 +1344,40 @@ remote_job_settle_running (TdRemoteJob *job, const Look *look)
         "\"setup\" in the profile",
         (guint) MAX (MEET_S, waited - waited % MEET_STEP_S),
         td_message_quoted (line, N_ ("the launcher printed nothing")));
-  remote_job_set_state (job, TD_REMOTE_RUNNING, why);
+  remote_job_set_state (job, TD_REMOTE_RUNNING, why || !job->told.again ? why : queued_again);
+}
+
+static gboolean
+remote_job_ask_slurm (TdRemoteJob *job, guint patience_s, TdSlurmState *slurm,
+                      GCancellable *cancellable, GError **error)
+{
+  const TdSlurmJob one = { job->launched.scheduler_id, job->launched.cluster };
+
+  return td_slurm_ask (job->shell, &one, patience_s, slurm, cancellable, error);
+}
+
+/* A run was ended, and Slurm queued the job again. */
+static void
+remote_job_queue_again (TdRemoteJob *job, const Look *look)
+{
+  remote_job_forget_run (job);
+  job->told.again = TRUE;
+  job->told.launched = look->launched;
+}
+
+static void
+remote_job_settle_queued (TdRemoteJob *job, const Look *look, const TdSlurmState *slurm)
+{
+  if (job->told.started)
+    remote_job_queue_again (job, look);
+  if (!job->told.again) {
+    remote_job_set_state (job, TD_REMOTE_QUEUED, slurm->reason);
+    return;
+  }
+  g_autofree char *why
+      = td_message_packed ("Slurm says %s: %p", slurm->reason ? slurm->reason : slurm->state,
+                           td_message_new_plain (queued_again));
+  remote_job_set_state (job, TD_REMOTE_QUEUED, why);
 }
 
 /* TRUE: the state is known; FALSE: processes ended, which must be looked at again. */
@@ -1323,13 +1389,19 @@ remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
   const gboolean silent = job->told.started && look->clock - job->told.last_s > SILENT_S;
   const gboolean urgent
       = silent || look->status || look->cancel || again
-        || (!job->told.started && (look->launched || job->facts.state == TD_REMOTE_RUNNING));
+        || (!job->told.started
+            && (look->launched != job->told.launched || job->facts.state == TD_REMOTE_RUNNING));
 
-  if (!td_slurm_ask (job->shell, job->launched.scheduler_id, urgent ? SILENT_S : 0, &slurm,
-                     cancellable, error))
+  if (!remote_job_ask_slurm (job, urgent ? SILENT_S : 0, &slurm, cancellable, error))
     return FALSE;
+  if (slurm.phase == TD_SLURM_PENDING
+      && job->told.started) { /* or squeue has said so before it ran */
+    td_slurm_state_clear (&slurm);
+    if (!remote_job_ask_slurm (job, TD_SLURM_AT_ONCE, &slurm, cancellable, error))
+      return FALSE;
+  }
   switch (slurm.phase) {
-  case TD_SLURM_PENDING: remote_job_set_state (job, TD_REMOTE_QUEUED, slurm.reason); break;
+  case TD_SLURM_PENDING: remote_job_settle_queued (job, look, &slurm); break;
   case TD_SLURM_RUNNING: remote_job_settle_running (job, look); break;
   default:
     if (slurm.phase == TD_SLURM_UNKNOWN && !look->status
@@ -1342,6 +1414,32 @@ remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
       return FALSE;
     remote_job_settle_silent (job, look, &slurm);
   }
+  return TRUE;
+}
+
+/* The worker said that it failed. It may be that Slurm ended it to queue the job again. */
+static gboolean
+remote_job_settle_failed (TdRemoteJob *job, const Look *look, GCancellable *cancellable,
+                          GError **error)
+{
+  g_auto (TdSlurmState) slurm = { 0 };
+  g_autoptr (GError) problem = NULL;
+  const guint patience_s = job->told.asked ? SILENT_S : TD_SLURM_AT_ONCE;
+
+  if (!remote_job_ask_slurm (job, patience_s, &slurm, cancellable, &problem)
+      && job->facts.state == TD_REMOTE_RUNNING) { /* it is followed, and may go on */
+    g_propagate_error (error, g_steal_pointer (&problem));
+    return FALSE;
+  }
+  job->told.asked = TRUE;
+  if (slurm.phase == TD_SLURM_PENDING || slurm.restarts > job->told.restarts) {
+    remote_job_queue_again (job, look);
+    return remote_job_settle_slurm (job, look, TRUE, cancellable, error);
+  }
+  /* What Slurm makes of a job that ends it says when its processes have ended. */
+  remote_job_set_state (
+      job, g_strcmp0 (slurm.state, "COMPLETING") == 0 ? TD_REMOTE_RUNNING : TD_REMOTE_FAILED,
+      job->told.text);
   return TRUE;
 }
 
@@ -1390,6 +1488,8 @@ remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancella
 
   if (look->missing)
     remote_job_set_state (job, TD_REMOTE_LOST, N_ ("its folder is gone"));
+  else if (job->told.end == TD_REMOTE_FAILED && launched->scheduler_id)
+    return remote_job_settle_failed (job, look, cancellable, error);
   else if (job->told.end != TD_REMOTE_RUNNING)
     remote_job_set_state (job, job->told.end, job->told.text);
   else if (launched->known && launched->scheduler_id)
@@ -1467,6 +1567,8 @@ td_remote_job_look (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 
 /* ── Cancelling ── */
 
+#define PUT_ASIDE "mv events.jsonl events-$(date +%s).jsonl"
+
 static gboolean
 remote_job_is_over (TdRemoteJob *job, gint64 *left, GCancellable *cancellable, GError **error)
 {
@@ -1481,7 +1583,7 @@ remote_job_is_over (TdRemoteJob *job, gint64 *left, GCancellable *cancellable, G
   if (job->launched.scheduler_id) {
     /* The worker may have said its last word with a rank still hanging. */
     g_auto (TdSlurmState) slurm = { 0 };
-    if (!td_slurm_ask (job->shell, job->launched.scheduler_id, 1, &slurm, cancellable, error))
+    if (!remote_job_ask_slurm (job, 1, &slurm, cancellable, error))
       return FALSE;
     *left = slurm.phase == TD_SLURM_PENDING || slurm.phase == TD_SLURM_RUNNING;
     return TRUE;
@@ -1533,10 +1635,12 @@ remote_job_signal (TdRemoteJob *job, const char *signal, GCancellable *cancellab
 static gboolean
 remote_job_scancel (TdRemoteJob *job, const char *signal, GCancellable *cancellable, GError **error)
 {
-  static const char script[] = "[ -z \"$2\" ] || scancel --full --signal=\"$2\" \"$1\" >&2\n"
-                               "[ \"$2\" = TERM ] || scancel \"$1\" >&2\n"
-                               "return 0";
-  const char *const words[] = { job->launched.scheduler_id, signal, NULL };
+  static const char script[]
+      = TD_SLURM_MANY "[ -z \"$2\" ] || scancel $many --full --signal=\"$2\" \"$1\" >&2\n"
+                      "[ \"$2\" = TERM ] || scancel $many \"$1\" >&2\n"
+                      "return 0";
+  const char *const words[] = { job->launched.cluster ? job->launched.cluster : "",
+                                job->launched.scheduler_id, signal, NULL };
 
   return td_shell_do (job->shell, script, words, NULL, cancellable, error);
 }
@@ -1544,14 +1648,17 @@ remote_job_scancel (TdRemoteJob *job, const char *signal, GCancellable *cancella
 gboolean
 td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 {
-  const char *const folder[] = { job->facts.folder, NULL };
+  /* What a run said last that Slurm ended is not how the job ends. */
+  static const char flag[] = "cd -- \"$1\" && : > cancel || return 1\n"
+                             "[ \"$2\" != again ] || [ ! -f events.jsonl ] || " PUT_ASIDE;
   gint64 left = 0;
 
   if (!remote_job_is_over (job, &left, cancellable, error))
     return FALSE;
   if (left == 0 && td_remote_state_ended (job->facts.state))
     return TRUE;
-  if (!td_shell_do (job->shell, "cd -- \"$1\" && : > cancel", folder, NULL, cancellable, error))
+  const char *const words[] = { job->facts.folder, job->told.again ? "again" : "", NULL };
+  if (!td_shell_do (job->shell, flag, words, NULL, cancellable, error))
     return FALSE;
   const gboolean slurm = job->launched.scheduler_id != NULL;
   if (slurm && !job->told.started) {
@@ -1589,7 +1696,7 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
   static const char prepare[]
       = "[ -f \"$1/launch.json\" ] || return 0\n"
         "cd -- \"$1\" || return 1\n"
-        "[ ! -f events.jsonl ] || mv events.jsonl events-$(date +%s).jsonl\n"
+        "[ ! -f events.jsonl ] || " PUT_ASIDE "\n"
         "rm -f cancel keep fetched\n"
         "sed 's/,\"host\":\"[^\"]*\",\\(\"pid\"\\|\"scheduler\"\\).*$//' launch.json";
   const char *const folder[] = { job->facts.folder, NULL };
@@ -1614,8 +1721,6 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
   if (!remote_job_start (job, record, words && *words ? words : NULL, cancellable, error))
     return FALSE;
   remote_launched_clear (&job->launched);
-  g_free (job->told.text);
-  job->told = (Told) { .end = TD_REMOTE_RUNNING };
   remote_job_begin_anew (job);
   remote_job_set_state (job, TD_REMOTE_QUEUED, NULL);
   return TRUE;

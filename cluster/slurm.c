@@ -7,15 +7,16 @@
 #define FIRST_S 4 /* until a job that squeue does not list is looked up again */
 #define LIMIT_S 30
 
-/* What is known of the jobs of one host. */
+/* What is known of the jobs of one cluster, through one host. */
 typedef struct {
   GMutex lock;
+  char *cluster;      /* "": the host's own */
   GHashTable *states; /* id → TdSlurmState */
   gint64 queue_time, urgent_time;
 } Queue;
 
 static GMutex registry_lock;
-static GHashTable *registry; /* TdShell → Queue */
+static GHashTable *registry; /* shell and cluster → Queue */
 
 void
 td_slurm_state_clear (TdSlurmState *state)
@@ -32,17 +33,20 @@ slurm_state_free (gpointer data)
 }
 
 static Queue *
-slurm_queue (TdShell *shell)
+slurm_queue (TdShell *shell, const char *cluster)
 {
+  g_autofree char *key = g_strdup_printf ("%p %s", (gpointer) shell, cluster ? cluster : "");
+
   g_mutex_lock (&registry_lock);
   if (!registry)
-    registry = g_hash_table_new (NULL, NULL);
-  Queue *queue = g_hash_table_lookup (registry, shell);
+    registry = g_hash_table_new (g_str_hash, g_str_equal);
+  Queue *queue = g_hash_table_lookup (registry, key);
   if (!queue) {
     queue = g_new0 (Queue, 1);
     g_mutex_init (&queue->lock);
     queue->states = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, slurm_state_free);
-    g_hash_table_insert (registry, shell, queue);
+    queue->cluster = g_strdup (cluster ? cluster : "");
+    g_hash_table_insert (registry, g_steal_pointer (&key), queue);
   }
   g_mutex_unlock (&registry_lock);
   return queue;
@@ -65,20 +69,21 @@ slurm_phase (const char *state)
   return TD_SLURM_ENDED;
 }
 
-/* Lines "ID|STATE|REASON". */
+/* Lines "ID|STATE|REASON", and of a job that was asked about alone "|RESTARTS". */
 static void
 slurm_take_lines (Queue *queue, const char *text)
 {
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
   for (guint i = 0; lines[i]; i++) {
-    g_auto (GStrv) words = g_strsplit (lines[i], "|", 3);
+    g_auto (GStrv) words = g_strsplit (lines[i], "|", 4);
     if (g_strv_length (words) < 3 || !*words[0] || !*words[1])
       continue;
     TdSlurmState *state = g_new0 (TdSlurmState, 1);
     state->phase = slurm_phase (words[1]);
     state->state = g_strdup (words[1]);
     state->reason = *words[2] && !g_str_equal (words[2], "None") ? g_strdup (words[2]) : NULL;
+    state->restarts = words[3] ? (guint) g_ascii_strtoull (words[3], NULL, 10) : 0;
     g_hash_table_replace (queue->states, g_strdup (words[0]), state);
   }
 }
@@ -95,10 +100,12 @@ slurm_refuse (TdShell *shell, const char *command, const char *words, GError **e
 static gboolean
 slurm_ask_queue (TdShell *shell, Queue *queue, GCancellable *cancellable, GError **error)
 {
+  static const char script[]
+      = TD_SLURM_MANY "squeue $many -h -t all -u \"$(id -un)\" -o '%i|%T|%r'";
+  const char *const words[] = { queue->cluster, NULL };
   g_auto (TdShellResult) result = { 0 };
 
-  if (!td_shell_run (shell, "squeue -h -t all -u \"$(id -un)\" -o '%i|%T|%r'", NULL, LIMIT_S,
-                     &result, cancellable, error))
+  if (!td_shell_run (shell, script, words, LIMIT_S, &result, cancellable, error))
     return FALSE;
   queue->queue_time = g_get_monotonic_time ();
   if (result.status != 0)
@@ -114,17 +121,19 @@ static gboolean
 slurm_ask_one (TdShell *shell, Queue *queue, const char *id, GCancellable *cancellable,
                GError **error)
 {
-  static const char script[]
-      = "said=$(scontrol -o show job \"$1\" 2>&1)\n"
-        "failed=$?\n"
-        "printf '%s\\n' \"$said\" | sed -n 's/^JobId=\\([0-9]*\\) .*JobState=\\([A-Z_]*\\) "
-        "Reason=\\([^ ]*\\).*/\\1|\\2|\\3/p' | grep . && return 0\n"
-        "command -v sacct >/dev/null 2>&1 && sacct -n -X -P -j \"$1\" -o JobID,State,Reason "
-        "2>/dev/null | grep . && return 0\n"
-        "case $failed$said in 0*|*'Invalid job id'*) return 0;; esac\n"
-        "printf '%s\\n' \"$said\" >&2\n"
-        "return 1";
-  const char *const words[] = { id, NULL };
+  static const char script[] = TD_SLURM_MANY
+      "said=$(scontrol $many -o show job \"$1\" 2>&1)\n"
+      "failed=$?\n"
+      "printf '%s\\n' \"$said\" | sed -n 's/^JobId=\\([0-9]*\\) .*JobState=\\([A-Z_]*\\) "
+      "Reason=\\([^ ]*\\).* Restarts=\\([0-9]*\\).*/\\1|\\2|\\3|\\4/p; t; "
+      "s/^JobId=\\([0-9]*\\) .*JobState=\\([A-Z_]*\\) Reason=\\([^ ]*\\).*/\\1|\\2|\\3/p' | "
+      "grep . && return 0\n"
+      "command -v sacct >/dev/null 2>&1 && sacct $many -n -X -P -j \"$1\" -o JobID,State,Reason "
+      "2>/dev/null | grep . && return 0\n"
+      "case $failed$said in 0*|*'Invalid job id'*) return 0;; esac\n"
+      "printf '%s\\n' \"$said\" >&2\n"
+      "return 1";
+  const char *const words[] = { queue->cluster, id, NULL };
   g_auto (TdShellResult) result = { 0 };
 
   if (!td_shell_run (shell, script, words, LIMIT_S, &result, cancellable, error))
@@ -139,10 +148,12 @@ slurm_ask_one (TdShell *shell, Queue *queue, const char *id, GCancellable *cance
 }
 
 gboolean
-td_slurm_ask (TdShell *shell, const char *id, guint patience_s, TdSlurmState *state,
+td_slurm_ask (TdShell *shell, const TdSlurmJob *job, guint patience_s, TdSlurmState *state,
               GCancellable *cancellable, GError **error)
 {
-  Queue *queue = slurm_queue (shell);
+  Queue *queue = slurm_queue (shell, job->cluster);
+  const gboolean at_once = patience_s == TD_SLURM_AT_ONCE;
+  const char *id = job->id;
   gboolean answered = TRUE;
 
   *state = (TdSlurmState) { 0 };
@@ -154,14 +165,15 @@ td_slurm_ask (TdShell *shell, const char *id, guint patience_s, TdSlurmState *st
   else if (!queue->queue_time || now - queue->queue_time >= SQUEUE_US)
     answered = slurm_ask_queue (shell, queue, cancellable, error);
   known = g_hash_table_lookup (queue->states, id);
-  const gint64 patience_us = (patience_s ? patience_s : FIRST_S) * G_USEC_PER_SEC;
+  const gint64 patience_us = (patience_s && !at_once ? patience_s : FIRST_S) * G_USEC_PER_SEC;
   if (answered && (!known || (patience_s && known->phase != TD_SLURM_ENDED))
-      && (!queue->urgent_time || now - queue->urgent_time >= patience_us)) {
+      && (!queue->urgent_time || now - queue->urgent_time >= patience_us || (known && at_once))) {
     answered = slurm_ask_one (shell, queue, id, cancellable, error);
     known = g_hash_table_lookup (queue->states, id);
   }
   if (known)
-    *state = (TdSlurmState) { known->phase, g_strdup (known->state), g_strdup (known->reason) };
+    *state = (TdSlurmState) { known->phase, g_strdup (known->state), g_strdup (known->reason),
+                              known->restarts };
   g_mutex_unlock (&queue->lock);
   return answered;
 }

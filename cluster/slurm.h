@@ -18,17 +18,29 @@ typedef enum {
 
 typedef struct {
   TdSlurmPhase phase;
-  char *state;  /* Slurm's own: "PENDING", "TIMEOUT", "CANCELLED by 0", …; NULL: unknown */
-  char *reason; /* why it waits or ended, Slurm's own word; NULL: none */
+  char *state;    /* Slurm's own: "PENDING", "TIMEOUT", "CANCELLED by 0", …; NULL: unknown */
+  char *reason;   /* why it waits or ended, Slurm's own word; NULL: none */
+  guint restarts; /* runs that Slurm ended to queue the job again; 0: squeue alone was asked */
 } TdSlurmState;
+
+/* A job, as sbatch named it. */
+typedef struct {
+  char *id;
+  char *cluster; /* of those that the host's Slurm knows; NULL: its own */
+} TdSlurmJob;
+
+/* Begins a script that is given a cluster or "" as $1, and then asks by "squeue $many …". */
+#define TD_SLURM_MANY "many=${1:+--clusters=$1}\nshift\n"
 
 void td_slurm_state_clear (TdSlurmState *state);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TdSlurmState, td_slurm_state_clear)
 
 /* @patience_s: 0: what squeue said of the job last suffices. Otherwise the job alone is looked up
    anew, unless any job of the host was within so many seconds. Jobs that are silent or that are to
-   end are asked about in this way. */
-gboolean td_slurm_ask (TdShell *shell, const char *id, guint patience_s, TdSlurmState *state,
+   end are asked about in this way. TD_SLURM_AT_ONCE: so is one that squeue lists and that has not
+   ended, whatever was asked before. */
+#define TD_SLURM_AT_ONCE G_MAXUINT
+gboolean td_slurm_ask (TdShell *shell, const TdSlurmJob *job, guint patience_s, TdSlurmState *state,
                        GCancellable *cancellable, GError **error);
 /* How the job ended and what to do; NULL: its end says nothing. (transfer full) */
 TdMessage *td_slurm_explain (const TdSlurmState *state);

@@ -422,7 +422,7 @@ worker_least_rows (const Worker *worker)
 static void
 worker_tell_start (Worker *worker)
 {
-  const char *scheduler = g_getenv ("SLURM_JOB_ID");
+  const char *scheduler = g_getenv ("SLURM_JOB_ID"), *restarts = g_getenv ("SLURM_RESTART_COUNT");
 
   if (worker->rank != 0)
     return;
@@ -439,6 +439,8 @@ worker_tell_start (Worker *worker)
   const TdPlanFacts *facts = td_plan_facts (worker->whole);
   td_json_add_string (builder, "version", TD_VERSION);
   td_json_add_string (builder, "job", scheduler);
+  if (restarts)
+    td_json_add_integer (builder, "restarts", g_ascii_strtoull (restarts, NULL, 10));
   td_events_add_volume (builder, facts);
   td_watch_event_end (worker->watch);
 }

@@ -468,6 +468,85 @@ def tells_of_an_scancel_from_outside(place, kind):
     assert not place.processes(place.job(job_id)["folder"])
 
 
+def goes_on_when_slurm_queues_a_job_again(place, kind):
+    """The number stays, the run is another one, and what the run before said last is not the end."""
+    job_id = place.submit(kind, "requeued-slow.tif")
+    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3), place.job(job_id)
+    number = place.job(job_id)["scheduler_id"]
+    follower = place.start("follow", job_id)
+    time.sleep(1)
+    assert "Can" not in place.slurm.ask("scontrol", "requeue", number)
+    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["state"] == "queued"), None), FAULTS, 0.3)
+    assert job and job["scheduler_id"] == number and re.match("Slurm says .*: the job was ended and queued again", job["why"]), \
+        place.job(job_id)
+    time.sleep(1)
+    assert follower.poll() is None, follower.communicate()
+    place.slurm.ask("scontrol", "update", f"JobId={number}", "StartTime=now")
+    _, said = follower.communicate(timeout=40)
+    assert follower.returncode == 0 and "ended and queued again" in said and "was not done" not in said, said
+    job = place.job(job_id)
+    assert job["state"] == "done" and any("began it anew" in note for note in job["notes"]), job
+
+
+def cancels_what_slurm_queued_again(place, kind):
+    job_id = place.submit(kind, "requeued-slow-2.tif")
+    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3), place.job(job_id)
+    place.slurm.ask("scontrol", "requeue", place.job(job_id)["scheduler_id"])
+    assert cluster.wait_for(lambda: place.job(job_id)["state"] == "queued", FAULTS, 0.3), place.job(job_id)
+    assert place.run("cancel", job_id).returncode == 0
+    assert place.job(job_id)["state"] == "cancelled", place.job(job_id)
+
+
+FAR = {
+    "sbatch": """for script; do :; done
+cd "${script%/*}"
+export SLURM_JOB_ID=7
+setsid sh "$script" >log/stdout 2>log/stderr &
+echo $! > ../../7
+echo "$ANSWER"
+""",
+    "squeue": """[ "$1" = --clusters=far ] || { echo '7|FAILED|None'; exit; }
+if kill -0 -$(cat 7); then echo '7|RUNNING|None'; else echo '7|COMPLETED|None'; fi
+""",
+    "scontrol": """[ "$1" = --clusters=far ] || { echo 'JobId=7 JobName=x JobState=FAILED Reason=None x'; exit; }
+if kill -0 -$(cat 7); then echo 'JobId=7 JobName=x JobState=RUNNING Reason=None Restarts=0 x'
+else echo 'JobId=7 JobName=x JobState=COMPLETED Reason=None Restarts=0 x'; fi
+""",
+    "scancel": """[ "$1" = --clusters=far ] || exit
+kill -KILL -$(cat 7)
+""",
+}
+
+
+def asks_the_cluster_that_took_the_job(place, kind):
+    """Where Slurm has several; the host's own has another job of that number."""
+    commands = place.folder / "far"
+    commands.mkdir()
+    for name, text in FAR.items():
+        (commands / name).write_text("#!/bin/sh\nexec 2>/dev/null\n" + (
+            "" if name == "sbatch" else f"cd {place.folder}/data/tomodesk\n") + text)
+        (commands / name).chmod(0o755)
+    place.profile("far", kind="slurm", worker=place.fake, launcher="env", scheduler_options="--clusters=far")
+    path = place.environment["PATH"]
+    place.environment["PATH"] = f"{commands}:{path}"
+    try:
+        for answer in ("7;far", "Submitted batch job 7 on cluster far"):
+            place.environment["ANSWER"] = answer
+            output = place.folder / f"far {len(answer)}-slow.tif"
+            job_id = place.submit("far", output.name)
+            job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
+            assert job and job["state"] == "running" and job["scheduler_id"] == "7", place.job(job_id)
+            done = place.run("cancel", job_id)
+            assert done.returncode == 0 and place.job(job_id)["state"] == "cancelled", (done, place.job(job_id))
+            assert not place.processes(job["folder"]), "no process is left"
+        place.environment["ANSWER"] = "welcome to far"
+        done = place.run("submit", place.scan, "--output", place.folder / "no.tif", "--profile", "far")
+        assert done.returncode == 1 and "sbatch names no job, but says: welcome to far" in done.stderr, done
+    finally:
+        place.environment["PATH"] = path
+        (place.profiles / "far.ini").unlink()
+
+
 def asks_the_queue_rarely(place, kind):
     """One squeue in 15 s, while a job waits for its turn."""
     blocker = place.submit(kind, "blocker-slow.tif")
@@ -619,22 +698,23 @@ COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, 
           tells_the_worker_s_words, tells_that_the_worker_is_missing, tells_that_no_rank_comes]
 CASES = {
     "local": COMMON + [cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
-                       sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
+                       asks_the_cluster_that_took_the_job, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
                        refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": COMMON + [reaches_a_host_that_is_for_terminals, goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, probes_with_any_mpi, quotes_whatever_it_is_given],
     "slurm": COMMON + [cancels_what_is_left, goes_on_with_a_failed_job, shows_the_scheduler_s_words, probes_its_nodes,
-                       finds_its_output_in_odd_folders, tells_of_an_scancel_from_outside],
+                       finds_its_output_in_odd_folders, tells_of_an_scancel_from_outside, goes_on_when_slurm_queues_a_job_again,
+              cancels_what_slurm_queued_again],
 }
 # Each fault and each way of launching once.
 QUICK = {
     "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed, tells_that_the_worker_is_missing,
-              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand,
+              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, asks_the_cluster_that_took_the_job,
               fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": [reaches_a_host_that_is_for_terminals, shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
             tells_that_nobody_answers, probes_with_any_mpi, quotes_whatever_it_is_given],
     "slurm": [submits_and_follows, tells_the_worker_s_words, shows_the_scheduler_s_words, probes_its_nodes,
-              tells_of_an_scancel_from_outside],
+              tells_of_an_scancel_from_outside, goes_on_when_slurm_queues_a_job_again],
 }
 # The probe comes first: it makes the jobs' folder, as on a cluster that is new.
 REAL = [probes_its_nodes, computes_what_one_process_does, cancels_a_rank_that_hangs]

@@ -65,7 +65,7 @@ assert_asks (TdShell *shell, const char *id, guint patience_s, TdSlurmPhase phas
   g_autoptr (GError) error = NULL;
 
   g_assert_true (g_file_set_contents (log, "", 0, NULL));
-  td_slurm_ask (shell, id, patience_s, &state, NULL, &error);
+  td_slurm_ask (shell, &(TdSlurmJob) { (char *) id, NULL }, patience_s, &state, NULL, &error);
   g_assert_no_error (error);
   g_assert_true (g_file_get_contents (log, &asked, NULL, NULL));
   g_assert_cmpstr (g_strdelimit (asked, "\n", ';'), ==, commands);
@@ -112,6 +112,27 @@ test_patience (void)
   assert_asks (shell, "7", 5, TD_SLURM_ENDED, "");
 }
 
+/* A job whose run has failed may be queued again: it is looked up at once, and its restarts are
+   known then. One that has ended is not. */
+static void
+test_at_once (void)
+{
+  TdShell *shell = host ("at once");
+  g_auto (TdSlurmState) state = { 0 };
+  g_autoptr (GError) error = NULL;
+
+  say ("squeue", "7|RUNNING|None\n8|PENDING|Resources\n9|FAILED|None\n", 0);
+  say ("scontrol", "JobId=7 JobName=a JobState=PENDING Reason=BeginTime Requeue=1 Restarts=2 B=1\n",
+       0);
+  assert_asks (shell, "7", 5, TD_SLURM_PENDING, SQUEUE "scontrol 7;");
+  td_slurm_ask (shell, &(TdSlurmJob) { (char *) "7", NULL }, 0, &state, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (state.restarts, ==, 2);
+  assert_asks (shell, "8", TD_SLURM_AT_ONCE, TD_SLURM_PENDING, "scontrol 8;");
+  assert_asks (shell, "9", TD_SLURM_AT_ONCE, TD_SLURM_ENDED, "");
+  assert_asks (shell, "10", TD_SLURM_AT_ONCE, TD_SLURM_UNKNOWN, "");
+}
+
 /* A job that squeue does not list: scontrol, then the accounts; at first every 4 s. */
 static void
 test_unlisted (void)
@@ -139,7 +160,8 @@ assert_refuses (TdShell *shell, const char *says)
   g_auto (TdSlurmState) state = { 0 };
   g_autoptr (GError) error = NULL;
 
-  g_assert_false (td_slurm_ask (shell, "7", 5, &state, NULL, &error));
+  g_assert_false (
+      td_slurm_ask (shell, &(TdSlurmJob) { (char *) "7", NULL }, 5, &state, NULL, &error));
   g_assert_error (error, TD_ERROR, TD_ERROR_IO);
   g_assert_cmpstr (error->message, ==, says);
 }
@@ -203,7 +225,7 @@ test_words (void)
     g_autofree char *id = g_strdup_printf ("%u", i);
     g_auto (TdSlurmState) state = { 0 };
     g_autoptr (GError) error = NULL;
-    td_slurm_ask (shell, id, 0, &state, NULL, &error);
+    td_slurm_ask (shell, &(TdSlurmJob) { (char *) id, NULL }, 0, &state, NULL, &error);
     g_assert_no_error (error);
     g_assert_cmpint (state.phase, ==, words[i].phase);
     g_assert_cmpstr (state.state, ==, words[i].word);
@@ -221,6 +243,7 @@ main (int argc, char **argv)
   folder = test_folder_new ();
   g_test_add_func ("/slurm/queue", test_queue);
   g_test_add_func ("/slurm/patience", test_patience);
+  g_test_add_func ("/slurm/at-once", test_at_once);
   g_test_add_func ("/slurm/unlisted", test_unlisted);
   g_test_add_func ("/slurm/refused", test_refused);
   g_test_add_func ("/slurm/silent", test_silent);
