@@ -452,7 +452,7 @@ td_cli_run (int argc, char **argv)
 /* ── Lists ── */
 
 static int
-cli_cluster_print_jobs (GPtrArray *jobs, gboolean json)
+cli_cluster_print_jobs (GPtrArray *jobs, char **problems, gboolean json)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
 
@@ -468,6 +468,7 @@ cli_cluster_print_jobs (GPtrArray *jobs, gboolean json)
     cli_cluster_add_facts (builder, &facts);
   }
   json_builder_end_array (builder);
+  td_json_add_strings (builder, "problems", problems);
   json_builder_end_object (builder);
   return json ? td_cli_print_json (builder) : TD_CLI_DONE;
 }
@@ -494,7 +495,7 @@ td_cli_jobs (int argc, char **argv)
     return td_cli_fail (error);
   g_autoptr (GPtrArray) jobs = td_jobs_find (profile, &problems, td_cli_cancellable ());
   cli_cluster_print_problems (problems);
-  return cli_cluster_print_jobs (jobs, json);
+  return cli_cluster_print_jobs (jobs, problems, json);
 }
 
 int

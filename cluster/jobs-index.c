@@ -59,10 +59,10 @@ jobs_index_add_place (Index *index, TdShell *shell, const char *folder)
       continue;
     g_autoptr (TdRemoteJob) job = td_remote_job_of_folder (shell, lines[i]);
     g_clear_error (&error);
-    if (td_remote_job_look (job, index->cancellable, &error))
-      jobs_index_add_job (index, job);
-    else
+    /* One that cannot be looked at now is there, and says why. */
+    if (!td_remote_job_look (job, index->cancellable, &error))
       g_strv_builder_add (index->problems, error->message);
+    jobs_index_add_job (index, job);
   }
 }
 

@@ -785,19 +785,25 @@ td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **erro
    word by then. */
 #define PROCESSES                                                                                  \
   "processes () {\n"                                                                               \
-  "  ps -e -o pid=,sess=,stat= | while read -r p s t; do\n"                                        \
+  "  all=$(ps -e -o pid=,sess=,stat=) || return 1\n"                                               \
+  "  printf '%s\\n' \"$all\" | while read -r p s t; do\n"                                          \
   "    [ \"$s\" = \"$1\" ] || continue\n"                                                          \
   "    case $t in Z*) continue;; esac\n"                                                           \
   "    tr '\\000' '\\n' < \"/proc/$p/environ\" 2>/dev/null | grep -Fqx \"TOMODESK_JOB=$2\" && "    \
   "echo \"$p\"\n"                                                                                  \
   "  done\n"                                                                                       \
+  "  return 0\n"                                                                                   \
   "}\n"
 
 static const char look_script[]
-    = PROCESSES "cd -- \"$1\" 2>/dev/null || { echo 'missing 1'; return 0; }\n"
+    = PROCESSES "if ! cd -- \"$1\" 2>/dev/null; then\n"
+                "said=$(LC_ALL=C ls -d -- \"$1/.\" 2>&1)\n"
+                "case $said in *'No such file'*) echo 'missing 1'; return 0;; esac\n"
+                "echo \"$said\" >&2; return 1; fi\n"
                 "put () { [ -f \"$2\" ] && echo \"file $1 $(wc -c < \"$2\")\" && cat \"$2\"; }\n"
                 "alive=0\n"
-                "[ -n \"$3\" ] && alive=$(processes \"$3\" \"$1\" | wc -l)\n"
+                "if [ -n \"$3\" ]; then all=$(processes \"$3\" \"$1\") || return 1\n"
+                "alive=$(printf '%s\\n' \"$all\" | sed '/^$/d' | wc -l); fi\n"
                 "echo \"alive $alive\"\n"
                 "echo \"boot $(cat /proc/sys/kernel/random/boot_id)\"\n"
                 "echo \"host $(uname -n)\"\n"
@@ -812,7 +818,7 @@ static const char look_script[]
                 "log/stderr | wc -c)\" "
                 "&& tail -c 3000 log/stderr; fi\n"
                 "size=0\n"
-                "[ -f events.jsonl ] && size=$(wc -c < events.jsonl)\n"
+                "if [ -f events.jsonl ]; then size=$(wc -c < events.jsonl) || return 1; fi\n"
                 "echo \"size $size\"\n"
                 "n=$((size - $2))\n"
                 "if [ $n -gt $5 ]; then n=$5; fi\n"
@@ -918,6 +924,10 @@ remote_job_fetch_look (TdRemoteJob *job, Look *look, GCancellable *cancellable, 
 
   if (!td_shell_run (job->shell, look_script, words, LOOK_LIMIT_S, &result, cancellable, error))
     return FALSE;
+  if (result.status != 0)
+    return td_set_error (error, TD_ERROR_IO, "the job cannot be looked at on %s: %p",
+                         td_shell_name (job->shell),
+                         td_message_quoted (result.error, N_ ("a command failed")));
   remote_look_parse (look, result.out, result.out_bytes);
   return TRUE;
 }
@@ -1558,6 +1568,8 @@ td_remote_job_look (TdRemoteJob *job, GCancellable *cancellable, GError **error)
     return TRUE;
   if (!g_error_matches (problem, G_IO_ERROR, G_IO_ERROR_CANCELLED)) {
     g_mutex_lock (&job->lock);
+    if (job->facts.state == TD_REMOTE_STAGED && job->launched.known) /* what it has told itself */
+      job->facts.state = job->told.started ? job->told.end : TD_REMOTE_QUEUED;
     remote_job_set_why (job, problem);
     g_mutex_unlock (&job->lock);
   }
@@ -1572,7 +1584,8 @@ td_remote_job_look (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 static gboolean
 remote_job_is_over (TdRemoteJob *job, gint64 *left, GCancellable *cancellable, GError **error)
 {
-  static const char script[] = PROCESSES "processes \"$1\" \"$2\" | wc -l";
+  static const char script[] = PROCESSES "all=$(processes \"$1\" \"$2\") || return 1\n"
+                                         "printf '%s\\n' \"$all\" | sed '/^$/d' | wc -l";
   g_autofree char *text = NULL;
   const char *const words[]
       = { job->launched.session ? job->launched.session : "none", job->facts.folder, NULL };
@@ -1621,8 +1634,9 @@ remote_job_wait_over (TdRemoteJob *job, guint limit_s, gint64 *left, GCancellabl
 static gboolean
 remote_job_signal (TdRemoteJob *job, const char *signal, GCancellable *cancellable, GError **error)
 {
-  static const char script[] = PROCESSES
-      "for p in $(processes \"$1\" \"$2\"); do kill -\"$3\" \"$p\" 2>/dev/null; done\nreturn 0";
+  static const char script[]
+      = PROCESSES "all=$(processes \"$1\" \"$2\") || return 1\n"
+                  "for p in $all; do kill -\"$3\" \"$p\" 2>/dev/null; done\nreturn 0";
   const char *const words[] = { job->launched.session, job->facts.folder, signal, NULL };
 
   if (!job->launched.session)

@@ -226,6 +226,34 @@ def knows_jobs_of_other_computers(place, kind):
     assert done.returncode == 0 and place.job(job_id)["state"] == "cancelled", done
 
 
+def keeps_jobs_that_cannot_be_looked_at(place, kind):
+    """Where a command of the host fails they run on: they are listed, with what it said, and are not lost."""
+    job_id = place.submit(kind, "unseen-slow.tif")
+    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3)
+    commands = place.folder / "broken"
+    commands.mkdir()
+    path = place.environment["PATH"]
+    follower = place.start("follow", job_id)
+    place.environment["PATH"] = f"{commands}:{path}"
+    (commands / "ps").write_text("#!/bin/sh\necho ps: no processes can be read >&2\nexit 1\n")
+    (commands / "ps").chmod(0o755)
+    done = place.run("jobs", "--json")
+    listed = json.loads(done.stdout)
+    job = next(job for job in listed["jobs"] if job["id"] == job_id)
+    assert job["state"] == "running" or not job["stage"], job
+    assert "ps: no processes can be read" in job["why"] and job["why"] in listed["problems"], listed
+    assert job["why"] in done.stderr and f"{job_id}  {kind}" in place.run("jobs").stdout, done
+    done = place.run("cancel", job_id)
+    assert done.returncode == 1 and "ps: no processes can be read" in done.stderr, done
+    (commands / "ps").unlink()
+    os.rename(commands, f"{commands}.not")
+    place.environment["PATH"] = path
+    assert follower.poll() is None
+    assert place.run("cancel", job_id).returncode == 0
+    follower.communicate(timeout=20)
+    assert place.job(job_id)["state"] == "cancelled"
+
+
 def sorts_jobs_by_their_age(place, kind):
     """Wherever they were submitted."""
     submitted = []
@@ -536,6 +564,12 @@ def asks_the_cluster_that_took_the_job(place, kind):
             job_id = place.submit("far", output.name)
             job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
             assert job and job["state"] == "running" and job["scheduler_id"] == "7", place.job(job_id)
+            (commands / "squeue").rename(commands / "kept")
+            (commands / "squeue").write_text("#!/bin/sh\necho squeue: nobody answers >&2\nexit 1\n")
+            (commands / "squeue").chmod(0o755)
+            job = place.job(job_id)
+            assert job["state"] == "running" and job["why"].endswith("says: squeue: nobody answers"), job
+            (commands / "kept").rename(commands / "squeue")
             done = place.run("cancel", job_id)
             assert done.returncode == 0 and place.job(job_id)["state"] == "cancelled", (done, place.job(job_id))
             assert not place.processes(job["folder"]), "no process is left"
@@ -698,7 +732,7 @@ COMMON = [measures_its_machine, submits_and_follows, shows_a_slice_and_cancels, 
           tells_the_worker_s_words, tells_that_the_worker_is_missing, tells_that_no_rank_comes]
 CASES = {
     "local": COMMON + [cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, probes_its_nodes,
-                       asks_the_cluster_that_took_the_job, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
+                       asks_the_cluster_that_took_the_job, keeps_jobs_that_cannot_be_looked_at, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, quotes_whatever_it_is_given, fills_in_a_template,
                        refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": COMMON + [reaches_a_host_that_is_for_terminals, goes_on_after_a_cut, stages_and_fetches, goes_on_with_a_cut_fetch, refuses_what_the_host_does_not_see,
                      tells_that_nobody_answers, probes_its_nodes, probes_with_any_mpi, quotes_whatever_it_is_given],
@@ -709,7 +743,8 @@ CASES = {
 # Each fault and each way of launching once.
 QUICK = {
     "local": [measures_its_machine, submits_and_follows, tells_that_a_rank_was_killed, tells_that_the_worker_is_missing,
-              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, asks_the_cluster_that_took_the_job,
+              tells_that_no_rank_comes, cancels_what_is_left, goes_on_with_a_failed_job, refuses_a_worker_of_another_version, sorts_jobs_by_their_age, knows_jobs_of_other_computers, finds_jobs_started_by_hand, asks_the_cluster_that_took_the_job, keeps_jobs_that_cannot_be_looked_at,
+              keeps_jobs_that_cannot_be_looked_at,
               fills_in_a_template, refuses_bad_profiles, refuses_what_ranks_would, the_user_s_profile_wins],
     "ssh": [reaches_a_host_that_is_for_terminals, shows_a_slice_and_cancels, goes_on_after_a_cut, stages_and_fetches, refuses_what_the_host_does_not_see,
             tells_that_nobody_answers, probes_with_any_mpi, quotes_whatever_it_is_given],
