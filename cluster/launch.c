@@ -8,6 +8,7 @@
 #include "config.h"
 #include "dataset/json-text.h"
 #include "dataset/message.h"
+#include "worker.h"
 
 #define PLAIN "_-./:@%+,=" /* letters that a shell leaves alone, besides letters and digits */
 #define CHECK_LIMIT_S 60
@@ -104,7 +105,7 @@ static const char own_script[]
       "export TOMODESK_JOB\n"
       "cd \"$TOMODESK_JOB\" || exit 1\n"
       "mkdir -p log\n"
-      "rm -f log/status log/signal\n"
+      "rm -rf log/status log/signal " TD_WORKER_RANKS "\n"
       "# When a process has ended, srun ends the others: before they met, nobody else can.\n"
       "SLURM_KILL_BAD_EXIT=1\n"
       "export SLURM_KILL_BAD_EXIT\n"

@@ -23,6 +23,7 @@
 #include "grid.h"
 #include "launch.h"
 #include "slurm.h"
+#include "worker.h"
 
 #define LOOK_LIMIT_S 30
 #define MOST_EVENT_BYTES (256 << 10) /* in one look */
@@ -70,7 +71,8 @@ struct TdRemoteJob {
   /* The thread that looks alone uses these. */
   Launched launched;
   Told told;
-  gint64 offset; /* bytes of events.jsonl that were taken */
+  gint64 offset;  /* bytes of events.jsonl that were taken */
+  gint64 ahead_s; /* by which the host's clock is before that of its files */
   gboolean read_files;
 };
 
@@ -621,7 +623,7 @@ remote_job_stage (TdRemoteJob *job, GPtrArray *copies, GCancellable *cancellable
 static const char start_here[]
     = "cd -- \"$1\" || return 1\n"
       "record=$2\n"
-      "rm -f cancel log/status\n"
+      "rm -rf cancel log/status " TD_WORKER_RANKS "\n"
       "shell=$(head -n 1 run.sh)\n"
       "case $shell in '#!'*) shell=${shell#'#!'};; *) shell=sh;; esac\n"
       "TOMODESK_JOB=$1 setsid $shell ./run.sh </dev/null >log/stdout 2>log/stderr &\n"
@@ -638,7 +640,7 @@ static const char start_by_scheduler[]
     = "cd -- \"$1\" || return 1\n"
       "record=$2\n"
       "shift 2\n"
-      "rm -f cancel log/status log/stdout log/stderr\n"
+      "rm -rf cancel log/status log/stdout log/stderr " TD_WORKER_RANKS "\n"
       "said=$(sbatch \"$@\") || return 1\n"
       /* "ID", "ID;CLUSTER", or what a site's own sbatch says. */
       "id=$(printf '%s\\n' \"$said\" | sed -n 's/^Submitted batch job //; s/ on cluster /;/; "
@@ -795,44 +797,54 @@ td_remote_job_submit (TdRemoteJob *job, GCancellable *cancellable, GError **erro
   "  return 0\n"                                                                                   \
   "}\n"
 
-static const char look_script[]
-    = PROCESSES "if ! cd -- \"$1\" 2>/dev/null; then\n"
-                "said=$(LC_ALL=C ls -d -- \"$1/.\" 2>&1)\n"
-                "case $said in *'No such file'*) echo 'missing 1'; return 0;; esac\n"
-                "echo \"$said\" >&2; return 1; fi\n"
-                "put () { [ -f \"$2\" ] && echo \"file $1 $(wc -c < \"$2\")\" && cat \"$2\"; }\n"
-                "alive=0\n"
-                "if [ -n \"$3\" ]; then all=$(processes \"$3\" \"$1\") || return 1\n"
-                "alive=$(printf '%s\\n' \"$all\" | sed '/^$/d' | wc -l); fi\n"
-                "echo \"alive $alive\"\n"
-                "echo \"boot $(cat /proc/sys/kernel/random/boot_id)\"\n"
-                "echo \"host $(uname -n)\"\n"
-                "echo \"clock $(date +%s)\"\n"
-                "[ -e cancel ] && echo 'cancel 1'\n"
-                "[ -e fetched ] && echo 'fetched 1'\n"
-                "[ -s log/status ] && echo \"status $(cat log/status)\"\n"
-                "[ -e log/stdout ] && echo \"launched $(stat -c %Y log/stdout)\"\n"
-                "if [ \"$4\" = 1 ]; then put job job.json; put launch launch.json; fi\n"
-                "if [ \"$alive\" = 0 ] || [ ! -s events.jsonl ]; then\n"
-                "[ -s log/stderr ] && echo \"file stderr $(tail -c 3000 "
-                "log/stderr | wc -c)\" "
-                "&& tail -c 3000 log/stderr; fi\n"
-                "size=0\n"
-                "if [ -f events.jsonl ]; then size=$(wc -c < events.jsonl) || return 1; fi\n"
-                "echo \"size $size\"\n"
-                "n=$((size - $2))\n"
-                "if [ $n -gt $5 ]; then n=$5; fi\n"
-                "if [ $n -gt 0 ]; then echo \"file events $n\"; tail -c +$(($2 + 1)) events.jsonl "
-                "| head -c $n; "
-                "fi\n"
-                "return 0";
+static const char look_script[] = PROCESSES
+    "if ! cd -- \"$1\" 2>/dev/null; then\n"
+    "said=$(LC_ALL=C ls -d -- \"$1/.\" 2>&1)\n"
+    "case $said in *'No such file'*) echo 'missing 1'; return 0;; esac\n"
+    "echo \"$said\" >&2; return 1; fi\n"
+    "put () { [ -f \"$2\" ] && echo \"file $1 $(wc -c < \"$2\")\" && cat \"$2\"; }\n"
+    "alive=0\n"
+    "if [ -n \"$3\" ]; then all=$(processes \"$3\" \"$1\") || return 1\n"
+    "alive=$(printf '%s\\n' \"$all\" | sed '/^$/d' | wc -l); fi\n"
+    "echo \"alive $alive\"\n"
+    "echo \"boot $(cat /proc/sys/kernel/random/boot_id)\"\n"
+    "echo \"host $(uname -n)\"\n"
+    "echo \"clock $(date +%s)\"\n"
+    "[ -e cancel ] && echo 'cancel 1'\n"
+    "[ -e fetched ] && echo 'fetched 1'\n"
+    "[ -s log/status ] && echo \"status $(cat log/status)\"\n"
+    "[ -e log/stdout ] && echo \"launched $(stat -c %Y log/stdout)\"\n"
+    "[ -e events.jsonl ] && echo \"written $(stat -c %Y events.jsonl)\"\n"
+    "if [ \"$4\" = 1 ]; then put job job.json; put launch launch.json\n"
+    "touch .look 2>/dev/null && echo \"files $(stat -c %Y .look)\" && rm -f .look; fi\n"
+    "if [ \"$6\" = 1 ] && [ -d " TD_WORKER_RANKS " ]; then\n"
+    "ranks=$(ls " TD_WORKER_RANKS ")\n"
+    "echo \"file ranks $(printf '%s\\n' \"$ranks\" | wc -c)\"; printf '%s\\n' \"$ranks\"; "
+    "fi\n"
+    "if [ \"$alive\" = 0 ] || [ ! -s events.jsonl ]; then\n"
+    "[ -s log/stderr ] && echo \"file stderr $(tail -c 3000 "
+    "log/stderr | wc -c)\" "
+    "&& tail -c 3000 log/stderr; fi\n"
+    "size=0\n"
+    "if [ -f events.jsonl ]; then size=$(wc -c < events.jsonl) || return 1; fi\n"
+    "echo \"size $size\"\n"
+    "n=$((size - $2))\n"
+    "if [ $n -gt $5 ]; then n=$5; fi\n"
+    "if [ $n -gt 0 ]; then echo \"file events $n\"; tail -c +$(($2 + 1)) events.jsonl "
+    "| head -c $n; "
+    "fi\n"
+    "return 0";
 
 typedef struct {
   gboolean missing, cancel, fetched;
-  gint64 alive, size, clock;
-  gint64 launched; /* as clock: when the launcher began, or wrote last; 0: not known */
+  gint64 alive, size;
+  gint64 clock;    /* of who writes the times of files; the host's, where that is not known */
+  gint64 files;    /* the time of a file that was made just now; 0: none was */
+  gint64 launched; /* when the launcher began, or wrote last; 0: not known */
+  gint64 written;  /* when an event was; 0: none was */
   char *boot, *host, *status;
   char *job, *launch, *error, *events;
+  char *ranks; /* that have begun, as TD_WORKER_RANKS says */
 } Look;
 
 static void
@@ -845,6 +857,7 @@ remote_look_clear (Look *look)
   g_free (look->launch);
   g_free (look->error);
   g_free (look->events);
+  g_free (look->ranks);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Look, remote_look_clear)
 
@@ -854,6 +867,7 @@ remote_look_take_file (Look *look, const char *name, const char *bytes, gsize n)
   char **to = g_str_equal (name, "job")      ? &look->job
               : g_str_equal (name, "launch") ? &look->launch
               : g_str_equal (name, "stderr") ? &look->error
+              : g_str_equal (name, "ranks")  ? &look->ranks
                                              : &look->events;
 
   g_free (*to);
@@ -877,8 +891,12 @@ remote_look_take_line (Look *look, const char *name, const char *value)
     look->size = number;
   else if (g_str_equal (name, "clock"))
     look->clock = number;
+  else if (g_str_equal (name, "files"))
+    look->files = number;
   else if (g_str_equal (name, "launched"))
     look->launched = number;
+  else if (g_str_equal (name, "written"))
+    look->written = number;
   else if (g_str_equal (name, "boot") && !look->boot)
     look->boot = g_strdup (value);
   else if (g_str_equal (name, "host") && !look->host)
@@ -919,6 +937,7 @@ remote_job_fetch_look (TdRemoteJob *job, Look *look, GCancellable *cancellable, 
                                 job->launched.session ? job->launched.session : "",
                                 job->launched.known && job->read_files ? "0" : "1",
                                 most,
+                                job->told.last_s == 0 ? "1" : "",
                                 NULL };
   g_auto (TdShellResult) result = { 0 };
 
@@ -929,6 +948,9 @@ remote_job_fetch_look (TdRemoteJob *job, Look *look, GCancellable *cancellable, 
                          td_shell_name (job->shell),
                          td_message_quoted (result.error, N_ ("a command failed")));
   remote_look_parse (look, result.out, result.out_bytes);
+  if (look->files)
+    job->ahead_s = look->clock - look->files;
+  look->clock -= job->ahead_s;
   return TRUE;
 }
 
@@ -1336,6 +1358,68 @@ static const char queued_again[]
     = N_ ("the job was ended and queued again, since a node failed or another job came first; it "
           "goes on from the finished parts");
 
+/* Ranks that have begun, as their files tell. */
+typedef struct {
+  guint there, all; /* all 0: not known */
+  GString *nodes, *missing;
+} Begun;
+
+#define MOST_NAMES 8 /* that a sentence has */
+
+static void
+remote_add_name (GString *names, guint n, const char *name)
+{
+  if (n <= MOST_NAMES)
+    g_string_append_printf (names, "%s%s", n ? ", " : "", n < MOST_NAMES ? name : "…");
+}
+
+/* Lines "RANK-SIZE-NODE". */
+static void
+remote_read_begun (const char *text, Begun *begun)
+{
+  g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
+  g_autoptr (GHashTable) ranks = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) nodes = g_hash_table_new (g_str_hash, g_str_equal);
+  guint missing = 0;
+
+  for (guint i = 0; lines[i]; i++) {
+    char *rest;
+    const guint64 rank = g_ascii_strtoull (lines[i], &rest, 10);
+    if (rest == lines[i] || *rest != '-')
+      continue;
+    const guint all = (guint) g_ascii_strtoull (rest + 1, &rest, 10);
+    begun->all = MAX (begun->all, all);
+    begun->there += g_hash_table_add (ranks, GUINT_TO_POINTER ((guint) rank));
+    if (*rest == '-' && g_hash_table_add (nodes, rest + 1))
+      remote_add_name (begun->nodes, g_hash_table_size (nodes) - 1, rest + 1);
+  }
+  for (guint i = 0; i < begun->all; i++)
+    if (!g_hash_table_contains (ranks, GUINT_TO_POINTER (i))) {
+      g_autofree char *name = g_strdup_printf ("%u", i);
+      remote_add_name (begun->missing, missing++, name);
+    }
+}
+
+/* Which ranks have begun, while none has met the others. (transfer full) */
+static TdMessage *
+remote_tell_begun (const char *text)
+{
+  Begun begun = { .nodes = g_string_new (NULL), .missing = g_string_new (NULL) };
+  TdMessage *message;
+
+  remote_read_begun (text, &begun);
+  if (begun.there == 0)
+    message = td_message_new_plain (N_ ("no rank has begun"));
+  else if (*begun.missing->str)
+    message = td_message_new ("of %u ranks %u have begun, on %s, and not %s", begun.all,
+                              begun.there, begun.nodes->str, begun.missing->str);
+  else
+    message = td_message_new ("all %u ranks have begun, on %s", begun.there, begun.nodes->str);
+  g_string_free (begun.nodes, TRUE);
+  g_string_free (begun.missing, TRUE);
+  return message;
+}
+
 /* The job runs. Nobody knows of a rank that hangs before all have met, nor of a launcher that does.
    The worker waits for minutes, since large clusters are slow to start. */
 static void
@@ -1349,11 +1433,13 @@ remote_job_settle_running (TdRemoteJob *job, const Look *look)
 
   if (waited >= MEET_S)
     why = td_message_packed (
-        "the ranks have not met in %u s: %p. If this goes on, a rank or the launcher hangs, or the "
+        "the ranks have not met in %u s: %p, and %p. If this goes on, a rank or the launcher "
+        "hangs, or the "
         "network lets no rank through to another: look at the job's log and at \"launcher\" and "
         "\"setup\" in the profile",
         (guint) MAX (MEET_S, waited - waited % MEET_STEP_S),
-        td_message_quoted (line, N_ ("the launcher printed nothing")));
+        td_message_quoted (line, N_ ("the launcher printed nothing")),
+        remote_tell_begun (look->ranks));
   remote_job_set_state (job, TD_REMOTE_RUNNING, why || !job->told.again ? why : queued_again);
 }
 
@@ -1396,7 +1482,7 @@ remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
                          GCancellable *cancellable, GError **error)
 {
   g_auto (TdSlurmState) slurm = { 0 };
-  const gboolean silent = job->told.started && look->clock - job->told.last_s > SILENT_S;
+  const gboolean silent = job->told.started && look->clock - look->written > SILENT_S;
   const gboolean urgent
       = silent || look->status || look->cancel || again
         || (!job->told.started
@@ -1471,7 +1557,7 @@ static void
 remote_job_settle_unseen (TdRemoteJob *job, const Look *look)
 {
   const Launched *launched = &job->launched;
-  const gboolean silent = look->clock - job->told.last_s >= BY_HAND_S;
+  const gboolean silent = look->clock - look->written >= BY_HAND_S;
   g_autofree char *why = launched->known
                              ? td_message_packed ("it was started on %s, and has said nothing for "
                                                   "a minute: look at it there",

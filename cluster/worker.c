@@ -2,12 +2,14 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "compute/device/host-fft.h"
 #include "compute/device/host.h"
@@ -1160,12 +1162,37 @@ td_worker_do (const char *folder, TdPipelineTimes *slowest, TdModelProblem *prob
   td_mpi_limit_clear ();
 }
 
+/* Says that this rank has begun: MPI may hang, and nobody would know who came. What has no number
+   from its launcher says nothing. */
+static void
+worker_come (const char *folder)
+{
+  static const char *const launchers[][2] = { { "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE" },
+                                              { "PMI_RANK", "PMI_SIZE" },
+                                              { "SLURM_PROCID", "SLURM_NTASKS" } };
+  g_autofree char *ranks = g_build_filename (folder, TD_WORKER_RANKS, NULL);
+  guint i = 0;
+
+  while (i < G_N_ELEMENTS (launchers) && !g_getenv (launchers[i][0]))
+    i++;
+  if (i == G_N_ELEMENTS (launchers) || g_mkdir_with_parents (ranks, 0700) != 0)
+    return;
+  const char *size = g_getenv (launchers[i][1]);
+  g_autofree char *name = g_strdup_printf ("%s-%s-%s", g_getenv (launchers[i][0]),
+                                           size ? size : "0", g_get_host_name ());
+  g_autofree char *path = g_build_filename (ranks, name, NULL);
+  const int file = open (path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (file >= 0)
+    close (file);
+}
+
 int
 td_worker_run (const char *folder)
 {
   int provided;
 
   td_mpi_limit_begin (TD_MPI_LIMIT_START, folder);
+  worker_come (folder);
   MPI_Init_thread (NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
   td_worker_do (folder, NULL, NULL);
   td_mpi_limit_begin (TD_MPI_LIMIT_END, NULL);

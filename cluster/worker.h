@@ -11,6 +11,10 @@
  * agree on a grid, and carry out its sub-volumes with the Plan and Job of the desktop.
  */
 
+/* From the job's folder on: the folder with an empty file of each rank that has begun, before MPI
+   is asked for anything. Its name is "RANK-SIZE-NODE". */
+#define TD_WORKER_RANKS "log/ranks"
+
 /* Exit statuses. */
 #define TD_WORKER_DONE 0
 #define TD_WORKER_FAILED 1

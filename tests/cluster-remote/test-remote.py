@@ -169,9 +169,10 @@ def measures_its_machine(place, kind):
 
 
 def tells_that_no_rank_comes(place, kind):
-    """A launcher that hangs: nobody else would ever know."""
+    """A launcher that hangs: nobody else would ever know. Then some ranks begin, and others do not."""
     launcher = place.folder / "launcher"
-    launcher.write_text("#!/bin/sh\necho no slots are free >&2\nsleep 100\n")
+    launcher.write_text("#!/bin/sh\necho no slots are free >&2\nsleep 8\nmkdir log/ranks\n"
+                        "for rank in 0-4-a 2-4-b-c; do : > log/ranks/$rank; done\nsleep 100\n")
     launcher.chmod(0o755)
     place.profile("idle", **dict(place.keys[kind], launcher=launcher))
     job_id = place.submit("idle", f"{kind}-idle.tif")
@@ -179,11 +180,13 @@ def tells_that_no_rank_comes(place, kind):
     assert cluster.wait_for(lambda: place.job(job_id)["state"] == "running", 60, 0.1), place.job(job_id)
     job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["why"]), None), 2 * FAULTS, 0.3)
     assert job and job["state"] == "running", job
-    assert re.match("the ranks have not met in (6|10) s: no slots are free. ", job["why"]), job
-    time.sleep(1)
+    assert re.match("the ranks have not met in (6|10) s: no slots are free, and (no rank has begun|of 4 ranks .*)[.] If ",
+                    job["why"]), job
+    time.sleep(5)
     assert place.run("cancel", job_id).returncode == 0
     _, said = follower.communicate(timeout=20)
     assert "running: the ranks have not met in " in said and "was cancelled" in said, said
+    assert "have not met in 10 s: no slots are free, and of 4 ranks 2 have begun, on a, b-c, and not 1, 3. If " in said, said
     assert not place.processes(job["folder"]), "no process is left"
 
 
@@ -199,6 +202,13 @@ def finds_jobs_started_by_hand(place, kind):
         (folder / "job.json").write_text(text.replace("hand.tif", "hand2-slow.tif"))
     child = place.spawn("hand", place.fake, "run", by_hand)
     assert cluster.wait_for(lambda: place.job(by_hand.name)["state"] == "running", 20), place.job(by_hand.name)
+    clocks, path = place.folder / "clocks", place.environment["PATH"]
+    clocks.mkdir()
+    (clocks / "date").write_text("#!/bin/sh\nexec /bin/date -d '1 hour' \"$@\"\n")
+    (clocks / "date").chmod(0o755)
+    place.environment["PATH"] = f"{clocks}:{path}"
+    assert place.job(by_hand.name)["state"] == "running", "whatever the clock of the host says"
+    place.environment["PATH"] = path
     done = place.run("cancel", by_hand.name)
     assert done.returncode == 0, done
     assert child.wait(5) == 75
@@ -693,7 +703,8 @@ def tells_that_a_rank_hangs_as_mpi_begins(place, kind):
         "STOP_RANK=1 TOMODESK_START_S=14"))
     job_id = place.submit("hung", f"{kind}-hung.tif", "--device", "host")
     job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["why"]), None), 2 * FAULTS, 0.3)
-    assert job and job["state"] == "running" and re.match("the ranks have not met in (6|10) s: ", job["why"]), job
+    assert job and job["state"] == "running" and re.match(
+        f"the ranks have not met in (6|10) s: .*, and all 2 ranks have begun, on {os.uname().nodename}[.] If ", job["why"]), job
     job = ended(place, job_id, 2 * FAULTS)
     assert job and job["state"] == "failed" and "had not found each other after 14 seconds" in job["why"], job
     assert cluster.wait_for(lambda: not place.processes(job["folder"]), FAULTS), "no process is left"
