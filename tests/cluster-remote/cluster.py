@@ -112,8 +112,8 @@ class Place:
         return next(job for job in listed if job["id"] == job_id)
 
     @staticmethod
-    def processes(folder, name=""):
-        """Processes that were started for the job of this folder; of this name alone."""
+    def processes(folder, name="", wanted=""):
+        """Processes that were started for the job of this folder; of this name and this state alone."""
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             if not entry.name.isdigit():
@@ -124,7 +124,8 @@ class Place:
                 its_name = (entry / "comm").read_text()
             except OSError:
                 continue
-            if f"TOMODESK_JOB={folder}".encode() in words and state != "Z" and its_name.startswith(name):
+            if f"TOMODESK_JOB={folder}".encode() in words and state != "Z" and its_name.startswith(name) \
+                    and state.startswith(wanted):
                 found.append(entry.name)
         return found
 
