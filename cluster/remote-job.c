@@ -188,9 +188,9 @@ remote_job_set_fetched (TdRemoteJob *job, gboolean fetched)
 static void
 remote_append (char ***list, const char *line)
 {
-  const guint n = g_strv_length (*list);
+  const guint n = *list ? g_strv_length (*list) : 0;
 
-  if (g_strv_contains ((const char *const *) *list, line))
+  if (n && g_strv_contains ((const char *const *) *list, line))
     return;
   *list = g_renew (char *, *list, n + 2);
   (*list)[n] = g_strdup (line);
@@ -805,7 +805,7 @@ static const char look_script[] = PROCESSES
     "put () { [ -f \"$2\" ] && echo \"file $1 $(wc -c < \"$2\")\" && cat \"$2\"; }\n"
     "alive=0\n"
     "if [ -n \"$3\" ]; then all=$(processes \"$3\" \"$1\") || return 1\n"
-    "alive=$(printf '%s\\n' \"$all\" | sed '/^$/d' | wc -l); fi\n"
+    "for p in $all; do alive=$((alive + 1)); done; fi\n"
     "echo \"alive $alive\"\n"
     "echo \"boot $(cat /proc/sys/kernel/random/boot_id)\"\n"
     "echo \"host $(uname -n)\"\n"
@@ -813,14 +813,12 @@ static const char look_script[] = PROCESSES
     "[ -e cancel ] && echo 'cancel 1'\n"
     "[ -e fetched ] && echo 'fetched 1'\n"
     "[ -s log/status ] && echo \"status $(cat log/status)\"\n"
-    "[ -e log/stdout ] && echo \"launched $(stat -c %Y log/stdout)\"\n"
-    "[ -e events.jsonl ] && echo \"written $(stat -c %Y events.jsonl)\"\n"
-    "if [ \"$4\" = 1 ]; then put job job.json; put launch launch.json\n"
-    "touch .look 2>/dev/null && echo \"files $(stat -c %Y .look)\" && rm -f .look; fi\n"
-    "if [ \"$6\" = 1 ] && [ -d " TD_WORKER_RANKS " ]; then\n"
-    "ranks=$(ls " TD_WORKER_RANKS ")\n"
-    "echo \"file ranks $(printf '%s\\n' \"$ranks\" | wc -c)\"; printf '%s\\n' \"$ranks\"; "
-    "fi\n"
+    "now=\n"
+    "[ \"$4\" = 1 ] && { true > .look; } 2>/dev/null && now=.look\n"
+    "stat -c '%n %Y' log/stdout events.jsonl $now 2>/dev/null\n"
+    "[ -z \"$now\" ] || rm -f .look\n"
+    "if [ \"$4\" = 1 ]; then put job job.json; put launch launch.json; fi\n"
+    "if [ \"$6\" = 1 ]; then for f in " TD_WORKER_RANKS "/*; do echo \"rank ${f##*/}\"; done; fi\n"
     "if [ \"$alive\" = 0 ] || [ ! -s events.jsonl ]; then\n"
     "[ -s log/stderr ] && echo \"file stderr $(tail -c 3000 "
     "log/stderr | wc -c)\" "
@@ -844,7 +842,7 @@ typedef struct {
   gint64 written;  /* when an event was; 0: none was */
   char *boot, *host, *status;
   char *job, *launch, *error, *events;
-  char *ranks; /* that have begun, as TD_WORKER_RANKS says */
+  char **ranks; /* that have begun, as TD_WORKER_RANKS says; NULL: none */
 } Look;
 
 static void
@@ -857,7 +855,7 @@ remote_look_clear (Look *look)
   g_free (look->launch);
   g_free (look->error);
   g_free (look->events);
-  g_free (look->ranks);
+  g_strfreev (look->ranks);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Look, remote_look_clear)
 
@@ -867,7 +865,6 @@ remote_look_take_file (Look *look, const char *name, const char *bytes, gsize n)
   char **to = g_str_equal (name, "job")      ? &look->job
               : g_str_equal (name, "launch") ? &look->launch
               : g_str_equal (name, "stderr") ? &look->error
-              : g_str_equal (name, "ranks")  ? &look->ranks
                                              : &look->events;
 
   g_free (*to);
@@ -891,12 +888,14 @@ remote_look_take_line (Look *look, const char *name, const char *value)
     look->size = number;
   else if (g_str_equal (name, "clock"))
     look->clock = number;
-  else if (g_str_equal (name, "files"))
+  else if (g_str_equal (name, ".look"))
     look->files = number;
-  else if (g_str_equal (name, "launched"))
+  else if (g_str_equal (name, "log/stdout"))
     look->launched = number;
-  else if (g_str_equal (name, "written"))
+  else if (g_str_equal (name, "events.jsonl"))
     look->written = number;
+  else if (g_str_equal (name, "rank"))
+    remote_append (&look->ranks, value);
   else if (g_str_equal (name, "boot") && !look->boot)
     look->boot = g_strdup (value);
   else if (g_str_equal (name, "host") && !look->host)
@@ -1373,16 +1372,15 @@ remote_add_name (GString *names, guint n, const char *name)
     g_string_append_printf (names, "%s%s", n ? ", " : "", n < MOST_NAMES ? name : "…");
 }
 
-/* Lines "RANK-SIZE-NODE". */
+/* "RANK-SIZE-NODE" of each. */
 static void
-remote_read_begun (const char *text, Begun *begun)
+remote_read_begun (char *const *lines, Begun *begun)
 {
-  g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
   g_autoptr (GHashTable) ranks = g_hash_table_new (NULL, NULL);
   g_autoptr (GHashTable) nodes = g_hash_table_new (g_str_hash, g_str_equal);
   guint missing = 0;
 
-  for (guint i = 0; lines[i]; i++) {
+  for (guint i = 0; lines && lines[i]; i++) {
     char *rest;
     const guint64 rank = g_ascii_strtoull (lines[i], &rest, 10);
     if (rest == lines[i] || *rest != '-')
@@ -1402,12 +1400,12 @@ remote_read_begun (const char *text, Begun *begun)
 
 /* Which ranks have begun, while none has met the others. (transfer full) */
 static TdMessage *
-remote_tell_begun (const char *text)
+remote_tell_begun (char *const *ranks)
 {
   Begun begun = { .nodes = g_string_new (NULL), .missing = g_string_new (NULL) };
   TdMessage *message;
 
-  remote_read_begun (text, &begun);
+  remote_read_begun (ranks, &begun);
   if (begun.there == 0)
     message = td_message_new_plain (N_ ("no rank has begun"));
   else if (*begun.missing->str)
