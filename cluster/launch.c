@@ -325,9 +325,10 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
       return TRUE;
     return td_set_error (
         error, TD_ERROR_NOT_FOUND,
-        "%s has no program \"%s\": install Tomodesk %s there, or set \"worker\" or \"setup\" "
+        "%s has no program \"%s\" (%p): install Tomodesk %s there, or set \"worker\" or \"setup\" "
         "in the profile \"%s\"",
-        td_shell_name (shell), profile->worker, TD_VERSION, profile->name);
+        td_shell_name (shell), profile->container[0] ? profile->container[0] : profile->worker,
+        td_message_quoted (result.error, N_ ("it said nothing")), TD_VERSION, profile->name);
   }
   g_autofree char *line = launch_first_line (result.out);
   g_auto (GStrv) parts = g_strsplit_set (line, " :", 3);
@@ -373,9 +374,14 @@ launch_probe_line (const TdClusterProfile *profile)
 {
   g_autofree char *program = NULL, *launcher = NULL;
 
-  if (profile->kind == TD_CLUSTER_SLURM || profile->nodes == 1)
+  if (profile->kind == TD_CLUSTER_SLURM || !profile->launcher[0])
     return g_strdup (PROBE_WRITES);
   program = launch_quote (profile->launcher[0]);
+  if (profile->nodes == 1) /* which runs the probe without it */
+    return g_strdup_printf ("command -v %s >/dev/null || {\n"
+                            "echo the profile names a launcher that is not there: %s >&2\n"
+                            "return 1; }\n" PROBE_WRITES,
+                            program, program);
   launcher = launch_join ((const char *const *) profile->launcher);
   return g_strdup_printf ("each='-ppn 1'\n"
                           "case $(%s --version 2>&1) in\n"

@@ -149,19 +149,24 @@ typedef struct {
   GKeyFile *file;
 } Source;
 
-/* The line on which @key is set, for messages; 0: none. */
+/* The last line on which @key is set, for messages; 0: none. @times: (nullable): gets how often it
+   is. */
 static guint
-profile_line_of (const Source *source, const char *key)
+profile_find_line (const Source *source, const char *key, guint *times)
 {
   g_auto (GStrv) lines = g_strsplit (source->text, "\n", -1);
   const gsize n = strlen (key);
-  guint found = 0;
+  guint found = 0, n_found = 0;
 
   for (guint i = 0; lines[i]; i++) {
     const char *line = g_strchug (lines[i]);
-    if (strncmp (line, key, n) == 0 && *g_strchug ((char *) line + n) == '=')
+    if (strncmp (line, key, n) == 0 && *g_strchug ((char *) line + n) == '=') {
       found = i + 1;
+      n_found++;
+    }
   }
+  if (times)
+    *times = n_found;
   return found;
 }
 
@@ -169,7 +174,7 @@ static gboolean
 profile_refuse (const Source *source, const char *key, const char *why, GError **error)
 {
   return td_set_error (error, TD_ERROR_BAD_FILE, "%s, line %u: \"%s\" %p", source->path,
-                       profile_line_of (source, key), key, td_message_unpack (why));
+                       profile_find_line (source, key, NULL), key, td_message_unpack (why));
 }
 
 /* The file that @text names, from the profile's folder on. */
@@ -233,6 +238,35 @@ profile_take (const Source *source, const Key *key, TdClusterProfile *profile, G
   }
 }
 
+/* Words that were written as a shell takes them; NULL: none. A path may have a blank. */
+static const char *
+profile_find_blank (char *const *words)
+{
+  for (guint i = 0; words && words[i]; i++)
+    if (strstr (words[i], " -")
+        || (i == 0 && words[i][0] != '/' && words[i][0] != '-' && strchr (words[i], ' ')))
+      return words[i];
+  return NULL;
+}
+
+/* Lists that are options and programs. */
+static gboolean
+profile_check_words (const Source *source, const TdClusterProfile *profile, GError **error)
+{
+  static const char *const names[] = { "launcher", "container", "scheduler-options" };
+  char *const *const lists[]
+      = { profile->launcher, profile->container, profile->scheduler_options };
+
+  for (guint i = 0; i < G_N_ELEMENTS (lists); i++) {
+    const char *blank = profile_find_blank (lists[i]);
+    if (!blank)
+      continue;
+    g_autofree char *why = td_message_packed ("has words with ; between, not as in “%s”", blank);
+    return profile_refuse (source, names[i], why, error);
+  }
+  return TRUE;
+}
+
 /* What one key alone does not show. */
 static gboolean
 profile_check (const Source *source, const TdClusterProfile *profile, GError **error)
@@ -256,21 +290,36 @@ profile_check (const Source *source, const TdClusterProfile *profile, GError **e
   }
   for (guint i = 0; profile->map && profile->map[i]; i++) {
     const char *sign = strchr (profile->map[i], '=');
-    if (profile->map[i][0] != '/' || !sign || sign[1] != '/')
+    if (profile->map[i][0] != '/' || !sign || sign[1] != '/' || strchr (sign + 1, '='))
       return profile_refuse (source, "map",
                              N_ ("is a list of LOCAL=REMOTE, both whole paths of folders"), error);
   }
-  return TRUE;
+  const char *folder = profile->jobs_folder;
+  if (folder && *folder != '/' && !g_str_has_prefix (folder, "~/"))
+    return profile_refuse (source, "jobs-folder",
+                           N_ ("is a whole path, or begins with ~/; no variables are put in"),
+                           error);
+  return profile_check_words (source, profile, error);
 }
 
 static gboolean
 profile_fill (const Source *source, TdClusterProfile *profile, GError **error)
 {
   g_auto (GStrv) given = g_key_file_get_keys (source->file, GROUP, NULL, NULL);
+  g_auto (GStrv) groups = g_key_file_get_groups (source->file, NULL);
 
+  if (groups[1])
+    return td_set_error (error, TD_ERROR_BAD_FILE,
+                         "%s has a part [%s]: all lines stand below [Profile]", source->path,
+                         groups[g_str_equal (groups[0], GROUP)]);
   for (guint i = 0; given && given[i]; i++) {
     const Key *key = profile_find_key (given[i]);
+    guint times;
 
+    profile_find_line (source, given[i], &times);
+    if (times > 1)
+      return profile_refuse (source, given[i], N_ ("is given twice; delete one of the lines"),
+                             error);
     if (g_str_equal (given[i], "kind"))
       continue;
     if (!key && (strstr (given[i], "pass") || strstr (given[i], "secret")))
@@ -414,7 +463,12 @@ td_cluster_profile_find (const char *name, GError **error)
     return profile_new_local (name, error);
   if (g_str_equal (name, TD_CLUSTER_OWN))
     return profile_new_here ();
-  for (guint i = 0; !strchr (name, '/') && i < folders->len; i++) {
+  if (strchr (name, '/') || g_str_has_suffix (name, SUFFIX))
+    return td_set_error_null (error, TD_ERROR_INVALID,
+                              "\"%s\" is no profile's name: that is the file's, without its folder "
+                              "and without .ini",
+                              name);
+  for (guint i = 0; i < folders->len; i++) {
     g_autofree char *path = g_build_filename (folders->pdata[i], file, NULL);
     if (g_file_test (path, G_FILE_TEST_EXISTS))
       return profile_load (path, error);

@@ -133,12 +133,20 @@ def tells_that_the_worker_is_missing(place, kind):
     done = place.run("submit", place.scan, "--output", place.folder / "w.tif", "--profile", "without")
     assert done.returncode == 1, done
     assert "/nowhere/tomodesk-worker" in done.stderr and "worker" in done.stderr, done.stderr
+    if kind != "slurm":  # whose host need not have the worker
+        place.profile("unloaded", **dict(place.keys[kind], setup="modul load tomodesk", worker="tomodesk-warker"))
+        done = place.run("submit", place.scan, "--output", place.folder / "w.tif", "--profile", "unloaded")
+        assert done.returncode == 1 and "modul: not found" in done.stderr, done
 
 
 def probes_its_nodes(place, kind):
     done = place.run("profiles", "test", kind, "--read", place.scan)
     assert done.returncode == 0, done
     assert f"reads {place.scan}: yes" in done.stdout and done.stdout.endswith(f"{kind}: ready\n"), done
+    if kind != "slurm":
+        place.profile("unlaunched", **dict(place.keys[kind], launcher="mpi-run"))
+        done = place.run("profiles", "test", "unlaunched")
+        assert done.returncode == 1 and "launcher that is not there: mpi-run" in done.stderr, done
     done = place.run("profiles", "test", kind, "--read", place.folder / "nowhere")
     assert done.returncode == 1 and "NO" in done.stdout, done
 
