@@ -89,6 +89,27 @@ nothing_is_left_to_do (gpointer row)
   return strstr (adw_action_row_get_subtitle (row), "To reconstruct: 0.") != NULL;
 }
 
+/* What was stated of the scan that is open is shown for the others, if anything was. */
+static void
+test_stated (void)
+{
+  static const char *const none[] = { NULL }, *const some[] = { "angles", "0:180", NULL };
+  static const char *const *const settings[] = { NULL, none, some };
+  const TdRecipe *recipe = td_session_recipe (td_test_session ());
+
+  for (guint i = 0; i < G_N_ELEMENTS (settings); i++) {
+    GtkWidget *dialog
+        = td_batch_dialog_new (GTK_WINDOW (td_test_window), td_session_engine (td_test_session ()),
+                               recipe, (char *const *) settings[i], outputs);
+    GtkWidget *stated = td_test_part (dialog, "stated");
+
+    g_assert_cmpint (gtk_widget_get_visible (stated), ==, settings[i] == some);
+    g_assert_cmpstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (stated)), ==,
+                     settings[i] == some ? "angles 0:180" : "");
+    gtk_window_destroy (GTK_WINDOW (dialog));
+  }
+}
+
 /* What each scan takes, and which is refused, is said before anything starts. */
 static void
 test_looked_at (void)
@@ -388,6 +409,7 @@ main (int argc, char **argv)
   application = td_test_start ();
   td_test_open (scans[0]);
   g_test_add_func ("/window-batch/dialog", test_dialog);
+  g_test_add_func ("/window-batch/stated", test_stated);
   g_test_add_func ("/window-batch/looked-at", test_looked_at);
   g_test_add_func ("/window-batch/batch", test_batch);
   g_test_add_func ("/window-batch/sorted", test_sorted);
