@@ -53,6 +53,9 @@ test_parallel (void)
   td_test_open (path);
   td_test_show_page ("geometry");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-geometry-parallel");
+  td_test_reaches_all (td_test_part (td_test_window, "geometry_view.view_adjustment"), 90);
+  td_test_reaches_all (td_test_part (td_test_scan_view (), "view_adjustment"), 90);
+  td_test_reaches_all (td_test_part (td_test_scan_view (), "row_adjustment"), 16);
   /* The page follows the recipe while it is shown, and comes through the closing of its scan. */
   g_signal_emit_by_name (td_image_pane_view (td_test_slice_pane ()), "nudged", 1, 0, FALSE);
   td_test_activate ("undo", NULL);

@@ -247,6 +247,16 @@ td_test_part (gpointer widget, const char *names)
   return widget;
 }
 
+void
+td_test_reaches_all (gpointer adjustment, guint n)
+{
+  g_assert_cmpfloat (gtk_adjustment_get_lower (adjustment), ==, 0);
+  g_assert_cmpfloat (gtk_adjustment_get_upper (adjustment), ==, n - 1.0);
+  g_assert_cmpfloat (gtk_adjustment_get_step_increment (adjustment), ==, 1);
+  g_assert_cmpfloat (gtk_adjustment_get_page_increment (adjustment), ==, 10);
+  g_assert_cmpfloat (gtk_adjustment_get_page_size (adjustment), ==, 0);
+}
+
 static gboolean
 button_has_label (GtkWidget *button, gpointer label)
 {

@@ -50,6 +50,8 @@ GtkWidget *td_test_find (GtkWidget *parent, GType type, TdTestMatch matches, gpo
 /* What a widget's template calls by that name; further names, behind dots, are of the templates
    within. */
 gpointer td_test_part (gpointer widget, const char *names);
+/* The slider of that adjustment comes to each of @n pictures, one by one and ten by ten. */
+void td_test_reaches_all (gpointer adjustment, guint n);
 /* The button below @parent that has this label, with or without a mnemonic, or this tooltip. */
 GtkWidget *td_test_button (gpointer parent, const char *label);
 /* The row of a list below @parent that has this title. */
