@@ -9,6 +9,7 @@
 #include "compute/engine/fbp/fbp.h"
 #include "compute/engine/field.h"
 #include "compute/methods/methods.h"
+#include "compute/prepare/paganin.h"
 #include "compute/stored-samples.h"
 #include "dataset/scan-private.h"
 #include "tests/common/cases.h"
@@ -511,6 +512,40 @@ test_fields (void)
   }
 }
 
+/* What each step asks for besides its slab, of small and of large scans: neither less nor more than
+ * it did. */
+static void
+test_workspaces (void)
+{
+  static const Job sizes[] = {
+    { "host", FALSE, 61, 9, 35, FALSE, FALSE, FALSE, 0, "", 0 },
+    { "host", FALSE, 700, 300, 900, FALSE, FALSE, FALSE, 0, "", 0 },
+    { "host", FALSE, 2600, 40, 1801, FALSE, FALSE, TRUE, 0, "", 0 },
+  };
+  static const guint rows[] = { 1, 9 };
+  const TdStepKind *const *kinds = td_prepare_steps ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++) {
+    TdScan *scan = job_scan (&sizes[i]);
+
+    for (guint k = 0; kinds[k]; k++)
+      for (guint r = 0; kinds[k]->workspace_bytes && r < G_N_ELEMENTS (rows); r++) {
+        TdStep step;
+
+        td_step_init (&step, kinds[k]);
+        if (g_str_equal (step.name, "paganin")) {
+          step.values[TD_PAGANIN_DELTA_BETA] = 30;
+          step.values[TD_PAGANIN_ENERGY] = 25;
+          step.values[TD_PAGANIN_DISTANCE] = 20;
+        }
+        td_test_pin ("%s, %u rows of %u views of %u columns: %" G_GUINT64_FORMAT, step.name,
+                     rows[r], sizes[i].n_views, sizes[i].n_columns,
+                     kinds[k]->workspace_bytes (&step, td_scan_facts (scan), rows[r]));
+      }
+    td_scan_unref (scan);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -522,6 +557,7 @@ main (int argc, char **argv)
   g_test_add_func ("/fbp-fit/slabs", test_slabs);
   g_test_add_func ("/fbp-fit/max-alloc", test_max_alloc);
   g_test_add_func ("/fbp-fit/fields", test_fields);
+  g_test_add_func ("/fbp-fit/workspaces", test_workspaces);
   const int status = g_test_run ();
   td_engine_unref (engine);
   return status;
