@@ -363,6 +363,24 @@ is_mapped (gpointer widget)
   return gtk_widget_get_mapped (widget);
 }
 
+/* A choice of an open list is grey and says why, or is neither. */
+static void
+choice_is_grey (GtkWidget *list, guint position, gboolean grey)
+{
+  GtkWidget *item = gtk_widget_get_first_child (list);
+
+  for (guint i = 0; i < position; i++)
+    item = gtk_widget_get_next_sibling (item);
+  GtkWidget *box = gtk_widget_get_first_child (item), *name = gtk_widget_get_first_child (box);
+  GtkWidget *why = gtk_widget_get_next_sibling (name);
+  g_test_message ("%s: %s", gtk_label_get_text (GTK_LABEL (name)),
+                  gtk_label_get_text (GTK_LABEL (why)));
+  g_assert_cmpint (gtk_widget_get_sensitive (box), ==, !grey);
+  g_assert_cmpint (gtk_widget_get_visible (why), ==, grey);
+  g_assert_cmpint (*gtk_label_get_text (GTK_LABEL (why)) != 0, ==, grey);
+  g_assert_null (gtk_widget_get_next_sibling (why));
+}
+
 /* The keyboard passes a choice that cannot be taken, and does not take it. */
 static void
 test_impossible_by_keyboard (void)
@@ -380,6 +398,9 @@ test_impossible_by_keyboard (void)
   GtkSingleSelection *marked
       = GTK_SINGLE_SELECTION (gtk_list_view_get_model (GTK_LIST_VIEW (list)));
   g_assert_cmpuint (gtk_single_selection_get_selected (marked), ==, TD_METHOD_AUTO);
+  choice_is_grey (list, TD_METHOD_AUTO, FALSE);
+  choice_is_grey (list, TD_METHOD_FOURIER, FALSE);
+  choice_is_grey (list, TD_METHOD_FDK, TRUE);
   for (guint i = TD_METHOD_AUTO; i < TD_METHOD_FDK; i++)
     press_key (list, GDK_KEY_Down);
   g_assert_cmpuint (gtk_single_selection_get_selected (marked), ==, TD_METHOD_FDK);
