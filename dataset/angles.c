@@ -424,11 +424,6 @@ td_angles_for_views (const char *spec, const char *scan_path, const char *const 
                                 "The angles %s cannot be: state them from -1e6° to 1e6° "
                                 "({angles:FIRST:LAST})",
                                 spec);
-    if (n_views != 1 && first == last)
-      return td_set_error_null (error, TD_ERROR_INVALID,
-                                "The angles %s are one angle for %u views: state those of their "
-                                "turn, for example 0:180 ({angles:FIRST:LAST})",
-                                spec, n_views);
     if (n_views != 1 || first == last) {
       if (note)
         *note = note_both_ends (first, last, n_views);
