@@ -100,10 +100,7 @@ window_present_message (TdWindow *self, GtkWidget *dialog)
 static void
 window_error_dialog (TdWindow *self, const char *heading, const char *text)
 {
-  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), heading, text);
-
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
-  window_present_message (self, dialog);
+  window_present_message (self, td_telling_dialog_new (GTK_WINDOW (self), heading, text));
 }
 
 static void

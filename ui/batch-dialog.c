@@ -510,22 +510,19 @@ td_batch_dialog_add_all (TdBatchDialog *self, const char *folder)
 static void
 batch_dialog_on_scan (const char *path, gpointer user)
 {
-  if (path)
-    td_batch_dialog_add (user, path);
+  td_batch_dialog_add (user, path);
 }
 
 static void
 batch_dialog_on_folder_of_scans (const char *path, gpointer user)
 {
-  if (path)
-    td_batch_dialog_add_all (user, path);
+  td_batch_dialog_add_all (user, path);
 }
 
 static void
 batch_dialog_on_folder (const char *path, gpointer row)
 {
-  if (path)
-    gtk_editable_set_text (row, path);
+  gtk_editable_set_text (row, path);
 }
 
 static void

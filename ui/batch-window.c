@@ -388,14 +388,11 @@ batch_window_on_path (const char *path, gpointer user)
   TdBatchWindow *self = user;
   g_autoptr (GError) error = NULL;
 
-  if (path && td_batch_window_save (self, path, &error))
+  if (td_batch_window_save (self, path, &error))
     return;
   /* In the line of the state the next look at the job would take it away. */
-  GtkWidget *dialog = adw_message_dialog_new (
-      GTK_WINDOW (self), _ ("The table was not saved"),
-      error ? error->message : _ ("Only files on this machine’s disks can be used"));
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
-  gtk_window_present (GTK_WINDOW (dialog));
+  gtk_window_present (GTK_WINDOW (
+      td_telling_dialog_new (GTK_WINDOW (self), _ ("The table was not saved"), error->message)));
 }
 
 static void

@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "choose-file.h"
 
-#include <adwaita.h>
 #include <glib/gi18n.h>
 #include <string.h>
 
-static void
-choose_file_say_not_local (GtkNativeDialog *dialog)
-{
-  GtkWidget *message
-      = adw_message_dialog_new (gtk_native_dialog_get_transient_for (dialog),
-                                _ ("Only files on this machine’s disks can be used"), NULL);
-
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (message), "close", _ ("_Close"));
-  gtk_window_present (GTK_WINDOW (message));
-}
+#include "ui.h"
 
 static void
 choose_file_on_response (GtkNativeDialog *dialog, int response, gpointer user)
@@ -29,7 +19,9 @@ choose_file_on_response (GtkNativeDialog *dialog, int response, gpointer user)
     if (path)
       chosen (path, user);
     else
-      choose_file_say_not_local (dialog);
+      gtk_window_present (GTK_WINDOW (
+          td_telling_dialog_new (gtk_native_dialog_get_transient_for (dialog),
+                                 _ ("Only files on this machine’s disks can be used"), NULL)));
   }
   g_object_unref (dialog);
 }

@@ -25,10 +25,7 @@ G_DEFINE_FINAL_TYPE (TdFileRow, td_file_row, ADW_TYPE_ACTION_ROW)
 static void
 file_row_take (const char *path, gpointer user)
 {
-  if (path)
-    g_signal_emit (user, signals[CHOSEN], 0, path);
-  else
-    td_file_row_set_problem (user, _ ("Only files on this machine’s disks can be used"));
+  g_signal_emit (user, signals[CHOSEN], 0, path);
 }
 
 static void

@@ -36,10 +36,8 @@ jobs_window_on_pause (GtkToggleButton *button, TdJobsWindow *self)
 
   if (td_remote_jobs_pause (gtk_toggle_button_get_active (button), &error))
     return;
-  GtkWidget *dialog = adw_message_dialog_new (GTK_WINDOW (self), _ ("The queue goes on as it was"),
-                                              error ? error->message : NULL);
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
-  gtk_window_present (GTK_WINDOW (dialog));
+  gtk_window_present (GTK_WINDOW (td_telling_dialog_new (
+      GTK_WINDOW (self), _ ("The queue goes on as it was"), error ? error->message : NULL)));
   jobs_window_show_pause (self);
 }
 

@@ -688,12 +688,11 @@ lab_view_on_save_chosen (const char *path, gpointer user)
 {
   TdLabView *self = user;
   const Save what = GPOINTER_TO_UINT (g_object_get_data (user, "save"));
-  g_autoptr (GdkTexture) texture = path && what == SAVE_PNG ? lab_view_picture (self) : NULL;
-  char *text = path && what != SAVE_PNG ? lab_view_text (self, what) : NULL;
+  g_autoptr (GdkTexture) texture = what == SAVE_PNG ? lab_view_picture (self) : NULL;
+  char *text = what != SAVE_PNG ? lab_view_text (self, what) : NULL;
 
   if (!texture && !text) {
-    lab_view_say (self, path ? _ ("There is nothing yet to be exported")
-                             : _ ("Only files on this machine’s disks can be used"));
+    lab_view_say (self, _ ("There is nothing yet to be exported"));
     return;
   }
   Saving *saving = g_new0 (Saving, 1);
@@ -775,10 +774,6 @@ lab_view_on_loaded (GObject *object, GAsyncResult *result, gpointer user)
 static void
 lab_view_on_load_chosen (const char *path, gpointer user)
 {
-  if (!path) {
-    lab_view_say (user, _ ("Only files on this machine’s disks can be used"));
-    return;
-  }
   g_autoptr (GTask) task = g_task_new (user, NULL, lab_view_on_loaded, NULL);
   g_task_set_task_data (task, g_strdup (path), g_free);
   g_task_run_in_thread (task, lab_view_load);

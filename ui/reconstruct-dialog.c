@@ -427,8 +427,7 @@ reconstruct_dialog_on_chosen (const char *path, gpointer user)
 {
   TdReconstructDialog *self = user;
 
-  if (path)
-    gtk_editable_set_text (GTK_EDITABLE (self->path), path);
+  gtk_editable_set_text (GTK_EDITABLE (self->path), path);
 }
 
 static void

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "save-file.h"
 
-#include <adwaita.h>
-#include <glib/gi18n.h>
-
 #include "labels.h"
+#include "ui.h"
 
 typedef struct {
   char *heading, *path;
@@ -46,10 +44,8 @@ save_file_end (GObject *widget, GAsyncResult *result, gpointer application)
 
   if (!g_task_propagate_boolean (G_TASK (result), &error)) {
     g_autofree char *words = td_label_error (error);
-    GtkWidget *dialog = adw_message_dialog_new (GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL,
-                                                save->heading, words);
-    adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
-    gtk_window_present (GTK_WINDOW (dialog));
+    gtk_window_present (GTK_WINDOW (td_telling_dialog_new (
+        GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL, save->heading, words)));
   }
   if (application)
     g_application_release (application);

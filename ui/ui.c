@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include <adwaita.h>
+#include <glib/gi18n.h>
 
 #include "render/gl.h"
 #include "spoken-names.h"
@@ -111,6 +112,15 @@ td_ui_init (void)
   AdwStyleManager *styles = adw_style_manager_get_default ();
   g_signal_connect (styles, "notify::high-contrast", G_CALLBACK (ui_on_contrast), NULL);
   ui_on_contrast (styles, NULL, NULL);
+}
+
+GtkWidget *
+td_telling_dialog_new (GtkWindow *over, const char *heading, const char *text)
+{
+  GtkWidget *dialog = adw_message_dialog_new (over, heading, text);
+
+  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "close", _ ("_Close"));
+  return dialog;
 }
 
 void

@@ -15,6 +15,10 @@ void td_ui_init (void);
  */
 gboolean td_drawing_by_processor (void);
 
+/* A dialog over @over (nullable) that tells something, and has nothing but a button to close it.
+   The caller presents it. Main thread. */
+GtkWidget *td_telling_dialog_new (GtkWindow *over, const char *heading, const char *text);
+
 /* Makes a dialog's default size larger as the desktop's text is, up to a small screen's; while it
    is built. Main thread. */
 void td_size_for_text (GtkWindow *window);
