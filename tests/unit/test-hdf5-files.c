@@ -99,6 +99,23 @@ add_number (hid_t file, const char *path, double value, const char *units)
   g_assert_true (td_h5_add_doubles (own, names[n - 1], &value, 0, units));
 }
 
+/* A scan of either layout, with one number more. */
+static void
+make_with_number (const char *path, gboolean nexus, const char *at, double value, const char *units)
+{
+  hid_t file = td_h5_create_sized (path, 0);
+
+  if (nexus)
+    add_nxtomo (file, "entry", "deg", 1);
+  else {
+    g_auto (TdH5Id) exchange = add_group (file, "exchange");
+
+    add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
+  }
+  add_number (file, at, value, units);
+  g_assert_true (td_h5_finish (file));
+}
+
 /* The size of a pixel, wherever files of the definition and of beamlines put it. */
 static void
 test_dxchange_pixels (void)
@@ -583,18 +600,11 @@ test_distance (void)
     const gboolean nexus = i % 2;
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *path = test_folder_file (folder, "scan.h5");
-    hid_t file = td_h5_create_sized (path, 0);
 
-    if (nexus) {
-      add_nxtomo (file, "entry", "deg", 1);
-      add_number (file, "entry/instrument/detector/distance", 2, cases[which].units);
-    } else {
-      g_auto (TdH5Id) exchange = add_group (file, "exchange");
-
-      add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
-      add_number (file, "measurement/instrument/detector/distance", 2, cases[which].units);
-    }
-    g_assert_true (td_h5_finish (file));
+    make_with_number (path, nexus,
+                      nexus ? "entry/instrument/detector/distance"
+                            : "measurement/instrument/detector/distance",
+                      2, cases[which].units);
     g_autoptr (TdScan) scan = open_scan (path, NULL);
     const TdScanFacts *facts = td_scan_facts (scan);
     g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
@@ -774,19 +784,11 @@ test_energy (void)
     const gboolean nexus = i % 2;
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *path = test_folder_file (folder, "scan.h5");
-    hid_t file = td_h5_create_sized (path, 0);
 
-    if (nexus) {
-      add_nxtomo (file, "entry", "deg", 1);
-      add_number (file, "entry/beam/incident_energy", cases[which].value, cases[which].units);
-    } else {
-      g_auto (TdH5Id) exchange = add_group (file, "exchange");
-
-      add_frames (exchange, "data", 10, VIEWS, FALSE, 0);
-      add_number (file, "measurement/instrument/monochromator/energy", cases[which].value,
-                  cases[which].units);
-    }
-    g_assert_true (td_h5_finish (file));
+    make_with_number (path, nexus,
+                      nexus ? "entry/beam/incident_energy"
+                            : "measurement/instrument/monochromator/energy",
+                      cases[which].value, cases[which].units);
     g_autoptr (TdScan) scan = open_scan (path, NULL);
     const TdScanFacts *facts = td_scan_facts (scan);
     g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
