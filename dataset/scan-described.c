@@ -97,8 +97,9 @@ described_probe (const char *path, const TdScanOptions *options)
   if (options->sinograms)
     return FALSE;
   found = scan_described_find (path, &other, &several);
-  /* Whoever states what a description would say has no need of one. */
-  return found || (other && !options->geometry)
+  /* Whoever states what a description would say has no need of one. Beside a scan in one file it is
+     left over from the images that were put there. */
+  return found || (other && !options->geometry && !td_scan_reader_folder.probe (path, options))
          || (several && !options->geometry && !options->angles);
 }
 

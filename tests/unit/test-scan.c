@@ -183,8 +183,9 @@ test_written_cone (gconstpointer data)
   g_assert_cmpfloat (read->detector_tilt_rad[2], ==, 0.01);
 }
 
-/* A folder that holds one file of a scan, or whose folder "projections" does, is that scan. Of
-   several one has to be named. */
+/* A folder that holds one file of a scan, or whose folder "projections" does, is that scan. A
+   description is left over from images that were put into the file. Of several one has to be named.
+ */
 static void
 test_folder_of_files (void)
 {
@@ -200,8 +201,8 @@ test_folder_of_files (void)
   for (guint below = 0; below < 2; below++) {
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *projections = test_folder_file (folder, "projections");
-    g_autofree char *text = test_folder_file (folder, "notes.txt");
-    g_assert_true (g_file_set_contents (text, "none", -1, NULL));
+    g_autofree char *log = test_folder_file (folder, "part_.log");
+    g_assert_true (g_file_set_contents (log, "[System]\nScanner=SkyScan1172\n", -1, NULL));
     if (below)
       g_assert_cmpint (g_mkdir (projections, 0700), ==, 0);
     for (guint i = 0; i < G_N_ELEMENTS (lists); i++) {
