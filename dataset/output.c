@@ -192,6 +192,20 @@ says_own_movie (const char *path)
          && memmem (head, sizeof head, "ISFT\x0c\0\0\0Tomodesk", 16) != NULL;
 }
 
+/* A lab's variants, numbers and curves begin so. */
+static gboolean
+says_own_text (const char *path)
+{
+  static const char *const beginnings[]
+      = { "{\n  \"tomodesk_lab\"", "variant,options,remark,", "<svg id=\"tomodesk\"" };
+  g_autofree char *head = td_text_head (path, 64);
+  gboolean own = FALSE;
+
+  for (guint i = 0; i < G_N_ELEMENTS (beginnings) && head; i++)
+    own = own || g_str_has_prefix (head, beginnings[i]);
+  return own;
+}
+
 /* TRUE also for an empty file, in which nothing is lost. */
 static gboolean
 is_own_single (const char *path)
@@ -205,7 +219,8 @@ is_own_single (const char *path)
   struct stat status;
   if (stat (path, &status) == 0 && status.st_size == 0)
     return TRUE;
-  return td_h5_probe (path) ? says_own_hdf5 (path) : says_own_movie (path) || says_own_tiff (path);
+  return td_h5_probe (path) ? says_own_hdf5 (path)
+                            : says_own_text (path) || says_own_movie (path) || says_own_tiff (path);
 }
 
 /* Only what this program wrote is replaced. */

@@ -8,7 +8,6 @@
 #include "choose-file.h"
 #include "compute/device/host.h"
 #include "compute/lab/lab-report.h"
-#include "dataset/output.h"
 #include "lab-blind.h"
 #include "lab-chart.h"
 #include "lab-editor.h"
@@ -630,8 +629,10 @@ lab_view_write (GTask *task, gpointer source, gpointer data, GCancellable *cance
   g_autoptr (GBytes) bytes = saving->width ? lab_view_png (saving) : g_bytes_ref (saving->bytes);
   GError *error = NULL;
 
-  if (td_output_save (saving->path, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes),
-                      &error))
+  /* Whoever chose the name was asked whether to replace what is there. */
+  if (g_file_set_contents_full (saving->path, g_bytes_get_data (bytes, NULL),
+                                (gssize) g_bytes_get_size (bytes), G_FILE_SET_CONTENTS_CONSISTENT,
+                                0666, &error))
     g_task_return_boolean (task, TRUE);
   else
     g_task_return_error (task, error);

@@ -287,7 +287,7 @@ td_lab_plots_svg (TdLabPlot *const *plots, guint n, guint columns, guint width, 
 
   g_string_append_printf (
       out,
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
+      "<svg id=\"tomodesk\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
       "viewBox=\"0 0 %u %u\">\n"
       "<style>text{font:%dpx sans-serif;fill:#222}.title{font:bold %dpx sans-serif}"
       ".grid{stroke:#ddd;fill:none}.frame{stroke:#444;fill:none}"

@@ -154,9 +154,15 @@ test_again (void)
   make_scan (folder);
   td_test_cli (&first, folder->path, "lab", "scan.nxs", "--device", "host", "--filter", "hann",
                "--region", "10,12,40,32", "--quick", "--variant", "", "--variant",
-               "--interpolation nearest", "--save", "kept.json", "--json", NULL);
+               "--interpolation nearest", "--save", "kept.json", "--csv", "lab.csv", "--picture",
+               "lab.svg", "--json", NULL);
   g_autoptr (JsonObject) a = td_test_run_json (&first);
-  td_test_cli (&second, folder->path, "lab", "scan.nxs", "--variants", "kept.json", "--json", NULL);
+  /* What the program wrote itself is replaced. */
+  g_autofree char *kept = contents (folder, "kept.json"),
+                  *again = test_folder_file (folder, "a.json");
+  g_assert_true (g_file_set_contents (again, kept, -1, NULL));
+  td_test_cli (&second, folder->path, "lab", "scan.nxs", "--variants", "kept.json", "--save",
+               "a.json", "--csv", "lab.csv", "--picture", "lab.svg", "--json", NULL);
   g_autoptr (JsonObject) b = td_test_run_json (&second);
   g_assert_cmpint (json_object_get_int_member (b, "nx"), ==, 40);
   g_assert_cmpstr (json_object_get_string_member (b, "compared_with"), ==, "variant");
