@@ -167,12 +167,12 @@ avi_begin (Avi *avi, const TdVolumeFacts *facts, const char *path, GError **erro
 
 /* ── The pictures ── */
 
-/* Letters and bar are as large as on a screen that shows the movie in 800 pixels. */
+/* Letters and bar are as large as on a screen that shows the movie 800 pixels wide. */
 static void
 movie_draw_bar (const Avi *avi, guint32 *pixels)
 {
   const int width = (int) avi->width, height = (int) avi->height;
-  const double scale = MAX (MAX (width, height) / 800.0, 1);
+  const double scale = MAX (width / 800.0, 1);
   g_autofree char *text = NULL;
   const double bar
       = td_scale_bar (width / scale, 1 / scale / avi->movie->shrink, avi->voxel_mm, &text);

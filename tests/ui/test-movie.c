@@ -245,7 +245,7 @@ test_colours (void)
 static void
 test_scale_bar (void)
 {
-  enum { WIDE = 400, HIGH = 100 };
+  enum { WIDE = 400, HIGH = 2400 }; /* letters are of a size that its height does not tell */
   TestFolder *folder = test_folder_new ();
   g_autofree char *volume_path = test_folder_file (folder, "wide.h5");
   g_autofree char *path = test_folder_file (folder, "a.avi");
