@@ -200,8 +200,9 @@ read_numbers (const char *text, double *out, guint n)
 
 /* FALSE with @error: an element that RTK's files do not have, or one that is not a number. */
 static gboolean
-take_element (Parse *parse, const char *name, GError **error)
+take_element (Parse *parse, const char *element, GError **error)
 {
+  const char *name = g_str_equal (element, "Angle") ? "GantryAngle" : element; /* old files */
   gboolean good = TRUE, known = g_str_equal (name, "Projection") || g_str_equal (name, ROOT);
 
   for (guint i = 0; i < N_VALUES; i++)
@@ -224,19 +225,18 @@ take_element (Parse *parse, const char *name, GError **error)
         error, TD_ERROR_BAD_FILE,
         "“%s”, projection %u: “%s” is not known here; correct its spelling or take "
         "it out",
-        parse->path, parse->numbers->len / 12, name);
+        parse->path, parse->numbers->len / 12, element);
   return good
          || td_set_error (error, TD_ERROR_BAD_FILE, "“%s”, projection %u: “%s” is not a number",
-                          parse->path, parse->numbers->len / 12, name);
+                          parse->path, parse->numbers->len / 12, element);
 }
 
 static void
 on_end (GMarkupParseContext *context, const char *element, gpointer user, GError **error)
 {
   Parse *parse = user;
-  const char *name = g_str_equal (element, "Angle") ? "GantryAngle" : element; /* old files */
 
-  if (parse->in_root && take_element (parse, name, error) && g_str_equal (name, "Projection"))
+  if (parse->in_root && take_element (parse, element, error) && g_str_equal (element, "Projection"))
     add_projection (parse, error);
 }
 

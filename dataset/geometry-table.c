@@ -241,7 +241,7 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
       g_autofree char *shown = g_utf8_make_valid (line, MIN (strcspn (line, " "), 40));
       return td_set_error (error, TD_ERROR_BAD_FILE,
                            "“%s”: line %u, beginning with “%s”, holds "
-                           "something else than numbers",
+                           "something else than numbers: correct it, or put # before it",
                            path, i + 1, shown);
     }
     if (numbers->len == before)

@@ -353,6 +353,7 @@ static const struct {
   { 2, "version=\"3\"", "version=\"9\"", "version 9" },
   { 2, "<SourceToDetectorDistance>300", "<SourceToDetectorDistance>0", "parallel" },
   { 2, "<SourceToDetectorDistance>300", "<SourceToDetectorDistance>far", "is not a number" },
+  { 2, "<GantryAngle>60</GantryAngle>", "<Angle>left</Angle>", "“Angle” is not a number" },
   { 2, "<GantryAngle>60</GantryAngle>",
     "<GantryAngle>60</GantryAngle><Matrix>1 0 0 0 0 1 0 0 0 0 1 0</Matrix>", "matrix" },
   { 2, "<GantryAngle>60</GantryAngle>",
