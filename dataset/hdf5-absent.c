@@ -69,20 +69,16 @@ file_bytes (const char *path)
 static gboolean
 shape_of (hid_t dataset, hsize_t shape[3])
 {
-  const int rank = td_h5_shape (dataset, shape, 3);
+  g_auto (TdH5Id) space = H5Dget_space (dataset);
+  TdH5Dimensions dimensions;
 
-  if (rank == 2) {
-    shape[2] = shape[1];
-    shape[1] = shape[0];
-    shape[0] = 1;
-  }
-  return rank >= 2;
+  return td_h5_dimensions (space, &dimensions, shape);
 }
 
 /* ── Chunks ── */
 
 typedef struct {
-  int skip; /* 1: the set has two dimensions */
+  TdH5Dimensions dimensions;
   hsize_t shape[3], chunk[3], n_chunks[3];
   guint64 all, slab; /* chunks in all, and those that hold one chunk's depth of frames */
 } Chunks;
@@ -91,7 +87,7 @@ typedef struct {
 static void
 count_by_coordinates (hid_t dataset, const Chunks *c, guint along, guint *counts)
 {
-  hsize_t at[3] = { 0 };
+  hsize_t at[3] = { 0 }, all[H5S_MAX_RANK];
 
   for (guint64 i = 0; i < c->all; i++) {
     guint64 rest = i;
@@ -103,7 +99,8 @@ count_by_coordinates (hid_t dataset, const Chunks *c, guint along, guint *counts
       at[k] = rest % c->n_chunks[k] * c->chunk[k];
       rest /= c->n_chunks[k];
     }
-    if (H5Dget_chunk_info_by_coord (dataset, at + c->skip, &mask, &address, &bytes) >= 0
+    td_h5_dimensions_spread (&c->dimensions, at, 0, all);
+    if (H5Dget_chunk_info_by_coord (dataset, all, &mask, &address, &bytes) >= 0
         && address != HADDR_UNDEF)
       counts[at[along] / c->chunk[along]]++;
   }
@@ -113,12 +110,14 @@ static void
 count_existing (hid_t dataset, hid_t space, const Chunks *c, hsize_t n, guint along, guint *counts)
 {
   for (hsize_t i = 0; i < n; i++) {
-    hsize_t at[3] = { 0 }, bytes = 0;
+    hsize_t at[3] = { 0 }, all[H5S_MAX_RANK] = { 0 }, bytes = 0;
     haddr_t address = HADDR_UNDEF;
     unsigned mask;
 
-    if (H5Dget_chunk_info (dataset, space, i, at + c->skip, &mask, &address, &bytes) >= 0
-        && address != HADDR_UNDEF && at[along] / c->chunk[along] < c->n_chunks[along])
+    if (H5Dget_chunk_info (dataset, space, i, all, &mask, &address, &bytes) < 0)
+      continue;
+    td_h5_dimensions_pick (&c->dimensions, all, at);
+    if (address != HADDR_UNDEF && at[along] / c->chunk[along] < c->n_chunks[along])
       counts[at[along] / c->chunk[along]]++;
   }
 }
@@ -126,12 +125,14 @@ count_existing (hid_t dataset, hid_t space, const Chunks *c, hsize_t n, guint al
 static gboolean
 chunks_init (Chunks *c, hid_t dataset, hid_t properties, guint along)
 {
-  const int rank = td_h5_shape (dataset, c->shape, 3);
+  g_auto (TdH5Id) space = H5Dget_space (dataset);
+  hsize_t all[H5S_MAX_RANK];
 
-  c->skip = 3 - rank;
   c->chunk[0] = 1;
-  if (!shape_of (dataset, c->shape) || H5Pget_chunk (properties, rank, c->chunk + c->skip) != rank)
+  if (!td_h5_dimensions (space, &c->dimensions, c->shape)
+      || H5Pget_chunk (properties, H5S_MAX_RANK, all) != c->dimensions.rank)
     return FALSE;
+  td_h5_dimensions_pick (&c->dimensions, all, c->chunk);
   c->all = 1;
   for (int k = 0; k < 3; k++) {
     if (c->chunk[k] == 0)
@@ -280,24 +281,31 @@ slab_take_all (const Slab *slab, const hsize_t shape[3])
 static gboolean
 slab_init (Slab *slab, hid_t space)
 {
-  const int rank = H5Sget_simple_extent_ndims (space), skip = 3 - rank;
-  hsize_t end[3];
+  hsize_t all[4][H5S_MAX_RANK], shape[3];
+  TdH5Dimensions dimensions;
 
   *slab = (Slab) { { 0 }, { 1, 1, 1 }, { 1, 1, 1 }, { 1, 1, 1 } };
   if (H5Sget_select_type (space) == H5S_SEL_ALL) { /* its extent may not be known yet */
     slab->all = TRUE;
     return TRUE;
   }
-  if (rank < 2 || rank > 3)
+  if (!td_h5_dimensions (space, &dimensions, shape))
     return FALSE;
-  if (H5Sget_select_type (space) == H5S_SEL_HYPERSLABS && H5Sis_regular_hyperslab (space) > 0)
-    return H5Sget_regular_hyperslab (space, slab->start + skip, slab->stride + skip,
-                                     slab->count + skip, slab->block + skip)
-           >= 0;
-  if (H5Sget_select_bounds (space, slab->start + skip, end) < 0)
-    return FALSE;
-  for (int k = skip; k < 3; k++)
-    slab->block[k] = end[k - skip] - slab->start[k] + 1;
+  if (H5Sget_select_type (space) == H5S_SEL_HYPERSLABS && H5Sis_regular_hyperslab (space) > 0) {
+    if (H5Sget_regular_hyperslab (space, all[0], all[1], all[2], all[3]) < 0)
+      return FALSE;
+  } else {
+    if (H5Sget_select_bounds (space, all[0], all[1]) < 0)
+      return FALSE;
+    for (int k = 0; k < dimensions.rank; k++) {
+      all[3][k] = all[1][k] - all[0][k] + 1;
+      all[1][k] = all[2][k] = 1;
+    }
+  }
+  td_h5_dimensions_pick (&dimensions, all[0], slab->start);
+  td_h5_dimensions_pick (&dimensions, all[1], slab->stride);
+  td_h5_dimensions_pick (&dimensions, all[2], slab->count);
+  td_h5_dimensions_pick (&dimensions, all[3], slab->block);
   return TRUE;
 }
 

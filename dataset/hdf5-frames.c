@@ -16,7 +16,7 @@
 struct TdH5Frames {
   hid_t dataset;
   char *name; /* for messages: “FILE”: /path */
-  int rank;   /* 2 or 3 */
+  TdH5Dimensions dimensions;
   guint n_frames, n_rows, n_columns;
   gboolean by_rows;  /* stored [row][frame][column] */
   gboolean external; /* its samples are in raw files */
@@ -56,18 +56,13 @@ find_type (TdH5Frames *frames, GError **error)
 static gboolean
 find_shape (TdH5Frames *frames, GError **error)
 {
-  hsize_t shape[3] = { 1, 1, 1 };
+  g_auto (TdH5Id) space = H5Dget_space (frames->dataset);
+  hsize_t shape[3];
   guint64 limit = G_MAXINT32;
 
-  frames->rank = td_h5_shape (frames->dataset, shape, 3);
-  if (frames->rank < 2)
+  if (!td_h5_dimensions (space, &frames->dimensions, shape))
     return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED,
                                N_ ("does not have the three dimensions frame, row and column"));
-  if (frames->rank == 2) {
-    shape[2] = shape[1];
-    shape[1] = shape[0];
-    shape[0] = 1;
-  }
   if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
     return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, N_ ("is empty"));
   if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit
@@ -105,7 +100,7 @@ check_storage (TdH5Frames *frames, TdH5FramesFlags flags, GError **error)
 {
   g_auto (TdH5Id) properties = H5Dget_create_plist (frames->dataset);
   H5D_layout_t layout = properties < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout (properties);
-  hsize_t chunk[3];
+  hsize_t all[H5S_MAX_RANK], chunk[3] = { 1, 1, 1 };
 
   if (layout == H5D_LAYOUT_ERROR)
     return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, N_ ("is damaged"));
@@ -116,8 +111,9 @@ check_storage (TdH5Frames *frames, TdH5FramesFlags flags, GError **error)
     return td_set_error (error, TD_ERROR_BAD_FILE, "%s holds none of its frames: %p", frames->name,
                          td_message_unpack (frames->absent.why));
   frames->external = layout == H5D_CONTIGUOUS && H5Pget_external_count (properties) > 0;
-  if (layout == H5D_CHUNKED && frames->rank == 3 && H5Pget_chunk (properties, 3, chunk) == 3)
-    frames->chunk_depth = CLAMP (chunk[0], 1, G_MAXINT32);
+  if (layout == H5D_CHUNKED && H5Pget_chunk (properties, H5S_MAX_RANK, all) > 0)
+    td_h5_dimensions_pick (&frames->dimensions, all, chunk);
+  frames->chunk_depth = CLAMP (chunk[0], 1, G_MAXINT32);
   return check_filters (frames, properties, error);
 }
 
@@ -253,19 +249,21 @@ hdf5_frames_read_piece (TdH5Frames *frames, const TdFrameRange *range, void *buf
                         GError **error)
 {
   TD_H5_GUARD;
-  hsize_t start[3] = { range->first, range->row0, 0 };
-  hsize_t size[3] = { range->count, range->n_rows, frames->n_columns };
-  int skip = 3 - frames->rank;
+  const hsize_t start[3] = { range->first, range->row0, 0 };
+  const hsize_t size[3] = { range->count, range->n_rows, frames->n_columns };
+  hsize_t all_start[H5S_MAX_RANK], all_size[H5S_MAX_RANK];
   g_auto (TdH5Id) file_space = H5Dget_space (frames->dataset);
-  g_auto (TdH5Id) memory_space = H5Screate_simple (frames->rank, size + skip, NULL);
+  g_auto (TdH5Id) memory_space = H5Screate_simple (3, size, NULL);
   gboolean direct = frames->by_library || frames->type == TD_SAMPLE_FLOAT32;
   hid_t type = direct ? H5T_NATIVE_FLOAT : td_h5_native_type (frames->type);
 
   if (!check_present (frames, frames->by_rows ? range->row0 : range->first,
                       frames->by_rows ? range->n_rows : range->count, error))
     return FALSE;
+  td_h5_dimensions_spread (&frames->dimensions, start, 0, all_start);
+  td_h5_dimensions_spread (&frames->dimensions, size, 1, all_size);
   if (file_space < 0 || memory_space < 0
-      || H5Sselect_hyperslab (file_space, H5S_SELECT_SET, start + skip, NULL, size + skip, NULL) < 0
+      || H5Sselect_hyperslab (file_space, H5S_SELECT_SET, all_start, NULL, all_size, NULL) < 0
       || H5Dread (frames->dataset, type, memory_space, file_space, H5P_DEFAULT,
                   direct ? (void *) out : buffer)
              < 0)
@@ -406,10 +404,10 @@ td_h5_frames_fill (TdH5Frames *frames, const guint *indices, const TdFrameRange 
 }
 
 gboolean
-td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange *range, float *out,
+td_h5_frames_read (TdH5Frames *frames, const TdFrameRange *range, float *out,
                    GCancellable *cancellable, GError **error)
 {
   const TdFrameTarget target = td_frame_target_frames (range, frames->n_columns, out);
 
-  return td_h5_frames_fill (frames, indices, range, &target, cancellable, error);
+  return td_h5_frames_fill (frames, NULL, range, &target, cancellable, error);
 }

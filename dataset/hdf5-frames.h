@@ -35,8 +35,8 @@ gsize td_h5_frames_unpack_bytes (const TdH5Frames *frames);
 const TdH5Absent *td_h5_frames_absent (const TdH5Frames *frames);
 
 /* The range's rows, to any target, and as float, [frame][row][column]. @indices: of the file's
-   frames to take (NULL: those of the range). */
+   frames to take; NULL: those of the range. */
 gboolean td_h5_frames_fill (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
                             const TdFrameTarget *target, GCancellable *cancellable, GError **error);
-gboolean td_h5_frames_read (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
-                            float *out, GCancellable *cancellable, GError **error);
+gboolean td_h5_frames_read (TdH5Frames *frames, const TdFrameRange *range, float *out,
+                            GCancellable *cancellable, GError **error);

@@ -24,7 +24,7 @@ typedef struct {
 
 struct TdH5Storage {
   hid_t dataset; /* the owner's */
-  int rank;      /* 2 or 3 */
+  TdH5Dimensions dimensions;
   guint shape[3];
   TdSampleType type;
   gboolean swap;
@@ -68,16 +68,15 @@ h5_storage_find_type (TdH5Storage *storage)
 static gboolean
 h5_storage_find_shape (TdH5Storage *storage)
 {
-  hsize_t shape[3] = { 1, 1, 1 };
+  g_auto (TdH5Id) space = H5Dget_space (storage->dataset);
+  hsize_t shape[3];
 
-  storage->rank = td_h5_shape (storage->dataset, shape, 3);
-  if (storage->rank < 2)
+  if (!td_h5_dimensions (space, &storage->dimensions, shape))
     return FALSE;
   for (int i = 0; i < 3; i++) {
-    const int from = i - (3 - storage->rank);
-    if (from >= 0 && (shape[from] == 0 || shape[from] > G_MAXINT32))
+    if (shape[i] == 0 || shape[i] > G_MAXINT32)
       return FALSE;
-    storage->shape[i] = from < 0 ? 1 : (guint) shape[from];
+    storage->shape[i] = (guint) shape[i];
   }
   return TRUE;
 }
@@ -160,13 +159,14 @@ h5_storage_has_user_block (const TdH5Storage *storage)
 static gboolean
 h5_storage_find_chunks (TdH5Storage *storage, hid_t properties)
 {
-  hsize_t chunk[3] = { 1, 1, 1 };
+  hsize_t all[H5S_MAX_RANK], chunk[3] = { 1, 1, 1 };
   guint64 bytes = td_sample_size (storage->type);
   unsigned options = 0;
 
-  if (H5Pget_chunk (properties, storage->rank, chunk + 3 - storage->rank) != storage->rank
+  if (H5Pget_chunk (properties, H5S_MAX_RANK, all) != storage->dimensions.rank
       || H5Pget_chunk_opts (properties, &options) < 0 || options != 0)
     return FALSE;
+  td_h5_dimensions_pick (&storage->dimensions, all, chunk);
   for (guint i = 0; i < 3; i++) {
     if (chunk[i] == 0 || chunk[i] > G_MAXINT32 || bytes > MAX_CHUNK_BYTES / chunk[i])
       return FALSE;
@@ -324,13 +324,13 @@ chunk_read_find_depth (ChunkRead *read, guint first, guint count)
        row += storage->chunk[1])
     for (guint column = 0; column < storage->shape[2]; column += storage->chunk[2]) {
       const hsize_t place[3] = { depth, row, column };
+      hsize_t all[H5S_MAX_RANK];
       haddr_t address = HADDR_UNDEF;
       unsigned mask = 0;
       hsize_t bytes = 0;
 
-      if (H5Dget_chunk_info_by_coord (storage->dataset, place + 3 - storage->rank, &mask, &address,
-                                      &bytes)
-              < 0
+      td_h5_dimensions_spread (&storage->dimensions, place, 0, all);
+      if (H5Dget_chunk_info_by_coord (storage->dataset, all, &mask, &address, &bytes) < 0
           || address == HADDR_UNDEF || bytes == 0 || bytes > 2 * MAX_CHUNK_BYTES)
         return FALSE;
       const StoredChunk chunk = { address, (guint32) bytes, mask, column, row, first, count };

@@ -197,16 +197,71 @@ td_h5_visit_groups (hid_t file, TdH5Visit visit, gpointer user)
   return root >= 0 && tour_group (&tour, root, "/", 0);
 }
 
+/* Which dimensions of @space are left of at most @max. Returns how many; -1: there are more. */
+static int
+hdf5_kept_dimensions (hid_t space, int max, int *kept, hsize_t *shape)
+{
+  hsize_t all[H5S_MAX_RANK];
+  const int rank = space < 0 ? -1 : H5Sget_simple_extent_dims (space, all, NULL);
+  const gboolean without_last = rank > max && all[rank - 1] == 1;
+  int spare = rank - max - without_last, n = 0;
+
+  for (int i = 0; i < rank - without_last; i++) {
+    if (all[i] == 1 && spare > 0) {
+      spare--;
+      continue;
+    }
+    if (n == max)
+      return -1;
+    kept[n] = i;
+    shape[n++] = all[i];
+  }
+  return rank < 0 ? -1 : n;
+}
+
 int
 td_h5_shape (hid_t dataset, hsize_t *shape, int max)
 {
   TD_H5_GUARD;
   g_auto (TdH5Id) space = H5Dget_space (dataset);
-  int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims (space);
+  int kept[H5S_MAX_RANK];
 
-  if (rank < 0 || rank > max || H5Sget_simple_extent_dims (space, shape, NULL) != rank)
-    return -1;
-  return rank;
+  return hdf5_kept_dimensions (space, max, kept, shape);
+}
+
+gboolean
+td_h5_dimensions (hid_t space, TdH5Dimensions *dimensions, hsize_t shape[3])
+{
+  int kept[3];
+  hsize_t own[3];
+  const int n = hdf5_kept_dimensions (space, 3, kept, own);
+
+  dimensions->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims (space);
+  for (int i = 0; i < 3; i++) {
+    const int from = i - (3 - n);
+    dimensions->at[i] = from < 0 ? -1 : kept[from];
+    shape[i] = from < 0 ? 1 : own[from];
+  }
+  return n >= 2;
+}
+
+void
+td_h5_dimensions_spread (const TdH5Dimensions *dimensions, const hsize_t frames[3], hsize_t other,
+                         hsize_t *all)
+{
+  for (int i = 0; i < dimensions->rank; i++)
+    all[i] = other;
+  for (int i = 0; i < 3; i++)
+    if (dimensions->at[i] >= 0)
+      all[dimensions->at[i]] = frames[i];
+}
+
+void
+td_h5_dimensions_pick (const TdH5Dimensions *dimensions, const hsize_t *all, hsize_t frames[3])
+{
+  for (int i = 0; i < 3; i++)
+    if (dimensions->at[i] >= 0)
+      frames[i] = all[dimensions->at[i]];
 }
 
 /* One string of type @type, fixed or variable length, read by @read from @object. */
@@ -373,19 +428,8 @@ td_h5_length_unit (hid_t dataset, double default_mm)
 }
 
 double
-td_h5_length_mm (hid_t location, const char *path, double default_mm)
-{
-  TD_H5_GUARD;
-  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
-  double value;
-
-  if (dataset < 0 || !td_h5_number (location, path, &value))
-    return 0;
-  return value * td_h5_length_unit (dataset, default_mm);
-}
-
-double
-td_h5_energy_kev (hid_t location, const char *path)
+td_h5_quantity (hid_t location, const char *path, double (*unit) (const char *name),
+                double otherwise)
 {
   TD_H5_GUARD;
   g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
@@ -394,7 +438,7 @@ td_h5_energy_kev (hid_t location, const char *path)
   if (dataset < 0 || !td_h5_number (location, path, &value))
     return 0;
   g_autofree char *name = td_h5_units (dataset);
-  return name ? value * td_energy_unit (name) : value;
+  return value * (name ? unit (name) : otherwise);
 }
 
 double
@@ -583,10 +627,9 @@ td_h5_no_frames (hid_t location, const char *path)
         "“%.200s” cannot be read by this computer's HDF5 (%u.%u): a newer one wrote it, or it is "
         "damaged; write it anew for earlier versions (libver)",
         path, version[0], version[1]);
-  const int rank
-      = H5Iget_type (object) == H5I_DATASET ? td_h5_shape (object, shape, H5S_MAX_RANK) : 3;
-  if (rank == 3)
+  if (H5Iget_type (object) != H5I_DATASET || td_h5_shape (object, shape, 3) == 3)
     return NULL;
+  const int rank = td_h5_shape (object, shape, H5S_MAX_RANK);
   return td_message_packed ("“%.200s” has %d dimensions, and frames have three: frame, row and "
                             "column; write it with these",
                             path, rank);

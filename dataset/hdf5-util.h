@@ -60,8 +60,27 @@ gboolean td_h5_visit_groups (hid_t file, TdH5Visit visit, gpointer user);
 /* The names in a group, in alphabetical order. */
 char **td_h5_names (hid_t group);
 
-/* Shape; the rank, or -1 if it has more than @max dimensions or none of them is a size. */
+/* Shape; the rank, or -1 if it has more than @max dimensions or none of them is a size. Of more,
+   those of length 1 are left out: the last one, then the first ones. */
 int td_h5_shape (hid_t dataset, hsize_t *shape, int max);
+
+/**
+ * Which dimensions of a data set are frame, row and column. A single image has no frame; further
+ * dimensions have a length of 1, as channels or energies that programs of more kinds of data write.
+ */
+typedef struct {
+  int rank;
+  int at[3]; /* -1: there is none */
+} TdH5Dimensions;
+
+/* Of a data set's space, with its @shape as frames. FALSE: it holds no frames. */
+gboolean td_h5_dimensions (hid_t space, TdH5Dimensions *dimensions, hsize_t shape[3]);
+/* From frame, row and column to @all, H5S_MAX_RANK numbers, which are @other elsewhere; and back.
+ */
+void td_h5_dimensions_spread (const TdH5Dimensions *dimensions, const hsize_t frames[3],
+                              hsize_t other, hsize_t *all);
+void td_h5_dimensions_pick (const TdH5Dimensions *dimensions, const hsize_t *all,
+                            hsize_t frames[3]);
 /* A scalar or one-element string; NULL: it is something else. At most 16 MiB. */
 char *td_h5_string (hid_t location, const char *path);
 char *td_h5_attribute_string (hid_t object, const char *name);
@@ -81,10 +100,10 @@ char *td_h5_units (hid_t dataset);
 /* The factor to mm of a data set of lengths by its units attribute, @default_mm if there is none;
    0: unknown unit. */
 double td_h5_length_unit (hid_t dataset, double default_mm);
-/* A length (m, cm, mm, um, nm …) in mm by the data set's units attribute, mm if there is none; 0:
-   absent or nonsense. */
-double td_h5_length_mm (hid_t location, const char *path, double default_mm);
-double td_h5_energy_kev (hid_t location, const char *path);
+/* A number by the data set's units attribute and @unit (unit.h); without one it counts @otherwise.
+   0: absent or nonsense. */
+double td_h5_quantity (hid_t location, const char *path, double (*unit) (const char *name),
+                       double otherwise);
 /* The factor to radians of a data set of angles by its units attribute; 0: unknown unit. */
 double td_h5_angle_unit (hid_t dataset);
 

@@ -19,14 +19,24 @@ typedef struct {
   double positions[3]; /* by TdFrameKind: when those that were taken first were; NAN: unknown */
 } Opened;
 
+/* When flats were taken, by their name or that of their group; NAN: it does not say. */
+static double
+scan_beside_position (const TdScanFacts *facts, const char *path)
+{
+  g_autofree char *folder = g_path_get_dirname (path), *name = g_path_get_basename (path),
+                  *group = g_path_get_basename (folder);
+
+  return td_name_flat_position (group, name, facts->n_views);
+}
+
 /* "data_white_pre" and "data_white_post" are flats of one scan, taken before it and after it.
    FALSE: these are no such two. */
 static gboolean
 scan_beside_take_other (const Opened *opened, hid_t dataset, const char *path, TdFrameKind kind)
 {
   TdScanFacts *facts = &opened->scan->facts;
-  g_autofree char *name = g_path_get_basename (path), *label = td_h5_label (facts->path, path);
-  const double position = td_name_flat_position ("", name, facts->n_views);
+  g_autofree char *label = td_h5_label (facts->path, path);
+  const double position = scan_beside_position (facts, path);
   const guint n_first = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
 
   /* Of neither name NAN, and not the same twice. */
@@ -50,7 +60,7 @@ static gboolean
 scan_beside_take (Opened *opened, hid_t dataset, const char *path, TdFrameKind kind, GError **error)
 {
   const TdScanFacts *facts = &opened->scan->facts;
-  g_autofree char *label = td_h5_label (facts->path, path), *name = g_path_get_basename (path);
+  g_autofree char *label = td_h5_label (facts->path, path);
   const guint before = kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks;
 
   if (opened->source->frames[kind]) {
@@ -61,7 +71,7 @@ scan_beside_take (Opened *opened, hid_t dataset, const char *path, TdFrameKind k
                     (kind == TD_FRAME_FLAT ? facts->n_flats : facts->n_darks) - before, path);
     return TRUE;
   }
-  opened->positions[kind] = td_name_flat_position ("", name, facts->n_views);
+  opened->positions[kind] = scan_beside_position (facts, path);
   if (!td_h5_scan_add (opened->scan, opened->source, kind, dataset, label, opened->options, error))
     return FALSE;
   if (opened->source->frames[kind])
@@ -107,6 +117,45 @@ td_h5_scan_add_beside (TdScan *scan, TdH5Source *source, hid_t file, const char 
         return FALSE;
     } else if (rank == 2 && shape[0] == facts->n_rows && shape[1] == facts->n_columns)
       td_scan_note (scan, NOT_USED, path);
+  }
+  return TRUE;
+}
+
+TdNameRole
+td_h5_path_role (const char *path)
+{
+  g_auto (GStrv) names = g_strsplit (path, "/", -1);
+  const guint n = g_strv_length (names);
+  TdNameRole role = td_name_role (names[n - 1]);
+
+  for (guint i = n - 1; i > 0 && role == TD_NAME_PROJECTION; i--)
+    role = td_name_role_strict (names[i - 1]);
+  return role;
+}
+
+gboolean
+td_h5_scan_add_elsewhere (TdScan *scan, TdH5Source *source, hid_t file, const GPtrArray *paths,
+                          gboolean own, const TdScanOptions *options, GError **error)
+{
+  Opened opened = { scan, source, options, { NAN, NAN, NAN } };
+  const TdScanFacts *facts = &scan->facts;
+
+  for (guint i = 0; i < paths->len; i++) {
+    const char *path = paths->pdata[i];
+    const TdNameRole role = td_h5_path_role (path);
+    hsize_t shape[3] = { 0 };
+
+    if ((role != TD_NAME_FLAT || options->flats) && (role != TD_NAME_DARK || options->darks))
+      continue;
+    const hid_t dataset = td_h5_find_dataset (file, path, NULL);
+    if (!own || td_h5_shape (dataset, shape, 3) != 3
+        || (!facts->sinogram_order
+            && (shape[1] != facts->n_rows || shape[2] != facts->n_columns))) {
+      td_h5_close (dataset);
+      td_scan_note (scan, NOT_USED, path);
+    } else if (!scan_beside_take (&opened, dataset, path,
+                                  role == TD_NAME_FLAT ? TD_FRAME_FLAT : TD_FRAME_DARK, error))
+      return FALSE;
   }
   return TRUE;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "error.h"
-#include "frame-names.h"
 #include "scan-hdf5.h"
 
 /* Any other HDF5 file: the data set that the user names, or the only one of three dimensions. */
@@ -11,6 +10,7 @@
 const char *const td_h5_any_format = N_ ("HDF5 data set");
 
 #define MAX_LISTED 4u
+#define MAX_FOUND 64u
 
 typedef struct {
   GPtrArray *paths; /* of the data sets of three dimensions */
@@ -45,62 +45,92 @@ scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
     else if (dataset < 0 && !found->unread)
       found->unread = td_h5_no_frames (group, own);
   }
-  return found->paths->len > MAX_LISTED;
+  return found->paths->len > MAX_FOUND;
 }
 
 /* The only one, or the only one that is not called as flats or darks are; NULL: there are several.
-   (transfer full) */
-static char *
+ */
+static const char *
 scan_h5_dataset_only (const GPtrArray *paths)
 {
   const char *only = NULL;
 
   if (paths->len == 1)
-    return g_strdup (paths->pdata[0]);
+    return paths->pdata[0];
   for (guint i = 0; i < paths->len; i++) {
-    g_autofree char *name = g_path_get_basename (paths->pdata[i]);
-
-    if (td_name_role (name) != TD_NAME_PROJECTION)
+    if (td_h5_path_role (paths->pdata[i]) != TD_NAME_PROJECTION)
       continue;
     if (only)
       return NULL;
     only = paths->pdata[i];
   }
-  return g_strdup (only);
+  return only;
 }
 
-static char *
-choose_dataset (hid_t file, const char *path, GError **error)
+/* What cannot be chosen from: what was found. */
+static gboolean
+scan_h5_dataset_refuse (const Found *found, const char *path, GError **error)
 {
-  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *list = NULL;
-  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  Found found = { paths, seen, NULL };
+  const guint n = MIN (found->paths->len, MAX_LISTED);
+  g_autoptr (GString) list = g_string_new (NULL);
 
-  td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
-  g_autofree char *unread = found.unread;
-  g_autofree char *only = scan_h5_dataset_only (paths);
-  if (only)
-    return g_steal_pointer (&only);
-  if (paths->len == 0 && unread)
-    return td_set_error_null (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", path,
-                              td_message_unpack (unread));
-  if (paths->len == 0)
-    return td_set_error_null (
+  if (found->paths->len == 0 && found->unread)
+    return td_set_error (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", path,
+                         td_message_unpack (found->unread));
+  if (found->paths->len == 0)
+    return td_set_error (
         error, TD_ERROR_UNSUPPORTED,
         "“%s” is neither an NXtomo nor a DXchange scan, and holds no data set with the "
         "three dimensions frame, row and column; write its projections so, and a single sinogram "
         "as views of one row",
         path);
-  if (paths->len > MAX_LISTED)
-    g_ptr_array_set_size (paths, MAX_LISTED);
-  g_ptr_array_add (paths, NULL);
-  list = g_strjoinv (", ", (char **) paths->pdata);
-  return td_set_error_null (
-      error, TD_ERROR_UNSUPPORTED,
-      "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take "
-      "({dataset}): %s",
-      path, list);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (list, "%s%s", i ? ", " : "", (char *) found->paths->pdata[i]);
+  return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                       "“%s” is neither an NXtomo nor a DXchange scan; name the data set to take "
+                       "({dataset}): %s",
+                       path, list->str);
+}
+
+/* Opens the projections. @others: (out): data sets outside their group. @alone: (out): all of these
+   are called as flats or darks are. -1 with @error: they are not there, or it cannot be
+   told which they are. */
+static hid_t
+scan_h5_dataset_choose (hid_t file, const char *path, const char *wanted, char **chosen,
+                        GPtrArray *others, gboolean *alone, GError **error)
+{
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  Found found = { paths, seen, NULL };
+  g_autofree char *missing = NULL;
+
+  td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
+  g_autofree char *unread = found.unread;
+  const char *only = scan_h5_dataset_only (paths);
+  if (!only && !wanted) {
+    scan_h5_dataset_refuse (&found, path, error);
+    return -1;
+  }
+  *chosen = g_strdup (wanted ? wanted : only);
+  *alone = only && strcmp (only, *chosen) == 0;
+  g_autofree char *group = g_path_get_dirname (*chosen);
+  for (guint i = 0; i < paths->len; i++) {
+    g_autofree char *own = g_path_get_dirname (paths->pdata[i]);
+    if (strcmp (own, group) != 0)
+      g_ptr_array_add (others, g_strdup (paths->pdata[i]));
+  }
+  const hid_t dataset = td_h5_find_dataset (file, *chosen, &missing);
+  if (dataset >= 0)
+    return dataset;
+  g_autofree char *why = missing ? NULL : td_h5_no_frames (file, *chosen);
+  if (missing)
+    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”: %p", path, *chosen,
+                  td_message_unpack (missing));
+  else if (why)
+    td_set_error (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", path, td_message_unpack (why));
+  else
+    td_set_error (error, TD_ERROR_INVALID, "“%s” holds no data set “%s”", path, *chosen);
+  return -1;
 }
 
 /* What the data set's attributes say of it: MATLAB's class, and the geometry that the Core Imaging
@@ -150,25 +180,16 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   TdH5Source *source;
   g_autoptr (TdScan) scan = td_h5_scan_new (path, options->sinograms, &source);
   g_auto (TdH5Id) file = td_h5_open (path, error);
-  g_autofree char *chosen = NULL, *label = NULL, *missing = NULL;
+  g_autoptr (GPtrArray) others = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *chosen = NULL, *label = NULL;
+  gboolean alone = FALSE;
   hid_t dataset;
 
   if (file < 0)
     return NULL;
-  chosen = options->dataset ? g_strdup (options->dataset) : choose_dataset (file, path, error);
-  if (!chosen)
+  dataset = scan_h5_dataset_choose (file, path, options->dataset, &chosen, others, &alone, error);
+  if (dataset < 0)
     return NULL;
-  dataset = td_h5_find_dataset (file, chosen, &missing);
-  if (dataset < 0) {
-    if (missing)
-      return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no data set “%s”: %p", path,
-                                chosen, td_message_unpack (missing));
-    missing = td_h5_no_frames (file, chosen);
-    if (missing)
-      return td_set_error_null (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", path,
-                                td_message_unpack (missing));
-    return td_set_error_null (error, TD_ERROR_INVALID, "“%s” holds no data set “%s”", path, chosen);
-  }
   label = td_h5_label (path, chosen);
   scan->facts.sinogram_order = options->sinograms || scan_h5_dataset_by_rows (dataset);
   if (!scan_h5_dataset_heed (scan, dataset, chosen, options, error)) {
@@ -176,7 +197,8 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return NULL;
   }
   if (!td_h5_scan_add (scan, source, TD_FRAME_PROJECTION, dataset, label, options, error)
-      || !td_h5_scan_add_beside (scan, source, file, chosen, NULL, options, error))
+      || !td_h5_scan_add_beside (scan, source, file, chosen, NULL, options, error)
+      || !td_h5_scan_add_elsewhere (scan, source, file, others, alone, options, error))
     return NULL;
   scan->facts.format = g_strdup (td_h5_any_format);
   td_scan_note (scan, "The frames of %s were taken.", chosen);

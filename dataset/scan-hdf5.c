@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "error.h"
+#include "unit.h"
 
 static gboolean
 scan_hdf5_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
@@ -274,49 +275,57 @@ td_h5_pixel_mm (TdScan *scan, hid_t location, const char *path, double otherwise
   return value * (value < MOST_METRES ? 1e3 : value < MOST_MILLIMETRES ? 1 : 1e-3);
 }
 
+/* What @path holds above 0, by td_h5_quantity(). FALSE: nothing. Of a unit that is not known it is
+   0, which is told. @bare: (out): it has no unit. */
+static gboolean
+scan_hdf5_take_quantity (TdScan *scan, hid_t location, const char *path,
+                         double (*unit) (const char *name), gboolean *bare, double *value)
+{
+  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
+  g_autofree char *units = dataset >= 0 ? td_h5_units (dataset) : NULL;
+
+  if (dataset < 0 || !td_h5_number (location, path, value) || !(*value > 0))
+    return FALSE;
+  *bare = !units;
+  *value = td_h5_quantity (location, path, unit, 1);
+  if (*value == 0)
+    td_scan_note (scan, "The unit “%.20s” of %s is not known: its number is not used.", units,
+                  path);
+  return TRUE;
+}
+
 #define MOST_KEV 1000 /* numbers above are eV, if nothing says what they are */
 
 void
 td_h5_scan_take_energy (TdScan *scan, hid_t location, const char *path)
 {
-  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
-  g_autofree char *units = dataset >= 0 ? td_h5_units (dataset) : NULL;
-  double value = 0, kev = td_h5_energy_kev (location, path);
+  gboolean bare;
+  double kev;
 
-  if (dataset < 0 || !td_h5_number (location, path, &value) || !(value > 0))
+  if (!scan_hdf5_take_quantity (scan, location, path, td_energy_unit, &bare, &kev))
     return;
-  if (units && kev == 0)
-    td_scan_note (scan, "The unit “%.20s” of %s is not known: the energy is not either.", units,
-                  path);
-  if (!units) {
+  if (bare)
     td_scan_note (scan,
-                  value > MOST_KEV ? N_ ("%s (%g) has no unit; eV were taken.")
-                                   : N_ ("%s (%g) has no unit; keV were taken."),
-                  path, value);
-    kev *= value > MOST_KEV ? 1e-3 : 1;
-  }
-  scan->facts.energy_kev = kev;
+                  kev > MOST_KEV ? N_ ("%s (%g) has no unit; eV were taken.")
+                                 : N_ ("%s (%g) has no unit; keV were taken."),
+                  path, kev);
+  scan->facts.energy_kev = bare && kev > MOST_KEV ? kev * 1e-3 : kev;
 }
 
 void
 td_h5_scan_take_distance (TdScan *scan, hid_t location, const char *path, double otherwise)
 {
-  g_auto (TdH5Id) dataset = td_h5_find_dataset (location, path, NULL);
-  g_autofree char *units = dataset >= 0 ? td_h5_units (dataset) : NULL;
-  const double mm = td_h5_length_mm (location, path, otherwise);
-  double value = 0;
+  gboolean bare;
+  double mm;
 
-  if (dataset < 0 || !td_h5_number (location, path, &value) || !(value > 0))
+  if (!scan_hdf5_take_quantity (scan, location, path, td_length_unit, &bare, &mm))
     return;
-  if (units && mm == 0)
-    td_scan_note (scan, "The unit “%.20s” of %s is not known: the distance is not either.", units,
-                  path);
-  if (!units)
+  if (bare)
     td_scan_note (scan,
                   otherwise > 1 ? N_ ("%s (%g) has no unit; metres were taken.")
                                 : N_ ("%s (%g) has no unit; millimetres were taken."),
-                  path, value);
-  scan->facts.propagation_mm = mm;
+                  path, mm);
+  scan->facts.propagation_mm = bare ? mm * otherwise : mm;
 }
 
 void
@@ -375,10 +384,11 @@ td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GEr
     return NULL;
   unit = td_h5_angle_unit (dataset);
   if (!name && scan_hdf5_turns_in_radians (angles, *n)) {
-    td_scan_note (scan,
-                  "%s has no unit, and in degrees its angles would be no turn; radians were taken "
-                  "({angles} states others).",
-                  label);
+    if (scan)
+      td_scan_note (scan,
+                    "%s has no unit, and in degrees its angles would be no turn; radians were "
+                    "taken ({angles} states others).",
+                    label);
     unit = 1;
   }
   if (unit == 0) {
@@ -388,7 +398,8 @@ td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan, GEr
           "The unit “%.20s” of %s is not known, and in degrees its angles would be no "
           "turn: give the angles in degrees ({angles:FILE|FIRST:LAST})",
           name, label);
-    td_scan_note (scan, "The unit “%.20s” of %s is not known; degrees were taken.", name, label);
+    if (scan)
+      td_scan_note (scan, "The unit “%.20s” of %s is not known; degrees were taken.", name, label);
     unit = G_PI / 180;
   }
   for (gsize i = 0; i < *n; i++)

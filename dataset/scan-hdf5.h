@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #pragma once
 
+#include "frame-names.h"
 #include "hdf5-frames.h"
 #include "scan-private.h"
 
@@ -29,6 +30,14 @@ gboolean td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid
 gboolean td_h5_scan_add_beside (TdScan *scan, TdH5Source *source, hid_t file,
                                 const char *projections, const char *const *known,
                                 const TdScanOptions *options, GError **error);
+/* The same of the data sets @paths, which lie elsewhere in the file. @own: they are this scan's;
+   else they are only told. */
+gboolean td_h5_scan_add_elsewhere (TdScan *scan, TdH5Source *source, hid_t file,
+                                   const GPtrArray *paths, gboolean own,
+                                   const TdScanOptions *options, GError **error);
+/* What a data set is by its name, or by that of the nearest group around it that has only words for
+   flats or darks. */
+TdNameRole td_h5_path_role (const char *path);
 /* The angles that lie there, as many as there are views; TRUE also where there are none. */
 gboolean td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections,
                                    GError **error);
@@ -61,7 +70,7 @@ void td_h5_note_exposures (TdScan *scan, double flats, double views, const char 
 
 /* From the lowest of @n values to the highest. */
 double td_h5_extent (const double *values, gsize n);
-/* @n angles in radians by the data set's unit, checked against those that come with the scan's
-   options. NULL with @error. */
+/* @n angles in radians by the data set's unit. NULL with @error. @scan: (nullable): is told of
+   units that had to be guessed. */
 double *td_h5_read_angles (hid_t dataset, const char *label, gsize *n, TdScan *scan,
                            GError **error);

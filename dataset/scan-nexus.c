@@ -5,6 +5,7 @@
 #include "error.h"
 #include "geometry-json.h"
 #include "scan-hdf5.h"
+#include "unit.h"
 
 /**
  * Where in a NeXus file the scan is. NXtomo by its definition, wherever it stands; without one, a
@@ -326,9 +327,10 @@ typedef struct {
   GError *unknown; /* why angles that are there say nothing */
 } Search;
 
-/* @path's angles if there is one for each frame or each projection; NULL otherwise. */
+/* @path's angles if there is one for each frame or each projection; NULL otherwise. @noted:
+   (nullable): the scan that is told what had to be guessed. */
 static double *
-try_path (Search *search, const char *path, gsize *n)
+try_path (Search *search, const char *path, TdScan *noted, gsize *n)
 {
   g_autofree char *missing = NULL, *label = td_h5_label (td_scan_facts (search->scan)->path, path);
   g_auto (TdH5Id) dataset = td_h5_find_dataset (search->file, path, &missing);
@@ -338,8 +340,7 @@ try_path (Search *search, const char *path, gsize *n)
     search->missing = g_steal_pointer (&missing);
   if (dataset < 0)
     return NULL;
-  angles = td_h5_read_angles (dataset, label, n, search->scan,
-                              search->unknown ? NULL : &search->unknown);
+  angles = td_h5_read_angles (dataset, label, n, noted, search->unknown ? NULL : &search->unknown);
   if (angles && *n != search->n_frames && *n != search->n_projections)
     g_clear_pointer (&angles, g_free);
   return angles;
@@ -367,7 +368,7 @@ find_defined (Search *search, gsize *n)
     g_autofree double *angles = NULL;
     gsize found;
 
-    angles = try_path (search, path, &found);
+    angles = try_path (search, path, taken ? NULL : search->scan, &found);
     if (angles && !taken) {
       taken = g_steal_pointer (&angles);
       taken_at = i;
@@ -407,7 +408,7 @@ find_in_data_group (Search *search, gsize *n)
 
     if (!is_angle_name (names[i]))
       continue;
-    angles = try_path (search, path, n);
+    angles = try_path (search, path, search->scan, n);
     if (angles && (*n == 1 || td_h5_extent (angles, *n) > SAME_RAD)) {
       td_scan_note (search->scan, "The file defines no rotation angle; %s was taken.", path);
       return g_steal_pointer (&angles);
@@ -624,7 +625,8 @@ scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, cons
 static double
 sample_pixel_mm (TdScan *scan, hid_t entry, const char *path)
 {
-  return td_h5_length_mm (entry, path, 1) > 0 ? td_h5_pixel_mm (scan, entry, path, 0) : 0;
+  return td_h5_quantity (entry, path, td_length_unit, 1) > 0 ? td_h5_pixel_mm (scan, entry, path, 0)
+                                                             : 0;
 }
 
 static void
@@ -962,7 +964,8 @@ note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector
   const gboolean parallel = scan->facts.geometry.beam == TD_BEAM_PARALLEL;
   g_autofree char *beam = td_h5_attribute_string (frames, "geometry");
   g_auto (TdH5Id) times = detector >= 0 ? td_h5_find_dataset (detector, "count_time", NULL) : -1;
-  const double source_mm = fabs (td_h5_length_mm (entry, "instrument/source/distance", 1e3));
+  const double source_mm
+      = fabs (td_h5_quantity (entry, "instrument/source/distance", td_length_unit, 1e3));
   double views[2], flats[2];
 
   if (frames_range (scan, source, times, TD_FRAME_PROJECTION, views)

@@ -151,7 +151,7 @@ static gboolean
 volume_reader_hdf5_read (gpointer source, const TdFrameRange *part, float *out,
                          GCancellable *cancellable, GError **error)
 {
-  return td_h5_frames_read (source, NULL, part, out, cancellable, error);
+  return td_h5_frames_read (source, part, out, cancellable, error);
 }
 
 static void

@@ -212,7 +212,7 @@ test_other_shapes (void)
     const char *why;
   } shapes[] = {
     { 1, { 3 * ROWS * COLUMNS }, "other dimensions than are mapped" },
-    { 4, { 1, 3, ROWS, COLUMNS }, "other dimensions than are mapped" },
+    { 4, { 3, 2, ROWS / 2, COLUMNS }, "other dimensions than are mapped" },
     { 3, { 3, ROWS - 1, COLUMNS }, "other dimensions than are mapped" },
     { 3, { 3, ROWS, COLUMNS - 1 }, "other dimensions than are mapped" },
     { 3, { 3, ROWS + 1, COLUMNS }, "other dimensions than are mapped" },

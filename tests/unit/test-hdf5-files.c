@@ -761,6 +761,122 @@ test_described_sets (void)
   }
 }
 
+/* add_frames() in four dimensions, of @shape; chunked by frames, of which @lost at the end were
+   never written. */
+static void
+add_frames_among (hid_t group, const char *name, const hsize_t shape[4], guint chunked, guint lost)
+{
+  TD_H5_GUARD;
+  const int at = shape[0] == 1 ? 1 : 0; /* the frames' dimension */
+  hsize_t size[4] = { shape[0], shape[1], shape[2], shape[3] }, start[4] = { 0 };
+  guint16 values[VIEWS * ROWS * COLUMNS];
+  g_auto (TdH5Id) space = H5Screate_simple (4, shape, NULL);
+  g_auto (TdH5Id) properties = H5Pcreate (H5P_DATASET_CREATE);
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    values[i] = (guint16) value_of (10 + i / ROWS / COLUMNS, i / COLUMNS % ROWS, i % COLUMNS);
+  size[at] = 1;
+  if (chunked)
+    H5Pset_chunk (properties, 4, size);
+  if (chunked > 1)
+    H5Pset_deflate (properties, 4);
+  g_auto (TdH5Id) dataset
+      = H5Dcreate2 (group, name, H5T_STD_U16LE, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+  size[at] = VIEWS - lost;
+  H5Sselect_hyperslab (space, H5S_SELECT_SET, start, NULL, size, NULL);
+  g_auto (TdH5Id) memory = H5Screate_simple (4, size, NULL);
+  g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_UINT16, memory, space, H5P_DEFAULT, values), >=,
+                   0);
+}
+
+/* Programs that also write channels or energies give frames a dimension more, of a length of 1. */
+static void
+test_more_dimensions (void)
+{
+  static const hsize_t shapes[][4] = { { 1, VIEWS, ROWS, COLUMNS },
+                                       { VIEWS, 1, ROWS, COLUMNS },
+                                       { VIEWS, ROWS, 1, COLUMNS },
+                                       { VIEWS, ROWS, COLUMNS, 1 } };
+  static const char *const groups[] = { "exchange", "scan" };
+
+  for (guint i = 0; i < 3 * G_N_ELEMENTS (shapes) * G_N_ELEMENTS (groups); i++) {
+    const hsize_t *shape = shapes[i % 4];
+    const guint chunked = i / 4 % 3, lost = chunked ? i % 2 : 0;
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    const TdScanOptions options = { .angles = "0:180" };
+    hid_t file = td_h5_create_sized (path, 0);
+
+    {
+      g_auto (TdH5Id) group = add_group (file, groups[i / 12]);
+      add_frames_among (group, "data", shape, chunked, lost);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_assert_cmpuint (facts->n_views, ==, VIEWS);
+    g_assert_cmpuint (facts->n_rows, ==, ROWS);
+    g_assert_cmpuint (facts->n_columns, ==, COLUMNS);
+    g_assert_cmpint (facts->absent != NULL, ==, lost > 0);
+    g_assert_true (!lost || (facts->absent[VIEWS - 1] && !facts->absent[VIEWS - 2]));
+    check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+    if (!lost)
+      check_sinograms (scan);
+  }
+}
+
+/* Flats and darks whose groups say what they are, as SOLEIL's files have them; of several scans in
+   a file, nobody knows whose they are. */
+static void
+test_elsewhere (void)
+{
+  static const struct {
+    const char *flats[2], *dark, *other; /* groups */
+    const char *dataset;
+    guint n_flats, n_darks;
+    const char *says;
+  } cases[] = {
+    { { "pre_ref", "post_ref" }, "dark", NULL, NULL, 4, 1, "/pre_ref/image" },
+    { { "ref_0", "ref_1" }, "dark_0", NULL, NULL, 2, 1, "/ref_1/image was not used" },
+    { { "ref", "flat_of_brass" }, "darks", NULL, "/scan/image", 0, 0, "/darks/image was not used" },
+    { { "ref", NULL }, "darks", "other", "/scan/image", 0, 0, "/ref/image was not used" },
+    { { "ref", NULL }, "darks", NULL, "/scan/image", 2, 1, "/darks/image" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    const TdScanOptions options = { .angles = "0:180", .dataset = cases[i].dataset };
+    const char *const groups[]
+        = { "scan", cases[i].flats[0], cases[i].dark, cases[i].flats[1], cases[i].other };
+    static const guint first[] = { 10, 30, 40, 32, 10 }, n[] = { VIEWS, 2, 1, 2, VIEWS };
+    hid_t file = td_h5_create_sized (path, 0);
+
+    for (guint k = 0; k < G_N_ELEMENTS (groups); k++)
+      if (groups[k]) {
+        g_auto (TdH5Id) group = add_group (file, groups[k]);
+        add_frames (group, "image", first[k], n[k], FALSE, 0);
+      }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (path, &options);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_test_message ("%s", notes);
+    g_assert_cmpuint (facts->n_flats, ==, cases[i].n_flats);
+    g_assert_cmpuint (facts->n_darks, ==, cases[i].n_darks);
+    g_assert_true (!cases[i].says || strstr (notes, cases[i].says));
+    check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+    if (facts->n_darks)
+      check_frame (scan, TD_FRAME_DARK, 0, 40);
+    if (facts->n_flats == 4) { /* the names' order: after, before */
+      check_frame (scan, TD_FRAME_FLAT, 0, 32);
+      check_frame (scan, TD_FRAME_FLAT, 2, 30);
+      g_assert_cmpfloat (facts->flat_positions[0], ==, VIEWS);
+      g_assert_cmpfloat (facts->flat_positions[2], ==, 0);
+    }
+  }
+}
+
 /* Energies without a unit, or with one that is none of theirs. */
 static void
 test_energy (void)
@@ -1055,6 +1171,8 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/distance", test_distance);
   g_test_add_func ("/hdf5/beside", test_beside);
   g_test_add_func ("/hdf5/described-sets", test_described_sets);
+  g_test_add_func ("/hdf5/more-dimensions", test_more_dimensions);
+  g_test_add_func ("/hdf5/elsewhere", test_elsewhere);
   g_test_add_func ("/hdf5/energy", test_energy);
   g_test_add_func ("/hdf5/flat-image", test_flat_image);
   g_test_add_func ("/hdf5/values", test_values);

@@ -175,14 +175,14 @@ check_ranges (TdH5Frames *frames, gboolean by_rows, GRand *random)
     if (trial == 0)
       range = (TdFrameRange) { TD_FRAME_PROJECTION, 0, most, 0, n_rows };
     const guint *indices = listed ? list + range.first : NULL;
-    const TdFrameTarget lines = td_frame_target_sinograms (&range, COLUMNS, out);
-    g_assert_true (sinograms ? td_h5_frames_fill (frames, indices, &range, &lines, NULL, &error)
-                             : td_h5_frames_read (frames, indices, &range, out, NULL, &error));
+    const TdFrameTarget target = sinograms ? td_frame_target_sinograms (&range, COLUMNS, out)
+                                           : td_frame_target_frames (&range, COLUMNS, out);
+    g_assert_true (td_h5_frames_fill (frames, indices, &range, &target, NULL, &error));
     g_assert_no_error (error);
     if (sinograms && whole) {
       g_autofree guint8 *stored = g_malloc (2 * SAMPLES);
-      const TdFrameTarget target = td_frame_target_stored (&range, COLUMNS, type, stored);
-      g_assert_true (td_h5_frames_fill (frames, indices, &range, &target, NULL, &error));
+      const TdFrameTarget as_stored = td_frame_target_stored (&range, COLUMNS, type, stored);
+      g_assert_true (td_h5_frames_fill (frames, indices, &range, &as_stored, NULL, &error));
       td_samples_to_float (type, FALSE, stored, (gsize) range.count * range.n_rows * COLUMNS, out);
     }
     for (guint i = 0; i < range.count; i++)
@@ -277,7 +277,7 @@ test_damaged (gconstpointer data)
   } else {
     g_assert_cmpint (truncate (path, SAMPLES), ==, 0);
   }
-  g_assert_false (td_h5_frames_read (frames, NULL, &all, out, NULL, &error));
+  g_assert_false (td_h5_frames_read (frames, &all, out, NULL, &error));
   test_assert_sentence (error, "the set");
 }
 
@@ -322,7 +322,7 @@ test_cancelled (void)
   const TdFrameRange all = { TD_FRAME_PROJECTION, 0, FRAMES, 0, ROWS };
 
   g_cancellable_cancel (cancellable);
-  g_assert_false (td_h5_frames_read (frames, NULL, &all, out, cancellable, &error));
+  g_assert_false (td_h5_frames_read (frames, &all, out, cancellable, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 

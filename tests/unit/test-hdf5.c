@@ -2,6 +2,7 @@
 /* NXtomo and its flavours: units, order of frames, mirrored ones, links. */
 #include <inttypes.h>
 
+#include "dataset/unit.h"
 #include "hdf5-scans.h"
 
 static void
@@ -482,9 +483,9 @@ test_units (void)
     g_autofree char *name = g_strdup_printf ("unit%u", i);
     g_assert_true (td_h5_add_doubles (file, name, &three, 1, units[i].name));
     g_test_message ("%s", units[i].name ? units[i].name : "none");
-    g_assert_cmpfloat_with_epsilon (td_h5_length_mm (file, name, 0.25), units[i].mm,
+    g_assert_cmpfloat_with_epsilon (td_h5_quantity (file, name, td_length_unit, 0.25), units[i].mm,
                                     1e-9 * units[i].mm + 1e-15);
-    g_assert_cmpfloat_with_epsilon (td_h5_energy_kev (file, name), units[i].kev,
+    g_assert_cmpfloat_with_epsilon (td_h5_quantity (file, name, td_energy_unit, 1), units[i].kev,
                                     1e-8 * units[i].kev + 1e-15);
   }
   for (guint i = 0; i < G_N_ELEMENTS (angles); i++) {
@@ -720,6 +721,21 @@ test_unknown_angles (void)
   g_assert_nonnull (strstr (error->message, "“steps”"));
   g_autoptr (TdScan) scan = open_scan (path, &(TdScanOptions) { .angles = "0:180" });
   g_assert_nonnull (scan);
+
+  /* Those that are a turn in degrees are taken so, which is told once: of where they stand first.
+   */
+  g_autofree char *turn = test_folder_file (folder, "turn.nxs");
+  file = td_h5_create_sized (turn, 0);
+  add_nxtomo (file, "entry", "steps", 4);
+  {
+    g_auto (TdH5Id) data = add_group (file, "entry/data");
+    g_assert_cmpint (H5Lcreate_soft ("/entry/sample/rotation_angle", data, "rotation_angle",
+                                     H5P_DEFAULT, H5P_DEFAULT),
+                     >=, 0);
+  }
+  g_assert_true (td_h5_finish (file));
+  g_autoptr (TdScan) guessed = open_scan (turn, NULL);
+  g_assert_cmpuint (td_messages_length (td_scan_facts (guessed)->notes), ==, 2); /* and invalid */
 }
 
 /* Of several entries, detectors and data sets the one that is named, or none. */
@@ -861,7 +877,7 @@ test_no_frames (gconstpointer data)
       = { "/entry/instrument/detector/data", "/exchange/data", "/frames" };
   const guint place = GPOINTER_TO_UINT (data) / 2;
   const gboolean unread = GPOINTER_TO_UINT (data) % 2;
-  const hsize_t shape[] = { 3, 1, 4, 5 };
+  const hsize_t shape[] = { 3, 2, 4, 5 };
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *path = test_folder_file (folder, "scan.nxs");
   hid_t file = td_h5_create_sized (path, 0);
