@@ -155,6 +155,72 @@ unit_of_heading (const char *line)
   return 0;
 }
 
+/* The columns of a table, as its heading names them: "time, angle [deg]". */
+typedef struct {
+  guint n;
+  int angle, file; /* -1: none, or several */
+  double unit;     /* of the angles in degrees; 0: not stated there */
+} Columns;
+
+/* What @line says of columns. Where its words are units or belong to one name, lines of angles have
+   not as many words, or are taken as without it. */
+static void
+columns_look (Columns *columns, const char *line)
+{
+  const char *names = line + strspn (line, "#%! ");
+  g_auto (GStrv) cells = g_strsplit_set (names, strpbrk (names, ",;\t") ? ",;\t\r" : " \r", -1);
+  Columns own = { 0, -1, -1, 0 };
+  guint n_angles = 0;
+
+  for (guint i = 0; cells[i]; i++) {
+    g_autofree char *name = g_ascii_strdown (g_strstrip (cells[i]), -1);
+
+    if (!*name)
+      continue;
+    if (td_angle_unit (name, TRUE) > 0)
+      return;
+    if (strstr (name, "angle") || strstr (name, "theta") || strstr (name, "rotation")) {
+      own.angle = (int) own.n;
+      own.unit = unit_of_heading (cells[i]);
+      n_angles++;
+    } else if (strstr (name, "file")) {
+      own.file = (int) own.n;
+    }
+    own.n++;
+  }
+  if (n_angles == 1 && own.n > 1)
+    *columns = own;
+}
+
+/* A line of the table that the heading began. */
+static gboolean
+columns_take (const Columns *columns, char **words, guint n, GArray *entries)
+{
+  double value;
+
+  if (n < 2 || n != columns->n || !parse_number (words[columns->angle], &value))
+    return FALSE;
+  angles_add_entry (entries, value, columns->file < 0 ? NULL : words[columns->file]);
+  return TRUE;
+}
+
+/* Logs of an acquisition name the angle in each line ("Projection:  7  angle: 2.2  Monitor …"), as
+   those of IMAT do; their other lines are of other frames. */
+static void
+angles_take_labelled (char **lines, GArray *entries)
+{
+  for (guint i = 0; lines[i]; i++) {
+    g_autofree char *low = g_ascii_strdown (lines[i], -1);
+    const char *at = strchr ("#%!", *lines[i]) && *lines[i] ? NULL : strstr (low, "angle:");
+    double value;
+
+    if (at)
+      at += strlen ("angle:");
+    if (at && td_next_number (&at, &value))
+      angles_add_entry (entries, value, NULL);
+  }
+}
+
 /* Commas between digits, which may be meant as decimal ones. */
 typedef struct {
   guint n_lines,
@@ -210,15 +276,19 @@ static gboolean
 parse_text (const char *path, char *text, GArray *entries, Commas *commas, GError **error)
 {
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  Columns columns = { 0, -1, -1, 0 };
   double unit = 0;
   guint n_lines = 0;
 
-  for (guint i = 0; lines[i]; i++) {
+  angles_take_labelled (lines, entries);
+  for (guint i = 0; lines[i] && (entries->len == 0 || n_lines > 0); i++) {
     g_auto (GStrv) words = NULL;
     gboolean comment = strchr ("#%!", *g_strchug (lines[i])) && lines[i][0];
     gboolean heading;
     guint n;
 
+    if (comment && entries->len == 0)
+      columns_look (&columns, lines[i]);
     if (comment && entries->len == 0 && unit == 0)
       unit = unit_of_heading (lines[i]);
     g_autofree char *line = comment ? NULL : g_strdup (lines[i]);
@@ -228,7 +298,12 @@ parse_text (const char *path, char *text, GArray *entries, Commas *commas, GErro
     heading
         = entries->len == 0 && n_lines == 0 && is_word (words[0]) && (n == 1 || is_word (words[1]));
     if (heading) {
-      unit = unit > 0 ? unit : unit_of_heading (lines[i]);
+      columns_look (&columns, line);
+      unit = unit > 0 ? unit : unit_of_heading (line);
+      continue;
+    }
+    if (columns_take (&columns, words, n, entries)) {
+      n_lines++;
       continue;
     }
     commas_look (commas, line);
@@ -242,6 +317,7 @@ parse_text (const char *path, char *text, GArray *entries, Commas *commas, GErro
     n_lines++;
   }
   drop_counting_column (entries, n_lines);
+  unit = columns.unit > 0 ? columns.unit : unit;
   for (guint i = 0; i < entries->len; i++) {
     Entry *entry = &g_array_index (entries, Entry, i);
 

@@ -10,8 +10,8 @@ static const char *const flat_words[]
     = { "flat", "flats", "flatfield", "flatfields", "ff",      "ob",    "openbeam", "ref",  "refs",
         "bak",  "white", "whites",    "bright",     "brights", "blank", "blanks",   "gain", NULL };
 static const char *const dark_words[]
-    = { "dark", "darks", "darkfield", "darkfields", "darkend", "df",
-        "dc",   "drk",   "offset",    "black",      NULL };
+    = { "dark", "darks", "darkfield", "darkfields", "darkend", "dar",
+        "df",   "dc",    "drk",       "offset",     "black",   NULL };
 static const char *const before_words[] = { "before", "pre", "start", NULL };
 static const char *const after_words[] = { "after", "post", "end", NULL };
 

@@ -65,3 +65,5 @@ char *td_nikon_first_projection (const char *path, GError **error);
 /* The first TIFF file of the series that a .log file belongs to: Filename Prefix and a number,
    beside it. (transfer full) */
 char *td_skyscan_first_projection (const char *path, GError **error);
+/* Whether a .log file is that of a volume, which NRecon writes beside the slices. */
+gboolean td_skyscan_is_result (const char *path);

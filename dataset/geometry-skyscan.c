@@ -202,8 +202,14 @@ take_offsets (TdGeometryFile *file, TdIni *ini, GError **error)
   if (file->n_columns > 0 && fabs (moved) >= file->n_columns / 2.0)
     return geometry_skyscan_refuse (
         error, file, N_ ("its Postalignment puts the axis beside the detector: correct that line"));
-  if (isfinite (moved))
+  if (isfinite (moved) && td_ini_number (ini, RECONSTRUCTION, "Postalignment Applied") != 0) {
     geometry->detector_offset_u_px = moved;
+    if (moved != 0)
+      td_geometry_file_note (file,
+                             "The axis lies %g columns beside the middle, as NRecon's "
+                             "reconstruction had it (Postalignment); {centre} states another.",
+                             moved);
+  }
   if (geometry->beam == TD_BEAM_PARALLEL || !isfinite (line) || line == 0)
     return TRUE;
   if (file->n_rows == 0)
@@ -254,6 +260,22 @@ td_geometry_file_load_skyscan (const char *path, GError **error)
   return g_steal_pointer (&file);
 }
 
+/* NRecon writes a log of its own, with what the scan's said and what it made of that. */
+static gboolean
+geometry_skyscan_is_result (TdIni *ini)
+{
+  return td_ini_string (ini, RECONSTRUCTION, "Result File Type")
+         || td_ini_string (ini, RECONSTRUCTION, "Sections Count");
+}
+
+gboolean
+td_skyscan_is_result (const char *path)
+{
+  g_autoptr (TdIni) ini = td_ini_load (path, NULL);
+
+  return ini && geometry_skyscan_is_result (ini);
+}
+
 char *
 td_skyscan_first_projection (const char *path, GError **error)
 {
@@ -267,7 +289,9 @@ td_skyscan_first_projection (const char *path, GError **error)
   if (td_series_ends (name, ".log"))
     name[strlen (name) - strlen (".log")] = '\0';
   images = td_series_list (folder, td_series_is_tiff, NULL);
-  const char *prefixes[] = { stated, name };
+  /* What is called like a result's log are its slices. */
+  const gboolean result = geometry_skyscan_is_result (ini);
+  const char *prefixes[] = { stated, result ? NULL : name };
   for (guint p = 0; p < G_N_ELEMENTS (prefixes); p++)
     for (guint i = 0; images && prefixes[p] && *prefixes[p] && images[i]; i++) {
       const gsize n = strlen (prefixes[p]);
@@ -276,6 +300,11 @@ td_skyscan_first_projection (const char *path, GError **error)
       if (g_ascii_isdigit (*rest)) /* "spr" and "arc" images are the scanner's own */
         return g_build_filename (folder, images[i], NULL);
     }
+  if (result)
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND,
+                              "“%s” is the log of a volume that NRecon made, and the projections "
+                              "are not beside it: open the folder of the scan",
+                              path);
   return td_set_error_null (
       error, TD_ERROR_NOT_FOUND,
       "“%s” belongs to projections %s0000.tif …, which are not beside it; put them into its "

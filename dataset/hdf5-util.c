@@ -367,6 +367,8 @@ td_h5_units (hid_t dataset)
 
   if (!units)
     units = td_h5_attribute_string (dataset, "unit"); /* as the ESRF wrote for some years */
+  if (!units)
+    units = td_h5_attribute_string (dataset, "angle_unit"); /* the Core Imaging Library */
   if (units && !*units)
     g_clear_pointer (&units, g_free);
   return units;

@@ -19,14 +19,14 @@ typedef struct {
   double positions[3]; /* by TdFrameKind: when those that were taken first were; NAN: unknown */
 } Opened;
 
-/* When flats were taken, by their name or that of their group; NAN: it does not say. */
+/* When flats were taken, by their name or those of the groups around them; NAN: these do not say.
+ */
 static double
 scan_beside_position (const TdScanFacts *facts, const char *path)
 {
-  g_autofree char *folder = g_path_get_dirname (path), *name = g_path_get_basename (path),
-                  *group = g_path_get_basename (folder);
+  g_autofree char *groups = g_path_get_dirname (path), *name = g_path_get_basename (path);
 
-  return td_name_flat_position (group, name, facts->n_views);
+  return td_name_flat_position (groups, name, facts->n_views);
 }
 
 /* "data_white_pre" and "data_white_post" are flats of one scan, taken before it and after it.
@@ -197,4 +197,50 @@ td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections, GEr
     td_scan_note (scan, TD_SCAN_NOTE_ANGLES, path);
   }
   return TRUE;
+}
+
+typedef struct {
+  const TdScanFacts *facts;
+  char *only;
+  guint n;
+} Angles;
+
+static gboolean
+scan_beside_visit (hid_t group, const char *path, gpointer user)
+{
+  Angles *angles = user;
+  g_auto (GStrv) names = td_h5_names (group);
+
+  for (guint i = 0; names && names[i]; i++) {
+    g_auto (TdH5Id) dataset
+        = is_angles (names[i]) ? td_h5_find_dataset (group, names[i], NULL) : -1;
+    char *own = g_build_path ("/", path, names[i], NULL);
+    hsize_t shape[1] = { 0 };
+
+    if (dataset >= 0 && td_h5_shape (dataset, shape, 1) == 1 && shape[0] == angles->facts->n_views
+        && td_h5_path_role (own) == TD_NAME_PROJECTION && angles->n++ == 0)
+      angles->only = g_steal_pointer (&own);
+    g_free (own);
+  }
+  return angles->n > 1;
+}
+
+gboolean
+td_h5_scan_angles_elsewhere (TdScan *scan, hid_t file, GError **error)
+{
+  TdScanFacts *facts = &scan->facts;
+  Angles angles = { facts, NULL, 0 };
+
+  if (facts->angles_rad || facts->n_views < 2)
+    return TRUE;
+  td_h5_visit_groups (file, scan_beside_visit, &angles);
+  g_autofree char *path = angles.only, *label = path ? td_h5_label (facts->path, path) : NULL;
+  g_auto (TdH5Id) dataset = angles.n == 1 ? td_h5_find_dataset (file, path, NULL) : -1;
+  gsize n;
+  if (dataset < 0)
+    return TRUE;
+  facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
+  if (facts->angles_rad)
+    td_scan_note (scan, TD_SCAN_NOTE_ANGLES, path);
+  return facts->angles_rad != NULL;
 }

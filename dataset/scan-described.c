@@ -16,9 +16,12 @@ static const struct {
   const char *ending, *format;
   gboolean (*is) (const char *head);
   char *(*first_projection) (const char *path, GError **error);
+  gboolean (*is_result) (const char *path); /* it describes a volume, and repeats its scan's; NULL:
+                                               there are none of these */
 } kinds[] = {
-  { ".xtekct", "Nikon .xtekct (TIFF)", td_geometry_file_is_nikon, td_nikon_first_projection },
-  { ".log", "SkyScan .log (TIFF)", td_geometry_file_is_skyscan, td_skyscan_first_projection },
+  { ".xtekct", "Nikon .xtekct (TIFF)", td_geometry_file_is_nikon, td_nikon_first_projection, NULL },
+  { ".log", "SkyScan .log (TIFF)", td_geometry_file_is_skyscan, td_skyscan_first_projection,
+    td_skyscan_is_result },
 };
 
 /* Which kind of description @path is; -1: none. */
@@ -57,8 +60,8 @@ are_of (const char *first, const char *path)
 }
 
 /* The only description of projections that a folder holds, or that lies beside an image of these.
-   NULL: none, or with @error several. @other: (out): one of projections that are not there; NULL:
-   there is none. */
+   The scan's own goes before that of its volume. NULL: none, or with @error several. @other: (out):
+   one of projections that are not there; NULL: there is none. */
 static char *
 scan_described_find (const char *path, char **other, GError **error)
 {
@@ -66,6 +69,7 @@ scan_described_find (const char *path, char **other, GError **error)
   g_autofree char *folder = whole ? g_strdup (path) : g_path_get_dirname (path);
   g_auto (GStrv) paths = td_series_paths (folder, may_describe, NULL);
   g_autofree char *found = NULL, *unfit = NULL;
+  gboolean found_result = FALSE;
 
   for (guint i = 0; paths && paths[i]; i++) {
     const int kind = kind_of (paths[i]);
@@ -75,12 +79,17 @@ scan_described_find (const char *path, char **other, GError **error)
       unfit = g_strdup (paths[i]);
     if (!first || !are_of (first, path))
       continue;
-    if (found)
+    const gboolean result = kinds[kind].is_result && kinds[kind].is_result (paths[i]);
+    if (found && result && !found_result)
+      continue;
+    if (found && result == found_result)
       return td_set_error_null (error, TD_ERROR_UNSUPPORTED,
                                 "“%s” and “%s” both describe projections in their folder: open the "
                                 "one that is meant instead of the folder",
                                 found, paths[i]);
+    g_free (found);
     found = g_strdup (paths[i]);
+    found_result = result;
   }
   *other = found ? NULL : g_steal_pointer (&unfit);
   return g_steal_pointer (&found);

@@ -133,14 +133,11 @@ scan_h5_dataset_choose (hid_t file, const char *path, const char *wanted, char *
   return -1;
 }
 
-/* What the data set's attributes say of it: MATLAB's class, and the geometry that the Core Imaging
-   Library writes. FALSE with @error: it is not what would be taken. */
-static gboolean
-scan_h5_dataset_heed (TdScan *scan, hid_t dataset, const char *path, const TdScanOptions *options,
-                      GError **error)
+/* MATLAB's class says in what order its arrays are. */
+static void
+scan_h5_dataset_note_matlab (TdScan *scan, hid_t dataset, const char *path)
 {
   g_autofree char *matlab = td_h5_attribute_string (dataset, "MATLAB_class");
-  g_autofree char *geometry = td_h5_attribute_string (dataset, "geometry");
 
   if (matlab)
     td_scan_note (scan,
@@ -148,22 +145,22 @@ scan_h5_dataset_heed (TdScan *scan, hid_t dataset, const char *path, const TdSca
                   "taken as the frame, the first index as the column. Where they are others, "
                   "bring them into this order (permute).",
                   path);
-  if (!geometry || !strstr (geometry, "cone") || options->geometry || options->source_axis_mm > 0)
-    return TRUE;
-  return td_set_error (error, TD_ERROR_UNSUPPORTED,
-                       "“%s”: the data set “%s” says that its beam is a cone: state the source's "
-                       "distances ({sod-mm}, {sdd-mm}), or a geometry file ({geometry:FILE})",
-                       scan->facts.path, path);
 }
 
-/* The Core Imaging Library names the dimensions. */
+/* The Core Imaging Library names the dimensions: whether rows come before views. */
 static gboolean
 scan_h5_dataset_by_rows (hid_t dataset)
 {
-  g_autofree char *first = td_h5_attribute_string (dataset, "data_label0");
-  g_autofree char *second = td_h5_attribute_string (dataset, "data_label1");
+  for (guint i = 0; i < 4; i++) {
+    g_autofree char *old = g_strdup_printf ("data_label%u", i), *new = g_strdup_printf ("dim%u", i);
+    g_autofree char *label = td_h5_attribute_string (dataset, old);
 
-  return first && second && strcmp (first, "vertical") == 0 && strcmp (second, "angle") == 0;
+    if (!label)
+      label = td_h5_attribute_string (dataset, new);
+    if (label && (strcmp (label, "vertical") == 0 || strcmp (label, "angle") == 0))
+      return label[0] == 'v';
+  }
+  return FALSE;
 }
 
 static gboolean
@@ -192,7 +189,8 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
     return NULL;
   label = td_h5_label (path, chosen);
   scan->facts.sinogram_order = options->sinograms || scan_h5_dataset_by_rows (dataset);
-  if (!scan_h5_dataset_heed (scan, dataset, chosen, options, error)) {
+  scan_h5_dataset_note_matlab (scan, dataset, chosen);
+  if (!td_h5_scan_check_cone (scan, dataset, chosen, options, error)) {
     td_h5_close (dataset);
     return NULL;
   }
@@ -203,7 +201,8 @@ dataset_open (const char *path, const TdScanOptions *options, GCancellable *canc
   scan->facts.format = g_strdup (td_h5_any_format);
   td_scan_note (scan, "The frames of %s were taken.", chosen);
   if (!(options->angles ? td_scan_take_angles (scan, options->angles, NULL, error)
-                        : td_h5_scan_angles_beside (scan, file, chosen, error)))
+                        : td_h5_scan_angles_beside (scan, file, chosen, error)
+                              && td_h5_scan_angles_elsewhere (scan, file, error)))
     return NULL;
   return td_scan_validate (scan, error) ? g_steal_pointer (&scan) : NULL;
 }

@@ -2,6 +2,7 @@
 #include "scan-hdf5.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "error.h"
 #include "unit.h"
@@ -144,7 +145,11 @@ scan_hdf5_note_scaled (TdScan *scan, hid_t dataset, const char *label)
   static const struct {
     const char *name;
     double nothing;
-  } attributes[] = { { "scale_factor", 1 }, { "scaling_factor", 1 }, { "add_offset", 0 } };
+  } attributes[] = { { "scale_factor", 1 },
+                     { "scaling_factor", 1 },
+                     { "add_offset", 0 },
+                     { "scale", 1 },
+                     { "offset", 0 } }; /* the last two: CIL's */
 
   for (guint i = 0; i < G_N_ELEMENTS (attributes); i++) {
     double value;
@@ -154,6 +159,21 @@ scan_hdf5_note_scaled (TdScan *scan, hid_t dataset, const char *label)
       td_scan_note (scan, "%s states a %s of %g, which is not applied: values are as stored.",
                     label, attributes[i].name, value);
   }
+}
+
+gboolean
+td_h5_scan_check_cone (const TdScan *scan, hid_t dataset, const char *path,
+                       const TdScanOptions *options, GError **error)
+{
+  g_autofree char *beam = td_h5_attribute_string (dataset, "geometry");
+
+  if (!beam || !strstr (beam, "cone") || scan->facts.geometry.beam != TD_BEAM_PARALLEL
+      || options->geometry || options->source_axis_mm > 0)
+    return TRUE;
+  return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                       "“%s”: the data set “%s” says that its beam is a cone: state the source's "
+                       "distances ({sod-mm}, {sdd-mm}), or a geometry file ({geometry:FILE})",
+                       scan->facts.path, path);
 }
 
 gboolean

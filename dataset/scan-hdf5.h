@@ -41,10 +41,16 @@ TdNameRole td_h5_path_role (const char *path);
 /* The angles that lie there, as many as there are views; TRUE also where there are none. */
 gboolean td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections,
                                    GError **error);
+/* The only angles elsewhere in the file, as many as there are views, if there are none yet. */
+gboolean td_h5_scan_angles_elsewhere (TdScan *scan, hid_t file, GError **error);
 /* Flats or darks behind those that another data set gave: all of both must be there. FALSE: they do
    not fit. Takes @dataset. */
 gboolean td_h5_scan_add_more (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t dataset,
                               const char *label, const TdScanOptions *options);
+/* The Core Imaging Library gives frames their beam as an attribute. A cone is none without its
+   distances, which the scan or its options must have. */
+gboolean td_h5_scan_check_cone (const TdScan *scan, hid_t dataset, const char *path,
+                                const TdScanOptions *options, GError **error);
 TdH5FramesFlags td_h5_scan_flags (const TdScanOptions *options);
 /* Which of the projections are missing, and the files they are in. @indices: of the frames that are
    views; NULL: all, in order. */

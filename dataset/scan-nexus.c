@@ -956,13 +956,11 @@ take_monitor (TdScan *scan, const TdH5Source *source, hid_t entry)
 
 #define FARTHEST_CONE_MM 10000.0 /* as of SkyScan's */
 
-/* What is stated of the measurement, changes the values and is not used. @frames: their data set,
-   to which CIL's writer gives the beam as an attribute. */
+/* What is stated of the measurement, changes the values and is not used. */
 static void
-note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector, hid_t frames)
+note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector)
 {
   const gboolean parallel = scan->facts.geometry.beam == TD_BEAM_PARALLEL;
-  g_autofree char *beam = td_h5_attribute_string (frames, "geometry");
   g_auto (TdH5Id) times = detector >= 0 ? td_h5_find_dataset (detector, "count_time", NULL) : -1;
   const double source_mm
       = fabs (td_h5_quantity (entry, "instrument/source/distance", td_length_unit, 1e3));
@@ -972,10 +970,6 @@ note_unused (TdScan *scan, const TdH5Source *source, hid_t entry, hid_t detector
       && frames_range (scan, source, times, TD_FRAME_FLAT, flats)
       && (views[0] > 1.01 * flats[1] || flats[0] > 1.01 * views[1]))
     td_h5_note_exposures (scan, flats[1], views[1], "count_time");
-  if (parallel && beam && g_ascii_strcasecmp (beam, "cone") == 0)
-    td_scan_note (scan,
-                  "The file says that its beam is a cone (geometry), but its rays are taken as "
-                  "parallel unless its distances are stated ({sod-mm}, {sdd-mm}).");
   if (parallel && source_mm > 0 && source_mm < FARTHEST_CONE_MM)
     td_scan_note (scan,
                   "The file places the source %.4g mm from the sample: that is a cone beam, but "
@@ -1018,7 +1012,7 @@ scan_nexus_take_geometry (TdScan *scan, hid_t entry, GError **error)
 
 static gboolean
 scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
-                         const NexusPlace *place, GError **error)
+                         const NexusPlace *place, const TdScanOptions *options, GError **error)
 {
   g_auto (TdH5Id) entry = td_h5_find (file, *place->entry ? place->entry : "/", NULL);
   g_auto (TdH5Id) detector = place->detector ? td_h5_find (file, place->detector, NULL) : -1;
@@ -1035,10 +1029,12 @@ scan_nexus_take_details (TdScan *scan, const TdH5Source *source, hid_t file,
     note_planned (scan, detector);
     td_h5_scan_take_distance (scan, detector, "distance", 1e3);
   }
-  if (!scan_nexus_take_geometry (scan, entry, error) || !check_motion (scan, source, entry, error))
+  if (!scan_nexus_take_geometry (scan, entry, error)
+      || !td_h5_scan_check_cone (scan, frames, place->frames_path, options, error)
+      || !check_motion (scan, source, entry, error))
     return FALSE;
   take_monitor (scan, source, entry);
-  note_unused (scan, source, entry, detector, frames);
+  note_unused (scan, source, entry, detector);
   return TRUE;
 }
 
@@ -1074,7 +1070,7 @@ nexus_open (const char *path, const TdScanOptions *options, GCancellable *cancel
                   place.frames_path);
   if (!sort_frames (scan, source, file, &place, &n_alignment, error)
       || !scan_nexus_take_angles (scan, source, file, &place, n_alignment, options, error)
-      || !scan_nexus_take_details (scan, source, file, &place, error)
+      || !scan_nexus_take_details (scan, source, file, &place, options, error)
       || !td_scan_validate (scan, error))
     return NULL;
   return g_steal_pointer (&scan);

@@ -244,9 +244,12 @@ check_numbers (const TdTiffSet *set, GError **error)
   return TRUE;
 }
 
-/* The folder below @folder that holds the projections; NULL: none, or it cannot be told. */
+#define MOST_NAMED 4u
+
+/* The folder below @folder that holds the projections; NULL: none, or it cannot be told: of several
+   the names are in @several. */
 static char *
-find_projection_folder (const char *folder)
+find_projection_folder (const char *folder, GString *several)
 {
   g_auto (GStrv) names = td_series_list (folder, NULL, NULL);
   char *found = NULL, *only = NULL;
@@ -266,7 +269,13 @@ find_projection_folder (const char *folder)
       found = g_strdup (path);
     if (++n == 1)
       only = g_strdup (path);
+    if (n <= MOST_NAMED)
+      g_string_append_printf (several, "%s%s", n > 1 ? ", " : "", names[i]);
+    else if (n == MOST_NAMED + 1)
+      g_string_append (several, ", …");
   }
+  if (found || n < 2)
+    g_string_truncate (several, 0);
   if (found || n != 1)
     g_clear_pointer (&only, g_free);
   return found ? found : only;
@@ -521,6 +530,7 @@ static gboolean
 tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
 {
   g_auto (GStrv) names = td_series_list (folder, td_series_is_tiff, error);
+  g_autoptr (GString) several = g_string_new (NULL);
   g_autofree char *below = NULL;
   g_auto (GStrv) others = NULL;
 
@@ -528,14 +538,19 @@ tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
     return FALSE;
   if (set->projections->len > 0)
     return TRUE;
-  below = find_projection_folder (folder);
+  below = find_projection_folder (folder, several);
   others = below ? td_series_list (below, td_series_is_tiff, error) : NULL;
   if (others && !take_series (set, below, others, error))
     return FALSE;
   if (set->projections->len > 0)
     return TRUE;
-  if (error && !*error && !names[0] && tiff_tell_others (folder, error))
+  if (error && !*error && !names[0] && several->len == 0 && tiff_tell_others (folder, error))
     return FALSE;
+  if (error && !*error && several->len > 0)
+    td_set_error (error, TD_ERROR_NOT_FOUND,
+                  "“%s” holds several folders of images (%s): open the one of the projections, and "
+                  "name those of flats and darks ({flats:PATH}, {darks:PATH})",
+                  folder, several->str);
   if (error && !*error)
     td_set_error (error, TD_ERROR_NOT_FOUND,
                   names[0]

@@ -720,8 +720,11 @@ test_described_sets (void)
     { "geometry", "parallel", FALSE, NULL },
     { "geometry", "cone", FALSE, "--sod-mm" },
     { "data_label0", "vertical", TRUE, NULL },
+    { "dim0", "vertical", TRUE, NULL },
+    { "dim0", "angle", FALSE, NULL },
     { "MATLAB_class", "single", FALSE, "MATLAB" },
     { "scale_factor", NULL, FALSE, "scale_factor of 0.5" },
+    { "offset", NULL, FALSE, "a offset of 0.5" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
@@ -874,6 +877,43 @@ test_elsewhere (void)
       g_assert_cmpfloat (facts->flat_positions[0], ==, VIEWS);
       g_assert_cmpfloat (facts->flat_positions[2], ==, 0);
     }
+  }
+}
+
+/* Angles in another group than the projections, as the Core Imaging Library has them: of several,
+ * none.
+ */
+static void
+test_angles_elsewhere (void)
+{
+  for (guint i = 0; i < 3; i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.nxs");
+    g_autoptr (GError) error = NULL;
+    double angles[VIEWS];
+    hid_t file = td_h5_create_sized (path, 0);
+
+    for (guint view = 0; view < VIEWS; view++)
+      angles[view] = view / 6.0;
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) data = add_group (file, "data"), config = add_group (file, "config"),
+                      flat = add_group (file, "flat");
+      add_frames (data, "data", 10, VIEWS, FALSE, 0);
+      g_assert_true (td_h5_add_doubles (config, "angles", angles, VIEWS - (i == 1), NULL));
+      g_assert_true (td_h5_add_doubles (flat, "angles", angles, VIEWS, NULL));
+      g_assert_true (i < 2 || td_h5_add_doubles (file, "theta", angles, VIEWS, NULL));
+      g_auto (TdH5Id) dataset = H5Dopen2 (config, "angles", H5P_DEFAULT);
+      g_assert_true (td_h5_set_string (dataset, "angle_unit", "radian"));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    if (i > 0) {
+      test_assert_sentence (error, "--angles");
+      continue;
+    }
+    g_assert_no_error (error);
+    g_assert_cmpfloat_with_epsilon (td_scan_facts (scan)->angles_rad[3], 0.5, 1e-12);
   }
 }
 
@@ -1173,6 +1213,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/described-sets", test_described_sets);
   g_test_add_func ("/hdf5/more-dimensions", test_more_dimensions);
   g_test_add_func ("/hdf5/elsewhere", test_elsewhere);
+  g_test_add_func ("/hdf5/angles-elsewhere", test_angles_elsewhere);
   g_test_add_func ("/hdf5/energy", test_energy);
   g_test_add_func ("/hdf5/flat-image", test_flat_image);
   g_test_add_func ("/hdf5/values", test_values);

@@ -592,7 +592,7 @@ test_measured_otherwise (void)
                   { 9.9, NULL, "places the source" },
                   { -55, NULL, NULL },
                   { -55, "parallel", NULL },
-                  { -55, "cone", "beam is a cone" } };
+                  { -55, "cone", "--sod-mm" } };
   const double size = 10;
 
   for (guint i = 0; i < G_N_ELEMENTS (cases) + G_N_ELEMENTS (sources); i++) {
@@ -636,6 +636,13 @@ test_measured_otherwise (void)
       g_assert_error (error, TD_ERROR, TD_ERROR_UNSUPPORTED);
       g_assert_nonnull (strstr (error->message, cases[i].said));
       test_assert_sentence (error, "scan.nxs");
+      continue;
+    }
+    if (i >= G_N_ELEMENTS (cases) && g_strcmp0 (sources[source].beam, "cone") == 0) {
+      const TdScanOptions options = { .source_axis_mm = 100, .source_detector_mm = 300 };
+      test_assert_sentence (error, sources[source].said);
+      g_autoptr (TdScan) cone = open_scan (path, &options);
+      g_assert_cmpint (td_scan_facts (cone)->geometry.beam, ==, TD_BEAM_CONE);
       continue;
     }
     g_assert_no_error (error);

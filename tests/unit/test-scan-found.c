@@ -450,6 +450,45 @@ test_two_descriptions (void)
   g_assert_cmpint (td_scan_facts (by_geometry)->geometry.beam, ==, TD_BEAM_CONE);
 }
 
+#define SKYSCAN                                                                                    \
+  "[System]\nScanner=SkyScan1172\n[Acquisition]\nFilename Prefix=part_\nNumber of Files=3\n"       \
+  "Image Pixel Size (um)=10\nObject to Source (mm)=100\nCamera to Source (mm)=300\n"               \
+  "Rotation Step (deg)=120\n"
+#define NRECON SKYSCAN "[Reconstruction]\nPostalignment=1\nSections Count=4\nResult File Type=TIF\n"
+
+/* NRecon's log of a volume repeats the scan's, and has an axis of its own. It counts only where the
+   scan's is not there, and says nothing of the slices that are called like it. */
+static void
+test_result_log (void)
+{
+  for (guint i = 0; i < 4; i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autoptr (GError) error = NULL;
+
+    if (i < 3)
+      save_small (folder);
+    if (i < 2)
+      save_text (folder, "part_.log", SKYSCAN);
+    if (i > 0)
+      save_text (folder, "part__rec.log", NRECON);
+    for (guint slice = 0; slice < 3 && i == 3; slice++) {
+      g_autofree char *name = g_strdup_printf ("part__rec%04u.tif", slice);
+      save_frame (folder, name, COLUMNS, ROWS, slice);
+    }
+    g_autoptr (TdScan) scan = td_scan_open (folder->path, NULL, NULL, &error);
+    if (i == 3) {
+      test_assert_sentence (error, "a volume that NRecon made");
+      continue;
+    }
+    g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_assert_cmpuint (facts->n_views, ==, 3);
+    g_assert_cmpfloat (facts->geometry.detector_offset_u_px, ==, i == 2);
+    g_assert_cmpint (strstr (notes, "Postalignment") != NULL, ==, i == 2);
+  }
+}
+
 /* A description of projections of another name says nothing of these. */
 static void
 test_described_others (void)
@@ -726,6 +765,25 @@ test_middle_frame (void)
   test_assert_sentence (error, "a_2.tif");
 }
 
+/* Folders of images of which none is called as projections are, and two that may be. */
+static void
+test_several_folders (void)
+{
+  static const char *const names[] = { "bone", "tooth", "OB" };
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  const TdScanOptions options = { .angles = "0:180" };
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < 6; i++) {
+    g_autofree char *below = test_folder_file (folder, names[i / 2]);
+    g_autofree char *name = g_strdup_printf ("%s/a_%u.tif", names[i / 2], i % 2);
+    g_mkdir_with_parents (below, 0700);
+    save_frame (folder, name, COLUMNS, ROWS, i);
+  }
+  g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
+  test_assert_sentence (error, "(bone, tooth)");
+}
+
 /* Angle files: @text for files a_0 … a_3 (or a_0, a_2, a_3 …), the angles in degrees that must
  * come. */
 typedef struct {
@@ -794,6 +852,26 @@ static const Angles angle_files[] = {
     { 0, 1, 2, 3 },
     { 5, 10, 20, 30 } },
   { "counted", "0 5\n1 6\n2 7\n3 8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
+  { "table", "time, angle (deg)\n99,5\n98,6\n97,7\n96,8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
+  { "table-comment",
+    "# index time theta_rad\n3 9.5 0\n5 9.6 3.14159265358979\n6 9.7 1.5707963267949\n7 9.8 0\n",
+    { 0, 1, 2, 3 },
+    { 0, 180, 90, 0 } },
+  { "table-files",
+    "time;file;angle\n1;a_1.tif;10\n2;a_0.tif;5\n3;a_3.tif;30\n4;a_2.tif;20\n",
+    { 0, 1, 2, 3 },
+    { 5, 10, 20, 30 } },
+  { "table-of-two", "angle_set angle_read\n0 1\n2 3\n4 5\n6 7\n", { 0, 1, 2, 3 }, { 0 } },
+  { "units-for-columns", "# angle, degrees\n0, 10\n20, 30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
+  { "log-of-imat",
+    "TIME STAMP  IMAGE TYPE   IMAGE COUNTER   COUNTS BM3 before image\n\n"
+    "Sun Feb 10 00:21:04 2019   Dark Field  0   Monitor 3 before:  45\n"
+    "Sun Feb 10 00:22:04 2019   Projection:  0  angle: 0.0   Monitor 3 before:  4577907\n"
+    "Sun Feb 10 00:22:37 2019   Projection:  1  angle: 10.5   Monitor 3 before:  4729337\n"
+    "Sun Feb 10 00:23:10 2019   Projection:  2  angle: 20   Monitor 3 before:  4879923\n"
+    "Sun Feb 10 00:23:43 2019   Projection:  3  angle: 3e1   Monitor 3 before:  5029923\n",
+    { 0, 1, 2, 3 },
+    { 0, 10.5, 20, 30 } },
   { "by-name",
     "30\ta_3.tif\n0\ta_0.tif\n20\tdata/a_2.tif\n10\ta_1.tif\n",
     { 0, 1, 2, 3 },
@@ -1088,6 +1166,7 @@ test_names (void)
   g_assert_cmpint (td_name_role ("proj_180deg.tif"), ==, TD_NAME_HALF_TURN);
   g_assert_cmpint (td_name_role ("io000000.tif"), ==, TD_NAME_FLAT); /* Octopus' */
   g_assert_cmpint (td_name_role ("di_0001.tif"), ==, TD_NAME_DARK);
+  g_assert_cmpint (td_name_role ("bone_00001_dar.tif"), ==, TD_NAME_DARK); /* DESY's */
   g_assert_cmpint (td_name_role ("scan_di_01.tif"), ==, TD_NAME_PROJECTION);
   g_assert_cmpint (td_name_role ("DI_01.tif"), ==, TD_NAME_PROJECTION);
   g_assert_cmpint (td_name_role ("iota_01.tif"), ==, TD_NAME_PROJECTION);
@@ -1282,6 +1361,8 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/same-number", test_same_number);
   g_test_add_func ("/scan/corrected-beside", test_corrected_beside);
   g_test_add_func ("/scan/two-descriptions", test_two_descriptions);
+  g_test_add_func ("/scan/result-log", test_result_log);
+  g_test_add_func ("/scan/several-folders", test_several_folders);
   g_test_add_func ("/scan/described-others", test_described_others);
   g_test_add_func ("/scan/described-image", test_described_image);
   g_test_add_func ("/scan/alone", test_alone);
