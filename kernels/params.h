@@ -165,6 +165,9 @@ typedef struct {
 #define TD_RAY_FLOATS 28
 #define TD_RAY_LANES 16
 #define TD_RAY_BACK_LANES 128
+/* Items of a group of rays_upright_shared(): along z, and pairs along x. */
+#define TD_RAY_SHARED_X 32
+#define TD_RAY_SHARED_Y 4
 
 /* What becomes of a back-projection's sums: they are the volume, they move it by the weighted
    mean, or they are added to it. In the last case the weights may be added to another volume. */

@@ -248,11 +248,10 @@ rays_add (const RayColumn c, const RayPlace at, float z, const TdRays p, int tap
   }
 }
 
-/* What a column adds to voxels (a, b) and (a, b + 1): a is their place along the axis that its rays
-   are steepest along. */
-TD_FN void
-rays_pass (const RayColumn c, float a, float b, float z, const TdRays p, int weighed,
-           const RayPair pair)
+/* Where a column's rays pass voxels (a, b) and (a, b + 1): a is their place along the axis that its
+   rays are steepest along. */
+TD_FN RayPlace
+rays_place (const RayColumn c, float a, float b, const TdRays p, int weighed)
 {
   const int along_x = rays_along_x (c);
   const float inverse = ray_reciprocal (along_x ? c.x : c.y);
@@ -263,11 +262,19 @@ rays_pass (const RayColumn c, float a, float b, float z, const TdRays p, int wei
 
   at.near[0] = ray_max (1.0f - td_abs (off), 0.0f) * scale;
   at.near[1] = ray_max (1.0f - td_abs (off - 1.0f), 0.0f) * scale;
-  if (at.near[0] + at.near[1] <= 0.0f)
-    return;
   at.z = td_mad (t, c.slope, c.at_z);
   at.dz = td_mad (t, c.slope_row, c.row);
   at.rows = ray_reciprocal (at.dz);
+  return at;
+}
+
+/* What a column adds to the two voxels' lines. */
+TD_FN void
+rays_pass (const RayColumn c, const RayPlace at, float z, const TdRays p, int weighed,
+           const RayPair pair)
+{
+  if (at.near[0] + at.near[1] <= 0.0f)
+    return;
   /* At most 2 / dz rows lie within one voxel. What rounding leaves out counts a millionth. */
   if (p.n_rows < 3 || td_abs (at.dz) < 0.667f)
     rays_add (c, at, z, p, (int) ray_min (2.0f * td_abs (at.rows) + 1.0f, (float) p.n_rows),
@@ -316,54 +323,97 @@ rays_settle (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, 
   }
 }
 
-/* An item has 2 x 2 lines of voxels: two lines across a ray's steepest axis share what the ray adds
-   to them. */
-TD_FN void
-rays_tile (const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
-           TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, int weighed)
-{
-  const int z = td_global_x (), x = 2 * td_global_y (), y = 2 * td_global_z () + p.first;
-  float sum[4][TD_RAY_VOXELS], weight[4][TD_RAY_VOXELS]; /* [2 x + y] */
+/* ── An item: 2 x 2 lines of voxels ──
+   Two lines across a ray's steepest axis share what the ray adds to them. */
 
-  if (z >= p.z_step || x >= p.nx || y >= p.end)
-    return;
+/* [2 x + y][voxel] */
+typedef struct {
+  float sum[4][TD_RAY_VOXELS], weight[4][TD_RAY_VOXELS];
+} RayTile;
+
+TD_FN void
+rays_tile_clear (RayTile *tile)
+{
   TD_UNROLL
   for (int i = 0; i < 4 * TD_RAY_VOXELS; i++)
-    sum[i / TD_RAY_VOXELS][i % TD_RAY_VOXELS] = weight[i / TD_RAY_VOXELS][i % TD_RAY_VOXELS] = 0;
-  for (int place = 0; place < p.n_views; place++) {
-    const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
-    int first, last;
+    tile->sum[i / TD_RAY_VOXELS][i % TD_RAY_VOXELS]
+        = tile->weight[i / TD_RAY_VOXELS][i % TD_RAY_VOXELS] = 0;
+}
 
-    rays_columns (view, x, y, p, &first, &last);
-    for (int column = first; column <= last; column++) {
-      const RayColumn c
-          = rays_column (view, (float) column - p.u_middle,
-                         lines + ((size_t) place * p.n_columns + column) * p.n_rows);
-      const RayPair x0 = { { sum[0], sum[1] }, { weight[0], weight[1] } };
-      const RayPair x1 = { { sum[2], sum[3] }, { weight[2], weight[3] } };
-      const RayPair y0 = { { sum[0], sum[2] }, { weight[0], weight[2] } };
-      const RayPair y1 = { { sum[1], sum[3] }, { weight[1], weight[3] } };
+/* What a column adds, which passes the pair of lines at x or y where @near says, the next at @far. */
+TD_FN void
+rays_tile_add (RayTile *tile, const RayColumn c, int along_x, const RayPlace near,
+               const RayPlace far, float z, const TdRays p, int weighed)
+{
+  if (along_x) {
+    const RayPair x0 = { { tile->sum[0], tile->sum[1] }, { tile->weight[0], tile->weight[1] } };
+    const RayPair x1 = { { tile->sum[2], tile->sum[3] }, { tile->weight[2], tile->weight[3] } };
 
-      if (rays_along_x (c)) {
-        rays_pass (c, (float) x, (float) y, (float) z, p, weighed, x0);
-        rays_pass (c, (float) (x + 1), (float) y, (float) z, p, weighed, x1);
-      } else {
-        rays_pass (c, (float) y, (float) x, (float) z, p, weighed, y0);
-        rays_pass (c, (float) (y + 1), (float) x, (float) z, p, weighed, y1);
-      }
-    }
+    rays_pass (c, near, z, p, weighed, x0);
+    rays_pass (c, far, z, p, weighed, x1);
+  } else {
+    const RayPair y0 = { { tile->sum[0], tile->sum[2] }, { tile->weight[0], tile->weight[2] } };
+    const RayPair y1 = { { tile->sum[1], tile->sum[3] }, { tile->weight[1], tile->weight[3] } };
+
+    rays_pass (c, near, z, p, weighed, y0);
+    rays_pass (c, far, z, p, weighed, y1);
   }
+}
+
+TD_FN void
+rays_tile_settle (RayTile *tile, TD_GLOBAL float *volume, TD_GLOBAL float *weights, int x, int y,
+                  int z, const TdRays p, int weighed)
+{
   TD_UNROLL
   for (int line = 0; line < 4; line++) {
     const size_t at = ray_voxel (p, x + line / 2, y + line % 2, z);
 
     if (x + line / 2 < p.nx && y + line % 2 < p.end)
-      rays_settle (volume + at, weights + at, p, sum[line], weight[line],
+      rays_settle (volume + at, weights + at, p, tile->sum[line], tile->weight[line],
                    (p.nz - z + p.z_step - 1) / p.z_step, weighed);
   }
 }
 
+/* Columns [first, last] of a view, one after the other. */
+TD_FN void
+rays_tile_columns (RayTile *tile, const TD_GLOBAL float *TD_RESTRICT lines,
+                   const TD_GLOBAL float *TD_RESTRICT table, int place, int first, int last, int x,
+                   int y, int z, const TdRays p, int weighed)
+{
+  const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
+
+  for (int column = first; column <= last; column++) {
+    const RayColumn c = rays_column (view, (float) column - p.u_middle,
+                                     lines + ((size_t) place * p.n_columns + column) * p.n_rows);
+    const int along_x = rays_along_x (c);
+    const float a = (float) (along_x ? x : y), b = (float) (along_x ? y : x);
+
+    rays_tile_add (tile, c, along_x, rays_place (c, a, b, p, weighed),
+                   rays_place (c, a + 1.0f, b, p, weighed), (float) z, p, weighed);
+  }
+}
+
 /* x: the first of voxels p.z_step apart, y: pairs along x, z: pairs along y. */
+TD_FN void
+rays_tile (const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
+           TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, int weighed)
+{
+  const int z = td_global_x (), x = 2 * td_global_y (), y = 2 * td_global_z () + p.first;
+  RayTile tile;
+
+  if (z >= p.z_step || x >= p.nx || y >= p.end)
+    return;
+  rays_tile_clear (&tile);
+  for (int place = 0; place < p.n_views; place++) {
+    const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
+    int first, last;
+
+    rays_columns (view, x, y, p, &first, &last);
+    rays_tile_columns (&tile, lines, table, place, first, last, x, y, z, p, weighed);
+  }
+  rays_tile_settle (&tile, volume, weights, x, y, z, p, weighed);
+}
+
 TD_KERNEL void
 rays_upright_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
                    const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
@@ -379,4 +429,74 @@ rays_upright_sums (TD_ITEM const TD_GLOBAL float *TD_RESTRICT weighed,
                    TD_GLOBAL float *weights, TdRays p)
 {
   rays_tile (weighed, table, volume, weights, p, 1);
+}
+
+/* ── The same, where neighbours along z share what they have in common ── */
+
+#define SHARED_COLUMNS 8 /* of a view; places of more are found by each item */
+#define SHARED_VIEWS (TD_RAY_SHARED_X / SHARED_COLUMNS)
+/* Groups at once on a multiprocessor: more would leave items too few registers. */
+#define SHARED_RESIDENT (TD_RAY_VOXELS >= 8 ? 3 : 8)
+
+/* The items of one x, y find where a few views' columns pass them, a column each, for all. */
+TD_KERNEL void TD_GROUP_SIZE_RESIDENT (TD_RAY_SHARED_X, TD_RAY_SHARED_Y, 1, SHARED_RESIDENT)
+rays_upright_shared (TD_ITEM const TD_GLOBAL float *TD_RESTRICT weighed,
+                     const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
+                     TD_GLOBAL float *weights, TdRays p)
+{
+  TD_LOCAL float4 places[TD_RAY_SHARED_Y][TD_RAY_SHARED_X][3];
+  TD_LOCAL int ranges[TD_RAY_SHARED_Y][SHARED_VIEWS][2];
+  const int z = td_global_x (), x = 2 * td_global_y (), y = 2 * td_global_z () + p.first;
+  const int lane = td_local_x (), row = td_local_y ();
+  const int own_view = lane / SHARED_COLUMNS, own_column = lane % SHARED_COLUMNS;
+  const int works = z < p.z_step && x < p.nx;
+  RayTile tile;
+
+  rays_tile_clear (&tile);
+  for (int from = 0; from < p.n_views; from += SHARED_VIEWS) {
+    const int place = from + own_view;
+
+    td_warp_barrier ();
+    if (place < p.n_views) {
+      const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
+      int first, last;
+
+      rays_columns (view, x, y, p, &first, &last);
+      if (own_column == 0) {
+        ranges[row][own_view][0] = first;
+        ranges[row][own_view][1] = last;
+      }
+      if (first + own_column <= last) {
+        const RayColumn c = rays_column (view, (float) (first + own_column) - p.u_middle, table);
+        const int along_x = rays_along_x (c);
+        const float a = (float) (along_x ? x : y), b = (float) (along_x ? y : x);
+        const RayPlace near = rays_place (c, a, b, p, 1), far = rays_place (c, a + 1.0f, b, p, 1);
+
+        places[row][lane][0] = td_float4 (near.z, near.dz, near.rows, near.near[0]);
+        places[row][lane][1] = td_float4 (far.z, far.dz, far.rows, far.near[0]);
+        places[row][lane][2]
+            = td_float4 (near.near[1], far.near[1], along_x ? 1.0f : 0.0f, 0.0f);
+      }
+    }
+    td_warp_barrier ();
+    for (int v = 0; works && v < SHARED_VIEWS && from + v < p.n_views; v++) {
+      const int first = ranges[row][v][0], last = ranges[row][v][1];
+      const int shared = td_min (last, first + SHARED_COLUMNS - 1);
+
+      for (int column = first; column <= shared; column++) {
+        const int slot = v * SHARED_COLUMNS + column - first;
+        const float4 one = places[row][slot][0], two = places[row][slot][1],
+                     rest = places[row][slot][2];
+        const RayPlace near = { one.x, one.y, one.z, { one.w, rest.x } };
+        const RayPlace far = { two.x, two.y, two.z, { two.w, rest.y } };
+        RayColumn c = { 0 };
+
+        c.values = weighed + ((size_t) (from + v) * p.n_columns + column) * p.n_rows;
+        rays_tile_add (&tile, c, rest.z > 0.0f, near, far, (float) z, p, 1);
+      }
+      rays_tile_columns (&tile, weighed, table, from + v, shared + 1, last, x, y, z, p, 1);
+    }
+  }
+  if (works)
+    rays_tile_settle (&tile, volume, weights, x, y, z, p, 1);
 }

@@ -12,7 +12,7 @@
 #define MOST_GROUPS_Z 65535 /* CUDA's */
 /* An item that corrects by few views holds fewer voxels along z. Else too few items are at work
    while the volume is read. */
-#define FEW_VIEWS 24
+#define FEW_VIEWS 64
 #define FEW_VIEWS_VOXELS 4
 
 /* ── Life ── */
@@ -25,6 +25,12 @@ typedef enum {
   RAYS_UPRIGHT,
   RAYS_UPRIGHT_FEW
 } RaysProgram;
+
+static guint
+rays_items (guint n, guint lanes)
+{
+  return (n + lanes - 1) / lanes;
+}
 
 /* Voxels along z and rows that an item of kernels/rays-upright.cl takes. Items fill warps first. */
 static guint
@@ -63,20 +69,39 @@ rays_build (TdRayProjector *rays, RaysProgram which, const char *kernel, GError 
   return rays->programs[which] ? td_program_kernel (rays->programs[which], kernel, error) : NULL;
 }
 
+/* Items that find out together where rays pass fill groups along z. */
+static gboolean
+rays_share (const TdRayProjector *rays, guint z_step)
+{
+  return z_step >= TD_RAY_SHARED_X
+         && td_device_info (rays->device)->max_group_size >= TD_RAY_SHARED_X * TD_RAY_SHARED_Y;
+}
+
+/* Sums by items of so many voxels. */
+static TdKernel *
+rays_build_sums (TdRayProjector *rays, RaysProgram which, guint voxels, GError **error)
+{
+  const guint z_step = rays_items (rays->task.nz, voxels);
+
+  return rays_build (
+      rays, which, rays_share (rays, z_step) ? "rays_upright_shared" : "rays_upright_sums", error);
+}
+
 /* The projector and its adjoint. */
 static gboolean
 rays_make_pair (TdRayProjector *rays, GError **error)
 {
   const char *back = rays->upright ? "rays_back_upright" : "rays_back";
+  const guint voxels = rays_item_voxels (&rays->task);
 
   if (rays->tiled)
     return (rays->project = rays_build (rays, RAYS_UPRIGHT, "rays_upright_project", error))
            && (rays->back = rays_build (rays, RAYS_UPRIGHT, "rays_upright_back", error))
            && (rays->weigh = rays_build (rays, RAYS_UPRIGHT, "rays_upright_weigh", error))
-           && (rays->back_weighed = rays_build (rays, RAYS_UPRIGHT, "rays_upright_sums", error))
-           && (rays_item_voxels (&rays->task) <= FEW_VIEWS_VOXELS
+           && (rays->back_weighed = rays_build_sums (rays, RAYS_UPRIGHT, voxels, error))
+           && (voxels <= FEW_VIEWS_VOXELS
                || (rays->back_few
-                   = rays_build (rays, RAYS_UPRIGHT_FEW, "rays_upright_sums", error)));
+                   = rays_build_sums (rays, RAYS_UPRIGHT_FEW, FEW_VIEWS_VOXELS, error)));
   return (rays->project = rays_build (rays, RAYS_PROJECT, "rays_project", error))
          && (rays->back = rays_build (rays, RAYS_BACK, back, error));
 }
@@ -96,12 +121,6 @@ rays_make_kernels (TdRayProjector *rays, GError **error)
          && (rays->beyond = rays_build (rays, RAYS_LINES, "rays_beyond", error))
          && (rays->move = rays_build (rays, RAYS_VARIATION, "tv_move", error))
          && (rays->climb = rays_build (rays, RAYS_VARIATION, "tv_climb", error));
-}
-
-static guint
-rays_items (guint n, guint lanes)
-{
-  return (n + lanes - 1) / lanes;
 }
 
 /* Rows between those of an item: few, so that a band of the volume stays in a device's cache. The
@@ -381,7 +400,12 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
     const guint tiles[3]
         = { work->params.z_step, rays_items (task->nx, 2), rays_items (end - first, 2) };
     TdKernel *kernel = work->few ? rays->back_few : work->weighed ? rays->back_weighed : rays->back;
-    return td_rays_launch (rays, kernel, tiles, args, G_N_ELEMENTS (args), error);
+    if (!work->weighed || !rays_share (rays, tiles[0]))
+      return td_rays_launch (rays, kernel, tiles, args, G_N_ELEMENTS (args), error);
+    const guint local[3] = { TD_RAY_SHARED_X, TD_RAY_SHARED_Y, 1 };
+    const guint groups[3]
+        = { rays_items (tiles[0], local[0]), rays_items (tiles[1], local[1]), tiles[2] };
+    return td_launch (rays->queue, kernel, groups, local, args, G_N_ELEMENTS (args), error);
   }
   const guint pieces
       = rays_items (task->nz, rays->upright && rays->lanes > 1 ? TD_RAY_BACK_LANES : rays->lanes);

@@ -32,6 +32,7 @@ static const Setup setups[] = {
   { "fine voxels", 25, 19, 48, 45, 37, 0.13, { 0 }, 0, 0, 0, FALSE, 0 },
   { "tall", 21, 150, 12, 11, 260, 0.3, { 0 }, 0.3, 0, 0, FALSE, 0 },
   { "coarse voxels", 45, 41, 17, 16, 15, 0.6, { 0 }, 0, 0, 0, FALSE, 0 },
+  { "voxels of many columns", 61, 23, 9, 8, 35, 1.2, { 0 }, 0.3, 0, 0, FALSE, 0 },
   { "parallel", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0 },
   { "parallel, leaning axis", 33, 19, 33, 33, 19, 0.5, { 0 }, 0.7, 0, 0, TRUE, 0.03 },
 };
