@@ -61,6 +61,13 @@ register_opencl () {
   export OCL_ICD_VENDORS=$scratch/vendors
 }
 
+# NVIDIA's EGL, where it is installed and not registered.
+register_egl () {
+  local vendor
+  vendor=$(find /usr/share/glvnd /usr/local/nvidia -name 10_nvidia.json -path '*egl_vendor*' 2>/dev/null | head -n 1)
+  [ -z "$vendor" ] || export __EGL_VENDOR_LIBRARY_FILENAMES=$vendor
+}
+
 # NAME COMMAND...: runs the command, keeps its output, and prints a line that says how it ended.
 step () {
   local name=$1 start=$SECONDS status said
@@ -87,6 +94,9 @@ run_tests () {
   # A line a program as it ends; xargs says whether all ended well.
   printf '%s\n' "${programs[@]}" |
     xargs -P "$jobs" -I '{}' bash -c 'step "$(basename "$1")" "$1"' - '{}' || failed=1
+  # The window's pictures, without a display.
+  [ ! -x "$build/tests/ui/test-render-gl" ] ||
+    step render-gl env -u DISPLAY -u WAYLAND_DISPLAY "$build/tests/ui/test-render-gl" || failed=1
   # It fills the card, so that it comes alone.
   TOMODESK_CARD_FULL=1 step fdk-card-full "$build/tests/unit/test-fdk-faults" -p /fdk-faults/card-full || failed=1
 }
@@ -108,6 +118,7 @@ run_benches () {
 
 failed=0
 register_opencl
+register_egl
 { date -u; nvidia-smi --query-gpu=name,driver_version,clocks.max.sm,pci.bus_id --format=csv; } \
   > "$results/machine.txt" 2>/dev/null
 cat "$results/machine.txt"
