@@ -6,11 +6,9 @@
 #include "backproject-alu-core.h"
 
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (TD_THREADS, 1, 1, TD_RESIDENT)
-td_backproject_alu (TD_ITEM TD_GLOBAL const TdBin *TD_RESTRICT packed,
-                    TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackprojectParams p,
-                    int slice0, TD_GLOBAL const float *TD_RESTRICT greatest,
-                    TD_GLOBAL float *TD_RESTRICT slices, td_long slice_offset
-                    TD_LOCAL_ARG (float4, memory))
+td_backproject_alu (TD_ITEM TD_IN (TdBin) packed, TD_IN (TdBackprojectView) views,
+                    TdBackprojectParams p, int slice0, TD_IN (float) greatest,
+                    TD_OUT (float) slices, td_long slice_offset TD_LOCAL_ARG (float4, memory))
 {
   TD_LOCAL_USE (float4, memory)
   TdSum sums[TD_PIXELS], shared[TD_CELLS];

@@ -45,9 +45,9 @@ cone_backproject (TD_ITEM
 #if TEXTURE
                   TD_TEXTURE_LAYERS projections,
 #else
-                  const TD_GLOBAL float *TD_RESTRICT projections,
+                  TD_IN (float) projections,
 #endif
-                  const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,
+                  TD_IN (float4) matrices, TD_OUT (float) volume,
                   TdConeProject p)
 {
   const int i = td_global_x (), j = td_global_y (), k = td_global_z ();
@@ -90,9 +90,8 @@ cone_backproject (TD_ITEM
    (or 180) degrees, …; fetching it where a turned voxel lies gives the turned set in rotated order.
    A group is X_LANES x (GROUP / X_LANES / Z_LANES) x Z_LANES threads, z fastest. */
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (GROUP, 1, 1, RESIDENT)
-cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
-                  const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,
-                  TdConeProject p, int first_layer)
+cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections, TD_IN (float4) matrices,
+                  TD_OUT (float) volume, TdConeProject p, int first_layer)
 {
   const int lane = td_local_x ();
   const int i = td_group_x () * X_LANES + lane / Z_LANES % X_LANES;
@@ -136,8 +135,7 @@ cone_backproject (TD_ITEM TD_TEXTURE_LAYERS projections,
    blended detector rows around v. It loads a new row only when v passes one, so that an update
    takes two loads instead of four. */
 TD_KERNEL void
-cone_backproject (TD_ITEM const TD_GLOBAL float *TD_RESTRICT projections,
-                  const TD_GLOBAL float4 *TD_RESTRICT matrices, TD_GLOBAL float *TD_RESTRICT volume,
+cone_backproject (TD_ITEM TD_IN (float) projections, TD_IN (float4) matrices, TD_OUT (float) volume,
                   TdConeProject p)
 {
   const int i = td_global_x (), j = td_global_y (), k0 = td_global_z () * VOXELS;

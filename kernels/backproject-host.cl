@@ -49,8 +49,7 @@
 
 /* One work-item a view. sinogram: [slice][view][column] from its first element on. */
 TD_KERNEL TD_GROUP_SIZE (1, 1, 1) void
-interleave (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinogram,
-            TD_GLOBAL const float *TD_RESTRICT weights, TD_GLOBAL float *TD_RESTRICT bins,
+interleave (TD_ITEM TD_IN (float) sinogram, TD_IN (float) weights, TD_OUT (float) bins,
             TdTileParams params)
 {
   int v = td_global_x (), n = params.n_columns;
@@ -420,9 +419,8 @@ project_window (TD_GLOBAL const float *bins, int view_stride, const Starts *star
 
 /* One work-item a tile; tile t of this launch keeps its sums at sums + t TILE^2 LANES. */
 TD_KERNEL TD_GROUP_SIZE (1, 1, 1) WIDE void
-backproject_tiles (TD_ITEM TD_GLOBAL const float *TD_RESTRICT bins,
-                   TD_GLOBAL const long *TD_RESTRICT starts, TD_GLOBAL float *TD_RESTRICT all_sums,
-                   TD_GLOBAL float *TD_RESTRICT slices, TdTileParams params)
+backproject_tiles (TD_ITEM TD_IN (float) bins, TD_IN (long) starts, TD_OUT (float) all_sums,
+                   TD_OUT (float) slices, TdTileParams params)
 {
   int tile = params.first_tile + td_global_x ();
   int x0 = tile % params.tiles_x * TILE, y0 = tile / params.tiles_x * TILE;

@@ -55,10 +55,9 @@ td_texture_tile (TD_TEXTURE_PARAM TD_GLOBAL const TdBackprojectView *views,
 #endif
 
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (TD_THREADS, 1, 1, TD_RESIDENT)
-td_backproject_hybrid (TD_ITEM TD_GLOBAL const TdBin *TD_RESTRICT packed, TD_TEXTURE texture,
-                       TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackprojectParams p,
-                       int slice0, TD_GLOBAL const float *TD_RESTRICT greatest,
-                       TD_GLOBAL int *counters, TD_GLOBAL float *TD_RESTRICT slices,
+td_backproject_hybrid (TD_ITEM TD_IN (TdBin) packed, TD_TEXTURE texture,
+                       TD_IN (TdBackprojectView) views, TdBackprojectParams p, int slice0,
+                       TD_IN (float) greatest, TD_GLOBAL int *counters, TD_OUT (float) slices,
                        td_long slice_offset TD_LOCAL_ARG (float4, memory))
 {
   TD_LOCAL_USE (float4, memory)

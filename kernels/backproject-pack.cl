@@ -47,10 +47,9 @@ td_pack (TD_GLOBAL TdBin *packed, int pitch, int entry, int plane, int bin, TdSu
 
 /* One work-item a bin (x) of a table entry (y). */
 TD_KERNEL void TD_GROUP_SIZE (256, 1, 1)
-td_backproject_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinograms, td_long sinogram_offset,
-                     TD_GLOBAL const TdBackprojectView *TD_RESTRICT views, TdBackprojectParams p,
-                     int slice0, TD_GLOBAL const float *TD_RESTRICT greatest,
-                     TD_GLOBAL TdBin *TD_RESTRICT packed)
+td_backproject_pack (TD_ITEM TD_IN (float) sinograms, td_long sinogram_offset,
+                     TD_IN (TdBackprojectView) views, TdBackprojectParams p, int slice0,
+                     TD_IN (float) greatest, TD_OUT (TdBin) packed)
 {
   const int bin = td_global_x (), entry = td_group_y (), slices = p.n_slices - slice0;
 
@@ -93,8 +92,8 @@ td_backproject_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinograms, td_lo
 
 /* The greatest absolute value times @weight, into greatest[0], which starts as 0. */
 TD_KERNEL void TD_GROUP_SIZE (256, 1, 1)
-td_backproject_greatest (TD_ITEM TD_GLOBAL const float *TD_RESTRICT values, td_long offset,
-                         td_long count, float weight, TD_GLOBAL int *greatest)
+td_backproject_greatest (TD_ITEM TD_IN (float) values, td_long offset, td_long count, float weight,
+                         TD_GLOBAL int *greatest)
 {
   TD_LOCAL int shared[1];
   float most = 0.0f;

@@ -10,8 +10,8 @@
 #ifdef TEXTURED
 
 TD_KERNEL TD_GROUP_SIZE (16, 16, 1) void
-backproject_standard (TD_ITEM TD_TEXTURE sinogram, TD_GLOBAL const float4 *TD_RESTRICT views,
-                      TD_GLOBAL float *TD_RESTRICT slice, TdStandardParams params)
+backproject_standard (TD_ITEM TD_TEXTURE sinogram, TD_IN (float4) views, TD_OUT (float) slice,
+                      TdStandardParams params)
 {
   int ix = td_global_x (), iy = td_global_y ();
   float x = params.x0 + params.step * (float) ix;
@@ -43,10 +43,8 @@ bin (TD_GLOBAL const float *row, int i, int n_columns)
 
 /* starts: u = starts[3 v] + ix starts[3 v + 1] + iy starts[3 v + 2], in units of 2^-32 columns. */
 TD_KERNEL TD_GROUP_SIZE (16, 16, 1) void
-backproject_standard (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sinogram,
-                      TD_GLOBAL const float4 *TD_RESTRICT views,
-                      TD_GLOBAL const long *TD_RESTRICT starts, TD_GLOBAL float *TD_RESTRICT slice,
-                      TdStandardParams params)
+backproject_standard (TD_ITEM TD_IN (float) sinogram, TD_IN (float4) views, TD_IN (long) starts,
+                      TD_OUT (float) slice, TdStandardParams params)
 {
   int ix = td_global_x (), iy = td_global_y ();
   TD_GLOBAL const float *row =

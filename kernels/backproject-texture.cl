@@ -63,12 +63,10 @@ td_reduce (TD_LOCAL_PTR TdSum *partial, int id, int parts)
 /* @tiles_x: tiles in a row; @whole, @quartered: how many are taken whole and in quarters, the
    others in sixteenths. */
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (256, 1, 1, TD_RESIDENT)
-td_backproject_texture (TD_ITEM TD_TEXTURE texture,
-                        TD_GLOBAL const TdBackprojectView *TD_RESTRICT views,
+td_backproject_texture (TD_ITEM TD_TEXTURE texture, TD_IN (TdBackprojectView) views,
                         TD_CONSTANT float4 *constants, TdBackprojectParams p, int slice0,
-                        TD_GLOBAL const float *TD_RESTRICT greatest,
-                        TD_GLOBAL float *TD_RESTRICT slices, td_long slice_offset, int tiles_x,
-                        int whole, int quartered)
+                        TD_IN (float) greatest, TD_OUT (float) slices, td_long slice_offset,
+                        int tiles_x, int whole, int quartered)
 {
   TD_LOCAL TdSum partial[256];
 #if TD_LOCAL_VIEWS

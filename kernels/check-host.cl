@@ -4,8 +4,8 @@
 
 /* out[i] = a * in[i] + b for the n values; out and in start at elements. */
 TD_KERNEL void
-td_check_scale (TD_ITEM TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL const float *TD_RESTRICT in,
-                const int out_start, const int in_start, const int n, const TdCheckParams p)
+td_check_scale (TD_ITEM TD_OUT (float) out, TD_IN (float) in, const int out_start,
+                const int in_start, const int n, const TdCheckParams p)
 {
   const int i = td_global_x ();
 

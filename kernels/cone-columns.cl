@@ -103,10 +103,8 @@ fill (const TD_GLOBAL Texel *a, Sight s, int row, int lane, TD_LOCAL_PTR Texel *
 }
 
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (LANES, COLUMNS, 1, 4)
-cone_backproject_columns (TD_ITEM const TD_GLOBAL Texel *TD_RESTRICT projections,
-                          const TD_GLOBAL float4 *TD_RESTRICT matrices,
-                          TD_GLOBAL float *TD_RESTRICT volume, TdConeProject p
-                          TD_LOCAL_ARG (Texel, lines))
+cone_backproject_columns (TD_ITEM TD_IN (Texel) projections, TD_IN (float4) matrices,
+                          TD_OUT (float) volume, TdConeProject p TD_LOCAL_ARG (Texel, lines))
 {
   TD_LOCAL_USE (Texel, lines)
   TD_LOCAL Sight sights[COLUMNS][LANES];

@@ -21,8 +21,7 @@
 #define TILE 32
 
 TD_KERNEL void TD_GROUP_SIZE (TILE, 8, 1)
-cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to,
-           TdConePack p)
+cone_pack (TD_ITEM TD_IN (float) from, TD_OUT (float) to, TdConePack p)
 {
   TD_LOCAL float tile[PACK][TILE][TILE + 1];
   const int x = td_local_x (), layer = td_group_z ();
@@ -48,11 +47,11 @@ cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from, TD_GLOBAL float *TD_
 
 #else
 TD_KERNEL void
-cone_pack (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
+cone_pack (TD_ITEM TD_IN (float) from,
 #if HALF
-           TD_GLOBAL td_half *TD_RESTRICT to,
+           TD_OUT (td_half) to,
 #else
-           TD_GLOBAL float *TD_RESTRICT to,
+           TD_OUT (float) to,
 #endif
            TdConePack p)
 {

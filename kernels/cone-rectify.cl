@@ -85,10 +85,10 @@ cone_rectify_pixel (const TD_GLOBAL float *from, const TD_GLOBAL float *h, int l
    vectors take pixels side by side. */
 TD_KERNEL void
 /* [row][view][column], below 2^31 samples */
-cone_rectify (TD_ITEM const TD_GLOBAL float *TD_RESTRICT from,
+cone_rectify (TD_ITEM TD_IN (float) from,
             /* the same, of the rectified detector */
-            TD_GLOBAL float *TD_RESTRICT to,
-            const TD_GLOBAL float *TD_RESTRICT forms,        /* [view or 1][14] */
+            TD_OUT (float) to,
+            TD_IN (float) forms,        /* [view or 1][14] */
             TdConeRectifyRows p)
 {
   const int first = td_global_x () * p.columns, view = td_global_y (), row = td_global_z ();

@@ -11,9 +11,9 @@ cone_cosine (const TD_GLOBAL float *q, float u, float v)
 
 /* Where the redundancy depends on view and column alone. */
 TD_KERNEL void
-cone_weight (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, /* [row][view][column] */
-             const TD_GLOBAL float *TD_RESTRICT cosine, /* [view][6]: uu, vv, 11, uv, u1, v1 */
-             const TD_GLOBAL float *TD_RESTRICT redundancy, /* [view][column] */
+cone_weight (TD_ITEM TD_OUT (float) data, /* [row][view][column] */
+             TD_IN (float) cosine, /* [view][6]: uu, vv, 11, uv, u1, v1 */
+             TD_IN (float) redundancy, /* [view][column] */
              TdConeWeight p)
 {
   const int column = td_global_x (), view = td_global_y (), row = td_global_z ();
@@ -47,9 +47,9 @@ cone_redundancy (TdConeWeight p, float beta, float gamma)
 
 /* Where a turned detector's columns lean against the axis. */
 TD_KERNEL void
-cone_weight_by_row (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, /* [row][view][column] */
-                    const TD_GLOBAL float *TD_RESTRICT cosine, /* [view][6] */
-                    const TD_GLOBAL float *TD_RESTRICT fan, /* [view][7]: right, ahead, turned */
+cone_weight_by_row (TD_ITEM TD_OUT (float) data, /* [row][view][column] */
+                    TD_IN (float) cosine, /* [view][6] */
+                    TD_IN (float) fan, /* [view][7]: right, ahead, turned */
                     TdConeWeight p)
 {
   const int column = td_global_x (), view = td_global_y (), row = td_global_z ();

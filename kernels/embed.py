@@ -11,7 +11,8 @@ import re
 import sys
 
 KERNEL = re.compile(r"\bTD_KERNEL\b[^;{]*?\bvoid\s+(\w+)\s*\(\s*TD_ITEM\b([^{;]*)\)\s*\{")
-QUALIFIERS = re.compile(r"\b(TD_GLOBAL|TD_CONSTANT|TD_RESTRICT|const)\b")
+QUALIFIERS = re.compile(r"\b(TD_GLOBAL|TD_CONSTANT|const)\b")
+ARRAYS = re.compile(r"\bTD_(?:IN|OUT) \((\w+)\)")
 
 
 def c_string(text):
@@ -45,7 +46,7 @@ def parameters(path, kernel, text):
     """(type, is_pointer) of each parameter."""
     result = []
     for part in filter(None, (" ".join(p.split()) for p in text.split(","))):
-        match = re.fullmatch(r"(.*?)(\w+)", QUALIFIERS.sub(" ", part).strip())
+        match = re.fullmatch(r"(.*?)(\w+)", QUALIFIERS.sub(" ", ARRAYS.sub(r"\1 *", part)).strip())
         kind = " ".join(match.group(1).split()) if match else ""
         if not kind or "TD_LOCAL" in kind or "TD_TEXTURE" in kind:
             sys.exit(f"{path}: {kernel}: the host cannot take the parameter '{part}'")

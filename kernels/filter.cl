@@ -53,8 +53,7 @@ filter_padded (TD_GLOBAL const float *rows, const TdFilterParams p, int row, int
 }
 
 TD_KERNEL void
-filter_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT rows, TD_GLOBAL float2 *TD_RESTRICT lines,
-             const TdFilterParams p)
+filter_pack (TD_ITEM TD_IN (float) rows, TD_OUT (float2) lines, const TdFilterParams p)
 {
   const int x = td_global_x ();
   const int pair = td_global_y ();
@@ -66,8 +65,7 @@ filter_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT rows, TD_GLOBAL float2 *
 }
 
 TD_KERNEL void
-filter_multiply (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT lines,
-                 TD_GLOBAL const float *TD_RESTRICT response, const TdFilterParams p)
+filter_multiply (TD_ITEM TD_OUT (float2) lines, TD_IN (float) response, const TdFilterParams p)
 {
   const int x = td_global_x ();
 
@@ -80,8 +78,7 @@ filter_multiply (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT lines,
 }
 
 TD_KERNEL void
-filter_unpack (TD_ITEM TD_GLOBAL float *TD_RESTRICT rows, TD_GLOBAL const float2 *TD_RESTRICT lines,
-               const TdFilterParams p)
+filter_unpack (TD_ITEM TD_OUT (float) rows, TD_IN (float2) lines, const TdFilterParams p)
 {
   const int x = td_global_x ();
   const int row = 2 * td_global_y ();

@@ -28,8 +28,7 @@ fourier_line (const TdFourierParams p, int pair, int view)
 
 /* Rows of two slices to one complex line, padded. Slices beyond the last are zeros. */
 TD_KERNEL void
-fourier_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT rows, TD_GLOBAL float2 *TD_RESTRICT lines,
-              const TdFourierParams p)
+fourier_pack (TD_ITEM TD_IN (float) rows, TD_OUT (float2) lines, const TdFourierParams p)
 {
   const int x = td_global_x (), view = td_global_y (), pair = td_global_z ();
   const size_t slice = (size_t) p.n_views * (size_t) p.n_columns;
@@ -45,10 +44,8 @@ fourier_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT rows, TD_GLOBAL float2 
 /* Transformed lines in FFT order to spectra in ascending order, views by direction, with all
    factors. */
 TD_KERNEL void
-fourier_turn (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT lines,
-              TD_GLOBAL const TdFourierTurn *TD_RESTRICT turns,
-              TD_GLOBAL const float *TD_RESTRICT response, TD_GLOBAL float2 *TD_RESTRICT spectra,
-              const TdFourierParams p)
+fourier_turn (TD_ITEM TD_IN (float2) lines, TD_IN (TdFourierTurn) turns, TD_IN (float) response,
+              TD_OUT (float2) spectra, const TdFourierParams p)
 {
   const int x = td_global_x (), place = td_global_y ();
   const int k = x - p.padded / 2;
@@ -227,10 +224,8 @@ fourier_clear (Part *sums)
 
 /* A thread a point, but for those about the middle, where all views meet. */
 TD_KERNEL TD_GROUP_SIZE (TD_FOURIER_GROUP_X, TD_FOURIER_GROUP_Y, 1) void
-fourier_gather (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
-                TD_GLOBAL const float4 *TD_RESTRICT directions,
-                TD_GLOBAL const int *TD_RESTRICT bins, TD_GLOBAL float2 *TD_RESTRICT grid,
-                const TdFourierParams p)
+fourier_gather (TD_ITEM TD_IN (Part) spectra, TD_IN (float4) directions, TD_IN (int) bins,
+                TD_OUT (float2) grid, const TdFourierParams p)
 {
   const int a = td_global_x () - p.gx / 2, b = td_global_y () - p.gy / 2;
   Part sums[PARTS];
@@ -247,10 +242,8 @@ fourier_gather (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
 
 /* Those: a group a point, whose threads share its views. */
 TD_KERNEL TD_GROUP_SIZE (TD_FOURIER_SHARE, 1, 1) void
-fourier_middle (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
-                TD_GLOBAL const float4 *TD_RESTRICT directions,
-                TD_GLOBAL const int *TD_RESTRICT bins, TD_GLOBAL float2 *TD_RESTRICT grid,
-                const TdFourierParams p TD_LOCAL_ARG (Part, shared))
+fourier_middle (TD_ITEM TD_IN (Part) spectra, TD_IN (float4) directions, TD_IN (int) bins,
+                TD_OUT (float2) grid, const TdFourierParams p TD_LOCAL_ARG (Part, shared))
 {
   TD_LOCAL_USE (Part, shared)
   const int a = td_group_x () - p.middle, b = td_group_y () - p.middle;
@@ -281,10 +274,8 @@ fourier_middle (TD_ITEM TD_GLOBAL const Part *TD_RESTRICT spectra,
 /* ── The slices ──────────────────────────────────────────────────────────────────────────────── */
 
 TD_KERNEL void
-fourier_pixels (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT grid,
-                TD_GLOBAL const float *TD_RESTRICT factors_x,
-                TD_GLOBAL const float *TD_RESTRICT factors_y, TD_GLOBAL float *TD_RESTRICT slices,
-                const TdFourierParams p)
+fourier_pixels (TD_ITEM TD_IN (float2) grid, TD_IN (float) factors_x, TD_IN (float) factors_y,
+                TD_OUT (float) slices, const TdFourierParams p)
 {
   const int x = td_global_x (), y = td_global_y (), pair = td_global_z ();
 

@@ -14,9 +14,8 @@ paganin_source (int i, int n, int after)
 }
 
 TD_KERNEL void
-paganin_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
-              int first_view, int n_views, int n_rows, int n_columns, int nx, int ny,
-              int rows_after, int strip)
+paganin_pack (TD_ITEM TD_IN (float) data, TD_OUT (float2) images, int first_view, int n_views,
+              int n_rows, int n_columns, int nx, int ny, int rows_after, int strip)
 {
   int first = td_global_x () * strip, y = td_global_y (), pair = td_global_z ();
   int end = td_min (first + strip, nx), view = first_view + 2 * pair;
@@ -37,9 +36,8 @@ paganin_pack (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 
 /* Divides by 1 + across[x] + down[y], and by the number of pixels, which the inverse transform does
    not. */
 TD_KERNEL void
-paganin_divide (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images,
-                TD_GLOBAL const float *TD_RESTRICT across, TD_GLOBAL const float *TD_RESTRICT down,
-                int nx, int ny, float scale, int strip)
+paganin_divide (TD_ITEM TD_OUT (float2) images, TD_IN (float) across, TD_IN (float) down, int nx,
+                int ny, float scale, int strip)
 {
   int first = td_global_x () * strip, y = td_global_y (), pair = td_global_z ();
   int end = td_min (first + strip, nx);
@@ -54,9 +52,8 @@ paganin_divide (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images,
 }
 
 TD_KERNEL void
-paganin_unpack (TD_ITEM TD_GLOBAL const float2 *TD_RESTRICT images,
-                TD_GLOBAL float *TD_RESTRICT data, int first_view, int n_views, int n_columns,
-                int nx, int ny, int row0, int strip)
+paganin_unpack (TD_ITEM TD_IN (float2) images, TD_OUT (float) data, int first_view, int n_views,
+                int n_columns, int nx, int ny, int row0, int strip)
 {
   int first = td_global_x () * strip, row = td_global_y (), pair = td_global_z ();
   int end = td_min (first + strip, n_columns), view = first_view + 2 * pair;
@@ -209,8 +206,7 @@ paganin_sum_lines (const float *a, const float *b, const float *weights, Paganin
 #else
 /* @count columns from @column on of one view: sums[t] += weights[t][row] data[row]. */
 TD_FN void
-paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data,
-                  TD_GLOBAL const float *TD_RESTRICT weights, PaganinRows rows, int count,
+paganin_add_rows (TD_IN (float) data, TD_IN (float) weights, PaganinRows rows, int count,
                   float sums[PAGANIN_TERMS][PAGANIN_BLOCK])
 {
   for (int t = 0; t < PAGANIN_TERMS; t++)
@@ -230,10 +226,8 @@ paganin_add_rows (TD_GLOBAL const float *TD_RESTRICT data,
   }
 }
 TD_FN void
-paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a,
-                   TD_GLOBAL const float *TD_RESTRICT view_b,
-                   TD_GLOBAL const float *TD_RESTRICT weights, PaganinRows rows,
-                   TD_GLOBAL float2 *TD_RESTRICT images, PaganinLines lines)
+paganin_sum_lines (TD_IN (float) view_a, TD_IN (float) view_b, TD_IN (float) weights,
+                   PaganinRows rows, TD_OUT (float2) images, PaganinLines lines)
 {
   const int n_columns = lines.n_columns, nx = lines.nx, end = lines.end;
   const int columns_after = (nx - n_columns + 1) / 2;
@@ -268,9 +262,9 @@ paganin_sum_lines (TD_GLOBAL const float *TD_RESTRICT view_a,
 /* Sums of rows for each term, two views to a complex line as above, their ends continued. images is
    [term][pair][x]. weights is [n_terms][rows], with both sizes rounded up to their groups. */
 TD_KERNEL void
-paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 *TD_RESTRICT images,
-              TD_GLOBAL const float *TD_RESTRICT weights, int first_view, int n_views, int n_rows,
-              int n_columns, int nx, int n_terms, int n_pairs, int strip)
+paganin_sums (TD_ITEM TD_IN (float) data, TD_OUT (float2) images, TD_IN (float) weights,
+              int first_view, int n_views, int n_rows, int n_columns, int nx, int n_terms,
+              int n_pairs, int strip)
 {
   int first = td_global_x () * strip, pair = td_global_y ();
   int end = td_min (first + strip, nx), view = first_view + 2 * pair;
@@ -286,9 +280,8 @@ paganin_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float2 
 
 /* The terms' spectra by their factors, [n_terms][nx], added up where the first one's are. */
 TD_KERNEL void
-paganin_combine (TD_ITEM TD_GLOBAL float2 *TD_RESTRICT images,
-                 TD_GLOBAL const float *TD_RESTRICT factors, int nx, int n_terms, int n_pairs,
-                 int strip)
+paganin_combine (TD_ITEM TD_OUT (float2) images, TD_IN (float) factors, int nx, int n_terms,
+                 int n_pairs, int strip)
 {
   int first = td_global_x () * strip, pair = td_global_y ();
   int end = td_min (first + strip, nx);

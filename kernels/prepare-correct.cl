@@ -14,10 +14,8 @@ place_of_pixel (int pixel, int view, int n_views, int n_columns)
 /* Item x, y: entry of the list, view. places is [entry] of a pixel and its four sources (-1: none),
    weights [entry][4]. */
 TD_KERNEL void
-prepare_bad_pixels (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                    TD_GLOBAL const int *TD_RESTRICT places,
-                    TD_GLOBAL const float *TD_RESTRICT weights, int n_bad, int n_views,
-                    int n_columns)
+prepare_bad_pixels (TD_ITEM TD_OUT (float) data, TD_IN (int) places, TD_IN (float) weights,
+                    int n_bad, int n_views, int n_columns)
 {
   int entry = td_global_x (), view = td_global_y ();
   float value = 0.0f;
@@ -34,8 +32,8 @@ prepare_bad_pixels (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 
 /* Divides each view by its dose. */
 TD_KERNEL void
-prepare_dose_frames (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                     TD_GLOBAL const float *TD_RESTRICT dose, int n_views, int n_columns, int strip)
+prepare_dose_frames (TD_ITEM TD_OUT (float) data, TD_IN (float) dose, int n_views, int n_columns,
+                     int strip)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -49,8 +47,8 @@ prepare_dose_frames (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 /* Item x, y: view, row. The mean of the first and of the last `width` columns, 1 where that is not
    above 0: ends is [row][view][2]. */
 TD_KERNEL void
-prepare_dose_ends (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                   TD_GLOBAL float *TD_RESTRICT ends, int n_views, int n_columns, int width)
+prepare_dose_ends (TD_ITEM TD_IN (float) data, TD_OUT (float) ends, int n_views, int n_columns,
+                   int width)
 {
   int view = td_global_x (), row = td_global_y ();
 
@@ -70,8 +68,8 @@ prepare_dose_ends (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 
 /* Divides by the straight line from one end's mean to the other's. */
 TD_KERNEL void
-prepare_dose_rows (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                   TD_GLOBAL const float *TD_RESTRICT ends, int n_views, int n_columns, int strip)
+prepare_dose_rows (TD_ITEM TD_OUT (float) data, TD_IN (float) ends, int n_views, int n_columns,
+                   int strip)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -86,9 +84,8 @@ prepare_dose_rows (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 
 /* Item y: `span` views, whose sums go to sums[row][item y][column]. */
 TD_KERNEL void
-prepare_sum_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                   TD_GLOBAL float *TD_RESTRICT sums, int n_views, int n_columns, int n_spans,
-                   int span, int strip)
+prepare_sum_views (TD_ITEM TD_IN (float) data, TD_OUT (float) sums, int n_views, int n_columns,
+                   int n_spans, int span, int strip)
 {
   int first = td_global_x () * strip, part = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -114,9 +111,8 @@ prepare_sum_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 
 /* y counts nothing: means[row][column] of all views. */
 TD_KERNEL void
-prepare_mean_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sums,
-                    TD_GLOBAL float *TD_RESTRICT means, int n_views, int n_columns, int n_spans,
-                    int strip)
+prepare_mean_views (TD_ITEM TD_IN (float) sums, TD_OUT (float) means, int n_views, int n_columns,
+                    int n_spans, int strip)
 {
   int first = td_global_x () * strip, row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -144,10 +140,8 @@ mirrored (int column, int n_columns)
 /* gain[row][column] = smooth (mean) / mean, 1 where the mean is not above 0. taps[0 … radius] is
    half of the kernel, its middle first. */
 TD_KERNEL void
-prepare_double_flat_gain (TD_ITEM TD_GLOBAL const float *TD_RESTRICT means,
-                          TD_GLOBAL float *TD_RESTRICT gain,
-                          TD_GLOBAL const float *TD_RESTRICT taps, int n_columns, int radius,
-                          int strip)
+prepare_double_flat_gain (TD_ITEM TD_IN (float) means, TD_OUT (float) gain, TD_IN (float) taps,
+                          int n_columns, int radius, int strip)
 {
   int first = td_global_x () * strip, row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -169,8 +163,8 @@ prepare_double_flat_gain (TD_ITEM TD_GLOBAL const float *TD_RESTRICT means,
 
 /* gain is [row][column]. */
 TD_KERNEL void
-prepare_gain (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT gain,
-              int n_views, int n_columns, int strip)
+prepare_gain (TD_ITEM TD_OUT (float) data, TD_IN (float) gain, int n_views, int n_columns,
+              int strip)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -183,8 +177,8 @@ prepare_gain (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const float *
 
 /* p → a1 p + a2 p² + a3 p³ + a4 p⁴ + a5 p⁵. */
 TD_KERNEL void
-prepare_polynomial (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, int n_views, int n_columns,
-                    int strip, float a1, float a2, float a3, float a4, float a5)
+prepare_polynomial (TD_ITEM TD_OUT (float) data, int n_views, int n_columns, int strip, float a1,
+                    float a2, float a3, float a4, float a5)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);

@@ -75,9 +75,8 @@ mirrored (int i, int n)
 /* Views view0 … of rows row0 … to aside[row][view][margin + column + margin], mirrored into the
    margins. */
 TD_KERNEL void
-prepare_set_aside (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                   TD_GLOBAL float *TD_RESTRICT aside, int row0, int n_views, int n_columns,
-                   int view0, int n_aside, int margin, int strip)
+prepare_set_aside (TD_ITEM TD_IN (float) data, TD_OUT (float) aside, int row0, int n_views,
+                   int n_columns, int view0, int n_aside, int margin, int strip)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -98,8 +97,7 @@ prepare_set_aside (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
    ends. A zinger stands out by more than threshold times the median, and by more than `least`.
    Those of rows [count0, count_end) count. */
 TD_KERNEL void
-prepare_zingers (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                 TD_GLOBAL const float *TD_RESTRICT aside, TD_GLOBAL int *TD_RESTRICT counters,
+prepare_zingers (TD_ITEM TD_OUT (float) data, TD_IN (float) aside, TD_OUT (int) counters,
                  int n_rows, int n_views, int n_columns, int view0, int n_aside, int radius,
                  int strip, float threshold, float least, float side, int counter, int count0,
                  int count_end)
@@ -140,11 +138,9 @@ prepare_zingers (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
    aside is [row][view][column] of the rows from row0 on, which z counts. A zinger stands out by
    more than limit. Those of data's rows [count0, count_end) count. */
 TD_KERNEL void
-prepare_zingers_angle (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                       TD_GLOBAL const float *TD_RESTRICT aside,
-                       TD_GLOBAL int *TD_RESTRICT counters, int row0, int n_views, int n_columns,
-                       int size, int strip, float limit, float side, int counter, int count0,
-                       int count_end)
+prepare_zingers_angle (TD_ITEM TD_OUT (float) data, TD_IN (float) aside, TD_OUT (int) counters,
+                       int row0, int n_views, int n_columns, int size, int strip, float limit,
+                       float side, int counter, int count0, int count_end)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns), hits = 0;

@@ -34,10 +34,8 @@ log_of (float value)
 /* Counts NaNs and infinities: all of rows [count0, count_end) in counters[counter], those of each
    view in view_bad[row][view]. */
 TD_KERNEL void
-prepare_find_bad (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                  TD_GLOBAL int *TD_RESTRICT view_bad, TD_GLOBAL int *TD_RESTRICT counters,
-                  int n_views, int n_columns, int strip, int counter, int count0,
-                  int count_end)
+prepare_find_bad (TD_ITEM TD_IN (float) data, TD_OUT (int) view_bad, TD_OUT (int) counters,
+                  int n_views, int n_columns, int strip, int counter, int count0, int count_end)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -55,8 +53,7 @@ prepare_find_bad (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 
 /* Item x, y: view, row. Each run of bad samples takes the value of its nearer sound end. */
 TD_KERNEL void
-prepare_repair_view (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                     TD_GLOBAL const int *TD_RESTRICT view_bad, int n_views, int n_columns)
+prepare_repair_view (TD_ITEM TD_OUT (float) data, TD_IN (int) view_bad, int n_views, int n_columns)
 {
   int view = td_global_x (), row = td_global_y ();
 
@@ -86,10 +83,9 @@ prepare_repair_view (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
    and the number in the scan. counters[views_at + number] counts the rows of a view that do so. A
    row without any sound sample in all views sets counters[rows_at + row]. */
 TD_KERNEL void
-prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                     TD_GLOBAL const int *TD_RESTRICT view_bad, TD_GLOBAL int *TD_RESTRICT counters,
-                     TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns, int row0,
-                     int views_at, int rows_at)
+prepare_repair_lost (TD_ITEM TD_OUT (float) data, TD_IN (int) view_bad, TD_OUT (int) counters,
+                     TD_IN (float) views, int n_views, int n_columns, int row0, int views_at,
+                     int rows_at)
 {
   int view = td_global_x (), row = td_global_y (), from = -1;
   float best = 2.0f;
@@ -124,8 +120,7 @@ prepare_repair_lost (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 
 /* Whether a pixel has one value in n_samples views all over the scan. */
 TD_FN int
-is_constant (TD_GLOBAL const float *TD_RESTRICT row, int column, int n_samples, int n_views,
-             int n_columns)
+is_constant (TD_IN (float) row, int column, int n_samples, int n_views, int n_columns)
 {
   for (int i = 1; i < n_samples; i++) {
     size_t view = (size_t) i * (n_views - 1) / (n_samples - 1);
@@ -139,9 +134,8 @@ is_constant (TD_GLOBAL const float *TD_RESTRICT row, int column, int n_samples, 
    `reach` columns on both sides there are others that are not: air without noise is constant as
    well, but up to an edge. Item x, y: a strip of columns, a row from row0 on. */
 TD_KERNEL void
-prepare_find_stuck (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                    TD_GLOBAL int *TD_RESTRICT counters, int n_samples, int reach, int n_views,
-                    int n_columns, int strip, int counter, int row0)
+prepare_find_stuck (TD_ITEM TD_IN (float) data, TD_OUT (int) counters, int n_samples, int reach,
+                    int n_views, int n_columns, int strip, int counter, int row0)
 {
   int first = td_global_x () * strip, end = td_min (first + strip, n_columns), stuck = 0;
   TD_GLOBAL const float *row = data + row_of_view (row0 + td_global_y (), 0, n_views, n_columns);
@@ -164,11 +158,8 @@ prepare_find_stuck (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 /* Intensity to transmission: (I - dark) / beam. dark is [row][column]; beam is
    [group][row][column], and places[view][2] a group and the share of the next one. */
 TD_KERNEL void
-prepare_flat_field (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                    TD_GLOBAL const float *TD_RESTRICT dark,
-                    TD_GLOBAL const float *TD_RESTRICT beam,
-                    TD_GLOBAL const float *TD_RESTRICT places, int n_rows, int n_views,
-                    int n_columns, int strip)
+prepare_flat_field (TD_ITEM TD_OUT (float) data, TD_IN (float) dark, TD_IN (float) beam,
+                    TD_IN (float) places, int n_rows, int n_views, int n_columns, int strip)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -187,8 +178,8 @@ prepare_flat_field (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 /* Item x, y: entry of the list, view. dead is [entry] of row, column, source column (-1: the whole
    row is dead, which leaves `value`). */
 TD_KERNEL void
-prepare_fill_dead (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const int *TD_RESTRICT dead,
-                   int n_dead, int n_views, int n_columns, float value)
+prepare_fill_dead (TD_ITEM TD_OUT (float) data, TD_IN (int) dead, int n_dead, int n_views,
+                   int n_columns, float value)
 {
   int entry = td_global_x (), view = td_global_y ();
 
@@ -203,9 +194,9 @@ prepare_fill_dead (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const in
    counted in counters[counter], of rows [count0, count_end). Those of each view are in
    counters[views_at + number], with views as above. */
 TD_KERNEL void
-prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_RESTRICT counters,
-                   TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns, int strip,
-                   float floor_value, int counter, int views_at, int count0, int count_end)
+prepare_minus_log (TD_ITEM TD_OUT (float) data, TD_OUT (int) counters, TD_IN (float) views,
+                   int n_views, int n_columns, int strip, float floor_value, int counter,
+                   int views_at, int count0, int count_end)
 {
   int first = td_global_x () * strip, view = td_global_y (), row = td_global_z ();
   int end = td_min (first + strip, n_columns);
@@ -226,7 +217,7 @@ prepare_minus_log (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL int *TD_
 
 /* Mean attenuation of `count` columns in 8192ths, so that sums of any order agree. */
 TD_FN int
-level_of (TD_GLOBAL const float *TD_RESTRICT line, int count)
+level_of (TD_IN (float) line, int count)
 {
   float sum = 0.0f;
 
@@ -240,10 +231,9 @@ level_of (TD_GLOBAL const float *TD_RESTRICT line, int count)
    sides_at + 5 number on. Two are the outer and inner half on the left, two the inner and outer
    half on the right, and one lies in the middle. Item x, y: view, row from row0 on. */
 TD_KERNEL void
-prepare_look_at_sides (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                       TD_GLOBAL int *TD_RESTRICT counters,
-                       TD_GLOBAL const float *TD_RESTRICT views, int n_views, int n_columns,
-                       float bright_value, int sides, int bright_counter, int sides_at, int row0)
+prepare_look_at_sides (TD_ITEM TD_IN (float) data, TD_OUT (int) counters, TD_IN (float) views,
+                       int n_views, int n_columns, float bright_value, int sides,
+                       int bright_counter, int sides_at, int row0)
 {
   int view = td_global_x (), row = row0 + td_global_y (), half_side = sides / 2, bright = 0;
 

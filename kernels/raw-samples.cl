@@ -8,8 +8,7 @@ typedef unsigned short Sample;
 #endif
 
 TD_KERNEL void
-raw_samples (TD_ITEM TD_GLOBAL const Sample *TD_RESTRICT samples,
-             TD_GLOBAL float *TD_RESTRICT values, const TdRawParams p)
+raw_samples (TD_ITEM TD_IN (Sample) samples, TD_OUT (float) values, const TdRawParams p)
 {
   const int group = td_group_x ();
   const size_t first

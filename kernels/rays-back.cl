@@ -81,8 +81,7 @@ rays_column (const TD_GLOBAL float *view, int column, int x, int y, const TdRays
    it passes between. The shares are computed in vectors, and added one by one. */
 
 TD_FN void
-rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, const TdRays p,
-            float *sum, float *weight)
+rays_share (TD_IN (float) line, const RayColumn c, int z, const TdRays p, float *sum, float *weight)
 {
   const float one = td_mad ((float) (z - 1) - c.z0, c.rows, p.v_middle);
   const float other = td_mad ((float) (z + TD_RAY_BACK_LANES) - c.z0, c.rows, p.v_middle);
@@ -118,8 +117,7 @@ rays_share (const TD_GLOBAL float *TD_RESTRICT line, const RayColumn c, int z, c
 
 /* x: pieces of TD_RAY_BACK_LANES along z, y: x, z: y. GPUs have rays-upright.cl. */
 TD_KERNEL void
-rays_back_upright (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
-                   const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
+rays_back_upright (TD_ITEM TD_IN (float) lines, TD_IN (float) table, TD_GLOBAL float *volume,
                    TD_GLOBAL float *weights, TdRays p)
 {
   const int z = td_global_x () * TD_RAY_BACK_LANES;
@@ -197,8 +195,7 @@ rays_weight (const TD_GLOBAL float *view, float u, float v, float x, float y, fl
 
 /* Any views. */
 TD_KERNEL void
-rays_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
-           const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
+rays_back (TD_ITEM TD_IN (float) lines, TD_IN (float) table, TD_GLOBAL float *volume,
            TD_GLOBAL float *weights, TdRays p)
 {
   const int z = td_global_x () * TD_LANES, x = td_global_y (), y = td_global_z () + p.first;

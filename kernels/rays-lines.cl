@@ -4,8 +4,7 @@
 
 /* Prepared rows [row][view][column] to their places. x: columns, y: views, z: rows. */
 TD_KERNEL void
-rays_take (TD_ITEM const TD_GLOBAL float *TD_RESTRICT rows, const TD_GLOBAL int *TD_RESTRICT places,
-           TD_GLOBAL float *TD_RESTRICT measured, TdRayRows p)
+rays_take (TD_ITEM TD_IN (float) rows, TD_IN (int) places, TD_OUT (float) measured, TdRayRows p)
 {
   const int column = td_global_x (), view = td_global_y (), row = td_global_z ();
 
@@ -17,8 +16,7 @@ rays_take (TD_ITEM const TD_GLOBAL float *TD_RESTRICT rows, const TD_GLOBAL int 
 
 /* Part of the volume as slices [slice][y][x]. x, y: pixels of the part, z: slices. */
 TD_KERNEL void
-rays_give (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *TD_RESTRICT slices,
-           TdRays p, TdRayPart part)
+rays_give (TD_ITEM TD_IN (float) volume, TD_OUT (float) slices, TdRays p, TdRayPart part)
 {
   const int x = td_global_x (), y = td_global_y (), z = td_global_z ();
 
@@ -30,8 +28,8 @@ rays_give (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *T
 
 /* The other way round: slices into the volume, none of it below @least. */
 TD_KERNEL void
-rays_put (TD_ITEM const TD_GLOBAL float *TD_RESTRICT slices, TD_GLOBAL float *TD_RESTRICT volume,
-          float least, TdRays p, TdRayPart part)
+rays_put (TD_ITEM TD_IN (float) slices, TD_OUT (float) volume, float least, TdRays p,
+          TdRayPart part)
 {
   const int x = td_global_x (), y = td_global_y (), z = td_global_z ();
 
@@ -43,8 +41,8 @@ rays_put (TD_ITEM const TD_GLOBAL float *TD_RESTRICT slices, TD_GLOBAL float *TD
 
 /* Two sums a line: of products, and of magnitudes. x: lines. */
 TD_KERNEL void
-rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,
-           TD_GLOBAL float *TD_RESTRICT sums, TdRayLines p)
+rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b, TD_OUT (float) sums,
+           TdRayLines p)
 {
   const int line = td_global_x () + p.first;
   float product = 0, magnitude = 0;
@@ -63,8 +61,8 @@ rays_sums (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,
 /* The same where items beside each other had better read beside each other. An item sums the values
    at one place of the lines of one group, which are p.groups apart. x: places of groups. */
 TD_KERNEL void
-rays_sums_across (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,
-                  TD_GLOBAL float *TD_RESTRICT sums, TdRayLines p)
+rays_sums_across (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b, TD_OUT (float) sums,
+                  TdRayLines p)
 {
   const int item = td_global_x () + p.first;
   float product = 0, magnitude = 0;
@@ -83,8 +81,8 @@ rays_sums_across (TD_ITEM const TD_GLOBAL float *a, const TD_GLOBAL float *b,
 
 /* to = scale to + factor from. x: values of lines. */
 TD_KERNEL void
-rays_combine (TD_ITEM TD_GLOBAL float *TD_RESTRICT to, const TD_GLOBAL float *TD_RESTRICT from,
-              float scale, float factor, TdRayLines p)
+rays_combine (TD_ITEM TD_OUT (float) to, TD_IN (float) from, float scale, float factor,
+              TdRayLines p)
 {
   const int i = td_global_x ();
 
@@ -97,9 +95,8 @@ rays_combine (TD_ITEM TD_GLOBAL float *TD_RESTRICT to, const TD_GLOBAL float *TD
 /* The volume moves by what td_rays_correct() moves it by, from sums and weights that are complete.
    x: values of lines. */
 TD_KERNEL void
-rays_apply (TD_ITEM TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT sums,
-            const TD_GLOBAL float *TD_RESTRICT weights, float relaxation, int non_negative,
-            TdRayLines p)
+rays_apply (TD_ITEM TD_OUT (float) volume, TD_IN (float) sums, TD_IN (float) weights,
+            float relaxation, int non_negative, TdRayLines p)
 {
   const int i = td_global_x ();
 
@@ -113,8 +110,7 @@ rays_apply (TD_ITEM TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *
 /* Nesterov's extrapolation: before = here, and here goes on by @factor of the step from before to
    here. x: values of lines. */
 TD_KERNEL void
-rays_beyond (TD_ITEM TD_GLOBAL float *TD_RESTRICT here, TD_GLOBAL float *TD_RESTRICT before,
-             float factor, TdRayLines p)
+rays_beyond (TD_ITEM TD_OUT (float) here, TD_OUT (float) before, float factor, TdRayLines p)
 {
   const int i = td_global_x ();
 

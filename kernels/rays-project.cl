@@ -11,8 +11,7 @@ typedef struct {
 } RayPath;
 
 TD_FN RayPath
-rays_path (const TD_GLOBAL float *TD_RESTRICT view, float u, float v, int axis, int counted,
-           const TdRays p)
+rays_path (TD_IN (float) view, float u, float v, int axis, int counted, const TdRays p)
 {
   const int b = axis == 0 ? 1 : 0, c = axis == 2 ? 1 : 2;
   const float x = ray_direction (view, 0, u, v), y = ray_direction (view, 1, u, v);
@@ -45,8 +44,8 @@ typedef struct {
 /* Adds what the rays of @lanes that are steepest along @axis see, and how long they are in the
    volume. */
 TD_FN void
-rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_RESTRICT view,
-           const RayLanes lanes, const TdRays p, int axis, float *sum, float *length)
+rays_walk (TD_IN (float) volume, TD_IN (float) view, const RayLanes lanes, const TdRays p, int axis,
+           float *sum, float *length)
 {
   const int n_a = axis == 0 ? p.nx : axis == 1 ? p.ny : p.nz;
   const int n_b = axis == 0 ? p.ny : p.nx, n_c = axis == 2 ? p.ny : p.nz;
@@ -100,10 +99,10 @@ rays_walk (const TD_GLOBAL float *TD_RESTRICT volume, const TD_GLOBAL float *TD_
    divided by the ray's length in the volume. @misfit then gets the square of the difference. x:
    rows, y: columns, z: places. */
 TD_KERNEL void
-rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
+rays_project (TD_ITEM TD_IN (float) volume,
               /* [place][column][row] */
-              const TD_GLOBAL float *TD_RESTRICT table, const TD_GLOBAL float *TD_RESTRICT measured,
-              TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit, TdRays p)
+              TD_IN (float) table, TD_IN (float) measured,
+              TD_OUT (float) out, TD_OUT (float) misfit, TdRays p)
 {
   const int row = td_global_x () * TD_LANES, column = td_global_y () + p.first;
   const int place = td_global_z ();
@@ -139,9 +138,8 @@ rays_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
 
 /* The same where the integrals are known already, in @out. x: rows, y: columns, z: places. */
 TD_KERNEL void
-rays_differ (TD_ITEM const TD_GLOBAL float *TD_RESTRICT table,
-             const TD_GLOBAL float *TD_RESTRICT measured, TD_GLOBAL float *TD_RESTRICT out,
-             TD_GLOBAL float *TD_RESTRICT misfit, TdRays p)
+rays_differ (TD_ITEM TD_IN (float) table, TD_IN (float) measured, TD_OUT (float) out,
+             TD_OUT (float) misfit, TdRays p)
 {
   const int row = td_global_x (), column = td_global_y () + p.first, place = td_global_z ();
 

@@ -22,7 +22,7 @@ typedef struct {
 } RayColumn;
 
 TD_FN RayColumn
-rays_column (const TD_GLOBAL float *TD_RESTRICT view, float u, const TD_GLOBAL float *values)
+rays_column (TD_IN (float) view, float u, const TD_GLOBAL float *values)
 {
   RayColumn c;
 
@@ -57,8 +57,8 @@ rays_length (const RayColumn c, float slope)
 /* What the rays of some rows see, in voxels' lengths, and on how many planes they pass the volume.
    @along_x: the planes are those of one x. */
 TD_FN void
-rays_walk_upright (const TD_GLOBAL float *TD_RESTRICT volume, const RayColumn c, int row,
-                   const TdRays p, int along_x, float *sum, float *planes)
+rays_walk_upright (TD_IN (float) volume, const RayColumn c, int row, const TdRays p, int along_x,
+                   float *sum, float *planes)
 {
   const int n_a = along_x ? p.nx : p.ny, n_b = along_x ? p.ny : p.nx;
   const size_t stride_a = along_x ? p.stride_x : p.stride_y;
@@ -114,11 +114,8 @@ rays_walk_upright (const TD_GLOBAL float *TD_RESTRICT volume, const RayColumn c,
    rays-project.cl. x: the first of rows p.row_step apart, y: columns, z: places, band by band. So
    all views of a band find its part of the volume in the second-level cache. */
 TD_KERNEL void
-rays_upright_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
-                      const TD_GLOBAL float *TD_RESTRICT table,
-                      const TD_GLOBAL float *TD_RESTRICT measured,
-                      TD_GLOBAL float *TD_RESTRICT out, TD_GLOBAL float *TD_RESTRICT misfit,
-                      TdRays p)
+rays_upright_project (TD_ITEM TD_IN (float) volume, TD_IN (float) table, TD_IN (float) measured,
+                      TD_OUT (float) out, TD_OUT (float) misfit, TdRays p)
 {
   const int column = td_global_y () + p.first, place = td_global_z () % p.n_views;
   const int band = td_global_z () / p.n_views, x = td_global_x ();
@@ -159,7 +156,7 @@ rays_upright_project (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume,
    @lines begin at place p.held_view, @weighed at p.first_view; both may be the same buffer then.
    x: rows, y: columns, z: places. */
 TD_KERNEL void
-rays_upright_weigh (TD_ITEM const TD_GLOBAL float *lines, const TD_GLOBAL float *TD_RESTRICT table,
+rays_upright_weigh (TD_ITEM const TD_GLOBAL float *lines, TD_IN (float) table,
                     TD_GLOBAL float *weighed, TdRays p)
 {
   const int row = td_global_x (), column = td_global_y () + p.first, place = td_global_z ();
@@ -179,8 +176,7 @@ rays_upright_weigh (TD_ITEM const TD_GLOBAL float *lines, const TD_GLOBAL float 
 /* Columns [*first, *last] of rays that voxels (x, y) … (x + 1, y + 1) may lie on: within one voxel
    of them across. The bound takes the magnification where it is largest. */
 TD_FN void
-rays_columns (const TD_GLOBAL float *TD_RESTRICT view, int x, int y, const TdRays p, int *first,
-              int *last)
+rays_columns (TD_IN (float) view, int x, int y, const TdRays p, int *first, int *last)
 {
   const float cx = (float) x + 0.5f, cy = (float) y + 0.5f;
   const float w = td_mad (view[8], cx, td_mad (view[9], cy, view[11]));
@@ -376,9 +372,8 @@ rays_tile_settle (RayTile *tile, TD_GLOBAL float *volume, TD_GLOBAL float *weigh
 
 /* Columns [first, last] of a view, one after the other. */
 TD_FN void
-rays_tile_columns (RayTile *tile, const TD_GLOBAL float *TD_RESTRICT lines,
-                   const TD_GLOBAL float *TD_RESTRICT table, int place, int first, int last, int x,
-                   int y, int z, const TdRays p, int weighed)
+rays_tile_columns (RayTile *tile, TD_IN (float) lines, TD_IN (float) table, int place, int first,
+                   int last, int x, int y, int z, const TdRays p, int weighed)
 {
   const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
 
@@ -395,8 +390,8 @@ rays_tile_columns (RayTile *tile, const TD_GLOBAL float *TD_RESTRICT lines,
 
 /* x: the first of voxels p.z_step apart, y: pairs along x, z: pairs along y. */
 TD_FN void
-rays_tile (const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_RESTRICT table,
-           TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, int weighed)
+rays_tile (TD_IN (float) lines, TD_IN (float) table, TD_GLOBAL float *volume,
+           TD_GLOBAL float *weights, const TdRays p, int weighed)
 {
   const int z = td_global_x (), x = 2 * td_global_y (), y = 2 * td_global_z () + p.first;
   RayTile tile;
@@ -415,8 +410,7 @@ rays_tile (const TD_GLOBAL float *TD_RESTRICT lines, const TD_GLOBAL float *TD_R
 }
 
 TD_KERNEL void
-rays_upright_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
-                   const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
+rays_upright_back (TD_ITEM TD_IN (float) lines, TD_IN (float) table, TD_GLOBAL float *volume,
                    TD_GLOBAL float *weights, TdRays p)
 {
   rays_tile (lines, table, volume, weights, p, 0);
@@ -424,8 +418,7 @@ rays_upright_back (TD_ITEM const TD_GLOBAL float *TD_RESTRICT lines,
 
 /* The same of rays_upright_weigh()'s lines, faster: sums, or a correction by known weights. */
 TD_KERNEL void
-rays_upright_sums (TD_ITEM const TD_GLOBAL float *TD_RESTRICT weighed,
-                   const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
+rays_upright_sums (TD_ITEM TD_IN (float) weighed, TD_IN (float) table, TD_GLOBAL float *volume,
                    TD_GLOBAL float *weights, TdRays p)
 {
   rays_tile (weighed, table, volume, weights, p, 1);
@@ -440,8 +433,7 @@ rays_upright_sums (TD_ITEM const TD_GLOBAL float *TD_RESTRICT weighed,
 
 /* The items of one x, y find where a few views' columns pass them, a column each, for all. */
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (TD_RAY_SHARED_X, TD_RAY_SHARED_Y, 1, SHARED_RESIDENT)
-rays_upright_shared (TD_ITEM const TD_GLOBAL float *TD_RESTRICT weighed,
-                     const TD_GLOBAL float *TD_RESTRICT table, TD_GLOBAL float *volume,
+rays_upright_shared (TD_ITEM TD_IN (float) weighed, TD_IN (float) table, TD_GLOBAL float *volume,
                      TD_GLOBAL float *weights, TdRays p)
 {
   TD_LOCAL float4 places[TD_RAY_SHARED_Y][TD_RAY_SHARED_X][3];

@@ -32,9 +32,8 @@ project_block (TD_GLOBAL const float *data, TD_GLOBAL const float *table, TD_GLO
 
 /* modes[row][mode][column] = sum over the views of table[mode][view] data[view][column]. */
 TD_KERNEL void
-rings_project (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-               TD_GLOBAL const float *TD_RESTRICT table, TD_GLOBAL float *TD_RESTRICT modes,
-               int first_row, int n_views, int n_columns, int n_modes)
+rings_project (TD_ITEM TD_IN (float) data, TD_IN (float) table, TD_OUT (float) modes, int first_row,
+               int n_views, int n_columns, int n_modes)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
@@ -74,8 +73,7 @@ add_modes (TD_GLOBAL float *line, TD_GLOBAL const float *table, TD_GLOBAL const 
 /* data[view][column] += sum over the modes of table[mode][view] modes[mode][column]; an item takes
    `views` views. */
 TD_KERNEL void
-rings_add_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                 TD_GLOBAL const float *TD_RESTRICT table, TD_GLOBAL const float *TD_RESTRICT modes,
+rings_add_modes (TD_ITEM TD_OUT (float) data, TD_IN (float) table, TD_IN (float) modes,
                  int first_row, int n_views, int n_columns, int n_modes, int views)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
@@ -97,10 +95,9 @@ rings_add_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 /* data *= b / a with a and b the sums of their modes. What is not a reasonable factor leaves the
    sample as it is: a fit that comes near zero divides by nothing. */
 TD_KERNEL void
-rings_divide_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                    TD_GLOBAL const float *TD_RESTRICT table, TD_GLOBAL const float *TD_RESTRICT a,
-                    TD_GLOBAL const float *TD_RESTRICT b, int first_row, int n_views, int n_columns,
-                    int n_modes, int strip, float most)
+rings_divide_modes (TD_ITEM TD_OUT (float) data, TD_IN (float) table, TD_IN (float) a,
+                    TD_IN (float) b, int first_row, int n_views, int n_columns, int n_modes,
+                    int strip, float most)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int strips = (n_columns + strip - 1) / strip;
@@ -126,8 +123,7 @@ rings_divide_modes (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 
 /* lines[column][view] = sum over the modes of table[mode][view] modes[mode][column]. */
 TD_KERNEL void
-rings_modes_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT table,
-                      TD_GLOBAL const float *TD_RESTRICT modes, TD_GLOBAL float *TD_RESTRICT lines,
+rings_modes_to_lines (TD_ITEM TD_IN (float) table, TD_IN (float) modes, TD_OUT (float) lines,
                       int n_views, int n_columns, int n_modes)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
@@ -159,10 +155,9 @@ rings_modes_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT table,
    offsets[slot][column]. A slot is the row rows[slot] of the chunk. bin_rows are written, those
    beyond n_bins with 0. An item takes a bin of TD_LANES columns. */
 TD_KERNEL void
-rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                 TD_GLOBAL const int *TD_RESTRICT rows, TD_GLOBAL const float *TD_RESTRICT offsets,
-                 TD_GLOBAL float *TD_RESTRICT bins, int first_row, int n_views, int n_columns,
-                 int n_bins, int bin_rows)
+rings_bin_views (TD_ITEM TD_IN (float) data, TD_IN (int) rows, TD_IN (float) offsets,
+                 TD_OUT (float) bins, int first_row, int n_views, int n_columns, int n_bins,
+                 int bin_rows)
 {
   int item = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
@@ -194,8 +189,7 @@ rings_bin_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 
 /* taken[row][i][column]: two views of each row, the first of them views[i / 2]. */
 TD_KERNEL void
-rings_take_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                  TD_GLOBAL const int *TD_RESTRICT views, TD_GLOBAL float *TD_RESTRICT taken,
+rings_take_views (TD_ITEM TD_IN (float) data, TD_IN (int) views, TD_OUT (float) taken,
                   int first_row, int n_views, int n_columns, int n_taken)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
@@ -212,8 +206,7 @@ rings_take_views (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 /* Convolution with a symmetric kernel, weights[0 … radius], mirrored at the ends; for each of
    n_lines profiles of n_columns. An item takes TD_LANES columns. */
 TD_KERNEL void
-rings_smooth_profile (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
-                      TD_GLOBAL const float *TD_RESTRICT weights, TD_GLOBAL float *TD_RESTRICT to,
+rings_smooth_profile (TD_ITEM TD_IN (float) from, TD_IN (float) weights, TD_OUT (float) to,
                       int n_columns, int n_lines, int radius, int subtract)
 {
   int item = rings_item (td_global_x (), td_global_y ());
@@ -235,9 +228,8 @@ rings_smooth_profile (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
 
 /* sums[row][piece][line] over the places [first, end) of each line, `length` of them a piece. */
 TD_KERNEL void
-rings_sum_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
-                 TD_GLOBAL float *TD_RESTRICT sums, int n, int n_lines, int first, int end,
-                 int length, int n_pieces)
+rings_sum_lines (TD_ITEM TD_IN (float) lines, TD_OUT (float) sums, int n, int n_lines, int first,
+                 int end, int length, int n_pieces)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int line = item % n_lines, piece = item / n_lines;
@@ -297,9 +289,8 @@ sum_roughness (TD_GLOBAL const float *data, TD_GLOBAL float *sums, RingsLines vi
 /* sums[row][piece][column] of |data - its mean over `window` views around|, `length` views a
    piece. */
 TD_KERNEL void
-rings_sum_roughness (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
-                     TD_GLOBAL float *TD_RESTRICT sums, int first_row, int n_views, int n_columns,
-                     int window, int length, int n_pieces)
+rings_sum_roughness (TD_ITEM TD_IN (float) data, TD_OUT (float) sums, int first_row, int n_views,
+                     int n_columns, int window, int length, int n_pieces)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int blocks = (n_columns + TD_LANES - 1) / TD_LANES;
@@ -319,8 +310,8 @@ rings_sum_roughness (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data,
 
 /* profile = scale × the sum of the pieces. An item takes a column. */
 TD_KERNEL void
-rings_join_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sums,
-                 TD_GLOBAL float *TD_RESTRICT profile, int n_columns, int n_pieces, float scale)
+rings_join_sums (TD_ITEM TD_IN (float) sums, TD_OUT (float) profile, int n_columns, int n_pieces,
+                 float scale)
 {
   int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   float sum = 0;
@@ -336,8 +327,8 @@ rings_join_sums (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sums,
 
 /* ratio = a / b; 1 where b is 0, and where the two differ by more than the factor `most`. */
 TD_KERNEL void
-rings_ratio (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a, TD_GLOBAL const float *TD_RESTRICT b,
-             TD_GLOBAL float *TD_RESTRICT ratio, int n_columns, float most)
+rings_ratio (TD_ITEM TD_IN (float) a, TD_IN (float) b, TD_OUT (float) ratio, int n_columns,
+             float most)
 {
   int column = rings_item (td_global_x (), td_global_y ());
   size_t at = (size_t) td_global_z () * n_columns + column;
@@ -351,8 +342,7 @@ rings_ratio (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a, TD_GLOBAL const float
 /* Vo et al. 2018, algorithm 4: a line through the middle half of the sorted profile says what noise
    is; thresholds[row] of low, high. One item a row: the profile is short. */
 TD_KERNEL void
-rings_thresholds (TD_ITEM TD_GLOBAL const float *TD_RESTRICT sorted,
-                  TD_GLOBAL float *TD_RESTRICT thresholds, int n_columns, float snr)
+rings_thresholds (TD_ITEM TD_IN (float) sorted, TD_OUT (float) thresholds, int n_columns, float snr)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   TD_GLOBAL const float *rising = sorted + (size_t) row * n_columns;
@@ -399,8 +389,7 @@ stands_out (TD_GLOBAL const float *profile, TD_GLOBAL const float *thresholds, i
 /* marks = 1 at columns that stand out and their neighbours, but none in `margin` columns at the
    ends. */
 TD_KERNEL void
-rings_mark (TD_ITEM TD_GLOBAL const float *TD_RESTRICT profile,
-            TD_GLOBAL const float *TD_RESTRICT thresholds, TD_GLOBAL float *TD_RESTRICT marks,
+rings_mark (TD_ITEM TD_IN (float) profile, TD_IN (float) thresholds, TD_OUT (float) marks,
             int n_columns, int margin)
 {
   int column = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
@@ -418,9 +407,8 @@ rings_mark (TD_ITEM TD_GLOBAL const float *TD_RESTRICT profile,
 
 /* data /= factors[row][column], where a factor is not 0. */
 TD_KERNEL void
-rings_divide_columns (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
-                      TD_GLOBAL const float *TD_RESTRICT factors, int first_row, int n_views,
-                      int n_columns, int strip)
+rings_divide_columns (TD_ITEM TD_OUT (float) data, TD_IN (float) factors, int first_row,
+                      int n_views, int n_columns, int strip)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int strips = (n_columns + strip - 1) / strip;
@@ -437,8 +425,8 @@ rings_divide_columns (TD_ITEM TD_GLOBAL float *TD_RESTRICT data,
 
 /* Marked columns take the straight line between their nearest unmarked ones. */
 TD_KERNEL void
-rings_bridge (TD_ITEM TD_GLOBAL float *TD_RESTRICT data, TD_GLOBAL const float *TD_RESTRICT marks,
-              int first_row, int n_views, int n_columns, int strip)
+rings_bridge (TD_ITEM TD_OUT (float) data, TD_IN (float) marks, int first_row, int n_views,
+              int n_columns, int strip)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int strips = (n_columns + strip - 1) / strip;

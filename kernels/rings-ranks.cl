@@ -9,9 +9,8 @@
    views, found bit by bit. A group takes a block of SORT_LANES columns; `team` / SORT_LANES items
    share a column's keys, and count them together. */
 TD_KERNEL void
-rings_block_ranks (TD_ITEM TD_GLOBAL const int *TD_RESTRICT keys,
-                   TD_GLOBAL float *TD_RESTRICT ranked, int n, int n_columns, int n_blocks,
-                   int team)
+rings_block_ranks (TD_ITEM TD_IN (int) keys, TD_OUT (float) ranked, int n, int n_columns,
+                   int n_blocks, int team)
 {
   TD_LOCAL uint counted[2][2][TEAM_MOST];
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();

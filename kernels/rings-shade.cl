@@ -42,10 +42,8 @@ shade_add_row (TD_GLOBAL const float *line, const TdShadeRow row, float cosine,
 /* places[slot][direction][place] of the slice, from filtered rows [slot][bin][column]. An item
    takes TD_LANES places of a direction. */
 TD_KERNEL void
-rings_shade_places (TD_ITEM TD_GLOBAL const float *TD_RESTRICT filtered,
-                    TD_GLOBAL const float *TD_RESTRICT turns,
-                    TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                    TD_GLOBAL float *TD_RESTRICT places, const TdShadeParams p)
+rings_shade_places (TD_ITEM TD_IN (float) filtered, TD_IN (float) turns, TD_IN (TdShadeRow) rows,
+                    TD_OUT (float) places, const TdShadeParams p)
 {
   int item = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int blocks = (p.max_places + TD_LANES - 1) / TD_LANES;
@@ -72,11 +70,8 @@ rings_shade_places (TD_ITEM TD_GLOBAL const float *TD_RESTRICT filtered,
    [slot][lines][column]: what bins on either side of a direction give. Sums over the bins to one
    side serve all directions. An item takes TD_LANES places of one of the first n_used lines. */
 TD_KERNEL void
-rings_shade_rings (TD_ITEM TD_GLOBAL const float *TD_RESTRICT filtered,
-                   TD_GLOBAL const float *TD_RESTRICT turns,
-                   TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                   TD_GLOBAL float *TD_RESTRICT places,
-                   int lines, int n_used, const TdShadeParams p)
+rings_shade_rings (TD_ITEM TD_IN (float) filtered, TD_IN (float) turns, TD_IN (TdShadeRow) rows,
+                   TD_OUT (float) places, int lines, int n_used, const TdShadeParams p)
 {
   int item = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int blocks = (p.max_places + TD_LANES - 1) / TD_LANES;
@@ -116,9 +111,8 @@ shade_slope (TD_GLOBAL const float *places, int s, const TdShadeParams p)
 
 /* squares[slot][slope]: the mean square of the slopes of all drawn lines. */
 TD_KERNEL void
-rings_shade_squares (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
-                     TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                     TD_GLOBAL double *TD_RESTRICT squares, int lines, const TdShadeParams p)
+rings_shade_squares (TD_ITEM TD_IN (float) places, TD_IN (TdShadeRow) rows, TD_OUT (double) squares,
+                     int lines, const TdShadeParams p)
 {
   int s = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   double sum = 0;
@@ -135,9 +129,8 @@ rings_shade_squares (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
 
 /* tallest[slot][slope]: root of the mean of the squares around. */
 TD_KERNEL void
-rings_shade_tallest (TD_ITEM TD_GLOBAL const double *TD_RESTRICT squares,
-                     TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                     TD_GLOBAL double *TD_RESTRICT tallest, const TdShadeParams p)
+rings_shade_tallest (TD_ITEM TD_IN (double) squares, TD_IN (TdShadeRow) rows,
+                     TD_OUT (double) tallest, const TdShadeParams p)
 {
   int s = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int n = rows[slot].n_slopes, from = td_max (s - AROUND, 0), end = td_min (s + AROUND + 1, n);
@@ -164,12 +157,8 @@ rings_shade_tallest (TD_ITEM TD_GLOBAL const double *TD_RESTRICT squares,
 #endif
 
 TD_KERNEL void
-rings_shade_knots (TD_ITEM TD_GLOBAL const float *TD_RESTRICT turns,
-                   TD_GLOBAL const float *TD_RESTRICT shares,
-                   TD_GLOBAL const float *TD_RESTRICT knots,
-                   TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                   TD_GLOBAL float *TD_RESTRICT places,
-                   const TdShadeParams p)
+rings_shade_knots (TD_ITEM TD_IN (float) turns, TD_IN (float) shares, TD_IN (float) knots,
+                   TD_IN (TdShadeRow) rows, TD_OUT (float) places, const TdShadeParams p)
 {
   int item = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int blocks = (p.padded + KNOTS_TAKEN - 1) / KNOTS_TAKEN, place = item / blocks;
@@ -210,9 +199,8 @@ rings_shade_knots (TD_ITEM TD_GLOBAL const float *TD_RESTRICT turns,
 
 /* response[slot][slope][knot]; 0 for what fills up the knots. An item takes TD_LANES knots. */
 TD_KERNEL void
-rings_shade_response (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
-                      TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                      TD_GLOBAL float *TD_RESTRICT response, const TdShadeParams p)
+rings_shade_response (TD_ITEM TD_IN (float) places, TD_IN (TdShadeRow) rows,
+                      TD_OUT (float) response, const TdShadeParams p)
 {
   int item = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int blocks = (p.padded + TD_LANES - 1) / TD_LANES;
@@ -308,12 +296,9 @@ shade_agree (const float *values, int n, double *error)
 /* common[slot][slope]: what is left of slopes once those of the rings are taken out. weights: how
    much each slope counts; it is below 0 where no shade can be as steep. */
 TD_KERNEL void
-rings_shade_common (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
-                    TD_GLOBAL const float *TD_RESTRICT rings,
-                    TD_GLOBAL const double *TD_RESTRICT tallest,
-                    TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                    TD_GLOBAL double *TD_RESTRICT common,
-                    TD_GLOBAL double *TD_RESTRICT weights, int has_rings, const TdShadeParams p)
+rings_shade_common (TD_ITEM TD_IN (float) places, TD_IN (float) rings, TD_IN (double) tallest,
+                    TD_IN (TdShadeRow) rows, TD_OUT (double) common, TD_OUT (double) weights,
+                    int has_rings, const TdShadeParams p)
 {
   int s = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int n = rows[slot].n_slopes, count = 0, all = 2 * p.lag + 1;
@@ -337,13 +322,9 @@ rings_shade_common (TD_ITEM TD_GLOBAL const float *TD_RESTRICT places,
 /* targets[slot][slope]: the slope's weight times the slope that the knots are to make, now that
    they are at `knots`. sound: the weights, 0 near slopes that no shade has. */
 TD_KERNEL void
-rings_shade_targets (TD_ITEM TD_GLOBAL const double *TD_RESTRICT common,
-                     TD_GLOBAL const double *TD_RESTRICT weights,
-                     TD_GLOBAL const float *TD_RESTRICT response,
-                     TD_GLOBAL const double *TD_RESTRICT knots,
-                     TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                     TD_GLOBAL double *TD_RESTRICT sound,
-                     TD_GLOBAL double *TD_RESTRICT targets, const TdShadeParams p)
+rings_shade_targets (TD_ITEM TD_IN (double) common, TD_IN (double) weights, TD_IN (float) response,
+                     TD_IN (double) knots, TD_IN (TdShadeRow) rows, TD_OUT (double) sound,
+                     TD_OUT (double) targets, const TdShadeParams p)
 {
   int s = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int n = rows[slot].n_slopes, beside = BESIDE * p.lag;
@@ -384,12 +365,8 @@ shade_known (TD_GLOBAL const double *known, int i, int j, int n)
 }
 
 TD_KERNEL void
-rings_shade_equations (TD_ITEM TD_GLOBAL const double *TD_RESTRICT known,
-                       TD_GLOBAL const float *TD_RESTRICT response,
-                       TD_GLOBAL const double *TD_RESTRICT sound,
-                       TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                       TD_GLOBAL double *TD_RESTRICT a,
-                       const TdShadeParams p)
+rings_shade_equations (TD_ITEM TD_IN (double) known, TD_IN (float) response, TD_IN (double) sound,
+                       TD_IN (TdShadeRow) rows, TD_OUT (double) a, const TdShadeParams p)
 {
   int item = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int tiles = p.padded / TILE_J, n = p.padded, stride = n + TILE_J;
@@ -420,12 +397,8 @@ rings_shade_equations (TD_ITEM TD_GLOBAL const double *TD_RESTRICT known,
 
 /* The right sides; an item takes TILE_J of them. */
 TD_KERNEL void
-rings_shade_right (TD_ITEM TD_GLOBAL const double *TD_RESTRICT known,
-                   TD_GLOBAL const float *TD_RESTRICT response,
-                   TD_GLOBAL const double *TD_RESTRICT targets,
-                   TD_GLOBAL const TdShadeRow *TD_RESTRICT rows,
-                       TD_GLOBAL double *TD_RESTRICT a,
-                   const TdShadeParams p)
+rings_shade_right (TD_ITEM TD_IN (double) known, TD_IN (float) response, TD_IN (double) targets,
+                   TD_IN (TdShadeRow) rows, TD_OUT (double) a, const TdShadeParams p)
 {
   int first = rings_item (td_global_x (), td_global_y ()) * TILE_J, slot = td_global_z ();
   int n = p.padded, stride = n + TILE_J;
@@ -552,8 +525,7 @@ rings_shade_solve (TD_ITEM TD_GLOBAL double *equations, TD_GLOBAL double *knots,
 
 /* lines[slot][2][column]: the broken line of the knots, and 0. */
 TD_KERNEL void
-rings_shade_join (TD_ITEM TD_GLOBAL const double *TD_RESTRICT knots,
-                  TD_GLOBAL float *TD_RESTRICT lines, const TdShadeParams p)
+rings_shade_join (TD_ITEM TD_IN (double) knots, TD_OUT (float) lines, const TdShadeParams p)
 {
   int column = rings_item (td_global_x (), td_global_y ()), slot = td_global_z ();
   int knot = column / TD_SHADE_KNOTS;

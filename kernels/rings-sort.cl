@@ -28,8 +28,8 @@ rings_tile (int item, int row, int first_row, int n_views, int n_columns)
 }
 
 TD_KERNEL void
-rings_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float *TD_RESTRICT lines,
-                int first_row, int n_views, int n_columns)
+rings_to_lines (TD_ITEM TD_IN (float) data, TD_OUT (float) lines, int first_row, int n_views,
+                int n_columns)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   RingsTile tile = rings_tile (item, row, first_row, n_views, n_columns);
@@ -46,8 +46,7 @@ rings_to_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL float
 
 /* only_marked: columns with marks[row][column] != 0; the others stay. */
 TD_KERNEL void
-rings_from_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
-                  TD_GLOBAL const float *TD_RESTRICT marks, TD_GLOBAL float *TD_RESTRICT data,
+rings_from_lines (TD_ITEM TD_IN (float) lines, TD_IN (float) marks, TD_OUT (float) data,
                   int first_row, int n_views, int n_columns, int only_marked)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
@@ -66,9 +65,8 @@ rings_from_lines (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
 
 /* data += b - a */
 TD_KERNEL void
-rings_add_difference (TD_ITEM TD_GLOBAL const float *TD_RESTRICT a,
-                      TD_GLOBAL const float *TD_RESTRICT b, TD_GLOBAL float *TD_RESTRICT data,
-                      int first_row, int n_views, int n_columns)
+rings_add_difference (TD_ITEM TD_IN (float) a, TD_IN (float) b, TD_OUT (float) data, int first_row,
+                      int n_views, int n_columns)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   RingsTile tile = rings_tile (item, row, first_row, n_views, n_columns);
@@ -134,9 +132,8 @@ sort_line (TD_GLOBAL float *line, TD_GLOBAL int *order, TD_GLOBAL float *spare,
 /* Lines in place; order[line][i] says where the i-th smallest stood. An item takes `block`
    lines. */
 TD_KERNEL void
-rings_sort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT order,
-                  TD_GLOBAL float *TD_RESTRICT spare, TD_GLOBAL int *TD_RESTRICT spare_order, int n,
-                  int n_lines, int block)
+rings_sort_lines (TD_ITEM TD_OUT (float) lines, TD_OUT (int) order, TD_OUT (float) spare,
+                  TD_OUT (int) spare_order, int n, int n_lines, int block)
 {
   int first = rings_item (td_global_x (), td_global_y ()) * block;
   int end = td_min (first + block, n_lines);
@@ -194,9 +191,8 @@ sort_lanes (TD_GLOBAL int *keys, int n)
 /* The marked values of sorted lines take other values, which spare has in the same ranks. They
    are sorted again as if they had been columns: they go where the sorted values came from first. */
 TD_KERNEL void
-rings_resort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *TD_RESTRICT order,
-                    TD_GLOBAL float *TD_RESTRICT spare, TD_GLOBAL int *TD_RESTRICT spare_order,
-                    TD_GLOBAL const float *TD_RESTRICT marks, int n, int n_lines)
+rings_resort_lines (TD_ITEM TD_OUT (float) lines, TD_OUT (int) order, TD_OUT (float) spare,
+                    TD_OUT (int) spare_order, TD_IN (float) marks, int n, int n_lines)
 {
   int line = rings_item (td_global_x (), td_global_y ());
   size_t row = (size_t) td_global_z () * n_lines, at = (row + line) * n;
@@ -214,8 +210,8 @@ rings_resort_lines (TD_ITEM TD_GLOBAL float *TD_RESTRICT lines, TD_GLOBAL int *T
 #define RUN 32
 
 TD_KERNEL void
-rings_sort_runs (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines, TD_GLOBAL float *TD_RESTRICT to,
-                 TD_GLOBAL int *TD_RESTRICT to_order, int n, int n_lines)
+rings_sort_runs (TD_ITEM TD_IN (float) lines, TD_OUT (float) to, TD_OUT (int) to_order, int n,
+                 int n_lines)
 {
   int item = rings_item (td_global_x (), td_global_y ()), line = item / n, i = item % n;
 
@@ -233,9 +229,8 @@ rings_sort_runs (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines, TD_GLOBAL flo
 }
 
 TD_KERNEL void
-rings_merge_runs (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
-                  TD_GLOBAL const int *TD_RESTRICT from_order, TD_GLOBAL float *TD_RESTRICT to,
-                  TD_GLOBAL int *TD_RESTRICT to_order, int n, int n_lines, int run)
+rings_merge_runs (TD_ITEM TD_IN (float) from, TD_IN (int) from_order, TD_OUT (float) to,
+                  TD_OUT (int) to_order, int n, int n_lines, int run)
 {
   int item = rings_item (td_global_x (), td_global_y ()), line = item / n, i = item % n;
 
@@ -261,9 +256,8 @@ rings_merge_runs (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
 
 /* to[line][order[line][i]] = lines[line][i]; an item takes `strip` elements. */
 TD_KERNEL void
-rings_unsort (TD_ITEM TD_GLOBAL const float *TD_RESTRICT lines,
-              TD_GLOBAL const int *TD_RESTRICT order, TD_GLOBAL float *TD_RESTRICT to, int n,
-              int n_lines, int strip)
+rings_unsort (TD_ITEM TD_IN (float) lines, TD_IN (int) order, TD_OUT (float) to, int n, int n_lines,
+              int strip)
 {
   int item = rings_item (td_global_x (), td_global_y ()), strips = (n + strip - 1) / strip;
   int line = item / strips, first = item % strips * strip, end = td_min (first + strip, n);
@@ -327,8 +321,8 @@ slide_median (TD_GLOBAL const float *from, TD_GLOBAL float *to, RingsLines lines
 /* The median of `size` (odd) lines around each line, at every place of it; mirrored at the ends. An
    item takes `segment` lines. */
 TD_KERNEL void
-rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *TD_RESTRICT to,
-              int n, int n_lines, int size, int segment)
+rings_median (TD_ITEM TD_IN (float) from, TD_OUT (float) to, int n, int n_lines, int size,
+              int segment)
 {
   int item = rings_item (td_global_x (), td_global_y ()), blocks = (n + TD_LANES - 1) / TD_LANES;
   int place = item % blocks * TD_LANES, first = item / blocks * segment;
@@ -358,8 +352,8 @@ rings_median (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from, TD_GLOBAL float *
 /* keys of 2 x - left - right, mirrored at the ends, of the first n views. An item takes TILE_VIEWS
    views. */
 TD_KERNEL void
-rings_curvature (TD_ITEM TD_GLOBAL const float *TD_RESTRICT data, TD_GLOBAL int *TD_RESTRICT keys,
-                 int first_row, int n_views, int n_columns, int n)
+rings_curvature (TD_ITEM TD_IN (float) data, TD_OUT (int) keys, int first_row, int n_views,
+                 int n_columns, int n)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int blocks = (n_columns + OFFSET_LANES - 1) / OFFSET_LANES;
@@ -453,10 +447,8 @@ huber_location (TD_GLOBAL const int *keys, int n, const float *bounds, float *at
    most. Then, in the median block, how far the quartiles are apart, and how far their middle
    lies from the median. block_ranks: on GPUs, what rings-ranks.cl found. */
 TD_KERNEL void
-rings_block_medians (TD_ITEM TD_GLOBAL int *TD_RESTRICT keys,
-                     TD_GLOBAL const float *TD_RESTRICT bounds,
-                     TD_GLOBAL const float *TD_RESTRICT block_ranks,
-                     TD_GLOBAL float *TD_RESTRICT found, int n, int n_columns, int n_blocks)
+rings_block_medians (TD_ITEM TD_OUT (int) keys, TD_IN (float) bounds, TD_IN (float) block_ranks,
+                     TD_OUT (float) found, int n, int n_columns, int n_blocks)
 {
   int column = rings_item (td_global_x (), td_global_y ()) * OFFSET_LANES, row = td_global_z ();
   float medians[OFFSET_LANES][MAX_BLOCKS], widths[OFFSET_LANES][MAX_BLOCKS],

@@ -6,10 +6,8 @@
 /* to[k] = sum over i of filter[i] from[2 k - taps + 2 + i]. The lines are those from first_from on
    of from_lines, and from first_to on of to_lines. */
 TD_KERNEL void
-rings_wavelet_down (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
-                    TD_GLOBAL const float *TD_RESTRICT filter, TD_GLOBAL float *TD_RESTRICT to,
-                    int taps, int n_lines, int n_from, int from_lines, int first_from, int n_to,
-                    int to_lines)
+rings_wavelet_down (TD_ITEM TD_IN (float) from, TD_IN (float) filter, TD_OUT (float) to, int taps,
+                    int n_lines, int n_from, int from_lines, int first_from, int n_to, int to_lines)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int blocks = (n_to + TD_LANES - 1) / TD_LANES;
@@ -30,10 +28,8 @@ rings_wavelet_down (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
 
 /* to[m] = sum over k of filter[m - 2 k + taps - 2] from[k]. */
 TD_KERNEL void
-rings_wavelet_up (TD_ITEM TD_GLOBAL const float *TD_RESTRICT from,
-                  TD_GLOBAL const float *TD_RESTRICT filter, TD_GLOBAL float *TD_RESTRICT to,
-                  int taps, int n_lines, int n_from, int from_lines, int n_to, int to_lines,
-                  int first_to)
+rings_wavelet_up (TD_ITEM TD_IN (float) from, TD_IN (float) filter, TD_OUT (float) to, int taps,
+                  int n_lines, int n_from, int from_lines, int n_to, int to_lines, int first_to)
 {
   int item = rings_item (td_global_x (), td_global_y ()), row = td_global_z ();
   int blocks = (n_to + TD_LANES - 1) / TD_LANES;

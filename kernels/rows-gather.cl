@@ -9,8 +9,7 @@ typedef float Columns;
 #endif
 
 TD_KERNEL void
-rows_gather (TD_ITEM const TD_GLOBAL Columns *TD_RESTRICT from, TD_GLOBAL Columns *TD_RESTRICT to,
-             TdRowsGather p)
+rows_gather (TD_ITEM TD_IN (Columns) from, TD_OUT (Columns) to, TdRowsGather p)
 {
   const int column = td_global_x (), place = td_global_y (), row = td_global_z ();
 

@@ -15,8 +15,7 @@ typedef unsigned short Sample;
 #endif
 
 TD_KERNEL void
-stored_samples (TD_ITEM TD_GLOBAL const float *TD_RESTRICT values,
-                TD_GLOBAL Sample *TD_RESTRICT samples, TD_GLOBAL int *TD_RESTRICT counts,
+stored_samples (TD_ITEM TD_IN (float) values, TD_OUT (Sample) samples, TD_OUT (int) counts,
                 const TdStoredParams p, double low, double gain, double largest
                 TD_LOCAL_ARG (int, sums))
 {

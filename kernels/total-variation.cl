@@ -6,9 +6,8 @@
 
 /* out = the volume denoised by the field so far. */
 TD_KERNEL void
-tv_move (TD_ITEM const TD_GLOBAL float *volume, TD_GLOBAL float *out,
-         const TD_GLOBAL float *TD_RESTRICT along_x, const TD_GLOBAL float *TD_RESTRICT along_y,
-         const TD_GLOBAL float *TD_RESTRICT along_z, float strength, TdRays p)
+tv_move (TD_ITEM const TD_GLOBAL float *volume, TD_GLOBAL float *out, TD_IN (float) along_x,
+         TD_IN (float) along_y, TD_IN (float) along_z, float strength, TdRays p)
 {
   const int z = td_global_x (), x = td_global_y (), y = td_global_z () + p.first;
 
@@ -24,9 +23,8 @@ tv_move (TD_ITEM const TD_GLOBAL float *volume, TD_GLOBAL float *out,
 
 /* The field after one step up the gradient of @volume. */
 TD_KERNEL void
-tv_climb (TD_ITEM const TD_GLOBAL float *TD_RESTRICT volume, TD_GLOBAL float *TD_RESTRICT along_x,
-          TD_GLOBAL float *TD_RESTRICT along_y, TD_GLOBAL float *TD_RESTRICT along_z, float step,
-          TdRays p)
+tv_climb (TD_ITEM TD_IN (float) volume, TD_OUT (float) along_x, TD_OUT (float) along_y,
+          TD_OUT (float) along_z, float step, TdRays p)
 {
   const int z = td_global_x (), x = td_global_y (), y = td_global_z () + p.first;
 

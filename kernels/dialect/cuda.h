@@ -30,7 +30,8 @@
 #define TD_LOCAL_AT(T) T *
 #define td_local_get(at, T, n) (((const T *) (at))[n])
 #define TD_CONSTANT const
-#define TD_RESTRICT __restrict__
+#define TD_IN(T) TD_GLOBAL const T *__restrict__ /* an array that is only read */
+#define TD_OUT(T) TD_GLOBAL T *__restrict__
 #define TD_UNROLL _Pragma ("unroll")
 #define TD_PRAGMA_(x) _Pragma (#x)
 #define TD_UNROLL_BY(n) TD_PRAGMA_ (unroll n)

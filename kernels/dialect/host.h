@@ -19,7 +19,8 @@ typedef struct {
 #define TD_FN static inline __attribute__ ((always_inline))
 #define TD_GLOBAL
 #define TD_CONSTANT const
-#define TD_RESTRICT restrict
+#define TD_IN(T) TD_GLOBAL const T *restrict
+#define TD_OUT(T) TD_GLOBAL T *restrict
 #define TD_UNROLL
 
 #define td_global_x() (td_item->global[0])

@@ -66,7 +66,8 @@ static inline uint2 __attribute__ ((overloadable)) td_local_load (uint at, uint2
 #define td_local_get(at, T, n) (((__local T *) (at))[n])
 #endif
 #define TD_CONSTANT __constant
-#define TD_RESTRICT restrict
+#define TD_IN(T) TD_GLOBAL const T *restrict
+#define TD_OUT(T) TD_GLOBAL T *restrict
 #ifdef TD_NV_ARCH /* the attribute is OpenCL 2.0's */
 #define TD_PRAGMA_(x) _Pragma (#x)
 #define TD_UNROLL _Pragma ("unroll")
