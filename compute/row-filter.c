@@ -164,21 +164,18 @@ row_filter_run_chunk (TdRowFilter *self, TdQueue *queue, const Run *run, guint r
 {
   TdBuffer *rows = run->rows, *wide = run->wide;
   TdFilterParams params = chunk_params (self, run, row, n_rows);
-  TdArg pack[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (params) };
-  TdArg multiply[]
-      = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->response), TD_ARG_VALUE (params) };
-  TdArg unpack[] = { TD_ARG_BUFFER (wide), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (params) };
   /* Of 64 there would be more groups than a card can start in the time that their memory takes. */
   guint local[3] = { 256, 1, 1 };
   guint whole[3] = { (self->padded + 255) / 256, self->pairs, 1 };
   guint kept[3] = { (self->n_wide + 255) / 256, (n_rows + 1) / 2, 1 };
 
-  return td_launch (queue, self->pack, whole, local, pack, G_N_ELEMENTS (pack), error)
+  return td_launch (queue, self->pack, whole, local, TD_ARGS (rows, self->lines, params), error)
          && td_fft_run (queue, self->fft, self->lines, FALSE, error)
-         && td_launch (queue, self->multiply, whole, local, multiply, G_N_ELEMENTS (multiply),
-                       error)
+         && td_launch (queue, self->multiply, whole, local,
+                       TD_ARGS (self->lines, self->response, params), error)
          && td_fft_run (queue, self->fft, self->lines, TRUE, error)
-         && td_launch (queue, self->unpack, kept, local, unpack, G_N_ELEMENTS (unpack), error);
+         && td_launch (queue, self->unpack, kept, local, TD_ARGS (wide, self->lines, params),
+                       error);
 }
 
 gboolean

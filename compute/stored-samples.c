@@ -115,15 +115,12 @@ stored_samples_launch (TdStoredSamples *self, TdQueue *queue, TdBuffer *values, 
     .items = (int) groups.items,
     .a_group = (int) groups.a_group,
   };
-  const TdArg args[] = {
-    TD_ARG_BUFFER (values),       TD_ARG_BUFFER (self->samples),
-    TD_ARG_BUFFER (self->counts), TD_ARG_VALUE (params),
-    TD_ARG_VALUE (low),           TD_ARG_VALUE (gain),
-    TD_ARG_VALUE (largest),       TD_ARG_LOCAL (2 * sizeof (int)),
-  };
 
   return td_launch (queue, self->kernel, (guint[]) { groups.groups, 1, 1 },
-                    (guint[]) { groups.items, 1, 1 }, args, G_N_ELEMENTS (args), error);
+                    (guint[]) { groups.items, 1, 1 },
+                    TD_ARGS (values, self->samples, self->counts, params, low, gain, largest,
+                             (TdLocal) { 2 * sizeof (int) }),
+                    error);
 }
 
 gboolean
@@ -218,11 +215,10 @@ raw_samples_launch (TdRawSamples *self, TdQueue *queue, TdBuffer *values, guint6
     .items = (int) groups.items,
     .a_group = (int) groups.a_group,
   };
-  const TdArg args[]
-      = { TD_ARG_BUFFER (self->samples), TD_ARG_BUFFER (values), TD_ARG_VALUE (params) };
 
   return td_launch (queue, self->kernel, (guint[]) { groups.groups, 1, 1 },
-                    (guint[]) { groups.items, 1, 1 }, args, G_N_ELEMENTS (args), error);
+                    (guint[]) { groups.items, 1, 1 }, TD_ARGS (self->samples, values, params),
+                    error);
 }
 
 gboolean

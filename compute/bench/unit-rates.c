@@ -89,22 +89,18 @@ static gboolean
 measure_arithmetic (Bench *bench, guint number, double a_loop, double *rate, GError **error)
 {
   const Unit unit = { number, "td_bench_arithmetic", a_loop };
-  int bits = 1;
   float factor = 0.999f, term = 0.5f;
-  const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (bench->n), TD_ARG_VALUE (factor),
-                         TD_ARG_VALUE (term), TD_ARG_VALUE (bits) };
 
-  return unit_rates_measure (bench, &unit, args, G_N_ELEMENTS (args), rate, error);
+  return unit_rates_measure (bench, &unit, TD_ARGS (bench->out, bench->n, factor, term, 1), rate,
+                             error);
 }
 
 static gboolean
 measure_local (Bench *bench, double *rate, GError **error)
 {
   const Unit unit = { 2, "td_bench_local", 15 * 8 };
-  int step = 3;
-  const TdArg args[] = { TD_ARG_BUFFER (bench->out), TD_ARG_VALUE (bench->n), TD_ARG_VALUE (step) };
 
-  return unit_rates_measure (bench, &unit, args, G_N_ELEMENTS (args), rate, error);
+  return unit_rates_measure (bench, &unit, TD_ARGS (bench->out, bench->n, 3), rate, error);
 }
 
 static gboolean
@@ -127,7 +123,6 @@ measure_texture (Bench *bench, double *rate, GError **error)
                                .height = TEXTURE,
                                .linear = td_device_info (bench->device)->texture_linear };
   const Unit unit = { 3, "td_bench_texture", 16 };
-  float step = 0.37f;
   g_autoptr (TdBuffer) texels
       = td_buffer_new (bench->device, TEXTURE * TEXTURE * sizeof (float), error);
 
@@ -136,9 +131,8 @@ measure_texture (Bench *bench, double *rate, GError **error)
   bench->texture = td_texture_new (bench->device, &spec, error);
   if (!bench->texture || !td_texture_write (bench->queue, bench->texture, 1, texels, 0, error))
     return FALSE;
-  const TdArg args[] = { TD_ARG_TEXTURE (bench->texture), TD_ARG_BUFFER (bench->out),
-                         TD_ARG_VALUE (bench->n), TD_ARG_VALUE (step) };
-  return unit_rates_measure (bench, &unit, args, G_N_ELEMENTS (args), rate, error);
+  return unit_rates_measure (bench, &unit, TD_ARGS (bench->texture, bench->out, bench->n, 0.37f),
+                             rate, error);
 }
 
 gboolean

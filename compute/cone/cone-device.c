@@ -504,10 +504,9 @@ cone_device_pack (DeviceProjector *self, TdQueue *queue, TdBuffer *projections, 
   const guint groups[3]
       = { (n_columns + 2 + local[0] - 1) / local[0],
           squares ? (n_rows + 31) / 32 : (MAX (n_rows + 3, high) + 3) / 4, n_layers };
-  const TdArg args[]
-      = { TD_ARG_BUFFER (projections), TD_ARG_BUFFER (self->staging), TD_ARG_VALUE (params) };
 
-  return td_launch (queue, self->pack_kernel, groups, local, args, G_N_ELEMENTS (args), error);
+  return td_launch (queue, self->pack_kernel, groups, local,
+                    TD_ARGS (projections, self->staging, params), error);
 }
 
 static gboolean
@@ -570,8 +569,8 @@ launch_textures (DeviceProjector *self, TdQueue *queue, TdConeProject params, Td
 
   for (int first = 0; first < end; first = params.n_layers) {
     params.n_layers = (int) MIN ((guint) end, (guint) first + shape->layers);
-    args[3] = (TdArg) TD_ARG_VALUE (params);
-    args[4] = (TdArg) TD_ARG_VALUE (first);
+    args[3] = (TdArg) TD_ARG (params);
+    args[4] = (TdArg) TD_ARG (first);
     if (!cone_device_launch (self, queue, &params, &grid, args, 5, error))
       return FALSE;
   }
@@ -606,16 +605,16 @@ cone_device_project (DeviceProjector *self, TdQueue *queue, const TdConeBatch *b
   const Grid columns = { { 1, COLUMNS, LANES * self->shape.voxels }, { LANES, COLUMNS, 1 } };
   const Grid voxels = { { 32, 4, self->shape.voxels }, { 32, 4, 1 } };
   TdArg args[5] = {
-    self->textures ? (TdArg) TD_ARG_TEXTURE (self->texture) : (TdArg) TD_ARG_BUFFER (self->staging),
-    TD_ARG_BUFFER (self->matrices),
-    TD_ARG_BUFFER (slab->volume),
-    TD_ARG_VALUE (params),
+    self->textures ? (TdArg) TD_ARG (self->texture) : (TdArg) TD_ARG (self->staging),
+    TD_ARG (self->matrices),
+    TD_ARG (slab->volume),
+    TD_ARG (params),
   };
 
   switch (self->way) {
   case WAY_TEXTURE: return launch_textures (self, queue, params, args, error);
   case WAY_COLUMNS:
-    args[4] = (TdArg) TD_ARG_LOCAL (COLUMNS * self->line * self->pack * sizeof (float));
+    args[4] = (TdArg) TD_ARG ((TdLocal) { COLUMNS * self->line * self->pack * sizeof (float) });
     return cone_device_launch (self, queue, &params, &columns, args, 5, error);
   default: return cone_device_launch (self, queue, &params, &voxels, args, 4, error);
   }

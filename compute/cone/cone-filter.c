@@ -84,14 +84,13 @@ cone_resample_run (ConeResample *self, TdQueue *queue, TdBuffer *from, TdRowRang
   const guint items = (guint) (params.n_columns / params.columns), wide = MIN (items, 64);
   const guint local[3] = { wide, 1, 1 };
   const guint groups[3] = { (items + wide - 1) / wide, (guint) params.n_views, rows.count };
-  const TdArg args[] = { TD_ARG_BUFFER (from), TD_ARG_BUFFER (to), TD_ARG_BUFFER (self->forms),
-                         TD_ARG_VALUE (params) };
 
   params.n_rows = (int) rows.count;
   params.row0 = (int) rows.first;
   params.from_rows = (int) given.count;
   params.from_row0 = (int) given.first;
-  return td_launch (queue, self->kernel, groups, local, args, G_N_ELEMENTS (args), error);
+  return td_launch (queue, self->kernel, groups, local, TD_ARGS (from, to, self->forms, params),
+                    error);
 }
 
 /* ── The filter ── */
@@ -314,10 +313,9 @@ run_weights (TdConeFilter *filter, TdQueue *queue, TdBuffer *rows, TdRowRange wh
   };
   const guint local[3] = { 256, 1, 1 };
   const guint groups[3] = { (filter->n_columns + 255) / 256, filter->n_views, which.count };
-  const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (filter->cosine),
-                         TD_ARG_BUFFER (filter->redundancy), TD_ARG_VALUE (params) };
 
-  return td_launch (queue, filter->kernel, groups, local, args, G_N_ELEMENTS (args), error);
+  return td_launch (queue, filter->kernel, groups, local,
+                    TD_ARGS (rows, filter->cosine, filter->redundancy, params), error);
 }
 
 gboolean

@@ -696,10 +696,10 @@ cuda_collect_arguments (const TdArg *args, guint n_args, void **parameters)
 
   for (guint i = 0; i < n_args; i++)
     switch (args[i].kind) {
-    case TD_ARG_BUFFER_KIND: parameters[i] = &((CudaBuffer *) args[i].buffer)->pointer; break;
-    case TD_ARG_TEXTURE_KIND: parameters[i] = &((CudaTexture *) args[i].texture)->texture; break;
-    case TD_ARG_VALUE_KIND: parameters[i] = (void *) args[i].value; break;
-    case TD_ARG_LOCAL_KIND: shared_bytes = args[i].size; break;
+    case TD_ARG_BUFFER: parameters[i] = &((CudaBuffer *) *args[i].buffer)->pointer; break;
+    case TD_ARG_TEXTURE: parameters[i] = &((CudaTexture *) *args[i].texture)->texture; break;
+    case TD_ARG_VALUE: parameters[i] = (void *) args[i].value; break;
+    case TD_ARG_LOCAL: shared_bytes = args[i].local->bytes; break;
     }
   return shared_bytes;
 }

@@ -31,13 +31,12 @@ check_kernel (TdDevice *device, TdQueue *queue, GError **error)
     return FALSE;
   for (guint i = 0; i < COUNT; i++)
     values[i] = i * 7919 % 1013;
-  TdArg args[] = { TD_ARG_BUFFER (out),  TD_ARG_BUFFER (in), TD_ARG_VALUE (start),
-                   TD_ARG_VALUE (start), TD_ARG_VALUE (n),   TD_ARG_VALUE (params) };
-  gboolean fine = td_upload (queue, in, 0, values, COUNT * sizeof (float), error)
-                  && td_launch (queue, kernel, (guint[]) { (COUNT + 63) / 64, 1, 1 },
-                                (guint[]) { 64, 1, 1 }, args, G_N_ELEMENTS (args), error)
-                  && td_download (queue, copy, in, 0, COUNT * sizeof (float), error)
-                  && td_download (queue, scaled, out, 0, COUNT * sizeof (float), error);
+  gboolean fine
+      = td_upload (queue, in, 0, values, COUNT * sizeof (float), error)
+        && td_launch (queue, kernel, (guint[]) { (COUNT + 63) / 64, 1, 1 }, (guint[]) { 64, 1, 1 },
+                      TD_ARGS (out, in, start, start, n, params), error)
+        && td_download (queue, copy, in, 0, COUNT * sizeof (float), error)
+        && td_download (queue, scaled, out, 0, COUNT * sizeof (float), error);
   if (!td_queue_finish (queue, fine ? error : NULL) || !fine)
     return FALSE;
   for (guint i = 0; i < COUNT; i++) {
@@ -202,13 +201,13 @@ texture_check_fetch (TdDevice *device, const TdTextureSpec *spec, const Place *p
   if (!queue)
     return FALSE;
 
-  TdArg args[] = { TD_ARG_TEXTURE (texture), TD_ARG_BUFFER (where), TD_ARG_BUFFER (out) };
-  gboolean fine = td_upload (queue, from, 0, texels, bytes, error)
-                  && td_upload (queue, where, 0, places, PLACES * sizeof (Place), error)
-                  && td_texture_write (queue, texture, layers, from, 0, error)
-                  && td_launch (queue, kernel, (guint[]) { 4, 1, 1 },
-                                (guint[]) { PLACES / 4, 1, 1 }, args, G_N_ELEMENTS (args), error)
-                  && td_download (queue, got, out, 0, out_bytes, error);
+  gboolean fine
+      = td_upload (queue, from, 0, texels, bytes, error)
+        && td_upload (queue, where, 0, places, PLACES * sizeof (Place), error)
+        && td_texture_write (queue, texture, layers, from, 0, error)
+        && td_launch (queue, kernel, (guint[]) { 4, 1, 1 }, (guint[]) { PLACES / 4, 1, 1 },
+                      TD_ARGS (texture, where, out), error)
+        && td_download (queue, got, out, 0, out_bytes, error);
   return td_queue_finish (queue, fine ? error : NULL) && fine;
 }
 

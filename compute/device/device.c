@@ -721,12 +721,12 @@ launch_fault (TdQueue *queue, const guint groups[3], const guint local[3], const
       return N_ ("a larger work-group than the device takes");
   }
   for (guint i = 0; i < n_args; i++) {
-    if ((args[i].kind == TD_ARG_BUFFER_KIND && args[i].buffer->device != queue->device)
-        || (args[i].kind == TD_ARG_TEXTURE_KIND && args[i].texture->device != queue->device))
+    if ((args[i].kind == TD_ARG_BUFFER && (*args[i].buffer)->device != queue->device)
+        || (args[i].kind == TD_ARG_TEXTURE && (*args[i].texture)->device != queue->device))
       return N_ ("an argument of another device");
-    if (args[i].kind == TD_ARG_LOCAL_KIND && i + 1 != n_args)
+    if (args[i].kind == TD_ARG_LOCAL && i + 1 != n_args)
       return N_ ("a local-memory argument that is not the last");
-    if (args[i].kind == TD_ARG_LOCAL_KIND && args[i].size > info->local_memory_bytes)
+    if (args[i].kind == TD_ARG_LOCAL && args[i].local->bytes > info->local_memory_bytes)
       return N_ ("more local memory than the device has");
   }
   return NULL;

@@ -73,37 +73,52 @@ typedef struct {
   gboolean cpu_shaped;        /* wants few fat work-items with vectors over slices */
 } TdDeviceInfo;
 
-/* One kernel argument. Use the TD_ARG_… macros. */
-typedef enum {
-  TD_ARG_BUFFER_KIND,
-  TD_ARG_TEXTURE_KIND,
-  TD_ARG_VALUE_KIND,
-  TD_ARG_LOCAL_KIND
-} TdArgKind;
+/* A TD_LOCAL pointer in the kernel; at most one, its last argument (CUDA gives it as dynamic shared
+   memory). */
 typedef struct {
-  TdArgKind kind;
-  gsize size;        /* VALUE: bytes; LOCAL: bytes of local memory */
-  const void *value; /* VALUE: read during the call */
-  TdBuffer *buffer;
-  TdTexture *texture;
+  gsize bytes;
+} TdLocal;
+
+/* One kernel argument. */
+typedef struct {
+  enum { TD_ARG_VALUE, TD_ARG_BUFFER, TD_ARG_TEXTURE, TD_ARG_LOCAL } kind;
+  gsize size; /* of a value */
+  union {
+    const void *value; /* what the others, too, are read by */
+    TdBuffer *const *buffer;
+    TdTexture *const *texture;
+    const TdLocal *local;
+  };
 } TdArg;
-#define TD_ARG_BUFFER(b)                                                                           \
+
+/* What a kernel takes for @x: a pointer for a TdBuffer * or a TdLocal, an image for a TdTexture *,
+   else the value. @x is copied for as long as the block lasts in which this stands. */
+#define TD_ARG(x)                                                                                  \
   {                                                                                                \
-    .kind = TD_ARG_BUFFER_KIND, .buffer = (b)                                                      \
-  } /* a pointer in the kernel */
-#define TD_ARG_TEXTURE(t)                                                                          \
-  {                                                                                                \
-    .kind = TD_ARG_TEXTURE_KIND, .texture = (t)                                                    \
+    .kind = TD_ARG_KIND (x), .size = sizeof (x), .value = (__typeof__ (x)[])                       \
+    {                                                                                              \
+      (x)                                                                                          \
+    }                                                                                              \
   }
-#define TD_ARG_VALUE(v)                                                                            \
-  {                                                                                                \
-    .kind = TD_ARG_VALUE_KIND, .size = sizeof (v), .value = &(v)                                   \
-  }
-#define TD_ARG_LOCAL(bytes)                                                                        \
-  {                                                                                                \
-    .kind = TD_ARG_LOCAL_KIND, .size = (bytes)                                                     \
-  } /* TD_LOCAL pointer; at                                                                        \
-most one in a kernel, its last argument (CUDA gives it as dynamic shared memory) */
+#define TD_ARG_KIND(x)                                                                             \
+  _Generic((x), TdBuffer *                                                                         \
+           : TD_ARG_BUFFER, TdTexture *                                                            \
+           : TD_ARG_TEXTURE, TdLocal                                                               \
+           : TD_ARG_LOCAL, default                                                                 \
+           : TD_ARG_VALUE)
+
+/* A launch's arguments in the kernel's order, and how many they are: up to 27. */
+#define TD_ARGS(...)                                                                               \
+  (const TdArg[]) { TD_ARGS_27 (TD_ARGS_EACH (__VA_ARGS__)) },                                     \
+      sizeof ((const TdArg[]) { TD_ARGS_27 (TD_ARGS_EACH (__VA_ARGS__)) }) / sizeof (TdArg)
+#define TD_ARGS_EACH(x, ...) TD_ARG (x), __VA_OPT__ (TD_ARGS_AGAIN TD_ARGS_NONE (__VA_ARGS__))
+#define TD_ARGS_AGAIN() TD_ARGS_EACH
+#define TD_ARGS_NONE ()
+/* Each looks again at what was left. */
+#define TD_ARGS_27(...) TD_ARGS_9 (TD_ARGS_9 (TD_ARGS_9 (__VA_ARGS__)))
+#define TD_ARGS_9(...) TD_ARGS_3 (TD_ARGS_3 (TD_ARGS_3 (__VA_ARGS__)))
+#define TD_ARGS_3(...) TD_ARGS_1 (TD_ARGS_1 (TD_ARGS_1 (__VA_ARGS__)))
+#define TD_ARGS_1(...) __VA_ARGS__
 
 typedef enum { TD_FFT_C2C_1D, TD_FFT_C2C_2D } TdFftKind; /* interleaved float2, in place */
 

@@ -12,7 +12,6 @@
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <time.h>
-#include <unistd.h>
 
 #define HUGE_PAGE (2u << 20)
 
@@ -315,13 +314,13 @@ host_program_unpack (Launch *launch, void **pointers, const TdArg *args, guint n
     return td_set_error (error, TD_ERROR_DEVICE_BUG, "%s takes %u arguments, not %u", code->name,
                          code->n_args, n_args);
   for (guint i = 0; i < n_args; i++) {
-    gboolean is_buffer = args[i].kind == TD_ARG_BUFFER_KIND;
-    gboolean is_value = args[i].kind == TD_ARG_VALUE_KIND;
+    gboolean is_buffer = args[i].kind == TD_ARG_BUFFER;
+    gboolean is_value = args[i].kind == TD_ARG_VALUE;
     if (is_buffer != (code->sizes[i] == 0) || (is_value && args[i].size != code->sizes[i])
         || (!is_buffer && !is_value))
       return td_set_error (error, TD_ERROR_DEVICE_BUG, "%s: argument %u has the wrong type or size",
                            code->name, i);
-    pointers[i] = is_buffer ? td_buffer_map (args[i].buffer) : NULL;
+    pointers[i] = is_buffer ? td_buffer_map (*args[i].buffer) : NULL;
     launch->args[i] = is_buffer ? &pointers[i] : args[i].value;
   }
   return TRUE;

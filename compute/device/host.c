@@ -4,7 +4,6 @@
 #include "dataset/error.h"
 
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -736,13 +736,14 @@ static cl_int
 set_argument (cl_kernel kernel, guint index, const TdArg *arg)
 {
   switch (arg->kind) {
-  case TD_ARG_BUFFER_KIND:
-    return clSetKernelArg (kernel, index, sizeof (cl_mem), &((OpenclBuffer *) arg->buffer)->memory);
-  case TD_ARG_TEXTURE_KIND:
+  case TD_ARG_BUFFER:
     return clSetKernelArg (kernel, index, sizeof (cl_mem),
-                           &((OpenclTexture *) arg->texture)->image);
-  case TD_ARG_LOCAL_KIND: return clSetKernelArg (kernel, index, arg->size, NULL);
-  case TD_ARG_VALUE_KIND:
+                           &((OpenclBuffer *) *arg->buffer)->memory);
+  case TD_ARG_TEXTURE:
+    return clSetKernelArg (kernel, index, sizeof (cl_mem),
+                           &((OpenclTexture *) *arg->texture)->image);
+  case TD_ARG_LOCAL: return clSetKernelArg (kernel, index, arg->local->bytes, NULL);
+  case TD_ARG_VALUE:
   default: return clSetKernelArg (kernel, index, arg->size, arg->value);
   }
 }

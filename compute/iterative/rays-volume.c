@@ -18,13 +18,12 @@ launch_move (TdRayProjector *rays, guint first, guint end, gpointer user, GError
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[] = { TD_ARG_BUFFER (work->volume),   TD_ARG_BUFFER (work->out),
-                         TD_ARG_BUFFER (work->field[0]), TD_ARG_BUFFER (work->field[1]),
-                         TD_ARG_BUFFER (work->field[2]), TD_ARG_VALUE (work->number),
-                         TD_ARG_VALUE (work->params) };
 
   const guint items[3] = { rays->task.nz, rays->task.nx, end - first };
-  return td_rays_launch (rays, rays->move, items, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->move, items,
+                         TD_ARGS (work->volume, work->out, work->field[0], work->field[1],
+                                  work->field[2], work->number, work->params),
+                         error);
 }
 
 static gboolean
@@ -34,12 +33,12 @@ launch_climb (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[] = { TD_ARG_BUFFER (work->out),      TD_ARG_BUFFER (work->field[0]),
-                         TD_ARG_BUFFER (work->field[1]), TD_ARG_BUFFER (work->field[2]),
-                         TD_ARG_VALUE (work->number),    TD_ARG_VALUE (work->params) };
 
   const guint items[3] = { rays->task.nz, rays->task.nx, end - first };
-  return td_rays_launch (rays, rays->climb, items, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->climb, items,
+                         TD_ARGS (work->out, work->field[0], work->field[1], work->field[2],
+                                  work->number, work->params),
+                         error);
 }
 
 gboolean
@@ -79,11 +78,10 @@ td_rays_take (TdRayProjector *rays, TdBuffer *rows, guint from, TdRowRange which
                              .n_taken = which.count,
                              .to_row = which.first - origin,
                              .n_rows = task->n_rows };
-  const TdArg args[] = { TD_ARG_BUFFER (rows), TD_ARG_BUFFER (rays->places),
-                         TD_ARG_BUFFER (measured), TD_ARG_VALUE (params) };
   const guint items[3] = { task->n_columns, task->n_views, which.count };
 
-  return td_rays_launch (rays, rays->take, items, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->take, items, TD_ARGS (rows, rays->places, measured, params),
+                         error);
 }
 
 static TdRayPart
@@ -97,23 +95,17 @@ gboolean
 td_rays_give (TdRayProjector *rays, TdBuffer *volume, const TdRayBox *box, TdBuffer *slices,
               GError **error)
 {
-  const TdRayPart part = part_of (box);
-  const TdArg args[] = { TD_ARG_BUFFER (volume), TD_ARG_BUFFER (slices),
-                         TD_ARG_VALUE (rays->params), TD_ARG_VALUE (part) };
-
-  return td_rays_launch (rays, rays->give, box->size, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->give, box->size,
+                         TD_ARGS (volume, slices, rays->params, part_of (box)), error);
 }
 
 gboolean
 td_rays_put (TdRayProjector *rays, TdBuffer *slices, const TdRayBox *box, double least,
              TdBuffer *volume, GError **error)
 {
-  const TdRayPart part = part_of (box);
-  const float lowest = (float) least;
-  const TdArg args[] = { TD_ARG_BUFFER (slices), TD_ARG_BUFFER (volume), TD_ARG_VALUE (lowest),
-                         TD_ARG_VALUE (rays->params), TD_ARG_VALUE (part) };
-
-  return td_rays_launch (rays, rays->put, box->size, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->put, box->size,
+                         TD_ARGS (slices, volume, (float) least, rays->params, part_of (box)),
+                         error);
 }
 
 /* ── Vectors ── */
@@ -153,13 +145,13 @@ launch_apply (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
   for (guint line = first; line < end; line += most) {
     const TdRayLines params
         = { .first = line, .end = MIN (end, line + most), .length = work->length };
-    const TdArg args[] = { TD_ARG_BUFFER (work->volume),      TD_ARG_BUFFER (work->sums),
-                           TD_ARG_BUFFER (work->weights),     TD_ARG_VALUE (work->relaxation),
-                           TD_ARG_VALUE (work->non_negative), TD_ARG_VALUE (params) };
 
     const guint items[3] = { (params.end - params.first) * params.length, 1, 1 };
 
-    if (!td_rays_launch (rays, rays->apply, items, args, G_N_ELEMENTS (args), error))
+    if (!td_rays_launch (rays, rays->apply, items,
+                         TD_ARGS (work->volume, work->sums, work->weights, work->relaxation,
+                                  work->non_negative, params),
+                         error))
       return FALSE;
   }
   return TRUE;
@@ -186,11 +178,10 @@ launch_lines (TdRayProjector *rays, guint first, guint end, gpointer user, GErro
   for (guint line = first; line < end; line += most) {
     const TdRayLines params
         = { .first = line, .end = MIN (end, line + most), .length = lines->length };
-    const TdArg combine[]
-        = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b), TD_ARG_VALUE (lines->scale),
-            TD_ARG_VALUE (lines->factor), TD_ARG_VALUE (params) };
-    const TdArg beyond[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
-                             TD_ARG_VALUE (lines->factor), TD_ARG_VALUE (params) };
+    const TdArg combine[] = { TD_ARG (lines->a), TD_ARG (lines->b), TD_ARG (lines->scale),
+                              TD_ARG (lines->factor), TD_ARG (params) };
+    const TdArg beyond[]
+        = { TD_ARG (lines->a), TD_ARG (lines->b), TD_ARG (lines->factor), TD_ARG (params) };
     const gboolean both = lines->kernel == rays->combine;
 
     const guint items[3] = { (params.end - params.first) * lines->length, 1, 1 };
@@ -249,11 +240,10 @@ launch_sums (TdRayProjector *rays, guint first, guint end, gpointer user, GError
 {
   const Lines *lines = user;
   const TdRayLines params = { first, end, lines->length, lines->n, lines->groups };
-  const TdArg args[] = { TD_ARG_BUFFER (lines->a), TD_ARG_BUFFER (lines->b),
-                         TD_ARG_BUFFER (rays->sums_device), TD_ARG_VALUE (params) };
 
   const guint items[3] = { end - first, 1, 1 };
-  return td_rays_launch (rays, rays->sums, items, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->sums, items,
+                         TD_ARGS (lines->a, lines->b, rays->sums_device, params), error);
 }
 
 gboolean

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "rays-host.h"
 
-#include <string.h>
-
 /* Operations a second of anything on anything, until it is known better. */
 #define FIRST_RATE 2e7
 /* Lines that are weighed at once: many views, so that the volume is read and written seldom. */
@@ -280,15 +278,14 @@ launch_project (TdRayProjector *rays, guint first, guint end, gpointer user, GEr
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[] = { TD_ARG_BUFFER (work->volume),   TD_ARG_BUFFER (rays->table),
-                         TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
-                         TD_ARG_BUFFER (work->squares),  TD_ARG_VALUE (work->params) };
 
   const TdRays *p = &work->params;
   const guint tiles[3] = { p->row_step, end - first, p->n_views * p->bands };
   const guint items[3] = { rays_items (p->n_rows, rays->lanes), end - first, p->n_views };
-  return td_rays_launch (rays, rays->project, rays->tiled ? tiles : items, args,
-                         G_N_ELEMENTS (args), error);
+  return td_rays_launch (
+      rays, rays->project, rays->tiled ? tiles : items,
+      TD_ARGS (work->volume, rays->table, work->measured, work->lines, work->squares, work->params),
+      error);
 }
 
 /* The same work for the host's own loops; what has been enqueued is done at once there. */
@@ -357,12 +354,11 @@ launch_differ (TdRayProjector *rays, guint first, guint end, gpointer user, GErr
 
   work->params.first = first;
   work->params.end = end;
-  const TdArg args[]
-      = { TD_ARG_BUFFER (rays->table), TD_ARG_BUFFER (work->measured), TD_ARG_BUFFER (work->lines),
-          TD_ARG_BUFFER (work->squares), TD_ARG_VALUE (work->params) };
 
   const guint items[3] = { rays->task.n_rows, end - first, work->params.n_views };
-  return td_rays_launch (rays, rays->differ, items, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (
+      rays, rays->differ, items,
+      TD_ARGS (rays->table, work->measured, work->lines, work->squares, work->params), error);
 }
 
 gboolean
@@ -391,9 +387,8 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
   work->params.first = first;
   work->params.end = end;
   const TdArg args[]
-      = { TD_ARG_BUFFER (work->lines), TD_ARG_BUFFER (rays->table), TD_ARG_BUFFER (work->volume),
-          TD_ARG_BUFFER (work->weights ? work->weights : work->volume),
-          TD_ARG_VALUE (work->params) };
+      = { TD_ARG (work->lines), TD_ARG (rays->table), TD_ARG (work->volume),
+          TD_ARG (work->weights ? work->weights : work->volume), TD_ARG (work->params) };
   const TdConeTask *task = &rays->task;
 
   if (rays->tiled) {
@@ -444,9 +439,8 @@ rays_weigh (TdRayProjector *rays, TdBuffer *lines, guint held, TdRayViews views,
   params.held_view = held;
   params.first_view = views.first;
   params.n_views = views.n;
-  const TdArg args[] = { TD_ARG_BUFFER (lines), TD_ARG_BUFFER (rays->table),
-                         TD_ARG_BUFFER (weighed), TD_ARG_VALUE (params) };
-  return td_rays_launch (rays, rays->weigh, items, args, G_N_ELEMENTS (args), error);
+  return td_rays_launch (rays, rays->weigh, items, TD_ARGS (lines, rays->table, weighed, params),
+                         error);
 }
 
 static guint

@@ -248,32 +248,20 @@ alu_projector_launch (AluProjector *self, TdQueue *queue, TdPlace slices, guint 
   const guint groups[3] = { (self->task.nx + shape->tile - 1) / shape->tile,
                             (self->task.ny + shape->tile - 1) / shape->tile, 1 };
   TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
-  gint64 to = slices.offset / sizeof (float);
-  gint32 first = slice0;
-  guint64 local_bytes = td_alu_shape_local_bytes (shape);
+  const guint64 to = slices.offset / sizeof (float);
+  const TdLocal cache = { td_alu_shape_local_bytes (shape) };
   const TdPackedBuffers *packed = td_packed_sinograms_buffers (self->packed);
-  TdArg plain[] = { TD_ARG_BUFFER (packed->rows),
-                    TD_ARG_BUFFER (packed->views),
-                    TD_ARG_VALUE (params),
-                    TD_ARG_VALUE (first),
-                    TD_ARG_BUFFER (packed->greatest),
-                    TD_ARG_BUFFER (slices.buffer),
-                    TD_ARG_VALUE (to),
-                    TD_ARG_LOCAL (local_bytes) };
-  TdArg hybrid[] = { TD_ARG_BUFFER (packed->rows),
-                     TD_ARG_TEXTURE (self->texture),
-                     TD_ARG_BUFFER (packed->views),
-                     TD_ARG_VALUE (params),
-                     TD_ARG_VALUE (first),
-                     TD_ARG_BUFFER (packed->greatest),
-                     TD_ARG_BUFFER (self->counters),
-                     TD_ARG_BUFFER (slices.buffer),
-                     TD_ARG_VALUE (to),
-                     TD_ARG_LOCAL (local_bytes) };
 
   return td_backprojector_mark (&self->base, queue, error)
-         && td_launch (queue, self->kernel, groups, local, self->texture ? hybrid : plain,
-                       self->texture ? G_N_ELEMENTS (hybrid) : G_N_ELEMENTS (plain), error)
+         && (self->texture
+                 ? td_launch (queue, self->kernel, groups, local,
+                              TD_ARGS (packed->rows, self->texture, packed->views, params, slice0,
+                                       packed->greatest, self->counters, slices.buffer, to, cache),
+                              error)
+                 : td_launch (queue, self->kernel, groups, local,
+                              TD_ARGS (packed->rows, packed->views, params, slice0,
+                                       packed->greatest, slices.buffer, to, cache),
+                              error))
          && td_backprojector_mark (&self->base, queue, error);
 }
 

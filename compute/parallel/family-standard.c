@@ -121,11 +121,10 @@ family_standard_run (TdBackprojector *projector, TdQueue *queue, TdPlace sinogra
       .slice_low = to,
       .slice_high = to >> 32,
     };
-    TdArg textured[] = { TD_ARG_TEXTURE (self->texture), TD_ARG_BUFFER (self->views),
-                         TD_ARG_BUFFER (slices.buffer), TD_ARG_VALUE (params) };
-    TdArg plain[]
-        = { TD_ARG_BUFFER (sinograms.buffer), TD_ARG_BUFFER (self->views),
-            TD_ARG_BUFFER (self->starts), TD_ARG_BUFFER (slices.buffer), TD_ARG_VALUE (params) };
+    TdArg textured[]
+        = { TD_ARG (self->texture), TD_ARG (self->views), TD_ARG (slices.buffer), TD_ARG (params) };
+    TdArg plain[] = { TD_ARG (sinograms.buffer), TD_ARG (self->views), TD_ARG (self->starts),
+                      TD_ARG (slices.buffer), TD_ARG (params) };
 
     if (self->textured
         && !td_texture_write (queue, self->texture, 1, sinograms.buffer, from * sizeof (float),

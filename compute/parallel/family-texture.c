@@ -151,24 +151,15 @@ family_texture_launch (TextureProjector *self, TdQueue *queue, TdPlace slices, g
   const guint local[3] = { GROUP, 1, 1 };
   Tiling tiling = family_texture_tile (self);
   const guint groups[3] = { tiling.groups, 1, 1 };
-  TdBackprojectParams params = td_packed_sinograms_params (self->packed, n_slices);
-  gint64 to = slices.offset / sizeof (float);
-  gint32 first = slice0;
   const TdPackedBuffers *packed = td_packed_sinograms_buffers (self->packed);
-  TdArg args[] = { TD_ARG_TEXTURE (self->texture),
-                   TD_ARG_BUFFER (packed->views),
-                   TD_ARG_BUFFER (packed->constants),
-                   TD_ARG_VALUE (params),
-                   TD_ARG_VALUE (first),
-                   TD_ARG_BUFFER (packed->greatest),
-                   TD_ARG_BUFFER (slices.buffer),
-                   TD_ARG_VALUE (to),
-                   TD_ARG_VALUE (tiling.tiles_x),
-                   TD_ARG_VALUE (tiling.whole),
-                   TD_ARG_VALUE (tiling.quartered) };
 
   return td_backprojector_mark (&self->base, queue, error)
-         && td_launch (queue, self->kernel, groups, local, args, G_N_ELEMENTS (args), error)
+         && td_launch (queue, self->kernel, groups, local,
+                       TD_ARGS (self->texture, packed->views, packed->constants,
+                                td_packed_sinograms_params (self->packed, n_slices), slice0,
+                                packed->greatest, slices.buffer, slices.offset / sizeof (float),
+                                tiling.tiles_x, tiling.whole, tiling.quartered),
+                       error)
          && td_backprojector_mark (&self->base, queue, error);
 }
 

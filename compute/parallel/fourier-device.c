@@ -335,9 +335,9 @@ fill_grid (FourierDevice *self, TdQueue *queue, const TdFourierParams *params, G
 {
   const guint across = 2 * params->middle + 1, parts = MAX (self->pairs / 2, 1);
   const gsize shared = TD_FOURIER_SHARE * parts * (self->pairs > 1 ? 4 : 2) * sizeof (float);
-  TdArg args[] = { TD_ARG_BUFFER (self->spectra), TD_ARG_BUFFER (self->directions),
-                   TD_ARG_BUFFER (self->bins),    TD_ARG_BUFFER (self->grid),
-                   TD_ARG_VALUE (*params),        TD_ARG_LOCAL (shared) };
+  TdArg args[]
+      = { TD_ARG (self->spectra), TD_ARG (self->directions), TD_ARG (self->bins),
+          TD_ARG (self->grid),    TD_ARG (*params),          TD_ARG ((TdLocal) { shared }) };
 
   return td_backprojector_mark (&self->base, queue, error)
          && fourier_device_launch (
@@ -355,26 +355,18 @@ static gboolean
 run_pairs (FourierDevice *self, TdQueue *queue, TdBuffer *sinograms, TdBuffer *slices,
            const TdFourierParams *params, GError **error)
 {
-  TdArg pack[] = { TD_ARG_BUFFER (sinograms), TD_ARG_BUFFER (self->lines), TD_ARG_VALUE (*params) };
-  TdArg turn[]
-      = { TD_ARG_BUFFER (self->lines), TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (self->response),
-          TD_ARG_BUFFER (self->spectra), TD_ARG_VALUE (*params) };
-  TdArg pixels[]
-      = { TD_ARG_BUFFER (self->grid), TD_ARG_BUFFER (self->factors_x),
-          TD_ARG_BUFFER (self->factors_y), TD_ARG_BUFFER (slices), TD_ARG_VALUE (*params) };
-
   return fourier_device_launch (queue, self->pack,
                                 (WorkItems) { params->padded, params->n_views, self->pairs, 64, 4 },
-                                pack, G_N_ELEMENTS (pack), error)
+                                TD_ARGS (sinograms, self->lines, *params), error)
          && td_fft_run (queue, self->rows_fft, self->lines, FALSE, error)
-         && fourier_device_launch (queue, self->turn,
-                                   (WorkItems) { params->padded, params->n_views, 1, 64, 4 }, turn,
-                                   G_N_ELEMENTS (turn), error)
+         && fourier_device_launch (
+             queue, self->turn, (WorkItems) { params->padded, params->n_views, 1, 64, 4 },
+             TD_ARGS (self->lines, self->turns, self->response, self->spectra, *params), error)
          && fill_grid (self, queue, params, error)
          && td_fft_run (queue, self->grid_fft, self->grid, TRUE, error)
-         && fourier_device_launch (queue, self->pixels,
-                                   (WorkItems) { params->nx, params->ny, self->pairs, 64, 4 },
-                                   pixels, G_N_ELEMENTS (pixels), error);
+         && fourier_device_launch (
+             queue, self->pixels, (WorkItems) { params->nx, params->ny, self->pairs, 64, 4 },
+             TD_ARGS (self->grid, self->factors_x, self->factors_y, slices, *params), error);
 }
 
 static gboolean

@@ -218,15 +218,14 @@ td_packed_sinograms_measure (TdPackedSinograms *self, TdQueue *queue, TdPlace si
                              guint n_slices, GError **error)
 {
   const guint local[3] = { GROUP, 1, 1 };
-  gint64 first = sinograms.offset / sizeof (float);
   gint64 count = (gint64) n_slices * self->params.n_views * self->params.n_columns;
   const guint groups[3] = { CLAMP (count / (4 * GROUP), 1, 1024), 1, 1 };
-  TdArg args[] = { TD_ARG_BUFFER (sinograms.buffer), TD_ARG_VALUE (first), TD_ARG_VALUE (count),
-                   TD_ARG_VALUE (self->greatest_weight), TD_ARG_BUFFER (self->on.greatest) };
 
   return !self->spec.scaled
          || (td_fill_zero (queue, self->on.greatest, 0, sizeof (float), error)
-             && td_launch (queue, self->greatest_kernel, groups, local, args, G_N_ELEMENTS (args),
+             && td_launch (queue, self->greatest_kernel, groups, local,
+                           TD_ARGS (sinograms.buffer, sinograms.offset / sizeof (float), count,
+                                    self->greatest_weight, self->on.greatest),
                            error));
 }
 
@@ -236,18 +235,12 @@ td_packed_sinograms_pack (TdPackedSinograms *self, TdQueue *queue, TdPlace sinog
 {
   const guint local[3] = { GROUP, 1, 1 };
   const guint groups[3] = { (self->params.pitch + GROUP - 1) / GROUP, self->params.n_table, 1 };
-  TdBackprojectParams params = td_packed_sinograms_params (self, n_slices);
-  gint64 first = sinograms.offset / sizeof (float);
-  gint32 from = slice0;
-  TdArg args[] = { TD_ARG_BUFFER (sinograms.buffer),
-                   TD_ARG_VALUE (first),
-                   TD_ARG_BUFFER (self->on.views),
-                   TD_ARG_VALUE (params),
-                   TD_ARG_VALUE (from),
-                   TD_ARG_BUFFER (self->on.greatest),
-                   TD_ARG_BUFFER (self->on.rows) };
 
-  return td_launch (queue, self->pack, groups, local, args, G_N_ELEMENTS (args), error);
+  return td_launch (queue, self->pack, groups, local,
+                    TD_ARGS (sinograms.buffer, sinograms.offset / sizeof (float), self->on.views,
+                             td_packed_sinograms_params (self, n_slices), slice0, self->on.greatest,
+                             self->on.rows),
+                    error);
 }
 
 const TdPackedBuffers *

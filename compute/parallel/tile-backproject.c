@@ -179,20 +179,17 @@ run_shape (TileProjector *tiles, TdQueue *queue, TdPlace sinograms, TdPlace slic
       .slice_low = to,
       .slice_high = to >> 32,
     };
-    const TdArg interleave[] = { TD_ARG_BUFFER (sinograms.buffer), TD_ARG_BUFFER (tiles->weights),
-                                 TD_ARG_BUFFER (tiles->bins), TD_ARG_VALUE (params) };
-    const TdArg project[]
-        = { TD_ARG_BUFFER (tiles->bins), TD_ARG_BUFFER (tiles->starts), TD_ARG_BUFFER (tiles->sums),
-            TD_ARG_BUFFER (slices.buffer), TD_ARG_VALUE (params) };
 
     if (!tile_backproject_launch (queue, tiles->shapes[shape].interleave, params.n_views,
-                                  interleave, G_N_ELEMENTS (interleave), cancellable, error))
+                                  TD_ARGS (sinograms.buffer, tiles->weights, tiles->bins, params),
+                                  cancellable, error))
       return FALSE;
     for (guint tile = 0; tile < n_tiles; tile += tiles->launch_tiles) {
       params.first_tile = tile;
-      if (!tile_backproject_launch (queue, tiles->shapes[shape].tiles,
-                                    MIN (tiles->launch_tiles, n_tiles - tile), project,
-                                    G_N_ELEMENTS (project), cancellable, error))
+      if (!tile_backproject_launch (
+              queue, tiles->shapes[shape].tiles, MIN (tiles->launch_tiles, n_tiles - tile),
+              TD_ARGS (tiles->bins, tiles->starts, tiles->sums, slices.buffer, params), cancellable,
+              error))
         return FALSE;
     }
   }

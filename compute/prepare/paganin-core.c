@@ -298,7 +298,7 @@ paganin_core_run_batch (TdSlab *slab, const Held *held, guint first_view, TdBuff
   const guint nx = held->nx, n_terms = held->n_terms, n_pairs = held->n_pairs, one = 1;
   const guint strip = td_device_info (slab->device)->cpu_shaped ? nx : 1,
               strips = (nx + strip - 1) / strip;
-  const guint own_strips = (slab->n_columns + strip - 1) / strip;
+  const guint own_strips = td_slab_strips (slab);
   TdBuffer *weights = td_slab_buffer (slab, "paganin weights", 0, error);
   TdBuffer *factors = td_slab_buffer (slab, "paganin factors", 0, error);
   TdBuffer *images = td_slab_buffer (slab, "paganin core images",
@@ -306,37 +306,18 @@ paganin_core_run_batch (TdSlab *slab, const Held *held, guint first_view, TdBuff
 
   if (!images)
     return FALSE;
-  const TdArg sums[] = {
-    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (images),
-    TD_ARG_BUFFER (weights),        TD_ARG_VALUE (first_view),
-    TD_ARG_VALUE (slab->n_views),   TD_ARG_VALUE (slab->n_rows),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (nx),
-    TD_ARG_VALUE (n_terms),         TD_ARG_VALUE (n_pairs),
-    TD_ARG_VALUE (strip),
-  };
-  const TdArg combine[] = {
-    TD_ARG_BUFFER (images), TD_ARG_BUFFER (factors), TD_ARG_VALUE (nx),
-    TD_ARG_VALUE (n_terms), TD_ARG_VALUE (n_pairs),  TD_ARG_VALUE (strip),
-  };
-  const TdArg unpack[] = {
-    TD_ARG_BUFFER (images),
-    TD_ARG_BUFFER (out),
-    TD_ARG_VALUE (first_view),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (nx),
-    TD_ARG_VALUE (one),
-    TD_ARG_VALUE (out_row),
-    TD_ARG_VALUE (strip),
-  };
-  return td_slab_launch (slab, "paganin", "paganin_sums", (guint[]) { strips, n_pairs, 1 }, sums,
-                         G_N_ELEMENTS (sums), error)
+  return td_slab_launch (slab, "paganin", "paganin_sums", (guint[]) { strips, n_pairs, 1 },
+                         TD_ARGS (slab->data, images, weights, first_view, slab->n_views,
+                                  slab->n_rows, slab->n_columns, nx, n_terms, n_pairs, strip),
+                         error)
          && td_fft_run (slab->queue, held->there, images, FALSE, error)
          && td_slab_launch (slab, "paganin", "paganin_combine", (guint[]) { strips, n_pairs, 1 },
-                            combine, G_N_ELEMENTS (combine), error)
+                            TD_ARGS (images, factors, nx, n_terms, n_pairs, strip), error)
          && td_fft_run (slab->queue, held->back, images, TRUE, error)
          && td_slab_launch (slab, "paganin", "paganin_unpack", (guint[]) { own_strips, 1, n_pairs },
-                            unpack, G_N_ELEMENTS (unpack), error);
+                            TD_ARGS (images, out, first_view, slab->n_views, slab->n_columns, nx,
+                                     one, out_row, strip),
+                            error);
 }
 
 gboolean

@@ -254,6 +254,12 @@ td_slab_strip (const TdSlab *slab)
   return td_device_info (slab->device)->cpu_shaped ? slab->n_columns : 1;
 }
 
+guint
+td_slab_strips (const TdSlab *slab)
+{
+  return td_device_info (slab->device)->cpu_shaped ? 1 : slab->n_columns;
+}
+
 gboolean
 td_slab_upload (TdSlab *slab, TdBuffer *buffer, const void *data, guint64 bytes, GError **error)
 {
@@ -651,22 +657,13 @@ ready_counters (TdPreparation *preparation, TdQueue *queue, guint64 samples, GEr
 static gboolean
 prepare_find_stuck (TdSlab *slab, GError **error)
 {
-  const int n_samples = STUCK_VIEWS, reach = STUCK_REACH;
-  const int counter = TD_COUNTER_STUCK;
-  guint strip = td_slab_strip (slab);
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (n_samples),     TD_ARG_VALUE (reach),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (strip),         TD_ARG_VALUE (counter),
-    TD_ARG_VALUE (slab->count0),
-  };
-
   return slab->n_views < STUCK_VIEWS || slab->count0 == slab->count_end
-         || td_slab_launch (
-             slab, "prepare", "prepare_find_stuck",
-             (guint[]) { (slab->n_columns + strip - 1) / strip, slab->count_end - slab->count0, 1 },
-             args, G_N_ELEMENTS (args), error);
+         || td_slab_launch (slab, "prepare", "prepare_find_stuck",
+                            (guint[]) { td_slab_strips (slab), slab->count_end - slab->count0, 1 },
+                            TD_ARGS (slab->data, td_slab_counters (slab), STUCK_VIEWS, STUCK_REACH,
+                                     slab->n_views, slab->n_columns, td_slab_strip (slab),
+                                     TD_COUNTER_STUCK, slab->count0),
+                            error);
 }
 
 /* NaNs and infinities first, so that no step has to think of them. */
@@ -674,56 +671,29 @@ static gboolean
 prepare_repair (TdSlab *slab, GError **error)
 {
   guint64 bytes = (guint64) slab->n_rows * slab->n_views * sizeof (int);
-  guint strip = td_slab_strip (slab);
-  const int counter = TD_COUNTER_BAD;
   TdBuffer *view_bad = td_slab_buffer (slab, "bad samples of each view", bytes, error);
 
   if (!view_bad || !td_fill_zero (slab->queue, view_bad, 0, bytes, error))
     return FALSE;
 
-  const TdArg find_args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (view_bad),
-    TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (strip),
-    TD_ARG_VALUE (counter),
-    TD_ARG_VALUE (slab->count0),
-    TD_ARG_VALUE (slab->count_end),
-  };
-  const TdArg repair_args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (view_bad),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-  };
-  const int views_at = td_slab_counters_at (slab, TD_COUNTERS_LOST);
-  const int rows_at = td_slab_counters_at (slab, TD_COUNTERS_ROWS);
   TdBuffer *views = td_slab_views (slab, error);
   if (!views)
     return FALSE;
-  const TdArg lost_args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (view_bad),
-    TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_BUFFER (views),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (slab->row0),
-    TD_ARG_VALUE (views_at),
-    TD_ARG_VALUE (rows_at),
-  };
-  guint strips = (slab->n_columns + strip - 1) / strip;
   return td_slab_launch (slab, "prepare", "prepare_find_bad",
-                         (guint[]) { strips, slab->n_views, slab->n_rows }, find_args,
-                         G_N_ELEMENTS (find_args), error)
+                         (guint[]) { td_slab_strips (slab), slab->n_views, slab->n_rows },
+                         TD_ARGS (slab->data, view_bad, td_slab_counters (slab), slab->n_views,
+                                  slab->n_columns, td_slab_strip (slab), TD_COUNTER_BAD,
+                                  slab->count0, slab->count_end),
+                         error)
          && td_slab_launch (slab, "prepare", "prepare_repair_view",
-                            (guint[]) { slab->n_views, slab->n_rows, 1 }, repair_args,
-                            G_N_ELEMENTS (repair_args), error)
-         && td_slab_launch (slab, "prepare", "prepare_repair_lost",
-                            (guint[]) { slab->n_views, slab->n_rows, 1 }, lost_args,
-                            G_N_ELEMENTS (lost_args), error)
+                            (guint[]) { slab->n_views, slab->n_rows, 1 },
+                            TD_ARGS (slab->data, view_bad, slab->n_views, slab->n_columns), error)
+         && td_slab_launch (
+             slab, "prepare", "prepare_repair_lost", (guint[]) { slab->n_views, slab->n_rows, 1 },
+             TD_ARGS (slab->data, view_bad, td_slab_counters (slab), views, slab->n_views,
+                      slab->n_columns, slab->row0, td_slab_counters_at (slab, TD_COUNTERS_LOST),
+                      td_slab_counters_at (slab, TD_COUNTERS_ROWS)),
+             error)
          && prepare_find_stuck (slab, error);
 }
 

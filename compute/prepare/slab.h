@@ -32,6 +32,8 @@ gboolean td_slab_mark (TdSlab *slab, const char *part, GError **error);
 /* Columns a work-item should take one after another: 1 where neighbouring items share memory
    transactions, the whole row where one item is one thread with vectors. */
 guint td_slab_strip (const TdSlab *slab);
+/* How many of them a row is. */
+guint td_slab_strips (const TdSlab *slab);
 
 /* Work-items of a group of td_slab_launch(): as many x items are one group, which may meet at
    barriers. 1 on CPUs. */

@@ -140,16 +140,12 @@ step_bad_pixels_run (const TdStep *step, TdSlab *slab, GError **error)
   if (n_bad == 0)
     return TRUE;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (td_slab_buffer (slab, "bad-pixels places", 0, NULL)),
-    TD_ARG_BUFFER (td_slab_buffer (slab, "bad-pixels weights", 0, NULL)),
-    TD_ARG_VALUE (n_bad),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-  };
   return td_slab_launch (slab, "prepare-correct", "prepare_bad_pixels",
-                         (guint[]) { n_bad, slab->n_views, 1 }, args, G_N_ELEMENTS (args), error);
+                         (guint[]) { n_bad, slab->n_views, 1 },
+                         TD_ARGS (slab->data, td_slab_buffer (slab, "bad-pixels places", 0, NULL),
+                                  td_slab_buffer (slab, "bad-pixels weights", 0, NULL), n_bad,
+                                  slab->n_views, slab->n_columns),
+                         error);
 }
 
 const GArray *

@@ -28,20 +28,15 @@ static const TdStepParameter parameters[N_COEFFICIENTS] = {
 static gboolean
 step_beam_hardening_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  guint strip = td_slab_strip (slab);
   float a[N_COEFFICIENTS];
 
   for (guint i = 0; i < N_COEFFICIENTS; i++)
     a[i] = (float) step->values[i];
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (strip),       TD_ARG_VALUE (a[0]),          TD_ARG_VALUE (a[1]),
-    TD_ARG_VALUE (a[2]),        TD_ARG_VALUE (a[3]),          TD_ARG_VALUE (a[4]),
-  };
-  return td_slab_launch (
-      slab, "prepare-correct", "prepare_polynomial",
-      (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
-      G_N_ELEMENTS (args), error);
+  return td_slab_launch (slab, "prepare-correct", "prepare_polynomial",
+                         (guint[]) { td_slab_strips (slab), slab->n_views, slab->n_rows },
+                         TD_ARGS (slab->data, slab->n_views, slab->n_columns, td_slab_strip (slab),
+                                  a[0], a[1], a[2], a[3], a[4]),
+                         error);
 }
 
 const TdStepKind td_step_beam_hardening = {

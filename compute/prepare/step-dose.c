@@ -117,27 +117,19 @@ static gboolean
 step_dose_run_rows (const TdStep *step, TdSlab *slab, GError **error)
 {
   guint64 bytes = 2 * sizeof (float) * (guint64) slab->n_rows * slab->n_views;
-  guint strip = td_slab_strip (slab);
   const guint width = MIN ((guint) step->values[COLUMNS], MAX (slab->n_columns / 2, 1));
   TdBuffer *ends = td_slab_buffer (slab, "dose ends", bytes, error);
 
   if (!ends)
     return FALSE;
-  const TdArg measure_args[] = {
-    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (width),
-  };
-  const TdArg divide_args[] = {
-    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (ends), TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
-  };
   return td_slab_launch (slab, "prepare-correct", "prepare_dose_ends",
-                         (guint[]) { slab->n_views, slab->n_rows, 1 }, measure_args,
-                         G_N_ELEMENTS (measure_args), error)
+                         (guint[]) { slab->n_views, slab->n_rows, 1 },
+                         TD_ARGS (slab->data, ends, slab->n_views, slab->n_columns, width), error)
          && td_slab_launch (
              slab, "prepare-correct", "prepare_dose_rows",
-             (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows },
-             divide_args, G_N_ELEMENTS (divide_args), error);
+             (guint[]) { td_slab_strips (slab), slab->n_views, slab->n_rows },
+             TD_ARGS (slab->data, ends, slab->n_views, slab->n_columns, td_slab_strip (slab)),
+             error);
 }
 
 /* ── Frames ── */
@@ -195,20 +187,15 @@ static gboolean
 run_frames (const TdStep *step, TdSlab *slab, GError **error)
 {
   const Held *held = hold_doses (step, slab, error);
-  guint strip = td_slab_strip (slab);
 
   if (!held)
     return FALSE;
   td_slab_add_dose (slab, held->low, held->high);
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_buffer (slab, "dose of views", 0, NULL)),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (strip),
-  };
-  return td_slab_launch (
-      slab, "prepare-correct", "prepare_dose_frames",
-      (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
-      G_N_ELEMENTS (args), error);
+  return td_slab_launch (slab, "prepare-correct", "prepare_dose_frames",
+                         (guint[]) { td_slab_strips (slab), slab->n_views, slab->n_rows },
+                         TD_ARGS (slab->data, td_slab_buffer (slab, "dose of views", 0, NULL),
+                                  slab->n_views, slab->n_columns, td_slab_strip (slab)),
+                         error);
 }
 
 static gboolean

@@ -66,46 +66,32 @@ send_taps (TdSlab *slab, double width, GError **error)
 static gboolean
 launch_means (TdSlab *slab, TdBuffer *sums, TdBuffer *means, GError **error)
 {
-  guint strip = td_slab_strip (slab), strips = (slab->n_columns + strip - 1) / strip;
+  guint strip = td_slab_strip (slab), strips = td_slab_strips (slab);
   const guint span = SPAN, n_spans = (slab->n_views + SPAN - 1) / SPAN;
 
-  const TdArg add_args[] = {
-    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (sums),   TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (span),
-    TD_ARG_VALUE (strip),
-  };
-  const TdArg divide_args[] = {
-    TD_ARG_BUFFER (sums),           TD_ARG_BUFFER (means),  TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_spans), TD_ARG_VALUE (strip),
-  };
-  return td_slab_launch (slab, "prepare-correct", "prepare_sum_views",
-                         (guint[]) { strips, n_spans, slab->n_rows }, add_args,
-                         G_N_ELEMENTS (add_args), error)
-         && td_slab_launch (slab, "prepare-correct", "prepare_mean_views",
-                            (guint[]) { strips, 1, slab->n_rows }, divide_args,
-                            G_N_ELEMENTS (divide_args), error);
+  return td_slab_launch (
+             slab, "prepare-correct", "prepare_sum_views",
+             (guint[]) { strips, n_spans, slab->n_rows },
+             TD_ARGS (slab->data, sums, slab->n_views, slab->n_columns, n_spans, span, strip),
+             error)
+         && td_slab_launch (
+             slab, "prepare-correct", "prepare_mean_views", (guint[]) { strips, 1, slab->n_rows },
+             TD_ARGS (sums, means, slab->n_views, slab->n_columns, n_spans, strip), error);
 }
 
 static gboolean
 launch_gain (TdSlab *slab, TdBuffer *means, TdBuffer *gain, TdBuffer *taps, guint radius,
              GError **error)
 {
-  guint strip = td_slab_strip (slab), strips = (slab->n_columns + strip - 1) / strip;
+  guint strip = td_slab_strip (slab), strips = td_slab_strips (slab);
 
-  const TdArg smooth_args[] = {
-    TD_ARG_BUFFER (means),          TD_ARG_BUFFER (gain),  TD_ARG_BUFFER (taps),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (radius), TD_ARG_VALUE (strip),
-  };
-  const TdArg apply_args[] = {
-    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (gain), TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
-  };
   return td_slab_launch (slab, "prepare-correct", "prepare_double_flat_gain",
-                         (guint[]) { strips, 1, slab->n_rows }, smooth_args,
-                         G_N_ELEMENTS (smooth_args), error)
+                         (guint[]) { strips, 1, slab->n_rows },
+                         TD_ARGS (means, gain, taps, slab->n_columns, radius, strip), error)
          && td_slab_launch (slab, "prepare-correct", "prepare_gain",
-                            (guint[]) { strips, slab->n_views, slab->n_rows }, apply_args,
-                            G_N_ELEMENTS (apply_args), error);
+                            (guint[]) { strips, slab->n_views, slab->n_rows },
+                            TD_ARGS (slab->data, gain, slab->n_views, slab->n_columns, strip),
+                            error);
 }
 
 static gboolean

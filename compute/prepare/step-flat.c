@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
 #include <string.h>
 
 #include "flat-beam.h"
@@ -263,7 +262,6 @@ static gboolean
 step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
 {
   const Held *held = hold_tables (step, slab, error);
-  guint strip = td_slab_strip (slab);
 
   if (!held)
     return FALSE;
@@ -274,33 +272,19 @@ step_flat_run (const TdStep *step, TdSlab *slab, GError **error)
   td_slab_add_dead_pixels (slab, counted);
   td_slab_add_odd (slab, &held->odd);
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field dark", 0, NULL)),
-    TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field beam", 0, NULL)),
-    TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field places", 0, NULL)),
-    TD_ARG_VALUE (slab->n_rows),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (strip),
-  };
-  const float empty = 1;
-  const TdArg fill_args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (td_slab_buffer (slab, "flat-field dead", 0, NULL)),
-    TD_ARG_VALUE (n_dead),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (empty),
-  };
-  return td_slab_launch (
-             slab, "prepare", "prepare_flat_field",
-             (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
-             G_N_ELEMENTS (args), error)
+  return td_slab_launch (slab, "prepare", "prepare_flat_field",
+                         (guint[]) { td_slab_strips (slab), slab->n_views, slab->n_rows },
+                         TD_ARGS (slab->data, td_slab_buffer (slab, "flat-field dark", 0, NULL),
+                                  td_slab_buffer (slab, "flat-field beam", 0, NULL),
+                                  td_slab_buffer (slab, "flat-field places", 0, NULL), slab->n_rows,
+                                  slab->n_views, slab->n_columns, td_slab_strip (slab)),
+                         error)
          && (n_dead == 0
-             || td_slab_launch (slab, "prepare", "prepare_fill_dead",
-                                (guint[]) { n_dead, slab->n_views, 1 }, fill_args,
-                                G_N_ELEMENTS (fill_args), error));
+             || td_slab_launch (
+                 slab, "prepare", "prepare_fill_dead", (guint[]) { n_dead, slab->n_views, 1 },
+                 TD_ARGS (slab->data, td_slab_buffer (slab, "flat-field dead", 0, NULL), n_dead,
+                          slab->n_views, slab->n_columns, 1.0f),
+                 error));
 }
 
 const TdStepKind td_step_flat_field = {

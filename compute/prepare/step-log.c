@@ -21,46 +21,32 @@ static gboolean
 step_log_look_at_sides (TdSlab *slab, TdBuffer *views, GError **error)
 {
   const guint sides = td_sides_columns (slab->n_columns);
-  const float bright = BRIGHT;
-  const int bright_counter = TD_COUNTER_BRIGHT;
-  const int sides_at = td_slab_counters_at (slab, TD_COUNTERS_SIDES);
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (td_slab_counters (slab)), TD_ARG_BUFFER (views),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),          TD_ARG_VALUE (bright),
-    TD_ARG_VALUE (sides),         TD_ARG_VALUE (bright_counter),           TD_ARG_VALUE (sides_at),
-    TD_ARG_VALUE (slab->count0),
-  };
 
   td_slab_add_logged (slab, sides);
   return sides == 0 || slab->count0 == slab->count_end
          || td_slab_launch (slab, "prepare", "prepare_look_at_sides",
-                            (guint[]) { slab->n_views, slab->count_end - slab->count0, 1 }, args,
-                            G_N_ELEMENTS (args), error);
+                            (guint[]) { slab->n_views, slab->count_end - slab->count0, 1 },
+                            TD_ARGS (slab->data, td_slab_counters (slab), views, slab->n_views,
+                                     slab->n_columns, BRIGHT, sides, TD_COUNTER_BRIGHT,
+                                     td_slab_counters_at (slab, TD_COUNTERS_SIDES), slab->count0),
+                            error);
 }
 
 static gboolean
 step_log_run (const TdStep *step, TdSlab *slab, GError **error)
 {
-  guint strip = td_slab_strip (slab);
-  const int counter = TD_COUNTER_CLAMPED;
-  const int views_at = td_slab_counters_at (slab, TD_COUNTERS_RAISED);
-  const float smallest = (float) step->values[FLOOR];
   TdBuffer *views = td_slab_views (slab, error);
 
   if (!views)
     return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),     TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_BUFFER (views),          TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
-    TD_ARG_VALUE (smallest),        TD_ARG_VALUE (counter),
-    TD_ARG_VALUE (views_at),        TD_ARG_VALUE (slab->count0),
-    TD_ARG_VALUE (slab->count_end),
-  };
-  return td_slab_launch (
-             slab, "prepare", "prepare_minus_log",
-             (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, slab->n_rows }, args,
-             G_N_ELEMENTS (args), error)
+  return td_slab_launch (slab, "prepare", "prepare_minus_log",
+                         (guint[]) { td_slab_strips (slab), slab->n_views, slab->n_rows },
+                         TD_ARGS (slab->data, td_slab_counters (slab), views, slab->n_views,
+                                  slab->n_columns, td_slab_strip (slab),
+                                  (float) step->values[FLOOR], TD_COUNTER_CLAMPED,
+                                  td_slab_counters_at (slab, TD_COUNTERS_RAISED), slab->count0,
+                                  slab->count_end),
+                         error)
          && step_log_look_at_sides (slab, views, error);
 }
 

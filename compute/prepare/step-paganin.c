@@ -426,7 +426,7 @@ step_paganin_run_batch (TdSlab *slab, const Held *held, guint first_view, GError
 {
   guint nx = held->shape.nx, ny = held->shape.ny, n_pairs = held->shape.n_pairs;
   guint strip = td_slab_strip (slab), strips = (nx + strip - 1) / strip, row0 = 0;
-  guint own_strips = (slab->n_columns + strip - 1) / strip;
+  guint own_strips = td_slab_strips (slab);
   TdBuffer *across = td_slab_buffer (slab, "paganin across", 0, error);
   TdBuffer *down = td_slab_buffer (slab, "paganin down", 0, error);
   TdBuffer *images = td_slab_buffer (slab, "paganin images",
@@ -435,42 +435,19 @@ step_paganin_run_batch (TdSlab *slab, const Held *held, guint first_view, GError
 
   if (!images)
     return FALSE;
-  const TdArg pack[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (images),
-    TD_ARG_VALUE (first_view),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_rows),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (nx),
-    TD_ARG_VALUE (ny),
-    TD_ARG_VALUE (held->shape.rows_after),
-    TD_ARG_VALUE (strip),
-  };
-  const TdArg divide[] = {
-    TD_ARG_BUFFER (images), TD_ARG_BUFFER (across), TD_ARG_BUFFER (down), TD_ARG_VALUE (nx),
-    TD_ARG_VALUE (ny),      TD_ARG_VALUE (scale),   TD_ARG_VALUE (strip),
-  };
-  const TdArg unpack[] = {
-    TD_ARG_BUFFER (images),
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_VALUE (first_view),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (nx),
-    TD_ARG_VALUE (ny),
-    TD_ARG_VALUE (row0),
-    TD_ARG_VALUE (strip),
-  };
-  return td_slab_launch (slab, "paganin", "paganin_pack", (guint[]) { strips, ny, n_pairs }, pack,
-                         G_N_ELEMENTS (pack), error)
+  return td_slab_launch (slab, "paganin", "paganin_pack", (guint[]) { strips, ny, n_pairs },
+                         TD_ARGS (slab->data, images, first_view, slab->n_views, slab->n_rows,
+                                  slab->n_columns, nx, ny, held->shape.rows_after, strip),
+                         error)
          && td_fft_run (slab->queue, held->fft, images, FALSE, error)
          && td_slab_launch (slab, "paganin", "paganin_divide", (guint[]) { strips, ny, n_pairs },
-                            divide, G_N_ELEMENTS (divide), error)
+                            TD_ARGS (images, across, down, nx, ny, scale, strip), error)
          && td_fft_run (slab->queue, held->fft, images, TRUE, error)
          && td_slab_launch (slab, "paganin", "paganin_unpack",
-                            (guint[]) { own_strips, slab->n_rows, n_pairs }, unpack,
-                            G_N_ELEMENTS (unpack), error);
+                            (guint[]) { own_strips, slab->n_rows, n_pairs },
+                            TD_ARGS (images, slab->data, first_view, slab->n_views, slab->n_columns,
+                                     nx, ny, row0, strip),
+                            error);
 }
 
 static gboolean

@@ -75,17 +75,11 @@ zingers_aside_bytes (guint64 piece, guint n, gboolean cpu_shaped)
 static gboolean
 zingers_set_aside (TdSlab *slab, TdBuffer *aside, const Part *part, guint margin, GError **error)
 {
-  const guint strip = td_slab_strip (slab);
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (aside),          TD_ARG_VALUE (part->row0),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (part->view0),
-    TD_ARG_VALUE (part->n_views), TD_ARG_VALUE (margin),          TD_ARG_VALUE (strip),
-  };
-
-  return td_slab_launch (
-      slab, "prepare-zingers", "prepare_set_aside",
-      (guint[]) { (slab->n_columns + strip - 1) / strip, part->n_views, part->n_rows }, args,
-      G_N_ELEMENTS (args), error);
+  return td_slab_launch (slab, "prepare-zingers", "prepare_set_aside",
+                         (guint[]) { td_slab_strips (slab), part->n_views, part->n_rows },
+                         TD_ARGS (slab->data, aside, part->row0, slab->n_views, slab->n_columns,
+                                  part->view0, part->n_views, margin, td_slab_strip (slab)),
+                         error);
 }
 
 /* Part after part: some views of all rows where @margin > 0, else some rows of all views. */
@@ -112,7 +106,7 @@ zingers_run_parts (const TdStep *step, TdSlab *slab, guint margin, Remove remove
   return TRUE;
 }
 
-/* The kernels' side of an intensity. */
+/* The kernels' side of an intensity; of line integrals, the other one. */
 static float
 zingers_side (const TdStep *step)
 {
@@ -144,33 +138,14 @@ zingers_workspace_bytes (const TdStep *step, const TdScanFacts *facts, guint n_r
 static gboolean
 zingers_remove (const TdStep *step, TdSlab *slab, TdBuffer *aside, const Part *part, GError **error)
 {
-  const guint strip = td_slab_strip (slab), radius = zingers_radius (step);
-  const float threshold = (float) step->values[THRESHOLD], least = (float) step->values[LEAST];
-  const float side = zingers_side (step);
-  const int counter = TD_COUNTER_ZINGERS;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (aside),
-    TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (slab->n_rows),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (part->view0),
-    TD_ARG_VALUE (part->n_views),
-    TD_ARG_VALUE (radius),
-    TD_ARG_VALUE (strip),
-    TD_ARG_VALUE (threshold),
-    TD_ARG_VALUE (least),
-    TD_ARG_VALUE (side),
-    TD_ARG_VALUE (counter),
-    TD_ARG_VALUE (slab->count0),
-    TD_ARG_VALUE (slab->count_end),
-  };
-
   return td_slab_launch (
       slab, "prepare-zingers", "prepare_zingers",
-      (guint[]) { (slab->n_columns + strip - 1) / strip, part->n_views, slab->n_rows }, args,
-      G_N_ELEMENTS (args), error);
+      (guint[]) { td_slab_strips (slab), part->n_views, slab->n_rows },
+      TD_ARGS (slab->data, aside, td_slab_counters (slab), slab->n_rows, slab->n_views,
+               slab->n_columns, part->view0, part->n_views, zingers_radius (step),
+               td_slab_strip (slab), (float) step->values[THRESHOLD], (float) step->values[LEAST],
+               zingers_side (step), TD_COUNTER_ZINGERS, slab->count0, slab->count_end),
+      error);
 }
 
 static gboolean
@@ -193,29 +168,14 @@ zingers_angle_remove (const TdStep *step, TdSlab *slab, TdBuffer *aside, const P
                       GError **error)
 {
   const guint strip = td_slab_strip (slab), size = 3 + 2 * (guint) step->values[SIZE];
-  const float limit = (float) step->values[THRESHOLD];
-  const float side = -zingers_side (step); /* bright is a small line integral */
-  const int counter = TD_COUNTER_ZINGERS_ANGLE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (aside),
-    TD_ARG_BUFFER (td_slab_counters (slab)),
-    TD_ARG_VALUE (part->row0),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (size),
-    TD_ARG_VALUE (strip),
-    TD_ARG_VALUE (limit),
-    TD_ARG_VALUE (side),
-    TD_ARG_VALUE (counter),
-    TD_ARG_VALUE (slab->count0),
-    TD_ARG_VALUE (slab->count_end),
-  };
 
-  return td_slab_launch (
-      slab, "prepare-zingers", "prepare_zingers_angle",
-      (guint[]) { (slab->n_columns + strip - 1) / strip, slab->n_views, part->n_rows }, args,
-      G_N_ELEMENTS (args), error);
+  return td_slab_launch (slab, "prepare-zingers", "prepare_zingers_angle",
+                         (guint[]) { td_slab_strips (slab), slab->n_views, part->n_rows },
+                         TD_ARGS (slab->data, aside, td_slab_counters (slab), part->row0,
+                                  slab->n_views, slab->n_columns, size, strip,
+                                  (float) step->values[THRESHOLD], -zingers_side (step),
+                                  TD_COUNTER_ZINGERS_ANGLE, slab->count0, slab->count_end),
+                         error);
 }
 
 static gboolean

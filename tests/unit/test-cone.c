@@ -602,7 +602,7 @@ test_half_pack (void)
     g_autoptr (TdProgram) program = td_program_build (device, "cone-pack", defines, &error);
     g_assert_no_error (error);
     TdKernel *kernel = td_program_kernel (program, "cone_pack", &error);
-    const TdArg args[] = { TD_ARG_BUFFER (from), TD_ARG_BUFFER (to), TD_ARG_VALUE (params) };
+    const TdArg args[] = { TD_ARG (from), TD_ARG (to), TD_ARG (params) };
     td_upload (queue, from, 0, values, n * sizeof *values, &error);
     td_launch (queue, kernel, groups, local, args, G_N_ELEMENTS (args), &error);
     td_download (queue, halves, to, 0, n * sizeof *halves, &error);

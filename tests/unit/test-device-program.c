@@ -30,7 +30,7 @@ test_launch_limits (gconstpointer id)
   g_assert_no_error (error);
   TdKernel *kernel = td_program_kernel (program, "td_check_ids", &error);
   TdBuffer *buffer = td_buffer_new (device, 64, &error);
-  TdArg args[] = { TD_ARG_BUFFER (buffer) };
+  TdArg args[] = { TD_ARG (buffer) };
   static const guint bad[][6] = {
     { 1u << 27, 1, 1, 16, 1, 1 }, /* 2^31 work-items */
     { 1, 0, 1, 1, 1, 1 },
@@ -73,8 +73,8 @@ test_kernels (gconstpointer id)
   td_test_random (original, N + OUT + 1, 2);
   TdBuffer *a = td_test_buffer (device, queue, in, sizeof in);
   TdBuffer *b = td_test_buffer (device, queue, original, sizeof original);
-  TdArg args[] = { TD_ARG_BUFFER (b),       TD_ARG_BUFFER (a), TD_ARG_VALUE (out_start),
-                   TD_ARG_VALUE (in_start), TD_ARG_VALUE (n),  TD_ARG_VALUE (params) };
+  TdArg args[] = { TD_ARG (b),        TD_ARG (a), TD_ARG (out_start),
+                   TD_ARG (in_start), TD_ARG (n), TD_ARG (params) };
   td_test_launch (queue, kernel, N, 64, args, G_N_ELEMENTS (args));
   td_download (queue, out, b, 0, sizeof out, &error);
   td_test_finish (queue);
@@ -101,7 +101,7 @@ test_ids (gconstpointer id)
   TdQueue *queue = td_queue_new (device, &error);
   TdProgram *program = td_program_build (device, "check-host", NULL, &error);
   TdBuffer *buffer = td_buffer_new (device, nx * ny * nz * sizeof (int), &error);
-  TdArg args[] = { TD_ARG_BUFFER (buffer) };
+  TdArg args[] = { TD_ARG (buffer) };
 
   g_assert_true (td_launch (queue, td_program_kernel (program, "td_check_ids", &error), groups,
                             local, args, 1, &error));
@@ -135,7 +135,7 @@ test_atomics (gconstpointer id)
   TdBuffer *in = td_test_buffer (device, queue, values, N * sizeof (int));
   TdBuffer *out = td_buffer_new (device, sizeof counts, &error);
   td_fill_zero (queue, out, 0, sizeof counts, &error);
-  TdArg args[] = { TD_ARG_BUFFER (out), TD_ARG_BUFFER (in), TD_ARG_VALUE (n) };
+  TdArg args[] = { TD_ARG (out), TD_ARG (in), TD_ARG (n) };
   td_test_launch (queue, td_program_kernel (program, "td_check_count", &error), N, 64, args, 3);
   td_download (queue, counts, out, 0, sizeof counts, &error);
   td_test_finish (queue);
@@ -175,7 +175,7 @@ test_defines (gconstpointer id)
     TdQueue *queue = td_queue_new (device, &error);
     TdBuffer *a = td_test_buffer (device, queue, in, sizeof in);
     TdBuffer *b = td_buffer_new (device, sizeof out, &error);
-    TdArg args[] = { TD_ARG_BUFFER (b), TD_ARG_BUFFER (a), TD_ARG_LOCAL (GROUP * sizeof (float)) };
+    TdArg args[] = { TD_ARG (b), TD_ARG (a), TD_ARG ((TdLocal) { GROUP * sizeof (float) }) };
     for (guint v = 0; v < G_N_ELEMENTS (variants); v++) {
       guint summed = v == 3 ? 8 : GROUP;
       TdProgram *program = td_program_build (device, "check-device", variants[v], &error);
@@ -250,7 +250,7 @@ run_factor (const char *id, const char *const *defines, float factor)
     sum += in[i];
   TdBuffer *a = td_test_buffer (device, queue, in, sizeof in);
   TdBuffer *b = td_test_buffer (device, queue, in, sizeof in);
-  TdArg args[] = { TD_ARG_BUFFER (b), TD_ARG_BUFFER (a), TD_ARG_LOCAL (sizeof in) };
+  TdArg args[] = { TD_ARG (b), TD_ARG (a), TD_ARG ((TdLocal) { sizeof in }) };
   td_test_launch (queue, td_program_kernel (program, "td_check_group_sum", &error), N, N, args, 3);
   td_download (queue, out, b, 0, sizeof out, &error);
   td_test_finish (queue);

@@ -204,12 +204,10 @@ test_queues (gconstpointer id)
   TdEvent *start = td_event_record (first, &error);
   for (guint i = 0; i < ROUNDS; i++) {
     TdQueue *now = i % 2 ? second : first, *next = i % 2 ? first : second;
-    TdArg args[] = { TD_ARG_BUFFER (i % 2 ? a : b),
-                     TD_ARG_BUFFER (i % 2 ? b : a),
-                     TD_ARG_VALUE (zero),
-                     TD_ARG_VALUE (zero),
-                     TD_ARG_VALUE (n),
-                     TD_ARG_VALUE (params) };
+    TdArg args[] = {
+      TD_ARG (i % 2 ? a : b), TD_ARG (i % 2 ? b : a), TD_ARG (zero), TD_ARG (zero), TD_ARG (n),
+      TD_ARG (params)
+    };
     td_test_launch (now, kernel, N, 64, args, G_N_ELEMENTS (args));
     TdEvent *done = td_event_record (now, &error);
     g_assert_true (td_event_wait (next, done, &error));
@@ -339,12 +337,10 @@ thread_body (gpointer data)
   TdBuffer *b = td_test_buffer (work->device, queue, values, sizeof values);
 
   for (guint i = 0; i < ROUNDS; i++) {
-    TdArg args[] = { TD_ARG_BUFFER (i % 2 ? a : b),
-                     TD_ARG_BUFFER (i % 2 ? b : a),
-                     TD_ARG_VALUE (zero),
-                     TD_ARG_VALUE (zero),
-                     TD_ARG_VALUE (n),
-                     TD_ARG_VALUE (params) };
+    TdArg args[] = {
+      TD_ARG (i % 2 ? a : b), TD_ARG (i % 2 ? b : a), TD_ARG (zero), TD_ARG (zero), TD_ARG (n),
+      TD_ARG (params)
+    };
     td_test_launch (queue, kernel, N, 32, args, G_N_ELEMENTS (args));
   }
   td_download (queue, values, a, 0, sizeof values, &error);
@@ -678,13 +674,13 @@ test_launches (gconstpointer id)
   device->info.most_groups = MOST_GROUPS;
   device->info.local_memory_bytes = LOCAL_BYTES;
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
-    const TdArg args[] = { TD_ARG_BUFFER (a),
-                           TD_ARG_BUFFER (b),
-                           TD_ARG_VALUE (zero),
-                           TD_ARG_VALUE (zero),
-                           TD_ARG_VALUE (n),
-                           TD_ARG_VALUE (params),
-                           TD_ARG_LOCAL (cases[i].local_bytes) };
+    const TdArg args[] = { TD_ARG (a),
+                           TD_ARG (b),
+                           TD_ARG (zero),
+                           TD_ARG (zero),
+                           TD_ARG (n),
+                           TD_ARG (params),
+                           TD_ARG ((TdLocal) { cases[i].local_bytes }) };
     const gboolean fits = td_launch (queue, kernel, cases[i].groups, cases[i].local, args,
                                      G_N_ELEMENTS (args) - !cases[i].local_bytes, &error);
 

@@ -511,9 +511,8 @@ td_fdk_row_cache_gather (TdFdkRowCache *cache, TdQueue *queue, const TdFdkBatch 
     };
     const guint local[3] = { 64, 4, 1 };
     const guint groups[3] = { (wide + 63) / 64, (batch->n + 3) / 4, end - from };
-    const TdArg args[]
-        = { TD_ARG_BUFFER (cache->chunks[i].data), TD_ARG_BUFFER (to), TD_ARG_VALUE (params) };
-    if (!td_launch (queue, cache->gather, groups, local, args, G_N_ELEMENTS (args), error))
+    if (!td_launch (queue, cache->gather, groups, local,
+                    TD_ARGS (cache->chunks[i].data, to, params), error))
       return FALSE;
   }
   return TRUE;

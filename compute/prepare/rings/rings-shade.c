@@ -587,17 +587,14 @@ shade_bin (Shade *self, GError **error)
 
   if (!bins)
     return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (from->data),  TD_ARG_BUFFER (list),           TD_ARG_BUFFER (offsets),
-    TD_ARG_BUFFER (bins),        TD_ARG_VALUE (rings.first_row), TD_ARG_VALUE (from->n_views),
-    TD_ARG_VALUE (p->n_columns), TD_ARG_VALUE (p->n_bins),       TD_ARG_VALUE (p->bin_rows),
-  };
   if (!td_upload (from->queue, list, 0, self->list, self->n_slots * sizeof *self->list, error)
       || !td_upload (from->queue, offsets, 0, self->slot_offsets,
                      (guint64) self->n_slots * p->n_columns * sizeof (float), error)
       || !td_rings_launch (&rings, "rings-columns", "rings_bin_views",
-                           (guint64) p->bin_rows * ((p->n_columns + lanes - 1) / lanes), args,
-                           G_N_ELEMENTS (args), error))
+                           (guint64) p->bin_rows * ((p->n_columns + lanes - 1) / lanes),
+                           TD_ARGS (from->data, list, offsets, bins, rings.first_row, from->n_views,
+                                    p->n_columns, p->n_bins, p->bin_rows),
+                           error))
     return FALSE;
   if (self->slab == from)
     return TRUE;
@@ -615,37 +612,24 @@ shade_look (const Shade *self, GError **error)
   const TdShadeParams params = self->params;
   const guint strip = td_slab_strip (self->slab), first_row = 0, lines = DRAWS;
   const guint64 strips = (params.n_columns + strip - 1) / strip;
-  const TdArg bridge[] = {
-    TD_ARG_BUFFER (at[BINS]),       TD_ARG_BUFFER (at[DEAD]),        TD_ARG_VALUE (first_row),
-    TD_ARG_VALUE (params.bin_rows), TD_ARG_VALUE (params.n_columns), TD_ARG_VALUE (strip),
-  };
-  const TdArg places[]
-      = { TD_ARG_BUFFER (at[BINS]), TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (at[ROWS]),
-          TD_ARG_BUFFER (at[PLACES]), TD_ARG_VALUE (params) };
-  const TdArg drawn[]
-      = { TD_ARG_BUFFER (at[DRAWN]), TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (at[ROWS]),
-          TD_ARG_BUFFER (at[STEEP]), TD_ARG_VALUE (lines),        TD_ARG_VALUE (lines),
-          TD_ARG_VALUE (params) };
-  const TdArg squares[]
-      = { TD_ARG_BUFFER (at[STEEP]), TD_ARG_BUFFER (at[ROWS]), TD_ARG_BUFFER (at[SQUARES]),
-          TD_ARG_VALUE (lines), TD_ARG_VALUE (params) };
-  const TdArg tallest[] = { TD_ARG_BUFFER (at[SQUARES]), TD_ARG_BUFFER (at[ROWS]),
-                            TD_ARG_BUFFER (at[TALLEST]), TD_ARG_VALUE (params) };
   const TdRings rings = shade_rings (self);
 
-  return td_rings_launch (&rings, "rings-columns", "rings_bridge", strips * params.bin_rows, bridge,
-                          G_N_ELEMENTS (bridge), error)
+  return td_rings_launch (
+             &rings, "rings-columns", "rings_bridge", strips * params.bin_rows,
+             TD_ARGS (at[BINS], at[DEAD], first_row, params.bin_rows, params.n_columns, strip),
+             error)
          && shade_filter (self, BINS, params.bin_rows, error)
          && shade_launch (self, "rings_shade_places",
-                          shade_blocks (self, params.max_places, TD_SHADE_DIRECTIONS), places,
-                          G_N_ELEMENTS (places), error)
+                          shade_blocks (self, params.max_places, TD_SHADE_DIRECTIONS),
+                          TD_ARGS (at[BINS], self->turns, at[ROWS], at[PLACES], params), error)
          && shade_filter (self, DRAWN, DRAWS, error)
-         && shade_launch (self, "rings_shade_rings", shade_blocks (self, params.max_places, DRAWS),
-                          drawn, G_N_ELEMENTS (drawn), error)
-         && shade_launch (self, "rings_shade_squares", params.max_places, squares,
-                          G_N_ELEMENTS (squares), error)
-         && shade_launch (self, "rings_shade_tallest", params.max_places, tallest,
-                          G_N_ELEMENTS (tallest), error);
+         && shade_launch (
+             self, "rings_shade_rings", shade_blocks (self, params.max_places, DRAWS),
+             TD_ARGS (at[DRAWN], self->turns, at[ROWS], at[STEEP], lines, lines, params), error)
+         && shade_launch (self, "rings_shade_squares", params.max_places,
+                          TD_ARGS (at[STEEP], at[ROWS], at[SQUARES], lines, params), error)
+         && shade_launch (self, "rings_shade_tallest", params.max_places,
+                          TD_ARGS (at[SQUARES], at[ROWS], at[TALLEST], params), error);
 }
 
 /* What knots do along the lines. */
@@ -656,16 +640,12 @@ shade_respond (const Shade *self, GError **error)
   const TdShadeParams params = self->params;
   const guint64 blocks = shade_blocks (self, params.padded, params.max_places);
   const guint taken = td_device_info (self->slab->device)->cpu_shaped ? 1 : TD_SHADE_TAKEN;
-  const TdArg knots[]
-      = { TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (self->shares), TD_ARG_BUFFER (self->knots),
-          TD_ARG_BUFFER (at[ROWS]),    TD_ARG_BUFFER (at[STEEP]),    TD_ARG_VALUE (params) };
-  const TdArg response[] = { TD_ARG_BUFFER (at[STEEP]), TD_ARG_BUFFER (at[ROWS]),
-                             TD_ARG_BUFFER (at[RESPONSE]), TD_ARG_VALUE (params) };
 
-  return shade_launch (self, "rings_shade_knots", blocks / taken, knots, G_N_ELEMENTS (knots),
-                       error)
-         && shade_launch (self, "rings_shade_response", blocks, response, G_N_ELEMENTS (response),
-                          error);
+  return shade_launch (
+             self, "rings_shade_knots", blocks / taken,
+             TD_ARGS (self->turns, self->shares, self->knots, at[ROWS], at[STEEP], params), error)
+         && shade_launch (self, "rings_shade_response", blocks,
+                          TD_ARGS (at[STEEP], at[ROWS], at[RESPONSE], params), error);
 }
 
 /* The equations of a round, from what is left of slopes; and the broken line that solves them. */
@@ -674,38 +654,29 @@ shade_solve (const Shade *self, guint round, GError **error)
 {
   TdBuffer *const *at = self->places;
   const TdShadeParams params = self->params;
-  const int has_rings = round > 0;
   const guint64 tiles = (guint64) params.padded / TD_SHADE_TILE;
   const guint team = td_slab_team (self->slab);
-  const TdArg common[]
-      = { TD_ARG_BUFFER (at[PLACES]), TD_ARG_BUFFER (at[RINGS]),  TD_ARG_BUFFER (at[TALLEST]),
-          TD_ARG_BUFFER (at[ROWS]),   TD_ARG_BUFFER (at[COMMON]), TD_ARG_BUFFER (at[WEIGHTS]),
-          TD_ARG_VALUE (has_rings),   TD_ARG_VALUE (params) };
-  const TdArg targets[]
-      = { TD_ARG_BUFFER (at[COMMON]),  TD_ARG_BUFFER (at[WEIGHTS]), TD_ARG_BUFFER (at[RESPONSE]),
-          TD_ARG_BUFFER (at[KNOTS]),   TD_ARG_BUFFER (at[ROWS]),    TD_ARG_BUFFER (at[SOUND]),
-          TD_ARG_BUFFER (at[TARGETS]), TD_ARG_VALUE (params) };
-  const TdArg equations[]
-      = { TD_ARG_BUFFER (at[KNOWN_PLACE]), TD_ARG_BUFFER (at[RESPONSE]),  TD_ARG_BUFFER (at[SOUND]),
-          TD_ARG_BUFFER (at[ROWS]),        TD_ARG_BUFFER (at[EQUATIONS]), TD_ARG_VALUE (params) };
-  const TdArg right[] = { TD_ARG_BUFFER (at[KNOWN_PLACE]), TD_ARG_BUFFER (at[RESPONSE]),
-                          TD_ARG_BUFFER (at[TARGETS]),     TD_ARG_BUFFER (at[ROWS]),
-                          TD_ARG_BUFFER (at[EQUATIONS]),   TD_ARG_VALUE (params) };
-  const TdArg solve[] = { TD_ARG_BUFFER (at[EQUATIONS]), TD_ARG_BUFFER (at[KNOTS]),
-                          TD_ARG_VALUE (team), TD_ARG_VALUE (params) };
-  const TdArg join[]
-      = { TD_ARG_BUFFER (at[KNOTS]), TD_ARG_BUFFER (at[LINES]), TD_ARG_VALUE (params) };
 
-  return shade_launch (self, "rings_shade_common", params.max_places, common, G_N_ELEMENTS (common),
+  return shade_launch (self, "rings_shade_common", params.max_places,
+                       TD_ARGS (at[PLACES], at[RINGS], at[TALLEST], at[ROWS], at[COMMON],
+                                at[WEIGHTS], round > 0, params),
                        error)
-         && shade_launch (self, "rings_shade_targets", params.max_places, targets,
-                          G_N_ELEMENTS (targets), error)
-         && shade_launch (self, "rings_shade_equations", 2 * tiles * tiles, equations,
-                          G_N_ELEMENTS (equations), error)
-         && shade_launch (self, "rings_shade_right", tiles, right, G_N_ELEMENTS (right), error)
-         && shade_launch (self, "rings_shade_solve", team, solve, G_N_ELEMENTS (solve), error)
-         && shade_launch (self, "rings_shade_join", params.n_columns, join, G_N_ELEMENTS (join),
-                          error);
+         && shade_launch (self, "rings_shade_targets", params.max_places,
+                          TD_ARGS (at[COMMON], at[WEIGHTS], at[RESPONSE], at[KNOTS], at[ROWS],
+                                   at[SOUND], at[TARGETS], params),
+                          error)
+         && shade_launch (
+             self, "rings_shade_equations", 2 * tiles * tiles,
+             TD_ARGS (at[KNOWN_PLACE], at[RESPONSE], at[SOUND], at[ROWS], at[EQUATIONS], params),
+             error)
+         && shade_launch (
+             self, "rings_shade_right", tiles,
+             TD_ARGS (at[KNOWN_PLACE], at[RESPONSE], at[TARGETS], at[ROWS], at[EQUATIONS], params),
+             error)
+         && shade_launch (self, "rings_shade_solve", team,
+                          TD_ARGS (at[EQUATIONS], at[KNOTS], team, params), error)
+         && shade_launch (self, "rings_shade_join", params.n_columns,
+                          TD_ARGS (at[KNOTS], at[LINES], params), error);
 }
 
 static gboolean
@@ -714,10 +685,6 @@ shade_rounds (const Shade *self, GError **error)
   TdBuffer *const *at = self->places;
   const TdShadeParams params = self->params;
   const int lines = 2, n_used = 1;
-  const TdArg rings[]
-      = { TD_ARG_BUFFER (at[LINES]), TD_ARG_BUFFER (self->turns), TD_ARG_BUFFER (at[ROWS]),
-          TD_ARG_BUFFER (at[RINGS]), TD_ARG_VALUE (lines),        TD_ARG_VALUE (n_used),
-          TD_ARG_VALUE (params) };
 
   if (!td_fill_zero (self->slab->queue, at[KNOTS], 0,
                      self->n_slots * shade_floats (&params, KNOTS) * sizeof (float), error))
@@ -726,9 +693,10 @@ shade_rounds (const Shade *self, GError **error)
     if (!shade_solve (self, round, error)
         || (round + 1 < ROUNDS
             && (!shade_filter (self, LINES, lines, error)
-                || !shade_launch (self, "rings_shade_rings",
-                                  shade_blocks (self, params.max_places, n_used), rings,
-                                  G_N_ELEMENTS (rings), error))))
+                || !shade_launch (
+                    self, "rings_shade_rings", shade_blocks (self, params.max_places, n_used),
+                    TD_ARGS (at[LINES], self->turns, at[ROWS], at[RINGS], lines, n_used, params),
+                    error))))
       return FALSE;
   return TRUE;
 }

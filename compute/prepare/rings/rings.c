@@ -115,12 +115,8 @@ rings_join_sums (const TdRings *rings, TdBuffer *sums, guint n_pieces, float sca
 {
   guint n_columns = rings->slab->n_columns;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (sums),    TD_ARG_BUFFER (profile), TD_ARG_VALUE (n_columns),
-    TD_ARG_VALUE (n_pieces), TD_ARG_VALUE (scale),
-  };
-  return td_rings_launch (rings, "rings-columns", "rings_join_sums", n_columns, args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_join_sums", n_columns,
+                          TD_ARGS (sums, profile, n_columns, n_pieces, scale), error);
 }
 
 gboolean
@@ -134,14 +130,11 @@ td_rings_roughness (const TdRings *rings, guint window, TdBuffer *profile, GErro
 
   if (!sums)
     return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (sums),           TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (window),
-    TD_ARG_VALUE (length),        TD_ARG_VALUE (n_pieces),
-  };
   return td_rings_launch (rings, "rings-columns", "rings_sum_roughness",
-                          (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes), args,
-                          G_N_ELEMENTS (args), error)
+                          (guint64) n_pieces * ((slab->n_columns + lanes - 1) / lanes),
+                          TD_ARGS (slab->data, sums, rings->first_row, slab->n_views,
+                                   slab->n_columns, window, length, n_pieces),
+                          error)
          && rings_join_sums (rings, sums, n_pieces, 1, profile, error);
 }
 
@@ -150,14 +143,9 @@ make_ratio (const TdRings *rings, TdBuffer *a, TdBuffer *b, double most, TdBuffe
             GError **error)
 {
   guint n_columns = rings->slab->n_columns;
-  const float factor = (float) most;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (a),        TD_ARG_BUFFER (b),     TD_ARG_BUFFER (ratio),
-    TD_ARG_VALUE (n_columns), TD_ARG_VALUE (factor),
-  };
-  return td_rings_launch (rings, "rings-columns", "rings_ratio", n_columns, args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_ratio", n_columns,
+                          TD_ARGS (a, b, ratio, n_columns, (float) most), error);
 }
 
 static gboolean
@@ -165,25 +153,14 @@ rings_mark (const TdRings *rings, TdBuffer *ratio, TdBuffer *sorted, TdRingsTest
             TdBuffer *marks, GError **error)
 {
   guint n_columns = rings->slab->n_columns;
-  const float least = (float) test.snr;
   TdBuffer *thresholds = td_rings_buffer (rings, "rings thresholds", 2, error);
 
   if (!thresholds)
     return FALSE;
-  const TdArg find_args[] = {
-    TD_ARG_BUFFER (sorted),
-    TD_ARG_BUFFER (thresholds),
-    TD_ARG_VALUE (n_columns),
-    TD_ARG_VALUE (least),
-  };
-  const TdArg args[] = {
-    TD_ARG_BUFFER (ratio),    TD_ARG_BUFFER (thresholds), TD_ARG_BUFFER (marks),
-    TD_ARG_VALUE (n_columns), TD_ARG_VALUE (test.margin),
-  };
-  return td_rings_launch (rings, "rings-columns", "rings_thresholds", 1, find_args,
-                          G_N_ELEMENTS (find_args), error)
-         && td_rings_launch (rings, "rings-columns", "rings_mark", n_columns, args,
-                             G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_thresholds", 1,
+                          TD_ARGS (sorted, thresholds, n_columns, (float) test.snr), error)
+         && td_rings_launch (rings, "rings-columns", "rings_mark", n_columns,
+                             TD_ARGS (ratio, thresholds, marks, n_columns, test.margin), error);
 }
 
 gboolean
@@ -213,15 +190,12 @@ gboolean
 td_rings_apply (const TdRings *rings, const char *kernel, TdBuffer *columns, GError **error)
 {
   const TdSlab *slab = rings->slab;
-  guint strip = td_slab_strip (slab);
-  guint64 strips = (slab->n_columns + strip - 1) / strip;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (columns),        TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (strip),
-  };
-  return td_rings_launch (rings, "rings-columns", kernel, strips * slab->n_views, args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", kernel,
+                          (guint64) td_slab_strips (slab) * slab->n_views,
+                          TD_ARGS (slab->data, columns, rings->first_row, slab->n_views,
+                                   slab->n_columns, td_slab_strip (slab)),
+                          error);
 }
 
 /* ── Lines (kernels/rings-sort.cl) ── */
@@ -261,29 +235,20 @@ td_rings_to_lines (const TdRings *rings, TdBuffer *to, GError **error)
 {
   const TdSlab *slab = rings->slab;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (to),
-    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-  };
-  return td_rings_launch (rings, "rings-sort", "rings_to_lines", td_rings_tiles (rings), args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (
+      rings, "rings-sort", "rings_to_lines", td_rings_tiles (rings),
+      TD_ARGS (slab->data, to, rings->first_row, slab->n_views, slab->n_columns), error);
 }
 
 gboolean
 td_rings_from_lines (const TdRings *rings, TdBuffer *from, TdBuffer *marks, GError **error)
 {
   const TdSlab *slab = rings->slab;
-  const int only_marked = marks != NULL;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (from),         TD_ARG_BUFFER (marks ? marks : from),
-    TD_ARG_BUFFER (slab->data),   TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (only_marked),
-  };
-  return td_rings_launch (rings, "rings-sort", "rings_from_lines", td_rings_tiles (rings), args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_from_lines", td_rings_tiles (rings),
+                          TD_ARGS (from, marks ? marks : from, slab->data, rings->first_row,
+                                   slab->n_views, slab->n_columns, marks != NULL),
+                          error);
 }
 
 /* ── Sorting ── */
@@ -302,17 +267,10 @@ static gboolean
 rings_lines_launch (const TdRings *rings, const char *kernel, guint64 n_items,
                     const TdRingsLines *lines, const guint sizes[2], guint grain, GError **error)
 {
-  const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]),
-    TD_ARG_BUFFER (lines->order[0]),
-    TD_ARG_BUFFER (lines->lines[1]),
-    TD_ARG_BUFFER (lines->order[1]),
-    TD_ARG_VALUE (sizes[0]),
-    TD_ARG_VALUE (sizes[1]),
-    TD_ARG_VALUE (grain),
-  };
-
-  return td_rings_launch (rings, "rings-sort", kernel, n_items, args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", kernel, n_items,
+                          TD_ARGS (lines->lines[0], lines->order[0], lines->lines[1],
+                                   lines->order[1], sizes[0], sizes[1], grain),
+                          error);
 }
 
 gboolean
@@ -324,13 +282,9 @@ td_rings_sort (const TdRings *rings, TdRingsLines *lines, guint n, guint n_lines
     return rings_lines_launch (rings, "rings_sort_lines", (n_lines + block - 1) / block, lines,
                                sizes, block, error);
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]),
-    TD_ARG_BUFFER (lines->order[1]), TD_ARG_VALUE (n),
-    TD_ARG_VALUE (n_lines),
-  };
-  if (!td_rings_launch (rings, "rings-sort", "rings_sort_runs", (guint64) n * n_lines, args,
-                        G_N_ELEMENTS (args), error))
+  if (!td_rings_launch (rings, "rings-sort", "rings_sort_runs", (guint64) n * n_lines,
+                        TD_ARGS (lines->lines[0], lines->lines[1], lines->order[1], n, n_lines),
+                        error))
     return FALSE;
   rings_lines_swap (lines);
   for (guint64 run = RUN; run < n; run *= 2) {
@@ -347,14 +301,10 @@ td_rings_resort (const TdRings *rings, TdRingsLines *lines, TdBuffer *marks, GEr
 {
   guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->order[0]),
-    TD_ARG_BUFFER (lines->lines[1]), TD_ARG_BUFFER (lines->order[1]),
-    TD_ARG_BUFFER (marks),           TD_ARG_VALUE (n),
-    TD_ARG_VALUE (n_lines),
-  };
-  return td_rings_launch (rings, "rings-sort", "rings_resort_lines", n_lines, args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_resort_lines", n_lines,
+                          TD_ARGS (lines->lines[0], lines->order[0], lines->lines[1],
+                                   lines->order[1], marks, n, n_lines),
+                          error);
 }
 
 gboolean
@@ -364,12 +314,8 @@ td_rings_unsort (const TdRings *rings, TdBuffer *from, TdBuffer *order, TdBuffer
   guint n = rings->slab->n_views, n_lines = rings->slab->n_columns;
   guint strip = td_device_info (rings->slab->device)->cpu_shaped ? n : 1;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (from), TD_ARG_BUFFER (order),  TD_ARG_BUFFER (to),
-    TD_ARG_VALUE (n),     TD_ARG_VALUE (n_lines), TD_ARG_VALUE (strip),
-  };
   return td_rings_launch (rings, "rings-sort", "rings_unsort", (guint64) n_lines * (n / strip),
-                          args, G_N_ELEMENTS (args), error);
+                          TD_ARGS (from, order, to, n, n_lines, strip), error);
 }
 
 /* ── Medians and means ── */
@@ -383,12 +329,8 @@ td_rings_median (const TdRings *rings, TdBuffer *from, TdBuffer *to, guint n, gu
   guint segment = cpu ? 512 : 128; /* every segment fills its window anew */
   guint blocks = (n + lanes - 1) / lanes, segments = (n_lines + segment - 1) / segment;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (from),   TD_ARG_BUFFER (to), TD_ARG_VALUE (n),
-    TD_ARG_VALUE (n_lines), TD_ARG_VALUE (odd), TD_ARG_VALUE (segment),
-  };
-  return td_rings_launch (rings, "rings-sort", "rings_median", (guint64) blocks * segments, args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_median", (guint64) blocks * segments,
+                          TD_ARGS (from, to, n, n_lines, odd, segment), error);
 }
 
 gboolean
@@ -402,12 +344,8 @@ td_rings_line_means (const TdRings *rings, TdBuffer *lines, guint first, guint e
 
   if (!sums)
     return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (lines), TD_ARG_BUFFER (sums), TD_ARG_VALUE (n),      TD_ARG_VALUE (n_lines),
-    TD_ARG_VALUE (first),  TD_ARG_VALUE (end),   TD_ARG_VALUE (length), TD_ARG_VALUE (n_pieces),
-  };
   return td_rings_launch (rings, "rings-columns", "rings_sum_lines", (guint64) n_pieces * n_lines,
-                          args, G_N_ELEMENTS (args), error)
+                          TD_ARGS (lines, sums, n, n_lines, first, end, length, n_pieces), error)
          && rings_join_sums (rings, sums, n_pieces, 1.0f / (float) (end - first), profile, error);
 }
 
@@ -421,13 +359,10 @@ td_rings_project (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuffer
   guint lanes = td_rings_lanes (rings), groups = (n_modes + MODES - 1) / MODES;
   guint64 blocks = (slab->n_columns + lanes - 1) / lanes;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),
-    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (n_modes),
-  };
-  return td_rings_launch (rings, "rings-columns", "rings_project", blocks * groups, args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (
+      rings, "rings-columns", "rings_project", blocks * groups,
+      TD_ARGS (slab->data, table, modes, rings->first_row, slab->n_views, slab->n_columns, n_modes),
+      error);
 }
 
 gboolean
@@ -439,13 +374,10 @@ td_rings_add_modes (const TdRings *rings, TdBuffer *table, guint n_modes, TdBuff
   guint views = td_device_info (slab->device)->cpu_shaped ? 64 : 8;
   guint64 blocks = (slab->n_columns + lanes - 1) / lanes;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),
-    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (n_modes),          TD_ARG_VALUE (views),
-  };
   return td_rings_launch (rings, "rings-columns", "rings_add_modes",
-                          blocks * ((slab->n_views + views - 1) / views), args, G_N_ELEMENTS (args),
+                          blocks * ((slab->n_views + views - 1) / views),
+                          TD_ARGS (slab->data, table, modes, rings->first_row, slab->n_views,
+                                   slab->n_columns, n_modes, views),
                           error);
 }
 
@@ -456,17 +388,10 @@ td_rings_smooth (const TdRings *rings, TdBuffer *modes, guint n_modes, TdRingsSm
   guint n_columns = rings->slab->n_columns, lanes = td_rings_lanes (rings);
   guint64 blocks = (n_columns + lanes - 1) / lanes;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (modes),
-    TD_ARG_BUFFER (smoothing.weights),
-    TD_ARG_BUFFER (to),
-    TD_ARG_VALUE (n_columns),
-    TD_ARG_VALUE (n_modes),
-    TD_ARG_VALUE (smoothing.radius),
-    TD_ARG_VALUE (smoothing.subtract),
-  };
-  return td_rings_launch (rings, "rings-columns", "rings_smooth_profile", blocks * n_modes, args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_smooth_profile", blocks * n_modes,
+                          TD_ARGS (modes, smoothing.weights, to, n_columns, n_modes,
+                                   smoothing.radius, smoothing.subtract),
+                          error);
 }
 
 /* ── Low frequencies ── */

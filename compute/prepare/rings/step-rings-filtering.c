@@ -70,12 +70,9 @@ make_lines (const TdRings *rings, TdBuffer *table, TdBuffer *modes, guint n_mode
   guint lanes = td_rings_lanes (rings);
   guint64 items = (guint64) ((slab->n_views + lanes - 1) / lanes) * slab->n_columns;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (table),        TD_ARG_BUFFER (modes),          TD_ARG_BUFFER (lines),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_modes),
-  };
-  return td_rings_launch (rings, "rings-columns", "rings_modes_to_lines", items, args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-columns", "rings_modes_to_lines", items,
+                          TD_ARGS (table, modes, lines, slab->n_views, slab->n_columns, n_modes),
+                          error);
 }
 
 static gboolean
@@ -83,13 +80,10 @@ add_difference (const TdRings *rings, const TdRingsLines *lines, GError **error)
 {
   const TdSlab *slab = rings->slab;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (lines->lines[0]), TD_ARG_BUFFER (lines->lines[1]),
-    TD_ARG_BUFFER (slab->data),      TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views),    TD_ARG_VALUE (slab->n_columns),
-  };
-  return td_rings_launch (rings, "rings-sort", "rings_add_difference", td_rings_tiles (rings), args,
-                          G_N_ELEMENTS (args), error);
+  return td_rings_launch (rings, "rings-sort", "rings_add_difference", td_rings_tiles (rings),
+                          TD_ARGS (lines->lines[0], lines->lines[1], slab->data, rings->first_row,
+                                   slab->n_views, slab->n_columns),
+                          error);
 }
 
 static gboolean

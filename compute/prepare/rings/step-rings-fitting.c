@@ -100,24 +100,12 @@ step_rings_fitting_divide (const TdRings *rings, TdBuffer *table, TdBuffer *fit,
                            guint n_modes, GError **error)
 {
   const TdSlab *slab = rings->slab;
-  guint strip = td_slab_strip (slab);
-  guint64 strips = (slab->n_columns + strip - 1) / strip;
-  const float most = MOST_FACTOR;
 
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),
-    TD_ARG_BUFFER (table),
-    TD_ARG_BUFFER (fit),
-    TD_ARG_BUFFER (smooth),
-    TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views),
-    TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (n_modes),
-    TD_ARG_VALUE (strip),
-    TD_ARG_VALUE (most),
-  };
-  return td_rings_launch (rings, "rings-columns", "rings_divide_modes", strips * slab->n_views,
-                          args, G_N_ELEMENTS (args), error);
+  return td_rings_launch (
+      rings, "rings-columns", "rings_divide_modes", (guint64) td_slab_strips (slab) * slab->n_views,
+      TD_ARGS (slab->data, table, fit, smooth, rings->first_row, slab->n_views, slab->n_columns,
+               n_modes, td_slab_strip (slab), (float) MOST_FACTOR),
+      error);
 }
 
 static gboolean

@@ -187,20 +187,12 @@ step_rings_wavelet_scale (const TdRings *rings, gboolean up, const Levels *level
 {
   const guint lanes = td_rings_lanes (rings), n_lines = up ? from->lines : to->lines;
   const guint64 blocks = (to->n + lanes - 1) / lanes;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (from->buffer),
-    TD_ARG_BUFFER (filter),
-    TD_ARG_BUFFER (to->buffer),
-    TD_ARG_VALUE (levels->wavelet->taps),
-    TD_ARG_VALUE (n_lines),
-    TD_ARG_VALUE (from->n),
-    TD_ARG_VALUE (from->lines),
-    up ? (TdArg) TD_ARG_VALUE (to->n) : (TdArg) TD_ARG_VALUE (from->first),
-    up ? (TdArg) TD_ARG_VALUE (to->lines) : (TdArg) TD_ARG_VALUE (to->n),
-    up ? (TdArg) TD_ARG_VALUE (to->first) : (TdArg) TD_ARG_VALUE (to->lines),
-  };
   return td_rings_launch (rings, "rings-wavelet", up ? "rings_wavelet_up" : "rings_wavelet_down",
-                          blocks * n_lines, args, G_N_ELEMENTS (args), error);
+                          blocks * n_lines,
+                          TD_ARGS (from->buffer, filter, to->buffer, levels->wavelet->taps, n_lines,
+                                   from->n, from->lines, up ? to->n : from->first,
+                                   up ? to->lines : to->n, up ? to->first : to->lines),
+                          error);
 }
 
 /* Low and high pass; two buffers for lines on their way; all profiles, before and after. */

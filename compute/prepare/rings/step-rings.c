@@ -230,28 +230,18 @@ find_medians (const TdRings *rings, Profiles *profiles, GError **error)
   profiles->n_samples = n_used;
   if (!ranked)
     return FALSE;
-  const TdArg curvature_args[] = {
-    TD_ARG_BUFFER (slab->data),   TD_ARG_BUFFER (keys),           TD_ARG_VALUE (rings->first_row),
-    TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_used),
-  };
-  const TdArg rank_args[] = {
-    TD_ARG_BUFFER (keys),           TD_ARG_BUFFER (ranked),  TD_ARG_VALUE (n),
-    TD_ARG_VALUE (slab->n_columns), TD_ARG_VALUE (n_blocks), TD_ARG_VALUE (team),
-  };
-  const TdArg median_args[] = {
-    TD_ARG_BUFFER (keys),    TD_ARG_BUFFER (profiles->offsets),
-    TD_ARG_BUFFER (ranked),  TD_ARG_BUFFER (profiles->found),
-    TD_ARG_VALUE (n),        TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (n_blocks),
-  };
-  return td_rings_launch (rings, "rings-sort", "rings_curvature",
-                          items * ((n_used + TILE_VIEWS - 1) / TILE_VIEWS), curvature_args,
-                          G_N_ELEMENTS (curvature_args), error)
+  return td_rings_launch (
+             rings, "rings-sort", "rings_curvature",
+             items * ((n_used + TILE_VIEWS - 1) / TILE_VIEWS),
+             TD_ARGS (slab->data, keys, rings->first_row, slab->n_views, slab->n_columns, n_used),
+             error)
          && (lanes > 1
              || td_rings_launch (rings, "rings-ranks", "rings_block_ranks", groups * team,
-                                 rank_args, G_N_ELEMENTS (rank_args), error))
-         && td_rings_launch (rings, "rings-sort", "rings_block_medians", items, median_args,
-                             G_N_ELEMENTS (median_args), error);
+                                 TD_ARGS (keys, ranked, n, slab->n_columns, n_blocks, team), error))
+         && td_rings_launch (rings, "rings-sort", "rings_block_medians", items,
+                             TD_ARGS (keys, profiles->offsets, ranked, profiles->found, n,
+                                      slab->n_columns, n_blocks),
+                             error);
 }
 
 /* The table of the axis; its key is the scan's, which has the same angles as long as it lives. */
@@ -304,13 +294,11 @@ fetch_views (const TdRings *rings, Profiles *profiles, GError **error)
                           : NULL;
   if (!taken)
     return FALSE;
-  const TdArg args[] = {
-    TD_ARG_BUFFER (slab->data),      TD_ARG_BUFFER (views),        TD_ARG_BUFFER (taken),
-    TD_ARG_VALUE (rings->first_row), TD_ARG_VALUE (slab->n_views), TD_ARG_VALUE (slab->n_columns),
-    TD_ARG_VALUE (n_taken),
-  };
   return td_rings_launch (rings, "rings-columns", "rings_take_views",
-                          (guint64) n_taken * slab->n_columns, args, G_N_ELEMENTS (args), error)
+                          (guint64) n_taken * slab->n_columns,
+                          TD_ARGS (slab->data, views, taken, rings->first_row, slab->n_views,
+                                   slab->n_columns, n_taken),
+                          error)
          && td_download (slab->queue, profiles->host_views, taken, 0,
                          (guint64) rings->n_rows * n_taken * slab->n_columns * sizeof (float),
                          error);
