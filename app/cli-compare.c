@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "cli-paths.h"
 #include "cli-verbs.h"

@@ -2,7 +2,6 @@
 #include "window.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
 #include <string.h>
 
 #include "cluster/jobs-index.h"

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compute/device/host-fft.h"
 #include "compute/engine/method.h"

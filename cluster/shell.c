@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gio/gunixinputstream.h>
 #include <glib/gstdio.h>
 #include <poll.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compute/device/host-fft.h"

@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #define LOOK_US 1000
 #define CHILD "TOMODESK_CHILD" /* set for children, which have none of their own */

@@ -2,7 +2,6 @@
 #include "json-walk.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "error.h"
 #include "text-file.h"

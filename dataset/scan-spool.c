@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <errno.h>
-
 #include "error.h"
 #include "file-bytes.h"
 #include "scan-private.h"

@@ -2,6 +2,7 @@
 #include "tiff-frames.h"
 
 #include "error.h"
+
 #include "storage-threads.h"
 
 TdTiffFrames *

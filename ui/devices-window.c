@@ -2,7 +2,6 @@
 #include "devices-window.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "compute/engine/fdk/fdk-self-test.h"
 #include "device-catalog.h"

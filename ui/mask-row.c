@@ -2,7 +2,6 @@
 #include "mask-row.h"
 
 #include <glib/gi18n.h>
-#include <string.h>
 
 #include "dataset/scan-mask.h"
 #include "labels.h"

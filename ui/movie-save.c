@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gtk/gtk.h>
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "dataset/error.h"

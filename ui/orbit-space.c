@@ -2,7 +2,6 @@
 #include "orbit-space.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
 #include <string.h>
 
 #define MOST_POSITIONS 720

@@ -2,8 +2,6 @@
 #include "picture-save.h"
 
 #include <glib/gi18n.h>
-#include <gtk/gtk.h>
-#include <string.h>
 
 #include "dataset/error.h"
 #include "dataset/tiff-save.h"

@@ -2,7 +2,6 @@
 #include "reconstruct-dialog.h"
 
 #include <glib/gi18n.h>
-#include <math.h>
 #include <string.h>
 
 #include "choose-file.h"

@@ -4,7 +4,6 @@
 #include <glib/gi18n.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "choose-file.h"
 #include "labels.h"

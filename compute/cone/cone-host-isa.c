@@ -11,7 +11,6 @@
    there. */
 #include "cone-host.h"
 
-#include <math.h>
 #include <string.h>
 #ifdef __AVX512F__
 #include <immintrin.h>

@@ -2,7 +2,6 @@
 #include "dose.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "compute/device/host-scratch.h"
 #include "compute/device/host.h"

@@ -9,6 +9,7 @@
 
 #include "compute/engine/engine-private.h"
 #include "dataset/error.h"
+
 #include "fdk-self-test.h"
 #include "fdk.h"
 
