@@ -13,9 +13,10 @@
  * and the table of cli.c lists it.
  *
  * Exit status: 0 done, 1 failed with one line on standard error, 2 wrong usage, 130 cancelled.
- * Usage is wrong where what is asked for cannot be, or not of this scan. What happens in the doing
- * or is found in a file, also in one that an option names, is a failure. td_cli_fail() tells them
- * apart. With --json a verb prints one JSON value on standard output and nothing else there.
+ * Usage is wrong where nobody can take what is asked for, or this scan cannot. A failure is what
+ * happens during the work, or is found in a file, also in one that an option names. td_cli_fail()
+ * tells them apart. With --json a verb prints one JSON value on standard output and nothing else
+ * there.
  */
 enum { TD_CLI_DONE = 0, TD_CLI_FAILED = 1, TD_CLI_USAGE = 2, TD_CLI_CANCELLED = 130 };
 

@@ -9,8 +9,8 @@
  */
 typedef struct TdArrivals TdArrivals;
 
-/* @but: (nullable): where volumes go. What holds it inside @folder is no scan, and in @folder
-   itself every volume would come as one: a look refuses that. @settle_s: for so long a scan must
+/* @but: (nullable): where volumes go. A folder inside @folder that holds @but is no scan. Volumes
+   in @folder itself would come as scans: a look refuses that. @settle_s: for so long a scan must
    not have changed. */
 TdArrivals *td_arrivals_new (const char *folder, const char *but, double settle_s);
 void td_arrivals_free (TdArrivals *arrivals);

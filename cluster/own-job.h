@@ -4,7 +4,7 @@
 /**
  * A job of this computer alone. One process carries out the job in a folder, as the worker's ranks
  * do together, and tells the same events. The window's jobs are such processes, so that they
- * outlive it. The job waits for its turn, and gives way to whatever else computes.
+ * outlive it. The job waits for its turn, and has a lower priority than whatever else computes.
  *
  * A batch is such a job, too: one process for all its scans, in their order or as they come into a
  * folder. It takes a turn for each scan, so that others may go between, and tells an event "scan"

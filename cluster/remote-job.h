@@ -91,8 +91,8 @@ TdRemoteJob *td_remote_job_new_batch (const TdJobBatch *batch, char *const *scan
                                       gboolean overwrite);
 /* The job of a folder on a host. */
 TdRemoteJob *td_remote_job_of_folder (TdShell *shell, const char *folder);
-/* Whether the job was launched through its shell's host. A folder that several hosts see gives a
-   job through each, and only this one sees the processes. After a look. */
+/* Whether the job was launched through its shell's host. Where several hosts see a folder, each
+   shows the job, and only the launching host sees the processes. After a look. */
 gboolean td_remote_job_is_home (const TdRemoteJob *job);
 gboolean td_remote_job_was_launched (const TdRemoteJob *job); /* after a look */
 TdRemoteJob *td_remote_job_ref (TdRemoteJob *job);

@@ -25,7 +25,7 @@ typedef struct {
 void td_angular_weights (const double *angles_rad, guint n, double period_rad, double *weights,
                          TdAngleCover *cover);
 
-/* The gap that explains most of the angle that @n gaps span. The median gap alone does not where
-   views stand in clumps: several frames of each angle, by the stage's own readings. Nor does it
-   where part of the views is much denser, or where angles are random. */
+/* The usual gap: the one that explains most of the angle that @n gaps span. The median gap does not
+   where views stand in clumps, as several frames of each angle by the stage's own readings. Nor
+   does it where part of the views is much denser, or where angles are random. */
 double td_angles_usual_gap (const double *gaps, guint n);

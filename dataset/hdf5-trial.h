@@ -5,9 +5,9 @@
 
 /**
  * libhdf5 crashes in some damaged files, and in others it never ends while it holds its lock. So a
- * child process (helper.h) first opens a file just as it is to be opened here. Where the child
- * comes to an end, whatever it found, the same walk ends here. What was tried once is not tried
- * again in this process, until the file changes.
+ * child process (helper.h) first opens a file just as it is to be opened here. Where the child's
+ * walk through the file ends, whatever it found, the same walk ends here, too. What was tried once
+ * is not tried again in this process, until the file changes.
  *
  * The child reads a row of the first and the last frame of each kind too. Of a volume it reads the
  * first and the last slice. Damage in the compressed samples of others can still crash.

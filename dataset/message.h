@@ -24,7 +24,7 @@ TdMessage *td_message_new (const char *id, ...) G_GNUC_PRINTF (1, 2);
 TdMessage *td_message_new_list (const char *id, va_list values) G_GNUC_PRINTF (1, 0);
 /* @id itself is the message: it has fields and no conversions. */
 TdMessage *td_message_new_plain (const char *id);
-/* What somebody else said, as it is; @otherwise where that is NULL or empty: as an @id, plain. */
+/* What somebody else said, as it is. Where that is NULL or empty, @otherwise, a plain @id. */
 TdMessage *td_message_quoted (const char *text, const char *otherwise);
 TdMessage *td_message_ref (TdMessage *message);
 void td_message_unref (TdMessage *message);

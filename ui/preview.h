@@ -36,8 +36,9 @@ typedef void (*TdPreviewShow) (const TdPreviewResult *result, const GError *erro
 TdPreview *td_preview_new (TdEngine *engine, TdPreviewShow show,
                            TdPreviewShowSinogram show_sinogram, gpointer user);
 /* The whole slice of detector row @row: the recipe's rows and region are left aside. @sinogram:
-   show the prepared row on the way to it. None comes where the slice is not made of that very row
-   (a cropped or binned scan), or not by filtered back-projection, or fails before. */
+   show the prepared row on the way to it. No sinogram comes where the slice is not made of that
+   very row (a cropped or binned scan). Nor does one come without filtered back-projection, or if it
+   fails earlier. */
 void td_preview_request (TdPreview *preview, TdScan *scan, const TdRecipe *recipe, guint row,
                          gboolean sinogram);
 /* Shows nothing more of what was asked, and lets the scan go. */

@@ -8,8 +8,8 @@
 #include "volume-browser.h"
 
 /**
- * TdVolumeView: browses the slices of a running job as they are finished, and the written volume
- * when it is done, with planes across all axes. Slices are read off the main thread.
+ * TdVolumeView: shows the slices of a running job as they are finished, then the written volume by
+ * planes across all axes. Slices are read off the main thread.
  */
 #define TD_TYPE_VOLUME_VIEW (td_volume_view_get_type ())
 G_DECLARE_FINAL_TYPE (TdVolumeView, td_volume_view, TD, VOLUME_VIEW, GtkWidget)

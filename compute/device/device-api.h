@@ -35,7 +35,7 @@ TdDeviceEntry *td_device_entry_new (const char *id, const char *name, const char
                                     const char *hardware_id, const char *reason);
 
 void td_device_init (TdDevice *device, const TdDeviceOps *ops);
-/* Undoes td_device_init() and calls device_free: what the last unref does, and an open that fails.
+/* Undoes td_device_init() and calls device_free. The last unref does so, and an open that fails.
  */
 void td_device_clear (TdDevice *device);
 /* PCI function as all APIs write it in hardware_id. (transfer full) */

@@ -64,21 +64,21 @@ TdDevice *td_plan_host (const TdPlan *plan, GError **error);
 /* Host memory the job may take: the recipe's limit, else most of what is free. */
 guint64 td_plan_host_budget (const TdPlan *plan);
 /* What to do where not even one slice fits, by the limit that holds on @device (NULL: for all that
-   the host keeps). Without one, none can be raised. Static, to be translated. */
+   the host keeps). Without a limit, none can be raised. Static, to be translated. */
 const char *td_plan_remedy (const TdPlan *plan, TdDevice *device);
 #define TD_PLAN_NO_LIMIT N_ ("take a smaller {region} or another {device}")
-/* What a process has besides what a plan counts: threads' stacks, FFT plans, the readers' and
-   writers' own buffers. Each CPU device that has a run-time compiler adds that. */
+/* Memory of a process that no plan counts: threads' stacks, FFT plans, the readers' and writers'
+   own buffers. Each CPU device that has a run-time compiler adds as much. */
 guint64 td_plan_own_bytes (GPtrArray *devices);
-/* And beside that, what two reads of the scan that overlap hold to unpack its storage. */
+/* Besides, what two overlapping reads of the scan hold to unpack its storage. */
 guint64 td_plan_unpack_bytes (const TdPlan *plan);
 /* Seconds, by the rate given and the storages' @times; 0: not known. After what is read first,
    reading, computing and writing overlap: the longest of them, and the others' for one slab. 0
    slabs: rates of storage that are not known are left out. */
 double td_plan_estimate (const TdPlan *plan, const TdPlanTimes *times, double updates_per_s,
                          guint n_slabs);
-/* Remembers a storage's rate: @bytes took @seconds. What took too little time to tell a rate is
-   remembered where nothing better is. */
+/* Remembers a storage's rate: @bytes took @seconds. A time too short to tell a rate is remembered
+   only where there is no better one. */
 void td_plan_keep_rate (const TdPlan *plan, const char *key, guint64 bytes, double seconds);
 /* The storages' rates are kept by what is moved and the file system that it lies on. (transfer
    full) */

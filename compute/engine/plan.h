@@ -61,9 +61,10 @@ typedef struct {
   TdMessage **notes; /* what the scan's reader noted; what was chosen and why */
 } TdPlanFacts;
 
-/* Some of a scan's views: [first, first + count); count 0: all. With @parts > 1 they come from so
-   many parts of the scan, in equal numbers. So views come together that lie a part of a turn apart.
-   Those of the first part begin with @first. The number divides the scan's views and @count. */
+/* Some of a scan's views: [first, first + count); count 0: all. With @parts > 1 equal numbers of
+   views come from so many parts of the scan. So views a part of a turn apart come together. Those
+   of the first part begin with @first. @parts divides the scan's views and @count.
+   */
 typedef struct {
   guint first, count, parts;
 } TdViewGroup;

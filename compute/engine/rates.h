@@ -14,7 +14,7 @@ typedef struct TdRates TdRates;
 TdRates *td_rates_new (void);
 void td_rates_free (TdRates *rates);
 /* The rate of work of about that size, else of larger work, or of work that is not much smaller. 0:
-   nothing like it was measured. */
+   no such work was measured. */
 double td_rates_get (TdRates *rates, const char *key, double work);
 /* @work took @seconds. */
 void td_rates_set (TdRates *rates, const char *key, double work, double seconds);

@@ -158,8 +158,8 @@ typedef struct {
 /* Blocks. */
 gboolean td_rays_sums (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0,
                        TdRaySums *sums, GCancellable *cancellable, GError **error);
-/* The same in two steps. The first enqueues; the second waits for that alone, and not for what was
-   enqueued between them. There, sums of nothing else are asked for. */
+/* The same in two steps. The first enqueues. The second waits for that work alone, and not for what
+   was enqueued between them. No other sums are asked for in between. */
 gboolean td_rays_sums_begin (TdRayProjector *rays, TdBuffer *a, TdBuffer *b, guint n_views_or_0,
                              GCancellable *cancellable, GError **error);
 gboolean td_rays_sums_end (TdRayProjector *rays, TdRaySums *sums, GError **error);

@@ -106,9 +106,9 @@ const TdBackprojectFamily *td_backproject_family (const char *name, GError **err
 const TdBackprojectFamily *td_backproject_choose (const char *name, const TdBackprojectTask *task,
                                                   TdDevice *device, guint n_slices, GError **error);
 
-/* After @failed did not build: the one that "auto" takes of the others. They are none of @tried,
-   which
-   @failed joins. If none of them is as exact as the task asks, that does not count. NULL: no more.
+/* After @failed did not build: the family that "auto" takes next. It is none of @tried, which
+   @failed joins. If no other family is as exact as the task asks, exactness does not count. NULL:
+   no more.
  */
 const TdBackprojectFamily *td_backproject_another (const TdBackprojectFamily *failed,
                                                    const TdBackprojectTask *task, TdDevice *device,

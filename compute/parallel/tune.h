@@ -16,8 +16,8 @@ typedef struct {
 } TdTuneStep;
 
 /**
- * Finds the fastest variant of each back-projection family on a device and keeps it
- * (tune-store.h), from where "auto" and every job take it. Only when a person asks.
+ * Finds the fastest variant of each back-projection family on a device and keeps it (tune-store.h).
+ * "auto" and every job take it from there. Only when a person asks.
  */
 typedef struct {
   guint size;                /* columns, views and slice width; 0: 2048 on GPUs, 512 on CPUs */

@@ -14,11 +14,11 @@
  * median absolute deviation. A dose that is not above 0 becomes 1.
  *
  * At the borders, the sample or its holder may shadow air pixels. Left out are first a row's first
- * or last columns, then a column of all rows. The condition is a mean below TD_DOSE_AIR of the
- * brightest one's in any of the TD_DOSE_PARTS parts of the scan.
+ * or last columns, then a column of all rows. They are left out if their mean is below TD_DOSE_AIR
+ * of the brightest one's in any of the TD_DOSE_PARTS parts of the scan.
  *
- * By the monitor a view's dose is its count by that of the flats, averaged and interpolated as the
- * flats are. Without flats it is by the views' mean.
+ * By the monitor, a view's dose is its count divided by that of the flats, which is averaged and
+ * interpolated as the flats are. Without flats the views' mean divides it.
  */
 #define TD_DOSE_CLIP 4.0
 #define TD_DOSE_AIR 0.9

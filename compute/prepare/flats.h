@@ -41,9 +41,9 @@ TdFlatRows *td_flats_read (TdFlats *flats, TdFlatsHow how, guint row0, guint n_r
 void td_flat_rows_unref (TdFlatRows *rows);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdFlatRows, td_flat_rows_unref)
 
-/* Flats that are none, since the beam was off or much brighter than for the others. Darks that are
-   none, since it was on. They are left out of all averages, but where a group of flats has
-   no others. Counts, and the first of each, from 0. */
+/* Flats taken with the beam off, or much brighter than for the others; darks taken with the beam
+   on. All averages leave them out, but where a group of flats has no others. Counts, and the first
+   of each, from 0. */
 typedef struct {
   guint n_flats, n_darks, first_flat, first_dark;
   guint n_bright, first_bright; /* flats that are too bright */
@@ -58,7 +58,7 @@ gboolean td_flats_odd (TdFlats *flats, TdFlatsOdd *odd, GCancellable *cancellabl
 guint td_flats_groups (const TdScanFacts *facts, gboolean one_group, double *positions,
                        guint *group_of_flat);
 
-/* What the average of each group has where each flat has one of @of_flats: of the flats that are
+/* The average of @of_flats, one number for each flat, in each group: of the flats that are
    averaged, in the same way. Reads as td_flats_odd() does. */
 gboolean td_flats_average_of (TdFlats *flats, TdFlatsHow how, const double *of_flats,
                               double averages[TD_FLATS_MAX_GROUPS], GCancellable *cancellable,

@@ -150,8 +150,8 @@ gboolean td_fdk_device_stopped (gconstpointer device);
 void td_fdk_run_unref (TdFdkRun *run);
 TdFdkRun *td_fdk_run_ref (TdFdkRun *run);
 
-/* Whoever prepares rows. Row caches of several devices prepare some of the same ones, and chunks
-   that were dropped are made again. */
+/* For whoever prepares rows: each row is counted once. Row caches of several devices prepare some
+   of the same rows, and chunks that were dropped are made again. */
 #define TD_FDK_BY_DEVICE(device) ((device)->index + 1)
 #define TD_FDK_BY_FILTER (G_MAXUINT - 1)
 #define TD_FDK_COUNTED G_MAXUINT

@@ -24,8 +24,8 @@ gboolean td_iterative_momentum_new (TdJob *job, TdIterativeMomentum **momentum, 
  * NULL. */
 void td_iterative_momentum_free (TdIterativeMomentum *momentum, gboolean sound);
 
-/* _took() is told the values that a slab begins with, _gave() those that it came to, each in order.
-   _begin() forgets all of that, and that the slab was saved. */
+/* _took() is told the values that a slab begins with, _gave() the values that it came to, each in
+   order. _begin() forgets these values, and that the slab was saved. */
 void td_iterative_momentum_begin (TdIterativeMomentum *momentum);
 void td_iterative_momentum_took (TdIterativeMomentum *momentum, const float *values, gsize n);
 void td_iterative_momentum_gave (TdIterativeMomentum *momentum, const float *values, gsize n);

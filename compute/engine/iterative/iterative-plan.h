@@ -23,7 +23,8 @@ void td_iterative_task (const TdPlan *plan, guint slab, TdConeTask *task, guint 
                         guint *n_rows);
 guint64 td_iterative_chunk_bytes (const TdPlan *plan);
 char *td_iterative_rate_key (const TdPlan *plan); /* (transfer full) */
-/* Of one pass over a slab: by them rates are kept, as more passes of the same are no faster. */
+/* Updates of one pass over a slab. Rates are kept by this number, since more passes of the same are
+   no faster. */
 double td_iterative_pass_updates (const TdPlan *plan);
 /* Slices that are delivered at once. */
 guint td_iterative_give_slices (const TdIterativePlan *self);
