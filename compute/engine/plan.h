@@ -63,8 +63,7 @@ typedef struct {
 
 /* Some of a scan's views: [first, first + count); count 0: all. With @parts > 1 equal numbers of
    views come from so many parts of the scan. So views a part of a turn apart come together. Those
-   of the first part begin with @first. @parts divides the scan's views and @count.
-   */
+   of the first part begin with @first. @parts divides the scan's views and @count. */
 typedef struct {
   guint first, count, parts;
 } TdViewGroup;
