@@ -858,7 +858,7 @@ window_on_drop (GtkDropTarget *target, const GValue *value, double x, double y, 
 
   gtk_widget_remove_css_class (GTK_WIDGET (self->stack), "drop-here");
   if (!path) {
-    window_toast (self, _ ("Only files on this machine’s disks can be used"));
+    window_toast (self, _ ("Only files on this computer’s disks can be used"));
     return FALSE;
   }
   if (td_session_scan (self->session) && g_str_has_suffix (path, ".recipe.json"))

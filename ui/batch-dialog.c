@@ -683,7 +683,7 @@ batch_dialog_show_recipe (TdBatchDialog *self)
   preset.output_format = self->recipe.output_format;
   g_autofree char *change = td_label_change (&preset, &self->recipe);
   adw_action_row_set_subtitle (self->recipe_row,
-                               *change ? change : _ ("All steps and values are the presets"));
+                               *change ? change : _ ("All steps and values are the defaults"));
 }
 
 GtkWidget *

@@ -21,7 +21,7 @@ choose_file_on_response (GtkNativeDialog *dialog, int response, gpointer user)
     else
       gtk_window_present (GTK_WINDOW (
           td_telling_dialog_new (gtk_native_dialog_get_transient_for (dialog),
-                                 _ ("Only files on this machine’s disks can be used"), NULL)));
+                                 _ ("Only files on this computer’s disks can be used"), NULL)));
   }
   g_object_unref (dialog);
 }

@@ -180,7 +180,7 @@ td_recipe_group_set_reasons (TdRecipeGroup *self, TdChoiceReason reason_of, gpoi
   }
 }
 
-/* ── Back to the preset ── */
+/* ── Back to the default ── */
 
 static void
 recipe_group_on_reset (GtkButton *button, TdRecipeGroup *self)
@@ -203,7 +203,7 @@ recipe_group_add_reset (TdRecipeGroup *self, GtkWidget *row, const TdField *fiel
 
   td_recipe_init (&preset);
   g_autofree char *value = td_label_value (field->option, &preset);
-  g_autofree char *tip = g_strdup_printf (_ ("Back to the preset: %s"), value);
+  g_autofree char *tip = g_strdup_printf (_ ("Back to the default: %s"), value);
   GtkWidget *reset = td_symbol_button ("edit-undo-symbolic", tip);
   gtk_widget_add_css_class (reset, "reset");
   g_object_set_data (G_OBJECT (reset), "control", control);

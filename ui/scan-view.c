@@ -542,7 +542,7 @@ scan_view_show_problem (TdScanView *self, TdImagePane *pane, const GError *error
   td_image_pane_set_problem (pane, error);
   if (pane == self->slice && lacks_flats (self)) {
     td_image_pane_offer (pane, _ ("_Choose Flats…"), "win.choose-flats");
-    td_image_pane_offer (pane, _ ("_State the Empty Beam…"), "win.state-empty-beam");
+    td_image_pane_offer (pane, _ ("_State the Open Beam…"), "win.state-empty-beam");
   }
 }
 

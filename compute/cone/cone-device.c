@@ -64,7 +64,7 @@ unsupported_anywhere (const TdConeTask *task, const TdDeviceInfo *device)
   if (((guint64) task->n_columns + 2) * (task->n_rows + 3) > G_MAXINT)
     return N_ ("a view has more than 2^31 pixels");
   if (device->host_pointers)
-    return N_ ("the host has a family of its own");
+    return N_ ("the host has a kernel of its own");
   return NULL;
 }
 

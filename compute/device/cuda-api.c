@@ -91,7 +91,7 @@ load_driver (TdCuDriver *driver, GError **error)
   TdCuResult result = driver->init (0);
   if (result == TD_CU_NO_DEVICE)
     return td_set_error (error, TD_ERROR_NOT_FOUND,
-                         "the NVIDIA driver is installed, but it sees no card");
+                         "the NVIDIA driver is installed, but it sees no graphics card");
   if (result != 0) {
     driver->error_string (result, &text);
     driver->error_name (result, &name);

@@ -84,11 +84,11 @@ cuda_advice (TdErrorCode code)
 {
   switch (code) {
   case TD_ERROR_DEVICE_MEMORY:
-    return N_ ("close other programs that use the card, or set a smaller memory limit");
-  case TD_ERROR_DEVICE_BUILD: return N_ ("choose another kernel family");
+    return N_ ("close other programs that use the device, or set a smaller memory limit");
+  case TD_ERROR_DEVICE_BUILD: return N_ ("choose another kernel");
   case TD_ERROR_DEVICE_TIMEOUT:
     return N_ (
-        "the display's watchdog stopped it; reconstruct smaller regions or use another card");
+        "the display's watchdog stopped it; reconstruct smaller regions or use another device");
   case TD_ERROR_DEVICE_LOST:
     return N_ (
         "restart the program; if it comes again, look at the driver's messages in the system "
@@ -114,7 +114,7 @@ cuda_check (CudaDevice *device, TdCuResult result, const char *doing, GError **e
 static gboolean
 cuda_enter (CudaDevice *device, GError **error)
 {
-  return cuda_check (device, device->cu->context_push (device->context), N_ ("use the card"),
+  return cuda_check (device, device->cu->context_push (device->context), N_ ("use the device"),
                      error);
 }
 
@@ -745,7 +745,7 @@ cuda_fft_check (TdCufftResult result, const char *doing, GError **error)
     return TRUE;
   if (result == TD_CUFFT_ALLOC_FAILED)
     return td_set_error (error, TD_ERROR_DEVICE_MEMORY,
-                         "cuFFT could not %p (error %d): the card's memory is full",
+                         "cuFFT could not %p (error %d): the device's memory is full",
                          td_message_unpack (doing), result);
   return td_set_error (error, TD_ERROR_DEVICE_BUG, "cuFFT could not %p (error %d)",
                        td_message_unpack (doing), result);
@@ -1021,7 +1021,7 @@ td_cuda_list (GPtrArray *entries)
     return;
   }
   if (cu->device_count (&count) != 0 || count == 0)
-    add_absent (entries, "the NVIDIA driver is installed, but it sees no card");
+    add_absent (entries, "the NVIDIA driver is installed, but it sees no graphics card");
   for (int i = 0; i < count; i++) {
     TdCuDevice card;
     if (cu->device_get (&card, i) == 0)
@@ -1053,8 +1053,8 @@ td_cuda_open (guint index, TdDevice **out, GError **error)
   /* Threads that wait sleep instead of spinning: preparation and writing need the processor. Fails
      harmlessly if somebody else in this process has already chosen. */
   cu->primary_flags (card, TD_CU_CONTEXT_BLOCKING_SYNC);
-  if (!cuda_check (device, cu->primary_retain (&device->context, card), N_ ("start using the card"),
-                   error)) {
+  if (!cuda_check (device, cu->primary_retain (&device->context, card),
+                   N_ ("start using the device"), error)) {
     td_prefix_error (error, "cuda:%u: ", index);
     g_hash_table_unref (device->pinned);
     g_mutex_clear (&device->pinned_lock);

@@ -261,8 +261,8 @@ texture_check (const TdDeviceInfo *info, const TdTextureSpec *spec, GError **err
         error, TD_ERROR_UNSUPPORTED,
         spec->linear
             ? N_ ("no textures with %u × %u-bit texels and linear filtering here; choose another "
-                  "kernel family")
-            : N_ ("no textures with %u × %u-bit texels here; choose another kernel family"),
+                  "kernel")
+            : N_ ("no textures with %u × %u-bit texels here; choose another kernel"),
         td_texel_channels (spec->texel),
         (guint) (8 * td_texel_bytes (spec->texel) / td_texel_channels (spec->texel)));
   if (spec->width > info->texture_max[0] || spec->height > info->texture_max[1]

@@ -640,10 +640,9 @@ from_source (OpenclDevice *device, const char *name, const char *source, const c
 
   g_autofree char *reason = first_error (program, device->device);
   g_autofree char *all = g_strjoinv (" ", (char **) defines);
-  td_set_error (
-      error, TD_ERROR_DEVICE_BUILD,
-      "the program '%s' (%s) does not build: %s; try another kernel family or a newer driver", name,
-      all, reason);
+  td_set_error (error, TD_ERROR_DEVICE_BUILD,
+                "the program '%s' (%s) does not build: %s; try another kernel or a newer driver",
+                name, all, reason);
   clReleaseProgram (program);
   return NULL;
 }

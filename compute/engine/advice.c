@@ -361,7 +361,7 @@ advise_beam (TdEngine *engine, GPtrArray *list, TdScan *scan, GCancellable *canc
   const double beam = advice_rank (row, n, 0.99);
   advice_add (list, TD_ADVICE_NO_FLATS,
               td_message_new (N_ ("The samples are counts, and there are no flats: %g, among the "
-                                  "brightest, may be the empty beam's. Measured flats are better."),
+                                  "brightest, may be the open beam's. Measured flats are better."),
                               beam))
       ->value
       = beam;

@@ -617,7 +617,7 @@ td_job_note_counts (TdJob *job, const TdPreparationCounts *counts, guint64 clamp
   const gboolean has_air = !job->plan->logs_counts; /* at an attenuation of 0 */
   if (has_air && counts->bright_sides > WORTH_BRIGHT * counts->sides)
     td_job_note (job,
-                 "The detector's sides are brighter than the empty beam by more than a fifth in "
+                 "The detector's sides are brighter than the open beam by more than a fifth in "
                  "most views: attenuations come out too low, as if the flats were exposed for "
                  "less than the projections. {prepare=dose} brings the air beside the sample to "
                  "the flats'; else give flats of the same exposure and beam ({flats:PATH}).");

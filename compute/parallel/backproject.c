@@ -68,7 +68,7 @@ choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInf
     return family;
   return td_set_error_null (
       error, TD_ERROR_INVALID,
-      "The \"%s\" kernels cannot do this on %s (%s): %p; choose another family or \"auto\"", name,
+      "The \"%s\" kernels cannot do this on %s (%s): %p; choose another kernel or \"auto\"", name,
       info->id, info->name, td_message_unpack (reason ? reason : disabled));
 }
 

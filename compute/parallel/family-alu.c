@@ -33,7 +33,7 @@ static const char *
 alu_projector_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device, guint samples)
 {
   if (device->host_pointers)
-    return N_ ("it is made for GPUs");
+    return N_ ("it is made for graphics cards");
   if (task->precision != TD_PRECISION_SINGLE && !device->half_storage)
     return N_ ("the device cannot store half-precision numbers");
   if (task->precision == TD_PRECISION_HALF_RUN && !device->half_arithmetic
@@ -318,7 +318,7 @@ alu_projector_new (TdDevice *device, const TdBackprojectTask *task,
   if (!td_alu_shape_fit (&shape, task, info))
     return td_set_error_null (error, TD_ERROR_DEVICE_MEMORY,
                               "The back-projection kernel needs more local memory than the %" PRIu64
-                              " bytes %s has; choose another family",
+                              " bytes %s has; choose another kernel",
                               info->local_memory_bytes, info->id);
 
   AluProjector *self = g_new0 (AluProjector, 1);

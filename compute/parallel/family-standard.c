@@ -42,7 +42,7 @@ static const char *
 family_standard_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (device->host_pointers)
-    return N_ ("it is made for GPUs");
+    return N_ ("it is made for graphics cards");
   if (task->precision != TD_PRECISION_SINGLE)
     return N_ ("it works in single precision only");
   return NULL;

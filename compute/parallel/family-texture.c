@@ -73,7 +73,7 @@ static const char *
 family_texture_unsupported (const TdBackprojectTask *task, const TdDeviceInfo *device)
 {
   if (device->host_pointers)
-    return N_ ("it is made for GPUs");
+    return N_ ("it is made for graphics cards");
   if (task->precision == TD_PRECISION_HALF_RUN)
     return N_ ("the texture engine adds nothing in half precision");
   if (!family_texture_slices_for (task, device, 4)

@@ -68,8 +68,8 @@ tune_judge (guint index, gpointer user, double *difference, GError **error)
   if (*difference <= allowed)
     return TRUE;
   return td_set_error (error, TD_ERROR_DEVICE_BUG,
-                       "its result differs from the default's by %.2g, more than %.2g", *difference,
-                       allowed);
+                       "its result differs from the usual variant's by %.2g, more than %.2g",
+                       *difference, allowed);
 }
 
 static void

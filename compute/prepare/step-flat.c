@@ -17,7 +17,7 @@ static const char *const drifts[] = { N_ ("none"), N_ ("views"), N_ ("angles"), 
 static const TdStepParameter parameters[] = {
   [TD_FLAT_FIELD_WHITE]
   = { "white", N_ ("Intensity without a sample"),
-      N_ ("0 takes the flats; give the value of an empty beam where there are none."), 0, 0, 1e9, 3,
+      N_ ("0 takes the flats; give the value of an open beam where there are none."), 0, 0, 1e9, 3,
       NULL },
   [TD_FLAT_FIELD_AVERAGE]
   = { "average", N_ ("Average of the frames"),
@@ -70,7 +70,7 @@ step_flat_unsupported (const TdStep *step, const TdScanFacts *facts)
                           : td_message_new ("%s values", td_sample_name (facts->sample_type));
   return td_message_new (
       "“%s” has no flat field, and %p cannot be transmissions; name the flats ({flats:PATH}), or "
-      "the intensity of the empty beam ({prepare=flat-field=65535}), or state that −log was taken "
+      "the intensity of the open beam ({prepare=flat-field=65535}), or state that −log was taken "
       "({values=attenuations}), or take the values as they are ({prepare=none})",
       facts->title ? facts->title : facts->path, values);
 }

@@ -416,7 +416,7 @@ recipe_fields_cone (const TdRecipe *recipe, const TdScanFacts *facts)
 static const char *
 recipe_fields_scales (const TdRecipe *recipe, const TdScanFacts *facts)
 {
-  return recipe->output_bits == 32 ? N_ ("Samples of 32 bits are written as they are") : NULL;
+  return recipe->output_bits == 32 ? N_ ("Values of 32 bits are written as they are") : NULL;
 }
 
 /* ── The table ── */
@@ -559,7 +559,7 @@ static const TdField fields[] = {
     "output.format", N_ ("Format"), CHOICE (output_format, format_names),
     .labels = format_labels, .preset = "tiff" },
   { "bits", "N", "32 (float), 16 or 8",
-    "output.bits", N_ ("Samples"), COUNT (output_bits, 8, 32), .names = bits_names,
+    "output.bits", N_ ("Values"), COUNT (output_bits, 8, 32), .names = bits_names,
     .preset = "32" },
   { "range", "LOW:HIGH", "16 and 8 bits: values of 0 and of the largest sample; or auto",
     "output.range", N_ ("Range"), &range_kind, .n = 2, .separator = ':', .preset = "auto",

@@ -49,7 +49,7 @@ static const TdField fields[] = {
     offsetof (TdScanOptions, sinograms) },
   { "values", "KIND",
     "What the samples are, where that is not seen: intensities, or attenuations (−log was taken)",
-    NULL, N_ ("Open with Details (Ctrl+D): samples are"), &td_kind_choice,
+    NULL, N_ ("Open with Details (Ctrl+D): values are"), &td_kind_choice,
     offsetof (TdScanOptions, values), .names = value_names,
     .expects = N_ ("one of intensities, attenuations") },
   { "raw", "WxH:TYPE[:SKIP]", "Headerless files: frame size, sample type, bytes to skip", NULL,

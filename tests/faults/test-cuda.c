@@ -76,7 +76,7 @@ static void
 test_no_card (void)
 {
   if (in_own_process (FAKE_DRIVER, NULL, "init=100"))
-    assert_absent ("sees no card");
+    assert_absent ("sees no graphics card");
 }
 
 static void

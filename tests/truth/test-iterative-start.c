@@ -507,7 +507,7 @@ test_no_numbers (void)
   g_autofree char *path = g_build_filename (folder->path, "start.h5", NULL);
 
   check_bad_start (scan, path, NAN, "Slice 1 of");
-  check_bad_start (scan, path, 1e30, "Iteration 1 came to values that are no numbers");
+  check_bad_start (scan, path, 1e30, "Pass 1 came to values that are no numbers");
   test_folder_free (folder);
 }
 

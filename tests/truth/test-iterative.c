@@ -234,12 +234,12 @@ test_stop_at (void)
     guint passes = 0;
     double residual = 1;
     td_test_pin ("%s: %s", methods[i], volume.notes);
-    const char *note = strstr (volume.notes, " iterations left");
+    const char *note = strstr (volume.notes, " passes left");
     g_assert_nonnull (note);
     while (note > volume.notes && g_ascii_isdigit (note[-1]))
       note--;
-    g_assert_cmpint (
-        sscanf (note, "%u iterations left a relative residual of %lf", &passes, &residual), ==, 2);
+    g_assert_cmpint (sscanf (note, "%u passes left a relative residual of %lf", &passes, &residual),
+                     ==, 2);
     g_assert_cmpuint (passes, <, 50);
     g_assert_cmpfloat (residual, <=, 0.2);
     td_test_volume_clear (&volume);

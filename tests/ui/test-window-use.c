@@ -502,7 +502,7 @@ test_missing_flats (void)
   row = gtk_widget_get_ancestor (focus, TD_TYPE_NUMBER_ROW);
   g_assert_nonnull (row);
   td_number_row_set_value (TD_NUMBER_ROW (row), 40000);
-  td_test_wait (td_test_slice_is_there, NULL, "the slice by the empty beam");
+  td_test_wait (td_test_slice_is_there, NULL, "the slice by the open beam");
   g_assert_false (remedies_are_offered (pane));
   g_assert_cmpuint (count_remedies (pane), ==, 0);
   /* While there is none, the picture below the message is no longer what is asked for. */

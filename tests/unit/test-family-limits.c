@@ -109,7 +109,7 @@ set_small_widths (Problem *p, guint columns)
   p->task.n_columns = columns;
 }
 
-#define GPUS "it is made for GPUs"
+#define GPUS "it is made for graphics cards"
 #define MANY "it takes at most 60000 views"
 
 static const Case cases[] = {

@@ -40,7 +40,7 @@ static const Job jobs[] = {
     12,
     1,
     { 100, 100, 12 },
-    "20 iterations over all 40 views." },
+    "20 passes over all 40 views." },
   { FALSE,
     100,
     12,

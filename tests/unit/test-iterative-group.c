@@ -400,7 +400,7 @@ test_fault (gconstpointer data)
   g_autofree char *who = g_strconcat (fault->on, " failed after", NULL);
   g_assert_nonnull (strstr (volume.notes, who));
   g_assert_nonnull (strstr (volume.notes, " went on without it"));
-  g_assert_nonnull (strstr (volume.notes, "6 iterations left"));
+  g_assert_nonnull (strstr (volume.notes, "6 passes left"));
   check_counted (&volume, &truth);
   g_assert_cmpfloat (td_test_difference (&volume, &truth), <, 1e-4);
   td_test_volume_clear (&truth);
@@ -457,7 +457,7 @@ test_host_fails (void)
     td_test_reconstruct_well (engine, scan, &recipe, &truth);
     g_assert_cmpfloat (td_test_difference (&volume, &truth), <, 1e-4);
     check_counted (&volume, &truth);
-    g_autofree char *left = g_strdup_printf ("%u iterations left a relative", kept);
+    g_autofree char *left = g_strdup_printf ("%u passes left a relative", kept);
     g_assert_cmpfloat (
         fabs (said_residual (volume.notes, left) / said_residual (truth.notes, left) - 1), <, 1e-3);
     td_test_volume_clear (&truth);

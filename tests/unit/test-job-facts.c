@@ -384,7 +384,7 @@ static const Counted counted[] = {
   { "bright sides",
     { .sides = 100, .bright_sides = 41 },
     0,
-    { "The detector's sides are brighter than the empty beam" } },
+    { "The detector's sides are brighter than the open beam" } },
   { "hardly bright sides", { .sides = 100, .bright_sides = 40 }, 0, { NULL } },
   { "doses",
     { .dose_low = 0.8, .dose_high = 0.9 },

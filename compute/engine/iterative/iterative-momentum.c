@@ -95,7 +95,7 @@ open_earlier (const char *path, const Header *wanted, const char **reason)
   if (td_file_read (file, &header, sizeof header, 0) != 0
       || memcmp (header.magic, wanted->magic, sizeof header.magic) != 0
       || header.order != wanted->order || header.version != wanted->version)
-    *reason = N_ ("the file beside it is damaged, or of another machine or version");
+    *reason = N_ ("the file beside it is damaged, or of another computer or version");
   else if (memcmp (&header, wanted, sizeof header) != 0)
     *reason = N_ ("the file beside it is of another method or size");
   else

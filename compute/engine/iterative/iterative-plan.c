@@ -749,9 +749,8 @@ iterative_plan_describe (TdPlan *plan, const TdIterativePlan *self)
   td_plan_times (plan, &times);
   facts->estimate_s = td_plan_estimate (plan, &times, plan->updates_per_s, 0);
   td_plan_note (plan,
-                settings->kind == TD_SOLVER_CGLS
-                    ? N_ ("%u iterations over all %u views.")
-                    : N_ ("%u iterations over %u views in %u subsets."),
+                settings->kind == TD_SOLVER_CGLS ? N_ ("%u passes over all %u views.")
+                                                 : N_ ("%u passes over %u views in %u subsets."),
                 settings->iterations, self->task.n_views, settings->subsets);
   const char *undivided = plan->method->undivided (td_scan_facts (plan->scan), &plan->recipe);
   if (self->n_slabs > 1 && undivided)

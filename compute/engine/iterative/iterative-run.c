@@ -209,7 +209,7 @@ on_pass (guint pass, double residual, TdGroupVolume *volume, gpointer user, GErr
   if (!isfinite (residual))
     return td_set_error (
         error, TD_ERROR_BAD_FILE,
-        "Iteration %u came to values that are no numbers: nothing is kept. Begin with another "
+        "Pass %u came to values that are no numbers: nothing is kept. Begin with another "
         "volume ({start=zero}), with a smaller {relaxation}, or by another {method}",
         run->passes + 1);
   run->residual = residual;
@@ -511,7 +511,7 @@ iterative_report (Run *run)
     [TD_SOLVER_SETTLED] = N_ (", which no longer changes ({tolerance})"),
     [TD_SOLVER_ASKED] = N_ (", and were ended there as asked"),
   };
-  td_job_note (run->job, "%u iterations left a relative residual of %.4f%p.", run->passes,
+  td_job_note (run->job, "%u passes left a relative residual of %.4f%p.", run->passes,
                run->residual, td_message_new_plain (ends[run->end]));
   if (td_job_is_warm (run->job) && run->seconds > LEAST_S && run->passes == settings->iterations
       && run->cut.n == 1)
