@@ -160,13 +160,15 @@ td_h5_scan_add_elsewhere (TdScan *scan, TdH5Source *source, hid_t file, const GP
   return TRUE;
 }
 
-/* "angles", "rotation_angle", "theta_deg", "rotz": but no flats' angles. */
+/* "angles", "rotation_angle", "theta_deg", "rotz": but neither flats' angles nor where an axis is.
+ */
 static gboolean
 is_angles (const char *name)
 {
   g_autofree char *low = g_ascii_strdown (name, -1);
 
   return (strstr (low, "angle") || strstr (low, "theta") || g_str_has_prefix (low, "rot"))
+         && !strstr (low, "axis") && !strstr (low, "cent")
          && td_name_role (name) == TD_NAME_PROJECTION;
 }
 

@@ -114,8 +114,8 @@ is_by_rows (hid_t projections, hid_t flats)
   if (flats < 0 || td_h5_shape (projections, shape, 3) != 3)
     return FALSE;
   const int rank = td_h5_shape (flats, flat_shape, 3);
-  if (rank == 2) /* one image */
-    return shape[0] == flat_shape[0] && shape[1] != flat_shape[0];
+  if (rank == 2) /* one image, or images of one row */
+    return shape[0] == flat_shape[0] && shape[1] != flat_shape[0] && shape[1] > 1;
   return rank == 3 && shape[0] == flat_shape[0] && shape[1] != flat_shape[1];
 }
 

@@ -654,11 +654,13 @@ test_beside (void)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *path = test_folder_file (folder, "scan.h5");
-    double angles[VIEWS];
+    double angles[VIEWS], middles[VIEWS];
     hid_t file = td_h5_create_sized (path, 0);
 
-    for (guint view = 0; view < VIEWS; view++)
+    for (guint view = 0; view < VIEWS; view++) {
       angles[view] = 20 * view;
+      middles[view] = COLUMNS / 2.0;
+    }
     {
       g_auto (TdH5Id) own = add_group (file, cases[i].group);
 
@@ -666,6 +668,8 @@ test_beside (void)
       add_frames (own, cases[i].flats[0], 30, 2, FALSE, 0);
       add_frames (own, cases[i].flats[1], cases[i].n_flats > 2 ? 28 : 30, 2, FALSE, 0);
       g_assert_true (td_h5_add_doubles (own, "flat_angle", angles, VIEWS, "deg"));
+      g_assert_true (td_h5_add_doubles (own, "rot_Axis", middles, VIEWS, NULL));
+      g_assert_true (td_h5_add_doubles (own, "rot_center", middles, VIEWS, NULL));
       g_assert_true (td_h5_add_doubles (own, cases[i].angles, angles, VIEWS, "deg"));
     }
     g_assert_true (td_h5_finish (file));
@@ -961,7 +965,7 @@ add_image (hid_t group, const char *name, guint frame, guint rows)
 {
   TD_H5_GUARD;
   const hsize_t shape[2] = { rows, COLUMNS };
-  guint16 values[ROWS * COLUMNS];
+  guint16 values[VIEWS * COLUMNS];
   g_auto (TdH5Id) space = H5Screate_simple (2, shape, NULL);
   g_auto (TdH5Id) dataset
       = H5Dcreate2 (group, name, H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -1035,6 +1039,27 @@ test_flat_image (void)
       check_frame (scan, TD_FRAME_DARK, 0, 40);
     }
   }
+}
+
+/* As many flats as views are no sinograms' image, if all have a single row. */
+static void
+test_flat_rows (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  const TdScanOptions options = { .angles = "0:180" };
+  hid_t file = td_h5_create_sized (path, 0);
+
+  {
+    g_auto (TdH5Id) own = add_group (file, "exchange");
+    g_auto (TdH5Id) data = td_h5_add_frames (own, "data", TD_SAMPLE_UINT16, VIEWS, 1, COLUMNS);
+
+    add_image (own, "data_white", 30, VIEWS);
+  }
+  g_assert_true (td_h5_finish (file));
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, VIEWS);
+  g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, VIEWS);
 }
 
 #define WIDE 32u
@@ -1210,6 +1235,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/keys-above", test_keys_above);
   g_test_add_func ("/hdf5/distance", test_distance);
   g_test_add_func ("/hdf5/beside", test_beside);
+  g_test_add_func ("/hdf5/flat-rows", test_flat_rows);
   g_test_add_func ("/hdf5/described-sets", test_described_sets);
   g_test_add_func ("/hdf5/more-dimensions", test_more_dimensions);
   g_test_add_func ("/hdf5/elsewhere", test_elsewhere);
