@@ -34,14 +34,14 @@ typedef struct {
   double low, high;                  /* of B */
 } Difference;
 
-/* TRUE if pixel (x, y) lies within @fraction of the circle that fits into the slice; 0: everywhere.
- */
+/* TRUE if pixel (x, y) lies within @fraction of the circle that fits into the slice; INFINITY:
+   everywhere. */
 static gboolean
 in_circle (const TdVolumeFacts *facts, guint x, guint y, double fraction)
 {
   double dx = x - (facts->nx - 1) / 2.0, dy = y - (facts->ny - 1) / 2.0;
 
-  return fraction <= 0 || hypot (dx, dy) <= fraction * MIN (facts->nx, facts->ny) / 2.0;
+  return hypot (dx, dy) <= fraction * MIN (facts->nx, facts->ny) / 2.0;
 }
 
 /* Adds slice @slice to the sums and leaves A - B in @a. */
@@ -192,7 +192,7 @@ cli_compare_report (const Difference *difference, const Options *o)
 int
 td_cli_compare (int argc, char **argv)
 {
-  Options o = { .limit = INFINITY };
+  Options o = { .circle = INFINITY, .limit = INFINITY };
   const GOptionEntry entries[] = {
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &o.output,
       "Write A - B as a volume (.tif, .h5 or a folder)", "PATH" },
@@ -212,8 +212,9 @@ td_cli_compare (int argc, char **argv)
   int status = td_cli_parse (argc, argv, &help, entries, NULL, 2, paths);
   if (status >= 0)
     return status;
-  if (o.circle < 0 || o.circle > 2 || o.limit < 0)
-    return td_cli_usage ("compare", "--circle is a fraction from 0 to 2, --limit is not negative");
+  if (!(o.circle > 0) || (o.circle > 1 && isfinite (o.circle)) || o.limit < 0)
+    return td_cli_usage ("compare",
+                         "--circle is a fraction above 0 up to 1, --limit is not negative");
   if (!cli_compare (paths[0], paths[1], &o, &difference, &error))
     return td_cli_fail (error);
   return cli_compare_report (&difference, &o);

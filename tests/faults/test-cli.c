@@ -100,6 +100,8 @@ test_usage (void)
     { { "phantom", "disc", "--output", "b", "--range=nan" }, "--range" },
     { { "phantom", "disc", "--output", "b", "--centre", "inf" }, "--centre" },
     { { "compare", "a", "b", "--limit", "nan" }, "--limit" },
+    { { "compare", "a", "b", "--circle", "0" }, "above 0 up to 1" },
+    { { "compare", "a", "b", "--circle", "1.5" }, "above 0 up to 1" },
     { { "slice", "a", "--axis", "w" }, "--axis" },
     { { "slice", "a", "--raw", "10:20" }, "--raw" },
     { { "slice", "a", "--statistics", "--at", "3" }, "--statistics" },
