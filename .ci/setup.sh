@@ -7,7 +7,7 @@ packages=(
   gcc libc6-dev meson ninja-build pkg-config python3 gettext
   libglib2.0-dev libjson-glib-dev libtiff-dev libhdf5-dev libdeflate-dev libfftw3-dev
   libgtk-4-dev libadwaita-1-dev libepoxy-dev librsvg2-common gtk-update-icon-cache desktop-file-utils
-  appstream libxml2-utils
+  appstream libxml2-utils procps
 )
 optional_packages=(
   ocl-icd-opencl-dev libvkfft-dev pocl-opencl-icd
