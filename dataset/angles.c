@@ -188,7 +188,10 @@ columns_look (Columns *columns, const char *line)
     }
     own.n++;
   }
-  if (n_angles == 1 && own.n > 1)
+  /* "# angle [deg]" may stand above views' numbers and angles. */
+  const gboolean one_name
+      = own.n == 2 && own.angle == 0 && own.file < 0 && !strpbrk (names, ",;\t");
+  if (n_angles == 1 && own.n > 1 && !one_name)
     *columns = own;
 }
 
@@ -205,13 +208,13 @@ columns_take (const Columns *columns, char **words, guint n, GArray *entries)
 }
 
 /* Logs of an acquisition name the angle in each line ("Projection:  7  angle: 2.2  Monitor …"), as
-   those of IMAT do; their other lines are of other frames. */
+   those of IMAT do; their other lines are of other frames. "First angle: 0" is a heading. */
 static void
 angles_take_labelled (char **lines, GArray *entries)
 {
   for (guint i = 0; lines[i]; i++) {
     g_autofree char *low = g_ascii_strdown (lines[i], -1);
-    const char *at = strchr ("#%!", *lines[i]) && *lines[i] ? NULL : strstr (low, "angle:");
+    const char *at = strstr (low, "projection:") ? strstr (low, "angle:") : NULL;
     double value;
 
     if (at)

@@ -861,6 +861,8 @@ static const Angles angle_files[] = {
     "time;file;angle\n1;a_1.tif;10\n2;a_0.tif;5\n3;a_3.tif;30\n4;a_2.tif;20\n",
     { 0, 1, 2, 3 },
     { 5, 10, 20, 30 } },
+  { "labels-above", "First angle: 5\nLast angle: 8\n5\n6\n7\n8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
+  { "unit-in-brackets", "# Angle [deg]\n1 5\n2 6\n3 7\n4 8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
   { "table-of-two", "angle_set angle_read\n0 1\n2 3\n4 5\n6 7\n", { 0, 1, 2, 3 }, { 0 } },
   { "units-for-columns", "# angle, degrees\n0, 10\n20, 30\n", { 0, 1, 2, 3 }, { 0, 10, 20, 30 } },
   { "log-of-imat",
