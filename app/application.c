@@ -183,16 +183,6 @@ apply_theme (TdApplication *self)
                                       schemes[g_settings_get_enum (self->settings, "theme")]);
 }
 
-/* A program that was not installed finds its icon in the source beside the build folder's
- * resources. */
-static void
-add_icons (void)
-{
-  gtk_icon_theme_add_resource_path (gtk_icon_theme_get_for_display (gdk_display_get_default ()),
-                                    "/org/tomodesk/Tomodesk/icons");
-  gtk_window_set_default_icon_name (APPLICATION_ID);
-}
-
 static void
 td_application_startup (GApplication *application)
 {
@@ -208,7 +198,9 @@ td_application_startup (GApplication *application)
     exit (1);
   }
   td_ui_init ();
-  add_icons ();
+  gtk_icon_theme_add_resource_path (gtk_icon_theme_get_for_display (gdk_display_get_default ()),
+                                    "/org/tomodesk/Tomodesk/icons");
+  gtk_window_set_default_icon_name (APPLICATION_ID);
   self->engine = td_engine_new (td_methods);
   application_add_actions (self);
   application_catch_signals (self);

@@ -80,15 +80,9 @@ gigabytes_per_s (guint64 bytes, const TdBenchTimes *times)
   return bytes * 1e-9 / times->low_s;
 }
 
-/* One of several ways to remove rings, of which a recipe has one: "rings" stands for them. */
-static gboolean
-is_alternative (const TdPrepareBenchRow *row)
-{
-  return g_str_has_prefix (row->step, "rings-");
-}
-
 /* The time that all steps take for the rows wanted, in a slab whose rows are each other's
-   neighbours. @all: every way to remove rings counts too, though a recipe has only one. */
+   neighbours. @all: every way to remove rings counts too, though a recipe has only one, for which
+   "rings" stands. */
 static double
 sum_s (const TdPrepareBench *bench, gboolean all)
 {
@@ -96,7 +90,7 @@ sum_s (const TdPrepareBench *bench, gboolean all)
 
   for (guint i = 0; i < bench->rows->len; i++) {
     const TdPrepareBenchRow *row = bench->rows->pdata[i];
-    if (!row->unsupported && (all || !is_alternative (row)))
+    if (!row->unsupported && (all || !g_str_has_prefix (row->step, "rings-")))
       sum += row->shared_s;
   }
   return sum;

@@ -63,13 +63,6 @@ cli_print_help (void)
       "standard error), 2 wrong usage, 130 cancelled.\n");
 }
 
-static int
-no_such_verb (const char *word)
-{
-  td_cli_say ("there is no verb \"%s\"; tomodesk-cli --help lists them", word);
-  return TD_CLI_USAGE;
-}
-
 /* A job that was cancelled, refused or failed may have left a thread in a long kernel, or a driver
    that still compiles one. The program waits for neither, and frees nothing that they use. */
 static int
@@ -110,5 +103,6 @@ main (int argc, char **argv)
   for (const TdCliVerb *verb = verbs; verb->name; verb++)
     if (g_str_equal (verb->name, argv[1]))
       return cli_end (verb->run (argc - 1, argv + 1));
-  return no_such_verb (argv[1]);
+  td_cli_say ("there is no verb \"%s\"; tomodesk-cli --help lists them", argv[1]);
+  return TD_CLI_USAGE;
 }

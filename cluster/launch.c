@@ -299,12 +299,6 @@ td_launch_record (const TdClusterProfile *profile, const char *const *words,
 
 /* ── The worker there ── */
 
-static char *
-launch_first_line (const char *text)
-{
-  return g_strndup (text, strcspn (text, "\n"));
-}
-
 gboolean
 td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellable, GError **error)
 {
@@ -330,7 +324,7 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
         td_shell_name (shell), profile->container[0] ? profile->container[0] : profile->worker,
         td_message_quoted (result.error, N_ ("it said nothing")), TD_VERSION, profile->name);
   }
-  g_autofree char *line = launch_first_line (result.out);
+  g_autofree char *line = g_strndup (result.out, strcspn (result.out, "\n"));
   g_auto (GStrv) parts = g_strsplit_set (line, " :", 3);
   const char *version = g_strv_length (parts) >= 2 ? parts[1] : NULL;
   const char *name = profile->kind == TD_CLUSTER_HERE ? "tomodesk-cli" : "tomodesk-worker";

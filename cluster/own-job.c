@@ -436,14 +436,6 @@ own_job_remove_slices (const OwnJob *self, const char *but)
 
 /* ── Running ── */
 
-static gboolean
-own_job_has_flag (const OwnJob *self, const char *name)
-{
-  g_autofree char *path = g_build_filename (self->folder, name, NULL);
-
-  return g_file_test (path, G_FILE_TEST_EXISTS);
-}
-
 /* (transfer full); NULL: nothing is computed now. */
 static TdJob *
 own_job_present (OwnJob *self)
@@ -474,7 +466,8 @@ own_job_look (gpointer user)
   g_autoptr (TdJob) job = own_job_present (self);
   if (!job)
     return G_SOURCE_CONTINUE;
-  if (own_job_has_flag (self, "keep"))
+  g_autofree char *keep = g_build_filename (self->folder, "keep", NULL);
+  if (g_file_test (keep, G_FILE_TEST_EXISTS))
     td_job_finish_early (job);
   if (++self->looks % TELL_LOOKS == 0)
     own_job_tell_progress (self, job);

@@ -981,14 +981,6 @@ remote_job_take_file (TdRemoteJob *job, const char *text)
   g_mutex_unlock (&job->lock);
 }
 
-static char *
-remote_number_text (JsonNode *root, const char *path)
-{
-  const guint number = td_json_count (root, path);
-
-  return number ? g_strdup_printf ("%u", number) : NULL;
-}
-
 static void
 remote_job_take_launch (TdRemoteJob *job, const char *text)
 {
@@ -1002,7 +994,8 @@ remote_job_take_launch (TdRemoteJob *job, const char *text)
   launched->scheduler_id = g_strdup (td_json_string (root, "id"));
   const char *cluster = td_json_string (root, "cluster");
   launched->cluster = cluster && *cluster ? g_strdup (cluster) : NULL;
-  launched->session = remote_number_text (root, "session");
+  const guint session = td_json_count (root, "session");
+  launched->session = session ? g_strdup_printf ("%u", session) : NULL;
   launched->boot = g_strdup (td_json_string (root, "boot"));
   launched->host = g_strdup (td_json_string (root, "host"));
   launched->submit_host = g_strdup (td_json_string (root, "submit_host"));

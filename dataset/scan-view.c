@@ -183,13 +183,6 @@ workspace_init (Workspace *workspace, const View *view, gsize values, GError **e
   return FALSE;
 }
 
-/* Frames seen are groups of the scan's, projections only. */
-static guint
-frames_in_group (const View *view, TdFrameKind kind)
-{
-  return kind == TD_FRAME_PROJECTION ? view->frame.bin_views : 1;
-}
-
 /* The scan's frame with which frame @index seen begins, or the last one ends. */
 static guint
 scan_view_frame (const View *view, TdFrameKind kind, guint index)
@@ -207,7 +200,9 @@ view_read (gpointer source, const TdFrameRange *range, float *out, GCancellable 
            GError **error)
 {
   const View *view = source;
-  const guint group = frames_in_group (view, range->kind), bin = view->frame.bin_rows;
+  /* Frames seen are groups of the scan's, projections only. */
+  const guint group = range->kind == TD_FRAME_PROJECTION ? view->frame.bin_views : 1;
+  const guint bin = view->frame.bin_rows;
   const gsize columns = td_scan_facts (view->scan)->n_columns;
   const gsize frame = columns * range->n_rows * bin;
   const guint portion

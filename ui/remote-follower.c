@@ -144,13 +144,6 @@ remote_follower_take_wishes (TdRemoteFollower *follower)
   return wishes;
 }
 
-/* Jobs that are asked to go first do so in the order in which the last was asked. */
-static gint
-remote_follower_first_place (void)
-{
-  return -(gint) (g_get_real_time () / G_USEC_PER_SEC % G_MAXINT);
-}
-
 static void
 remote_follower_wait (TdRemoteFollower *follower, guint ms)
 {
@@ -174,8 +167,11 @@ remote_follower_look (TdRemoteFollower *follower, gboolean *reached)
   const guint wishes = remote_follower_take_wishes (follower);
   if (wishes & TD_REMOTE_KEEP)
     td_remote_job_keep (follower->job, follower->stop, &error);
+  /* Jobs that are asked to go first do so in the order in which the last was asked. */
   if (wishes & TD_REMOTE_GO_FIRST && !error)
-    td_remote_job_set_place (follower->job, remote_follower_first_place (), follower->stop, &error);
+    td_remote_job_set_place (follower->job,
+                             -(gint) (g_get_real_time () / G_USEC_PER_SEC % G_MAXINT),
+                             follower->stop, &error);
   if (error)
     *reached = TRUE;
   else if (wishes & TD_REMOTE_CANCEL)

@@ -300,14 +300,6 @@ axis_consensus_rows (const Fit *fit, gboolean all)
   return rows;
 }
 
-/* Whether the detector has rows on which nothing was tried: its last one is as far from its middle
-   as its first. */
-static gboolean
-axis_consensus_has_more_rows (const Fit *fit)
-{
-  return axis_consensus_rows (fit, TRUE) < 2 * fit->line.middle_row + 1;
-}
-
 /* ── What it is worth ── */
 
 typedef struct {
@@ -414,7 +406,8 @@ axis_consensus_judge (TdAxisResult *result, const Fit *fit)
     n += opinions[m].n;
   }
   double excess = excess_of (fit, opinions);
-  const gboolean more = axis_consensus_has_more_rows (fit);
+  /* Nothing was tried on some rows: the last one is as far from the middle as the first. */
+  const gboolean more = axis_consensus_rows (fit, TRUE) < 2 * fit->line.middle_row + 1;
   const double share = with + against > 0 ? against / (with + against) : 0;
   double known = 2 * TAILS * fit->known_error * excess;
   if (share > MOST_CONTRADICTION)

@@ -231,14 +231,6 @@ from_binned (const Halves *self, double column)
   return (column + 0.5) * self->by_columns - 0.5;
 }
 
-/* Columns [first, first + width) of @rows, which are @stride long. */
-static void
-cut_columns (const float *rows, guint n_rows, guint stride, guint first, guint width, float *out)
-{
-  for (guint v = 0; v < n_rows; v++)
-    memcpy (out + (gsize) v * width, rows + (gsize) v * stride + first, width * sizeof *out);
-}
-
 /* Every half column under one taper: a wider one sees more of any seam. Moved by half a column
  * once. */
 static gboolean
@@ -256,7 +248,9 @@ merit_of_all (const Halves *self, TdAxisCurve *curve, guint reach, GError **erro
     for (guint i = 0; i < curve->n; i++) {
       if (g_cancellable_set_error_if_cancelled (self->input->cancellable, error))
         return FALSE;
-      cut_columns (i % 2 ? between : whole, self->n_views[h], stride, i / 2, width, half);
+      for (guint v = 0; v < self->n_views[h]; v++)
+        memcpy (half + (gsize) v * width, (i % 2 ? between : whole) + (gsize) v * stride + i / 2,
+                width * sizeof *half);
       curve->merit[i]
           += (1 - td_axis_wedge_spilled (self->wedges[h], half, width, NULL)) / self->n_halves;
     }

@@ -81,13 +81,6 @@ axis_overlap_unsuited (const double *angles_rad, guint n_views, guint n_columns)
 /* ── The turn ── */
 
 static void
-turn_clear (Turn *turn)
-{
-  g_free (turn->values);
-  g_free (turn->known);
-}
-
-static void
 axis_overlap_mix (const TdAxisInput *input, guint a, guint b, double part, float *out)
 {
   const float *first = input->sinogram + (gsize) a * input->n_columns;
@@ -177,12 +170,6 @@ typedef struct {
   double *agreement; /* r */
   guint pairs;
 } Agreement;
-
-static void
-agreement_clear (Agreement *agreement)
-{
-  g_free (agreement->agreement);
-}
 
 static guint
 overlap_of (guint k, guint n_columns)
@@ -388,8 +375,9 @@ axis_overlap_find (const TdAxisInput *input, TdAxisEstimate *estimate, GError **
     else
       estimate_peak (&agreement, first, last, peak, estimate);
   }
-  turn_clear (&turn);
-  agreement_clear (&agreement);
+  g_free (turn.values);
+  g_free (turn.known);
+  g_free (agreement.agreement);
   return ok;
 }
 

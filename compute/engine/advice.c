@@ -322,12 +322,6 @@ advice_steps (const TdRecipe *recipe, TdStep *steps)
   return n;
 }
 
-static guint
-advice_row (const TdScanFacts *facts, guint i)
-{
-  return (guint) ((guint64) facts->n_rows * (i + 1) / (N_ROWS + 1));
-}
-
 static gboolean
 advice_read (const TdRowSource *source, RowSigns signs[N_ROWS], GCancellable *cancellable,
              GError **error)
@@ -336,7 +330,7 @@ advice_read (const TdRowSource *source, RowSigns signs[N_ROWS], GCancellable *ca
   g_autoptr (TdPreparedRows) rows = td_prepared_rows_new (source, NULL, 1, 0, error);
 
   for (guint i = 0; i < N_ROWS; i++) {
-    const TdRowRange range = { advice_row (facts, i), 1 };
+    const TdRowRange range = { (guint) ((guint64) facts->n_rows * (i + 1) / (N_ROWS + 1)), 1 };
     const float *row = rows ? td_prepared_rows_make (rows, range, cancellable, error) : NULL;
     if (!row)
       return FALSE;

@@ -575,14 +575,6 @@ open_accounts (TdPlan *plan)
   }
 }
 
-static void
-list_devices (TdPlan *plan)
-{
-  plan->facts.devices = g_new0 (char *, plan->devices->len + 1);
-  for (guint i = 0; i < plan->devices->len; i++)
-    plan->facts.devices[i] = g_strdup (td_device_info (plan->devices->pdata[i])->id);
-}
-
 static gboolean
 plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *cancellable,
            GError **error)
@@ -623,7 +615,9 @@ plan_fill (TdPlan *plan, TdScan *scan, const TdPlanPart *part, GCancellable *can
     if (!td_preparation_check_views (plan->devices->pdata[i], plan->views.count, error))
       return FALSE;
   open_accounts (plan);
-  list_devices (plan);
+  plan->facts.devices = g_new0 (char *, plan->devices->len + 1);
+  for (guint i = 0; i < plan->devices->len; i++)
+    plan->facts.devices[i] = g_strdup (td_device_info (plan->devices->pdata[i])->id);
   if (g_cancellable_set_error_if_cancelled (cancellable, error)
       || !plan->method->plan (plan, cancellable, error))
     return FALSE;

@@ -144,13 +144,6 @@ td_preview_projection (TdEngine *engine, TdScan *scan, guint view, const TdRecip
 
 /* ── Sinograms ── */
 
-/* How far @angle is from half a turn, 0 … pi. */
-static double
-preview_from_half (double angle)
-{
-  return fabs (remainder (angle - G_PI, 2 * G_PI));
-}
-
 gboolean
 td_preview_opposite_view (const TdScanFacts *facts, guint view, guint *opposite)
 {
@@ -158,7 +151,7 @@ td_preview_opposite_view (const TdScanFacts *facts, guint view, guint *opposite)
   double nearest = INFINITY, step = INFINITY;
 
   for (guint v = 0; v < facts->n_views; v++) {
-    const double away = preview_from_half (angles[v] - angles[view]);
+    const double away = fabs (remainder (angles[v] - angles[view] - G_PI, 2 * G_PI));
     if (away < nearest) {
       nearest = away;
       *opposite = v;

@@ -13,12 +13,6 @@ typedef struct {
   double turn;
 } View;
 
-static gboolean
-rays_view_is_parallel (const double m[12])
-{
-  return m[8] == 0 && m[9] == 0 && m[10] == 0;
-}
-
 /* The shortest x with a . x = 1 and b . x = 0. */
 static void
 rays_view_dual (const double a[3], const double b[3], double x[3])
@@ -76,7 +70,7 @@ view_of (const TdConeTask *task, guint index, View *view)
 {
   const double *m = task->matrices + 12 * (gsize) index;
 
-  if (rays_view_is_parallel (m))
+  if (m[8] == 0 && m[9] == 0 && m[10] == 0)
     parallel_view (task, m, view);
   else
     cone_view (task, m, view);

@@ -271,15 +271,6 @@ lab_rows_cone_geometry (const TdLabRows *rows, const TdPlan *plan, TdGeometry *g
   return TRUE;
 }
 
-/* The view at place @place of even views first. */
-static guint
-lab_rows_view_at (const TdLabRows *rows, guint place)
-{
-  const guint even = (rows->n_views + 1) / 2;
-
-  return place < even ? 2 * place : 2 * (place - even) + 1;
-}
-
 static gboolean
 lab_rows_make_frames (TdLabRows *rows, const TdPlan *plan, GError **error)
 {
@@ -300,7 +291,9 @@ lab_rows_make_frames (TdLabRows *rows, const TdPlan *plan, GError **error)
   if (geometry.view_matrices)
     matrices = g_memdup2 (geometry.view_matrices, 12 * rows->n_views * sizeof *matrices);
   for (guint place = 0; place < rows->n_views; place++) {
-    const guint view = lab_rows_view_at (rows, place);
+    /* Even views come first. */
+    const guint even = (rows->n_views + 1) / 2;
+    const guint view = place < even ? 2 * place : 2 * (place - even) + 1;
     angles[place] = input->angles_rad[view];
     if (matrices)
       memcpy (geometry.view_matrices + 12 * (gsize) place, matrices + 12 * (gsize) view,

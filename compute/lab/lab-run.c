@@ -70,13 +70,6 @@ lab_pixels_new (guint nx, guint ny, GError **error)
 }
 
 static void
-lab_pixels_ref (float *pixels)
-{
-  if (pixels)
-    g_atomic_ref_count_inc (&((PixelsHead *) pixels - 1)->references);
-}
-
-static void
 lab_pixels_unref (float *pixels)
 {
   if (pixels && g_atomic_ref_count_dec (&((PixelsHead *) pixels - 1)->references))
@@ -120,7 +113,8 @@ lab_outcome_copy (const TdLabOutcome *outcome)
 
   g_atomic_ref_count_init (&copy->references);
   copy->error = outcome->error ? g_error_copy (outcome->error) : NULL;
-  lab_pixels_ref (copy->pixels);
+  if (copy->pixels)
+    g_atomic_ref_count_inc (&((PixelsHead *) copy->pixels - 1)->references);
   copy->device = g_strdup (outcome->device);
   copy->words = g_strdup (outcome->words);
   copy->astray = td_messages_copy (outcome->astray);

@@ -152,12 +152,6 @@ td_alu_shape_planes (const TdAluShape *shape)
   return !shape->linear || shape->cache == 0 ? 1 : shape->cache == 3 ? 4 : 2;
 }
 
-static guint64
-bin_bytes (const TdAluShape *shape)
-{
-  return shape->slices * (shape->half ? 2 : 4);
-}
-
 /* The views ahead (two or three float4 and an int each), the tile's columns, then the cache. */
 guint64
 td_alu_shape_local_bytes (const TdAluShape *shape)
@@ -167,7 +161,7 @@ td_alu_shape_local_bytes (const TdAluShape *shape)
   return shape->ahead * (guint64) (shape->hybrid ? 52 : 36)
          + shape->buffers * shape->batch * columns
          + (guint64) shape->buffers * shape->batch * shape->bins * td_alu_shape_planes (shape)
-               * bin_bytes (shape);
+               * shape->slices * (shape->half ? 2 : 4);
 }
 
 /* The window holds the tile's diagonal and the bins beyond its last position. The diagonal begins

@@ -47,13 +47,6 @@ why_not (const TdBackprojectFamily *family, const TdBackprojectTask *task,
   return family->unsupported ? family->unsupported (task, device) : NULL;
 }
 
-static gboolean
-backproject_is_exact_enough (const TdBackprojectFamily *family, const TdBackprojectTask *task,
-                             const TdDeviceInfo *device)
-{
-  return task->most_error <= 0 || family->error_bound (task, device) <= task->most_error;
-}
-
 static const TdBackprojectFamily *
 choose_named (const char *name, const TdBackprojectTask *task, const TdDeviceInfo *info,
               GError **error)
@@ -87,7 +80,8 @@ choose_best (const TdBackprojectTask *task, const TdDeviceInfo *info, guint n_sl
     if (tried >> i & 1)
       continue;
     const char *refusal = why_not (families[i], task, info);
-    if (!refusal && !backproject_is_exact_enough (families[i], task, info))
+    if (!refusal && task->most_error > 0
+        && families[i]->error_bound (task, info) > task->most_error)
       refusal = N_ ("its error may be larger than the accuracy allows");
     g_autofree char *why
         = refusal ? g_strdup (refusal) : td_tune_store_disabled (info, families[i]->name);

@@ -245,12 +245,6 @@ typedef struct {
   guint64 host, device; /* device: the largest of all devices */
 } Bytes;
 
-static gboolean
-is_host_memory (const TdDeviceInfo *info)
-{
-  return info->kind == TD_DEVICE_CPU || info->host_pointers;
-}
-
 /* What fbp-working-set.c allocates on device @index. */
 static guint64
 working_set_bytes (const TdPlan *plan, guint index)
@@ -303,7 +297,7 @@ job_bytes (const TdPlan *plan)
     const TdDeviceInfo *info = td_device_info (plan->devices->pdata[i]);
     guint64 device = working_set_bytes (plan, i);
     bytes.device = MAX (bytes.device, device);
-    if (is_host_memory (info))
+    if (info->kind == TD_DEVICE_CPU || info->host_pointers)
       bytes.host += device;
   }
   return bytes;

@@ -250,14 +250,6 @@ fbp_run_give_back (Run *run, Slab *slab)
   td_monitor_release (&run->monitor);
 }
 
-static void
-fbp_run_slab_done (Run *run)
-{
-  td_monitor_lock (&run->monitor);
-  run->unfinished--;
-  td_monitor_release (&run->monitor);
-}
-
 /* The last that each of the run's threads does. Where the job still waits, no thread frees what the
    run holds: that would happen after the job's end. */
 static void
@@ -464,7 +456,9 @@ fbp_worker_emit (Run *run, Slab *slab, GError **error)
     .user = emitted,
   };
   const gboolean ok = td_job_emit_portion (run->job, &portion, error);
-  fbp_run_slab_done (run);
+  td_monitor_lock (&run->monitor);
+  run->unfinished--;
+  td_monitor_release (&run->monitor);
   return ok;
 }
 
@@ -666,14 +660,6 @@ put_working_set_away (Worker *worker, gboolean sound)
     td_fbp_working_set_free (set);
 }
 
-static void
-give_slabs_back (Worker *worker)
-{
-  for (guint lane = 0; lane < G_N_ELEMENTS (worker->flying); lane++)
-    if (worker->flying[lane])
-      fbp_run_give_back (worker->run, g_steal_pointer (&worker->flying[lane]));
-}
-
 /* ── The thread ── */
 
 static Worker *
@@ -703,7 +689,9 @@ fbp_worker_run (gpointer user)
     const gboolean cancelled = g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 
     put_working_set_away (worker, cancelled);
-    give_slabs_back (worker);
+    for (guint lane = 0; lane < G_N_ELEMENTS (worker->flying); lane++)
+      if (worker->flying[lane])
+        fbp_run_give_back (worker->run, g_steal_pointer (&worker->flying[lane]));
     ended = cancelled || !fbp_worker_recover (worker, error);
     if (ended)
       fbp_worker_retire (worker, g_steal_pointer (&error));

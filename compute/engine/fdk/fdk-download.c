@@ -71,14 +71,6 @@ fdk_download_make_stored (TdFdkDevice *device, GError **error)
   return device->stored != NULL;
 }
 
-/* Enqueues what makes samples of slices that are to be stored so. */
-static gboolean
-fdk_download_convert (TdFdkDevice *device, TdPlace from, guint64 voxels, GError **error)
-{
-  return !device->stored
-         || td_stored_samples_run (device->stored, device->download, from, voxels, error);
-}
-
 static gboolean
 fdk_download_fetch (TdFdkDevice *device, float *to, TdPlace from, guint64 voxels, GError **error)
 {
@@ -99,14 +91,16 @@ fdk_download_slices (TdFdkDevice *device, float *to, const TdFdkPart *part, guin
   const gint64 start = g_get_monotonic_time ();
   g_autoptr (TdEvent) before = NULL, made = NULL, after = NULL;
   double converting = 0, seconds = 0;
-  const gboolean ok = (before = td_event_record (device->download, error))
-                      && fdk_download_convert (device, from, n * slice, error)
-                      && (made = td_event_record (device->download, error))
-                      && fdk_download_fetch (device, to, from, n * slice, error)
-                      && (after = td_event_record (device->download, error))
-                      && td_queue_finish (device->download, error)
-                      && td_event_elapsed (before, made, &converting, error)
-                      && td_event_elapsed (made, after, &seconds, error);
+  const gboolean ok
+      = (before = td_event_record (device->download, error))
+        && (!device->stored
+            || td_stored_samples_run (device->stored, device->download, from, n * slice, error))
+        && (made = td_event_record (device->download, error))
+        && fdk_download_fetch (device, to, from, n * slice, error)
+        && (after = td_event_record (device->download, error))
+        && td_queue_finish (device->download, error)
+        && td_event_elapsed (before, made, &converting, error)
+        && td_event_elapsed (made, after, &seconds, error);
 
   device->download_s += seconds;
   device->download_bytes

@@ -38,14 +38,6 @@ td_fdk_family_choose (const char *name, const TdConeTask *task, TdPrecision prec
 
 /* ── The test ── */
 
-static void
-problem_clear (Problem *problem)
-{
-  td_cone_task_clear (&problem->task);
-  g_free (problem->projections);
-  g_free (problem->truth);
-}
-
 static gboolean
 problem_init (Problem *problem, GError **error)
 {
@@ -152,6 +144,8 @@ td_fdk_self_test_device (TdDevice *device, TdSelfTestTell tell, gpointer user,
     if (ok)
       fdk_self_test_family (&problem, device, rows->pdata[i]);
   }
-  problem_clear (&problem);
+  td_cone_task_clear (&problem.task);
+  g_free (problem.projections);
+  g_free (problem.truth);
   return ok && td_self_test_remember (device, PREFIX, rows, error) ? g_steal_pointer (&rows) : NULL;
 }

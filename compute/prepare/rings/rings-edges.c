@@ -300,12 +300,6 @@ find_disc (const Seen *seen, double *left, double *right)
   return match_edges (seen, least, left, right) || find_small (seen, least, left, right);
 }
 
-static double
-second_difference (const double *values, guint c, guint n)
-{
-  return 2 * values[c] - values[c > 0 ? c - 1 : 0] - values[MIN (c + 1, n - 1)];
-}
-
 /* That leaves least about the edges of a disc of amplitude 1, whose values are @disc. */
 static double
 find_amplitude (const Seen *seen, const double *disc, double left, double right)
@@ -316,7 +310,7 @@ find_amplitude (const Seen *seen, const double *disc, double left, double right)
   double product = 0, norm = 0;
 
   for (guint c = 0; c < n; c++)
-    values[c] = second_difference (disc, c, n);
+    values[c] = 2 * disc[c] - disc[c > 0 ? c - 1 : 0] - disc[MIN (c + 1, n - 1)];
   td_rings_solve_by (seen->factors, values, seen->weights, n, shape);
   for (guint c = 0; c < n; c++)
     if (!profile->unknown[c] && MIN (fabs (c - left), fabs (c - right)) <= REACH) {
