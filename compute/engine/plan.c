@@ -164,15 +164,16 @@ note_heights (TdPlan *plan)
 }
 
 /* Slices are of rows, about a centre of each row's own. What lies beside a tilted axis leaves its
-   row as it turns. */
+   row as it turns. Columns and rows are those that a crop and bins leave. */
 static void
 note_tilt (TdPlan *plan)
 {
-  const TdScanFacts *facts = td_scan_facts (plan->measured);
-  const TdGeometry *geometry = &facts->geometry;
+  const TdScanFacts *facts = td_scan_facts (plan->scan);
+  const TdGeometry *geometry = &td_scan_facts (plan->measured)->geometry;
   const gboolean known = geometry->pixel_height_mm > 0 && geometry->pixel_width_mm > 0;
-  const double aspect = known ? geometry->pixel_width_mm / geometry->pixel_height_mm : 1;
-  const double centre = plan->recipe.centre_px;
+  const double aspect = (known ? geometry->pixel_width_mm / geometry->pixel_height_mm : 1)
+                        * MAX (plan->frame.bin_columns, 1) / MAX (plan->frame.bin_rows, 1);
+  const double centre = td_plan_axis (plan).centre_px;
   const double reach = MAX (centre, facts->n_columns - 1 - centre);
   const double rows = reach * aspect * fabs (sin (plan->recipe.tilt_deg * G_PI / 180));
 

@@ -181,6 +181,10 @@ static const Case cases[] = {
     NULL,
     "from “region”: its parameter “columns” is not used",
     NULL },
+  /* Of the columns and rows that are left. */
+  { NO_CHANGE, { "tilt=1.8", "crop=20,0,30,20" }, NULL, "Views: ", TILT_NOTE },
+  { NO_CHANGE, { "tilt=1.8", "bin=2" }, NULL, "Views: ", TILT_NOTE },
+  { NO_CHANGE, { "tilt=1.8", "bin=2,1" }, NULL, TILT_NOTE ". What lies 16 columns", NULL },
 };
 
 static TdScan *
