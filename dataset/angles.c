@@ -38,10 +38,17 @@ td_angles_range (double first_deg, double last_deg, guint n_views)
   return angles;
 }
 
+/* What is behind the number that @text begins with: nothing, or the sign of degrees. */
+static gboolean
+angles_ends (const char *text)
+{
+  return *text == '\0' || strcmp (text, "°") == 0 || g_ascii_strcasecmp (text, "deg") == 0;
+}
+
 static gboolean
 parse_number (const char *text, double *value)
 {
-  return td_parse_number (text, -G_MAXDOUBLE, G_MAXDOUBLE, value);
+  return td_next_number (&text, value) && angles_ends (text);
 }
 
 /* Neither a number nor one that is infinite or undefined. */
@@ -51,7 +58,7 @@ is_word (const char *text)
   char *end;
 
   g_ascii_strtod (text, &end);
-  return end == text || *end != '\0';
+  return end == text || !angles_ends (end);
 }
 
 static gboolean
@@ -353,7 +360,8 @@ load_entries (const char *path, Commas *commas, GError **error)
   if (!parse_text (path, text, entries, commas, error))
     return NULL;
   if (entries->len == 0)
-    return td_set_error_null (error, TD_ERROR_BAD_FILE, "“%s” holds no angles", path);
+    return td_set_error_null (error, TD_ERROR_BAD_FILE,
+                              "“%s” holds no angles: write one a line, in degrees", path);
   return g_steal_pointer (&entries);
 }
 

@@ -61,8 +61,10 @@ find_shape (TdH5Frames *frames, GError **error)
   guint64 limit = G_MAXINT32;
 
   if (!td_h5_dimensions (space, &frames->dimensions, shape))
-    return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED,
-                               N_ ("does not have the three dimensions frame, row and column"));
+    return hdf5_frames_refuse (
+        frames, error, TD_ERROR_UNSUPPORTED,
+        N_ ("does not have the three dimensions frame, row and column; write "
+            "it with these"));
   if (shape[0] == 0 || shape[1] == 0 || shape[2] == 0)
     return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, N_ ("is empty"));
   if (shape[0] > limit || shape[1] > limit || shape[2] > limit || shape[1] * shape[2] > limit

@@ -180,6 +180,8 @@ td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections, GEr
   g_auto (TdH5Id) group = td_h5_find (file, folder, NULL);
   g_auto (GStrv) names = group >= 0 ? td_h5_names (group) : NULL;
 
+  g_autofree char *for_rows = NULL;
+
   for (guint i = 0; names && names[i] && !facts->angles_rad; i++) {
     g_auto (TdH5Id) dataset
         = is_angles (names[i]) ? td_h5_find_dataset (group, names[i], NULL) : -1;
@@ -188,17 +190,21 @@ td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections, GEr
     g_autofree double *numbers
         = dataset >= 0 ? td_h5_numbers (dataset, label, &(gsize) { 0 }, NULL) : NULL;
     g_auto (TdH5Id) space = numbers ? H5Dget_space (dataset) : -1;
+    const hssize_t stated = space < 0 ? 0 : H5Sget_simple_extent_npoints (space);
     gsize n;
 
-    if (space < 0 || H5Sget_simple_extent_npoints (space) != (hssize_t) facts->n_views
-        || facts->n_views < 2)
+    if (stated > 1 && stated == facts->n_rows && !for_rows)
+      for_rows = g_strdup (path);
+    if (stated != facts->n_views || facts->n_views < 2)
       continue;
     facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
     if (!facts->angles_rad)
       return FALSE;
     td_scan_note (scan, TD_SCAN_NOTE_ANGLES, path);
   }
-  return TRUE;
+  return facts->angles_rad || !for_rows
+         || td_scan_refuse_views (error, for_rows, facts->n_rows, N_ ("angles"), facts->path,
+                                  (const guint[]) { facts->n_views, facts->n_rows });
 }
 
 typedef struct {

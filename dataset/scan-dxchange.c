@@ -196,6 +196,7 @@ scan_dxchange_take_angles (TdScan *scan, hid_t file, const Place *place,
     return TRUE;
   }
   facts->angles_rad = td_h5_read_angles (dataset, label, &n, scan, error);
+  td_h5_scan_end_at (scan, (guint) n, path);
   if (!facts->angles_rad || n == facts->n_views)
     return facts->angles_rad != NULL;
   return td_scan_refuse_views (error, path, (guint) n, N_ ("angles"), facts->path,

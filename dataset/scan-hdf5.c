@@ -96,6 +96,25 @@ td_h5_scan_take_absent (TdScan *scan, const TdH5Frames *frames, const guint *ind
     g_clear_pointer (&facts->absent, g_free);
 }
 
+void
+td_h5_scan_end_at (TdScan *scan, guint n, const char *path)
+{
+  TdScanFacts *facts = &scan->facts;
+
+  if (!facts->absent || n < 2 || n >= facts->n_views)
+    return;
+  for (guint i = 0; i < facts->n_views; i++)
+    if (facts->absent[i] != (i >= n))
+      return;
+  td_scan_note (scan,
+                "The file has room for %u projections, but holds %u, as many as there are angles "
+                "(%s): these were taken.",
+                facts->n_views, n, path);
+  facts->n_views = n;
+  g_clear_pointer (&facts->absent, g_free);
+  g_clear_pointer (&facts->absent_why, g_free);
+}
+
 /* Flats or darks that are missing are left out. Returns how many there are. */
 static guint
 keep_present (TdScan *scan, TdH5Source *source, TdFrameKind kind, const char *label)

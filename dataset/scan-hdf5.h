@@ -55,6 +55,9 @@ TdH5FramesFlags td_h5_scan_flags (const TdScanOptions *options);
 /* Which of the projections are missing, and the files they are in. @indices: of the frames that are
    views; NULL: all, in order. */
 void td_h5_scan_take_absent (TdScan *scan, const TdH5Frames *frames, const guint *indices);
+/* A scan that was stopped: the frames behind the first @n, for which there are angles at @path,
+   were never written. These are its views then. */
+void td_h5_scan_end_at (TdScan *scan, guint n, const char *path);
 /* The size and sample type of the projections' data set. */
 void td_h5_scan_take_size (TdScan *scan, TdH5Frames *frames);
 /* “FILE”: /path, for messages. */

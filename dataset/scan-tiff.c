@@ -113,10 +113,45 @@ group_projections (char **names)
   return all;
 }
 
+/* The number in a name has decimals: "proj_1.#.tif". */
+static gboolean
+has_decimals (const Series *series)
+{
+  const char *dot = strstr (series->pattern, ".#");
+
+  return dot && dot > series->pattern && g_ascii_isdigit (dot[-1]);
+}
+
+/* Images that are called by their angles are a series for each whole degree. */
+static const char *
+called_by_angles (const GPtrArray *all)
+{
+  const char *name = NULL;
+  guint n_series = 0, n = 0;
+
+  for (guint i = 0; i < all->len; i++) {
+    const Series *series = all->pdata[i];
+
+    if (!has_decimals (series))
+      continue;
+    n_series++;
+    n += series->names->len;
+    name = series->names->pdata[0];
+  }
+  return n_series > 2 && n < 100 * n_series ? name : NULL;
+}
+
 static gboolean
 refuse_several (const char *folder, const GPtrArray *all, GError **error)
 {
   g_autoptr (GString) list = g_string_new (NULL);
+  const char *by_angle = called_by_angles (all);
+
+  if (by_angle)
+    return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                         "“%s” holds images whose numbers have decimals, such as “%s”: number them "
+                         "0001, 0002 and so on, and give their angles ({angles:FILE|FIRST:LAST})",
+                         folder, by_angle);
 
   for (guint i = 0; i < MIN (all->len, 3); i++) {
     const Series *series = all->pdata[i];

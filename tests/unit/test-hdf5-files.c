@@ -921,6 +921,68 @@ test_angles_elsewhere (void)
   }
 }
 
+/* DXchange has room for a whole turn before it begins: one that was stopped has as many angles as
+   frames. Where frames lack among these, all are wanted. */
+static void
+test_dxchange_stopped (void)
+{
+  static const hsize_t shape[] = { VIEWS, 1, ROWS, COLUMNS };
+
+  for (guint lost = 2; lost < 4; lost++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "scan.h5");
+    g_autoptr (GError) error = NULL;
+    double angles[VIEWS];
+    hid_t file = td_h5_create_sized (path, 0);
+
+    for (guint view = 0; view < VIEWS; view++)
+      angles[view] = 20 * view;
+    {
+      g_auto (TdH5Id) group = add_group (file, "exchange");
+      add_frames_among (group, "data", shape, 1, lost);
+      g_assert_true (td_h5_add_doubles (group, "theta", angles, VIEWS - 2, NULL));
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
+    if (lost == 3) {
+      test_assert_sentence (error, "states 7 angles");
+      continue;
+    }
+    g_assert_no_error (error);
+    const TdScanFacts *facts = td_scan_facts (scan);
+    g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
+    g_assert_cmpuint (facts->n_views, ==, VIEWS - 2);
+    g_assert_null (facts->absent);
+    g_assert_true (td_scan_complete (scan, NULL));
+    g_assert_nonnull (strstr (notes, "room for 9 projections, but holds 7"));
+    check_frame (scan, TD_FRAME_PROJECTION, 6, 16);
+    check_sinograms (scan);
+  }
+}
+
+/* As many angles as rows lie beside sinograms that nothing says to be such. */
+static void
+test_angles_of_rows (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *path = test_folder_file (folder, "scan.h5");
+  TdScanOptions options = { 0 };
+  g_autoptr (GError) error = NULL;
+  double angles[VIEWS];
+  hid_t file = td_h5_create_sized (path, 0);
+
+  for (guint view = 0; view < VIEWS; view++)
+    angles[view] = 20 * view;
+  add_frames (file, "prepared", 10, VIEWS, TRUE, 0);
+  g_assert_true (td_h5_add_doubles (file, "angles", angles, VIEWS, "deg"));
+  g_assert_true (td_h5_finish (file));
+  g_assert_null (td_scan_open (path, &options, NULL, &error));
+  test_assert_sentence (error, "--sinograms");
+  options.sinograms = TRUE;
+  g_autoptr (TdScan) scan = open_scan (path, &options);
+  check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
+}
+
 /* Energies without a unit, or with one that is none of theirs. */
 static void
 test_energy (void)
@@ -1239,6 +1301,8 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/described-sets", test_described_sets);
   g_test_add_func ("/hdf5/more-dimensions", test_more_dimensions);
   g_test_add_func ("/hdf5/elsewhere", test_elsewhere);
+  g_test_add_func ("/hdf5/dxchange/stopped", test_dxchange_stopped);
+  g_test_add_func ("/hdf5/angles-of-rows", test_angles_of_rows);
   g_test_add_func ("/hdf5/angles-elsewhere", test_angles_elsewhere);
   g_test_add_func ("/hdf5/energy", test_energy);
   g_test_add_func ("/hdf5/flat-image", test_flat_image);

@@ -784,6 +784,26 @@ test_several_folders (void)
   test_assert_sentence (error, "(bone, tooth)");
 }
 
+/* Images that are called by their angles would be a series for each degree. Numbers behind a point
+   may also count. */
+static void
+test_called_by_angles (void)
+{
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    const TdScanOptions options = { .angles = "0:180" };
+    g_autoptr (GError) error = NULL;
+
+    for (guint view = 0; view < 8; view++) {
+      g_autofree char *name = i ? g_strdup_printf ("a_%u.%04u.tif", view % 2, view)
+                                : g_strdup_printf ("a_%g.tif", view / 2.0);
+      save_frame (folder, name, COLUMNS, ROWS, view);
+    }
+    g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
+    test_assert_sentence (error, i ? "several series" : "a_3.5.tif");
+  }
+}
+
 /* Angle files: @text for files a_0 … a_3 (or a_0, a_2, a_3 …), the angles in degrees that must
  * come. */
 typedef struct {
@@ -852,6 +872,7 @@ static const Angles angle_files[] = {
     { 0, 1, 2, 3 },
     { 5, 10, 20, 30 } },
   { "counted", "0 5\n1 6\n2 7\n3 8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
+  { "degree-signs", "0°\n10.5°\n20deg\n30\n", { 0, 1, 2, 3 }, { 0, 10.5, 20, 30 } },
   { "table", "time, angle (deg)\n99,5\n98,6\n97,7\n96,8\n", { 0, 1, 2, 3 }, { 5, 6, 7, 8 } },
   { "table-comment",
     "# index time theta_rad\n3 9.5 0\n5 9.6 3.14159265358979\n6 9.7 1.5707963267949\n7 9.8 0\n",
@@ -1365,6 +1386,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/two-descriptions", test_two_descriptions);
   g_test_add_func ("/scan/result-log", test_result_log);
   g_test_add_func ("/scan/several-folders", test_several_folders);
+  g_test_add_func ("/scan/called-by-angles", test_called_by_angles);
   g_test_add_func ("/scan/described-others", test_described_others);
   g_test_add_func ("/scan/described-image", test_described_image);
   g_test_add_func ("/scan/alone", test_alone);
