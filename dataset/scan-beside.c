@@ -148,14 +148,20 @@ td_h5_scan_add_elsewhere (TdScan *scan, TdH5Source *source, hid_t file, const GP
     if ((role != TD_NAME_FLAT || options->flats) && (role != TD_NAME_DARK || options->darks))
       continue;
     const hid_t dataset = td_h5_find_dataset (file, path, NULL);
-    if (!own || td_h5_shape (dataset, shape, 3) != 3
-        || (!facts->sinogram_order
-            && (shape[1] != facts->n_rows || shape[2] != facts->n_columns))) {
-      td_h5_close (dataset);
+    const int rank = td_h5_shape (dataset, shape, 3);
+    const gboolean fits = rank >= 2 && shape[rank - 1] == facts->n_columns
+                          && (shape[rank - 2] == facts->n_rows || facts->sinogram_order);
+    if (own && fits) {
+      if (!scan_beside_take (&opened, dataset, path,
+                             role == TD_NAME_FLAT ? TD_FRAME_FLAT : TD_FRAME_DARK, error))
+        return FALSE;
+      continue;
+    }
+    td_h5_close (dataset);
+    if (rank == 3 || fits) /* a table is nobody's image */
       td_scan_note (scan, NOT_USED, path);
-    } else if (!scan_beside_take (&opened, dataset, path,
-                                  role == TD_NAME_FLAT ? TD_FRAME_FLAT : TD_FRAME_DARK, error))
-      return FALSE;
+    if (!own) /* one tells of all the scans' */
+      return TRUE;
   }
   return TRUE;
 }

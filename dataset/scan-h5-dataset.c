@@ -13,9 +13,10 @@ const char *const td_h5_any_format = N_ ("HDF5 data set");
 #define MAX_FOUND 64u
 
 typedef struct {
-  GPtrArray *paths; /* of the data sets of three dimensions */
-  GHashTable *seen; /* where they are stored: links give them other paths */
-  char *unread;     /* why the first object that cannot be opened is none; NULL: all can be */
+  GPtrArray *paths;  /* of the data sets of three dimensions */
+  GPtrArray *images; /* of those of two that are called as flats or darks are */
+  GHashTable *seen;  /* where they are stored: links give them other paths */
+  char *unread;      /* why the first object that cannot be opened is none; NULL: all can be */
 } Found;
 
 /* The same for all links to a data set. (transfer full) */
@@ -38,12 +39,14 @@ scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
     g_auto (TdH5Id) dataset = td_h5_find_dataset (group, names[i], NULL);
     g_autofree char *own = g_strconcat (strcmp (path, "/") == 0 ? "" : path, "/", names[i], NULL);
     hsize_t shape[3];
+    const int rank = dataset < 0 ? 0 : td_h5_shape (dataset, shape, 3);
 
-    if (dataset >= 0 && td_h5_shape (dataset, shape, 3) == 3
-        && g_hash_table_add (found->seen, scan_h5_dataset_place (dataset)))
-      g_ptr_array_add (found->paths, g_steal_pointer (&own));
-    else if (dataset < 0 && !found->unread)
+    if (dataset < 0 && !found->unread)
       found->unread = td_h5_no_frames (group, own);
+    if (rank < 2 || (rank == 2 && td_h5_path_role (own) == TD_NAME_PROJECTION)
+        || !g_hash_table_add (found->seen, scan_h5_dataset_place (dataset)))
+      continue;
+    g_ptr_array_add (rank == 2 ? found->images : found->paths, g_steal_pointer (&own));
   }
   return found->paths->len > MAX_FOUND;
 }
@@ -100,8 +103,9 @@ scan_h5_dataset_choose (hid_t file, const char *path, const char *wanted, char *
                         GPtrArray *others, gboolean *alone, GError **error)
 {
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) images = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  Found found = { paths, seen, NULL };
+  Found found = { paths, images, seen, NULL };
   g_autofree char *missing = NULL;
 
   td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
@@ -114,10 +118,11 @@ scan_h5_dataset_choose (hid_t file, const char *path, const char *wanted, char *
   *chosen = g_strdup (wanted ? wanted : only);
   *alone = only && strcmp (only, *chosen) == 0;
   g_autofree char *group = g_path_get_dirname (*chosen);
-  for (guint i = 0; i < paths->len; i++) {
-    g_autofree char *own = g_path_get_dirname (paths->pdata[i]);
+  for (guint i = 0; i < paths->len + images->len; i++) {
+    const char *other = i < paths->len ? paths->pdata[i] : images->pdata[i - paths->len];
+    g_autofree char *own = g_path_get_dirname (other);
     if (strcmp (own, group) != 0)
-      g_ptr_array_add (others, g_strdup (paths->pdata[i]));
+      g_ptr_array_add (others, g_strdup (other));
   }
   const hid_t dataset = td_h5_find_dataset (file, *chosen, &missing);
   if (dataset >= 0)

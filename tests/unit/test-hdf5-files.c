@@ -832,6 +832,23 @@ test_more_dimensions (void)
   }
 }
 
+/* One image, [row][column] whatever the projections' order. */
+static void
+add_image (hid_t group, const char *name, guint frame, guint rows)
+{
+  TD_H5_GUARD;
+  const hsize_t shape[2] = { rows, COLUMNS };
+  guint16 values[VIEWS * COLUMNS];
+  g_auto (TdH5Id) space = H5Screate_simple (2, shape, NULL);
+  g_auto (TdH5Id) dataset
+      = H5Dcreate2 (group, name, H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+
+  for (guint i = 0; i < rows * COLUMNS; i++)
+    values[i] = (guint16) value_of (frame, i / COLUMNS, i % COLUMNS);
+  g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), >=,
+                   0);
+}
+
 /* Flats and darks whose groups say what they are, as SOLEIL's files have them; of several scans in
    a file, nobody knows whose they are. */
 static void
@@ -845,7 +862,7 @@ test_elsewhere (void)
   } cases[] = {
     { { "pre_ref", "post_ref" }, "dark", NULL, NULL, 4, 1, "/pre_ref/image" },
     { { "ref_0", "ref_1" }, "dark_0", NULL, NULL, 2, 1, "/ref_1/image was not used" },
-    { { "ref", "flat_of_brass" }, "darks", NULL, "/scan/image", 0, 0, "/darks/image was not used" },
+    { { "ref", "flat_of_brass" }, "darks", NULL, "/scan/image", 0, 0, "/ref/image was not used" },
     { { "ref", NULL }, "darks", "other", "/scan/image", 0, 0, "/ref/image was not used" },
     { { "ref", NULL }, "darks", NULL, "/scan/image", 2, 1, "/darks/image" },
   };
@@ -862,7 +879,11 @@ test_elsewhere (void)
     for (guint k = 0; k < G_N_ELEMENTS (groups); k++)
       if (groups[k]) {
         g_auto (TdH5Id) group = add_group (file, groups[k]);
-        add_frames (group, "image", first[k], n[k], FALSE, 0);
+        if (n[k] == 1)
+          add_image (group, "image", first[k], ROWS);
+        else
+          add_frames (group, "image", first[k], n[k], FALSE, 0);
+        add_image (group, "places", 50, 2); /* no image */
       }
     g_assert_true (td_h5_finish (file));
     g_autoptr (TdScan) scan = open_scan (path, &options);
@@ -1019,23 +1040,6 @@ test_energy (void)
     g_assert_cmpint (strstr (notes, "energy") != NULL, ==, cases[which].says != NULL);
     g_assert_true (!cases[which].says || strstr (notes, cases[which].says));
   }
-}
-
-/* One image, [row][column] whatever the projections' order. */
-static void
-add_image (hid_t group, const char *name, guint frame, guint rows)
-{
-  TD_H5_GUARD;
-  const hsize_t shape[2] = { rows, COLUMNS };
-  guint16 values[VIEWS * COLUMNS];
-  g_auto (TdH5Id) space = H5Screate_simple (2, shape, NULL);
-  g_auto (TdH5Id) dataset
-      = H5Dcreate2 (group, name, H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-
-  for (guint i = 0; i < rows * COLUMNS; i++)
-    values[i] = (guint16) value_of (frame, i / COLUMNS, i % COLUMNS);
-  g_assert_cmpint (H5Dwrite (dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), >=,
-                   0);
 }
 
 /* A flat or dark that is one image beside projections or sinograms: used, refused or told. */
