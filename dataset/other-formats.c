@@ -20,17 +20,21 @@ static const struct {
   { ".dcm .dicom .ima ", N_ ("DICOM images"),
     N_ ("if they are projections, save them as TIFF, for instance by ImageJ; a scanner's slices "
         "are reconstructed already") },
-  { ".vol .vgi .vgl ", N_ ("a volume, which is reconstructed already"),
+  { ".vol .vgi .vgl .rek .pcr ", N_ ("a volume, which is reconstructed already"),
     N_ ("open the folder of its projections") },
+  { ".pca ", N_ ("GE's description of a scan"),
+    N_ ("open the folder of its images, and state its distances ({sod-mm}, {sdd-mm}), its pixels "
+        "({pixel-mm}) and its angles ({angles:FILE|FIRST:LAST})") },
   { ".xrm .txrm .txm ", N_ ("a file of ZEISS Xradia"),
     N_ ("export its projections as TIFF, or make an HDF5 file of it with DXchange") },
-  { ".his .seq .viv .hnd .hnc .xim ", N_ ("a detector's own file"),
+  { ".his .seq .viv .hnd .hnc .xim .img .spe .raw .bin .dat ", N_ ("a detector's own file"),
     N_ ("export it as TIFF, or state the size of its raw frames ({raw})") },
-  { ".mrc .st .ali .mha .mhd .nrrd .nii .fits .fit ", N_ ("images of another kind than TIFF"),
+  { ".mrc .st .ali .mha .mhd .nrrd .nii .fits .fit .cbf ", N_ ("images of another kind than TIFF"),
     N_ ("save them as a TIFF stack, for instance by ImageJ") },
   { ".npy .npz .mat ", N_ ("an array of NumPy or MATLAB"),
     N_ ("save it as a TIFF stack or as an HDF5 file") },
-  { ".zip .gz .tar .7z .rar ", N_ ("an archive"), N_ ("unpack it and open what it holds") },
+  { ".zip .gz .tar .7z .rar .bz2 .xz ", N_ ("an archive"),
+    N_ ("unpack it and open what it holds") },
 };
 
 /* Its place in the table, from @first on; -1: none. */
