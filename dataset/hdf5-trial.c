@@ -9,6 +9,7 @@
 #include "error.h"
 #include "hdf5-util.h"
 #include "helper.h"
+#include "scan-companions.h"
 #include "scan-private.h"
 #include "series.h"
 #include "volume.h"
@@ -254,7 +255,10 @@ td_h5_trial_scan (const char *path, const TdScanOptions *options, GCancellable *
 {
   g_autoptr (GPtrArray) words = NULL;
 
-  if (!td_helper_exists () || options->raw_columns > 0 || !trial_concerns (path, TRUE))
+  const gboolean companions
+      = td_scan_companions_in_hdf5 (options->flats) || td_scan_companions_in_hdf5 (options->darks);
+  if (!td_helper_exists () || options->raw_columns > 0
+      || !(companions || trial_concerns (path, TRUE)))
     return TRUE;
   /* By themselves first, so that the one at fault is named. */
   if ((options->flats && !trial_volume (options->flats, NULL, cancellable, error))

@@ -2,6 +2,7 @@
 #include "hdf5-util.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -194,6 +195,16 @@ td_h5_visit_groups (hid_t file, TdH5Visit visit, gpointer user)
   Tour tour = { visit, user, seen };
 
   return root >= 0 && tour_group (&tour, root, "/", 0);
+}
+
+char *
+td_h5_place (hid_t dataset)
+{
+  TD_H5_GUARD;
+  H5O_info_t info = { 0 };
+
+  H5Oget_info2 (dataset, &info, H5O_INFO_BASIC);
+  return g_strdup_printf ("%lu %" PRIu64, info.fileno, (guint64) info.addr);
 }
 
 /* Which dimensions of @space are left of at most @max. Returns how many; -1: there are more. */

@@ -107,5 +107,7 @@ double td_h5_quantity (hid_t location, const char *path, double (*unit) (const c
 /* The factor to radians of a data set of angles by its units attribute; 0: unknown unit. */
 double td_h5_angle_unit (hid_t dataset);
 
+/* Where a data set is stored, the same for all links to it. (transfer full) */
+char *td_h5_place (hid_t dataset);
 /* Name of the file an object lives in, for messages; free it. */
 char *td_h5_file_name (hid_t object);

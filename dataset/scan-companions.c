@@ -131,9 +131,11 @@ find_in_scan (const char *path, TdFrameKind kind, const TdScanOptions *stated_op
 }
 
 static gboolean
-find_images (const char *path, const TdScanOptions *options, Stated *stated, GError **error)
+find_images (const char *path, TdFrameKind kind, const TdScanOptions *options, Stated *stated,
+             GError **error)
 {
-  const TdScanOptions own = { .allow_external = options->allow_external };
+  g_autofree char *dataset = td_h5_probe (path) ? td_h5_find_companion (path, kind) : NULL;
+  const TdScanOptions own = { .allow_external = options->allow_external, .dataset = dataset };
 
   stated->images = td_volume_open_stated (path, &own, error);
   if (!stated->images)
@@ -155,7 +157,8 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const TdScanOption
 
   if (!path)
     return TRUE;
-  if (!find_in_scan (path, kind, options, stated) && !find_images (path, options, stated, error))
+  if (!find_in_scan (path, kind, options, stated)
+      && !find_images (path, kind, options, stated, error))
     return FALSE;
   if (stated->n_frames == 0)
     return td_set_error (error, TD_ERROR_BAD_FILE,
@@ -182,6 +185,14 @@ open_stated (TdScan *scan, Companions *own, TdFrameKind kind, const TdScanOption
   } else
     facts->n_darks = stated->n_frames;
   return TRUE;
+}
+
+gboolean
+td_scan_companions_in_hdf5 (const char *stated)
+{
+  g_autofree char *file = stated ? td_volume_file (stated, NULL) : NULL;
+
+  return file && td_h5_probe (file);
 }
 
 /* What @scan reads with from now on: its own source until something is stated. */

@@ -7,6 +7,9 @@
    such files themselves. FALSE with @error: they cannot be read or are of another size. */
 gboolean td_scan_take_companions (TdScan *scan, const TdScanOptions *options, GError **error);
 
+/* Whether what the user names for them, which may be "FILE::DATASET", is HDF5. */
+gboolean td_scan_companions_in_hdf5 (const char *stated);
+
 /* For images that are flat-field corrected already. The scan gets one flat of @level throughout,
    unless it has flats or its values are logarithms. FALSE: @source states more than its images can
    count. */

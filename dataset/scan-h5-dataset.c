@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
 #include <string.h>
 
 #include "error.h"
@@ -19,16 +18,6 @@ typedef struct {
   char *unread;      /* why the first object that cannot be opened is none; NULL: all can be */
 } Found;
 
-/* The same for all links to a data set. (transfer full) */
-static char *
-scan_h5_dataset_place (hid_t dataset)
-{
-  H5O_info_t info = { 0 };
-
-  H5Oget_info2 (dataset, &info, H5O_INFO_BASIC);
-  return g_strdup_printf ("%lu %" PRIu64, info.fileno, (guint64) info.addr);
-}
-
 static gboolean
 scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
 {
@@ -44,7 +33,7 @@ scan_h5_dataset_visit (hid_t group, const char *path, gpointer user)
     if (dataset < 0 && !found->unread)
       found->unread = td_h5_no_frames (group, own);
     if (rank < 2 || (rank == 2 && td_h5_path_role (own) == TD_NAME_PROJECTION)
-        || !g_hash_table_add (found->seen, scan_h5_dataset_place (dataset)))
+        || !g_hash_table_add (found->seen, td_h5_place (dataset)))
       continue;
     g_ptr_array_add (rank == 2 ? found->images : found->paths, g_steal_pointer (&own));
   }
@@ -68,6 +57,31 @@ scan_h5_dataset_only (const GPtrArray *paths)
     only = paths->pdata[i];
   }
   return only;
+}
+
+char *
+td_h5_find_companion (const char *path, TdFrameKind kind)
+{
+  const TdNameRole role = kind == TD_FRAME_FLAT ? TD_NAME_FLAT : TD_NAME_DARK;
+  TD_H5_GUARD;
+  g_auto (TdH5Id) file = td_h5_open (path, NULL);
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GHashTable) seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  Found found = { paths, paths, seen, NULL };
+  const char *only = NULL;
+
+  if (file < 0)
+    return NULL;
+  td_h5_visit_groups (file, scan_h5_dataset_visit, &found);
+  g_free (found.unread);
+  for (guint i = 0; i < paths->len; i++) {
+    if (td_h5_path_role (paths->pdata[i]) != role)
+      continue;
+    if (only)
+      return NULL;
+    only = paths->pdata[i];
+  }
+  return g_strdup (only);
 }
 
 /* What cannot be chosen from: what was found. */

@@ -41,6 +41,9 @@ TdNameRole td_h5_path_role (const char *path);
 /* The angles that lie there, as many as there are views; TRUE also where there are none. */
 gboolean td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections,
                                    GError **error);
+/* Of a file that is no scan, the only data set that is called as flats or darks are. (transfer
+   full) (nullable) */
+char *td_h5_find_companion (const char *path, TdFrameKind kind);
 /* The only angles elsewhere in the file, as many as there are views, if there are none yet. */
 gboolean td_h5_scan_angles_elsewhere (TdScan *scan, hid_t file, GError **error);
 /* Flats or darks behind those that another data set gave: all of both must be there. FALSE: they do

@@ -44,7 +44,7 @@ typedef struct {
   gboolean (*probe) (const char *path, const TdScanOptions *options);
   TdScan *(*open) (const char *path, const TdScanOptions *options, GCancellable *cancellable,
                    GError **error);
-  gboolean takes_companions; /* open sees to options->flats and ->darks itself */
+  gboolean takes_companions; /* open sees to options->flats and ->darks that are no HDF5 */
 } TdScanReader;
 
 /* No detector and no scan comes near these; a file that states more is damaged. */

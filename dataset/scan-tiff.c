@@ -6,6 +6,7 @@
 #include "frame-names.h"
 #include "geometry-file.h"
 #include "other-formats.h"
+#include "scan-companions.h"
 #include "scan-private.h"
 #include "series.h"
 #include "tiff-frames.h"
@@ -472,12 +473,15 @@ find_parameters (TdTiffSet *set, const char *folder, GError **error)
   return TRUE;
 }
 
-/* What the user names for flats or darks: a file or a folder of images. */
+/* What the user names for flats or darks: a file or a folder of images. HDF5 is not for this
+ * reader. */
 static gboolean
 tiff_find_take_stated (GPtrArray *paths, const char *stated, const char *what, GError **error)
 {
   g_auto (GStrv) images = NULL;
 
+  if (td_scan_companions_in_hdf5 (stated))
+    return TRUE;
   if (!g_file_test (stated, G_FILE_TEST_IS_DIR)) {
     g_ptr_array_add (paths, g_strdup (stated));
     return TRUE;
@@ -525,11 +529,11 @@ find_companions (TdTiffSet *set, const char *opened, const TdScanOptions *option
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (folders); i++) {
     const gboolean is_above = i == 2 && strcmp (above, opened) != 0;
-    if (set->flats->len == 0 && !set->sinograms) {
+    if (set->flats->len == 0 && !set->sinograms && !options->flats) {
       collect_role (set, folders[i], own, TD_NAME_FLAT, set->flats);
       set->from_above[TD_FRAME_FLAT] = is_above;
     }
-    if (set->darks->len == 0 && !set->sinograms) {
+    if (set->darks->len == 0 && !set->sinograms && !options->darks) {
       collect_role (set, folders[i], own, TD_NAME_DARK, set->darks);
       set->from_above[TD_FRAME_DARK] = is_above;
     }

@@ -583,10 +583,13 @@ open_by_reader (const char *path, const TdScanOptions *options, GCancellable *ca
   for (guint i = 0; i < G_N_ELEMENTS (readers); i++)
     if (readers[i]->probe (path, options)) {
       g_autoptr (TdScan) scan = readers[i]->open (path, options, cancellable, error);
+      TdScanOptions left = *options;
 
-      if (scan && (readers[i]->takes_companions || td_scan_take_companions (scan, options, error)))
-        return g_steal_pointer (&scan);
-      return NULL;
+      if (readers[i]->takes_companions && !td_scan_companions_in_hdf5 (left.flats))
+        left.flats = NULL;
+      if (readers[i]->takes_companions && !td_scan_companions_in_hdf5 (left.darks))
+        left.darks = NULL;
+      return scan && td_scan_take_companions (scan, &left, error) ? g_steal_pointer (&scan) : NULL;
     }
   g_autoptr (TdMessage) known = td_other_format_file (path);
   if (known) {

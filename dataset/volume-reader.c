@@ -176,11 +176,30 @@ find_array (hid_t group, const char *path)
   return dataset;
 }
 
-/* The signal of the first NXdata group, and all arrays of three dimensions. */
+/* The signal of the first NXdata group, and all arrays, by their dimensions. */
 typedef struct {
-  char *signal;      /* path; NULL: none */
-  GPtrArray *arrays; /* paths */
+  char *signal;               /* path; NULL: none */
+  GPtrArray *arrays, *images; /* paths of those of three, and of two */
+  GHashTable *seen;           /* where they are stored: links give them other paths */
 } Found;
+
+static void
+volume_reader_found_init (Found *found)
+{
+  found->arrays = g_ptr_array_new_with_free_func (g_free);
+  found->images = g_ptr_array_new_with_free_func (g_free);
+  found->seen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+}
+
+static void
+volume_reader_found_clear (Found *found)
+{
+  g_free (found->signal);
+  g_ptr_array_unref (found->arrays);
+  g_ptr_array_unref (found->images);
+  g_hash_table_unref (found->seen);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Found, volume_reader_found_clear)
 
 static gboolean
 volume_reader_hdf5_visit (hid_t group, const char *path, gpointer user)
@@ -197,8 +216,9 @@ volume_reader_hdf5_visit (hid_t group, const char *path, gpointer user)
   for (guint i = 0; names[i]; i++) {
     g_auto (TdH5Id) other = find_array (group, names[i]);
 
-    if (other >= 0 && td_h5_shape (other, shape, 3) == 3)
-      g_ptr_array_add (found->arrays, g_strconcat (base, "/", names[i], NULL));
+    if (other >= 0 && g_hash_table_add (found->seen, td_h5_place (other)))
+      g_ptr_array_add (td_h5_shape (other, shape, 3) == 3 ? found->arrays : found->images,
+                       g_strconcat (base, "/", names[i], NULL));
   }
   return found->arrays->len > MAX_LISTED;
 }
@@ -207,18 +227,19 @@ volume_reader_hdf5_visit (hid_t group, const char *path, gpointer user)
 static char *
 find_slices (hid_t file, const char *path, GError **error)
 {
-  g_autoptr (GPtrArray) arrays = g_ptr_array_new_with_free_func (g_free);
-  Found found = { NULL, arrays };
   g_auto (TdH5Id) usual = find_array (file, "/entry/data/data");
+  g_auto (Found) found = { 0 };
 
+  volume_reader_found_init (&found);
   if (usual >= 0)
     return g_strdup ("/entry/data/data");
   td_h5_visit_groups (file, volume_reader_hdf5_visit, &found);
+  GPtrArray *arrays = found.arrays->len > 0 ? found.arrays : found.images;
   if (found.signal)
-    return found.signal;
+    return g_steal_pointer (&found.signal);
   if (arrays->len == 1)
     return g_strdup (arrays->pdata[0]);
-  if (arrays->len > 1) {
+  if (found.arrays->len > 1) {
     const guint n = arrays->len;
     g_ptr_array_set_size (arrays, (int) MIN (n, MOST_NAMED));
     g_ptr_array_add (arrays, NULL);
@@ -287,14 +308,14 @@ td_volume_datasets (const char *path, GError **error)
   if (!td_h5_trial_volume (path, NULL, error))
     return NULL;
   TD_H5_GUARD;
-  g_autoptr (GPtrArray) arrays = g_ptr_array_new_with_free_func (g_free);
   GPtrArray *lines = g_ptr_array_new ();
   g_auto (TdH5Id) file = td_h5_open (path, error);
-  Found found = { NULL, arrays };
+  g_auto (Found) found = { 0 };
 
+  volume_reader_found_init (&found);
+  const GPtrArray *arrays = found.arrays;
   if (file >= 0)
     td_h5_visit_groups (file, volume_reader_hdf5_visit, &found);
-  g_free (found.signal);
   for (guint i = 0; i < MIN (arrays->len, MAX_LISTED); i++) {
     g_auto (TdH5Id) dataset = find_array (file, arrays->pdata[i]);
     hsize_t shape[3] = { 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* DXchange, TDF and any data set open with the right frames, with companions, by several threads.
    So does a measured scan with links. */
+#include "dataset/tiff-save.h"
 #include "hdf5-scans.h"
 
 static void
@@ -1004,6 +1005,63 @@ test_angles_of_rows (void)
   check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
 }
 
+/* Flats and darks of TIFF projections may lie in HDF5 files. Their names tell them apart, or the
+   user does; or they are the only ones there, however often they are linked. */
+static void
+test_companions_of_tiff (void)
+{
+  static const struct {
+    const char *flats, *darks; /* groups in the file; what the user states, below */
+    const char *stated[2];
+  } cases[] = {
+    { "flat", "dark", { "", "" } },
+    { "white", NULL, { "", NULL } },
+    { "one", "other", { "::/one/data", "::/other/data" } },
+    { "one", NULL, { "", NULL } },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *beside = test_folder_file (folder, "flat_1.tif");
+    g_autofree char *path = test_folder_file (folder, "refs.h5");
+    g_autofree char *flats = g_strconcat (path, cases[i].stated[0], NULL);
+    g_autofree char *darks
+        = cases[i].stated[1] ? g_strconcat (path, cases[i].stated[1], NULL) : NULL;
+    const TdScanOptions options = { .angles = "0:180", .flats = flats, .darks = darks };
+    const TdTiffImage image = { COLUMNS, ROWS, TD_SAMPLE_UINT16, 0, NULL };
+    guint16 samples[ROWS * COLUMNS];
+    hid_t file = td_h5_create_sized (path, 0);
+
+    for (guint view = 0; view < 3; view++) {
+      g_autofree char *name = g_strdup_printf ("a_%u.tif", view);
+      g_autofree char *own = test_folder_file (folder, name);
+      for (guint k = 0; k < G_N_ELEMENTS (samples); k++)
+        samples[k] = (guint16) value_of (view, k / COLUMNS, k % COLUMNS);
+      g_assert_true (td_tiff_save_single (own, own, &image, samples, NULL));
+    }
+    g_assert_true (td_tiff_save_single (beside, beside, &image, samples, NULL));
+    {
+      TD_H5_GUARD;
+      g_auto (TdH5Id) group = add_group (file, cases[i].flats);
+      g_auto (TdH5Id) others = cases[i].darks ? add_group (file, cases[i].darks) : -1;
+      add_frames (group, "data", 30, 2, FALSE, 0);
+      if (others >= 0)
+        add_frames (others, "data", 40, 1, FALSE, 0);
+      else
+        H5Lcreate_hard (group, "data", file, "again", H5P_DEFAULT, H5P_DEFAULT);
+    }
+    g_assert_true (td_h5_finish (file));
+    g_autoptr (TdScan) scan = open_scan (folder->path, &options);
+    g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 3);
+    g_assert_cmpuint (td_scan_facts (scan)->n_flats, ==, 2);
+    g_assert_cmpuint (td_scan_facts (scan)->n_darks, ==, darks != NULL);
+    check_frame (scan, TD_FRAME_PROJECTION, 2, 2);
+    check_frame (scan, TD_FRAME_FLAT, 1, 31);
+    if (darks)
+      check_frame (scan, TD_FRAME_DARK, 0, 40);
+  }
+}
+
 /* Energies without a unit, or with one that is none of theirs. */
 static void
 test_energy (void)
@@ -1292,6 +1350,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/dxchange/companions", test_dxchange_companions);
   g_test_add_func ("/hdf5/dxchange/exposures", test_dxchange_exposures);
   g_test_add_func ("/hdf5/companions", test_companions);
+  g_test_add_func ("/hdf5/companions-of-tiff", test_companions_of_tiff);
   g_test_add_func ("/hdf5/companion-scans", test_companion_scans);
   g_test_add_func ("/hdf5/leaning-flats", test_leaning_flats);
   g_test_add_func ("/hdf5/other-files", test_other_files);
