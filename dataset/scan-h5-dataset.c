@@ -86,10 +86,22 @@ td_h5_find_companion (const char *path, TdFrameKind kind)
 
 /* What cannot be chosen from: what was found. */
 static gboolean
-scan_h5_dataset_refuse (const Found *found, const char *path, GError **error)
+scan_h5_dataset_refuse (hid_t file, const Found *found, const char *path, GError **error)
 {
   const guint n = MIN (found->paths->len, MAX_LISTED);
   g_autoptr (GString) list = g_string_new (NULL);
+
+  if (H5Lexists (file, "1.1", H5P_DEFAULT) > 0)
+    return td_set_error (
+        error, TD_ERROR_UNSUPPORTED,
+        "“%s” holds scans as the ESRF's BLISS writes them: “nxtomomill h52nx” makes "
+        "an NXtomo file of them",
+        path);
+  if (found->paths->len > MAX_FOUND)
+    return td_set_error (error, TD_ERROR_UNSUPPORTED,
+                         "“%s” holds more than %u data sets of frames, such as “%s”: write all "
+                         "projections into one, with the dimensions frame, row and column",
+                         path, MAX_FOUND, (char *) found->paths->pdata[0]);
 
   if (found->paths->len == 0 && found->unread)
     return td_set_error (error, TD_ERROR_UNSUPPORTED, "“%s”: %p", path,
@@ -126,7 +138,7 @@ scan_h5_dataset_choose (hid_t file, const char *path, const char *wanted, char *
   g_autofree char *unread = found.unread;
   const char *only = scan_h5_dataset_only (paths);
   if (!only && !wanted) {
-    scan_h5_dataset_refuse (&found, path, error);
+    scan_h5_dataset_refuse (file, &found, path, error);
     return -1;
   }
   *chosen = g_strdup (wanted ? wanted : only);

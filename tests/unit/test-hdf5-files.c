@@ -1062,6 +1062,29 @@ test_companions_of_tiff (void)
   }
 }
 
+/* BLISS's scans, and a data set for each frame, are no choice between data sets. */
+static void
+test_many_sets (void)
+{
+  for (guint i = 0; i < 2; i++) {
+    g_autoptr (TestFolder) folder = test_folder_new ();
+    g_autofree char *path = test_folder_file (folder, "raw.h5");
+    g_autoptr (GError) error = NULL;
+    hid_t file = td_h5_create_sized (path, 0);
+
+    {
+      g_auto (TdH5Id) group = add_group (file, i ? "frames" : "1.1");
+      for (guint frame = 0; frame < (i ? 70 : 2); frame++) {
+        g_autofree char *name = g_strdup_printf ("frame_%04u.tif", frame);
+        add_frames (group, name, 0, 1, FALSE, 0);
+      }
+    }
+    g_assert_true (td_h5_finish (file));
+    g_assert_null (td_scan_open (path, NULL, NULL, &error));
+    test_assert_sentence (error, i ? "write all projections into one" : "nxtomomill h52nx");
+  }
+}
+
 /* Energies without a unit, or with one that is none of theirs. */
 static void
 test_energy (void)
@@ -1367,6 +1390,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hdf5/dxchange/stopped", test_dxchange_stopped);
   g_test_add_func ("/hdf5/angles-of-rows", test_angles_of_rows);
   g_test_add_func ("/hdf5/angles-elsewhere", test_angles_elsewhere);
+  g_test_add_func ("/hdf5/many-sets", test_many_sets);
   g_test_add_func ("/hdf5/energy", test_energy);
   g_test_add_func ("/hdf5/flat-image", test_flat_image);
   g_test_add_func ("/hdf5/values", test_values);
