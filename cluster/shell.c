@@ -200,7 +200,13 @@ shell_input (const TdShell *shell, const char *script, const char *const *words)
 {
   g_autofree char *function = shell_function (shell, script, words);
 
-  return g_strconcat (function, "tomodesk_script \"$@\" </dev/null\nexit $?\n", NULL);
+  /* What a script's program ended with is not ssh's own word. */
+  return g_strconcat (
+      function,
+      "( tomodesk_script \"$@\" ) </dev/null\ntomodesk_status=$?\n"
+      "[ $tomodesk_status != " G_STRINGIFY (SSH_FAILED) " ] || tomodesk_status=254\n"
+                                                        "exit $tomodesk_status\n",
+      NULL);
 }
 
 /* A shell that reads its script, here or there. */

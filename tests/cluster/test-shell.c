@@ -55,6 +55,9 @@ check_shell (TdShell *shell, guint limit_s)
   g_assert_cmpint (failed.status, ==, 7);
   g_assert_cmpuint (failed.out_bytes, ==, 0);
   g_assert_cmpstr (failed.error, ==, "");
+  td_shell_result_clear (&failed);
+  assert_run (shell, limit_s, "sh -c 'exit 255'", NULL, &failed); /* as ssh ends, too */
+  g_assert_cmpint (failed.status, !=, 0);
   assert_run (shell, limit_s, "printf 'a\\000b\\n\\n'", NULL, &bytes);
   g_assert_cmpmem (bytes.out, bytes.out_bytes, "a\0b\n\n", 5);
   assert_run (shell, limit_s, "cat; echo end", NULL, &input); /* it reads nothing of what follows */
