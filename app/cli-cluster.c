@@ -595,12 +595,20 @@ cli_cluster_print_devices (JsonNode *probe)
   return bad + (n == 0);
 }
 
+static double
+cli_cluster_now_s (void)
+{
+  return (double) g_get_real_time () / G_USEC_PER_SEC;
+}
+
 /* A node's answer; returns how many things must be changed. */
 static guint
-cli_cluster_print_probe (JsonNode *probe, double now_s)
+cli_cluster_print_probe (JsonNode *probe, double asked_s)
 {
   const char *node = td_json_string (probe, "node"), *version = td_json_string (probe, "version");
-  const double clock = td_json_number (probe, "time") - now_s;
+  /* It answered at some time since it was asked, perhaps after a queue. */
+  const double answer_s = td_json_number (probe, "time");
+  const double clock = answer_s - CLAMP (answer_s, asked_s, cli_cluster_now_s ());
   guint bad = 0;
 
   td_cli_print ("  node %s, worker %s\n", node ? node : "?", version ? version : "?");
@@ -639,7 +647,7 @@ cli_cluster_test (const char *name, char **reads)
                     profile->staging ? "would be copied by rsync" : "cannot be read there");
   }
   g_ptr_array_add (paths, NULL);
-  const double now_s = (double) g_get_real_time () / G_USEC_PER_SEC;
+  const double asked_s = cli_cluster_now_s ();
   td_cli_say ("each node of \"%s\" is asked, and has %u s to answer", name, TD_LAUNCH_PROBE_S);
   g_autofree char *text
       = td_launch_probe (profile, (const char *const *) paths->pdata, cancellable, &error);
@@ -651,7 +659,7 @@ cli_cluster_test (const char *name, char **reads)
     if (!probe)
       continue;
     nodes++;
-    bad += cli_cluster_print_probe (probe, now_s);
+    bad += cli_cluster_print_probe (probe, asked_s);
   }
   if (nodes < profile->nodes) {
     td_cli_print ("  %u of %u nodes answered\n", nodes, profile->nodes);

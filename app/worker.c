@@ -15,7 +15,7 @@ worker_usage (FILE *to)
 {
   static const char text[]
       = "Usage: tomodesk-worker run FOLDER\n"
-        "       tomodesk-worker probe [--json] [--read PATH]... [--write PATH]...\n"
+        "       tomodesk-worker probe [--json] [--device NAME] [--read PATH]... [--write PATH]...\n"
         "       tomodesk-worker benchmark [--device NAME] FOLDER\n"
         "       tomodesk-worker --version\n"
         "\n"
@@ -31,17 +31,20 @@ static int
 worker_probe (int argc, char **argv)
 {
   g_autoptr (GPtrArray) reads = g_ptr_array_new (), writes = g_ptr_array_new ();
+  const char *device = "auto";
 
   for (int i = 2; i < argc; i++)
     if (i + 1 < argc && strcmp (argv[i], "--read") == 0)
       g_ptr_array_add (reads, argv[++i]);
     else if (i + 1 < argc && strcmp (argv[i], "--write") == 0)
       g_ptr_array_add (writes, argv[++i]);
+    else if (i + 1 < argc && strcmp (argv[i], "--device") == 0)
+      device = argv[++i];
     else if (strcmp (argv[i], "--json") != 0)
       return worker_usage (stderr);
   g_ptr_array_add (reads, NULL);
   g_ptr_array_add (writes, NULL);
-  td_node_probe ((char **) reads->pdata, (char **) writes->pdata);
+  td_node_probe (device, (char **) reads->pdata, (char **) writes->pdata);
   return 0;
 }
 

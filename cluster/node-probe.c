@@ -52,7 +52,7 @@ node_probe_add_paths (JsonBuilder *builder, const char *member, char *const *pat
 }
 
 void
-td_node_probe (char *const *reads, char *const *writes)
+td_node_probe (const char *device, char *const *reads, char *const *writes)
 {
   g_autoptr (JsonBuilder) builder = json_builder_new ();
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
@@ -63,7 +63,7 @@ td_node_probe (char *const *reads, char *const *writes)
   td_json_add_string (builder, "version", TD_VERSION);
   td_json_add_number (builder, "time", g_get_real_time () * 1e-6);
   td_json_begin_list (builder, "devices");
-  g_auto (GStrv) names = td_device_names ("auto");
+  g_auto (GStrv) names = td_device_names (device);
   for (guint i = 0; names[i]; i++)
     node_probe_add_device (builder, names[i]);
   json_builder_end_array (builder);

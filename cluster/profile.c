@@ -54,6 +54,8 @@ typedef struct {
 
 #define MEMBER(name) G_STRUCT_OFFSET (TdClusterProfile, name)
 
+#define LEAST_SIZE ((guint64) 1 << 20)
+
 static const Key keys[] = {
   { "description", VALUE_TEXT, FOR_ALL, MEMBER (description) },
   { "host", VALUE_TEXT, FOR_REMOTE, MEMBER (host) },
@@ -218,8 +220,14 @@ profile_take (const Source *source, const Key *key, TdClusterProfile *profile, G
            || profile_refuse (source, key->key, N_ ("is no list of words with ; between"), error);
   case VALUE_FILE: return profile_read_file (source, key, text, member, error);
   case VALUE_SIZE:
-    return td_parse_size (text, member)
-           || profile_refuse (source, key->key, N_ ("is no size, such as 16G"), error);
+    if (!td_parse_size (text, member))
+      return profile_refuse (source, key->key, N_ ("is no size, such as 16G"), error);
+    return *(guint64 *) member == 0 || *(guint64 *) member >= LEAST_SIZE
+           || profile_refuse (
+               source, key->key,
+               N_ ("is less than a megabyte, with which nothing is computed; 16G are "
+                   "gigabytes"),
+               error);
   case VALUE_SWITCH:
     *(gboolean *) member = g_str_equal (text, "rsync");
     return *(gboolean *) member || g_str_equal (text, "none")
