@@ -56,6 +56,25 @@ launch_add_all (GPtrArray *words, char **more)
     g_ptr_array_add (words, g_strdup (more[i]));
 }
 
+/* The set-up is for each node, and who launches by ssh takes none of its variables along. Nor does
+   each MPI say on which node a program is missing. */
+static void
+launch_add_setup (const TdClusterProfile *profile, GPtrArray *words)
+{
+  if (profile->kind != TD_CLUSTER_SSH || profile->nodes == 1)
+    return;
+  g_ptr_array_add (words, g_strdup ("sh"));
+  g_ptr_array_add (words, g_strdup ("-c"));
+  g_ptr_array_add (
+      words,
+      g_strdup_printf ("{ :\n%s\n} >&2\n"
+                       "command -v \"$1\" >/dev/null || {\n"
+                       "echo \"tomodesk-worker: $(uname -n) has no program $1\" >&2; exit 127; }\n"
+                       "exec \"$@\"",
+                       profile->setup ? profile->setup : ""));
+  g_ptr_array_add (words, g_strdup ("sh"));
+}
+
 /* The container's words, the worker, and @rest up to NULL. */
 static void
 launch_add_worker (const TdClusterProfile *profile, GPtrArray *words, const char *const *rest)
@@ -88,6 +107,7 @@ launch_command (const TdClusterProfile *profile, guint ranks, const char *const 
     g_ptr_array_add (words, g_strdup ("-n"));
     g_ptr_array_add (words, g_strdup_printf ("%u", ranks));
   }
+  launch_add_setup (profile, words);
   launch_add_worker (profile, words, rest);
   g_ptr_array_add (words, NULL);
   return words;
@@ -110,12 +130,24 @@ static const char own_script[]
       "SLURM_KILL_BAD_EXIT=1\n"
       "export SLURM_KILL_BAD_EXIT\n"
       "@SETUP@\n"
+      "told=$(cat events.jsonl 2>/dev/null | wc -c)\n"
       "@COMMAND@ &\n"
       "child=$!\n"
+      "# The ranks tell the end. A launcher waits for minutes more for a node that is gone.\n"
+      "(\n"
+      "  trap 'kill $nap; exit' TERM INT HUP\n"
+      "  rest () { sleep \"$1\" & nap=$!; wait $nap; }\n"
+      "  until tail -c +$((told + 1)) events.jsonl | grep -Eq '\"event\": "
+      "?\"(failed|cancelled)\"'\n"
+      "  do rest 2; done\n"
+      "  rest 4; kill -TERM $child; rest 1; kill -KILL $child\n"
+      ") 2>/dev/null &\n"
+      "guard=$!\n"
       "trap 'echo TERM > log/signal; kill -TERM $child 2>/dev/null' TERM INT HUP\n"
       "wait $child\n"
       "status=$?\n"
       "while kill -0 $child 2>/dev/null; do wait $child; status=$?; done\n"
+      "kill $guard 2>/dev/null; wait $guard\n"
       "echo $status > log/status.part && mv log/status.part log/status\n"
       "exit $status\n";
 
@@ -342,6 +374,57 @@ td_launch_check_worker (const TdClusterProfile *profile, GCancellable *cancellab
                        td_message_quoted (result.error, N_ ("it said nothing")));
 }
 
+/* ── What launchers print ── */
+
+#define MOST_PARAGRAPH 400 /* bytes of a sentence's part */
+
+static gboolean
+launch_is_rule (const char *line)
+{
+  return g_str_has_prefix (line, "--");
+}
+
+/* The lines from there to the next rule, or one line that no rule is before. */
+static char *
+launch_paragraph (char **lines, guint first)
+{
+  GString *text = g_string_new (lines[first]);
+
+  for (guint i = first + 1; first > 0 && launch_is_rule (lines[first - 1]) && lines[i]
+                            && !launch_is_rule (lines[i]) && text->len < MOST_PARAGRAPH;
+       i++)
+    if (*lines[i])
+      g_string_append_printf (text, " %s", lines[i]);
+  return g_string_free (text, FALSE);
+}
+
+char *
+td_launch_telling_line (const char *text, gboolean only_killed)
+{
+  g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
+  guint own = G_MAXUINT, killed = G_MAXUINT, first = G_MAXUINT;
+
+  for (guint i = 0; lines[i]; i++) {
+    g_strstrip (lines[i]);
+    if (own == G_MAXUINT && g_str_has_prefix (lines[i], "tomodesk-worker:"))
+      own = i;
+    if (killed == G_MAXUINT
+        && (strstr (lines[i], "exited on signal") || strstr (lines[i], "Killed")))
+      killed = i;
+    if (first == G_MAXUINT && *lines[i] && lines[i][0] != '-' && !strstr (lines[i], " Warning: "))
+      first = i;
+  }
+  const guint told = own < G_MAXUINT ? own : killed;
+  const guint best = only_killed ? killed : told < G_MAXUINT ? told : first;
+  if (best == G_MAXUINT)
+    return NULL;
+  g_autofree char *said = best == first ? launch_paragraph (lines, best) : g_strdup (lines[best]);
+  char *line = g_utf8_make_valid (said, -1);
+  if (g_str_has_suffix (line, ".")) /* it becomes a part of a sentence */
+    line[strlen (line) - 1] = '\0';
+  return line;
+}
+
 #define BENCHMARK N_ ("benchmark")
 #define PROBE_WRITES "\"$@\" --write \"$root\""
 
@@ -403,9 +486,10 @@ launch_run (const TdClusterProfile *profile, const char *what, const char *last_
     return NULL;
   if (result.status == 0)
     return g_steal_pointer (&result.out);
+  g_autofree char *said = td_launch_telling_line (result.error, FALSE);
   return td_set_error_null (error, TD_ERROR_IO, "the %p on %s failed: %p", td_message_unpack (what),
                             td_shell_name (shell),
-                            td_message_quoted (result.error, N_ ("it said nothing")));
+                            td_message_quoted (said, N_ ("it said nothing")));
 }
 
 char *
@@ -440,6 +524,10 @@ td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
 
   g_ptr_array_add (rest, "probe");
   g_ptr_array_add (rest, "--json");
+  if (profile->wish.device) {
+    g_ptr_array_add (rest, "--device");
+    g_ptr_array_add (rest, profile->wish.device);
+  }
   for (guint i = 0; paths[i]; i++) {
     g_ptr_array_add (rest, "--read");
     g_ptr_array_add (rest, (gpointer) paths[i]);
@@ -450,6 +538,7 @@ td_launch_probe (const TdClusterProfile *profile, const char *const *paths,
     g_ptr_array_add (words, g_strdup ("srun"));
     launch_add_nodes (profile, 1, "5", words);
   }
+  launch_add_setup (profile, words);
   launch_add_worker (profile, words, (const char *const *) rest->pdata);
   g_ptr_array_add (words, NULL);
   g_autofree char *line = launch_probe_line (profile);

@@ -40,6 +40,11 @@ gboolean td_launch_check_worker (const TdClusterProfile *profile, GCancellable *
 char *td_launch_benchmark (const TdClusterProfile *profile, GCancellable *cancellable,
                            GError **error);
 
+/* The line of the launcher's output that says most. That is the worker's own, or one about a
+   process that was killed, else the first paragraph. @only_killed: NULL, if none is about a process
+   that was killed. (transfer full) */
+char *td_launch_telling_line (const char *text, gboolean only_killed);
+
 /* Runs the worker's probe on each node of the profile: whether each of @paths can be read, and the
    jobs' folder be written. A line of JSON a node. (transfer full). Blocks. */
 char *td_launch_probe (const TdClusterProfile *profile, const char *const *paths,

@@ -32,6 +32,8 @@
 #define BY_HAND_S 60                 /* as long as a job that nobody sees may be silent */
 #define FLAG_S 3                     /* a worker looks at its flag twice a second */
 #define SIGNAL_S 3
+#define LAUNCHER_S 5  /* it has told by then why it ended the ranks */
+#define COMPLETE_S 20 /* and Slurm, of a job that it ended */
 #define STEP_US (G_USEC_PER_SEC / 4)
 
 /* launch.json: what runs. */
@@ -49,6 +51,7 @@ typedef struct {
   gboolean started, queued;
   gboolean again;    /* Slurm queued the job again, and the new run has said nothing yet */
   gboolean asked;    /* Slurm was, about the failure */
+  gboolean outside;  /* a signal ended the ranks: the launcher may know why */
   guint restarts;    /* before this run, by Slurm */
   gint64 launched;   /* the time of the launcher's output, of the run before; 0: there was none */
   TdRemoteState end; /* RUNNING: none yet */
@@ -1147,6 +1150,7 @@ remote_job_take_failure (TdRemoteJob *job, JsonNode *event)
   const double rank = td_json_number (event, "rank");
 
   job->told.end = TD_REMOTE_FAILED;
+  job->told.outside = td_json_at (event, "signal") != NULL;
   g_free (job->told.text);
   if (isnan (rank) || !node) {
     job->told.text = g_strdup (text ? text : N_ ("the worker does not say why"));
@@ -1281,35 +1285,11 @@ remote_job_take_events (TdRemoteJob *job, const char *text)
 
 /* ── The state ── */
 
-/* The line of the launcher's output that says most. That is the worker's own, or one about a
-   process that was killed, else the first that is no rule of dashes. (transfer full) */
-static char *
-remote_telling_line (const char *text)
-{
-  g_auto (GStrv) lines = g_strsplit (text ? text : "", "\n", -1);
-  const char *first = NULL, *killed = NULL;
-
-  for (guint i = 0; lines[i]; i++) {
-    g_strstrip (lines[i]);
-    if (g_str_has_prefix (lines[i], "tomodesk-worker:"))
-      return g_utf8_make_valid (lines[i], -1);
-    if (!killed && (strstr (lines[i], "exited on signal") || strstr (lines[i], "Killed")))
-      killed = lines[i];
-    if (!first && *lines[i] && lines[i][0] != '-')
-      first = lines[i];
-  }
-  first = killed ? killed : first;
-  char *line = first ? g_utf8_make_valid (first, -1) : NULL;
-  if (line && g_str_has_suffix (line, ".")) /* it becomes a part of a sentence */
-    line[strlen (line) - 1] = '\0';
-  return line;
-}
-
 /* The processes ended, and the worker said nothing. */
 static void
 remote_job_settle_silent (TdRemoteJob *job, const Look *look, const TdSlurmState *slurm)
 {
-  g_autofree char *line = remote_telling_line (look->error);
+  g_autofree char *line = td_launch_telling_line (look->error, FALSE);
   g_autoptr (TdMessage) said = slurm ? td_slurm_explain (slurm) : NULL;
   g_autoptr (TdMessage) why = NULL;
   TdRemoteState state = TD_REMOTE_FAILED;
@@ -1419,7 +1399,7 @@ remote_job_settle_running (TdRemoteJob *job, const Look *look)
                          && job->told.last_s == 0
                          && strcmp (job->facts.profile, TD_CLUSTER_OWN) != 0;
   const gint64 waited = quiet ? look->clock - look->launched : 0;
-  g_autofree char *line = remote_telling_line (look->error), *why = NULL;
+  g_autofree char *line = td_launch_telling_line (look->error, FALSE), *why = NULL;
 
   if (waited >= MEET_S)
     why = td_message_packed (
@@ -1503,6 +1483,21 @@ remote_job_settle_slurm (TdRemoteJob *job, const Look *look, gboolean again,
   return TRUE;
 }
 
+/* The end that the worker told. Of ranks that a signal ended, the launcher says last who was
+   killed, and on which node; it has a few seconds for that. */
+static void
+remote_job_settle_told (TdRemoteJob *job, const Look *look)
+{
+  const gboolean ending
+      = job->told.outside && look->alive > 0 && look->clock - look->written < LAUNCHER_S;
+  g_autofree char *line = job->told.outside ? td_launch_telling_line (look->error, TRUE) : NULL;
+  g_autofree char *why = line ? td_message_packed ("%p. The launcher says: %s",
+                                                   td_message_unpack (job->told.text), line)
+                              : g_strdup (job->told.text);
+
+  remote_job_set_state (job, ending ? TD_REMOTE_RUNNING : job->told.end, why);
+}
+
 /* The worker said that it failed. It may be that Slurm ended it to queue the job again. */
 static gboolean
 remote_job_settle_failed (TdRemoteJob *job, const Look *look, GCancellable *cancellable,
@@ -1522,10 +1517,17 @@ remote_job_settle_failed (TdRemoteJob *job, const Look *look, GCancellable *canc
     remote_job_queue_again (job, look);
     return remote_job_settle_slurm (job, look, TRUE, cancellable, error);
   }
-  /* What Slurm makes of a job that ends it says when its processes have ended. */
-  remote_job_set_state (
-      job, g_strcmp0 (slurm.state, "COMPLETING") == 0 ? TD_REMOTE_RUNNING : TD_REMOTE_FAILED,
-      job->told.text);
+  /* What Slurm makes of a job that ends it says when its processes have ended. Those of a node that
+     is gone end when it is back. */
+  if (job->told.outside && slurm.phase == TD_SLURM_RUNNING
+      && look->clock - look->written < COMPLETE_S)
+    remote_job_set_state (job, TD_REMOTE_RUNNING, job->told.text);
+  else if (job->told.outside && slurm.phase == TD_SLURM_ENDED
+           && !g_str_has_prefix (slurm.state, "FAILED")
+           && !g_str_has_prefix (slurm.state, "COMPLETED")) /* it knows why it sent the signal */
+    remote_job_settle_silent (job, look, &slurm);
+  else
+    remote_job_settle_told (job, look);
   return TRUE;
 }
 
@@ -1577,7 +1579,7 @@ remote_job_settle (TdRemoteJob *job, const Look *look, gboolean again, GCancella
   else if (job->told.end == TD_REMOTE_FAILED && launched->scheduler_id)
     return remote_job_settle_failed (job, look, cancellable, error);
   else if (job->told.end != TD_REMOTE_RUNNING)
-    remote_job_set_state (job, job->told.end, job->told.text);
+    remote_job_settle_told (job, look);
   else if (launched->known && launched->scheduler_id)
     return remote_job_settle_slurm (job, look, again, cancellable, error);
   else if (!remote_job_sees (job, look))
@@ -1780,6 +1782,28 @@ td_remote_job_cancel (TdRemoteJob *job, GCancellable *cancellable, GError **erro
 
 /* ── Again ── */
 
+/* What is left of the run before, or Slurm would begin anew, would write the same files. */
+static gboolean
+remote_job_end_rest (TdRemoteJob *job, GCancellable *cancellable, GError **error)
+{
+  static const char script[] = PROCESSES
+      "n=0\n"
+      "while all=$(processes \"$1\" \"$2\") || return 1; [ -n \"$all\" ]; do\n"
+      "[ $((n += 1)) -le 50 ] || { echo processes of its last run do not end: $all >&2; "
+      "return 1; }\n"
+      "kill -KILL $all 2>/dev/null; sleep 0.1; done";
+  const char *const words[] = { job->launched.session, job->facts.folder, NULL };
+  g_auto (TdSlurmState) slurm = { 0 };
+
+  if (!job->launched.scheduler_id)
+    return !job->launched.session
+           || td_shell_do (job->shell, script, words, NULL, cancellable, error);
+  if (!remote_job_ask_slurm (job, TD_SLURM_AT_ONCE, &slurm, cancellable, error))
+    return FALSE;
+  return (slurm.phase != TD_SLURM_PENDING && slurm.phase != TD_SLURM_RUNNING)
+         || remote_job_scancel (job, "KILL", cancellable, error);
+}
+
 gboolean
 td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error)
 {
@@ -1800,7 +1824,8 @@ td_remote_job_again (TdRemoteJob *job, GCancellable *cancellable, GError **error
         error, TD_ERROR_UNSUPPORTED,
         "the job %s is %p: only one that failed, was cancelled or was lost can go on",
         job->facts.id, td_message_unpack (td_remote_state_name (job->facts.state)));
-  if (!td_shell_do (job->shell, prepare, folder, &record, cancellable, error))
+  if (!remote_job_end_rest (job, cancellable, error)
+      || !td_shell_do (job->shell, prepare, folder, &record, cancellable, error))
     return FALSE;
   if (!*record)
     return td_set_error (error, TD_ERROR_NOT_FOUND,

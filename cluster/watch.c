@@ -34,7 +34,7 @@
 typedef struct {
   gint64 heard_us; /* as TdWatch.awake_us */
   pid_t process;   /* that this rank can look at; 0: none */
-  char stage[32];
+  char stage[32], node[64];
   double done, total, rate;
   gboolean finished, stopped;
 } Peer;
@@ -133,7 +133,9 @@ watch_tell_failed (TdWatch *watch, guint rank, const char *node, const char *sta
 
   td_json_add_string (builder, "stage", stage);
   td_json_add_integer (builder, "rank", rank);
-  td_json_add_string (builder, "node", node);
+  td_json_add_string (builder, "node", node && *node ? node : NULL);
+  if (watch_signal) /* the launcher tells more of it */
+    td_json_add_integer (builder, "signal", (guint64) watch_signal);
   td_events_add_message (builder, why);
   td_watch_event_end (watch);
 }
@@ -210,8 +212,9 @@ watch_tell_progress (TdWatch *watch)
 static void
 watch_take_beat (Peer *peer, JsonNode *root)
 {
-  const char *stage = td_json_string (root, "stage");
+  const char *stage = td_json_string (root, "stage"), *node = td_json_string (root, "node");
 
+  g_strlcpy (peer->node, node ? node : "", sizeof peer->node);
   g_strlcpy (peer->stage, stage ? stage : "", sizeof peer->stage);
   peer->done = td_json_number (root, "done");
   peer->total = td_json_number (root, "total");
@@ -404,6 +407,7 @@ watch_beat (TdWatch *watch)
   }
   const double own = watch->job ? td_plan_facts (td_job_plan (watch->job))->updates : 0;
   td_json_add_string (builder, "stage", watch->stage);
+  td_json_add_string (builder, "node", watch->node);
   td_json_add_number (builder, "done", watch->before + progress.fraction * own);
   td_json_add_number (builder, "total", watch->total);
   td_json_add_number (builder, "rate", progress.updates_per_s);
@@ -482,7 +486,7 @@ watch_look_for_lost (TdWatch *watch)
           "was",
           i, (int) ((watch->awake_us - watch->peers[i].heard_us) / G_USEC_PER_SEC));
       watch->peers[i].stopped = TRUE; /* nobody waits for it */
-      watch_fail_rank (watch, (guint) i, NULL, watch->peers[i].stage, why);
+      watch_fail_rank (watch, (guint) i, watch->peers[i].node, watch->peers[i].stage, why);
     }
   if (watch->rank != 0 && watch_has_lost (watch, &watch->peers[0]))
     watch_fail_alone (watch,

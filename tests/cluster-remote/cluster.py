@@ -3,6 +3,7 @@
 keys of its own, and for a Slurm of one node with a munge of its own. All of it lies in a temporary folder,
 and every process is ended by its id."""
 import getpass
+import inspect
 import json
 import os
 import pathlib
@@ -11,8 +12,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+import traceback
 
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 
@@ -207,29 +210,38 @@ class Slurm:
     """munged, slurmctld and slurmd of one node, all as this user."""
 
     def __init__(self, place):
+        node = socket.gethostname().split(".")[0]
+        self.configure(place, f"{node}(127.0.0.1)", [f"{node} NodeAddr=127.0.0.1 CPUs=4"], place.folder / "slurm")
+        self.start_munge(place)
+        place.spawn("slurmctld", shutil.which("slurmctld"), "-D", "-f", self.folder / "slurm.conf")
+        self.start_node(place, node)
+        self.await_nodes([node])
+
+    def configure(self, place, controller, nodes, own):
+        """Own: the folder that each host has to itself, under the same name."""
         need("munged", "slurmctld", "slurmd", "sbatch", "srun")
-        folder = place.folder / "slurm"
+        self.place, self.folder, self.own = place, place.folder / "slurm", own
+        folder, user = self.folder, getpass.getuser()
         for name in ("", "state", "spool"):
             (folder / name).mkdir(mode=0o700)
-        self.place, self.folder = place, folder
-        user, node = getpass.getuser(), socket.gethostname().split(".")[0]
-        key = folder / "munge.key"
-        key.write_bytes(os.urandom(128))
-        key.chmod(0o400)
-        munge = folder / "munge.socket"
+        self.key = folder / "munge.key"
+        self.key.write_bytes(os.urandom(128))
+        self.key.chmod(0o400)
+        node_lines = "\n".join(f"NodeName={node} State=UNKNOWN" for node in nodes)
         (folder / "slurm.conf").write_text(f"""
 ClusterName=tomodesk
-SlurmctldHost={node}(127.0.0.1)
+SlurmctldHost={controller}
 SlurmctldPort={free_port()}
 SlurmdPort={free_port()}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={munge}
+AuthInfo=socket={own}/munge.socket
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdSpoolDir={own}/spool
+SlurmctldPidFile={own}/slurmctld.pid
+SlurmdPidFile={own}/slurmd.pid
+SlurmdTimeout=20
 SlurmdParameters=config_overrides
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -241,39 +253,79 @@ SwitchType=switch/none
 ReturnToService=2
 KillWait=2
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
-NodeName={node} NodeAddr=127.0.0.1 CPUs=4 State=UNKNOWN
-PartitionName=main Nodes={node} Default=YES MaxTime=INFINITE State=UP
+{node_lines}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """)
         (folder / "plain.conf").write_text("")
         # Else each job's folder lies in /tmp by its number, and what a run leaves there stops the next one.
-        (folder / "mpi.conf").write_text(f"PMIxCliTmpDirBase={folder}\n")
+        (folder / "mpi.conf").write_text(f"PMIxCliTmpDirBase={own}\n")
         version = subprocess.run(["slurmd", "-V"], stdout=subprocess.PIPE, text=True, check=False).stdout
         number = [int(part) for part in re.findall(r"\d+", version)[:2]]
         if number >= [23, 11]:
             (folder / "cgroup.conf").write_text("CgroupPlugin=disabled\n")
         place.environment["SLURM_CONF"] = str(folder / "slurm.conf")
-        place.spawn("munged", shutil.which("munged"), "--foreground", "--force", f"--key-file={key}",
-                    f"--socket={munge}", f"--pid-file={folder}/munge.pid", f"--seed-file={folder}/munge.seed",
-                    f"--log-file={folder}/munge.log")
-        if not wait_for(munge.exists, 5):
+
+    def start_munge(self, host, is_there=os.path.exists):
+        own = self.own
+        host.spawn("munged", shutil.which("munged"), "--foreground", "--force", f"--key-file={self.key}",
+                   f"--socket={own}/munge.socket", f"--pid-file={own}/munge.pid", f"--seed-file={own}/munge.seed",
+                   f"--log-file={own}/munge.log")
+        if not wait_for(lambda: is_there(f"{own}/munge.socket"), 5):
             raise Missing("munged does not start: " + self.last_words("munged"))
-        place.spawn("slurmctld", shutil.which("slurmctld"), "-D", "-f", folder / "slurm.conf")
-        place.spawn("slurmd", shutil.which("slurmd"), "-D", "-f", folder / "slurm.conf", "-N", node)
-        if not wait_for(self.is_idle, 20, 0.3):
+
+    def start_node(self, host, name):
+        host.spawn("slurmd", shutil.which("slurmd"), "-D", "-f", self.folder / "slurm.conf", "-N", name)
+
+    def await_nodes(self, names):
+        if not wait_for(lambda: self.ask("sinfo", "-h", "-N", "-o", "%t").split() == ["idle"] * len(names), 30, 0.3):
             raise Missing("slurm does not start: " + self.last_words("slurmctld") + self.last_words("slurmd"))
         # The first step of a node that has just come up is sometimes aborted: it is not a test's.
-        if not wait_for(lambda: "came up" in self.ask("srun", "echo", "came up"), 20, 0.3):
-            raise Missing("slurm starts no step: " + self.ask("srun", "echo", "came up")[-300:])
+        step = ("srun", f"--nodes={len(names)}", "echo", "came up")
+        if not wait_for(lambda: self.ask(*step).count("came up") == len(names), 20, 0.3):
+            raise Missing("slurm starts no step: " + self.ask(*step)[-300:])
         listed = self.ask("srun", "--mpi=list")
         self.launcher = "srun;--mpi=pmix" if "pmix" in listed else "mpirun"
 
     def last_words(self, name):
-        return (self.place.folder / f"{name}.log").read_text(errors="replace")[-300:].replace("\n", " | ")
+        log = self.place.folder / f"{name}.log"
+        return log.read_text(errors="replace")[-300:].replace("\n", " | ") if log.exists() else ""
 
     def ask(self, *words):
         done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, env=self.place.environment, check=False)
         return done.stdout
 
-    def is_idle(self):
-        return "idle" in self.ask("sinfo", "-h", "-o", "%t")
+
+def run(cases, kind, place, prepare):
+    """Speaks TAP of the cases, which take the place and its kind, once that is prepared. One that yields waits for
+    something: it goes on when the others are done."""
+    print(f"1..{len(cases)}", flush=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    waiting = []
+
+    def step(number, case, do):
+        name = f"{kind}: {case.__name__.replace('_s_', ' s ').replace('_', ' ')}"
+        start = time.monotonic()
+        try:
+            rest = do()
+            if inspect.isgenerator(rest) and next(rest, waiting) is not waiting:
+                waiting.append((number, case, lambda: next(rest, None)))
+                return
+            print(f"ok {number} {name} # {time.monotonic() - start:.1f} s", flush=True)
+        except Missing as reason:
+            print(f"ok {number} {name} # SKIP {reason}", flush=True)
+        except Exception:
+            print("# " + traceback.format_exc().replace("\n", "\n# "), flush=True)
+            print(f"not ok {number} {name}", flush=True)
+
+    try:
+        prepare(place, kind)
+        for number, case in enumerate(cases, 1):
+            step(number, case, lambda: case(place, kind))
+        for number, case, rest in waiting:
+            step(number, case, rest)
+    except Missing as reason:
+        for number, case in enumerate(cases, 1):
+            print(f"ok {number} {kind}: {case.__name__} # SKIP {reason}", flush=True)
+    finally:
+        place.close()

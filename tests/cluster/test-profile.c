@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "cluster/launch.h"
 #include "cluster/profile.h"
 #include "dataset/error.h"
 #include "tests/unit/test-folder.h"
@@ -47,6 +48,9 @@ static const struct {
   { "local", "rows = -1\n", "\"rows\" is a whole number from 0" },
   { "local", "memory = 16G\n", NULL },
   { "local", "memory = much\n", "\"memory\" is no size" },
+  { "local", "memory = 0\n", NULL },
+  { "local", "memory = 1M\n", NULL },
+  { "local", "memory = 1\n", "line 3: \"memory\" is less than a megabyte" },
   { "local", "mode = ifdk\n", NULL },
   { "local", "mode = fast\n", "\"mode\" is slab, ifdk or slices" },
   { "ssh", "host = h\nstaging = rsync\n", NULL },
@@ -202,6 +206,82 @@ test_local (void)
   }
 }
 
+/* ── What they launch ── */
+
+/* Who starts ranks on other hosts by ssh takes no variables along: each gets those of the set-up.
+ */
+static void
+test_setup_of_each_node (void)
+{
+  g_autofree char *folder = g_build_filename (profiles, "job", NULL);
+  g_autofree char *mpirun = g_build_filename (folder, "mpirun", NULL);
+  g_autofree char *worker = g_build_filename (folder, "worker", NULL);
+  g_autofree char *run = g_build_filename (folder, "run.sh", NULL);
+  g_autofree char *lines = g_strdup_printf (
+      "host = h\nnodes = 2\nlauncher = %s\nworker = %s\nsetup = export SET=\"a b\"\n", mpirun,
+      worker);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (TdClusterProfile) profile = load ("ssh", lines, &error);
+  g_autofree char *script = td_launch_script (profile, "id", folder, &error);
+  g_autofree char *out = NULL, *said = NULL;
+  const char *const words[] = { "sh", run, NULL };
+
+  g_assert_no_error (error);
+  g_assert_cmpint (g_mkdir (folder, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (run, script, -1, NULL));
+  g_assert_true (
+      g_file_set_contents (mpirun, "#!/bin/sh\nshift 2\nenv -i PATH=\"$PATH\" \"$@\"\n", -1, NULL));
+  g_assert_cmpint (g_chmod (mpirun, 0700), ==, 0);
+  for (guint there = 0; there < 2; there++) {
+    int status;
+    g_spawn_sync (NULL, (char **) words, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &out, &said,
+                  &status, &error);
+    g_assert_no_error (error);
+    g_autofree char *missing
+        = g_strdup_printf ("tomodesk-worker: %s has no program %s\n", g_get_host_name (), worker);
+    g_autofree char *ran = g_strdup_printf ("run %s: a b\n", folder);
+    g_assert_cmpstr (said, ==, there ? "" : missing);
+    g_assert_cmpstr (out, ==, there ? ran : "");
+    g_clear_pointer (&out, g_free);
+    g_clear_pointer (&said, g_free);
+    g_assert_true (g_file_set_contents (worker, "#!/bin/sh\necho \"$*: $SET\"\n", -1, NULL));
+    g_assert_cmpint (g_chmod (worker, 0700), ==, 0);
+  }
+}
+
+#define RULE "-----------------\n"
+
+/* What they print when they end: the words that tell most, not a rule. */
+static void
+test_launcher_s_words (void)
+{
+  static const struct {
+    const char *text, *line, *killed;
+  } texts[] = {
+    { NULL, NULL, NULL },
+    { RULE RULE, NULL, NULL },
+    { "sh: no.\n", "sh: no", NULL },
+    { "first\nsecond\n", "first", NULL },
+    { RULE "mpirun could not\nrun it:\n\nNode: b\n" RULE "more\n",
+      "mpirun could not run it: Node: b", NULL },
+    { "[a:1] plm:rsh: Warning: setpgid failed\n" RULE "one\n", "one", NULL },
+    { "one\n" RULE
+      "mpirun noticed that process rank 5 on node c exited on signal 9 (Killed).\n" RULE,
+      "mpirun noticed that process rank 5 on node c exited on signal 9 (Killed)",
+      "mpirun noticed that process rank 5 on node c exited on signal 9 (Killed)" },
+    { "srun: error: b: task 2: Killed\ntomodesk-worker: rank 2: no\n",
+      "tomodesk-worker: rank 2: no", "srun: error: b: task 2: Killed" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (texts); i++) {
+    g_autofree char *line = td_launch_telling_line (texts[i].text, FALSE);
+    g_autofree char *killed = td_launch_telling_line (texts[i].text, TRUE);
+
+    g_assert_cmpstr (line, ==, texts[i].line);
+    g_assert_cmpstr (killed, ==, texts[i].killed);
+  }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -215,6 +295,8 @@ main (int argc, char **argv)
   g_test_add_func ("/profile/values", test_values);
   g_test_add_func ("/profile/presets", test_presets);
   g_test_add_func ("/profile/local", test_local);
+  g_test_add_func ("/profile/setup-of-each-node", test_setup_of_each_node);
+  g_test_add_func ("/profile/launcher-s-words", test_launcher_s_words);
   const int status = g_test_run ();
   g_free (profiles);
   return status;
