@@ -59,12 +59,13 @@ class Place:
             os.environ, XDG_CONFIG_HOME=str(self.folder / "config"), XDG_DATA_HOME=str(self.folder / "data"),
             XDG_RUNTIME_DIR=str(self.folder / "runtime"), LANGUAGE="C", LC_ALL="C.UTF-8",
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-            OMPI_MCA_rmaps_base_oversubscribe="1")
+            OMPI_MCA_rmaps_base_oversubscribe="1",
+            PATH=f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}")  # not a wrapper that looks for Python
         (self.folder / "runtime").mkdir(mode=0o700)
         self.scan = self.folder / "scan.nxs"
         self.run("phantom", "shepp-logan", "--cone", "--output", self.scan, "--columns", 48, "--rows", 32,
                  "--views", 60)
-        self.children = []
+        self.children, self.kept = [], set()
 
     def command(self, *words):
         return [self.cli] + [str(word) for word in words]
@@ -131,6 +132,12 @@ class Place:
                     and state.startswith(wanted):
                 found.append(entry.name)
         return found
+
+    def forget(self):
+        """Jobs that have ended, but for those of cases that wait: each list would look at all of them."""
+        for folder in set(self.folder.glob("data/tomodesk/jobs/2*")) - self.kept:
+            if not self.processes(folder):
+                shutil.rmtree(folder, ignore_errors=True)
 
     def close(self):
         """Jobs that a failed test left behind end first: Slurm's own end would leave their processes."""
@@ -310,6 +317,7 @@ def run(cases, kind, place, prepare):
             rest = do()
             if inspect.isgenerator(rest) and next(rest, waiting) is not waiting:
                 waiting.append((number, case, lambda: next(rest, None)))
+                place.kept.update(place.folder.glob("data/tomodesk/jobs/*"))
                 return
             print(f"ok {number} {name} # {time.monotonic() - start:.1f} s", flush=True)
         except Missing as reason:
@@ -322,6 +330,7 @@ def run(cases, kind, place, prepare):
         prepare(place, kind)
         for number, case in enumerate(cases, 1):
             step(number, case, lambda: case(place, kind))
+            place.forget()
         for number, case, rest in waiting:
             step(number, case, rest)
     except Missing as reason:

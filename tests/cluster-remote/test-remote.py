@@ -27,6 +27,12 @@ def ended(place, job_id, limit_s):
         limit_s, 0.3)
 
 
+def await_slice(place, job_id):
+    """The job as it is listed once it shows one. Its folder is cheap to look at, and no list is."""
+    cluster.wait_for((place.folder / "data" / "tomodesk" / "jobs" / job_id / "preview").exists, 100, 0.05)
+    return cluster.wait_for(lambda: next((job for job in [place.job(job_id)] if job["slices"]), None), 60, 0.3)
+
+
 # ── What each kind of cluster does ──
 
 def submits_and_follows(place, kind):
@@ -42,7 +48,7 @@ def submits_and_follows(place, kind):
 
 def shows_a_slice_and_cancels(place, kind):
     job_id = place.submit(kind, f"{kind}-slow.tif")
-    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
+    job = await_slice(place, job_id)
     assert job and job["state"] == "running" and job["ranks"] == 2, job
     ranks = place.processes(job["folder"])
     assert len(ranks) >= 2, "ranks run"
@@ -68,7 +74,7 @@ def shows_a_slice_and_cancels(place, kind):
 
 def cancels_the_deaf(place, kind):
     job_id = place.submit(kind, f"{kind}-slow-deaf.tif")
-    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
+    job = await_slice(place, job_id)
     assert job, place.job(job_id)
     done = place.run("cancel", job_id)
     assert done.returncode == 0, done.stderr
@@ -80,7 +86,7 @@ def cancels_the_deaf(place, kind):
 def cancels_what_is_left(place, kind):
     """Processes of a job that has said its last word."""
     job_id = place.submit(kind, f"{kind}-left-slow-deaf.tif")
-    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
+    job = await_slice(place, job_id)
     assert job, place.job(job_id)
     with open(pathlib.Path(job["folder"]) / "events.jsonl", "a", encoding="utf-8") as events:
         events.write(json.dumps({"time": time.time(), "event": "failed", "text": "no more"}) + "\n")
@@ -89,7 +95,7 @@ def cancels_what_is_left(place, kind):
     if kind == "local":  # another run ends them, too, and has something left itself
         done = place.run("submit", "--again", job_id, "--detach")
         assert done.returncode == 0 and not set(before) & set(place.processes(job["folder"])), done
-        assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3), place.job(job_id)
+        assert await_slice(place, job_id), place.job(job_id)
         with open(pathlib.Path(job["folder"]) / "events.jsonl", "a", encoding="utf-8") as events:
             events.write(json.dumps({"time": time.time(), "event": "failed", "text": "no more"}) + "\n")
         assert place.processes(job["folder"])
@@ -243,7 +249,7 @@ def finds_jobs_started_by_hand(place, kind):
 def knows_jobs_of_other_computers(place, kind):
     """Whose folders it sees, too: they are running, and are not started here once more."""
     job_id = place.submit(kind, "elsewhere-slow.tif")
-    job = cluster.wait_for(lambda: next((j for j in [place.job(job_id)] if j["slices"]), None), 60, 0.3)
+    job = await_slice(place, job_id)
     launch = pathlib.Path(job["folder"]) / "launch.json"
     record = json.loads(launch.read_text())
     launch.write_text(json.dumps(dict(record, host="elsewhere", boot="another")))
@@ -385,7 +391,7 @@ def the_user_s_profile_wins(place, kind):
 def goes_on_after_a_cut(place, kind):
     job_id = place.submit(kind, "cut-slow.tif")
     follower = place.start("follow", job_id)
-    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3)
+    assert await_slice(place, job_id)
     folder = place.job(job_id)["folder"]
     place.sshd.cut()
     done = place.run("jobs")
@@ -508,7 +514,7 @@ def finds_its_output_in_odd_folders(place, kind):
 
 def tells_of_an_scancel_from_outside(place, kind):
     job_id = place.submit(kind, "outside-slow-deaf.tif")
-    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3)
+    assert await_slice(place, job_id)
     follower = place.start("follow", job_id)
     time.sleep(1)
     subprocess.run(["scancel", place.job(job_id)["scheduler_id"]], env=place.environment, check=True)
@@ -522,7 +528,7 @@ def tells_of_an_scancel_from_outside(place, kind):
 def goes_on_when_slurm_queues_a_job_again(place, kind):
     """The number stays, the run is another one, and what the run before said last is not the end."""
     job_id = place.submit(kind, "requeued-slow.tif")
-    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3), place.job(job_id)
+    assert await_slice(place, job_id), place.job(job_id)
     number = place.job(job_id)["scheduler_id"]
     follower = place.start("follow", job_id)
     time.sleep(1)
@@ -541,7 +547,7 @@ def goes_on_when_slurm_queues_a_job_again(place, kind):
 
 def cancels_what_slurm_queued_again(place, kind):
     job_id = place.submit(kind, "requeued-slow-2.tif")
-    assert cluster.wait_for(lambda: place.job(job_id)["slices"], 60, 0.3), place.job(job_id)
+    assert await_slice(place, job_id), place.job(job_id)
     place.slurm.ask("scontrol", "requeue", place.job(job_id)["scheduler_id"])
     assert cluster.wait_for(lambda: place.job(job_id)["state"] == "queued", FAULTS, 0.3), place.job(job_id)
     assert place.run("cancel", job_id).returncode == 0
@@ -613,7 +619,7 @@ def asks_the_cluster_that_took_the_job(place, kind):
 def asks_the_queue_rarely(place, kind):
     """One squeue in 15 s, while a job waits for its turn."""
     blocker = place.submit(kind, "blocker-slow.tif")
-    assert cluster.wait_for(lambda: place.job(blocker)["slices"], 100, 0.3), place.job(blocker)
+    assert await_slice(place, blocker), place.job(blocker)
     place.profile("all", **dict(place.keys[kind], scheduler_options="--exclusive"))
     waiting = place.submit("all", "waiting.tif")
     calls = place.folder / "calls"
@@ -669,6 +675,7 @@ def hold_a_rank(place, kind, output):
 
     It does not stop if there is a file "quick".
     """
+    (place.folder / "quick").unlink(missing_ok=True)
     place.profile("held", **dict(
         place.keys[kind], setup=f"[ -e {place.folder}/quick ] || export LD_PRELOAD={os.environ['TOMODESK_STOP_AT']} "
         "STOP_AT=MPI_Ibcast:3 STOP_RANK=1"))
