@@ -110,6 +110,8 @@ td_h5_scan_end_at (TdScan *scan, guint n, const char *path)
                 "The file has room for %u projections, but holds %u, as many as there are angles "
                 "(%s): these were taken.",
                 facts->n_views, n, path);
+  for (guint i = 0; facts->flat_positions && i < facts->n_flats; i++)
+    facts->flat_positions[i] = MIN (facts->flat_positions[i], n); /* those taken after it */
   facts->n_views = n;
   g_clear_pointer (&facts->absent, g_free);
   g_clear_pointer (&facts->absent_why, g_free);

@@ -962,6 +962,8 @@ test_dxchange_stopped (void)
     {
       g_auto (TdH5Id) group = add_group (file, "exchange");
       add_frames_among (group, "data", shape, 1, lost);
+      add_frames (group, "data_white_pre", 28, 2, FALSE, 0);
+      add_frames (group, "data_white_post", 30, 2, FALSE, 0);
       g_assert_true (td_h5_add_doubles (group, "theta", angles, VIEWS - 2, NULL));
     }
     g_assert_true (td_h5_finish (file));
@@ -975,6 +977,9 @@ test_dxchange_stopped (void)
     g_autofree char *notes = td_messages_join (facts->notes, "\n", NULL);
     g_assert_cmpuint (facts->n_views, ==, VIEWS - 2);
     g_assert_null (facts->absent);
+    g_assert_cmpuint (facts->n_flats, ==, 4);
+    for (guint i = 0; i < 4; i++) /* after, before */
+      g_assert_cmpfloat (facts->flat_positions[i], ==, (i < 2 ? VIEWS - 2 : 0));
     g_assert_true (td_scan_complete (scan, NULL));
     g_assert_nonnull (strstr (notes, "room for 9 projections, but holds 7"));
     check_frame (scan, TD_FRAME_PROJECTION, 6, 16);
