@@ -215,13 +215,14 @@ columns_take (const Columns *columns, char **words, guint n, GArray *entries)
 }
 
 /* Logs of an acquisition name the angle in each line ("Projection:  7  angle: 2.2  Monitor …"), as
-   those of IMAT do; their other lines are of other frames. "First angle: 0" is a heading. */
+   those of IMAT do, or with commas between; their other lines are of other frames. "First angle: 0"
+   is a heading. */
 static void
 angles_take_labelled (char **lines, GArray *entries)
 {
   for (guint i = 0; lines[i]; i++) {
     g_autofree char *low = g_ascii_strdown (lines[i], -1);
-    const char *at = strstr (low, "projection:") ? strstr (low, "angle:") : NULL;
+    const char *at = strstr (low, "projection") ? strstr (low, "angle:") : NULL;
     double value;
 
     if (at)

@@ -895,6 +895,14 @@ static const Angles angle_files[] = {
     "Sun Feb 10 00:23:43 2019   Projection:  3  angle: 3e1   Monitor 3 before:  5029923\n",
     { 0, 1, 2, 3 },
     { 0, 10.5, 20, 30 } },
+  { "log-of-imat-commas",
+    "TIME STAMP,IMAGE TYPE,IMAGE COUNTER,COUNTS BM3 before image,COUNTS BM3 after image\n"
+    "Sun Feb 10 00:22:04 2019,Projection,0,angle: 0.0,Monitor 3 before:  45,Monitor 3 after: 47\n"
+    "Sun Feb 10 00:22:37 2019,Projection,1,angle: 10.5,Monitor 3 before:  47,Monitor 3 after: 48\n"
+    "Sun Feb 10 00:23:10 2019,Projection,2,angle: 20,Monitor 3 before:  48,Monitor 3 after: 49\n"
+    "Sun Feb 10 00:23:43 2019,Projection,3,angle: 30,Monitor 3 before:  50,Monitor 3 after: 51\n",
+    { 0, 1, 2, 3 },
+    { 0, 10.5, 20, 30 } },
   { "by-name",
     "30\ta_3.tif\n0\ta_0.tif\n20\tdata/a_2.tif\n10\ta_1.tif\n",
     { 0, 1, 2, 3 },
