@@ -215,9 +215,21 @@ td_h5_scan_angles_beside (TdScan *scan, hid_t file, const char *projections, GEr
 
 typedef struct {
   const TdScanFacts *facts;
-  char *only;
+  char *only, *place; /* of the first: links to it are no others */
   guint n;
 } Angles;
+
+static gboolean
+scan_beside_are_angles (hid_t dataset, const char *path, const TdScanFacts *facts)
+{
+  hsize_t shape[1] = { 0 };
+
+  if (dataset < 0 || td_h5_shape (dataset, shape, 1) != 1 || shape[0] != facts->n_views
+      || td_h5_path_role (path) != TD_NAME_PROJECTION)
+    return FALSE;
+  g_autofree double *numbers = td_h5_numbers (dataset, path, &(gsize) { 0 }, NULL);
+  return numbers != NULL;
+}
 
 static gboolean
 scan_beside_visit (hid_t group, const char *path, gpointer user)
@@ -228,13 +240,16 @@ scan_beside_visit (hid_t group, const char *path, gpointer user)
   for (guint i = 0; names && names[i]; i++) {
     g_auto (TdH5Id) dataset
         = is_angles (names[i]) ? td_h5_find_dataset (group, names[i], NULL) : -1;
-    char *own = g_build_path ("/", path, names[i], NULL);
-    hsize_t shape[1] = { 0 };
+    g_autofree char *own = g_build_path ("/", path, names[i], NULL);
+    g_autofree char *place
+        = scan_beside_are_angles (dataset, own, angles->facts) ? td_h5_place (dataset) : NULL;
 
-    if (dataset >= 0 && td_h5_shape (dataset, shape, 1) == 1 && shape[0] == angles->facts->n_views
-        && td_h5_path_role (own) == TD_NAME_PROJECTION && angles->n++ == 0)
+    if (!place || g_strcmp0 (place, angles->place) == 0)
+      continue;
+    if (angles->n++ == 0) {
       angles->only = g_steal_pointer (&own);
-    g_free (own);
+      angles->place = g_steal_pointer (&place);
+    }
   }
   return angles->n > 1;
 }
@@ -243,12 +258,13 @@ gboolean
 td_h5_scan_angles_elsewhere (TdScan *scan, hid_t file, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
-  Angles angles = { facts, NULL, 0 };
+  Angles angles = { facts, NULL, NULL, 0 };
 
   if (facts->angles_rad || facts->n_views < 2)
     return TRUE;
   td_h5_visit_groups (file, scan_beside_visit, &angles);
-  g_autofree char *path = angles.only, *label = path ? td_h5_label (facts->path, path) : NULL;
+  g_autofree char *path = angles.only, *place = angles.place;
+  g_autofree char *label = path ? td_h5_label (facts->path, path) : NULL;
   g_auto (TdH5Id) dataset = angles.n == 1 ? td_h5_find_dataset (file, path, NULL) : -1;
   gsize n;
   if (dataset < 0)

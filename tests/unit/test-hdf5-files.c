@@ -906,13 +906,24 @@ test_elsewhere (void)
   }
 }
 
+static void
+add_words (hid_t parent, const char *name, hsize_t n)
+{
+  g_auto (TdH5Id) type = H5Tcopy (H5T_C_S1), space = H5Screate_simple (1, &n, NULL);
+
+  H5Tset_size (type, 4);
+  g_auto (TdH5Id) dataset
+      = H5Dcreate2 (parent, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  g_assert_cmpint (dataset, >=, 0);
+}
+
 /* Angles in another group than the projections, as the Core Imaging Library has them: of several,
- * none.
+ * none. Links to them are no others, nor are words.
  */
 static void
 test_angles_elsewhere (void)
 {
-  for (guint i = 0; i < 3; i++) {
+  for (guint i = 0; i < 6; i++) {
     g_autoptr (TestFolder) folder = test_folder_new ();
     g_autofree char *path = test_folder_file (folder, "scan.nxs");
     g_autoptr (GError) error = NULL;
@@ -928,13 +939,21 @@ test_angles_elsewhere (void)
       add_frames (data, "data", 10, VIEWS, FALSE, 0);
       g_assert_true (td_h5_add_doubles (config, "angles", angles, VIEWS - (i == 1), NULL));
       g_assert_true (td_h5_add_doubles (flat, "angles", angles, VIEWS, NULL));
-      g_assert_true (i < 2 || td_h5_add_doubles (file, "theta", angles, VIEWS, NULL));
+      g_assert_true (i != 2 || td_h5_add_doubles (file, "theta", angles, VIEWS, NULL));
+      g_assert_true (i != 3
+                     || H5Lcreate_hard (config, "angles", file, "theta", H5P_DEFAULT, H5P_DEFAULT)
+                            >= 0);
+      g_assert_true (i != 4
+                     || H5Lcreate_soft ("/config/angles", file, "theta", H5P_DEFAULT, H5P_DEFAULT)
+                            >= 0);
+      if (i == 5)
+        add_words (file, "rotation", VIEWS);
       g_auto (TdH5Id) dataset = H5Dopen2 (config, "angles", H5P_DEFAULT);
       g_assert_true (td_h5_set_string (dataset, "angle_unit", "radian"));
     }
     g_assert_true (td_h5_finish (file));
     g_autoptr (TdScan) scan = td_scan_open (path, NULL, NULL, &error);
-    if (i > 0) {
+    if (i == 1 || i == 2) {
       test_assert_sentence (error, "--angles");
       continue;
     }
