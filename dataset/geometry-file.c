@@ -18,7 +18,7 @@ td_geometry_file_new (const char *path, const char *format)
   TdGeometryFile *file = g_new0 (TdGeometryFile, 1);
 
   file->path = g_strdup (path);
-  file->format = g_strdup (format);
+  file->format = format;
   td_geometry_init_parallel (&file->geometry);
   file->geometry.beam = TD_BEAM_CONE;
   return file;
@@ -38,7 +38,6 @@ void
 td_geometry_file_free (TdGeometryFile *file)
 {
   g_free (file->path);
-  g_free (file->format);
   td_geometry_clear (&file->geometry);
   g_free (file->views);
   g_free (file->angles_rad);
@@ -261,7 +260,7 @@ td_geometry_file_apply (const TdGeometryFile *file, TdScan *scan, gboolean own_a
     return FALSE;
   if (!td_scan_take_white (scan, file->white_level, file->path, error))
     return FALSE;
-  td_scan_note (scan, "Geometry: %s (%s)", file->path, file->format);
+  td_scan_note (scan, "Geometry: %s (%p)", file->path, td_message_new_plain (file->format));
   for (guint i = 0; file->notes && file->notes[i]; i++)
     td_messages_add (&scan->facts.notes, td_message_ref (file->notes[i]));
   if (!td_scan_validate (scan, error))

@@ -18,7 +18,8 @@ typedef enum {
 } TdViewsKind;
 
 typedef struct {
-  char *path, *format; /* for messages and notes */
+  char *path;
+  const char *format;  /* static, to be translated: for notes */
   TdGeometry geometry; /* without view_matrices */
   TdViewsKind kind;
   double *views; /* n_views x 12 */

@@ -31,7 +31,8 @@ length_mm (JsonNode *root, const char *key, double unit_mm)
 TdGeometryFile *
 td_geometry_file_load_fips (const char *path, JsonNode *root, GError **error)
 {
-  g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "parameters of the FIPS open data");
+  g_autoptr (TdGeometryFile) file
+      = td_geometry_file_new (path, N_ ("parameters of the FIPS open data"));
   const char *name = td_json_string (root, "distanceUnit");
   const double unit = name ? td_length_unit (name) : 1;
   TdGeometry *geometry = &file->geometry;

@@ -244,7 +244,7 @@ TdGeometryFile *
 td_geometry_file_load_rtk (const char *path, GError **error)
 {
   static const GMarkupParser callbacks = { geometry_rtk_on_start, on_end, on_text, NULL, NULL };
-  g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "RTK geometry");
+  g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, N_ ("RTK geometry"));
   g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (double));
   g_autofree char *text = td_text_load (path, MAX_BYTES, error);
   g_autoptr (GError) local = NULL;

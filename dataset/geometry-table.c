@@ -257,7 +257,7 @@ read_lines (const char *path, char **lines, GArray *numbers, TdViewsKind *kind, 
 TdGeometryFile *
 td_geometry_file_load_text (const char *path, GError **error)
 {
-  g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, "text");
+  g_autoptr (TdGeometryFile) file = td_geometry_file_new (path, N_ ("text"));
   g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (double));
   g_autofree char *text = td_text_load (path, MAX_BYTES, error);
   g_auto (GStrv) lines = text ? g_strsplit (text, "\n", -1) : NULL;

@@ -334,7 +334,7 @@ devices_window_add_entry (TdDevicesWindow *self, GPtrArray *entries, guint index
   g_autofree char *also
       = same ? g_strdup_printf (_ ("; the same hardware as %s"), same) : g_strdup ("");
   g_autofree char *text
-      = g_strdup_printf ("%s%s%s%s", entry->id, *memory ? ", " : "", memory, also);
+      = g_strdup_printf ("%s%s%s%s", entry->id, *memory ? _ (", ") : "", memory, also);
   g_autofree char *title = g_markup_escape_text (entry->name ? entry->name : entry->id, -1);
   g_autofree char *description = g_markup_escape_text (text, -1);
   GtkWidget *group

@@ -152,10 +152,10 @@ lab_table_used (TdLabTable *self, guint index)
     return td_label_error (o->error);
   if (o->astray)
     return td_messages_join (o->astray, "; ", td_label_naming);
-  return g_strdup_printf ("%s, %s, %s",
-                          o->kernel ? td_choice_label (TD_CHOICE_KERNEL, o->kernel)
-                                    : td_choice_label (TD_CHOICE_METHOD, o->method),
-                          td_choice_label (TD_CHOICE_PRECISION, o->precision), o->device);
+  return g_strjoin (_ (", "),
+                    o->kernel ? td_choice_label (TD_CHOICE_KERNEL, o->kernel)
+                              : td_choice_label (TD_CHOICE_METHOD, o->method),
+                    td_choice_label (TD_CHOICE_PRECISION, o->precision), o->device, NULL);
 }
 
 static GMenu *

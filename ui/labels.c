@@ -95,7 +95,7 @@ label_of_node (const TdField *field, JsonNode *node)
       g_strv_builder_add (words, word);
     }
     g_auto (GStrv) list = g_strv_builder_end (words);
-    return g_strjoinv (", ", list);
+    return g_strjoinv (_ (", "), list);
   }
   if (json_node_get_value_type (node) == G_TYPE_STRING)
     return g_strdup (label_of_value (field, json_node_get_string (node)));
@@ -123,7 +123,7 @@ label_of_one_step (const TdStep *step)
     g_strv_builder_add (words, word);
   }
   g_auto (GStrv) list = g_strv_builder_end (words);
-  g_autofree char *values = g_strjoinv (", ", list);
+  g_autofree char *values = g_strjoinv (_ (", "), list);
   return *values ? g_strdup_printf ("%s (%s)", _ (kind->title), values)
                  : g_strdup (_ (kind->title));
 }
@@ -139,7 +139,7 @@ label_of_steps (const TdRecipe *recipe)
       g_strv_builder_add (words, word);
   }
   g_auto (GStrv) list = g_strv_builder_end (words);
-  return *list ? g_strjoinv (", ", list) : g_strdup (_ ("none"));
+  return *list ? g_strjoinv (_ (", "), list) : g_strdup (_ ("none"));
 }
 
 char *
@@ -218,7 +218,7 @@ td_label_change (const TdRecipe *from, const TdRecipe *to)
     return g_strdup_printf (ngettext ("%u change at once", "%u changes at once", changes->len),
                             changes->len);
   g_ptr_array_add (changes, NULL);
-  return g_strjoinv (", ", (char **) changes->pdata);
+  return g_strjoinv (_ (", "), (char **) changes->pdata);
 }
 
 /* ── Variants ── */
@@ -234,9 +234,9 @@ td_label_kernel_task (const char *family, TdInterpolation interpolation, TdPreci
 
   if (n_slices == 0)
     return g_strdup_printf (_ ("cone beam, %s, %s"), kernel, bits);
-  return g_strdup_printf ("%s, %s, %s, %s", kernel,
-                          td_choice_text (TD_CHOICE_INTERPOLATION, interpolation, FALSE), bits,
-                          slices);
+  return g_strjoin (_ (", "), kernel,
+                    td_choice_text (TD_CHOICE_INTERPOLATION, interpolation, FALSE), bits, slices,
+                    NULL);
 }
 
 char *
@@ -251,11 +251,11 @@ td_label_variant (const TdLabVariant *variant)
     if (!field || !field->label)
       return g_strdup (variant->options);
     g_autofree char *value = td_label_value (variant->given[i], &variant->recipe);
-    g_autofree char *word = g_strdup_printf ("%s: %s", _ (field->label), value);
+    g_autofree char *word = g_strdup_printf (_ ("%s: %s"), _ (field->label), value);
     g_strv_builder_add (words, word);
   }
   g_auto (GStrv) list = g_strv_builder_end (words);
-  return g_strjoinv (", ", list);
+  return g_strjoinv (_ (", "), list);
 }
 
 gboolean

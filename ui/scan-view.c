@@ -604,7 +604,7 @@ slice_subtitle (const TdPreviewResult *result)
     g_strv_builder_add (facts, td_choice_label (TD_CHOICE_KERNEL, result->kernel));
   g_strv_builder_add (facts, td_choice_label (TD_CHOICE_PRECISION, result->precision));
   g_auto (GStrv) list = g_strv_builder_end (facts);
-  g_autofree char *second = g_strjoinv (", ", list);
+  g_autofree char *second = g_strjoinv (_ (", "), list);
   return g_strconcat (how, "\n", second, NULL);
 }
 
