@@ -245,7 +245,7 @@ batch_dialog_show_look (TdBatchDialog *self, const Look *look)
   g_autofree char *need = batch_dialog_need_text (&look->need);
   g_autofree char *size = g_strdup_printf (_ ("%u of %u × %u pixels"), look->need.n_slices,
                                            look->need.nx, look->need.ny);
-  g_autofree char *takes = g_strdup_printf ("%s. %s", size, need);
+  g_autofree char *takes = g_strdup_printf (_ ("%s. %s"), size, need);
   g_autofree char *text = g_strdup_printf ("%s\n%s", parent,
                                            look->problem ? look->problem
                                            : look->there ? _ ("The volume is there, and stays")

@@ -185,7 +185,7 @@ job_item_batch_status (TdJobItem *self)
   case TD_JOB_RUNNING:
     if (facts->paused || facts->ahead) {
       g_autofree char *turn = job_item_turn_text (facts);
-      return g_strdup_printf ("%s. %s", counts, turn);
+      return g_strdup_printf (_ ("%s. %s"), counts, turn);
     }
     if (facts->watch)
       return g_strdup_printf (_ ("Watching “%s”: %s"), facts->watch, counts);
