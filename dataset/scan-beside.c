@@ -9,8 +9,8 @@
 /* What lies in the group of an HDF5 file's projections beside them, told by its name. */
 
 #define NOT_USED                                                                                   \
-  N_ ("%s was not used: where it holds flats or darks, save it as a TIFF file ({flats:PATH}, "     \
-      "{darks:PATH}).")
+  N_ ("%s was not used: where it holds flats or darks, state it ({flats:FILE::DATASET}, "          \
+      "{darks:FILE::DATASET}).")
 
 typedef struct {
   TdScan *scan;

@@ -590,13 +590,15 @@ tiff_find_in_folder (TdTiffSet *set, const char *folder, GError **error)
                   "“%s” holds several folders of images (%s): open the one of the projections, and "
                   "name those of flats and darks ({flats:PATH}, {darks:PATH})",
                   folder, several->str);
+  const gboolean called_below = others && others[0];
   if (error && !*error)
-    td_set_error (error, TD_ERROR_NOT_FOUND,
-                  names[0]
-                      ? N_ ("“%s” holds flats or darks, but no projections; open the folder or a "
-                            "file of the projections")
-                      : N_ ("“%s” holds no TIFF images; open the folder or the file of a scan"),
-                  folder);
+    td_set_error (
+        error, TD_ERROR_NOT_FOUND,
+        names[0] || called_below
+            ? N_ ("“%s” holds flats and darks by their names, but no projections: open the "
+                  "folder of these, or one of its images if they are projections")
+            : N_ ("“%s” holds no TIFF images; open the folder or the file of a scan"),
+        called_below ? below : folder);
   return FALSE;
 }
 

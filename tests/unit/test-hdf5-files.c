@@ -897,6 +897,13 @@ test_elsewhere (void)
     check_frame (scan, TD_FRAME_PROJECTION, 5, 15);
     if (facts->n_darks)
       check_frame (scan, TD_FRAME_DARK, 0, 40);
+    if (i == 1) { /* what was not used may be stated, as that says */
+      g_autofree char *stated = g_strconcat (path, "::/ref_1/image", NULL);
+      const TdScanOptions others = { .angles = "0:180", .flats = stated };
+      g_assert_nonnull (strstr (notes, "--flats FILE::DATASET"));
+      g_autoptr (TdScan) again = open_scan (path, &others);
+      check_frame (again, TD_FRAME_FLAT, 0, 32);
+    }
     if (facts->n_flats == 4) { /* the names' order: after, before */
       check_frame (scan, TD_FRAME_FLAT, 0, 32);
       check_frame (scan, TD_FRAME_FLAT, 2, 30);

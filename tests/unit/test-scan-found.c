@@ -784,6 +784,28 @@ test_several_folders (void)
   test_assert_sentence (error, "(bone, tooth)");
 }
 
+/* A sample may be called as flats are: its images are said to be, and one of them opens all. */
+static void
+test_called_as_flats (void)
+{
+  g_autoptr (TestFolder) folder = test_folder_new ();
+  g_autofree char *below = test_folder_file (folder, "projections"),
+                  *image = test_folder_file (folder, "projections/flat_bone_1.tif");
+  const TdScanOptions options = { .angles = "0:180" };
+  g_autoptr (GError) error = NULL;
+
+  g_mkdir_with_parents (below, 0700);
+  for (guint view = 0; view < 3; view++) {
+    g_autofree char *name = g_strdup_printf ("projections/flat_bone_%u.tif", view);
+    save_frame (folder, name, COLUMNS, ROWS, view);
+  }
+  g_assert_null (td_scan_open (folder->path, &options, NULL, &error));
+  test_assert_sentence (error, "one of its images");
+  g_assert_nonnull (strstr (error->message, "/projections”"));
+  g_autoptr (TdScan) scan = open_scan (image, &options);
+  g_assert_cmpuint (td_scan_facts (scan)->n_views, ==, 3);
+}
+
 /* Images that are called by their angles would be a series for each degree. Numbers behind a point
    may also count. */
 static void
@@ -1400,6 +1422,7 @@ main (int argc, char **argv)
   g_test_add_func ("/scan/result-log", test_result_log);
   g_test_add_func ("/scan/several-folders", test_several_folders);
   g_test_add_func ("/scan/called-by-angles", test_called_by_angles);
+  g_test_add_func ("/scan/called-as-flats", test_called_as_flats);
   g_test_add_func ("/scan/described-others", test_described_others);
   g_test_add_func ("/scan/described-image", test_described_image);
   g_test_add_func ("/scan/alone", test_alone);
