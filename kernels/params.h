@@ -165,7 +165,8 @@ typedef struct {
 #define TD_RAY_FLOATS 28
 #define TD_RAY_LANES 16
 #define TD_RAY_BACK_LANES 128
-/* Items of a group of rays_upright_shared(): along z, and pairs along x. */
+/* A group's items at most, and where items share something: along z, and pairs along x. */
+#define TD_RAY_GROUP 128
 #define TD_RAY_SHARED_X 32
 #define TD_RAY_SHARED_Y 4
 

@@ -113,7 +113,7 @@ rays_walk_upright (TD_IN (float) volume, const RayColumn c, int row, const TdRay
 /* out [place][column][row]: integrals, or what is missing of @measured, as rays_project() of
    rays-project.cl. x: the first of rows p.row_step apart, y: columns, z: places, band by band. So
    all views of a band find its part of the volume in the second-level cache. */
-TD_KERNEL void
+TD_KERNEL void TD_GROUP_AT_MOST (TD_RAY_GROUP, 4)
 rays_upright_project (TD_ITEM TD_IN (float) volume, TD_IN (float) table, TD_IN (float) measured,
                       TD_OUT (float) out, TD_OUT (float) misfit, TdRays p)
 {
@@ -319,13 +319,34 @@ rays_settle (TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, 
   }
 }
 
-/* ── An item: 2 x 2 lines of voxels ──
-   Two lines across a ray's steepest axis share what the ray adds to them. */
+/* ── An item: 2 x 2 lines of voxels ── */
 
-/* [2 x + y][voxel] */
+/* The lines are at x, y … x + 1, y + 1, their voxels at z, z + p.z_step, … */
 typedef struct {
-  float sum[4][TD_RAY_VOXELS], weight[4][TD_RAY_VOXELS];
+  int x, y, z;
+} RayItem;
+
+typedef struct {
+  float sum[4][TD_RAY_VOXELS], weight[4][TD_RAY_VOXELS]; /* [2 x + y][voxel] */
 } RayTile;
+
+/* Where a column passes the two pairs of lines across its rays' steepest axis. A pair shares what
+   the ray adds to it. */
+typedef struct {
+  int along_x;
+  RayPlace near, far;
+} RayPasses;
+
+TD_FN RayPasses
+rays_passes (const RayColumn c, const RayItem item, const TdRays p, int weighed)
+{
+  const int along_x = rays_along_x (c);
+  const float a = (float) (along_x ? item.x : item.y), b = (float) (along_x ? item.y : item.x);
+  const RayPasses passes = { along_x, rays_place (c, a, b, p, weighed),
+                             rays_place (c, a + 1.0f, b, p, weighed) };
+
+  return passes;
+}
 
 TD_FN void
 rays_tile_clear (RayTile *tile)
@@ -336,112 +357,114 @@ rays_tile_clear (RayTile *tile)
         = tile->weight[i / TD_RAY_VOXELS][i % TD_RAY_VOXELS] = 0;
 }
 
-/* What a column adds, which passes the pair of lines at x or y where @near says, the next at @far. */
 TD_FN void
-rays_tile_add (RayTile *tile, const RayColumn c, int along_x, const RayPlace near,
-               const RayPlace far, float z, const TdRays p, int weighed)
+rays_tile_add (RayTile *tile, const RayColumn c, const RayPasses passes, float z, const TdRays p,
+               int weighed)
 {
-  if (along_x) {
+  if (passes.along_x) {
     const RayPair x0 = { { tile->sum[0], tile->sum[1] }, { tile->weight[0], tile->weight[1] } };
     const RayPair x1 = { { tile->sum[2], tile->sum[3] }, { tile->weight[2], tile->weight[3] } };
 
-    rays_pass (c, near, z, p, weighed, x0);
-    rays_pass (c, far, z, p, weighed, x1);
+    rays_pass (c, passes.near, z, p, weighed, x0);
+    rays_pass (c, passes.far, z, p, weighed, x1);
   } else {
     const RayPair y0 = { { tile->sum[0], tile->sum[2] }, { tile->weight[0], tile->weight[2] } };
     const RayPair y1 = { { tile->sum[1], tile->sum[3] }, { tile->weight[1], tile->weight[3] } };
 
-    rays_pass (c, near, z, p, weighed, y0);
-    rays_pass (c, far, z, p, weighed, y1);
+    rays_pass (c, passes.near, z, p, weighed, y0);
+    rays_pass (c, passes.far, z, p, weighed, y1);
   }
 }
 
 TD_FN void
-rays_tile_settle (RayTile *tile, TD_GLOBAL float *volume, TD_GLOBAL float *weights, int x, int y,
-                  int z, const TdRays p, int weighed)
+rays_tile_settle (RayTile *tile, TD_GLOBAL float *volume, TD_GLOBAL float *weights,
+                  const RayItem item, const TdRays p, int weighed)
 {
   TD_UNROLL
   for (int line = 0; line < 4; line++) {
-    const size_t at = ray_voxel (p, x + line / 2, y + line % 2, z);
+    const int x = item.x + line / 2, y = item.y + line % 2;
+    const size_t at = ray_voxel (p, x, y, item.z);
 
-    if (x + line / 2 < p.nx && y + line % 2 < p.end)
+    if (x < p.nx && y < p.end)
       rays_settle (volume + at, weights + at, p, tile->sum[line], tile->weight[line],
-                   (p.nz - z + p.z_step - 1) / p.z_step, weighed);
-  }
-}
-
-/* Columns [first, last] of a view, one after the other. */
-TD_FN void
-rays_tile_columns (RayTile *tile, TD_IN (float) lines, TD_IN (float) table, int place, int first,
-                   int last, int x, int y, int z, const TdRays p, int weighed)
-{
-  const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
-
-  for (int column = first; column <= last; column++) {
-    const RayColumn c = rays_column (view, (float) column - p.u_middle,
-                                     lines + ((size_t) place * p.n_columns + column) * p.n_rows);
-    const int along_x = rays_along_x (c);
-    const float a = (float) (along_x ? x : y), b = (float) (along_x ? y : x);
-
-    rays_tile_add (tile, c, along_x, rays_place (c, a, b, p, weighed),
-                   rays_place (c, a + 1.0f, b, p, weighed), (float) z, p, weighed);
+                   (p.nz - item.z + p.z_step - 1) / p.z_step, weighed);
   }
 }
 
 /* x: the first of voxels p.z_step apart, y: pairs along x, z: pairs along y. */
-TD_FN void
-rays_tile (TD_IN (float) lines, TD_IN (float) table, TD_GLOBAL float *volume,
-           TD_GLOBAL float *weights, const TdRays p, int weighed)
+TD_FN RayItem
+rays_item (const TdRays p)
 {
-  const int z = td_global_x (), x = 2 * td_global_y (), y = 2 * td_global_z () + p.first;
+  const RayItem item = { 2 * td_global_y (), 2 * td_global_z () + p.first, td_global_x () };
+
+  return item;
+}
+
+TD_FN void
+rays_tile (TD_IN (float) lines, TD_IN (float) table,
+           TD_GLOBAL float *volume, TD_GLOBAL float *weights, const TdRays p, int weighed)
+{
+  const RayItem item = rays_item (p);
   RayTile tile;
 
-  if (z >= p.z_step || x >= p.nx || y >= p.end)
+  if (item.z >= p.z_step || item.x >= p.nx || item.y >= p.end)
     return;
   rays_tile_clear (&tile);
   for (int place = 0; place < p.n_views; place++) {
     const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
     int first, last;
 
-    rays_columns (view, x, y, p, &first, &last);
-    rays_tile_columns (&tile, lines, table, place, first, last, x, y, z, p, weighed);
+    rays_columns (view, item.x, item.y, p, &first, &last);
+    for (int column = first; column <= last; column++) {
+      const RayColumn c
+          = rays_column (view, (float) column - p.u_middle,
+                         lines + ((size_t) place * p.n_columns + column) * p.n_rows);
+
+      rays_tile_add (&tile, c, rays_passes (c, item, p, weighed), (float) item.z, p, weighed);
+    }
   }
-  rays_tile_settle (&tile, volume, weights, x, y, z, p, weighed);
+  rays_tile_settle (&tile, volume, weights, item, p, weighed);
 }
 
 TD_KERNEL void
-rays_upright_back (TD_ITEM TD_IN (float) lines, TD_IN (float) table, TD_GLOBAL float *volume,
+rays_upright_back (TD_ITEM TD_IN (float) lines,
+                   TD_IN (float) table, TD_GLOBAL float *volume,
                    TD_GLOBAL float *weights, TdRays p)
 {
   rays_tile (lines, table, volume, weights, p, 0);
 }
 
-/* The same of rays_upright_weigh()'s lines, faster: sums, or a correction by known weights. */
+/* ── The same of rays_upright_weigh()'s lines, faster: sums, or a correction by known weights ── */
+
+#ifndef TD_RAY_SHARED
+
 TD_KERNEL void
-rays_upright_sums (TD_ITEM TD_IN (float) weighed, TD_IN (float) table, TD_GLOBAL float *volume,
+rays_upright_sums (TD_ITEM TD_IN (float) weighed,
+                   TD_IN (float) table, TD_GLOBAL float *volume,
                    TD_GLOBAL float *weights, TdRays p)
 {
   rays_tile (weighed, table, volume, weights, p, 1);
 }
 
-/* ── The same, where neighbours along z share what they have in common ── */
+#else
 
-#define SHARED_COLUMNS 8 /* of a view; places of more are found by each item */
-#define SHARED_VIEWS (TD_RAY_SHARED_X / SHARED_COLUMNS)
+#define SHARED_VIEWS (TD_RAY_SHARED_X / TD_RAY_SHARED)
 /* Groups at once on a multiprocessor: more would leave items too few registers. */
 #define SHARED_RESIDENT (TD_RAY_VOXELS >= 8 ? 3 : 8)
 
-/* The items of one x, y find where a few views' columns pass them, a column each, for all. */
+/* Neighbours along z find a column's passes each, for all of them. No item lies on more than
+   TD_RAY_SHARED columns of a view. */
 TD_KERNEL void TD_GROUP_SIZE_RESIDENT (TD_RAY_SHARED_X, TD_RAY_SHARED_Y, 1, SHARED_RESIDENT)
-rays_upright_shared (TD_ITEM TD_IN (float) weighed, TD_IN (float) table, TD_GLOBAL float *volume,
-                     TD_GLOBAL float *weights, TdRays p)
+rays_upright_sums (TD_ITEM TD_IN (float) weighed,
+                   TD_IN (float) table, TD_GLOBAL float *volume,
+                   TD_GLOBAL float *weights, TdRays p)
 {
-  TD_LOCAL float4 places[TD_RAY_SHARED_Y][TD_RAY_SHARED_X][3];
+  TD_LOCAL float4 shared[TD_RAY_SHARED_Y][TD_RAY_SHARED_X][3];
   TD_LOCAL int ranges[TD_RAY_SHARED_Y][SHARED_VIEWS][2];
-  const int z = td_global_x (), x = 2 * td_global_y (), y = 2 * td_global_z () + p.first;
+  const RayItem item = rays_item (p);
   const int lane = td_local_x (), row = td_local_y ();
-  const int own_view = lane / SHARED_COLUMNS, own_column = lane % SHARED_COLUMNS;
-  const int works = z < p.z_step && x < p.nx;
+  const int own_view = lane / TD_RAY_SHARED, own_column = lane % TD_RAY_SHARED;
+  const int works = item.z < p.z_step && item.x < p.nx;
   RayTile tile;
 
   rays_tile_clear (&tile);
@@ -453,42 +476,38 @@ rays_upright_shared (TD_ITEM TD_IN (float) weighed, TD_IN (float) table, TD_GLOB
       const TD_GLOBAL float *view = table + (size_t) (p.first_view + place) * TD_RAY_FLOATS;
       int first, last;
 
-      rays_columns (view, x, y, p, &first, &last);
+      rays_columns (view, item.x, item.y, p, &first, &last);
+      const RayColumn c = rays_column (view, (float) (first + own_column) - p.u_middle, table);
+      const RayPasses at = rays_passes (c, item, p, 1);
+
       if (own_column == 0) {
         ranges[row][own_view][0] = first;
         ranges[row][own_view][1] = last;
       }
-      if (first + own_column <= last) {
-        const RayColumn c = rays_column (view, (float) (first + own_column) - p.u_middle, table);
-        const int along_x = rays_along_x (c);
-        const float a = (float) (along_x ? x : y), b = (float) (along_x ? y : x);
-        const RayPlace near = rays_place (c, a, b, p, 1), far = rays_place (c, a + 1.0f, b, p, 1);
-
-        places[row][lane][0] = td_float4 (near.z, near.dz, near.rows, near.near[0]);
-        places[row][lane][1] = td_float4 (far.z, far.dz, far.rows, far.near[0]);
-        places[row][lane][2]
-            = td_float4 (near.near[1], far.near[1], along_x ? 1.0f : 0.0f, 0.0f);
-      }
+      shared[row][lane][0] = td_float4 (at.near.z, at.near.dz, at.near.rows, at.near.near[0]);
+      shared[row][lane][1] = td_float4 (at.far.z, at.far.dz, at.far.rows, at.far.near[0]);
+      shared[row][lane][2]
+          = td_float4 (at.near.near[1], at.far.near[1], at.along_x ? 1.0f : 0.0f, 0.0f);
     }
     td_warp_barrier ();
     for (int v = 0; works && v < SHARED_VIEWS && from + v < p.n_views; v++) {
       const int first = ranges[row][v][0], last = ranges[row][v][1];
-      const int shared = td_min (last, first + SHARED_COLUMNS - 1);
 
-      for (int column = first; column <= shared; column++) {
-        const int slot = v * SHARED_COLUMNS + column - first;
-        const float4 one = places[row][slot][0], two = places[row][slot][1],
-                     rest = places[row][slot][2];
-        const RayPlace near = { one.x, one.y, one.z, { one.w, rest.x } };
-        const RayPlace far = { two.x, two.y, two.z, { two.w, rest.y } };
+      for (int column = first; column <= last; column++) {
+        const int slot = v * TD_RAY_SHARED + column - first;
+        const float4 near = shared[row][slot][0], far = shared[row][slot][1],
+                     rest = shared[row][slot][2];
+        const RayPasses at = { rest.z > 0.0f,
+                               { near.x, near.y, near.z, { near.w, rest.x } },
+                               { far.x, far.y, far.z, { far.w, rest.y } } };
         RayColumn c = { 0 };
 
         c.values = weighed + ((size_t) (from + v) * p.n_columns + column) * p.n_rows;
-        rays_tile_add (&tile, c, rest.z > 0.0f, near, far, (float) z, p, 1);
+        rays_tile_add (&tile, c, at, (float) item.z, p, 1);
       }
-      rays_tile_columns (&tile, weighed, table, from + v, shared + 1, last, x, y, z, p, 1);
     }
   }
   if (works)
-    rays_tile_settle (&tile, volume, weights, x, y, z, p, 1);
+    rays_tile_settle (&tile, volume, weights, item, p, 1);
 }
+#endif

@@ -56,7 +56,7 @@ td_rays_launch (TdRayProjector *rays, TdKernel *kernel, const guint items[3], co
 
   if (!info->cpu_shaped && !info->host_pointers) {
     /* Whole warps: of neighbours along x where there are so many, else of several lines. */
-    const guint size = MIN (128, info->max_group_size);
+    const guint size = MIN (TD_RAY_GROUP, info->max_group_size);
     while (local[0] < 32 && local[0] < items[0])
       local[0] *= 2;
     local[0] = MIN (local[0], size);

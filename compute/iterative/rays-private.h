@@ -19,7 +19,8 @@ struct TdRayProjector {
   guint lanes;
   gboolean upright;
   gboolean on_host; /* the pair is rays-host.h's */
-  gboolean tiled;   /* the pair is kernels/rays-upright.cl's */
+  gboolean tiled;   /* the pair is kernels/rays-upright.cl's … */
+  gboolean shares;  /* … whose neighbours along z share columns' passes */
   TdRays params;    /* of any launch */
   TdBuffer *table;  /* [place][TD_RAY_FLOATS] */
   double *views;    /* the table in double precision */

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+
 #include "rays-host.h"
 
 /* Operations a second of anything on anything, until it is known better. */
 #define FIRST_RATE 2e7
 /* Lines that are weighed at once: many views, so that the volume is read and written seldom. */
 #define SCRATCH_BYTES ((guint64) 64 << 20)
-/* A warp's. 64 and 16 project more slowly (docs/benchmarks.md). */
-#define BAND_ROWS 32
+/* Twice as many where views are few (docs/benchmarks.md). */
+#define BAND_ROWS 64
 #define MOST_GROUPS_Z 65535 /* CUDA's */
 /* An item that corrects by few views holds fewer voxels along z. Else too few items are at work
    while the volume is read. */
 #define FEW_VIEWS 64
 #define FEW_VIEWS_VOXELS 4
+/* An item of kernels/rays-upright.cl lies on so many columns of a view, or shares nothing. */
+#define SHARED_COLUMNS 8
 
 /* ── Life ── */
 
@@ -40,7 +44,7 @@ rays_item_voxels (const TdConeTask *task)
 static guint
 rays_item_rows (const TdConeTask *task)
 {
-  return task->n_rows >= 64 ? 2 : 1;
+  return task->n_rows >= 128 ? 4 : task->n_rows >= 64 ? 2 : 1;
 }
 
 static TdKernel *
@@ -54,7 +58,8 @@ rays_build (TdRayProjector *rays, RaysProgram which, const char *kernel, GError 
       = g_strdup_printf ("TD_RAY_VOXELS=%u", MIN (rays_item_voxels (&rays->task), most));
   g_autofree char *rows = g_strdup_printf ("TD_RAY_ROWS=%u", rays_item_rows (&rays->task));
   const char *const lanes[] = { "TD_LANES=" G_STRINGIFY (TD_RAY_LANES), NULL };
-  const char *const tile[] = { voxels, rows, NULL };
+  const char *const shared = "TD_RAY_SHARED=" G_STRINGIFY (SHARED_COLUMNS);
+  const char *const tile[] = { voxels, rows, rays->shares ? shared : NULL, NULL };
   const char *const none[] = { NULL };
   const gboolean fat = info->cpu_shaped && !info->host_pointers; /* the host's are compiled so */
 
@@ -67,39 +72,20 @@ rays_build (TdRayProjector *rays, RaysProgram which, const char *kernel, GError 
   return rays->programs[which] ? td_program_kernel (rays->programs[which], kernel, error) : NULL;
 }
 
-/* Items that find out together where rays pass fill groups along z. */
-static gboolean
-rays_share (const TdRayProjector *rays, guint z_step)
-{
-  return z_step >= TD_RAY_SHARED_X
-         && td_device_info (rays->device)->max_group_size >= TD_RAY_SHARED_X * TD_RAY_SHARED_Y;
-}
-
-/* Sums by items of so many voxels. */
-static TdKernel *
-rays_build_sums (TdRayProjector *rays, RaysProgram which, guint voxels, GError **error)
-{
-  const guint z_step = rays_items (rays->task.nz, voxels);
-
-  return rays_build (
-      rays, which, rays_share (rays, z_step) ? "rays_upright_shared" : "rays_upright_sums", error);
-}
-
 /* The projector and its adjoint. */
 static gboolean
 rays_make_pair (TdRayProjector *rays, GError **error)
 {
   const char *back = rays->upright ? "rays_back_upright" : "rays_back";
-  const guint voxels = rays_item_voxels (&rays->task);
 
   if (rays->tiled)
     return (rays->project = rays_build (rays, RAYS_UPRIGHT, "rays_upright_project", error))
            && (rays->back = rays_build (rays, RAYS_UPRIGHT, "rays_upright_back", error))
            && (rays->weigh = rays_build (rays, RAYS_UPRIGHT, "rays_upright_weigh", error))
-           && (rays->back_weighed = rays_build_sums (rays, RAYS_UPRIGHT, voxels, error))
-           && (voxels <= FEW_VIEWS_VOXELS
+           && (rays->back_weighed = rays_build (rays, RAYS_UPRIGHT, "rays_upright_sums", error))
+           && (rays_item_voxels (&rays->task) <= FEW_VIEWS_VOXELS
                || (rays->back_few
-                   = rays_build_sums (rays, RAYS_UPRIGHT_FEW, FEW_VIEWS_VOXELS, error)));
+                   = rays_build (rays, RAYS_UPRIGHT_FEW, "rays_upright_sums", error)));
   return (rays->project = rays_build (rays, RAYS_PROJECT, "rays_project", error))
          && (rays->back = rays_build (rays, RAYS_BACK, back, error));
 }
@@ -121,22 +107,23 @@ rays_make_kernels (TdRayProjector *rays, GError **error)
          && (rays->climb = rays_build (rays, RAYS_VARIATION, "tv_climb", error));
 }
 
-/* Rows between those of an item: few, so that a band of the volume stays in a device's cache. The
-   places of all bands are no more than a launch may have along z. */
-static guint
-rays_row_step (const TdConeTask *task)
+/* Bands of rows: low, so that a band of the volume stays in a device's cache. The places of all
+   bands are no more than a launch may have along z. */
+static void
+rays_set_bands (TdRays *params, guint n_rows, guint item_rows, guint n_views)
 {
-  const guint rows = rays_item_rows (task), bands = MAX (1, MOST_GROUPS_Z / task->n_views);
+  const guint most = MAX (1, MOST_GROUPS_Z / n_views);
+  const guint band
+      = MAX (n_views < FEW_VIEWS ? 2 * BAND_ROWS : BAND_ROWS, rays_items (n_rows, most));
 
-  return MAX (MIN (BAND_ROWS, rays_items (task->n_rows, rows)),
-              rays_items (task->n_rows, rows * bands));
+  params->row_step = rays_items (MIN (band, n_rows), item_rows);
+  params->bands = rays_items (n_rows, params->row_step * item_rows);
 }
 
 static void
 fill_params (TdRayProjector *rays)
 {
   const TdConeTask *task = &rays->task;
-  const guint row_step = rays_row_step (task);
   const int along_x = (int) task->nz + 3, along_y = along_x * ((int) task->nx + 3);
 
   rays->params = (TdRays) {
@@ -152,8 +139,6 @@ fill_params (TdRayProjector *rays)
     .u_middle = (task->n_columns - 1) / 2.0f,
     .v_middle = (task->n_rows - 1) / 2.0f,
     .z_step = rays_items (task->nz, rays_item_voxels (task)),
-    .row_step = row_step,
-    .bands = rays_items (task->n_rows, row_step * rays_item_rows (task)),
     .voxel_mm = (float) task->voxel_mm,
   };
 }
@@ -179,6 +164,32 @@ rays_make_tables (TdRayProjector *rays, const guint *order, GError **error)
          && td_upload (rays->queue, rays->table, 0, table, bytes, error)
          && td_upload (rays->queue, rays->places, 0, places, task->n_views * sizeof *places, error)
          && td_queue_finish (rays->queue, error);
+}
+
+/* As rays_columns() of kernels/rays-upright.cl, where the magnification is largest. */
+static double
+rays_most_columns (const TdRayProjector *rays)
+{
+  const TdConeTask *task = &rays->task;
+  double most = 0;
+
+  for (guint place = 0; place < task->n_views; place++) {
+    const double *view = rays->views + (gsize) place * TD_RAY_FLOATS;
+    const double x = fabs (view[8]), y = fabs (view[9]);
+    double nearest = INFINITY;
+
+    for (guint corner = 0; corner < 4; corner++)
+      nearest = MIN (nearest, fabs (view[8] * (corner & 1 ? task->nx : 0)
+                                    + view[9] * (corner & 2 ? task->ny : 0) + view[11]));
+    for (gint side = -1; side <= 1; side += 2) {
+      const double u = side * (rays->params.u_middle + 1);
+      const double along = fabs (view[0] - u * view[8]), across = fabs (view[1] - u * view[9]);
+      const double reach
+          = (0.5 * (along + across) + MAX (along, across)) / (nearest - 0.5 * (x + y) - MAX (x, y));
+      most = reach > 0 ? MAX (most, 2 * reach + 1.01) : INFINITY;
+    }
+  }
+  return most;
 }
 
 /* The host's own loops are for upright views whose rows are not much finer than the voxels. */
@@ -210,7 +221,12 @@ td_rays_new (TdDevice *device, const TdConeTask *task, const guint *order, GErro
   rays->rate = FIRST_RATE;
   fill_params (rays);
   rays->queue = td_queue_new (device, error);
-  if (!rays->queue || !rays_make_kernels (rays, error) || !rays_make_tables (rays, order, error))
+  if (!rays->queue || !rays_make_tables (rays, order, error))
+    return NULL;
+  rays->shares = rays->tiled && rays->params.z_step >= TD_RAY_SHARED_X
+                 && td_device_info (device)->max_group_size >= TD_RAY_GROUP
+                 && rays_most_columns (rays) <= SHARED_COLUMNS;
+  if (!rays_make_kernels (rays, error))
     return NULL;
   choose_host (rays);
   return g_steal_pointer (&rays);
@@ -311,6 +327,7 @@ rays_project (TdRayProjector *rays, Work *work, TdRayViews views, GCancellable *
 
   work->params.first_view = views.first;
   work->params.n_views = views.n;
+  rays_set_bands (&work->params, task->n_rows, rays_item_rows (task), views.n);
   if (rays->on_host) {
     TdRayHostWork host;
 
@@ -395,7 +412,7 @@ launch_back (TdRayProjector *rays, guint first, guint end, gpointer user, GError
     const guint tiles[3]
         = { work->params.z_step, rays_items (task->nx, 2), rays_items (end - first, 2) };
     TdKernel *kernel = work->few ? rays->back_few : work->weighed ? rays->back_weighed : rays->back;
-    if (!work->weighed || !rays_share (rays, tiles[0]))
+    if (!work->weighed || !rays->shares)
       return td_rays_launch (rays, kernel, tiles, args, G_N_ELEMENTS (args), error);
     const guint local[3] = { TD_RAY_SHARED_X, TD_RAY_SHARED_Y, 1 };
     const guint groups[3]

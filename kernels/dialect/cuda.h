@@ -10,6 +10,9 @@
 /* … and at least this many groups at once on a multiprocessor, where the compiler can aim at
    that */
 #define TD_GROUP_SIZE_RESIDENT(x, y, z, groups) __launch_bounds__ ((x) * (y) * (z), (groups))
+/* … of no more than so many work-items in whatever shape: the compiler would leave registers for
+   1024 otherwise. */
+#define TD_GROUP_AT_MOST(items, groups) __launch_bounds__ ((items), (groups))
 #define TD_FN static __device__ __forceinline__
 #define TD_GLOBAL
 #define TD_LOCAL __shared__

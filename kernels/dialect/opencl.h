@@ -14,6 +14,7 @@
 #else
 #define TD_GROUP_SIZE_RESIDENT(x, y, z, groups) TD_GROUP_SIZE (x, y, z)
 #endif
+#define TD_GROUP_AT_MOST(items, groups) /* OpenCL's compilers ask the launch */
 #define TD_GLOBAL __global
 #define TD_LOCAL __local
 /* Local memory sized at the launch (TD_ARG_LOCAL): TD_LOCAL_ARG after the last parameter, with no
