@@ -14,6 +14,7 @@
 #include "text-file.h"
 #include "tiff-frames.h"
 
+#define BESIDE_SLICES "provenance.json"
 #define MAX_PROVENANCE_BYTES ((gsize) 64 << 20)
 #define MAX_LISTED 64u /* data sets of a file */
 #define MOST_NAMED 6u  /* in a sentence */
@@ -72,19 +73,38 @@ list_files (const char *path, GError **error)
   return names;
 }
 
-/* The description stands in the folder's provenance.json, and in every slice without provenance. */
+char *
+td_volume_whole (const char *path)
+{
+  g_autofree char *own = g_canonicalize_filename (path, NULL);
+  g_autofree char *folder = g_path_get_dirname (own);
+  g_autofree char *name = g_path_get_basename (own);
+  g_autofree char *beside = g_build_filename (folder, BESIDE_SLICES, NULL);
+  const gboolean is_part
+      = g_str_equal (name, BESIDE_SLICES)
+        || (g_str_has_prefix (name, "slice_") && g_str_has_suffix (name, ".tif"));
+
+  if (is_part && g_file_test (beside, G_FILE_TEST_IS_REGULAR))
+    return g_steal_pointer (&folder);
+  return g_steal_pointer (&own);
+}
+
+/* The description stands in the folder's provenance.json, and in every slice without provenance.
+   One slice of a folder is all that was asked for, whatever number it states. */
 static void
 take_descriptions (TdVolume *volume, const char *path, const TdTiffFrames *frames)
 {
   TdVolumeFacts *facts = &volume->facts;
-  g_autofree char *beside = g_build_filename (path, "provenance.json", NULL);
+  g_autofree char *beside = g_build_filename (path, BESIDE_SLICES, NULL);
+  g_autofree char *own = g_canonicalize_filename (path, NULL);
+  g_autofree char *whole = td_volume_whole (path);
   g_autofree char *text = td_text_load (beside, MAX_PROVENANCE_BYTES, NULL);
   g_autoptr (TdTiff) tiff = td_tiff_open (td_tiff_frames_path (frames, 0), NULL, NULL);
   guint stated = 0;
 
   facts->complete = TRUE;
   if (tiff && td_volume_take_description (facts, td_tiff_description (tiff), &stated))
-    facts->complete = stated == facts->n_slices;
+    facts->complete = stated == facts->n_slices || !g_str_equal (own, whole);
   if (text)
     td_volume_take_description (facts, text, &stated);
 }

@@ -107,6 +107,9 @@ typedef struct {
  * says which to name: nothing is guessed.
  */
 TdVolume *td_volume_open (const char *path, GError **error);
+/* The volume that a person means: of a slice or the provenance.json in a folder that the writer
+   made, that folder; else @path itself. (transfer full) */
+char *td_volume_whole (const char *path);
 /* The file of a path as td_volume_open() takes it, and the data set named (NULL: none), within
    @path. @dataset may be NULL. (transfer full) */
 char *td_volume_file (const char *path, const char **dataset);

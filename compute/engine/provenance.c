@@ -7,7 +7,6 @@
 #include "dataset/json-walk.h"
 #include "dataset/volume.h"
 
-#define BESIDE_SLICES "provenance.json"
 #define MOST_NOTES 100 /* a stranger's file may have a million */
 
 /* The scan as it was called; else beside the volume, by that path or by its name alone. */
@@ -69,9 +68,7 @@ provenance_parse (const char *volume, const TdVolumeFacts *facts)
 TdProvenance *
 td_provenance_read (const char *path)
 {
-  g_autofree char *name = g_path_get_basename (path);
-  g_autofree char *own = g_str_equal (name, BESIDE_SLICES) ? g_path_get_dirname (path)
-                                                           : g_canonicalize_filename (path, NULL);
+  g_autofree char *own = td_volume_whole (path);
   const gboolean is_file = g_file_test (own, G_FILE_TEST_IS_REGULAR); /* nothing waits for a pipe */
   g_autoptr (TdVolume) volume
       = is_file || g_file_test (own, G_FILE_TEST_IS_DIR) ? td_volume_open (own, NULL) : NULL;

@@ -18,7 +18,7 @@ typedef struct {
   TdMessage **notes;    /* of the plan, in English */
 } TdProvenance;
 
-/* @path: a volume, the folder of its slices, or the folder's provenance.json. A scan that is not
+/* @path: a volume, the folder of its slices, or a file of that folder. A scan that is not
    where it was may lie beside the volume. NULL: it is no volume of this program. Reads headers
    only; any thread. (transfer full) */
 TdProvenance *td_provenance_read (const char *path);

@@ -232,6 +232,7 @@ test_volume (void)
   } cases[] = {
     { "slices", NULL, { "--centre=47.25", "--filter=hann", "--rows=3:9", "--device=host" } },
     { "slices", "provenance.json", { NULL } },
+    { "slices", "slice_00004.tif", { NULL } },
     { "volume.tif", NULL, { "--format=bigtiff", "--centre=47.25", "--filter=hann", "--rows=3:9" } },
     { "volume.h5", NULL, { "--format=hdf5", "--centre=47.25", "--filter=hann", "--rows=3:9" } },
   };

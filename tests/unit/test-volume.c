@@ -110,6 +110,13 @@ test_round_trip (gconstpointer data)
   g_assert_cmpfloat (facts->voxel_mm, ==, 0.0125);
   g_assert_nonnull (strstr (facts->provenance_json, "\"host\""));
   g_assert_nonnull (strstr (facts->provenance_json, "ä"));
+  g_autofree char *slice
+      = format == TD_VOLUME_TIFF_STACK ? g_build_filename (path, "slice_00018.tif", NULL) : NULL;
+  g_autoptr (TdVolume) one = slice ? td_volume_open (slice, &error) : NULL;
+  g_assert_no_error (error);
+  g_assert_true (!one || td_volume_facts (one)->complete); /* all of it that was asked for */
+  g_autofree char *whole = td_volume_whole (slice ? slice : path);
+  g_assert_cmpstr (whole, ==, path);
   td_volume_read (volume, 0, N, read, &error);
   g_assert_no_error (error);
   check_values (read, slices, bits, td_volume_writer_clamped (writer));
