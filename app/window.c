@@ -2,10 +2,13 @@
 #include "window.h"
 
 #include <glib/gi18n.h>
+#include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cluster/jobs-index.h"
 #include "compute/engine/cone-scan.h"
+#include "dataset/volume.h"
 #include "demo-scan.h"
 #include "latency.h"
 #include "presets.h"
@@ -329,8 +332,9 @@ static void
 window_view_volume (TdWindow *self, const char *path)
 {
   g_autofree char *colours = g_settings_get_string (self->settings, "colour-map");
+  g_autofree char *whole = td_volume_whole (path);
 
-  td_volume_window_open (gtk_window_get_application (GTK_WINDOW (self)), path, colours);
+  td_volume_window_open (gtk_window_get_application (GTK_WINDOW (self)), whole, colours);
 }
 
 static void
@@ -659,8 +663,10 @@ on_view_volume (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
 
-  if (self->statement)
-    window_view_volume (self, self->statement->path);
+  if (!self->statement)
+    return;
+  window_view_volume (self, self->statement->path);
+  on_close_scan (NULL, NULL, self); /* nothing failed any more */
 }
 
 /* ── Recipes ── */
@@ -924,17 +930,34 @@ on_show_asked (GSimpleAction *action, GVariant *parameter, gpointer user)
   adw_view_stack_set_visible_child_name (self->pages, "volume");
 }
 
+/* Where a volume goes as long as nobody says otherwise: beside its scan. Where nothing can be
+   written there, or nobody would look, it is the person's home. (transfer full) */
+static char *
+window_beside (TdWindow *self)
+{
+  const TdScanFacts *facts = td_session_facts (self->session);
+  g_autofree char *folder = g_path_get_dirname (facts ? facts->path : "");
+
+  if (!g_path_is_absolute (folder) || g_access (folder, W_OK) != 0
+      || g_str_has_prefix (folder, g_get_user_cache_dir ()))
+    return g_strdup (g_get_home_dir ());
+  return g_steal_pointer (&folder);
+}
+
 static void
 on_accepted (TdReconstructDialog *dialog, gpointer recipe, const char *output, TdWindow *self)
 {
   g_autoptr (TdJobItem) item
       = window_new_job (self, td_reconstruct_dialog_profile (dialog), recipe, output);
   g_autofree char *folder = g_path_get_dirname (output);
+  g_autofree char *beside = window_beside (self);
 
   /* Format and bits were chosen in the dialog: they are the recipe's from now on. */
   td_session_edit (self->session, recipe, "output");
   window_remember_recipe (self);
-  g_settings_set_string (self->settings, "output-folder", folder);
+  /* A folder that was chosen holds for other scans. That beside a scan is its own. */
+  g_settings_set_string (self->settings, "output-folder",
+                         g_str_equal (folder, beside) ? "" : folder);
   td_job_queue_add (self->jobs, item);
   td_volume_view_show_job (self->volume_view, item);
   window_ask (self, item);
@@ -958,7 +981,9 @@ static void
 on_reconstruct (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
   TdWindow *self = user;
-  g_autofree char *folder = g_settings_get_string (self->settings, "output-folder");
+  g_autofree char *chosen = g_settings_get_string (self->settings, "output-folder");
+  g_autofree char *beside = window_beside (self);
+  const char *folder = *chosen ? chosen : beside;
   GtkWidget *dialog = td_reconstruct_dialog_new (
       GTK_WINDOW (self), td_session_engine (self->session), td_session_scan (self->session),
       td_session_recipe (self->session), td_job_queue_model (self->jobs), folder);
@@ -1602,7 +1627,12 @@ on_undo_to (GSimpleAction *action, GVariant *parameter, gpointer user)
 static void
 on_do_next (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  td_recipe_panel_do_next (TD_WINDOW (user)->panel);
+  TdWindow *self = user;
+
+  /* What a search comes to, and what an advice changes, stands in the panel. */
+  if (td_recipe_panel_next (self->panel) != TD_FLOW_RECONSTRUCT)
+    gtk_toggle_button_set_active (self->sidebar_button, TRUE);
+  td_recipe_panel_do_next (self->panel);
 }
 
 static void

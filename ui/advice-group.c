@@ -20,7 +20,7 @@ struct _TdAdviceGroup {
   gboolean next;
 };
 
-enum { CHANGED, N_SIGNALS };
+enum { CHANGED, ADDED, N_SIGNALS };
 static guint signals[N_SIGNALS];
 
 G_DEFINE_FINAL_TYPE (TdAdviceGroup, td_advice_group, TD_TYPE_RECIPE_GROUP)
@@ -134,8 +134,13 @@ advice_group_follow (TdAdviceGroup *self, const TdAdvice *advice)
 
   if (!recipe || !advice)
     return;
+  TdRecipe before = *recipe;
   if (td_advice_apply (advice, recipe, &error)) {
+    const TdRecipe after = *recipe;
     td_recipe_group_commit (TD_RECIPE_GROUP (self), NULL);
+    for (guint i = 0; i < after.n_steps; i++)
+      if (!td_recipe_step (&before, after.steps[i].name))
+        g_signal_emit (self, signals[ADDED], 0, after.steps[i].name);
     return;
   }
   g_autofree char *words = td_label_error (error);
@@ -231,6 +236,8 @@ td_advice_group_class_init (TdAdviceGroupClass *class)
   G_OBJECT_CLASS (class)->dispose = td_advice_group_dispose;
   TD_RECIPE_GROUP_CLASS (class)->show = td_advice_group_show;
   signals[CHANGED] = td_signal_new (TD_TYPE_ADVICE_GROUP, "changed", 0);
+  /* A step, by its name, that an advice brought. */
+  signals[ADDED] = td_signal_new (TD_TYPE_ADVICE_GROUP, "added", 1, G_TYPE_STRING);
 }
 
 static void

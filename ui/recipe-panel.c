@@ -373,6 +373,8 @@ td_recipe_panel_init (TdRecipePanel *self)
   g_signal_connect_object (self->next_button, "notify::sensitive",
                            G_CALLBACK (recipe_panel_on_ready), self, 0);
   /* It may outlive the panel that it is in, and still be looking. */
+  g_signal_connect_object (self->advice, "added", G_CALLBACK (td_steps_group_show_step),
+                           self->steps, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->advice, "changed", G_CALLBACK (recipe_panel_show_next), self,
                            G_CONNECT_SWAPPED);
   recipe_panel_add_rows (self->filter, filter_rows);

@@ -131,8 +131,9 @@ on_step_removed (TdStepRow *row, TdStepsGroup *self)
   steps_group_commit (self, "", NULL);
 }
 
-void
-td_steps_group_open_step (TdStepsGroup *self, const char *name)
+/* In sight and open. */
+static TdStepRow *
+steps_group_show_step (TdStepsGroup *self, const char *name)
 {
   for (guint i = 0; i < self->rows->len; i++) {
     TdStepRow *row = g_ptr_array_index (self->rows, i);
@@ -140,8 +141,24 @@ td_steps_group_open_step (TdStepsGroup *self, const char *name)
       continue;
     adw_expander_row_set_expanded (ADW_EXPANDER_ROW (row), TRUE);
     td_scroll_into_sight (GTK_WIDGET (row));
-    td_step_row_take_focus (row);
+    return row;
   }
+  return NULL;
+}
+
+void
+td_steps_group_show_step (TdStepsGroup *self, const char *name)
+{
+  steps_group_show_step (self, name);
+}
+
+void
+td_steps_group_open_step (TdStepsGroup *self, const char *name)
+{
+  TdStepRow *row = steps_group_show_step (self, name);
+
+  if (row)
+    td_step_row_take_focus (row);
 }
 
 static void

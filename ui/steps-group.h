@@ -16,6 +16,8 @@ G_DECLARE_FINAL_TYPE (TdStepsGroup, td_steps_group, TD, STEPS_GROUP, TdRecipeGro
  */
 /* Opens the step, with the keyboard in its first parameter. */
 void td_steps_group_open_step (TdStepsGroup *self, const char *name);
+/* The same, and the focus stays where it is. */
+void td_steps_group_show_step (TdStepsGroup *self, const char *name);
 void td_steps_group_set_before (TdStepsGroup *self, gboolean on);
 /* @scan: (nullable). */
 void td_steps_group_set_scan (TdStepsGroup *self, TdScan *scan);

@@ -66,7 +66,20 @@ next_has_focus (gpointer unused)
          == td_test_part (panel (), "next_button");
 }
 
-/* Find, rings, reconstruct: the same button three times. */
+/* The first lines of the row of a step that was brought. */
+static gboolean
+step_is_in_sight (gpointer title)
+{
+  GtkWidget *row = td_test_row (td_test_window, title),
+            *scroller = td_test_part (panel (), "scroller");
+  graphene_rect_t bounds;
+
+  return gtk_widget_compute_bounds (row, scroller, &bounds) && bounds.origin.y >= 0
+         && bounds.origin.y + 60 < gtk_widget_get_height (scroller);
+}
+
+/* Find, rings, reconstruct: the same button three times. Where the panel is hidden it comes, for it
+   has what the button does. */
 static void
 test_next (void)
 {
@@ -92,7 +105,9 @@ test_next (void)
   td_test_wait (next_has_focus, NULL, "the keyboard to be back");
   td_test_wait (td_test_slice_is_there, NULL, "the centred slice");
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-flow-2");
+  gtk_toggle_button_set_active (td_test_part (td_test_window, "sidebar_button"), FALSE);
   td_test_activate ("do-next", NULL);
+  td_test_wait (step_is_in_sight, (gpointer) "Rings", "the step");
   TdRecipe copy = *recipe ();
   g_assert_nonnull (td_recipe_step (&copy, "rings"));
   g_assert_cmpint (td_recipe_panel_next (panel ()), ==, TD_FLOW_RECONSTRUCT);
@@ -643,11 +658,10 @@ n_cut (GtkWidget *widget, GtkWidget *within)
   return n;
 }
 
-/* Where there is little room the panel folds away; it is asked for again. */
+/* Also where there is little room: what comes next stands there. */
 static gboolean
 panel_is_there (gpointer user)
 {
-  gtk_toggle_button_set_active (td_test_part (td_test_window, "sidebar_button"), TRUE);
   return gtk_widget_get_mapped (GTK_WIDGET (panel ()));
 }
 

@@ -170,6 +170,10 @@ test_reconstruct (void)
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   td_test_screenshot (GTK_WIDGET (dialog), "reconstruct-dialog");
   td_test_click (td_test_part (dialog, "accept"));
+  /* That folder is the scan's own: another scan's volume goes beside that one. */
+  g_autoptr (GSettings) settings = td_settings_new (&error);
+  g_autofree char *chosen = g_settings_get_string (settings, "output-folder");
+  g_assert_cmpstr (chosen, ==, "");
   td_test_show_page ("volume");
   td_test_wait (no_job_is_active, NULL, "the volume");
 
