@@ -68,11 +68,14 @@ lab_table_memory (const TdLabResult *result, guint index)
   return bytes ? (double) bytes / (1 << 20) : NAN;
 }
 
+/* What a curve tells that stays above to its end. */
+#define FINEST_PX 2.0
+
 static double
 lab_table_resolution (const TdLabResult *result, guint index)
 {
   const TdLabOutcome *o = lab_table_outcome (result, index);
-  return o && o->frc && o->frc->half_bit_px > 0 ? o->frc->half_bit_px : NAN;
+  return o && o->frc ? fmax (o->frc->half_bit_px, FINEST_PX) : NAN;
 }
 
 static const Column columns[] = {
@@ -93,11 +96,12 @@ static const Column columns[] = {
     G_STRUCT_OFFSET (TdLabOutcome, warm_s), 1e3 },
   { N_ ("First ms"), N_ ("The first run, with reading, preparing and building kernels"), "%.0f",
     G_STRUCT_OFFSET (TdLabOutcome, first_s), 1e3 },
-  { N_ ("GU/s"), N_ ("Billion pixels × views a second, warm"), "%.2f",
+  { N_ ("GU/s"), N_ ("Billion pixels × views a second of back-projection alone, warm"), "%.2f",
     G_STRUCT_OFFSET (TdLabOutcome, updates_per_s), 1e-9 },
   { N_ ("MiB"), N_ ("Most memory that the job took"), "%.0f", .value = lab_table_memory },
   { N_ ("Resolution"),
-    N_ ("Pixels, where even and odd views’ Fourier ring correlation falls below half a bit"),
+    N_ ("Pixels, where even and odd views’ Fourier ring correlation falls below half a bit. "
+        "≤ 2: nowhere. –: it was not measured"),
     "%.2f", .value = lab_table_resolution },
 };
 
@@ -124,7 +128,8 @@ lab_table_bind_value (GtkSignalListItemFactory *factory, GtkListItem *item, cons
   char text[G_ASCII_DTOSTR_BUF_SIZE];
 
   gtk_label_set_text (GTK_LABEL (gtk_list_item_get_child (item)),
-                      isinf (value) ? "∞"
+                      isinf (value)                                                 ? "∞"
+                      : column->value == lab_table_resolution && value <= FINEST_PX ? "≤ 2"
                       : isfinite (value)
                           ? g_ascii_formatd (text, sizeof text, column->format, value)
                           : "–");

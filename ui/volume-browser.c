@@ -130,10 +130,10 @@ plane_show_subtitle (Plane *plane, double fraction)
   g_autofree char *text = NULL;
 
   if (fraction >= 0)
-    text = g_strdup_printf (_ ("%u of %u; reading, %.0f %%"), self->at[plane->axis], n,
+    text = g_strdup_printf (_ ("%u of 0–%u; reading, %.0f %%"), self->at[plane->axis], n - 1,
                             100 * fraction);
   else if (n > 1)
-    text = g_strdup_printf (_ ("%u of %u"), self->at[plane->axis], n);
+    text = g_strdup_printf (_ ("%u of 0–%u"), self->at[plane->axis], n - 1);
 
   td_image_pane_set_subtitle (plane->pane, text);
   gtk_widget_set_visible (plane->stop, fraction >= 0);

@@ -10,9 +10,11 @@
 #include "ui/axis-plot.h"
 #include "ui/histogram.h"
 #include "ui/lab-chart.h"
+#include "ui/lab-table.h"
 #include "ui/profile.h"
 #include "ui/residual-curve.h"
 #include "ui/ui.h"
+#include "window-test.h"
 
 /* ── Pixels ── */
 
@@ -430,6 +432,50 @@ test_histogram (void)
   g_assert_cmpuint (range.automatic, ==, 1);
 }
 
+/* ── The lab's table ── */
+
+static gboolean
+says (GtkWidget *label, gpointer text)
+{
+  return g_str_equal (gtk_label_get_text (GTK_LABEL (label)), text);
+}
+
+static gboolean
+is_told (gpointer window)
+{
+  return td_test_find (window, GTK_TYPE_LABEL, says, (gpointer) "3.25") != NULL;
+}
+
+/* A curve that stays above to its end tells a resolution, too: that is no missing measurement. */
+static void
+test_lab_resolution (void)
+{
+  TdLabFrc curves[] = { { .half_bit_px = 3.25 }, { .half_bit_px = 0 } };
+  TdLabVariant variants[] = { { .name = (char *) "falls" }, { .name = (char *) "stays" } };
+  TdLab lab = { .variants = g_ptr_array_new () };
+  TdLabResult result = { .n = 2, .noise = NAN };
+  TdLabOutcome outcomes[2];
+  float pixel = 1;
+  Chart chart;
+
+  for (guint i = 0; i < 2; i++) {
+    outcomes[i] = (TdLabOutcome) { .pixels = &pixel,
+                                   .frc = &curves[i],
+                                   .method = "fbp",
+                                   .precision = "single",
+                                   .device = (char *) "host" };
+    result.outcomes[i] = &outcomes[i];
+    g_ptr_array_add (lab.variants, &variants[i]);
+  }
+  GtkWidget *table = g_object_new (TD_TYPE_LAB_TABLE, NULL);
+  td_lab_table_show (TD_LAB_TABLE (table), &lab, &result, FALSE);
+  chart_init (&chart, table, 1200, 200);
+  td_test_wait (is_told, chart.window, "the figures");
+  g_assert_nonnull (td_test_find (table, GTK_TYPE_LABEL, says, (gpointer) "≤ 2"));
+  gtk_window_destroy (GTK_WINDOW (chart.window));
+  g_ptr_array_unref (lab.variants);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -441,5 +487,6 @@ main (int argc, char **argv)
   g_test_add_func ("/charts/residuals", test_residuals);
   g_test_add_func ("/charts/axis", test_axis);
   g_test_add_func ("/charts/histogram", test_histogram);
+  g_test_add_func ("/charts/lab-resolution", test_lab_resolution);
   return g_test_run ();
 }

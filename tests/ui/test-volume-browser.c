@@ -92,7 +92,7 @@ assert_planes (const guint at[3])
 
   td_test_wait (planes_are_settled, NULL, "the planes");
   for (guint i = 0; i < 3; i++) {
-    g_autofree char *text = g_strdup_printf ("%u of %u", at[i], sizes[i]);
+    g_autofree char *text = g_strdup_printf ("%u of 0–%u", at[i], sizes[i] - 1);
     g_assert_cmpstr (gtk_label_get_text (td_test_part (pane (names[i]), "subtitle")), ==, text);
   }
   const TdImage *x = td_image_pane_get_image (pane ("x")),
@@ -504,7 +504,7 @@ test_datasets (void)
                          GTK_MOVEMENT_DISPLAY_LINES, 1, FALSE, FALSE);
   td_test_click (td_test_button (dialog, "Open"));
   td_test_wait (planes_are_settled, NULL, "the planes");
-  g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "0 of 2");
+  g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "0 of 0–1");
 }
 
 /* Without an answer there is nothing to show: by the button, and as Escape closes the dialog. */
@@ -589,7 +589,7 @@ test_another (void)
     g_assert_false (gtk_widget_get_visible (td_test_part (browser, "survey_box")));
     td_test_wait (planes_are_settled, NULL, "the planes");
     g_assert_cmpfloat (td_image_pane_get_image (pane ("z"))->pixels[0], ==, voxel (0, 0, 4));
-    g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "4 of 9");
+    g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "4 of 0–8");
   }
 }
 

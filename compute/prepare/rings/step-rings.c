@@ -88,7 +88,8 @@ step_rings_falls_short (const TdStep *step, const TdScanFacts *facts)
   if (facts->geometry.beam == TD_BEAM_PARALLEL
       && td_rings_half_turns (facts->angles_rad, facts->n_views) == 0)
     return td_message_new ("{prepare=rings} leaves broad shades: to tell them from the object it "
-                           "takes %u views or more, spread evenly over half a turn or a whole one.",
+                           "takes %u views or more, spread evenly over half a turn or a whole one, "
+                           "the end point left out.",
                            TD_RINGS_SHADE_VIEWS);
   return NULL;
 }
