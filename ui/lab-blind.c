@@ -104,6 +104,13 @@ lab_blind_on_begin (GtkButton *button, TdLabBlind *self)
 }
 
 static void
+lab_blind_invite (TdLabBlind *self)
+{
+  gtk_label_set_text (self->words, _ ("Can you tell A and B apart? X is one of the two. Look at A, "
+                                      "B and X as often as you like, then say which X is."));
+}
+
+static void
 lab_blind_set_running (TdLabBlind *self, gboolean running)
 {
   self->running = running;
@@ -125,6 +132,7 @@ td_lab_blind_begin (TdLabBlind *self, const char *a, const char *b)
   lab_blind_set_running (self, TRUE);
   lab_blind_show_score (self);
   gtk_toggle_button_set_active (self->show_x, TRUE);
+  gtk_widget_grab_focus (GTK_WIDGET (self->show_x)); /* the button that began would end it */
   lab_blind_show (self);
 }
 
@@ -140,6 +148,7 @@ td_lab_blind_end (TdLabBlind *self)
   if (!self->running)
     return;
   lab_blind_set_running (self, FALSE);
+  lab_blind_invite (self);
   g_signal_emit (self, signals[SHOWN], 0, -1);
 }
 
@@ -173,4 +182,5 @@ static void
 td_lab_blind_init (TdLabBlind *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
+  lab_blind_invite (self);
 }
