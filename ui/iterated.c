@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
-#include "dataset/error.h"
 #include "scan-question.h"
 
 /* Pixels times views of a pass. A processor, whose vectors take rows of which there is one, does so
@@ -108,11 +108,10 @@ iterated_work (gpointer user, TdLatestRun *run, GCancellable *cancellable, GErro
     return NULL;
   g_autoptr (TdJob) job = td_job_new (plan);
   Work work = { request, run, job, td_plan_facts (plan), factor, 0 };
-  g_autofree float *pixels = g_try_new (float, (gsize) work.facts->nx *work.facts->ny);
+  g_autofree float *pixels
+      = td_host_malloc ((guint64) work.facts->nx * work.facts->ny * sizeof *pixels, error);
   if (!pixels)
-    return td_set_error_null (error, TD_ERROR_TOO_LARGE,
-                              "A slice of %u × %u pixels does not fit into memory", work.facts->nx,
-                              work.facts->ny);
+    return NULL;
   td_job_set_estimate_sink (job, iterated_on_estimate, &work);
   if (!td_job_run_slice (job, pixels, cancellable, error))
     return NULL;

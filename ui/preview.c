@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "compute/device/host.h"
 #include "compute/engine/cone-scan.h"
 #include "compute/engine/job.h"
 #include "compute/engine/preview.h"
-#include "dataset/error.h"
 #include "latest.h"
 
 #define COARSE_FIRST_ABOVE_S 0.1
@@ -134,12 +134,11 @@ preview_make_slice (const Request *request, TdScan *scan, const TdRecipe *recipe
     return NULL;
   const TdPlanFacts *facts = td_plan_facts (plan);
   g_autoptr (TdJob) job = td_job_new (plan);
-  g_autofree float *pixels = g_try_new (float, (gsize) facts->nx * facts->ny);
+  g_autofree float *pixels
+      = td_host_malloc ((guint64) facts->nx * facts->ny * sizeof *pixels, error);
 
   if (!pixels)
-    return td_set_error_null (error, TD_ERROR_TOO_LARGE,
-                              "A slice of %u × %u pixels does not fit into memory", facts->nx,
-                              facts->ny);
+    return NULL;
   if (row)
     td_job_set_sinogram_sink (job, post_sinogram, row);
   if (!td_job_run_slice (job, pixels, cancellable, error))
