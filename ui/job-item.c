@@ -402,13 +402,26 @@ td_job_item_fraction (TdJobItem *self)
   return self->state == TD_JOB_DONE ? 1 : CLAMP (self->facts.fraction, 0, 1);
 }
 
-char *
-td_job_item_status (TdJobItem *self)
+static char *
+job_item_state_text (TdJobItem *self)
 {
   return td_job_item_is_cancelling (self)                    ? g_strdup (_ ("Cancelling"))
          : td_job_item_is_batch (self)                       ? job_item_batch_status (self)
          : self->remote == NULL || td_job_item_is_own (self) ? job_item_own_status (self)
                                                              : job_item_remote_status (self);
+}
+
+char *
+td_job_item_status (TdJobItem *self)
+{
+  g_autofree char *refused = self->follower && !td_job_item_ended (self)
+                                 ? td_remote_follower_refused (self->follower)
+                                 : NULL;
+  g_autofree char *why = td_message_words (refused, td_label_naming);
+  g_autofree char *state = job_item_state_text (self);
+
+  return why ? g_strdup_printf (_ ("%s. The job goes on as it was: %s"), state, why)
+             : g_steal_pointer (&state);
 }
 
 const char *

@@ -25,6 +25,7 @@ struct TdRemoteFollower {
   guint served;        /* wishes that a look takes care of */
   gboolean over, left; /* left: the owner has gone */
   char *problem;
+  char *refused; /* why the last wish came to nothing */
   TdSliceStore *slices;
   guint nx, ny;  /* of each of its slices */
   guint n_taken; /* slices of the job's list */
@@ -41,6 +42,7 @@ remote_follower_unref (TdRemoteFollower *follower)
   g_cond_clear (&follower->wake);
   g_clear_pointer (&follower->slices, td_slice_store_unref);
   g_free (follower->problem);
+  g_free (follower->refused);
   g_free (follower);
 }
 
@@ -53,6 +55,15 @@ remote_follower_note (TdRemoteFollower *follower, const GError *error)
   g_free (follower->problem);
   follower->problem = error ? td_error_pack (error) : NULL;
   follower->served = 0;
+  g_mutex_unlock (&follower->lock);
+}
+
+static void
+remote_follower_refuse (TdRemoteFollower *follower, const GError *error)
+{
+  g_mutex_lock (&follower->lock);
+  g_free (follower->refused);
+  follower->refused = td_error_pack (error);
   g_mutex_unlock (&follower->lock);
 }
 
@@ -178,6 +189,8 @@ remote_follower_look (TdRemoteFollower *follower, gboolean *reached)
     *reached = td_remote_job_cancel (follower->job, follower->stop, &error);
   else
     *reached = td_remote_job_look (follower->job, follower->stop, &error);
+  if (wishes && error)
+    remote_follower_refuse (follower, error);
   td_remote_job_facts (follower->job, &facts);
   const gboolean ended = *reached && td_remote_state_ended (facts.state);
   if (ended && facts.state == TD_REMOTE_DONE && !facts.fetched) /* it may have been moved since */
@@ -264,6 +277,7 @@ td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish)
     g_cancellable_cancel (follower->stop);
   g_mutex_lock (&follower->lock);
   follower->wishes |= wish;
+  g_clear_pointer (&follower->refused, g_free);
   g_cond_signal (&follower->wake);
   g_mutex_unlock (&follower->lock);
 }
@@ -275,6 +289,15 @@ td_remote_follower_was_asked (TdRemoteFollower *follower, TdRemoteWish wish)
   const gboolean asked = (follower->wishes | follower->served) & wish;
   g_mutex_unlock (&follower->lock);
   return asked;
+}
+
+char *
+td_remote_follower_refused (TdRemoteFollower *follower)
+{
+  g_mutex_lock (&follower->lock);
+  char *refused = g_strdup (follower->refused);
+  g_mutex_unlock (&follower->lock);
+  return refused;
 }
 
 TdSliceStore *

@@ -29,6 +29,8 @@ typedef enum {
 void td_remote_follower_ask (TdRemoteFollower *follower, TdRemoteWish wish);
 /* A wish that was asked for has not come to anything yet. */
 gboolean td_remote_follower_was_asked (TdRemoteFollower *follower, TdRemoteWish wish);
+/* Why the last wish came to nothing, for td_message_words(); NULL: it did not. (transfer full) */
+char *td_remote_follower_refused (TdRemoteFollower *follower);
 /* The slices so far; NULL: the volume's size is not known yet. (transfer full) */
 TdSliceStore *td_remote_follower_slices (TdRemoteFollower *follower);
 /* TRUE: the job has ended, and its volume is here. @problem: (transfer full): what went wrong
