@@ -8,6 +8,7 @@
 #include "choose-file.h"
 #include "labels.h"
 #include "quantity.h"
+#include "save-file.h"
 #include "ui.h"
 
 /* ── A row ── */
@@ -367,9 +368,8 @@ batch_window_on_activate (GtkColumnView *table, guint position, TdBatchWindow *s
     g_signal_emit (self, signals[OPEN_REQUESTED], 0, scan->row->output);
 }
 
-/* In the table's order. */
-gboolean
-td_batch_window_save (TdBatchWindow *self, const char *path, GError **error)
+char *
+td_batch_window_text (TdBatchWindow *self)
 {
   GListModel *model = G_LIST_MODEL (gtk_column_view_get_model (self->table));
   g_autoptr (GPtrArray) rows = g_ptr_array_new ();
@@ -378,21 +378,14 @@ td_batch_window_save (TdBatchWindow *self, const char *path, GError **error)
     g_autoptr (TdBatchScan) scan = g_list_model_get_item (model, i);
     g_ptr_array_add (rows, scan->row); /* the model keeps it */
   }
-  g_autofree char *csv = td_batch_csv (rows);
-  return g_file_set_contents (path, csv, -1, error);
+  return td_batch_csv (rows);
 }
 
 static void
 batch_window_on_path (const char *path, gpointer user)
 {
-  TdBatchWindow *self = user;
-  g_autoptr (GError) error = NULL;
-
-  if (td_batch_window_save (self, path, &error))
-    return;
-  /* In the line of the state the next look at the job would take it away. */
-  gtk_window_present (GTK_WINDOW (
-      td_telling_dialog_new (GTK_WINDOW (self), _ ("The table was not saved"), error->message)));
+  td_save_file (user, _ ("The table was not saved"), path, td_save_text,
+                td_batch_window_text (user), g_free, NULL);
 }
 
 static void

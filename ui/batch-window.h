@@ -15,5 +15,5 @@
 G_DECLARE_FINAL_TYPE (TdBatchWindow, td_batch_window, TD, BATCH_WINDOW, AdwWindow)
 
 GtkWidget *td_batch_window_new (GtkWindow *parent, TdJobQueue *jobs, TdJobItem *item);
-/* FALSE with @error: nothing was written. */
-gboolean td_batch_window_save (TdBatchWindow *self, const char *path, GError **error);
+/* The table as comma-separated values, in its order. (transfer full) */
+char *td_batch_window_text (TdBatchWindow *self);

@@ -233,7 +233,7 @@ static void
 image_pane_on_chosen (const char *path, gpointer user)
 {
   td_save_file (user, _ ("The picture was not saved"), path, image_pane_write,
-                g_object_steal_data (user, "picture-wanted"), wanted_free);
+                g_object_steal_data (user, "picture-wanted"), wanted_free, NULL);
 }
 
 static void

@@ -16,6 +16,7 @@
 #include "lab-work.h"
 #include "labels.h"
 #include "quantity.h"
+#include "save-file.h"
 #include "ui.h"
 #include "wrap-layout.h"
 
@@ -595,9 +596,8 @@ lab_view_text (TdLabView *self, Save what)
                           : td_lab_svg (news->lab, news->result);
 }
 
-/* What is written, off the main thread: a network's storage may take its time. */
+/* What is written. */
 typedef struct {
-  char *path;
   GBytes *bytes;       /* of a text, or of pixels */
   guint width, height; /* of a picture; 0: a text */
 } Saving;
@@ -607,7 +607,6 @@ lab_view_saving_free (gpointer user)
 {
   Saving *saving = user;
 
-  g_free (saving->path);
   g_bytes_unref (saving->bytes);
   g_free (saving);
 }
@@ -622,38 +621,26 @@ lab_view_png (const Saving *saving)
   return gdk_texture_save_to_png_bytes (texture);
 }
 
-static void
-lab_view_write (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+static gboolean
+lab_view_write (gpointer what, const char *path, GError **error)
 {
-  const Saving *saving = data;
+  const Saving *saving = what;
   g_autoptr (GBytes) bytes = saving->width ? lab_view_png (saving) : g_bytes_ref (saving->bytes);
-  GError *error = NULL;
 
   /* Whoever chose the name was asked whether to replace what is there. */
-  if (g_file_set_contents_full (saving->path, g_bytes_get_data (bytes, NULL),
-                                (gssize) g_bytes_get_size (bytes), G_FILE_SET_CONTENTS_CONSISTENT,
-                                0666, &error))
-    g_task_return_boolean (task, TRUE);
-  else
-    g_task_return_error (task, error);
+  return g_file_set_contents (path, g_bytes_get_data (bytes, NULL),
+                              (gssize) g_bytes_get_size (bytes), error);
 }
 
 static void
-lab_view_on_written (GObject *object, GAsyncResult *result, gpointer user)
+lab_view_on_written (GtkWidget *widget, const char *path, gboolean written)
 {
-  TdLabView *self = TD_LAB_VIEW (object);
-  const Saving *saving = g_task_get_task_data (G_TASK (result));
-  g_autoptr (GError) error = NULL;
-  g_autofree char *name = g_path_get_basename (saving->path);
+  TdLabView *self = TD_LAB_VIEW (widget);
+  g_autofree char *name = g_path_get_basename (path);
   g_autofree char *words = g_strdup_printf (_ ("%s is written"), name);
 
-  const gboolean written = g_task_propagate_boolean (G_TASK (result), &error);
-  if (!self->lab) /* the window has gone */
-    return;
-  if (written)
+  if (written && self->lab) /* else the window has gone */
     lab_view_say (self, words);
-  else
-    lab_view_say_error (self, error);
 }
 
 /* As it looks on the screen. NULL: it is not on one. */
@@ -697,14 +684,12 @@ lab_view_on_save_chosen (const char *path, gpointer user)
     return;
   }
   Saving *saving = g_new0 (Saving, 1);
-  saving->path = g_strdup (path);
   if (texture)
     lab_view_take_picture (saving, texture);
   else
     saving->bytes = g_bytes_new_take (text, strlen (text));
-  g_autoptr (GTask) task = g_task_new (self, NULL, lab_view_on_written, NULL);
-  g_task_set_task_data (task, saving, lab_view_saving_free);
-  g_task_run_in_thread (task, lab_view_write);
+  td_save_file (user, _ ("The lab’s file was not written"), path, lab_view_write, saving,
+                lab_view_saving_free, lab_view_on_written);
 }
 
 static void

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "dataset/csv-text.h"
+#include "dataset/error.h"
+#include "dataset/text-file.h"
 #include "spoken-names.h"
 #include "ui.h"
 
@@ -283,12 +285,14 @@ csv_item (GString *csv, const Item *item)
   g_string_append_printf (csv, ",%s\n", item->list->units ? item->list->units : "");
 }
 
+#define PROFILE_HEAD "sample,position_"
+
 static char *
 csv_profile (const Item *item)
 {
   const gboolean in_mm = item->list->voxel_mm > 0;
   const double step = item->measured.length_px / (item->n_profile - 1);
-  GString *csv = g_string_new (in_mm ? "sample,position_mm,value\n" : "sample,position_px,value\n");
+  GString *csv = g_string_new (in_mm ? PROFILE_HEAD "mm,value\n" : PROFILE_HEAD "px,value\n");
 
   for (guint i = 0; i < item->n_profile; i++) {
     g_string_append_printf (csv, "%u", i);
@@ -321,17 +325,32 @@ td_measure_list_texts (TdMeasureList *self)
   return g_strv_builder_end (texts);
 }
 
+/* Nobody was asked about a profile's file: only another profile is replaced. */
+static gboolean
+measure_profile_fits (const char *path, GError **error)
+{
+  g_autofree char *head = td_text_head (path, strlen (PROFILE_HEAD));
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS) || g_strcmp0 (head, PROFILE_HEAD) == 0)
+    return TRUE;
+  return td_set_error (error, TD_ERROR_IO,
+                       "A line's profile would replace “%s”, which is none; choose another name",
+                       path);
+}
+
 gboolean
 td_measure_texts_save (gpointer texts, const char *path, GError **error)
 {
   g_autofree char *stem
       = g_str_has_suffix (path, ".csv") ? g_strndup (path, strlen (path) - 4) : g_strdup (path);
 
-  for (char **at = texts; *at; at += 2) {
-    g_autofree char *beside = g_strconcat (stem, at[0], ".csv", NULL);
-    if (!g_file_set_contents (*at[0] ? beside : path, at[1], -1, error))
-      return FALSE;
-  }
+  for (guint write = 0; write < 2; write++)
+    for (char **at = texts; *at; at += 2) {
+      g_autofree char *beside = g_strconcat (stem, at[0], ".csv", NULL);
+      if (write ? !g_file_set_contents (*at[0] ? beside : path, at[1], -1, error)
+                : *at[0] && !measure_profile_fits (beside, error))
+        return FALSE;
+    }
   return TRUE;
 }
 

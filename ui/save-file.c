@@ -9,6 +9,7 @@ typedef struct {
   TdSaveWork work;
   gpointer what;
   GDestroyNotify free_what;
+  TdSaveEnd end;
 } Save;
 
 static void
@@ -16,7 +17,8 @@ save_file_free (gpointer user)
 {
   Save *save = user;
 
-  save->free_what (save->what);
+  if (save->free_what)
+    save->free_what (save->what);
   g_free (save->heading);
   g_free (save->path);
   g_free (save);
@@ -42,24 +44,34 @@ save_file_end (GObject *widget, GAsyncResult *result, gpointer application)
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (widget));
   g_autoptr (GError) error = NULL;
 
-  if (!g_task_propagate_boolean (G_TASK (result), &error)) {
+  const gboolean saved = g_task_propagate_boolean (G_TASK (result), &error);
+
+  if (!saved) {
     g_autofree char *words = td_label_error (error);
     gtk_window_present (GTK_WINDOW (td_telling_dialog_new (
         GTK_IS_WINDOW (root) ? GTK_WINDOW (root) : NULL, save->heading, words)));
   }
+  if (save->end)
+    save->end (GTK_WIDGET (widget), save->path, saved);
   if (application)
     g_application_release (application);
 }
 
+gboolean
+td_save_text (gpointer text, const char *path, GError **error)
+{
+  return g_file_set_contents (path, text, -1, error);
+}
+
 void
 td_save_file (GtkWidget *widget, const char *heading, const char *path, TdSaveWork work,
-              gpointer what, GDestroyNotify free_what)
+              gpointer what, GDestroyNotify free_what, TdSaveEnd end)
 {
   GApplication *application = g_application_get_default ();
   g_autoptr (GTask) task = g_task_new (widget, NULL, save_file_end, application);
   Save *save = g_new (Save, 1);
 
-  *save = (Save) { g_strdup (heading), g_strdup (path), work, what, free_what };
+  *save = (Save) { g_strdup (heading), g_strdup (path), work, what, free_what, end };
   g_task_set_task_data (task, save, save_file_free);
   if (application)
     g_application_hold (application);

@@ -420,7 +420,7 @@ volume_browser_export (const char *path, gpointer user)
   TdVolumeBrowser *self = user;
 
   td_save_file (user, _ ("The measures were not exported"), path, td_measure_texts_save,
-                td_measure_list_texts (self->measures), (GDestroyNotify) g_strfreev);
+                td_measure_list_texts (self->measures), (GDestroyNotify) g_strfreev, NULL);
 }
 
 static void

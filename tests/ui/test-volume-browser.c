@@ -283,6 +283,17 @@ test_measures (void)
   g_auto (GStrv) samples = g_strsplit (profile, "\n", -1);
   for (guint i = 0; i <= 40; i++)
     g_assert_cmpfloat_with_epsilon (exported (samples, i + 1, "value"), voxel (2 + i, 7, 24), 1e-6);
+  /* The profiles' files are nobody's choice: one that is something else stays, and all the rest. */
+  g_assert_true (td_measure_texts_save (texts, path, &error));
+  g_assert_true (g_file_set_contents (beside, "other", -1, NULL));
+  g_assert_true (g_file_set_contents (path, "old", -1, NULL));
+  g_assert_false (td_measure_texts_save (texts, path, &error));
+  g_assert_nonnull (strstr (error->message, "measures-3.csv"));
+  g_autofree char *old = NULL, *other = NULL;
+  g_assert_true (g_file_get_contents (path, &old, NULL, NULL));
+  g_assert_true (g_file_get_contents (beside, &other, NULL, NULL));
+  g_assert_cmpstr (old, ==, "old");
+  g_assert_cmpstr (other, ==, "other");
   td_test_click (td_test_button (td_test_part (browser, "measures"), "Remove"));
   g_assert_cmpuint (marks_of ("z")->len, ==, 3);
 }
@@ -311,8 +322,10 @@ test_slow_save (void)
   g_autofree char *nowhere = g_build_filename (td_test_folder (), "none", "saved.txt", NULL);
   const gint64 start = g_get_monotonic_time ();
 
-  td_save_file (GTK_WIDGET (browser), "Not saved", path, write_slowly, g_strdup ("saved"), g_free);
-  td_save_file (GTK_WIDGET (browser), "Not saved", nowhere, write_slowly, g_strdup ("x"), g_free);
+  td_save_file (GTK_WIDGET (browser), "Not saved", path, write_slowly, g_strdup ("saved"), g_free,
+                NULL);
+  td_save_file (GTK_WIDGET (browser), "Not saved", nowhere, write_slowly, g_strdup ("x"), g_free,
+                NULL);
   g_assert_cmpint (g_get_monotonic_time () - start, <, 200000);
   td_test_wait (is_written, path, "the file");
   GType type = ADW_TYPE_MESSAGE_DIALOG;
