@@ -74,20 +74,24 @@ td_presets_save (const char *name, const TdRecipe *recipe, GError **error)
 }
 
 gboolean
-td_presets_apply (const char *name, TdRecipe *recipe, GError **error)
+td_presets_load (const char *name, TdRecipe *preset, GError **error)
 {
   g_autofree char *path = presets_path (name, error);
-  const TdRecipe own = *recipe;
-  TdRecipe preset;
 
-  if (!path || !td_recipe_load (&preset, path, error))
-    return FALSE;
-  *recipe = preset;
+  return path && td_recipe_load (preset, path, error);
+}
+
+void
+td_presets_apply (const TdRecipe *preset, TdRecipe *recipe)
+{
+  const TdRecipe own = *recipe;
+
+  *recipe = *preset;
   memcpy (recipe->mask, own.mask, sizeof own.mask);
   recipe->centre_auto = own.centre_auto;
   recipe->centre_px = own.centre_px;
   recipe->tilt_deg = own.tilt_deg;
-  if (td_recipe_start_volume (&preset))
+  if (td_recipe_start_volume (preset))
     g_strlcpy (recipe->start, "auto", sizeof recipe->start);
   memcpy (recipe->crop, own.crop, sizeof own.crop);
   recipe->view_first = own.view_first;
@@ -101,7 +105,6 @@ td_presets_apply (const char *name, TdRecipe *recipe, GError **error)
   memcpy (recipe->devices, own.devices, sizeof own.devices);
   recipe->memory_limit_bytes = own.memory_limit_bytes;
   recipe->device_memory_limit_bytes = own.device_memory_limit_bytes;
-  return TRUE;
 }
 
 gboolean

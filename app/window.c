@@ -25,6 +25,7 @@
 #include "ui/quantity.h"
 #include "ui/recipe-panel.h"
 #include "ui/reconstruct-dialog.h"
+#include "ui/save-file.h"
 #include "ui/volume-window.h"
 #include "ui/toasts.h"
 #include "ui/ui.h"
@@ -671,29 +672,99 @@ on_view_volume (GSimpleAction *action, GVariant *parameter, gpointer user)
 
 /* ── Recipes ── */
 
+static gboolean
+window_write_recipe (gpointer recipe, const char *path, GError **error)
+{
+  return td_recipe_save (recipe, path, error);
+}
+
+static void
+window_on_recipe_saved (GtkWidget *window, const char *path, gboolean saved)
+{
+  if (saved && TD_WINDOW (window)->session)
+    window_toast (TD_WINDOW (window), _ ("Recipe saved"));
+}
+
 static void
 window_save_recipe (const char *path, gpointer user)
 {
-  TdWindow *self = user;
+  td_save_file (user, _ ("The recipe was not saved"), path, window_write_recipe,
+                g_memdup2 (td_session_recipe (TD_WINDOW (user)->session), sizeof (TdRecipe)),
+                g_free, window_on_recipe_saved);
+}
+
+typedef struct {
+  char *name; /* a file's, or a preset's */
+  gboolean is_preset;
+  TdRecipe recipe;
+} Loading;
+
+static void
+window_loading_free (gpointer user)
+{
+  Loading *loading = user;
+
+  g_free (loading->name);
+  g_free (loading);
+}
+
+/* Worker thread. */
+static void
+window_load_in_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Loading *loading = data;
+  GError *error = NULL;
+  const gboolean loaded = loading->is_preset
+                              ? td_presets_load (loading->name, &loading->recipe, &error)
+                              : td_recipe_load (&loading->recipe, loading->name, &error);
+
+  if (loaded)
+    g_task_return_boolean (task, TRUE);
+  else
+    g_task_return_error (task, error);
+}
+
+static void
+window_on_recipe_loaded (GObject *window, GAsyncResult *result, gpointer user)
+{
+  TdWindow *self = TD_WINDOW (window);
+  const Loading *loading = g_task_get_task_data (G_TASK (result));
   g_autoptr (GError) error = NULL;
 
-  if (td_recipe_save (td_session_recipe (self->session), path, &error))
-    window_toast (self, _ ("Recipe saved"));
+  const gboolean loaded = g_task_propagate_boolean (G_TASK (result), &error);
+  if (!self->session || !td_session_scan (self->session)) /* it was closed meanwhile */
+    return;
+  if (!loaded) {
+    window_say_error (self,
+                      loading->is_preset ? _ ("The preset cannot be applied")
+                                         : _ ("The recipe does not load"),
+                      error);
+    return;
+  }
+  TdRecipe recipe = *td_session_recipe (self->session);
+  if (loading->is_preset)
+    td_presets_apply (&loading->recipe, &recipe);
   else
-    window_say_error (self, _ ("The recipe was not saved"), error);
+    recipe = loading->recipe;
+  td_session_edit (self->session, &recipe, NULL);
+}
+
+static void
+window_load (TdWindow *self, const char *name, gboolean is_preset)
+{
+  Loading *loading = g_new0 (Loading, 1);
+  g_autoptr (GTask) task = g_task_new (self, NULL, window_on_recipe_loaded, NULL);
+
+  loading->name = g_strdup (name);
+  loading->is_preset = is_preset;
+  g_task_set_task_data (task, loading, window_loading_free);
+  g_task_run_in_thread (task, window_load_in_thread);
 }
 
 static void
 window_load_recipe (const char *path, gpointer user)
 {
-  TdWindow *self = user;
-  g_autoptr (GError) error = NULL;
-  TdRecipe recipe;
-
-  if (td_recipe_load (&recipe, path, &error))
-    td_session_edit (self->session, &recipe, NULL);
-  else
-    window_say_error (self, _ ("The recipe does not load"), error);
+  window_load (user, path, FALSE);
 }
 
 static void
@@ -732,10 +803,19 @@ window_add_entry (GMenu *menu, const char *name, const char *action, GVariant *t
 }
 
 static void
-window_show_presets (TdWindow *self)
+window_list_presets (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  g_auto (GStrv) names = td_presets_list ();
+  g_task_return_pointer (task, td_presets_list (), (GDestroyNotify) g_strfreev);
+}
 
+static void
+window_on_presets_listed (GObject *window, GAsyncResult *result, gpointer user)
+{
+  TdWindow *self = TD_WINDOW (window);
+  g_auto (GStrv) names = g_task_propagate_pointer (G_TASK (result), NULL);
+
+  if (!self->session) /* the window has gone */
+    return;
   g_menu_remove_all (self->preset_menu);
   g_menu_remove_all (self->remove_menu);
   for (guint i = 0; names[i]; i++) {
@@ -750,27 +830,50 @@ window_show_presets (TdWindow *self)
 }
 
 static void
+window_show_presets (TdWindow *self)
+{
+  g_autoptr (GTask) task = g_task_new (self, NULL, window_on_presets_listed, NULL);
+
+  g_task_run_in_thread (task, window_list_presets);
+}
+
+static void
 on_apply_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  TdWindow *self = user;
-  TdRecipe recipe = *td_session_recipe (self->session);
-  g_autoptr (GError) error = NULL;
+  window_load (user, g_variant_get_string (parameter, NULL), TRUE);
+}
 
-  if (td_presets_apply (g_variant_get_string (parameter, NULL), &recipe, &error))
-    td_session_edit (self->session, &recipe, NULL);
-  else
-    window_say_error (self, _ ("The preset cannot be applied"), error);
+static gboolean
+window_unlink_preset (gpointer unused, const char *name, GError **error)
+{
+  return td_presets_remove (name, error);
+}
+
+static void
+window_on_preset_removed (GtkWidget *window, const char *name, gboolean removed)
+{
+  window_show_presets (TD_WINDOW (window));
 }
 
 static void
 on_remove_preset (GSimpleAction *action, GVariant *parameter, gpointer user)
 {
-  TdWindow *self = user;
-  g_autoptr (GError) error = NULL;
+  td_save_file (user, _ ("The preset was not removed"), g_variant_get_string (parameter, NULL),
+                window_unlink_preset, NULL, g_free, window_on_preset_removed);
+}
 
-  if (!td_presets_remove (g_variant_get_string (parameter, NULL), &error))
-    window_say_error (self, _ ("The preset was not removed"), error);
-  window_show_presets (self);
+static gboolean
+window_write_preset (gpointer recipe, const char *name, GError **error)
+{
+  return td_presets_save (name, recipe, error);
+}
+
+static void
+window_on_preset_saved (GtkWidget *window, const char *name, gboolean saved)
+{
+  if (saved && TD_WINDOW (window)->session)
+    window_toast (TD_WINDOW (window), _ ("Preset saved"));
+  window_show_presets (TD_WINDOW (window));
 }
 
 static void
@@ -778,15 +881,11 @@ on_preset_named (AdwMessageDialog *dialog, const char *response, TdWindow *self)
 {
   const char *name
       = gtk_editable_get_text (GTK_EDITABLE (adw_message_dialog_get_extra_child (dialog)));
-  g_autoptr (GError) error = NULL;
 
-  if (g_strcmp0 (response, "save") != 0)
-    return;
-  if (td_presets_save (name, td_session_recipe (self->session), &error))
-    window_toast (self, _ ("Preset saved"));
-  else
-    window_say_error (self, _ ("The preset was not saved"), error);
-  window_show_presets (self);
+  if (g_strcmp0 (response, "save") == 0)
+    td_save_file (GTK_WIDGET (self), _ ("The preset was not saved"), name, window_write_preset,
+                  g_memdup2 (td_session_recipe (self->session), sizeof (TdRecipe)), g_free,
+                  window_on_preset_saved);
 }
 
 static void
@@ -1085,8 +1184,7 @@ window_ask_for_batch (TdWindow *self, GtkWindow *parent)
   GtkWidget *dialog = td_batch_dialog_new (parent, td_session_engine (self->session),
                                            td_session_recipe (self->session), settings, folder);
 
-  if (td_session_scan (self->session) && self->statement
-      && g_file_test (self->statement->path, G_FILE_TEST_EXISTS))
+  if (td_session_scan (self->session) && self->statement)
     td_batch_dialog_add (TD_BATCH_DIALOG (dialog), self->statement->path);
   g_signal_connect_object (dialog, "accepted", G_CALLBACK (window_on_batch_accepted), self, 0);
   gtk_window_present (GTK_WINDOW (dialog));
@@ -1235,11 +1333,28 @@ on_jobs_changed (GListModel *model, guint position, guint removed, guint added, 
    last days' are shown. */
 #define DAYS_SHOWN 30
 
+typedef struct {
+  GPtrArray *jobs;
+  char **problems;
+} Found;
+
+static void
+window_found_free (gpointer user)
+{
+  Found *found = user;
+
+  g_ptr_array_unref (found->jobs);
+  g_strfreev (found->problems);
+  g_free (found);
+}
+
 static void
 window_find_jobs (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
-  g_task_return_pointer (task, td_jobs_find (NULL, NULL, cancellable),
-                         (GDestroyNotify) g_ptr_array_unref);
+  Found *found = g_new0 (Found, 1);
+
+  found->jobs = td_jobs_find (NULL, &found->problems, cancellable);
+  g_task_return_pointer (task, found, window_found_free);
 }
 
 static gboolean
@@ -1270,9 +1385,10 @@ static void
 window_on_jobs_found (GObject *source, GAsyncResult *result, gpointer user)
 {
   TdWindow *self = TD_WINDOW (source);
-  g_autoptr (GPtrArray) jobs = g_task_propagate_pointer (G_TASK (result), NULL);
+  Found *found = g_task_propagate_pointer (G_TASK (result), NULL);
+  GPtrArray *jobs = found->jobs;
 
-  for (guint i = jobs && self->jobs ? jobs->len : 0; i-- > 0;) {
+  for (guint i = self->jobs ? jobs->len : 0; i-- > 0;) {
     g_auto (TdRemoteFacts) facts = { 0 };
     td_remote_job_facts (jobs->pdata[i], &facts);
     if (!window_shows_job (&facts) || window_has_job (self, facts.id))
@@ -1280,6 +1396,9 @@ window_on_jobs_found (GObject *source, GAsyncResult *result, gpointer user)
     g_autoptr (TdJobItem) item = td_job_item_new (jobs->pdata[i], TD_REMOTE_WATCH);
     td_job_queue_add (self->jobs, item);
   }
+  for (char **problem = found->problems; self->jobs && *problem; problem++)
+    window_toast (self, *problem);
+  window_found_free (found);
 }
 
 /* ── At the end ── */

@@ -1886,9 +1886,12 @@ td_remote_jobs_pause (gboolean pause, GError **error)
   g_autofree char *path = remote_jobs_pause_path ();
   g_autofree char *folder = g_path_get_dirname (path);
 
-  if (!pause)
-    return g_unlink (path) == 0 || errno == ENOENT;
-  return g_mkdir_with_parents (folder, 0700) == 0 && g_file_set_contents (path, "", 0, error);
+  if (!pause && (g_unlink (path) == 0 || errno == ENOENT))
+    return TRUE;
+  if (pause && g_mkdir_with_parents (folder, 0700) == 0)
+    return g_file_set_contents (path, "", 0, error);
+  return td_set_error (error, TD_ERROR_IO, "%s, by which all jobs pause, cannot be changed: %s",
+                       path, g_strerror (errno));
 }
 
 gboolean

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "job-row.h"
+#include "save-file.h"
 #include "ui.h"
 
 struct _TdJobsWindow {
@@ -20,25 +21,53 @@ G_DEFINE_FINAL_TYPE (TdJobsWindow, td_jobs_window, ADW_TYPE_WINDOW)
 
 static void jobs_window_on_pause (GtkToggleButton *button, TdJobsWindow *self);
 
+/* Worker thread. */
+static void
+jobs_window_look (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  g_task_return_boolean (task, td_remote_jobs_are_paused ());
+}
+
+static void
+jobs_window_on_looked (GObject *window, GAsyncResult *result, gpointer user)
+{
+  TdJobsWindow *self = TD_JOBS_WINDOW (window);
+  const gboolean paused = g_task_propagate_boolean (G_TASK (result), NULL);
+
+  if (!self->jobs) /* the window has gone */
+    return;
+  g_signal_handlers_block_by_func (self->pause, jobs_window_on_pause, self);
+  gtk_toggle_button_set_active (self->pause, paused);
+  g_signal_handlers_unblock_by_func (self->pause, jobs_window_on_pause, self);
+}
+
 /* The button says what is so. */
 static void
 jobs_window_show_pause (TdJobsWindow *self)
 {
-  g_signal_handlers_block_by_func (self->pause, jobs_window_on_pause, self);
-  gtk_toggle_button_set_active (self->pause, td_remote_jobs_are_paused ());
-  g_signal_handlers_unblock_by_func (self->pause, jobs_window_on_pause, self);
+  g_autoptr (GTask) task = g_task_new (self, NULL, jobs_window_on_looked, NULL);
+
+  g_task_run_in_thread (task, jobs_window_look);
+}
+
+static gboolean
+jobs_window_pause (gpointer pause, const char *unused, GError **error)
+{
+  return td_remote_jobs_pause (pause != NULL, error);
+}
+
+static void
+jobs_window_on_paused (GtkWidget *window, const char *unused, gboolean done)
+{
+  if (!done)
+    jobs_window_show_pause (TD_JOBS_WINDOW (window));
 }
 
 static void
 jobs_window_on_pause (GtkToggleButton *button, TdJobsWindow *self)
 {
-  g_autoptr (GError) error = NULL;
-
-  if (td_remote_jobs_pause (gtk_toggle_button_get_active (button), &error))
-    return;
-  gtk_window_present (GTK_WINDOW (td_telling_dialog_new (
-      GTK_WINDOW (self), _ ("The queue goes on as it was"), error ? error->message : NULL)));
-  jobs_window_show_pause (self);
+  td_save_file (GTK_WIDGET (self), _ ("The queue goes on as it was"), NULL, jobs_window_pause,
+                gtk_toggle_button_get_active (button) ? self : NULL, NULL, jobs_window_on_paused);
 }
 
 static void

@@ -141,7 +141,7 @@ open_dialog_fill (TdOpenDialog *self, const TdScanStatement *statement)
   td_file_row_set_path (self->flats, statement->texts[TD_STATED_FLATS]);
   td_file_row_set_path (self->darks, statement->texts[TD_STATED_DARKS]);
   td_file_row_set_path (self->geometry, statement->texts[TD_STATED_GEOMETRY]);
-  if (g_file_test (angles, G_FILE_TEST_IS_REGULAR))
+  if (g_path_is_absolute (angles)) /* else a range */
     td_file_row_set_path (self->angle_file, angles);
   else
     gtk_editable_set_text (GTK_EDITABLE (self->angles), angles);

@@ -60,7 +60,7 @@ struct _TdReconstructDialog {
   TdLatest *preflights;
   GPtrArray *device_rows;
   GHashTable *rates; /* name of a profile → double */
-  gboolean filling;
+  gboolean filling;  /* also while what files say is looked for */
 };
 
 enum { ACCEPTED, N_SIGNALS };
@@ -457,36 +457,113 @@ on_accept (GtkButton *button, TdReconstructDialog *self)
 
 /* ── Object ── */
 
-static gboolean
-is_written_by (GListModel *jobs, const char *path)
+/* What files say before there is anything to ask for. */
+typedef struct {
+  char *stem;
+  const char *suffix;
+  char **written; /* by jobs that have not ended */
+  char *path;     /* from here on the worker thread's */
+  GPtrArray *profiles;
+  char **problems;
+} Question;
+
+static void
+reconstruct_dialog_question_free (gpointer user)
 {
-  for (guint i = 0; jobs && i < g_list_model_get_n_items (jobs); i++) {
-    g_autoptr (TdJobItem) item = g_list_model_get_item (jobs, i);
-    if (!td_job_item_ended (item) && g_strcmp0 (td_job_item_output (item), path) == 0)
-      return TRUE;
-  }
-  return FALSE;
+  Question *question = user;
+
+  g_free (question->stem);
+  g_strfreev (question->written);
+  g_free (question->path);
+  g_clear_pointer (&question->profiles, g_ptr_array_unref);
+  g_strfreev (question->problems);
+  g_free (question);
 }
 
-/* A name beside the scan (or in @folder) that is not taken yet. */
-static char *
-propose_path (TdReconstructDialog *self, GListModel *jobs, const char *folder)
+static char **
+reconstruct_dialog_written (GListModel *jobs)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  for (guint i = 0; jobs && i < g_list_model_get_n_items (jobs); i++) {
+    g_autoptr (TdJobItem) item = g_list_model_get_item (jobs, i);
+    if (!td_job_item_ended (item) && td_job_item_output (item))
+      g_strv_builder_add (builder, td_job_item_output (item));
+  }
+  return g_strv_builder_end (builder);
+}
+
+/* A name beside the scan (or in @folder). */
+static Question *
+reconstruct_dialog_question (TdReconstructDialog *self, GListModel *jobs, const char *folder)
 {
   const TdScanFacts *facts = td_scan_facts (self->scan);
   g_autofree char *beside = g_path_is_absolute (facts->path) ? g_path_get_dirname (facts->path)
                                                              : g_strdup (g_get_home_dir ());
   g_autofree char *title = g_strdup (facts->title);
-  const char *suffix = formats[self->recipe.output_format].suffix;
+  Question *question = g_new0 (Question, 1);
 
   g_strdelimit (title, "/ ", '_');
-  for (guint i = 0;; i++) {
-    g_autofree char *name = i == 0 ? g_strdup_printf ("%s-slices%s", title, suffix)
-                                   : g_strdup_printf ("%s-slices-%u%s", title, i + 1, suffix);
-    char *path = g_build_filename (folder && *folder ? folder : beside, name, NULL);
-    if (!g_file_test (path, G_FILE_TEST_EXISTS) && !is_written_by (jobs, path))
-      return path;
-    g_free (path);
+  question->stem = g_strdup_printf ("%s/%s-slices", folder && *folder ? folder : beside, title);
+  question->suffix = formats[self->recipe.output_format].suffix;
+  question->written = reconstruct_dialog_written (jobs);
+  return question;
+}
+
+/* Worker thread. The first name that is not taken yet. */
+static void
+reconstruct_dialog_find (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+  Question *question = data;
+
+  question->profiles = td_cluster_profiles (&question->problems);
+  question->path = g_strconcat (question->stem, question->suffix, NULL);
+  for (guint i = 2; g_file_test (question->path, G_FILE_TEST_EXISTS)
+                    || g_strv_contains ((const char *const *) question->written, question->path);
+       i++) {
+    g_free (question->path);
+    question->path = g_strdup_printf ("%s-%u%s", question->stem, i, question->suffix);
   }
+  g_task_return_boolean (task, TRUE);
+}
+
+/* This computer, and each profile; nothing to choose without one. A file that is no profile is
+   told, lest its place is looked for in vain. */
+static void
+reconstruct_dialog_fill_where (TdReconstructDialog *self, const Question *question)
+{
+  g_autoptr (GtkStringList) places = gtk_string_list_new (NULL);
+  g_autofree char *told = g_strjoinv ("\n", question->problems);
+
+  g_ptr_array_unref (self->profiles);
+  self->profiles = g_ptr_array_ref (question->profiles);
+  gtk_string_list_append (places, _ ("This computer"));
+  for (guint i = 0; i < self->profiles->len; i++)
+    gtk_string_list_append (places, ((TdClusterProfile *) self->profiles->pdata[i])->name);
+  adw_combo_row_set_model (self->where, G_LIST_MODEL (places));
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self->where), FALSE);
+  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->where), told);
+  gtk_widget_set_visible (GTK_WIDGET (self->where), self->profiles->len > 0 || *told);
+}
+
+static void
+reconstruct_dialog_on_found (GObject *dialog, GAsyncResult *result, gpointer user)
+{
+  TdReconstructDialog *self = TD_RECONSTRUCT_DIALOG (dialog);
+  const Question *question = g_task_get_task_data (G_TASK (result));
+
+  if (!self->scan) /* the dialog has gone */
+    return;
+  const gboolean typed = *gtk_editable_get_text (GTK_EDITABLE (self->path));
+  reconstruct_dialog_fill_where (self, question);
+  if (!typed)
+    gtk_editable_set_text (GTK_EDITABLE (self->path), question->path);
+  self->filling = FALSE;
+  gtk_widget_grab_focus (GTK_WIDGET (self->path));
+  if (typed)
+    reconstruct_dialog_collect (self);
+  else
+    on_format_changed (NULL, NULL, self);
 }
 
 static void
@@ -512,13 +589,13 @@ td_reconstruct_dialog_new (GtkWindow *parent, TdEngine *engine, TdScan *scan,
   self->engine = td_engine_ref (engine);
   self->scan = td_scan_ref (scan);
   self->recipe = *recipe;
-  self->filling = TRUE;
   show_recipe (self);
-  g_autofree char *path = propose_path (self, jobs, folder);
-  gtk_editable_set_text (GTK_EDITABLE (self->path), path);
-  self->filling = FALSE;
-  gtk_widget_grab_focus (GTK_WIDGET (self->path));
-  request_plan (self);
+  gtk_widget_set_sensitive (self->accept, FALSE);
+  gtk_spinner_set_spinning (self->spinner, TRUE);
+  g_autoptr (GTask) task = g_task_new (self, NULL, reconstruct_dialog_on_found, NULL);
+  g_task_set_task_data (task, reconstruct_dialog_question (self, jobs, folder),
+                        reconstruct_dialog_question_free);
+  g_task_run_in_thread (task, reconstruct_dialog_find);
   return GTK_WIDGET (self);
 }
 
@@ -564,26 +641,6 @@ td_reconstruct_dialog_set_rate (TdReconstructDialog *self, const char *profile,
                         g_memdup2 (&updates_per_s, sizeof updates_per_s));
 }
 
-/* This computer, and each profile; nothing to choose without one. A file that is no profile is
-   told, lest its place is looked for in vain. */
-static void
-reconstruct_dialog_fill_where (TdReconstructDialog *self)
-{
-  g_autoptr (GtkStringList) places = gtk_string_list_new (NULL);
-
-  g_auto (GStrv) problems = NULL;
-
-  self->profiles = td_cluster_profiles (&problems);
-  g_autofree char *told = g_strjoinv ("\n", problems);
-  gtk_string_list_append (places, _ ("This computer"));
-  for (guint i = 0; i < self->profiles->len; i++)
-    gtk_string_list_append (places, ((TdClusterProfile *) self->profiles->pdata[i])->name);
-  adw_combo_row_set_model (self->where, G_LIST_MODEL (places));
-  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (self->where), FALSE);
-  adw_action_row_set_subtitle (ADW_ACTION_ROW (self->where), told);
-  gtk_widget_set_visible (GTK_WIDGET (self->where), self->profiles->len > 0 || *told);
-}
-
 static void
 fill_choices (TdReconstructDialog *self)
 {
@@ -612,7 +669,7 @@ td_reconstruct_dialog_init (TdReconstructDialog *self)
                        reconstruct_dialog_on_preflight, (GDestroyNotify) g_ptr_array_unref, self);
   gtk_widget_init_template (GTK_WIDGET (self));
   td_size_for_text (GTK_WINDOW (self));
-  reconstruct_dialog_fill_where (self);
+  self->profiles = g_ptr_array_new ();
   fill_choices (self);
   td_number_row_set_range (self->low, -1e6, 1e6);
   td_number_row_set_steps (self->low, 0.001, 0.01, 5);

@@ -18,6 +18,7 @@ write_profile (void)
 {
   g_autofree char *folder = g_build_filename (td_test_folder (), "tomodesk", "profiles", NULL);
   g_autofree char *path = g_build_filename (folder, "hall.ini", NULL);
+  g_autofree char *broken = g_build_filename (folder, "broken.ini", NULL);
   g_autofree char *text
       = g_strdup_printf ("[Profile]\nkind = local\nranks-per-node = 2\nworker = %s\n"
                          "description = The cluster down the hall\n",
@@ -25,6 +26,7 @@ write_profile (void)
 
   g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
   g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  g_assert_true (g_file_set_contents (broken, "[Profile]\n", -1, NULL));
 }
 
 /* A job that another program submitted. */
@@ -80,11 +82,31 @@ is_running (gpointer title)
   return row && strstr (gtk_label_get_text (td_test_part (row, "status")), "back-project");
 }
 
+static gboolean
+label_says (GtkWidget *label, gpointer words)
+{
+  return strstr (gtk_label_get_text (GTK_LABEL (label)), words) != NULL;
+}
+
+static gboolean
+is_told (gpointer words)
+{
+  return td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_LABEL, label_says, words) != NULL;
+}
+
+/* Where jobs were looked for in vain is told, too. */
 static void
 test_found (void)
 {
+  td_test_wait (is_told, (gpointer) "broken.ini has no line", "the profile that is none");
   td_test_wait (is_running, "before-slow.tif", "the job that was there before");
   g_assert_cmpint (td_job_item_state (job_at (0)), ==, TD_JOB_RUNNING);
+}
+
+static gboolean
+is_visible (gpointer widget)
+{
+  return gtk_widget_get_visible (widget);
 }
 
 static void
@@ -96,13 +118,12 @@ test_submit (void)
       = g_build_filename (td_test_folder (), "tomodesk", "profiles", "broken.ini", NULL);
 
   td_test_open (scan_path);
-  g_assert_true (g_file_set_contents (broken, "[Profile]\n", -1, NULL));
   td_test_activate ("reconstruct", NULL);
-  g_assert_cmpint (g_unlink (broken), ==, 0);
   TdReconstructDialog *dialog
       = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
   GtkWidget *where = td_test_part (dialog, "where");
-  g_assert_true (gtk_widget_get_visible (where));
+  td_test_wait (is_visible, where, "the places");
+  g_assert_cmpint (g_unlink (broken), ==, 0);
   /* A place that is missing there has a reason. */
   g_assert_nonnull (
       strstr (adw_action_row_get_subtitle (ADW_ACTION_ROW (where)), "broken.ini has no line"));
@@ -175,6 +196,29 @@ has_ended (gpointer item)
   return td_job_item_ended (item);
 }
 
+static gboolean
+says_refusal (gpointer item)
+{
+  g_autofree char *status = td_job_item_status (item);
+
+  return strstr (status, "The job goes on as it was: ") != NULL;
+}
+
+/* What was asked for and not done is told, until something else is asked for. */
+static void
+test_refused (void)
+{
+  TdJobItem *item = job_at (1);
+  g_autofree char *taken = g_build_filename (td_job_item_facts (item)->folder, "keep", NULL);
+
+  g_assert_cmpint (g_mkdir (taken, 0700), ==, 0);
+  td_job_item_finish (item);
+  td_test_wait (says_refusal, item, "why nothing was kept");
+  g_assert_cmpint (g_rmdir (taken), ==, 0);
+  td_job_item_finish (item);
+  g_assert_false (says_refusal (item));
+}
+
 static void
 test_cancel (void)
 {
@@ -196,6 +240,7 @@ test_failure (void)
   td_test_activate ("reconstruct", NULL);
   TdReconstructDialog *dialog
       = TD_RECONSTRUCT_DIALOG (td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG));
+  td_test_wait (is_visible, td_test_part (dialog, "where"), "the places");
   gtk_editable_set_text (td_test_part (dialog, "path"), output);
   adw_combo_row_set_selected (td_test_part (dialog, "where"), 1);
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
@@ -231,6 +276,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cluster/submit", test_submit);
   g_test_add_func ("/cluster/early-slice", test_early_slice);
   g_test_add_func ("/cluster/log", test_log);
+  g_test_add_func ("/cluster/refused", test_refused);
   g_test_add_func ("/cluster/cancel", test_cancel);
   g_test_add_func ("/cluster/failure", test_failure);
   int status = g_test_run ();

@@ -458,14 +458,27 @@ is_main_menu (GtkWidget *button, gpointer unused)
   return menu_offers (gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (button)), "Presets");
 }
 
+static gboolean
+preset_is_applied (gpointer unused)
+{
+  return recipe ()->filter.kind == TD_FILTER_HANN;
+}
+
 /* Only a preset that is there can be taken away. */
 static gboolean
-offers_remove (void)
+offers_remove (gpointer name)
 {
   GtkWidget *button
       = td_test_find (GTK_WIDGET (td_test_window), GTK_TYPE_MENU_BUTTON, is_main_menu, NULL);
 
-  return menu_offers (gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (button)), "Remove");
+  GMenuModel *menu = gtk_menu_button_get_menu_model (GTK_MENU_BUTTON (button));
+  return menu_offers (menu, "Remove") && menu_offers (menu, name);
+}
+
+static gboolean
+offers_no_remove (gpointer unused)
+{
+  return !offers_remove ((gpointer) "another");
 }
 
 /* A preset brings how, and leaves where: the axis is the scan's. */
@@ -484,7 +497,8 @@ test_presets (void)
   g_assert_true (td_presets_save ("test_of flow", &smooth, &error));
   g_assert_true (has_preset ("test_of flow"));
   td_test_activate ("apply-preset", g_variant_new_string ("test_of flow"));
-  g_assert_cmpint (recipe ()->filter.kind, ==, TD_FILTER_HANN);
+  g_assert_cmpint (recipe ()->filter.kind, !=, TD_FILTER_HANN); /* the window waits for no file */
+  td_test_wait (preset_is_applied, NULL, "the preset");
   g_assert_cmpfloat (recipe ()->centre_px, ==, centre);
   g_assert_cmpuint (recipe ()->row_end, ==, 0);
   g_assert_cmpstr (recipe ()->devices, !=, "cuda:7");
@@ -492,10 +506,10 @@ test_presets (void)
   g_autoptr (GVariant) name = g_variant_ref_sink (g_variant_new_string ("another"));
   g_assert_true (td_presets_save ("another", &smooth, &error));
   td_test_activate ("remove-preset", g_variant_new_string ("test_of flow"));
+  td_test_wait (offers_remove, (gpointer) "another", "the list of the other one");
   g_assert_false (has_preset ("test_of flow"));
-  g_assert_true (offers_remove ());
   td_test_activate ("remove-preset", name);
-  g_assert_false (offers_remove ());
+  td_test_wait (offers_no_remove, NULL, "the empty list");
   g_assert_false (td_presets_save ("../away", &smooth, &error));
   g_assert_nonnull (strstr (error->message, "slash"));
   td_test_pin_window ("flow", td_test_window);
@@ -759,14 +773,25 @@ n_messages (void)
   return n;
 }
 
+static gboolean
+message_names (gpointer name)
+{
+  GtkWindow *dialog = td_test_other_window (ADW_TYPE_MESSAGE_DIALOG);
+
+  return dialog && strstr (adw_message_dialog_get_body (ADW_MESSAGE_DIALOG (dialog)), name);
+}
+
 /* The next thing that goes wrong takes the message's place. */
 static void
 test_messages (void)
 {
-  td_test_activate ("apply-preset", g_variant_new_string ("not there"));
-  g_assert_cmpuint (n_messages (), ==, 1);
-  td_test_activate ("apply-preset", g_variant_new_string ("nor there"));
-  g_assert_cmpuint (n_messages (), ==, 1);
+  static const char *const names[] = { "not there", "nor there" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++) {
+    td_test_activate ("apply-preset", g_variant_new_string (names[i]));
+    td_test_wait (message_names, (gpointer) names[i], "the message");
+    g_assert_cmpuint (n_messages (), ==, 1);
+  }
   gtk_window_close (td_test_other_window (ADW_TYPE_MESSAGE_DIALOG));
   td_test_pin_window ("flow", td_test_window);
 }

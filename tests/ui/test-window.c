@@ -253,13 +253,23 @@ test_taken_output (void)
   gtk_window_close (GTK_WINDOW (dialog));
 }
 
+static gboolean
+path_is_proposed (gpointer row)
+{
+  return *gtk_editable_get_text (row) != 0;
+}
+
 static char *
 proposed_output (void)
 {
   td_test_activate ("reconstruct", NULL);
   GtkWindow *dialog = td_test_other_window (TD_TYPE_RECONSTRUCT_DIALOG);
-  char *path = g_strdup (gtk_editable_get_text (td_test_part (dialog, "path")));
+  GtkEditable *row = td_test_part (dialog, "path");
 
+  /* Storage is not asked while the window waits. */
+  g_assert_cmpstr (gtk_editable_get_text (row), ==, "");
+  td_test_wait (path_is_proposed, row, "a name");
+  char *path = g_strdup (gtk_editable_get_text (row));
   gtk_window_destroy (dialog);
   return path;
 }
