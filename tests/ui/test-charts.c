@@ -185,6 +185,133 @@ test_lab_large (void)
   }
 }
 
+static guint32 colours[3];
+
+/* Whether a pixel has the colour of a series. */
+static gboolean
+chart_is_of (const Chart *chart, guint x, guint y, guint32 colour)
+{
+  const guint8 *pixel = chart_pixel (chart, x, y);
+
+  return pixel[3] == 255 && abs (pixel[2] - (int) (colour >> 16)) < 4
+         && abs (pixel[1] - (int) (colour >> 8 & 255)) < 4
+         && abs (pixel[0] - (int) (colour & 255)) < 4;
+}
+
+/* The middle of the pixels of that colour from column @from to the one before @to; how many. */
+static guint
+chart_middle (const Chart *chart, guint32 colour, guint from, guint to, double middle[2])
+{
+  guint n = 0;
+
+  middle[0] = middle[1] = 0;
+  for (guint y = 0; y < chart->height; y++)
+    for (guint x = from; x < to; x++)
+      if (chart_is_of (chart, x, y, colour)) {
+        middle[0] += x + 0.5;
+        middle[1] += y + 0.5;
+        n++;
+      }
+  middle[0] /= n;
+  middle[1] /= n;
+  return n;
+}
+
+static void
+on_dot_picked (TdLabChart *chart, guint series, guint *which)
+{
+  *which = series;
+}
+
+/* Two series of dots and a dashed line, which is none to pick, with a gap. */
+static TdLabPlot *
+lab_plot (void)
+{
+  static const struct {
+    guint n;
+    double x[4], y[4];
+  } all[] = { { 2, { 10, 90 }, { 1, 100 } },
+              { 1, { 30 }, { 10 } },
+              { 4, { 0, 45, 65, 100 }, { 3, 3, NAN, 3 } } };
+  TdLabPlot *plot = td_lab_plot_new ("", "x", "y");
+
+  plot->y_log = TRUE;
+  for (guint i = 0; i < G_N_ELEMENTS (all); i++) {
+    TdLabSeries *series
+        = td_lab_plot_add (plot, "Name", colours[i] = td_lab_plot_colour ((int) i), all[i].n);
+    memcpy (series->x, all[i].x, all[i].n * sizeof (double));
+    memcpy (series->y, all[i].y, all[i].n * sizeof (double));
+    series->dots = i < 2;
+    series->dashed = i == 2;
+  }
+  td_lab_plot_fit (plot);
+  return plot;
+}
+
+/* Dots lie by their numbers, y upwards and by its logarithm. Who points at one is told its values,
+   who presses on it picks its series; names have the colours. */
+static void
+test_lab (void)
+{
+  enum { WIDTH = 400, HEIGHT = 240 };
+  TdLabChart *widget = g_object_new (TD_TYPE_LAB_CHART, NULL);
+  GtkEventController *motion = NULL, *click = NULL;
+  double squares[3][2], dots[2][2], left[2], right[2];
+  guint picked = 9, legend = WIDTH;
+  g_auto (Chart) chart = { 0 };
+
+  td_lab_chart_take (widget, lab_plot ());
+  g_signal_connect (widget, "picked", G_CALLBACK (on_dot_picked), &picked);
+  chart_init (&chart, GTK_WIDGET (widget), WIDTH, HEIGHT);
+  chart_look (&chart);
+  while (chart_middle (&chart, colours[0], legend - 1, legend, left) == 0)
+    legend--;
+  legend -= 9; /* a square's width */
+  for (guint i = 0; i < 3; i++) {
+    g_assert_cmpuint (chart_middle (&chart, colours[i], legend, legend + 9, squares[i]), >, 60);
+    g_assert_true (i == 0 || squares[i][1] > squares[i - 1][1] + 9);
+  }
+  chart_middle (&chart, colours[0], 0, legend / 2, left);
+  chart_middle (&chart, colours[0], legend / 2, legend, right);
+  g_assert_true (right[0] - left[0] > 100 && left[1] - right[1] > 60);
+  chart_middle (&chart, colours[1], 0, legend, dots[1]);
+  g_assert_cmpfloat_with_epsilon (dots[1][0], left[0] + (right[0] - left[0]) / 4, 0.6);
+  g_assert_cmpfloat_with_epsilon (dots[1][1], (left[1] + right[1]) / 2, 0.6);
+  /* The line, and nothing where there is no number. */
+  const double step = (right[0] - left[0]) / 80;
+  const double y = left[1] + (right[1] - left[1]) * log10 (3) / 2;
+  guint inked = 0, n = 0, gap = 0;
+  for (double x = left[0]; x < left[0] + 34 * step; x++, n++)
+    inked += chart_ink_down (&chart, x, y - 1, y + 1) > 150;
+  for (double x = left[0] + 37 * step; x < right[0]; x++)
+    gap += chart_ink_down (&chart, x, y - 1, y + 1) > 150;
+  g_test_message ("%u of %u dashed, %u in the gap", inked, n, gap);
+  g_assert_true (inked > 0.35 * n && inked < 0.8 * n && gap == 0);
+
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (widget));
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++) {
+    g_autoptr (GtkEventController) one = g_list_model_get_item (controllers, i);
+    if (GTK_IS_GESTURE_CLICK (one))
+      click = one;
+    else
+      motion = one;
+  }
+  g_signal_emit_by_name (motion, "motion", left[0] + 3, left[1]);
+  chart_look (&chart);
+  g_assert_cmpuint (chart_ink (&chart, left[0] + 7, left[1]), >, 90); /* a ring round it */
+  g_signal_emit_by_name (motion, "leave");
+  chart_look (&chart);
+  g_assert_cmpuint (chart_ink (&chart, left[0] + 7, left[1] - 0.5), <, 90);
+  g_signal_emit_by_name (click, "released", 1, right[0], right[1] + 13);
+  g_assert_cmpuint (picked, ==, 0);
+  g_signal_emit_by_name (click, "released", 1, dots[1][0] - 9, dots[1][1] - 9);
+  g_assert_cmpuint (picked, ==, 1);
+  picked = 9;
+  g_signal_emit_by_name (click, "released", 1, dots[1][0], dots[1][1] - 15);
+  g_signal_emit_by_name (click, "released", 1, dots[1][0] + 30, y); /* on the line */
+  g_assert_cmpuint (picked, ==, 9);
+}
+
 /* ── Residuals ── */
 
 /* By their logarithms, from the largest to the least, a tenth of a decade at least; as far across
@@ -293,6 +420,24 @@ test_axis (void)
   td_axis_plot_set_centre (plot, 80, 0); /* outside */
   chart_look (&chart);
   g_assert_cmpuint (chart_ink_down (&chart, set, 20, 30), ==, 0);
+
+  /* The ends are told, the lower one on the left: it has a figure less here. */
+  for (guint i = 0; i < G_N_ELEMENTS (trials); i++)
+    trials[i].centre_px -= 50;
+  td_axis_plot_set_result (plot, &result, ROWS);
+  chart_look (&chart);
+  int ends[2] = { 0, WIDTH - 1 };
+  for (int c = 0; c < WIDTH / 4; c++) {
+    if (chart_ink_down (&chart, c, HEIGHT - 12, HEIGHT - 4) > 60)
+      ends[0] = c;
+    if (chart_ink_down (&chart, WIDTH - 1 - c, HEIGHT - 12, HEIGHT - 4) > 60)
+      ends[1] = c;
+  }
+  g_test_message ("%d and %d columns of figures", ends[0], ends[1]);
+  g_assert_true (ends[0] > 10 && ends[1] > ends[0] + 3);
+  for (guint i = 0; i < G_N_ELEMENTS (trials); i++)
+    trials[i].centre_px += 50;
+  td_axis_plot_set_result (plot, &result, ROWS);
 
   g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (plot));
   g_autoptr (GtkEventController) click = g_list_model_get_item (controllers, 0);
@@ -483,6 +628,7 @@ main (int argc, char **argv)
   adw_init ();
   td_ui_init ();
   g_test_add_func ("/charts/profile", test_profile);
+  g_test_add_func ("/charts/lab", test_lab);
   g_test_add_func ("/charts/lab-large", test_lab_large);
   g_test_add_func ("/charts/residuals", test_residuals);
   g_test_add_func ("/charts/axis", test_axis);
