@@ -287,6 +287,68 @@ test_facts (void)
   g_assert_true (g_str_has_prefix (fact (row_list, "Volume"), "1 slice of "));
 }
 
+static const TdSpaceLabel *
+label_of (const TdSpace *space, const char *text)
+{
+  guint n;
+  const TdSpaceLabel *labels = td_space_labels (space, &n);
+
+  for (guint i = 0; i < n; i++)
+    if (strcmp (labels[i].text, text) == 0)
+      return &labels[i];
+  return NULL;
+}
+
+/* Lines of that ink that can be seen. */
+static guint
+count_lines (const TdSpace *space, const TdInk *ink)
+{
+  TdCamera camera;
+  guint n = 0;
+
+  td_camera_init (&camera, (double[3]) { 0, 0, 0 }, 1e4); /* far: each is one piece */
+  g_autoptr (GArray) shapes = td_space_project (space, &camera, 400, 300, 1);
+  for (guint i = 0; i < shapes->len; i++) {
+    const TdShape *shape = &g_array_index (shapes, TdShape, i);
+    n += shape->kind == TD_SHAPE_LINE && memcmp (&shape->ink, ink, sizeof *ink) == 0
+         && hypotf (shape->x[1] - shape->x[0], shape->y[1] - shape->y[0]) > 0;
+  }
+  return n;
+}
+
+/* Names stand where the geometry has what they name, and the beam is drawn as it is. */
+static void
+test_names (void)
+{
+  static const struct {
+    TdBeam beam;
+    const char *own, *other;
+  } cases[] = { { TD_BEAM_PARALLEL, "beam, view 5", "source, view 5" },
+                { TD_BEAM_CONE, "source, view 5", "beam, view 5" } };
+  static const guint views[] = { 0, VIEWS - 1, 5 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++) {
+    TdScanFacts facts;
+    init_facts (&facts, cases[i].beam);
+    g_autoptr (TdOrbit) orbit = td_orbit_new (&facts, NULL);
+    g_autoptr (TdSpace) space = td_orbit_space (orbit, 5);
+    for (guint k = 0; k < G_N_ELEMENTS (views); k++) {
+      g_autofree char *name = g_strdup_printf ("view %u", views[k]);
+      const TdSpaceLabel *label = label_of (space, views[k] == 5 ? cases[i].own : name);
+      double source[3];
+      g_assert_nonnull (label);
+      td_orbit_source (orbit, views[k], source);
+      assert_near (distance (label->point, source), 0, 1e-9);
+    }
+    g_assert_null (label_of (space, cases[i].other));
+    const TdSpaceLabel *first = label_of (space, "slice 0, pixel (0, 0)");
+    const double corner[3]
+        = { -orbit->half_mm[0], orbit->half_mm[1], orbit->middle_mm[2] + orbit->half_mm[2] };
+    assert_near (distance (first->point, corner), 0, 1e-9);
+    g_assert_cmpuint (count_lines (space, &first->ink), ==, 12); /* the box has its edges */
+  }
+}
+
 /* Geometries that cannot be drawn leave an empty space, not a crash. */
 static void
 test_nonsense (void)
@@ -550,6 +612,7 @@ main (int argc, char **argv)
   g_test_add_func ("/orbit/wide-field", test_wide_field);
   g_test_add_func ("/orbit/centre", test_centre);
   g_test_add_func ("/orbit/facts", test_facts);
+  g_test_add_func ("/orbit/names", test_names);
   g_test_add_func ("/orbit/nonsense", test_nonsense);
   g_test_add_func ("/orbit/camera", test_camera);
   g_test_add_func ("/orbit/camera-rays", test_camera_rays);

@@ -214,6 +214,10 @@ test_undo (void)
   g_assert_false (td_session_can_redo (session));
   td_session_undo (session, 1);
   g_assert_cmpfloat (td_session_recipe (session)->centre_px, ==, 11);
+  const TdRecipe recipe = *td_session_recipe (session);
+  g_assert_true (td_session_can_undo (session) && td_session_can_redo (session));
+  td_session_open (session, NULL, &recipe); /* another scan: the changes were not its own */
+  g_assert_false (td_session_can_undo (session) || td_session_can_redo (session));
 }
 
 /* A box is clipped to the picture, and what is not finite is counted and left out. */

@@ -6,6 +6,7 @@
 #include "ui/file-row.h"
 #include "ui/number-row.h"
 #include "ui/ui.h"
+#include "ui/wrap-layout.h"
 #include "window-test.h"
 
 /* ── Files ── */
@@ -186,6 +187,31 @@ test_plain (void)
   g_object_unref (row);
 }
 
+/* Lines of what has no room side by side, and room between them. */
+static void
+test_wrapped (void)
+{
+  enum { WIDE = 100, HIGH = 30, SPACING = 8 };
+  GtkWidget *box = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0));
+
+  td_wrap (box, SPACING);
+  for (guint i = 0; i < 3; i++) {
+    GtkWidget *child = gtk_drawing_area_new ();
+    gtk_widget_set_size_request (child, WIDE, HIGH);
+    gtk_box_append (GTK_BOX (box), child);
+  }
+  for (int n = 1; n <= 3; n++) { /* side by side */
+    const int lines = n == 1 ? 3 : n == 2 ? 2 : 1, least = n * WIDE + (n - 1) * SPACING;
+    int high, wide;
+    gtk_widget_measure (box, GTK_ORIENTATION_VERTICAL, least, NULL, &high, NULL, NULL);
+    g_assert_cmpint (high, ==, lines * HIGH + (lines - 1) * SPACING);
+    gtk_widget_measure (box, GTK_ORIENTATION_HORIZONTAL, -1, &wide, &high, NULL, NULL);
+    g_assert_cmpint (wide, ==, WIDE);
+    g_assert_cmpint (high, ==, 3 * WIDE + 2 * SPACING);
+  }
+  g_object_unref (box);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -195,7 +221,9 @@ main (int argc, char **argv)
   g_test_add_func ("/rows/file", test_file);
   g_test_add_func ("/rows/number", test_number);
   g_test_add_func ("/rows/insensitive", test_insensitive);
-  g_test_add_func ("/rows/plain", test_plain); /* the last: from here on nobody writes warnings */
+  g_test_add_func ("/rows/plain", test_plain);
+  g_test_add_func ("/rows/wrapped",
+                   test_wrapped); /* the last: from here on nobody writes warnings */
   const int status = g_test_run ();
   g_free (chosen);
   return status;

@@ -8,6 +8,7 @@
 
 #include "hand.h"
 #include "ui-test.h"
+#include "ui/image-pane.h"
 #include "ui/slice-view.h"
 #include "ui/ui.h"
 
@@ -750,6 +751,19 @@ test_large (void)
   g_assert_cmpuint (frames.current_at, ==, 1);
 }
 
+/* A pane that goes while it waits for a picture leaves nothing that comes back to it. */
+static void
+test_gone (void)
+{
+  TdImagePane *pane = g_object_ref_sink (g_object_new (TD_TYPE_IMAGE_PANE, NULL));
+
+  td_image_pane_set_updating (pane, TRUE);
+  g_assert_nonnull (g_main_context_find_source_by_user_data (NULL, pane));
+  g_object_run_dispose (G_OBJECT (pane));
+  g_assert_null (g_main_context_find_source_by_user_data (NULL, pane));
+  g_object_unref (pane);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -767,5 +781,6 @@ main (int argc, char **argv)
   g_test_add_func ("/slice-view/large", test_large);
   if (td_drawing_by_processor ()) /* OpenGL draws edges otherwise */
     g_test_add_func ("/slice-view/overlays", test_overlays);
+  g_test_add_func ("/slice-view/gone", test_gone);
   return g_test_run ();
 }

@@ -129,6 +129,8 @@ survey_is_there (gpointer unused)
 static void
 test_planes (void)
 {
+  g_autoptr (GBytes) last = NULL;
+
   assert_planes ((guint[]) { (NX - 1) / 2, (NY - 1) / 2, (N - 1) / 2 });
   td_test_wait (survey_is_there, NULL, "the figures of the whole volume");
   g_assert_nonnull (strstr (gtk_label_get_text (td_test_part (browser, "survey")), "From outside"));
@@ -140,6 +142,10 @@ test_planes (void)
     gtk_toggle_button_set_active (td_test_part (browser, "clip_y"), kind == 2);
     g_assert_cmpint (gtk_widget_get_visible (td_test_part (browser, "opacity")), ==, kind == 2);
     td_test_screenshot (GTK_WIDGET (window), names[kind]);
+    g_autoptr (GBytes) drawn = td_test_picture_at_rest (td_test_part (browser, "space"));
+    g_assert_false (last && g_bytes_equal (drawn, last)); /* what is cast, beside lines */
+    g_clear_pointer (&last, g_bytes_unref);
+    last = g_steal_pointer (&drawn);
   }
   go_to (31, 0, N - 1);
   assert_planes ((guint[]) { 31, 0, N - 1 });
@@ -512,6 +518,9 @@ test_datasets (void)
   td_test_screenshot (GTK_WIDGET (dialog), "volume-datasets");
   GtkWidget *list = gtk_widget_get_ancestor (label, GTK_TYPE_SCROLLED_WINDOW);
   g_assert_cmpint (gtk_widget_get_height (list), >, 100); /* both */
+  /* What is marked is what would open. */
+  GtkListBox *rows = GTK_LIST_BOX (gtk_widget_get_ancestor (label, GTK_TYPE_LIST_BOX));
+  g_assert_cmpint (gtk_list_box_row_get_index (gtk_list_box_get_selected_row (rows)), ==, 0);
   /* As the arrow down does. */
   g_signal_emit_by_name (gtk_widget_get_ancestor (label, GTK_TYPE_LIST_BOX), "move-cursor",
                          GTK_MOVEMENT_DISPLAY_LINES, 1, FALSE, FALSE);

@@ -522,6 +522,11 @@ static void
 test_pages (void)
 {
   static const char *const pages[] = { "lab", "volume", "geometry" };
+  static const char *const charts[][2]
+      = { { "profile", "Profile along the line" },
+          { "differences", "Difference along the line" },
+          { "frc", "Fourier ring correlation of even and odd views" },
+          { "scatter", "Time against error" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (pages); i++) {
     td_test_show_page (pages[i]);
@@ -531,6 +536,13 @@ test_pages (void)
     access_look (pages[i], td_test_window);
   }
   access_check ();
+  for (guint i = 0; i < G_N_ELEMENTS (charts); i++) {
+    g_autofree char *part = g_strconcat ("lab_view.", charts[i][0], NULL);
+    g_autofree char *other = gtk_test_accessible_check_property (
+        td_test_part (td_test_window, part), GTK_ACCESSIBLE_PROPERTY_LABEL,
+        g_dgettext ("tomodesk", charts[i][1]), NULL);
+    g_assert_cmpstr (other, ==, NULL);
+  }
 }
 
 static void

@@ -644,6 +644,45 @@ test_guide (void)
   gtk_window_close (guide);
 }
 
+/* Labels below @widget that tell of keys; each of these does something in the program. */
+static guint
+n_shortcuts (GtkWidget *widget)
+{
+  guint n = GTK_IS_SHORTCUT_LABEL (widget);
+
+  if (n) {
+    const char *keys = gtk_shortcut_label_get_accelerator (GTK_SHORTCUT_LABEL (widget));
+    const char *first = g_str_equal (keys, "<Alt>1...4") ? "<Alt>1" : keys;
+    g_auto (GStrv) actions
+        = gtk_application_get_actions_for_accel (GTK_APPLICATION (application), first);
+    if (!actions[0])
+      g_error ("%s does nothing", first);
+  }
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child;
+       child = gtk_widget_get_next_sibling (child))
+    n += n_shortcuts (child);
+  return n;
+}
+
+static gboolean
+is_of_program (GtkWidget *group, gpointer unused)
+{
+  return g_strcmp0 (adw_preferences_group_get_title (ADW_PREFERENCES_GROUP (group)), "Program")
+         == 0;
+}
+
+static void
+test_shortcuts (void)
+{
+  g_autoptr (GtkBuilder) builder
+      = gtk_builder_new_from_resource ("/org/tomodesk/Tomodesk/shortcuts.ui");
+  GtkWidget *shown = GTK_WIDGET (gtk_builder_get_object (builder, "shortcuts"));
+  GtkWidget *group = td_test_find (shown, ADW_TYPE_PREFERENCES_GROUP, is_of_program, NULL);
+
+  g_assert_cmpuint (n_shortcuts (group), >, 10);
+  gtk_window_destroy (GTK_WINDOW (shown));
+}
+
 /* Labels below @widget whose words are shortened, or that lie outside of it. */
 static guint
 n_cut (GtkWidget *widget, GtkWidget *within)
@@ -903,6 +942,7 @@ main (int argc, char **argv)
   g_test_add_func ("/window-flow/opposite", test_opposite);
   g_test_add_func ("/window-flow/entries", test_entries);
   g_test_add_func ("/window-flow/guide", test_guide);
+  g_test_add_func ("/window-flow/shortcuts", test_shortcuts);
   g_test_add_func ("/window-flow/large-text", test_large_text);
   g_test_add_func ("/window-flow/messages", test_messages);
   g_test_add_func ("/window-flow/not-now", test_not_now);

@@ -75,13 +75,17 @@ static void
 test_row (void)
 {
   TdScanView *view = td_test_scan_view ();
+  TdImagePane *sinogram = td_test_part (view, "sinogram");
   g_autoptr (TdImage) before = td_image_ref (td_test_shown_slice ());
+  g_autoptr (TdImage) row = td_image_ref (td_image_pane_get_image (sinogram));
 
   g_signal_emit_by_name (td_image_pane_view (td_test_part (view, "projection")), "picked", 40.0,
                          5.2);
   g_assert_cmpuint (td_scan_view_get_row (view), ==, 5);
   td_test_wait (td_test_slice_is_there, before, "the slice of another row");
   td_test_assert_shown_slice ();
+  td_test_wait (td_test_scan_view_is_settled, NULL, "the sinogram");
+  g_assert_true (td_image_pane_get_image (sinogram) != row);
 }
 
 static gboolean
@@ -217,6 +221,15 @@ says_bytes (GtkWidget *label, gpointer unused)
          && strstr (gtk_label_get_text (GTK_LABEL (label)), "MiB");
 }
 
+static gboolean
+says_slabs (GtkWidget *label, gpointer unused)
+{
+  guint n = 0, slices = 0;
+
+  return sscanf (gtk_label_get_text (GTK_LABEL (label)), "%u of up to %u slices", &n, &slices) == 2
+         && n < slices && n * slices >= ROWS && (n - 1) * slices < ROWS;
+}
+
 /* How much memory it takes is told before anything runs, and so is that there is too little. */
 static void
 test_no_room (void)
@@ -228,6 +241,8 @@ test_no_room (void)
   td_test_wait (td_test_plan_is_ready, dialog, "the plan");
   g_assert_nonnull (
       td_test_find (td_test_row (dialog, "Memory"), GTK_TYPE_LABEL, says_bytes, NULL));
+  /* Few slabs of many slices. */
+  g_assert_nonnull (td_test_find (td_test_row (dialog, "Slabs"), GTK_TYPE_LABEL, says_slabs, NULL));
   gtk_window_close (GTK_WINDOW (dialog));
   recipe.memory_limit_bytes = 1 << 20;
   td_session_edit (td_test_session (), &recipe, NULL);
@@ -423,6 +438,7 @@ test_preferences (void)
   g_settings_set_string (settings, "theme", "dark");
   g_settings_set_double (settings, "memory-limit-gib", 6);
   g_settings_set_double (settings, "device-memory-limit-gib", 2.5);
+  g_settings_set_string (settings, "device", "cuda:7");
   td_test_activate ("close-scan", NULL);
   td_test_open (scan_path);
   const TdRecipe *recipe = td_session_recipe (td_test_session ());
@@ -431,6 +447,10 @@ test_preferences (void)
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-dark");
   /* The window of the preferences shows and keeps them, by halves of a GiB. */
   GtkWidget *preferences = td_preferences_window_new (GTK_WINDOW (td_test_window), settings);
+  g_autoptr (GtkStringObject) device
+      = g_list_model_get_item (adw_combo_row_get_model (td_test_part (preferences, "device")),
+                               adw_combo_row_get_selected (td_test_part (preferences, "device")));
+  g_assert_cmpstr (gtk_string_object_get_string (device), ==, "cuda:7");
   static const char *const keys[] = { "memory-limit-gib", "device-memory-limit-gib" };
   for (guint i = 0; i < G_N_ELEMENTS (keys); i++) {
     GtkWidget *row = td_test_part (preferences, i ? "device_memory" : "memory");
