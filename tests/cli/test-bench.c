@@ -35,6 +35,20 @@ test_presets (void)
   }
 }
 
+/* What cannot be measured is told, and is no success. */
+static void
+test_fails (void)
+{
+  static const char *const kinds[][2]
+      = { { NULL }, { "--prepare" }, { "--cone" }, { "--cone", "--project" } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_auto (TdTestRun) run = { 0 };
+    td_test_cli (&run, NULL, "bench", "--device", "cuda:99", kinds[i][0], kinds[i][1], NULL);
+    td_test_run_assert_refused (&run, 1, "tomodesk-cli: ");
+  }
+}
+
 /* A job for each of the formats and depths that were asked for, and nothing is left in the folder.
  */
 static void
@@ -69,5 +83,6 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli/bench/presets", test_presets);
   g_test_add_func ("/cli/bench/disk", test_disk);
+  g_test_add_func ("/cli/bench/fails", test_fails);
   return g_test_run ();
 }

@@ -11,6 +11,7 @@
 #include "tests/unit/test-folder.h"
 
 #define CENTRE 43.3
+#define WIDE (3 * 81 + 2 * 4) /* nine slices and what is between them */
 
 static void
 make_scan (TestFolder *folder, const char *range)
@@ -130,8 +131,8 @@ test_picture (void)
   g_assert_cmpuint (json_array_get_length (centres), ==, 9);
   g_assert_cmpfloat_with_epsilon (json_array_get_double_element (centres, 4), CENTRE, 0.2);
   g_autofree guint8 *grey = td_test_png_read (png, &width, &height);
-  g_assert_cmpuint (width, ==, 3 * 81 + 2 * 4);
-  g_assert_cmpuint (height, ==, 3 * 81 + 2 * 4);
+  g_assert_cmpuint (width, ==, WIDE);
+  g_assert_cmpuint (height, ==, WIDE);
   guint dark = 0;
   for (guint i = 0; i < width * height; i++)
     dark += grey[i] < 128;
@@ -149,23 +150,34 @@ test_picture (void)
   g_assert_cmpuint (td_volume_facts (volume)->n_slices, ==, 1);
 }
 
-/* The trial slices know the mask that the search knew. */
+/* The trial slices know the mask that the search knew, and are of the middle row: the ends of the
+   object's height are empty. */
 static void
 test_picture_masked (void)
 {
   g_autoptr (TestFolder) folder = test_folder_new ();
   g_autofree char *mask = g_build_filename (folder->path, "mask.tif", NULL);
-  g_autofree guint8 *bad = g_new0 (guint8, 81 * 20);
-  const TdTiffImage image = { 81, 20, TD_SAMPLE_UINT8, 0, NULL };
-  g_auto (TdTestRun) run = { 0 };
+  g_autofree guint8 *bad = g_new0 (guint8, 81 * 81);
+  const TdTiffImage image = { 81, 81, TD_SAMPLE_UINT8, 0, NULL };
+  g_autofree char *tiff = g_build_filename (folder->path, "trials.tif", NULL);
+  g_auto (TdTestRun) made = { 0 }, run = { 0 };
 
-  make_scan (folder, "180");
+  td_test_cli (&made, folder->path, "phantom", "shepp-logan", "--output", "scan.nxs", "--columns",
+               "81", "--rows", "81", "--views", "180", "--centre", "43.3", NULL);
   bad[5 * 81 + 30] = 1;
   g_assert_true (td_tiff_save_single (mask, "mask.tif", &image, bad, NULL));
   td_test_cli (&run, folder->path, "centre", "scan.nxs", "--device", "host", "--bad-pixels",
-               "mask.tif", "--method", "correlation", "--picture", "trials.png", NULL);
+               "mask.tif", "--method", "correlation", "--picture", "trials.tif", NULL);
   g_assert_cmpstr (run.error, ==, "");
   g_assert_cmpint (run.status, ==, 0);
+  g_autoptr (TdVolume) volume = td_volume_open (tiff, NULL);
+  g_autofree float *values = g_new (float, (gsize) WIDE *WIDE);
+  g_assert_cmpuint (td_volume_facts (volume)->nx, ==, WIDE);
+  g_assert_true (td_volume_read (volume, 0, 1, values, NULL));
+  float most = 0;
+  for (guint i = 0; i < WIDE * WIDE; i++)
+    most = MAX (most, values[i]);
+  g_assert_cmpfloat (most, >, 0.01);
 }
 
 static void

@@ -182,7 +182,9 @@ def measures_its_machine(place, kind):
     assert "never measured" not in planned.stderr and "load     0.25 s + 5e-10 s a byte" in planned.stdout, planned
     planned = place.run(*plan, "--method", "sirt")
     assert planned.returncode == 0 and "sirt iterates" in planned.stderr and " bound by " not in planned.stdout, planned
-    job = place.job(place.submit(kind, f"{kind}-measured.tif"))
+    job = place.job(place.submit(kind, f"{kind}-measured.tif", "--grid", "1x2"))
+    wish = json.loads((pathlib.Path(job["folder"]) / "job.json").read_text())["cluster"]
+    assert (wish["rows"], wish["columns"]) == (1, 2), wish
     machine = (pathlib.Path(job["folder"]) / "machine.txt").read_text()
     assert "load:0.25+2e9" in machine
     kept = next(place.folder.glob("data/tomodesk/machines/*.txt"))
@@ -426,6 +428,8 @@ def stages_and_fetches(place, kind):
     done = place.run("submit", place.scan, "--output", mine, "--profile", "staged", "--overwrite")
     assert done.returncode == 1 and "was not written by this program" in done.stderr, done
     mine.write_text("")  # which this program may have written
+    done = place.run("submit", place.scan, "--output", mine, "--profile", "staged")
+    assert done.returncode == 1 and "exists already" in done.stderr, done
     done = place.run("submit", place.scan, "--output", mine, "--profile", "staged", "--overwrite")
     assert done.returncode == 0 and mine.read_text() == "a volume\n", done
 
