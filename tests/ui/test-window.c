@@ -438,7 +438,6 @@ test_preferences (void)
   g_settings_set_string (settings, "theme", "dark");
   g_settings_set_double (settings, "memory-limit-gib", 6);
   g_settings_set_double (settings, "device-memory-limit-gib", 2.5);
-  g_settings_set_string (settings, "device", "cuda:7");
   td_test_activate ("close-scan", NULL);
   td_test_open (scan_path);
   const TdRecipe *recipe = td_session_recipe (td_test_session ());
@@ -446,6 +445,7 @@ test_preferences (void)
   g_assert_cmpuint (recipe->device_memory_limit_bytes, ==, G_GUINT64_CONSTANT (5) << 29);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-dark");
   /* The window of the preferences shows and keeps them, by halves of a GiB. */
+  g_settings_set_string (settings, "device", "cuda:7");
   GtkWidget *preferences = td_preferences_window_new (GTK_WINDOW (td_test_window), settings);
   g_autoptr (GtkStringObject) device
       = g_list_model_get_item (adw_combo_row_get_model (td_test_part (preferences, "device")),
