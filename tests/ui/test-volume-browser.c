@@ -605,13 +605,16 @@ test_another (void)
     td_volume_browser_open (browser, path, NULL);
     td_test_wait (another_has_figures, &another, "the figures of another volume");
     g_signal_handler_disconnect (browser, handler);
-    const char *figures = gtk_label_get_text (td_test_part (browser, "survey"));
+    g_autofree char *told = g_strdup (gtk_label_get_text (td_test_part (browser, "survey")));
+    const char *figures = told;
     g_assert_true (another.stops == g_str_equal (figures, "The whole volume was not measured."));
     g_assert_cmpstr (figures, !=, before);
     g_assert_false (gtk_widget_get_visible (td_test_part (browser, "survey_box")));
     td_test_wait (planes_are_settled, NULL, "the planes");
     g_assert_cmpfloat (td_image_pane_get_image (pane ("z"))->pixels[0], ==, voxel (0, 0, 4));
     g_assert_cmpstr (gtk_label_get_text (td_test_part (pane ("z"), "subtitle")), ==, "4 of 0–8");
+    /* What was stopped brings no figures afterwards. */
+    g_assert_cmpstr (gtk_label_get_text (td_test_part (browser, "survey")), ==, told);
   }
 }
 

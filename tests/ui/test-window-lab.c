@@ -562,11 +562,20 @@ choosers_tell_all (const char *number)
   }
 }
 
+static gboolean
+offers_nothing (GtkWidget *choices, gpointer unused)
+{
+  GListModel *model = gtk_drop_down_get_model (GTK_DROP_DOWN (choices));
+
+  return !model || g_list_model_get_n_items (model) < 2;
+}
+
 static void
 test_variants (void)
 {
   activate ("lab.add", NULL);
   td_test_screenshot (GTK_WIDGET (td_test_window), "window-lab-editor");
+  g_assert_null (td_test_find (GTK_WIDGET (editor ()), GTK_TYPE_DROP_DOWN, offers_nothing, NULL));
   g_signal_emit_by_name (editor (), "applied", "--filter nonsense");
   g_assert_true (gtk_widget_get_visible (td_test_part (editor (), "problem")));
   g_signal_emit_by_name (editor (), "applied", "Smooth: --filter hann --cutoff 0.5");
