@@ -40,7 +40,7 @@ static void
 test_fails (void)
 {
   static const char *const kinds[][2]
-      = { { NULL }, { "--prepare" }, { "--cone" }, { "--cone", "--project" } };
+      = { { NULL }, { "--end-to-end" }, { "--prepare" }, { "--cone" }, { "--cone", "--project" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
     g_auto (TdTestRun) run = { 0 };
