@@ -232,7 +232,6 @@ td_lab_editor_init (TdLabEditor *self)
   lab_editor_add_line (self, 0, _ ("Name"), GTK_WIDGET (self->name));
   for (guint i = 0; i < N_OPTIONS; i++) {
     self->choices[i] = GTK_DROP_DOWN (gtk_drop_down_new (NULL, NULL));
-    lab_editor_fill (self, i);
     lab_editor_add_line (self, (int) i + 1, _ (td_recipe_field (options[i])->label),
                          GTK_WIDGET (self->choices[i]));
   }
