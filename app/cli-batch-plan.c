@@ -6,6 +6,7 @@
 #include "cli-table.h"
 #include "cli.h"
 #include "dataset/file-bytes.h"
+#include "dataset/unit.h"
 
 /* What was found out about one scan. */
 typedef struct {
@@ -63,8 +64,8 @@ batch_plan_add_row (TdCliTable *table, const Look *look)
   const TdBatchNeed *need = &look->need;
   const gboolean to_do = row->state == TD_BATCH_WAITING;
   g_autofree char *name = g_path_get_basename (row->path);
-  g_autofree char *host = g_format_size (need->host_bytes);
-  g_autofree char *device = g_format_size (need->device_bytes);
+  g_autofree char *host = td_memory_text (need->host_bytes);
+  g_autofree char *device = td_memory_text (need->device_bytes);
   g_autofree char *written = g_format_size (need->write_bytes);
   g_autofree char *time = batch_plan_seconds (need->estimate_s);
 
@@ -114,8 +115,8 @@ batch_plan_say_all (TdCliTable *table, const Sum *sum, const char *folder, gbool
 {
   const TdBatchNeed *all = &sum->all;
   const guint64 room = td_file_room (folder);
-  g_autofree char *host = g_format_size (all->host_bytes);
-  g_autofree char *device = g_format_size (all->device_bytes);
+  g_autofree char *host = td_memory_text (all->host_bytes);
+  g_autofree char *device = td_memory_text (all->device_bytes);
   g_autofree char *written = g_format_size (all->write_bytes);
   g_autofree char *space
       = room == G_MAXUINT64 ? g_strdup ("nobody knows how much is") : g_format_size (room);

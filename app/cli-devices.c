@@ -6,6 +6,7 @@
 #include "compute/device/device-probe.h"
 #include "compute/engine/fdk/fdk-self-test.h"
 #include "compute/device/device.h"
+#include "dataset/unit.h"
 
 static const TdCliHelp help = {
   "[OPTION…]",
@@ -109,8 +110,7 @@ cli_devices_print_text (GPtrArray *reports)
     const Report *report = reports->pdata[i];
     const TdDeviceEntry *entry = report->entry;
     g_autofree char *memory
-        = entry->memory_bytes ? g_format_size_full (entry->memory_bytes, G_FORMAT_SIZE_IEC_UNITS)
-                              : g_strdup ("");
+        = entry->memory_bytes ? td_memory_text (entry->memory_bytes) : g_strdup ("");
     td_cli_print ("%-10s %s%s%s", entry->id, entry->name, *memory ? ", " : "", memory);
     if (report->same_as)
       td_cli_print (" (the same hardware as %s)", report->same_as);

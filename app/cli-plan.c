@@ -9,6 +9,7 @@
 #include "compute/methods/methods.h"
 #include "dataset/json-text.h"
 #include "dataset/output.h"
+#include "dataset/unit.h"
 #include "cli.h"
 #include "cluster/model.h"
 #include "cluster/profile.h"
@@ -200,8 +201,8 @@ cli_plan_devices (TdEngine *engine, TdScan *scan, const TdRecipe *recipe, JsonOb
     g_autofree char *problem = row->problem ? td_message_text (row->problem, NULL) : NULL;
     g_autofree char *time
         = row->estimate_s > 0 ? td_cli_duration (row->estimate_s) : g_strdup ("time not known yet");
-    g_autofree char *host = g_format_size (row->host_bytes);
-    g_autofree char *device = g_format_size (row->device_bytes);
+    g_autofree char *host = td_memory_text (row->host_bytes);
+    g_autofree char *device = td_memory_text (row->device_bytes);
     if (!json && problem)
       td_cli_print ("  %-10s cannot: %s\n", row->id, problem);
     else if (!json)
@@ -260,8 +261,8 @@ cli_plan_print_text (const TdPlan *plan)
   g_autofree char *devices = g_strjoinv (", ", facts->devices);
   g_autofree char *reads = g_format_size (facts->read_bytes);
   g_autofree char *writes = g_format_size (facts->write_bytes);
-  g_autofree char *host = g_format_size (facts->host_bytes);
-  g_autofree char *device = g_format_size (facts->device_bytes);
+  g_autofree char *host = td_memory_text (facts->host_bytes);
+  g_autofree char *device = td_memory_text (facts->device_bytes);
   g_autofree char *time = cli_plan_about (facts->estimate_s);
   const gboolean iterates = td_method_iterates (recipe->method);
 

@@ -64,3 +64,9 @@ td_angle_unit (const char *name, gboolean in_text)
 
   return unit_find (units, name, in_text);
 }
+
+char *
+td_memory_text (guint64 bytes)
+{
+  return g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+}

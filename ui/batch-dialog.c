@@ -9,6 +9,7 @@
 #include "cluster/batch.h"
 #include "compute/recipe/field.h"
 #include "dataset/file-bytes.h"
+#include "dataset/unit.h"
 #include "labels.h"
 #include "latest.h"
 #include "number-row.h"
@@ -205,8 +206,8 @@ batch_dialog_look (gpointer user, TdLatestRun *run, GCancellable *cancellable, G
 static char *
 batch_dialog_need_text (const TdBatchNeed *need)
 {
-  g_autofree char *host = g_format_size_full (need->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *device = g_format_size_full (need->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *host = td_memory_text (need->host_bytes);
+  g_autofree char *device = td_memory_text (need->device_bytes);
   g_autofree char *memory = need->device_bytes
                                 ? g_strdup_printf (_ ("%s, %s on the device"), host, device)
                                 : g_strdup (host);

@@ -10,6 +10,7 @@
 #include "quantity.h"
 #include "tuning-row.h"
 #include "ui.h"
+#include "dataset/unit.h"
 
 /* The rows of one device. */
 typedef struct {
@@ -328,9 +329,8 @@ devices_window_add_entry (TdDevicesWindow *self, GPtrArray *entries, guint index
 {
   const TdDeviceEntry *entry = entries->pdata[index];
   const char *same = devices_window_same_as (entries, index);
-  g_autofree char *memory = entry->memory_bytes
-                                ? g_format_size_full (entry->memory_bytes, G_FORMAT_SIZE_IEC_UNITS)
-                                : g_strdup ("");
+  g_autofree char *memory
+      = entry->memory_bytes ? td_memory_text (entry->memory_bytes) : g_strdup ("");
   g_autofree char *also
       = same ? g_strdup_printf (_ ("; the same hardware as %s"), same) : g_strdup ("");
   g_autofree char *text

@@ -14,6 +14,7 @@
 #include "quantity.h"
 #include "target-check.h"
 #include "ui.h"
+#include "dataset/unit.h"
 
 /* In the order of TdVolumeFormat. */
 static const struct {
@@ -125,8 +126,8 @@ static char *
 reconstruct_dialog_preflight_text (const TdPreflight *row)
 {
   g_autofree char *time = td_estimate_text (row->estimate_s);
-  g_autofree char *host = g_format_size_full (row->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *device = g_format_size_full (row->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *host = td_memory_text (row->host_bytes);
+  g_autofree char *device = td_memory_text (row->device_bytes);
 
   return row->problem
              ? td_message_text (row->problem, td_label_naming)
@@ -183,8 +184,8 @@ add_limit_row (TdReconstructDialog *self)
 {
   const guint64 both = self->recipe.memory_limit_bytes;
   const guint64 device = self->recipe.device_memory_limit_bytes;
-  g_autofree char *both_text = g_format_size_full (both, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *device_text = g_format_size_full (device, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *both_text = td_memory_text (both);
+  g_autofree char *device_text = td_memory_text (device);
   g_autofree char *text
       = !device ? g_strdup (both_text)
         : !both ? g_strdup_printf (_ ("%s on the device"), device_text)
@@ -286,8 +287,8 @@ add_plan_rows (TdReconstructDialog *self, const TdPlan *plan)
   g_autofree char *read = g_format_size (facts->read_bytes);
   g_autofree char *written = g_format_size (facts->write_bytes);
   g_autofree char *bytes = g_strdup_printf (_ ("%s, %s"), read, written);
-  g_autofree char *host = g_format_size_full (facts->host_bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *device = g_format_size_full (facts->device_bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *host = td_memory_text (facts->host_bytes);
+  g_autofree char *device = td_memory_text (facts->device_bytes);
   g_autofree char *memory = g_strdup_printf (_ ("%s, %s on the device"), host, device);
   g_autofree char *devices = g_strjoinv (", ", facts->devices);
   g_autofree char *method

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include "kernels/source.h"
 #include "dataset/message.h"
+#include "dataset/unit.h"
 
 static const struct {
   guint channels, bytes;
@@ -147,8 +148,8 @@ device_reserve (TdDevice *device, guint64 bytes, const char *what, GError **erro
   if (bytes <= left)
     return TRUE;
 
-  g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
-  g_autofree char *most = g_format_size_full (left, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *size = td_memory_text (bytes);
+  g_autofree char *most = td_memory_text (left);
   td_set_error (error, TD_ERROR_DEVICE_MEMORY,
                 "%p of %s does not fit: this device gives at most %s now; compute fewer slices at "
                 "once",
@@ -222,7 +223,7 @@ td_device_host_alloc (TdDevice *device, guint64 bytes, GError **error)
   device = device->hardware;
   void *memory = device->ops->host_alloc (device, MAX (bytes, 1));
   if (!memory) {
-    g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *size = td_memory_text (bytes);
     td_set_error (error, TD_ERROR_DEVICE_MEMORY,
                   "%s of host memory for transfers could not be had; compute fewer slices at once",
                   size);

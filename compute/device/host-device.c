@@ -6,6 +6,7 @@
 #include "host-fft.h"
 #include "host.h"
 #include "kernels/source.h"
+#include "dataset/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ host_device_buffer_new (TdDevice *device, guint64 bytes, TdBuffer **buffer, GErr
   void *memory = large && bytes > td_host_memory_available () ? NULL : host_device_allocate (bytes);
 
   if (!memory) {
-    g_autofree char *size = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+    g_autofree char *size = td_memory_text (bytes);
     return td_set_error (
         error, TD_ERROR_DEVICE_MEMORY,
         "no %s of memory free; close other programs or compute fewer slices at once", size);

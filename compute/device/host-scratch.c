@@ -4,6 +4,7 @@
 #include <fftw3.h>
 
 #include "dataset/error.h"
+#include "dataset/unit.h"
 #include "host.h"
 
 #define ALIGNMENT 64 /* of the second piece; the first is as FFTW aligns it */
@@ -30,7 +31,7 @@ td_host_scratch_new (gsize from, gsize to, GError **error)
     scratch->pairs[scratch->n_free] = fftwf_malloc (MAX (scratch->step + to, 1));
     if (scratch->pairs[scratch->n_free])
       continue;
-    g_autofree char *size = g_format_size ((guint64) (scratch->step + to) * scratch->n);
+    g_autofree char *size = td_memory_text ((guint64) (scratch->step + to) * scratch->n);
     td_set_error (error, TD_ERROR_DEVICE_MEMORY,
                   "The system gives this program's threads no %s to work in; close other programs, "
                   "or bin the scan ({bin=2})",

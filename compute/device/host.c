@@ -2,6 +2,7 @@
 #include "host.h"
 
 #include "dataset/error.h"
+#include "dataset/unit.h"
 
 #include <sched.h>
 #include <string.h>
@@ -185,7 +186,7 @@ td_host_malloc (guint64 bytes, GError **error)
   gpointer memory = g_try_malloc (MAX (bytes, 1));
 
   if (!memory) {
-    g_autofree char *size = g_format_size (bytes);
+    g_autofree char *size = td_memory_text (bytes);
     td_set_error (error, TD_ERROR_TOO_LARGE,
                   "The system gives this program no %s of memory; close other programs, take a "
                   "smaller {region}, or bin the scan ({bin=2})",

@@ -7,6 +7,7 @@
 #include "dataset/angles.h"
 #include "dataset/file-bytes.h"
 #include "dataset/output.h"
+#include "dataset/unit.h"
 #include "compute/device/host.h"
 #include "centre.h"
 #include "cone-scan.h"
@@ -287,8 +288,8 @@ static void
 note_memory (TdPlan *plan)
 {
   const guint64 limit = plan->recipe.memory_limit_bytes;
-  g_autofree char *takes = g_format_size (plan->facts.host_bytes);
-  g_autofree char *allowed = g_format_size (limit);
+  g_autofree char *takes = td_memory_text (plan->facts.host_bytes);
+  g_autofree char *allowed = td_memory_text (limit);
 
   if (limit && plan->facts.host_bytes > limit)
     td_plan_note (plan,

@@ -10,6 +10,7 @@
 #include "compute/engine/job.h"
 #include "compute/prepare/prepared-rows.h"
 #include "dataset/geometry-matrix.h"
+#include "dataset/unit.h"
 #include "lab-truth-cone.h"
 
 struct TdLabRows {
@@ -194,7 +195,7 @@ lab_rows_check_memory (const TdPlan *plan, const TdLabRows *rows, GError **error
 
   if (bytes <= td_plan_host_budget (plan))
     return TRUE;
-  g_autofree char *wanted = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+  g_autofree char *wanted = td_memory_text (bytes);
   return td_set_error (
       error, TD_ERROR_TOO_LARGE,
       "This slice is made of %u rows of %u views × %u columns, for which the lab wants "

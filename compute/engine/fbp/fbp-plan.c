@@ -7,6 +7,7 @@
 #include "dataset/angles.h"
 #include "dataset/file-bytes.h"
 #include "dataset/scan-spool.h"
+#include "dataset/unit.h"
 #include "fbp.h"
 #include "compute/engine/field.h"
 
@@ -386,7 +387,7 @@ fbp_plan_too_large (const TdPlan *plan, const char **remedy)
 
   *remedy = td_plan_remedy (plan, NULL);
   if (bytes.host > budget) {
-    g_autofree char *need = g_format_size (bytes.host), *have = g_format_size (budget);
+    g_autofree char *need = td_memory_text (bytes.host), *have = td_memory_text (budget);
     return td_message_packed ("%s of host memory, and %s may be used", need, have);
   }
   for (guint i = 0; i < plan->devices->len; i++) {
@@ -395,12 +396,12 @@ fbp_plan_too_large (const TdPlan *plan, const char **remedy)
     guint64 set = working_set_bytes (plan, i), free = device_budget (device);
     *remedy = td_plan_remedy (plan, device);
     if (set > free) {
-      g_autofree char *need = g_format_size (set), *have = g_format_size (free);
+      g_autofree char *need = td_memory_text (set), *have = td_memory_text (free);
       return td_message_packed ("%s of memory on %s, which has %s free", need, info->id, have);
     }
     if (info->max_alloc_bytes && largest > info->max_alloc_bytes) {
-      g_autofree char *need = g_format_size (largest);
-      g_autofree char *have = g_format_size (info->max_alloc_bytes);
+      g_autofree char *need = td_memory_text (largest);
+      g_autofree char *have = td_memory_text (info->max_alloc_bytes);
       *remedy = TD_PLAN_NO_LIMIT;
       return td_message_packed ("one buffer of %s on %s, which allows %s", need, info->id, have);
     }

@@ -7,6 +7,7 @@
 #include "compute/engine/engine-private.h"
 #include "compute/engine/field.h"
 #include "dataset/file-bytes.h"
+#include "dataset/unit.h"
 #include "iterative-start.h"
 
 #define CHUNK_BYTES ((guint64) 32 << 20)
@@ -474,8 +475,8 @@ iterative_cut_share (const TdPlan *plan, GPtrArray *devices, guint batch, gboole
 static TdMessage *
 iterative_cut_over_limit (const TdPlan *plan, guint64 bytes, const char *where, const char *how)
 {
-  g_autofree char *need = g_format_size (bytes);
-  g_autofree char *may = g_format_size (plan->recipe.memory_limit_bytes);
+  g_autofree char *need = td_memory_text (bytes);
+  g_autofree char *may = td_memory_text (plan->recipe.memory_limit_bytes);
 
   return td_message_new ("%s of the host's memory%p, and %s may be used ({memory-limit})%p", need,
                          td_message_new_plain (where), may, td_message_new_plain (how));
@@ -497,9 +498,9 @@ iterative_cut_too_large (const TdPlan *plan, GPtrArray *devices)
 
   if (plan->recipe.memory_limit_bytes > 0 && iterative_cut_is_cpu (devices->pdata[0]))
     return iterative_cut_over_limit (plan, bytes + iterative_own_bytes (plan), where, how);
-  g_autofree char *need = g_format_size (bytes);
+  g_autofree char *need = td_memory_text (bytes);
   g_autofree char *free
-      = g_format_size (budget_of (plan, devices->pdata[0], iterative_cut_sharing (devices), 0));
+      = td_memory_text (budget_of (plan, devices->pdata[0], iterative_cut_sharing (devices), 0));
   return td_message_new (
       "%s of memory%p, and %s has %s free%p%p", need, td_message_new_plain (where), info->id, free,
       td_message_new_plain (
