@@ -261,6 +261,8 @@ lab_pictures_show (TdLabPictures *self)
   gtk_widget_set_visible (GTK_WIDGET (self->in_noise), lab_pictures_in (self->difference));
   gtk_widget_set_sensitive (GTK_WIDGET (self->in_noise), self->noise > 0);
   gtk_widget_set_sensitive (self->tools, self->blind < 0);
+  /* It tells apart what no eye would. */
+  td_image_pane_set_histogram (self->big, self->blind < 0);
   if (!grid) {
     lab_pictures_show_big (self);
     return;

@@ -118,11 +118,25 @@ td_lab_plot_frc (const TdLab *lab, const TdLabResult *result)
   return plot;
 }
 
+/* Warm times come one by one, after all the first ones. */
+static gboolean
+lab_report_is_warm (const TdLabResult *result)
+{
+  for (guint i = 0; i < result->n; i++) {
+    const TdLabOutcome *outcome = lab_report_outcome (result, (int) i);
+    if (outcome && isfinite (outcome->warm_s))
+      return TRUE;
+  }
+  return FALSE;
+}
+
 TdLabPlot *
 td_lab_plot_scatter (const TdLab *lab, const TdLabResult *result)
 {
-  TdLabPlot *plot
-      = td_lab_plot_new ("Time against error", N_ ("seconds, warm"), N_ ("RMS difference"));
+  const gboolean warm = lab_report_is_warm (result);
+  TdLabPlot *plot = td_lab_plot_new ("Time against error",
+                                     warm ? N_ ("seconds, warm") : N_ ("seconds, first run"),
+                                     N_ ("RMS difference"));
 
   plot->x_log = plot->y_log = TRUE;
   for (guint i = 0; i < result->n; i++) {
@@ -133,7 +147,7 @@ td_lab_plot_scatter (const TdLab *lab, const TdLabResult *result)
     series->x[0] = series->y[0] = NAN;
     if (!outcome || !outcome->compared)
       continue;
-    series->x[0] = isfinite (outcome->warm_s) ? outcome->warm_s : outcome->first_s;
+    series->x[0] = warm ? outcome->warm_s : outcome->first_s;
     series->y[0] = outcome->difference.rms;
   }
   td_lab_plot_fit (plot);

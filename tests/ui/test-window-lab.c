@@ -489,6 +489,7 @@ test_blind (void)
   g_signal_emit_by_name (td_test_part (blind, "begin"), "clicked");
   g_assert_cmpstr (gtk_label_get_text (td_test_part (big (), "title")), ==, "X");
   g_assert_false (gtk_widget_get_sensitive (lab ("lab_view.pictures.tools")));
+  g_assert_false (gtk_widget_get_visible (td_test_part (big (), "histogram")));
   g_assert_true (gtk_window_get_focus (GTK_WINDOW (td_test_window))
                  == td_test_part (blind, "show_x"));
   const TdImage *x = td_image_pane_get_image (big ());
@@ -502,6 +503,7 @@ test_blind (void)
   g_signal_emit_by_name (td_test_part (blind, "begin"), "clicked");
   g_assert_true (g_str_has_prefix (gtk_label_get_text (td_test_part (blind, "words")), "Can you"));
   g_assert_true (gtk_widget_get_visible (lab ("lab_view.pictures.panes")));
+  g_assert_true (gtk_widget_get_visible (td_test_part (big (), "histogram")));
 }
 
 static gboolean
