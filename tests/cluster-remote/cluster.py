@@ -4,6 +4,7 @@ keys of its own, and for a Slurm of one node with a munge of its own. All of it 
 and every process is ended by its id."""
 import getpass
 import inspect
+import itertools
 import json
 import os
 import pathlib
@@ -308,33 +309,33 @@ def run(cases, kind, place, prepare):
     something: it goes on when the others are done."""
     print(f"1..{len(cases)}", flush=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    waiting = []
+    waiting, numbers = [], itertools.count(1)  # TAP counts cases as they end
 
-    def step(number, case, do):
+    def step(case, do):
         name = f"{kind}: {case.__name__.replace('_s_', ' s ').replace('_', ' ')}"
         start = time.monotonic()
         try:
             rest = do()
             if inspect.isgenerator(rest) and next(rest, waiting) is not waiting:
-                waiting.append((number, case, lambda: next(rest, None)))
+                waiting.append((case, lambda: next(rest, None)))
                 place.kept.update(place.folder.glob("data/tomodesk/jobs/*"))
                 return
-            print(f"ok {number} {name} # {time.monotonic() - start:.1f} s", flush=True)
+            print(f"ok {next(numbers)} {name} # {time.monotonic() - start:.1f} s", flush=True)
         except Missing as reason:
-            print(f"ok {number} {name} # SKIP {reason}", flush=True)
+            print(f"ok {next(numbers)} {name} # SKIP {reason}", flush=True)
         except Exception:
             print("# " + traceback.format_exc().replace("\n", "\n# "), flush=True)
-            print(f"not ok {number} {name}", flush=True)
+            print(f"not ok {next(numbers)} {name}", flush=True)
 
     try:
         prepare(place, kind)
-        for number, case in enumerate(cases, 1):
-            step(number, case, lambda: case(place, kind))
+        for case in cases:
+            step(case, lambda: case(place, kind))
             place.forget()
-        for number, case, rest in waiting:
-            step(number, case, rest)
+        for case, rest in waiting:
+            step(case, rest)
     except Missing as reason:
-        for number, case in enumerate(cases, 1):
-            print(f"ok {number} {kind}: {case.__name__} # SKIP {reason}", flush=True)
+        for case in cases:
+            print(f"ok {next(numbers)} {kind}: {case.__name__} # SKIP {reason}", flush=True)
     finally:
         place.close()
