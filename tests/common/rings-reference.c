@@ -406,13 +406,16 @@ td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double
                     double dead)
 {
   guint n = s->n_columns;
-  g_autofree float *offsets = g_new (float, n), *marks = g_new (float, n);
+  g_autofree float *offsets = g_new0 (float, n), *marks = g_new (float, n);
   g_autofree gboolean *mask = g_new0 (gboolean, n);
   g_auto (TdColumnNumbers) all = { 0 };
 
   if (s->n_views < 16)
     return;
   td_column_numbers_init (&all, s);
+  for (guint c = 0; c < n; c++)
+    for (guint v = 0; v < s->n_views; v++)
+      offsets[c] += AT (s, v, c);
   const TdRingsColumns columns = {
     .n_columns = n,
     .n_samples = all.n_samples,
@@ -422,6 +425,7 @@ td_reference_rings (TdSinogram *s, const double *angles_rad, double size, double
     .widths = all.widths,
     .skews = all.skews,
     .roughness = all.roughness,
+    .tallest = td_rings_tallest (offsets, n, s->n_views),
   };
   const TdRingsLimits limits = { size, threshold, dead };
   td_rings_offsets (&columns, &limits, offsets, marks);

@@ -6,11 +6,12 @@
 #define N TD_RINGS_AXIS_MODES
 #define LEAST_ERROR 0.02 /* columns, whatever the offsets are */
 #define LEAST_COLUMNS 16
-#define BEYOND 1.0  /* steps from a view that another is continued for */
-#define SURE 4.0    /* standard deviations within which the axis is looked for */
-#define TELLING 2.0 /* times the slopes of what should not be there */
-#define BROADEST 16 /* columns apart that differences are smoothed over */
-#define ENDS 8      /* columns: offsets average out */
+#define BEYOND 1.0       /* steps from a view that another is continued for */
+#define SURE 4.0         /* standard deviations within which the axis is looked for */
+#define TELLING 2.0      /* times the slopes of what should not be there */
+#define BROADEST 16      /* columns apart that differences are smoothed over */
+#define ENDS 8           /* columns: offsets average out; */
+#define NARROWEST_END 32 /* no more than one in so many columns */
 #define CUT_OFF                                                                                    \
   0.05 /* of the largest column: an object that is that much at the detector's ends goes on */
 
@@ -32,7 +33,7 @@ td_rings_axis_table (const double *angles_rad, guint n_views, float *table)
 static gboolean
 rings_axis_is_whole (const float *sums, guint n, double offsets)
 {
-  guint few = MIN (ENDS, n);
+  guint few = CLAMP (n / NARROWEST_END, 1, ENDS);
   float most = 0, left = 0, right = 0;
 
   for (guint c = 0; c < few; c++) {

@@ -23,12 +23,13 @@
   0.5 /* of one edge's amplitude to the other's, and of what is near an edge to all of it */
 #define OFF_AXIS 0.75 /* columns by which a disc's middle may miss the axis */
 #define LEAST_AXIS_ERROR 0.02
-#define SURE 3.0     /* standard deviations of the axis' error */
-#define SMALLEST 1.5 /* radius */
-#define SMALL 10.0   /* a disc of this radius has edges of its own */
-#define LEAST 1e-5   /* quieter edges do no harm */
-#define WRONG 0.1    /* what of a disc's second difference may be wrong */
-#define STEEP 2.5    /* columns about an edge */
+#define SURE 3.0        /* standard deviations of the axis' error */
+#define SMALLEST 1.5    /* radius */
+#define SMALL 10.0      /* a disc of this radius has edges of its own */
+#define LEAST 1e-5      /* quieter edges do no harm */
+#define WRONG 0.1       /* what of a disc's second difference may be wrong */
+#define STEEP 2.5       /* columns about an edge */
+#define CONSISTENCY 2.0 /* an edge is that many times what the parts of the turn differ by */
 
 /* A profile, and what td_rings_solve() makes of its values where that goes so far. */
 typedef struct {
@@ -320,6 +321,20 @@ find_amplitude (const Seen *seen, const double *disc, double left, double right)
   return norm > 0 ? product / norm : 0;
 }
 
+/* What is round about the axis is in every part of the turn. */
+static gboolean
+is_in_all_parts (const TdRingsProfile *profile, const TdRingsDisc *disc)
+{
+  double squares = 0, apart = 0;
+
+  for (guint c = 0; profile->spreads && c < profile->n; c++)
+    if (MIN (fabs (c - disc->left), fabs (c - disc->right)) < STEEP) {
+      squares += disc->curvatures[c] * disc->curvatures[c];
+      apart += pow (CONSISTENCY * profile->spreads[c], 2);
+    }
+  return squares >= apart;
+}
+
 /* Subtracts the disc, whose edges tell best what it is like where nothing but they stands out.
    FALSE: close by it is none, but something smooth. */
 static gboolean
@@ -335,7 +350,8 @@ take_disc (TdRingsProfile *profile, const Seen *wide, const Seen *narrow, double
     return FALSE;
   double strength = fabs (amplitude) * sqrt (right - left) / narrow->deviation;
   TdRingsDisc fitted = { .left = left, .right = right, .curvatures = disc, .errors = values };
-  if (!td_rings_fit_disc (profile, CLAMP (FAR_OUT / strength, NARROW, WIDE), &fitted))
+  if (!td_rings_fit_disc (profile, CLAMP (FAR_OUT / strength, NARROW, WIDE), &fitted)
+      || !is_in_all_parts (profile, &fitted))
     return FALSE;
   for (guint c = 0; c < n; c++) {
     profile->values[c] -= fitted.curvatures[c];

@@ -18,6 +18,8 @@ typedef struct {
   double *errors;    /* their standard errors: grow by what a disc may be wrong by */
   guint8 *unknown;   /* 1: the value means nothing */
   guint8 *edges;     /* out: 1 within columns where a disc's second difference is steep */
+  /* What the parts of the turn differ by; NULL: discs need not stand out from it. */
+  const float *spreads;
 } TdRingsProfile;
 
 void td_rings_take_discs (TdRingsProfile *profile);

@@ -24,11 +24,16 @@
 #define STIFFEST 10.0
 #define NEAR 6 /* dead columns are compared with those from NEAR to FAR away */
 #define FAR 9
+#define LEAST_NEAR 2
 #define STANDS_STILL 1.5      /* times the most that the object does around */
 #define LEAST_ROUGHNESS 0.003 /* in -log: pixels that flicker less do no harm */
 #define LEAST_FAILURE 0.5     /* in -log: objects' edges differ less from part to part */
-#define NOISE_BOUND 2.0       /* standard deviations */
-#define QUIETEST 0.2          /* of the columns have noise and little else */
+#define FAILURE 0.5           /* of a narrow row's tallest, that they differ by less */
+#define MIRRORED 3            /* columns on either side that are compared with their mirror image */
+#define BY_CHANCE 2.0         /* times as large is what is alike, of so few offsets */
+#define TURNS_BACK 0.25 /* of a stripe's second difference, that one close by has the other way */
+#define NOISE_BOUND 2.0 /* standard deviations */
+#define QUIETEST 0.2    /* of the columns have noise and little else */
 
 /* Of L in its row @c, beside the column itself. */
 static double
@@ -98,15 +103,25 @@ td_rings_solve (const double *values, const double *weights, const double *stiff
   td_rings_solve_by (factors, values, weights, n, q);
 }
 
+/* How narrow a row is, from 0 in TD_RINGS_NARROW columns and more to 1 in half of them. */
+static double
+rings_offsets_narrow (guint n)
+{
+  return CLAMP ((double) TD_RINGS_NARROW / n - 1, 0, 1);
+}
+
 /* ── Dead columns ── */
 
-/* The least and the most of @profile a little away from @column, on both sides. */
+/* The least and the most of @profile a little away from @column, on both sides; near an end, there.
+   Narrow rows have other things as far away as wide ones have. */
 static void
 range_around (const float *profile, guint n, guint column, double *low, double *high)
 {
+  const guint near = CLAMP (n * NEAR / TD_RINGS_NARROW, LEAST_NEAR, NEAR), far = near + FAR - NEAR;
+
   *low = INFINITY;
   *high = 0;
-  for (guint away = NEAR; away <= FAR; away++) {
+  for (guint away = near; away <= far; away++) {
     if (column >= away) {
       *low = MIN (*low, profile[column - away]);
       *high = MAX (*high, profile[column - away]);
@@ -115,6 +130,11 @@ range_around (const float *profile, guint n, guint column, double *low, double *
       *low = MIN (*low, profile[column + away]);
       *high = MAX (*high, profile[column + away]);
     }
+  }
+  if (column < near || column + near >= n) {
+    const float end = profile[column < near ? 0 : n - 1];
+    *low = MIN (*low, end);
+    *high = MAX (*high, end);
   }
 }
 
@@ -158,6 +178,8 @@ is_failing (const TdRingsColumns *columns, guint c, double factor)
   return isfinite (low)
          && ((rough[c] > factor * high && rough[c] > LEAST_ROUGHNESS * columns->n_samples)
              || (spreads[c] > factor * spread && spreads[c] > LEAST_FAILURE
+                 && spreads[c]
+                        > rings_offsets_narrow (columns->n_columns) * FAILURE * columns->tallest
                  && spreads[c] > 1.5 * MAX (spreads[c - 1], spreads[c + 1])));
 }
 
@@ -189,7 +211,41 @@ typedef struct {
   double *noise;   /* standard errors, with what the parts of the turn differ by */
   guint8 *general; /* columns here have offsets in general */
   double *reach4;  /* 1 / reach^4 */
+  double *object;  /* what medians may keep of it */
 } Row;
+
+/* The median at the mirror image of column @c, or NAN. */
+static double
+rings_offsets_mirrored (const Row *row, guint c)
+{
+  const double at = 2 * row->profile.axis - c;
+  const guint left = at >= 0 ? (guint) at : 0, n = row->profile.n;
+
+  if (!(at >= 0 && at < n - 1))
+    return NAN;
+  return row->profile.values[left]
+         + (at - left) * (row->profile.values[left + 1] - row->profile.values[left]);
+}
+
+/* An object differs between the parts of the turn, unless it is round about the axis. Then both
+   sides look alike, which offsets do by chance only. */
+static void
+find_object (Row *row)
+{
+  const guint n = row->profile.n;
+
+  for (guint c = 0; c < n; c++) {
+    double alike = 0, apart = 0;
+    const guint end = n < TD_RINGS_NARROW ? MIN (c + MIRRORED + 1, n) : 0;
+    for (guint i = c > MIRRORED ? c - MIRRORED : 0; i < end; i++) {
+      const double other = rings_offsets_mirrored (row, i), own = row->profile.values[i];
+      alike += isfinite (other) ? pow (own + other, 2) : 0;
+      apart += isfinite (other) ? pow (own - other, 2) : 0;
+    }
+    const double round = MAX (0, alike - BY_CHANCE * apart) / (4 * (2 * MIRRORED + 1));
+    row->object[c] = hypot (row->columns->spreads[c], sqrt (round));
+  }
+}
 
 /* What is smooth: the median of the columns next to @c. */
 static double
@@ -207,7 +263,21 @@ static gboolean
 is_telling (const Row *row, guint c, double size)
 {
   return size > LEAST && size >= row->limits->threshold * row->profile.errors[c]
-         && size >= CONSISTENCY * row->columns->spreads[c];
+         && size >= CONSISTENCY * row->object[c];
+}
+
+/* What a stripe bends, it bends back close by. Where a row is narrow, the object may bend as much.
+ */
+static gboolean
+bends_back (const Row *row, guint c)
+{
+  const guint n = row->profile.n, from = c > 2 ? c - 2 : 0, end = MIN (c + 3, n);
+  const float *medians = row->columns->medians;
+  double least = 0;
+
+  for (guint i = from; i < end; i++)
+    least = MIN (least, medians[i] * (medians[c] < 0 ? -1.0 : 1.0));
+  return n >= TD_RINGS_NARROW || least <= -TURNS_BACK * fabsf (medians[c]);
 }
 
 static gboolean
@@ -218,7 +288,7 @@ stands_out (const Row *row, guint c)
   if (row->profile.unknown[c] || row->profile.edges[c] || value * measured <= 0)
     return FALSE;
   /* What comes of taking a disc away that is not quite there, stands out afterwards only. */
-  return is_telling (row, c, MIN (fabs (value), fabs (measured)))
+  return bends_back (row, c) && is_telling (row, c, MIN (fabs (value), fabs (measured)))
          && is_telling (row, c, fabs (value - value_around (row, c)));
 }
 
@@ -280,6 +350,30 @@ rings_offsets_choose (Row *row, double *kept)
 
 /* ── Offsets ── */
 
+/* In narrow rows: what medians keep of the object, in @weights and in the reach. Both change
+   nothing in rows of TD_RINGS_NARROW columns. */
+static void
+rings_offsets_doubt (Row *row, const double *kept, double *weights)
+{
+  const guint n = row->profile.n;
+  const double narrow = rings_offsets_narrow (n);
+  const double size = MAX (LEAST, 0.5 * td_rings_size (row->columns->medians, n));
+  double squares = 0;
+
+  if (narrow == 0)
+    return;
+  for (guint c = 0; c < n; c++)
+    squares += kept[c] * kept[c];
+  for (guint c = 0; c < n; c++) {
+    /* Few columns that stand out are larger than columns in general. */
+    const double own = row->general[c] ? size : MAX (size, sqrt (squares / n / 6));
+    const double apart = CONSISTENCY * row->object[c] / own;
+    weights[c] /= 1 + narrow * apart * apart / 6;
+    row->reach4[c]
+        = MAX (row->reach4[c], narrow * pow (row->columns->tallest / own, 2) / pow (n, 3));
+  }
+}
+
 /* Less stiffness where q is large against what it is around, more where it is small. */
 static void
 rings_offsets_reweight (const Row *row, const double *q, double *stiffness)
@@ -306,10 +400,10 @@ rings_offsets_solve (Row *row, float *offsets)
   g_autofree double *stiffness = g_new (double, n), *q = g_new (double, n);
 
   rings_offsets_choose (row, kept);
-  for (guint c = 0; c < n; c++) {
+  for (guint c = 0; c < n; c++)
     weights[c] = !row->profile.unknown[c];
-    stiffness[c] = row->reach4[c];
-  }
+  rings_offsets_doubt (row, kept, weights);
+  memcpy (stiffness, row->reach4, n * sizeof *stiffness);
   td_rings_solve (kept, weights, stiffness, n, q);
   for (guint i = 0; i < REWEIGHTINGS; i++) {
     rings_offsets_reweight (row, q, stiffness);
@@ -329,20 +423,32 @@ td_rings_size (const float *medians, guint n_columns)
   return 1.4826 * td_median (sizes, n_columns) / sqrt (6);
 }
 
+double
+td_rings_tallest (const float *sums, guint n_columns, guint n_views)
+{
+  float tallest = 0;
+
+  for (guint c = 0; c + 1 < n_columns; c++)
+    tallest = MAX (tallest, MIN (fabsf (sums[c]), fabsf (sums[c + 1])));
+  return tallest / n_views;
+}
+
 TdRingsAxis
 td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, float *offsets,
                   float *dead)
 {
   guint n = columns->n_columns;
-  g_autofree double *memory = g_new0 (double, 4 * (gsize) n);
+  g_autofree double *memory = g_new0 (double, 5 * (gsize) n);
   g_autofree guint8 *flags = g_new0 (guint8, 3 * (gsize) n);
   Row row = {
     .columns = columns,
     .limits = limits,
-    .profile = { n, columns->axis.axis, columns->axis.error, memory, memory + n, flags, flags + n },
+    .profile = { n, columns->axis.axis, columns->axis.error, memory, memory + n, flags, flags + n,
+                 n < TD_RINGS_NARROW ? columns->spreads : NULL },
     .noise = memory + 2 * (gsize) n,
     .reach4 = memory + 3 * (gsize) n,
     .general = flags + 2 * (gsize) n,
+    .object = memory + 4 * (gsize) n,
   };
 
   find_dead (columns, limits->dead, dead);
@@ -358,6 +464,7 @@ td_rings_offsets (const TdRingsColumns *columns, const TdRingsLimits *limits, fl
   td_rings_take_discs (&row.profile);
   for (guint c = 0; c < n; c++)
     row.noise[c] = hypot (row.profile.errors[c], 0.2 * columns->spreads[c]);
+  find_object (&row);
   for (guint first = 0; first < n; first += BLOCK)
     judge_block (&row, first);
   rings_offsets_solve (&row, offsets);

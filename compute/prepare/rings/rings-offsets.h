@@ -20,7 +20,15 @@
  * their size against the noise sets the reach. Elsewhere only columns beside those that stand out
  * take part. There s is smaller where q is large and larger where q is small, until few columns
  * explain all of m.
+ *
+ * In rows of fewer columns than TD_RINGS_NARROW the object moves by few of them, and is as narrow
+ * as the reach. Medians then keep some of it, about as much as parts of the turn differ by. It
+ * counts as their error in w. And an object of that many columns bends by its tallest / n^2 over
+ * about n columns. s is the least that tells such a one from offsets of the size that is found
+ * (Wiener's filter).
  */
+#define TD_RINGS_NARROW 256
+
 typedef struct {
   guint n_columns;
   guint n_samples; /* views that the medians are of */
@@ -30,6 +38,7 @@ typedef struct {
   const float *widths;    /* between the quartiles */
   const float *skews;     /* how far the middle of the quartiles lies from the median */
   const float *roughness; /* along the angle: sum of |p - its mean over three views| */
+  double tallest;         /* of the row's means over the views; only narrow rows are asked */
 } TdRingsColumns;
 
 typedef struct {
@@ -41,6 +50,8 @@ typedef struct {
 /* About how large offsets are in general, from the medians; more than that where the object is
  * rough. */
 double td_rings_size (const float *medians, guint n_columns);
+/* From the sums over the views; what one column alone has, as a dead one, does not count. */
+double td_rings_tallest (const float *sums, guint n_columns, guint n_views);
 /* @offsets: what is to be taken off, 0 for dead columns. @dead: 1 for these, which have to be
    replaced, else 0; never the two columns at either end. Returns the axis, which discs about it
    tell better. */

@@ -398,6 +398,8 @@ decide_row (guint row, gpointer data)
     .widths = found + 2 * n,
     .skews = found + 3 * n,
     .roughness = profiles->host_roughness + at,
+    .tallest = td_rings_tallest (profiles->host_modes + TD_RINGS_AXIS_MODES * at, slab->n_columns,
+                                 slab->n_views),
   };
   const double *values = decision->step->values;
   const TdRingsLimits limits = { values[SIZE], values[THRESHOLD], values[DEAD] };
