@@ -16,8 +16,11 @@ paganin_reach (double length_px, gboolean discrete)
 {
   if (length_px <= 0)
     return 0;
-  double decay = discrete ? 2 * asinh (0.5 / length_px) : 1 / length_px;
-  return (guint) ceil (-log (TD_PAGANIN_REST) / decay);
+  const double decay = discrete ? 2 * asinh (0.5 / length_px) : 1 / length_px;
+  const double f = pow (G_PI * length_px, 2), first = 4 * f / pow (1 + f, 2) / (4 * G_PI * G_PI);
+  /* Of lengths below two pixels the tail reaches farther. */
+  return (guint) ceil (
+      MAX (-log (TD_PAGANIN_REST) / decay, discrete ? 0 : sqrt (first / TD_PAGANIN_TAIL)));
 }
 
 static TdMessage *

@@ -27,11 +27,12 @@
  */
 typedef struct {
   double length_px[2]; /* L along a row, and along a column */
-  guint reach_px[2];   /* distance beyond which TD_PAGANIN_REST of the kernel lies */
+  guint reach_px[2];   /* distance beyond which no more of the kernel lies than below */
   gboolean discrete;   /* the pixels' Laplacian */
 } TdPaganin;
 
 #define TD_PAGANIN_REST 2e-6
+#define TD_PAGANIN_TAIL 5e-6 /* of a term of the tail; some of either sign remain */
 
 /* Which parameter of the step is which. */
 enum {
