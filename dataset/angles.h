@@ -33,9 +33,11 @@ gboolean td_angles_is_range (const char *spec);
 /* Views evenly over [first, last] degrees, both ends included, in radians. */
 double *td_angles_range (double first_deg, double last_deg, guint n_views);
 
-/* For people and files: never -0. */
+/* For people and files: never -0, and what only rounding left of 0 is 0. */
 static inline double
 td_degrees (double radians)
 {
-  return radians * (180 / G_PI) + 0.0;
+  const double degrees = radians * (180 / G_PI);
+
+  return degrees > -1e-9 && degrees < 1e-9 ? 0 : degrees;
 }

@@ -103,12 +103,16 @@ td_samples_to_float (TdSampleType type, gboolean swap, const void *from, gsize n
     }
 }
 
+/* Of a step that a value may be past the range's end and is not outside: ends are stated as
+   doubles, and values are floats. As in kernels/stored-samples.cl. */
+#define SLACK 0.01
+
 #define QUANTISE(ctype, lowest, highest)                                                           \
   for (gsize i = 0; i < n; i++) {                                                                  \
-    double v = rint ((from[i] - low) * gain);                                                      \
+    const double exact = (from[i] - low) * gain, v = rint (exact);                                 \
     gboolean inside = v >= (lowest) && v <= (highest);                                             \
     ctype u = inside ? (ctype) v : v > (highest) ? (ctype) (highest) : (ctype) (lowest);           \
-    outside += !inside;                                                                            \
+    outside += !(exact >= (lowest) -SLACK && exact <= (highest) + SLACK);                          \
     memcpy (bytes + i * sizeof u, &u, sizeof u);                                                   \
   }                                                                                                \
   break

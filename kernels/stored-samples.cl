@@ -8,6 +8,8 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
+#define SLACK 0.01 /* of a step past the range's end that is not outside */
+
 #ifdef TD_STORED_BYTES
 typedef unsigned char Sample;
 #else
@@ -32,10 +34,10 @@ stored_samples (TD_ITEM TD_IN (float) values, TD_OUT (Sample) samples, TD_OUT (i
   td_barrier ();
   for (int at = item; at < end; at += p.items) {
     const float value = values[from + first + at];
-    const double v = rint (((double) value - low) * gain);
+    const double exact = ((double) value - low) * gain, v = rint (exact);
     const int inside = v >= 0 && v <= largest;
     samples[first + at] = (Sample) (inside ? v : v > largest ? largest : 0.0);
-    outside += !inside;
+    outside += !(exact >= -SLACK && exact <= largest + SLACK);
     says |= td_isfinite (value) && value != 0.0f;
   }
   if (outside)

@@ -150,10 +150,10 @@ td_cone_rows_per_mm (const double matrix[12])
   return (m[6] - m[7] / m[11] * m[10]) / m[11];
 }
 
-/* How far up the axis the detector's middle row sees it, in mm and whole slices. @cropped_rows: of
-   the way there, what a crop has moved already. */
+/* How far up the axis the detector's middle row sees it, in mm. @cropped_rows: of the way there,
+   what a crop has moved already. */
 static double
-cone_task_raise (const TdConeTask *task, double cropped_rows)
+cone_task_middle (const TdConeTask *task, double cropped_rows)
 {
   double sum = 0;
 
@@ -161,8 +161,15 @@ cone_task_raise (const TdConeTask *task, double cropped_rows)
     const double *m = task->matrices + 12 * (gsize) view;
     sum += ((task->n_rows - 1) / 2.0 - m[7] / m[11] - cropped_rows) / td_cone_rows_per_mm (m);
   }
-  const double slices = sum / task->n_views / task->voxel_mm;
-  /* Half a slice stays, however it was rounded. */
+  return sum / task->n_views;
+}
+
+/* The same in whole slices: half a slice stays, however it was rounded. */
+static double
+cone_task_raise (const TdConeTask *task)
+{
+  const double slices = task->middle_mm / task->voxel_mm;
+
   return isfinite (slices)
              ? copysign (ceil (fabs (slices) - 0.5 - LITTLE / 2), slices) * task->voxel_mm
              : 0;
@@ -194,11 +201,12 @@ init_volume (TdConeTask *task, const TdGeometry *geometry, TdRedundancyKind redu
     task->first_mm[2] += geometry->cropped_px[1] / td_cone_rows_per_mm (task->matrices);
   if (td_geometry_has_volume (geometry))
     return;
+  task->middle_mm = cone_task_middle (task, geometry->cropped_px[1]);
   /* Matrices say where the origin is: their volume stays about it. */
   if (geometry->view_matrices)
-    task->unseen_mm = cone_task_raise (task, geometry->cropped_px[1]);
+    task->unseen_mm = cone_task_raise (task);
   else
-    task->raised_mm = cone_task_raise (task, geometry->cropped_px[1]);
+    task->raised_mm = cone_task_raise (task);
   task->first_mm[2] += task->raised_mm;
 }
 
@@ -272,6 +280,7 @@ take_turned_volume (TdConeTask *task, const TdGeometry *geometry, const double *
   }
   td_cone_task_set_volume (task, other.nx, other.ny, other.nz, other.voxel_mm);
   memcpy (task->first_mm, other.first_mm, sizeof task->first_mm);
+  task->middle_mm = other.middle_mm;
   task->raised_mm = other.raised_mm;
   task->unseen_mm = other.unseen_mm;
   td_cone_task_clear (&other);

@@ -61,6 +61,7 @@ typedef struct {
   double *view_weights; /* n_views: angular step, redundancy factor and 1 / pitch; owned */
   double pitch_mm;      /* detector column pitch scaled to the axis */
   double source_axis_mm;
+  double middle_mm;        /* how far up the axis the middle row sees it */
   double raised_mm;        /* how far the slices were moved up the axis, to what the rows see */
   double unseen_mm;        /* how far they were not, since matrices say where the origin is */
   TdRedundancy redundancy; /* how rays are weighted before filtering */

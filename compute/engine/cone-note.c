@@ -43,7 +43,7 @@ cone_note_raised (TdPlan *plan, const TdConeTask *task, guint n_slices)
                                "the source: the volume's slices lie about that, %u slices higher.")
                          : N_ ("The detector's middle row sees the axis %.4g mm below the plane of "
                                "the source: the volume's slices lie about that, %u slices lower."),
-                  fabs (mm), slices);
+                  fabs (task->middle_mm), slices);
 }
 
 void

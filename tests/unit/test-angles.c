@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "compute/angles.h"
+#include "dataset/angles.h"
 #include "tests/common/pins.h"
 
 #define DEG (G_PI / 180)
@@ -236,6 +237,18 @@ test_few (void)
   }
 }
 
+/* What is shown of an angle is never -0, nor what rounding left of 0. */
+static void
+test_degrees (void)
+{
+  const double rounded = 0.3 - 0.1 * 3;
+
+  g_assert_cmpfloat (rounded, <, 0);
+  g_assert_false (signbit (td_degrees (rounded)) || td_degrees (rounded) < 0);
+  g_assert_false (signbit (td_degrees (-0.0)));
+  g_assert_cmpfloat_with_epsilon (td_degrees (-G_PI * 1e-9), -1.8e-7, 1e-15);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -250,5 +263,6 @@ main (int argc, char **argv)
   g_test_add_func ("/angles/random", test_random);
   g_test_add_func ("/angles/clumps", test_clumps);
   g_test_add_func ("/angles/uneven", test_uneven);
+  g_test_add_func ("/angles/degrees", test_degrees);
   return g_test_run ();
 }

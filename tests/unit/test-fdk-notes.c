@@ -663,6 +663,15 @@ test_stands_higher (void)
   }
   td_test_pin ("%g of %g", off, most);
   g_assert_cmpfloat (off, <, 1e-5 * most);
+  /* What is said is where the row sees the axis, and not where whole slices lie. */
+  g_autoptr (GError) error = NULL;
+  TdConeTask task;
+  facts.geometry.detector_offset_v_px = 10.4;
+  td_cone_task_init (&task, &facts.geometry, facts.angles_rad, facts.n_views, facts.n_columns,
+                     facts.n_rows, &error);
+  g_assert_no_error (error);
+  g_assert_cmpfloat_with_epsilon (task.middle_mm, 1.04 * task.raised_mm, 1e-9);
+  td_cone_task_clear (&task);
 }
 
 int

@@ -39,6 +39,19 @@ fill_values (float *values, guint bits)
   memcpy (values + 1234, odd, sizeof odd);
 }
 
+/* What is a part of a step past the range's end is outside, though it is rounded to the end. */
+static void
+test_ends (void)
+{
+  static const float values[]
+      = { LOW, HIGH, LOW - 0.3f * (HIGH - LOW) / 255, HIGH + 0.3f * (HIGH - LOW) / 255 };
+  guint8 samples[4];
+
+  g_assert_cmpuint (
+      td_samples_from_float (TD_SAMPLE_UINT8, LOW, 255 / (HIGH - LOW), values, 4, samples), ==, 2);
+  g_assert_cmpmem (samples, 4, "\0\377\0\377", 4);
+}
+
 static void
 check_values_on (const char *id, guint bits)
 {
@@ -431,6 +444,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/stored-samples/bytes", test_bytes);
+  g_test_add_func ("/stored-samples/ends", test_ends);
   folder = test_folder_new ();
   engine = td_engine_new (td_methods);
   g_test_add_data_func ("/stored-samples/values/16", GUINT_TO_POINTER (16), test_values);
