@@ -23,9 +23,9 @@
  * a polynomial in q = 1 - (2 t / width)^2, so that every device computes the same by additions and
  * products alone.
  *
- * The sum leaves k = P/2 out, where columns do not tell the phase. What it leaves of a row is at
- * most A (P/2) / P times the sum of |row|, and of white noise A (P/2) sqrt (n_columns) / P of its
- * deviation: for linear 0.405 of these.
+ * The sum leaves k = P/2 out, where columns do not tell the phase. That is at most A (P/2) / P
+ * times the sum of |row|. Of white noise it is A (P/2) sqrt (n_columns) / P deviations. A (P/2) is
+ * 0.405 for linear.
  *
  * P is such that no pixel sees a periodic copy of a row. Outside the detector a projection is 0, as
  * for the other families, but for the ringing of a band-limited edge.
