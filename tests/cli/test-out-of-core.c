@@ -124,10 +124,10 @@ test_size (gconstpointer data)
 int
 main (int argc, char **argv)
 {
-  static const Size small_cone = { TRUE, "272", "10", "18M", "temporary file" };
+  static const Size small_cone = { TRUE, "272", "6", "18M", "temporary file" };
   static const Size portrait = { TRUE, "128", "40", "8M", "each is read once", "0,0,90" };
   /* Memory that holds the projections but not a slice beside them. */
-  static const Size rolled = { TRUE, "128", "40", "8M", "temporary file", "0,0,8" };
+  static const Size rolled = { TRUE, "128", "16", "8M", "temporary file", "0,0,8" };
   static const Size small = { FALSE, "160", "91", "70M", "to fit into memory" };
   static const Size large_cone = { TRUE, "512", "120", "120M", "temporary file" };
   static const Size large = { FALSE, "512", "400", "128M", "" };
