@@ -627,7 +627,7 @@ test_dark_flats (gconstpointer device)
     g_test_message ("%g: %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT, (double) exposure,
                     counts->bright_sides, counts->sides);
     g_assert_cmpuint (counts->sides, ==, 3 * 40 * 2 * 2);
-    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "brighter than the empty") != NULL,
+    g_assert_cmpint (strstr (volume.notes ? volume.notes : "", "brighter than the open") != NULL,
                      ==, cases[i].said);
     td_test_volume_clear (&volume);
     td_engine_trim (engine);
