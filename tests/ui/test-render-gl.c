@@ -75,7 +75,9 @@ context_without_display (Context *context, gboolean es)
   EGLDeviceEXT devices[16];
   EGLint n = 0;
 
-  if (!library || !epoxy_has_egl_extension (EGL_NO_DISPLAY, "EGL_EXT_device_enumeration")
+  if (!library
+      || (!epoxy_has_egl_extension (EGL_NO_DISPLAY, "EGL_EXT_device_base") /* NVIDIA's */
+          && !epoxy_has_egl_extension (EGL_NO_DISPLAY, "EGL_EXT_device_enumeration"))
       || !eglQueryDevicesEXT (G_N_ELEMENTS (devices), devices, &n))
     return FALSE;
   for (EGLint i = 0; i < n; i++)
