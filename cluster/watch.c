@@ -166,8 +166,8 @@ watch_fail_rank (TdWatch *watch, guint rank, const char *node, const char *stage
 }
 
 /* Another rank: rank 0 may be gone. The first of those that are left tells. */
-G_NORETURN static void
-watch_fail_alone (TdWatch *watch, const char *why)
+static void
+watch_tell_alone (TdWatch *watch, const char *why)
 {
   g_usleep ((gulong) (100000 * MIN (watch->rank, 5)));
   if (!td_events_end_told (watch->folder, watch->began_s)) {
@@ -175,7 +175,6 @@ watch_fail_alone (TdWatch *watch, const char *why)
     if (watch->events)
       watch_tell_failed (watch, (guint) watch->rank, watch->node, watch->stage, why);
   }
-  watch_abort (watch, TD_WORKER_FAILED);
 }
 
 /* ── Rank 0 ── */
@@ -474,6 +473,19 @@ watch_wake (TdWatch *watch, gint64 now)
   watch->woken_us = now;
 }
 
+/* What started this rank by ssh would wait for a quarter of an hour for a launcher whose host is
+   gone. */
+static void
+watch_end_daemon (void)
+{
+  g_autofree char *path = g_strdup_printf ("/proc/%d/comm", (int) getppid ());
+  g_autofree char *name = NULL;
+
+  if (g_file_get_contents (path, &name, NULL, NULL)
+      && (strcmp (name, "orted\n") == 0 || strcmp (name, "prted\n") == 0))
+    kill (getppid (), SIGTERM);
+}
+
 /* Who is silent. */
 static void
 watch_look_for_lost (TdWatch *watch)
@@ -488,11 +500,14 @@ watch_look_for_lost (TdWatch *watch)
       watch->peers[i].stopped = TRUE; /* nobody waits for it */
       watch_fail_rank (watch, (guint) i, watch->peers[i].node, watch->peers[i].stage, why);
     }
-  if (watch->rank != 0 && watch_has_lost (watch, &watch->peers[0]))
-    watch_fail_alone (watch,
+  if (watch->rank != 0 && watch_has_lost (watch, &watch->peers[0])) {
+    watch_tell_alone (watch,
                       N_ ("Rank 0 has not been heard of: its process or its node has ended; look "
                           "at the job's log, and start the job again, which goes on where it "
                           "was"));
+    watch_end_daemon ();
+    watch_abort (watch, TD_WORKER_FAILED);
+  }
 }
 
 /* The rank whose process has ended, of those that this rank knows and can look at; -1: none. */
@@ -529,8 +544,10 @@ watch_look_for_signal (TdWatch *watch)
     watch_stop (watch, TD_WORKER_CANCELLED);
     return;
   }
-  if (watch->rank != 0)
-    watch_fail_alone (watch, said);
+  if (watch->rank != 0) {
+    watch_tell_alone (watch, said);
+    watch_abort (watch, TD_WORKER_FAILED);
+  }
   const Peer *peer = &watch->peers[MAX (ended, 0)];
   watch_fail_rank (watch, (guint) MAX (ended, 0), watch->node,
                    ended > 0 && *peer->stage ? peer->stage : watch->stage, said);

@@ -58,13 +58,13 @@ class Host:
         self.hosts, self.name, self.address = hosts, name, address
         self.own = hosts.folder / name
         self.own.mkdir()
-        (self.own / "boot_id").write_text(f"{uuid.uuid4()}\n")
         self.line = f"line-{name}"
         self.begin()
 
     def begin(self, **environment):
         """With these variables in whatever its sshd starts."""
         (self.own / "begun").unlink(missing_ok=True)
+        (self.own / "boot_id").write_text(f"{uuid.uuid4()}\n")
         with open(self.own / "log", "ab") as log:
             self.unshare = subprocess.Popen(NAMESPACES + ["sh", "-c", BEGIN.format(name=self.name, own=self.own)],
                                             stdin=subprocess.PIPE, stdout=log, stderr=log)

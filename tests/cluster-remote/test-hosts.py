@@ -201,6 +201,35 @@ def tells_that_a_host_died(place, kind):
     goes_on(place, job_id, f"died-{kind}.tif")
 
 
+def tells_that_the_first_host_died(place, kind):
+    """Where the launcher runs, or the job's script: nobody there says anything any more."""
+    job_id, folder = running(place, kind, f"first-{kind}.tif")
+    host = place.hosts.all[0]
+    follower = place.start("follow", job_id)
+    for line in follower.stderr:
+        if "rank 5: " in line:
+            break
+    host.kill()
+    start = time.monotonic()
+    try:
+        said = ""
+        while not re.search("cannot be reached|was not done|not been heard", said):
+            line = follower.stderr.readline()
+            assert line, said
+            said += line
+        took = time.monotonic() - start
+        print(f"# told after {took:.1f} s: {said.splitlines()[-1]}", flush=True)
+        assert took < FAULTS, took
+        await_none(folder, 2 * FAULTS)
+    finally:
+        revive(place, host)
+    follower.send_signal(2)
+    follower.communicate(timeout=FAULTS)
+    job = await_job(place, job_id, lambda job: job["state"] in ("failed", "lost"), 60)
+    print("#", job["why"], flush=True)
+    goes_on(place, job_id, f"first-{kind}.tif")
+
+
 def tells_which_host_reads_no_data(place, kind):
     host, data = place.hosts.all[2], place.folder / "data-hidden"
     data.mkdir()
@@ -320,7 +349,7 @@ exec {place.fake} "$@"
 
 
 COMMON = [probes_each_host, computes_what_one_process_does, hands_out_rows, cancels_on_all_hosts, tells_that_a_rank_was_killed,
-          tells_that_a_network_was_cut, tells_that_a_host_died, tells_which_host_reads_no_data, tells_which_host_has_no_worker,
+          tells_that_a_network_was_cut, tells_that_a_host_died, tells_that_the_first_host_died, tells_which_host_reads_no_data, tells_which_host_has_no_worker,
           one_copy_crosses_a_link, computes_only_what_is_missing]
 CASES = {"ssh": COMMON + [bears_a_clock_that_is_off],
          "slurm": COMMON + [tells_of_an_scancel_from_outside, finishes_on_a_host_that_is_drained]}
