@@ -253,8 +253,8 @@ worker_make_plan (Worker *worker, GError **error)
   if (!td_recipe_from_json (&worker->recipe, shared, error))
     return FALSE;
   worker_set_own (worker, &worker->recipe);
-  if (worker->rank != 0)
-    worker->whole = td_plan_new (worker->engine, worker->scan, &worker->recipe, NULL,
+  if (worker->rank != 0) /* with the output, too, lest the first seem slower for having to write */
+    worker->whole = td_plan_new (worker->engine, worker->scan, &worker->recipe, worker->job.output,
                                  worker->cancellable, error);
   return worker->whole != NULL;
 }

@@ -663,15 +663,21 @@ def tells_that_the_wall_time_was_reached(place, kind):
 def computes_what_one_process_does(place, kind):
     """The volume, and the slice that is computed first."""
     alone, shared, early = (place.folder / name for name in ("one.tif", "real", "early.tif"))
+    caches = place.folder / "caches"
+    place.environment["XDG_CACHE_HOME"] = str(caches)
     done = place.run("reconstruct", place.scan, "--output", alone, "--device", "host")
     assert done.returncode == 0, done.stderr
+    rates = caches / "tomodesk" / "rates.ini"  # as if storing took longer than computing
+    rates.write_text(re.sub("^write bigtiff (.*)=.*$", r"write tiff \1=1000", rates.read_text(), flags=re.M))
     job_id = place.submit(kind, shared.name, "--device", "host", "--ordered", "--view-slice", 20, "--format", "tiff")
     done = place.run("follow", job_id, "--slice", early)
     assert done.returncode == 0, done.stderr
     for ours, theirs in ((shared, alone), (early, shared / "slice_00020.tif")):
         figures = json.loads(place.run("compare", ours, theirs, "--json").stdout)
         assert figures["relative_rms"] == 0, (ours, figures)
-    assert place.job(job_id)["slices"] == [20]
+    job = place.job(job_id)
+    assert job["slices"] == [20] and [re.search("slices ([0-9]+) to", line)[1] for line in job["rank_lines"]] == ["0", "16"], \
+        "ranks of one device do the same"
 
 
 def hold_a_rank(place, kind, output):
