@@ -139,7 +139,7 @@ static const char own_script[]
       "  rest () { sleep \"$1\" & nap=$!; wait $nap; }\n"
       "  until tail -c +$((told + 1)) events.jsonl | grep -Eq '\"event\": "
       "?\"(failed|cancelled)\"'\n"
-      "  do rest 2; done\n"
+      "  do kill -0 $$ || exit; rest 2; done\n"
       "  rest 4; kill -TERM $child; rest 1; kill -KILL $child\n"
       ") 2>/dev/null &\n"
       "guard=$!\n"
