@@ -147,7 +147,7 @@ static const char own_script[]
       "wait $child\n"
       "status=$?\n"
       "while kill -0 $child 2>/dev/null; do wait $child; status=$?; done\n"
-      "kill $guard 2>/dev/null; wait $guard\n"
+      "{ kill $guard; wait $guard; } 2>/dev/null\n"
       "echo $status > log/status.part && mv log/status.part log/status\n"
       "exit $status\n";
 
