@@ -228,6 +228,17 @@ test_draws (void)
   }
 }
 
+/* How many times @before's error against the phantom @after has, in the first slice. */
+static double
+error_ratio (const TdPhantomScan *spec, const TdTestVolume *after, const TdTestVolume *before)
+{
+  const gsize n = (gsize) before->nx * before->ny;
+  g_autofree float *truth = g_new (float, n);
+
+  td_phantom_scan_truth (spec, 0, before->nx, before->ny, 8, truth);
+  return rms_difference (after->slices, truth, n) / rms_difference (before->slices, truth, n);
+}
+
 /* Few columns, in which the object moves by few and is as narrow as the step's reach. What the step
    does to rings of any size there must not be worse than these rings. Of discs about the axis,
    whose edges are as wide as a ring there, some may remain. */
@@ -249,11 +260,7 @@ test_narrow (void)
     g_assert_no_error (error);
     reconstruct (scan, NAN, NULL, &ringed);
     reconstruct (scan, NAN, "rings", &treated);
-    gsize n = (gsize) ringed.nx * ringed.ny;
-    g_autofree float *truth = g_new (float, n);
-    td_phantom_scan_truth (&spec, 0, ringed.nx, ringed.ny, 8, truth);
-    double ratio
-        = rms_difference (treated.slices, truth, n) / rms_difference (ringed.slices, truth, n);
+    const double ratio = error_ratio (&spec, &treated, &ringed);
     g_test_message ("%s, %u columns, rings of %g %%: the error becomes %.3f of what it was",
                     spec.phantom, spec.n_columns, 100 * spec.rings, ratio);
     double *of = i % 4 == 3 ? &worst_disc : &worst;
@@ -314,11 +321,8 @@ test_devices (void)
     g_assert_no_error (error);
     reconstruct (clean, NAN, NULL, &without);
     reconstruct (scan, NAN, "rings", &expected);
-    gsize n = (gsize) expected.nx * expected.ny;
-    g_autofree float *truth = g_new (float, n);
-    td_phantom_scan_truth (&spec, 0, expected.nx, expected.ny, 8, truth);
-    double ratio
-        = rms_difference (expected.slices, truth, n) / rms_difference (without.slices, truth, n);
+    const gsize n = (gsize) expected.nx * expected.ny;
+    const double ratio = error_ratio (&spec, &expected, &without);
     g_test_message ("%u half turns: error is %.3f of that without rings", half_turns, ratio);
     g_assert_cmpfloat (ratio, <=, 1.03);
     for (guint i = 1; i < devices->len; i++) {
