@@ -270,6 +270,15 @@ test_facts (void)
   g_assert_cmpstr (fact (list, "Source to axis"), ==, "210 mm");
   g_assert_cmpstr (fact (list, "Magnification"), ==, "3.0476");
   g_assert_nonnull (strstr (fact (list, "Volume"), "60 × 60 × 34"));
+  for (guint i = 0; i < 3; i++)
+    facts.geometry.detector_tilt_rad[i] = (i + 1) * G_PI / 180;
+  facts.geometry.detector_offset_u_px = 2.5;
+  facts.geometry.axis_offset_mm = -0.75;
+  g_autoptr (TdOrbit) tilted = td_orbit_new (&facts, NULL);
+  g_autoptr (GArray) tilts = td_orbit_facts (tilted);
+  g_assert_cmpstr (fact (tilts, "Tilts"), ==, "1° about u, 2° about v, 3° about the beam");
+  g_assert_cmpstr (fact (tilts, "Detector offset"), ==, "u 2.5, v 0 pixels");
+  g_assert_cmpstr (fact (tilts, "Axis offset"), ==, "-0.75 mm");
   /* Too little of a turn is told, and drawn all the same. */
   for (guint view = 0; view < VIEWS; view++)
     angles[view] = 0.05 * view;
@@ -285,6 +294,7 @@ test_facts (void)
   g_autoptr (TdOrbit) row = td_orbit_new (&facts, NULL);
   g_autoptr (GArray) row_list = td_orbit_facts (row);
   g_assert_true (g_str_has_prefix (fact (row_list, "Volume"), "1 slice of "));
+  g_assert_cmpstr (fact (row_list, "Tilts"), ==, "0° of the axis in the detector’s plane");
 }
 
 static const TdSpaceLabel *

@@ -278,7 +278,8 @@ test_another (void)
     g_assert_cmpuint (exact, ==, bound <= task.most_error ? n + 1 : exact);
     g_assert_cmpuint (++n, <=, 6);
   }
-  g_assert_cmpuint (exact, >, 1);
+  /* A card's other kernels read by its texture unit, whose weights have nine bits. */
+  g_assert_cmpuint (exact, >, td_device_info (device)->cpu_shaped ? 1 : 0);
   g_assert_cmpuint (n, >, exact);
 }
 

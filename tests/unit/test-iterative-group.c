@@ -337,7 +337,13 @@ test_file (void)
   g_test_message ("%s", error->message);
   g_assert_error (error, TD_ERROR, TD_ERROR_TOO_LARGE);
   g_assert_nonnull (strstr (error->message, "sirt and fista-tv can"));
-  if (td_test_two_alike ())
+  g_clear_error (&error);
+  if (!td_test_two_alike ())
+    return;
+  g_autoptr (GPtrArray) devices = td_engine_devices (engine, "opencl:0", &error);
+  g_assert_no_error (error);
+  /* So small a scan fills the host before a card's own memory. */
+  if (td_device_info (devices->pdata[0])->host_pointers)
     check_file (scan, "sirt", "opencl:0");
 }
 
