@@ -35,6 +35,7 @@ td_gl_is_software (void)
       = { "llvmpipe", "softpipe", "swrast", "Software Rasterizer", "SWR", "Basic Render" };
   const char *renderer = (const char *) glGetString (GL_RENDERER);
 
+  g_debug ("OpenGL by %s", renderer);
   for (guint i = 0; renderer && i < G_N_ELEMENTS (names); i++)
     if (strstr (renderer, names[i]))
       return TRUE;
