@@ -9,14 +9,16 @@
 #include "compute/engine/gathered.h"
 #include "dataset/error.h"
 #include "dataset/tiff-save.h"
+#include "chain.h"
 #include "gather.h"
 #include "reduce.h"
 
 /* Slices are noted as done once they are on the disk, which is asked for this often. */
 #define NOTE_US (2 * G_USEC_PER_SEC)
-/* In the order of views a rank begins a slab when the rank before it has ended that. So the last
-   one waits for a slab of each rank before it. Cards make so many slabs for each of those. The
-   host's kernel takes longer for thin slabs than it would wait. */
+/* In the order of views a rank begins what the rank before it has ended: a slab, or a band of its
+   rows (chain.h). So the last one waits for such a piece of each rank before it. There are so many
+   for each of those: slabs of cards; bands of the host, whose kernel would take long for thin
+   slabs. */
 #define TURNS 10
 #define WORTH_TELLING 0.15
 /* Threads that write segments to a stack, where a thread writes a slice; one writes to one file. */
@@ -29,6 +31,7 @@ typedef struct {
   const char *preview;
   TdPlan *plan;
   TdJob *job;
+  TdChain *chain; /* in the order of views; NULL: no other rank adds */
   TdReduce *reduce;
   TdGather *gather;          /* NULL: the job filters what its slices see */
   GCancellable *cancellable; /* by the first failure, too */
@@ -64,23 +67,51 @@ forward_cancel (GCancellable *from, gpointer to)
 
 /* ── Computing ── */
 
+/* Whether sums come to this rank. */
+static gboolean
+run_writes (const Run *run)
+{
+  return !run->chain || td_chain_is_last (run->chain);
+}
+
 static void
 run_take_slices (guint first, guint count, const float *slices, gpointer user)
 {
   Run *run = user;
+  const TdRowRange all = { 0, td_plan_facts (run->plan)->ny };
   GError *error = NULL;
 
-  if (!td_reduce_put (run->reduce, first, count, slices, run->cancellable, &error))
+  if ((run->chain
+       && !td_chain_pass (run->chain, first, count, all, slices, run->cancellable, &error))
+      || (run_writes (run)
+          && !td_reduce_put (run->reduce, first, count, slices, run->cancellable, &error)))
     run_fail (run, error);
 }
 
 static gboolean
-run_give_sums (guint first, guint count, float *sums, GCancellable *cancellable, GError **error,
-               gpointer user)
+run_begin (guint first, guint count, TdRowRange rows, float *slices, GCancellable *cancellable,
+           GError **error, gpointer user)
+{
+  return td_chain_begin (((Run *) user)->chain, first, count, rows, slices, cancellable, error);
+}
+
+static gboolean
+run_pass (guint first, guint count, TdRowRange rows, float *slices, GCancellable *cancellable,
+          GError **error, gpointer user)
+{
+  return td_chain_pass (((Run *) user)->chain, first, count, rows, slices, cancellable, error);
+}
+
+/* The chain's thread. */
+static gpointer
+run_exchange (gpointer user)
 {
   Run *run = user;
+  GError *error = NULL;
 
-  return td_reduce_begin (run->reduce, first, count, sums, cancellable, error);
+  if (!td_chain_run (run->chain, run->cancellable, &error))
+    run_fail (run, error);
+  return NULL;
 }
 
 static gpointer
@@ -245,17 +276,42 @@ static void
 run_note_turns (const Run *run, guint size)
 {
   const TdPipeline *pipeline = run->pipeline;
-  const guint n_slabs = MAX (1, td_plan_facts (run->plan)->n_slabs);
-  const double waits = (size - 1.0) / n_slabs;
+  const TdPlanFacts *facts = td_plan_facts (run->plan);
+  const guint pieces = MAX (1, facts->n_slabs) * (facts->bands ? td_chain_bands (run->chain) : 1);
+  const double waits = (size - 1.0) / pieces;
 
-  if (!pipeline->ordered || run->preview || pipeline->views.first > 0 || waits <= WORTH_TELLING
+  if (run->preview || !td_chain_is_first (run->chain) || waits <= WORTH_TELLING
       || !g_hash_table_add (pipeline->told, (gpointer) "turns"))
     return;
   g_autoptr (TdMessage) note = td_message_new (
-      "In the order of views %u ranks take turns with %u slabs. Computing takes about %.0f %% "
+      "In the order of views %u ranks take turns with %u pieces. Computing takes about %.0f %% "
       "longer for that; a grid of more rows and fewer columns waits less.",
-      size, n_slabs, 100 * waits);
+      size, pieces, 100 * waits);
   td_watch_note (pipeline->watch, note);
+}
+
+/* @size: ranks that add in the order of views. */
+static void
+run_open_chain (Run *run, guint size)
+{
+  const TdPipeline *pipeline = run->pipeline;
+  const TdPlanFacts *facts = td_plan_facts (run->plan);
+  const guint pieces = TURNS * (size - 1), n_slabs = MAX (1, facts->n_slabs);
+  const TdChainSpec spec = { .row = pipeline->row,
+                             .n_slices = facts->n_slices,
+                             .ny = facts->ny,
+                             .nx = facts->nx,
+                             .slab_slices = facts->slab_slices,
+                             .bands = facts->bands ? (pieces + n_slabs - 1) / n_slabs : 1,
+                             .memory = pipeline->memory };
+
+  run->chain = td_chain_new (&spec);
+  const TdJobTurns turns = { .begin = td_chain_is_first (run->chain) ? NULL : run_begin,
+                             .bands = td_chain_bands (run->chain),
+                             .end = td_chain_is_last (run->chain) ? NULL : run_pass,
+                             .user = run };
+  td_job_set_turns (run->job, &turns);
+  run_note_turns (run, size);
 }
 
 static gboolean
@@ -274,30 +330,29 @@ run_open (Run *run, GError **error)
                             .gathered_parts = pipeline->gathered_parts,
                             .least_slabs = pipeline->ordered ? TURNS * (guint) (size - 1) : 0 };
   static const int alone = 0;
+  const gboolean in_order = pipeline->ordered && size > 1;
 
   run->plan = td_plan_new_part (pipeline->engine, pipeline->scan, pipeline->recipe, &part,
                                 run->cancellable, error);
   if (!run->plan)
     return FALSE;
-  run_note_turns (run, (guint) size);
+  run->job = td_job_new (run->plan);
+  if (in_order)
+    run_open_chain (run, (guint) size);
   const TdPlanFacts *facts = td_plan_facts (run->plan);
+  const gboolean adds = pipeline->row != MPI_COMM_NULL && !in_order;
   const TdReduceSpec spec = {
-    .row = pipeline->row == MPI_COMM_NULL ? MPI_COMM_SELF : pipeline->row,
-    .nodes = pipeline->row == MPI_COMM_NULL ? &alone : pipeline->nodes,
-    .chain = pipeline->ordered,
-    .n_slices = facts->n_slices,
+    .row = adds ? pipeline->row : MPI_COMM_SELF,
+    .nodes = adds ? pipeline->nodes : &alone,
+    .n_slices = run_writes (run) ? facts->n_slices : 0,
     .slice_floats = (gsize) facts->nx * facts->ny,
-    .chain_slices = facts->slab_slices,
     .memory = pipeline->memory,
   };
   td_volume_writer_set_cancellable (pipeline->volume, run->cancellable);
   run->reduce = td_reduce_new (&spec);
-  run->job = td_job_new (run->plan);
   td_job_set_sink (run->job, run_take_slices, run);
   td_job_keep_spans (run->job);
-  if (pipeline->ordered && pipeline->views.first > 0)
-    td_job_set_sums (run->job, run_give_sums, run);
-  for (guint i = 0; !run->preview && i < run->slices.count; i++)
+  for (guint i = 0; !run->preview && i < spec.n_slices; i++)
     if (td_reduce_has (run->reduce, i))
       td_volume_writer_expect (pipeline->volume, run->slices.first + i, 1);
   return !gathers || run_open_gather (run, error);
@@ -371,13 +426,15 @@ run_report (Run *run, double all)
     for (guint k = 0; k < G_N_ELEMENTS (stages); k++)
       if (strcmp (result->stages[i].name, stages[k].stage) == 0)
         *(double *) ((char *) times + stages[k].time) += result->stages[i].seconds;
-  times->reduce += td_reduce_seconds (run->reduce);
+  times->reduce
+      += td_reduce_seconds (run->reduce) + (run->chain ? td_chain_seconds (run->chain) : 0);
   times->gather += run->gather ? td_gather_seconds (run->gather) : 0;
   times->store += run->store_s;
   run->pipeline->says = run->pipeline->says || run->says;
   times->start += run_until_kernel (run, all);
-  const guint64 exchanged
-      = td_reduce_bytes (run->reduce) + (run->gather ? td_gather_bytes (run->gather) : 0);
+  const guint64 exchanged = td_reduce_bytes (run->reduce)
+                            + (run->chain ? td_chain_bytes (run->chain) : 0)
+                            + (run->gather ? td_gather_bytes (run->gather) : 0);
   run->pipeline->peak_bytes = MAX (run->pipeline->peak_bytes, result->host_peak_bytes + exchanged);
 }
 
@@ -386,6 +443,7 @@ static void
 run_clear (Run *run, gboolean ok)
 {
   if (ok) {
+    g_clear_pointer (&run->chain, td_chain_free);
     g_clear_pointer (&run->reduce, td_reduce_free);
     g_clear_pointer (&run->gather, td_gather_free);
   }
@@ -406,7 +464,9 @@ run_threads (Run *run, GError **error)
   GThread *compute = td_thread_start ("compute", run_compute, run, error);
   const gboolean stack = pipeline->recipe->output_format == TD_VOLUME_TIFF_STACK && !run->preview;
   GThread *stores[STORES] = { compute ? td_thread_start ("store", run_store, run, error) : NULL };
-  const gboolean stored = stores[0] != NULL;
+  GThread *exchange
+      = stores[0] && run->chain ? td_thread_start ("exchange", run_exchange, run, error) : NULL;
+  const gboolean stored = stores[0] && !run->chain == !exchange;
   GError *reason = NULL;
 
   for (guint i = 1; i < STORES && stored && stack; i++)
@@ -418,6 +478,8 @@ run_threads (Run *run, GError **error)
     run_fail (run, reason);
   if (compute)
     g_thread_join (compute);
+  if (exchange)
+    g_thread_join (exchange);
   for (guint i = 0; i < STORES; i++)
     if (stores[i])
       g_thread_join (stores[i]);

@@ -23,8 +23,8 @@ typedef struct {
   guint first, count; /* slices */
   guint filled;       /* of them */
   float *mine;        /* NULL: not begun, or let go */
-  float *other;       /* chain: what it begins with; tree: what a child sent */
-  const float *shown; /* tree: what a child of this node shows in its own memory */
+  float *other;       /* what a child sent */
+  const float *shown; /* what a child of this node shows in its own memory */
   int place;          /* of what is shown, among the child's buffers */
   guint added;        /* children whose sums are in it */
   gboolean receiving, sending, summed, over;
@@ -54,7 +54,6 @@ struct TdReduce {
   GCond changed;
   GQueue own, others; /* float *: free buffers */
   GQueue sums;        /* GUINT_TO_POINTER (segment): to be written */
-  guint next_receive; /* chain */
   gboolean ended;
 };
 
@@ -88,8 +87,6 @@ reduce_parent (const TdReduce *reduce, guint k)
 {
   const int owner = (int) (k % (guint) reduce->size);
 
-  if (reduce->spec.chain)
-    return reduce->rank + 1 < reduce->size ? reduce->rank + 1 : -1;
   if (reduce->rank == owner)
     return -1;
   const int leader = node_leader (reduce, k, reduce->spec.nodes[reduce->rank]);
@@ -104,7 +101,7 @@ reduce_children (const TdReduce *reduce, guint k, int *children)
   const int owner = (int) (k % (guint) reduce->size), mine = nodes[reduce->rank];
   guint n = 0;
 
-  if (reduce->spec.chain || reduce->rank != node_leader (reduce, k, mine))
+  if (reduce->rank != node_leader (reduce, k, mine))
     return 0;
   for (int i = 0; i < reduce->size; i++) {
     const gboolean beside = nodes[i] == mine && i != reduce->rank;
@@ -215,15 +212,6 @@ reduce_own_segments (const TdReduceSpec *spec, int size)
                          - OTHER_SEGMENTS;
 }
 
-/* What waits for the slab that begins with it: two slabs, one of which computes. */
-static guint
-chain_segments (const TdReduce *reduce)
-{
-  const guint slab = reduce->spec.chain_slices / reduce->segment_slices + 2;
-
-  return reduce->spec.chain && reduce->rank > 0 ? MIN (2 * slab, reduce->n_segments) : 0;
-}
-
 TdReduce *
 td_reduce_new (const TdReduceSpec *spec)
 {
@@ -240,8 +228,8 @@ td_reduce_new (const TdReduceSpec *spec)
   const guint own = reduce_own_segments (spec, size);
   const guint64 most
       = MIN (size > 1 ? SEGMENT_BYTES : ALONE_BYTES, spec->memory / (own + OTHER_SEGMENTS));
-  /* Each rank owns some segments. In a chain they are no larger than its slabs, about. */
-  const guint shared = MAX (1, spec->n_slices / ((spec->chain ? 12 : 4) * (guint) size));
+  /* Each rank owns some segments. */
+  const guint shared = MAX (1, spec->n_slices / (4 * (guint) size));
   reduce->segment_slices = (guint) CLAMP (most / slice, 1, shared);
   reduce->n_segments = (spec->n_slices + reduce->segment_slices - 1) / reduce->segment_slices;
   reduce->segments = g_new0 (Segment, reduce->n_segments);
@@ -255,16 +243,13 @@ td_reduce_new (const TdReduceSpec *spec)
   g_mutex_init (&reduce->lock);
   g_cond_init (&reduce->changed);
   const guint n_own = MIN (own, reduce->n_segments);
-  if (size > 1 && !spec->chain)
+  if (size > 1)
     shared_open (&reduce->shared, spec, reduce->rank, size,
                  n_own * reduce_buffer_floats (reduce) * sizeof (float));
   reduce_add_buffers (reduce, &reduce->own, n_own,
                       reduce->shared.bases ? reduce->shared.own : NULL);
   reduce_add_buffers (reduce, &reduce->others,
-                      spec->chain ? chain_segments (reduce)
-                      : size > 1  ? MIN (OTHER_SEGMENTS, reduce->n_segments)
-                                  : 0,
-                      NULL);
+                      size > 1 ? MIN (OTHER_SEGMENTS, reduce->n_segments) : 0, NULL);
   return reduce;
 }
 
@@ -327,38 +312,8 @@ td_reduce_put (TdReduce *reduce, guint first, guint count, const float *slices,
     td_host_copy (segment->mine + at * floats, slices + done * floats, n * floats * sizeof (float));
     g_mutex_lock (&reduce->lock);
     segment->filled += n;
-    /* What it began with is in it. */
-    if (reduce->spec.chain && segment->filled == segment->count && segment->other)
-      g_queue_push_tail (&reduce->others, g_steal_pointer (&segment->other));
     reduce_changed (reduce);
     g_mutex_unlock (&reduce->lock);
-  }
-  return TRUE;
-}
-
-gboolean
-td_reduce_begin (TdReduce *reduce, guint first, guint count, float *sums, GCancellable *cancellable,
-                 GError **error)
-{
-  const gsize floats = reduce->spec.slice_floats;
-
-  for (guint done = 0, n; done < count; done += n) {
-    Segment *segment = &reduce->segments[(first + done) / reduce->segment_slices];
-    const guint at = first + done - segment->first;
-
-    n = MIN (count - done, segment->count - at);
-    g_mutex_lock (&reduce->lock);
-    while (!(segment->other && !segment->receiving) && segment->filled < segment->count
-           && !g_cancellable_is_cancelled (cancellable))
-      reduce_wait (reduce);
-    const gboolean there = segment->other && !segment->receiving;
-    if (there)
-      memcpy (sums + done * floats, segment->other + at * floats, n * floats * sizeof (float));
-    g_mutex_unlock (&reduce->lock);
-    if (g_cancellable_set_error_if_cancelled (cancellable, error))
-      return FALSE;
-    if (!there)
-      memset (sums + done * floats, 0, n * floats * sizeof (float));
   }
   return TRUE;
 }
@@ -523,26 +478,12 @@ segment_start (TdReduce *reduce, Segment *segment, GError **error)
   return TRUE;
 }
 
-/* Chain: segments come in their order, as memory gets free. */
-static gboolean
-chain_receive (TdReduce *reduce, GError **error)
-{
-  while (reduce->spec.chain && reduce->rank > 0 && reduce->next_receive < reduce->n_segments
-         && !g_queue_is_empty (&reduce->others)) {
-    Segment *segment = &reduce->segments[reduce->next_receive++];
-    segment->other = g_queue_pop_head (&reduce->others);
-    if (!segment_receive (reduce, segment, reduce->rank - 1, error))
-      return FALSE;
-  }
-  return TRUE;
-}
-
 /* What a rank's request brought; called without the lock. */
 static void
 segment_came (TdReduce *reduce, Segment *segment)
 {
   g_mutex_lock (&reduce->lock);
-  if (segment->receiving && !segment->other) { /* tree, of this node */
+  if (segment->receiving && !segment->other) { /* of this node */
     MPI_Win_sync (reduce->shared.window);
     segment->shown = reduce->shared.bases[segment_child (reduce, segment)]
                      + (gsize) segment->place * reduce_buffer_floats (reduce);
@@ -575,8 +516,8 @@ segment_test (TdReduce *reduce, Segment *segment, gboolean *moved, GError **erro
       segment_let_go (reduce, segment);
   }
   g_mutex_lock (&reduce->lock);
-  const gboolean add = !reduce->spec.chain && (segment->other || segment->shown)
-                       && !segment->receiving && segment->filled == segment->count;
+  const gboolean add = (segment->other || segment->shown) && !segment->receiving
+                       && segment->filled == segment->count;
   g_mutex_unlock (&reduce->lock);
   if (!add)
     return TRUE;
@@ -606,7 +547,6 @@ td_reduce_run (TdReduce *reduce, GCancellable *cancellable, GError **error)
 
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
     g_mutex_lock (&reduce->lock);
-    ok = ok && chain_receive (reduce, error);
     for (guint k = first; ok && k < end; k++)
       ok = reduce->segments[k].over || segment_start (reduce, &reduce->segments[k], error);
     g_mutex_unlock (&reduce->lock);

@@ -9,15 +9,12 @@
  * place of iFDK's MPI_Reduce, Figure 4b). A *segment* is a few successive slices. Ranks deliver
  * slices from the first to the last, and exchange segments while they compute the next.
  *
- * As a tree: segments belong to the ranks in turns. Ranks of one node add up first, so that one
- * copy crosses each link, and then their owner adds what the nodes send. The order of the sums is
- * fixed.
+ * Segments belong to the ranks in turns. Ranks of one node add up first, so that one copy crosses
+ * each link, and then their owner adds what the nodes send. The order of the sums is fixed. Where
+ * it shall be that of the views, a TdChain adds up (chain.h), and one rank alone writes.
  *
- * As a chain: each rank goes on from the sums of the one before it, and the last has the result.
- * Its views were added in their order, as a single process adds them.
- *
- * Of a tree, ranks of one node have their segments in memory that they share, and only tell each
- * other where. All else goes by MPI_Isend and MPI_Irecv of host memory. Open MPI has no
+ * Ranks of one node have their segments in memory that they share, and only tell each other where.
+ * All else goes by MPI_Isend and MPI_Irecv of host memory. Open MPI has no
  * non-blocking reduction of device memory (ompi#12045), so that none is used.
  */
 typedef struct TdReduce TdReduce;
@@ -25,10 +22,8 @@ typedef struct TdReduce TdReduce;
 typedef struct {
   MPI_Comm row;       /* the ranks that add up, in the order of their views */
   const int *nodes;   /* of each of them: equal numbers share a node */
-  gboolean chain;     /* else a tree */
-  guint n_slices;     /* of the sub-volume */
+  guint n_slices;     /* of the sub-volume; 0: this rank writes none */
   gsize slice_floats; /* of one slice */
-  guint chain_slices; /* chain: most slices that td_reduce_begin() is asked for at once */
   guint64 memory;     /* bytes for all segments in flight; a few segments are taken in any case */
 } TdReduceSpec;
 
@@ -39,13 +34,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdReduce, td_reduce_free)
 /* Host memory that it holds. */
 guint64 td_reduce_bytes (const TdReduce *reduce);
 
-/* The computing side. Both functions block, and return FALSE once the cancellable is cancelled. */
-/* Slices that were computed, from the first to the last. */
+/* The computing side: slices that were computed, from the first to the last. Blocks; FALSE: the
+   cancellable is cancelled. */
 gboolean td_reduce_put (TdReduce *reduce, guint first, guint count, const float *slices,
                         GCancellable *cancellable, GError **error);
-/* Chain: what slices begin with. Those that were put already come as 0. */
-gboolean td_reduce_begin (TdReduce *reduce, guint first, guint count, float *sums,
-                          GCancellable *cancellable, GError **error);
 
 /* The writing side: a segment that this rank has the sum of. Blocks; FALSE: there are no more, or
    the cancellable is cancelled. td_reduce_written() gives its memory back. Any threads. */

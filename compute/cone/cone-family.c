@@ -121,6 +121,7 @@ td_cone_projector_add (TdConeProjector *projector, TdQueue *queue, const TdConeB
   const TdConeLimits *limits = &projector->limits;
 
   g_return_val_if_fail (queue->device == projector->device->hardware, FALSE);
+  g_return_val_if_fail (slab->band.count == 0 || projector->family->bands, FALSE);
   g_return_val_if_fail (slab->n_slices > 0 && slab->n_slices <= limits->max_slices, FALSE);
   if (batch->n_views % projector->symmetric_views != 0 || batch->n_views > limits->max_views
       || batch->rows.count > limits->max_rows)

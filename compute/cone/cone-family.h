@@ -31,11 +31,13 @@ typedef struct {
 typedef struct {
   TdBuffer *volume;
   guint slice0, n_slices;
+  TdRowRange band; /* rows of voxels that are added to; count 0: all */
 } TdConeSlab;
 
 struct TdConeFamily {
   const char *name; /* "standard", "texture", "arithmetic", "turned", "host" */
   const char *title;
+  gboolean bands;    /* it adds to a band of a slab in the time that this takes of the whole */
   gboolean textures; /* needs texture fetches: auto takes it only where the hardware has them */
   /* NULL if it can do the task, else why not (static string). */
   const char *(*unsupported) (const TdConeTask *task, TdPrecision precision,

@@ -257,7 +257,7 @@ add_ray (const Ray *ray, guint slice, guint first, guint end, float *sums)
 static inline float *
 column_voxels (const TdConeUpright *batch, guint i, guint j, guint slice)
 {
-  return batch->volume + ((gsize) j * batch->task->nx + i) * batch->n_slices
+  return batch->volume + ((gsize) (j - batch->band.first) * batch->task->nx + i) * batch->n_slices
          + (slice - batch->slice0);
 }
 
@@ -303,12 +303,12 @@ static void
 tile_columns (const TdConeUpright *batch, guint tile)
 {
   const TdConeTask *task = batch->task;
-  const guint i0 = tile % batch->tiles_x * TD_CONE_TILE, j0 = tile / batch->tiles_x * TD_CONE_TILE;
-
-  const guint all = batch->slice0 + batch->n_slices;
+  const guint i0 = tile % batch->tiles_x * TD_CONE_TILE;
+  const guint j0 = batch->band.first + tile / batch->tiles_x * TD_CONE_TILE;
+  const guint all = batch->slice0 + batch->n_slices, end = batch->band.first + batch->band.count;
 
   for (guint k = batch->slice0 / TD_CONE_GROUP * TD_CONE_GROUP; k < all; k += TD_CONE_CHUNK)
-    for (guint j = j0; j < MIN (j0 + TD_CONE_TILE, task->ny); j++)
+    for (guint j = j0; j < MIN (j0 + TD_CONE_TILE, end); j++)
       for (guint i = i0; i < MIN (i0 + TD_CONE_TILE, task->nx); i++)
         cone_column (batch, i, j, k, MIN (k + TD_CONE_CHUNK, all));
 }

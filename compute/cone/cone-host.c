@@ -76,7 +76,7 @@ run_tile (guint index, gpointer user)
   work->funcs->tile (&work->batch, index);
 }
 
-/* [slice][y][x] to [y][x][slice]; one row of voxels a call. */
+/* [slice][y][x] to [y][x][slice]; one row of the band's voxels a call. */
 static void
 cone_host_load_row (guint j, gpointer user)
 {
@@ -87,7 +87,7 @@ cone_host_load_row (guint j, gpointer user)
 
   for (guint i0 = 0; i0 < nx; i0 += 16)
     for (guint k = 0; k < batch->n_slices; k++) {
-      const float *from = work->out + ((gsize) k * batch->task->ny + j) * nx;
+      const float *from = work->out + ((gsize) k * batch->task->ny + batch->band.first + j) * nx;
       for (guint i = i0; i < MIN (i0 + 16, nx); i++)
         to[(gsize) i * batch->n_slices + k] = from[i];
     }
@@ -104,7 +104,7 @@ store_row (guint j, gpointer user)
 
   for (guint i0 = 0; i0 < nx; i0 += 16)
     for (guint k = 0; k < batch->n_slices; k++) {
-      float *to = work->out + ((gsize) k * batch->task->ny + j) * nx;
+      float *to = work->out + ((gsize) k * batch->task->ny + batch->band.first + j) * nx;
       for (guint i = i0; i < MIN (i0 + 16, nx); i++)
         to[i] = from[(gsize) i * batch->n_slices + k];
     }
@@ -149,21 +149,31 @@ cone_host_aim (TdConeUpright *batch, const guint *numbers)
   }
 }
 
+static TdRowRange
+cone_host_band (const TdConeTask *task, const TdConeSlab *slab)
+{
+  return slab->band.count ? slab->band : (TdRowRange) { 0, task->ny };
+}
+
 static gboolean
 cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const TdConeSlab *slab,
                        GCancellable *cancellable, GError **error)
 {
   const float *projections = td_buffer_map (given->projections);
   Work work = { .funcs = td_cone_funcs (),
-                .batch = { .task = task, .slice0 = slab->slice0, .n_slices = slab->n_slices },
+                .batch = { .task = task,
+                           .slice0 = slab->slice0,
+                           .n_slices = slab->n_slices,
+                           .band = cone_host_band (task, slab) },
                 .out = td_buffer_map (slab->volume) };
   TdConeUpright *batch = &work.batch;
+  const guint ny = batch->band.count;
 
   cone_host_lay_out (batch, given->rows);
   if (batch->rows.count == 0)
     return TRUE;
   work.view_floats = (gsize) given->rows.count * task->n_columns;
-  batch->volume = g_try_new (float, (gsize) slab->n_slices * task->ny * task->nx);
+  batch->volume = g_try_new (float, (gsize) slab->n_slices *ny * task->nx);
   work.views = g_try_new0 (float, batch->view_stride *TD_CONE_BATCH);
   gboolean ok = batch->volume && work.views;
   if (!ok)
@@ -172,19 +182,18 @@ cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const T
                   slab->n_slices);
   batch->views = work.views;
   if (ok)
-    td_parallel_for (task->ny, cone_host_load_row, &work);
+    td_parallel_for (ny, cone_host_load_row, &work);
   for (guint view = 0; ok && view < given->n_views; view += TD_CONE_BATCH) {
     batch->n_views = MIN (TD_CONE_BATCH, given->n_views - view);
     cone_host_aim (batch, given->views + view);
     work.projections = projections + view * work.view_floats
                        + (gsize) (batch->rows.first - given->rows.first) * task->n_columns;
     td_parallel_for (batch->n_views, transpose_view, &work);
-    td_parallel_for (batch->tiles_x * ((task->ny + TD_CONE_TILE - 1) / TD_CONE_TILE), run_tile,
-                     &work);
+    td_parallel_for (batch->tiles_x * ((ny + TD_CONE_TILE - 1) / TD_CONE_TILE), run_tile, &work);
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
   }
   if (ok)
-    td_parallel_for (task->ny, store_row, &work);
+    td_parallel_for (ny, store_row, &work);
   g_free (batch->volume);
   g_free (work.views);
   return ok;
@@ -194,6 +203,7 @@ cone_host_add_upright (const TdConeTask *task, const TdConeBatch *given, const T
 
 typedef struct {
   TdConeGeneral general;
+  TdRowRange band;
   const TdConeFuncs *funcs;
   const float *projections; /* of the batch */
   float *views;
@@ -217,7 +227,10 @@ static void
 run_row (guint index, gpointer user)
 {
   const General *work = user;
-  work->funcs->row (&work->general, index);
+  const TdRowRange *band = &work->band;
+
+  work->funcs->row (&work->general, index / band->count * work->general.task->ny + band->first
+                                        + index % band->count);
 }
 
 static gboolean
@@ -225,7 +238,8 @@ cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const T
                        GCancellable *cancellable, GError **error)
 {
   const float *projections = td_buffer_map (given->projections);
-  General work = { .funcs = td_cone_funcs (),
+  General work = { .band = cone_host_band (task, slab),
+                   .funcs = td_cone_funcs (),
                    .general = { .task = task,
                                 .slice0 = slab->slice0,
                                 .rows = given->rows,
@@ -248,7 +262,7 @@ cone_host_add_general (const TdConeTask *task, const TdConeBatch *given, const T
     general->n_views = MIN (TD_CONE_BATCH, given->n_views - view);
     work.projections = projections + (gsize) view * given->rows.count * task->n_columns;
     td_parallel_for (general->n_views, pad_view, &work);
-    td_parallel_for (slab->n_slices * task->ny, run_row, &work);
+    td_parallel_for (slab->n_slices * work.band.count, run_row, &work);
     ok = !g_cancellable_set_error_if_cancelled (cancellable, error);
   }
   g_free (work.views);
@@ -324,6 +338,7 @@ one_view (const TdConeTask *task, TdPrecision precision)
 const TdConeFamily td_cone_family_host = {
   .name = "host",
   .title = "CPU vectors along z",
+  .bands = TRUE,
   .unsupported = cone_host_unsupported,
   .create = cone_host_create,
   .add = cone_host_add,

@@ -29,10 +29,11 @@ typedef struct {
 
 /* Some views for upright geometries, stored as [view][column][row]. A column of zeros lies on
    either side and TD_CONE_PAD rows of zeros above and below, so that the inner loop tests no index.
-   The volume is summed as [y][x][z]. */
+   The volume is summed as [y][x][z], from the band's first y on. */
 typedef struct {
   const TdConeTask *task;
   guint slice0, n_slices;
+  TdRowRange band;
   guint n_views;
   TdConeAims aims;
   TdRowRange rows;     /* the detector rows kept */

@@ -18,8 +18,7 @@ struct TdJob {
   gpointer sink_user;
   TdJobEstimate estimate_sink; /* NULL: nobody looks */
   gpointer estimate_user;
-  TdJobSums sums; /* NULL: slices begin with 0 */
-  gpointer sums_user;
+  TdJobTurns turns;       /* all 0: there are none */
   TdJobGathered gathered; /* put NULL: none */
   gboolean overwrite;
   double output_low, output_high; /* the range of integer output, from its start on */

@@ -67,10 +67,9 @@ td_job_set_sink (TdJob *job, TdJobSlices sink, gpointer user)
 }
 
 void
-td_job_set_sums (TdJob *job, TdJobSums sums, gpointer user)
+td_job_set_turns (TdJob *job, const TdJobTurns *turns)
 {
-  job->sums = sums;
-  job->sums_user = user;
+  job->turns = *turns;
 }
 
 void

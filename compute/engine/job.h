@@ -83,10 +83,19 @@ typedef void (*TdJobSinogram) (float *sinogram, gpointer user);
    during the call. */
 typedef void (*TdJobEstimate) (guint slice, guint pass, const float *pixels, gpointer user);
 
-/* Called on one of the job's threads, which waits: what slices [first, first + count) begin with
-   instead of 0, float [count][ny][nx]. Slices may be asked for again after a failure. */
-typedef gboolean (*TdJobSums) (guint first, guint count, float *sums, GCancellable *cancellable,
-                               GError **error, gpointer user);
+/* Called on one of the job's threads, which waits. Rows @rows of slices [first, first + count) are
+   meant, float [count][ny][nx]. Slices may come again after a failure. */
+typedef gboolean (*TdJobTurn) (guint first, guint count, TdRowRange rows, float *slices,
+                               GCancellable *cancellable, GError **error, gpointer user);
+
+/* Processes add their views to the same slices, one after the other. */
+typedef struct {
+  TdJobTurn begin; /* brings what slices begin with; NULL: they begin with 0 */
+  /* A slab's rows come in so many bands, one after the other, where plans say `bands`. */
+  guint bands;
+  TdJobTurn end; /* takes each band, in place of the sink; NULL: the sink takes slices */
+  gpointer user;
+} TdJobTurns;
 
 typedef struct TdJob TdJob;
 
@@ -103,9 +112,8 @@ void td_job_set_sinogram_sink (TdJob *job, TdJobSinogram sink, gpointer user);
 /* Asks iterative methods for a middle slice of the running estimate after each pass; before the job
    runs. Other methods never call it. */
 void td_job_set_estimate_sink (TdJob *job, TdJobEstimate sink, gpointer user);
-/* Of a td_plan_new_part(): sums that another process has begun, to which this job adds its views.
-   FDK only. */
-void td_job_set_sums (TdJob *job, TdJobSums sums, gpointer user);
+/* Of a td_plan_new_part(). FDK only. */
+void td_job_set_turns (TdJob *job, const TdJobTurns *turns);
 /* TRUE: the complete volume replaces an existing output. FALSE: the job refuses such an output. */
 void td_job_set_overwrite (TdJob *job, gboolean overwrite);
 /* Before the job runs: the job keeps all its spans, for a caller that shows where time goes. */

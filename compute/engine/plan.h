@@ -38,6 +38,7 @@ typedef struct {
   guint sent_bits;    /* of a sample on its way to the devices: as stored, or 32; 0: not
                          said by the method */
   guint n_slabs;
+  gboolean bands;        /* FDK: rows of a slab's voxels may be computed one band after the other */
   guint symmetric_views; /* that kernels add together, so that views are not added in their order;
                             1: they are */
   double centre_px;      /* at the middle row; found or given */

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "cluster/chain.h"
 #include "cluster/mpi-util.h"
 #include "cluster/reduce.h"
 
@@ -18,22 +19,18 @@ static int rank;
 typedef struct {
   const char *name;
   int nodes[RANKS];
-  gboolean chain;
   guint n_slices;
   guint64 memory;
   int slow; /* a rank that is late with each slice; -1: none */
 } Row;
 
 static const Row rows[] = {
-  { "/reduce/one-node", { 0, 0, 0, 0 }, FALSE, SLICES, 1 << 20, -1 },
-  { "/reduce/two-nodes", { 0, 0, 1, 1 }, FALSE, SLICES, 1 << 20, 2 },
-  { "/reduce/in-turns", { 0, 1, 0, 1 }, FALSE, 13, 0, 0 },
-  { "/reduce/uneven", { 0, 0, 0, 1 }, FALSE, 17, 1 << 12, 3 },
-  { "/reduce/apart", { 0, 1, 2, 3 }, FALSE, SLICES, 1 << 12, 1 },
-  { "/reduce/few-slices", { 0, 0, 1, 1 }, FALSE, 2, 1 << 20, -1 },
-  { "/reduce/chain", { 0, 0, 1, 1 }, TRUE, SLICES, 1 << 12, 1 },
-  /* Segments of three slices, which pieces begin and end within. */
-  { "/reduce/chain-pieces", { 0, 0, 1, 1 }, TRUE, MOST_SLICES, 1 << 20, -1 },
+  { "/reduce/one-node", { 0, 0, 0, 0 }, SLICES, 1 << 20, -1 },
+  { "/reduce/two-nodes", { 0, 0, 1, 1 }, SLICES, 1 << 20, 2 },
+  { "/reduce/in-turns", { 0, 1, 0, 1 }, 13, 0, 0 },
+  { "/reduce/uneven", { 0, 0, 0, 1 }, 17, 1 << 12, 3 },
+  { "/reduce/apart", { 0, 1, 2, 3 }, SLICES, 1 << 12, 1 },
+  { "/reduce/few-slices", { 0, 0, 1, 1 }, 2, 1 << 20, -1 },
 };
 
 /* Whole numbers, so that sums are exact. */
@@ -62,13 +59,6 @@ reduce_put_all (gpointer data)
     n = MIN (1 + first % 3, row->n_slices - first);
     for (guint i = 0; i < n * FLOATS; i++)
       slices[i] = part_of (rank, first + i / FLOATS, i % FLOATS);
-    if (row->chain && rank > 0) {
-      float before[3 * FLOATS];
-      td_reduce_begin (adding->reduce, first, n, before, NULL, &error);
-      g_assert_no_error (error);
-      for (guint i = 0; i < n * FLOATS; i++)
-        slices[i] += before[i];
-    }
     if (rank == row->slow)
       g_usleep (3000);
     td_reduce_put (adding->reduce, first, n, slices, NULL, &error);
@@ -105,10 +95,8 @@ test_row (gconstpointer data)
   const Row *row = data;
   const TdReduceSpec spec = { .row = MPI_COMM_WORLD,
                               .nodes = row->nodes,
-                              .chain = row->chain,
                               .n_slices = row->n_slices,
                               .slice_floats = FLOATS,
-                              .chain_slices = 3,
                               .memory = row->memory };
   g_autoptr (TdReduce) reduce = td_reduce_new (&spec);
   Adding adding = { .row = row, .reduce = reduce };
@@ -124,6 +112,105 @@ test_row (gconstpointer data)
   MPI_Allreduce (adding.sums, all, MOST_SLICES, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
   for (guint i = 0; i < row->n_slices; i++)
     g_assert_cmpuint (all[i], ==, 1);
+}
+
+/* ── The chain ── */
+
+#define NX 3
+#define NY 11
+
+typedef struct {
+  const char *name;
+  guint n_slices, slab[RANKS], bands[RANKS]; /* of each rank */
+  guint64 memory;
+  gboolean again; /* the ranks compute their second slab once more, as after a failure */
+} Chained;
+
+static const Chained chains[] = {
+  { "/chain/slabs", SLICES, { 7, 7, 7, 7 }, { 1, 1, 1, 1 }, G_MAXUINT64, FALSE },
+  { "/chain/bands", SLICES, { 8, 8, 8, 8 }, { 4, 4, 4, 4 }, G_MAXUINT64, TRUE },
+  { "/chain/more-bands-than-rows", 5, { 5, 5, 5, 5 }, { 40, 40, 40, 40 }, G_MAXUINT64, FALSE },
+  { "/chain/little-memory", SLICES, { 8, 8, 8, 8 }, { 3, 3, 3, 3 }, 1 << 10, TRUE },
+  /* Ranks whose memory differs, of which some cannot compute by bands. */
+  { "/chain/unlike", SLICES, { 13, 4, 29, 5 }, { 3, 1, 2, 1 }, 1 << 10, FALSE },
+};
+
+typedef struct {
+  const Chained *row;
+  TdChain *chain;
+  float *sums; /* the last rank's */
+} Passing;
+
+/* A band of a slab: what it begins with, this rank's part, and on. */
+static void
+chain_add (const Passing *passing, guint first, guint count, TdRowRange band)
+{
+  const gboolean last = td_chain_is_last (passing->chain);
+  const gsize slice = NX * NY;
+  g_autofree float *slab = g_new0 (float, count *slice);
+  g_autoptr (GError) error = NULL;
+
+  if (rank > 0)
+    td_chain_begin (passing->chain, first, count, band, slab, NULL, &error);
+  g_assert_no_error (error);
+  for (guint k = 0; k < count; k++)
+    for (guint i = band.first * NX; i < (band.first + band.count) * NX; i++) {
+      slab[k * slice + i] += part_of (rank, first + k, i);
+      if (last && passing->sums[(first + k) * slice + i] == 0)
+        passing->sums[(first + k) * slice + i] = slab[k * slice + i];
+    }
+  td_chain_pass (passing->chain, first, count, band, slab, NULL, &error);
+  g_assert_no_error (error);
+}
+
+static gpointer
+chain_add_all (gpointer data)
+{
+  const Passing *passing = data;
+  const Chained *row = passing->row;
+  const guint bands = row->bands[rank] > 1 ? td_chain_bands (passing->chain) : 1;
+  const guint slab = row->slab[rank];
+
+  for (guint first = 0, n; first < row->n_slices; first += n) {
+    const guint times = row->again && first == slab ? 2 : 1;
+    n = MIN (slab, row->n_slices - first);
+    for (guint i = 0; i < times * bands; i++) {
+      const guint band = i % bands, y = NY * band / bands;
+      chain_add (passing, first, n, (TdRowRange) { y, NY * (band + 1) / bands - y });
+    }
+  }
+  return NULL;
+}
+
+static void
+test_chain (gconstpointer data)
+{
+  const Chained *row = data;
+  const TdChainSpec spec = { .row = MPI_COMM_WORLD,
+                             .n_slices = row->n_slices,
+                             .ny = NY,
+                             .nx = NX,
+                             .slab_slices = row->slab[rank],
+                             .bands = row->bands[rank],
+                             .memory = row->memory };
+  g_autofree float *sums = g_new0 (float, row->n_slices *NX *NY);
+  g_autoptr (TdChain) chain = td_chain_new (&spec);
+  Passing passing = { row, chain, sums };
+  GThread *add = g_thread_new ("add", chain_add_all, &passing);
+  g_autoptr (GError) error = NULL;
+  int wrong = 0;
+
+  td_chain_run (chain, NULL, &error);
+  g_assert_no_error (error);
+  g_thread_join (add);
+  for (guint i = 0; td_chain_is_last (chain) && i < row->n_slices * NX * NY; i++) {
+    float right = 0;
+    for (int of = 0; of < RANKS; of++)
+      right += part_of (of, i / (NX * NY), i % (NX * NY));
+    wrong += sums[i] != right;
+  }
+  MPI_Bcast (&wrong, 1, MPI_INT, RANKS - 1, MPI_COMM_WORLD);
+  g_assert_cmpint (wrong, ==, 0);
 }
 
 /* Ranks that may use the same processors divide them, and no others do. */
@@ -165,6 +252,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
     g_test_add_data_func (rows[i].name, &rows[i], test_row);
+  for (guint i = 0; i < G_N_ELEMENTS (chains); i++)
+    g_test_add_data_func (chains[i].name, &chains[i], test_chain);
   g_test_add_func ("/reduce/sharers", test_sharers);
   status = g_test_run ();
   MPI_Finalize ();

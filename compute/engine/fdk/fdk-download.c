@@ -159,6 +159,20 @@ fdk_download_undelivered (const TdFdkRun *run, guint first, guint most)
   return n;
 }
 
+/* The next process has all bands of the slab. */
+static void
+fdk_download_skip (TdFdkDevice *device, TdFdkPart *part)
+{
+  TdFdkRun *run = device->run;
+  const TdFdkSlabCut *cut = &run->fdk->cut.slabs[part->slab];
+
+  for (guint i = 0; i < cut->n_slices; i++)
+    run->delivered[cut->slice0 + i] = TRUE;
+  td_job_slices_done (run->job, cut->n_slices);
+  close_part (device, part);
+  slab_done (run);
+}
+
 /* A few slices at a time. Slices that another device delivered before it failed are left out. */
 static gboolean
 download_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
@@ -167,6 +181,10 @@ download_slab (TdFdkDevice *device, TdFdkPart *part, GError **error)
   const TdFdkSlabCut *cut = &run->fdk->cut.slabs[part->slab];
   const guint slice0 = cut->slice0, all = cut->n_slices;
 
+  if (run->job->turns.end && td_fdk_bands (device) > 1) {
+    fdk_download_skip (device, part);
+    return TRUE;
+  }
   for (guint first = 0, n; first < all; first += n) {
     n = fdk_download_undelivered (run, slice0 + first, MIN (run->download_slices, all - first));
     if (n == 0) {

@@ -338,16 +338,16 @@ fdk_fit_wish (const TdPlan *plan, TdFdkPlan *fdk, const TdFdkAttempt *attempt)
   if (fdk->scheme.share == TD_SHARE_PROJECTION) {
     fdk_fit_set_slab (fdk, MIN (GPU_SLAB, nz));
     set_batch (fdk, task->n_views / (4 * n));
-  } else if (fdk->gathered && n == 1) {
+  } else if (fdk->gathered && n == 1 && plan->least_slabs == 0) {
     /* iFDK, section 4.1.5: the whole sub-volume, so that each view is wanted once. */
     fdk_fit_set_slab (fdk, nz);
     set_batch (fdk, MIN (task->n_views, GPU_BATCH));
   } else {
-    if (any_cpu)
-      fdk_fit_set_slab (fdk,
-                        n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz));
-    else {
-      const guint turn = MAX (parts_of (nz, MAX (plan->least_slabs, 1)), fdk->fit.least_slab);
+    const guint turn = MAX (parts_of (nz, MAX (plan->least_slabs, 1)), fdk->fit.least_slab);
+    if (any_cpu) {
+      const guint slab = n > 1 ? CLAMP (parts_of (nz, 2 * n), 1, CPU_SLAB) : MIN (CPU_SLAB, nz);
+      fdk_fit_set_slab (fdk, fdk->scheme.families[0]->bands ? slab : MIN (slab, turn));
+    } else {
       const guint slab = MIN (turn, CLAMP (parts_of (nz, 4 * n), LEAST_SLAB, GPU_SLAB));
       const guint whole = MIN (slab, fdk->fit.least_slab);
       fdk_fit_set_slab (fdk, MIN (nz, slab / whole * whole));
@@ -518,7 +518,8 @@ td_fdk_fit (const TdPlan *plan, const TdFdkInput *input, const TdFdkScheme *sche
                    && !any_device (plan->devices, is_host) && !plan->gathered;
   if (fdk.fit.cached)
     ok = fit_place (plan, &fdk, attempt, FDK_FIT_KEPT, NULL);
-  if (!ok && plan->gathered && plan->gathered_parts == 1 && plan->devices->len == 1)
+  if (!ok && plan->gathered && plan->gathered_parts == 1 && plan->devices->len == 1
+      && plan->least_slabs == 0)
     ok = fit_place (plan, &fdk, attempt, FDK_FIT_PASSED, NULL) && fdk.fit.n_slabs == 1
          && fdk.fit.symmetric_views == 1
          && td_fdk_store_bytes (&fdk) <= td_plan_host_budget (plan) / 2;

@@ -467,6 +467,8 @@ fdk_plan_describe (TdPlan *plan, const TdFdkPlan *fdk)
   plan->facts.sent_once = fdk->fit.cached;
   plan->facts.symmetric_views = fdk->fit.symmetric_views;
   plan->facts.n_slabs = fdk->cut.n_slabs;
+  plan->facts.bands
+      = plan->devices->len == 1 && fdk->scheme.families[0]->bands && fdk->fit.n_batches == 1;
   plan->facts.device_bytes = fdk->fit.device_bytes;
   plan->facts.host_bytes
       = fdk->fit.host_bytes + td_plan_own_bytes (plan->devices) + td_plan_unpack_bytes (plan);

@@ -207,6 +207,8 @@ gboolean td_fdk_row_cache_passed (TdFdkRowCache *cache, TdQueue *queue, GError *
 
 /* ── Threads of a device ── */
 
+/* So many bands of rows of voxels (TdJobTurns) are computed one after the other; 1: all at once. */
+guint td_fdk_bands (const TdFdkDevice *device);
 /* The threads' bodies, each in its file. FALSE without @error: the device was stopped. */
 gboolean td_fdk_compute (TdFdkDevice *device, GError **error);
 gboolean td_fdk_download (TdFdkDevice *device, GError **error);

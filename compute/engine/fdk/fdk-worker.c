@@ -67,7 +67,7 @@ open_worker (TdFdkWorker *worker, GError **error)
       return FALSE;
     g_queue_push_tail (&device->free_volumes, worker->volumes[i]);
   }
-  if (device->run->job->sums) {
+  if (device->run->job->turns.begin) {
     worker->sums.queue = worker->queue;
     worker->sums.pinned
         = td_fdk_pinned_take (plan->engine, device->device, TD_FDK_RING,
@@ -206,6 +206,15 @@ send_batch (TdFdkWorker *worker, const TdFdkPart *part, guint batch, GError **er
 
 /* ── Adding a batch ── */
 
+guint
+td_fdk_bands (const TdFdkDevice *device)
+{
+  const TdFdkRun *run = device->run;
+  const gboolean may = run->n_devices == 1 && device->family->bands && run->fdk->fit.n_batches == 1;
+
+  return may ? CLAMP (run->job->turns.bands, 1, run->fdk->input->task.ny) : 1;
+}
+
 /* What the part's slices begin with. */
 static gboolean
 fdk_worker_begin_part (TdFdkWorker *worker, TdFdkPart *part, GError **error)
@@ -213,17 +222,20 @@ fdk_worker_begin_part (TdFdkWorker *worker, TdFdkPart *part, GError **error)
   TdFdkRun *run = worker->device->run;
   const TdFdkPlan *fdk = run->fdk;
   const TdFdkSlabCut *cut = &fdk->cut.slabs[part->slab];
+  const TdRowRange all = { 0, fdk->input->task.ny };
   const guint64 slice = (guint64) fdk->input->task.ny * fdk->input->task.nx * sizeof (float);
-  const TdJob *job = run->job;
+  const TdJobTurns *turns = &run->job->turns;
 
-  if (!job->sums)
+  if (!turns->begin)
     return td_fill_zero (worker->queue, part->volume, 0, part->volume->bytes, error);
+  if (td_fdk_bands (worker->device) > 1)
+    return TRUE;
   for (guint first = 0, n; first < cut->n_slices; first += n) {
     n = MIN (fdk->fit.download_slices, cut->n_slices - first);
     float *to = td_fdk_ring_next (&worker->sums, error);
     if (!to
-        || !job->sums (cut->slice0 - fdk->input->slice0 + first, n, to, run->cancellable, error,
-                       job->sums_user)
+        || !turns->begin (cut->slice0 - fdk->input->slice0 + first, n, all, to, run->cancellable,
+                          error, turns->user)
         || !td_fdk_ring_send (&worker->sums, part->volume, first * slice, n * slice, error))
       return FALSE;
   }
@@ -249,14 +261,15 @@ fdk_worker_record (TdFdkPart *part, TdQueue *queue, GError **error)
   return event != NULL;
 }
 
+/* @band: count 0: all. */
 static gboolean
 fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot,
-                    GError **error)
+                    TdRowRange band, GError **error)
 {
   TdFdkRun *run = worker->device->run;
   const TdFdkPlan *fdk = run->fdk;
   const TdFdkSlabCut *cut = &fdk->cut.slabs[part->slab];
-  const TdConeSlab slab = { part->volume, cut->slice0, cut->n_slices };
+  const TdConeSlab slab = { part->volume, cut->slice0, cut->n_slices, band };
   const TdConeBatch views = {
     .projections = worker->rows[slot],
     .rows = { fdk->input->row0 + cut->row0, cut->row_end - cut->row0 },
@@ -270,6 +283,35 @@ fdk_worker_project (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batc
          && td_cone_projector_add (worker->projector, worker->queue, &views, &slab,
                                    run->cancellable, error)
          && fdk_worker_record (part, worker->queue, error);
+}
+
+/* The device is the host, and the batch has all views (TdPlanFacts.bands). So the processes before
+   and after this one have other bands meanwhile. */
+static gboolean
+fdk_worker_project_bands (TdFdkWorker *worker, TdFdkPart *part, const TdFdkBatch *batch, guint slot,
+                          GError **error)
+{
+  TdFdkRun *run = worker->device->run;
+  const TdFdkSlabCut *cut = &run->fdk->cut.slabs[part->slab];
+  const TdJobTurns *turns = &run->job->turns;
+  const guint first = cut->slice0 - run->fdk->input->slice0, ny = run->fdk->input->task.ny;
+  const guint bands = td_fdk_bands (worker->device);
+  float *volume = td_buffer_map (part->volume);
+
+  for (guint i = 0; i < bands; i++) {
+    const guint y = ny * i / bands;
+    const TdRowRange band = { y, ny * (i + 1) / bands - y };
+    if ((turns->begin
+         && !turns->begin (first, cut->n_slices, band, volume, run->cancellable, error,
+                           turns->user))
+        || (cut->row0 < cut->row_end
+            && !fdk_worker_project (worker, part, batch, slot, band, error))
+        || (turns->end
+            && !turns->end (first, cut->n_slices, band, volume, run->cancellable, error,
+                            turns->user)))
+      return FALSE;
+  }
+  return TRUE;
 }
 
 /* Brings the batch's rows into worker->rows[slot], as far as @queue is concerned. */
@@ -304,9 +346,13 @@ add_batch (TdFdkWorker *worker, TdFdkPart *part, guint index, GError **error)
   if (!part->volume
       && (!fdk_worker_take_volume (device, part) || !fdk_worker_begin_part (worker, part, error)))
     return part->volume == NULL;
+  if (row0 < end && !ready_rows (worker, part, &batch, slot, row0, end - row0, error))
+    return FALSE;
+  if (td_fdk_bands (device) > 1 && !fdk_worker_project_bands (worker, part, &batch, slot, error))
+    return FALSE;
   if (row0 < end) {
-    if (!ready_rows (worker, part, &batch, slot, row0, end - row0, error)
-        || !fdk_worker_project (worker, part, &batch, slot, error))
+    if (td_fdk_bands (device) == 1
+        && !fdk_worker_project (worker, part, &batch, slot, (TdRowRange) { 0 }, error))
       return FALSE;
     g_clear_pointer (&worker->used[slot], td_event_free);
     worker->used[slot] = td_event_record (worker->queue, error);

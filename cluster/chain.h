@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#pragma once
+
+#include <gio/gio.h>
+#include <mpi.h>
+
+#include "compute/row-range.h"
+
+/**
+ * TdChain: the ranks of a row add their views to their sub-volume in the order of the views. Each
+ * goes on from the sums of the one before it, and the last has the result, with the bits of a
+ * single process.
+ *
+ * Sums go on in *pieces*: a band of rows of a few slices. So ranks compute different bands at the
+ * same time. A rank waits for one band of each rank before it, not for a slab.
+ */
+typedef struct TdChain TdChain;
+
+typedef struct {
+  MPI_Comm row; /* the ranks, in the order of their views */
+  guint n_slices, ny, nx;
+  guint slab_slices; /* the most slices that this rank computes at once */
+  guint bands;    /* of a slice's rows, as this rank wants them; the most of any rank are taken */
+  guint64 memory; /* bytes of what waits to be sent; a few pieces are taken in any case */
+} TdChainSpec;
+
+/* All ranks of the row make one, and free it, at the same time. */
+TdChain *td_chain_new (const TdChainSpec *spec);
+void td_chain_free (TdChain *chain);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdChain, td_chain_free)
+gboolean td_chain_is_first (const TdChain *chain);
+gboolean td_chain_is_last (const TdChain *chain);
+/* Band i has rows ny i / bands to ny (i + 1) / bands - 1. */
+guint td_chain_bands (const TdChain *chain);
+/* Host memory that it holds. */
+guint64 td_chain_bytes (const TdChain *chain);
+
+/* The computing side, float [count][ny][nx], of which @rows are meant. Both block, and return FALSE
+   once the cancellable is cancelled. */
+/* What slices begin with. Those that were passed on already come as 0. Not the first rank's. */
+gboolean td_chain_begin (TdChain *chain, guint first, guint count, TdRowRange rows, float *slices,
+                         GCancellable *cancellable, GError **error);
+/* The slices have this rank's views, and go to the next rank. Each row of pixels comes in the order
+   of the slices; what comes again is left out. The last rank only says that it has them. */
+gboolean td_chain_pass (TdChain *chain, guint first, guint count, TdRowRange rows,
+                        const float *slices, GCancellable *cancellable, GError **error);
+
+/* The communicating thread's: exchanges until this rank has passed on all. */
+gboolean td_chain_run (TdChain *chain, GCancellable *cancellable, GError **error);
+/* Seconds in which this rank itself moved pieces. */
+double td_chain_seconds (const TdChain *chain);
