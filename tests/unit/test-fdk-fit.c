@@ -103,10 +103,10 @@ check_sizes (const TdFdkPlan *fdk)
   assert_covers (fit->n_chunks, fit->filter_rows, input->n_rows);
   g_assert_cmpuint (fit->batch % fit->symmetric_views, ==, 0);
   g_assert_cmpuint (fit->batch, <=, fit->most_views);
-  for (guint s = 0; s < fit->n_slabs; s++)
-    most_rows
-        = MAX (most_rows,
-               seen (input, s * fit->slab, MIN (fit->slab, input->n_slices - s * fit->slab)).count);
+  for (guint s = 0, n; s < input->n_slices; s += n) {
+    n = td_fdk_even_slices (fdk, input->slice0 + s, input->slice0 + input->n_slices);
+    most_rows = MAX (most_rows, seen (input, s, n).count);
+  }
   g_assert_cmpuint (fit->slab_rows, ==, most_rows);
   for (guint c = 0; c < fit->n_chunks; c++)
     most_span
@@ -438,7 +438,7 @@ plan_for_cards (TdScan *scan, const char *devices)
   return plan;
 }
 
-/* Processes that take turns with the slabs of a card have as many as they ask for. */
+/* Processes that take turns with slabs, of a card or of PoCL, have as many as they ask for. */
 static void
 test_turns (void)
 {
@@ -448,7 +448,8 @@ test_turns (void)
   if (!td_test_two_alike ())
     return;
   g_autoptr (GPtrArray) devices = td_engine_devices (td_fdk_engine, job.devices, NULL);
-  for (guint turns = 0; turns <= 20; turns += 10) {
+  for (guint i = 0; i < 6; i++) {
+    const guint turns = 10 * (i / 2);
     const TdPlanPart part = { .views = { 0, 150, 1 }, .least_slabs = turns };
     g_autoptr (GError) error = NULL;
     TdRecipe recipe;
@@ -456,13 +457,35 @@ test_turns (void)
     td_recipe_init (&recipe);
     g_strlcpy (recipe.devices, job.devices, sizeof recipe.devices);
     g_strlcpy (recipe.family, "standard", sizeof recipe.family); /* which takes a few slices */
-    td_test_play_cards (devices, TRUE);
+    td_test_play_cards (devices, i % 2 == 0);
     g_autoptr (TdPlan) plan = td_plan_new_part (td_fdk_engine, scan, &recipe, &part, NULL, &error);
     td_test_play_cards (devices, FALSE);
     g_assert_no_error (error);
     g_assert_cmpuint (plan->facts.n_slabs, >=, turns);
     g_assert_cmpuint (plan->facts.n_slabs, <, turns + 10);
   }
+}
+
+/* The host computes groups of 16 voxels. A part that begins within one has no other slab do so. */
+static void
+test_groups (void)
+{
+  static const guint right[] = { 122, 28 };
+  const Job job = { "host", TRUE, .n_columns = 300, .n_rows = 300, .n_views = 40 };
+  const TdPlanPart part = { .first_slice = 150, .n_slices = 150 };
+  g_autoptr (TdScan) scan = job_scan (&job);
+  g_autoptr (GError) error = NULL;
+  TdRecipe recipe;
+
+  td_recipe_init (&recipe);
+  g_strlcpy (recipe.devices, job.devices, sizeof recipe.devices);
+  g_autoptr (TdPlan) plan = td_plan_new_part (td_fdk_engine, scan, &recipe, &part, NULL, &error);
+  g_assert_no_error (error);
+  const TdFdkPlan *fdk = plan->extra;
+  check_sizes (fdk);
+  g_assert_cmpuint (fdk->cut.n_slabs, ==, G_N_ELEMENTS (right));
+  for (guint i = 0; i < G_N_ELEMENTS (right); i++)
+    g_assert_cmpuint (fdk->cut.slabs[i].n_slices, ==, right[i]);
 }
 
 /* A rank's part on a card ends with smaller slabs, down to a quarter: its last slices are
@@ -603,6 +626,7 @@ main (int argc, char **argv)
   td_test_add_cases ("/fdk-fit/limits", jobs, sizeof *jobs, G_N_ELEMENTS (jobs), test_limits);
   g_test_add_func ("/fdk-fit/filter-rates", test_filter_rates);
   g_test_add_func ("/fdk-fit/turns", test_turns);
+  g_test_add_func ("/fdk-fit/groups", test_groups);
   g_test_add_func ("/fdk-fit/part-ends-small", test_part_ends_small);
   g_test_add_func ("/fdk-fit/two-cards", test_two_cards);
   g_test_add_func ("/fdk-fit/off-middle", test_off_middle);

@@ -12,6 +12,7 @@
  * the kernel works on at once (fit.least_slab), but for a remainder: fewer take as long.
  */
 #define FIRST_PART 12 /* of a whole slab */
+#define HOST_GROUP 16 /* slices: TD_CONE_GROUP */
 /* Of a whole slab, for the last one of a rank's part: after it ranks only add and store. In one
    process slabs that are smaller than the kernel works on at once gained nothing. */
 #define LAST_PART 4
@@ -171,6 +172,15 @@ cut_outwards (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, GArray
   }
 }
 
+guint
+td_fdk_even_slices (const TdFdkPlan *fdk, guint from, guint end)
+{
+  const guint n = MIN (fdk->fit.slab, end - from);
+  const guint over = fdk->scheme.families[0]->bands ? (from + n) % HOST_GROUP : 0;
+
+  return from + n == end || 4 * over >= n ? n : n - over;
+}
+
 /* From the top down. On the host rows are filtered from the top, so all slabs are the first
    device's, and the others help. @least: slices of the last slab; 0: it is like the others. */
 static void
@@ -180,7 +190,8 @@ cut_evenly (const TdFdkPlan *fdk, guint n_devices, const guint *bounds, guint le
   for (guint i = 0; i < n_devices; i++) {
     const guint end = fdk->fit.cached ? bounds[i + 1] : bounds[n_devices];
     for (guint a = fdk->fit.cached || i == 0 ? bounds[i] : end, n; a < end; a += n) {
-      n = MIN (fdk->fit.slab, least ? last_size (end - a, least, n_devices) : end - a);
+      n = least ? MIN (fdk->fit.slab, last_size (end - a, least, n_devices))
+                : td_fdk_even_slices (fdk, a, end);
       TdFdkSlabCut cut = make_cut (fdk, a, n);
       while (cut.row_end - cut.row0 > fdk->fit.slab_rows && n > 1)
         cut = make_cut (fdk, a, --n);

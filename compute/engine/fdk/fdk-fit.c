@@ -60,10 +60,11 @@ fdk_fit_set_slab (TdFdkPlan *fdk, guint slab)
   fdk->fit.slab = slab;
   fdk->fit.n_slabs = parts_of (fdk->input->n_slices, slab);
   fdk->fit.slab_rows = 1;
-  for (guint i = 0; i < fdk->fit.n_slabs; i++) {
+  const guint slices_end = fdk->input->slice0 + fdk->input->n_slices;
+  for (guint a = fdk->input->slice0, n; a < slices_end; a += n) {
     guint first, end;
-    td_cone_rows_seen (&fdk->input->task, fdk->input->slice0 + i * slab,
-                       MIN (slab, fdk->input->n_slices - i * slab), &first, &end);
+    n = td_fdk_even_slices (fdk, a, slices_end);
+    td_cone_rows_seen (&fdk->input->task, a, n, &first, &end);
     fdk->fit.slab_rows = MAX (fdk->fit.slab_rows, end > first ? end - first : 0);
   }
   fdk->fit.volumes = fdk->fit.n_slabs > 1 ? 2 : 1;

@@ -133,6 +133,10 @@ guint64 td_fdk_device_bytes (const TdPlan *plan, const TdFdkPlan *fdk, guint ind
 TdFdkCut td_fdk_cut (const TdPlan *plan, const TdFdkPlan *fdk, guint n_devices,
                      const double *shares);
 void td_fdk_cut_clear (TdFdkCut *cut);
+/* fdk-cut.c: slices of the slab that begins with slice @from of the task's, where slabs are cut
+   evenly up to @end. The host's end with a group of voxels. Its kernel computes all of a group that
+   a slab has a part of. */
+guint td_fdk_even_slices (const TdFdkPlan *fdk, guint from, guint end);
 /* td_fdk_cut() by the devices' measured speeds (fdk-share.c). */
 TdFdkCut td_fdk_cut_by_speed (const TdPlan *plan, const TdFdkPlan *fdk,
                               const TdFdkAttempt *attempt);
