@@ -389,8 +389,10 @@ def main():
             os.symlink(shared, os.path.join(folder, "shared"))
         ran = Lines(root, os.path.join(folder, "lines"), files, ninja, options.known)
         copies = queue.SimpleQueue()
-        for i in range(options.jobs):
-            copies.put(Tried(root, os.path.join(folder, str(i)), files, ninja, ran))
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for copy in pool.map(lambda i: Tried(root, os.path.join(folder, str(i)), files, ninja, ran),
+                                 range(options.jobs)):
+                copies.put(copy)
 
         def work(place):
             copy = copies.get()
