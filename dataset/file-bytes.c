@@ -18,6 +18,10 @@
 #include "error.h"
 #include "message.h"
 
+#ifndef MADV_COLLAPSE /* Linux 6.1 has it, and older headers do not */
+#define MADV_COLLAPSE 25
+#endif
+
 int
 td_file_open (const char *path, guint64 *size)
 {
@@ -202,18 +206,49 @@ td_file_lies_in_memory (int file)
   return fstatfs (file, &status) == 0 && (guint64) status.f_type == TMPFS_MAGIC;
 }
 
+gboolean
+td_file_enlarge (int file, guint64 bytes, guint64 at)
+{
+  const guint64 small = (guint64) sysconf (_SC_PAGESIZE);
+  const guint64 first = (at + TD_FILE_LARGE_PAGE - 1) / TD_FILE_LARGE_PAGE * TD_FILE_LARGE_PAGE;
+  const guint64 end = (at + bytes) / TD_FILE_LARGE_PAGE * TD_FILE_LARGE_PAGE;
+  TdFileWindow window;
+
+  if (first >= end)
+    return TRUE;
+  if (!td_file_lies_in_memory (file))
+    return FALSE;
+  /* Linux makes a large page of a mapping on request, where a small one of it is there. */
+  for (guint64 next = first + TD_FILE_LARGE_PAGE; next <= end; next += TD_FILE_LARGE_PAGE)
+    if (td_file_allocate (file, 0, next - small, small) != 0)
+      return FALSE;
+  if (td_file_window_open (&window, file, end - first, first) != 0)
+    return FALSE;
+  const gboolean good = madvise (window.bytes, end - first, MADV_COLLAPSE) == 0;
+  td_file_window_close (&window);
+  return good;
+}
+
+/* Large pages can be mapped as such where addresses and places in the file differ by some of them.
+ */
 int
 td_file_window_open (TdFileWindow *window, int file, guint64 bytes, guint64 at)
 {
   const guint64 page = (guint64) sysconf (_SC_PAGESIZE), first = at / page * page;
+  const gsize length = (gsize) (at + bytes - first);
 
-  window->map_bytes = (gsize) (at + bytes - first);
-  window->map
-      = mmap (NULL, window->map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t) first);
+  window->map_bytes = length + TD_FILE_LARGE_PAGE;
+  window->map = mmap (NULL, window->map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (window->map == MAP_FAILED)
     return errno;
-  window->bytes = (char *) window->map + (at - first);
-  return 0;
+  char *memory = (char *) window->map + (first - (gsize) window->map) % TD_FILE_LARGE_PAGE;
+  window->bytes = memory + (at - first);
+  if (mmap (memory, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, (off_t) first)
+      != MAP_FAILED)
+    return 0;
+  const int code = errno;
+  td_file_window_close (window);
+  return code;
 }
 
 void

@@ -33,6 +33,11 @@ guint64 td_file_temporary_room (void);
 char *td_file_storage (const char *path);
 
 gboolean td_file_lies_in_memory (int file);
+/* Of a file in memory: takes room for all large pages that lie within these bytes. Several threads
+   may, side by side, whereas they would wait for each other at each small page. What was written
+   stays. FALSE: some could not be had. */
+#define TD_FILE_LARGE_PAGE ((guint64) 2 << 20)
+gboolean td_file_enlarge (int file, guint64 bytes, guint64 at);
 
 /**
  * TdFileWindow: some bytes of a file that lies in memory (tmpfs). Several threads write them in
@@ -41,7 +46,7 @@ gboolean td_file_lies_in_memory (int file);
  */
 typedef struct {
   char *bytes;
-  void *map; /* with the rest of its first page */
+  void *map; /* such that it can have large pages */
   gsize map_bytes;
 } TdFileWindow;
 

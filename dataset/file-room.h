@@ -4,9 +4,10 @@
 #include <gio/gio.h>
 
 /**
- * TdFileRoom: a thread that takes room for a file that lies in memory, ahead of those who write to
- * windows of it (file-bytes.h). There, taking room is half of the work, and one thread at a time
- * can do it. Of a file that several processes write, each takes the room that it wants.
+ * TdFileRoom: threads that take room for a file that lies in memory, ahead of those who write to
+ * windows of it (file-bytes.h). There, taking room is half of the work. Several threads do it in
+ * large pages. Where there are none, one does, since one at a time can. Of a file that several
+ * processes write, each takes the room that it wants.
  */
 typedef struct TdFileRoom TdFileRoom;
 

@@ -4,10 +4,12 @@
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 #include "dataset/error.h"
+#include "dataset/file-bytes.h"
 #include "dataset/storage-threads.h"
 #include "dataset/tiff-save.h"
 #include "dataset/volume.h"
@@ -445,8 +447,42 @@ test_threads (gconstpointer data)
     test_folder_remove (memory);
 }
 
+/* Whether this process sees memory of files in large pages: of @bytes of @path at @at. */
+static gboolean
+sees_large_pages (const char *path, guint64 at, guint64 bytes)
+{
+  const int file = open (path, O_RDWR | O_CLOEXEC);
+  g_autofree char *maps = NULL;
+  TdFileWindow window;
+
+  g_assert_cmpint (td_file_window_open (&window, file, bytes, at), ==, 0);
+  for (guint64 i = 0; i < bytes; i += 4096)
+    g_assert_cmpint (window.bytes[i], ==, 0);
+  g_assert_true (g_file_get_contents ("/proc/self/smaps", &maps, NULL, NULL));
+  td_file_window_close (&window);
+  close (file);
+  return g_regex_match_simple ("ShmemPmdMapped: +[1-9]", maps, 0, 0);
+}
+
+/* Whether this system makes them. */
+static gboolean
+has_large_pages (const char *folder)
+{
+  g_autofree char *path = g_build_filename (folder, "pages", NULL);
+  const int file = open (path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  TdFileWindow window;
+
+  g_assert_cmpint (td_file_allocate (file, 0, 0, TD_FILE_LARGE_PAGE), ==, 0);
+  g_assert_cmpint (td_file_window_open (&window, file, TD_FILE_LARGE_PAGE, 0), ==, 0);
+  const gboolean has = madvise (window.bytes, TD_FILE_LARGE_PAGE, 25 /* MADV_COLLAPSE */) == 0;
+  td_file_window_close (&window);
+  close (file);
+  g_unlink (path);
+  return has;
+}
+
 /* In a file in memory room is taken for slices that are expected before they come, and for no
-   others: those are another process's. */
+   others: those are another process's. It is in large pages, where the system has them. */
 static void
 test_expected (void)
 {
@@ -477,6 +513,8 @@ test_expected (void)
     g_assert_cmpint (g_stat (layout.part, &state), ==, 0);
   }
   g_assert_cmpuint ((guint64) state.st_blocks * 512, >=, 2 * slice);
+  g_assert_true (sees_large_pages (layout.part, layout.samples_at + 3 * slice, 2 * slice)
+                 == has_large_pages (memory));
   td_volume_writer_free (other);
   g_assert_cmpint (g_stat (layout.part, &state), ==, 0);
   g_assert_cmpuint ((guint64) state.st_blocks * 512, <=, 4 * slice + (1 << 20));
