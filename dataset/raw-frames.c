@@ -191,27 +191,12 @@ raw_free (gpointer source)
 
 static const TdScanSource raw_vtable = { .fill = raw_fill, .free = raw_free, .stored = TRUE };
 
-/* Stacks of sinograms: frame r is row r, its lines are the views. */
-static gboolean
-raw_stack_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
-                GCancellable *cancellable, GError **error)
-{
-  const TdFrameTarget turned = td_frame_target_turned (target);
-  const TdFrameRange rows = { range->kind, range->row0, range->n_rows, range->first, range->count };
-  const gboolean stacked = range->kind == TD_FRAME_PROJECTION;
-
-  return raw_fill (source, stacked ? &rows : range, stacked ? &turned : target, cancellable, error);
-}
-
-static const TdScanSource raw_stack_vtable
-    = { .fill = raw_stack_fill, .free = raw_free, .stored = TRUE };
-
 TdScan *
 td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frames[3],
                  gboolean sinograms)
 {
   RawSource *source = g_new0 (RawSource, 1);
-  TdScan *scan = td_scan_alloc (path, sinograms ? &raw_stack_vtable : &raw_vtable, source);
+  TdScan *scan = td_scan_alloc (path, &raw_vtable, source);
   guint n;
 
   for (guint kind = 0; kind < 3; kind++)
@@ -220,7 +205,7 @@ td_raw_scan_new (const char *path, const TdRawLayout *layout, TdRawFrames *frame
   scan->facts.n_columns = layout->n_columns;
   scan->facts.n_rows = sinograms ? n : layout->n_rows;
   scan->facts.n_views = sinograms ? layout->n_rows : n;
-  scan->facts.sinogram_order = sinograms;
+  scan->facts.sinogram_order = scan->stacked = sinograms;
   scan->facts.sample_type = layout->type;
   if (source->frames[TD_FRAME_FLAT])
     scan->facts.n_flats = td_raw_frames_count (source->frames[TD_FRAME_FLAT]);

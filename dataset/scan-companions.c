@@ -25,17 +25,15 @@ typedef struct {
 typedef struct {
   const TdScanSource *vtable;
   gpointer source;
-  guint n_columns;
   Stated stated[3]; /* by TdFrameKind; neither: the scan's own */
 } Companions;
 
 static gboolean
-read_images (TdVolume *volume, const TdFrameRange *range, float *out, GCancellable *cancellable,
-             GError **error)
+read_images (TdVolume *volume, const TdFrameRange *range, const TdFrameTarget *target,
+             GCancellable *cancellable, GError **error)
 {
   const TdVolumeFacts *facts = td_volume_facts (volume);
-  gsize band = (gsize) range->n_rows * facts->nx, pixels = (gsize) facts->nx * facts->ny;
-  g_autofree float *frame = g_try_new (float, pixels);
+  g_autofree float *frame = g_try_new (float, (gsize) facts->nx * facts->ny);
 
   if (!frame)
     return td_set_error (error, TD_ERROR_TOO_LARGE,
@@ -46,44 +44,36 @@ read_images (TdVolume *volume, const TdFrameRange *range, float *out, GCancellab
     if (g_cancellable_set_error_if_cancelled (cancellable, error)
         || !td_volume_read (volume, range->first + i, 1, frame, error))
       return FALSE;
-    memcpy (out + i * band, frame + (gsize) range->row0 * facts->nx, band * sizeof *out);
+    for (gsize row = 0; row < range->n_rows; row++)
+      memcpy (td_frame_target_row (target, i, row), frame + (range->row0 + row) * facts->nx,
+              facts->nx * sizeof *frame);
   }
   return TRUE;
 }
 
 static gboolean
-companions_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-                 GError **error)
+companions_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+                 GCancellable *cancellable, GError **error)
 {
   Companions *own = source;
   const Stated *stated = &own->stated[range->kind];
 
   if (stated->scan)
-    return td_scan_read (
+    return td_scan_fill (
         stated->scan,
         &(TdFrameRange) { stated->kind, range->first, range->count, range->row0, range->n_rows },
-        out, cancellable, error);
+        target, cancellable, error);
   if (stated->level > 0) {
-    for (gsize i = 0; i < (gsize) range->count * range->n_rows * stated->n_columns; i++)
-      out[i] = stated->level;
+    for (guint i = 0; i < range->count; i++)
+      for (guint row = 0; row < range->n_rows; row++) {
+        float *values = td_frame_target_row (target, i, row);
+        for (guint column = 0; column < stated->n_columns; column++)
+          values[column] = stated->level;
+      }
     return TRUE;
   }
-  if (stated->images)
-    return read_images (stated->images, range, out, cancellable, error);
-  return td_scan_source_read (own->vtable, own->source, own->n_columns, range, out, cancellable,
-                              error);
-}
-
-static gboolean
-companions_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
-                           GCancellable *cancellable, GError **error)
-{
-  Companions *own = source;
-  const TdFrameTarget target = td_frame_target_sinograms (range, own->n_columns, out);
-
-  return own->vtable->fill
-             ? own->vtable->fill (own->source, range, &target, cancellable, error)
-             : own->vtable->read_sinograms (own->source, range, out, cancellable, error);
+  return stated->images ? read_images (stated->images, range, target, cancellable, error)
+                        : own->vtable->fill (own->source, range, target, cancellable, error);
 }
 
 static void
@@ -100,9 +90,7 @@ companions_free (gpointer source)
   g_free (own);
 }
 
-static const TdScanSource frames_vtable = { companions_read, NULL, companions_free };
-static const TdScanSource sinograms_vtable
-    = { companions_read, companions_read_sinograms, companions_free };
+static const TdScanSource companions_vtable = { .fill = companions_fill, .free = companions_free };
 
 /* FALSE: the file is no scan that tells its frames apart. */
 static gboolean
@@ -203,9 +191,7 @@ companions_new (TdScan *scan)
 
   own->vtable = scan->vtable;
   own->source = scan->source;
-  own->n_columns = scan->facts.n_columns;
-  scan->vtable
-      = own->vtable->fill || own->vtable->read_sinograms ? &sinograms_vtable : &frames_vtable;
+  scan->vtable = &companions_vtable;
   scan->source = own;
   return own;
 }

@@ -9,17 +9,11 @@
  * than one file; its open fills the facts. To add one, see DESIGN.md, "add a reader".
  */
 typedef struct {
-  /* The frames' rows as float [frame][row][column]. The caller has checked the range. Any thread,
+  /* The frames' rows to where they are wanted. The caller has checked the range. Any thread,
      several at once. */
-  gboolean (*read) (gpointer source, const TdFrameRange *range, float *out,
-                    GCancellable *cancellable, GError **error);
-  /* The same for projections as [row][view][column]; NULL: scan.c transposes. */
-  gboolean (*read_sinograms) (gpointer source, const TdFrameRange *range, float *out,
-                              GCancellable *cancellable, GError **error);
-  void (*free) (gpointer source);
-  /* Instead of both: the frames' rows to any target. */
   gboolean (*fill) (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
                     GCancellable *cancellable, GError **error);
+  void (*free) (gpointer source);
   /* fill takes a target of samples as the files have them, too: they are of the facts' type and the
      scan's values, in whole rows. */
   gboolean stored;
@@ -31,6 +25,8 @@ struct TdScan {
   const TdScanSource *vtable;
   gpointer source;                  /* the reader's; freed by vtable->free */
   TdScan *owner;                    /* whose source it is; NULL: its own */
+  gboolean stacked;                 /* the source's projections are sinograms: of these, frame r is
+                                       row r, and their rows are the views */
   double *extra_rad;                /* angles of frames beside the views; owned */
   guint n_extra;                    /* they are read as projections n_views … */
   TdMessage *centre_note;           /* the file's own centre of rotation, which is told if it is
@@ -66,10 +62,9 @@ extern const TdScanReader td_scan_reader_tiff;
 gboolean td_scan_folder_takes (const char *name);
 /* Takes @source; facts are empty, parallel beam, centre unknown. */
 TdScan *td_scan_alloc (const char *path, const TdScanSource *vtable, gpointer source);
-/* The range, which is checked, of any source. @n_columns: of its frames. */
-gboolean td_scan_source_read (const TdScanSource *vtable, gpointer source, guint n_columns,
-                              const TdFrameRange *range, float *out, GCancellable *cancellable,
-                              GError **error);
+/* As td_scan_read(), to any target. */
+gboolean td_scan_fill (TdScan *scan, const TdFrameRange *range, const TdFrameTarget *target,
+                       GCancellable *cancellable, GError **error);
 /* A scan that reads the source of @scan, which it keeps, with a copy of its facts and of what
    stands behind its views. */
 TdScan *td_scan_new_over (TdScan *scan);

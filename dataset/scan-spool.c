@@ -248,26 +248,14 @@ scan_spool_has (const Spool *spool, const TdFrameRange *range)
 }
 
 static gboolean
-spool_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-            GError **error)
+spool_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+            GCancellable *cancellable, GError **error)
 {
   Spool *spool = source;
-  const TdFrameTarget target = td_frame_target_frames (range, spool->n_columns, out);
-
-  return scan_spool_has (spool, range) ? scan_spool_read (spool, range, &target, cancellable, error)
-                                       : td_scan_read (spool->scan, range, out, cancellable, error);
-}
-
-static gboolean
-spool_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
-                      GCancellable *cancellable, GError **error)
-{
-  Spool *spool = source;
-  const TdFrameTarget target = td_frame_target_sinograms (range, spool->n_columns, out);
 
   return scan_spool_has (spool, range)
-             ? scan_spool_read (spool, range, &target, cancellable, error)
-             : td_scan_read_sinograms (spool->scan, range, out, cancellable, error);
+             ? scan_spool_read (spool, range, target, cancellable, error)
+             : td_scan_fill (spool->scan, range, target, cancellable, error);
 }
 
 static void
@@ -281,7 +269,7 @@ spool_free (gpointer source)
   g_free (spool);
 }
 
-static const TdScanSource vtable = { spool_read, spool_read_sinograms, spool_free };
+static const TdScanSource vtable = { .fill = spool_fill, .free = spool_free };
 
 TdScan *
 td_scan_spool_base (const TdScan *scan)

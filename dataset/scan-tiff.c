@@ -641,20 +641,6 @@ scan_tiff_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget 
                               cancellable, error);
 }
 
-/* Sinogram stacks: image r holds row r, its lines are the views. */
-static gboolean
-scan_tiff_stack_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
-                      GCancellable *cancellable, GError **error)
-{
-  const TdFrameTarget turned = td_frame_target_turned (target);
-  const TdFrameRange images
-      = { range->kind, range->row0, range->n_rows, range->first, range->count };
-  const gboolean stacked = range->kind == TD_FRAME_PROJECTION;
-
-  return scan_tiff_fill (source, stacked ? &images : range, stacked ? &turned : target, cancellable,
-                         error);
-}
-
 static void
 free_source (gpointer source)
 {
@@ -665,10 +651,8 @@ free_source (gpointer source)
   g_free (own);
 }
 
-static const TdScanSource frames_vtable
+static const TdScanSource tiff_vtable
     = { .fill = scan_tiff_fill, .free = free_source, .stored = TRUE };
-static const TdScanSource sinograms_vtable
-    = { .fill = scan_tiff_stack_fill, .free = free_source, .stored = TRUE };
 
 static gboolean
 tiff_probe (const char *path, const TdScanOptions *options)
@@ -866,7 +850,8 @@ tiff_open (const char *path, const TdScanOptions *options, GCancellable *cancell
   if (!set)
     return NULL;
   source = g_new0 (TiffSource, 1);
-  scan = td_scan_alloc (path, set->sinograms ? &sinograms_vtable : &frames_vtable, source);
+  scan = td_scan_alloc (path, &tiff_vtable, source);
+  scan->stacked = set->sinograms;
   if (!add_frames (scan, source, TD_FRAME_PROJECTION, set->projections, error))
     return NULL;
   frames = source->frames[TD_FRAME_PROJECTION];

@@ -19,8 +19,8 @@ turn_row (const float *frame, guint n_columns, guint n_rows, guint row, float *o
 }
 
 static gboolean
-turned_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-             GError **error)
+turned_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+             GCancellable *cancellable, GError **error)
 {
   TdScan *scan = source;
   const TdScanFacts *facts = td_scan_facts (scan);
@@ -39,8 +39,9 @@ turned_read (gpointer source, const TdFrameRange *range, float *out, GCancellabl
                        frames, cancellable, error))
       return FALSE;
     for (guint f = 0; f < now; f++)
-      for (guint row = 0; row < range->n_rows; row++, out += facts->n_rows)
-        turn_row (frames + f * frame, facts->n_columns, facts->n_rows, range->row0 + row, out);
+      for (guint row = 0; row < range->n_rows; row++)
+        turn_row (frames + f * frame, facts->n_columns, facts->n_rows, range->row0 + row,
+                  td_frame_target_row (target, done + f, row));
   }
   return TRUE;
 }
@@ -51,7 +52,7 @@ turned_free (gpointer source)
   td_scan_unref (source);
 }
 
-static const TdScanSource turned = { .read = turned_read, .free = turned_free };
+static const TdScanSource turned = { .fill = turned_fill, .free = turned_free };
 
 TdScan *
 td_scan_turned_base (const TdScan *scan)

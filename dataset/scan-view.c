@@ -195,16 +195,21 @@ scan_view_frame (const View *view, TdFrameKind kind, guint index)
              : index;
 }
 
+/* Where sinograms are wanted of a scan that is stored by rows, one row seen is read after another,
+   of as many views at once as the portion takes. */
 static gboolean
-view_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-           GError **error)
+view_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+           GCancellable *cancellable, GError **error)
 {
   const View *view = source;
   /* Frames seen are groups of the scan's, projections only. */
   const guint group = range->kind == TD_FRAME_PROJECTION ? view->frame.bin_views : 1;
   const guint bin = view->frame.bin_rows;
+  const gboolean by_rows
+      = td_scan_facts (view->scan)->sinogram_order && target->frame_step < target->row_step;
+  const guint rows = by_rows ? 1 : range->n_rows; /* seen at once */
   const gsize columns = td_scan_facts (view->scan)->n_columns;
-  const gsize frame = columns * range->n_rows * bin;
+  const gsize frame = columns * rows * bin;
   const guint portion
       = (guint) CLAMP (PORTION_BYTES / (frame * group * sizeof (float)), 1, range->count);
   Workspace work;
@@ -212,77 +217,27 @@ view_read (gpointer source, const TdFrameRange *range, float *out, GCancellable 
 
   if (!ok)
     return FALSE;
-  for (guint done = 0; ok && done < range->count; done += portion) {
-    const guint now = MIN (portion, range->count - done);
-    const guint begin = scan_view_frame (view, range->kind, range->first + done);
-    const guint end = scan_view_frame (view, range->kind, range->first + done + now);
-
-    ok = td_scan_read (view->scan,
-                       &(TdFrameRange) { range->kind, begin, end - begin,
-                                         first_row (view, range->row0, range->n_rows),
-                                         range->n_rows * bin },
-                       work.frames, cancellable, error);
-    for (guint f = 0; ok && f < now; f++) {
-      const guint members = MIN (group, end - begin - f * group);
-      for (guint row = 0; row < range->n_rows; row++, out += view->n_columns) {
-        const guint from = view->frame.flip_rows ? range->n_rows - 1 - row : row;
-        scan_view_make_row (
-            view, range->row0 + row,
-            &(Group) { work.frames + f * group * frame + from * bin * columns, members, frame },
-            work.sums, work.counts, out);
-      }
-    }
-  }
-  workspace_clear (&work);
-  return ok;
-}
-
-/* For scans stored by rows: one row seen after another, as many views at once as the portion takes.
- */
-static gboolean
-view_read_sinograms (gpointer source, const TdFrameRange *range, float *out,
-                     GCancellable *cancellable, GError **error)
-{
-  const View *view = source;
-  const guint group = view->frame.bin_views, bin = view->frame.bin_rows;
-  const gsize columns = td_scan_facts (view->scan)->n_columns;
-  const guint portion
-      = (guint) CLAMP (PORTION_BYTES / (columns * bin * group * sizeof (float)), 1, range->count);
-  Workspace work, rows;
-  gboolean ok = workspace_init (&work, view, columns * bin * group * portion, error);
-
-  if (!ok)
-    return FALSE;
-  if (!workspace_init (&rows, view, columns * bin * group, error)) {
-    workspace_clear (&work);
-    return FALSE;
-  }
-  for (guint row = 0; ok && row < range->n_rows; row++)
+  for (guint at = 0; ok && at < range->n_rows; at += rows)
     for (guint done = 0; ok && done < range->count; done += portion) {
       const guint now = MIN (portion, range->count - done);
-      const guint begin = scan_view_frame (view, TD_FRAME_PROJECTION, range->first + done);
-      const guint views
-          = scan_view_frame (view, TD_FRAME_PROJECTION, range->first + done + now) - begin;
+      const guint begin = scan_view_frame (view, range->kind, range->first + done);
+      const guint end = scan_view_frame (view, range->kind, range->first + done + now);
 
-      ok = td_scan_read_sinograms (view->scan,
-                                   &(TdFrameRange) { TD_FRAME_PROJECTION, begin, views,
-                                                     first_row (view, range->row0 + row, 1), bin },
-                                   work.frames, cancellable, error);
-      for (guint v = 0; ok && v < now; v++) {
-        const guint members = MIN (group, views - v * group);
-        float *to = out + (row * td_frame_range_row (range) + done + v) * view->n_columns;
-        /* [row][view] to the [view][row] that a group is. */
-        for (guint m = 0; m < members; m++)
-          for (guint r = 0; r < bin; r++)
-            memcpy (rows.frames + (m * bin + r) * columns,
-                    work.frames + ((gsize) r * views + v * group + m) * columns,
-                    columns * sizeof (float));
-        scan_view_make_row (view, range->row0 + row,
-                            &(Group) { rows.frames, members, bin * columns }, rows.sums,
-                            rows.counts, to);
+      ok = td_scan_read (view->scan,
+                         &(TdFrameRange) { range->kind, begin, end - begin,
+                                           first_row (view, range->row0 + at, rows), rows * bin },
+                         work.frames, cancellable, error);
+      for (guint f = 0; ok && f < now; f++) {
+        const guint members = MIN (group, end - begin - f * group);
+        for (guint row = 0; row < rows; row++) {
+          const guint from = view->frame.flip_rows ? rows - 1 - row : row;
+          scan_view_make_row (
+              view, range->row0 + at + row,
+              &(Group) { work.frames + f * group * frame + from * bin * columns, members, frame },
+              work.sums, work.counts, td_frame_target_row (target, done + f, at + row));
+        }
       }
     }
-  workspace_clear (&rows);
   workspace_clear (&work);
   return ok;
 }
@@ -296,9 +251,7 @@ view_free (gpointer source)
   g_free (view);
 }
 
-static const TdScanSource by_frames = { .read = view_read, .free = view_free };
-static const TdScanSource by_rows
-    = { .read = view_read, .read_sinograms = view_read_sinograms, .free = view_free };
+static const TdScanSource view_vtable = { .fill = view_fill, .free = view_free };
 
 /* The scan that is turned, also where turned frames wait in memory or in a file; NULL: none is. */
 static TdScan *
@@ -315,8 +268,7 @@ td_scan_view_base (const TdScan *scan, TdScanFrame *frame)
   TdScan *straight = view_straight (scan);
 
   scan = straight ? straight : scan;
-  const gboolean is_view = scan->vtable == &by_frames || scan->vtable == &by_rows;
-  const View *view = is_view ? scan->source : NULL;
+  const View *view = scan->vtable == &view_vtable ? scan->source : NULL;
   *frame = view ? view->frame : (TdScanFrame) { 0 };
   if (view && frame->crop_views == td_scan_facts (view->scan)->n_views)
     frame->crop_view = frame->crop_views = 0; /* all */
@@ -580,8 +532,7 @@ td_scan_view_new (TdScan *scan, const TdScanFrame *frame, GError **error)
 
   View *view = g_new (View, 1);
   *view = (View) { td_scan_ref (scan), whole, whole.crop_columns / whole.bin_columns, NULL };
-  g_autoptr (TdScan) out
-      = td_scan_alloc (facts->path, facts->sinogram_order ? &by_rows : &by_frames, view);
+  g_autoptr (TdScan) out = td_scan_alloc (facts->path, &view_vtable, view);
   if (!scan_view_fill_facts (out, view, error) || !td_scan_validate (out, error))
     return NULL;
   return g_steal_pointer (&out);

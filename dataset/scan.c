@@ -15,9 +15,6 @@
 #include "scan-values.h"
 #include "scan-view.h"
 
-/* The transposing reader holds at most this much beside the caller's buffer. */
-#define TRANSPOSE_BYTES ((gsize) 16 << 20)
-
 /* In the order they are asked. A row here and a file beside this one is all that a format needs. */
 static const TdScanReader *const readers[] = {
   &td_scan_reader_raw,        &td_scan_reader_nexus,     &td_scan_reader_dxchange,
@@ -493,6 +490,7 @@ td_scan_new_over (TdScan *scan)
   TdScan *over = td_scan_alloc (scan->facts.path, scan->vtable, scan->source);
 
   over->owner = td_scan_ref (scan);
+  over->stacked = scan->stacked;
   td_scan_copy_facts (over, &scan->facts);
   td_scan_take_extra (over, scan->extra_rad, scan->n_extra);
   return over;
@@ -732,56 +730,37 @@ check_range (TdScan *scan, const TdFrameRange *range, GCancellable *cancellable,
 }
 
 gboolean
-td_scan_source_read (const TdScanSource *vtable, gpointer source, guint n_columns,
-                     const TdFrameRange *range, float *out, GCancellable *cancellable,
-                     GError **error)
+td_scan_fill (TdScan *scan, const TdFrameRange *range, const TdFrameTarget *target,
+              GCancellable *cancellable, GError **error)
 {
-  const TdFrameTarget target = td_frame_target_frames (range, n_columns, out);
-
-  return vtable->fill ? vtable->fill (source, range, &target, cancellable, error)
-                      : vtable->read (source, range, out, cancellable, error);
+  if (!check_range (scan, range, cancellable, error))
+    return FALSE;
+  if (range->count == 0 || range->n_rows == 0)
+    return TRUE;
+  if (!scan->stacked || range->kind != TD_FRAME_PROJECTION)
+    return scan->vtable->fill (scan->source, range, target, cancellable, error);
+  const TdFrameRange stored
+      = { range->kind, range->row0, range->n_rows, range->first, range->count };
+  const TdFrameTarget turned = td_frame_target_turned (target);
+  return scan->vtable->fill (scan->source, &stored, &turned, cancellable, error);
 }
 
 gboolean
 td_scan_read (TdScan *scan, const TdFrameRange *range, float *out, GCancellable *cancellable,
               GError **error)
 {
-  if (!check_range (scan, range, cancellable, error))
-    return FALSE;
-  if (range->count == 0 || range->n_rows == 0)
-    return TRUE;
-  return td_scan_source_read (scan->vtable, scan->source, scan->facts.n_columns, range, out,
-                              cancellable, error);
+  const TdFrameTarget target = td_frame_target_frames (range, scan->facts.n_columns, out);
+
+  return td_scan_fill (scan, range, &target, cancellable, error);
 }
 
-/* [view][row][column] in blocks of views, copied to [row][view][column]. */
-static gboolean
-read_transposed (TdScan *scan, const TdFrameRange *range, float *out, GCancellable *cancellable,
-                 GError **error)
+gboolean
+td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,
+                        GCancellable *cancellable, GError **error)
 {
-  gsize columns = scan->facts.n_columns;
-  gsize frame = columns * range->n_rows;
-  guint block = (guint) CLAMP (TRANSPOSE_BYTES / (frame * sizeof (float)), 1, range->count);
-  g_autofree float *frames = g_try_new (float, frame *block);
+  const TdFrameTarget target = td_frame_target_sinograms (range, scan->facts.n_columns, out);
 
-  if (!frames)
-    return td_set_error (error, TD_ERROR_TOO_LARGE,
-                         "“%s”: no memory to read %u rows at once; read fewer rows",
-                         scan->facts.path, range->n_rows);
-  for (guint done = 0; done < range->count; done += block) {
-    guint now = MIN (block, range->count - done);
-
-    if (!scan->vtable->read (scan->source,
-                             &(TdFrameRange) { TD_FRAME_PROJECTION, range->first + done, now,
-                                               range->row0, range->n_rows },
-                             frames, cancellable, error))
-      return FALSE;
-    for (gsize row = 0; row < range->n_rows; row++)
-      for (gsize view = 0; view < now; view++)
-        memcpy (out + (row * td_frame_range_row (range) + done + view) * columns,
-                frames + view * frame + row * columns, columns * sizeof *out);
-  }
-  return TRUE;
+  return td_scan_fill (scan, range, &target, cancellable, error);
 }
 
 gboolean
@@ -800,25 +779,5 @@ td_scan_read_stored (TdScan *scan, const TdFrameRange *range, void *out, GCancel
       = td_frame_target_stored (range, scan->facts.n_columns, scan->facts.sample_type, out);
 
   g_return_val_if_fail (td_scan_has_stored (scan), FALSE);
-  if (!check_range (scan, range, cancellable, error))
-    return FALSE;
-  return range->count == 0 || range->n_rows == 0
-         || scan->vtable->fill (scan->source, range, &target, cancellable, error);
-}
-
-gboolean
-td_scan_read_sinograms (TdScan *scan, const TdFrameRange *range, float *out,
-                        GCancellable *cancellable, GError **error)
-{
-  const TdFrameTarget target = td_frame_target_sinograms (range, scan->facts.n_columns, out);
-
-  if (!check_range (scan, range, cancellable, error))
-    return FALSE;
-  if (range->count == 0 || range->n_rows == 0)
-    return TRUE;
-  if (scan->vtable->fill)
-    return scan->vtable->fill (scan->source, range, &target, cancellable, error);
-  if (scan->vtable->read_sinograms)
-    return scan->vtable->read_sinograms (scan->source, range, out, cancellable, error);
-  return read_transposed (scan, range, out, cancellable, error);
+  return td_scan_fill (scan, range, &target, cancellable, error);
 }

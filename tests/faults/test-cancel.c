@@ -33,13 +33,13 @@ happened (Watched *watched)
 }
 
 static gboolean
-watched_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-              GError **error)
+watched_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+              GCancellable *cancellable, GError **error)
 {
   Watched *watched = source;
 
   happened (watched);
-  return td_scan_read (watched->inner, range, out, NULL, error);
+  return td_scan_fill (watched->inner, range, target, NULL, error);
 }
 
 static void
@@ -57,7 +57,7 @@ delivered (guint first, guint count, const float *slices, gpointer user)
 static TdScan *
 watched_scan (Watched *watched)
 {
-  static const TdScanSource source = { .read = watched_read };
+  static const TdScanSource source = { .fill = watched_fill };
 
   return td_test_scan_around (watched->inner, &source, watched);
 }

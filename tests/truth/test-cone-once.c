@@ -38,8 +38,8 @@ typedef struct {
 } Counter;
 
 static gboolean
-counter_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-              GError **error)
+counter_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+              GCancellable *cancellable, GError **error)
 {
   Counter *counter = source;
   const guint rows = td_scan_facts (counter->inner)->n_rows;
@@ -49,7 +49,7 @@ counter_read (gpointer source, const TdFrameRange *range, float *out, GCancellab
     for (guint k = 0; k < range->n_rows; k++)
       counter->projections[(gsize) (range->first + i) * rows + range->row0 + k]++;
   g_mutex_unlock (&counter->lock);
-  return td_scan_read (counter->inner, range, out, cancellable, error);
+  return td_scan_fill (counter->inner, range, target, cancellable, error);
 }
 
 static void
@@ -63,7 +63,7 @@ counter_free (gpointer source)
   g_free (counter);
 }
 
-static const TdScanSource vtable = { .read = counter_read, .free = counter_free };
+static const TdScanSource vtable = { .fill = counter_fill, .free = counter_free };
 
 static TdScan *
 make_scan (const Case *c, Counter **counter)

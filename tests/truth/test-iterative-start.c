@@ -173,14 +173,14 @@ typedef struct {
 } Counted;
 
 static gboolean
-counted_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-              GError **error)
+counted_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+              GCancellable *cancellable, GError **error)
 {
   Counted *counted = source;
 
   if (range->kind == TD_FRAME_PROJECTION)
     g_atomic_int_add (&counted->rows, (gint) (range->count * range->n_rows));
-  return td_scan_read (counted->inner, range, out, cancellable, error);
+  return td_scan_fill (counted->inner, range, target, cancellable, error);
 }
 
 /* The filtered start and the iterations share what was read, whatever part is looked at. With
@@ -188,7 +188,7 @@ counted_read (gpointer source, const TdFrameRange *range, float *out, GCancellab
 static void
 check_reads (gboolean cone, const char *crop)
 {
-  static const TdScanSource vtable = { .read = counted_read };
+  static const TdScanSource vtable = { .fill = counted_fill };
   TdPhantomScan spec;
   g_autoptr (TdScan) inner
       = td_test_phantom_scan (&spec, 40, cone ? 32 : 9, 40, cone ? 360 : 180, cone);

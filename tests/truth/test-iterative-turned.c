@@ -50,14 +50,14 @@ static guint reads[VIEWS]; /* of each projection of a scan that lies down; under
 static GMutex lock;
 
 static gboolean
-lying_read (gpointer inner, const TdFrameRange *range, float *out, GCancellable *cancellable,
-            GError **error)
+lying_fill (gpointer inner, const TdFrameRange *range, const TdFrameTarget *target,
+            GCancellable *cancellable, GError **error)
 {
   g_mutex_lock (&lock);
   for (guint i = 0; range->kind == TD_FRAME_PROJECTION && i < range->count; i++)
     reads[range->first + i]++;
   g_mutex_unlock (&lock);
-  return td_scan_read (inner, range, out, cancellable, error);
+  return td_scan_fill (inner, range, target, cancellable, error);
 }
 
 static void
@@ -66,7 +66,7 @@ lying_free (gpointer inner)
   td_scan_unref (inner);
 }
 
-static const TdScanSource lying = { .read = lying_read, .free = lying_free };
+static const TdScanSource lying = { .fill = lying_fill, .free = lying_free };
 
 /* The same frames, turned by a quarter to the right, as if they had been measured so. */
 static TdScan *

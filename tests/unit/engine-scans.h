@@ -32,22 +32,29 @@ count_read (Counting *counting, const TdFrameRange *range)
 }
 
 static inline gboolean
-counting_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-               GError **error)
+counting_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+               GCancellable *cancellable, GError **error)
 {
   Counting *counting = source;
 
   if (range->kind == TD_FRAME_PROJECTION)
     count_read (counting, range);
-  if (!td_scan_read (counting->inner, range, out, cancellable, error))
+  if (!counting->spoil)
+    return td_scan_fill (counting->inner, range, target, cancellable, error);
+  const gsize n_columns = td_scan_facts (counting->inner)->n_columns;
+  g_autofree float *frames = g_new (float, range->count * range->n_rows * n_columns);
+  if (!td_scan_read (counting->inner, range, frames, cancellable, error))
     return FALSE;
-  if (counting->spoil)
-    counting->spoil (range->kind, range->first, range->row0, range->n_rows,
-                     td_scan_facts (counting->inner)->n_columns, range->count, out);
+  counting->spoil (range->kind, range->first, range->row0, range->n_rows, (guint) n_columns,
+                   range->count, frames);
+  for (gsize i = 0; i < range->count; i++)
+    for (gsize row = 0; row < range->n_rows; row++)
+      memcpy (td_frame_target_row (target, i, row), frames + (i * range->n_rows + row) * n_columns,
+              n_columns * sizeof *frames);
   return TRUE;
 }
 
-static const TdScanSource counting_vtable = { .read = counting_read };
+static const TdScanSource counting_vtable = { .fill = counting_fill };
 
 static inline TdScan *
 counting_scan (Counting *counting, TdScan *inner)

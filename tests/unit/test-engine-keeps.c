@@ -25,18 +25,18 @@ typedef struct {
 } Plain;
 
 static gboolean
-plain_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-            GError **error)
+plain_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+            GCancellable *cancellable, GError **error)
 {
   Plain *plain = source;
 
   plain->reads++;
-  for (guint row = 0; row < range->n_rows; row++) /* [row][view][column], for one view is both */
-    out[(gsize) row * ROW_FLOATS] = (float) (range->row0 + row);
+  for (guint row = 0; row < range->n_rows; row++)
+    *(float *) td_frame_target_row (target, 0, row) = (float) (range->row0 + row);
   return TRUE;
 }
 
-static const TdScanSource plain_vtable = { .read = plain_read };
+static const TdScanSource plain_vtable = { .fill = plain_fill };
 
 /* One view: frames and sinograms lie alike. */
 static TdScan *

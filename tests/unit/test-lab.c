@@ -748,19 +748,19 @@ typedef struct {
 } Failing;
 
 static gboolean
-failing_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-              GError **error)
+failing_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+              GCancellable *cancellable, GError **error)
 {
   Failing *failing = source;
 
   if (!g_atomic_int_get (&failing->gone))
-    return td_scan_read (failing->inner, range, out, cancellable, error);
+    return td_scan_fill (failing->inner, range, target, cancellable, error);
   g_atomic_int_inc (&failing->failed);
   g_set_error_literal (error, TD_ERROR, TD_ERROR_IO, "the disk has gone");
   return FALSE;
 }
 
-static const TdScanSource failing_vtable = { .read = failing_read };
+static const TdScanSource failing_vtable = { .fill = failing_fill };
 
 /* When all pictures are there, the disk goes, and what the engine keeps. */
 static void

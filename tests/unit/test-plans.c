@@ -31,8 +31,8 @@ typedef struct {
 } Counted;
 
 static gboolean
-counted_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-              GError **error)
+counted_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+              GCancellable *cancellable, GError **error)
 {
   Counted *counted = source;
 
@@ -41,10 +41,10 @@ counted_read (gpointer source, const TdFrameRange *range, float *out, GCancellab
     counted->samples
         += (guint64) range->count * range->n_rows * td_scan_facts (counted->inner)->n_columns;
   g_mutex_unlock (&counted->lock);
-  return td_scan_read (counted->inner, range, out, cancellable, error);
+  return td_scan_fill (counted->inner, range, target, cancellable, error);
 }
 
-static const TdScanSource counted_vtable = { .read = counted_read };
+static const TdScanSource counted_vtable = { .fill = counted_fill };
 
 static TdScan *
 counted_scan (Counted *counted, TdScan *inner)

@@ -354,11 +354,11 @@ test_opposite (void)
 }
 
 static gboolean
-broken_read (gpointer source, const TdFrameRange *range, float *out, GCancellable *cancellable,
-             GError **error)
+broken_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget *target,
+             GCancellable *cancellable, GError **error)
 {
   if (range->kind != (TdFrameKind) GPOINTER_TO_INT (source))
-    return td_scan_read (scan, range, out, cancellable, error);
+    return td_scan_fill (scan, range, target, cancellable, error);
   td_set_error (error, TD_ERROR_IO, "the cable is out");
   return FALSE;
 }
@@ -367,7 +367,7 @@ broken_read (gpointer source, const TdFrameRange *range, float *out, GCancellabl
 static void
 test_coarse_broken (void)
 {
-  static const TdScanSource vtable = { .read = broken_read };
+  static const TdScanSource vtable = { .fill = broken_fill };
   static const TdFrameKind kinds[] = { TD_FRAME_PROJECTION, TD_FRAME_FLAT, TD_FRAME_DARK };
 
   for (guint i = 0; i < G_N_ELEMENTS (kinds); i++) {
