@@ -17,13 +17,11 @@ struct TdH5Frames {
   hid_t dataset;
   char *name; /* for messages: “FILE”: /path */
   TdH5Dimensions dimensions;
-  guint n_frames, n_rows, n_columns;
-  gboolean by_rows;  /* stored [row][frame][column] */
-  gboolean external; /* its samples are in raw files */
-  guint chunk_depth; /* of the first dimension: what is unpacked together; 1 if not chunked */
-  TdSampleType type;
-  gboolean by_library; /* samples that the library turns into float (int64, half, …) */
-  TdH5Absent absent;
+  TdH5FramesFacts facts;
+  gboolean by_rows;     /* stored [row][frame][column] */
+  gboolean external;    /* its samples are in raw files */
+  guint chunk_depth;    /* of the first dimension: what is unpacked together; 1 if not chunked */
+  gboolean by_library;  /* samples that the library turns into float (int64, half, …) */
   TdH5Storage *storage; /* reads without the library; NULL: nothing but the library can */
 };
 
@@ -42,12 +40,12 @@ find_type (TdH5Frames *frames, GError **error)
 
   if (class != H5T_INTEGER && class != H5T_FLOAT)
     return hdf5_frames_refuse (frames, error, TD_ERROR_UNSUPPORTED, N_ ("holds no numbers"));
-  frames->type = class == H5T_INTEGER ? TD_SAMPLE_INT32 : TD_SAMPLE_FLOAT32;
+  frames->facts.type = class == H5T_INTEGER ? TD_SAMPLE_INT32 : TD_SAMPLE_FLOAT32;
   frames->by_library = TRUE;
   for (guint i = TD_SAMPLE_UINT8; i <= TD_SAMPLE_FLOAT64; i++)
     if (native >= 0 && H5Tequal (native, td_h5_native_type (i)) > 0
         && H5Tget_size (type) == td_sample_size (i)) {
-      frames->type = i;
+      frames->facts.type = i;
       frames->by_library = FALSE;
     }
   return TRUE;
@@ -71,9 +69,9 @@ find_shape (TdH5Frames *frames, GError **error)
       || shape[frames->by_rows ? 1 : 0] > TD_SCAN_MAX_FRAMES)
     return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
                                N_ ("states a size that cannot be"));
-  frames->n_frames = shape[frames->by_rows ? 1 : 0];
-  frames->n_rows = shape[frames->by_rows ? 0 : 1];
-  frames->n_columns = shape[2];
+  frames->facts.n_frames = shape[frames->by_rows ? 1 : 0];
+  frames->facts.n_rows = shape[frames->by_rows ? 0 : 1];
+  frames->facts.n_columns = shape[2];
   return TRUE;
 }
 
@@ -106,12 +104,12 @@ check_storage (TdH5Frames *frames, TdH5FramesFlags flags, GError **error)
 
   if (layout == H5D_LAYOUT_ERROR)
     return hdf5_frames_refuse (frames, error, TD_ERROR_BAD_FILE, N_ ("is damaged"));
-  if (!td_h5_absent_find (&frames->absent, frames->dataset, frames->by_rows ? 1 : 0,
+  if (!td_h5_absent_find (&frames->facts.absent, frames->dataset, frames->by_rows ? 1 : 0,
                           flags & TD_H5_FRAMES_EXTERNAL, error))
     return FALSE;
-  if (frames->absent.n_absent == frames->n_frames)
+  if (frames->facts.absent.n_absent == frames->facts.n_frames)
     return td_set_error (error, TD_ERROR_BAD_FILE, "%s holds none of its frames: %p", frames->name,
-                         td_message_unpack (frames->absent.why));
+                         td_message_unpack (frames->facts.absent.why));
   frames->external = layout == H5D_CONTIGUOUS && H5Pget_external_count (properties) > 0;
   if (layout == H5D_CHUNKED && H5Pget_chunk (properties, H5S_MAX_RANK, all) > 0)
     td_h5_dimensions_pick (&frames->dimensions, all, chunk);
@@ -159,6 +157,9 @@ td_h5_frames_new (hid_t dataset, const char *name, TdH5FramesFlags flags, GError
       || !check_storage (frames, flags, error) || !reopen_with_access (frames, error))
     return NULL;
   frames->storage = td_h5_storage_new (frames->dataset);
+  frames->facts.rows_together
+      = frames->storage ? td_h5_storage_together (frames->storage, frames->by_rows ? 0 : 1) : 1;
+  frames->facts.unpack_bytes = frames->storage ? td_h5_storage_scratch_bytes (frames->storage) : 0;
   return g_steal_pointer (&frames);
 }
 
@@ -167,61 +168,25 @@ td_h5_frames_free (TdH5Frames *frames)
 {
   td_h5_storage_free (frames->storage);
   td_h5_close (frames->dataset);
-  td_h5_absent_clear (&frames->absent);
+  td_h5_absent_clear (&frames->facts.absent);
   g_free (frames->name);
   g_free (frames);
 }
 
-guint
-td_h5_frames_count (const TdH5Frames *frames)
+const TdH5FramesFacts *
+td_h5_frames_facts (const TdH5Frames *frames)
 {
-  return frames->n_frames;
-}
-
-guint
-td_h5_frames_rows (const TdH5Frames *frames)
-{
-  return frames->n_rows;
-}
-
-guint
-td_h5_frames_columns (const TdH5Frames *frames)
-{
-  return frames->n_columns;
-}
-
-TdSampleType
-td_h5_frames_type (const TdH5Frames *frames)
-{
-  return frames->type;
-}
-
-guint
-td_h5_frames_rows_together (const TdH5Frames *frames)
-{
-  return frames->storage ? td_h5_storage_together (frames->storage, frames->by_rows ? 0 : 1) : 1;
-}
-
-gsize
-td_h5_frames_unpack_bytes (const TdH5Frames *frames)
-{
-  return frames->storage ? td_h5_storage_scratch_bytes (frames->storage) : 0;
-}
-
-const TdH5Absent *
-td_h5_frames_absent (const TdH5Frames *frames)
-{
-  return &frames->absent;
+  return &frames->facts;
 }
 
 /* The library would give fill values for what is not there. */
 static gboolean
 check_present (const TdH5Frames *frames, guint first, guint count, GError **error)
 {
-  for (guint i = first; frames->absent.frames && i < first + count; i++)
-    if (frames->absent.frames[i])
+  for (guint i = first; frames->facts.absent.frames && i < first + count; i++)
+    if (frames->facts.absent.frames[i])
       return td_set_error (error, TD_ERROR_BAD_FILE, "%s: frame %u is missing: %p", frames->name, i,
-                           td_message_unpack (frames->absent.why));
+                           td_message_unpack (frames->facts.absent.why));
   return TRUE;
 }
 
@@ -252,12 +217,12 @@ hdf5_frames_read_piece (TdH5Frames *frames, const TdFrameRange *range, void *buf
 {
   TD_H5_GUARD;
   const hsize_t start[3] = { range->first, range->row0, 0 };
-  const hsize_t size[3] = { range->count, range->n_rows, frames->n_columns };
+  const hsize_t size[3] = { range->count, range->n_rows, frames->facts.n_columns };
   hsize_t all_start[H5S_MAX_RANK], all_size[H5S_MAX_RANK];
   g_auto (TdH5Id) file_space = H5Dget_space (frames->dataset);
   g_auto (TdH5Id) memory_space = H5Screate_simple (3, size, NULL);
-  gboolean direct = frames->by_library || frames->type == TD_SAMPLE_FLOAT32;
-  hid_t type = direct ? H5T_NATIVE_FLOAT : td_h5_native_type (frames->type);
+  gboolean direct = frames->by_library || frames->facts.type == TD_SAMPLE_FLOAT32;
+  hid_t type = direct ? H5T_NATIVE_FLOAT : td_h5_native_type (frames->facts.type);
 
   if (!check_present (frames, frames->by_rows ? range->row0 : range->first,
                       frames->by_rows ? range->n_rows : range->count, error))
@@ -271,8 +236,8 @@ hdf5_frames_read_piece (TdH5Frames *frames, const TdFrameRange *range, void *buf
              < 0)
     return hdf5_frames_say_damaged (frames, range->first, error);
   if (!direct)
-    td_samples_to_float (frames->type, FALSE, buffer,
-                         (gsize) range->count * range->n_rows * frames->n_columns, out);
+    td_samples_to_float (frames->facts.type, FALSE, buffer,
+                         (gsize) range->count * range->n_rows * frames->facts.n_columns, out);
   return TRUE;
 }
 
@@ -291,11 +256,11 @@ static gboolean
 hdf5_frames_read_stored (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
                          float *out, GCancellable *cancellable, GError **error)
 {
-  gsize band = (gsize) range->n_rows * frames->n_columns;
-  gsize band_bytes = band * MAX (td_sample_size (frames->type), sizeof (float));
+  gsize band = (gsize) range->n_rows * frames->facts.n_columns;
+  gsize band_bytes = band * MAX (td_sample_size (frames->facts.type), sizeof (float));
   g_autofree void *buffer = NULL;
 
-  if (frames->type != TD_SAMPLE_FLOAT32 && !frames->by_library) {
+  if (frames->facts.type != TD_SAMPLE_FLOAT32 && !frames->by_library) {
     buffer = g_try_malloc (MAX (PIECE_BYTES, band_bytes));
     if (!buffer)
       return hdf5_frames_refuse (frames, error, TD_ERROR_TOO_LARGE,
@@ -322,9 +287,9 @@ static void
 hdf5_frames_put (const TdH5Frames *frames, const TdFrameTarget *target, const float *row, void *to)
 {
   if (target->stored_bytes)
-    td_samples_from_float (td_h5_frames_type (frames), 0, 1, row, frames->n_columns, to);
+    td_samples_from_float (frames->facts.type, 0, 1, row, frames->facts.n_columns, to);
   else
-    memcpy (to, row, frames->n_columns * sizeof *row);
+    memcpy (to, row, frames->facts.n_columns * sizeof *row);
 }
 
 /* Reads @range a block of frames after another by the library, and takes their rows to where they
@@ -333,7 +298,7 @@ static gboolean
 hdf5_frames_read_blocks (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
                          const TdFrameTarget *target, GCancellable *cancellable, GError **error)
 {
-  const gsize columns = frames->n_columns, n_rows = range->n_rows;
+  const gsize columns = frames->facts.n_columns, n_rows = range->n_rows;
   guint block = (guint) CLAMP (PIECE_BYTES / (n_rows * columns * sizeof (float)), 1, range->count);
   g_autofree float *stored = NULL;
 
@@ -403,13 +368,4 @@ td_h5_frames_fill (TdH5Frames *frames, const guint *indices, const TdFrameRange 
       return FALSE;
   }
   return TRUE;
-}
-
-gboolean
-td_h5_frames_read (TdH5Frames *frames, const TdFrameRange *range, float *out,
-                   GCancellable *cancellable, GError **error)
-{
-  const TdFrameTarget target = td_frame_target_frames (range, frames->n_columns, out);
-
-  return td_h5_frames_fill (frames, NULL, range, &target, cancellable, error);
 }

@@ -24,19 +24,16 @@ TdH5Frames *td_h5_frames_new (hid_t dataset, const char *name, TdH5FramesFlags f
 void td_h5_frames_free (TdH5Frames *frames);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (TdH5Frames, td_h5_frames_free)
 
-guint td_h5_frames_count (const TdH5Frames *frames);
-guint td_h5_frames_rows (const TdH5Frames *frames);
-guint td_h5_frames_columns (const TdH5Frames *frames);
-TdSampleType td_h5_frames_type (const TdH5Frames *frames);
-/* As TdScanFacts has it. */
-guint td_h5_frames_rows_together (const TdH5Frames *frames);
-gsize td_h5_frames_unpack_bytes (const TdH5Frames *frames);
-/* Which frames are not in the files. Reading one of them is an error. */
-const TdH5Absent *td_h5_frames_absent (const TdH5Frames *frames);
+typedef struct {
+  guint n_frames, n_rows, n_columns;
+  TdSampleType type;
+  TdH5Absent absent;   /* frames that are not in the files: reading one of them is an error */
+  guint rows_together; /* these two as TdScanFacts has them */
+  gsize unpack_bytes;
+} TdH5FramesFacts;
 
-/* The range's rows, to any target, and as float, [frame][row][column]. @indices: of the file's
-   frames to take; NULL: those of the range. */
+const TdH5FramesFacts *td_h5_frames_facts (const TdH5Frames *frames);
+/* The range's rows, to any target. @indices: of the file's frames to take; NULL: those of the
+   range. */
 gboolean td_h5_frames_fill (TdH5Frames *frames, const guint *indices, const TdFrameRange *range,
                             const TdFrameTarget *target, GCancellable *cancellable, GError **error);
-gboolean td_h5_frames_read (TdH5Frames *frames, const TdFrameRange *range, float *out,
-                            GCancellable *cancellable, GError **error);

@@ -15,7 +15,7 @@ scan_hdf5_fill (gpointer source, const TdFrameRange *range, const TdFrameTarget 
   TdH5Frames *more = own->more[range->kind];
   const guint *indices
       = own->indices[range->kind] ? own->indices[range->kind] + range->first : NULL;
-  const guint n = more ? td_h5_frames_count (own->frames[range->kind]) : G_MAXUINT;
+  const guint n = more ? td_h5_frames_facts (own->frames[range->kind])->n_frames : G_MAXUINT;
   TdFrameRange first = *range, rest = *range;
   TdFrameTarget behind = *target;
 
@@ -72,7 +72,7 @@ td_h5_scan_flags (const TdScanOptions *options)
 static void
 scan_hdf5_add_sources (TdScan *scan, const TdH5Frames *frames)
 {
-  const TdH5Absent *absent = td_h5_frames_absent (frames);
+  const TdH5Absent *absent = &td_h5_frames_facts (frames)->absent;
 
   td_scan_add_sources (scan, (const char *const *) absent->from->pdata, absent->from->len);
 }
@@ -80,7 +80,7 @@ scan_hdf5_add_sources (TdScan *scan, const TdH5Frames *frames)
 void
 td_h5_scan_take_absent (TdScan *scan, const TdH5Frames *frames, const guint *indices)
 {
-  const TdH5Absent *absent = td_h5_frames_absent (frames);
+  const TdH5Absent *absent = &td_h5_frames_facts (frames)->absent;
   TdScanFacts *facts = &scan->facts;
   gboolean any = FALSE;
 
@@ -121,7 +121,7 @@ td_h5_scan_end_at (TdScan *scan, guint n, const char *path)
 static guint
 keep_present (TdScan *scan, TdH5Source *source, TdFrameKind kind, const char *label)
 {
-  const TdH5Absent *absent = td_h5_frames_absent (source->frames[kind]);
+  const TdH5Absent *absent = &td_h5_frames_facts (source->frames[kind])->absent;
   guint n = 0;
 
   if (absent->n_absent == 0)
@@ -203,7 +203,6 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
 {
   TdScanFacts *facts = &scan->facts;
   TdH5FramesFlags flags = td_h5_scan_flags (options);
-  TdH5Frames *frames;
 
   if (dataset < 0)
     return TRUE;
@@ -219,18 +218,17 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
   }
   if (kind == TD_FRAME_PROJECTION)
     scan_hdf5_note_scaled (scan, dataset, label);
-  frames = td_h5_frames_new (dataset, label, flags, error);
-  source->frames[kind] = frames;
+  TdH5Frames *frames = source->frames[kind] = td_h5_frames_new (dataset, label, flags, error);
   if (!frames)
     return FALSE;
+  const TdH5FramesFacts *own = td_h5_frames_facts (frames);
   if (kind == TD_FRAME_PROJECTION) {
     td_h5_scan_take_size (scan, frames);
-    facts->n_views = td_h5_frames_count (frames);
+    facts->n_views = own->n_frames;
     td_h5_scan_take_absent (scan, frames, NULL);
     return TRUE;
   }
-  if (td_h5_frames_columns (frames) != facts->n_columns
-      || td_h5_frames_rows (frames) != facts->n_rows)
+  if (own->n_columns != facts->n_columns || own->n_rows != facts->n_rows)
     return td_set_error (
         error, TD_ERROR_BAD_FILE,
         kind == TD_FRAME_FLAT
@@ -238,8 +236,7 @@ td_h5_scan_add (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t datase
                   "flats that belong to this scan ({flats:PATH})")
             : N_ ("%s has frames of %u × %u pixels, but the projections have %u × %u: give the "
                   "darks that belong to this scan ({darks:PATH})"),
-        label, td_h5_frames_columns (frames), td_h5_frames_rows (frames), facts->n_columns,
-        facts->n_rows);
+        label, own->n_columns, own->n_rows, facts->n_columns, facts->n_rows);
   scan_hdf5_add_sources (scan, frames);
   *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks)
       = keep_present (scan, source, kind, label);
@@ -254,14 +251,13 @@ td_h5_scan_add_more (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t d
   const gboolean by_rows = scan_hdf5_lies_by_rows (facts, kind, dataset);
   g_autoptr (TdH5Frames) frames = td_h5_frames_new (
       dataset, label, td_h5_scan_flags (options) | (by_rows ? TD_H5_FRAMES_BY_ROWS : 0), NULL);
+  const TdH5FramesFacts *own = frames ? td_h5_frames_facts (frames) : NULL;
 
-  if (!frames || source->more[kind] || source->indices[kind]
-      || td_h5_frames_absent (frames)->n_absent > 0
-      || td_h5_frames_columns (frames) != facts->n_columns
-      || td_h5_frames_rows (frames) != facts->n_rows)
+  if (!own || source->more[kind] || source->indices[kind] || own->absent.n_absent > 0
+      || own->n_columns != facts->n_columns || own->n_rows != facts->n_rows)
     return FALSE;
   scan_hdf5_add_sources (scan, frames);
-  *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks) += td_h5_frames_count (frames);
+  *(kind == TD_FRAME_FLAT ? &facts->n_flats : &facts->n_darks) += own->n_frames;
   source->more[kind] = g_steal_pointer (&frames);
   return TRUE;
 }
@@ -269,11 +265,13 @@ td_h5_scan_add_more (TdScan *scan, TdH5Source *source, TdFrameKind kind, hid_t d
 void
 td_h5_scan_take_size (TdScan *scan, TdH5Frames *frames)
 {
-  scan->facts.n_rows = td_h5_frames_rows (frames);
-  scan->facts.n_columns = td_h5_frames_columns (frames);
-  scan->facts.sample_type = td_h5_frames_type (frames);
-  scan->facts.rows_together = td_h5_frames_rows_together (frames);
-  scan->facts.unpack_bytes = td_h5_frames_unpack_bytes (frames);
+  const TdH5FramesFacts *own = td_h5_frames_facts (frames);
+
+  scan->facts.n_rows = own->n_rows;
+  scan->facts.n_columns = own->n_columns;
+  scan->facts.sample_type = own->type;
+  scan->facts.rows_together = own->rows_together;
+  scan->facts.unpack_bytes = own->unpack_bytes;
 }
 
 char *

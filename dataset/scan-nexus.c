@@ -523,8 +523,9 @@ sort_frames (TdScan *scan, TdH5Source *source, hid_t file, const NexusPlace *pla
              guint *n_alignment, GError **error)
 {
   g_autoptr (GError) local = NULL;
-  const TdH5Absent *absent = td_h5_frames_absent (source->frames[0]);
-  guint n = td_h5_frames_count (source->frames[0]), count[3] = { 0 }, n_left = 0, n_unaligned = 0;
+  const TdH5FramesFacts *frames = td_h5_frames_facts (source->frames[0]);
+  const TdH5Absent *absent = &frames->absent;
+  guint n = frames->n_frames, count[3] = { 0 }, n_left = 0, n_unaligned = 0;
   g_autofree double *keys = read_keys (file, place, "image_key", n, scan->facts.path, &local);
   g_autofree double *control = NULL;
   g_autofree double *positions = g_new (double, n);
@@ -601,7 +602,7 @@ scan_nexus_take_angles (TdScan *scan, const TdH5Source *source, hid_t file, cons
                         guint n_alignment, const TdScanOptions *options, GError **error)
 {
   TdScanFacts *facts = &scan->facts;
-  guint n_frames = td_h5_frames_count (source->frames[0]);
+  guint n_frames = td_h5_frames_facts (source->frames[0])->n_frames;
   g_autofree double *angles = NULL;
   gsize n = 0;
 
@@ -865,7 +866,7 @@ frames_range (const TdScan *scan, const TdH5Source *source, hid_t dataset, TdFra
   gsize n_values = 0;
 
   values = dataset < 0 ? NULL : td_h5_numbers (dataset, "", &n_values, NULL);
-  if (!values || n == 0 || n_values != td_h5_frames_count (source->frames[0]))
+  if (!values || n == 0 || n_values != td_h5_frames_facts (source->frames[0])->n_frames)
     return FALSE;
   range[0] = INFINITY;
   range[1] = -INFINITY;
@@ -932,7 +933,7 @@ take_monitor (TdScan *scan, const TdH5Source *source, hid_t entry)
   gsize n_counts = 0;
 
   counts = dataset < 0 ? NULL : td_h5_numbers (dataset, "", &n_counts, NULL);
-  if (!counts || n == 0 || n_counts != td_h5_frames_count (source->frames[0]))
+  if (!counts || n == 0 || n_counts != td_h5_frames_facts (source->frames[0])->n_frames)
     return;
   g_autofree double *monitor = g_new (double, n);
   for (guint i = 0; i < n; i++) {

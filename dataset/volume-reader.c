@@ -19,39 +19,15 @@
 #define MAX_LISTED 64u /* data sets of a file */
 #define MOST_NAMED 6u  /* in a sentence */
 
-/* Reading: one struct of functions a source; volume-reader.c checks and rescales. */
-typedef struct {
-  /* Rows of slices as stored values; the ranges were checked. */
-  gboolean (*read) (gpointer source, const TdFrameRange *part, float *out,
-                    GCancellable *cancellable, GError **error);
-  void (*free) (gpointer source);
-} VolumeSource;
-
 struct TdVolume {
   TdVolumeFacts facts;
-  const VolumeSource *vtable;
-  gpointer source;
+  /* One of them. */
+  TdTiffFrames *tiff;
+  TdH5Frames *hdf5;
+  TdRawFrames *raw;
 };
 
 /* ── TIFF ── */
-
-static gboolean
-tiff_read (gpointer source, const TdFrameRange *part, float *out, GCancellable *cancellable,
-           GError **error)
-{
-  const TdTiffFrames *frames = source;
-  const TdFrameTarget target = td_frame_target_frames (part, frames->layout.width, out);
-
-  return td_tiff_frames_read (frames, part, &target, cancellable, error);
-}
-
-static void
-tiff_free (gpointer source)
-{
-  td_tiff_frames_free (source);
-}
-
-static const VolumeSource tiff_vtable = { tiff_read, tiff_free };
 
 /* The slices of a folder, which must hold nothing but one series, or the one file; NULL with
    @error. */
@@ -148,10 +124,8 @@ volume_open_tiff (const char *path, GError **error)
 {
   g_autoptr (TdVolume) volume = g_new0 (TdVolume, 1);
   g_auto (GStrv) names = list_files (path, error);
-  TdTiffFrames *frames = td_tiff_frames_new ();
+  TdTiffFrames *frames = volume->tiff = td_tiff_frames_new ();
 
-  volume->vtable = &tiff_vtable;
-  volume->source = frames;
   if (!names || !td_tiff_frames_add (frames, (const char *const *) names, error))
     return NULL;
   volume->facts.format = names[1] ? N_ ("TIFF stack") : N_ ("TIFF file");
@@ -166,21 +140,6 @@ volume_open_tiff (const char *path, GError **error)
 }
 
 /* ── HDF5 ── */
-
-static gboolean
-volume_reader_hdf5_read (gpointer source, const TdFrameRange *part, float *out,
-                         GCancellable *cancellable, GError **error)
-{
-  return td_h5_frames_read (source, part, out, cancellable, error);
-}
-
-static void
-volume_reader_hdf5_free (gpointer source)
-{
-  td_h5_frames_free (source);
-}
-
-static const VolumeSource hdf5_vtable = { volume_reader_hdf5_read, volume_reader_hdf5_free };
 
 /* @path below @group if it is an array of two or three dimensions. */
 static hid_t
@@ -311,14 +270,14 @@ volume_open_hdf5 (const char *path, const char *stated, TdH5FramesFlags flags, G
   frames = td_h5_frames_new (dataset, label, flags, error);
   if (!frames)
     return NULL;
-  volume->vtable = &hdf5_vtable;
-  volume->source = frames;
+  volume->hdf5 = frames;
   volume->facts.format = "HDF5";
   volume->facts.dataset = g_steal_pointer (&place);
-  volume->facts.nx = td_h5_frames_columns (frames);
-  volume->facts.ny = td_h5_frames_rows (frames);
-  volume->facts.n_slices = td_h5_frames_count (frames);
-  take_type (&volume->facts, td_h5_frames_type (frames));
+  const TdH5FramesFacts *own = td_h5_frames_facts (frames);
+  volume->facts.nx = own->n_columns;
+  volume->facts.ny = own->n_rows;
+  volume->facts.n_slices = own->n_frames;
+  take_type (&volume->facts, own->type);
   return g_steal_pointer (&volume);
 }
 
@@ -355,32 +314,6 @@ td_volume_datasets (const char *path, GError **error)
 
 /* ── Raw ── */
 
-typedef struct {
-  TdRawFrames *frames;
-  guint n_columns;
-} RawSlices;
-
-static gboolean
-volume_reader_raw_read (gpointer source, const TdFrameRange *part, float *out,
-                        GCancellable *cancellable, GError **error)
-{
-  const RawSlices *slices = source;
-  const TdFrameTarget target = td_frame_target_frames (part, slices->n_columns, out);
-
-  return td_raw_frames_read (slices->frames, part, &target, cancellable, error);
-}
-
-static void
-volume_reader_raw_free (gpointer source)
-{
-  RawSlices *slices = source;
-
-  td_raw_frames_free (slices->frames);
-  g_free (slices);
-}
-
-static const VolumeSource raw_vtable = { volume_reader_raw_read, volume_reader_raw_free };
-
 static TdVolume *
 volume_open_raw (const char *path, const TdScanOptions *options, GError **error)
 {
@@ -390,27 +323,20 @@ volume_open_raw (const char *path, const TdScanOptions *options, GError **error)
   g_auto (GStrv) names = g_file_test (path, G_FILE_TEST_IS_DIR)
                              ? td_series_only (path, NULL, error)
                              : g_strdupv ((char *[]) { (char *) path, NULL });
-  TdRawFrames *frames
+  g_autoptr (TdRawFrames) frames
       = names ? td_raw_frames_new ((const char *const *) names, &layout, error) : NULL;
-  RawSlices *slices = NULL;
 
   if (!frames)
     return NULL;
-  if (td_raw_frames_count (frames) == 0) {
-    td_set_error (error, TD_ERROR_NOT_FOUND, "“%s” holds no files", path);
-    td_raw_frames_free (frames);
-    return NULL;
-  }
-  slices = g_new0 (RawSlices, 1);
-  *slices = (RawSlices) { frames, layout.n_columns };
+  if (td_raw_frames_count (frames) == 0)
+    return td_set_error_null (error, TD_ERROR_NOT_FOUND, "“%s” holds no files", path);
   TdVolume *volume = g_new0 (TdVolume, 1);
-  volume->vtable = &raw_vtable;
-  volume->source = slices;
   volume->facts = (TdVolumeFacts) { .format = N_ ("raw"),
                                     .nx = layout.n_columns,
                                     .ny = layout.n_rows,
                                     .n_slices = td_raw_frames_count (frames),
                                     .complete = TRUE };
+  volume->raw = g_steal_pointer (&frames);
   take_type (&volume->facts, layout.type);
   return volume;
 }
@@ -476,6 +402,7 @@ td_volume_read_part (TdVolume *volume, const TdFrameRange *part, float *out,
                      GCancellable *cancellable, GError **error)
 {
   const TdVolumeFacts *facts = &volume->facts;
+  const TdFrameTarget target = td_frame_target_frames (part, facts->nx, out);
   double largest = facts->bits == 16 ? 65535 : 255;
 
   if (part->first > facts->n_slices || part->count > facts->n_slices - part->first)
@@ -487,7 +414,9 @@ td_volume_read_part (TdVolume *volume, const TdFrameRange *part, float *out,
                          facts->path, facts->ny, part->row0, part->row0 + part->n_rows);
   if (part->count == 0 || part->n_rows == 0)
     return TRUE;
-  if (!volume->vtable->read (volume->source, part, out, cancellable, error))
+  if (!(volume->tiff   ? td_tiff_frames_read (volume->tiff, part, &target, cancellable, error)
+        : volume->hdf5 ? td_h5_frames_fill (volume->hdf5, NULL, part, &target, cancellable, error)
+                       : td_raw_frames_read (volume->raw, part, &target, cancellable, error)))
     return FALSE;
   if (facts->bits <= 16 && (facts->low != 0 || facts->high != largest)) {
     double gain = (facts->high - facts->low) / largest;
@@ -511,8 +440,9 @@ td_volume_free (TdVolume *volume)
 {
   if (!volume)
     return;
-  if (volume->source)
-    volume->vtable->free (volume->source);
+  g_clear_pointer (&volume->tiff, td_tiff_frames_free);
+  g_clear_pointer (&volume->hdf5, td_h5_frames_free);
+  g_clear_pointer (&volume->raw, td_raw_frames_free);
   g_free (volume->facts.path);
   g_free (volume->facts.dataset);
   g_free (volume->facts.units);

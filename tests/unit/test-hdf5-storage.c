@@ -158,7 +158,7 @@ check_ranges (TdH5Frames *frames, gboolean by_rows, GRand *random)
   static const guint list[] = { 0, 1, 2, 5, 6, 9, 10, 3, 4 };
   const guint n_frames = by_rows ? ROWS : FRAMES, n_rows = by_rows ? FRAMES : ROWS;
   g_autofree float *out = g_new (float, SAMPLES);
-  const TdSampleType type = td_h5_frames_type (frames);
+  const TdSampleType type = td_h5_frames_facts (frames)->type;
   const gboolean whole = type == TD_SAMPLE_UINT16 || type == TD_SAMPLE_UINT8;
 
   for (guint trial = 0; trial < 12; trial++) {
@@ -266,6 +266,7 @@ test_damaged (gconstpointer data)
   g_autoptr (TdH5Frames) frames
       = td_h5_frames_new (make_set (folder, &damaged[which], "u16le"), "the set", 0, &error);
   const TdFrameRange all = { TD_FRAME_PROJECTION, 0, FRAMES, 0, ROWS };
+  const TdFrameTarget target = td_frame_target_frames (&all, COLUMNS, out);
 
   g_assert_no_error (error);
   if (which == 0) {
@@ -277,7 +278,7 @@ test_damaged (gconstpointer data)
   } else {
     g_assert_cmpint (truncate (path, SAMPLES), ==, 0);
   }
-  g_assert_false (td_h5_frames_read (frames, &all, out, NULL, &error));
+  g_assert_false (td_h5_frames_fill (frames, NULL, &all, &target, NULL, &error));
   test_assert_sentence (error, "the set");
 }
 
@@ -300,7 +301,7 @@ test_unpack_bytes (void)
         = td_h5_frames_new (make_set (folder, &kinds_of[i], "u16le"), "the set", 0, &error);
 
     g_assert_no_error (error);
-    g_assert_cmpuint (td_h5_frames_unpack_bytes (frames), ==, 3 * each[i]);
+    g_assert_cmpuint (td_h5_frames_facts (frames)->unpack_bytes, ==, 3 * each[i]);
   }
   td_storage_set_threads (0);
   /* Large ones leave room for few threads, the largest for one. */
@@ -320,9 +321,10 @@ test_cancelled (void)
   g_autoptr (TdH5Frames) frames
       = td_h5_frames_new (make_set (folder, &kind, "u16le"), "the set", 0, &error);
   const TdFrameRange all = { TD_FRAME_PROJECTION, 0, FRAMES, 0, ROWS };
+  const TdFrameTarget target = td_frame_target_frames (&all, COLUMNS, out);
 
   g_cancellable_cancel (cancellable);
-  g_assert_false (td_h5_frames_read (frames, &all, out, cancellable, &error));
+  g_assert_false (td_h5_frames_fill (frames, NULL, &all, &target, cancellable, &error));
   g_assert_error (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
